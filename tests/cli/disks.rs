@@ -96,9 +96,25 @@ impl Drop for Mounted {
     }
 }
 
-/// What is mounted in `dir`.
+/// Does `work` on a thread with mounts of its own: what a killed plimsoll leaves mounted there is removed by those that the test starts, and by
+/// none of another test.
+pub fn with_own_mounts<T: Send>(work: impl FnOnce() -> T + Send) -> T {
+    let on_thread = || {
+        // SAFETY: only the mounts of this thread become its own, with its working directory; no descriptor does.
+        assert_eq!(unsafe { libc::unshare(libc::CLONE_NEWNS) }, 0, "{}", std::io::Error::last_os_error());
+        done("mount", &["--make-rprivate", "/"]);
+        // The copies of other tests' mounts would hold their devices.
+        for other in mounts_in(Path::new("/")).iter().rev().filter(|point| point.contains("plimsoll-data-")) {
+            done("umount", &["--lazy", other]);
+        }
+        work()
+    };
+    std::thread::scope(|scope| scope.spawn(on_thread).join()).unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+}
+
+/// What is mounted in `dir`, as this thread sees it.
 pub fn mounts_in(dir: &Path) -> Vec<String> {
-    let mounts = std::fs::read_to_string("/proc/self/mountinfo").unwrap();
+    let mounts = std::fs::read_to_string("/proc/thread-self/mountinfo").unwrap();
     let points = mounts.lines().filter_map(|line| line.split(' ').nth(4).map(str::to_owned));
     points.filter(|point| Path::new(point).starts_with(dir)).collect()
 }

@@ -3,6 +3,7 @@
 //! In: a private server on a file system of its own. Out: reads and memory at their limits, groups and rules that are gone.
 //! Limits: needs root, cgroup v1 and MariaDB; elsewhere each test says so on stderr and passes there only.
 
+use crate::disks::with_own_mounts;
 use crate::lab::{Finished, Lab, assert_runs, is_so, one_of, wait_until};
 use serde_json::Value;
 use std::fs;
@@ -88,6 +89,10 @@ fn free_and_held(lab: &Lab) -> Result<(Value, u32), String> {
 fn limits_of_a_plimsoll_that_was_killed_are_lifted_by_the_next() {
     let lab = Lab::new();
     let Some(_alone) = possible(&lab) else { return };
+    with_own_mounts(|| kill_limited_and_start_again(&lab));
+}
+
+fn kill_limited_and_start_again(lab: &Lab) {
     let limited = ["--storage-limit", "iops=4321", "--time", "600s"];
     let mut child = lab.command(&[&LARGER_THAN_CACHE[..], &limited].concat()).spawn().unwrap();
     let rules = || fs::read_to_string(Path::new(BLKIO).join("blkio.throttle.write_iops_device")).unwrap();

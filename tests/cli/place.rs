@@ -2,9 +2,10 @@
 //!
 //! Real loop devices and file systems, so these need root.
 
-use crate::disks::{Disk, Mounted, loops_in, mounts_in};
+use crate::disks::{Disk, Mounted, loops_in, mounts_in, with_own_mounts};
 use crate::lab::{Lab, NULL, wait_until};
 use serde_json::Value;
+use std::process::Child;
 
 const SHORT: [&str; 5] = ["--time", "300ms", "--interval", "30ms", "--no-report"];
 const SMALL: [&str; 2] = ["--file-size", "32MiB"];
@@ -93,13 +94,55 @@ fn zfs_compresses_files_counts_its_process_and_is_gone_after_kill_nine() {
         &["`--fs zfs` is for `compress` only", "`ext4`"],
     );
 
-    let mut child = lab.command(&[&by("zfs:gzip-9")[..], &["1000"]].concat()).spawn().unwrap();
-    wait_until("the mount", || !mounts_in(lab.path()).is_empty());
-    child.kill().unwrap();
-    child.wait().unwrap();
-    let next = lab.run(&[NULL, &["--time", "100ms"]].concat());
-    assert!(next.exit == 0 && next.stderr.contains("left by a run that was killed"), "{}", next.stderr);
-    assert_nothing_left(&lab);
+    with_own_mounts(|| {
+        let mut child = lab.command(&[&by("zfs:gzip-9")[..], &["1000"]].concat()).spawn().unwrap();
+        wait_until("the mount", || !mounts_in(lab.path()).is_empty());
+        child.kill().unwrap();
+        child.wait().unwrap();
+        let next = lab.run(&[NULL, &["--time", "100ms"]].concat());
+        assert!(next.exit == 0 && next.stderr.contains("left by a run that was killed"), "{}", next.stderr);
+        assert_nothing_left(&lab);
+    });
+}
+
+/// A run on a file system of its own that is at work in `lab`.
+fn at_work(lab: &Lab) -> Child {
+    let load = ["file", "--fs", "ext4", "--mode", "rndrw", "--time", "600s", "--interval", "30ms", "--no-report"];
+    let mut child = lab.command(&[&load, &SMALL[..]].concat()).spawn().unwrap();
+    lab.wait_for_load(&mut child, 3);
+    assert_eq!((mounts_in(lab.path()).len(), loops_in(lab.path()).len()), (1, 1), "it is mounted now");
+    child
+}
+
+#[test]
+fn the_file_system_of_a_killed_run_goes_with_the_next_start_in_any_directory_and_that_of_a_living_one_stays() {
+    with_own_mounts(|| {
+        let (lab, elsewhere) = (Lab::new(), Lab::new());
+        let starts: [&[&str]; 2] = [&[NULL, &["--time", "100ms"]].concat(), &["doctor"]];
+        for start in starts {
+            let mut child = at_work(&lab);
+            let meanwhile = elsewhere.run(start);
+            assert_eq!(meanwhile.exit, 0, "{start:?}: {}", meanwhile.stderr);
+            assert_eq!((mounts_in(lab.path()).len(), lab.left_behind().len()), (1, 1), "{start:?}: it is in use");
+            let before = lab.intervals(1, "run");
+            lab.wait_for_load(&mut child, before + 3);
+            child.kill().unwrap();
+            child.wait().unwrap();
+            assert_eq!(
+                (mounts_in(lab.path()).len(), loops_in(lab.path()).len()),
+                (1, 1),
+                "{start:?}: nothing is undone"
+            );
+            let next = elsewhere.run(start);
+            let said = next.stderr + &next.stdout;
+            let place = lab.path().canonicalize().unwrap();
+            let line = format!("removed `{}/plimsoll-data-", place.display());
+            assert!(next.exit == 0 && said.contains(&line), "{start:?}: {said}");
+            assert_nothing_left(&lab);
+            lab.run_files().iter().for_each(|file| std::fs::remove_file(file).unwrap());
+        }
+        assert_eq!(elsewhere.left_behind(), Vec::<String>::new());
+    });
 }
 
 /// Runs `arguments`, which must be refused with `exit` and one line that has all of `words`.

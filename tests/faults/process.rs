@@ -228,6 +228,12 @@ pub const ELSEWHERE: &[FaultElsewhere] = &[
         test: "data_of_another_shape_or_seed_or_incomplete_is_refused",
     },
     FaultElsewhere {
+        what: "The power fails after a data directory was made",
+        then: "finds its manifest whole",
+        file: "crates/host/src/data_dir.rs",
+        test: "a_power_cut_leaves_the_manifest_whole",
+    },
+    FaultElsewhere {
         what: "The terminal is closed while the live view has it",
         then: "ends the run and keeps what was measured",
         file: "tests/cli/watching.rs",
@@ -240,10 +246,28 @@ pub const ELSEWHERE: &[FaultElsewhere] = &[
         test: "limits_of_a_plimsoll_that_was_killed_are_lifted_by_the_next",
     },
     FaultElsewhere {
+        what: "A run with a file system of plimsoll's own is killed, and the next start works in another directory",
+        then: "removes it all the same, and leaves that of a run that is alive",
+        file: "tests/cli/place.rs",
+        test: "the_file_system_of_a_killed_run_goes_with_the_next_start_in_any_directory_and_that_of_a_living_one_stays",
+    },
+    FaultElsewhere {
+        what: "A recording of block requests is killed",
+        then: "removes its trace at the next start, and leaves that of a recording that is alive, also in another container",
+        file: "crates/host/src/privileged/block_trace.rs",
+        test: "an_instance_is_swept_when_its_process_is_gone_whatever_its_number_is",
+    },
+    FaultElsewhere {
         what: "A run that changed settings of the kernel is killed",
         then: "puts them back at the next start, and reports it",
         file: "tests/cli/machine.rs",
         test: "what_a_killed_run_has_changed_is_put_back_by_the_next_start_and_said",
+    },
+    FaultElsewhere {
+        what: "A setting of the kernel that plimsoll changed cannot be put back",
+        then: "reports it, and tries again at each start",
+        file: "crates/host/src/privileged/system_change/tests.rs",
+        test: "what_cannot_be_put_back_now_is_put_back_by_a_later_start",
     },
     FaultElsewhere {
         what: "Another program has set a setting that plimsoll changed",

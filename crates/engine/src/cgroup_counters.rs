@@ -4,7 +4,7 @@
 //! limited by a rule of its own, for anything that uses it. What the kernel writes later in its own name is not in a group of version 1.
 
 use crate::counters::{ServerSource, in_process_source, own};
-use host::cgroup::CgroupLimits;
+use host::privileged::cgroup::CgroupLimits;
 use model::CounterKind::{Counter as Counts, Gauge};
 use model::{CounterRole, CounterSource};
 
@@ -54,7 +54,7 @@ pub(crate) const SOURCES: &[&ServerSource] = &[&LIMITS, &QUOTA, &ENGINE_QUOTA];
 
 /// The source of the CPU quota that holds plimsoll; `None` if it has none.
 pub fn quota_source() -> Option<Box<dyn CounterSource>> {
-    let quota = host::cgroup::cpu_quota()?;
+    let quota = host::privileged::cgroup::cpu_quota()?;
     let read = move || {
         let effects = quota.effects();
         let values = [effects.map(|all| all.throttled_ns), effects.map(|all| all.throttled_periods)];
@@ -65,7 +65,7 @@ pub fn quota_source() -> Option<Box<dyn CounterSource>> {
 
 /// The source of the CPU quota that holds the engine's process `pid` and not plimsoll; `None` if there is none.
 pub fn engine_quota_source(pid: u32) -> Option<Box<dyn CounterSource>> {
-    let quota = host::cgroup::cpu_quota_of(pid)?;
+    let quota = host::privileged::cgroup::cpu_quota_of(pid)?;
     let read = move || {
         let effects = quota.effects();
         let counted = [effects.map(|all| all.throttled_ns), effects.map(|all| all.throttled_periods)];

@@ -7,7 +7,7 @@
 use crate::engine::workload_of;
 use crate::registry::{engine_of, family_of};
 
-use host::volume;
+use host::privileged::volume;
 use model::{Arrivals, Bytes, Family, Nanos, Pacing, Phases, Trial};
 use workload::{ProgramInput, SequenceState};
 

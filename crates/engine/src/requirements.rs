@@ -8,7 +8,7 @@ use crate::params::allocator_in;
 use crate::registry::{ENGINES, engine_of};
 use crate::server::program::{FoundPrograms, ProgramSet, common_folder};
 use host::error::TargetError;
-use host::private_mounts;
+use host::privileged::private_mounts;
 use model::{Bytes, Family, FileSystem, Limits, TaskSet, Trial, Value};
 use std::path::Path;
 use workload::{ProgramInput, SequenceState};
@@ -69,7 +69,7 @@ pub fn check_file_system(trial: &Trial) -> Result<(), TargetError> {
             spec.kind
         )));
     }
-    host::volume::check_spec(spec, data_bytes(trial))
+    host::privileged::volume::check_spec(spec, data_bytes(trial))
 }
 
 /// Whether its engine reads and writes whole files through the page cache, which every file system can do.
@@ -118,7 +118,7 @@ pub fn check_limits(trial: &Trial) -> Result<(), TargetError> {
             format!("the server needs at least {least}, or the kernel kills it; raise the limit or shrink the cache");
         return refuse_limit(format!("memory_limit = `{memory}` is too small for cache = `{cache}`: {text}"));
     }
-    host::cgroup::check_limits(&limits)
+    host::privileged::cgroup::check_limits(&limits)
 }
 
 /// Refuses statements in the background that have the name of an operation of the workload: their rows could not be told apart.

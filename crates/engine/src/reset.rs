@@ -6,9 +6,9 @@
 
 use crate::data_description::DataDescription;
 use crate::engine::ResetFor;
-use host::copy::{self, CopyResult};
 use host::data_dir::DataDir;
 use host::error::TargetError;
+use host::privileged::copy::{self, CopyResult};
 use model::{Fact, ParamDef, ParamKind, ParamRole, Params, Trial};
 use std::path::{Path, PathBuf};
 use std::time::Instant;

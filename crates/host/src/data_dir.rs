@@ -7,11 +7,12 @@
 //!
 //! The directory stays locked (flock) while its process lives. One that can be locked belongs to a process that was killed:
 //! [`sweep_abandoned`] removes it at the next start, and ends a server that is still at work in it. The manifest is replaced by
-//! a rename, so a kill cannot tear it.
+//! a rename, so a kill cannot tear it. It is on the disk before what it announces is made, so that a power cut cannot empty it.
 
 use crate::error::{IoContext, TargetError, shown};
+use crate::privileged::server_account::give_to_group;
 use model::Bytes;
-use rustix::fs::{CWD, FlockOperation, Mode, OFlags, ResolveFlags, fchmod, fchown, flock, open, openat2};
+use rustix::fs::{CWD, FlockOperation, Mode, OFlags, ResolveFlags, fchmod, flock, fsync, open, openat2};
 use rustix::io::Errno;
 use serde::{Deserialize, Serialize};
 use std::ffi::OsString;
@@ -25,6 +26,8 @@ use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 /// What the name of every data directory begins with.
 pub const DATA_DIR_PREFIX: &str = "plimsoll-data-";
 const MANIFEST: &str = "MANIFEST.json";
+/// What the mount point of a volume in it is called.
+pub const MOUNT_POINT: &str = "mnt";
 const LOADED: &str = "loaded";
 const MANIFEST_NEW: &str = "MANIFEST.json.new";
 const MANIFEST_FORMAT: u32 = 1;
@@ -109,6 +112,7 @@ impl DataDir {
         };
         let dir = DataDir { path, manifest, removed: false, locked, release: None };
         dir.save_manifest()?;
+        sync_names_in(parent)?;
         Ok(dir)
     }
 
@@ -149,7 +153,7 @@ impl DataDir {
     /// directory goes.
     pub fn own_volume(&mut self, release: ReleaseVolume) -> Result<VolumeNames, TargetError> {
         self.release = Some(release);
-        let names = VolumeNames { image: "image".into(), mount_point: "mnt".into() };
+        let names = VolumeNames { image: "image".into(), mount_point: MOUNT_POINT.into() };
         self.manifest.volume = Some(names.clone());
         self.save_manifest()?;
         // A server that runs as another user has its data behind the mount point; the image stays closed.
@@ -166,8 +170,7 @@ impl DataDir {
 
     /// Lets the group `gid` pass through to what in it is its own; it cannot see what else there is.
     pub fn let_in(&self, gid: u32) -> Result<(), TargetError> {
-        let group = rustix::fs::Gid::from_raw(gid);
-        fchown(&self.locked, None, Some(group)).trying("give to a group", &self.path)?;
+        give_to_group(&self.locked, gid).trying("give to a group", &self.path)?;
         fchmod(&self.locked, Mode::from_raw_mode(0o710)).trying("open to a group", &self.path)
     }
 
@@ -231,9 +234,11 @@ impl DataDir {
         absent_is_fine(fs::remove_file(&new)).trying("replace", &shown)?;
         let flags = OFlags::CREATE | OFlags::EXCL | OFlags::WRONLY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
         let mut file = File::from(open(&new, flags, Mode::from_raw_mode(0o600)).trying("create", &shown)?);
-        file.write_all(&text).trying("write", &shown)?;
+        // Before the rename: after a power cut the name could otherwise lead to an empty file.
+        file.write_all(&text).and_then(|()| file.sync_all()).trying("write", &shown)?;
         // A rename is atomic: a kill leaves the old manifest or the new one, and never half of one.
-        fs::rename(&new, manifest).trying("rename", &shown)
+        fs::rename(&new, manifest).trying("rename", &shown)?;
+        sync_directory(&self.locked).trying("sync", &self.path)
     }
 }
 
@@ -278,6 +283,22 @@ fn lock_new(dir: &Path) -> Option<File> {
     let still_there =
         fs::symlink_metadata(dir).is_ok_and(|meta| file.metadata().is_ok_and(|own| own.ino() == meta.ino()));
     still_there.then_some(file)
+}
+
+/// Brings the names in `dir` to the disk. Whoever may write to a directory need not be able to read it: then they get there later.
+fn sync_names_in(dir: &Path) -> Result<(), TargetError> {
+    match open(dir, OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC, Mode::empty()) {
+        Err(Errno::ACCESS) => Ok(()),
+        opened => opened.and_then(|dir| sync_directory(&File::from(dir))).trying("sync", dir),
+    }
+}
+
+/// Brings the names in the directory to the disk. Some file systems have nothing to sync there, and refuse the call.
+fn sync_directory(dir: &File) -> rustix::io::Result<()> {
+    match fsync(dir) {
+        Err(Errno::INVAL) => Ok(()),
+        synced => synced,
+    }
 }
 
 fn host_name() -> String {
@@ -346,8 +367,9 @@ fn left_alone(dir: &Path, why: &str) -> TargetError {
     TargetError::Unsafe(format!("`{}` {why}; it is left alone", shown(dir)))
 }
 
+/// Removes the data directory `dir` if its process is gone, with a line on that, or on why it was left; `release` takes its volume away.
 /// `None` if the directory is in use.
-fn sweep_one(dir: &Path, release: ReleaseVolume) -> Option<String> {
+pub fn sweep_one(dir: &Path, release: ReleaseVolume) -> Option<String> {
     let Ok(locked) = open_directory(dir) else {
         return Some(left_note(dir, "it is named like a data directory but is not one"));
     };
@@ -648,5 +670,36 @@ mod tests {
         assert!(dir.check_fits("sqlite oltp table_rows=20", 7).is_err());
         assert!(dir.check_fits("sqlite oltp table_rows=10", 8).is_err());
         dir.remove().unwrap();
+    }
+
+    /// What a power cut leaves of a file system is what it has sent to its device until then: here to the image below the device.
+    #[test]
+    fn a_power_cut_leaves_the_manifest_whole() {
+        if !rustix::process::geteuid().is_root() {
+            return eprintln!("skipped: needs root: a file system cannot be mounted");
+        }
+        let parent = tempfile::tempdir_in(".").unwrap();
+        let kind = model::FileSystem::Ext4 { barrier: true };
+        let volume = crate::Volume::make(parent.path(), kind, model::Bytes::from_mib(32), 1).unwrap();
+        let mut dir = DataDir::create(volume.mount_point(), "sqlite oltp table_rows=10", 7).unwrap();
+        dir.own_file("data").unwrap();
+        let image = volume.mount_point().with_file_name("image");
+        let copy = parent.path().join("after-the-cut");
+        fs::copy(image, &copy).unwrap();
+        let found = manifest_in_copy(&copy, dir.path().file_name().unwrap().as_ref());
+        assert_eq!(found.as_ref(), Some(dir.manifest()), "with the entry that was made last");
+        dir.remove().and_then(|()| volume.remove()).unwrap();
+    }
+
+    /// The manifest of the directory `name` on the file system in `image`, which is mounted for this look.
+    fn manifest_in_copy(image: &Path, name: &Path) -> Option<DataManifest> {
+        let at = tempfile::tempdir_in(".").unwrap();
+        let succeeds = |program: &str, arguments: &[&Path]| {
+            assert!(std::process::Command::new(program).args(arguments).status().unwrap().success(), "{program}");
+        };
+        succeeds("mount", &["-o".as_ref(), "loop".as_ref(), image, at.path()]);
+        let found = open_directory(&at.path().join(name)).ok().and_then(|dir| read_manifest(&dir));
+        succeeds("umount", &[at.path()]);
+        found
     }
 }

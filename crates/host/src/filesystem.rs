@@ -168,7 +168,7 @@ pub struct MountEntry {
 
 /// Reads `id parent major:minor root mount-point options [optional fields] - type source super-options`. A line of another
 /// form is passed over.
-fn parse_mountinfo(text: &str) -> Vec<MountEntry> {
+pub(crate) fn parse_mountinfo(text: &str) -> Vec<MountEntry> {
     text.lines().filter_map(parse_mount).collect()
 }
 

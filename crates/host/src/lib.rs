@@ -6,9 +6,6 @@
 //! or removed.
 
 pub mod allocator;
-pub mod block_trace;
-pub mod cgroup;
-pub mod copy;
 pub mod cpu;
 pub mod data_dir;
 pub mod device;
@@ -21,13 +18,10 @@ pub mod leftover;
 pub mod machine;
 pub mod out_of_memory;
 pub mod page_cache;
-pub mod private_mounts;
+pub mod privileged;
 pub mod safety;
-pub mod server_account;
-pub mod system_change;
 mod text_file;
-pub mod volume;
 
 pub use data_dir::DataDir;
 pub use error::TargetError;
-pub use volume::Volume;
+pub use privileged::volume::Volume;

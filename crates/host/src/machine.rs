@@ -5,9 +5,9 @@
 //! the machine or its owner is recorded: no host name, no serial number, no address.
 
 use crate::allocator::{self, Allocator};
-use crate::cgroup;
 use crate::cpu::{CpuTopology, usable_cpus};
-use crate::system_change;
+use crate::privileged::cgroup;
+use crate::privileged::system_change;
 use crate::text_file::text_of;
 use model::{Bytes, Fact, MachineSetup, Switch};
 use std::path::Path;

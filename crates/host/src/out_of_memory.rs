@@ -4,7 +4,7 @@
 //! names the process, but only root may read it, and containers have none; then the counters of kills of the control group that plimsoll
 //! is in count, or those of the machine. They do not name the process.
 
-use crate::cgroup::MemoryOfOwnGroup;
+use crate::privileged::cgroup::MemoryOfOwnGroup;
 use crate::text_file::text_of;
 use model::Bytes;
 use rustix::fs::{Mode, OFlags, open};

@@ -10,7 +10,7 @@ use engine::EngineLocation;
 use host::TargetError;
 use host::cpu::CpuTopology;
 use host::device::{BlockDevice, queues_below};
-use host::system_change::{WantedValue, effective_setup, wanted_settings};
+use host::privileged::system_change::{WantedValue, effective_setup, wanted_settings};
 use model::{CpuAssignment, CpuChoice, CpuList, MachineSetup, Plan, Switch, Trial};
 
 /// A plan as it can be run here.

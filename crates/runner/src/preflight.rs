@@ -110,7 +110,8 @@ fn check_first_step(trial: &Trial) -> Result<(), RunnerError> {
     }
 }
 
-/// Checks before anything is written that the directory can be measured, is free and has room. Removes what killed runs left there.
+/// Checks before anything is written that the directory can be measured, is free and has room. Removes what killed runs left there, and
+/// undoes what they did as root anywhere.
 pub fn check_place(
     plan: &Plan,
     site: &RunSite,
@@ -119,10 +120,9 @@ pub fn check_place(
 ) -> Result<(), RunnerError> {
     host::safety::check_directory(&site.dir)?;
     // Before the check of the space: what killed runs left takes some of it.
-    let swept = host::data_dir::sweep_abandoned(&site.dir, host::volume::release_volume);
-    let groups = host::cgroup::sweep_abandoned();
-    put_back_settings(observer);
-    swept.notes.iter().chain(&groups).for_each(|text| note(observer, text));
+    let swept = host::data_dir::sweep_abandoned(&site.dir, host::privileged::volume::release_volume);
+    let undone = host::privileged::undo_abandoned();
+    swept.notes.iter().chain(&undone).for_each(|text| note(observer, text));
     if let Some(used) = swept.in_use.first() {
         let used = host::error::shown(used);
         let text = format!("another plimsoll run is using this directory (`{used}`); wait until it finishes");
@@ -135,7 +135,7 @@ pub fn check_place(
 
 /// Puts back the settings of the kernel that a killed run has changed, with a note.
 pub fn put_back_settings(observer: &mut dyn RunObserver) {
-    host::system_change::put_back_abandoned().iter().for_each(|text| note(observer, text));
+    host::privileged::system_change::put_back_abandoned().iter().for_each(|text| note(observer, text));
 }
 
 /// Refuses a plan that changes settings of the kernel, unless that is allowed and possible now.
@@ -143,7 +143,7 @@ fn check_system_changes(plan: &Plan, site: &RunSite) -> Result<(), TargetError> 
     let mut changes: Vec<String> = Vec::new();
     for trial in plan.trials.iter().filter(|trial| !trial.target.machine.is_none()) {
         let wanted = fitting::wanted_by(trial, site)?;
-        changes.extend(host::system_change::describe_changes(&wanted));
+        changes.extend(host::privileged::system_change::describe_changes(&wanted));
     }
     changes.sort();
     changes.dedup();
@@ -157,7 +157,7 @@ fn check_system_changes(plan: &Plan, site: &RunSite) -> Result<(), TargetError> 
             changes.join(", ")
         )));
     }
-    host::system_change::check_possible()
+    host::privileged::system_change::check_possible()
 }
 
 /// Checks that the data of each point has room at its location: in `dir`, or at a path of the point's own.

@@ -6,7 +6,7 @@
 use crate::conduct::resume::describe_difference;
 use crate::error::RunnerError;
 use engine::EngineLocation;
-use host::cgroup;
+use host::privileged::cgroup;
 use model::{CpuLimit, Fact, Limits, NotVaried, StorageLimit, Trial};
 use plan::LEFT;
 

@@ -1,7 +1,7 @@
 //! Places that are not plimsoll's to write to.
 
 use super::failing::on_volume;
-use crate::disks::{Disk, done, mounts_in};
+use crate::disks::{Disk, done, mounts_in, with_own_mounts};
 use crate::lab::{Finished, Lab, NULL};
 use std::os::unix::fs::symlink;
 use std::path::PathBuf;
@@ -55,6 +55,10 @@ pub fn is_a_link_of_others(lab: &Lab) -> Option<Finished> {
 
 pub fn has_a_mount_of_others(lab: &Lab) -> Option<Finished> {
     is_root()?;
+    Some(with_own_mounts(|| over_a_volume(lab)))
+}
+
+fn over_a_volume(lab: &Lab) -> Finished {
     let mut child = on_volume(lab, "ext4", &[]);
     lab.wait_for_load(&mut child, 3);
     child.kill().unwrap();
@@ -70,5 +74,5 @@ pub fn has_a_mount_of_others(lab: &Lab) -> Option<Finished> {
     done("umount", &[&at]);
     assert_eq!(lab.run(&[NULL, &["--time", "100ms", "--runs", "next"]].concat()).exit, 0);
     assert_eq!(lab.left_behind(), ["next"]);
-    Some(next)
+    next
 }

@@ -9,7 +9,7 @@ use super::measured::{Reading, SharedFigures};
 use super::source::SourceFile;
 use host::error::{IoContext, TargetError, shown, system_words};
 use host::page_cache::write_out;
-use host::volume::VolumeDaemon;
+use host::privileged::volume::VolumeDaemon;
 use load::Driver;
 use model::{Bytes, FailureClass, Outcome, TaskOp};
 use rustix::fs::{Advice, fadvise, statvfs};

@@ -3,7 +3,7 @@
 //! In: a driver's figures. Out: facts. Limits: what was not measured is no fact.
 
 use host::kernel_threads::KernelThreadTimes;
-use host::volume::VolumeDaemon;
+use host::privileged::volume::VolumeDaemon;
 use model::Fact;
 use rustix::time::{ClockId, clock_gettime};
 use std::fs;

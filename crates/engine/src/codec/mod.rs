@@ -20,7 +20,7 @@ use codecs::{CODEC_WORDS, CodecDef};
 use driver::CodecDriver;
 use host::data_dir::DataDir;
 use host::error::TargetError;
-use host::volume::VolumeDaemon;
+use host::privileged::volume::VolumeDaemon;
 use load::SyncClient;
 use measured::SharedFigures;
 use model::{Bytes, Entry, Fact, Family, ParamDef, ParamKind, ParamRole, Params, TaskSet, Trial, WritePath};

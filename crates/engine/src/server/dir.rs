@@ -6,13 +6,13 @@
 
 use super::process::{ServerLaunch, ServerProcess, describe_exit};
 use host::allocator::{self, Allocator};
-use host::cgroup::CgroupLimits;
 use host::cpu::EngineCpus;
 use host::data_dir::DataDir;
 use host::error::{IoContext, TargetError, shown};
 use host::leftover;
-use host::private_mounts::PrivateMounts;
-use host::server_account::ServerAccount;
+use host::privileged::cgroup::CgroupLimits;
+use host::privileged::private_mounts::PrivateMounts;
+use host::privileged::server_account::ServerAccount;
 use model::Fact;
 use rustix::fs::{Mode, OFlags, open};
 use rustix::process::Signal;

@@ -7,11 +7,10 @@
 
 use super::deadline::poll_until;
 use host::error::{TargetError, shown, system_words};
-use host::server_account::ServerAccount;
+use host::privileged::server_account::ServerAccount;
 use std::collections::HashMap;
 use std::fs::File;
 use std::io::Read;
-use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::sync::{Mutex, OnceLock, PoisonError};
@@ -286,7 +285,7 @@ fn ask(program: &Path, args: &[&str], user: &str) -> Result<String, String> {
     let mut command = Command::new(program);
     command.args(args).current_dir("/").stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
     if let Some(account) = &account {
-        command.gid(account.gid).uid(account.uid);
+        account.run_as(&mut command);
     }
     let child = command.spawn().map_err(|error| {
         let user = account.as_ref().map_or(String::new(), |account| format!(" as the user `{}`", account.name));

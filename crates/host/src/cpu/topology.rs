@@ -12,7 +12,7 @@ use std::path::Path;
 pub(crate) const CPUS: &str = "/sys/devices/system/cpu";
 
 /// The CPUs that are online, as the kernel lists them below `root`; `None` if it does not.
-pub(super) fn online_cpus(root: &Path) -> Option<CpuList> {
+pub(crate) fn online_cpus(root: &Path) -> Option<CpuList> {
     CpuList::from_kernel(&text_of(root.join("online"))?)
 }
 

@@ -13,7 +13,7 @@ use crate::signals;
 use clap::{ArgMatches, Command};
 use engine::EngineDef;
 use host::disturbance::{CpuTimes, Disturbance, Fitness, Gravity, Surroundings};
-use host::system_change::wanted_settings;
+use host::privileged::system_change::wanted_settings;
 use load::Stop;
 use model::{Bytes, Fact, FileSystem, FileSystemSpec, IoScheduler, Limits, MachineSetup, Switch, Trial};
 use plan::Overrides;
@@ -32,8 +32,8 @@ pub fn clap() -> Command {
 pub fn execute(matches: &ArgMatches, context: &Context) -> Result<Exit, Fault> {
     let dir = flags::options(matches).site.dir;
     host::safety::check_directory(&dir)?;
-    let mut left = host::data_dir::sweep_abandoned(&dir, host::volume::release_volume).notes;
-    left.extend(host::system_change::put_back_abandoned());
+    let mut left = host::data_dir::sweep_abandoned(&dir, host::privileged::volume::release_volume).notes;
+    left.extend(host::privileged::undo_abandoned());
     let progress = ProgressLine::start(PROBES.len() as u64 + 2, context);
     progress.step("the machine");
     let before = CpuTimes::now();
@@ -70,7 +70,7 @@ struct Checkup {
     missing_counters: Vec<String>,
     ceilings: Vec<ProbedCeiling>,
     abilities: Vec<Ability>,
-    /// Notes about data of earlier runs that was removed, or not.
+    /// Notes about what earlier runs have left, which was undone, or not.
     left: Vec<String>,
 }
 
@@ -163,8 +163,8 @@ fn abilities(ceilings: &[ProbedCeiling], dir: &Path) -> Vec<Ability> {
     let memory = Limits { memory: Some(Bytes::from_gib(1)), ..Limits::default() };
     let machine = [
         ("io_uring with O_DIRECT", uring.unwrap_or_else(|| Err("not tried".to_owned()))),
-        ("file systems (--fs)", yes_unless(host::volume::check_spec(&ext4, Bytes(0)))),
-        ("limits (--memory-limit)", yes_unless(host::cgroup::check_limits(&memory))),
+        ("file systems (--fs)", yes_unless(host::privileged::volume::check_spec(&ext4, Bytes(0)))),
+        ("limits (--memory-limit)", yes_unless(host::privileged::cgroup::check_limits(&memory))),
         ("SMT on and off (--smt)", settable(&MachineSetup { smt: Some(Switch::On), ..MachineSetup::default() })),
         ("turbo on and off (--turbo)", settable(&MachineSetup { turbo: Some(Switch::On), ..MachineSetup::default() })),
         ("schedulers (--scheduler)", schedulers(dir)),

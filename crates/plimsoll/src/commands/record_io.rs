@@ -1,15 +1,15 @@
 //! `plimsoll record-io --device DEV|--pid PID --time 30s --out FILE`: records block requests, for `plimsoll replay`.
 //!
 //! In: a device or a process. Out: a file with the kernel's trace of its requests, and the figures of it. Limits: root, by tracefs
-//! (`host::block_trace`). Of a process only what its own threads ask for is seen: what the kernel writes for it later (the page cache, the
+//! (`host::privileged::block_trace`). Of a process only what its own threads ask for is seen: what the kernel writes for it later (the page cache, the
 //! journal of the file system) is in a recording of the device.
 
 use crate::context::Context;
 use crate::exit::{Exit, Fault};
 use crate::{output, signals};
 use clap::{Arg, ArgGroup, ArgMatches, Command, value_parser};
-use host::block_trace::{BlockTrace, TracedDevice, TracedRequests, is_on};
 use host::error::{IoContext, shown};
+use host::privileged::block_trace::{BlockTrace, TracedDevice, TracedRequests, is_on};
 use load::Stop;
 use model::{Bytes, Nanos, RecordedWork};
 use report::with_separators;
@@ -47,6 +47,7 @@ pub fn execute(matches: &ArgMatches, context: &Context) -> Result<Exit, Fault> {
         Some(device) => TracedRequests::Device(TracedDevice::at(device)?),
         None => TracedRequests::Process(*matches.get_one::<u32>("pid").expect("one of the two is required")),
     };
+    host::privileged::undo_abandoned().iter().for_each(|line| context.note(line));
     let stop = Arc::new(Stop::default());
     signals::listen(&stop)?;
     let trace = BlockTrace::start(&requests)?;

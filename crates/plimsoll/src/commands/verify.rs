@@ -2,8 +2,8 @@
 //!
 //! In: a run file whose points were measured with `verify = true`. Out: the blocks that are not what was written, by sort.
 //! Limits: reads only, and only what is left: the file of `--path`, or the data directory of a plimsoll that was killed, which
-//! the next plimsoll that measures there removes. If the machine crashed while data was written, it is unknown which generation
-//! should be there, so stale blocks are not reported.
+//! the next plimsoll that measures there removes (with `fs` the next of root, wherever it measures). If the machine crashed while data was
+//! written, it is unknown which generation should be there, so stale blocks are not reported.
 
 use super::list;
 use crate::context::Context;

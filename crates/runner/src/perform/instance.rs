@@ -9,9 +9,9 @@ use crate::preflight::{RunSite, data_location};
 use engine::estimate::image_bytes;
 use engine::{EngineDef, EngineLocation, Instance, InstanceReport, StartContext};
 use host::Volume;
-use host::cgroup::{CgroupLimits, LimitNeeds, LimitedDisk};
 use host::cpu::EngineCpus;
 use host::device::BlockDevice;
+use host::privileged::cgroup::{CgroupLimits, LimitNeeds, LimitedDisk};
 use host::safety::WriteRoom;
 use load::StopReason;
 use model::{

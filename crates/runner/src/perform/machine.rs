@@ -8,7 +8,7 @@ use crate::fitting;
 use crate::messages::{ConductorHandle, PerformerMessage};
 use crate::preflight::RunSite;
 use host::cpu::{self, CpuTopology, EngineCpus};
-use host::system_change::{KernelSetting, SystemChanges, WantedValue};
+use host::privileged::system_change::{KernelSetting, SystemChanges, WantedValue};
 use model::{CpuChoice, CpuList, Fact, Plan, Trial};
 use std::collections::BTreeSet;
 

@@ -12,7 +12,7 @@ struct FakeSystem {
 impl FakeSystem {
     fn new() -> FakeSystem {
         let system = FakeSystem { dir: tempfile::tempdir().unwrap() };
-        system.write("sys/devices/system/cpu/smt/control", "on\n");
+        system.write(SMT, "on\n");
         system.write("sys/devices/system/cpu/intel_pstate/no_turbo", "0\n");
         system.write("sys/class/block/sda/queue/scheduler", "none [mq-deadline] kyber\n");
         system.write("sys/class/block/sda/diskseq", "7\n");
@@ -31,7 +31,7 @@ impl FakeSystem {
     }
 
     fn smt(&self) -> String {
-        self.read("sys/devices/system/cpu/smt/control")
+        self.read(SMT)
     }
 
     fn places(&self) -> SystemPlaces {
@@ -39,7 +39,7 @@ impl FakeSystem {
     }
 
     fn changes(&self) -> SystemChanges {
-        SystemChanges { places: self.places(), made: None }
+        SystemChanges { places: self.places(), made: None, of_killed_run: Vec::new() }
     }
 
     fn wanted(&self, smt: Switch) -> Vec<WantedValue> {
@@ -60,9 +60,22 @@ impl FakeSystem {
     /// What the next start does, as root.
     fn start_again(&self) -> Vec<String> {
         let state = LockedState::lock(&self.places().state).unwrap().expect("no other has it");
-        put_back_found(&self.places(), &state)
+        put_back_found(&self.places(), &state).0
+    }
+
+    /// Makes the control of SMT a file that can be read and not be written: plimsoll follows no symlink when it writes.
+    fn refuse_writes_of_smt(&self) {
+        let control = self.dir.path().join(SMT);
+        fs::rename(&control, self.dir.path().join("behind")).unwrap();
+        std::os::unix::fs::symlink(self.dir.path().join("behind"), control).unwrap();
+    }
+
+    fn allow_writes_of_smt(&self) {
+        fs::rename(self.dir.path().join("behind"), self.dir.path().join(SMT)).unwrap();
     }
 }
+
+const SMT: &str = "sys/devices/system/cpu/smt/control";
 
 const OF_SMT: &str = r#"{"format":1,"made_by":"plimsoll","boot":"BOOT","process":1,
     "changes":[{"setting":"smt","before":"on","written":["off"]}]}"#;
@@ -97,16 +110,78 @@ fn a_value_that_another_program_has_set_is_left() {
     let left = system.start_again();
     assert_eq!(left, ["turbo was left at `off`: another program has changed it since plimsoll did"]);
     assert_eq!(system.read("sys/devices/system/cpu/intel_pstate/no_turbo"), "1");
+    assert!(!system.has_manifest(), "it is the other program's from now on");
 }
 
 #[test]
 fn a_killed_run_is_undone_by_the_next_start_once() {
     let system = FakeSystem::new();
-    system.write("sys/devices/system/cpu/smt/control", "off\n");
+    system.write(SMT, "off\n");
     system.leave_manifest(OF_SMT);
     let said = system.start_again();
     assert_eq!(said, ["put back what a run that was killed had changed: SMT from `off` to `on`"]);
     assert_eq!((system.smt().as_str(), system.start_again().len()), ("on", 0));
+}
+
+#[test]
+fn what_cannot_be_put_back_now_is_put_back_by_a_later_start() {
+    let system = FakeSystem::new();
+    system.write(SMT, "off\n");
+    system.write("sys/devices/system/cpu/intel_pstate/no_turbo", "1\n");
+    let turbo = r#"{"setting":"no-turbo","before":"0","written":["1"]}"#;
+    system.leave_manifest(&OF_SMT.replace("}]}", &format!("}},{turbo}]}}")));
+    system.refuse_writes_of_smt();
+    for attempt in ["first", "second"] {
+        let said = system.start_again();
+        assert!(said.iter().any(|line| line.starts_with("SMT is still `off` and not `on`: ")), "{attempt}: {said:?}");
+        let kept = system.read("state/system-changes.json");
+        assert!(kept.contains(r#""smt""#) && !kept.contains("no-turbo"), "only what failed is kept: {kept}");
+    }
+    system.allow_writes_of_smt();
+    assert_eq!(system.start_again(), ["put back what a run that was killed had changed: SMT from `off` to `on`"]);
+    assert_eq!((system.smt().as_str(), system.has_manifest()), ("on", false));
+}
+
+#[test]
+fn what_a_run_cannot_put_back_at_its_end_is_put_back_by_the_next_start() {
+    let system = FakeSystem::new();
+    let mut changes = system.changes();
+    changes.apply(&system.wanted(Switch::Off)).unwrap();
+    changes.apply(&[system.wanted(Switch::Off), vec![(KernelSetting::NoTurbo, "1")]].concat()).unwrap();
+    system.refuse_writes_of_smt();
+    let left = changes.undo();
+    assert!(left.len() == 1 && left[0].starts_with("SMT is still `off` and not `on`: "), "{left:?}");
+    assert_eq!(system.read("sys/devices/system/cpu/intel_pstate/no_turbo"), "0", "the others are put back");
+    drop(changes);
+    assert!(system.has_manifest());
+    system.allow_writes_of_smt();
+    assert_eq!(system.start_again(), ["put back what a run that was killed had changed: SMT from `off` to `on`"]);
+    assert_eq!((system.smt().as_str(), system.has_manifest()), ("on", false));
+}
+
+#[test]
+fn a_run_that_changes_settings_takes_over_what_a_killed_one_left_and_it_cannot_put_back() {
+    let system = FakeSystem::new();
+    system.write(SMT, "off\n");
+    system.leave_manifest(OF_SMT);
+    system.refuse_writes_of_smt();
+    let mut changes = system.changes();
+    let said = changes.apply(&[(KernelSetting::NoTurbo, "1")]).unwrap();
+    assert!(said.len() == 1 && said[0].starts_with("SMT is still `off` and not `on`: "), "{said:?}");
+    let kept = system.read("state/system-changes.json");
+    assert!(kept.contains(r#""smt""#) && kept.contains("no-turbo"), "{kept}");
+    system.allow_writes_of_smt();
+    assert_eq!(changes.undo(), [""; 0]);
+    assert_eq!((system.smt().as_str(), system.has_manifest()), ("on", false));
+}
+
+#[test]
+fn a_run_that_changes_settings_reports_what_it_has_put_back_of_a_killed_one() {
+    let system = FakeSystem::new();
+    system.write(SMT, "off\n");
+    system.leave_manifest(OF_SMT);
+    let said = system.changes().apply(&[(KernelSetting::NoTurbo, "1")]).unwrap();
+    assert_eq!(said, ["put back what a run that was killed had changed: SMT from `off` to `on`"]);
 }
 
 #[test]
@@ -119,7 +194,7 @@ fn a_kill_between_announcement_and_change_leaves_nothing_to_do() {
 #[test]
 fn a_manifest_that_others_may_write_is_not_believed() {
     let system = FakeSystem::new();
-    system.write("sys/devices/system/cpu/smt/control", "off\n");
+    system.write(SMT, "off\n");
     system.leave_manifest(OF_SMT);
     let path = system.dir.path().join("state/system-changes.json");
     fs::set_permissions(&path, fs::Permissions::from_mode(0o666)).unwrap();
@@ -142,7 +217,7 @@ fn only_files_of_settings_are_written_and_only_with_words_that_the_kernel_offers
     }
     assert!(KernelSetting::Smt.write(&sys, "forceoff").is_err());
     let text = OF_SMT.replace("\"on\"", "\"forceoff\"");
-    system.write("sys/devices/system/cpu/smt/control", "off\n");
+    system.write(SMT, "off\n");
     system.leave_manifest(&text);
     assert!(system.start_again()[0].starts_with("SMT is still `off` and not `forceoff`: "));
 }
@@ -176,7 +251,7 @@ fn what_cannot_be_had_is_named_with_its_reason() {
     let refused = |setup: MachineSetup| wanted_below(&system.places().sys, &setup, &["sda".to_owned()]).unwrap_err();
     let bfq = MachineSetup { scheduler: Some(IoScheduler::Bfq), ..MachineSetup::default() };
     assert!(refused(bfq).starts_with("scheduler = `bfq`: the kernel offers none, mq-deadline, kyber for `sda`"));
-    system.write("sys/devices/system/cpu/smt/control", "notsupported\n");
+    system.write(SMT, "notsupported\n");
     let smt = |smt| MachineSetup { smt: Some(smt), ..MachineSetup::default() };
     assert_eq!(refused(smt(Switch::On)), "smt = `on`: each core of this machine has one thread");
     assert_eq!(wanted_below(&system.places().sys, &smt(Switch::Off), &[]), Ok(vec![]));

@@ -4,10 +4,14 @@
 //! Limits: users of `/etc/passwd`; access by ACL is not looked at, only by mode.
 
 use crate::error::{IoContext, TargetError, shown};
+use rustix::fs::fchown;
 use rustix::process::{Gid, Uid};
 use rustix::thread::{set_thread_groups, set_thread_res_gid, set_thread_res_uid};
+use std::fs::File;
 use std::os::unix::fs::{MetadataExt, lchown};
+use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
+use std::process::Command;
 
 /// A user of this machine.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -64,6 +68,11 @@ impl ServerAccount {
         ))
     }
 
+    /// Makes `command` run as this user, without the further groups of root.
+    pub fn run_as(&self, command: &mut Command) {
+        command.gid(self.gid).uid(self.uid);
+    }
+
     /// Makes this process run as this user, without the further groups of root. Makes system calls only.
     ///
     /// # Errors
@@ -83,6 +92,14 @@ impl ServerAccount {
         };
         mode & bit != 0
     }
+}
+
+/// Gives the directory that is open as `dir` to the group `gid`.
+///
+/// # Errors
+/// The kernel's.
+pub fn give_to_group(dir: &File, gid: u32) -> rustix::io::Result<()> {
+    fchown(dir, None, Some(Gid::from_raw(gid)))
 }
 
 /// The user `name` of a file in the format of `/etc/passwd`. A user with root's number is no use.

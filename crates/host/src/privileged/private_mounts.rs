@@ -5,7 +5,7 @@
 //! needed directories appear at their usual paths. The mounts end with the server. Limits: takes CAP_SYS_ADMIN and Linux 5.2.
 
 use crate::error::{IoContext, TargetError, shown};
-use crate::server_account::ServerAccount;
+use crate::privileged::server_account::ServerAccount;
 use rustix::fs::{CWD, Mode, mkdir};
 use rustix::io::Errno;
 use rustix::mount::{

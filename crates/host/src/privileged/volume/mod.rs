@@ -14,6 +14,7 @@
 //! - The image is in a data directory whose manifest names it and its mount point. However the process ends, the next start
 //!   unmounts what is mounted there from that image, and nothing else.
 
+mod abandoned;
 mod kinds;
 mod loop_device;
 mod zfs;
@@ -37,6 +38,7 @@ use std::process::{Command, Output, Stdio};
 
 use zfs::ZfsDaemon;
 
+pub use abandoned::abandoned_places;
 pub use kinds::image_for;
 pub use zfs::VolumeDaemon;
 

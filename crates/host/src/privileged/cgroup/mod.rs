@@ -20,7 +20,7 @@
 //!
 //! An embedded engine works on plimsoll's own threads: plimsoll itself enters the group of storage, and leaves it at the end. Its
 //! memory is not limited: the load generator would be, too. A limit of its CPU time is one of its clients as well. The speed of the CPUs
-//! ([`crate::cpu::CpuSlowdown`]) is of the machine and needs no group.
+//! ([`crate::privileged::slowdown::CpuSlowdown`]) is of the machine and needs no group.
 
 mod cpu;
 mod group;
@@ -30,8 +30,8 @@ mod own_memory;
 mod quota;
 mod storage;
 
-use crate::cpu::{CpuSlowdown, check_slowdown};
 use crate::error::TargetError;
+use crate::privileged::slowdown::{CpuSlowdown, check_slowdown};
 use cpu::CpuGroup;
 use group::ControlGroup;
 use hierarchy::{CgroupHierarchy, CgroupVersion, LimitedResource};

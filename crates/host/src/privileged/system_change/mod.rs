@@ -2,7 +2,8 @@
 //!
 //! In: what a trial asks for, the disks under its data. Out: the machine as the trial wants it, and afterwards as it was. Limits: needs
 //! root. Each change is in a manifest in [`STATE_DIR`] before it is made; it is undone when its run ends in any way but a kill, and after
-//! a kill by the next plimsoll that measures. A value that another program has set meanwhile is left.
+//! a kill by the next plimsoll that measures. A value that another program has set meanwhile is left. A change that the kernel does not
+//! take back stays in the manifest, and each later start tries again.
 
 mod manifest;
 mod setting;
@@ -116,6 +117,8 @@ fn in_use() -> TargetError {
 pub struct SystemChanges {
     places: SystemPlaces,
     made: Option<MadeChanges>,
+    /// What was done with the changes of a killed run, in words, until the next call returns it.
+    of_killed_run: Vec<String>,
 }
 
 #[derive(Debug)]
@@ -126,25 +129,29 @@ struct MadeChanges {
 
 impl Default for SystemChanges {
     fn default() -> SystemChanges {
-        SystemChanges { places: SystemPlaces::of_machine(), made: None }
+        SystemChanges { places: SystemPlaces::of_machine(), made: None, of_killed_run: Vec::new() }
     }
 }
 
 impl SystemChanges {
-    /// Makes the settings `wanted`, and puts back those that were changed and are not wanted any more. Returns what was left because
-    /// another program has set it meanwhile, in words.
+    /// Makes the settings `wanted`, and puts back those that were changed and are not wanted any more. Returns what was left, in words:
+    /// because another program has set it meanwhile, or because the kernel did not take it back. What was done with the changes of a
+    /// killed run is among it.
     ///
     /// # Errors
     /// If a setting cannot be changed, or another plimsoll has changed some.
     pub fn apply(&mut self, wanted: &[WantedValue]) -> Result<Vec<String>, TargetError> {
-        let left = self.put_back_unless(|setting| wanted.iter().any(|(wanted, _)| wanted == setting));
+        let mut left = self.put_back_unless(|setting| wanted.iter().any(|(wanted, _)| wanted == setting));
         wanted.iter().try_for_each(|(setting, value)| self.set(setting, value))?;
+        left.append(&mut self.of_killed_run);
         Ok(left)
     }
 
     /// Puts back all that was changed. Returns what was left, in words.
     pub fn undo(&mut self) -> Vec<String> {
-        self.put_back_unless(|_| false)
+        let mut left = std::mem::take(&mut self.of_killed_run);
+        left.extend(self.put_back_unless(|_| false));
+        left
     }
 
     fn set(&mut self, setting: &KernelSetting, value: &str) -> Result<(), TargetError> {
@@ -160,9 +167,10 @@ impl SystemChanges {
             Some(made) => made,
             none => {
                 let state = LockedState::lock(&self.places.state)?.ok_or_else(in_use)?;
-                // What a killed run has left is not what the user had.
-                put_back_found(&self.places, &state);
-                none.insert(MadeChanges { state, manifest: ChangeManifest::new() })
+                // What a killed run has left is not what the user had. What cannot be put back now is this run's to put back.
+                let (done, unfinished) = put_back_found(&self.places, &state);
+                self.of_killed_run.extend(done);
+                none.insert(MadeChanges { state, manifest: ChangeManifest::new(unfinished) })
             }
         };
         made.announce(setting, &now, value)?;
@@ -174,11 +182,17 @@ impl SystemChanges {
         let Some(made) = &mut self.made else { return Vec::new() };
         let mut left = Vec::new();
         // The last first: CPUs come back after what was changed later.
-        while let Some(at) = made.manifest.changes.iter().rposition(|change| !is_kept(&change.setting)) {
-            left.extend(put_back(&self.places.sys, &made.manifest.changes[at]).err());
-            made.manifest.changes.remove(at);
-            // A manifest that cannot be written still has the change, which is found done.
-            let _ = made.state.save(&made.manifest);
+        for at in (0..made.manifest.changes.len()).rev() {
+            if is_kept(&made.manifest.changes[at].setting) {
+                continue;
+            }
+            let outcome = put_back(&self.places.sys, &made.manifest.changes[at]);
+            if outcome.is_over() {
+                made.manifest.changes.remove(at);
+                // A manifest that cannot be written still has the change, which is found done.
+                let _ = made.state.save(&made.manifest);
+            }
+            left.extend(outcome.left());
         }
         if made.manifest.changes.is_empty() {
             made.state.remove();
@@ -212,31 +226,60 @@ impl Drop for SystemChanges {
     }
 }
 
-/// Puts the setting back, and returns what was done, in words; nothing if it is as it was already.
-///
-/// # Errors
-/// Why it was left, in words.
-fn put_back(sys: &Path, change: &RecordedChange) -> Result<Option<String>, String> {
+/// What came of an attempt to put a setting back.
+#[derive(Debug, PartialEq, Eq)]
+enum PutBackOutcome {
+    /// There was nothing to do.
+    AsBefore,
+    /// It is as it was before the first change. In words.
+    PutBack(String),
+    /// Another program has set it since plimsoll did, so it is that program's. In words.
+    Foreign(String),
+    /// The kernel did not take the value: this is still to be done. In words.
+    Failed(String),
+}
+
+impl PutBackOutcome {
+    /// Whether nothing is left to be done.
+    fn is_over(&self) -> bool {
+        !matches!(self, PutBackOutcome::Failed(_))
+    }
+
+    /// Why it is not as it was, in words.
+    fn left(self) -> Option<String> {
+        match self {
+            PutBackOutcome::AsBefore | PutBackOutcome::PutBack(_) => None,
+            PutBackOutcome::Foreign(text) | PutBackOutcome::Failed(text) => Some(text),
+        }
+    }
+}
+
+/// Puts the setting back.
+fn put_back(sys: &Path, change: &RecordedChange) -> PutBackOutcome {
     let RecordedChange { setting, before, written } = change;
     let what = setting.describe();
     if !setting.is_there(sys) {
         // A loop device that went with its volume took its settings with it.
-        return Ok(None);
+        return PutBackOutcome::AsBefore;
     }
     let words = |value: &str| crate::error::shown(setting.value_in_words(value).as_ref());
     match setting.read(sys) {
-        Some(now) if now == *before => Ok(None),
+        Some(now) if now == *before => PutBackOutcome::AsBefore,
         Some(now) if written.contains(&now) => match setting.write(sys, before) {
-            Ok(()) => Ok(Some(format!("{what} from `{}` to `{}`", words(&now), words(before)))),
+            Ok(()) => PutBackOutcome::PutBack(format!("{what} from `{}` to `{}`", words(&now), words(before))),
             Err(error) => {
                 let why = model::system_words(&error);
-                Err(format!("{what} is still `{}` and not `{}`: {why}", words(&now), words(before)))
+                let text = format!("{what} is still `{}` and not `{}`: {why}", words(&now), words(before));
+                PutBackOutcome::Failed(text)
             }
         },
-        now => {
-            let now = words(&now.unwrap_or_default());
-            Err(format!("{what} was left at `{now}`: another program has changed it since plimsoll did"))
+        Some(now) => {
+            let now = words(&now);
+            PutBackOutcome::Foreign(format!(
+                "{what} was left at `{now}`: another program has changed it since plimsoll did"
+            ))
         }
+        None => PutBackOutcome::Failed(format!("{what} was not put back to `{}`: it cannot be read", words(before))),
     }
 }
 
@@ -250,7 +293,7 @@ fn put_back_in(places: &SystemPlaces) -> Vec<String> {
     match is_there {
         false => Vec::new(),
         true if rustix::process::geteuid().is_root() => match LockedState::lock(&places.state) {
-            Ok(Some(state)) => put_back_found(places, &state),
+            Ok(Some(state)) => put_back_found(places, &state).0,
             Ok(None) => Vec::new(),
             Err(error) => vec![error.to_string()],
         },
@@ -269,27 +312,34 @@ fn note_for_root(places: &SystemPlaces) -> Option<String> {
     })
 }
 
-/// Puts back what the manifest in `state` has, and removes it.
-fn put_back_found(places: &SystemPlaces, state: &LockedState) -> Vec<String> {
-    let manifest = match read_manifest(&places.state) {
+/// Puts back what the manifest in `state` has, and removes it. Returns what was done and what was left, in words, and the changes that the
+/// kernel did not take back, which stay in the manifest.
+fn put_back_found(places: &SystemPlaces, state: &LockedState) -> (Vec<String>, Vec<RecordedChange>) {
+    let mut manifest = match read_manifest(&places.state) {
         FoundManifest::Trusted(manifest) => manifest,
-        FoundManifest::Untrusted(why) => return vec![why],
-        FoundManifest::Nothing => {
-            state.remove();
-            return Vec::new();
-        }
+        FoundManifest::Untrusted(why) => return (vec![why], Vec::new()),
+        FoundManifest::Nothing => ChangeManifest::new(Vec::new()),
     };
-    let (mut done, mut left) = (Vec::new(), Vec::new());
+    let (mut done, mut left, mut unfinished) = (Vec::new(), Vec::new(), Vec::new());
     for change in manifest.changes.iter().rev() {
         match put_back(&places.sys, change) {
-            Ok(text) => done.extend(text),
-            Err(text) => left.push(text),
+            PutBackOutcome::PutBack(text) => done.push(text),
+            outcome => {
+                unfinished.extend((!outcome.is_over()).then(|| change.clone()));
+                left.extend(outcome.left());
+            }
         }
     }
-    state.remove();
+    unfinished.reverse();
+    manifest.changes = unfinished;
+    match manifest.changes.is_empty() {
+        true => state.remove(),
+        // If it cannot be written, it still has all changes, of which those that are done are found done.
+        false => drop(state.save(&manifest)),
+    }
     let done =
         (!done.is_empty()).then(|| format!("put back what a run that was killed had changed: {}", done.join(", ")));
-    done.into_iter().chain(left).collect()
+    (done.into_iter().chain(left).collect(), manifest.changes)
 }
 
 #[cfg(test)]

@@ -10,7 +10,7 @@
 //!
 //! A thread dies with its process, so nothing is left after `kill -9`.
 
-use super::topology::{CPUS, online_cpus};
+use crate::cpu::topology::{CPUS, online_cpus};
 use crate::error::TargetError;
 use model::CpuList;
 use rustix::thread::{CpuSet, clock_nanosleep_absolute, sched_setaffinity};

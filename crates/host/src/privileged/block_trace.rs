@@ -2,9 +2,10 @@
 //!
 //! In: which device, or which process. Out: the text of the trace, while it comes. Limits: root. Nothing of other tracers is touched: an
 //! instance has its own buffers, events, filters and clock, and is removed at the end. If tracefs is not mounted, it is mounted
-//! where only this process sees it. What a killed process left has its number in its name, and the next recording removes it.
+//! where only this process sees it. An instance is locked while its process lives, so the next start knows what a killed one left.
 
 use crate::error::{TargetError, shown};
+use crate::privileged::sign_of_life::lock_directory;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::fd::{AsRawFd, OwnedFd};
 use rustix::mount::{FsMountFlags, FsOpenFlags, MountAttrFlags, fsconfig_create, fsmount, fsopen};
@@ -12,11 +13,13 @@ use std::fs::{self, File};
 use std::io::{ErrorKind, Read, Write};
 use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 use std::time::Duration;
 
 /// Where tracefs is usually mounted.
 const MOUNTED: [&str; 2] = ["/sys/kernel/tracing", "/sys/kernel/debug/tracing"];
-const NAME: &str = "plimsoll-";
+/// What the name of every instance begins with; the number of its process and a count follow.
+const PREFIX: &str = "plimsoll-";
 /// Of each CPU: enough for tens of thousands of requests between two looks.
 const BUFFER_KIB: u32 = 8192;
 
@@ -101,6 +104,8 @@ fn parse_number(text: &str) -> Option<(u32, u32)> {
 pub struct BlockTrace {
     instance: PathBuf,
     pipe: File,
+    /// Shows others that this process lives.
+    _locked: File,
     /// Tracefs itself, if it was mounted for this alone.
     _mount: Option<OwnedFd>,
 }
@@ -112,15 +117,12 @@ impl BlockTrace {
     /// If the kernel or the rights do not allow it, in one line.
     pub fn start(requests: &TracedRequests) -> Result<BlockTrace, TargetError> {
         let (tracefs, mount) = find_tracefs()?;
-        let instances = tracefs.join("instances");
-        sweep_abandoned(&instances);
-        let instance = instances.join(format!("{NAME}{}", std::process::id()));
-        fs::create_dir(&instance).map_err(|error| cannot(&error))?;
+        let (instance, locked) = make_instance(&tracefs.join("instances"))?;
         // From here on it is removed, whatever happens.
         let guard = InstanceGuard(instance.clone());
         let pipe = set_up(&instance, requests)?;
         std::mem::forget(guard);
-        Ok(BlockTrace { instance, pipe, _mount: mount })
+        Ok(BlockTrace { instance, pipe, _locked: locked, _mount: mount })
     }
 
     /// Takes what was recorded since the last call into `into`, after waiting for it up to `patience`. Returns how many bytes that were.
@@ -182,6 +184,27 @@ impl Drop for InstanceGuard {
     fn drop(&mut self) {
         remove_instance(&self.0);
     }
+}
+
+/// Makes an instance with a name of its own and locks it.
+fn make_instance(instances: &Path) -> Result<(PathBuf, File), TargetError> {
+    static COUNT: AtomicU32 = AtomicU32::new(0);
+    const TRIES: u32 = 100;
+    for _ in 0..TRIES {
+        let path = instances.join(format!("{PREFIX}{}-{}", std::process::id(), COUNT.fetch_add(1, Relaxed)));
+        match fs::create_dir(&path) {
+            // Of a process with the same number in another container.
+            Err(error) if error.kind() == ErrorKind::AlreadyExists => continue,
+            made => made.map_err(|error| cannot(&error))?,
+        }
+        // Another plimsoll may have swept it away in the moment before it was locked.
+        if let Some(locked) = lock_directory(&path).filter(|_| path.exists()) {
+            return Ok((path, locked));
+        }
+    }
+    Err(TargetError::Failed(
+        "cannot record block requests: another process keeps removing the instance of tracefs".into(),
+    ))
 }
 
 fn remove_instance(instance: &Path) {
@@ -257,16 +280,33 @@ fn cannot(error: &std::io::Error) -> TargetError {
     TargetError::Unsupported(format!("cannot record block requests by tracefs: {why}{advice}"))
 }
 
-/// Removes the instances of processes that are gone.
-fn sweep_abandoned(instances: &Path) {
-    let Ok(entries) = fs::read_dir(instances) else { return };
-    for entry in entries.flatten() {
-        let name = entry.file_name();
-        let pid = name.to_str().and_then(|name| name.strip_prefix(NAME)).and_then(|pid| pid.parse::<u32>().ok());
-        if pid.is_some_and(|pid| !Path::new(&format!("/proc/{pid}")).exists()) {
-            remove_instance(&entry.path());
-        }
+/// Removes the instances whose plimsoll is gone, with a line on each.
+pub fn sweep_abandoned() -> Vec<String> {
+    if !rustix::process::geteuid().is_root() {
+        return Vec::new();
     }
+    find_tracefs().map(|(tracefs, _mount)| sweep_in(&tracefs.join("instances"))).unwrap_or_default()
+}
+
+fn sweep_in(instances: &Path) -> Vec<String> {
+    let entries = fs::read_dir(instances).into_iter().flatten().flatten();
+    let names = entries.filter_map(|entry| entry.file_name().into_string().ok());
+    names.filter(|name| is_own_name(name)).filter_map(|name| sweep_instance(instances, &name)).collect()
+}
+
+/// Removes the instance if its plimsoll is gone; `None` if it is in use. With it the kernel ends its events, and it refuses if a process
+/// reads them.
+fn sweep_instance(instances: &Path, name: &str) -> Option<String> {
+    let instance = instances.join(name);
+    let _held = lock_directory(&instance)?;
+    fs::remove_dir(&instance).ok()?;
+    Some(format!("removed the trace instance `{name}`, left by a recording that was killed"))
+}
+
+/// `plimsoll-PID-COUNT`.
+fn is_own_name(name: &str) -> bool {
+    let numbers = name.strip_prefix(PREFIX).and_then(|numbers| numbers.split_once('-'));
+    numbers.is_some_and(|(pid, count)| pid.parse::<u32>().is_ok() && count.parse::<u32>().is_ok())
 }
 
 /// Whether `file` is on the disk or partition that is traced, as far as that can be seen.
@@ -307,7 +347,8 @@ mod tests {
             Err(error) => return eprintln!("skipped: {error}"),
         };
         let instance = trace.instance().to_owned();
-        assert!(instance.is_dir() && instance.ends_with(format!("{NAME}{}", std::process::id())));
+        let name = instance.file_name().unwrap().to_str().unwrap();
+        assert!(instance.is_dir() && name.starts_with(&format!("{PREFIX}{}-", std::process::id())), "{name}");
         assert_eq!(fs::read_to_string(instance.join("events/block/block_bio_queue/enable")).unwrap().trim(), "1");
         let mut file = tempfile::NamedTempFile::new_in(env!("CARGO_MANIFEST_DIR")).unwrap();
         file.write_all(&[7; 1 << 16]).unwrap();
@@ -319,9 +360,41 @@ mod tests {
         // On a file system in memory nothing is written to a device.
         let text = String::from_utf8_lossy(&text).into_owned();
         assert!(text.lines().all(|line| line.starts_with('#') || line.contains("block_bio_queue: ")), "{text}");
-        let again = BlockTrace::start(&TracedRequests::Process(std::process::id()));
-        assert!(again.is_err(), "one at a time in a process");
         drop(trace);
         assert!(!above.exists() || !instance.exists());
+    }
+
+    /// What a plimsoll in another container sees: an instance whose number leads to no process of its own, or to one of another program.
+    #[test]
+    fn an_instance_is_swept_when_its_process_is_gone_whatever_its_number_is() {
+        let Ok((tracefs, _mount)) = find_tracefs() else { return eprintln!("skipped: needs root and tracefs") };
+        let instances = tracefs.join("instances");
+        let made = |pid: u32| {
+            let instance = instances.join(format!("{PREFIX}{pid}-999999"));
+            fs::create_dir(&instance).unwrap();
+            instance
+        };
+        let (alive, locked) = loop {
+            let alive = made(4_194_305); // more than Linux has numbers of processes
+            // In the moment before it is locked another plimsoll may sweep it.
+            if let Some(locked) = lock_directory(&alive).filter(|_| alive.exists()) {
+                break (alive, locked);
+            }
+        };
+        let pipe = File::open(alive.join("trace_pipe")).unwrap();
+        let event = alive.join("events/block/block_bio_queue/enable");
+        fs::write(&event, "1").unwrap();
+        let gone = made(std::process::id());
+        // Another plimsoll may be sweeping it in this moment.
+        let until = std::time::Instant::now() + Duration::from_secs(60);
+        while gone.exists() && std::time::Instant::now() < until {
+            sweep_in(&instances);
+        }
+        let is_on = fs::read_to_string(event).map(|text| text.trim() == "1");
+        let there = [alive.exists(), gone.exists()];
+        drop((pipe, locked));
+        remove_instance(&alive);
+        assert_eq!((there, is_on.ok()), ([true, false], Some(true)), "and the events of the living one go on");
+        assert_eq!(["plimsoll-notes", "plimsoll-7", "plimsoll-7-0"].map(is_own_name), [false, false, true]);
     }
 }

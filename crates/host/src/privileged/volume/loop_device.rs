@@ -7,8 +7,8 @@
 //! A device is set to clear itself when its last user is gone. So one that is attached and not yet mounted goes with the process,
 //! however that ends, and one that is mounted goes with its mount.
 
-use crate::cgroup::clear_rules_of;
 use crate::error::{IoContext, TargetError};
+use crate::privileged::cgroup::clear_rules_of;
 use crate::text_file::text_of;
 use rustix::fs::{Mode, OFlags, makedev, open};
 use std::fs::{File, Metadata};

@@ -66,10 +66,10 @@ pub(super) enum FoundManifest {
 }
 
 impl ChangeManifest {
-    /// Of this process, without a change.
-    pub fn new() -> ChangeManifest {
+    /// Of this process, with the `changes` that an earlier one has left to it.
+    pub fn new(changes: Vec<RecordedChange>) -> ChangeManifest {
         let (made_by, boot, process) = ("plimsoll".to_owned(), boot_id(), std::process::id());
-        ChangeManifest { format: FORMAT, made_by, boot, process, changes: Vec::new() }
+        ChangeManifest { format: FORMAT, made_by, boot, process, changes }
     }
 }
 

@@ -5,7 +5,8 @@
 
 use super::hierarchy;
 use crate::error::{IoContext, TargetError, shown};
-use rustix::fs::{FlockOperation, Mode, OFlags, flock, open};
+use crate::privileged::sign_of_life::lock_directory;
+use rustix::fs::{Mode, OFlags, open};
 use rustix::io::Errno;
 use std::fs::{self, File};
 use std::os::fd::OwnedFd;
@@ -47,7 +48,7 @@ impl ControlGroup {
                 made => made.trying("make the group", &path)?,
             }
             // Another plimsoll may have swept it away in the moment before it was locked.
-            let Some(locked) = lock_group(&path).filter(|_| path.exists()) else { continue };
+            let Some(locked) = lock_directory(&path).filter(|_| path.exists()) else { continue };
             // Opened now, as root: the server writes to it as another user, between fork and exec.
             let processes = path.join(PROCESSES);
             let procs_fd = open(&processes, OFlags::WRONLY | OFlags::CLOEXEC, Mode::empty());
@@ -98,12 +99,6 @@ fn remove_when_left(group: &Path) -> rustix::io::Result<()> {
     }
 }
 
-fn lock_group(path: &Path) -> Option<File> {
-    let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-    let file = File::from(open(path, flags, Mode::empty()).ok()?);
-    flock(&file, FlockOperation::NonBlockingLockExclusive).ok().map(|()| file)
-}
-
 /// Removes the groups whose plimsoll is gone, with a line on each.
 pub fn sweep_abandoned() -> Vec<String> {
     let mut left = Vec::new();
@@ -113,7 +108,7 @@ pub fn sweep_abandoned() -> Vec<String> {
 
 /// Removes the group if its plimsoll is gone; `None` if it is in use. The lock is held until then, so that no other plimsoll sweeps it.
 fn sweep_group(group: &Path) -> Option<String> {
-    let _held = lock_group(group)?;
+    let _held = lock_directory(group)?;
     remove_when_left(group).ok()?;
     Some(format!("removed the control group `{}`, left by a run that was killed", shown(group)))
 }
