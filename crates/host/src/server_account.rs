@@ -6,7 +6,8 @@
 use crate::error::{IoContext, TargetError, shown};
 use rustix::process::{Gid, Uid};
 use rustix::thread::{set_thread_groups, set_thread_res_gid, set_thread_res_uid};
-use std::os::unix::fs::{MetadataExt, lchown};
+use std::os::fd::AsFd;
+use std::os::unix::fs::{MetadataExt, fchown};
 use std::path::{Path, PathBuf};
 
 /// A user of this machine.
@@ -34,9 +35,9 @@ impl ServerAccount {
         })
     }
 
-    /// Gives `path` to this user: itself, and nothing that a link in its place leads to.
-    pub fn give_to(&self, path: &Path) -> Result<(), TargetError> {
-        lchown(path, Some(self.uid), Some(self.gid)).trying("give away", path)
+    /// Gives what is `open` to this user, whatever has been put in its place at `path` meanwhile.
+    pub fn give_open(&self, open: impl AsFd, path: &Path) -> Result<(), TargetError> {
+        fchown(open, Some(self.uid), Some(self.gid)).trying("give away", path)
     }
 
     /// The outermost directory on the way to `dir`, and `dir` itself, that this user may not enter.
