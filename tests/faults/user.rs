@@ -4,9 +4,11 @@ use crate::disk::places::{SHORT, SMALL, is_root, refused};
 use crate::disks::done;
 use crate::fault::{Family, Fault, FaultElsewhere, Kept, Length, signal};
 use crate::lab::{CALM, Finished, Lab, NULL, assert_runs, wait_until};
+use std::collections::BTreeMap;
 use std::fs::File;
-use std::os::unix::fs::MetadataExt;
+use std::os::unix::fs::{MetadataExt, symlink};
 use std::os::unix::process::ExitStatusExt;
+use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 pub const USER: Family = Family {
@@ -102,6 +104,15 @@ pub const USER: Family = Family {
             kept: Kept::NoRun,
             length: Length::Short,
             make: crashes_with_a_password,
+        },
+        Fault {
+            name: "a_link_of_others_is_on_the_way",
+            what: "A link of another user is on the way to a directory or file that a command would write: each command refuses it",
+            exit: 3,
+            message: "is a symlink that another user has made",
+            kept: Kept::NothingBegun,
+            length: Length::Short,
+            make: finds_a_link_of_others,
         },
     ],
 };
@@ -287,4 +298,73 @@ fn crashes_with_a_password(lab: &Lab) -> Option<Finished> {
     assert_eq!((status.signal(), status.core_dumped()), (Some(6), false));
     // As a shell reports it.
     Some(Finished { exit: 128 + 6, stdout: String::new(), stderr: String::new() })
+}
+
+const CANARY: &str = "c4n4ry-in-the-mine";
+
+/// In a directory such as `/tmp` anybody can make such a link before root starts plimsoll.
+fn finds_a_link_of_others(lab: &Lab) -> Option<Finished> {
+    is_root()?;
+    let theirs = tempfile::tempdir().unwrap();
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    std::fs::create_dir(theirs.path().join("data")).unwrap();
+    std::fs::create_dir(lab.path().join("mine")).unwrap();
+    for run in [theirs.path().join("data/run.plimsoll"), lab.path().join("mine/a.plimsoll")] {
+        std::fs::copy(root.join("tests/golden/stall/run.plimsoll"), run).unwrap();
+    }
+    std::fs::write(lab.path().join("key"), CANARY).unwrap();
+    done("chmod", &["0600", lab.path().join("key").to_str().unwrap()]);
+    let link = lab.path().join("way");
+    symlink(theirs.path(), &link).unwrap();
+    done("chown", &["--no-dereference", "nobody", link.to_str().unwrap()]);
+    let before = all_in(theirs.path());
+    let fio = root.join("crates/import/tests/fixtures/fio.json");
+    commands_that_write(fio.to_str().unwrap()).iter().fold(None, |_, arguments| {
+        let finished = refused(lab, &[arguments, &["--quiet"][..]].concat(), 3, &["`way`", "another user"]);
+        assert!(all_in(theirs.path()) == before, "{arguments:?}: {:?}", all_in(theirs.path()).keys());
+        Some(finished)
+    })
+}
+
+/// Each command with a place that it would write to behind the link `way`; `fio` is a result that can be imported.
+fn commands_that_write(fio: &str) -> Vec<Vec<&str>> {
+    let null = |more: &[&'static str]| [NULL, &["--time", "100ms"], more].concat();
+    let file = ["file", "--file-size", "4MiB", "--time", "100ms", "--no-report", "--path", "way/data/f"];
+    let disk = ["--file-size", "4MiB", "--time", "100ms"];
+    let agent = ["agent", "--bus", "redis://127.0.0.1:1/", "--bus-key-file", "key", "--wait", "1s"];
+    vec![
+        null(&["--dir", "way/data"]),
+        null(&["--runs", "way/data"]),
+        null(&["--runs", "way/data/new"]),
+        file.to_vec(),
+        vec!["quick", "way/data"],
+        vec!["run", "--resume", "way/data/run.plimsoll"],
+        vec!["doctor", "--dir", "way/data"],
+        [&["disk", "way/data"], &disk[..]].concat(),
+        [&["disk", ".", "--runs", "way/data"], &disk[..]].concat(),
+        [&agent[..], &["--runs", "way/data"]].concat(),
+        vec!["import", fio, "--runs", "way/data"],
+        vec!["report", "way/data/run.plimsoll"],
+        vec!["report", "mine/a.plimsoll", "--out", "way/data/new"],
+        vec!["compare", "mine/a.plimsoll", "way/data/run.plimsoll", "--out", "way/data/new"],
+        vec!["history", "--runs", "way/data"],
+        vec!["history", "--runs", "mine", "--out", "way/data/new"],
+        vec!["dist", "uniform", "--n", "100", "--draws", "1000", "--out", "way/data/new"],
+        vec!["schema", "no.sqlite", "--out", "way/data/plan.toml"],
+        vec!["record-io", "--pid", "1", "--time", "100ms", "--out", "way/data/trace"],
+        vec!["man", "--into", "way/data"],
+    ]
+}
+
+/// The paths of all files and directories in `dir`, with their contents.
+fn all_in(dir: &Path) -> BTreeMap<PathBuf, Vec<u8>> {
+    let mut all = BTreeMap::new();
+    let mut left = vec![dir.to_owned()];
+    while let Some(path) = left.pop() {
+        if let Ok(entries) = std::fs::read_dir(&path) {
+            left.extend(entries.map(|entry| entry.unwrap().path()));
+        }
+        all.insert(path.clone(), std::fs::read(&path).unwrap_or_default());
+    }
+    all
 }
