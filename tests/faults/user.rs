@@ -6,10 +6,11 @@ use crate::fault::{Family, Fault, FaultElsewhere, Kept, Length, signal};
 use crate::lab::{CALM, Finished, Lab, NULL, assert_runs, wait_until};
 use std::collections::BTreeMap;
 use std::fs::File;
+use std::net::TcpListener;
 use std::os::unix::fs::{MetadataExt, symlink};
 use std::os::unix::process::ExitStatusExt;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::process::{Child, Command, Stdio};
 
 pub const USER: Family = Family {
     name: "user",
@@ -98,7 +99,7 @@ pub const USER: Family = Family {
         },
         Fault {
             name: "a_process_with_a_password_crashes",
-            what: "A plimsoll that holds a password crashes: there is no core dump, and no other process may look into it",
+            what: "A plimsoll that holds a password or a key crashes, wherever that came from (environment, file, plan, made for a private server): there is no core dump, and no other process may look into it",
             exit: 134,
             message: "",
             kept: Kept::NoRun,
@@ -274,33 +275,57 @@ fn crashes_with_a_password(lab: &Lab) -> Option<Finished> {
     done("chmod", &["0755", copy.path().to_str().unwrap()]);
     let binary = copy.path().join("plimsoll");
     std::fs::copy(env!("CARGO_BIN_EXE_plimsoll"), &binary).unwrap();
-    let start = || {
+    let start = |environment: &[(&str, &str)], arguments: &[&str]| {
         let script = "ulimit -c unlimited; exec \"$@\"";
         let mut command = Command::new("setpriv");
         command.args(["--reuid=65534", "--regid=65534", "--clear-groups", "bash", "-c", script, "bash"]);
-        command.arg(&binary).args(["agent", "--bus", "redis://127.0.0.1:1/", "--wait", "300s"]);
-        command.env("PLIMSOLL_PASSWORD", "c4n4ry").current_dir(lab.path());
+        command.arg(&binary).args(arguments).envs(environment.iter().copied()).current_dir(lab.path());
         command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap()
     };
+    // Nothing reads what its clients send, and it sends nothing.
+    let silent = TcpListener::bind("127.0.0.1:0").unwrap();
+    write_secrets(lab, silent.local_addr().unwrap().port());
+    crash(start(&[("PLIMSOLL_PASSWORD", CANARY)], &["run", "pipe"]));
+    crash(start(&[], &["agent", "--bus", "redis://127.0.0.1:1/", "--bus-key-file", "secret", "--wait", "300s"]));
+    crash(start(&[], &["run", "plan.toml"]));
+    if Command::new("mariadbd").arg("--version").output().is_ok() {
+        crash(start(&[], &["oltp", "--engine", "mariadb", "--via", "tcp", "--time", "300s", "--no-report"]));
+    }
+    // As a shell reports it.
+    Some(Finished { exit: 128 + 6, stdout: String::new(), stderr: String::new() })
+}
+
+const CANARY: &str = "c4n4ry-in-the-mine";
+
+/// A file with a secret, a plan that names it, with a server at `port`, and a plan that never comes.
+fn write_secrets(lab: &Lab, port: u16) {
+    let [secret, plan, pipe] = ["secret", "plan.toml", "pipe"].map(|name| lab.path().join(name));
+    std::fs::write(&secret, CANARY).unwrap();
+    done("chmod", &["0600", secret.to_str().unwrap()]);
+    done("chown", &["65534:65534", secret.to_str().unwrap()]);
+    let url = format!("mysql://visitor@127.0.0.1:{port}/?ssl-mode=DISABLED");
+    let text = format!("workload = \"oltp\"\nengine = \"{url}\"\npassword_file = \"secret\"\ntime = \"300s\"\n");
+    std::fs::write(&plan, text).unwrap();
+    done("chmod", &["0644", plan.to_str().unwrap()]);
+    done("mkfifo", &["-m", "0666", pipe.to_str().unwrap()]);
+}
+
+/// Waits until `child` is closed to others, and makes it crash.
+fn crash(mut child: Child) {
     // Until its program runs it is root's, too.
     let is_closed = |pid: u32| {
         let name = std::fs::read_to_string(format!("/proc/{pid}/comm")).unwrap_or_default();
         let owner = std::fs::metadata(format!("/proc/{pid}/environ")).map(|meta| meta.uid());
         name.trim() == "plimsoll" && owner.is_ok_and(|owner| owner == 0)
     };
-    let mut crashed = start();
     wait_until("its closing", || {
-        assert_runs(&mut crashed);
-        is_closed(crashed.id())
+        assert_runs(&mut child);
+        is_closed(child.id())
     });
-    signal(&crashed, "ABRT");
-    let status = crashed.wait().unwrap();
+    signal(&child, "ABRT");
+    let status = child.wait().unwrap();
     assert_eq!((status.signal(), status.core_dumped()), (Some(6), false));
-    // As a shell reports it.
-    Some(Finished { exit: 128 + 6, stdout: String::new(), stderr: String::new() })
 }
-
-const CANARY: &str = "c4n4ry-in-the-mine";
 
 /// In a directory such as `/tmp` anybody can make such a link before root starts plimsoll.
 fn finds_a_link_of_others(lab: &Lab) -> Option<Finished> {

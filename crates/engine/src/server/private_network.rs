@@ -77,6 +77,8 @@ impl PrivateNetwork {
     /// # Errors
     /// If no port is free, or if this machine has no random numbers.
     pub fn choose(way: NetworkWay) -> Result<PrivateNetwork, TargetError> {
+        // For the key of the certificate, which is made before the password.
+        model::close_own_memory();
         let (certificate, pems) = self_signed().map_err(|why| failed("make a certificate", &why))?;
         Ok(PrivateNetwork {
             way,
