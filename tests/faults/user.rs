@@ -120,10 +120,16 @@ pub const USER: Family = Family {
 
 pub const ELSEWHERE: &[FaultElsewhere] = &[
     FaultElsewhere {
-        what: "A password is given",
-        then: "writes it into no file, argument, message or report",
+        what: "A password of PostgreSQL is given",
+        then: "writes it into no file, argument, message or report; no process of the run has it in its command line meanwhile",
         file: "tests/cli/servers.rs",
         test: "a_postgresql_of_somebody_else_wants_its_password_and_is_left_as_it_was",
+    },
+    FaultElsewhere {
+        what: "A password of MariaDB is given",
+        then: "does the same",
+        file: "tests/cli/servers.rs",
+        test: "a_server_of_somebody_else_is_measured_in_a_schema_of_its_own_that_goes",
     },
     FaultElsewhere {
         what: "A word, a flag or a value is misspelt",
