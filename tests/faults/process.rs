@@ -210,7 +210,7 @@ pub const PROCESS: Family = Family {
         },
         Fault {
             name: "umask_0",
-            what: "The umask is 0: no file or directory is for others, none is wider than 0640 and 0750",
+            what: "The umask is 0: no file or directory is for others, none is wider than 0640 and 0750; only the directory and the root of a file system of plimsoll's own (`--fs`) are 0711, so that the user of a server can pass through",
             exit: 0,
             message: "",
             kept: Kept::All,

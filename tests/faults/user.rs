@@ -4,10 +4,13 @@ use crate::disk::places::{SHORT, SMALL, is_root, refused};
 use crate::disks::done;
 use crate::fault::{Family, Fault, FaultElsewhere, Kept, Length, signal};
 use crate::lab::{CALM, Finished, Lab, NULL, assert_runs, wait_until};
+use std::collections::BTreeMap;
 use std::fs::File;
-use std::os::unix::fs::MetadataExt;
+use std::net::TcpListener;
+use std::os::unix::fs::{MetadataExt, symlink};
 use std::os::unix::process::ExitStatusExt;
-use std::process::{Command, Stdio};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
 
 pub const USER: Family = Family {
     name: "user",
@@ -96,22 +99,37 @@ pub const USER: Family = Family {
         },
         Fault {
             name: "a_process_with_a_password_crashes",
-            what: "A plimsoll that holds a password crashes: there is no core dump, and no other process may look into it",
+            what: "A plimsoll that holds a password or a key crashes, whether from the environment, a file or a plan: there is no core dump, and no other process may look into it",
             exit: 134,
             message: "",
             kept: Kept::NoRun,
             length: Length::Short,
             make: crashes_with_a_password,
         },
+        Fault {
+            name: "a_link_of_others_is_on_the_way",
+            what: "A link of another user is on the way to a directory or file that a command would write: each command refuses it",
+            exit: 3,
+            message: "is a symlink that another user has made",
+            kept: Kept::NothingBegun,
+            length: Length::Short,
+            make: finds_a_link_of_others,
+        },
     ],
 };
 
 pub const ELSEWHERE: &[FaultElsewhere] = &[
     FaultElsewhere {
-        what: "A password is given",
-        then: "writes it into no file, argument, message or report",
+        what: "A password of PostgreSQL is given",
+        then: "writes it into no file, argument, message or report; no process of the run has it in its command line meanwhile",
         file: "tests/cli/servers.rs",
         test: "a_postgresql_of_somebody_else_wants_its_password_and_is_left_as_it_was",
+    },
+    FaultElsewhere {
+        what: "A password of MariaDB is given",
+        then: "does the same",
+        file: "tests/cli/servers.rs",
+        test: "a_server_of_somebody_else_is_measured_in_a_schema_of_its_own_that_goes",
     },
     FaultElsewhere {
         what: "A word, a flag or a value is misspelt",
@@ -263,28 +281,118 @@ fn crashes_with_a_password(lab: &Lab) -> Option<Finished> {
     done("chmod", &["0755", copy.path().to_str().unwrap()]);
     let binary = copy.path().join("plimsoll");
     std::fs::copy(env!("CARGO_BIN_EXE_plimsoll"), &binary).unwrap();
-    let start = || {
+    let start = |environment: &[(&str, &str)], arguments: &[&str]| {
         let script = "ulimit -c unlimited; exec \"$@\"";
         let mut command = Command::new("setpriv");
         command.args(["--reuid=65534", "--regid=65534", "--clear-groups", "bash", "-c", script, "bash"]);
-        command.arg(&binary).args(["agent", "--bus", "redis://127.0.0.1:1/", "--wait", "300s"]);
-        command.env("PLIMSOLL_PASSWORD", "c4n4ry").current_dir(lab.path());
+        command.arg(&binary).args(arguments).envs(environment.iter().copied()).current_dir(lab.path());
         command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap()
     };
+    // Nothing reads what its clients send, and it sends nothing.
+    let silent = TcpListener::bind("127.0.0.1:0").unwrap();
+    write_secrets(lab, silent.local_addr().unwrap().port());
+    crash(start(&[("PLIMSOLL_PASSWORD", CANARY)], &["run", "pipe"]));
+    crash(start(&[], &["agent", "--bus", "redis://127.0.0.1:1/", "--bus-key-file", "secret", "--wait", "300s"]));
+    crash(start(&[], &["run", "plan.toml"]));
+    // As a shell reports it.
+    Some(Finished { exit: 128 + 6, stdout: String::new(), stderr: String::new() })
+}
+
+const CANARY: &str = "c4n4ry-in-the-mine";
+
+/// A file with a secret, a plan that names it, with a server at `port`, and a plan that never comes.
+fn write_secrets(lab: &Lab, port: u16) {
+    let [secret, plan, pipe] = ["secret", "plan.toml", "pipe"].map(|name| lab.path().join(name));
+    std::fs::write(&secret, CANARY).unwrap();
+    done("chmod", &["0600", secret.to_str().unwrap()]);
+    done("chown", &["65534:65534", secret.to_str().unwrap()]);
+    let url = format!("mysql://visitor@127.0.0.1:{port}/?ssl-mode=DISABLED");
+    let text = format!("workload = \"oltp\"\nengine = \"{url}\"\npassword_file = \"secret\"\ntime = \"300s\"\n");
+    std::fs::write(&plan, text).unwrap();
+    done("chmod", &["0644", plan.to_str().unwrap()]);
+    done("mkfifo", &["-m", "0666", pipe.to_str().unwrap()]);
+}
+
+/// Waits until `child` is closed to others, and makes it crash.
+fn crash(mut child: Child) {
     // Until its program runs it is root's, too.
     let is_closed = |pid: u32| {
         let name = std::fs::read_to_string(format!("/proc/{pid}/comm")).unwrap_or_default();
         let owner = std::fs::metadata(format!("/proc/{pid}/environ")).map(|meta| meta.uid());
         name.trim() == "plimsoll" && owner.is_ok_and(|owner| owner == 0)
     };
-    let mut crashed = start();
     wait_until("its closing", || {
-        assert_runs(&mut crashed);
-        is_closed(crashed.id())
+        assert_runs(&mut child);
+        is_closed(child.id())
     });
-    signal(&crashed, "ABRT");
-    let status = crashed.wait().unwrap();
+    signal(&child, "ABRT");
+    let status = child.wait().unwrap();
     assert_eq!((status.signal(), status.core_dumped()), (Some(6), false));
-    // As a shell reports it.
-    Some(Finished { exit: 128 + 6, stdout: String::new(), stderr: String::new() })
+}
+
+/// In a directory such as `/tmp` anybody can make such a link before root starts plimsoll.
+fn finds_a_link_of_others(lab: &Lab) -> Option<Finished> {
+    is_root()?;
+    let theirs = tempfile::tempdir().unwrap();
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    std::fs::create_dir(theirs.path().join("data")).unwrap();
+    std::fs::create_dir(lab.path().join("mine")).unwrap();
+    for run in [theirs.path().join("data/run.plimsoll"), lab.path().join("mine/a.plimsoll")] {
+        std::fs::copy(root.join("tests/golden/stall/run.plimsoll"), run).unwrap();
+    }
+    std::fs::write(lab.path().join("key"), CANARY).unwrap();
+    done("chmod", &["0600", lab.path().join("key").to_str().unwrap()]);
+    let link = lab.path().join("way");
+    symlink(theirs.path(), &link).unwrap();
+    done("chown", &["--no-dereference", "nobody", link.to_str().unwrap()]);
+    let before = all_in(theirs.path());
+    let fio = root.join("crates/import/tests/fixtures/fio.json");
+    commands_that_write(fio.to_str().unwrap()).iter().fold(None, |_, arguments| {
+        let finished = refused(lab, &[arguments, &["--quiet"][..]].concat(), 3, &["`way`", "another user"]);
+        assert!(all_in(theirs.path()) == before, "{arguments:?}: {:?}", all_in(theirs.path()).keys());
+        Some(finished)
+    })
+}
+
+/// Each command with a place that it would write to behind the link `way`; `fio` is a result that can be imported.
+fn commands_that_write(fio: &str) -> Vec<Vec<&str>> {
+    let null = |more: &[&'static str]| [NULL, &["--time", "100ms"], more].concat();
+    let file = ["file", "--file-size", "4MiB", "--time", "100ms", "--no-report", "--path", "way/data/f"];
+    let disk = ["--file-size", "4MiB", "--time", "100ms"];
+    let agent = ["agent", "--bus", "redis://127.0.0.1:1/", "--bus-key-file", "key", "--wait", "1s"];
+    vec![
+        null(&["--dir", "way/data"]),
+        null(&["--runs", "way/data"]),
+        null(&["--runs", "way/data/new"]),
+        file.to_vec(),
+        vec!["quick", "way/data"],
+        vec!["run", "--resume", "way/data/run.plimsoll"],
+        vec!["doctor", "--dir", "way/data"],
+        [&["disk", "way/data"], &disk[..]].concat(),
+        [&["disk", ".", "--runs", "way/data"], &disk[..]].concat(),
+        [&agent[..], &["--runs", "way/data"]].concat(),
+        vec!["import", fio, "--runs", "way/data"],
+        vec!["report", "way/data/run.plimsoll"],
+        vec!["report", "mine/a.plimsoll", "--out", "way/data/new"],
+        vec!["compare", "mine/a.plimsoll", "way/data/run.plimsoll", "--out", "way/data/new"],
+        vec!["history", "--runs", "way/data"],
+        vec!["history", "--runs", "mine", "--out", "way/data/new"],
+        vec!["dist", "uniform", "--n", "100", "--draws", "1000", "--out", "way/data/new"],
+        vec!["schema", "no.sqlite", "--out", "way/data/plan.toml"],
+        vec!["record-io", "--pid", "1", "--time", "100ms", "--out", "way/data/trace"],
+        vec!["man", "--into", "way/data"],
+    ]
+}
+
+/// The paths of all files and directories in `dir`, with their contents.
+fn all_in(dir: &Path) -> BTreeMap<PathBuf, Vec<u8>> {
+    let mut all = BTreeMap::new();
+    let mut left = vec![dir.to_owned()];
+    while let Some(path) = left.pop() {
+        if let Ok(entries) = std::fs::read_dir(&path) {
+            left.extend(entries.map(|entry| entry.unwrap().path()));
+        }
+        all.insert(path.clone(), std::fs::read(&path).unwrap_or_default());
+    }
+    all
 }

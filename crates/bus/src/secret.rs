@@ -58,6 +58,7 @@ impl RunSecret {
 
     /// A key of these bytes.
     pub fn new(key: &[u8]) -> RunSecret {
+        model::close_own_memory();
         RunSecret(Hmac::new_from_slice(key).expect("HMAC takes a key of any length"))
     }
 
@@ -97,6 +98,7 @@ pub(crate) fn read_closed(path: &Path, what: &str) -> Result<Vec<u8>, BusError> 
     if model::is_open_to_others(meta.uid(), meta.mode()) {
         return Err(BusError::Usage(format!("others may read `{shown}`, which has {what}; use `chmod 600 {shown}`")));
     }
+    model::close_own_memory();
     let mut bytes = Vec::new();
     file.take(BYTES_MAX as u64 + 1).read_to_end(&mut bytes).map_err(cannot)?;
     match bytes.len() {

@@ -17,11 +17,12 @@ use rustix::io::Errno;
 use serde::{Deserialize, Serialize};
 use std::ffi::OsString;
 use std::fs::{self, File};
-use std::io::{Read, Write};
+use std::io::{self, Read, Write};
 use std::os::fd::AsRawFd;
 use std::os::unix::fs::{DirBuilderExt, MetadataExt};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
+use std::time::{Duration, Instant};
 
 /// What the name of every data directory begins with.
 pub const DATA_DIR_PREFIX: &str = "plimsoll-data-";
@@ -32,6 +33,9 @@ const LOADED: &str = "loaded";
 const MANIFEST_NEW: &str = "MANIFEST.json.new";
 const MANIFEST_FORMAT: u32 = 1;
 const MANIFEST_BYTES_MAX: u64 = 1 << 20;
+/// Another plimsoll removes a directory within this: its servers are ended and its volume is unmounted first.
+const REMOVED_WITHIN: Duration = Duration::from_secs(10);
+const LOOK_EVERY: Duration = Duration::from_millis(20);
 
 /// The version of what the generators make of a seed. To be raised whenever the same plan would make other data.
 pub const GENERATOR_VERSION: u32 = 1;
@@ -324,12 +328,51 @@ pub fn sweep_abandoned(parent: &Path, release: ReleaseVolume) -> SweepResult {
     let mut swept = SweepResult::default();
     let Ok(entries) = fs::read_dir(parent) else { return swept };
     for entry in entries.flatten().filter(|entry| entry.file_name().to_string_lossy().starts_with(DATA_DIR_PREFIX)) {
-        match sweep_one(&entry.path(), release) {
-            Some(note) => swept.notes.push(note),
-            None => swept.in_use.push(entry.path()),
+        match sweep_when_free(&entry.path(), release) {
+            SweptDir::InUse => swept.in_use.push(entry.path()),
+            SweptDir::Gone => {}
+            SweptDir::Noted(note) => swept.notes.push(note),
         }
     }
     swept
+}
+
+/// As [`sweep_one`]. If the process of a directory is gone and the directory is in use, another plimsoll is removing it: its end is awaited.
+fn sweep_when_free(dir: &Path, release: ReleaseVolume) -> SweptDir {
+    let until = Instant::now() + REMOVED_WITHIN;
+    loop {
+        match sweep_one(dir, release) {
+            SweptDir::InUse if !has_living_owner(dir) && Instant::now() < until => std::thread::sleep(LOOK_EVERY),
+            swept => return swept,
+        }
+    }
+}
+
+/// Whether the process that the name of a data directory has is there. Of another container it is not seen.
+fn has_living_owner(dir: &Path) -> bool {
+    let name = dir.file_name().unwrap_or_default().to_string_lossy();
+    let process = name.strip_prefix(DATA_DIR_PREFIX).and_then(|rest| rest.split('-').next());
+    process.is_some_and(|process| process.parse::<u32>().is_ok() && Path::new("/proc").join(process).exists())
+}
+
+/// What became of a data directory.
+pub enum SweptDir {
+    /// Its plimsoll is running, or another one is removing it.
+    InUse,
+    /// It is no longer there.
+    Gone,
+    /// It was removed or left, as this line says.
+    Noted(String),
+}
+
+impl SweptDir {
+    /// The line on it, if there is one.
+    pub fn note(self) -> Option<String> {
+        match self {
+            SweptDir::Noted(note) => Some(note),
+            SweptDir::InUse | SweptDir::Gone => None,
+        }
+    }
 }
 
 /// What a look at a data directory found.
@@ -367,38 +410,50 @@ fn left_alone(dir: &Path, why: &str) -> TargetError {
     TargetError::Unsafe(format!("`{}` {why}; it is left alone", shown(dir)))
 }
 
-/// Removes the data directory `dir` if its process is gone, with a line on that, or on why it was left; `release` takes its volume away.
-/// `None` if the directory is in use.
-pub fn sweep_one(dir: &Path, release: ReleaseVolume) -> Option<String> {
+/// Removes the data directory `dir` if its process is gone; `release` takes its volume away.
+pub fn sweep_one(dir: &Path, release: ReleaseVolume) -> SweptDir {
     let Ok(locked) = open_directory(dir) else {
-        return Some(left_note(dir, "it is named like a data directory but is not one"));
+        return match fs::symlink_metadata(dir) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => SweptDir::Gone,
+            _ => left(dir, "it is named like a data directory but is not one"),
+        };
     };
     let ours = locked.metadata().is_ok_and(|meta| meta.uid() == rustix::process::geteuid().as_raw());
     if !ours {
-        return Some(left_note(dir, "it belongs to another user"));
+        return left(dir, "it belongs to another user");
     }
-    flock(&locked, FlockOperation::NonBlockingLockExclusive).ok()?;
+    if flock(&locked, FlockOperation::NonBlockingLockExclusive).is_err() {
+        return SweptDir::InUse;
+    }
+    sweep_locked(dir, &locked, release)
+}
+
+fn sweep_locked(dir: &Path, locked: &File, release: ReleaseVolume) -> SweptDir {
+    let removed = || SweptDir::Noted(format!("removed `{}`, left by a run that was killed", shown(dir)));
     // Made and killed at once: nothing is made in a directory before its manifest, so an empty one may go.
-    let _ = first_stranger(&locked).is_none().then(|| fs::remove_file(path_inside(&locked, MANIFEST_NEW)));
-    if fs::remove_dir(dir).is_ok() {
-        return Some(format!("removed `{}`, left by a run that was killed", shown(dir)));
+    let _ = first_stranger(locked).is_none().then(|| fs::remove_file(path_inside(locked, MANIFEST_NEW)));
+    match fs::remove_dir(dir) {
+        Ok(()) => return removed(),
+        // Another plimsoll removed it before this one had the lock.
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return SweptDir::Gone,
+        Err(_) => {}
     }
-    match read_manifest(&locked) {
-        None => Some(left_note(dir, "its manifest is missing or damaged; remove it by hand")),
+    match read_manifest(locked) {
+        None => left(dir, "its manifest is missing or damaged; remove it by hand"),
         Some(manifest) if manifest.host != host_name() => {
-            Some(left_note(dir, "it was made by another machine, which may be using it"))
+            left(dir, "it was made by another machine, which may be using it")
         }
         Some(manifest) => {
-            match end_servers(dir, &manifest).and_then(|()| remove_listed(dir, &locked, &manifest, Some(release))) {
-                Ok(()) => Some(format!("removed `{}`, left by a run that was killed", shown(dir))),
-                Err(error) => Some(left_note(dir, &error.to_string())),
+            match end_servers(dir, &manifest).and_then(|()| remove_listed(dir, locked, &manifest, Some(release))) {
+                Ok(()) => removed(),
+                Err(error) => left(dir, &error.to_string()),
             }
         }
     }
 }
 
-fn left_note(dir: &Path, why: &str) -> String {
-    format!("left `{}`: {why}", shown(dir))
+fn left(dir: &Path, why: &str) -> SweptDir {
+    SweptDir::Noted(format!("left `{}`: {why}", shown(dir)))
 }
 
 /// Ends the servers that a killed plimsoll could not take with it, also those whose data is on its volume.
@@ -524,6 +579,28 @@ mod tests {
         let mut dir = std::mem::ManuallyDrop::new(dir);
         dir.locked = File::open("/dev/null").unwrap();
         dir.path.clone()
+    }
+
+    #[test]
+    fn a_directory_that_another_plimsoll_is_removing_is_awaited_and_one_that_is_used_is_not() {
+        let parent = tempfile::tempdir().unwrap();
+        // No process has so large a number.
+        let [killed, living] = [u32::MAX, std::process::id()].map(|process| {
+            let dir = parent.path().join(format!("{DATA_DIR_PREFIX}{process}-0"));
+            fs::create_dir(&dir).unwrap();
+            dir
+        });
+        let [removing, _using] = [&killed, &living].map(|dir| lock_new(dir).unwrap());
+        let path = killed.clone();
+        let remover = std::thread::spawn(move || {
+            std::thread::sleep(Duration::from_millis(300)); // so long does a removal take
+            fs::remove_dir(path).unwrap();
+            drop(removing);
+        });
+        let swept = sweep_abandoned(parent.path(), no_volume);
+        assert_eq!((swept.in_use, swept.notes), (vec![living], Vec::new()));
+        assert!(!killed.exists());
+        remover.join().unwrap();
     }
 
     #[test]

@@ -15,8 +15,10 @@ use std::path::{Path, PathBuf};
 const RESERVE_LEAST: Bytes = Bytes::from_gib(1);
 const RESERVE_SHARE: u64 = 20;
 
-/// Refuses `dir` if it is not a directory of its own name: a symlink may lead anywhere, a device has no files.
+/// Refuses `dir` if it is not a directory of its own name (a symlink may lead anywhere, a device has no files), or if a symlink of another
+/// user is on the way to it, as [`check_links`] does.
 pub fn check_directory(dir: &Path) -> Result<(), TargetError> {
+    check_links(dir)?;
     // Not `metadata`, which follows symlinks.
     let kind = match fs::symlink_metadata(dir) {
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
@@ -175,6 +177,9 @@ mod tests {
         }
         std::os::unix::fs::lchown(&link, Some(65534), None).unwrap();
         let refused = check_links(&link.join("a/b")).unwrap_err().to_string();
+        assert!(refused.contains("link` is a symlink that another user has made"), "{refused}");
+        let below = tempfile::tempdir_in("/tmp").unwrap();
+        let refused = check_directory(&link.join(below.path().file_name().unwrap())).unwrap_err().to_string();
         assert!(refused.contains("link` is a symlink that another user has made"), "{refused}");
     }
 

@@ -26,6 +26,7 @@ pub mod machine_setup;
 pub mod network;
 pub mod op;
 pub mod own_gap;
+pub mod own_memory;
 pub mod own_table;
 pub mod own_units;
 pub mod params;
@@ -72,6 +73,7 @@ pub use op::{
     KvAction, KvEntry, KvOp, Op, OpKind, Outcome, SqlArg, SqlCall, SqlOp, TaskOp, TransactionEnd,
 };
 pub use own_gap::{OWN_GAP_MIN, OwnGap, OwnGapCause};
+pub use own_memory::close_own_memory;
 pub use params::{
     ArgDef, Catalogue, ConfigVariables, DistributionEntry, Entry, Family, LeveledWord, Meaning, NO_CONFIG, NoRate,
     Numbers, ParamDef, ParamKind, Params, SPEED_MAX, SPEED_UNPACED, TaskSet, Value,

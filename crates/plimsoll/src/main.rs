@@ -22,7 +22,7 @@ mod signals;
 
 use exit::{Exit, Fault};
 use rustix::fs::Mode;
-use rustix::process::{DumpableBehavior, Resource, Rlimit, getrlimit, set_dumpable_behavior, setrlimit};
+use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use std::process::ExitCode;
 
 /// The static program has no allocator of the system to use, and that of musl is slow with several threads.
@@ -59,17 +59,16 @@ fn keep_files_from_others() {
     rustix::process::umask(given | others);
 }
 
-/// A core dump has the memory of the process, passwords included. plimsoll writes none. If it may have a password, it is closed as well: no
-/// other process of this user can look into it, and no program that collects dumps gets its memory.
+/// A core dump has the memory of the process, passwords included. plimsoll writes none. As soon as it has a password or a key, it is closed as
+/// well (`model::close_own_memory`): no other process of this user can look into it, and no program that collects dumps gets its memory.
+/// Those in the environment it has from the start.
 fn keep_secrets_out_of_dumps() {
     let limit = getrlimit(Resource::Core);
     let _ = setrlimit(Resource::Core, Rlimit { current: Some(0), ..limit }); // 0 is always allowed
-    let names_secret =
-        |text: &str| ["://", "password", "key"].iter().any(|word| text.to_ascii_lowercase().contains(word));
-    let in_environment = std::env::vars_os().map(|(name, _)| name);
-    let in_environment = in_environment.filter(|name| name.to_string_lossy().starts_with("PLIMSOLL_"));
-    if in_environment.chain(std::env::args_os().skip(1)).any(|text| names_secret(&text.to_string_lossy())) {
-        let _ = set_dumpable_behavior(DumpableBehavior::NotDumpable); // the limit holds in any case
+    let is_secret =
+        |name: &str| name.starts_with("PLIMSOLL_") && ["PASSWORD", "KEY"].iter().any(|word| name.contains(word));
+    if std::env::vars_os().any(|(name, _)| is_secret(&name.to_string_lossy())) {
+        model::close_own_memory();
     }
 }
 

@@ -13,8 +13,12 @@ use store::ceilings::{CeilingEntry, DiskIdentity, recall, remember};
 /// Keeps the ceilings that were measured on the disk that `facts` describe.
 pub fn keep(runs: &Path, facts: &[Fact], measured: &[CeilingEntry], observer: &mut dyn RunObserver) {
     let Some(disk) = DiskIdentity::of(facts).filter(|_| !measured.is_empty()) else { return };
-    if let Err(error) = remember(runs, &disk, measured) {
-        note(observer, format!("cannot save the best rates in `{}`: {error}; use --runs", runs.display()));
+    let kept = match host::safety::check_links(runs) {
+        Ok(()) => remember(runs, &disk, measured).map_err(|error| error.to_string()),
+        Err(refusal) => Err(refusal.to_string()),
+    };
+    if let Err(why) = kept {
+        note(observer, format!("cannot save the best rates in `{}`: {why}; use --runs", runs.display()));
     }
 }
 

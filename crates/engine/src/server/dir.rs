@@ -14,13 +14,13 @@ use host::privileged::cgroup::CgroupLimits;
 use host::privileged::private_mounts::PrivateMounts;
 use host::privileged::server_account::ServerAccount;
 use model::Fact;
-use rustix::fs::{Mode, OFlags, open};
+use rustix::fs::{AtFlags, Mode, OFlags, open, openat, unlinkat};
+use rustix::io::Errno;
 use rustix::process::Signal;
 use std::ffi::OsString;
 use std::fs::File;
 use std::io::Write;
 use std::os::fd::{AsRawFd, OwnedFd};
-use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -51,17 +51,17 @@ impl ServerDir {
         let log = dir.own_file("server.log")?;
         File::create_new(&log).trying("create", &log)?;
         let data = dir.own_directory(name)?.canonicalize().trying("look at", dir.path())?;
+        // The socket is reached through this handle however long the path is, and files are made in it whatever its name leads to later.
+        let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+        let place = open(dir.path_inside(name), flags, Mode::empty()).trying("open", &data)?;
         if let Some(account) = &account {
             // The directory first belongs to root with mode 0700; the server's user gets its own part of it and passes through the
             // rest.
-            account.give_to(&data)?;
+            account.give_open(&place, &data)?;
             dir.let_in(account.gid)?;
             // Refused now, and not by the program that makes the files.
             PrivateMounts::for_server(account, &[&data])?;
         }
-        // A handle that only names the directory (O_PATH): the socket is reached through it however long the path is.
-        let place =
-            open(&data, OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC, Mode::empty()).trying("open", &data)?;
         Ok(ServerDir {
             server: None,
             account,
@@ -119,9 +119,20 @@ impl ServerDir {
     /// If it cannot be written.
     pub fn write_file(&self, name: &str, text: &str) -> Result<(), TargetError> {
         let path = self.data.join(name);
-        let opened = File::options().create(true).write(true).truncate(true).mode(0o600).open(&path);
-        opened.and_then(|mut file| file.write_all(text.as_bytes())).trying("write", &path)?;
-        self.account.as_ref().map_or(Ok(()), |account| account.give_to(&path))
+        let mut file = self.create_anew(name).trying("create", &path)?;
+        file.write_all(text.as_bytes()).trying("write", &path)?;
+        self.account.as_ref().map_or(Ok(()), |account| account.give_open(&file, &path))
+    }
+
+    /// Creates the file `name` in place of what has this name. The directory belongs to the server's user, who may have put a link there:
+    /// it is removed and not followed.
+    fn create_anew(&self, name: &str) -> rustix::io::Result<File> {
+        match unlinkat(&self.place, name, AtFlags::empty()) {
+            Err(Errno::NOENT) => {}
+            removed => removed?,
+        }
+        let flags = OFlags::CREATE | OFlags::EXCL | OFlags::WRONLY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+        openat(&self.place, name, flags, Mode::from_raw_mode(0o600)).map(File::from)
     }
 
     /// Runs a program that makes the server's files.
@@ -210,4 +221,34 @@ pub struct ServerSocket {
     /// Its path.
     pub path: String,
     _place: Arc<OwnedFd>,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::fs::{self, Permissions};
+    use std::os::unix::fs::{MetadataExt, PermissionsExt, symlink};
+
+    #[test]
+    fn a_link_in_the_place_of_a_file_is_replaced_and_what_it_leads_to_stays() {
+        let parent = tempfile::tempdir().unwrap();
+        fs::set_permissions(parent.path(), Permissions::from_mode(0o711)).unwrap();
+        let victim = parent.path().join("victim");
+        fs::write(&victim, "years of work").unwrap();
+        let dir = DataDir::create(parent.path(), "links", 1).unwrap();
+        let server_dir = ServerDir::make(dir, "db", "nobody", Signal::TERM).unwrap();
+        let (soft, hard) = (server_dir.data().join("plimsoll.pem"), server_dir.data().join("plimsoll.key"));
+        symlink(&victim, &soft).unwrap();
+        fs::hard_link(&victim, &hard).unwrap();
+        for path in [&soft, &hard] {
+            server_dir.write_file(path.file_name().unwrap().to_str().unwrap(), "secret").unwrap();
+            let made = fs::symlink_metadata(path).unwrap();
+            assert!(made.is_file() && made.mode() & 0o777 == 0o600, "{made:?}");
+            assert_eq!(made.uid(), fs::metadata(server_dir.data()).unwrap().uid());
+            assert_eq!(fs::read_to_string(path).unwrap(), "secret");
+        }
+        assert_eq!(fs::read_to_string(&victim).unwrap(), "years of work");
+        assert_eq!(fs::metadata(&victim).unwrap().uid(), rustix::process::geteuid().as_raw());
+        server_dir.remove().unwrap();
+    }
 }

@@ -399,6 +399,7 @@ fn read_certificates(path: &Path) -> Result<Vec<CertificateDer<'static>>, Target
 
 fn private_key(path: &Path) -> Result<PrivateKeyDer<'static>, TargetError> {
     check_closed(path, "a key")?;
+    model::close_own_memory();
     let text = std::fs::read(path).trying("read", path)?;
     PrivateKeyDer::from_pem_slice(&text).map_err(|_| no_pem(path, "PRIVATE KEY"))
 }

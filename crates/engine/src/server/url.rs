@@ -316,7 +316,7 @@ pub fn ask_for_passwords<'a>(all: impl Iterator<Item = &'a Params>) -> Result<()
                 let text = format!("cannot ask for the password of `{url}` on the terminal: {why}");
                 TargetError::Unsupported(format!("{text}; put it into PLIMSOLL_PASSWORD or a file"))
             })?;
-            answers.insert(url.to_owned(), Password(answer));
+            answers.insert(url.to_owned(), Password::new(answer));
         }
     }
     Ok(())
@@ -332,11 +332,16 @@ fn lock_answers() -> MutexGuard<'static, BTreeMap<String, Password>> {
 pub struct Password(String);
 
 impl Password {
+    fn new(text: String) -> Password {
+        model::close_own_memory();
+        Password(text)
+    }
+
     /// The password that `params` and the environment lead to, if there is one.
     pub fn from_params(params: &Params) -> Result<Option<Password>, TargetError> {
         let file = params.word(PASSWORD_FILE.name);
         if file.is_empty() {
-            return Ok(std::env::var("PLIMSOLL_PASSWORD").ok().map(Password));
+            return Ok(std::env::var("PLIMSOLL_PASSWORD").ok().map(Password::new));
         }
         if file == ASK {
             return Ok(lock_answers().get(params.word(URL.name)).cloned());
@@ -357,7 +362,9 @@ impl Password {
         };
         match lines.len() {
             0 | 1 => Ok(vec![all; endpoints]),
-            there if there == endpoints => Ok(lines.into_iter().map(|line| Some(Password(line.to_owned()))).collect()),
+            there if there == endpoints => {
+                Ok(lines.into_iter().map(|line| Some(Password::new(line.to_owned()))).collect())
+            }
             there => Err(TargetError::Unsupported(format!(
                 "`{}` has {there} passwords for {endpoints} endpoints; write one line for each endpoint, or one line for all",
                 shown(Path::new(file))
@@ -368,7 +375,7 @@ impl Password {
     fn in_file(path: &Path) -> Result<Password, TargetError> {
         check_closed(path, "a password")?;
         let text = std::fs::read_to_string(path).trying("read", path)?;
-        Ok(Password(text.trim_end_matches(['\n', '\r']).to_owned()))
+        Ok(Password::new(text.trim_end_matches(['\n', '\r']).to_owned()))
     }
 
     /// A new one of 192 random bits, as hexadecimal digits.
@@ -378,6 +385,8 @@ impl Password {
     pub fn random() -> std::io::Result<Password> {
         let mut bytes = [0; 24];
         std::fs::File::open("/dev/urandom")?.read_exact(&mut bytes)?;
+        // Of a private server, which goes with the run and which plimsoll's own user may stop anyway: to close the memory for it would cost a
+        // user other than root the states of the client threads.
         Ok(Password(bytes.iter().map(|byte| format!("{byte:02x}")).collect()))
     }
 

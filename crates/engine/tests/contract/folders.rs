@@ -1,6 +1,6 @@
 //! Servers whose programs come from a folder: all of them, or none is started.
 
-use crate::lab::{directory, fact, names_in, prepared, run, servers, trial};
+use crate::lab::{directory, fact, found, names_in, prepared, run, servers, trial};
 use engine::EngineDef;
 use host::TargetError;
 use load::LoadEnd;
@@ -74,4 +74,30 @@ fn a_folder_that_lacks_a_program_is_refused_with_its_name_although_the_system_ha
             assert_eq!(names_in(parent.path()), [""; 0]);
         }
     }
+}
+
+/// The program that makes the server's files runs as the server's user, and what it leaves in the directory is that user's.
+#[test]
+fn a_link_that_the_servers_user_puts_in_the_place_of_its_certificate_is_not_followed() {
+    let Some(engine) = servers().find(|engine| engine.entry.name == "mariadb:innodb") else { return };
+    let (folder, parent) = (unpacked(engine), directory());
+    let victim = folder.path().join("victim");
+    fs::write(&victim, "years of work").unwrap();
+    let install = engine.programs.unwrap().find(None).unwrap().path_of("mariadb-install-db").to_owned();
+    let own = folder.path().join(place_of("mariadb-install-db", &install));
+    let plant = "for word; do case $word in --datadir=*) data=${word#--datadir=};; esac; done";
+    let script = |program: &Path, victim: &Path| {
+        let [program, victim] = [program, victim].map(|path| path.display().to_string());
+        format!("#!/bin/sh\n{plant}\n{program} \"$@\" && ln -s {victim} \"$data/plimsoll.pem\"\n")
+    };
+    fs::remove_file(&own).unwrap();
+    fs::write(&own, script(&install, &victim)).unwrap();
+    fs::set_permissions(&own, fs::Permissions::from_mode(0o755)).unwrap();
+    let mut trial = trial(engine.entry.name, "oltp", &[("via", "tls")]);
+    trial.target.programs = Some(folder.path().to_owned());
+    let mut instance = prepared(&trial, parent.path());
+    assert_eq!(fs::read_to_string(&victim).unwrap(), "years of work");
+    assert!(fs::symlink_metadata(found(parent.path(), "plimsoll.pem")).unwrap().is_file());
+    assert_eq!(run(&mut *instance, &trial).unwrap().0.ended, LoadEnd::AsPlanned);
+    instance.stop().unwrap();
 }

@@ -38,7 +38,7 @@ use crate::data_dir;
 /// Undoes what killed runs have left, with a line on each. To other users than root it reports what root has to undo.
 pub fn undo_abandoned() -> Vec<String> {
     let places = volume::abandoned_places();
-    let volumes = places.iter().filter_map(|place| data_dir::sweep_one(place, volume::release_volume));
+    let volumes = places.iter().filter_map(|place| data_dir::sweep_one(place, volume::release_volume).note());
     let mut lines: Vec<String> = volumes.collect();
     lines.extend(cgroup::sweep_abandoned());
     lines.extend(block_trace::sweep_abandoned());

@@ -4,11 +4,11 @@
 //! Limits: users of `/etc/passwd`; access by ACL is not looked at, only by mode.
 
 use crate::error::{IoContext, TargetError, shown};
-use rustix::fs::fchown;
 use rustix::process::{Gid, Uid};
 use rustix::thread::{set_thread_groups, set_thread_res_gid, set_thread_res_uid};
 use std::fs::File;
-use std::os::unix::fs::{MetadataExt, lchown};
+use std::os::fd::AsFd;
+use std::os::unix::fs::{MetadataExt, fchown};
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -38,9 +38,9 @@ impl ServerAccount {
         })
     }
 
-    /// Gives `path` to this user: itself, and nothing that a link in its place leads to.
-    pub fn give_to(&self, path: &Path) -> Result<(), TargetError> {
-        lchown(path, Some(self.uid), Some(self.gid)).trying("give away", path)
+    /// Gives what is `open` to this user, whatever has been put in its place at `path` meanwhile.
+    pub fn give_open(&self, open: impl AsFd, path: &Path) -> Result<(), TargetError> {
+        fchown(open, Some(self.uid), Some(self.gid)).trying("give away", path)
     }
 
     /// The outermost directory on the way to `dir`, and `dir` itself, that this user may not enter.
@@ -99,7 +99,7 @@ impl ServerAccount {
 /// # Errors
 /// The kernel's.
 pub fn give_to_group(dir: &File, gid: u32) -> rustix::io::Result<()> {
-    fchown(dir, None, Some(Gid::from_raw(gid)))
+    rustix::fs::fchown(dir, None, Some(Gid::from_raw(gid)))
 }
 
 /// The user `name` of a file in the format of `/etc/passwd`. A user with root's number is no use.

@@ -50,6 +50,7 @@ pub fn execute(matches: &ArgMatches, context: &Context) -> Result<Exit, Fault> {
     let names: Vec<&String> = matches.get_many("run").into_iter().flatten().collect();
     let by = matches.get_one::<String>("by");
     check_arguments(&names, by)?;
+    matches.get_one::<String>("out").map_or(Ok(()), |dir| host::safety::check_links(Path::new(dir)))?;
     let advice = "compare different runs, or use --by for the groups of one";
     let files = list::find_distinct(&names, flags::runs_dir(matches), advice)?;
     let runs: Vec<ReadRun> = files.iter().map(|file| ReadRun::read(file)).collect::<Result<_, _>>()?;

@@ -67,6 +67,7 @@ pub fn execute(matches: &ArgMatches, context: &Context) -> Result<Exit, Fault> {
     let plan = ceilings_plan(matches, &place, context)?;
     runner::check_abilities(&plan, &context.catalogue)?;
     runner::check_place(&plan, &site, &context.catalogue, &mut NotesOnly(context))?;
+    host::safety::check_links(&site.runs)?;
     let stop = Arc::new(Stop::default());
     signals::listen(&stop)?;
     let facts = place.facts();

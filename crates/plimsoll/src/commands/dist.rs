@@ -57,6 +57,7 @@ pub fn clap() -> Command {
 pub fn execute(matches: &ArgMatches, context: &Context) -> Result<Exit, Fault> {
     let asked = DistArguments::from_matches(matches, context)?;
     let out = matches.get_one::<String>("out").map(Path::new);
+    out.map_or(Ok(()), host::safety::check_links)?;
     // A directory with other files in it is refused before the draws, which may take minutes.
     out.map_or(Ok(Vec::new()), |dir| report::write_figures(&[], dir))?;
     let mut all = Vec::new();

@@ -36,6 +36,8 @@ pub fn clap() -> Command {
 /// Does it.
 pub fn execute(matches: &ArgMatches, context: &Context) -> Result<Exit, Fault> {
     let dir = matches.get_one::<String>("directory").map_or_else(|| flags::runs_dir(matches), |dir| Path::new(dir));
+    let report = (!matches.get_flag("no-report")).then(|| report_dir(matches, dir));
+    report.as_deref().map_or(Ok(()), host::safety::check_links)?;
     let (runs, unread) = read_runs(&list::run_files_of(dir)?);
     for one in &unread {
         context.note(format_args!("left out: {}", one.reason));
@@ -47,10 +49,7 @@ pub fn execute(matches: &ArgMatches, context: &Context) -> Result<Exit, Fault> {
         )));
     }
     let history = History::from_runs(runs);
-    let report = match matches.get_flag("no-report") {
-        true => None,
-        false => Some(report::write_history(&history, &report_dir(matches, dir))?.html),
-    };
+    let report = report.map(|into| report::write_history(&history, &into)).transpose()?.map(|report| report.html);
     match context.json {
         true => output::json::print(&output::history_json::history(&history, &unread, report.as_deref())),
         false => print_text(&history, report.as_deref(), context),

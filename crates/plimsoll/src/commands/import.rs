@@ -27,11 +27,13 @@ pub fn clap() -> Command {
 
 /// Does it.
 pub fn execute(matches: &ArgMatches, context: &Context) -> Result<Exit, Fault> {
+    let runs = flags::runs_dir(matches);
+    host::safety::check_links(runs)?;
     let files: Vec<PathBuf> = matches.get_many::<String>("file").into_iter().flatten().map(PathBuf::from).collect();
     let stated = stated_settings(matches, context)?;
     let imported = import::read_files(&files, &stated, &context.catalogue)?;
     let name = matches.get_one::<String>("name").cloned().unwrap_or_else(|| imported.usual_name());
-    let run_file = imported.write(flags::runs_dir(matches), &name)?;
+    let run_file = imported.write(runs, &name)?;
     let run = store::read(&run_file)?;
     let analysis = analysis::analyse(&run);
     match context.json {

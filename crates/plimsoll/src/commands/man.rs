@@ -26,6 +26,7 @@ pub fn execute(matches: &ArgMatches, context: &Context) -> Result<Exit, Fault> {
 }
 
 fn write_pages(dir: &Path) -> Result<Exit, Fault> {
+    host::safety::check_links(dir)?;
     let cannot = |error| {
         let why = model::system_words(&error);
         Fault::new(Exit::Internal, format!("cannot write man pages into `{}`: {why}", host::error::shown(dir)))

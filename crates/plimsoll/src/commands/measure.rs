@@ -19,6 +19,7 @@ use analysis::Analysis;
 use host::allocator::Allocator;
 use load::Stop;
 use model::{Plan, RunData};
+use report::WrittenReport;
 use runner::{FittedPlan, HostedSession, ObserverList, ResumedRun, RunObserver, RunSession, RunSite};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -60,6 +61,7 @@ pub fn record_plan(plan: &Plan, options: &Options, context: &Context) -> Result<
 pub fn record_rest(run_file: &Path, options: &Options, context: &Context) -> Result<RecordedRun, Fault> {
     // Before the machine is compared with that of the run: a killed run may have left other settings.
     runner::put_back_settings(&mut NotesOnly(context));
+    host::safety::check_links(run_file)?;
     let environment = runner::describe_environment(&options.site, &mut NotesOnly(context));
     let resumed = ResumedRun::open(run_file, &environment, &context.catalogue)?;
     let (stop, hosts) = ready(&resumed.plan, options, context)?;
@@ -185,18 +187,25 @@ pub fn conclude_run(run: &RunData, recorded: RecordedRun, options: &Options, con
     let analysis = analysis::analyse(run);
     let chore = ProgressLine::start(1, context);
     chore.step("writing the report");
-    let report = options.report.then(|| report::write(&analysis, &report_dir(run_file))).transpose();
+    let report = options.report.then(|| write_report(&analysis, run_file)).transpose();
     drop(chore);
     let page = report.as_ref().ok().and_then(Option::as_ref).map(|report| report.html.as_path());
     print_result(&analysis, run, run_file, page, context);
     recorded.note_skipped(run, Resumption::OfRun, &options.site, context);
     // A disk that became full under the run file has no room for the report, either: the first error is the one that counts.
     if let (Err(_), Err(error)) = (&recorded.measured, &report) {
-        context.note(error);
+        context.note(&error.text);
     }
     recorded.outcome(run, Resumption::OfRun, &options.site)?;
     report?;
     Ok(Exit::of_validity(analysis.points.iter().map(|point| point.validity).max(), options.strict))
+}
+
+/// Writes the report of `run_file` next to it, unless another user has made a link on the way there.
+pub fn write_report(analysis: &Analysis, run_file: &Path) -> Result<WrittenReport, Fault> {
+    let dir = report_dir(run_file);
+    host::safety::check_links(&dir)?;
+    Ok(report::write(analysis, &dir)?)
 }
 
 /// Removes a run file without points, whose fault has the reason, and the usual directory of run files if there is nothing else in it.
@@ -245,7 +254,7 @@ fn print_result(analysis: &Analysis, run: &RunData, run_file: &Path, report: Opt
 }
 
 /// Where the report of a run file goes.
-pub fn report_dir(run_file: &Path) -> PathBuf {
+fn report_dir(run_file: &Path) -> PathBuf {
     let mut name = run_file.file_stem().unwrap_or_default().to_owned();
     name.push("-report");
     run_file.with_file_name(name)

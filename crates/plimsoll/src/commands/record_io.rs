@@ -43,6 +43,7 @@ pub fn clap() -> Command {
 pub fn execute(matches: &ArgMatches, context: &Context) -> Result<Exit, Fault> {
     let path = matches.get_one::<PathBuf>("out").expect("it is required");
     let time = plan::run_time(matches.get_one::<String>("time").expect("it has a default"))?;
+    host::safety::check_links(path)?;
     let requests = match matches.get_one::<PathBuf>("device") {
         Some(device) => TracedRequests::Device(TracedDevice::at(device)?),
         None => TracedRequests::Process(*matches.get_one::<u32>("pid").expect("one of the two is required")),

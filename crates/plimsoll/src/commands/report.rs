@@ -1,7 +1,7 @@
 //! `plimsoll report RUN...`: the report of each run next to its file, or with `--out` one report of all of them that can be published.
 
 use super::list;
-use super::measure::report_dir;
+use super::measure::write_report;
 use crate::context::Context;
 use crate::exit::{Exit, Fault};
 use crate::flags::{self, StatedMachine};
@@ -58,7 +58,7 @@ fn write_each(names: &[&String], matches: &ArgMatches, context: &Context) -> Res
         progress.step(&format!("report of {}", output::shown(&file)));
         let mut recorded = read_data(&file)?;
         stated.state(&mut recorded.meta);
-        written.push(report::write(&analysis::analyse(&recorded), &report_dir(&file))?.html);
+        written.push(write_report(&analysis::analyse(&recorded), &file)?.html);
     }
     Ok(written)
 }
@@ -69,6 +69,7 @@ fn write_one(names: &[&String], dir: &Path, matches: &ArgMatches, context: &Cont
         let text = format!("--out: `{}` has no name of its own; name a new directory", output::shown(dir));
         return Err(Fault::usage(text));
     }
+    host::safety::check_links(dir)?;
     let files = with_base_first(list::find_distinct(names, flags::runs_dir(matches), "name each run once")?, matches)?;
     let stated = StatedMachine::from_flags(matches)?;
     // Reading, the comparison, and a report of each run.

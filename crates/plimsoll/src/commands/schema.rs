@@ -47,13 +47,15 @@ pub fn execute(matches: &ArgMatches, context: &Context) -> Result<Exit, Fault> {
         sample_rows: *matches.get_one("sample-rows").expect("it has a default"),
         hides_names: matches.get_flag("hash-names"),
     };
+    let out = matches.get_one::<String>("schema-out").map(Path::new);
+    out.map_or(Ok(()), host::safety::check_links)?;
     let found = find_tables(&source)?;
     let text = plan_text(&found, engine_for(&source.place));
     // A plan that plimsoll itself refuses is of no use.
     plan::parse(&text, "the plan", &plan::Overrides::default(), 1.0, &context.catalogue)?;
-    match matches.get_one::<String>("schema-out") {
+    match out {
         None => output::print(&text),
-        Some(path) => write_new(Path::new(path), &text, &found)?,
+        Some(path) => write_new(path, &text, &found)?,
     }
     Ok(Exit::Done)
 }

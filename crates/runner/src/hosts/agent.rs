@@ -65,6 +65,8 @@ pub fn serve_agent(
 ) -> Result<PathBuf, RunnerError> {
     let AgentSetup { connector, keys, name, role, .. } = setup;
     bus::check_name("--name", name)?;
+    // Before it waits for a run, and again before it writes.
+    host::safety::check_links(&setup.site.runs)?;
     let agent = AgentInfo {
         name: name.clone(),
         incarnation: random_id(),
@@ -272,6 +274,7 @@ impl ServedRun<'_> {
     ) -> Result<(), RunnerError> {
         bus::check_name("the name of the run", &run_id)?;
         let AgentSetup { connector, keys, site, endpoint, password_file, engine_pid, clock_ahead, .. } = self.setup;
+        host::safety::check_links(&site.runs)?;
         std::fs::create_dir_all(&site.runs).map_err(|error| no_outbox(site, &error))?;
         let outbox = Arc::new(Outbox::create_in(&site.runs).map_err(|error| no_outbox(site, &error))?);
         let key = keys.reports(&self.lead.run, &self.agent.name, &self.agent.incarnation);

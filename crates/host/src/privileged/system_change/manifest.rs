@@ -19,6 +19,10 @@ pub const STATE_DIR: &str = "/run/plimsoll";
 const FILE: &str = "system-changes.json";
 const FILE_NEW: &str = "system-changes.new";
 const LOCK: &str = "system-changes.lock";
+/// What it changes is no business of users other than root and its group,
+const DIR_MODE: u32 = 0o750;
+/// who may read it.
+const FILE_MODE: u32 = 0o640;
 const FORMAT: u32 = 1;
 const BYTES_MAX: u64 = 1 << 20;
 
@@ -79,17 +83,17 @@ impl LockedState {
     /// # Errors
     /// If it cannot be made, or others could write to it.
     pub fn lock(dir: &Path) -> Result<Option<LockedState>, TargetError> {
-        match fs::DirBuilder::new().mode(0o755).create(dir) {
+        match fs::DirBuilder::new().mode(DIR_MODE).create(dir) {
             Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => {}
-            made => {
-                made.trying("create", dir)?;
-                // Every user may see that a setting is changed, whatever the umask is.
-                fs::set_permissions(dir, fs::Permissions::from_mode(0o755)).trying("open", dir)?;
-            }
+            made => made.trying("create", dir)?,
         }
         let meta = fs::symlink_metadata(dir).trying("look at", dir)?;
         if !meta.is_dir() || !is_of_own_user(&meta) {
             return Err(TargetError::Unsafe(untrusted(dir)));
+        }
+        if meta.mode() & 0o777 & !DIR_MODE != 0 {
+            // Made by an earlier plimsoll. The directory around it is root's, so no other user can have replaced it since.
+            fs::set_permissions(dir, fs::Permissions::from_mode(DIR_MODE)).trying("close", dir)?;
         }
         let path = dir.join(LOCK);
         let flags = OFlags::RDWR | OFlags::CREATE | OFlags::NOFOLLOW | OFlags::CLOEXEC;
@@ -109,7 +113,7 @@ impl LockedState {
         let flags = OFlags::CREATE | OFlags::EXCL | OFlags::WRONLY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
         let mut file = File::from(open(&new, flags, Mode::from_raw_mode(0o600)).trying("create", &new)?);
         file.write_all(&text).and_then(|()| file.sync_all()).trying("write", &new)?;
-        file.set_permissions(fs::Permissions::from_mode(0o644)).trying("write", &new)?;
+        file.set_permissions(fs::Permissions::from_mode(FILE_MODE)).trying("write", &new)?;
         // A rename is atomic: a kill leaves the old manifest or the new one.
         fs::rename(&new, self.dir.join(FILE)).trying("rename", &new)
     }

@@ -114,6 +114,19 @@ fn a_value_that_another_program_has_set_is_left() {
 }
 
 #[test]
+fn what_is_changed_can_be_read_by_root_and_its_group_only_also_if_it_was_open_before() {
+    let system = FakeSystem::new();
+    let mode = |path: &str| fs::metadata(system.dir.path().join(path)).unwrap().permissions().mode() & 0o777;
+    for _ in 0..2 {
+        let mut changes = system.changes();
+        changes.apply(&system.wanted(Switch::Off)).unwrap();
+        assert_eq!((mode("state"), mode("state/system-changes.json")), (0o750, 0o640));
+        changes.undo();
+        fs::set_permissions(system.places().state, fs::Permissions::from_mode(0o755)).unwrap();
+    }
+}
+
+#[test]
 fn a_killed_run_is_undone_by_the_next_start_once() {
     let system = FakeSystem::new();
     system.write(SMT, "off\n");

@@ -26,7 +26,7 @@ use crate::leftover::end_program_with;
 use crate::machine::yes_or_no;
 use loop_device::{BackingFile, LoopDevice};
 use model::{Bytes, Fact, FileSystem, FileSystemSpec, ZfsCompression};
-use rustix::fs::{FallocateFlags, Mode, OFlags, fallocate, open};
+use rustix::fs::{FallocateFlags, Mode, OFlags, fallocate, fchmod, open};
 use rustix::io::Errno;
 use rustix::mount::{MountFlags, UnmountFlags, mount, unmount};
 use std::ffi::CString;
@@ -86,6 +86,7 @@ impl Volume {
                 (made_by, None)
             }
         };
+        close_root(&dir.path_inside(&names.mount_point))?;
         let mut facts = vec![
             Fact::new("fs.image_bytes", size.0.to_string()),
             Fact::new("fs.loop_direct", yes_or_no(device.is_direct())),
@@ -246,6 +247,14 @@ fn mount_on(kind: FileSystem, device: &LoopDevice, mount_point: &Path) -> Result
         }
         mounted => mounted.trying("mount", device.path()),
     }
+}
+
+/// Closes the root of the file system that is mounted at `mount_point`, which every user may list as its maker has left it. The user of a
+/// server passes through to what in it is its own.
+fn close_root(mount_point: &Path) -> Result<(), TargetError> {
+    let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+    let root = open(mount_point, flags, Mode::empty()).trying("open", mount_point)?;
+    fchmod(&root, Mode::from_raw_mode(0o711)).trying("close", mount_point)
 }
 
 /// Unmounts and detaches the volume in the data directory `locked`: at its end, or after its process was killed.
