@@ -18,8 +18,8 @@ use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 /// The interval that runs is lost, and the one that has just ended if its rows were not written yet.
 const LOST_MAX: f64 = 2.0;
-/// A busy machine runs the thread that writes rows late by so much at most.
-const WRITER_DELAY_MAX: Duration = Duration::from_millis(100);
+/// A busy machine and a busy disk make the thread that writes rows late by so much at most: with intervals of a second one is lost.
+const WRITER_DELAY_MAX: Duration = Duration::from_millis(500);
 /// A run that was not killed ends within this.
 const END_MAX: Duration = Duration::from_secs(60);
 
