@@ -153,7 +153,7 @@ impl AioFile {
         // With a failure to hand over already, a wait would only delay it.
         let least = c_long::from(timeout.0 > 0 && done.is_empty());
         let mut wait = libc::timespec {
-            tv_sec: (timeout.0 / 1_000_000_000) as libc::time_t,
+            tv_sec: (timeout.0 / 1_000_000_000) as _, // not `libc::time_t`, which is deprecated for musl
             tv_nsec: (timeout.0 % 1_000_000_000) as c_long,
         };
         let room = self.events.len() as c_long;
