@@ -11,6 +11,7 @@
 
 use crate::error::{IoContext, TargetError, shown};
 use crate::privileged::server_account::give_to_group;
+use crate::sign_of_life::lock_new_directory;
 use model::Bytes;
 use rustix::fs::{CWD, FlockOperation, Mode, OFlags, ResolveFlags, fchmod, flock, fsync, open, openat2};
 use rustix::io::Errno;
@@ -268,7 +269,7 @@ fn make_locked(parent: &Path) -> Result<(PathBuf, File), TargetError> {
             Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => continue,
             made => made.trying("create", &path)?,
         }
-        if let Some(locked) = lock_new(&path) {
+        if let Some(locked) = lock_new_directory(&path) {
             return Ok((path, locked));
         }
     }
@@ -276,17 +277,6 @@ fn make_locked(parent: &Path) -> Result<(PathBuf, File), TargetError> {
         "cannot make a data directory in `{}`: another process keeps removing it",
         shown(parent)
     )))
-}
-
-/// The lock of a directory that was made a moment ago; `None` if another process was quicker.
-fn lock_new(dir: &Path) -> Option<File> {
-    let file = open_directory(dir).ok()?;
-    // The kernel releases the lock when the process ends in any way, so a locked directory is one in use.
-    flock(&file, FlockOperation::NonBlockingLockExclusive).ok()?;
-    // The lock may be on a directory that another plimsoll removed a moment ago: then the name leads to another inode, or to none.
-    let still_there =
-        fs::symlink_metadata(dir).is_ok_and(|meta| file.metadata().is_ok_and(|own| own.ino() == meta.ino()));
-    still_there.then_some(file)
 }
 
 /// Brings the names in `dir` to the disk. Whoever may write to a directory need not be able to read it: then they get there later.
@@ -590,7 +580,7 @@ mod tests {
             fs::create_dir(&dir).unwrap();
             dir
         });
-        let [removing, _using] = [&killed, &living].map(|dir| lock_new(dir).unwrap());
+        let [removing, _using] = [&killed, &living].map(|dir| lock_new_directory(dir).unwrap());
         let path = killed.clone();
         let remover = std::thread::spawn(move || {
             std::thread::sleep(Duration::from_millis(300)); // so long does a removal take

@@ -20,6 +20,7 @@ pub mod out_of_memory;
 pub mod page_cache;
 pub mod privileged;
 pub mod safety;
+mod sign_of_life;
 mod text_file;
 
 pub use data_dir::DataDir;

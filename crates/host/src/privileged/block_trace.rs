@@ -5,7 +5,7 @@
 //! where only this process sees it. An instance is locked while its process lives, so the next start knows what a killed one left.
 
 use crate::error::{TargetError, shown};
-use crate::privileged::sign_of_life::lock_directory;
+use crate::sign_of_life::{lock_directory, lock_new_directory};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::fd::{AsRawFd, OwnedFd};
 use rustix::mount::{FsMountFlags, FsOpenFlags, MountAttrFlags, fsconfig_create, fsmount, fsopen};
@@ -197,8 +197,7 @@ fn make_instance(instances: &Path) -> Result<(PathBuf, File), TargetError> {
             Err(error) if error.kind() == ErrorKind::AlreadyExists => continue,
             made => made.map_err(|error| cannot(&error))?,
         }
-        // Another plimsoll may have swept it away in the moment before it was locked.
-        if let Some(locked) = lock_directory(&path).filter(|_| path.exists()) {
+        if let Some(locked) = lock_new_directory(&path) {
             return Ok((path, locked));
         }
     }
@@ -377,7 +376,7 @@ mod tests {
         let (alive, locked) = loop {
             let alive = made(4_194_305); // more than Linux has numbers of processes
             // In the moment before it is locked another plimsoll may sweep it.
-            if let Some(locked) = lock_directory(&alive).filter(|_| alive.exists()) {
+            if let Some(locked) = lock_new_directory(&alive) {
                 break (alive, locked);
             }
         };

@@ -28,7 +28,6 @@ pub mod cgroup;
 pub mod copy;
 pub mod private_mounts;
 pub mod server_account;
-mod sign_of_life;
 pub mod slowdown;
 pub mod system_change;
 pub mod volume;

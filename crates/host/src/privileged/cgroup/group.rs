@@ -5,7 +5,7 @@
 
 use super::hierarchy;
 use crate::error::{IoContext, TargetError, shown};
-use crate::privileged::sign_of_life::lock_directory;
+use crate::sign_of_life::{lock_directory, lock_new_directory};
 use rustix::fs::{Mode, OFlags, open};
 use rustix::io::Errno;
 use std::fs::{self, File};
@@ -47,8 +47,7 @@ impl ControlGroup {
                 Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => continue,
                 made => made.trying("make the group", &path)?,
             }
-            // Another plimsoll may have swept it away in the moment before it was locked.
-            let Some(locked) = lock_directory(&path).filter(|_| path.exists()) else { continue };
+            let Some(locked) = lock_new_directory(&path) else { continue };
             // Opened now, as root: the server writes to it as another user, between fork and exec.
             let processes = path.join(PROCESSES);
             let procs_fd = open(&processes, OFlags::WRONLY | OFlags::CLOEXEC, Mode::empty());
