@@ -6,7 +6,7 @@
 
 use super::hosts::lab::send;
 use super::hosts::run_file::run_files;
-use super::leftovers::{self, process_name};
+use super::leftovers::{self, children_of, process_name};
 use anyhow::{Context, Result, bail, ensure};
 use rusqlite::Connection;
 use rustix::process::Signal;
@@ -201,13 +201,10 @@ fn wait_for(run: &mut std::process::Child) -> Result<ExitStatus> {
     bail!("the run did not end within {} s; it is process {}", END_MAX.as_secs(), run.id())
 }
 
-/// The servers among the processes that the threads of `program` started.
+/// The servers among the processes that `program` started.
 pub fn servers_below(program: u32) -> Vec<u32> {
-    let threads = fs::read_dir(format!("/proc/{program}/task")).into_iter().flatten().flatten();
-    let children = threads.filter_map(|thread| fs::read_to_string(thread.path().join("children")).ok());
-    let all = children.collect::<Vec<_>>().join(" ");
-    let ids = all.split_whitespace().filter_map(|id| id.parse().ok());
-    ids.filter(|id| matches!(process_name(*id).as_str(), "mariadbd" | "postgres")).collect()
+    let is_server = |id: &u32| matches!(process_name(*id).as_str(), "mariadbd" | "postgres");
+    children_of(program).into_iter().filter(is_server).collect()
 }
 
 /// Up to where a run is in its file.

@@ -16,6 +16,13 @@ pub fn processes_in(dir: &Path) -> Vec<(u32, String)> {
     ids.filter(works_there).map(|id| (id, process_name(id))).collect()
 }
 
+/// The processes that the threads of `process` started.
+pub fn children_of(process: u32) -> Vec<u32> {
+    let threads = fs::read_dir(format!("/proc/{process}/task")).into_iter().flatten().flatten();
+    let lists = threads.filter_map(|thread| fs::read_to_string(thread.path().join("children")).ok());
+    lists.flat_map(|list| list.split_whitespace().filter_map(|id| id.parse().ok()).collect::<Vec<_>>()).collect()
+}
+
 /// The lines of mounts that name `dir`.
 pub fn mounts_in(dir: &Path) -> Result<Vec<String>> {
     let (mounts, dir) = (fs::read_to_string("/proc/self/mounts")?, dir.to_string_lossy());

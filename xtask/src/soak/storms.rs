@@ -8,7 +8,7 @@
 use super::forced_run::{ForcedEnd, ForcedRun, freeze, servers_below};
 use super::hosts::lab::send;
 use super::hosts::run_file::{events, is_being_measured, response_max};
-use super::leftovers::process_name;
+use super::leftovers::{children_of, process_name};
 use crate::bench::server::find_program;
 use anyhow::{Context, Result, ensure};
 use rand::{Rng as _, RngExt as _, SeedableRng as _};
@@ -147,7 +147,7 @@ pub fn run(binary: &Path, work: &Path, arguments: &StormArguments) -> Result<()>
                 is_over: &is_over,
             })
             .collect();
-        let threads: Vec<_> = storms.into_iter().map(|storm| scope.spawn(|| storm.last(time))).collect();
+        let threads: Vec<_> = storms.into_iter().map(|storm| scope.spawn(|| storm.make_runs(time))).collect();
         threads.into_iter().map(|thread| thread.join().expect("a check fails with an error")).collect()
     });
     println!(
@@ -172,7 +172,7 @@ struct Storm<'a> {
 }
 
 impl Storm<'_> {
-    fn last(mut self, time: Duration) -> Result<StormSums> {
+    fn make_runs(mut self, time: Duration) -> Result<StormSums> {
         fs::create_dir_all(&self.work)?;
         let begun = Instant::now();
         let mut sums = StormSums::default();
@@ -254,7 +254,8 @@ impl MetFaults {
                 self.server_stops.push(time);
             }
             (StormFault::SessionEnd, Some(server)) => {
-                if let Some(session) = sessions_of(*server).first() {
+                // The newest: the oldest is plimsoll's own, for its questions.
+                if let Some(session) = sessions_of(*server).last() {
                     send(*session, Signal::TERM)?;
                     self.session_ends += 1;
                 }
@@ -324,9 +325,4 @@ fn sessions_of(server: u32) -> Vec<u32> {
     let serves =
         |id: &u32| fs::read_to_string(format!("/proc/{id}/cmdline")).is_ok_and(|line| line.contains("[local]"));
     children_of(server).into_iter().filter(|id| process_name(*id) == "postgres").filter(serves).collect()
-}
-
-fn children_of(process: u32) -> Vec<u32> {
-    let children = fs::read_to_string(format!("/proc/{process}/task/{process}/children")).unwrap_or_default();
-    children.split_whitespace().filter_map(|id| id.parse().ok()).collect()
 }
