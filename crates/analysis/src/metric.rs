@@ -167,6 +167,7 @@ impl MeasuredValue {
         Some(MeasuredValue { value: value?, ci95: None })
     }
 }
+
 /// The rate by which all these points can be compared, each of which comes with the rate that counts for its work. If they need different
 /// numbers of queries for an operation, the rates of queries would be those of different work, so it is the rate of operations. `None` of
 /// no points.

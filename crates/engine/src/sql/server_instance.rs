@@ -604,6 +604,11 @@ impl<S: SqlServer> SqlServerInstance<S> {
         self.endpoints.as_ref().map_or_else(|| self.tally.has_lost(), |endpoints| endpoints.health.has_lost())
     }
 
+    /// A message if the private server has ended by itself. A cluster goes on while one of its nodes does.
+    fn describe_end(&self, suspected: bool) -> Option<String> {
+        self.location.describe_trouble(suspected).filter(|_| !self.nodes.any_runs())
+    }
+
     fn variant_server(&self) -> VariantServer<S> {
         VariantServer::new(self.address.clone(), self.variant_sessions.clone())
     }
@@ -874,13 +879,11 @@ impl<S: SqlServer> Instance for SqlServerInstance<S> {
     }
 
     fn describe_trouble(&self) -> Option<String> {
-        let ended = self.location.describe_trouble(self.has_lost());
-        // A cluster goes on while one of its nodes does.
-        ended.filter(|_| !self.nodes.any_runs())
+        self.describe_end(self.has_lost())
     }
 
     fn has_ended(&self) -> bool {
-        self.location.describe_trouble(false).is_some() && !self.nodes.any_runs()
+        self.describe_end(false).is_some()
     }
 
     fn explain_failure(&self) -> Option<String> {
