@@ -1,0 +1,6 @@
+//! How a point went over time: its series, the shape of its rate, and which counters moved with stalls and drops.
+
+pub(crate) mod anatomy;
+pub mod bins;
+pub mod series;
+pub mod shape;
