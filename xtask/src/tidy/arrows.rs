@@ -8,7 +8,7 @@ use anyhow::{Context, Result};
 use cargo_metadata::MetadataCommand;
 
 /// Each crate and the crates of the workspace that it may depend on, in data-flow order. The measuring half {plan, workload,
-/// load, host, engine, observe, bus, runner} and the reading half {analysis, plot, report} meet only in `model` and in the run file.
+/// load, host, engine, observe, bus, runner} and the reading half {words, analysis, plot, report} meet only in `model` and in the run file.
 const ALLOWED: &[(&str, &[&str])] = &[
     ("model", &[]),
     ("plan", &["model"]),
@@ -97,8 +97,7 @@ mod tests {
 
     #[test]
     fn an_arrow_between_the_halves_is_a_problem() {
-        let crates = [one("words", &["model"]),
-    ("analysis", &["model", "words"]), one("load", &["analysis"]), one("host", &[])];
+        let crates = [one("analysis", &["model"]), one("load", &["analysis"]), one("host", &[])];
         let found = find_problems(&crates);
         assert_eq!(found.len(), 1);
         assert!(found[0].to_string().starts_with("crate load: must not depend on `analysis`"), "{}", found[0]);
@@ -117,7 +116,7 @@ mod tests {
     #[test]
     fn the_map_itself_keeps_the_two_halves_apart() {
         let measuring = BTreeSet::from(["plan", "workload", "load", "host", "engine", "observe", "bus", "runner"]);
-        let reading = BTreeSet::from(["analysis", "plot", "report"]);
+        let reading = BTreeSet::from(["words", "analysis", "plot", "report"]);
         let reach = |half: &BTreeSet<&'static str>| {
             let mut seen = half.clone();
             while let Some(next) = ALLOWED
