@@ -34,7 +34,7 @@ pub const ELSEWHERE: &[FaultElsewhere] = &[
     FaultElsewhere {
         what: "The clock jumps during a run",
         then: "voids the point",
-        file: "crates/analysis/src/detect/clock_gap.rs",
+        file: "crates/analysis/src/findings/clock_gap.rs",
         test: "a_jump_during_the_run_spoils_it",
     },
     FaultElsewhere {
@@ -58,7 +58,7 @@ pub const ELSEWHERE: &[FaultElsewhere] = &[
     FaultElsewhere {
         what: "A response time is below its service time, or percentiles fall",
         then: "reports the contradiction",
-        file: "crates/analysis/src/detect/plausibility.rs",
+        file: "crates/analysis/src/findings/plausibility.rs",
         test: "a_response_below_the_service_time_is_found",
     },
 ];

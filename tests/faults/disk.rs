@@ -311,7 +311,7 @@ pub const ELSEWHERE: &[FaultElsewhere] = &[
     FaultElsewhere {
         what: "The disk stalls again and again",
         then: "names the period",
-        file: "crates/analysis/src/detect/stall.rs",
+        file: "crates/analysis/src/findings/stall.rs",
         test: "regular_drops_have_a_period",
     },
     FaultElsewhere {

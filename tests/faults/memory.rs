@@ -53,7 +53,7 @@ pub const ELSEWHERE: &[FaultElsewhere] = &[
     FaultElsewhere {
         what: "The machine swaps while it is measured",
         then: "names it, and trusts the point less",
-        file: "crates/analysis/src/detect/swap.rs",
+        file: "crates/analysis/src/findings/swap.rs",
         test: "swapped_pages_and_waiting_for_memory_are_found",
     },
     FaultElsewhere {

@@ -314,19 +314,19 @@ pub const ELSEWHERE: &[FaultElsewhere] = &[
     FaultElsewhere {
         what: "A CPU quota holds plimsoll back",
         then: "names it",
-        file: "crates/analysis/src/detect/cpu_throttled.rs",
+        file: "crates/analysis/src/findings/cpu_throttled.rs",
         test: "a_quota_that_held_plimsoll_back_is_found_with_its_size",
     },
     FaultElsewhere {
         what: "plimsoll itself is the bottleneck",
         then: "names it, and trusts the point less",
-        file: "crates/analysis/src/detect/client_bound.rs",
+        file: "crates/analysis/src/findings/client_bound.rs",
         test: "a_client_that_uses_its_whole_core_is_the_bottleneck",
     },
     FaultElsewhere {
         what: "The hypervisor or other processes take CPU time",
         then: "weakens the point from 2 % and voids it from 10 % on",
-        file: "crates/analysis/src/detect/foreign_cpu.rs",
+        file: "crates/analysis/src/findings/foreign_cpu.rs",
         test: "stolen_time_weakens_from_2_and_spoils_from_10_percent_on",
     },
 ];

@@ -293,7 +293,7 @@ pub const ELSEWHERE: &[FaultElsewhere] = &[
     FaultElsewhere {
         what: "A server stands still under the load",
         then: "finds the stall and its length; a closed loop carries a note that its times hide waiting",
-        file: "crates/analysis/src/detect/stall.rs",
+        file: "crates/analysis/src/findings/stall.rs",
         test: "a_server_frozen_for_three_seconds_is_found_where_it_was",
     },
 ];

@@ -15,9 +15,9 @@
 mod diff;
 
 use analysis::compare::{ComparedRun, compare_runs, overlay_runs};
+use analysis::findings::{evidence, title};
 use analysis::{Analysis, Finding, Severity};
 use report::PublishedRun;
-use report::wording::finding::{evidence, next_step, title};
 use std::collections::BTreeMap;
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
@@ -161,7 +161,7 @@ fn one_finding(finding: &Finding) -> String {
         Severity::Error => "error",
     };
     let mut text = format!("    {} ({severity}): {}\n", finding.code().as_str(), title(&[&finding.detail]));
-    let next = next_step(finding.next).into_owned();
+    let next = finding.next.sentence().into_owned();
     let details = [("evidence", evidence(finding)), ("next step", next)];
     for (what, detail) in details.into_iter().filter(|(_, detail)| !detail.is_empty()) {
         writeln!(text, "        {what}: {detail}").unwrap();

@@ -74,6 +74,10 @@ fn read_pages(folder: &Path) -> Result<Pages> {
     let mut pages = Pages::new();
     for entry in fs::read_dir(folder)? {
         let entry = entry?;
+        // The explanations of findings have a folder, and are written by hand.
+        if entry.file_type()?.is_dir() {
+            continue;
+        }
         pages.insert(entry.file_name().to_string_lossy().into_owned(), fs::read(entry.path())?);
     }
     Ok(pages)

@@ -5,13 +5,12 @@
 
 use crate::bottleneck::judge;
 use crate::computed_phase::{ComputedPhase, Measured, compute_phase};
-use crate::detect::{RUN_DETECTORS, detect_all};
 use crate::evidence::PointView;
+use crate::evidence::cause::Bottlenecks;
 use crate::evidence::line_use::LineUse;
 use crate::evidence::measured_hosts::RecordedHosts;
 use crate::evidence::run_ceilings::RunCeilings;
-use crate::finding::Code;
-use crate::finding::bottleneck::Bottlenecks;
+use crate::findings::{self, Code};
 use crate::hosts::views::{as_whole, machine_of};
 use crate::numbers::background::BackgroundLoads;
 use crate::numbers::endpoints::summarise_endpoints;
@@ -62,11 +61,7 @@ pub fn analyse(run: &RunData) -> Analysis {
     let described = in_sequences(&kept.points).zip(describe_all(&kept, &names));
     let points = described.map(|((point, sequence), names)| analyse_point(point, sequence, names, &context)).collect();
     let (searches, points) = separate_searches(&kept, &names, points);
-    let mut findings: Vec<Finding> =
-        RUN_DETECTORS.iter().flat_map(|detector| (detector.detect)(&points, &run.meta.plan)).collect();
-    if points.iter().all(|point| point.traits.imported.is_some()) {
-        findings.iter_mut().for_each(|finding| finding.next = finding.next.for_imported());
-    }
+    let findings = findings::detect_in_run(&points, &run.meta.plan);
     let verdict = verdict_with_searches(&points, &searches, &run.meta.plan, &names);
     Analysis { meta: run.meta.clone(), points, searches, findings, verdict }
 }
@@ -172,7 +167,7 @@ fn analyse_point(point: &PointData, sequence: &[PointData], names: Described, co
         .and_then(|(window, inserts)| project(point, sequence, run.meta.plan.scale, window, inserts, shifted_at_s));
     let (summary, series, shape, threads) = ComputedPhase::take_apart(computed);
     let analysed = PointAnalysis {
-        validity: Validity::from_findings(&findings),
+        validity: Validity::from_severities(findings.iter().map(|finding| finding.severity)),
         instances: summary.as_ref().and_then(|summary| shares_of(point, summary)),
         summary,
         statements: window.as_ref().map(|window| statements_of(point, &loads, window)).unwrap_or_default(),
@@ -251,7 +246,7 @@ fn judge_point(view: PointView) -> (Option<Bottlenecks>, Vec<Finding>) {
     let view = PointView { line: line.as_ref(), ..view };
     // What limited a point shows in counters, which results of other programs do not have.
     let bottlenecks = if view.point.traits.imported.is_none() { judge(&view) } else { None };
-    let findings = detect_all(&PointView { bottlenecks: bottlenecks.as_ref(), ..view });
+    let findings = findings::detect_in_point(&PointView { bottlenecks: bottlenecks.as_ref(), ..view });
     (bottlenecks, findings)
 }
 
@@ -301,7 +296,7 @@ fn busiest_client_link(hosts: &[HostSummary]) -> Option<(f64, f64)> {
 fn with_validity(mut hosts: Vec<HostSummary>, findings: &[Finding]) -> Vec<HostSummary> {
     for host in &mut hosts {
         let own = findings.iter().filter(|finding| finding.host.as_deref() == Some(host.host.as_str()));
-        host.validity = Validity::from_findings(own);
+        host.validity = Validity::from_severities(own.map(|finding| finding.severity));
     }
     hosts
 }

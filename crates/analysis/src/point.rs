@@ -4,7 +4,7 @@
 //! Limits: findings that need two points (knees, comparisons) are of the run.
 
 use crate::course::shape::Shape;
-use crate::finding::bottleneck::Bottlenecks;
+use crate::evidence::cause::Bottlenecks;
 use crate::{
     CompressionCost, DataLoad, EndpointSummary, Finding, HostSummary, InsertCost, InstanceShares, Label, Projection,
     Rounds, Series, Settings, StackProfile, StatementSummary, Summary, ThreadStates, Validity, VariantCost, WorkDone,

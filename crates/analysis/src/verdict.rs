@@ -8,10 +8,10 @@ mod steadiness;
 
 pub use steadiness::{LongestWait, Steadiness};
 
-use crate::finding::bottleneck::{Cause, Limit, Throttle};
-use crate::finding::comparison::FALL_MIN;
-use crate::finding::load::Overload;
-use crate::finding::{Code, DetailKind};
+use crate::evidence::cause::{Cause, Limit, Throttle};
+use crate::findings::knee::FALL_MIN;
+use crate::findings::overload::Overload;
+use crate::findings::{Code, DetailKind};
 use crate::math::ratio::{Pairing, Preference, RatioEstimate, RepeatValue};
 use crate::math::repeats::{MeanOfRepeats, REPEATS_MIN, combine};
 use crate::numbers::background::BackgroundSummary;
@@ -558,7 +558,7 @@ fn reasons(points: &[PointAnalysis]) -> Vec<Reason> {
     let mut counts: BTreeMap<(Validity, Code), usize> = BTreeMap::new();
     for point in points {
         let weakening = point.findings.iter().filter(|finding| finding.severity > Severity::Note);
-        let deciding = weakening.filter(|finding| Validity::from_findings([*finding]) == point.validity);
+        let deciding = weakening.filter(|finding| Validity::from_severities([finding.severity]) == point.validity);
         let codes: BTreeSet<Code> = deciding.map(Finding::code).collect();
         codes.into_iter().for_each(|code| *counts.entry((point.validity, code)).or_default() += 1);
     }
@@ -594,7 +594,8 @@ fn unmeasured(points: &[PointAnalysis], plan: &Plan, names: &EngineNames) -> Vec
 mod tests {
     use super::*;
     use crate::course::shape::stalls::SlowOps;
-    use crate::finding::rates::{ShortStalls, Stalls, StarvedOps};
+    use crate::findings::stall::{ShortStalls, Stalls};
+    use crate::findings::starvation::StarvedOps;
     use crate::points::sweep::{is_comparable, is_whole};
     use crate::simulated::{Simulation, params, run_of};
     use crate::{Analysis, analyse};

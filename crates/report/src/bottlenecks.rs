@@ -4,9 +4,8 @@
 //! scripted engine) have no row.
 
 use crate::wording::finding::bottleneck::{cause_words, placed_cause_name, ruled_out_figure, ruled_out_words};
-use crate::wording::finding::next_step;
 use crate::wording::label::{point_label, point_phrases};
-use analysis::finding::bottleneck::{Bottlenecks, RuledOut};
+use analysis::evidence::cause::{Bottlenecks, RuledOut};
 use analysis::{Analysis, PointAnalysis};
 use serde::Serialize;
 
@@ -63,7 +62,7 @@ fn row_of(point: &PointAnalysis, found: &Bottlenecks) -> Option<BottleneckRow> {
 
 /// The figures of each cause, with what to do next.
 fn evidence(found: &Bottlenecks) -> String {
-    let causes = found.causes.iter().map(|cause| match next_step(cause.next) {
+    let causes = found.causes.iter().map(|cause| match cause.next.sentence() {
         step if step.is_empty() => format!("{}.", cause_words(cause)),
         step => format!("{}. Next: {step}.", cause_words(cause)),
     });

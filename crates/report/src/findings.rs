@@ -3,8 +3,8 @@
 //! In: an analysis. Out: [`FindingGroup`]s. Limits: nothing is left out and nothing is judged; how much of it is shown is for
 //! the page to decide.
 
-use crate::wording::finding::{evidence, is_alike, mixed_title, next_step, title};
 use crate::wording::label::{group_label, point_label};
+use analysis::findings::{evidence, is_alike, mixed_title, title};
 use analysis::{Analysis, Code, Detail, Finding, PointAnalysis, Severity, Subject};
 use std::borrow::Cow;
 use std::cmp::Reverse;
@@ -103,7 +103,7 @@ impl Member<'_> {
 
     /// What to do next; empty for nothing.
     pub fn next_step(&self) -> Cow<'static, str> {
-        next_step(self.finding.next)
+        self.finding.next.sentence()
     }
 }
 
@@ -157,8 +157,9 @@ mod tests {
     use super::*;
     use crate::testing::quick;
     use analysis::NextStep;
-    use analysis::finding::completeness::{FewSamples, ShortRun, SupportedPercentile};
-    use analysis::finding::load::MissedTarget;
+    use analysis::findings::few_samples::{FewSamples, SupportedPercentile};
+    use analysis::findings::target_not_reached::MissedTarget;
+    use analysis::findings::too_short::ShortRun;
     use model::Nanos;
 
     /// The quick run with these findings at its first points.
@@ -211,10 +212,10 @@ mod tests {
 
     #[test]
     fn findings_of_many_forms_share_a_heading_that_describes_their_code() {
-        let rate = MissedTarget::Rate(analysis::finding::load::MissedArrivals {
+        let rate = MissedTarget::Rate(analysis::findings::target_not_reached::MissedArrivals {
             offered_per_s: 2_000.0,
             done_per_s: 1_600.0,
-            missing_share: analysis::finding::units::Share(0.2),
+            missing_share: analysis::math::units::Share(0.2),
             arrivals: 16_000,
             expected_arrivals: 20_000.0,
             unserved_arrivals: 0,

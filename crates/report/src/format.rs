@@ -1,67 +1,9 @@
-//! Numbers as people read them, and text made fit for file names.
-//!
-//! In: raw numbers. Out: short text with its unit. Limits: three significant digits; the CSV files have all of them.
+//! Cells of tables, and text made fit for file names.
 
-use crate::wording::quantity::percent;
+pub use words::cell::{bytes, count, dash, nanos, nanos_or_dash, number, seconds};
+
 use analysis::math::repeats::half_width_share;
-use model::units::{Nanos, three_digits};
-use plot::numbers::plain_number;
-
-/// A time: `12.3 ms`.
-pub fn nanos(ns: u64) -> String {
-    Nanos(ns).to_string()
-}
-
-/// A time that may be missing.
-pub fn nanos_or_dash(ns: Option<u64>) -> String {
-    ns.map_or_else(dash, nanos)
-}
-
-/// In the place of a value that could not be measured.
-pub fn dash() -> String {
-    "-".to_owned()
-}
-
-/// A number with three digits, and with separators from 1000 on: `8.12`, `812`, `81,234`.
-pub fn number(value: f64) -> String {
-    if !value.is_finite() {
-        return dash();
-    }
-    if value.abs() < 999.5 { three_digits(value) } else { with_separators(value.round() as i64) }
-}
-
-/// A count with separators: `1,234,567`.
-pub fn count(value: u64) -> String {
-    with_separators(i64::try_from(value).unwrap_or(i64::MAX))
-}
-
-fn with_separators(value: i64) -> String {
-    let digits = value.unsigned_abs().to_string();
-    let mut out = if value < 0 { "-".to_owned() } else { String::new() };
-    for (i, digit) in digits.chars().enumerate() {
-        if i > 0 && (digits.len() - i).is_multiple_of(3) {
-            out.push(',');
-        }
-        out.push(digit);
-    }
-    out
-}
-
-/// Seconds: `0.25 s`, `30 s`.
-pub fn seconds(s: f64) -> String {
-    format!("{} s", plain_number((s * 100.0).round() / 100.0))
-}
-
-/// Bytes in decimal units, as rates and costs are given: `812 B`, `12.3 KB`, `4.00 MB` (1 KB = 1000 B).
-pub fn bytes(value: f64) -> String {
-    match value.abs() {
-        v if !v.is_finite() => dash(),
-        v if v >= 999.5e6 => format!("{} GB", three_digits(value / 1e9)),
-        v if v >= 999.5e3 => format!("{} MB", three_digits(value / 1e6)),
-        v if v >= 999.5 => format!("{} KB", three_digits(value / 1e3)),
-        _ => format!("{} B", plain_number(three_digits(value).parse().unwrap_or(value))),
-    }
-}
+use words::quantity::percent;
 
 /// Half the width of a confidence interval around `mean`, in percent of it: `± 1.8 %`.
 pub fn half_width(mean: f64, ci95: Option<[f64; 2]>) -> String {
@@ -103,20 +45,6 @@ pub fn slug(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn numbers_carry_three_digits_or_separators() {
-        assert_eq!(
-            [0.0, 8.123, 81.26, 999.4, 1234.4, 1_234_567.0].map(number),
-            ["0.00", "8.12", "81.3", "999", "1,234", "1,234,567"]
-        );
-        assert_eq!(number(f64::NAN), "-");
-    }
-
-    #[test]
-    fn bytes_are_decimal() {
-        assert_eq!([0.04, 812.0, 12_300.0, 4e6].map(bytes), ["0.04 B", "812 B", "12.3 KB", "4.00 MB"]);
-    }
 
     #[test]
     fn an_interval_is_given_as_half_its_width_in_percent() {

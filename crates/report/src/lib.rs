@@ -74,7 +74,7 @@ pub use repeat::state_source;
 pub use variants::{VARIANT_COLUMNS, variants_csv};
 pub use why::why_text;
 pub use wording::fact::{FACTS, FactMeaning, fact_meaning};
-pub use wording::finding::{Accuracy, Explanation, accuracy, accuracy_table, explanation};
+pub use wording::finding::{Accuracy, accuracy, accuracy_table};
 
 use std::path::PathBuf;
 

@@ -4,20 +4,30 @@
 //! In: nothing. Out: [`Analysis`] values with noise, drifts and stalls, the same on every call.
 //! Limits: the noise is a small multiplicative generator; nothing statistical may be concluded from it.
 
-use analysis::finding::comparison::{PendingShare, WriteDebt};
-use analysis::finding::completeness::{BlockedClients, FewSamples, PointInterruption, RunLimit, UnfinishedStep};
-use analysis::finding::correctness::{CorruptData, FailedOps, InFlightMismatch};
-use analysis::finding::load::HiddenWaits;
-use analysis::finding::machine::{CachedReads, CpuUser, ForeignCpu, MemoryPressure, MissingCounters, ReadRoute};
-use analysis::finding::rates::{HalfRates, LongStalls, Stalls, Unsteadiness};
-use analysis::finding::units::Share;
+use analysis::evidence::RunLimit;
+use analysis::findings::cached::{CachedReads, ReadRoute};
+use analysis::findings::coordinated_omission::HiddenWaits;
+use analysis::findings::corrupt::CorruptData;
+use analysis::findings::counter_gap::MissingCounters;
+use analysis::findings::cut_short::UnfinishedStep;
+use analysis::findings::errors::FailedOps;
+use analysis::findings::few_samples::FewSamples;
+use analysis::findings::foreign_cpu::{CpuUser, ForeignCpu};
+use analysis::findings::hung::BlockedClients;
+use analysis::findings::interrupted::PointInterruption;
+use analysis::findings::littles_law::InFlightMismatch;
+use analysis::findings::stall::{LongStalls, Stalls};
+use analysis::findings::swap::MemoryPressure;
+use analysis::findings::unsteady::{HalfRates, Unsteadiness};
+use analysis::findings::write_debt::{PendingShare, WriteDebt};
+use analysis::math::units::Share;
 use analysis::numbers::projection::Obstacle;
 use analysis::recorded::engine_names::EngineNames;
 use analysis::verdict::verdict_with_searches;
 use analysis::{
     Amounts, Analysis, BackgroundSummary, ClientCost, CounterSeries, Detail, Finding, InsertCost, InsertedRows,
-    IntervalPoint, Label, NextStep, OpCost, PointAnalysis, Projection, Quantiles, RUN_DETECTORS, Role, Rounds, Series,
-    Setting, SettingValue, Settings, Severity, Shape, Span, Stall, Subject, Summary, Validity, WorstInterval, verdict,
+    IntervalPoint, Label, NextStep, OpCost, PointAnalysis, Projection, Quantiles, Role, Rounds, Series, Setting,
+    SettingValue, Settings, Severity, Shape, Span, Stall, Subject, Summary, Validity, WorstInterval, verdict,
 };
 use model::limit::{ArrivalLaw, LimitPart, LimitSearch, LimitSpec, LimitStep, Objective, Observation, probe_trial};
 use model::stacks::merge_stacks;
@@ -685,7 +695,7 @@ pub fn scaled() -> Analysis {
         summary.response_ns = summary.response_ns.map(|times| Quantiles { p95: (1.5e9 * n / per_s) as u64, ..times });
     }
     let plan = &analysis.meta.plan;
-    analysis.findings = RUN_DETECTORS.iter().flat_map(|one| (one.detect)(&analysis.points, plan)).collect();
+    analysis.findings = analysis::findings::detect_in_run(&analysis.points, plan);
     with_verdict(analysis)
 }
 

@@ -17,14 +17,16 @@ const HOUSES: &[House] = &[House {
     path: "crates/analysis",
     floors: &[
         &["math"],
+        &["judgement"],
         &["recorded"],
         &["numbers"],
         &["course"],
         &["computed_phase"],
-        // A finding about several points has figures of them, and an analysed point has its findings.
-        &["hosts", "finding", "evidence", "point", "points"],
+        &["hosts"],
+        &["evidence"],
         &["bottleneck"],
-        &["detect"],
+        // A finding about several points has figures of them, and an analysed point has its findings.
+        &["findings", "point", "points"],
         &["verdict"],
         &["analyse"],
         &["run"],

@@ -1,14 +1,15 @@
-//! Every extension is in its slice: a file that declares an engine, workload, distribution, source, chart or detector is listed in
+//! Every extension is in its slice: a file that declares an engine, workload, distribution, source, chart or finding is listed in
 //! the slice that help, reference and contract tests iterate.
 //!
 //! In: the source files of the extension folders. Out: declarations that no slice lists. Limits: a declaration is a `const` or
-//! `static` of the entry's type at the top of its file; files without one are helpers.
+//! `static` of the entry's type at the top of its file, or an `impl` of the entry's trait; files without one are helpers.
 
 use super::problem::Problem;
 use crate::workspace::TextFile;
+use proc_macro2::TokenTree;
 use syn::parse::{Parse, ParseStream};
 use syn::punctuated::Punctuated;
-use syn::{Expr, Ident, Item, Path, Token, Type};
+use syn::{Expr, Item, ItemImpl, Path, Token, Type};
 
 /// One explicit slice.
 struct ExtensionSlice {
@@ -53,17 +54,12 @@ const SLICES: &[ExtensionSlice] = &[
         folder: "crates/report/src/charts/",
         entry: "Chart",
     },
+    // The list makes the modules, too: a file that is not in it is not compiled.
     ExtensionSlice {
-        name: "DETECTORS",
-        file: "crates/analysis/src/detect/mod.rs",
-        folder: "crates/analysis/src/detect/",
-        entry: "Detector",
-    },
-    ExtensionSlice {
-        name: "RUN_DETECTORS",
-        file: "crates/analysis/src/detect/mod.rs",
-        folder: "crates/analysis/src/detect/",
-        entry: "RunDetector",
+        name: "FINDINGS",
+        file: "crates/analysis/src/findings/mod.rs",
+        folder: "crates/analysis/src/findings/",
+        entry: "FindingKind",
     },
 ];
 
@@ -96,6 +92,7 @@ fn find_problems(slice: &ExtensionSlice, files: &[TextFile]) -> Vec<Problem> {
 fn unlisted_problem(file: &TextFile, name: &EntryName, slice: &ExtensionSlice) -> Problem {
     let line = match slice.entry {
         "DistributionDef" => format!("{}::{} of TYPE,", name.module, name.constant),
+        "FindingKind" => format!("{}::{} => NAME = \"CODE\",", name.module, name.constant),
         _ => format!("&{}::{},", name.module, name.constant),
     };
     Problem::new(&file.path, format!("is in no slice; add the line `{line}` to `{}` in {}", slice.name, slice.file))
@@ -116,14 +113,14 @@ fn listed_entries(text: &str, name: &str) -> Option<Vec<EntryName>> {
     Some(array.elems.iter().filter_map(entry_name).collect())
 }
 
-/// A line `module::ENTRY of Type`, from which a macro makes the slice.
+/// A line `module::ENTRY of Type` or `module::Entry => Name = "code"`, from which a macro makes the slice.
 struct MacroLine(Path);
 
 impl Parse for MacroLine {
     fn parse(input: ParseStream) -> syn::Result<MacroLine> {
         let path = input.parse()?;
         while !input.is_empty() && !input.peek(Token![,]) {
-            input.parse::<Ident>()?;
+            input.parse::<TokenTree>()?;
         }
         Ok(MacroLine(path))
     }
@@ -164,9 +161,18 @@ fn declared_entries(file: &TextFile, slice: &ExtensionSlice) -> Vec<EntryName> {
     let constants = parsed.items.iter().filter_map(|item| match item {
         Item::Const(item) if is_type(&item.ty, slice.entry) => Some(item.ident.to_string()),
         Item::Static(item) if is_type(&item.ty, slice.entry) => Some(item.ident.to_string()),
+        Item::Impl(item) => implementor(item, slice.entry),
         _ => None,
     });
     constants.map(|constant| EntryName { module: module_of(&file.path), constant }).collect()
+}
+
+/// The type for which `item` implements the trait of this name.
+fn implementor(item: &ItemImpl, name: &str) -> Option<String> {
+    let (_, path, _) = item.trait_.as_ref()?;
+    let Type::Path(own) = &*item.self_ty else { return None };
+    let own = own.path.segments.last()?;
+    path.segments.last().is_some_and(|last| last.ident == name).then(|| own.ident.to_string())
 }
 
 fn is_type(ty: &Type, name: &str) -> bool {
@@ -228,9 +234,21 @@ mod tests {
 
     #[test]
     fn a_slice_of_values_is_read_like_one_of_references() {
-        let values = "pub const DETECTORS: &[Detector] = &[stall::DETECTOR];";
-        let name = EntryName { module: "stall".into(), constant: "DETECTOR".into() };
-        assert_eq!(listed_entries(values, "DETECTORS"), Some(vec![name]));
+        let values = "pub const CHARTS: &[Chart] = &[timeline::CHART];";
+        let name = EntryName { module: "timeline".into(), constant: "CHART".into() };
+        assert_eq!(listed_entries(values, "CHARTS"), Some(vec![name]));
+    }
+
+    #[test]
+    fn a_finding_that_is_not_in_the_list_is_named_with_its_line() {
+        let slice = SLICES.iter().find(|slice| slice.name == "FINDINGS").unwrap();
+        let list = file(slice.file, "findings! { stall::Stalls => Stall = \"stall\", }");
+        let of = |module: &str, figures: &str| {
+            file(&format!("{}{module}.rs", slice.folder), &format!("impl FindingKind for {figures} {{}}"))
+        };
+        let found = find_problems(slice, &[list, of("stall", "Stalls"), of("wave", "RateWave")]);
+        assert_eq!(found.len(), 1);
+        assert!(found[0].to_string().contains("`wave::RateWave => NAME = \"CODE\",`"), "{}", found[0]);
     }
 
     #[test]

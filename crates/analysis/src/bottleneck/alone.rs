@@ -4,9 +4,9 @@
 //! like a queue inside the engine, unless its threads were watched.
 
 use super::seen::Seen;
+use crate::evidence::cause::{Cause, Confidence, LimitEvidence};
 use crate::evidence::overload::is_overloaded;
-use crate::finding::NextStep;
-use crate::finding::bottleneck::{Cause, Confidence, LimitEvidence};
+use crate::judgement::NextStep;
 use model::{Nanos, Pacing};
 
 /// Of the time of threads at work: with more, something is shared that more clients would wait for.

@@ -5,10 +5,10 @@
 
 use super::seen::Seen;
 use super::tested::Tested;
+use crate::evidence::cause::{Cause, Limit, LimitEvidence};
 use crate::evidence::client_share::CORES_SHARE_MAX;
-use crate::finding::NextStep;
-use crate::finding::bottleneck::{Cause, Limit, LimitEvidence};
-use crate::finding::units::Share;
+use crate::judgement::NextStep;
+use crate::math::units::Share;
 
 pub fn test(seen: &Seen) -> Tested {
     match seen.client_share {

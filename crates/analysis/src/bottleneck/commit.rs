@@ -6,9 +6,9 @@
 
 use super::seen::{Seen, Work};
 use super::tested::Tested;
-use crate::finding::NextStep;
-use crate::finding::bottleneck::{Cause, Confidence, Limit, LimitEvidence};
-use crate::finding::units::Share;
+use crate::evidence::cause::{Cause, Confidence, Limit, LimitEvidence};
+use crate::judgement::NextStep;
+use crate::math::units::Share;
 
 /// Of the time of threads at work.
 // By Amdahl's law a quarter of the time that goes away is a third more operations, half of it twice as many.

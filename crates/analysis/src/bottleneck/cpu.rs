@@ -6,10 +6,10 @@
 
 use super::seen::Seen;
 use super::tested::Tested;
+use crate::evidence::cause::{CPU_BUSY_MIN, Cause, Confidence, Limit, LimitEvidence};
 use crate::evidence::cpu_usage::CpuUsage;
-use crate::finding::NextStep;
-use crate::finding::bottleneck::{CPU_BUSY_MIN, Cause, Confidence, Limit, LimitEvidence};
-use crate::finding::units::Share;
+use crate::judgement::NextStep;
+use crate::math::units::Share;
 use model::CounterRole;
 
 /// Above this share of the time in which threads waited for a CPU, the CPUs are saturated.

@@ -8,10 +8,10 @@ use super::seen::{Seen, disk_busy};
 use super::tested::Tested;
 use crate::computed_phase::Measured;
 use crate::evidence::PointView;
+use crate::evidence::cause::{Cause, Confidence, Limit, LimitEvidence};
 use crate::evidence::line_use::LineUse;
-use crate::finding::NextStep;
-use crate::finding::bottleneck::{Cause, Confidence, Limit, LimitEvidence};
-use crate::finding::units::Share;
+use crate::judgement::NextStep;
+use crate::math::units::Share;
 use model::CounterRole;
 
 // As of the CPUs: at 90 % busy a queue forms nearly always.

@@ -7,10 +7,10 @@
 use super::cpu::WAITED_MIN;
 use super::seen::Seen;
 use super::tested::Tested;
+use crate::evidence::cause::{CPU_BUSY_MIN, Cause, Confidence, Limit, LimitEvidence};
 use crate::evidence::cpu_usage::{OTHERS_MAX, STEAL_ERROR};
-use crate::finding::NextStep;
-use crate::finding::bottleneck::{CPU_BUSY_MIN, Cause, Confidence, Limit, LimitEvidence};
-use crate::finding::units::Share;
+use crate::judgement::NextStep;
+use crate::math::units::Share;
 
 /// Of their time at work: threads that wait so long for a CPU are slowed down by whoever has it, even if some CPU is idle now and then.
 const WAITED_LONG: f64 = 0.30;

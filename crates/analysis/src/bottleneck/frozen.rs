@@ -5,9 +5,9 @@
 
 use super::seen::Seen;
 use super::tested::Tested;
-use crate::finding::NextStep;
-use crate::finding::bottleneck::{Cause, LimitEvidence};
-use crate::finding::units::Share;
+use crate::evidence::cause::{Cause, LimitEvidence};
+use crate::judgement::NextStep;
+use crate::math::units::Share;
 use model::CounterRole;
 
 /// Of the time. A thread that a debugger stops for its stack is back after some milliseconds.

@@ -6,8 +6,8 @@
 use super::Test;
 use super::seen::Seen;
 use super::tested::Tested;
+use crate::evidence::cause::{Cause, CausePlace, Limit};
 use crate::evidence::{HostPartView, PointView};
-use crate::finding::bottleneck::{Cause, CausePlace, Limit};
 
 /// Of what a test is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

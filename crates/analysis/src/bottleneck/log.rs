@@ -5,9 +5,9 @@
 
 use super::seen::Seen;
 use super::tested::Tested;
-use crate::finding::NextStep;
-use crate::finding::bottleneck::{Cause, Confidence, Limit, LimitEvidence};
-use crate::finding::units::Share;
+use crate::evidence::cause::{Cause, Confidence, Limit, LimitEvidence};
+use crate::judgement::NextStep;
+use crate::math::units::Share;
 use model::{CounterRole, StallReason};
 
 /// InnoDB begins to write pages in a hurry when the log is 7/8 full; over a sawtooth of such checkpoints the mean is above this.

@@ -30,9 +30,7 @@ pub use disk::is_disk_busy;
 
 use crate::computed_phase::Measured;
 use crate::evidence::PointView;
-use crate::finding::bottleneck::{
-    Bottlenecks, Cause, Confidence, Limit, LimitEvidence, LockAccount, RuledOut, Throttle,
-};
+use crate::evidence::cause::{Bottlenecks, Cause, Confidence, Limit, LimitEvidence, LockAccount, RuledOut, Throttle};
 use crate::recorded::facts::is_scripted;
 use hosts::TestScope;
 use model::PointState;
@@ -172,7 +170,7 @@ fn explains(cause: &LimitEvidence, other: Limit) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::finding::NextStep;
+    use crate::judgement::NextStep;
     use crate::simulated::Simulation;
     use model::{
         Bytes, CounterRole, Fact, Generator, KindDef, OpClass, StallReason, StorageLimit, ThreadOf, ThreadState, Tick,
@@ -339,7 +337,7 @@ mod tests {
     #[test]
     fn without_plain_evidence_it_is_unclear_and_the_counters_show_how_far_each_was() {
         let LimitEvidence::Unclear(counters) = found(&crowd(0.5, 0.4)).causes[0].evidence else { panic!("nothing is") };
-        let percent = |share: Option<crate::finding::units::Share>| share.map(|share| (share.0 * 100.0).round());
+        let percent = |share: Option<crate::math::units::Share>| share.map(|share| (share.0 * 100.0).round());
         let shown = [counters.disk_busy_share, counters.cpu_share, counters.client_cores_share].map(percent);
         assert_eq!(shown, [Some(50.0), Some(40.0), None]);
         let blind = Simulation::counts(&[1000; 10]).with(|point| point.trial.load.clients = 4);

@@ -6,9 +6,9 @@
 
 use super::seen::Seen;
 use super::tested::Tested;
-use crate::finding::NextStep;
-use crate::finding::bottleneck::{Cause, Confidence, Limit, LimitEvidence};
-use crate::finding::units::Share;
+use crate::evidence::cause::{Cause, Confidence, Limit, LimitEvidence};
+use crate::judgement::NextStep;
+use crate::math::units::Share;
 use model::CounterRole;
 
 /// Of the speed of the link. Frames have headers that the counters of an interface leave out.

@@ -5,10 +5,10 @@
 
 use super::seen::Seen;
 use super::tested::Tested;
+use crate::evidence::cause::{Cause, Confidence, Limit, LimitEvidence};
 use crate::evidence::cpu_usage::{TICK, TICKS_MIN};
-use crate::finding::NextStep;
-use crate::finding::bottleneck::{Cause, Confidence, Limit, LimitEvidence};
-use crate::finding::units::Share;
+use crate::judgement::NextStep;
+use crate::math::units::Share;
 use model::CounterRole;
 
 // A thread that computes all the time is off its core for some per cent of it. More than a core, but for what the sampling of the

@@ -3,8 +3,8 @@
 //! In: the rates offered and done. Out: that all was served, so that nothing was at its limit. Limits: none.
 
 use super::seen::Seen;
-use crate::finding::NextStep;
-use crate::finding::bottleneck::{Cause, LimitEvidence};
+use crate::evidence::cause::{Cause, LimitEvidence};
+use crate::judgement::NextStep;
 
 // Poisson arrivals over a short run miss their mean rate by a percent or two.
 const SERVED_MIN: f64 = 0.97;

@@ -5,10 +5,10 @@
 
 use crate::computed_phase::Measured;
 use crate::evidence::PointView;
+use crate::evidence::cause::Counters;
 use crate::evidence::client_share::cores_share;
 use crate::evidence::cpu_usage::CpuUsage;
-use crate::finding::bottleneck::Counters;
-use crate::finding::units::Share;
+use crate::math::units::Share;
 use crate::numbers::achieved::device_growth_per_s;
 use crate::numbers::thread_states::StateShares;
 use crate::recorded::counters::{Growth, growth_of_all, growth_of_most, mean_level};

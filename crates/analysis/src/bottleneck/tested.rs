@@ -2,7 +2,7 @@
 //!
 //! In: a test makes it. Out: [`Tested`]. Limits: nothing is decided here.
 
-use crate::finding::bottleneck::{Cause, Limit, RuledOut};
+use crate::evidence::cause::{Cause, Limit, RuledOut};
 
 /// What a test of a resource found.
 pub enum Tested {

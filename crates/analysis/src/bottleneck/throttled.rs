@@ -6,11 +6,11 @@
 use super::cpu::BUSY_IN_BURSTS;
 use super::seen::Seen;
 use super::tested::Tested;
+use crate::evidence::cause::{Cause, Confidence, Limit, LimitEvidence, Throttle};
 use crate::evidence::limited_flow::{LimitedFlow, limited_flows, per_second};
 use crate::evidence::quota::held_by_quota;
-use crate::finding::NextStep;
-use crate::finding::bottleneck::{Cause, Confidence, Limit, LimitEvidence, Throttle};
-use crate::finding::units::Share;
+use crate::judgement::NextStep;
+use crate::math::units::Share;
 use model::{CounterRole, CpuLimit};
 
 /// Of the CPU time of the machine.

@@ -7,7 +7,7 @@
 use super::run_ceilings::{CeilingMix, ShownCeiling, device_of};
 use crate::computed_phase::Measured;
 use crate::evidence::PointView;
-use crate::finding::units::Share;
+use crate::math::units::Share;
 use crate::recorded::counters::{growth_of_all, growth_of_most};
 use crate::recorded::facts::is_direct_file;
 use model::{AccessPattern, CounterRole, DeviceCeiling, OpClass, PointData};

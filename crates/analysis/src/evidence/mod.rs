@@ -1,5 +1,6 @@
 //! What detectors and the tests of limits look at: a point with its numbers, and the facts that both of them judge.
 
+pub mod cause;
 pub mod client_share;
 pub mod cpu_usage;
 pub mod limited_flow;
@@ -11,4 +12,4 @@ pub(crate) mod run_ceilings;
 mod view;
 
 pub use run_ceilings::{CeilingMix, ShownCeiling};
-pub use view::{HostPartView, PointView};
+pub use view::{HostPartView, PointView, RunLimit};

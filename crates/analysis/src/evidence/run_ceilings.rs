@@ -4,7 +4,7 @@
 //! block the highest. Limits: random blocks with direct I/O, as fast as they went; other points show no ceiling.
 
 use crate::Rounds;
-use crate::finding::units::Share;
+use crate::math::units::Share;
 use crate::recorded::facts::{is_direct_file, slots};
 use model::{AccessPattern, Bytes, CounterRole, FileSystem, Nanos, Pacing, Phase, PointData, PointState, SourceDef};
 use serde::Serialize;

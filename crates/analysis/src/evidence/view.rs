@@ -3,13 +3,13 @@
 use super::line_use::LineUse;
 use super::run_ceilings::ShownCeiling;
 use crate::computed_phase::Measured;
-use crate::finding::NextStep;
-use crate::finding::bottleneck::Bottlenecks;
-use crate::finding::completeness::RunLimit;
-use crate::finding::units::nanos;
+use crate::evidence::cause::Bottlenecks;
 use crate::hosts::{HostPart, HostSummary};
+use crate::judgement::NextStep;
+use crate::math::units::nanos;
 use crate::{InsertCost, Rounds};
 use model::{Event, EventKind, Machine, Nanos, PointData, PointState};
+use serde::Serialize;
 
 /// What a detector may look at.
 pub struct PointView<'a> {
@@ -51,6 +51,17 @@ pub struct HostPartView<'a> {
     pub view: PointView<'a>,
 }
 
+/// A limit on the length of a run phase.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(untagged)]
+#[allow(missing_docs)]
+pub enum RunLimit {
+    /// `ops_max`.
+    Ops { ops_max: u64 },
+    /// `time`.
+    Time { time_ns: Nanos },
+}
+
 impl<'a> PointView<'a> {
     /// Whether the point ends when its work is done and not after a time.
     pub fn ends_by_work(&self) -> bool {
@@ -81,6 +92,11 @@ impl<'a> PointView<'a> {
     /// Whether the point inserts rows.
     pub fn inserts_rows(&self) -> bool {
         self.measured.is_some_and(|measured| measured.summary.rows_per_s.is_some_and(|rows| rows > 0.0))
+    }
+
+    /// Whether the run phase has more than one interval. Imported results often have one only.
+    pub fn has_intervals(&self) -> bool {
+        self.measured.is_some_and(|measured| measured.window.whole.len() > 1)
     }
 
     /// How to get more operations: by raising the limit that ended the point, or by rows for a step that ends with them. Nothing

@@ -1,7 +1,7 @@
 //! Points of several hosts with a known answer: whose counters are the point's, what is judged on which host.
 
-use crate::finding::bottleneck::{CausePlace, Limit};
-use crate::finding::load::BoundClients;
+use crate::evidence::cause::{CausePlace, Limit};
+use crate::findings::client_bound::BoundClients;
 use crate::simulated::Simulation;
 use crate::simulated::hosts::{
     client, counting, node, of_hosts, three_clients, using_cores, with_cpu, with_disk, with_network,

@@ -3,4 +3,5 @@
 pub mod ratio;
 pub mod repeats;
 pub(crate) mod stats;
+pub mod units;
 pub(crate) mod usl;

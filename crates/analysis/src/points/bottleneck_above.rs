@@ -3,8 +3,8 @@
 //! In: the probes that missed the objective, the lowest rate first, and the closed loop. Out: a [`BottleneckAbove`] with the figures of the
 //! detectors. Limits: a probe of which everything was served shows no limit, even if it was too slow: then the next probe is asked.
 
-use crate::finding::bottleneck::{Cause, Limit};
-use crate::finding::rates::Stalls;
+use crate::evidence::cause::{Cause, Limit};
+use crate::findings::stall::Stalls;
 use crate::points::limit::ProbeAnalysis;
 use crate::{DetailKind, PointAnalysis};
 use serde::Serialize;

@@ -299,7 +299,7 @@ mod tests {
     #[test]
     fn a_file_that_takes_long_and_blocks_that_follow_are_no_stall_and_no_shift_of_a_rate() {
         let counts = [0, 0, 0, 0, 1, 0, 0, 1, 900, 910, 905, 900, 915, 905, 900, 910, 905, 900, 910, 905];
-        let codes = |is_file: bool| -> Vec<crate::finding::Code> {
+        let codes = |is_file: bool| -> Vec<crate::findings::Code> {
             let simulation = Simulation::counts(&counts).with(|point| {
                 let facts = [("compress.input_bytes", "1000"), ("compress.output_bytes", "500")];
                 point.facts.extend(facts.into_iter().filter(|_| is_file).map(|(name, text)| Fact::new(name, text)));
@@ -307,7 +307,7 @@ mod tests {
             let point = simulation.analysis().points.remove(0);
             point.findings.iter().map(crate::Finding::code).collect()
         };
-        use crate::finding::Code::{Bottleneck, CoordinatedOmission, Stall};
+        use crate::findings::Code::{Bottleneck, CoordinatedOmission, Stall};
         let of_rhythm = codes(false);
         assert!(of_rhythm.contains(&Stall) && of_rhythm.contains(&CoordinatedOmission), "{of_rhythm:?}");
         assert_eq!(codes(true), [Bottleneck], "seconds for a file are its result");

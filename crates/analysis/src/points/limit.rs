@@ -6,7 +6,7 @@
 //! Probes are no points of the run's tables and charts: a rate that was meant to overload the target is no result, and no alarm. The
 //! point in which the limit was held is one, as any other point with a fixed rate.
 
-use crate::finding::bottleneck::Limit;
+use crate::evidence::cause::Limit;
 use crate::points::bottleneck_above::{BottleneckAbove, bottleneck_above};
 use crate::recorded::dimensions::{Described, ENGINE, Label, Role, Setting, SettingValue};
 use crate::recorded::engine_names::EngineNames;
@@ -180,7 +180,7 @@ impl ProbeAnalysis {
         if let Some(found) = &mut self.point.bottlenecks {
             found.causes.retain(|cause| cause.limit() != Limit::Schedule);
         }
-        self.point.validity = Validity::from_findings(&self.point.findings);
+        self.point.validity = Validity::from_severities(self.point.findings.iter().map(|finding| finding.severity));
         self
     }
 
@@ -305,7 +305,7 @@ fn by_rate(a: &ProbeAnalysis, b: &ProbeAnalysis) -> std::cmp::Ordering {
 mod tests {
     use super::*;
     use crate::compare::{ComparedRun, compare_groups};
-    use crate::finding::bottleneck::LimitEvidence;
+    use crate::evidence::cause::LimitEvidence;
     use crate::points::metric::Metric;
     use crate::simulated::{Random, Simulation, run_of};
     use crate::verdict::Capacity;

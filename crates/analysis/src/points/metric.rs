@@ -3,7 +3,7 @@
 //! In: an analysed point. Out: the value of a [`Metric`], with its interval. Limits: the longest time is no metric, because it is one
 //! operation. A percentile that too few operations support has no value, nor has a rate of a step that is timed as a whole.
 
-use crate::finding::completeness::SupportedPercentile;
+use crate::findings::few_samples::SupportedPercentile;
 use crate::math::ratio::Preference;
 use crate::{InsertCost, PointAnalysis};
 use serde::Serialize;

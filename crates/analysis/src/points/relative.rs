@@ -6,7 +6,7 @@
 //! were cut short or ran on data that was, are in no ratio and are listed. Arms that are more than two have the first in common, so their ratios depend on each other.
 
 use crate::PointAnalysis;
-use crate::finding::Code;
+use crate::findings::Code;
 use crate::math::ratio::{Pairing, RatioEstimate, RepeatValue, hold_false_discoveries};
 use crate::math::repeats::{MeanOfRepeats, combine};
 use crate::points::durability::{durability, is_asked_for};
@@ -514,7 +514,7 @@ mod tests {
         };
         assert_eq!(verdict(&analysis.points), RatioVerdict::Faster);
         let mut pending = analysis.points.clone();
-        let debt = crate::finding::comparison::WriteDebt::AfterDrain { left_bytes: 1e6 };
+        let debt = crate::findings::write_debt::WriteDebt::AfterDrain { left_bytes: 1e6 };
         pending[1].findings.push(crate::Finding::new(crate::Severity::Warning, debt));
         assert_eq!(verdict(&pending), RatioVerdict::Indicative);
     }

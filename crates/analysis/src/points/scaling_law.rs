@@ -3,8 +3,8 @@
 //! In: a [`Sweep`], which has no invalid point. Out: a [`ScalingLaw`] with its figures. Limits: closed loops only; nothing is stated
 //! beyond 1.5 times what was measured, and no peak beyond the last step.
 
-use crate::finding::units::Share;
 use crate::math::stats::{mean, variance};
+use crate::math::units::Share;
 use crate::math::usl::{CeilingFit, ScaledRate, UslFit, fit_ceiling, fit_usl};
 use crate::points::sweep::{ScalingAxis, Sweep, SweepStep};
 use crate::{PointAnalysis, SettingValue};

@@ -8,7 +8,7 @@
 
 use crate::PointAnalysis;
 use crate::Setting;
-use crate::finding::steadiness::LeastSteady;
+use crate::findings::least_steady::LeastSteady;
 use crate::math::ratio::{PAIRS_MIN, Pairing, Preference, RatioEstimate, RepeatValue};
 use crate::math::repeats::{MeanOfRepeats, combine};
 use crate::math::stats::{INTERVALS_MIN, counting_variance_max, estimate_mean, mean, variance};
@@ -160,6 +160,13 @@ fn mean_count(point: &PointAnalysis) -> Option<f64> {
     let intervals = point.series.as_ref()?.counted_intervals();
     let counts: Vec<f64> = intervals.iter().map(|interval| interval.ops_per_s * interval.length_s).collect();
     Some(mean(&counts)).filter(|count| *count > 0.0)
+}
+
+impl StepVariation {
+    /// The mean over the standard deviation, as tests of disks give it.
+    pub fn consistency(&self) -> f64 {
+        1.0 / self.variation.mean
+    }
 }
 
 #[cfg(test)]

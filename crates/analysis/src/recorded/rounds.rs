@@ -58,7 +58,8 @@ impl Rounds {
 
 #[cfg(test)]
 mod tests {
-    use crate::finding::rates::{SteadyRounds, UnsteadyRounds};
+    use crate::findings::not_steady::UnsteadyRounds;
+    use crate::findings::steady::SteadyRounds;
     use crate::simulated::{Random, SECOND, Simulation};
     use crate::{Severity, Span, Validity};
     use model::{PointState, Tick, Times};

@@ -5,7 +5,7 @@
 //! must not be used, or that were cut short, are left out, unless all are such. Points that a setting distinguishes which has no effect on them did the same work,
 //! and are repeats. The row has no series.
 
-use crate::finding::bottleneck::{Bottlenecks, Cause};
+use crate::evidence::cause::{Bottlenecks, Cause};
 use crate::hosts;
 use crate::math::repeats::{combine, combine_plain};
 use crate::numbers::endpoints;

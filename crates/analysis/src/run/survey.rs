@@ -4,8 +4,8 @@
 //! the four. If other users of the CPU made all points of a kind invalid, their best rate is a lower bound; what is invalid for another
 //! reason is left out.
 
-use crate::finding::Code;
-use crate::finding::machine::{CpuUser, ForeignCpu};
+use crate::findings::Code;
+use crate::findings::foreign_cpu::{CpuUser, ForeignCpu};
 use crate::points::sweep::is_usable;
 use crate::{Analysis, DetailKind, PointAnalysis, Severity};
 use model::AccessPattern;
@@ -131,7 +131,7 @@ fn share_range(points: &[PointAnalysis], is_its: fn(&CpuUser) -> bool) -> Option
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::finding::units::Share;
+    use crate::math::units::Share;
     use crate::simulated::{Simulation, run_of};
     use crate::{Finding, Validity, analyse};
     use model::{Bytes, IoWork};

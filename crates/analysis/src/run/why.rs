@@ -9,7 +9,7 @@
 //! does not follow.
 
 use crate::evidence::limited_flow::LimitedFlow;
-use crate::finding::machine::EscapedLimit;
+use crate::findings::limit_escaped::EscapedLimit;
 use crate::math::ratio::PAIRS_MIN;
 use crate::recorded::io_shape::IoShape;
 use crate::{Analysis, DetailKind, PointAnalysis, Preference, RatioEstimate, RepeatPair};

@@ -5,8 +5,8 @@
 
 use super::figures;
 use crate::PointAnalysis;
-use crate::finding::Code;
-use crate::finding::rates::Unsteadiness;
+use crate::findings::Code;
+use crate::findings::unsteady::Unsteadiness;
 use crate::math::stats::INTERVALS_MIN;
 use serde::Serialize;
 

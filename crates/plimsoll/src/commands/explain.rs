@@ -4,8 +4,8 @@ use crate::context::Context;
 use crate::exit::{Exit, Fault};
 use crate::output;
 use analysis::Code;
+use analysis::findings::{Explanation, explanation};
 use clap::{Arg, ArgMatches, Command};
-use report::Explanation;
 
 /// The command.
 pub fn clap() -> Command {
@@ -16,11 +16,11 @@ pub fn clap() -> Command {
 /// Does it.
 pub fn execute(matches: &ArgMatches, context: &Context) -> Result<Exit, Fault> {
     let Some(code) = matches.get_one::<String>("code") else { return list(context) };
-    let known = report::explanation(parse(code)?);
+    let known = explanation(parse(code)?);
     match context.json {
         true => output::json::print(&json(&known)),
         false => {
-            let text = report::terminal::wrap(known.explanation, context.width()).join("\n");
+            let text = report::terminal::wrap(&known.explanation, context.width()).join("\n");
             let (code, severity) = (known.code.as_str(), known.severity());
             output::print(&format!("{code}: {}\n{severity}\n\n{text}\n", known.summary))
         }
@@ -43,7 +43,7 @@ fn parse(text: &str) -> Result<Code, Fault> {
 }
 
 fn list(context: &Context) -> Result<Exit, Fault> {
-    let all: Vec<Explanation> = Code::ALL.iter().map(|code| report::explanation(*code)).collect();
+    let all: Vec<Explanation> = Code::ALL.iter().map(|code| explanation(*code)).collect();
     let width = all.iter().map(|known| known.code.as_str().len()).max().unwrap_or_default();
     match context.json {
         true => output::json::print(

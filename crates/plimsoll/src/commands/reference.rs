@@ -5,6 +5,7 @@
 use crate::cli;
 use crate::context::Context;
 use crate::exit::{EXITS, Exit, Fault};
+use analysis::findings::explanation;
 use clap::{Arg, ArgMatches, Command};
 use model::{ArgDef, DistributionEntry, Entry, Numbers, ParamDef, ParamKind};
 use report::wording::list::capital;
@@ -148,15 +149,19 @@ fn counters() -> String {
 
 fn findings() -> String {
     let mut text = String::from(
-        "# Findings\n\n`plimsoll explain CODE` prints the explanation of one finding. A *note* describes the result and leaves the \
-         point as valid as it is; with a *warning* the point is at most `indicative`; with an *error* it is `invalid`.\n",
+        "# Findings\n\nEach finding has a page, which `plimsoll explain CODE` prints. A *note* describes the result and leaves the point as \
+         valid as it is; with a *warning* the point is at most `indicative`; with an *error* it is `invalid`. Findings about several points \
+         together change the validity of none.\n\n| finding | severity | what is found |\n|---|---|---|\n",
     );
     for code in analysis::Code::ALL {
-        let known = report::explanation(*code);
-        let (name, severity) = (code.as_str(), capital(&known.severity()));
-        let _ = writeln!(text, "\n## {name}\n\n{}.\n\n{severity}.\n\n{}", capital(known.summary), known.explanation);
+        let (name, summary) = (code.as_str(), explanation(*code).summary);
+        let severities: Vec<&str> = code.severities().iter().map(|severity| severity.as_str()).collect();
+        let _ = writeln!(text, "| [{name}](findings/{name}.md) | {} | {summary} |", severities.join(", "));
+    }
+    text += "\n## How often they are right\n";
+    for code in analysis::Code::ALL {
         if let Some(table) = report::accuracy_table(*code) {
-            let _ = write!(text, "\n{table}");
+            let _ = write!(text, "\n### {}\n\n{table}", code.as_str());
         }
     }
     text

@@ -4,12 +4,12 @@
 //! Limits: what could not be measured is null, never 0.
 
 use crate::exit::Fault;
-use analysis::finding::bottleneck::{Bottlenecks, Cause};
-use analysis::finding::causes::StallCauses;
+use analysis::course::anatomy::StallCauses;
+use analysis::evidence::cause::{Bottlenecks, Cause};
+use analysis::findings::{evidence, title};
 use analysis::{Analysis, DetailKind, Finding, InsertCost, PointAnalysis, Projection, Rounds, Summary};
 use model::{HoldOutcome, Pacing, PointData, PointState, RunData, Trial, Until, Value as Param};
 use report::wording::finding::bottleneck::cause_words;
-use report::wording::finding::{evidence, next_step, title};
 use report::wording::projection::{obstacle_clause, projection_sentence};
 use serde_json::{Map, Value, json};
 use std::collections::BTreeMap;
@@ -119,7 +119,7 @@ fn bottlenecks(found: &Bottlenecks) -> Value {
     let cause = |cause: &Cause| {
         let mut all = json!({
             "code": cause.limit(), "share": cause.share, "confidence": cause.confidence,
-            "evidence": cause_words(cause), "next_step": next_step(cause.next),
+            "evidence": cause_words(cause), "next_step": cause.next.sentence(),
         });
         if let Some(place) = &cause.place {
             (all["host"], all["interface"]) = (json!(place.host), json!(place.interface));
@@ -225,7 +225,7 @@ fn finding(finding: &Finding) -> Value {
         "detail": finding.detail,
         "title": title(&[&finding.detail]),
         "evidence": evidence(finding),
-        "next_step": next_step(finding.next),
+        "next_step": finding.next.sentence(),
     });
     if let Some(host) = &finding.host {
         all["host"] = json!(host);
@@ -255,10 +255,10 @@ mod tests {
 
     #[test]
     fn a_finding_has_its_figures_beside_its_sentences() {
-        let found = analysis::finding::machine::MemoryPressure {
+        let found = analysis::findings::swap::MemoryPressure {
             swapped_in_pages: 0,
             swapped_out_pages: 120,
-            waited_share: analysis::finding::units::Share(0.02),
+            waited_share: analysis::math::units::Share(0.02),
         };
         let shown = finding(&Finding::new(analysis::Severity::Warning, found));
         assert_eq!(shown["code"], "swap");

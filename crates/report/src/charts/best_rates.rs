@@ -8,7 +8,7 @@ use super::axes::time_range;
 use crate::format;
 use crate::palette;
 use analysis::evidence::{CeilingMix, ShownCeiling};
-use analysis::finding::machine::CeilingUse;
+use analysis::findings::load_line::CeilingUse;
 use analysis::{DetailKind, PointAnalysis};
 use plot::figure::{Colour, DataSeries, Mark, Panel, SeriesStyle, Stroke};
 
@@ -97,7 +97,7 @@ fn look_of(ceiling: &ShownCeiling) -> (&'static str, Colour) {
 mod tests {
     use super::*;
     use crate::testing::{panels, quick};
-    use analysis::finding::units::Share;
+    use analysis::math::units::Share;
     use analysis::{Analysis, Finding, Severity};
     use model::Bytes;
 

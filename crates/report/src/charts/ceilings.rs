@@ -14,8 +14,8 @@ use crate::wording::label::point_phrases;
 use crate::wording::list::join_and;
 use crate::wording::quantity::percent;
 use analysis::DetailKind;
-use analysis::finding::bottleneck::{Bottlenecks, Limit};
-use analysis::finding::machine::CeilingUse;
+use analysis::evidence::cause::{Bottlenecks, Limit};
+use analysis::findings::load_line::CeilingUse;
 use analysis::{Analysis, PointAnalysis, RepeatRows, StateShares};
 use plot::figure::{Colour, Figure, FigureBody, StripCell, StripColumn, StripRow};
 use std::collections::BTreeSet;
@@ -207,8 +207,8 @@ fn legend(points: &[&PointAnalysis]) -> Vec<(String, Colour)> {
 pub(crate) mod tests {
     use super::*;
     use crate::testing::{quick, waiting};
-    use analysis::finding::bottleneck::{Cause, LimitEvidence, RuledOut};
-    use analysis::finding::units::Share;
+    use analysis::evidence::cause::{Cause, LimitEvidence, RuledOut};
+    use analysis::math::units::Share;
 
     /// A run of which every point is bound by its clients.
     pub(crate) fn judged() -> Analysis {

@@ -115,7 +115,7 @@ mod tests {
     use super::*;
     use crate::testing::{quick, settled};
     use analysis::Analysis;
-    use analysis::finding::rates::LevelShifts;
+    use analysis::findings::level_shift::LevelShifts;
 
     #[test]
     fn what_is_shaded_is_explained() {

@@ -13,7 +13,7 @@ use crate::facets::{Facet, Facets};
 use crate::format;
 use crate::sheet::{SweepAxis, conditions};
 use crate::wording::quantity::time;
-use analysis::finding::comparison::Knee;
+use analysis::findings::knee::Knee;
 use analysis::points::scaling_law::{FittedLaw, ScalingLaw};
 use analysis::{Analysis, DetailKind, PointAnalysis, Subject, Summary};
 use plot::figure::{

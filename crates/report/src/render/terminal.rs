@@ -660,8 +660,8 @@ mod tests {
     use crate::testing::{
         background_500, damaged, hostile, inserts, label, one_of_many_kinds, quick, set, waiting, with_statements,
     };
-    use analysis::finding::bottleneck::{Bottlenecks, Cause, CausePlace, LimitEvidence};
-    use analysis::finding::units::Share;
+    use analysis::evidence::cause::{Bottlenecks, Cause, CausePlace, LimitEvidence};
+    use analysis::math::units::Share;
 
     /// Points with two limits whose names are long.
     fn two_limits() -> Analysis {

@@ -9,6 +9,7 @@ use super::list::join_and;
 use super::quantity::{Quantity, count, megabytes_per_s, percent, plural, rate, wide_interval};
 use super::verdict::seconds;
 use super::work_done::work_done_note;
+use analysis::findings::least_steady::step_place;
 use analysis::math::ratio::PAIRS_MIN;
 use analysis::math::repeats::MeanOfRepeats;
 use analysis::points::sweep::StepPlace;
@@ -178,7 +179,7 @@ fn group_sentence(group: &GroupVerdict) -> String {
         }
         Capacity::Rate(reached) => {
             let verb = rate_verb(reached);
-            let at = place(&reached.place).map_or(String::new(), |place| format!(" at {place}"));
+            let at = step_place(&reached.place).map_or(String::new(), |place| format!(" at {place}"));
             let p99 = reached.p99_ns.map_or(String::new(), |ns| format!(", with p99 {}", Nanos(ns)));
             let background: String = reached.background.iter().map(background).collect();
             let (reached_rate, scaling) = (detailed_rate(reached), scaling(&reached.scaling));
@@ -221,7 +222,7 @@ fn engines_with(family: &WorkloadGroups, wanted: &str) -> String {
 /// `file: rndrd reaches 25.8k/s (423 MB/s) and rndwr 31.5k/s (516 MB/s), both at depth 32.`
 fn list_sentence(family: &WorkloadGroups) -> String {
     let places: Vec<Option<String>> =
-        family.iter().map(|group| reached(group).and_then(|one| place(&one.place))).collect();
+        family.iter().map(|group| reached(group).and_then(|one| step_place(&one.place))).collect();
     let is_one_place = places.iter().all(|place| *place == places[0]);
     let parts = family.iter().zip(&places).map(|(group, own)| {
         let at = own.as_ref().filter(|_| !is_one_place).map_or(String::new(), |place| format!(" at {place}"));
@@ -373,14 +374,6 @@ fn reached(group: &GroupVerdict) -> Option<&RateReached> {
     }
 }
 
-/// `4 clients`, `depth 8`, `4 clients and depth 8`
-pub(super) fn place(place: &StepPlace) -> Option<String> {
-    let clients = place.clients.map(|n| plural(u64::from(n), "client"));
-    let depth = place.depth.map(|depth| format!("depth {depth}"));
-    let parts: Vec<String> = clients.into_iter().chain(depth).collect();
-    (!parts.is_empty()).then(|| join_and(&parts))
-}
-
 fn scaling(scaling: &Scaling) -> String {
     match scaling {
         Scaling::NotVaried => String::new(),
@@ -409,7 +402,7 @@ fn fall(last: &StepPlace, share: Quantity, ends: [f64; 2], pairs: usize) -> Stri
 }
 
 fn known_place(at: &StepPlace) -> String {
-    place(at).unwrap_or_default()
+    step_place(at).unwrap_or_default()
 }
 
 /// The verb behind a [`place`].

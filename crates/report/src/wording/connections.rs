@@ -84,11 +84,6 @@ fn memory(found: &HoldOutcome) -> String {
     format!(" Each took {} of the server's memory ({COUNTED}){grown}.", bytes(each))
 }
 
-/// What a retry spike is, for titles: `40 at 1 s`.
-pub fn spike_text(count_of: u64, retry_s: f64) -> String {
-    format!("{count_of} at {retry_s:.0} s")
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;

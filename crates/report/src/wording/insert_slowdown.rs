@@ -2,11 +2,9 @@
 //!
 //! In: the [`EngineSlowdown`]s of one change. Out: a sentence. Limits: a drop whose interval contains zero is one that was not shown.
 
-use super::label::settings_label;
 use super::list::join_and;
-use super::quantity::{plural, whole_percent};
-use analysis::SettingValue;
-use analysis::points::insert_slowdown::{Change, EngineSlowdown};
+use analysis::findings::insert_slowdown::{change_of_rate, circumstances};
+use analysis::points::insert_slowdown::EngineSlowdown;
 
 /// `With storage limited to iops=2000, the insert rate of innodb drops by 64 % (95 % CI 60 to 68) and that of rocksdb drops by 21 % (95 %
 /// CI 18 to 24).`, of `slowdowns` by one change at one place.
@@ -20,55 +18,13 @@ pub fn sentence(slowdowns: &[EngineSlowdown]) -> String {
     format!("With {}, {}.", circumstances(first), join_and(&clauses))
 }
 
-/// `storage limited to iops=2000: innodb: insert rate drops by 64 % (95 % CI 60 to 68)`, of `slowdowns` by one change at one place.
-pub fn title(slowdowns: &[EngineSlowdown]) -> String {
-    let Some(first) = slowdowns.first() else { return String::new() };
-    let one = |slowdown: &EngineSlowdown| format!("{}: insert rate {}", slowdown.engine, change_of_rate(slowdown));
-    format!("{}: {}", circumstances(first), slowdowns.iter().map(one).collect::<Vec<_>>().join("; "))
-}
-
-/// `drops by 64 % (95 % CI 60 to 68)`
-pub fn change_of_rate(slowdown: &EngineSlowdown) -> String {
-    let (share, [low, high]) = (slowdown.drop.share, slowdown.drop.ci95);
-    let percent = whole_percent;
-    if !slowdown.is_conclusive() {
-        return indicative_change(slowdown);
-    }
-    match (slowdown.is_shown(), slowdown.is_gain()) {
-        (true, _) => format!("drops by {} % (95 % CI {} to {})", percent(share), percent(low), percent(high)),
-        (_, true) => format!("rises by {} % (95 % CI {} to {})", percent(-share), percent(-high), percent(-low)),
-        _ => format!("shows no change (95 % CI {} to {} %)", percent(low), percent(high)),
-    }
-}
-
-/// `is 64 % lower (95 % CI 60 to 68), indicative only (3 repeats)`
-fn indicative_change(slowdown: &EngineSlowdown) -> String {
-    let (share, [low, high]) = (slowdown.drop.share, slowdown.drop.ci95);
-    let is_higher = share < 0.0;
-    let (than, ends) = if is_higher { ("higher", [-high, -low]) } else { ("lower", [low, high]) };
-    let [low, high] = ends.map(whole_percent);
-    let interval = if slowdown.is_repeated() { format!(" (95 % CI {low} to {high})") } else { String::new() };
-    let repeats = plural(slowdown.repeats() as u64, "repeat");
-    format!("is {} % {than}{interval}, indicative only ({repeats})", whole_percent(share.abs()))
-}
-
-/// What changed, and what else varies: `storage limited to iops=2000, cache 64 MiB`.
-fn circumstances(slowdown: &EngineSlowdown) -> String {
-    let change = match &slowdown.change {
-        Change::Storage { from: SettingValue::Absent, to } => format!("storage limited to {to}"),
-        Change::Storage { from, to } => format!("storage limited to {to} instead of {from}"),
-        Change::CacheOutgrown => "data larger than the cache".to_owned(),
-    };
-    match slowdown.place.is_empty() {
-        true => change,
-        false => format!("{change} ({})", settings_label(&slowdown.place)),
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use analysis::SettingValue;
+    use analysis::findings::insert_slowdown::of_engines as title;
     use analysis::math::repeats::{MeanOfRepeats, RateDrop};
+    use analysis::points::insert_slowdown::Change;
     use model::Value;
 
     fn slowdown(engine: &str, share: f64, ci95: [f64; 2]) -> EngineSlowdown {

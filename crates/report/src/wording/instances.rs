@@ -6,6 +6,7 @@
 use super::label::settings_label;
 use super::quantity::{number, plural, rate};
 use super::relative::ratio_text;
+use analysis::findings::unfair_instances::fairness_text;
 use analysis::math::ratio::RatioVerdict;
 use analysis::{InstanceGain, InstanceShares};
 
@@ -18,12 +19,6 @@ pub fn instances_line(shares: &InstanceShares) -> String {
     let each = if least == most { most } else { format!("{least} to {most}") };
     let fairness = shares.fairness.map_or(String::new(), |index| format!(", fairness {}", fairness_text(index)));
     format!("{}: {each} each{fairness}", plural(shares.n as u64, "instance"))
-}
-
-/// Jain's index: rounded downwards, so that 1 is written of equal shares only.
-pub fn fairness_text(index: f64) -> String {
-    let floored = (index * 1e3).floor() / 1e3;
-    if floored >= 1.0 { "1".to_owned() } else { format!("{floored:.3}") }
 }
 
 /// What more instances carry, a sentence for each number of them.

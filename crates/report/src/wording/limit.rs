@@ -3,12 +3,12 @@
 //! In: searches as they were analysed. Out: whole sentences, and the cells of the table of probes. Limits: rates are in operations per
 //! second, whatever an operation is; what was not found has no number.
 
-use super::finding::bottleneck::limited_clause;
 use super::label::settings_label;
 use super::list::join_and;
 use super::quantity::{bytes, number, percent, plural, time, whole};
-use analysis::finding::bottleneck::Limit;
-use analysis::finding::rates::Stalls;
+use analysis::evidence::cause::Limit;
+use analysis::findings::bottleneck::limited_clause;
+use analysis::findings::stall::Stalls;
 use analysis::points::limit::ProbeAnalysis;
 use analysis::points::search_repeats::{SearchRepeats, search_repeats};
 use analysis::{Analysis, Quantiles, SearchAnalysis};
@@ -455,8 +455,8 @@ mod tests {
     use super::*;
     use crate::testing::limits;
     use analysis::SettingValue;
-    use analysis::finding::rates::{EventPeriod, LongStalls};
-    use analysis::finding::units::Share;
+    use analysis::findings::stall::{EventPeriod, LongStalls};
+    use analysis::math::units::Share;
     use model::limit::NeededHold;
 
     fn found() -> SearchAnalysis {

@@ -3,11 +3,10 @@
 //! In: the typed verdict of an analysis. Out: whole sentences, the answer first. They are not wrapped: a page knows its width.
 //! Limits: of many groups, reasons and comparisons the first are named; the report has all. How much was reached is in `capacity`.
 
-use super::capacity::{self, how_much};
+use super::capacity::how_much;
 use super::compression::compression_sentences;
 use super::connections::hold_sentences;
 use super::finding::bottleneck::{limit_name, ruled_out_words};
-use super::finding::throttle::throttle_name;
 use super::label::{point_label, settings_label};
 use super::limit;
 use super::list::join_and;
@@ -15,8 +14,10 @@ use super::quantity::{Quantity, floored_percent, number, percent, plural, time};
 use super::survey::survey_sentences;
 use super::{insert_slowdown, instances, relative};
 use analysis::DetailKind;
-use analysis::finding::bottleneck::Limit;
-use analysis::finding::rates::Stalls;
+use analysis::evidence::cause::Limit;
+use analysis::findings::bottleneck::throttle_name;
+use analysis::findings::least_steady::step_place;
+use analysis::findings::stall::Stalls;
 use analysis::math::ratio::PAIRS_MIN;
 use analysis::points::insert_slowdown::{Change, EngineSlowdown};
 use analysis::points::relative::RelativeTable;
@@ -412,8 +413,7 @@ fn too_short_to_judge(measured: usize) -> Option<String> {
 fn steadiest_steps(all: &[StepSteadiness], is_named: bool) -> Vec<String> {
     let sentence = |one: &StepSteadiness| {
         let name = if is_named { format!("{}: steadiest", settings_label(&one.label)) } else { "Steadiest".to_owned() };
-        let [place, other] =
-            [&one.steadiest, &one.least_steady].map(|end| capacity::place(&end.place).unwrap_or_default());
+        let [place, other] = [&one.steadiest, &one.least_steady].map(|end| step_place(&end.place).unwrap_or_default());
         let [varies, most] = [&one.steadiest, &one.least_steady].map(|end: &StepVariation| percent(end.variation.mean));
         let repeats = one.steadiest.variation.repeats.min(one.least_steady.variation.repeats) as u64;
         let sure = match (one.is_shown, repeats as usize >= PAIRS_MIN) {

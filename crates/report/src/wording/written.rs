@@ -3,31 +3,13 @@
 //! In: analysed points. Out: a sentence for each account among them, with the points that it is for if there are several.
 //! Limits: points whose writes nothing counted are in no sentence.
 
+pub use analysis::findings::accounts_differ::account_name;
+
 use super::label::point_label;
 use super::quantity::percent;
 use analysis::{ByteAccount, OpCost, PointAnalysis, UnknownWritten, WriteAccounts};
 use model::WritePath;
 use std::collections::BTreeSet;
-
-/// The account, as a short name for a cell.
-pub fn account_name(account: ByteAccount) -> &'static str {
-    match account {
-        ByteAccount::Volume => "volume",
-        ByteAccount::Device => "disk",
-        ByteAccount::Process => "process",
-        ByteAccount::Engine => "engine",
-    }
-}
-
-/// What the account has, as a clause.
-pub fn account_clause(account: ByteAccount, bytes: &str) -> String {
-    match account {
-        ByteAccount::Volume => format!("the volume's device wrote {bytes}"),
-        ByteAccount::Device => format!("the disk wrote {bytes} without the writes of others"),
-        ByteAccount::Process => format!("the kernel charged the engine's processes {bytes}"),
-        ByteAccount::Engine => format!("the engine counts {bytes}"),
-    }
-}
 
 /// What is known of the bytes written in all of `points`.
 pub fn written_sentences(points: &[&PointAnalysis]) -> Vec<String> {

@@ -11,16 +11,17 @@
 //! its range: the start of a run widens that. And because a run has hundreds of counters and few stalls, a counter must pass the exact test
 //! in `rank.rs`, corrected for the number of counters that were tested (Bonferroni).
 
+mod causes;
 mod places;
 mod rank;
 mod tracks;
 
 use crate::course::series::all_counters;
-use crate::finding::causes::{DipCause, DipKind, LimitShare, LoggedLine, StallCauses};
-use crate::finding::units::Share;
 use crate::math::stats::median;
+use crate::math::units::Share;
 use crate::recorded::window::Window;
 use crate::{CounterSeries, Shape, Span};
+pub use causes::{CauseForm, DipCause, DipKind, LimitShare, LoggedLine, StallCauses};
 use model::{CounterRole, EventKind, PointData};
 use places::ComparedPlaces;
 use rank::{agreeing, chance_of_rank};
@@ -206,7 +207,6 @@ mod tests {
 
     use super::places::ComparedPlaces;
     use super::*;
-    use crate::finding::causes::CauseForm;
     use crate::simulated::{NOISES, Random, SECOND, Simulation};
     use model::{CounterDef, CounterKind, CounterSample, Event, SourceDef, Tick};
 

@@ -5,7 +5,7 @@
 
 use super::places::{ComparedPlaces, DIPS_MIN, sampled};
 use super::rank::agreeing;
-use crate::finding::causes::CauseForm;
+use crate::course::anatomy::CauseForm;
 use crate::math::stats::{median, quantile};
 use crate::{CounterSeries, Span};
 

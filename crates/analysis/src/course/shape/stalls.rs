@@ -8,8 +8,8 @@
 
 use super::bursts::Bursts;
 use crate::course::own_gaps::OwnGaps;
-use crate::finding::units::nanos;
 use crate::math::stats::median;
+use crate::math::units::nanos;
 use crate::numbers::quantiles::{Quantiles, merge_times};
 use crate::recorded::window::Window;
 use crate::{IntervalPoint, Span};

@@ -1,0 +1,191 @@
+//! Finds percentiles that rest on too few operations.
+//!
+//! In: the number of response times. Out: a warning that names the highest percentile that holds. Limits: counts operations
+//! as if independent; those that one stall delayed are not.
+
+use super::{Detects, Finding, FindingKind};
+use crate::evidence::PointView;
+use crate::judgement::Severity;
+use crate::math::units::nanos;
+use model::Nanos;
+use serde::Serialize;
+use words::quantity::{plural, whole};
+
+/// A percentile that reports quote.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "lowercase")]
+#[allow(missing_docs)]
+pub enum SupportedPercentile {
+    P50,
+    P95,
+    P99,
+    P999,
+}
+
+/// Too few operations for the percentiles quoted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub struct FewSamples {
+    /// Operations done, the grace time included.
+    pub ops: u64,
+    /// Of them, those that ended in the grace time.
+    pub grace_ops: u64,
+    /// The highest percentile that they support; `None` if they support none.
+    pub highest: Option<SupportedPercentile>,
+    /// The length of the run.
+    pub length_ns: Nanos,
+    /// Operations failed.
+    pub failed_ops: u64,
+}
+
+impl FewSamples {
+    /// Whether no operation ended before the grace time.
+    pub fn is_all_grace(&self) -> bool {
+        self.ops > 0 && self.ops == self.grace_ops
+    }
+}
+
+// With 10 operations above it, the number above a percentile is known to about a third (1 / sqrt(10)).
+const ABOVE_MIN: f64 = 10.0;
+
+impl SupportedPercentile {
+    const ALL: [SupportedPercentile; 4] =
+        [SupportedPercentile::P999, SupportedPercentile::P99, SupportedPercentile::P95, SupportedPercentile::P50];
+
+    /// The share of the operations above it.
+    fn share_above(self) -> f64 {
+        match self {
+            SupportedPercentile::P50 => 0.5,
+            SupportedPercentile::P95 => 0.05,
+            SupportedPercentile::P99 => 0.01,
+            SupportedPercentile::P999 => 0.001,
+        }
+    }
+
+    /// Whether so many operations support it. Half an operation of tolerance: 10,000 * 0.001 is not exactly 10.
+    pub(crate) fn holds(self, ops: u64) -> bool {
+        ops as f64 * self.share_above() >= ABOVE_MIN - 0.5 * self.share_above()
+    }
+}
+
+fn detect(view: &PointView) -> Vec<Finding> {
+    let Some(measured) = view.measured else { return Vec::new() };
+    let ops = measured.series.response.len();
+    let highest = SupportedPercentile::ALL.into_iter().find(|percentile| percentile.holds(ops));
+    let severity = match highest {
+        Some(SupportedPercentile::P999) => return Vec::new(),
+        _ if measured.summary.ops > 0 && view.is_timed_as_whole() => return Vec::new(),
+        // A rate of 0 beside the times of operations that ended too late would be read as one.
+        _ if measured.summary.ops == 0 => Severity::Error,
+        _ => Severity::Warning,
+    };
+    let summary = measured.summary;
+    let (length_ns, grace_ops, failed_ops) = (nanos(summary.seconds), summary.grace_ops, summary.failed);
+    let detail = FewSamples { ops, grace_ops, highest, length_ns, failed_ops };
+    vec![Finding::new(severity, detail).next(view.lengthen())]
+}
+
+impl FindingKind for FewSamples {
+    const SEVERITIES: &'static [Severity] = &[Severity::Warning, Severity::Error];
+    const DETECTS: Detects = Detects::Point(detect);
+
+    fn can_judge_imported(view: &PointView) -> bool {
+        view.measured.is_some_and(|measured| measured.summary.ops == 0 || !measured.series.response.is_empty())
+    }
+
+    fn is_like(&self, other: &Self) -> bool {
+        (self.highest, self.ops == 0, self.is_all_grace()) == (other.highest, other.ops == 0, other.is_all_grace())
+    }
+
+    fn title(alike: &[&Self]) -> String {
+        match alike[0].highest {
+            _ if alike[0].ops == 0 => "no operation was done".to_owned(),
+            _ if alike[0].is_all_grace() => "no operation ended within the run phase".to_owned(),
+            Some(highest) => format!("too few operations for percentiles above {}", percentile(highest)),
+            None => "too few operations for any percentile".to_owned(),
+        }
+    }
+
+    fn mixed_title(alike: &[(&str, &Self)]) -> Option<String> {
+        let highest = || alike.iter().map(|(_, one)| one.highest);
+        // A higher percentile needs more operations; none at all needs the fewest.
+        let (low, high) = (highest().min()?, highest().max()?.map(percentile)?);
+        let low = low.map_or("none", percentile);
+        Some(format!("too few operations for the high percentiles: the highest that holds is {low} to {high}"))
+    }
+
+    fn evidence(&self) -> String {
+        match self.ops {
+            0 => {
+                format!("{:.2} s of run phase, {} failed", self.length_ns.as_secs_f64(), whole(self.failed_ops as f64))
+            }
+            ops if self.is_all_grace() => {
+                let length_s = self.length_ns.as_secs_f64();
+                format!("{} ended in the grace time, after {length_s:.2} s of run phase", plural(ops, "operation"))
+            }
+            ops => format!("{}; p99.9 needs 10,000, p99 1,000, p95 200", plural(ops, "operation")),
+        }
+    }
+}
+
+fn percentile(of: SupportedPercentile) -> &'static str {
+    match of {
+        SupportedPercentile::P50 => "p50",
+        SupportedPercentile::P95 => "p95",
+        SupportedPercentile::P99 => "p99",
+        SupportedPercentile::P999 => "p99.9",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::judgement::NextStep;
+    use crate::simulated::{Simulation, drain};
+    use model::Fact;
+
+    fn highest(ops: u64) -> Option<SupportedPercentile> {
+        Simulation::counts(&[ops]).figures::<FewSamples>().highest
+    }
+
+    #[test]
+    fn the_highest_percentile_that_holds_is_named() {
+        assert!(Simulation::counts(&[10_000]).findings("few-samples").is_empty());
+        let expected = [
+            Some(SupportedPercentile::P99),
+            Some(SupportedPercentile::P99),
+            Some(SupportedPercentile::P95),
+            Some(SupportedPercentile::P50),
+            None,
+        ];
+        assert_eq!([9_999, 1_000, 999, 199, 19].map(highest), expected);
+    }
+
+    #[test]
+    fn a_step_that_ends_by_its_work_is_not_told_to_run_longer() {
+        let timed = Simulation::counts(&[19]);
+        assert_eq!(timed.finding("few-samples").next, NextStep::RunLonger);
+        let counted = timed.with(|point| point.facts.push(Fact::new("run.ops", "19")));
+        assert_eq!(counted.finding("few-samples").next, NextStep::None);
+    }
+
+    #[test]
+    fn a_step_that_is_timed_as_a_whole_has_no_percentile_to_be_weak() {
+        assert!(drain(&[0, 1]).findings("few-samples").is_empty());
+        assert_eq!(drain(&[0, 0]).finding("few-samples").severity, Severity::Error, "it did not finish");
+    }
+
+    #[test]
+    fn a_point_without_operations_is_invalid() {
+        let finding = Simulation::counts(&[0; 10]).finding("few-samples");
+        assert_eq!(finding.severity, Severity::Error);
+    }
+
+    #[test]
+    fn a_point_whose_only_operation_ended_in_the_grace_time_is_invalid() {
+        let simulation = Simulation::closed(8, |_| 9_340_000_000);
+        let finding = simulation.finding("few-samples");
+        assert_eq!(finding.severity, Severity::Error);
+        let found: FewSamples = simulation.figures();
+        assert_eq!((found.ops, found.grace_ops), (1, 1));
+    }
+}

@@ -1,0 +1,121 @@
+//! What the file of a kind of finding has besides its figures: who looks for it, how severe it is, and what is said of it.
+
+use super::{Detail, DetailKind, Finding};
+use crate::Span;
+use crate::evidence::PointView;
+use crate::judgement::Severity;
+use crate::point::PointAnalysis;
+use model::Plan;
+use words::quantity::plural;
+
+/// A kind of finding, as the type of its figures. Text that a run recorded is quoted as it is; it must be escaped for its place.
+pub trait FindingKind: DetailKind {
+    /// The severities that such findings can have, the least first.
+    const SEVERITIES: &'static [Severity];
+    /// What looks for them.
+    const DETECTS: Detects;
+
+    /// Whether they can be looked for in results of another program, which have no counters, no events and no settings, and often neither
+    /// intervals nor times.
+    fn can_judge_imported(view: &PointView) -> bool {
+        let _ = view;
+        false
+    }
+
+    /// Whether one title can hold both: they differ in their numbers only.
+    fn is_like(&self, other: &Self) -> bool {
+        let _ = other;
+        true
+    }
+
+    /// One line for all of `alike`, at least one, with ranges for the numbers that differ.
+    fn title(alike: &[&Self]) -> String;
+
+    /// One line for findings that no title can hold together, each with its place; `None` if the summary is all that they share.
+    fn mixed_title(all: &[(&str, &Self)]) -> Option<String> {
+        let _ = all;
+        None
+    }
+
+    /// The figures that show it.
+    fn evidence(&self) -> String;
+
+    /// When it happened, behind the figures; empty if they name the times themselves.
+    fn times(&self, spans: &[Span]) -> String {
+        let _ = spans;
+        String::new()
+    }
+}
+
+/// What looks for findings, and where.
+#[derive(Clone, Copy)]
+pub enum Detects {
+    /// In a point.
+    Point(fn(&PointView) -> Vec<Finding>),
+    /// In a point, or on each of its hosts if it has several: it is about one machine and plimsoll on it.
+    EachHost(fn(&PointView) -> Vec<Finding>),
+    /// The same on each of the hosts that have clients.
+    EachLoad(fn(&PointView) -> Vec<Finding>),
+    /// Among all points of a run, with its plan.
+    Run(fn(&[PointAnalysis], &Plan) -> Vec<Finding>),
+}
+
+/// A kind of finding without the type of its figures.
+pub(super) struct Kind {
+    pub name: &'static str,
+    /// The page of the reference.
+    pub page: &'static str,
+    pub severities: &'static [Severity],
+    pub detects: Detects,
+    pub can_judge_imported: fn(&PointView) -> bool,
+    is_alike: fn(&Detail, &Detail) -> bool,
+    title: fn(&[&Detail]) -> String,
+    mixed_title: fn(&[(&str, &Detail)]) -> Option<String>,
+    evidence: fn(&Detail, &[Span]) -> String,
+}
+
+impl Kind {
+    pub const fn of<K: FindingKind>(name: &'static str, page: &'static str) -> Kind {
+        Kind {
+            name,
+            page,
+            severities: K::SEVERITIES,
+            detects: K::DETECTS,
+            can_judge_imported: K::can_judge_imported,
+            is_alike: |one, other| {
+                K::in_detail(one).zip(K::in_detail(other)).is_some_and(|(one, other)| one.is_like(other))
+            },
+            title: |alike| K::title(&alike.iter().filter_map(|detail| K::in_detail(detail)).collect::<Vec<_>>()),
+            mixed_title: |all| {
+                let all = all.iter().filter_map(|(place, detail)| Some((*place, K::in_detail(detail)?)));
+                K::mixed_title(&all.collect::<Vec<_>>())
+            },
+            evidence: |detail, spans| {
+                K::in_detail(detail).map_or(String::new(), |figures| figures.evidence() + &figures.times(spans))
+            },
+        }
+    }
+}
+
+/// Whether one title can hold both: they are of one kind and differ in their numbers only.
+pub fn is_alike(one: &Detail, other: &Detail) -> bool {
+    (one.code().kind().is_alike)(one, other)
+}
+
+/// One line for all of `alike`, with ranges for the numbers that differ. Empty for none.
+pub fn title(alike: &[&Detail]) -> String {
+    alike.first().map_or(String::new(), |first| (first.code().kind().title)(alike))
+}
+
+/// One line for findings of one kind that no title can hold together, each with the name of its point. Empty for none.
+pub fn mixed_title(all: &[(&str, &Detail)]) -> String {
+    let Some((_, first)) = all.first() else { return String::new() };
+    let points = plural(all.len() as u64, "point");
+    (first.code().kind().mixed_title)(all)
+        .unwrap_or_else(|| format!("{}: {points} (see the report)", super::explanation(first.code()).summary))
+}
+
+/// The figures that show it.
+pub fn evidence(finding: &Finding) -> String {
+    (finding.code().kind().evidence)(&finding.detail, &finding.spans)
+}

@@ -1,0 +1,77 @@
+//! Finds settings of the server that changed while it was measured.
+//!
+//! In: what the point's watch over the settings recorded. Out: an error. Limits: when a setting changed is known to the distance of two
+//! readings, a minute at most; a change that was taken back between them is not seen.
+
+use super::{Detects, Finding, FindingKind};
+use crate::evidence::PointView;
+use crate::judgement::{NextStep, Severity};
+use model::{ChangedSetting, EventKind, Nanos};
+use serde::Serialize;
+use words::list::listed;
+
+/// Settings of the server that changed during the point.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct SettingChanges {
+    /// Each with its value at the beginning and the first other one.
+    pub changes: Vec<ChangedSetting>,
+    /// When the first was noticed, since the run phase began; `None` before it.
+    pub noticed_at_ns: Option<Nanos>,
+}
+
+fn detect(view: &PointView) -> Vec<Finding> {
+    let changes = view.point.traits.outcome.changed_settings.clone();
+    if changes.is_empty() {
+        return Vec::new();
+    }
+    let noticed_at_ns = view.events(EventKind::Setting).next().and_then(|event| view.time_of(event));
+    let detail = SettingChanges { changes, noticed_at_ns };
+    vec![Finding::new(Severity::Error, detail).next(NextStep::KeepSettings)]
+}
+
+impl FindingKind for SettingChanges {
+    const SEVERITIES: &'static [Severity] = &[Severity::Error];
+    const DETECTS: Detects = Detects::Point(detect);
+
+    fn is_like(&self, other: &Self) -> bool {
+        self.changes == other.changes
+    }
+
+    fn title(alike: &[&Self]) -> String {
+        let changes = &alike[0].changes;
+        let change = |one: &ChangedSetting| format!("{} from `{}` to `{}`", one.name, one.before, one.after);
+        format!("the server's settings were changed: {}", listed(changes, CHANGES_LISTED_MAX, change))
+    }
+
+    fn evidence(&self) -> String {
+        match self.noticed_at_ns {
+            Some(at) => format!("noticed at {:.1} s of the run phase", at.as_secs_f64()),
+            None => "noticed before the run phase".to_owned(),
+        }
+    }
+}
+
+/// So many changed settings are listed with their values.
+const CHANGES_LISTED_MAX: usize = 4;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::judgement::Validity;
+    use crate::simulated::Simulation;
+    use model::Fact;
+
+    #[test]
+    fn a_setting_that_changed_voids_the_point_with_its_name_and_both_values() {
+        let facts = [("setting.before.fsync", "on"), ("setting.after.fsync", "off")];
+        let changed = Simulation::counts(&[2000; 10])
+            .event(EventKind::Setting, "the setting `fsync` changed from `on` to `off`")
+            .with(|point| point.traits.learn_all(&facts.map(|(name, value)| Fact::new(name, value))));
+        assert_eq!(changed.analysis().points[0].validity, Validity::Invalid);
+        let found: SettingChanges = changed.figures();
+        let [one] = found.changes.as_slice() else { panic!("{found:?}") };
+        assert_eq!([&*one.name, &*one.before, &*one.after], ["fsync", "on", "off"]);
+        assert_eq!(found.noticed_at_ns, Some(Nanos::from_millis(500)));
+        assert!(Simulation::counts(&[2000; 10]).findings("settings-changed").is_empty());
+    }
+}
