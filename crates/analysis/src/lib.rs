@@ -38,7 +38,7 @@ pub use hosts::{HostCourse, HostCpu, HostDisk, HostLoad, HostPart, HostSummary, 
 pub use math::ratio::{Pairing, Preference, RatioEstimate, RatioVerdict, RepeatPair, RepeatValue};
 pub use numbers::achieved::Achieved;
 pub use numbers::amounts::{Amounts, InsertedRows};
-pub use numbers::background::BackgroundSummary;
+pub use numbers::background::{BackgroundSummary, EndedOps};
 pub use numbers::compression::{BlockTimes, CompressionCost, CompressionRow, CompressionTable, compression_tables};
 pub use numbers::cost::InsertCost;
 pub use numbers::cpu_owners::{CpuByOwner, CpuOwner};

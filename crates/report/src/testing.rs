@@ -15,7 +15,7 @@ use analysis::numbers::projection::Obstacle;
 use analysis::recorded::engine_names::EngineNames;
 use analysis::verdict::verdict_with_searches;
 use analysis::{
-    Amounts, Analysis, BackgroundSummary, ClientCost, CounterSeries, Detail, Finding, InsertCost, InsertedRows,
+    Amounts, Analysis, BackgroundSummary, ClientCost, CounterSeries, Detail, EndedOps, Finding, InsertCost, InsertedRows,
     IntervalPoint, Label, NextStep, OpCost, PointAnalysis, Projection, Quantiles, RUN_DETECTORS, Role, Rounds, Series,
     Setting, SettingValue, Settings, Severity, Shape, Span, Stall, Subject, Summary, Validity, WorstInterval, verdict,
 };
@@ -500,10 +500,13 @@ fn summary(series: &Series) -> Summary {
     let worst = run.iter().min_by(|a, b| a.ops_per_s.total_cmp(&b.ops_per_s)).expect("a run has intervals");
     let times = Quantiles::from_times(&series.response).expect("it has times");
     let seconds = run.iter().map(|i| i.length_s).sum();
+    let ops = (mean * seconds) as u64;
     Summary {
         new_orders: None,
         seconds,
-        ops: (mean * seconds) as u64,
+        ops,
+        repeats: 1,
+        ended: EndedOps { done: ops, failed: 0 },
         grace_ops: 0,
         failed: 0,
         success_rate: Some(1.0),
@@ -582,6 +585,8 @@ pub fn background_500() -> BackgroundSummary {
         unserved: 1,
         response_ns: Some(times),
         service_ns: Some(times),
+        response: Times::default(),
+        service: Times::default(),
     }
 }
 

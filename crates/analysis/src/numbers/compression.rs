@@ -4,6 +4,7 @@
 //! Limits: a row is of the repeats of one file and one codec; sizes and CPU times are their medians. Repeats that must not be used are
 //! left out, unless all are such. What is compared are single threads.
 
+use crate::math::repeats::{Repeated, combined};
 use crate::math::stats::median;
 use crate::points::sweep::is_usable;
 use crate::{PointAnalysis, Role, RunningCost, Setting, SettingValue};
@@ -70,6 +71,30 @@ impl BlockTimes {
 const BLOCK_OPS_MIN: u64 = 10;
 
 impl CompressionCost {
+    /// The means of repeats, and percentiles of the times of all; `None` if no file was compressed.
+    pub(crate) fn combine(all: &Repeated<CompressionCost>) -> Option<CompressionCost> {
+        let kinds = all.first()?.blocks.iter().map(|block| &block.kind);
+        let blocks = kinds.filter_map(|kind| {
+            let same = all.parts(|one| one.blocks.iter().find(|block| block.kind == *kind));
+            BlockTimes::new(kind, same.times(|block| &block.times))
+        });
+        Some(combined!(
+            all,
+            CompressionCost {
+                ratio: mean,
+                input_bytes: mean,
+                output_bytes: mean,
+                durable_seconds: mean,
+                cpu_seconds: mean,
+                kernel_cpu_seconds: mean,
+                decompress_seconds: mean,
+                decompress_cpu_seconds: mean,
+                source_read_bytes: mean,
+                blocks: (blocks.collect()),
+            }
+        ))
+    }
+
     /// What `point` states; `None` if no file was compressed to its end.
     pub fn from_point(point: &PointData) -> Option<CompressionCost> {
         let found = CompressionCost::from_outcome(point.traits.outcome.compression.as_ref()?)?;

@@ -7,6 +7,7 @@
 //! Discards are no writes: the kernel counts them separately (iostat adds them, and so overstates an LSM tree twofold).
 //! Limits: what the engine writes after the run is only in the debt and in what a drain wrote. If queries ran at the same time, nothing is divided by rows.
 
+use crate::math::repeats::{Repeated, combined};
 use crate::numbers::accounts::{WriteBreakdown, pending_writes, unflushed_bytes, write_breakdown};
 use crate::numbers::op_cost::generator_total;
 use crate::numbers::rates::PerOp;
@@ -23,6 +24,7 @@ pub const READ_BYTES_PER_INSERT_MIN: f64 = 163.84;
 
 /// What an insert cost. A field is `None` if it could not be measured; all that is "per insert" also if the point did something else.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
+#[cfg_attr(test, derive(serde::Deserialize))]
 pub struct InsertCost {
     /// Rows inserted in the run phase.
     pub rows: f64,
@@ -110,6 +112,7 @@ pub struct InsertCost {
 
 /// Where inserts found the data that they needed: shown by read I/O, not assumed from sizes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(test, derive(serde::Deserialize))]
 pub enum DataFound {
     /// Hardly any read reached the block layer.
     #[serde(rename = "in memory")]
@@ -130,6 +133,57 @@ impl DataFound {
 }
 
 impl InsertCost {
+    /// The means of repeats, of amounts as well, so that an amount fits a cost of a row; an account, and where the data was found, is that
+    /// of the row if all have the same. `None` if none has such costs.
+    pub(crate) fn combine(all: &Repeated<InsertCost>) -> Option<InsertCost> {
+        all.first()?;
+        let (inserts_per_s, ci95) = all.rate(|one| Some((one.inserts_per_s?, one.inserts_per_s_ci95)));
+        Some(combined!(
+            all,
+            InsertCost {
+                rows: mean,
+                inserts_per_s: (inserts_per_s),
+                inserts_per_s_ci95: (ci95),
+                read_account: same,
+                written_account: same,
+                block_read_bytes_per_s: mean,
+                written_bytes_per_s: mean,
+                block_read_bytes_per_insert: mean,
+                written_bytes_per_insert: mean,
+                engine_read_bytes_per_insert: mean,
+                engine_written_bytes_per_insert: mean,
+                engine_log_bytes_per_insert: mean,
+                engine_pages_bytes_per_insert: mean,
+                engine_compaction_bytes_per_insert: mean,
+                engine_doublewrite_bytes_per_insert: mean,
+                engine_cpu_ns_per_insert: mean,
+                client_cpu_ns_per_insert: mean,
+                engine_context_switches_per_insert: mean,
+                client_context_switches_per_insert: mean,
+                data_bytes: mean,
+                log_bytes: mean,
+                in_log_only: most,
+                pending_at_start_bytes: mean,
+                unflushed_bytes: mean,
+                data_bytes_per_row: mean,
+                payload_bytes_per_row: mean,
+                write_amplification: mean,
+                written_bytes: mean,
+                engine_written_bytes: mean,
+                pending_bytes: mean,
+                log_age_bytes: mean,
+                drain_written_bytes: mean,
+                drain_left_bytes: mean,
+                written_with_drain_bytes_per_insert: mean,
+                cache_bytes: mean,
+                memory_bytes: mean,
+                data_per_cache: mean,
+                memory_per_cache: mean,
+                found: same,
+            }
+        ))
+    }
+
     /// The cost of `point`, whose run phase `window` cuts; `None` if it neither inserts rows nor is a step of a sequence
     /// that does.
     pub fn from_point(point: &PointData, all: &[PointData], machine: &Machine, window: &Window) -> Option<InsertCost> {

@@ -4,6 +4,7 @@
 //! [`NetworkUse`]. Limits: all that goes over the interface is counted, that of other programs, too; TCP is counted for the whole machine.
 //! Loopback has the bytes of both directions in one number, and no speed of its own.
 
+use crate::math::repeats::{Repeated, combined};
 use crate::recorded::counters::{Growth, done_between, growth_of_all, growth_of_counter, has_role};
 use crate::recorded::window::Window;
 use model::{CounterRole, LinkSpeed, PointData, StatedLinks};
@@ -51,6 +52,25 @@ pub struct InterfaceUse {
 }
 
 impl NetworkUse {
+    /// That of repeats; `None` if no interface was observed in any.
+    pub(crate) fn combine(all: &Repeated<NetworkUse>) -> Option<NetworkUse> {
+        all.first()?;
+        Some(combined!(
+            all,
+            NetworkUse {
+                sent_bytes_per_s: mean,
+                received_bytes_per_s: mean,
+                packets_per_s: mean,
+                bytes_per_op: mean,
+                packets_per_op: mean,
+                drops: sum,
+                retransmitted_share: mean,
+                link_bits_per_s: same,
+                link_share: mean,
+            }
+        ))
+    }
+
     /// What the run phase of `point`, cut as `window`, sent and received; `stated` are the speeds of links that a person stated. `None`
     /// if no interface was observed.
     pub fn measure(point: &PointData, window: &Window, stated: StatedLinks<'_>) -> Option<NetworkUse> {
@@ -80,6 +100,21 @@ impl NetworkUse {
 }
 
 impl InterfaceUse {
+    /// The same interface in repeats.
+    pub(crate) fn combine(interface: &str, all: &Repeated<InterfaceUse>) -> InterfaceUse {
+        combined!(
+            all,
+            InterfaceUse {
+                interface: (interface.to_owned()),
+                sent_bytes_per_s: mean,
+                received_bytes_per_s: mean,
+                drops: sum,
+                link_bits_per_s: same,
+                link_share: mean,
+            }
+        )
+    }
+
     /// The interfaces of `point` that were observed, over the run phase that `window` cuts.
     pub fn of_point(point: &PointData, window: &Window, stated: StatedLinks<'_>) -> Vec<InterfaceUse> {
         let with_role = (0u16..).zip(&point.sources).filter(|(_, source)| {

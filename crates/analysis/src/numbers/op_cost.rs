@@ -4,6 +4,7 @@
 //! [`ClientCost`].
 //! Limits: the costs of foreground and background clients cannot be separated; they are divided by the operations of both.
 
+use crate::math::repeats::{Repeated, combined};
 use crate::numbers::network;
 use crate::numbers::running_cost::RunningCost;
 use crate::numbers::written::{ByteAccount, UnknownWritten, WriteAccounts, WrittenBytes};
@@ -78,6 +79,60 @@ pub struct CostPerQuery {
     pub context_switches_per_query: Option<f64>,
     /// CPU of the client threads, as the generator's of an operation.
     pub client_cpu_ns_per_query: Option<f64>,
+}
+
+impl ClientCost {
+    /// The means of repeats, and the worst lag of any.
+    pub(crate) fn combine(all: &Repeated<ClientCost>) -> ClientCost {
+        combined!(
+            all,
+            ClientCost {
+                cpu_ns_per_op: mean,
+                cpu_user_ns_per_op: mean,
+                cores_used: mean,
+                lag_mean_ns: mean,
+                lag_max_ns: most,
+            }
+        )
+    }
+}
+
+impl OpCost {
+    /// The means of repeats; an account is that of the row if all have the same. `ops_per_s` is the mean rate.
+    pub(crate) fn combine(all: &Repeated<OpCost>, ops_per_s: f64) -> OpCost {
+        combined!(
+            all,
+            OpCost {
+                read_bytes_per_op: mean,
+                written_bytes_per_op: mean,
+                written_account: same,
+                written_unknown: same,
+                written_accounts: (WriteAccounts::combine(&all.parts(|one| Some(&one.written_accounts)))),
+                file_system_bytes: mean,
+                network_bytes_per_op: mean,
+                engine_cpu_ns_per_op: mean,
+                context_switches_per_op: mean,
+                running: (RunningCost::combine(&all.parts(|one| Some(&one.running)), ops_per_s)),
+            }
+        )
+    }
+}
+
+impl CostPerQuery {
+    /// The means of repeats.
+    pub(crate) fn combine(all: &Repeated<CostPerQuery>) -> CostPerQuery {
+        combined!(
+            all,
+            CostPerQuery {
+                read_bytes_per_query: mean,
+                written_bytes_per_query: mean,
+                network_bytes_per_query: mean,
+                engine_cpu_ns_per_query: mean,
+                context_switches_per_query: mean,
+                client_cpu_ns_per_query: mean,
+            }
+        )
+    }
 }
 
 /// What the client threads used in `intervals`.

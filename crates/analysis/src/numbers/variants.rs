@@ -6,7 +6,7 @@
 
 use crate::PointAnalysis;
 use crate::math::ratio::{Pairing, Preference, RatioEstimate, RatioVerdict, RepeatValue, hold_false_discoveries};
-use crate::math::repeats::{MeanOfRepeats, combine, combine_plain};
+use crate::math::repeats::{MeanOfRepeats, Repeated, combine, combine_plain, combined};
 use crate::points::sweep::is_usable;
 use crate::recorded::dimensions::{Role, Setting};
 use model::{Phase, PointData, StatementEffort, StatementResult, StepPart};
@@ -57,6 +57,33 @@ pub struct StepCost {
 }
 
 impl VariantCost {
+    /// The variant of repeats: means of its durations, and counts as sums; `None` if there is none.
+    pub(crate) fn combine(all: &Repeated<VariantCost>) -> Option<VariantCost> {
+        let first = all.first()?;
+        let steps = first.steps.iter().enumerate().map(|(at, step)| {
+            let same = all.parts(|one| one.steps.get(at));
+            combined!(same, StepCost { name: (step.name.clone()), part: (step.part), seconds: mean })
+        });
+        let efforts = first.efforts.keys().map(|effort| (*effort, all.mean(|one| one.efforts.get(effort).copied())));
+        Some(combined!(
+            all,
+            VariantCost {
+                name: (first.name.clone()),
+                param: (first.param.clone()),
+                executions: sum,
+                total_seconds: mean,
+                statement_seconds: mean,
+                steps: (steps.collect()),
+                timeouts: sum,
+                timeout_seconds: same,
+                result: (all.same(|one| one.result.clone())),
+                built: (all.same(|one| one.built.clone())),
+                efforts: (efforts.filter_map(|(effort, mean)| Some((effort, mean?))).collect()),
+                plan: (all.same(|one| one.plan.clone())),
+            }
+        ))
+    }
+
     /// What the variant of `point` took; `None` if it is none.
     pub(crate) fn from_point(point: &PointData) -> Option<VariantCost> {
         let work = point.traits.work.variant.as_ref()?;
