@@ -11,6 +11,7 @@ mod computed_phase;
 pub mod course;
 pub mod detect;
 pub mod evidence;
+pub mod figures;
 pub mod finding;
 pub mod history;
 pub mod hosts;

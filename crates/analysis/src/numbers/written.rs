@@ -45,6 +45,18 @@ pub enum ByteAccount {
     Engine,
 }
 
+impl ByteAccount {
+    /// The word for who counted, in tables and files.
+    pub fn word(self) -> &'static str {
+        match self {
+            ByteAccount::Volume => "volume",
+            ByteAccount::Device => "disk",
+            ByteAccount::Process => "process",
+            ByteAccount::Engine => "engine",
+        }
+    }
+}
+
 /// Why no account of the bytes written can be believed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]

@@ -179,6 +179,7 @@ fn summed_shares(repeats: &[&PointAnalysis], summary: &Summary) -> Option<Instan
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::figures::{FigureDef, INSERT_FIGURES, POINT_FIGURES, Repeats};
     use crate::numbers::background::EndedOps;
     use crate::numbers::cost::DataFound;
     use crate::simulated::{Simulation, params, run_of};
@@ -439,6 +440,45 @@ mod tests {
         (all[2].found, all[2].read_account) = (Some(DataFound::LargerThanMemory), Some(ByteAccount::Process));
         let unlike = InsertCost::combine(&Repeated::new(&all)).unwrap();
         assert_eq!((unlike.found, unlike.read_account), (None, None));
+    }
+
+    /// Compares what `row` has of each figure with what its declaration makes of those of the repeats.
+    fn compare_declared<T>(figures: &[FigureDef<T>], repeats: [&T; 3], row: &T) {
+        for figure in figures {
+            let Some([a, b, c]) = repeats
+                .iter()
+                .map(|one| figure.value(one))
+                .collect::<Option<Vec<f64>>>()
+                .map(|all| [all[0], all[1], all[2]])
+            else {
+                continue;
+            };
+            let wanted = match figure.repeats {
+                Repeats::Mean => Some(mean([a, b, c])),
+                Repeats::Sum => Some(a + b + c),
+                Repeats::Most => Some(a.max(b).max(c)),
+                Repeats::Same => Some(a).filter(|a| *a == b && *a == c),
+                Repeats::OfAll => continue,
+            };
+            let found = figure.value(row);
+            let is_near = wanted.zip(found).is_some_and(|(wanted, found)| (wanted / found - 1.0).abs() < 1e-9);
+            assert!(is_near || wanted == found, "{}: {found:?} in place of {wanted:?}", figure.key);
+        }
+    }
+
+    #[test]
+    fn a_row_has_of_each_figure_what_its_declaration_says() {
+        let (summaries, _) = three_repeats::<Summary>(&full_summary());
+        let (costs, _) = three_repeats::<InsertCost>(&full_cost());
+        let mut analysis = analyse(&run_of((1..=3).map(|nth| point(1, 1000, nth)).collect(), Vec::new()));
+        for ((point, summary), cost) in analysis.points.iter_mut().zip(summaries).zip(costs) {
+            (point.summary, point.inserts) = (Some(Summary { repeats: 1, ..summary }), Some(cost));
+        }
+        let row = RepeatRows::from_analysis(&analysis).analysis.points.remove(0);
+        let [a, b, c] = [0, 1, 2].map(|nth| &analysis.points[nth]);
+        compare_declared(POINT_FIGURES, [a, b, c], &row);
+        let [a, b, c] = [a, b, c].map(|point| point.inserts.as_ref().unwrap());
+        compare_declared(INSERT_FIGURES, [a, b, c], row.inserts.as_ref().unwrap());
     }
 
     #[test]

@@ -11,12 +11,7 @@ use std::collections::BTreeSet;
 
 /// The account, as a short name for a cell.
 pub fn account_name(account: ByteAccount) -> &'static str {
-    match account {
-        ByteAccount::Volume => "volume",
-        ByteAccount::Device => "disk",
-        ByteAccount::Process => "process",
-        ByteAccount::Engine => "engine",
-    }
+    account.word()
 }
 
 /// What the account has, as a clause.
