@@ -110,12 +110,12 @@ pub static COLUMNS: LazyLock<[Column; 26]> = LazyLock::new(|| {
         Column::of(Disk, "block_read_bytes_per_s").brief(5),
         Column::of(Disk, "written_bytes_per_s").brief(5),
         Column::of(Disk, "block_read_bytes_per_insert").brief(5),
-        Column::of(Disk, "written_bytes_per_insert").brief(6).written(|l| marked(l, l.cost.written_bytes_per_insert)),
+        Column::of(Disk, "written_bytes_per_insert").brief(6).written(|l| marked(l, l.cost.per_row.written_bytes)),
         Column::of_text(Disk, "account", "written, counted by", |l| {
             l.cost.written_account.map_or_else(format::dash, |account| account_name(account).to_owned())
         }),
         Column::of(Engine, "engine_read_bytes_per_insert").brief(5),
-        Column::of(Engine, "engine_written_bytes_per_insert").brief(6).written(|l| marked(l, l.cost.engine_written_bytes_per_insert)),
+        Column::of(Engine, "engine_written_bytes_per_insert").brief(6).written(|l| marked(l, l.cost.per_row.by_engine.written)),
         Column::of(Engine, "engine_log_bytes_per_insert"),
         Column::of(Engine, "engine_pages_bytes_per_insert"),
         Column::of(Engine, "engine_compaction_bytes_per_insert"),
@@ -271,7 +271,7 @@ mod tests {
         let mut analysis = inserts();
         for point in &mut analysis.points {
             let cost = point.inserts.as_mut().unwrap();
-            (cost.engine_read_bytes_per_insert, cost.data_bytes, cost.log_bytes) = (None, Some(9e6), Some(8e6));
+            (cost.per_row.by_engine.read, cost.data_bytes, cost.log_bytes) = (None, Some(9e6), Some(8e6));
         }
         let lines = lines(&analysis);
         let columns = filled_columns(&lines);

@@ -323,7 +323,7 @@ mod tests {
         let simulation = Simulation::counts(&[1000; 10]).background(4, 500, 500);
         let simulation = simulation.source("process", &["write_bytes"], |second| vec![1.5e6 * second]);
         let cost = analysed(simulation).summary.expect("it ran").cost;
-        assert_eq!(cost.written_bytes_per_op, Some(1_000.0));
+        assert_eq!(cost.per_op.written_bytes, Some(1_000.0));
     }
 
     #[test]

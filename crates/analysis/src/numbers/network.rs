@@ -223,7 +223,7 @@ mod tests {
         assert_eq!((network.packets_per_s, network.drops), (Some(2_000.0), Some(10.0)));
         assert_eq!(network.link_bits_per_s, Some(1e8));
         assert!((network.link_share.unwrap() - 0.072).abs() < 1e-9, "{network:?}");
-        assert_eq!(summary.cost.network_bytes_per_op, Some(1_000.0));
+        assert_eq!(summary.cost.per_op.network_bytes, Some(1_000.0));
     }
 
     #[test]
@@ -265,6 +265,6 @@ mod tests {
     #[test]
     fn without_an_interface_there_is_no_network() {
         let summary = found(Simulation::counts(&[1000; 10]), Some(LinkSpeed(1e9)));
-        assert_eq!((summary.network, summary.cost.network_bytes_per_op), (None, None));
+        assert_eq!((summary.network, summary.cost.per_op.network_bytes), (None, None));
     }
 }

@@ -6,7 +6,7 @@
 
 use super::achieved::{Achieved, compute_achieved};
 use super::network::NetworkUse;
-use super::op_cost::{ClientCost, CostPerQuery, OpCost, client_cost, cost_per_op, cost_per_query};
+use super::op_cost::{ClientCost, Cost, OpCost, client_cost, write_per_query};
 use super::quantiles::{PhaseTimes, Quantiles};
 use super::rates::{PerOp, RateEstimate};
 use super::retries::RetryRate;
@@ -19,7 +19,8 @@ use model::{KindRow, Nanos, Pacing, PointData, StatedLinks};
 use serde::{Deserialize, Serialize};
 
 /// The numbers of one point over its run phase.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+#[cfg_attr(test, derive(Deserialize))]
 pub struct Summary {
     /// Length of the run phase.
     pub seconds: f64,
@@ -78,10 +79,11 @@ pub struct Summary {
     /// What the client threads used.
     pub client: ClientCost,
     /// What one operation cost the target.
+    #[serde(skip_deserializing)]
     pub cost: OpCost,
     /// What one query cost the target and the clients.
-    #[serde(default)]
-    pub cost_per_query: CostPerQuery,
+    #[serde(serialize_with = "write_per_query", skip_deserializing)]
+    pub cost_per_query: Cost,
     /// What went over the network; `None` if no interface leads to the engine.
     #[serde(default)]
     pub network: Option<NetworkUse>,
@@ -154,7 +156,7 @@ impl Summary {
                 worst: (slowest),
                 client: (ClientCost::combine(&all.parts(|one| Some(&one.client)))),
                 cost: (OpCost::combine(&all.parts(|one| Some(&one.cost)), ops_per_s)),
-                cost_per_query: (CostPerQuery::combine(&all.parts(|one| Some(&one.cost_per_query)))),
+                cost_per_query: (Cost::combine(&all.parts(|one| Some(&one.cost_per_query)))),
                 network: (NetworkUse::combine(&all.parts(|one| one.network.as_ref()))),
                 achieved: (Achieved::combine(&all.parts(|one| Some(&one.achieved)))),
                 background: (BackgroundSummary::combine(&backgrounds)),
@@ -196,7 +198,8 @@ pub fn summarise(
         Pacing::Closed { .. } => None,
         Pacing::Open { arrivals } => Some(arrivals.per_s()),
     };
-    let (client, ended) = (client_cost(point, window), EndedOps::of_point(point));
+    let (cost, cost_per_query) = OpCost::measure(point, window);
+    let ended = EndedOps::of_point(point);
     Summary {
         seconds: window.seconds(),
         ops: inside.ok,
@@ -221,9 +224,9 @@ pub fn summarise(
         service_ns: Quantiles::from_times(&times.service),
         // A slow rest of an interval at the end can make every whole second faster than the mean: then none is the worst.
         worst: find_worst_interval(window).filter(|worst| worst.ops_per_s <= inside.ops_per_s()),
-        cost: cost_per_op(point, window, done),
-        cost_per_query: cost_per_query(point, window, &client, queries),
-        client,
+        cost,
+        cost_per_query,
+        client: client_cost(point, window),
         network: NetworkUse::measure(point, window, links),
         achieved: compute_achieved(point, window),
         background,

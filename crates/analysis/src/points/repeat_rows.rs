@@ -183,7 +183,9 @@ mod tests {
     use crate::numbers::background::EndedOps;
     use crate::numbers::cost::DataFound;
     use crate::simulated::{Simulation, params, run_of};
-    use crate::{ByteAccount, Validity, analyse};
+    use crate::{
+        ByteAccount, Cost, OpCost, RunningCost, UnknownWritten, Validity, WriteAccounts, WriteBreakdown, analyse,
+    };
     use model::{PointData, Times};
     use serde::Serialize;
     use serde::de::DeserializeOwned;
@@ -240,15 +242,15 @@ mod tests {
     fn each_cost_of_an_operation_is_the_mean_of_the_repeats() {
         let mut analysis = analyse(&run_of(vec![point(1, 1000, 1), point(1, 1000, 2)], Vec::new()));
         for (point, value) in analysis.points.iter_mut().zip([100.0, 300.0]) {
-            let cost = &mut point.summary.as_mut().unwrap().cost;
-            (cost.read_bytes_per_op, cost.written_bytes_per_op) = (Some(value), Some(2.0 * value));
-            (cost.network_bytes_per_op, cost.engine_cpu_ns_per_op) = (Some(3.0 * value), Some(4.0 * value));
-            cost.context_switches_per_op = Some(5.0 * value);
+            let cost = &mut point.summary.as_mut().unwrap().cost.per_op;
+            (cost.read_bytes, cost.written_bytes) = (Some(value), Some(2.0 * value));
+            (cost.network_bytes, cost.engine_cpu_ns) = (Some(3.0 * value), Some(4.0 * value));
+            cost.context_switches = Some(5.0 * value);
         }
-        let cost = RepeatRows::from_analysis(&analysis).analysis.points[0].summary.as_ref().unwrap().cost;
-        let bytes = [cost.read_bytes_per_op, cost.written_bytes_per_op, cost.network_bytes_per_op];
+        let cost = RepeatRows::from_analysis(&analysis).analysis.points[0].summary.as_ref().unwrap().cost.per_op;
+        let bytes = [cost.read_bytes, cost.written_bytes, cost.network_bytes];
         assert_eq!(bytes, [Some(200.0), Some(400.0), Some(600.0)]);
-        assert_eq!((cost.engine_cpu_ns_per_op, cost.context_switches_per_op), (Some(800.0), Some(1000.0)));
+        assert_eq!((cost.engine_cpu_ns, cost.context_switches), (Some(800.0), Some(1000.0)));
     }
 
     /// What each repeat has of a field that has 1 in the first, the fourfold and the ninefold of it in the others.
@@ -308,7 +310,7 @@ mod tests {
     }
 
     /// The numbers of `value` by their paths. Each number is unlike that of any other path.
-    fn numbered(path: &str, value: &mut Value, factor: f64, found: &mut BTreeMap<String, f64>) {
+    fn numbered(path: &str, value: &mut Value, factor: f64, found: &mut Numbers) {
         match value {
             Value::Number(_) => {
                 let number = 1000.0 * (found.len() + 1) as f64 * factor;
@@ -326,12 +328,71 @@ mod tests {
         }
     }
 
+    /// What an op, a query or a row cost, which is not read back: from the numbers below `path` whose names end in `per`.
+    fn cost_of(numbers: &Numbers, path: &str, per: &str) -> Cost {
+        let at = |name: &str| numbers.get(&format!("{path}.{name}_per_{per}")).copied();
+        Cost {
+            read_bytes: at("read_bytes").or(at("block_read_bytes")),
+            written_bytes: at("written_bytes"),
+            network_bytes: at("network_bytes"),
+            engine_cpu_ns: at("engine_cpu_ns"),
+            context_switches: at("context_switches").or(at("engine_context_switches")),
+            client_cpu_ns: at("client_cpu_ns"),
+            client_context_switches: at("client_context_switches"),
+            by_engine: WriteBreakdown {
+                read: at("engine_read_bytes"),
+                log: at("engine_log_bytes"),
+                pages: at("engine_pages_bytes"),
+                compaction: at("engine_compaction_bytes"),
+                doublewrite: at("engine_doublewrite_bytes"),
+                written: at("engine_written_bytes"),
+            },
+        }
+    }
+
+    fn fill_costs(summary: &mut Summary, numbers: &Numbers) {
+        let at = |name: &str| numbers.get(&format!(".cost.{name}")).copied();
+        let account = |name: &str| at(&format!("written_accounts.{name}"));
+        summary.cost_per_query = cost_of(numbers, ".cost_per_query", "query");
+        summary.cost = OpCost {
+            per_op: cost_of(numbers, ".cost", "op"),
+            written_account: Some(ByteAccount::Device),
+            written_unknown: Some(UnknownWritten::NoDevice),
+            written_accounts: WriteAccounts {
+                process_bytes: account("process_bytes"),
+                device_bytes: account("device_bytes"),
+                others_bytes: account("others_bytes"),
+                engine_bytes: account("engine_bytes"),
+                flush_ops: account("flush_ops"),
+                is_synced: true,
+            },
+            file_system_bytes: at("file_system_bytes"),
+            running: RunningCost {
+                price_per_hour: at("price_per_hour"),
+                per_million_ops: at("per_million_ops"),
+                per_gb: at("per_gb"),
+                per_year: at("per_year"),
+                watts: at("watts"),
+                kwh_per_million_ops: at("kwh_per_million_ops"),
+                kwh_per_gb: at("kwh_per_gb"),
+                kwh_per_year: at("kwh_per_year"),
+            },
+        };
+    }
+
+    /// Numbers by their paths.
+    type Numbers = BTreeMap<String, f64>;
+
     /// Three repeats of `template`, with the numbers of each by their paths.
-    fn three_repeats<T: DeserializeOwned + Serialize>(template: &Value) -> ([T; 3], [BTreeMap<String, f64>; 3]) {
+    fn three_repeats<T: DeserializeOwned + Serialize>(
+        template: &Value,
+        fill: fn(&mut T, &Numbers),
+    ) -> ([T; 3], [Numbers; 3]) {
         let all = FACTORS.map(|factor| {
             let (mut value, mut found) = (template.clone(), BTreeMap::new());
             numbered("", &mut value, factor, &mut found);
-            let repeat: T = serde_json::from_value(value).expect("as it is written");
+            let mut repeat: T = serde_json::from_value(value).expect("as it is written");
+            fill(&mut repeat, &found);
             // A field that the template does not have would be null here.
             numbered("", &mut serde_json::to_value(&repeat).unwrap(), factor, &mut BTreeMap::new());
             (repeat, found)
@@ -341,11 +402,7 @@ mod tests {
     }
 
     /// Compares each number of `row` with what `rule` makes of those of the repeats at its path; nothing is expected where it has `None`.
-    fn compare<T: Serialize>(
-        row: &T,
-        repeats: &[BTreeMap<String, f64>; 3],
-        rule: impl Fn(&str, [f64; 3]) -> Option<f64>,
-    ) {
+    fn compare<T: Serialize>(row: &T, repeats: &[Numbers; 3], rule: impl Fn(&str, [f64; 3]) -> Option<f64>) {
         let row = serde_json::to_value(row).unwrap();
         for path in repeats[0].keys() {
             let wanted = rule(path, [0, 1, 2].map(|nth| repeats[nth][path]));
@@ -368,7 +425,7 @@ mod tests {
 
     #[test]
     fn each_number_of_a_summary_is_combined_by_its_rule() {
-        let (mut all, numbers) = three_repeats::<Summary>(&full_summary());
+        let (mut all, numbers) = three_repeats::<Summary>(&full_summary(), fill_costs);
         let mut times = [Times::default(), Times::default()];
         for (summary, failed) in all.iter_mut().zip([0, 1, 6]) {
             (summary.repeats, summary.ended) = (1, EndedOps { done: 10, failed });
@@ -424,7 +481,8 @@ mod tests {
 
     #[test]
     fn each_number_of_the_cost_of_an_insert_is_a_mean() {
-        let (mut all, numbers) = three_repeats::<InsertCost>(&full_cost());
+        let (mut all, numbers) =
+            three_repeats::<InsertCost>(&full_cost(), |cost, numbers| cost.per_row = cost_of(numbers, "", "insert"));
         for (cost, factor) in all.iter_mut().zip(FACTORS) {
             (cost.pending_at_start_bytes, cost.in_log_only) = (Some(3.0 * factor), factor == 4.0);
             cost.written_account = Some(ByteAccount::Engine);
@@ -468,8 +526,9 @@ mod tests {
 
     #[test]
     fn a_row_has_of_each_figure_what_its_declaration_says() {
-        let (summaries, _) = three_repeats::<Summary>(&full_summary());
-        let (costs, _) = three_repeats::<InsertCost>(&full_cost());
+        let (summaries, _) = three_repeats::<Summary>(&full_summary(), fill_costs);
+        let (costs, _) =
+            three_repeats::<InsertCost>(&full_cost(), |cost, numbers| cost.per_row = cost_of(numbers, "", "insert"));
         let mut analysis = analyse(&run_of((1..=3).map(|nth| point(1, 1000, nth)).collect(), Vec::new()));
         for ((point, summary), cost) in analysis.points.iter_mut().zip(summaries).zip(costs) {
             (point.summary, point.inserts) = (Some(Summary { repeats: 1, ..summary }), Some(cost));
