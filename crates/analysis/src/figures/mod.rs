@@ -8,7 +8,6 @@ mod compression;
 mod endpoint;
 mod host;
 mod insert;
-mod kernel;
 mod point;
 mod statement;
 
@@ -16,7 +15,6 @@ pub use compression::COMPRESSION_FIGURES;
 pub use endpoint::ENDPOINT_FIGURES;
 pub use host::{HOST_FIGURES, HOST_SYSTEM_FIGURES, INTERFACE_FIGURES};
 pub use insert::INSERT_FIGURES;
-pub use kernel::{KERNEL_FIGURES, KERNEL_TABLE_FIGURES};
 pub use point::POINT_FIGURES;
 pub use statement::{KIND_FIGURES, STATEMENT_FIGURES};
 

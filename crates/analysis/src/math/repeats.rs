@@ -5,7 +5,6 @@
 //! their interval is based on their own intervals, and without those there is none.
 
 use crate::math::stats::{mean, students_t, variance};
-use crate::{PointAnalysis, Series};
 use model::Times;
 use serde::Serialize;
 
@@ -175,11 +174,6 @@ macro_rules! combined {
     (@field $all:expr, $field:ident, $rule:ident) => { $all.$rule(|one| one.$field) };
 }
 pub(crate) use combined;
-
-/// The times of all `repeats` together, for percentiles.
-pub fn merge_times(repeats: &[&PointAnalysis], which: impl Fn(&Series) -> &Times) -> Times {
-    Times::merged(repeats.iter().filter_map(|point| point.series.as_ref()).map(which))
-}
 
 impl MeanOfRepeats {
     /// Its standard error as a share of the mean; `None` without an interval, or if the mean is not above 0.

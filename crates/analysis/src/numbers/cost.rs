@@ -9,6 +9,7 @@
 
 use crate::math::repeats::{Repeated, combined};
 use crate::numbers::accounts::{WriteBreakdown, pending_writes, unflushed_bytes, write_breakdown};
+use crate::numbers::amounts::rows_before;
 use crate::numbers::op_cost::{Cost, Denominator, write_per_row};
 use crate::numbers::rates::PerOp;
 use crate::numbers::written::{ByteAccount, WriteAccounts, WrittenBytes, settled_end};
@@ -394,7 +395,7 @@ fn rows_in_tables(point: &PointData, all: &[PointData]) -> Option<f64> {
         return None;
     }
     let inserted = point.phase(Phase::Run).map_or(0.0, |run| PerOp::from_point(point).rows_in_all(&run.intervals));
-    Some(sequence::rows_before(point, all) + inserted)
+    Some(rows_before(point, all) + inserted)
 }
 
 /// The widths of a row's columns. Write amplification is defined as for LSM trees: bytes written to storage over bytes that the

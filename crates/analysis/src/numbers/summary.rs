@@ -13,7 +13,7 @@ use super::retries::RetryRate;
 use crate::math::repeats::{Repeated, combined};
 use crate::numbers::background::{BackgroundSummary, EndedOps};
 use crate::numbers::order_rates::NewOrderRate;
-use crate::recorded::steps::{KindSummary, summarise_kinds};
+use crate::numbers::steps::{KindSummary, summarise_kinds};
 use crate::recorded::window::{OpTally, Window};
 use model::{KindRow, Nanos, Pacing, PointData, StatedLinks};
 use serde::{Deserialize, Serialize};

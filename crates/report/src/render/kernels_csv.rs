@@ -5,8 +5,8 @@
 
 use crate::csv_column::{Explained, csv_lines, figure_columns, figure_fields};
 use analysis::Analysis;
-use analysis::figures::{KERNEL_FIGURES, KERNEL_TABLE_FIGURES};
-use analysis::points::kernels::KernelTable;
+use analysis::compare::kernel_figures::{KERNEL_FIGURES, KERNEL_TABLE_FIGURES};
+use analysis::compare::kernels::KernelTable;
 
 /// The columns of kernels.csv.
 pub fn kernel_columns() -> Vec<Explained> {

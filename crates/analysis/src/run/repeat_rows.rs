@@ -17,10 +17,11 @@
 
 use crate::finding::bottleneck::{Bottlenecks, Cause};
 use crate::hosts;
-use crate::math::repeats::{Repeated, combine_plain, merge_times};
+use crate::math::repeats::{Repeated, combine_plain};
 use crate::numbers::endpoints;
 use crate::numbers::quantiles::PhaseTimes;
 use crate::numbers::statements::merge_repeats;
+use crate::points::merge_times;
 use crate::points::sweep::{is_usable, is_whole};
 use crate::recorded::dimensions::Role;
 use crate::{

@@ -1,8 +1,8 @@
 //! The figures of a kernel of a CPU, in the order of kernels.csv, and those of all kernels behind them.
 
-use super::FigureDef;
-use super::Unit::{Count, Megahertz, Money, Number, PerSecond};
-use crate::points::kernels::{KernelRow, KernelTable};
+use super::kernels::{KernelRow, KernelTable};
+use crate::figures::FigureDef;
+use crate::figures::Unit::{Count, Megahertz, Money, Number, PerSecond};
 
 type Kernel = FigureDef<KernelRow>;
 type Kernels = FigureDef<KernelTable>;
