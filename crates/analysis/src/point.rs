@@ -93,7 +93,7 @@ pub struct HeldLimit {
 }
 
 /// A step of fewer operations than this is timed as a whole.
-const OPS_WITH_RATE_MIN: u64 = 10;
+const OPS_WITH_RATE_MIN: f64 = 10.0;
 /// A step that is timed as a whole and ends sooner had nothing to do, in seconds.
 const WORK_MIN_S: f64 = 1e-3;
 
@@ -115,7 +115,7 @@ impl PointAnalysis {
         let ends_itself = self.traits.course.run_ops.is_some();
         // If time ends it, that time is no result. Old runs do not have what ends a step; their steps have no groups.
         let has_group = self.traits.work.step.as_ref().is_some_and(|step| step.group.is_some());
-        let is_short = summary.ops < OPS_WITH_RATE_MIN && (ends_itself || !has_group);
+        let is_short = summary.ops_of_a_repeat() < OPS_WITH_RATE_MIN && (ends_itself || !has_group);
         (ends_itself && summary.rows_per_s.is_none() || is_short).then_some(summary.seconds)
     }
 

@@ -1,16 +1,16 @@
 //! The table "What an insert costs": which points are in it, and its columns.
 //!
-//! In: an analysis. Out: lines of text cells for the terminal and the documents, and of all digits for the CSV file.
-//! Limits: a value that could not be measured is a dash, or an empty field, never 0. KB are 1000 bytes. A figure with `>` before
-//! it is too low: a good part of what the inserts cost was still to be written when they ended.
+//! In: an analysis. Out: lines of text cells for the terminal and the documents. A value that could not be measured is a dash, never 0. KB are
+//! 1000 bytes. A figure with `>` before it is too low: a good part of what the inserts cost was still to be written when they ended.
 
-use crate::csv_column::{CsvColumn, column};
 use crate::format;
 use crate::wording::label::point_label;
 use crate::wording::projection::projection_sentence;
-use crate::wording::written::{account_name, written_sentences};
+use crate::wording::written::written_sentences;
+use analysis::figures::{FigureDef, INSERT_FIGURES, Unit, figure};
 use analysis::points::durability::{durability, unlike_durabilities};
 use analysis::{Analysis, InsertCost, PointAnalysis};
+use std::sync::LazyLock;
 
 /// The heading of the table.
 pub const TITLE: &str = "What an insert costs";
@@ -61,7 +61,7 @@ impl CostPart {
     ];
 }
 
-/// A column: its heads, its width in the terminal if it is shown there, and how its cells are written.
+/// A column: a figure of inserts, or what follows from several.
 pub struct Column {
     /// The head in text.
     pub head: &'static str,
@@ -72,67 +72,73 @@ pub struct Column {
     /// The width in the terminal; `None` in the documents only.
     pub width: Option<usize>,
     /// The text of a cell.
-    pub cell: fn(&Line) -> String,
+    pub cell: CellText,
 }
 
-/// The heads of a column, and the part that it is of.
-type Heads = (&'static str, &'static str, CostPart);
+/// What writes the cell of a line.
+type CellText = Box<dyn Fn(&Line) -> String + Send + Sync>;
 
-const fn brief((head, long_head, part): Heads, width: usize, cell: fn(&Line) -> String) -> Column {
-    Column { head, long_head, part, width: Some(width), cell }
-}
+impl Column {
+    fn of(part: CostPart, key: &str) -> Column {
+        let figure = figure(INSERT_FIGURES, key);
+        let cell: CellText = Box::new(move |line: &Line| scaled(figure.value(line.cost), figure.unit));
+        Column { head: figure.head, long_head: figure.long_head, part, width: None, cell }
+    }
 
-const fn full((head, long_head, part): Heads, cell: fn(&Line) -> String) -> Column {
-    Column { head, long_head, part, width: None, cell }
+    fn of_text(part: CostPart, head: &'static str, long_head: &'static str, text: fn(&Line) -> String) -> Column {
+        Column { head, long_head, part, width: None, cell: Box::new(text) }
+    }
+
+    fn brief(self, width: usize) -> Column {
+        Column { width: Some(width), ..self }
+    }
+
+    fn written(self, text: fn(&Line) -> String) -> Column {
+        Column { cell: Box::new(text), ..self }
+    }
 }
 
 /// The columns. Those of the terminal leave more than fifteen columns of eighty for the point.
-pub static COLUMNS: [Column; 26] = [
-    brief(("IPS", "rows/s", CostPart::Disk), 7, |l| number(l.cost.inserts_per_s)),
-    full(("95 % CI", "95 % CI", CostPart::Disk), |l| {
-        format::half_width(l.cost.inserts_per_s.unwrap_or(0.0), l.cost.inserts_per_s_ci95)
-    }),
-    brief(("rMB/s", "read, MB/s", CostPart::Disk), 5, |l| scaled(l.cost.block_read_bytes_per_s, 1e6)),
-    brief(("wMB/s", "written, MB/s", CostPart::Disk), 5, |l| scaled(l.cost.written_bytes_per_s, 1e6)),
-    brief(("rKB/i", "read, KB/row", CostPart::Disk), 5, |l| scaled(l.cost.block_read_bytes_per_insert, 1e3)),
-    brief(("wKB/i", "written, KB/row", CostPart::Disk), 6, |l| marked(l, l.cost.written_bytes_per_insert)),
-    full(("account", "written, counted by", CostPart::Disk), |l| {
-        l.cost.written_account.map_or_else(format::dash, |account| account_name(account).to_owned())
-    }),
-    brief(("eng r", "read, KB/row", CostPart::Engine), 5, |l| scaled(l.cost.engine_read_bytes_per_insert, 1e3)),
-    brief(("eng w", "written, KB/row", CostPart::Engine), 6, |l| marked(l, l.cost.engine_written_bytes_per_insert)),
-    full(("log", "of it log", CostPart::Engine), |l| scaled(l.cost.engine_log_bytes_per_insert, 1e3)),
-    full(("pages", "of it pages", CostPart::Engine), |l| scaled(l.cost.engine_pages_bytes_per_insert, 1e3)),
-    full(("compaction", "of it compaction", CostPart::Engine), |l| {
-        scaled(l.cost.engine_compaction_bytes_per_insert, 1e3)
-    }),
-    full(("doublewrite", "of it doublewrite", CostPart::Engine), |l| {
-        scaled(l.cost.engine_doublewrite_bytes_per_insert, 1e3)
-    }),
-    brief(("paid", "written, KB/row, with the drain", CostPart::Disk), 5, |l| paid(l.cost)),
-    brief(("d:c:m", "data : cache : memory", CostPart::CpuAndSize), 11, |l| ratio(l.cost)),
-    full(("shown", "reads found the data in", CostPart::Disk), |l| {
-        l.cost.found.map_or_else(format::dash, |found| found.as_str().to_owned())
-    }),
-    full(("pending", "pending at the end", CostPart::Engine), |l| {
-        l.cost.pending_bytes.map_or_else(format::dash, format::bytes)
-    }),
-    full(("engine us/i", "engine CPU, us/row", CostPart::CpuAndSize), |l| scaled(l.cost.engine_cpu_ns_per_insert, 1e3)),
-    full(("client us/i", "client CPU, us/row", CostPart::CpuAndSize), |l| scaled(l.cost.client_cpu_ns_per_insert, 1e3)),
-    full(("engine cs/i", "engine context switches/row", CostPart::CpuAndSize), |l| {
-        number(l.cost.engine_context_switches_per_insert)
-    }),
-    full(("client cs/i", "client context switches/row", CostPart::CpuAndSize), |l| {
-        number(l.cost.client_context_switches_per_insert)
-    }),
-    full(("data", "data", CostPart::CpuAndSize), |l| data_bytes(l.cost).map_or_else(format::dash, format::bytes)),
-    full(("logs", "logs", CostPart::CpuAndSize), |l| l.cost.log_bytes.map_or_else(format::dash, format::bytes)),
-    full(("B/row", "bytes/row", CostPart::CpuAndSize), |l| number(l.cost.data_bytes_per_row)),
-    full(("w-amp", "write amplification", CostPart::Disk), |l| number(l.cost.write_amplification)),
-    full(("durability", "durability", CostPart::CpuAndSize), |l| {
-        durability(l.point).map_or_else(format::dash, crate::escape::terminal)
-    }),
-];
+#[rustfmt::skip]
+pub static COLUMNS: LazyLock<[Column; 26]> = LazyLock::new(|| {
+    use CostPart::{CpuAndSize, Disk, Engine};
+    [
+        Column::of(Disk, "inserts_per_s").brief(7),
+        Column::of_text(Disk, "95 % CI", "95 % CI", |l| {
+            format::half_width(l.cost.inserts_per_s.unwrap_or(0.0), l.cost.inserts_per_s_ci95)
+        }),
+        Column::of(Disk, "block_read_bytes_per_s").brief(5),
+        Column::of(Disk, "written_bytes_per_s").brief(5),
+        Column::of(Disk, "block_read_bytes_per_insert").brief(5),
+        Column::of(Disk, "written_bytes_per_insert").brief(6).written(|l| marked(l, l.cost.per_row.written_bytes)),
+        Column::of_text(Disk, "account", "written, counted by", |l| {
+            l.cost.written_account.map_or_else(format::dash, |account| account.word().to_owned())
+        }),
+        Column::of(Engine, "engine_read_bytes_per_insert").brief(5),
+        Column::of(Engine, "engine_written_bytes_per_insert").brief(6).written(|l| marked(l, l.cost.per_row.by_engine.written)),
+        Column::of(Engine, "engine_log_bytes_per_insert"),
+        Column::of(Engine, "engine_pages_bytes_per_insert"),
+        Column::of(Engine, "engine_compaction_bytes_per_insert"),
+        Column::of(Engine, "engine_doublewrite_bytes_per_insert"),
+        Column::of(Disk, "written_with_drain_bytes_per_insert").brief(5).written(|l| paid(l.cost)),
+        Column::of_text(CpuAndSize, "d:c:m", "data : cache : memory", |l| ratio(l.cost)).brief(11),
+        Column::of_text(Disk, "shown", "reads found the data in", |l| {
+            l.cost.found.map_or_else(format::dash, |found| found.as_str().to_owned())
+        }),
+        Column::of(Engine, "pending_bytes").written(|l| l.cost.pending_bytes.map_or_else(format::dash, format::bytes)),
+        Column::of(CpuAndSize, "engine_cpu_ns_per_insert"),
+        Column::of(CpuAndSize, "client_cpu_ns_per_insert"),
+        Column::of(CpuAndSize, "engine_context_switches_per_insert"),
+        Column::of(CpuAndSize, "client_context_switches_per_insert"),
+        Column::of_text(CpuAndSize, "data", "data", |l| data_bytes(l.cost).map_or_else(format::dash, format::bytes)),
+        Column::of(CpuAndSize, "log_bytes").written(|l| l.cost.log_bytes.map_or_else(format::dash, format::bytes)),
+        Column::of(CpuAndSize, "data_bytes_per_row").written(|l| number(l.cost.data_bytes_per_row)),
+        Column::of(Disk, "write_amplification"),
+        Column::of_text(CpuAndSize, "durability", "durability", |l| {
+            durability(l.point).map_or_else(format::dash, crate::escape::terminal)
+        }),
+    ]
+});
 
 /// The columns that have a value in any of `lines`, in their order.
 pub fn filled_columns(lines: &[Line]) -> Vec<&'static Column> {
@@ -149,19 +155,25 @@ fn number(value: Option<f64>) -> String {
     value.map_or_else(format::dash, format::number)
 }
 
-fn scaled(value: Option<f64>, unit: f64) -> String {
-    number(value.map(|value| value / unit))
+/// A value in the unit that the heads name: KB, MB/s, microseconds.
+fn scaled(value: Option<f64>, unit: Unit) -> String {
+    let scale = match unit {
+        Unit::Bytes | Unit::Nanoseconds => 1e3,
+        Unit::BytesPerSecond => 1e6,
+        _ => 1.0,
+    };
+    number(value.map(|value| value / scale))
 }
 
 fn marked(line: &Line, value: Option<f64>) -> String {
     let too_low =
         value.is_some() && line.point.findings.iter().any(|finding| finding.code() == analysis::Code::WriteDebt);
-    format!("{}{}", if too_low { ">" } else { "" }, scaled(value, 1e3))
+    format!("{}{}", if too_low { ">" } else { "" }, scaled(value, Unit::Bytes))
 }
 
 /// What the drain left is not in it.
 fn paid(cost: &InsertCost) -> String {
-    let paid = scaled(cost.written_with_drain_bytes_per_insert, 1e3);
+    let paid = scaled(cost.written_with_drain_bytes_per_insert, Unit::Bytes);
     if cost.drain_left_bytes.is_some() && cost.written_with_drain_bytes_per_insert.is_some() {
         format!(">{paid}")
     } else {
@@ -219,94 +231,6 @@ pub fn projections(analysis: &Analysis) -> Vec<(String, String)> {
     merged.into_iter().map(|(labels, sentence)| (labels.join(", "), sentence)).collect()
 }
 
-/// A column of the table of costs.
-type CostField = CsvColumn<fn(&InsertCost) -> Option<f64>>;
-
-/// The fields of the CSV file, under the names that `--json` has.
-pub static FIELDS: [CostField; 35] = [
-    column("rows", "rows inserted in the run phase, background clients included", |c| Some(c.rows)),
-    column("inserts_per_s", "rows inserted per second, background clients included (IPS)", |c| c.inserts_per_s),
-    column("inserts_per_s_low95", "lower end of its 95 % confidence interval", |c| {
-        c.inserts_per_s_ci95.map(|ci| ci[0])
-    }),
-    column("inserts_per_s_high95", "upper end of it", |c| c.inserts_per_s_ci95.map(|ci| ci[1])),
-    column(
-        "block_read_bytes_per_s",
-        "bytes read per second (rMB/s): with `fs` by the device, otherwise as the kernel charges the engine's processes",
-        |c| c.block_read_bytes_per_s,
-    ),
-    column("written_bytes_per_s", "bytes written per second (wMB/s), by the account in `written_account`", |c| {
-        c.written_bytes_per_s
-    }),
-    column("block_read_bytes_per_insert", "bytes read per row inserted (rKB/i)", |c| c.block_read_bytes_per_insert),
-    column("written_bytes_per_insert", "bytes written per row inserted (wKB/i)", |c| c.written_bytes_per_insert),
-    column("engine_read_bytes_per_insert", "bytes read per row, as the engine counts them (eng r)", |c| {
-        c.engine_read_bytes_per_insert
-    }),
-    column(
-        "engine_written_bytes_per_insert",
-        "bytes written per row, as the engine counts them (eng w): the sum of the next four",
-        |c| c.engine_written_bytes_per_insert,
-    ),
-    column("engine_log_bytes_per_insert", "to the redo log or write-ahead log", |c| c.engine_log_bytes_per_insert),
-    column("engine_pages_bytes_per_insert", "as pages, or by flushes of memtables", |c| {
-        c.engine_pages_bytes_per_insert
-    }),
-    column("engine_compaction_bytes_per_insert", "by compactions", |c| c.engine_compaction_bytes_per_insert),
-    column("engine_doublewrite_bytes_per_insert", "to the doublewrite buffer", |c| {
-        c.engine_doublewrite_bytes_per_insert
-    }),
-    column(
-        "engine_cpu_ns_per_insert",
-        "CPU time per row of the engine's processes, or of plimsoll with an embedded engine",
-        |c| c.engine_cpu_ns_per_insert,
-    ),
-    column(
-        "client_cpu_ns_per_insert",
-        "CPU time per row of the client threads; empty for an embedded engine, which works on the same threads",
-        |c| c.client_cpu_ns_per_insert,
-    ),
-    column(
-        "engine_context_switches_per_insert",
-        "context switches per row of the engine's processes, or of plimsoll with an embedded engine",
-        |c| c.engine_context_switches_per_insert,
-    ),
-    column("client_context_switches_per_insert", "context switches per row of the client threads", |c| {
-        c.client_context_switches_per_insert
-    }),
-    column("data_bytes", "size of the data on disk at the end, logs included", |c| c.data_bytes),
-    column("log_bytes", "the part of it that is logs", |c| c.log_bytes),
-    column("unflushed_bytes", "data in memtables, which is on disk in the log only", |c| c.unflushed_bytes),
-    column("data_bytes_per_row", "size of the data per row, memtables included, logs excluded (B/row)", |c| {
-        c.data_bytes_per_row
-    }),
-    column("payload_bytes_per_row", "bytes in the columns of a row, without index entries", |c| {
-        c.payload_bytes_per_row
-    }),
-    column("write_amplification", "bytes written per byte in the columns of the rows (w-amp)", |c| {
-        c.write_amplification
-    }),
-    column("written_bytes", "bytes written in the run phase", |c| c.written_bytes),
-    column("engine_written_bytes", "bytes written in the run phase, as the engine counts them", |c| {
-        c.engine_written_bytes
-    }),
-    column("pending_bytes", "writes that were pending at the end, as the engine counts them", |c| c.pending_bytes),
-    column("log_age_bytes", "log that would have to be replayed after a crash at the end", |c| c.log_age_bytes),
-    column("drain_written_bytes", "bytes that the drain after this step wrote, if this step alone inserted", |c| {
-        c.drain_written_bytes
-    }),
-    column("drain_left_bytes", "writes that were pending after that drain; empty if none were", |c| c.drain_left_bytes),
-    column(
-        "written_with_drain_bytes_per_insert",
-        "bytes written per row with the drain, over all steps that it covers (paid)",
-        |c| c.written_with_drain_bytes_per_insert,
-    ),
-    column("cache_bytes", "size of the engine's cache", |c| c.cache_bytes),
-    column("memory_bytes", "memory that the engine may use: its limit, or all of the machine", |c| c.memory_bytes),
-    column("data_per_cache", "size of the data divided by that of the cache", |c| c.data_per_cache),
-    column("memory_per_cache", "memory divided by the size of the cache", |c| c.memory_per_cache),
-];
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -347,7 +271,7 @@ mod tests {
         let mut analysis = inserts();
         for point in &mut analysis.points {
             let cost = point.inserts.as_mut().unwrap();
-            (cost.engine_read_bytes_per_insert, cost.data_bytes, cost.log_bytes) = (None, Some(9e6), Some(8e6));
+            (cost.per_row.by_engine.read, cost.data_bytes, cost.log_bytes) = (None, Some(9e6), Some(8e6));
         }
         let lines = lines(&analysis);
         let columns = filled_columns(&lines);

@@ -25,9 +25,10 @@ use analysis::numbers::projection::Obstacle;
 use analysis::recorded::engine_names::EngineNames;
 use analysis::verdict::verdict_with_searches;
 use analysis::{
-    Amounts, Analysis, BackgroundSummary, ClientCost, CounterSeries, Detail, Finding, InsertCost, InsertedRows,
-    IntervalPoint, Label, NextStep, OpCost, PointAnalysis, Projection, Quantiles, Role, Rounds, Series, Setting,
-    SettingValue, Settings, Severity, Shape, Span, Stall, Subject, Summary, Validity, WorstInterval, verdict,
+    Amounts, Analysis, BackgroundSummary, ClientCost, Cost, CounterSeries, Detail, EndedOps, Finding, InsertCost,
+    InsertedRows, IntervalPoint, Label, NextStep, OpCost, PointAnalysis, Projection, Quantiles, Role,
+    Rounds, Series, Setting, SettingValue, Settings, Severity, Shape, Span, Stall, Subject, Summary, Validity,
+    WorstInterval, verdict,
 };
 use model::limit::{ArrivalLaw, LimitPart, LimitSearch, LimitSpec, LimitStep, Objective, Observation, probe_trial};
 use model::stacks::merge_stacks;
@@ -508,10 +509,13 @@ fn summary(series: &Series) -> Summary {
     let worst = run.iter().min_by(|a, b| a.ops_per_s.total_cmp(&b.ops_per_s)).expect("a run has intervals");
     let times = Quantiles::from_times(&series.response).expect("it has times");
     let seconds = run.iter().map(|i| i.length_s).sum();
+    let ops = (mean * seconds) as u64;
     Summary {
         new_orders: None,
         seconds,
-        ops: (mean * seconds) as u64,
+        ops,
+        repeats: 1,
+        ended: EndedOps { done: ops, failed: 0 },
         grace_ops: 0,
         failed: 0,
         success_rate: Some(1.0),
@@ -532,19 +536,21 @@ fn summary(series: &Series) -> Summary {
         client: ClientCost::default(),
         network: None,
         achieved: analysis::Achieved::default(),
-        cost_per_query: analysis::CostPerQuery::default(),
+        cost_per_query: Cost::default(),
         background: Vec::new(),
         kinds: Vec::new(),
         cost: OpCost {
-            read_bytes_per_op: (mean > 20_000.0).then_some(16_384.0),
-            written_bytes_per_op: Some(1.2e7 / mean),
+            per_op: Cost {
+                read_bytes: (mean > 20_000.0).then_some(16_384.0),
+                written_bytes: Some(1.2e7 / mean),
+                engine_cpu_ns: Some(1.3e9 / mean),
+                context_switches: Some(8_000.0 / mean),
+                ..Cost::default()
+            },
             written_account: Some(analysis::ByteAccount::Process),
             written_unknown: None,
             written_accounts: analysis::WriteAccounts::default(),
             file_system_bytes: None,
-            network_bytes_per_op: None,
-            engine_cpu_ns_per_op: Some(1.3e9 / mean),
-            context_switches_per_op: Some(8_000.0 / mean),
             running: analysis::RunningCost::default(),
         },
     }
@@ -590,6 +596,8 @@ pub fn background_500() -> BackgroundSummary {
         unserved: 1,
         response_ns: Some(times),
         service_ns: Some(times),
+        response: Times::default(),
+        service: Times::default(),
     }
 }
 
@@ -1099,6 +1107,13 @@ pub fn settled() -> Analysis {
 pub fn inserts() -> Analysis {
     let mut analysis = with_points(3);
     let base = InsertCost { data_per_cache: Some(8.0), memory_per_cache: Some(96.0), ..InsertCost::default() };
+    let by_engine = |written| WriteBreakdown { written: Some(written), ..WriteBreakdown::default() };
+    let cost_of_row = |read, written, by_engine| Cost {
+        read_bytes: Some(read),
+        written_bytes: Some(written),
+        by_engine,
+        ..Cost::default()
+    };
     let costs = [
         InsertCost {
             rows: 1e6,
@@ -1106,11 +1121,11 @@ pub fn inserts() -> Analysis {
             inserts_per_s_ci95: Some([38_207.0 * 0.99, 38_207.0 * 1.01]),
             block_read_bytes_per_s: Some(42e6),
             written_bytes_per_s: Some(385e6),
-            block_read_bytes_per_insert: Some(1_100.0),
-            written_bytes_per_insert: Some(10_080.0),
-            engine_read_bytes_per_insert: Some(1_100.0),
-            engine_written_bytes_per_insert: Some(9_900.0),
-            engine_log_bytes_per_insert: Some(500.0),
+            per_row: cost_of_row(
+                1_100.0,
+                10_080.0,
+                WriteBreakdown { read: Some(1_100.0), log: Some(500.0), ..by_engine(9_900.0) },
+            ),
             written_with_drain_bytes_per_insert: Some(12_000.0),
             pending_bytes: Some(186e6),
             ..base
@@ -1120,9 +1135,7 @@ pub fn inserts() -> Analysis {
             inserts_per_s: Some(86_401.0),
             block_read_bytes_per_s: Some(86e6),
             written_bytes_per_s: Some(346e6),
-            block_read_bytes_per_insert: Some(1_000.0),
-            written_bytes_per_insert: Some(4_000.0),
-            engine_written_bytes_per_insert: Some(3_900.0),
+            per_row: cost_of_row(1_000.0, 4_000.0, by_engine(3_900.0)),
             ..base
         },
         InsertCost {
@@ -1259,7 +1272,7 @@ fn without_operations(point: &mut PointAnalysis) {
 fn not_numbers(point: &mut PointAnalysis) {
     if let (Some(summary), Some(series)) = (&mut point.summary, &mut point.series) {
         (summary.ops_per_s, summary.ops_per_s_ci95) = (f64::NAN, Some([f64::NEG_INFINITY, f64::INFINITY]));
-        summary.cost.written_bytes_per_op = Some(f64::INFINITY);
+        summary.cost.per_op.written_bytes = Some(f64::INFINITY);
         series.intervals.iter_mut().for_each(|i| (i.ops_per_s, i.at_s) = (f64::NAN, f64::INFINITY));
         series.counters.iter_mut().for_each(|c| c.values.iter_mut().for_each(|v| v.1 = f64::NAN));
     }

@@ -26,7 +26,7 @@ const HOUSES: &[House] = &[House {
         &["evidence"],
         &["bottleneck"],
         // A finding about several points has figures of them, and an analysed point has its findings.
-        &["findings", "point", "points"],
+        &["findings", "figures", "point", "points"],
         &["verdict"],
         &["analyse"],
         &["run"],

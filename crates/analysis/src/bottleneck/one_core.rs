@@ -32,7 +32,7 @@ fn cores_used(seen: &Seen) -> Option<f64> {
     let summary = seen.measured.summary;
     // The cost of an operation is that of all, whichever client did them.
     let background_per_s = summary.background.iter().map(|load| load.ops_per_s).sum::<f64>();
-    let cores = summary.cost.engine_cpu_ns_per_op? * (summary.ops_per_s + background_per_s) / 1e9;
+    let cores = summary.cost.per_op.engine_cpu_ns? * (summary.ops_per_s + background_per_s) / 1e9;
     // In that time one core has as many ticks.
     (summary.seconds * 1e9 >= TICKS_MIN * TICK.0 as f64).then_some(cores)
 }

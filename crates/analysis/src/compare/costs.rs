@@ -10,9 +10,10 @@
 
 use super::arm::{ArmPoint, CommonPlace};
 use super::metrics::middle;
+use crate::figures::{POINT_FIGURES, figure};
 use crate::math::ratio::{PAIRS_MIN, Preference, RatioEstimate, RepeatPair};
 use crate::recorded::counters::{Growth, done_between, growth_of_all, growth_of_counter, growth_of_first};
-use crate::{OpCost, Span, Summary};
+use crate::{PointAnalysis, Span};
 use model::{CounterKind, CounterRole, CounterUnit, Nanos, Phase, PointData, SourceDef, ThreadOf, Tick};
 use std::collections::BTreeMap;
 
@@ -243,8 +244,8 @@ impl CostChange {
 
 /// What an operation of `point` cost.
 fn costs_of(point: &ArmPoint) -> BTreeMap<CostMetric, f64> {
-    let Some((summary, span)) = point.analysis.summary.as_ref().zip(counted(point)) else { return BTreeMap::new() };
-    let mut all = of_processes(summary);
+    let Some(span) = counted(point) else { return BTreeMap::new() };
+    let mut all = of_processes(point.analysis);
     all.extend(MACHINE_COSTS.iter().filter_map(|role| {
         let grown = growth_of_first(point.data, *role, span.0, span.1)?;
         Some((CostMetric::Machine(*role), per_op(point.data, grown)?))
@@ -268,24 +269,16 @@ fn counted(point: &ArmPoint) -> Option<(Tick, Tick)> {
     Some((at(from_s), at(to_s)))
 }
 
-fn of_processes(summary: &Summary) -> BTreeMap<CostMetric, f64> {
-    let OpCost {
-        read_bytes_per_op,
-        written_bytes_per_op,
-        network_bytes_per_op,
-        engine_cpu_ns_per_op,
-        context_switches_per_op,
-        ..
-    } = summary.cost;
+fn of_processes(point: &PointAnalysis) -> BTreeMap<CostMetric, f64> {
     let all = [
-        (CostMetric::EngineCpu, engine_cpu_ns_per_op),
-        (CostMetric::ClientCpu, summary.client.cpu_ns_per_op),
-        (CostMetric::ReadBytes, read_bytes_per_op),
-        (CostMetric::WrittenBytes, written_bytes_per_op),
-        (CostMetric::ContextSwitches, context_switches_per_op),
-        (CostMetric::NetworkBytes, network_bytes_per_op),
+        (CostMetric::EngineCpu, "engine_cpu_ns_per_op"),
+        (CostMetric::ClientCpu, "client_cpu_ns_per_op"),
+        (CostMetric::ReadBytes, "read_bytes_per_op"),
+        (CostMetric::WrittenBytes, "written_bytes_per_op"),
+        (CostMetric::ContextSwitches, "context_switches_per_op"),
+        (CostMetric::NetworkBytes, "network_bytes_per_op"),
     ];
-    all.into_iter().filter_map(|(metric, value)| Some((metric, value?))).collect()
+    all.into_iter().filter_map(|(metric, key)| Some((metric, figure(POINT_FIGURES, key).value(point)?))).collect()
 }
 
 /// Every counter that the engine keeps of itself.

@@ -8,6 +8,7 @@
 mod arm;
 mod conditions;
 mod costs;
+pub mod kernel_figures;
 pub mod kernels;
 mod metrics;
 mod overlay;

@@ -178,25 +178,15 @@ impl FindingKind for UnlikeAccounts {
             format!(
                 "; largest difference in {name}: {} by the {}, {} by the {}",
                 bytes(step.shown_bytes),
-                account_name(self.shown),
+                self.shown.word(),
                 bytes(step.other_bytes),
-                account_name(self.other)
+                self.other.word()
             )
         };
         match &self.furthest {
             Some(step) => format!("over the steps since the previous drain, including this one{}", furthest(step)),
             None => "over the run phase".to_owned(),
         }
-    }
-}
-
-/// The account, as a short name for a cell.
-pub fn account_name(account: ByteAccount) -> &'static str {
-    match account {
-        ByteAccount::Volume => "volume",
-        ByteAccount::Device => "disk",
-        ByteAccount::Process => "process",
-        ByteAccount::Engine => "engine",
     }
 }
 

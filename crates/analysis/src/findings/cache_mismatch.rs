@@ -31,7 +31,7 @@ pub struct CacheMismatch {
 
 fn detect(view: &PointView) -> Vec<Finding> {
     let Some(cost) = view.inserts else { return Vec::new() };
-    let sizes = cost.data_per_cache.zip(cost.found).zip(cost.block_read_bytes_per_insert);
+    let sizes = cost.data_per_cache.zip(cost.found).zip(cost.per_row.read_bytes);
     let Some(((data_per_cache, found), read_bytes_per_insert)) = sizes else { return Vec::new() };
     let was_in_memory = match found {
         DataFound::InMemory if data_per_cache > 1.0 => true,

@@ -87,7 +87,7 @@ fn pending(view: &PointView) -> Option<Finding> {
 fn figures(cost: &InsertCost, share: f64) -> PendingShare {
     PendingShare {
         pending_share: Share(share),
-        written_bytes_per_insert: cost.written_bytes_per_insert.or(cost.engine_written_bytes_per_insert),
+        written_bytes_per_insert: cost.per_row.written_bytes.or(cost.per_row.by_engine.written),
         pending_bytes: cost.pending_bytes,
         own_pending_bytes: cost.own_pending_bytes(),
         drain_written_bytes: cost.drain_written_bytes,

@@ -91,11 +91,11 @@ impl HistoryMetric {
     fn cost(self, summary: &Summary) -> Option<f64> {
         match self {
             HistoryMetric::OpsPerS | HistoryMetric::ResponseP99Ns => None,
-            HistoryMetric::EngineCpuNsPerOp => summary.cost.engine_cpu_ns_per_op,
+            HistoryMetric::EngineCpuNsPerOp => summary.cost.per_op.engine_cpu_ns,
             HistoryMetric::ClientCpuNsPerOp => summary.client.cpu_ns_per_op,
-            HistoryMetric::ReadBytesPerOp => summary.cost.read_bytes_per_op,
-            HistoryMetric::WrittenBytesPerOp => summary.cost.written_bytes_per_op,
-            HistoryMetric::ContextSwitchesPerOp => summary.cost.context_switches_per_op,
+            HistoryMetric::ReadBytesPerOp => summary.cost.per_op.read_bytes,
+            HistoryMetric::WrittenBytesPerOp => summary.cost.per_op.written_bytes,
+            HistoryMetric::ContextSwitchesPerOp => summary.cost.per_op.context_switches,
         }
     }
 }

@@ -4,6 +4,7 @@
 //! of all repeats, and of clocks, starts and validity it is the worst. Nothing is drawn of them.
 
 use super::{HostCpu, HostDisk, HostLoad, HostSummary};
+use crate::math::repeats::{Repeated, combined};
 use crate::numbers::network::InterfaceUse;
 use crate::{HostCourse, Quantiles};
 use model::Times;
@@ -25,89 +26,65 @@ pub fn merge_repeats(repeats: &[&[HostSummary]]) -> Vec<HostSummary> {
 
 /// The same host of several repeats, at least one.
 fn merge_host(same: &[&HostSummary]) -> HostSummary {
-    let first = same[0];
-    let mean_of = |value: fn(&HostSummary) -> Option<f64>| mean(same.iter().filter_map(|one| value(one)));
-    let clocks = same.iter().filter_map(|one| one.clock);
-    let skews = same.iter().filter_map(|one| one.start_skew_ns);
-    let response = Times::merged(same.iter().map(|one| &one.response));
-    HostSummary {
-        load: merge_load(same, &response),
-        cpu: merge_cpu(&same.iter().filter_map(|one| one.cpu).collect::<Vec<_>>()),
-        networks: merge_networks(same),
-        retransmitted_share: mean_of(|one| one.retransmitted_share),
-        replicated_bytes_per_s: mean_of(|one| one.replicated_bytes_per_s),
-        replicated_bytes_received_per_s: mean_of(|one| one.replicated_bytes_received_per_s),
-        disk: merge_disk(&same.iter().filter_map(|one| one.disk).collect::<Vec<_>>()),
-        clock: clocks.max_by_key(|clock| clock.bound_ns),
-        start_skew_ns: skews.max_by_key(|skew| skew.unsigned_abs()),
-        lost_at_s: same.iter().find_map(|one| one.lost_at_s),
-        validity: same.iter().map(|one| one.validity).max().unwrap_or(first.validity),
-        course: HostCourse::default(),
-        response,
-        ..first.clone()
-    }
-}
-
-fn mean(values: impl Iterator<Item = f64>) -> Option<f64> {
-    let values: Vec<f64> = values.collect();
-    (!values.is_empty()).then(|| values.iter().sum::<f64>() / values.len() as f64)
-}
-
-fn merge_load(same: &[&HostSummary], response: &Times) -> Option<HostLoad> {
-    let all: Vec<HostLoad> = same.iter().filter_map(|one| one.load).collect();
-    let mean_of = |value: fn(&HostLoad) -> Option<f64>| mean(all.iter().filter_map(value));
-    let first = all.first()?;
-    Some(HostLoad {
-        ops: all.iter().map(|one| one.ops).sum(),
-        ops_per_s: mean_of(|one| Some(one.ops_per_s)).unwrap_or(first.ops_per_s),
-        share: mean_of(|one| one.share),
-        failed: all.iter().map(|one| one.failed).sum(),
-        response_ns: Quantiles::from_times(response).or(first.response_ns),
-        cores_used: mean_of(|one| one.cores_used),
-        lag_mean_ns: mean_of(|one| one.lag_mean_ns),
-        lag_max_ns: all.iter().filter_map(|one| one.lag_max_ns).max(),
-    })
-}
-
-fn merge_cpu(all: &[HostCpu]) -> Option<HostCpu> {
-    let mean_of = |value: fn(&HostCpu) -> Option<f64>| mean(all.iter().filter_map(value));
-    let first = all.first()?;
-    Some(HostCpu {
-        busy: mean_of(|one| Some(one.busy)).unwrap_or(first.busy),
-        plimsoll: mean_of(|one| one.plimsoll),
-        engine: mean_of(|one| one.engine),
-        stolen: mean_of(|one| one.stolen),
-        waited_for_io: mean_of(|one| one.waited_for_io),
-        cpus: first.cpus,
-    })
-}
-
-fn merge_disk(all: &[HostDisk]) -> Option<HostDisk> {
-    let mean_of = |value: fn(&HostDisk) -> Option<f64>| mean(all.iter().filter_map(value));
-    all.first()?;
-    Some(HostDisk {
-        read_bytes_per_s: mean_of(|one| one.read_bytes_per_s),
-        write_bytes_per_s: mean_of(|one| one.write_bytes_per_s),
-        busy_share: mean_of(|one| one.busy_share),
-    })
-}
-
-/// The interfaces of the first repeat, with what each carried in all of them.
-fn merge_networks(same: &[&HostSummary]) -> Vec<InterfaceUse> {
-    let merged = same[0].networks.iter().map(|known| {
-        let all = same.iter().filter_map(|one| one.networks.iter().find(|other| other.interface == known.interface));
-        let all: Vec<&InterfaceUse> = all.collect();
-        let mean_of = |value: fn(&InterfaceUse) -> Option<f64>| mean(all.iter().filter_map(|one| value(one)));
-        InterfaceUse {
-            interface: known.interface.clone(),
-            sent_bytes_per_s: mean_of(|one| one.sent_bytes_per_s),
-            received_bytes_per_s: mean_of(|one| one.received_bytes_per_s),
-            drops: all.iter().filter_map(|one| one.drops).reduce(|sum, one| sum + one),
-            link_bits_per_s: known.link_bits_per_s,
-            link_share: mean_of(|one| one.link_share),
-        }
+    let (first, all) = (same[0], Repeated::new(same.iter().copied()));
+    let response = all.times(|one| &one.response);
+    let networks = first.networks.iter().map(|known| {
+        let found = all.parts(|one| one.networks.iter().find(|other| other.interface == known.interface));
+        InterfaceUse::combine(&known.interface, &found)
     });
-    merged.collect()
+    combined!(
+        all,
+        HostSummary {
+            host: (first.host.clone()),
+            incarnation: (first.incarnation.clone()),
+            role: (first.role),
+            planned: (first.planned),
+            load: (merge_load(&all.parts(|one| one.load.as_ref()), &response)),
+            cpu: (merge_cpu(&all.parts(|one| one.cpu.as_ref()))),
+            networks: (networks.collect()),
+            retransmitted_share: mean,
+            replicated_bytes_per_s: mean,
+            replicated_bytes_received_per_s: mean,
+            disk: (merge_disk(&all.parts(|one| one.disk.as_ref()))),
+            // The clock that is known worst, and the start that was furthest off.
+            clock: (all.iter().filter_map(|one| one.clock).max_by_key(|clock| clock.bound_ns)),
+            start_skew_ns: (all.iter().filter_map(|one| one.start_skew_ns).max_by_key(|skew| skew.unsigned_abs())),
+            lost_at_s: (all.iter().find_map(|one| one.lost_at_s)),
+            validity: (all.iter().map(|one| one.validity).max().unwrap_or(first.validity)),
+            course: (HostCourse::default()),
+            response: (response),
+        }
+    )
+}
+
+fn merge_load(all: &Repeated<HostLoad>, response: &Times) -> Option<HostLoad> {
+    let first = all.first()?;
+    Some(combined!(
+        all,
+        HostLoad {
+            ops: sum,
+            ops_per_s: mean,
+            share: mean,
+            failed: sum,
+            response_ns: (Quantiles::from_times(response).or(first.response_ns)),
+            cores_used: mean,
+            lag_mean_ns: mean,
+            lag_max_ns: most,
+        }
+    ))
+}
+
+fn merge_cpu(all: &Repeated<HostCpu>) -> Option<HostCpu> {
+    all.first()?;
+    Some(combined!(
+        all,
+        HostCpu { busy: mean, plimsoll: mean, engine: mean, stolen: mean, waited_for_io: mean, cpus: mean }
+    ))
+}
+
+fn merge_disk(all: &Repeated<HostDisk>) -> Option<HostDisk> {
+    all.first()?;
+    Some(combined!(all, HostDisk { read_bytes_per_s: mean, write_bytes_per_s: mean, busy_share: mean }))
 }
 
 #[cfg(test)]

@@ -43,7 +43,7 @@ fn the_machine_of_a_point_is_that_on_which_the_database_runs() {
     let point = analysed(&with_database(database));
     let cost = point.summary.as_ref().expect("it ran").cost;
     // Four CPUs at 50 % are 2 s of CPU for 2,000 operations.
-    assert!((cost.engine_cpu_ns_per_op.expect("the engine was seen") - 1e6).abs() < 1.0, "{cost:?}");
+    assert!((cost.per_op.engine_cpu_ns.expect("the engine was seen") - 1e6).abs() < 1.0, "{cost:?}");
     let found = point.bottlenecks.as_ref().expect("it is judged");
     let ruled_out = |code| found.ruled_out.iter().find(|one| one.code == code).map(|one| (one.value * 100.0).round());
     assert_eq!((ruled_out(Limit::Cpu), ruled_out(Limit::Disk)), (Some(50.0), Some(40.0)));
@@ -71,7 +71,7 @@ fn cpu_time_of_several_nodes_adds_up_and_a_full_disk_is_that_of_its_node() {
         hosts.into_iter().map(|host| counting(host, "x", "", &[(CounterRole::DeviceQueue, 4e9)])).collect();
     let point = analysed(&of_hosts(hosts));
     let cost = point.summary.as_ref().expect("it ran").cost;
-    assert!((cost.engine_cpu_ns_per_op.expect("the engine was seen") - 1e6).abs() < 1.0, "{cost:?}");
+    assert!((cost.per_op.engine_cpu_ns.expect("the engine was seen") - 1e6).abs() < 1.0, "{cost:?}");
     let cause = &point.bottlenecks.as_ref().expect("it is judged").causes[0];
     assert_eq!(cause.limit(), Limit::Disk);
     assert_eq!(cause.place, Some(CausePlace { host: "n4".into(), interface: None }));

@@ -5,6 +5,7 @@
 //! their interval is based on their own intervals, and without those there is none.
 
 use crate::math::stats::{mean, students_t, variance};
+use model::Times;
 use serde::Serialize;
 
 /// From so many repeats on, their spread alone makes an interval. A loss, gain or order is claimed from [`crate::math::ratio::PAIRS_MIN`] on: that
@@ -65,6 +66,114 @@ pub fn combine(values: impl IntoIterator<Item = WithInterval>) -> Option<MeanOfR
 pub fn combine_plain(values: impl IntoIterator<Item = f64>) -> Option<f64> {
     combine(values.into_iter().map(|value| (value, None))).map(|estimate| estimate.mean)
 }
+
+/// The same thing of several repeats, as it goes into one row. What is unknown in a repeat is left out: a mean is of those that know it.
+pub struct Repeated<'a, T>(Vec<&'a T>);
+
+impl<'a, T> Repeated<'a, T> {
+    /// Of `all`, in the order of their repeats.
+    pub fn new(all: impl IntoIterator<Item = &'a T>) -> Self {
+        Repeated(all.into_iter().collect())
+    }
+
+    /// They, in the order of their repeats.
+    pub fn iter(&self) -> impl Iterator<Item = &'a T> + '_ {
+        self.0.iter().copied()
+    }
+
+    /// The first; `None` if there is none.
+    pub fn first(&self) -> Option<&'a T> {
+        self.0.first().copied()
+    }
+
+    /// A part of each, of those that have it.
+    pub fn parts<U: 'a>(&self, part: impl Fn(&'a T) -> Option<&'a U>) -> Repeated<'a, U> {
+        Repeated(self.iter().filter_map(part).collect())
+    }
+
+    /// The mean.
+    pub fn mean<V: RowValue>(&self, value: impl Fn(&T) -> V) -> V {
+        V::from_number(combine_plain(self.iter().filter_map(|one| value(one).number())))
+    }
+
+    /// The mean of a rate and its interval.
+    pub fn rate(&self, value: impl Fn(&T) -> Option<WithInterval>) -> (Option<f64>, Option<[f64; 2]>) {
+        let all = combine(self.iter().filter_map(value));
+        (all.map(|all| all.mean), all.and_then(|all| all.ci95))
+    }
+
+    /// The sum.
+    pub fn sum<V: RowValue>(&self, value: impl Fn(&T) -> V) -> V {
+        let known = self.iter().filter_map(|one| value(one).number());
+        V::from_number(known.reduce(|sum, one| sum + one))
+    }
+
+    /// The greatest.
+    pub fn most<V: Ord + Default>(&self, value: impl Fn(&T) -> V) -> V {
+        self.iter().map(value).max().unwrap_or_default()
+    }
+
+    /// What is the same in all that have it; `None` if they differ.
+    pub fn same<V: PartialEq>(&self, value: impl Fn(&'a T) -> Option<V>) -> Option<V> {
+        let mut known = self.iter().filter_map(value);
+        let first = known.next()?;
+        known.all(|one| one == first).then_some(first)
+    }
+
+    /// The times of all together.
+    pub fn times(&self, which: impl Fn(&T) -> &Times) -> Times {
+        Times::merged(self.iter().map(which))
+    }
+}
+
+/// A number of a point that is combined over repeats; it may be unknown.
+pub trait RowValue: Copy {
+    /// The number.
+    fn number(self) -> Option<f64>;
+    /// The number that was made of those of repeats.
+    fn from_number(number: Option<f64>) -> Self;
+}
+
+impl RowValue for f64 {
+    fn number(self) -> Option<f64> {
+        Some(self)
+    }
+
+    fn from_number(number: Option<f64>) -> f64 {
+        number.unwrap_or_default()
+    }
+}
+
+impl RowValue for u64 {
+    fn number(self) -> Option<f64> {
+        Some(self as f64)
+    }
+
+    fn from_number(number: Option<f64>) -> u64 {
+        number.unwrap_or_default().round() as u64
+    }
+}
+
+impl<V: RowValue> RowValue for Option<V> {
+    fn number(self) -> Option<f64> {
+        self.and_then(V::number)
+    }
+
+    fn from_number(number: Option<f64>) -> Option<V> {
+        number.map(|number| V::from_number(Some(number)))
+    }
+}
+
+/// One row of several repeats: `combined!(all, Struct { field: rule, .. })`, where a rule is a method of [`Repeated`] or a value in
+/// parentheses. Each field is named, so that a new one cannot be forgotten.
+macro_rules! combined {
+    ($all:expr, $name:ident { $($field:ident: $rule:tt),* $(,)? }) => {
+        $name { $($field: $crate::math::repeats::combined!(@field $all, $field, $rule)),* }
+    };
+    (@field $all:expr, $field:ident, ($value:expr)) => { $value };
+    (@field $all:expr, $field:ident, $rule:ident) => { $all.$rule(|one| one.$field) };
+}
+pub(crate) use combined;
 
 impl MeanOfRepeats {
     /// Its standard error as a share of the mean; `None` without an interval, or if the mean is not above 0.

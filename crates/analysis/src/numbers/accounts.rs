@@ -7,6 +7,7 @@
 //!
 //! An engine gives its counters a [`CounterRole`], and is not named here.
 
+use crate::math::repeats::{Repeated, combined};
 use crate::recorded::counters::{bytes_grown, has_role, level_at};
 use model::{CounterRole, PointData, Tick};
 
@@ -25,6 +26,16 @@ pub struct WriteBreakdown {
     pub doublewrite: Option<f64>,
     /// All that was written; `None` if a part that the engine has could not be read.
     pub written: Option<f64>,
+}
+
+impl WriteBreakdown {
+    /// The means of repeats.
+    pub(crate) fn combine(all: &Repeated<WriteBreakdown>) -> WriteBreakdown {
+        combined!(
+            all,
+            WriteBreakdown { read: mean, log: mean, pages: mean, compaction: mean, doublewrite: mean, written: mean }
+        )
+    }
 }
 
 /// What an engine still had to write at a moment.

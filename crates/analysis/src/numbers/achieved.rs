@@ -3,6 +3,7 @@
 //! In: the service times of the whole intervals, and the counters of `disk`. Out: an [`Achieved`].
 //! Limits: the numbers of the device include what others did on it.
 
+use crate::math::repeats::{Repeated, combined};
 use crate::recorded::counters::growth_of_most;
 use crate::recorded::window::Window;
 use model::{CounterRole, PointData};
@@ -19,6 +20,21 @@ pub struct Achieved {
     pub device_bytes_per_read: Option<f64>,
     /// Bytes per write of the device, those of others included.
     pub device_bytes_per_write: Option<f64>,
+}
+
+impl Achieved {
+    /// The means of repeats.
+    pub(crate) fn combine(all: &Repeated<Achieved>) -> Achieved {
+        combined!(
+            all,
+            Achieved {
+                under_way_mean: mean,
+                device_under_way_mean: mean,
+                device_bytes_per_read: mean,
+                device_bytes_per_write: mean,
+            }
+        )
+    }
 }
 
 /// What `point` achieved in the part of its run phase that `window` cuts.

@@ -5,13 +5,15 @@
 //! Limits: a phase records its arrivals as one number; the background parts are computed from their constant rates. CPU, I/O and context
 //! switches of the engine and the generator cannot be separated: they are divided by the operations of both.
 
+use crate::math::repeats::{Repeated, combined};
 use crate::numbers::quantiles::{PhaseTimes, Quantiles};
 use crate::numbers::rates::{PerOp, RateEstimate};
 use crate::numbers::statements::{StatementSummary, summarise_statements};
 use crate::recorded::window::{OpTally, Window};
-use model::{Background, Interval, KindRow, OpKind, Phase, PhaseData, PointData};
+use model::{Background, Interval, KindRow, OpKind, Phase, PhaseData, PointData, Times};
 use serde::{Deserialize, Serialize};
 use std::borrow::Cow;
+use std::cmp::Reverse;
 
 /// The numbers of the background clients, over the part of the run that counts.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -42,6 +44,49 @@ pub struct BackgroundSummary {
     pub response_ns: Option<Quantiles>,
     /// Service times; `None` if none was done.
     pub service_ns: Option<Quantiles>,
+    /// All response times.
+    #[serde(skip)]
+    pub response: Times,
+    /// All service times.
+    #[serde(skip)]
+    pub service: Times,
+}
+
+impl BackgroundSummary {
+    /// The groups of repeats, each of which has them in the same order. Counts are sums, rates are means, percentiles are of the times of all.
+    pub(crate) fn combine(repeats: &[&[BackgroundSummary]]) -> Vec<BackgroundSummary> {
+        let longest = repeats.iter().min_by_key(|groups| Reverse(groups.len())).copied().unwrap_or_default();
+        let same = |group: &BackgroundSummary| {
+            let of_kinds = |groups: &&'_ [BackgroundSummary]| groups.iter().position(|one| one.kinds == group.kinds);
+            Repeated::new(repeats.iter().filter_map(|groups| Some(&groups[of_kinds(groups)?])))
+        };
+        longest.iter().map(|group| group.combine_group(&same(group))).collect()
+    }
+
+    fn combine_group(&self, all: &Repeated<BackgroundSummary>) -> BackgroundSummary {
+        let (per_s, per_s_ci95) = all.rate(|one| Some((one.ops_per_s, one.ops_per_s_ci95)));
+        let (response, service) = (all.times(|one| &one.response), all.times(|one| &one.service));
+        combined!(
+            all,
+            BackgroundSummary {
+                kinds: (self.kinds.clone()),
+                clients: (self.clients),
+                asked_per_s: mean,
+                ops: sum,
+                ops_per_s: (per_s.unwrap_or_default()),
+                ops_per_s_ci95: (per_s_ci95),
+                kept: mean,
+                rows_per_s: mean,
+                failed: sum,
+                late: sum,
+                unserved: sum,
+                response_ns: (Quantiles::from_times(&response)),
+                service_ns: (Quantiles::from_times(&service)),
+                response: (response),
+                service: (service),
+            }
+        )
+    }
 }
 
 /// The clients in the background of a point's run, as the point declares them.
@@ -143,6 +188,8 @@ impl BackgroundGroup {
             unserved: phase.unserved,
             response_ns: Quantiles::from_times(&times.response),
             service_ns: Quantiles::from_times(&times.service),
+            response: times.response,
+            service: times.service,
         })
     }
 
@@ -169,10 +216,35 @@ fn with_kinds(phase: &PhaseData, which: impl Fn(&KindRow) -> bool) -> Vec<Interv
     filtered.collect()
 }
 
-/// The share of the operations of the run phase that were done, of all clients; `None` if none ended.
-pub fn success_rate(point: &PointData) -> Option<f64> {
-    let counted = counted_of_all(point).filter(|counted| counted.ended() > 0)?;
-    Some(counted.ok as f64 / counted.ended() as f64)
+/// How many operations ended in the whole run phase, of all clients.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct EndedOps {
+    /// Done by its end.
+    pub done: u64,
+    /// Failed.
+    pub failed: u64,
+}
+
+impl EndedOps {
+    /// Those of `point`.
+    pub(crate) fn of_point(point: &PointData) -> EndedOps {
+        counted_of_all(point).map_or_else(EndedOps::default, |all| EndedOps { done: all.ok, failed: all.failed })
+    }
+
+    /// Those of all repeats.
+    pub(crate) fn combine(all: &Repeated<EndedOps>) -> EndedOps {
+        combined!(all, EndedOps { done: sum, failed: sum })
+    }
+
+    /// Done or failed.
+    pub fn all(self) -> u64 {
+        self.done.saturating_add(self.failed)
+    }
+
+    /// The share that was done; `None` if none ended.
+    pub fn success_rate(self) -> Option<f64> {
+        (self.all() > 0).then(|| self.done as f64 / self.all() as f64)
+    }
 }
 
 /// What counts of the whole run phase, of all clients: the operations done by its end, and all that failed.
@@ -199,7 +271,8 @@ mod tests {
         let (mut alone_numbers, both_numbers) = (alone.summary.expect("it ran"), both.summary.expect("it ran"));
         let background = both_numbers.background[0].clone();
         assert_eq!((background.ops, background.ops_per_s, background.kept), (4_900, 490.0, Some(0.98)));
-        alone_numbers.background = vec![background];
+        // The success rate is of all clients.
+        (alone_numbers.background, alone_numbers.ended) = (vec![background], both_numbers.ended);
         assert_eq!(both_numbers, alone_numbers);
         let (alone, both) = (alone.series.expect("it ran"), both.series.expect("it ran"));
         assert_eq!((both.intervals, both.response.len()), (alone.intervals, alone.response.len()));
@@ -250,7 +323,7 @@ mod tests {
         let simulation = Simulation::counts(&[1000; 10]).background(4, 500, 500);
         let simulation = simulation.source("process", &["write_bytes"], |second| vec![1.5e6 * second]);
         let cost = analysed(simulation).summary.expect("it ran").cost;
-        assert_eq!(cost.written_bytes_per_op, Some(1_000.0));
+        assert_eq!(cost.per_op.written_bytes, Some(1_000.0));
     }
 
     #[test]

@@ -1,5 +1,6 @@
 //! What compressing one file showed: sizes, times and CPU.
 
+use crate::math::repeats::{Repeated, combined};
 use model::{CompressionOutcome, Phase, PointData, Times};
 use serde::Serialize;
 
@@ -62,6 +63,30 @@ impl BlockTimes {
 const BLOCK_OPS_MIN: u64 = 10;
 
 impl CompressionCost {
+    /// The means of repeats, and percentiles of the times of all; `None` if no file was compressed.
+    pub(crate) fn combine(all: &Repeated<CompressionCost>) -> Option<CompressionCost> {
+        let kinds = all.first()?.blocks.iter().map(|block| &block.kind);
+        let blocks = kinds.filter_map(|kind| {
+            let same = all.parts(|one| one.blocks.iter().find(|block| block.kind == *kind));
+            BlockTimes::new(kind, same.times(|block| &block.times))
+        });
+        Some(combined!(
+            all,
+            CompressionCost {
+                ratio: mean,
+                input_bytes: mean,
+                output_bytes: mean,
+                durable_seconds: mean,
+                cpu_seconds: mean,
+                kernel_cpu_seconds: mean,
+                decompress_seconds: mean,
+                decompress_cpu_seconds: mean,
+                source_read_bytes: mean,
+                blocks: (blocks.collect()),
+            }
+        ))
+    }
+
     /// What `point` states; `None` if no file was compressed to its end.
     pub fn from_point(point: &PointData) -> Option<CompressionCost> {
         let found = CompressionCost::from_outcome(point.traits.outcome.compression.as_ref()?)?;

@@ -7,12 +7,13 @@
 //! Discards are no writes: the kernel counts them separately (iostat adds them, and so overstates an LSM tree twofold).
 //! Limits: what the engine writes after the run is only in the debt and in what a drain wrote. If queries ran at the same time, nothing is divided by rows.
 
+use crate::math::repeats::{Repeated, combined};
 use crate::numbers::accounts::{WriteBreakdown, pending_writes, unflushed_bytes, write_breakdown};
 use crate::numbers::amounts::rows_before;
-use crate::numbers::op_cost::generator_total;
+use crate::numbers::op_cost::{Cost, Denominator, write_per_row};
 use crate::numbers::rates::PerOp;
 use crate::numbers::written::{ByteAccount, WriteAccounts, WrittenBytes, settled_end};
-use crate::recorded::counters::{Growth, done_between, growth_of_all, growth_of_reads, has_role};
+use crate::recorded::counters::{Growth, done_between, growth_of_reads, has_role};
 use crate::recorded::facts::{EngineProcess, engine_process};
 use crate::recorded::sequence;
 use crate::recorded::window::Window;
@@ -24,6 +25,7 @@ pub const READ_BYTES_PER_INSERT_MIN: f64 = 163.84;
 
 /// What an insert cost. A field is `None` if it could not be measured; all that is "per insert" also if the point did something else.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
+#[cfg_attr(test, derive(serde::Deserialize))]
 pub struct InsertCost {
     /// Rows inserted in the run phase.
     pub rows: f64,
@@ -40,30 +42,11 @@ pub struct InsertCost {
     pub block_read_bytes_per_s: Option<f64>,
     /// Bytes written per second, by that account.
     pub written_bytes_per_s: Option<f64>,
-    /// Bytes read per insert, of the block layer.
-    pub block_read_bytes_per_insert: Option<f64>,
-    /// Bytes written per insert, by that account.
-    pub written_bytes_per_insert: Option<f64>,
-    /// Bytes read per insert, by the engine's own counters.
-    pub engine_read_bytes_per_insert: Option<f64>,
-    /// Bytes written per insert, by the engine's own counters: the sum of the next four.
-    pub engine_written_bytes_per_insert: Option<f64>,
-    /// Of them to the redo log or write-ahead log,
-    pub engine_log_bytes_per_insert: Option<f64>,
-    /// as pages or by flushes of memory,
-    pub engine_pages_bytes_per_insert: Option<f64>,
-    /// by compactions,
-    pub engine_compaction_bytes_per_insert: Option<f64>,
-    /// and to the doublewrite buffer.
-    pub engine_doublewrite_bytes_per_insert: Option<f64>,
-    /// CPU of the engine's processes (or, embedded, of the whole process) per insert.
-    pub engine_cpu_ns_per_insert: Option<f64>,
-    /// CPU of the client threads per insert; `None` if the engine works on the same threads.
-    pub client_cpu_ns_per_insert: Option<f64>,
-    /// Context switches of the engine's processes (or, embedded, of the whole process) per insert.
-    pub engine_context_switches_per_insert: Option<f64>,
-    /// Context switches of the client threads per insert.
-    pub client_context_switches_per_insert: Option<f64>,
+    /// What an insert cost; nothing is known if queries ran at the same time. Bytes of the engine's own are the sum of its log, pages,
+    /// compactions and doublewrite.
+    #[serde(flatten, serialize_with = "write_per_row")]
+    #[cfg_attr(test, serde(deserialize_with = "tests::skip"))]
+    pub per_row: Cost,
     /// Size of the data on disk at the end, logs included.
     pub data_bytes: Option<f64>,
     /// The part of it that is logs: as much as the engine may keep, however much data there is.
@@ -111,6 +94,7 @@ pub struct InsertCost {
 
 /// Where inserts found the data that they needed: shown by read I/O, not assumed from sizes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(test, derive(serde::Deserialize))]
 pub enum DataFound {
     /// Hardly any read reached the block layer.
     #[serde(rename = "in memory")]
@@ -131,6 +115,46 @@ impl DataFound {
 }
 
 impl InsertCost {
+    /// The means of repeats, of amounts as well, so that an amount fits a cost of a row; an account, and where the data was found, is that
+    /// of the row if all have the same. `None` if none has such costs.
+    pub(crate) fn combine(all: &Repeated<InsertCost>) -> Option<InsertCost> {
+        all.first()?;
+        let (inserts_per_s, ci95) = all.rate(|one| Some((one.inserts_per_s?, one.inserts_per_s_ci95)));
+        Some(combined!(
+            all,
+            InsertCost {
+                rows: mean,
+                inserts_per_s: (inserts_per_s),
+                inserts_per_s_ci95: (ci95),
+                read_account: same,
+                written_account: same,
+                block_read_bytes_per_s: mean,
+                written_bytes_per_s: mean,
+                per_row: (Cost::combine(&all.parts(|one| Some(&one.per_row)))),
+                data_bytes: mean,
+                log_bytes: mean,
+                in_log_only: most,
+                pending_at_start_bytes: mean,
+                unflushed_bytes: mean,
+                data_bytes_per_row: mean,
+                payload_bytes_per_row: mean,
+                write_amplification: mean,
+                written_bytes: mean,
+                engine_written_bytes: mean,
+                pending_bytes: mean,
+                log_age_bytes: mean,
+                drain_written_bytes: mean,
+                drain_left_bytes: mean,
+                written_with_drain_bytes_per_insert: mean,
+                cache_bytes: mean,
+                memory_bytes: mean,
+                data_per_cache: mean,
+                memory_per_cache: mean,
+                found: same,
+            }
+        ))
+    }
+
     /// The cost of `point`, whose run phase `window` cuts; `None` if it neither inserts rows nor is a step of a sequence
     /// that does.
     pub fn from_point(point: &PointData, all: &[PointData], machine: &Machine, window: &Window) -> Option<InsertCost> {
@@ -164,39 +188,16 @@ impl InsertCost {
     }
 
     fn divide_by_rows(&mut self, window: &Window, totals: &CounterTotals) {
-        let point = totals.point;
-        self.block_read_bytes_per_insert = totals.read.and_then(|read| totals.per_insert(read));
-        self.written_bytes_per_insert = totals.written.and_then(|written| totals.per_insert(written.growth));
-        let per_insert = totals.breakdown_per_insert();
-        self.engine_read_bytes_per_insert = per_insert.read;
-        self.engine_written_bytes_per_insert = per_insert.written;
-        self.engine_log_bytes_per_insert = per_insert.log;
-        self.engine_pages_bytes_per_insert = per_insert.pages;
-        self.engine_compaction_bytes_per_insert = per_insert.compaction;
-        self.engine_doublewrite_bytes_per_insert = per_insert.doublewrite;
-        let process = engine_process(point);
-        if process.is_counted() {
-            self.engine_cpu_ns_per_insert = totals.engine_cpu_ns_per_insert();
-            self.engine_context_switches_per_insert = totals.growth_per_insert(CounterRole::EngineContextSwitches);
-        }
-        self.add_client(window, &totals.per_op, process);
-        self.payload_bytes_per_row = payload_bytes(point);
-        let written = self.written_bytes_per_insert.zip(self.payload_bytes_per_row);
+        let written = totals.written.map(|written| written.growth);
+        let cost = Cost::measure(totals.point, window, written, Denominator::Row);
+        self.per_row = Cost { by_engine: totals.breakdown_per_insert(), ..cost };
+        self.payload_bytes_per_row = payload_bytes(totals.point);
+        let written = self.per_row.written_bytes.zip(self.payload_bytes_per_row);
         self.write_amplification = written.map(|(written, payload)| written / payload);
-        self.found = self.block_read_bytes_per_insert.map(|read| match read < READ_BYTES_PER_INSERT_MIN {
+        self.found = self.per_row.read_bytes.map(|read| match read < READ_BYTES_PER_INSERT_MIN {
             true => DataFound::InMemory,
             false => DataFound::LargerThanMemory,
         });
-    }
-
-    /// What the client threads used over everything recorded, the grace time included.
-    fn add_client(&mut self, window: &Window, per_op: &PerOp, process: EngineProcess) {
-        let rows = per_op.rows_in_all(&window.phase.intervals);
-        let used = generator_total(&window.phase.intervals);
-        let cpu_ns = used.cpu_user_ns.saturating_add(used.cpu_system_ns);
-        let is_known = rows > 0.0 && process.is_apart_from_clients() && cpu_ns > 0;
-        self.client_cpu_ns_per_insert = is_known.then(|| cpu_ns as f64 / rows);
-        self.client_context_switches_per_insert = is_known.then(|| used.context_switches as f64 / rows);
     }
 
     fn add_space(&mut self, point: &PointData, all: &[PointData], machine: &Machine) {
@@ -253,7 +254,7 @@ impl InsertCost {
     /// what its engine's counters show.
     pub fn pending_share(&self) -> Option<f64> {
         // Without a figure per insert there is none that pending writes could make too low.
-        self.written_bytes_per_insert.or(self.engine_written_bytes_per_insert)?;
+        self.per_row.written_bytes.or(self.per_row.by_engine.written)?;
         let drained = self.drain_written_bytes.map(|written| written + self.drain_left_bytes.unwrap_or(0.0));
         let pending = drained.or(self.own_pending_bytes())?;
         let written = self.written_bytes.or(self.engine_written_bytes)?;
@@ -365,21 +366,6 @@ impl CounterTotals<'_> {
         if is_unread && self.is_momentary() { WriteAccounts::nothing() } else { measured }
     }
 
-    fn per_insert(&self, growth: Growth) -> Option<f64> {
-        // The rows between the same two readings: the counters know nothing of the rows before and after them.
-        let rows = done_between(self.point, growth.from, growth.to, self.rows_weight());
-        (rows > 0.0).then(|| growth.amount / rows)
-    }
-
-    fn growth_per_insert(&self, role: CounterRole) -> Option<f64> {
-        growth_of_all(self.point, role, self.start, self.end).and_then(|growth| self.per_insert(growth))
-    }
-
-    fn engine_cpu_ns_per_insert(&self) -> Option<f64> {
-        let user_ns = self.growth_per_insert(CounterRole::EngineCpuUser)?;
-        Some(user_ns + self.growth_per_insert(CounterRole::EngineCpuSystem)?)
-    }
-
     fn breakdown_per_insert(&self) -> WriteBreakdown {
         let rows = done_between(self.point, self.start, self.end, self.rows_weight());
         if rows <= 0.0 {
@@ -430,6 +416,11 @@ mod tests {
     use crate::simulated::{Simulation, inserting, params, run_of, stepping};
     use model::{Bytes, Fact, Generator, OpKind, Value};
 
+    /// What a row cost is not read back.
+    pub fn skip<'de, D: serde::Deserializer<'de>>(_: D) -> Result<Cost, D::Error> {
+        Ok(Cost::default())
+    }
+
     fn cost(simulation: &Simulation) -> InsertCost {
         simulation.analysis().points.remove(0).inserts.expect("it inserts")
     }
@@ -449,18 +440,12 @@ mod tests {
         };
         let found = cost(&inserting(10, 1e6, 4e6, 3.0).generator(used));
         assert_eq!((found.rows, found.inserts_per_s), (10_000.0, Some(1_000.0)));
-        assert_eq!((found.block_read_bytes_per_insert, found.written_bytes_per_insert), (Some(1e3), Some(4e3)));
+        assert_eq!((found.per_row.read_bytes, found.per_row.written_bytes), (Some(1e3), Some(4e3)));
         assert_eq!((found.block_read_bytes_per_s, found.written_bytes_per_s), (Some(1e6), Some(4e6)));
-        assert_eq!((found.engine_log_bytes_per_insert, found.engine_pages_bytes_per_insert), (Some(4e3), Some(0.0)));
-        assert_eq!(
-            (found.engine_written_bytes_per_insert, found.engine_compaction_bytes_per_insert),
-            (Some(4e3), None)
-        );
-        assert_eq!((found.engine_cpu_ns_per_insert, found.client_cpu_ns_per_insert), (Some(30_000.0), Some(10_000.0)));
-        assert_eq!(
-            (found.engine_context_switches_per_insert, found.client_context_switches_per_insert),
-            (Some(2.0), Some(0.5))
-        );
+        assert_eq!((found.per_row.by_engine.log, found.per_row.by_engine.pages), (Some(4e3), Some(0.0)));
+        assert_eq!((found.per_row.by_engine.written, found.per_row.by_engine.compaction), (Some(4e3), None));
+        assert_eq!((found.per_row.engine_cpu_ns, found.per_row.client_cpu_ns), (Some(30_000.0), Some(10_000.0)));
+        assert_eq!((found.per_row.context_switches, found.per_row.client_context_switches), (Some(2.0), Some(0.5)));
         assert_eq!((found.write_amplification, found.pending_bytes), (Some(4e3 / 28.0), Some(3.0 * 32_768.0)));
         assert_eq!(
             (found.found, found.read_account, found.written_account),
@@ -474,7 +459,7 @@ mod tests {
         let many =
             many.with(|point| point.facts.retain(|fact| fact.name != "rows_per_op.insert" || fact.value == "50"));
         let found = cost(&many);
-        assert_eq!((found.inserts_per_s, found.written_bytes_per_insert), (Some(50_000.0), Some(80.0)));
+        assert_eq!((found.inserts_per_s, found.per_row.written_bytes), (Some(50_000.0), Some(80.0)));
         let [low, high] = found.inserts_per_s_ci95.expect("there are ten intervals");
         assert!(low <= 50_000.0 && 50_000.0 <= high);
     }
@@ -488,7 +473,7 @@ mod tests {
         });
         let found = cost(&mixed);
         assert_eq!((found.inserts_per_s, found.written_bytes_per_s), (Some(1_000.0), Some(4e6)));
-        assert_eq!((found.written_bytes_per_insert, found.engine_cpu_ns_per_insert), (None, None));
+        assert_eq!((found.per_row.written_bytes, found.per_row.engine_cpu_ns), (None, None));
     }
 
     #[test]
@@ -497,7 +482,7 @@ mod tests {
         let paid: Vec<_> = alone.iter().map(|cost| cost.written_with_drain_bytes_per_insert).collect();
         assert_eq!(paid, [Some(5e3), Some(5e3)]);
         assert_eq!((alone[0].drain_written_bytes, alone[1].drain_written_bytes), (Some(4e7), None));
-        assert_eq!((alone[1].inserts_per_s, alone[1].written_bytes_per_insert), (None, None));
+        assert_eq!((alone[1].inserts_per_s, alone[1].per_row.written_bytes), (None, None));
         let steps = ["l.i0", "l.i1", "drain"].map(|step| stepping(step, 10, 1e6, 0.0));
         let several: Vec<_> = costs(steps.into()).iter().map(|cost| cost.written_with_drain_bytes_per_insert).collect();
         assert_eq!(several, [None, None, Some(1.5e3)]);
@@ -549,7 +534,7 @@ mod tests {
             point.facts.push(Fact::new("rows_per_op.insert", "1"));
         });
         let found = cost(&bare);
-        assert_eq!((found.written_bytes_per_s, found.engine_written_bytes_per_insert), (None, None));
+        assert_eq!((found.written_bytes_per_s, found.per_row.by_engine.written), (None, None));
         assert_eq!((found.written_account, found.found, found.pending_bytes), (None, None, None));
         assert!(Simulation::counts(&[1000; 10]).analysis().points[0].inserts.is_none());
     }

@@ -192,6 +192,9 @@ fn merge_endpoint(same: &[&EndpointSummary]) -> EndpointSummary {
     let mut failed = FailureCounts::default();
     same.iter().for_each(|one| failed.add(&one.failed_by_class));
     EndpointSummary {
+        endpoint: same[0].endpoint.clone(),
+        // The shares of all endpoints follow from the sums.
+        share: 0.0,
         ops: sum(|one| Some(one.ops)).unwrap_or(0),
         ops_per_s: mean(|one| Some(one.ops_per_s)).unwrap_or(0.0),
         failed: failed.total(),
@@ -207,7 +210,6 @@ fn merge_endpoint(same: &[&EndpointSummary]) -> EndpointSummary {
         replica_delay_ns_max: highest(|one| one.replica_delay_ns_max),
         rates: Vec::new(),
         response,
-        ..same[0].clone()
     }
 }
 

@@ -4,6 +4,7 @@
 //! [`NetworkUse`]. Limits: all that goes over the interface is counted, that of other programs, too; TCP is counted for the whole machine.
 //! Loopback has the bytes of both directions in one number, and no speed of its own.
 
+use crate::math::repeats::{Repeated, combined};
 use crate::recorded::counters::{Growth, done_between, growth_of_all, growth_of_counter, has_role};
 use crate::recorded::window::Window;
 use model::{CounterRole, LinkSpeed, PointData, StatedLinks};
@@ -51,6 +52,25 @@ pub struct InterfaceUse {
 }
 
 impl NetworkUse {
+    /// That of repeats; `None` if no interface was observed in any.
+    pub(crate) fn combine(all: &Repeated<NetworkUse>) -> Option<NetworkUse> {
+        all.first()?;
+        Some(combined!(
+            all,
+            NetworkUse {
+                sent_bytes_per_s: mean,
+                received_bytes_per_s: mean,
+                packets_per_s: mean,
+                bytes_per_op: mean,
+                packets_per_op: mean,
+                drops: sum,
+                retransmitted_share: mean,
+                link_bits_per_s: same,
+                link_share: mean,
+            }
+        ))
+    }
+
     /// What the run phase of `point`, cut as `window`, sent and received; `stated` are the speeds of links that a person stated. `None`
     /// if no interface was observed.
     pub fn measure(point: &PointData, window: &Window, stated: StatedLinks<'_>) -> Option<NetworkUse> {
@@ -80,6 +100,21 @@ impl NetworkUse {
 }
 
 impl InterfaceUse {
+    /// The same interface in repeats.
+    pub(crate) fn combine(interface: &str, all: &Repeated<InterfaceUse>) -> InterfaceUse {
+        combined!(
+            all,
+            InterfaceUse {
+                interface: (interface.to_owned()),
+                sent_bytes_per_s: mean,
+                received_bytes_per_s: mean,
+                drops: sum,
+                link_bits_per_s: same,
+                link_share: mean,
+            }
+        )
+    }
+
     /// The interfaces of `point` that were observed, over the run phase that `window` cuts.
     pub fn of_point(point: &PointData, window: &Window, stated: StatedLinks<'_>) -> Vec<InterfaceUse> {
         let with_role = (0u16..).zip(&point.sources).filter(|(_, source)| {
@@ -188,7 +223,7 @@ mod tests {
         assert_eq!((network.packets_per_s, network.drops), (Some(2_000.0), Some(10.0)));
         assert_eq!(network.link_bits_per_s, Some(1e8));
         assert!((network.link_share.unwrap() - 0.072).abs() < 1e-9, "{network:?}");
-        assert_eq!(summary.cost.network_bytes_per_op, Some(1_000.0));
+        assert_eq!(summary.cost.per_op.network_bytes, Some(1_000.0));
     }
 
     #[test]
@@ -230,6 +265,6 @@ mod tests {
     #[test]
     fn without_an_interface_there_is_no_network() {
         let summary = found(Simulation::counts(&[1000; 10]), Some(LinkSpeed(1e9)));
-        assert_eq!((summary.network, summary.cost.network_bytes_per_op), (None, None));
+        assert_eq!((summary.network, summary.cost.per_op.network_bytes), (None, None));
     }
 }

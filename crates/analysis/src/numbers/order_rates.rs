@@ -3,6 +3,7 @@
 //! In: a point, its run phase cut into what counts. Out: [`OrderRates`] for a detector, [`NewOrderRate`] for the summary. Limits: a new order
 //! that ended by a rollback on purpose counts, one that failed does not.
 
+use crate::math::repeats::{Repeated, combined};
 use crate::math::stats::total;
 use crate::numbers::rates::RateEstimate;
 use crate::recorded::window::Window;
@@ -56,6 +57,15 @@ pub struct NewOrderRate {
 }
 
 impl NewOrderRate {
+    /// The mean of repeats; `None` if none enters orders.
+    pub(crate) fn combine(all: &Repeated<NewOrderRate>) -> Option<NewOrderRate> {
+        let (per_minute, ci95) = all.rate(|one| Some((one.per_minute, one.per_minute_ci95)));
+        Some(combined!(
+            all,
+            NewOrderRate { per_minute: (per_minute?), per_minute_ci95: (ci95), per_minute_and_warehouse: mean }
+        ))
+    }
+
     /// That of `point`, cut as `window`; `None` if it enters no orders.
     pub fn measure(point: &PointData, window: &Window) -> Option<NewOrderRate> {
         let work = point.traits.work.orders?;

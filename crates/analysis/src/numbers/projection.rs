@@ -16,6 +16,7 @@
 //! depends on data : cache alone.
 
 use crate::InsertCost;
+use crate::math::repeats::{Repeated, combined};
 use crate::math::stats::{mean, students_t};
 use crate::numbers::amounts::rows_before;
 use crate::numbers::cost::DataFound;
@@ -33,6 +34,40 @@ pub struct Projection {
     pub factor: f64,
     /// Where it would end, or why that cannot be projected.
     pub end: Result<ProjectedEnd, Obstacle>,
+}
+
+impl Projection {
+    /// That of repeats: the mean of their ends if all have one by the same trend, or the obstacle of the first that has none. `None` if none
+    /// was projected, or the trends differ.
+    pub(crate) fn combine(all: &Repeated<Projection>) -> Option<Projection> {
+        let obstacle = all.iter().find_map(|one| one.end.as_ref().err()).copied();
+        let end = match obstacle {
+            Some(obstacle) => Err(obstacle),
+            None => Ok(ProjectedEnd::combine(&all.parts(|one| one.end.as_ref().ok()))?),
+        };
+        Some(combined!(all, Projection { rows: mean, factor: mean, end: (end) }))
+    }
+}
+
+impl ProjectedEnd {
+    fn combine(all: &Repeated<ProjectedEnd>) -> Option<ProjectedEnd> {
+        let (hours, hours_ci95) = all.rate(|one| Some((one.hours, Some(one.hours_ci95))));
+        let (per_s, per_s_ci95) = all.rate(|one| Some((one.inserts_per_s, Some(one.inserts_per_s_ci95))));
+        Some(combined!(
+            all,
+            ProjectedEnd {
+                shape: (all.same(|one| Some(one.shape))?),
+                held_out_error: mean,
+                held_out_error_of_other: mean,
+                hours: (hours?),
+                hours_ci95: (hours_ci95?),
+                inserts_per_s: (per_s?),
+                inserts_per_s_ci95: (per_s_ci95?),
+                hours_like_for_like: mean,
+                rows_left_out: mean,
+            }
+        ))
+    }
 }
 
 /// Why the end of a run at full size cannot be projected.

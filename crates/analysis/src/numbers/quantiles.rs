@@ -20,6 +20,7 @@ pub struct Quantiles {
 }
 
 /// All times of a run phase, those of the grace time included.
+#[derive(Default)]
 pub struct PhaseTimes {
     /// finished - intended.
     pub response: Times,

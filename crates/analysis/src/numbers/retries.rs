@@ -3,7 +3,8 @@
 //! In: the clients' own count. Out: retries per second and per operation. Limits: the count is of all clients, those in the background
 //! among them; one operation may be tried again several times.
 
-use crate::numbers::background::counted_of_all;
+use crate::math::repeats::Repeated;
+use crate::numbers::background::EndedOps;
 use crate::recorded::counters::growth_of_all;
 use model::{CounterRole, Phase, PointData};
 use serde::{Deserialize, Serialize};
@@ -18,11 +19,18 @@ pub struct RetryRate {
 }
 
 impl RetryRate {
-    /// That of `point`; `None` if its clients do not count retries, or no operation ended.
-    pub fn measure(point: &PointData) -> Option<RetryRate> {
+    /// That of `point`, whose clients ended so many operations; `None` if they do not count retries, or no operation ended.
+    pub fn measure(point: &PointData, ended: EndedOps) -> Option<RetryRate> {
         let run = point.phase(Phase::Run)?;
-        let ended = counted_of_all(point).map(|counted| counted.ended()).filter(|ended| *ended > 0)?;
         let grown = growth_of_all(point, CounterRole::Retries, run.start, run.end)?;
-        Some(RetryRate { per_s: grown.per_second(), per_op: grown.amount / ended as f64 })
+        (ended.all() > 0).then(|| RetryRate { per_s: grown.per_second(), per_op: grown.amount / ended.all() as f64 })
+    }
+
+    /// That of repeats: the mean per second, and all retries over all operations that ended. Each comes with those of its repeat.
+    pub(crate) fn combine(all: &[(RetryRate, EndedOps)]) -> Option<RetryRate> {
+        let retries: f64 = all.iter().map(|(rate, ended)| rate.per_op * ended.all() as f64).sum();
+        let ended: u64 = all.iter().map(|(_, ended)| ended.all()).sum();
+        let per_s = Repeated::new(all).mean(|(rate, _)| rate.per_s);
+        (ended > 0).then(|| RetryRate { per_s, per_op: retries / ended as f64 })
     }
 }

@@ -4,6 +4,7 @@
 //! Limits: the whole machine is charged to the point, idle or not. Nothing is guessed: without a price or a power there is no cost. Energy
 //! that is measured is that of CPU and memory, without disks and fans.
 
+use crate::math::repeats::Repeated;
 use crate::recorded::counters::growth_of_all;
 use crate::recorded::window::Window;
 use model::{CounterRole, HOURS_PER_YEAR, PointData};
@@ -59,6 +60,14 @@ impl RunningCost {
             kwh_per_gb: share(kw, GB, bytes_per_s),
             kwh_per_year: kw.map(|kw| kw * HOURS_PER_YEAR),
         }
+    }
+
+    /// That of repeats: for a million operations at their mean rate, so that it fits that rate; the rest is a mean.
+    pub(crate) fn combine(all: &Repeated<RunningCost>, ops_per_s: f64) -> RunningCost {
+        let has_ops = all.iter().any(|one| one.per_million_ops.or(one.kwh_per_million_ops).is_some());
+        let (price, watts) = (all.mean(|one| one.price_per_hour), all.mean(|one| one.watts));
+        let at_mean = RunningCost::at_rates(price, watts, has_ops.then_some(ops_per_s), None);
+        RunningCost { per_gb: all.mean(|one| one.per_gb), kwh_per_gb: all.mean(|one| one.kwh_per_gb), ..at_mean }
     }
 
     /// Whether nothing is known.

@@ -5,6 +5,7 @@
 //! Limits: an operation is timed as a whole. Of a transaction, that is from its first statement to the end of its commit: the statements in
 //! it have no times of their own.
 
+use crate::math::repeats::Repeated;
 use crate::numbers::quantiles::Quantiles;
 use crate::recorded::window::Window;
 use model::{Interval, KindDef, KindRow, OpClass, OpKind, PointData, Times};
@@ -134,6 +135,12 @@ fn merge_kind(same: &[&StatementSummary], repeats: usize) -> Option<StatementSum
     let times = |which: fn(&StatementSummary) -> &Times| Times::merged(same.iter().map(|kind| which(kind)));
     let (response, service) = (times(|kind| &kind.response), times(|kind| &kind.service));
     Some(StatementSummary {
+        kind: first.kind.clone(),
+        class: first.class,
+        queries_per_op: Repeated::new(same.iter().copied()).mean(|kind| kind.queries_per_op),
+        background: first.background,
+        asked_per_s: Repeated::new(same.iter().copied()).mean(|kind| kind.asked_per_s),
+        share: None,
         ops: sum(|kind| kind.ops),
         failed: sum(|kind| kind.failed),
         ops_per_s: mean(|kind| kind.ops_per_s),
@@ -142,7 +149,6 @@ fn merge_kind(same: &[&StatementSummary], repeats: usize) -> Option<StatementSum
         service_ns: Quantiles::from_times(&service).or(first.service_ns),
         response,
         service,
-        ..first.clone()
     })
 }
 

@@ -4,10 +4,12 @@
 //! so that an operation is a turn; and a [`KindSummary`] for each kind, those of the steps among them.
 //! Limits: a point without steps has no summaries by kind. The CPU and the I/O of a turn cannot be divided among its steps.
 
+use crate::math::repeats::{Repeated, combined};
 use crate::numbers::quantiles::Quantiles;
 use model::{Interval, KindRow, OpClass, Phase, PhaseData, PointData, Tick, Times};
 use serde::{Deserialize, Serialize};
 use std::borrow::Cow;
+use std::cmp::Reverse;
 
 /// The numbers of one kind of operation, over the part of the run that counts and its grace time.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -20,6 +22,28 @@ pub struct KindSummary {
     pub failed: u64,
     /// Response times; `None` if none was done. A step is due as soon as it can start, so its service times are the same.
     pub response_ns: Option<Quantiles>,
+    /// All response times.
+    #[serde(skip)]
+    pub response: Times,
+}
+
+impl KindSummary {
+    /// The kinds of repeats, in the order of the first that has most of them. Counts are sums, percentiles are of the times of all.
+    pub(crate) fn combine(repeats: &[&[KindSummary]]) -> Vec<KindSummary> {
+        let longest = repeats.iter().min_by_key(|kinds| Reverse(kinds.len())).copied().unwrap_or_default();
+        let combine_kind = |first: &KindSummary| {
+            let same = repeats.iter().filter_map(|kinds| kinds.iter().find(|one| one.kind == first.kind));
+            let all = Repeated::new(same);
+            let response = all.times(|one| &one.response);
+            let response_ns = Quantiles::from_times(&response);
+            let kind = first.kind.clone();
+            combined!(
+                all,
+                KindSummary { kind: (kind), ops: sum, failed: sum, response_ns: (response_ns), response: (response) }
+            )
+        };
+        longest.iter().map(combine_kind).collect()
+    }
 }
 
 /// Whether some of the kinds of `point` follow in the turns of others.
@@ -50,11 +74,13 @@ pub fn summarise_kinds(point: &PointData, start: Tick) -> Vec<KindSummary> {
     let summaries = (0u8..).zip(&point.kinds).map(|(number, kind)| {
         let rows = || counted().flat_map(|interval| &interval.kinds).filter(move |row| row.kind.0 == number);
         let sum = |value: fn(&KindRow) -> u64| rows().map(value).fold(0, u64::saturating_add);
+        let response = Times::merged(rows().map(|row| &row.response));
         KindSummary {
             kind: kind.name.clone(),
             ops: sum(|row| row.ok),
             failed: sum(|row| row.failed),
-            response_ns: Quantiles::from_times(&Times::merged(rows().map(|row| &row.response))),
+            response_ns: Quantiles::from_times(&response),
+            response,
         }
     });
     summaries.collect()

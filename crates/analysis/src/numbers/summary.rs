@@ -6,11 +6,12 @@
 
 use super::achieved::{Achieved, compute_achieved};
 use super::network::NetworkUse;
-use super::op_cost::{ClientCost, CostPerQuery, OpCost, client_cost, cost_per_op, cost_per_query};
+use super::op_cost::{ClientCost, Cost, OpCost, client_cost, write_per_query};
 use super::quantiles::{PhaseTimes, Quantiles};
 use super::rates::{PerOp, RateEstimate};
 use super::retries::RetryRate;
-use crate::numbers::background::{BackgroundSummary, success_rate};
+use crate::math::repeats::{Repeated, combined};
+use crate::numbers::background::{BackgroundSummary, EndedOps};
 use crate::numbers::order_rates::NewOrderRate;
 use crate::numbers::steps::{KindSummary, summarise_kinds};
 use crate::recorded::window::{OpTally, Window};
@@ -18,7 +19,8 @@ use model::{KindRow, Nanos, Pacing, PointData, StatedLinks};
 use serde::{Deserialize, Serialize};
 
 /// The numbers of one point over its run phase.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+#[cfg_attr(test, derive(Deserialize))]
 pub struct Summary {
     /// Length of the run phase.
     pub seconds: f64,
@@ -29,6 +31,12 @@ pub struct Summary {
     pub grace_ops: u64,
     /// Operations failed, the grace time included.
     pub failed: u64,
+    /// How many repeats these numbers are of; 1 but in a row of several.
+    #[serde(skip)]
+    pub repeats: u64,
+    /// Operations of all clients that ended in the whole run phase: the success rate and the retries are of these.
+    #[serde(skip)]
+    pub ended: EndedOps,
     /// The share of the operations that were done, from 0 to 1, of all clients; `None` if none ended.
     #[serde(default)]
     pub success_rate: Option<f64>,
@@ -71,10 +79,11 @@ pub struct Summary {
     /// What the client threads used.
     pub client: ClientCost,
     /// What one operation cost the target.
+    #[serde(skip_deserializing)]
     pub cost: OpCost,
     /// What one query cost the target and the clients.
-    #[serde(default)]
-    pub cost_per_query: CostPerQuery,
+    #[serde(serialize_with = "write_per_query", skip_deserializing)]
+    pub cost_per_query: Cost,
     /// What went over the network; `None` if no interface leads to the engine.
     #[serde(default)]
     pub network: Option<NetworkUse>,
@@ -103,6 +112,64 @@ pub struct WorstInterval {
 }
 
 impl Summary {
+    /// The numbers of repeats as those of one row; `None` if none has any. `times` are those of all repeats.
+    ///
+    /// Counts (operations, failures, late and unserved arrivals, drops) are sums, and shares of them follow from the sums. Rates, times
+    /// and costs are means, with an interval if there can be one. Percentiles are of all times, what is the worst is the worst of all, and
+    /// what is no number is that of all repeats, or absent if they differ.
+    pub(crate) fn combine(all: &Repeated<Summary>, times: &PhaseTimes) -> Option<Summary> {
+        let first = all.first()?;
+        let (ops_per_s, ops_per_s_ci95) = all.rate(|one| Some((one.ops_per_s, one.ops_per_s_ci95)));
+        let (queries_per_s, queries_per_s_ci95) = all.rate(|one| Some((one.queries_per_s, one.queries_per_s_ci95)));
+        let (rows_per_s, rows_per_s_ci95) = all.rate(|one| Some((one.rows_per_s?, one.rows_per_s_ci95)));
+        let ops_per_s = ops_per_s.unwrap_or_default();
+        let ended = EndedOps::combine(&all.parts(|one| Some(&one.ended)));
+        let retries: Vec<(RetryRate, EndedOps)> =
+            all.iter().filter_map(|one| Some((one.retries?, one.ended))).collect();
+        let backgrounds: Vec<&[BackgroundSummary]> = all.iter().map(|one| &one.background[..]).collect();
+        let kinds: Vec<&[KindSummary]> = all.iter().map(|one| &one.kinds[..]).collect();
+        let slowest = all.iter().filter_map(|one| one.worst).min_by(|a, b| a.ops_per_s.total_cmp(&b.ops_per_s));
+        Some(combined!(
+            all,
+            Summary {
+                seconds: mean,
+                ops: sum,
+                grace_ops: sum,
+                failed: sum,
+                repeats: sum,
+                ended: (ended),
+                success_rate: (ended.success_rate()),
+                retries: (RetryRate::combine(&retries)),
+                late: sum,
+                unserved: sum,
+                offered_per_s: mean,
+                ops_per_s: (ops_per_s),
+                ops_per_s_ci95: (ops_per_s_ci95),
+                queries_per_s: (queries_per_s.unwrap_or_default()),
+                queries_per_s_ci95: (queries_per_s_ci95),
+                rows_per_s: (rows_per_s),
+                rows_per_s_ci95: (rows_per_s_ci95),
+                new_orders: (NewOrderRate::combine(&all.parts(|one| one.new_orders.as_ref()))),
+                bytes_per_s: mean,
+                response_ns: (Quantiles::from_times(&times.response).or(first.response_ns)),
+                service_ns: (Quantiles::from_times(&times.service).or(first.service_ns)),
+                worst: (slowest),
+                client: (ClientCost::combine(&all.parts(|one| Some(&one.client)))),
+                cost: (OpCost::combine(&all.parts(|one| Some(&one.cost)), ops_per_s)),
+                cost_per_query: (Cost::combine(&all.parts(|one| Some(&one.cost_per_query)))),
+                network: (NetworkUse::combine(&all.parts(|one| one.network.as_ref()))),
+                achieved: (Achieved::combine(&all.parts(|one| Some(&one.achieved)))),
+                background: (BackgroundSummary::combine(&backgrounds)),
+                kinds: (KindSummary::combine(&kinds)),
+            }
+        ))
+    }
+
+    /// Operations of one repeat, on average.
+    pub fn ops_of_a_repeat(&self) -> f64 {
+        self.ops as f64 / self.repeats.max(1) as f64
+    }
+
     /// Whether clients in the background insert rows, at a rate that was asked for.
     pub fn has_background_inserts(&self) -> bool {
         self.background.iter().any(|load| load.rows_per_s.is_some())
@@ -131,14 +198,17 @@ pub fn summarise(
         Pacing::Closed { .. } => None,
         Pacing::Open { arrivals } => Some(arrivals.per_s()),
     };
-    let client = client_cost(point, window);
+    let (cost, cost_per_query) = OpCost::measure(point, window);
+    let ended = EndedOps::of_point(point);
     Summary {
         seconds: window.seconds(),
         ops: inside.ok,
         grace_ops: window.recorded.ok.saturating_sub(inside.ok),
         failed: window.recorded.failed,
-        success_rate: success_rate(point),
-        retries: RetryRate::measure(point),
+        repeats: 1,
+        ended,
+        success_rate: ended.success_rate(),
+        retries: RetryRate::measure(point, ended),
         late: window.recorded.late,
         unserved: window.phase.unserved,
         offered_per_s,
@@ -154,9 +224,9 @@ pub fn summarise(
         service_ns: Quantiles::from_times(&times.service),
         // A slow rest of an interval at the end can make every whole second faster than the mean: then none is the worst.
         worst: find_worst_interval(window).filter(|worst| worst.ops_per_s <= inside.ops_per_s()),
-        cost: cost_per_op(point, window, done),
-        cost_per_query: cost_per_query(point, window, &client, queries),
-        client,
+        cost,
+        cost_per_query,
+        client: client_cost(point, window),
         network: NetworkUse::measure(point, window, links),
         achieved: compute_achieved(point, window),
         background,

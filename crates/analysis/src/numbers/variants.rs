@@ -2,6 +2,7 @@
 //!
 //! The engine's account is of one execution outside of what was measured, and of the statement alone, without its set-up.
 
+use crate::math::repeats::{Repeated, combined};
 use model::{Phase, PointData, StatementEffort, StatementResult, StepPart};
 use serde::Serialize;
 use std::collections::BTreeMap;
@@ -50,6 +51,33 @@ pub struct StepCost {
 }
 
 impl VariantCost {
+    /// The variant of repeats: means of its durations, and counts as sums; `None` if there is none.
+    pub(crate) fn combine(all: &Repeated<VariantCost>) -> Option<VariantCost> {
+        let first = all.first()?;
+        let steps = first.steps.iter().enumerate().map(|(at, step)| {
+            let same = all.parts(|one| one.steps.get(at));
+            combined!(same, StepCost { name: (step.name.clone()), part: (step.part), seconds: mean })
+        });
+        let efforts = first.efforts.keys().map(|effort| (*effort, all.mean(|one| one.efforts.get(effort).copied())));
+        Some(combined!(
+            all,
+            VariantCost {
+                name: (first.name.clone()),
+                param: (first.param.clone()),
+                executions: sum,
+                total_seconds: mean,
+                statement_seconds: mean,
+                steps: (steps.collect()),
+                timeouts: sum,
+                timeout_seconds: same,
+                result: (all.same(|one| one.result.clone())),
+                built: (all.same(|one| one.built.clone())),
+                efforts: (efforts.filter_map(|(effort, mean)| Some((effort, mean?))).collect()),
+                plan: (all.same(|one| one.plan.clone())),
+            }
+        ))
+    }
+
     /// What the variant of `point` took; `None` if it is none.
     pub(crate) fn from_point(point: &PointData) -> Option<VariantCost> {
         let work = point.traits.work.variant.as_ref()?;

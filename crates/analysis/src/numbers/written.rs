@@ -14,6 +14,7 @@
 //! Limits: a device has what was buffered only after it is written out; if the recorder saw to that, its last reading counts.
 //! Direct writes of processes that hide their I/O are in no sum: others then look smaller than they are.
 
+use crate::math::repeats::{Repeated, combined};
 use crate::numbers::accounts::write_breakdown;
 use crate::recorded::counters::{Growth, bytes_grown, growth_of_all, growth_of_first, has_role};
 use model::{CounterRole, CounterSample, Phase, PointData, SourceDef, Tick, WritePath};
@@ -42,6 +43,18 @@ pub enum ByteAccount {
     Process,
     /// What the engine counts itself.
     Engine,
+}
+
+impl ByteAccount {
+    /// The word for who counted, in tables and files.
+    pub fn word(self) -> &'static str {
+        match self {
+            ByteAccount::Volume => "volume",
+            ByteAccount::Device => "disk",
+            ByteAccount::Process => "process",
+            ByteAccount::Engine => "engine",
+        }
+    }
 }
 
 /// Why no account of the bytes written can be believed.
@@ -85,6 +98,21 @@ pub struct WrittenBytes {
 }
 
 impl WriteAccounts {
+    /// The means of repeats. All of them must be synced for the row to be.
+    pub(crate) fn combine(all: &Repeated<WriteAccounts>) -> WriteAccounts {
+        combined!(
+            all,
+            WriteAccounts {
+                process_bytes: mean,
+                device_bytes: mean,
+                others_bytes: mean,
+                engine_bytes: mean,
+                flush_ops: mean,
+                is_synced: (all.first().is_some() && all.iter().all(|one| one.is_synced)),
+            }
+        )
+    }
+
     /// What the accounts of `point` hold for `start..end`, and until the page cache was written out after that.
     pub fn measure(point: &PointData, start: Tick, end: Tick) -> WriteAccounts {
         let end = settled_end(point, end);

@@ -3,6 +3,7 @@
 //! In: an analysed point. Out: the value of a [`Metric`], with its interval. Limits: the longest time is no metric, because it is one
 //! operation. A percentile that too few operations support has no value, nor has a rate of a step that is timed as a whole.
 
+use crate::figures::{Better, FigureDef, INSERT_FIGURES, POINT_FIGURES, figure};
 use crate::findings::few_samples::SupportedPercentile;
 use crate::math::ratio::Preference;
 use crate::{InsertCost, PointAnalysis};
@@ -54,6 +55,12 @@ pub enum Metric {
     KwhPerGb,
 }
 
+/// The figure that a metric is.
+enum Declared {
+    Point(&'static FigureDef<PointAnalysis>),
+    Insert(&'static FigureDef<InsertCost>),
+}
+
 /// What a point gave.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct MeasuredValue {
@@ -64,12 +71,41 @@ pub struct MeasuredValue {
 }
 
 impl Metric {
+    /// Its declaration among the figures; `None` of a largest rate and of durations, which are no figures of a phase.
+    fn declared(self) -> Option<Declared> {
+        let point = |key| Some(Declared::Point(figure(POINT_FIGURES, key)));
+        let insert = |key| Some(Declared::Insert(figure(INSERT_FIGURES, key)));
+        match self {
+            Metric::LimitPerS | Metric::Seconds | Metric::StatementSeconds => None,
+            Metric::RowsPerS => point("rows_per_s"),
+            Metric::QueriesPerS => point("queries_per_s"),
+            Metric::OpsPerS => point("ops_per_s"),
+            Metric::P50Ns => point("response_p50_ns"),
+            Metric::P95Ns => point("response_p95_ns"),
+            Metric::P99Ns => point("response_p99_ns"),
+            Metric::EngineCpuNsPerOp => point("engine_cpu_ns_per_op"),
+            Metric::EngineCpuNsPerInsert => insert("engine_cpu_ns_per_insert"),
+            Metric::ContextSwitchesPerOp => point("context_switches_per_op"),
+            Metric::ReadBytesPerOp => point("read_bytes_per_op"),
+            Metric::ReadBytesPerInsert => insert("block_read_bytes_per_insert"),
+            Metric::WrittenBytesPerOp => point("written_bytes_per_op"),
+            Metric::WrittenBytesPerInsert => insert("written_bytes_per_insert"),
+            Metric::PerMillionOps => point("cost_per_million_ops"),
+            Metric::KwhPerMillionOps => point("kwh_per_million_ops"),
+            Metric::PerGb => point("cost_per_gb"),
+            Metric::KwhPerGb => point("kwh_per_gb"),
+        }
+    }
+
     /// Which way is the better one.
     pub fn better(self) -> Preference {
-        match self {
-            Metric::LimitPerS | Metric::RowsPerS | Metric::QueriesPerS | Metric::OpsPerS => Preference::More,
-            _ => Preference::Less,
-        }
+        let better = match self.declared() {
+            None if self == Metric::LimitPerS => Better::More,
+            None => Better::Less,
+            Some(Declared::Point(figure)) => figure.better,
+            Some(Declared::Insert(figure)) => figure.better,
+        };
+        if better == Better::More { Preference::More } else { Preference::Less }
     }
 
     /// Whether it is how much work was done in a time: of these a point has one that counts.
@@ -113,52 +149,30 @@ impl Metric {
         match (self, point.duration_s()) {
             (Metric::Seconds, duration) => MeasuredValue::plain(duration),
             (_, Some(_)) => None,
-            (Metric::RowsPerS | Metric::QueriesPerS | Metric::OpsPerS, None) => self.rate(point),
-            (Metric::P50Ns | Metric::P95Ns | Metric::P99Ns, None) => self.response_time(point),
-            (_, None) => self.cost(point),
+            (_, None) => self.figure_value(point),
         }
     }
 
-    fn rate(self, point: &PointAnalysis) -> Option<MeasuredValue> {
+    /// The value of its figure, unless that would mislead.
+    fn figure_value(self, point: &PointAnalysis) -> Option<MeasuredValue> {
         let summary = point.summary.as_ref()?;
-        let (value, ci95) = match self {
-            Metric::RowsPerS => (summary.rows_per_s.filter(|rows| *rows > 0.0)?, summary.rows_per_s_ci95),
-            Metric::QueriesPerS if !summary.has_queries() => return None,
-            Metric::QueriesPerS => (summary.queries_per_s, summary.queries_per_s_ci95),
-            _ => (summary.ops_per_s, summary.ops_per_s_ci95),
+        let is_supported = |percentile: SupportedPercentile| percentile.holds(summary.ops + summary.grace_ops);
+        let (value, ci95) = match self.declared()? {
+            Declared::Point(figure) => (figure.value(point)?, figure.interval(point)),
+            Declared::Insert(figure) => {
+                let inserts = point.inserts.as_ref()?;
+                (figure.value(inserts)?, figure.interval(inserts))
+            }
         };
-        Some(MeasuredValue { value, ci95 })
-    }
-
-    fn response_time(self, point: &PointAnalysis) -> Option<MeasuredValue> {
-        let summary = point.summary.as_ref()?;
-        let times = summary.response_ns?;
-        let (ns, percentile) = match self {
-            Metric::P50Ns => (times.p50, SupportedPercentile::P50),
-            Metric::P95Ns => (times.p95, SupportedPercentile::P95),
-            _ => (times.p99, SupportedPercentile::P99),
+        let counts = match self {
+            Metric::RowsPerS => value > 0.0,
+            Metric::QueriesPerS => summary.has_queries(),
+            Metric::P50Ns => is_supported(SupportedPercentile::P50),
+            Metric::P95Ns => is_supported(SupportedPercentile::P95),
+            Metric::P99Ns => is_supported(SupportedPercentile::P99),
+            _ => true,
         };
-        let is_supported = percentile.holds(summary.ops + summary.grace_ops);
-        MeasuredValue::plain(is_supported.then_some(ns as f64))
-    }
-
-    fn cost(self, point: &PointAnalysis) -> Option<MeasuredValue> {
-        let cost = &point.summary.as_ref()?.cost;
-        let of_insert = |value: fn(&InsertCost) -> Option<f64>| point.inserts.as_ref().and_then(value);
-        MeasuredValue::plain(match self {
-            Metric::EngineCpuNsPerOp => cost.engine_cpu_ns_per_op,
-            Metric::EngineCpuNsPerInsert => of_insert(|inserts| inserts.engine_cpu_ns_per_insert),
-            Metric::ContextSwitchesPerOp => cost.context_switches_per_op,
-            Metric::ReadBytesPerOp => cost.read_bytes_per_op,
-            Metric::ReadBytesPerInsert => of_insert(|inserts| inserts.block_read_bytes_per_insert),
-            Metric::WrittenBytesPerOp => cost.written_bytes_per_op,
-            Metric::WrittenBytesPerInsert => of_insert(|inserts| inserts.written_bytes_per_insert),
-            Metric::PerMillionOps => cost.running.per_million_ops,
-            Metric::KwhPerMillionOps => cost.running.kwh_per_million_ops,
-            Metric::PerGb => cost.running.per_gb,
-            Metric::KwhPerGb => cost.running.kwh_per_gb,
-            _ => None,
-        })
+        counts.then_some(MeasuredValue { value, ci95 })
     }
 }
 

@@ -507,7 +507,7 @@ mod tests {
         let mut analysis = analyse(&run_of(pairs(&[("a", 1000), ("b", 1300)], 6), Vec::new()));
         for point in &mut analysis.points {
             let written = if point.engine == "a" { 4000.0 } else { 400.0 };
-            point.summary.as_mut().unwrap().cost.written_bytes_per_op = Some(written + f64::from(point.id));
+            point.summary.as_mut().unwrap().cost.per_op.written_bytes = Some(written + f64::from(point.id));
         }
         let verdict = |points: &[PointAnalysis]| {
             cells(&relative_tables(points, &analysis.meta.plan)[0], Metric::WrittenBytesPerOp)[0].ratio.verdict

@@ -4,6 +4,7 @@
 //! Limits: the seconds are those in which rows were inserted; the time until the engine was idle again is separate. If points share
 //! a data set, only the first of them has its load.
 
+use crate::math::repeats::{Repeated, combined};
 use crate::recorded::window::OpTally;
 use model::{KindRow, Phase, PhaseData, PointData};
 use serde::{Deserialize, Serialize};
@@ -46,6 +47,23 @@ impl DataLoad {
             log_bytes: loaded.loaded_log_bytes,
             settle_seconds: loaded.load_settle_s,
         })
+    }
+
+    /// The means of the repeats whose data was made for them; `None` if none was.
+    pub(crate) fn combine(all: &Repeated<DataLoad>) -> Option<DataLoad> {
+        all.first()?;
+        Some(combined!(
+            all,
+            DataLoad {
+                seconds: mean,
+                rows: mean,
+                rows_per_s: mean,
+                statements_per_s: mean,
+                bytes: mean,
+                log_bytes: mean,
+                settle_seconds: mean,
+            }
+        ))
     }
 
     /// Space on disk, without logs as far as they are known.

@@ -177,7 +177,7 @@ mod tests {
         let counts = [vec![200; 6], vec![100; 11]].concat();
         let simulation = Simulation::counts(&counts).source("process", &["write_bytes"], values).until_steady(2);
         let summary = simulation.analysis().points.remove(0).summary.expect("it ran");
-        assert_eq!(summary.cost.written_bytes_per_op, Some(4096.0));
+        assert_eq!(summary.cost.per_op.written_bytes, Some(4096.0));
     }
 
     #[test]

@@ -1,20 +1,34 @@
 //! One row for all repeats of a point: what a table shows of them.
 //!
-//! In: an analysis. Out: the same with one point in the place of its repeats, and how many it is of. Limits: means of rates, costs and
-//! durations; percentiles are of the times of all repeats together, maxima and the worst second are those of any. Repeats whose numbers
-//! must not be used, or that were cut short, are left out, unless all are such. Points that a setting distinguishes which has no effect on them did the same work,
-//! and are repeats. The row has no series.
+//! In: an analysis. Out: the same with one point in the place of its repeats, and how many it is of. Repeats whose numbers must not be used,
+//! or that were cut short, are left out, unless all are such. Points that a setting distinguishes which has no effect on them did the same
+//! work, and are repeats.
+//!
+//! What a row shows of its repeats:
+//! - counts of operations, failures, late and unserved arrivals, drops: sums; the success rate and the retries of an operation are of these;
+//! - rates: means, with an interval by [`crate::math::repeats::combine`];
+//! - costs, sizes, durations, shares and other amounts: means of the repeats that have them;
+//! - percentiles: of the times of all repeats; maxima, the longest lag and the worst second: the worst of all;
+//! - the cost of a million operations: that at the mean rate;
+//! - accounts, facts, where data was found, what was counted once: that of all repeats, or nothing if they differ;
+//! - bottlenecks: those that most repeats have; findings: those of all; validity: the worst;
+//! - the largest rate of a search: the mean, if each repeat has found one; a projection: the mean, if each has an end;
+//! - what is drawn over time, and stacks: nothing.
 
 use crate::evidence::cause::{Bottlenecks, Cause};
 use crate::hosts;
-use crate::math::repeats::{combine, combine_plain};
+use crate::math::repeats::{Repeated, combine_plain};
 use crate::numbers::endpoints;
-use crate::numbers::quantiles::Quantiles;
+use crate::numbers::quantiles::PhaseTimes;
 use crate::numbers::statements::merge_repeats;
 use crate::points::merge_times;
 use crate::points::sweep::{is_usable, is_whole};
 use crate::recorded::dimensions::Role;
-use crate::{Analysis, InsertCost, InstanceShares, PointAnalysis, RunningCost, Summary, ThreadStates, VariantCost};
+use crate::{
+    Analysis, CompressionCost, DataLoad, HeldLimit, InsertCost, InstanceShares, PointAnalysis, Projection, Summary,
+    ThreadStates, VariantCost, WorkDone,
+};
+use model::{Fact, PointState, PointTraits};
 use std::collections::BTreeMap;
 
 /// The rows of the tables of points.
@@ -77,23 +91,73 @@ fn row_point(repeats: &[&PointAnalysis]) -> PointAnalysis {
         repeats.iter().copied().filter(|point| may(point)).collect()
     };
     let (comparable, usable) = (those(is_whole), those(is_usable));
-    let shown = [&comparable[..], &usable[..]].into_iter().find(|own| !own.is_empty()).unwrap_or(repeats);
-    let mut row = PointAnalysis { series: None, shape: None, rounds: None, ..shown[0].clone() };
-    row.id = first.id;
-    row.label.place.retain(|setting| setting.role != Role::Repeat && setting.used);
-    row.validity = shown.iter().map(|point| point.validity).max().unwrap_or(first.validity);
-    row.findings = shown.iter().flat_map(|point| point.findings.iter().cloned()).collect();
-    row.bottlenecks = usual_bottlenecks(shown);
-    row.error = repeats.iter().find_map(|point| point.error.clone());
-    row.summary = mean_summary(shown);
-    row.statements = merge_repeats(&shown.iter().map(|point| &point.statements[..]).collect::<Vec<_>>());
-    row.endpoints = endpoints::merge_repeats(&shown.iter().map(|point| &point.endpoints[..]).collect::<Vec<_>>());
-    row.hosts = hosts::merge_repeats(&shown.iter().map(|point| &point.hosts[..]).collect::<Vec<_>>());
-    row.threads = ThreadStates::mean(&shown.iter().map(|point| point.threads).collect::<Vec<_>>());
-    row.instances = row.summary.as_ref().and_then(|summary| summed_shares(shown, summary));
-    row.variant = mean_variant(shown);
-    row.inserts = mean_cost(&shown.iter().filter_map(|point| point.inserts.as_ref()).collect::<Vec<_>>());
-    row
+    let shown = [comparable, usable].into_iter().find(|own| !own.is_empty()).unwrap_or_else(|| repeats.to_vec());
+    let all = Repeated::new(shown.iter().copied());
+    let mut label = shown[0].label.clone();
+    label.place.retain(|setting| setting.role != Role::Repeat && setting.used);
+    let times = PhaseTimes {
+        response: merge_times(&shown, |series| &series.response),
+        service: merge_times(&shown, |series| &series.service),
+    };
+    let summary = Summary::combine(&all.parts(|point| point.summary.as_ref()), &times);
+    let unfinished = shown.iter().find(|point| point.state != PointState::Complete);
+    let cut_short = shown.iter().find(|point| !point.work_done.is_whole());
+    // Each field is here, so that a new one cannot be forgotten.
+    PointAnalysis {
+        id: first.id,
+        state: unfinished.map_or(PointState::Complete, |point| point.state),
+        error: repeats.iter().find_map(|point| point.error.clone()),
+        engine: shown[0].engine.clone(),
+        workload: shown[0].workload.clone(),
+        clients: shown[0].clients,
+        depth: shown[0].depth,
+        repeat: shown[0].repeat,
+        settings: shown[0].settings.clone(),
+        label,
+        group: shown[0].group,
+        facts: common_facts(&all),
+        traits: common_traits(&all, shown[0]),
+        load: DataLoad::combine(&all.parts(|point| point.load.as_ref())),
+        variant: VariantCost::combine(&all.parts(|point| point.variant.as_ref())),
+        statements: merge_repeats(&all.iter().map(|point| &point.statements[..]).collect::<Vec<_>>()),
+        endpoints: endpoints::merge_repeats(&all.iter().map(|point| &point.endpoints[..]).collect::<Vec<_>>()),
+        hosts: hosts::merge_repeats(&all.iter().map(|point| &point.hosts[..]).collect::<Vec<_>>()),
+        instances: summary.as_ref().and_then(|summary| summed_shares(&shown, summary)),
+        summary,
+        inserts: InsertCost::combine(&all.parts(|point| point.inserts.as_ref())),
+        compression: CompressionCost::combine(&all.parts(|point| point.compression.as_ref())),
+        projection: Projection::combine(&all.parts(|point| point.projection.as_ref())),
+        series: None,
+        shape: None,
+        rounds: None,
+        threads: ThreadStates::mean(&all.iter().map(|point| point.threads).collect::<Vec<_>>()),
+        stacks: None,
+        mhz: all.mean(|point| point.mhz),
+        bottlenecks: usual_bottlenecks(&shown),
+        work_done: cut_short.map_or(WorkDone::Whole, |point| point.work_done.clone()),
+        findings: shown.iter().flat_map(|point| point.findings.iter().cloned()).collect(),
+        validity: shown.iter().map(|point| point.validity).max().unwrap_or(first.validity),
+        held: all.first().and_then(|point| point.held).map(|_| HeldLimit { per_s: mean_limit(&all) }),
+    }
+}
+
+/// The facts that are the same in all repeats.
+fn common_facts(all: &Repeated<PointAnalysis>) -> Vec<Fact> {
+    let mut facts = all.first().map_or_else(Vec::new, |first| first.facts.clone());
+    facts.retain(|fact| all.iter().all(|point| point.facts.contains(fact)));
+    facts
+}
+
+/// What was declared of `first`, and what was counted if it is the same in all.
+fn common_traits(all: &Repeated<PointAnalysis>, first: &PointAnalysis) -> PointTraits {
+    let outcome = all.same(|point| Some(&point.traits.outcome)).cloned().unwrap_or_default();
+    PointTraits { outcome, ..first.traits.clone() }
+}
+
+/// The mean of the largest rates; `None` if that of a repeat may be higher than the rate that was held.
+fn mean_limit(all: &Repeated<PointAnalysis>) -> Option<f64> {
+    let held: Option<Vec<f64>> = all.iter().map(|point| point.held?.per_s).collect();
+    combine_plain(held?)
 }
 
 /// The bottlenecks of the first of those repeats that agree with most others on the first cause.
@@ -105,43 +169,6 @@ fn usual_bottlenecks(repeats: &[&PointAnalysis]) -> Option<Bottlenecks> {
     all.iter().find(|found| agreeing(found) == most).map(|found| (*found).clone())
 }
 
-/// The variant of `repeats` with the means of its durations.
-fn mean_variant(repeats: &[&PointAnalysis]) -> Option<VariantCost> {
-    let all: Vec<&VariantCost> = repeats.iter().filter_map(|point| point.variant.as_ref()).collect();
-    let mean = |value: fn(&VariantCost) -> Option<f64>| combine_plain(all.iter().filter_map(|one| value(one)));
-    let first = *all.first()?;
-    let (total_seconds, statement_seconds) = (mean(|one| one.total_seconds), mean(|one| one.statement_seconds));
-    Some(VariantCost { total_seconds, statement_seconds, ..first.clone() })
-}
-
-fn mean_summary(repeats: &[&PointAnalysis]) -> Option<Summary> {
-    let all: Vec<&Summary> = repeats.iter().filter_map(|point| point.summary.as_ref()).collect();
-    let first = *all.first()?;
-    let mut row = first.clone();
-    let mean = |value: fn(&Summary) -> Option<f64>| combine_plain(all.iter().filter_map(|one| value(one)));
-    let sum = |value: fn(&Summary) -> u64| all.iter().map(|one| value(one)).sum::<u64>();
-    row.seconds = mean(|one| Some(one.seconds)).unwrap_or(first.seconds);
-    (row.failed, row.late, row.unserved) = (sum(|one| one.failed), sum(|one| one.late), sum(|one| one.unserved));
-    let ops = combine(all.iter().map(|one| (one.ops_per_s, one.ops_per_s_ci95))).unwrap_or_default();
-    let queries = combine(all.iter().map(|one| (one.queries_per_s, one.queries_per_s_ci95))).unwrap_or_default();
-    let rows = combine(all.iter().filter_map(|one| Some((one.rows_per_s?, one.rows_per_s_ci95))));
-    (row.ops_per_s, row.ops_per_s_ci95) = (ops.mean, ops.ci95);
-    (row.queries_per_s, row.queries_per_s_ci95) = (queries.mean, queries.ci95);
-    (row.rows_per_s, row.rows_per_s_ci95) = (rows.map(|rows| rows.mean), rows.and_then(|rows| rows.ci95));
-    row.bytes_per_s = mean(|one| Some(one.bytes_per_s)).unwrap_or(first.bytes_per_s);
-    row.response_ns = Quantiles::from_times(&merge_times(repeats, |series| &series.response)).or(first.response_ns);
-    row.service_ns = Quantiles::from_times(&merge_times(repeats, |series| &series.service)).or(first.service_ns);
-    row.worst = all.iter().filter_map(|one| one.worst).min_by(|a, b| a.ops_per_s.total_cmp(&b.ops_per_s));
-    row.client.cpu_ns_per_op = mean(|one| one.client.cpu_ns_per_op);
-    row.cost.read_bytes_per_op = mean(|one| one.cost.read_bytes_per_op);
-    row.cost.written_bytes_per_op = mean(|one| one.cost.written_bytes_per_op);
-    row.cost.network_bytes_per_op = mean(|one| one.cost.network_bytes_per_op);
-    row.cost.engine_cpu_ns_per_op = mean(|one| one.cost.engine_cpu_ns_per_op);
-    row.cost.context_switches_per_op = mean(|one| one.cost.context_switches_per_op);
-    row.cost.running = mean_running_cost(&all, row.ops_per_s);
-    Some(row)
-}
-
 /// The shares of the operations of all repeats together.
 fn summed_shares(repeats: &[&PointAnalysis], summary: &Summary) -> Option<InstanceShares> {
     let mut all = repeats.iter().filter_map(|point| point.instances.as_ref());
@@ -150,46 +177,20 @@ fn summed_shares(repeats: &[&PointAnalysis], summary: &Summary) -> Option<Instan
     InstanceShares::from_ops(&ops, summary)
 }
 
-/// The cost at the mean rates, so that it fits them.
-fn mean_running_cost(all: &[&Summary], ops_per_s: f64) -> RunningCost {
-    let mean =
-        |value: fn(&RunningCost) -> Option<f64>| combine_plain(all.iter().filter_map(|one| value(&one.cost.running)));
-    let has_ops =
-        all.iter().any(|one| one.cost.running.per_million_ops.or(one.cost.running.kwh_per_million_ops).is_some());
-    let (price, watts) = (mean(|cost| cost.price_per_hour), mean(|cost| cost.watts));
-    let at_mean = RunningCost::at_rates(price, watts, Some(ops_per_s).filter(|_| has_ops), None);
-    RunningCost { per_gb: mean(|cost| cost.per_gb), kwh_per_gb: mean(|cost| cost.kwh_per_gb), ..at_mean }
-}
-
-/// Each field of [`InsertCost`] that holds a number, as the mean of those of `$all`.
-macro_rules! mean_fields {
-    ($row:ident, $all:ident: $($field:ident)*) => {
-        $($row.$field = combine_plain($all.iter().filter_map(|cost| cost.$field));)*
-    };
-}
-
-fn mean_cost(all: &[&InsertCost]) -> Option<InsertCost> {
-    let mut row = **all.first()?;
-    let rate = combine(all.iter().filter_map(|cost| Some((cost.inserts_per_s?, cost.inserts_per_s_ci95))));
-    (row.inserts_per_s, row.inserts_per_s_ci95) = (rate.map(|rate| rate.mean), rate.and_then(|rate| rate.ci95));
-    mean_fields!(row, all:
-        block_read_bytes_per_s written_bytes_per_s block_read_bytes_per_insert written_bytes_per_insert
-        engine_read_bytes_per_insert engine_written_bytes_per_insert engine_log_bytes_per_insert
-        engine_pages_bytes_per_insert engine_compaction_bytes_per_insert engine_doublewrite_bytes_per_insert
-        engine_cpu_ns_per_insert client_cpu_ns_per_insert engine_context_switches_per_insert
-        client_context_switches_per_insert data_bytes log_bytes unflushed_bytes data_bytes_per_row
-        write_amplification written_bytes engine_written_bytes pending_bytes log_age_bytes drain_written_bytes
-        drain_left_bytes written_with_drain_bytes_per_insert data_per_cache
-    );
-    Some(row)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::simulated::{Simulation, run_of};
-    use crate::{Validity, analyse};
-    use model::PointData;
+    use crate::figures::{FigureDef, INSERT_FIGURES, POINT_FIGURES, Repeats};
+    use crate::numbers::background::EndedOps;
+    use crate::numbers::cost::DataFound;
+    use crate::simulated::{Simulation, params, run_of};
+    use crate::{
+        ByteAccount, Cost, OpCost, RunningCost, UnknownWritten, Validity, WriteAccounts, WriteBreakdown, analyse,
+    };
+    use model::{PointData, Times};
+    use serde::Serialize;
+    use serde::de::DeserializeOwned;
+    use serde_json::{Value, json};
 
     /// Twelve seconds of `rate`, each operation of 1 s / `rate`.
     fn point(clients: u32, rate: u64, repeat: u32) -> PointData {
@@ -242,15 +243,350 @@ mod tests {
     fn each_cost_of_an_operation_is_the_mean_of_the_repeats() {
         let mut analysis = analyse(&run_of(vec![point(1, 1000, 1), point(1, 1000, 2)], Vec::new()));
         for (point, value) in analysis.points.iter_mut().zip([100.0, 300.0]) {
-            let cost = &mut point.summary.as_mut().unwrap().cost;
-            (cost.read_bytes_per_op, cost.written_bytes_per_op) = (Some(value), Some(2.0 * value));
-            (cost.network_bytes_per_op, cost.engine_cpu_ns_per_op) = (Some(3.0 * value), Some(4.0 * value));
-            cost.context_switches_per_op = Some(5.0 * value);
+            let cost = &mut point.summary.as_mut().unwrap().cost.per_op;
+            (cost.read_bytes, cost.written_bytes) = (Some(value), Some(2.0 * value));
+            (cost.network_bytes, cost.engine_cpu_ns) = (Some(3.0 * value), Some(4.0 * value));
+            cost.context_switches = Some(5.0 * value);
         }
-        let cost = RepeatRows::from_analysis(&analysis).analysis.points[0].summary.as_ref().unwrap().cost;
-        let bytes = [cost.read_bytes_per_op, cost.written_bytes_per_op, cost.network_bytes_per_op];
+        let cost = RepeatRows::from_analysis(&analysis).analysis.points[0].summary.as_ref().unwrap().cost.per_op;
+        let bytes = [cost.read_bytes, cost.written_bytes, cost.network_bytes];
         assert_eq!(bytes, [Some(200.0), Some(400.0), Some(600.0)]);
-        assert_eq!((cost.engine_cpu_ns_per_op, cost.context_switches_per_op), (Some(800.0), Some(1000.0)));
+        assert_eq!((cost.engine_cpu_ns, cost.context_switches), (Some(800.0), Some(1000.0)));
+    }
+
+    /// What each repeat has of a field that has 1 in the first, the fourfold and the ninefold of it in the others.
+    const FACTORS: [f64; 3] = [1.0, 4.0, 9.0];
+
+    /// A summary with a value in each field.
+    fn full_summary() -> Value {
+        let times = json!({"mean": 1, "p50": 1, "p95": 1, "p99": 1, "p999": 1, "max": 1});
+        json!({
+            "seconds": 1, "ops": 1, "grace_ops": 1, "failed": 1, "success_rate": 1, "retries": {"per_s": 1, "per_op": 1},
+            "late": 1, "unserved": 1, "offered_per_s": 1, "ops_per_s": 1, "ops_per_s_ci95": [1, 1], "queries_per_s": 1,
+            "queries_per_s_ci95": [1, 1], "rows_per_s": 1, "rows_per_s_ci95": [1, 1],
+            "new_orders": {"per_minute": 1, "per_minute_ci95": [1, 1], "per_minute_and_warehouse": 1},
+            "bytes_per_s": 1, "response_ns": times, "service_ns": times,
+            "worst": {"at_s": 1, "length_s": 1, "ops_per_s": 1},
+            "client": {"cpu_ns_per_op": 1, "cpu_user_ns_per_op": 1, "cores_used": 1, "lag_mean_ns": 1, "lag_max_ns": 1},
+            "cost": {
+                "read_bytes_per_op": 1, "written_bytes_per_op": 1, "written_account": "device", "written_unknown": "no-device",
+                "written_accounts": {
+                    "process_bytes": 1, "device_bytes": 1, "others_bytes": 1, "engine_bytes": 1, "flush_ops": 1, "is_synced": true,
+                },
+                "file_system_bytes": 1, "network_bytes_per_op": 1, "engine_cpu_ns_per_op": 1, "context_switches_per_op": 1,
+                "price_per_hour": 1, "per_million_ops": 1, "per_gb": 1, "per_year": 1, "watts": 1, "kwh_per_million_ops": 1,
+                "kwh_per_gb": 1, "kwh_per_year": 1,
+            },
+            "cost_per_query": {
+                "read_bytes_per_query": 1, "written_bytes_per_query": 1, "network_bytes_per_query": 1, "engine_cpu_ns_per_query": 1,
+                "context_switches_per_query": 1, "client_cpu_ns_per_query": 1,
+            },
+            "network": {
+                "sent_bytes_per_s": 1, "received_bytes_per_s": 1, "packets_per_s": 1, "bytes_per_op": 1, "packets_per_op": 1, "drops": 1,
+                "retransmitted_share": 1, "link_bits_per_s": 1, "link_share": 1,
+            },
+            "achieved": {
+                "under_way_mean": 1, "device_under_way_mean": 1, "device_bytes_per_read": 1, "device_bytes_per_write": 1,
+            },
+            "background": [{
+                "kinds": ["insert"], "clients": 1, "asked_per_s": 1, "ops": 1, "ops_per_s": 1, "ops_per_s_ci95": [1, 1], "kept": 1,
+                "rows_per_s": 1, "failed": 1, "late": 1, "unserved": 1, "response_ns": times, "service_ns": times,
+            }],
+            "kinds": [{"kind": "close", "ops": 1, "failed": 1, "response_ns": times}],
+        })
+    }
+
+    /// What an insert cost, with a value in each field.
+    fn full_cost() -> Value {
+        let mut all = serde_json::to_value(InsertCost::default()).unwrap();
+        for (key, value) in all.as_object_mut().unwrap() {
+            *value = match key.as_str() {
+                "read_account" => json!("volume"),
+                "found" => json!("in memory"),
+                key if key.ends_with("ci95") => json!([1, 1]),
+                _ => json!(1),
+            };
+        }
+        all
+    }
+
+    /// The numbers of `value` by their paths. Each number is unlike that of any other path.
+    fn numbered(path: &str, value: &mut Value, factor: f64, found: &mut Numbers) {
+        match value {
+            Value::Number(_) => {
+                let number = 1000.0 * (found.len() + 1) as f64 * factor;
+                found.insert(path.to_owned(), number);
+                *value = json!(number as u64);
+            }
+            Value::Array(all) => {
+                all.iter_mut().enumerate().for_each(|(at, one)| numbered(&format!("{path}.{at}"), one, factor, found))
+            }
+            Value::Object(all) => {
+                all.iter_mut().for_each(|(key, one)| numbered(&format!("{path}.{key}"), one, factor, found))
+            }
+            Value::Null => panic!("{path} has no value"),
+            Value::Bool(_) | Value::String(_) => {}
+        }
+    }
+
+    /// What an op, a query or a row cost, which is not read back: from the numbers below `path` whose names end in `per`.
+    fn cost_of(numbers: &Numbers, path: &str, per: &str) -> Cost {
+        let at = |name: &str| numbers.get(&format!("{path}.{name}_per_{per}")).copied();
+        Cost {
+            read_bytes: at("read_bytes").or(at("block_read_bytes")),
+            written_bytes: at("written_bytes"),
+            network_bytes: at("network_bytes"),
+            engine_cpu_ns: at("engine_cpu_ns"),
+            context_switches: at("context_switches").or(at("engine_context_switches")),
+            client_cpu_ns: at("client_cpu_ns"),
+            client_context_switches: at("client_context_switches"),
+            by_engine: WriteBreakdown {
+                read: at("engine_read_bytes"),
+                log: at("engine_log_bytes"),
+                pages: at("engine_pages_bytes"),
+                compaction: at("engine_compaction_bytes"),
+                doublewrite: at("engine_doublewrite_bytes"),
+                written: at("engine_written_bytes"),
+            },
+        }
+    }
+
+    fn fill_costs(summary: &mut Summary, numbers: &Numbers) {
+        let at = |name: &str| numbers.get(&format!(".cost.{name}")).copied();
+        let account = |name: &str| at(&format!("written_accounts.{name}"));
+        summary.cost_per_query = cost_of(numbers, ".cost_per_query", "query");
+        summary.cost = OpCost {
+            per_op: cost_of(numbers, ".cost", "op"),
+            written_account: Some(ByteAccount::Device),
+            written_unknown: Some(UnknownWritten::NoDevice),
+            written_accounts: WriteAccounts {
+                process_bytes: account("process_bytes"),
+                device_bytes: account("device_bytes"),
+                others_bytes: account("others_bytes"),
+                engine_bytes: account("engine_bytes"),
+                flush_ops: account("flush_ops"),
+                is_synced: true,
+            },
+            file_system_bytes: at("file_system_bytes"),
+            running: RunningCost {
+                price_per_hour: at("price_per_hour"),
+                per_million_ops: at("per_million_ops"),
+                per_gb: at("per_gb"),
+                per_year: at("per_year"),
+                watts: at("watts"),
+                kwh_per_million_ops: at("kwh_per_million_ops"),
+                kwh_per_gb: at("kwh_per_gb"),
+                kwh_per_year: at("kwh_per_year"),
+            },
+        };
+    }
+
+    /// Numbers by their paths.
+    type Numbers = BTreeMap<String, f64>;
+
+    /// Three repeats of `template`, with the numbers of each by their paths.
+    fn three_repeats<T: DeserializeOwned + Serialize>(
+        template: &Value,
+        fill: fn(&mut T, &Numbers),
+    ) -> ([T; 3], [Numbers; 3]) {
+        let all = FACTORS.map(|factor| {
+            let (mut value, mut found) = (template.clone(), BTreeMap::new());
+            numbered("", &mut value, factor, &mut found);
+            let mut repeat: T = serde_json::from_value(value).expect("as it is written");
+            fill(&mut repeat, &found);
+            // A field that the template does not have would be null here.
+            numbered("", &mut serde_json::to_value(&repeat).unwrap(), factor, &mut BTreeMap::new());
+            (repeat, found)
+        });
+        let [a, b, c] = all;
+        ([a.0, b.0, c.0], [a.1, b.1, c.1])
+    }
+
+    /// Compares each number of `row` with what `rule` makes of those of the repeats at its path; nothing is expected where it has `None`.
+    fn compare<T: Serialize>(row: &T, repeats: &[Numbers; 3], rule: impl Fn(&str, [f64; 3]) -> Option<f64>) {
+        let row = serde_json::to_value(row).unwrap();
+        for path in repeats[0].keys() {
+            let wanted = rule(path, [0, 1, 2].map(|nth| repeats[nth][path]));
+            let found = row.pointer(&path.replace('.', "/")).and_then(Value::as_f64);
+            let is_near = wanted.zip(found).is_some_and(|(wanted, found)| (wanted / found - 1.0).abs() < 1e-9);
+            assert!(is_near || wanted.is_none() && found.is_none(), "{path}: {found:?} in place of {wanted:?}");
+        }
+    }
+
+    fn mean([a, b, c]: [f64; 3]) -> f64 {
+        (a + b + c) / 3.0
+    }
+
+    /// The ends of an interval around the mean by the spread of three repeats, which is wider than their own.
+    fn end_of_interval(path: &str, rates: [f64; 3]) -> f64 {
+        let spread = (rates.map(|rate| (rate - mean(rates)).powi(2)).iter().sum::<f64>() / 2.0).sqrt();
+        let half = 4.302_652_729_911_275 * spread / 3.0_f64.sqrt();
+        if path.ends_with(".0") { mean(rates) - half } else { mean(rates) + half }
+    }
+
+    #[test]
+    fn each_number_of_a_summary_is_combined_by_its_rule() {
+        let (mut all, numbers) = three_repeats::<Summary>(&full_summary(), fill_costs);
+        let mut times = [Times::default(), Times::default()];
+        for (summary, failed) in all.iter_mut().zip([0, 1, 6]) {
+            (summary.repeats, summary.ended) = (1, EndedOps { done: 10, failed });
+            summary.background[0].response.record_n(1_000 + failed, 1);
+            summary.background[0].service.record_n(2_000 + failed, 1);
+            summary.kinds[0].response.record_n(3_000 + failed, 1);
+            times.iter_mut().for_each(|times| times.record_n(5_000 + failed, 1));
+        }
+        let [response, service] = times;
+        let row = Summary::combine(&Repeated::new(&all), &PhaseTimes { response, service }).unwrap();
+        let ci_of = |path: &str| path.contains("_ci95.").then(|| path.split("_ci95").next().unwrap().to_owned());
+        let at_mean = |path: &str| mean([0, 1, 2].map(|nth| numbers[nth][path]));
+        compare(&row, &numbers, |path, values| {
+            let [first, _, last] = values;
+            let last_key = path.rsplit('.').next().unwrap();
+            if let Some(rate) = ci_of(path) {
+                return Some(end_of_interval(path, [0, 1, 2].map(|nth| numbers[nth][&rate])));
+            }
+            Some(match last_key {
+                _ if path.contains("_ns.") => return row_time(&row, path),
+                "ops" | "grace_ops" | "failed" | "late" | "unserved" | "drops" => values.iter().sum(),
+                "success_rate" => 30.0 / 37.0,
+                "per_op" => (10.0 * values[0] + 11.0 * values[1] + 16.0 * values[2]) / 37.0,
+                "lag_max_ns" => last,
+                "at_s" | "length_s" => first,
+                "ops_per_s" if path == ".worst.ops_per_s" => first,
+                "link_bits_per_s" => return None,
+                "clients" => first,
+                "per_million_ops" => at_mean(".cost.price_per_hour") * 1e6 / at_mean(".ops_per_s") / 3600.0,
+                "kwh_per_million_ops" => at_mean(".cost.watts") * 1e3 / at_mean(".ops_per_s") / 3600.0,
+                "per_year" => at_mean(".cost.price_per_hour") * 8760.0,
+                "kwh_per_year" => at_mean(".cost.watts") * 8.76,
+                _ => mean(values),
+            })
+        });
+        assert_eq!((row.repeats, row.ops_of_a_repeat() * 3.0), (3, row.ops as f64));
+        assert_eq!(row.cost.written_account, Some(ByteAccount::Device));
+        assert!(row.cost.written_accounts.is_synced);
+        let pooled =
+            [row.background[0].response_ns, row.background[0].service_ns, row.kinds[0].response_ns, row.response_ns];
+        let greatest = pooled.map(|times| times.unwrap().max);
+        assert_eq!(greatest, [1_006, 2_006, 3_006, 5_006], "times are those of all repeats");
+        all[1].cost.written_account = Some(ByteAccount::Process);
+        all[1].cost.written_accounts.is_synced = false;
+        let unlike = Summary::combine(&Repeated::new(&all), &PhaseTimes::default()).unwrap();
+        assert_eq!((unlike.cost.written_account, unlike.cost.written_accounts.is_synced), (None, false));
+    }
+
+    /// What `row` has at the path of a percentile, which is checked apart.
+    fn row_time(row: &Summary, path: &str) -> Option<f64> {
+        serde_json::to_value(row).unwrap().pointer(&path.replace('.', "/")).and_then(Value::as_f64)
+    }
+
+    #[test]
+    fn each_number_of_the_cost_of_an_insert_is_a_mean() {
+        let (mut all, numbers) =
+            three_repeats::<InsertCost>(&full_cost(), |cost, numbers| cost.per_row = cost_of(numbers, "", "insert"));
+        for (cost, factor) in all.iter_mut().zip(FACTORS) {
+            (cost.pending_at_start_bytes, cost.in_log_only) = (Some(3.0 * factor), factor == 4.0);
+            cost.written_account = Some(ByteAccount::Engine);
+        }
+        let row = InsertCost::combine(&Repeated::new(&all)).unwrap();
+        compare(&row, &numbers, |path, values| match path.strip_suffix(".0").or(path.strip_suffix(".1")) {
+            Some(_) => Some(end_of_interval(path, [0, 1, 2].map(|nth| numbers[nth][".inserts_per_s"]))),
+            None => Some(mean(values)),
+        });
+        assert_eq!((row.pending_at_start_bytes, row.in_log_only), (Some(14.0), true));
+        assert_eq!((row.written_account, row.read_account), (Some(ByteAccount::Engine), Some(ByteAccount::Volume)));
+        assert_eq!(row.found, Some(DataFound::InMemory));
+        (all[2].found, all[2].read_account) = (Some(DataFound::LargerThanMemory), Some(ByteAccount::Process));
+        let unlike = InsertCost::combine(&Repeated::new(&all)).unwrap();
+        assert_eq!((unlike.found, unlike.read_account), (None, None));
+    }
+
+    /// Compares what `row` has of each figure with what its declaration makes of those of the repeats.
+    fn compare_declared<T>(figures: &[FigureDef<T>], repeats: [&T; 3], row: &T) {
+        for figure in figures {
+            let Some([a, b, c]) = repeats
+                .iter()
+                .map(|one| figure.value(one))
+                .collect::<Option<Vec<f64>>>()
+                .map(|all| [all[0], all[1], all[2]])
+            else {
+                continue;
+            };
+            let wanted = match figure.repeats {
+                Repeats::Mean => Some(mean([a, b, c])),
+                Repeats::Sum => Some(a + b + c),
+                Repeats::Most => Some(a.max(b).max(c)),
+                Repeats::Same => Some(a).filter(|a| *a == b && *a == c),
+                Repeats::OfAll => continue,
+            };
+            let found = figure.value(row);
+            let is_near = wanted.zip(found).is_some_and(|(wanted, found)| (wanted / found - 1.0).abs() < 1e-9);
+            assert!(is_near || wanted == found, "{}: {found:?} in place of {wanted:?}", figure.key);
+        }
+    }
+
+    #[test]
+    fn a_row_has_of_each_figure_what_its_declaration_says() {
+        let (summaries, _) = three_repeats::<Summary>(&full_summary(), fill_costs);
+        let (costs, _) =
+            three_repeats::<InsertCost>(&full_cost(), |cost, numbers| cost.per_row = cost_of(numbers, "", "insert"));
+        let mut analysis = analyse(&run_of((1..=3).map(|nth| point(1, 1000, nth)).collect(), Vec::new()));
+        for ((point, summary), cost) in analysis.points.iter_mut().zip(summaries).zip(costs) {
+            (point.summary, point.inserts) = (Some(Summary { repeats: 1, ..summary }), Some(cost));
+        }
+        let row = RepeatRows::from_analysis(&analysis).analysis.points.remove(0);
+        let [a, b, c] = [0, 1, 2].map(|nth| &analysis.points[nth]);
+        compare_declared(POINT_FIGURES, [a, b, c], &row);
+        let [a, b, c] = [a, b, c].map(|point| point.inserts.as_ref().unwrap());
+        compare_declared(INSERT_FIGURES, [a, b, c], row.inserts.as_ref().unwrap());
+    }
+
+    #[test]
+    fn what_is_not_of_a_summary_is_a_mean_or_nothing() {
+        let mut analysis = analyse(&run_of((1..=3).map(|nth| point(1, 1000, nth)).collect(), Vec::new()));
+        for (point, factor) in analysis.points.iter_mut().zip(FACTORS) {
+            (point.mhz, point.held) = (Some(100.0 * factor), Some(HeldLimit { per_s: Some(30.0 * factor) }));
+            point.facts = vec![Fact::new("same", "1"), Fact::new("unlike", &factor.to_string())];
+            (point.traits.engine.version, point.traits.outcome.data_bytes) =
+                (Some("7".to_owned()), Some(factor as u64));
+            let number = |times: f64| Some((times * factor) as u64);
+            point.load = Some(DataLoad {
+                seconds: factor,
+                rows: number(30.0),
+                rows_per_s: Some(3.0 * factor),
+                statements_per_s: Some(6.0 * factor),
+                bytes: number(300.0),
+                log_bytes: number(600.0),
+                settle_seconds: Some(9.0 * factor),
+            });
+        }
+        let row = RepeatRows::from_analysis(&analysis).analysis.points.remove(0);
+        assert_eq!((row.mhz, row.held), (Some(1400.0 / 3.0), Some(HeldLimit { per_s: Some(140.0) })));
+        assert_eq!(row.facts, [Fact::new("same", "1")]);
+        assert_eq!((row.traits.engine.version.as_deref(), row.traits.outcome.data_bytes), (Some("7"), None));
+        let load = row.load.expect("each was loaded");
+        assert_eq!((load.rows, load.bytes, load.log_bytes), (Some(140), Some(1400), Some(2800)));
+        let rates = [Some(load.seconds), load.rows_per_s, load.statements_per_s, load.settle_seconds];
+        assert_eq!(rates, [14.0 / 3.0, 14.0, 28.0, 42.0].map(Some));
+        analysis.points[1].held = Some(HeldLimit { per_s: None });
+        let unknown = RepeatRows::from_analysis(&analysis).analysis.points.remove(0);
+        assert_eq!(unknown.held, Some(HeldLimit { per_s: None }), "the limit of a repeat may be higher");
+    }
+
+    #[test]
+    fn a_step_of_few_operations_has_a_duration_however_often_it_was_repeated() {
+        let step = |nth| {
+            let simulation = Simulation::counts(&[4]).with(|point| {
+                (point.trial.repeat, point.trial.seed) = (nth, u64::from(nth));
+                point.trial.workload.name = "insert".into();
+                point.trial.workload.params = params(&[("step", model::Value::Word("drain".into()))]);
+                point.facts.push(Fact::new("run.ops", "4"));
+            });
+            simulation.point()
+        };
+        let row = rows((1..=3).map(step).collect()).analysis.points.remove(0);
+        let summary = row.summary.as_ref().expect("it ran");
+        assert_eq!((summary.ops, summary.ops_of_a_repeat(), row.duration_s()), (12, 4.0, Some(1.0)));
     }
 
     #[test]

@@ -197,7 +197,7 @@ fn facts() -> String {
     text
 }
 
-/// From the slices that the files are written from.
+/// From the figures and columns that the files are written from.
 fn csv_columns() -> String {
     let mut text = String::from(
         "# CSV files\n\n`plimsoll export RUN` prints `points.csv` of the report: one row per point. `--what intervals` prints `intervals.csv`: \
@@ -206,51 +206,15 @@ fn csv_columns() -> String {
          object per row instead: of a point that of `plimsoll show RUN --json`, of an interval these columns, with times called \
          `response_p50_ns` and so on.\n",
     );
-    text += "\n## points.csv\n\n";
-    text += &column_table(report::POINT_COLUMNS);
-    text += "\nThe columns of the table of costs, for points that insert and for steps of a sequence (in parentheses the heading in that table):\n\n";
-    text += &column_table(&report::COST_FIELDS);
-    text += "\n## intervals.csv\n\n";
-    text += &column_table(report::INTERVAL_COLUMNS);
-    text += "\n## relative.csv\n\nThe relative tables of a run in which a setting has several values: one row for each point, metric and arm.\n\n";
-    text += &column_table(report::RELATIVE_COLUMNS);
-    text += "\n## compression.csv\n\nIn the report of a run that compressed files: one row for each file and codec, and for all files together.\n\n";
-    text += &column_table(report::COMPRESSION_COLUMNS);
-    text += "\n## kernels.csv\n\nIn the report of a run of `cpu`: one row for each kernel, with one client (`single`) and with the most (`all`).\n\n";
-    text += &column_table(report::KERNEL_COLUMNS);
-    text += "\n## statements.csv\n\nIn the report of a run with points that performed several kinds of operation: one row for each point and kind.\n\n";
-    text += &column_table(report::STATEMENT_COLUMNS);
-    text += "\n## endpoints.csv\n\nIn the report of a run with points that had several endpoints: one row for each point and endpoint.\n\n";
-    text += &column_table(report::ENDPOINT_COLUMNS);
-    text += "\n## hosts.csv\n\nIn the report of a run with points that several hosts measured: one row for each point, host and network interface.\n\n";
-    text += &column_table(report::HOST_COLUMNS);
-    text += "\n## kinds.csv\n\nIn the report of a run whose operations have steps: one row for each point and kind of operation.\n\n";
-    text += &column_table(report::KIND_COLUMNS);
-    text += "\n## held.csv\n\nIn the report of a run that held connections or transactions: one row for each reading of the engine's memory.\n\n";
-    text += &column_table(report::HELD_COLUMNS);
-    text += "\n## variants.csv\n\nIn the report of a run with variants of a statement.\n\n";
-    text += &column_table(report::VARIANT_COLUMNS);
-    text += "\n## probes.csv\n\nIn the report of a run that looked for the largest rate.\n\n";
-    text += &column_table(report::PROBE_COLUMNS);
-    text += "\n## history.csv\n\n`plimsoll history` writes it into its report: one row for each run and series.\n\n";
-    text += &column_table(report::HISTORY_COLUMNS);
-    text += "\n## data.csv\n\n`plimsoll report RUN... --out DIR` writes it: one row for each run and point, repeats taken together.\n\n";
-    text += &column_table(report::DATA_COLUMNS);
-    text += "\n## ratios.csv\n\n`plimsoll compare --out DIR` writes it into its report: one row for each point and metric.\n\n";
-    text += &column_table(report::COMPARISON_COLUMNS);
-    text +=
-        "\n## costs.csv\n\n`plimsoll compare --out DIR` writes it, too: one row for each point and cost of an op.\n\n";
-    text += &column_table(report::COMPARED_COST_COLUMNS);
-    text += "\n## conditions.csv\n\n`plimsoll compare --out DIR` writes it, too: one row for each thing in which the arms differ.\n\n";
-    text += &column_table(report::CONDITION_COLUMNS);
-    text += "\n## work.csv\n\n`plimsoll compare --out DIR` writes it, too, for runs of `cpu`: one row for each ratio over all kernels.\n\n";
-    text += &column_table(report::WORK_COLUMNS);
+    for file in report::CSV_FILES {
+        let _ = write!(text, "\n## {}\n", file.name);
+        for (about, columns) in file.parts {
+            let about = if about.is_empty() { String::new() } else { format!("\n{about}\n") };
+            text += &format!("{about}\n| column | meaning |\n|---|---|\n");
+            columns().iter().for_each(|(name, meaning)| text += &format!("| `{name}` | {meaning} |\n"));
+        }
+    }
     text
-}
-
-fn column_table<F>(columns: &[report::CsvColumn<F>]) -> String {
-    let rows = columns.iter().map(|column| format!("| `{}` | {} |\n", column.name, column.meaning));
-    "| column | meaning |\n|---|---|\n".to_owned() + &rows.collect::<String>()
 }
 
 fn run_file() -> String {

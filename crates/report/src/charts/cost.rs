@@ -34,11 +34,11 @@ const NETWORK: &str = "network per op";
 
 /// The columns, here and in the tables of the documents.
 const COLUMNS: [CostColumn; 5] = [
-    ("read per op", format::bytes, |c| c.read_bytes_per_op),
-    ("written per op", format::bytes, |c| c.written_bytes_per_op),
-    (NETWORK, format::bytes, |c| c.network_bytes_per_op),
-    ("engine CPU per op", cpu, |c| c.engine_cpu_ns_per_op),
-    ("context switches per op", format::number, |c| c.context_switches_per_op),
+    ("read per op", format::bytes, |c| c.per_op.read_bytes),
+    ("written per op", format::bytes, |c| c.per_op.written_bytes),
+    (NETWORK, format::bytes, |c| c.per_op.network_bytes),
+    ("engine CPU per op", cpu, |c| c.per_op.engine_cpu_ns),
+    ("context switches per op", format::number, |c| c.per_op.context_switches),
 ];
 
 /// The columns that `analysis` has a value for, and those that every run has: most engines are reached without a network.
@@ -135,7 +135,7 @@ mod tests {
             (point.repeat, point.depth) = (repeat, 8);
             set(point, "repeat", &repeat.to_string());
             label(point, &["engine", "mode"], &["repeat"]);
-            point.summary.as_mut().unwrap().cost.written_bytes_per_op = Some(cost);
+            point.summary.as_mut().unwrap().cost.per_op.written_bytes = Some(cost);
         }
         let (rows, columns) = bars(&analysis);
         assert_eq!(rows, ["file rndrd"]);
@@ -147,7 +147,7 @@ mod tests {
     fn a_cost_that_no_point_has_is_no_column() {
         let mut analysis = quick();
         assert_eq!(bars(&analysis).1.len(), COLUMNS.len() - 1, "nothing goes over a network");
-        analysis.points.iter_mut().for_each(|p| p.summary.as_mut().unwrap().cost.engine_cpu_ns_per_op = None);
+        analysis.points.iter_mut().for_each(|p| p.summary.as_mut().unwrap().cost.per_op.engine_cpu_ns = None);
         assert!(bars(&analysis).1.iter().all(|column| column.label != "engine CPU per op"));
     }
 
@@ -156,7 +156,7 @@ mod tests {
         let mut analysis = quick();
         let has_network = |analysis: &Analysis| columns_of(analysis).iter().any(|column| column.0 == NETWORK);
         assert!(!has_network(&analysis));
-        analysis.points[1].summary.as_mut().unwrap().cost.network_bytes_per_op = Some(700.0);
+        analysis.points[1].summary.as_mut().unwrap().cost.per_op.network_bytes = Some(700.0);
         assert!(has_network(&analysis));
     }
 }

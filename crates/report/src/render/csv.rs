@@ -3,23 +3,21 @@
 //! In: an analysis. Out: text with a header line, all digits, units in the names. Limits: a value that could not be measured
 //! is an empty field, never 0. Texts that a spreadsheet would take for formulas begin with `'`.
 
-use crate::csv_column::{CsvColumn, column, csv_table, float};
-use crate::escape;
-use crate::inserts::FIELDS;
-use crate::wording::label::{list_settings, point_label};
-use crate::wording::written::account_name;
-use analysis::course::series::mean_rate;
-use analysis::{
-    Analysis, BackgroundSummary, InstanceShares, IntervalPoint, NetworkUse, PointAnalysis, Quantiles, RunningCost,
-    Span, Summary,
+use crate::csv_column::{
+    CsvColumn, Explained, column, csv_lines, csv_table, explained, figure_columns, figure_fields, float,
 };
+use crate::escape;
+use crate::wording::label::{list_settings, point_label};
+use analysis::course::series::mean_rate;
+use analysis::figures::{INSERT_FIGURES, POINT_FIGURES};
+use analysis::{Analysis, IntervalPoint, PointAnalysis, Span};
 use model::{CounterRole, ThreadOf, ThreadState};
 
 /// A column of points.csv.
 type PointColumn = CsvColumn<fn(&PointAnalysis) -> String>;
 
-/// The columns of points.csv, before those of [`FIELDS`].
-pub static POINT_COLUMNS: &[PointColumn] = &[
+/// The columns of points.csv before its figures.
+static POINT_WORDS: &[PointColumn] = &[
     column("point", "number of the point in the run, from 1", |p| p.id.to_string()),
     column("label", "what distinguishes the point from the others of the run", |p| escape::csv(&point_label(p))),
     column("engine", "name of the engine, or the path that was measured", |p| escape::csv(&p.engine)),
@@ -41,215 +39,26 @@ pub static POINT_COLUMNS: &[PointColumn] = &[
     column("bottlenecks", "codes of what limited the point, separated by spaces; one, or two that share it", |p| {
         causes(p)
     }),
-    column("seconds", "length of the run phase, or of the part that counts", |p| number(p, |s| Some(s.seconds))),
-    column("ops", "operations done in the run phase", |p| whole(p, |s| s.ops)),
-    column("failed", "operations that failed", |p| whole(p, |s| s.failed)),
-    column("late", "open loop: operations that fell due while every client was busy", |p| whole(p, |s| s.late)),
-    column("unserved", "open loop: operations that fell due and were never started", |p| whole(p, |s| s.unserved)),
-    column("offered_per_s", "open loop: operations per second that fell due", |p| number(p, |s| s.offered_per_s)),
-    column("ops_per_s", "throughput: operations done per second, syncs included, without background clients", |p| {
-        number(p, |s| Some(s.ops_per_s))
-    }),
-    column("ops_per_s_low95", "lower end of its 95 % confidence interval", |p| low(p, |s| s.ops_per_s_ci95)),
-    column("ops_per_s_high95", "upper end of it", |p| high(p, |s| s.ops_per_s_ci95)),
-    column("bytes_per_s", "bytes that these operations asked to read or write, per second", |p| {
-        number(p, |s| Some(s.bytes_per_s))
-    }),
-    column("response_mean_ns", "mean response time (finished - intended)", |p| response(p, |q| Some(q.mean))),
-    column("response_p50_ns", "median of it", |p| response_ns(p, |q| q.p50)),
-    column("response_p95_ns", "95th percentile of it", |p| response_ns(p, |q| q.p95)),
-    column("response_p99_ns", "99th percentile of it", |p| response_ns(p, |q| q.p99)),
-    column("response_p999_ns", "99.9th percentile of it", |p| response_ns(p, |q| q.p999)),
-    column("response_max_ns", "longest response time", |p| response_ns(p, |q| q.max)),
-    column("service_mean_ns", "mean service time (finished - started)", |p| service(p, |q| Some(q.mean))),
-    column("service_p50_ns", "median of it", |p| service_ns(p, |q| q.p50)),
-    column("service_p95_ns", "95th percentile of it", |p| service_ns(p, |q| q.p95)),
-    column("service_p99_ns", "99th percentile of it", |p| service_ns(p, |q| q.p99)),
-    column("service_p999_ns", "99.9th percentile of it", |p| service_ns(p, |q| q.p999)),
-    column("service_max_ns", "longest service time", |p| service_ns(p, |q| q.max)),
-    column("worst_at_s", "when the second with the fewest operations began, from the start of the run phase", |p| {
-        number(p, |s| s.worst.map(|worst| worst.at_s))
-    }),
-    column("worst_length_s", "its length: longer than a second if the intervals are", |p| {
-        number(p, |s| s.worst.map(|worst| worst.length_s))
-    }),
-    column("worst_ops_per_s", "operations per second in it", |p| number(p, |s| s.worst.map(|worst| worst.ops_per_s))),
-    column("client_cpu_ns_per_op", "CPU time of the client threads per operation", |p| {
-        number(p, |s| s.client.cpu_ns_per_op)
-    }),
-    column("client_cpu_user_ns_per_op", "the part of it in user mode", |p| number(p, |s| s.client.cpu_user_ns_per_op)),
-    column("read_bytes_per_op", "bytes read from storage per operation", |p| number(p, |s| s.cost.read_bytes_per_op)),
-    column("written_bytes_per_op", "bytes written to storage per operation", |p| {
-        number(p, |s| s.cost.written_bytes_per_op)
-    }),
-    column(
-        "written_account",
-        "who counted them: `volume`, `disk`, `process` or `engine`; empty if no count can be believed",
-        |p| p.summary.as_ref().and_then(|s| s.cost.written_account).map_or("", account_name).to_owned(),
-    ),
-    column("written_by_process_bytes", "bytes that the kernel charged to the engine's processes for writes", |p| {
-        number(p, |s| s.cost.written_accounts.process_bytes)
-    }),
-    column("written_by_device_bytes", "bytes that the device under the data wrote", |p| {
-        number(p, |s| s.cost.written_accounts.device_bytes)
-    }),
-    column("written_by_others_bytes", "bytes that the kernel charged to other processes for writes", |p| {
-        number(p, |s| s.cost.written_accounts.others_bytes)
-    }),
-    column(
-        "written_by_file_system_bytes",
-        "of those that the device wrote, those that the file system wrote for itself, if they are known",
-        |p| number(p, |s| s.cost.file_system_bytes),
-    ),
-    column("written_by_engine_bytes", "bytes written, as the engine counts them", |p| {
-        number(p, |s| s.cost.written_accounts.engine_bytes)
-    }),
-    column("engine_cpu_ns_per_op", "CPU time of the engine's processes per operation", |p| {
-        number(p, |s| s.cost.engine_cpu_ns_per_op)
-    }),
-    column("context_switches_per_op", "context switches of the engine's processes per operation", |p| {
-        number(p, |s| s.cost.context_switches_per_op)
-    }),
-    column(
-        "success_rate",
-        "share of the operations that did not fail, from 0 to 1, background clients included",
-        |p| number(p, |s| s.success_rate),
-    ),
-    column("retries_per_s", "operations per second that were tried again after a conflict", |p| {
-        number(p, |s| Some(s.retries?.per_s))
-    }),
-    column("retries_per_op", "the same for each operation that ended, background clients included", |p| {
-        number(p, |s| Some(s.retries?.per_op))
-    }),
-    column("queries_per_s", "statements per second, BEGIN and COMMIT included", |p| {
-        number(p, |s| Some(s.queries_per_s))
-    }),
-    column("queries_per_s_low95", "lower end of its 95 % confidence interval", |p| low(p, |s| s.queries_per_s_ci95)),
-    column("queries_per_s_high95", "upper end of it", |p| high(p, |s| s.queries_per_s_ci95)),
-    column("rows_per_s", "rows inserted per second, without background clients", |p| number(p, |s| s.rows_per_s)),
-    column("rows_per_s_low95", "lower end of its 95 % confidence interval", |p| low(p, |s| s.rows_per_s_ci95)),
-    column("rows_per_s_high95", "upper end of it", |p| high(p, |s| s.rows_per_s_ci95)),
-    column("read_bytes_per_query", "as `read_bytes_per_op`, per query", |p| {
-        number(p, |s| s.cost_per_query.read_bytes_per_query)
-    }),
-    column("written_bytes_per_query", "as `written_bytes_per_op`, per query", |p| {
-        number(p, |s| s.cost_per_query.written_bytes_per_query)
-    }),
-    column("engine_cpu_ns_per_query", "as `engine_cpu_ns_per_op`, per query", |p| {
-        number(p, |s| s.cost_per_query.engine_cpu_ns_per_query)
-    }),
-    column("context_switches_per_query", "as `context_switches_per_op`, per query", |p| {
-        number(p, |s| s.cost_per_query.context_switches_per_query)
-    }),
-    column("client_cpu_ns_per_query", "as `client_cpu_ns_per_op`, per query", |p| {
-        number(p, |s| s.cost_per_query.client_cpu_ns_per_query)
-    }),
-    column(
-        "background_asked_per_s",
-        "operations per second that background clients were to do; if a point has several background loads, statements.csv has each",
-        |p| background(p, |b| b.asked_per_s),
-    ),
-    column("background_ops_per_s", "operations per second that they did", |p| background(p, |b| Some(b.ops_per_s))),
-    column("background_ops_per_s_low95", "lower end of its 95 % confidence interval", |p| {
-        background(p, |b| b.ops_per_s_ci95.map(|ci| ci[0]))
-    }),
-    column("background_ops_per_s_high95", "upper end of it", |p| background(p, |b| b.ops_per_s_ci95.map(|ci| ci[1]))),
-    column("background_rows_per_s", "rows per second that they inserted", |p| background(p, |b| b.rows_per_s)),
-    column("background_failed", "operations of theirs that failed", |p| background_count(p, |b| Some(b.failed))),
-    column("background_late", "operations of theirs that fell due while all of them were busy", |p| {
-        background_count(p, |b| Some(b.late))
-    }),
-    column("background_unserved", "operations of theirs that fell due and were never started", |p| {
-        background_count(p, |b| Some(b.unserved))
-    }),
-    column("background_response_p50_ns", "median of their response time", |p| {
-        background_count(p, |b| b.response_ns.map(|q| q.p50))
-    }),
-    column("background_response_p99_ns", "99th percentile of it", |p| {
-        background_count(p, |b| b.response_ns.map(|q| q.p99))
-    }),
-    column("background_response_max_ns", "longest of it", |p| background_count(p, |b| b.response_ns.map(|q| q.max))),
-    column("instances", "instances that ran at once; `clients` are those of each", |p| {
-        instances(p, |i| i.n as f64, Some(1.0))
-    }),
-    column(
-        "instances_fairness",
-        "Jain's index of their operations: 1 if all did the same, 1/n if one did everything",
-        |p| float(p.instances.as_ref().and_then(|i| i.fairness)),
-    ),
-    column("instance_ops_per_s_min", "operations per second of the slowest of them", |p| {
-        instances(p, |i| i.range_per_s()[0], None)
-    }),
-    column("instance_ops_per_s_max", "operations per second of the fastest of them", |p| {
-        instances(p, |i| i.range_per_s()[1], None)
-    }),
-    column(
-        "price_per_hour",
-        "price of the machine per hour; empty if it was not given, as all that follows from it",
-        |p| running(p, |c| c.price_per_hour),
-    ),
-    column("cost_per_million_ops", "price of the time in which it does a million operations", |p| {
-        running(p, |c| c.per_million_ops)
-    }),
-    column(
-        "cost_per_gb",
-        "price of the time in which it reads or writes 10^9 bytes of payload, or inserts rows that take as much on disk",
-        |p| running(p, |c| c.per_gb),
-    ),
-    column("cost_per_year", "price of the machine for 8760 hours", |p| running(p, |c| c.per_year)),
-    column("watts", "power of the machine as it was given, or the mean of CPUs and memory if it was measured", |p| {
-        running(p, |c| c.watts)
-    }),
-    column("kwh_per_million_ops", "energy in kWh, as `cost_per_million_ops`", |p| {
-        running(p, |c| c.kwh_per_million_ops)
-    }),
-    column("kwh_per_gb", "energy in kWh, as `cost_per_gb`", |p| running(p, |c| c.kwh_per_gb)),
-    column("kwh_per_year", "energy in kWh of 8760 hours at this power", |p| running(p, |c| c.kwh_per_year)),
-    column(
-        "network_bytes_per_op",
-        "bytes over the network to the server and back per operation, with headers, and those of other programs over that interface",
-        |p| number(p, |s| s.cost.network_bytes_per_op),
-    ),
-    column("network_bytes_per_query", "as `network_bytes_per_op`, per query", |p| {
-        number(p, |s| s.cost_per_query.network_bytes_per_query)
-    }),
-    column("network_packets_per_op", "packets, as `network_bytes_per_op`", |p| network(p, |n| n.packets_per_op)),
-    column(
-        "network_sent_bytes_per_s",
-        "bytes per second that the clients sent over that interface; over loopback those of both directions",
-        |p| network(p, |n| n.sent_bytes_per_s),
-    ),
-    column("network_received_bytes_per_s", "bytes per second that they received; empty for loopback", |p| {
-        network(p, |n| n.received_bytes_per_s)
-    }),
-    column("network_drops", "packets that the interface dropped in the run phase", |p| network(p, |n| n.drops)),
-    column(
-        "network_retransmitted_share",
-        "share of the TCP segments of the machine that were sent again, from 0 to 1",
-        |p| network(p, |n| n.retransmitted_share),
-    ),
-    column(
-        "network_link_bits_per_s",
-        "speed of the link in bits per second and direction, as it was given (`link`) or as the network card reports it",
-        |p| network(p, |n| n.link_bits_per_s),
-    ),
-    column("network_link_share", "share of it that the busier direction used, from 0 to 1", |p| {
-        network(p, |n| n.link_share)
-    }),
 ];
+
+/// The columns of points.csv, before those of what an insert cost.
+pub fn point_columns() -> Vec<Explained> {
+    [explained(POINT_WORDS), figure_columns(POINT_FIGURES)].concat()
+}
+
+/// The columns of what an insert cost, behind those.
+pub fn insert_columns() -> Vec<Explained> {
+    figure_columns(INSERT_FIGURES)
+}
 
 /// One row per point.
 pub fn points_csv(analysis: &Analysis) -> String {
-    let own = POINT_COLUMNS.iter().map(|column| column.name);
-    let names: Vec<&str> = own.chain(FIELDS.iter().map(|field| field.name)).collect();
-    let mut out = format!("{}\n", names.join(","));
-    for point in &analysis.points {
-        let own = POINT_COLUMNS.iter().map(|column| (column.value)(point));
-        let costs = FIELDS.iter().map(|field| float(point.inserts.as_ref().and_then(field.value)));
-        out.push_str(&own.chain(costs).collect::<Vec<_>>().join(","));
-        out.push('\n');
-    }
-    out
+    let row = |point: &PointAnalysis| {
+        let words: Vec<String> = POINT_WORDS.iter().map(|column| (column.value)(point)).collect();
+        let inserts = figure_fields(INSERT_FIGURES, point.inserts.as_ref());
+        [words, figure_fields(POINT_FIGURES, Some(point)), inserts].concat()
+    };
+    csv_lines([point_columns(), insert_columns()].concat(), analysis.points.iter().map(row))
 }
 
 fn params(point: &PointAnalysis) -> String {
@@ -266,69 +75,6 @@ fn causes(point: &PointAnalysis) -> String {
     causes.map(|cause| cause.limit().as_str()).collect::<Vec<_>>().join(" ")
 }
 
-fn number(point: &PointAnalysis, value: fn(&Summary) -> Option<f64>) -> String {
-    float(point.summary.as_ref().and_then(value))
-}
-
-fn network(point: &PointAnalysis, value: fn(NetworkUse) -> Option<f64>) -> String {
-    float(point.summary.as_ref().and_then(|summary| summary.network).and_then(value))
-}
-
-fn whole(point: &PointAnalysis, value: fn(&Summary) -> u64) -> String {
-    point.summary.as_ref().map(|summary| value(summary).to_string()).unwrap_or_default()
-}
-
-fn low(point: &PointAnalysis, ci95: fn(&Summary) -> Option<[f64; 2]>) -> String {
-    float(point.summary.as_ref().and_then(ci95).map(|ci| ci[0]))
-}
-
-fn high(point: &PointAnalysis, ci95: fn(&Summary) -> Option<[f64; 2]>) -> String {
-    float(point.summary.as_ref().and_then(ci95).map(|ci| ci[1]))
-}
-
-fn response(point: &PointAnalysis, value: fn(Quantiles) -> Option<f64>) -> String {
-    float(point.summary.as_ref().and_then(|summary| summary.response_ns).and_then(value))
-}
-
-fn response_ns(point: &PointAnalysis, value: fn(Quantiles) -> u64) -> String {
-    let times = point.summary.as_ref().and_then(|summary| summary.response_ns);
-    times.map(|times| value(times).to_string()).unwrap_or_default()
-}
-
-fn service(point: &PointAnalysis, value: fn(Quantiles) -> Option<f64>) -> String {
-    float(point.summary.as_ref().and_then(|summary| summary.service_ns).and_then(value))
-}
-
-fn service_ns(point: &PointAnalysis, value: fn(Quantiles) -> u64) -> String {
-    let times = point.summary.as_ref().and_then(|summary| summary.service_ns);
-    times.map(|times| value(times).to_string()).unwrap_or_default()
-}
-
-/// The background load of `point`, if it has one; of several each has a row in statements.csv.
-fn background_load(point: &PointAnalysis) -> Option<&BackgroundSummary> {
-    match point.summary.as_ref()?.background.as_slice() {
-        [load] => Some(load),
-        _ => None,
-    }
-}
-
-fn background(point: &PointAnalysis, value: fn(&BackgroundSummary) -> Option<f64>) -> String {
-    float(background_load(point).and_then(value))
-}
-
-/// The value of several instances, or else that `of_one`.
-fn instances(point: &PointAnalysis, value: fn(&InstanceShares) -> f64, of_one: Option<f64>) -> String {
-    float(point.instances.as_ref().map(value).or(of_one))
-}
-
-fn running(point: &PointAnalysis, value: fn(&RunningCost) -> Option<f64>) -> String {
-    float(point.summary.as_ref().and_then(|summary| value(&summary.cost.running)))
-}
-
-fn background_count(point: &PointAnalysis, value: fn(&BackgroundSummary) -> Option<u64>) -> String {
-    background_load(point).and_then(value).map(|count| count.to_string()).unwrap_or_default()
-}
-
 /// An interval of a point, as intervals.csv has it.
 pub struct CsvInterval<'a> {
     point: &'a PointAnalysis,
@@ -341,7 +87,7 @@ pub struct CsvInterval<'a> {
 type IntervalColumn = CsvColumn<fn(&CsvInterval) -> String>;
 
 /// The columns of intervals.csv.
-pub static INTERVAL_COLUMNS: &[IntervalColumn] = &[
+static INTERVAL_COLUMNS: &[IntervalColumn] = &[
     column("point", "number of the point in the run, from 1", |row| row.point.id.to_string()),
     column("label", "what distinguishes the point from the others of the run", |row| row.label.to_owned()),
     column("phase", "`warmup` or `run`", |row| phase_of(row.interval).to_owned()),
@@ -418,6 +164,11 @@ pub static INTERVAL_COLUMNS: &[IntervalColumn] = &[
         |row| threads(row, ThreadOf::Client, ThreadState::Other),
     ),
 ];
+
+/// The columns of intervals.csv.
+pub fn interval_columns() -> Vec<Explained> {
+    explained(INTERVAL_COLUMNS)
+}
 
 /// One row per interval of warmup and run.
 pub fn intervals_csv(analysis: &Analysis) -> String {
@@ -512,11 +263,9 @@ mod tests {
 
     #[test]
     fn every_column_has_a_name_of_its_own_and_is_explained() {
-        let costs = FIELDS.iter().map(CsvColumn::explained);
-        let points: Vec<(&str, &str)> = POINT_COLUMNS.iter().map(CsvColumn::explained).chain(costs).collect();
-        let intervals: Vec<(&str, &str)> = INTERVAL_COLUMNS.iter().map(CsvColumn::explained).collect();
-        for columns in [points, intervals] {
-            let names: std::collections::BTreeSet<&str> = columns.iter().map(|(name, _)| *name).collect();
+        let points = [point_columns(), insert_columns()].concat();
+        for columns in [points, interval_columns()] {
+            let names: std::collections::BTreeSet<&str> = columns.iter().map(|(name, _)| name.as_str()).collect();
             assert_eq!(names.len(), columns.len());
             assert!(columns.iter().all(|(_, meaning)| !meaning.is_empty() && !meaning.ends_with('.')));
         }

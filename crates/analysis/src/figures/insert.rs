@@ -1,0 +1,65 @@
+//! The figures of an insert, in the order in which they follow those of a point in points.csv.
+
+use super::FigureDef;
+use super::Unit::{Bytes, BytesPerSecond, Count, Nanoseconds, Number, PerSecond};
+use crate::InsertCost;
+
+type Insert = FigureDef<InsertCost>;
+
+/// What an insert cost.
+#[rustfmt::skip]
+pub static INSERT_FIGURES: &[Insert] = &[
+    Insert::number("rows", Count, "rows inserted in the run phase, background clients included", |c| Some(c.rows)),
+    Insert::number("inserts_per_s", PerSecond, "rows inserted per second, background clients included (IPS)",
+        |c| c.inserts_per_s).heads("IPS", "rows/s").more().ci95(|c| c.inserts_per_s_ci95),
+    Insert::number("block_read_bytes_per_s", BytesPerSecond, "bytes read per second (rMB/s): with `fs` by the device, otherwise as the kernel charges the engine's processes",
+        |c| c.block_read_bytes_per_s).heads("rMB/s", "read, MB/s"),
+    Insert::number("written_bytes_per_s", BytesPerSecond, "bytes written per second (wMB/s), by the account in `written_account`",
+        |c| c.written_bytes_per_s).heads("wMB/s", "written, MB/s"),
+    Insert::number("block_read_bytes_per_insert", Bytes, "bytes read per row inserted (rKB/i)",
+        |c| c.per_row.read_bytes).heads("rKB/i", "read, KB/row").less(),
+    Insert::number("written_bytes_per_insert", Bytes, "bytes written per row inserted (wKB/i)",
+        |c| c.per_row.written_bytes).heads("wKB/i", "written, KB/row").less(),
+    Insert::number("engine_read_bytes_per_insert", Bytes, "bytes read per row, as the engine counts them (eng r)",
+        |c| c.per_row.by_engine.read).heads("eng r", "read, KB/row").less(),
+    Insert::number("engine_written_bytes_per_insert", Bytes, "bytes written per row, as the engine counts them (eng w): the sum of the next four",
+        |c| c.per_row.by_engine.written).heads("eng w", "written, KB/row").less(),
+    Insert::number("engine_log_bytes_per_insert", Bytes, "to the redo log or write-ahead log",
+        |c| c.per_row.by_engine.log).heads("log", "of it log").less(),
+    Insert::number("engine_pages_bytes_per_insert", Bytes, "as pages, or by flushes of memtables",
+        |c| c.per_row.by_engine.pages).heads("pages", "of it pages").less(),
+    Insert::number("engine_compaction_bytes_per_insert", Bytes, "by compactions",
+        |c| c.per_row.by_engine.compaction).heads("compaction", "of it compaction").less(),
+    Insert::number("engine_doublewrite_bytes_per_insert", Bytes, "to the doublewrite buffer",
+        |c| c.per_row.by_engine.doublewrite).heads("doublewrite", "of it doublewrite").less(),
+    Insert::number("engine_cpu_ns_per_insert", Nanoseconds, "CPU time per row of the engine's processes, or of plimsoll with an embedded engine",
+        |c| c.per_row.engine_cpu_ns).heads("engine us/i", "engine CPU, us/row").less(),
+    Insert::number("client_cpu_ns_per_insert", Nanoseconds, "CPU time per row of the client threads; empty for an embedded engine, which works on the same threads",
+        |c| c.per_row.client_cpu_ns).heads("client us/i", "client CPU, us/row").less(),
+    Insert::number("engine_context_switches_per_insert", Number, "context switches per row of the engine's processes, or of plimsoll with an embedded engine",
+        |c| c.per_row.context_switches).heads("engine cs/i", "engine context switches/row").less(),
+    Insert::number("client_context_switches_per_insert", Number, "context switches per row of the client threads",
+        |c| c.per_row.client_context_switches).heads("client cs/i", "client context switches/row").less(),
+    Insert::number("data_bytes", Bytes, "size of the data on disk at the end, logs included", |c| c.data_bytes),
+    Insert::number("log_bytes", Bytes, "the part of it that is logs", |c| c.log_bytes).heads("logs", "logs"),
+    Insert::number("unflushed_bytes", Bytes, "data in memtables, which is on disk in the log only", |c| c.unflushed_bytes),
+    Insert::number("data_bytes_per_row", Bytes, "size of the data per row, memtables included, logs excluded (B/row)",
+        |c| c.data_bytes_per_row).heads("B/row", "bytes/row").less(),
+    Insert::number("payload_bytes_per_row", Bytes, "bytes in the columns of a row, without index entries", |c| c.payload_bytes_per_row),
+    Insert::number("write_amplification", Number, "bytes written per byte in the columns of the rows (w-amp)",
+        |c| c.write_amplification).heads("w-amp", "write amplification").less(),
+    Insert::number("written_bytes", Bytes, "bytes written in the run phase", |c| c.written_bytes),
+    Insert::number("engine_written_bytes", Bytes, "bytes written in the run phase, as the engine counts them", |c| c.engine_written_bytes),
+    Insert::number("pending_bytes", Bytes, "writes that were pending at the end, as the engine counts them",
+        |c| c.pending_bytes).heads("pending", "pending at the end"),
+    Insert::number("log_age_bytes", Bytes, "log that would have to be replayed after a crash at the end", |c| c.log_age_bytes),
+    Insert::number("drain_written_bytes", Bytes, "bytes that the drain after this step wrote, if this step alone inserted",
+        |c| c.drain_written_bytes),
+    Insert::number("drain_left_bytes", Bytes, "writes that were pending after that drain; empty if none were", |c| c.drain_left_bytes),
+    Insert::number("written_with_drain_bytes_per_insert", Bytes, "bytes written per row with the drain, over all steps that it covers (paid)",
+        |c| c.written_with_drain_bytes_per_insert).heads("paid", "written, KB/row, with the drain").less(),
+    Insert::number("cache_bytes", Bytes, "size of the engine's cache", |c| c.cache_bytes),
+    Insert::number("memory_bytes", Bytes, "memory that the engine may use: its limit, or all of the machine", |c| c.memory_bytes),
+    Insert::number("data_per_cache", Number, "size of the data divided by that of the cache", |c| c.data_per_cache),
+    Insert::number("memory_per_cache", Number, "memory divided by the size of the cache", |c| c.memory_per_cache),
+];
