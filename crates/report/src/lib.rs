@@ -5,14 +5,10 @@
 //! Limits: nothing is judged here; numbers, findings and validity are the analysis's. All text of a run is hostile until it
 //! is escaped for its place.
 
-mod bottlenecks;
 #[cfg(test)]
 mod browser;
 pub mod charts;
-mod compression;
-mod cross_table;
 mod csv_column;
-mod endpoints;
 mod escape;
 mod facets;
 mod files;
@@ -20,29 +16,23 @@ mod findings;
 mod format;
 pub mod history;
 pub mod hits;
-mod hosts;
 mod inserts;
-mod kernels;
 pub mod library;
-mod loads;
 pub mod overlay;
 mod overview;
 mod palette;
 mod point_cells;
 mod publish;
 pub mod redact;
-mod relative;
 pub mod render;
 mod repeat;
+mod report_page;
 mod running_costs;
-mod searches;
 mod sheet;
-mod stack_table;
-mod statements;
+mod table;
+mod tables;
 #[cfg(test)]
 mod testing;
-mod thread_table;
-mod variants;
 mod why;
 pub mod wording;
 
@@ -62,16 +52,15 @@ pub use render::connections_csv::{HELD_COLUMNS, KIND_COLUMNS};
 pub use render::csv::{INTERVAL_COLUMNS, POINT_COLUMNS, intervals_csv, points_csv};
 pub use render::endpoints_csv::{ENDPOINT_COLUMNS, endpoints_csv};
 pub use render::hosts_csv::{HOST_COLUMNS, hosts_csv};
-pub use render::html::html;
 pub use render::kernels_csv::KERNEL_COLUMNS;
-pub use render::markdown::markdown;
 pub use render::probes_csv::{PROBE_COLUMNS, probes_csv};
 pub use render::relative_csv::{RELATIVE_COLUMNS, relative_csv};
 pub use render::statements_csv::{STATEMENT_COLUMNS, statements_csv};
 pub use render::terminal;
 pub use render::terminal::wrap as wrapped;
 pub use repeat::state_source;
-pub use variants::{VARIANT_COLUMNS, variants_csv};
+pub use report_page::{html, markdown};
+pub use tables::variants::{VARIANT_COLUMNS, variants_csv};
 pub use why::why_text;
 pub use wording::fact::{FACTS, FactMeaning, fact_meaning};
 pub use wording::finding::{Accuracy, Explanation, accuracy, accuracy_table, explanation};
@@ -113,7 +102,4 @@ pub enum ReportError {
     /// A picture could not be drawn.
     #[error(transparent)]
     Png(#[from] plot::PngError),
-    /// The template of the HTML report is wrong: a bug.
-    #[error("cannot fill the template of the HTML report: {0}; please report this as a bug of plimsoll")]
-    Template(#[from] minijinja::Error),
 }
