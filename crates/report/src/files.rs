@@ -14,8 +14,8 @@ use crate::render::html::page_html;
 use crate::render::kernels_csv::kernels_csv;
 use crate::render::markdown::page_markdown;
 use crate::render::page::Page;
-use crate::report_page::html_with;
 use crate::render::statements_csv::statements_csv;
+use crate::report_page::html_with;
 use crate::{
     ReportError, compression_csv, intervals_csv, markdown, points_csv, probes_csv, relative_csv, variants_csv,
 };

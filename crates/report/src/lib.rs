@@ -27,7 +27,6 @@ pub mod redact;
 pub mod render;
 mod repeat;
 mod report_page;
-mod running_costs;
 mod sheet;
 mod table;
 mod tables;

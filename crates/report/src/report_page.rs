@@ -33,7 +33,9 @@ pub(crate) fn html_with(analysis: &Analysis, all: &[Drawn]) -> String {
     let layout = lay_out(all);
     let first = FirstScreen::new(analysis, &rows.analysis);
     let mut sections = answers(analysis, &rows, &layout);
-    sections.extend(index_table(analysis, all).map(|table| folded("index", "Index of charts", vec![PageBlock::Table(table)])));
+    sections.extend(
+        index_table(analysis, all).map(|table| folded("index", "Index of charts", vec![PageBlock::Table(table)])),
+    );
     sections.extend([conditions_section(analysis), repeat_section(analysis), reading()]);
     let page = Page {
         title: analysis.meta.plan.title.clone(),
@@ -64,7 +66,7 @@ fn opening(analysis: &Analysis, first: FirstScreen, main: Option<ChartSection>) 
     blocks.extend(inserts::warnings(analysis).into_iter().map(PageBlock::Error));
     blocks.extend([PageBlock::Trust(first.badges, first.trust), PageBlock::Contents]);
     let is_survey = main.as_ref().is_some_and(|main| main.id == "survey");
-    let picture = main.map_or(Vec::new(), |main| vec![PageBlock::Pictures(main.figures), PageBlock::Small(main.help)]);
+    let picture: Vec<PageBlock> = main.map(PageBlock::Main).into_iter().collect();
     let mut comparison = vec![PageBlock::Matrix(first.tables)];
     comparison.extend((!first.legend.is_empty()).then_some(PageBlock::Small(first.legend)));
     // A survey is read from its picture, all else from the table.
@@ -290,11 +292,15 @@ mod tests {
         let table = text.split("id=\"insert-costs\"").nth(1).and_then(|rest| rest.split("</section>").next()).unwrap();
         let tables = table.matches("<table").count();
         assert_eq!(table.matches("<th").count() - table.matches("<thead").count(), tables + filled.len());
-        assert_eq!((tables, table.matches("<tr><td>").count()), (3, 3 * 3), "no table is wider than a screen");
-        assert!(table.contains("<li><b>InnoDB l.i1</b>: no estimate for 100M rows"), "{table}");
+        assert_eq!(
+            (tables, table.matches("<tr><td class=\"name\">").count()),
+            (3, 3 * 3),
+            "no table is wider than a screen"
+        );
+        assert!(table.contains("<p class=\"small\">InnoDB l.i1: no estimate for 100M rows"), "{table}");
         assert!(table.contains("<td class=\"n\">&gt;10.1</td>"), "{table}");
         let mark = "<p class=\"error\">insert: MIXED DURABILITY (disk, os): not to be compared with each other</p>";
-        assert_eq!(text.matches(mark).count(), 2);
+        assert_eq!(text.matches(mark).count(), 3, "on the first screen and at both tables");
         assert!(!html(&quick()).contains("id=\"inserts\""));
     }
 
@@ -305,8 +311,11 @@ mod tests {
         let text = html(&analysis);
         let table =
             text.split("<section id=\"statements\"").nth(1).and_then(|rest| rest.split("</section>").next()).unwrap();
-        assert_eq!(table.matches("<tr><td>").count(), 2);
-        assert!(table.contains("<td>lookup</td><td class=\"n\">750</td>") && !table.contains(HOSTILE[0]), "{table}");
+        assert_eq!(table.matches("<tr><td class=\"name\">").count(), 2);
+        assert!(
+            table.contains("<td class=\"name\">lookup</td><td class=\"n\">750</td>") && !table.contains(HOSTILE[0]),
+            "{table}"
+        );
         assert!(!html(&quick()).contains("id=\"statements\""));
     }
 
@@ -497,13 +506,13 @@ mod tests {
     fn the_verdict_stands_first_and_every_point_has_a_row() {
         let text = markdown(&quick());
         let verdict = text.find("- file (durability os): rndrd reaches 41.").unwrap();
-        assert!(verdict < text.find("## Points").unwrap());
+        assert!(verdict < text.find("## Each point").unwrap());
         let relative = text.lines().filter(|l| l.starts_with("### Relative")).collect::<Vec<_>>();
         assert_eq!(relative, ["### Relative to sqlite: insert", "### Relative to indexes 0: insert"]);
         // The points and the costs, each with its head; engines by indexes have a table of two ways, and two relative ones.
         assert_eq!(text.lines().filter(|l| l.starts_with("| ")).count(), 2 * 14 + 3 + 2 * 5);
         assert!(text.contains("### Operations per second, insert\n\n|  | indexes 0 | indexes 3 |\n"), "{text}");
-        assert!(text.contains("| sqlite insert indexes 3 | 3,"), "{text}");
+        assert!(text.contains("| sqlite insert indexes 3 | 8 | 3,"), "{text}");
         assert!(
             text.contains(
                 "**warning** sqlite insert indexes 3: drift: the second half is 31 % slower than the first (unsteady)"
@@ -539,7 +548,8 @@ mod tests {
         (summary.queries_per_s, summary.background) = (118_640.0, vec![crate::testing::background_500()]);
         let text = markdown(&analysis);
         assert!(
-            text.contains("| point | ops/s | queries/s | 95 % CI |") && text.contains("| 5,932 | 118,640 | ±3.0 % |"),
+            text.contains("| point | \\# | ops/s | queries/s | 95 % CI |")
+                && text.contains("| 5,932 | 118,640 | ±3.0 % |"),
             "{text}"
         );
         assert!(text.contains("- file rndrd depth 1: background insert: 498 of 500/s (99.6 %), "), "{text}");

@@ -17,8 +17,10 @@ pub struct Table {
     pub short_legend: &'static str,
     /// The head of the names of groups, if rows are in groups.
     pub group_head: &'static str,
-    /// The head of the labels.
+    /// The head of the labels,
     pub label_head: String,
+    /// and the one in a terminal, if that is another.
+    pub short_label_head: Option<&'static str>,
     pub columns: Vec<Column>,
     pub rows: Vec<Row>,
     /// Sentences below it.
@@ -41,6 +43,7 @@ impl Default for Table {
             short_legend: "",
             group_head: "point",
             label_head: "point".to_owned(),
+            short_label_head: None,
             columns: Vec::new(),
             rows: Vec::new(),
             notes: Vec::new(),
@@ -215,6 +218,11 @@ impl<T: Into<Cell>> From<Option<T>> for Cell {
 }
 
 impl Table {
+    /// The head of the labels in a terminal.
+    pub fn shown_label_head(&self) -> &str {
+        self.short_label_head.unwrap_or(&self.label_head)
+    }
+
     /// Whether any row is in a group.
     pub fn has_groups(&self) -> bool {
         self.rows.iter().any(|row| !row.group.is_empty())

@@ -162,11 +162,8 @@ pub fn live_html(name: &str, key: &str, view: &LiveRunText, nonce: &str) -> Stri
     let (title, every) = (plain(name), plain(&view.every));
     let again_s = view.again_ms.div_ceil(1000).max(1);
     let head = format!("<noscript><meta http-equiv=\"refresh\" content=\"{again_s}\"></noscript>\n");
-    let script = format!(
-        "<script nonce=\"{}\" data-source=\"/run/{}/live.json\">{SCRIPT}</script>\n",
-        plain(nonce),
-        plain(key)
-    );
+    let script =
+        format!("<script nonce=\"{}\" data-source=\"/run/{}/live.json\">{SCRIPT}</script>\n", plain(nonce), plain(key));
     let now = [
         ("phase", "phase", &view.phase),
         ("ops/s now", "rate", &view.rate),

@@ -228,6 +228,6 @@ pub mod tests {
         let (runs, all) = old_and_new();
         let text = tables(&publication(&runs, &all), "# new against old\n");
         assert_eq!(text.lines().filter(|line| line.starts_with("# ")).count(), 1);
-        assert_eq!(text.lines().filter(|line| line.starts_with("### Points")).count(), 2);
+        assert_eq!(text.lines().filter(|line| line.starts_with("### Each point")).count(), 2);
     }
 }

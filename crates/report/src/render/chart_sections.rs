@@ -6,9 +6,9 @@
 use super::chart_table::{TABLE_ROWS, TABLE_ROWS_FEW, figure_table};
 use crate::charts::Chart;
 use crate::sheet::{FigurePoints, sheets};
+use crate::table::{Cell, Column, Row, Table};
 use analysis::Analysis;
 use plot::figure::{Figure, FigureBody};
-use crate::table::{Cell, Column, Row, Table};
 
 /// The charts whose first figure may be the main picture of a run, the most telling first.
 const MAIN: [&str; 10] = [

@@ -5,8 +5,8 @@
 
 use crate::overview::{Overview, OverviewCell, OverviewRow, overviews};
 use crate::palette::Palette;
-use crate::sheet::measured_on;
 use crate::render::matrix::{Matrix, MatrixCell, MatrixRow};
+use crate::sheet::measured_on;
 use crate::wording::verdict::VerdictText;
 use analysis::math::ratio::RatioVerdict;
 use analysis::{Analysis, PointAnalysis, Validity};

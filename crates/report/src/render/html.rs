@@ -26,7 +26,8 @@ pub fn page_html(page: &Page) -> String {
 pub fn page_with(page: &Page, interaction: &Interaction) -> String {
     let Interaction { policy, style, script, data } = interaction;
     let title = plain(&page.title);
-    let about: String = [&page.title].into_iter().chain(&page.about).map(|part| format!(" &middot; {}", plain(part))).collect();
+    let about: String =
+        [&page.title].into_iter().chain(&page.about).map(|part| format!(" &middot; {}", plain(part))).collect();
     let lead: String = page.lead.iter().map(|line| format!("<li>{}</li>", coded(line))).collect();
     let lead = if lead.is_empty() { lead } else { format!("<ul class=\"verdict\">{lead}</ul>\n") };
     let opening: String = page.opening.iter().map(|one| block(one, page)).collect();
@@ -123,9 +124,13 @@ fn block(one: &PageBlock, page: &Page) -> String {
         PageBlock::Figures(figures) => {
             format!("<div class=\"charts\">{}</div>\n", figures.iter().map(figure_html).collect::<String>())
         }
-        PageBlock::Pictures(pictures) => {
-            format!("<div class=\"charts\">\n{}</div>\n", pictures.iter().map(picture).collect::<String>())
-        }
+        PageBlock::Pictures(all) => pictures(all),
+        PageBlock::Main(section) => format!(
+            "<div id=\"main-{}\" class=\"main\">\n{}</div>\n<p class=\"small\">{}</p>\n",
+            section.id,
+            pictures(&section.figures),
+            plain(&section.help)
+        ),
         PageBlock::Folded(summary, blocks) => {
             let blocks: String = blocks.iter().map(|one| block(one, page)).collect();
             format!("<details><summary>{}</summary>\n{blocks}</details>\n", plain(summary))
@@ -232,7 +237,8 @@ fn finding(group: &FindingItem) -> String {
         .members
         .iter()
         .map(|member| {
-            let title = if member.title == group.heading { String::new() } else { format!(": {}", coded(&member.title)) };
+            let title =
+                if member.title == group.heading { String::new() } else { format!(": {}", coded(&member.title)) };
             let next = match member.next_step.as_str() {
                 "" => String::new(),
                 step => format!(" <b>Next: {}</b>", coded(step)),
@@ -261,7 +267,8 @@ fn facts(all: &[PageFact]) -> String {
     // Long values need the whole width; of facts with a meaning there are many short ones.
     let class = if all.iter().any(|fact| !fact.meaning.is_empty()) { "" } else { " class=\"wide\"" };
     let fact = |fact: &PageFact| {
-        let title = if fact.meaning.is_empty() { String::new() } else { format!(" title=\"{}\"", plain(&fact.meaning)) };
+        let title =
+            if fact.meaning.is_empty() { String::new() } else { format!(" title=\"{}\"", plain(&fact.meaning)) };
         format!("<div><dt{title}>{}</dt><dd>{}</dd></div>\n", plain(&fact.name), plain(&fact.value))
     };
     format!("<dl{class}>{}</dl>\n", all.iter().map(fact).collect::<String>())
@@ -278,6 +285,10 @@ fn figure_html(figure: &Figure) -> String {
         table: figure_table(figure, TABLE_ROWS),
         measured: None,
     })
+}
+
+fn pictures(all: &[Picture]) -> String {
+    format!("<div class=\"charts\">\n{}</div>\n", all.iter().map(picture).collect::<String>())
 }
 
 fn picture(picture: &Picture) -> String {
@@ -354,7 +365,7 @@ mod tests {
             !markdown.contains("<script") && !markdown.replace("\\]", "").contains("](") && !markdown.contains("<img"),
             "{markdown}"
         );
-        assert!(markdown.lines().filter(|line| line.starts_with("| ")).count() == HOSTILE.len() + 2, "{markdown}");
+        assert!(markdown.lines().filter(|line| line.starts_with('|')).count() == HOSTILE.len() + 2, "{markdown}");
     }
 
     #[test]

@@ -49,7 +49,7 @@ fn block(one: &PageBlock) -> String {
             figures.iter().map(|figure| format!("\n![{}](charts/{}.png)\n", safe(&figure.title), figure.id)).collect()
         }
         PageBlock::Folded(_, blocks) => blocks.iter().map(block).collect(),
-        PageBlock::Pictures(_) | PageBlock::Contents => String::new(),
+        PageBlock::Pictures(_) | PageBlock::Main(_) | PageBlock::Contents => String::new(),
     }
 }
 
@@ -70,9 +70,9 @@ fn table(table: &Table) -> String {
         let rules = std::iter::repeat_n("---", if has_groups { 2 } else { 1 });
         let rules = rules.chain(columns().map(|column| if column.is_text { "---" } else { "---:" }));
         out += &format!("\n{}|{}|\n", line(heads), rules.collect::<Vec<_>>().join("|"));
-        out.extend(table.rows.iter().map(|row| {
-            line(names(row).chain(places.iter().map(|nth| coded(&row.cells[*nth].text))))
-        }));
+        out.extend(
+            table.rows.iter().map(|row| line(names(row).chain(places.iter().map(|nth| coded(&row.cells[*nth].text))))),
+        );
     }
     let below = |row: &Row, cell: &Cell| format!("- {}: {}\n", safe(&row.label_text()), safe(&cell.text));
     let below: String = table.rows.iter().flat_map(|row| row.below.iter().map(move |cell| below(row, cell))).collect();
@@ -128,4 +128,3 @@ pub(crate) fn coded(text: &str) -> String {
     let part = |(nth, part): (usize, &&str)| if nth % 2 == 0 { safe(part) } else { format!("`{part}`") };
     parts.iter().enumerate().map(part).collect()
 }
-

@@ -75,7 +75,11 @@ fn row_html(row: &MatrixRow) -> String {
         .iter()
         .map(|cell| cell.as_ref().map_or_else(|| "<td class=\"n\">-</td>".to_owned(), cell_html))
         .collect();
-    format!("<tr><th>{}{}</th>{cells}</tr>\n", row.style.map(plot::render_swatch).unwrap_or_default(), plain_html(&row.name))
+    format!(
+        "<tr><th>{}{}</th>{cells}</tr>\n",
+        row.style.map(plot::render_swatch).unwrap_or_default(),
+        plain_html(&row.name)
+    )
 }
 
 fn cell_html(cell: &MatrixCell) -> String {
@@ -140,7 +144,12 @@ mod tests {
             style: Some(SeriesStyle::nth(nth)),
             cells: vec![Some(cell.clone()), None],
         });
-        Matrix { title: text.to_owned(), base: String::new(), heads: vec![text.to_owned(), "b".to_owned()], rows: rows.collect() }
+        Matrix {
+            title: text.to_owned(),
+            base: String::new(),
+            heads: vec![text.to_owned(), "b".to_owned()],
+            rows: rows.collect(),
+        }
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! A document of headings, sentences, tables and pictures: a value, which [`html`](super::html) and [`markdown`](super::markdown) write.
 
-use super::chart_sections::Picture;
+use super::chart_sections::{ChartSection, Picture};
 use super::matrix::Matrix;
 use crate::findings::FindingItem;
 use crate::table::Table;
@@ -83,6 +83,8 @@ pub enum PageBlock {
     Figures(Vec<Figure>),
     /// Pictures as they are drawn for the page of a run. They are in no other document.
     Pictures(Vec<Picture>),
+    /// The picture that tells most, on the first screen.
+    Main(ChartSection),
     /// What is behind a line until it is opened.
     Folded(String, Vec<PageBlock>),
     /// Links to all sections, for a screen that has no room for them beside the page.

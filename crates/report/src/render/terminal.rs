@@ -109,8 +109,7 @@ impl Paint {
         };
         let word = format!("{:<8}", severity_word(group.severity));
         let heading = unquoted(&group.heading());
-        let text =
-            if group.is_mixed() { heading } else { format!("{}: {heading}", safe(&group.places(points))) };
+        let text = if group.is_mixed() { heading } else { format!("{}: {heading}", safe(&group.places(points))) };
         let lines = wrap(&text, self.width.saturating_sub(9));
         let indented = lines.iter().enumerate();
         indented
@@ -247,7 +246,9 @@ mod tests {
         assert_eq!(alone[0], "kind ops/s share p50 p95 p99 max failed");
         assert!(alone.len() == 3 && alone[1].starts_with("lookup 750 75 % 1.00 ms"), "{alone:?}");
         assert!(alone[2].starts_with("pay 250 25 % 8.99 ms") && alone[2].ends_with(" 9.00 ms 3"), "{alone:?}");
-        let second = PointAnalysis { id: 2, group: 1, ..analysis.points[0].clone() };
+        let mut second = PointAnalysis { id: 2, group: 1, ..analysis.points[0].clone() };
+        set(&mut second, "engine", "other");
+        label(&mut second, &["engine"], &[]);
         analysis.points.push(second);
         assert_eq!(table(&analysis).len(), 7, "each point has its name above its kinds");
         let kinds = ["select a from orders where id = ?", "select b from orders where id between ? and ?"];

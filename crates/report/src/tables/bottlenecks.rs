@@ -33,7 +33,7 @@ fn tables(analysis: &Analysis) -> Vec<Table> {
     }
     vec![Table {
         legend: LEGEND.to_owned(),
-        label_head: "what limits it".to_owned(),
+        short_label_head: Some("what limits it"),
         columns: vec![
             Column::text("bottleneck"),
             Column::text("how sure"),

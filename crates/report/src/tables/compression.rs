@@ -34,7 +34,11 @@ fn file_table(table: &CompressionTable) -> Table {
         Some(file) => format!("{} ({})", file_name(file), format::bytes(size)),
         None => format!("all {} files together ({})", table.files, format::bytes(size)),
     };
-    table_of(title, &["n", "size", "ratio", "best", "median", "MB/s", "CPU", "back"], table.rows.iter().map(row).collect())
+    table_of(
+        title,
+        &["n", "size", "ratio", "best", "median", "MB/s", "CPU", "back"],
+        table.rows.iter().map(row).collect(),
+    )
 }
 
 fn table_of(title: String, heads: &[&str], rows: Vec<Row>) -> Table {
@@ -87,7 +91,10 @@ mod tests {
     fn a_table_has_a_row_for_each_codec_and_marks_those_that_nothing_beats() {
         let tables = tables(&compressed());
         let first: Vec<String> = tables[0].rows.iter().map(Row::label_text).collect();
-        assert_eq!((tables[0].title.as_str(), first.join(" ")), ("a.ibd (100 MB)", "none lz4 * slow gzip:1 * gzip:9 *".to_owned()));
+        assert_eq!(
+            (tables[0].title.as_str(), first.join(" ")),
+            ("a.ibd (100 MB)", "none lz4 * slow gzip:1 * gzip:9 *".to_owned())
+        );
         let cells: Vec<&str> = tables[0].rows[1].cells[1..6].iter().map(|cell| cell.text.as_str()).collect();
         assert_eq!(cells, ["50.0 MB", "2.00", "500 ms", "500 ms", "200"]);
         assert_eq!(tables.last().map(|table| table.title.as_str()), Some("all 2 files together (200 MB)"));

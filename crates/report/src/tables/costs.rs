@@ -18,7 +18,7 @@ pub const TABLE: TableDef = TableDef {
     make: |_, rows| tables(&rows.analysis),
 };
 
-const LEGEND: &str = "A dash means that the value was not measured or does not apply. Bars compare within a column. Work left undone at the \
+const LEGEND: &str = "A dash means that the value was not measured or does not apply. Work left undone at the \
     end (dirty pages, compaction) is not counted.";
 
 fn tables(analysis: &Analysis) -> Vec<Table> {
@@ -26,8 +26,11 @@ fn tables(analysis: &Analysis) -> Vec<Table> {
     let mut rows: Vec<Row> =
         analysis.points.iter().map(|point| Row::new(point_label(point), Vec::<Cell>::new())).collect();
     for (_, written, value) in &columns {
-        let values: Vec<Option<f64>> =
-            analysis.points.iter().map(|point| value(&point.summary.as_ref()?.cost).filter(|cost| cost.is_finite())).collect();
+        let values: Vec<Option<f64>> = analysis
+            .points
+            .iter()
+            .map(|point| value(&point.summary.as_ref()?.cost).filter(|cost| cost.is_finite()))
+            .collect();
         let greatest = values.iter().flatten().copied().fold(0.0, f64::max);
         for (row, value) in rows.iter_mut().zip(values) {
             let percent = value.filter(|_| greatest > 0.0).map_or(0.0, |value| 100.0 * value / greatest);

@@ -54,7 +54,14 @@ fn tables(analysis: &Analysis) -> Vec<Table> {
         return Vec::new();
     }
     let label_head = "endpoint".to_owned();
-    vec![Table { legend: LEGEND.to_owned(), short_legend: SHORT_LEGEND, label_head, columns: columns(), rows, ..Table::default() }]
+    vec![Table {
+        legend: LEGEND.to_owned(),
+        short_legend: SHORT_LEGEND,
+        label_head,
+        columns: columns(),
+        rows,
+        ..Table::default()
+    }]
 }
 
 fn row(one: &EndpointSummary) -> Row {
@@ -111,7 +118,8 @@ mod tests {
         let found = tables(&with_endpoints());
         let [table] = found.as_slice() else { panic!("one point has several endpoints") };
         let in_line = |row: &Row| {
-            let cells = table.columns.iter().zip(&row.cells).filter(|(column, _)| column.terminal == InTerminal::Always);
+            let cells =
+                table.columns.iter().zip(&row.cells).filter(|(column, _)| column.terminal == InTerminal::Always);
             let cells: Vec<&str> = cells.map(|(_, cell)| cell.short_text()).collect();
             format!("{} {}", row.label_text(), cells.join(" "))
         };

@@ -8,8 +8,14 @@ use crate::wording::label::point_label;
 use crate::wording::quantity::{bytes, megabytes_per_s, number, percent, time};
 use analysis::{Analysis, HostSummary, InterfaceUse};
 
-pub const TABLE: TableDef =
-    TableDef { id: "host-table", title: "Hosts", is_open: true, in_narrow: false, chart: None, make: |_, rows| tables(&rows.analysis) };
+pub const TABLE: TableDef = TableDef {
+    id: "host-table",
+    title: "Hosts",
+    is_open: true,
+    in_narrow: false,
+    chart: None,
+    make: |_, rows| tables(&rows.analysis),
+};
 
 const SHORT_LEGEND: &str = "share: of the operations done, < if below 90 % of what was planned; lag: how late clients woke up; CPU: in \
     use; net: of the speed of the link, or MB/s; disk: busy";
@@ -50,7 +56,14 @@ fn tables(analysis: &Analysis) -> Vec<Table> {
         return Vec::new();
     }
     let label_head = "host".to_owned();
-    vec![Table { legend: LEGEND.to_owned(), short_legend: SHORT_LEGEND, label_head, columns: columns(), rows, ..Table::default() }]
+    vec![Table {
+        legend: LEGEND.to_owned(),
+        short_legend: SHORT_LEGEND,
+        label_head,
+        columns: columns(),
+        rows,
+        ..Table::default()
+    }]
 }
 
 fn row(one: &HostSummary) -> Row {

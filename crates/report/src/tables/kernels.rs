@@ -9,8 +9,14 @@ use crate::wording::quantity::count;
 use analysis::Analysis;
 use analysis::points::kernels::{KernelRate, KernelRow, KernelTable};
 
-pub const TABLE: TableDef =
-    TableDef { id: "kernel-table", title: "Kernels", is_open: true, in_narrow: false, chart: None, make: |analysis, _| tables(analysis) };
+pub const TABLE: TableDef = TableDef {
+    id: "kernel-table",
+    title: "Kernels",
+    is_open: true,
+    in_narrow: false,
+    chart: None,
+    make: |analysis, _| tables(analysis),
+};
 
 fn tables(analysis: &Analysis) -> Vec<Table> {
     let Some(table) = KernelTable::from_analysis(analysis) else { return Vec::new() };

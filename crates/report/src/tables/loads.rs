@@ -7,8 +7,14 @@ use crate::table::{Column, InTerminal, Row, Table};
 use crate::wording::label::point_phrases;
 use analysis::{Analysis, DataLoad, PointAnalysis};
 
-pub const TABLE: TableDef =
-    TableDef { id: "loads", title: "Loads", is_open: false, in_narrow: true, chart: None, make: |analysis, _| tables(analysis) };
+pub const TABLE: TableDef = TableDef {
+    id: "loads",
+    title: "Loads",
+    is_open: false,
+    in_narrow: true,
+    chart: None,
+    make: |analysis, _| tables(analysis),
+};
 
 const LEGEND: &str = "Rows counted afterwards, divided by the time to insert them. The time to settle (flushes, checkpoints, statistics, \
     counting) is not included. The data on disk is without logs where those are known. A shared data set is listed at its first point.";
@@ -28,7 +34,7 @@ fn tables(analysis: &Analysis) -> Vec<Table> {
             column("rows/s"),
             column("statements/s").documents_only(),
             column("data on disk"),
-            column("logs"),
+            column("logs").documents_only(),
             column("time to settle").documents_only(),
         ],
         rows,
@@ -68,8 +74,8 @@ fn taken(seconds: f64) -> String {
 mod tests {
     use super::*;
     use crate::table::Cell;
-    use crate::wording::label::point_label;
     use crate::testing::quick;
+    use crate::wording::label::point_label;
 
     #[test]
     fn a_load_is_a_row_and_one_without_rows_is_none() {

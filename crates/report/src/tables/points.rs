@@ -24,7 +24,7 @@ const REPEATS: &str = "n: repeats, of which the row is the mean; `5/6` means tha
     all repeats together. ";
 
 /// With a second rate there must be so much room for labels in a terminal.
-const LABEL_LEAST: usize = 29;
+const LABEL_LEAST: usize = 25;
 
 fn tables(analysis: &Analysis, all: &RepeatRows) -> Vec<Table> {
     let rows = &all.analysis;

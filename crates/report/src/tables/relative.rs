@@ -13,8 +13,14 @@ use analysis::points::metric::Metric;
 use analysis::points::relative::{RelativeCell, RelativeRow, RelativeTable};
 use analysis::{Analysis, Setting};
 
-pub const TABLE: TableDef =
-    TableDef { id: "relative", title: "Ratios", is_open: false, in_narrow: false, chart: None, make: |analysis, _| tables(analysis) };
+pub const TABLE: TableDef = TableDef {
+    id: "relative",
+    title: "Ratios",
+    is_open: false,
+    in_narrow: false,
+    chart: None,
+    make: |analysis, _| tables(analysis),
+};
 
 const LEGEND: &str = "Each cell is the arm divided by the first arm, with its 95 % confidence interval (Student's t on the logarithms of \
     neighbouring repeats) and the number of pairs. Above 1 is more; for times and costs less is better. `no difference shown`: chance \

@@ -68,9 +68,15 @@ mod tests {
         let tables = tables(&analysis);
         assert_eq!(tables.len(), 2);
         assert_eq!(tables[0].title, "sqlite oltp: p99<20ms,errors<0.1%");
-        assert_eq!((tables[0].columns[1].head.as_str(), tables[0].rows.len()), ("p99", analysis.searches[0].probes.len()));
+        assert_eq!(
+            (tables[0].columns[1].head.as_str(), tables[0].rows.len()),
+            ("p99", analysis.searches[0].probes.len())
+        );
         let [first, .., last] = tables[0].rows.as_slice() else { panic!("several probes") };
-        assert_eq!((first.label_text().as_str(), first.cells[0].text.as_str(), first.cells[2].look), ("1", "closed", Look::Plain));
+        assert_eq!(
+            (first.label_text().as_str(), first.cells[0].text.as_str(), first.cells[2].look),
+            ("1", "closed", Look::Plain)
+        );
         assert_eq!((last.label_text().as_str(), last.cells[2].look), ("hold", Look::Better));
         assert!(super::tables(&quick()).is_empty());
     }

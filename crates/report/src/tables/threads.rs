@@ -41,11 +41,10 @@ fn tables(analysis: &Analysis) -> Vec<Table> {
     let costs = analysis.points.iter().filter_map(|point| point.threads.watch_cores);
     let most =
         costs.reduce(f64::max).map(|cores| format!("To look at threads took at most {} of a core.", percent(cores)));
-    let numbers = HEADS.map(|head| Column::number(head).terminal(InTerminal::IfRoom));
     vec![Table {
         legend: LEGEND.to_owned(),
         short_legend: SHORT_LEGEND,
-        columns: [Column::text("whose")].into_iter().chain(numbers).collect(),
+        columns: HEADS.map(|head| Column::number(head).terminal(InTerminal::IfRoom)).to_vec(),
         rows,
         notes: row_locks(analysis).into_iter().chain(most).collect(),
         most_rows: 24,
@@ -73,8 +72,8 @@ fn rows_of(point: &PointAnalysis, is_alone: bool) -> Vec<Row> {
     let shown = [ThreadOf::Engine, ThreadOf::Session, ThreadOf::Client];
     let all = shown.into_iter().filter_map(|of| Some((of, point.threads.of(of)?)));
     let row = |(nth, (of, shares)): (usize, (ThreadOf, &StateShares))| {
-        let cells = [whose(of, point).to_owned()].into_iter().chain(figures(shares));
-        Row { documents_only: nth > 0 && !is_alone, ..Row::of_phrases(point_phrases(point), cells) }
+        let label = [point_phrases(point), vec![whose(of, point).to_owned()]].concat();
+        Row { documents_only: nth > 0 && !is_alone, ..Row::of_phrases(label, figures(shares)) }
     };
     all.enumerate().map(row).collect()
 }
@@ -109,9 +108,9 @@ mod tests {
     fn a_point_has_a_row_for_each_kind_of_thread() {
         let table = tables(&waiting()).remove(0);
         let first: Vec<_> =
-            table.rows.iter().take(2).map(|row| (row.cells[0].text.as_str(), row.documents_only)).collect();
-        assert_eq!(first, [("engine", false), ("clients", true)]);
-        let figures: Vec<&str> = table.rows[0].cells[1..].iter().map(|cell| cell.text.as_str()).collect();
+            table.rows.iter().take(2).map(|row| (row.label.last().map(String::as_str), row.documents_only)).collect();
+        assert_eq!(first, [(Some("engine"), false), (Some("clients"), true)]);
+        let figures: Vec<&str> = table.rows[0].cells.iter().map(|cell| cell.text.as_str()).collect();
         assert_eq!(figures, ["8.0", "25", "5", "10", "40", "10", "10", "0"]);
         assert!(
             table.notes[0].contains("2.31 sessions") && table.notes[1].contains("0.3 % of a core"),

@@ -21,7 +21,9 @@ pub const TABLE: TableDef = TableDef {
     is_open: true,
     in_narrow: false,
     chart: None,
-    make: |analysis, _| analysis.verdict.variants.iter().map(|verdict| table(verdict, &analysis.verdict.variants)).collect(),
+    make: |analysis, _| {
+        analysis.verdict.variants.iter().map(|verdict| table(verdict, &analysis.verdict.variants)).collect()
+    },
 };
 
 const LEGEND: &str = "Durations are means over the repeats: of the set-up, of the statement with the fetching of its rows, of the clean-up, \
@@ -47,7 +49,8 @@ fn table(verdict: &VariantVerdict, all: &[VariantVerdict]) -> Table {
         let is_shown = |effort: &StatementEffort| {
             verdict.arms.iter().any(|arm| arm.efforts.get(effort).is_some_and(|value| *value > 0.0))
         };
-        let shown: Vec<StatementEffort> = STATEMENT_EFFORTS.iter().map(|(effort, _)| *effort).filter(is_shown).collect();
+        let shown: Vec<StatementEffort> =
+            STATEMENT_EFFORTS.iter().map(|(effort, _)| *effort).filter(is_shown).collect();
         columns.extend(shown.iter().map(|effort| Column::number(effort_name(*effort)).part(EFFORTS).documents_only()));
         columns.push(Column::text("built").part(EFFORTS).terminal(InTerminal::Below));
         for (row, arm) in rows.iter_mut().zip(&verdict.arms) {
@@ -61,7 +64,11 @@ fn table(verdict: &VariantVerdict, all: &[VariantVerdict]) -> Table {
         label_head: "variant".to_owned(),
         columns,
         rows,
-        texts: verdict.arms.iter().filter_map(|arm| Some((format!("Plan of {}", arm.name), arm.plan.clone()?))).collect(),
+        texts: verdict
+            .arms
+            .iter()
+            .filter_map(|arm| Some((format!("Plan of {}", arm.name), arm.plan.clone()?)))
+            .collect(),
         most_rows: usize::MAX,
         ..Table::default()
     }

@@ -73,7 +73,8 @@ impl<'a> Layout<'a> {
             };
         }
         let indent = if table.has_groups() { 2 } else { 0 };
-        let longest = rows.iter().map(|row| chars(&row.label_text()) + indent).chain([chars(&table.label_head)]).max()?;
+        let longest =
+            rows.iter().map(|row| chars(&row.label_text()) + indent).chain([chars(table.shown_label_head())]).max()?;
         let mut label_width = page.saturating_sub(used(&columns));
         // A text at the end gives way to the labels, and needs no room that they do not.
         if let Some((_, width)) = columns.last().copied().filter(|(nth, _)| table.columns[*nth].is_text) {
@@ -82,14 +83,21 @@ impl<'a> Layout<'a> {
             columns.last_mut()?.1 = width;
             label_width = page.saturating_sub(others + width).min(longest);
         }
-        (page >= WIDTH_MIN && label_width >= LABEL_WIDTH_MIN.min(longest))
-            .then_some(Layout { table, columns, label_width, indent })
+        (page >= WIDTH_MIN && label_width >= LABEL_WIDTH_MIN.min(longest)).then_some(Layout {
+            table,
+            columns,
+            label_width,
+            indent,
+        })
     }
 
     pub fn head(&self) -> String {
-        let heads = self.columns.iter().map(|(nth, width)| padded(&self.table.columns[*nth], &head(&self.table.columns[*nth]), *width));
+        let heads = self
+            .columns
+            .iter()
+            .map(|(nth, width)| padded(&self.table.columns[*nth], &head(&self.table.columns[*nth]), *width));
         let width = self.label_width;
-        let label = cut(&self.table.label_head, width);
+        let label = cut(&safe(self.table.shown_label_head()), width);
         format!("{label:<width$}{}", heads.collect::<String>()).trim_end().to_owned()
     }
 
@@ -168,9 +176,11 @@ fn tone(look: Look) -> Option<Tone> {
 
 /// What belongs to a row, on lines below it.
 fn below(table: &Table, row: &Row, paint: Paint) -> Vec<String> {
-    let own = table.columns.iter().zip(&row.cells).filter(|(column, cell)| {
-        column.terminal == InTerminal::Below && !matches!(cell.short_text(), "" | "-")
-    });
+    let own = table
+        .columns
+        .iter()
+        .zip(&row.cells)
+        .filter(|(column, cell)| column.terminal == InTerminal::Below && !matches!(cell.short_text(), "" | "-"));
     let own = own.map(|(column, cell)| (format!("{}: {}", column.head, cell.short_text()), None, 4));
     let others = row.below.iter().map(|cell| (cell.text.clone(), tone(cell.look), 2));
     let mut lines = Vec::new();
