@@ -95,7 +95,7 @@ fn documents(folder: &Path) -> Vec<(String, String)> {
     let analysis = analysis::analyse(&store::read(&folder.join("run.plimsoll")).unwrap());
     let figures = report::charts::all_figures(&analysis).into_iter().flat_map(|(_, figures)| figures);
     let charts = figures.map(|figure| (format!("{}.svg", figure.id), plot::render_svg(&figure)));
-    let page = ("report.html".to_owned(), report::html(&analysis).unwrap());
+    let page = ("report.html".to_owned(), report::html(&analysis));
     std::iter::once(page).chain(charts).collect()
 }
 

@@ -1,7 +1,7 @@
 //! Text from run files made harmless for each place where it is printed. A run file may come from a stranger.
 //!
 //! In: any text. Out: the same text for people, without power over the reader's browser, spreadsheet or terminal.
-//! Limits: HTML is escaped by the template engine; this module has Markdown, CSV and the terminal; the crate `plot`
+//! Limits: HTML is escaped by `render/html.rs`; this module has Markdown, CSV and the terminal; the crate `plot`
 //! escapes what it writes into an SVG document.
 
 use plot::escape::visible_char;

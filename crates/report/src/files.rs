@@ -10,10 +10,12 @@ use crate::overlay::{comparison_csv, comparison_page, conditions_csv, costs_csv,
 use crate::render::connections_csv::{held_csv, kinds_csv};
 use crate::render::endpoints_csv::endpoints_csv;
 use crate::render::hosts_csv::hosts_csv;
-use crate::render::html::html_with;
+use crate::render::html::page_html;
 use crate::render::kernels_csv::kernels_csv;
-use crate::render::page::{Page, page_html, page_markdown};
+use crate::render::markdown::page_markdown;
+use crate::render::page::Page;
 use crate::render::statements_csv::statements_csv;
+use crate::report_page::html_with;
 use crate::{
     ReportError, compression_csv, intervals_csv, markdown, points_csv, probes_csv, relative_csv, variants_csv,
 };
@@ -55,7 +57,7 @@ pub fn write(analysis: &Analysis, dir: &Path) -> Result<WrittenReport, ReportErr
     let charts = report.open_inside("charts")?;
     let all = all_figures(analysis);
     let mut files = vec![
-        report.replace("report.html", html_with(analysis, &all)?.as_bytes())?,
+        report.replace("report.html", html_with(analysis, &all).as_bytes())?,
         report.replace("report.md", markdown(analysis).as_bytes())?,
         report.replace("points.csv", points_csv(analysis).as_bytes())?,
         report.replace("intervals.csv", intervals_csv(analysis).as_bytes())?,
@@ -124,7 +126,7 @@ fn write_page(page: &Page, rows: &[(&str, String)], dir: &Path) -> Result<Writte
     let report = ReportDir::claim(dir)?;
     let charts = report.open_inside("charts")?;
     let mut files = vec![
-        report.replace("report.html", page_html(page)?.as_bytes())?,
+        report.replace("report.html", page_html(page).as_bytes())?,
         report.replace("report.md", page_markdown(page).as_bytes())?,
     ];
     for (name, csv) in rows {

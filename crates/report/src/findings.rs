@@ -3,6 +3,7 @@
 //! In: an analysis. Out: [`FindingGroup`]s. Limits: nothing is left out and nothing is judged; how much of it is shown is for
 //! the page to decide.
 
+use crate::render::terminal::severity_word;
 use crate::wording::label::{group_label, point_label};
 use analysis::findings::{evidence, is_alike, mixed_title, title};
 use analysis::{Analysis, Code, Detail, Finding, PointAnalysis, Severity, Subject};
@@ -149,6 +150,50 @@ impl FindingGroup<'_> {
         let first = self.members[0].next_step();
         let is_common = self.members.iter().all(|member| member.next_step() == first);
         Some(first).filter(|step| is_common && !step.is_empty())
+    }
+}
+
+/// A group in words, as a document has it.
+#[derive(Clone, Debug)]
+pub struct FindingItem {
+    pub severity: &'static str,
+    pub code: &'static str,
+    pub heading: String,
+    /// Where it was found; `None` if the heading has it.
+    pub places: Option<String>,
+    /// What to do next, if it is the same for all members; else empty.
+    pub next_step: String,
+    pub members: Vec<MemberItem>,
+}
+
+/// A member of a group in words.
+#[derive(Clone, Debug)]
+pub struct MemberItem {
+    pub place: String,
+    pub title: String,
+    pub evidence: String,
+    /// Empty if all members have the same, or none.
+    pub next_step: String,
+}
+
+impl FindingItem {
+    /// `group`, found in a run of `points`.
+    pub fn new(group: &FindingGroup, points: usize) -> FindingItem {
+        let common = group.next_step();
+        let member = |member: &Member| MemberItem {
+            place: member.place.clone(),
+            title: member.title(),
+            evidence: member.evidence(),
+            next_step: if common.is_none() { member.next_step().into_owned() } else { String::new() },
+        };
+        FindingItem {
+            severity: severity_word(group.severity),
+            code: group.code().as_str(),
+            heading: group.heading(),
+            places: (!group.is_mixed()).then(|| group.places(points)),
+            members: group.members.iter().map(member).collect(),
+            next_step: common.unwrap_or_default().into_owned(),
+        }
     }
 }
 

@@ -15,16 +15,6 @@ use std::sync::LazyLock;
 /// The heading of the table.
 pub const TITLE: &str = "What an insert costs";
 
-/// What the heads mean, in the documents.
-pub const LEGEND: &str = "IPS: rows inserted per second. r and w: read and written, in MB/s and in KB per row inserted \
-    (1 KB = 1000 B; without discards). account: who counted what was written (volume, disk, process, engine). eng: counted by the \
-    engine, in KB per row; log (redo, write-ahead), pages (flushes), compaction and doublewrite are its parts. paid: KB written per row with the \
-    drain, for all steps that it covers; it is in the row of the drain. `>`: a lower bound, because writes were still pending (for paid, even \
-    after the drain). pending: writes that were pending at the end. us/i and cs/i: CPU and context switches per row. data and logs: sizes on disk. \
-    B/row: data on disk and in memory, without logs, over rows in the tables; of a server its own system tables count, too. w-amp: bytes written \
-    over payload of the rows. d:c:m: data size to cache size to memory size. shown: where reads found the data. A dash means that the value was \
-    not measured or does not apply; columns without any value are left out.";
-
 /// What the heads of a page mean, which are longer.
 pub const PAGE_LEGEND: &str = "KB and MB are 1000 and 10^6 bytes, without discards. Written, counted by: who counted what was written (volume, disk, \
     process, engine). With the drain: for all steps that the drain covers; it is in the row of the drain. `>`: a lower bound, because writes \

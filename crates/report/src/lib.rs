@@ -5,15 +5,11 @@
 //! Limits: nothing is judged here; numbers, findings and validity are the analysis's. All text of a run is hostile until it
 //! is escaped for its place.
 
-mod bottlenecks;
 #[cfg(test)]
 mod browser;
 pub mod charts;
-mod compression;
-mod cross_table;
 mod csv_column;
 mod csv_files;
-mod endpoints;
 mod escape;
 mod facets;
 mod files;
@@ -21,29 +17,22 @@ mod findings;
 mod format;
 pub mod history;
 pub mod hits;
-mod hosts;
 mod inserts;
-mod kernels;
 pub mod library;
-mod loads;
 pub mod overlay;
 mod overview;
 mod palette;
 mod point_cells;
 mod publish;
 pub mod redact;
-mod relative;
 pub mod render;
 mod repeat;
-mod running_costs;
-mod searches;
+mod report_page;
 mod sheet;
-mod stack_table;
-mod statements;
+mod table;
+mod tables;
 #[cfg(test)]
 mod testing;
-mod thread_table;
-mod variants;
 mod why;
 pub mod wording;
 
@@ -61,15 +50,14 @@ pub use render::compression_csv::compression_csv;
 pub use render::csv::{intervals_csv, points_csv};
 pub use render::endpoints_csv::endpoints_csv;
 pub use render::hosts_csv::hosts_csv;
-pub use render::html::html;
-pub use render::markdown::markdown;
 pub use render::probes_csv::probes_csv;
 pub use render::relative_csv::relative_csv;
 pub use render::statements_csv::statements_csv;
 pub use render::terminal;
 pub use render::terminal::wrap as wrapped;
 pub use repeat::state_source;
-pub use variants::variants_csv;
+pub use report_page::{html, markdown};
+pub use tables::variants::variants_csv;
 pub use why::why_text;
 pub use wording::fact::{FACTS, FactMeaning, fact_meaning};
 pub use wording::finding::{Accuracy, accuracy, accuracy_table};
@@ -111,7 +99,4 @@ pub enum ReportError {
     /// A picture could not be drawn.
     #[error(transparent)]
     Png(#[from] plot::PngError),
-    /// The template of the HTML report is wrong: a bug.
-    #[error("cannot fill the template of the HTML report: {0}; please report this as a bug of plimsoll")]
-    Template(#[from] minijinja::Error),
 }

@@ -55,17 +55,6 @@ pub fn second_rate(analysis: &Analysis) -> Option<SecondRate> {
     }
 }
 
-/// The second rate of one point, with its short name.
-pub fn second_rate_of(point: &PointAnalysis) -> (&'static str, String) {
-    let orders = point.summary.as_ref().and_then(|summary| summary.new_orders);
-    let second = match orders.map(|rate| rate.per_minute_and_warehouse.is_some()) {
-        Some(true) => ORDERS_OF_WAREHOUSE,
-        Some(false) => ORDERS,
-        None => QUERIES,
-    };
-    (second.short_head, (second.cell)(point))
-}
-
 /// New orders per minute: of a warehouse if its terminals make pauses.
 fn own_orders(point: &PointAnalysis) -> String {
     of_rate(point, |summary| {

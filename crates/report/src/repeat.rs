@@ -3,12 +3,10 @@
 //! In: an analysis. Out: a [`RepeatGuide`]. Limits: a run that was recorded by an earlier version has no command; the one that measures the
 //! plan in its run file takes its place. Settings of a server that no plan sets are under Conditions.
 
-use crate::escape;
-use crate::render::markdown::{code_block, coded};
+use crate::render::page::{PageBlock, PageFact};
 use crate::wording::label::list_settings;
 use analysis::{Analysis, PointAnalysis};
 use model::{COMMAND_FACT, Fact, PLAN_DIGEST_FACT, Plan, RUN_DIGEST_FACT, RUN_FILE_FACT, RunMeta};
-use serde::Serialize;
 use sha2::{Digest, Sha256};
 use std::collections::BTreeMap;
 use std::fs::File;
@@ -21,7 +19,7 @@ pub const TITLE: &str = "How to repeat it";
 const VALUES_MAX: usize = 8;
 
 /// How to repeat a run.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RepeatGuide {
     /// The command; `None` if plimsoll did not measure the run.
     pub command: Option<String>,
@@ -38,15 +36,11 @@ impl RepeatGuide {
         RepeatGuide { command, note, facts: facts_of(analysis) }
     }
 
-    /// As a section of Markdown.
-    pub fn markdown(&self) -> String {
-        let command = self.command.iter().map(|command| code_block(command) + "\n");
-        let facts = self
-            .facts
-            .iter()
-            .map(|(name, value)| format!("- {}: {}\n", escape::markdown(name), escape::markdown(value)));
-        let (command, facts): (String, String) = (command.collect(), facts.collect());
-        format!("\n## {TITLE}\n\n{command}{}\n\n{facts}", coded(&self.note))
+    /// As the blocks of a section.
+    pub fn blocks(self) -> Vec<PageBlock> {
+        let facts = self.facts.into_iter().map(|(name, value)| PageFact::new(name, value)).collect();
+        let command = self.command.map(PageBlock::Code);
+        command.into_iter().chain([PageBlock::Paragraph(self.note), PageBlock::Facts(facts)]).collect()
     }
 }
 
@@ -185,6 +179,8 @@ pub fn is_of_guide(fact: &Fact) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::render::markdown::page_markdown;
+    use crate::render::page::{Page, PageSection};
     use crate::testing::{meta, quick};
 
     #[test]
@@ -203,7 +199,8 @@ mod tests {
         let digest = "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad";
         assert_eq!(value("run file"), Some(format!("a.plimsoll, SHA-256 {digest}").as_str()));
         assert_eq!((value("plimsoll"), value("kernel")), (Some("0.1.0"), Some("6.18.0")));
-        let text = guide.markdown();
+        let sections = vec![PageSection { blocks: guide.blocks(), ..PageSection::default() }];
+        let text = page_markdown(&Page { sections, ..Page::default() });
         assert!(
             text.contains("\n    plimsoll quick /mnt\n") && text.contains("- machine: AMD EPYC 7763, 2 CPUs\n"),
             "{text}"

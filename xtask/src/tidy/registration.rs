@@ -1,4 +1,4 @@
-//! Every extension is in its slice: a file that declares an engine, workload, distribution, source, chart or finding is listed in
+//! Every extension is in its slice: a file that declares an engine, workload, distribution, source, chart, table or finding is listed in
 //! the slice that help, reference and contract tests iterate.
 //!
 //! In: the source files of the extension folders. Out: declarations that no slice lists. Limits: a declaration is a `const` or
@@ -53,6 +53,12 @@ const SLICES: &[ExtensionSlice] = &[
         file: "crates/report/src/charts/mod.rs",
         folder: "crates/report/src/charts/",
         entry: "Chart",
+    },
+    ExtensionSlice {
+        name: "TABLES",
+        file: "crates/report/src/tables/mod.rs",
+        folder: "crates/report/src/tables/",
+        entry: "TableDef",
     },
     // The list makes the modules, too: a file that is not in it is not compiled.
     ExtensionSlice {

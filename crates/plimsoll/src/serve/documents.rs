@@ -32,7 +32,7 @@ impl Documents {
     pub fn report(&self, run: &ListedRun) -> Result<Arc<[u8]>, String> {
         self.made(sources(std::slice::from_ref(run)), || {
             let run = read(run)?;
-            report::html(&run.analysis).map_err(|error| error.to_string())
+            Ok(report::html(&run.analysis))
         })
     }
 
@@ -47,8 +47,7 @@ impl Documents {
             let mut runs: Vec<ReadRun> = runs.iter().map(read).collect::<Result<_, _>>()?;
             runs.sort_by_key(|run| run.data.meta.started_unix_ms);
             let compared: Vec<ComparedRun> = runs.iter().map(ReadRun::as_compared).collect();
-            let html = report::comparison_html(&compare_runs(&compared), &overlay_runs(&compared));
-            html.map_err(|error| error.to_string())
+            Ok(report::comparison_html(&compare_runs(&compared), &overlay_runs(&compared)))
         })
     }
 

@@ -14,7 +14,6 @@ use filter::RunFilter;
 use library::{Library, ListedRun, RunState};
 use live::LiveRuns;
 use model::LiveRun;
-use report::ReportError;
 use report::library::{LibraryPage, LibraryRow, LiveRunText, library_html, live_html, message_html};
 use std::cmp::Reverse;
 use std::io;
@@ -202,11 +201,9 @@ fn labels_of(run: &LiveRun, planned: &[String]) -> Vec<String> {
 }
 
 /// A page of this site. It runs only the script and has only the style that carry its nonce, and asks this server only.
-fn own_page(make: impl FnOnce(&str) -> Result<String, ReportError>) -> Answer {
-    let bug = |error: &dyn std::fmt::Display| (Status::Internal, error.to_string());
-    let nonce = AccessToken::random().map_err(|error| bug(&error))?;
-    let html = make(nonce.as_str()).map_err(|error| bug(&error))?;
-    Ok(with_policy(Response::new(Status::Ok, HTML, html.into_bytes()), nonce.as_str()))
+fn own_page(make: impl FnOnce(&str) -> String) -> Answer {
+    let nonce = AccessToken::random().map_err(|error| (Status::Internal, error.to_string()))?;
+    Ok(with_policy(Response::new(Status::Ok, HTML, make(nonce.as_str()).into_bytes()), nonce.as_str()))
 }
 
 fn with_policy(response: Response, nonce: &str) -> Response {
@@ -233,10 +230,8 @@ fn message(status: Status, text: &str) -> Response {
         Status::Unshowable => "Cannot be shown",
         _ => "An error of plimsoll",
     };
-    match message_html(title, text, nonce.as_str()) {
-        Ok(html) => with_policy(Response::new(status, HTML, html.into_bytes()), nonce.as_str()),
-        Err(_) => Response::text(status, text),
-    }
+    let html = message_html(title, text, nonce.as_str());
+    with_policy(Response::new(status, HTML, html.into_bytes()), nonce.as_str())
 }
 
 fn refusal(status: Status) -> &'static str {

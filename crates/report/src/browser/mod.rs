@@ -48,7 +48,7 @@ impl OpenPage {
             return None;
         };
         let file = dir.path().join("report.html");
-        std::fs::write(&file, crate::html(analysis).expect("a page")).expect("it can be written");
+        std::fs::write(&file, crate::html(analysis)).expect("it can be written");
         browser.open(&file, WIDE, FIRST);
         browser.value("all('details:not(.data)').forEach(details => { details.open = true; })");
         Some(OpenPage { browser, file, dir })

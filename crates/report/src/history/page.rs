@@ -3,7 +3,8 @@
 //! In: a history. Out: a [`Page`]. Limits: plans with too few runs have their sentence and no picture.
 
 use super::chart;
-use crate::render::page::{Page, PageBlock, PageSection, PageTable};
+use crate::render::page::{Page, PageBlock, PageSection};
+use crate::table::{Column, Row, Table};
 use crate::wording::history::{
     cannot_tell_sentence, change_cell, change_clause, changes_by_run, conditions_sentence, left_out_sentence,
     metric_name, metric_value, outliers_sentence, run_heading, runs_phrase, series_label, too_few_sentence,
@@ -22,7 +23,7 @@ pub fn history_page(history: &History) -> Page {
     if !few.is_empty() {
         let sentences = few.iter().map(|plan| format!("{}: {}", plan.title, too_few_sentence(plan)));
         let blocks = vec![PageBlock::List(sentences.collect())];
-        sections.push(PageSection { title: "Plans with too few runs".to_owned(), blocks });
+        sections.push(PageSection { title: "Plans with too few runs".to_owned(), blocks, ..PageSection::default() });
     }
     sections.push(reading());
     let plans = plural(enough.len() as u64, "plan");
@@ -31,8 +32,8 @@ pub fn history_page(history: &History) -> Page {
         title: "History".to_owned(),
         headline: format!("History of {plans}, {}", plural(runs as u64, "run")),
         lead: enough.iter().map(|plan| format!("{}: {}", plan.title, verdict_sentence(plan))).collect(),
-        opening: Vec::new(),
         sections,
+        ..Page::default()
     }
 }
 
@@ -48,36 +49,36 @@ fn plan_section(plan: &PlanHistory, number: usize) -> PageSection {
     blocks.push(PageBlock::Figures(chart::figures(plan, number)));
     blocks.push(PageBlock::Heading("Levels".to_owned()));
     blocks.push(PageBlock::Table(level_table(plan)));
-    PageSection { title: plan.title.clone(), blocks }
+    PageSection { title: plan.title.clone(), blocks, ..PageSection::default() }
 }
 
-fn series_table(plan: &PlanHistory) -> PageTable {
+fn series_table(plan: &PlanHistory) -> Table {
     let row = |series: &HistorySeries| {
         let [first, last] = [series.values.first(), series.values.last()]
             .map(|value| value.map_or(String::new(), |value| metric_value(series.metric, value.value.value)));
         let (metric, runs) = (metric_name(series.metric).to_owned(), series.values.len().to_string());
-        vec![series_label(series), metric, runs, first, last, change_cell(series)]
+        Row::new(series_label(series), [metric, runs, first, last, change_cell(series)])
     };
-    PageTable {
-        heads: vec!["point", "metric", "runs", "first value", "last value", "change"],
-        texts: 2,
-        rows: plan.series.iter().map(row).collect(),
-    }
+    let numbers = ["runs", "first value", "last value", "change"].map(Column::number);
+    let columns = [Column::text("metric")].into_iter().chain(numbers).collect();
+    Table { columns, rows: plan.series.iter().map(row).collect(), ..Table::default() }
 }
 
-fn level_table(plan: &PlanHistory) -> PageTable {
+fn level_table(plan: &PlanHistory) -> Table {
     let row = |series: &HistorySeries, level: &HistoryLevel| {
         let [first, last] = [level.first, level.last].map(|at| series.values[at].run + 1);
         let value = |value: f64| metric_value(series.metric, value);
         let interval = format!("{} to {}", value(level.ci95[0]), value(level.ci95[1]));
         let runs = format!("{first} to {last}");
-        vec![series_label(series), metric_name(series.metric).to_owned(), runs, value(level.mean), interval]
+        Row::new(series_label(series), [metric_name(series.metric).to_owned(), runs, value(level.mean), interval])
     };
     let rows = plan.series.iter().flat_map(|series| match &series.outcome {
         HistoryOutcome::Judged { levels, .. } => levels.iter().map(|level| row(series, level)).collect(),
         HistoryOutcome::TooFew | HistoryOutcome::AlwaysZero | HistoryOutcome::SometimesZero => Vec::new(),
     });
-    PageTable { heads: vec!["point", "metric", "runs", "mean", "95 % interval"], texts: 2, rows: rows.collect() }
+    let numbers = ["runs", "mean", "95 % interval"].map(Column::number);
+    let columns = [Column::text("metric")].into_iter().chain(numbers).collect();
+    Table { columns, rows: rows.collect(), ..Table::default() }
 }
 
 fn reading() -> PageSection {
@@ -92,18 +93,19 @@ fn reading() -> PageSection {
         "A ratio is that of geometric means, with its 95 % confidence interval. Runs that resemble their neighbours count as fewer.".to_owned(),
         "A condition that changed with the same run is where to look first. It is not proven to be the cause.".to_owned(),
     ];
-    PageSection { title: "How to read this".to_owned(), blocks: vec![PageBlock::List(items)] }
+    PageSection { title: "How to read this".to_owned(), blocks: vec![PageBlock::List(items)], ..PageSection::default() }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::render::page::{page_html, page_markdown};
+    use crate::render::html::page_html;
+    use crate::render::markdown::page_markdown;
 
     #[test]
     fn the_documents_have_the_change_and_the_condition() {
         let page = history_page(&crate::history::fixture());
-        let (html, markdown) = (page_html(&page).unwrap(), page_markdown(&page));
+        let (html, markdown) = (page_html(&page), page_markdown(&page));
         for text in [&html, &markdown] {
             assert!(text.contains("s of file rndrd depth 1 is 7.0 % lower"), "{text}");
             assert!(text.contains("Plans with too few runs") && text.contains("other plan: Cannot tell"), "{text}");

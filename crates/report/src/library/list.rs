@@ -2,19 +2,18 @@
 //!
 //! In: a row for each run that is shown, and what the list is filtered by. Out: a page. Limits: it neither sorts nor filters.
 
-use super::{PageFrame, filled};
-use crate::ReportError;
+use super::Frame;
 use crate::format;
+use crate::render::html::{coded, plain};
+use crate::wording::quantity::plural;
 use analysis::verdict::Tally;
-use serde::Serialize;
 
-const TEMPLATE: &str = include_str!("list.html");
 const SCRIPT: &str = include_str!("list.js");
 /// Beyond this many characters a verdict is cut: it is one of many lines.
 const VERDICT_CHARS_MAX: usize = 280;
 
 /// What the list shows.
-#[derive(Clone, Debug, Default, Serialize)]
+#[derive(Clone, Debug, Default)]
 pub struct LibraryPage {
     /// The directory.
     pub directory: String,
@@ -39,7 +38,7 @@ pub struct LibraryPage {
 }
 
 /// One thing that the list can be filtered by.
-#[derive(Clone, Debug, Default, Serialize)]
+#[derive(Clone, Debug, Default)]
 pub struct LibraryFilter {
     /// Its name in the address.
     pub key: &'static str,
@@ -52,7 +51,7 @@ pub struct LibraryFilter {
 }
 
 /// One run. What is not known yet, or not for this run, is empty.
-#[derive(Clone, Debug, Default, Serialize)]
+#[derive(Clone, Debug, Default)]
 pub struct LibraryRow {
     /// The name of the run.
     pub name: String,
@@ -78,48 +77,114 @@ pub struct LibraryRow {
     pub verdict: String,
 }
 
-#[derive(Serialize)]
-struct ListContent<'a> {
-    frame: PageFrame<'a>,
-    page: &'a LibraryPage,
-    rows: Vec<ShownRow<'a>>,
-    script: &'static str,
-}
-
-/// A row in words.
-#[derive(Serialize)]
-struct ShownRow<'a> {
-    row: &'a LibraryRow,
-    started: Option<String>,
-    engines: String,
-    workloads: String,
-    points: String,
-    /// Words for its validity, each with its class.
-    badges: Vec<(String, &'static str)>,
-    verdict: String,
-    can_be_compared: bool,
-}
-
 /// The page.
-///
-/// # Errors
-/// If the template is wrong: a bug.
-pub fn library_html(page: &LibraryPage, nonce: &str) -> Result<String, ReportError> {
-    let rows = page.rows.iter().map(shown).collect();
-    filled("list.html", TEMPLATE, ListContent { frame: PageFrame::new(nonce), page, rows, script: SCRIPT })
+pub fn library_html(page: &LibraryPage, nonce: &str) -> String {
+    let head = if page.is_changing {
+        "<noscript><meta http-equiv=\"refresh\" content=\"5\"></noscript>\n".to_owned()
+    } else {
+        String::new()
+    };
+    let script = if page.is_changing {
+        format!("<script nonce=\"{}\">{SCRIPT}</script>\n", plain(nonce))
+    } else {
+        String::new()
+    };
+    let main = format!(
+        "<header>\n<p class=\"small\">plimsoll &middot; {}</p>\n<h1>Runs</h1>\n{}</header>\n<section>\n{}</section>\n",
+        plain(&page.directory),
+        filters(page),
+        list(page)
+    );
+    Frame { title: "runs".to_owned(), head, main, script }.html(nonce)
 }
 
-fn shown(row: &LibraryRow) -> ShownRow<'_> {
-    ShownRow {
-        row,
-        started: row.started_unix_ms.map(format::utc),
-        engines: row.engines.join(", "),
-        workloads: row.workloads.join(", "),
-        points: row.points.map_or_else(String::new, points_words),
-        badges: badges(row),
-        verdict: cut(&row.verdict),
-        can_be_compared: row.state.is_empty(),
-    }
+fn filters(page: &LibraryPage) -> String {
+    let option = |filter: &LibraryFilter, value: &String| {
+        let selected = if *value == filter.chosen { " selected" } else { "" };
+        format!("<option{selected}>{}</option>", plain(value))
+    };
+    let select = |filter: &LibraryFilter| {
+        let options: String = filter.values.iter().map(|value| option(filter, value)).collect();
+        format!(
+            "<label>{} <select name=\"{}\"><option value=\"\">all</option>{options}</select></label>\n",
+            filter.label, filter.key
+        )
+    };
+    format!(
+        "<form class=\"filters\" method=\"get\" action=\"/\">\n<label>Search <input type=\"search\" name=\"q\" value=\"{}\"></label>\n{}\
+         <button type=\"submit\">Show</button> <a href=\"/\">Show all</a>\n</form>\n",
+        plain(&page.search),
+        page.filters.iter().map(select).collect::<String>()
+    )
+}
+
+/// The runs, with what can be done with them.
+fn list(page: &LibraryPage) -> String {
+    let changing = if page.is_changing { " data-changing=\"yes\"" } else { "" };
+    let counted = if page.fitting == page.total {
+        plural(page.total as u64, "run")
+    } else {
+        format!("{} of {} runs", page.fitting, page.total)
+    };
+    let unread = match page.unread {
+        0 => String::new(),
+        1 => "; 1 is still being read".to_owned(),
+        unread => format!("; {unread} are still being read"),
+    };
+    let rows: String = page.rows.iter().map(row).collect();
+    let table = if !rows.is_empty() {
+        format!(
+            "<div class=\"scroll\"><table class=\"runs\">\n<thead><tr><th></th><th>run</th><th>engines</th><th>workload</th>\
+             <th>machine</th><th class=\"n\">points</th><th>validity</th><th>verdict</th></tr></thead>\n<tbody>\n{rows}</tbody></table></div>\n"
+        )
+    } else if page.total > 0 {
+        "<p>No run fits. <a href=\"/\">Show all</a></p>\n".to_owned()
+    } else {
+        "<p>There are no runs in this directory yet; <code>plimsoll quick</code> records one.</p>\n".to_owned()
+    };
+    let link = |address: &Option<String>, text: &str| {
+        address.as_ref().map_or(String::new(), |address| format!("<a href=\"{}\">{text}</a>", plain(address)))
+    };
+    let actions = if rows.is_empty() {
+        String::new()
+    } else {
+        format!(
+            "<div class=\"actions\"><button type=\"submit\">Compare the ticked runs</button><span class=\"small\">The oldest is what the \
+             others are compared with.</span>{}{}</div>\n",
+            link(&page.newer, "Newer runs"),
+            link(&page.older, "Older runs")
+        )
+    };
+    format!(
+        "<form method=\"get\" action=\"/compare\">\n<div id=\"runs\"{changing}>\n<p class=\"small\">{counted}{unread}</p>\n{table}</div>\n\
+         {actions}</form>\n"
+    )
+}
+
+fn row(row: &LibraryRow) -> String {
+    let (key, name) = (plain(&row.key), plain(&row.name));
+    let tick = if row.state.is_empty() {
+        format!("<input type=\"checkbox\" name=\"run\" value=\"{key}\" aria-label=\"compare {name}\">")
+    } else {
+        String::new()
+    };
+    let title = if row.title.is_empty() { String::new() } else { format!("<br>{}", plain(&row.title)) };
+    let started = row.started_unix_ms.map(|ms| format!("<br><span class=\"small\">{}</span>", format::utc(ms)));
+    let badges: String = badges(row)
+        .iter()
+        .map(|(text, class)| format!("<span class=\"badge {class}\">{}</span> ", plain(text)))
+        .collect();
+    format!(
+        "<tr><td class=\"tick\">{tick}</td><td class=\"name\"><a href=\"/run/{key}\">{name}</a>{title}{}</td>\
+         <td data-head=\"engines\">{}</td><td data-head=\"workload\">{}</td><td class=\"machine small\" data-head=\"machine\">{}</td>\
+         <td class=\"n\" data-head=\"points\">{}</td><td>{badges}</td><td class=\"answer small\">{}</td></tr>\n",
+        started.unwrap_or_default(),
+        plain(&row.engines.join(", ")),
+        plain(&row.workloads.join(", ")),
+        plain(&row.machine),
+        row.points.map_or_else(String::new, points_words),
+        coded(&cut(&row.verdict))
+    )
 }
 
 /// `13`, or `5 of 13` of a run that is not complete.
@@ -183,7 +248,7 @@ mod tests {
     #[test]
     fn no_hostile_text_becomes_markup_or_leaves_its_attribute() {
         for text in HOSTILE {
-            let html = library_html(&hostile(text), "n0").unwrap();
+            let html = library_html(&hostile(text), "n0");
             for bad in ["<script>alert", "<img", "onerror=alert(1)>", "onload='", "\u{1b}", "\u{202e}"] {
                 assert!(!html.contains(bad), "{bad}");
             }
@@ -192,7 +257,7 @@ mod tests {
 
     #[test]
     fn a_row_has_what_is_known_of_its_run() {
-        let html = library_html(&hostile("plain"), "n0").unwrap();
+        let html = library_html(&hostile("plain"), "n0");
         for text in
             ["/run/a%20b", "1 of 2", "1 valid", "2 invalid", "1970-01-01", "1 of 2 runs", "<option selected>plain"]
         {
@@ -211,7 +276,7 @@ mod tests {
     #[test]
     fn a_page_that_changes_is_loaded_again_without_a_script_too() {
         let page = LibraryPage { is_changing: true, unread: 3, total: 3, ..LibraryPage::default() };
-        let html = library_html(&page, "n0").unwrap();
+        let html = library_html(&page, "n0");
         assert!(html.contains("<noscript><meta http-equiv=\"refresh\" content=\"5\"></noscript>"), "{html}");
         assert!(html.contains("3 are still being read"), "{html}");
     }

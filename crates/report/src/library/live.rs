@@ -3,14 +3,13 @@
 //! In: a [`LiveRun`] and the labels of its points. Out: a [`LiveRunText`] in words, for a page and as JSON, by which the page changes itself.
 //! Limits: it judges nothing; the report does, when the run is over.
 
-use super::{PageFrame, filled};
-use crate::ReportError;
+use super::Frame;
 use crate::format;
+use crate::render::html::plain;
 use model::{LiveInterval, LivePoint, LiveRun, Nanos, PointState};
 use serde::Serialize;
 use std::time::Duration;
 
-const TEMPLATE: &str = include_str!("live.html");
 const SCRIPT: &str = include_str!("live.js");
 /// The size of a picture in its own units; the page stretches it.
 const WIDTH: f64 = 600.0;
@@ -159,22 +158,60 @@ fn line(values: &[Option<f64>], top: f64) -> String {
 }
 
 /// The page of the run `name`, at the address `/run/KEY`.
-///
-/// # Errors
-/// If the template is wrong: a bug.
-pub fn live_html(name: &str, key: &str, view: &LiveRunText, nonce: &str) -> Result<String, ReportError> {
-    #[derive(Serialize)]
-    struct LiveContent<'a> {
-        frame: PageFrame<'a>,
-        name: &'a str,
-        key: &'a str,
-        view: &'a LiveRunText,
-        again_s: u64,
-        script: &'static str,
-    }
+pub fn live_html(name: &str, key: &str, view: &LiveRunText, nonce: &str) -> String {
+    let (title, every) = (plain(name), plain(&view.every));
     let again_s = view.again_ms.div_ceil(1000).max(1);
-    let content = LiveContent { frame: PageFrame::new(nonce), name, key, view, again_s, script: SCRIPT };
-    filled("live.html", TEMPLATE, content)
+    let head = format!("<noscript><meta http-equiv=\"refresh\" content=\"{again_s}\"></noscript>\n");
+    let script =
+        format!("<script nonce=\"{}\" data-source=\"/run/{}/live.json\">{SCRIPT}</script>\n", plain(nonce), plain(key));
+    let now = [
+        ("phase", "phase", &view.phase),
+        ("ops/s now", "rate", &view.rate),
+        ("p99 now", "p99", &view.p99),
+        ("failed ops of the point", "failed", &view.failed),
+    ];
+    let now: String = now
+        .iter()
+        .map(|(name, live, value)| {
+            format!("<div><dt>{name}</dt><dd data-live=\"{live}\">{}</dd></div>\n", plain(value))
+        })
+        .collect();
+    let main = format!(
+        "<header>\n<p class=\"small\"><a href=\"/\">All runs</a> &middot; being recorded</p>\n<h1>{title}</h1>\n\
+         <p data-live=\"point\">{}</p>\n<dl class=\"now\">\n{now}</dl>\n\
+         <p class=\"small\">Read from the run file at most every <span data-live=\"every\">{every}</span>.</p>\n\
+         <p class=\"small\" id=\"lost\" hidden>The server does not answer; the numbers are the last that it sent.</p>\n</header>\n\
+         <section>\n<h2>The last intervals</h2>\n<div class=\"trends\">\n{}</div>\n</section>\n\
+         <section>\n<h2>Points so far</h2>\n<div class=\"scroll\"><table>\n<thead><tr><th class=\"n\">#</th><th>point</th><th>state</th>\
+         <th class=\"n\">ops/s so far</th><th class=\"n\">failed</th></tr></thead>\n<tbody id=\"points\">\n{}</tbody></table></div>\n\
+         <p class=\"small\">Nothing here is judged yet. When the run is over, this page becomes its report.</p>\n</section>\n",
+        plain(&view.point),
+        view.trends.iter().map(trend_html).collect::<String>(),
+        view.points.iter().map(row_html).collect::<String>()
+    );
+    Frame { title, head, main, script }.html(nonce)
+}
+
+fn trend_html(trend: &Trend) -> String {
+    let Trend { title, top, span, line } = trend;
+    format!(
+        "<div class=\"trend\"><p class=\"small\"><b>{title}</b>, at the top <span class=\"top\">{top}</span>, at the bottom 0</p>\n\
+         <svg class=\"trend\" viewBox=\"0 0 {WIDTH} {HEIGHT}\" preserveAspectRatio=\"none\" role=\"img\" \
+         aria-label=\"{title} over the last intervals\"><line x1=\"0\" y1=\"{HEIGHT}\" x2=\"{WIDTH}\" y2=\"{HEIGHT}\"></line>\
+         <line x1=\"0\" y1=\"0\" x2=\"{WIDTH}\" y2=\"0\"></line><polyline points=\"{line}\"></polyline></svg>\n\
+         <p class=\"small ends\"><span><span class=\"span\">{span}</span> ago</span><span>now</span></p></div>\n"
+    )
+}
+
+fn row_html(row: &LiveRow) -> String {
+    format!(
+        "<tr><td class=\"n\">{}</td><td>{}</td><td>{}</td><td class=\"n\">{}</td><td class=\"n\">{}</td></tr>\n",
+        row.id,
+        plain(&row.label),
+        row.state,
+        row.rate,
+        row.failed
+    )
 }
 
 #[cfg(test)]
@@ -228,14 +265,14 @@ mod tests {
         let empty = LiveRun { points: Vec::new(), phase: None, ..live() };
         let view = LiveRunText::new(&empty, &[], Duration::from_secs(2));
         assert_eq!((view.phase.as_str(), view.rate.as_str()), ("not begun", "-"));
-        assert!(live_html("a", "a", &view, "n0").unwrap().contains("points are complete"));
+        assert!(live_html("a", "a", &view, "n0").contains("points are complete"));
     }
 
     #[test]
     fn no_hostile_text_becomes_markup() {
         for text in HOSTILE {
             let view = LiveRunText::new(&live(), &[text.to_owned(), text.to_owned()], Duration::from_secs(2));
-            let html = live_html(text, "a%20b", &view, "n0").unwrap();
+            let html = live_html(text, "a%20b", &view, "n0");
             for bad in ["<script>alert", "<img", "onerror=alert(1)>", "\u{1b}", "\u{202e}"] {
                 assert!(!html.contains(bad), "{bad}");
             }

@@ -9,49 +9,42 @@ mod live;
 pub use list::{LibraryFilter, LibraryPage, LibraryRow, library_html};
 pub use live::{LiveRunText, live_html};
 
-use crate::ReportError;
-use crate::render::html::new_environment;
-use minijinja::value::Serde;
-use serde::Serialize;
+use crate::render::html::{coded, plain};
 
 const STYLE: &str = include_str!("../render/report.css");
 const OWN_STYLE: &str = include_str!("library.css");
 
-/// What every page has.
-#[derive(Serialize)]
-struct PageFrame<'a> {
-    style: &'static str,
-    own_style: &'static str,
-    nonce: &'a str,
-    version: &'static str,
+/// What every page has around its content. All its texts are HTML already.
+#[derive(Default)]
+struct Frame {
+    title: String,
+    /// What is in the head besides title and style.
+    head: String,
+    main: String,
+    script: String,
 }
 
-impl<'a> PageFrame<'a> {
-    fn new(nonce: &'a str) -> PageFrame<'a> {
-        PageFrame { style: STYLE, own_style: OWN_STYLE, nonce, version: env!("CARGO_PKG_VERSION") }
+impl Frame {
+    fn html(&self, nonce: &str) -> String {
+        let Frame { title, head, main, script } = self;
+        let (nonce, version) = (plain(nonce), env!("CARGO_PKG_VERSION"));
+        format!(
+            "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
+             <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n\
+             <meta name=\"color-scheme\" content=\"light dark\">\n<title>plimsoll: {title}</title>\n\
+             <style nonce=\"{nonce}\">{STYLE}{OWN_STYLE}</style>\n{head}</head>\n<body>\n<main>\n{main}\
+             <footer class=\"small\">Served by plimsoll {version} on this machine.</footer>\n</main>\n{script}</body>\n</html>\n"
+        )
     }
-}
-
-/// The page that `template` makes of `content`.
-fn filled(name: &'static str, template: &'static str, content: impl Serialize) -> Result<String, ReportError> {
-    let mut templates = new_environment();
-    templates.add_template("frame.html", include_str!("frame.html"))?;
-    templates.add_template(name, template)?;
-    Ok(templates.get_template(name)?.render(Serde(content))?)
 }
 
 /// A page with `text`, in place of one that cannot be shown.
-///
-/// # Errors
-/// If the template is wrong: a bug.
-pub fn message_html(title: &str, text: &str, nonce: &str) -> Result<String, ReportError> {
-    #[derive(Serialize)]
-    struct Message<'a> {
-        frame: PageFrame<'a>,
-        title: &'a str,
-        text: &'a str,
-    }
-    filled("message.html", include_str!("message.html"), Message { frame: PageFrame::new(nonce), title, text })
+pub fn message_html(title: &str, text: &str, nonce: &str) -> String {
+    let (title, text) = (plain(title), coded(text));
+    let main = format!(
+        "<header>\n<p class=\"small\"><a href=\"/\">All runs</a></p>\n<h1>{title}</h1>\n<p>{text}</p>\n</header>\n"
+    );
+    Frame { title, main, ..Frame::default() }.html(nonce)
 }
 
 /// Adds a link to the list of runs at the top of a report that was made to be a file.
@@ -77,7 +70,7 @@ mod tests {
     #[test]
     fn no_hostile_text_becomes_markup_in_a_message() {
         for text in HOSTILE {
-            let html = message_html(text, text, "n0").unwrap();
+            let html = message_html(text, text, "n0");
             for bad in ["<script>alert", "<img", "onerror=alert(1)>", "\u{1b}", "\u{202e}"] {
                 assert!(!html.contains(bad), "{bad}");
             }
@@ -86,7 +79,7 @@ mod tests {
 
     #[test]
     fn a_report_has_the_link_and_is_otherwise_unchanged() {
-        let html = crate::html(&crate::testing::quick()).unwrap();
+        let html = crate::html(&crate::testing::quick());
         let linked = with_link_to_list(&html);
         assert!(linked.contains("<a href=\"/\">All runs</a>") && linked.len() - html.len() < 80);
     }

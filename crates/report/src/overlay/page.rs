@@ -4,8 +4,9 @@
 
 use super::relative::relative_table;
 use super::{arm_names, forest, percentiles, timeline};
-use crate::ReportError;
-use crate::render::page::{Page, PageBlock, PageSection, PageTable, page_html};
+use crate::render::html::page_html;
+use crate::render::page::{Page, PageBlock, PageSection};
+use crate::table::{Column, Row, Table};
 use crate::wording::compare::{
     arm_name, change_text, cost_heading, cost_name, cost_value, design_sentence, interval_text, introduction,
     ratio_text,
@@ -20,7 +21,8 @@ pub fn comparison_page(all: &[RunComparison], overlays: &[ArmOverlay]) -> Page {
     let names = arm_names(all);
     let relative = relative_table(all).map(|table| PageSection {
         title: "Relative to the first".to_owned(),
-        blocks: vec![PageBlock::Coloured(table)],
+        blocks: vec![PageBlock::Table(table)],
+        ..PageSection::default()
     });
     let each = (1..).zip(all).map(|(nth, one)| section(one, nth));
     let mut sections: Vec<PageSection> = relative.into_iter().chain(each).collect();
@@ -31,7 +33,11 @@ pub fn comparison_page(all: &[RunComparison], overlays: &[ArmOverlay]) -> Page {
         [("Throughput over time", drawn(timeline::draw)), ("Percentile curves", drawn(percentiles::draw))]
     {
         if !figures.is_empty() {
-            sections.push(PageSection { title: title.to_owned(), blocks: vec![PageBlock::Figures(figures)] });
+            sections.push(PageSection {
+                title: title.to_owned(),
+                blocks: vec![PageBlock::Figures(figures)],
+                ..PageSection::default()
+            });
         }
     }
     let (base, others) = names.split_first().map_or((String::new(), &[][..]), |(base, others)| (base.clone(), others));
@@ -40,16 +46,13 @@ pub fn comparison_page(all: &[RunComparison], overlays: &[ArmOverlay]) -> Page {
         title: "Comparison".to_owned(),
         headline,
         lead: all.iter().flat_map(lead).collect(),
-        opening: Vec::new(),
         sections,
+        ..Page::default()
     }
 }
 
 /// The page as one HTML file that needs nothing else.
-///
-/// # Errors
-/// If the template is wrong: a bug.
-pub fn comparison_html(all: &[RunComparison], overlays: &[ArmOverlay]) -> Result<String, ReportError> {
+pub fn comparison_html(all: &[RunComparison], overlays: &[ArmOverlay]) -> String {
     page_html(&comparison_page(all, overlays))
 }
 
@@ -76,14 +79,13 @@ fn section(comparison: &RunComparison, nth: usize) -> PageSection {
         blocks.push(PageBlock::Heading(cost_heading(place)));
         blocks.push(PageBlock::Table(cost_table(place)));
     }
-    PageSection { title, blocks }
+    PageSection { title, blocks, ..PageSection::default() }
 }
 
-fn ratio_table(comparison: &RunComparison) -> PageTable {
+fn ratio_table(comparison: &RunComparison) -> Table {
     let row = |(place, metric): (&PlaceComparison, &MetricRatio)| {
         let (value, estimate) = (|value| metric_value(metric.metric, value), &metric.estimate);
-        vec![
-            settings_label(&place.label),
+        let cells = [
             metric_name(metric.metric).to_owned(),
             verdict_word(metric.metric, estimate.verdict).to_owned(),
             value(metric.base),
@@ -91,33 +93,34 @@ fn ratio_table(comparison: &RunComparison) -> PageTable {
             ratio_text(estimate.ratio),
             interval_text(estimate),
             estimate.n.to_string(),
-        ]
+        ];
+        Row::new(settings_label(&place.label), cells)
     };
-    PageTable {
-        heads: vec!["point", "metric", "verdict", "base", "new", "ratio", "95 % interval", "pairs"],
-        texts: 3,
-        rows: comparison.ratios().map(row).collect(),
-    }
+    let texts = ["metric", "verdict"].map(Column::text);
+    let numbers = ["base", "new", "ratio", "95 % interval", "pairs"].map(Column::number);
+    let columns = texts.into_iter().chain(numbers).collect();
+    Table { columns, rows: comparison.ratios().map(row).collect(), ..Table::default() }
 }
 
 /// All costs: those that changed for sure come first.
-fn cost_table(place: &PlaceComparison) -> PageTable {
+fn cost_table(place: &PlaceComparison) -> Table {
     let row = |cost: &CostChange| {
         let value = |value| cost_value(&cost.metric, value);
         let sure = if cost.is_shown { "changed" } else { "not for sure" };
-        vec![cost_name(&cost.metric), sure.to_owned(), value(cost.base), value(cost.new), change_text(cost)]
+        Row::new(cost_name(&cost.metric), [sure.to_owned(), value(cost.base), value(cost.new), change_text(cost)])
     };
-    PageTable {
-        heads: vec!["cost of an op", "", "base", "new", "change"],
-        texts: 2,
+    Table {
+        label_head: "cost of an op".to_owned(),
+        columns: [Column::text("")].into_iter().chain(["base", "new", "change"].map(Column::number)).collect(),
         rows: place.costs.iter().map(row).collect(),
+        ..Table::default()
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::render::page::page_markdown;
+    use crate::render::markdown::page_markdown;
     use crate::testing::compared;
     use analysis::compare::{ArmCurve, RateBand};
     use model::Times;
@@ -151,7 +154,7 @@ mod tests {
             let svg = plot::render_svg(figure);
             assert!(!svg.contains("NaN") && !svg.contains("inf\""), "{}", figure.id);
         }
-        let (html, markdown) = (page_html(&page).unwrap(), page_markdown(&page));
+        let (html, markdown) = (page_html(&page), page_markdown(&page));
         for text in [&html, &markdown] {
             assert!(text.contains("CPU of the engine") && text.contains("0.49 to 0.51"), "{text}");
         }

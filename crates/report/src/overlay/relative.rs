@@ -1,10 +1,10 @@
 //! All arms relative to the first, in one table: a row for each place, green where an arm is better and red where it is worse.
 //!
-//! In: comparisons with one base. Out: a [`ColouredTable`]; none for two arms, whose ratios are a table of their own. Limits: rates, or the
+//! In: comparisons with one base. Out: a [`Table`]; none for two arms, whose ratios are a table of their own. Limits: rates, or the
 //! times of steps that have a duration; the percentiles are in the tables of each arm.
 
 use super::arm_names;
-use crate::render::page::{CellColour, ColouredCell, ColouredTable};
+use crate::table::{Cell, Column, Look, Row, Table};
 use crate::wording::compare::ratio_text;
 use crate::wording::label::settings_label;
 use crate::wording::metric::{metric_value, verdict_word};
@@ -12,7 +12,7 @@ use analysis::RatioVerdict;
 use analysis::compare::{MetricRatio, RunComparison};
 
 /// The table of `all`.
-pub fn relative_table(all: &[RunComparison]) -> Option<ColouredTable> {
+pub fn relative_table(all: &[RunComparison]) -> Option<Table> {
     if all.len() < 2 {
         return None;
     }
@@ -24,35 +24,40 @@ pub fn relative_table(all: &[RunComparison]) -> Option<ColouredTable> {
         }
     }
     let row = |(place, base): (String, String)| {
-        let ratios: Vec<ColouredCell> = all.iter().map(|one| cell(one, &place)).collect();
-        [ColouredCell::plain(place), ColouredCell::plain(base)].into_iter().chain(ratios).collect()
+        let ratios: Vec<Cell> = all.iter().map(|one| cell(one, &place)).collect();
+        Row::new(place, [Cell::from(base)].into_iter().chain(ratios))
     };
-    let heads = ["place".to_owned()].into_iter().chain(arm_names(all)).collect();
-    Some(ColouredTable { heads, rows: places.into_iter().map(row).collect() })
+    Some(Table {
+        label_head: "place".to_owned(),
+        columns: arm_names(all).into_iter().map(Column::number).collect(),
+        rows: places.into_iter().map(row).collect(),
+        ..Table::default()
+    })
 }
 
 /// What the new arm of `one` did at a place.
-fn cell(one: &RunComparison, place: &str) -> ColouredCell {
+fn cell(one: &RunComparison, place: &str) -> Cell {
     let found = one.speeds().find(|(own, _)| settings_label(&own.label) == place);
-    found.map_or_else(|| ColouredCell::plain("-".to_owned()), |(_, speed)| coloured(speed))
+    found.map(|(_, speed)| coloured(speed)).into()
 }
 
 /// The number, with the word for its colour.
-fn coloured(speed: &MetricRatio) -> ColouredCell {
+fn coloured(speed: &MetricRatio) -> Cell {
     let (ratio, verdict) = (ratio_text(speed.estimate.ratio), speed.estimate.verdict);
-    let colour = match verdict {
-        RatioVerdict::Faster => CellColour::Better,
-        RatioVerdict::Slower => CellColour::Worse,
-        RatioVerdict::NoDifferenceShown | RatioVerdict::Indicative => return ColouredCell::plain(ratio),
+    let look = match verdict {
+        RatioVerdict::Faster => Look::Better,
+        RatioVerdict::Slower => Look::Worse,
+        RatioVerdict::NoDifferenceShown | RatioVerdict::Indicative => return Cell::from(ratio),
     };
-    ColouredCell { text: [ratio.as_str(), verdict_word(speed.metric, verdict)].join(" "), colour }
+    Cell::from([ratio.as_str(), verdict_word(speed.metric, verdict)].join(" ")).look(look)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::overlay::comparison_page;
-    use crate::render::page::{page_html, page_markdown};
+    use crate::render::html::page_html;
+    use crate::render::markdown::page_markdown;
     use crate::testing::compared;
 
     #[test]
@@ -61,7 +66,7 @@ mod tests {
         all[1].new.run = "newer".into();
         all[1].places[0].metrics.remove(0);
         let page = comparison_page(&all, &[]);
-        let (html, markdown) = (page_html(&page).expect("the template is right"), page_markdown(&page));
+        let (html, markdown) = (page_html(&page), page_markdown(&page));
         assert!(html.contains("<td class=\"n worse\">0.50 slower</td>"), "{html}");
         assert!(markdown.contains("| place | old | new | newer |"), "{markdown}");
         assert!(markdown.contains("| postgres oltp | 1.01k/s | 0.50 slower | - |"), "{markdown}");
@@ -69,6 +74,6 @@ mod tests {
 
     #[test]
     fn two_arms_need_no_table_of_their_own() {
-        assert_eq!(relative_table(&[compared()]), None);
+        assert!(relative_table(&[compared()]).is_none());
     }
 }

@@ -13,7 +13,8 @@ pub use data_csv::DATA_COLUMNS;
 use crate::charts::all_figures;
 use crate::files::in_threads;
 use crate::library::with_link;
-use crate::render::page::{page_html, page_markdown};
+use crate::render::html::page_html;
+use crate::render::markdown::page_markdown;
 use crate::{ReportError, WrittenReport, format, html, markdown};
 use analysis::Analysis;
 use analysis::compare::{ArmOverlay, RunComparison};
@@ -76,7 +77,7 @@ fn write_single(
     step: &dyn Fn(&str),
 ) -> Result<(), ReportError> {
     step(&format!("report of {}", publication.names[0]));
-    out.add("index.html", html(run.analysis)?.as_bytes())?;
+    out.add("index.html", html(run.analysis).as_bytes())?;
     out.add("tables.md", markdown(run.analysis).as_bytes())?;
     write_charts(figures_of(run).iter(), "charts", out)
 }
@@ -84,12 +85,12 @@ fn write_single(
 fn write_several(publication: &Publication, out: &mut StagedDir, step: &dyn Fn(&str)) -> Result<(), ReportError> {
     step("the comparison");
     let page = published_page(publication);
-    out.add("index.html", page_html(&page)?.as_bytes())?;
+    out.add("index.html", page_html(&page).as_bytes())?;
     out.add("tables.md", tables(publication, &page_markdown(&page)).as_bytes())?;
     write_charts(page.figures(), "charts", out)?;
     for (nth, (run, name)) in publication.runs.iter().zip(&publication.names).enumerate() {
         step(&format!("report of {name}"));
-        let own = with_link(&html(run.analysis)?, "../index.html", "All runs");
+        let own = with_link(&html(run.analysis), "../index.html", "All runs");
         out.add(&run_page(nth, run), own.as_bytes())?;
         write_charts(figures_of(run).iter(), &format!("charts/{}", run_slug(nth, run)), out)?;
     }
@@ -227,6 +228,6 @@ pub mod tests {
         let (runs, all) = old_and_new();
         let text = tables(&publication(&runs, &all), "# new against old\n");
         assert_eq!(text.lines().filter(|line| line.starts_with("# ")).count(), 1);
-        assert_eq!(text.lines().filter(|line| line.starts_with("### Points")).count(), 2);
+        assert_eq!(text.lines().filter(|line| line.starts_with("### Each point")).count(), 2);
     }
 }

@@ -10,7 +10,7 @@ use crate::format;
 use crate::overlay::comparison_page;
 use crate::overview::tone_of;
 use crate::render::matrix::{Matrix, MatrixCell, MatrixRow};
-use crate::render::page::{Page, PageBlock, PageLink, PageSection};
+use crate::render::page::{Page, PageBlock, PageFact, PageLink, PageSection};
 use crate::repeat::{self, RepeatGuide};
 use crate::sheet::measured_on;
 use crate::wording::compare::{interval_text, ratio_text};
@@ -40,8 +40,8 @@ pub fn published_page(publication: &Publication) -> Page {
     let figures = bars(publication, &places);
     let (first, others) = figures.split_at(figures.len().min(1));
     let mut opening = cautions(publication);
-    opening.extend(matrices(publication, &places).into_iter().map(PageBlock::Matrix));
     if !places.is_empty() {
+        opening.push(PageBlock::Matrix(matrices(publication, &places)));
         opening.push(PageBlock::Paragraph(LEGEND.to_owned()));
         opening.push(PageBlock::Figures(first.to_vec()));
     }
@@ -53,11 +53,11 @@ pub fn published_page(publication: &Publication) -> Page {
     sections.extend([repeating(publication), files()]);
     let lead = if publication.all.len() > 1 { publication.all.iter().map(sentence).collect() } else { Vec::new() };
     let title = format!("{} compared", plural(publication.runs.len() as u64, "run"));
-    Page { title, headline: headline(publication.all), lead, opening, sections }
+    Page { title, headline: headline(publication.all), lead, opening, sections, ..Page::default() }
 }
 
 fn section(title: &str, blocks: Vec<PageBlock>) -> PageSection {
-    PageSection { title: title.to_owned(), blocks }
+    PageSection { title: title.to_owned(), blocks, ..PageSection::default() }
 }
 
 fn cautions(publication: &Publication) -> Vec<PageBlock> {
@@ -120,6 +120,7 @@ fn compared_place<'a>(
 /// Tables of at most [`COLUMNS_MAX`] places.
 fn matrices(publication: &Publication, places: &[ComparedPlace]) -> Vec<Matrix> {
     let table = |(nth, places): (usize, &[ComparedPlace])| Matrix {
+        base: String::new(),
         title: if nth == 0 { format!("Relative to {}", publication.names[0]) } else { String::new() },
         heads: places.iter().map(|place| place.head.clone()).collect(),
         rows: (0..publication.runs.len()).map(|run| matrix_row(publication, places, run)).collect(),
@@ -131,7 +132,7 @@ fn matrix_row(publication: &Publication, places: &[ComparedPlace], run: usize) -
     let cell = |place: &ComparedPlace| place.cells.get(run)?.as_ref().map(matrix_cell);
     MatrixRow {
         name: publication.names[run].clone(),
-        style: SeriesStyle::nth(run),
+        style: Some(SeriesStyle::nth(run)),
         cells: places.iter().map(cell).collect(),
     }
 }
@@ -160,6 +161,7 @@ fn matrix_cell(cell: &PlaceCell) -> MatrixCell {
         notes: notes.unwrap_or_default(),
         tone,
         is_invalid,
+        is_indicative: false,
     }
 }
 
@@ -196,11 +198,11 @@ fn each_run(publication: &Publication) -> PageSection {
         blocks.push(PageBlock::Heading(name.clone()));
         blocks.extend(sentences(run.analysis).first().cloned().map(PageBlock::Paragraph));
         blocks.push(PageBlock::Facts(vec![
-            ("run".to_owned(), run.file.to_owned()),
-            ("plan".to_owned(), run.analysis.meta.plan.title.clone()),
-            ("measured".to_owned(), format::utc(run.analysis.meta.started_unix_ms)),
-            ("on".to_owned(), measured_on(run.analysis)),
-            ("points".to_owned(), format!("{valid} valid, {indicative} indicative, {invalid} invalid")),
+            PageFact::new("run", run.file),
+            PageFact::new("plan", &run.analysis.meta.plan.title),
+            PageFact::new("measured", format::utc(run.analysis.meta.started_unix_ms)),
+            PageFact::new("on", measured_on(run.analysis)),
+            PageFact::new("points", format!("{valid} valid, {indicative} indicative, {invalid} invalid")),
         ]));
         blocks
             .push(PageBlock::Links(vec![PageLink { text: format!("The report of {name}"), file: run_page(nth, run) }]));
@@ -211,10 +213,8 @@ fn each_run(publication: &Publication) -> PageSection {
 fn repeating(publication: &Publication) -> PageSection {
     let mut blocks = Vec::new();
     for (run, name) in publication.runs.iter().zip(&publication.names) {
-        let RepeatGuide { command, note, facts } = RepeatGuide::from_analysis(run.analysis);
         blocks.push(PageBlock::Heading(name.clone()));
-        blocks.extend(command.map(PageBlock::Code));
-        blocks.extend([PageBlock::Paragraph(note), PageBlock::Facts(facts)]);
+        blocks.extend(RepeatGuide::from_analysis(run.analysis).blocks());
     }
     section(repeat::TITLE, blocks)
 }
@@ -233,14 +233,15 @@ fn files() -> PageSection {
 mod tests {
     use super::*;
     use crate::publish::tests::{old_and_new, publication};
-    use crate::render::page::{page_html, page_markdown};
+    use crate::render::html::page_html;
+    use crate::render::markdown::page_markdown;
 
     #[test]
     fn the_first_screen_has_the_answer_what_is_doubtful_and_a_row_for_each_run() {
         let (runs, all) = old_and_new();
         let page = published_page(&publication(&runs, &all));
         assert!(page.headline.ends_with("it is slower."), "{}", page.headline);
-        let html = page_html(&page).unwrap();
+        let html = page_html(&page);
         let header = html.split("</header>").next().unwrap();
         assert!(header.contains("class=\"caution\"") && header.contains("not measured in turn"), "{header}");
         let table = header.split("<table class=\"cmp\">").nth(1).unwrap();
@@ -266,7 +267,7 @@ mod tests {
         let FigureBody::Bars { rows, columns } = &bars(&publication, &places)[0].body else { panic!("bars") };
         assert_eq!(
             table.rows.iter().map(|row| row.style).collect::<Vec<_>>(),
-            rows.iter().map(|row| row.1).collect::<Vec<_>>()
+            rows.iter().map(|row| Some(row.1)).collect::<Vec<_>>()
         );
         assert!(columns[0].values.iter().all(Option::is_some) && table.rows[0].style != table.rows[1].style);
     }
@@ -287,7 +288,7 @@ mod tests {
     #[test]
     fn every_run_can_be_repeated() {
         let (runs, all) = old_and_new();
-        let html = page_html(&published_page(&publication(&runs, &all))).unwrap();
+        let html = page_html(&published_page(&publication(&runs, &all)));
         assert_eq!(html.matches("<pre>plimsoll run 20261121-030405-quick.plimsoll</pre>").count(), 2);
     }
 }

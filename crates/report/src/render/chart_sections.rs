@@ -6,9 +6,9 @@
 use super::chart_table::{TABLE_ROWS, TABLE_ROWS_FEW, figure_table};
 use crate::charts::Chart;
 use crate::sheet::{FigurePoints, sheets};
+use crate::table::{Cell, Column, Row, Table};
 use analysis::Analysis;
 use plot::figure::{Figure, FigureBody};
-use serde::Serialize;
 
 /// The charts whose first figure may be the main picture of a run, the most telling first.
 const MAIN: [&str; 10] = [
@@ -49,7 +49,7 @@ pub struct ChartLayout {
 }
 
 /// The figures of one chart, or of two charts that are read side by side.
-#[derive(Serialize)]
+#[derive(Clone, Debug)]
 pub struct ChartSection {
     /// The id of the section.
     pub id: &'static str,
@@ -62,7 +62,7 @@ pub struct ChartSection {
 }
 
 /// One picture.
-#[derive(Serialize)]
+#[derive(Clone, Debug)]
 pub struct Picture {
     /// The id of its figure.
     pub id: String,
@@ -80,14 +80,6 @@ pub struct Picture {
     pub table: String,
     /// The place of its conditions among those of all pictures.
     pub measured: Option<usize>,
-}
-
-/// The pictures of one sheet: a link for each chart that has one.
-#[derive(Serialize)]
-pub struct IndexRow {
-    name: String,
-    points: usize,
-    figures: Vec<Option<String>>,
 }
 
 /// A chart with its figures.
@@ -230,23 +222,28 @@ fn is_wide(figure: &Figure) -> bool {
     }
 }
 
-/// Which charts have a picture of which sheet; nothing if there are few sheets.
-pub fn index(analysis: &Analysis, all: &[Drawn]) -> (Vec<&'static str>, Vec<IndexRow>) {
+/// Which charts have a picture of which sheet, with links; `None` if there are few sheets.
+pub fn index_table(analysis: &Analysis, all: &[Drawn]) -> Option<Table> {
     let sheets = sheets(analysis);
     if sheets.len() < SHEETS_INDEXED_MIN {
-        return Default::default();
+        return None;
     }
     let of = |(chart, figures): &Drawn, sheet: &FigurePoints| {
         let id = format!("{}-{}", chart.id, sheet.slug);
         figures.iter().any(|figure| figure.id == id).then_some(id)
     };
     let charts: Vec<_> = all.iter().filter(|chart| sheets.iter().any(|sheet| of(chart, sheet).is_some())).collect();
-    let row = |sheet: &FigurePoints| IndexRow {
-        name: sheet.name.clone(),
-        points: sheet.points().len(),
-        figures: charts.iter().map(|chart| of(chart, sheet)).collect(),
+    let cell = |id: Option<String>| id.map_or_else(Cell::default, |id| Cell::from("show").link(format!("figure-{id}")));
+    let row = |sheet: &FigurePoints| {
+        let label = format!("{} ({})", sheet.name, sheet.points().len());
+        Row::new(label, charts.iter().map(|chart| cell(of(chart, sheet))))
     };
-    (charts.iter().map(|(chart, _)| chart.title).collect(), sheets.iter().map(row).collect())
+    Some(Table {
+        label_head: "points".to_owned(),
+        columns: charts.iter().map(|(chart, _)| Column::text(chart.title)).collect(),
+        rows: sheets.iter().map(row).collect(),
+        ..Table::default()
+    })
 }
 
 #[cfg(test)]

@@ -1,15 +1,15 @@
 //! The first screen of the HTML report: what was measured on what, the answer in a few sentences, how far to trust it, and the comparison.
 //!
-//! In: an analysis, and its rows (repeats taken together). Out: a [`FirstScreen`] for the template. Limits: sentences that have no room
+//! In: an analysis, and its rows (repeats taken together). Out: a [`FirstScreen`]. Limits: sentences that have no room
 //! are listed behind the comparison, so that none is lost.
 
 use crate::overview::{Overview, OverviewCell, OverviewRow, overviews};
 use crate::palette::Palette;
+use crate::render::matrix::{Matrix, MatrixCell, MatrixRow};
 use crate::sheet::measured_on;
 use crate::wording::verdict::VerdictText;
 use analysis::math::ratio::RatioVerdict;
 use analysis::{Analysis, PointAnalysis, Validity};
-use serde::Serialize;
 
 /// The most sentences about how much was reached, behind the first: the table has the rest.
 const AMOUNTS_MAX: usize = 1;
@@ -19,55 +19,21 @@ const COMPARED_MAX: usize = 2;
 const CAUTIONS_MAX: usize = 3;
 
 /// The first screen.
-#[derive(Serialize)]
 pub struct FirstScreen {
     /// Engines with their versions, and the machine.
-    subject: String,
-    headline: String,
+    pub subject: Option<String>,
+    pub headline: String,
     /// How steadily, and what limits it.
-    lead: Vec<String>,
-    cautions: Vec<String>,
-    badges: Vec<Badge>,
-    trust: String,
-    tables: Vec<OverviewView>,
+    pub lead: Vec<String>,
+    pub cautions: Vec<String>,
+    /// How many points are how valid, the gravest first.
+    pub badges: Vec<(usize, &'static str)>,
+    pub trust: String,
+    pub tables: Vec<Matrix>,
     /// What colours and words of the tables mean.
-    legend: String,
+    pub legend: String,
     /// The other sentences of the verdict.
-    more: Vec<String>,
-}
-
-/// How many points have one validity.
-#[derive(Serialize)]
-struct Badge {
-    word: &'static str,
-    count: usize,
-}
-
-#[derive(Serialize)]
-struct OverviewView {
-    title: String,
-    base: String,
-    heads: Vec<String>,
-    rows: Vec<RowView>,
-}
-
-#[derive(Serialize)]
-struct RowView {
-    name: String,
-    /// A sample of its colour in the charts.
-    swatch: Option<String>,
-    cells: Vec<Option<CellView>>,
-}
-
-#[derive(Serialize)]
-struct CellView {
-    value: f64,
-    text: String,
-    half_width: String,
-    ratio: String,
-    note: String,
-    /// What colours it: `b3`, `w1`, `invalid`.
-    class: String,
+    pub more: Vec<String>,
 }
 
 impl FirstScreen {
@@ -78,14 +44,14 @@ impl FirstScreen {
         let placed = place(text, is_concluded(analysis));
         let tables = overviews(rows, &Palette::new(analysis));
         FirstScreen {
-            subject: measured_on(analysis),
+            subject: Some(measured_on(analysis)).filter(|subject| !subject.is_empty()),
             headline: placed.headline,
             lead: placed.lead,
             cautions: placed.cautions,
             badges: badges(&analysis.points),
             trust,
             legend: legend(&tables),
-            tables: tables.into_iter().map(table_view).collect(),
+            tables: tables.into_iter().map(matrix).collect(),
             more: placed.more,
         }
     }
@@ -125,9 +91,9 @@ fn taken(mut all: Vec<String>, most: usize, rest: &mut Vec<String>) -> Vec<Strin
 }
 
 /// The gravest first.
-fn badges(points: &[PointAnalysis]) -> Vec<Badge> {
-    let count = |v: Validity| Badge { word: v.as_str(), count: points.iter().filter(|p| p.validity == v).count() };
-    [Validity::Invalid, Validity::Indicative, Validity::Valid].map(count).into_iter().filter(|b| b.count > 0).collect()
+fn badges(points: &[PointAnalysis]) -> Vec<(usize, &'static str)> {
+    let count = |v: Validity| (points.iter().filter(|p| p.validity == v).count(), v.as_str());
+    [Validity::Invalid, Validity::Indicative, Validity::Valid].map(count).into_iter().filter(|b| b.0 > 0).collect()
 }
 
 /// What the cells mean that are there.
@@ -143,28 +109,20 @@ fn legend(tables: &[Overview]) -> String {
     shown.collect::<Vec<_>>().join(" ")
 }
 
-fn table_view(table: Overview) -> OverviewView {
+fn matrix(table: Overview) -> Matrix {
     let Overview { title, base, heads, rows } = table;
-    OverviewView { title, base, heads, rows: rows.into_iter().map(row_view).collect() }
-}
-
-fn row_view(row: OverviewRow) -> RowView {
-    let cells = row.cells.into_iter().map(|cell| cell.map(cell_view));
-    RowView { name: row.name, swatch: row.style.map(plot::render_swatch), cells: cells.collect() }
-}
-
-fn cell_view(cell: OverviewCell) -> CellView {
-    let mut class = match cell.tone {
-        _ if cell.is_invalid => "invalid".to_owned(),
-        0 => String::new(),
-        tone if tone > 0 => format!("b{tone}"),
-        tone => format!("w{}", -tone),
+    let row = |row: OverviewRow| MatrixRow {
+        name: row.name,
+        style: row.style,
+        cells: row.cells.into_iter().map(|cell| cell.map(matrix_cell)).collect(),
     };
-    if cell.is_indicative {
-        class = format!("indicative {class}").trim_end().to_owned();
-    }
-    let OverviewCell { value, text, half_width, ratio, note, .. } = cell;
-    CellView { value, text, half_width, ratio, note, class }
+    Matrix { title, base, heads, rows: rows.into_iter().map(row).collect() }
+}
+
+fn matrix_cell(cell: OverviewCell) -> MatrixCell {
+    let OverviewCell { value, text, half_width, ratio, note, tone, is_invalid, is_indicative } = cell;
+    let notes = [ratio, note].into_iter().filter(|note| !note.is_empty()).collect();
+    MatrixCell { value, text, half_width, notes, tone, is_invalid, is_indicative }
 }
 
 #[cfg(test)]
@@ -184,15 +142,15 @@ mod tests {
         let mut analysis = quick();
         analysis.points.iter_mut().for_each(|point| point.validity = Validity::Indicative);
         let hints = screen(&analysis);
-        let classes = |screen: &FirstScreen| -> Vec<String> {
+        let marks = |screen: &FirstScreen| -> Vec<bool> {
             let rows = screen.tables.iter().flat_map(|table| &table.rows);
-            rows.flat_map(|row| row.cells.iter().flatten()).map(|cell| cell.class.clone()).collect()
+            rows.flat_map(|row| row.cells.iter().flatten()).map(|cell| cell.is_indicative).collect()
         };
-        assert!(classes(&hints).iter().all(|class| class.starts_with("indicative")), "{:?}", classes(&hints));
+        assert!(marks(&hints).iter().all(|mark| *mark), "{:?}", marks(&hints));
         assert!(hints.legend.contains("Dotted: indicative"), "{}", hints.legend);
         analysis.points.iter_mut().for_each(|point| point.validity = Validity::Valid);
         let valid = screen(&analysis);
-        assert!(!valid.legend.contains("Dotted") && classes(&valid).iter().all(|class| !class.contains("indicative")));
+        assert!(!valid.legend.contains("Dotted") && !marks(&valid).contains(&true));
     }
 
     #[test]
@@ -203,7 +161,7 @@ mod tests {
         let shown: BTreeSet<String> = rest.into_iter().chain([screen.headline.clone(), screen.trust.clone()]).collect();
         assert_eq!(shown, sentences(&analysis).into_iter().collect());
         assert!(screen.lead.len() <= AMOUNTS_MAX + COMPARED_MAX + 2);
-        assert!(screen.badges[0].word == "invalid", "the gravest comes first");
+        assert!(screen.badges[0].1 == "invalid", "the gravest comes first");
     }
 
     #[test]

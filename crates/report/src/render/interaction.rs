@@ -1,11 +1,10 @@
 //! What every page has besides its content: the style, the script, the data of its charts, and the policy that admits no other.
 //!
-//! In: the figures of a page. Out: texts for the template. Limits: a page is complete without the script, which only adds to it.
+//! In: the figures of a page. Out: its texts. Limits: a page is complete without the script, which only adds to it.
 
 use super::chart_data::chart_data;
 use super::policy::content_policy;
 use plot::figure::Figure;
-use serde::Serialize;
 use std::fmt::Write;
 
 const STYLE: &str = include_str!("report.css");
@@ -25,7 +24,6 @@ const RULES_END: &str = "/**/\n";
 const BAR_STEPS: u32 = 50;
 
 /// Texts that go into a page as they are.
-#[derive(Serialize)]
 pub struct Interaction {
     /// The value of the content security policy.
     pub policy: String,

@@ -2,7 +2,7 @@
 //!
 //! In: a [`Matrix`]. Out: HTML with the colours of the things, and Markdown. Limits: what a colour means is also in words in the cell.
 
-use super::page::plain_html;
+use super::html::plain as plain_html;
 use crate::escape;
 use plot::figure::SeriesStyle;
 
@@ -11,6 +11,8 @@ use plot::figure::SeriesStyle;
 pub struct Matrix {
     /// What its numbers are; empty for none.
     pub title: String,
+    /// What its ratios are to; empty if the title says it, or there are none.
+    pub base: String,
     /// The heads of the columns behind the names.
     pub heads: Vec<String>,
     /// The things.
@@ -22,8 +24,8 @@ pub struct Matrix {
 pub struct MatrixRow {
     /// Its name.
     pub name: String,
-    /// Its colour in the charts.
-    pub style: SeriesStyle,
+    /// Its colour in the charts; `None` for a metric.
+    pub style: Option<SeriesStyle>,
     /// A cell for each head; `None` if the thing was not measured there.
     pub cells: Vec<Option<MatrixCell>>,
 }
@@ -43,13 +45,21 @@ pub struct MatrixCell {
     pub tone: i8,
     /// Whether the value must not be used.
     pub is_invalid: bool,
+    /// Whether the value is only a hint.
+    pub is_indicative: bool,
 }
 
 /// The table as HTML.
 pub fn matrix_html(matrix: &Matrix) -> String {
     let title = match matrix.title.as_str() {
         "" => String::new(),
-        title => format!("<h2>{}</h2>\n", plain_html(title)),
+        title => {
+            let base = match matrix.base.as_str() {
+                "" => String::new(),
+                base => format!(" <span class=\"small\">relative to {}</span>", plain_html(base)),
+            };
+            format!("<h2>{}{base}</h2>\n", plain_html(title))
+        }
     };
     let heads: String = matrix.heads.iter().map(|head| format!("<th class=\"n\">{}</th>", plain_html(head))).collect();
     let rows: String = matrix.rows.iter().map(row_html).collect();
@@ -65,10 +75,15 @@ fn row_html(row: &MatrixRow) -> String {
         .iter()
         .map(|cell| cell.as_ref().map_or_else(|| "<td class=\"n\">-</td>".to_owned(), cell_html))
         .collect();
-    format!("<tr><th>{}{}</th>{cells}</tr>\n", plot::render_swatch(row.style), plain_html(&row.name))
+    format!(
+        "<tr><th>{}{}</th>{cells}</tr>\n",
+        row.style.map(plot::render_swatch).unwrap_or_default(),
+        plain_html(&row.name)
+    )
 }
 
 fn cell_html(cell: &MatrixCell) -> String {
+    let hint = if cell.is_indicative { " indicative" } else { "" };
     let class = match cell.tone {
         _ if cell.is_invalid => " invalid".to_owned(),
         0 => String::new(),
@@ -81,7 +96,7 @@ fn cell_html(cell: &MatrixCell) -> String {
     };
     let notes: String = cell.notes.iter().map(|note| format!("<i>{}</i>", plain_html(note))).collect();
     let text = plain_html(&cell.text);
-    format!("<td class=\"n{class}\" data-value=\"{}\"><b>{text}</b>{half}{notes}</td>", cell.value)
+    format!("<td class=\"n{hint}{class}\" data-value=\"{}\"><b>{text}</b>{half}{notes}</td>", cell.value)
 }
 
 /// The table as Markdown.
@@ -122,13 +137,19 @@ mod tests {
             notes: vec![text.to_owned()],
             tone: -2,
             is_invalid: false,
+            is_indicative: false,
         };
         let rows = (0..2).map(|nth| MatrixRow {
             name: text.to_owned(),
-            style: SeriesStyle::nth(nth),
+            style: Some(SeriesStyle::nth(nth)),
             cells: vec![Some(cell.clone()), None],
         });
-        Matrix { title: text.to_owned(), heads: vec![text.to_owned(), "b".to_owned()], rows: rows.collect() }
+        Matrix {
+            title: text.to_owned(),
+            base: String::new(),
+            heads: vec![text.to_owned(), "b".to_owned()],
+            rows: rows.collect(),
+        }
     }
 
     #[test]

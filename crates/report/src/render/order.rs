@@ -4,8 +4,6 @@
 //! text. Limits: it is the value as the text has it, with three digits; equal texts keep their order. Changes are in percent, those that the
 //! text gives as a factor too.
 
-use minijinja::value::Value;
-
 /// Cells that are a word, and what it is among the numbers of its column.
 const WORDS: [(&str, f64); 4] = [("base", 1.0), ("the same", 0.0), ("less", -100.0), ("more", 1e12)];
 /// What a change downwards is called, behind its percentage.
@@ -14,11 +12,6 @@ const DOWNWARDS: [&str; 5] = ["lower", "less", "fewer", "slower", "smaller"];
 /// ` data-value="12"`, if the script could not read the value from `text`; else empty.
 pub fn order_attribute(text: &str) -> String {
     own_value(text).map_or(String::new(), |value| format!(" data-value=\"{value}\""))
-}
-
-/// As [`order_attribute`], for templates.
-pub fn order_filter(text: &Value) -> Value {
-    Value::from_safe_string(text.as_str().map_or(String::new(), order_attribute))
 }
 
 /// The value of a text that is a word or a factor, that has a plus before its number, or a word behind it that turns it around.

@@ -1,37 +1,32 @@
 //! What is printed of a point when it ends, while the run goes on: its row, and what was found.
 //!
-//! In: an analysis of the points that ended, the label of each, a width in columns. Out: lines no wider than that, like those of the summary
-//! afterwards. Limits: what only a comparison with later points shows is not known yet, so the summary may find more.
+//! The lines are no wider than asked for, and like those of the summary afterwards. What only a comparison with later points shows is not known
+//! yet, so the summary may find more.
 
-use super::{
-    LONGEST, MEDIAN, OPS, P99, SPREAD, TerminalColumn, TerminalPage, VALIDITY, WIDTH_MIN, safe, unquoted, wrap,
-};
+use super::table::{Layout, fields};
+use super::{Paint, safe, unquoted, wrap};
 use crate::findings::grouped;
-use crate::render::labels::Labels;
+use crate::tables::points::ended_table;
 use analysis::{Analysis, PointAnalysis, Severity};
 use model::PointState;
 
-const COLUMNS: [TerminalColumn; 5] = [OPS, SPREAD, MEDIAN, P99, LONGEST];
-
 /// The head of the rows of [`ended_point`]; `None` if they are too narrow for a table.
 pub fn ended_head(width: usize) -> Option<String> {
-    let label = label_width(width)?;
-    let heads: String = COLUMNS.iter().map(|(head, width, _)| format!(" {head:>width$}")).collect();
-    Some(format!("{:<label$}{heads} {:>VALIDITY$}", "point", "validity"))
+    Layout::fitted(&ended_table(None), &[], width).map(|layout| layout.head())
 }
 
 /// The row of `point`, whose label in the whole plan is `label`, and why it is not complete. Below 60 columns one field a line.
 pub fn ended_point(point: &PointAnalysis, label: &str, width: usize, colour: bool) -> Vec<String> {
-    let page = TerminalPage { width, colour };
-    let mut lines = match label_width(width) {
-        Some(label_width) => {
-            let phrases = vec![safe(label)];
-            let mut labels = Labels::fitted([phrases.clone()].into_iter(), label_width);
-            page.row_of(&phrases, point, "", &COLUMNS, &mut labels)
-        }
-        None => page.point_fields(point, label, None),
-    };
+    let paint = Paint { width, colour };
+    let mut table = ended_table(Some((point, label)));
     let why = point.error.as_ref().filter(|_| point.state != PointState::Complete);
+    // The reason is below all else, and is there only if the point is not complete.
+    table.rows[0].below.retain(|cell| Some(&cell.text) != point.error.as_ref());
+    let row = &table.rows[0];
+    let mut lines = match Layout::fitted(&table, &[row], width) {
+        Some(layout) => layout.row(row, &mut layout.labels(&[row]), paint),
+        None => fields(&table, &[row], paint),
+    };
     lines.extend(why.iter().flat_map(|why| wrap(&safe(why), width - 2)).map(|line| format!("  {line}")));
     lines
 }
@@ -46,12 +41,6 @@ pub fn ended_findings(analysis: &Analysis, label: &str) -> Vec<(Severity, String
         (false, _) => format!("{}: {}", safe(&group.places(usize::MAX)), unquoted(&group.heading())),
     };
     grouped(analysis).iter().map(|group| (group.severity, line(group))).collect()
-}
-
-/// The columns that are left for the label; `None` if the table has none.
-fn label_width(width: usize) -> Option<usize> {
-    let used = COLUMNS.iter().map(|(_, width, _)| width + 1).sum::<usize>() + VALIDITY + 1;
-    width.checked_sub(used).filter(|_| width >= WIDTH_MIN)
 }
 
 #[cfg(test)]

@@ -1,21 +1,25 @@
-//! The hosts of a point next to each other, as a table of the documents and of the terminal: which did less than its share, which was busy.
-//!
-//! In: an analysis. Out: a [`HostSection`], if any point had several hosts. Limits: points of one machine are left out, because the table of
-//! points has their numbers.
+//! The hosts of a point next to each other: which did less than its share, which was busy. Points of one machine are left out, because the
+//! table of points has their numbers.
 
+use super::TableDef;
 use crate::format;
+use crate::table::{Cell, Column, Row, Table};
 use crate::wording::label::point_label;
 use crate::wording::quantity::{bytes, megabytes_per_s, number, percent, time};
-use analysis::{Analysis, HostSummary, InterfaceUse, PointAnalysis};
-use serde::Serialize;
+use analysis::{Analysis, HostSummary, InterfaceUse};
 
-/// The heading of the table.
-pub const TITLE: &str = "Hosts";
-/// What its cells mean, in a terminal,
-pub const SHORT_LEGEND: &str = "share: of the operations done, < if below 90 % of what was planned; lag: how late clients woke up; CPU: in \
+pub const TABLE: TableDef = TableDef {
+    id: "host-table",
+    title: "Hosts",
+    is_open: true,
+    in_narrow: false,
+    chart: None,
+    make: |_, rows| tables(&rows.analysis),
+};
+
+const SHORT_LEGEND: &str = "share: of the operations done, < if below 90 % of what was planned; lag: how late clients woke up; CPU: in \
     use; net: of the speed of the link, or MB/s; disk: busy";
-/// and in a document.
-pub const LEGEND: &str = "Share: of the operations of all hosts, and what was planned; a host below 90 % of its plan is uneven. Lag: how late clients \
+const LEGEND: &str = "Share: of the operations of all hosts, and what was planned; a host below 90 % of its plan is uneven. Lag: how late clients \
     woke up for arrivals, on average (open loop). Client cores: those that the client threads used. CPU: the share of the host's CPU time that was used, \
     by the engine and by plimsoll, and what the hypervisor took. Network: of each interface what went out and came in, the part of its link that \
     the busier direction used, and what was dropped. The kernel counts each interface as a whole: traffic between nodes of a database is apart \
@@ -23,108 +27,73 @@ pub const LEGEND: &str = "Share: of the operations of all hosts, and what was pl
     Disk: read and written, and for how much of the time it was busy. Clock: how well it was compared with that of the bus. Start: how much later \
     than planned the host began.";
 
-/// The heads of the cells behind point and host in a document,
-pub const HEADS: [&str; 13] = [
-    "clients",
-    "share / planned",
-    "ops/s",
-    "p50",
-    "p99",
-    "failed",
-    "lag",
-    "client cores",
-    "CPU",
-    "network",
-    "between nodes",
-    "disk",
-    "clock / start",
-];
-/// and in a terminal.
-pub const SHORT_HEADS: [&str; 7] = ["share", "ops/s", "p99", "lag", "CPU", "net", "disk"];
-
-/// The table with its heading and its legend, as a document shows it.
-#[derive(Serialize)]
-pub struct HostSection {
-    title: &'static str,
-    heads: [&'static str; HEADS.len()],
-    legend: &'static str,
-    points: Vec<PointHosts>,
+fn columns() -> Vec<Column> {
+    vec![
+        Column::number("clients").documents_only(),
+        Column::number("share").long_head("share / planned"),
+        Column::number("ops/s"),
+        Column::number("p50").documents_only(),
+        Column::number("p99"),
+        Column::number("failed").documents_only(),
+        Column::number("lag"),
+        Column::number("client cores").documents_only(),
+        Column::number("CPU"),
+        Column::number("net").long_head("network"),
+        Column::number("between nodes").documents_only(),
+        Column::number("disk"),
+        Column::number("clock / start").documents_only(),
+    ]
 }
 
-impl HostSection {
-    /// The section of `analysis`; it has no points if none had several hosts.
-    pub fn from_analysis(analysis: &Analysis) -> HostSection {
-        HostSection { title: TITLE, heads: HEADS, legend: LEGEND, points: host_tables(analysis) }
+fn tables(analysis: &Analysis) -> Vec<Table> {
+    let with_several = || analysis.points.iter().filter(|point| !point.hosts.is_empty());
+    let rows = with_several().flat_map(|point| {
+        let group = if analysis.points.len() > 1 { point_label(point) } else { String::new() };
+        point.hosts.iter().map(move |host| row(host).in_group(group.clone()))
+    });
+    let rows: Vec<Row> = rows.collect();
+    if rows.is_empty() {
+        return Vec::new();
     }
+    let label_head = "host".to_owned();
+    vec![Table {
+        legend: LEGEND.to_owned(),
+        short_legend: SHORT_LEGEND,
+        label_head,
+        columns: columns(),
+        rows,
+        ..Table::default()
+    }]
 }
 
-/// The hosts of one point.
-#[derive(Serialize)]
-pub struct PointHosts {
-    /// The point's label.
-    pub label: String,
-    /// A row for each host.
-    pub rows: Vec<HostCells>,
-}
-
-/// The numbers of one host.
-#[derive(Serialize)]
-pub struct HostCells {
-    /// Its name, with its validity if it is not valid.
-    pub host: String,
-    /// Whether it did less than its share, or was lost.
-    pub marked: bool,
-    /// A cell for each of [`HEADS`].
-    pub cells: [String; HEADS.len()],
-    /// A cell for each of [`SHORT_HEADS`].
-    pub short: [String; SHORT_HEADS.len()],
-}
-
-/// The points of `analysis` that had several hosts.
-pub fn host_tables(analysis: &Analysis) -> Vec<PointHosts> {
-    let with_several = analysis.points.iter().filter(|point| !point.hosts.is_empty());
-    let table =
-        |point: &PointAnalysis| PointHosts { label: point_label(point), rows: point.hosts.iter().map(row).collect() };
-    with_several.map(table).collect()
-}
-
-fn row(one: &HostSummary) -> HostCells {
+fn row(one: &HostSummary) -> Row {
     let load = one.load;
-    let or_dash = |text: Option<String>| text.unwrap_or_else(format::dash);
     let times = load.and_then(|load| load.response_ns);
-    let share = load.and_then(|load| load.share);
     let is_uneven = one.missed_share().is_some();
-    let ops_per_s = or_dash(load.map(|load| format::number(load.ops_per_s)));
-    let p99 = format::nanos_or_dash(times.map(|times| times.p99));
-    let lag = or_dash(load.and_then(|load| load.lag_mean_ns).map(|ns| time(ns).to_string()));
-    HostCells {
-        host: host_name(one),
-        marked: is_uneven || one.lost_at_s.is_some(),
-        short: [
-            or_dash(share.map(|share| format!("{}{}", if is_uneven { "<" } else { "" }, percent(share)))),
-            ops_per_s.clone(),
-            p99.clone(),
-            lag.clone(),
-            or_dash(one.cpu.map(|cpu| percent(cpu.busy).to_string())),
-            or_dash(one.busiest_link().and_then(short_network)),
-            or_dash(one.disk.and_then(|disk| disk.busy_share).map(|share| percent(share).to_string())),
-        ],
-        cells: [
-            or_dash(one.planned.map(|planned| planned.clients.to_string())),
-            or_dash(share.map(|share| share_words(one, share))),
-            ops_per_s,
-            format::nanos_or_dash(times.map(|times| times.p50)),
-            p99,
-            or_dash(load.map(|load| format::count(load.failed))),
-            lag,
-            or_dash(load.and_then(|load| load.cores_used).map(|cores| number(cores).to_string())),
-            or_dash(one.cpu.map(|_| cpu_words(one))),
-            or_dash(Some(networks_words(one)).filter(|text| !text.is_empty())),
-            or_dash(one.replicated_bytes_per_s.map(|sent| between_words(one, sent))),
-            or_dash(disk_words(one)),
-            or_dash(clock_words(one)),
-        ],
-    }
+    let share = load.and_then(|load| load.share).map(|share| {
+        let below = if is_uneven { "<" } else { "" };
+        Cell::from(share_words(one, share)).short(format!("{below}{}", percent(share)))
+    });
+    let cpu = one.cpu.map(|cpu| Cell::from(cpu_words(one)).short(percent(cpu.busy).to_string()));
+    let network = Some(networks_words(one)).filter(|text| !text.is_empty());
+    let short_network = one.busiest_link().and_then(short_network).unwrap_or_else(format::dash);
+    let busy = one.disk.and_then(|disk| disk.busy_share).map_or_else(format::dash, |share| percent(share).to_string());
+    let cells: [Cell; 13] = [
+        one.planned.map(|planned| planned.clients.to_string()).into(),
+        share.into(),
+        load.map(|load| format::number(load.ops_per_s)).into(),
+        format::nanos_or_dash(times.map(|times| times.p50)).into(),
+        format::nanos_or_dash(times.map(|times| times.p99)).into(),
+        load.map(|load| format::count(load.failed)).into(),
+        load.and_then(|load| load.lag_mean_ns).map(|ns| time(ns).to_string()).into(),
+        load.and_then(|load| load.cores_used).map(|cores| number(cores).to_string()).into(),
+        cpu.into(),
+        Cell::from(network).short(short_network),
+        one.replicated_bytes_per_s.map(|sent| between_words(one, sent)).into(),
+        Cell::from(disk_words(one)).short(busy),
+        clock_words(one).into(),
+    ];
+    Row { is_marked: is_uneven || one.lost_at_s.is_some(), ..Row::new(host_name(one), cells) }
 }
 
 /// `c2 (uneven)`
@@ -225,17 +194,19 @@ mod tests {
 
     #[test]
     fn hosts_are_next_to_each_other_and_the_uneven_one_is_marked() {
-        let tables = host_tables(&with_hosts());
-        let [table] = tables.as_slice() else { panic!("one point has several hosts") };
-        let hosts: Vec<&str> = table.rows.iter().map(|row| row.host.as_str()).collect();
+        let found = tables(&with_hosts());
+        let [table] = found.as_slice() else { panic!("one point has several hosts") };
+        let hosts: Vec<String> = table.rows.iter().map(Row::label_text).collect();
         assert_eq!(hosts, ["c1", "c2 (uneven)", "n1"]);
-        assert_eq!(table.rows.iter().map(|row| row.marked).collect::<Vec<_>>(), [false, true, false]);
+        assert_eq!(table.rows.iter().map(|row| row.is_marked).collect::<Vec<_>>(), [false, true, false]);
         let [_, second, node] = table.rows.as_slice() else { panic!("three hosts") };
-        assert!(second.short[0].starts_with('<') && second.cells[1].ends_with(" / 50 %"), "{:?}", second.cells);
-        assert_eq!(node.cells[1], "-");
-        assert!(node.cells[8].starts_with("80 % of 4.00: engine 80 %"), "{}", node.cells[8]);
-        assert!(node.cells[9].contains("eth1") && node.cells[9].contains(" of 1.00 Gbit/s"), "{}", node.cells[9]);
-        assert!(node.cells[10].contains("out"), "{}", node.cells[10]);
-        assert!(host_tables(&quick()).is_empty());
+        let share = &second.cells[1];
+        assert!(share.short_text().starts_with('<') && share.text.ends_with(" / 50 %"), "{:?}", second.cells);
+        let text = |nth: usize| node.cells[nth].text.as_str();
+        assert_eq!(text(1), "-");
+        assert!(text(8).starts_with("80 % of 4.00: engine 80 %"), "{}", text(8));
+        assert!(text(9).contains("eth1") && text(9).contains(" of 1.00 Gbit/s"), "{}", text(9));
+        assert!(text(10).contains("out"), "{}", text(10));
+        assert!(tables(&quick()).is_empty());
     }
 }

@@ -1,32 +1,20 @@
 //! Throughput as a cross table: a line for each thing that works, a column for each thing that it runs on.
 //!
-//! In: an analysis. Out: a [`CrossTable`] for each workload and step in which two things or more vary besides clients and depth.
-//! Limits: one number for each place: the mean of its repeats, and if clients or depth vary that of the best of them. Its interval is
+//! There is one for each workload and step in which two things or more vary besides clients and depth. It has one number for each place: the mean of its repeats, and if clients or depth vary that of the best of them. Its interval is
 //! in the table of points.
 
 use crate::facets::Facets;
 use crate::format;
 use crate::palette::Palette;
 use crate::sheet::groups;
+use crate::table::{Column, Row, Table};
 use analysis::math::repeats::combine_plain;
 use analysis::points::sweep::is_usable;
 use analysis::{Analysis, PointAnalysis};
-use serde::Serialize;
 use std::collections::BTreeMap;
 
-/// One table.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct CrossTable {
-    /// What is counted, and of what: `rows inserted per second, insert l.i1`.
-    pub title: String,
-    /// The heads of the columns.
-    pub columns: Vec<String>,
-    /// The head of each line, and its numbers; a dash if nothing was measured there or the result is invalid.
-    pub lines: Vec<(String, Vec<String>)>,
-}
-
 /// The tables of `analysis`, in the order of its points.
-pub fn cross_tables(analysis: &Analysis) -> Vec<CrossTable> {
+pub fn cross_tables(analysis: &Analysis) -> Vec<Table> {
     let mut families: Vec<(String, Vec<&PointAnalysis>)> = Vec::new();
     for group in groups(analysis) {
         let name = group.family();
@@ -45,17 +33,19 @@ fn has_rate(point: &PointAnalysis) -> bool {
     point.summary.as_ref().is_some_and(|summary| summary.ops > 0) && point.duration_s().is_none()
 }
 
-fn cross_table(name: &str, points: &[&PointAnalysis], palette: &Palette) -> Option<CrossTable> {
+fn cross_table(name: &str, points: &[&PointAnalysis], palette: &Palette) -> Option<Table> {
     let facets = Facets::of_table(points, palette);
     let (word, rate) = RATES.iter().find(|(_, rate)| points.iter().all(|point| rate(point).is_some()))?;
     let cell = |points: &Vec<&PointAnalysis>| best(points, *rate).map_or_else(format::dash, format::number);
-    let line = |(nth, line): (usize, &String)| {
-        (line.clone(), facets.panels.iter().map(|panel| cell(&panel.lines[nth])).collect())
+    let row = |(nth, line): (usize, &String)| {
+        Row::new(line.clone(), facets.panels.iter().map(|panel| cell(&panel.lines[nth])))
     };
-    facets.is_grid().then(|| CrossTable {
+    facets.is_grid().then(|| Table {
         title: format!("{word}, {name}{}", at_best(points)),
-        columns: facets.panels.iter().map(|panel| panel.name.clone()).collect(),
-        lines: facets.lines.iter().enumerate().map(line).collect(),
+        label_head: String::new(),
+        columns: facets.panels.iter().map(|panel| Column::number(panel.name.clone()).documents_only()).collect(),
+        rows: facets.lines.iter().enumerate().map(row).collect(),
+        ..Table::default()
     })
 }
 
@@ -108,11 +98,12 @@ mod tests {
         let analysis = inserting(&[("engine", &["innodb", "rocksdb"]), caches, storage], 30);
         let [table] = cross_tables(&analysis).try_into().expect("one table");
         assert_eq!(table.title, "Rows inserted per second, insert");
-        assert_eq!(table.columns, ["storage limit none", "iops=500"]);
-        let lines: Vec<&str> = table.lines.iter().map(|line| line.0.as_str()).collect();
+        let heads: Vec<&str> = table.columns.iter().map(|column| column.head.as_str()).collect();
+        assert_eq!(heads, ["storage limit none", "iops=500"]);
+        let lines: Vec<String> = table.rows.iter().map(Row::label_text).collect();
         assert_eq!(lines, ["innodb cache 1 GiB", "innodb cache 8 GiB", "rocksdb cache 1 GiB", "rocksdb cache 8 GiB"]);
         let rate = rows_per_s(&analysis.points[3]).map(format::number);
-        assert_eq!(Some(&table.lines[1].1[1]), rate.as_ref());
+        assert_eq!(Some(&table.rows[1].cells[1].text), rate.as_ref());
     }
 
     #[test]
@@ -126,8 +117,8 @@ mod tests {
         analysis.points[6..].iter_mut().for_each(|point| point.validity = Validity::Invalid);
         let [table] = cross_tables(&analysis).try_into().expect("one table");
         assert!(table.title.ends_with(", at the best number of clients"), "{}", table.title);
-        assert_eq!(table.lines[1].1[1], "-");
-        assert_eq!(Some(table.lines[0].1[0].clone()), rows_per_s(&analysis.points[0]).map(format::number));
+        assert_eq!(table.rows[1].cells[1].text, "-");
+        assert_eq!(Some(table.rows[0].cells[0].text.clone()), rows_per_s(&analysis.points[0]).map(format::number));
     }
 
     #[test]

@@ -1,9 +1,9 @@
-//! The tables of variants: what each step of them took, the ratio to the first, what was returned and what the optimizer built.
-//!
-//! In: an analysis. Out: a [`VariantTable`] for each place, as text cells; the same for the terminal, Markdown and HTML, and variants.csv.
-//! Limits: nothing is judged here. Durations are means over repeats; the plans are of one execution.
+//! The tables of variants: what each step of them took, the ratio to the first, what was returned and what the optimizer built; and
+//! variants.csv. Durations are means over repeats; the plans are of one execution.
 
+use super::TableDef;
 use crate::csv_column::{CsvColumn, column, csv_table, float};
+use crate::table::{Cell, Column, InTerminal, Row, Table};
 use crate::wording::label::settings_label;
 use crate::wording::metric::verdict_word;
 use crate::wording::quantity::{plural, time};
@@ -14,98 +14,84 @@ use analysis::points::metric::Metric;
 use analysis::{Analysis, RatioEstimate, VariantArm, VariantVerdict};
 use model::StatementEffort;
 use model::variant::STATEMENT_EFFORTS;
-use serde::Serialize;
 
-/// What the cells mean, in the documents.
-pub const LEGEND: &str = "Durations are means over the repeats: of the set-up, of the statement with the fetching of its rows, of the clean-up, \
+pub const TABLE: TableDef = TableDef {
+    id: "variant-table",
+    title: "Variants",
+    is_open: true,
+    in_narrow: false,
+    chart: None,
+    make: |analysis, _| {
+        analysis.verdict.variants.iter().map(|verdict| table(verdict, &analysis.verdict.variants)).collect()
+    },
+};
+
+const LEGEND: &str = "Durations are means over the repeats: of the set-up, of the statement with the fetching of its rows, of the clean-up, \
     and of all together. Each ratio is the duration of the variant divided by that of the first, with its 95 % confidence interval; \
     below 1 is faster. All variants returned the same rows, unless the run ended with an error. The amounts and the plan are of one \
     execution of the statement outside of what was measured.";
 
-/// The heads of the durations.
-pub const HEADS: [&str; 8] =
-    ["variant", "set-up", "statement", "clean-up", "total", "total, ratio", "statement, ratio", "rows"];
+/// What the optimizer did for a statement.
+const EFFORTS: &str = "Amounts";
 
-/// The table of one place.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct VariantTable {
-    /// `Variants: mariadb:innodb, data fanout`.
-    pub title: String,
-    /// The heads.
-    pub heads: [&'static str; 8],
-    /// A row for each variant.
-    pub rows: Vec<[String; 8]>,
-    /// The heads of the amounts: `variant`, those that some variant has, `built`.
-    pub effort_heads: Vec<String>,
-    /// The amounts.
-    pub efforts: Vec<Vec<String>>,
-    /// The plan of each variant.
-    pub plans: Vec<VariantPlan>,
-}
-
-/// The plan of one variant.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct VariantPlan {
-    /// The variant.
-    pub name: String,
-    /// Its plan, with line breaks.
-    pub plan: String,
-}
-
-/// The tables of `analysis`.
-pub fn variant_tables(analysis: &Analysis) -> Vec<VariantTable> {
-    let verdicts = &analysis.verdict.variants;
-    verdicts.iter().map(|verdict| table(verdict, verdicts)).collect()
-}
-
-fn table(verdict: &VariantVerdict, all: &[VariantVerdict]) -> VariantTable {
+fn table(verdict: &VariantVerdict, all: &[VariantVerdict]) -> Table {
     let place = place_name(verdict, all);
-    let title = if place.is_empty() { "Variants".to_owned() } else { format!("Variants: {place}") };
-    let shown: Vec<StatementEffort> = STATEMENT_EFFORTS
-        .iter()
-        .map(|(effort, _)| *effort)
-        .filter(|effort| verdict.arms.iter().any(|arm| arm.efforts.get(effort).is_some_and(|value| *value > 0.0)))
-        .collect();
-    let names = shown.iter().map(|effort| effort_name(*effort).to_owned());
-    let efforts = |arm: &VariantArm| {
-        let amounts = shown
+    let duration = |head| Column::number(head).least_width(9);
+    let mut columns = ["set-up", "statement", "clean-up", "total"].map(duration).to_vec();
+    columns.extend([
+        Column::number("total").long_head("total, ratio").terminal(InTerminal::Below),
+        Column::number("statement").long_head("statement, ratio").terminal(InTerminal::Below),
+        duration("rows"),
+    ]);
+    let mut rows: Vec<Row> =
+        verdict.arms.iter().enumerate().map(|(at, arm)| row(arm, verdict.base == Some(at))).collect();
+    if verdict.arms.iter().any(|arm| arm.built.is_some()) {
+        let is_shown = |effort: &StatementEffort| {
+            verdict.arms.iter().any(|arm| arm.efforts.get(effort).is_some_and(|value| *value > 0.0))
+        };
+        let shown: Vec<StatementEffort> =
+            STATEMENT_EFFORTS.iter().map(|(effort, _)| *effort).filter(is_shown).collect();
+        columns.extend(shown.iter().map(|effort| Column::number(effort_name(*effort)).part(EFFORTS).documents_only()));
+        columns.push(Column::text("built").part(EFFORTS).terminal(InTerminal::Below));
+        for (row, arm) in rows.iter_mut().zip(&verdict.arms) {
+            let amounts = shown.iter().map(|effort| arm.efforts.get(effort).map(|value| amount(*effort, *value)));
+            row.cells.extend(amounts.chain([arm.built.clone()]).map(Cell::from));
+        }
+    }
+    Table {
+        title: if place.is_empty() { "Variants".to_owned() } else { format!("Variants: {place}") },
+        legend: LEGEND.to_owned(),
+        label_head: "variant".to_owned(),
+        columns,
+        rows,
+        texts: verdict
+            .arms
             .iter()
-            .map(|effort| arm.efforts.get(effort).map_or_else(format::dash, |value| amount(*effort, *value)));
-        let built = arm.built.clone().unwrap_or_else(format::dash);
-        [arm.name.clone()].into_iter().chain(amounts).chain([built]).collect()
-    };
-    let has_efforts = verdict.arms.iter().any(|arm| arm.built.is_some());
-    VariantTable {
-        title,
-        heads: HEADS,
-        rows: verdict.arms.iter().enumerate().map(|(at, arm)| row(arm, verdict.base == Some(at))).collect(),
-        effort_heads: ["variant".to_owned()].into_iter().chain(names).chain(["built".to_owned()]).collect(),
-        efforts: if has_efforts { verdict.arms.iter().map(efforts).collect() } else { Vec::new() },
-        plans: verdict.arms.iter().filter_map(plan).collect(),
+            .filter_map(|arm| Some((format!("Plan of {}", arm.name), arm.plan.clone()?)))
+            .collect(),
+        most_rows: usize::MAX,
+        ..Table::default()
     }
 }
 
-fn plan(arm: &VariantArm) -> Option<VariantPlan> {
-    Some(VariantPlan { name: arm.name.clone(), plan: arm.plan.clone()? })
-}
-
-fn row(arm: &VariantArm, is_base: bool) -> [String; 8] {
-    let duration = |seconds: Option<f64>| seconds.map_or_else(format::dash, |it| time(it * 1e9).to_string());
+fn row(arm: &VariantArm, is_base: bool) -> Row {
+    let duration = |seconds: Option<f64>| Cell::from(seconds.map(|it| time(it * 1e9).to_string()));
     let ratio = |ratio: &Option<RatioEstimate>| match ratio {
-        _ if is_base => "base".to_owned(),
-        None => format::dash(),
+        _ if is_base => Cell::from("base").short(""),
+        None => Cell::from(format::dash()),
         Some(ratio) => {
             let verdict = verdict_word(Metric::Seconds, ratio.verdict);
-            format!("{}, n {}, {verdict}", ratio_text(ratio.ratio, ratio.ci95), ratio.n)
+            Cell::from(format!("{}, n {}, {verdict}", ratio_text(ratio.ratio, ratio.ci95), ratio.n))
         }
     };
     let rows = match (&arm.result, arm.timeouts) {
-        (None, cancelled) if cancelled > 0 => format!("cancelled ({})", plural(cancelled, "time")),
-        (None, _) => format::dash(),
-        (Some(result), _) => format::count(result.rows),
+        (None, cancelled) if cancelled > 0 => {
+            Cell::from(format!("cancelled ({})", plural(cancelled, "time"))).short("cancelled")
+        }
+        (None, _) => Cell::from(format::dash()),
+        (Some(result), _) => Cell::from(format::count(result.rows)),
     };
-    [
-        arm.name.clone(),
+    let cells = [
         duration(arm.setup_seconds),
         duration(arm.statement_seconds),
         duration(arm.cleanup_seconds),
@@ -113,7 +99,8 @@ fn row(arm: &VariantArm, is_base: bool) -> [String; 8] {
         ratio(&arm.ratio),
         ratio(&arm.statement_ratio),
         rows,
-    ]
+    ];
+    Row::new(arm.name.clone(), cells)
 }
 
 /// One variant at one place, as variants.csv has it.

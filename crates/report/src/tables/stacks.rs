@@ -1,0 +1,54 @@
+//! The functions in which stalls of an engine differ from random moments, if stacks of both sorts were taken. In documents only.
+
+use super::TableDef;
+use crate::format;
+use crate::table::{Column, Row, Table};
+use crate::wording::label::point_label;
+use analysis::{Analysis, FrameShift, PointAnalysis};
+
+pub const TABLE: TableDef = TableDef {
+    id: "stalled-functions",
+    title: "What the engine does in a stall",
+    is_open: false,
+    in_narrow: false,
+    chart: None,
+    make: |analysis, _| tables(analysis),
+};
+
+const LEGEND: &str = "In how many threads a function is at a stall and at a random moment, on average over the snapshots (of `perf`: in \
+    how many samples); those that differ most, at most five a point. Of functions that are always seen together the innermost is named.";
+
+fn tables(analysis: &Analysis) -> Vec<Table> {
+    let rows: Vec<Row> = analysis.points.iter().flat_map(rows_of).collect();
+    if rows.is_empty() {
+        return Vec::new();
+    }
+    let numbers = ["at stalls", "at random", "difference"].map(Column::number);
+    let columns = [Column::text("function")].into_iter().chain(numbers).map(Column::documents_only).collect();
+    vec![Table { legend: LEGEND.to_owned(), columns, rows, ..Table::default() }]
+}
+
+fn rows_of(point: &PointAnalysis) -> Vec<Row> {
+    let row = |shift: &FrameShift| {
+        let sign = if shift.difference() < 0.0 { "-" } else { "+" };
+        let difference = format!("{sign}{}", format::number(shift.difference().abs()));
+        let [at_stalls, at_random] = [shift.at_stalls, shift.at_random].map(format::number);
+        Row::new(point_label(point), [shift.frame.clone(), at_stalls, at_random, difference])
+    };
+    point.stacks.iter().flat_map(|profile| &profile.shifts).map(row).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::{quick, stalled_stacks};
+
+    #[test]
+    fn each_function_is_a_row_with_its_threads_at_both_moments() {
+        let table = tables(&stalled_stacks()).remove(0);
+        let row = table.rows.iter().find(|row| row.cells[0].text == "lock_wait").expect("its threads wait for a lock");
+        assert_eq!(row.cells[1..], ["3.00", "0.50", "+2.50"].map(Into::into));
+        assert!(table.rows.iter().any(|row| row.cells[3].text.starts_with('-')));
+        assert!(tables(&quick()).is_empty());
+    }
+}
