@@ -21,8 +21,8 @@ pub mod numbers;
 pub mod point;
 pub mod points;
 pub mod recorded;
-#[cfg(test)]
-mod simulated;
+#[cfg(any(test, feature = "simulated"))]
+pub mod simulated;
 pub mod verdict;
 
 pub use analyse::{Analysis, analyse};

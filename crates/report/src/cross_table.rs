@@ -108,7 +108,7 @@ mod tests {
         let analysis = inserting(&[("engine", &["innodb", "rocksdb"]), caches, storage], 30);
         let [table] = cross_tables(&analysis).try_into().expect("one table");
         assert_eq!(table.title, "Rows inserted per second, insert");
-        assert_eq!(table.columns, ["storage limit none", "iops=500"]);
+        assert_eq!(table.columns, ["storage limit none", "storage limit iops=500"]);
         let lines: Vec<&str> = table.lines.iter().map(|line| line.0.as_str()).collect();
         assert_eq!(lines, ["innodb cache 1 GiB", "innodb cache 8 GiB", "rocksdb cache 1 GiB", "rocksdb cache 8 GiB"]);
         let rate = rows_per_s(&analysis.points[3]).map(format::number);

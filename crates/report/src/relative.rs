@@ -184,10 +184,10 @@ mod tests {
         let view = all.iter().find(|view| view.base == "innodb").expect("engines vary");
         assert_eq!(
             (view.title.as_str(), view.arms.join(" ")),
-            ("Relative to innodb: oltp", "rocksdb fjall".to_owned())
+            ("Relative to innodb: insert", "rocksdb fjall".to_owned())
         );
         let line = &view.rows[0];
-        assert_eq!((line.place.as_str(), line.metric, line.cells.len()), ("indexes 0", "ops/s", 2));
+        assert_eq!((line.place.as_str(), line.metric, line.cells.len()), ("indexes 0", "rows/s", 2));
         let cell = &line.cells[0];
         assert_eq!((cell.n.as_str(), cell.verdict, cell.sign), ("1", "indicative", "?"));
         assert!(!cell.ratio.contains('('), "one pair has no interval: {}", cell.ratio);
@@ -206,7 +206,7 @@ mod tests {
         let all = relative_views(&with_verdict(analysis));
         let views: Vec<&RelativeView> = all.iter().filter(|view| view.base == "innodb").collect();
         let titles: Vec<&str> = views.iter().map(|view| view.title.as_str()).collect();
-        assert_eq!(titles[0], "Relative to innodb: rate, oltp");
+        assert_eq!(titles[0], "Relative to innodb: rate, insert");
         assert!(views.len() > 3 && views.iter().all(|view| view.is_grouped && view.rows.len() == 3), "{titles:?}");
         for view in &views {
             let groups: Vec<Option<&str>> = view.rows.iter().map(|line| line.group.as_deref()).collect();
