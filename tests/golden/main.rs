@@ -10,9 +10,15 @@
 //! | `stall` | `plimsoll run null-stall --time 6s --set interval=100ms` |
 //! | `engines` | `plimsoll insert --engine sqlite,fjall --indexes 0,3 --time 2s --interval 100ms --durability os` |
 //! | `killed` | `plimsoll oltp --engine sqlite --mix read_write --clients 1,4 --access zipf:0.9 --time 2s --interval 250ms --durability os`, on a busy machine, ended by `kill -9` in its second point: a database and its log |
+//! | `repeats` | `plimsoll insert --engine sqlite --step l.i1 --indexes 0,3 --rows 0 --repeat 3 --time 2s --interval 250ms --durability os`: inserts without and with indexes, three times each |
+//! | `steps` | `plimsoll insert --engine sqlite --rows 40000 --time 2s --interval 250ms --durability os`: all steps, the queries with inserts in the background |
+//! | `sweep` | `plimsoll oltp --engine sqlite --mix read_write --clients 1,2,4 --repeat 2 --time 2s --interval 250ms --durability os`: a load curve |
+//! | `limit` | `plimsoll limit file --engine null --set service=1ms --slo 'p99<5ms' --arrivals constant --rate-max 800 --time 2s --hold 2s --interval 250ms` |
+//! | `ab` | `plimsoll oltp --engine sqlite --mix write_only --ab durability=disk,os --repeat 3 --time 2s --interval 250ms` |
 //! | `hosts` | `cargo run -p store --example made_run -- run.plimsoll 1 12 hosts`: nothing was measured, the rows of three hosts are made up |
 
 mod diff;
+mod repeats;
 
 use analysis::compare::{ComparedRun, compare_runs, overlay_runs};
 use analysis::findings::{evidence, title};
@@ -40,6 +46,31 @@ fn a_run_whose_recorder_was_killed() {
 #[test]
 fn a_point_that_three_hosts_measured_with_one_uneven_and_a_full_link() {
     check("hosts");
+}
+
+#[test]
+fn inserts_without_and_with_indexes_three_times_each() {
+    check("repeats");
+}
+
+#[test]
+fn the_steps_of_a_sequence_and_queries_with_inserts_in_the_background() {
+    check("steps");
+}
+
+#[test]
+fn a_load_curve_with_repeats() {
+    check("sweep");
+}
+
+#[test]
+fn a_search_for_the_largest_rate() {
+    check("limit");
+}
+
+#[test]
+fn two_settings_compared_in_pairs() {
+    check("ab");
 }
 
 #[test]
@@ -79,7 +110,7 @@ fn published(dir: &Path) -> BTreeMap<String, Vec<u8>> {
 
 #[test]
 fn the_pages_and_the_charts_of_a_run_are_the_same_to_the_byte_whenever_they_are_written() {
-    for run in ["stall", "engines", "killed"] {
+    for run in ["stall", "engines", "killed", "repeats", "steps", "sweep", "limit", "ab"] {
         let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/golden").join(run);
         let (first, second) = (documents(&folder), documents(&folder));
         assert!(first.len() > 3, "{run}: {} documents", first.len());

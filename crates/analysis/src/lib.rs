@@ -23,8 +23,8 @@ pub mod point;
 pub mod points;
 pub mod recorded;
 pub mod run;
-#[cfg(test)]
-mod simulated;
+#[cfg(any(test, feature = "simulated"))]
+pub mod simulated;
 pub mod verdict;
 
 pub use analyse::{Analysis, analyse};

@@ -1,47 +1,49 @@
-//! Analyses for tests: a simulated quick run ([`quick`]), runs with what a chart asks for ([`with_points`], [`with_counter`],
-//! [`inserting`], [`settled`], [`open_loop`], [`long_runs`]), damaged variants of any, and texts meant to do harm.
+//! Recorded runs for tests, and what [`analysis::analyse`] makes of them: a quick run ([`quick`]), runs with what a chart asks for
+//! ([`with_points`], [`inserting`], [`settled`], [`open_loop`], [`long_runs`] ...), damaged variants of any, and texts meant to do harm.
 //!
-//! In: nothing. Out: [`Analysis`] values with noise, drifts and stalls, the same on every call.
-//! Limits: the noise is a small multiplicative generator; nothing statistical may be concluded from it.
+//! Everything is the same on every call. The noise is a small multiplicative generator: nothing statistical may be concluded from it.
 
-use analysis::evidence::RunLimit;
-use analysis::findings::cached::{CachedReads, ReadRoute};
-use analysis::findings::coordinated_omission::HiddenWaits;
-use analysis::findings::corrupt::CorruptData;
-use analysis::findings::counter_gap::MissingCounters;
-use analysis::findings::cut_short::UnfinishedStep;
-use analysis::findings::errors::FailedOps;
-use analysis::findings::few_samples::FewSamples;
-use analysis::findings::foreign_cpu::{CpuUser, ForeignCpu};
+use analysis::findings::write_debt::PendingShare;
+use analysis::findings::write_debt::WriteDebt;
 use analysis::findings::hung::BlockedClients;
+use analysis::findings::few_samples::FewSamples;
 use analysis::findings::interrupted::PointInterruption;
+use analysis::evidence::view::RunLimit;
+use analysis::findings::cut_short::UnfinishedStep;
+use analysis::findings::corrupt::CorruptData;
+use analysis::findings::errors::FailedOps;
 use analysis::findings::littles_law::InFlightMismatch;
-use analysis::findings::stall::{LongStalls, Stalls};
+use analysis::findings::coordinated_omission::HiddenWaits;
+use analysis::findings::cached::CachedReads;
 use analysis::findings::swap::MemoryPressure;
-use analysis::findings::unsteady::{HalfRates, Unsteadiness};
-use analysis::findings::write_debt::{PendingShare, WriteDebt};
+use analysis::findings::counter_gap::MissingCounters;
+use analysis::findings::cached::ReadRoute;
+use analysis::findings::stall::LongStalls;
+use analysis::findings::stall::Stalls;
 use analysis::math::units::Share;
 use analysis::numbers::projection::Obstacle;
 use analysis::recorded::engine_names::EngineNames;
+use analysis::simulated::{self, SECOND, Simulation};
 use analysis::verdict::verdict_with_searches;
 use analysis::{
-    Amounts, Analysis, BackgroundSummary, ClientCost, Cost, CounterSeries, Detail, EndedOps, Finding, InsertCost,
-    InsertedRows, IntervalPoint, Label, NextStep, OpCost, PointAnalysis, Projection, Quantiles, Role,
-    Rounds, Series, Setting, SettingValue, Settings, Severity, Shape, Span, Stall, Subject, Summary, Validity,
-    WorstInterval, verdict,
+    Analysis, BackgroundSummary, CounterSeries, Detail, Finding, InsertCost, Label, OpCost, PointAnalysis, Projection,
+    Quantiles, Role, Setting, SettingValue, Settings, Severity, Subject, Validity,
 };
-use model::limit::{ArrivalLaw, LimitPart, LimitSearch, LimitSpec, LimitStep, Objective, Observation, probe_trial};
+use model::limit::{
+    ArrivalLaw, LimitPart, LimitSearch, LimitSpec, LimitStep, Objective, Observation, probe_trial,
+};
 use model::stacks::merge_stacks;
-use model::steady::SteadyWindow;
 use model::{
-    AccessPattern, Bytes, CounterDef, CounterKind, CounterRole, CounterSample, EndpointInterval, EndpointRow, Fact,
-    FailureClass, FoldedStack, Generator, HostClock, HostData, HostId, HostPhase, HostRole, Interval, IoWork, KindDef,
-    KindRow, LatencyCounts, Load, LoadShare, Nanos, OnError, OpClass, OpKind, Pacing, ParamRole, Params, Phase,
-    PhaseData, Phases, Plan, PointData, PointHost, PointState, PointTraits, RunData, RunMeta, SourceDef, StackReason,
-    StackSnapshot, TargetSpec, Tick, Times, Trial, Until, Value, WorkloadSpec,
+    AccessPattern, Arrivals, Bytes, CounterDef, CounterKind, CounterRole, CounterSample, EndpointInterval, EndpointRow,
+    EngineProcess, Event, EventKind, Fact, FailureClass, FileSystem, FileSystemSpec, FoldedStack, Generator, HostClock,
+    HostData, HostId, HostPhase, HostRole, Interval, IoWork, KindDef, KindRow, LatencyCounts, Load, LoadShare, Nanos,
+    OpClass, OpKind, Pacing, ParamOwner, ParamRole, Params, Phase, PhaseData, Plan, PointData, PointHost, PointParam,
+    PointState, RowWork, RunData, RunMeta, SourceDef, StackReason, StackSnapshot, StorageLimit, Tick, Times, Trial,
+    Until, Value, WorkloadSpec, WritePath,
 };
 use plot::figure::{Figure, FigureBody, Panel};
-use std::sync::OnceLock;
+use std::collections::BTreeMap;
+use std::sync::{Mutex, OnceLock, PoisonError};
 
 /// Texts that try to become markup, code, a formula, an escape sequence or a second line.
 pub const HOSTILE: [&str; 14] = [
@@ -61,100 +63,113 @@ pub const HOSTILE: [&str; 14] = [
     "$x^2$ \\$ \u{fffe}",
 ];
 
+/// How the rate of a simulated point goes.
+#[derive(Clone, Copy)]
+enum Course {
+    Even,
+    /// Almost nothing is done between these seconds.
+    Stalled(f64, f64),
+    /// The last rate is this part of the first.
+    Falling(f64),
+    /// So many operations fail for each that is done.
+    Failing(f64),
+}
+
 /// What a simulated point does.
+#[derive(Clone)]
 struct Sketch {
     engine: &'static str,
     workload: &'static str,
-    group: usize,
     clients: u32,
     depth: u32,
-    params: &'static [(&'static str, &'static str)],
+    params: Vec<(&'static str, Value)>,
     ops_per_s: f64,
     noise: f64,
-    stall: Option<(f64, f64)>,
+    course: Course,
+    rows_per_op: f64,
+    queries_per_op: f64,
+    run_s: u32,
+    interval: Nanos,
 }
 
-/// Thirteen points as the built-in plan `quick` measures them: four seconds each, after one of warmup.
+/// Thirteen points as the built-in plan `quick` measures them: four seconds each, after one of warmup. The sixth stalls, the eighth slows
+/// down, and in the last operations fail.
 pub fn quick() -> Analysis {
-    let mut points: Vec<PointAnalysis> =
-        sketches().iter().enumerate().map(|(i, s)| point(i as u32 + 1, s, 20, 0.25)).collect();
-    points[5].findings.push(Finding::new(Severity::Note, stall()).at(vec![Span { from_s: 2.0, to_s: 2.5 }]));
-    let halves = HalfRates {
-        first_per_s: 4_120.0,
-        first_half_width_per_s: 80.0,
-        second_per_s: 2_843.0,
-        second_half_width_per_s: 90.0,
-    };
-    let drift = Finding::new(Severity::Warning, Unsteadiness::Halves(halves)).next(NextStep::WarmUpLonger);
-    points[7].findings.push(drift);
-    points[7].validity = Validity::Indicative;
-    let failed = FailedOps {
-        failed_ops: 212,
-        in_outages_ops: 0,
-        done_ops: 11_565,
-        failed_share: Share(0.018),
-        quoted: vec!["`database is locked`".into()],
-    };
-    points[12].findings.push(Finding::new(Severity::Error, failed).next(NextStep::RemoveCause));
-    points[12].validity = Validity::Invalid;
-    let meta = meta();
-    let verdict = verdict(&points, &meta.plan, &EngineNames::default());
-    Analysis { meta, points, searches: Vec::new(), findings: vec![run_finding()], verdict }
+    static MADE: OnceLock<Analysis> = OnceLock::new();
+    MADE.get_or_init(|| analysed(meta(), record_all(&sketches()))).clone()
+}
+
+/// The points of `sketches`, numbered in their order.
+fn record_all(sketches: &[Sketch]) -> Vec<PointData> {
+    (1..).zip(sketches).map(|(id, sketch)| sketch.record(id)).collect()
+}
+
+/// The analysis of a run of `points`.
+fn analysed(mut meta: RunMeta, points: Vec<PointData>) -> Analysis {
+    if meta.plan.trials.is_empty() {
+        meta.plan.trials = points.iter().map(|point| point.trial.clone()).collect();
+    }
+    analysis::analyse(&RunData { meta, points })
 }
 
 fn sketches() -> Vec<Sketch> {
-    let file = |mode: &'static str, group, depth, ops_per_s, stall| Sketch {
+    let word = |text: &str| Value::Word(text.into());
+    let file = |mode, depth, ops_per_s, course| Sketch {
         engine: "file",
         workload: "file",
-        group,
-        clients: 1,
         depth,
-        params: if mode == "rndrd" {
-            &[("block", "16 KiB"), ("mode", "rndrd")]
-        } else {
-            &[("block", "16 KiB"), ("mode", "rndwr")]
-        },
+        params: vec![("mode", word(mode)), ("block", Value::Bytes(BLOCK))],
         ops_per_s,
         noise: 0.04,
-        stall,
+        course,
+        ..oltp(1, 0.0)
     };
-    let insert = |engine, group, params, ops_per_s, noise| Sketch {
+    let insert = |engine, indexes, ops_per_s, course, noise| Sketch {
         engine,
         workload: "insert",
-        group,
-        clients: 1,
-        depth: 1,
-        params,
+        params: vec![("indexes", Value::Int(indexes)), ("durability", word("os"))],
         ops_per_s,
         noise,
-        stall: None,
+        course,
+        ..oltp(1, 0.0)
     };
-    let oltp = |clients, ops_per_s| Sketch {
-        engine: "sqlite",
-        workload: "oltp",
-        group: 6,
-        clients,
-        depth: 1,
-        params: &[("access", "zipf:0.9"), ("durability", "os"), ("mix", "read_write")],
-        ops_per_s,
-        noise: 0.08,
-        stall: None,
-    };
+    use Course::{Even, Failing, Falling, Stalled};
     vec![
-        file("rndrd", 0, 1, 5_900.0, None),
-        file("rndrd", 0, 8, 28_400.0, None),
-        file("rndrd", 0, 32, 41_300.0, None),
-        file("rndwr", 1, 1, 3_150.0, None),
-        file("rndwr", 1, 8, 8_700.0, None),
-        file("rndwr", 1, 32, 10_100.0, Some((2.0, 2.5))),
-        insert("sqlite", 2, &[("durability", "os"), ("indexes", "0")], 61_800.0, 0.07),
-        insert("sqlite", 3, &[("durability", "os"), ("indexes", "3")], 3_480.0, 0.25),
-        insert("fjall", 4, &[("durability", "os"), ("indexes", "0")], 84_000.0, 0.1),
-        insert("fjall", 5, &[("durability", "os"), ("indexes", "3")], 29_600.0, 0.18),
+        file("rndrd", 1, 5_900.0, Even),
+        file("rndrd", 8, 28_400.0, Even),
+        file("rndrd", 32, 41_300.0, Even),
+        file("rndwr", 1, 3_150.0, Even),
+        file("rndwr", 8, 8_700.0, Even),
+        file("rndwr", 32, 10_100.0, Stalled(2.0, 2.5)),
+        insert("sqlite", 0, 61_800.0, Even, 0.07),
+        insert("sqlite", 3, 4_400.0, Falling(0.55), 0.05),
+        insert("fjall", 0, 84_000.0, Even, 0.1),
+        insert("fjall", 3, 29_600.0, Even, 0.18),
         oltp(1, 5_200.0),
         oltp(4, 6_650.0),
-        oltp(16, 6_480.0),
+        Sketch { course: Failing(0.0183), ..oltp(16, 6_480.0) },
     ]
+}
+
+const BLOCK: Bytes = Bytes(16_384);
+
+/// Transactions on SQLite, for four seconds.
+fn oltp(clients: u32, ops_per_s: f64) -> Sketch {
+    let word = |text: &str| Value::Word(text.into());
+    Sketch {
+        engine: "sqlite",
+        workload: "oltp",
+        clients,
+        depth: 1,
+        params: vec![("mix", word("read_write")), ("access", word("zipf:0.9")), ("durability", word("os"))],
+        ops_per_s,
+        noise: 0.08,
+        course: Course::Even,
+        rows_per_op: 0.0,
+        queries_per_op: 1.0,
+        run_s: 4,
+        interval: Nanos::from_millis(250),
+    }
 }
 
 /// A small linear congruential generator (Knuth's MMIX constants): between -1 and 1.
@@ -167,92 +182,239 @@ impl Noise {
     }
 }
 
-fn point(id: u32, sketch: &Sketch, intervals: u32, length_s: f64) -> PointAnalysis {
-    let mut noise = Noise(u64::from(id) * 7_919);
-    let service_ns = 1e9 * f64::from(sketch.clients * sketch.depth) / sketch.ops_per_s;
-    let intervals: Vec<IntervalPoint> = (0..intervals)
-        .map(|i| interval(sketch, f64::from(i) * length_s - 1.0, length_s, service_ns, &mut noise))
-        .collect();
-    let response = times_of(service_ns, &mut noise);
-    let stall = sketch.stall.map(|(from_s, to_s)| Stall {
-        span: Span { from_s, to_s },
-        length_s: to_s - from_s,
-        rate_share: 0.01,
-    });
-    let counters = counters(sketch, &intervals, &mut noise);
-    let counted = Span { from_s: 0.0, to_s: intervals.last().map_or(0.0, |i| i.at_s + i.length_s) };
-    let series = Series {
-        intervals,
-        tail: Vec::new(),
-        bins: Vec::new(),
-        response_counts: Vec::new(),
-        counted,
-        service: response.clone(),
-        response,
-        counters,
-        amounts: Amounts::default(),
-    };
-    PointAnalysis {
-        held: None,
-        load: None,
-        variant: None,
-        id,
-        state: PointState::Complete,
-        error: None,
-        engine: sketch.engine.to_owned(),
-        workload: sketch.workload.to_owned(),
-        clients: sketch.clients,
-        depth: sketch.depth,
-        repeat: 1,
-        settings: settings(sketch),
-        label: sketch_label(sketch),
-        group: sketch.group,
-        facts: vec![Fact::new("engine.version", "3.50.4"), Fact::new("durability", "os")],
-        traits: sketch_traits(sketch),
-        summary: Some(summary(&series)),
-        statements: Vec::new(),
-        endpoints: Vec::new(),
-        hosts: Vec::new(),
-        instances: None,
-        inserts: None,
-        compression: None,
-        projection: None,
-        series: Some(series),
-        shape: Some(Shape { stalls: stall.into_iter().collect(), ..Shape::default() }),
-        rounds: None,
-        threads: analysis::ThreadStates::default(),
-        stacks: None,
-        bottlenecks: None,
-        mhz: None,
-        work_done: Default::default(),
-        findings: Vec::new(),
-        validity: Validity::Valid,
+/// When the run phase of a simulated point begins: after a second in which nothing is done, and the warmup.
+const RUN_STARTS_S: f64 = 2.0;
+const WARMUP_S: f64 = 1.0;
+
+/// The moment that lies so many seconds after the beginning of the run phase.
+fn tick(at_s: f64) -> Tick {
+    Tick(((RUN_STARTS_S + at_s) * 1e9).round() as u64)
+}
+
+/// What is done from `at_s` on, in seconds since the run phase began.
+#[derive(Clone, Copy)]
+struct Stretch {
+    at_s: f64,
+    length_s: f64,
+    ops_per_s: f64,
+}
+
+impl Sketch {
+    /// The point as the store reads it.
+    fn record(&self, id: u32) -> PointData {
+        let mut noise = Noise(u64::from(id) * 7_919);
+        let stretches = self.stretches(&mut noise);
+        let mut point = self.unmeasured(id);
+        for (phase, from_s, to_s) in [(Phase::Warmup, -WARMUP_S, 0.0), (Phase::Run, 0.0, f64::from(self.run_s))] {
+            let own = stretches.iter().filter(|stretch| (from_s..to_s).contains(&stretch.at_s));
+            let intervals = own.zip(0..).map(|(stretch, index)| self.interval(index, phase, stretch)).collect();
+            point.phases.push(PhaseData {
+                phase,
+                start: tick(from_s),
+                end: tick(to_s),
+                unserved: 0,
+                offered: 0,
+                intervals,
+            });
+        }
+        if matches!(self.course, Course::Failing(_)) {
+            point.events.push(Event::new(tick(0.1), EventKind::Failure, "`database is locked`"));
+        }
+        let times = reading_times(&stretches.iter().map(|own| (own.at_s, own.length_s)).collect::<Vec<_>>());
+        for (name, subject, counters) in self.counters(&stretches, &mut noise) {
+            let readings: Vec<Vec<f64>> =
+                counters.iter().map(|(_, rates)| grown_readings(&stretches, &times, rates)).collect();
+            let defined = counters.iter().map(|(role, _)| counter_def(*role, CounterKind::Counter)).collect();
+            add_readings(
+                &mut point,
+                SourceDef { name: name.into(), subject: subject.into(), counters: defined },
+                &times,
+                &readings,
+            );
+        }
+        point
+    }
+
+    /// The point before anything is measured.
+    fn unmeasured(&self, id: u32) -> PointData {
+        let mut point = Simulation::counts(&[]).recorded;
+        (point.id, point.phases) = (id, Vec::new());
+        let of_engine = |name: &str| name == "durability";
+        let params = |engine: bool| -> Params {
+            let own = self.params.iter().filter(|(name, _)| of_engine(name) == engine);
+            Params(own.map(|(name, value)| ((*name).to_owned(), value.clone())).collect())
+        };
+        let trial = &mut point.trial;
+        (trial.target.engine, trial.target.params) = (self.engine.into(), params(true));
+        trial.workload = WorkloadSpec { name: self.workload.into(), params: params(false) };
+        trial.load = Load { clients: self.clients, depth: self.depth, pacing: Pacing::Closed { think: Nanos(0) } };
+        trial.phases.warmup = Nanos::from_secs(1);
+        trial.phases.run = Nanos::from_secs(u64::from(self.run_s));
+        trial.phases.interval = self.interval;
+        let declared = self.params.iter().map(|(name, _)| PointParam {
+            name: (*name).to_owned(),
+            owner: if of_engine(name) { ParamOwner::Engine } else { ParamOwner::Workload },
+            role: param_role(name),
+            used: true,
+        });
+        point.params = declared.collect();
+        let engine = &mut point.traits.engine;
+        (engine.durability, engine.version) = (Some("os".into()), Some("3.50.4".into()));
+        engine.process = if self.engine == "file" { EngineProcess::None } else { EngineProcess::Embedded };
+        engine.writes = WritePath::Append;
+        let word = |wanted: &str| match self.params.iter().find(|(name, _)| *name == wanted) {
+            Some((_, Value::Word(word))) => Some(word.as_str()),
+            _ => None,
+        };
+        point.traits.work.io = word("mode").map(|mode| io_work(mode, BLOCK));
+        point.facts = vec![Fact::new("engine.version", "3.50.4"), Fact::new("durability", "os")];
+        let (name, class) = match (self.workload, word("mode")) {
+            ("insert", _) => ("insert", OpClass::Write),
+            (_, Some("rndrd")) => ("read", OpClass::Read),
+            (_, Some(_)) => ("write", OpClass::Write),
+            _ => ("transaction", OpClass::ReadWrite),
+        };
+        let (queries_per_op, rows_per_op) = (self.queries_per_op, self.rows_per_op);
+        point.kinds = vec![KindDef { queries_per_op, rows_per_op, ..KindDef::new(name, class) }];
+        point
+    }
+
+    /// The intervals of warmup and run, with their rates.
+    fn stretches(&self, noise: &mut Noise) -> Vec<Stretch> {
+        let length_s = self.interval.as_secs_f64();
+        let count = ((WARMUP_S + f64::from(self.run_s)) / length_s).round() as u32;
+        let stretch = |nth: u32| {
+            let at_s = f64::from(nth) * length_s - WARMUP_S;
+            let warming = if at_s < 0.0 { 0.75 + at_s.mul_add(0.2, 0.2) } else { 1.0 };
+            let usual = self.ops_per_s * warming * (1.0 + self.noise * noise.next());
+            let ops_per_s = match self.course {
+                Course::Stalled(from_s, to_s) if (from_s..to_s).contains(&at_s) => 40.0,
+                Course::Falling(last) => usual * (1.0 - (1.0 - last) * at_s.max(0.0) / f64::from(self.run_s)),
+                _ => usual,
+            };
+            // So that the noise of a rate does not follow that of the one before.
+            (0..4).for_each(|_| _ = noise.next());
+            Stretch { at_s, length_s, ops_per_s }
+        };
+        (0..count).map(stretch).collect()
+    }
+
+    fn interval(&self, index: u32, phase: Phase, stretch: &Stretch) -> Interval {
+        let ok = (stretch.ops_per_s * stretch.length_s).round() as u64;
+        // All clients are busy all the time.
+        let slots = f64::from(self.clients * self.depth);
+        let response = spread_times(ok, (1e9 * slots / stretch.ops_per_s).min(5e8));
+        let mut kind = KindRow { ok, response: response.clone(), service: response, ..KindRow::empty(OpKind(0)) };
+        if self.workload == "file" {
+            kind.bytes = ok * BLOCK.0;
+        }
+        if let (Course::Failing(share), Phase::Run) = (self.course, phase) {
+            kind.failed = (ok as f64 * share) as u64;
+        }
+        let (start, length) = (tick(stretch.at_s), self.interval);
+        Interval { index, start, length, kinds: vec![kind], generator: Generator::default() }
+    }
+
+    /// The sources of counters, and by how much a second each counter grows in each of `stretches`.
+    fn counters(&self, stretches: &[Stretch], noise: &mut Noise) -> Vec<(&'static str, &'static str, Vec<Growing>)> {
+        use CounterRole as R;
+        let mut noisy = |role, per_s: f64, width: f64| -> Growing {
+            (role, stretches.iter().map(|_| per_s * (1.0 + width * noise.next())).collect())
+        };
+        let by_op =
+            |role, per_op: f64| -> Growing { (role, stretches.iter().map(|one| one.ops_per_s * per_op).collect()) };
+        const CORES_NS: f64 = 2e9;
+        let cpu = [
+            (R::MachineCpuUser, 0.38),
+            (R::MachineCpuSystem, 0.21),
+            (R::MachineCpuSoftirq, 0.02),
+            (R::MachineCpuIowait, 0.12),
+            (R::MachineCpuSteal, 0.01),
+            (R::MachineCpuIdle, 0.26),
+        ];
+        let mut cpu: Vec<Growing> = cpu.map(|(role, share)| noisy(role, share * CORES_NS, 0.15)).into();
+        cpu.push(noisy(R::PlimsollCpu, 0.55 * CORES_NS, 0.01));
+        let reads = self.params.contains(&("mode", Value::Word("rndrd".into())));
+        let (read, written) = if reads { (1.0, 0.02) } else { (0.02, 1.0) };
+        let block = BLOCK.0 as f64;
+        let disk = vec![
+            by_op(R::DeviceReadOps, read),
+            by_op(R::DeviceWriteOps, 0.3 * written),
+            noisy(R::DeviceFlushOps, 20.0 * written, 0.0),
+            by_op(R::DeviceReadBytes, read * block),
+            by_op(R::DeviceWriteBytes, 0.3 * written * block),
+            noisy(R::DeviceQueue, 1e9 * f64::from(self.depth), 0.05),
+        ];
+        let process = vec![
+            noisy(R::EngineCpuUser, 0.8e9, 0.01),
+            noisy(R::EngineCpuSystem, 0.3e9, 0.01),
+            noisy(R::EngineContextSwitches, 8_000.0, 0.05),
+            by_op(R::ProcessReadBytes, if reads { block } else { 0.0 }),
+            noisy(R::ProcessWriteBytes, 12e6, 0.01),
+        ];
+        vec![("cpu", "machine", cpu), ("disk", "vda", disk), ("process", "", process)]
+    }
+}
+
+/// A counter, and by how much it grows per second in each interval.
+type Growing = (CounterRole, Vec<f64>);
+
+/// So many times around `mean_ns`: a log-normal body, and one in four hundred that takes ten times as long.
+fn spread_times(count: u64, mean_ns: f64) -> Times {
+    const PARTS: u64 = 200;
+    let body_ns = 0.9 * mean_ns.min(5e8);
+    let mut times = Times::default();
+    let slow = count / 400;
+    let body = count - slow;
+    for part in 0..PARTS {
+        let share = (part as f64 + 0.5) / PARTS as f64;
+        // Tukey's lambda, which is near the normal distribution.
+        let deviation = 4.91 * (share.powf(0.14) - (1.0 - share).powf(0.14));
+        let n = body * (part + 1) / PARTS - body * part / PARTS;
+        times.record_n((body_ns * (0.3 * deviation).exp()) as u64 + 1, n);
+    }
+    times.record_n((10.0 * body_ns) as u64 + 1, slow);
+    times
+}
+
+/// A source of `point` that was read at `times`, in seconds since the run phase began; `readings` has the values of each counter.
+fn add_readings(point: &mut PointData, source: SourceDef, times: &[f64], readings: &[Vec<f64>]) {
+    let number = point.sources.len() as u16;
+    point.sources.push(source);
+    for (nth, at_s) in times.iter().enumerate() {
+        let values = readings.iter().map(|counter| Some(counter[nth])).collect();
+        point.counters.push(CounterSample { at: tick(*at_s), source: number, values });
     }
 }
 
 /// The quick run, whose insert points insert ten rows by an operation and whose transactions have twenty statements: a survey of a machine.
 pub fn surveyed() -> Analysis {
-    let mut analysis = quick();
+    static MADE: OnceLock<Analysis> = OnceLock::new();
+    MADE.get_or_init(|| analysed(meta(), surveyed_points())).clone()
+}
+
+fn surveyed_points() -> Vec<PointData> {
+    let mut sketches = sketches();
     // The last failed operations.
-    analysis.points.truncate(12);
-    for summary in analysis.points[6..10].iter_mut().filter_map(|point| point.summary.as_mut()) {
-        summary.rows_per_s = Some(10.0 * summary.ops_per_s);
-    }
-    for summary in analysis.points[10..].iter_mut().filter_map(|point| point.summary.as_mut()) {
-        summary.queries_per_s = 20.0 * summary.ops_per_s;
-    }
-    with_verdict(analysis)
+    sketches.truncate(12);
+    sketches[6..10].iter_mut().for_each(|sketch| sketch.rows_per_op = 10.0);
+    sketches[10..].iter_mut().for_each(|sketch| sketch.queries_per_op = 20.0);
+    record_all(&sketches)
 }
 
 /// The same on a machine of which the hypervisor took such shares, in turn: all points are invalid.
 pub fn spoilt(shares: &[f64]) -> Analysis {
-    let mut analysis = surveyed();
-    for (point, share) in analysis.points.iter_mut().zip(shares.iter().cycle()) {
-        let by = CpuUser::Hypervisor { share_max: Share(0.02) };
-        point.findings = vec![Finding::new(Severity::Error, ForeignCpu { share: Share(*share), by })];
-        point.validity = Validity::Invalid;
+    let mut points = surveyed_points();
+    for (point, share) in points.iter_mut().zip(shares.iter().cycle()) {
+        point.counters.edit(|samples| {
+            for sample in samples.iter_mut().filter(|sample| sample.source == 0) {
+                // Time in user mode, in the kernel, of interrupts and waiting for the disk; stolen; idle.
+                let used: f64 = sample.values[..4].iter().flatten().sum();
+                (sample.values[4], sample.values[5]) = (Some(used * share / (1.0 - share)), Some(0.0));
+            }
+        });
     }
-    with_verdict(analysis)
+    analysed(meta(), points)
 }
 
 /// One point whose threads wait for a lock at stalls, and mostly write at random moments.
@@ -279,29 +441,9 @@ pub fn stalled_stacks() -> Analysis {
     analysis::analyse(&RunData { meta: meta(), points: vec![point] })
 }
 
-/// What the engine and the workload of `sketch` declare.
-fn sketch_traits(sketch: &Sketch) -> PointTraits {
-    let mut traits = PointTraits::default();
-    traits.engine.durability = Some("os".to_owned());
-    traits.engine.version = Some("3.50.4".to_owned());
-    let mode = sketch.params.iter().find(|(name, _)| *name == "mode");
-    traits.work.io = mode.map(|(_, mode)| io_work(mode, Bytes(16_384)));
-    traits
-}
-
 fn io_work(mode: &str, block: Bytes) -> IoWork {
     let pattern = if mode.starts_with("seq") { AccessPattern::Sequential } else { AccessPattern::Random };
     IoWork { block, pattern, read_share: if mode.ends_with("rd") { 1.0 } else { 0.0 }, syncs: false }
-}
-
-fn settings(sketch: &Sketch) -> Settings {
-    let names = [("engine", sketch.engine), ("workload", sketch.workload)];
-    let counts = [("clients", sketch.clients), ("depth", sketch.depth), ("repeat", 1)];
-    let mut settings = Settings::default();
-    names.into_iter().for_each(|(name, value)| settings.put(setting(name, SettingValue::Name(value.to_owned()))));
-    sketch.params.iter().for_each(|(name, value)| settings.put(setting(name, setting_value(value))));
-    counts.into_iter().for_each(|(name, value)| settings.put(setting(name, SettingValue::Count(value))));
-    settings
 }
 
 /// A setting as a run has it: parameters have the roles that engines and workloads declare.
@@ -336,7 +478,11 @@ fn param_role(name: &str) -> ParamRole {
 }
 
 fn setting_value(text: &str) -> SettingValue {
-    SettingValue::Param(text.parse().map_or_else(|_| Value::Word(text.to_owned()), Value::Int))
+    SettingValue::Param(param_value(text))
+}
+
+fn param_value(text: &str) -> Value {
+    text.parse().map_or_else(|_| Value::Word(text.to_owned()), Value::Int)
 }
 
 /// Sets `name` of `point`, its engine and its place included.
@@ -372,87 +518,6 @@ pub fn label(point: &mut PointAnalysis, group: &[&str], place: &[&str]) {
     point.label = Label { group: chosen(group), place: chosen(place) };
 }
 
-fn sketch_label(sketch: &Sketch) -> Label {
-    let settings = settings(sketch);
-    let chosen = |names: &[&str]| names.iter().filter_map(|name| settings.get(name).cloned()).collect();
-    match sketch.workload {
-        "file" => Label { group: chosen(&["engine", "mode"]), place: chosen(&["depth"]) },
-        "oltp" => Label { group: chosen(&["engine", "workload", "mix"]), place: chosen(&["clients"]) },
-        _ => Label { group: chosen(&["engine", "workload", "indexes"]), place: Vec::new() },
-    }
-}
-
-fn interval(sketch: &Sketch, at_s: f64, length_s: f64, service_ns: f64, noise: &mut Noise) -> IntervalPoint {
-    let warming = if at_s < 0.0 { 0.75 + at_s.mul_add(0.2, 0.2) } else { 1.0 };
-    let stalled = sketch.stall.is_some_and(|(from, to)| (from..to).contains(&at_s));
-    let ops_per_s = if stalled { 40.0 } else { sketch.ops_per_s * warming * (1.0 + sketch.noise * noise.next()) };
-    let slow = if stalled { 30.0 } else { 1.0 + 0.1 * noise.next() };
-    let time = |factor: f64| Some((service_ns * factor * slow) as u64);
-    IntervalPoint {
-        at_s,
-        length_s,
-        ops_per_s,
-        bytes_per_s: ops_per_s * 16_384.0,
-        p50_ns: time(0.8),
-        p95_ns: time(1.9 + 0.2 * noise.next()),
-        p99_ns: time(3.5 + noise.next()),
-        max_ns: time(14.0 + 9.0 * noise.next()),
-    }
-}
-
-/// A log-normal body with a tail that is ten times slower.
-fn times_of(service_ns: f64, noise: &mut Noise) -> Times {
-    let mut counts = LatencyCounts::default();
-    for i in 0..20_000 {
-        let normal: f64 = (0..6).map(|_| noise.next()).sum::<f64>() / 1.4;
-        let tail = if i % 400 == 0 { 10.0 } else { 1.0 };
-        let value = (service_ns * 0.8 * (0.3 * normal).exp() * tail) as u64;
-        counts.record(value.max(1));
-    }
-    counts.take()
-}
-
-fn counters(sketch: &Sketch, intervals: &[IntervalPoint], noise: &mut Noise) -> Vec<CounterSeries> {
-    let of = |source: &str, subject: &str, name: &str, unit: &str, rate: &mut dyn FnMut(&IntervalPoint) -> f64| {
-        let rates: Vec<f64> = intervals.iter().map(|interval| rate(interval).max(0.0)).collect();
-        let counter = counter_def(name, counter_role(name), CounterKind::Counter, unit);
-        counter_series((source, subject), counter, intervals, &grown_readings(intervals, &rates))
-    };
-    let share = |part: f64, noise: &mut Noise| 2e9 * part * (1.0 + 0.15 * noise.next());
-    let writes = if sketch.params.contains(&("mode", "rndrd")) { 0.02 } else { 1.0 };
-    vec![
-        of("cpu", "machine", "user_ns", "ns", &mut |_| share(0.38, noise)),
-        of("cpu", "machine", "system_ns", "ns", &mut |_| share(0.21, noise)),
-        of("cpu", "machine", "softirq_ns", "ns", &mut |_| share(0.02, noise)),
-        of("cpu", "machine", "iowait_ns", "ns", &mut |_| share(0.12, noise)),
-        of("cpu", "machine", "steal_ns", "ns", &mut |_| share(0.01, noise)),
-        of("cpu", "machine", "idle_ns", "ns", &mut |_| share(0.26, noise)),
-        of("disk", "vda", "read_ops", "ops", &mut |i| i.ops_per_s * (1.02 - writes)),
-        of("disk", "vda", "write_ops", "ops", &mut |i| i.ops_per_s * writes * 0.3),
-        of("disk", "vda", "flush_ops", "ops", &mut |_| 20.0 * writes),
-        of("disk", "vda", "read_bytes", "bytes", &mut |i| i.bytes_per_s * (1.02 - writes)),
-        of("disk", "vda", "write_bytes", "bytes", &mut |i| i.bytes_per_s * writes * 0.3),
-        of("disk", "vda", "queue_ns", "ns", &mut |_| 1e9 * f64::from(sketch.depth) * (1.0 + 0.05 * noise.next())),
-    ]
-}
-
-/// A counter of `(source, subject)` that was read so, as the analysis makes it of a run with these intervals.
-fn counter_series(
-    (source, subject): (&str, &str),
-    counter: CounterDef,
-    intervals: &[IntervalPoint],
-    readings: &[(f64, f64)],
-) -> CounterSeries {
-    let source = SourceDef { name: source.to_owned(), subject: subject.to_owned(), counters: Vec::new() };
-    let interval_s = intervals.first().map_or(1.0, |interval| interval.length_s);
-    CounterSeries::from_readings(&source, &counter, readings, interval_s)
-}
-
-fn counter_def(name: &str, role: Option<CounterRole>, kind: CounterKind, unit: &str) -> CounterDef {
-    let (name, unit) = (name.to_owned(), unit.to_owned());
-    CounterDef { name, unit, kind, help: String::new(), role, in_pages: false }
-}
-
 /// How long after the moment of its grid a counter is read.
 pub const READ_AFTER_S: f64 = 0.000_4;
 /// How long before the run phase the last reading of the grid of the warmup comes.
@@ -460,122 +525,221 @@ const READ_BEFORE_RUN_S: f64 = 0.006;
 /// How long after its last reading the sampler reads once more, because it stops.
 const STOPPED_AFTER_S: f64 = 0.01;
 
-/// When counters are read in a run with these intervals: on the grid of the warmup, once more as the run phase begins, on the grid of
-/// the run from then on, and once more at the stop.
-fn reading_times(intervals: &[IntervalPoint]) -> Vec<f64> {
-    let ends_s = intervals.iter().map(|interval| interval.at_s + interval.length_s);
-    let grid: Vec<f64> = intervals.first().map(|first| first.at_s).into_iter().chain(ends_s).collect();
+/// When counters are read in a run with these intervals, of which each has its beginning and its length: on the grid of the warmup, once
+/// more as the run phase begins, on the grid of the run from then on, and once more at the stop.
+fn reading_times(intervals: &[(f64, f64)]) -> Vec<f64> {
+    let ends_s = intervals.iter().map(|(at_s, length_s)| at_s + length_s);
+    let grid: Vec<f64> = intervals.first().map(|(at_s, _)| *at_s).into_iter().chain(ends_s).collect();
     let warmup = grid.iter().filter(|at_s| **at_s <= 0.0).map(|at_s| at_s - READ_BEFORE_RUN_S);
     let run = grid.iter().filter(|at_s| **at_s >= 0.0).map(|at_s| at_s + READ_AFTER_S);
     let stop = grid.last().map(|at_s| at_s + READ_AFTER_S + STOPPED_AFTER_S);
     warmup.chain(run).chain(stop).collect()
 }
 
-/// The readings of a counter that grows by `rates` per second, one rate for each interval.
-fn grown_readings(intervals: &[IntervalPoint], rates: &[f64]) -> Vec<(f64, f64)> {
-    let times = reading_times(intervals);
-    let mut readings: Vec<(f64, f64)> = times.first().map(|at_s| (*at_s, 0.0)).into_iter().collect();
-    for pair in times.windows(2) {
+/// The readings at `times` of a counter that grows by `rates` per second, one rate for each of `stretches`.
+fn grown_readings(stretches: &[Stretch], times: &[f64], rates: &[f64]) -> Vec<f64> {
+    let mut grown = 0.0;
+    let later = times.windows(2).map(|pair| {
         let middle_s = f64::midpoint(pair[0], pair[1]);
-        let nth = intervals.partition_point(|interval| interval.at_s + interval.length_s <= middle_s);
-        let rate = rates[nth.min(rates.len() - 1)];
-        let before = readings.last().map_or(0.0, |(_, reading)| *reading);
-        readings.push((pair[1], before + rate * (pair[1] - pair[0])));
-    }
-    readings
+        let nth = stretches.partition_point(|stretch| stretch.at_s + stretch.length_s <= middle_s);
+        grown += rates[nth.min(rates.len() - 1)] * (pair[1] - pair[0]);
+        grown
+    });
+    std::iter::once(0.0).chain(later).collect()
 }
 
-fn counter_role(name: &str) -> Option<CounterRole> {
+fn counter_def(role: CounterRole, kind: CounterKind) -> CounterDef {
     let known = [
-        ("user_ns", CounterRole::MachineCpuUser),
-        ("system_ns", CounterRole::MachineCpuSystem),
-        ("softirq_ns", CounterRole::MachineCpuSoftirq),
-        ("iowait_ns", CounterRole::MachineCpuIowait),
-        ("steal_ns", CounterRole::MachineCpuSteal),
-        ("idle_ns", CounterRole::MachineCpuIdle),
-        ("read_ops", CounterRole::DeviceReadOps),
-        ("write_ops", CounterRole::DeviceWriteOps),
-        ("flush_ops", CounterRole::DeviceFlushOps),
-        ("read_bytes", CounterRole::DeviceReadBytes),
-        ("write_bytes", CounterRole::DeviceWriteBytes),
-        ("queue_ns", CounterRole::DeviceQueue),
+        (CounterRole::MachineCpuUser, "user_ns", "ns"),
+        (CounterRole::MachineCpuSystem, "system_ns", "ns"),
+        (CounterRole::MachineCpuSoftirq, "softirq_ns", "ns"),
+        (CounterRole::MachineCpuIowait, "iowait_ns", "ns"),
+        (CounterRole::MachineCpuSteal, "steal_ns", "ns"),
+        (CounterRole::MachineCpuIdle, "idle_ns", "ns"),
+        (CounterRole::PlimsollCpu, "self_ns", "ns"),
+        (CounterRole::DeviceReadOps, "read_ops", "ops"),
+        (CounterRole::DeviceWriteOps, "write_ops", "ops"),
+        (CounterRole::DeviceFlushOps, "flush_ops", "ops"),
+        (CounterRole::DeviceReadBytes, "read_bytes", "bytes"),
+        (CounterRole::DeviceWriteBytes, "write_bytes", "bytes"),
+        (CounterRole::DeviceQueue, "queue_ns", "ns"),
+        (CounterRole::EngineCpuUser, "cpu_user_ns", "ns"),
+        (CounterRole::EngineCpuSystem, "cpu_system_ns", "ns"),
+        (CounterRole::EngineContextSwitches, "context_switches", "events"),
+        (CounterRole::ProcessReadBytes, "read_bytes", "bytes"),
+        (CounterRole::ProcessWriteBytes, "write_bytes", "bytes"),
+        (CounterRole::CpuFrequency, "mhz", "MHz"),
     ];
-    known.into_iter().find(|(known, _)| *known == name).map(|(_, role)| role)
-}
-
-fn summary(series: &Series) -> Summary {
-    let run: Vec<&IntervalPoint> = series.intervals.iter().filter(|i| i.at_s >= 0.0).collect();
-    let mean = run.iter().map(|i| i.ops_per_s).sum::<f64>() / run.len() as f64;
-    let worst = run.iter().min_by(|a, b| a.ops_per_s.total_cmp(&b.ops_per_s)).expect("a run has intervals");
-    let times = Quantiles::from_times(&series.response).expect("it has times");
-    let seconds = run.iter().map(|i| i.length_s).sum();
-    let ops = (mean * seconds) as u64;
-    Summary {
-        new_orders: None,
-        seconds,
-        ops,
-        repeats: 1,
-        ended: EndedOps { done: ops, failed: 0 },
-        grace_ops: 0,
-        failed: 0,
-        success_rate: Some(1.0),
-        retries: None,
-        late: 0,
-        unserved: 0,
-        offered_per_s: None,
-        ops_per_s: mean,
-        ops_per_s_ci95: Some([mean * 0.97, mean * 1.03]),
-        queries_per_s: mean,
-        queries_per_s_ci95: Some([mean * 0.97, mean * 1.03]),
-        rows_per_s: None,
-        rows_per_s_ci95: None,
-        bytes_per_s: mean * 16_384.0,
-        response_ns: Some(times),
-        service_ns: Some(times),
-        worst: Some(WorstInterval { at_s: worst.at_s, length_s: worst.length_s, ops_per_s: worst.ops_per_s }),
-        client: ClientCost::default(),
-        network: None,
-        achieved: analysis::Achieved::default(),
-        cost_per_query: Cost::default(),
-        background: Vec::new(),
-        kinds: Vec::new(),
-        cost: OpCost {
-            per_op: Cost {
-                read_bytes: (mean > 20_000.0).then_some(16_384.0),
-                written_bytes: Some(1.2e7 / mean),
-                engine_cpu_ns: Some(1.3e9 / mean),
-                context_switches: Some(8_000.0 / mean),
-                ..Cost::default()
-            },
-            written_account: Some(analysis::ByteAccount::Process),
-            written_unknown: None,
-            written_accounts: analysis::WriteAccounts::default(),
-            file_system_bytes: None,
-            running: analysis::RunningCost::default(),
-        },
-    }
+    let (_, name, unit) = known.into_iter().find(|(known, ..)| *known == role).unwrap_or((role, "further", "count"));
+    CounterDef { name: name.into(), unit: unit.into(), kind, help: String::new(), role: Some(role), in_pages: false }
 }
 
 /// The quick run on a machine at this price per hour and with so many watts.
 pub fn priced(price: Option<f64>, watts: Option<f64>) -> Analysis {
-    let mut analysis = quick();
-    for summary in analysis.points.iter_mut().filter_map(|point| point.summary.as_mut()) {
-        let (ops_per_s, bytes_per_s) = (Some(summary.ops_per_s), Some(summary.bytes_per_s));
-        summary.cost.running = analysis::RunningCost::at_rates(price, watts, ops_per_s, bytes_per_s);
+    let mut meta = meta();
+    meta.state_cost(model::HourlyCost { price, watts, ..Default::default() });
+    analysed(meta, record_all(&sketches()))
+}
+
+/// A run of the kernel `sort`, a point for each of these numbers of clients, at nominal 2 GHz.
+pub fn with_kernels(clients: &[u32]) -> Analysis {
+    let sketches = sketches().into_iter().zip(clients).map(|(sketch, clients)| Sketch {
+        engine: "cpu",
+        workload: "cpu",
+        clients: *clients,
+        depth: 1,
+        params: Vec::new(),
+        course: Course::Even,
+        ..sketch
+    });
+    let mut points = record_all(&sketches.collect::<Vec<_>>());
+    for point in &mut points {
+        point.traits.work.kernel = Some("sort".into());
+        let counters = vec![counter_def(CounterRole::CpuFrequency, CounterKind::Gauge)];
+        let times: Vec<f64> = (-1..=4).map(f64::from).collect();
+        let source = SourceDef { name: "frequency".into(), subject: String::new(), counters };
+        add_readings(point, source, &times, &[vec![2_000.0; times.len()]]);
+    }
+    let mut meta = meta();
+    meta.machine.frequency_is_measured = Some(false);
+    analysed(meta, points)
+}
+
+/// `n` points of one group with a second of warmup and 119 of the run phase each, in intervals of a second.
+pub fn with_points(n: u32) -> Analysis {
+    with_points_of(n, 120)
+}
+
+/// As [`with_points`], with so many intervals each.
+pub fn with_points_of(n: u32, intervals: u32) -> Analysis {
+    static MADE: Mutex<BTreeMap<(u32, u32), Analysis>> = Mutex::new(BTreeMap::new());
+    let mut made = MADE.lock().unwrap_or_else(PoisonError::into_inner);
+    made.entry((n, intervals)).or_insert_with(|| analysed(meta(), record_all(&minutes(n, intervals)))).clone()
+}
+
+/// Transactions by 1, 2, 3 ... `n` clients, in so many intervals of a second.
+fn minutes(n: u32, intervals: u32) -> Vec<Sketch> {
+    (1..=n).map(|clients| minute_of(clients, 6_650.0, intervals)).collect()
+}
+
+fn minute_of(clients: u32, ops_per_s: f64, intervals: u32) -> Sketch {
+    Sketch { run_s: intervals - 1, interval: Nanos::from_secs(1), ..oltp(clients, ops_per_s) }
+}
+
+/// A sweep over clients by the Universal Scalability Law with the terms 0.02 and 0.0005, its peak at 44 clients and 2 % of noise.
+pub fn scaled() -> Analysis {
+    static MADE: OnceLock<Analysis> = OnceLock::new();
+    let law = |n: f64| 700.0 * n / (1.0 + 0.02 * (n - 1.0) + 5e-4 * n * (n - 1.0));
+    let make = || {
+        let mut noise = Noise(11);
+        let sketches =
+            (0u32..7).map(|nth| minute_of(1 << nth, law(f64::from(1 << nth)) * (1.0 + 0.035 * noise.next()), 60));
+        analysed(meta(), record_all(&sketches.collect::<Vec<_>>()))
+    };
+    MADE.get_or_init(make).clone()
+}
+
+/// One, two and four instances of one engine with one client each, and the verdict.
+pub fn several_instances() -> Analysis {
+    let all = [1u32, 2, 4];
+    let rate = |nth: usize| 900.0 * f64::from(all[nth]) / (1.0 + 0.1 * nth as f64);
+    let sketches: Vec<Sketch> = (0..3).map(|nth| minute_of(1, rate(nth), 120)).collect();
+    let mut points = record_all(&sketches);
+    for (point, instances) in points.iter_mut().zip(all) {
+        point.trial.target.instances = instances;
+        let done: u64 = point.phases[1].intervals.iter().map(|interval| interval.kinds[0].ok).sum();
+        // The first does a little more than the others.
+        let shares: Vec<u64> = (0..u64::from(instances)).map(|own| 3_000 - 40 * own).collect();
+        let all: u64 = shares.iter().sum();
+        let ops = shares.iter().map(|share| done * share / all).collect();
+        point.traits.outcome.instance_ops = if instances > 1 { ops } else { Vec::new() };
+    }
+    analysed(meta(), points)
+}
+
+/// `analysis` with the verdict that its points give.
+pub fn with_verdict(analysis: Analysis) -> Analysis {
+    let Analysis { points, searches, meta, .. } = &analysis;
+    let verdict = verdict_with_searches(points, searches, &meta.plan, &EngineNames::default());
+    Analysis { verdict, ..analysis }
+}
+
+/// `analysis` with a further counter or gauge in the charts of each point, which showed `reading` at a moment, in seconds since the run
+/// phase began. It is read when a real run reads it: not at the ends of the intervals, and twice within a few milliseconds as the run
+/// phase begins.
+pub fn with_counter(
+    mut analysis: Analysis,
+    (source, role, kind, unit): (&str, CounterRole, CounterKind, &str),
+    reading: impl Fn(f64) -> f64,
+) -> Analysis {
+    for series in analysis.points.iter_mut().filter_map(|point| point.series.as_mut()) {
+        let intervals: Vec<(f64, f64)> = series.intervals.iter().map(|own| (own.at_s, own.length_s)).collect();
+        let readings: Vec<(f64, f64)> =
+            reading_times(&intervals).into_iter().map(|at_s| (at_s, reading(at_s))).collect();
+        let counter = CounterDef { name: "further".into(), unit: unit.into(), ..counter_def(role, kind) };
+        let source = SourceDef { name: source.into(), subject: String::new(), counters: Vec::new() };
+        let interval_s = intervals.first().map_or(1.0, |(_, length_s)| *length_s);
+        series.counters.push(CounterSeries::from_readings(&source, &counter, &readings, interval_s));
     }
     analysis
 }
 
-/// The quick run as one of the kernel `sort`, a point for each of these numbers of clients, at nominal 2 GHz.
-pub fn with_kernels(clients: &[u32]) -> Analysis {
-    let mut analysis = quick();
-    analysis.points.truncate(clients.len());
-    for (point, clients) in analysis.points.iter_mut().zip(clients) {
-        point.traits.work.kernel = Some("sort".into());
-        (point.clients, point.mhz, point.group) = (*clients, Some(2000.0), 0);
+/// The run of [`quick`] on an engine with processes of its own, whose eight threads mostly sync, and on clients that wait for it.
+pub fn waiting() -> Analysis {
+    use model::{ThreadOf, ThreadState};
+    // On a CPU, in its queue, in a read, a sync or a lock, waiting for a client, and the rest.
+    let of_engine = [0.25, 0.05, 0.1, 0.4, 0.1, 0.1, 0.0];
+    let of_clients = [0.1, 0.0, 0.0, 0.0, 0.0, 0.9, 0.0];
+    let mut points = record_all(&sketches());
+    for point in &mut points {
+        let length_s = point.trial.phases.interval.as_secs_f64();
+        let intervals: Vec<(f64, f64)> = point
+            .phases
+            .iter()
+            .flat_map(|phase| &phase.intervals)
+            .map(|own| (own.start.0 as f64 / 1e9 - RUN_STARTS_S, length_s))
+            .collect();
+        let times = reading_times(&intervals);
+        point.traits.engine.process = EngineProcess::Own;
+        let states = [(ThreadOf::Engine, of_engine), (ThreadOf::Client, of_clients)];
+        let states = states.into_iter().flat_map(|(of, shares)| {
+            let own = ThreadState::ALL.into_iter().zip(shares);
+            own.map(move |(state, share)| (CounterRole::ThreadTime(of, state), 8e9 * share))
+        });
+        let others = [(CounterRole::RowLockTime, 2.31e9), (CounterRole::ThreadWatchCpu, 0.003e9)];
+        for (role, per_s) in states.chain(others) {
+            let counters = vec![counter_def(role, CounterKind::Counter)];
+            let source = SourceDef { name: "threads".into(), subject: String::new(), counters };
+            let readings = times.iter().map(|at_s| per_s * (at_s + RUN_STARTS_S)).collect();
+            add_readings(point, source, &times, &[readings]);
+        }
     }
-    analysis.meta.machine.frequency_is_measured = Some(false);
-    analysis
+    analysed(meta(), points)
+}
+
+/// The quick run on an engine with processes of its own, which uses 0.4 cores and its clients 0.2, on a machine on which others work.
+pub fn shared_cpus() -> Analysis {
+    let mut points = record_all(&sketches());
+    for point in &mut points {
+        point.traits.engine.process = EngineProcess::Own;
+        let sources = point.sources.clone();
+        point.counters.edit(|samples| {
+            for sample in samples {
+                let seconds = sample.at.0 as f64 / 1e9;
+                let counters = &sources[usize::from(sample.source)].counters;
+                for (counter, value) in counters.iter().zip(&mut sample.values) {
+                    let per_s = match counter.role {
+                        Some(CounterRole::PlimsollCpu) => 0.2e9,
+                        Some(CounterRole::EngineCpuUser) => 0.3e9,
+                        Some(CounterRole::EngineCpuSystem) => 0.1e9,
+                        _ => continue,
+                    };
+                    *value = Some(per_s * seconds);
+                }
+            }
+        });
+    }
+    analysed(meta(), points)
 }
 
 /// Clients that nearly kept 500 inserts a second during a run, five rows each.
@@ -596,8 +760,6 @@ pub fn background_500() -> BackgroundSummary {
         unserved: 1,
         response_ns: Some(times),
         service_ns: Some(times),
-        response: Times::default(),
-        service: Times::default(),
     }
 }
 
@@ -612,11 +774,6 @@ fn stall() -> Stalls {
         deepest_share: Share(0.0),
         interval_ns: Nanos::from_millis(250),
     })
-}
-
-fn run_finding() -> Finding {
-    let pressure = MemoryPressure { swapped_in_pages: 0, swapped_out_pages: 120, waited_share: Share(0.0) };
-    Finding::new(Severity::Warning, pressure).about(Subject::Run).next(NextStep::ShrinkMemory)
 }
 
 /// Twelve findings of the run, each of another kind.
@@ -668,115 +825,6 @@ pub fn meta() -> RunMeta {
     }
 }
 
-/// `n` points of one group with 120 intervals of a second.
-pub fn with_points(n: u32) -> Analysis {
-    with_points_of(n, 120)
-}
-
-/// As [`with_points`], with so many intervals each.
-pub fn with_points_of(n: u32, intervals: u32) -> Analysis {
-    let sketch = &sketches()[11];
-    let points = (1..=n)
-        .map(|id| {
-            let mut point = point(id, sketch, intervals, 1.0);
-            set(&mut point, "clients", &id.to_string());
-            label(&mut point, &["engine", "workload", "mix"], &["clients"]);
-            point
-        })
-        .collect();
-    with_verdict(Analysis { points, ..quick() })
-}
-
-/// A sweep over clients by the Universal Scalability Law with the terms 0.02 and 0.0005, its peak at 44 clients and 2 % of noise, and what
-/// the run's detectors find in it.
-pub fn scaled() -> Analysis {
-    let mut noise = Noise(11);
-    let mut analysis = with_points(7);
-    for (nth, point) in (0u32..).zip(&mut analysis.points) {
-        let clients = 1 << nth;
-        set(point, "clients", &clients.to_string());
-        let n = f64::from(clients);
-        let per_s = 700.0 * n / (1.0 + 0.02 * (n - 1.0) + 5e-4 * n * (n - 1.0)) * (1.0 + 0.035 * noise.next());
-        let summary = point.summary.as_mut().expect("it has one");
-        (summary.ops_per_s, summary.queries_per_s, summary.queries_per_s_ci95) = (per_s, per_s, None);
-        summary.ops_per_s_ci95 = Some([0.97 * per_s, 1.03 * per_s]);
-        summary.response_ns = summary.response_ns.map(|times| Quantiles { p95: (1.5e9 * n / per_s) as u64, ..times });
-    }
-    let plan = &analysis.meta.plan;
-    analysis.findings = analysis::findings::detect_in_run(&analysis.points, plan);
-    with_verdict(analysis)
-}
-
-/// One, two and four instances of one engine with one client each, and the verdict.
-pub fn several_instances() -> Analysis {
-    let mut analysis = with_points(3);
-    for (nth, point) in (0u32..).zip(&mut analysis.points) {
-        let instances = 1 << nth;
-        point.settings.put(setting("instances", SettingValue::Count(instances)));
-        label(point, &["engine", "instances"], &[]);
-        point.group = nth as usize;
-        let summary = point.summary.as_mut().expect("it has one");
-        summary.ops_per_s = 900.0 * f64::from(instances) / (1.0 + 0.1 * f64::from(nth));
-        let ops: Vec<u64> = (0..u64::from(instances)).map(|own| 3_000 - 40 * own).collect();
-        point.instances = analysis::InstanceShares::from_ops(&ops, summary);
-    }
-    with_verdict(analysis)
-}
-
-/// `analysis` with the verdict that its points give.
-pub fn with_verdict(analysis: Analysis) -> Analysis {
-    let Analysis { points, searches, meta, .. } = &analysis;
-    let verdict = verdict_with_searches(points, searches, &meta.plan, &EngineNames::default());
-    Analysis { verdict, ..analysis }
-}
-
-/// `analysis` with a further counter or gauge in each point, which showed `reading` at a moment, in seconds since the run phase began. It
-/// is read when a real run reads it: not at the ends of the intervals, and twice within a few milliseconds as the run phase begins.
-pub fn with_counter(
-    mut analysis: Analysis,
-    (source, role, kind, unit): (&str, CounterRole, CounterKind, &str),
-    reading: impl Fn(f64) -> f64,
-) -> Analysis {
-    for series in analysis.points.iter_mut().filter_map(|point| point.series.as_mut()) {
-        let times = reading_times(&series.intervals).into_iter();
-        let readings: Vec<(f64, f64)> = times.map(|at_s| (at_s, reading(at_s))).collect();
-        let counter = counter_def("further", Some(role), kind, unit);
-        series.counters.push(counter_series((source, ""), counter, &series.intervals, &readings));
-    }
-    analysis
-}
-
-/// The run of [`quick`] on an engine with processes of its own, whose eight threads mostly sync, and on clients that wait for it.
-pub fn waiting() -> Analysis {
-    use analysis::{StateShares, ThreadStates};
-    use model::{ThreadOf, ThreadState};
-    let of_engine = [0.25, 0.05, 0.1, 0.4, 0.1, 0.1, 0.0];
-    let of_clients = [0.1, 0.0, 0.0, 0.0, 0.0, 0.9, 0.0];
-    let shares = |[cpu, runnable, read, sync, lock, client, other]: [f64; 7]| StateShares {
-        cpu,
-        runnable,
-        read,
-        sync,
-        lock,
-        client,
-        other,
-        threads: 8.0,
-    };
-    let mut run = quick();
-    for (of, all) in [(ThreadOf::Engine, of_engine), (ThreadOf::Client, of_clients)] {
-        for (state, share) in ThreadState::ALL.into_iter().zip(all) {
-            let counter = ("threads", CounterRole::ThreadTime(of, state), CounterKind::Counter, "ns");
-            run = with_counter(run, counter, |at_s| 8e9 * share * (at_s + 10.0));
-        }
-    }
-    for point in &mut run.points {
-        let (engine, client) = (Some(shares(of_engine)), Some(shares(of_clients)));
-        point.threads =
-            ThreadStates { engine, client, session: None, row_lock_sessions: Some(2.31), watch_cores: Some(0.003) };
-    }
-    run
-}
-
 /// Three points of so many one-second intervals, as flash disks do it in five hours: standstills of 25 s every 20 minutes and
 /// one of a single second, a level that falls after 4000 s, and waves. Five hours take minutes without optimisation.
 pub fn long_runs(seconds: u64) -> Analysis {
@@ -793,7 +841,6 @@ pub fn long_runs(seconds: u64) -> Analysis {
 
 /// 16 KiB operations by eight clients, so many in each second.
 pub fn recorded(id: u32, target: &str, seconds: u64, mut count: impl FnMut(u64) -> u64) -> PointData {
-    const SECOND: u64 = 1_000_000_000;
     let mut interval = |i: u64| {
         let ok = count(i);
         let mut times = Times::default();
@@ -809,53 +856,15 @@ pub fn recorded(id: u32, target: &str, seconds: u64, mut count: impl FnMut(u64) 
         }
     };
     let intervals: Vec<Interval> = (0..seconds).map(&mut interval).collect();
-    let (start, end) = (Tick(0), Tick(seconds * SECOND));
-    let params = [("mode", Value::Word("rndwr".into())), ("block", Value::Bytes(Bytes(16_384)))];
-    let params = Params(params.map(|(name, value)| (name.to_owned(), value)).into());
-    PointData {
-        id,
-        state: PointState::Complete,
-        error: None,
-        trial: Trial {
-            target: TargetSpec {
-                engine: target.into(),
-                programs: None,
-                path: None,
-                fs: None,
-                instances: 1,
-                limits: Default::default(),
-                machine: Default::default(),
-                params: Params::default(),
-            },
-            workload: WorkloadSpec { name: "file".into(), params },
-            load: Load { clients: 8, depth: 1, pacing: Pacing::Closed { think: Nanos(0) } },
-            phases: Phases {
-                warmup: Nanos(0),
-                run: Nanos(end.0),
-                ops_max: None,
-                interval: Nanos(SECOND),
-                grace: Nanos(SECOND),
-                until: Until::Time,
-            },
-            on_error: OnError::Stop,
-            repeat: 1,
-            seed: 1,
-            limit: None,
-            stacks: false,
-            share: None,
-        },
-        facts: Vec::new(),
-        traits: Default::default(),
-        params: Vec::new(),
-        kinds: vec!["write".into()],
-        phases: vec![PhaseData { phase: Phase::Run, start, end, unserved: 0, offered: 0, intervals }],
-        sources: Vec::new(),
-        counters: Default::default(),
-        events: Vec::new(),
-        stacks: Vec::new(),
-        endpoints: Vec::new(),
-        hosts: Vec::new(),
-    }
+    let params = [("mode", Value::Word("rndwr".into())), ("block", Value::Bytes(BLOCK))];
+    let mut point = Simulation::counts(&vec![0; seconds as usize]).recorded;
+    (point.id, point.trial.target.engine) = (id, target.into());
+    point.trial.workload = WorkloadSpec { name: "file".into(), params: simulated::params(&params) };
+    point.trial.load.clients = 8;
+    point.trial.phases.grace = Nanos(SECOND);
+    (point.facts, point.kinds) = (Vec::new(), vec!["write".into()]);
+    point.phases[0].intervals = intervals;
+    point
 }
 
 /// Ten seconds of a plan with two statements: of 1,000 operations a second 750 look up a row in a millisecond, the others pay in 9 ms in
@@ -1007,7 +1016,13 @@ fn search_on_queues() -> Analysis {
     let (mut points, mut trials) = (Vec::new(), Vec::new());
     for (search, (engine, served_per_s)) in (0..).zip([("sqlite", 1_000.0), ("fjall", 1_500.0)]) {
         let objective = Objective::parse("p99<20ms,errors<0.1%").expect("it is one");
-        let spec = LimitSpec { objective, hold: Nanos::from_secs(20), rate_max: None, arrivals: ArrivalLaw::Poisson };
+        let spec = LimitSpec {
+            objective,
+            hold: Nanos::from_secs(20),
+            rate_max: None,
+            arrivals: ArrivalLaw::Poisson,
+            method: SearchMethod::Repeating,
+        };
         let mut asked = recorded(0, engine, 1, |_| 1).trial;
         (asked.workload.name, asked.workload.params) = ("oltp".into(), Params::default());
         asked.phases.run = Nanos::from_secs(10);
@@ -1068,52 +1083,47 @@ fn queue_probe(id: u32, trial: Trial, served_per_s: f64, offered_per_s: Option<f
 
 /// One point at a fixed rate whose response times are longer than its service times.
 pub fn open_loop() -> Analysis {
-    let mut analysis = with_points(1);
-    let point = &mut analysis.points[0];
-    if let (Some(summary), Some(series)) = (&mut point.summary, &mut point.series) {
-        summary.offered_per_s = Some(7_000.0);
-        (summary.late, summary.unserved) = (812, 3);
-        series.response = times_of(4e6, &mut Noise(3));
+    let mut points = record_all(&[minute_of(2, 6_650.0, 120)]);
+    let point = &mut points[0];
+    point.trial.load.pacing = Pacing::Open { arrivals: Arrivals::Constant { per_s: 7_000.0 } };
+    let run = &mut point.phases[1];
+    (run.offered, run.unserved) = (7_000 * 119, 3);
+    for interval in &mut run.intervals {
+        let kind = &mut interval.kinds[0];
+        kind.response = spread_times(kind.ok, 4e6);
+        kind.late = if interval.index < 98 { 7 } else { 6 };
     }
-    analysis
+    analysed(meta(), points)
 }
 
 /// One point until steady: rounds of 30 s, of which the last five of twelve count.
 pub fn settled() -> Analysis {
-    let sketch = &sketches()[3];
-    let mut point = point(1, sketch, 390, 1.0);
+    by_rounds(360)
+}
+
+/// So many seconds of a point that goes by rounds of 30 s until it is steady.
+fn by_rounds(run_s: u32) -> Analysis {
     let mut noise = Noise(5);
-    let (mut rates, length) = (Vec::new(), Nanos::from_secs(30));
-    let Some(series) = &mut point.series else { return quick() };
-    for round in series.intervals.iter_mut().filter(|i| i.at_s >= 0.0).collect::<Vec<_>>().chunks_exact_mut(30).take(12)
-    {
-        let nth = rates.len() as i32;
-        let level = 8_000.0 * (1.0 + 1.5 * 0.6f64.powi(nth)) * (1.0 + 0.02 * noise.next());
-        round.iter_mut().for_each(|interval| interval.ops_per_s = level * (1.0 + 0.05 * noise.next()));
-        rates.push(round.iter().map(|interval| interval.ops_per_s).sum::<f64>() / 30.0);
+    let sketch = Sketch { run_s, interval: Nanos::from_secs(1), ..sketches()[3].clone() };
+    let mut point = sketch.record(1);
+    point.trial.phases.until = Until::Steady { round: Nanos::from_secs(30), precondition: 1 };
+    let mut level = 0.0;
+    for (nth, interval) in (0..).zip(&mut point.phases[1].intervals) {
+        if nth % 30 == 0 {
+            level = 8_000.0 * (1.0 + 1.5 * 0.7f64.powi(nth / 30)) * (1.0 + 0.02 * noise.next());
+        }
+        let ok = (level * (1.0 + 0.05 * noise.next())) as u64;
+        let times = spread_times(ok, 1e9 / ok as f64);
+        let (response, service, bytes) = (times.clone(), times, ok * BLOCK.0);
+        interval.kinds = vec![KindRow { ok, bytes, response, service, ..KindRow::empty(OpKind(0)) }];
     }
-    series.intervals.retain(|interval| interval.at_s < 360.0);
-    series.counted = Span { from_s: 210.0, to_s: 360.0 };
-    let window = SteadyWindow::last(&rates);
-    point.summary = Some(summary(series));
-    if let (Some(summary), Some(window)) = (&mut point.summary, &window) {
-        (summary.seconds, summary.ops_per_s, summary.queries_per_s) = (150.0, window.mean, window.mean);
-    }
-    point.rounds = Some(Rounds { length, rates, window });
-    Analysis { points: vec![point], findings: Vec::new(), ..quick() }
+    analysed(meta(), vec![point])
 }
 
 /// Three points that insert on InnoDB and MyRocks, with figures near those of a table of 2017; the drain paid for the first.
 pub fn inserts() -> Analysis {
     let mut analysis = with_points(3);
     let base = InsertCost { data_per_cache: Some(8.0), memory_per_cache: Some(96.0), ..InsertCost::default() };
-    let by_engine = |written| WriteBreakdown { written: Some(written), ..WriteBreakdown::default() };
-    let cost_of_row = |read, written, by_engine| Cost {
-        read_bytes: Some(read),
-        written_bytes: Some(written),
-        by_engine,
-        ..Cost::default()
-    };
     let costs = [
         InsertCost {
             rows: 1e6,
@@ -1121,11 +1131,11 @@ pub fn inserts() -> Analysis {
             inserts_per_s_ci95: Some([38_207.0 * 0.99, 38_207.0 * 1.01]),
             block_read_bytes_per_s: Some(42e6),
             written_bytes_per_s: Some(385e6),
-            per_row: cost_of_row(
-                1_100.0,
-                10_080.0,
-                WriteBreakdown { read: Some(1_100.0), log: Some(500.0), ..by_engine(9_900.0) },
-            ),
+            block_read_bytes_per_insert: Some(1_100.0),
+            written_bytes_per_insert: Some(10_080.0),
+            engine_read_bytes_per_insert: Some(1_100.0),
+            engine_written_bytes_per_insert: Some(9_900.0),
+            engine_log_bytes_per_insert: Some(500.0),
             written_with_drain_bytes_per_insert: Some(12_000.0),
             pending_bytes: Some(186e6),
             ..base
@@ -1135,7 +1145,9 @@ pub fn inserts() -> Analysis {
             inserts_per_s: Some(86_401.0),
             block_read_bytes_per_s: Some(86e6),
             written_bytes_per_s: Some(346e6),
-            per_row: cost_of_row(1_000.0, 4_000.0, by_engine(3_900.0)),
+            block_read_bytes_per_insert: Some(1_000.0),
+            written_bytes_per_insert: Some(4_000.0),
+            engine_written_bytes_per_insert: Some(3_900.0),
             ..base
         },
         InsertCost {
@@ -1170,44 +1182,63 @@ pub fn inserts() -> Analysis {
 /// A point for each combination of `dimensions`, that inserts for so many seconds into partitions of a million rows; each further
 /// place at a third of the rate of the one before.
 pub fn inserting(dimensions: &[(&str, &[&str])], seconds: u64) -> Analysis {
-    let mut analysis = with_points(dimensions.iter().map(|(_, values)| values.len() as u32).product());
-    for (nth, point) in (0..).zip(&mut analysis.points) {
+    let count: usize = dimensions.iter().map(|(_, values)| values.len()).product();
+    let mut points = Vec::new();
+    for nth in 0..count {
         let mut place = nth;
-        for (name, values) in dimensions.iter().rev() {
-            let value = values[place % values.len()].to_owned();
-            place /= values.len();
-            set(point, name, &value);
-        }
-        point.workload = "insert".into();
-        set(point, "clients", "5");
-        set(point, "seed", &nth.to_string());
-        label(point, &["seed"], &[]);
-        point.settings.remove("seed");
-        point.group = nth;
-        let (mut noise, mut before) = (Noise(nth as u64 + 1), 0);
-        let level = 27_000.0 / 3f64.powi(nth as i32);
-        let mut interval = |second: u64| {
-            let filled = (before % 1_000_000) as f64 / 1e6;
-            let rows = (level * (1.2 - 0.5 * filled * nth.min(1) as f64) * (1.0 + 0.05 * noise.next())) as u64;
-            let inserted = InsertedRows { at_s: second as f64, length_s: 1.0, before, rows };
-            before = inserted.rows_after();
-            inserted
+        let sketch = Sketch {
+            workload: "insert",
+            params: vec![("durability", Value::Word("os".into()))],
+            rows_per_op: 1.0,
+            run_s: seconds as u32,
+            ..minute_of(5, 27_000.0 / 3f64.powi(nth as i32), 2)
         };
-        let inserted: Vec<InsertedRows> = (0..seconds).map(&mut interval).collect();
-        let rows = inserted.last().map_or(0, InsertedRows::rows_after) as f64;
-        let inserts_per_s = Some(rows / seconds as f64);
-        point.inserts = Some(InsertCost { rows, inserts_per_s, ..InsertCost::default() });
-        let amounts = Amounts { inserted, partition_rows: Some(1_000_000) };
-        if let Some(series) = &mut point.series {
-            let scale = seconds as f64 / series.counted.to_s;
-            for interval in &mut series.intervals {
-                (interval.at_s, interval.length_s) = (interval.at_s * scale, interval.length_s * scale);
-            }
-            series.counted.to_s = seconds as f64;
-            series.amounts = amounts;
+        let mut point = sketch.record(nth as u32 + 1);
+        for (name, values) in dimensions.iter().rev() {
+            let value = values[place % values.len()];
+            place /= values.len();
+            plan_insert(&mut point, name, value);
+        }
+        // Inserts have no warmup: the rows would be there already.
+        point.phases.remove(0);
+        point.traits.work.rows = Some(RowWork { partition_rows: Some(1_000_000), ..RowWork::default() });
+        let mut noise = Noise(nth as u64 + 1);
+        let mut before = 0;
+        for interval in &mut point.phases[0].intervals {
+            // The first stays level; the others slow down as a partition fills.
+            let filled = (before % 1_000_000) as f64 / 1e6 * nth.min(1) as f64;
+            let ok = (sketch.ops_per_s * (1.2 - 0.5 * filled) * (1.0 + 0.05 * noise.next())) as u64;
+            let times = spread_times(ok, 5e9 / ok as f64);
+            before += ok;
+            interval.kinds = vec![KindRow { ok, response: times.clone(), service: times, ..KindRow::empty(OpKind(0)) }];
+        }
+        points.push(point);
+    }
+    analysed(meta(), points)
+}
+
+/// Sets `name` in the trial of a point that inserts.
+fn plan_insert(point: &mut PointData, name: &str, value: &str) {
+    let target = &mut point.trial.target;
+    match name {
+        "engine" => target.engine = value.into(),
+        "fs" => {
+            let kind = if value == "xfs" { FileSystem::Xfs } else { FileSystem::Ext4 { barrier: true } };
+            target.fs = Some(FileSystemSpec { kind, size: None });
+        }
+        "storage_limit" => {
+            let iops = value.strip_prefix("iops=").map(|iops| iops.parse().expect("a number"));
+            target.limits.storage = StorageLimit { read_iops: iops, write_iops: iops, ..StorageLimit::default() };
+        }
+        _ => {
+            let of_engine = matches!(name, "durability" | "cache");
+            let own = if of_engine { &mut target.params } else { &mut point.trial.workload.params };
+            own.0.insert(name.into(), param_value(value));
+            let owner = if of_engine { ParamOwner::Engine } else { ParamOwner::Workload };
+            point.params.retain(|param| param.name != name);
+            point.params.push(PointParam { name: name.into(), owner, role: param_role(name), used: true });
         }
     }
-    analysis
 }
 
 /// The panels of a figure that has some.
@@ -1221,9 +1252,8 @@ pub fn damaged() -> Vec<(&'static str, Analysis)> {
     let mut all = damaged_variants(quick);
     all.extend([
         ("by rounds", settled()),
-        ("no rounds", by_rounds(&[])),
-        ("few rounds", by_rounds(&[1.0, f64::NAN])),
-        ("rounds without operations", by_rounds(&[0.0; 9])),
+        ("no round", by_rounds(10)),
+        ("few rounds", by_rounds(70)),
         ("inserts", inserts()),
         ("hostile", hostile()),
     ]);
@@ -1250,13 +1280,6 @@ pub fn damaged_variants(make: fn() -> Analysis) -> Vec<(&'static str, Analysis)>
     ]
 }
 
-fn by_rounds(rates: &[f64]) -> Analysis {
-    let mut analysis = settled();
-    let length = Nanos::from_secs(30);
-    analysis.points[0].rounds = Some(Rounds { length, rates: rates.into(), window: SteadyWindow::last(rates) });
-    analysis
-}
-
 fn without_operations(point: &mut PointAnalysis) {
     if let (Some(summary), Some(series)) = (&mut point.summary, &mut point.series) {
         (summary.ops, summary.ops_per_s, summary.ops_per_s_ci95) = (0, 0.0, None);
@@ -1272,33 +1295,41 @@ fn without_operations(point: &mut PointAnalysis) {
 fn not_numbers(point: &mut PointAnalysis) {
     if let (Some(summary), Some(series)) = (&mut point.summary, &mut point.series) {
         (summary.ops_per_s, summary.ops_per_s_ci95) = (f64::NAN, Some([f64::NEG_INFINITY, f64::INFINITY]));
-        summary.cost.per_op.written_bytes = Some(f64::INFINITY);
+        summary.cost.written_bytes_per_op = Some(f64::INFINITY);
         series.intervals.iter_mut().for_each(|i| (i.ops_per_s, i.at_s) = (f64::NAN, f64::INFINITY));
         series.counters.iter_mut().for_each(|c| c.values.iter_mut().for_each(|v| v.1 = f64::NAN));
     }
 }
 
-/// The quick run with every text of it replaced by one that means harm.
+/// The quick run, interrupted, with every text of its file replaced by one that means harm.
 pub fn hostile() -> Analysis {
     let mut texts = HOSTILE.iter().cycle().map(|t| (*t).to_owned());
     let mut next = || texts.next().expect("a cycle has no end");
-    let mut analysis = quick();
-    analysis.meta.environment.iter_mut().for_each(|f| (f.name, f.value) = (next(), next()));
-    (analysis.meta.plan.title, analysis.meta.plan.name) = (next(), next());
-    (analysis.meta.run_id, analysis.meta.plimsoll_version) = (next(), next());
-    for p in &mut analysis.points {
-        (p.engine, p.workload, p.error) = (next(), next(), Some(next()));
-        p.settings = Settings::default();
-        p.settings.put(setting("engine", SettingValue::Name(next())));
-        (0..2).for_each(|_| p.settings.put(setting(&next(), SettingValue::Param(Value::Word(next())))));
-        p.label = Label { group: p.settings.iter().cloned().collect(), place: Vec::new() };
+    let mut meta = meta();
+    meta.environment.iter_mut().for_each(|f| (f.name, f.value) = (next(), next()));
+    (meta.plan.title, meta.plan.name) = (next(), next());
+    (meta.run_id, meta.plimsoll_version) = (next(), next());
+    let mut points = record_all(&sketches());
+    for p in &mut points {
+        (p.state, p.error) = (PointState::Partial, Some(next()));
+        (p.trial.target.engine, p.trial.workload.name) = (next(), next());
+        p.trial.target.params = Params::default();
+        p.trial.workload.params = Params((0..2).map(|_| (next(), Value::Word(next()))).collect());
+        let declare = |name: &String| PointParam {
+            name: name.clone(),
+            owner: ParamOwner::Workload,
+            role: ParamRole::Tuning,
+            used: true,
+        };
+        p.params = p.trial.workload.params.0.keys().map(declare).collect();
         p.facts.iter_mut().for_each(|f| (f.name, f.value) = (next(), next()));
         (p.traits.engine.durability, p.traits.engine.version) = (Some(next()), Some(next()));
-        p.inserts = Some(InsertCost::default());
-        let interruption = PointInterruption { at_ns: None, reason: next() };
-        p.findings.push(Finding::new(Severity::Note, interruption).about(Subject::Workload(next())));
+        (p.kinds[0].name, p.kinds[0].rows_per_op) = (next(), 1.0);
+        p.sources.iter_mut().for_each(|source| (source.name, source.subject) = (next(), next()));
+        p.sources.iter_mut().flat_map(|source| &mut source.counters).for_each(|c| (c.name, c.unit) = (next(), next()));
+        p.events.push(Event::new(tick(0.5), EventKind::Failure, next()));
     }
-    with_verdict(analysis)
+    analysed(meta, points)
 }
 
 /// Pairs of repeats: base and new.
@@ -1374,31 +1405,34 @@ pub fn compared() -> analysis::compare::RunComparison {
 /// Two files of 100 MB that went through five codecs.
 pub fn compressed() -> Analysis {
     let codecs = [("none", 100, 1.0), ("lz4", 50, 0.5), ("slow", 60, 3.0), ("gzip:1", 40, 4.0), ("gzip:9", 39, 20.0)];
-    let mut all = with_points(10);
-    for (nth, point) in all.points.iter_mut().enumerate() {
-        let (codec, output_mb, seconds) = codecs[nth % 5];
-        let file = if nth < 5 { "/data/a.ibd" } else { "/data/b.ibd" };
-        let word = |name: &str, role, text: &str| {
-            let mut made = setting(name, SettingValue::Param(Value::Word(text.into())));
-            made.role = role;
-            made
+    let files = ["/data/a.ibd", "/data/b.ibd"];
+    let mut points = Vec::new();
+    for (file, (codec, output_mb, seconds)) in files.into_iter().flat_map(|file| codecs.map(|codec| (file, codec))) {
+        let sketch = Sketch {
+            engine: "file",
+            workload: "compress",
+            params: vec![("file", Value::Word(file.into())), ("codec", Value::Word(codec.into()))],
+            ..minute_of(1, 100.0, 21)
         };
-        let (file, codec) = (word("file", Role::Work, file), word("codec", Role::Tuning, codec));
-        point.settings.remove("mix");
-        point.settings.put(file.clone());
-        point.settings.put(codec.clone());
-        point.label = Label { group: vec![file, codec], place: Vec::new() };
-        let outcome = model::CompressionOutcome {
+        let mut point = sketch.record(points.len() as u32 + 1);
+        point.params[0].role = ParamRole::Mode;
+        // A file that is one stream is one operation.
+        point.phases.remove(0);
+        for interval in &mut point.phases[0].intervals {
+            let ok = u64::from(interval.index == 0);
+            let times = spread_times(ok, seconds * 1e9);
+            interval.kinds = vec![KindRow { ok, response: times.clone(), service: times, ..KindRow::empty(OpKind(0)) }];
+        }
+        point.traits.outcome.compression = Some(model::CompressionOutcome {
             input_bytes: Some(100_000_000),
             output_bytes: Some(output_mb * 1_000_000),
             durable_s: Some(seconds),
             own_cpu_s: Some(seconds),
             ..model::CompressionOutcome::default()
-        };
-        point.compression = analysis::CompressionCost::from_outcome(&outcome);
-        point.group = nth;
+        });
+        points.push(point);
     }
-    all
+    analysed(meta(), points)
 }
 
 /// A variant of a statement with these durations in seconds, of five repeats.

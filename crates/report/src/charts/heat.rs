@@ -118,7 +118,13 @@ mod tests {
 
     #[test]
     fn a_run_whose_times_are_not_known_by_interval_has_no_map() {
-        assert!(draw(&quick()).is_empty());
+        let mut analysis = quick();
+        analysis
+            .points
+            .iter_mut()
+            .filter_map(|point| point.series.as_mut())
+            .for_each(|one| one.response_counts.clear());
+        assert!(draw(&analysis).is_empty());
     }
 
     #[test]

@@ -21,7 +21,7 @@ pub const CHART: Chart = Chart {
     help: "A bar is the CPU time of the machine that was used. If others, or the hypervisor, used much of it, the engine had less.",
     draw,
     #[cfg(test)]
-    fixture,
+    fixture: crate::testing::shared_cpus,
 };
 
 const ROWS_MAX: usize = 40;
@@ -167,29 +167,16 @@ fn is_seen(bounds: &[Bound]) -> bool {
     bounds.iter().any(|(_, low, high)| high - low >= 100.0 * SEEN_MIN)
 }
 
-/// The quick run on an engine with processes of its own, on a machine on which others work.
-#[cfg(test)]
-pub(super) fn fixture() -> Analysis {
-    use crate::testing::{quick, with_counter};
-    use model::{CounterKind::Counter, CounterRole, EngineProcess};
-    let analysis = with_counter(quick(), ("cpu", CounterRole::PlimsollCpu, Counter, "ns"), |at_s| 0.2e9 * at_s);
-    let of_engine = ("process", CounterRole::EngineCpuUser, Counter, "ns");
-    let analysis = with_counter(analysis, of_engine, |at_s| 0.3e9 * at_s);
-    let of_engine = ("process", CounterRole::EngineCpuSystem, Counter, "ns");
-    let mut analysis = with_counter(analysis, of_engine, |at_s| 0.1e9 * at_s);
-    analysis.points.iter_mut().for_each(|point| point.traits.engine.process = EngineProcess::Own);
-    analysis
-}
-
 #[cfg(test)]
 mod tests {
     use super::super::axes::time_range;
     use super::*;
-    use crate::testing::quick;
+    use crate::testing::{quick, shared_cpus};
+    use model::CounterRole;
 
     #[test]
     fn each_place_has_a_bar_whose_parts_are_the_owners() {
-        let figure = draw(&fixture()).remove(0);
+        let figure = draw(&shared_cpus()).remove(0);
         let FigureBody::Stacks { legend, rows } = &figure.body else { panic!("bars") };
         assert_eq!(rows.len(), quick().points.len());
         let names: Vec<&str> = legend.iter().map(|(name, _)| name.as_str()).collect();
@@ -204,7 +191,7 @@ mod tests {
 
     #[test]
     fn the_panel_is_stacked_up_to_a_hundred_percent_at_most_within_the_time_that_is_drawn() {
-        let analysis = fixture();
+        let analysis = shared_cpus();
         let point = &analysis.points[0];
         let (from, to) = time_range([point]).expect("it ran");
         let panel = panel_over_time(point, (from, to)).expect("it was counted");
@@ -230,6 +217,10 @@ mod tests {
 
     #[test]
     fn without_plimsolls_own_time_nothing_is_drawn() {
-        assert!(draw(&quick()).is_empty());
+        let mut analysis = quick();
+        for series in analysis.points.iter_mut().filter_map(|point| point.series.as_mut()) {
+            series.counters.retain(|counter| counter.role != Some(CounterRole::PlimsollCpu));
+        }
+        assert!(draw(&analysis).is_empty());
     }
 }

@@ -99,7 +99,7 @@ mod tests {
         let [table] = cross_tables(&analysis).try_into().expect("one table");
         assert_eq!(table.title, "Rows inserted per second, insert");
         let heads: Vec<&str> = table.columns.iter().map(|column| column.head.as_str()).collect();
-        assert_eq!(heads, ["storage limit none", "iops=500"]);
+        assert_eq!(heads, ["storage limit none", "storage limit iops=500"]);
         let lines: Vec<String> = table.rows.iter().map(Row::label_text).collect();
         assert_eq!(lines, ["innodb cache 1 GiB", "innodb cache 8 GiB", "rocksdb cache 1 GiB", "rocksdb cache 8 GiB"]);
         let rate = rows_per_s(&analysis.points[3]).map(format::number);

@@ -149,7 +149,7 @@ mod tests {
         analysis.points.iter_mut().for_each(|point| label(point, &["engine", "workload", "indexes"], &[]));
         let table = of_base(&tables(&with_verdict(analysis)), "innodb").remove(0);
         let heads: Vec<&str> = table.columns.iter().map(|column| column.long_head.as_str()).collect();
-        assert_eq!((table.title.as_str(), &heads[2..]), ("Relative to innodb: oltp", &["rocksdb", "fjall"][..]));
+        assert_eq!((table.title.as_str(), &heads[2..]), ("Relative to innodb: insert", &["rocksdb", "fjall"][..]));
         let row = &table.rows[0];
         assert_eq!((row.label_text().as_str(), row.cells[0].text.as_str(), row.cells.len()), ("indexes 0", "ops/s", 4));
         let cell = &row.cells[2];
@@ -169,7 +169,7 @@ mod tests {
         }
         let tables = of_base(&tables(&with_verdict(analysis)), "innodb");
         let titles: Vec<&str> = tables.iter().map(|table| table.title.as_str()).collect();
-        assert_eq!(titles[0], "Relative to innodb: rate, oltp");
+        assert_eq!(titles[0], "Relative to innodb: rate, insert");
         assert!(tables.len() > 3, "{titles:?}");
         for table in &tables {
             let groups: Vec<&str> = table.rows.iter().map(|row| row.group.as_str()).collect();

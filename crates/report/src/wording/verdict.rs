@@ -608,19 +608,16 @@ mod tests {
     fn each_workload_has_a_sentence_with_a_verb() {
         let told = told(0..13, |_| ());
         let expected = [
-            "file: rndrd reaches 41.4k/s (679 MB/s) and rndwr 8.85k/s (145 MB/s), both at depth 32.",
-            "insert: with indexes 0, sqlite reaches 62.3k/s and fjall 84.5k/s; with indexes 3, sqlite reaches 3.66k/s and \
-             fjall 29.8k/s.",
-            "sqlite oltp read_write reaches 6.64k/s at 4 clients, with p99 980 us; still rising.",
-            "Indicative only (1 pair): fjall has 1.36x the rate of sqlite with indexes 0 and 8.13x with indexes 3.",
-            "Indicative only (1 pair): indexes 3 has 0.059x the rate of indexes 0 with sqlite and 0.35x with fjall.",
-            "Invalid: sqlite oltp read_write clients 16.",
-            "11 of 13 points ran steadily (not: file rndwr depth 32 and sqlite insert indexes 3); longest stall 500 ms (file rndwr \
-             depth 32); the rate of 1 drifted.",
-            "file rndwr: steadiest at depth 8 (the rate varies by 2.1 % from interval to interval), least steady at depth 32 (39 %); \
-             indicative (1 repeat).",
-            "1 result is invalid (it had failed operations), 1 only indicative (it drifted), 11 valid. All operations \
-             succeeded.",
+            "file: rndrd reaches 41.4k/s (679 MB/s) and rndwr 8.90k/s ±41 % (146 MB/s), both at depth 32.",
+            "insert: with indexes 0, sqlite reaches 62.3k/s and fjall 84.5k/s; with indexes 3, sqlite reaches 3.50k/s ±48 % and fjall 29.8k/s.",
+            "sqlite oltp reaches 6.64k/s at 4 clients, with p99 1.13 ms; still rising.",
+            "Indicative only (1 pair): fjall has 1.36x the rate of sqlite with indexes 0 and 8.51x with indexes 3.",
+            "Indicative only (1 pair): indexes 3 has 0.056x the rate of indexes 0 with sqlite and 0.35x with fjall.",
+            "Invalid: sqlite oltp clients 16.",
+            "Bottleneck: one operation at a time (7 points); unclear for 6 of 13.",
+            "11 of 13 points ran steadily (not: file rndwr depth 32 and sqlite insert indexes 3); longest stall 1.00 s (file rndwr depth 32); the rate of 1 drifted.",
+            "file rndwr: steadiest at depth 8 (the rate varies by 2.1 % from interval to interval), least steady at depth 32 (39 %); indicative (1 repeat).",
+            "1 result is invalid (it had failed operations), 2 only indicative (1 drifted and 2 had a wide confidence interval), 10 valid. 98.2 to 100 % of the operations succeeded.",
         ];
         assert_eq!(told, expected);
     }
@@ -628,7 +625,7 @@ mod tests {
     #[test]
     fn a_single_point_is_judged_in_the_singular() {
         let told = told(8..9, |_| ());
-        assert_eq!(told[0], "fjall insert indexes 0 reaches 84.5k/s, with p99 19.6 us.");
+        assert_eq!(told[0], "fjall insert indexes 0 reaches 84.5k/s, with p99 22.6 us.");
         assert_eq!(told[1..], ["It ran steadily.", "The result is valid. All operations succeeded."]);
     }
 
@@ -694,7 +691,7 @@ mod tests {
                 point.validity = Validity::Invalid;
             }
         });
-        assert_eq!(told[0], "sqlite insert indexes 0 reaches 62.3k/s, with p99 26.5 us.");
+        assert_eq!(told[0], "sqlite insert indexes 0 reaches 62.3k/s, with p99 30.0 us.");
         let named = "Invalid: fjall insert indexes 0 and fjall insert indexes 3.";
         assert!(told.iter().any(|sentence| sentence == named), "{told:?}");
         let missing = |missing| Unmeasured { engine: "postgres".into(), workload: "oltp".into(), missing, planned: 4 };
@@ -704,7 +701,10 @@ mod tests {
 
     #[test]
     fn what_never_ran_is_neither_steady_nor_unsteady() {
-        let told = told(0..1, |point| (point.summary, point.series, point.validity) = (None, None, Validity::Invalid));
+        let told = told(0..1, |point| {
+            (point.summary, point.series, point.bottlenecks) = (None, None, None);
+            point.validity = Validity::Invalid;
+        });
         assert_eq!(told[0], "The only point has no usable result.");
         assert!(
             told.iter().all(|sentence| !sentence.contains("steadily") && !sentence.contains("ottleneck")),
