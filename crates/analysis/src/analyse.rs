@@ -3,38 +3,36 @@
 //! In: a recorded run. Out: an [`Analysis`]. Limits: it computes each number once and in this order: window, numbers, series,
 //! shape, findings; nothing before the findings judges.
 
-use crate::background::{BackgroundLoads, BackgroundSummary};
 use crate::bottleneck::judge;
-use crate::ceilings::RunCeilings;
-use crate::counters::mean_level;
-use crate::detect::load_line::LineUse;
-use crate::detect::{Measured, PointView, RUN_DETECTORS, detect_all};
-use crate::dimensions::{Described, ENGINE};
-use crate::endpoints::summarise_endpoints;
-use crate::engine_names::EngineNames;
-use crate::exact_text::exact_text;
+use crate::computed_phase::{ComputedPhase, Measured, compute_phase};
+use crate::detect::{RUN_DETECTORS, detect_all};
+use crate::evidence::PointView;
+use crate::evidence::line_use::LineUse;
+use crate::evidence::measured_hosts::RecordedHosts;
+use crate::evidence::run_ceilings::RunCeilings;
 use crate::finding::Code;
 use crate::finding::bottleneck::Bottlenecks;
-use crate::hosts::measured::{RecordedHosts, busiest_client_link, with_validity};
 use crate::hosts::views::{as_whole, machine_of};
-use crate::limit::{describe_all, separate_searches};
-use crate::numbers::quantiles::PhaseTimes;
+use crate::numbers::background::BackgroundLoads;
+use crate::numbers::endpoints::summarise_endpoints;
+use crate::numbers::projection::project;
 use crate::numbers::rates::PerOp;
 use crate::numbers::running_cost::{RunningCost, measure_watts};
-use crate::numbers::summary::summarise;
-use crate::projection::project;
-use crate::sequence::sequences;
-use crate::series::compute_series;
-use crate::shape::Shape;
-use crate::statements::{StatementSummary, summarise_statements};
-use crate::steps::without_steps;
+use crate::numbers::statements::{StatementSummary, summarise_statements};
+use crate::numbers::steps::without_steps;
+use crate::points::limit::{describe_all, separate_searches};
+use crate::recorded::counters::mean_level;
+use crate::recorded::dimensions::{Described, ENGINE};
+use crate::recorded::engine_names::EngineNames;
+use crate::recorded::exact_text::exact_text;
+use crate::recorded::sequence::sequences;
+use crate::recorded::window::Window;
 use crate::verdict::verdict_with_searches;
-use crate::window::Window;
 use crate::{
     CompressionCost, DataLoad, Finding, HostSummary, InsertCost, InstanceShares, PointAnalysis, Rounds, SearchAnalysis,
-    Series, StackProfile, Summary, ThreadStates, Validity, VariantCost, Verdict, WorkDone,
+    StackProfile, Summary, ThreadStates, Validity, VariantCost, Verdict, WorkDone,
 };
-use model::{CounterRole, HourlyCost, Phase, PhaseData, PointData, PointState, RunData, RunMeta, StatedLinks, Trial};
+use model::{CounterRole, HourlyCost, Phase, PointData, PointState, RunData, RunMeta, Trial};
 use std::borrow::Cow;
 use std::collections::HashMap;
 
@@ -107,41 +105,6 @@ fn by_trial<'a>(replaced: &[&'a PointData]) -> HashMap<String, Vec<&'a PointData
     all
 }
 
-/// What is computed of a run phase before anything is judged.
-pub(crate) struct ComputedPhase {
-    summary: Summary,
-    series: Series,
-    shape: Shape,
-    threads: ThreadStates,
-}
-
-impl ComputedPhase {
-    pub(crate) fn as_measured<'a>(&'a self, window: &'a Window<'a>) -> Measured<'a> {
-        let ComputedPhase { summary, series, shape, threads } = self;
-        Measured { window, summary, series, shape, threads }
-    }
-
-    /// The same; the link of clients on several of `hosts` is that which is used most.
-    fn with_links_of(mut self, hosts: &[HostSummary]) -> ComputedPhase {
-        if let Some(network) = self.summary.network.as_mut().filter(|_| !hosts.is_empty()) {
-            let busiest = busiest_client_link(hosts);
-            network.link_share = busiest.map(|(share, _)| share);
-            network.link_bits_per_s = busiest.map(|(_, bits_per_s)| bits_per_s);
-        }
-        self
-    }
-
-    /// The parts of `computed`, as far as there was a run phase.
-    fn take_apart(computed: Option<ComputedPhase>) -> (Option<Summary>, Option<Series>, Option<Shape>, ThreadStates) {
-        match computed {
-            Some(ComputedPhase { summary, series, shape, threads }) => {
-                (Some(summary), Some(series), Some(shape), threads)
-            }
-            None => Default::default(),
-        }
-    }
-}
-
 /// What the points of a run have in common, found once.
 struct RunContext<'a> {
     run: &'a RunData,
@@ -179,7 +142,8 @@ fn analyse_point(point: &PointData, sequence: &[PointData], names: Described, co
     let parts = measured_hosts.views(&hosts, rounds.as_ref());
     let computed = window.as_ref().map(|window| {
         let background = loads.summarise(point, window);
-        compute_phase(point, &phases, sequence, window, background, machine.stated_links()).with_links_of(&hosts)
+        let computed = compute_phase(point, &phases, sequence, window, background, machine.stated_links());
+        with_busiest_link(computed, &hosts)
     });
     let measured = window.as_ref().zip(computed.as_ref()).map(|(window, computed)| computed.as_measured(window));
     let of_all = if loads.is_empty() { None } else { with_background(point) };
@@ -316,19 +280,30 @@ fn bytes_per_s(summary: &Summary, inserts: Option<&InsertCost>) -> Option<f64> {
     })
 }
 
-pub(crate) fn compute_phase(
-    point: &PointData,
-    phases: &[PhaseData],
-    sequence: &[PointData],
-    window: &Window,
-    background: Vec<BackgroundSummary>,
-    links: StatedLinks<'_>,
-) -> ComputedPhase {
-    let times = PhaseTimes::from_window(window);
-    let summary = summarise(point, window, &times, background, links);
-    let series = compute_series(point, phases, sequence, window, times);
-    let shape = Shape::compute(point, window, &series, summary.service_ns);
-    ComputedPhase { summary, series, shape, threads: ThreadStates::measure(point, window) }
+/// `computed`; the link of clients on several of `hosts` is that which is used most.
+fn with_busiest_link(mut computed: ComputedPhase, hosts: &[HostSummary]) -> ComputedPhase {
+    if let Some(network) = computed.summary.network.as_mut().filter(|_| !hosts.is_empty()) {
+        let busiest = busiest_client_link(hosts);
+        network.link_share = busiest.map(|(share, _)| share);
+        network.link_bits_per_s = busiest.map(|(_, bits_per_s)| bits_per_s);
+    }
+    computed
+}
+
+/// The part of the link that is used most by the clients of any host.
+fn busiest_client_link(hosts: &[HostSummary]) -> Option<(f64, f64)> {
+    let clients = hosts.iter().filter(|host| host.role.loads()).filter_map(HostSummary::busiest_link);
+    let links = clients.filter_map(|link| Some((link.link_share?, link.link_bits_per_s?)));
+    links.max_by(|a, b| a.0.total_cmp(&b.0))
+}
+
+/// `hosts` with the validity that follows from the `findings` of each.
+fn with_validity(mut hosts: Vec<HostSummary>, findings: &[Finding]) -> Vec<HostSummary> {
+    for host in &mut hosts {
+        let own = findings.iter().filter(|finding| finding.host.as_deref() == Some(host.host.as_str()));
+        host.validity = Validity::from_findings(own);
+    }
+    hosts
 }
 
 fn has_code(findings: &[Finding], code: Code) -> bool {
@@ -347,7 +322,7 @@ fn last_shift_s(measured: &Measured, findings: &[Finding]) -> Option<f64> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::simulate::{Random, Simulation, run_of};
+    use crate::simulated::{Random, Simulation, run_of};
 
     #[test]
     fn the_same_run_gives_the_same_analysis() {

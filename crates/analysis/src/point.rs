@@ -3,8 +3,8 @@
 //! In: [`crate::analyse`] makes it. Out: a [`PointAnalysis`], which detectors of runs, the verdict and reports read.
 //! Limits: findings that need two points (knees, comparisons) are of the run.
 
+use crate::course::shape::Shape;
 use crate::finding::bottleneck::Bottlenecks;
-use crate::shape::Shape;
 use crate::{
     CompressionCost, DataLoad, EndpointSummary, Finding, HostSummary, InsertCost, InstanceShares, Label, Projection,
     Rounds, Series, Settings, StackProfile, StatementSummary, Summary, ThreadStates, Validity, VariantCost, WorkDone,
@@ -128,7 +128,7 @@ impl PointAnalysis {
 #[cfg(test)]
 mod tests {
     use crate::PointAnalysis;
-    use crate::simulate::{Simulation, params};
+    use crate::simulated::{Simulation, params};
     use model::{Fact, StepIndexes, StepWork, Value};
 
     fn step(name: &str, counts: &[u64]) -> PointAnalysis {

@@ -8,23 +8,23 @@ mod steadiness;
 
 pub use steadiness::{LongestWait, Steadiness};
 
-use crate::background::BackgroundSummary;
-use crate::dimensions::Setting;
-use crate::durability::durability;
-use crate::engine_names::EngineNames;
 use crate::finding::bottleneck::{Cause, Limit, Throttle};
 use crate::finding::comparison::FALL_MIN;
 use crate::finding::load::Overload;
 use crate::finding::{Code, DetailKind};
-use crate::insert_slowdown::{Comparison, compare};
-use crate::instance_gain::{InstanceGain, instance_gains};
-use crate::limit::RateLimit;
-use crate::ratio::{Pairing, Preference, RatioEstimate, RepeatValue};
-use crate::relative::{RelativeTable, relative_tables};
-use crate::repeats::{MeanOfRepeats, REPEATS_MIN, combine};
-use crate::step_steadiness::{StepSteadiness, step_steadiness};
-use crate::sweep::{ScalingAxis, StepPlace, Sweep, SweepStep, sweeps};
-use crate::variants::{VariantVerdict, variant_verdicts};
+use crate::math::ratio::{Pairing, Preference, RatioEstimate, RepeatValue};
+use crate::math::repeats::{MeanOfRepeats, REPEATS_MIN, combine};
+use crate::numbers::background::BackgroundSummary;
+use crate::points::durability::durability;
+use crate::points::insert_slowdown::{Comparison, compare};
+use crate::points::instance_gain::{InstanceGain, instance_gains};
+use crate::points::limit::RateLimit;
+use crate::points::relative::{RelativeTable, relative_tables};
+use crate::points::step_steadiness::{StepSteadiness, step_steadiness};
+use crate::points::sweep::{ScalingAxis, StepPlace, Sweep, SweepStep, sweeps};
+use crate::points::variants::{VariantVerdict, variant_verdicts};
+use crate::recorded::dimensions::Setting;
+use crate::recorded::engine_names::EngineNames;
 use crate::{Finding, PointAnalysis, SearchAnalysis, Severity, Validity, WorkDone};
 use model::Plan;
 use serde::Serialize;
@@ -593,10 +593,10 @@ fn unmeasured(points: &[PointAnalysis], plan: &Plan, names: &EngineNames) -> Vec
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::course::shape::stalls::SlowOps;
     use crate::finding::rates::{ShortStalls, Stalls, StarvedOps};
-    use crate::shape::stalls::SlowOps;
-    use crate::simulate::{Simulation, params, run_of};
-    use crate::sweep::{is_comparable, is_whole};
+    use crate::points::sweep::{is_comparable, is_whole};
+    use crate::simulated::{Simulation, params, run_of};
     use crate::{Analysis, analyse};
     use model::{Nanos, Pacing, PointData, PointState, Value};
 

@@ -9,7 +9,7 @@
 
 use crate::palette::Palette;
 use crate::wording::label::phrase;
-use analysis::dimensions::{independent, varying};
+use analysis::recorded::dimensions::{independent, varying};
 use analysis::{Dimension, PointAnalysis, Role, Settings};
 use plot::figure::{Colour, SeriesStyle};
 use std::collections::HashMap;

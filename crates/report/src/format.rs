@@ -3,7 +3,7 @@
 //! In: raw numbers. Out: short text with its unit. Limits: three significant digits; the CSV files have all of them.
 
 use crate::wording::quantity::percent;
-use analysis::repeats::half_width_share;
+use analysis::math::repeats::half_width_share;
 use model::units::{Nanos, three_digits};
 use plot::numbers::plain_number;
 

@@ -9,7 +9,7 @@ use crate::format;
 use crate::wording::label::point_label;
 use crate::wording::projection::projection_sentence;
 use crate::wording::written::{account_name, written_sentences};
-use analysis::durability::{durability, unlike_durabilities};
+use analysis::points::durability::{durability, unlike_durabilities};
 use analysis::{Analysis, InsertCost, PointAnalysis};
 
 /// The heading of the table.
@@ -311,7 +311,7 @@ pub static FIELDS: [CostField; 35] = [
 mod tests {
     use super::*;
     use crate::testing::{inserts, quick};
-    use analysis::projection::Obstacle;
+    use analysis::numbers::projection::Obstacle;
 
     #[test]
     fn the_heads_of_the_terminal_leave_more_than_fifteen_of_eighty_columns_for_the_point() {

@@ -7,7 +7,7 @@
 //! strength, so that none looks like an engine.
 //! Limits: with more than seven things colours return with other dashes. Steps of a sequence are never compared.
 
-use analysis::dimensions::{ENGINE, independent, varying};
+use analysis::recorded::dimensions::{ENGINE, independent, varying};
 use analysis::{Analysis, Dimension, PointAnalysis, Role, SettingValue, Settings};
 use model::Value;
 use plot::figure::{Category, Colour, Pattern, SeriesStyle, Strength};

@@ -9,9 +9,9 @@ use crate::wording::label::{phrase, settings_label};
 use crate::wording::list::capital;
 use crate::wording::metric::{metric_name, metric_value, verdict_word};
 use crate::wording::relative::{common_settings, ratio_text};
-use analysis::metric::Metric;
-use analysis::ratio::RatioVerdict;
-use analysis::relative::{RelativeCell, RelativeRow, RelativeTable};
+use analysis::math::ratio::RatioVerdict;
+use analysis::points::metric::Metric;
+use analysis::points::relative::{RelativeCell, RelativeRow, RelativeTable};
 use analysis::{Analysis, Setting};
 use serde::Serialize;
 

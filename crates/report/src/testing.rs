@@ -4,7 +4,6 @@
 //! In: nothing. Out: [`Analysis`] values with noise, drifts and stalls, the same on every call.
 //! Limits: the noise is a small multiplicative generator; nothing statistical may be concluded from it.
 
-use analysis::engine_names::EngineNames;
 use analysis::finding::comparison::{PendingShare, WriteDebt};
 use analysis::finding::completeness::{BlockedClients, FewSamples, PointInterruption, RunLimit, UnfinishedStep};
 use analysis::finding::correctness::{CorruptData, FailedOps, InFlightMismatch};
@@ -12,7 +11,8 @@ use analysis::finding::load::HiddenWaits;
 use analysis::finding::machine::{CachedReads, CpuUser, ForeignCpu, MemoryPressure, MissingCounters, ReadRoute};
 use analysis::finding::rates::{HalfRates, LongStalls, Stalls, Unsteadiness};
 use analysis::finding::units::Share;
-use analysis::projection::Obstacle;
+use analysis::numbers::projection::Obstacle;
+use analysis::recorded::engine_names::EngineNames;
 use analysis::verdict::verdict_with_searches;
 use analysis::{
     Amounts, Analysis, BackgroundSummary, ClientCost, CounterSeries, Detail, Finding, InsertCost, InsertedRows,
@@ -1302,7 +1302,7 @@ pub fn compared() -> analysis::compare::RunComparison {
         ArmSummary, Condition, ConditionEffect, ConditionKind, CostChange, CostMetric, MetricRatio, PlaceComparison,
         RunComparison,
     };
-    use analysis::metric::Metric;
+    use analysis::points::metric::Metric;
     let arm = |run: &str| ArmSummary {
         run: run.into(),
         group: None,
@@ -1387,14 +1387,14 @@ pub fn compressed() -> Analysis {
 }
 
 /// A variant of a statement with these durations in seconds, of five repeats.
-pub fn variant_arm(name: &str, setup: Option<f64>, statement: f64) -> analysis::variants::VariantArm {
-    use analysis::variants::StepCost;
+pub fn variant_arm(name: &str, setup: Option<f64>, statement: f64) -> analysis::points::variants::VariantArm {
+    use analysis::numbers::variants::StepCost;
     use model::StepPart;
     let step = |name: &str, part, seconds| StepCost { name: name.into(), part, seconds: Some(seconds) };
     let measured = step("statement", StepPart::Statement, statement);
-    analysis::variants::VariantArm {
+    analysis::points::variants::VariantArm {
         name: name.into(),
-        total_seconds: Some(analysis::repeats::MeanOfRepeats {
+        total_seconds: Some(analysis::math::repeats::MeanOfRepeats {
             mean: statement + setup.unwrap_or(0.0),
             ci95: None,
             repeats: 5,

@@ -10,7 +10,7 @@ use crate::wording::quantity::{plural, time};
 use crate::wording::relative::ratio_text;
 use crate::wording::variants::{amount, effort_name, place_name};
 use crate::{escape, format};
-use analysis::metric::Metric;
+use analysis::points::metric::Metric;
 use analysis::{Analysis, RatioEstimate, VariantArm, VariantVerdict};
 use model::StatementEffort;
 use model::variant::STATEMENT_EFFORTS;

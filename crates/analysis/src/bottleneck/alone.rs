@@ -4,7 +4,7 @@
 //! like a queue inside the engine, unless its threads were watched.
 
 use super::seen::Seen;
-use crate::detect::overload;
+use crate::evidence::overload::is_overloaded;
 use crate::finding::NextStep;
 use crate::finding::bottleneck::{Cause, Confidence, LimitEvidence};
 use model::{Nanos, Pacing};
@@ -31,7 +31,7 @@ pub fn unexplained(seen: &Seen) -> Cause {
     let counters = seen.counters();
     let all = [counters.disk_busy_share, counters.cpu_share, counters.client_cores_share];
     let busiest = all.into_iter().flatten().fold(0.0, |most: f64, share| most.max(share.0));
-    let (evidence, next) = match overload::is_found(seen.view, seen.measured) {
+    let (evidence, next) = match is_overloaded(seen.view, seen.measured) {
         true => (LimitEvidence::TargetOrClients(counters), NextStep::TestMoreClients),
         false => (LimitEvidence::Unclear(counters), NextStep::None),
     };

@@ -5,7 +5,7 @@
 
 use super::seen::Seen;
 use super::tested::Tested;
-use crate::detect::client_bound::CORES_SHARE_MAX;
+use crate::evidence::client_share::CORES_SHARE_MAX;
 use crate::finding::NextStep;
 use crate::finding::bottleneck::{Cause, Limit, LimitEvidence};
 use crate::finding::units::Share;

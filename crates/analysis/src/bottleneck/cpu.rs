@@ -6,7 +6,7 @@
 
 use super::seen::Seen;
 use super::tested::Tested;
-use crate::detect::foreign_cpu::CpuUsage;
+use crate::evidence::cpu_usage::CpuUsage;
 use crate::finding::NextStep;
 use crate::finding::bottleneck::{CPU_BUSY_MIN, Cause, Confidence, Limit, LimitEvidence};
 use crate::finding::units::Share;

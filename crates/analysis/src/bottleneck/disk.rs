@@ -6,8 +6,9 @@
 
 use super::seen::{Seen, disk_busy};
 use super::tested::Tested;
-use crate::detect::load_line::LineUse;
-use crate::detect::{Measured, PointView};
+use crate::computed_phase::Measured;
+use crate::evidence::PointView;
+use crate::evidence::line_use::LineUse;
 use crate::finding::NextStep;
 use crate::finding::bottleneck::{Cause, Confidence, Limit, LimitEvidence};
 use crate::finding::units::Share;

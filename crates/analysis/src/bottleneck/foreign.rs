@@ -7,7 +7,7 @@
 use super::cpu::WAITED_MIN;
 use super::seen::Seen;
 use super::tested::Tested;
-use crate::detect::foreign_cpu::{OTHERS_MAX, STEAL_ERROR};
+use crate::evidence::cpu_usage::{OTHERS_MAX, STEAL_ERROR};
 use crate::finding::NextStep;
 use crate::finding::bottleneck::{CPU_BUSY_MIN, Cause, Confidence, Limit, LimitEvidence};
 use crate::finding::units::Share;

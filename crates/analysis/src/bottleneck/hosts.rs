@@ -6,7 +6,7 @@
 use super::Test;
 use super::seen::Seen;
 use super::tested::Tested;
-use crate::detect::{HostPartView, PointView};
+use crate::evidence::{HostPartView, PointView};
 use crate::finding::bottleneck::{Cause, CausePlace, Limit};
 
 /// Of what a test is.

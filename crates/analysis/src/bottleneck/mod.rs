@@ -28,11 +28,12 @@ mod throttled;
 
 pub use disk::is_disk_busy;
 
-use crate::detect::{Measured, PointView};
-use crate::facts::is_scripted;
+use crate::computed_phase::Measured;
+use crate::evidence::PointView;
 use crate::finding::bottleneck::{
     Bottlenecks, Cause, Confidence, Limit, LimitEvidence, LockAccount, RuledOut, Throttle,
 };
+use crate::recorded::facts::is_scripted;
 use hosts::TestScope;
 use model::PointState;
 use seen::Seen;
@@ -172,7 +173,7 @@ fn explains(cause: &LimitEvidence, other: Limit) -> bool {
 mod tests {
     use super::*;
     use crate::finding::NextStep;
-    use crate::simulate::Simulation;
+    use crate::simulated::Simulation;
     use model::{
         Bytes, CounterRole, Fact, Generator, KindDef, OpClass, StallReason, StorageLimit, ThreadOf, ThreadState, Tick,
     };

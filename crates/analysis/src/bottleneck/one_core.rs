@@ -5,7 +5,7 @@
 
 use super::seen::Seen;
 use super::tested::Tested;
-use crate::detect::foreign_cpu::{TICK, TICKS_MIN};
+use crate::evidence::cpu_usage::{TICK, TICKS_MIN};
 use crate::finding::NextStep;
 use crate::finding::bottleneck::{Cause, Confidence, Limit, LimitEvidence};
 use crate::finding::units::Share;

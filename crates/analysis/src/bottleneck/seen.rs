@@ -3,14 +3,16 @@
 //! In: a point with its numbers. Out: shares of time and rates. Limits: `None` if there is no such counter, or its readings do not cover
 //! the phase.
 
-use crate::counters::{Growth, growth_of_all, growth_of_most, mean_level};
-use crate::detect::foreign_cpu::{self, CpuUsage};
-use crate::detect::{Measured, PointView, client_bound};
-use crate::facts::{EngineProcess, engine_process, slots};
+use crate::computed_phase::Measured;
+use crate::evidence::PointView;
+use crate::evidence::client_share::cores_share;
+use crate::evidence::cpu_usage::CpuUsage;
 use crate::finding::bottleneck::Counters;
 use crate::finding::units::Share;
 use crate::numbers::achieved::device_growth_per_s;
-use crate::thread_states::StateShares;
+use crate::numbers::thread_states::StateShares;
+use crate::recorded::counters::{Growth, growth_of_all, growth_of_most, mean_level};
+use crate::recorded::facts::{EngineProcess, engine_process, slots};
 use model::{CounterRole, OpClass, Tick};
 
 /// A point whose bottleneck is looked for.
@@ -79,8 +81,8 @@ impl Work {
 impl<'a> Seen<'a> {
     /// Reads what several tests need.
     pub fn new(view: &'a PointView<'a>, measured: &'a Measured<'a>) -> Seen<'a> {
-        let cpu = foreign_cpu::usage(view, measured).filter(CpuUsage::is_resolved);
-        let (client_share, disk_busy) = (client_bound::cores_share(view, measured), disk_busy(view, measured));
+        let cpu = CpuUsage::measure(view, measured).filter(CpuUsage::is_resolved);
+        let (client_share, disk_busy) = (cores_share(view, measured), disk_busy(view, measured));
         let mut seen = Seen { view, measured, cpu, client_share, disk_busy, work: None };
         let threads = measured.threads;
         let is_in_clients = matches!(engine_process(view.point), EngineProcess::Embedded | EngineProcess::None);

@@ -6,11 +6,10 @@
 use super::cpu::BUSY_IN_BURSTS;
 use super::seen::Seen;
 use super::tested::Tested;
-use crate::detect::cpu_throttled::held_by_quota;
-use crate::detect::limit_escaped::{limited_flows, per_second};
+use crate::evidence::limited_flow::{LimitedFlow, limited_flows, per_second};
+use crate::evidence::quota::held_by_quota;
 use crate::finding::NextStep;
 use crate::finding::bottleneck::{Cause, Confidence, Limit, LimitEvidence, Throttle};
-use crate::finding::machine::LimitedFlow;
 use crate::finding::units::Share;
 use model::{CounterRole, CpuLimit};
 
@@ -132,7 +131,7 @@ fn used_of(seen: &Seen, flow: LimitedFlow, limit_per_s: f64) -> Option<(f64, Thr
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::simulate::Simulation;
+    use crate::simulated::Simulation;
 
     /// A server that uses so many cores of a machine of two that is half idle, and may use 0.8.
     fn limited(cores: f64) -> Simulation {

@@ -5,12 +5,12 @@
 //! value of it in common. If only some values are in common, the points with these are compared and the others are not.
 
 use super::ArmSummary;
-use crate::dimensions::{Described, ENGINE, Role, Setting, Settings};
-use crate::engine_names::EngineNames;
-use crate::full_label::describe_in_full;
-use crate::limit::as_asked;
-use crate::ratio::{Pairing, RepeatValue};
-use crate::sweep::is_comparable;
+use crate::math::ratio::{Pairing, RepeatValue};
+use crate::points::limit::as_asked;
+use crate::points::sweep::is_comparable;
+use crate::recorded::dimensions::{Described, ENGINE, Role, Setting, Settings};
+use crate::recorded::engine_names::EngineNames;
+use crate::recorded::full_label::describe_in_full;
 use crate::{Analysis, Label, PointAnalysis};
 use model::{PointData, RunData, RunMeta};
 use std::collections::{BTreeMap, BTreeSet, HashMap};

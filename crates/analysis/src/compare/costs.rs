@@ -10,8 +10,8 @@
 
 use super::arm::{ArmPoint, CommonPlace};
 use super::metrics::middle;
-use crate::counters::{Growth, done_between, growth_of_all, growth_of_counter, growth_of_first};
-use crate::ratio::{PAIRS_MIN, Preference, RatioEstimate, RepeatPair};
+use crate::math::ratio::{PAIRS_MIN, Preference, RatioEstimate, RepeatPair};
+use crate::recorded::counters::{Growth, done_between, growth_of_all, growth_of_counter, growth_of_first};
 use crate::{OpCost, Span, Summary};
 use model::{CounterKind, CounterRole, CounterUnit, Nanos, Phase, PointData, SourceDef, ThreadOf, Tick};
 use std::collections::BTreeMap;

@@ -4,9 +4,9 @@
 //! its rate is that of its schedule unless it is overloaded.
 
 use super::arm::CommonPlace;
-use crate::metric::Metric;
-use crate::ratio::{RatioEstimate, RepeatPair};
-use crate::stats;
+use crate::math::ratio::{RatioEstimate, RepeatPair};
+use crate::math::stats;
+use crate::points::metric::Metric;
 
 /// One metric of two arms at one place.
 #[derive(Clone, Copy, Debug, PartialEq)]

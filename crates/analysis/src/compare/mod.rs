@@ -8,6 +8,7 @@
 mod arm;
 mod conditions;
 mod costs;
+pub mod kernels;
 mod metrics;
 mod overlay;
 
@@ -17,10 +18,10 @@ pub use costs::{CostChange, CostMetric};
 pub use metrics::MetricRatio;
 pub use overlay::{ArmCurve, ArmOverlay, RateBand, overlay_groups, overlay_runs};
 
-use crate::dimensions::Setting;
-use crate::kernels::KernelComparison;
-use crate::metric::Metric;
-use crate::ratio::{FALSE_DISCOVERIES_MAX, RatioEstimate, discoveries, hold_false_discoveries};
+use crate::compare::kernels::KernelComparison;
+use crate::math::ratio::{FALSE_DISCOVERIES_MAX, RatioEstimate, discoveries, hold_false_discoveries};
+use crate::points::metric::Metric;
+use crate::recorded::dimensions::Setting;
 use arm::{Arm, ArmPoint, CommonPlace, split_by, split_by_run};
 use conditions::find_conditions;
 use model::HourlyCost;
@@ -189,7 +190,7 @@ pub fn is_below(metric: &MetricRatio, share: f64) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::simulate::{Random, Simulation, params, run_of};
+    use crate::simulated::{Random, Simulation, params, run_of};
     use crate::{Analysis, RatioVerdict, analyse};
     use ConditionEffect::{Compared, Prevents, Weakens};
     use model::{ConditionRole, CounterRole, Fact, PointData, RunData, Value};

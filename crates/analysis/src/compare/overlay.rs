@@ -6,9 +6,9 @@
 
 use super::ComparedRun;
 use super::arm::{Arm, ArmPoint, GroupingError, differing, match_places, split_by, split_by_run};
-use crate::dimensions::Setting;
-use crate::repeats::merge_times;
-use crate::stats::{mean, quantile};
+use crate::math::stats::{mean, quantile};
+use crate::points::merge_times;
+use crate::recorded::dimensions::Setting;
 use crate::{PointAnalysis, Series};
 use model::Times;
 
@@ -120,7 +120,7 @@ fn mean_rate(stretch: &[crate::IntervalPoint], series: &Series) -> Option<(f64, 
 mod tests {
     use super::*;
     use crate::analyse;
-    use crate::simulate::{Simulation, params, run_of};
+    use crate::simulated::{Simulation, params, run_of};
     use model::{RunData, Value};
 
     /// A run of `oltp` whose repeats complete so many operations in each second.
@@ -176,7 +176,7 @@ mod tests {
         other.points[0].trial.workload.params = params(&[("mode", Value::Word("other".into()))]);
         let mut base = run(&[&[1_000; 10]]);
         base.points[0].trial.workload.params = params(&[("mode", Value::Word("one".into()))]);
-        let declared = |run: &mut RunData| run.points[0] = crate::simulate::declared(run.points[0].clone());
+        let declared = |run: &mut RunData| run.points[0] = crate::simulated::declared(run.points[0].clone());
         [&mut base, &mut other].into_iter().for_each(declared);
         assert_eq!(overlays(&[base, other]).len(), 0);
     }

@@ -6,13 +6,14 @@
 //! written out. What is charged to the processes of a buffered engine is too much in any case, and is not compared. What a file system
 //! writes for itself is no difference: a device has it, and processes and engine have not.
 
-use super::detector::{Detector, PointView};
-use crate::cost::DrainedWrites;
+use super::detector::Detector;
+use crate::evidence::PointView;
 use crate::finding::correctness::{StepAccounts, UnlikeAccounts};
 use crate::finding::units::Share;
 use crate::finding::{Code, NextStep};
-use crate::sequence;
-use crate::written::{ByteAccount, WriteAccounts, has_least_only, is_charged_once};
+use crate::numbers::cost::DrainedWrites;
+use crate::numbers::written::{ByteAccount, WriteAccounts, has_least_only, is_charged_once};
+use crate::recorded::sequence;
 use crate::{Finding, Severity};
 use model::{Phase, PointData};
 
@@ -130,7 +131,7 @@ fn finding(point: &PointData, shown: ByteAccount, detail: UnlikeAccounts) -> Fin
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::simulate::{Simulation, figures_of, inserting, run_of, stepping};
+    use crate::simulated::{Simulation, figures_of, inserting, run_of, stepping};
     use model::{CounterRole, FileSystem, FileSystemSpec, PointData, WritePath};
 
     fn findings(points: Vec<PointData>) -> Vec<UnlikeAccounts> {
@@ -168,7 +169,7 @@ mod tests {
     }
 
     fn model_declared(point: &PointData) -> PointData {
-        crate::simulate::declared(point.clone())
+        crate::simulated::declared(point.clone())
     }
 
     /// Ten seconds in which the processes were charged 5 MB a second, the device wrote `device`, and others `others`.

@@ -3,7 +3,8 @@
 //! In: the operations of the background clients, and the rate that was asked. Out: a warning.
 //! Limits: looks at all of what counts; a rate that was missed for a while and caught up with shows in their response times.
 
-use super::detector::{Detector, PointView};
+use super::detector::Detector;
+use crate::evidence::PointView;
 use crate::finding::load::MissedRate;
 use crate::finding::{Code, NextStep};
 use crate::{BackgroundSummary, Finding, Severity};
@@ -33,7 +34,7 @@ fn missed(load: &BackgroundSummary) -> Finding {
 mod tests {
     use super::*;
     use crate::Validity;
-    use crate::simulate::Simulation;
+    use crate::simulated::Simulation;
 
     /// A run of 1000 operations a second, and beside it 500 asked and `done` done a second.
     fn with_background(done: u64) -> Simulation {

@@ -3,7 +3,8 @@
 //! In: the judgement of [`crate::bottleneck`]. Out: a note for each cause. Limits: CPU time that others took is left to the finding
 //! `foreign-cpu`, which has the same figures and the same advice.
 
-use super::detector::{Detector, PointView};
+use super::detector::Detector;
+use crate::evidence::PointView;
 use crate::finding::Code;
 use crate::finding::bottleneck::Cause;
 use crate::{Finding, Severity};
@@ -23,7 +24,7 @@ fn to_finding(cause: &Cause) -> Finding {
 #[cfg(test)]
 mod tests {
     use crate::finding::bottleneck::{Cause, Limit};
-    use crate::simulate::Simulation;
+    use crate::simulated::Simulation;
 
     #[test]
     fn each_cause_is_a_finding_with_its_figures() {

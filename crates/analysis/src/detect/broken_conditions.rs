@@ -2,7 +2,8 @@
 //!
 //! In: the check after the run. Out: an error. Limits: a workload without conditions, or a run whose check is switched off, has no finding.
 
-use super::detector::{Detector, PointView};
+use super::detector::Detector;
+use crate::evidence::PointView;
 use crate::finding::correctness::{BrokenConditions, BrokenRow};
 use crate::finding::{Code, NextStep};
 use crate::{Finding, Severity};
@@ -23,7 +24,7 @@ fn detect(view: &PointView) -> Vec<Finding> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::simulate::Simulation;
+    use crate::simulated::Simulation;
     use model::Fact;
 
     #[test]

@@ -3,11 +3,13 @@
 //! In: the bursts of the run phase. Out: a note with the period and the share of time without anything.
 //! Limits: intervals of a slice or longer do not show it; then only the slow tail of the service times does.
 
-use super::detector::{Detector, Measured, PointView};
+use super::detector::Detector;
+use crate::computed_phase::Measured;
+use crate::course::shape::bursts::Bursts;
+use crate::evidence::PointView;
 use crate::finding::rates::RateBursts;
 use crate::finding::units::{Share, nanos};
 use crate::finding::{Code, NextStep};
-use crate::shape::bursts::Bursts;
 use crate::{Finding, Severity};
 
 /// The entry in the list of detectors.
@@ -34,7 +36,7 @@ fn delivered(found: &Bursts, measured: &Measured) -> Finding {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::simulate::Simulation;
+    use crate::simulated::Simulation;
     use model::Nanos;
 
     fn every_ms(interval_ms: u64, counts: &[u64]) -> Simulation {

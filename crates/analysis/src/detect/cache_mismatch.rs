@@ -3,10 +3,11 @@
 //! In: the sizes of data and cache, and what an insert read. Out: a note.
 //! Limits: an LSM tree reads for its compactions even if everything fits, and need not read if nothing does.
 
-use super::detector::{Detector, PointView};
-use crate::cost::{DataFound, READ_BYTES_PER_INSERT_MIN};
+use super::detector::Detector;
+use crate::evidence::PointView;
 use crate::finding::comparison::CacheMismatch;
 use crate::finding::{Code, NextStep};
+use crate::numbers::cost::{DataFound, READ_BYTES_PER_INSERT_MIN};
 use crate::{Finding, Severity};
 
 /// The entry in the list of detectors.
@@ -36,7 +37,7 @@ fn detect(view: &PointView) -> Vec<Finding> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::simulate::{Simulation, inserting, params};
+    use crate::simulated::{Simulation, inserting, params};
     use model::{Bytes, Fact, Value};
 
     /// Data in a cache of 1 MB, of which an insert reads so many bytes.

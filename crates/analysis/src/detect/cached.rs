@@ -3,11 +3,13 @@
 //! In: bytes read by the file workload, and the counters of the disk. Out: a warning for direct reads, a note for buffered ones.
 //! Limits: a cache inside the device or below the virtual machine is not seen; other readers of the disk hide a cache.
 
-use super::detector::{Detector, Measured, PointView};
-use crate::counters::{growth_of_least, growth_of_most};
-use crate::facts::{is_direct_file, is_scripted};
+use super::detector::Detector;
+use crate::computed_phase::Measured;
+use crate::evidence::PointView;
 use crate::finding::machine::{CachedReads, ReadRoute};
 use crate::finding::{Code, NextStep};
+use crate::recorded::counters::{growth_of_least, growth_of_most};
+use crate::recorded::facts::{is_direct_file, is_scripted};
 use crate::{Finding, Severity};
 use model::{CounterRole, OpClass, OpKind, PointData};
 
@@ -51,7 +53,7 @@ fn read_per_second(point: &PointData, measured: &Measured) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::simulate::{Simulation, params};
+    use crate::simulated::{Simulation, params};
     use model::Value;
 
     fn direct_reads(kind: &str, device_bytes_per_s: f64) -> Simulation {

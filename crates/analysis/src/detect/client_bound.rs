@@ -4,8 +4,10 @@
 //! Limits: with an embedded engine its work is on the client threads and cannot be separated; the scripted engine does
 //! nothing else than use the clients' CPU.
 
-use super::detector::{Detector, Measured, PointView};
-use crate::facts::{cpu_count, is_scripted};
+use super::detector::Detector;
+use crate::computed_phase::Measured;
+use crate::evidence::PointView;
+use crate::evidence::client_share::{CORES_SHARE_MAX, client_threads, cores_share};
 use crate::finding::load::{BoundClients, LateClients};
 use crate::finding::units::Share;
 use crate::finding::{Code, NextStep};
@@ -15,8 +17,6 @@ use model::Nanos;
 /// The entry in the list of detectors.
 pub const DETECTOR: Detector = Detector { code: Code::ClientBound, detect };
 
-/// Of the cores that the client threads can run on. Above this, waiting for a CPU is a visible part of every response time.
-pub const CORES_SHARE_MAX: f64 = 0.80;
 // The lag is in the response time: up to a twentieth of it, two runs differ by more.
 const LAG_SHARE_MAX: f64 = 0.05;
 // Fewer late arrivals cannot move the 99th percentile.
@@ -27,36 +27,10 @@ fn detect(view: &PointView) -> Vec<Finding> {
     busy(view, &measured).into_iter().chain(lagging(&measured)).collect()
 }
 
-/// The share of the cores open to the client threads that they used; `None` if it is not known or means nothing.
-pub fn cores_share(view: &PointView, measured: &Measured) -> Option<f64> {
-    if !view.parts.is_empty() {
-        return busiest_host(view);
-    }
-    let cores = f64::from(threads(view, measured)).min(cpu_count(view.machine)?);
-    let used = measured.summary.client.cores_used.filter(|_| !is_scripted(view.point))?;
-    Some(used / cores)
-}
-
-/// The same of the host whose clients used most of theirs.
-fn busiest_host(view: &PointView) -> Option<f64> {
-    let loads = view.parts.iter().filter(|one| one.part.is_load());
-    let shares = loads.filter_map(|one| cores_share(&one.view, one.view.measured.as_ref()?));
-    shares.reduce(f64::max)
-}
-
-/// How many client threads there were, those of background clients among them: as many as clients, or fewer that are shared.
-fn threads(view: &PointView, measured: &Measured) -> u32 {
-    let trial = &view.point.trial;
-    let shared = view.point.traits.engine.client_threads;
-    let shared = shared.map_or(u32::MAX, |threads| u32::try_from(threads).unwrap_or(u32::MAX));
-    let in_background = measured.summary.background.iter().map(|load| load.clients.min(shared));
-    trial.load.clients.min(shared) + in_background.sum::<u32>()
-}
-
 fn busy(view: &PointView, measured: &Measured) -> Option<Finding> {
     let share = cores_share(view, measured).filter(|share| *share > CORES_SHARE_MAX)?;
     let cores = measured.summary.client.cores_used?;
-    let detail = BoundClients::Busy { cores_share: Share(share), cores, threads: threads(view, measured) };
+    let detail = BoundClients::Busy { cores_share: Share(share), cores, threads: client_threads(view, measured) };
     Some(Finding::new(Severity::Warning, detail).next(NextStep::AddThreadsOrMachine))
 }
 
@@ -88,7 +62,7 @@ fn lagging(measured: &Measured) -> Option<Finding> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::simulate::Simulation;
+    use crate::simulated::Simulation;
     use model::Generator;
 
     fn using(cpu_user_ns: u64) -> Simulation {

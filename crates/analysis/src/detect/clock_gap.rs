@@ -3,8 +3,11 @@
 //! In: the events of the sampler. Out: an error. Limits: gaps before and after the run phase do no harm and are left out; one
 //! that was noticed soon after the end began before it.
 
-use super::detector::{Detector, Measured, PointView};
-use super::foreign_cpu::{OTHERS_MAX, STEAL_WARNING, usage};
+use super::detector::Detector;
+use super::foreign_cpu::STEAL_WARNING;
+use crate::computed_phase::Measured;
+use crate::evidence::PointView;
+use crate::evidence::cpu_usage::{CpuUsage, OTHERS_MAX};
 use crate::finding::completeness::ClockGaps;
 use crate::finding::units::Share;
 use crate::finding::{Code, NextStep};
@@ -47,7 +50,7 @@ fn unrecorded(point: &PointData, event: &Event) -> Option<(Tick, Tick)> {
 }
 
 fn foreign_share(view: &PointView, measured: &Measured) -> Option<Share> {
-    let usage = usage(view, measured)?;
+    let usage = CpuUsage::measure(view, measured)?;
     let others = usage.users.map(|users| users.others);
     let steal = Some(usage.steal).filter(|_| usage.is_stolen_above(STEAL_WARNING));
     (others.is_some() || steal.is_some()).then(|| Share(others.unwrap_or(0.0) + steal.unwrap_or(0.0)))
@@ -61,7 +64,7 @@ fn gap_min(interval: Nanos) -> Nanos {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::simulate::Simulation;
+    use crate::simulated::Simulation;
 
     #[test]
     fn a_jump_during_the_run_spoils_it() {

@@ -3,7 +3,8 @@
 //! In: how well the clock of each host was compared with that of the bus, and its jumps. Out: a warning. Limits: a clock that was not
 //! compared is not judged.
 
-use super::detector::{Detector, PointView};
+use super::detector::Detector;
+use crate::evidence::PointView;
 use crate::finding::hosts::{ClockSpread, HostStep, HostTime};
 use crate::finding::{Code, NextStep};
 use crate::{Finding, Severity};
@@ -43,8 +44,8 @@ fn steps_of(view: &PointView, host: &HostData) -> impl Iterator<Item = HostStep>
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::simulate::{SECOND, Simulation};
-    use crate::simulated_hosts::three_clients;
+    use crate::simulated::hosts::three_clients;
+    use crate::simulated::{SECOND, Simulation};
     use model::{Event, HostClock, Tick};
 
     fn bounds(bounds_ns: [u64; 3]) -> Simulation {

@@ -7,11 +7,13 @@
 //! If the kernel counted no repeated SYN, an engine that takes a second to answer is none either. The counts are those of
 //! the machine: other programs' connections are among them.
 
-use super::detector::{Detector, Measured, PointView};
-use crate::counters::growth_of_all;
+use super::detector::Detector;
+use crate::computed_phase::Measured;
+use crate::evidence::PointView;
 use crate::finding::connections::{RetrySpike, RetrySpikes};
 use crate::finding::units::Share;
 use crate::finding::{Code, NextStep};
+use crate::recorded::counters::growth_of_all;
 use crate::{Finding, Severity};
 use model::{CounterRole, KindRow, Nanos, OpClass, Times};
 
@@ -110,7 +112,7 @@ fn grown(view: &PointView, measured: &Measured, role: CounterRole) -> Option<u64
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::simulate::{NOISES, Random, Simulation, costly_seeds};
+    use crate::simulated::{NOISES, Random, Simulation, costly_seeds};
     use model::KindDef;
 
     /// A thousand connections a second that take a millisecond, and `slow` of them.

@@ -2,7 +2,8 @@
 //!
 //! In: the pacing and the stalls. Out: a note. Limits: a closed loop cannot show how much is hidden.
 
-use super::detector::{Detector, PointView};
+use super::detector::Detector;
+use crate::evidence::PointView;
 use crate::finding::load::HiddenWaits;
 use crate::finding::{Code, NextStep};
 use crate::{Finding, Severity};
@@ -30,7 +31,7 @@ fn bearable_rate(ops_per_s: f64) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::simulate::Simulation;
+    use crate::simulated::Simulation;
 
     fn stalling(seq: u64) -> u64 {
         if seq % 10_000 == 9_999 { 200_000_000 } else { 100_000 }

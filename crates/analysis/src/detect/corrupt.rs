@@ -3,7 +3,8 @@
 //! In: the facts of the check after the run, and the failures reported in it. Out: an error. Limits: only data that was
 //! written with `verify` can be checked; data that the load overwrote before it was read back is checked by its reads alone.
 
-use super::detector::{Detector, PointView};
+use super::detector::Detector;
+use crate::evidence::PointView;
 use crate::finding::correctness::CorruptData;
 use crate::finding::{Code, NextStep};
 use crate::{Finding, Severity};
@@ -39,7 +40,7 @@ fn detect(view: &PointView) -> Vec<Finding> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::simulate::Simulation;
+    use crate::simulated::Simulation;
     use model::Fact;
 
     fn checked(corrupt: u64, stale: u64) -> Simulation {

@@ -3,7 +3,8 @@
 //! In: the events of sources that broke or were never there. Out: a note. Limits: what a missing counter would have shown
 //! stays unknown; values that need it are absent, not 0.
 
-use super::detector::{Detector, PointView};
+use super::detector::Detector;
+use crate::evidence::PointView;
 use crate::finding::machine::MissingCounters;
 use crate::finding::{Code, NextStep};
 use crate::{Finding, Severity};
@@ -25,7 +26,7 @@ fn detect(view: &PointView) -> Vec<Finding> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::simulate::Simulation;
+    use crate::simulated::Simulation;
 
     #[test]
     fn the_same_gap_is_told_once() {

@@ -3,11 +3,14 @@
 //! In: the counters of `quota` and `frequency`, the quota of the machine's description. Out: warnings. Limits: a quota of a group that
 //! plimsoll does not see (around a container) shows as steal, if at all; what a virtual machine's host does to the frequency is not seen.
 
-use super::detector::{Detector, Measured, PointView};
-use crate::counters::growth_of_all;
+use super::detector::Detector;
+use crate::computed_phase::Measured;
+use crate::evidence::PointView;
+use crate::evidence::quota::held_by_quota;
 use crate::finding::machine::CpuThrottling;
 use crate::finding::units::Share;
 use crate::finding::{Code, NextStep};
+use crate::recorded::counters::growth_of_all;
 use crate::{Finding, Severity};
 use model::CounterRole;
 
@@ -30,13 +33,6 @@ fn grown(view: &PointView, measured: &Measured, role: CounterRole) -> Option<f64
     growth_of_all(view.point, role, phase.start, phase.end).map(|growth| growth.amount)
 }
 
-/// The share of the CPU time of the machine in which the quota held threads back whose counter has the role `throttled`; `None` if there is none.
-pub fn held_by_quota(view: &PointView, measured: &Measured, throttled: CounterRole) -> Option<f64> {
-    let held_ns = grown(view, measured, throttled)?;
-    // The quota stops the threads on all CPUs at the same time, and the counter adds these times up.
-    Some(held_ns / 1e9 / measured.summary.seconds / view.machine.cpus.unwrap_or(1) as f64)
-}
-
 fn by_quota(view: &PointView, measured: &Measured) -> Option<CpuThrottling> {
     let held = held_by_quota(view, measured, CounterRole::QuotaThrottled)?;
     let periods = grown(view, measured, CounterRole::QuotaPeriods)? as u64;
@@ -52,7 +48,7 @@ fn by_heat(view: &PointView, measured: &Measured) -> Option<CpuThrottling> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::simulate::Simulation;
+    use crate::simulated::Simulation;
     use model::Fact;
 
     /// A run on two CPUs. The quota stopped each of them for this share of the time.

@@ -3,7 +3,8 @@
 //! In: the fact that holds how many operations the run has, and those done. Out: a warning. Limits: a point that was
 //! interrupted or failed has a finding of that.
 
-use super::detector::{Detector, PointView};
+use super::detector::Detector;
+use crate::evidence::PointView;
 use crate::finding::Code;
 use crate::finding::completeness::UnfinishedStep;
 use crate::{Finding, Severity};
@@ -24,7 +25,7 @@ mod tests {
     use super::*;
     use crate::finding::NextStep;
     use crate::finding::completeness::RunLimit;
-    use crate::simulate::Simulation;
+    use crate::simulated::Simulation;
     use model::{Fact, Nanos, PointState};
 
     fn of(planned: &str) -> Simulation {

@@ -3,13 +3,15 @@
 //! In: the drops of the run phase. Out: a note. Limits: stalls have their own detector; of noise with a heavy tail the
 //! lowest intervals are no drops, so that irregular drops of a single interval are not found.
 
-use super::detector::{Detector, Measured, PointView};
+use super::detector::Detector;
+use crate::computed_phase::Measured;
+use crate::course::shape::Shape;
+use crate::course::shape::drops::DropSpan;
+use crate::evidence::PointView;
 use crate::finding::rates::{EventPeriod, RateDrops};
 use crate::finding::units::nanos;
 use crate::finding::{Code, NextStep};
-use crate::shape::Shape;
-use crate::shape::drops::DropSpan;
-use crate::stats::median;
+use crate::math::stats::median;
 use crate::{Finding, Severity};
 
 /// The entry in the list of detectors.
@@ -45,7 +47,7 @@ fn usual(shape: &Shape, value: fn(&DropSpan) -> f64) -> f64 {
 mod tests {
     use super::*;
     use crate::finding::rates::Stalls;
-    use crate::simulate::noisy;
+    use crate::simulated::noisy;
     use model::Nanos;
 
     #[test]

@@ -3,12 +3,13 @@
 //! In: the counter of time down of each endpoint, its operations, its failures by class. Out: a warning. Limits: an endpoint is down from
 //! the first connection that was lost and could not be opened again; a shorter loss than 0.2 s has no finding.
 
-use super::detector::{Detector, PointView};
-use crate::endpoints::{DownTime, down_times, endpoint_rates, failures_between, recovery_after};
+use super::detector::Detector;
+use crate::evidence::PointView;
 use crate::finding::connections::{EndpointOutage, EndpointOutages, OutageEnd};
 use crate::finding::units::nanos;
 use crate::finding::{Code, NextStep};
-use crate::window::Window;
+use crate::numbers::endpoints::{DownTime, down_times, endpoint_rates, failures_between, recovery_after};
+use crate::recorded::window::Window;
 use crate::{Finding, Severity, Span};
 
 /// The entry in the list of detectors.
@@ -49,8 +50,8 @@ fn figures(view: &PointView, number: u16, name: &str, down: &DownTime, window: &
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::simulate::Simulation;
-    use crate::simulated_endpoints::{with_endpoint_down, with_endpoints};
+    use crate::simulated::Simulation;
+    use crate::simulated::endpoints::{with_endpoint_down, with_endpoints};
     use model::{FailureClass, Nanos};
 
     /// A minute of three endpoints, of which the second is down from second 31 for `down_s`, and is cold for some seconds after it.

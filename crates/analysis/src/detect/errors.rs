@@ -4,12 +4,13 @@
 //! engine retried by itself are not failures here. If all failed in outages, the finding `outage` has them, and there is none here; how
 //! many failed at other times decides the severity.
 
-use super::detector::{Detector, PointView};
+use super::detector::Detector;
 use super::outage::failed_in;
-use crate::background::counted_of_all;
+use crate::evidence::PointView;
 use crate::finding::correctness::FailedOps;
 use crate::finding::units::Share;
 use crate::finding::{Code, NextStep};
+use crate::numbers::background::counted_of_all;
 use crate::{Finding, Severity};
 use model::EventKind;
 
@@ -44,7 +45,7 @@ fn detect(view: &PointView) -> Vec<Finding> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::simulate::Simulation;
+    use crate::simulated::Simulation;
 
     fn failing(failed: u64) -> Simulation {
         Simulation::counts(&[1000; 10]).with(|point| point.phases[0].intervals[3].kinds[0].failed = failed)

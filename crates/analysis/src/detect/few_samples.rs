@@ -3,7 +3,8 @@
 //! In: the number of response times. Out: a warning that names the highest percentile that holds. Limits: counts operations
 //! as if independent; those that one stall delayed are not.
 
-use super::detector::{Detector, PointView};
+use super::detector::Detector;
+use crate::evidence::PointView;
 use crate::finding::Code;
 use crate::finding::completeness::{FewSamples, SupportedPercentile};
 use crate::finding::units::nanos;
@@ -56,7 +57,7 @@ fn detect(view: &PointView) -> Vec<Finding> {
 mod tests {
     use super::*;
     use crate::finding::NextStep;
-    use crate::simulate::{Simulation, drain};
+    use crate::simulated::{Simulation, drain};
     use model::Fact;
 
     fn highest(ops: u64) -> Option<SupportedPercentile> {

@@ -3,7 +3,8 @@
 //! In: the events of the hosts. Out: an error, or a warning if the point went on with the others to its end. Limits: a host that was lost
 //! after the run phase changes no number of it and is left out.
 
-use super::detector::{Detector, PointView};
+use super::detector::Detector;
+use crate::evidence::PointView;
 use crate::finding::hosts::{LostHost, LostHosts};
 use crate::finding::units::Share;
 use crate::finding::{Code, NextStep};
@@ -57,11 +58,11 @@ fn spans(view: &PointView, lost: &[(&HostData, &Event)]) -> Vec<Span> {
 mod tests {
     use super::*;
     use crate::Validity;
-    use crate::simulate::SECOND;
-    use crate::simulated_hosts::three_clients;
+    use crate::simulated::SECOND;
+    use crate::simulated::hosts::three_clients;
     use model::{Nanos, Tick};
 
-    fn losing(state: PointState, at_s: u64) -> crate::simulate::Simulation {
+    fn losing(state: PointState, at_s: u64) -> crate::simulated::Simulation {
         three_clients([1.0, 1.0, 1.0]).with(|point| {
             point.state = state;
             let lost = Event::new(Tick(at_s * SECOND), EventKind::HostLost, "no sign of life for 5.0 s");

@@ -3,7 +3,8 @@
 //! In: the operations of each host, and its part of the load as it was planned. Out: a warning in an open loop, whose rate was planned; a note in a
 //! closed loop, in which a host that is farther from the database does less by itself. Limits: hosts that were lost are left to `host-lost`.
 
-use super::detector::{Detector, PointView};
+use super::detector::Detector;
+use crate::evidence::PointView;
 use crate::finding::hosts::{UnevenHost, UnevenHosts};
 use crate::finding::units::Share;
 use crate::finding::{Code, NextStep};
@@ -35,7 +36,7 @@ fn detect(view: &PointView) -> Vec<Finding> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::simulated_hosts::three_clients;
+    use crate::simulated::hosts::three_clients;
 
     #[test]
     fn a_host_below_nine_tenths_of_its_share_is_named_with_both_shares() {

@@ -2,7 +2,8 @@
 //!
 //! In: the events of the load loop. Out: an error. Limits: how long their operations would have taken is unknown.
 
-use super::detector::{Detector, PointView};
+use super::detector::Detector;
+use crate::evidence::PointView;
 use crate::finding::completeness::BlockedClients;
 use crate::finding::{Code, NextStep};
 use crate::{Finding, Severity};
@@ -25,7 +26,7 @@ fn detect(view: &PointView) -> Vec<Finding> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::simulate::Simulation;
+    use crate::simulated::Simulation;
 
     #[test]
     fn a_hung_client_spoils_the_point() {

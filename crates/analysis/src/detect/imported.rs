@@ -3,7 +3,8 @@
 //! In: the mark that the import has left. Out: a warning: nothing is known of the machine, its settings and what disturbed. Limits: it does
 //! not judge the other program.
 
-use super::detector::{Detector, PointView};
+use super::detector::Detector;
+use crate::evidence::PointView;
 use crate::finding::Code;
 use crate::finding::completeness::ImportedResults;
 use crate::{Finding, Severity};
@@ -50,7 +51,7 @@ pub(super) fn can_judge(view: &PointView, code: Code) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::simulate::Simulation;
+    use crate::simulated::Simulation;
     use crate::{NextStep, Validity};
     use model::{Fact, IMPORTED_FACT, Times};
 

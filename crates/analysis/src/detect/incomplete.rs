@@ -3,7 +3,8 @@
 //! In: the point's state and error. Out: a warning or an error. Limits: a point that the user or a limit ended is `interrupted`.
 
 use super::corrupt;
-use super::detector::{Detector, PointView};
+use super::detector::Detector;
+use crate::evidence::PointView;
 use crate::finding::completeness::{Ending, IncompletePoint, ProgressMade};
 use crate::finding::{Code, NextStep};
 use crate::{Finding, Severity};
@@ -43,7 +44,7 @@ fn progress(view: &PointView) -> ProgressMade {
 mod tests {
     use super::*;
     use crate::Validity;
-    use crate::simulate::{Simulation, figures_of};
+    use crate::simulated::{Simulation, figures_of};
 
     fn ended(state: PointState) -> Simulation {
         Simulation::counts(&[1000; 10]).with(|point| {

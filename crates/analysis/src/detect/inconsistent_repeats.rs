@@ -11,9 +11,9 @@ use crate::finding::rates::{LevelPair, LevelShifts, Unsteadiness};
 use crate::finding::steadiness::{InconsistentRepeats, RateBehaviour, RateSpread, RepeatSeen, Slowdown};
 use crate::finding::units::Share;
 use crate::finding::{Code, NextStep, Subject};
-use crate::repeats::{REPEATS_MIN, half_width_share};
-use crate::stats::mean;
-use crate::sweep::{Sweep, SweepStep, sweeps};
+use crate::math::repeats::{REPEATS_MIN, half_width_share};
+use crate::math::stats::mean;
+use crate::points::sweep::{Sweep, SweepStep, sweeps};
 use crate::{DetailKind, Finding, PointAnalysis, Severity};
 use model::Plan;
 use std::collections::BTreeSet;
@@ -139,7 +139,7 @@ fn share_between(one: f64, other: f64) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::simulate::{Random, Simulation, figures_of, run_of};
+    use crate::simulated::{Random, Simulation, figures_of, run_of};
     use crate::{Analysis, analyse};
     use model::PointData;
 

@@ -6,7 +6,7 @@
 use super::detector::RunDetector;
 use crate::finding::comparison::InsertSlowdown;
 use crate::finding::{Code, Subject};
-use crate::insert_slowdown::{EngineSlowdown, compare};
+use crate::points::insert_slowdown::{EngineSlowdown, compare};
 use crate::{Finding, PointAnalysis, Severity};
 use model::Plan;
 
@@ -24,9 +24,9 @@ fn slower(slowdowns: &[EngineSlowdown]) -> Finding {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::dimensions::plain_words;
-    use crate::insert_slowdown::{Change, LeftOutReason};
-    use crate::simulate::{figures_of, inserting_so_many, params, run_of};
+    use crate::points::insert_slowdown::{Change, LeftOutReason};
+    use crate::recorded::dimensions::plain_words;
+    use crate::simulated::{figures_of, inserting_so_many, params, run_of};
     use crate::{Analysis, analyse};
     use model::{Bytes, Fact, PointData, StorageLimit, Value};
 
@@ -133,7 +133,7 @@ mod tests {
         let analysed = |points: &[PointData]| analyse(&run_of(points.to_vec(), Vec::new()));
         let analysis = analysed(&points);
         assert_eq!((analysis.findings.len(), analysis.verdict.comparison), (0, None));
-        let left_out = crate::insert_slowdown::compare(&analysis.points).left_out;
+        let left_out = crate::points::insert_slowdown::compare(&analysis.points).left_out;
         assert!(left_out.iter().all(|one| one.reason == LeftOutReason::NoInterval) && left_out.len() == 2);
         // Three repeats of each make an interval by their spread.
         for _ in 0..2 {

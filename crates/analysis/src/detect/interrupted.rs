@@ -2,7 +2,8 @@
 //!
 //! In: the events. Out: a warning. Limits: none.
 
-use super::detector::{Detector, PointView};
+use super::detector::Detector;
+use crate::evidence::PointView;
 use crate::finding::completeness::PointInterruption;
 use crate::finding::{Code, NextStep};
 use crate::{Finding, Severity};
@@ -20,7 +21,7 @@ fn detect(view: &PointView) -> Vec<Finding> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::simulate::Simulation;
+    use crate::simulated::Simulation;
     use model::{Nanos, PointState};
 
     #[test]

@@ -4,7 +4,9 @@
 //! known, and the CPU time is that of the workers that were there at the end. Syncs of files are always handed over, so a
 //! point with syncs has no such finding: the workers may be theirs alone.
 
-use super::detector::{Detector, Measured, PointView};
+use super::detector::Detector;
+use crate::computed_phase::Measured;
+use crate::evidence::PointView;
 use crate::finding::machine::OffloadedIo;
 use crate::finding::{Code, NextStep};
 use crate::{Finding, Severity};
@@ -31,7 +33,7 @@ fn offloaded(seen: &model::IoWorkers, measured: &Measured) -> Finding {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::simulate::{Simulation, params};
+    use crate::simulated::{Simulation, params};
     use model::Fact;
     use model::Value;
 

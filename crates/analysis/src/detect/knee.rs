@@ -6,9 +6,9 @@
 use super::detector::RunDetector;
 use crate::finding::comparison::{BeyondKnee, FALL_MIN, Knee, StepRate, StepsWithoutGain};
 use crate::finding::{Code, NextStep, Subject};
-use crate::repeats::half_width_share;
-use crate::scaling_law::{NoLawReason, ScalingLaw, scaling_law};
-use crate::sweep::{Sweep, SweepStep, sweeps};
+use crate::math::repeats::half_width_share;
+use crate::points::scaling_law::{NoLawReason, ScalingLaw, scaling_law};
+use crate::points::sweep::{Sweep, SweepStep, sweeps};
 use crate::{Finding, PointAnalysis, Severity};
 use model::Plan;
 
@@ -82,8 +82,8 @@ fn steps_without_gain(sweep: &Sweep) -> Option<StepsWithoutGain> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::simulate::{Simulation, figures_of, run_of};
-    use crate::sweep::ScalingAxis;
+    use crate::points::sweep::ScalingAxis;
+    use crate::simulated::{Simulation, figures_of, run_of};
     use crate::{Validity, analyse};
 
     fn knees(rates: &[u64]) -> Vec<Knee> {

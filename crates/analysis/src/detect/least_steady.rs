@@ -5,8 +5,8 @@
 
 use super::detector::RunDetector;
 use crate::finding::{Code, NextStep, Subject};
-use crate::step_steadiness::least_steady;
-use crate::sweep::sweeps;
+use crate::points::step_steadiness::least_steady;
+use crate::points::sweep::sweeps;
 use crate::{Finding, PointAnalysis, Severity};
 use model::Plan;
 
@@ -24,7 +24,7 @@ fn detect(points: &[PointAnalysis], _: &Plan) -> Vec<Finding> {
 mod tests {
     use crate::analyse;
     use crate::finding::steadiness::LeastSteady;
-    use crate::simulate::{Random, Simulation, figures_of, run_of};
+    use crate::simulated::{Random, Simulation, figures_of, run_of};
 
     /// A minute each of these numbers of clients, with this standard deviation as a share of the rate.
     fn found(steps: &[(u32, f64)], mean: f64, random: &mut Random) -> Option<LeastSteady> {

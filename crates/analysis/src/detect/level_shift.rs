@@ -4,10 +4,12 @@
 //! Limits: needs 20 intervals. A level that is left again soon is a drop, one of next to nothing a stall; a slow change is
 //! left to `unsteady`, and a rate that swings or jumps back and forth to `wave` and `two-levels`.
 
-use super::detector::{Detector, Measured, PointView};
+use super::detector::Detector;
+use crate::computed_phase::Measured;
+use crate::course::shape::levels::LevelSpan;
+use crate::evidence::PointView;
 use crate::finding::rates::LevelShifts;
 use crate::finding::{Code, NextStep};
-use crate::shape::levels::LevelSpan;
 use crate::{Finding, Severity};
 
 /// The entry in the list of detectors.
@@ -41,7 +43,7 @@ fn shifted(levels: &[LevelSpan], measured: &Measured) -> Finding {
 mod tests {
     use super::*;
     use crate::finding::rates::VariationChange;
-    use crate::simulate::{Random, Simulation, noisy};
+    use crate::simulated::{Random, Simulation, noisy};
 
     #[test]
     fn a_drive_whose_garbage_collection_begins_is_told_with_its_time_and_both_levels() {

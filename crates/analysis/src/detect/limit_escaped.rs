@@ -3,12 +3,13 @@
 //! In: the trial's limit, the counters of `disk` and `limits`. Out: a warning for each that was passed. Limits: what other
 //! processes do on the device counts, too; the counters of `limits` hold how much of it was the engine's.
 
-use super::detector::{Detector, Measured, PointView};
-use crate::counters::growth_of_first;
-use crate::finding::machine::{EscapedLimit, LimitedFlow};
+use super::detector::Detector;
+use crate::computed_phase::Measured;
+use crate::evidence::PointView;
+use crate::evidence::limited_flow::{LimitedFlow, limited_flows, per_second};
+use crate::finding::machine::EscapedLimit;
 use crate::finding::{Code, NextStep};
 use crate::{Finding, Severity};
-use model::{CounterRole, StorageLimit};
 
 /// The entry in the list of detectors.
 pub const DETECTOR: Detector = Detector { code: Code::LimitEscaped, detect };
@@ -21,47 +22,6 @@ fn detect(view: &PointView) -> Vec<Finding> {
     let (Some(measured), limit) = (view.measured, view.point.trial.target.limits.storage) else { return Vec::new() };
     let limits = limited_flows(limit).into_iter();
     limits.filter_map(|(flow, most_per_s)| passed(view, &measured, flow, most_per_s)).collect()
-}
-
-/// What `limit` limits, and to how much per second.
-pub fn limited_flows(limit: StorageLimit) -> Vec<(LimitedFlow, f64)> {
-    let limits = [
-        (LimitedFlow::ReadOps, limit.read_iops),
-        (LimitedFlow::WriteOps, limit.write_iops),
-        (LimitedFlow::ReadBytes, limit.read_bytes_per_s),
-        (LimitedFlow::WriteBytes, limit.write_bytes_per_s),
-    ];
-    limits.into_iter().filter_map(|(flow, most)| Some((flow, most? as f64))).collect()
-}
-
-/// The growth per second of the first counter of `role`, and in how many seconds it was seen.
-pub fn per_second(view: &PointView, measured: &Measured, role: CounterRole) -> Option<(f64, f64)> {
-    let (start, end) = (measured.window.phase.start, measured.window.phase.end);
-    let growth = growth_of_first(view.point, role, start, end)?;
-    let seconds = growth.to.since(growth.from).as_secs_f64();
-    (seconds > 0.0).then(|| (growth.amount / seconds, seconds))
-}
-
-impl LimitedFlow {
-    /// The counter of it on the device.
-    pub fn on_device(self) -> CounterRole {
-        match self {
-            LimitedFlow::ReadOps => CounterRole::DeviceReadOps,
-            LimitedFlow::WriteOps => CounterRole::DeviceWriteOps,
-            LimitedFlow::ReadBytes => CounterRole::DeviceReadBytes,
-            LimitedFlow::WriteBytes => CounterRole::DeviceWriteBytes,
-        }
-    }
-
-    /// The counter of it in the control group that the limit holds.
-    pub fn in_group(self) -> CounterRole {
-        match self {
-            LimitedFlow::ReadOps => CounterRole::LimitedReadOps,
-            LimitedFlow::WriteOps => CounterRole::LimitedWriteOps,
-            LimitedFlow::ReadBytes => CounterRole::LimitedReadBytes,
-            LimitedFlow::WriteBytes => CounterRole::LimitedWriteBytes,
-        }
-    }
 }
 
 fn passed(view: &PointView, measured: &Measured, flow: LimitedFlow, limit_per_s: f64) -> Option<Finding> {
@@ -84,8 +44,9 @@ fn passed(view: &PointView, measured: &Measured, flow: LimitedFlow, limit_per_s:
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::simulate::Simulation;
+    use crate::simulated::Simulation;
     use model::Fact;
+    use model::StorageLimit;
 
     fn limited(writes_per_s: f64) -> Simulation {
         let limited = Simulation::counts(&[1000; 10]).with(|point| {

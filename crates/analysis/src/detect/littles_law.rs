@@ -5,12 +5,14 @@
 //! Limits: the lower bound is for a closed loop with one operation per client, no think time and no failure; the scripted
 //! engine is left out, since there the generator is all there is to measure.
 
-use super::detector::{Detector, Measured, PointView};
-use crate::facts::{is_scripted, slots};
+use super::detector::Detector;
+use crate::computed_phase::Measured;
+use crate::evidence::PointView;
 use crate::finding::correctness::InFlightMismatch;
 use crate::finding::{Code, NextStep};
 use crate::numbers::achieved::mean_in_flight;
-use crate::steps::has_steps;
+use crate::numbers::steps::has_steps;
+use crate::recorded::facts::{is_scripted, slots};
 use crate::{Finding, Severity};
 use model::{EventKind, Nanos, Pacing, Phase, PointData};
 
@@ -63,7 +65,7 @@ fn lower_bound_holds(view: &PointView) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::simulate::Simulation;
+    use crate::simulated::Simulation;
     use model::Times;
 
     #[test]

@@ -3,7 +3,8 @@
 //! In: the attempts, and the fact that names the steps that were performed again before the point. Out: a note. Limits: it
 //! judges nothing: a run goes on only if the machine is the same.
 
-use super::detector::{Detector, PointView};
+use super::detector::Detector;
+use crate::evidence::PointView;
 use crate::finding::Code;
 use crate::finding::completeness::{BrokenAttempt, BrokenAttempts};
 use crate::{Finding, Severity};
@@ -30,7 +31,7 @@ fn broken(attempt: &PointData) -> BrokenAttempt {
 mod tests {
     use super::*;
     use crate::analyse;
-    use crate::simulate::{Simulation, figures_of, run_of};
+    use crate::simulated::{Simulation, figures_of, run_of};
     use model::{Fact, PointState};
 
     #[test]

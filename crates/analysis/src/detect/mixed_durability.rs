@@ -4,9 +4,9 @@
 //! Limits: trusts the engine's word; whether the device keeps its promise is not known.
 
 use super::detector::RunDetector;
-use crate::durability::{durability_by_workload, is_asked_for};
 use crate::finding::comparison::MixedDurability;
 use crate::finding::{Code, NextStep, Subject};
+use crate::points::durability::{durability_by_workload, is_asked_for};
 use crate::{Finding, PointAnalysis, Severity};
 use model::Plan;
 use std::collections::{BTreeMap, BTreeSet};
@@ -34,7 +34,7 @@ fn finding(workload: &str, words: BTreeMap<&str, BTreeSet<&str>>) -> Finding {
 mod tests {
     use super::*;
     use crate::analyse;
-    use crate::simulate::{Simulation, figures_of, params, run_of};
+    use crate::simulated::{Simulation, figures_of, params, run_of};
     use model::Value;
 
     fn run(durabilities: [&str; 2]) -> Vec<crate::Finding> {

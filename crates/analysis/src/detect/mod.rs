@@ -76,10 +76,12 @@ pub mod wave;
 pub mod wide_interval;
 pub mod write_debt;
 
-pub use detector::{Detector, HostPartView, Measured, PointView, RunDetector};
+pub use detector::{Detector, RunDetector};
 
 use crate::Finding;
+use crate::evidence::{HostPartView, PointView};
 use crate::finding::Code;
+use crate::hosts::HostPart;
 
 /// Every detector of a point, in the order in which findings are shown.
 pub const DETECTORS: &[Detector] = &[
@@ -174,8 +176,13 @@ fn detect_one(view: &PointView, detector: &Detector) -> Vec<Finding> {
     if view.parts.is_empty() || !is_about_host(detector.code) {
         return (detector.detect)(view);
     }
-    let judged = view.parts.iter().filter(|one| one.judges(detector.code));
+    let judged = view.parts.iter().filter(|one| is_judged_by(one, detector.code));
     judged.flat_map(|one| (detector.detect)(&one.view).into_iter().map(|found| found.on_host(one.host))).collect()
+}
+
+/// Whether findings of `code` are looked for in this part of a host.
+fn is_judged_by(part: &HostPartView, code: Code) -> bool {
+    if code == Code::ClientBound { part.part == HostPart::Load } else { part.is_first }
 }
 
 /// Whether such a finding is about one machine and plimsoll on it.
@@ -192,7 +199,7 @@ fn has_declared_severity(finding: &Finding) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::simulate::{Random, Simulation};
+    use crate::simulated::{Random, Simulation};
     use std::collections::BTreeSet;
 
     #[test]

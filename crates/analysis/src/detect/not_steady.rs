@@ -3,11 +3,12 @@
 //! In: the rounds of the run phase. Out: a warning with the last rounds. Limits: that of the rule, five rounds; see
 //! [`model::steady`].
 
-use super::detector::{Detector, PointView};
+use super::detector::Detector;
+use crate::evidence::PointView;
 use crate::finding::rates::{RoundsWindow, UnsteadyRounds};
 use crate::finding::units::Share;
 use crate::finding::{Code, NextStep};
-use crate::rounds::Rounds;
+use crate::recorded::rounds::Rounds;
 use crate::{Finding, Severity};
 use model::steady::{RANGE_MAX, SLOPE_MAX, WINDOW_ROUNDS};
 

@@ -2,14 +2,16 @@
 //!
 //! In: the outages of the run phase. Out: a warning, or an error if the server was not back when the run phase ended.
 //! What an outage explains is not reported again: it is no `stall`, its failures are no `errors`, its restart is no `restarted`.
-//! Limits: those of [`crate::shape::outages`].
+//! Limits: those of [`crate::course::shape::outages`].
 
-use super::detector::{Detector, Measured, PointView};
+use super::detector::Detector;
+use crate::computed_phase::Measured;
+use crate::course::shape::outages::Outage;
+use crate::evidence::PointView;
 use crate::finding::connections::{OutageEnd, Outages};
 use crate::finding::units::{Share, nanos};
 use crate::finding::{Code, NextStep};
-use crate::shape::outages::Outage;
-use crate::stats::total;
+use crate::math::stats::total;
 use crate::{Finding, Severity};
 use model::EventKind;
 
@@ -64,7 +66,7 @@ mod tests {
     use crate::finding::correctness::FailedOps;
     use crate::finding::machine::ServerRestarts;
     use crate::finding::rates::Stalls;
-    use crate::simulate::{SECOND, Simulation};
+    use crate::simulated::{SECOND, Simulation};
     use model::{Event, FailureClass, Nanos, Tick};
 
     /// A minute at 1000/s without a server from second 20 to second 25; one operation a second fails meanwhile.

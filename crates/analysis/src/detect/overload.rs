@@ -3,62 +3,23 @@
 //! In: arrivals offered, late and unserved; how long operations and their waits took. Out: a warning if arrivals were left unserved by
 //! more than a queue leaves that does not grow. Limits: does not separate a target that is too slow from too few clients; a point with
 //! more clients does.
-//!
-//! A queue grows without end if and only if the work that arrives is more than the clients can do: if the rate offered times the mean
-//! service time is above clients * depth (R. M. Loynes, The stability of a queue with non-independent inter-arrival and service times,
-//! 1962). By Little's law it cannot be above while all arrivals are served, however the service time was stamped. Below that, chance
-//! leaves a few arrivals at the end: of n Poisson arrivals about the square root of n more or fewer fall due. That arrivals wait is
-//! normal: half of them do at a utilisation of 0.5 of one client.
 
-use super::detector::{Detector, Measured, PointView};
-use crate::facts::slots;
+use super::detector::Detector;
+use crate::computed_phase::Measured;
+use crate::evidence::PointView;
+use crate::evidence::overload::{is_overloaded, is_too_much_work};
 use crate::finding::load::Overload;
 use crate::finding::units::Share;
 use crate::finding::{Code, NextStep};
-use crate::stats::total;
+use crate::math::stats::total;
 use crate::{Finding, Severity};
-use model::{Interval, PointData, Times};
+use model::Interval;
 
 /// The entry in the list of detectors.
 pub const DETECTOR: Detector = Detector { code: Code::Overload, detect };
 
-// Arrivals that fall due in the last moment find the clients busy at any rate.
-const UNSERVED_SHARE_MAX: f64 = 0.001;
-/// Standard deviations of the number of Poisson arrivals that chance does not leave unserved.
-const CHANCE_DEVIATIONS: f64 = 3.0;
-/// Standard errors by which the work that arrives must be above what the clients can do.
-const WORK_ERRORS: f64 = 2.0;
 /// Of a backlog that grows evenly the first half of the phase waits a third as long as the second.
 const GROWTH: std::ops::Range<f64> = 0.15..0.5;
-
-/// Whether the offered rate was beyond what could be served, so that a part of it never was.
-pub fn is_found(view: &PointView, measured: &Measured) -> bool {
-    let (offered, unserved) = (measured.window.phase.offered as f64, measured.summary.unserved);
-    let slots = slots(view.point);
-    let is_left = unserved > slots && unserved as f64 > UNSERVED_SHARE_MAX * offered;
-    is_left && (is_too_much_work(view.point, measured) || is_beyond_chance(unserved - slots, offered))
-}
-
-/// Whether so many `unserved` of the arrivals `offered` are more than chance leaves.
-fn is_beyond_chance(unserved: u64, offered: f64) -> bool {
-    unserved as f64 > CHANCE_DEVIATIONS * offered.sqrt()
-}
-
-/// Whether more work arrives than the clients can do, beyond the error of the mean service time.
-fn is_too_much_work(point: &PointData, measured: &Measured) -> bool {
-    let Some(offered_per_s) = measured.summary.offered_per_s else { return false };
-    let kinds = measured.window.phase.intervals.iter().flat_map(|interval| &interval.kinds);
-    let service = Times::merged(kinds.map(|kind| &kind.service));
-    let least_mean_ns = service.mean_ns() - WORK_ERRORS * standard_error_ns(&service);
-    offered_per_s * least_mean_ns / 1e9 > slots(point) as f64
-}
-
-/// The standard error of the mean of `times`, as of independent ones.
-fn standard_error_ns(times: &Times) -> f64 {
-    let (n, mean_ns) = (times.len().max(1) as f64, times.mean_ns());
-    let squares = total(times.recorded().map(|(ns, count)| count as f64 * (ns as f64 - mean_ns).powi(2)));
-    squares.sqrt() / n
-}
 
 /// Whether the backlog grew all the time, and not in a stall at the end.
 fn is_growing(view: &PointView, measured: &Measured) -> bool {
@@ -76,7 +37,7 @@ fn mean_wait_ns(intervals: &[Interval]) -> f64 {
 }
 
 fn detect(view: &PointView) -> Vec<Finding> {
-    let Some(measured) = view.measured.filter(|measured| is_found(view, measured)) else { return Vec::new() };
+    let Some(measured) = view.measured.filter(|measured| is_overloaded(view, measured)) else { return Vec::new() };
     let summary = measured.summary;
     let Some(offered_per_s) = summary.offered_per_s else { return Vec::new() };
     let arrivals = measured.window.phase.offered.max(1);
@@ -95,7 +56,8 @@ fn detect(view: &PointView) -> Vec<Finding> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::simulate::{Random, SECOND, Simulation};
+    use crate::simulated::{Random, SECOND, Simulation};
+    use model::Times;
 
     const SERVICE_NS: u64 = 1_000_000;
 
@@ -114,7 +76,7 @@ mod tests {
         Simulation::queue(10, clients, per_s, arrivals, service_ns)
     }
 
-    fn is_overloaded(simulation: &Simulation) -> bool {
+    fn warns(simulation: &Simulation) -> bool {
         !simulation.findings("overload").is_empty()
     }
 
@@ -122,13 +84,13 @@ mod tests {
     fn a_rate_below_what_the_clients_can_do_is_no_overload_and_one_above_is() {
         for clients in [1, 2, 4, 8] {
             for utilisation in [0.1, 0.5, 0.875] {
-                assert!(!is_overloaded(&constant(clients, utilisation)), "{clients} clients, constant {utilisation}");
-                let found = (0..8).filter(|seed| is_overloaded(&poisson(*seed, clients, utilisation, |_| SERVICE_NS)));
+                assert!(!warns(&constant(clients, utilisation)), "{clients} clients, constant {utilisation}");
+                let found = (0..8).filter(|seed| warns(&poisson(*seed, clients, utilisation, |_| SERVICE_NS)));
                 assert_eq!(found.count(), 0, "{clients} clients, Poisson {utilisation}");
             }
             let found: Overload = constant(clients, 1.1).figures();
             assert!(found.is_lasting, "{clients} clients: {found:?}");
-            let found = (0..8).filter(|seed| is_overloaded(&poisson(*seed, clients, 1.1, |_| SERVICE_NS)));
+            let found = (0..8).filter(|seed| warns(&poisson(*seed, clients, 1.1, |_| SERVICE_NS)));
             assert_eq!(found.count(), 8, "{clients} clients, Poisson");
         }
     }
@@ -139,7 +101,7 @@ mod tests {
             let found = (0..8).filter(|seed| {
                 let mut random = Random::new(seed + 100);
                 let exponential = move |_| random.exponential(SERVICE_NS as f64) as u64;
-                is_overloaded(&poisson(*seed, clients, 0.875, exponential))
+                warns(&poisson(*seed, clients, 0.875, exponential))
             });
             assert_eq!(found.count(), 0, "{clients} clients");
         }
@@ -185,7 +147,7 @@ mod tests {
     fn what_chance_leaves_at_the_end_is_no_overload() {
         let left_over = |unserved| {
             let served = Simulation::open(10, 1_000, |_| 500_000);
-            is_overloaded(&served.with(|point| point.phases[0].unserved = unserved))
+            warns(&served.with(|point| point.phases[0].unserved = unserved))
         };
         // Three times the square root of 10,000, and the one that the client is busy with.
         assert_eq!([1, 301, 302].map(left_over), [false, false, true]);

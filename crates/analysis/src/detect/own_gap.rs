@@ -3,11 +3,13 @@
 //! In: the gaps that the recorder saw. Out: a note for short waits for a CPU, else a warning, and an error if they took much of the run.
 //! Limits: what the engine did meanwhile is unknown. Gaps before and after the part that counts do no harm and are left out.
 
-use super::detector::{Detector, Measured, PointView};
+use super::detector::Detector;
+use crate::computed_phase::Measured;
+use crate::course::own_gaps::GapSpan;
+use crate::evidence::PointView;
 use crate::finding::machine::{GapCause, RecorderGaps};
 use crate::finding::units::{Share, nanos};
 use crate::finding::{Code, NextStep};
-use crate::own_gaps::GapSpan;
 use crate::{Finding, Severity, Span};
 use model::{EventKind, OWN_GAP_MIN, OwnGapCause};
 
@@ -85,7 +87,7 @@ fn advice(cause: GapCause) -> NextStep {
 mod tests {
     use super::*;
     use crate::Validity;
-    use crate::simulate::{SECOND, Simulation};
+    use crate::simulated::{SECOND, Simulation};
     use model::{Nanos, OwnGap, Tick};
 
     /// `simulation` with a gap of plimsoll.

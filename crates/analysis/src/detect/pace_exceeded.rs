@@ -3,10 +3,11 @@
 //! In: new orders and the length of the phase, the warehouses, the factor of the pauses. Out: an error. Limits: the most is reached if the
 //! system answers at once and each warehouse has ten terminals; chance may exceed it by a little, which is allowed for.
 
-use super::detector::{Detector, PointView};
+use super::detector::Detector;
+use crate::evidence::PointView;
 use crate::finding::load::ExceededPace;
 use crate::finding::{Code, NextStep};
-use crate::order_rates::OrderRates;
+use crate::numbers::order_rates::OrderRates;
 use crate::{Finding, Severity};
 
 /// The entry in the list of detectors.
@@ -32,7 +33,7 @@ fn detect(view: &PointView) -> Vec<Finding> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::simulate::Simulation;
+    use crate::simulated::Simulation;
     use model::{OpKind, OrderWork};
 
     /// Ten intervals of one second with so many new orders each.

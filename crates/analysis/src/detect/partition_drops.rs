@@ -5,12 +5,13 @@
 //! their boundaries at different times, and nothing is found. Another cause that comes as often in rows, and at the same moment,
 //! cannot be distinguished from it.
 
-use super::detector::{Detector, PointView};
-use crate::amounts::InsertedRows;
+use super::detector::Detector;
+use crate::evidence::PointView;
 use crate::finding::rates::{BoundaryPattern, PartitionRates};
 use crate::finding::units::{Share, nanos};
 use crate::finding::{Code, NextStep};
-use crate::stats::{mean, median};
+use crate::math::stats::{mean, median};
+use crate::numbers::amounts::InsertedRows;
 use crate::{Finding, Severity};
 use model::Nanos;
 use statrs::distribution::{Binomial, DiscreteCDF};
@@ -183,7 +184,7 @@ fn usual(found: &[(&Stretch, usize)], value: impl Fn(&Stretch, usize) -> f64) ->
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::simulate::{NOISES, Random, Simulation, params};
+    use crate::simulated::{NOISES, Random, Simulation, params};
     use model::{Fact, Value};
 
     const PARTITION: u64 = 100_000;
@@ -268,7 +269,7 @@ mod tests {
                 let mut values = noise(&mut Random::new(*seed), 240).into_iter();
                 let rate = |_| 5_000.0 * (1.0 + 0.15 * values.next().unwrap_or(0.0)).clamp(0.05, 3.0);
                 let point = filling(240, rate).point();
-                let window = crate::window::Window::cut(&point.phases[0], model::Tick(0), &point.trial);
+                let window = crate::recorded::window::Window::cut(&point.phases[0], model::Tick(0), &point.trial);
                 let inserted = crate::Amounts::from_point(&point, &[], &window).inserted;
                 let stretches = stretches(&inserted, PARTITION);
                 assert!(stretches.len() >= BOUNDARIES_MIN, "{name}: {}", stretches.len());

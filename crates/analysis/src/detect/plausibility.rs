@@ -3,10 +3,12 @@
 //! In: counts, bytes, histograms, arrivals. Out: an error for each contradiction.
 //! Limits: data that is wrong in the same way everywhere agrees with itself.
 
-use super::detector::{Detector, Measured, PointView};
-use crate::facts::{is_scripted, slots};
+use super::detector::Detector;
+use crate::computed_phase::Measured;
+use crate::evidence::PointView;
 use crate::finding::correctness::{Contradiction, TimeKind};
 use crate::finding::{Code, NextStep};
+use crate::recorded::facts::{is_scripted, slots};
 use crate::{Finding, Quantiles, Severity};
 use model::{KindRow, OpClass, PointData};
 
@@ -90,7 +92,7 @@ fn arrivals(point: &PointData, measured: &Measured) -> Option<Contradiction> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::simulate::{Simulation, figures_of, params};
+    use crate::simulated::{Simulation, figures_of, params};
     use model::Value;
     use model::{Bytes, Times};
 

@@ -4,7 +4,8 @@
 //! a hundred was late. Limits: does not separate a disk that is too slow from too few slots or too little CPU; the share of late arrivals and the
 //! lag of the clients do. It counts requests, not intervals, so a replay of less than a second is judged like a long one.
 
-use super::detector::{Detector, PointView};
+use super::detector::Detector;
+use crate::evidence::PointView;
 use crate::finding::load::LateStarts;
 use crate::finding::units::Share;
 use crate::finding::{Code, NextStep};
@@ -35,7 +36,7 @@ fn detect(view: &PointView) -> Vec<Finding> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::simulate::Simulation;
+    use crate::simulated::Simulation;
     use model::{Nanos, RecordedStarts};
 
     /// A replay of a tenth of a second of whose 1,000 requests so many began late.

@@ -4,7 +4,8 @@
 //! when the settings are read, a minute later at most; that operations failed meanwhile is a finding of its own. Restarts in outages are not reported again. The end of a server on
 //! another machine cannot be told from that of the network.
 
-use super::detector::{Detector, PointView};
+use super::detector::Detector;
+use crate::evidence::PointView;
 use crate::finding::machine::ServerRestarts;
 use crate::finding::{Code, NextStep};
 use crate::{Finding, Severity};
@@ -40,7 +41,7 @@ fn is_explained(view: &PointView, restarts: usize) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::simulate::Simulation;
+    use crate::simulated::Simulation;
     use model::Nanos;
 
     fn restarted() -> Simulation {

@@ -4,7 +4,8 @@
 //! operation are within its response time, so its numbers hide none of them; an operation that was given up in the end is among the
 //! failures (`errors`).
 
-use super::detector::{Detector, PointView};
+use super::detector::Detector;
+use crate::evidence::PointView;
 use crate::finding::correctness::RetriedOps;
 use crate::finding::{Code, NextStep};
 use crate::{Finding, Severity};
@@ -25,7 +26,7 @@ fn detect(view: &PointView) -> Vec<Finding> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::simulate::Simulation;
+    use crate::simulated::Simulation;
     use model::CounterRole;
 
     /// A thousand operations a second, and so many retries.

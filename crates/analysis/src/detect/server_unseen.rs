@@ -3,8 +3,9 @@
 //! In: what the instance found when it connected, the counters of `cpu`. Out: a note. Limits: how much of the CPU time a server used that
 //! is on this machine and not seen cannot be told from that of other processes.
 
-use super::detector::{Detector, PointView};
-use super::foreign_cpu;
+use super::detector::Detector;
+use crate::evidence::PointView;
+use crate::evidence::cpu_usage::CpuUsage;
 use crate::finding::machine::UnseenProcess;
 use crate::finding::units::Share;
 use crate::finding::{Code, NextStep};
@@ -16,7 +17,7 @@ pub const DETECTOR: Detector = Detector { code: Code::ServerUnseen, detect };
 
 fn detect(view: &PointView) -> Vec<Finding> {
     let Some(why) = view.point.traits.engine.unseen else { return Vec::new() };
-    let usage = view.measured.and_then(|measured| foreign_cpu::usage(view, &measured));
+    let usage = view.measured.and_then(|measured| CpuUsage::measure(view, &measured));
     // If the users are known, the finding `foreign-cpu` has the others.
     let mixed = usage.filter(|usage| usage.users.is_none()).and_then(|usage| usage.beyond_plimsoll);
     let detail = UnseenProcess { why, mixed_cpu_share: mixed.map(Share) };
@@ -35,7 +36,7 @@ fn next_step(why: UnseenServer) -> NextStep {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::simulate::Simulation;
+    use crate::simulated::Simulation;
 
     /// A machine whose CPUs are busy half of the time, a tenth by plimsoll.
     fn half_busy() -> Simulation {

@@ -3,7 +3,8 @@
 //! In: what the point's watch over the settings recorded. Out: an error. Limits: when a setting changed is known to the distance of two
 //! readings, a minute at most; a change that was taken back between them is not seen.
 
-use super::detector::{Detector, PointView};
+use super::detector::Detector;
+use crate::evidence::PointView;
 use crate::finding::machine::SettingChanges;
 use crate::finding::{Code, NextStep};
 use crate::{Finding, Severity};
@@ -26,7 +27,7 @@ fn detect(view: &PointView) -> Vec<Finding> {
 mod tests {
     use super::*;
     use crate::Validity;
-    use crate::simulate::Simulation;
+    use crate::simulated::Simulation;
     use model::{Fact, Nanos};
 
     #[test]

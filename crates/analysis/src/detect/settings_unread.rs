@@ -2,7 +2,8 @@
 //!
 //! In: whether the last reading failed. Out: a warning. Limits: a server that ended has a finding of its own, and no settings.
 
-use super::detector::{Detector, PointView};
+use super::detector::Detector;
+use crate::evidence::PointView;
 use crate::finding::machine::UnreadSettings;
 use crate::finding::{Code, NextStep};
 use crate::{Finding, Severity};
@@ -22,7 +23,7 @@ fn detect(view: &PointView) -> Vec<Finding> {
 mod tests {
     use super::*;
     use crate::Validity;
-    use crate::simulate::Simulation;
+    use crate::simulated::Simulation;
 
     #[test]
     fn a_point_whose_settings_may_have_changed_before_its_end_is_indicative() {

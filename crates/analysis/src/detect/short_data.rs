@@ -2,10 +2,11 @@
 //!
 //! In: the points of the sequence. Out: a warning. Limits: the step that was cut short has a finding of its own.
 
-use super::detector::{Detector, PointView};
+use super::detector::Detector;
+use crate::evidence::PointView;
 use crate::finding::completeness::ShortData;
 use crate::finding::{Code, NextStep};
-use crate::work_done::WorkDone;
+use crate::numbers::work_done::WorkDone;
 use crate::{Finding, Severity};
 
 /// The entry in the list of detectors.

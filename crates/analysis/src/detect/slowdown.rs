@@ -7,12 +7,14 @@
 //! a `level-shift`; one that still falls is a drift (`unsteady`); a run until steady is judged by its rounds. Points are not compared with
 //! each other: that is for `insert-slowdown`.
 
-use super::detector::{Detector, Measured, PointView};
+use super::detector::Detector;
+use crate::computed_phase::Measured;
+use crate::evidence::PointView;
 use crate::finding::steadiness::Slowdown;
 use crate::finding::units::Share;
 use crate::finding::{Code, NextStep};
-use crate::stats::{IntervalEstimate, estimate_change, estimate_mean, mean, median};
-use crate::window::OpTally;
+use crate::math::stats::{IntervalEstimate, estimate_change, estimate_mean, mean, median};
+use crate::recorded::window::OpTally;
 use crate::{Finding, Severity};
 use model::Nanos;
 
@@ -132,7 +134,7 @@ fn steady_from(rates: &[f64], length: usize, near_per_s: f64) -> usize {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::simulate::{NOISES, Random, Simulation, figures_of, noisy};
+    use crate::simulated::{NOISES, Random, Simulation, figures_of, noisy};
 
     /// 1000/s that fall to 800/s in so many seconds, of which a third is the time constant, with noise of 2 %.
     fn falling(seed: u64, within_s: f64) -> Simulation {

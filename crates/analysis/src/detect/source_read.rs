@@ -3,7 +3,8 @@
 //! In: what the engine counted of its source. Out: a warning: the time until the result is on disk has the reads in it. Limits: a cache
 //! inside the device or below the virtual machine answers such reads as well, and then they cost little.
 
-use super::detector::{Detector, PointView};
+use super::detector::Detector;
+use crate::evidence::PointView;
 use crate::finding::machine::SourceReads;
 use crate::finding::units::Share;
 use crate::finding::{Code, NextStep};
@@ -30,7 +31,7 @@ fn detect(view: &PointView) -> Vec<Finding> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::simulate::Simulation;
+    use crate::simulated::Simulation;
     use model::CompressionOutcome;
 
     /// A file of 100 MB of which so many bytes came from its disk.

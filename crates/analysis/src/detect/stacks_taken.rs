@@ -3,11 +3,12 @@
 //! In: the snapshots of the point. Out: a note, or a warning if the stops were more than [`SHARE_MAX`] of the run phase. Limits: that the
 //! tool used a CPU, too, is reported and not judged.
 
-use super::detector::{Detector, PointView};
+use super::detector::Detector;
+use crate::evidence::PointView;
 use crate::finding::machine::StackStops;
 use crate::finding::units::Share;
 use crate::finding::{Code, NextStep};
-use crate::stacks::StackCost;
+use crate::numbers::stacks::StackCost;
 use crate::{Finding, Severity};
 use model::StackReason;
 
@@ -37,8 +38,8 @@ fn detect(view: &PointView) -> Vec<Finding> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::simulate::Simulation;
-    use crate::stacks::tests::snapshot;
+    use crate::numbers::stacks::tests::snapshot;
+    use crate::simulated::Simulation;
 
     #[test]
     fn stops_are_a_note_and_from_a_hundredth_of_the_time_on_a_warning() {

@@ -1,15 +1,17 @@
 //! Finds stalls: times in which the target did next to nothing.
 //!
 //! In: the stalls of the run phase, and the slow operations that show shorter ones. Out: notes.
-//! Limits: those of [`crate::shape::stalls`].
+//! Limits: those of [`crate::course::shape::stalls`].
 
-use super::detector::{Detector, Measured, PointView};
-use crate::facts::slots;
+use super::detector::Detector;
+use crate::computed_phase::Measured;
+use crate::course::shape::Shape;
+use crate::course::shape::stalls::SlowOps;
+use crate::evidence::PointView;
 use crate::finding::rates::{EventPeriod, LongStalls, ShortStalls, Stalls};
 use crate::finding::units::{Share, nanos};
 use crate::finding::{Code, NextStep};
-use crate::shape::Shape;
-use crate::shape::stalls::SlowOps;
+use crate::recorded::facts::slots;
 use crate::{Finding, Severity};
 use model::Nanos;
 
@@ -62,8 +64,8 @@ fn short_stalls(slow: SlowOps, view: &PointView, measured: &Measured) -> Finding
 mod tests {
     use super::*;
     use crate::Span;
-    use crate::shape::stalls::Stall;
-    use crate::simulate::{Random, Simulation, costly_seeds, figures_of};
+    use crate::course::shape::stalls::Stall;
+    use crate::simulated::{Random, Simulation, costly_seeds, figures_of};
     use model::Nanos;
 
     fn in_rates(simulation: &Simulation) -> LongStalls {

@@ -3,10 +3,11 @@
 //! In: the stalls and drops of the run phase, and every counter of the point. Out: a note. Limits: those of [`crate::anatomy`]; stalls
 //! that only single operations show have no time that counters could be compared at.
 
-use super::detector::{Detector, PointView};
+use super::detector::Detector;
 use crate::Finding;
 use crate::Severity;
-use crate::anatomy::find_causes;
+use crate::course::anatomy::find_causes;
+use crate::evidence::PointView;
 use crate::finding::causes::StallCauses;
 use crate::finding::{Code, NextStep};
 use model::CounterRole;

@@ -3,7 +3,8 @@
 //! In: how much later than planned each host began. Out: a warning. Limits: a host that did not report it is not judged.
 
 use super::clock_spread::INTERVAL_SHARE_MAX;
-use super::detector::{Detector, PointView};
+use super::detector::Detector;
+use crate::evidence::PointView;
 use crate::finding::hosts::{HostTime, StartSkew};
 use crate::finding::{Code, NextStep};
 use crate::{Finding, Severity};
@@ -29,7 +30,7 @@ fn detect(view: &PointView) -> Vec<Finding> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::simulated_hosts::three_clients;
+    use crate::simulated::hosts::three_clients;
 
     #[test]
     fn a_host_that_began_too_late_or_too_early_is_named() {

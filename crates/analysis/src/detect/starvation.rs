@@ -3,11 +3,13 @@
 //! In: the slow operations during which others were served. Out: a note. Limits: which client it was is not recorded; a target
 //! that served no client at all has a stall, and operations that ended during or right after one are left to that detector.
 
-use super::detector::{Detector, Measured, PointView};
+use super::detector::Detector;
+use crate::computed_phase::Measured;
+use crate::course::shape::stalls::SlowOps;
+use crate::evidence::PointView;
 use crate::finding::rates::StarvedOps;
 use crate::finding::units::nanos;
 use crate::finding::{Code, NextStep};
-use crate::shape::stalls::SlowOps;
 use crate::{Finding, Severity};
 
 /// The entry in the list of detectors.
@@ -28,7 +30,7 @@ fn starved(slow: SlowOps, view: &PointView, measured: &Measured) -> Finding {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::simulate::{Random, SECOND, Simulation, costly_seeds};
+    use crate::simulated::{Random, SECOND, Simulation, costly_seeds};
     use model::Nanos;
 
     /// Sixteen clients, nearly all operations below 1 ms, and so many that took `slow_ns`, in a run of two seconds.

@@ -2,7 +2,8 @@
 //!
 //! In: the rounds of the run phase. Out: a note. Limits: that of the rule, five rounds; see [`model::steady`].
 
-use super::detector::{Detector, PointView};
+use super::detector::Detector;
+use crate::evidence::PointView;
 use crate::finding::Code;
 use crate::finding::rates::{RoundsWindow, SteadyRounds};
 use crate::{Finding, Severity};

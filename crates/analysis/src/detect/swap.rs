@@ -3,11 +3,13 @@
 //! In: the counters of `memory` and `psi`. Out: a warning. Limits: a memory limit of a group shows in `psi` only if the
 //! kernel counts it for the whole machine.
 
-use super::detector::{Detector, Measured, PointView};
-use crate::counters::growth_of_all;
+use super::detector::Detector;
+use crate::computed_phase::Measured;
+use crate::evidence::PointView;
 use crate::finding::machine::MemoryPressure;
 use crate::finding::units::Share;
 use crate::finding::{Code, NextStep};
+use crate::recorded::counters::growth_of_all;
 use crate::{Finding, Severity};
 use model::CounterRole;
 
@@ -46,7 +48,7 @@ fn grown(view: &PointView, measured: &Measured, role: CounterRole) -> Option<f64
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::simulate::Simulation;
+    use crate::simulated::Simulation;
 
     fn swapping(pages_per_s: f64, full_share: f64) -> Simulation {
         Simulation::counts(&[1000; 10])

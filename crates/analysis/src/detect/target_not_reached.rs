@@ -5,15 +5,18 @@
 //! moved is about what the clients asked for: others' I/O and cached blocks would be taken for splits and merges. An overload
 //! has its own detector, and clients that hold no depth have `littles-law`.
 
-use super::detector::{Detector, Measured, PointView};
+use super::detector::Detector;
 use super::littles_law::edge_share;
-use super::{foreign_cpu, overload};
 use crate::bottleneck;
-use crate::facts::{is_direct_file, is_scripted, slots};
+use crate::computed_phase::Measured;
+use crate::evidence::PointView;
+use crate::evidence::cpu_usage::CpuUsage;
+use crate::evidence::overload::is_overloaded;
 use crate::finding::load::{BlockAccess, BlockChange, MissedArrivals, MissedTarget};
 use crate::finding::units::Share;
 use crate::finding::{Code, NextStep};
 use crate::numbers::achieved::device_growth_per_s;
+use crate::recorded::facts::{is_direct_file, is_scripted, slots};
 use crate::{Finding, Severity};
 use model::{Bytes, CounterRole, Nanos, OpClass, Pacing, PointData};
 
@@ -62,7 +65,7 @@ fn depth(view: &PointView, measured: &Measured) -> Option<Finding> {
     let client_in_flight = achieved.under_way_mean;
     let target = MissedTarget::DeviceDepth { asked_in_flight, client_in_flight, device_in_flight };
     // A client without a CPU submits nothing: other processes are the obvious cause if they used it.
-    let is_crowded = foreign_cpu::usage(view, measured).is_some_and(|usage| usage.is_shared());
+    let is_crowded = CpuUsage::measure(view, measured).is_some_and(|usage| usage.is_shared());
     let next = if is_crowded { NextStep::StopOtherProcesses } else { NextStep::FindQueueLimit };
     (device_in_flight < DEVICE_SHARE_MIN * asked_in_flight as f64).then(|| missed(target, next))
 }
@@ -109,7 +112,7 @@ fn other_blocks(view: &PointView, access: BlockAccess, asked_bytes: Bytes, reach
 
 fn open_rate(view: &PointView, measured: &Measured) -> Option<Finding> {
     let summary = measured.summary;
-    let offered_per_s = summary.offered_per_s.filter(|_| !overload::is_found(view, measured))?;
+    let offered_per_s = summary.offered_per_s.filter(|_| !is_overloaded(view, measured))?;
     let expected = offered_per_s * summary.seconds;
     let missing = expected - summary.ops as f64 - summary.failed as f64;
     let is_off = missing > OFF_MAX * expected && missing > RATE_DEVIATIONS * expected.sqrt() + slots(view.point) as f64;
@@ -127,7 +130,7 @@ fn open_rate(view: &PointView, measured: &Measured) -> Option<Finding> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::simulate::{Simulation, figures_of, params};
+    use crate::simulated::{Simulation, figures_of, params};
     use model::Fact;
     use model::Value;
 

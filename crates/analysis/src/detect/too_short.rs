@@ -3,11 +3,12 @@
 //! In: the number of whole intervals and the length of the run. Out: a warning. Limits: does not cover rare events, which a
 //! run of any length may have missed.
 
-use super::detector::{Detector, PointView};
+use super::detector::Detector;
+use crate::evidence::PointView;
 use crate::finding::completeness::ShortRun;
 use crate::finding::units::nanos;
 use crate::finding::{Code, NextStep};
-use crate::stats::INTERVALS_MIN;
+use crate::math::stats::INTERVALS_MIN;
 use crate::{Finding, Severity};
 use model::Nanos;
 
@@ -41,7 +42,7 @@ fn detect(view: &PointView) -> Vec<Finding> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::simulate::{Simulation, drain};
+    use crate::simulated::{Simulation, drain};
     use model::{Nanos, Tick};
 
     #[test]

@@ -3,11 +3,13 @@
 //! In: the two levels of the run phase. Out: a note with both rates. Limits: needs 20 intervals, three jumps to either side, and
 //! rates that keep apart; one of next to nothing is a stall or a burst.
 
-use super::detector::{Detector, Measured, PointView};
+use super::detector::Detector;
+use crate::computed_phase::Measured;
+use crate::course::shape::two_levels::TwoLevels;
+use crate::evidence::PointView;
 use crate::finding::rates::LevelPair;
 use crate::finding::units::Share;
 use crate::finding::{Code, NextStep};
-use crate::shape::two_levels::TwoLevels;
 use crate::{Finding, Severity};
 
 /// The entry in the list of detectors.
@@ -33,8 +35,8 @@ fn jumping(found: &TwoLevels, measured: &Measured) -> Finding {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::shape::two_levels::find_two_levels;
-    use crate::simulate::{Random, Simulation};
+    use crate::course::shape::two_levels::find_two_levels;
+    use crate::simulated::{Random, Simulation};
 
     #[test]
     fn one_thread_that_jumps_between_200_and_400_is_told_so() {

@@ -3,10 +3,11 @@
 //! In: the operations of each instance in the run phase. Out: a note. Limits: instances with a few operations differ by chance, and have
 //! no finding; shares that change places during the run can be equal in the end.
 
-use super::detector::{Detector, PointView};
+use super::detector::Detector;
+use crate::evidence::PointView;
 use crate::finding::Code;
 use crate::finding::load::UnequalInstances;
-use crate::instance_shares::{InstanceShares, counting_excess};
+use crate::numbers::instance_shares::{InstanceShares, counting_excess};
 use crate::{Finding, Severity};
 
 /// The entry in the list of detectors.
@@ -32,7 +33,7 @@ fn detect(view: &PointView) -> Vec<Finding> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::simulate::Simulation;
+    use crate::simulated::Simulation;
 
     fn with_ops(ops: &[u64]) -> Simulation {
         let count = ops.iter().sum::<u64>() / 10;

@@ -4,16 +4,17 @@
 //! Limits: needs 16 intervals to compare halves, 8 for a trend; a run that rises and falls again by as much has neither. A rate that
 //! fell and is steady since is a `slowdown`.
 
-use super::detector::{Detector, PointView};
+use super::detector::Detector;
 use super::slowdown;
-use crate::facts::has_rhythm;
+use crate::evidence::PointView;
 use crate::finding::rates::{HalfRates, RateTrend, RateVariation, Unsteadiness};
 use crate::finding::units::Share;
 use crate::finding::{Code, NextStep};
-use crate::stats::{
+use crate::math::stats::{
     INTERVALS_MIN, IntervalEstimate, counting_variance_max, estimate_change, estimate_mean, mean, variance,
 };
-use crate::window::OpTally;
+use crate::recorded::facts::has_rhythm;
+use crate::recorded::window::OpTally;
 use crate::{Finding, Severity};
 
 /// The entry in the list of detectors.
@@ -105,7 +106,7 @@ fn variation(whole: &[OpTally]) -> Option<Unsteadiness> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::simulate::{Random, Simulation};
+    use crate::simulated::{Random, Simulation};
     use model::Nanos;
 
     #[test]

@@ -3,11 +3,13 @@
 //! In: the wave that the rates of the run phase follow. Out: a note with the period and the height. Limits: needs 40 intervals,
 //! four waves and four intervals a wave; waves whose period changes by more than a wave over the run are not found.
 
-use super::detector::{Detector, Measured, PointView};
+use super::detector::Detector;
+use crate::computed_phase::Measured;
+use crate::course::shape::waves::Wave;
+use crate::evidence::PointView;
 use crate::finding::rates::RateWave;
 use crate::finding::units::{Share, nanos};
 use crate::finding::{Code, NextStep};
-use crate::shape::waves::Wave;
 use crate::{Finding, Severity};
 
 /// The entry in the list of detectors.
@@ -33,7 +35,7 @@ fn swinging(wave: &Wave, measured: &Measured) -> Finding {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::simulate::{Simulation, swinging};
+    use crate::simulated::{Simulation, swinging};
 
     #[test]
     fn a_rate_that_goes_up_and_down_between_350_and_400_is_a_wave() {

@@ -3,11 +3,12 @@
 //! In: the throughput and its 95 % confidence interval. Out: a warning. Limits: without an interval nothing is known of its
 //! width; that is the finding `too-short`.
 
-use super::detector::{Detector, PointView};
+use super::detector::Detector;
+use crate::evidence::PointView;
 use crate::finding::Code;
 use crate::finding::completeness::WideInterval;
 use crate::finding::units::Share;
-use crate::repeats::half_width_share;
+use crate::math::repeats::half_width_share;
 use crate::{Finding, Severity};
 
 /// The entry in the list of detectors.
@@ -33,8 +34,8 @@ fn detect(view: &PointView) -> Vec<Finding> {
 mod tests {
     use super::*;
     use crate::Validity;
-    use crate::simulate::{Random, Simulation, drain, noisy};
-    use crate::stats::estimate_rate;
+    use crate::math::stats::estimate_rate;
+    use crate::simulated::{Random, Simulation, drain, noisy};
 
     #[test]
     fn a_throughput_that_is_known_to_half_of_itself_weakens_the_point() {

@@ -5,12 +5,13 @@
 //! Limits: the debt of an engine that does not count it shows only in a drain; SQLite and PostgreSQL leave pages to the page
 //! cache.
 
-use super::detector::{Detector, PointView};
-use crate::cost::left_at_rest;
+use super::detector::Detector;
+use crate::evidence::PointView;
 use crate::finding::comparison::{PendingShare, WriteDebt};
 use crate::finding::units::Share;
 use crate::finding::{Code, NextStep};
-use crate::sequence;
+use crate::numbers::cost::left_at_rest;
+use crate::recorded::sequence;
 use crate::{Finding, InsertCost, Severity};
 
 /// The entry in the list of detectors.
@@ -61,7 +62,7 @@ fn figures(cost: &InsertCost, share: f64) -> PendingShare {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::simulate::{Simulation, figures_of, inserting, run_of, stepping};
+    use crate::simulated::{Simulation, figures_of, inserting, run_of, stepping};
     use model::Fact;
 
     fn pending_share(point: &crate::PointAnalysis) -> PendingShare {

@@ -4,8 +4,8 @@
 //! sentences. All shares are from 0 to 1 unless a doc comment allows more.
 
 use super::NextStep;
-use super::machine::LimitedFlow;
 use super::units::Share;
+use crate::evidence::limited_flow::LimitedFlow;
 use model::{Nanos, StallReason};
 use serde::Serialize;
 

@@ -3,9 +3,9 @@
 //! In: nothing. Out: the figures of findings, with their units; serialised, the keys carry them. Limits: no sentences.
 
 use super::units::Share;
-use crate::insert_slowdown::EngineSlowdown;
-use crate::scaling_law::ScalingLaw;
-use crate::sweep::ScalingAxis;
+use crate::points::insert_slowdown::EngineSlowdown;
+use crate::points::scaling_law::ScalingLaw;
+use crate::points::sweep::ScalingAxis;
 use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet};
 

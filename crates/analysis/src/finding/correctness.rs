@@ -4,7 +4,7 @@
 
 use super::units::Share;
 use crate::numbers::quantiles::Quantiles;
-use crate::written::ByteAccount;
+use crate::numbers::written::ByteAccount;
 use model::Bytes;
 use serde::Serialize;
 

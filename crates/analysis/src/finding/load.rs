@@ -3,8 +3,8 @@
 //! In: nothing. Out: the figures of findings, with their units; serialised, the keys carry them. Limits: no sentences.
 
 use super::units::Share;
-use crate::background::BackgroundSummary;
-use crate::instance_shares::InstanceShares;
+use crate::numbers::background::BackgroundSummary;
+use crate::numbers::instance_shares::InstanceShares;
 use model::{Bytes, Nanos};
 use serde::Serialize;
 

@@ -3,7 +3,9 @@
 //! In: nothing. Out: the figures of findings, with their units; serialised, the keys carry them. Limits: no sentences.
 
 use super::units::Share;
-use model::{Bytes, ChangedSetting, Nanos, UnseenServer};
+use crate::evidence::ShownCeiling;
+use crate::evidence::limited_flow::LimitedFlow;
+use model::{ChangedSetting, Nanos, UnseenServer};
 use serde::Serialize;
 
 /// Settings of the server that changed during the point.
@@ -124,20 +126,6 @@ pub enum ReadRoute {
     PageCache,
 }
 
-/// What a storage limit is on.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "snake_case")]
-pub enum LimitedFlow {
-    /// Read operations.
-    ReadOps,
-    /// Write operations.
-    WriteOps,
-    /// Bytes read.
-    ReadBytes,
-    /// Bytes written.
-    WriteBytes,
-}
-
 /// A device that did more than its limit allows.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct EscapedLimit {
@@ -213,36 +201,6 @@ pub struct CeilingUse {
     pub measured: Option<String>,
     /// The kernel at that time.
     pub kernel: Option<String>,
-}
-
-/// The operations that a ceiling is of.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum CeilingMix {
-    /// Random reads.
-    Reads,
-    /// Random writes.
-    Writes,
-    /// Both; this share is reads.
-    Both {
-        /// The share of reads.
-        read_share: Share,
-    },
-}
-
-/// What a device has shown.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct ShownCeiling {
-    /// The operations that it is of.
-    pub mix: CeilingMix,
-    /// The size of a block.
-    pub block_bytes: Bytes,
-    /// Operations in flight.
-    pub depth: u64,
-    /// Operations per second.
-    pub ops_per_s: f64,
-    /// The point of this run that showed it; `None` if it was measured before.
-    pub point: Option<u32>,
 }
 
 /// Stops of the engine in which its stacks were taken.

@@ -3,11 +3,11 @@
 //! In: nothing. Out: the figures of findings, with their units; serialised, the keys carry them. Limits: no sentences.
 
 use super::units::{Share, nanos};
+use crate::course::shape::drops::DropSpan;
+use crate::course::shape::levels::LevelSpan;
+use crate::course::shape::rhythm::Period;
+use crate::course::shape::stalls::SlowOps;
 use crate::numbers::quantiles::Quantiles;
-use crate::shape::drops::DropSpan;
-use crate::shape::levels::LevelSpan;
-use crate::shape::rhythm::Period;
-use crate::shape::stalls::SlowOps;
 use model::Nanos;
 use serde::Serialize;
 

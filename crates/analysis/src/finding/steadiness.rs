@@ -3,8 +3,8 @@
 //! In: nothing. Out: the figures of findings, with their units; serialised, the keys carry them. Limits: no sentences.
 
 use super::units::Share;
-use crate::step_steadiness::StepVariation;
-use crate::sweep::{ScalingAxis, StepPlace};
+use crate::points::step_steadiness::StepVariation;
+use crate::points::sweep::{ScalingAxis, StepPlace};
 use model::Nanos;
 use serde::Serialize;
 

@@ -4,7 +4,7 @@
 //! Limits: both stretches are taken to have the same spread. Runs that follow one another may resemble each other (a warm machine, a
 //! disk that ages): if the values within a stretch do so, they count as fewer.
 
-use crate::stats::mean;
+use crate::math::stats::mean;
 use statrs::distribution::{ContinuousCDF, StudentsT};
 
 /// A greater autocorrelation cannot be told from a drift.
@@ -55,7 +55,7 @@ impl Contrast {
 
     /// Its 95 % confidence interval.
     pub fn ci95(&self) -> [f64; 2] {
-        let half_width = crate::stats::students_t(0.975, self.freedom) * self.error;
+        let half_width = crate::math::stats::students_t(0.975, self.freedom) * self.error;
         [(self.log_ratio - half_width).exp(), (self.log_ratio + half_width).exp()]
     }
 }
@@ -93,7 +93,7 @@ fn p_value(difference: f64, error: f64, freedom: f64) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::simulate::Random;
+    use crate::simulated::Random;
 
     /// The example of Student's paper with two drugs (table 1 of "sleep" in R), unpaired and with equal variances:
     /// `t.test(extra ~ group, data = sleep, var.equal = TRUE)`: t = -1.8608, df = 18, p = 0.07919, interval -3.363874 to 0.203874.

@@ -6,7 +6,7 @@
 
 use super::change_points::{P_MAX, change_points};
 use super::outliers::outliers;
-use crate::simulate::Random;
+use crate::simulated::Random;
 
 /// The noise of a series.
 #[derive(Clone, Copy, Debug, PartialEq)]

@@ -21,7 +21,7 @@ pub use metric::{HistoryMetric, MetricValue};
 pub use run::{HistoryPoint, HistoryRun, UnusedPoint, UnusedReason};
 
 use crate::Label;
-use crate::stats::{mean, students_t, variance};
+use crate::math::stats::{mean, students_t, variance};
 use change_points::{change_points, contrasts};
 use contrast::Contrast;
 use model::{ChangedCondition, RunCondition, changed_conditions};
@@ -258,7 +258,7 @@ fn changed_at(before: &HistoryRun, after: &HistoryRun, place: usize) -> Vec<Chan
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::simulate::{Random, Simulation, run_of};
+    use crate::simulated::{Random, Simulation, run_of};
     use crate::{Validity, analyse};
     use model::{ConditionRole, Fact, PointState, RunData};
 

@@ -4,7 +4,7 @@
 //! value are never cut, since a change may begin there. If there were many, they would be a level of the noise, and none is cut.
 
 use super::divisive::PART_MIN;
-use crate::stats::{median, robust_deviation};
+use crate::math::stats::{median, robust_deviation};
 
 /// A value is an outlier if it is so many standard deviations of the noise away from both sides.
 const DEVIATIONS: f64 = 5.0;
@@ -58,7 +58,7 @@ fn is_far(logs: &[f64], index: usize, noise: f64) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::simulate::Random;
+    use crate::simulated::Random;
 
     fn quiet(n: usize) -> Vec<f64> {
         Random::new(3).autoregressive(n, 0.0).iter().map(|value| value * 0.01).collect()

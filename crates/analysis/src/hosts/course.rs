@@ -4,8 +4,8 @@
 //! not read has no value.
 
 use super::views::{HostPart, HostPoint};
-use crate::detect::Measured;
-use crate::series::mean_rate;
+use crate::computed_phase::Measured;
+use crate::course::series::mean_rate;
 use crate::{CounterSeries, Span};
 use model::CounterRole;
 

@@ -5,7 +5,6 @@
 //! apart from that of clients only if it has an interface of its own, or as the write sets that a node of a cluster counts itself.
 
 mod course;
-pub(crate) mod measured;
 mod reach;
 mod repeats;
 pub(crate) mod views;
@@ -13,9 +12,9 @@ pub(crate) mod views;
 pub use course::{HostCourse, InterfaceCourse};
 pub(crate) use repeats::merge_repeats;
 
-use crate::counters::{growth_of_all, growth_of_most, has_role};
-use crate::detect::Measured;
+use crate::computed_phase::Measured;
 use crate::numbers::network::InterfaceUse;
+use crate::recorded::counters::{growth_of_all, growth_of_most, has_role};
 use crate::{Quantiles, Validity};
 use model::{CounterRole, EventKind, HostClock, HostData, HostRole, LoadShare, PointData, Times};
 use serde::Serialize;

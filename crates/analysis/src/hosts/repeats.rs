@@ -114,7 +114,7 @@ fn merge_networks(same: &[&HostSummary]) -> Vec<InterfaceUse> {
 mod tests {
     use super::*;
     use crate::Validity;
-    use crate::simulated_hosts::three_clients;
+    use crate::simulated::hosts::three_clients;
 
     #[test]
     fn a_host_of_several_repeats_is_one_with_sums_means_and_the_worst() {

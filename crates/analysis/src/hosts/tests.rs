@@ -2,8 +2,8 @@
 
 use crate::finding::bottleneck::{CausePlace, Limit};
 use crate::finding::load::BoundClients;
-use crate::simulate::Simulation;
-use crate::simulated_hosts::{
+use crate::simulated::Simulation;
+use crate::simulated::hosts::{
     client, counting, node, of_hosts, three_clients, using_cores, with_cpu, with_disk, with_network,
 };
 use crate::{Code, PointAnalysis, Severity, Validity};

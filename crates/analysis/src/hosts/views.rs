@@ -250,3 +250,10 @@ impl MergedSources {
         self.counters.extend(renumbered);
     }
 }
+
+impl HostPart {
+    /// Whether it is the clients.
+    pub(crate) fn is_load(self) -> bool {
+        self == HostPart::Load
+    }
+}

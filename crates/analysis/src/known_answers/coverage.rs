@@ -6,7 +6,7 @@
 use super::series::{LEVEL, SeriesNoise, simulate_counts};
 use super::{Case, Figure, Measure};
 use crate::Code;
-use crate::simulate::Random;
+use crate::simulated::Random;
 
 const COVERAGE_MIN: f64 = 0.94;
 

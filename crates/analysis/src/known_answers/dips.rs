@@ -6,7 +6,7 @@
 use super::series::{SeriesNoise, analyse_counts, between, meets, whole_of};
 use super::{Case, Figure, Measure};
 use crate::Code;
-use crate::simulate::Random;
+use crate::simulated::Random;
 use std::ops::{Range, RangeInclusive};
 
 const RECALL_MIN: f64 = 0.99;

@@ -12,7 +12,7 @@ mod series;
 mod shifts;
 
 use crate::Code;
-use crate::simulate::Random;
+use crate::simulated::Random;
 
 /// A kind of series, and what is asked of the findings in it.
 pub struct Case {

@@ -5,7 +5,7 @@
 use super::series::{SeriesNoise, analyse_counts};
 use super::{Case, Figure, Measure};
 use crate::Code;
-use crate::simulate::Random;
+use crate::simulated::Random;
 
 const ANY_MAX: f64 = 0.05;
 

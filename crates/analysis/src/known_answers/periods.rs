@@ -6,7 +6,7 @@
 use super::series::{SeriesNoise, analyse_counts, between, whole_of};
 use super::{Case, Figure, Measure};
 use crate::Code;
-use crate::simulate::Random;
+use crate::simulated::Random;
 use std::f64::consts::TAU;
 
 const GOAL: f64 = 0.95;

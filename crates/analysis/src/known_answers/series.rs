@@ -3,7 +3,7 @@
 //! In: a generator of random numbers. Out: the operations done in each interval, and the places of what was put in. Limits: noise is a
 //! share of the level that it is about.
 
-use crate::simulate::{Random, SECOND, Simulation};
+use crate::simulated::{Random, SECOND, Simulation};
 use crate::{Finding, Shape, Span};
 use model::Nanos;
 use std::ops::Range;

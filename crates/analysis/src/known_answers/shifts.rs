@@ -6,7 +6,7 @@
 use super::series::{SeriesNoise, analyse_counts, between, see, simulate_counts, whole_of};
 use super::{Case, Figure, Measure};
 use crate::Code;
-use crate::simulate::{Random, SECOND};
+use crate::simulated::{Random, SECOND};
 use model::{Arrivals, Nanos, Pacing};
 
 const FALSE_ALARMS_MAX: f64 = 0.05;

@@ -3,8 +3,8 @@
 //! In: the service times of the whole intervals, and the counters of `disk`. Out: an [`Achieved`].
 //! Limits: the numbers of the device include what others did on it.
 
-use crate::counters::growth_of_most;
-use crate::window::Window;
+use crate::recorded::counters::growth_of_most;
+use crate::recorded::window::Window;
 use model::{CounterRole, PointData};
 use serde::{Deserialize, Serialize};
 

@@ -4,8 +4,8 @@
 //! [`NetworkUse`]. Limits: all that goes over the interface is counted, that of other programs, too; TCP is counted for the whole machine.
 //! Loopback has the bytes of both directions in one number, and no speed of its own.
 
-use crate::counters::{Growth, done_between, growth_of_all, growth_of_counter, has_role};
-use crate::window::Window;
+use crate::recorded::counters::{Growth, done_between, growth_of_all, growth_of_counter, has_role};
+use crate::recorded::window::Window;
 use model::{CounterRole, LinkSpeed, PointData, StatedLinks};
 use serde::{Deserialize, Serialize};
 
@@ -147,7 +147,7 @@ fn share(part: f64, whole: f64) -> Option<f64> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::simulate::{Simulation, run_of};
+    use crate::simulated::{Simulation, run_of};
 
     /// A thousand operations a second, which send 100 bytes each and receive 900, in two packets.
     fn remote() -> Simulation {

@@ -4,12 +4,12 @@
 //! [`ClientCost`].
 //! Limits: the costs of foreground and background clients cannot be separated; they are divided by the operations of both.
 
-use crate::counters::{done_between, growth_of_all, growth_of_reads};
-use crate::facts::engine_process;
 use crate::numbers::network;
 use crate::numbers::running_cost::RunningCost;
-use crate::window::Window;
-use crate::written::{ByteAccount, UnknownWritten, WriteAccounts, WrittenBytes};
+use crate::numbers::written::{ByteAccount, UnknownWritten, WriteAccounts, WrittenBytes};
+use crate::recorded::counters::{done_between, growth_of_all, growth_of_reads};
+use crate::recorded::facts::engine_process;
+use crate::recorded::window::Window;
 use model::{CounterRole, Generator, Interval, KindRow, Phase, PointData};
 use serde::{Deserialize, Serialize};
 
@@ -175,7 +175,7 @@ pub fn cost_per_query(
 mod tests {
     use super::*;
     use crate::Summary;
-    use crate::simulate::{SECOND, Simulation};
+    use crate::simulated::{SECOND, Simulation};
     use model::{CounterSample, Tick};
 
     fn summary(simulation: &Simulation) -> Summary {

@@ -3,7 +3,7 @@
 //! In: the recorded times of intervals. Out: the times of all of them together, and their [`Quantiles`].
 //! Limits: percentiles are those of merged times, never means of percentiles.
 
-use crate::window::Window;
+use crate::recorded::window::Window;
 use model::{Interval, KindRow, Times};
 use serde::{Deserialize, Serialize};
 
@@ -62,7 +62,7 @@ pub fn merge_times<'a>(intervals: impl IntoIterator<Item = &'a Interval>, which:
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::simulate::Simulation;
+    use crate::simulated::Simulation;
     use proptest::prelude::*;
 
     #[test]

@@ -3,8 +3,8 @@
 //! In: the part of a phase that counts; how many queries and rows an operation of each kind is, as the point declares it.
 //! Out: [`RateEstimate`]s. Limits: operations that failed do not count.
 
-use crate::stats::{estimate_rate, total};
-use crate::window::Window;
+use crate::math::stats::{estimate_rate, total};
+use crate::recorded::window::Window;
 use model::{Interval, KindRow, PointData};
 
 /// A rate and its confidence interval.
@@ -93,7 +93,7 @@ impl PerOp {
 
 #[cfg(test)]
 mod tests {
-    use crate::simulate::Simulation;
+    use crate::simulated::Simulation;
     use crate::{PointAnalysis, Summary};
     use model::{Fact, KindRow, OpKind, Times};
 

@@ -3,8 +3,8 @@
 //! In: the clients' own count. Out: retries per second and per operation. Limits: the count is of all clients, those in the background
 //! among them; one operation may be tried again several times.
 
-use crate::background::counted_of_all;
-use crate::counters::growth_of_all;
+use crate::numbers::background::counted_of_all;
+use crate::recorded::counters::growth_of_all;
 use model::{CounterRole, Phase, PointData};
 use serde::{Deserialize, Serialize};
 

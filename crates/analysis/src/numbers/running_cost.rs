@@ -4,8 +4,8 @@
 //! Limits: the whole machine is charged to the point, idle or not. Nothing is guessed: without a price or a power there is no cost. Energy
 //! that is measured is that of CPU and memory, without disks and fans.
 
-use crate::counters::growth_of_all;
-use crate::window::Window;
+use crate::recorded::counters::growth_of_all;
+use crate::recorded::window::Window;
 use model::{CounterRole, HOURS_PER_YEAR, PointData};
 use serde::{Deserialize, Serialize};
 
@@ -76,7 +76,7 @@ pub(crate) fn measure_watts(point: &PointData, window: &Window) -> Option<f64> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::simulate::{Simulation, run_of};
+    use crate::simulated::{Simulation, run_of};
     use model::HourlyCost;
 
     const STATED: HourlyCost = HourlyCost { price: Some(0.36), watts: Some(100.0) };

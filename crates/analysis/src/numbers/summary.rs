@@ -10,10 +10,10 @@ use super::op_cost::{ClientCost, CostPerQuery, OpCost, client_cost, cost_per_op,
 use super::quantiles::{PhaseTimes, Quantiles};
 use super::rates::{PerOp, RateEstimate};
 use super::retries::RetryRate;
-use crate::background::{BackgroundSummary, success_rate};
-use crate::order_rates::NewOrderRate;
-use crate::steps::{KindSummary, summarise_kinds};
-use crate::window::{OpTally, Window};
+use crate::numbers::background::{BackgroundSummary, success_rate};
+use crate::numbers::order_rates::NewOrderRate;
+use crate::numbers::steps::{KindSummary, summarise_kinds};
+use crate::recorded::window::{OpTally, Window};
 use model::{KindRow, Nanos, Pacing, PointData, StatedLinks};
 use serde::{Deserialize, Serialize};
 
@@ -189,7 +189,7 @@ const STRETCHES_MIN: usize = 3;
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::simulate::{Random, SECOND, Simulation};
+    use crate::simulated::{Random, SECOND, Simulation};
     use model::Tick;
 
     fn summary(simulation: &Simulation) -> Summary {

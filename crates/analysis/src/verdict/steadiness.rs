@@ -7,7 +7,7 @@ use super::figures;
 use crate::PointAnalysis;
 use crate::finding::Code;
 use crate::finding::rates::Unsteadiness;
-use crate::stats::INTERVALS_MIN;
+use crate::math::stats::INTERVALS_MIN;
 use serde::Serialize;
 
 /// How steadily points ran.

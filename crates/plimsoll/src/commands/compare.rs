@@ -13,7 +13,7 @@ use analysis::compare::{
     ComparedRun, CostChange, GroupingError, MetricRatio, PlaceComparison, RunComparison, compare_groups, compare_runs,
     is_below, overlay_groups, overlay_runs,
 };
-use analysis::ratio::PAIRS_MIN;
+use analysis::math::ratio::PAIRS_MIN;
 use clap::{Arg, ArgAction, ArgMatches, Command};
 use report::wording::compare::{arm_name, condition_key, cost_key, effect_word, regression_sentence};
 use report::wording::label::settings_label;
@@ -210,7 +210,7 @@ mod tests {
     use super::*;
     use analysis::RepeatPair;
     use analysis::compare::ArmSummary;
-    use analysis::metric::Metric;
+    use analysis::points::metric::Metric;
 
     /// A comparison at one place, in which the new arm did `share` of the base's work in each of `n` repeats.
     fn one_place(share: f64, n: usize) -> Vec<RunComparison> {

@@ -2,7 +2,7 @@
 //!
 //! In: what points used of their ceilings. Out: the schema `plimsoll.ceiling/1`. Limits: rates are per second; what is not known is null.
 
-use analysis::ceiling::ReplayUse;
+use analysis::recorded::ceiling::ReplayUse;
 use serde_json::{Value, json};
 use std::path::Path;
 

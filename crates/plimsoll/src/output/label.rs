@@ -4,7 +4,7 @@
 //! ends early, the report may need fewer words.
 
 use analysis::describe_in_full;
-use analysis::engine_names::EngineNames;
+use analysis::recorded::engine_names::EngineNames;
 use model::{Plan, PointData, PointTraits, RunData, Trial};
 use report::wording::label::{label_text, settings_label};
 

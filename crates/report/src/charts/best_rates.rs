@@ -7,7 +7,8 @@
 use super::axes::time_range;
 use crate::format;
 use crate::palette;
-use analysis::finding::machine::{CeilingMix, CeilingUse, ShownCeiling};
+use analysis::evidence::{CeilingMix, ShownCeiling};
+use analysis::finding::machine::CeilingUse;
 use analysis::{DetailKind, PointAnalysis};
 use plot::figure::{Colour, DataSeries, Mark, Panel, SeriesStyle, Stroke};
 

@@ -9,7 +9,7 @@ use crate::palette::Palette;
 use crate::sheet::{Row, conditions, sheets};
 use crate::wording::label::phrases;
 use crate::wording::written::written_sentences;
-use analysis::repeats::combine_plain;
+use analysis::math::repeats::combine_plain;
 use analysis::{Analysis, OpCost, PointAnalysis, Role, Summary};
 use plot::figure::{BarColumn, Figure, FigureBody};
 

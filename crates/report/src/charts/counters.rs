@@ -5,7 +5,7 @@
 
 use super::axes::time_range;
 use super::marks::line_in_full;
-use analysis::series::mean_value;
+use analysis::course::series::mean_value;
 use analysis::{CounterSeries, PointAnalysis, Span};
 use model::CounterRole;
 use plot::figure::{Colour, DataSeries, SeriesStyle};

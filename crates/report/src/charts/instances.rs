@@ -10,7 +10,7 @@ use crate::format;
 use crate::palette::Palette;
 use crate::sheet::conditions;
 use crate::wording::label::settings_label;
-use analysis::dimensions::Role;
+use analysis::recorded::dimensions::Role;
 use analysis::{Analysis, PointAnalysis, Setting, SettingValue};
 use plot::figure::{Axis, AxisScale, AxisUnit, DataSeries, Figure, FigureBody, Mark, Panel, SeriesStyle, Stroke};
 use std::collections::{BTreeMap, BTreeSet};

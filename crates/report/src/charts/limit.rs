@@ -10,8 +10,8 @@ use crate::format;
 use crate::sheet::conditions;
 use crate::wording::label::settings_label;
 use crate::wording::limit::{rate_words, shown_time};
-use analysis::limit::ProbeAnalysis;
-use analysis::search_repeats::{SearchRepeats, search_repeats};
+use analysis::points::limit::ProbeAnalysis;
+use analysis::points::search_repeats::{SearchRepeats, search_repeats};
 use analysis::{Analysis, PointAnalysis, SearchAnalysis};
 use model::limit::{Criterion, Objective};
 use plot::figure::{

@@ -9,7 +9,7 @@ use crate::facets::Facets;
 pub(super) use crate::facets::LINES_MAX;
 use crate::palette::Palette;
 use crate::sheet::{Group, SweepAxis, groups};
-use analysis::repeats::{WithInterval, combine_plain};
+use analysis::math::repeats::{WithInterval, combine_plain};
 use analysis::{Analysis, PointAnalysis};
 use model::AccessPattern;
 use plot::figure::{Axis, AxisUnit, DataSeries, Mark, SeriesStyle, Stroke};

@@ -14,7 +14,7 @@ use crate::format;
 use crate::sheet::{SweepAxis, conditions};
 use crate::wording::quantity::time;
 use analysis::finding::comparison::Knee;
-use analysis::scaling_law::{FittedLaw, ScalingLaw};
+use analysis::points::scaling_law::{FittedLaw, ScalingLaw};
 use analysis::{Analysis, DetailKind, PointAnalysis, Subject, Summary};
 use plot::figure::{
     Axis, AxisScale, AxisUnit, DataSeries, Figure, FigureBody, GridRow, Mark, Panel, SeriesStyle, Stroke,

@@ -14,7 +14,7 @@ use crate::format;
 use crate::sheet::SweepAxis;
 use crate::wording::list::join_and;
 use crate::wording::quantity::percent;
-use analysis::repeats::WithInterval;
+use analysis::math::repeats::WithInterval;
 use analysis::{Analysis, CounterSeries, PointAnalysis};
 use model::CounterRole;
 use plot::figure::{Axis, AxisUnit, Figure, GridRow, Stroke};

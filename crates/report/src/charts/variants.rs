@@ -8,7 +8,7 @@ use crate::palette;
 use crate::wording::quantity::time;
 use crate::wording::relative::ratio_text;
 use crate::wording::variants::place_name;
-use analysis::variants::StepCost;
+use analysis::numbers::variants::StepCost;
 use analysis::{Analysis, VariantArm, VariantVerdict};
 use model::StepPart;
 use plot::figure::{Colour, Figure, FigureBody, StackRow};

@@ -60,7 +60,10 @@ mod fixture {
         for (id, per_s) in (1..).zip(rates) {
             let mut point = usual.clone();
             point.id = id;
-            point.label.place.push(crate::testing::setting("clients", analysis::dimensions::SettingValue::Count(id)));
+            point
+                .label
+                .place
+                .push(crate::testing::setting("clients", analysis::recorded::dimensions::SettingValue::Count(id)));
             let summary = point.summary.as_mut().expect("it was measured");
             (summary.ops_per_s, summary.ops_per_s_ci95) = (*per_s, Some([0.99 * per_s, 1.01 * per_s]));
             (summary.cost, summary.client) = Default::default();

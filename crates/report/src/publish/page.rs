@@ -20,7 +20,7 @@ use crate::wording::published::{headline, run_warning, sentence, warnings};
 use crate::wording::quantity::plural;
 use crate::wording::verdict::sentences;
 use analysis::compare::{MetricRatio, PlaceComparison};
-use analysis::metric::{MeasuredValue, Metric};
+use analysis::points::metric::{MeasuredValue, Metric};
 use analysis::{PointAnalysis, RepeatRows, Validity};
 use plot::figure::{BarColumn, Figure, FigureBody, SeriesStyle};
 

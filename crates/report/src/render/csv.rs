@@ -8,7 +8,7 @@ use crate::escape;
 use crate::inserts::FIELDS;
 use crate::wording::label::{list_settings, point_label};
 use crate::wording::written::account_name;
-use analysis::series::mean_rate;
+use analysis::course::series::mean_rate;
 use analysis::{
     Analysis, BackgroundSummary, InstanceShares, IntervalPoint, NetworkUse, PointAnalysis, Quantiles, RunningCost,
     Span, Summary,

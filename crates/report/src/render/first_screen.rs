@@ -7,7 +7,7 @@ use crate::overview::{Overview, OverviewCell, OverviewRow, overviews};
 use crate::palette::Palette;
 use crate::sheet::measured_on;
 use crate::wording::verdict::VerdictText;
-use analysis::ratio::RatioVerdict;
+use analysis::math::ratio::RatioVerdict;
 use analysis::{Analysis, PointAnalysis, Validity};
 use serde::Serialize;
 

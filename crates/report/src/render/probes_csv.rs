@@ -6,7 +6,7 @@
 use crate::csv_column::{CsvColumn, column, csv_table, float};
 use crate::escape;
 use crate::wording::label::settings_label;
-use analysis::limit::ProbeAnalysis;
+use analysis::points::limit::ProbeAnalysis;
 use analysis::{Analysis, Quantiles, SearchAnalysis};
 
 /// A probe, as probes.csv has it.

@@ -8,7 +8,7 @@ use crate::escape;
 use crate::wording::label::{phrase, settings_label};
 use crate::wording::metric::{metric_key, verdict_word};
 use analysis::Analysis;
-use analysis::relative::{RelativeCell, RelativeRow, RelativeTable};
+use analysis::points::relative::{RelativeCell, RelativeRow, RelativeTable};
 
 /// One ratio of a relative table.
 #[derive(Clone, Copy)]

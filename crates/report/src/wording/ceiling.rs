@@ -3,8 +3,8 @@
 //! In: a [`ReplayUse`], the label of the point. Out: a sentence, and the mix. Limits: the label is quoted as it was recorded.
 
 use super::quantity::{bytes, percent, rate};
-use analysis::ceiling::ReplayUse;
-use analysis::io_shape::IoShape;
+use analysis::recorded::ceiling::ReplayUse;
+use analysis::recorded::io_shape::IoShape;
 
 /// `sqlite oltp used 38 % of what this disk carries of that very mix: 1.20k/s of 3.15k/s.`
 pub fn ceiling_sentence(label: &str, found: &ReplayUse) -> String {

@@ -12,7 +12,7 @@ use analysis::compare::{
     ArmSummary, Condition, ConditionEffect, ConditionKind, CostChange, CostMetric, MetricRatio, PlaceComparison,
     RunComparison,
 };
-use analysis::ratio::PAIRS_MIN;
+use analysis::math::ratio::PAIRS_MIN;
 use analysis::{RatioEstimate, RatioVerdict};
 use model::{ConditionRole, CounterRole, CounterUnit, HOURS_PER_YEAR, HourlyCost, OWN_GENERATOR};
 

@@ -6,7 +6,7 @@ use super::label::settings_label;
 use super::list::join_and;
 use super::quantity::{plural, whole_percent};
 use analysis::SettingValue;
-use analysis::insert_slowdown::{Change, EngineSlowdown};
+use analysis::points::insert_slowdown::{Change, EngineSlowdown};
 
 /// `With storage limited to iops=2000, the insert rate of innodb drops by 64 % (95 % CI 60 to 68) and that of rocksdb drops by 21 % (95 %
 /// CI 18 to 24).`, of `slowdowns` by one change at one place.
@@ -68,7 +68,7 @@ fn circumstances(slowdown: &EngineSlowdown) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use analysis::repeats::{MeanOfRepeats, RateDrop};
+    use analysis::math::repeats::{MeanOfRepeats, RateDrop};
     use model::Value;
 
     fn slowdown(engine: &str, share: f64, ci95: [f64; 2]) -> EngineSlowdown {

@@ -6,7 +6,7 @@
 use super::label::settings_label;
 use super::quantity::{number, plural, rate};
 use super::relative::ratio_text;
-use analysis::ratio::RatioVerdict;
+use analysis::math::ratio::RatioVerdict;
 use analysis::{InstanceGain, InstanceShares};
 
 /// A gain of less is no reason to start another instance.
@@ -88,8 +88,8 @@ fn gain_clause(gain: &InstanceGain) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use analysis::instance_gain::InstanceStep;
-    use analysis::ratio::RatioEstimate;
+    use analysis::math::ratio::RatioEstimate;
+    use analysis::points::instance_gain::InstanceStep;
 
     fn gain(ratio: f64, verdict: RatioVerdict, has_equal_clients: bool) -> InstanceGain {
         let n = if verdict == RatioVerdict::Indicative { 1 } else { 6 };

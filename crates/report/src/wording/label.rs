@@ -3,7 +3,7 @@
 //! In: the typed labels and settings of points. Out: short text, such as `sqlite oltp read_write clients 16`.
 //! Limits: labels distinguish the points of one run and no more; they are as long as it takes, and cut where they are shown.
 
-use analysis::dimensions::{CPU_LIMIT, MEMORY_LIMIT, STORAGE_LIMIT, arrivals_word};
+use analysis::recorded::dimensions::{CPU_LIMIT, MEMORY_LIMIT, STORAGE_LIMIT, arrivals_word};
 use analysis::{Label, PointAnalysis, Setting, SettingValue};
 use model::{Nanos, Pacing, Until, Value};
 use std::collections::BTreeMap;

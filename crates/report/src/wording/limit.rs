@@ -9,8 +9,8 @@ use super::list::join_and;
 use super::quantity::{bytes, number, percent, plural, time, whole};
 use analysis::finding::bottleneck::Limit;
 use analysis::finding::rates::Stalls;
-use analysis::limit::ProbeAnalysis;
-use analysis::search_repeats::{SearchRepeats, search_repeats};
+use analysis::points::limit::ProbeAnalysis;
+use analysis::points::search_repeats::{SearchRepeats, search_repeats};
 use analysis::{Analysis, Quantiles, SearchAnalysis};
 use model::limit::{
     Criterion, FailureAbove, HoldCause, HoldDebt, Judgement, LimitOutcome, LimitProbe, LowerBoundCause, Percentile,

@@ -4,8 +4,8 @@
 
 use super::quantity::{rate, small_number, time};
 use crate::format;
-use analysis::metric::Metric;
-use analysis::ratio::RatioVerdict;
+use analysis::math::ratio::RatioVerdict;
+use analysis::points::metric::Metric;
 
 /// The name of `metric`, as JSON and CSV have it.
 pub fn metric_key(metric: Metric) -> &'static str {

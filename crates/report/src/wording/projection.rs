@@ -4,7 +4,7 @@
 
 use super::quantity::{Quantity, bytes, count, number, percent};
 use analysis::Projection;
-use analysis::projection::{Obstacle, ProjectedEnd, RowTimeTrend};
+use analysis::numbers::projection::{Obstacle, ProjectedEnd, RowTimeTrend};
 
 /// Where the run would end at full size, or why that cannot be projected.
 pub fn projection_sentence(projection: &Projection) -> String {

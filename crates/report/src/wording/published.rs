@@ -7,7 +7,7 @@ use super::compare::{arm_name, cautions, ratio_text};
 use super::list::join_and;
 use super::quantity::plural;
 use analysis::compare::{MetricRatio, RunComparison};
-use analysis::ratio::{PAIRS_MIN, Preference, RatioVerdict};
+use analysis::math::ratio::{PAIRS_MIN, Preference, RatioVerdict};
 use analysis::{Analysis, Validity};
 use model::PointState;
 
@@ -146,7 +146,7 @@ pub fn run_warning(name: &str, analysis: &Analysis) -> Option<String> {
 mod tests {
     use super::*;
     use crate::testing::{compared, quick};
-    use analysis::metric::Metric;
+    use analysis::points::metric::Metric;
 
     #[test]
     fn one_point_has_its_ratio_with_its_interval_and_several_have_their_range() {

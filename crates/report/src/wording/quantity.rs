@@ -3,7 +3,7 @@
 //! In: plain numbers. Out: [`Quantity`]s, and text. Limits: three significant digits; counts have all of theirs.
 
 use crate::format::count as with_separators;
-use analysis::repeats::{MeanOfRepeats, half_width_share};
+use analysis::math::repeats::{MeanOfRepeats, half_width_share};
 use model::Nanos;
 use model::units::three_digits;
 use std::fmt;

@@ -8,10 +8,10 @@ use super::label::{phrase, settings_label};
 use super::list::join_and;
 use super::quantity::plural;
 use analysis::Setting;
-use analysis::dimensions::Role;
-use analysis::metric::Metric;
-use analysis::ratio::RatioVerdict;
-use analysis::relative::{RelativeCell, RelativeRow, RelativeTable};
+use analysis::math::ratio::RatioVerdict;
+use analysis::points::metric::Metric;
+use analysis::points::relative::{RelativeCell, RelativeRow, RelativeTable};
+use analysis::recorded::dimensions::Role;
 
 /// The most sentences about ratios.
 const SENTENCES_MAX: usize = 4;
@@ -221,8 +221,8 @@ mod tests {
     use crate::testing::setting;
     use RatioVerdict::{Faster, Indicative, NoDifferenceShown, Slower};
     use analysis::SettingValue;
-    use analysis::ratio::RatioEstimate;
-    use analysis::repeats::MeanOfRepeats;
+    use analysis::math::ratio::RatioEstimate;
+    use analysis::math::repeats::MeanOfRepeats;
     use model::Value;
 
     fn word(name: &str, value: &str) -> Setting {

@@ -7,9 +7,9 @@ use super::label::{phrase, settings_label};
 use super::list::{capital, join_and};
 use super::quantity::{bytes, count, plural, time};
 use super::relative::ratio_text;
-use analysis::dimensions::Role;
-use analysis::ratio::{PAIRS_MIN, RatioEstimate, RatioVerdict};
-use analysis::variants::EffortContrast;
+use analysis::math::ratio::{PAIRS_MIN, RatioEstimate, RatioVerdict};
+use analysis::points::variants::EffortContrast;
+use analysis::recorded::dimensions::Role;
 use analysis::{Setting, VariantArm, VariantVerdict};
 use model::{StatementEffort, StatementResult};
 

@@ -15,13 +15,13 @@ use super::quantity::{Quantity, floored_percent, number, percent, plural, time};
 use super::survey::survey_sentences;
 use super::{insert_slowdown, instances, relative};
 use analysis::DetailKind;
-use analysis::dimensions::STORAGE_LIMIT;
 use analysis::finding::bottleneck::Limit;
 use analysis::finding::rates::Stalls;
-use analysis::insert_slowdown::{Change, EngineSlowdown};
-use analysis::ratio::PAIRS_MIN;
-use analysis::relative::RelativeTable;
-use analysis::step_steadiness::{StepSteadiness, StepVariation};
+use analysis::math::ratio::PAIRS_MIN;
+use analysis::points::insert_slowdown::{Change, EngineSlowdown};
+use analysis::points::relative::RelativeTable;
+use analysis::points::step_steadiness::{StepSteadiness, StepVariation};
+use analysis::recorded::dimensions::STORAGE_LIMIT;
 use analysis::verdict::{Bottleneck, GroupVerdict, LongestWait, Reason, Steadiness, Tally, Trust, Unmeasured};
 use analysis::{Analysis, Code, PointAnalysis, Validity, Verdict, WorkDone};
 use model::{EngineProcess, LEFT_OUT_FACT};
@@ -578,8 +578,8 @@ mod tests {
     use crate::testing::{label, quick, set, with_verdict};
     use analysis::PointAnalysis;
     use analysis::SettingValue;
-    use analysis::insert_slowdown::Comparison;
-    use analysis::repeats::{MeanOfRepeats, RateDrop};
+    use analysis::math::repeats::{MeanOfRepeats, RateDrop};
+    use analysis::points::insert_slowdown::Comparison;
     use model::Value;
 
     #[test]

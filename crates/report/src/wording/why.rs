@@ -5,8 +5,8 @@
 
 use super::list::{capital, join_and};
 use super::quantity::{plural, rate, whole_percent};
-use analysis::ratio::PAIRS_MIN;
-use analysis::why::{Binding, Elasticity, WhyAnswer};
+use analysis::math::ratio::PAIRS_MIN;
+use analysis::run::why::{Binding, Elasticity, WhyAnswer};
 use model::{NotVaried, VariedResource};
 
 /// What the elasticities mean.

@@ -402,7 +402,7 @@ pub fn limited_clause(causes: &[Cause]) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use analysis::finding::machine::LimitedFlow;
+    use analysis::evidence::limited_flow::LimitedFlow;
     use model::Nanos;
 
     fn quota(held: f64) -> Cause {

@@ -10,8 +10,8 @@ use analysis::finding::comparison::{
     BeyondKnee, CacheMismatch, InsertSlowdown, Knee, MixedDurability, PendingShare, StepRate, StepsWithoutGain,
     WriteDebt,
 };
-use analysis::insert_slowdown::EngineSlowdown;
-use analysis::scaling_law::{NoLawReason, ScalingLaw, ScalingTerm};
+use analysis::points::insert_slowdown::EngineSlowdown;
+use analysis::points::scaling_law::{NoLawReason, ScalingLaw, ScalingTerm};
 
 impl FindingWords for WriteDebt {
     const SUMMARY: &'static str = "a part of the writes that the inserts caused was still pending at their end";
@@ -370,7 +370,7 @@ fn place(axis: ScalingAxis, step: &StepRate) -> String {
 mod tests {
     use super::*;
     use analysis::finding::units::Share;
-    use analysis::scaling_law::{FittedLaw, RateCeiling, ScalingPeak};
+    use analysis::points::scaling_law::{FittedLaw, RateCeiling, ScalingPeak};
 
     fn scaled(law: ScalingLaw) -> Knee {
         let step = |clients, ops_per_s, p95_ns| StepRate { clients, depth: 1, ops_per_s, p95_ns: Some(p95_ns) };

@@ -232,7 +232,7 @@ trait Crowded {
 
 impl Crowded for ClockGaps {
     fn is_crowded(&self) -> bool {
-        self.foreign_cpu_share.is_some_and(|share| share.0 > analysis::detect::foreign_cpu::OTHERS_MAX)
+        self.foreign_cpu_share.is_some_and(|share| share.0 > analysis::evidence::cpu_usage::OTHERS_MAX)
     }
 }
 

@@ -8,11 +8,13 @@ use crate::wording::quantity::{
     whole,
 };
 use analysis::Span;
-use analysis::detect::foreign_cpu::STEAL_ERROR;
+use analysis::evidence::cpu_usage::STEAL_ERROR;
+use analysis::evidence::limited_flow::LimitedFlow;
+use analysis::evidence::{CeilingMix, ShownCeiling};
 use analysis::finding::machine::{
-    CachedReads, CeilingMix, CeilingUse, CoresUsed, CpuThrottling, CpuUser, EscapedLimit, ForeignCpu, GapCause,
-    LimitedFlow, MemoryPressure, MissingCounters, OffloadedIo, ReadRoute, RecorderGaps, ServerRestarts, SettingChanges,
-    ShownCeiling, SourceReads, UnreadSettings, UnseenProcess,
+    CachedReads, CeilingUse, CoresUsed, CpuThrottling, CpuUser, EscapedLimit, ForeignCpu, GapCause, MemoryPressure,
+    MissingCounters, OffloadedIo, ReadRoute, RecorderGaps, ServerRestarts, SettingChanges, SourceReads, UnreadSettings,
+    UnseenProcess,
 };
 use model::{ChangedSetting, UnseenServer};
 

@@ -9,7 +9,7 @@ use crate::wording::quantity::{listed, number, percent, plural, range, rate, sec
 use analysis::finding::steadiness::{
     InconsistentRepeats, LeastSteady, RateBehaviour, RateSpread, RepeatSeen, Slowdown,
 };
-use analysis::step_steadiness::StepVariation;
+use analysis::points::step_steadiness::StepVariation;
 use model::Nanos;
 use std::collections::BTreeMap;
 
@@ -177,8 +177,8 @@ mod tests {
     use super::*;
     use analysis::ScalingAxis;
     use analysis::finding::units::Share;
-    use analysis::repeats::MeanOfRepeats;
-    use analysis::sweep::StepPlace;
+    use analysis::math::repeats::MeanOfRepeats;
+    use analysis::points::sweep::StepPlace;
 
     fn at(clients: u32) -> StepPlace {
         StepPlace { clients: Some(clients), depth: None }

@@ -4,8 +4,8 @@
 
 use super::machine::flow_word;
 use crate::wording::quantity::{bytes, number, percent, whole};
+use analysis::evidence::limited_flow::LimitedFlow;
 use analysis::finding::bottleneck::{Cause, Throttle};
-use analysis::finding::machine::LimitedFlow;
 use std::collections::BTreeSet;
 
 /// Which limit was set, and how high it is: `` `cpu_limit` of 0.5 CPUs ``.

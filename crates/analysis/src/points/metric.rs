@@ -1,0 +1,186 @@
+//! The numbers of a point that are compared with those of another.
+//!
+//! In: an analysed point. Out: the value of a [`Metric`], with its interval. Limits: the longest time is no metric, because it is one
+//! operation. A percentile that too few operations support has no value, nor has a rate of a step that is timed as a whole.
+
+use crate::finding::completeness::SupportedPercentile;
+use crate::math::ratio::Preference;
+use crate::{InsertCost, PointAnalysis};
+use serde::Serialize;
+
+/// What is compared.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Metric {
+    /// The largest rate that keeps an objective, in operations per second.
+    LimitPerS,
+    /// Rows inserted per second.
+    RowsPerS,
+    /// Queries per second, if an operation is not one query.
+    QueriesPerS,
+    /// Operations per second.
+    OpsPerS,
+    /// The duration of a step that has no rate, in seconds.
+    Seconds,
+    /// The statement of a variant alone, without set-up and clean-up, in seconds.
+    StatementSeconds,
+    /// The median response time.
+    P50Ns,
+    /// Its 95th percentile.
+    P95Ns,
+    /// Its 99th percentile.
+    P99Ns,
+    /// CPU time of the engine for an operation.
+    EngineCpuNsPerOp,
+    /// The same for a row inserted.
+    EngineCpuNsPerInsert,
+    /// Context switches of the engine for an operation.
+    ContextSwitchesPerOp,
+    /// Bytes read for an operation.
+    ReadBytesPerOp,
+    /// The same for a row inserted.
+    ReadBytesPerInsert,
+    /// Bytes written for an operation.
+    WrittenBytesPerOp,
+    /// The same for a row inserted.
+    WrittenBytesPerInsert,
+    /// Money per million operations.
+    PerMillionOps,
+    /// Energy per million operations, in kWh.
+    KwhPerMillionOps,
+    /// Money per GB: of payload, or of data that inserted rows take on disk.
+    PerGb,
+    /// Energy per GB, in kWh.
+    KwhPerGb,
+}
+
+/// What a point gave.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct MeasuredValue {
+    /// The number.
+    pub value: f64,
+    /// Its 95 % confidence interval within the point, if it has one.
+    pub ci95: Option<[f64; 2]>,
+}
+
+impl Metric {
+    /// Which way is the better one.
+    pub fn better(self) -> Preference {
+        match self {
+            Metric::LimitPerS | Metric::RowsPerS | Metric::QueriesPerS | Metric::OpsPerS => Preference::More,
+            _ => Preference::Less,
+        }
+    }
+
+    /// Whether it is how much work was done in a time: of these a point has one that counts.
+    pub fn is_rate(self) -> bool {
+        matches!(self, Metric::RowsPerS | Metric::QueriesPerS | Metric::OpsPerS)
+    }
+
+    /// Whether it is how much work was done in a time, or the time that the work took.
+    pub fn is_speed(self) -> bool {
+        matches!(self, Metric::LimitPerS | Metric::RowsPerS | Metric::QueriesPerS | Metric::OpsPerS | Metric::Seconds)
+    }
+
+    /// Whether it is how long an operation takes.
+    pub fn is_response_time(self) -> bool {
+        matches!(self, Metric::StatementSeconds | Metric::P50Ns | Metric::P95Ns | Metric::P99Ns)
+    }
+
+    /// Whether it is what was written.
+    pub fn is_written(self) -> bool {
+        matches!(self, Metric::WrittenBytesPerOp | Metric::WrittenBytesPerInsert)
+    }
+
+    /// Whether it is what an operation cost to run. It follows from the rate and from what the machines cost.
+    pub fn is_running_cost(self) -> bool {
+        matches!(self, Metric::PerMillionOps | Metric::KwhPerMillionOps | Metric::PerGb | Metric::KwhPerGb)
+    }
+
+    /// Its value at `point`; `None` if it was not measured. A step that is timed as a whole has its duration and nothing else.
+    pub fn value(self, point: &PointAnalysis) -> Option<MeasuredValue> {
+        if let Some(held) = point.held {
+            // All else depends on the rate, and each search has found its own.
+            return MeasuredValue::plain(held.per_s.filter(|_| self == Metric::LimitPerS));
+        }
+        if let Some(variant) = &point.variant {
+            return MeasuredValue::plain(match self {
+                Metric::Seconds => variant.total_seconds,
+                Metric::StatementSeconds => variant.statement_seconds,
+                _ => None,
+            });
+        }
+        match (self, point.duration_s()) {
+            (Metric::Seconds, duration) => MeasuredValue::plain(duration),
+            (_, Some(_)) => None,
+            (Metric::RowsPerS | Metric::QueriesPerS | Metric::OpsPerS, None) => self.rate(point),
+            (Metric::P50Ns | Metric::P95Ns | Metric::P99Ns, None) => self.response_time(point),
+            (_, None) => self.cost(point),
+        }
+    }
+
+    fn rate(self, point: &PointAnalysis) -> Option<MeasuredValue> {
+        let summary = point.summary.as_ref()?;
+        let (value, ci95) = match self {
+            Metric::RowsPerS => (summary.rows_per_s.filter(|rows| *rows > 0.0)?, summary.rows_per_s_ci95),
+            Metric::QueriesPerS if !summary.has_queries() => return None,
+            Metric::QueriesPerS => (summary.queries_per_s, summary.queries_per_s_ci95),
+            _ => (summary.ops_per_s, summary.ops_per_s_ci95),
+        };
+        Some(MeasuredValue { value, ci95 })
+    }
+
+    fn response_time(self, point: &PointAnalysis) -> Option<MeasuredValue> {
+        let summary = point.summary.as_ref()?;
+        let times = summary.response_ns?;
+        let (ns, percentile) = match self {
+            Metric::P50Ns => (times.p50, SupportedPercentile::P50),
+            Metric::P95Ns => (times.p95, SupportedPercentile::P95),
+            _ => (times.p99, SupportedPercentile::P99),
+        };
+        let is_supported = percentile.holds(summary.ops + summary.grace_ops);
+        MeasuredValue::plain(is_supported.then_some(ns as f64))
+    }
+
+    fn cost(self, point: &PointAnalysis) -> Option<MeasuredValue> {
+        let cost = &point.summary.as_ref()?.cost;
+        let of_insert = |value: fn(&InsertCost) -> Option<f64>| point.inserts.as_ref().and_then(value);
+        MeasuredValue::plain(match self {
+            Metric::EngineCpuNsPerOp => cost.engine_cpu_ns_per_op,
+            Metric::EngineCpuNsPerInsert => of_insert(|inserts| inserts.engine_cpu_ns_per_insert),
+            Metric::ContextSwitchesPerOp => cost.context_switches_per_op,
+            Metric::ReadBytesPerOp => cost.read_bytes_per_op,
+            Metric::ReadBytesPerInsert => of_insert(|inserts| inserts.block_read_bytes_per_insert),
+            Metric::WrittenBytesPerOp => cost.written_bytes_per_op,
+            Metric::WrittenBytesPerInsert => of_insert(|inserts| inserts.written_bytes_per_insert),
+            Metric::PerMillionOps => cost.running.per_million_ops,
+            Metric::KwhPerMillionOps => cost.running.kwh_per_million_ops,
+            Metric::PerGb => cost.running.per_gb,
+            Metric::KwhPerGb => cost.running.kwh_per_gb,
+            _ => None,
+        })
+    }
+}
+
+impl MeasuredValue {
+    fn plain(value: Option<f64>) -> Option<MeasuredValue> {
+        Some(MeasuredValue { value: value?, ci95: None })
+    }
+}
+
+/// The rate by which all these points can be compared, each of which comes with the rate that counts for its work. If they need different
+/// numbers of queries for an operation, the rates of queries would be those of different work, so it is the rate of operations. `None` of
+/// no points.
+pub fn shared_rate(points: &[(Metric, &PointAnalysis)]) -> Option<Metric> {
+    let (first, _) = *points.first()?;
+    let queries = points.iter().filter_map(|(_, point)| queries_per_op(point));
+    let (least, most) = queries.fold((f64::MAX, 0.0), |(least, most), one| (one.min(least), one.max(most)));
+    let is_same = points.iter().all(|(rate, _)| *rate == first);
+    let are_alike = is_same && (first != Metric::QueriesPerS || most < 1.05 * least);
+    Some(if are_alike { first } else { Metric::OpsPerS })
+}
+
+fn queries_per_op(point: &PointAnalysis) -> Option<f64> {
+    let summary = point.summary.as_ref().filter(|summary| summary.ops_per_s > 0.0)?;
+    Some(summary.queries_per_s / summary.ops_per_s)
+}
