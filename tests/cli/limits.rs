@@ -130,10 +130,7 @@ fn groups_left(pid: u32) -> Vec<String> {
     while let Some(dir) = waiting.pop() {
         for entry in fs::read_dir(dir).into_iter().flatten().flatten().filter(|entry| entry.path().is_dir()) {
             let name = entry.file_name().to_string_lossy().into_owned();
-            match name.starts_with(&own) {
-                true => found.push(name),
-                false => waiting.push(entry.path()),
-            }
+            if name.starts_with(&own) { found.push(name) } else { waiting.push(entry.path()) }
         }
     }
     found

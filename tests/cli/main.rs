@@ -40,5 +40,6 @@ mod servers;
 mod sql;
 mod stacks;
 mod throttle;
+mod verified;
 mod verify;
 mod watching;

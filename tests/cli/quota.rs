@@ -19,9 +19,10 @@ impl HalfCpu {
     fn new() -> Option<HalfCpu> {
         let name = format!("plimsoll-quota-{}", std::process::id());
         let version_1 = Path::new("/sys/fs/cgroup/cpu");
-        let (root, files): (&Path, &[(&str, &str)]) = match version_1.exists() {
-            true => (version_1, &[("cpu.cfs_period_us", "100000"), ("cpu.cfs_quota_us", "50000")]),
-            false => (Path::new("/sys/fs/cgroup"), &[("cpu.max", "50000 100000")]),
+        let (root, files): (&Path, &[(&str, &str)]) = if version_1.exists() {
+            (version_1, &[("cpu.cfs_period_us", "100000"), ("cpu.cfs_quota_us", "50000")])
+        } else {
+            (Path::new("/sys/fs/cgroup"), &[("cpu.max", "50000 100000")])
         };
         let half = HalfCpu { group: root.join(name) };
         let made = fs::create_dir(&half.group);

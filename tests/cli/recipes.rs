@@ -1,6 +1,7 @@
-//! The recipes by which others start agents: the script is run as it is, and the files for systemd and Kubernetes ask for what plimsoll has.
+//! The recipes by which others start agents: the script is run as it is, and the files for systemd and Kubernetes ask for what plimsoll
+//! has.
 //!
-//! In: the files in `packaging`; `redis-server` and `systemd-analyze`. Out: nothing. Limits: ssh, Slurm, Open MPI and Kubernetes are not started here.
+//! In: the files in `packaging`; `redis-server` and `systemd-analyze`. Limits: ssh, Slurm, Open MPI and Kubernetes are not started here.
 
 use crate::lab::{Finished, Lab};
 use std::net::TcpListener;

@@ -1,7 +1,7 @@
 //! PostgreSQL with a streaming replica under the real binary: where reads and writes go, and how far the replica is behind.
 //!
-//! In: PostgreSQL and its clients, and root, so that its servers can run as `postgres`. Out: nothing. Limits: both servers are on this machine, on
-//! ports that were free. Without PostgreSQL or root the test ends at once.
+//! In: PostgreSQL and its clients, and root, so that its servers can run as `postgres`. Both servers are on this machine, on ports that
+//! were free. Without PostgreSQL or root the test ends at once.
 
 use crate::lab::Lab;
 use crate::servers::{Running, asked, directory_of, is_here, started_by_hand};

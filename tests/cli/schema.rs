@@ -1,6 +1,6 @@
 //! A plan is written from a database, and run; the built-in plan with tables of its own is run; and what is wrong is one line.
 //!
-//! In: a file of SQLite. Out: nothing. Limits: servers are read in the contract tests of the engines.
+//! In: a file of SQLite. Limits: servers are read in the contract tests of the engines.
 
 use crate::lab::Lab;
 use rusqlite::Connection;

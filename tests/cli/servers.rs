@@ -249,10 +249,8 @@ fn a_server_by_url_that_is_killed_is_named_as_the_cause_whether_it_is_started_ag
         assert!(finished.stderr.contains(&ended), "{}", finished.stderr);
         let point = &finished.json()["points"][0];
         assert_eq!((&point["state"], &point["validity"]), (&"failed".into(), &"invalid".into()));
-        let title = match is_started_again {
-            true => "the server was restarted 1 time",
-            false => "the server ended while it was measured",
-        };
+        let title =
+            if is_started_again { "the server was restarted 1 time" } else { "the server ended while it was measured" };
         assert_eq!(title_of(point, "restarted"), Some(title), "{point}");
         let verdict = finished.json()["verdict"].to_string();
         assert!(verdict.contains("had a server that ended or was restarted"), "{verdict}");

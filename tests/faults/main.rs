@@ -15,6 +15,8 @@ mod fuzz;
 mod lab;
 mod liar;
 mod page;
+#[path = "../cli/verified.rs"]
+mod verified;
 
 mod clock;
 mod disk;

@@ -84,9 +84,10 @@ impl MemoryGroup {
     fn new(name: &str, mib: u64) -> Option<MemoryGroup> {
         crate::disk::places::is_root()?;
         let version_1 = Path::new("/sys/fs/cgroup/memory");
-        let (root, file) = match version_1.exists() {
-            true => (version_1, "memory.limit_in_bytes"),
-            false => (Path::new("/sys/fs/cgroup"), "memory.max"),
+        let (root, file) = if version_1.exists() {
+            (version_1, "memory.limit_in_bytes")
+        } else {
+            (Path::new("/sys/fs/cgroup"), "memory.max")
         };
         let group = MemoryGroup(root.join(format!("plimsoll-fault-{name}-{}", std::process::id())));
         fs::create_dir(&group.0).ok()?;

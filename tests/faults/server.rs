@@ -9,7 +9,7 @@ mod skew;
 
 use crate::fault::{Family, Fault, FaultElsewhere, Kept, Length};
 use crate::lab::{Finished, Lab};
-use crate::liar::{mysql, postgres};
+use crate::liar::{CLOSED, SILENT, mysql, postgres};
 
 pub const SERVER: Family = Family {
     name: "server",
@@ -31,9 +31,9 @@ pub const SERVER: Family = Family {
             mysql::measure_each(lab, mysql::ENDLESS)
         }),
         lying("mysql_slow", "MySQL: a byte a second", LATE, |lab| mysql::measure_each(lab, mysql::SLOW)),
-        lying("mysql_silent", "MySQL: silence, at each stage", LATE, |lab| mysql::measure_each(lab, mysql::SILENT)),
+        lying("mysql_silent", "MySQL: silence, at each stage", LATE, |lab| mysql::measure_each(lab, SILENT)),
         lying("mysql_closed", "MySQL: the connection is closed, at each stage", LOST, |lab| {
-            mysql::measure_each(lab, mysql::CLOSED)
+            mysql::measure_each(lab, CLOSED)
         }),
         lying(
             "mysql_thief",
@@ -66,11 +66,9 @@ pub const SERVER: Family = Family {
             postgres::measure_each(lab, postgres::ENDLESS)
         }),
         lying("postgres_slow", "PostgreSQL: a byte a second", LATE, |lab| postgres::measure_each(lab, postgres::SLOW)),
-        lying("postgres_silent", "PostgreSQL: silence, at each stage", LATE, |lab| {
-            postgres::measure_each(lab, postgres::SILENT)
-        }),
+        lying("postgres_silent", "PostgreSQL: silence, at each stage", LATE, |lab| postgres::measure_each(lab, SILENT)),
         lying("postgres_closed", "PostgreSQL: the connection is closed, at each stage", LOST, |lab| {
-            postgres::measure_each(lab, postgres::CLOSED)
+            postgres::measure_each(lab, CLOSED)
         }),
         lying(
             "postgres_thief",

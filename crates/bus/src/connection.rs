@@ -55,14 +55,14 @@ pub enum LeaseState {
     Taken,
     /// It was ours, and is for longer.
     Renewed,
-    /// Another holds it.
+    /// Another process holds the lease.
     HeldByAnother,
 }
 
 /// Whether an entry was new.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Appended {
-    /// It was.
+    /// The entry was not there before.
     New,
     /// The stream has this number, or a later one, already.
     Before,
@@ -178,8 +178,7 @@ impl BusConnection {
         self.server.allow(ENTRY_BYTES_MAX);
         let sealed: Result<Vec<Option<Vec<u8>>>, BusError> = self.ask(&command);
         self.server.allow_usual();
-        let open = |(key, sealed): (&String, Option<Vec<u8>>)| Some(self.open(key, 0, &sealed?).ok()?.to_vec());
-        Ok(keys.iter().zip(sealed?).map(open).collect())
+        Ok(keys.iter().zip(sealed?).map(|(key, sealed)| Some(self.open(key, 0, &sealed?).ok()?.to_vec())).collect())
     }
 
     fn open<'a>(&self, key: &str, number: u64, sealed: &'a [u8]) -> Result<&'a [u8], String> {
@@ -319,7 +318,7 @@ impl BusConnection {
         self.ask::<u64>(&command).map(drop)
     }
 
-    /// Removes `key`.
+    /// Removes `key`, if it is there.
     pub fn delete(&mut self, key: &str) -> Result<(), BusError> {
         self.ask::<u64>(cmd("DEL").arg(key)).map(drop)
     }

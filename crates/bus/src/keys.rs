@@ -10,9 +10,12 @@ const NAME_CHARS_MAX: usize = 100;
 
 /// Checks that `name`, which `what` describes, can be part of a key, a file name and a report.
 pub fn check_name(what: &str, name: &str) -> Result<(), BusError> {
-    let is_plain = |c: char| c.is_ascii_alphanumeric() || "._-".contains(c);
     match name.len() {
-        1..=NAME_CHARS_MAX if name.chars().all(is_plain) && !name.starts_with('.') => Ok(()),
+        1..=NAME_CHARS_MAX
+            if name.chars().all(|c| c.is_ascii_alphanumeric() || "._-".contains(c)) && !name.starts_with('.') =>
+        {
+            Ok(())
+        }
         _ => Err(BusError::Usage(format!(
             "{what} cannot be `{}`; use letters, digits, `.`, `_` and `-`, at most {NAME_CHARS_MAX}, and no `.` at the beginning",
             name.escape_debug()

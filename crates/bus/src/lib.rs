@@ -33,5 +33,5 @@ pub use outbox::Outbox;
 pub use secret::{RunSecret, random_id};
 pub use sender::OutboxSender;
 
-/// The longest payload.
+/// The longest payload of an entry, in bytes.
 pub const PAYLOAD_BYTES_MAX: usize = 16 << 20;

@@ -25,7 +25,7 @@ impl BusConnector {
         BusConnector { address, secret }
     }
 
-    /// A new connection.
+    /// A new connection to the same bus, logged in.
     pub fn connect(&self) -> Result<BusConnection, BusError> {
         let BusAddress { info, password, tls, shown } = &self.address;
         let settings = info.redis_settings();

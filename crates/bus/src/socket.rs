@@ -105,10 +105,7 @@ impl BoundedSocket {
         let answer = self.parser.parse_value(&mut reader);
         let is_over = reader.is_over;
         self.is_open &= answer.is_ok();
-        match is_over {
-            true => Err((ErrorKind::Parse, TOO_LONG).into()),
-            false => answer,
-        }
+        if is_over { Err((ErrorKind::Parse, TOO_LONG).into()) } else { answer }
     }
 }
 

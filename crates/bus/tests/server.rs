@@ -1,6 +1,6 @@
 //! The bus on a real server: leases, streams, strangers, and a server that is killed and comes back.
 //!
-//! In: `redis-server` or `valkey-server` on PATH. Out: nothing. Limits: without either the tests end at once.
+//! In: `redis-server` or `valkey-server` on PATH. Without either the tests end at once.
 
 use bus::{Appended, BusAddress, BusConnector, BusError, ClockOffset, Lease, LeaseState, Outbox, OutboxSender};
 use bus::{PAYLOAD_BYTES_MAX, RunSecret, StreamPosition};

@@ -1,7 +1,7 @@
 //! Servers that must be told apart before they are a bus: over TLS with a certificate that is trusted or not, and one that is too old.
 //!
-//! In: `redis-server` with TLS on PATH, certificates made here. Out: nothing. Limits: without a server, or with one that has no TLS, the tests of TLS end
-//! at once.
+//! In: `redis-server` with TLS on PATH, certificates made here. Without a server, or with one that has no TLS, the tests of TLS end at
+//! once.
 
 use bus::{Appended, BusAddress, BusConnection, BusConnector, BusError, RunSecret};
 use rcgen::{BasicConstraints, CertificateParams, DnType, IsCa, Issuer, KeyPair};

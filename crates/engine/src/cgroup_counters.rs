@@ -49,7 +49,6 @@ static ENGINE_QUOTA: ServerSource = ServerSource {
     ],
 };
 
-/// All of them.
 pub(crate) const SOURCES: &[&ServerSource] = &[&LIMITS, &QUOTA, &ENGINE_QUOTA];
 
 /// The source of the CPU quota that holds plimsoll; `None` if it has none.

@@ -40,7 +40,7 @@ impl CheckedConditions {
 /// A condition that does not hold.
 #[derive(Debug, PartialEq, Eq)]
 pub struct BrokenRule {
-    /// Its number.
+    /// The number of the condition in its workload.
     pub number: u8,
     /// What must hold, and the first row for which it does not.
     pub text: String,

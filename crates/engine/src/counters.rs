@@ -15,9 +15,9 @@ pub const PATIENCE: Duration = Duration::from_secs(1);
 pub struct CounterSpec {
     /// Its name in the run file.
     name: &'static str,
-    /// What the server calls it; of a sum what it calls the parts, with `+` between them,
+    /// What the server calls it; of a sum what it calls the parts, with `+` between them.
     known_as: &'static str,
-    /// and what one of its units is in ours.
+    /// What one of the server's units is in ours.
     factor: f64,
     unit: &'static str,
     kind: CounterKind,
@@ -56,8 +56,7 @@ impl CounterSpec {
     /// Its value among those of the server, in its own unit.
     fn scaled_value(&self, values: &HashMap<String, String>) -> Option<f64> {
         let number = |name: &str| values.get(name)?.parse::<f64>().ok();
-        let sum = || self.parts().map(number).sum::<Option<f64>>();
-        number(self.known_as).or_else(sum).map(|value| value * self.factor)
+        number(self.known_as).or_else(|| self.parts().map(number).sum::<Option<f64>>()).map(|value| value * self.factor)
     }
 
     /// What the server calls its parts.
@@ -88,17 +87,16 @@ impl CounterSpec {
 
 /// What a source of a server is called and what it delivers.
 pub struct ServerSource {
-    /// Its name.
+    /// The source's name in run files.
     pub name: &'static str,
-    /// One line.
+    /// What it reads, in one line.
     pub help: &'static str,
-    /// Its counters.
+    /// What it delivers, in the order of its values.
     pub counters: &'static [CounterSpec],
 }
 
 /// Asks a server for its values by its own names.
 pub trait CounterQuery: Send {
-    /// Connects.
     fn connect(&mut self) -> Option<()>;
     /// All values that it knows; `None` if it does not answer.
     fn read_values(&mut self) -> Option<HashMap<String, String>>;

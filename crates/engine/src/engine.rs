@@ -16,7 +16,7 @@ use host::error::TargetError;
 use host::privileged::cgroup::CgroupLimits;
 use host::privileged::volume::VolumeDaemon;
 use load::{BackgroundLoad, Client, ClientSet, DueTimes, OpSource};
-use model::{Bytes, CommonData, CounterSource, Fact, LoadPart, Op, Params, ServerWay, Trial, WritePath};
+use model::{Bytes, CommonData, CounterSource, Entry, Fact, LoadPart, Op, Params, ServerWay, Trial, WritePath};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use workload::{BackgroundOps, ClientIndex, OpKindDef, OpStream};
@@ -24,7 +24,7 @@ use workload::{BackgroundOps, ClientIndex, OpKindDef, OpStream};
 /// One engine: how it presents itself and how it is started.
 pub struct EngineDef {
     /// Name, help, families and parameters.
-    pub entry: model::Entry,
+    pub entry: Entry,
     /// In which process its work is done.
     pub runs: EngineLocation,
     /// The programs that it needs, if it is a server of its own.
@@ -43,6 +43,23 @@ pub struct EngineDef {
     pub check: fn(&Trial) -> Result<(), TargetError>,
     /// Starts an instance. The data does not exist yet, unless the trial names an existing file.
     pub start: fn(&StartContext) -> Result<Box<dyn Instance>, TargetError>,
+}
+
+impl EngineDef {
+    /// An engine without programs, settings and counters that stores nothing, performs one operation at a time and has plimsoll's version. Each
+    /// engine has its own `entry` and `start`, and what differs from this.
+    pub const BARE: EngineDef = EngineDef {
+        entry: Entry { name: "", help: "", families: &[], params: &[] },
+        runs: EngineLocation::Embedded,
+        programs: None,
+        configuration: None,
+        scripted: false,
+        sources: &[],
+        disk_peak: |_, _| Bytes(0),
+        version: || Ok(env!("CARGO_PKG_VERSION").into()),
+        check: depth_one_only,
+        start: |_| unreachable!("each engine has its own start"),
+    };
 }
 
 /// In which process the work of an engine is done, and so whose CPU time it is.
@@ -72,7 +89,7 @@ impl EngineLocation {
 
 /// What an engine is started with.
 pub struct StartContext<'a> {
-    /// The engine itself.
+    /// The engine that is started.
     pub engine: &'static EngineDef,
     /// The first trial that the instance is for.
     pub trial: &'a Trial,
@@ -96,9 +113,9 @@ pub struct StartContext<'a> {
 pub struct WorkloadClients {
     /// The kinds of operation.
     pub kinds: Vec<OpKindDef>,
-    /// One per client.
+    /// The measured clients, in their order.
     pub clients: Vec<Box<dyn Client>>,
-    /// The background loads.
+    /// The loads at rates of their own while the clients are measured.
     pub background: Vec<BackgroundLoad>,
     /// Of several instances: how many clients each has, in their order; otherwise empty.
     pub parts: Vec<u32>,
@@ -116,10 +133,10 @@ impl WorkloadClients {
         clients: LoadPart,
         client: impl Fn(OpSource<O>, ClientIndex) -> Box<dyn Client>,
     ) -> WorkloadClients {
-        let load = |ops: &BackgroundOps<O>| {
-            background_load(ops, clients_of(&ops.stream, background_clients(ops, clients), &client))
-        };
-        let background = background.iter().map(load).collect();
+        let background = background
+            .iter()
+            .map(|ops| background_load(ops, clients_of(&ops.stream, background_clients(ops, clients), &client)))
+            .collect();
         let clients = clients_of(stream, clients, &client);
         WorkloadClients { kinds: kinds.to_vec(), clients, background, parts: Vec::new(), due: None }
     }

@@ -92,7 +92,10 @@ fn peak_bytes(steps: &[Trial]) -> Bytes {
 /// The steps that add to the data. A step that deletes as many rows as it inserts adds none to those of the steps before it. The first
 /// has none before it: the rows that it deletes are its own, and an engine frees their space later (purge, compaction, vacuum).
 fn growing_steps(steps: &[Trial]) -> Vec<&Trial> {
-    let growing = steps.iter().enumerate().filter(|(nth, step)| *nth == 0 || !keeps_size(step));
+    let growing = steps.iter().enumerate().filter(|(nth, step)| {
+        let rows = (workload_of(step).traits)(&step.workload.params).rows;
+        *nth == 0 || !rows.is_some_and(|rows| rows.deletes)
+    });
     growing.map(|(_, step)| step).collect()
 }
 
@@ -102,10 +105,6 @@ fn is_loaded_before(step: &Trial) -> bool {
     let input = ProgramInput::from_trial(step, &sequence);
     family_of(step) == Family::Sql
         && workload_of(step).sql_program(&input).is_some_and(|program| program.load.is_some())
-}
-
-fn keeps_size(step: &Trial) -> bool {
-    (workload_of(step).traits)(&step.workload.params).rows.is_some_and(|rows| rows.deletes)
 }
 
 /// What warmup and run of `trial` add to its data.
@@ -121,7 +120,8 @@ pub fn written_bytes_at_most(trial: &Trial) -> Option<Bytes> {
     if engine_of(trial).scripted {
         return Some(Bytes(0));
     }
-    if precondition_overwrites(trial) {
+    // The file at the path is overwritten before the run.
+    if trial.target.path.is_some() && trial.phases.precondition() > 1 {
         return None;
     }
     let sequence = SequenceState::default();
@@ -155,11 +155,6 @@ fn ops_counted(trial: &Trial) -> Option<u64> {
         _ => None,
     };
     counted.into_iter().chain(due).min()
-}
-
-/// Whether the file at the path of `trial` is overwritten before the run.
-fn precondition_overwrites(trial: &Trial) -> bool {
-    trial.target.path.is_some() && trial.phases.precondition() > 1
 }
 
 /// Whether `trial` writes, apart from making its data.

@@ -34,7 +34,6 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 use workload::{BackgroundOps, OpKindDef, OpStream, SequenceState};
 
-/// The engine `fjall`.
 pub static FJALL: EngineDef = EngineDef {
     entry: Entry {
         name: "fjall",
@@ -43,9 +42,6 @@ pub static FJALL: EngineDef = EngineDef {
         params: PARAMS,
     },
     runs: EngineLocation::Embedded,
-    programs: None,
-    configuration: None,
-    scripted: false,
     sources: SOURCES,
     // A compaction writes its tables again before the old ones go, and the journals (and the 64 MiB in flight) hold once more what
     // is not yet in tables.
@@ -53,6 +49,7 @@ pub static FJALL: EngineDef = EngineDef {
     version: || Ok(VERSION.into()),
     check: |trial| depth_one_only(trial).and_then(|()| program_of(trial, &SequenceState::default()).map(drop)),
     start: |start| Ok(Box::new(FjallInstance::start(start)?)),
+    ..EngineDef::BARE
 };
 
 /// The release in Cargo.lock; the crate does not tell at run time.
@@ -61,7 +58,6 @@ const VERSION: &str = "3.1.13";
 /// The most bytes of journals before fjall flushes memtables early: its own default.
 const JOURNALS_MAX: u64 = 512 << 20;
 
-/// Its counter source.
 const SOURCES: &[&ServerSource] = &[&COUNTERS];
 
 static COUNTERS: ServerSource = ServerSource {

@@ -31,7 +31,6 @@ pub trait KvStore: Send + 'static {
     fn describe_error(error: &Self::Error, directory: &Path) -> String;
 }
 
-/// One client.
 pub struct KvDriver<S: KvStore> {
     store: S,
     failure: Option<KvFailure<S::Error>>,

@@ -108,13 +108,11 @@ pub(super) fn wait_until_few<E>(
 pub(super) trait Maintenance: Clone + Send + 'static {
     /// The family of the operations.
     type Op: Op;
-    /// The connection.
     type Open: Send;
     /// The engine, for messages.
     fn engine_name(&self) -> String;
     /// Opens it, on the client's own thread.
     fn open_connection(&self) -> Result<Self::Open, OpFailure>;
-    /// Performs `op`.
     fn perform_op(&self, open: &mut Self::Open, op: &Self::Op) -> Result<(), OpFailure>;
 }
 
@@ -138,7 +136,6 @@ pub(super) fn maintenance_clients<C: Maintenance>(
     }
 }
 
-/// One client.
 struct MaintenanceDriver<C: Maintenance> {
     maintenance: C,
     open: Option<C::Open>,

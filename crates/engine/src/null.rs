@@ -3,16 +3,14 @@
 //! In: a script in parameters. Out: operations that take as long as the script asks. Limits: waits below 1 ms spin, because
 //! the kernel wakes no thread that exactly: such a client keeps one core busy, and more clients than cores disturb each other.
 
-use crate::engine::{
-    DataSpace, EngineDef, EngineLocation, Instance, InstanceReport, WorkloadClients, depth_one_only, workload_of,
-};
+use crate::engine::{DataSpace, EngineDef, EngineLocation, Instance, InstanceReport, WorkloadClients, workload_of};
 use crate::recordings;
 use crate::sql::replay;
 use host::error::TargetError;
 use load::{Client, Clock, Driver, MonotonicClock, OpSource, SyncClient};
 use model::{
-    Bytes, Entry, Fact, Family, LoadPart, Nanos, Op, Outcome, ParamDef, ParamKind, ParamRole, Params, TaskSet, Tick,
-    Trial, UsedIf, WritePath,
+    Entry, Fact, Family, LoadPart, Nanos, Op, Outcome, ParamDef, ParamKind, ParamRole, Params, TaskSet, Tick, Trial,
+    UsedIf, WritePath,
 };
 use rand::{RngExt, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
@@ -21,7 +19,6 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use workload::{BackgroundOps, ClientIndex, OpKindDef, OpStream, ProgramInput, SequenceState, SqlWork};
 
-/// The engine `null`.
 pub static NULL: EngineDef = EngineDef {
     entry: Entry {
         name: "null",
@@ -30,14 +27,9 @@ pub static NULL: EngineDef = EngineDef {
         params: PARAMS,
     },
     runs: EngineLocation::InClients,
-    programs: None,
-    configuration: None,
     scripted: true,
-    sources: &[],
-    disk_peak: |_, _| Bytes(0),
-    version: || Ok(env!("CARGO_PKG_VERSION").into()),
-    check: depth_one_only,
     start: |start| Ok(Box::new(NullEngine::start(&start.trial.target.params, start.trial.seed))),
+    ..EngineDef::BARE
 };
 
 const FACTOR: ParamKind = ParamKind::Float { min: 0.0, max: 1e6 };
@@ -189,7 +181,6 @@ impl Instance for NullEngine {
         InstanceReport { facts, ..InstanceReport::default() }
     }
 
-    /// It writes nothing.
     fn write_path(&self, _: &Trial) -> WritePath {
         WritePath::Direct
     }

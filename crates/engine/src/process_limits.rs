@@ -1,7 +1,7 @@
 //! The limits of this process (`ulimit`), and what a trial needs of them.
 //!
-//! In: a trial. Out: nothing, or a refusal before anything is made that names the limit. Limits: what is needed at least. Engines may open
-//! more, and a limit that is met later is reported by what met it. Locked memory is not checked: without it io_uring works, too.
+//! A refusal names the limit, before anything is made. It is about what is needed at least. Engines may open more, and a limit that is met
+//! later is reported by what met it. Locked memory is not checked: without it io_uring works, too.
 
 use crate::engine::EngineLocation;
 use crate::estimate::{data_bytes, image_bytes};

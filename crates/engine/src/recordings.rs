@@ -16,9 +16,7 @@ use workload::replay_sql::{self, LogDialect, LogWanted, REPLAY_SQL, SqlRecording
 
 /// A recording with the path of its log.
 pub struct ReplayedLog {
-    /// The log.
     pub path: PathBuf,
-    /// Whose it is.
     pub dialect: LogDialect,
     /// What is in it.
     pub recording: Arc<SqlRecording>,
@@ -104,8 +102,7 @@ fn read_once<T>(
     read: impl FnOnce() -> Result<T, String>,
 ) -> Result<Arc<T>, String> {
     let mut last = last.lock().unwrap_or_else(PoisonError::into_inner);
-    let is_same = |last: &&LastRead<T>| last.path == path && last.wanted == wanted && last.state == state;
-    if let Some(same) = last.as_ref().filter(is_same) {
+    if let Some(same) = last.as_ref().filter(|last| last.path == path && last.wanted == wanted && last.state == state) {
         return Ok(same.content.clone());
     }
     // Before the next one is read: two of the largest would take more memory than was said.

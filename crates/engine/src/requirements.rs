@@ -1,6 +1,6 @@
 //! What a trial asks of the machine under its engine, a file system of its own and limits, and whether it can have that.
 //!
-//! In: a trial. Out: nothing, or a refusal before anything is made. Limits: room on the disk is [`host::safety`]'s to look at.
+//! A refusal comes before anything is made. Room on the disk is [`host::safety`]'s to look at.
 
 use crate::engine::{EngineLocation, workload_of};
 use crate::estimate::data_bytes;
@@ -104,9 +104,10 @@ pub fn check_limits(trial: &Trial) -> Result<(), TargetError> {
     }
     if let (Some(memory), true) = (limits.memory, runs != EngineLocation::Server) {
         let text = "runs inside plimsoll, so the limit would slow the load generator as well";
-        let advice = match trial.target.params.0.contains_key("cache") {
-            true => "limit its `cache`",
-            false => "leave the limit out: with direct = `true` it uses no page cache",
+        let advice = if trial.target.params.0.contains_key("cache") {
+            "limit its `cache`"
+        } else {
+            "leave the limit out: with direct = `true` it uses no page cache"
         };
         return refuse_limit(format!("memory_limit = `{memory}`: engine `{name}` {text}; {advice}"));
     }

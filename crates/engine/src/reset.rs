@@ -40,7 +40,6 @@ pub enum ResetMode {
 }
 
 impl ResetMode {
-    /// That of `params`.
     pub fn from_params(params: &Params) -> ResetMode {
         // A cluster, whose nodes are not restarted, has no such parameter.
         match params.0.get(BETWEEN.name).map(ToString::to_string).as_deref() {

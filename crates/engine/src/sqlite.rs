@@ -47,7 +47,6 @@ use std::sync::Arc;
 use std::time::Duration;
 use workload::{BackgroundOps, OpKindDef, OpStream, SequenceState, SqlProgram, SqlTable, SqlWork};
 
-/// The engine `sqlite`.
 pub static SQLITE: EngineDef = EngineDef {
     entry: Entry {
         name: "sqlite",
@@ -56,9 +55,6 @@ pub static SQLITE: EngineDef = EngineDef {
         params: PARAMS,
     },
     runs: EngineLocation::Embedded,
-    programs: None,
-    configuration: None,
-    scripted: false,
     sources: SOURCES,
     // The log: a checkpoint follows each 4 MiB of it, but not while readers hold it, and it holds every transaction until that is committed.
     disk_peak: |data, _| Bytes(data.0 + data.0 / 2 + (64 << 20)),
@@ -68,9 +64,9 @@ pub static SQLITE: EngineDef = EngineDef {
         depth_one_only(trial).and_then(|()| whole_tables_only(&program)).and_then(|()| no_procedures(&program))
     },
     start: |start| Ok(Box::new(SqliteInstance::start(start)?)),
+    ..EngineDef::BARE
 };
 
-/// Its counter source.
 const SOURCES: &[&ServerSource] = &[&COUNTERS];
 
 static COUNTERS: ServerSource = ServerSource {
@@ -359,20 +355,20 @@ impl Instance for SqliteInstance {
 }
 
 fn whole_tables_only(program: &SqlProgram) -> Result<(), TargetError> {
-    match program.schema.iter().any(|table| table.partitions.is_some()) {
-        true => Err(TargetError::Unsupported(
+    if program.schema.iter().any(|table| table.partitions.is_some()) {
+        Err(TargetError::Unsupported(
             "engine `sqlite` has no partitions; use partition_rows = `0`, or leave out `partitions`".into(),
-        )),
-        false => Ok(()),
+        ))
+    } else {
+        Ok(())
     }
 }
 
 fn no_procedures(program: &SqlProgram) -> Result<(), TargetError> {
-    match program.procedures.is_empty() {
-        true => Ok(()),
-        false => {
-            Err(TargetError::Unsupported("engine `sqlite` has no stored procedures; use calls = `statements`".into()))
-        }
+    if program.procedures.is_empty() {
+        Ok(())
+    } else {
+        Err(TargetError::Unsupported("engine `sqlite` has no stored procedures; use calls = `statements`".into()))
     }
 }
 
@@ -566,8 +562,11 @@ enum KeyChecks {
 impl KeyChecks {
     /// Those of a load. A row may refer to one of its own table that is made later.
     fn of_load(schema: &[SqlTable]) -> KeyChecks {
-        let refers_to_itself = |table: &SqlTable| table.foreign_keys.iter().any(|key| key.parent == table.name);
-        if schema.iter().any(refers_to_itself) { KeyChecks::Off } else { KeyChecks::Enforced }
+        if schema.iter().any(|table| table.foreign_keys.iter().any(|key| key.parent == table.name)) {
+            KeyChecks::Off
+        } else {
+            KeyChecks::Enforced
+        }
     }
 }
 
@@ -585,7 +584,6 @@ impl ClientMode {
     }
 }
 
-/// One client's connection.
 struct SqliteDriver {
     database: PathBuf,
     params: Params,

@@ -17,7 +17,6 @@ use std::path::PathBuf;
 /// The database of an instance.
 #[derive(Clone)]
 pub struct VariantDatabase {
-    /// Its file.
     pub database: PathBuf,
     /// The parameters of the engine.
     pub params: Params,

@@ -11,11 +11,10 @@ use crate::server::network::{Deadline, PlainStream, Route};
 use crate::server::url::URL;
 use crate::sql::OpFailure;
 use host::error::TargetError;
-use model::{Bytes, Entry, Fact, FailureClass, Family, HoldKind, ParamDef, Params, Trial, WritePath};
+use model::{Entry, Fact, FailureClass, Family, HoldKind, ParamDef, Params, Trial, WritePath};
 use std::time::Duration;
 use workload::program::HoldProgram;
 
-/// The engine `tcp`.
 pub static TCP: EngineDef = EngineDef {
     entry: Entry {
         name: "tcp",
@@ -24,15 +23,10 @@ pub static TCP: EngineDef = EngineDef {
         params: &[LISTENER_URL],
     },
     runs: EngineLocation::Elsewhere,
-    programs: None,
-    configuration: None,
-    scripted: false,
-    sources: &[],
-    // Nothing is stored.
-    disk_peak: |_, _| Bytes(0),
     version: || Err(format!("give its address: --engine {EXAMPLE}")),
     check: check_trial,
     start: |start| Ok(Box::new(ListenerInstance::find(&start.trial.target.params)?)),
+    ..EngineDef::BARE
 };
 
 const EXAMPLE: &str = "tcp://127.0.0.1:4000";

@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 pub enum Allocator {
     /// What the program brings along, usually the C library's malloc.
     System,
-    /// jemalloc.
+    /// The library `libjemalloc`.
     Jemalloc,
     /// tcmalloc, of gperftools.
     Tcmalloc,
@@ -52,7 +52,7 @@ impl Allocator {
         [Allocator::System, Allocator::Jemalloc, Allocator::Tcmalloc].into_iter().find(|known| known.as_str() == word)
     }
 
-    /// Its word.
+    /// The word for it in plans and run files.
     pub fn as_str(self) -> &'static str {
         match self {
             Allocator::System => ALLOCATORS[0],

@@ -121,12 +121,12 @@ impl DataDir {
         Ok(dir)
     }
 
-    /// Its path.
+    /// The directory as a path.
     pub fn path(&self) -> &Path {
         &self.path
     }
 
-    /// What it holds.
+    /// The list of what plimsoll made in it.
     pub fn manifest(&self) -> &DataManifest {
         &self.manifest
     }

@@ -34,15 +34,15 @@ use std::time::Instant;
 /// What one request reads.
 pub const REQUEST: Bytes = Bytes::from_mib(2);
 
-/// From this share on, data counts as read from the disk,
+/// From this share on, data counts as read from the disk.
 const DISK_SHARE_LEAST: f64 = 0.9;
-/// and up to this one as read from the page cache.
+/// Up to this share, data counts as read from the page cache.
 const DISK_SHARE_CACHED: f64 = 0.1;
 
 const PAGE: usize = 4096;
 const SECTOR: usize = 512;
 
-/// What is read.
+/// What is read while a disk is timed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TimedReads {
     /// The first 2 MiB again and again.
@@ -68,10 +68,10 @@ pub const TIMINGS: [(ReadPath, TimedReads); 4] = [
     (ReadPath::Buffered, TimedReads::Disk),
 ];
 
-/// One timing.
+/// How fast a disk was read, once.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct DiskTiming {
-    /// What was read.
+    /// What was read for it.
     pub reads: TimedReads,
     /// Which way it took.
     pub via: ReadPath,
@@ -196,7 +196,6 @@ impl TimedReader {
         Ok((Bytes(bytes), took, fetched_since(fetched)))
     }
 
-    /// Reads request `nth`.
     fn read_request(&mut self, nth: u64) -> Result<(), TargetError> {
         // O_DIRECT needs an aligned buffer, and a Vec of bytes has no alignment: one page more than needed leaves room for it.
         let skip = self.memory.as_ptr().align_offset(PAGE);

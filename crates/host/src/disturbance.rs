@@ -38,11 +38,11 @@ pub enum Gravity {
 pub struct Disturbance {
     /// How much it does.
     pub gravity: Gravity,
-    /// What it is.
+    /// What was found that disturbs.
     pub what: String,
     /// What it means for results.
     pub effect: &'static str,
-    /// What to do.
+    /// What the user can do about it.
     pub remedy: &'static str,
 }
 
@@ -59,7 +59,7 @@ impl Disturbance {
 /// How fit a machine is for measurements.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Fitness {
-    /// Nothing weakens results.
+    /// Nothing on this machine weakens results.
     Fit,
     /// Results are weaker than they could be.
     WithCare,

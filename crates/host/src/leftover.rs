@@ -13,7 +13,6 @@ use std::os::fd::OwnedFd;
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 
-/// What servers run.
 const PROGRAMS: [&str; 3] = ["mariadbd", "mysqld", "postgres"];
 
 /// A server that is asked gets this long before it is forced.
@@ -53,11 +52,8 @@ fn command_line(pid: Pid) -> Vec<u8> {
 fn works_in(pid: Pid, dir: &Path) -> bool {
     let [cwd, program] =
         ["cwd", "exe"].map(|name| std::fs::read_link(format!("/proc/{}/{name}", pid.as_raw_nonzero())));
-    cwd.is_ok_and(|cwd| cwd == dir) && program.is_ok_and(|program| is_server_program(&program))
-}
-
-fn is_server_program(program: &Path) -> bool {
-    PROGRAMS.iter().any(|name| program.file_name() == Some(OsStr::new(name)))
+    cwd.is_ok_and(|cwd| cwd == dir)
+        && program.is_ok_and(|program| PROGRAMS.iter().any(|name| program.file_name() == Some(OsStr::new(name))))
 }
 
 /// Whether the command line is that of a server whose data directory is `dir`.

@@ -38,7 +38,7 @@ pub fn facts() -> Vec<Fact> {
         ("memory.total_bytes", bytes_after(&meminfo, "MemTotal:").map(|bytes| bytes.0.to_string())),
         ("memory.swap_bytes", bytes_after(&meminfo, "SwapTotal:").map(|bytes| bytes.0.to_string())),
         ("clock.source", text_of("/sys/devices/system/clocksource/clocksource0/current_clocksource")),
-        ("plimsoll.build", Some(build_profile().to_owned())),
+        ("plimsoll.build", Some(if cfg!(debug_assertions) { "debug" } else { "release" }.to_owned())),
         ("plimsoll.allocator", own_allocator()),
     ];
     let found = found.into_iter().filter_map(|(name, value)| Some(Fact::new(name, value?)));
@@ -47,9 +47,10 @@ pub fn facts() -> Vec<Fact> {
 
 /// The allocator of plimsoll. The static program has one of its own, which is not seen as a library.
 fn own_allocator() -> Option<String> {
-    match cfg!(target_env = "musl") {
-        true => Some("mimalloc (built in)".to_owned()),
-        false => Allocator::loaded_in(std::process::id()).as_ref().map(allocator::describe),
+    if cfg!(target_env = "musl") {
+        Some("mimalloc (built in)".to_owned())
+    } else {
+        Allocator::loaded_in(std::process::id()).as_ref().map(allocator::describe)
     }
 }
 
@@ -102,10 +103,6 @@ pub fn kernel() -> String {
 /// A truth as a fact's value.
 pub fn yes_or_no(truth: bool) -> &'static str {
     if truth { "yes" } else { "no" }
-}
-
-fn build_profile() -> &'static str {
-    if cfg!(debug_assertions) { "debug" } else { "release" }
 }
 
 /// The name that the distribution gives itself for people.

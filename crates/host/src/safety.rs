@@ -58,8 +58,10 @@ pub fn check_links(path: &Path) -> Result<(), TargetError> {
 
 /// What is wrong with the file system around `path`, if that can be seen: it is read-only or full, or it fails.
 pub fn describe_trouble(path: &Path) -> Option<String> {
-    let is_there = |around: &&Path| !matches!(stat(*around), Err(Errno::NOENT | Errno::NOTDIR));
-    let around = path.ancestors().filter(|around| !around.as_os_str().is_empty()).find(is_there)?;
+    let around = path
+        .ancestors()
+        .filter(|around| !around.as_os_str().is_empty())
+        .find(|around| !matches!(stat(*around), Err(Errno::NOENT | Errno::NOTDIR)))?;
     let why = statvfs(around).map_or_else(trouble_of_error, |found| trouble_of_stat(&found));
     let why = why.or_else(|| probe(around).err().and_then(trouble_of_error))?;
     Some(format!("the file system of `{}` {why}", shown(around)))
@@ -119,7 +121,7 @@ pub enum WriteRoom {
 }
 
 impl WriteRoom {
-    /// The directory.
+    /// The directory as a path.
     pub fn path(&self) -> &Path {
         match self {
             WriteRoom::Shared(dir) | WriteRoom::Own(dir) => dir,

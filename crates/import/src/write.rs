@@ -9,7 +9,7 @@ use model::{Arrivals, Generator, Params};
 use model::{
     Catalogue, Fact, IntervalRow, KindDef, KindRow, Load, Machine, Nanos, OnError, OpKind, Pacing, ParamOwner,
     ParamRole, Phase, Phases, Plan, PointParam, PointState, PointTraits, RunMeta, TargetSpec, Tick, Times, Trial,
-    Until, WorkTraits, WorkloadSpec,
+    WorkTraits, WorkloadSpec,
 };
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
@@ -156,33 +156,16 @@ fn trial_of(point: &ImportedPoint) -> Trial {
         Some(per_s) => Pacing::Open { arrivals: Arrivals::Poisson { per_s } },
         None => Pacing::Closed { think: Nanos(0) },
     };
+    let run = planned_length(point.length);
+    let interval = point.timeline.as_ref().map_or(run, |timeline| timeline.interval);
+    let simple = Trial::simple(&point.engine, &point.workload);
     Trial {
-        target: TargetSpec {
-            engine: point.engine.clone(),
-            programs: None,
-            path: None,
-            fs: None,
-            limits: Default::default(),
-            machine: Default::default(),
-            instances: 1,
-            params: point.engine_params.clone(),
-        },
-        workload: WorkloadSpec { name: point.workload.clone(), params: point.workload_params.clone() },
+        target: TargetSpec { params: point.engine_params.clone(), ..simple.target },
+        workload: WorkloadSpec { params: point.workload_params.clone(), ..simple.workload },
         load: Load { clients: point.clients, depth: point.depth, pacing },
-        phases: Phases {
-            warmup: Nanos(0),
-            run: planned_length(point.length),
-            ops_max: None,
-            interval: point.timeline.as_ref().map_or(planned_length(point.length), |timeline| timeline.interval),
-            grace: Nanos(0),
-            until: Until::Time,
-        },
+        phases: Phases { run, interval, grace: Nanos(0), ..simple.phases },
         on_error: OnError::Count,
-        repeat: 1,
-        seed: 0,
-        limit: None,
-        stacks: false,
-        share: None,
+        ..simple
     }
 }
 

@@ -18,7 +18,7 @@ pub trait Client: Send {
     }
     /// Called once on the client's own thread before its first phase. An error ends the point.
     fn open(&mut self) -> Result<(), String>;
-    /// Performs one phase.
+    /// Performs one phase, on the thread of the client.
     fn run_phase(&mut self, schedule: &Schedule, clock: &MonotonicClock, recorder: &mut Recorder, stop: &Stop);
 }
 

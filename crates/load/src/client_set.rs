@@ -13,7 +13,7 @@ use std::sync::Arc;
 pub struct ClientSet {
     /// The foreground: the measured clients, paced as each phase demands.
     pub clients: Vec<Box<dyn Client>>,
-    /// The background loads.
+    /// The loads at rates of their own while the clients are measured.
     pub background: Vec<BackgroundLoad>,
     /// If the operations of parts of the foreground are to be counted apart: how many clients each part has, in their order.
     pub parts: Vec<u32>,
@@ -23,7 +23,7 @@ pub struct ClientSet {
 
 /// Clients that work at a pace of their own while others are measured.
 pub struct BackgroundLoad {
-    /// The clients.
+    /// The clients of the load.
     pub clients: Vec<Box<dyn Client>>,
     /// The kinds of their ops; no other client has any of these.
     pub kinds: Vec<OpKind>,
@@ -79,7 +79,6 @@ impl From<Vec<Box<dyn Client>>> for ClientSet {
 /// One group of clients.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum ClientGroup {
-    /// The measured clients.
     Foreground,
     /// The clients of the background load of this number.
     Background(usize),

@@ -1,7 +1,7 @@
-//! Time for the load: the kernel's monotonic clock, or a simulated one for tests. The loops read it by way of the CPU's counter,
-//! if that is possible: see `tsc`.
+//! Time for the load: the kernel's monotonic clock, or a simulated one for tests. The loops read it by way of the CPU's counter, if that is
+//! possible: see `tsc`.
 //!
-//! In: nothing. Out: [`Tick`]s since the run began. Limits: nothing here follows the wall clock; a read costs 20 to 30 ns.
+//! [`Tick`]s count from the beginning of the run. Nothing here follows the wall clock; a read costs 20 to 30 ns.
 
 use model::{Nanos, Tick};
 use rustix::thread::clock_nanosleep_absolute;
@@ -84,7 +84,7 @@ pub struct SimClock {
 }
 
 impl SimClock {
-    /// Lets `length` pass.
+    /// Lets `length` pass at once.
     pub fn advance(&self, length: Nanos) {
         self.now_ns.fetch_add(length.0, Relaxed);
     }

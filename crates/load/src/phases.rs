@@ -25,7 +25,7 @@ use std::time::Duration;
 /// One phase to run.
 #[derive(Clone, Copy, Debug)]
 pub struct PhasePlan {
-    /// Which.
+    /// The phase that is performed.
     pub phase: Phase,
     /// How long at most.
     pub length: Nanos,
@@ -74,7 +74,7 @@ pub trait Sink {
     }
     /// Every client has opened what it works with and waits: the first phase begins when this has returned.
     fn all_ready(&mut self) {}
-    /// `phase` has begun.
+    /// The clients have begun `phase`, which starts at `start`.
     fn begin_phase(&mut self, phase: Phase, start: Tick);
     /// The first client has begun the first phase, at `at`: never before its start, and later if it woke up late. Called once.
     fn load_began(&mut self, at: Tick) {
@@ -100,7 +100,7 @@ pub trait Sink {
 /// Why the phases ended.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum LoadEnd {
-    /// As planned.
+    /// All phases ended as planned.
     AsPlanned,
     /// Early: the user or a safety limit asked.
     Stopped(StopReason),
@@ -116,7 +116,7 @@ pub enum LoadEnd {
 /// How the phases went.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LoadOutcome {
-    /// Why they ended.
+    /// Why the clients ended.
     pub ended: LoadEnd,
     /// Clients that were still blocked when the grace time was over.
     pub hung: Vec<u32>,
@@ -468,9 +468,10 @@ impl<'a> Collector<'a> {
             }
             stopped_at = stopped_at.or_else(|| self.requested_stop(schedule));
             // Clients go on from phase to phase by themselves, so only the last one has to wait until they are gone.
-            let over = match last {
-                true => self.running.is_empty() || self.give_up(self.given_up_at(schedule, stopped_at)),
-                false => now >= schedule.end() || stopped_at.is_some() || self.running.is_empty(),
+            let over = if last {
+                self.running.is_empty() || self.give_up(self.given_up_at(schedule, stopped_at))
+            } else {
+                now >= schedule.end() || stopped_at.is_some() || self.running.is_empty()
             };
             if over {
                 break;
@@ -665,9 +666,10 @@ impl<'a> Collector<'a> {
 
     /// What to know of the clients that are still running, if some of them share a thread.
     fn note_on_threads(&self) -> &'static str {
-        match self.running.iter().any(|clients| clients.len() > 1) {
-            true => "; clients of one thread end together, so perhaps only one of them is blocked",
-            false => "",
+        if self.running.iter().any(|clients| clients.len() > 1) {
+            "; clients of one thread end together, so perhaps only one of them is blocked"
+        } else {
+            ""
         }
     }
 
@@ -755,9 +757,9 @@ mod tests {
         /// When the first client began.
         began: Vec<Tick>,
         phases: Vec<(Phase, u64)>,
-        /// Arrivals of the last phase: offered, unserved;
+        /// Arrivals of the last phase: offered, unserved.
         arrivals: (u64, u64),
-        /// and of the one before it.
+        /// The same of the phase before it.
         arrivals_before: (u64, u64),
         /// Operations of the background kind, and how many of them have a response time of their own.
         background: (u64, u64),

@@ -24,32 +24,32 @@ pub enum Delivery {
     Interval {
         /// Which client; of several that share a thread the first.
         client: u32,
-        /// What it did.
+        /// What it did in the interval.
         row: IntervalRow,
     },
     /// What was done on each of several endpoints in an interval that is over.
     Endpoints(Vec<EndpointInterval>),
     /// The first failure of its class on this client.
     Failure {
-        /// Which client.
+        /// The number of the client.
         client: u32,
         /// When the operation ended.
         at: Tick,
-        /// Why.
+        /// What kind of failure it is.
         class: FailureClass,
         /// The driver's description of it.
         text: String,
     },
     /// The client could not begin, or panicked: a failure of the point.
     Broken {
-        /// Which client.
+        /// The number of the client.
         client: u32,
-        /// The reason.
+        /// The reason, for people.
         text: String,
     },
     /// The client has performed its last phase and is gone.
     Ended {
-        /// Which client.
+        /// The number of the client.
         client: u32,
         /// When its last operation ended.
         at: Tick,

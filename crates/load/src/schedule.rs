@@ -40,7 +40,7 @@ pub enum Admission {
 /// Why a load is to end before its time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum StopReason {
-    /// The user asked.
+    /// The user asked for the end.
     Interrupted,
     /// An operation failed, and the trial stops at the first failure.
     Failure,
@@ -131,9 +131,9 @@ impl Stop {
 /// When the operations of one phase start.
 #[derive(Debug)]
 pub struct Schedule {
-    /// Which phase.
+    /// The phase that it is of.
     pub phase: Phase,
-    /// When it begins.
+    /// The moment when the phase begins.
     pub start: Tick,
     /// When it admits nothing more, in nanoseconds: as planned, or earlier if what was measured is enough.
     end_ns: AtomicU64,
@@ -175,7 +175,7 @@ pub trait DueTimes: fmt::Debug + Send + Sync {
 /// How punctually the operations of a recording began.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct StartCounts {
-    /// Operations that began.
+    /// Operations that began, whatever became of them.
     pub begun: u64,
     /// Those of them that began too late ([`DueTimes::on_time_within`]).
     pub late: u64,

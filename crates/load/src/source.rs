@@ -57,7 +57,7 @@ impl<O: Op> OpSupply<O> for Vec<OpSource<O>> {
     }
 }
 
-/// A client's operations.
+/// The operations of one client, in their order.
 pub struct OpSource<O> {
     workload: Box<dyn Workload<O>>,
     ready: Vec<O>,
@@ -151,7 +151,7 @@ impl<O: Op> OpSource<O> {
         Some(&self.ready[self.taken])
     }
 
-    /// The next operation.
+    /// The next operation of the client.
     #[inline]
     pub fn take_op(&mut self) -> &O {
         if self.taken == self.made {

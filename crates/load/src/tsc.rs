@@ -193,9 +193,9 @@ const COUNTS_PER_NS_MAX: u64 = 5;
 /// The kernel's clock as a straight line over the counter.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Calibration {
-    /// Its beginning on the counter,
+    /// Its beginning on the counter.
     from: u64,
-    /// and on the clock.
+    /// Its beginning on the clock.
     at_ns: u64,
     /// Nanoseconds per count, times 2^32.
     slope: u64,
@@ -223,7 +223,6 @@ const DISAGREE_NS: u64 = 10_000;
 const DISAGREE_SHARE: u64 = 1_000;
 
 impl Calibration {
-    /// Gives no time.
     const NONE: Calibration = Calibration { from: 0, at_ns: 0, slope: 0, holds: 0 };
 
     /// The clock at `count`; `None` if the line does not hold. A count before its beginning wraps around and is far beyond its

@@ -1,7 +1,6 @@
 //! What the calling thread has used of the CPU.
 //!
-//! In: nothing. Out: cumulative user time, kernel time and context switches. Limits: Linux; a read costs about 300 ns, so it
-//! is done once per interval.
+//! User time, kernel time and context switches, which only grow. A read costs about 300 ns, so it is done once per interval.
 
 use model::Generator;
 

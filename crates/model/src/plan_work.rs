@@ -78,34 +78,14 @@ impl PlannedWork {
 mod tests {
     use super::*;
     use crate::params::Value;
-    use crate::trial::{Load, OnError, Pacing, Phases, TargetSpec, Until, WorkloadSpec};
+    use crate::trial::WorkloadSpec;
     use crate::units::Nanos;
 
     fn trial(repeat: u32, params: &[(&str, u64)]) -> Trial {
         let params = Params(params.iter().map(|(name, value)| ((*name).to_owned(), Value::Int(*value))).collect());
-        let (run, none) = (Nanos::from_secs(1), Nanos(0));
-        let phases = Phases { warmup: none, run, ops_max: None, interval: run, grace: run, until: Until::Time };
-        Trial {
-            target: TargetSpec {
-                engine: "null".into(),
-                programs: None,
-                path: None,
-                fs: None,
-                instances: 1,
-                limits: crate::Limits::default(),
-                machine: crate::MachineSetup::default(),
-                params: Params::default(),
-            },
-            workload: WorkloadSpec { name: "file".into(), params },
-            load: Load { clients: 1, depth: 1, pacing: Pacing::Closed { think: none } },
-            phases,
-            on_error: OnError::Stop,
-            repeat,
-            seed: u64::from(repeat),
-            limit: None,
-            stacks: false,
-            share: None,
-        }
+        let simple = Trial::simple("null", "file");
+        let workload = WorkloadSpec { params, ..simple.workload };
+        Trial { workload, repeat, seed: u64::from(repeat), ..simple }
     }
 
     fn work(trials: &[(Trial, &[&str])]) -> PlanWork {

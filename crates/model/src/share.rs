@@ -258,40 +258,15 @@ fn ops_of(ops: u64, own: &Trial) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Nanos, OnError, Params, Phases, TargetSpec, Until, WorkloadSpec};
+    use crate::{Nanos, Phases};
     use proptest::prelude::*;
 
     const ALL_DATA: [DataOrigin; 3] = [DataOrigin::Own, DataOrigin::MadeByFirst, DataOrigin::MadeByAll];
 
     fn trial(clients: u32, pacing: Pacing, ops_max: Option<u64>) -> Trial {
-        Trial {
-            target: TargetSpec {
-                engine: "null".into(),
-                programs: None,
-                path: None,
-                fs: None,
-                limits: Default::default(),
-                machine: Default::default(),
-                instances: 1,
-                params: Params::default(),
-            },
-            workload: WorkloadSpec { name: "oltp".into(), params: Params::default() },
-            load: Load { clients, depth: 3, pacing },
-            phases: Phases {
-                warmup: Nanos::from_secs(1),
-                run: Nanos::from_secs(10),
-                ops_max,
-                interval: Nanos::from_secs(1),
-                grace: Nanos::from_secs(1),
-                until: Until::Time,
-            },
-            on_error: OnError::Stop,
-            repeat: 1,
-            seed: 7,
-            limit: None,
-            stacks: false,
-            share: None,
-        }
+        let simple = Trial::simple("null", "oltp");
+        let phases = Phases { warmup: Nanos::from_secs(1), run: Nanos::from_secs(10), ops_max, ..simple.phases };
+        Trial { load: Load { clients, depth: 3, pacing }, phases, seed: 7, ..simple }
     }
 
     const CLOSED: Pacing = Pacing::Closed { think: Nanos(5) };

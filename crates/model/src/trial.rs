@@ -69,6 +69,40 @@ pub struct Trial {
 }
 
 impl Trial {
+    /// A closed loop of one client, for a second and recorded once, with no settings at all. It stops at a failure. Other trials are made of
+    /// it by what differs.
+    pub fn simple(engine: &str, workload: &str) -> Trial {
+        let second = Nanos::from_secs(1);
+        Trial {
+            target: TargetSpec {
+                engine: engine.to_owned(),
+                programs: None,
+                path: None,
+                fs: None,
+                instances: 1,
+                limits: Limits::default(),
+                machine: MachineSetup::default(),
+                params: Params::default(),
+            },
+            workload: WorkloadSpec { name: workload.to_owned(), params: Params::default() },
+            load: Load { clients: 1, depth: 1, pacing: Pacing::Closed { think: Nanos(0) } },
+            phases: Phases {
+                warmup: Nanos(0),
+                run: second,
+                ops_max: None,
+                interval: second,
+                grace: second,
+                until: Until::Time,
+            },
+            on_error: OnError::Stop,
+            repeat: 1,
+            seed: 0,
+            limit: None,
+            stacks: false,
+            share: None,
+        }
+    }
+
     /// The clients of all its instances together.
     pub fn all_clients(&self) -> u32 {
         self.load.clients.saturating_mul(self.target.instances)

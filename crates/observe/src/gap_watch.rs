@@ -109,9 +109,9 @@ struct ClockReading {
     at: Tick,
     /// How long the thread has waited for a CPU since it began; 0 if the kernel does not count it.
     waited: Nanos,
-    /// The CPU time of all threads of the process,
+    /// The CPU time of all threads of the process.
     used: Nanos,
-    /// and how often they gave up a CPU or lost it.
+    /// How often they gave up a CPU or lost it.
     switches: u64,
     /// How long the machine has been suspended since it started; `None` if the reading was interrupted.
     asleep: Option<Nanos>,
@@ -158,10 +158,11 @@ impl ProcessClocks {
         let since = |now: Nanos, before: Nanos| Nanos(now.0.saturating_sub(before.0));
         let (waited, used) = (since(now.waited, before.waited), since(now.used, before.used));
         let is_stopped = length.0.saturating_sub(waited.0) >= OWN_GAP_MIN.0;
-        let (cause, used_max) = match is_stopped {
+        let (cause, used_max) = if is_stopped {
             // Other threads ran until the stop, and while this one waited for its turn after it.
-            true => (OwnGapCause::Stopped, self.cpus * (2 * WAKE_EVERY.0 + waited.0)),
-            false => (OwnGapCause::NoCpu, length.0 / USED_PART),
+            (OwnGapCause::Stopped, self.cpus * (2 * WAKE_EVERY.0 + waited.0))
+        } else {
+            (OwnGapCause::NoCpu, length.0 / USED_PART)
         };
         let switches = now.switches.saturating_sub(before.switches);
         let others_ran = used.0 > used_max || (!is_stopped && switches > PACE_FACTOR * pace + OWN_SWITCHES);

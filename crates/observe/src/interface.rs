@@ -67,11 +67,9 @@ struct InterfaceAddress {
 fn choose(all: &[InterfaceAddress], client: IpAddr, server: IpAddr) -> Option<NetworkInterface> {
     let (client, server) = (client.to_canonical(), server.to_canonical());
     let is_here = server.is_loopback() || client == server || all.iter().any(|known| known.address == server);
-    let fits = |known: &&InterfaceAddress| match is_here {
-        true => known.interface.is_loopback,
-        false => known.address == client,
-    };
-    all.iter().find(fits).map(|known| known.interface.clone())
+    all.iter()
+        .find(|known| if is_here { known.interface.is_loopback } else { known.address == client })
+        .map(|known| known.interface.clone())
 }
 
 /// The addresses of all interfaces of this network namespace; none if the kernel does not list them.

@@ -44,7 +44,7 @@ pub struct SamplingSubject {
 /// Where the engine runs.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum EnginePids {
-    /// In this process.
+    /// The work is done in this process.
     Own,
     /// In these processes and their descendants.
     Processes(Vec<u32>),
@@ -56,7 +56,7 @@ pub enum EnginePids {
 pub struct SourceEntry {
     /// Its name in run files and charts.
     pub name: &'static str,
-    /// One line.
+    /// What it reads, in one line.
     pub help: &'static str,
     /// Opens it for a subject.
     pub open: fn(&SamplingSubject) -> Result<Box<dyn CounterSource>, SourceMissing>,
@@ -68,15 +68,15 @@ pub enum SourceMissing {
     /// A file of the kernel cannot be read.
     #[error("cannot read `{}`: {}", path.display(), model::system_words(error))]
     Unreadable {
-        /// The file.
+        /// The file that was to be read.
         path: PathBuf,
-        /// The kernel's error.
+        /// The error of the kernel.
         error: io::Error,
     },
     /// A file of the kernel reads otherwise than any kernel known to plimsoll.
     #[error("`{}` has no `{what}` in a form that plimsoll knows", path.display())]
     Unknown {
-        /// The file.
+        /// The file that was to be read.
         path: PathBuf,
         /// What was looked for.
         what: String,

@@ -39,13 +39,13 @@ impl ProcFile {
         has_it: impl FnOnce(&str) -> bool,
     ) -> Result<Self, SourceMissing> {
         let mut opened = Self::open(path)?;
-        match opened.read_text().is_ok_and(has_it) {
-            true => Ok(opened),
-            false => Err(SourceMissing::unknown(opened.path(), sought)),
+        if opened.read_text().is_ok_and(has_it) {
+            Ok(opened)
+        } else {
+            Err(SourceMissing::unknown(opened.path(), sought))
         }
     }
 
-    /// Its path.
     pub fn path(&self) -> &Path {
         &self.path
     }

@@ -41,7 +41,6 @@ pub(crate) struct GroupReading {
     pub resident_pages: u64,
 }
 
-/// The group.
 #[derive(Debug)]
 pub(crate) struct ProcessTree {
     proc_dir: PathBuf,
@@ -74,9 +73,9 @@ struct GroupMember {
 #[derive(Debug)]
 struct EndedMember {
     usage: GroupUsage,
-    /// The member that may inherit,
+    /// The member that may inherit.
     heir: u32,
-    /// and its inherited faults when the ended one was last seen alive.
+    /// Its inherited faults when the ended one was last seen alive.
     heir_faults: u64,
 }
 

@@ -29,9 +29,9 @@ pub struct PhaseTotals {
     pub cpu_ns: u64,
     /// Service times of all operations, also of those that began in the phase and ended after it: these are the slow ones.
     pub service: Times,
-    /// When the phase began,
+    /// When the phase began.
     pub start: Tick,
-    /// and how long it lasted.
+    /// How long it lasted.
     pub took: Nanos,
 }
 

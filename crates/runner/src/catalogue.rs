@@ -1,7 +1,6 @@
 //! Everything that a plan may name, collected from the slices.
 //!
 //! In: the slices of engines, workloads and distributions. Out: the catalogue that plans are checked against.
-//! Limits: none.
 
 use model::{Catalogue, Params, PointParam, Trial, WorkTraits};
 use std::path::Path;

@@ -32,7 +32,7 @@ pub enum RunnerError {
     /// The run file could not be written any more while a point was measured.
     #[error("{error}; the phase `{phase}` was not recorded from second {second} on")]
     Unrecorded {
-        /// Why not.
+        /// The reason why it could not be written.
         error: Box<StoreError>,
         /// The phase that was not recorded whole.
         phase: &'static str,

@@ -10,16 +10,16 @@ use model::{
 };
 use store::PointId;
 
-/// What happened.
+/// What an observer of a run is told.
 #[derive(Clone, Copy, Debug)]
 pub enum RunEvent<'a> {
     /// A note for the user, in one line.
     Note(&'a str),
-    /// A point begins.
+    /// The measurement of a point begins.
     PointBegan {
         /// How many points of the run are complete before it.
         number: usize,
-        /// What it measures.
+        /// The trial of the point.
         trial: &'a Trial,
     },
     /// The engine of the point is ready.
@@ -39,16 +39,16 @@ pub enum RunEvent<'a> {
         rows: &'a [IntervalRow],
         /// What the sources of counters read; of steps that are performed again nothing.
         counters: &'a [CounterSample],
-        /// What else happened.
+        /// Events of the interval, such as restarts.
         events: &'a [Event],
         /// Now; `None` in steps that are performed again.
         at: Option<Tick>,
     },
     /// The data that the point wrote is being read back.
     ReadingBack {
-        /// Bytes that were read,
+        /// Bytes that were read.
         done: Bytes,
-        /// of so many.
+        /// Bytes to read in all.
         total: Bytes,
     },
     /// A search has judged the point that was measured last.
@@ -57,7 +57,7 @@ pub enum RunEvent<'a> {
     PointEnded {
         /// Its number in the run file; `None` if it was given up before its engine was ready.
         point: Option<PointId>,
-        /// How it ended.
+        /// How the point ended.
         end: PointEnd,
         /// Whether the next point is a later step of the same sequence: the engine works on, so whoever takes long now disturbs it.
         is_continued: bool,

@@ -16,7 +16,7 @@ use model::{CpuAssignment, CpuChoice, CpuList, MachineSetup, Plan, Switch, Trial
 /// A plan as it can be run here.
 #[derive(Debug)]
 pub struct FittedPlan {
-    /// The plan.
+    /// The plan without what cannot be run here.
     pub plan: Plan,
     /// What was left out of it, and why: one line each.
     pub left_out: Vec<String>,

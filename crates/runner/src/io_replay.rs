@@ -23,7 +23,7 @@ pub struct IoMix {
     pub read_share: f64,
     /// The size of each I/O.
     pub block: Bytes,
-    /// I/Os in flight.
+    /// How many requests are in flight at a time.
     pub in_flight: u32,
     /// Writes between two syncs; `None` for no syncs.
     pub writes_per_sync: Option<u64>,

@@ -35,8 +35,9 @@ fn log_of(run: &Path) -> PathBuf {
 fn how_it_ended(run: &Path) -> &'static str {
     let last_written = std::fs::metadata(log_of(run)).and_then(|meta| meta.modified());
     let name = std::fs::read_to_string("/proc/self/comm").unwrap_or_default();
-    match last_written.is_ok_and(|at| host::out_of_memory::was_killed_at(name.trim_end(), at)) {
-        true => "was killed by the kernel, because memory ran out",
-        false => "was killed",
+    if last_written.is_ok_and(|at| host::out_of_memory::was_killed_at(name.trim_end(), at)) {
+        "was killed by the kernel, because memory ran out"
+    } else {
+        "was killed"
     }
 }

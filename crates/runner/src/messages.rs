@@ -15,7 +15,6 @@ use serde::{Deserialize, Serialize};
 /// One trial to perform, and the sequence of steps that it belongs to.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Assignment {
-    /// The trial.
     pub trial: Trial,
     /// Its place in a sequence of steps that share one data set.
     pub sequence: StepSequence,
@@ -75,7 +74,6 @@ pub enum PerformerMessage {
         /// The same for people.
         facts: Vec<Fact>,
     },
-    /// A phase begins.
     PhaseBegan(Phase, Tick),
     /// The first client began its load.
     LoadBegan(Tick),
@@ -85,18 +83,14 @@ pub enum PerformerMessage {
         intervals: Vec<IntervalRow>,
         /// What the counter sources read.
         counters: Vec<CounterSample>,
-        /// What else happened.
         events: Vec<Event>,
-        /// Now.
         at: Tick,
     },
     /// What was done on each of several endpoints in an interval: increments.
     Endpoints(Vec<EndpointInterval>),
     /// A phase is over.
     PhaseEnded {
-        /// Which.
         phase: Phase,
-        /// When it ended.
         end: Tick,
         /// Arrivals that fell due in its open loops.
         offered: u64,
@@ -117,7 +111,6 @@ pub enum PerformerMessage {
     Host(Box<PointHost>),
     /// What one of several hosts did in an interval.
     HostRows {
-        /// Which.
         host: HostId,
         /// The number of these rows: higher than that of the rows before from the same host.
         row: u64,
@@ -148,7 +141,6 @@ pub trait ConductorHandle {
         Ok(())
     }
 
-    /// Takes a message.
     fn deliver(&mut self, message: PerformerMessage);
 
     /// Whether what was delivered is enough, so that the run phase can end.

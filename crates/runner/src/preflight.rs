@@ -32,7 +32,7 @@ pub struct RunSite {
 /// Whether the user allows settings of the kernel to be changed that concern all processes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum SystemChangeConsent {
-    /// No.
+    /// The user did not allow it.
     #[default]
     Refused,
     /// Yes: they are put back.

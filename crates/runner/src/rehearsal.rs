@@ -1,8 +1,8 @@
 //! Starts each differently configured server of a plan once, before anything is measured.
 //!
-//! In: a plan, the place to measure. Out: nothing, or the error of the first server that does not take its variables. Limits: only servers
-//! for which the plan sets variables; the first server of the plan starts first in any case. No data is made, and file systems and limits
-//! are left out.
+//! In: a plan, the place to measure. Out: the error of the first server that does not take its variables. Limits: only servers for which
+//! the plan sets variables; the first server of the plan starts first in any case. No data is made, and file systems and limits are left
+//! out.
 
 use crate::error::RunnerError;
 use crate::preflight::RunSite;

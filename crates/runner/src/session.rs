@@ -19,11 +19,11 @@ use store::RunWriter;
 
 /// A session that measures points of one run, from its start or after a resume.
 pub struct RunSession<'a> {
-    /// The plan.
+    /// The plan that is run.
     pub plan: &'a Plan,
     /// The directory to measure.
     pub site: &'a RunSite,
-    /// The run file.
+    /// The run file that records it.
     pub writer: &'a mut RunWriter,
     /// The request to end it early.
     pub stop: Arc<Stop>,

@@ -7,10 +7,7 @@ use crate::distribution::fit::{DrawCounter, FitVerdict, LawComparison};
 use crate::program::{ClientIndex, OpStream, ProgramInput, SqlProgram};
 use crate::tests::params;
 use crate::{SequenceState, WORKLOADS, WorkloadDef, distribution, find};
-use model::{
-    DataOrigin, Load, LoadPart, Nanos, OnError, Op, Pacing, Params, Phases, SqlArg, SqlOp, TargetSpec, Trial, Until,
-    WorkloadSpec, divide_trial,
-};
+use model::{DataOrigin, Load, LoadPart, Op, SqlArg, SqlOp, Trial, WorkloadSpec, divide_trial};
 use std::collections::BTreeSet;
 
 const SHARED: [DataOrigin; 2] = [DataOrigin::MadeByFirst, DataOrigin::MadeByAll];
@@ -20,34 +17,12 @@ fn def(name: &str) -> &'static WorkloadDef {
 }
 
 fn trial(workload: &str, changes: &[(&str, &str)], clients: u32) -> Trial {
-    let second = Nanos::from_secs(1);
+    let simple = Trial::simple("any", workload);
     Trial {
-        target: TargetSpec {
-            engine: "any".into(),
-            programs: None,
-            path: None,
-            fs: None,
-            limits: Default::default(),
-            machine: Default::default(),
-            instances: 1,
-            params: Params::default(),
-        },
-        workload: WorkloadSpec { name: workload.into(), params: params(&def(workload).entry, changes) },
-        load: Load { clients, depth: 1, pacing: Pacing::Closed { think: Nanos(0) } },
-        phases: Phases {
-            warmup: Nanos(0),
-            run: second,
-            ops_max: None,
-            interval: second,
-            grace: second,
-            until: Until::Time,
-        },
-        on_error: OnError::Stop,
-        repeat: 1,
+        workload: WorkloadSpec { params: params(&def(workload).entry, changes), ..simple.workload },
+        load: Load { clients, ..simple.load },
         seed: 7,
-        limit: None,
-        stacks: false,
-        share: None,
+        ..simple
     }
 }
 

@@ -118,9 +118,10 @@ fn change_somewhere(json: &mut Json, dice: &mut Dice) {
     match json {
         Json::Object(map) if !map.is_empty() && !dice.one_in(12) => {
             let key = map.keys().nth(dice.below(map.len())).cloned().unwrap_or_default();
-            match dice.one_in(10) {
-                true => drop(map.remove(&key)),
-                false => map.get_mut(&key).into_iter().for_each(|inner| change_somewhere(inner, dice)),
+            if dice.one_in(10) {
+                drop(map.remove(&key))
+            } else {
+                map.get_mut(&key).into_iter().for_each(|inner| change_somewhere(inner, dice))
             }
         }
         Json::Array(list) if !list.is_empty() && !dice.one_in(12) => {

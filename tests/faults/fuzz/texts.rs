@@ -119,9 +119,8 @@ fn with_lines(bytes: &[u8], dice: &mut Dice) -> Vec<u8> {
 /// A word replaced by another one of the text, or of [`WORDS`].
 fn with_another_word(bytes: &[u8], dice: &mut Dice) -> Vec<u8> {
     let is_of_word = |byte: &u8| byte.is_ascii_alphanumeric() || b"_.-".contains(byte);
-    replace_one(bytes, is_of_word, dice, |words, dice| match dice.one_in(3) {
-        true => dice.pick(words).clone(),
-        false => dice.pick(&WORDS).as_bytes().to_vec(),
+    replace_one(bytes, is_of_word, dice, |words, dice| {
+        if dice.one_in(3) { dice.pick(words).clone() } else { dice.pick(&WORDS).as_bytes().to_vec() }
     })
 }
 

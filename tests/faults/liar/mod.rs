@@ -30,13 +30,13 @@ pub enum Stage {
     Login,
     /// At the first query.
     Control,
-    /// When a schema is to be made,
+    /// When a schema is to be made.
     Schema,
-    /// a table,
+    /// When a table is to be made.
     Table,
-    /// when the first statement of the load is prepared,
+    /// When the first statement of the load is prepared.
     Prepare,
-    /// and executed.
+    /// When the first statement of the load is executed.
     Load,
     /// When the rows are counted.
     Count,
@@ -58,6 +58,28 @@ pub struct Liar {
     /// A part of stderr.
     pub message: &'static str,
 }
+
+const LATE: &str = "the server gave no complete answer within";
+
+/// Silence at each stage.
+pub const SILENT: &[Liar] = &[
+    Liar { at: Stage::Greeting, what: "silence", lie: be_silent, message: LATE },
+    Liar { at: Stage::Login, what: "silence", lie: be_silent, message: LATE },
+    Liar { at: Stage::Control, what: "silence", lie: be_silent, message: LATE },
+    Liar { at: Stage::Schema, what: "silence", lie: be_silent, message: "may have made schema `plimsoll_" },
+    Liar { at: Stage::Table, what: "silence", lie: be_silent, message: LATE },
+    Liar { at: Stage::Run, what: "silence", lie: be_silent, message: "still blocked" },
+];
+
+/// A connection that is closed.
+pub const CLOSED: &[Liar] = &[
+    Liar { at: Stage::Greeting, what: "the end", lie: hang_up, message: "the connection was lost" },
+    Liar { at: Stage::Login, what: "the end", lie: hang_up, message: "the connection was lost" },
+    Liar { at: Stage::Schema, what: "the end", lie: hang_up, message: "may have made schema `plimsoll_" },
+    Liar { at: Stage::Load, what: "the end", lie: hang_up, message: "the connection was lost" },
+    Liar { at: Stage::Run, what: "the end", lie: hang_up, message: "the connection was lost" },
+    Liar { at: Stage::CleanUp, what: "the end", lie: hang_up, message: "was left" },
+];
 
 /// How a kind of server serves one connection, and lies when its stage comes.
 pub type Serve = fn(&mut TcpStream, Stage, Lie) -> io::Result<()>;

@@ -3,7 +3,7 @@
 //! In: a connection, a stage and a lie. Out: the answers of a server on which everything works, up to the lie. Limits: statements are prepared
 //! without arguments, and rows have one column.
 
-use super::{Lab, Liar, Lie, Stage, be_silent, flood, hang_up, measure_all, send, trickle};
+use super::{LATE, Lab, Liar, Lie, Stage, flood, measure_all, send, trickle};
 use crate::lab::Finished;
 use std::io::{self, Read, Write};
 use std::net::TcpStream;
@@ -134,7 +134,6 @@ fn error(stream: &mut TcpStream, sequence: u8, text: &[u8]) -> io::Result<()> {
 }
 
 const BROKEN: &str = "the server breaks the MySQL protocol";
-const LATE: &str = "the server gave no complete answer within";
 
 /// Packets that are malformed, too long, or numbered wrongly.
 pub const MALFORMED: &[Liar] = &[
@@ -256,26 +255,6 @@ pub const SLOW: &[Liar] = &[
     Liar { at: Stage::Login, what: "the OK", lie: |s| trickle(s, &packet(2, OK)), message: LATE },
     Liar { at: Stage::Control, what: "an answer", lie: |s| trickle(s, &[0, 0, 9, 1]), message: LATE },
     Liar { at: Stage::Schema, what: "an answer in set-up", lie: |s| trickle(s, &[0, 0, 9, 1]), message: LATE },
-];
-
-/// Silence at each stage.
-pub const SILENT: &[Liar] = &[
-    Liar { at: Stage::Greeting, what: "silence", lie: be_silent, message: LATE },
-    Liar { at: Stage::Login, what: "silence", lie: be_silent, message: LATE },
-    Liar { at: Stage::Control, what: "silence", lie: be_silent, message: LATE },
-    Liar { at: Stage::Schema, what: "silence", lie: be_silent, message: "may have made schema `plimsoll_" },
-    Liar { at: Stage::Table, what: "silence", lie: be_silent, message: LATE },
-    Liar { at: Stage::Run, what: "silence", lie: be_silent, message: "still blocked" },
-];
-
-/// A connection that is closed.
-pub const CLOSED: &[Liar] = &[
-    Liar { at: Stage::Greeting, what: "the end", lie: hang_up, message: "the connection was lost" },
-    Liar { at: Stage::Login, what: "the end", lie: hang_up, message: "the connection was lost" },
-    Liar { at: Stage::Schema, what: "the end", lie: hang_up, message: "may have made schema `plimsoll_" },
-    Liar { at: Stage::Load, what: "the end", lie: hang_up, message: "the connection was lost" },
-    Liar { at: Stage::Run, what: "the end", lie: hang_up, message: "the connection was lost" },
-    Liar { at: Stage::CleanUp, what: "the end", lie: hang_up, message: "was left" },
 ];
 
 /// What a client must not give away.

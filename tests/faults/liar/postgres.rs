@@ -2,7 +2,7 @@
 //!
 //! In: a connection, a stage and a lie. Out: the answers of a server on which everything works, up to the lie. Limits: rows have one column.
 
-use super::{Lab, Liar, Lie, Stage, be_silent, flood, hang_up, measure_all, send, trickle};
+use super::{LATE, Lab, Liar, Lie, Stage, flood, measure_all, send, trickle};
 use crate::lab::Finished;
 use std::io::{self, Read, Write};
 use std::net::TcpStream;
@@ -116,7 +116,6 @@ fn error(stream: &mut TcpStream, text: &[u8]) -> io::Result<()> {
 }
 
 const BROKEN: &str = "the server breaks the PostgreSQL protocol";
-const LATE: &str = "the server gave no complete answer within";
 
 /// Messages that are malformed or too long.
 pub const MALFORMED: &[Liar] = &[
@@ -176,26 +175,6 @@ pub const SLOW: &[Liar] = &[
     Liar { at: Stage::Login, what: "the end of the login", lie: |s| trickle(s, AUTHENTICATED), message: LATE },
     Liar { at: Stage::Control, what: "an answer", lie: |s| trickle(s, NOTICE), message: LATE },
     Liar { at: Stage::Schema, what: "an answer in set-up", lie: |s| trickle(s, NOTICE), message: LATE },
-];
-
-/// Silence at each stage.
-pub const SILENT: &[Liar] = &[
-    Liar { at: Stage::Greeting, what: "silence", lie: be_silent, message: LATE },
-    Liar { at: Stage::Login, what: "silence", lie: be_silent, message: LATE },
-    Liar { at: Stage::Control, what: "silence", lie: be_silent, message: LATE },
-    Liar { at: Stage::Schema, what: "silence", lie: be_silent, message: "may have made schema `plimsoll_" },
-    Liar { at: Stage::Table, what: "silence", lie: be_silent, message: LATE },
-    Liar { at: Stage::Run, what: "silence", lie: be_silent, message: "still blocked" },
-];
-
-/// A connection that is closed.
-pub const CLOSED: &[Liar] = &[
-    Liar { at: Stage::Greeting, what: "the end", lie: hang_up, message: "the connection was lost" },
-    Liar { at: Stage::Login, what: "the end", lie: hang_up, message: "the connection was lost" },
-    Liar { at: Stage::Schema, what: "the end", lie: hang_up, message: "may have made schema `plimsoll_" },
-    Liar { at: Stage::Load, what: "the end", lie: hang_up, message: "the connection was lost" },
-    Liar { at: Stage::Run, what: "the end", lie: hang_up, message: "the connection was lost" },
-    Liar { at: Stage::CleanUp, what: "the end", lie: hang_up, message: "was left" },
 ];
 
 /// What a client must not give away.

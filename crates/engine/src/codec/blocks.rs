@@ -13,9 +13,9 @@ use std::os::unix::fs::FileExt;
 pub(super) struct BlockFile {
     block: usize,
     places: Vec<BlockPlace>,
-    /// Holds a block as it is,
+    /// Holds a block as it is.
     plain: Vec<u8>,
-    /// and compressed.
+    /// Holds the same block compressed.
     packed: Vec<u8>,
     /// The block that [`BlockFile::read_block`] should have brought back.
     expected: Vec<u8>,
@@ -81,9 +81,10 @@ impl BlockFile {
         let nth = self.place_of(item)?;
         self.expected.resize(self.places[nth].plain, 0);
         source.read_exact_at(&mut self.expected, (nth * self.block) as u64)?;
-        match self.expected == self.plain {
-            true => Ok(()),
-            false => Err(io::Error::new(io::ErrorKind::InvalidData, "a block came back that is not what went in")),
+        if self.expected == self.plain {
+            Ok(())
+        } else {
+            Err(io::Error::new(io::ErrorKind::InvalidData, "a block came back that is not what went in"))
         }
     }
 

@@ -15,7 +15,6 @@ use std::time::Duration;
 pub(super) struct SharedFigures(Arc<Mutex<Figures>>);
 
 impl SharedFigures {
-    /// Changes them.
     pub fn change(&self, change: impl FnOnce(&mut Figures)) {
         change(&mut self.0.lock().unwrap_or_else(PoisonError::into_inner));
     }
@@ -44,13 +43,12 @@ pub(super) struct Figures {
 /// What a whole file took.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(super) struct Spent {
-    /// Time that passed.
     pub elapsed: Duration,
-    /// CPU time of this process,
+    /// CPU time of this process.
     pub own_cpu: Duration,
-    /// of the kernel's threads,
+    /// CPU time of the kernel's threads.
     pub kernel_cpu: Duration,
-    /// and of the process that is the file system, if one is.
+    /// CPU time of the process that is the file system, if one is.
     pub daemon_cpu: Option<Duration>,
 }
 

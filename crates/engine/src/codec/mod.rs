@@ -23,12 +23,12 @@ use host::error::TargetError;
 use host::privileged::volume::VolumeDaemon;
 use load::SyncClient;
 use measured::SharedFigures;
-use model::{Bytes, Entry, Fact, Family, ParamDef, ParamKind, ParamRole, Params, TaskSet, Trial, WritePath};
+use model::{Bytes, Entry, Fact, Family, ParamDef, ParamKind, ParamRole, TaskSet, Trial, WritePath};
 use source::SourceFile;
 use std::path::PathBuf;
 use workload::{ProgramInput, SequenceState};
 
-/// The engine `codec`.
+/// The entry of the engine `codec` in the registry.
 pub static CODEC: EngineDef = EngineDef {
     entry: Entry {
         name: "codec",
@@ -37,14 +37,14 @@ pub static CODEC: EngineDef = EngineDef {
         params: PARAMS,
     },
     runs: EngineLocation::Embedded,
-    programs: None,
-    configuration: None,
-    scripted: false,
-    sources: &[],
-    disk_peak: |_, params| space_for(params),
-    version: || Ok(env!("CARGO_PKG_VERSION").into()),
+    // More than the file, whatever a codec makes of it: none adds more than a sixteenth.
+    disk_peak: |_, params| {
+        let file = std::fs::metadata(params.word(FILE.name)).map_or(0, |file| file.len());
+        Bytes(file + file / 8 + (16 << 20))
+    },
     check: check_trial,
     start: |start| Ok(Box::new(CodecInstance::start(start)?)),
+    ..EngineDef::BARE
 };
 
 const PARAMS: &[ParamDef] = &[FILE, CODEC_PARAM];
@@ -56,12 +56,6 @@ const CODEC_PARAM: ParamDef = ParamDef {
     help: "what compresses it, with a level if it has levels; `gzip:1..9` is each of them",
     ..ParamDef::new("codec", ParamRole::Tuning, ParamKind::Leveled(&CODEC_WORDS), "none")
 };
-
-/// More than the file, whatever a codec makes of it: none adds more than a sixteenth.
-fn space_for(params: &Params) -> Bytes {
-    let file = std::fs::metadata(params.word(FILE.name)).map_or(0, |file| file.len());
-    Bytes(file + file / 8 + (16 << 20))
-}
 
 fn check_trial(trial: &Trial) -> Result<(), TargetError> {
     depth_one_only(trial)?;

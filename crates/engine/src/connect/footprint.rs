@@ -13,9 +13,7 @@ use std::fs;
 pub struct ServerFootprint {
     /// Resident memory of its own in bytes, shared pages counted once.
     pub bytes: u64,
-    /// Threads.
     pub threads: u64,
-    /// Processes.
     pub processes: u64,
 }
 

@@ -96,7 +96,6 @@ pub fn hold_clients<T: HoldTarget>(
     })
 }
 
-/// The client.
 struct HoldDriver<T: HoldTarget> {
     target: T,
     hold: HoldProgram,
@@ -227,9 +226,10 @@ mod tests {
             "a server".into()
         }
         fn open(&self, _: Duration) -> Result<(), OpFailure> {
-            match self.0.fetch_add(1, Relaxed) < self.1 {
-                true => Ok(()),
-                false => Err(OpFailure { class: FailureClass::Other, text: self.2.into() }),
+            if self.0.fetch_add(1, Relaxed) < self.1 {
+                Ok(())
+            } else {
+                Err(OpFailure { class: FailureClass::Other, text: self.2.into() })
             }
         }
         fn ask(&self, _: &mut ()) -> Result<(), OpFailure> {

@@ -19,7 +19,6 @@ use workload::program::ConnectProgram;
 
 /// An engine that accepts connections.
 pub trait ConnectTarget: Clone + Send + 'static {
-    /// A connection.
     type Open: Send;
     /// The engine, for messages.
     fn server_name(&self) -> String;
@@ -80,7 +79,6 @@ fn allowed_time(timeout: Nanos) -> Duration {
     Duration::from_nanos(timeout.0).max(Duration::from_millis(1))
 }
 
-/// One client.
 struct ConnectDriver<T: ConnectTarget> {
     target: T,
     pause: Duration,

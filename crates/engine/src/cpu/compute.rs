@@ -30,21 +30,20 @@ struct CompressedText {
     expected: u64,
 }
 
-/// Decompresses a text.
 pub(super) struct DecompressKernel {
     texts: Arc<[CompressedText]>,
     text: Vec<u8>,
 }
 
-/// The kernels `decompress`.
 pub(super) fn decompressions(seed: u64) -> impl Fn(ClientIndex) -> DecompressKernel {
     let mut rng = Xoshiro256PlusPlus::seed_from_u64(seed ^ (4 << 56));
-    let texts: Arc<[CompressedText]> = (0..TEXTS).map(|_| compressed_text(&rows_as_text(&mut rng))).collect();
+    let texts: Arc<[CompressedText]> = (0..TEXTS)
+        .map(|_| {
+            let text = rows_as_text(&mut rng);
+            CompressedText { compressed: lz4_flex::block::compress(&text), expected: checksum_of_text(&text) }
+        })
+        .collect();
     move |_| DecompressKernel { texts: texts.clone(), text: Vec::new() }
-}
-
-fn compressed_text(text: &[u8]) -> CompressedText {
-    CompressedText { compressed: lz4_flex::block::compress(text), expected: checksum_of_text(text) }
 }
 
 /// Rows of orders: numbers that grow, words of a small set, random digits.
@@ -101,7 +100,6 @@ struct CheckedPages {
 /// Computes the CRC of each page.
 pub(super) struct CrcKernel(Arc<[CheckedPages]>);
 
-/// The kernels `crc`.
 pub(super) fn crcs(seed: u64) -> impl Fn(ClientIndex) -> CrcKernel {
     let mut rng = Xoshiro256PlusPlus::seed_from_u64(seed ^ (5 << 56));
     let sets: Arc<[CheckedPages]> = (0..PAGE_SETS).map(|_| checked_pages(&mut rng)).collect();

@@ -1,9 +1,9 @@
 //! The kernel of waiting: a lock that two threads hand to each other.
 //!
-//! In: nothing. Out: rounds in which a number goes back and forth between the client and a companion, under a mutex and its condition
-//! variable, as a commit goes between a session and the thread that writes the log. Limits: one of the two waits while the other works,
-//! so a client with its companion keeps about one core busy; what is measured is mostly the kernel's way to wake a thread, which a
-//! hypervisor can make several times as long.
+//! In each round a number goes back and forth between the client and a companion, under a mutex and its condition variable, as a commit
+//! goes between a session and the thread that writes the log. Limits: one of the two waits while the other works, so a client with its
+//! companion keeps about one core busy; what is measured is mostly the kernel's way to wake a thread, which a hypervisor can make several
+//! times as long.
 
 use super::kernel::{Kernel, fold};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};

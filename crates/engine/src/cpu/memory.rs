@@ -31,7 +31,6 @@ struct Circle {
     order: Vec<u32>,
 }
 
-/// Follows the circle.
 pub(super) struct ChaseKernel(Arc<Circle>);
 
 /// The kernels `chase`. All clients follow one circle, from places of their own.

@@ -28,16 +28,13 @@ mod lock;
 mod memory;
 mod sets;
 
-use crate::engine::{
-    DataSpace, EngineDef, EngineLocation, Instance, InstanceReport, WorkloadClients, depth_one_only, workload_of,
-};
+use crate::engine::{DataSpace, EngineDef, EngineLocation, Instance, InstanceReport, WorkloadClients, workload_of};
 use host::error::TargetError;
 use host::machine;
 use kernel::{KernelSetup, MakeKernels, clients_of};
-use model::{Bytes, Entry, Fact, Family, TaskSet, Trial, WritePath};
+use model::{Entry, Fact, Family, TaskSet, Trial, WritePath};
 use workload::{ProgramInput, SequenceState};
 
-/// The engine `cpu`.
 pub static CPU: EngineDef = EngineDef {
     entry: Entry {
         name: "cpu",
@@ -46,14 +43,8 @@ pub static CPU: EngineDef = EngineDef {
         params: &[],
     },
     runs: EngineLocation::Embedded,
-    programs: None,
-    configuration: None,
-    scripted: false,
-    sources: &[],
-    disk_peak: |_, _| Bytes(0),
-    version: || Ok(env!("CARGO_PKG_VERSION").into()),
-    check: depth_one_only,
     start: |_| Ok(Box::new(CpuEngine)),
+    ..EngineDef::BARE
 };
 
 /// How the clients of each kernel are made.
@@ -78,7 +69,6 @@ impl Instance for CpuEngine {
         InstanceReport { facts, ..InstanceReport::default() }
     }
 
-    /// It writes nothing.
     fn write_path(&self, _: &Trial) -> WritePath {
         WritePath::Direct
     }

@@ -45,7 +45,6 @@ pub(super) struct SortKernel {
     rows: Vec<KeyedRow>,
 }
 
-/// The kernels `sort`.
 pub(super) fn sorts(seed: u64) -> impl Fn(ClientIndex) -> SortKernel {
     let mut rng = generator(seed, 1);
     let inputs: Arc<[SortInput]> = (0..INPUTS).map(|_| sort_input(random_rows(&mut rng, SORTED_ROWS))).collect();
@@ -100,7 +99,6 @@ pub(super) struct JoinKernel {
     table: FxHashMap<u64, u64>,
 }
 
-/// The kernels `join`.
 pub(super) fn joins(seed: u64) -> impl Fn(ClientIndex) -> JoinKernel {
     let mut rng = generator(seed, 2);
     let inputs: Arc<[JoinInput]> = (0..INPUTS).map(|_| join_input(&mut rng)).collect();
@@ -109,9 +107,8 @@ pub(super) fn joins(seed: u64) -> impl Fn(ClientIndex) -> JoinKernel {
 
 fn join_input(rng: &mut Xoshiro256PlusPlus) -> JoinInput {
     let built = random_rows(rng, BUILT_ROWS);
-    let key = |rng: &mut Xoshiro256PlusPlus| match rng.random::<bool>() {
-        true => built[rng.random_range(0..BUILT_ROWS)].0,
-        false => rng.random(),
+    let key = |rng: &mut Xoshiro256PlusPlus| {
+        if rng.random::<bool>() { built[rng.random_range(0..BUILT_ROWS)].0 } else { rng.random() }
     };
     let probing: Vec<KeyedRow> = (0..PROBING_ROWS as u64).map(|row| (key(rng), row)).collect();
     let tree: BTreeMap<u64, u64> = built.iter().copied().collect();
@@ -157,7 +154,6 @@ struct WalkInput {
 /// Finds places in a B-tree and reads on from them.
 pub(super) struct WalkKernel(Arc<WalkInput>);
 
-/// The kernels `btree`.
 pub(super) fn walks(seed: u64) -> impl Fn(ClientIndex) -> WalkKernel {
     let input = Arc::new(walk_input(seed));
     move |_| WalkKernel(input.clone())

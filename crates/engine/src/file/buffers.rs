@@ -39,7 +39,6 @@ pub struct WriteContent {
 /// How much memory one client has.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct BufferSizes {
-    /// Operations in flight.
     pub depth: u32,
     /// The most that one moves.
     pub block: Bytes,
@@ -58,7 +57,6 @@ impl BufferSizes {
         BufferSizes { depth, block, windows: if writes { windows as u32 } else { 0 } }
     }
 
-    /// All of it.
     pub fn total_bytes(&self) -> Bytes {
         Bytes(u64::from(self.depth) * (u64::from(self.windows) + 1) * stride_of(self.block) as u64)
     }
@@ -69,7 +67,6 @@ fn stride_of(block: Bytes) -> usize {
     (block.0 as usize).next_multiple_of(PAGE)
 }
 
-/// Page-aligned blocks.
 pub struct IoBuffers {
     start: *mut u8,
     layout: Layout,

@@ -1,7 +1,7 @@
 //! What a trial on files may ask for: loads, blocks and amounts of memory that this way of doing I/O can carry.
 //!
-//! In: a trial and what is known of the place. Out: nothing, or a refusal that names the parameter and what to use instead.
-//! Limits: asked before data is made and again before clients are; what changes in between is found by the operations.
+//! A refusal names the parameter and what to use instead. It is asked before data is made and again before clients are; what changes in
+//! between is found by the operations.
 
 use super::files::{Readahead, WriteSync};
 use super::settings::{FileSettings, IoInterface};
@@ -59,22 +59,24 @@ pub fn check_verify(trial: &Trial, program: &IoProgram) -> Result<(), TargetErro
     let (settings, unit, memory) = (FileSettings::from_trial(trial), UNIT as u64, memory_of_machine());
     let data = u64::from(program.files) * program.file_bytes.0;
     let table = Bytes(data / unit * 8);
-    let refused = match () {
-        _ if !settings.verify => return Ok(()),
-        _ if !program.block.0.is_multiple_of(unit) => format!(
+    let refused = if !settings.verify {
+        return Ok(());
+    } else if !program.block.0.is_multiple_of(unit) {
+        format!(
             "verify = `true` checks blocks of {}, so block = `{}` must be a multiple of that",
             Bytes(unit),
             program.block
-        ),
-        _ if settings.content.dedupe > 0 => {
-            "verify = `true` makes every 4 KiB different from all others: use dedupe = `0`, or verify = `false`".into()
-        }
-        _ if table.0 > memory.0 / 2 => format!(
+        )
+    } else if settings.content.dedupe > 0 {
+        "verify = `true` makes every 4 KiB different from all others: use dedupe = `0`, or verify = `false`".to_owned()
+    } else if table.0 > memory.0 / 2 {
+        format!(
             "verify = `true` on {} of files needs a table of {table}, more than half of the memory ({memory}); use a smaller \
              file_size",
             Bytes(data)
-        ),
-        _ => return Ok(()),
+        )
+    } else {
+        return Ok(());
     };
     Err(TargetError::Unsupported(refused))
 }
@@ -103,19 +105,18 @@ pub fn check_replay(trial: &Trial) -> Result<(), TargetError> {
     let params = &trial.workload.params;
     let Some(work) = replay::recorded_work(params) else { return Ok(()) };
     let (file, placement) = (params.bytes("file_size"), params.word("places"));
-    let refused = match () {
-        _ if FileSettings::from_trial(trial).verify => {
-            "verify = `true` cannot be used with a recording, whose requests have any size; leave it out".to_owned()
-        }
-        _ if trial.target.instances > 1 => {
-            "`instances` cannot be used with a recording, which is one; leave it out".to_owned()
-        }
-        _ if file < work.data => format!(
+    let refused = if FileSettings::from_trial(trial).verify {
+        "verify = `true` cannot be used with a recording, whose requests have any size; leave it out".to_owned()
+    } else if trial.target.instances > 1 {
+        "`instances` cannot be used with a recording, which is one; leave it out".to_owned()
+    } else if file < work.data {
+        format!(
             "file_size = `{file}` is smaller than the {} that the recording needs with places = `{placement}`; use more, or \
              places = `wrapped`",
             work.data
-        ),
-        _ => return check_same_device(trial, work),
+        )
+    } else {
+        return check_same_device(trial, work);
     };
     Err(TargetError::Unsupported(refused))
 }

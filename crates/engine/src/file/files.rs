@@ -10,7 +10,7 @@ use host::error::{IoContext, TargetError, shown};
 use model::{Bytes, IoOp, Nanos};
 use rustix::fs::{Advice, Mode, OFlags, fadvise, open};
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
-use std::fs::{File, Metadata};
+use std::fs::File;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -110,12 +110,10 @@ impl OpenFiles {
         &self.open[op.file as usize]
     }
 
-    /// All of them.
     pub fn as_slice(&self) -> &[File] {
         &self.open
     }
 
-    /// Their paths.
     pub fn paths(&self) -> &[PathBuf] {
         &self.paths
     }
@@ -166,7 +164,7 @@ pub fn check_sizes(paths: &FilePaths, each: Bytes) -> Result<(), TargetError> {
 
 /// Space that the files take on disk; what cannot be looked at counts as nothing.
 pub fn footprint_of(paths: &FilePaths) -> Bytes {
-    Bytes(paths.iter().filter_map(|path| metadata_of(path).ok()).map(|meta| meta.blocks() * 512).sum())
+    Bytes(paths.iter().filter_map(|path| std::fs::metadata(path).ok()).map(|meta| meta.blocks() * 512).sum())
 }
 
 /// Syncs all files and returns how long it took: the writes that were still pending.
@@ -179,10 +177,6 @@ pub fn timed_fsync(paths: &FilePaths) -> String {
         Ok(()) => Nanos(start.elapsed().as_nanos() as u64).to_string(),
         Err(error) => format!("failed: {error}"),
     }
-}
-
-fn metadata_of(path: &Path) -> Result<Metadata, TargetError> {
-    std::fs::metadata(path).trying("look at", path)
 }
 
 /// Lifts the soft limit of open files so that `more` can be opened, as far as the hard limit goes. If that is too low, the

@@ -54,7 +54,6 @@ use workers::WorkerTally;
 use workload::replay::Recording;
 use workload::{ClientIndex, IoProgram, OpStream, ProgramInput, SequenceState};
 
-/// The engine `file`.
 pub static FILE: EngineDef = EngineDef {
     entry: Entry {
         name: "file",
@@ -63,10 +62,6 @@ pub static FILE: EngineDef = EngineDef {
         params: PARAMS,
     },
     runs: EngineLocation::InClients,
-    programs: None,
-    configuration: None,
-    scripted: false,
-    sources: &[],
     disk_peak: |data, _| data,
     version: || Ok(kernel()),
     check: |trial| {
@@ -78,6 +73,7 @@ pub static FILE: EngineDef = EngineDef {
         checks::check_memory(trial, &program)
     },
     start: |start| Ok(Box::new(FileInstance::start(start)?)),
+    ..EngineDef::BARE
 };
 
 /// The files under measurement.
@@ -411,7 +407,7 @@ impl Instance for FileInstance {
         self.begin_load(program.writes)?;
         let method = self.io_method(settings, &program)?;
         let recording = recordings::recording_of(trial)?;
-        let run = run_of(trial, recording.as_ref());
+        let run = make_program(trial, recording.as_ref()).run;
         let clients =
             ClientIndex::all_in(trial.data_part()).map(|slot| self.make_client(trial, &program, &run, &method, slot));
         let clients = clients.collect::<Result<_, _>>()?;
@@ -458,11 +454,6 @@ fn buffer_sizes(trial: &Trial, program: &IoProgram) -> BufferSizes {
 
 fn program_of(trial: &Trial) -> IoProgram {
     make_program(trial, None)
-}
-
-/// The operations of the run, if it replays `recording` or nothing.
-fn run_of(trial: &Trial, recording: Option<&Arc<Recording>>) -> OpStream<IoOp> {
-    make_program(trial, recording).run
 }
 
 fn make_program(trial: &Trial, recording: Option<&Arc<Recording>>) -> IoProgram {

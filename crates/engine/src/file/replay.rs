@@ -1,11 +1,11 @@
 //! What a replay has in addition to other loads on files: the times of its requests, and facts on the recording.
 //!
 //! In: a trial and its recording. Out: when the requests fall due, for the count of those that were offered; facts, and how punctually the
-//! requests began. Limits: none.
+//! requests began.
 //!
 //! A request begins late if it begins more than 1 ms after its time, or more than 1 % of the mean distance between two requests if that is
-//! longer. A client that waits for a time wakes up 0.05 to 0.1 ms late, and a request takes a disk 0.1 to 10 ms: within 1 ms the requests meet in
-//! the disk as they did in the recording.
+//! longer. A client that waits for a time wakes up 0.05 to 0.1 ms late, and a request takes a disk 0.1 to 10 ms: within 1 ms the requests
+//! meet in the disk as they did in the recording.
 
 use load::{DueTimes, StartCounts};
 use model::{Fact, Nanos, Pacing, RecordingSummary, Trial};

@@ -136,7 +136,6 @@ pub enum IoInterface {
 }
 
 impl FileSettings {
-    /// Those of `trial`.
     pub fn from_trial(trial: &Trial) -> FileSettings {
         let params = &trial.target.params;
         FileSettings {

@@ -40,7 +40,7 @@ pub struct SchemaSource {
 /// Tables like those of a database.
 #[derive(Clone, Debug, PartialEq)]
 pub struct FoundTables {
-    /// The tables.
+    /// The tables, as a plan states them.
     pub tables: Vec<OwnTable>,
     /// What is not as in the database, in one line each.
     pub notes: Vec<String>,
@@ -131,9 +131,9 @@ impl FoundTable {
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct FoundColumn {
     pub(crate) name: String,
-    /// The nearest type of a plan,
+    /// The nearest type of a plan.
     pub(crate) kind: OwnType,
-    /// and the note that it is another, if it is.
+    /// The note that its type is another, if it is.
     pub(crate) other_type: Option<String>,
     pub(crate) not_null: bool,
     pub(crate) statistics: ColumnStatistics,

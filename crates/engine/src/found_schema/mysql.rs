@@ -6,11 +6,12 @@
 
 use super::sample::{SampledValue, statistics_of};
 use super::{FoundPartitions, FoundTable};
-use crate::mysql::client::{MysqlAddress, failure};
+use crate::mysql::client::MysqlAddress;
 use crate::mysql::tables::quote_name;
 use crate::mysql::wire::MysqlWire;
 use crate::server::network::AnswerLimits;
 use crate::server::url::{Password, ServerUrl};
+use crate::sql::admin_connection::AdminConnection;
 use crate::sql::external::PATIENCE;
 use crate::sql::server_error;
 use host::error::TargetError;
@@ -35,10 +36,7 @@ pub(super) fn read(
     let shown = address.shown().to_owned();
     let mut wire = address.connect_admin(PATIENCE).map_err(|failure| server_error(&shown, failure))?;
     let mut catalogue = Catalogue { wire: &mut wire, shown: &shown };
-    catalogue
-        .wire
-        .set_up(&format!("USE {}", quote_name(database)))
-        .map_err(|error| server_error(&shown, failure(error)))?;
+    catalogue.wire.set_up(&format!("USE {}", quote_name(database))).map_err(|error| server_error(&shown, error))?;
     let mut tables = catalogue.tables()?;
     for table in &mut tables {
         catalogue.columns(table)?;
@@ -65,7 +63,7 @@ struct Catalogue<'w> {
 
 impl Catalogue<'_> {
     fn ask(&mut self, question: &str) -> Result<Vec<Vec<Option<String>>>, TargetError> {
-        self.wire.rows_patiently(question).map_err(|error| server_error(self.shown, failure(error)))
+        self.wire.rows_patiently(question).map_err(|error| server_error(self.shown, error))
     }
 
     fn texts(&mut self, question: &str) -> Result<Vec<Vec<String>>, TargetError> {
@@ -116,9 +114,10 @@ impl Catalogue<'_> {
                 let known = table.columns.iter_mut().find(|known| known.name == *column);
                 known.into_iter().for_each(|known| known.statistics.distinct = cardinality.parse().ok());
             }
-            match index == "PRIMARY" {
-                true => table.primary_key.push(column.clone()),
-                false => table.add_index_column(index, not_unique == "0", column),
+            if index == "PRIMARY" {
+                table.primary_key.push(column.clone())
+            } else {
+                table.add_index_column(index, not_unique == "0", column)
             }
         }
         // An expression has no name.

@@ -6,7 +6,6 @@
 use std::collections::{HashMap, HashSet};
 use std::hash::{BuildHasher, RandomState};
 
-/// Replaces names.
 pub(super) struct NameMap {
     hashes: Option<RandomState>,
     kept: HashMap<(NameOf, String), String>,
@@ -51,8 +50,11 @@ impl NameMap {
 
 /// `name` with underscores for all that is neither letter nor digit.
 fn plain_name(name: &str) -> String {
-    let plain = |c: char| if c.is_ascii_alphanumeric() || c == '_' { c } else { '_' };
-    let mut text: String = name.chars().map(plain).take(NAME_BYTES_MAX).collect();
+    let mut text: String = name
+        .chars()
+        .map(|c| if c.is_ascii_alphanumeric() || c == '_' { c } else { '_' })
+        .take(NAME_BYTES_MAX)
+        .collect();
     if text.is_empty() || text.starts_with(|first: char| first.is_ascii_digit()) {
         text.insert(0, '_');
     }

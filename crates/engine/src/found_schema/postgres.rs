@@ -9,6 +9,7 @@ use crate::postgres::client::PostgresAddress;
 use crate::postgres::wire::PostgresWire;
 use crate::server::network::{AnswerLimits, TextRows};
 use crate::server::url::{Password, ServerUrl};
+use crate::sql::admin_connection::AdminConnection;
 use crate::sql::external::PATIENCE;
 use crate::sql::server_error;
 use host::error::TargetError;
@@ -37,7 +38,6 @@ fn text_literal(text: &str) -> String {
 struct Catalogue<'w> {
     wire: &'w mut PostgresWire,
     shown: &'w str,
-    /// As a literal.
     schema: String,
 }
 
@@ -47,12 +47,8 @@ const TABLES: &str = "pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace W
 
 impl Catalogue<'_> {
     fn ask(&mut self, question: &str) -> Result<Vec<Vec<String>>, TargetError> {
-        let answer: TextRows = self
-            .wire
-            .rows_patiently(question)
-            .map_err(|error| server_error(self.shown, crate::postgres::client::failure(error)))?;
-        let texts = |row: Vec<Option<String>>| row.into_iter().map(Option::unwrap_or_default).collect();
-        Ok(answer.into_iter().map(texts).collect())
+        let answer: TextRows = self.wire.rows_patiently(question).map_err(|error| server_error(self.shown, error))?;
+        Ok(answer.into_iter().map(|row| row.into_iter().map(Option::unwrap_or_default).collect()).collect())
     }
 
     fn tables(&mut self) -> Result<Vec<FoundTable>, TargetError> {
@@ -107,9 +103,10 @@ impl Catalogue<'_> {
         for row in self.ask(&question)? {
             let [table, index, is_primary, is_unique, column] = &row[..] else { continue };
             let Some(table) = tables.iter_mut().find(|known| known.name == *table) else { continue };
-            match is_primary == "t" {
-                true => table.primary_key.push(column.clone()),
-                false => table.add_index_column(index, is_unique == "t", column),
+            if is_primary == "t" {
+                table.primary_key.push(column.clone())
+            } else {
+                table.add_index_column(index, is_unique == "t", column)
             }
         }
         Ok(())

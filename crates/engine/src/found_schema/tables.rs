@@ -68,7 +68,9 @@ fn simplify_table(table: &mut OwnTable, text: &str) {
         table.partitions = None;
     } else if let Some(index) = table.indexes.iter_mut().find(|index| index.unique) {
         index.unique = false;
-    } else if let Some(reference) = table.columns.iter_mut().find(|column| is_reference(column)) {
+    } else if let Some(reference) =
+        table.columns.iter_mut().find(|column| matches!(column.source, ValueSource::Reference { .. }))
+    {
         reference.source = drawn(reference.kind, None, Distinct::Natural);
     } else if !table.primary_key.is_empty() {
         table.primary_key.clear();
@@ -77,10 +79,6 @@ fn simplify_table(table: &mut OwnTable, text: &str) {
         table.partitions = None;
         table.columns.truncate(1_000);
     }
-}
-
-fn is_reference(column: &OwnColumn) -> bool {
-    matches!(column.source, ValueSource::Reference { .. })
 }
 
 fn drawn(kind: OwnType, shape: Option<ValueShape>, distinct: Distinct) -> ValueSource {
@@ -96,7 +94,6 @@ fn plain_shape(kind: OwnType) -> ValueShape {
     }
 }
 
-/// Makes one table.
 struct TableMaker<'f> {
     table: &'f FoundTable,
     all: &'f [FoundTable],
@@ -277,9 +274,10 @@ impl TableMaker<'_> {
     /// A number of values that grows with the table if it is more than a tenth of the rows: what PostgreSQL assumes.
     fn distinct_of(&self, distinct: f64) -> Distinct {
         let share = distinct / self.table.rows.max(1) as f64;
-        match share > 0.1 {
-            true => Distinct::Share(rounded(share.min(1.0))),
-            false => Distinct::Count((distinct.round() as u64).max(1)),
+        if share > 0.1 {
+            Distinct::Share(rounded(share.min(1.0)))
+        } else {
+            Distinct::Count((distinct.round() as u64).max(1))
         }
     }
 

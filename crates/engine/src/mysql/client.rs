@@ -6,19 +6,18 @@
 use super::login::{Credentials, log_in};
 use super::wire::{MysqlWire, MysqlWireError};
 use crate::server::dir::ServerSocket;
-use crate::server::network::{AnswerLimits, Deadline, Route, TextRows, explanation};
+use crate::server::network::{AnswerLimits, Deadline, Route, explanation};
 use crate::server::url::{Password, ServerUrl};
-use crate::sql::kept::{KeptRows, NOT_THERE};
+use crate::sql::admin_connection::{self, AdminConnection, WireError};
+use crate::sql::kept::KeptRows;
 use crate::sql::literals::Dialect;
 use crate::sql::multiplex::{PollableSession, SqlCommand};
 use crate::sql::open_connections::{CancelAtServer, ConnectionKey, Registration};
-use crate::sql::server_instance::AdminConnection;
 use crate::sql::session_options::SessionOptions;
 use crate::sql::statement::{PreparingConnection, StatementExecutor};
-use crate::sql::variant::rows::RowBuffer;
 use crate::sql::{OpFailure, SessionFactory, SqlConnection, SqlSession, keep_used, run_transaction};
 use host::error::TargetError;
-use model::{Fact, FailureClass, SqlArg, SqlOp};
+use model::{Fact, FailureClass, SqlOp};
 use std::io::{self, ErrorKind};
 use std::os::fd::BorrowedFd;
 use std::sync::Arc;
@@ -80,7 +79,7 @@ impl MysqlAddress {
     fn connect_client(&self, patience: Duration) -> Result<MysqlWire, OpFailure> {
         let mut wire = self.open_wire(patience, patience)?;
         // The text that workloads write is ASCII, which the server need not convert then.
-        wire.run_statement("SET NAMES latin1").map_err(failure)?;
+        wire.run_statement("SET NAMES latin1")?;
         Ok(wire)
     }
 
@@ -119,7 +118,7 @@ impl MysqlAddress {
     #[cold]
     fn login_failure(&self, error: MysqlWireError) -> OpFailure {
         let code = if let MysqlWireError::Server { code, .. } = error { Some(code) } else { None };
-        let mut failure = failure(error);
+        let mut failure = OpFailure::from(error);
         failure.text.push_str(match code {
             Some(ACCESS_DENIED | ACCESS_DENIED_NO_PASSWORD) if self.password.is_none() => {
                 "; no password was given: set PLIMSOLL_PASSWORD or use --password-file FILE"
@@ -163,15 +162,8 @@ impl CancelAtServer for MysqlAddress {
     fn cancel(&self, key: ConnectionKey, allowed: Duration) -> Result<(), OpFailure> {
         let mut wire = self.connect_within(allowed)?;
         // A statement that has ended meanwhile is none to cancel, which is as good.
-        allowed_to_fail(wire.set_up(&format!("KILL QUERY {}", key.id)))
-    }
-}
-
-/// The result without what the server refused.
-fn allowed_to_fail(done: Result<(), MysqlWireError>) -> Result<(), OpFailure> {
-    match done {
-        Ok(()) | Err(MysqlWireError::Server { .. }) => Ok(()),
-        Err(error) => Err(failure(error)),
+        admin_connection::allowed(wire.set_up(&format!("KILL QUERY {}", key.id)))?;
+        Ok(())
     }
 }
 
@@ -185,7 +177,6 @@ const TLS_REQUIRED: u16 = 3159;
 /// How the clients of a trial connect.
 #[derive(Clone)]
 pub struct ConnectMysql {
-    /// The server.
     address: MysqlAddress,
     /// The same, for connections that cancel what others execute.
     server: Arc<MysqlAddress>,
@@ -205,7 +196,7 @@ impl ConnectMysql {
     pub fn connect_as_client(&self) -> Result<MysqlWire, OpFailure> {
         let mut wire = self.address.connect_client(self.options.patience)?;
         if let Some(level) = &self.options.isolation {
-            wire.run_statement(&format!("SET SESSION TRANSACTION ISOLATION LEVEL {level}")).map_err(failure)?;
+            wire.run_statement(&format!("SET SESSION TRANSACTION ISOLATION LEVEL {level}"))?;
         }
         Ok(wire)
     }
@@ -235,7 +226,7 @@ impl SessionFactory for ConnectMysql {
         let (key, server) = (wire.key(), self.server.clone());
         wire.begin_preparing(self.options.patience);
         let executor = StatementExecutor::new(wire, &self.statements, &self.options, Dialect::Mysql);
-        let mut executor = executor.map_err(|(text, error)| self.options.failed_preparation(text, failure(error)))?;
+        let mut executor = executor.map_err(|(text, error)| self.options.failed_preparation(text, error.into()))?;
         executor.wire.end_preparing(self.options.answer_limit);
         let registered = self.options.open.register(key, server.clone(), executor.wire.socket_fd());
         Ok(MysqlSession { opened: Instant::now(), server, _registered: registered, executor })
@@ -261,7 +252,7 @@ impl SqlSession for MysqlSession {
     }
 
     fn roll_back(&mut self) -> Result<(), OpFailure> {
-        self.executor.run_text("ROLLBACK").map_err(failure)
+        self.executor.run_text("ROLLBACK").map_err(OpFailure::from)
     }
 }
 
@@ -270,88 +261,19 @@ impl MysqlSession {
     #[cold]
     fn failure_of(&self, error: MysqlWireError) -> OpFailure {
         let is_closed = matches!(&error, MysqlWireError::Io(cause) if CLOSED.contains(&cause.kind()));
-        match is_closed && self.server.has_run_for(self.opened.elapsed()) {
-            true => OpFailure::from_server(
+        if is_closed && self.server.has_run_for(self.opened.elapsed()) {
+            OpFailure::from_server(
                 FailureClass::Killed,
                 "the connection was killed: the server closed it and runs on (KILL, or a limit of time)",
-            ),
-            false => failure(error),
+            )
+        } else {
+            error.into()
         }
     }
 }
 
 /// What a client sees of a connection that the other side has closed.
 const CLOSED: [ErrorKind; 3] = [ErrorKind::UnexpectedEof, ErrorKind::ConnectionReset, ErrorKind::BrokenPipe];
-
-impl AdminConnection for MysqlWire {
-    fn run_statement(&mut self, statement: &str) -> Result<(), OpFailure> {
-        self.run_statement(statement).map_err(failure)
-    }
-
-    fn set_up(&mut self, statement: &str) -> Result<(), OpFailure> {
-        self.set_up(statement).map_err(failure)
-    }
-
-    fn remove(&mut self, statement: &str) -> Result<(), OpFailure> {
-        self.remove(statement).map_err(failure)
-    }
-
-    fn query_rows(&mut self, question: &str) -> Result<TextRows, OpFailure> {
-        self.query_rows(question).map_err(failure)
-    }
-
-    fn rows_patiently(&mut self, question: &str) -> Result<TextRows, OpFailure> {
-        self.rows_patiently(question).map_err(failure)
-    }
-
-    fn number_patiently(&mut self, question: &str) -> Result<u64, OpFailure> {
-        self.number_patiently(question).map_err(failure)
-    }
-
-    fn fetch_rows(&mut self, sql: &str, rows: &mut RowBuffer) -> Result<(), OpFailure> {
-        self.fetch_rows(sql, rows).map_err(failure)
-    }
-
-    fn socket_fd(&self) -> BorrowedFd<'_> {
-        self.socket_fd()
-    }
-}
-
-impl PreparingConnection for MysqlWire {
-    type Error = MysqlWireError;
-
-    fn prepare_statement(&mut self, text: &str) -> Result<(), MysqlWireError> {
-        self.prepare_statement(text)
-    }
-
-    #[inline]
-    fn put_execution(&mut self, number: usize, args: &[SqlArg], text: &[u8]) -> Result<(), MysqlWireError> {
-        self.put_execution(number, args, text)
-    }
-
-    #[inline]
-    fn put_text(&mut self, text: &str) -> Result<(), MysqlWireError> {
-        self.put_text(text)
-    }
-
-    #[inline]
-    fn send_and_receive(&mut self) -> Result<(), MysqlWireError> {
-        self.send_and_receive()
-    }
-
-    fn keep_rows(&mut self, columns: u8) {
-        self.keep_rows(columns);
-    }
-
-    fn kept_rows(&self) -> &KeptRows {
-        self.kept_rows()
-    }
-
-    fn row_missing() -> MysqlWireError {
-        // No error of the server's: 0 is none of its numbers.
-        MysqlWireError::Server { code: 0, text: NOT_THERE.into() }
-    }
-}
 
 impl PollableSession for MysqlSession {
     fn stop_waiting(&mut self) -> Result<(), OpFailure> {
@@ -364,7 +286,7 @@ impl PollableSession for MysqlSession {
 
     #[inline]
     fn put_command(&mut self, next: SqlCommand<'_>) -> Result<(), OpFailure> {
-        self.executor.put_command(next).map_err(failure)
+        self.executor.put_command(next).map_err(OpFailure::from)
     }
 
     #[inline]
@@ -386,12 +308,19 @@ impl PollableSession for MysqlSession {
     }
 }
 
-/// The failure that an error of the connection or the server is.
-#[cold]
-pub fn failure(error: MysqlWireError) -> OpFailure {
-    match error {
-        MysqlWireError::Server { code, text } => OpFailure::from_server(class_of(code, &text), &text),
-        MysqlWireError::Io(cause) => io_failure(&cause),
+impl WireError for MysqlWireError {
+    fn lost(&self) -> Option<&io::Error> {
+        match self {
+            MysqlWireError::Io(cause) => Some(cause),
+            MysqlWireError::Server { .. } => None,
+        }
+    }
+
+    fn into_failure(self) -> OpFailure {
+        match self {
+            MysqlWireError::Server { code, text } => OpFailure::from_server(class_of(code, &text), &text),
+            MysqlWireError::Io(cause) => io_failure(&cause),
+        }
     }
 }
 

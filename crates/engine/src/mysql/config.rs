@@ -7,10 +7,8 @@
 use super::arguments::{MARIADB_RULES, MYSQL_RULES};
 use crate::server::config_file::{ConfigFault, ConfigLine, ConfigSyntax, variable_name};
 
-/// How MariaDB is configured,
 pub(super) static MARIADB_CONFIG: ConfigSyntax =
     ConfigSyntax { rules: MARIADB_RULES, read_lines: |text| read_lines(text, MARIADB_SECTIONS) };
-/// and how MySQL is.
 pub(super) static MYSQL_CONFIG: ConfigSyntax =
     ConfigSyntax { rules: MYSQL_RULES, read_lines: |text| read_lines(text, MYSQL_SECTIONS) };
 
@@ -56,13 +54,14 @@ fn section_of(line: &str, sections: &[&str]) -> Result<ReadSection, String> {
         let version = name.strip_prefix(section).and_then(|rest| rest.strip_prefix('-'));
         version.is_some_and(|version| version.starts_with(|c: char| c.is_ascii_digit()))
     };
-    match () {
-        () if sections.contains(&name) => Ok(ReadSection::Server),
-        () if sections.iter().any(|section| is_of_version(section)) => {
-            Err("a section for one version of the server cannot be used; move its lines to `[mysqld]`".to_owned())
-        }
-        () if OTHER_PROGRAMS.iter().any(|program| name.starts_with(program)) => Ok(ReadSection::OtherProgram),
-        () => Err(format!("there is no such section; the server reads `[{}]`", sections.join("]`, `["))),
+    if sections.contains(&name) {
+        Ok(ReadSection::Server)
+    } else if sections.iter().any(|section| is_of_version(section)) {
+        Err("a section for one version of the server cannot be used; move its lines to `[mysqld]`".to_owned())
+    } else if OTHER_PROGRAMS.iter().any(|program| name.starts_with(program)) {
+        Ok(ReadSection::OtherProgram)
+    } else {
+        Err(format!("there is no such section; the server reads `[{}]`", sections.join("]`, `[")))
     }
 }
 

@@ -4,70 +4,89 @@
 //! numbered as the protocol demands. After an error of the connection it is closed, so that no later query reads the rest of an answer.
 
 use super::wire::{
-    EOF, EOF_BELOW, ERR, HEADER, LOCAL_FILE, MysqlWire, MysqlWireError, OK, described_columns, has_more,
-    length_encoded, malformed_packet, protocol_error, server_error, status_at, status_of_ok,
+    AnswerPart, EOF, EOF_BELOW, ERR, HEADER, LOCAL_FILE, MysqlWire, MysqlWireError, OK, described_columns, has_more,
+    length_encoded, malformed_packet, next_packet, protocol_error, server_error, status_at, status_of_ok,
 };
-use crate::server::network::{AnswerBudget, Deadline, ServerStream, TextRows, first_number};
+use crate::server::network::{AnswerBudget, AnswerLimits, ServerStream, TextRows};
+use crate::sql::admin_connection::AdminConnection;
+use crate::sql::open_connections::CANCEL_WITHIN;
 use crate::sql::recv_buffer::RecvBuffer;
-use std::io::{ErrorKind, Write};
+use crate::sql::statement::PreparingConnection;
+use crate::sql::variant::rows::RowBuffer;
+use std::io::Write;
+use std::os::fd::{AsFd, BorrowedFd};
+use std::time::Duration;
 
 /// The most columns that a table of MySQL or MariaDB has.
 const COLUMNS_MAX: u64 = 4096;
 /// The byte of a value that is NULL.
 const NULL: u8 = 0xfb;
 
-impl MysqlWire {
-    /// Performs a statement, which may take as long as the patience of the connection.
-    pub fn run_statement(&mut self, statement: &str) -> Result<(), MysqlWireError> {
-        self.rows_patiently(statement).map(drop)
+impl AdminConnection for MysqlWire {
+    fn stream(&mut self) -> &mut ServerStream {
+        &mut self.stream
     }
 
-    /// Performs a statement that sets up a schema and touches no data.
-    pub fn set_up(&mut self, statement: &str) -> Result<(), MysqlWireError> {
-        self.query_until(statement, Deadline::from_now(self.limits.setup.min(self.patience))).map(drop)
+    fn socket_fd(&self) -> BorrowedFd<'_> {
+        self.stream.as_fd()
     }
 
-    /// Performs a statement that removes data. If it is not awaited to its end, the server goes on with it.
-    pub fn remove(&mut self, statement: &str) -> Result<(), MysqlWireError> {
-        self.query_until(statement, Deadline::for_removal(self.patience)).map(drop)
+    fn patience(&self) -> Duration {
+        self.patience
     }
 
-    /// The rows that answer a control query, which the server has at hand.
-    pub fn query_rows(&mut self, question: &str) -> Result<TextRows, MysqlWireError> {
-        self.query_until(question, Deadline::from_now(self.limits.control.min(self.patience)))
+    fn limits(&self) -> AnswerLimits {
+        self.limits
     }
 
-    /// The rows that answer a question about data, which may take as long as a statement.
-    pub fn rows_patiently(&mut self, question: &str) -> Result<TextRows, MysqlWireError> {
-        let answer = self.query_until(question, Deadline::from_now(self.patience));
-        if matches!(&answer, Err(MysqlWireError::Io(error)) if error.kind() == ErrorKind::TimedOut) {
-            self.cancel_statement();
-        }
-        answer
-    }
-
-    /// The number that answers a question about data; 0 if it has no row.
-    pub fn number_patiently(&mut self, question: &str) -> Result<u64, MysqlWireError> {
-        let rows = self.rows_patiently(question)?;
-        Ok(first_number(&rows, question)?.unwrap_or_default())
-    }
-
-    fn query_until(&mut self, statement: &str, deadline: Deadline) -> Result<TextRows, MysqlWireError> {
-        self.put_text(statement)?;
-        self.stream.set_deadline(Some(deadline));
-        let answer = self.send_and_read();
-        self.stream.set_deadline(None);
-        // A time-out leaves the rest of the answer on its way: on this connection the next query would read it.
-        if matches!(answer, Err(MysqlWireError::Io(_))) {
-            self.stream.shut_down();
-        }
-        answer
+    #[cold]
+    fn cancel_statement(&self) {
+        // A server that cannot be reached is reported by what comes next.
+        let _ = self.server.as_ref().map(|server| server.cancel(self.key(), CANCEL_WITHIN));
     }
 
     fn send_and_read(&mut self) -> Result<TextRows, MysqlWireError> {
         self.stream.write_all(&self.out)?;
         let (stream, inbox) = (&mut self.stream, &mut self.inbox);
         AnswerReader { stream, inbox, sequence: 1, budget: AnswerBudget::full() }.read_all()
+    }
+
+    fn fetch_rows(&mut self, sql: &str, rows: &mut RowBuffer) -> Result<(), MysqlWireError> {
+        self.put_text(sql)?;
+        self.stream.write_all(&self.out)?;
+        let mut part = AnswerPart::First;
+        loop {
+            let body = next_packet(&mut self.inbox, &mut self.stream)?;
+            let status = match part {
+                AnswerPart::First => match body[0] {
+                    OK => status_of_ok(body),
+                    LOCAL_FILE => return Err(malformed_packet().into()),
+                    _ => {
+                        let (columns, _) = length_encoded(body).ok_or_else(malformed_packet)?;
+                        rows.begin(columns as usize);
+                        part = AnswerPart::Columns(described_columns(body).ok_or_else(malformed_packet)?);
+                        continue;
+                    }
+                },
+                AnswerPart::Columns(0) => {
+                    part = AnswerPart::Rows;
+                    continue;
+                }
+                AnswerPart::Columns(left) => {
+                    part = AnswerPart::Columns(left - 1);
+                    continue;
+                }
+                AnswerPart::Rows if body[0] == EOF && body.len() < EOF_BELOW => status_at(body, 3),
+                AnswerPart::Rows => {
+                    rows.push(body);
+                    continue;
+                }
+            };
+            if !has_more(status.ok_or_else(malformed_packet)?) {
+                return Ok(());
+            }
+            part = AnswerPart::First;
+        }
     }
 }
 

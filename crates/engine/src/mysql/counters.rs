@@ -12,10 +12,10 @@ use super::wsrep::{ALSO_ASKED, add_latency};
 use crate::counters::{
     CounterQuery, CounterSpec, PATIENCE, ServerSource, grows, level, name_and_value, number_in, queried_source,
 };
+use crate::sql::admin_connection::AdminConnection;
 use model::{Bytes, CounterRole, CounterSource, StallReason};
 use std::collections::HashMap;
 
-/// InnoDB.
 pub static INNODB: ServerSource = ServerSource {
     name: "innodb",
     help: "pages, redo log, checkpoint age and waits of InnoDB, as reported by SHOW GLOBAL STATUS (mariadb:innodb, mysql:innodb)",
@@ -70,7 +70,6 @@ pub static INNODB: ServerSource = ServerSource {
     ],
 };
 
-/// MyRocks.
 pub static MYROCKS: ServerSource = ServerSource {
     name: "myrocks",
     help: "write-ahead log, flushes, compactions and stalls of RocksDB, as reported by SHOW GLOBAL STATUS (mariadb:rocksdb, mysql:rocksdb)",

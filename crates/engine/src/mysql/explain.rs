@@ -5,6 +5,7 @@
 
 use super::wire::{MysqlWire, MysqlWireError};
 use crate::server::network::TextRows;
+use crate::sql::admin_connection::{AdminConnection, allowed};
 use model::{Fact, StatementEffort};
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
@@ -76,15 +77,6 @@ fn analyse(wire: &mut MysqlWire, sql: &str) -> Result<Option<String>, MysqlWireE
         }
     }
     wire.rows_patiently(sql).map(|_| None)
-}
-
-/// `None` if the server refuses it.
-fn allowed(answer: Result<TextRows, MysqlWireError>) -> Result<Option<TextRows>, MysqlWireError> {
-    match answer {
-        Ok(rows) => Ok(Some(rows)),
-        Err(MysqlWireError::Server { .. }) => Ok(None),
-        Err(error) => Err(error),
-    }
 }
 
 fn joined(rows: &TextRows) -> String {

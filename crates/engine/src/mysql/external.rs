@@ -4,14 +4,15 @@
 //! settings and connections that the account may not see are not seen; a schema that a killed plimsoll left is named, and must be dropped
 //! by hand; a schema of plimsoll's name that has tables and no marker was not made by plimsoll, and the server is refused.
 
-use super::client::{MysqlAddress, failure};
+use super::client::MysqlAddress;
 use super::tables::quote_name;
 use super::wire::{MysqlWire, MysqlWireError};
 use crate::server::location::{
     DropSchema, ExternalSchema, MadeObjects, OTHERS, RECENT_S, REPLICATION, schema_left, schema_taken,
 };
-use crate::server::network::{TextRows, first_number};
+use crate::server::network::first_number;
 use crate::server::url::{ServerUrl, schema_name};
+use crate::sql::admin_connection::{AdminConnection, allowed};
 use crate::sql::common_data::{MARKER, check_marker, check_name, marker_query};
 use crate::sql::external::{
     PATIENCE, drop_schema, find_left_schemas, mark_statement, may_be_made, refuse_in_use, remove_on_first,
@@ -21,9 +22,9 @@ use crate::sql::{OpFailure, server_error};
 use host::error::TargetError;
 use model::{CommonData, Fact};
 
-/// The server's number for a database that exists,
+/// The server's error number for a database that exists.
 const DATABASE_EXISTS: u16 = 1007;
-/// and for accounts that lack a privilege: on a database, on a table, and in general.
+/// The server's error numbers for accounts that lack a privilege: on a database, on a table, and in general.
 const NOT_ALLOWED: [u16; 3] = [1044, 1142, 1227];
 
 /// The schemas of plimsoll's own in a GRANT.
@@ -36,7 +37,7 @@ pub fn create_schema(
     endpoints: Vec<MysqlAddress>,
     url: &ServerUrl,
 ) -> Result<(MysqlAddress, MysqlWire, ExternalSchema), TargetError> {
-    let mut admin = server.connect_admin(PATIENCE).map_err(|failure| server_error(server.shown(), failure))?;
+    let mut admin = server.connect_admin(PATIENCE).map_err(|error| server_error(server.shown(), error))?;
     refuse_production(&mut admin, server, url)?;
     let mut facts = look_around(&mut admin, server, url)?;
     facts.extend(server.facts());
@@ -66,17 +67,17 @@ pub fn join_schema(
     common: &CommonData,
 ) -> Result<(MysqlAddress, MysqlWire, ExternalSchema), TargetError> {
     check_name(server.shown(), common, url.database.as_deref())?;
-    let failed = |error| server_error(server.shown(), failure(error));
-    let mut admin = server.connect_admin(PATIENCE).map_err(|failure| server_error(server.shown(), failure))?;
+    let failed = |error| server_error(server.shown(), error);
+    let mut admin = server.connect_admin(PATIENCE).map_err(|error| server_error(server.shown(), error))?;
     // On another node of a cluster what the first host has committed may arrive a moment later: reads wait for it. Other servers lack the
     // variable.
     allowed(admin.query_rows("SET SESSION wsrep_sync_wait = 7"))
-        .map_err(|failure| server_error(server.shown(), failure))?;
+        .map_err(|error| server_error(server.shown(), error))?;
     let quoted = quote_name(&common.schema);
     let marker =
-        allowed(admin.query_rows(&marker_query(&quoted))).map_err(|failure| server_error(server.shown(), failure))?;
+        allowed(admin.query_rows(&marker_query(&quoted))).map_err(|error| server_error(server.shown(), error))?;
     check_marker(server.shown(), common, marker.as_ref())?;
-    let why = reason_of_state(&mut admin).map_err(|failure| server_error(server.shown(), failure))?;
+    let why = reason_of_state(&mut admin).map_err(|error| server_error(server.shown(), error))?;
     refuse_in_use(server.shown(), why)?;
     admin.set_up(&format!("USE {quoted}")).map_err(failed)?;
     let name = &common.schema;
@@ -97,7 +98,7 @@ fn make_schema(
         Ok(()) => {}
         Err(MysqlWireError::Server { code: DATABASE_EXISTS, .. }) => return Err(schema_taken(server.shown(), &name)),
         Err(MysqlWireError::Io(error)) => {
-            let mut failure = failure(error.into());
+            let mut failure = OpFailure::from(MysqlWireError::from(error));
             failure.text.push_str(&may_be_made(&name));
             return Err(server_error(server.shown(), failure));
         }
@@ -116,7 +117,7 @@ fn take_database(
 ) -> Result<(String, DropSchema), TargetError> {
     let quoted = name.replace('\\', "\\\\").replace('\'', "''");
     let list = |admin: &mut MysqlWire, what: &str| -> Result<Vec<String>, TargetError> {
-        let rows = allowed(admin.query_rows(what)).map_err(|failure| server_error(server.shown(), failure))?;
+        let rows = allowed(admin.query_rows(what)).map_err(|error| server_error(server.shown(), error))?;
         Ok(rows.unwrap_or_default().into_iter().flatten().flatten().collect())
     };
     let schemas = "SELECT schema_name FROM information_schema.schemata WHERE schema_name";
@@ -160,7 +161,7 @@ fn refused(admin: &mut MysqlWire, server: &MysqlAddress, schemas: &str, error: M
         }
         _ => String::new(),
     };
-    TargetError::Failed(format!("{}: {}{grant}", server.shown(), failure(error).text))
+    TargetError::Failed(format!("{}: {}{grant}", server.shown(), OpFailure::from(error).text))
 }
 
 /// The statement that allows the account what plimsoll does in `schemas`, as a statement names them.
@@ -174,8 +175,7 @@ fn grant_for(admin: &mut MysqlWire, schemas: &str) -> String {
 
 /// Refuses a server that follows another, feeds others or takes no writes: it is in use for something else.
 fn refuse_production(admin: &mut MysqlWire, server: &MysqlAddress, url: &ServerUrl) -> Result<(), TargetError> {
-    let why =
-        reason_to_refuse(admin, url.is_one_of_several).map_err(|failure| server_error(server.shown(), failure))?;
+    let why = reason_to_refuse(admin, url.is_one_of_several).map_err(|error| server_error(server.shown(), error))?;
     refuse_in_use(server.shown(), why)
 }
 
@@ -222,23 +222,14 @@ fn reason_to_refuse(admin: &mut MysqlWire, one_of_several: bool) -> Result<Optio
     }
     // The server frees the lock of a closed connection a while later, and answers NULL if it could not try.
     let alone = allowed(admin.query_rows("SELECT COALESCE(GET_LOCK('plimsoll', 3), 1)"))?;
-    let alone = alone.map(|rows| first_number(&rows, "GET_LOCK")).transpose().map_err(|error| failure(error.into()))?;
+    let alone = alone.map(|rows| first_number(&rows, "GET_LOCK")).transpose().map_err(MysqlWireError::from)?;
     Ok((alone.flatten() == Some(0)).then_some("is being measured by another plimsoll"))
-}
-
-/// The answer to a question that a server may refuse for want of a privilege, or because its version does not know it: `None` then.
-pub fn allowed(answer: Result<TextRows, MysqlWireError>) -> Result<Option<TextRows>, OpFailure> {
-    match answer {
-        Ok(rows) => Ok(Some(rows)),
-        Err(MysqlWireError::Server { .. }) => Ok(None),
-        Err(error) => Err(failure(error)),
-    }
 }
 
 /// The number that answers `question`, if the server does.
 fn number(admin: &mut MysqlWire, question: &str) -> Result<Option<u64>, OpFailure> {
     let Some(rows) = allowed(admin.query_rows(question))? else { return Ok(None) };
-    first_number(&rows, question).map_err(|error| failure(error.into()))
+    Ok(first_number(&rows, question).map_err(MysqlWireError::from)?)
 }
 
 /// How many connections other than this one are of a kind.
@@ -250,9 +241,9 @@ fn connections(admin: &mut MysqlWire, which: &str) -> Result<u64, OpFailure> {
 
 fn look_around(admin: &mut MysqlWire, server: &MysqlAddress, url: &ServerUrl) -> Result<Vec<Fact>, TargetError> {
     let others = format!("command <> 'Daemon' AND (command <> 'Sleep' OR time < {RECENT_S})");
-    let others = connections(admin, &others).map_err(|failure| server_error(server.shown(), failure))?;
+    let others = connections(admin, &others).map_err(|error| server_error(server.shown(), error))?;
     let mut facts = vec![Fact::new("server.url", url.text.as_str()), Fact::new(OTHERS, others.to_string())];
-    let sees = sees_replication(admin).map_err(|failure| server_error(server.shown(), failure))?;
+    let sees = sees_replication(admin).map_err(|error| server_error(server.shown(), error))?;
     facts.extend((!sees).then(|| Fact::new(REPLICATION, "hidden from the account")));
     let there = format!(
         "SELECT s.schema_name, count(t.table_name), COALESCE(sum(t.table_name = '{MARKER}'), 0) \
@@ -260,7 +251,7 @@ fn look_around(admin: &mut MysqlWire, server: &MysqlAddress, url: &ServerUrl) ->
          WHERE s.schema_name LIKE 'plimsoll\\_%' GROUP BY s.schema_name"
     );
     let there =
-        allowed(admin.query_rows(&there)).map_err(|failure| server_error(server.shown(), failure))?.unwrap_or_default();
+        allowed(admin.query_rows(&there)).map_err(|error| server_error(server.shown(), error))?.unwrap_or_default();
     facts.extend(find_left_schemas(server.shown(), there)?);
     Ok(facts)
 }

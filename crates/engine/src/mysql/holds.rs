@@ -7,6 +7,7 @@
 use super::wire::{MysqlWire, MysqlWireError};
 use crate::server::private_network::LOOPBACK;
 use crate::server::url::Password;
+use crate::sql::admin_connection::AdminConnection;
 use crate::sql::connections::HoldWords;
 use workload::connect::HELD_TABLE;
 use workload::program::HoldProgram;

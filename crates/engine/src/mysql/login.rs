@@ -24,7 +24,6 @@ use std::io::{BufReader, ErrorKind, Read, Write};
 /// The account to log in to, and the database that is current afterwards.
 #[derive(Clone, Copy)]
 pub struct Credentials<'a> {
-    /// The user.
     pub user: &'a str,
     /// The password; none and an empty one are the same to a server.
     pub password: Option<&'a str>,
@@ -65,9 +64,9 @@ pub fn log_in(
 
 const AUTH_SWITCH: u8 = 0xfe;
 const AUTH_MORE_DATA: u8 = 0x01;
-/// What caching_sha2_password answers: the scramble was right,
+/// The answer of caching_sha2_password if the scramble was right.
 const FAST_AUTH_SUCCESS: u8 = 3;
-/// or the server needs the password itself, because it has no hash of it in its cache.
+/// Its answer if the server needs the password itself, because it has no hash of it in its cache.
 const PERFORM_FULL_AUTH: u8 = 4;
 
 /// Answers more data of the plugin.

@@ -45,6 +45,7 @@ use crate::server::program::{FoundPrograms, ProgramSet};
 use crate::server::url::{PASSWORD_FILE, Password, ServerUrl, URL};
 use crate::server::variables::{ServerVariables, VariableRules};
 use crate::sql::OpFailure;
+use crate::sql::admin_connection::AdminConnection;
 use crate::sql::client_needs::{ClientNeeds, ReadVariable};
 use crate::sql::client_tally::CLIENTS;
 use crate::sql::connections::HoldWords;
@@ -57,7 +58,7 @@ use crate::sql::variant::rows::RowLayout;
 use arguments::{
     MARIADB_RULES, MYSQL_RULES, SOCKET, STARTUP_FILE, install_arguments, network_arguments, server_arguments,
 };
-use client::{ConnectMysql, MysqlAddress, failure};
+use client::{ConnectMysql, MysqlAddress};
 use host::error::TargetError;
 use model::{
     Bytes, CommonData, CounterSource, Entry, Fact, Family, ParamDef, ParamKind, ParamRole, Params, Trial, WritePath,
@@ -74,7 +75,6 @@ use workload::program::HoldProgram;
 use workload::replay_sql::LogDialect;
 use workload::{SqlProcedure, SqlTable};
 
-/// The engine `mariadb:innodb`.
 pub static INNODB: EngineDef = EngineDef {
     entry: Entry {
         name: "mariadb:innodb",
@@ -85,17 +85,16 @@ pub static INNODB: EngineDef = EngineDef {
     runs: EngineLocation::Server,
     programs: Some(INNODB_SERVER.programs()),
     configuration: Some(&config::MARIADB_CONFIG),
-    scripted: false,
     sources: SOURCES,
     // Random inserts leave pages half full; undo, temporary tables and the redo log come on top.
     disk_peak: |data, params| Bytes(2 * data.0 + (256 << 20) + params.bytes("log_size").0),
     version: || INNODB_SERVER.find_version(),
     check: |trial| INNODB_SERVER.check(trial),
     start: |start| Ok(Box::new(SqlServerInstance::start(INNODB_SERVER, start)?)),
+    ..EngineDef::BARE
 };
 const INNODB_SERVER: MysqlServer = MysqlServer::single(Flavour::MariaDb, StorageEngine::InnoDb);
 
-/// The engine `mariadb:rocksdb`.
 pub static ROCKSDB: EngineDef = EngineDef {
     entry: Entry {
         name: "mariadb:rocksdb",
@@ -106,17 +105,16 @@ pub static ROCKSDB: EngineDef = EngineDef {
     runs: EngineLocation::Server,
     programs: Some(ROCKSDB_SERVER.programs()),
     configuration: Some(&config::MARIADB_CONFIG),
-    scripted: false,
     sources: SOURCES,
     // A compaction writes its tables again before the old ones go; the write-ahead log holds once more what is in memory.
     disk_peak: |data, _| Bytes(2 * data.0 + (512 << 20)),
     version: || ROCKSDB_SERVER.find_version(),
     check: |trial| ROCKSDB_SERVER.check(trial),
     start: |start| Ok(Box::new(SqlServerInstance::start(ROCKSDB_SERVER, start)?)),
+    ..EngineDef::BARE
 };
 const ROCKSDB_SERVER: MysqlServer = MysqlServer::single(Flavour::MariaDb, StorageEngine::RocksDb);
 
-/// The engine `mariadb:galera`.
 pub static GALERA: EngineDef = EngineDef {
     entry: Entry {
         name: "mariadb:galera",
@@ -127,7 +125,6 @@ pub static GALERA: EngineDef = EngineDef {
     runs: EngineLocation::Server,
     programs: Some(GALERA_SERVER.programs()),
     configuration: Some(&config::MARIADB_CONFIG),
-    scripted: false,
     sources: GALERA_SOURCES,
     // Each node has all of the data, and a cache of write sets.
     disk_peak: |data, params| {
@@ -137,11 +134,11 @@ pub static GALERA: EngineDef = EngineDef {
     version: || GALERA_SERVER.find_version(),
     check: |trial| GALERA_SERVER.check(trial),
     start: |start| Ok(Box::new(SqlServerInstance::start(GALERA_SERVER, start)?)),
+    ..EngineDef::BARE
 };
 const GALERA_SERVER: MysqlServer =
     MysqlServer { flavour: Flavour::MariaDb, storage: StorageEngine::InnoDb, topology: Topology::Galera };
 
-/// The engine `mysql:innodb`.
 pub static MYSQL_INNODB: EngineDef = EngineDef {
     entry: Entry {
         name: "mysql:innodb",
@@ -152,17 +149,16 @@ pub static MYSQL_INNODB: EngineDef = EngineDef {
     runs: EngineLocation::Server,
     programs: Some(MYSQL_INNODB_SERVER.programs()),
     configuration: Some(&config::MYSQL_CONFIG),
-    scripted: false,
     sources: SOURCES,
     // As for MariaDB; the tables of the server itself take some 190 MB more.
     disk_peak: |data, params| Bytes(2 * data.0 + (512 << 20) + params.bytes("log_size").0),
     version: || MYSQL_INNODB_SERVER.find_version(),
     check: |trial| MYSQL_INNODB_SERVER.check(trial),
     start: |start| Ok(Box::new(SqlServerInstance::start(MYSQL_INNODB_SERVER, start)?)),
+    ..EngineDef::BARE
 };
 const MYSQL_INNODB_SERVER: MysqlServer = MysqlServer::single(Flavour::MySql, StorageEngine::InnoDb);
 
-/// The engine `mysql:rocksdb`.
 pub static MYSQL_ROCKSDB: EngineDef = EngineDef {
     entry: Entry {
         name: "mysql:rocksdb",
@@ -173,13 +169,13 @@ pub static MYSQL_ROCKSDB: EngineDef = EngineDef {
     runs: EngineLocation::Server,
     programs: Some(MYSQL_ROCKSDB_SERVER.programs()),
     configuration: Some(&config::MYSQL_CONFIG),
-    scripted: false,
     sources: SOURCES,
     // As for MariaDB, with the larger tables of the server itself.
     disk_peak: |data, _| Bytes(2 * data.0 + (768 << 20)),
     version: || MYSQL_ROCKSDB_SERVER.find_version(),
     check: |trial| MYSQL_ROCKSDB_SERVER.check(trial),
     start: |start| Ok(Box::new(SqlServerInstance::start(MYSQL_ROCKSDB_SERVER, start)?)),
+    ..EngineDef::BARE
 };
 const MYSQL_ROCKSDB_SERVER: MysqlServer = MysqlServer::single(Flavour::MySql, StorageEngine::RocksDb);
 
@@ -197,12 +193,7 @@ pub static MYSQL: EngineDef = EngineDef {
         ),
     },
     runs: EngineLocation::Elsewhere,
-    programs: None,
-    configuration: None,
-    scripted: false,
     sources: EXTERNAL_SOURCES,
-    // Nothing is on this machine.
-    disk_peak: |_, _| Bytes(0),
     version: || Err(format!("give its URL: --engine {EXAMPLE}")),
     check: |trial| {
         session_options::check_trial(trial)?;
@@ -213,6 +204,7 @@ pub static MYSQL: EngineDef = EngineDef {
         session_options::check_url(trial, &named[0])
     },
     start: start_external,
+    ..EngineDef::BARE
 };
 
 const EXAMPLE: &str = "mysql://user@host:3306/";
@@ -234,11 +226,10 @@ const STORAGE: ParamDef = ParamDef {
     used_if: None,
 };
 
-/// The counter sources of both,
+/// The counter sources of both private servers.
 const SOURCES: &[&ServerSource] = &[&counters::INNODB, &counters::MYROCKS, &waits::WAITS, &CLIENTS];
-/// of a cluster,
 const GALERA_SOURCES: &[&ServerSource] = &[&counters::INNODB, &waits::WAITS, &wsrep::WSREP, &ENDPOINT];
-/// and of a database by URL, which may have several endpoints.
+/// Those of a database by URL, which may have several endpoints.
 const EXTERNAL_SOURCES: &[&ServerSource] =
     &[&counters::INNODB, &counters::MYROCKS, &waits::WAITS, &wsrep::WSREP, &CLIENTS, &ENDPOINT];
 
@@ -263,7 +254,6 @@ struct MysqlServer {
 /// How many servers hold the data.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Topology {
-    /// One.
     Single,
     /// As many as the parameter `nodes` asks for, each with all of it.
     Galera,
@@ -393,7 +383,7 @@ impl SqlServer for MysqlServer {
 
     fn create_schema(admin: &mut MysqlWire, address: MysqlAddress) -> Result<MysqlAddress, OpFailure> {
         let made = admin.set_up(&format!("CREATE DATABASE {DATABASE}"));
-        made.and_then(|()| admin.set_up(&format!("USE {DATABASE}"))).map_err(failure)?;
+        made.and_then(|()| admin.set_up(&format!("USE {DATABASE}")))?;
         Ok(address.in_database(DATABASE))
     }
 
@@ -520,7 +510,7 @@ impl SqlServer for MysqlServer {
     }
 
     fn quiesce_tables(&self, admin: &mut MysqlWire, tables: &[String], private: bool) -> Result<Bytes, OpFailure> {
-        quiesce::quiesce_tables(admin, (self.flavour, self.storage), tables, private).map_err(failure)
+        quiesce::quiesce_tables(admin, (self.flavour, self.storage), tables, private).map_err(OpFailure::from)
     }
 
     fn check_needs(needs: &ClientNeeds, value: ReadVariable<'_>) -> Result<Vec<String>, TargetError> {
@@ -541,7 +531,7 @@ impl SqlServer for MysqlServer {
     const ROW_LAYOUT: RowLayout = RowLayout::LengthEncoded;
 
     fn explain(admin: &mut MysqlWire, sql: &str, executes: bool) -> Result<Vec<Fact>, OpFailure> {
-        explain::explain(admin, sql, executes).map_err(failure)
+        explain::explain(admin, sql, executes).map_err(OpFailure::from)
     }
 
     fn counter_sources(&self, address: &MysqlAddress) -> Vec<Box<dyn CounterSource>> {
@@ -569,7 +559,7 @@ impl SqlServer for MysqlServer {
     }
 
     fn ordinary_address(admin: &mut MysqlWire, address: &MysqlAddress) -> Result<MysqlAddress, OpFailure> {
-        holds::make_account(admin, DATABASE).map_err(failure)?;
+        holds::make_account(admin, DATABASE)?;
         Ok(address.for_user(holds::ACCOUNT))
     }
 }

@@ -84,9 +84,7 @@ pub const APPLIERS: ParamDef = ParamDef {
 };
 const NODE_CACHE: ParamDef =
     ParamDef { help: "size of the buffer pool of each node (innodb_buffer_pool_size)", ..CACHE };
-/// Those of `mariadb:innodb`,
 pub const MARIADB_INNODB: &[ParamDef] = &innodb_params(LOG_SIZE, VARIABLES);
-/// and of `mysql:innodb`.
 pub const MYSQL_INNODB: &[ParamDef] = &innodb_params(REDO_LOG_CAPACITY, MYSQL_VARIABLES);
 
 const fn innodb_params(log_size: ParamDef, variables: ParamDef) -> [ParamDef; 16] {
@@ -110,9 +108,7 @@ const REDO_LOG_CAPACITY: ParamDef =
 /// It refuses the others: `MyRocks supports only READ COMMITTED and REPEATABLE READ isolation levels`.
 const ROCKSDB_ISOLATION: ParamDef =
     ParamDef { kind: ParamKind::OneOf(&["default", "read-committed", "repeatable-read"]), ..ISOLATION };
-/// Those of `mariadb:rocksdb`,
 pub const MARIADB_ROCKSDB: &[ParamDef] = &rocksdb_params(VARIABLES);
-/// and of `mysql:rocksdb`.
 pub const MYSQL_ROCKSDB: &[ParamDef] = &rocksdb_params(MYSQL_VARIABLES);
 
 const fn rocksdb_params(variables: ParamDef) -> [ParamDef; 14] {

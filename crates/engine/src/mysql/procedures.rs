@@ -37,22 +37,11 @@ fn variable_text(variable: &ProcedureVariable) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use workload::ProcedureStep;
+    use crate::sql::procedure_steps::tests::count_up;
 
     #[test]
     fn a_procedure_is_one_transaction_that_it_may_leave() {
-        let variable = |name, kind| ProcedureVariable { name, kind };
-        let steps = vec![
-            ProcedureStep::While("v_n < p_n", vec![ProcedureStep::Perform("SELECT v_n + 1 INTO v_n")]),
-            ProcedureStep::If("v_n IS NULL", vec![ProcedureStep::RollBack]),
-            ProcedureStep::Fail("it was not found"),
-        ];
-        let procedure = SqlProcedure {
-            name: "count_up",
-            parameters: vec![variable("p_n", ColumnKind::Int), variable("p_t", ColumnKind::VarChar(5))],
-            variables: vec![variable("v_n", ColumnKind::BigInt)],
-            steps,
-        };
+        let procedure = count_up(&[("p_n", ColumnKind::Int), ("p_t", ColumnKind::VarChar(5))]);
         assert_eq!(
             create_statement(&procedure),
             "CREATE PROCEDURE count_up(IN p_n INT, IN p_t VARCHAR(5) CHARACTER SET latin1) SQL SECURITY INVOKER \

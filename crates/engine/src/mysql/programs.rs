@@ -11,15 +11,14 @@ const MARIADB_ADVICE: &str = "on Debian: apt-get install mariadb-server";
 const MYSQL_ADVICE: &str =
     "on Debian sid: apt-get install mysql-server-core; or give the folder of an unpacked server, `mysql@DIR`";
 
-/// MariaDB's server.
 const MARIADBD: ServerProgram = ServerProgram { name: "mariadbd", places: PLACES, advice: MARIADB_ADVICE };
-/// What makes MariaDB's files,
+/// What makes MariaDB's files.
 const INSTALL: ServerProgram = ServerProgram { name: "mariadb-install-db", ..MARIADBD };
-/// the program that it calls,
+/// A program that it calls.
 const DEFAULTS: ServerProgram = ServerProgram { name: "my_print_defaults", ..MARIADBD };
-/// another one that it calls,
+/// Another program that it calls.
 const RESOLVE: ServerProgram = ServerProgram { name: "resolveip", ..MARIADBD };
-/// and one of the files that it reads.
+/// One of the files that it reads.
 const TABLES: ServerProgram = ServerProgram {
     name: "fill_help_tables.sql",
     places: &["/usr/share/mysql", "/usr/share/mariadb", "/usr/local/mysql/share"],
@@ -37,14 +36,12 @@ const GALERA_PROVIDER: ServerProgram = ServerProgram {
     places: &["/usr/lib/galera", "/usr/lib64/galera", "/usr/lib/galera-4", "/usr/lib64/galera-4"],
     advice: "on Debian: apt-get install galera-4 rsync",
 };
-/// Percona Server's.
 const PERCONA_PLUGIN: ServerProgram = ServerProgram {
     places: &["/usr/lib/mysql/plugin", "/usr/lib64/mysql/plugin", "/usr/local/mysql/lib/plugin"],
     advice: "only Percona Server has it: apt-get install percona-server-rocksdb, from Percona's repository",
     ..ROCKSDB_PLUGIN
 };
 
-/// The plugin's file.
 pub const ROCKSDB_FILE: &str = "ha_rocksdb.so";
 
 /// The file of Galera's provider.

@@ -12,14 +12,15 @@ use super::storage::{Flavour, StorageEngine};
 use super::tables::quote_name;
 use super::wire::{MysqlWire, MysqlWireError};
 use crate::maintenance::{BackgroundWork, NO_PROGRESS_FOR, WaitEnd, wait_until_few, wait_until_quiet};
+use crate::sql::admin_connection::AdminConnection;
 use model::Bytes;
 use std::time::Duration;
 
 /// The most dirty pages, 4 MiB, that may be left when a run begins.
 const DIRTY_PAGES_LEFT: u64 = 256;
-/// MySQL cuts its list of finished transactions only now and then, so a few purged ones stay in it,
+/// MySQL cuts its list of finished transactions only now and then, so a few purged ones stay in it.
 const UNPURGED_LEFT: u64 = 10;
-/// and if the list gets no shorter for this long, purging is over.
+/// If the list gets no shorter for this long, purging is over.
 const PURGE_ENDED: Duration = Duration::from_secs(3);
 
 /// Writes out what was put off for `tables`, so that the next operations do not pay for it. Returns the bytes that are left.
@@ -66,7 +67,7 @@ fn quiesce_innodb(connection: &mut MysqlWire, flavour: Flavour, tables: &[String
     connection.run_statement("SET GLOBAL innodb_io_capacity_max = 100000, innodb_io_capacity = 100000")?;
     connection.run_statement("SET GLOBAL innodb_max_dirty_pages_pct = 0")?;
     let left = wait_until_few(DIRTY_PAGES_LEFT, NO_PROGRESS_FOR, || dirty_pages(connection))?;
-    let left = Bytes(left * page_bytes(connection)?);
+    let left = Bytes(left * connection.number_patiently("SELECT @@GLOBAL.innodb_page_size")?);
     // The settings of the plan are back before anything is measured.
     names
         .iter()
@@ -97,10 +98,6 @@ fn status_sum(connection: &mut MysqlWire, names: &[&str]) -> Result<u64, MysqlWi
         connection.rows_patiently(&format!("SHOW GLOBAL STATUS WHERE Variable_name IN ({})", list.join(", ")))?;
     let values = rows.into_iter().filter_map(|row| row.into_iter().next_back()??.parse::<u64>().ok());
     Ok(values.sum())
-}
-
-fn page_bytes(connection: &mut MysqlWire) -> Result<u64, MysqlWireError> {
-    connection.number_patiently("SELECT @@GLOBAL.innodb_page_size")
 }
 
 /// A compaction counts what it reads and writes several times a second, also on a disk that takes 2,000 requests a second.

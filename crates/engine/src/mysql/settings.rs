@@ -1,7 +1,7 @@
 //! The settings of MySQL and MariaDB that must not change while the server is measured.
 //!
-//! In: nothing. Out: the list, and how to ask for it. Limits: a name that a version or a storage engine does not have is left out of the
-//! answer. Variables that only report a state are not in the list.
+//! A name that a version or a storage engine does not have is left out of the answer. Variables that only report a state are not in the
+//! list.
 
 use crate::settings::{WatchedSettings, quoted_list};
 

@@ -11,7 +11,6 @@ use workload::SequenceState;
 /// MariaDB and MySQL have one ancestor: they speak one protocol, and differ in programs, settings and counters.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Flavour {
-    /// MariaDB.
     MariaDb,
     /// MySQL: Oracle's, or Percona Server.
     MySql,
@@ -77,10 +76,7 @@ impl StorageEngine {
             Some(_) => is_off("innodb_data_file_buffering"),
             None => method.starts_with("O_DIRECT"),
         };
-        match is_data_direct && is_off("innodb_log_file_buffering") {
-            true => WritePath::Direct,
-            false => WritePath::Buffered,
-        }
+        if is_data_direct && is_off("innodb_log_file_buffering") { WritePath::Direct } else { WritePath::Buffered }
     }
 
     /// The variables that are read back as facts.

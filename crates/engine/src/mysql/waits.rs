@@ -8,6 +8,7 @@
 use super::client::MysqlAddress;
 use super::wire::MysqlWire;
 use crate::counters::{CounterQuery, CounterSpec, PATIENCE, ServerSource, grows, name_and_value, queried_source};
+use crate::sql::admin_connection::AdminConnection;
 use model::{CounterRole, CounterSource, WaitClass};
 use std::collections::{BTreeSet, HashMap};
 

@@ -9,14 +9,13 @@
 //! <https://mariadb.com/kb/en/result-set-packets/>
 
 use crate::server::network::{AnswerLimits, Deadline, ServerStream, explained_error};
-use crate::sql::kept::KeptRows;
-use crate::sql::open_connections::{CANCEL_WITHIN, CancelAtServer, ConnectionKey};
+use crate::sql::kept::{KeptRows, NOT_THERE};
+use crate::sql::open_connections::{CancelAtServer, ConnectionKey};
 use crate::sql::recv_buffer::{self, RecvBuffer};
-use crate::sql::variant::rows::RowBuffer;
+use crate::sql::statement::PreparingConnection;
 use model::{KEPT_PLACES, SqlArg};
 use std::hint::black_box;
 use std::io::{self, ErrorKind, Read, Write};
-use std::os::fd::{AsFd, BorrowedFd};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -43,33 +42,33 @@ impl From<io::Error> for MysqlWireError {
 /// A connection with its prepared statements.
 pub struct MysqlWire {
     pub(super) stream: ServerStream,
-    /// How long a statement on data may take,
+    /// How long a statement on data may take.
     pub(super) patience: Duration,
-    /// and answers that touch none.
+    /// How long answers that touch no data may take.
     pub(super) limits: AnswerLimits,
-    /// The number that the server gave it,
+    /// The number that the server gave it.
     id: u32,
-    /// and the server, if what takes too long is to be cancelled there.
-    server: Option<Arc<dyn CancelAtServer>>,
+    /// The server, if what takes too long is to be cancelled there.
+    pub(super) server: Option<Arc<dyn CancelAtServer>>,
     statements: Vec<PreparedStatement>,
-    /// The command that is sent next,
+    /// The command that is sent next.
     pub(super) out: Vec<u8>,
-    /// and how much of it was sent, if the socket does not wait.
+    /// How much of `out` was sent, if the socket does not wait.
     sent: usize,
     pub(super) inbox: RecvBuffer,
     /// How far the answer was taken.
     part: AnswerPart,
     /// The prepared statement that is executed, if it is one.
     executing: Option<usize>,
-    /// Whether the integers of the answer are kept,
+    /// Whether the integers of the answer are kept.
     is_keeping: bool,
-    /// and those of the last answer that were.
+    /// The integers of the last answer whose were kept.
     kept: KeptRows,
 }
 
 /// The part of an answer that comes next.
 #[derive(Clone, Copy)]
-enum AnswerPart {
+pub(super) enum AnswerPart {
     /// The packet that begins every answer.
     First,
     /// So many descriptions of columns, and the packet behind them.
@@ -78,7 +77,6 @@ enum AnswerPart {
     Rows,
 }
 
-/// A prepared statement.
 struct PreparedStatement {
     id: u32,
     /// The types of its arguments as the server has them; none before the first execution.
@@ -89,7 +87,6 @@ struct PreparedStatement {
 /// What the rows of a statement have.
 #[derive(Default)]
 struct RowShape {
-    /// How many columns.
     columns: usize,
     /// The types of the first of them.
     types: Vec<u8>,
@@ -168,96 +165,9 @@ impl MysqlWire {
         limit.into_iter().for_each(|limit| self.inbox.set_limit(limit));
     }
 
-    /// Cancels at the server what this connection executes, for which nothing waits any more.
-    #[cold]
-    pub(super) fn cancel_statement(&self) {
-        // A server that cannot be reached is reported by what comes next.
-        let _ = self.server.as_ref().map(|server| server.cancel(self.key(), CANCEL_WITHIN));
-    }
-
-    /// Prepares a statement. Statements are numbered from 0 on.
-    pub fn prepare_statement(&mut self, text: &str) -> Result<(), MysqlWireError> {
-        begin_command(&mut self.out, COM_STMT_PREPARE);
-        self.out.extend_from_slice(text.as_bytes());
-        self.executing = None;
-        self.seal_command()?;
-        self.stream.write_all(&self.out)?;
-        // The text of a statement is sent once; an execution then names it by the id in this answer.
-        self.statements.push(take_prepared(&mut self.inbox, &mut self.stream)?);
-        Ok(())
-    }
-
-    /// Prepares the command that executes statement number `statement`.
-    #[inline]
-    pub fn put_execution(&mut self, statement: usize, args: &[SqlArg], text: &[u8]) -> Result<(), MysqlWireError> {
-        put_execution(&mut self.out, &mut self.statements[statement], args, text);
-        self.executing = Some(statement);
-        self.seal_command()
-    }
-
-    /// Prepares the command that executes a text without arguments.
-    #[inline]
-    pub fn put_text(&mut self, text: &str) -> Result<(), MysqlWireError> {
-        begin_command(&mut self.out, COM_QUERY);
-        self.out.extend_from_slice(text.as_bytes());
-        self.executing = None;
-        self.seal_command()
-    }
-
-    /// Sends the command and takes the complete answer.
-    #[inline]
-    pub fn send_and_receive(&mut self) -> Result<(), MysqlWireError> {
-        self.stream.write_all(&self.out)?;
-        self.take_all()
-    }
-
-    /// Executes `sql` and puts its rows into `rows` as they arrive: those of all its results.
-    pub fn fetch_rows(&mut self, sql: &str, rows: &mut RowBuffer) -> Result<(), MysqlWireError> {
-        self.put_text(sql)?;
-        self.stream.write_all(&self.out)?;
-        let mut part = AnswerPart::First;
-        loop {
-            let body = next_packet(&mut self.inbox, &mut self.stream)?;
-            let status = match part {
-                AnswerPart::First => match body[0] {
-                    OK => status_of_ok(body),
-                    LOCAL_FILE => return Err(malformed_packet().into()),
-                    _ => {
-                        let (columns, _) = length_encoded(body).ok_or_else(malformed_packet)?;
-                        rows.begin(columns as usize);
-                        part = AnswerPart::Columns(described_columns(body).ok_or_else(malformed_packet)?);
-                        continue;
-                    }
-                },
-                AnswerPart::Columns(0) => {
-                    part = AnswerPart::Rows;
-                    continue;
-                }
-                AnswerPart::Columns(left) => {
-                    part = AnswerPart::Columns(left - 1);
-                    continue;
-                }
-                AnswerPart::Rows if body[0] == EOF && body.len() < EOF_BELOW => status_at(body, 3),
-                AnswerPart::Rows => {
-                    rows.push(body);
-                    continue;
-                }
-            };
-            if !has_more(status.ok_or_else(malformed_packet)?) {
-                return Ok(());
-            }
-            part = AnswerPart::First;
-        }
-    }
-
     /// Makes the socket non-blocking, for [`MysqlWire::send_some`] and [`MysqlWire::take_some`].
     pub fn stop_waiting(&self) -> io::Result<()> {
-        Ok(rustix::io::ioctl_fionbio(self.socket_fd(), true)?)
-    }
-
-    /// The socket.
-    pub fn socket_fd(&self) -> BorrowedFd<'_> {
-        self.stream.as_fd()
+        Ok(rustix::io::ioctl_fionbio(&self.stream, true)?)
     }
 
     /// Sends as much of the command as the socket takes. True if that was all of it.
@@ -276,17 +186,6 @@ impl MysqlWire {
             Err(MysqlWireError::Io(error)) if error.kind() == ErrorKind::WouldBlock => Ok(false),
             Err(error) => Err(error),
         }
-    }
-
-    /// Keeps the integers in the first `columns` columns of the answer to the command that was prepared last.
-    pub fn keep_rows(&mut self, columns: u8) {
-        self.is_keeping = true;
-        self.kept.begin(columns);
-    }
-
-    /// What was kept of the last such answer.
-    pub fn kept_rows(&self) -> &KeptRows {
-        &self.kept
     }
 
     /// Takes the complete answer. If a non-blocking socket has no more for now, the next call goes on from there.
@@ -334,6 +233,56 @@ impl MysqlWire {
         if let Some(statement) = self.executing {
             self.statements[statement].types.clear();
         }
+    }
+}
+
+impl PreparingConnection for MysqlWire {
+    type Error = MysqlWireError;
+
+    fn prepare_statement(&mut self, text: &str) -> Result<(), MysqlWireError> {
+        begin_command(&mut self.out, COM_STMT_PREPARE);
+        self.out.extend_from_slice(text.as_bytes());
+        self.executing = None;
+        self.seal_command()?;
+        self.stream.write_all(&self.out)?;
+        // The text of a statement is sent once; an execution then names it by the id in this answer.
+        self.statements.push(take_prepared(&mut self.inbox, &mut self.stream)?);
+        Ok(())
+    }
+
+    #[inline]
+    fn put_execution(&mut self, statement: usize, args: &[SqlArg], text: &[u8]) -> Result<(), MysqlWireError> {
+        put_execution(&mut self.out, &mut self.statements[statement], args, text);
+        self.executing = Some(statement);
+        self.seal_command()
+    }
+
+    #[inline]
+    fn put_text(&mut self, text: &str) -> Result<(), MysqlWireError> {
+        begin_command(&mut self.out, COM_QUERY);
+        self.out.extend_from_slice(text.as_bytes());
+        self.executing = None;
+        self.seal_command()
+    }
+
+    #[inline]
+    fn send_and_receive(&mut self) -> Result<(), MysqlWireError> {
+        self.stream.write_all(&self.out)?;
+        self.take_all()
+    }
+
+    fn keep_rows(&mut self, columns: u8) {
+        self.is_keeping = true;
+        self.kept.begin(columns);
+    }
+
+    fn kept_rows(&self) -> &KeptRows {
+        &self.kept
+    }
+
+    fn row_missing() -> MysqlWireError {
+        // No error of the server's: 0 is none of its numbers.
+        MysqlWireError::Server { code: 0, text: NOT_THERE.into() }
     }
 }
 
@@ -484,7 +433,7 @@ pub fn described_columns(first: &[u8]) -> Option<u64> {
 
 /// The body of the next packet, which is never empty. An error packet of the server becomes an error.
 #[inline]
-fn next_packet<'a>(inbox: &'a mut RecvBuffer, socket: &mut impl Read) -> Result<&'a [u8], MysqlWireError> {
+pub(super) fn next_packet<'a>(inbox: &'a mut RecvBuffer, socket: &mut impl Read) -> Result<&'a [u8], MysqlWireError> {
     // The header is only looked at until the body is here too: a non-blocking socket may have half a packet.
     let header = inbox.peek(HEADER, socket)?;
     let length = u32::from_le_bytes([header[0], header[1], header[2], 0]) as usize;
@@ -687,10 +636,7 @@ mod tests {
     impl Read for Slow<'_> {
         fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
             self.2 = !self.2;
-            match self.2 {
-                true => Err(ErrorKind::WouldBlock.into()),
-                false => (&mut self.0).take(self.1 as u64).read(buffer),
-            }
+            if self.2 { Err(ErrorKind::WouldBlock.into()) } else { (&mut self.0).take(self.1 as u64).read(buffer) }
         }
     }
 

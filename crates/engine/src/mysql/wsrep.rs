@@ -6,7 +6,6 @@
 
 use super::client::MysqlAddress;
 use super::counters::status_source;
-use super::external::allowed;
 use super::params::{APPLIERS, NODES};
 use super::programs::GALERA_FILE;
 use super::wire::MysqlWire;
@@ -14,6 +13,7 @@ use crate::counters::{ServerSource, grows, level};
 use crate::server::private_network::LOOPBACK;
 use crate::server::program::FoundPrograms;
 use crate::sql::OpFailure;
+use crate::sql::admin_connection::{AdminConnection, allowed};
 use crate::sql::endpoints::EndpointIdentity;
 use crate::sql::server_instance::{NodeGroup, NodePorts};
 use host::error::TargetError;
@@ -76,10 +76,12 @@ pub fn node_arguments(
 
 /// How a node that joins gets a copy of the data directory.
 fn copy_method(is_installed: impl Fn(&str) -> bool) -> Result<&'static str, String> {
-    match () {
-        () if is_installed("rsync") => Ok("rsync"),
-        () if is_installed("mariadb-backup") && is_installed("socat") => Ok("mariabackup"),
-        () => Err("a node that joins a cluster needs `rsync`, or `mariadb-backup` and `socat`; on Debian: apt-get install rsync".into()),
+    if is_installed("rsync") {
+        Ok("rsync")
+    } else if is_installed("mariadb-backup") && is_installed("socat") {
+        Ok("mariabackup")
+    } else {
+        Err("a node that joins a cluster needs `rsync`, or `mariadb-backup` and `socat`; on Debian: apt-get install rsync".into())
     }
 }
 

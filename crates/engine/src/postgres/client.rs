@@ -3,22 +3,20 @@
 //! In: an address, statements with `?`, how clients execute them. Out: sessions that perform operations, and control connections.
 //! Limits: those of [`super::wire`].
 
-use super::tables::number_placeholders;
 use super::wire::{PostgresLogin, PostgresWire, PostgresWireError, request_cancel, start_tls};
 use crate::server::dir::ServerSocket;
-use crate::server::network::{AnswerLimits, Deadline, Route, ServerStream, TextRows, explanation};
+use crate::server::network::{AnswerLimits, Deadline, Route, ServerStream, explanation};
 use crate::server::url::{Password, ServerUrl};
-use crate::sql::kept::{KeptRows, NOT_THERE};
+use crate::sql::admin_connection::{AdminConnection, WireError};
+use crate::sql::kept::KeptRows;
 use crate::sql::literals::Dialect;
 use crate::sql::multiplex::{PollableSession, SqlCommand};
 use crate::sql::open_connections::{CancelAtServer, ConnectionKey, Registration};
-use crate::sql::server_instance::AdminConnection;
 use crate::sql::session_options::SessionOptions;
 use crate::sql::statement::{PreparingConnection, StatementExecutor};
-use crate::sql::variant::rows::RowBuffer;
 use crate::sql::{OpFailure, SessionFactory, SqlConnection, SqlSession, keep_used, run_transaction};
 use host::error::TargetError;
-use model::{Fact, FailureClass, SqlArg, SqlOp};
+use model::{Fact, FailureClass, SqlOp};
 use std::io;
 use std::os::fd::BorrowedFd;
 use std::sync::Arc;
@@ -139,7 +137,7 @@ impl PostgresAddress {
 impl CancelAtServer for PostgresAddress {
     fn cancel(&self, key: ConnectionKey, allowed: Duration) -> Result<(), OpFailure> {
         let requested = self.connect(allowed, allowed).and_then(|stream| request_cancel(stream, key));
-        requested.map_err(|error| failure(error.into()))
+        requested.map_err(|error| PostgresWireError::from(error).into())
     }
 }
 
@@ -157,7 +155,7 @@ fn login_failure(error: PostgresWireError) -> OpFailure {
         }
         _ => "",
     };
-    let mut failure = failure(error);
+    let mut failure = OpFailure::from(error);
     failure.text.push_str(advice);
     failure
 }
@@ -165,7 +163,6 @@ fn login_failure(error: PostgresWireError) -> OpFailure {
 /// How the clients of a trial connect.
 #[derive(Clone)]
 pub struct ConnectPostgres {
-    /// The server.
     address: PostgresAddress,
     /// The same, for connections that cancel what others execute.
     server: Arc<PostgresAddress>,
@@ -186,7 +183,7 @@ impl ConnectPostgres {
         let mut wire = self.address.open_wire(self.options.patience, self.options.patience)?;
         if let Some(level) = &self.options.isolation {
             let set = format!("SET SESSION CHARACTERISTICS AS TRANSACTION ISOLATION LEVEL {level}");
-            wire.run_statement(&set).map_err(failure)?;
+            wire.run_statement(&set)?;
         }
         Ok(wire)
     }
@@ -215,10 +212,9 @@ impl SessionFactory for ConnectPostgres {
         let mut wire = self.connect_as_client()?;
         let (key, server) = (wire.key(), self.server.clone());
         wire.begin_preparing(self.options.patience);
-        let named = NamedStatements { wire, names: Vec::new() };
-        let executor = StatementExecutor::new(named, &self.statements, &self.options, Dialect::Postgres);
-        let mut executor = executor.map_err(|(text, error)| self.options.failed_preparation(text, failure(error)))?;
-        let wire = &mut executor.wire.wire;
+        let executor = StatementExecutor::new(wire, &self.statements, &self.options, Dialect::Postgres);
+        let mut executor = executor.map_err(|(text, error)| self.options.failed_preparation(text, error.into()))?;
+        let wire = &mut executor.wire;
         wire.end_preparing(self.options.answer_limit);
         let registered = self.options.open.register(key, server.clone(), wire.socket_fd());
         // Known before the run: whether a failed operation had deleted a row decides its class.
@@ -239,7 +235,7 @@ pub struct PostgresSession {
     server: Arc<PostgresAddress>,
     /// Dropped first: it names the socket.
     _registered: Registration,
-    executor: StatementExecutor<NamedStatements>,
+    executor: StatementExecutor<PostgresWire>,
     /// Which statements delete rows, by their numbers.
     deletes: Vec<bool>,
 }
@@ -250,11 +246,11 @@ impl SqlSession for PostgresSession {
     }
 
     fn run_text(&mut self, text: &str) -> Result<(), OpFailure> {
-        self.executor.run_text(text).map_err(failure)
+        self.executor.run_text(text).map_err(OpFailure::from)
     }
 
     fn roll_back(&mut self) -> Result<(), OpFailure> {
-        self.executor.run_text("ROLLBACK").map_err(failure)
+        self.executor.run_text("ROLLBACK").map_err(OpFailure::from)
     }
 }
 
@@ -277,7 +273,7 @@ impl PostgresSession {
             {
                 OpFailure::from_server(FailureClass::Killed, &text)
             }
-            error => failure(error),
+            error => error.into(),
         }
     }
 
@@ -287,127 +283,55 @@ impl PostgresSession {
     }
 }
 
-impl AdminConnection for PostgresWire {
-    fn run_statement(&mut self, statement: &str) -> Result<(), OpFailure> {
-        self.run_statement(statement).map_err(failure)
-    }
-
-    fn set_up(&mut self, statement: &str) -> Result<(), OpFailure> {
-        self.set_up(statement).map_err(failure)
-    }
-
-    fn remove(&mut self, statement: &str) -> Result<(), OpFailure> {
-        self.remove(statement).map_err(failure)
-    }
-
-    fn query_rows(&mut self, question: &str) -> Result<TextRows, OpFailure> {
-        self.query_rows(question).map_err(failure)
-    }
-
-    fn rows_patiently(&mut self, question: &str) -> Result<TextRows, OpFailure> {
-        self.rows_patiently(question).map_err(failure)
-    }
-
-    fn number_patiently(&mut self, question: &str) -> Result<u64, OpFailure> {
-        self.number_patiently(question).map_err(failure)
-    }
-
-    fn fetch_rows(&mut self, sql: &str, rows: &mut RowBuffer) -> Result<(), OpFailure> {
-        self.fetch_rows(sql, rows).map_err(failure)
-    }
-
-    fn socket_fd(&self) -> BorrowedFd<'_> {
-        self.socket_fd()
-    }
-}
-
-/// A connection with the names under which its statements are prepared, by their numbers.
-struct NamedStatements {
-    wire: PostgresWire,
-    names: Vec<String>,
-}
-
-impl PreparingConnection for NamedStatements {
-    type Error = PostgresWireError;
-
-    fn prepare_statement(&mut self, text: &str) -> Result<(), PostgresWireError> {
-        let name = format!("s{}", self.names.len());
-        self.wire.prepare_statement(&name, &number_placeholders(text))?;
-        self.names.push(name);
-        Ok(())
-    }
-
-    #[inline]
-    fn put_execution(&mut self, number: usize, args: &[SqlArg], text: &[u8]) -> Result<(), PostgresWireError> {
-        self.wire.put_execution(&self.names[number], args, text)
-    }
-
-    #[inline]
-    fn put_text(&mut self, text: &str) -> Result<(), PostgresWireError> {
-        self.wire.put_text(text)
-    }
-
-    #[inline]
-    fn send_and_receive(&mut self) -> Result<(), PostgresWireError> {
-        self.wire.send_and_receive()
-    }
-
-    fn keep_rows(&mut self, columns: u8) {
-        self.wire.keep_rows(columns);
-    }
-
-    fn kept_rows(&self) -> &KeptRows {
-        self.wire.kept_rows()
-    }
-
-    fn row_missing() -> PostgresWireError {
-        // The SQLSTATE for no data.
-        PostgresWireError::Server { code: "02000".into(), text: NOT_THERE.into() }
-    }
-}
-
 impl PollableSession for PostgresSession {
     fn stop_waiting(&mut self) -> Result<(), OpFailure> {
-        self.executor.wire.wire.stop_waiting().map_err(|error| failure(error.into()))
+        self.executor.wire.stop_waiting().map_err(|error| PostgresWireError::from(error).into())
     }
 
     fn socket_fd(&self) -> BorrowedFd<'_> {
-        self.executor.wire.wire.socket_fd()
+        self.executor.wire.socket_fd()
     }
 
     #[inline]
     fn put_command(&mut self, next: SqlCommand<'_>) -> Result<(), OpFailure> {
-        self.executor.put_command(next).map_err(failure)
+        self.executor.put_command(next).map_err(OpFailure::from)
     }
 
     #[inline]
     fn send_some(&mut self) -> Result<bool, OpFailure> {
-        self.executor.wire.wire.send_some().map_err(failure)
+        self.executor.wire.send_some().map_err(OpFailure::from)
     }
 
     #[inline]
     fn take_some(&mut self, op: &SqlOp) -> Result<bool, OpFailure> {
-        self.executor.wire.wire.take_some().map_err(|error| self.failure_of(op, error))
+        self.executor.wire.take_some().map_err(|error| self.failure_of(op, error))
     }
 
     fn keep_rows(&mut self, columns: u8) {
-        self.executor.wire.wire.keep_rows(columns);
+        self.executor.wire.keep_rows(columns);
     }
 
     fn kept_rows(&self) -> &KeptRows {
-        self.executor.wire.wire.kept_rows()
+        self.executor.wire.kept_rows()
     }
 }
 
-/// The failure that an error of the connection or the server is.
-#[cold]
-pub fn failure(error: PostgresWireError) -> OpFailure {
-    match error {
-        PostgresWireError::Server { code, text } => OpFailure::from_server(class_of(&code), &text),
-        PostgresWireError::Io(cause) => match explanation(&cause) {
-            Some(text) => OpFailure::from_server(FailureClass::Lost, text),
-            None => OpFailure::connection_lost(&cause),
-        },
+impl WireError for PostgresWireError {
+    fn lost(&self) -> Option<&io::Error> {
+        match self {
+            PostgresWireError::Io(cause) => Some(cause),
+            PostgresWireError::Server { .. } => None,
+        }
+    }
+
+    fn into_failure(self) -> OpFailure {
+        match self {
+            PostgresWireError::Server { code, text } => OpFailure::from_server(class_of(&code), &text),
+            PostgresWireError::Io(cause) => match explanation(&cause) {
+                Some(text) => OpFailure::from_server(FailureClass::Lost, text),
+                None => OpFailure::connection_lost(&cause),
+            },
+        }
     }
 }
 

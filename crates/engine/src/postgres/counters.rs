@@ -14,10 +14,10 @@ use super::client::PostgresAddress;
 use super::wait_events::name_watcher;
 use super::wire::PostgresWire;
 use crate::counters::{CounterQuery, PATIENCE, ServerSource, grows, level, name_and_value, number_in, queried_source};
+use crate::sql::admin_connection::AdminConnection;
 use model::{CounterRole, CounterSource};
 use std::collections::HashMap;
 
-/// PostgreSQL.
 pub static POSTGRES: ServerSource = ServerSource {
     name: "postgres",
     help: "write-ahead log, checkpoints, buffers and transactions, as reported by the statistics views (postgres)",

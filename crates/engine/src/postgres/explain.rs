@@ -5,6 +5,7 @@
 //! a row for each. Workers of a parallel node count as loops.
 
 use super::wire::{PostgresWire, PostgresWireError};
+use crate::sql::admin_connection::AdminConnection;
 use model::{Fact, StatementEffort};
 
 /// Asks for all of it. `executes`: the statement is executed once more.
@@ -67,14 +68,13 @@ fn efforts(analysed: &[String]) -> Vec<Fact> {
             node = name;
             loops = number_after(line, "loops=").unwrap_or(1.0);
             let rows = actual_rows(line).unwrap_or(0.0) * loops;
-            match () {
-                () if node.contains("Index") && node.contains("Scan") => {
-                    read += rows;
-                    lookups += loops;
-                }
-                () if node.contains(" Scan on ") => read += rows,
-                () if node.ends_with("Sort") => (sorts, sorted) = (sorts + 1.0, sorted + rows),
-                () => {}
+            if node.contains("Index") && node.contains("Scan") {
+                read += rows;
+                lookups += loops;
+            } else if node.contains(" Scan on ") {
+                read += rows;
+            } else if node.ends_with("Sort") {
+                (sorts, sorted) = (sorts + 1.0, sorted + rows);
             }
         }
         let dropped = |what: &str| number_after(line, what).map(|rows| rows * loops);

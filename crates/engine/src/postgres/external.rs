@@ -4,12 +4,12 @@
 //! that the role may not see are not seen; a schema that a killed plimsoll left is named, and must be dropped by hand; a schema of
 //! plimsoll's name that has tables and no marker was not made by plimsoll, and the server is refused.
 
-use super::client::{PostgresAddress, failure};
+use super::client::PostgresAddress;
 use super::tables::quote_name;
 use super::wire::{PostgresWire, PostgresWireError};
 use crate::server::location::{ExternalSchema, MadeObjects, OTHERS, RECENT_S, schema_taken};
-use crate::server::network::TextRows;
 use crate::server::url::{ServerUrl, schema_name};
+use crate::sql::admin_connection::{AdminConnection, allowed};
 use crate::sql::common_data::{MARKER, check_marker, check_name, marker_query};
 use crate::sql::endpoints::EndpointIdentity;
 use crate::sql::external::{
@@ -20,9 +20,9 @@ use host::error::TargetError;
 use model::{CommonData, Fact};
 use std::time::Duration;
 
-/// The server's code for a schema that exists,
+/// The SQLSTATE for a schema that exists.
 const DUPLICATE_SCHEMA: &str = "42P06";
-/// and for roles that lack a privilege.
+/// The SQLSTATE for roles that lack a privilege.
 const NOT_ALLOWED: &str = "42501";
 /// The number of the advisory lock: "plimsoll" in ASCII.
 const LOCK: i64 = 0x706c_696d_736f_6c6c;
@@ -34,7 +34,7 @@ pub fn create_schema(
 ) -> Result<(PostgresAddress, PostgresWire, ExternalSchema), TargetError> {
     let server = endpoints.first().expect("a server has an endpoint").clone();
     let server = &server;
-    let mut admin = server.connect_admin(PATIENCE).map_err(|failure| server_error(server.shown(), failure))?;
+    let mut admin = server.connect_admin(PATIENCE).map_err(|error| server_error(server.shown(), error))?;
     refuse_production(&mut admin, server, url)?;
     let mut facts = look_around(&mut admin, server, url)?;
     facts.extend(server.facts());
@@ -52,7 +52,7 @@ pub fn create_schema(
     ];
     match statements.iter().try_for_each(|statement| admin.set_up(statement)) {
         Ok(()) => Ok((server.in_schema(&name), admin, foreign)),
-        Err(error) => Err(foreign.give_up(server_error(server.shown(), failure(error)))),
+        Err(error) => Err(foreign.give_up(server_error(server.shown(), error))),
     }
 }
 
@@ -68,10 +68,10 @@ pub fn join_schema(
     let failed = |failure: OpFailure| server_error(server.shown(), failure);
     let mut admin = server.connect_admin(PATIENCE).map_err(failed)?;
     let quoted = quote_name(&common.schema);
-    let marker = allowed(admin.query_rows(&marker_query(&quoted))).map_err(failed)?;
+    let marker = allowed(admin.query_rows(&marker_query(&quoted))).map_err(|error| failed(error.into()))?;
     check_marker(server.shown(), common, marker.as_ref())?;
     refuse_in_use(server.shown(), reason_of_state(&mut admin).map_err(failed)?)?;
-    admin.set_up(&format!("SET search_path = {quoted}")).map_err(|error| failed(failure(error)))?;
+    admin.set_up(&format!("SET search_path = {quoted}")).map_err(|error| failed(error.into()))?;
     let name = &common.schema;
     let facts = [Fact::new("server.url", url.text.as_str()), Fact::new("server.schema", name.as_str())];
     let facts = facts.into_iter().chain(server.facts()).collect();
@@ -91,7 +91,7 @@ fn make_schema(admin: &mut PostgresWire, server: &PostgresAddress, name: &str) -
         PostgresWireError::Server { code, .. } if code == NOT_ALLOWED => grant_for(server),
         _ => String::new(),
     };
-    let mut failure = failure(error);
+    let mut failure = OpFailure::from(error);
     failure.text.push_str(&more);
     Err(server_error(server.shown(), failure))
 }
@@ -104,8 +104,7 @@ fn grant_for(server: &PostgresAddress) -> String {
 
 /// Refuses a server that follows another, feeds others or takes no writes: it is in use for something else.
 fn refuse_production(admin: &mut PostgresWire, server: &PostgresAddress, url: &ServerUrl) -> Result<(), TargetError> {
-    let why =
-        reason_to_refuse(admin, url.is_one_of_several).map_err(|failure| server_error(server.shown(), failure))?;
+    let why = reason_to_refuse(admin, url.is_one_of_several).map_err(|error| server_error(server.shown(), error))?;
     refuse_in_use(server.shown(), why)
 }
 
@@ -154,7 +153,7 @@ fn look_around(admin: &mut PostgresWire, server: &PostgresAddress, url: &ServerU
         "SELECT count(*) FROM pg_stat_activity WHERE backend_type = 'client backend' AND pid <> pg_backend_pid() \
          AND (state = 'active' OR state_change > now() - interval '{RECENT_S} s')"
     );
-    let others = first_value(admin, &others).map_err(|failure| server_error(server.shown(), failure))?;
+    let others = first_value(admin, &others).map_err(|error| server_error(server.shown(), error))?;
     let others = others.filter(|count| count.parse::<u64>().is_ok()).unwrap_or("unknown".into());
     let mut facts = vec![Fact::new("server.url", url.text.as_str()), Fact::new(OTHERS, others)];
     let there = format!(
@@ -162,7 +161,7 @@ fn look_around(admin: &mut PostgresWire, server: &PostgresAddress, url: &ServerU
          FROM pg_namespace n LEFT JOIN pg_class c ON relnamespace = n.oid WHERE nspname LIKE 'plimsoll\\_%' GROUP BY nspname"
     );
     let there =
-        allowed(admin.query_rows(&there)).map_err(|failure| server_error(server.shown(), failure))?.unwrap_or_default();
+        allowed(admin.query_rows(&there)).map_err(|error| server_error(server.shown(), error))?.unwrap_or_default();
     facts.extend(find_left_schemas(server.shown(), there)?);
     Ok(facts)
 }
@@ -181,15 +180,6 @@ pub fn identify(admin: &mut PostgresWire) -> Result<EndpointIdentity, OpFailure>
 fn first_value(admin: &mut PostgresWire, question: &str) -> Result<Option<String>, OpFailure> {
     let rows = allowed(admin.query_rows(question))?.unwrap_or_default();
     Ok(rows.into_iter().flatten().next().flatten())
-}
-
-/// The answer to a question that a server may refuse for want of a privilege, or because its version does not know it: `None` then.
-fn allowed(answer: Result<TextRows, PostgresWireError>) -> Result<Option<TextRows>, OpFailure> {
-    match answer {
-        Ok(rows) => Ok(Some(rows)),
-        Err(PostgresWireError::Server { .. }) => Ok(None),
-        Err(error) => Err(failure(error)),
-    }
 }
 
 fn remove_schema(server: &PostgresAddress, name: &str) -> Result<(), TargetError> {

@@ -34,6 +34,7 @@ use crate::server::private_network::{CERTIFICATE, KEY, LOOPBACK, NetworkWay, Pri
 use crate::server::program::{FoundPrograms, ProgramSet, ServerProgram};
 use crate::server::url::{PASSWORD_FILE, Password, ServerUrl, URL};
 use crate::server::variables::{ServerVariables, VariableRules};
+use crate::sql::admin_connection::AdminConnection;
 use crate::sql::client_needs::{ClientNeeds, OWN_CONNECTIONS, ReadVariable, number_of};
 use crate::sql::client_tally::CLIENTS;
 use crate::sql::connections::HoldWords;
@@ -43,7 +44,7 @@ use crate::sql::server_instance::{ServerSpec, SqlServer, SqlServerInstance};
 use crate::sql::session_options::{self, CONTROL_TIMEOUT, ISOLATION, SETUP_TIMEOUT, SessionOptions};
 use crate::sql::variant::rows::RowLayout;
 use crate::sql::{OpFailure, connections_needed, program_of};
-use client::{ConnectPostgres, PostgresAddress, failure};
+use client::{ConnectPostgres, PostgresAddress};
 use host::error::TargetError;
 use model::{
     Bytes, CommonData, CounterSource, Entry, Fact, Family, ParamDef, ParamKind, ParamRole, Params, Trial, WritePath,
@@ -57,7 +58,6 @@ use wire::PostgresWire;
 use workload::replay_sql::LogDialect;
 use workload::{SequenceState, SqlProcedure, SqlTable};
 
-/// The engine `postgres`.
 pub static POSTGRES: EngineDef = EngineDef {
     entry: Entry {
         name: "postgres",
@@ -68,7 +68,6 @@ pub static POSTGRES: EngineDef = EngineDef {
     runs: EngineLocation::Server,
     programs: Some(&PROGRAMS),
     configuration: Some(&config::CONFIG),
-    scripted: false,
     sources: SOURCES,
     // Rows have headers of 24 bytes, and a changed one takes twice the space until it is vacuumed. The log of the default size may
     // grow beyond it while a checkpoint is in flight.
@@ -76,9 +75,9 @@ pub static POSTGRES: EngineDef = EngineDef {
     version: || PROGRAMS.find(None).map(|found| found.version),
     check: check_trial,
     start: |start| Ok(Box::new(SqlServerInstance::start(PostgresServer, start)?)),
+    ..EngineDef::BARE
 };
 
-/// The engine `postgresql`.
 pub static POSTGRESQL: EngineDef = EngineDef {
     entry: Entry {
         name: "postgresql",
@@ -92,12 +91,7 @@ pub static POSTGRESQL: EngineDef = EngineDef {
         ),
     },
     runs: EngineLocation::Elsewhere,
-    programs: None,
-    configuration: None,
-    scripted: false,
     sources: EXTERNAL_SOURCES,
-    // Nothing is on this machine.
-    disk_peak: |_, _| Bytes(0),
     version: || Err(format!("give its URL: --engine {EXAMPLE}")),
     check: |trial| {
         session_options::check_trial(trial)?;
@@ -107,6 +101,7 @@ pub static POSTGRESQL: EngineDef = EngineDef {
         session_options::check_url(trial, &named[0])
     },
     start: |start| Ok(Box::new(SqlServerInstance::open_external(PostgresServer, start)?)),
+    ..EngineDef::BARE
 };
 
 const SCHEMES: &[&str] = &["postgres", "postgresql"];
@@ -118,9 +113,8 @@ const EXTERNAL_URL: ParamDef = ParamDef {
     ..URL
 };
 
-/// Its counter sources,
 const SOURCES: &[&ServerSource] = &[&counters::POSTGRES, &wait_events::SESSIONS, &CLIENTS];
-/// and those of a database by URL, which may have several endpoints.
+/// The counter sources of a database by URL, which may have several endpoints.
 const EXTERNAL_SOURCES: &[&ServerSource] =
     &[&counters::POSTGRES, &wait_events::SESSIONS, &replication::REPLICATION, &CLIENTS, &ENDPOINT];
 
@@ -264,9 +258,10 @@ fn check_trial(trial: &Trial) -> Result<(), TargetError> {
     let variables = RULES.variables_in(&trial.target.params);
     RULES.check_allowed(&variables)?;
     // Checked before the start: max_connections cannot be changed while the server runs.
-    let clients = match crate::connect::is_connecting(trial) {
-        true => trial.load.clients,
-        false => connections_needed(trial, &program_of(trial, &SequenceState::default())),
+    let clients = if crate::connect::is_connecting(trial) {
+        trial.load.clients
+    } else {
+        connections_needed(trial, &program_of(trial, &SequenceState::default()))
     };
     let set = variables.iter().find(|(name, _)| *name == "max_connections").and_then(|(_, most)| most.parse().ok());
     let most = set.unwrap_or(CONNECTIONS_MAX);
@@ -299,7 +294,6 @@ static SPEC: ServerSpec = ServerSpec {
     process_names: &["postgres", "postmaster"],
 };
 
-/// PostgreSQL.
 #[derive(Clone)]
 struct PostgresServer;
 
@@ -351,9 +345,9 @@ impl SqlServer for PostgresServer {
         network: &PrivateNetwork,
     ) -> Result<PostgresAddress, OpFailure> {
         // A plan may set another form of hashed passwords.
-        admin.run_statement("SET password_encryption = 'scram-sha-256'").map_err(failure)?;
+        admin.run_statement("SET password_encryption = 'scram-sha-256'")?;
         let password = network.password.reveal();
-        admin.run_statement(&format!("ALTER ROLE {ROLE} PASSWORD '{password}'")).map_err(failure)?;
+        admin.run_statement(&format!("ALTER ROLE {ROLE} PASSWORD '{password}'"))?;
         Ok(address.over_network(network.route(), network.password.clone()))
     }
 
@@ -469,7 +463,7 @@ impl SqlServer for PostgresServer {
     }
 
     fn quiesce_tables(&self, admin: &mut PostgresWire, tables: &[String], private: bool) -> Result<Bytes, OpFailure> {
-        quiesce::quiesce_tables(admin, tables, private).map_err(failure)?;
+        quiesce::quiesce_tables(admin, tables, private)?;
         Ok(Bytes(0))
     }
 
@@ -485,7 +479,7 @@ impl SqlServer for PostgresServer {
     const ROW_LAYOUT: RowLayout = RowLayout::Counted;
 
     fn explain(admin: &mut PostgresWire, sql: &str, executes: bool) -> Result<Vec<Fact>, OpFailure> {
-        explain::explain(admin, sql, executes).map_err(failure)
+        explain::explain(admin, sql, executes).map_err(OpFailure::from)
     }
 
     fn check_needs(needs: &ClientNeeds, value: ReadVariable<'_>) -> Result<Vec<String>, TargetError> {

@@ -33,22 +33,12 @@ fn variable_text(variable: &ProcedureVariable) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use workload::{ColumnKind, ProcedureStep};
+    use crate::sql::procedure_steps::tests::count_up;
+    use workload::ColumnKind;
 
     #[test]
     fn a_procedure_is_one_transaction_that_it_may_leave() {
-        let variable = |name, kind| ProcedureVariable { name, kind };
-        let steps = vec![
-            ProcedureStep::While("v_n < p_n", vec![ProcedureStep::Perform("SELECT v_n + 1 INTO v_n")]),
-            ProcedureStep::If("v_n IS NULL", vec![ProcedureStep::RollBack]),
-            ProcedureStep::Fail("it was not found"),
-        ];
-        let procedure = SqlProcedure {
-            name: "count_up",
-            parameters: vec![variable("p_n", ColumnKind::Int)],
-            variables: vec![variable("v_n", ColumnKind::BigInt)],
-            steps,
-        };
+        let procedure = count_up(&[("p_n", ColumnKind::Int)]);
         assert_eq!(
             create_statement(&procedure),
             "CREATE PROCEDURE count_up(p_n INTEGER) LANGUAGE plpgsql AS $body$ DECLARE v_n BIGINT; \

@@ -7,6 +7,7 @@
 
 use super::tables::quote_name;
 use super::wire::{PostgresWire, PostgresWireError};
+use crate::sql::admin_connection::AdminConnection;
 
 /// Writes out what was put off for `tables`, so that whatever comes next does not pay for it.
 pub fn quiesce_tables(wire: &mut PostgresWire, tables: &[String], private: bool) -> Result<(), PostgresWireError> {

@@ -10,6 +10,7 @@ use super::client::PostgresAddress;
 use super::wait_events::name_watcher;
 use super::wire::PostgresWire;
 use crate::counters::{CounterQuery, PATIENCE, ServerSource, level, name_and_value, queried_source};
+use crate::sql::admin_connection::AdminConnection;
 use model::{CounterRole, CounterSource};
 use std::collections::HashMap;
 

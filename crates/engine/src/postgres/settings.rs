@@ -1,7 +1,7 @@
 //! The settings of PostgreSQL that must not change while the server is measured.
 //!
-//! In: nothing. Out: the list, and how to ask for it. Limits: a name that a version does not have is left out of the answer. A setting of a
-//! role or a database that changes is seen by new connections only.
+//! A name that a version does not have is left out of the answer. A setting of a role or a database that changes is seen by new connections
+//! only.
 
 use crate::settings::{WatchedSettings, quoted_list};
 

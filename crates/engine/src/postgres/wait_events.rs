@@ -15,6 +15,7 @@
 use super::client::PostgresAddress;
 use super::wire::PostgresWire;
 use crate::counters::{CounterSpec, PATIENCE, ServerSource, grows, in_process_source};
+use crate::sql::admin_connection::AdminConnection;
 use model::{CounterRole, CounterSource, ThreadOf, ThreadState};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};

@@ -9,13 +9,16 @@
 //! <https://www.postgresql.org/docs/current/protocol-message-formats.html>. The crate `postgres` would do the same over an
 //! asynchronous runtime: without a time-out on a unix socket, and with a task switch for each statement.
 
+use super::tables::number_placeholders;
 use crate::server::network::{
-    AnswerBudget, AnswerLimits, Deadline, PlainStream, ServerStream, TextRows, explained_error, first_number,
+    AnswerBudget, AnswerLimits, Deadline, PlainStream, ServerStream, TextRows, explained_error,
 };
 use crate::server::tls::TlsConnector;
-use crate::sql::kept::KeptRows;
+use crate::sql::admin_connection::AdminConnection;
+use crate::sql::kept::{KeptRows, NOT_THERE};
 use crate::sql::open_connections::{CANCEL_WITHIN, CancelAtServer, ConnectionKey};
 use crate::sql::recv_buffer::{self, RecvBuffer};
+use crate::sql::statement::PreparingConnection;
 use crate::sql::variant::rows::RowBuffer;
 use bytes::{Buf, BytesMut};
 use model::SqlArg;
@@ -36,7 +39,6 @@ pub enum PostgresWireError {
     Io(io::Error),
     /// The server refused. The connection is good for the next call.
     Server {
-        /// The SQLSTATE.
         code: String,
         /// The severity and the text.
         text: String,
@@ -51,11 +53,9 @@ impl From<io::Error> for PostgresWireError {
 
 /// The role to log in as, and the database.
 pub struct PostgresLogin<'a> {
-    /// The user.
     pub user: &'a str,
     /// The password, if one was given.
     pub password: Option<&'a str>,
-    /// The database.
     pub database: &'a str,
     /// The schema of names without one, if it is not the server's choice.
     pub schema: Option<&'a str>,
@@ -68,25 +68,26 @@ impl PostgresLogin<'_> {
     }
 }
 
-/// An open connection.
 pub struct PostgresWire {
     stream: ServerStream,
-    /// How long a statement on data may take,
+    /// How long a statement on data may take.
     patience: Duration,
-    /// and answers that touch none.
+    /// How long answers that touch no data may take.
     limits: AnswerLimits,
-    /// By what the server knows the connection,
+    /// By what the server knows the connection.
     key: ConnectionKey,
-    /// and the server, if what takes too long is to be cancelled there.
+    /// The server, if what takes too long is to be cancelled there.
     server: Option<Arc<dyn CancelAtServer>>,
+    /// The names under which statements are prepared, by their numbers.
+    names: Vec<String>,
     /// The command that is sent next.
     out: BytesMut,
     inbox: RecvBuffer,
     /// The first error of the server, until its answer is complete.
     failed: Option<PostgresWireError>,
-    /// Whether the integers of the answer are kept,
+    /// Whether the integers of the answer are kept.
     is_keeping: bool,
-    /// and those of the last answer that were.
+    /// The integers of the last answer whose were kept.
     kept: KeptRows,
 }
 
@@ -120,20 +121,9 @@ impl PostgresWire {
 
     /// A connection over `stream` that is not logged in.
     fn over(stream: ServerStream, patience: Duration, limits: AnswerLimits) -> PostgresWire {
-        let (key, server) = (ConnectionKey::default(), None);
+        let (key, server, names) = (ConnectionKey::default(), None, Vec::new());
         let (out, inbox, kept) = (BytesMut::new(), RecvBuffer::new(), KeptRows::default());
-        PostgresWire { stream, patience, limits, key, server, out, inbox, failed: None, is_keeping: false, kept }
-    }
-
-    /// Keeps the integers in the first `columns` columns of the answer to the command that was prepared last.
-    pub fn keep_rows(&mut self, columns: u8) {
-        self.is_keeping = true;
-        self.kept.begin(columns);
-    }
-
-    /// What was kept of the last such answer.
-    pub fn kept_rows(&self) -> &KeptRows {
-        &self.kept
+        PostgresWire { stream, patience, limits, key, server, names, out, inbox, failed: None, is_keeping: false, kept }
     }
 
     /// The same, whose statements are cancelled at `server` if they take too long.
@@ -158,53 +148,9 @@ impl PostgresWire {
         limit.into_iter().for_each(|limit| self.inbox.set_limit(limit));
     }
 
-    /// Cancels at the server what this connection executes, for which nothing waits any more.
-    #[cold]
-    fn cancel_statement(&self) {
-        // A server that cannot be reached is reported by what comes next.
-        let _ = self.server.as_ref().map(|server| server.cancel(self.key, CANCEL_WITHIN));
-    }
-
-    /// Prepares `text` under `name`.
-    pub fn prepare_statement(&mut self, name: &str, text: &str) -> Result<(), PostgresWireError> {
-        frontend::parse(name, text, [], &mut self.out)?;
-        frontend::sync(&mut self.out);
-        self.send_command()?;
-        self.until_ready()
-    }
-
-    /// Prepares the command that executes the statement prepared under `name`.
-    #[inline]
-    pub fn put_execution(&mut self, name: &str, args: &[SqlArg], text: &[u8]) -> Result<(), PostgresWireError> {
-        // The unnamed portal is replaced by the next bind, so nothing has to be closed. No result formats: values come as text.
-        let bound = frontend::bind("", name, [], args, |arg, out| put_value(arg, text, out), [], &mut self.out);
-        bound.map_err(|_| too_long())?;
-        frontend::execute("", 0, &mut self.out)?;
-        frontend::sync(&mut self.out);
-        Ok(())
-    }
-
-    /// Prepares the command that executes a text without arguments.
-    #[inline]
-    pub fn put_text(&mut self, text: &str) -> Result<(), PostgresWireError> {
-        Ok(frontend::query(text, &mut self.out)?)
-    }
-
-    /// Sends the command and takes the complete answer.
-    #[inline]
-    pub fn send_and_receive(&mut self) -> Result<(), PostgresWireError> {
-        self.send_command()?;
-        self.until_ready()
-    }
-
     /// Makes the socket non-blocking, for [`PostgresWire::send_some`] and [`PostgresWire::take_some`].
     pub fn stop_waiting(&self) -> io::Result<()> {
-        Ok(rustix::io::ioctl_fionbio(self.socket_fd(), true)?)
-    }
-
-    /// The socket.
-    pub fn socket_fd(&self) -> BorrowedFd<'_> {
-        self.stream.as_fd()
+        Ok(rustix::io::ioctl_fionbio(&self.stream, true)?)
     }
 
     /// Sends as much of the command as the socket takes. True if that was all of it.
@@ -223,46 +169,6 @@ impl PostgresWire {
             Err(PostgresWireError::Io(error)) if error.kind() == io::ErrorKind::WouldBlock => Ok(false),
             Err(error) => Err(error),
         }
-    }
-
-    /// Performs a statement, which may take as long as the patience of the connection.
-    pub fn run_statement(&mut self, statement: &str) -> Result<(), PostgresWireError> {
-        self.rows_patiently(statement).map(drop)
-    }
-
-    /// Performs a statement that sets up a schema and touches no data.
-    pub fn set_up(&mut self, statement: &str) -> Result<(), PostgresWireError> {
-        self.query_until(statement, Deadline::from_now(self.limits.setup.min(self.patience))).map(drop)
-    }
-
-    /// Performs a statement that removes data. If it is not awaited to its end, the server goes on with it.
-    pub fn remove(&mut self, statement: &str) -> Result<(), PostgresWireError> {
-        self.query_until(statement, Deadline::for_removal(self.patience)).map(drop)
-    }
-
-    /// The rows that answer a control query, which the server has at hand.
-    pub fn query_rows(&mut self, question: &str) -> Result<TextRows, PostgresWireError> {
-        self.query_until(question, Deadline::from_now(self.limits.control.min(self.patience)))
-    }
-
-    /// The number that answers a question about data, which may take as long as a statement; 0 if it has no row.
-    pub fn number_patiently(&mut self, question: &str) -> Result<u64, PostgresWireError> {
-        let rows = self.rows_patiently(question)?;
-        Ok(first_number(&rows, question)?.unwrap_or_default())
-    }
-
-    fn query_until(&mut self, statement: &str, deadline: Deadline) -> Result<TextRows, PostgresWireError> {
-        self.put_text(statement)?;
-        self.stream.set_deadline(Some(deadline));
-        let answer = match self.send_command() {
-            Ok(()) => self.collect_rows(AnswerBudget::full()),
-            Err(error) => Err(error.into()),
-        };
-        self.stream.set_deadline(None);
-        if matches!(answer, Err(PostgresWireError::Io(_))) {
-            self.stream.shut_down();
-        }
-        answer
     }
 
     fn log_in(&mut self, login: &PostgresLogin, budget: &mut AnswerBudget) -> Result<(), PostgresWireError> {
@@ -383,37 +289,6 @@ impl PostgresWire {
     fn cause_of_loss(&mut self, lost: io::Error) -> PostgresWireError {
         let is_lost = lost.kind() != ErrorKind::WouldBlock;
         self.failed.take_if(|_| is_lost).unwrap_or(lost.into())
-    }
-
-    /// Executes `sql` and puts its rows into `rows` as they arrive.
-    pub fn fetch_rows(&mut self, sql: &str, rows: &mut RowBuffer) -> Result<(), PostgresWireError> {
-        self.put_text(sql)?;
-        self.send_command()?;
-        loop {
-            let message = match self.next_message() {
-                Ok(message) => message,
-                Err(lost) => return Err(self.cause_of_loss(lost)),
-            };
-            match message {
-                (b'Z', _) => return self.failed.take().map_or(Ok(()), Err),
-                (b'T', body) => rows.begin(body.first_chunk().map_or(0, |count| u16::from_be_bytes(*count)).into()),
-                (b'D', body) => rows.push(body),
-                (b'E', body) => {
-                    let error = server_error(body);
-                    self.failed.get_or_insert(error);
-                }
-                _ => {}
-            }
-        }
-    }
-
-    /// The rows that answer a question about data, which may take as long as a statement.
-    pub fn rows_patiently(&mut self, question: &str) -> Result<TextRows, PostgresWireError> {
-        let answer = self.query_until(question, Deadline::from_now(self.patience));
-        if matches!(&answer, Err(PostgresWireError::Io(error)) if error.kind() == ErrorKind::TimedOut) {
-            self.cancel_statement();
-        }
-        answer
     }
 
     /// The same for a control query: its rows, as far as `budget` allows.
@@ -558,6 +433,105 @@ fn keep_values(kept: &mut KeptRows, row: &[u8]) -> Option<()> {
 #[inline]
 fn look_at(row: &[u8]) {
     std::hint::black_box(row.first());
+}
+
+impl PreparingConnection for PostgresWire {
+    type Error = PostgresWireError;
+
+    fn prepare_statement(&mut self, text: &str) -> Result<(), PostgresWireError> {
+        let name = format!("s{}", self.names.len());
+        frontend::parse(&name, &number_placeholders(text), [], &mut self.out)?;
+        frontend::sync(&mut self.out);
+        self.send_and_receive()?;
+        self.names.push(name);
+        Ok(())
+    }
+
+    #[inline]
+    fn put_execution(&mut self, number: usize, args: &[SqlArg], text: &[u8]) -> Result<(), PostgresWireError> {
+        // The unnamed portal is replaced by the next bind, so nothing has to be closed. No result formats: values come as text.
+        let bound =
+            frontend::bind("", &self.names[number], [], args, |arg, out| put_value(arg, text, out), [], &mut self.out);
+        bound.map_err(|_| too_long())?;
+        frontend::execute("", 0, &mut self.out)?;
+        frontend::sync(&mut self.out);
+        Ok(())
+    }
+
+    #[inline]
+    fn put_text(&mut self, text: &str) -> Result<(), PostgresWireError> {
+        Ok(frontend::query(text, &mut self.out)?)
+    }
+
+    #[inline]
+    fn send_and_receive(&mut self) -> Result<(), PostgresWireError> {
+        self.send_command()?;
+        self.until_ready()
+    }
+
+    fn keep_rows(&mut self, columns: u8) {
+        self.is_keeping = true;
+        self.kept.begin(columns);
+    }
+
+    fn kept_rows(&self) -> &KeptRows {
+        &self.kept
+    }
+
+    fn row_missing() -> PostgresWireError {
+        // The SQLSTATE for no data.
+        PostgresWireError::Server { code: "02000".into(), text: NOT_THERE.into() }
+    }
+}
+
+impl AdminConnection for PostgresWire {
+    fn stream(&mut self) -> &mut ServerStream {
+        &mut self.stream
+    }
+
+    fn socket_fd(&self) -> BorrowedFd<'_> {
+        self.stream.as_fd()
+    }
+
+    fn patience(&self) -> Duration {
+        self.patience
+    }
+
+    fn limits(&self) -> AnswerLimits {
+        self.limits
+    }
+
+    #[cold]
+    fn cancel_statement(&self) {
+        // A server that cannot be reached is reported by what comes next.
+        let _ = self.server.as_ref().map(|server| server.cancel(self.key, CANCEL_WITHIN));
+    }
+
+    fn send_and_read(&mut self) -> Result<TextRows, PostgresWireError> {
+        self.send_command()?;
+        self.collect_rows(AnswerBudget::full())
+    }
+
+    fn fetch_rows(&mut self, sql: &str, rows: &mut RowBuffer) -> Result<(), PostgresWireError> {
+        self.put_text(sql)?;
+        self.send_command()?;
+        loop {
+            let message = match self.next_message() {
+                Ok(message) => message,
+                Err(lost) => return Err(self.cause_of_loss(lost)),
+            };
+            match message {
+                (b'Z', _) => return self.failed.take().map_or(Ok(()), Err),
+                (b'T', body) => rows.begin(body.first_chunk().map_or(0, |count| u16::from_be_bytes(*count)).into()),
+                (b'D', body) => rows.push(body),
+                (b'E', body) => {
+                    let error = server_error(body);
+                    self.failed.get_or_insert(error);
+                }
+                _ => {}
+            }
+        }
+    }
 }
 
 impl Drop for PostgresWire {

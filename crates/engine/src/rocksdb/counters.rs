@@ -41,9 +41,10 @@ impl TickerStatistics {
             let sum: u64 = tickers.into_iter().map(|ticker| self.options.get_ticker_count(ticker)).sum();
             return Some(sum.to_string());
         }
-        match name.starts_with("rocksdb.") {
-            true => self.database.property_value(name).ok()?,
-            false => sum_among(&self.database.property_value(STALLS).ok()??, name),
+        if name.starts_with("rocksdb.") {
+            self.database.property_value(name).ok()?
+        } else {
+            sum_among(&self.database.property_value(STALLS).ok()??, name)
         }
     }
 }

@@ -41,19 +41,17 @@ const FACTS: [&str; 10] = [
     "use_direct_reads",
 ];
 
-/// A running database.
 pub struct RocksDb {
     /// Syncs the log once a second if durability is `os`.
     syncer: Option<PeriodicTask>,
     database: Arc<DB>,
-    /// Hold the statistics.
     options: Options,
     params: Params,
     variables: ServerVariables,
     made_for: DataDescription,
     /// The directory of RocksDB's files, in
     data: PathBuf,
-    /// the last: fields are dropped in order, and files go after those that have them open.
+    /// Comes last: fields are dropped in order, and files go after those that have them open.
     dir: DataDir,
 }
 

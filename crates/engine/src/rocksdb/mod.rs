@@ -29,7 +29,6 @@ use host::error::TargetError;
 use model::{Bytes, CounterRole, Entry, Family, ParamDef, ParamKind, ParamRole, StallReason, Trial};
 use workload::SequenceState;
 
-/// The engine `rocksdb`.
 pub static ROCKSDB: EngineDef = EngineDef {
     entry: Entry {
         name: "rocksdb",
@@ -38,9 +37,6 @@ pub static ROCKSDB: EngineDef = EngineDef {
         params: PARAMS,
     },
     runs: EngineLocation::Embedded,
-    programs: None,
-    configuration: None,
-    scripted: false,
     sources: SOURCES,
     // A compaction writes its tables again before the old ones go. A log is of one memtable (64 MiB) and takes room for a tenth
     // more before it is written; two memtables wait to be flushed and the third is being filled.
@@ -48,9 +44,9 @@ pub static ROCKSDB: EngineDef = EngineDef {
     version,
     check: check_trial,
     start,
+    ..EngineDef::BARE
 };
 
-/// Its counter source.
 const SOURCES: &[&ServerSource] = &[&COUNTERS];
 
 /// Known as RocksDB's tickers and properties; names and units are those of the source `myrocks` if the meaning is the same.

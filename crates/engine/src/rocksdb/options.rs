@@ -67,9 +67,10 @@ fn default_options(params: &Params) -> Options {
 /// `a=1;block_based_table_factory={block_size=16K;}`
 fn text_of(variables: &ServerVariables) -> String {
     let (of_tables, others): (Vec<_>, Vec<_>) = variables.iter().partition(|(name, _)| OF_TABLES.contains(name));
-    match of_tables.is_empty() {
-        true => join_options(&others),
-        false => format!("{}block_based_table_factory={{{}}}", join_options(&others), join_options(&of_tables)),
+    if of_tables.is_empty() {
+        join_options(&others)
+    } else {
+        format!("{}block_based_table_factory={{{}}}", join_options(&others), join_options(&of_tables))
     }
 }
 

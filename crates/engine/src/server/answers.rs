@@ -121,7 +121,7 @@ impl AnswerBudget {
     const ROWS: u32 = 100_000;
     const BYTES: usize = 16 << 20;
 
-    /// The whole budget.
+    /// The budget of one answer, of which nothing is spent.
     pub fn full() -> AnswerBudget {
         AnswerBudget { rows: Self::ROWS, bytes: Self::BYTES }
     }

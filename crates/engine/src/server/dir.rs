@@ -29,9 +29,8 @@ pub struct ServerDir {
     /// Before the directory: fields are dropped in order.
     server: Option<ServerProcess>,
     account: Option<ServerAccount>,
-    /// The server's own sub-directory, absolute,
+    /// The server's own sub-directory, absolute.
     data: PathBuf,
-    /// its handle,
     place: Arc<OwnedFd>,
     log: PathBuf,
     end_by: Signal,
@@ -40,7 +39,7 @@ pub struct ServerDir {
     cpus: EngineCpus,
     /// The library of its allocator.
     preload: Option<PathBuf>,
-    /// All of it.
+    /// The directory, with its manifest.
     pub dir: DataDir,
 }
 
@@ -175,7 +174,7 @@ impl ServerDir {
         leftover::end_servers_of(&self.data)
     }
 
-    /// The server's processes.
+    /// The processes of the server while it runs.
     pub fn processes(&self) -> Vec<u32> {
         self.server.iter().map(ServerProcess::pid).collect()
     }
@@ -218,7 +217,7 @@ impl ServerDir {
 /// A socket of a private server. The path is good while this lives.
 #[derive(Clone)]
 pub struct ServerSocket {
-    /// Its path.
+    /// The path of the socket.
     pub path: String,
     _place: Arc<OwnedFd>,
 }

@@ -20,7 +20,7 @@ const SCHEMES: &[&str] = &["mysql", "postgres", "postgresql"];
 pub struct ServerHere {
     /// The process that its others descend from.
     pub pid: u32,
-    /// Its program.
+    /// The name of its program.
     pub program: String,
     /// The block device under its data, if it is known.
     pub device: Option<String>,

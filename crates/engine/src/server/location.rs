@@ -18,13 +18,13 @@ pub type DropSchema = Box<dyn FnMut(&MadeObjects) -> Result<(), TargetError>>;
 pub struct MadeObjects {
     /// Tables, or those that it tried to make: the database had none before.
     pub tables: Vec<String>,
-    /// Stored procedures.
+    /// The names of stored procedures.
     pub procedures: Vec<String>,
 }
 
-/// The fact of an existing server that counts its other clients,
+/// The fact of an existing server that counts its other clients.
 pub const OTHERS: &str = "server.other_clients";
-/// which were at work so many seconds ago at most.
+/// Other clients count if they were at work so many seconds ago at most.
 pub const RECENT_S: u32 = 5;
 /// The fact that the account may not see whether the server is a replica.
 pub const REPLICATION: &str = "server.replication";
@@ -295,7 +295,7 @@ pub fn schema_taken(server: &str, name: &str) -> TargetError {
 /// A schema that begins as plimsoll's do.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SchemaThere {
-    /// Its name.
+    /// The name of the schema.
     pub name: String,
     /// What is in it.
     pub content: SchemaContent,
@@ -319,8 +319,11 @@ pub fn schemas_there(server: &str, found: &[SchemaThere]) -> Result<Option<Fact>
     if let Some(taken) = found.iter().find(|one| one.content == Foreign && is_schema_name(&one.name)) {
         return Err(schema_taken(server, &taken.name));
     }
-    let is_left = |one: &&SchemaThere| one.content == Marked || one.content == Empty && is_schema_name(&one.name);
-    let left: Vec<&str> = found.iter().filter(is_left).map(|one| one.name.as_str()).collect();
+    let left: Vec<&str> = found
+        .iter()
+        .filter(|one| one.content == Marked || one.content == Empty && is_schema_name(&one.name))
+        .map(|one| one.name.as_str())
+        .collect();
     Ok((!left.is_empty()).then(|| Fact::new(LEFT, left.join(", "))))
 }
 

@@ -103,7 +103,7 @@ fn processes() -> Vec<(u32, PathBuf)> {
 /// A socket of this network namespace that listens.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TcpListenerEntry {
-    /// Where.
+    /// The address and port that it listens on.
     pub address: SocketAddr,
     /// Its number, by which its holder is found.
     pub inode: u64,
@@ -113,8 +113,7 @@ pub struct TcpListenerEntry {
 pub fn tcp_listeners() -> Vec<TcpListenerEntry> {
     let tables = ["tcp", "tcp6"].map(|table| read_tcp_table(&Path::new("/proc/self/net").join(table)));
     let listening = tables.into_iter().flatten().flatten().filter(|entry| entry.state == TcpState::Listen);
-    let entry = |entry: TcpNetEntry| TcpListenerEntry { address: canonical(entry.local_address), inode: entry.inode };
-    listening.map(entry).collect()
+    listening.map(|entry| TcpListenerEntry { address: canonical(entry.local_address), inode: entry.inode }).collect()
 }
 
 /// The process that has the socket with this inode open.

@@ -32,9 +32,9 @@ pub const VIA: ParamDef = ParamDef {
 /// The only address on which a private server listens.
 pub const LOOPBACK: &str = "127.0.0.1";
 
-/// The file of the certificate in the server's directory,
+/// The file of the certificate in the server's directory.
 pub const CERTIFICATE: &str = "plimsoll.pem";
-/// and that of its key.
+/// The file of the certificate's key.
 pub const KEY: &str = "plimsoll.key";
 
 /// How clients get to a private server over the network.
@@ -59,7 +59,7 @@ impl NetworkWay {
 
 /// The network of one private server.
 pub struct PrivateNetwork {
-    /// How clients come.
+    /// What clients connect through.
     pub way: NetworkWay,
     /// The port on loopback.
     pub port: u16,

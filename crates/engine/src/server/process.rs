@@ -27,9 +27,9 @@ use std::time::{Duration, Instant};
 /// How long a program that prepares a directory may take: 0.6 s here, and a busy disk may take tens of times as long.
 const SETUP_AT_MOST: Duration = Duration::from_secs(120);
 
-/// How long a server that is asked to end may take, which it does in milliseconds unless it was stopped,
+/// How long a server that is asked to end may take, which it does in milliseconds unless it was stopped.
 const ASKED_AT_MOST: Duration = Duration::from_secs(3);
-/// and one that is killed: the memory of a large one is given back in seconds.
+/// How long one that is killed may take: the memory of a large one is given back in seconds.
 const KILLED_AT_MOST: Duration = Duration::from_secs(30);
 
 /// How long one may take that is asked to bring its data to rest first: a large buffer pool is written to a slow disk.
@@ -37,9 +37,9 @@ const SHUT_DOWN_AT_MOST: Duration = Duration::from_secs(600);
 
 /// What to start, and how.
 pub struct ServerLaunch<'a> {
-    /// The program.
+    /// The path of the program.
     pub program: PathBuf,
-    /// Its arguments.
+    /// The arguments, without the program itself.
     pub args: Vec<OsString>,
     /// Its working directory, which belongs to `account`.
     pub directory: &'a Path,
@@ -74,7 +74,7 @@ impl ServerLaunch<'_> {
         }
     }
 
-    /// Starts it.
+    /// Starts the program. It does not wait until a server answers.
     pub fn start(self) -> Result<ServerProcess, TargetError> {
         let log = File::options().append(true).open(self.log).trying("open", self.log)?;
         let said = log.try_clone().trying("open", self.log)?;
@@ -214,11 +214,13 @@ impl ServerProcess {
         if let Some(how) = was_forced.then(|| self.memory.explain(self.pid())).flatten() {
             return self.killed_error(&how);
         }
-        let said = match said.is_empty() {
-            true => "its log is empty".to_owned(),
+        let said = if said.is_empty() {
+            "its log is empty".to_owned()
+        } else if was_forced && !is_error_line(&said) {
             // It had no time to write about it: what its log ends with is of before.
-            false if was_forced && !is_error_line(&said) => "its log has no error".to_owned(),
-            false => format!("its log ends: {said}"),
+            "its log has no error".to_owned()
+        } else {
+            format!("its log ends: {said}")
         };
         TargetError::Failed(format!("{} {how}; {said}{advice}", self.name))
     }
@@ -306,18 +308,20 @@ fn advice_on(said: &str) -> &'static str {
     const NO_MEMORY: [&str; 4] =
         ["Cannot allocate memory", "errno 12", "Out of memory", "could not map anonymous shared memory"];
     let has = |texts: &[&str]| texts.iter().any(|text| said.contains(text));
-    match () {
-        () if has(&NO_SPACE) => "; free some space or use another directory",
-        () if has(&NO_MEMORY) => "; use a smaller `cache`, or raise memory_limit",
-        () => "",
+    if has(&NO_SPACE) {
+        "; free some space or use another directory"
+    } else if has(&NO_MEMORY) {
+        "; use a smaller `cache`, or raise memory_limit"
+    } else {
+        ""
     }
 }
 
 /// How much of the end of a log is read.
 const LOG_TAIL: u64 = 16 << 10;
-/// How many lines of it a message has,
+/// How many lines of it a message has.
 const LINES_KEPT: usize = 3;
-/// and how much of each.
+/// How much of each line a message has.
 const CHARS_KEPT: usize = 200;
 
 /// The last messages of a server: its errors, or its last lines if it reported none. One line, and no control characters.
@@ -340,7 +344,8 @@ fn last_words_of(text: &str) -> String {
     let causes: Vec<&str> = errors.iter().copied().filter(|line| !is_consequence(line)).collect();
     let kept = [causes, errors, lines].into_iter().find(|kept| !kept.is_empty()).unwrap_or_default();
     let last = &kept[kept.len().saturating_sub(LINES_KEPT)..];
-    last.iter().map(|line| printable_start(line)).collect::<Vec<_>>().join(" | ")
+    let printable = |line: &&str| line.chars().filter(|c| !c.is_control()).take(CHARS_KEPT).collect();
+    last.iter().map(printable).collect::<Vec<String>>().join(" | ")
 }
 
 /// Whether MariaDB or PostgreSQL marks the line as an error.
@@ -359,10 +364,6 @@ fn is_consequence(line: &str) -> bool {
         "Data Dictionary initialization failed",
     ];
     CONSEQUENCES.iter().any(|text| line.contains(text))
-}
-
-fn printable_start(line: &str) -> String {
-    line.chars().filter(|c| !c.is_control()).take(CHARS_KEPT).collect()
 }
 
 #[cfg(test)]

@@ -18,7 +18,7 @@ use std::time::Duration;
 
 /// A program, or another file, that an engine needs.
 pub struct ServerProgram {
-    /// Its file name.
+    /// The file name of the program.
     pub name: &'static str,
     /// Its directories if it is not on PATH. One `*` in a place means any version, of which the highest is taken.
     pub places: &'static [&'static str],
@@ -30,7 +30,7 @@ pub struct ServerProgram {
 pub struct ProgramSet {
     /// What people call the server.
     pub product: &'static str,
-    /// The server.
+    /// The program of the server itself.
     pub server: ServerProgram,
     /// What it needs in addition.
     pub others: &'static [ServerProgram],
@@ -146,14 +146,15 @@ impl ProgramSet {
             return Err(format!("`{server}` is not a server of {}: it prints `{line}`", self.product));
         }
         let version = version_in(&printed).ok_or_else(|| format!("`{}` does not print its version", shown(server)))?;
-        match numbers_of(&version) < numbers_of(self.oldest) {
-            true => Err(format!(
+        if numbers_of(&version) < numbers_of(self.oldest) {
+            Err(format!(
                 "`{}` is {} {version}, and the oldest that is supported is {}",
                 shown(server),
                 self.product,
                 self.oldest
-            )),
-            false => Ok(version),
+            ))
+        } else {
+            Ok(version)
         }
     }
 }
@@ -241,10 +242,13 @@ fn check_executable(program: &Path) -> Result<(), String> {
         Err(_) => Ok(()),
         Ok((head, _)) if head.is_empty() => refused("it is empty"),
         Ok((head, _)) if head.starts_with(b"#!") => Ok(()),
-        Ok((head, length)) if head.starts_with(b"\x7fELF") => match elf_is_whole(&head, length) {
-            true => Ok(()),
-            false => refused("it is cut off"),
-        },
+        Ok((head, length)) if head.starts_with(b"\x7fELF") => {
+            if elf_is_whole(&head, length) {
+                Ok(())
+            } else {
+                refused("it is cut off")
+            }
+        }
         Ok(_) => refused("it is neither an ELF file nor a script"),
     }
 }
@@ -293,12 +297,11 @@ fn ask(program: &Path, args: &[&str], user: &str) -> Result<String, String> {
     })?;
     let (succeeded, printed, complaint) = read_answer(child)
         .ok_or_else(|| format!("`{}` printed no version within {} s", shown(program), ANSWER_AT_MOST.as_secs()))?;
-    match succeeded {
-        true => Ok(printed),
-        false => {
-            let line = complaint.lines().next_back().unwrap_or("no reason was given").to_owned();
-            Err(format!("`{}` does not work: {}", shown(program), shown(Path::new(&line))))
-        }
+    if succeeded {
+        Ok(printed)
+    } else {
+        let line = complaint.lines().next_back().unwrap_or("no reason was given").to_owned();
+        Err(format!("`{}` does not work: {}", shown(program), shown(Path::new(&line))))
     }
 }
 

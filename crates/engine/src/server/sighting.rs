@@ -79,7 +79,7 @@ impl ServerSighting {
         self.process.as_ref().filter(|process| process.device.is_some()).map(|process| process.data_dir.as_path())
     }
 
-    /// What was seen.
+    /// What was seen, for people.
     pub fn facts(&self) -> Vec<Fact> {
         let process = self.process.as_ref();
         let named = |process: &SeenProcess| format!("{} (process {})", process.program, process.pid);

@@ -23,19 +23,19 @@ use std::sync::{Arc, OnceLock};
 /// What a server's clients call the options.
 #[derive(Debug, PartialEq, Eq)]
 pub struct OptionNames {
-    /// How far it goes,
+    /// The option that says how far encryption goes.
     mode: &'static str,
-    /// with the words for: nothing is encrypted; encrypted; the issuer is verified; the issuer and the name are.
+    /// Its words for: nothing is encrypted; encrypted; the issuer is verified; the issuer and the name are.
     modes: [&'static str; 4],
-    /// The file of issuers,
+    /// The option for the file of issuers.
     issuers: &'static str,
-    /// and the client's own certificate
+    /// The option for the client's own certificate.
     certificate: &'static str,
-    /// with its key.
+    /// The option for the key of that certificate.
     key: &'static str,
 }
 
-/// libpq's.
+/// The words of libpq, as in the URLs of PostgreSQL.
 pub static POSTGRES: OptionNames = OptionNames {
     mode: "sslmode",
     modes: ["disable", "require", "verify-ca", "verify-full"],
@@ -65,7 +65,7 @@ static PRIVATE: OptionNames = OptionNames {
 /// How far the certificate of a server is verified.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum VerifyMode {
-    /// Not at all.
+    /// The certificate is not verified.
     None,
     /// It must be signed by a trusted CA.
     Ca,
@@ -89,9 +89,9 @@ pub struct TlsOptions {
 pub enum ServerRoute {
     /// Behind a unix socket.
     Socket,
-    /// On this machine.
+    /// The server is on this machine.
     Loopback,
-    /// On another one.
+    /// The server is on another machine.
     Network,
 }
 

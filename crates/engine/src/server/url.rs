@@ -51,11 +51,11 @@ pub const PASSWORD_FILE: ParamDef = ParamDef {
 pub struct ServerUrl {
     /// As it was given.
     pub text: String,
-    /// The user.
+    /// The account to log in to.
     pub user: String,
-    /// The host's name or address,
+    /// The host's name or address.
     pub host: String,
-    /// and its port, if one was given.
+    /// `None` if none was given.
     pub port: Option<u16>,
     /// The database to log in to, if one was given.
     pub database: Option<String>,

@@ -21,9 +21,9 @@ pub enum UrlKind {
 
 /// What a URL can refer to on this machine.
 pub struct UrlDefaults {
-    /// Whether a path is a socket,
+    /// Whether a path is a socket.
     pub is_socket: Box<dyn Fn(&str) -> bool>,
-    /// or a directory.
+    /// Whether a path is a directory.
     pub is_directory: Box<dyn Fn(&str) -> bool>,
     /// The files of libpq's services, the first of which that has a service counts.
     pub service_files: Vec<PathBuf>,

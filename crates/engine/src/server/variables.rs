@@ -136,7 +136,7 @@ impl ServerVariables {
         self.0.is_empty()
     }
 
-    /// Names and values.
+    /// The variables with their values.
     pub fn iter(&self) -> impl Iterator<Item = (&str, &str)> {
         self.0.iter().map(|(name, value)| (name.as_str(), value.as_str()))
     }

@@ -16,7 +16,6 @@ pub const OWN_CONNECTIONS: u64 = 5;
 /// What clients need of their server.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ClientNeeds {
-    /// Their connections.
     pub connections: u64,
     /// What each of them prepares.
     pub statements: u64,

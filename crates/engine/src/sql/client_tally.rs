@@ -13,7 +13,6 @@ use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 pub struct ClientTally {
     /// Operations that were retried.
     pub retried: AtomicU64,
-    /// Connections opened again.
     pub reconnected: AtomicU64,
     /// Operations that failed for a lost connection.
     pub lost: AtomicU64,

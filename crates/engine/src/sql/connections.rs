@@ -5,7 +5,8 @@
 //! for their owners, if the server is plimsoll's own.
 
 use super::OpFailure;
-use super::server_instance::{AdminConnection, SqlServer};
+use super::admin_connection::AdminConnection;
+use super::server_instance::SqlServer;
 use crate::connect::ConnectTarget;
 use crate::connect::hold::HoldTarget;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -17,9 +18,9 @@ use workload::program::HoldProgram;
 pub struct HoldWords {
     /// The query for the number of connections that it has.
     pub count: &'static str,
-    /// The variable that limits them,
+    /// The variable that limits them.
     pub limit: &'static str,
-    /// and its value on a new server.
+    /// Its value on a new server.
     pub usual_limit: &'static str,
 }
 
@@ -54,7 +55,7 @@ impl<S: SqlServer> ConnectTarget for ServerConnections<S> {
     }
 
     fn ask(&self, open: &mut S::Admin) -> Result<(), OpFailure> {
-        open.run_statement(FIRST_QUERY)
+        Ok(open.run_statement(FIRST_QUERY)?)
     }
 }
 
@@ -67,10 +68,10 @@ impl<S: SqlServer> HoldTarget for ServerConnections<S> {
         let id = hold.locks + 1_000 + nth;
         open.run_statement("BEGIN")?;
         open.run_statement(&format!("INSERT INTO {} (id, pad) VALUES ({id}, 'held')", workload::connect::HELD_TABLE))?;
-        match hold.locks {
-            0 => Ok(()),
-            locks => open.run_statement(&S::lock_statement(locks, nth)),
+        if hold.locks > 0 {
+            open.run_statement(&S::lock_statement(hold.locks, nth))?;
         }
+        Ok(())
     }
 
     fn count_connections(&self) -> Option<u64> {

@@ -4,8 +4,8 @@
 //! were left, the end of a schema. Limits: a schema is dropped only if plimsoll's marker with its name is in it.
 
 use super::OpFailure;
+use super::admin_connection::AdminConnection;
 use super::common_data::MARKER;
-use super::server_instance::AdminConnection;
 use crate::server::location::{SchemaContent, SchemaThere, schema_left, schemas_there};
 use crate::server::network::TextRows;
 use host::error::TargetError;
@@ -75,13 +75,15 @@ pub fn run_if_marked<A: AdminConnection>(
     quoted: &str,
     statements: &[String],
 ) -> Result<(), String> {
-    let mut admin = connected.map_err(|failure| failure.text)?;
+    let mut admin = connected.map_err(text_of)?;
     let name = name.replace('\'', "''");
     let marker = format!("SELECT count(*) FROM {quoted}.{MARKER} WHERE made_by = 'plimsoll' AND name = '{name}'");
-    match admin.query_number(&marker) {
-        Ok(1) => {}
-        Ok(_) => return Err("its marker is missing".into()),
-        Err(failure) => return Err(failure.text),
+    if admin.query_number(&marker).map_err(text_of)? != 1 {
+        return Err("its marker is missing".into());
     }
-    statements.iter().try_for_each(|statement| admin.remove(statement)).map_err(|failure| failure.text)
+    statements.iter().try_for_each(|statement| admin.remove(statement)).map_err(text_of)
+}
+
+fn text_of(failure: impl Into<OpFailure>) -> String {
+    failure.into().text
 }

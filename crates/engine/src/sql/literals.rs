@@ -11,12 +11,9 @@ use model::SqlArg;
 use std::fmt::Write as _;
 use std::sync::Arc;
 
-/// Whose literals.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Dialect {
-    /// MariaDB and MySQL.
     Mysql,
-    /// PostgreSQL.
     Postgres,
 }
 

@@ -10,6 +10,7 @@
 //! pause that doubles from 50 ms to a second, so that an outage is a gap in the timeline and not a million failures.
 //! With a connection per transaction an operation opens one, and closes it, within its response time.
 
+pub mod admin_connection;
 pub mod client_needs;
 pub mod client_tally;
 pub mod common_data;
@@ -27,6 +28,8 @@ pub mod replay;
 pub mod server_instance;
 pub mod session_options;
 pub mod statement;
+#[cfg(test)]
+mod testing;
 pub mod variant;
 
 use crate::engine::{WorkloadClients, workload_of};
@@ -54,7 +57,6 @@ const TEXT_CHARS_MAX: usize = 1_000;
 /// Why an operation failed.
 #[derive(Debug)]
 pub struct OpFailure {
-    /// Its class.
     pub class: FailureClass,
     /// The message of the server or the system.
     pub text: String,
@@ -105,14 +107,14 @@ impl OpFailure {
 }
 
 /// The error of a server, called `server`, that failed outside of the operations.
-pub fn server_error(server: &str, failure: OpFailure) -> TargetError {
+pub fn server_error(server: &str, failure: impl Into<OpFailure>) -> TargetError {
+    let failure = failure.into();
     let advice = if failure.class == FailureClass::NoSpace { "; free some space or use another directory" } else { "" };
     TargetError::Failed(format!("{server}: {}{advice}", failure.text))
 }
 
 /// Makes connections to one server for one list of statements.
 pub trait SessionFactory: Clone + Send + 'static {
-    /// A connection.
     type Session: SqlSession;
     /// The server, for messages: `mariadb in /data`.
     fn server_name(&self) -> String;
@@ -284,7 +286,6 @@ pub fn keep_used(statements: &[String], used: &[u16]) -> Arc<[String]> {
 pub struct OpNames(Arc<[&'static str]>);
 
 impl OpNames {
-    /// Those of `kinds`.
     pub fn new(kinds: &[OpKindDef]) -> OpNames {
         OpNames(kinds.iter().map(|kind| kind.name).collect())
     }
@@ -306,7 +307,6 @@ impl OpNames {
     }
 }
 
-/// One client.
 struct SqlDriver<C: SessionFactory> {
     connect: C,
     names: OpNames,
@@ -333,10 +333,7 @@ impl<C: SessionFactory> SqlDriver<C> {
     #[inline]
     fn open_session(&mut self) -> Result<&mut C::Session, OpFailure> {
         if self.session.is_none() {
-            match self.is_lost {
-                true => self.connect_again()?,
-                false => self.session = Some(self.connect_now()?),
-            }
+            if self.is_lost { self.connect_again()? } else { self.session = Some(self.connect_now()?) }
         }
         Ok(self.session.as_mut().expect("connected above"))
     }
@@ -430,81 +427,26 @@ pub fn with_names(statement: &str, quote: impl Fn(&str) -> String) -> String {
 mod tests {
     //! The policy on a scripted connection; the real servers are in the contract tests.
 
+    use super::testing::{ScriptedServer, options};
     use super::*;
-    use crate::sql::open_connections::OpenConnections;
-    use crate::sql::session_options::{ReconnectPolicy, StatementMode};
-    use std::sync::Mutex;
-    use std::sync::atomic::AtomicU64;
+    use crate::sql::session_options::ReconnectPolicy;
 
-    /// What the next attempts do, the last first; roll-backs and connections are counted.
-    #[derive(Clone)]
-    struct Script(Arc<Mutex<Vec<Option<FailureClass>>>>, Arc<AtomicU64>, SessionOptions, Arc<AtomicU64>);
-
-    impl SessionFactory for Script {
-        type Session = Script;
-        fn server_name(&self) -> String {
-            "a server".into()
-        }
-        fn session_options(&self) -> &SessionOptions {
-            &self.2
-        }
-        fn with_statements(&self, _: &[u16]) -> Script {
-            self.clone()
-        }
-        fn with_patience(&self, _: Duration) -> Script {
-            self.clone()
-        }
-        fn connect(&self) -> Result<Script, OpFailure> {
-            self.3.fetch_add(1, Relaxed);
-            Ok(self.clone())
-        }
-    }
-
-    impl SqlSession for Script {
-        fn perform_op(&mut self, _: &SqlOp) -> Result<(), OpFailure> {
-            match self.0.lock().unwrap().pop().flatten() {
-                None => Ok(()),
-                Some(class) => Err(OpFailure { class, text: format!("it was {}", class.as_str()) }),
-            }
-        }
-        fn run_text(&mut self, _: &str) -> Result<(), OpFailure> {
-            unreachable!("operations have calls here")
-        }
-        fn roll_back(&mut self) -> Result<(), OpFailure> {
-            self.1.fetch_add(1, Relaxed);
-            Ok(())
-        }
-    }
-
-    fn options() -> SessionOptions {
-        SessionOptions {
-            statements: StatementMode::Prepared,
-            isolation: None,
-            connection: ConnectionLifetime::Kept,
-            reconnect: ReconnectPolicy::Again,
-            retries_for: Duration::from_secs(3600),
-            patience: Duration::from_secs(1),
-            threads: ClientThreads::Each,
-            written: Arc::default(),
-            answer_limit: None,
-            open: OpenConnections::default(),
-        }
-    }
-
-    fn driver(script: &[Option<FailureClass>]) -> (SqlDriver<Script>, Script) {
+    fn driver(script: &[Option<FailureClass>]) -> (SqlDriver<ScriptedServer>, ScriptedServer) {
         driver_of(script, options())
     }
 
-    fn driver_of(script: &[Option<FailureClass>], options: SessionOptions) -> (SqlDriver<Script>, Script) {
-        let attempts = Arc::new(Mutex::new(script.iter().rev().copied().collect()));
-        let script = Script(attempts, Arc::default(), options, Arc::default());
+    fn driver_of(
+        script: &[Option<FailureClass>],
+        options: SessionOptions,
+    ) -> (SqlDriver<ScriptedServer>, ScriptedServer) {
+        let server = ScriptedServer::new(script, options);
         let names = OpNames(["look"].into());
-        let mut driver = SqlDriver::new(script.clone(), names, Arc::default());
+        let mut driver = SqlDriver::new(server.clone(), names, Arc::default());
         driver.open().unwrap();
-        (driver, script)
+        (driver, server)
     }
 
-    fn counts(driver: &SqlDriver<Script>) -> [String; 2] {
+    fn counts(driver: &SqlDriver<ScriptedServer>) -> [String; 2] {
         let facts = driver.tally.take_facts();
         [0, 1].map(|nth| facts[nth].value.clone())
     }
@@ -526,26 +468,26 @@ mod tests {
     #[test]
     fn a_conflict_is_rolled_back_and_performed_again_within_the_same_operation() {
         let conflict = Some(FailureClass::Conflict);
-        let (mut driver, script) = driver(&[conflict, conflict, None]);
+        let (mut driver, server) = driver(&[conflict, conflict, None]);
         assert_eq!(driver.execute_op(&SqlOp::default()), Outcome::Ok { bytes: 0 });
-        assert_eq!((script.1.load(Relaxed), counts(&driver)), (2, ["2".into(), "0".into()]));
+        assert_eq!((server.rolled_back.load(Relaxed), counts(&driver)), (2, ["2".into(), "0".into()]));
     }
 
     #[test]
     fn without_retries_a_conflict_is_a_failure() {
-        let (mut driver, script) =
+        let (mut driver, server) =
             driver_of(&[Some(FailureClass::Conflict)], SessionOptions { retries_for: Duration::ZERO, ..options() });
         assert_eq!(driver.execute_op(&SqlOp::default()), Outcome::Failed(FailureClass::Conflict));
-        assert_eq!((script.1.load(Relaxed), counts(&driver)), (1, ["0".into(), "0".into()]));
+        assert_eq!((server.rolled_back.load(Relaxed), counts(&driver)), (1, ["0".into(), "0".into()]));
     }
 
     #[test]
     fn a_connection_per_transaction_is_made_for_each_and_is_no_lost_one() {
         let options = SessionOptions { connection: ConnectionLifetime::PerTransaction, ..options() };
-        let (mut driver, script) = driver_of(&[None, Some(FailureClass::Conflict), None, None], options);
-        let made_to_look = script.3.load(Relaxed);
+        let (mut driver, server) = driver_of(&[None, Some(FailureClass::Conflict), None, None], options);
+        let made_to_look = server.connected.load(Relaxed);
         (0..3).for_each(|_| assert_eq!(driver.execute_op(&SqlOp::default()), Outcome::Ok { bytes: 0 }));
-        assert_eq!((script.3.load(Relaxed) - made_to_look, counts(&driver)), (3, ["1".into(), "0".into()]));
+        assert_eq!((server.connected.load(Relaxed) - made_to_look, counts(&driver)), (3, ["1".into(), "0".into()]));
     }
 
     #[test]
@@ -562,19 +504,19 @@ mod tests {
 
     #[test]
     fn another_failure_is_rolled_back_and_told() {
-        let (mut driver, script) = driver(&[Some(FailureClass::NoSpace), None]);
+        let (mut driver, server) = driver(&[Some(FailureClass::NoSpace), None]);
         assert_eq!(driver.execute_op(&SqlOp::default()), Outcome::Failed(FailureClass::NoSpace));
         assert_eq!(driver.describe_failure(), "a server, operation `look`: it was no space");
         assert_eq!(driver.execute_op(&SqlOp::default()), Outcome::Ok { bytes: 0 });
-        assert_eq!((script.1.load(Relaxed), counts(&driver)), (1, ["0".into(), "0".into()]));
+        assert_eq!((server.rolled_back.load(Relaxed), counts(&driver)), (1, ["0".into(), "0".into()]));
     }
 
     #[test]
     fn a_lost_connection_fails_its_operation_and_the_next_one_connects_again() {
-        let (mut driver, script) = driver(&[Some(FailureClass::Lost), None]);
+        let (mut driver, server) = driver(&[Some(FailureClass::Lost), None]);
         assert_eq!(driver.execute_op(&SqlOp::default()), Outcome::Failed(FailureClass::Lost));
         assert!(driver.session.is_none());
         assert_eq!(driver.execute_op(&SqlOp::default()), Outcome::Ok { bytes: 0 });
-        assert_eq!((script.1.load(Relaxed), counts(&driver)), (0, ["0".into(), "1".into()]));
+        assert_eq!((server.rolled_back.load(Relaxed), counts(&driver)), (0, ["0".into(), "1".into()]));
     }
 }

@@ -33,11 +33,9 @@ use std::sync::atomic::Ordering::Relaxed;
 use std::time::{Duration, Instant};
 use workload::{BackgroundOps, ClientIndex, OpKindDef, OpStream};
 
-/// A non-blocking connection.
 pub trait PollableSession: SqlSession {
     /// Makes the socket non-blocking.
     fn stop_waiting(&mut self) -> Result<(), OpFailure>;
-    /// The socket.
     fn socket_fd(&self) -> BorrowedFd<'_>;
     /// Puts a command into the send buffer.
     fn put_command(&mut self, next: SqlCommand<'_>) -> Result<(), OpFailure>;
@@ -57,9 +55,7 @@ pub enum SqlCommand<'a> {
     Text(&'a str),
     /// A statement with its arguments.
     Call {
-        /// Its number.
         statement: u16,
-        /// Its arguments.
         args: &'a [SqlArg],
         /// Texts among them are in here.
         text: &'a [u8],
@@ -620,8 +616,8 @@ mod tests {
     //! The way of operations on sockets whose other ends are here; the real servers are in the contract tests.
 
     use super::*;
-    use crate::sql::open_connections::OpenConnections;
-    use crate::sql::session_options::{ClientThreads, ConnectionLifetime, ReconnectPolicy, StatementMode};
+    use crate::sql::session_options::{ClientThreads, ReconnectPolicy};
+    use crate::sql::testing::options;
     use model::{IfEmpty, KeptAnswer, KeptRow, SqlCall, TransactionEnd};
     use std::io::{ErrorKind, Read, Write};
     use std::os::unix::net::UnixStream;
@@ -756,18 +752,7 @@ mod tests {
 
     /// A server and its clients on one thread, which wait for an answer as long as `patience`.
     fn clients(count: usize, patience: Duration) -> (Server, MultiplexedDriver<Server>) {
-        let options = SessionOptions {
-            statements: StatementMode::Prepared,
-            isolation: None,
-            connection: ConnectionLifetime::Kept,
-            reconnect: ReconnectPolicy::Again,
-            retries_for: Duration::from_secs(3600),
-            patience,
-            threads: ClientThreads::Shared(1),
-            written: Arc::default(),
-            answer_limit: None,
-            open: OpenConnections::default(),
-        };
+        let options = SessionOptions { patience, threads: ClientThreads::Shared(1), ..options() };
         let server = Server { ends: Arc::default(), is_gone: Arc::default(), attempts: Arc::default(), options };
         let mut driver = MultiplexedDriver::new(vec![server.clone(); count], OpNames::default(), Arc::default());
         driver.open().unwrap();

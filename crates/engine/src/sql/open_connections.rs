@@ -17,7 +17,6 @@ pub const CANCEL_WITHIN: Duration = Duration::from_secs(1);
 /// By what a server knows a connection.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ConnectionKey {
-    /// Its number.
     pub id: u32,
     /// What PostgreSQL asks for together with the number; 0 on other servers.
     pub secret: u32,

@@ -7,9 +7,9 @@ use workload::ProcedureStep;
 
 /// The words in which the procedures of servers differ.
 pub struct ProcedureWords {
-    /// Before the steps of a loop,
+    /// What stands before the steps of a loop.
     pub loop_begin: &'static str,
-    /// and behind them.
+    /// What stands behind them.
     pub loop_end: &'static str,
     /// Rolls the transaction back and ends the procedure.
     pub roll_back: &'static str,
@@ -33,6 +33,27 @@ impl ProcedureWords {
             ProcedureStep::If(condition, steps) => format!("IF {condition} THEN {}END IF", self.steps_text(steps)),
             ProcedureStep::RollBack => (*roll_back).to_owned(),
             ProcedureStep::Fail(message) => fail(message),
+        }
+    }
+}
+
+#[cfg(test)]
+pub mod tests {
+    use super::*;
+    use workload::{ColumnKind, ProcedureVariable, SqlProcedure};
+
+    /// A procedure with each kind of step, for the tests of each dialect.
+    pub fn count_up(parameters: &[(&'static str, ColumnKind)]) -> SqlProcedure {
+        let variable = |(name, kind): &(&'static str, ColumnKind)| ProcedureVariable { name, kind: *kind };
+        SqlProcedure {
+            name: "count_up",
+            parameters: parameters.iter().map(variable).collect(),
+            variables: vec![variable(&("v_n", ColumnKind::BigInt))],
+            steps: vec![
+                ProcedureStep::While("v_n < p_n", vec![ProcedureStep::Perform("SELECT v_n + 1 INTO v_n")]),
+                ProcedureStep::If("v_n IS NULL", vec![ProcedureStep::RollBack]),
+                ProcedureStep::Fail("it was not found"),
+            ],
         }
     }
 }

@@ -17,14 +17,13 @@ pub struct RecvBuffer {
     /// `buffer[at..end]` was received and not taken.
     at: usize,
     end: usize,
-    /// How long an answer may take,
+    /// How long an answer may take.
     limit: Option<Duration>,
-    /// and when that is over, once it is awaited.
+    /// When that is over, once an answer is awaited.
     deadline: Option<Deadline>,
 }
 
 impl RecvBuffer {
-    /// An empty one.
     pub fn new() -> RecvBuffer {
         RecvBuffer { buffer: vec![0; AT_FIRST], at: 0, end: 0, limit: None, deadline: None }
     }

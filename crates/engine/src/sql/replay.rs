@@ -11,7 +11,8 @@
 use crate::engine::WorkloadClients;
 use crate::recordings::ReplayedLog;
 use crate::server::network::Route;
-use crate::sql::server_instance::{AdminConnection, SqlServer};
+use crate::sql::admin_connection::AdminConnection;
+use crate::sql::server_instance::SqlServer;
 use crate::sql::session_options::SessionOptions;
 use crate::sql::{OpFailure, OpNames, SessionFactory, SqlSession};
 use host::error::{TargetError, shown};
@@ -34,7 +35,6 @@ pub struct ReplayWords {
     pub dialect: LogDialect,
     /// Its version, as its log names it.
     pub version: &'static str,
-    /// Its port.
     pub port: &'static str,
     /// The path of its socket.
     pub socket: &'static str,
@@ -113,7 +113,7 @@ fn check_schemas<S: SqlServer>(log: &ReplayedLog, params: &Params, admin: &mut S
     let names = copied_schemas(&log.recording, params)?;
     for (recorded, name) in log.recording.schemas().iter().zip(&names).filter(|(_, name)| !name.is_empty()) {
         let question = S::replay_words().has_schema.replace("{}", &name.replace('\'', "''"));
-        let there = admin.query_value(&question).map_err(|failure| TargetError::Failed(failure.text))?;
+        let there = admin.query_value(&question).map_err(|error| TargetError::Failed(OpFailure::from(error).text))?;
         if there.is_none() {
             return Err(TargetError::Unsupported(format!(
                 "the server has no `{}`, in which statements of the log are; if the copy has another name, use schemas = `{}=NAME`",
@@ -277,7 +277,6 @@ impl<S: SqlServer> ReplayServer<S> {
 
 type SessionOf<S> = <<S as SqlServer>::Sessions as SessionFactory>::Session;
 
-/// One client.
 struct ReplayDriver<S: SqlServer> {
     server: ReplayServer<S>,
     session: Option<SessionOf<S>>,

@@ -32,12 +32,13 @@ use crate::recordings;
 use crate::reset::{DataReset, ResetMode, WhileStopped};
 use crate::server::dir::{ServerDir, ServerSocket};
 use crate::server::location::{DataLocation, ExternalSchema};
-use crate::server::network::{Route, first_number};
+use crate::server::network::Route;
 use crate::server::private_network::PrivateNetwork;
 use crate::server::program::{FoundPrograms, ProgramSet};
 use crate::server::sighting::ServerSighting;
 use crate::server::variables::{ServerVariables, VariableRules};
 use crate::settings::{AskServer, QueriedSettings, SettingsReader, WatchedSettings};
+use crate::sql::admin_connection::AdminConnection;
 use crate::sql::client_needs::{ClientNeeds, ReadVariable};
 use crate::sql::client_tally::{self, ClientTally};
 use crate::sql::connections::HoldWords;
@@ -46,7 +47,7 @@ use crate::sql::multiplex::PollableSession;
 use crate::sql::open_connections::{CANCEL_WITHIN, OpenConnections};
 use crate::sql::replay::{self, ReplayWords};
 use crate::sql::session_options::{self, ClientThreads, SessionOptions};
-use crate::sql::variant::rows::{RowBuffer, RowLayout};
+use crate::sql::variant::rows::RowLayout;
 use crate::sql::variant::{self, VariantResult, VariantRun};
 use crate::sql::{OpFailure, SessionFactory, program_of, server_error, sql_clients, with_names};
 use host::data_dir::DataDir;
@@ -55,7 +56,6 @@ use model::{Bytes, CommonData, CounterSource, Fact, LoadPart, Params, SqlOp, Tri
 use rustix::process::Signal;
 use std::cell::RefCell;
 use std::ffi::OsString;
-use std::os::fd::BorrowedFd;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
@@ -69,17 +69,17 @@ const ADMIN_PATIENCE: Duration = Duration::from_secs(600);
 pub struct ServerSpec {
     /// The name of a private one: in messages, of its directory, and as the prefix of its facts.
     pub name: &'static str,
-    /// What it needs to run,
+    /// What it needs to run.
     pub programs: &'static ProgramSet,
-    /// and the name of the one of them that makes its files.
+    /// The name of the program that makes its files.
     pub install: &'static str,
     /// Its socket, in its directory.
     pub socket: &'static str,
     /// If its name ends with the server's port: that of a server which listens on none.
     pub socket_ends_with_port: Option<u16>,
-    /// The signal that kills it with all its processes,
+    /// The signal that kills it with all its processes.
     pub killed_by: Signal,
-    /// and the one that shuts it down cleanly, without waiting for clients.
+    /// The signal that shuts it down cleanly, without waiting for clients.
     pub ended_by: Signal,
     /// Which of its variables a plan may set.
     pub rules: VariableRules,
@@ -105,46 +105,11 @@ impl ServerSpec {
     }
 }
 
-/// A control connection, used outside of the load.
-pub trait AdminConnection: Send + 'static {
-    /// Runs `statement`, which may take long. If it takes too long, it is cancelled at the server.
-    fn run_statement(&mut self, statement: &str) -> Result<(), OpFailure>;
-    /// Runs `statement`, which sets up a schema and touches no data.
-    fn set_up(&mut self, statement: &str) -> Result<(), OpFailure>;
-    /// Runs `statement`, which removes data. If it is not awaited to its end, the server goes on with it.
-    fn remove(&mut self, statement: &str) -> Result<(), OpFailure>;
-    /// The rows of the query `question`, each value as text.
-    fn query_rows(&mut self, question: &str) -> Result<Vec<Vec<Option<String>>>, OpFailure>;
-    /// The rows that answer `question`, which may take as long as a statement.
-    fn rows_patiently(&mut self, question: &str) -> Result<Vec<Vec<Option<String>>>, OpFailure>;
-    /// The number that answers `question`, which may take as long as a statement; 0 if it has no row.
-    fn number_patiently(&mut self, question: &str) -> Result<u64, OpFailure>;
-
-    /// Its socket.
-    fn socket_fd(&self) -> BorrowedFd<'_>;
-
-    /// Executes `sql`, which may take as long as the patience of the connection, and puts its rows into `rows` as they arrive.
-    fn fetch_rows(&mut self, sql: &str, rows: &mut RowBuffer) -> Result<(), OpFailure>;
-
-    /// The number that answers a control query; 0 if it has no row.
-    fn query_number(&mut self, question: &str) -> Result<u64, OpFailure> {
-        let number = first_number(&self.query_rows(question)?, question);
-        number.map(Option::unwrap_or_default).map_err(|error| OpFailure::connection_lost(&error))
-    }
-
-    /// The last value of the first row.
-    fn query_value(&mut self, question: &str) -> Result<Option<String>, OpFailure> {
-        Ok(self.query_rows(question)?.into_iter().next().and_then(|row| row.into_iter().last()?))
-    }
-}
-
 /// What one kind of server has of its own.
 pub trait SqlServer: Clone + Send + Sync + 'static {
     /// The address of a server, with the login.
     type Address: Clone + Send + Sync + 'static;
-    /// A control connection.
     type Admin: AdminConnection;
-    /// How clients connect.
     type Sessions: SessionFactory<Session: PollableSession>;
 
     /// The constants of this kind.
@@ -227,9 +192,9 @@ pub trait SqlServer: Clone + Send + Sync + 'static {
     fn replay_words() -> &'static ReplayWords;
     /// The same address with the recorded schema `name` as the current one.
     fn in_recorded_schema(address: &Self::Address, name: &str) -> Self::Address;
-    /// Makes the connections of clients that execute `statements` with `options`,
+    /// Makes the connections of clients that execute `statements` with `options`.
     fn session_factory(address: Self::Address, statements: Arc<[String]>, options: SessionOptions) -> Self::Sessions;
-    /// and a control connection with the same session options.
+    /// Makes a control connection with the session options of clients.
     fn connect_as_client(connect: &Self::Sessions) -> Result<Self::Admin, OpFailure>;
     /// The query for the value of a variable.
     fn variable_query(name: &str) -> String;
@@ -241,9 +206,9 @@ pub trait SqlServer: Clone + Send + Sync + 'static {
     fn write_path_from(&self, value: &dyn Fn(&str) -> Option<String>) -> WritePath;
     /// `name` as an identifier.
     fn quote_name(name: &str) -> String;
-    /// The statements that make `table` with its indexes,
+    /// The statements that make `table` with its indexes.
     fn create_statements(&self, table: &SqlTable) -> Vec<String>;
-    /// and those that add its indexes to a table without them.
+    /// The statements that add its indexes to a table without them.
     fn index_statements(table: &SqlTable) -> Vec<String>;
     /// The statements that add its foreign keys to a table with rows for which they hold.
     fn foreign_key_statements(table: &SqlTable) -> Vec<String>;
@@ -301,9 +266,9 @@ pub struct SqlServerInstance<S: SqlServer> {
     /// The control connection. Not used while clients wait.
     admin: RefCell<S::Admin>,
     address: S::Address,
-    /// The address for clients: that of the control connection, or over the network of a private server,
+    /// The address for clients: that of the control connection, or over the network of a private server.
     client_address: S::Address,
-    /// if it has one.
+    /// The network of a private server, if it has one.
     network: Option<PrivateNetwork>,
     tables: Vec<String>,
     /// The statements that make the foreign keys of all tables, until they are made.
@@ -337,7 +302,6 @@ pub struct SqlServerInstance<S: SqlServer> {
     policy: EndpointPolicy,
     /// Whether its trials open connections and do nothing else.
     is_connecting: bool,
-    /// What is replayed.
     replay_facts: Vec<Fact>,
     /// What a hold found.
     held: HoldReport,
@@ -613,7 +577,7 @@ impl<S: SqlServer> SqlServerInstance<S> {
         VariantServer::new(self.address.clone(), self.variant_sessions.clone())
     }
 
-    fn admin_error(&self, failure: OpFailure) -> TargetError {
+    fn admin_error(&self, failure: impl Into<OpFailure>) -> TargetError {
         server_error(S::display_name(&self.address), failure)
     }
 }
@@ -658,17 +622,19 @@ impl<S: SqlServer> Instance for SqlServerInstance<S> {
 
     fn write_path(&self, _: &Trial) -> WritePath {
         // Of a server that is not seen nothing counts what it writes.
-        match self.location.is_private() || self.location.data_dir().is_some() {
-            true => self.server.write_path_from(&|name| self.read_variable(name)),
-            false => WritePath::Unknown,
+        if self.location.is_private() || self.location.data_dir().is_some() {
+            self.server.write_path_from(&|name| self.read_variable(name))
+        } else {
+            WritePath::Unknown
         }
     }
 
     fn finish_trial(&mut self) -> Vec<Fact> {
         // Of a cluster the nodes are named: the point goes on without one of them.
-        let ended = match self.nodes.is_empty() {
-            true => self.location.closing_facts(),
-            false => self.nodes.closing_facts(&self.location),
+        let ended = if self.nodes.is_empty() {
+            self.location.closing_facts()
+        } else {
+            self.nodes.closing_facts(&self.location)
         };
         let variant = self.variant.as_ref().map(|run| run.closing_facts(&self.variant_server()));
         let limit = if self.held.is_empty() { None } else { self.read_variable(self.server.hold_words().limit) };

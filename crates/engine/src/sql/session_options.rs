@@ -146,9 +146,7 @@ pub const fn params_with<const N: usize>(own: &[ParamDef], isolation: ParamDef, 
 /// Whether statements are prepared.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum StatementMode {
-    /// Once per connection.
     Prepared,
-    /// Never.
     Plain,
 }
 
@@ -166,7 +164,6 @@ pub enum ConnectionLifetime {
 pub enum ReconnectPolicy {
     /// The client connects again.
     Again,
-    /// The load ends.
     Stop,
 }
 
@@ -196,9 +193,9 @@ pub struct SessionOptions {
     pub reconnect: ReconnectPolicy,
     /// For how long they retry conflicts.
     pub retries_for: Duration,
-    /// How long they wait for the first or the next bytes of an answer,
+    /// How long they wait for the first or the next bytes of an answer.
     pub patience: Duration,
-    /// and for a whole one, if that is limited. What is measured may be long, and ends with its phase.
+    /// How long they wait for a whole answer, if that is limited. What is measured may be long, and ends with its phase.
     pub answer_limit: Option<Duration>,
     /// The connections that they have open.
     pub open: OpenConnections,

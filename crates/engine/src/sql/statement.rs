@@ -13,7 +13,6 @@ use std::sync::Arc;
 
 /// A connection that numbers what it prepares from 0 on.
 pub trait PreparingConnection {
-    /// Why something failed.
     type Error;
     /// Prepares `text`, with `?` for each value, under the next number.
     fn prepare_statement(&mut self, text: &str) -> Result<(), Self::Error>;
@@ -158,9 +157,8 @@ mod tests {
     //! The numbers, on a wire that writes down what it is told; the real servers are in the contract tests.
 
     use super::*;
-    use crate::sql::open_connections::OpenConnections;
-    use crate::sql::session_options::{ClientThreads, ConnectionLifetime, ReconnectPolicy};
-    use std::time::Duration;
+    use crate::sql::session_options::ConnectionLifetime;
+    use crate::sql::testing::options;
 
     #[derive(Default)]
     struct RecordingConnection(Vec<String>);
@@ -194,21 +192,7 @@ mod tests {
     }
 
     fn speaker(statements: StatementMode, connection: ConnectionLifetime) -> StatementExecutor<RecordingConnection> {
-        let (isolation, reconnect, second) = (None, ReconnectPolicy::Again, Duration::from_secs(1));
-        let (retries_for, patience, threads) = (second, second, ClientThreads::Each);
-        let (written, answer_limit, open) = (Arc::default(), None, OpenConnections::default());
-        let options = SessionOptions {
-            statements,
-            isolation,
-            connection,
-            reconnect,
-            retries_for,
-            patience,
-            threads,
-            written,
-            answer_limit,
-            open,
-        };
+        let options = SessionOptions { statements, connection, ..options() };
         let all: Arc<[String]> = ["a", "b", "c"].map(String::from).into();
         StatementExecutor::new(RecordingConnection::default(), &all, &options, Dialect::Postgres).unwrap()
     }

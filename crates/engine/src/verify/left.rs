@@ -27,9 +27,9 @@ pub enum LeftData {
     Gone,
     /// A plimsoll is using it.
     InUse,
-    /// It was checked.
+    /// The data was there and was read back.
     Checked {
-        /// What was found.
+        /// What the reading found.
         found: ReadBack,
         /// Whether generations were compared: not if the machine went down while the data was written.
         generations_known: bool,

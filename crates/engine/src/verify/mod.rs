@@ -52,15 +52,15 @@ impl DamageKind {
 /// One unit that is wrong.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct UnitDamage {
-    /// How.
+    /// How it is damaged.
     pub sort: DamageKind,
-    /// The number of the file that it is in,
+    /// The number of the file that it is in.
     pub file: u16,
-    /// and where in that.
+    /// Its place in that file.
     pub at: Offset,
-    /// The lowest generation that may be there,
+    /// The lowest generation that may be there.
     pub least: u64,
-    /// and the highest.
+    /// The highest generation that may be there.
     pub newest: u64,
     /// What is there, if it has a header.
     pub found: Option<FoundUnit>,
@@ -69,13 +69,13 @@ pub struct UnitDamage {
 /// The header of a wrong unit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FoundUnit {
-    /// Its generation.
+    /// The generation that the header names.
     pub generation: u64,
     /// Whether it is of this data set.
     pub same_set: bool,
-    /// The number of its file,
+    /// The number of its file.
     pub file: u16,
-    /// and its place in that.
+    /// Its place in that file.
     pub at: Offset,
 }
 
@@ -114,9 +114,9 @@ pub(crate) enum UnitJudgement {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct ExpectedUnit {
     pub place: BlockAddress,
-    /// The lowest generation,
+    /// The lowest generation that may be there.
     pub least: u64,
-    /// and the highest.
+    /// The highest generation that may be there.
     pub newest: u64,
     /// Whether the content may be a mixture of writes.
     pub mixed: bool,
@@ -130,7 +130,6 @@ impl ExpectedUnit {
         ExpectedUnit { place, least: before.least(), newest: after.issued(), mixed }
     }
 
-    /// Judges `unit`.
     pub(crate) fn judge(&self, unit: &[u8]) -> UnitJudgement {
         let ExpectedUnit { place, least, newest, mixed } = *self;
         let (sort, header) = match UnitHeader::parse(unit) {

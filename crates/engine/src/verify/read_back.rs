@@ -17,15 +17,15 @@ use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 
 /// How many damaged units are named; all are counted.
 pub const DAMAGE_KEPT: usize = 100;
-/// What one read reads,
+/// Bytes of one read.
 const READ: usize = 1 << 20;
-/// and how many are in flight: enough for the full speed of an SSD.
+/// Reads in flight: enough for the full speed of an SSD.
 const READERS: usize = 4;
 
-/// What was found.
+/// The units that a reading found, by how they are.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ReadBackCounts {
-    /// Units looked at.
+    /// Units that were read.
     pub units: u64,
     /// Of these: not those of their checksum.
     pub corrupt: u64,
@@ -44,7 +44,7 @@ pub struct ReadBackCounts {
 /// What was found in which files.
 #[derive(Clone, Debug)]
 pub struct ReadBack {
-    /// What was found.
+    /// The units that were read, and the damaged ones.
     pub checked: ReadBackCounts,
     /// The paths of the files.
     pub paths: Vec<PathBuf>,
@@ -85,12 +85,11 @@ impl ReadBackCounts {
             0 => String::new(),
             unsure => format!("; {unsure} could not be checked: writes overlapped there"),
         };
-        match sorts.is_empty() {
-            true => format!("{units}, none damaged{unsure}"),
-            false => {
-                let are = if self.damaged() == 1 { "is" } else { "are" };
-                format!("{} of {units} {are} damaged ({}){unsure}", self.damaged(), sorts.join(", "))
-            }
+        if sorts.is_empty() {
+            format!("{units}, none damaged{unsure}")
+        } else {
+            let are = if self.damaged() == 1 { "is" } else { "are" };
+            format!("{} of {units} {are} damaged ({}){unsure}", self.damaged(), sorts.join(", "))
         }
     }
 
@@ -127,7 +126,7 @@ impl ReadBackCounts {
 pub(crate) struct WrittenData<'a> {
     /// Its files, open for reading.
     pub files: &'a [File],
-    /// Their paths.
+    /// The paths of the files, in the same order.
     pub paths: &'a [PathBuf],
     /// The number of the data set.
     pub set: u64,

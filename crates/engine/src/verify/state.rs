@@ -152,9 +152,9 @@ mod tests {
     #[derive(Clone, Debug)]
     enum Step {
         Begin,
-        /// The write in flight with that number takes effect,
+        /// The write in flight with that number takes effect.
         Apply(usize),
-        /// and is acknowledged.
+        /// It is acknowledged.
         End(usize, bool),
     }
 

@@ -30,9 +30,9 @@ const HEAD: u64 = 4096;
 pub struct TableHead {
     /// The data set: no other has its number.
     pub set: u64,
-    /// How many files it has,
+    /// How many files it has.
     pub files: u64,
-    /// and how many units each.
+    /// Units in each file.
     pub units_each: u64,
     /// Whether data and table were synced when they were last left.
     pub at_rest: bool,
@@ -112,9 +112,10 @@ impl UnitTable {
     pub fn open(path: &Path) -> Result<UnitTable, TargetError> {
         let flags = OFlags::RDWR | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
         let file = File::from(open(path, flags, Mode::empty()).trying("open", path)?);
-        let head = match file.metadata().trying("look at", path)?.is_file() {
-            true => TableHead::read(&file).trying("read", path)?,
-            false => None,
+        let head = if file.metadata().trying("look at", path)?.is_file() {
+            TableHead::read(&file).trying("read", path)?
+        } else {
+            None
         };
         let Some(head) = head else { return Err(refuse_table(path, "is not a table of generations, or is damaged")) };
         if !head.knows_generations() {
@@ -147,7 +148,7 @@ impl UnitTable {
         &self.head
     }
 
-    /// Its path.
+    /// The file that holds the table.
     pub fn path(&self) -> &Path {
         &self.path
     }

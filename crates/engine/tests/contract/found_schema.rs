@@ -1,9 +1,9 @@
 //! A schema of 20 tables is read from a server and made again at a tenth of its size: its indexes have about a tenth of their size, and
 //! queries the same plans.
 //!
-//! In: tables of many types, with skew, NULLs, references and keys of several columns, made by SQL of the server itself. Out: nothing but the
-//! figures, with `--nocapture`. Limits: indexes below half a megabyte are left out: a tenth of them is a handful of pages. InnoDB
-//! gives an index whole extents, of which a large index leaves more unused, so there the bounds are wide.
+//! In: tables of many types, with skew, NULLs, references and keys of several columns, made by SQL of the server itself. `--nocapture`
+//! shows the figures. Limits: indexes below half a megabyte are left out: a tenth of them is a handful of pages. InnoDB gives an index
+//! whole extents, of which a large index leaves more unused, so there the bounds are wide.
 
 use crate::insert::asked;
 use crate::lab::{directory, found, own_trial, prepared, sql_engines, trial};

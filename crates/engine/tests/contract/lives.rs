@@ -123,10 +123,12 @@ impl Pair {
         let is_fresh = (self.workload.data_reuse)(&trial.workload.params) == DataReuse::Fresh;
         // The steps of a variant follow one another.
         let has_variant = (self.workload.traits)(&trial.workload.params).variant.is_some();
-        let counts: &[u32] = match () {
-            () if has_variant => &[1],
-            () if !is_first || (self.is_server() && is_fresh) => &[3],
-            () => &[1, 3],
+        let counts: &[u32] = if has_variant {
+            &[1]
+        } else if !is_first || (self.is_server() && is_fresh) {
+            &[3]
+        } else {
+            &[1, 3]
         };
         for (nth, clients) in counts.iter().enumerate() {
             if is_fresh && nth > 0 {

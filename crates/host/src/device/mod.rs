@@ -26,7 +26,7 @@ const BLOCKS: &str = "/sys/class/block";
 /// A device that the user allows to be destroyed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DestroyConsent {
-    /// The device's node.
+    /// The path of its device node.
     pub device: PathBuf,
     /// Its identity: see [`BlockDevice::read_identity`].
     pub identity: String,
@@ -41,7 +41,7 @@ impl DestroyConsent {
     }
 }
 
-/// A block device.
+/// A block device of this machine.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct BlockDevice {
     path: PathBuf,
@@ -104,7 +104,7 @@ impl BlockDevice {
         filesystem::facts_of_device(&self.name).into_iter().chain(size).collect()
     }
 
-    /// Its size.
+    /// Its size in bytes.
     pub fn size(&self) -> Result<Bytes, TargetError> {
         size_of(&self.open_checked(OFlags::RDONLY).trying("open", &self.path)?).trying("look at", &self.path)
     }
@@ -188,9 +188,10 @@ impl BlockDevice {
     fn open_checked(&self, flags: OFlags) -> std::io::Result<File> {
         let file = File::from(open(&self.path, flags | OFlags::NOFOLLOW | OFlags::CLOEXEC, Mode::empty())?);
         // Between the look and the opening another node may have been put in its place.
-        match file.metadata()?.rdev() == self.number {
-            true => Ok(file),
-            false => Err(std::io::Error::other("it is now another device")),
+        if file.metadata()?.rdev() == self.number {
+            Ok(file)
+        } else {
+            Err(std::io::Error::other("it is now another device"))
         }
     }
 

@@ -23,7 +23,7 @@ const PREFIX: &str = "plimsoll-";
 /// Of each CPU: enough for tens of thousands of requests between two looks.
 const BUFFER_KIB: u32 = 8192;
 
-/// What is recorded.
+/// Which requests a trace records.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum TracedRequests {
     /// The requests that a disk gets, or a partition of it.

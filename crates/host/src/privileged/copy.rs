@@ -25,9 +25,9 @@ const DIRECTORY: OFlags = OFlags::RDONLY.union(OFlags::DIRECTORY).union(OFlags::
 /// How a copy was made.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct CopyResult {
-    /// Files whose blocks are those of the original,
+    /// Files whose blocks are those of the original.
     shared: u64,
-    /// and files that have their own.
+    /// Files that have blocks of their own.
     whole: u64,
     /// Until all was on disk and out of the page cache.
     pub took: Duration,

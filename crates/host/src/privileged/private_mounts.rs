@@ -20,7 +20,6 @@ use std::path::Path;
 
 /// The mounts of one server. Everything is text for the kernel already: its process may not allocate before it runs its program.
 pub struct PrivateMounts {
-    /// The closed directories.
     closed: Vec<CString>,
     /// The directories to make in the empty ones, from the outside to the inside.
     made: Vec<CString>,

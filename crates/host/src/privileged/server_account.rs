@@ -16,11 +16,11 @@ use std::process::Command;
 /// A user of this machine.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ServerAccount {
-    /// Its name.
+    /// The name of the user.
     pub name: String,
-    /// Its number,
+    /// The number of the user.
     pub uid: u32,
-    /// and that of its group.
+    /// The number of its group.
     pub gid: u32,
 }
 

@@ -61,7 +61,7 @@ pub trait Driver: Send + 'static {
 pub struct FinishedOp {
     /// The slot it was pushed with.
     pub slot: u32,
-    /// How it ended.
+    /// How the operation ended.
     pub outcome: Outcome,
 }
 
@@ -501,9 +501,10 @@ mod tests {
             };
             self.clock.advance(Nanos::from_millis(ms));
             self.begun += u64::from(!op.follows());
-            match !op.follows() && self.begun.is_multiple_of(10) {
-                true => Outcome::Failed(model::FailureClass::Other),
-                false => Outcome::Ok { bytes: 0 },
+            if !op.follows() && self.begun.is_multiple_of(10) {
+                Outcome::Failed(model::FailureClass::Other)
+            } else {
+                Outcome::Ok { bytes: 0 }
             }
         }
         fn describe_failure(&self) -> String {
@@ -952,11 +953,10 @@ mod tests {
             let mut source = OpSource::from_workload(Box::new(AnyOp), 64, None);
             let mut driver = Ending { schedule: schedule.clone(), clock: clock.clone(), done: 0 };
             let stop = Stop::default();
-            match batched {
-                false => run_sync(&schedule, &clock, &mut source, &mut driver, &mut recorder, &stop),
-                true => {
-                    run_batched(&schedule, &clock, &mut source, &mut driver, StampMode::Batch, &mut recorder, &stop)
-                }
+            if batched {
+                run_batched(&schedule, &clock, &mut source, &mut driver, StampMode::Batch, &mut recorder, &stop)
+            } else {
+                run_sync(&schedule, &clock, &mut source, &mut driver, &mut recorder, &stop)
             }
             recorder.end_phase();
             drop(recorder);

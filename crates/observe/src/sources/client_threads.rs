@@ -7,7 +7,7 @@ use crate::threads::{ThreadGroup, open_watch};
 use crate::{CounterSource, SamplingSubject, SourceEntry, SourceMissing};
 use model::ThreadOf;
 
-/// The source.
+/// Its entry in [`super::SOURCES`].
 pub const ENTRY: SourceEntry =
     SourceEntry { name: "client-threads", help: "what plimsoll's clients do and what they wait for", open };
 

@@ -8,7 +8,7 @@ use crate::{CounterSource, SamplingSubject, SourceEntry, SourceMissing};
 use model::{CounterRole, SourceDef};
 use rustix::time::{ClockId, clock_gettime};
 
-/// The source.
+/// Its entry in [`super::SOURCES`].
 pub const ENTRY: SourceEntry = SourceEntry {
     name: "cpu",
     help: "time of all CPUs by state (user, system, interrupts, I/O wait, steal, idle), and plimsoll's own CPU time",

@@ -10,7 +10,7 @@ use crate::{CounterSource, EnginePids, SamplingSubject, SourceEntry, SourceMissi
 use model::{CounterRole, SourceDef};
 use std::path::Path;
 
-/// The source.
+/// Its entry in [`super::SOURCES`].
 pub const ENTRY: SourceEntry = SourceEntry {
     name: "disk",
     help: "operations, bytes, busy time and queue of the block device under the data",

@@ -9,7 +9,7 @@ use crate::{CounterSource, EnginePids, SamplingSubject, SourceEntry, SourceMissi
 use model::ThreadOf;
 use std::path::Path;
 
-/// The source.
+/// Its entry in [`super::SOURCES`].
 pub const ENTRY: SourceEntry =
     SourceEntry { name: "engine-threads", help: "what the engine's threads do and what they wait for", open };
 
@@ -25,9 +25,11 @@ fn open(subject: &SamplingSubject) -> Result<Box<dyn CounterSource>, SourceMissi
 
 /// The name of the first of the processes.
 fn name_of(pids: &[u32]) -> String {
-    let name =
-        |pid: &u32| Some(read_once(Path::new(&format!("/proc/{pid}/comm")), &mut Vec::new()).ok()?.trim().to_owned());
-    pids.first().and_then(name).unwrap_or_default()
+    pids.first()
+        .and_then(|pid| {
+            Some(read_once(Path::new(&format!("/proc/{pid}/comm")), &mut Vec::new()).ok()?.trim().to_owned())
+        })
+        .unwrap_or_default()
 }
 
 #[cfg(test)]

@@ -10,7 +10,7 @@ use crate::{CounterSource, SamplingSubject, SourceEntry, SourceMissing};
 use model::{CounterRole, SourceDef};
 use std::path::{Path, PathBuf};
 
-/// The source.
+/// Its entry in [`super::SOURCES`].
 pub const ENTRY: SourceEntry =
     SourceEntry { name: "frequency", help: "frequency of the CPUs, and how often heat slowed them down", open };
 
@@ -22,9 +22,10 @@ fn open(_subject: &SamplingSubject) -> Result<Box<dyn CounterSource>, SourceMiss
     let thermal = files_of_cpus("thermal_throttle/core_throttle_count");
     // Not `cpuinfo_cur_freq`, which asks the hardware and is for root only.
     let governed = files_of_cpus("cpufreq/scaling_cur_freq");
-    let frequencies = match governed.is_empty() {
-        false => FrequencyFiles::OfEach(governed),
-        true => FrequencyFiles::CpuInfo(ProcFile::open("/proc/cpuinfo")?),
+    let frequencies = if governed.is_empty() {
+        FrequencyFiles::CpuInfo(ProcFile::open("/proc/cpuinfo")?)
+    } else {
+        FrequencyFiles::OfEach(governed)
     };
     let mut source = FrequencySource { frequencies, thermal };
     match source.mean_mhz() {

@@ -13,7 +13,7 @@ use model::{CounterRole, SourceDef};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
-/// The source.
+/// Its entry in [`super::SOURCES`].
 pub const ENTRY: SourceEntry = SourceEntry {
     name: "io-delay",
     help: "how long the engine's threads waited for block devices, if the kernel accounts delays",

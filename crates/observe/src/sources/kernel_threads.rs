@@ -9,7 +9,7 @@ use host::kernel_threads::KernelThreadTimes;
 use model::{CounterRole, SourceDef};
 use std::time::Duration;
 
-/// The source.
+/// Its entry in [`super::SOURCES`].
 pub const ENTRY: SourceEntry =
     SourceEntry { name: "kernel-threads", help: "CPU time of the kernel's own threads", open };
 

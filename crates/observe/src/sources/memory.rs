@@ -7,7 +7,7 @@ use crate::proc_file::{ProcFile, counter, gauge, number_after};
 use crate::{CounterSource, SamplingSubject, SourceEntry, SourceMissing};
 use model::{CounterRole, SourceDef};
 
-/// The source.
+/// Its entry in [`super::SOURCES`].
 pub const ENTRY: SourceEntry = SourceEntry {
     name: "memory",
     help: "page cache, dirty pages, memory available, pages that had to be read again, swapping",

@@ -10,7 +10,7 @@ use crate::proc_file::{ProcFile, counter, gauge};
 use crate::{CounterSource, SamplingSubject, SourceEntry, SourceMissing};
 use model::{CounterDef, CounterRole, LinkSpeed, SourceDef};
 
-/// The source.
+/// Its entry in [`super::SOURCES`].
 pub const ENTRY: SourceEntry = SourceEntry {
     name: "network",
     help: "bytes, packets and drops of the network interface between clients and server, the speed of its link",

@@ -9,7 +9,7 @@ use crate::{CounterSource, SamplingSubject, SourceEntry, SourceMissing};
 use model::{CounterRole, SourceDef};
 use std::path::{Path, PathBuf};
 
-/// The source.
+/// Its entry in [`super::SOURCES`].
 pub const ENTRY: SourceEntry =
     SourceEntry { name: "power", help: "energy of CPUs and memory, as the processor counts it", open };
 

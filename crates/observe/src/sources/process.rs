@@ -19,7 +19,7 @@ use crate::process_tree::{GroupUsage, ProcessTree, parse_io};
 use crate::{CounterSource, EnginePids, SamplingSubject, SourceEntry, SourceMissing};
 use model::{CounterRole, SourceDef};
 
-/// The source.
+/// Its entry in [`super::SOURCES`].
 pub const ENTRY: SourceEntry =
     SourceEntry { name: "process", help: "I/O, CPU time, context switches and memory of the engine's processes", open };
 
@@ -114,7 +114,6 @@ impl From<crate::process_tree::GroupReading> for ProcessTotals {
     }
 }
 
-/// This process.
 struct OwnProcess {
     /// Missing if the kernel is built without I/O accounting.
     io: Option<OwnIo>,

@@ -7,7 +7,7 @@ use crate::proc_file::{ProcFile, counter};
 use crate::{CounterSource, SamplingSubject, SourceEntry, SourceMissing};
 use model::{CounterRole, SourceDef};
 
-/// The source.
+/// Its entry in [`super::SOURCES`].
 pub const ENTRY: SourceEntry =
     SourceEntry { name: "psi", help: "time that tasks lost waiting for CPU, I/O and memory", open };
 
@@ -17,9 +17,10 @@ fn open(_subject: &SamplingSubject) -> Result<Box<dyn CounterSource>, SourceMiss
         io: ProcFile::open("/proc/pressure/io")?,
         memory: ProcFile::open("/proc/pressure/memory")?,
     };
-    match psi.read().iter().any(Option::is_some) {
-        true => Ok(Box::new(psi)),
-        false => Err(SourceMissing::unknown(psi.cpu.path(), "total")),
+    if psi.read().iter().any(Option::is_some) {
+        Ok(Box::new(psi))
+    } else {
+        Err(SourceMissing::unknown(psi.cpu.path(), "total"))
     }
 }
 

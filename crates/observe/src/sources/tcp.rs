@@ -8,7 +8,7 @@ use crate::proc_file::{ProcFile, counter};
 use crate::{CounterSource, SamplingSubject, SourceEntry, SourceMissing};
 use model::{CounterRole, SourceDef};
 
-/// The source.
+/// Its entry in [`super::SOURCES`].
 pub const ENTRY: SourceEntry =
     SourceEntry { name: "tcp", help: "TCP connections dropped at listeners, segments sent again", open };
 
@@ -18,9 +18,9 @@ fn open(_subject: &SamplingSubject) -> Result<Box<dyn CounterSource>, SourceMiss
     Ok(Box::new(TcpSource { netstat, snmp: ProcFile::open("/proc/net/snmp")? }))
 }
 
-/// The kernel's names of the counters in netstat,
+/// The kernel's names of the counters in netstat.
 const EXTENDED: [&str; 5] = ["ListenOverflows", "ListenDrops", "TCPReqQFullDrop", "TCPTimeouts", "TCPSynRetrans"];
-/// and of those in snmp.
+/// The kernel's names of the counters in snmp.
 const BASIC: [&str; 4] = ["RetransSegs", "ActiveOpens", "AttemptFails", "OutSegs"];
 
 struct TcpSource {

@@ -20,7 +20,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-/// The source.
+/// Its entry in [`super::SOURCES`].
 pub const ENTRY: SourceEntry = SourceEntry {
     name: "writes",
     help: "bytes that all processes of the machine wrote: what others did to a device that the engine shares",

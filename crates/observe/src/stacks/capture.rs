@@ -25,9 +25,7 @@ const COMPLAINT_MAX: u64 = 16 << 10;
 /// What a tool printed, and what it cost.
 #[derive(Debug, Default)]
 pub(super) struct Capture {
-    /// Its output.
     pub text: String,
-    /// Its errors.
     pub complaint: String,
     /// How long it ran.
     pub took: Duration,
@@ -95,12 +93,11 @@ impl Pipeline {
             let output = child.stdout.take().expect("it is piped");
             pipeline.complaints.push(read_text(child.stderr.take().expect("it is piped"), COMPLAINT_MAX));
             pipeline.children.push(child);
-            input = match nth == last {
-                true => {
-                    pipeline.text = Some(read_text(output, TEXT_MAX));
-                    Stdio::null()
-                }
-                false => output.into(),
+            input = if nth == last {
+                pipeline.text = Some(read_text(output, TEXT_MAX));
+                Stdio::null()
+            } else {
+                output.into()
             };
         }
         Ok(pipeline)

@@ -70,8 +70,10 @@ fn frame(line: &str) -> Option<String> {
 fn arguments_at(symbol: &str) -> Option<usize> {
     let is_arguments = |(at, _): &(usize, &str)| {
         let inside = symbol[at + 2..].split_once(')').map(|(inside, _)| inside);
-        let is_value = |c: char| c.is_alphanumeric() || "_=., @".contains(c);
-        inside.is_some_and(|inside| inside.is_empty() || inside.contains("...") && inside.chars().all(is_value))
+        inside.is_some_and(|inside| {
+            inside.is_empty()
+                || inside.contains("...") && inside.chars().all(|c| c.is_alphanumeric() || "_=., @".contains(c))
+        })
     };
     symbol.match_indices(" (").find(is_arguments).map(|(at, _)| at)
 }

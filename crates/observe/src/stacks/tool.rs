@@ -101,7 +101,7 @@ impl StackTool {
         Err(StacksMissing::Refused { reasons: reasons.join("; "), hint: tracing_hint() })
     }
 
-    /// Its name.
+    /// The name of the program.
     pub fn name(&self) -> &'static str {
         self.kind.name()
     }
@@ -165,9 +165,10 @@ impl StackTool {
         script.args(["script", "-i", "-", "-F", perf::FIELDS]);
         let capture = run_tools(&mut [record, script], pids)?;
         let stacks = perf::parse(&capture.text);
-        match stacks.is_empty() && !capture.complaint.trim().is_empty() {
-            true => taken(stacks, &capture),
-            false => Ok(TakenStacks { stacks: merge_stacks(stacks), took: capture.took, stopped: capture.stopped }),
+        if stacks.is_empty() && !capture.complaint.trim().is_empty() {
+            taken(stacks, &capture)
+        } else {
+            Ok(TakenStacks { stacks: merge_stacks(stacks), took: capture.took, stopped: capture.stopped })
         }
     }
 }
@@ -184,8 +185,10 @@ fn taken(stacks: Vec<FoldedStack>, capture: &Capture) -> Result<TakenStacks, Str
 fn reason_in(complaint: &str) -> String {
     const REASONS: [&str; 4] = ["not permitted", "permission", "denied", "attach"];
     let lines = || complaint.lines().map(str::trim).filter(|line| !line.is_empty());
-    let tells = |line: &&str| REASONS.iter().any(|reason| line.to_lowercase().contains(reason));
-    let line = lines().find(tells).or(lines().next_back()).unwrap_or("it delivered no stacks");
+    let line = lines()
+        .find(|line| REASONS.iter().any(|reason| line.to_lowercase().contains(reason)))
+        .or(lines().next_back())
+        .unwrap_or("it delivered no stacks");
     line.chars().map(|c| if c.is_control() { ' ' } else { c }).take(200).collect()
 }
 

@@ -53,9 +53,9 @@ struct LookState {
     looked_at: Instant,
     /// The time until the next look.
     gap: Duration,
-    /// The CPU time of all looks,
+    /// The CPU time of all looks.
     cpu: Duration,
-    /// and the part of it that the time since has not paid for yet.
+    /// The part of it that the time since has not paid for yet.
     owed: Duration,
 }
 

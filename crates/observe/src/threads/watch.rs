@@ -19,9 +19,9 @@ pub(super) const COST_MAX: f64 = 0.0018;
 /// The threads of one look; of more they are looked at in turns, so that no look holds a CPU for long.
 pub(super) const LOOK_MAX: usize = 128;
 
-/// The least time between two looks,
+/// The least time between two looks.
 const GAP_MIN: Duration = Duration::from_millis(50);
-/// and the longest.
+/// The longest time between two looks.
 const GAP_MAX: Duration = Duration::from_secs(1);
 /// The time between two lists of threads, if none seems to have begun or ended.
 const LIST_GAP_NS: u64 = 1_000_000_000;
@@ -336,8 +336,8 @@ impl Activity {
 /// Decides which of the threads of a process, in the order of their numbers, serve and which are kept. Earlier guesses are dropped. If they
 /// stayed, a young thread of a pool could count as a session for the rest of the run.
 fn match_process(threads: Vec<&mut WatchedThread>, connections: usize, now_ns: u64) {
-    let is_seen = |thread: &&mut WatchedThread| thread.serves == Service::Seen;
-    let (mut serving, mut others): (Vec<_>, Vec<_>) = threads.into_iter().partition(is_seen);
+    let (mut serving, mut others): (Vec<_>, Vec<_>) =
+        threads.into_iter().partition(|thread| thread.serves == Service::Seen);
     let known = others.len().saturating_sub(connections.saturating_sub(serving.len()));
     for (nth, thread) in others.iter_mut().enumerate() {
         thread.serves = if nth < known { Service::Unseen } else { Service::Guessed };

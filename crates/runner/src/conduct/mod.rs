@@ -22,7 +22,6 @@ use std::sync::Arc;
 use store::{PointId, RunWriter};
 use strategy::Strategy;
 
-/// Conducts one run.
 pub(crate) struct Conductor<'a> {
     pub writer: &'a mut RunWriter,
     pub observer: &'a mut dyn RunObserver,
@@ -251,9 +250,10 @@ mod tests {
 
         fn clear(&mut self) -> Result<(), RunnerError> {
             // Once its instance was stopped there is nothing to clear.
-            match std::mem::replace(&mut self.is_cleared, true) {
-                true => Ok(()),
-                false => Err(RunnerError::failed("the schema `p` is still there")),
+            if std::mem::replace(&mut self.is_cleared, true) {
+                Ok(())
+            } else {
+                Err(RunnerError::failed("the schema `p` is still there"))
             }
         }
     }

@@ -31,7 +31,7 @@ const MAY_DIFFER: [&str; 2] = ["ceiling.", "clock.read_ns"];
 
 /// A run that can be resumed.
 pub struct ResumedRun {
-    /// Its plan.
+    /// The plan that the run file records.
     pub plan: Plan,
     /// Its points that are complete, in the order of the plan.
     pub done: Vec<DonePoint>,
@@ -108,15 +108,12 @@ fn cannot_resume(run_file: &str, why: &str) -> RunnerError {
 /// When the run continues, and a sentence about the time since `last`. A reboot sets the monotonic clock to 0, so the wall clock
 /// decides how long ago the run began. If the wall clock was set back, the run continues at once.
 fn describe_gap(last: Tick, by_wall: Tick) -> (Tick, String) {
-    match by_wall > last {
-        true => {
-            let seconds = by_wall.since(last).as_secs_f64();
-            (by_wall, format!("the run was interrupted and resumed after {seconds:.0} s"))
-        }
-        false => {
-            let text = "the run was interrupted and resumed after an unknown time: the wall clock was set back";
-            (last + Nanos::from_millis(1), text.to_owned())
-        }
+    if by_wall > last {
+        let seconds = by_wall.since(last).as_secs_f64();
+        (by_wall, format!("the run was interrupted and resumed after {seconds:.0} s"))
+    } else {
+        let text = "the run was interrupted and resumed after an unknown time: the wall clock was set back";
+        (last + Nanos::from_millis(1), text.to_owned())
     }
 }
 

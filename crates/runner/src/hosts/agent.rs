@@ -43,9 +43,9 @@ pub struct AgentSetup {
     pub password_file: Option<String>,
     /// The process of the server, if this host only observes; without it the one that listens at the port of its URL.
     pub engine_pid: Option<u32>,
-    /// The speed of this host's network links, if its user states one for all of them,
+    /// The speed of this host's network links, if its user states one for all of them.
     pub link: Option<LinkSpeed>,
-    /// and those of single interfaces.
+    /// The speeds that its user states of single interfaces.
     pub interface_links: Vec<InterfaceLink>,
     /// By how much the clock of this agent is ahead: for tests of hosts whose clocks differ.
     pub clock_ahead: Nanos,
@@ -169,14 +169,13 @@ fn wait_for_lead(setup: &AgentSetup, link: &mut BusLink, stop: &Stop) -> Result<
 
 fn check_version(lead: &LeadInfo) -> Result<(), RunnerError> {
     let own = env!("CARGO_PKG_VERSION");
-    match lead.version == own {
-        true => Ok(()),
-        false => {
-            let other = super::wire::one_line(&lead.version);
-            Err(RunnerError::Unsafe(format!(
-                "the coordinator is plimsoll `{other}`, and this is `{own}`; use the same on all hosts"
-            )))
-        }
+    if lead.version == own {
+        Ok(())
+    } else {
+        let other = super::wire::one_line(&lead.version);
+        Err(RunnerError::Unsafe(format!(
+            "the coordinator is plimsoll `{other}`, and this is `{own}`; use the same on all hosts"
+        )))
     }
 }
 

@@ -39,13 +39,13 @@ pub(super) struct AgentControl {
     stop: Arc<Stop>,
     /// The point that is measured now; 0 for none.
     current: AtomicU32,
-    /// The last point that was given up,
+    /// The last point that was given up.
     skipped: AtomicU32,
-    /// the last of which there is enough,
+    /// The last point of which there is enough.
     enough: AtomicU32,
-    /// the last whose data all hosts have made,
+    /// The last point whose data all hosts have made.
     data_made: AtomicU32,
-    /// and the last whose data is complete.
+    /// The last point whose data is complete.
     data_complete: AtomicU32,
     /// How long it does without a coordinator.
     patience: Duration,
@@ -132,12 +132,13 @@ impl AgentControl {
     /// Whether there is still a coordinator to wait for; time without the bus counts, too.
     pub fn check_lead(&self) -> Result<(), RunnerError> {
         let alone = lock(&self.lead_seen).elapsed();
-        match alone > self.patience {
-            false => Ok(()),
-            true => Err(RunnerError::failed(format!(
+        if alone > self.patience {
+            Err(RunnerError::failed(format!(
                 "the coordinator or the bus was gone for {} s; what was measured is in this host's run file",
                 alone.as_secs()
-            ))),
+            )))
+        } else {
+            Ok(())
         }
     }
 
@@ -210,9 +211,9 @@ struct OrderHearer {
     agent: AgentInfo,
     control: Arc<AgentControl>,
     out: Sender<NumberedOrder>,
-    /// The number of the last entry of the stream,
+    /// The number of the last entry of the stream.
     heard: u64,
-    /// and that of the last order.
+    /// The number of the last order.
     obeyed: u64,
     lead_each: Instant,
     /// How many orders are read at once.

@@ -209,8 +209,9 @@ impl HostsPerformer {
         let until = Instant::now() + self.setup.wait;
         loop {
             self.link.find_agents()?;
-            let loads = |agent: &&HostAgent| agent.lost.is_none() && agent.info.role.loads();
-            let are_enough = self.link.agents.iter().filter(loads).count() >= self.setup.agents as usize;
+            let are_enough =
+                self.link.agents.iter().filter(|agent| agent.lost.is_none() && agent.info.role.loads()).count()
+                    >= self.setup.agents as usize;
             if are_enough || self.setup.on_host_loss == OnHostLoss::Stop || Instant::now() > until {
                 return Ok(());
             }
@@ -401,10 +402,10 @@ impl Performer for HostsPerformer {
             return measured.and(self.stopped());
         }
         // Hosts that only observe end when the others have.
-        match measured.is_ok() {
-            true => self.stop_load(),
-            false if !self.is_skipped => self.skip(),
-            false => {}
+        if measured.is_ok() {
+            self.stop_load();
+        } else if !self.is_skipped {
+            self.skip();
         }
         let ended = self.wait_for(conductor, is_settled, is_anybody);
         self.progress.report_ends(conductor);

@@ -34,9 +34,9 @@ pub(crate) struct HostsLink {
     run: String,
     /// All orders so far, each with the number of its entry: a bus that lost its memory gets them again.
     orders: Vec<(u64, Vec<u8>)>,
-    /// How many of them are on the bus,
+    /// How many of them are on the bus.
     out: usize,
-    /// and how many were once.
+    /// How many were on it once.
     ever_out: usize,
     /// The agents of the run, in the order of their numbers.
     pub(super) agents: Vec<HostAgent>,
@@ -125,8 +125,7 @@ impl HostsLink {
     pub fn find_agents(&mut self) -> Result<(), RunnerError> {
         let found = present_agents(&mut self.link, &self.keys)?;
         for info in found {
-            let is_known = |agent: &HostAgent| agent.info.incarnation == info.incarnation;
-            if !self.agents.iter().any(is_known) {
+            if !self.agents.iter().any(|agent| agent.info.incarnation == info.incarnation) {
                 let id = HostId(self.agents.len() as u16 + 1);
                 self.agents.push(HostAgent::new(id, info, &self.keys, &self.run));
             }
@@ -148,8 +147,8 @@ impl HostsLink {
         if std::mem::take(&mut self.are_expected) {
             std::thread::sleep(GATHER_WAIT);
         }
-        let active = |(_, agent): &(usize, &HostAgent)| agent.lost.is_none();
-        let read: Vec<(usize, &HostAgent)> = self.agents.iter().enumerate().filter(active).collect();
+        let read: Vec<(usize, &HostAgent)> =
+            self.agents.iter().enumerate().filter(|(_, agent)| agent.lost.is_none()).collect();
         if read.is_empty() {
             std::thread::sleep(READ_WAIT);
             return Ok(Vec::new());
@@ -198,8 +197,13 @@ impl HostsLink {
     /// away.
     fn held_leases(&mut self) -> Option<Vec<bool>> {
         let mut held = vec![true; self.agents.len()];
-        let is_asked = |(_, agent): &(usize, &HostAgent)| agent.is_active() && !agent.was_heard_within(HEARD_LATELY);
-        let asked: Vec<usize> = self.agents.iter().enumerate().filter(is_asked).map(|(nth, _)| nth).collect();
+        let asked: Vec<usize> = self
+            .agents
+            .iter()
+            .enumerate()
+            .filter(|(_, agent)| agent.is_active() && !agent.was_heard_within(HEARD_LATELY))
+            .map(|(nth, _)| nth)
+            .collect();
         let keys: Vec<String> = asked.iter().map(|nth| self.keys.agent(&self.agents[*nth].info.name)).collect();
         let values = self.link.ask(|bus| bus.lease_values(&keys)).ok()?;
         for ((nth, key), value) in asked.into_iter().zip(&keys).zip(values) {

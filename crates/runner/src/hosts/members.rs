@@ -54,7 +54,6 @@ struct ResentReports {
 
 /// An agent of the run.
 pub(super) struct HostAgent {
-    /// Its number.
     pub id: HostId,
     /// How it describes itself.
     pub info: AgentInfo,

@@ -16,7 +16,6 @@ const LONGER: Nanos = Nanos::from_secs(60);
 /// How long one sleep takes at most: a request to stop is seen after it.
 const LOOK_EACH: Nanos = Nanos::from_millis(100);
 
-/// Observes this host.
 pub(super) struct HostObserver<'a> {
     site: &'a RunSite,
     engine_pid: Option<u32>,

@@ -29,7 +29,6 @@ const FLUSH_WAIT: Duration = Duration::from_secs(30);
 
 /// What an agent has of a run.
 pub(super) struct OwnRun<'a> {
-    /// Its run file.
     pub file: PathBuf,
     writer: RunWriter,
     outbox: Arc<Outbox>,
@@ -48,7 +47,6 @@ pub(super) struct OwnRun<'a> {
 
 /// A run that is over on this host.
 pub(super) struct OwnEnd {
-    /// Its run file.
     pub file: PathBuf,
     /// Why a point failed on this host.
     pub fault: Option<RunnerError>,
@@ -97,9 +95,10 @@ impl<'a> OwnRun<'a> {
         let name = format!("{run_id}-{}", agent.name);
         let (file, writer) = create_run_of_host(plan, &name, started_unix_ms, site, observer)?;
         let loads = agent.role.loads();
-        let performer: Box<dyn Performer + 'a> = match loads {
-            true => Box::new(TrialPerformer::new(plan, site, clock.clock(), stop.clone())),
-            false => Box::new(HostObserver::new(site, engine_pid, clock.clock(), stop.clone())),
+        let performer: Box<dyn Performer + 'a> = if loads {
+            Box::new(TrialPerformer::new(plan, site, clock.clock(), stop.clone()))
+        } else {
+            Box::new(HostObserver::new(site, engine_pid, clock.clock(), stop.clone()))
         };
         let (incarnation, open, fault) = (agent.clone(), None, None);
         Ok(OwnRun {

@@ -1,6 +1,6 @@
 //! The settings of a coordinator.
 //!
-//! In: flags. Out: nothing. Limits: it checks nothing.
+//! They come from flags, and are not checked here.
 
 use bus::{BusConnector, BusKeys};
 use std::time::Duration;
@@ -23,7 +23,7 @@ pub struct CoordinatorSetup {
 /// What becomes of a point whose load runs when a host is lost.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum OnHostLoss {
-    /// It ends.
+    /// The point ends.
     #[default]
     Stop,
     /// It goes on with the hosts that are left.

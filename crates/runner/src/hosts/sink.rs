@@ -45,10 +45,11 @@ impl AgentSink<'_> {
 
     fn report_opened(&self, opened: &OpenedTrial) {
         let sources = opened.sources.clone();
-        self.report(match self.loads {
+        self.report(if self.loads {
             // The sources go with the rows: they are of this host, and the rest is of the point.
-            true => PointReport::Opened(Box::new(OpenedTrial { sources: Vec::new(), ..opened.clone() })),
-            false => PointReport::Observing { endpoint: engine::find_endpoint_here(self.recorder.trial) },
+            PointReport::Opened(Box::new(OpenedTrial { sources: Vec::new(), ..opened.clone() }))
+        } else {
+            PointReport::Observing { endpoint: engine::find_endpoint_here(self.recorder.trial) }
         });
         self.report_rows(HostRows { sources, ..HostRows::default() }, Tick(0));
     }

@@ -26,7 +26,6 @@ pub(crate) struct LeadInfo {
 /// How an agent describes itself: the value of its lease.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct AgentInfo {
-    /// Its name.
     pub name: String,
     /// Another for each process of that name.
     pub incarnation: String,
@@ -34,16 +33,14 @@ pub(crate) struct AgentInfo {
     pub version: String,
     /// What it is there for.
     pub role: HostRole,
-    /// Its machine.
     pub facts: Vec<Fact>,
 }
 
 /// One of the agents that measure a point.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct PointMember {
-    /// Its name,
     pub name: String,
-    /// and which process of that name.
+    /// Which process of that name.
     pub incarnation: String,
     /// Its place among those that make the load, from 0; `None` if it only observes.
     pub place: Option<u32>,
@@ -80,7 +77,6 @@ impl WholeAssignment {
 /// An order with its number among the orders of a run, from 1: one that comes twice is obeyed once.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(crate) struct NumberedOrder {
-    /// Its number.
     pub nth: u64,
     /// What is to be done.
     pub order: Order,
@@ -105,40 +101,25 @@ pub(crate) enum Order {
     Prepare {
         /// Its number among the points of this session, from 1.
         point: u32,
-        /// What is measured.
         assignment: Box<WholeAssignment>,
         /// All who measure it.
         members: Vec<PointMember>,
         /// Those of them that this order is for.
         who: PreparedHosts,
     },
-    /// Begin the load.
     Go {
-        /// Of this point,
         point: u32,
-        /// at this time of the run.
+        /// The time of the run at which it begins.
         at: Tick,
     },
     /// What is measured of the point is enough: end it as planned.
-    Stop {
-        /// Which.
-        point: u32,
-    },
+    Stop { point: u32 },
     /// All hosts have made their parts of the data: the first one completes it.
-    CompleteData {
-        /// Of this point.
-        point: u32,
-    },
+    CompleteData { point: u32 },
     /// The data is complete: the other hosts use it.
-    UseData {
-        /// Of this point.
-        point: u32,
-    },
+    UseData { point: u32 },
     /// Give the point up.
-    Skip {
-        /// Which.
-        point: u32,
-    },
+    Skip { point: u32 },
     /// Stop the engine and remove its data.
     Clear {
         /// The number of the last point.
@@ -146,15 +127,12 @@ pub(crate) enum Order {
     },
     /// Send reports again that were lost on the way.
     Resend {
-        /// Whose,
         name: String,
-        /// which process of that name.
+        /// Which process of that name.
         incarnation: String,
         /// The number of this request.
         request: u64,
-        /// The first report,
         from: u64,
-        /// and the last.
         to: u64,
     },
     /// The run is over.
@@ -198,19 +176,16 @@ pub(crate) enum Report {
     Of {
         /// Its number in the session.
         point: u32,
-        /// What.
         report: PointReport,
     },
     /// The engine is stopped and its data removed, or why not.
     Cleared {
         /// The number of the last point.
         point: u32,
-        /// Why not.
         fault: Option<WireFault>,
     },
     /// It works on the order of this number from now on.
     Taken(u64),
-    /// It leaves.
     Left(String),
 }
 
@@ -234,19 +209,15 @@ pub(crate) enum PointReport {
         /// The same for people.
         facts: Vec<Fact>,
     },
-    /// A phase began.
     PhaseBegan(Phase, Tick),
     /// Rows, and when they were made.
     Rows(Box<HostRows>, Tick),
-    /// A phase ended.
     PhaseEnded {
-        /// Which.
         phase: Phase,
-        /// When.
         end: Tick,
-        /// Arrivals that fell due,
+        /// Arrivals that fell due.
         offered: u64,
-        /// and those of them that were never started.
+        /// Those of them that were never started.
         unserved: u64,
     },
     /// Facts that became known.
@@ -263,14 +234,12 @@ pub(crate) enum PointReport {
     Ready {
         /// Whether its engine can bring back the data as it was loaded.
         can_restore: bool,
-        /// Its clock.
         clock: HostClock,
     },
     /// The point is over.
     Settled {
         /// Why it did not end as planned.
         fault: Option<WireFault>,
-        /// Its clock.
         clock: HostClock,
         /// How much later than planned the load began; `None` if it did not.
         start_skew_ns: Option<i64>,

@@ -26,9 +26,10 @@ impl ExpectedResults {
             return Ok(());
         };
         let Some(difference) = expected.rows.difference(&result.rows) else { return Ok(()) };
-        let against = match expected.variant == *own {
-            true => "an earlier repeat".to_owned(),
-            false => format!("variant `{}`", expected.variant),
+        let against = if expected.variant == *own {
+            "an earlier repeat".to_owned()
+        } else {
+            format!("variant `{}`", expected.variant)
         };
         Err(differing(&format!("variant `{own}`"), &against, &difference))
     }

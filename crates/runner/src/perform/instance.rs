@@ -247,8 +247,10 @@ impl RunningInstance {
                 let named = ["o space left", "Read-only file system", "Input/output error"];
                 let is_named = named.iter().any(|words| failed.to_string().contains(words));
                 let dir = room(&self.last, Some(self), dir);
-                let of_disk = || host::safety::describe_trouble(dir.path()).filter(|_| !is_named);
-                let cause = killed().or_else(trouble).or_else(of_disk).or_else(|| self.instance.explain_failure());
+                let cause = killed()
+                    .or_else(trouble)
+                    .or_else(|| host::safety::describe_trouble(dir.path()).filter(|_| !is_named))
+                    .or_else(|| self.instance.explain_failure());
                 Err(match cause {
                     Some(cause) => caused_by(&cause, &failed),
                     None => failed,
@@ -353,9 +355,10 @@ fn subject(trial: &Trial, running: &RunningInstance, dir: &Path) -> SamplingSubj
 /// What the counters are of for a server that plimsoll did not start. If it is not seen, it may be on another machine, so no process and
 /// no device of this one is taken for its own.
 fn subject_of_existing(report: InstanceReport) -> SamplingSubject {
-    let (engine_pids, device) = match report.processes.is_empty() {
-        true => (EnginePids::Elsewhere, None),
-        false => (EnginePids::Processes(report.processes), report.device),
+    let (engine_pids, device) = if report.processes.is_empty() {
+        (EnginePids::Elsewhere, None)
+    } else {
+        (EnginePids::Processes(report.processes), report.device)
     };
     SamplingSubject { engine_pids, device, server: report.way }
 }

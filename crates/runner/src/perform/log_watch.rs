@@ -21,9 +21,9 @@ pub(super) struct LogWatch {
     logs: Vec<LogTail>,
     /// What was found when they were opened.
     news: Vec<Event>,
-    /// How many lines of this phase may still be kept,
+    /// How many lines of this phase may still be kept.
     left: usize,
-    /// and whether it was noted that there are more.
+    /// Whether it was noted that there are more.
     is_cut_noted: bool,
     last_read: Tick,
 }

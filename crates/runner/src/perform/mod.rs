@@ -400,9 +400,10 @@ impl<'a> TrialPerformer<'a> {
         conductor: &mut dyn ConductorHandle,
     ) -> Result<(), RunnerError> {
         self.machine.prepare(&assignment.trial, self.site, conductor)?;
-        let (next, replayed) = match self.can_keep(assignment) {
-            true => (self.reset_instance(assignment)?, None),
-            false => self.start_instance(assignment, conductor)?,
+        let (next, replayed) = if self.can_keep(assignment) {
+            (self.reset_instance(assignment)?, None)
+        } else {
+            self.start_instance(assignment, conductor)?
         };
         self.open_trial(assignment, next, replayed, conductor)?;
         let next = match self.current.as_mut().expect("opened above").next.take() {
@@ -434,10 +435,8 @@ impl<'a> TrialPerformer<'a> {
         events.extend(taken);
         events.extend(current.log.drain(self.clock.now()));
         let measured = self.running_instance().explain(measured, &site.dir);
-        let last = match current.is_blocked {
-            true => LastReading::Unawaited,
-            false => last_reading(&measured, self.running_instance()),
-        };
+        let last =
+            if current.is_blocked { LastReading::Unawaited } else { last_reading(&measured, self.running_instance()) };
         let seen = current.settings.end(last, &self.stop);
         events.extend(seen.events);
         conductor.deliver(PerformerMessage::LastReadings(counters, events));
@@ -554,9 +553,10 @@ fn measured_phases(trial: &Trial) -> Vec<PhasePlan> {
 /// When the settings of the server are read while `trial` runs.
 fn mid_readings(trial: &Trial) -> MidReadings {
     let step = (engine::workload_of(trial).traits)(&trial.workload.params).step;
-    match step.is_some_and(|step| step.drains) {
-        true => MidReadings::None,
-        false => MidReadings::Within(Nanos(trial.phases.warmup.0.saturating_add(trial.phases.run.0))),
+    if step.is_some_and(|step| step.drains) {
+        MidReadings::None
+    } else {
+        MidReadings::Within(Nanos(trial.phases.warmup.0.saturating_add(trial.phases.run.0)))
     }
 }
 

@@ -28,9 +28,7 @@ pub(super) struct StepReplayer<'a> {
 
 /// What was performed again, as a phase of the point that needed it.
 pub(super) struct ReplayedSteps {
-    /// When it began,
     pub start: Tick,
-    /// and ended.
     pub end: Tick,
     /// One for each step.
     pub events: Vec<Event>,

@@ -40,7 +40,6 @@ pub(super) enum MidReadings {
 /// How the settings are read after the load.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum LastReading {
-    /// One try.
     Once,
     /// Again and again for a while, until the server answers: a restart ends its connections before the new server takes any.
     Patient,
@@ -85,10 +84,12 @@ type SharedSettingsNews = Arc<Mutex<SettingsNews>>;
 enum SettingsWatchState {
     /// The engine has no settings that others could change, or the watch has ended.
     Off,
-    /// Before the load.
     Waiting(SettingsKeeper),
     /// During the load, on a thread of its own. It takes how to read at last, and gives whether that reading was made.
-    Watching { stop: Sender<LastReading>, ended: Receiver<bool> },
+    Watching {
+        stop: Sender<LastReading>,
+        ended: Receiver<bool>,
+    },
 }
 
 impl SettingsWatch {

@@ -64,9 +64,10 @@ impl Sink for PhaseSink<'_> {
     }
 
     fn begin_phase(&mut self, phase: Phase, start: Tick) {
-        match std::mem::take(&mut self.is_read) {
-            true => self.current.sampler.read_from(start),
-            false => self.current.sampler.read_now(),
+        if std::mem::take(&mut self.is_read) {
+            self.current.sampler.read_from(start)
+        } else {
+            self.current.sampler.read_now()
         }
         self.current.log.begin_phase();
         if phase == Phase::Run {

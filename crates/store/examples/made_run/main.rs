@@ -10,8 +10,8 @@ mod servers;
 
 use model::{
     Bytes, CounterDef, CounterKind, CounterRole, CounterSample, Generator, IntervalRow, KindDef, KindRow,
-    LatencyCounts, Load, Machine, Nanos, OnError, OpClass, OpKind, Pacing, Params, Phase, Phases, Plan, PointState,
-    PointTraits, RunMeta, SourceDef, TargetSpec, Tick, Times, Trial, Until, Value, WorkloadSpec,
+    LatencyCounts, Load, Machine, Nanos, OnError, OpClass, OpKind, Params, Phase, Phases, Plan, PointState,
+    PointTraits, RunMeta, SourceDef, TargetSpec, Tick, Times, Trial, Value, WorkloadSpec,
 };
 use serde_json::json;
 use std::error::Error;
@@ -147,33 +147,15 @@ fn trial(nth: usize, size: &Size) -> Trial {
         }
         MadeCounters::Hosts => ("mysql", 4, params("table_rows", Value::Int(10_000 + nth as u64))),
     };
+    let simple = Trial::simple(engine, "oltp");
     Trial {
-        target: TargetSpec {
-            engine: engine.into(),
-            programs: None,
-            path: None,
-            fs: None,
-            instances: 1,
-            limits: Default::default(),
-            machine: Default::default(),
-            params: params("cache", Value::Bytes(Bytes::from_mib(64))),
-        },
-        workload: WorkloadSpec { name: "oltp".into(), params: work },
-        load: Load { clients, depth: 1, pacing: Pacing::Closed { think: Nanos(0) } },
-        phases: Phases {
-            warmup: Nanos(0),
-            run: Nanos(u64::from(size.seconds) * SECOND.0),
-            ops_max: None,
-            interval: SECOND,
-            grace: SECOND,
-            until: Until::Time,
-        },
+        target: TargetSpec { params: params("cache", Value::Bytes(Bytes::from_mib(64))), ..simple.target },
+        workload: WorkloadSpec { params: work, ..simple.workload },
+        load: Load { clients, ..simple.load },
+        phases: Phases { run: Nanos(u64::from(size.seconds) * SECOND.0), ..simple.phases },
         on_error: OnError::Count,
-        repeat: 1,
         seed: 1,
-        limit: None,
-        stacks: false,
-        share: None,
+        ..simple
     }
 }
 

@@ -10,36 +10,19 @@ pub const SECOND: Nanos = Nanos::from_secs(1);
 pub fn trial() -> Trial {
     let params =
         |pairs: &[(&str, Value)]| Params(pairs.iter().map(|(name, value)| (name.to_string(), value.clone())).collect());
+    let simple = Trial::simple("sqlite", "oltp");
+    let cache = ("cache", Value::Bytes(Bytes::from_mib(64)));
     Trial {
-        target: TargetSpec {
-            engine: "sqlite".into(),
-            programs: None,
-            path: None,
-            fs: None,
-            instances: 1,
-            limits: Default::default(),
-            machine: Default::default(),
-            params: params(&[("durability", Value::Word("os".into())), ("cache", Value::Bytes(Bytes::from_mib(64)))]),
-        },
+        target: TargetSpec { params: params(&[("durability", Value::Word("os".into())), cache]), ..simple.target },
         workload: WorkloadSpec {
-            name: "oltp".into(),
             params: params(&[("access", Value::Access(Access { name: "zipf".into(), args: vec![0.1 + 0.2] }))]),
+            ..simple.workload
         },
         load: Load { clients: 4, depth: 2, pacing: Pacing::Open { arrivals: Arrivals::Poisson { per_s: 1_000.1 } } },
-        phases: Phases {
-            warmup: SECOND,
-            run: Nanos::from_secs(5),
-            ops_max: None,
-            interval: SECOND,
-            grace: SECOND,
-            until: Until::Time,
-        },
+        phases: Phases { warmup: SECOND, run: Nanos::from_secs(5), ..simple.phases },
         on_error: OnError::Count,
-        repeat: 1,
         seed: u64::MAX,
-        limit: None,
-        stacks: false,
-        share: None,
+        ..simple
     }
 }
 

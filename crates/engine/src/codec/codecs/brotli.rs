@@ -9,7 +9,6 @@ use brotli::{BrotliCompress, BrotliDecompress};
 use model::LeveledWord;
 use std::io::{self, Read, Write};
 
-/// The codec `brotli`.
 pub const BROTLI: CodecDef = CodecDef {
     word: LeveledWord::leveled("brotli", 0, 11, &[]),
     library: "brotli",

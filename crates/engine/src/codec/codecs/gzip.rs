@@ -9,7 +9,6 @@ use flate2::{Compress, Compression, Decompress, FlushCompress, FlushDecompress, 
 use model::LeveledWord;
 use std::io::{self, Read, Write};
 
-/// The codec `gzip`.
 pub const GZIP: CodecDef = CodecDef {
     word: LeveledWord::leveled("gzip", 1, 9, &[]),
     library: "zlib",

@@ -9,7 +9,6 @@ use lz4::{BlockMode, BlockSize, ContentChecksum, Decoder, EncoderBuilder};
 use model::LeveledWord;
 use std::io::{self, Read, Write};
 
-/// The codec `lz4`.
 pub const LZ4: CodecDef = CodecDef { word: LeveledWord::plain("lz4"), library: "liblz4", make: |_| Ok(Box::new(Lz4)) };
 
 struct Lz4;

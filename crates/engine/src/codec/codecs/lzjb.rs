@@ -10,7 +10,6 @@ use super::records::{compress_records, decompress_records};
 use model::LeveledWord;
 use std::io::{self, Read, Write};
 
-/// The codec `lzjb`.
 pub const LZJB: CodecDef = CodecDef {
     word: LeveledWord::plain("lzjb"),
     library: "own code, the format of ZFS, records of 128 KiB",

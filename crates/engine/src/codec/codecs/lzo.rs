@@ -9,7 +9,6 @@ use lzokay::compress::Dict;
 use model::LeveledWord;
 use std::io::{self, Read, Write};
 
-/// The codec `lzo`.
 pub const LZO: CodecDef = CodecDef {
     word: LeveledWord::plain("lzo"),
     library: "lzokay, LZO1X, records of 128 KiB",

@@ -6,7 +6,6 @@ use super::codec::{Codec, CodecDef, damaged};
 use model::LeveledWord;
 use std::io::{self, Read, Write};
 
-/// The codec `none`.
 pub const NONE: CodecDef =
     CodecDef { word: LeveledWord::plain("none"), library: "a copy", make: |_| Ok(Box::new(NoCodec(vec![0; PIECE]))) };
 

@@ -1,7 +1,6 @@
 //! `snappy`: by the crate `snap`.
 //!
 //! In: bytes. Out: the framing format of Snappy, and blocks without it.
-//! Limits: no levels.
 
 use super::codec::{Codec, CodecDef, damaged};
 use model::LeveledWord;
@@ -10,7 +9,6 @@ use snap::read::FrameDecoder;
 use snap::write::FrameEncoder;
 use std::io::{self, Read, Write};
 
-/// The codec `snappy`.
 pub const SNAPPY: CodecDef = CodecDef {
     word: LeveledWord::plain("snappy"),
     library: "snap",

@@ -8,7 +8,6 @@ use std::io::{self, Read, Write};
 use zstd::bulk::{Compressor, Decompressor};
 use zstd::zstd_safe::compress_bound;
 
-/// The codec `zstd`.
 pub const ZSTD: CodecDef = CodecDef {
     word: LeveledWord::leveled("zstd", -5, 19, &[0]),
     library: "libzstd",

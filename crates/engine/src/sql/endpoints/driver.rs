@@ -26,16 +26,18 @@ pub fn endpoint_clients<C: SessionFactory>(
 ) -> WorkloadClients {
     let names = OpNames::new(kinds);
     WorkloadClients::new(kinds, stream, background, clients, |source, slot| {
-        let member = |(nth, connect): (usize, &C)| {
-            SqlDriver::new(for_source(connect, &source), names.clone(), health.tally(nth).clone())
-        };
-        let members = connects.iter().enumerate().map(member).collect();
+        let members = connects
+            .iter()
+            .enumerate()
+            .map(|(nth, connect)| {
+                SqlDriver::new(for_source(connect, &source), names.clone(), health.tally(nth).clone())
+            })
+            .collect();
         let home = slot.client as usize % connects.len();
         Box::new(SyncClient::new(source, EndpointDriver { members, health: health.clone(), policy, home, last: home }))
     })
 }
 
-/// One client.
 struct EndpointDriver<C: SessionFactory> {
     /// One for each endpoint, connected when it is first used.
     members: Vec<SqlDriver<C>>,
@@ -114,81 +116,28 @@ mod tests {
     //! The policies on scripted connections; real clusters are in the contract tests.
 
     use super::*;
-    use crate::sql::open_connections::OpenConnections;
-    use crate::sql::session_options::{ClientThreads, ReconnectPolicy, SessionOptions, StatementMode};
-    use crate::sql::{OpFailure, SqlSession};
+    use crate::sql::session_options::SessionOptions;
+    use crate::sql::testing::{ScriptedServer, options};
     use model::FailureClass;
     use std::sync::atomic::AtomicBool;
     use std::time::Duration;
 
-    /// An endpoint that answers while its flag is set.
-    #[derive(Clone)]
-    struct Scripted(Arc<AtomicBool>, SessionOptions);
-
-    fn lost() -> OpFailure {
-        OpFailure { class: FailureClass::Lost, text: "it is gone".into() }
-    }
-
-    impl SessionFactory for Scripted {
-        type Session = Scripted;
-        fn server_name(&self) -> String {
-            "a node".into()
-        }
-        fn session_options(&self) -> &SessionOptions {
-            &self.1
-        }
-        fn with_statements(&self, _: &[u16]) -> Scripted {
-            self.clone()
-        }
-        fn with_patience(&self, _: Duration) -> Scripted {
-            self.clone()
-        }
-        fn connect(&self) -> Result<Scripted, OpFailure> {
-            if self.0.load(Relaxed) { Ok(self.clone()) } else { Err(lost()) }
-        }
-    }
-
-    impl SqlSession for Scripted {
-        fn perform_op(&mut self, _: &SqlOp) -> Result<(), OpFailure> {
-            if self.0.load(Relaxed) { Ok(()) } else { Err(lost()) }
-        }
-        fn run_text(&mut self, _: &str) -> Result<(), OpFailure> {
-            unreachable!("operations have calls here")
-        }
-        fn roll_back(&mut self) -> Result<(), OpFailure> {
-            Ok(())
-        }
-    }
-
-    fn options() -> SessionOptions {
-        SessionOptions {
-            statements: StatementMode::Prepared,
-            isolation: None,
-            connection: ConnectionLifetime::Kept,
-            reconnect: ReconnectPolicy::Again,
-            retries_for: Duration::ZERO,
-            patience: Duration::from_secs(1),
-            threads: ClientThreads::Each,
-            written: Arc::default(),
-            answer_limit: None,
-            open: OpenConnections::default(),
-        }
-    }
-
-    /// A client of three endpoints whose own is number `home`, and the flags of these.
-    fn client(policy: EndpointPolicy, home: usize) -> (EndpointDriver<Scripted>, [Arc<AtomicBool>; 3]) {
-        let flags = [0; 3].map(|_| Arc::new(AtomicBool::new(true)));
+    /// A client of three endpoints whose own is number `home`, and the flags by which these are gone.
+    fn client(policy: EndpointPolicy, home: usize) -> (EndpointDriver<ScriptedServer>, [Arc<AtomicBool>; 3]) {
+        let options = SessionOptions { retries_for: Duration::ZERO, ..options() };
+        let servers = [0; 3].map(|_| ScriptedServer::new(&[], options.clone()));
         let health = Arc::new(EndpointHealth::new(&["a", "b", "c"].map(str::to_owned)));
-        let members = flags.iter().enumerate().map(|(nth, flag)| {
-            SqlDriver::new(Scripted(flag.clone(), options()), OpNames::default(), health.tally(nth).clone())
-        });
+        let members = servers
+            .iter()
+            .enumerate()
+            .map(|(nth, server)| SqlDriver::new(server.clone(), OpNames::default(), health.tally(nth).clone()));
         let mut driver =
             EndpointDriver { members: members.collect(), health: health.clone(), policy, home, last: home };
         driver.open().unwrap();
-        (driver, flags)
+        (driver, servers.map(|server| server.is_gone))
     }
 
-    fn perform(driver: &mut EndpointDriver<Scripted>, writes: bool) -> (Outcome, u16) {
+    fn perform(driver: &mut EndpointDriver<ScriptedServer>, writes: bool) -> (Outcome, u16) {
         let outcome = driver.execute_op(&SqlOp { writes, ..SqlOp::default() });
         (outcome, driver.last_endpoint())
     }
@@ -199,10 +148,10 @@ mod tests {
     fn one_operation_fails_when_an_endpoint_is_lost_and_the_next_is_done_elsewhere() {
         let (mut driver, flags) = client(EndpointPolicy::Spread, 1);
         assert_eq!(perform(&mut driver, true), (DONE, 1));
-        flags[1].store(false, Relaxed);
+        flags[1].store(true, Relaxed);
         assert_eq!(perform(&mut driver, true), (Outcome::Failed(FailureClass::Lost), 1));
         assert_eq!([perform(&mut driver, true), perform(&mut driver, true)], [(DONE, 2); 2]);
-        flags[1].store(true, Relaxed);
+        flags[1].store(false, Relaxed);
         driver.health.report_back(1);
         assert_eq!([perform(&mut driver, true), perform(&mut driver, true)], [(DONE, 1); 2]);
         let reconnects = [0, 1, 2].map(|nth| driver.health.tally(nth).reconnected.load(Relaxed));
@@ -213,11 +162,11 @@ mod tests {
     #[test]
     fn a_lost_connection_to_an_endpoint_that_answers_is_opened_again_there() {
         let (mut driver, flags) = client(EndpointPolicy::First, 2);
-        flags[0].store(false, Relaxed);
+        flags[0].store(true, Relaxed);
         let session = driver.members[0].session.as_mut().unwrap();
         // Only this connection is gone.
-        session.0 = Arc::new(AtomicBool::new(false));
-        flags[0].store(true, Relaxed);
+        session.is_gone = Arc::new(AtomicBool::new(true));
+        flags[0].store(false, Relaxed);
         assert_eq!(perform(&mut driver, true), (Outcome::Failed(FailureClass::Lost), 0));
         assert_eq!(perform(&mut driver, true), (DONE, 0));
         assert_eq!(driver.health.tally(0).reconnected.load(Relaxed), 1);
@@ -227,7 +176,7 @@ mod tests {
     fn reads_are_spread_and_writes_go_to_the_first_if_they_are_split() {
         let (mut driver, flags) = client(EndpointPolicy::Split, 2);
         assert_eq!([perform(&mut driver, true), perform(&mut driver, false)], [(DONE, 0), (DONE, 2)]);
-        flags[0].store(false, Relaxed);
+        flags[0].store(true, Relaxed);
         perform(&mut driver, true);
         assert_eq!([perform(&mut driver, true), perform(&mut driver, false)], [(DONE, 1), (DONE, 2)]);
         let reconnects = [0, 1, 2].map(|nth| driver.health.tally(nth).reconnected.load(Relaxed));

@@ -11,9 +11,9 @@ use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::sync::{Arc, Weak};
 use std::time::{Duration, Instant};
 
-/// How often an endpoint that is down is tried,
+/// How often an endpoint that is down is tried.
 const TRY_EVERY: Duration = Duration::from_millis(100);
-/// and how long it has to answer.
+/// How long an endpoint has to answer.
 pub const PROBE_PATIENCE: Duration = Duration::from_secs(1);
 
 /// The endpoints of an instance as its clients see them.

@@ -44,7 +44,6 @@ pub enum EndpointPolicy {
 }
 
 impl EndpointPolicy {
-    /// That of `params`.
     pub fn from_params(params: &Params) -> EndpointPolicy {
         match params.0.get(POLICY.name).map(ToString::to_string).as_deref() {
             Some("first") => EndpointPolicy::First,

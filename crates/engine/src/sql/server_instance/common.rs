@@ -4,9 +4,10 @@
 //! Limits: rows are looked up when the clients of a step are made. No host may begin a step before all have made theirs: the hosts would
 //! count from different rows.
 
-use super::{AdminConnection, SqlServer, SqlServerInstance};
+use super::{SqlServer, SqlServerInstance};
 use crate::engine::{StartContext, workload_of};
 use crate::server::location::DataLocation;
+use crate::sql::admin_connection::AdminConnection;
 use crate::sql::common_data::{
     DataSeal, check_marker, marker_query, new_token, seal_in, seal_statements, token_statement,
 };
@@ -72,9 +73,10 @@ impl<S: SqlServer> SqlServerInstance<S> {
         check_marker(server, common, Some(&marker))?;
         let refused = |why| TargetError::Unsafe(format!("{server}: the data in schema `{}` {why}", common.schema));
         let seal = seal_in(&marker).ok_or_else(|| refused("is not complete"))?;
-        match seal == self.seal_of(seal.rows) {
-            true => Ok(seal.rows),
-            false => Err(refused("was made for another trial, or by another version of plimsoll")),
+        if seal == self.seal_of(seal.rows) {
+            Ok(seal.rows)
+        } else {
+            Err(refused("was made for another trial, or by another version of plimsoll"))
         }
     }
 

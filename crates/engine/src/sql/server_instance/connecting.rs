@@ -3,12 +3,13 @@
 //! In: a trial that opens or holds connections. Out: its clients, what they hold, and facts about the way to the server. Limits: a server
 //! that is not private keeps connections in reserve for some accounts, which are then counted, too.
 
-use super::{ADMIN_PATIENCE, AdminConnection, SqlServer, SqlServerInstance};
+use super::{ADMIN_PATIENCE, SqlServer, SqlServerInstance};
 use crate::connect::backlog::backlog_facts;
 use crate::connect::hold::hold_clients;
 use crate::connect::{connect_clients, connect_program_of};
 use crate::engine::WorkloadClients;
 use crate::server::network::Route;
+use crate::sql::admin_connection::AdminConnection;
 use crate::sql::client_needs::ClientNeeds;
 use crate::sql::connections::ServerConnections;
 use host::error::TargetError;

@@ -3,9 +3,10 @@
 //! In: the server, its address, its tables. Out: connections that perform maintenance operations. Limits: one connection for each client;
 //! an operation takes as long as the server needs, up to the patience of maintenance.
 
-use super::{AdminConnection, SqlServer};
+use super::SqlServer;
 use crate::maintenance::{self, Maintenance, RemainingDebt};
 use crate::sql::OpFailure;
+use crate::sql::admin_connection::AdminConnection;
 use model::SqlOp;
 use std::sync::Arc;
 use workload::SqlWork;
@@ -44,7 +45,7 @@ impl<S: SqlServer> Maintenance for ServerMaintenance<S> {
             }
             SqlWork::Indexes(tables) => {
                 let mut asked = op.calls.iter().flat_map(|call| S::index_statements(&tables[call.statement as usize]));
-                asked.try_for_each(|statement| link.run_statement(&statement))
+                Ok(asked.try_for_each(|statement| link.run_statement(&statement))?)
             }
         }
     }

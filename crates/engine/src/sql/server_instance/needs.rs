@@ -16,9 +16,10 @@ impl<S: SqlServer> SqlServerInstance<S> {
     /// existing server is removed otherwise.
     pub(super) fn with_room_for(mut self, trial: &Trial) -> Result<Self, TargetError> {
         // Nothing has been made, so the state of its sequence is the first.
-        let checked = match connect::is_connecting(trial) {
-            true => Ok(Vec::new()),
-            false => self.check_needs(trial, &program_of(trial, &SequenceState::default())),
+        let checked = if connect::is_connecting(trial) {
+            Ok(Vec::new())
+        } else {
+            self.check_needs(trial, &program_of(trial, &SequenceState::default()))
         };
         match (checked, self.location) {
             (Ok(warnings), location) => {

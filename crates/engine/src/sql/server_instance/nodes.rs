@@ -6,7 +6,7 @@
 //! ports of loopback, which are not protected from other users of this machine.
 
 use super::starting::launch_server;
-use super::{ADMIN_PATIENCE, AdminConnection, SqlServer, make_server_dir};
+use super::{ADMIN_PATIENCE, SqlServer, make_server_dir};
 use crate::engine::StartContext;
 use crate::instance_group::summed_sources;
 use crate::server::deadline::poll_until_interrupted;
@@ -16,6 +16,7 @@ use crate::server::private_network::free_ports;
 use crate::server::program::FoundPrograms;
 use crate::server::url::schema_name;
 use crate::server::variables::ServerVariables;
+use crate::sql::admin_connection::AdminConnection;
 use crate::sql::endpoints::{
     EndpointHealth, EndpointIdentity, EndpointPolicy, PROBE_PATIENCE, check_cluster, start_watch,
 };
@@ -229,7 +230,7 @@ impl<S: SqlServer> Endpoints<S> {
         let counts = |address: &S::Address| -> Result<Vec<u64>, OpFailure> {
             let mut admin = S::connect_admin(address, ADMIN_PATIENCE)?;
             let count = |table: &String| format!("SELECT count(*) FROM {}", S::quote_name(table));
-            tables.iter().map(|table| admin.number_patiently(&count(table))).collect()
+            tables.iter().map(|table| Ok(admin.number_patiently(&count(table))?)).collect()
         };
         let (_, first) = &self.all[0];
         let expected = counts(first).map_err(|failure| server_error(S::display_name(first), failure))?;

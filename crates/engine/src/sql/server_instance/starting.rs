@@ -18,9 +18,8 @@ const STARTS_AT_MOST: u32 = 5;
 
 /// A private server that has just started.
 pub(super) struct StartedServer<S: SqlServer> {
-    /// Its address for control,
+    /// Its address for control.
     pub(super) address: S::Address,
-    /// and a connection.
     pub(super) admin: S::Admin,
     /// Its network, if it has one.
     pub(super) network: Option<PrivateNetwork>,

@@ -4,9 +4,10 @@
 //! those that still execute something are ended, because a server drops no schema that a statement reads. Limits: a cancelled statement is
 //! not awaited here; what the server executes for a plimsoll that was killed goes on there.
 
-use super::{AdminConnection, SqlServer};
+use super::SqlServer;
 use crate::maintenance;
 use crate::sql::OpFailure;
+use crate::sql::admin_connection::AdminConnection;
 use crate::sql::variant::rows::{RowBuffer, RowLayout};
 use crate::sql::variant::watchdog::CancelStatement;
 use crate::sql::variant::{VariantEngine, VariantSession};
@@ -95,14 +96,14 @@ impl<S: SqlServer> VariantSession for VariantLink<S> {
     const LAYOUT: RowLayout = S::ROW_LAYOUT;
 
     fn run_step(&mut self, sql: &str, rows: &mut RowBuffer) -> Result<(), OpFailure> {
-        self.link.fetch_rows(sql, rows)
+        Ok(self.link.fetch_rows(sql, rows)?)
     }
 
     fn canceller(&mut self) -> Result<CancelStatement, OpFailure> {
         let (id, address) = (self.id, self.address.clone());
         Ok(Box::new(move || {
             // A server that cannot be reached now is asked again in a second.
-            let _ = S::connect_admin(&address, CANCEL_PATIENCE).and_then(|mut link| link.set_up(&S::cancel_query(id)));
+            let _ = S::connect_admin(&address, CANCEL_PATIENCE).map(|mut link| link.set_up(&S::cancel_query(id)));
         }))
     }
 

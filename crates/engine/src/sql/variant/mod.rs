@@ -36,11 +36,9 @@ pub trait VariantSession: Send + 'static {
 
 /// Opens connections to one engine.
 pub trait VariantEngine: Clone + Send + 'static {
-    /// The connection.
     type Session: VariantSession;
     /// The engine, for messages.
     fn engine_name(&self) -> String;
-    /// A new connection.
     fn open_session(&self) -> Result<Self::Session, OpFailure>;
 }
 
@@ -82,7 +80,6 @@ impl VariantRun {
         VariantRun { steps: steps.clone(), tally: Arc::default(), explains: trial.repeat == 1 }
     }
 
-    /// Its only client.
     pub fn clients<E: VariantEngine>(
         &self,
         engine: &E,
@@ -208,7 +205,6 @@ fn one_client<E: VariantEngine>(
     }
 }
 
-/// The client.
 struct VariantDriver<E: VariantEngine> {
     engine: E,
     /// ``variant `view` ``, for messages.

@@ -66,7 +66,6 @@ impl RowBuffer {
         self.columns = columns;
     }
 
-    /// Takes a row.
     #[inline]
     pub fn push(&mut self, row: &[u8]) {
         if self.bytes.len() + row.len() > KEPT_BYTES_MAX {
@@ -119,9 +118,9 @@ pub fn put_counted(bytes: &mut Vec<u8>, value: Option<&[u8]>) {
 /// What two results must agree on.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ResultSummary {
-    /// How many rows.
+    /// How many rows there were.
     pub rows: u64,
-    /// How many columns.
+    /// How many columns each row had.
     pub columns: u64,
     /// The sum of the hashes of all rows.
     pub checksum: u64,
@@ -176,9 +175,9 @@ impl FetchedRows {
 /// How two results differ.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ResultDifference {
-    /// What was expected.
+    /// The result that was expected.
     pub expected: ResultSummary,
-    /// What came instead.
+    /// The result that came instead.
     pub found: ResultSummary,
     /// The first row that differs, expected and found; a side is `None` if it has no more rows. `None` if the rows were not kept.
     pub row: Option<[Option<String>; 2]>,

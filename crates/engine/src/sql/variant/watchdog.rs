@@ -53,7 +53,6 @@ impl Watchdog {
         Ok(Watchdog { limit, shared })
     }
 
-    /// A statement begins.
     pub fn arm(&self) {
         let mut state = self.shared.lock();
         (state.deadline, state.has_cancelled) = (Some(Instant::now() + self.limit), false);

@@ -26,7 +26,7 @@ const LOOK_EVERY: Duration = Duration::from_millis(5);
 /// Hierarchies are nested less deeply than this.
 const DEPTH_MAX: usize = 16;
 
-/// A group.
+/// A control group that plimsoll made, locked against other plimsolls.
 #[derive(Debug)]
 pub struct ControlGroup {
     path: PathBuf,
@@ -60,7 +60,7 @@ impl ControlGroup {
         )))
     }
 
-    /// Its directory.
+    /// The directory of the group.
     pub fn path(&self) -> &Path {
         &self.path
     }
@@ -115,10 +115,10 @@ fn sweep_group(group: &Path) -> Option<String> {
 fn find_left(group: &Path, depth: usize, left: &mut Vec<PathBuf>) {
     let inner = fs::read_dir(group).into_iter().flatten().flatten();
     for entry in inner.filter(|entry| entry.file_type().is_ok_and(|kind| kind.is_dir())) {
-        match is_own_name(&entry.file_name().to_string_lossy()) {
-            true => left.push(entry.path()),
-            false if depth > 0 => find_left(&entry.path(), depth - 1, left),
-            false => {}
+        if is_own_name(&entry.file_name().to_string_lossy()) {
+            left.push(entry.path());
+        } else if depth > 0 {
+            find_left(&entry.path(), depth - 1, left);
         }
     }
 }

@@ -14,7 +14,7 @@ pub enum LimitedResource {
     Memory,
     /// Operations and bytes of block devices.
     Storage,
-    /// CPU time.
+    /// CPU time in each period.
     Cpu,
 }
 
@@ -23,14 +23,14 @@ pub enum LimitedResource {
 pub enum CgroupVersion {
     /// One hierarchy for each controller.
     One,
-    /// One for all.
+    /// Version 2: one hierarchy for all controllers.
     Two,
 }
 
 /// The place of groups for a resource.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CgroupHierarchy {
-    /// The interface.
+    /// The version of the kernel's interface.
     pub version: CgroupVersion,
     /// The group in which plimsoll makes its own.
     pub parent: PathBuf,

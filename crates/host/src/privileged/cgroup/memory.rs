@@ -45,7 +45,7 @@ impl MemoryGroup {
         Ok(held.filter(|_| limit.is_some()).map(|bytes| Bytes(bytes as u64)))
     }
 
-    /// What is used.
+    /// The memory that is used, in bytes.
     pub fn used_bytes(&self) -> Option<f64> {
         self.read_number(self.by_version("memory.usage_in_bytes", "memory.current"))
     }

@@ -49,11 +49,11 @@ pub use storage::clear_rules_of;
 /// Which limits any point of an instance has.
 #[derive(Clone, Copy, Debug)]
 pub struct LimitNeeds<'a> {
-    /// Its memory.
+    /// Whether one limits its memory.
     pub memory: bool,
     /// Its use of this device.
     pub storage: Option<LimitedDisk<'a>>,
-    /// Its CPU time.
+    /// Whether one limits its CPU time.
     pub cpu_time: bool,
     /// Whether plimsoll's own process does its work.
     pub embedded: bool,

@@ -19,9 +19,8 @@ pub const STATE_DIR: &str = "/run/plimsoll";
 const FILE: &str = "system-changes.json";
 const FILE_NEW: &str = "system-changes.new";
 const LOCK: &str = "system-changes.lock";
-/// What it changes is no business of users other than root and its group,
+/// Root and its group may see what is changed, and nobody else.
 const DIR_MODE: u32 = 0o750;
-/// who may read it.
 const FILE_MODE: u32 = 0o640;
 const FORMAT: u32 = 1;
 const BYTES_MAX: u64 = 1 << 20;
@@ -61,11 +60,9 @@ pub(super) struct LockedState {
 /// What a manifest that was found is.
 #[derive(Debug)]
 pub(super) enum FoundManifest {
-    /// There is none.
     Nothing,
     /// It cannot be believed, with the reason.
     Untrusted(String),
-    /// It can.
     Trusted(ChangeManifest),
 }
 
@@ -145,9 +142,10 @@ pub(super) fn read_manifest(dir: &Path) -> FoundManifest {
     let is_trusted = of_dir.is_ok_and(|meta| meta.is_dir() && (is_fine(&meta) || is_of_own_user(&meta)))
         && of_file.is_ok_and(|meta| meta.is_file() && (is_fine(&meta) || is_of_own_user(&meta)));
     let mut text = Vec::new();
-    let parsed = match is_trusted && file.take(BYTES_MAX).read_to_end(&mut text).is_ok() {
-        true => serde_json::from_slice::<ChangeManifest>(&text).ok(),
-        false => None,
+    let parsed = if is_trusted && file.take(BYTES_MAX).read_to_end(&mut text).is_ok() {
+        serde_json::from_slice::<ChangeManifest>(&text).ok()
+    } else {
+        None
     };
     match parsed.filter(|manifest| manifest.format == FORMAT && manifest.made_by == "plimsoll") {
         None => FoundManifest::Untrusted(untrusted(&path)),

@@ -289,15 +289,16 @@ pub fn put_back_abandoned() -> Vec<String> {
 }
 
 fn put_back_in(places: &SystemPlaces) -> Vec<String> {
-    let is_there = !matches!(read_manifest(&places.state), FoundManifest::Nothing);
-    match is_there {
-        false => Vec::new(),
-        true if rustix::process::geteuid().is_root() => match LockedState::lock(&places.state) {
-            Ok(Some(state)) => put_back_found(places, &state).0,
-            Ok(None) => Vec::new(),
-            Err(error) => vec![error.to_string()],
-        },
-        true => note_for_root(places).into_iter().collect(),
+    if matches!(read_manifest(&places.state), FoundManifest::Nothing) {
+        return Vec::new();
+    }
+    if !rustix::process::geteuid().is_root() {
+        return note_for_root(places).into_iter().collect();
+    }
+    match LockedState::lock(&places.state) {
+        Ok(Some(state)) => put_back_found(places, &state).0,
+        Ok(None) => Vec::new(),
+        Err(error) => vec![error.to_string()],
     }
 }
 
@@ -332,10 +333,11 @@ fn put_back_found(places: &SystemPlaces, state: &LockedState) -> (Vec<String>, V
     }
     unfinished.reverse();
     manifest.changes = unfinished;
-    match manifest.changes.is_empty() {
-        true => state.remove(),
+    if manifest.changes.is_empty() {
+        state.remove();
+    } else {
         // If it cannot be written, it still has all changes, of which those that are done are found done.
-        false => drop(state.save(&manifest)),
+        drop(state.save(&manifest));
     }
     let done =
         (!done.is_empty()).then(|| format!("put back what a run that was killed had changed: {}", done.join(", ")));

@@ -100,9 +100,10 @@ impl KernelSetting {
         let flags = OFlags::WRONLY | OFlags::TRUNC | OFlags::CLOEXEC | OFlags::NOFOLLOW;
         let file = open(path, flags, Mode::empty())?;
         rustix::io::write(&file, value.as_bytes())?;
-        match self.read(sys).as_deref() == Some(value) {
-            true => Ok(()),
-            false => Err(std::io::Error::other("the kernel took another value")),
+        if self.read(sys).as_deref() == Some(value) {
+            Ok(())
+        } else {
+            Err(std::io::Error::other("the kernel took another value"))
         }
     }
 
@@ -161,13 +162,15 @@ pub(super) fn wanted_turbo(sys: &Path, switch: Switch) -> Result<WantedValue, St
 pub(super) fn wanted_scheduler(sys: &Path, disk: &str, scheduler: IoScheduler) -> Result<WantedValue, String> {
     let setting = KernelSetting::scheduler_of(sys, disk);
     let (offered, word) = (setting.offered(sys), scheduler.as_str());
-    match offered.iter().any(|offered| offered == word) {
-        true => Ok((setting, word)),
-        false if offered.is_empty() => Err(format!("`{disk}` has no scheduler that can be set")),
-        false => Err(format!(
+    if offered.iter().any(|offered| offered == word) {
+        Ok((setting, word))
+    } else if offered.is_empty() {
+        Err(format!("`{disk}` has no scheduler that can be set"))
+    } else {
+        Err(format!(
             "the kernel offers {} for `{disk}`; the module of another scheduler may not be loaded",
             offered.join(", ")
-        )),
+        ))
     }
 }
 

@@ -7,7 +7,7 @@ use model::{Bytes, FileSystem};
 
 /// How a file system is made: of ZFS the process that is it, which makes its pool itself.
 pub struct FileSystemMaker {
-    /// The program.
+    /// The program that makes the file system.
     pub program: &'static str,
     /// The Debian package that has it.
     pub package: &'static str,

@@ -35,7 +35,6 @@ const END_WAIT: Duration = Duration::from_secs(12);
 /// What the watch has found.
 #[derive(Debug, Default)]
 pub(super) struct StackNews {
-    /// The snapshots.
     pub snapshots: Vec<StackSnapshot>,
     /// An event for each, and what went wrong.
     pub events: Vec<Event>,

@@ -7,9 +7,9 @@
 use model::{Nanos, Tick};
 use std::collections::VecDeque;
 
-/// A stall is seen when it has lasted this long,
+/// A stall is seen when it has lasted this long.
 const STALL_MIN: Nanos = Nanos::from_millis(250);
-/// and at least as long as so many operations usually take: of ten that fall due at random none comes once in 22,000 times.
+/// A stall is seen when it has lasted as long as so many operations usually take: of ten that fall due at random none comes once in 22,000 times.
 const OPS_EXPECTED_MIN: f64 = 10.0;
 /// Below this share of the median rate, almost nothing is done.
 const STALL_SHARE: f64 = 0.1;

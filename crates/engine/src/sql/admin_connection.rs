@@ -1,0 +1,109 @@
+//! Connections outside of the load: set-up, settings, counters. Each answer has a deadline and a budget of rows and bytes, and after an
+//! error of the connection it is closed, so that no later query reads the rest of an answer.
+
+use super::OpFailure;
+use super::statement::PreparingConnection;
+use super::variant::rows::RowBuffer;
+use crate::server::network::{AnswerLimits, Deadline, ServerStream, TextRows, first_number};
+use std::io::{self, ErrorKind};
+use std::os::fd::BorrowedFd;
+use std::time::Duration;
+
+/// Why a call on a connection failed: the connection is of no more use, or the server refused and it is good for the next call.
+pub trait WireError: From<io::Error> + Sized {
+    /// The error of the connection; `None` if the server refused.
+    fn lost(&self) -> Option<&io::Error>;
+    /// The failure of an operation that ended with it.
+    fn into_failure(self) -> OpFailure;
+}
+
+impl<E: WireError> From<E> for OpFailure {
+    #[cold]
+    fn from(error: E) -> OpFailure {
+        error.into_failure()
+    }
+}
+
+/// The answer to a question that a server may refuse for want of a privilege, or because its version does not know it: `None` then.
+pub fn allowed<T, E: WireError>(answer: Result<T, E>) -> Result<Option<T>, E> {
+    match answer {
+        Err(error) if error.lost().is_none() => Ok(None),
+        answer => answer.map(Some),
+    }
+}
+
+/// A control connection, used outside of the load.
+pub trait AdminConnection: PreparingConnection<Error: WireError> + Send + 'static {
+    /// Its stream.
+    fn stream(&mut self) -> &mut ServerStream;
+    /// Its socket.
+    fn socket_fd(&self) -> BorrowedFd<'_>;
+    /// How long a statement on data may take.
+    fn patience(&self) -> Duration;
+    /// How long answers that touch no data may take.
+    fn limits(&self) -> AnswerLimits;
+    /// Cancels at the server what it executes, for which nothing waits any more.
+    fn cancel_statement(&self);
+    /// Sends the command in the send buffer and reads the rows of its answer, as far as the budget of a control query allows.
+    fn send_and_read(&mut self) -> Result<TextRows, Self::Error>;
+    /// Executes `sql`, which may take as long as the patience of the connection, and puts its rows into `rows` as they arrive.
+    fn fetch_rows(&mut self, sql: &str, rows: &mut RowBuffer) -> Result<(), Self::Error>;
+
+    /// The rows that answer `statement` before `deadline`.
+    fn query_until(&mut self, statement: &str, deadline: Deadline) -> Result<TextRows, Self::Error> {
+        self.put_text(statement)?;
+        self.stream().set_deadline(Some(deadline));
+        let answer = self.send_and_read();
+        self.stream().set_deadline(None);
+        // A time-out leaves the rest of the answer on its way: on this connection the next query would read it.
+        if answer.as_ref().is_err_and(|error| error.lost().is_some()) {
+            self.stream().shut_down();
+        }
+        answer
+    }
+
+    /// Runs `statement`, which may take as long as the patience of the connection. After that it is cancelled at the server.
+    fn run_statement(&mut self, statement: &str) -> Result<(), Self::Error> {
+        self.rows_patiently(statement).map(drop)
+    }
+
+    /// Runs `statement`, which sets up a schema and touches no data.
+    fn set_up(&mut self, statement: &str) -> Result<(), Self::Error> {
+        self.query_until(statement, Deadline::from_now(self.limits().setup.min(self.patience()))).map(drop)
+    }
+
+    /// Runs `statement`, which removes data. If it is not awaited to its end, the server goes on with it.
+    fn remove(&mut self, statement: &str) -> Result<(), Self::Error> {
+        self.query_until(statement, Deadline::for_removal(self.patience())).map(drop)
+    }
+
+    /// The rows that answer a control query, which the server has at hand.
+    fn query_rows(&mut self, question: &str) -> Result<TextRows, Self::Error> {
+        self.query_until(question, Deadline::from_now(self.limits().control.min(self.patience())))
+    }
+
+    /// The rows that answer a question about data, which may take as long as a statement.
+    fn rows_patiently(&mut self, question: &str) -> Result<TextRows, Self::Error> {
+        let answer = self.query_until(question, Deadline::from_now(self.patience()));
+        let lost = answer.as_ref().err().and_then(WireError::lost);
+        if lost.is_some_and(|error| error.kind() == ErrorKind::TimedOut) {
+            self.cancel_statement();
+        }
+        answer
+    }
+
+    /// The number that answers a question about data, which may take as long as a statement; 0 if it has no row.
+    fn number_patiently(&mut self, question: &str) -> Result<u64, Self::Error> {
+        Ok(first_number(&self.rows_patiently(question)?, question)?.unwrap_or_default())
+    }
+
+    /// The number that answers a control query; 0 if it has no row.
+    fn query_number(&mut self, question: &str) -> Result<u64, Self::Error> {
+        Ok(first_number(&self.query_rows(question)?, question)?.unwrap_or_default())
+    }
+
+    /// The last value of the first row that answers a control query.
+    fn query_value(&mut self, question: &str) -> Result<Option<String>, Self::Error> {
+        Ok(self.query_rows(question)?.into_iter().next().and_then(|row| row.into_iter().last()?))
+    }
+}
