@@ -4,7 +4,7 @@
 
 use model::own_table::OwnFault;
 use model::{
-    ArgDef, Bytes, Catalogue, ConfigVariables, DistributionEntry, Entry, Family, Nanos, Numbers, ParamDef, ParamKind,
+    ArgDef, Bytes, Catalogue, ConfigVariables, DistributionEntry, Entry, Family, NO_CONFIG, Nanos, Numbers, ParamDef, ParamKind,
     ParamRole, Params, RecordedWork, RecordingSummary, StepIndexes, StepWork, TaskSet, UsedIf, Value, WorkTraits,
 };
 use std::path::Path;
@@ -118,6 +118,28 @@ pub(crate) fn with_servers() -> Catalogue {
     let cpu = Entry { name: "cpu", help: "", families: KERNELS, params: &[] };
     Catalogue { engines: [ENGINES, &servers, &[cpu]].concat(), workloads, ..catalogue() }
 }
+
+/// The same with two engines of one server, `maria`, that takes variables, and with a server `mysql` that is private or has a URL.
+pub(crate) fn with_engines_of_a_server() -> Catalogue {
+    let server = |name, params| Entry { name, help: "", families: &[Family::Sql], params };
+    let servers = [
+        server("maria:innodb", &[ParamDef { name: "maria.*", kind: ParamKind::Variables, ..URL }]),
+        server("maria:rocksdb", &[]),
+        server("mysql", &[URL]),
+        server("mysql:innodb", &[]),
+    ];
+    Catalogue { engines: [ENGINES, &servers].concat(), ..catalogue() }
+}
+
+/// The same with an engine `tuned`, which takes a configuration file and variables.
+pub(crate) fn with_a_tuned_engine() -> Catalogue {
+    const CONFIG: ParamDef = ParamDef { name: "config", kind: ParamKind::ConfigFile, default: NO_CONFIG, ..URL };
+    const TUNED: &[ParamDef] = &[CONFIG, ParamDef { name: "tuned.*", kind: ParamKind::Variables, ..URL }];
+    let tuned = Entry { name: "tuned", help: "", families: &[Family::Sql], params: TUNED };
+    Catalogue { engines: [ENGINES, &[tuned]].concat(), ..catalogue() }
+}
+
+const URL: ParamDef = ParamDef { role: ParamRole::Ground, ..shape("url", ParamKind::Path, "") };
 
 /// The same with the workload `sql`.
 pub(crate) fn with_variants() -> Catalogue {

@@ -1,0 +1,200 @@
+//! How long the phases of a point last, how long an interval is, and what ends the run: its time, its operations or a steady state.
+//!
+//! An interval is as long as was asked, but short enough for a confidence interval, and long enough for the run file.
+
+use super::{Choice, on_files};
+use crate::common::{EXACT_MAX, INTERVAL_MIN, INTERVALS_PER_ROUND, INTERVALS_PER_ROUND_MIN, NONE, PHASE_MAX};
+use crate::document::Written;
+use crate::error::{PlanError, shown};
+use crate::estimate::INTERVALS_USUAL;
+use crate::value::{self, time_text};
+use model::{Entry, Nanos, Phases, Until};
+
+/// Eleven days at one second.
+const INTERVALS_MAX: u64 = 1_000_000;
+/// The interval of a load, whose length is not known before: one of two seconds, the shortest that counts, has ten.
+const LOAD_INTERVAL: Nanos = Nanos::from_millis(200);
+/// At a hundred commits a second more of them take longer than [`INTERVALS_MAX`] such intervals.
+const SMALL_LOAD_MAX: u64 = 10_000_000;
+
+impl Choice<'_, '_> {
+    pub(super) fn phases(&self, workload: &Entry) -> Result<Phases, PlanError> {
+        self.common_word("until")?;
+        let (steady, ends_itself) = (self.is_until_steady()?, self.ends_itself()?);
+        let has_time = self.chosen_value("time").is_some() && !self.ends_with_its_rows()?;
+        let (run, interval, until) = match (steady, ends_itself && !has_time) {
+            (true, _) => self.run_in_rounds(workload)?,
+            (false, true) => self.as_long_as_it_takes()?,
+            (false, false) => self.timed_run()?,
+        };
+        Ok(Phases {
+            warmup: if ends_itself { Nanos(0) } else { self.warmup_before(run)? },
+            run,
+            ops_max: if steady { None } else { self.ops_max()? },
+            interval,
+            grace: self.common_duration("grace")?,
+            until,
+        })
+    }
+
+    /// The length of the run phase and of its intervals, and what ends it: its time.
+    fn timed_run(&self) -> Result<(Nanos, Nanos, Until), PlanError> {
+        let time = self.common_value("time");
+        let run = self.common_duration("time")?;
+        let interval = match self.chosen_value("interval") {
+            None => twentieth_at_most(self.common_duration("interval")?, run).min(run),
+            Some(_) => {
+                self.interval_up_to(run, || format!("at most the `time` of the run phase, {}", time_text(run)))?
+            }
+        };
+        few_enough(&time, run, interval)?;
+        Ok((run, interval, Until::Time))
+    }
+
+    /// The same of a run that ends itself, without a limit.
+    fn as_long_as_it_takes(&self) -> Result<(Nanos, Nanos, Until), PlanError> {
+        let interval = match self.chosen_value("interval") {
+            None => self.interval_of_load()?,
+            Some(_) if self.outlasts_its_time("interval") => {
+                twentieth_at_most(self.common_duration("interval")?, self.common_duration("time")?)
+            }
+            Some(_) => self.common_duration("interval")?,
+        };
+        Ok((longest_run(interval), interval, Until::Time))
+    }
+
+    fn interval_of_load(&self) -> Result<Nanos, PlanError> {
+        let usual = self.common_duration("interval")?;
+        if let Some(length) = self.replay_length()? {
+            return Ok(twentieth_at_most(usual, length));
+        }
+        let is_small = self.run_ops()?.is_some_and(|ops| ops <= SMALL_LOAD_MAX);
+        Ok(if is_small { LOAD_INTERVAL.min(usual) } else { usual })
+    }
+
+    /// The length of the run phase at most and of its intervals, and what ends it: rounds that are steady.
+    fn run_in_rounds(&self, workload: &Entry) -> Result<(Nanos, Nanos, Until), PlanError> {
+        let rate = self.common_value("rate");
+        if rate.text != NONE {
+            return Err(rate.place.error("`rate` and until = `steady` exclude each other; leave one out"));
+        }
+        let written = self.common_value("round");
+        let round = self.common_duration("round")?;
+        let half = Nanos(round.0 / INTERVALS_PER_ROUND_MIN);
+        let interval = match self.chosen_value("interval") {
+            None => {
+                self.common_duration("interval")?.min(Nanos(round.0 / INTERVALS_PER_ROUND)).max(INTERVAL_MIN).min(half)
+            }
+            Some(_) => self.interval_up_to(half, || format!("at most half of the `round`, {}", time_text(half)))?,
+        };
+        if !round.0.is_multiple_of(interval.0) {
+            return Err(written.refused(format_args!("a whole number of `interval`s of {}", time_text(interval))));
+        }
+        let rounds_max = self.common_int("rounds_max")?;
+        let run = Nanos(round.0.saturating_mul(rounds_max));
+        if run > PHASE_MAX {
+            return Err(
+                written.refused(format_args!("at most {} for `rounds_max` = {rounds_max}", time_text(PHASE_MAX)))
+            );
+        }
+        few_enough(&written, run, interval)?;
+        let precondition = if on_files(workload) { self.common_int("precondition")? as u32 } else { 1 };
+        Ok((run, interval, Until::Steady { round, precondition }))
+    }
+
+    fn warmup_before(&self, run: Nanos) -> Result<Nanos, PlanError> {
+        let warmup = self.common_duration("warmup")?;
+        Ok(if self.outlasts_its_time("warmup") { warmup.min(run) } else { warmup })
+    }
+
+    /// Whether `key` was written in the file and the time on the command line: then the value of `key` was meant for the plan's
+    /// own time. A plan of hours must remain a plan if you try it with `--time 3s`.
+    fn outlasts_its_time(&self, key: &'static str) -> bool {
+        let is_flag = |key| self.chosen_value(key).map(|written| written.place.is_command_line());
+        is_flag("time") == Some(true) && is_flag(key) == Some(false)
+    }
+
+    /// The interval that was written, if it is at most `most`; shortened, if it was meant for the time of the file.
+    fn interval_up_to(&self, most: Nanos, refusal: impl Fn() -> String) -> Result<Nanos, PlanError> {
+        let written = self.common_value("interval");
+        let interval = self.common_duration("interval")?;
+        if self.outlasts_its_time("interval") {
+            return Ok(twentieth_at_most(interval, most));
+        }
+        (interval <= most).then_some(interval).ok_or_else(|| written.refused(refusal()))
+    }
+
+    fn ops_max(&self) -> Result<Option<u64>, PlanError> {
+        let written = self.common_value("ops_max");
+        if written.text == NONE {
+            return Ok(None);
+        }
+        value::parse_int(&written, 1, EXACT_MAX)
+            .map(Some)
+            .map_err(|_| written.refused(format_args!("a whole number from 1 to {EXACT_MAX}, or `none`")))
+    }
+
+    pub(super) fn is_until_steady(&self) -> Result<bool, PlanError> {
+        Ok(self.common_value("until").text == "steady" && !self.ends_itself()?)
+    }
+
+    /// Whether this is a step of a sequence that ends when its work is done: its length is its rows, and no time shortens it. Otherwise
+    /// engines would go on with different data.
+    pub(super) fn ends_with_its_rows(&self) -> Result<bool, PlanError> {
+        let (_, workload) = self.engine_and_workload()?;
+        Ok(workload.steps().is_some() && self.ends_itself()?)
+    }
+
+    /// Whether the run is over when its operations are: a warmup would perform them, and there is nothing to wait for beyond them.
+    pub(super) fn ends_itself(&self) -> Result<bool, PlanError> {
+        Ok(self.run_ops()?.is_some())
+    }
+
+    /// How many operations its run has; `None` if it does not end by itself.
+    fn run_ops(&self) -> Result<Option<u64>, PlanError> {
+        let (_, workload) = self.engine_and_workload()?;
+        Ok((self.catalogue.run_ops)(workload.name, &self.typed_params(&workload)?))
+    }
+}
+
+/// `interval`, but at most a twentieth of `run`: that is enough for a confidence interval, however short the run is.
+pub(crate) fn twentieth_at_most(interval: Nanos, run: Nanos) -> Nanos {
+    interval.min(Nanos(run.0 / INTERVALS_USUAL)).max(INTERVAL_MIN)
+}
+
+/// As long as a run phase with intervals of this length can be: the length of one without a limit.
+pub(crate) fn longest_run(interval: Nanos) -> Nanos {
+    PHASE_MAX.min(Nanos(interval.0.saturating_mul(INTERVALS_MAX)))
+}
+
+fn few_enough(written: &Written<'_>, run: Nanos, interval: Nanos) -> Result<(), PlanError> {
+    let intervals = run.0 / interval.0;
+    if intervals <= INTERVALS_MAX {
+        return Ok(());
+    }
+    let (key, text, interval) = (&written.key, shown(&written.text), time_text(interval));
+    let most = format_args!(
+        "`{key}` = `{text}` gives more than {INTERVALS_MAX} intervals of {interval}; use a longer `interval`"
+    );
+    Err(written.place.error(most))
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::fixture::catalogue;
+    use crate::{Overrides, from_flags};
+
+    #[test]
+    fn a_short_run_has_twenty_intervals_unless_one_is_given() {
+        let intervals = |flags: &[(&str, &str)]| {
+            let flags = flags.iter().map(|(key, text)| (key.to_string(), text.to_string())).collect();
+            let plan = from_flags("oltp", &Overrides::from_flags(flags), 1.0, &catalogue()).unwrap();
+            plan.trials[0].phases.interval
+        };
+        assert_eq!(intervals(&[("time", "3s")]), model::Nanos::from_millis(150));
+        assert_eq!(intervals(&[("time", "20s")]), model::Nanos::from_secs(1));
+        assert_eq!(intervals(&[("time", "20ms")]), model::Nanos::from_millis(10), "the shortest there is");
+        assert_eq!(intervals(&[("time", "1h")]), model::Nanos::from_secs(1));
+        assert_eq!(intervals(&[("time", "3s"), ("interval", "1s")]), model::Nanos::from_secs(1));
+    }
+}

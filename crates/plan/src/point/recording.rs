@@ -1,0 +1,66 @@
+//! A point that replays a recording: the size of its data, its clients, its pace and its length come from the recorded file.
+
+use super::Choice;
+use crate::common::{NONE, RATE_MAX};
+use crate::document::Written;
+use crate::error::PlanError;
+use crate::value;
+use model::{Arrivals, Entry, Nanos, Pacing, ParamKind, ParamRole, Params, Value};
+use std::path::PathBuf;
+
+impl Choice<'_, '_> {
+    /// `params` with the figures of the recording that they name, and with the size of the data that it needs unless the plan has one.
+    pub(super) fn with_recording(&self, entry: &Entry, mut params: Params) -> Result<Params, PlanError> {
+        let Some(def) = entry.params.iter().find(|def| def.kind == ParamKind::Recording) else { return Ok(params) };
+        let written = self.common_or_own(def);
+        let path = PathBuf::from(params.word(def.name));
+        if path.as_os_str().is_empty() {
+            let text = format_args!("`{}` needs the file of a recording as `{}`", entry.name, def.name);
+            return Err(self.common_value("workload").place.error(text));
+        }
+        let summary = (self.catalogue.read_recording)(entry.name, &path, &params);
+        let summary = summary.map_err(|why| written.place.error(why))?;
+        let size = entry.params.iter().find(|def| def.role == ParamRole::DataSize);
+        if let (Some(size), Some(work)) = (size, &summary.io)
+            && self.chosen_value(size.name).is_none()
+            && self.size_at_path(size)?.is_none()
+        {
+            params.0.insert(size.name.to_owned(), Value::Bytes(work.data));
+        }
+        params.0.insert(def.name.to_owned(), Value::Recording(Box::new(summary)));
+        Ok(params)
+    }
+
+    /// How fast a recording is replayed; `None` if nothing is replayed.
+    pub(super) fn replay_speed(&self) -> Result<Option<Value>, PlanError> {
+        let (_, workload) = self.engine_and_workload()?;
+        let Some(def) = workload.params.iter().find(|def| def.kind == ParamKind::Speed) else { return Ok(None) };
+        value::parse_param(def, &self.common_or_own(def), 1.0, &self.catalogue.distributions).map(Some)
+    }
+
+    /// What paces a replay: the times of the recording, or nothing.
+    pub(super) fn recorded_pacing(&self, speed: Value, rate: &Written<'_>, think: &Written<'_>) -> Result<Pacing, PlanError> {
+        if rate.text != NONE {
+            let text = "`rate` has no use in a replay: the recording has the times; use `speed`";
+            return Err(rate.place.error(text));
+        }
+        if self.common_duration("think")? > Nanos(0) {
+            let text = "`think` has no use in a replay: the recording has the times; use `speed`";
+            return Err(think.place.error(text));
+        }
+        let Value::Float(speed) = speed else { return Ok(Pacing::Closed { think: Nanos(0) }) };
+        let (_, workload) = self.engine_and_workload()?;
+        let params = self.typed_params(&workload)?;
+        let per_s = params.recording().map_or(1.0, |summary| summary.per_s(speed));
+        let per_s = per_s.clamp(f64::MIN_POSITIVE, RATE_MAX as f64);
+        Ok(Pacing::Open { arrivals: Arrivals::Recorded { per_s } })
+    }
+
+    /// How long a replay lasts that keeps its times; `None` if it has none to keep.
+    pub(super) fn replay_length(&self) -> Result<Option<Nanos>, PlanError> {
+        let Some(Value::Float(speed)) = self.replay_speed()? else { return Ok(None) };
+        let (_, workload) = self.engine_and_workload()?;
+        let params = self.typed_params(&workload)?;
+        Ok(params.recording().map(|summary| Nanos((summary.length.0 as f64 / speed) as u64)))
+    }
+}

@@ -1,0 +1,61 @@
+//! The search for the largest rate at which an objective holds: what it is to find, and which workloads have no such rate.
+
+use super::Choice;
+use crate::common::{LIMIT, NONE, RATE_MAX};
+use crate::error::PlanError;
+use crate::value;
+use model::limit::objective::GRAMMAR;
+use model::limit::{ArrivalLaw, LimitPart, LimitSpec, Objective};
+use model::{Entry, NoRate};
+
+impl Choice<'_, '_> {
+    /// Whether the largest rate is searched for.
+    pub(super) fn is_search(&self) -> bool {
+        self.common_value("rate").text == LIMIT
+    }
+
+    /// The search for the largest rate, if that is asked for.
+    pub(super) fn search(&self, workload: &Entry) -> Result<Option<LimitPart>, PlanError> {
+        if !self.is_search() {
+            return Ok(None);
+        }
+        if self.ends_itself()? {
+            return Err(self.no_search(workload, "with these parameters it ends by itself"));
+        }
+        let slo = self.common_value("slo");
+        let objective = Objective::parse(&slo.text).ok_or_else(|| slo.refused(GRAMMAR))?;
+        let rate_max = self.common_value("rate_max");
+        let rate_max = match rate_max.text.as_str() {
+            NONE => None,
+            _ => Some(value::parse_above_zero(&rate_max, RATE_MAX)?),
+        };
+        // The users of a service are independent of each other, unless you know better.
+        let arrivals = match self.chosen_value("arrivals").map(|_| self.common_word("arrivals")).transpose()? {
+            Some("constant") => ArrivalLaw::Constant,
+            _ => ArrivalLaw::Poisson,
+        };
+        let spec = LimitSpec {
+            objective,
+            hold: self.common_duration("hold")?,
+            rate_max,
+            arrivals,
+        };
+        Ok(Some(LimitPart { spec, probe: None }))
+    }
+
+    /// Refuses to search for the rate of a workload that has none.
+    pub(super) fn check_can_have_rate(&self, workload: &Entry) -> Result<(), PlanError> {
+        let why = match workload.why_no_rate() {
+            Some(NoRate::Steps) => "it is a sequence of steps, which have an end",
+            Some(NoRate::Variants) => "it executes each variant of a statement a number of times, and ends",
+            Some(NoRate::OwnProcess) => "it computes in plimsoll's own process, so no engine carries a load",
+            None => return Ok(()),
+        };
+        if self.is_search() { Err(self.no_search(workload, why)) } else { Ok(()) }
+    }
+
+    fn no_search(&self, workload: &Entry, why: &str) -> PlanError {
+        let text = format_args!("rate = `{LIMIT}` cannot be used with `{}`: {why}", workload.name);
+        self.common_value("rate").place.error(text)
+    }
+}
