@@ -1,6 +1,6 @@
 //! Pure functions from a recorded run to what it means.
 //!
-//! In: [`model::RunData`]. Out: an [`Analysis`]: per point a summary, series to draw, findings with their figures and a
+//! In: [`model::RunData`]. Out: an [`Analysis`]: per point a summary, series to draw, findings with their figures and sentences, and a
 //! validity; for the run a verdict. Limits: no I/O, no clock, no engine; the same run gives the same analysis, and an old
 //! run analysed by a newer plimsoll profits from its detectors.
 

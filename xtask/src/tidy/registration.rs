@@ -175,7 +175,7 @@ fn declared_entries(file: &TextFile, slice: &ExtensionSlice) -> Vec<EntryName> {
 
 /// The type for which `item` implements the trait of this name.
 fn implementor(item: &ItemImpl, name: &str) -> Option<String> {
-    let (_, path, _) = item.trait_.as_ref()?;
+    let (path, _) = item.trait_.as_ref()?;
     let Type::Path(own) = &*item.self_ty else { return None };
     let own = own.path.segments.last()?;
     path.segments.last().is_some_and(|last| last.ident == name).then(|| own.ident.to_string())

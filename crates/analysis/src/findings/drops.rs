@@ -3,8 +3,8 @@
 //! In: the drops of the run phase. Out: a note. Limits: stalls have their own detector; of noise with a heavy tail the
 //! lowest intervals are no drops, so that irregular drops of a single interval are not found.
 
-use super::phrases::{SPANS_LISTED_MAX, at_second, one_every, span};
-use super::stall::EventPeriod;
+use super::phrases::{SPANS_LISTED_MAX, at_second, span};
+use super::stall::{EventPeriod, one_every};
 use super::{Detects, Finding, FindingKind};
 use crate::computed_phase::Measured;
 use crate::course::shape::Shape;

@@ -7,7 +7,6 @@ use super::{Detects, Finding, FindingKind};
 use crate::Span;
 use crate::computed_phase::Measured;
 use crate::course::own_gaps::GapSpan;
-use crate::course::own_gaps::GapSpan;
 use crate::evidence::PointView;
 use crate::judgement::{NextStep, Severity};
 use crate::math::units::{Share, nanos};

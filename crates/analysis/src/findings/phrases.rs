@@ -1,10 +1,9 @@
 //! Words that several findings share: places in time, rates and how much of a list is shown.
 
-use super::stall::EventPeriod;
 use crate::Span;
 use crate::evidence::limited_flow::LimitedFlow;
 use model::Nanos;
-use words::quantity::{Quantity, range, seconds};
+use words::quantity::{Quantity, seconds};
 
 /// Seconds with one decimal, as a range.
 pub(super) fn tenths<T>(alike: &[&T], at: impl Fn(&T) -> Nanos) -> String {
@@ -32,14 +31,6 @@ pub(super) fn at_second(at_s: f64, interval: Nanos) -> Quantity {
 /// `3.0-6.0 s`
 pub(super) fn span(span: &Span, interval: Nanos) -> String {
     format!("{}-{}", at_second(span.from_s, interval).digits(), at_second(span.to_s, interval))
-}
-
-/// `one every 20.0 s (±0.0 s)`
-pub(super) fn one_every(periods: &[EventPeriod], interval: Nanos) -> String {
-    let periods: Vec<&EventPeriod> = periods.iter().collect();
-    let in_seconds = |ns: f64| seconds(Nanos(ns as u64), interval);
-    let gap = range(&periods, |one| one.gap_ns.0 as f64, in_seconds);
-    format!("one every {gap} (±{})", range(&periods, |one| one.spread_ns.0 as f64, in_seconds))
 }
 
 /// More hosts are not named in one line.

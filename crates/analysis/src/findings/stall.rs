@@ -3,7 +3,7 @@
 //! In: the stalls of the run phase, and the slow operations that show shorter ones. Out: notes.
 //! Limits: those of [`crate::course::shape::stalls`].
 
-use super::phrases::{SPANS_LISTED_MAX, one_every, span};
+use super::phrases::{SPANS_LISTED_MAX, span};
 use super::{Detects, Finding, FindingKind};
 use crate::Span;
 use crate::computed_phase::Measured;
@@ -215,6 +215,14 @@ fn short_title(alike: &[&ShortStalls]) -> String {
         range(alike, |one| one.slow.longest_ns as f64, time),
         range(alike, |one| (one.slow.longest_ns / one.slow.median_ns.max(1)) as f64, whole)
     )
+}
+
+/// `one every 20.0 s (±0.0 s)`
+pub(super) fn one_every(periods: &[EventPeriod], interval: Nanos) -> String {
+    let periods: Vec<&EventPeriod> = periods.iter().collect();
+    let in_seconds = |ns: f64| seconds(Nanos(ns as u64), interval);
+    let gap = range(&periods, |one| one.gap_ns.0 as f64, in_seconds);
+    format!("one every {gap} (±{})", range(&periods, |one| one.spread_ns.0 as f64, in_seconds))
 }
 
 #[cfg(test)]

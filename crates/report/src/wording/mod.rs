@@ -1,7 +1,7 @@
 //! The English of reports: sentences, captions and labels are written here, one file per subject.
 //!
 //! In: typed data of the crate `analysis`. Out: text for people, not yet escaped and not wrapped.
-//! Limits: nothing is computed or judged here; numbers are rounded for reading.
+//! Nothing is computed or judged here; numbers are rounded for reading. The sentences of findings are theirs (`analysis::findings`).
 
 pub mod background;
 mod capacity;
