@@ -18,7 +18,7 @@ use analysis::{
     Amounts, Analysis, BackgroundSummary, ClientCost, Cost, CounterSeries, Detail, EndedOps, Finding, InsertCost,
     InsertedRows, IntervalPoint, Label, NextStep, OpCost, PointAnalysis, Projection, Quantiles, RUN_DETECTORS, Role,
     Rounds, Series, Setting, SettingValue, Settings, Severity, Shape, Span, Stall, Subject, Summary, Validity,
-    WorstInterval, verdict,
+    WorstInterval, WriteBreakdown, verdict,
 };
 use model::limit::{
     ArrivalLaw, LimitPart, LimitSearch, LimitSpec, LimitStep, Objective, Observation, SearchMethod, probe_trial,
