@@ -7,7 +7,7 @@ use crate::format;
 use crate::wording::label::point_label;
 use crate::wording::projection::projection_sentence;
 use crate::wording::written::written_sentences;
-use analysis::figures::{FigureDef, INSERT_FIGURES, Unit, figure};
+use analysis::figures::{INSERT_FIGURES, Unit, figure};
 use analysis::points::durability::{durability, unlike_durabilities};
 use analysis::{Analysis, InsertCost, PointAnalysis};
 use std::sync::LazyLock;

@@ -155,7 +155,13 @@ fn fixture() -> Analysis {
     let mut analysis = crate::testing::with_points(2);
     for point in &mut analysis.points {
         let response_ns = point.summary.as_ref().and_then(|summary| summary.response_ns);
-        let kind = |kind: &str| analysis::KindSummary { kind: kind.into(), ops: 10, failed: 0, response_ns, response: model::Times::default() };
+        let kind = |kind: &str| analysis::KindSummary {
+            kind: kind.into(),
+            ops: 10,
+            failed: 0,
+            response_ns,
+            response: model::Times::default(),
+        };
         point.summary.as_mut().expect("it ran").kinds = vec![kind("connect"), kind("close")];
     }
     let memory = [(0, 80_000_000), (30, 83_000_000), (60, 86_500_000)];
