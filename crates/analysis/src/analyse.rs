@@ -19,13 +19,13 @@ use crate::numbers::projection::project;
 use crate::numbers::rates::PerOp;
 use crate::numbers::running_cost::{RunningCost, measure_watts};
 use crate::numbers::statements::{StatementSummary, summarise_statements};
+use crate::numbers::steps::without_steps;
 use crate::points::limit::{describe_all, separate_searches};
 use crate::recorded::counters::mean_level;
 use crate::recorded::dimensions::{Described, ENGINE};
 use crate::recorded::engine_names::EngineNames;
 use crate::recorded::exact_text::exact_text;
 use crate::recorded::sequence::sequences;
-use crate::recorded::steps::without_steps;
 use crate::recorded::window::Window;
 use crate::verdict::verdict_with_searches;
 use crate::{

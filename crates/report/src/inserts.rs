@@ -9,7 +9,7 @@ use crate::format;
 use crate::wording::label::point_label;
 use crate::wording::projection::projection_sentence;
 use crate::wording::written::{account_name, written_sentences};
-use analysis::recorded::durability::{durability, unlike_durabilities};
+use analysis::points::durability::{durability, unlike_durabilities};
 use analysis::{Analysis, InsertCost, PointAnalysis};
 
 /// The heading of the table.

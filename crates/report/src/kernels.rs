@@ -7,7 +7,7 @@ use crate::format;
 use crate::wording::kernels::{frequency_sentence, money_sentence, score_sentence};
 use crate::wording::quantity::count;
 use analysis::Analysis;
-use analysis::points::kernels::{KernelRate, KernelRow, KernelTable};
+use analysis::compare::kernels::{KernelRate, KernelRow, KernelTable};
 use serde::Serialize;
 
 /// The title in the documents.

@@ -1379,12 +1379,12 @@ pub fn compressed() -> Analysis {
 }
 
 /// A variant of a statement with these durations in seconds, of five repeats.
-pub fn variant_arm(name: &str, setup: Option<f64>, statement: f64) -> analysis::numbers::variants::VariantArm {
+pub fn variant_arm(name: &str, setup: Option<f64>, statement: f64) -> analysis::points::variants::VariantArm {
     use analysis::numbers::variants::StepCost;
     use model::StepPart;
     let step = |name: &str, part, seconds| StepCost { name: name.into(), part, seconds: Some(seconds) };
     let measured = step("statement", StepPart::Statement, statement);
-    analysis::numbers::variants::VariantArm {
+    analysis::points::variants::VariantArm {
         name: name.into(),
         total_seconds: Some(analysis::math::repeats::MeanOfRepeats {
             mean: statement + setup.unwrap_or(0.0),

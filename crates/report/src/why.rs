@@ -6,7 +6,7 @@
 use crate::escape::terminal as safe;
 use crate::render::terminal::wrap;
 use crate::wording::why::{answer_sentence, change_cell, elasticity_cell, notes, resource_name, verdict_cell};
-use analysis::points::why::{Elasticity, WhyAnswer};
+use analysis::run::why::{Elasticity, WhyAnswer};
 
 const RESOURCE: usize = 8;
 const SETTING: usize = 24;

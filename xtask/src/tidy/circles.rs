@@ -15,11 +15,11 @@ use syn::{Attribute, Item, ItemMod, ItemUse, Path, UseTree, Visibility};
 const FILES_MAX: usize = 8;
 
 /// The modules of one crate by their path (`engine::sql::retry`; empty for the root).
-type ModuleMap = BTreeMap<Vec<String>, FileModule>;
+pub(super) type ModuleMap = BTreeMap<Vec<String>, FileModule>;
 
 /// One file of a crate.
 #[derive(Default)]
-struct FileModule {
+pub(super) struct FileModule {
     file: String,
     /// Names that `pub use` takes from elsewhere, with the path that they come from.
     reexports: BTreeMap<String, Vec<String>>,
@@ -27,6 +27,8 @@ struct FileModule {
     globs: Vec<Vec<String>>,
     /// The paths that the file mentions.
     mentions: BTreeSet<Vec<String>>,
+    /// Its modules that are compiled for tests only.
+    tests: Vec<String>,
 }
 
 pub(super) fn check_circles(files: &[TextFile]) -> Vec<Problem> {
@@ -54,9 +56,15 @@ fn circle_problem(circle: &[&str]) -> Problem {
     Problem::new(circle[0], text)
 }
 
-fn modules_of(name: &str, files: &[TextFile]) -> ModuleMap {
+pub(super) fn modules_of(name: &str, files: &[TextFile]) -> ModuleMap {
     let own = files.iter().filter(|file| crate_of(&file.path) == Some(name));
-    own.filter_map(|file| Some((module_path(&file.path)?, read_module(file)?))).collect()
+    let mut modules: ModuleMap = own.filter_map(|file| Some((module_path(&file.path)?, read_module(file)?))).collect();
+    let of_tests = |(at, module): (&Vec<String>, &FileModule)| {
+        module.tests.iter().map(|name| [at.as_slice(), std::slice::from_ref(name)].concat()).collect::<Vec<_>>()
+    };
+    let tests: Vec<Vec<String>> = modules.iter().flat_map(of_tests).collect();
+    modules.retain(|at, _| !tests.iter().any(|test| at.starts_with(test)));
+    modules
 }
 
 /// `crates/load/src/drive/mod.rs` is the module `drive`.
@@ -90,7 +98,9 @@ impl<'ast> Visit<'ast> for ModuleReader {
     }
 
     fn visit_item_mod(&mut self, module: &'ast ItemMod) {
-        if !module.attrs.iter().any(is_test) {
+        if module.attrs.iter().any(is_test) {
+            self.module.tests.push(module.ident.to_string());
+        } else {
             visit::visit_item_mod(self, module);
         }
     }
@@ -145,7 +155,7 @@ fn joined(before: &[String], name: &syn::Ident) -> Vec<String> {
 }
 
 /// The files that each file mentions.
-fn file_arrows(modules: &ModuleMap) -> BTreeMap<&str, BTreeSet<&str>> {
+pub(super) fn file_arrows(modules: &ModuleMap) -> BTreeMap<&str, BTreeSet<&str>> {
     let arrows = modules.iter().map(|(at, module)| {
         let found = module.mentions.iter().filter_map(|path| resolve_path(modules, at, path, 0));
         let files = found.map(|found| modules[&found].file.as_str()).filter(|file| *file != module.file);

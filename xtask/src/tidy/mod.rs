@@ -5,6 +5,7 @@
 
 mod arrows;
 mod circles;
+mod floors;
 
 mod links;
 mod names;
@@ -30,6 +31,7 @@ struct TidyRule {
 const RULES: &[TidyRule] = &[
     TidyRule { name: "arrows", check: arrows::check_arrows },
     TidyRule { name: "circles", check: |tree| Ok(circles::check_circles(&tree.files)) },
+    TidyRule { name: "floors", check: |tree| Ok(floors::check_floors(&tree.files)) },
     TidyRule { name: "registration", check: |tree| Ok(registration::check_registration(&tree.files)) },
     TidyRule { name: "prose", check: |tree| prose::check_prose(&tree.files) },
     TidyRule { name: "names", check: |tree| names::check_names(&tree.files) },

@@ -68,9 +68,9 @@ fn list_entries(exempt: &str) -> impl Iterator<Item = &str> {
     exempt.lines().map(str::trim).filter(|line| !line.is_empty() && !line.starts_with('#'))
 }
 
-/// Rust files of both crates. `simulate.rs` and `testing.rs` are parts of tests.
+/// Rust files of both crates. The folder `simulated` and `testing.rs` are parts of tests.
 fn is_checked(path: &str) -> bool {
-    let is_test = path.ends_with("/simulate.rs") || path.ends_with("/testing.rs");
+    let is_test = path.contains("/simulated/") || path.ends_with("/testing.rs");
     path.ends_with(".rs") && !is_test && (path.starts_with(ANALYSIS) || path.starts_with(REPORT))
 }
 
@@ -162,7 +162,7 @@ mod tests {
     fn other_text_and_tests_are_not() {
         let code = "fn a(name: &str) { name.split('.').count(); }\n#[cfg(test)] mod tests { fn b(title: &str) { title.find('x'); } }";
         assert_eq!(found("crates/report/src/a.rs", code), 0);
-        assert!(!is_checked("crates/plan/src/lib.rs") && !is_checked("crates/analysis/src/simulate.rs"));
+        assert!(!is_checked("crates/plan/src/lib.rs") && !is_checked("crates/analysis/src/simulated/mod.rs"));
     }
 
     #[test]

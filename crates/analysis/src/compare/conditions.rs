@@ -4,8 +4,8 @@
 //! temperature of a machine, nor what its other guests do. The settings of two engines are not compared.
 
 use super::arm::{Arm, ArmPoint, CommonPlace, Difference, Differences};
+use crate::points::durability::durability;
 use crate::recorded::dimensions::{ENGINE, Setting};
-use crate::recorded::durability::durability;
 use model::{ChangedCondition, ConditionRole, OWN_GENERATOR, changed_conditions, conditions_of_run};
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -8,6 +8,7 @@
 mod arm;
 mod conditions;
 mod costs;
+pub mod kernels;
 mod metrics;
 mod overlay;
 
@@ -17,8 +18,8 @@ pub use costs::{CostChange, CostMetric};
 pub use metrics::MetricRatio;
 pub use overlay::{ArmCurve, ArmOverlay, RateBand, overlay_groups, overlay_runs};
 
+use crate::compare::kernels::KernelComparison;
 use crate::math::ratio::{FALSE_DISCOVERIES_MAX, RatioEstimate, discoveries, hold_false_discoveries};
-use crate::points::kernels::KernelComparison;
 use crate::points::metric::Metric;
 use crate::recorded::dimensions::Setting;
 use arm::{Arm, ArmPoint, CommonPlace, split_by, split_by_run};

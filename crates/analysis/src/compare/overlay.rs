@@ -6,8 +6,8 @@
 
 use super::ComparedRun;
 use super::arm::{Arm, ArmPoint, GroupingError, differing, match_places, split_by, split_by_run};
-use crate::math::repeats::merge_times;
 use crate::math::stats::{mean, quantile};
+use crate::points::merge_times;
 use crate::recorded::dimensions::Setting;
 use crate::{PointAnalysis, Series};
 use model::Times;

@@ -2,5 +2,7 @@
 
 pub(crate) mod anatomy;
 pub mod bins;
+pub mod own_gaps;
+pub mod response_counts;
 pub mod series;
 pub mod shape;

@@ -11,8 +11,8 @@ use crate::evidence::PointView;
 use crate::finding::correctness::InFlightMismatch;
 use crate::finding::{Code, NextStep};
 use crate::numbers::achieved::mean_in_flight;
+use crate::numbers::steps::has_steps;
 use crate::recorded::facts::{is_scripted, slots};
-use crate::recorded::steps::has_steps;
 use crate::{Finding, Severity};
 use model::{EventKind, Nanos, Pacing, Phase, PointData};
 

@@ -6,7 +6,7 @@
 use super::detector::RunDetector;
 use crate::finding::comparison::MixedDurability;
 use crate::finding::{Code, NextStep, Subject};
-use crate::recorded::durability::{durability_by_workload, is_asked_for};
+use crate::points::durability::{durability_by_workload, is_asked_for};
 use crate::{Finding, PointAnalysis, Severity};
 use model::Plan;
 use std::collections::{BTreeMap, BTreeSet};

@@ -5,11 +5,11 @@
 
 use super::detector::Detector;
 use crate::computed_phase::Measured;
+use crate::course::own_gaps::GapSpan;
 use crate::evidence::PointView;
 use crate::finding::machine::{GapCause, RecorderGaps};
 use crate::finding::units::{Share, nanos};
 use crate::finding::{Code, NextStep};
-use crate::recorded::own_gaps::GapSpan;
 use crate::{Finding, Severity, Span};
 use model::{EventKind, OWN_GAP_MIN, OwnGapCause};
 

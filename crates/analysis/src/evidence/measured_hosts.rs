@@ -9,7 +9,7 @@ use crate::computed_phase::{ComputedPhase, Measured, compute_phase};
 use crate::hosts::views::{HostPoint, host_points};
 use crate::hosts::{HostSummary, summarise_hosts};
 use crate::numbers::background::BackgroundLoads;
-use crate::recorded::steps::without_steps;
+use crate::numbers::steps::without_steps;
 use crate::recorded::window::Window;
 use model::{Machine, Phase, PhaseData, PointData};
 

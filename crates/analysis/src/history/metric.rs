@@ -3,7 +3,8 @@
 //! In: the usable repeats of one point of one run. Out: one [`MetricValue`] for each metric that was measured.
 //! Limits: a percentile is that of all repeats together. A cost that a run could not measure has no value there.
 
-use crate::math::repeats::{combine, combine_plain, merge_times};
+use crate::math::repeats::{combine, combine_plain};
+use crate::points::merge_times;
 use crate::{PointAnalysis, Summary};
 use serde::Serialize;
 

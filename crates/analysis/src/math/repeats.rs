@@ -5,8 +5,6 @@
 //! their interval is based on their own intervals, and without those there is none.
 
 use crate::math::stats::{mean, students_t, variance};
-use crate::{PointAnalysis, Series};
-use model::Times;
 use serde::Serialize;
 
 /// From so many repeats on, their spread alone makes an interval. A loss, gain or order is claimed from [`crate::math::ratio::PAIRS_MIN`] on: that
@@ -66,11 +64,6 @@ pub fn combine(values: impl IntoIterator<Item = WithInterval>) -> Option<MeanOfR
 /// The mean of `values` without any interval; `None` if there are no values.
 pub fn combine_plain(values: impl IntoIterator<Item = f64>) -> Option<f64> {
     combine(values.into_iter().map(|value| (value, None))).map(|estimate| estimate.mean)
-}
-
-/// The times of all `repeats` together, for percentiles.
-pub fn merge_times(repeats: &[&PointAnalysis], which: impl Fn(&Series) -> &Times) -> Times {
-    Times::merged(repeats.iter().filter_map(|point| point.series.as_ref()).map(which))
 }
 
 impl MeanOfRepeats {

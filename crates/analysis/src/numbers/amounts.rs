@@ -4,8 +4,9 @@
 //! Out: [`Amounts`]. Limits: only operations that were done count. The rows of earlier steps of the sequence are counted as they
 //! were recorded, warmup included. Partitions are known only for tables that fill evenly.
 
+use crate::math::stats::total;
 use crate::numbers::rates::PerOp;
-use crate::recorded::sequence;
+use crate::recorded::sequence::up_to;
 use crate::recorded::window::Window;
 use model::{Nanos, Phase, PointData};
 
@@ -59,7 +60,7 @@ fn count_inserted_rows(point: &PointData, all: &[PointData], window: &Window) ->
     let Some(run) = point.phase(Phase::Run).filter(|run| per_op.rows_in_all(&run.intervals) > 0.0) else {
         return Vec::new();
     };
-    let mut so_far = sequence::rows_before(point, all);
+    let mut so_far = rows_before(point, all);
     let mut before = so_far.round() as u64;
     // The end of the phase cuts the last interval: its rows took less time than its length.
     let whole = run.intervals.iter().take_while(|interval| interval.start + interval.length <= run.end);
@@ -74,6 +75,17 @@ fn count_inserted_rows(point: &PointData, all: &[PointData], window: &Window) ->
         inserted
     });
     counted.filter(|inserted| inserted.length_s > 0.0).collect()
+}
+
+/// The rows that were inserted before the run phase of `point`: by the steps before it in its sequence, and by what came before in
+/// the point itself.
+pub fn rows_before(point: &PointData, all: &[PointData]) -> f64 {
+    let before = up_to(point, all);
+    total(before.iter().map(|one| {
+        let per_op = PerOp::from_point(one);
+        let phases = one.phases.iter().filter(|phase| one.id != point.id || phase.phase != Phase::Run);
+        total(phases.map(|phase| per_op.rows_in_all(&phase.intervals)))
+    }))
 }
 
 #[cfg(test)]

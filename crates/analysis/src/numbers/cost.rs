@@ -8,6 +8,7 @@
 //! Limits: what the engine writes after the run is only in the debt and in what a drain wrote. If queries ran at the same time, nothing is divided by rows.
 
 use crate::numbers::accounts::{WriteBreakdown, pending_writes, unflushed_bytes, write_breakdown};
+use crate::numbers::amounts::rows_before;
 use crate::numbers::op_cost::generator_total;
 use crate::numbers::rates::PerOp;
 use crate::numbers::written::{ByteAccount, WriteAccounts, WrittenBytes, settled_end};
@@ -408,7 +409,7 @@ fn rows_in_tables(point: &PointData, all: &[PointData]) -> Option<f64> {
         return None;
     }
     let inserted = point.phase(Phase::Run).map_or(0.0, |run| PerOp::from_point(point).rows_in_all(&run.intervals));
-    Some(sequence::rows_before(point, all) + inserted)
+    Some(rows_before(point, all) + inserted)
 }
 
 /// The widths of a row's columns. Write amplification is defined as for LSM trees: bytes written to storage over bytes that the

@@ -17,9 +17,9 @@
 
 use crate::InsertCost;
 use crate::math::stats::{mean, students_t};
+use crate::numbers::amounts::rows_before;
 use crate::numbers::cost::DataFound;
 use crate::numbers::rates::PerOp;
-use crate::recorded::sequence;
 use crate::recorded::window::Window;
 use model::PointData;
 use serde::Serialize;
@@ -176,7 +176,7 @@ impl ObservedRun {
         let seconds = window.whole.iter().map(|tally| tally.length.as_secs_f64());
         let asked = point.traits.work.rows.and_then(|rows| rows.asked).unwrap_or(0) as f64;
         ObservedRun {
-            before: sequence::rows_before(point, all),
+            before: rows_before(point, all),
             planned: asked.max(cost.rows),
             ends_by_rows: asked > 0.0,
             is_memory_limited: point.trial.target.limits.memory.is_some(),

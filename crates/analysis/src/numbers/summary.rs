@@ -12,7 +12,7 @@ use super::rates::{PerOp, RateEstimate};
 use super::retries::RetryRate;
 use crate::numbers::background::{BackgroundSummary, success_rate};
 use crate::numbers::order_rates::NewOrderRate;
-use crate::recorded::steps::{KindSummary, summarise_kinds};
+use crate::numbers::steps::{KindSummary, summarise_kinds};
 use crate::recorded::window::{OpTally, Window};
 use model::{KindRow, Nanos, Pacing, PointData, StatedLinks};
 use serde::{Deserialize, Serialize};

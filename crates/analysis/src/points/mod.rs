@@ -1,16 +1,18 @@
 //! What several points show together: sweeps, searches, repeats, relative rates, laws of scaling.
 
 pub mod bottleneck_above;
+pub mod compression;
+pub mod cpu_owners;
+pub mod durability;
 pub mod insert_slowdown;
 pub mod instance_gain;
-pub mod kernels;
 pub mod limit;
+mod merged_times;
 pub mod metric;
 pub mod relative;
-pub mod repeat_rows;
 pub mod scaling_law;
 pub mod search_repeats;
 pub mod step_steadiness;
-pub mod survey;
 pub mod sweep;
-pub mod why;
+pub mod variants;
+pub use merged_times::merge_times;

@@ -4,7 +4,8 @@
 //! unless all were.
 //! Limits: a knee is a measured step and not interpolated, so few steps give a coarse knee.
 
-use crate::math::repeats::{MeanOfRepeats, combine, half_width_share, merge_times};
+use crate::math::repeats::{MeanOfRepeats, combine, half_width_share};
+use crate::points::merge_times;
 use crate::recorded::dimensions::Setting;
 use crate::{PointAnalysis, Summary, Validity};
 use serde::Serialize;

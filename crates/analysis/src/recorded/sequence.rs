@@ -4,9 +4,7 @@
 //! Limits: old runs have no number for each sequence. There it is recognised by what points have in common and by their order, and
 //! a step that comes again begins a new one.
 
-use crate::math::stats::total;
-use crate::numbers::rates::PerOp;
-use model::{Params, Phase, PointData, Trial, Value};
+use model::{Params, PointData, Trial, Value};
 
 /// The name of the step that `point` is; `None` if it is in no sequence.
 pub fn step_name(point: &PointData) -> Option<&str> {
@@ -60,17 +58,6 @@ pub fn up_to<'a>(point: &'a PointData, all: &'a [PointData]) -> Vec<&'a PointDat
     let own = sequence.iter().position(|one| one.id == point.id).unwrap_or(0);
     sequence.truncate(own + 1);
     sequence
-}
-
-/// The rows that were inserted before the run phase of `point`: by the steps before it in its sequence, and by what came before in
-/// the point itself.
-pub fn rows_before(point: &PointData, all: &[PointData]) -> f64 {
-    let before = up_to(point, all);
-    total(before.iter().map(|one| {
-        let per_op = PerOp::from_point(one);
-        let phases = one.phases.iter().filter(|phase| one.id != point.id || phase.phase != Phase::Run);
-        total(phases.map(|phase| per_op.rows_in_all(&phase.intervals)))
-    }))
 }
 
 fn have_data_in_common(one: &PointData, other: &PointData) -> bool {

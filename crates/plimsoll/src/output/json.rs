@@ -35,7 +35,7 @@ pub fn run(analysis: &Analysis, run: &RunData, run_file: &Path, report: Option<&
         "state": state(analysis, run),
         "verdict": report::wording::verdict::sentences(analysis),
         "verdict_detail": analysis.verdict,
-        "kernels": analysis::points::kernels::KernelTable::from_analysis(analysis),
+        "kernels": analysis::compare::kernels::KernelTable::from_analysis(analysis),
         "findings": analysis.findings.iter().map(finding).collect::<Vec<_>>(),
         "points": points.collect::<Vec<_>>(),
     })

@@ -2,7 +2,7 @@
 //!
 //! In: an answer. Out: the schema `plimsoll.why/1`. Limits: what was not measured is null.
 
-use analysis::points::why::WhyAnswer;
+use analysis::run::why::WhyAnswer;
 use report::wording::why::{answer_sentence, not_varied};
 use serde_json::{Value, json};
 use std::path::Path;

@@ -9,7 +9,7 @@ use super::marks::marked;
 use crate::palette::Palette;
 use crate::sheet::{FigurePoints, Row, conditions, drawn_sheets};
 use crate::wording::label::point_label;
-use analysis::math::repeats::merge_times;
+use analysis::points::merge_times;
 use analysis::{Analysis, PointAnalysis};
 use model::Times;
 use plot::figure::{Axis, AxisScale, AxisUnit, Colour, DataSeries, Figure, FigureBody, Mark, Panel, Stroke};

@@ -8,7 +8,7 @@ use super::chart::Chart;
 use super::marks::{is_invalid, trusted_name};
 use crate::format;
 use crate::sheet::{FigurePoints, Row, conditions, drawn_sheets};
-use analysis::math::repeats::merge_times;
+use analysis::points::merge_times;
 use analysis::{Analysis, PointAnalysis};
 use model::Times;
 use plot::figure::{Axis, AxisScale, AxisUnit, DataSeries, Figure, FigureBody, Mark, Panel, Stroke};

@@ -8,7 +8,7 @@ use super::below::Below;
 use super::chart::Chart;
 use super::shades::shades;
 use crate::format;
-use analysis::numbers::response_counts::row_start_ns;
+use analysis::course::response_counts::row_start_ns;
 use analysis::{Analysis, CountColumn, PointAnalysis};
 use plot::figure::{Axis, Colour, DataSeries, Figure, HeatColumn, HeatMap, Mark, Panel};
 

@@ -7,7 +7,7 @@ use super::chart::Chart;
 use crate::format;
 use crate::sheet::conditions;
 use crate::wording::kernels::{frequency_sentence, score_sentence};
-use analysis::points::kernels::{KernelRow, KernelTable};
+use analysis::compare::kernels::{KernelRow, KernelTable};
 use analysis::{Analysis, PointAnalysis};
 use plot::figure::{BarColumn, Colour, Figure, FigureBody};
 

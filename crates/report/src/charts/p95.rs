@@ -9,7 +9,7 @@ use super::marks::invalid_note;
 use super::sweep::{SweepMeasure, Together};
 use super::throughput::{lines, named};
 use analysis::Analysis;
-use analysis::math::repeats::merge_times;
+use analysis::points::merge_times;
 use plot::figure::{Axis, Figure};
 
 /// The chart.

@@ -8,7 +8,7 @@ use crate::format;
 use crate::palette::Palette;
 use crate::sheet::conditions;
 use crate::wording::quantity::{count, time};
-use analysis::points::survey::{Survey, SurveyRow, SurveyedWork};
+use analysis::run::survey::{Survey, SurveyRow, SurveyedWork};
 use analysis::{Analysis, PointAnalysis};
 use plot::figure::{BarColumn, Figure, FigureBody, SeriesStyle};
 

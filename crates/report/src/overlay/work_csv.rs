@@ -9,7 +9,7 @@ use crate::wording::compare::arm_name;
 use crate::wording::metric::speed_verdict_word;
 use analysis::RatioEstimate;
 use analysis::compare::RunComparison;
-use analysis::points::kernels::WorkRatio;
+use analysis::compare::kernels::WorkRatio;
 
 /// A row of work.csv.
 pub struct ComparedWork<'a> {
@@ -61,7 +61,7 @@ fn works_of(comparison: &RunComparison) -> impl Iterator<Item = ComparedWork<'_>
 mod tests {
     use super::*;
     use crate::testing::{compared, estimate_of};
-    use analysis::points::kernels::KernelComparison;
+    use analysis::compare::kernels::KernelComparison;
 
     #[test]
     fn each_ratio_over_the_kernels_is_a_row_and_other_comparisons_have_no_such_file() {

@@ -10,7 +10,7 @@ use crate::wording::label::point_label;
 use crate::wording::metric::{metric_key, verdict_word};
 use analysis::compare::{MetricRatio, PlaceComparison};
 use analysis::points::metric::{MeasuredValue, Metric};
-use analysis::points::repeat_rows::{RepeatCount, RepeatRows};
+use analysis::run::repeat_rows::{RepeatCount, RepeatRows};
 use analysis::{PointAnalysis, Summary};
 
 /// The metrics of a row: the first that the point has.

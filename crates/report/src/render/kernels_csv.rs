@@ -6,7 +6,7 @@
 use crate::csv_column::{CsvColumn, column, csv_table, float};
 use crate::escape;
 use analysis::Analysis;
-use analysis::points::kernels::{KernelRate, KernelRow, KernelTable};
+use analysis::compare::kernels::{KernelRate, KernelRow, KernelTable};
 
 /// A row of kernels.csv.
 pub struct CsvKernel<'a> {

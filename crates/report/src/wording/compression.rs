@@ -7,7 +7,7 @@ use super::label::phrase;
 use super::list::join_and;
 use super::quantity::{Quantity, number, percent};
 use super::verdict::seconds;
-use analysis::numbers::compression::CodecLevels;
+use analysis::points::compression::CodecLevels;
 use analysis::{Analysis, CompressionRow, CompressionTable, Setting, SettingValue, compression_tables};
 
 /// The most files that have sentences of their own.

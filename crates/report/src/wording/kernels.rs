@@ -3,7 +3,7 @@
 //! In: typed tables and comparisons. Out: sentences. Limits: names of runs are quoted as they are.
 
 use super::quantity::{number, plural, rate, small_number};
-use analysis::points::kernels::{KernelComparison, KernelTable, WorkRatio};
+use analysis::compare::kernels::{KernelComparison, KernelTable, WorkRatio};
 use analysis::{RatioEstimate, RatioVerdict};
 
 /// The geometric means.

@@ -4,7 +4,7 @@
 
 use super::list::{capital, join_and};
 use super::quantity::{count, megabytes_per_s, percent, plural, range};
-use analysis::points::survey::{Survey, SurveyRow, SurveyedWork};
+use analysis::run::survey::{Survey, SurveyRow, SurveyedWork};
 use analysis::{Analysis, PointAnalysis};
 use std::collections::BTreeSet;
 

@@ -8,7 +8,7 @@ use super::list::{capital, join_and};
 use super::quantity::{bytes, count, plural, time};
 use super::relative::ratio_text;
 use analysis::math::ratio::{PAIRS_MIN, RatioEstimate, RatioVerdict};
-use analysis::numbers::variants::EffortContrast;
+use analysis::points::variants::EffortContrast;
 use analysis::recorded::dimensions::Role;
 use analysis::{Setting, VariantArm, VariantVerdict};
 use model::{StatementEffort, StatementResult};

@@ -6,7 +6,7 @@
 use super::list::{capital, join_and};
 use super::quantity::{plural, rate, whole_percent};
 use analysis::math::ratio::PAIRS_MIN;
-use analysis::points::why::{Binding, Elasticity, WhyAnswer};
+use analysis::run::why::{Binding, Elasticity, WhyAnswer};
 use model::{NotVaried, VariedResource};
 
 /// What the elasticities mean.

@@ -15,10 +15,10 @@ pub mod stalls;
 pub mod two_levels;
 pub mod waves;
 
+use crate::course::own_gaps::OwnGaps;
 use crate::math::stats::{median, total};
 use crate::numbers::quantiles::Quantiles;
 use crate::recorded::facts::{has_rhythm, slots};
-use crate::recorded::own_gaps::OwnGaps;
 use crate::recorded::window::{OpTally, Window};
 use crate::{IntervalPoint, Series, Span};
 use bursts::{Bursts, find_bursts};

@@ -7,10 +7,10 @@
 //! chance), and no short stall that delayed only some of many operations in flight and was not rare.
 
 use super::bursts::Bursts;
+use crate::course::own_gaps::OwnGaps;
 use crate::finding::units::nanos;
 use crate::math::stats::median;
 use crate::numbers::quantiles::{Quantiles, merge_times};
-use crate::recorded::own_gaps::OwnGaps;
 use crate::recorded::window::Window;
 use crate::{IntervalPoint, Span};
 use model::Interval;

@@ -3,6 +3,7 @@
 //! In: the name of a codec and a level. Out: a [`Codec`] that compresses streams and single blocks.
 //! Limits: one thread each; no dictionary, and no checksum that the format does not demand. The speed is that of the crate.
 
+#[cfg(feature = "brotli")]
 mod brotli;
 mod codec;
 mod gzip;
@@ -21,8 +22,17 @@ pub use codec::{Codec, CodecDef};
 use model::LeveledWord;
 
 /// All codecs, from fast to thorough. A new one is one file and one line here.
-pub const CODECS: &[&CodecDef] =
-    &[&none::NONE, &lz4::LZ4, &snappy::SNAPPY, &lzjb::LZJB, &lzo::LZO, &zstd::ZSTD, &gzip::GZIP, &brotli::BROTLI];
+pub const CODECS: &[&CodecDef] = &[
+    &none::NONE,
+    &lz4::LZ4,
+    &snappy::SNAPPY,
+    &lzjb::LZJB,
+    &lzo::LZO,
+    &zstd::ZSTD,
+    &gzip::GZIP,
+    #[cfg(feature = "brotli")]
+    &brotli::BROTLI,
+];
 
 /// What a plan may write for a codec, in the order of [`CODECS`].
 pub const CODEC_WORDS: [LeveledWord; CODECS.len()] = codec_words();
@@ -93,11 +103,12 @@ mod tests {
     #[test]
     fn words_that_name_no_codec_or_level_find_none() {
         for words in
-            ["", "zstd", "zstd:20", "zstd:0", "zstd:-6", "gzip:0", "gzip:10", "gzip:1.5", "lz4:1", "brotli:12", "lzma"]
+            ["", "zstd", "zstd:20", "zstd:0", "zstd:-6", "gzip:0", "gzip:10", "gzip:1.5", "lz4:1", "lz5:1", "lzma"]
         {
             assert!(find(words).is_none(), "{words}");
         }
         assert_eq!(find("zstd:-5").map(|(def, level)| (def.word.name, level)), Some(("zstd", -5)));
+        #[cfg(feature = "brotli")]
         assert_eq!(find("brotli:0").map(|(def, level)| (def.word.name, level)), Some(("brotli", 0)));
     }
 }

@@ -7,10 +7,11 @@
 
 use crate::finding::bottleneck::{Bottlenecks, Cause};
 use crate::hosts;
-use crate::math::repeats::{combine, combine_plain, merge_times};
+use crate::math::repeats::{combine, combine_plain};
 use crate::numbers::endpoints;
 use crate::numbers::quantiles::Quantiles;
 use crate::numbers::statements::merge_repeats;
+use crate::points::merge_times;
 use crate::points::sweep::{is_usable, is_whole};
 use crate::recorded::dimensions::Role;
 use crate::{Analysis, InsertCost, InstanceShares, PointAnalysis, RunningCost, Summary, ThreadStates, VariantCost};
