@@ -829,7 +829,7 @@ pub fn recorded(id: u32, target: &str, seconds: u64, mut count: impl FnMut(u64) 
         facts: Vec::new(),
         traits: Default::default(),
         params: Vec::new(),
-        kinds: vec!["write".into()],
+        kinds: vec![KindDef::new("write", OpClass::Write)],
         phases: vec![PhaseData { phase: Phase::Run, start, end, unserved: 0, offered: 0, intervals }],
         sources: Vec::new(),
         counters: Default::default(),
@@ -1044,7 +1044,7 @@ fn queue_probe(id: u32, trial: Trial, served_per_s: f64, offered_per_s: Option<f
     let end = Tick(length.0);
     let mut point = recorded(id, "", 1, |_| 1);
     point.phases = vec![PhaseData { phase: Phase::Run, start: Tick(0), end, unserved, offered, intervals }];
-    (point.trial, point.kinds) = (trial, vec!["transaction".into()]);
+    (point.trial, point.kinds) = (trial, vec![KindDef::new("transaction", OpClass::ReadWrite)]);
     point
 }
 
