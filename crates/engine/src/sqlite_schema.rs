@@ -43,7 +43,7 @@ fn quote_all(names: &[&str]) -> String {
 fn column_text(column: &SqlColumn, row_id: Option<&str>) -> String {
     let kind = match column.kind {
         ColumnKind::SmallInt | ColumnKind::Int | ColumnKind::BigInt => "INTEGER".to_string(),
-        ColumnKind::Float | ColumnKind::Double => "REAL".to_string(),
+        ColumnKind::Real | ColumnKind::Double => "REAL".to_string(),
         ColumnKind::Decimal { digits, scale } => format!("DECIMAL({digits},{scale})"),
         ColumnKind::Boolean => "BOOLEAN".to_string(),
         ColumnKind::Char(length) => format!("CHAR({length})"),

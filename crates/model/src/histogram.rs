@@ -263,9 +263,12 @@ impl Times {
     /// (nanoseconds, count) in rising order: the middle of each bucket, and the longest time once as it was.
     pub fn recorded(&self) -> impl Iterator<Item = (u64, u64)> {
         let (longest, last) = (self.max_ns, bucket_of(self.max_ns));
-        let counts = self.buckets().flat_map(move |bucket| match bucket.number == last {
-            true => [(bucket.middle_ns().min(longest), bucket.count - 1), (longest, 1)],
-            false => [(bucket.middle_ns(), bucket.count), (0, 0)],
+        let counts = self.buckets().flat_map(move |bucket| {
+            if bucket.number == last {
+                [(bucket.middle_ns().min(longest), bucket.count - 1), (longest, 1)]
+            } else {
+                [(bucket.middle_ns(), bucket.count), (0, 0)]
+            }
         });
         counts.filter(|(_, count)| *count > 0)
     }
@@ -294,10 +297,10 @@ impl Serialize for Times {
 impl<'de> Deserialize<'de> for Times {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Times, D::Error> {
         let RecordedTimes { counts, sum_ns, max_ns } = RecordedTimes::deserialize(deserializer)?;
-        match counts.is_sorted_by_key(|(value_ns, _)| *value_ns) {
-            true => Ok(Times::from_recorded(counts, sum_ns, max_ns)),
-            false => Err(D::Error::custom("times are not in rising order")),
+        if !counts.is_sorted_by_key(|(value_ns, _)| *value_ns) {
+            return Err(D::Error::custom("times are not in rising order"));
         }
+        Ok(Times::from_recorded(counts, sum_ns, max_ns))
     }
 }
 

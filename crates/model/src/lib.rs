@@ -9,6 +9,7 @@
 
 pub mod access;
 pub mod background;
+pub mod column_kind;
 pub mod condition;
 pub mod connections;
 pub mod endpoint;
@@ -51,6 +52,7 @@ pub mod why;
 
 pub use access::Access;
 pub use background::{BACKGROUND, Background, BackgroundEntry, BackgroundPace, EntryPace};
+pub use column_kind::ColumnKind;
 pub use condition::{
     ChangedCondition, ConditionRole, OWN_GENERATOR, RunCondition, changed_conditions, conditions_of_point,
     conditions_of_run,

@@ -66,16 +66,16 @@ impl fmt::Display for CpuLimit {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct StorageLimit {
-    /// Reads,
+    /// Reads per second.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub read_iops: Option<u64>,
-    /// writes,
+    /// Writes per second.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub write_iops: Option<u64>,
-    /// bytes read,
+    /// Bytes read per second.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub read_bytes_per_s: Option<u64>,
-    /// and bytes written.
+    /// Bytes written per second.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub write_bytes_per_s: Option<u64>,
 }

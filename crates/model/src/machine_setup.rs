@@ -166,10 +166,10 @@ impl CpuAssignment {
 impl fmt::Display for CpuAssignment {
     /// As a person would write it in a plan.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self.is_split() {
-            true => write!(f, "client={}+engine={}", self.client, self.engine),
-            false => write!(f, "{}", self.client),
+        if self.is_split() {
+            return write!(f, "client={}+engine={}", self.client, self.engine);
         }
+        write!(f, "{}", self.client)
     }
 }
 

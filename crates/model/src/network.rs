@@ -24,9 +24,9 @@ pub enum ServerWay {
     UnixSocket,
     /// Over TCP.
     Network {
-        /// The client's address,
+        /// The client's address.
         client: IpAddr,
-        /// and that of the server.
+        /// The server's address.
         server: IpAddr,
     },
     /// Over TCP to a host that has no address now, or to which no route leads.

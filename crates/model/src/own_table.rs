@@ -4,6 +4,7 @@
 //! Limits: whether they can be made is judged by the workload; here is only what was written, with rows that `--scale` has multiplied.
 
 use crate::access::Access;
+pub use crate::column_kind::ColumnKind;
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
@@ -62,7 +63,7 @@ pub struct OwnColumn {
     /// Its name.
     pub name: String,
     /// What it holds.
-    pub kind: OwnType,
+    pub kind: ColumnKind,
     /// Whether it refuses NULL.
     pub not_null: bool,
     /// The share of rows in which it is NULL.
@@ -71,79 +72,7 @@ pub struct OwnColumn {
     pub source: ValueSource,
 }
 
-/// The type of a column.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum OwnType {
-    /// An integer of 16 bits.
-    SmallInt,
-    /// An integer of 32 bits.
-    Int,
-    /// An integer of 64 bits.
-    BigInt,
-    /// A floating-point number of 32 bits.
-    Real,
-    /// A floating-point number of 64 bits.
-    Double,
-    /// A number of so many decimal digits.
-    Decimal {
-        /// All of them,
-        digits: u8,
-        /// and those behind the point.
-        scale: u8,
-    },
-    /// True or false.
-    Boolean,
-    /// Text of so many characters, padded with blanks if the engine does that.
-    Char(u16),
-    /// Text of at most so many characters.
-    VarChar(u16),
-    /// Text.
-    Text,
-    /// A day.
-    Date,
-    /// Date and time without a zone.
-    DateTime,
-}
-
-impl OwnType {
-    /// Whether it holds text.
-    pub fn is_text(self) -> bool {
-        matches!(self, OwnType::Char(_) | OwnType::VarChar(_) | OwnType::Text)
-    }
-
-    /// The units of its values, for types whose values are counted in units: 1, a power of ten below it, a day, a second.
-    pub fn units_per_one(self) -> Option<i64> {
-        match self {
-            OwnType::SmallInt | OwnType::Int | OwnType::BigInt | OwnType::Date | OwnType::DateTime => Some(1),
-            OwnType::Decimal { scale, .. } => 10i64.checked_pow(scale.into()),
-            OwnType::Real | OwnType::Double => Some(1_000_000),
-            OwnType::Boolean | OwnType::Char(_) | OwnType::VarChar(_) | OwnType::Text => None,
-        }
-    }
-}
-
-impl fmt::Display for OwnType {
-    /// As it is written in a plan.
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            OwnType::SmallInt => f.write_str("smallint"),
-            OwnType::Int => f.write_str("int"),
-            OwnType::BigInt => f.write_str("bigint"),
-            OwnType::Real => f.write_str("real"),
-            OwnType::Double => f.write_str("double"),
-            OwnType::Decimal { digits, scale } => write!(f, "decimal({digits},{scale})"),
-            OwnType::Boolean => f.write_str("boolean"),
-            OwnType::Char(length) => write!(f, "char({length})"),
-            OwnType::VarChar(length) => write!(f, "varchar({length})"),
-            OwnType::Text => f.write_str("text"),
-            OwnType::Date => f.write_str("date"),
-            OwnType::DateTime => f.write_str("datetime"),
-        }
-    }
-}
-
-/// Where the values of a column come from. Numbers and dates are counted in the [units](OwnType::units_per_one) of the column.
+/// Where the values of a column come from. Numbers and dates are counted in the [units](ColumnKind::units_per_one) of the column.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum ValueSource {
@@ -155,9 +84,9 @@ pub enum ValueSource {
     Drawn(DrawnValues),
     /// The value of a column in some row of another table.
     Reference {
-        /// The other table,
+        /// The other table.
         table: String,
-        /// and its column.
+        /// The column of the other table.
         column: String,
         /// Which of its rows.
         numbers: ValueNumbers,
@@ -168,9 +97,9 @@ pub enum ValueSource {
         column: String,
         /// The factor.
         times: i64,
-        /// The least that is added,
+        /// The least that is added.
         from: i64,
-        /// and the most.
+        /// The most that is added.
         to: i64,
     },
 }

@@ -3,7 +3,7 @@
 //! In: a type, a text or units. Out: the other. Limits: exact; a text with a part that the type does not hold is none. Dates are from year
 //! 1000 to 9999, which all engines have.
 
-use crate::own_table::OwnType;
+use crate::own_table::ColumnKind;
 use chrono::{DateTime, Datelike, NaiveDate, NaiveTime, Timelike};
 use std::io::Write as _;
 
@@ -13,12 +13,12 @@ const DAYS_TO_1000: i64 = -354_285;
 const DAYS_TO_2000: i64 = 10_957;
 const DAYS_TO_9999: i64 = 2_932_896;
 
-impl OwnType {
+impl ColumnKind {
     /// The units of a number or a date that is written as `text`; `None` if it is none of this type.
     pub fn units_in(self, text: &str) -> Option<i64> {
         match self {
-            OwnType::Date => date_units(text).map(|(days, _)| days),
-            OwnType::DateTime => date_units(text).map(|(days, seconds)| days * DAY_S + seconds),
+            ColumnKind::Date => date_units(text).map(|(days, _)| days),
+            ColumnKind::DateTime => date_units(text).map(|(days, seconds)| days * DAY_S + seconds),
             _ => decimal_units(text, self.units_per_one()?),
         }
     }
@@ -26,24 +26,24 @@ impl OwnType {
     /// The least and the most units of a type that has units.
     pub fn unit_limits(self) -> Option<(i64, i64)> {
         Some(match self {
-            OwnType::SmallInt => (i16::MIN.into(), i16::MAX.into()),
-            OwnType::Int => (i32::MIN.into(), i32::MAX.into()),
-            OwnType::BigInt | OwnType::Real | OwnType::Double => (i64::MIN + 1, i64::MAX),
-            OwnType::Decimal { digits, .. } => {
+            ColumnKind::SmallInt => (i16::MIN.into(), i16::MAX.into()),
+            ColumnKind::Int => (i32::MIN.into(), i32::MAX.into()),
+            ColumnKind::BigInt | ColumnKind::Real | ColumnKind::Double => (i64::MIN + 1, i64::MAX),
+            ColumnKind::Decimal { digits, .. } => {
                 let most = 10i64.checked_pow(digits.into())? - 1;
                 (-most, most)
             }
-            OwnType::Date => (DAYS_TO_1000, DAYS_TO_9999),
-            OwnType::DateTime => (DAYS_TO_1000 * DAY_S, (DAYS_TO_9999 + 1) * DAY_S - 1),
-            OwnType::Boolean | OwnType::Char(_) | OwnType::VarChar(_) | OwnType::Text => return None,
+            ColumnKind::Date => (DAYS_TO_1000, DAYS_TO_9999),
+            ColumnKind::DateTime => (DAYS_TO_1000 * DAY_S, (DAYS_TO_9999 + 1) * DAY_S - 1),
+            ColumnKind::Boolean | ColumnKind::Char(_) | ColumnKind::VarChar(_) | ColumnKind::Text => return None,
         })
     }
 
     /// Where values begin if no least one is asked for: at 1, or with the year 2000.
     pub fn usual_min(self) -> i64 {
         match self {
-            OwnType::Date => DAYS_TO_2000,
-            OwnType::DateTime => DAYS_TO_2000 * DAY_S,
+            ColumnKind::Date => DAYS_TO_2000,
+            ColumnKind::DateTime => DAYS_TO_2000 * DAY_S,
             other => other.units_per_one().unwrap_or(1),
         }
     }
@@ -51,8 +51,8 @@ impl OwnType {
     /// Appends `units` as text.
     pub fn push_units(self, text: &mut Vec<u8>, units: i64) {
         match self {
-            OwnType::Date => push_day(text, moment(units.saturating_mul(DAY_S)).date_naive()),
-            OwnType::DateTime => push_date_time(text, units),
+            ColumnKind::Date => push_day(text, moment(units.saturating_mul(DAY_S)).date_naive()),
+            ColumnKind::DateTime => push_date_time(text, units),
             other => push_decimal(text, units, other.units_per_one().unwrap_or(1)),
         }
     }
@@ -118,19 +118,19 @@ fn push_date_time(text: &mut Vec<u8>, seconds: i64) {
 mod tests {
     use super::*;
 
-    const PRICE: OwnType = OwnType::Decimal { digits: 8, scale: 2 };
+    const PRICE: ColumnKind = ColumnKind::Decimal { digits: 8, scale: 2 };
 
     #[test]
     fn units_become_decimals_dates_and_times_and_come_back() {
         for (kind, units, text) in [
             (PRICE, 1_205, "12.05"),
             (PRICE, -7, "-0.07"),
-            (OwnType::Decimal { digits: 4, scale: 0 }, -42, "-42"),
-            (OwnType::Date, DAYS_TO_1000, "1000-01-01"),
-            (OwnType::Date, DAYS_TO_2000, "2000-01-01"),
-            (OwnType::Date, DAYS_TO_9999, "9999-12-31"),
-            (OwnType::DateTime, DAYS_TO_2000 * DAY_S - 1, "1999-12-31 23:59:59"),
-            (OwnType::BigInt, i64::MIN + 1, "-9223372036854775807"),
+            (ColumnKind::Decimal { digits: 4, scale: 0 }, -42, "-42"),
+            (ColumnKind::Date, DAYS_TO_1000, "1000-01-01"),
+            (ColumnKind::Date, DAYS_TO_2000, "2000-01-01"),
+            (ColumnKind::Date, DAYS_TO_9999, "9999-12-31"),
+            (ColumnKind::DateTime, DAYS_TO_2000 * DAY_S - 1, "1999-12-31 23:59:59"),
+            (ColumnKind::BigInt, i64::MIN + 1, "-9223372036854775807"),
         ] {
             assert_eq!((kind.text_of(units), kind.units_in(text)), (text.to_owned(), Some(units)));
         }
@@ -142,7 +142,7 @@ mod tests {
         assert_eq!(["12", "-0.5", "1_000.25", "9.999"].map(units), [Some(1_200), Some(-50), Some(100_025), None]);
         assert_eq!(["", ".", "1e3", "9223372036854775807"].map(units), [None; 4]);
         assert_eq!(
-            ["2024-02-30", "2024-02-29 25:00:00", "then"].map(|text| OwnType::DateTime.units_in(text)),
+            ["2024-02-30", "2024-02-29 25:00:00", "then"].map(|text| ColumnKind::DateTime.units_in(text)),
             [None; 3]
         );
     }

@@ -43,9 +43,9 @@ struct ReadingColumn {
     last: i64,
 }
 
-/// The code of a gap,
+/// The code of a gap.
 const GAP: u64 = 0;
-/// and of a number that follows as it is.
+/// The code of a number that follows as it is.
 const PLAIN: u64 = 1;
 /// Codes from here on are differences.
 const DIFFERENCE: u64 = 2;

@@ -77,11 +77,11 @@ pub struct Generator {
     pub cpu_system_ns: u64,
     /// Context switches of the client threads, voluntary and not.
     pub context_switches: u64,
-    /// Arrivals for which a client was waiting in time and woke up late all the same: their number,
+    /// Arrivals for which a client was waiting in time and woke up late all the same.
     pub lag_count: u64,
-    /// the sum of `started - intended` over them,
+    /// The sum of `started - intended` over these arrivals.
     pub lag_sum_ns: u64,
-    /// and the longest.
+    /// The longest `started - intended` of these arrivals.
     pub lag_max_ns: u64,
 }
 

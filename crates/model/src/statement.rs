@@ -66,9 +66,9 @@ pub enum Draw {
 /// A column of a table.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct ColumnName {
-    /// The name of the table,
+    /// The name of the table.
     pub table: String,
-    /// and its own.
+    /// The name of the column.
     pub column: String,
 }
 

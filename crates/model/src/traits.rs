@@ -424,21 +424,21 @@ pub struct CompressionOutcome {
     pub output_bytes: Option<u64>,
     /// Bytes of the file that did not come from memory while it was compressed.
     pub source_read_bytes: Option<u64>,
-    /// Until the result was on disk.
+    /// Seconds until the result was on disk.
     pub durable_s: Option<f64>,
-    /// CPU time of plimsoll's process until then,
+    /// CPU seconds of plimsoll's process until the result was on disk.
     pub own_cpu_s: Option<f64>,
-    /// and of the kernel's threads.
+    /// CPU seconds of the kernel's threads until the result was on disk.
     pub kernel_cpu_s: Option<f64>,
     /// CPU time of the process that is the file system, if one is.
     pub daemon_cpu_s: Option<f64>,
-    /// To read the result back from the disk.
+    /// Seconds in which the result was read back from the disk.
     pub decompress_s: Option<f64>,
-    /// CPU time of plimsoll's process for that,
+    /// CPU seconds of plimsoll's process while the result was read back.
     pub decompress_own_cpu_s: Option<f64>,
-    /// and of the kernel's threads.
+    /// CPU seconds of the kernel's threads while the result was read back.
     pub decompress_kernel_cpu_s: Option<f64>,
-    /// The same of the file system's process.
+    /// CPU seconds of the process that is the file system while the result was read back.
     pub decompress_daemon_cpu_s: Option<f64>,
 }
 

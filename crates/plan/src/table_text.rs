@@ -3,7 +3,7 @@
 //! In: tables. Out: `[[table]]` blocks that are read as the same tables. Limits: a column is one line, however long.
 
 use model::own_table::{
-    Distinct, DrawnValues, OwnColumn, OwnConstant, OwnIndex, OwnTable, OwnType, PartitionRule, ValueNumbers,
+    ColumnKind, Distinct, DrawnValues, OwnColumn, OwnConstant, OwnIndex, OwnTable, PartitionRule, ValueNumbers,
     ValueShape, ValueSource,
 };
 use std::fmt::Write as _;
@@ -68,7 +68,7 @@ fn column_text(column: &OwnColumn) -> String {
     text
 }
 
-fn source_text(source: &ValueSource, kind: OwnType) -> String {
+fn source_text(source: &ValueSource, kind: ColumnKind) -> String {
     match source {
         ValueSource::Constant(OwnConstant::Units(units)) => format!(", value = {}", units_text(*units, kind)),
         ValueSource::Constant(OwnConstant::Bool(truth)) => format!(", value = {truth}"),
@@ -85,7 +85,7 @@ fn source_text(source: &ValueSource, kind: OwnType) -> String {
     }
 }
 
-fn drawn_text(drawn: &DrawnValues, kind: OwnType) -> String {
+fn drawn_text(drawn: &DrawnValues, kind: ColumnKind) -> String {
     let mut text = match &drawn.shape {
         ValueShape::Range(None) | ValueShape::Length(None) | ValueShape::Truths => String::new(),
         ValueShape::Range(Some((least, most))) => {
@@ -125,15 +125,15 @@ fn numbers_text(numbers: &ValueNumbers) -> String {
 }
 
 /// A number, or a date in quotes.
-fn units_text(units: i64, kind: OwnType) -> String {
+fn units_text(units: i64, kind: ColumnKind) -> String {
     let text = kind.text_of(units);
-    if matches!(kind, OwnType::Date | OwnType::DateTime) { format!("\"{text}\"") } else { text }
+    if matches!(kind, ColumnKind::Date | ColumnKind::DateTime) { format!("\"{text}\"") } else { text }
 }
 
 /// A difference of two values: days and seconds are numbers.
-fn difference_text(units: i64, kind: OwnType) -> String {
+fn difference_text(units: i64, kind: ColumnKind) -> String {
     match kind {
-        OwnType::Date | OwnType::DateTime => units.to_string(),
+        ColumnKind::Date | ColumnKind::DateTime => units.to_string(),
         other => other.text_of(units),
     }
 }

@@ -10,7 +10,7 @@ use crate::text;
 use crate::value::{parse_access, parse_int, parse_word};
 use crate::variants::WrittenBlock;
 use model::own_table::{
-    Dependence, Distinct, DrawnValues, OwnColumn, OwnConstant, OwnFault, OwnIndex, OwnPartitions, OwnTable, OwnType,
+    ColumnKind, Dependence, Distinct, DrawnValues, OwnColumn, OwnConstant, OwnFault, OwnIndex, OwnPartitions, OwnTable,
     PartitionRule, ValueNumbers, ValueShape, ValueSource,
 };
 use model::{Access, DistributionEntry};
@@ -126,7 +126,7 @@ fn set_access(source: &mut ValueSource, access: Access) {
 }
 
 /// Whether a plan file could have spelt out the type `kind`, which comes from a run file.
-pub(crate) fn type_could_be_written(kind: OwnType) -> bool {
+pub(crate) fn type_could_be_written(kind: ColumnKind) -> bool {
     kind.to_string().parse_type() == Some(kind)
 }
 
@@ -304,7 +304,7 @@ fn read_column(written: &WrittenBlock<'_>) -> Result<(OwnColumn, Option<String>)
     Ok((column, distribution))
 }
 
-fn read_source(block: &Block<'_, '_>, kind: OwnType) -> Result<ValueSource, PlanError> {
+fn read_source(block: &Block<'_, '_>, kind: ColumnKind) -> Result<ValueSource, PlanError> {
     const SOURCES: [&str; 4] = ["value", "serial", "references", "computed_from"];
     let mut named = SOURCES.iter().filter_map(|key| block.find(key));
     if let (Some(one), Some(other)) = (named.next(), named.next()) {
@@ -336,7 +336,7 @@ fn read_source(block: &Block<'_, '_>, kind: OwnType) -> Result<ValueSource, Plan
     drawn(block, kind).map(ValueSource::Drawn)
 }
 
-fn computed(block: &Block<'_, '_>, kind: OwnType, column: &Written<'_>) -> Result<ValueSource, PlanError> {
+fn computed(block: &Block<'_, '_>, kind: ColumnKind, column: &Written<'_>) -> Result<ValueSource, PlanError> {
     let unit = kind.units_per_one().unwrap_or(1);
     let whole = |written: &Written<'_>, unit: i64| {
         let units = (number_in(written)? * unit as f64).round();
@@ -352,7 +352,7 @@ fn computed(block: &Block<'_, '_>, kind: OwnType, column: &Written<'_>) -> Resul
     Ok(ValueSource::Computed { column: column.text.clone(), times, from, to })
 }
 
-fn drawn(block: &Block<'_, '_>, kind: OwnType) -> Result<DrawnValues, PlanError> {
+fn drawn(block: &Block<'_, '_>, kind: ColumnKind) -> Result<DrawnValues, PlanError> {
     let depends_on = match (block.one("depends_on")?, block.number("dependence")?) {
         (Some(column), share) => Some(Dependence { column: column.text.clone(), share: share.unwrap_or(1.0) }),
         (None, Some(_)) => return Err(block.place.error("`dependence` needs `depends_on`, the column that decides")),
@@ -388,7 +388,7 @@ fn distinct(block: &Block<'_, '_>) -> Result<Distinct, PlanError> {
     }
 }
 
-fn shape(block: &Block<'_, '_>, kind: OwnType) -> Result<ValueShape, PlanError> {
+fn shape(block: &Block<'_, '_>, kind: ColumnKind) -> Result<ValueShape, PlanError> {
     let bounds = [block.one("min")?, block.one("max")?];
     let (texts, histogram) = (block.texts("values")?, block.list("histogram")?);
     if kind.units_per_one().is_some() {
@@ -405,7 +405,7 @@ fn shape(block: &Block<'_, '_>, kind: OwnType) -> Result<ValueShape, PlanError> 
         };
     }
     block.without(&["min", "max", "histogram"], "is for types of numbers and dates")?;
-    if kind == OwnType::Boolean {
+    if kind == ColumnKind::Boolean {
         block.without(&["values", "length"], "is for types of text")?;
         return Ok(ValueShape::Truths);
     }
@@ -428,19 +428,19 @@ fn length(block: &Block<'_, '_>) -> Result<Option<(u32, u32)>, PlanError> {
     }
 }
 
-fn constant(written: &Written<'_>, kind: OwnType) -> Result<OwnConstant, PlanError> {
+fn constant(written: &Written<'_>, kind: ColumnKind) -> Result<OwnConstant, PlanError> {
     match kind {
-        OwnType::Boolean => parse_word(written, &["true", "false"]).map(|word| OwnConstant::Bool(word == "true")),
+        ColumnKind::Boolean => parse_word(written, &["true", "false"]).map(|word| OwnConstant::Bool(word == "true")),
         kind if kind.is_text() => Ok(OwnConstant::Text(written.text.clone())),
         kind => units(written, kind).map(OwnConstant::Units),
     }
 }
 
 /// The units of a number or a date.
-fn units(written: &Written<'_>, kind: OwnType) -> Result<i64, PlanError> {
+fn units(written: &Written<'_>, kind: ColumnKind) -> Result<i64, PlanError> {
     let takes = match kind {
-        OwnType::Date => "a day such as `2024-02-29`",
-        OwnType::DateTime => "a day such as `2024-02-29`, or a time such as `2024-02-29 12:30:00`",
+        ColumnKind::Date => "a day such as `2024-02-29`",
+        ColumnKind::DateTime => "a day such as `2024-02-29`, or a time such as `2024-02-29 12:30:00`",
         _ => "a number that the type of the column holds",
     };
     kind.units_in(&written.text).ok_or_else(|| written.refused(takes))
@@ -451,11 +451,11 @@ const TYPES: &str = "one of `smallint`, `int`, `bigint`, `real`, `double`, `deci
 
 trait ParseType {
     /// The type of this name.
-    fn parse_type(&self) -> Option<OwnType>;
+    fn parse_type(&self) -> Option<ColumnKind>;
 }
 
 impl ParseType for str {
-    fn parse_type(&self) -> Option<OwnType> {
+    fn parse_type(&self) -> Option<ColumnKind> {
         let text = self.trim().to_ascii_lowercase();
         let (name, arguments) = match text.split_once('(') {
             None => (text.as_str(), Vec::new()),
@@ -466,22 +466,22 @@ impl ParseType for str {
             }
         };
         Some(match (name, &arguments[..]) {
-            ("smallint", []) => OwnType::SmallInt,
-            ("int" | "integer", []) => OwnType::Int,
-            ("bigint", []) => OwnType::BigInt,
-            ("real" | "float", []) => OwnType::Real,
-            ("double" | "double precision", []) => OwnType::Double,
+            ("smallint", []) => ColumnKind::SmallInt,
+            ("int" | "integer", []) => ColumnKind::Int,
+            ("bigint", []) => ColumnKind::BigInt,
+            ("real" | "float", []) => ColumnKind::Real,
+            ("double" | "double precision", []) => ColumnKind::Double,
             ("decimal" | "numeric", [digits @ 1..=18, scale]) if scale <= digits => {
-                OwnType::Decimal { digits: *digits as u8, scale: *scale as u8 }
+                ColumnKind::Decimal { digits: *digits as u8, scale: *scale as u8 }
             }
-            ("decimal" | "numeric", [digits @ 1..=18]) => OwnType::Decimal { digits: *digits as u8, scale: 0 },
-            ("boolean" | "bool", []) => OwnType::Boolean,
+            ("decimal" | "numeric", [digits @ 1..=18]) => ColumnKind::Decimal { digits: *digits as u8, scale: 0 },
+            ("boolean" | "bool", []) => ColumnKind::Boolean,
             // As many as MariaDB takes of each.
-            ("char", [length @ 1..=255]) => OwnType::Char(*length),
-            ("varchar", [length @ 1..=16_000]) => OwnType::VarChar(*length),
-            ("text", []) => OwnType::Text,
-            ("date", []) => OwnType::Date,
-            ("datetime" | "timestamp", []) => OwnType::DateTime,
+            ("char", [length @ 1..=255]) => ColumnKind::Char(*length),
+            ("varchar", [length @ 1..=16_000]) => ColumnKind::VarChar(*length),
+            ("text", []) => ColumnKind::Text,
+            ("date", []) => ColumnKind::Date,
+            ("datetime" | "timestamp", []) => ColumnKind::DateTime,
             _ => return None,
         })
     }

@@ -120,10 +120,10 @@ fn read(runs: &Path) -> Result<CeilingsDocument, String> {
         return Err(ignored(format!("it is larger than {}", Bytes(SIZE_MAX))));
     }
     let document: CeilingsDocument = serde_json::from_slice(&text).map_err(|error| ignored(error.to_string()))?;
-    match document.schema == SCHEMA {
-        true => Ok(document),
-        false => Err(ignored(format!("its schema is not `{SCHEMA}`"))),
+    if document.schema != SCHEMA {
+        return Err(ignored(format!("its schema is not `{SCHEMA}`")));
     }
+    Ok(document)
 }
 
 impl CeilingsDocument {

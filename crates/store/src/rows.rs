@@ -94,9 +94,10 @@ fn insert_histograms(
 ) -> rusqlite::Result<()> {
     let mut insert = prepare_cached(tx, "INSERT INTO histogram VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)")?;
     // A response time is never below its service time, so equal sums are equal times of every operation.
-    let histograms = match kind.response == kind.service {
-        true => [Some(("both", &kind.service)), None],
-        false => [Some(("response", &kind.response)), Some(("service", &kind.service))],
+    let histograms = if kind.response == kind.service {
+        [Some(("both", &kind.service)), None]
+    } else {
+        [Some(("response", &kind.response)), Some(("service", &kind.service))]
     };
     for (what, times) in histograms.into_iter().flatten().filter(|(_, times)| !times.is_empty()) {
         insert.execute(params![

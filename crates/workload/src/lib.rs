@@ -7,7 +7,6 @@
 //! share depends on the others.
 
 pub mod background;
-pub mod column_kind;
 mod commits;
 pub mod compress;
 pub mod connect;

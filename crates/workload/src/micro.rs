@@ -118,11 +118,11 @@ enum StepLength {
     List(u64),
     /// Ranges of so many rows; its name has the number.
     Range(u64),
-    /// A list as long as the parameter [`LIST_POINTS`],
+    /// A list as long as the parameter [`LIST_POINTS`].
     ListParam,
-    /// ranges as long as [`RANGE_ROWS`],
+    /// Ranges as long as [`RANGE_ROWS`].
     RangeParam,
-    /// or as long as [`AGGREGATE_ROWS`].
+    /// Ranges as long as [`AGGREGATE_ROWS`].
     AggregateParam,
 }
 
@@ -324,7 +324,7 @@ const STEP_NAMES: [&str; STEPS.len()] = {
     }
     names
 };
-/// The steps whose list is as long as [`LIST_POINTS`],
+/// The steps whose list is as long as [`LIST_POINTS`].
 const LIST_STEPS: [&str; 10] = [
     "points-covered-pk.pre",
     "points-notcovered-pk.pre",
@@ -337,7 +337,7 @@ const LIST_STEPS: [&str; 10] = [
     "points-covered-si",
     "points-notcovered-si",
 ];
-/// those whose ranges are as long as [`RANGE_ROWS`],
+/// The steps whose ranges are as long as [`RANGE_ROWS`].
 const RANGE_STEPS: [&str; 8] = [
     "range-covered-pk.pre",
     "range-notcovered-pk.pre",
@@ -348,7 +348,7 @@ const RANGE_STEPS: [&str; 8] = [
     "range-covered-si",
     "range-notcovered-si",
 ];
-/// and those with [`AGGREGATE_ROWS`].
+/// The steps whose ranges are as long as [`AGGREGATE_ROWS`].
 const AGGREGATE_STEPS: [&str; 5] =
     ["read-only-count", "read-only-distinct", "read-only-order", "read-only-simple", "read-only-sum"];
 

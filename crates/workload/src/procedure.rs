@@ -4,7 +4,7 @@
 //! Limits: a procedure answers with nothing; what it reads stays in its variables. A name of a parameter or a variable must be that of no
 //! column, because servers disagree on which of the two is meant.
 
-use crate::column_kind::ColumnKind;
+use model::ColumnKind;
 
 /// A stored procedure.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -4,10 +4,10 @@
 //! takes one source of operations per client from each [`OpStream`].
 //! Limits: `kinds` is one list for all parts, those of the run first; an [`model::OpKind`] is an index into it.
 
-pub use crate::column_kind::ColumnKind;
 use crate::procedure::SqlProcedure;
 use crate::replay::Recording;
 use crate::{SequenceState, Workload};
+pub use model::ColumnKind;
 use model::{
     BackgroundPace, Bytes, ConnectOp, HoldKind, IoOp, KvEntry, KvOp, LoadPart, Nanos, Op, OpClass, OpKind, Params,
     SqlArg, SqlCall, SqlOp, SqlStep, TaskOp, Trial,
@@ -393,9 +393,9 @@ pub struct SqlTable {
 pub struct ForeignKey {
     /// The columns.
     pub columns: &'static [&'static str],
-    /// The other table,
+    /// The other table.
     pub parent: &'static str,
-    /// and the columns of its primary key.
+    /// The columns of the primary key of the other table.
     pub parent_key: &'static [&'static str],
 }
 

@@ -18,7 +18,7 @@ pub use tables::with_keys;
 
 use crate::server::url::{PASSWORD_FILE, Password, ServerUrl, URL};
 use host::error::TargetError;
-use model::own_table::{OwnTable, OwnType};
+use model::own_table::{ColumnKind, OwnTable};
 use model::{Params, Value};
 use std::path::Path;
 
@@ -132,7 +132,7 @@ impl FoundTable {
 pub(crate) struct FoundColumn {
     pub(crate) name: String,
     /// The nearest type of a plan.
-    pub(crate) kind: OwnType,
+    pub(crate) kind: ColumnKind,
     /// The note that its type is another, if it is.
     pub(crate) other_type: Option<String>,
     pub(crate) not_null: bool,
@@ -184,46 +184,47 @@ pub(crate) struct FoundPartitions {
 }
 
 /// The type of a plan that is nearest to one that is written `text`, and the note that it is another, if it is.
-pub(crate) fn nearest_type(text: &str) -> (OwnType, Option<String>) {
+pub(crate) fn nearest_type(text: &str) -> (ColumnKind, Option<String>) {
     let small = text.trim().to_ascii_lowercase();
     let name = small.split(['(', ' ']).next().unwrap_or_default();
     let numbers: Vec<u32> =
         small.split(|c: char| !c.is_ascii_digit()).filter_map(|digits| digits.parse().ok()).collect();
     let length = |most: u16| numbers.first().map_or(1, |n| (*n).clamp(1, most.into()) as u16);
-    let is_like = |kind: OwnType| (kind, Some(format!("`{kind}` for {}", shown_type(&small))));
+    let is_like = |kind: ColumnKind| (kind, Some(format!("`{kind}` for {}", shown_type(&small))));
     match name {
-        "boolean" | "bool" => (OwnType::Boolean, None),
-        "tinyint" if small.starts_with("tinyint(1)") => (OwnType::Boolean, None),
-        "smallint" | "int2" if !small.contains("unsigned") => (OwnType::SmallInt, None),
-        "tinyint" | "year" => is_like(OwnType::SmallInt),
-        "int" | "integer" | "int4" if !small.contains("unsigned") => (OwnType::Int, None),
-        "mediumint" | "smallint" => is_like(OwnType::Int),
-        "bigint" | "int8" if !small.contains("unsigned") => (OwnType::BigInt, None),
-        "int" | "integer" | "bigint" => is_like(OwnType::BigInt),
-        "real" | "float" | "float4" if !small.contains("double") => (OwnType::Real, None),
-        "double" | "float8" => (OwnType::Double, None),
+        "boolean" | "bool" => (ColumnKind::Boolean, None),
+        "tinyint" if small.starts_with("tinyint(1)") => (ColumnKind::Boolean, None),
+        "smallint" | "int2" if !small.contains("unsigned") => (ColumnKind::SmallInt, None),
+        "tinyint" | "year" => is_like(ColumnKind::SmallInt),
+        "int" | "integer" | "int4" if !small.contains("unsigned") => (ColumnKind::Int, None),
+        "mediumint" | "smallint" => is_like(ColumnKind::Int),
+        "bigint" | "int8" if !small.contains("unsigned") => (ColumnKind::BigInt, None),
+        "int" | "integer" | "bigint" => is_like(ColumnKind::BigInt),
+        "real" | "float" | "float4" if !small.contains("double") => (ColumnKind::Real, None),
+        "double" | "float8" => (ColumnKind::Double, None),
         "decimal" | "numeric" | "dec" => match numbers[..] {
             [digits @ 1..=18, scale] if scale <= digits => {
-                (OwnType::Decimal { digits: digits as u8, scale: scale as u8 }, None)
+                (ColumnKind::Decimal { digits: digits as u8, scale: scale as u8 }, None)
             }
-            [digits @ 1..=18] => (OwnType::Decimal { digits: digits as u8, scale: 0 }, None),
-            _ => {
-                is_like(OwnType::Decimal { digits: 18, scale: numbers.get(1).map_or(2, |scale| (*scale).min(9) as u8) })
-            }
+            [digits @ 1..=18] => (ColumnKind::Decimal { digits: digits as u8, scale: 0 }, None),
+            _ => is_like(ColumnKind::Decimal {
+                digits: 18,
+                scale: numbers.get(1).map_or(2, |scale| (*scale).min(9) as u8),
+            }),
         },
-        "char" | "character" if !small.contains("varying") => (OwnType::Char(length(255)), None),
-        "varchar" | "character" if numbers.is_empty() => (OwnType::Text, None),
-        "varchar" | "character" => (OwnType::VarChar(length(16_000)), None),
-        "text" => (OwnType::Text, None),
-        "date" => (OwnType::Date, None),
-        "datetime" | "timestamp" if !small.contains("with time zone") => (OwnType::DateTime, None),
-        "timestamp" | "timestamptz" => is_like(OwnType::DateTime),
-        "uuid" => is_like(OwnType::Char(36)),
-        "binary" => is_like(OwnType::Char(length(255))),
-        "varbinary" => is_like(OwnType::VarChar(length(16_000))),
-        "enum" | "set" => is_like(OwnType::VarChar(64)),
-        "time" | "interval" => is_like(OwnType::Int),
-        _ => is_like(OwnType::Text),
+        "char" | "character" if !small.contains("varying") => (ColumnKind::Char(length(255)), None),
+        "varchar" | "character" if numbers.is_empty() => (ColumnKind::Text, None),
+        "varchar" | "character" => (ColumnKind::VarChar(length(16_000)), None),
+        "text" => (ColumnKind::Text, None),
+        "date" => (ColumnKind::Date, None),
+        "datetime" | "timestamp" if !small.contains("with time zone") => (ColumnKind::DateTime, None),
+        "timestamp" | "timestamptz" => is_like(ColumnKind::DateTime),
+        "uuid" => is_like(ColumnKind::Char(36)),
+        "binary" => is_like(ColumnKind::Char(length(255))),
+        "varbinary" => is_like(ColumnKind::VarChar(length(16_000))),
+        "enum" | "set" => is_like(ColumnKind::VarChar(64)),
+        "time" | "interval" => is_like(ColumnKind::Int),
+        _ => is_like(ColumnKind::Text),
     }
 }
 

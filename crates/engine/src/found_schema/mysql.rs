@@ -15,7 +15,7 @@ use crate::sql::admin_connection::AdminConnection;
 use crate::sql::external::PATIENCE;
 use crate::sql::server_error;
 use host::error::TargetError;
-use model::own_table::OwnType;
+use model::own_table::ColumnKind;
 
 /// Columns of one question about a sample: its answer may have 16 MiB.
 const COLUMNS_AT_ONCE: usize = 6;
@@ -185,18 +185,18 @@ impl Catalogue<'_> {
 }
 
 /// What is asked of a column: its value, or of a text a hash and the length.
-fn question_for(quoted: &str, kind: OwnType) -> String {
+fn question_for(quoted: &str, kind: ColumnKind) -> String {
     match kind.units_per_one() {
         Some(_) => quoted.to_owned(),
-        None if kind == OwnType::Boolean => quoted.to_owned(),
+        None if kind == ColumnKind::Boolean => quoted.to_owned(),
         None => format!("concat(crc32({quoted}), ':', coalesce(char_length({quoted}), 0))"),
     }
 }
 
-fn sampled_value(text: &str, kind: OwnType) -> Option<SampledValue> {
+fn sampled_value(text: &str, kind: ColumnKind) -> Option<SampledValue> {
     Some(match kind {
-        OwnType::Date | OwnType::DateTime => SampledValue::Date(text.to_owned()),
-        kind if kind.units_per_one().is_some() || kind == OwnType::Boolean => {
+        ColumnKind::Date | ColumnKind::DateTime => SampledValue::Date(text.to_owned()),
+        kind if kind.units_per_one().is_some() || kind == ColumnKind::Boolean => {
             SampledValue::Number(text.parse().ok()?, text.to_owned())
         }
         _ => {
@@ -213,8 +213,8 @@ mod tests {
     #[test]
     fn a_name_becomes_digits_in_a_literal_and_of_a_text_only_a_hash_is_asked_for() {
         assert_eq!(text_literal("a'b"), "CONVERT(X'612762' USING utf8mb4)");
-        assert_eq!(question_for("`n`", OwnType::Text), "concat(crc32(`n`), ':', coalesce(char_length(`n`), 0))");
-        assert_eq!(sampled_value("123:4", OwnType::Text), Some(SampledValue::Text(123, 4)));
-        assert_eq!(sampled_value("x", OwnType::Int), None);
+        assert_eq!(question_for("`n`", ColumnKind::Text), "concat(crc32(`n`), ':', coalesce(char_length(`n`), 0))");
+        assert_eq!(sampled_value("123:4", ColumnKind::Text), Some(SampledValue::Text(123, 4)));
+        assert_eq!(sampled_value("x", ColumnKind::Int), None);
     }
 }

@@ -7,7 +7,7 @@ use super::sample::{SampledValue, statistics_of};
 use super::{FoundIndex, FoundTable};
 use crate::sqlite_schema::quote_name;
 use host::error::TargetError;
-use model::own_table::OwnType;
+use model::own_table::ColumnKind;
 use rusqlite::types::ValueRef;
 use rusqlite::{Connection, OpenFlags};
 use std::hash::{DefaultHasher, Hash, Hasher};
@@ -54,8 +54,8 @@ fn read_table(database: &Connection, name: &str, sample_rows: u32) -> rusqlite::
         }
     }
     // A whole number of SQLite has up to 64 bits, whatever it is called.
-    let small = table.columns.iter_mut().filter(|column| column.kind == OwnType::SmallInt);
-    small.for_each(|column| column.kind = OwnType::Int);
+    let small = table.columns.iter_mut().filter(|column| column.kind == ColumnKind::SmallInt);
+    small.for_each(|column| column.kind = ColumnKind::Int);
     keys.sort_by_key(|(nth, _)| *nth);
     table.primary_key = keys.into_iter().map(|(_, name)| name).collect();
     table.indexes = read_indexes(database, &quoted)?;
@@ -117,7 +117,7 @@ fn sample_columns(database: &Connection, table: &mut FoundTable, sample_rows: u3
     Ok(())
 }
 
-fn sampled_value(value: ValueRef<'_>, kind: OwnType) -> Option<SampledValue> {
+fn sampled_value(value: ValueRef<'_>, kind: ColumnKind) -> Option<SampledValue> {
     let hashed = |bytes: &[u8]| {
         let mut hasher = DefaultHasher::new();
         bytes.hash(&mut hasher);
@@ -129,7 +129,7 @@ fn sampled_value(value: ValueRef<'_>, kind: OwnType) -> Option<SampledValue> {
         (ValueRef::Real(number), kind) if !kind.is_text() => SampledValue::Number(number, number.to_string()),
         (ValueRef::Integer(number), _) => hashed(number.to_string().as_bytes()),
         (ValueRef::Real(number), _) => hashed(number.to_string().as_bytes()),
-        (ValueRef::Text(text), OwnType::Date | OwnType::DateTime) => match std::str::from_utf8(text) {
+        (ValueRef::Text(text), ColumnKind::Date | ColumnKind::DateTime) => match std::str::from_utf8(text) {
             Ok(text) => SampledValue::Date(text.to_owned()),
             Err(_) => hashed(text),
         },

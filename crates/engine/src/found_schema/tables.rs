@@ -6,8 +6,8 @@
 use super::names::{NameMap, NameOf};
 use super::{ColumnStatistics, FoundColumn, FoundReference, FoundTable, FoundTables};
 use model::own_table::{
-    Dependence, Distinct, DrawnValues, OwnColumn, OwnFault, OwnIndex, OwnPartitions, OwnTable, OwnType, PartitionRule,
-    ValueNumbers, ValueShape, ValueSource,
+    ColumnKind, Dependence, Distinct, DrawnValues, OwnColumn, OwnFault, OwnIndex, OwnPartitions, OwnTable,
+    PartitionRule, ValueNumbers, ValueShape, ValueSource,
 };
 use std::collections::BTreeSet;
 
@@ -57,7 +57,7 @@ fn simplify_column(column: &mut OwnColumn) {
     match &mut column.source {
         source if *source != plain => *source = plain,
         _ => {
-            column.kind = if column.kind.is_text() { OwnType::VarChar(64) } else { OwnType::BigInt };
+            column.kind = if column.kind.is_text() { ColumnKind::VarChar(64) } else { ColumnKind::BigInt };
             column.source = drawn(column.kind, None, Distinct::Natural);
         }
     }
@@ -81,14 +81,14 @@ fn simplify_table(table: &mut OwnTable, text: &str) {
     }
 }
 
-fn drawn(kind: OwnType, shape: Option<ValueShape>, distinct: Distinct) -> ValueSource {
+fn drawn(kind: ColumnKind, shape: Option<ValueShape>, distinct: Distinct) -> ValueSource {
     let numbers = ValueNumbers { distinct, common: Vec::new(), access: None, correlation: 0.0 };
     ValueSource::Drawn(DrawnValues { numbers, depends_on: None, shape: shape.unwrap_or_else(|| plain_shape(kind)) })
 }
 
-fn plain_shape(kind: OwnType) -> ValueShape {
+fn plain_shape(kind: ColumnKind) -> ValueShape {
     match kind {
-        OwnType::Boolean => ValueShape::Truths,
+        ColumnKind::Boolean => ValueShape::Truths,
         kind if kind.is_text() => ValueShape::Length(None),
         _ => ValueShape::Range(None),
     }
@@ -139,19 +139,19 @@ impl TableMaker<'_> {
     }
 
     /// Text without a bound cannot be in an index everywhere.
-    fn indexed_type(&self, found: &FoundColumn) -> OwnType {
+    fn indexed_type(&self, found: &FoundColumn) -> ColumnKind {
         let indexes = self.table.indexes.iter().map(|index| &index.columns);
         let is_indexed = indexes.chain([&self.table.primary_key]).any(|columns| columns.contains(&found.name));
         match found.kind {
-            OwnType::Text if is_indexed => {
+            ColumnKind::Text if is_indexed => {
                 let longest = found.statistics.lengths.map_or(64, |(_, most)| most);
-                OwnType::VarChar(longest.clamp(1, 500) as u16)
+                ColumnKind::VarChar(longest.clamp(1, 500) as u16)
             }
             kind => kind,
         }
     }
 
-    fn source(&self, found: &FoundColumn, kind: OwnType, names: &mut NameMap) -> ValueSource {
+    fn source(&self, found: &FoundColumn, kind: ColumnKind, names: &mut NameMap) -> ValueSource {
         if let Some((parent, column)) = self.reference_of(found) {
             let table = names.of(NameOf::Table, &parent.name);
             let column = names.of(NameOf::Column(parent.name.clone()), column);
@@ -209,9 +209,9 @@ impl TableMaker<'_> {
     }
 
     /// A key of whole numbers from about 1 on, with few gaps.
-    fn is_serial(&self, found: &FoundColumn, kind: OwnType) -> bool {
+    fn is_serial(&self, found: &FoundColumn, kind: ColumnKind) -> bool {
         let is_alone = self.table.primary_key == [found.name.clone()];
-        let whole = matches!(kind, OwnType::SmallInt | OwnType::Int | OwnType::BigInt);
+        let whole = matches!(kind, ColumnKind::SmallInt | ColumnKind::Int | ColumnKind::BigInt);
         let ends = || {
             Some((
                 found.statistics.bounds.first()?.parse::<i64>().ok()?,
@@ -252,12 +252,12 @@ impl TableMaker<'_> {
         of_key.clone().any(|column| column.statistics.distinct.is_some_and(|distinct| self.is_unique(column, distinct)))
     }
 
-    fn numbers(&self, found: &FoundColumn, kind: OwnType) -> ValueNumbers {
+    fn numbers(&self, found: &FoundColumn, kind: ColumnKind) -> ValueNumbers {
         let statistics = &found.statistics;
         let distinct = match statistics.distinct {
             Some(distinct) if self.is_unique(found, distinct) => Distinct::All,
             None if self.is_unique(found, 0.0) => Distinct::All,
-            Some(_) if kind == OwnType::Boolean => Distinct::Natural,
+            Some(_) if kind == ColumnKind::Boolean => Distinct::Natural,
             Some(distinct) if self.is_first_digit(found, distinct) => {
                 Distinct::Share(rounded(distinct / self.table.rows.max(1) as f64))
             }
@@ -281,17 +281,17 @@ impl TableMaker<'_> {
         }
     }
 
-    fn shape(&self, found: &FoundColumn, kind: OwnType) -> ValueShape {
+    fn shape(&self, found: &FoundColumn, kind: ColumnKind) -> ValueShape {
         let statistics = &found.statistics;
         if kind.is_text() {
             let room = match kind {
-                OwnType::Char(length) | OwnType::VarChar(length) => u32::from(length),
+                ColumnKind::Char(length) | ColumnKind::VarChar(length) => u32::from(length),
                 _ => 65_535,
             };
             let lengths = statistics.lengths.map(|(least, most)| (least.min(room), most.clamp(1, room)));
             return ValueShape::Length(lengths.map(|(least, most)| (least.min(most), most)));
         }
-        if kind == OwnType::Boolean || self.hides_names {
+        if kind == ColumnKind::Boolean || self.hides_names {
             return plain_shape(kind);
         }
         let mut bounds: Vec<i64> = statistics.bounds.iter().filter_map(|bound| units_of(kind, bound)).collect();
@@ -313,11 +313,11 @@ impl TableMaker<'_> {
 }
 
 /// The units of a bound as an engine writes it: with more digits than are kept, or with a fraction of a second.
-fn units_of(kind: OwnType, text: &str) -> Option<i64> {
+fn units_of(kind: ColumnKind, text: &str) -> Option<i64> {
     let text = text.trim().trim_matches('"');
     match kind {
-        OwnType::Date => kind.units_in(text.get(..10)?),
-        OwnType::DateTime => kind.units_in(text.get(..19).unwrap_or(text)),
+        ColumnKind::Date => kind.units_in(text.get(..10)?),
+        ColumnKind::DateTime => kind.units_in(text.get(..19).unwrap_or(text)),
         _ => kind.units_in(text).or_else(|| {
             let units = (text.parse::<f64>().ok()? * kind.units_per_one()? as f64).round();
             (units.abs() < 9e18).then_some(units as i64)

@@ -69,7 +69,7 @@ pub fn kind_text(kind: ColumnKind) -> String {
         ColumnKind::SmallInt => "SMALLINT".to_string(),
         ColumnKind::Int => "INT".to_string(),
         ColumnKind::BigInt => "BIGINT".to_string(),
-        ColumnKind::Float => "FLOAT".to_string(),
+        ColumnKind::Real => "FLOAT".to_string(),
         ColumnKind::Double => "DOUBLE".to_string(),
         ColumnKind::Decimal { digits, scale } => format!("DECIMAL({digits},{scale})"),
         ColumnKind::Boolean => "BOOLEAN".to_string(),

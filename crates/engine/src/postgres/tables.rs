@@ -102,7 +102,7 @@ pub fn kind_text(kind: ColumnKind) -> String {
         ColumnKind::SmallInt => "SMALLINT".to_string(),
         ColumnKind::Int => "INTEGER".to_string(),
         ColumnKind::BigInt => "BIGINT".to_string(),
-        ColumnKind::Float => "REAL".to_string(),
+        ColumnKind::Real => "REAL".to_string(),
         ColumnKind::Double => "DOUBLE PRECISION".to_string(),
         ColumnKind::Decimal { digits, scale } => format!("NUMERIC({digits},{scale})"),
         ColumnKind::Boolean => "BOOLEAN".to_string(),

@@ -240,9 +240,9 @@ impl Criterion {
 /// A share of operations as it was observed: so many of so many, and how much its variance exceeds that of independent operations.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct SampledShare {
-    /// Operations that count,
+    /// Operations that are in the share.
     pub hits: f64,
-    /// of so many.
+    /// All operations that were observed.
     pub of: f64,
     /// The variance of the share over that of as many independent operations: 1 or more. Response times in a queue are alike for as
     /// long as the queue is, so that a million of them can tell as little as a thousand.

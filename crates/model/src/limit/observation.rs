@@ -30,9 +30,9 @@ pub struct Observation {
     pub unserved: u64,
     /// The times in which plimsoll itself did not run, together.
     pub own_gaps: Nanos,
-    /// Arrivals for which a client was waiting and woke up late,
+    /// Arrivals for which a client was waiting and woke up late.
     pub lag_count: u64,
-    /// and by how much, together.
+    /// By how much these clients woke up late, together.
     pub lag_sum: Nanos,
     /// Bytes that the engine had yet to write; empty if it does not tell.
     pub debt: DebtCourse,

@@ -146,13 +146,13 @@ pub enum LimitStep {
 }
 
 impl LimitSearch {
-    /// So many rates are held at most,
+    /// So many rates are held at most.
     pub const HOLDS_MAX: usize = 6;
-    /// and so many probes are made in all.
+    /// So many probes are made at most.
     pub const PROBES_MAX: usize = 64;
-    /// So many probes a search usually takes, that in a closed loop included,
+    /// So many probes a search usually takes, that in a closed loop included.
     pub const PROBES_USUAL: usize = 10;
-    /// and so many holds.
+    /// So many rates a search usually holds.
     pub const HOLDS_USUAL: usize = 2;
 
     /// A search for what `spec` asks, whose probes last for `probe_max` at most if the target has no longer rhythm.
@@ -256,10 +256,7 @@ impl LimitSearch {
             let by_debt = growth_per_s.map(|growth_per_s| FailureAbove::WriteDebt { growth_per_s });
             self.failure = judgement.missed().map(FailureAbove::Objective).or(by_debt);
         }
-        match !judgement.keeps() && self.is_scattered() {
-            true => self.next_of_scattered(),
-            false => self.next_hold(),
-        }
+        if !judgement.keeps() && self.is_scattered() { self.next_of_scattered() } else { self.next_hold() }
     }
 
     /// Whether the target is not the same from probe to probe, so that a narrower bracket would be chance.
@@ -446,11 +443,8 @@ impl LimitSearch {
 
     /// The rate that is held is the result.
     fn held(&self) -> Option<HeldRate> {
-        match self.is_filling() {
-            // The hold before the last was at the higher rate, and as good.
-            true => Some(self.holds[self.holds.len() - 2]),
-            false => self.best_sustained(),
-        }
+        // The hold before the last was at the higher rate, and as good.
+        if self.is_filling() { Some(self.holds[self.holds.len() - 2]) } else { self.best_sustained() }
     }
 
     /// What was found so far.

@@ -29,9 +29,10 @@ enum PlaceCounts {
 impl DrawCounter {
     /// For so many draws of `places` places. A place that is drawn more than 2^32 - 1 times stays at that.
     pub fn new(places: u64, draws: u64) -> DrawCounter {
-        DrawCounter(match places <= DENSE_MAX {
-            true => PlaceCounts::Dense(vec![0; places as usize]),
-            false => PlaceCounts::Sparse(Vec::with_capacity(draws as usize)),
+        DrawCounter(if places <= DENSE_MAX {
+            PlaceCounts::Dense(vec![0; places as usize])
+        } else {
+            PlaceCounts::Sparse(Vec::with_capacity(draws as usize))
         })
     }
 
@@ -221,9 +222,10 @@ fn split_places(places: u64, draws: u64, law: &dyn Fn(u64) -> f64) -> Vec<LawPar
         let halves = [(first, middle, below, at_middle), (middle, end, at_middle, until)];
         let [a, b] = halves.map(|(first, end, below, until)| (until - below) / (end - first).max(1) as f64);
         let unlike = (a - b).abs() > UNLIKE * part.density() && part.probability > rare;
-        match end - first > 1 && (unlike || part.probability > probable) {
-            true => left.extend(halves),
-            false => parts.push(part),
+        if end - first > 1 && (unlike || part.probability > probable) {
+            left.extend(halves);
+        } else {
+            parts.push(part);
         }
     }
     parts.sort_unstable_by_key(|part| part.places.start);

@@ -9,7 +9,7 @@
 //! n^2 / 12 m; it is a normal law in the middle only, and has no tails.
 
 use super::law::mean_of_uniforms_below;
-use super::{Distribution, DistributionDef, HasLaw, Law};
+use super::{Distribution, DistributionDef, HasLaw};
 use crate::random::{Rng, Words};
 use model::{ArgDef, DistributionEntry, Numbers};
 
@@ -46,11 +46,6 @@ impl Gaussian {
     pub fn draw(&self, rng: &mut Rng) -> u64 {
         self.mean.draw(rng).min(self.n - 1)
     }
-
-    /// The probability of a key below `key`.
-    pub fn probability_below(&self, key: u64) -> f64 {
-        mean_of_uniforms_below(key as f64 / self.n as f64, self.mean.iterations)
-    }
 }
 
 /// The mean of some uniform numbers in [0, top), rounded down.
@@ -78,9 +73,8 @@ impl MeanOfUniforms {
 }
 
 impl HasLaw for Gaussian {
-    fn boxed_law(&self) -> Law {
-        let own = *self;
-        Box::new(move |key| own.probability_below(key))
+    fn probability_below(&self, key: u64) -> f64 {
+        mean_of_uniforms_below(key as f64 / self.n as f64, self.mean.iterations)
     }
 }
 

@@ -8,7 +8,7 @@
 //! core/.../generator). Exact but for the bias of [`crate::random`]'s multiplication and shift. YCSB hashes keys to names
 //! afterwards unless `insertorder=ordered`; here they stay in order.
 
-use super::{Distribution, DistributionDef, HasLaw, Law};
+use super::{Distribution, DistributionDef, HasLaw};
 use crate::random::{Rng, Words, number_below, unit_interval};
 use model::{ArgDef, DistributionEntry, Numbers};
 
@@ -50,18 +50,12 @@ impl Hotspot {
         let (choice, place) = (unit_interval(rng.next_u64()), rng.next_u64());
         if choice < self.hot_draws { number_below(place, self.hot) } else { self.hot + number_below(place, self.cold) }
     }
-
-    /// The probability of a key below `key`.
-    pub fn probability_below(&self, key: u64) -> f64 {
-        let (hot, cold) = (key.min(self.hot), key.saturating_sub(self.hot).min(self.cold));
-        self.hot_draws * hot as f64 / self.hot as f64 + (1.0 - self.hot_draws) * cold as f64 / self.cold.max(1) as f64
-    }
 }
 
 impl HasLaw for Hotspot {
-    fn boxed_law(&self) -> Law {
-        let own = *self;
-        Box::new(move |key| own.probability_below(key))
+    fn probability_below(&self, key: u64) -> f64 {
+        let (hot, cold) = (key.min(self.hot), key.saturating_sub(self.hot).min(self.cold));
+        self.hot_draws * hot as f64 / self.hot as f64 + (1.0 - self.hot_draws) * cold as f64 / self.cold.max(1) as f64
     }
 }
 

@@ -56,8 +56,12 @@ impl Latest {
 }
 
 impl HasLaw for Latest {
-    fn boxed_law(&self) -> Law {
-        Box::new(self.probability_below())
+    fn probability_below(&self, key: u64) -> f64 {
+        Latest::probability_below(self)(key)
+    }
+
+    fn law(self) -> Law {
+        Box::new(Latest::probability_below(&self))
     }
 }
 

@@ -66,7 +66,7 @@ macro_rules! distributions {
             /// The law: gives the probability that a draw falls on a place below its argument.
             pub fn law(&self) -> Law {
                 match self {
-                    $(Distribution::$name(own) => own.boxed_law(),)*
+                    $(Distribution::$name(own) => own.law(),)*
                 }
             }
         }
@@ -111,9 +111,14 @@ pub fn from_access(access: &Access, n: u64) -> Distribution {
 pub type Law = Box<dyn Fn(u64) -> f64>;
 
 /// A distribution whose law is known.
-trait HasLaw {
-    /// Its law.
-    fn boxed_law(&self) -> Law;
+trait HasLaw: Copy + 'static {
+    /// The probability of a place below `place`, in the order in which the law is written.
+    fn probability_below(&self, place: u64) -> f64;
+
+    /// The same as a function. What is equal for all places is computed once if that takes long.
+    fn law(self) -> Law {
+        Box::new(move |place| self.probability_below(place))
+    }
 
     /// The key at `place` in the order in which the law is written. Only zipf scatters: in the others the place is the key.
     fn key_at(&self, place: u64) -> u64 {
@@ -160,9 +165,10 @@ mod tests {
             }
             low
         };
-        let mut cuts: Vec<u64> = match n <= PARTS {
-            true => (1..=n).collect(),
-            false => (1..PARTS).map(|i| first_reaching(i as f64 / PARTS as f64)).chain([n]).collect(),
+        let mut cuts: Vec<u64> = if n <= PARTS {
+            (1..=n).collect()
+        } else {
+            (1..PARTS).map(|i| first_reaching(i as f64 / PARTS as f64)).chain([n]).collect()
         };
         cuts.dedup();
         cuts

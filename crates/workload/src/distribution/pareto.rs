@@ -9,7 +9,7 @@
 //! Exact within the rounding of one power. It is self-similar (Gray et al. 1994, "Quickly generating billion-record synthetic
 //! databases", section 3.2): a power law that is bounded by n, not the unbounded law of Pareto.
 
-use super::{Distribution, DistributionDef, HasLaw, Law};
+use super::{Distribution, DistributionDef, HasLaw};
 use crate::random::{Rng, Words, unit_interval};
 use model::{ArgDef, DistributionEntry, Numbers};
 
@@ -46,17 +46,11 @@ impl Pareto {
         let key = self.n as f64 * unit_interval(rng.next_u64()).powf(self.power);
         (key as u64).min(self.n - 1)
     }
-
-    /// The probability of a key below `key`.
-    pub fn probability_below(&self, key: u64) -> f64 {
-        (key as f64 / self.n as f64).min(1.0).powf(1.0 / self.power)
-    }
 }
 
 impl HasLaw for Pareto {
-    fn boxed_law(&self) -> Law {
-        let own = *self;
-        Box::new(move |key| own.probability_below(key))
+    fn probability_below(&self, key: u64) -> f64 {
+        (key as f64 / self.n as f64).min(1.0).powf(1.0 / self.power)
     }
 }
 

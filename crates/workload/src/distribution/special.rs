@@ -11,7 +11,7 @@
 
 use super::gaussian::{ITER, MeanOfUniforms};
 use super::law::mean_of_uniforms_below;
-use super::{Distribution, DistributionDef, HasLaw, Law};
+use super::{Distribution, DistributionDef, HasLaw};
 use crate::random::{Rng, Words, unit_interval};
 use model::{ArgDef, DistributionEntry, Numbers};
 
@@ -63,9 +63,10 @@ impl Special {
         let key = if u < self.gaussian { self.mean.draw(rng) } else { (self.low + u * self.width) as u64 };
         key.min(self.n - 1)
     }
+}
 
-    /// The probability of a key below `key`.
-    pub fn probability_below(&self, key: u64) -> f64 {
+impl HasLaw for Special {
+    fn probability_below(&self, key: u64) -> f64 {
         match key {
             0 => 0.0,
             _ if key >= self.n => 1.0,
@@ -76,13 +77,6 @@ impl Special {
                 self.gaussian * mean_of_uniforms_below(at / last, self.mean.iterations) + u - self.gaussian
             }
         }
-    }
-}
-
-impl HasLaw for Special {
-    fn boxed_law(&self) -> Law {
-        let own = *self;
-        Box::new(move |key| own.probability_below(key))
     }
 }
 

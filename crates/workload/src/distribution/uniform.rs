@@ -3,7 +3,7 @@
 //! In: n. Out: keys in [0, n), about 1.5 ns each. Limits: the bias of [`crate::random`]'s multiplication and shift, a factor
 //! of `1 + n / 2^64` at most.
 
-use super::{Distribution, DistributionDef, HasLaw, Law};
+use super::{Distribution, DistributionDef, HasLaw};
 use crate::random::{Rng, Words, number_below};
 use model::DistributionEntry;
 
@@ -26,17 +26,11 @@ impl Uniform {
     pub fn draw(&self, rng: &mut Rng) -> u64 {
         number_below(rng.next_u64(), self.n)
     }
-
-    /// The probability of a key below `key`.
-    pub fn probability_below(&self, key: u64) -> f64 {
-        key.min(self.n) as f64 / self.n as f64
-    }
 }
 
 impl HasLaw for Uniform {
-    fn boxed_law(&self) -> Law {
-        let own = *self;
-        Box::new(move |key| own.probability_below(key))
+    fn probability_below(&self, key: u64) -> f64 {
+        key.min(self.n) as f64 / self.n as f64
     }
 }
 

@@ -99,8 +99,12 @@ impl Zipf {
 }
 
 impl HasLaw for Zipf {
-    fn boxed_law(&self) -> super::Law {
-        Box::new(self.probability_below())
+    fn probability_below(&self, place: u64) -> f64 {
+        Zipf::probability_below(self)(place)
+    }
+
+    fn law(self) -> super::Law {
+        Box::new(Zipf::probability_below(&self))
     }
 
     fn key_at(&self, place: u64) -> u64 {

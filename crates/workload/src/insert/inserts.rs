@@ -104,9 +104,10 @@ enum CommitSupply {
 
 impl CommitSupply {
     fn new(commits: Commits, data: &PurchaseData) -> CommitSupply {
-        match data.clients.is_whole() {
-            true => CommitSupply::Counted(commits.rows.map(|rows| Arc::new(AtomicU64::new(rows)))),
-            false => CommitSupply::Dealt(Arc::new(DealtCommits::new(commits, data))),
+        if data.clients.is_whole() {
+            CommitSupply::Counted(commits.rows.map(|rows| Arc::new(AtomicU64::new(rows))))
+        } else {
+            CommitSupply::Dealt(Arc::new(DealtCommits::new(commits, data)))
         }
     }
 }
@@ -279,9 +280,9 @@ pub(crate) fn numbered_stream(count: u64, clients: LoadPart) -> OpStream<SqlOp> 
 /// The numbers that no client has taken yet.
 struct NumberedOps {
     next: Arc<AtomicU64>,
-    /// How many this host has,
+    /// How many this host has.
     own: u64,
-    /// whose clients these are among those of all hosts.
+    /// Its clients among those of all hosts.
     clients: LoadPart,
 }
 

@@ -88,7 +88,7 @@ impl PurchaseSchema {
     /// The columns in the order in which inserts name them.
     pub(super) fn columns(&self) -> Vec<SqlColumn> {
         let (key, price) = match self.form {
-            TableForm::Iibench2012 => (ColumnKind::Int, ColumnKind::Float),
+            TableForm::Iibench2012 => (ColumnKind::Int, ColumnKind::Real),
             TableForm::Ibench => (ColumnKind::BigInt, ColumnKind::Int),
         };
         let mut columns = vec![
@@ -141,10 +141,7 @@ impl PurchaseSchema {
 /// Index entries are not in it.
 pub(super) fn payload_bytes(params: &Params) -> u64 {
     const COLUMNS_OF_2012: u64 = 4 + 8 + 4 + 4 + 4 + 4;
-    match params.word("schema") == FORMS[0] {
-        true => COLUMNS_OF_2012,
-        false => COLUMNS_OF_2012 + 4 + params.int("data_bytes"),
-    }
+    if params.word("schema") == FORMS[0] { COLUMNS_OF_2012 } else { COLUMNS_OF_2012 + 4 + params.int("data_bytes") }
 }
 
 pub(super) const KEY: &str = "transactionid";

@@ -48,9 +48,9 @@ const NO_DELTA: [u64; 2] = [96, 112];
 /// The laws of a data set: with the constants `C` of its seed.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Laws {
-    /// Numbers of last names in the load,
+    /// Numbers of last names in the load.
     pub(super) last_at_load: NuRand,
-    /// and in the run.
+    /// Numbers of last names in the run.
     pub(super) last: NuRand,
     /// Customers of a district.
     pub(super) customer: NuRand,

@@ -65,9 +65,9 @@ pub(super) struct PaymentInput {
 /// A customer as a terminal's user knows it.
 #[derive(Clone, Copy)]
 pub(super) struct CustomerInput {
-    /// Its own warehouse, which may be another than the terminal's,
+    /// Its own warehouse, which may be another than the terminal's.
     pub(super) warehouse: u64,
-    /// and its district there.
+    /// Its district in that warehouse.
     pub(super) district: u64,
     pub(super) known_by: KnownBy,
 }
@@ -167,9 +167,10 @@ impl PaymentInput {
 impl CustomerInput {
     /// A customer of district `d` of warehouse `w`: by its last name in 60 of 100 cases, by its number in the others.
     fn draw(data: &OrderData, (w, d): (u64, u64), rng: &mut Rng) -> CustomerInput {
-        let known_by = match happens(rng, 60) {
-            true => KnownBy::LastName(data.laws.last.draw(rng)),
-            false => KnownBy::Number(data.laws.customer.draw(rng)),
+        let known_by = if happens(rng, 60) {
+            KnownBy::LastName(data.laws.last.draw(rng))
+        } else {
+            KnownBy::Number(data.laws.customer.draw(rng))
         };
         CustomerInput { warehouse: w, district: d, known_by }
     }

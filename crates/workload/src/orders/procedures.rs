@@ -9,10 +9,10 @@ use super::draws::push_last_name;
 use super::inputs::{CustomerInput, KnownBy, LINES_MAX, NewOrderInput, PaymentInput, TerminalInput};
 use super::rows::OrderData;
 use super::transactions::{TransactionKind, begin_op, call_with, int};
-use crate::column_kind::ColumnKind::{self, BigInt, Int, VarChar};
 use crate::procedure::ProcedureStep::{Fail, If, Perform, RollBack, While};
 use crate::procedure::{ProcedureStep, ProcedureVariable, SqlProcedure};
 use crate::program::push_text;
+use model::ColumnKind::{self, BigInt, Int, VarChar};
 use model::{SqlArg, SqlCall, SqlOp};
 use std::io::Write;
 

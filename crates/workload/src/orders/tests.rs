@@ -88,9 +88,10 @@ fn an_order_has_a_line_for_each_item_with_its_price_and_is_rolled_back_after_one
         let SqlArg::Int(count) = order[4] else { panic!("{order:?}") };
         let is_rolled_back = op.ending == TransactionEnd::RollBack;
         assert_eq!(lines.len() + usize::from(is_rolled_back), count as usize);
-        assert!(calls.last().is_some_and(|(statement, args)| match is_rolled_back {
-            true => (*statement, &args[..]) == (5, &[SqlArg::Int(1_001)]),
-            false => *statement == 7,
+        assert!(calls.last().is_some_and(|(statement, args)| if is_rolled_back {
+            (*statement, &args[..]) == (5, &[SqlArg::Int(1_001)])
+        } else {
+            *statement == 7
         }));
         for line in lines {
             let [SqlArg::Int(item), _, SqlArg::Int(quantity), SqlArg::Int(amount)] = line[4..8] else {

@@ -6,7 +6,7 @@
 
 use super::layout::{BLOCK, Law, Layout, Numbers, RowOrder, Shape, Source, fault_of_table};
 use super::names::{NAME_BYTES_MAX, check_name, find_name, no_name_twice};
-use model::own_table::{OwnFault, OwnTable, OwnType};
+use model::own_table::{ColumnKind, OwnFault, OwnTable};
 
 /// One digit of the number of a row.
 #[derive(Clone, Copy, Debug)]
@@ -56,7 +56,7 @@ fn check_columns(what: &str, columns: &[String], table: &OwnTable) -> Result<(),
         let Some(nth) = column_of(table, name) else {
             return Err(format!("the {what} names column `{}`, which the table does not have", shown(name)));
         };
-        if table.columns[nth].kind == OwnType::Text {
+        if table.columns[nth].kind == ColumnKind::Text {
             return Err(format!("the {what} names column `{name}` of type `text`; use `varchar(n)`"));
         }
     }
@@ -89,7 +89,7 @@ fn check_partitions(table: &OwnTable) -> Result<(), String> {
     if !(2..=COUNT_MAX).contains(&count) {
         return Err(format!("partitions = `{count}`: use 2 to {COUNT_MAX}"));
     }
-    if !matches!(kind, OwnType::SmallInt | OwnType::Int | OwnType::BigInt) {
+    if !matches!(kind, ColumnKind::SmallInt | ColumnKind::Int | ColumnKind::BigInt) {
         return Err(format!("its partitions are by `{name}` of type `{kind}`; use a column of integers"));
     }
     match keys_of(table).find(|(_, columns)| !columns.iter().any(|column| column.eq_ignore_ascii_case(name))) {

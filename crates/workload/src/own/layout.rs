@@ -11,7 +11,7 @@ use super::resolve::{ColumnResolver, check_shapes};
 use crate::distribution::Distribution;
 use crate::random::{mix_word, number_below};
 use crate::scatter::Scatter;
-use model::own_table::{OwnConstant, OwnFault, OwnTable, OwnType};
+use model::own_table::{ColumnKind, OwnConstant, OwnFault, OwnTable};
 
 /// Rows of which each keeps its place or changes it, in the same order again and again.
 pub(super) const BLOCK: u64 = 100;
@@ -32,7 +32,7 @@ pub(super) struct TableLayout {
 
 /// One column.
 pub(super) struct ColumnLayout {
-    pub(super) kind: OwnType,
+    pub(super) kind: ColumnKind,
     pub(super) nulls: Option<Nulls>,
     pub(super) source: Source,
 }
@@ -58,9 +58,9 @@ pub(super) enum Source {
 pub(super) struct Numbers {
     /// What makes its draws differ from those of other columns.
     pub(super) stream: u64,
-    /// How many places the order of its rows has,
+    /// How many places the order of its rows has.
     pub(super) places: u64,
-    /// and whether they are those of rows with a value only.
+    /// Whether the places are those of rows with a value only.
     pub(super) skips_nulls: bool,
     pub(super) distinct: u64,
     /// Whether their number is a share of the rows, which a key may need some more of.
@@ -84,9 +84,9 @@ pub(super) enum Law {
 pub(super) struct Segment {
     /// The place behind the last one.
     pub(super) end: u64,
-    /// The number of the first value,
+    /// The number of the first value.
     pub(super) first: u64,
-    /// and how many there are.
+    /// How many values there are.
     pub(super) values: u64,
 }
 

@@ -13,15 +13,17 @@ pub(super) fn check_name(name: &str) -> Result<(), String> {
     let shown: String = name.escape_debug().take(NAME_BYTES_MAX).collect();
     let starts_well = name.starts_with(|first: char| first.is_ascii_alphabetic() || first == '_');
     let is_plain = name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_');
-    match () {
-        () if !starts_well || !is_plain || name.len() > NAME_BYTES_MAX => Err(format!(
+    if !starts_well || !is_plain || name.len() > NAME_BYTES_MAX {
+        return Err(format!(
             "the name `{shown}` is not allowed; use at most {NAME_BYTES_MAX} letters, digits and `_`, and no digit first"
-        )),
-        () if name.to_ascii_lowercase().starts_with(RESERVED) => {
-            Err(format!("the name `{shown}` is not allowed: `{RESERVED}` is the beginning of plimsoll's own tables"))
-        }
-        () => Ok(()),
+        ));
     }
+    if name.to_ascii_lowercase().starts_with(RESERVED) {
+        return Err(format!(
+            "the name `{shown}` is not allowed: `{RESERVED}` is the beginning of plimsoll's own tables"
+        ));
+    }
+    Ok(())
 }
 
 /// The number of `name` among `names`.

@@ -146,10 +146,11 @@ impl OwnDraws {
             return row;
         }
         let RowSlot { table, is_new, .. } = self.all.slots[nth];
-        let row = match is_new {
+        let row = if is_new {
             // Ids begin at 1.
-            true => self.all.new_ids[table].take() as u64 - 1,
-            false => self.all.access[table].draw(&mut self.rng),
+            self.all.new_ids[table].take() as u64 - 1
+        } else {
+            self.all.access[table].draw(&mut self.rng)
         };
         self.rows[nth] = Some(row);
         row

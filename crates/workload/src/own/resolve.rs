@@ -12,7 +12,8 @@ use crate::distribution::from_access;
 use crate::random::mix_word;
 use crate::scatter::Scatter;
 use model::own_table::{
-    Distinct, DrawnValues, OwnColumn, OwnConstant, OwnFault, OwnTable, OwnType, ValueNumbers, ValueShape, ValueSource,
+    ColumnKind, Distinct, DrawnValues, OwnColumn, OwnConstant, OwnFault, OwnTable, ValueNumbers, ValueShape,
+    ValueSource,
 };
 
 /// The most tables, and columns of one.
@@ -121,15 +122,15 @@ impl ColumnResolver<'_> {
         let kind = self.own().kind;
         let fits = match value {
             OwnConstant::Units(units) => kind.unit_limits().is_some_and(|(least, most)| (least..=most).contains(units)),
-            OwnConstant::Bool(_) => kind == OwnType::Boolean,
+            OwnConstant::Bool(_) => kind == ColumnKind::Boolean,
             OwnConstant::Text(text) => {
                 text_room(kind).is_some_and(|room| text.len() <= room) && text.is_ascii() && !text.contains('\0')
             }
         };
-        match fits {
-            true => Ok(Source::Constant(value.clone())),
-            false => Err(self.refused(format_args!("its `value` does not fit into `{kind}`"))),
+        if !fits {
+            return Err(self.refused(format_args!("its `value` does not fit into `{kind}`")));
         }
+        Ok(Source::Constant(value.clone()))
     }
 
     fn serial(&self) -> Result<Source, OwnFault> {
@@ -205,8 +206,8 @@ impl ColumnResolver<'_> {
     fn computed(&self, column: &str, (times, from, to): (i64, i64, i64)) -> Result<Source, OwnFault> {
         let other = self.find_column(column, "is computed from")?;
         let (kind, base) = (self.own().kind, self.tables[self.table].columns[other].kind);
-        let dates = [OwnType::Date, OwnType::DateTime];
-        let is_counted = |kind: OwnType| kind.units_per_one().is_some();
+        let dates = [ColumnKind::Date, ColumnKind::DateTime];
+        let is_counted = |kind: ColumnKind| kind.units_per_one().is_some();
         if !is_counted(kind) || !is_counted(base) || (dates.contains(&kind) || dates.contains(&base)) && kind != base {
             return Err(
                 self.refused(format_args!("is `{kind}` and cannot be computed from `{column}`, which is `{base}`"))
@@ -260,11 +261,13 @@ impl ColumnResolver<'_> {
         let wrong = || self.refused(format_args!("its values do not fit into `{kind}`"));
         let span = |least: i64, most: i64| {
             let (low, high) = kind.unit_limits().ok_or_else(wrong)?;
-            match least > most {
-                true => Err(self.refused("its `min` is above its `max`")),
-                false if least < low || most > high => Err(wrong()),
-                false => Ok(Some(most.abs_diff(least).saturating_add(1))),
+            if least > most {
+                return Err(self.refused("its `min` is above its `max`"));
             }
+            if least < low || most > high {
+                return Err(wrong());
+            }
+            Ok(Some(most.abs_diff(least).saturating_add(1)))
         };
         match shape {
             ValueShape::Range(Some((least, most))) => span(*least, *most),
@@ -277,23 +280,24 @@ impl ColumnResolver<'_> {
                 let fits = |text: &String| {
                     text_room(kind).is_some_and(|room| text.len() <= room) && text.is_ascii() && !text.contains('\0')
                 };
-                match texts.iter().all(fits) && !texts.is_empty() {
-                    true => Ok(Some(texts.len() as u64)),
-                    false => Err(wrong()),
+                if texts.is_empty() || !texts.iter().all(fits) {
+                    return Err(wrong());
                 }
+                Ok(Some(texts.len() as u64))
             }
             ValueShape::Length(_) => text_room(kind).map(|_| None).ok_or_else(wrong),
-            ValueShape::Truths if kind == OwnType::Boolean => Ok(Some(2)),
+            ValueShape::Truths if kind == ColumnKind::Boolean => Ok(Some(2)),
             ValueShape::Truths => Err(wrong()),
         }
     }
 
     fn shape(&self, shape: &ValueShape, distinct: u64) -> Result<Shape, OwnFault> {
-        let room = |has: u64| match has >= distinct {
-            true => Ok(()),
-            false => {
-                Err(self.refused(format_args!("has room for {has} different values, but {distinct} are asked for")))
+        let room = |has: u64| {
+            if has < distinct {
+                let what = format_args!("has room for {has} different values, but {distinct} are asked for");
+                return Err(self.refused(what));
             }
+            Ok(())
         };
         let kind = self.own().kind;
         match shape {
@@ -404,9 +408,8 @@ impl ColumnResolver<'_> {
 fn cut_into_segments(common: &[f64], sum: f64, (distinct, places): (u64, u64), spread: bool) -> Vec<Segment> {
     let (count, others) = (common.len() as u64, distinct - common.len() as u64);
     let share_of_other = if others > 0 { (1.0 - sum) / others as f64 } else { 0.0 };
-    let number_of = |nth: u64| match spread {
-        true => (u128::from(2 * nth + 1) * u128::from(distinct) / u128::from(2 * count)) as u64,
-        false => nth,
+    let number_of = |nth: u64| {
+        if spread { (u128::from(2 * nth + 1) * u128::from(distinct) / u128::from(2 * count)) as u64 } else { nth }
     };
     let (mut segments, mut shares, mut next) = (Vec::new(), 0.0, 0);
     let mut push = |share: f64, first: u64, values: u64| {

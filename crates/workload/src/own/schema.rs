@@ -5,7 +5,7 @@
 
 use super::layout::Layout;
 use super::names::find_name;
-use super::types::{about_bytes as bytes_of, column_kind};
+use super::types::about_bytes as bytes_of;
 use crate::oltp::custom::keep_name;
 use crate::program::{ForeignKey, SqlColumn, SqlIndex, SqlTable, TablePartitions};
 use model::Bytes;
@@ -62,7 +62,7 @@ fn columns_of(table: &OwnTable) -> Vec<SqlColumn> {
     let is_key = |name: &str| table.primary_key.iter().any(|key| key.eq_ignore_ascii_case(name));
     let columns = table.columns.iter().map(|column| SqlColumn {
         name: keep_name(&column.name),
-        kind: column_kind(column.kind),
+        kind: column.kind,
         not_null: column.not_null || is_key(&column.name),
     });
     columns.collect()

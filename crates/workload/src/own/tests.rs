@@ -14,7 +14,7 @@ use std::collections::{BTreeMap, BTreeSet};
 pub(super) const EVEN: ValueNumbers =
     ValueNumbers { distinct: Distinct::Natural, common: Vec::new(), access: None, correlation: 0.0 };
 
-pub(super) fn column(name: &str, kind: OwnType, source: ValueSource) -> OwnColumn {
+pub(super) fn column(name: &str, kind: ColumnKind, source: ValueSource) -> OwnColumn {
     OwnColumn { name: name.into(), kind, not_null: false, nulls: 0.0, source }
 }
 
@@ -39,11 +39,11 @@ pub(crate) fn tables() -> Vec<OwnTable> {
         200,
         &["id"],
         vec![
-            column("id", OwnType::Int, ValueSource::Serial),
-            column("name", OwnType::VarChar(40), text(5, 40)),
+            column("id", ColumnKind::Int, ValueSource::Serial),
+            column("name", ColumnKind::VarChar(40), text(5, 40)),
             column(
                 "city",
-                OwnType::SmallInt,
+                ColumnKind::SmallInt,
                 drawn(ValueNumbers { common: vec![0.5, 0.25], ..EVEN }, ValueShape::Range(Some((1, 10)))),
             ),
         ],
@@ -51,7 +51,7 @@ pub(crate) fn tables() -> Vec<OwnTable> {
     customers.indexes.push(OwnIndex { name: "by_city".into(), columns: vec!["city".into()], unique: false });
     let mut discount = column(
         "discount",
-        OwnType::Decimal { digits: 5, scale: 2 },
+        ColumnKind::Decimal { digits: 5, scale: 2 },
         drawn(ValueNumbers { distinct: Distinct::Count(20), ..EVEN }, ValueShape::Range(Some((0, 999)))),
     );
     discount.nulls = 0.3;
@@ -60,16 +60,16 @@ pub(crate) fn tables() -> Vec<OwnTable> {
         1_000,
         &["id"],
         vec![
-            column("id", OwnType::BigInt, ValueSource::Serial),
-            column("customer", OwnType::Int, refers("customers", "id", EVEN)),
+            column("id", ColumnKind::BigInt, ValueSource::Serial),
+            column("customer", ColumnKind::Int, refers("customers", "id", EVEN)),
             column(
                 "placed",
-                OwnType::DateTime,
+                ColumnKind::DateTime,
                 drawn(ValueNumbers { correlation: 1.0, ..EVEN }, ValueShape::Range(None)),
             ),
             column(
                 "shipped",
-                OwnType::DateTime,
+                ColumnKind::DateTime,
                 ValueSource::Computed { column: "placed".into(), times: 1, from: 60, to: 600 },
             ),
             discount,
@@ -80,9 +80,9 @@ pub(crate) fn tables() -> Vec<OwnTable> {
         3_000,
         &["order_id", "line"],
         vec![
-            column("order_id", OwnType::BigInt, refers("orders", "id", ValueNumbers { correlation: 1.0, ..EVEN })),
-            column("line", OwnType::SmallInt, drawn(EVEN, ValueShape::Range(Some((1, 7))))),
-            column("paid", OwnType::Boolean, drawn(EVEN, ValueShape::Truths)),
+            column("order_id", ColumnKind::BigInt, refers("orders", "id", ValueNumbers { correlation: 1.0, ..EVEN })),
+            column("line", ColumnKind::SmallInt, drawn(EVEN, ValueShape::Range(Some((1, 7))))),
+            column("paid", ColumnKind::Boolean, drawn(EVEN, ValueShape::Truths)),
         ],
     );
     // Not in the order in which they can be made.
@@ -214,7 +214,7 @@ fn a_column_that_depends_on_another_is_a_function_of_it() {
     let zip = |share| {
         let numbers = ValueNumbers { distinct: Distinct::Count(5), ..EVEN };
         let values = DrawnValues { numbers, depends_on: on(share), shape: ValueShape::Length(Some((5, 5))) };
-        column("zip", OwnType::Char(5), ValueSource::Drawn(values))
+        column("zip", ColumnKind::Char(5), ValueSource::Drawn(values))
     };
     tables[2].columns.push(zip(1.0));
     let pairs = |tables: &[OwnTable]| {
@@ -230,7 +230,7 @@ fn a_column_that_depends_on_another_is_a_function_of_it() {
 /// Spearman's rank correlation of the values of a column of 2,000 rows with the order of the rows.
 fn correlation_of(correlation: f64) -> f64 {
     let values = drawn(ValueNumbers { correlation, ..EVEN }, ValueShape::Range(None));
-    let columns = vec![column("id", OwnType::Int, ValueSource::Serial), column("v", OwnType::Int, values)];
+    let columns = vec![column("id", ColumnKind::Int, ValueSource::Serial), column("v", ColumnKind::Int, values)];
     let mut all = tables();
     all.push(table("t", 2_000, &["id"], columns));
     let rows = rows_of(&all, "t");
@@ -252,7 +252,7 @@ fn values_follow_the_order_of_the_rows_as_far_as_was_asked() {
 #[test]
 fn values_between_the_bounds_of_a_histogram_are_as_many_in_each_part() {
     let histogram = ValueShape::Histogram(vec![0, 10, 1_000, 1_000_000]);
-    let columns = vec![column("v", OwnType::Int, drawn(EVEN, histogram))];
+    let columns = vec![column("v", ColumnKind::Int, drawn(EVEN, histogram))];
     let rows = rows_of(&[&[table("t", 3_000, &[], columns)], &tables()[..]].concat(), "t");
     let below = |most: i64| rows.iter().filter(|row| row[0].parse::<i64>().unwrap() < most).count();
     assert_eq!((below(10), below(1_000)), (1_000, 2_000));
@@ -261,7 +261,7 @@ fn values_between_the_bounds_of_a_histogram_are_as_many_in_each_part() {
 #[test]
 fn common_values_of_a_histogram_are_anywhere_between_its_bounds() {
     let numbers = ValueNumbers { distinct: Distinct::Count(10), common: vec![0.6, 0.2], ..EVEN };
-    let columns = vec![column("v", OwnType::Int, drawn(numbers, ValueShape::Histogram(vec![0, 50, 100])))];
+    let columns = vec![column("v", ColumnKind::Int, drawn(numbers, ValueShape::Histogram(vec![0, 50, 100])))];
     let rows = rows_of(&[&[table("t", 1_000, &[], columns)], &tables()[..]].concat(), "t");
     let expected = [("0", 25), ("10", 25), ("20", 600), ("30", 25), ("70", 200)].map(|(v, n)| (v.to_owned(), n));
     let found = counts(&rows, 0);
@@ -297,7 +297,7 @@ fn values_of_one_row_go_together_and_new_rows_have_keys_of_their_own() {
 fn skew_is_that_of_the_distribution() {
     let zipf = Access { name: "zipf".into(), args: vec![1.0] };
     let numbers = ValueNumbers { distinct: Distinct::Count(100), access: Some(zipf), ..EVEN };
-    let columns = vec![column("v", OwnType::Int, drawn(numbers, ValueShape::Range(None)))];
+    let columns = vec![column("v", ColumnKind::Int, drawn(numbers, ValueShape::Range(None)))];
     let mut all = tables();
     all.push(table("t", 10_000, &[], columns));
     let most = *counts(&rows_of(&all, "t"), 0).values().max().unwrap() as f64;
@@ -337,7 +337,7 @@ fn what_cannot_be_is_told_before_anything_is_made() {
         (
             "columns follow each other in a circle: `a` -> `a`",
             Box::new(|t| {
-                t.push(table("t", 1, &[], vec![column("a", OwnType::Int, refers("t", "a", EVEN))]));
+                t.push(table("t", 1, &[], vec![column("a", ColumnKind::Int, refers("t", "a", EVEN))]));
             }),
         ),
         (
@@ -361,11 +361,11 @@ fn what_cannot_be_is_told_before_anything_is_made() {
             }),
         ),
         ("after scaling; at most", Box::new(|t| t[0].rows = u64::MAX)),
-        ("is `bigint`, but `customers.id` is `int`", Box::new(|t| t[1].columns[1].kind = OwnType::BigInt)),
+        ("is `bigint`, but `customers.id` is `int`", Box::new(|t| t[1].columns[1].kind = ColumnKind::BigInt)),
         (
             "table `lines` has 1001 columns",
             Box::new(|t| {
-                let more = (3..1_001).map(|nth| column(&format!("c{nth}"), OwnType::Int, ValueSource::Serial));
+                let more = (3..1_001).map(|nth| column(&format!("c{nth}"), ColumnKind::Int, ValueSource::Serial));
                 t[0].columns.extend(more);
             }),
         ),
@@ -386,7 +386,7 @@ fn what_cannot_be_is_told_before_anything_is_made() {
         (
             "2 characters have room for 1296 different values",
             Box::new(|t| {
-                t[0].columns[2] = column("x", OwnType::Char(2), drawn(EVEN, ValueShape::Length(None)));
+                t[0].columns[2] = column("x", ColumnKind::Char(2), drawn(EVEN, ValueShape::Length(None)));
             }),
         ),
         ("the unique index (`city`) has no column with distinct = `all`", Box::new(|t| t[2].indexes[0].unique = true)),
@@ -404,7 +404,7 @@ fn what_cannot_be_is_told_before_anything_is_made() {
             "`value` does not fit into `char(2)`",
             Box::new(|t| {
                 let source = ValueSource::Constant(OwnConstant::Text("abc".into()));
-                t[0].columns[2] = column("x", OwnType::Char(2), source);
+                t[0].columns[2] = column("x", ColumnKind::Char(2), source);
             }),
         ),
     ];
@@ -419,7 +419,7 @@ fn what_cannot_be_is_told_before_anything_is_made() {
 fn a_statement_that_names_what_is_not_there_is_refused() {
     let fault = |value: CustomValue| {
         let mut tables = tables();
-        tables.push(table("empty", 0, &[], vec![column("a", OwnType::Int, ValueSource::Serial)]));
+        tables.push(table("empty", 0, &[], vec![column("a", ColumnKind::Int, ValueSource::Serial)]));
         own::check(&tables, &[op("x", "SELECT ?", vec![value])]).expect_err("a fault").text
     };
     assert_eq!(fault(value("none", "a")), "statement `x`: `:none.a` names table `none`, which the plan does not have");
@@ -441,9 +441,9 @@ fn tables_come_after_those_that_they_refer_to_with_their_foreign_keys() {
 
 #[test]
 fn a_table_that_refers_to_itself_refers_to_its_own_rows() {
-    let mut parent = column("parent", OwnType::Int, refers("tree", "id", EVEN));
+    let mut parent = column("parent", ColumnKind::Int, refers("tree", "id", EVEN));
     parent.nulls = 0.1;
-    let tree = table("tree", 500, &["id"], vec![column("id", OwnType::Int, ValueSource::Serial), parent]);
+    let tree = table("tree", 500, &["id"], vec![column("id", ColumnKind::Int, ValueSource::Serial), parent]);
     let program = program_of(std::slice::from_ref(&tree), &[], 1);
     assert!(program.schema[0].foreign_keys.is_empty());
     let rows = loaded_by(&program, 3);

@@ -59,9 +59,10 @@ fn parse_request<'l>(letters: &str, mut words: impl Iterator<Item = &'l str>) ->
 
 /// A line that does not begin with a device.
 fn other_line(line: &str) -> RecordedLine {
-    match line.starts_with("CPU") || line.starts_with("Total (") || line.starts_with("Input file ") {
-        true => RecordedLine::Figures,
-        false => RecordedLine::Foreign,
+    if ["CPU", "Total (", "Input file "].iter().any(|start| line.starts_with(start)) {
+        RecordedLine::Figures
+    } else {
+        RecordedLine::Foreign
     }
 }
 

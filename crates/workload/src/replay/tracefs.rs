@@ -66,11 +66,10 @@ fn parse_fields(fields: &str, stage: Stage) -> Result<((u32, u32), BlockRequest)
         parse_digits::<u64>(bytes).ok_or_else(|| format!("{} is no number of bytes", quoted(bytes)))?;
         let command = words.next().ok_or_else(cut)?;
         if command != "()" {
-            return match command.starts_with('(') {
-                true if !fields.contains(')') => Err(cut()),
-                true => Ok((device, BlockRequest::Other)),
-                false => Err(format!("{} should be a command in brackets", quoted(command))),
-            };
+            if !command.starts_with('(') {
+                return Err(format!("{} should be a command in brackets", quoted(command)));
+            }
+            return if fields.contains(')') { Ok((device, BlockRequest::Other)) } else { Err(cut()) };
         }
     }
     let number = |text: &str| parse_digits(text).ok_or_else(|| format!("{} is no number of sectors", quoted(text)));
