@@ -14,7 +14,7 @@ use crate::sql::literals::Dialect;
 use crate::sql::multiplex::{PollableSession, SqlCommand};
 use crate::sql::open_connections::{CancelAtServer, ConnectionKey, Registration};
 use crate::sql::session_options::SessionOptions;
-use crate::sql::statement::{PreparingConnection, StatementExecutor};
+use crate::sql::statement::StatementExecutor;
 use crate::sql::{OpFailure, SessionFactory, SqlConnection, SqlSession, keep_used, run_transaction};
 use host::error::TargetError;
 use model::{Fact, FailureClass, SqlOp};
