@@ -26,7 +26,6 @@ fn unknown_words_are_named_with_what_was_probably_meant() {
     refused(&lab, &["file", "--set", "blok=4KiB"], 2, &["`blok`", "did you mean `block`?"]);
     refused(&lab, &["run", "no-such-plan"], 2, &["`no-such-plan`", "`plimsoll plans` lists"]);
     refused(&lab, &["explain", "stal"], 2, &["`stal`", "stall"]);
-    refused(&lab, &["explain", "punted"], 2, &["`punted`", "`io-wq-offload`"]);
     refused(&lab, &["file", "--scale", "much"], 2, &["--scale", "`much`"]);
     refused(&lab, &["file", "--clients", "-1"], 2, &["--clients", "`-1`"]);
     refused(&lab, &["file", "--file-size", "x"], 2, &["--file-size", "`x`"]);

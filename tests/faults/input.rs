@@ -130,10 +130,10 @@ pub const ELSEWHERE: &[FaultElsewhere] = &[
         test: "a_trigger_in_a_run_file_is_not_fired_by_recording_further",
     },
     FaultElsewhere {
-        what: "A run file is of a newer plimsoll",
+        what: "A run file has another format",
         then: "refuses it with a message",
         file: "crates/store/tests/run_file/damage.rs",
-        test: "a_newer_format_is_refused_politely",
+        test: "another_format_is_refused_in_one_line_whether_it_is_read_or_recorded_further",
     },
     FaultElsewhere {
         what: "A result of fio, sysbench or pgbench is cut, mixed up or out of range",

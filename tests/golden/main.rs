@@ -2,8 +2,8 @@
 //!
 //! In: `*/run.plimsoll`, recorded by the real binary, but for the made `hosts`. Out: the findings, the Markdown report and the terminal summary, each
 //! compared with the file beside the run. `UPDATE_GOLDEN=1` rewrites these files: review the difference like code.
-//! HTML and charts are compared with those of a second reading, byte by byte. Limits: what is in them is tested in the crate `report`. A run is never recorded again when the format changes: that old
-//! runs stay readable is part of what is tested.
+//! HTML and charts are compared with those of a second reading, byte by byte. Limits: what is in them is tested in the crate `report`. A run is never recorded again when the format changes: from the
+//! first release on old runs stay readable, and that is part of what is tested.
 //!
 //! | run | recorded by |
 //! |---|---|

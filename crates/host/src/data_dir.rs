@@ -63,7 +63,7 @@ pub struct DataManifest {
     files: Vec<String>,
     /// Sub-directories that are plimsoll's with all that is in them.
     directories: Vec<String>,
-    /// A file system of plimsoll's own. An older plimsoll does not know this field and leaves the directory alone.
+    /// A file system of plimsoll's own.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     volume: Option<VolumeNames>,
 }

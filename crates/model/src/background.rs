@@ -7,7 +7,7 @@
 use crate::op::OpKind;
 use crate::statement::{CustomOp, CustomStatement};
 use crate::units::Nanos;
-use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use serde::{Deserialize, Serialize};
 use std::fmt;
 
 /// The key of the entries in a plan file, and the name of the parameter that holds them.
@@ -79,9 +79,7 @@ pub enum BackgroundPace {
 /// Clients that work in the background of a run, as the run file keeps them.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Background {
-    /// The kinds of their operations. Runs that could have one such group only have none here: all kinds that [`crate::KindDef`] marks
-    /// are its own.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    /// The kinds of their operations.
     pub kinds: Vec<OpKind>,
     /// How many clients they are.
     pub clients: u32,
@@ -89,39 +87,9 @@ pub struct Background {
     pub per_s: Option<f64>,
 }
 
-/// The groups of a point in its run file: null for none, an object for one, a list for several. The first two are what was written when
-/// there was at most one group, so most files are read by older binaries, too.
-pub(crate) mod null_one_or_list {
-    use super::*;
-
-    pub(crate) fn serialize<S: Serializer>(groups: &[Background], serializer: S) -> Result<S::Ok, S::Error> {
-        match groups {
-            [] => serializer.serialize_none(),
-            [one] => one.serialize(serializer),
-            several => several.serialize(serializer),
-        }
-    }
-
-    #[derive(Deserialize)]
-    #[serde(untagged)]
-    enum Stored {
-        One(Background),
-        Several(Vec<Background>),
-    }
-
-    pub(crate) fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<Background>, D::Error> {
-        Ok(match Option::<Stored>::deserialize(deserializer)? {
-            None => Vec::new(),
-            Some(Stored::One(group)) => vec![group],
-            Some(Stored::Several(groups)) => groups,
-        })
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::traits::Course;
 
     fn entry(pace: EntryPace, clients: u32) -> BackgroundEntry {
         let statements = vec![CustomStatement { text: "SELECT 1".into(), values: Vec::new() }];
@@ -139,19 +107,5 @@ mod tests {
         assert_eq!(entry(EntryPace::Think(Nanos(5)), 3).to_string(), "report 3 clients");
         let kept: BackgroundEntry = serde_json::from_str(&serde_json::to_string(&rate).unwrap()).unwrap();
         assert_eq!(kept, rate);
-    }
-
-    #[test]
-    fn groups_are_read_as_one_or_several_and_of_old_files_without_their_kinds() {
-        let read = |text: &str| serde_json::from_str::<Course>(text).unwrap().background;
-        assert_eq!(read("{}"), []);
-        assert_eq!(read(r#"{"background":null}"#), []);
-        let old = read(r#"{"background":{"clients":4,"per_s":500.0}}"#);
-        assert_eq!(old, [Background { kinds: vec![], clients: 4, per_s: Some(500.0) }]);
-        let two = [2, 3].map(|kind| Background { kinds: vec![OpKind(kind)], clients: 1, per_s: None });
-        for groups in [Vec::new(), old, two[..1].to_vec(), two.to_vec()] {
-            let course = Course { background: groups.clone(), ..Course::default() };
-            assert_eq!(read(&serde_json::to_string(&course).unwrap()), groups);
-        }
     }
 }

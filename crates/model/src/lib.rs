@@ -18,7 +18,6 @@ pub mod histogram;
 pub mod host;
 pub mod host_rows;
 pub mod hourly_cost;
-pub mod legacy;
 pub mod limit;
 pub mod limits;
 pub mod live;

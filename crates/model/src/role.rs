@@ -186,7 +186,6 @@ pub enum CounterRole {
     /// Nanoseconds in which clients could not use this endpoint of the engine, from the first lost connection on.
     EndpointDown,
     /// Operations that the engine, or this endpoint of it, refused for a conflict and that clients tried again.
-    #[serde(alias = "endpoint-retries")]
     Retries,
     /// Connections that clients opened to this endpoint after they had lost one, here or elsewhere.
     EndpointReconnects,

@@ -45,7 +45,6 @@ pub struct RunMeta {
     /// The machine, kernel, filesystem and device: what must be alike for two runs to be compared.
     pub environment: Vec<Fact>,
     /// What code reads of it.
-    #[serde(default)]
     pub machine: Machine,
 }
 

@@ -112,7 +112,7 @@ pub enum WritePath {
     Append,
     /// Through the page cache, over what was there before: each write may be charged as a whole folio.
     Buffered,
-    /// It is not known: the server is not plimsoll's, or the run is an old one.
+    /// It is not known: the server is not plimsoll's.
     #[default]
     Unknown,
 }
@@ -146,7 +146,7 @@ pub struct PointTraits {
     pub course: Course,
     /// What was counted once, at the end of the load or of the point.
     pub outcome: PointOutcome,
-    /// The names of the parameters, of engine and workload, that have their default; empty if that was not recorded.
+    /// The names of the parameters, of engine and workload, that have their default.
     pub defaults: Vec<String>,
     /// The program whose results these are, with its version; `None` if plimsoll measured the point itself.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -323,7 +323,6 @@ pub struct StepWork {
     /// Whether it waits until the engine has written what it put off.
     pub drains: bool,
     /// What it does to secondary indexes.
-    #[serde(default)]
     pub indexes: StepIndexes,
     /// The steps with which it belongs together in a table; `None` if the steps have no groups.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -341,7 +340,6 @@ pub struct Course {
     /// The steps before it that were performed again, because the run was resumed.
     pub replayed_steps: Vec<String>,
     /// The clients in the background of the run, in groups of one pace each.
-    #[serde(with = "crate::background::null_one_or_list")]
     pub background: Vec<Background>,
 }
 
@@ -356,14 +354,12 @@ pub struct PointOutcome {
     /// The part of them that is logs.
     pub loaded_log_bytes: Option<u64>,
     /// Seconds that the flush after the load took.
-    #[serde(alias = "load_rest_s")]
     pub load_settle_s: Option<f64>,
     /// Bytes of the data on disk at the end, logs included.
     pub data_bytes: Option<u64>,
     /// The part of them that is logs.
     pub log_bytes: Option<u64>,
     /// Bytes that were still pending when a drain made no more progress.
-    #[serde(alias = "unpaid_bytes")]
     pub pending_bytes: Option<u64>,
     /// Settings of the server that changed between the beginning and the end of the point.
     pub changed_settings: Vec<ChangedSetting>,
@@ -514,10 +510,10 @@ impl PointTraits {
             "load.rows" => outcome.loaded_rows = whole,
             "load.bytes" => outcome.loaded_bytes = whole,
             "load.log_bytes" => outcome.loaded_log_bytes = whole,
-            "load.settle_s" | "load.rest_s" => outcome.load_settle_s = number,
+            "load.settle_s" => outcome.load_settle_s = number,
             "data.bytes" => outcome.data_bytes = whole,
             "data.log_bytes" => outcome.log_bytes = whole,
-            "drain.pending_bytes" | "rest.unpaid_bytes" => outcome.pending_bytes = whole,
+            "drain.pending_bytes" => outcome.pending_bytes = whole,
             "settings.last_reading" => outcome.is_settings_end_unread = text == "failed",
             "server.ended" => outcome.server_ended = Some(text.to_owned()),
             "page_cache.synced" => outcome.is_synced = text == "yes",
@@ -787,7 +783,7 @@ mod tests {
     }
 
     #[test]
-    fn traits_outlive_json_and_old_objects_have_the_defaults() {
+    fn traits_outlive_json_and_what_an_object_lacks_has_its_default() {
         let traits = learnt(&[("engine.process", "own"), ("uring.workers", "3"), ("sequence", "2")]);
         let json = serde_json::to_string(&traits).expect("it is plain data");
         assert_eq!(serde_json::from_str::<PointTraits>(&json).expect("as written"), traits);

@@ -22,8 +22,7 @@ pub struct Plan {
     pub name: String,
     /// One line for people.
     pub title: String,
-    /// What rows, sizes and caches were multiplied by; 1 at full size. Plans recorded before it was kept have none.
-    #[serde(default = "full_size", skip_serializing_if = "is_full_size")]
+    /// What rows, sizes and caches were multiplied by; 1 at full size.
     pub scale: f64,
     /// The key of which two values are compared in pairs, if that was asked for.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -39,14 +38,6 @@ pub struct Plan {
     pub why: Option<WhySpec>,
     /// The points in the order in which they are measured.
     pub trials: Vec<Trial>,
-}
-
-fn full_size() -> f64 {
-    1.0
-}
-
-fn is_full_size(scale: &f64) -> bool {
-    *scale == 1.0
 }
 
 /// One point of the matrix, once.
@@ -284,8 +275,7 @@ pub struct Phases {
     pub interval: Nanos,
     /// How long operations in flight at the end may take before their clients are given up.
     pub grace: Nanos,
-    /// What ends the measurement before `run` is over. Plans recorded before there was a choice have none.
-    #[serde(default)]
+    /// What ends the measurement before `run` is over.
     pub until: Until,
 }
 

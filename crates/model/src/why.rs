@@ -91,7 +91,6 @@ pub struct WhySpec {
     /// What is varied, one after the other.
     pub arms: Vec<VariedArm>,
     /// What is not, and why.
-    #[serde(default)]
     pub left_out: Vec<(VariedResource, NotVaried)>,
     /// What each trial of the plan is for, in its order.
     pub parts: Vec<WhyPart>,

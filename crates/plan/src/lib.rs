@@ -41,7 +41,7 @@ pub use error::{PlanError, hint};
 pub use estimate::{Estimate, chains_with_new_data, estimate, expected_seconds};
 pub use indexes::missing_indexes;
 pub use overrides::{Overrides, to_toml};
-pub use recorded::{check, trial_with_new_params, with_new_params};
+pub use recorded::check;
 pub use table_text::tables_text;
 pub use why::{LEFT, RecordedPoint, Variation, check_closed, why_plan};
 

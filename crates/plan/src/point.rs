@@ -18,7 +18,7 @@ use crate::text;
 use crate::value::{self, time_text};
 use crate::variants;
 use model::limit::objective::GRAMMAR;
-use model::limit::{ArrivalLaw, LimitPart, LimitSpec, Objective, SearchMethod};
+use model::limit::{ArrivalLaw, LimitPart, LimitSpec, Objective};
 use model::{
     Arrivals, BACKGROUND, Bytes, Catalogue, Entry, Family, FileSystem, FileSystemSpec, IoScheduler, Limits, Load,
     MachineSetup, NO_CONFIG, Nanos, NoRate, OnError, Pacing, ParamDef, ParamKind, ParamRole, Params, Phases, Switch,
@@ -508,13 +508,7 @@ impl<'a> Choice<'_, 'a> {
             Some("constant") => ArrivalLaw::Constant,
             _ => ArrivalLaw::Poisson,
         };
-        let spec = LimitSpec {
-            objective,
-            hold: self.common_duration("hold")?,
-            rate_max,
-            arrivals,
-            method: SearchMethod::Repeating,
-        };
+        let spec = LimitSpec { objective, hold: self.common_duration("hold")?, rate_max, arrivals };
         Ok(Some(LimitPart { spec, probe: None }))
     }
 

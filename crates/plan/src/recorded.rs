@@ -8,11 +8,10 @@ use crate::background;
 use crate::common::{CLIENTS_MAX, DEPTH_MAX, INSTANCES_MAX, INTERVAL_MIN, PHASE_MAX, RATE_MAX};
 use crate::error::{Place, PlanError};
 use crate::limit;
-use crate::point::{default_value, longest_run};
+use crate::point::longest_run;
 use crate::statements;
 use crate::sweep::TRIALS_MAX;
 use crate::tables;
-use crate::value;
 use crate::variants;
 use model::limit::LimitPart;
 use model::own_table::{OwnColumn, OwnTable, ValueSource};
@@ -20,60 +19,6 @@ use model::{
     Access, Catalogue, DistributionEntry, Entry, Pacing, ParamDef, ParamKind, Params, Phases, Plan, SPEED_MAX,
     SPEED_UNPACED, Trial, Until, Value,
 };
-
-/// `plan` with the parameters that were declared only after it was recorded, at their defaults: until then there was no other way.
-pub fn with_new_params(plan: Plan, catalogue: &Catalogue) -> Plan {
-    let scale = plan.scale;
-    let trials = plan.trials.into_iter().map(|trial| trial_with_new_params(trial, scale, catalogue)).collect();
-    Plan { trials, ..plan }
-}
-
-/// The same of one trial of a plan that has this scale.
-pub fn trial_with_new_params(mut trial: Trial, scale: f64, catalogue: &Catalogue) -> Trial {
-    let entry_of = |entries: &[Entry], name: &str| entries.iter().find(|entry| entry.name == name).copied();
-    let (engine, workload) = (&trial.target.engine, &trial.workload.name);
-    let both = [entry_of(&catalogue.engines, engine), entry_of(&catalogue.workloads, workload)];
-    let [engine, workload] = both.map(|entry| entry.map_or(&[][..], |entry| entry.params));
-    add_defaults(engine, &mut trial.target.params, scale, catalogue);
-    add_defaults(workload, &mut trial.workload.params, scale, catalogue);
-    trial
-}
-
-fn add_defaults(defs: &'static [ParamDef], params: &mut Params, scale: f64, catalogue: &Catalogue) {
-    for def in defs.iter().filter(|def| has_plain_default(def.kind)) {
-        let value = || value::parse_param(def, &default_value(def.name, def.default), scale, &catalogue.distributions);
-        // One that a plan must name has a default that is refused: it stays missing, and `check` names it.
-        if let (false, Ok(value)) = (params.0.contains_key(def.name), value()) {
-            params.0.insert(def.name.to_owned(), value);
-        }
-    }
-}
-
-/// Whether a parameter of `kind` is there in each trial, as a value of its own.
-fn has_plain_default(kind: ParamKind) -> bool {
-    match kind {
-        ParamKind::Variables
-        | ParamKind::ConfigFile
-        | ParamKind::Background { .. }
-        | ParamKind::Statements { .. }
-        | ParamKind::Recording => false,
-        ParamKind::Bool
-        | ParamKind::Int { .. }
-        | ParamKind::Float { .. }
-        | ParamKind::Bytes { .. }
-        | ParamKind::Duration
-        | ParamKind::OneOf(_)
-        | ParamKind::Steps(_)
-        | ParamKind::Leveled(_)
-        | ParamKind::Access
-        | ParamKind::Path
-        | ParamKind::Tables
-        | ParamKind::Name
-        | ParamKind::Speed
-        | ParamKind::DataSets
-        | ParamKind::Variants => true,
-    }
-}
 
 /// Refuses `plan`, which `origin` holds, if this program could not have made it from text.
 ///
@@ -250,22 +195,6 @@ mod tests {
             let plan = plan(text);
             assert_eq!(check(&plan, "run", &fixture::with_servers()), Ok(()));
         }
-    }
-
-    #[test]
-    fn a_plan_of_before_a_parameter_was_declared_is_completed_by_its_default() {
-        let (catalogue, now) = (fixture::with_servers(), plan("workload = 'oltp'\ntables = 3\nclients = [1, 2]"));
-        let mut before = now.clone();
-        for trial in &mut before.trials {
-            trial.target.params.0.remove("cache").expect("it is declared");
-            trial.workload.params.0.remove("access").expect("it is declared");
-        }
-        assert!(check(&before, "r", &catalogue).is_err());
-        let completed = with_new_params(before, &catalogue);
-        assert_eq!((check(&completed, "r", &catalogue), &completed), (Ok(()), &now));
-        let mut strange = now.clone();
-        strange.trials[0].target.engine = "oracle".to_owned();
-        assert_eq!(with_new_params(strange.clone(), &catalogue), strange, "`check` refuses it");
     }
 
     #[test]

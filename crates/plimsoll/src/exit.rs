@@ -163,10 +163,7 @@ impl From<StoreError> for Fault {
     fn from(error: StoreError) -> Fault {
         let exit = match &error {
             StoreError::Exists { .. } | StoreError::InUse { .. } => Exit::Refused,
-            StoreError::NotARun { .. }
-            | StoreError::Newer { .. }
-            | StoreError::Older { .. }
-            | StoreError::Damaged { .. } => Exit::Usage,
+            StoreError::NotARun { .. } | StoreError::UnknownFormat { .. } | StoreError::Damaged { .. } => Exit::Usage,
             StoreError::Full { .. } => Exit::TargetFailed,
             StoreError::Unwritable { .. } | StoreError::NotCreated { .. } | StoreError::Unfit { .. } => Exit::Refused,
             StoreError::Io { cause, .. } if cause.kind() == ErrorKind::NotFound => Exit::Usage,

@@ -19,9 +19,7 @@ use analysis::{
     IntervalPoint, Label, NextStep, OpCost, PointAnalysis, Projection, Quantiles, RUN_DETECTORS, Role, Rounds, Series,
     Setting, SettingValue, Settings, Severity, Shape, Span, Stall, Subject, Summary, Validity, WorstInterval, verdict,
 };
-use model::limit::{
-    ArrivalLaw, LimitPart, LimitSearch, LimitSpec, LimitStep, Objective, Observation, SearchMethod, probe_trial,
-};
+use model::limit::{ArrivalLaw, LimitPart, LimitSearch, LimitSpec, LimitStep, Objective, Observation, probe_trial};
 use model::stacks::merge_stacks;
 use model::steady::SteadyWindow;
 use model::{
@@ -991,13 +989,7 @@ fn search_on_queues() -> Analysis {
     let (mut points, mut trials) = (Vec::new(), Vec::new());
     for (search, (engine, served_per_s)) in (0..).zip([("sqlite", 1_000.0), ("fjall", 1_500.0)]) {
         let objective = Objective::parse("p99<20ms,errors<0.1%").expect("it is one");
-        let spec = LimitSpec {
-            objective,
-            hold: Nanos::from_secs(20),
-            rate_max: None,
-            arrivals: ArrivalLaw::Poisson,
-            method: SearchMethod::Repeating,
-        };
+        let spec = LimitSpec { objective, hold: Nanos::from_secs(20), rate_max: None, arrivals: ArrivalLaw::Poisson };
         let mut asked = recorded(0, engine, 1, |_| 1).trial;
         (asked.workload.name, asked.workload.params) = ("oltp".into(), Params::default());
         asked.phases.run = Nanos::from_secs(10);

@@ -27,18 +27,9 @@ pub enum StoreError {
         why: String,
     },
     /// The file has a format that this version does not know.
-    #[error("`{}` was made by a newer plimsoll (format {format}; this one reads 1 to {}); update plimsoll to read it",
+    #[error("`{}` has the run file format {format}, and this plimsoll reads format {}; use the plimsoll that recorded it, or a newer one",
             path.display(), crate::FORMAT)]
-    Newer {
-        /// The run file.
-        path: PathBuf,
-        /// Its format.
-        format: u32,
-    },
-    /// The file has a format that is read and no longer written.
-    #[error("`{}` was recorded by an older plimsoll (format {format}) and can be read, but not resumed; run its plan again without \
-            `--resume`", path.display())]
-    Older {
+    UnknownFormat {
         /// The run file.
         path: PathBuf,
         /// Its format.

@@ -33,21 +33,12 @@ pub use writer::{Batch, NewPoint, PointId, RunWriter};
 /// The extension of a run file, without the dot.
 pub const EXTENSION: &str = "plimsoll";
 
-/// The version of the format that this crate writes, kept as SQLite's `user_version`. Older ones are read.
-pub const FORMAT: u32 = 3;
+/// The number of the format, kept as SQLite's `user_version`. From the first release on a change of the format is a new number, and files of
+/// the numbers before it are still read.
+pub const FORMAT: u32 = 1;
 
 /// Marks a SQLite file as a run file: "PLIM".
 const APPLICATION_ID: u32 = 0x504C_494D;
 
 /// Tables, columns and views with their meaning.
 pub const SCHEMA: &str = include_str!("schema.sql");
-
-/// The tables of an older format; `None` if there was none of that number.
-pub(crate) fn schema_of(format: u32) -> Option<&'static str> {
-    match format {
-        1 => Some(include_str!("schema_1.sql")),
-        2 => Some(include_str!("schema_2.sql")),
-        FORMAT => Some(SCHEMA),
-        _ => None,
-    }
-}

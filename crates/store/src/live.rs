@@ -3,9 +3,8 @@
 //! In: the path of a run file that is being written, and a directory for a copy. Out: a [`LiveRun`]. The recorder is not held up: the file and
 //! its log are copied as they are, and the copy is read. What it costs grows with the file, so the caller decides how often.
 //!
-//! Limits: files of this format up to [`LIVE_BYTES_MAX`]. Tables are not checked for damage as a report does.
+//! Limits: files up to [`LIVE_BYTES_MAX`]. Tables are not checked for damage as a report does.
 
-use crate::FORMAT;
 use crate::budget::Budget;
 use crate::cells::{json_cell, phase_of, read_cell, read_count, state_of};
 use crate::error::{ReadFault, StoreError};
@@ -49,9 +48,6 @@ pub fn is_being_recorded(path: &Path) -> bool {
 /// If the file is no run of this format, is damaged, or is too large to be copied.
 pub fn read_live(path: &Path, scratch: &Path, most: u32) -> Result<LiveRun, StoreError> {
     let run = open::open_copied(path, scratch, LIVE_BYTES_MAX)?;
-    if run.format != FORMAT {
-        return Err(StoreError::Older { path: path.to_owned(), format: run.format });
-    }
     live_run(&run, most).map_err(|fault| fault.at(path))
 }
 

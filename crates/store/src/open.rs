@@ -8,7 +8,7 @@
 //! Limits: run and log together up to 8 GiB are copied; `TMPDIR` names the directory.
 
 use crate::error::{ReadFault, StoreError};
-use crate::{APPLICATION_ID, FORMAT, schema_of};
+use crate::{APPLICATION_ID, FORMAT, SCHEMA};
 use rusqlite::config::DbConfig;
 use rusqlite::limits::Limit;
 use rusqlite::{Connection, ErrorCode, OpenFlags};
@@ -32,49 +32,16 @@ const MAGIC: &[u8] = b"SQLite format 3\0";
 /// An open run file. The connection is closed before the copy is removed: fields drop in order.
 pub(crate) struct RunFile {
     pub(crate) db: Connection,
-    /// The number of its format, one of those that are read.
-    pub(crate) format: u32,
-    /// The names of its tables.
-    tables: Vec<String>,
     _copy: Option<TempDir>,
 }
 
-impl RunFile {
-    /// Whether it has this table, which an earlier version may not have made.
-    pub(crate) fn has_table(&self, name: &str) -> bool {
-        self.tables.iter().any(|table| table == name)
-    }
-
-    /// Whether its points may have several hosts.
-    pub(crate) fn has_hosts(&self) -> bool {
-        self.format >= FORMAT_WITH_HOSTS
-    }
-
-    /// The column with the host of a row, as SQL: before there were several, all rows were the recorder's.
-    pub(crate) fn host_column(&self) -> &'static str {
-        if self.has_hosts() { "host" } else { "0" }
-    }
-}
-
-/// The table of the stacks of engines,
-pub(crate) const STACK_TABLE: &str = "stack_snapshot";
-/// and that of the operations on each of several endpoints.
-pub(crate) const ENDPOINT_TABLE: &str = "endpoint_interval";
-/// The first format in which a point may have several hosts.
-const FORMAT_WITH_HOSTS: u32 = 3;
-/// Tables that were added to format 2: its files are read without them, too.
-const ADDED_TABLES: [&str; 2] = [STACK_TABLE, ENDPOINT_TABLE];
-
 /// Opens the run file at `path`, whose recorder has gone, to be written to again. What its recorder left in a log is moved into it.
 pub(crate) fn reopen(path: &Path) -> Result<Connection, StoreError> {
-    match check_identity(path, &read_header(path)?)? {
-        FORMAT => {}
-        format => return Err(StoreError::Older { path: path.to_owned(), format }),
-    }
+    check_identity(path, &read_header(path)?)?;
     let opened =
         open_database(path, OpenFlags::SQLITE_OPEN_READ_WRITE).and_then(|db| db.busy_timeout(IN_USE_WAIT).map(|()| db));
     let db = opened.map_err(|error| StoreError::sqlite(path, "open", error))?;
-    refuse_stored_sql(&db).and_then(|()| check_schema(&db, FORMAT)).map_err(|fault| fault.at(path))?;
+    refuse_stored_sql(&db).and_then(|()| check_schema(&db)).map_err(|fault| fault.at(path))?;
     // Only the last connection to a file may leave its log: so this shows whether a recorder is still at work.
     match db.pragma_update_and_check(None, "journal_mode", "DELETE", |row| row.get::<_, String>(0)) {
         Ok(mode) if mode == "delete" => Ok(db),
@@ -86,25 +53,23 @@ pub(crate) fn reopen(path: &Path) -> Result<Connection, StoreError> {
 /// Opens the run file at `path`.
 pub(crate) fn open(path: &Path) -> Result<RunFile, StoreError> {
     let header = read_header(path)?;
-    let format = check_identity(path, &header)?;
-    let (db, copy) = match has_log(path) || in_wal_mode(&header) {
-        true => open_copy(path, &std::env::temp_dir(), COPY_BYTES_MAX)?,
-        false => (open_in_place(path, &header)?, None),
-    };
-    checked(path, db, format, copy)
+    check_identity(path, &header)?;
+    if has_log(path) || in_wal_mode(&header) {
+        return open_copy(path, &std::env::temp_dir(), COPY_BYTES_MAX);
+    }
+    checked(path, open_in_place(path, &header)?, None)
 }
 
 /// Opens a copy of the run file at `path`, made below `scratch`, whether it has a log or not. Run and log may have `most` bytes.
 pub(crate) fn open_copied(path: &Path, scratch: &Path, most: u64) -> Result<RunFile, StoreError> {
-    let format = check_identity(path, &read_header(path)?)?;
-    let (db, copy) = open_copy(path, scratch, most)?;
-    checked(path, db, format, copy)
+    check_identity(path, &read_header(path)?)?;
+    open_copy(path, scratch, most)
 }
 
-/// `db` as a connection that runs no stranger's SQL, with the tables of its format.
-fn checked(path: &Path, db: Connection, format: u32, copy: Option<TempDir>) -> Result<RunFile, StoreError> {
-    let tables = harden_connection(&db).and_then(|()| check_schema(&db, format)).map_err(|fault| fault.at(path))?;
-    Ok(RunFile { db, format, tables, _copy: copy })
+/// `db` as a connection that runs no stranger's SQL, with the tables of a run.
+fn checked(path: &Path, db: Connection, copy: Option<TempDir>) -> Result<RunFile, StoreError> {
+    harden_connection(&db).and_then(|()| check_schema(&db)).map_err(|fault| fault.at(path))?;
+    Ok(RunFile { db, _copy: copy })
 }
 
 /// The first bytes of the file; fewer if it is shorter. Opens nothing but regular files: a FIFO would block.
@@ -154,9 +119,8 @@ fn read_start(path: &Path, len: u64) -> io::Result<Vec<u8>> {
     Ok(start)
 }
 
-/// Looks at the marks in the file's header (<https://www.sqlite.org/fileformat.html>, 1.3) before SQLite sees the file, and
-/// returns the number of its format.
-fn check_identity(path: &Path, header: &[u8]) -> Result<u32, StoreError> {
+/// Looks at the marks in the file's header (<https://www.sqlite.org/fileformat.html>, 1.3) before SQLite sees the file.
+fn check_identity(path: &Path, header: &[u8]) -> Result<(), StoreError> {
     let refuse = |why: &str| Err(StoreError::not_a_run(path, why));
     if header.is_empty() {
         return refuse("it is empty; its recorder was stopped before it wrote anything, or something else made it");
@@ -168,9 +132,9 @@ fn check_identity(path: &Path, header: &[u8]) -> Result<u32, StoreError> {
         return refuse("it is an SQLite database of another program");
     }
     match header_word(header, 60) {
+        FORMAT => Ok(()),
         0 => Err(StoreError::damaged(path, "its format number is 0")),
-        format if schema_of(format).is_some() => Ok(format),
-        format => Err(StoreError::Newer { path: path.to_owned(), format }),
+        format => Err(StoreError::UnknownFormat { path: path.to_owned(), format }),
     }
 }
 
@@ -211,21 +175,21 @@ fn check_length(path: &Path, header: &[u8]) -> Result<(), StoreError> {
     };
     let told = page_bytes * u64::from(header_word(header, 28));
     let there = fs::metadata(path).map_err(|error| StoreError::io(path, "open", error))?.len();
-    match there < told {
-        true => Err(StoreError::damaged(path, format!("it is truncated: {there} of {told} bytes"))),
-        false => Ok(()),
+    if there < told {
+        return Err(StoreError::damaged(path, format!("it is truncated: {there} of {told} bytes")));
     }
+    Ok(())
 }
 
 /// Opens a copy of a run with its log, made below `scratch`, which SQLite then recovers.
-fn open_copy(path: &Path, scratch: &Path, most: u64) -> Result<(Connection, Option<TempDir>), StoreError> {
+fn open_copy(path: &Path, scratch: &Path, most: u64) -> Result<RunFile, StoreError> {
     let failed =
         |error| StoreError::io(path, "copy to the directory for temporary files (`TMPDIR`) and recover", error);
     let folder = tempfile::Builder::new().prefix("plimsoll-read-").tempdir_in(scratch).map_err(failed)?;
     let copy = folder.path().join("run");
     copy_with_log(path, &copy, most).map_err(failed)?;
     let db = open_database(&copy, OpenFlags::SQLITE_OPEN_READ_WRITE);
-    Ok((db.map_err(|error| ReadFault::Sql(error).at(path))?, Some(folder)))
+    checked(path, db.map_err(|error| ReadFault::Sql(error).at(path))?, Some(folder))
 }
 
 /// Copies database and log, while a recorder may go on writing. The log after the database: so each page that was not yet in
@@ -322,28 +286,24 @@ const LIMITS: [(Limit, i32); 9] = [
     (Limit::SQLITE_LIMIT_TRIGGER_DEPTH, 1),
 ];
 
-/// Insists that the tables are tables and have the columns of `format`, so that no query here runs SQL of a stranger, and returns the
-/// names of those that are there. What else is in the file is not looked at: people may add their own indexes and views.
-fn check_schema(db: &Connection, format: u32) -> Result<Vec<String>, ReadFault> {
-    let (found, mut there) = (table_definitions(db)?, Vec::new());
-    for (name, sql) in expected_tables(format)? {
+/// Insists that the tables are tables and have the columns of the format, so that no query here runs SQL of a stranger. What else is in the
+/// file is not looked at: people may add their own indexes and views.
+fn check_schema(db: &Connection) -> Result<(), ReadFault> {
+    let found = table_definitions(db)?;
+    for (name, sql) in expected_tables()? {
         match found.get(&name) {
-            Some(own) if *own == sql => there.push(name),
-            Some(_) => {
-                return Err(ReadFault::wrong(format!("its table `{name}` does not match format {format}")));
-            }
-            // A view of that name would run SQL of a stranger; it is not read, either.
-            None if format == 2 && ADDED_TABLES.contains(&name.as_str()) => {}
+            Some(own) if *own == sql => {}
+            Some(_) => return Err(ReadFault::wrong(format!("its table `{name}` does not match format {FORMAT}"))),
             None => return Err(ReadFault::wrong(format!("its table `{name}` is missing"))),
         }
     }
-    Ok(there)
+    Ok(())
 }
 
-/// The names and definitions of the tables of `format`, which is one that is read.
-pub(crate) fn expected_tables(format: u32) -> Result<BTreeMap<String, String>, ReadFault> {
+/// The names and definitions of the tables of a run file.
+pub(crate) fn expected_tables() -> Result<BTreeMap<String, String>, ReadFault> {
     let fresh = Connection::open_in_memory()?;
-    fresh.execute_batch(schema_of(format).unwrap_or_default())?;
+    fresh.execute_batch(SCHEMA)?;
     table_definitions(&fresh)
 }
 
@@ -374,14 +334,12 @@ mod tests {
 
     #[test]
     fn the_schema_makes_all_tables() {
-        let tables = |format| expected_tables(format).unwrap().into_keys().collect::<Vec<String>>();
-        let first = ["counter", "event", "generator", "histogram", "interval", "meta", "phase", "point", "source"];
-        assert_eq!(tables(1), first);
-        let added = |format| {
-            tables(format).into_iter().filter(|table| !first.contains(&table.as_str())).collect::<Vec<_>>().join(" ")
-        };
-        assert_eq!(added(2), "endpoint_interval kind param stack_snapshot");
-        assert_eq!(added(FORMAT), "bus_position endpoint_interval host kind param stack_snapshot");
+        let tables: Vec<String> = expected_tables().unwrap().into_keys().collect();
+        assert_eq!(
+            tables.join(" "),
+            "bus_position counter endpoint_interval event generator histogram host interval kind meta param phase point source \
+             stack_snapshot"
+        );
     }
 
     #[test]

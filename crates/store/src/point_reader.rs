@@ -7,12 +7,12 @@ use crate::cells::{json_cell, phase_of, read_amount, read_cell, read_count, read
 use crate::error::ReadFault;
 use crate::hdr::Decoder;
 use crate::host_reader::{HostRecords, fill_intervals, host_in, intervals_of, records_of, settle_hosts};
-use crate::open::{self, RunFile};
+use crate::open::RunFile;
 use model::stacks::parse_folded;
 use model::{
     CounterSample, ENDPOINTS_MAX, EndpointInterval, EndpointRow, Event, EventKind, FailureClass, FailureCounts,
     HostData, HostId, Interval, KindDef, KindRow, Nanos, OpKind, Phase, PhaseData, PointData, PointParam, SourceDef,
-    StackSnapshot, Tick, Times, legacy,
+    StackSnapshot, Tick, Times,
 };
 use rusqlite::Row;
 use std::collections::{BTreeMap, HashMap, HashSet};
@@ -23,10 +23,9 @@ const FRAME_BYTES: u64 = 48;
 /// The points of `run` from that number on.
 pub(crate) fn points_from(run: &RunFile, first: u32) -> Result<Vec<PointData>, ReadFault> {
     let mut points = PointReader { first, ..PointReader::default() };
-    match run.format {
-        1 => points.read_points_of_format_1(run)?,
-        _ => points.read_points(run)?,
-    }
+    points.read_points(run)?;
+    points.read_kinds(run)?;
+    points.read_params(run)?;
     points.read_hosts(run)?;
     points.read_sources(run)?;
     points.read_phases(run)?;
@@ -37,11 +36,7 @@ pub(crate) fn points_from(run: &RunFile, first: u32) -> Result<Vec<PointData>, R
     points.read_events(run)?;
     points.read_stacks(run)?;
     points.read_endpoints(run)?;
-    let mut points = points.into_points()?;
-    if run.format == 1 {
-        points.iter_mut().for_each(legacy::declare_point);
-    }
-    Ok(points)
+    points.into_points()
 }
 
 /// Calls `take` with every row that `sql` with its numbers finds.
@@ -77,33 +72,15 @@ pub(crate) struct PointReader {
 impl PointReader {
     fn read_points(&mut self, run: &RunFile) -> Result<(), ReadFault> {
         const POINTS: &str = "SELECT id, state, error, trial, facts, traits FROM point WHERE id >= ?1 ORDER BY id";
-        self.read_points_by(run, POINTS, |row| {
-            let traits = json_cell(row, 5, "point.traits")?;
-            Ok(PointData { traits, ..point_of(row)? })
-        })?;
-        self.read_kinds(run)?;
-        self.read_params(run)
-    }
-
-    /// In format 1 kinds of operation are names, and everything else is recovered from facts.
-    fn read_points_of_format_1(&mut self, run: &RunFile) -> Result<(), ReadFault> {
-        const POINTS: &str = "SELECT id, state, error, trial, facts, kinds FROM point WHERE id >= ?1 ORDER BY id";
-        self.read_points_by(run, POINTS, |row| {
-            let names: Vec<String> = json_cell(row, 5, "point.kinds")?;
-            let kinds = names.iter().map(|name| KindDef::from(name.as_str())).collect();
-            Ok(PointData { kinds, ..point_of(row)? })
-        })
-    }
-
-    fn read_points_by(
-        &mut self,
-        run: &RunFile,
-        sql: &str,
-        point_in: impl Fn(&Row) -> Result<PointData, ReadFault>,
-    ) -> Result<(), ReadFault> {
         let (list, places) = (&mut self.list, &mut self.places);
-        each_row(run, &mut self.budget, (sql, &[self.first]), |_, row| {
-            let point = point_in(row)?;
+        each_row(run, &mut self.budget, (POINTS, &[self.first]), |_, row| {
+            let point = PointData {
+                state: state_of(row, 1)?,
+                error: read_cell(row, 2)?,
+                facts: json_cell(row, 4, "point.facts")?,
+                traits: json_cell(row, 5, "point.traits")?,
+                ..PointData::unmeasured(read_cell(row, 0)?, json_cell(row, 3, "point.trial")?)
+            };
             places.insert(point.id, list.len());
             list.push(point);
             Ok(())
@@ -131,16 +108,13 @@ impl PointReader {
         const PARAMS: &str = "SELECT point, owner, name, role, used FROM param WHERE point >= ?1";
         self.each_point_row(run, PARAMS, |point, _, row| {
             let (owner, name): (_, String) = (word_cell(row, 1, "param.owner")?, read_name(row, 2)?);
-            let role = legacy::refine_role(&name, word_cell(row, 3, "param.role")?);
+            let role = word_cell(row, 3, "param.role")?;
             point.params.push(PointParam { owner, name, role, used: read_cell(row, 4)? });
             Ok(())
         })
     }
 
     fn read_hosts(&mut self, run: &RunFile) -> Result<(), ReadFault> {
-        if !run.has_hosts() {
-            return Ok(());
-        }
         const HOSTS: &str = "SELECT point, host, name, incarnation, role, clients, part, facts, clock_offset_ns,
                                     clock_bound_ns, start_skew_ns FROM host WHERE point >= ?1 ORDER BY point, host";
         self.each_point_row(run, HOSTS, |point, _, row| {
@@ -150,13 +124,11 @@ impl PointReader {
     }
 
     fn read_sources(&mut self, run: &RunFile) -> Result<(), ReadFault> {
-        let sources = format!(
-            "SELECT point, source, name, subject, counters, {} FROM source WHERE point >= ?1 ORDER BY point, source",
-            run.host_column()
-        );
+        const SOURCES: &str =
+            "SELECT point, source, name, subject, counters, host FROM source WHERE point >= ?1 ORDER BY point, source";
         let mut places = HashMap::new();
         let mut numbers: HashMap<u32, u64> = HashMap::new();
-        self.each_point_row(run, &sources, |point, _, row| {
+        self.each_point_row(run, SOURCES, |point, _, row| {
             let next = numbers.entry(point.id).or_default();
             if read_count(row, 1)? != *next {
                 return Err(ReadFault::wrong(format!("the sources of point {} are not numbered from 0", point.id)));
@@ -195,11 +167,8 @@ impl PointReader {
     }
 
     fn read_intervals(&mut self, run: &RunFile) -> Result<(), ReadFault> {
-        let intervals = format!(
-            "SELECT point, phase, interval, start_ns, length_ns, kind, ok, failed, bytes, late, {} FROM interval WHERE point >= ?1",
-            run.host_column()
-        );
-        self.each_point_row(run, &intervals, |point, budget, row| {
+        const INTERVALS: &str = "SELECT point, phase, interval, start_ns, length_ns, kind, ok, failed, bytes, late, host FROM interval WHERE point >= ?1";
+        self.each_point_row(run, INTERVALS, |point, budget, row| {
             let kinds = point.kinds.len();
             let (start, length) = (Tick(read_count(row, 3)?), Nanos(read_count(row, 4)?));
             let kind: Option<u8> = read_cell(row, 5)?;
@@ -220,12 +189,9 @@ impl PointReader {
     }
 
     fn read_histograms(&mut self, run: &RunFile) -> Result<(), ReadFault> {
-        let histograms = format!(
-            "SELECT point, phase, interval, kind, what, count, hdr, sum_ns, max_ns, {} FROM histogram WHERE point >= ?1",
-            run.host_column()
-        );
+        const HISTOGRAMS: &str = "SELECT point, phase, interval, kind, what, count, hdr, sum_ns, max_ns, host FROM histogram WHERE point >= ?1";
         let mut decoder = Decoder::new();
-        self.each_point_row(run, &histograms, |point, budget, row| {
+        self.each_point_row(run, HISTOGRAMS, |point, budget, row| {
             let kind: u8 = read_cell(row, 3)?;
             let times = times_of(&mut decoder, row)?;
             // Once for each: response and service may both take it.
@@ -250,12 +216,10 @@ impl PointReader {
     }
 
     fn read_generator(&mut self, run: &RunFile) -> Result<(), ReadFault> {
-        let generator = format!(
-            "SELECT point, phase, interval, cpu_user_ns, cpu_system_ns, context_switches, lag_count, lag_sum_ns, lag_max_ns, {}
-             FROM generator WHERE point >= ?1",
-            run.host_column()
-        );
-        self.each_point_row(run, &generator, |point, budget, row| {
+        const GENERATOR: &str =
+            "SELECT point, phase, interval, cpu_user_ns, cpu_system_ns, context_switches, lag_count, lag_sum_ns,
+                                        lag_max_ns, host FROM generator WHERE point >= ?1";
+        self.each_point_row(run, GENERATOR, |point, budget, row| {
             for interval in intervals_of(point, budget, row, HostId(read_cell(row, 9)?))? {
                 let used = &mut interval.generator;
                 budget.add_to(&mut used.cpu_user_ns, read_count(row, 3)?)?;
@@ -287,8 +251,8 @@ impl PointReader {
     }
 
     fn read_events(&mut self, run: &RunFile) -> Result<(), ReadFault> {
-        let events = format!("SELECT point, at_ns, kind, text, {} FROM event WHERE point >= ?1", run.host_column());
-        self.each_point_row(run, &events, |point, _, row| {
+        const EVENTS: &str = "SELECT point, at_ns, kind, text, host FROM event WHERE point >= ?1";
+        self.each_point_row(run, EVENTS, |point, _, row| {
             let kind: EventKind = word_cell(row, 2, "event.kind")?;
             let event = Event { at: Tick(read_count(row, 1)?), kind, text: read_cell(row, 3)? };
             records_of(point, HostId(read_cell(row, 4)?))?.events.push(event);
@@ -297,9 +261,6 @@ impl PointReader {
     }
 
     fn read_stacks(&mut self, run: &RunFile) -> Result<(), ReadFault> {
-        if !run.has_table(open::STACK_TABLE) {
-            return Ok(());
-        }
         const STACKS: &str =
             "SELECT point, at_ns, reason, tool, took_ns, stopped_ns, folded FROM stack_snapshot WHERE point >= ?1";
         self.each_point_row(run, STACKS, |point, budget, row| {
@@ -321,9 +282,6 @@ impl PointReader {
     }
 
     fn read_endpoints(&mut self, run: &RunFile) -> Result<(), ReadFault> {
-        if !run.has_table(open::ENDPOINT_TABLE) {
-            return Ok(());
-        }
         const ENDPOINTS: &str = "SELECT point, phase, interval, endpoint, failed, ok, hdr, sum_ns, max_ns
                                  FROM endpoint_interval WHERE point >= ?1";
         let (mut decoder, mut sums) = (Decoder::new(), HashMap::new());
@@ -388,15 +346,6 @@ impl PointReader {
     }
 }
 
-fn point_of(row: &Row) -> Result<PointData, ReadFault> {
-    Ok(PointData {
-        state: state_of(row, 1)?,
-        error: read_cell(row, 2)?,
-        facts: json_cell(row, 4, "point.facts")?,
-        ..PointData::unmeasured(read_cell(row, 0)?, json_cell(row, 3, "point.trial")?)
-    })
-}
-
 /// How many intervals of the plan's length end within a phase under load: if none was recorded, nothing was done. The other
 /// phases need not be recorded in intervals.
 fn whole_intervals(phase: &PhaseData, length: Nanos) -> u64 {
@@ -424,10 +373,10 @@ fn kind_of<'a>(interval: &'a mut Interval, budget: &mut Budget, kind: OpKind) ->
 pub(crate) fn times_of(decoder: &mut Decoder, row: &Row) -> Result<Times, ReadFault> {
     let blob = row.get_ref(6)?.as_blob().map_err(|_| ReadFault::wrong("a histogram is no blob"))?;
     let times = decoder.decode(blob, read_count(row, 7)?, read_count(row, 8)?).map_err(ReadFault::Wrong)?;
-    match times.len() == read_count(row, 5)? {
-        true => Ok(times),
-        false => Err(ReadFault::wrong("a histogram holds another number of operations than its row")),
+    if times.len() != read_count(row, 5)? {
+        return Err(ReadFault::wrong("a histogram holds another number of operations than its row"));
     }
+    Ok(times)
 }
 
 /// Adds `times` to `sum`. Where both parts of a closed loop share them, they are charged twice, as if they did not.

@@ -12,7 +12,7 @@ use crate::cells::{json_cell, read_cell, read_name, state_of};
 use crate::error::{ReadFault, StoreError};
 use crate::open::{self, RunFile};
 use crate::point_reader::{each_row, points_from};
-use model::{Fact, Machine, PointData, PointState, RunData, RunMeta, Trial};
+use model::{Fact, PointData, PointState, RunData, RunMeta, Trial};
 use std::path::Path;
 
 /// What a list of runs shows, without the measurements.
@@ -98,7 +98,7 @@ fn read_run(run: &RunFile) -> Result<RunData, ReadFault> {
 
 /// Lets SQLite check each table: a page used twice would make rows without end.
 fn check_tables(run: &RunFile) -> Result<(), ReadFault> {
-    for table in open::expected_tables(run.format)?.keys().filter(|table| run.has_table(table)) {
+    for table in open::expected_tables()?.keys() {
         let mut faults: Vec<String> = Vec::new();
         run.db.pragma(None, "quick_check", table, |row| {
             faults.push(row.get(0)?);
@@ -118,8 +118,8 @@ fn check_tables(run: &RunFile) -> Result<(), ReadFault> {
     Ok(())
 }
 
-/// The rows of `meta` that every format has.
-const META_ROWS: [&str; 5] = ["run_id", "started_unix_ms", "plimsoll_version", "plan", "environment"];
+/// The rows of `meta`.
+const META_ROWS: [&str; 6] = ["run_id", "started_unix_ms", "plimsoll_version", "plan", "environment", "machine"];
 
 /// The fields of the meta data, each a row of its own.
 pub(crate) fn meta_of(run: &RunFile) -> Result<RunMeta, ReadFault> {
@@ -132,9 +132,5 @@ pub(crate) fn meta_of(run: &RunFile) -> Result<RunMeta, ReadFault> {
         return Err(ReadFault::wrong(format!("table `meta` has no row `{missing}`")));
     }
     let meta = serde_json::from_value(fields.into());
-    let mut meta: RunMeta = meta.map_err(|error| ReadFault::wrong(format!("table `meta`: {error}")))?;
-    if run.format == 1 {
-        meta.machine = Machine::from_facts(&meta.environment);
-    }
-    Ok(meta)
+    meta.map_err(|error| ReadFault::wrong(format!("table `meta`: {error}")))
 }

@@ -1,4 +1,4 @@
--- The run file: one run of plimsoll, format 3 (`PRAGMA user_version`), application_id 0x504C494D ("PLIM").
+-- The run file: one run of plimsoll, format 1 (`PRAGMA user_version`), application_id 0x504C494D ("PLIM").
 --
 -- Times ending in _ns are nanoseconds of the monotonic clock. Those that name a moment (start_ns, end_ns, at_ns) count from
 -- the beginning of the run; meta.started_unix_ms is that moment.

@@ -60,7 +60,7 @@ mod tests {
         let reads = Simulation::counts(&[1000; 10]).with(|point| {
             point.trial.workload.name = "file".into();
             point.trial.target.params = params(&[("direct", Value::Bool(true))]);
-            point.kinds = vec![kind.into()];
+            point.kinds = vec![crate::simulated::kind(kind)];
             point.phases[0].intervals.iter_mut().for_each(|interval| interval.kinds[0].bytes = 16_384_000);
         });
         reads.source("disk", &["read_bytes"], |second| vec![device_bytes_per_s * second])

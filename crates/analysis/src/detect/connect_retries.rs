@@ -196,7 +196,8 @@ mod tests {
 
     #[test]
     fn slow_operations_that_open_no_connection_are_none() {
-        let reads = counting(connecting(retried()), 5.0).with(|point| point.kinds = vec!["read".into()]);
+        let reads =
+            counting(connecting(retried()), 5.0).with(|point| point.kinds = vec![crate::simulated::kind("read")]);
         assert!(reads.findings("connect-retries").is_empty());
     }
 }

@@ -142,7 +142,7 @@ mod tests {
         simulation.recorded.phases[0].intervals.iter_mut().for_each(|interval| {
             (interval.kinds[0].ok, interval.kinds[0].bytes) = (ops, ops * 16_384);
         });
-        simulation.recorded.kinds = vec!["read".into()];
+        simulation.recorded.kinds = vec![crate::simulated::kind("read")];
         simulation.with(|point| {
             (point.trial.workload.name, point.trial.target.engine) = ("file".into(), "file".into());
             let block = ("block", Value::Bytes(Bytes::from_kib(16)));

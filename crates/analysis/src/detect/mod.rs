@@ -220,10 +220,9 @@ mod tests {
     }
 
     #[test]
-    fn a_code_is_found_by_its_name_and_a_renamed_one_by_its_old_name() {
+    fn a_code_is_found_by_its_name() {
         assert_eq!(Code::parse("stall"), Some(Code::Stall));
-        assert_eq!((Code::parse("punted"), Code::renamed_from("punted")), (None, Some(Code::IoWqOffload)));
-        assert_eq!((Code::parse("no-such-code"), Code::renamed_from("stall")), (None, None));
+        assert_eq!(Code::parse("no-such-code"), None);
     }
 
     #[test]

@@ -124,7 +124,10 @@ mod tests {
         assert!(found(&file(4_096_000)).is_empty());
         let (block_bytes, moved_bytes) = (Bytes(4096), 20_480_000);
         assert_eq!(found(&file(2_048_000)), [Contradiction::BytesDiffer { ops: 10_000, block_bytes, moved_bytes }]);
-        assert!(found(&file(0).with(|point| point.kinds = vec!["fsync".into()])).is_empty(), "a sync moves none");
+        assert!(
+            found(&file(0).with(|point| point.kinds = vec![crate::simulated::kind("fsync")])).is_empty(),
+            "a sync moves none"
+        );
         assert!(
             found(&file(0).with(|point| point.trial.target.engine = "null".into())).is_empty(),
             "nor does a script"

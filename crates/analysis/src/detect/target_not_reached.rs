@@ -147,7 +147,7 @@ mod tests {
             point.trial.target.engine = "file".into();
             point.trial.target.params = params(&[("io", Value::Word(io.into())), ("direct", Value::Bool(direct))]);
             point.trial.load.depth = 32;
-            point.kinds = vec!["read".into()];
+            point.kinds = vec![crate::simulated::kind("read")];
         })
     }
 

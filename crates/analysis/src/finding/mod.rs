@@ -216,26 +216,10 @@ kinds! {
     Knee(comparison::Knee) = "knee",
 }
 
-/// Codes of earlier versions, and what they are called now.
-const RENAMED: [(&str, Code); 7] = [
-    ("rate-kept", Code::BackgroundRateMissed),
-    ("loses-inserts", Code::InsertSlowdown),
-    ("asked-achieved", Code::TargetNotReached),
-    ("memory-shown", Code::CacheMismatch),
-    ("punted", Code::IoWqOffload),
-    ("limit", Code::Bottleneck),
-    ("unlike-durability", Code::MixedDurability),
-];
-
 impl Code {
-    /// The code that is written `text` today.
+    /// The code that is written `text`.
     pub fn parse(text: &str) -> Option<Code> {
         Code::ALL.iter().copied().find(|code| code.as_str() == text)
-    }
-
-    /// The code that an earlier version wrote as `text`.
-    pub fn renamed_from(text: &str) -> Option<Code> {
-        RENAMED.iter().find(|(old, _)| *old == text).map(|(_, code)| *code)
     }
 
     /// The severities that findings of this kind can have, the least first.

@@ -112,7 +112,7 @@ mod tests {
         assert_eq!(inserted[2].per_s(), 500.0);
         assert!(amounts(with_facts(&[3, 0, 5], &[])).inserted.is_empty());
         let loads = with_facts(&[3, 0, 5], &[("rows_per_op.load", "1000")]);
-        assert!(amounts(loads.with(|point| point.kinds.push("load".into()))).inserted.is_empty());
+        assert!(amounts(loads.with(|point| point.kinds.push(crate::simulated::kind("load")))).inserted.is_empty());
     }
 
     #[test]

@@ -269,7 +269,7 @@ mod tests {
             let group = |kind, clients, per_s| Background { kinds: vec![OpKind(kind)], clients, per_s };
             point.traits.course.background = vec![group(1, 4, Some(500.0)), group(2, 1, Some(1.0)), group(3, 2, None)];
             for name in ["report", "reader"] {
-                point.kinds.push(KindDef { background: true, ..KindDef::from(name) });
+                point.kinds.push(KindDef { background: true, ..crate::simulated::kind(name) });
             }
             point.phases[0].offered += 10;
             point.phases[0].unserved += 3;

@@ -482,7 +482,7 @@ mod tests {
     #[test]
     fn queries_beside_the_inserts_leave_rates_and_no_cost_of_an_insert() {
         let mixed = inserting(10, 1e6, 4e6, 0.0).with(|point| {
-            point.kinds.push("query".into());
+            point.kinds.push(crate::simulated::kind("query"));
             let queries = |kinds: &mut Vec<KindRow>| kinds.push(KindRow { kind: OpKind(1), ..kinds[0].clone() });
             point.phases[0].intervals.iter_mut().for_each(|interval| queries(&mut interval.kinds));
         });
@@ -506,7 +506,7 @@ mod tests {
     #[test]
     fn a_step_too_short_for_two_readings_wrote_nothing_that_the_drain_would_miss() {
         let mut momentary = stepping("l.x", 1, 0.0, 0.0);
-        momentary.kinds = vec!["index".into()];
+        momentary.kinds = vec![crate::simulated::kind("index")];
         momentary.phases[0].end.0 = momentary.phases[0].start.0 + 139_000;
         momentary.counters = Default::default();
         let paid = |momentary: PointData| {
@@ -545,7 +545,7 @@ mod tests {
     #[test]
     fn what_no_source_told_is_absent_and_what_inserts_nothing_has_no_cost() {
         let bare = Simulation::counts(&[1000; 10]).with(|point| {
-            point.kinds = vec!["insert".into()];
+            point.kinds = vec![crate::simulated::kind("insert")];
             point.facts.push(Fact::new("rows_per_op.insert", "1"));
         });
         let found = cost(&bare);

@@ -239,7 +239,7 @@ mod tests {
                 load.intervals.truncate(1);
                 (load.intervals[0].start, load.intervals[0].kinds[0].kind) =
                     (Tick(SECOND - SECOND / 100), model::OpKind(1));
-                point.kinds.push("load".into());
+                point.kinds.push(crate::simulated::kind("load"));
                 point.facts.push(model::Fact::new("queries_per_op.load", "1002"));
                 if with_load {
                     point.phases.insert(0, load);

@@ -448,7 +448,7 @@ mod tests {
             point.trial.workload.params = params(&[("rows", Value::Int(rows))]);
             point.trial.target.params = params(&[("cache", Value::Bytes(Bytes(1_000_000)))]);
             point.trial.phases.interval = Nanos::from_secs(1);
-            point.kinds = vec!["insert".into()];
+            point.kinds = vec![crate::simulated::kind("insert")];
             point.facts.extend([Fact::new("rows_per_op.insert", "1"), Fact::new("data.bytes", "8000000")]);
         });
         simulation.point()

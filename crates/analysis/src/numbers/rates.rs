@@ -122,7 +122,7 @@ mod tests {
     /// A thousand selects of three queries, and in two intervals inserts of fifty rows.
     fn with_inserts(counts: [u64; 2]) -> Simulation {
         told(&[100; 10], &[("queries_per_op.select", "3"), ("rows_per_op.insert", "50")]).with(|point| {
-            point.kinds = vec!["select".into(), "insert".into()];
+            point.kinds = vec![crate::simulated::kind("select"), crate::simulated::kind("insert")];
             let insert = |ok| KindRow { kind: OpKind(1), ok, ..point.phases[0].intervals[0].kinds[0].clone() };
             let inserts = counts.map(insert);
             point.phases[0].intervals.iter_mut().zip(inserts).for_each(|(interval, kind)| interval.kinds.push(kind));

@@ -155,7 +155,8 @@ mod tests {
     /// Ten seconds of `reads` and `writes` a second, of 1 and of 5 ms, of which the last second is after the end of the phase.
     fn mixed(reads: u64, writes: u64) -> PointAnalysis {
         let simulation = Simulation::counts(&[0; 10]).with(|point| {
-            point.kinds = vec!["read".into(), "write".into(), "fill".into()];
+            point.kinds =
+                vec![crate::simulated::kind("read"), crate::simulated::kind("write"), crate::simulated::kind("fill")];
             point.phases[0].end = model::Tick(9 * SECOND);
             for interval in &mut point.phases[0].intervals {
                 let row = |number: u8, ok: u64, ns: u64| {

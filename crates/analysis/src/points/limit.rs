@@ -310,9 +310,7 @@ mod tests {
     use crate::simulated::{Random, Simulation, run_of};
     use crate::verdict::Capacity;
     use crate::{Analysis, Code, analyse};
-    use model::limit::{
-        ArrivalLaw, LimitPart, LimitSearch, LimitStep, Objective, Observation, SearchMethod, probe_trial,
-    };
+    use model::limit::{ArrivalLaw, LimitPart, LimitSearch, LimitStep, Objective, Observation, probe_trial};
     use model::{Nanos, PointState};
 
     const SECOND: f64 = 1e9;
@@ -333,13 +331,7 @@ mod tests {
 
     fn asked(engine: &str, objective: &str, rate_max: Option<f64>) -> Trial {
         let objective = Objective::parse(objective).expect("it is one");
-        let spec = LimitSpec {
-            objective,
-            hold: Nanos::from_secs(20),
-            rate_max,
-            arrivals: ArrivalLaw::Poisson,
-            method: SearchMethod::Repeating,
-        };
+        let spec = LimitSpec { objective, hold: Nanos::from_secs(20), rate_max, arrivals: ArrivalLaw::Poisson };
         let mut trial = Simulation::counts(&[1]).recorded.trial;
         trial.target.engine = engine.into();
         trial.phases.run = Nanos::from_secs(10);

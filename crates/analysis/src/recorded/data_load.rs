@@ -78,7 +78,7 @@ mod tests {
         let mut point = Simulation::counts(&[100; 5]).point();
         let made = Simulation::counts(&[2; 4]).point().phases.remove(0);
         point.phases.insert(0, PhaseData { phase: Phase::Prepare, ..made });
-        point.kinds = vec!["load".into()];
+        point.kinds = vec![crate::simulated::kind("load")];
         point.facts.extend(facts.iter().map(|(name, value)| Fact::new(*name, *value)));
         crate::simulated::declared(point)
     }

@@ -3,8 +3,11 @@
 //! In: counts per interval, or service times operation by operation. Out: a [`PointData`] as the store would read it.
 //! Limits: one client, one kind of operation, one-second intervals unless a test changes the fields; exact, no sleeping.
 
+mod by_name;
 pub mod endpoints;
 pub mod hosts;
+
+pub use by_name::kind;
 
 use crate::{Analysis, DetailKind, Finding, analyse};
 use model::{
@@ -223,7 +226,7 @@ impl Simulation {
             facts: vec![Fact::new("engine.process", "own")],
             traits: PointTraits::default(),
             params: Vec::new(),
-            kinds: vec!["transaction".into()],
+            kinds: vec![kind("transaction")],
             phases: vec![phase],
             sources: Vec::new(),
             counters: Default::default(),
@@ -281,7 +284,7 @@ impl Simulation {
         self.with(|point| {
             let kinds = vec![OpKind(point.kinds.len() as u8)];
             point.traits.course.background = vec![Background { kinds, clients, per_s: Some(asked as f64) }];
-            point.kinds.push(KindDef { background: true, ..KindDef::from("insert") });
+            point.kinds.push(KindDef { background: true, ..kind("insert") });
             let phase = &mut point.phases[0];
             let seconds = phase.end.0 / SECOND;
             phase.offered += asked * seconds;
@@ -410,7 +413,7 @@ pub fn inserting_so_many(counts: &[u64], read_per_s: f64, written_per_s: f64, pa
     let inserts = Simulation::counts(counts).source("process", &process, used).source("innodb", &innodb, own);
     inserts.with(|point| {
         point.trial.workload.name = "insert".into();
-        point.kinds = vec!["insert".into()];
+        point.kinds = vec![kind("insert")];
         point.facts.push(Fact::new("rows_per_op.insert", "1"));
     })
 }
@@ -420,7 +423,7 @@ pub fn stepping(step: &str, seconds: usize, written_per_s: f64, pages_dirty: f64
     let simulation = inserting(seconds, 0.0, written_per_s, pages_dirty).with(|point| {
         point.trial.workload.params = params(&[("step", Value::Word(step.into()))]);
         if step == "drain" {
-            point.kinds = vec!["drain".into()];
+            point.kinds = vec![kind("drain")];
         }
     });
     simulation.point()
@@ -437,7 +440,7 @@ pub fn drain(counts: &[u64]) -> Simulation {
 
 /// `point` with everything declared that it has by name.
 pub fn declared(mut point: PointData) -> PointData {
-    model::legacy::declare_point(&mut point);
+    by_name::declare(&mut point);
     point
 }
 

@@ -49,7 +49,6 @@ pub enum NetworkWay {
 impl NetworkWay {
     /// The way that `params` ask for; `None` is the unix socket.
     pub fn from_params(params: &Params) -> Option<NetworkWay> {
-        // A plan in an old run file has no such parameter.
         match params.0.get(VIA.name).map(ToString::to_string).as_deref() {
             Some("tcp") => Some(NetworkWay::Tcp),
             Some("tls") => Some(NetworkWay::Tls),

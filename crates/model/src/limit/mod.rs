@@ -41,20 +41,6 @@ pub struct LimitSpec {
     pub rate_max: Option<f64>,
     /// How operations fall due in its probes.
     pub arrivals: ArrivalLaw,
-    /// How it is searched. A recorded search is repeated by the method that it was made with.
-    #[serde(default)]
-    pub method: SearchMethod,
-}
-
-/// How the rate is searched between one that is kept and one that is missed.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum SearchMethod {
-    /// Each rate is measured until it is decided, and no decision is doubted. Runs without this key were made so.
-    #[default]
-    Bisecting,
-    /// The upper end of the bracket is measured again. If probes contradict each other, the search measures by how much, and stops there.
-    Repeating,
 }
 
 /// How operations fall due, without their rate.

@@ -107,22 +107,6 @@ impl Observation {
         })
     }
 
-    /// Several observations of one rate as one.
-    pub fn merged(all: &[Observation]) -> Observation {
-        let Some(last) = all.last() else { return Observation::default() };
-        Observation {
-            offered_per_s: last.offered_per_s,
-            length: Nanos(all.iter().map(|one| one.length.0).sum()),
-            ended_early: all.iter().any(|one| one.ended_early),
-            windows: all.iter().flat_map(|one| one.windows.iter().cloned()).collect(),
-            unserved: all.iter().map(|one| one.unserved).sum(),
-            own_gaps: Nanos(all.iter().map(|one| one.own_gaps.0).sum()),
-            lag_count: all.iter().map(|one| one.lag_count).sum(),
-            lag_sum: Nanos(all.iter().map(|one| one.lag_sum.0).sum()),
-            debt: last.debt.clone(),
-        }
-    }
-
     /// Operations done.
     pub fn done(&self) -> u64 {
         self.windows.iter().map(|window| window.response.len()).sum()
@@ -366,13 +350,5 @@ mod tests {
         assert_eq!(fault([kept, vec![window(&[(1, 100)]); 9]].concat()), None, "it was kept all the same");
         let more_than_half = [vec![stop(); 6], vec![window(&[(1, 100)]); 5]].concat();
         assert_eq!(fault(more_than_half), None, "it is slow all along");
-    }
-
-    #[test]
-    fn observations_of_one_rate_are_one() {
-        let (one, other) = (observed(vec![window(&[(1, 100)]); 3]), observed(vec![window(&[(2, 50)]); 2]));
-        let both = Observation::merged(&[one, other]);
-        assert_eq!((both.done(), both.length, both.windows.len()), (400, Nanos::from_secs(5), 5));
-        assert_eq!(both.done_per_s(), 80.0);
     }
 }

@@ -15,7 +15,7 @@ use super::result::{
     FailureAbove, HoldCause, HoldDebt, LimitOutcome, LimitProbe, LimitResult, LowerBoundCause, NeededHold,
 };
 use super::scatter::{LimitFit, Sightings};
-use super::{LimitSpec, ProbeKind, SearchMethod};
+use super::{LimitSpec, ProbeKind};
 use crate::units::Nanos;
 
 /// While every rate is missed, the next is this share of it.
@@ -54,42 +54,13 @@ const PERIODS: u64 = 3;
 /// No probe is shorter, unless the longest is.
 const PROBE_MIN: Nanos = Nanos::from_secs(5);
 
-/// How a search steps.
-struct SearchSteps {
-    /// The first rate that is tried, as a share of what a closed loop did.
-    first_share: f64,
-    /// While every rate is kept, the next is so many times as high: soon one is about what a closed loop did.
-    raise: f64,
-    /// The bracket is narrow if its upper end is this share above its lower end, or less.
-    resolution: f64,
-    /// A rate that is undecided and missed by its value is measured so often at most while the bracket is wide: a wrong step is a small one,
-    /// because only rates near the limit are undecided.
-    wide_tries_max: usize,
-    /// The same in the last steps.
-    narrow_tries_max: usize,
-}
-
-impl SearchMethod {
-    fn steps(self) -> SearchSteps {
-        match self {
-            SearchMethod::Bisecting => SearchSteps {
-                first_share: 0.7,
-                raise: std::f64::consts::SQRT_2,
-                resolution: 0.015,
-                wide_tries_max: 2,
-                narrow_tries_max: 3,
-            },
-            // Four halvings of the first bracket, so that there is a probe left for its upper end.
-            SearchMethod::Repeating => SearchSteps {
-                first_share: 0.75,
-                raise: 4.0 / 3.0,
-                resolution: 0.019,
-                wide_tries_max: 1,
-                narrow_tries_max: 1,
-            },
-        }
-    }
-}
+/// The first probe is at this share of the rate of the closed loop.
+const FIRST_SHARE: f64 = 0.75;
+/// While every rate is kept, the next is so many times as high: soon one is about what a closed loop did.
+const RAISE: f64 = 4.0 / 3.0;
+/// The bracket is narrow if its upper end is this share above its lower end, or less: four halvings of the first bracket, so that there is a
+/// probe left for its upper end.
+const RESOLUTION: f64 = 0.019;
 
 /// A search in progress.
 #[derive(Clone, Debug)]
@@ -106,8 +77,6 @@ pub struct LimitSearch {
     failure: Option<FailureAbove>,
     /// The longest rhythm that was seen.
     rhythm: Option<Nanos>,
-    /// The observations of the rate that is being measured.
-    current: Vec<Observation>,
     faults: usize,
     /// What each probe and hold has shown by itself.
     sightings: Sightings,
@@ -148,9 +117,9 @@ struct HeldRate {
 }
 
 impl UpperRate {
-    /// How narrow the bracket below it is to be, as a share of its lower end: `usual` if it missed the objective.
-    fn resolution(&self, usual: f64) -> f64 {
-        self.void.map_or(usual, |_| VOID_RESOLUTION)
+    /// How narrow the bracket below it is to be, as a share of its lower end.
+    fn resolution(&self) -> f64 {
+        self.void.map_or(RESOLUTION, |_| VOID_RESOLUTION)
     }
 }
 
@@ -197,7 +166,6 @@ impl LimitSearch {
             failure_of_probes: None,
             failure: None,
             rhythm: None,
-            current: Vec::new(),
             faults: 0,
             sightings: Sightings::default(),
             scatter_probes: 0,
@@ -206,10 +174,6 @@ impl LimitSearch {
             probes: Vec::new(),
             state: State::Closed,
         }
-    }
-
-    fn steps(&self) -> SearchSteps {
-        self.spec.method.steps()
     }
 
     /// What is to be measured next.
@@ -238,7 +202,7 @@ impl LimitSearch {
         let state = self.state;
         self.state = match state {
             State::Closed => self.observe_closed(&seen),
-            State::Probe { per_s } => self.observe_probe(per_s, seen),
+            State::Probe { per_s } => self.observe_probe(per_s, &seen),
             State::Hold { per_s } => self.observe_hold(per_s, &seen),
             State::Over(_) => state,
         };
@@ -251,49 +215,24 @@ impl LimitSearch {
         self.note_probe(ProbeKind::Closed, seen, None, None, None);
         let closed = seen.done_per_s();
         self.closed_per_s = Some(closed);
-        match closed > 0.0 {
-            true => State::Probe { per_s: self.allowed(self.steps().first_share * closed) },
-            false => State::Over(LimitOutcome::NoRateHolds),
+        if closed > 0.0 {
+            State::Probe { per_s: self.allowed(FIRST_SHARE * closed) }
+        } else {
+            State::Over(LimitOutcome::NoRateHolds)
         }
     }
 
-    fn observe_probe(&mut self, per_s: f64, seen: Observation) -> State {
-        self.current.push(seen);
-        let merged = Observation::merged(&self.current);
-        let judgement = self.spec.objective.judge(&merged);
-        let last = self.current.last().expect("it was pushed").clone();
-        if let Some(fault) = self.fault_of(&last, judgement) {
-            self.current.pop();
-            self.note_probe(ProbeKind::Probe, &last, None, Some(fault), None);
+    fn observe_probe(&mut self, per_s: f64, seen: &Observation) -> State {
+        let judgement = self.spec.objective.judge(seen);
+        if let Some(fault) = self.fault_of(seen, judgement) {
+            self.note_probe(ProbeKind::Probe, seen, None, Some(fault), None);
             return self.after_fault(State::Probe { per_s }, fault);
         }
-        self.note_probe(ProbeKind::Probe, &last, Some(judgement), None, None);
-        self.sightings.add(per_s, &self.spec.objective, &last);
-        if self.is_scattered() {
-            self.current.clear();
-            self.faults = 0;
-            self.note_bound(per_s, judgement);
-            return self.next_of_scattered();
-        }
-        let again = matches!(judgement, Judgement::Undecided { .. }) || self.is_shorter_than_rhythm(&merged);
-        if again && !merged.ended_early && self.current.len() < self.tries_max(per_s, judgement) {
-            return State::Probe { per_s };
-        }
-        self.current.clear();
+        self.note_probe(ProbeKind::Probe, seen, Some(judgement), None, None);
+        self.sightings.add(per_s, &self.spec.objective, seen);
         self.faults = 0;
         self.note_bound(per_s, judgement);
-        self.next_probe()
-    }
-
-    /// How often the rate that is being measured may be measured if it stays undecided as `judgement`: a rate that is kept by its value is kept
-    /// for now, because the hold confirms it. What is missed by its value would never be tried again.
-    fn tries_max(&self, per_s: f64, judgement: Judgement) -> usize {
-        let is_narrow = self.kept_per_s.is_some_and(|kept| per_s / kept <= 1.0 + 2.0 * self.steps().resolution);
-        match judgement.keeps() {
-            true => 1,
-            false if is_narrow => self.steps().narrow_tries_max,
-            false => self.steps().wide_tries_max,
-        }
+        if self.is_scattered() { self.next_of_scattered() } else { self.next_probe() }
     }
 
     fn observe_hold(&mut self, per_s: f64, seen: &Observation) -> State {
@@ -325,7 +264,7 @@ impl LimitSearch {
 
     /// Whether the target is not the same from probe to probe, so that a narrower bracket would be chance.
     fn is_scattered(&self) -> bool {
-        self.spec.method == SearchMethod::Repeating && self.sightings.contradict()
+        self.sightings.contradict()
     }
 
     /// What follows if probes contradict each other: some more where the limit seems to be, and then a rate is held that most of them keep.
@@ -396,7 +335,6 @@ impl LimitSearch {
         match again {
             State::Probe { per_s } => {
                 // What it shows of the target is not known, but it can be at fault no further up.
-                self.current.clear();
                 self.upper = Some(UpperRate { per_s, void: Some(outcome) });
                 self.next_probe()
             }
@@ -433,7 +371,7 @@ impl LimitSearch {
     /// The rate after the bounds have changed: higher, lower or between them, or the best is held.
     fn next_probe(&self) -> State {
         match (self.kept_per_s, self.upper) {
-            (Some(kept), None) => match self.allowed(kept * self.steps().raise) {
+            (Some(kept), None) => match self.allowed(kept * RAISE) {
                 next if next > kept => State::Probe { per_s: next },
                 _ => State::Hold { per_s: kept },
             },
@@ -443,7 +381,7 @@ impl LimitSearch {
                     State::Over(void.map_or(LimitOutcome::NoRateHolds, |_| LimitOutcome::BoundedByInvalidProbes))
                 }
             },
-            (Some(kept), Some(upper)) if upper.per_s / kept > 1.0 + upper.resolution(self.steps().resolution) => {
+            (Some(kept), Some(upper)) if upper.per_s / kept > 1.0 + upper.resolution() => {
                 State::Probe { per_s: rounded((kept * upper.per_s).sqrt()) }
             }
             // A bisection never comes back to its ends: a second probe of each shows whether it does the same again.
@@ -460,7 +398,7 @@ impl LimitSearch {
     }
 
     fn is_to_be_repeated(&self, per_s: f64) -> bool {
-        self.spec.method == SearchMethod::Repeating && self.sightings.count_at(per_s) == 1
+        self.sightings.count_at(per_s) == 1
     }
 
     /// A lower rate than that of the last hold, which was not sustained.
@@ -556,7 +494,7 @@ impl LimitSearch {
         });
         let low = kept.map(|(_, rate, _)| rate).max_by(f64::total_cmp);
         // A rate that was held without a certain judgement is known as well as the bracket is narrow.
-        (low.unwrap_or(per_s * (1.0 - self.steps().resolution)), missed.map(|(_, rate, _)| rate).min_by(f64::total_cmp))
+        (low.unwrap_or(per_s * (1.0 - RESOLUTION)), missed.map(|(_, rate, _)| rate).min_by(f64::total_cmp))
     }
 
     fn note_probe(
@@ -619,11 +557,6 @@ impl LimitSearch {
         };
         (length.0 + length.0 / 100 < needed.0).then_some(NeededHold { length: needed, cause })
     }
-
-    /// Whether `seen` is too short for the rhythm that was found meanwhile.
-    fn is_shorter_than_rhythm(&self, seen: &Observation) -> bool {
-        seen.length.0 + seen.length.0 / 100 < self.length_for_rhythm().0
-    }
 }
 
 /// The rate with four digits: those of a person who would set it, and far finer than the bracket. What is no rate is 0.
@@ -663,7 +596,6 @@ mod tests {
             hold: Nanos::from_secs(10),
             rate_max: None,
             arrivals: ArrivalLaw::Poisson,
-            method: SearchMethod::Repeating,
         };
         let mut search = LimitSearch::new(&spec, Nanos::from_secs(4));
         search.closed_per_s = Some(1_500.0);

@@ -158,7 +158,6 @@ fn spec(objective: &str, hold_s: u64) -> LimitSpec {
         hold: Nanos::from_secs(hold_s),
         rate_max: None,
         arrivals: ArrivalLaw::Poisson,
-        method: SearchMethod::Repeating,
     }
 }
 
@@ -418,11 +417,10 @@ fn a_search_that_is_not_over_is_interrupted_and_keeps_its_probes() {
 }
 
 /// Searches on a target that is slower or faster before each probe by a log-normal factor, and the rate that half of its probes keep.
-fn scattered_searches(scatter: f64, method: SearchMethod) -> (Vec<LimitResult>, f64) {
+fn scattered_searches(scatter: f64) -> (Vec<LimitResult>, f64) {
     let (service_s, limit_s) = (0.001, 0.05);
     let queue = Queue { scatter, ..Queue::new(1, service_s * SECOND, true) };
-    let asked = LimitSpec { method, ..spec("p99<50ms", 60) };
-    let found = (0..2 * SEEDS).map(|seed| search_on(&queue, &asked, 30, seed)).collect();
+    let found = (0..2 * SEEDS).map(|seed| search_on(&queue, &spec("p99<50ms", 60), 30, seed)).collect();
     (found, 1.0 / service_s - 100f64.ln() / limit_s)
 }
 
@@ -450,7 +448,7 @@ fn usual_width(found: &[LimitResult]) -> f64 {
 #[test]
 fn searches_on_a_target_that_scatters_agree_within_intervals_as_wide_as_the_scatter() {
     for scatter in [0.05, 0.15] {
-        let (found, true_per_s) = scattered_searches(scatter, SearchMethod::Repeating);
+        let (found, true_per_s) = scattered_searches(scatter);
         let (overlap, width) = (overlapping(&found), usual_width(&found));
         assert!(overlap >= 0.9, "{scatter}: {overlap} of the pairs overlap");
         let holding = found.iter().filter_map(|result| result.between);
@@ -459,10 +457,4 @@ fn searches_on_a_target_that_scatters_agree_within_intervals_as_wide_as_the_scat
         assert!(holding * 10 >= found.len() * 8, "{scatter}: {holding} of {} hold the limit", found.len());
         assert!((scatter..0.6).contains(&width), "{scatter}: a usual interval is {width} wide");
     }
-}
-
-#[test]
-fn a_search_that_never_repeats_the_ends_of_its_bracket_does_not_see_the_scatter() {
-    let (found, _) = scattered_searches(0.15, SearchMethod::Bisecting);
-    assert!(overlapping(&found) < 0.5 && usual_width(&found) < 0.05, "{}", overlapping(&found));
 }

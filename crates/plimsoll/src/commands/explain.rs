@@ -29,10 +29,6 @@ pub fn execute(matches: &ArgMatches, context: &Context) -> Result<Exit, Fault> {
 }
 
 fn parse(text: &str) -> Result<Code, Fault> {
-    if let Some(code) = Code::renamed_from(text) {
-        let code = code.as_str();
-        return Err(Fault::usage(format!("the finding `{text}` is now called `{code}`: plimsoll explain {code}")));
-    }
     Code::parse(text).ok_or_else(|| {
         let codes: Vec<&str> = Code::ALL.iter().map(|code| code.as_str()).collect();
         let hint = plan::hint(text, codes.iter().copied());

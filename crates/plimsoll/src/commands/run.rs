@@ -59,7 +59,6 @@ fn recorded_plan(name: &str, matches: &ArgMatches, options: &Options, context: &
         let command = format!("plimsoll why {} --point {point}", output::shell_word(run));
         return Err(Fault::usage(format!("`{name}` is a run of `plimsoll why`; repeat it with `{command}`")));
     }
-    let plan = plan::with_new_params(plan, &context.catalogue);
     plan::check(&plan, name, &context.catalogue)?;
     Ok(plan)
 }

@@ -84,16 +84,14 @@ fn plan_of(
     options: &Options,
     context: &Context,
 ) -> Result<model::Plan, Fault> {
-    let measured = plan::with_new_params(run.meta.plan.clone(), &context.catalogue);
-    let trial = plan::trial_with_new_params(point.trial.clone(), measured.scale, &context.catalogue);
-    plan::check(&measured, &run.meta.run_id, &context.catalogue)?;
+    plan::check(&run.meta.plan, &run.meta.run_id, &context.catalogue)?;
     let here = runner::describe_environment(&options.site, &mut NotesOnly(context));
     runner::why::check_same_machine(&run.meta.environment, &here)?.iter().for_each(|note| context.note(note));
     let recorded = RecordedPoint {
         run_id: &run.meta.run_id,
-        plan: &measured,
+        plan: &run.meta.plan,
         number: point.id,
-        trial: &trial,
+        trial: &point.trial,
         engine_version: point.traits.engine.version.clone(),
     };
     plan::check_closed(&recorded).map_err(Fault::usage)?;

@@ -120,7 +120,7 @@ fn own_seconds(size: &Size) -> u32 {
 }
 
 fn meta(trials: &[Trial]) -> Result<RunMeta, Box<dyn Error>> {
-    // What a plan has beyond this has a default, so that runs of earlier versions can be read.
+    // What a plan has beyond this is left out of the file if it has its default.
     let plan = json!({"name": "made", "title": "a run of a given size", "scale": 1.0, "trials": trials});
     let plan: Plan = serde_json::from_value(plan)?;
     Ok(RunMeta {

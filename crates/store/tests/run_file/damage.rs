@@ -5,7 +5,7 @@ use model::Phase;
 use rusqlite::Connection;
 use std::fs;
 use std::path::{Path, PathBuf};
-use store::{RunWriter, StoreError, read, read_meta};
+use store::{RunWriter, StoreError, read, read_live, read_meta};
 use tempfile::TempDir;
 
 /// A finished run, and its path.
@@ -68,11 +68,22 @@ fn a_file_that_is_not_there_is_named() {
 }
 
 #[test]
-fn a_newer_format_is_refused_politely() {
-    let (_folder, path) = finished(1);
+fn another_format_is_refused_in_one_line_whether_it_is_read_or_recorded_further() {
+    let (folder, path) = finished(1);
     Connection::open(&path).unwrap().pragma_update(None, "user_version", 7).unwrap();
-    let refused = refusal(&path).to_string();
-    assert!(refused.contains("made by a newer plimsoll (format 7; this one reads 1 to 3)"), "{refused}");
+    let errors = [
+        refusal(&path),
+        RunWriter::reopen(&path).err().expect("it is refused"),
+        read_live(&path, folder.path(), 1).expect_err("it is refused"),
+    ];
+    let told = format!(
+        "`{}` has the run file format 7, and this plimsoll reads format 1; use the plimsoll that recorded it, or a newer one",
+        path.display()
+    );
+    for refused in errors {
+        assert!(matches!(refused, StoreError::UnknownFormat { format: 7, .. }), "{refused}");
+        assert_eq!(refused.to_string(), told);
+    }
 }
 
 #[test]
@@ -179,6 +190,7 @@ fn contents_that_cannot_be_are_named() {
         ("UPDATE meta SET value = 'no' WHERE key = 'plan'", "meta.value"),
         ("UPDATE meta SET value = replace(hex(zeroblob(200000)), '00', '[') WHERE key = 'plan'", "recursion limit"),
         ("DELETE FROM meta WHERE key = 'run_id'", "run_id"),
+        ("DELETE FROM meta WHERE key = 'machine'", "machine"),
         ("PRAGMA user_version = 0", "format number is 0"),
     ];
     for (sql, told) in hostile {

@@ -3,7 +3,6 @@
 mod damage;
 mod hosts;
 mod live;
-mod old_formats;
 mod round_trip;
 mod sample;
 mod size;

@@ -4,8 +4,8 @@ use crate::sample::*;
 use model::*;
 use rusqlite::Connection;
 use std::os::unix::fs::PermissionsExt;
-use std::path::PathBuf;
-use store::{Batch, RunWriter, StoreError, read, read_meta};
+use std::path::{Path, PathBuf};
+use store::{Batch, RunWriter, StoreError, read, read_meta, read_points_from};
 use tempfile::TempDir;
 
 fn place() -> (TempDir, PathBuf) {
@@ -49,17 +49,15 @@ fn what_is_known_of_run_and_point_is_read_as_written() {
 }
 
 #[test]
-fn arguments_of_an_access_are_kept_as_in_older_runs_and_several_as_a_list() {
-    for (text, name, args) in [
-        (r#"{"name":"uniform","arg":null}"#, "uniform", &[][..]),
-        (r#"{"name":"zipf","arg":0.9}"#, "zipf", &[0.9]),
-        (r#"{"name":"special","arg":[1.0,75.0,12.0]}"#, "special", &[1.0, 75.0, 12.0]),
-    ] {
-        let access = Access { name: name.into(), args: args.into() };
-        assert_eq!(serde_json::from_str::<Access>(text).unwrap(), access);
-        assert_eq!(serde_json::to_string(&access).unwrap(), text);
+fn points_from_a_number_on_are_those_of_the_whole_run() {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/golden/engines/run.plimsoll");
+    let points = read(&path).unwrap().points;
+    assert!(points.len() > 2, "{}", points.len());
+    for (place, first) in points.iter().enumerate() {
+        // The text shows all that is in a point.
+        assert_eq!(format!("{:?}", read_points_from(&path, first.id).unwrap()), format!("{:?}", &points[place..]));
     }
-    assert!(serde_json::from_str::<Access>(r#"{"name":"zipf","arg":"0.9"}"#).is_err());
+    assert!(read_points_from(&path, points.len() as u32 + 1).unwrap().is_empty());
 }
 
 #[test]

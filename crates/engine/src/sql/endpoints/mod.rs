@@ -45,7 +45,6 @@ pub enum EndpointPolicy {
 
 impl EndpointPolicy {
     pub fn from_params(params: &Params) -> EndpointPolicy {
-        // A plan in an old run file has no such parameter.
         match params.0.get(POLICY.name).map(ToString::to_string).as_deref() {
             Some("first") => EndpointPolicy::First,
             Some("split") => EndpointPolicy::Split,

@@ -1,21 +1,15 @@
-//! What old run files do not declare: roles, kinds and traits, by the names that things had then.
+//! What simulated points mean, by the usual names of their counters, parameters and operations.
 //!
-//! In: a point of an old run file, with facts, parameters and counters by name. Out: the same point as a recorder of today would
-//! have declared it.
-//! Limits: the names in this file are those of the past and do not grow: what is new declares itself. A name that is not here has
-//! no role.
+//! In: a point of a test, with facts, parameters and counters by name. Out: the same point with the roles, kinds and traits that engine, workload
+//! and sources would have declared. A name that is not here has no role.
 
-use crate::background::Background;
-use crate::params::{Params, Value};
-use crate::role::{CounterRole, KindDef, OpClass, ParamOwner, ParamRole, PointParam, StepIndexes};
-use crate::run::PointData;
-use crate::sample::{CounterDef, Fact};
-use crate::traits::{AccessPattern, IoWork, PointTraits, RowWork, StepWork, WorkTraits};
-use crate::trial::Trial;
-use crate::units::Bytes;
+use model::{
+    AccessPattern, Bytes, CounterDef, CounterRole, IoWork, KindDef, OpClass, ParamOwner, ParamRole, Params, PointData,
+    PointParam, PointTraits, RowWork, StepIndexes, StepWork, Trial, Value, WorkTraits,
+};
 
-/// Declares what `point` recorded by name only. What it declares already stays as it is.
-pub fn declare_point(point: &mut PointData) {
+/// Declares what `point` has by name only. What it declares already stays as it is.
+pub fn declare(point: &mut PointData) {
     for source in &mut point.sources {
         source.counters.iter_mut().for_each(|counter| declare_counter(&source.name, counter));
     }
@@ -28,7 +22,7 @@ pub fn declare_point(point: &mut PointData) {
     declare_engine(&mut point.traits, &point.trial);
     point.traits.learn_all(&point.facts);
     declare_page_size(point);
-    declare_kinds(point);
+    declare_amounts(point);
 }
 
 /// The default page size of the server, if counters are in pages and no fact has the size.
@@ -130,17 +124,6 @@ fn point_param(owner: ParamOwner, name: &str, own: &Params, others: &Params) -> 
 fn param_role(name: &str) -> ParamRole {
     let known = PARAM_ROLES.iter().find(|(_, names)| names.contains(&name));
     known.map_or(ParamRole::Tuning, |(role, _)| *role)
-}
-
-/// The role of a parameter in a file that may know no finer ones than `work`, `ground`, `size` and `tuning`.
-pub fn refine_role(name: &str, role: ParamRole) -> ParamRole {
-    use ParamRole::{CacheSize, DataSize, Ground, Indexes, Mix, Mode, Size, Step, Work};
-    match (role, param_role(name)) {
-        (Work, finer @ (Mode | Mix | Step)) => finer,
-        (Ground, Indexes) => Indexes,
-        (Size, finer @ (CacheSize | DataSize)) => finer,
-        _ => role,
-    }
 }
 
 const PARAM_ROLES: [(ParamRole, &[&str]); 9] = [
@@ -289,57 +272,31 @@ fn int_of(params: &Params, name: &str) -> Option<u64> {
     }
 }
 
-/// A kind of operation of which an old run file kept the name only.
-impl From<&str> for KindDef {
-    fn from(name: &str) -> KindDef {
-        let class = match name {
-            "read" | "query" | "point_select" | "read_only" => OpClass::Read,
-            "write" | "fill" | "insert" | "load" | "write_only" | "update_index" | "update_non_index" | "delete" => {
-                OpClass::Write
-            }
-            "fsync" | "fdatasync" => OpClass::Sync,
-            "index" => OpClass::Index,
-            "drain" => OpClass::Drain,
-            "connect" | "hold" => OpClass::Connect,
-            "first_query" | "close" => OpClass::Step,
-            _ => OpClass::ReadWrite,
-        };
-        KindDef::new(name, class)
-    }
+/// The kind of operation that is usually called `name`.
+pub fn kind(name: &str) -> KindDef {
+    let class = match name {
+        "read" | "query" | "point_select" | "read_only" => OpClass::Read,
+        "write" | "fill" | "insert" | "load" | "write_only" | "update_index" | "update_non_index" | "delete" => {
+            OpClass::Write
+        }
+        "fsync" | "fdatasync" => OpClass::Sync,
+        "index" => OpClass::Index,
+        "drain" => OpClass::Drain,
+        "connect" | "hold" => OpClass::Connect,
+        "first_query" | "close" => OpClass::Step,
+        _ => OpClass::ReadWrite,
+    };
+    KindDef::new(name, class)
 }
 
-/// What an operation amounts to, and which operations were done in the background, were facts.
-fn declare_kinds(point: &mut PointData) {
-    let fact = |name: &str| point.facts.iter().find(|fact| fact.name == name);
-    let amount = |what: &str, kind: &str| parse_amount(fact(&format!("{what}.{kind}"))?);
-    let background = fact("beside.kinds").map(|kinds| kinds.value.clone());
-    let in_background = |name: &str| background.as_ref().is_some_and(|kinds| kinds.split(',').any(|kind| kind == name));
+/// What an operation amounts to, from facts such as `rows_per_op.insert`.
+fn declare_amounts(point: &mut PointData) {
     for kind in &mut point.kinds {
-        kind.queries_per_op = amount("queries_per_op", &kind.name).unwrap_or(kind.queries_per_op);
-        kind.rows_per_op = amount("rows_per_op", &kind.name).unwrap_or(kind.rows_per_op);
-        kind.background |= in_background(&kind.name);
-    }
-    let per_s = fact("beside.per_s").and_then(parse_amount).filter(|per_s| *per_s > 0.0);
-    let clients = fact("beside.clients").and_then(parse_amount).unwrap_or(0.0) as u32;
-    if let Some(per_s) = per_s.filter(|_| background.is_some()) {
-        point.traits.course.background = vec![Background { kinds: Vec::new(), clients, per_s: Some(per_s) }];
-    }
-}
-
-fn parse_amount(fact: &Fact) -> Option<f64> {
-    fact.value.parse().ok().filter(|value: &f64| value.is_finite() && *value >= 0.0)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_coarse_role_becomes_the_finer_one_of_its_name_and_no_other() {
-        use ParamRole::{CacheSize, Ground, Indexes, Mode, Size, Tuning, Work};
-        let coarse = [("mode", Work), ("block", Work), ("indexes", Ground), ("cache", Size), ("log_size", Size)];
-        let finer = [Mode, Work, Indexes, CacheSize, Size];
-        assert_eq!(coarse.map(|(name, role)| refine_role(name, role)), finer);
-        assert_eq!([refine_role("mode", Tuning), refine_role("cache", Mode)], [Tuning, Mode], "it declares another");
+        let amount = |what: &str| {
+            let fact = point.facts.iter().find(|fact| fact.name == format!("{what}.{}", kind.name));
+            fact.and_then(|fact| fact.value.parse().ok())
+        };
+        kind.queries_per_op = amount("queries_per_op").unwrap_or(kind.queries_per_op);
+        kind.rows_per_op = amount("rows_per_op").unwrap_or(kind.rows_per_op);
     }
 }
