@@ -12,6 +12,7 @@ use crate::sql::kept::KeptRows;
 use crate::sql::literals::Dialect;
 use crate::sql::multiplex::{PollableSession, SqlCommand};
 use crate::sql::open_connections::{CancelAtServer, ConnectionKey, Registration};
+use crate::sql::preparing::PreparingConnection;
 use crate::sql::session_options::SessionOptions;
 use crate::sql::statement::StatementExecutor;
 use crate::sql::{OpFailure, SessionFactory, SqlConnection, SqlSession, keep_used, run_transaction};
