@@ -10,8 +10,8 @@ use super::wire::{
 use crate::server::network::{AnswerBudget, AnswerLimits, ServerStream, TextRows};
 use crate::sql::admin_connection::AdminConnection;
 use crate::sql::open_connections::CANCEL_WITHIN;
+use crate::sql::preparing::PreparingConnection;
 use crate::sql::recv_buffer::RecvBuffer;
-use crate::sql::statement::PreparingConnection;
 use crate::sql::variant::rows::RowBuffer;
 use std::io::Write;
 use std::os::fd::{AsFd, BorrowedFd};

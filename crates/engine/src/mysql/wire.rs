@@ -11,8 +11,8 @@
 use crate::server::network::{AnswerLimits, Deadline, ServerStream, explained_error};
 use crate::sql::kept::{KeptRows, NOT_THERE};
 use crate::sql::open_connections::{CancelAtServer, ConnectionKey};
+use crate::sql::preparing::PreparingConnection;
 use crate::sql::recv_buffer::{self, RecvBuffer};
-use crate::sql::statement::PreparingConnection;
 use model::{KEPT_PLACES, SqlArg};
 use std::hint::black_box;
 use std::io::{self, ErrorKind, Read, Write};

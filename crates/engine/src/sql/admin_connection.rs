@@ -2,7 +2,7 @@
 //! error of the connection it is closed, so that no later query reads the rest of an answer.
 
 use super::OpFailure;
-use super::statement::PreparingConnection;
+use super::preparing::PreparingConnection;
 use super::variant::rows::RowBuffer;
 use crate::server::network::{AnswerLimits, Deadline, ServerStream, TextRows, first_number};
 use std::io::{self, ErrorKind};

@@ -21,6 +21,7 @@ pub mod kept;
 pub mod literals;
 pub mod multiplex;
 pub mod open_connections;
+pub mod preparing;
 pub mod procedure_steps;
 pub mod recv_buffer;
 pub mod rejection;

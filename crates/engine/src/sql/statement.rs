@@ -7,28 +7,10 @@ use crate::sql::SqlConnection;
 use crate::sql::kept::{KeptRows, KeptValues};
 use crate::sql::literals::{Dialect, PlainStatements};
 use crate::sql::multiplex::SqlCommand;
+use crate::sql::preparing::PreparingConnection;
 use crate::sql::session_options::{SessionOptions, StatementMode};
 use model::SqlArg;
 use std::sync::Arc;
-
-/// A connection that numbers what it prepares from 0 on.
-pub trait PreparingConnection {
-    type Error;
-    /// Prepares `text`, with `?` for each value, under the next number.
-    fn prepare_statement(&mut self, text: &str) -> Result<(), Self::Error>;
-    /// Puts the execution of prepared statement `number` into the send buffer. Its text arguments are in `text`.
-    fn put_execution(&mut self, number: usize, args: &[SqlArg], text: &[u8]) -> Result<(), Self::Error>;
-    /// Puts the execution of a text without arguments into the send buffer.
-    fn put_text(&mut self, text: &str) -> Result<(), Self::Error>;
-    /// Sends the buffer and reads the complete answer.
-    fn send_and_receive(&mut self) -> Result<(), Self::Error>;
-    /// Keeps the first `columns` columns of the answer to the command in the send buffer.
-    fn keep_rows(&mut self, columns: u8);
-    /// What was kept of the last such answer.
-    fn kept_rows(&self) -> &KeptRows;
-    /// The error of an operation that needs a row that is not there.
-    fn row_missing() -> Self::Error;
-}
 
 /// A connection, and how statements are executed over it.
 pub struct StatementExecutor<W> {
