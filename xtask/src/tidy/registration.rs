@@ -10,9 +10,7 @@ use syn::parse::{Parse, ParseStream};
 use syn::punctuated::Punctuated;
 use syn::{Expr, Ident, Item, Path, Token, Type};
 
-/// One explicit slice.
 struct ExtensionSlice {
-    /// The slice's name.
     name: &'static str,
     /// The file that declares it.
     file: &'static str,

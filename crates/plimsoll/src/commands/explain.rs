@@ -7,23 +7,20 @@ use analysis::Code;
 use clap::{Arg, ArgMatches, Command};
 use report::Explanation;
 
-/// The command.
 pub fn clap() -> Command {
     let code = Arg::new("code").value_name("CODE").help("Code of a finding [default: list all codes]");
     Command::new("explain").arg(code).about("Explain a finding by its code")
 }
 
-/// Does it.
 pub fn execute(matches: &ArgMatches, context: &Context) -> Result<Exit, Fault> {
     let Some(code) = matches.get_one::<String>("code") else { return list(context) };
     let known = report::explanation(parse(code)?);
-    match context.json {
-        true => output::json::print(&json(&known)),
-        false => {
-            let text = report::terminal::wrap(known.explanation, context.width()).join("\n");
-            let (code, severity) = (known.code.as_str(), known.severity());
-            output::print(&format!("{code}: {}\n{severity}\n\n{text}\n", known.summary))
-        }
+    if context.json {
+        output::json::print(&json(&known))
+    } else {
+        let text = report::terminal::wrap(known.explanation, context.width()).join("\n");
+        let (code, severity) = (known.code.as_str(), known.severity());
+        output::print(&format!("{code}: {}\n{severity}\n\n{text}\n", known.summary))
     }
     Ok(Exit::Done)
 }
@@ -49,13 +46,14 @@ fn parse(text: &str) -> Result<Code, Fault> {
 fn list(context: &Context) -> Result<Exit, Fault> {
     let all: Vec<Explanation> = Code::ALL.iter().map(|code| report::explanation(*code)).collect();
     let width = all.iter().map(|known| known.code.as_str().len()).max().unwrap_or_default();
-    match context.json {
-        true => output::json::print(
+    if context.json {
+        output::json::print(
             &serde_json::json!({"schema": "plimsoll.findings/1", "findings": all.iter().map(json).collect::<Vec<_>>()}),
-        ),
-        false => output::print(
+        )
+    } else {
+        output::print(
             &all.iter().map(|known| format!("{:width$}  {}\n", known.code.as_str(), known.summary)).collect::<String>(),
-        ),
+        )
     }
     Ok(Exit::Done)
 }
