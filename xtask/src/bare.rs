@@ -41,9 +41,10 @@ pub fn make_system(system: &Path, packages: &str) -> Result<()> {
 
 /// Removes the system, if it is there. Nothing is mounted in it outside of the namespaces, which have ended.
 pub fn remove_system(system: &Path) -> Result<()> {
-    match system.exists() {
-        true => fs::remove_dir_all(system).with_context(|| format!("cannot remove `{}`", system.display())),
-        false => Ok(()),
+    if system.exists() {
+        fs::remove_dir_all(system).with_context(|| format!("cannot remove `{}`", system.display()))
+    } else {
+        Ok(())
     }
 }
 

@@ -34,9 +34,10 @@ pub fn write_reference(root: &Path) -> Result<()> {
 /// Fails if docs/reference differs from the pages that the binary writes now.
 pub fn check_reference(root: &Path) -> Result<()> {
     let stale = stale_pages(&generate_pages(root)?, &read_pages(&reference_folder(root))?);
-    match stale.is_empty() {
-        true => Ok(()),
-        false => bail!("stale in docs/reference: {}; run `cargo xtask docs` and commit", stale.join(", ")),
+    if stale.is_empty() {
+        Ok(())
+    } else {
+        bail!("stale in docs/reference: {}; run `cargo xtask docs` and commit", stale.join(", "))
     }
 }
 
@@ -48,10 +49,7 @@ fn generate_pages(root: &Path) -> Result<Pages> {
     let dir = tempfile::tempdir()?;
     workspace::run(Command::new(build_binary(root)?).arg("reference").arg(dir.path()).current_dir(root))?;
     let generated = read_pages(dir.path())?;
-    match generated.is_empty() {
-        true => bail!("`plimsoll reference` wrote no page"),
-        false => Ok(generated),
-    }
+    if generated.is_empty() { bail!("`plimsoll reference` wrote no page") } else { Ok(generated) }
 }
 
 /// Builds the binary as the tests do, with the features of all packages: by itself its dependencies would have fewer, and after

@@ -15,7 +15,6 @@ use std::process::Command;
 
 /// A server that can be fetched.
 struct FetchedServer {
-    /// Its folder.
     folder: &'static str,
     source: FetchSource,
 }

@@ -25,9 +25,9 @@ const JOIN_AT_MOST: Duration = Duration::from_secs(120);
 /// Where a node runs.
 #[derive(Clone, Debug)]
 pub struct NodePlace {
-    /// Its address for clients,
+    /// Its address for clients.
     pub address: String,
-    /// and for the other nodes.
+    /// Its address for the other nodes.
     pub group_address: String,
     /// The words in front of the program: `ip netns exec NAME`, or none.
     pub prefix: Vec<String>,
@@ -83,7 +83,6 @@ impl GaleraCluster {
         format!("mysql://root@{}/?ssl-mode=DISABLED", nodes.join(","))
     }
 
-    /// Kills a node.
     pub fn kill(&mut self, nth: usize) -> Result<()> {
         let mut node = self.nodes[nth].take().context("the node is not there")?;
         node.kill()?;
@@ -134,8 +133,11 @@ impl GaleraCluster {
         self.nodes[nth] = Some(command.spawn().with_context(|| format!("cannot start {command:?}"))?);
         let until = Instant::now() + JOIN_AT_MOST;
         while self.ask(nth, "SHOW STATUS LIKE 'wsrep_ready'").map_or(true, |answer| !answer.contains("ON")) {
-            let log = || fs::read_to_string(self.dir.path().join(format!("log{nth}"))).unwrap_or_default();
-            ensure!(Instant::now() < until, "node {nth} does not join: {}", log());
+            ensure!(
+                Instant::now() < until,
+                "node {nth} does not join: {}",
+                fs::read_to_string(self.dir.path().join(format!("log{nth}"))).unwrap_or_default()
+            );
             std::thread::sleep(Duration::from_millis(100)); // the real time of another process
         }
         Ok(())

@@ -34,11 +34,10 @@ pub fn check_licences(root: &Path, features: &[String]) -> Result<()> {
     let text = std::fs::read_to_string(&path).context("cannot read `deny.toml`")?;
     let deny: DenyFile = toml::from_str(&text).context("cannot understand `deny.toml`")?;
     let refused = refused_crates(&read_metadata(root, features)?, &deny);
-    match refused.is_empty() {
-        true => Ok(()),
-        false => {
-            bail!("{}\nchoose another crate, or add to `deny.toml` and explain it in the commit", refused.join("\n"))
-        }
+    if refused.is_empty() {
+        Ok(())
+    } else {
+        bail!("{}\nchoose another crate, or add to `deny.toml` and explain it in the commit", refused.join("\n"))
     }
 }
 
@@ -72,9 +71,10 @@ fn licence_problem(expression: Option<&str>, allowed: &[String]) -> Option<Strin
     let Ok(expression) = Expression::parse_mode(text, ParseMode::LAX) else {
         return Some(format!("its licence `{text}` is no SPDX expression"));
     };
-    match expression.evaluate(|req| allowed.contains(&req.license.to_string())) {
-        true => None,
-        false => Some(format!("its licence `{text}` is not allowed")),
+    if expression.evaluate(|req| allowed.contains(&req.license.to_string())) {
+        None
+    } else {
+        Some(format!("its licence `{text}` is not allowed"))
     }
 }
 

@@ -17,7 +17,6 @@ pub struct HostNetwork {
     hosts: Vec<HostNamespace>,
 }
 
-/// One host.
 pub struct HostNamespace {
     name: String,
     /// Its end of the link is of this name without the last letter, and `i`.
@@ -84,7 +83,6 @@ impl HostNetwork {
 }
 
 impl HostNamespace {
-    /// Its address.
     pub fn address(&self) -> &str {
         &self.address
     }

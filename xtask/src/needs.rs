@@ -11,7 +11,6 @@ use std::process::Command;
 /// A program that is not part of the project.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Need {
-    /// The program's name.
     pub binary: &'static str,
     /// The Debian package that brings it.
     pub package: &'static str,

@@ -48,14 +48,16 @@ pub fn run_tests(root: &Path, feature_options: &[String], notes: &mut Vec<String
     let mut failed_alone = Vec::new();
     for test in &failed {
         println!("xtask: test: once more, alone: {test}");
-        match passes_alone(test)? {
-            true => notes.push(format!("failed once, passed alone: {test}")),
-            false => failed_alone.push(test.to_string()),
+        if passes_alone(test)? {
+            notes.push(format!("failed once, passed alone: {test}"))
+        } else {
+            failed_alone.push(test.to_string())
         }
     }
-    match failed_alone.is_empty() {
-        true => Ok(()),
-        false => bail!("failed with the others and alone: {}", failed_alone.join(", ")),
+    if failed_alone.is_empty() {
+        Ok(())
+    } else {
+        bail!("failed with the others and alone: {}", failed_alone.join(", "))
     }
 }
 

@@ -92,10 +92,7 @@ pub fn run(root: &Path, arguments: &SoakArguments) -> Result<()> {
 fn kill_runs(root: &Path, work: &Path, arguments: &SoakArguments) -> Result<()> {
     let binary = built_binary(root, arguments.binary.as_deref())?;
     kills::run(&binary, work, arguments.kills, &arguments.run)?;
-    match arguments.run.is_empty() && arguments.binary.is_none() {
-        true => run_on_bare_debian(root),
-        false => Ok(()),
-    }
+    if arguments.run.is_empty() && arguments.binary.is_none() { run_on_bare_debian(root) } else { Ok(()) }
 }
 
 /// The binary at `given`, or the release binary, which is built.
@@ -111,12 +108,11 @@ fn built_binary(root: &Path, given: Option<&Path>) -> Result<PathBuf> {
 }
 
 fn run_on_bare_debian(root: &Path) -> Result<()> {
-    match rustix::process::geteuid().is_root() {
-        true => fresh::run(root, &fresh::FreshArguments::default()),
-        false => {
-            println!("soak: `cargo xtask fresh` was left out, because only root can make a Debian of its own");
-            Ok(())
-        }
+    if rustix::process::geteuid().is_root() {
+        fresh::run(root, &fresh::FreshArguments::default())
+    } else {
+        println!("soak: `cargo xtask fresh` was left out, because only root can make a Debian of its own");
+        Ok(())
     }
 }
 

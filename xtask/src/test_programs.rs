@@ -37,7 +37,6 @@ const SHOWN_EVERY: Duration = Duration::from_secs(60);
 /// A program with tests.
 #[derive(Clone, Debug, PartialEq)]
 pub struct TestProgram {
-    /// Its file.
     pub path: PathBuf,
     /// What it is to cargo, behind `-p`: `plimsoll --test cli`.
     pub target: String,
@@ -50,10 +49,12 @@ impl TestProgram {
         let path = artifact.executable.filter(|_| artifact.profile.test)?.into();
         let manifest = artifact.manifest_path.into_std_path_buf();
         let (package, target) = (names.get(&manifest)?, artifact.target);
-        let target = match () {
-            () if target.is_test() => format!("{package} --test {}", target.name),
-            () if target.is_bin() => format!("{package} --bin {}", target.name),
-            () => format!("{package} --lib"),
+        let target = if target.is_test() {
+            format!("{package} --test {}", target.name)
+        } else if target.is_bin() {
+            format!("{package} --bin {}", target.name)
+        } else {
+            format!("{package} --lib")
         };
         Some(TestProgram { path, target, folder: manifest.parent()?.to_owned() })
     }
@@ -86,9 +87,10 @@ pub fn build(root: &Path, feature_options: &[String]) -> Result<Vec<TestProgram>
             programs.extend(TestProgram::of_artifact(artifact, &names));
         }
     }
-    match child.wait()?.success() {
-        true => programs.sort_by_key(TestProgram::place),
-        false => bail!("the tests do not compile"),
+    if child.wait()?.success() {
+        programs.sort_by_key(TestProgram::place)
+    } else {
+        bail!("the tests do not compile")
     }
     Ok(programs)
 }

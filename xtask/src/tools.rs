@@ -33,7 +33,6 @@ pub const MDBOOK: Tool = Tool {
     origin: ToolOrigin::Crate(&["--no-default-features", "--features", "search"]),
 };
 
-/// Makes Python packages.
 pub const MATURIN: Tool =
     Tool { program: "maturin", version_words: &["--version"], version: "1.16.0", origin: ToolOrigin::Wheel };
 

@@ -19,7 +19,6 @@ const ROOT_EXTENSIONS: &[&str] = &["md", "toml", "lock"];
 pub struct TextFile {
     /// Its path relative to the root, with `/`.
     pub path: String,
-    /// Its text.
     pub text: String,
 }
 
@@ -63,10 +62,7 @@ fn collect_files(folder: &Path, paths: &mut Vec<PathBuf>) -> Result<()> {
         return Ok(());
     }
     for entry in read_dir(folder)? {
-        match entry.is_dir() {
-            true => collect_files(&entry, paths)?,
-            false => paths.push(entry),
-        }
+        if entry.is_dir() { collect_files(&entry, paths)? } else { paths.push(entry) }
     }
     Ok(())
 }
@@ -98,19 +94,17 @@ pub fn cargo(root: &Path) -> Command {
 pub fn run(command: &mut Command) -> Result<()> {
     let shown = shown(command);
     let status = command.status().with_context(|| format!("cannot start `{shown}`"))?;
-    match status.success() {
-        true => Ok(()),
-        false => bail!("`{shown}` ended with {status}"),
-    }
+    if status.success() { Ok(()) } else { bail!("`{shown}` ended with {status}") }
 }
 
 /// Runs `command` and returns what it wrote to stdout.
 pub fn output_of(command: &mut Command) -> Result<String> {
     let shown = shown(command);
     let output = command.stderr(Stdio::inherit()).output().with_context(|| format!("cannot start `{shown}`"))?;
-    match output.status.success() {
-        true => String::from_utf8(output.stdout).with_context(|| format!("`{shown}` wrote no text")),
-        false => bail!("`{shown}` ended with {}", output.status),
+    if output.status.success() {
+        String::from_utf8(output.stdout).with_context(|| format!("`{shown}` wrote no text"))
+    } else {
+        bail!("`{shown}` ended with {}", output.status)
     }
 }
 

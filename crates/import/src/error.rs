@@ -14,7 +14,7 @@ pub enum ImportError {
     /// The file cannot be read.
     #[error("cannot read `{}`: {}; check the file and its permissions", path.display(), model::system_words(cause))]
     Unreadable {
-        /// The file.
+        /// The file that was to be read.
         path: PathBuf,
         /// The error of the file system.
         cause: io::Error,
@@ -22,7 +22,7 @@ pub enum ImportError {
     /// A line is not what it should be.
     #[error("`{}`, line {line}: {what}", path.display())]
     Line {
-        /// The file.
+        /// The file that has this line.
         path: PathBuf,
         /// The line, from 1.
         line: u64,
@@ -32,7 +32,7 @@ pub enum ImportError {
     /// The file as a whole is not what it should be.
     #[error("`{}`: {what}", path.display())]
     Whole {
-        /// The file.
+        /// The file that is wrong.
         path: PathBuf,
         /// What is wrong with it, and what was expected.
         what: String,
@@ -42,7 +42,7 @@ pub enum ImportError {
         "a run cannot have the name `{name}`; use up to 100 letters, digits, `-`, `_` and `.`, beginning with a letter or a digit"
     )]
     Name {
-        /// The name.
+        /// The refused name, shortened to the length that is allowed.
         name: String,
     },
     /// The run file cannot be written.
@@ -51,7 +51,7 @@ pub enum ImportError {
     /// The directory of run files cannot be used.
     #[error("cannot write to the directory `{}`: {}; choose another directory with --runs", path.display(), model::system_words(cause))]
     Directory {
-        /// The directory.
+        /// The directory that was to hold the run file.
         path: PathBuf,
         /// The error of the file system.
         cause: io::Error,
@@ -75,8 +75,11 @@ impl ImportError {
 /// The beginning of `text`, as it is quoted.
 pub(crate) fn quoted(text: &str) -> String {
     const CHARS_MAX: usize = 40;
-    let shown = |c: char| if c.is_control() { c.escape_default().to_string() } else { c.to_string() };
-    let beginning: String = text.chars().take(CHARS_MAX).map(shown).collect();
+    let beginning: String = text
+        .chars()
+        .take(CHARS_MAX)
+        .map(|c| if c.is_control() { c.escape_default().to_string() } else { c.to_string() })
+        .collect();
     let rest = if text.chars().nth(CHARS_MAX).is_some() { "..." } else { "" };
     format!("`{beginning}{rest}`")
 }

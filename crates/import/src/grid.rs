@@ -119,9 +119,10 @@ impl IntervalGrid {
             .zip(totals)
             .map(|(amounts, total)| fit_counts(amounts, *total, intervals, missing))
             .collect::<Result<Vec<_>, String>>()?;
-        let times = match self.times.iter().all(Vec::is_empty) {
-            true => Vec::new(),
-            false => self.times.into_iter().map(|times| cut_times(times, intervals.all())).collect(),
+        let times = if self.times.iter().all(Vec::is_empty) {
+            Vec::new()
+        } else {
+            self.times.into_iter().map(|times| cut_times(times, intervals.all())).collect()
         };
         Ok(crate::Timeline { interval: self.interval, counts, failed: Vec::new(), times })
     }
@@ -135,9 +136,10 @@ impl IntervalGrid {
         if planned == 0 || planned > INTERVALS_MAX {
             return Err("the run is shorter than an interval, or has too many of them".to_owned());
         }
-        match recorded + 1 >= planned && recorded <= planned + 1 {
-            true => Ok(Intervals { whole: (whole as usize).max(1), has_rest }),
-            false => Err(format!("the intervals cover {recorded} of {planned} times {}", self.interval)),
+        if recorded + 1 >= planned && recorded <= planned + 1 {
+            Ok(Intervals { whole: (whole as usize).max(1), has_rest })
+        } else {
+            Err(format!("the intervals cover {recorded} of {planned} times {}", self.interval))
         }
     }
 }
@@ -246,9 +248,10 @@ fn fit_counts(amounts: &[f64], total: u64, intervals: Intervals, missing: Unprin
     if rest.abs() > allowed {
         return Err(format!("the intervals have {sum:.0} operations of {total}"));
     }
-    match sum > 0.0 {
-        true => Ok(round_to_total(&cut, total as f64 / sum, total)),
-        false => Ok(round_to_total(&vec![1.0; cut.len()], total as f64 / cut.len() as f64, total)),
+    if sum > 0.0 {
+        Ok(round_to_total(&cut, total as f64 / sum, total))
+    } else {
+        Ok(round_to_total(&vec![1.0; cut.len()], total as f64 / cut.len() as f64, total))
     }
 }
 

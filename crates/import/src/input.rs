@@ -112,7 +112,6 @@ impl Input {
         self.wrong(format!("expected {expected}, found {}", quoted(found)))
     }
 
-    /// The file.
     pub(crate) fn path(&self) -> &Path {
         &self.path
     }
@@ -159,8 +158,8 @@ fn is_fio_log(line: &str) -> bool {
 /// `0 199 2241 0 1175850568 995598`, `0 81 skipped 0 1412881037 912698 304`, `1345828501 5601 1542744 483552416 61 2573`.
 fn is_pgbench_log(line: &str) -> bool {
     let fields: Vec<&str> = line.split_whitespace().collect();
-    let is_number = |field: &&&str| field.bytes().all(|byte| byte.is_ascii_digit());
-    fields.len() >= 6 && fields.iter().filter(is_number).count() >= fields.len() - 1
+    fields.len() >= 6
+        && fields.iter().filter(|field| field.bytes().all(|byte| byte.is_ascii_digit())).count() >= fields.len() - 1
 }
 
 #[cfg(test)]

@@ -48,11 +48,11 @@ pub const UNKNOWN_ENGINE: &str = "unknown";
 /// The operations of one kind over the whole point.
 #[derive(Clone, Debug)]
 pub struct ImportedKind {
-    /// What it is.
+    /// The name of the kind and what its operations do.
     pub def: KindDef,
     /// Operations done, as the program has counted them.
     pub ok: u64,
-    /// Operations failed.
+    /// Operations that failed, as the program has counted them.
     pub failed: u64,
     /// Payload of the operations done.
     pub bytes: u64,
@@ -62,7 +62,7 @@ pub struct ImportedKind {
     pub service: Times,
 }
 
-/// Operations over time.
+/// When operations were done, in intervals of one length from the start of the point.
 #[derive(Clone, Debug)]
 pub struct Timeline {
     /// The length of an interval.

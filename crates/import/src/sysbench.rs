@@ -116,9 +116,10 @@ impl SysbenchOutput {
         let class = parse_amount(value, SECONDS_MAX * 1e3).zip(parse_count(rest.trim_start_matches('*'), COUNT_MAX));
         self.histogram
             .push(class.ok_or_else(|| input.expected("a class of the histogram, such as `1.025 |*** 84`", text))?);
-        match self.histogram.len() <= CLASSES_MAX {
-            true => Ok(()),
-            false => Err(input.wrong("the histogram has more classes than any of sysbench")),
+        if self.histogram.len() <= CLASSES_MAX {
+            Ok(())
+        } else {
+            Err(input.wrong("the histogram has more classes than any of sysbench"))
         }
     }
 

@@ -45,11 +45,19 @@ impl ImportedRun {
         }
         let params = trials.iter().map(|trial| params_of(trial, catalogue)).collect();
         let started_unix_ms = started(&points, files);
-        let name = |path: &PathBuf| path.file_name().unwrap_or_default().to_string_lossy().into_owned();
-        ImportedRun { trials, params, files: files.iter().map(name).collect(), started_unix_ms, points }
+        ImportedRun {
+            trials,
+            params,
+            files: files
+                .iter()
+                .map(|path| path.file_name().unwrap_or_default().to_string_lossy().into_owned())
+                .collect(),
+            started_unix_ms,
+            points,
+        }
     }
 
-    /// The points.
+    /// What was imported, one point for each measurement of the program, in the order of the files.
     pub fn points(&self) -> &[ImportedPoint] {
         &self.points
     }
@@ -133,11 +141,11 @@ impl ImportedRun {
 
 /// A name that is one of a file in any directory.
 fn check_name(name: &str) -> Result<(), ImportError> {
-    let is_plain = |c: char| c.is_ascii_alphanumeric() || "-_.".contains(c);
     let begins = name.starts_with(|c: char| c.is_ascii_alphanumeric());
-    match begins && name.len() <= NAME_CHARS_MAX && name.chars().all(is_plain) {
-        true => Ok(()),
-        false => Err(ImportError::Name { name: name.chars().take(NAME_CHARS_MAX).collect() }),
+    if begins && name.len() <= NAME_CHARS_MAX && name.chars().all(|c| c.is_ascii_alphanumeric() || "-_.".contains(c)) {
+        Ok(())
+    } else {
+        Err(ImportError::Name { name: name.chars().take(NAME_CHARS_MAX).collect() })
     }
 }
 

@@ -80,18 +80,17 @@ fn read_arms<'a>(ab: &WrittenSetting<'a>, catalogue: &Catalogue) -> Result<Writt
 fn check_key(key: &str, place: Place<'_>, catalogue: &Catalogue) -> Result<(), PlanError> {
     sweep::check_known(key, place, catalogue)?;
     let mut defs = declarations(key, catalogue);
-    let is_work = |def: &ParamDef| {
-        matches!(def.kind, ParamKind::Steps(_))
-            || matches!(def.role, ParamRole::Step | ParamRole::Mode | ParamRole::Mix)
-    };
-    match () {
-        () if NO_ARMS.contains(&key) => {
-            Err(place.error_of(AB, format_args!("cannot compare `{key}`; name another key than {}", listed(NO_ARMS))))
-        }
-        () if common::find(key).is_none() && defs.any(is_work) => {
-            Err(place.error_of(AB, format_args!("cannot compare `{key}`: another value asks for other work")))
-        }
-        () => Ok(()),
+    if NO_ARMS.contains(&key) {
+        Err(place.error_of(AB, format_args!("cannot compare `{key}`; name another key than {}", listed(NO_ARMS))))
+    } else if common::find(key).is_none()
+        && defs.any(|def| {
+            matches!(def.kind, ParamKind::Steps(_))
+                || matches!(def.role, ParamRole::Step | ParamRole::Mode | ParamRole::Mix)
+        })
+    {
+        Err(place.error_of(AB, format_args!("cannot compare `{key}`: another value asks for other work")))
+    } else {
+        Ok(())
     }
 }
 
@@ -104,9 +103,8 @@ fn declarations<'c>(key: &'c str, catalogue: &'c Catalogue) -> impl Iterator<Ite
 /// with both as the step before left them.
 fn are_sequences(settings: &[WrittenSetting<'_>], catalogue: &Catalogue) -> bool {
     let mut named = settings.iter().filter(|setting| setting.key == "workload").flat_map(|one| &one.values).peekable();
-    let has_steps =
-        |name: &Written| catalogue.workloads.iter().any(|entry| entry.name == name.text && entry.steps().is_some());
-    named.peek().is_some() && named.all(has_steps)
+    named.peek().is_some()
+        && named.all(|name| catalogue.workloads.iter().any(|entry| entry.name == name.text && entry.steps().is_some()))
 }
 
 /// How the engine begins a point if nothing else is asked for: restarted, on data that no other arm has touched. Arms that differ in what

@@ -103,10 +103,9 @@ pub(crate) fn typed_entries(written: &Written<'_>, rows: bool) -> Result<Vec<Bac
     if written.text.is_empty() {
         return Ok(Vec::new());
     }
-    let refused = |_| {
+    let List { entries } = toml::from_str(&written.text).map_err(|_| {
         written.place.error(format_args!("`{BACKGROUND}` is written in a plan file only, as `[[{BACKGROUND}]]` tables"))
-    };
-    let List { entries } = toml::from_str(&written.text).map_err(refused)?;
+    })?;
     let all = entries.iter().flat_map(|entry| entry.statements().iter().map(move |one| (entry, one)));
     for (entry, statement) in all {
         if let Some(unfit) = unfit_placeholder(statement, rows) {

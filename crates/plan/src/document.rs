@@ -16,10 +16,8 @@ use toml::de::{DeTable, DeValue};
 
 const TEXT_BYTES_MAX: usize = 1 << 20;
 
-/// A plan file.
 #[derive(Debug)]
 pub(crate) struct Document<'a> {
-    /// The file itself.
     pub(crate) place: Place<'a>,
     pub(crate) name: Option<Written<'a>>,
     pub(crate) title: Option<Written<'a>>,
@@ -103,14 +101,16 @@ fn not_toml(error: &toml::de::Error, text: &str, lines: &Lines<'_>) -> PlanError
 fn why_not_toml(line: &str, message: &str) -> String {
     let (key, value) = line.split_once('=').map_or((line, ""), |(key, value)| (key.trim(), value.trim()));
     let bare = value.split('#').next().unwrap_or_default().trim();
-    match () {
-        () if message.contains("duplicate key") => format!("`{}` is set twice; remove one", shown(key)),
-        () if !key.contains(' ') && needs_quotes(bare) => {
-            format!("`{bare}` needs quotes: `{key} = \"{bare}\"`", bare = shown(bare), key = shown(key))
-        }
-        () if message.contains("string") => format!("`{}` lacks a quote", shown(line)),
-        () if !line.contains('=') => format!("`{}` is not `key = value`", shown(line)),
-        () => format!("`{}` is not TOML: {}", shown(line), printable(message)),
+    if message.contains("duplicate key") {
+        format!("`{}` is set twice; remove one", shown(key))
+    } else if !key.contains(' ') && needs_quotes(bare) {
+        format!("`{bare}` needs quotes: `{key} = \"{bare}\"`", bare = shown(bare), key = shown(key))
+    } else if message.contains("string") {
+        format!("`{}` lacks a quote", shown(line))
+    } else if !line.contains('=') {
+        format!("`{}` is not `key = value`", shown(line))
+    } else {
+        format!("`{}` is not TOML: {}", shown(line), printable(message))
     }
 }
 
@@ -188,12 +188,14 @@ impl<'a> Lines<'a> {
     fn read_ops(&self, refusal: &str, value: &TomlValue<'_>) -> Result<Vec<WrittenOp<'a>>, PlanError> {
         let refused = |value: &TomlValue<'_>| self.place_of(value.span()).error(refusal);
         let list = value.get_ref().as_array().ok_or_else(|| refused(value))?;
-        let written = |value: &TomlValue<'_>| {
-            let table = value.get_ref().as_table().ok_or_else(|| refused(value))?;
-            let settings = in_order(table).into_iter().map(|(key, value)| self.read_setting(key.get_ref(), key, value));
-            Ok(WrittenOp { place: self.place_of(value.span()), settings: settings.collect::<Result<_, _>>()? })
-        };
-        list.iter().map(written).collect()
+        list.iter()
+            .map(|value| {
+                let table = value.get_ref().as_table().ok_or_else(|| refused(value))?;
+                let settings =
+                    in_order(table).into_iter().map(|(key, value)| self.read_setting(key.get_ref(), key, value));
+                Ok(WrittenOp { place: self.place_of(value.span()), settings: settings.collect::<Result<_, _>>()? })
+            })
+            .collect()
     }
 
     /// The tables of the user's own as one setting.

@@ -91,9 +91,10 @@ pub(crate) fn engine_and_folder<'t>(text: &'t str, entries: &[Entry]) -> Option<
 /// ``, or a URL (`mysql://...`, `postgres://...`)``, if some of `entries` take one.
 fn or_a_url(entries: &[Entry]) -> String {
     let schemes: Vec<String> = schemes_of(entries).iter().map(|scheme| format!("{scheme}...")).collect();
-    match schemes.is_empty() {
-        true => String::new(),
-        false => format!(", or a URL ({})", listed(schemes.iter().map(String::as_str))),
+    if schemes.is_empty() {
+        String::new()
+    } else {
+        format!(", or a URL ({})", listed(schemes.iter().map(String::as_str)))
     }
 }
 

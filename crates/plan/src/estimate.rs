@@ -8,7 +8,7 @@ use crate::chain::chains;
 use crate::indexes::missing_indexes;
 use crate::point::longest_run;
 use model::limit::LimitSearch;
-use model::{Catalogue, Entry, Pacing, ParamDef, Params, Phases, Plan, Trial};
+use model::{Catalogue, Entry, Pacing, Params, Phases, Plan, Trial};
 use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
@@ -96,8 +96,8 @@ pub fn expected_seconds(trial: &Trial, catalogue: &Catalogue) -> Option<f64> {
 pub(crate) fn data_set(trial: &Trial, catalogue: &Catalogue) -> String {
     let shaping = |entries: &[Entry], name: &str, params: &Params| -> Vec<String> {
         let defs = entries.iter().filter(|entry| entry.name == name).flat_map(|entry| entry.params);
-        let taken = |def: &'static ParamDef| params.0.iter().filter(|(name, _)| def.takes(name));
-        let shaping = defs.filter(|def| def.shapes_data).flat_map(taken);
+        let shaping =
+            defs.filter(|def| def.shapes_data).flat_map(|def| params.0.iter().filter(|(name, _)| def.takes(name)));
         shaping.map(|pair| format!("{pair:?}")).collect()
     };
     let (target, workload) = (&trial.target, &trial.workload);

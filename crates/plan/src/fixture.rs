@@ -4,8 +4,9 @@
 
 use model::own_table::OwnFault;
 use model::{
-    ArgDef, Bytes, Catalogue, ConfigVariables, DistributionEntry, Entry, Family, NO_CONFIG, Nanos, Numbers, ParamDef, ParamKind,
-    ParamRole, Params, RecordedWork, RecordingSummary, StepIndexes, StepWork, TaskSet, UsedIf, Value, WorkTraits,
+    ArgDef, Bytes, Catalogue, ConfigVariables, DistributionEntry, Entry, Family, NO_CONFIG, Nanos, Numbers, ParamDef,
+    ParamKind, ParamRole, Params, RecordedWork, RecordingSummary, StepIndexes, StepWork, TaskSet, UsedIf, Value,
+    WorkTraits,
 };
 use std::path::Path;
 
@@ -35,11 +36,10 @@ pub(crate) fn catalogue() -> Catalogue {
 fn read_recording(_: &str, path: &Path, _: &Params) -> Result<RecordingSummary, String> {
     let text = path.display().to_string();
     let io = RecordedWork { data: Bytes(7 << 20), ..RecordedWork::default() };
-    match path.ends_with("none") {
-        true => Err(format!("cannot read `{text}`")),
-        false => {
-            Ok(RecordingSummary { path: text, ops: 100, length: Nanos::from_secs(2), io: Some(io), sessions: None })
-        }
+    if path.ends_with("none") {
+        Err(format!("cannot read `{text}`"))
+    } else {
+        Ok(RecordingSummary { path: text, ops: 100, length: Nanos::from_secs(2), io: Some(io), sessions: None })
     }
 }
 

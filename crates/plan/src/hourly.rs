@@ -10,7 +10,6 @@ use crate::text;
 use crate::value;
 use model::{HOURS_PER_YEAR, HourlyCost};
 
-/// The keys.
 const PRICE: &str = "price";
 const WATTS: &str = "watts";
 /// What [`parse_price`] takes, for messages.
@@ -34,10 +33,12 @@ pub(crate) fn check_same(
     own: HourlyCost,
     settings: &[WrittenSetting<'_>],
 ) -> Result<(), PlanError> {
-    match () {
-        () if before == own => Ok(()),
-        () if before.price != own.price => Err(differs(PRICE, settings)),
-        () => Err(differs(WATTS, settings)),
+    if before == own {
+        Ok(())
+    } else if before.price != own.price {
+        Err(differs(PRICE, settings))
+    } else {
+        Err(differs(WATTS, settings))
     }
 }
 

@@ -130,8 +130,9 @@ pub fn engine(
 /// What it takes, in one line.
 pub fn count(key: &'static str, text: &str, min: u64, max: u64) -> Result<u64, PlanError> {
     let written = Written { key: key.into(), text: text.into(), place: Place::Flag(key) };
-    let takes = || format!("a whole number such as `1000000` or `1e6`, from {min} to {max}");
-    text::parse_count(text).filter(|value| (min..=max).contains(value)).ok_or_else(|| written.refused(takes()))
+    text::parse_count(text)
+        .filter(|value| (min..=max).contains(value))
+        .ok_or_else(|| written.refused(format!("a whole number such as `1000000` or `1e6`, from {min} to {max}")))
 }
 
 /// A length of the run phase, given by the flag `time`.

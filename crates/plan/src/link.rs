@@ -10,7 +10,6 @@ use crate::hourly::differs;
 use crate::text;
 use model::{InterfaceLink, LinkSpeed};
 
-/// The key.
 const LINK: &str = "link";
 /// What [`parse_speed`] takes, for messages.
 const GRAMMAR: &str =

@@ -105,10 +105,12 @@ fn setting(Override { key: flag, text, by }: &Override) -> WrittenSetting<'_> {
         GivenBy::Set => Place::Set,
     };
     let written = |text: &str| Written { key: key.clone(), text: text.trim().to_owned(), place };
-    let values = match ONE_VALUE.contains(&key.as_str()) {
-        true => vec![written(text)],
-        false if key == "engine" => split_engines(text).into_iter().map(written).collect(),
-        false => text.split(',').map(written).collect(),
+    let values = if ONE_VALUE.contains(&key.as_str()) {
+        vec![written(text)]
+    } else if key == "engine" {
+        split_engines(text).into_iter().map(written).collect()
+    } else {
+        text.split(',').map(written).collect()
     };
     WrittenSetting { key, place, values }
 }

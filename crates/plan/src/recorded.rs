@@ -14,7 +14,7 @@ use crate::sweep::TRIALS_MAX;
 use crate::tables;
 use crate::variants;
 use model::limit::LimitPart;
-use model::own_table::{OwnColumn, OwnTable, ValueSource};
+use model::own_table::{OwnTable, ValueSource};
 use model::{
     Access, Catalogue, DistributionEntry, Entry, Pacing, ParamDef, ParamKind, Params, Phases, Plan, SPEED_MAX,
     SPEED_UNPACED, Trial, Until, Value,
@@ -134,15 +134,17 @@ fn holds(kind: ParamKind, value: &Value, distributions: &[DistributionEntry]) ->
 
 /// Whether a plan file could have spelt out `tables`; whether they can be made is asked elsewhere.
 fn tables_could_be_written(tables: &[OwnTable], distributions: &[DistributionEntry]) -> bool {
-    let access_of = |column: &OwnColumn| match &column.source {
-        ValueSource::Drawn(drawn) => drawn.numbers.access.clone(),
-        ValueSource::Reference { numbers, .. } => numbers.access.clone(),
-        _ => None,
-    };
     let columns = || tables.iter().flat_map(|table| &table.columns);
-    let is_known = |access: Access| is_distribution(&access, distributions);
     let are_types = columns().all(|column| tables::type_could_be_written(column.kind));
-    !tables.is_empty() && are_types && columns().filter_map(access_of).all(is_known)
+    !tables.is_empty()
+        && are_types
+        && columns()
+            .filter_map(|column| match &column.source {
+                ValueSource::Drawn(drawn) => drawn.numbers.access.clone(),
+                ValueSource::Reference { numbers, .. } => numbers.access.clone(),
+                _ => None,
+            })
+            .all(|access| is_distribution(&access, distributions))
 }
 
 fn is_distribution(access: &Access, distributions: &[DistributionEntry]) -> bool {

@@ -20,7 +20,6 @@ const OPS_MAX: usize = 32;
 /// Each is prepared once for each table, and a call names its statement in 16 bits: a thousand tables have room for these.
 pub(crate) const STATEMENTS_MAX: usize = 64;
 const WEIGHT_MAX: u64 = 1_000_000;
-/// A large row.
 const TEXT_MAX: i64 = 65_535;
 const NTH_MAX: u32 = 99;
 
@@ -129,8 +128,7 @@ fn value_could_be_written(value: &CustomValue) -> bool {
 
 pub(crate) fn checked_name(written: &Written<'_>) -> Result<String, PlanError> {
     let name = written.text.as_str();
-    let refused = || written.refused(format_args!("{NAME_TAKES}, and not `load`"));
-    is_name(name).then(|| name.to_owned()).ok_or_else(refused)
+    is_name(name).then(|| name.to_owned()).ok_or_else(|| written.refused(format_args!("{NAME_TAKES}, and not `load`")))
 }
 
 pub(crate) fn is_name(name: &str) -> bool {

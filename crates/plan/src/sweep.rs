@@ -109,14 +109,14 @@ fn engines_for<'a>(
         let engine = entries::find_engine(engine, &catalogue.engines).ok();
         engine.is_some_and(|engine| workloads.any(|workload| entries::share_family(&engine, &workload)))
     };
-    let is_for_sweep =
-        |engine: &Written<'a>| can_use(sweep, engine) || !sweeps.iter().any(|other| can_use(other, engine));
     overrides
         .iter()
         .filter_map(|setting| {
             let mut setting = setting.clone();
             if setting.key == ENGINE {
-                setting.values.retain(is_for_sweep);
+                setting
+                    .values
+                    .retain(|engine| can_use(sweep, engine) || !sweeps.iter().any(|other| can_use(other, engine)));
             }
             (!setting.values.is_empty()).then_some(setting)
         })

@@ -284,9 +284,9 @@ const COLUMN_KEYS: [&str; 21] = [
     "depends_on",
     "dependence",
 ];
-/// What tells which values a column has,
+/// Keys of a column that tell which values it has.
 const OF_NUMBERS: [&str; 4] = ["distinct", "common", "distribution", "correlation"];
-/// and what they are.
+/// Keys of a column that tell what those values are.
 const OF_DRAWN: [&str; 7] = ["min", "max", "histogram", "values", "length", "depends_on", "dependence"];
 
 fn read_column(written: &WrittenBlock<'_>) -> Result<(OwnColumn, Option<String>), PlanError> {

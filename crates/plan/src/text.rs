@@ -57,7 +57,6 @@ pub(crate) fn parse_count(text: &str) -> Option<u64> {
     parse_whole(text).or_else(|| with_exponent().map(|value| value as u64))
 }
 
-/// A finite number.
 pub(crate) fn parse_finite(text: &str) -> Option<f64> {
     text.parse().ok().filter(|value: &f64| value.is_finite())
 }

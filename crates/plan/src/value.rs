@@ -65,7 +65,6 @@ fn parse_speed(written: &Written<'_>) -> Result<Value, PlanError> {
     speed.map(Value::Float).ok_or_else(|| written.refused(takes))
 }
 
-/// A name.
 fn parse_name(written: &Written<'_>) -> Result<String, PlanError> {
     let text = &written.text;
     variants::is_name(text).then(|| text.clone()).ok_or_else(|| written.refused(variants::NAME_TAKES))
@@ -123,7 +122,6 @@ pub(crate) fn parse_duration(written: &Written<'_>, min: Nanos, max: Nanos) -> R
     Ok(Nanos(value))
 }
 
-/// One of `words`.
 pub(crate) fn parse_word<'w>(written: &Written<'_>, words: &[&'w str]) -> Result<&'w str, PlanError> {
     let found = words.iter().find(|word| **word == written.text).copied();
     let names = || words.iter().copied();

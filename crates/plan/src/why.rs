@@ -26,15 +26,15 @@ const TIME_USUAL: Nanos = Nanos::from_secs(10);
 /// The caches fill again after a change; more than this would take most of the time.
 const WARMUP: (Nanos, Nanos) = (Nanos::from_secs(1), Nanos::from_secs(5));
 
-/// The recorded point.
+/// A point of a run, of which `plimsoll why` varies one resource after the other.
 pub struct RecordedPoint<'a> {
     /// The run that it is from.
     pub run_id: &'a str,
-    /// Its plan.
+    /// The plan of that run.
     pub plan: &'a Plan,
     /// The number of the point, from 1.
     pub number: u32,
-    /// What was measured.
+    /// The trial that was measured.
     pub trial: &'a Trial,
     /// The version of its engine.
     pub engine_version: Option<String>,

@@ -54,9 +54,10 @@ impl Context {
 
     /// Refuses `--json` for `command`, which prints text for other programs.
     pub fn refuse_json(&self, command: &str) -> Result<(), Fault> {
-        match self.json {
-            true => Err(Fault::usage(format!("`plimsoll {command}` prints no JSON; leave out --json"))),
-            false => Ok(()),
+        if self.json {
+            Err(Fault::usage(format!("`plimsoll {command}` prints no JSON; leave out --json")))
+        } else {
+            Ok(())
         }
     }
 

@@ -15,7 +15,6 @@ use std::io::ErrorKind;
 use std::process::ExitCode;
 use store::StoreError;
 
-/// The exit codes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Exit {
     /// What was asked was done.
@@ -58,7 +57,6 @@ pub const EXITS: &[(Exit, &str)] = &[
 ];
 
 impl Exit {
-    /// The number.
     pub fn code(self) -> u8 {
         match self {
             Exit::Done => 0,
@@ -88,7 +86,6 @@ impl From<Exit> for ExitCode {
 /// Why a command could not do what was asked.
 #[derive(Debug)]
 pub struct Fault {
-    /// The exit code.
     pub exit: Exit,
     /// One line: what happened, the value, what to do.
     pub text: String,

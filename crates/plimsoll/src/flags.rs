@@ -91,11 +91,10 @@ fn set_help(engines: &[Entry]) -> String {
             variables.push(name);
         }
     }
-    let more = match variables.is_empty() {
-        true => String::new(),
-        false => {
-            format!(", or any variable of an engine ({}), such as `--set postgres.work_mem=16MB`", variables.join(", "))
-        }
+    let more = if variables.is_empty() {
+        String::new()
+    } else {
+        format!(", or any variable of an engine ({}), such as `--set postgres.work_mem=16MB`", variables.join(", "))
     };
     format!("Set a key of the plan{more}; overrides the flag of the same name")
 }
@@ -245,12 +244,14 @@ fn engine_help(declared: &[(&'static str, &'static ParamDef)], engines: &[Entry]
         }
     }
     let shared = shared_clauses(&texts);
-    let with_engines = |text: &&str| {
-        let own: Vec<&'static str> =
-            declared.iter().filter(|(_, def)| def.help == *text).map(|(engine, _)| *engine).collect();
-        format!("{} [{}]", &text[shared.len()..], takers(&own, engines))
-    };
-    let help: Vec<String> = texts.iter().map(with_engines).collect();
+    let help: Vec<String> = texts
+        .iter()
+        .map(|text| {
+            let own: Vec<&'static str> =
+                declared.iter().filter(|(_, def)| def.help == *text).map(|(engine, _)| *engine).collect();
+            format!("{} [{}]", &text[shared.len()..], takers(&own, engines))
+        })
+        .collect();
     shared.to_owned() + &help.join("; ") + &values_text(&texts, &value_lists(declared))
 }
 
@@ -259,15 +260,14 @@ fn shared_clauses<'t>(texts: &[&'t str]) -> &'t str {
     let [first, others @ ..] = texts else { return "" };
     let mut ends =
         first.match_indices([';', ':']).map(|(at, _)| at + 2).filter(|end| first.get(end - 1..*end) == Some(" "));
-    let is_shared = |end: &usize| !others.is_empty() && others.iter().all(|other| other.starts_with(&first[..*end]));
-    ends.rfind(is_shared).map_or("", |end| &first[..end])
+    ends.rfind(|end| !others.is_empty() && others.iter().all(|other| other.starts_with(&first[..*end])))
+        .map_or("", |end| &first[..end])
 }
 
 /// ` [values: a, b]`, unless the name of the value lists them or all `texts` explain each in backticks.
 fn values_text(texts: &[&str], lists: &[(&str, Vec<String>)]) -> String {
     let Some((_, most)) = lists.iter().max_by_key(|(_, words)| words.len()) else { return String::new() };
-    let is_explained = |word: &String| texts.iter().all(|text| text.contains(&format!("`{word}`")));
-    if most.iter().all(is_explained) {
+    if most.iter().all(|word| texts.iter().all(|text| text.contains(&format!("`{word}`")))) {
         return String::new();
     }
     let fewer = lists.iter().filter(|(_, words)| words != most);
@@ -443,10 +443,7 @@ pub fn options(matches: &ArgMatches) -> Options {
             dir: path("dir", DIR),
             runs: path("runs", RUNS),
             destroy: matches.try_get_many("destroy").ok().flatten().map_or(Vec::new(), |all| all.cloned().collect()),
-            system_changes: match set(SYSTEM_CHANGE) {
-                true => SystemChangeConsent::Given,
-                false => SystemChangeConsent::Refused,
-            },
+            system_changes: if set(SYSTEM_CHANGE) { SystemChangeConsent::Given } else { SystemChangeConsent::Refused },
         },
         report: !set("no-report"),
         strict: set("strict"),
@@ -465,8 +462,9 @@ pub fn overrides(matches: &ArgMatches) -> Result<Overrides, Fault> {
     };
     let mut all = Overrides::from_flags(keys.filter_map(text_of).collect());
     for text in matches.get_many::<String>("set").into_iter().flatten() {
-        let not_a_pair = || Fault::usage(format!("--set: `{}` is not KEY=VALUE", text.escape_debug()));
-        let (key, value) = text.split_once('=').ok_or_else(not_a_pair)?;
+        let (key, value) = text
+            .split_once('=')
+            .ok_or_else(|| Fault::usage(format!("--set: `{}` is not KEY=VALUE", text.escape_debug())))?;
         all.set(key.trim(), value);
     }
     Ok(all)
@@ -474,9 +472,12 @@ pub fn overrides(matches: &ArgMatches) -> Result<Overrides, Fault> {
 
 /// The key that the flag `id` sets to `text`. `--hold` is the time for which a rate is held, unless it names connections or transactions.
 fn key_of(matches: &ArgMatches, id: &str, text: &str) -> String {
-    let names_what_is_held = || text.split(',').all(|word| model::HoldKind::from_word(word.trim()).is_some());
     let has_held = || matches.try_contains_id(HELD).is_ok();
-    if id == "hold" && has_held() && names_what_is_held() { HELD.to_owned() } else { typed_name(id) }
+    if id == "hold" && has_held() && text.split(',').all(|word| model::HoldKind::from_word(word.trim()).is_some()) {
+        HELD.to_owned()
+    } else {
+        typed_name(id)
+    }
 }
 
 /// The parameter of what is held.
@@ -499,19 +500,18 @@ pub fn no_keys(matches: &ArgMatches, other: &str) -> Result<(), Fault> {
 
 /// The first flag on the command line that is a key of a plan, or changes one.
 pub fn written_key(matches: &ArgMatches) -> Option<String> {
-    let written = |id: &&str| matches.value_source(id) == Some(ValueSource::CommandLine);
     let mut keys = matches.ids().map(|id| id.as_str()).filter(|id| is_key(id) || ["scale", "set"].contains(id));
-    keys.find(written).map(|id| id.replace('_', "-"))
+    keys.find(|id| matches.value_source(id) == Some(ValueSource::CommandLine)).map(|id| id.replace('_', "-"))
 }
 
 /// `text` with the keys of plans written as flags of `command`: `` `--direct false` `` for ``direct = `false` ``.
 pub fn in_flags(text: &str, command: &Command) -> String {
     const EQUALS: &str = " = `";
-    let in_key = |c: char| c.is_ascii_alphanumeric() || c == '_';
     let (mut written, mut rest) = (String::new(), text);
     while let Some(at) = rest.find(EQUALS) {
         let (before, after) = (&rest[..at], &rest[at + EQUALS.len()..]);
-        let (others, key) = before.split_at(before.trim_end_matches(in_key).len());
+        let (others, key) =
+            before.split_at(before.trim_end_matches(|c: char| c.is_ascii_alphanumeric() || c == '_').len());
         match after.split_once('`') {
             Some((value, more)) if is_key(key) && has(command, key) => {
                 // A shell would split `512 MiB`.

@@ -12,9 +12,7 @@ use store::StoreError;
 pub struct ReadRun {
     /// What it is called: the name of its file, without the extension.
     pub name: String,
-    /// What was recorded.
     pub data: RunData,
-    /// What it means.
     pub analysis: Analysis,
 }
 

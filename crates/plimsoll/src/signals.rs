@@ -31,12 +31,11 @@ pub fn listen(stop: &Arc<Stop>) -> Result<(), Fault> {
     for signal in ending_signals() {
         let exit = if signal == SIGINT { Exit::Interrupted } else { Exit::Terminated };
         let (stop, code) = (stop.clone(), i32::from(exit.code()));
-        let act = move || match is_second(&FIRST_NS, clock.now()) {
-            true => {
+        let act = move || {
+            if is_second(&FIRST_NS, clock.now()) {
                 screen::leave();
                 signal_hook::low_level::exit(code)
-            }
-            false => {
+            } else {
                 CAME.store(signal, SeqCst);
                 stop.request(StopReason::Interrupted);
             }

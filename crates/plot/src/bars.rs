@@ -11,7 +11,6 @@ use crate::text::{text_width, wrap_to, wrap_words};
 
 /// Height of a row with a name of one line.
 const ROW: f64 = 24.0;
-/// Between the columns.
 const GAP: f64 = 16.0;
 /// Longer names are cut.
 const NAME_LINES_MAX: usize = 5;

@@ -43,7 +43,7 @@ pub enum FigureBody {
     Bars {
         /// The things, each with the style of its bars.
         rows: Vec<(String, SeriesStyle)>,
-        /// The measures.
+        /// One column for each measure, from left to right.
         columns: Vec<BarColumn>,
     },
     /// One strip per thing: how much of each of several limits it used, and what its time was made of.
@@ -66,7 +66,7 @@ pub enum FigureBody {
     Flames {
         /// What the colours mean, each with its opacity.
         legend: Vec<(String, Colour, f64)>,
-        /// The outermost frames.
+        /// The frames that nothing calls, from left to right.
         roots: Vec<FlameFrame>,
     },
 }
@@ -74,17 +74,17 @@ pub enum FigureBody {
 /// A function in stacks, with those that it calls.
 #[derive(Clone, Debug, PartialEq)]
 pub struct FlameFrame {
-    /// Its name.
+    /// The name of the function, written on its bar.
     pub name: String,
     /// How wide it is, in the unit of all frames: at least the sum of its callees.
     pub value: f64,
     /// What a browser shows behind the name when one points at it; may be empty.
     pub detail: String,
-    /// The colour of its bar,
+    /// The colour of its bar.
     pub colour: Colour,
-    /// and how much of the paper it hides, from 0 to 1. Its name is written on it.
+    /// How much of the paper its bar hides, from 0 to 1. Its name is written on it.
     pub opacity: f64,
-    /// What it calls.
+    /// The functions that it calls, from left to right.
     pub callees: Vec<FlameFrame>,
 }
 
@@ -100,7 +100,7 @@ pub struct StripColumn {
 /// The strip of one thing.
 #[derive(Clone, Debug, PartialEq)]
 pub struct StripRow {
-    /// The thing.
+    /// The name of the thing, on the left.
     pub name: String,
     /// The colour of its bars.
     pub style: SeriesStyle,
@@ -124,14 +124,14 @@ pub enum StripCell {
     },
     /// The parts of a whole, from left to right.
     Parts(Vec<(f64, Colour)>),
-    /// Words.
+    /// Words instead of a bar.
     Words(String),
 }
 
 /// One bar that is made of parts.
 #[derive(Clone, Debug, PartialEq)]
 pub struct StackRow {
-    /// The thing.
+    /// The name of the thing, on the left.
     pub name: String,
     /// Its parts from left to right; empty if it could not be measured.
     pub parts: Vec<(f64, Colour)>,
@@ -144,7 +144,7 @@ pub struct StackRow {
 /// One row of small multiples, with one y scale.
 #[derive(Clone, Debug, PartialEq)]
 pub struct GridRow {
-    /// Its y axis.
+    /// The y axis, on the left of its plot area.
     pub y: Axis,
     /// Height of the plot areas.
     pub height: f64,
@@ -211,7 +211,7 @@ pub struct Panel {
     pub title: String,
     /// A number worth reading next to the title; may be empty.
     pub note: String,
-    /// Its y axis.
+    /// The y axis, on the left of its plot area.
     pub y: Axis,
     /// Height of the plot area, in the units of a picture 760 wide.
     pub height: f64,
@@ -224,24 +224,21 @@ pub struct Panel {
 /// A shaded stretch of the x axis. The caption explains what a tint means.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Shade {
-    /// Where it begins.
+    /// Where it begins, in units of the x axis.
     pub from: f64,
-    /// Where it ends.
+    /// Where it ends, in units of the x axis.
     pub to: f64,
-    /// How it looks.
+    /// The colour of the shade, behind all marks.
     pub tint: Tint,
 }
 
 /// The looks of a shaded stretch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[expect(missing_docs, reason = "colours")]
 pub enum Tint {
-    /// Light grey.
     Grey,
-    /// Light blue.
     Blue,
-    /// Light red.
     Red,
-    /// Light yellow.
     Yellow,
     /// Violet, for a single moment: a line from top to bottom.
     Violet,
@@ -254,7 +251,7 @@ pub struct DataSeries {
     pub label: String,
     /// Its colour and pattern.
     pub style: SeriesStyle,
-    /// What is drawn.
+    /// What is drawn, first at the bottom.
     pub marks: Vec<Mark>,
 }
 
@@ -285,7 +282,7 @@ pub enum Mark {
     Band(Vec<(f64, f64, f64)>),
     /// (x, low, high): intervals with end caps.
     Whiskers(Vec<(f64, f64, f64)>),
-    /// Box plots.
+    /// Boxes over places of the x axis, each with its quartiles and ends.
     Boxes(Vec<BoxMark>),
     /// (x, name): lines from top to bottom at places that have a name. They do not widen the axis, and a time axis has none:
     /// names do not follow a zoom.
@@ -312,9 +309,9 @@ pub struct HeatMap {
 /// The cells above a stretch of the x axis.
 #[derive(Clone, Debug, PartialEq)]
 pub struct HeatColumn {
-    /// Where it begins.
+    /// Where it begins, in units of the x axis.
     pub from: f64,
-    /// Where it ends.
+    /// Where it ends, in units of the x axis.
     pub to: f64,
     /// (row, count); a row that is left out has none.
     pub counts: Vec<(usize, u64)>,
@@ -376,7 +373,7 @@ pub enum Category {
 }
 
 impl Category {
-    /// All of them.
+    /// All of them, in the order in which parts take them.
     pub const ALL: [Category; 8] = [
         Category::Slate,
         Category::Mist,
@@ -400,11 +397,10 @@ impl Colour {
 pub struct Strength(u8);
 
 impl Strength {
-    /// The colour itself.
+    /// The colour as it is, neither lighter nor darker.
     pub const FULL: Strength = Strength(3);
     /// So dark that a line of a pale colour is seen, and text in it can be read.
     pub const DARK: Strength = Strength(5);
-    /// The darkest.
     const MOST: u8 = 6;
     /// The lightest in which text can be read.
     pub(crate) const TEXT_MIN: Strength = Strength(2);
@@ -434,7 +430,7 @@ impl Strength {
 /// What distinguishes the series of one figure.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SeriesStyle {
-    /// Its colour.
+    /// The colour of its lines, areas and dots.
     pub colour: Colour,
     /// How light or dark that is.
     pub strength: Strength,
@@ -483,9 +479,9 @@ impl From<Colour> for SeriesStyle {
     }
 }
 
-/// Longer time axes count in minutes,
+/// A time axis that is longer than this, in seconds, counts in minutes.
 pub const MINUTES_FROM_S: f64 = 600.0;
-/// and from here on in hours.
+/// A time axis that is longer than this, in seconds, counts in hours.
 pub const HOURS_FROM_S: f64 = 10_800.0;
 
 impl Axis {

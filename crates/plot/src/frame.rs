@@ -8,7 +8,6 @@ use crate::scale::{AxisTick, ScaledAxis};
 use crate::scene::{Anchor, GroupMark, Ink, Scene, SceneShape};
 use crate::text::{text_width, wrap_to};
 
-/// Space around everything.
 pub const EDGE: f64 = 14.0;
 /// Size of the headings within a picture.
 pub const TEXT: u32 = 15;
@@ -21,7 +20,6 @@ const TICK_LINES_MAX: usize = 6;
 
 /// What all panels above each other share.
 pub struct Frame<'a> {
-    /// The x axis.
     pub x: ScaledAxis<'a>,
     /// Left edge of the plots.
     pub left: f64,
@@ -51,11 +49,8 @@ impl Frame<'_> {
 pub struct PlotArea<'a> {
     /// The frame that it shares with others.
     pub frame: &'a Frame<'a>,
-    /// Its y axis.
     pub y: &'a ScaledAxis<'a>,
-    /// Its upper edge.
     pub top: f64,
-    /// Its height.
     pub height: f64,
 }
 
@@ -76,7 +71,6 @@ impl PlotArea<'_> {
         points.iter().filter_map(|p| self.place_of(*p)).collect()
     }
 
-    /// The lower edge.
     pub fn bottom(&self) -> f64 {
         self.top + self.height
     }
@@ -186,7 +180,6 @@ pub fn draw_bold(scene: &mut Scene, (x, y): (f64, f64), text: String, size: u32)
     scene.shapes.push(SceneShape::Text { x, y, text, size, anchor: Anchor::Start, ink: Ink::Text, bold: true });
 }
 
-/// A hairline.
 pub fn draw_rule(scene: &mut Scene, from: (f64, f64), to: (f64, f64), ink: Ink) {
     push_rules(scene, vec![[from, to]], ink);
 }

@@ -35,9 +35,10 @@ pub fn fit_labels<F: Fn(&str) -> f64>(labels: &[String], width: f64, ruler: &Rul
 fn with_ends_only(label: &str) -> String {
     const END_CHARS: usize = 300;
     let length = label.chars().count();
-    match length > 2 * END_CHARS {
-        true => label.chars().take(END_CHARS).chain(label.chars().skip(length - END_CHARS)).collect(),
-        false => label.to_owned(),
+    if length > 2 * END_CHARS {
+        label.chars().take(END_CHARS).chain(label.chars().skip(length - END_CHARS)).collect()
+    } else {
+        label.to_owned()
     }
 }
 

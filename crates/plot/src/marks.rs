@@ -216,9 +216,10 @@ fn draw_box(scene: &mut Scene, mark: &BoxMark, style: SeriesStyle, area: &PlotAr
     let middle = area.y_at(p50);
     push_outline(scene, vec![(x - half, middle), (x + half, middle)], 2.2, style);
     let outliers: Vec<_> = mark.outliers.iter().map(|y| (mark.x, *y)).collect();
-    match mark.is_hollow {
-        true => draw_rings(scene, 2.5, &outliers, style, area),
-        false => draw_dots(scene, 2.5, &outliers, style, area),
+    if mark.is_hollow {
+        draw_rings(scene, 2.5, &outliers, style, area)
+    } else {
+        draw_dots(scene, 2.5, &outliers, style, area)
     }
 }
 

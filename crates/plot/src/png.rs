@@ -18,9 +18,9 @@ use ttf_parser::{Face, GlyphId, OutlineBuilder};
 #[derive(Debug, thiserror::Error)]
 #[error("cannot draw `{figure}` as PNG: {reason}; the SVG of the same name shows the same")]
 pub struct PngError {
-    /// The figure.
+    /// The name of the figure, as its file has it.
     pub figure: String,
-    /// Why not.
+    /// What the rasteriser says.
     pub reason: String,
 }
 

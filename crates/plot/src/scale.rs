@@ -12,7 +12,6 @@ pub struct ScaledAxis<'a> {
     axis: &'a Axis,
     /// The least value on the axis.
     pub low: f64,
-    /// The greatest.
     pub high: f64,
 }
 

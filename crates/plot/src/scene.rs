@@ -8,7 +8,6 @@ use crate::figure::{AxisUnit, Category, Colour, SeriesStyle, Strength, Tint};
 /// A line without gaps.
 pub const SOLID: &[f64] = &[];
 
-/// A picture.
 #[derive(Clone, Debug, Default)]
 pub struct Scene {
     /// Width in user units.
@@ -28,7 +27,6 @@ pub struct Scene {
 pub struct PanelPlace {
     /// Upper edge of the plot in user units.
     pub top: f64,
-    /// Its height.
     pub height: f64,
     /// The value at its lower edge.
     pub low: f64,
@@ -58,7 +56,6 @@ pub enum GroupMark {
 pub struct TimeAxis {
     /// Left end in user units.
     pub left: f64,
-    /// Right end.
     pub right: f64,
     /// Top of the first panel.
     pub top: f64,
@@ -73,7 +70,6 @@ pub struct TimeAxis {
 /// The role of a shape, and so its colour.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Ink {
-    /// The ground.
     Paper,
     /// Text to be read first.
     Text,
@@ -81,13 +77,11 @@ pub enum Ink {
     Faint,
     /// Lines that guide the eye.
     Grid,
-    /// The axes.
     Axis,
     /// The ground of a shaded stretch.
     Shade(Tint),
     /// The deepest colour of a heat map; its lesser levels let the ground through.
     Heat,
-    /// Data.
     Data(Colour),
     /// Data in a lighter or darker shade.
     Graded(Colour, Strength),
@@ -117,7 +111,6 @@ pub struct HeatImage {
     pub level_count: usize,
 }
 
-/// One shape.
 #[derive(Clone, Debug)]
 #[allow(missing_docs)]
 pub enum SceneShape {
@@ -205,9 +198,11 @@ impl Ink {
 
     /// The shades of the colours of data: those of categories have only a dark one.
     pub fn all_shades() -> impl Iterator<Item = Ink> {
-        let shades = |colour| Strength::all().map(move |strength| Ink::Graded(colour, strength));
         let dark = Category::ALL.map(|one| Ink::Graded(Colour::Category(one), Strength::DARK));
-        Colour::ALL.into_iter().flat_map(shades).chain(dark)
+        Colour::ALL
+            .into_iter()
+            .flat_map(|colour| Strength::all().map(move |strength| Ink::Graded(colour, strength)))
+            .chain(dark)
     }
 
     /// That of the data of a series.

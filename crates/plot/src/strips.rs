@@ -13,9 +13,7 @@ use crate::text::{text_width, wrap_to};
 const ROW: f64 = 22.0;
 /// Height of a bar.
 const BAR: f64 = 16.0;
-/// Between the columns.
 const GAP: f64 = 12.0;
-/// Between two heads.
 const HEAD_GAP: f64 = 4.0;
 /// Words make their column at most this wide.
 const WORDS_MAX: f64 = 150.0;
@@ -58,12 +56,17 @@ impl Places {
         let from = EDGE + names + GAP;
         let needs: Vec<f64> = columns.iter().enumerate().map(|(nth, column)| least_width(column, nth, rows)).collect();
         let mut x = from;
-        let place = |width: f64| {
-            let own = (x, width - GAP);
-            x += width;
-            own
-        };
-        Places { names, columns: share_out(width - EDGE - from, columns, &needs).into_iter().map(place).collect() }
+        Places {
+            names,
+            columns: share_out(width - EDGE - from, columns, &needs)
+                .into_iter()
+                .map(|width| {
+                    let own = (x, width - GAP);
+                    x += width;
+                    own
+                })
+                .collect(),
+        }
     }
 }
 

@@ -32,7 +32,6 @@ pub enum Medium {
 pub struct SvgName<'a> {
     /// Unique in its document.
     pub id: &'a str,
-    /// Its class.
     pub class: &'a str,
 }
 
@@ -257,10 +256,12 @@ impl SvgText {
             Medium::Page => {
                 let [x, y] = place.map(f64::round);
                 let is_head = bold && size == TEXT;
-                let (weight, size) = match bold {
-                    true if is_head => (" t-h", ""),
-                    true => (" t-b", &*size_attribute),
-                    false => ("", &*size_attribute),
+                let (weight, size) = if is_head {
+                    (" t-h", "")
+                } else if bold {
+                    (" t-b", &*size_attribute)
+                } else {
+                    ("", &*size_attribute)
                 };
                 let others = self.text_class((ink, anchor), weight);
                 self.write(format_args!("<text x=\"{x}\" y=\"{y}\"{size}{others}"));

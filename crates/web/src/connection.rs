@@ -35,7 +35,6 @@ enum Stage {
 pub(crate) enum ClientProgress {
     /// It is still waited for.
     Waits,
-    /// It has asked.
     Asks(Request),
     /// Its request is refused.
     Refused(Status),
@@ -50,7 +49,6 @@ impl Connection {
         Ok(Connection { stream, stage: Stage::Asking(Vec::new()), until: now + ASKING_TIME_MAX })
     }
 
-    /// The connection itself.
     pub fn stream(&self) -> &TcpStream {
         &self.stream
     }

@@ -23,7 +23,7 @@ pub enum Method {
 /// What a client asks for.
 #[derive(Clone, Debug)]
 pub struct Request {
-    /// What it does.
+    /// Whether the head alone is asked for.
     pub method: Method,
     target: Target,
     host: Option<String>,
@@ -103,11 +103,12 @@ fn only_host(headers: &[httparse::Header<'_>]) -> Result<Option<String>, Status>
 
 fn cookies_of(headers: &[httparse::Header<'_>]) -> Vec<(String, String)> {
     let texts = values(headers, "cookie").map(String::from_utf8_lossy);
-    let pairs = |text: std::borrow::Cow<'_, str>| -> Vec<(String, String)> {
-        let pairs = text.split(';').filter_map(|pair| pair.trim().split_once('='));
-        pairs.map(|(name, value)| (name.to_owned(), value.to_owned())).collect()
-    };
-    texts.flat_map(pairs).collect()
+    texts
+        .flat_map(|text: std::borrow::Cow<'_, str>| -> Vec<(String, String)> {
+            let pairs = text.split(';').filter_map(|pair| pair.trim().split_once('='));
+            pairs.map(|(name, value)| (name.to_owned(), value.to_owned())).collect()
+        })
+        .collect()
 }
 
 #[cfg(test)]

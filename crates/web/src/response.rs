@@ -9,9 +9,9 @@ use std::net::{Shutdown, TcpStream};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-/// How long a client may take to accept a part of the answer,
+/// How long a client may take to accept a part of the answer.
 const WRITE_WAIT: Duration = Duration::from_secs(5);
-/// and to accept all of it.
+/// How long a client may take to accept all of the answer.
 const ANSWER_TIME_MAX: Duration = Duration::from_secs(30);
 const PART_BYTES: usize = 64 << 10;
 
@@ -70,7 +70,7 @@ impl Status {
     }
 }
 
-/// An answer.
+/// What a client gets: status, head and body.
 #[derive(Clone, Debug)]
 pub struct Response {
     status: Status,
@@ -100,12 +100,12 @@ impl Response {
         self
     }
 
-    /// Its status.
+    /// The status code and its words.
     pub fn status(&self) -> Status {
         self.status
     }
 
-    /// Its body.
+    /// What follows the head; not sent to a client that asked for the head alone.
     pub fn body(&self) -> &[u8] {
         &self.body
     }

@@ -128,7 +128,6 @@ fn advance(mut client: Connection, is_ready: bool, now: Instant, answering: &Ans
     }
 }
 
-/// Who answers.
 enum Answering {
     /// The thread that waits.
     Here(Handler),

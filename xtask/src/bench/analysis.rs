@@ -13,7 +13,6 @@ use std::path::Path;
 use std::process::Command;
 use std::time::{SystemTime, UNIX_EPOCH};
 
-/// The bench's name.
 pub const NAME: &str = "analysis";
 
 const TEST: &str = "known_answers::tests::the_bench";

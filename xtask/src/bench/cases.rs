@@ -7,7 +7,6 @@ use std::fs::File;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
-/// One case.
 #[derive(Clone, Copy, Debug)]
 pub struct IoCase {
     /// Its name on the command line and in the table.
@@ -47,7 +46,6 @@ const fn case(name: &'static str, place: IoPlace, io: CaseIo, block_kib: u32) ->
     IoCase { name, place, io, block_kib }
 }
 
-/// All cases.
 pub const CASES: &[IoCase] = &[
     case("cache-4k-uring", SMALL, D32, 4),
     case("cache-4k-sync", SMALL, CaseIo::Sync, 4),

@@ -14,19 +14,16 @@ use anyhow::{Context, Result, ensure};
 use serde_json::Value;
 use std::path::{Path, PathBuf};
 
-/// The bench's name.
 pub const NAME: &str = "cluster";
 
 /// A number of client hosts, and where the bottleneck is then.
 pub struct ClusterCase {
-    /// Its name.
     pub name: &'static str,
     agents: usize,
     /// How the names of the hosts begin one of which is to be named.
     limited: &'static str,
 }
 
-/// All of them.
 pub const CASES: &[ClusterCase] = &[
     ClusterCase { name: "one-client-host", agents: 1, limited: "c" },
     ClusterCase { name: "two-client-hosts", agents: 2, limited: "n" },

@@ -15,7 +15,6 @@ use std::fs;
 use std::path::Path;
 use std::process::Command;
 
-/// The bench's name.
 pub const NAME: &str = "dist";
 
 /// Draws from each distribution in a second of effort: less than a second's worth of any.
@@ -68,9 +67,10 @@ fn parse_own(json: &str) -> Result<Costs> {
     }
     let report: DistReport =
         serde_json::from_str(json).context("plimsoll's JSON is not of the schema plimsoll.dist/1")?;
-    match report.distributions.iter().all(|one| one.optimised) {
-        true => Ok(report.distributions.into_iter().map(|one| (one.access, one.ns_per_draw)).collect()),
-        false => bail!("plimsoll was built without optimisation"),
+    if report.distributions.iter().all(|one| one.optimised) {
+        Ok(report.distributions.into_iter().map(|one| (one.access, one.ns_per_draw)).collect())
+    } else {
+        bail!("plimsoll was built without optimisation")
     }
 }
 
@@ -104,7 +104,6 @@ fn parse_peer(text: &str) -> Result<Costs> {
     Ok(costs)
 }
 
-/// One distribution.
 struct DistRow {
     access: String,
     own_ns: f64,

@@ -44,9 +44,9 @@ impl Effort {
 pub struct IoCost {
     /// I/Os done in a second.
     pub per_s: f64,
-    /// CPU of the generator's thread per I/O,
+    /// CPU of the generator's thread per I/O.
     pub thread_ns: f64,
-    /// and the part of it outside of the kernel.
+    /// The part of it outside of the kernel.
     pub user_ns: f64,
     /// CPU of the whole process per I/O, with its start and its end.
     pub process_ns: f64,

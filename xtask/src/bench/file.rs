@@ -15,7 +15,6 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// The bench's name.
 pub const NAME: &str = "file";
 
 /// Where a case is measured.
@@ -128,9 +127,10 @@ impl FileLab<'_> {
 }
 
 fn cost_line(by_rate: bool, cost: &IoCost) -> String {
-    match by_rate {
-        true => format!("{:.0} I/Os/s, {:.0} ns", cost.per_s, cost.process_ns),
-        false => format!("{:.0} ns ({:.0} user)", cost.thread_ns, cost.user_ns),
+    if by_rate {
+        format!("{:.0} I/Os/s, {:.0} ns", cost.per_s, cost.process_ns)
+    } else {
+        format!("{:.0} ns ({:.0} user)", cost.thread_ns, cost.user_ns)
     }
 }
 
@@ -206,9 +206,10 @@ fn keep_result(root: &Path, comparison: &CaseComparison, other: &str) -> Result<
 
 fn table_row(date: &str, versions: &str, kernel: &str, comparison: &CaseComparison) -> String {
     let CaseComparison { case, by_rate, peer, plimsoll, other, ratio, process } = comparison;
-    let (unit, own, other) = match by_rate {
-        true => ("I/Os per s", format!("{:.0}", plimsoll.per_s), format!("{:.0}", other.per_s)),
-        false => ("CPU", with_user(plimsoll), with_user(other)),
+    let (unit, own, other) = if *by_rate {
+        ("I/Os per s", format!("{:.0}", plimsoll.per_s), format!("{:.0}", other.per_s))
+    } else {
+        ("CPU", with_user(plimsoll), with_user(other))
     };
     format!("| {date} | {versions} | {kernel} | {case} | {peer} | {unit} | {own} | {other} | {ratio} | {process} |\n")
 }

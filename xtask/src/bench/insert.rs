@@ -16,7 +16,6 @@ use anyhow::{Context, Result};
 use std::path::Path;
 use std::process::Command;
 
-/// The bench's name.
 pub const NAME: &str = "insert";
 
 /// The cases by name.

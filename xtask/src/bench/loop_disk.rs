@@ -10,7 +10,6 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// The disk.
 pub struct LoopDisk {
     device: String,
     mount: PathBuf,
@@ -43,7 +42,6 @@ impl LoopDisk {
         Ok(disk)
     }
 
-    /// The device.
     pub fn device(&self) -> &str {
         &self.device
     }
@@ -53,7 +51,6 @@ impl LoopDisk {
         &self.mount
     }
 
-    /// Its counters.
     pub fn counters(&self) -> Result<DeviceCounters> {
         let name = self.device.rsplit('/').next().unwrap_or_default();
         let path = format!("/sys/block/{name}/stat");

@@ -16,7 +16,6 @@ use anyhow::Result;
 use std::path::Path;
 use std::process::Command;
 
-/// The bench's name.
 pub const NAME: &str = "oltp";
 
 /// The cases by name.
@@ -61,7 +60,6 @@ struct OltpLab<'a> {
 struct OltpCase<'a> {
     name: String,
     against: &'static str,
-    /// The server's URL.
     engine: &'a str,
     rows: &'static str,
     clients: u32,

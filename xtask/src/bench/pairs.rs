@@ -10,9 +10,9 @@ use anyhow::{Context, Result};
 /// What an operation costs.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Price {
-    /// CPU of the whole process per operation,
+    /// CPU of the whole process per operation.
     pub cpu_us: f64,
-    /// and the part of it outside of the kernel.
+    /// The part of it outside of the kernel.
     pub user_us: f64,
     pub per_s: f64,
 }

@@ -11,7 +11,6 @@ use serde::Deserialize;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// The release binary.
 pub fn binary(root: &Path) -> PathBuf {
     root.join("target/release/plimsoll")
 }

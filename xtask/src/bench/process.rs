@@ -10,7 +10,6 @@ use std::process::{Child, Command, Stdio};
 
 /// A program that has ended well.
 pub struct Finished {
-    /// What it wrote.
     pub stdout: String,
     /// CPU time in user mode and in the kernel, from its first instruction to its last.
     pub cpu_ns: f64,
@@ -27,9 +26,10 @@ pub fn run(command: &mut Command) -> Result<Finished> {
     let mut pipe = child.stdout.take().context("stdout is a pipe")?;
     pipe.read_to_string(&mut stdout).with_context(|| format!("`{name}` wrote no text"))?;
     let (status, cpu_ns, peak_bytes) = wait_with_usage(&child)?;
-    match libc::WIFEXITED(status) && libc::WEXITSTATUS(status) == 0 {
-        true => Ok(Finished { stdout, cpu_ns, peak_bytes }),
-        false => bail!("`{name}` failed (wait status {status}): {}", stdout.trim()),
+    if libc::WIFEXITED(status) && libc::WEXITSTATUS(status) == 0 {
+        Ok(Finished { stdout, cpu_ns, peak_bytes })
+    } else {
+        bail!("`{name}` failed (wait status {status}): {}", stdout.trim())
     }
 }
 

@@ -19,7 +19,6 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
-/// The bench's name.
 pub const NAME: &str = "replay";
 
 /// The cases: the speeds at which the recording is replayed.
@@ -65,9 +64,9 @@ struct ReplayLab<'a> {
 
 /// A replay as it was seen.
 struct SeenReplay {
-    /// What the disk got, as it was recorded,
+    /// What the disk got, as it was recorded.
     again: Vec<TracedRequest>,
-    /// and as the kernel counted it.
+    /// What the disk got, as the kernel counted it.
     counted: DeviceCounters,
     matched: TraceMatch,
     /// What plimsoll itself reports.

@@ -11,7 +11,6 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
-/// A running server.
 pub struct BenchServer {
     child: Child,
     dir: tempfile::TempDir,
@@ -187,8 +186,9 @@ pub fn option(name: &str, path: &Path) -> String {
 /// Runs `command` to its end; what it wrote is part of the error if it fails.
 pub fn run_quietly(command: &mut Command) -> Result<()> {
     let output = command.stdin(Stdio::null()).output().with_context(|| format!("cannot start {command:?}"))?;
-    match output.status.success() {
-        true => Ok(()),
-        false => bail!("{command:?} failed: {}", String::from_utf8_lossy(&output.stderr).trim()),
+    if output.status.success() {
+        Ok(())
+    } else {
+        bail!("{command:?} failed: {}", String::from_utf8_lossy(&output.stderr).trim())
     }
 }

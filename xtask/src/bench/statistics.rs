@@ -13,7 +13,6 @@ pub struct Ratio {
     pub mean: f64,
     /// The lower end of the interval.
     pub low: f64,
-    /// The upper end.
     pub high: f64,
     /// The number of pairs.
     pub pairs: usize,

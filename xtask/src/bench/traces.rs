@@ -13,7 +13,6 @@ pub enum RequestSort {
     Flush,
 }
 
-/// One request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TracedRequest {
     pub at_ns: u64,
@@ -63,11 +62,9 @@ pub fn bytes_of(requests: &[TracedRequest], sort: RequestSort) -> u64 {
 pub struct TraceMatch {
     /// The share of the recorded reads and writes that came again in the same order.
     pub in_order: f64,
-    /// How far the times of these are apart, in nanoseconds: half of them less,
+    /// How far the times of these are apart, in nanoseconds: the median.
     pub error_p50_ns: f64,
-    /// 99 of 100 less,
     pub error_p99_ns: f64,
-    /// and all.
     pub error_max_ns: f64,
 }
 

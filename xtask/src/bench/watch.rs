@@ -24,9 +24,9 @@ pub enum RateStream {
 pub struct WatchedRun {
     pub operations: f64,
     pub seconds: f64,
-    /// CPU time of all its threads,
+    /// CPU time of all its threads.
     pub cpu_ns: f64,
-    /// and the part of it outside of the kernel, in ticks of 10 ms.
+    /// The part of it outside of the kernel, in ticks of 10 ms.
     pub user_ns: f64,
     /// The most memory that was seen.
     pub memory: MemoryUse,
@@ -39,9 +39,8 @@ const MEMORY_GOAL: f64 = 150e6;
 /// MemoryUse of a process, in bytes.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct MemoryUse {
-    /// All of it,
     pub resident: f64,
-    /// and the part that is not backed by a file.
+    /// The part of it that is not backed by a file.
     pub anonymous: f64,
 }
 
@@ -51,7 +50,6 @@ impl fmt::Display for MemoryUse {
     }
 }
 
-/// One line.
 struct RateMark {
     at: Instant,
     /// Since the line before.

@@ -17,7 +17,6 @@ use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// The bench's name.
 pub const NAME: &str = "workloads";
 
 /// The cases by name.
@@ -158,8 +157,8 @@ impl WorkloadLab<'_> {
 /// What a statement cost the client threads, by the JSON of a run with one point.
 fn parse_price(json: &str) -> Result<Price> {
     let point = plimsoll::parse_point(json)?;
-    let us_per_statement = |ns_per_op: f64| ns_per_op * point.ops_per_s / point.queries_per_s / 1e3;
-    let [cpu_us, user_us] = [point.cpu_ns_per_op, point.user_ns_per_op].map(us_per_statement);
+    let [cpu_us, user_us] = [point.cpu_ns_per_op, point.user_ns_per_op]
+        .map(|ns_per_op| ns_per_op * point.ops_per_s / point.queries_per_s / 1e3);
     Ok(Price { cpu_us, user_us, per_s: point.queries_per_s })
 }
 

@@ -13,7 +13,6 @@ use std::process::Command;
 /// Files of the root that go with the program.
 const DOCUMENTS: [&str; 3] = ["README.md", "LICENSE", "CHANGELOG.md"];
 
-/// Makes the tar.
 pub fn make(root: &Path, version: &str) -> Result<()> {
     let program = program::build_static(root)?;
     let texts = texts::write(root, &program)?;

@@ -25,7 +25,6 @@ const COMPLETIONS: [(&str, &str); 3] = [
     ("plimsoll.fish", "usr/share/fish/vendor_completions.d/plimsoll.fish"),
 ];
 
-/// Makes the package.
 pub fn make(root: &Path, version: &str) -> Result<()> {
     let program = program::build_dynamic(root)?;
     let texts = texts::write(root, &program)?;

@@ -72,8 +72,7 @@ impl PackageKind {
 
     /// The package that was made.
     fn find(self, root: &Path) -> Result<PathBuf> {
-        let missing = || format!("there is no {} in `{}`", self.word(), folder(root).display());
-        self.files(root)?.pop().with_context(missing)
+        self.files(root)?.pop().with_context(|| format!("there is no {} in `{}`", self.word(), folder(root).display()))
     }
 
     /// Makes it anew and returns its file.
@@ -121,10 +120,7 @@ pub fn run(root: &Path, arguments: &DistArguments) -> Result<()> {
     let packages = make_packages(root, &kinds)?;
     archive::write_sums(&folder(root))?;
     packages.iter().for_each(|package| println!("dist: {}", size_line(package)));
-    match arguments.no_trial {
-        true => Ok(()),
-        false => trial::run(root, &packages),
-    }
+    if arguments.no_trial { Ok(()) } else { trial::run(root, &packages) }
 }
 
 fn make_packages(root: &Path, kinds: &[PackageKind]) -> Result<Vec<Package>> {

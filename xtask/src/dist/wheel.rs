@@ -12,7 +12,6 @@ use std::process::Command;
 /// The oldest systems of both kinds that pip knows for Rust programs.
 const TAGS: [&str; 2] = ["manylinux2014", "musllinux_1_1"];
 
-/// Makes the wheel.
 pub fn make(root: &Path) -> Result<()> {
     program::build_static(root)?;
     let mut maturin = Command::new(MATURIN.find(root)?);

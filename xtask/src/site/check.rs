@@ -63,9 +63,10 @@ fn leads_somewhere(link: &str, from: &Path, pages: &BTreeMap<PathBuf, SitePage>)
     if is_elsewhere || (path.is_empty() && place.is_empty()) {
         return true;
     }
-    let file = match path.is_empty() {
-        true => Ok(from.to_owned()),
-        false => from.parent().expect("it is in a folder").join(path).canonicalize(),
+    let file = if path.is_empty() {
+        Ok(from.to_owned())
+    } else {
+        from.parent().expect("it is in a folder").join(path).canonicalize()
     };
     let Ok(file) = file else { return false };
     place.is_empty() || pages.get(&file).is_none_or(|page| page.places.contains(place))

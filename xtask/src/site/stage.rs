@@ -60,10 +60,12 @@ fn stage_folder(root: &Path, source: &Path, folder: &Path) -> Result<()> {
     for entry in fs::read_dir(root.join(folder))? {
         let entry = entry?;
         let path = folder.join(entry.file_name());
-        match entry.file_type()?.is_dir() {
-            true => stage_folder(root, source, &path)?,
-            false if path.extension().is_some_and(|own| own == "md") => stage_document(root, source, &path)?,
-            false => copy(root, source, &path)?,
+        if entry.file_type()?.is_dir() {
+            stage_folder(root, source, &path)?
+        } else if path.extension().is_some_and(|own| own == "md") {
+            stage_document(root, source, &path)?
+        } else {
+            copy(root, source, &path)?
         }
     }
     Ok(())

@@ -94,9 +94,10 @@ pub fn write_table(root: &Path, work: &Path, features: &[String]) -> Result<()> 
         try_one(engine, &engine_word(root, engine))?;
     }
     let old = root.join("target/engines").join(MYSQL_5_5);
-    match old.is_dir() {
-        true => OldServer::start(&old).and_then(|server| try_one(BY_URL, &server.url()))?,
-        false => missing.push(BY_URL.to_owned()),
+    if old.is_dir() {
+        OldServer::start(&old).and_then(|server| try_one(BY_URL, &server.url()))?
+    } else {
+        missing.push(BY_URL.to_owned())
     }
     ensure!(!tried.is_empty(), "no engine is here");
     let page = root.join("docs/reference/compatibility.md");
@@ -134,7 +135,9 @@ fn try_engine(root: &Path, work: &Path, word: &str, mixes: &[String]) -> Result<
         if run["error"].as_str().is_some_and(is_missing) {
             return Ok(None);
         }
-        tried.version = version_in(&run).unwrap_or(tried.version);
+        if let Some(version) = run["points"][0]["engine_version"].as_str() {
+            tried.version = version.to_owned();
+        }
         let cell = cell(&run, &run["points"][0]).without_mix(mix);
         tried.cells.insert(mix.clone(), cell);
         println!("soak: {word} {mix}");
@@ -177,22 +180,18 @@ fn is_missing(error: &str) -> bool {
     error.contains("not installed") || error.contains("no such directory") || error.contains("not in this build")
 }
 
-fn version_in(run: &Value) -> Option<String> {
-    Some(run["points"][0]["engine_version"].as_str()?.to_owned())
-}
-
 fn cell(run: &Value, point: &Value) -> Cell {
     let is_counted = |key: &str| point[key].as_u64().is_some_and(|ops| ops > 0);
     // A drain of more than a second ends in the grace time.
     let done = point["state"] == "complete" && point["failed"] == 0 && (is_counted("ops") || is_counted("grace_ops"));
     let why = [&point["error"], &run["error"]].into_iter().find_map(Value::as_str);
-    match done {
-        true => Cell::Works,
-        false => Cell::Fails(why.map_or_else(|| format!("{} failed", point["failed"]), str::to_owned)),
+    if done {
+        Cell::Works
+    } else {
+        Cell::Fails(why.map_or_else(|| format!("{} failed", point["failed"]), str::to_owned))
     }
 }
 
-/// The page.
 fn table(tried: &[TriedEngine], mixes: &[String], missing: &[String]) -> Result<String> {
     let date = String::from_utf8(Command::new("date").arg("+%Y-%m-%d").output()?.stdout)?;
     let mut text = format!(

@@ -26,7 +26,6 @@ const END_MAX: Duration = Duration::from_secs(60);
 /// How a run is ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ForcedEnd {
-    /// Plimsoll is killed.
     Kill,
     /// The server is killed; a run without one is interrupted.
     ServerKill,
@@ -148,8 +147,8 @@ impl ForcedRun<'_> {
 
     fn check_nothing_left(&self, program: u32) -> Result<()> {
         fs::remove_file(self.path("err"))?;
-        let names = |entry: fs::DirEntry| entry.file_name().to_string_lossy().into_owned();
-        let left: Vec<String> = fs::read_dir(self.work)?.flatten().map(names).collect();
+        let left: Vec<String> =
+            fs::read_dir(self.work)?.flatten().map(|entry| entry.file_name().to_string_lossy().into_owned()).collect();
         ensure!(left.iter().all(|name| name.ends_with("-runs")), "left behind: {left:?}");
         let processes = leftovers::processes_in(self.work).into_iter().map(|(id, name)| format!("{id} {name}"));
         let kinds = [
@@ -203,8 +202,10 @@ fn wait_for(run: &mut std::process::Child) -> Result<ExitStatus> {
 
 /// The servers among the processes that `program` started.
 pub fn servers_below(program: u32) -> Vec<u32> {
-    let is_server = |id: &u32| matches!(process_name(*id).as_str(), "mariadbd" | "postgres");
-    children_of(program).into_iter().filter(is_server).collect()
+    children_of(program)
+        .into_iter()
+        .filter(|id| matches!(process_name(*id).as_str(), "mariadbd" | "postgres"))
+        .collect()
 }
 
 /// Up to where a run is in its file.

@@ -121,7 +121,8 @@ struct KillSums {
 
 /// Kills `kills` runs, in turn of each kind that this machine can make, and ends some more in other ways.
 pub fn run(binary: &Path, work: &Path, kills: u32, only: &[String]) -> Result<()> {
-    let cases: Vec<&KillCase> = CASES.iter().filter(|case| case.is_wanted(only)).collect();
+    let cases: Vec<&KillCase> =
+        CASES.iter().filter(|case| only.is_empty() || only.iter().any(|name| name == case.name)).collect();
     let (possible, impossible): (Vec<_>, Vec<_>) = cases.into_iter().partition(|case| case.is_possible());
     impossible.iter().for_each(|case| println!("{:<24} left out: it needs root or a server", case.name));
     ensure!(!possible.is_empty(), "none of these runs can be made here");
@@ -152,10 +153,6 @@ pub fn case_names() -> impl Iterator<Item = &'static str> {
 }
 
 impl KillCase {
-    fn is_wanted(&self, only: &[String]) -> bool {
-        only.is_empty() || only.iter().any(|name| name == self.name)
-    }
-
     fn is_possible(&self) -> bool {
         let may_mount = !self.has_volume || rustix::process::geteuid().is_root();
         may_mount && self.program.is_none_or(|program| find_program(program).is_ok())

@@ -41,9 +41,10 @@ const CALLS: [&str; 26] = [
 ];
 
 pub(super) fn check_privileged(files: &[TextFile]) -> Vec<Problem> {
-    let is_checked = |file: &&TextFile| file.has_extension("rs") && file.path.starts_with("crates/");
-    let is_audited = |file: &&TextFile| file.path.starts_with(AUDITED);
-    let (audited, others): (Vec<_>, Vec<_>) = files.iter().filter(is_checked).partition(is_audited);
+    let (audited, others): (Vec<_>, Vec<_>) = files
+        .iter()
+        .filter(|file| file.has_extension("rs") && file.path.starts_with("crates/"))
+        .partition(|file| file.path.starts_with(AUDITED));
     others.into_iter().flat_map(check_file).chain(check_calls(&audited)).collect()
 }
 
@@ -61,11 +62,12 @@ fn check_calls(audited: &[&TextFile]) -> Vec<Problem> {
     let is_made =
         |call: &str| audited.iter().any(|file| code_lines(file).into_iter().any(|(line, _)| has_call(line, call)));
     let unknown = CALLS.into_iter().filter(|call| !is_made(call));
-    let problem = |call| {
-        let text = format!("no audited file has `{call}`: write it as the code has it, or take it out of CALLS");
-        Problem::new("xtask/src/tidy/privileged.rs", text)
-    };
-    unknown.map(problem).collect()
+    unknown
+        .map(|call| {
+            let text = format!("no audited file has `{call}`: write it as the code has it, or take it out of CALLS");
+            Problem::new("xtask/src/tidy/privileged.rs", text)
+        })
+        .collect()
 }
 
 /// The lines of code with their numbers: without comments, and without tests, which may make what they harm.
@@ -76,8 +78,8 @@ fn code_lines(file: &TextFile) -> Vec<(&str, usize)> {
     }
     let mut lines = file.text.lines().zip(1..).peekable();
     while let Some((line, number)) = lines.next() {
-        let is_module = |(next, _): &(&str, usize)| next.contains("mod ") && next.ends_with('{');
-        if line == "#[cfg(test)]" && lines.peek().is_some_and(is_module) {
+        if line == "#[cfg(test)]" && lines.peek().is_some_and(|(next, _)| next.contains("mod ") && next.ends_with('{'))
+        {
             // The end of a module is at the beginning of its line.
             lines.by_ref().find(|(line, _)| *line == "}");
         } else if !line.trim_start().starts_with("//") {

@@ -11,9 +11,7 @@ use syn::parse::{Parse, ParseStream};
 use syn::punctuated::Punctuated;
 use syn::{Expr, Item, ItemImpl, Path, Token, Type};
 
-/// One explicit slice.
 struct ExtensionSlice {
-    /// The slice's name.
     name: &'static str,
     /// The file that declares it.
     file: &'static str,

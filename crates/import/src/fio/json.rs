@@ -72,7 +72,6 @@ pub(super) struct FioDirection {
     pub lat: Option<FioLatency>,
 }
 
-/// Times of operations.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
 pub(super) struct FioLatency {
@@ -82,7 +81,6 @@ pub(super) struct FioLatency {
     pub bins: Entries<u64>,
 }
 
-/// Syncs of files.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
 pub(super) struct FioSync {
@@ -92,11 +90,13 @@ pub(super) struct FioSync {
 impl FioDirection {
     /// Operations done. The oldest versions print their rate only.
     pub fn ios(&self, length: Nanos) -> u64 {
-        let from_rate = || (self.iops.unwrap_or(0.0).max(0.0) * length.as_secs_f64()).round() as u64;
-        if self.total_ios > 0 { self.total_ios } else { from_rate() }
+        if self.total_ios > 0 {
+            self.total_ios
+        } else {
+            (self.iops.unwrap_or(0.0).max(0.0) * length.as_secs_f64()).round() as u64
+        }
     }
 
-    /// Bytes moved.
     pub fn bytes(&self) -> u64 {
         if self.io_kbytes.is_some() { self.io_bytes } else { self.io_bytes.saturating_mul(1_024) }
     }
@@ -148,9 +148,10 @@ fn next_object(text: &str) -> Option<(usize, u64)> {
 fn words_of(error: &serde_json::Error) -> String {
     let text = error.to_string();
     let what = text.split(" at line ").next().unwrap_or_default();
-    match error.is_eof() {
-        true => "the JSON ends here in the middle; the file is cut".to_owned(),
-        false => format!("column {}: {what}; expected the JSON that fio writes", error.column()),
+    if error.is_eof() {
+        "the JSON ends here in the middle; the file is cut".to_owned()
+    } else {
+        format!("column {}: {what}; expected the JSON that fio writes", error.column())
     }
 }
 

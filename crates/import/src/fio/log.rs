@@ -107,9 +107,16 @@ impl JobLogs {
         length: Nanos,
     ) -> Result<Option<Result<Timeline, String>>, ImportError> {
         let window = options.log_window_ms();
-        let tells = |kind: &LogKind| window.is_none() || matches!(kind, LogKind::Rates | LogKind::Bandwidths);
         // Without a window a line of bandwidth is that of one operation, too.
-        let Some(best) = self.0.iter().map(|(kind, _)| *kind).filter(tells).min() else { return Ok(None) };
+        let Some(best) = self
+            .0
+            .iter()
+            .map(|(kind, _)| *kind)
+            .filter(|kind| window.is_none() || matches!(kind, LogKind::Rates | LogKind::Bandwidths))
+            .min()
+        else {
+            return Ok(None);
+        };
         let interval = window.map_or(INTERVAL, |ms| Nanos(ms * 1_000_000));
         let mut reader = LogReader {
             used,
@@ -128,10 +135,7 @@ impl JobLogs {
         let totals: Vec<u64> = kinds.iter().map(|kind| kind.ok).collect();
         // Syncs are in no log: when they were done is not known.
         let has_others = totals.iter().skip(used.len()).any(|total| *total > 0);
-        Ok(Some(match has_others {
-            true => Err("syncs are in no log".to_owned()),
-            false => reader.grid.fit(&totals, length),
-        }))
+        Ok(Some(if has_others { Err("syncs are in no log".to_owned()) } else { reader.grid.fit(&totals, length) }))
     }
 }
 

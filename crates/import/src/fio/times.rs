@@ -105,10 +105,13 @@ fn times_of_percentiles(latency: &FioLatency, unit_ns: f64, count: u64) -> Resul
         }
     }
     steps.sort_by(|a, b| a.0.total_cmp(&b.0));
-    let has = |needed: &f64| steps.iter().any(|(percent, _)| (percent - needed).abs() < 1e-6);
     let max_ns = to_ns(latency.max, unit_ns)?;
     let rises = steps.windows(2).all(|pair| pair[0].1 <= pair[1].1);
-    if count == 0 || count > COUNT_MAX || !NEEDED.iter().all(has) || !rises {
+    if count == 0
+        || count > COUNT_MAX
+        || !NEEDED.iter().all(|needed| steps.iter().any(|(percent, _)| (percent - needed).abs() < 1e-6))
+        || !rises
+    {
         return Ok(None);
     }
     let (mut recorded, mut below) = (Vec::new(), 0);

@@ -47,9 +47,10 @@ pub(super) fn read(logs: &[&Path], has_lag: bool) -> Result<Logged, ImportError>
         begins_early: false,
     };
     for log in logs {
-        match is_aggregated {
-            true => read_aggregated(log, origin_us, interval, &mut logged)?,
-            false => read_transactions(log, origin_us, has_lag, &mut logged)?,
+        if is_aggregated {
+            read_aggregated(log, origin_us, interval, &mut logged)?
+        } else {
+            read_transactions(log, origin_us, has_lag, &mut logged)?
         }
     }
     logged.times = logged.grid.all_times(0);

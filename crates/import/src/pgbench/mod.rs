@@ -113,7 +113,8 @@ impl PgbenchOutput {
                 self.add_fact(format!("pgbench.{name}"), value);
             }
             name if name.starts_with("number of transactions above") => {
-                self.add_fact("pgbench.above_limit", text_of(name, value))
+                let what = name.trim_start_matches("number of transactions ");
+                self.add_fact("pgbench.above_limit", format!("{what}: {value}"))
             }
             _ => {}
         }
@@ -195,9 +196,10 @@ impl PgbenchOutput {
             if count > 0 {
                 self.add_fact("imported.times", format!("log of {count} of {} transactions", kind.ok));
             }
-            let fitted = match begins_early {
-                true => Err("those of the log are aligned with the clock and not with the run".to_owned()),
-                false => grid.fit(&[kind.ok], length),
+            let fitted = if begins_early {
+                Err("those of the log are aligned with the clock and not with the run".to_owned())
+            } else {
+                grid.fit(&[kind.ok], length)
             };
             match fitted {
                 Ok(timeline) => return Some(timeline),
@@ -251,10 +253,6 @@ impl PgbenchOutput {
 fn length_of(processed: u64, tps: f64) -> Option<Nanos> {
     let seconds = processed as f64 / tps;
     nanos_of(seconds).filter(|length| length.0 > 0)
-}
-
-fn text_of(name: &str, value: &str) -> String {
-    format!("{}: {value}", name.trim_start_matches("number of transactions "))
 }
 
 /// `5.0 s, 683.9 tps, lat 1.2 ms stddev 0.3, 0 failed`.

@@ -4,15 +4,11 @@ use super::Choice;
 use crate::common::{CLIENTS_MAX, LIMIT, NONE, RATE_MAX};
 use crate::error::PlanError;
 use crate::value;
-use model::{Arrivals, Load, Nanos, OnError, Pacing, ParamKind};
+use model::{Arrivals, Nanos, OnError, Pacing, ParamKind};
 
 impl Choice<'_, '_> {
-    pub(super) fn load_of_trial(&self) -> Result<Load, PlanError> {
-        Ok(Load { clients: self.client_count()?, depth: self.common_int("depth")? as u32, pacing: self.pacing()? })
-    }
-
     /// The number of clients: as many as recorded sessions were open at once, if a log is replayed and none is given.
-    fn client_count(&self) -> Result<u32, PlanError> {
+    pub(super) fn client_count(&self) -> Result<u32, PlanError> {
         let given = self.common_int("clients")? as u32;
         let (_, workload) = self.engine_and_workload()?;
         if self.chosen_value("clients").is_some() || !workload.params.iter().any(|def| def.kind == ParamKind::Recording)
@@ -23,7 +19,7 @@ impl Choice<'_, '_> {
         Ok(sessions.map_or(given, |sessions| sessions.most_at_once.clamp(1, CLIENTS_MAX as u32)))
     }
 
-    fn pacing(&self) -> Result<Pacing, PlanError> {
+    pub(super) fn pacing(&self) -> Result<Pacing, PlanError> {
         let written = self.common_value("think");
         let think = self.common_duration("think")?;
         let rate = self.common_value("rate");

@@ -17,7 +17,7 @@ use crate::common::{self, CommonKind, EXACT_MAX, NONE};
 use crate::document::{Written, WrittenSetting};
 use crate::error::{Place, PlanError};
 use crate::value;
-use model::{Catalogue, Entry, Family, Nanos, ParamDef, TargetSpec, Trial, UsedIf, WorkloadSpec};
+use model::{Catalogue, Entry, Family, Load, Nanos, ParamDef, TargetSpec, Trial, UsedIf, WorkloadSpec};
 
 /// Of each setting of a sweep one value: `picked` holds their numbers.
 pub(crate) struct Choice<'s, 'a> {
@@ -45,7 +45,11 @@ impl<'a> Choice<'_, 'a> {
                 params: self.typed_params(&engine)?,
             },
             workload: WorkloadSpec { name: workload.name.into(), params: self.typed_params(&workload)? },
-            load: self.load_of_trial()?,
+            load: Load {
+                clients: self.client_count()?,
+                depth: self.common_int("depth")? as u32,
+                pacing: self.pacing()?,
+            },
             phases: self.phases(&workload)?,
             on_error: self.on_error()?,
             repeat: 1,

@@ -27,8 +27,10 @@ impl Choice<'_, '_> {
             (false, true) => self.as_long_as_it_takes()?,
             (false, false) => self.timed_run()?,
         };
+        let warmup = if ends_itself { Nanos(0) } else { self.common_duration("warmup")? };
+        let warmup = if self.outlasts_its_time("warmup") { warmup.min(run) } else { warmup };
         Ok(Phases {
-            warmup: if ends_itself { Nanos(0) } else { self.warmup_before(run)? },
+            warmup,
             run,
             ops_max: if steady { None } else { self.ops_max()? },
             interval,
@@ -100,11 +102,6 @@ impl Choice<'_, '_> {
         few_enough(&written, run, interval)?;
         let precondition = if on_files(workload) { self.common_int("precondition")? as u32 } else { 1 };
         Ok((run, interval, Until::Steady { round, precondition }))
-    }
-
-    fn warmup_before(&self, run: Nanos) -> Result<Nanos, PlanError> {
-        let warmup = self.common_duration("warmup")?;
-        Ok(if self.outlasts_its_time("warmup") { warmup.min(run) } else { warmup })
     }
 
     /// Whether `key` was written in the file and the time on the command line: then the value of `key` was meant for the plan's

@@ -39,7 +39,12 @@ impl Choice<'_, '_> {
     }
 
     /// What paces a replay: the times of the recording, or nothing.
-    pub(super) fn recorded_pacing(&self, speed: Value, rate: &Written<'_>, think: &Written<'_>) -> Result<Pacing, PlanError> {
+    pub(super) fn recorded_pacing(
+        &self,
+        speed: Value,
+        rate: &Written<'_>,
+        think: &Written<'_>,
+    ) -> Result<Pacing, PlanError> {
         if rate.text != NONE {
             let text = "`rate` has no use in a replay: the recording has the times; use `speed`";
             return Err(rate.place.error(text));

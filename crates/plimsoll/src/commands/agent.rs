@@ -22,7 +22,6 @@ const ENGINE_PID: &str = "engine-pid";
 /// For tests: this host's clock is ahead by so much.
 const CLOCK_AHEAD: &str = "clock-ahead";
 
-/// The command.
 pub fn clap() -> Command {
     let name = Arg::new("name").long("name").value_name("NAME");
     let can = Arg::new("can").long("can").value_name("load,observe").default_value("load,observe");
@@ -54,7 +53,6 @@ pub fn clap() -> Command {
         .about("Take part in a run from several hosts: make a part of the load, or observe this machine")
 }
 
-/// Does it.
 pub fn execute(matches: &ArgMatches, context: &Context) -> Result<Exit, Fault> {
     let bus = BusFlags::from_matches(matches)
         .ok_or_else(|| Fault::usage("--bus is empty; use one such as `redis://host:6379/`"))?;
@@ -79,9 +77,10 @@ pub fn execute(matches: &ArgMatches, context: &Context) -> Result<Exit, Fault> {
     let stop = Arc::new(Stop::default());
     signals::listen(&stop)?;
     let run_file = runner::serve_agent(&setup, &context.catalogue, &stop, &mut NotesOnly(context))?;
-    match context.json {
-        true => output::json::print(&json!({ "run_file": run_file })),
-        false => output::print(&format!("run file: {}\n", output::shown(&run_file))),
+    if context.json {
+        output::json::print(&json!({ "run_file": run_file }))
+    } else {
+        output::print(&format!("run file: {}\n", output::shown(&run_file)))
     }
     Ok(Exit::Done)
 }
@@ -104,8 +103,8 @@ fn name_of(machine: &str, variable: impl Fn(&str) -> Option<String>) -> String {
 /// The name of the machine, as far as it can be that of an agent.
 fn machine_name() -> String {
     let name = rustix::system::uname().nodename().to_string_lossy().into_owned();
-    let plain = |c: char| if c.is_ascii_alphanumeric() || "._-".contains(c) { c } else { '-' };
-    let name: String = name.chars().map(plain).take(64).collect();
+    let name: String =
+        name.chars().map(|c| if c.is_ascii_alphanumeric() || "._-".contains(c) { c } else { '-' }).take(64).collect();
     if name.is_empty() { "host".to_owned() } else { name }
 }
 

@@ -17,7 +17,6 @@ use report::wording::ceiling::ceiling_sentence;
 use runner::io_replay::{IoMix, check_replay, replay_plan};
 use std::path::PathBuf;
 
-/// The command.
 pub fn clap() -> Command {
     list::run_arguments(Command::new("ceiling"))
         .arg(list::point_argument().help("Number of the point [default: all that did I/O]"))
@@ -25,7 +24,6 @@ pub fn clap() -> Command {
         .about("Show how much of what the disk carries of its I/O a recorded point used")
 }
 
-/// Does it.
 pub fn execute(matches: &ArgMatches, context: &Context) -> Result<Exit, Fault> {
     let path = list::run_file(matches)?;
     let options = Options { report: false, ..flags::options(matches) };
@@ -47,18 +45,17 @@ fn of_points(run: &RunData, chosen: &[&PointData], options: &Options, context: &
     let here = runner::describe_environment(&options.site, &mut NotesOnly(context));
     runner::why::check_same_machine(&run.meta.environment, &here)?.iter().for_each(|note| context.note(note));
     let replayed = Replayed::measure(run, chosen, options, context)?;
-    match context.json {
-        true => output::json::print(&ceiling_json::ceilings(&run.meta.run_id, &replayed.file, &replayed.found)),
-        false => {
-            let labels = label::of_points(run);
-            let sentence = |(id, found): &(u32, ReplayUse)| {
-                let at = run.points.iter().position(|point| point.id == *id);
-                ceiling_sentence(at.map_or("", |at| labels[at].as_str()), found)
-            };
-            let lines = replayed.found.iter().flat_map(|one| report::wrapped(&sentence(one), context.width()));
-            output::print(&format!("{}\n", lines.collect::<Vec<_>>().join("\n")));
-            output::print(&format!("\nrun file: {}\n", output::shown(&replayed.file)));
-        }
+    if context.json {
+        output::json::print(&ceiling_json::ceilings(&run.meta.run_id, &replayed.file, &replayed.found))
+    } else {
+        let labels = label::of_points(run);
+        let sentence = |(id, found): &(u32, ReplayUse)| {
+            let at = run.points.iter().position(|point| point.id == *id);
+            ceiling_sentence(at.map_or("", |at| labels[at].as_str()), found)
+        };
+        let lines = replayed.found.iter().flat_map(|one| report::wrapped(&sentence(one), context.width()));
+        output::print(&format!("{}\n", lines.collect::<Vec<_>>().join("\n")));
+        output::print(&format!("\nrun file: {}\n", output::shown(&replayed.file)));
     }
     Ok(Exit::Done)
 }

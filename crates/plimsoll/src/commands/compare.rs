@@ -21,7 +21,6 @@ use report::wording::metric::{metric_key, verdict_word};
 use serde_json::{Value, json};
 use std::path::{Path, PathBuf};
 
-/// The command.
 pub fn clap() -> Command {
     let runs = Arg::new("run").value_name("RUN").required(true).num_args(1..).action(ArgAction::Append);
     let by = Arg::new("by").long("by").value_name("NAME[=BASE]");
@@ -45,7 +44,6 @@ fn parse_share(text: &str) -> Result<f64, String> {
     share.ok_or_else(|| "use a number above 0 and up to 1, such as 0.97".to_owned())
 }
 
-/// Does it.
 pub fn execute(matches: &ArgMatches, context: &Context) -> Result<Exit, Fault> {
     let names: Vec<&String> = matches.get_many("run").into_iter().flatten().collect();
     let by = matches.get_one::<String>("by");
@@ -60,9 +58,10 @@ pub fn execute(matches: &ArgMatches, context: &Context) -> Result<Exit, Fault> {
         None => compare_runs(&compared),
     };
     let report = write_report(matches, &all, &compared)?;
-    match context.json {
-        true => output::json::print(&json(&all, report.as_deref())),
-        false => print_text(&all, report.as_deref(), context),
+    if context.json {
+        output::json::print(&json(&all, report.as_deref()))
+    } else {
+        print_text(&all, report.as_deref(), context)
     }
     match matches.get_one::<f64>("fail-below") {
         Some(share) => judge(&all, *share),
@@ -130,20 +129,15 @@ fn judge(all: &[RunComparison], share: f64) -> Result<Exit, Fault> {
     let speeds: Vec<(&PlaceComparison, &MetricRatio)> = all.iter().flat_map(RunComparison::speeds).collect();
     let below: Vec<(&PlaceComparison, &MetricRatio)> =
         speeds.iter().filter(|(_, metric)| is_below(metric, share)).copied().collect();
-    let is_judged =
-        |(_, metric): &(&PlaceComparison, &MetricRatio)| metric.estimate.verdict != analysis::RatioVerdict::Indicative;
-    match below.is_empty() {
-        false => {
-            let text = report::terminal_text(&regression_sentence(&below, share));
-            Err(Fault { reported: true, ..Fault::new(Exit::Slower, text) })
-        }
-        true if speeds.iter().any(is_judged) => Ok(Exit::Done),
-        true => {
-            let text =
-                format!("--fail-below decides nothing: it takes at least {PAIRS_MIN} pairs of comparable repeats");
-            Err(Fault { reported: true, ..Fault::usage(text) })
-        }
+    if !below.is_empty() {
+        let text = report::terminal_text(&regression_sentence(&below, share));
+        return Err(Fault { reported: true, ..Fault::new(Exit::Slower, text) });
     }
+    if speeds.iter().any(|(_, metric)| metric.estimate.verdict != analysis::RatioVerdict::Indicative) {
+        return Ok(Exit::Done);
+    }
+    let text = format!("--fail-below decides nothing: it takes at least {PAIRS_MIN} pairs of comparable repeats");
+    Err(Fault { reported: true, ..Fault::usage(text) })
 }
 
 fn json(all: &[RunComparison], report: Option<&Path>) -> Value {
@@ -180,17 +174,20 @@ fn pairs(one: &RunComparison) -> Vec<Value> {
 /// The verdict as a word: what runs at a lower cost is cheaper, not faster.
 fn verdict_key(metric: &MetricRatio) -> Value {
     let verdict = metric.estimate.verdict;
-    match metric.metric.is_running_cost() && verdict.is_difference() {
-        true => json!(verdict_word(metric.metric, verdict)),
-        false => json!(verdict),
+    if metric.metric.is_running_cost() && verdict.is_difference() {
+        json!(verdict_word(metric.metric, verdict))
+    } else {
+        json!(verdict)
     }
 }
 
 /// How much more work the new run does, over all kernels.
 fn kernels(one: &RunComparison) -> Vec<Value> {
     let kernels = one.kernels.as_ref();
-    let named = |kernels| json!({"base_arm": arm_name(&one.base), "new_arm": arm_name(&one.new), "compared": kernels});
-    kernels.map(named).into_iter().collect()
+    kernels
+        .map(|kernels| json!({"base_arm": arm_name(&one.base), "new_arm": arm_name(&one.new), "compared": kernels}))
+        .into_iter()
+        .collect()
 }
 
 /// Costs of an operation, what changed most for sure first. The ratio is null if one of the two has none of it.

@@ -6,13 +6,11 @@ use crate::exit::{Exit, Fault};
 use clap::{Arg, ArgMatches, Command, value_parser};
 use clap_complete::Shell;
 
-/// The command.
 pub fn clap() -> Command {
     let shell = Arg::new("shell").value_name("SHELL").required(true).value_parser(value_parser!(Shell));
     Command::new("completions").arg(shell).about("Print shell completions")
 }
 
-/// Does it.
 pub fn execute(matches: &ArgMatches, context: &Context) -> Result<Exit, Fault> {
     context.refuse_json("completions")?;
     let shell = *matches.get_one::<Shell>("shell").expect("clap requires it");

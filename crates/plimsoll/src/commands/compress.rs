@@ -37,7 +37,6 @@ const NOT_USEFUL: [&str; 12] = [
     "file",
 ];
 
-/// The command.
 pub fn clap() -> Command {
     let files = Arg::new(flags::COMPRESSED_FILES).value_name("FILE").num_args(1..);
     let command = workload::clap(&COMPRESS)
@@ -53,7 +52,6 @@ pub fn clap() -> Command {
     there.into_iter().fold(command, |command, flag| command.mut_arg(flag, |flag| flag.hide(true)))
 }
 
-/// Does it.
 pub fn execute(matches: &ArgMatches, context: &Context) -> Result<Exit, Fault> {
     let sweeps = sweeps_of(matches)?;
     let scale = flags::scale(matches)?;
@@ -83,10 +81,7 @@ fn sweeps_of(matches: &ArgMatches) -> Result<Vec<Overrides>, Fault> {
     }
     let unset = USUAL.iter().filter(|(key, _)| !given(key));
     common.extend(unset.map(|(key, text)| (*key, (*text).to_owned())));
-    let presets: &[PresetPair] = match given("codec") && given("fs") {
-        true => &[("fs", "none"), ("codec", "none")],
-        false => &[],
-    };
+    let presets: &[PresetPair] = if given("codec") && given("fs") { &[("fs", "none"), ("codec", "none")] } else { &[] };
     let with = |preset: Option<&PresetPair>| -> Result<Overrides, Fault> {
         let mut overrides = flags::overrides(matches)?;
         common.iter().for_each(|(key, text)| overrides.flag(key, text));

@@ -40,7 +40,6 @@ const MODES: [&str; 2] = ["rndrd", "rndwr"];
 const BLOCKS: [&str; 4] = ["4KiB", "16KiB", "64KiB", "1MiB"];
 const DEPTHS: [&str; 2] = ["1", "32"];
 
-/// The command.
 pub fn clap() -> Command {
     let dir = Arg::new("dir").value_name("DIR").default_value(".");
     let dir = dir.help("Directory on the disk to measure, or a block device, which is only read");
@@ -56,7 +55,6 @@ pub fn clap() -> Command {
         .arg(flags::runs("Directory of run files; the best rates are kept there for later runs"))
 }
 
-/// Does it.
 pub fn execute(matches: &ArgMatches, context: &Context) -> Result<Exit, Fault> {
     let mut site = flags::options(matches).site;
     let place = ReadPlace::at(&site.dir);
@@ -80,14 +78,14 @@ pub fn execute(matches: &ArgMatches, context: &Context) -> Result<Exit, Fault> {
     }
     let measured = measured?;
     ceilings::keep(&site.runs, &facts, &remembered(&measured), &mut NotesOnly(context));
-    match context.json {
-        true => output::json::print(&json(&facts, &measured)),
-        false => output::print(&text(&facts, &measured, context.width())),
+    if context.json {
+        output::json::print(&json(&facts, &measured))
+    } else {
+        output::print(&text(&facts, &measured, context.width()))
     }
     Ok(Exit::Done)
 }
 
-/// What is read.
 enum ReadPlace {
     /// A file that is made in this directory.
     Directory(PathBuf),
@@ -193,7 +191,6 @@ fn time_of(trial: &Trial) -> Nanos {
     trial.phases.run
 }
 
-/// What was measured.
 struct DiskMeasurements {
     /// Of the file or the device.
     size: Bytes,
@@ -262,11 +259,13 @@ fn measure_path(
     let timings = timings(path, time, stop, &progress)?;
     let brief = plan.trials.iter().cloned().map(shorten).collect::<Vec<_>>();
     progress.note(format!("best rates: {} runs of {}", brief.len(), time_of(&brief[0])), context);
-    let measure = |trial: &Trial| {
-        progress.step(&format!("best rate, blocks of {}", trial.workload.params.bytes("block")));
-        ceiling(&mut ad_hoc, trial)
-    };
-    let ceilings = brief.iter().map(measure).collect::<Result<_, _>>()?;
+    let ceilings = brief
+        .iter()
+        .map(|trial| {
+            progress.step(&format!("best rate, blocks of {}", trial.workload.params.bytes("block")));
+            ceiling(&mut ad_hoc, trial)
+        })
+        .collect::<Result<_, _>>()?;
     ad_hoc.stop()?;
     Ok(DiskMeasurements { size, is_device: false, timings, ceilings })
 }
@@ -282,8 +281,7 @@ fn shorten(mut trial: Trial) -> Trial {
 
 /// As `for i in 1 2 3; do hdparm --direct -tT; done` and the same without `--direct` take them: cached and disk in turn.
 fn timings(path: &Path, time: Nanos, stop: &Stop, progress: &ProgressLine) -> Result<Vec<Repeats>, Fault> {
-    let new = |(via, reads)| Repeats { via, reads, timed: Ok(Vec::new()) };
-    let mut all: Vec<Repeats> = TIMINGS.map(new).into();
+    let mut all: Vec<Repeats> = TIMINGS.map(|(via, reads)| Repeats { via, reads, timed: Ok(Vec::new()) }).into();
     for pair in all.chunks_mut(2) {
         for _ in 0..REPEATS {
             pair.iter_mut().try_for_each(|timing| {
@@ -369,9 +367,10 @@ fn text(facts: &[Fact], measured: &DiskMeasurements, width: usize) -> String {
     text += "\nbest rates of random access: O_DIRECT, io_uring, 1 client (MB: 10^6 bytes)\n";
     let _ = writeln!(text, "  {:6} {:>8} {:>6} {:>12} {:>10} {:>10}", "", "block", "depth", "IOPS", "MB/s", "p99");
     measured.ceilings.iter().for_each(|ceiling| text += &ceiling_line(ceiling));
-    match measured.is_device {
-        true => text, // runs are compared with the rates of a file system
-        false => text + "\nThe best rates are kept: later runs on this disk are compared with them.\n",
+    if measured.is_device {
+        text // runs are compared with the rates of a file system
+    } else {
+        text + "\nThe best rates are kept: later runs on this disk are compared with them.\n"
     }
 }
 
@@ -381,9 +380,10 @@ fn fact_lines(fact: &Fact, width: usize) -> String {
     let mut lines = vec![String::new()];
     for item in fact.value.split_inclusive(',') {
         let line = lines.last_mut().expect("there is a first line");
-        match INDENT + line.chars().count() + item.chars().count() > width && !line.is_empty() {
-            true => lines.push(item.to_owned()),
-            false => line.push_str(item),
+        if INDENT + line.chars().count() + item.chars().count() > width && !line.is_empty() {
+            lines.push(item.to_owned())
+        } else {
+            line.push_str(item)
         }
     }
     let value = lines.join(&format!("\n{:INDENT$}", ""));

@@ -30,7 +30,6 @@ const KEPT_DRAWS_MAX: u64 = 200_000_000;
 const BATCH: usize = 4096;
 const MOST_HIT: usize = 10;
 
-/// The command.
 pub fn clap() -> Command {
     let names: Vec<&str> = DISTRIBUTIONS.iter().map(|def| def.entry.name).collect();
     let forms: Vec<String> = DISTRIBUTIONS.iter().map(|def| def.entry.form()).collect();
@@ -53,7 +52,6 @@ pub fn clap() -> Command {
         )
 }
 
-/// Does it.
 pub fn execute(matches: &ArgMatches, context: &Context) -> Result<Exit, Fault> {
     let asked = DistArguments::from_matches(matches, context)?;
     let out = matches.get_one::<String>("out").map(Path::new);
@@ -72,12 +70,13 @@ pub fn execute(matches: &ArgMatches, context: &Context) -> Result<Exit, Fault> {
         }
         None => Vec::new(),
     };
-    match context.json {
-        true => output::json::print(&serde_json::json!({
+    if context.json {
+        output::json::print(&serde_json::json!({
             "schema": "plimsoll.dist/1", "keys": asked.keys, "draws": asked.draws, "seed": asked.seed,
             "distributions": all.iter().map(json).collect::<Vec<_>>(), "files": files,
-        })),
-        false => output::print(&all.iter().map(|look| text(look, &asked)).collect::<Vec<_>>().join("\n")),
+        }))
+    } else {
+        output::print(&all.iter().map(|look| text(look, &asked)).collect::<Vec<_>>().join("\n"))
     }
     files.iter().for_each(|file| context.note(format!("written: `{}`", file.display())));
     Ok(Exit::Done)

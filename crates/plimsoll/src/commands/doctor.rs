@@ -21,14 +21,12 @@ use runner::AdHocRun;
 use std::path::Path;
 use std::sync::Arc;
 
-/// The command.
 pub fn clap() -> Command {
     Command::new("doctor")
         .arg(flags::directory())
         .about("Check this machine: what can be measured on it, what would disturb a measurement, and how fast plimsoll itself is")
 }
 
-/// Does it.
 pub fn execute(matches: &ArgMatches, context: &Context) -> Result<Exit, Fault> {
     let dir = flags::options(matches).site.dir;
     host::safety::check_directory(&dir)?;
@@ -43,11 +41,14 @@ pub fn execute(matches: &ArgMatches, context: &Context) -> Result<Exit, Fault> {
     let missing_counters = missing_counters(&dir);
     let stop = Arc::new(Stop::default());
     signals::listen(&stop)?;
-    let measure = |probe: &Probe| {
-        progress.step(probe.name);
-        ceiling(probe, &dir, &stop, context)
-    };
-    let ceilings: Vec<ProbedCeiling> = PROBES.iter().take_while(|_| stop.reason().is_none()).map(measure).collect();
+    let ceilings: Vec<ProbedCeiling> = PROBES
+        .iter()
+        .take_while(|_| stop.reason().is_none())
+        .map(|probe| {
+            progress.step(probe.name);
+            ceiling(probe, &dir, &stop, context)
+        })
+        .collect();
     if stop.reason().is_some() {
         return Err(Fault::new(signals::exit(), "interrupted; its files were removed and no results were kept"));
     }
@@ -56,14 +57,14 @@ pub fn execute(matches: &ArgMatches, context: &Context) -> Result<Exit, Fault> {
     let abilities = abilities(&ceilings, &dir);
     drop(progress);
     let checkup = Checkup { facts, disturbances, missing_counters, ceilings, abilities, left };
-    match context.json {
-        true => output::json::print(&checkup.json()),
-        false => output::print(&checkup.text(context.width())),
+    if context.json {
+        output::json::print(&checkup.json())
+    } else {
+        output::print(&checkup.text(context.width()))
     }
     Ok(Exit::Done)
 }
 
-/// What was found.
 struct Checkup {
     facts: Vec<Fact>,
     disturbances: Vec<Disturbance>,
@@ -177,8 +178,9 @@ fn abilities(ceilings: &[ProbedCeiling], dir: &Path) -> Vec<Ability> {
 
 /// Whether a setting of the kernel can be changed.
 fn settable(setup: &MachineSetup) -> Result<String, String> {
-    let refused = |why: String| why.split_once(": ").map_or(why.clone(), |(_, why)| why.to_owned());
-    wanted_settings(setup, &[]).map(|_| "yes, with --allow-system-change".to_owned()).map_err(refused)
+    wanted_settings(setup, &[])
+        .map(|_| "yes, with --allow-system-change".to_owned())
+        .map_err(|why| why.split_once(": ").map_or(why.clone(), |(_, why)| why.to_owned()))
 }
 
 /// The I/O schedulers that the kernel offers for the disk of `dir`.

@@ -15,7 +15,6 @@ use std::path::{Path, PathBuf};
 const NAME_WIDTH: usize = 15;
 const INDENT: usize = NAME_WIDTH + 1;
 
-/// The command.
 pub fn clap() -> Command {
     let name = Arg::new("name")
         .value_name("NAME")
@@ -25,7 +24,6 @@ pub fn clap() -> Command {
         .about("List the engines with their versions, programs and workloads, or the parameters of one engine")
 }
 
-/// Does it.
 pub fn execute(matches: &ArgMatches, context: &Context) -> Result<Exit, Fault> {
     match matches.get_one::<String>("name") {
         Some(name) => describe(&Known::named(name, context)?, context),
@@ -36,28 +34,22 @@ pub fn execute(matches: &ArgMatches, context: &Context) -> Result<Exit, Fault> {
 
 fn list(context: &Context) {
     let all: Vec<Known> = ENGINES.iter().map(|def| Known::find(def, None)).collect();
-    match context.json {
-        true => print_json(all.iter().map(Known::json).collect()),
-        false => {
-            let texts = all.iter().map(|known| known.text(context.width()));
-            output::print(
-                &(texts.collect::<String>() + "\n`plimsoll engines NAME` lists the parameters of an engine.\n"),
-            );
-        }
+    if context.json {
+        print_json(all.iter().map(Known::json).collect())
+    } else {
+        let texts = all.iter().map(|known| known.text(context.width()));
+        output::print(&(texts.collect::<String>() + "\n`plimsoll engines NAME` lists the parameters of an engine.\n"));
     }
 }
 
 fn describe(known: &Known, context: &Context) {
-    match context.json {
-        true => {
-            let mut entry = known.json();
-            entry["parameters"] = known.def.entry.params.iter().map(param_json).collect();
-            print_json(vec![entry]);
-        }
-        false => {
-            let params = known.def.entry.params.iter().map(|def| param_text(def, context.width()));
-            output::print(&format!("{}\nparameters\n{}", known.text(context.width()), params.collect::<String>()));
-        }
+    if context.json {
+        let mut entry = known.json();
+        entry["parameters"] = known.def.entry.params.iter().map(param_json).collect();
+        print_json(vec![entry]);
+    } else {
+        let params = known.def.entry.params.iter().map(|def| param_text(def, context.width()));
+        output::print(&format!("{}\nparameters\n{}", known.text(context.width()), params.collect::<String>()));
     }
 }
 

@@ -6,7 +6,6 @@ use crate::exit::{Exit, Fault};
 use crate::output;
 use clap::{Arg, ArgMatches, Command};
 
-/// The command.
 pub fn clap() -> Command {
     let format =
         Arg::new("format").long("format").value_name("FORMAT").value_parser(["csv", "jsonl"]).default_value("csv");
@@ -25,7 +24,6 @@ pub fn clap() -> Command {
         .about("Print the numbers of a recorded run as CSV or JSON lines")
 }
 
-/// Does it.
 pub fn execute(matches: &ArgMatches, context: &Context) -> Result<Exit, Fault> {
     let word = |name| matches.get_one::<String>(name).expect("it has a default").as_str();
     let run = store::read(&list::run_file(matches)?)?;

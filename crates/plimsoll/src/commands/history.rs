@@ -11,13 +11,11 @@ use std::path::{Path, PathBuf};
 
 /// A file that is left out, and why.
 pub struct UnreadRun {
-    /// The file.
     pub file: PathBuf,
     /// Why it cannot be used.
     pub reason: String,
 }
 
-/// The command.
 pub fn clap() -> Command {
     let dir = Arg::new("directory").value_name("DIR").conflicts_with("runs");
     let out = Arg::new("out")
@@ -33,7 +31,6 @@ pub fn clap() -> Command {
         .about("Show how the numbers of a plan changed over its runs, and with which run that began")
 }
 
-/// Does it.
 pub fn execute(matches: &ArgMatches, context: &Context) -> Result<Exit, Fault> {
     let dir = matches.get_one::<String>("directory").map_or_else(|| flags::runs_dir(matches), |dir| Path::new(dir));
     let report = (!matches.get_flag("no-report")).then(|| report_dir(matches, dir));
@@ -50,9 +47,10 @@ pub fn execute(matches: &ArgMatches, context: &Context) -> Result<Exit, Fault> {
     }
     let history = History::from_runs(runs);
     let report = report.map(|into| report::write_history(&history, &into)).transpose()?.map(|report| report.html);
-    match context.json {
-        true => output::json::print(&output::history_json::history(&history, &unread, report.as_deref())),
-        false => print_text(&history, report.as_deref(), context),
+    if context.json {
+        output::json::print(&output::history_json::history(&history, &unread, report.as_deref()))
+    } else {
+        print_text(&history, report.as_deref(), context)
     }
     Ok(Exit::Done)
 }

@@ -10,7 +10,6 @@ use model::Params;
 use plan::Overrides;
 use std::path::PathBuf;
 
-/// The command.
 pub fn clap() -> Command {
     let files = Arg::new("file").value_name("FILE").required(true).num_args(1..).action(ArgAction::Append);
     let name = Arg::new("name").long("name").value_name("NAME");
@@ -25,7 +24,6 @@ pub fn clap() -> Command {
         .about("Import results of fio, sysbench or pgbench, to show, report and compare them like recorded runs")
 }
 
-/// Does it.
 pub fn execute(matches: &ArgMatches, context: &Context) -> Result<Exit, Fault> {
     let runs = flags::runs_dir(matches);
     host::safety::check_links(runs)?;
@@ -36,12 +34,11 @@ pub fn execute(matches: &ArgMatches, context: &Context) -> Result<Exit, Fault> {
     let run_file = imported.write(runs, &name)?;
     let run = store::read(&run_file)?;
     let analysis = analysis::analyse(&run);
-    match context.json {
-        true => output::json::print(&output::json::run(&analysis, &run, &run_file, None)),
-        false => {
-            output::print(&report::terminal::summary(&analysis, context.width(), context.colour()));
-            output::print(&format!("\nrun file: {}\n", output::shown(&run_file)));
-        }
+    if context.json {
+        output::json::print(&output::json::run(&analysis, &run, &run_file, None))
+    } else {
+        output::print(&report::terminal::summary(&analysis, context.width(), context.colour()));
+        output::print(&format!("\nrun file: {}\n", output::shown(&run_file)));
     }
     Ok(Exit::Done)
 }
@@ -56,8 +53,9 @@ fn stated_settings(matches: &ArgMatches, context: &Context) -> Result<StatedSett
     }
     let (mut engine_params, mut workload_params) = (Params::default(), Params::default());
     for pair in matches.get_many::<String>("import-set").into_iter().flatten() {
-        let not_a_pair = || Fault::usage(format!("--set: `{}` is not KEY=VALUE", pair.escape_debug()));
-        let (key, value) = pair.split_once('=').ok_or_else(not_a_pair)?;
+        let (key, value) = pair
+            .split_once('=')
+            .ok_or_else(|| Fault::usage(format!("--set: `{}` is not KEY=VALUE", pair.escape_debug())))?;
         let mut keys = Overrides::default();
         engine.iter().for_each(|engine| keys.flag("engine", engine));
         keys.set(key.trim(), value);

@@ -17,7 +17,6 @@ const HOLD_USUAL: Nanos = Nanos::from_secs(300);
 /// Flags that a search sets or has no use for.
 const NOT_USEFUL: [&str; 7] = ["rate", "think", "until", "round", "rounds_max", "precondition", "ops_max"];
 
-/// The command.
 pub fn clap() -> Command {
     let workloads = WORKLOADS.iter().map(|def| {
         // What has no rate is answered with the reason.
@@ -40,7 +39,6 @@ pub fn clap() -> Command {
         .subcommands(workloads)
 }
 
-/// Does it.
 pub fn execute(matches: &ArgMatches, context: &Context) -> Result<Exit, Fault> {
     let (name, matches) = matches.subcommand().expect("clap requires a workload");
     let def = WORKLOADS.iter().find(|def| def.entry.name == name).expect("clap matches only workloads that it knows");

@@ -10,12 +10,10 @@ use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 use store::RunHead;
 
-/// The command.
 pub fn clap() -> Command {
     Command::new("list").arg(flags::runs("Directory of run files")).about("List recorded runs")
 }
 
-/// Does it.
 pub fn execute(matches: &ArgMatches, context: &Context) -> Result<Exit, Fault> {
     let dir = flags::runs_dir(matches);
     let files = run_files_of(dir)?;
@@ -23,9 +21,10 @@ pub fn execute(matches: &ArgMatches, context: &Context) -> Result<Exit, Fault> {
         .into_iter()
         .map(|path| (path.clone(), store::read_meta(&path).map_err(|error| error.to_string())))
         .collect();
-    match context.json {
-        true => output::json::print(&json(&heads)),
-        false => output::print(&text(dir, &heads)),
+    if context.json {
+        output::json::print(&json(&heads))
+    } else {
+        output::print(&text(dir, &heads))
     }
     Ok(Exit::Done)
 }
@@ -95,8 +94,13 @@ pub fn chosen_point(run: &RunData, number: Option<u32>) -> Result<&PointData, Fa
 /// The points with their numbers, as far as a line holds them.
 pub fn listed_points(run: &RunData) -> String {
     const MOST: usize = 12;
-    let one = |(point, label): (&PointData, &String)| format!("--point {} is {label}", point.id);
-    let listed: Vec<String> = run.points.iter().zip(&label::of_points(run)).take(MOST).map(one).collect();
+    let listed: Vec<String> = run
+        .points
+        .iter()
+        .zip(&label::of_points(run))
+        .take(MOST)
+        .map(|(point, label)| format!("--point {} is {label}", point.id))
+        .collect();
     let more = run.points.len().saturating_sub(MOST);
     let more = if more > 0 { format!(", and {more} more") } else { String::new() };
     listed.join(", ") + &more
@@ -104,9 +108,9 @@ pub fn listed_points(run: &RunData) -> String {
 
 fn newest(dir: &Path) -> Result<PathBuf, Fault> {
     let newest = run_files_of(dir)?.pop();
-    let none =
-        || Fault::usage(format!("there are no runs in `{}`; name another directory with --runs", output::shown(dir)));
-    newest.ok_or_else(none)
+    newest.ok_or_else(|| {
+        Fault::usage(format!("there are no runs in `{}`; name another directory with --runs", output::shown(dir)))
+    })
 }
 
 /// The run files of `dir`, the oldest first, and before them those whose names tell no time; none if there is no such directory.
@@ -114,11 +118,10 @@ pub fn run_files_of(dir: &Path) -> Result<Vec<PathBuf>, Fault> {
     if !dir.exists() {
         return Ok(Vec::new());
     }
-    let cannot = |error: std::io::Error| {
+    let entries = std::fs::read_dir(dir).map_err(|error| {
         let (dir, why) = (output::shown(dir), host::error::system_words(&error));
         Fault::new(Exit::Refused, format!("cannot list `{dir}`: {why}; choose another directory with --runs"))
-    };
-    let entries = std::fs::read_dir(dir).map_err(cannot)?;
+    })?;
     let paths = entries.flatten().map(|entry| entry.path());
     let mut files: Vec<PathBuf> =
         paths.filter(|path| path.extension().is_some_and(|e| e == store::EXTENSION)).collect();
@@ -129,8 +132,12 @@ pub fn run_files_of(dir: &Path) -> Result<Vec<PathBuf>, Fault> {
 /// Whether the name of a run begins with its time, such as `20261123-161017-quick`. Imported runs may have any name: they are never the newest.
 fn begins_with_time(file: &Path) -> bool {
     let name = file.file_name().unwrap_or_default().as_encoded_bytes();
-    let is_time = |(place, byte): (usize, &u8)| if place == 8 { *byte == b'-' } else { byte.is_ascii_digit() };
-    name.len() > 15 && name.iter().take(15).enumerate().all(is_time)
+    name.len() > 15
+        && name
+            .iter()
+            .take(15)
+            .enumerate()
+            .all(|(place, byte)| if place == 8 { *byte == b'-' } else { byte.is_ascii_digit() })
 }
 
 fn text(dir: &Path, heads: &[(PathBuf, Result<RunHead, String>)]) -> String {
@@ -151,10 +158,8 @@ fn text(dir: &Path, heads: &[(PathBuf, Result<RunHead, String>)]) -> String {
 fn in_a_line(head: &RunHead) -> String {
     let (complete, planned) = (complete(head), head.meta.plan.trials.len());
     let noun = if planned == 1 { "point" } else { "points" };
-    let state = match complete == planned {
-        true => format!("{planned} {noun}"),
-        false => format!("{complete} of {planned} {noun}"),
-    };
+    let state =
+        if complete == planned { format!("{planned} {noun}") } else { format!("{complete} of {planned} {noun}") };
     format!("{state}: {}", measured(&head.meta.plan.trials))
 }
 

@@ -6,7 +6,6 @@ use crate::exit::{Exit, Fault};
 use clap::{Arg, ArgMatches, Command};
 use std::path::Path;
 
-/// The command.
 pub fn clap() -> Command {
     let name = Arg::new("command").value_name("COMMAND").help("Command [default: the page of plimsoll itself]");
     let into = Arg::new("into").long("into").value_name("DIR").conflicts_with("command");
@@ -16,7 +15,6 @@ pub fn clap() -> Command {
         .about("Print the man page (try `plimsoll man | man -l -`)")
 }
 
-/// Does it.
 pub fn execute(matches: &ArgMatches, context: &Context) -> Result<Exit, Fault> {
     context.refuse_json("man")?;
     match matches.get_one::<String>("into") {
@@ -27,11 +25,10 @@ pub fn execute(matches: &ArgMatches, context: &Context) -> Result<Exit, Fault> {
 
 fn write_pages(dir: &Path) -> Result<Exit, Fault> {
     host::safety::check_links(dir)?;
-    let cannot = |error| {
+    clap_mangen::generate_to(cli::command(), dir).map_err(|error| {
         let why = model::system_words(&error);
         Fault::new(Exit::Internal, format!("cannot write man pages into `{}`: {why}", host::error::shown(dir)))
-    };
-    clap_mangen::generate_to(cli::command(), dir).map_err(cannot)?;
+    })?;
     Ok(Exit::Done)
 }
 
@@ -46,9 +43,9 @@ fn print_page(name: Option<&String>) -> Result<Exit, Fault> {
         }
     };
     let mut text = Vec::new();
-    let cannot =
-        |error| Fault::new(Exit::Internal, format!("cannot make the man page: {}", model::system_words(&error)));
-    clap_mangen::Man::new(page).render(&mut text).map_err(cannot)?;
+    clap_mangen::Man::new(page).render(&mut text).map_err(|error| {
+        Fault::new(Exit::Internal, format!("cannot make the man page: {}", model::system_words(&error)))
+    })?;
     crate::output::print(&String::from_utf8_lossy(&text));
     Ok(Exit::Done)
 }

@@ -32,7 +32,6 @@ pub fn run_plan(plan: &Plan, options: &Options, context: &Context) -> Result<Exi
 
 /// A run that was recorded, or as much of it as could be.
 pub struct RecordedRun {
-    /// Its file.
     pub file: PathBuf,
     made: Made,
     /// Whether everything was measured.
@@ -164,12 +163,11 @@ impl RecordedRun {
     /// measures the rest.
     pub fn outcome(self, run: &RunData, resumption: Resumption, site: &RunSite) -> Result<(), Fault> {
         let Err(fault) = self.measured else { return Ok(()) };
-        let text = match is_interruption(&fault) && !model::limit::is_all_measured(run) {
-            true => {
-                let command = resume_command(resumption, &self.file, self.made, site, relaunch::loaded_here());
-                format!("{}; resume with `{command}`", fault.text)
-            }
-            false => fault.text,
+        let text = if is_interruption(&fault) && !model::limit::is_all_measured(run) {
+            let command = resume_command(resumption, &self.file, self.made, site, relaunch::loaded_here());
+            format!("{}; resume with `{command}`", fault.text)
+        } else {
+            fault.text
         };
         Err(Fault { reported: true, text, ..fault })
     }

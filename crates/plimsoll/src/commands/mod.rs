@@ -41,14 +41,12 @@ use crate::context::Context;
 use crate::exit::{Exit, Fault};
 use clap::{ArgMatches, Command};
 
-/// One command.
 #[derive(Clone, Copy)]
 pub enum CommandDef {
     /// Written by hand.
     Fixed {
         /// Its name and arguments.
         clap: fn() -> Command,
-        /// What it does.
         execute: fn(&ArgMatches, &Context) -> Result<Exit, Fault>,
     },
     /// One workload from flags.
@@ -116,7 +114,6 @@ impl CommandDef {
         }
     }
 
-    /// Does it.
     pub fn execute(&self, matches: &ArgMatches, context: &Context) -> Result<Exit, Fault> {
         match self {
             CommandDef::Fixed { execute, .. } => execute(matches, context),

@@ -7,10 +7,9 @@ use crate::flags;
 use crate::output::{self, label};
 use clap::{Arg, ArgAction, ArgMatches, Command};
 use engine::estimate::{chain_bytes, made_files_bytes, written_bytes_at_most};
-use model::{Bytes, Plan, Trial};
+use model::{Bytes, Plan};
 use std::fmt::Write as _;
 
-/// The command.
 pub fn clap() -> Command {
     let plan = Arg::new("plan")
         .value_name("PLAN")
@@ -25,7 +24,6 @@ pub fn clap() -> Command {
         .about("Show what a plan would do, without running it: points, time, disk space, warnings")
 }
 
-/// Does it.
 pub fn execute(matches: &ArgMatches, context: &Context) -> Result<Exit, Fault> {
     let name = matches.get_one::<String>("plan").expect("clap requires it");
     let overrides = flags::overrides(matches)?;
@@ -131,10 +129,9 @@ impl PlannedWrites {
         let starts = plan::chains_with_new_data(plan, &context.catalogue).into_iter().map(|chain| chain.start);
         let made = starts.filter_map(|start| made_files_bytes(&plan.trials[start]));
         let by_files: Option<Vec<Bytes>> = files.into_iter().map(|(_, written)| *written).collect();
-        let writes = |(_, written): &(&Trial, &Option<Bytes>)| **written != Some(Bytes(0));
         PlannedWrites {
             files: by_files.map(|all| sum(all.into_iter().chain(made))),
-            database_points: databases.into_iter().filter(writes).count(),
+            database_points: databases.into_iter().filter(|(_, written)| **written != Some(Bytes(0))).count(),
             by_operations: of_trials.into_iter().collect::<Option<Vec<Bytes>>>().map(|all| sum(all.into_iter())),
         }
     }

@@ -57,12 +57,10 @@ const INDENT: usize = NAME_WIDTH + 21;
 /// A plan file larger than this is no plan.
 const PLAN_BYTES_MAX: u64 = 1 << 20;
 
-/// The command.
 pub fn clap() -> Command {
     Command::new("plans").about("List the built-in plans")
 }
 
-/// Does it.
 pub fn execute(_: &ArgMatches, context: &Context) -> Result<Exit, Fault> {
     let mut text = format!("{:NAME_WIDTH$}  points       time  title\n", "plan");
     let mut all = Vec::new();
@@ -78,9 +76,10 @@ pub fn execute(_: &ArgMatches, context: &Context) -> Result<Exit, Fault> {
             "points_until_rows": estimate.until_rows,
         }));
     }
-    match context.json {
-        true => output::json::print(&serde_json::json!({"schema": "plimsoll.plans/1", "plans": all})),
-        false => output::print(&text),
+    if context.json {
+        output::json::print(&serde_json::json!({"schema": "plimsoll.plans/1", "plans": all}))
+    } else {
+        output::print(&text)
     }
     Ok(Exit::Done)
 }

@@ -6,14 +6,12 @@ use crate::exit::{Exit, Fault};
 use crate::flags;
 use clap::{Arg, ArgMatches, Command};
 
-/// The command.
 pub fn clap() -> Command {
     let dir = Arg::new("dir").value_name("DIR").default_value(".").help("Directory on the disk to measure");
     flags::with_output(flags::with_scale(Command::new("quick").arg(dir)))
         .about("Measure this disk and the embedded engines in 60 seconds; needs no root and no server")
 }
 
-/// Does it.
 pub fn execute(matches: &ArgMatches, context: &Context) -> Result<Exit, Fault> {
     let plan = plans::load("quick", &plan::Overrides::default(), flags::scale(matches)?, context)?;
     measure::run_plan(&plan, &flags::options(matches), context)

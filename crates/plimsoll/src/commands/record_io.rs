@@ -24,7 +24,6 @@ use workload::replay::{Placement, Recording};
 /// How often the trace is looked at.
 const LOOK_EVERY: Duration = Duration::from_millis(50);
 
-/// The command.
 pub fn clap() -> Command {
     let device = Arg::new("device").long("device").value_name("DEVICE").value_parser(value_parser!(PathBuf));
     let pid = Arg::new("pid").long("pid").value_name("PID").value_parser(value_parser!(u32).range(1..));
@@ -39,7 +38,6 @@ pub fn clap() -> Command {
         .arg(out.value_parser(value_parser!(PathBuf)).help("File for the recording, which must not exist yet"))
 }
 
-/// Does it.
 pub fn execute(matches: &ArgMatches, context: &Context) -> Result<Exit, Fault> {
     let path = matches.get_one::<PathBuf>("out").expect("it is required");
     let time = plan::run_time(matches.get_one::<String>("time").expect("it has a default"))?;
@@ -110,14 +108,15 @@ fn show(path: &Path, context: &Context) -> Result<Exit, Fault> {
         Err(error) => return Err(Fault::new(Exit::Internal, format!("`{}`, {error}", shown(path)))),
     };
     let work = recording.figures(Placement::Packed);
-    match context.json {
-        true => output::json::print(&json!({
+    if context.json {
+        output::json::print(&json!({
             "schema": "plimsoll.record-io/1", "file": path, "requests": recording.len(), "length_ns": recording.length().0,
             "device": work.device, "reads": work.reads, "writes": work.writes, "fua_writes": work.fua_writes,
             "flushes": work.flushes, "read_bytes": work.read_bytes.0, "written_bytes": work.written_bytes.0,
             "discards": work.discards, "events_lost": work.lost, "data_bytes": work.data.0,
-        })),
-        false => output::print(&text(path, recording.len(), recording.length(), &work)),
+        }))
+    } else {
+        output::print(&text(path, recording.len(), recording.length(), &work))
     }
     Ok(Exit::Done)
 }

@@ -15,7 +15,6 @@ use report::PublishedRun;
 use report::redact::{Redaction, Redactor};
 use std::path::{Path, PathBuf};
 
-/// The command.
 pub fn clap() -> Command {
     let runs = Arg::new("run").value_name("RUN").required(true).num_args(1..).action(ArgAction::Append);
     let out = Arg::new("out").short('o').long("out").value_name("DIR");
@@ -34,16 +33,16 @@ pub fn clap() -> Command {
         .about("Write the report of each recorded run, or one report of several that can be published")
 }
 
-/// Does it.
 pub fn execute(matches: &ArgMatches, context: &Context) -> Result<Exit, Fault> {
     let names: Vec<&String> = matches.get_many("run").into_iter().flatten().collect();
     let written = match matches.get_one::<String>("out") {
         Some(dir) => vec![write_one(&names, Path::new(dir), matches, context)?],
         None => write_each(&names, matches, context)?,
     };
-    match context.json {
-        true => output::json::print(&serde_json::json!({"schema": "plimsoll.report/1", "reports": written})),
-        false => written.iter().for_each(|html| output::print(&format!("report: {}\n", output::shown(html)))),
+    if context.json {
+        output::json::print(&serde_json::json!({"schema": "plimsoll.report/1", "reports": written}))
+    } else {
+        written.iter().for_each(|html| output::print(&format!("report: {}\n", output::shown(html))))
     }
     Ok(Exit::Done)
 }
@@ -88,16 +87,17 @@ fn write_one(names: &[&String], dir: &Path, matches: &ArgMatches, context: &Cont
     let compared: Vec<ComparedRun> = runs.iter().map(ReadRun::as_compared).collect();
     let published: Vec<PublishedRun> =
         runs.iter().map(|run| PublishedRun { file: &run.name, analysis: &run.analysis }).collect();
-    let step = |what: &str| progress.step(what);
-    Ok(report::publish(&published, compare_runs(&compared), &overlay_runs(&compared), dir, &step)?.html)
+    Ok(report::publish(&published, compare_runs(&compared), &overlay_runs(&compared), dir, &|what: &str| {
+        progress.step(what)
+    })?
+    .html)
 }
 
 /// `files` with the one that `--base` names first.
 fn with_base_first(mut files: Vec<PathBuf>, matches: &ArgMatches) -> Result<Vec<PathBuf>, Fault> {
     let Some(base) = matches.get_one::<String>("base") else { return Ok(files) };
     let wanted = list::find(base, flags::runs_dir(matches))?;
-    let is_wanted = |file: &PathBuf| file.canonicalize().ok() == wanted.canonicalize().ok();
-    let Some(at) = files.iter().position(is_wanted) else {
+    let Some(at) = files.iter().position(|file| file.canonicalize().ok() == wanted.canonicalize().ok()) else {
         return Err(Fault::usage(format!(
             "--base: `{}` is none of the runs of the report; add it to them",
             base.escape_debug()

@@ -10,7 +10,6 @@ use crate::output;
 use clap::{Arg, ArgAction, ArgMatches, Command};
 use model::Plan;
 
-/// The command.
 pub fn clap() -> Command {
     let plan = Arg::new("plan").value_name("PLAN").required_unless_present("resume").conflicts_with("resume");
     let resume = Arg::new("resume").long("resume").value_name("RUN");
@@ -26,7 +25,6 @@ pub fn clap() -> Command {
     bus_flags::with_coordinator(command).about("Run a plan: measure every point of its matrix, then write the report")
 }
 
-/// Does it.
 pub fn execute(matches: &ArgMatches, context: &Context) -> Result<Exit, Fault> {
     let options = flags::options(matches);
     let with_ceiling = matches.get_flag("ceiling");
@@ -41,9 +39,10 @@ pub fn execute(matches: &ArgMatches, context: &Context) -> Result<Exit, Fault> {
         return conclude(recorded, with_ceiling, &options, context);
     }
     let name = matches.get_one::<String>("plan").expect("clap requires it without --resume");
-    let plan = match name.ends_with(&format!(".{}", store::EXTENSION)) {
-        true => recorded_plan(name, matches, &options, context)?,
-        false => plans::load(name, &flags::overrides(matches)?, flags::scale(matches)?, context)?,
+    let plan = if name.ends_with(&format!(".{}", store::EXTENSION)) {
+        recorded_plan(name, matches, &options, context)?
+    } else {
+        plans::load(name, &flags::overrides(matches)?, flags::scale(matches)?, context)?
     };
     conclude(measure::record_plan(&plan, &options, context)?, with_ceiling, &options, context)
 }

@@ -14,7 +14,6 @@ const SAMPLE_ROWS: &str = "20000";
 /// Statements that are written to begin with.
 const STATEMENTS: usize = 8;
 
-/// The command.
 pub fn clap() -> Command {
     let place = Arg::new("database").value_name("URL").required(true);
     let password =
@@ -37,7 +36,6 @@ pub fn clap() -> Command {
         .about("Write a plan with tables like those of an existing database: sizes, types, indexes, skew, and no rows")
 }
 
-/// Does it.
 pub fn execute(matches: &ArgMatches, context: &Context) -> Result<Exit, Fault> {
     let text_of = |name: &str| matches.get_one::<String>(name).cloned().unwrap_or_default();
     let source = SchemaSource {

@@ -24,7 +24,6 @@ const NICE: i32 = 19;
 /// A run that is being copied when the server ends is waited for, so that no copy is left.
 const COPY_WAIT: Duration = Duration::from_secs(5);
 
-/// The command.
 pub fn clap() -> Command {
     let port = Arg::new("port").long("port").value_name("PORT").default_value("0").value_parser(value_parser!(u16));
     let bind = Arg::new("bind").long("bind").value_name("ADDRESS").value_parser(value_parser!(IpAddr));
@@ -38,7 +37,6 @@ pub fn clap() -> Command {
         .about("Show the recorded runs in a browser: search, reports, comparisons, and the run that is being recorded")
 }
 
-/// Does it.
 pub fn execute(matches: &ArgMatches, context: &Context) -> Result<Exit, Fault> {
     let ip = matches.get_one::<IpAddr>("bind").copied().unwrap_or(IpAddr::V4(Ipv4Addr::LOCALHOST));
     let port = matches.get_one::<u16>("port").copied().expect("it has a default");
@@ -92,9 +90,10 @@ fn print_link(link: &str, ip: IpAddr, context: &Context) {
              all runs"
         ));
     }
-    match context.json {
-        true => output::json::print(&json!({"schema": "plimsoll.serve/1", "url": link})),
-        false => output::print(&format!("{link}\n")),
+    if context.json {
+        output::json::print(&json!({"schema": "plimsoll.serve/1", "url": link}))
+    } else {
+        output::print(&format!("{link}\n"))
     }
     context.note("open this address in a browser; Ctrl-C ends the server");
 }

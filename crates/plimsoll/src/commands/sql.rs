@@ -16,7 +16,6 @@ const STATEMENT: &str = "sql-statement";
 const DATA: &str = "sql-data";
 const PLAN: &str = "plan";
 
-/// The command.
 pub fn clap() -> Command {
     let plan = Arg::new(PLAN).value_name("PLAN").conflicts_with_all([STATEMENT, DATA]);
     let statement = Arg::new(STATEMENT).long("statement").value_name("NAME=SQL").action(ArgAction::Append);
@@ -32,7 +31,6 @@ pub fn clap() -> Command {
         )
 }
 
-/// Does it.
 pub fn execute(matches: &ArgMatches, context: &Context) -> Result<Exit, Fault> {
     let (overrides, scale) = (flags::overrides(matches)?, flags::scale(matches)?);
     let plan = match matches.get_one::<String>(PLAN) {
@@ -78,9 +76,9 @@ fn plan_text(matches: &ArgMatches, overrides: &Overrides, context: &Context) -> 
         let _ = writeln!(text, "statements = [{}]", data.join(", "));
     }
     for variant in statements {
-        let not_a_pair =
-            || Fault::usage(format!("--statement: `{}` is not NAME=SQL", output::shown(variant.as_str().as_ref())));
-        let (name, sql) = variant.split_once('=').ok_or_else(not_a_pair)?;
+        let (name, sql) = variant.split_once('=').ok_or_else(|| {
+            Fault::usage(format!("--statement: `{}` is not NAME=SQL", output::shown(variant.as_str().as_ref())))
+        })?;
         let (name, sql) = (quoted(name.trim()), quoted(sql.trim()));
         let _ = writeln!(text, "\n[[sweep.variant]]\nname = {name}\nstatement = {sql}");
     }

@@ -16,7 +16,6 @@ use serde_json::{Value, json};
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-/// The command.
 pub fn clap() -> Command {
     list::run_arguments(Command::new("verify"))
         .about("Check the data that a run with `verify = true` wrote and left behind; read-only")
@@ -28,15 +27,15 @@ struct CheckedData {
     generations_known: bool,
 }
 
-/// Does it.
 pub fn execute(matches: &ArgMatches, context: &Context) -> Result<Exit, Fault> {
     let path = list::run_file(matches)?;
     let checked = check_all(&store::read(&path)?, context)?;
-    match context.json {
-        true => output::json::print(&json!({
+    if context.json {
+        output::json::print(&json!({
             "schema": "plimsoll.verify/1", "run": path, "data": checked.iter().map(json_of).collect::<Vec<_>>(),
-        })),
-        false => output::print(&checked.iter().map(text).collect::<String>()),
+        }))
+    } else {
+        output::print(&checked.iter().map(text).collect::<String>())
     }
     let damaged: u64 = checked.iter().map(|data| data.found.checked.damaged()).sum();
     match damaged {

@@ -24,7 +24,6 @@ use std::path::Path;
 const ROUNDS: &str = "4";
 const ROUNDS_MAX: i64 = 100;
 
-/// The command.
 pub fn clap() -> Command {
     let rounds = Arg::new("rounds").long("rounds").value_name("N").default_value(ROUNDS);
     let rounds = rounds.value_parser(clap::value_parser!(u32).range(1..=ROUNDS_MAX));
@@ -39,7 +38,6 @@ pub fn clap() -> Command {
     command.about("Prove what binds a point: measure it again with less of one resource at a time")
 }
 
-/// Does it.
 pub fn execute(matches: &ArgMatches, context: &Context) -> Result<Exit, Fault> {
     let path = list::run_file(matches)?;
     let options = Options { report: false, ..flags::options(matches) };
@@ -143,12 +141,11 @@ fn conclude(recorded: RecordedRun, options: &Options, context: &Context) -> Resu
 
 fn print_answer(path: &Path, run: &RunData, context: &Context) -> Result<Exit, Fault> {
     let answer = WhyAnswer::from_run(run, &analysis::analyse(run)).expect("it is a run of `why`");
-    match context.json {
-        true => output::json::print(&output::why_json::why(&answer, path)),
-        false => {
-            output::print(&report::why_text(&answer, context.width()));
-            output::print(&format!("\nrun file: {}\n", output::shown(path)));
-        }
+    if context.json {
+        output::json::print(&output::why_json::why(&answer, path))
+    } else {
+        output::print(&report::why_text(&answer, context.width()));
+        output::print(&format!("\nrun file: {}\n", output::shown(path)));
     }
     Ok(Exit::Done)
 }

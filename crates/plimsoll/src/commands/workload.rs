@@ -50,7 +50,6 @@ impl PresetKeys<'_> {
     }
 }
 
-/// Does it.
 pub fn execute(def: &WorkloadDef, matches: &ArgMatches, context: &Context) -> Result<Exit, Fault> {
     execute_with(def, matches, &PresetKeys(&[]), context)
 }

@@ -42,9 +42,10 @@ pub struct RunMetrics {
 pub fn parse_address(text: &str) -> Result<SocketAddr, String> {
     let address: SocketAddr =
         text.parse().map_err(|_| "use an address with a port, such as 127.0.0.1:9184".to_owned())?;
-    match address.ip().is_loopback() {
-        true => Ok(address),
-        false => Err("the metrics are for this machine only; use 127.0.0.1 with a port".to_owned()),
+    if address.ip().is_loopback() {
+        Ok(address)
+    } else {
+        Err("the metrics are for this machine only; use 127.0.0.1 with a port".to_owned())
     }
 }
 

@@ -30,9 +30,9 @@ const fn bounds() -> [u64; 25] {
 pub struct RunProgress {
     /// The name of its plan.
     pub plan: String,
-    /// How many points it has,
+    /// How many points it has.
     pub planned: usize,
-    /// and how many of them were complete when the current one began.
+    /// How many of them were complete when the current one began.
     pub complete: usize,
     /// The point that is measured, or was measured last; `None` before the first.
     pub point: Option<MeteredPoint>,
@@ -43,19 +43,14 @@ pub struct RunProgress {
 /// A point as far as it is measured.
 #[derive(Clone, Debug)]
 pub struct MeteredPoint {
-    /// What it measures.
     pub label: String,
-    /// Its engine.
     pub engine: String,
-    /// Its workload.
     pub workload: String,
-    /// Its phase.
     pub phase: Phase,
     /// What its ops do, in the order of their kinds.
     kinds: Arc<Vec<KindDef>>,
     /// The sums of its phase, in the order of the kinds.
     pub sums: Vec<KindSums>,
-    /// The last interval.
     pub last: LastInterval,
     since: Instant,
 }
@@ -65,11 +60,9 @@ pub struct MeteredPoint {
 pub struct KindSums {
     /// The name of the kind.
     pub kind: String,
-    /// Ops that are done,
     pub ok: u64,
-    /// that failed,
     pub failed: u64,
-    /// and that fell due while all clients were busy.
+    /// Ops that fell due while all clients were busy.
     pub late: u64,
     /// Payload in bytes.
     pub bytes: u64,

@@ -9,7 +9,6 @@ use std::fmt::Write;
 /// The quantiles of the last interval.
 const QUANTILES: [f64; 4] = [0.5, 0.95, 0.99, 1.0];
 
-/// The whole text.
 pub fn open_metrics(state: &RunProgress) -> String {
     let mut text = MetricsText::default();
     text.family("plimsoll_run", "info", "", "The run that is measured.");
@@ -76,7 +75,6 @@ fn decimal(value: f64) -> String {
     if value.fract() == 0.0 { format!("{value:.1}") } else { value.to_string() }
 }
 
-/// Lines of metrics.
 #[derive(Default)]
 struct MetricsText(String);
 

@@ -49,7 +49,8 @@ fn our_arguments(arguments: &[String]) -> Vec<String> {
             command = merge_command(&command, words);
         } else if let Some(spelling) = find(FLAGS, name) {
             let next = || theirs.next_if(|next| !next.starts_with('-')).map(str::to_owned);
-            let value = joined.map(str::to_owned).or_else(|| takes_value(spelling).then(next).flatten());
+            let takes_value = matches!(spelling.ours, Ours::Value(..) | Ours::Percent(_) | Ours::Nothing(_));
+            let value = joined.map(str::to_owned).or_else(|| takes_value.then(next).flatten());
             flags.extend(our_flag(spelling, value));
         } else if !STEPS_OF_SYSBENCH.contains(&word) || command.is_empty() {
             let to = if command.is_empty() && !word.starts_with('-') { &mut command } else { &mut flags };
@@ -65,10 +66,6 @@ fn merge_command(before: &[String], words: &[&str]) -> Vec<String> {
     let is_same =
         before.first().map(String::as_str).is_some_and(|first| words.clone().next().as_deref() == Some(first));
     if is_same { before.iter().cloned().chain(words.skip(1)).collect() } else { words.collect() }
-}
-
-fn takes_value(spelling: &Spelling) -> bool {
-    matches!(spelling.ours, Ours::Value(..) | Ours::Percent(_) | Ours::Nothing(_))
 }
 
 /// Our words for a flag with `value`.

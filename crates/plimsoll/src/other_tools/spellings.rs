@@ -9,9 +9,7 @@
 pub enum Tool {
     /// sysbench, 0.5 and 1.0.
     Sysbench,
-    /// fio.
     Fio,
-    /// pgbench.
     Pgbench,
 }
 
@@ -29,9 +27,7 @@ impl Tool {
 /// What a command or flag of another program is here.
 #[derive(Clone, Copy, Debug)]
 pub struct Spelling {
-    /// The program.
     pub tool: Tool,
-    /// All its spellings.
     pub theirs: &'static [&'static str],
     /// What it is here.
     pub ours: Ours,

@@ -62,7 +62,6 @@ fn state(analysis: &Analysis, run: &RunData) -> &'static str {
     }
 }
 
-/// One point.
 pub fn point(point: &PointAnalysis, trial: &Trial) -> Value {
     let head = json!({
         "point": point.id, "engine": point.engine,

@@ -50,20 +50,17 @@ pub fn escaped(text: &str) -> Cow<'_, str> {
     }
     let mut safe = String::with_capacity(text.len() + 8);
     for c in text.chars() {
-        match c.is_control() {
-            true => safe.extend(c.escape_default()),
-            false => safe.push(c),
-        }
+        if c.is_control() { safe.extend(c.escape_default()) } else { safe.push(c) }
     }
     safe.into()
 }
 
 /// `text` as one word of a command line, ready to paste.
 pub fn shell_word(text: &str) -> Cow<'_, str> {
-    let is_plain = |c: char| c.is_ascii_alphanumeric() || "-_./:=,@+%".contains(c);
-    match !text.is_empty() && text.chars().all(is_plain) {
-        true => text.into(),
-        false => format!("'{}'", text.replace('\'', r"'\''")).into(),
+    if !text.is_empty() && text.chars().all(|c| c.is_ascii_alphanumeric() || "-_./:=,@+%".contains(c)) {
+        text.into()
+    } else {
+        format!("'{}'", text.replace('\'', r"'\''")).into()
     }
 }
 

@@ -32,7 +32,6 @@ pub struct Library {
 /// A run as it is listed.
 #[derive(Clone)]
 pub struct ListedRun {
-    /// Its file.
     pub path: PathBuf,
     /// How its file was when it was listed.
     pub stamp: FileStamp,
@@ -43,7 +42,6 @@ pub struct ListedRun {
 /// What is known of a run.
 #[derive(Clone)]
 pub enum RunState {
-    /// Nothing yet.
     Unread,
     /// This, as far as it has been read.
     Known(Arc<RunSummary>),
@@ -128,7 +126,6 @@ impl Library {
         Ok(library)
     }
 
-    /// The directory.
     pub fn dir(&self) -> &Path {
         &self.dir
     }
@@ -216,8 +213,7 @@ impl Library {
         loop {
             let readable = || shelf.iter().rev().filter(|(_, run)| !run.is_recorded);
             let unread = readable().find(|(_, run)| matches!(run.state, RunState::Unread));
-            let half_read = || readable().find(|(_, run)| run.state.is_half_read());
-            if let Some((name, run)) = unread.or_else(half_read) {
+            if let Some((name, run)) = unread.or_else(|| readable().find(|(_, run)| run.state.is_half_read())) {
                 return (name.clone(), run.stamp.clone(), run.state.clone());
             }
             shelf = self.wake.wait(shelf).unwrap_or_else(PoisonError::into_inner);

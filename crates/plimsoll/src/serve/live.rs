@@ -85,10 +85,9 @@ impl LiveRuns {
 fn labels_of(plan: &Plan) -> Vec<String> {
     let is_known =
         |trial: &Trial| workload::find(&trial.workload.name).is_some() && engine::find(&trial.target.engine).is_some();
-    match plan.trials.iter().all(is_known) {
-        true => label::all(plan),
-        false => {
-            plan.trials.iter().map(|trial| format!("{} on {}", trial.workload.name, trial.target.engine)).collect()
-        }
+    if plan.trials.iter().all(is_known) {
+        label::all(plan)
+    } else {
+        plan.trials.iter().map(|trial| format!("{} on {}", trial.workload.name, trial.target.engine)).collect()
     }
 }

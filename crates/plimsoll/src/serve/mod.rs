@@ -178,8 +178,10 @@ impl Site {
     /// The run of that name in the directory.
     fn find(&self, name: &[u8]) -> Result<ListedRun, (Status, String)> {
         let listed = self.library.list().map_err(|text| (Status::Unshowable, text))?;
-        let none = || (Status::NotFound, "There is no such run in this directory.".to_owned());
-        listed.into_iter().find(|run| run.name_bytes() == name).ok_or_else(none)
+        listed
+            .into_iter()
+            .find(|run| run.name_bytes() == name)
+            .ok_or_else(|| (Status::NotFound, "There is no such run in this directory.".to_owned()))
     }
 }
 

@@ -5,7 +5,7 @@
 use super::library::ListedRun;
 use analysis::Analysis;
 use analysis::verdict::Tally;
-use model::{Fact, LiveRun, PointState, RunMeta, Trial};
+use model::{LiveRun, PointState, RunMeta, Trial};
 use report::library::LibraryRow;
 use store::RunHead;
 use web::percent_encoded;
@@ -61,7 +61,6 @@ impl RunSummary {
         self.judged.is_some()
     }
 
-    /// Its row.
     pub fn row(&self, run: &ListedRun) -> LibraryRow {
         let (validity, verdict) = self.judged.clone().unzip();
         LibraryRow {
@@ -114,8 +113,11 @@ fn distinct<'t>(trials: &'t [Trial], value: fn(&'t Trial) -> &'t String) -> Vec<
 /// `AMD EPYC 7763, 2 CPUs, nvme0n1`, as far as it was recorded. It has no name of its own: runs do not have that of their machine.
 fn machine_words(meta: &RunMeta) -> String {
     const MODEL: &str = "cpu.model";
-    let is_known = |fact: &&Fact| fact.name == MODEL && fact.value != "unknown";
-    let model = meta.environment.iter().find(is_known).map(|fact| fact.value.clone());
+    let model = meta
+        .environment
+        .iter()
+        .find(|fact| fact.name == MODEL && fact.value != "unknown")
+        .map(|fact| fact.value.clone());
     let cpus = meta.machine.cpus.map(|cpus| if cpus == 1 { "1 CPU".to_owned() } else { format!("{cpus} CPUs") });
     [model, cpus, meta.machine.disk.clone()].into_iter().flatten().collect::<Vec<String>>().join(", ")
 }

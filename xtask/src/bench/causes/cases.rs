@@ -5,9 +5,7 @@
 
 use super::surroundings::Surrounding;
 
-/// One cause.
 pub struct CauseCase {
-    /// Its name.
     pub name: &'static str,
     /// What was made, in words.
     pub what: &'static str,
@@ -17,9 +15,9 @@ pub struct CauseCase {
     pub workload: &'static [&'static str],
     /// Settings of both sides.
     pub fixed: &'static [&'static str],
-    /// Settings with the cause,
+    /// Settings of the side that has the cause.
     pub made: &'static [&'static str],
-    /// and without it.
+    /// Settings of the side that does not.
     pub unmade: &'static [&'static str],
     /// What is made outside of plimsoll.
     pub surroundings: Surrounding,
@@ -48,7 +46,6 @@ const PLAIN: CauseCase = CauseCase {
     surroundings: Surrounding::Nothing,
 };
 
-/// All of them.
 pub const CASES: &[CauseCase] = &[
     CauseCase {
         name: "storage-limit",

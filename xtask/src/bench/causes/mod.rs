@@ -16,7 +16,6 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use surroundings::CauseSetup;
 
-/// The bench's name.
 pub const NAME: &str = "causes";
 
 /// Of ten runs with a cause, in so many it is to be named.

@@ -20,7 +20,6 @@ use std::time::Duration;
 pub enum Surrounding {
     /// Nothing: the cause is a setting.
     Nothing,
-    /// Programs that compute.
     Neighbours,
     /// A server of its own, and a CPU quota of plimsoll.
     QuotaOfPlimsoll,
@@ -136,9 +135,10 @@ fn quota_group() -> Result<PathBuf> {
     let parent = Path::new(if version_2.exists() { "/sys/fs/cgroup" } else { "/sys/fs/cgroup/cpu" });
     let group = parent.join("plimsoll-bench-causes");
     fs::create_dir_all(&group).with_context(|| format!("cannot make `{}`", group.display()))?;
-    let (file, quota) = match version_2.exists() {
-        true => ("cpu.max", format!("{QUOTA_US} {PERIOD_US}")),
-        false => ("cpu.cfs_quota_us", QUOTA_US.to_string()),
+    let (file, quota) = if version_2.exists() {
+        ("cpu.max", format!("{QUOTA_US} {PERIOD_US}"))
+    } else {
+        ("cpu.cfs_quota_us", QUOTA_US.to_string())
     };
     let file = group.join(file);
     fs::write(&file, quota).with_context(|| format!("cannot write `{}`", file.display()))?;

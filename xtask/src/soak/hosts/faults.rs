@@ -13,9 +13,7 @@ use serde_json::Value;
 use std::path::Path;
 use std::time::Duration;
 
-/// One fault.
 pub struct Fault {
-    /// Its name.
     pub name: &'static str,
     /// What it needs besides the bus.
     pub needs: FaultNeeds,
@@ -26,7 +24,6 @@ pub struct Fault {
 /// What a fault needs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FaultNeeds {
-    /// Nothing.
     Bus,
     /// A network namespace for each host.
     Network,
@@ -34,9 +31,7 @@ pub enum FaultNeeds {
     Cluster,
 }
 
-/// One round.
 pub struct FaultRound<'a> {
-    /// The processes.
     pub lab: SoakLab<'a>,
     /// The hosts, if they have namespaces.
     pub network: Option<&'a HostNetwork>,
@@ -46,7 +41,6 @@ pub struct FaultRound<'a> {
     pub nth: u32,
 }
 
-/// All of them.
 pub const FAULTS: &[Fault] = &[
     Fault { name: "agent-killed", needs: FaultNeeds::Bus, make: kill_agent },
     Fault { name: "agent-frozen", needs: FaultNeeds::Bus, make: freeze_agent },

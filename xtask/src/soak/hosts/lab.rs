@@ -31,20 +31,16 @@ pub struct SoakLab<'a> {
     coordinator: Option<Child>,
 }
 
-/// One agent.
 pub struct SoakAgent {
-    /// Its name.
     pub name: String,
     child: Child,
 }
 
 /// How a process ended.
 pub struct SoakEnd {
-    /// Its exit code.
     pub exit: i32,
     /// What it printed: JSON of the run.
     pub stdout: String,
-    /// Its messages.
     pub stderr: String,
 }
 
@@ -100,7 +96,8 @@ impl<'a> SoakLab<'a> {
 
     fn spawn(&self, mut command: Command, name: &str) -> Result<Child> {
         let output = |what: &str| fs::File::create(self.dir.join(format!("{name}.{what}")));
-        command.args(["--bus", &bus_url(self.network), "--bus-key-file", "key"]).current_dir(&self.dir);
+        let bus = format!("redis://{}:{BUS_PORT}/", bus_address(self.network));
+        command.args(["--bus", &bus, "--bus-key-file", "key"]).current_dir(&self.dir);
         command.env("PLIMSOLL_PASSWORD", "").stdin(Stdio::null()).stdout(output("out")?).stderr(output("err")?);
         command.spawn().with_context(|| format!("cannot start {command:?}"))
     }
@@ -222,10 +219,6 @@ pub fn send(id: u32, signal: Signal) -> Result<()> {
 
 fn bus_address(network: Option<&HostNetwork>) -> String {
     network.map_or_else(|| "127.0.0.1".to_owned(), HostNetwork::own_address)
-}
-
-fn bus_url(network: Option<&HostNetwork>) -> String {
-    format!("redis://{}:{BUS_PORT}/", bus_address(network))
 }
 
 fn start_bus(dir: &Path, network: Option<&HostNetwork>) -> Result<Child> {

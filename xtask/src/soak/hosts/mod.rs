@@ -52,11 +52,12 @@ pub fn run(binary: &Path, work: &Path, arguments: &HostsArguments) -> Result<()>
     if let Some(agents) = arguments.agents {
         return endurance::run(binary, work, agents, arguments.time);
     }
-    let is_wanted =
-        |fault: &&Fault| arguments.fault.is_empty() || arguments.fault.iter().any(|name| name == fault.name);
     let mut soak = HostsSoak { binary, work, network: None, cluster: None };
     println!("{:<20} {:>9} {:>20} {:>9}", "fault", "rounds", "intervals compared", "seconds");
-    for fault in FAULTS.iter().filter(is_wanted) {
+    for fault in FAULTS
+        .iter()
+        .filter(|fault| arguments.fault.is_empty() || arguments.fault.iter().any(|name| name == fault.name))
+    {
         if let Some(missing) = soak.get_ready(fault.needs)? {
             println!("{:<20} skipped: {missing}", fault.name);
             continue;

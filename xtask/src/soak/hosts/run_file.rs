@@ -18,9 +18,7 @@ type HostRowSums = BTreeMap<(String, i64, i64), Vec<i64>>;
 /// A point of a run file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FilePoint {
-    /// Its number.
     pub id: i64,
-    /// How it ended.
     pub state: String,
 }
 

@@ -10,7 +10,6 @@ use std::collections::BTreeSet;
 
 /// What a run is about.
 pub struct LivePlan {
-    /// Its name.
     pub name: String,
     /// Of each trial the group and the place in it: `file rndrd`, `depth 8`.
     pub cells: Vec<(String, String)>,
@@ -29,7 +28,6 @@ impl LivePlan {
 
 /// What happened in a run.
 pub enum LiveEvent {
-    /// A point begins.
     PointBegan {
         /// The number of its trial in the plan, from 0.
         trial: usize,
@@ -38,7 +36,6 @@ pub enum LiveEvent {
     },
     /// A phase of it begins.
     PhaseBegan {
-        /// Which.
         phase: Phase,
         /// How long it is to last; `None` if its work ends it.
         planned: Option<Nanos>,
@@ -47,7 +44,6 @@ pub enum LiveEvent {
     },
     /// What was done in about a second.
     Second {
-        /// The figures.
         second: Box<Second>,
         /// The work left in the run.
         left: String,
@@ -56,7 +52,6 @@ pub enum LiveEvent {
     ReadingBack(String),
     /// What the disk can do is known.
     Disk(DiskCeilings),
-    /// Something to read.
     Note(Note),
     /// The cell of a trial changes.
     Marked {
@@ -93,17 +88,12 @@ pub struct Note {
 /// The state of a cell in the grid of points.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CellMark {
-    /// Not measured yet.
     ToDo,
-    /// Measured now.
     Running,
     /// Measured, and not judged yet.
     Done,
-    /// Valid.
     Valid,
-    /// Indicative.
     Indicative,
-    /// Invalid.
     Invalid,
     /// Failed or interrupted.
     Failed,
@@ -117,12 +107,10 @@ pub struct EndedPoint {
     pub trial: usize,
     /// What it is called.
     pub label: String,
-    /// Its numbers.
     pub analysis: PointAnalysis,
 }
 
 impl EndedPoint {
-    /// Its row.
     pub fn lines(&self, width: usize, colour: bool) -> Vec<String> {
         report::terminal::ended_point(&self.analysis, &self.label, width, colour)
     }

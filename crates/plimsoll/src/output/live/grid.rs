@@ -8,7 +8,6 @@ use super::words::{Looks, ScreenRow, TextTone, cut, fit};
 use ratatui::text::{Line, Span};
 use std::collections::BTreeSet;
 
-/// The grid.
 pub struct PointGrid {
     groups: Vec<GridGroup>,
     marks: Vec<CellMark>,
@@ -46,8 +45,14 @@ impl PointGrid {
                 None => groups.push(GridGroup { name, trials: vec![trial] }),
             }
         }
-        let mark = |trial| if done.contains(&trial) { CellMark::Done } else { CellMark::ToDo };
-        PointGrid { groups, marks: (0..places.len()).map(mark).collect(), places, current: 0 }
+        PointGrid {
+            groups,
+            marks: (0..places.len())
+                .map(|trial| if done.contains(&trial) { CellMark::Done } else { CellMark::ToDo })
+                .collect(),
+            places,
+            current: 0,
+        }
     }
 
     /// A point of this trial begins.
@@ -99,8 +104,10 @@ impl PointGrid {
         let name_width = self.groups.iter().map(|group| Span::raw(&group.name).width()).max().unwrap_or(0);
         let name_width = name_width.min(width * 2 / 5);
         let room = width.saturating_sub(name_width + 2);
-        let fits = |form: &CellForm| self.groups.iter().all(|group| self.cells(group, *form, looks).width() <= room);
-        let form = FORMS.into_iter().find(fits).unwrap_or(CellForm::Dense);
+        let form = FORMS
+            .into_iter()
+            .find(|form| self.groups.iter().all(|group| self.cells(group, *form, looks).width() <= room))
+            .unwrap_or(CellForm::Dense);
         let own = self.groups.iter().position(|group| group.trials.contains(&self.current)).unwrap_or(0);
         let from = own.saturating_sub(height / 2).min(self.groups.len().saturating_sub(height));
         let hidden = self.groups.len().saturating_sub(height);
@@ -121,10 +128,7 @@ impl PointGrid {
         let all = self.cells(group, form, looks);
         let over = group.trials.iter().filter(|trial| **trial < self.current).count();
         let skipped = (over + room / 4).min(group.trials.len()).saturating_sub(room);
-        match all.width() > room {
-            true => Line::from(all.spans.into_iter().skip(skipped).collect::<Vec<_>>()),
-            false => all,
-        }
+        if all.width() > room { Line::from(all.spans.into_iter().skip(skipped).collect::<Vec<_>>()) } else { all }
     }
 
     fn cells(&self, group: &GridGroup, form: CellForm, looks: Looks) -> ScreenRow {
@@ -146,9 +150,10 @@ impl PointGrid {
 /// The end of a name that is too long: names differ there.
 fn ended(name: &str, width: usize) -> String {
     let chars: Vec<char> = name.chars().collect();
-    match Span::raw(name).width() > width && width > 4 {
-        true => format!("..{}", chars[chars.len().saturating_sub(width - 2)..].iter().collect::<String>()),
-        false => cut(name, width),
+    if Span::raw(name).width() > width && width > 4 {
+        format!("..{}", chars[chars.len().saturating_sub(width - 2)..].iter().collect::<String>())
+    } else {
+        cut(name, width)
     }
 }
 

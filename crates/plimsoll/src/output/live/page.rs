@@ -153,7 +153,7 @@ impl ScreenPage<'_> {
 
     /// Something of everything, in `room` lines.
     fn overview(&self, room: usize) -> Vec<ScreenRow> {
-        let machine = self.machine_in_short();
+        let machine = short_rows(self.state, self.looks, self.width);
         let grid = self.state.grid.height((room / 3).max(1));
         let left = room.saturating_sub(grid + 2 + machine.len());
         let wanted = self.state.notes.len().min(left / 3);
@@ -250,10 +250,6 @@ impl ScreenPage<'_> {
         self.state.seconds.iter().map(|second| second.as_ref().and_then(value)).collect()
     }
 
-    fn machine_in_short(&self) -> Vec<ScreenRow> {
-        short_rows(self.state, self.looks, self.width)
-    }
-
     fn machine(&self, room: usize) -> Vec<ScreenRow> {
         let mut rows = long_rows(self.state, self.looks, self.width);
         let height = room.saturating_sub(rows.len() + 1).min(2 * CHART_MAX);
@@ -289,9 +285,10 @@ impl ScreenPage<'_> {
             text.into_iter().map(|line| (line, tone_of(note.severity))).collect::<Vec<_>>()
         };
         let all: Vec<(String, TextTone)> = self.state.notes.iter().flat_map(lines).collect();
-        match all.is_empty() {
-            true => vec![self.row("nothing was found or noted yet", TextTone::Faint)],
-            false => self.scrolled(all, room).into_iter().map(|(line, tone)| self.row(line, tone)).collect(),
+        if all.is_empty() {
+            vec![self.row("nothing was found or noted yet", TextTone::Faint)]
+        } else {
+            self.scrolled(all, room).into_iter().map(|(line, tone)| self.row(line, tone)).collect()
         }
     }
 

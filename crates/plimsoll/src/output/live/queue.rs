@@ -11,7 +11,6 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 /// Minutes of seconds, for a terminal that is stopped with Ctrl-S.
 const LENGTH_MAX: usize = 512;
 
-/// The queue.
 #[derive(Default)]
 pub struct EventQueue {
     events: Mutex<VecDeque<LiveEvent>>,

@@ -31,11 +31,12 @@ pub fn is_possible() -> bool {
     let is_able = std::env::var_os("TERM").is_some_and(|term| !term.is_empty() && term != "dumb");
     // A job in the background would be stopped when it sets the terminal.
     let is_in_front = || tcgetpgrp(stdin()).is_ok_and(|group| group == rustix::process::getpgrp());
-    let has_room = || tcgetwinsize(stderr()).is_ok_and(|size| size.ws_col >= COLUMNS_MIN && size.ws_row >= ROWS_MIN);
-    is_terminal && is_able && is_in_front() && has_room()
+    is_terminal
+        && is_able
+        && is_in_front()
+        && tcgetwinsize(stderr()).is_ok_and(|size| size.ws_col >= COLUMNS_MIN && size.ws_row >= ROWS_MIN)
 }
 
-/// Takes the terminal.
 pub fn enter() -> std::io::Result<()> {
     let mut raw = tcgetattr(stdin())?;
     let _ = BEFORE.set(raw.clone()); // one that is known already is the same

@@ -28,7 +28,6 @@ pub enum ScreenPanel {
     Points,
     /// CPUs and disk.
     Machine,
-    /// Findings and notes.
     Notes,
 }
 
@@ -37,7 +36,6 @@ impl ScreenPanel {
     pub const ALL: [ScreenPanel; 4] =
         [ScreenPanel::Overview, ScreenPanel::Points, ScreenPanel::Machine, ScreenPanel::Notes];
 
-    /// Its name.
     pub fn name(self) -> &'static str {
         match self {
             ScreenPanel::Overview => "overview",
@@ -57,7 +55,6 @@ impl ScreenPanel {
 /// What the user has asked for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Wish {
-    /// Nothing.
     None,
     /// Perhaps to skip the point: a second press of the key confirms it.
     PerhapsSkip(Instant),
@@ -67,27 +64,23 @@ pub enum Wish {
     Stop,
 }
 
-/// The state.
 pub struct LiveState {
     /// The name of the plan.
     pub name: String,
     /// Whether to use colours.
     pub colour: bool,
-    /// All points.
     pub grid: PointGrid,
-    /// When the view began,
+    /// When the view began.
     pub began: Instant,
-    /// and the current phase.
+    /// When the current phase began.
     pub phase_began: Instant,
     /// The current phase; `None` before the first point.
     pub phase: Option<Phase>,
     /// How long it is to last.
     pub planned: Option<Nanos>,
-    /// The current point.
     pub label: String,
     /// What is read back of it.
     pub reading_back: Option<String>,
-    /// The work left.
     pub left: String,
     /// The latest figures of the current point and of those before it; `None` where a point begins.
     pub seconds: VecDeque<Option<Second>>,
@@ -234,8 +227,7 @@ impl LiveState {
 
     /// What stays on the terminal when the view closes: what was noted, and the row of each point.
     pub fn scrollback(&self, width: usize) -> Vec<String> {
-        let is_own = |note: &&Note| note.severity.is_none();
-        let notes = self.notes.iter().filter(is_own).map(|note| note.text.clone());
+        let notes = self.notes.iter().filter(|note| note.severity.is_none()).map(|note| note.text.clone());
         let head = report::terminal::ended_head(width).filter(|_| !self.ended.is_empty());
         let rows = self.ended.iter().flat_map(|point| point.lines(width, false));
         notes.chain(head).chain(rows).collect()
@@ -246,8 +238,8 @@ impl LiveState {
         if self.notes.len() <= most {
             return self.notes.iter().collect();
         }
-        let is_grave = |note: &&Note| note.severity.is_some_and(|severity| severity > Severity::Note);
-        let grave: Vec<&Note> = self.notes.iter().filter(is_grave).collect();
+        let grave: Vec<&Note> =
+            self.notes.iter().filter(|note| note.severity.is_some_and(|severity| severity > Severity::Note)).collect();
         let from = if grave.is_empty() { self.notes.iter().collect() } else { grave };
         from[from.len().saturating_sub(most)..].to_vec()
     }

@@ -14,17 +14,12 @@ pub type ScreenRow = Line<'static>;
 /// What a text is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TextTone {
-    /// Usual.
     Plain,
-    /// Important.
     Strong,
-    /// Less important.
     Faint,
-    /// Good.
     Good,
     /// To be careful with.
     Caution,
-    /// Bad.
     Bad,
     /// A bar or a chart.
     Drawn,
@@ -154,10 +149,7 @@ pub fn cut(text: &str, width: usize) -> String {
 /// The same with two dots in place of what is cut off.
 pub fn cut_with_dots(text: &str, width: usize) -> String {
     const DOTS: &str = "..";
-    match Span::raw(text).width() > width {
-        true => cut(text, width.saturating_sub(DOTS.len())) + DOTS,
-        false => text.to_owned(),
-    }
+    if Span::raw(text).width() > width { cut(text, width.saturating_sub(DOTS.len())) + DOTS } else { text.to_owned() }
 }
 
 /// `left` and `right` in one line of `width` columns; if there is no room for both, `right` is cut first.

@@ -15,10 +15,8 @@ impl ProgressLine {
     /// The line of `steps` steps, none of which has begun.
     pub fn start(steps: u64, context: &Context) -> ProgressLine {
         let style = ProgressStyle::with_template("{bar:16} {pos}/{len}  {wide_msg}").expect("the template is right");
-        let target = match context.has_progress_line() {
-            true => ProgressDrawTarget::stderr(),
-            false => ProgressDrawTarget::hidden(),
-        };
+        let target =
+            if context.has_progress_line() { ProgressDrawTarget::stderr() } else { ProgressDrawTarget::hidden() };
         ProgressLine { bar: ProgressBar::with_draw_target(Some(steps), target).with_style(style) }
     }
 

@@ -20,11 +20,9 @@ pub struct MachineUse {
 pub struct CpuUse {
     /// The engine's own processes; `None` if it has none here.
     pub engine: Option<f64>,
-    /// Plimsoll's process.
     pub plimsoll: f64,
     /// Whether the engine works inside plimsoll's process.
     pub is_embedded: bool,
-    /// All other processes.
     pub others: f64,
     /// What the hypervisor gave to other machines.
     pub steal: f64,
@@ -35,13 +33,9 @@ pub struct CpuUse {
 /// What the device under the data did per second.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct DiskUse {
-    /// Reads.
     pub reads_per_s: f64,
-    /// Writes.
     pub writes_per_s: f64,
-    /// Bytes read.
     pub read_bytes_per_s: f64,
-    /// Bytes written.
     pub write_bytes_per_s: f64,
     /// The share of the time in which it had anything in flight.
     pub busy: f64,

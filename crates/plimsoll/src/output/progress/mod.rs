@@ -195,8 +195,7 @@ impl ProgressDisplay {
     /// What the engine and the machine reported, for the live view: tables and reports have it later.
     fn events(&self, events: &[Event]) {
         let Show::Live(view) = &self.show else { return };
-        let is_news = |event: &&Event| !matches!(event.kind, EventKind::Phase | EventKind::OwnGapEnd);
-        for event in events.iter().filter(is_news) {
+        for event in events.iter().filter(|event| !matches!(event.kind, EventKind::Phase | EventKind::OwnGapEnd)) {
             let text = format!("{}: {}", self.label, event.text);
             view.send(match event.kind {
                 EventKind::Engine => LiveEvent::log_line(text),

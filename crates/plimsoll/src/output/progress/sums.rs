@@ -14,7 +14,6 @@ pub struct Second {
     pub ops_per_s: f64,
     /// What the operations are called.
     pub noun: &'static str,
-    /// Operations that failed.
     pub failed: u64,
     /// Percentiles of the response times in nanoseconds; `None` if nothing ended.
     pub times: Option<ResponseTimes>,
@@ -25,11 +24,9 @@ pub struct Second {
 /// Response times in nanoseconds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ResponseTimes {
-    /// The median.
     pub p50_ns: u64,
     /// The 99th percentile.
     pub p99_ns: u64,
-    /// The longest.
     pub max_ns: u64,
 }
 
