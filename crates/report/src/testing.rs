@@ -577,7 +577,7 @@ fn counter_def(role: CounterRole, kind: CounterKind) -> CounterDef {
 /// The quick run on a machine at this price per hour and with so many watts.
 pub fn priced(price: Option<f64>, watts: Option<f64>) -> Analysis {
     let mut meta = meta();
-    meta.state_cost(model::HourlyCost { price, watts, ..Default::default() });
+    meta.state_cost(model::HourlyCost { price, watts });
     analysed(meta, record_all(&sketches()))
 }
 

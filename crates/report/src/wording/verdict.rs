@@ -596,6 +596,8 @@ mod tests {
     fn told(points: std::ops::Range<usize>, change: impl Fn(&mut PointAnalysis)) -> Vec<String> {
         let mut analysis = quick();
         analysis.points = analysis.points[points].to_vec();
+        // No more was planned.
+        analysis.meta.plan.trials.clear();
         for point in &mut analysis.points {
             point.settings.remove("durability");
             point.traits.engine.durability = None;
@@ -626,7 +628,8 @@ mod tests {
     fn a_single_point_is_judged_in_the_singular() {
         let told = told(8..9, |_| ());
         assert_eq!(told[0], "fjall insert indexes 0 reaches 84.5k/s, with p99 22.6 us.");
-        assert_eq!(told[1..], ["It ran steadily.", "The result is valid. All operations succeeded."]);
+        assert_eq!(told[1], "Bottleneck: one operation at a time.");
+        assert_eq!(told[3..], ["It ran steadily.", "The result is valid. All operations succeeded."]);
     }
 
     #[test]
