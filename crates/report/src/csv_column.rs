@@ -13,8 +13,11 @@ pub struct CsvFile {
     /// Its name.
     pub name: &'static str,
     /// Its columns in parts, each with what is said before it.
-    pub parts: &'static [(&'static str, fn() -> Vec<Explained>)],
+    pub parts: &'static [CsvPart],
 }
+
+/// What is said before some columns, and these.
+pub type CsvPart = (&'static str, fn() -> Vec<Explained>);
 
 /// The name of a column, and what it holds.
 pub type Explained = (String, &'static str);

@@ -13,7 +13,7 @@ use crate::render::kernels_csv::kernel_columns;
 use crate::render::probes_csv::PROBE_COLUMNS;
 use crate::render::relative_csv::RELATIVE_COLUMNS;
 use crate::render::statements_csv::statement_columns;
-use crate::variants::VARIANT_COLUMNS;
+use crate::tables::variants::VARIANT_COLUMNS;
 
 /// The files, in the order of the reference.
 #[rustfmt::skip]

@@ -3,35 +3,33 @@
 //!
 //! Everything is the same on every call. The noise is a small multiplicative generator: nothing statistical may be concluded from it.
 
-use analysis::findings::write_debt::PendingShare;
-use analysis::findings::write_debt::WriteDebt;
-use analysis::findings::hung::BlockedClients;
-use analysis::findings::few_samples::FewSamples;
-use analysis::findings::interrupted::PointInterruption;
-use analysis::evidence::view::RunLimit;
-use analysis::findings::cut_short::UnfinishedStep;
-use analysis::findings::corrupt::CorruptData;
-use analysis::findings::errors::FailedOps;
-use analysis::findings::littles_law::InFlightMismatch;
-use analysis::findings::coordinated_omission::HiddenWaits;
+use analysis::evidence::RunLimit;
 use analysis::findings::cached::CachedReads;
-use analysis::findings::swap::MemoryPressure;
-use analysis::findings::counter_gap::MissingCounters;
 use analysis::findings::cached::ReadRoute;
+use analysis::findings::coordinated_omission::HiddenWaits;
+use analysis::findings::corrupt::CorruptData;
+use analysis::findings::counter_gap::MissingCounters;
+use analysis::findings::cut_short::UnfinishedStep;
+use analysis::findings::errors::FailedOps;
+use analysis::findings::few_samples::FewSamples;
+use analysis::findings::hung::BlockedClients;
+use analysis::findings::interrupted::PointInterruption;
+use analysis::findings::littles_law::InFlightMismatch;
 use analysis::findings::stall::LongStalls;
 use analysis::findings::stall::Stalls;
+use analysis::findings::swap::MemoryPressure;
+use analysis::findings::write_debt::PendingShare;
+use analysis::findings::write_debt::WriteDebt;
 use analysis::math::units::Share;
 use analysis::numbers::projection::Obstacle;
 use analysis::recorded::engine_names::EngineNames;
 use analysis::simulated::{self, SECOND, Simulation};
 use analysis::verdict::verdict_with_searches;
 use analysis::{
-    Analysis, BackgroundSummary, CounterSeries, Detail, Finding, InsertCost, Label, OpCost, PointAnalysis, Projection,
-    Quantiles, Role, Setting, SettingValue, Settings, Severity, Subject, Validity,
+    Analysis, BackgroundSummary, Cost, CounterSeries, Detail, Finding, InsertCost, Label, OpCost, PointAnalysis,
+    Projection, Quantiles, Role, Setting, SettingValue, Settings, Severity, Subject, Validity, WriteBreakdown,
 };
-use model::limit::{
-    ArrivalLaw, LimitPart, LimitSearch, LimitSpec, LimitStep, Objective, Observation, probe_trial,
-};
+use model::limit::{ArrivalLaw, LimitPart, LimitSearch, LimitSpec, LimitStep, Objective, Observation, probe_trial};
 use model::stacks::merge_stacks;
 use model::{
     AccessPattern, Arrivals, Bytes, CounterDef, CounterKind, CounterRole, CounterSample, EndpointInterval, EndpointRow,
@@ -760,6 +758,8 @@ pub fn background_500() -> BackgroundSummary {
         unserved: 1,
         response_ns: Some(times),
         service_ns: Some(times),
+        response: Times::default(),
+        service: Times::default(),
     }
 }
 
@@ -862,7 +862,7 @@ pub fn recorded(id: u32, target: &str, seconds: u64, mut count: impl FnMut(u64) 
     point.trial.workload = WorkloadSpec { name: "file".into(), params: simulated::params(&params) };
     point.trial.load.clients = 8;
     point.trial.phases.grace = Nanos(SECOND);
-    (point.facts, point.kinds) = (Vec::new(), vec!["write".into()]);
+    (point.facts, point.kinds) = (Vec::new(), vec![simulated::kind("write")]);
     point.phases[0].intervals = intervals;
     point
 }
@@ -1016,13 +1016,7 @@ fn search_on_queues() -> Analysis {
     let (mut points, mut trials) = (Vec::new(), Vec::new());
     for (search, (engine, served_per_s)) in (0..).zip([("sqlite", 1_000.0), ("fjall", 1_500.0)]) {
         let objective = Objective::parse("p99<20ms,errors<0.1%").expect("it is one");
-        let spec = LimitSpec {
-            objective,
-            hold: Nanos::from_secs(20),
-            rate_max: None,
-            arrivals: ArrivalLaw::Poisson,
-            method: SearchMethod::Repeating,
-        };
+        let spec = LimitSpec { objective, hold: Nanos::from_secs(20), rate_max: None, arrivals: ArrivalLaw::Poisson };
         let mut asked = recorded(0, engine, 1, |_| 1).trial;
         (asked.workload.name, asked.workload.params) = ("oltp".into(), Params::default());
         asked.phases.run = Nanos::from_secs(10);
@@ -1077,7 +1071,7 @@ fn queue_probe(id: u32, trial: Trial, served_per_s: f64, offered_per_s: Option<f
     let end = Tick(length.0);
     let mut point = recorded(id, "", 1, |_| 1);
     point.phases = vec![PhaseData { phase: Phase::Run, start: Tick(0), end, unserved, offered, intervals }];
-    (point.trial, point.kinds) = (trial, vec!["transaction".into()]);
+    (point.trial, point.kinds) = (trial, vec![simulated::kind("transaction")]);
     point
 }
 
@@ -1124,6 +1118,13 @@ fn by_rounds(run_s: u32) -> Analysis {
 pub fn inserts() -> Analysis {
     let mut analysis = with_points(3);
     let base = InsertCost { data_per_cache: Some(8.0), memory_per_cache: Some(96.0), ..InsertCost::default() };
+    let by_engine = |written| WriteBreakdown { written: Some(written), ..WriteBreakdown::default() };
+    let cost_of_row = |read, written, by_engine| Cost {
+        read_bytes: Some(read),
+        written_bytes: Some(written),
+        by_engine,
+        ..Cost::default()
+    };
     let costs = [
         InsertCost {
             rows: 1e6,
@@ -1131,11 +1132,11 @@ pub fn inserts() -> Analysis {
             inserts_per_s_ci95: Some([38_207.0 * 0.99, 38_207.0 * 1.01]),
             block_read_bytes_per_s: Some(42e6),
             written_bytes_per_s: Some(385e6),
-            block_read_bytes_per_insert: Some(1_100.0),
-            written_bytes_per_insert: Some(10_080.0),
-            engine_read_bytes_per_insert: Some(1_100.0),
-            engine_written_bytes_per_insert: Some(9_900.0),
-            engine_log_bytes_per_insert: Some(500.0),
+            per_row: cost_of_row(
+                1_100.0,
+                10_080.0,
+                WriteBreakdown { read: Some(1_100.0), log: Some(500.0), ..by_engine(9_900.0) },
+            ),
             written_with_drain_bytes_per_insert: Some(12_000.0),
             pending_bytes: Some(186e6),
             ..base
@@ -1145,9 +1146,7 @@ pub fn inserts() -> Analysis {
             inserts_per_s: Some(86_401.0),
             block_read_bytes_per_s: Some(86e6),
             written_bytes_per_s: Some(346e6),
-            block_read_bytes_per_insert: Some(1_000.0),
-            written_bytes_per_insert: Some(4_000.0),
-            engine_written_bytes_per_insert: Some(3_900.0),
+            per_row: cost_of_row(1_000.0, 4_000.0, by_engine(3_900.0)),
             ..base
         },
         InsertCost {
@@ -1295,7 +1294,7 @@ fn without_operations(point: &mut PointAnalysis) {
 fn not_numbers(point: &mut PointAnalysis) {
     if let (Some(summary), Some(series)) = (&mut point.summary, &mut point.series) {
         (summary.ops_per_s, summary.ops_per_s_ci95) = (f64::NAN, Some([f64::NEG_INFINITY, f64::INFINITY]));
-        summary.cost.written_bytes_per_op = Some(f64::INFINITY);
+        summary.cost.per_op.written_bytes = Some(f64::INFINITY);
         series.intervals.iter_mut().for_each(|i| (i.ops_per_s, i.at_s) = (f64::NAN, f64::INFINITY));
         series.counters.iter_mut().for_each(|c| c.values.iter_mut().for_each(|v| v.1 = f64::NAN));
     }

@@ -1,6 +1,6 @@
 //! How a point went over time: its series, the shape of its rate, and which counters moved with stalls and drops.
 
-pub(crate) mod anatomy;
+pub mod anatomy;
 pub mod bins;
 pub mod own_gaps;
 pub mod response_counts;

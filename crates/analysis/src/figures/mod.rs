@@ -37,8 +37,11 @@ pub struct FigureDef<T> {
     /// Takes it from a `T`.
     pub read: Read<T>,
     /// Takes its 95 % confidence interval, if it can have one.
-    pub ci95: Option<fn(&T) -> Option<[f64; 2]>>,
+    pub ci95: Option<ReadInterval<T>>,
 }
+
+/// Takes the ends of a confidence interval.
+pub type ReadInterval<T> = fn(&T) -> Option<[f64; 2]>;
 
 /// How a figure is taken. `None` if it was not measured.
 pub enum Read<T> {

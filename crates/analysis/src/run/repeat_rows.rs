@@ -546,7 +546,7 @@ mod tests {
         let mut analysis = analyse(&run_of((1..=3).map(|nth| point(1, 1000, nth)).collect(), Vec::new()));
         for (point, factor) in analysis.points.iter_mut().zip(FACTORS) {
             (point.mhz, point.held) = (Some(100.0 * factor), Some(HeldLimit { per_s: Some(30.0 * factor) }));
-            point.facts = vec![Fact::new("same", "1"), Fact::new("unlike", &factor.to_string())];
+            point.facts = vec![Fact::new("same", "1"), Fact::new("unlike", factor.to_string())];
             (point.traits.engine.version, point.traits.outcome.data_bytes) =
                 (Some("7".to_owned()), Some(factor as u64));
             let number = |times: f64| Some((times * factor) as u64);

@@ -34,12 +34,7 @@ impl Choice<'_, '_> {
             Some("constant") => ArrivalLaw::Constant,
             _ => ArrivalLaw::Poisson,
         };
-        let spec = LimitSpec {
-            objective,
-            hold: self.common_duration("hold")?,
-            rate_max,
-            arrivals,
-        };
+        let spec = LimitSpec { objective, hold: self.common_duration("hold")?, rate_max, arrivals };
         Ok(Some(LimitPart { spec, probe: None }))
     }
 

@@ -4,7 +4,6 @@
 use super::TableDef;
 use crate::table::{Cell, Column, Row, Table};
 use crate::wording::finding::bottleneck::{cause_words, placed_cause_name, ruled_out_figure, ruled_out_words};
-use crate::wording::finding::next_step;
 use crate::wording::label::point_phrases;
 use analysis::evidence::cause::{Bottlenecks, RuledOut};
 use analysis::{Analysis, PointAnalysis};
@@ -78,7 +77,7 @@ fn fitted(texts: &[String], width: usize) -> String {
 
 /// The figures of each cause, with what to do next.
 fn evidence(found: &Bottlenecks) -> String {
-    let causes = found.causes.iter().map(|cause| match next_step(cause.next) {
+    let causes = found.causes.iter().map(|cause| match cause.next.sentence() {
         step if step.is_empty() => format!("{}.", cause_words(cause)),
         step => format!("{}. Next: {step}.", cause_words(cause)),
     });

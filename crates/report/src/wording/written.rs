@@ -3,7 +3,6 @@
 //! In: analysed points. Out: a sentence for each account among them, with the points that it is for if there are several.
 //! Limits: points whose writes nothing counted are in no sentence.
 
-
 use super::label::point_label;
 use super::quantity::percent;
 use analysis::{ByteAccount, OpCost, PointAnalysis, UnknownWritten, WriteAccounts};
