@@ -3,7 +3,6 @@
 //! In: an analysis. Out: [`FindingGroup`]s. Limits: nothing is left out and nothing is judged; how much of it is shown is for
 //! the page to decide.
 
-use crate::render::terminal::severity_word;
 use crate::wording::label::{group_label, point_label};
 use analysis::findings::{evidence, is_alike, mixed_title, title};
 use analysis::{Analysis, Code, Detail, Finding, PointAnalysis, Severity, Subject};
@@ -187,7 +186,7 @@ impl FindingItem {
             next_step: if common.is_none() { member.next_step().into_owned() } else { String::new() },
         };
         FindingItem {
-            severity: severity_word(group.severity),
+            severity: group.severity.as_str(),
             code: group.code().as_str(),
             heading: group.heading(),
             places: (!group.is_mixed()).then(|| group.places(points)),

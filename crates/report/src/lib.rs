@@ -35,6 +35,7 @@ mod tables;
 mod testing;
 mod why;
 pub mod wording;
+mod wrap;
 
 pub use charts::{CHARTS, Chart};
 pub use csv_column::CsvFile;
@@ -54,13 +55,13 @@ pub use render::probes_csv::probes_csv;
 pub use render::relative_csv::relative_csv;
 pub use render::statements_csv::statements_csv;
 pub use render::terminal;
-pub use render::terminal::wrap as wrapped;
 pub use repeat::state_source;
 pub use report_page::{html, markdown};
 pub use tables::variants::variants_csv;
 pub use why::why_text;
 pub use wording::fact::{FACTS, FactMeaning, fact_meaning};
 pub use wording::finding::{Accuracy, accuracy, accuracy_table};
+pub use wrap::wrap as wrapped;
 
 use std::path::PathBuf;
 

@@ -5,6 +5,23 @@
 
 use crate::format;
 use analysis::Validity;
+use analysis::{Analysis, RepeatRows};
+
+/// A table, or several of one kind.
+pub struct TableDef {
+    /// Where a link to it leads.
+    pub id: &'static str,
+    /// The heading of its section.
+    pub title: &'static str,
+    /// Whether its section is open in the report, before the findings. Other tables are folded, behind them.
+    pub is_open: bool,
+    /// Whether a terminal that is too narrow for tables shows it, each column on a line of its own.
+    pub in_narrow: bool,
+    /// The chart behind which the same values are: a page that has it leaves out the table.
+    pub chart: Option<&'static str>,
+    /// The tables of an analysis, and of its rows, in which repeats are taken together. None if it has nothing of the kind.
+    pub make: fn(&Analysis, &RepeatRows) -> Vec<Table>,
+}
 
 /// A table.
 #[derive(Clone, Debug)]

@@ -7,6 +7,7 @@
 
 use super::problem::Problem;
 use crate::workspace::TextFile;
+use proc_macro2::TokenTree;
 use std::collections::{BTreeMap, BTreeSet};
 use syn::visit::{self, Visit};
 use syn::{Attribute, Item, ItemMod, ItemUse, Path, UseTree, Visibility};
@@ -135,7 +136,12 @@ fn attributes_of(item: &Item) -> &[Attribute] {
 }
 
 fn is_test(attribute: &Attribute) -> bool {
-    attribute.path().is_ident("cfg") && attribute.parse_args::<Path>().is_ok_and(|path| path.is_ident("test"))
+    // Also `any(test, feature = "...")`: what tests of other crates use is of tests, too.
+    let is_it = |word: TokenTree| matches!(word, TokenTree::Ident(word) if word == "test");
+    let of_any = |list: syn::MetaList| list.path.is_ident("any") && list.tokens.into_iter().any(is_it);
+    attribute.path().is_ident("cfg")
+        && (attribute.parse_args::<Path>().is_ok_and(|path| path.is_ident("test"))
+            || attribute.parse_args::<syn::MetaList>().is_ok_and(of_any))
 }
 
 /// The paths of a `use`, each with the name that it gets here; no name for `*`.

@@ -5,7 +5,6 @@
 
 use crate::escape::terminal as safe;
 use crate::render::labels::Labels;
-use crate::render::terminal::wrap;
 use crate::wording::history::{
     ChangesOfRun, cannot_tell_sentence, change_cell, change_clauses, changes_by_run, conditions_sentence,
     left_out_sentence, metric_name, metric_value, outliers_sentence, run_heading, runs_phrase, too_few_sentence,
@@ -13,6 +12,7 @@ use crate::wording::history::{
 };
 use crate::wording::label::phrases;
 use crate::wording::quantity::plural;
+use crate::wrap::wrap;
 use analysis::history::{History, HistoryOutcome, HistorySeries, PlanHistory};
 
 const WIDTH_MIN: usize = 60;

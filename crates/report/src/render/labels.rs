@@ -4,7 +4,7 @@
 //! Limits: if no cut makes all of them fit and keeps them apart, what neighbours have in common is a heading above their rows. If most
 //! labels fit, or not even their last phrases do, they stay whole, and long ones go above their rows.
 
-use super::terminal::wrap;
+use crate::wrap::wrap;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// The labels of one table, as they are shown in it.

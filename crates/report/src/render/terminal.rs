@@ -13,11 +13,9 @@ use crate::findings::{FindingGroup, grouped};
 use crate::table::Table;
 use crate::tables::TABLES;
 use crate::wording::verdict::sentences;
+pub use crate::wrap::wrap;
 use analysis::{Analysis, RepeatRows, Severity};
-use std::borrow::Cow;
 use table::table_lines;
-use textwrap::core::Word;
-use textwrap::{Options, WordSeparator, WordSplitter, WrapAlgorithm};
 
 /// Below this there are no tables,
 const WIDTH_MIN: usize = 60;
@@ -45,15 +43,6 @@ pub fn summary(analysis: &Analysis, width: usize, colour: bool) -> String {
     parts.extend([paint.findings(analysis), paint.verdict(analysis)]);
     parts.retain(|part| !part.is_empty());
     parts.join(&String::new()).join("\n") + "\n"
-}
-
-/// The word for a severity, here and in the documents.
-pub fn severity_word(severity: Severity) -> &'static str {
-    match severity {
-        Severity::Note => "note",
-        Severity::Warning => "warning",
-        Severity::Error => "error",
-    }
 }
 
 #[derive(Clone, Copy)]
@@ -107,7 +96,7 @@ impl Paint {
             Severity::Warning => Tone::Caution,
             Severity::Error => Tone::Bad,
         };
-        let word = format!("{:<8}", severity_word(group.severity));
+        let word = format!("{:<8}", group.severity.as_str());
         let heading = unquoted(&group.heading());
         let text = if group.is_mixed() { heading } else { format!("{}: {heading}", safe(&group.places(points))) };
         let lines = wrap(&text, self.width.saturating_sub(9));
@@ -135,24 +124,6 @@ fn cut(text: &str, width: usize) -> String {
         return text.to_owned();
     }
     text.chars().take(width.saturating_sub(2)).collect::<String>() + ".."
-}
-
-/// `text` in lines of at most `width` columns, broken at spaces, but not between a number and its `%`; a longer word is broken inside.
-pub fn wrap(text: &str, width: usize) -> Vec<String> {
-    let options = Options::new(width)
-        .word_separator(WordSeparator::Custom(words))
-        .word_splitter(WordSplitter::NoHyphenation)
-        .wrap_algorithm(WrapAlgorithm::FirstFit);
-    textwrap::wrap(text, options).into_iter().map(Cow::into_owned).collect()
-}
-
-/// The words of `line`, each with the spaces behind it.
-fn words(line: &str) -> Box<dyn Iterator<Item = Word<'_>> + '_> {
-    let is_space = |at: usize| line.as_bytes().get(at) == Some(&b' ');
-    let begins_word = move |at: &usize| is_space(at - 1) && !is_space(*at) && line.as_bytes()[*at] != b'%';
-    let ends: Vec<usize> = (1..line.len()).filter(begins_word).chain([line.len()]).collect();
-    let starts = std::iter::once(0).chain(ends.clone());
-    Box::new(starts.zip(ends).map(|(start, end)| Word::from(&line[start..end])))
 }
 
 #[cfg(test)]
@@ -302,12 +273,6 @@ mod tests {
             plain = plain.replace(code, "");
         }
         assert_eq!(plain, summary(&quick(), 80, false));
-    }
-
-    #[test]
-    fn a_number_is_not_separated_from_its_percent_sign() {
-        assert_eq!(wrap("known only to ±39 to 50 %", 24), ["known only to ±39 to", "50 %"]);
-        assert_eq!([wrap("", 9), wrap("a  b", 9), wrap("ab cd", 2)], [vec![""], vec!["a  b"], vec!["ab", "cd"]]);
     }
 
     #[test]

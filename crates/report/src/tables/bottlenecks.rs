@@ -1,7 +1,7 @@
 //! What limits each point: its bottleneck, how sure that is, and what was ruled out. Points without a judgement (failed, or of the scripted
 //! engine) have no row.
 
-use super::TableDef;
+use crate::table::TableDef;
 use crate::table::{Cell, Column, Row, Table};
 use crate::wording::finding::bottleneck::{cause_words, placed_cause_name, ruled_out_figure, ruled_out_words};
 use crate::wording::label::point_phrases;

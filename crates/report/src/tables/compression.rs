@@ -1,7 +1,7 @@
 //! Files that were compressed: a table for each file, one of all files, and the times of single blocks.
 
-use super::TableDef;
 use crate::format;
+use crate::table::TableDef;
 use crate::table::{Column, Row, Table};
 use crate::wording::compression::{arm_name, file_name};
 use analysis::{Analysis, CompressionRow, CompressionTable, compression_tables};

@@ -1,9 +1,9 @@
 //! What one operation cost: bytes read and written, CPU, context switches. In documents only.
 
-use super::TableDef;
 use crate::charts::cost::CHART;
 use crate::charts::cost_columns;
 use crate::format;
+use crate::table::TableDef;
 use crate::table::{Cell, Column, Look, Row, Table};
 use crate::wording::label::point_label;
 use crate::wording::written::written_sentences;

@@ -1,8 +1,8 @@
 //! Each of several endpoints by itself: which node carried what, and which was down. Points of one endpoint are left out, because the table of
 //! points has their numbers.
 
-use super::TableDef;
 use crate::format;
+use crate::table::TableDef;
 use crate::table::{Column, Row, Table};
 use crate::wording::label::point_label;
 use crate::wording::quantity::percent;

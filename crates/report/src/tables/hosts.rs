@@ -1,8 +1,8 @@
 //! The hosts of a point next to each other: which did less than its share, which was busy. Points of one machine are left out, because the
 //! table of points has their numbers.
 
-use super::TableDef;
 use crate::format;
+use crate::table::TableDef;
 use crate::table::{Cell, Column, Row, Table};
 use crate::wording::label::point_label;
 use crate::wording::quantity::{bytes, megabytes_per_s, number, percent, time};

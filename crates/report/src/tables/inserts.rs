@@ -1,7 +1,7 @@
 //! What an insert costs: a table for each group of columns in a document, one of the most telling columns in a terminal.
 
-use super::TableDef;
 use crate::inserts::{self, Column as InsertColumn, CostPart, PAGE_LEGEND, TITLE, accounts, filled_columns};
+use crate::table::TableDef;
 use crate::table::{Column, InTerminal, Row, Table};
 use crate::wording::label::point_phrases;
 use analysis::{Analysis, RepeatRows};

@@ -1,8 +1,8 @@
 //! What a CPU is worth: a row for each kernel. Rates are of rounds, whose size is the engine's: they compare machines, and no kernel with
 //! another.
 
-use super::TableDef;
 use crate::format;
+use crate::table::TableDef;
 use crate::table::{Column, Row, Table};
 use crate::wording::kernels::{frequency_sentence, money_sentence, score_sentence};
 use crate::wording::quantity::count;

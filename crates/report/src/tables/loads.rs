@@ -1,8 +1,8 @@
 //! What making the data sets cost: a row for each data set whose rows were counted. A file has no rows, and how it was filled is in the run
 //! file.
 
-use super::TableDef;
 use crate::format;
+use crate::table::TableDef;
 use crate::table::{Column, InTerminal, Row, Table};
 use crate::wording::label::point_phrases;
 use analysis::{Analysis, DataLoad, PointAnalysis};

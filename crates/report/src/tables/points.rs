@@ -1,10 +1,10 @@
 //! Each point: its rate, its response times, how far it can be trusted; and tables of two ways of what varies.
 
-use super::TableDef;
 use super::cross::cross_tables;
 use crate::format;
 use crate::inserts;
 use crate::point_cells;
+use crate::table::TableDef;
 use crate::table::{Cell, Column, InTerminal, Look, Row, Table};
 use crate::wording::background::background_line;
 use crate::wording::connections::steps_line;

@@ -1,8 +1,8 @@
 //! The relative tables: each metric of each arm over that of the first, with its interval. If the places are in groups, as those of `micro`
 //! are, each metric has a table of its own, the rates first. A ratio whose verdict is `indicative` is a measured ratio and no claim.
 
-use super::TableDef;
 use crate::render::labels::short_names;
+use crate::table::TableDef;
 use crate::table::{Cell, Column, Look, Row, Table};
 use crate::wording::label::{phrase, settings_label};
 use crate::wording::list::capital;

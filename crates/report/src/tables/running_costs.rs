@@ -1,7 +1,7 @@
 //! What the points cost in money and energy, if a price or a power is known. An amount has the currency of the price.
 
-use super::TableDef;
 use crate::format;
+use crate::table::TableDef;
 use crate::table::{Column, InTerminal, Row, Table};
 use crate::wording::label::point_phrases;
 use crate::wording::quantity::small_number;

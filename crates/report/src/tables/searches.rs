@@ -1,7 +1,7 @@
 //! The probes of searches for the largest rate: a table for each search that has a probe, a row for each probe.
 
-use super::TableDef;
 use crate::format;
+use crate::table::TableDef;
 use crate::table::{Cell, Column, Look, Row, Table};
 use crate::wording::label::settings_label;
 use crate::wording::limit::{probe_words, rate_words, shown_time};

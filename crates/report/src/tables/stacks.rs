@@ -1,7 +1,7 @@
 //! The functions in which stalls of an engine differ from random moments, if stacks of both sorts were taken. In documents only.
 
-use super::TableDef;
 use crate::format;
+use crate::table::TableDef;
 use crate::table::{Column, Row, Table};
 use crate::wording::label::point_label;
 use analysis::{Analysis, FrameShift, PointAnalysis};

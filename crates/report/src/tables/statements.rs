@@ -1,8 +1,8 @@
 //! Each kind of operation by itself: which statement is slow. Points of one kind are left out, because the table of points has their numbers;
 //! so are those of variants and of compressed files, which have tables of their own.
 
-use super::TableDef;
 use crate::format;
+use crate::table::TableDef;
 use crate::table::{Column, Row, Table};
 use crate::wording::label::point_label;
 use crate::wording::quantity::percent;

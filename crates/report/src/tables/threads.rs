@@ -1,7 +1,7 @@
 //! Where the time of threads went, if any point has shares. Whole percent, so that a row may sum to 99 or 101.
 
-use super::TableDef;
 use crate::format;
+use crate::table::TableDef;
 use crate::table::{Column, InTerminal, Row, Table};
 use crate::wording::label::{point_label, point_phrases};
 use crate::wording::quantity::{percent, whole_percent};

@@ -1,8 +1,8 @@
 //! The tables of variants: what each step of them took, the ratio to the first, what was returned and what the optimizer built; and
 //! variants.csv. Durations are means over repeats; the plans are of one execution.
 
-use super::TableDef;
 use crate::csv_column::{CsvColumn, column, csv_table, float};
+use crate::table::TableDef;
 use crate::table::{Cell, Column, InTerminal, Row, Table};
 use crate::wording::label::settings_label;
 use crate::wording::metric::verdict_word;

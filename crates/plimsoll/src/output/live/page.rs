@@ -329,7 +329,7 @@ impl ScreenPage<'_> {
 /// `warning: file rndrd depth 1: too short`
 fn with_word(note: &Note) -> String {
     match note.severity {
-        Some(severity) => format!("{}: {}", report::terminal::severity_word(severity), note.text),
+        Some(severity) => format!("{}: {}", severity.as_str(), note.text),
         None => note.text.clone(),
     }
 }
