@@ -532,7 +532,8 @@ mod tests {
             three_repeats::<InsertCost>(&full_cost(), |cost, numbers| cost.per_row = cost_of(numbers, "", "insert"));
         let mut analysis = analyse(&run_of((1..=3).map(|nth| point(1, 1000, nth)).collect(), Vec::new()));
         for ((point, summary), cost) in analysis.points.iter_mut().zip(summaries).zip(costs) {
-            (point.summary, point.inserts) = (Some(Summary { repeats: 1, ..summary }), Some(cost));
+            let ended = EndedOps { done: 10, failed: 0 };
+            (point.summary, point.inserts) = (Some(Summary { repeats: 1, ended, ..summary }), Some(cost));
         }
         let row = RepeatRows::from_analysis(&analysis).analysis.points.remove(0);
         let [a, b, c] = [0, 1, 2].map(|nth| &analysis.points[nth]);

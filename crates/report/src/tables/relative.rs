@@ -151,7 +151,10 @@ mod tests {
         let heads: Vec<&str> = table.columns.iter().map(|column| column.long_head.as_str()).collect();
         assert_eq!((table.title.as_str(), &heads[2..]), ("Relative to innodb: insert", &["rocksdb", "fjall"][..]));
         let row = &table.rows[0];
-        assert_eq!((row.label_text().as_str(), row.cells[0].text.as_str(), row.cells.len()), ("indexes 0", "ops/s", 4));
+        assert_eq!(
+            (row.label_text().as_str(), row.cells[0].text.as_str(), row.cells.len()),
+            ("indexes 0", "rows/s", 4)
+        );
         let cell = &row.cells[2];
         assert!(cell.text.ends_with(", n 1, indicative") && cell.short_text().ends_with(" ?  1"), "{cell:?}");
         assert!(!cell.text.contains('(') && row.documents_only, "one pair has no interval: {}", cell.text);

@@ -92,10 +92,9 @@ impl<'a> Layout<'a> {
     }
 
     pub fn head(&self) -> String {
-        let heads = self
-            .columns
-            .iter()
-            .map(|(nth, width)| padded(&self.table.columns[*nth], &head(&self.table.columns[*nth]), *width));
+        let heads = self.columns.iter().map(|(nth, width)| {
+            padded(&self.table.columns[*nth], &cut(&head(&self.table.columns[*nth]), *width), *width)
+        });
         let width = self.label_width;
         let label = cut(&safe(self.table.shown_label_head()), width);
         format!("{label:<width$}{}", heads.collect::<String>()).trim_end().to_owned()
