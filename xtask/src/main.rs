@@ -40,7 +40,7 @@ struct XtaskArguments {
 enum Chore {
     /// Runs all checks and tests of CI, in order; installs what they need if it may.
     Test(test::TestArguments),
-    /// Checks what the compiler does not: arrows, circles, registration, prose, names, words, links, openings.
+    /// Checks what the compiler does not: arrows, circles, floors, registration, prose, names, words, links, openings.
     Tidy,
     /// Generates docs/reference from the binary.
     Docs {

@@ -52,7 +52,7 @@ const STEPS: &[TestStep] = &[
     TestStep { name: "fmt", what: "the code is formatted", run: |root, _, _| check_format(root) },
     TestStep {
         name: "tidy",
-        what: "arrows, circles, registration, prose, names, words, links, openings",
+        what: "arrows, circles, floors, registration, prose, names, words, links, openings",
         run: |root, _, _| tidy::run(root),
     },
     TestStep {

@@ -274,7 +274,7 @@ fn sample_size(points: &[&PointAnalysis]) -> String {
 fn phases(points: &[&PointAnalysis]) -> Option<String> {
     let measured = || points.iter().filter_map(|p| p.summary.as_ref().zip(p.series.as_ref()));
     let runs: Vec<f64> = measured().map(|(summary, _)| summary.seconds).collect();
-    let first = |series: &Series| series.intervals.first().map_or(0.0, |i| (-i.at_s).max(0.0));
+    let first = |series: &Series| series.intervals.first().map_or(0.0, |i| i.at_s.min(0.0).abs());
     let warmups: Vec<f64> = measured().map(|(_, series)| first(series)).collect();
     let run = (!runs.is_empty()).then(|| seconds_range(&runs))?;
     let warmup = match warmups.iter().any(|warmup| *warmup > 0.0) {
