@@ -159,7 +159,7 @@ impl<T> FigureDef<T> {
         FigureDef { better: Better::Less, ..self }
     }
 
-    /// With what a row of repeats has of it.
+    /// The same figure; a row of several repeats shows it by this rule.
     pub const fn repeats(self, repeats: Repeats) -> Self {
         FigureDef { repeats, ..self }
     }

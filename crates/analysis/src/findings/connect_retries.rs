@@ -12,7 +12,6 @@ use crate::computed_phase::Measured;
 use crate::evidence::PointView;
 use crate::judgement::{NextStep, Severity};
 use crate::math::units::Share;
-use crate::recorded::counters::growth_of_all;
 use model::{CounterRole, KindRow, ListenBacklog, Nanos, OpClass, Times};
 use serde::Serialize;
 use words::quantity::{or_unknown, percent, plural, range, time, whole};
@@ -139,9 +138,8 @@ fn chance_of(count: u64, expected: f64) -> f64 {
 }
 
 fn grown(view: &PointView, measured: &Measured, role: CounterRole) -> Option<u64> {
-    let phase = measured.window.phase;
     // What the last connections waited for was counted before the phase ended.
-    growth_of_all(view.point, role, phase.start, phase.end).map(|growth| growth.amount as u64)
+    measured.growth_of_all(view.point, role).map(|amount| amount as u64)
 }
 
 impl FindingKind for RetrySpikes {

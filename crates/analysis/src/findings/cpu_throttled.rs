@@ -9,7 +9,6 @@ use crate::evidence::PointView;
 use crate::evidence::quota::held_by_quota;
 use crate::judgement::{NextStep, Severity};
 use crate::math::units::Share;
-use crate::recorded::counters::growth_of_all;
 use model::CounterRole;
 use serde::Serialize;
 use words::quantity::{number, percent, plural};
@@ -47,20 +46,15 @@ fn detect(view: &PointView) -> Vec<Finding> {
     quota.into_iter().chain(heat.map(|found| found.next(NextStep::CoolMachine))).collect()
 }
 
-fn grown(view: &PointView, measured: &Measured, role: CounterRole) -> Option<f64> {
-    let phase = measured.window.phase;
-    growth_of_all(view.point, role, phase.start, phase.end).map(|growth| growth.amount)
-}
-
 fn by_quota(view: &PointView, measured: &Measured) -> Option<CpuThrottling> {
     let held = held_by_quota(view, measured, CounterRole::QuotaThrottled)?;
-    let periods = grown(view, measured, CounterRole::QuotaPeriods)? as u64;
+    let periods = measured.growth_of_all(view.point, CounterRole::QuotaPeriods)? as u64;
     let (cpus, machine_cpus) = (view.machine.cpu_quota, view.machine.cpus);
     (held > HELD_MAX).then_some(CpuThrottling::Quota { cpus, machine_cpus, periods, held_share: Share(held.min(1.0)) })
 }
 
 fn by_heat(view: &PointView, measured: &Measured) -> Option<CpuThrottling> {
-    let events = grown(view, measured, CounterRole::ThermalThrottles)? as u64;
+    let events = measured.growth_of_all(view.point, CounterRole::ThermalThrottles)? as u64;
     (events > 0).then_some(CpuThrottling::Heat { events })
 }
 

@@ -4,11 +4,9 @@
 //! kernel counts it for the whole machine.
 
 use super::{Detects, Finding, FindingKind};
-use crate::computed_phase::Measured;
 use crate::evidence::PointView;
 use crate::judgement::{NextStep, Severity};
 use crate::math::units::Share;
-use crate::recorded::counters::growth_of_all;
 use model::CounterRole;
 use serde::Serialize;
 use words::quantity::{percent, plural, whole};
@@ -32,8 +30,10 @@ const PRESSURE_MAX: f64 = 0.01;
 
 fn detect(view: &PointView) -> Vec<Finding> {
     let Some(measured) = view.measured else { return Vec::new() };
-    let pages = grown(view, &measured, CounterRole::SwapIn).zip(grown(view, &measured, CounterRole::SwapOut));
-    let waited_ns = grown(view, &measured, CounterRole::MemoryStall);
+    let pages = measured
+        .growth_of_all(view.point, CounterRole::SwapIn)
+        .zip(measured.growth_of_all(view.point, CounterRole::SwapOut));
+    let waited_ns = measured.growth_of_all(view.point, CounterRole::MemoryStall);
     // An engine that is held to a memory limit is meant to wait for memory.
     let asked_for = view.point.trial.target.limits.memory.is_some();
     let pressure = waited_ns.filter(|_| !asked_for).map_or(0.0, |ns| ns / 1e9 / measured.summary.seconds);
@@ -47,11 +47,6 @@ fn detect(view: &PointView) -> Vec<Finding> {
         waited_share: Share(pressure),
     };
     vec![Finding::new(Severity::Warning, detail).next(NextStep::ShrinkMemory)]
-}
-
-fn grown(view: &PointView, measured: &Measured, role: CounterRole) -> Option<f64> {
-    let phase = measured.window.phase;
-    growth_of_all(view.point, role, phase.start, phase.end).map(|growth| growth.amount)
 }
 
 impl FindingKind for MemoryPressure {

@@ -1,4 +1,4 @@
-//! Statistics, with their sources: means, intervals, ratios of pairs, means of repeats, the law of scalability. Nothing here knows a run.
+//! Statistics, with their sources: means, intervals, ratios of pairs, means of repeats, the law of scalability. None of it reads a run.
 
 pub mod ratio;
 pub mod repeats;

@@ -130,7 +130,7 @@ impl<'a, T> Repeated<'a, T> {
 pub trait RowValue: Copy {
     /// The number.
     fn number(self) -> Option<f64>;
-    /// The number that was made of those of repeats.
+    /// The number of a row, made from the numbers of its repeats.
     fn from_number(number: Option<f64>) -> Self;
 }
 

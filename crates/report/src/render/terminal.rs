@@ -346,6 +346,6 @@ mod tests {
         assert!(lines[13].starts_with("sqlite oltp clients 16 ") && lines[13].ends_with("   invalid"), "{}", lines[13]);
         let errors: Vec<&&str> = lines.iter().filter(|line| line.starts_with("error ")).collect();
         assert!(errors.len() == 1 && errors[0].starts_with("error    sqlite oltp clients 16: "), "{errors:?}");
-        assert!(errors[0].ends_with(" operations failed (1.8 %)"), "{errors:?}");
+        assert!(errors[0].ends_with(": 465 operations failed (1.8 %)"), "{errors:?}");
     }
 }
