@@ -5,6 +5,7 @@
 //! run analysed by a newer plimsoll profits from its detectors.
 
 mod analyse;
+pub mod answer;
 pub mod bottleneck;
 pub mod compare;
 mod computed_phase;
@@ -28,6 +29,7 @@ pub mod simulated;
 pub mod verdict;
 
 pub use analyse::{Analysis, analyse};
+pub use answer::{Answer, answer};
 pub use course::bins::IntervalBin;
 pub use course::response_counts::CountColumn;
 pub use course::series::{CounterSeries, IntervalPoint, Series, Span, TailInterval, TailPart};

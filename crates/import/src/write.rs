@@ -114,14 +114,11 @@ impl ImportedRun {
             started_unix_ms: self.started_unix_ms,
             plimsoll_version: env!("CARGO_PKG_VERSION").into(),
             plan: Plan {
-                name: format!("import-{}", self.programs().join("-")),
-                title: format!("imported from {}", programs.join(", ")),
-                scale: 1.0,
-                ab: None,
-                hourly: Default::default(),
-                link: None,
-                why: None,
                 trials: self.trials.clone(),
+                ..Plan::new(
+                    format!("import-{}", self.programs().join("-")),
+                    format!("imported from {}", programs.join(", ")),
+                )
             },
             environment: vec![Fact::new("imported.files", self.files.join(", "))],
             machine: Machine::default(),

@@ -102,7 +102,8 @@ pub use traits::{
     PointTraits, RecordedStarts, RowWork, ServerSetting, StepWork, UnseenServer, VariantWork, WorkTraits, WritePath,
 };
 pub use trial::{
-    Arrivals, DataOrigin, HostShare, Load, OnError, Pacing, Phase, Phases, Plan, TargetSpec, Trial, Until, WorkloadSpec,
+    Arrivals, Asked, DataOrigin, HostShare, Load, OnError, Pacing, Phase, Phases, Plan, TargetSpec, Trial, Until,
+    WorkloadSpec,
 };
 pub use units::{Bytes, Nanos, Offset, Tick};
 pub use variant::{SqlDataSet, SqlStep, SqlVariant, StatementEffort, StatementResult, StepPart};

@@ -148,6 +148,9 @@ pub struct PointTraits {
     pub outcome: PointOutcome,
     /// The names of the parameters, of engine and workload, that have their default.
     pub defaults: Vec<String>,
+    /// How people say the values of parameters in a sentence, by the names of those that declare it: `indexes`: `three secondary indexes`.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub phrases: BTreeMap<String, String>,
     /// The program whose results these are, with its version; `None` if plimsoll measured the point itself.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub imported: Option<String>,

@@ -22,6 +22,9 @@ pub struct Plan {
     pub name: String,
     /// One line for people.
     pub title: String,
+    /// What its author asks with it.
+    #[serde(default, skip_serializing_if = "Asked::is_nothing")]
+    pub asked: Asked,
     /// What rows, sizes and caches were multiplied by; 1 at full size.
     pub scale: f64,
     /// The key of which two values are compared in pairs, if that was asked for.
@@ -38,6 +41,43 @@ pub struct Plan {
     pub why: Option<WhySpec>,
     /// The points in the order in which they are measured.
     pub trials: Vec<Trial>,
+}
+
+/// What a plan asks. What is `None` follows from its shape.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Asked {
+    /// The question in its author's words.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub question: Option<String>,
+    /// The key whose values are compared; the first of them is the base.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub compare: Option<String>,
+    /// The key along which the comparison is looked at, such as `clients`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub over: Option<String>,
+}
+
+impl Asked {
+    fn is_nothing(&self) -> bool {
+        *self == Asked::default()
+    }
+}
+
+impl Plan {
+    /// A plan at full size that asks nothing and has no trials yet.
+    pub fn new(name: impl Into<String>, title: impl Into<String>) -> Plan {
+        Plan {
+            name: name.into(),
+            title: title.into(),
+            asked: Asked::default(),
+            scale: 1.0,
+            ab: None,
+            hourly: HourlyCost::default(),
+            link: None,
+            why: None,
+            trials: Vec::new(),
+        }
+    }
 }
 
 /// One point of the matrix, once.

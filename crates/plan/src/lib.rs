@@ -71,12 +71,7 @@ pub fn parse(
     let document = document::read_document(text, origin)?;
     let name = document.name.as_ref().map_or_else(|| Ok(plan_name(stem(origin))), named)?;
     let title = document.title.as_ref().map_or_else(|| Ok(name.clone()), titled)?;
-    resolved(
-        &document,
-        overrides,
-        Plan { name, title, scale, ab: None, hourly: HourlyCost::default(), link: None, why: None, trials: Vec::new() },
-        catalogue,
-    )
+    resolved(&document, overrides, Plan { scale, ..Plan::new(name, title) }, catalogue)
 }
 
 /// The small plan of one workload and flags.
@@ -88,12 +83,7 @@ pub fn from_flags(workload: &str, overrides: &Overrides, scale: f64, catalogue: 
     let written = Written { key: "workload".into(), text: workload.into(), place: document.place };
     document.defaults.push(WrittenSetting { key: "workload".into(), place: document.place, values: vec![written] });
     let (name, title) = (plan_name(workload), overrides::title(workload, overrides));
-    resolved(
-        &document,
-        overrides,
-        Plan { name, title, scale, ab: None, hourly: HourlyCost::default(), link: None, why: None, trials: Vec::new() },
-        catalogue,
-    )
+    resolved(&document, overrides, Plan { scale, ..Plan::new(name, title) }, catalogue)
 }
 
 /// The access distributions in `text`, with commas between them, given by the argument `key`.

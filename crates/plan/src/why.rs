@@ -11,11 +11,11 @@ use crate::common::{CLIENTS_MAX, DEPTH_MAX};
 use crate::limit::{MEMORY_MIN, could_be_written};
 use crate::point::twentieth_at_most;
 use crate::{NAME_CHARS_MAX, plan_name};
+use model::Nanos;
 use model::{
     Bytes, Catalogue, CpuLimit, NotVaried, Pacing, ParamKind, ParamRole, Plan, StorageLimit, Trial, Until, Value,
     VariedArm, VariedResource, WhyPart, WhySpec,
 };
-use model::{HourlyCost, Nanos};
 
 /// What is left of a resource.
 pub const LEFT: f64 = 0.8;
@@ -61,16 +61,8 @@ pub fn why_plan(point: &RecordedPoint<'_>, variation: &Variation, catalogue: &Ca
     check_closed(point)?;
     let steps = steps_of(point, catalogue);
     let (arms, left_out) = arms_of(point.trial, variation, catalogue);
-    let mut plan = Plan {
-        name: name_of(point.plan),
-        title: format!("What binds point {} of {}", point.number, point.run_id),
-        scale: point.plan.scale,
-        ab: None,
-        hourly: HourlyCost::default(),
-        link: point.plan.link,
-        why: None,
-        trials: Vec::new(),
-    };
+    let title = format!("What binds point {} of {}", point.number, point.run_id);
+    let mut plan = Plan { scale: point.plan.scale, link: point.plan.link, ..Plan::new(name_of(point.plan), title) };
     let mut parts = Vec::new();
     for round in 1..=variation.rounds {
         for part in order_of(round, arms.len()) {

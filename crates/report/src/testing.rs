@@ -803,16 +803,7 @@ pub fn meta() -> RunMeta {
         run_id: "20261121-030405-quick".to_owned(),
         started_unix_ms: 1_795_230_245_000,
         plimsoll_version: "0.1.0".to_owned(),
-        plan: Plan {
-            name: "quick".to_owned(),
-            title: "The disk and the embedded engines in a minute".to_owned(),
-            scale: 1.0,
-            ab: None,
-            hourly: Default::default(),
-            link: None,
-            why: None,
-            trials: Vec::new(),
-        },
+        plan: Plan::new("quick", "The disk and the embedded engines in a minute"),
         machine: Default::default(),
         environment: vec![
             Fact::new("kernel.release", "6.18.0"),

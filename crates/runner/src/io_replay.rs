@@ -5,7 +5,7 @@
 
 use crate::error::RunnerError;
 use engine::EngineLocation;
-use model::{Bytes, Catalogue, HourlyCost, Plan, StorageLimit, Trial};
+use model::{Bytes, Catalogue, Plan, StorageLimit, Trial};
 use plan::Overrides;
 
 /// Long enough for the write cache of a disk to show, short enough to be measured before every experiment.
@@ -52,16 +52,8 @@ pub fn check_replay(trial: &Trial) -> Result<(), RunnerError> {
 pub fn replay_plan(mixes: &[(&Trial, IoMix)], catalogue: &Catalogue) -> Result<Plan, RunnerError> {
     let data = mixes.iter().map(|(_, mix)| mix.data).max().unwrap_or(DATA[0]).clamp(DATA[0], DATA[1]);
     let trials = mixes.iter().map(|(trial, mix)| replay_trial(trial, mix, data, catalogue));
-    Ok(Plan {
-        name: "ceiling".into(),
-        title: "What the disk carries of a recorded mix".into(),
-        scale: 1.0,
-        ab: None,
-        hourly: HourlyCost::default(),
-        link: None,
-        why: None,
-        trials: trials.collect::<Result<Vec<Trial>, RunnerError>>()?,
-    })
+    let trials = trials.collect::<Result<Vec<Trial>, RunnerError>>()?;
+    Ok(Plan { trials, ..Plan::new("ceiling", "What the disk carries of a recorded mix") })
 }
 
 /// The trial that replays `mix` on the file system and under the storage limit of `trial`.

@@ -394,16 +394,7 @@ mod tests {
             run_id: "full".into(),
             started_unix_ms: 0,
             plimsoll_version: "0".into(),
-            plan: Plan {
-                name: "full".into(),
-                title: String::new(),
-                scale: 1.0,
-                ab: None,
-                hourly: Default::default(),
-                link: None,
-                why: None,
-                trials: Vec::new(),
-            },
+            plan: Plan::new("full", ""),
             environment: Vec::new(),
             machine: Default::default(),
         };

@@ -30,6 +30,7 @@ const HOUSES: &[House] = &[House {
         &["verdict"],
         &["analyse"],
         &["run"],
+        &["answer"],
         &["compare"],
         &["history"],
     ],

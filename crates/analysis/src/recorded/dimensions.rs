@@ -110,6 +110,9 @@ pub struct Setting {
     /// Whether it is known to be the parameter's default.
     #[serde(skip)]
     pub is_default: bool,
+    /// Its value as people say it in a sentence; `None` if its parameter declares no phrase.
+    #[serde(skip)]
+    pub phrase: Option<String>,
     /// The role that its parameter declares; `None` for most settings that every trial has.
     #[serde(skip)]
     declared: Option<ParamRole>,
@@ -365,7 +368,17 @@ impl Setting {
     /// A setting that every trial has, such as `clients`.
     pub fn of_run(name: &str, role: Role, value: SettingValue) -> Setting {
         let (used, is_default, declared, scope) = (true, false, None, Scope::Run);
-        Setting { name: name.to_owned(), role, value, used, is_default, declared, follows_file: false, scope }
+        Setting {
+            name: name.to_owned(),
+            role,
+            value,
+            used,
+            is_default,
+            phrase: None,
+            declared,
+            follows_file: false,
+            scope,
+        }
     }
 
     /// Whether it names the step of a sequence that the point is.
@@ -480,7 +493,8 @@ fn param_settings(point: &PointData, owner: ParamOwner) -> Vec<Setting> {
         let declared = point.params.iter().find(|param| param.owner == owner && param.name == *name);
         let (role, used) = declared.map_or((ParamRole::Tuning, true), |param: &PointParam| (param.role, param.used));
         let is_default = point.traits.defaults.contains(name);
-        all.push(Setting { used, is_default, scope, ..Setting::of_param(name, role, value.clone()) });
+        let phrase = point.traits.phrases.get(name).cloned();
+        all.push(Setting { used, is_default, phrase, scope, ..Setting::of_param(name, role, value.clone()) });
     }
     all.sort_by_key(|setting| setting.role != Role::Work);
     all

@@ -449,16 +449,7 @@ pub fn run_of(points: Vec<PointData>, environment: Vec<Fact>) -> RunData {
     let mut points: Vec<PointData> = points.into_iter().map(declared).collect();
     (1..).zip(&mut points).for_each(|(id, point)| point.id = id);
     let trials = points.iter().map(|point| point.trial.clone()).collect();
-    let plan = Plan {
-        name: "test".into(),
-        title: "a test".into(),
-        scale: 1.0,
-        ab: None,
-        hourly: Default::default(),
-        link: None,
-        why: None,
-        trials,
-    };
+    let plan = Plan { trials, ..Plan::new("test", "a test") };
     let machine = Machine::from_facts(&environment);
     let (run_id, plimsoll_version) = ("test".into(), "0.0.0".into());
     let meta = RunMeta { run_id, started_unix_ms: 0, plimsoll_version, plan, environment, machine };

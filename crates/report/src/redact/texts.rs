@@ -6,8 +6,8 @@
 use model::own_table::{DrawnValues, OwnColumn, OwnConstant, OwnTable, ValueNumbers, ValueShape, ValueSource};
 use model::statement::Draw;
 use model::{
-    Access, Event, Fact, HostData, KindDef, Machine, Params, Plan, PointData, PointOutcome, PointTraits, RunData,
-    RunMeta, ServerSetting, SourceDef, SqlDataSet, SqlVariant, StackSnapshot, Trial, Value,
+    Access, Asked, Event, Fact, HostData, KindDef, Machine, Params, Plan, PointData, PointOutcome, PointTraits,
+    RunData, RunMeta, ServerSetting, SourceDef, SqlDataSet, SqlVariant, StackSnapshot, Trial, Value,
 };
 use std::path::PathBuf;
 
@@ -43,7 +43,8 @@ fn visit_meta(meta: &mut RunMeta, visit: Visit) {
 fn visit_plan(plan: &mut Plan, visit: Visit) {
     visit(TextPlace::Other, &mut plan.name);
     visit(TextPlace::Other, &mut plan.title);
-    visit_some([&mut plan.ab], visit);
+    let Asked { question, compare, over } = &mut plan.asked;
+    visit_some([question, compare, over, &mut plan.ab], visit);
     if let Some(why) = &mut plan.why {
         visit(TextPlace::Other, &mut why.run_id);
         visit_some([&mut why.engine_version], visit);
@@ -188,7 +189,7 @@ fn visit_stacks(snapshot: &mut StackSnapshot, visit: Visit) {
 }
 
 fn visit_traits(traits: &mut PointTraits, visit: Visit) {
-    let PointTraits { engine, work, course, outcome, defaults, imported } = traits;
+    let PointTraits { engine, work, course, outcome, defaults, phrases, imported } = traits;
     visit_some([&mut engine.version, &mut engine.durability, &mut engine.limited_device], visit);
     engine.endpoints.iter_mut().for_each(|endpoint| visit(TextPlace::Named("endpoints"), endpoint));
     for ServerSetting { name, value, .. } in &mut engine.settings {
@@ -206,6 +207,7 @@ fn visit_traits(traits: &mut PointTraits, visit: Visit) {
     }
     visit_all(&mut course.replayed_steps, visit);
     visit_all(defaults, visit);
+    phrases.values_mut().for_each(|phrase| visit(TextPlace::Other, phrase));
     visit_outcome(outcome, visit);
 }
 

@@ -6,7 +6,7 @@
 use crate::error::RunnerError;
 use crate::messages::{Assignment, StepSequence};
 use engine::EngineLocation;
-use model::{Catalogue, HourlyCost, Plan, Trial, Value};
+use model::{Catalogue, Plan, Trial, Value};
 
 /// The parameter with the URL of an existing server.
 const URL: &str = "url";
@@ -88,8 +88,7 @@ pub(super) fn check_shared(plan: &Plan, hosts: u32) -> Result<(), RunnerError> {
 
 /// A plan of `trials`, so that they are checked as those of a plan are.
 pub(super) fn plan_of(trials: Vec<Trial>) -> Plan {
-    let (name, title) = ("order".to_owned(), String::new());
-    Plan { name, title, scale: 1.0, ab: None, hourly: HourlyCost::default(), link: None, why: None, trials }
+    Plan { trials, ..Plan::new("order", "") }
 }
 
 #[cfg(test)]

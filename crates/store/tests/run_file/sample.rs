@@ -31,16 +31,7 @@ pub fn meta() -> RunMeta {
         run_id: "2026-11-02-quick".into(),
         started_unix_ms: 1_793_000_000_000,
         plimsoll_version: "1.2.3".into(),
-        plan: Plan {
-            name: "quick".into(),
-            title: "a \"quick\" look".into(),
-            scale: 1.0,
-            ab: None,
-            hourly: Default::default(),
-            link: None,
-            why: None,
-            trials: vec![trial()],
-        },
+        plan: Plan { trials: vec![trial()], ..Plan::new("quick", "a \"quick\" look") },
         environment: vec![Fact::new("kernel", "6.18.0"), Fact::new("filesystem", "ext4")],
         machine: Machine { cpus: Some(2), ..Machine::default() },
     }

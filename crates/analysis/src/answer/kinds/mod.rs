@@ -1,0 +1,21 @@
+//! The kinds of answer: one file each, with when a run has that shape and what is then claimed.
+
+mod numbers;
+
+use super::{AnswerKind, AnswerParts, AskedRun};
+
+/// A kind of answer.
+struct KindDef {
+    kind: AnswerKind,
+    /// What it makes of a run; `None` if the run has another shape.
+    answer: fn(&AskedRun) -> Option<AnswerParts>,
+}
+
+/// In the order in which they are tried.
+const KINDS: &[KindDef] = &[];
+
+/// The answer of the first kind that `run` has the shape of.
+pub(super) fn answer(run: &AskedRun) -> (AnswerKind, AnswerParts) {
+    let fitting = KINDS.iter().find_map(|def| Some((def.kind, (def.answer)(run)?)));
+    fitting.unwrap_or_else(|| (AnswerKind::Numbers, numbers::answer(run)))
+}

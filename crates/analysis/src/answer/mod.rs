@@ -1,0 +1,102 @@
+//! The answer of a run: the question that was asked, a small table in which the reader sees the answer, a few claims in order of
+//! importance, how far to trust them, and one next step.
+//!
+//! In: an [`Analysis`]. Out: an [`Answer`], which terminal, page, Markdown and JSON only render. A kind of answer is one file in
+//! [`kinds`]: when a run has that shape, and what is then claimed. Claims are made from the verdict, from relative tables and from
+//! findings, and compute nothing of their own: so they cannot contradict what the details say.
+//! Limits: at most [`ROWS_MAX`] rows, [`COLUMNS_MAX`] columns and [`CLAIMS_MAX`] claims; all else is in the details.
+
+mod asked;
+mod claim;
+mod kinds;
+pub mod speech;
+mod table;
+mod trust;
+
+pub use asked::AskedRun;
+pub use claim::{Claim, ClaimFigure, ClaimKind, WORDS_MAX};
+pub use table::{AnswerCell, AnswerColumn, AnswerRow, AnswerTable, COLUMNS_MAX, ROWS_MAX};
+
+use crate::Analysis;
+use serde::Serialize;
+
+/// The most claims.
+pub const CLAIMS_MAX: usize = 5;
+
+/// What a run says about the question that it was made for.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Answer {
+    /// The shape of the run, which decides what is claimed.
+    pub kind: AnswerKind,
+    /// The question: that of the plan, or what was understood from the flags.
+    pub question: String,
+    /// The numbers in which the answer is seen; `None` if nothing was measured.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub table: Option<AnswerTable>,
+    /// What is claimed, the most important first. The first one answers the question.
+    pub claims: Vec<Claim>,
+    /// How far to trust it: whole sentences, at most three.
+    pub trust: Vec<String>,
+    /// What to do next: one sentence or one command.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub next: Option<String>,
+}
+
+/// The shapes that runs have.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum AnswerKind {
+    /// Which client saw a node go, and how long.
+    Failover,
+    /// The largest rate that keeps an objective.
+    Limit,
+    /// Ways to write one statement.
+    Variants,
+    /// What one operation costs: kernels, codecs, openings of connections.
+    Cost,
+    /// Many lines, each compared by itself (`micro`, `kv`).
+    Suite,
+    /// Several unlike workloads, one after the other (`quick`).
+    Catalogue,
+    /// Values of one setting, compared.
+    Arms,
+    /// The rate against clients or depth.
+    Sweep,
+    /// One point over time.
+    Timeline,
+    /// None of these: the numbers are shown, and nothing is claimed.
+    Numbers,
+}
+
+/// What a kind of answer makes of a run.
+#[derive(Clone, Debug, Default)]
+pub struct AnswerParts {
+    /// The question, if the plan has none.
+    pub question: String,
+    /// `None` if nothing was measured.
+    pub table: Option<AnswerTable>,
+    /// In order of importance; those above [`CLAIMS_MAX`] are dropped.
+    pub claims: Vec<Claim>,
+    /// What to do next, if this kind knows something better than the findings.
+    pub next: Option<String>,
+}
+
+/// The answer of `analysis`.
+pub fn answer(analysis: &Analysis) -> Answer {
+    let run = AskedRun::new(analysis);
+    let (kind, parts) = kinds::answer(&run);
+    let AnswerParts { question, table, mut claims, next } = parts;
+    // A claim may only repeat a figure that may be used; without one there is nothing to claim.
+    if run.usable().next().is_none() {
+        claims = vec![trust::nothing_usable(&run)];
+    }
+    claims.truncate(CLAIMS_MAX);
+    Answer {
+        kind,
+        question: run.stated_question().map_or(question, str::to_owned),
+        table: table.map(AnswerTable::bounded),
+        claims,
+        trust: trust::sentences(&run),
+        next: next.or_else(|| trust::next_step(&run)),
+    }
+}
