@@ -1,5 +1,8 @@
 //! The kinds of answer: one file each, with when a run has that shape and what is then claimed.
 
+mod cost;
+mod failover;
+mod limit;
 mod numbers;
 
 use super::{AnswerKind, AnswerParts, AskedRun};
@@ -12,7 +15,11 @@ struct KindDef {
 }
 
 /// In the order in which they are tried.
-const KINDS: &[KindDef] = &[];
+const KINDS: &[KindDef] = &[
+    KindDef { kind: AnswerKind::Failover, answer: failover::answer },
+    KindDef { kind: AnswerKind::Limit, answer: limit::answer },
+    KindDef { kind: AnswerKind::Cost, answer: cost::answer },
+];
 
 /// The answer of the first kind that `run` has the shape of.
 pub(super) fn answer(run: &AskedRun) -> (AnswerKind, AnswerParts) {
