@@ -11,6 +11,8 @@ mod claim;
 mod kinds;
 pub mod speech;
 mod table;
+#[cfg(test)]
+mod tests;
 mod trust;
 pub mod work;
 
