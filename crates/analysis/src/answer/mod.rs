@@ -8,10 +8,14 @@
 
 mod asked;
 mod claim;
+mod comparison;
+mod effect;
 mod kinds;
+mod places;
 pub mod speech;
 mod table;
 mod trust;
+mod work;
 
 pub use asked::AskedRun;
 pub use claim::{Claim, ClaimFigure, ClaimKind, WORDS_MAX};

@@ -1,6 +1,9 @@
 //! The kinds of answer: one file each, with when a run has that shape and what is then claimed.
 
+mod arms;
 mod numbers;
+mod suite;
+mod variants;
 
 use super::{AnswerKind, AnswerParts, AskedRun};
 
@@ -12,7 +15,11 @@ struct KindDef {
 }
 
 /// In the order in which they are tried.
-const KINDS: &[KindDef] = &[];
+const KINDS: &[KindDef] = &[
+    KindDef { kind: AnswerKind::Variants, answer: variants::answer },
+    KindDef { kind: AnswerKind::Suite, answer: suite::answer },
+    KindDef { kind: AnswerKind::Arms, answer: arms::answer },
+];
 
 /// The answer of the first kind that `run` has the shape of.
 pub(super) fn answer(run: &AskedRun) -> (AnswerKind, AnswerParts) {
