@@ -1,6 +1,9 @@
 //! The kinds of answer: one file each, with when a run has that shape and what is then claimed.
 
+mod catalogue;
 mod numbers;
+mod sweep;
+mod timeline;
 
 use super::{AnswerKind, AnswerParts, AskedRun};
 
@@ -12,7 +15,11 @@ struct KindDef {
 }
 
 /// In the order in which they are tried.
-const KINDS: &[KindDef] = &[];
+const KINDS: &[KindDef] = &[
+    KindDef { kind: AnswerKind::Catalogue, answer: catalogue::answer },
+    KindDef { kind: AnswerKind::Sweep, answer: sweep::answer },
+    KindDef { kind: AnswerKind::Timeline, answer: timeline::answer },
+];
 
 /// The answer of the first kind that `run` has the shape of.
 pub(super) fn answer(run: &AskedRun) -> (AnswerKind, AnswerParts) {
