@@ -17,7 +17,7 @@ pub mod speech;
 mod table;
 mod thing;
 mod trust;
-mod work;
+pub mod work;
 
 pub use asked::AskedRun;
 pub use claim::{Claim, ClaimFigure, ClaimKind, WORDS_MAX};
