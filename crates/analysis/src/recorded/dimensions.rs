@@ -408,6 +408,11 @@ impl Setting {
         }
     }
 
+    /// Whether it is the size of the data.
+    pub(crate) fn is_data_size(&self) -> bool {
+        self.declared == Some(ParamRole::DataSize)
+    }
+
     /// Whether it decides if the data fits in memory.
     pub(crate) fn decides_fit(&self) -> bool {
         matches!(self.declared, Some(ParamRole::CacheSize | ParamRole::DataSize))
