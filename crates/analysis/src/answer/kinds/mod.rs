@@ -2,6 +2,9 @@
 
 mod arms;
 mod catalogue;
+mod cost;
+mod failover;
+mod limit;
 mod numbers;
 mod suite;
 mod sweep;
@@ -19,7 +22,10 @@ struct KindDef {
 
 /// In the order in which they are tried.
 const KINDS: &[KindDef] = &[
+    KindDef { kind: AnswerKind::Failover, answer: failover::answer },
+    KindDef { kind: AnswerKind::Limit, answer: limit::answer },
     KindDef { kind: AnswerKind::Variants, answer: variants::answer },
+    KindDef { kind: AnswerKind::Cost, answer: cost::answer },
     KindDef { kind: AnswerKind::Suite, answer: suite::answer },
     KindDef { kind: AnswerKind::Catalogue, answer: catalogue::answer },
     KindDef { kind: AnswerKind::Arms, answer: arms::answer },
