@@ -6,13 +6,21 @@
 //! findings, and compute nothing of their own: so they cannot contradict what the details say.
 //! Limits: at most [`ROWS_MAX`] rows, [`COLUMNS_MAX`] columns and [`CLAIMS_MAX`] claims; all else is in the details.
 
+mod amounts;
 mod asked;
+mod bottleneck;
 mod claim;
+mod comparison;
+mod conditions;
+mod disturbance;
+mod effect;
 mod kinds;
+mod places;
 pub mod speech;
 mod table;
 #[cfg(test)]
 mod tests;
+mod thing;
 mod trust;
 pub mod work;
 

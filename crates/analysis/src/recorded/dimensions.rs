@@ -289,7 +289,12 @@ fn number_groups(points: &[PointData], labels: &[Label]) -> Vec<usize> {
 impl Settings {
     fn from_point(point: &PointData, names: &EngineNames) -> Settings {
         let trial = &point.trial;
-        let mut all = vec![Setting::of_run(ENGINE, Role::Engine, SettingValue::Name(names.name_of(trial)))];
+        let name = names.name_of(trial);
+        let mut engine = Setting::of_run(ENGINE, Role::Engine, SettingValue::Name(name.clone()));
+        // With its version, if the name has one because the run has several.
+        let spoken = point.traits.phrases.get(ENGINE).zip(name.strip_prefix(&trial.target.engine));
+        engine.phrase = spoken.map(|(spoken, rest)| format!("{spoken}{rest}"));
+        let mut all = vec![engine];
         all.extend(ground_settings(trial));
         all.push(Setting::of_run("workload", Role::Workload, SettingValue::Name(trial.workload.name.clone())));
         all.extend(param_settings(point, ParamOwner::Workload));
@@ -401,6 +406,11 @@ impl Setting {
             SettingValue::Param(Value::Word(word)) => Some(word),
             _ => None,
         }
+    }
+
+    /// Whether it is the size of the data.
+    pub(crate) fn is_data_size(&self) -> bool {
+        self.declared == Some(ParamRole::DataSize)
     }
 
     /// Whether it decides if the data fits in memory.
