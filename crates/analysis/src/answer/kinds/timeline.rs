@@ -38,7 +38,9 @@ pub(super) fn answer(run: &AskedRun) -> Option<AnswerParts> {
     // The level of each comes before what disturbs one of them.
     claims.sort_by_key(|claim| claim.kind == ClaimKind::Disturbance);
     let all = things.iter().flat_map(Thing::points);
-    if are_steady(all) {
+    // What must not be used may have been disturbed all the same.
+    let found = run.analysis.points.iter().flat_map(|point| &point.findings);
+    if are_steady(all) && !found.into_iter().any(|finding| finding.code().is_disturbance()) {
         claims.push(steadiness(&things));
     }
     claims.extend(bottleneck::claims(run, &things.iter().collect::<Vec<_>>()));
