@@ -10,11 +10,16 @@ mod amounts;
 mod asked;
 mod bottleneck;
 mod claim;
+mod comparison;
 mod conditions;
 mod disturbance;
+mod effect;
 mod kinds;
+mod places;
 pub mod speech;
 mod table;
+#[cfg(test)]
+mod tests;
 mod thing;
 mod trust;
 pub mod work;
@@ -22,6 +27,7 @@ pub mod work;
 pub use asked::AskedRun;
 pub use claim::{Claim, ClaimFigure, ClaimKind, WORDS_MAX};
 pub use table::{AnswerCell, AnswerColumn, AnswerRow, AnswerTable, COLUMNS_MAX, ROWS_MAX};
+pub use work::{WorkRate, WorkUnit};
 
 use crate::Analysis;
 use serde::Serialize;
@@ -92,8 +98,8 @@ pub fn answer(analysis: &Analysis) -> Answer {
     let run = AskedRun::new(analysis);
     let (kind, parts) = kinds::answer(&run);
     let AnswerParts { question, table, mut claims, next } = parts;
-    // A claim may only repeat a figure that may be used; without one there is nothing to claim.
-    if run.usable().next().is_none() {
+    // A claim may only repeat a figure that may be used; without one there is nothing to claim. A search says itself why it has none.
+    if run.usable().next().is_none() && analysis.searches.is_empty() {
         claims = vec![trust::nothing_usable(&run)];
     }
     claims.truncate(CLAIMS_MAX);
