@@ -3,8 +3,8 @@
 //! In: the usable points of a run. Out: a [`Thing`] for each group of them that has a rate. Limits: points that are timed as a whole are
 //! in none.
 
-use super::amounts::{in_table, said};
-use super::speech::{number_word, spoken};
+use super::amounts::in_table;
+use super::speech::{amount, number_word, spoken};
 use super::table::AnswerCell;
 use super::work::{WorkRate, WorkUnit};
 use super::{AskedRun, Claim, ClaimFigure};
@@ -165,7 +165,7 @@ impl<'a> Thing<'a> {
     pub fn clause(&self, value: f64, step: &SweepStep) -> String {
         let place = self.place(step);
         let place = if place.is_empty() { place } else { format!(" {place}") };
-        format!("{} {} {} {} {}{place}", self.who_begins(), self.verb(), said(value), self.object(), self.per())
+        format!("{} {} {} {} {}{place}", self.who_begins(), self.verb(), amount(value), self.object(), self.per())
     }
 
     /// `claim` with what `step` reached as its figure.
@@ -194,7 +194,7 @@ impl<'a> Thing<'a> {
     pub fn payload_cell(&self, step: &SweepStep) -> Option<AnswerCell> {
         self.first().traits.work.io.as_ref()?;
         let bytes = step.estimate(|summary| Some((summary.bytes_per_s, None)))?.mean;
-        let (text, figure) = (said(bytes / 1e6), "bytes_per_s".to_owned());
+        let (text, figure) = (amount(bytes / 1e6), "bytes_per_s".to_owned());
         let point = self.reached(step).point;
         (bytes > 0.0).then_some(AnswerCell { value: bytes, text, figure, point, is_indicative: is_indicative(step) })
     }

@@ -5,17 +5,17 @@
 
 use super::asked::AskedRun;
 use super::claim::{Claim, ClaimKind};
-use crate::findings::foreign_cpu::ForeignCpu;
+use crate::findings::foreign_cpu::{CpuUser, ForeignCpu};
 use crate::judgement::NextStep;
 use crate::verdict::{Reason, Unmeasured};
-use crate::{DetailKind, Finding, PointAnalysis, Severity, Validity};
+use crate::{Code, DetailKind, PointAnalysis, Severity, Validity};
 use words::list::{capital, join_and};
 use words::quantity::{percent, plural, range};
 
 /// More are not read.
 const SENTENCES_MAX: usize = 3;
-/// The most reasons that are named, each with its number of points.
-const REASONS_MAX: usize = 2;
+/// The most engines that are named.
+const ENGINES_MAX: usize = 2;
 /// A point that must be longer is made so many times as long.
 const LONGER: f64 = 4.0;
 /// No point that is to be valid is shorter, in seconds.
@@ -40,75 +40,89 @@ pub(super) fn nothing_usable(run: &AskedRun) -> Claim {
     }
 }
 
-/// At most three sentences: how many points are valid and what weakens the others, what others took of the CPU, and what is missing.
-pub(super) fn sentences(run: &AskedRun) -> Vec<String> {
-    let all = [validity(run), foreign_cpu(&run.analysis.points), missing(&run.analysis.verdict.trust.unmeasured)];
-    all.into_iter().flatten().take(SENTENCES_MAX).collect()
+/// At most three sentences: how many points are valid and what weakens the others, what others took of the CPU, and what is missing. What
+/// mends most is said here unless it is the `next` step.
+pub(super) fn sentences(run: &AskedRun, next: Option<&str>) -> Vec<String> {
+    let points = &run.analysis.points;
+    let reasons = &run.analysis.verdict.trust.reasons;
+    let gravest = reasons.first().map(|reason| reason.code);
+    let others = foreign_cpu(points).filter(|_| gravest != Some(Code::ForeignCpu));
+    let others = others.map(|words| format!("{}.", capital(&words)));
+    let missing = missing(&run.analysis.verdict.trust.unmeasured);
+    [validity(run, next), others, missing].into_iter().flatten().take(SENTENCES_MAX).collect()
 }
 
-/// `7 of 10 points are valid; 3 ran too short, so they are only indicative: use --time 12s.`
-fn validity(run: &AskedRun) -> Option<String> {
-    let (trust, points) = (&run.analysis.verdict.trust, run.analysis.points.len());
+/// `7 of 10 points are valid; 3 are only indicative: they ran too short. Run longer: --time 12s.`
+fn validity(run: &AskedRun, next: Option<&str>) -> Option<String> {
+    let (trust, all) = (&run.analysis.verdict.trust, run.analysis.points.len());
     let tally = trust.validity;
-    if points == 0 {
-        return None;
-    }
-    let valid = match (tally.valid, points) {
-        (1, 1) => "The point is valid".to_owned(),
-        (2, 2) => "Both points are valid".to_owned(),
-        (valid, all) if valid == all => format!("All {all} points are valid"),
-        (0, 1) => "The point is not valid".to_owned(),
-        (0, all) => format!("None of {all} points is valid"),
+    let reason = |validity: Validity| trust.reasons.iter().find(|reason| reason.validity == validity);
+    let kinds = [(tally.invalid, Validity::Invalid), (tally.indicative, Validity::Indicative)];
+    let weak: Vec<(usize, Validity)> = kinds.into_iter().filter(|(count, _)| *count > 0).collect();
+    let is_valid = match (tally.valid, all) {
+        (_, 0) => return None,
+        (0, _) => String::new(),
+        (1, 1) => "the point is valid".to_owned(),
+        (2, 2) => "both points are valid".to_owned(),
+        (valid, all) if valid == all => format!("all {all} points are valid"),
         (1, all) => format!("1 of {all} points is valid"),
         (valid, all) => format!("{valid} of {all} points are valid"),
     };
-    let kinds = [
-        (Validity::Invalid, tally.invalid, "must not be used"),
-        (Validity::Indicative, tally.indicative, "indicative"),
-    ];
-    let weak = kinds.into_iter().filter(|(_, count, _)| *count > 0);
-    let weak: Vec<String> =
-        weak.map(|(validity, count, word)| weakened(&trust.reasons, validity, (count, points), word)).collect();
-    if weak.is_empty() {
-        return Some(format!("{valid}."));
-    }
-    let mend = mending_step(run).map_or(String::new(), |step| format!("; {step}"));
-    Some(format!("{valid}: {}{mend}.", weak.join("; ")))
+    let is_first_named = is_valid.is_empty();
+    let clauses: Vec<String> = (0..)
+        .zip(&weak)
+        .map(|(nth, (count, validity))| {
+            let whose = if is_first_named && nth == 0 { Some(all) } else { None };
+            let is_weak = weak_words(*count, whose, *validity);
+            // Two kinds of weakness often have one cause.
+            let is_told = weak.len() > nth + 1
+                && reason(*validity).map(|one| one.code) == reason(weak[nth + 1].1).map(|one| one.code);
+            let why = reason(*validity).filter(|_| !is_told).map(|reason| reason_words(run, reason, *count));
+            why.map_or(is_weak.clone(), |why| format!("{is_weak}: {why}"))
+        })
+        .collect();
+    let parts: Vec<String> = [is_valid].into_iter().filter(|part| !part.is_empty()).chain(clauses).collect();
+    let sentence = format!("{}.", capital(&parts.join("; ")));
+    let mends = mending_step(run).map(|step| format!("{}.", capital(&step)));
+    let mends = mends.filter(|step| next.is_none_or(|next| !step.eq_ignore_ascii_case(next)));
+    Some(mends.map_or(sentence.clone(), |step| format!("{sentence} {step}")))
 }
 
-/// `3 are only indicative, because they ran too short`
-fn weakened(reasons: &[Reason], validity: Validity, (count, points): (usize, usize), word: &str) -> String {
-    let own: Vec<&Reason> = reasons.iter().filter(|reason| reason.validity == validity).collect();
-    let which = if points == 1 { "it".to_owned() } else { count.to_string() };
-    let is = match (count, validity) {
-        (_, Validity::Invalid) => String::new(),
-        (1, _) => "is only ".to_owned(),
-        _ => "are only ".to_owned(),
+/// `3 are only indicative`, or of all points, if none is named before: `all 12 points are only indicative`.
+fn weak_words(count: usize, of: Option<usize>, validity: Validity) -> String {
+    let who = match of {
+        Some(1) => "the point".to_owned(),
+        Some(2) if count == 2 => "both points".to_owned(),
+        Some(all) if all == count => format!("all {all} points"),
+        Some(all) => format!("{count} of {all} points"),
+        None => count.to_string(),
     };
-    // Of several reasons each has its number of points, unless it is that of all.
-    let reason = |reason: &&Reason| match reason.points {
+    match (validity, count) {
+        (Validity::Invalid, _) => format!("{who} must not be used"),
+        (_, 1) => format!("{who} is only indicative"),
+        _ => format!("{who} are only indicative"),
+    }
+}
+
+/// Why `count` points are weak: what most of them had, or what others took.
+fn reason_words(run: &AskedRun, reason: &Reason, count: usize) -> String {
+    if reason.code == Code::ForeignCpu {
+        return foreign_cpu(&run.analysis.points).unwrap_or_else(|| reason.words().to_owned());
+    }
+    match reason.points {
         1 if count == 1 => format!("it {}", reason.words()),
-        all if all == count => format!("they {}", reason.words()),
-        some => format!("{some} {}", reason.words()),
-    };
-    let why: Vec<String> = own.iter().take(REASONS_MAX).map(reason).collect();
-    let why = if why.is_empty() { String::new() } else { format!(", because {}", join_and(&why)) };
-    format!("{which} {is}{word}{why}")
+        points if points == count => format!("they {}", reason.words()),
+        points => format!("{points} {}", reason.words()),
+    }
 }
 
-/// What mends most of the points that are not valid, in a few words.
+/// What mends the gravest weakness of the points that are not valid, in a few words.
 fn mending_step(run: &AskedRun) -> Option<String> {
-    let weak = |finding: &&Finding| finding.severity > Severity::Note;
-    let weakened = run.analysis.points.iter().filter(|point| point.validity != Validity::Valid);
-    let mut steps: Vec<(NextStep, usize)> = Vec::new();
-    for finding in weakened.flat_map(|point| point.findings.iter().filter(weak)) {
-        match steps.iter_mut().find(|(step, _)| *step == finding.next) {
-            Some((_, count)) => *count += 1,
-            None => steps.push((finding.next, 1)),
-        }
-    }
-    let known = steps.into_iter().filter(|(step, _)| *step != NextStep::None);
-    known.max_by_key(|(_, count)| *count).map(|(step, _)| step_words(run, step))
+    let reason = run.analysis.verdict.trust.reasons.first()?;
+    let findings = run.analysis.points.iter().flat_map(|point| &point.findings);
+    let own = findings.filter(|finding| finding.code() == reason.code && finding.severity > Severity::Note);
+    let step = own.map(|finding| finding.next).find(|step| *step != NextStep::None)?;
+    Some(step_words(run, step))
 }
 
 /// A step with its flag, if one is known.
@@ -121,24 +135,18 @@ fn step_words(run: &AskedRun, step: NextStep) -> String {
     step.sentence().replace('`', "")
 }
 
-/// `Other programs took 17 to 58 % of the CPU.`
+/// `other programs took 17 to 58 % of the CPU`
 fn foreign_cpu(points: &[PointAnalysis]) -> Option<String> {
-    use crate::findings::foreign_cpu::CpuUser;
-    let found =
-        points.iter().flat_map(|point| &point.findings).filter_map(|finding| ForeignCpu::in_detail(&finding.detail));
+    let findings = points.iter().flat_map(|point| &point.findings);
+    let found = findings.filter_map(|finding| ForeignCpu::in_detail(&finding.detail));
     let (stolen, taken): (Vec<&ForeignCpu>, Vec<&ForeignCpu>) =
         found.partition(|found| matches!(found.by, CpuUser::Hypervisor { .. }));
     let took = |who: &str, all: &[&ForeignCpu]| {
-        let at = if points.len() > 1 {
-            format!(" at {} of {} points", all.len().min(points.len()), points.len())
-        } else {
-            String::new()
-        };
-        (!all.is_empty()).then(|| format!("{who} took {} of the CPU{at}", range(all, |one| one.share.0, percent)))
+        (!all.is_empty()).then(|| format!("{who} took {} of the CPU", range(all, |one| one.share.0, percent)))
     };
-    let all: Vec<String> =
-        [took("other programs", &taken), took("the hypervisor", &stolen)].into_iter().flatten().collect();
-    (!all.is_empty()).then(|| format!("{}.", capital(&join_and(&all))))
+    let all = [took("other programs", &taken), took("the hypervisor", &stolen)];
+    let all: Vec<String> = all.into_iter().flatten().collect();
+    (!all.is_empty()).then(|| join_and(&all))
 }
 
 /// `Not measured: 4 points of postgres.`
@@ -147,7 +155,7 @@ fn missing(unmeasured: &[Unmeasured]) -> Option<String> {
         missing if missing < one.planned => format!("{missing} of {} points of {}", one.planned, one.engine),
         missing => format!("{} of {}", plural(missing as u64, "point"), one.engine),
     };
-    let (shown, others) = unmeasured.split_at(unmeasured.len().min(REASONS_MAX));
+    let (shown, others) = unmeasured.split_at(unmeasured.len().min(ENGINES_MAX));
     let mut parts: Vec<String> = shown.iter().map(words).collect();
     if !others.is_empty() {
         let missing: usize = others.iter().map(|one| one.missing).sum();
@@ -169,7 +177,7 @@ pub(super) fn next_step(run: &AskedRun) -> Option<String> {
 mod tests {
     use super::*;
     use crate::simulated::{Simulation, run_of};
-    use crate::{Analysis, Code, analyse, answer};
+    use crate::{Analysis, analyse, answer};
     use model::PointState;
 
     fn trust(analysis: &Analysis) -> Vec<String> {
@@ -189,12 +197,10 @@ mod tests {
         assert_eq!(trust(&of(vec![quiet()])), ["The point is valid."]);
         assert_eq!(trust(&of(vec![quiet(), quiet()])), ["Both points are valid."]);
         let short = Simulation::counts(&[20_000; 3]);
-        let expected =
-            "2 of 3 points are valid: 1 is only indicative, because it ran too short; run longer: --time 80s.";
-        assert_eq!(trust(&of(vec![quiet(), quiet(), short.clone()])), [expected]);
-        let expected =
-            "The point is not valid: it is only indicative, because it ran too short; run longer: --time 12s.";
-        assert_eq!(trust(&of(vec![short])), [expected]);
+        let mixed = answer(&of(vec![quiet(), quiet(), short.clone()]));
+        assert_eq!(mixed.trust, ["2 of 3 points are valid; 1 is only indicative: it ran too short."]);
+        assert_eq!(mixed.next.as_deref(), Some("Run longer: --time 80s."));
+        assert_eq!(trust(&of(vec![short])), ["The point is only indicative: it ran too short."]);
     }
 
     #[test]
@@ -217,7 +223,7 @@ mod tests {
         let shared =
             quiet().source("cpu", &counters, used).source("process", &["cpu_user_ns", "cpu_system_ns"], engine);
         let told = trust(&of(vec![shared, quiet()]));
-        assert_eq!(told[1], "Other programs took 30 % of the CPU at 1 of 2 points.");
+        assert_eq!(told, ["1 of 2 points is valid; 1 is only indicative: other programs took 30 % of the CPU."]);
         let one = Unmeasured { engine: "postgres".into(), workload: "oltp".into(), missing: 2, planned: 4 };
         assert_eq!(missing(&[one]).as_deref(), Some("Not measured: 2 of 4 points of postgres."));
     }

@@ -3,9 +3,8 @@
 //! In: a run whose points differ in clients and depth, and at most in the sort of work besides. Out: the rates as a table over the steps, and
 //! claims. Limits: three sorts of work; four steps besides the best have a column.
 
-use super::super::amounts::said;
 use super::super::disturbance::{self, Disturbed};
-use super::super::speech::number_word;
+use super::super::speech::{amount, number_word};
 use super::super::thing::Thing;
 use super::super::{AnswerColumn, AnswerParts, AnswerRow, AnswerTable, AskedRun, COLUMNS_MAX, Claim, ClaimKind};
 use super::super::{bottleneck, conditions::conditions};
@@ -20,6 +19,8 @@ const THINGS_MAX: usize = 3;
 const DISTURBANCES_MAX: usize = 2;
 /// Response times that grow by so much show that more clients only wait.
 const WAITS: f64 = 1.5;
+/// Less than this share more is no gain.
+const GAIN_MIN: f64 = 0.02;
 
 pub(super) fn answer(run: &AskedRun) -> Option<AnswerParts> {
     let things = Thing::all(run);
@@ -82,22 +83,28 @@ pub(in super::super) fn rate_claim(thing: &Thing) -> Claim {
     if let Some(fallen) = first_fall(sweep) {
         let lower = thing.reached(fallen);
         let less = percent(1.0 - lower.rate.mean / reached.rate.mean);
-        let tail = format!(" and only {} {} ({less} less)", said(lower.rate.mean), thing.place(fallen));
+        let tail = format!(" and only {} {} ({less} less)", amount(lower.rate.mean), thing.place(fallen));
         return thing.with_figure(claim(ClaimKind::Scaling, tail), &lower);
     }
     if std::ptr::eq(best, last) && std::ptr::eq(knee, last) {
         let more = if sweep.is_rise_shown() { " and can do more" } else { "; whether more would help is not known" };
         return claim(ClaimKind::Scaling, more.to_owned());
     }
-    if std::ptr::eq(best, knee) {
-        return claim(ClaimKind::Scaling, format!("; {}", no_gain(thing, best)));
+    let at_knee = thing.reached(knee);
+    if !is_clearly_below(best, knee) {
+        let sentence = format!("{}; {}.", thing.clause(at_knee.rate.mean, knee), no_gain(thing, knee));
+        return thing.with_figure(Claim::new(ClaimKind::Scaling, sentence), &at_knee);
     }
-    let share = percent(thing.reached(knee).rate.mean / reached.rate.mean);
-    claim(
-        ClaimKind::Scaling,
-        format!("; {} reaches {share} of that", thing.place(knee).replacen("with ", "", 1))
-            .replace("clients reaches", "clients reach"),
-    )
+    let share = percent(at_knee.rate.mean / reached.rate.mean);
+    let tail = format!(", and {share} of that already {}", thing.place(knee));
+    thing.with_figure(claim(ClaimKind::Scaling, tail), &at_knee)
+}
+
+/// Whether `step` is below the best by more than the intervals of both allow, and by more than matters.
+fn is_clearly_below(best: &SweepStep, step: &SweepStep) -> bool {
+    let gap = best.ops_per_s() - step.ops_per_s();
+    let noise = best.half_width_per_s().zip(step.half_width_per_s()).map_or(0.0, |(a, b)| a.hypot(b));
+    gap > noise && gap > GAIN_MIN * best.ops_per_s()
 }
 
 /// The first step beyond the best at which the rate is clearly lower.
@@ -113,11 +120,11 @@ fn first_fall<'s, 'a>(sweep: &'s Sweep<'a>) -> Option<&'s SweepStep<'a>> {
 }
 
 /// `more clients only wait longer (p99 25 ms with 16)`
-fn no_gain(thing: &Thing, best: &SweepStep) -> String {
+fn no_gain(thing: &Thing, from: &SweepStep) -> String {
     let last = thing.sweep.last();
     let more = if thing.sweep.axis == ScalingAxis::Depth { "more requests" } else { "more clients" };
     let of = if thing.sweep.axis == ScalingAxis::Depth { last.depth } else { last.clients };
-    match best.p99_ns().zip(last.p99_ns()) {
+    match from.p99_ns().zip(last.p99_ns()) {
         Some((before, after)) if after as f64 >= WAITS * before as f64 => {
             format!("{more} only wait longer (p99 {} with {})", time(after as f64), number_word(of))
         }
@@ -143,8 +150,8 @@ fn rising_together(things: &[Thing]) -> Option<Claim> {
         words::list::capital(one.unit.plural()),
         other.unit.plural(),
         one.place(last),
-        said(rate.rate.mean),
-        said(other_rate.rate.mean),
+        amount(rate.rate.mean),
+        amount(other_rate.rate.mean),
         one.per()
     );
     let claim = one.with_figure(Claim::new(ClaimKind::Scaling, sentence), &rate);
@@ -313,7 +320,7 @@ mod tests {
         let later = first(transactions(&[(1, 20_300, 40_000), (4, 34_500, 100_000), (8, 36_000, 150_000)]));
         assert_eq!(
             later,
-            "sqlite serves 36,000 transactions per second with eight clients; four clients reach 96 % of that."
+            "sqlite serves 36,000 transactions per second with eight clients, and 96 % of that already with four clients."
         );
     }
 
