@@ -95,7 +95,9 @@ fn name_of(run: &AskedRun, one: &SearchRepeats) -> String {
     let search = one.searches[0];
     let held = search.held().and_then(|held| held.point.settings.get(ENGINE));
     let engine = engine.first().copied().or(held).map_or_else(|| plain(&search.engine), spoken);
-    if others.is_empty() {
+    // Of a search that is alone nothing distinguishes it.
+    let is_alone = search_repeats(&run.analysis.searches).len() == 1;
+    if others.is_empty() || is_alone {
         return engine;
     }
     format!("{engine} with {}", join_and(&others.into_iter().map(spoken).collect::<Vec<_>>()))
