@@ -21,6 +21,7 @@ pub const CHART: Chart = Chart {
     title: "Throughput over time",
     help: "A steady system makes a flat line; drops to the floor are stalls. Dashed: the mean of the measured phase.",
     draw,
+    of_points: None,
     #[cfg(test)]
     fixture: crate::testing::quick,
 };

@@ -24,7 +24,7 @@ use analysis::points::relative::RelativeTable;
 use analysis::points::step_steadiness::{StepSteadiness, StepVariation};
 use analysis::recorded::dimensions::STORAGE_LIMIT;
 use analysis::verdict::{Bottleneck, GroupVerdict, LongestWait, Reason, Steadiness, Tally, Trust, Unmeasured};
-use analysis::{Analysis, Code, PointAnalysis, Validity, Verdict, WorkDone};
+use analysis::{Analysis, Answer, Code, PointAnalysis, Validity, Verdict, WorkDone};
 use model::{EngineProcess, LEFT_OUT_FACT};
 use std::collections::{BTreeSet, HashMap, HashSet};
 
@@ -37,49 +37,27 @@ const STEADIEST_MAX: usize = 2;
 /// The most groups or reasons that are named in one list.
 const NAMED_MAX: usize = 4;
 
-/// The verdict in sentences, by what they answer.
-#[derive(Clone, Debug, Default)]
-pub struct VerdictText {
-    /// How much was reached; at least one.
-    pub how_much: Vec<String>,
-    /// What the values of a setting do to it.
-    pub compared: Vec<String>,
-    /// What must not be compared, and what is missing.
-    pub cautions: Vec<String>,
-    /// What limits it.
-    pub bottleneck: Vec<String>,
-    /// What does not limit it.
-    pub ruled_out: Vec<String>,
-    /// How steadily it ran.
-    pub steadiness: Vec<String>,
-    /// How far to trust it.
-    pub trust: Vec<String>,
-}
-
-impl VerdictText {
-    /// The verdict of `analysis`.
-    pub fn from_analysis(analysis: &Analysis) -> VerdictText {
-        let verdict = &analysis.verdict;
-        VerdictText {
-            how_much: reached(analysis),
-            compared: compared(verdict),
-            cautions: cautions(analysis),
-            bottleneck: bottlenecks(&verdict.bottleneck()),
-            ruled_out: ruled_out(analysis).into_iter().collect(),
-            steadiness: steadiness(analysis, &verdict.steadiness())
-                .into_iter()
-                .chain(steadiest_steps(&verdict.step_steadiness, verdict.groups.len() > 1))
-                .collect(),
-            trust: trust(&verdict.trust).into_iter().collect(),
-        }
-    }
-}
-
-/// The verdict of `analysis`, at least one sentence.
+/// The verdict of `analysis`, at least one sentence: how much, what the values of a setting do to it, what must not be compared or is missing,
+/// what limits it and what does not, how steadily it ran, and how far to trust it.
 pub fn sentences(analysis: &Analysis) -> Vec<String> {
-    let text = VerdictText::from_analysis(analysis);
-    let VerdictText { how_much, compared, cautions, bottleneck, ruled_out, steadiness, trust } = text;
-    [how_much, compared, cautions, bottleneck, ruled_out, steadiness, trust].concat()
+    let verdict = &analysis.verdict;
+    let mut all = reached(analysis);
+    all.extend(compared(verdict));
+    all.extend(cautions(analysis));
+    all.extend(bottlenecks(&verdict.bottleneck()));
+    all.extend(ruled_out(analysis));
+    all.extend(steadiness(analysis, &verdict.steadiness()));
+    all.extend(steadiest_steps(&verdict.step_steadiness, verdict.groups.len() > 1));
+    all.extend(trust(&verdict.trust));
+    all
+}
+
+/// Those of [`sentences`] that `answer` does not have word by word: the details behind it.
+pub fn not_in_answer(analysis: &Analysis, answer: &Answer) -> Vec<String> {
+    let is_said = |sentence: &String| {
+        answer.claims.iter().any(|claim| claim.sentence == *sentence) || answer.trust.contains(sentence)
+    };
+    sentences(analysis).into_iter().filter(|sentence| !is_said(sentence)).collect()
 }
 
 /// How much was reached. The duration of a variant is in their table, and means little without that of another.
