@@ -129,7 +129,7 @@ fn reached(point: &PointAnalysis) -> Vec<Reached> {
 
 /// Whether a limit is something of which a share is used.
 fn is_resource(limit: Limit) -> bool {
-    limit.is_cause() && limit != Limit::OneAtATime
+    limit.is_cause() && !limit.is_latency()
 }
 
 fn ceiling_name(ceiling: Ceiling) -> &'static str {

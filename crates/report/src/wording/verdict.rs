@@ -459,8 +459,8 @@ fn validity(tally: &Tally, reasons: &[Reason], has_all: bool) -> String {
 fn reasons_of(validity: Validity, points: usize, reasons: &[Reason]) -> String {
     let own = reasons.iter().filter(|reason| reason.validity == validity);
     let parts = own.map(|reason| match points {
-        1 => format!("it {}", reason_words(reason)),
-        _ => format!("{} {}", reason.points, reason_words(reason)),
+        1 => format!("it {}", reason.words()),
+        _ => format!("{} {}", reason.points, reason.words()),
     });
     let parts: Vec<String> = parts.collect();
     match parts.len() {
@@ -468,64 +468,6 @@ fn reasons_of(validity: Validity, points: usize, reasons: &[Reason]) -> String {
         1..=NAMED_MAX => format!(" ({})", join_and(&parts)),
         all => format!(" ({}; see the findings for {} more)", parts[..NAMED_MAX].join(", "), all - NAMED_MAX),
     }
-}
-
-/// What makes points less than valid, by the code of the finding, in the past tense: it suits one point and many.
-const REASONS: [(Code, &str); 43] = [
-    (Code::Corrupt, "read back wrong data"),
-    (Code::BrokenConditions, "left rows that break a consistency condition"),
-    (Code::PaceExceeded, "entered more new orders than its terminals can"),
-    (Code::Incomplete, "did not complete"),
-    (Code::Interrupted, "stopped early: interrupted, or the disk was full"),
-    (Code::Hung, "left clients blocked at the end"),
-    (Code::SettingsChanged, "had a server whose settings were changed"),
-    (Code::HostLost, "lost a host"),
-    (Code::HostUneven, "had a host that did less than its share"),
-    (Code::ClockSpread, "had hosts whose clocks are not known well enough"),
-    (Code::StartSkew, "had hosts that did not begin together"),
-    (Code::Restarted, "had a server that ended or was restarted"),
-    (Code::Outage, "had an outage of the server"),
-    (Code::EndpointOutage, "had an endpoint that was down"),
-    (Code::SettingsUnread, "had a server whose settings could not be read at the end"),
-    (Code::OwnGap, "lost time in which plimsoll itself did not run"),
-    (Code::ClockGap, "lost time while nothing was recorded"),
-    (Code::Plausibility, "showed impossible numbers"),
-    (Code::LittlesLaw, "showed more operations in flight than clients"),
-    (Code::Errors, "had failed operations"),
-    (Code::Retries, "tried more than 1 % of the operations again"),
-    (Code::LimitEscaped, "used a device that exceeded its storage limit"),
-    (Code::ForeignCpu, "lost CPU time to other processes or the hypervisor"),
-    (Code::CpuThrottled, "were slowed down by a CPU quota or by heat"),
-    (Code::Swap, "ran short of memory"),
-    (Code::StacksTaken, "had an engine that was stopped for its stacks"),
-    (Code::ClientBound, "had a busy or late load generator"),
-    (Code::Overload, "did not serve all arrivals in time"),
-    (Code::ReplayLate, "replayed requests later than recorded"),
-    (Code::BackgroundRateMissed, "missed the rate of the background load"),
-    (Code::CutShort, "ended before the work was done"),
-    (Code::ShortData, "ran on the data of a step that was cut short"),
-    (Code::Cached, "read from a cache"),
-    (Code::SourceRead, "read their file from its disk"),
-    (Code::Unsteady, "drifted"),
-    (Code::Slowdown, "slowed down"),
-    (Code::NotSteady, "did not settle"),
-    (Code::WriteDebt, "left writes pending"),
-    (Code::AccountsDiffer, "had conflicting write counts"),
-    (Code::WideInterval, "had a wide confidence interval"),
-    (Code::FewSamples, "had too few operations for the high percentiles"),
-    (Code::TooShort, "ran too short"),
-    (Code::Imported, "came from another program"),
-];
-
-fn reason_words(reason: &Reason) -> String {
-    let code = reason.code;
-    match (code, reason.validity) {
-        (Code::LittlesLaw, Validity::Indicative) => return "had clients busy outside operations".to_owned(),
-        (Code::FewSamples, Validity::Invalid) => return "did no operation".to_owned(),
-        _ => {}
-    }
-    let known = REASONS.iter().find(|(known, _)| *known == code);
-    known.map_or_else(|| format!("had the finding `{}`", code.as_str()), |(_, words)| (*words).to_owned())
 }
 
 fn success(success: Option<[f64; 2]>) -> String {
