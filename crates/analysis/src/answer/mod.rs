@@ -18,6 +18,8 @@ mod kinds;
 mod places;
 pub mod speech;
 mod table;
+#[cfg(test)]
+mod tests;
 mod thing;
 mod trust;
 pub mod work;
