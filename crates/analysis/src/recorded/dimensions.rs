@@ -10,7 +10,7 @@ use crate::recorded::engine_names::EngineNames;
 use crate::recorded::sequence;
 use model::{
     Arrivals, Bytes, CpuAssignment, FileSystem, MachineSetup, Nanos, Pacing, ParamOwner, ParamRole, PointData,
-    PointParam, StepIndexes, StorageLimit, Trial, Until, Value,
+    PointParam, StepIndexes, StorageLimit, Trial, Until, Value, common_phrase,
 };
 use serde::Serialize;
 use std::collections::{BTreeSet, HashMap, HashSet};
@@ -289,13 +289,21 @@ fn number_groups(points: &[PointData], labels: &[Label]) -> Vec<usize> {
 impl Settings {
     fn from_point(point: &PointData, names: &EngineNames) -> Settings {
         let trial = &point.trial;
-        let mut all = vec![Setting::of_run(ENGINE, Role::Engine, SettingValue::Name(names.name_of(trial)))];
+        let name = names.name_of(trial);
+        let mut engine = Setting::of_run(ENGINE, Role::Engine, SettingValue::Name(name.clone()));
+        // With its version, if the name has one because the run has several.
+        let spoken = point.traits.phrases.get(ENGINE).zip(name.strip_prefix(&trial.target.engine));
+        engine.phrase = spoken.map(|(spoken, rest)| format!("{spoken}{rest}"));
+        let mut all = vec![engine];
         all.extend(ground_settings(trial));
         all.push(Setting::of_run("workload", Role::Workload, SettingValue::Name(trial.workload.name.clone())));
         all.extend(param_settings(point, ParamOwner::Workload));
         all.extend(param_settings(point, ParamOwner::Engine));
         all.extend(search_settings(trial));
         all.extend(load_settings(trial));
+        for setting in all.iter_mut().filter(|setting| setting.declared.is_none() || setting.name == MEMORY_LIMIT) {
+            setting.phrase = setting.phrase.take().or_else(|| common_phrase(&setting.name, trial));
+        }
         Settings(all)
     }
 
