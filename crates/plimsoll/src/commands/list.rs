@@ -157,9 +157,10 @@ fn text(dir: &Path, heads: &[(PathBuf, Result<RunHead, String>)]) -> String {
 /// `2 points: oltp on sqlite, mysql`, `1 of 2 points: file`. The name of the run has its time.
 fn in_a_line(head: &RunHead) -> String {
     let (complete, planned) = (complete(head), head.meta.plan.trials.len());
-    let noun = if planned == 1 { "point" } else { "points" };
-    let state =
-        if complete == planned { format!("{planned} {noun}") } else { format!("{complete} of {planned} {noun}") };
+    // A search is one trial of the plan and makes as many points as it needs.
+    let (all, is_all) = (planned.max(complete), complete >= planned);
+    let noun = if all == 1 { "point" } else { "points" };
+    let state = if is_all { format!("{all} {noun}") } else { format!("{complete} of {all} {noun}") };
     format!("{state}: {}", measured(&head.meta.plan.trials))
 }
 
