@@ -10,7 +10,7 @@ use crate::relaunch::CLIENT_ALLOCATOR;
 use clap::parser::ValueSource;
 use clap::{Arg, ArgAction, ArgMatches, Command};
 use host::device::DestroyConsent;
-use model::{Entry, HourlyCost, LinkSpeed, ParamDef, ParamKind, RunMeta};
+use model::{Catalogue, Entry, HourlyCost, LinkSpeed, ParamDef, ParamKind, Plan, RunMeta};
 use plan::{CommonKey, CommonKind, Overrides};
 use report::wording::list::capital;
 use runner::{RunSite, SystemChangeConsent};
@@ -340,6 +340,21 @@ pub fn with_scale(command: Command) -> Command {
         "Multiply rows, partitions, and the sizes of files, caches, logs and memory_limit by this factor, such as 0.01",
     ))
 }
+
+/// Adds `--quick-look`.
+pub fn with_quick_look(command: Command) -> Command {
+    let quick_look = Arg::new(QUICK_LOOK).long(QUICK_LOOK).action(ArgAction::SetTrue).help_heading(COMMON);
+    command.arg(quick_look.conflicts_with_all(["time", "repeat"]).help(
+        "Each point once and for 3 s at most: shows the direction only, and concludes nothing (its numbers are indicative)",
+    ))
+}
+
+/// `plan`, or its short form if `--quick-look` is given.
+pub fn quick_look(plan: Plan, matches: &ArgMatches, catalogue: &Catalogue) -> Plan {
+    if matches.get_flag(QUICK_LOOK) { plan::quick_look(plan, catalogue) } else { plan }
+}
+
+const QUICK_LOOK: &str = "quick-look";
 
 /// `--client-allocator`. It is no key of a plan: one process measures all points.
 fn client_allocator() -> Arg {

@@ -6,7 +6,6 @@ use crate::flags;
 use crate::output::{self, label};
 use clap::{Arg, ArgMatches, Command};
 use model::{PointData, PointState, RunData, Trial};
-use report::wording::quantity::plural;
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 use store::RunHead;
@@ -167,17 +166,13 @@ fn text(dir: &Path, heads: &[(PathBuf, Result<RunHead, String>)], width: usize) 
 /// An answer is below the name of its run.
 const INDENT: usize = 4;
 
-/// `2 points: oltp on sqlite, mysql`, `1 of 2 points: file`. The name of the run has its time. A search has as many points as it needs.
+/// `2 points: oltp on sqlite, mysql`, `1 of 2 points: file`. The name of the run has its time.
 fn in_a_line(head: &RunHead) -> String {
     let (complete, planned) = (complete(head), head.meta.plan.trials.len());
-    let noun = if planned == 1 { "point" } else { "points" };
-    let state = if head.meta.plan.trials.iter().any(|trial| trial.limit.is_some()) {
-        plural(complete as u64, "probe")
-    } else if complete == planned {
-        format!("{planned} {noun}")
-    } else {
-        format!("{complete} of {planned} {noun}")
-    };
+    // A search is one trial of the plan and makes as many points as it needs.
+    let (all, is_all) = (planned.max(complete), complete >= planned);
+    let noun = if all == 1 { "point" } else { "points" };
+    let state = if is_all { format!("{all} {noun}") } else { format!("{complete} of {all} {noun}") };
     format!("{state}: {}", measured(&head.meta.plan.trials))
 }
 

@@ -45,6 +45,9 @@ pub fn record_plan(plan: &Plan, options: &Options, context: &Context) -> Result<
     let FittedPlan { plan, left_out, notes } = &fit(plan, options)?;
     left_out.iter().chain(notes).for_each(|note| context.note(note));
     let (stop, hosts) = ready(plan, options, context)?;
+    if let Some(question) = plan.asked.question.as_ref().filter(|_| !context.quiet) {
+        output::say(format_args!("Question: {question}"));
+    }
     let mut metrics = RunMetrics::start(options.metrics, plan, context)?;
     let mut progress = ProgressDisplay::start(plan, &[], &stop, context);
     let observer = &mut observers(&mut progress, metrics.as_mut());
