@@ -53,7 +53,7 @@ pub use numbers::network::{InterfaceUse, NetworkUse};
 pub use numbers::op_cost::{ClientCost, Cost, Denominator, OpCost};
 pub use numbers::order_rates::NewOrderRate;
 pub use numbers::projection::Projection;
-pub use numbers::quantiles::Quantiles;
+pub use numbers::quantiles::{Quantiles, SupportedPercentile};
 pub use numbers::running_cost::RunningCost;
 pub use numbers::stacks::{FrameShift, StackCost, StackProfile, StackSample};
 pub use numbers::statements::StatementSummary;

@@ -347,7 +347,7 @@ mod tests {
             "<div id=\"conditions\">",
         ];
         assert!(order.windows(2).all(|two| at(two[0]) < at(two[1])), "{:?}", order.map(at));
-        assert!(text.contains("10 valid") && text.contains("1 invalid"));
+        assert!(text.contains("11 valid") && text.contains("1 invalid"));
         let folded = &text[at("<section class=\"fold\">")..];
         assert_eq!(
             folded.matches("<section").count(),

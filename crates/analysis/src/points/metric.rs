@@ -4,8 +4,8 @@
 //! operation. A percentile that too few operations support has no value, nor has a rate of a step that is timed as a whole.
 
 use crate::figures::{Better, FigureDef, INSERT_FIGURES, POINT_FIGURES, figure};
-use crate::findings::few_samples::SupportedPercentile;
 use crate::math::ratio::Preference;
+use crate::numbers::quantiles::SupportedPercentile;
 use crate::{InsertCost, PointAnalysis};
 use serde::Serialize;
 

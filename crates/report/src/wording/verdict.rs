@@ -533,8 +533,8 @@ const REASONS: [(Code, &str); 43] = [
     (Code::NotSteady, "did not settle"),
     (Code::WriteDebt, "left writes pending"),
     (Code::AccountsDiffer, "had conflicting write counts"),
-    (Code::WideInterval, "had a wide confidence interval"),
-    (Code::FewSamples, "had too few operations for the high percentiles"),
+    (Code::WideInterval, "had a rate that is hardly known"),
+    (Code::FewSamples, "had too few operations for p99"),
     (Code::TooShort, "ran too short"),
     (Code::Imported, "came from another program"),
 ];
@@ -619,7 +619,7 @@ mod tests {
             "Bottleneck: one operation at a time (7 points); unclear for 6 of 13.",
             "11 of 13 points ran steadily (not: file rndwr depth 32 and sqlite insert indexes 3); longest stall 1.00 s (file rndwr depth 32); the rate of 1 drifted.",
             "file rndwr: steadiest at depth 8 (the rate varies by 2.1 % from interval to interval), least steady at depth 32 (39 %); indicative (1 repeat).",
-            "1 result is invalid (it had failed operations), 2 only indicative (1 drifted and 2 had a wide confidence interval), 10 valid. 98.2 to 100 % of the operations succeeded.",
+            "1 result is invalid (it had failed operations), 1 only indicative (it drifted), 11 valid. 98.2 to 100 % of the operations succeeded.",
         ];
         assert_eq!(told, expected);
     }
