@@ -55,7 +55,7 @@ pub use numbers::order_rates::NewOrderRate;
 pub use numbers::projection::Projection;
 pub use numbers::quantiles::{Quantiles, SupportedPercentile};
 pub use numbers::running_cost::RunningCost;
-pub use numbers::stacks::{FrameShift, StackCost, StackProfile, StackSample};
+pub use numbers::stacks::{BusyFunction, FrameShift, StackCost, StackProfile, StackSample};
 pub use numbers::statements::StatementSummary;
 pub use numbers::steps::KindSummary;
 pub use numbers::summary::{Summary, WorstInterval};
