@@ -156,7 +156,9 @@ fn text(dir: &Path, heads: &[(PathBuf, Result<RunHead, String>)]) -> String {
 
 /// `2 points: oltp on sqlite, mysql`, `1 of 2 points: file`. The name of the run has its time.
 fn in_a_line(head: &RunHead) -> String {
-    let (complete, planned) = (complete(head), head.meta.plan.trials.len());
+    let complete = complete(head);
+    // A search for a limit makes more points than were planned.
+    let planned = head.meta.plan.trials.len().max(complete);
     let noun = if planned == 1 { "point" } else { "points" };
     let state =
         if complete == planned { format!("{planned} {noun}") } else { format!("{complete} of {planned} {noun}") };

@@ -194,8 +194,8 @@ impl LiveState {
     }
 
     fn add_note(&mut self, note: Note) {
-        // An event may come again with each interval.
-        if self.notes.back() != Some(&note) {
+        // An event may come again with each interval, and what is true of a server with each of its points.
+        if !self.notes.contains(&note) {
             self.notes.push_back(note);
         }
         while self.notes.len() > NOTES_MAX {
