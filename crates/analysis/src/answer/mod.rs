@@ -12,6 +12,7 @@ mod kinds;
 pub mod speech;
 mod table;
 mod trust;
+pub mod work;
 
 pub use asked::AskedRun;
 pub use claim::{Claim, ClaimFigure, ClaimKind, WORDS_MAX};

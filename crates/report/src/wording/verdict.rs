@@ -64,7 +64,7 @@ impl VerdictText {
             how_much: reached(analysis),
             compared: compared(verdict),
             cautions: cautions(analysis),
-            bottleneck: bottlenecks(&verdict.bottleneck()),
+            bottleneck: bottlenecks(&verdict.bottleneck(), &verdict.trust.reasons),
             ruled_out: ruled_out(analysis).into_iter().collect(),
             steadiness: steadiness(analysis, &verdict.steadiness())
                 .into_iter()
@@ -255,14 +255,17 @@ fn first_ones(parts: &[String], noun: &str) -> String {
     join_and(&shown)
 }
 
-/// What limited points, which ones nothing limited, and which ones lacked CPU time that others had.
-fn bottlenecks(all: &Bottleneck) -> Vec<String> {
+/// What limited points, which ones nothing limited, and which ones lacked CPU time that others had. If points are indicative for that, the
+/// sentence on trust counts them, and two counts of one thing would not agree.
+fn bottlenecks(all: &Bottleneck, reasons: &[Reason]) -> Vec<String> {
     let served = at_points(all, Limit::Schedule).map(|at| format!("No bottleneck{at}: the offered rate was served."));
     let crowded = at_points(all, Limit::OtherProcesses)
         .map(|at| format!("Other processes used CPU time that the load needed{at}."));
     let stolen =
         at_points(all, Limit::Hypervisor).map(|at| format!("The hypervisor took CPU time that the load needed{at}."));
-    [bottleneck(all), served, crowded, stolen].into_iter().flatten().collect()
+    let is_counted = reasons.iter().any(|reason| reason.code == Code::ForeignCpu);
+    let lacking = [crowded, stolen].into_iter().flatten().filter(|_| !is_counted);
+    [bottleneck(all), served].into_iter().flatten().chain(lacking).collect()
 }
 
 /// `Ruled out: disk 3 % (named from 90 %), one core 40 % (named from 85 %).`, if the run has one point.
@@ -674,7 +677,8 @@ mod tests {
     #[test]
     fn what_was_served_or_disturbed_is_no_bottleneck() {
         let of = |limits: &[(Limit, usize)], judged| {
-            bottlenecks(&Bottleneck { limits: limits.iter().copied().collect(), judged, ..Bottleneck::default() })
+            let all = Bottleneck { limits: limits.iter().copied().collect(), judged, ..Bottleneck::default() };
+            bottlenecks(&all, &[])
         };
         assert_eq!(of(&[(Limit::Schedule, 1)], 1), ["No bottleneck: the offered rate was served."]);
         let all = "Other processes used CPU time that the load needed at all 13 points.";
