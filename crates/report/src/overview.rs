@@ -16,7 +16,7 @@ use crate::wording::relative::ratio_digits;
 use crate::wording::work_done::work_done_mark;
 use analysis::math::ratio::{Preference, RatioVerdict};
 use analysis::math::repeats::half_width_share;
-use analysis::points::metric::{Metric, shared_rate};
+use analysis::points::metric::{Metric, shared_rate, shared_unit};
 use analysis::points::relative::RelativeTable;
 use analysis::points::sweep::{is_comparable, is_usable};
 use analysis::recorded::dimensions::{independent, varying};
@@ -317,7 +317,10 @@ impl<'a> Table<'a> {
         Overview {
             title: self.name_of(workload, &place),
             base: self.base_text(&things),
-            heads: metrics.iter().map(|metric| metric_head(*metric, &self.points)).collect(),
+            heads: metrics
+                .iter()
+                .map(|metric| metric_head(*metric, shared_unit(self.points.iter().copied())))
+                .collect(),
             rows: things.iter().map(row).collect(),
         }
     }

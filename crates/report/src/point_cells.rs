@@ -11,7 +11,7 @@ use model::PointState;
 
 /// What the rates of several points are counted in.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub enum RateUnit {
+pub enum ColumnUnit {
     /// All of them in the same.
     Shared(WorkUnit),
     /// Each in its own, which its cell names.
@@ -20,34 +20,34 @@ pub enum RateUnit {
     None,
 }
 
-impl RateUnit {
+impl ColumnUnit {
     /// That of `points`.
-    pub fn of<'a>(points: impl IntoIterator<Item = &'a PointAnalysis>) -> RateUnit {
+    pub fn of<'a>(points: impl IntoIterator<Item = &'a PointAnalysis>) -> ColumnUnit {
         let with_rate = points.into_iter().filter(|point| point.duration_s().is_none());
-        let units = with_rate.map(|point| RateUnit::Shared(WorkUnit::of(point).unwrap_or(WorkUnit::Operations)));
-        units.reduce(|one, other| if one == other { one } else { RateUnit::Own }).unwrap_or(RateUnit::None)
+        let units = with_rate.map(|point| ColumnUnit::Shared(WorkUnit::of(point).unwrap_or(WorkUnit::Operations)));
+        units.reduce(|one, other| if one == other { one } else { ColumnUnit::Own }).unwrap_or(ColumnUnit::None)
     }
 
     /// The head of a column of [`rate_or_duration`].
     pub fn head(self) -> String {
         match self {
-            RateUnit::Shared(WorkUnit::Operations) => "ops/s".to_owned(),
-            RateUnit::Shared(unit) => unit.head(),
-            RateUnit::Own => "rate".to_owned(),
-            RateUnit::None => "duration".to_owned(),
+            ColumnUnit::Shared(WorkUnit::Operations) => "ops/s".to_owned(),
+            ColumnUnit::Shared(unit) => unit.head(),
+            ColumnUnit::Own => "rate".to_owned(),
+            ColumnUnit::None => "duration".to_owned(),
         }
     }
 }
 
 /// How much work a point did in a time, or how long it took.
-pub fn rate_or_duration(point: &PointAnalysis, unit: RateUnit) -> String {
+pub fn rate_or_duration(point: &PointAnalysis, unit: ColumnUnit) -> String {
     if let Some(seconds) = point.duration_s() {
         return format::nanos((seconds * 1e9).round() as u64);
     }
     match (WorkRate::of(point), unit) {
         (None, _) => format::dash(),
-        (Some(rate), RateUnit::Own) => {
-            format!("{} {}", format::number(rate.value), RateUnit::Shared(rate.unit).head())
+        (Some(rate), ColumnUnit::Own) => {
+            format!("{} {}", format::number(rate.value), ColumnUnit::Shared(rate.unit).head())
         }
         (Some(rate), _) => format::number(rate.value),
     }
@@ -161,7 +161,7 @@ mod tests {
     #[test]
     fn a_point_that_is_timed_as_a_whole_has_its_duration_and_no_rate() {
         let mut point = quick().points.remove(6);
-        let text = |point: &PointAnalysis| rate_or_duration(point, RateUnit::of([point]));
+        let text = |point: &PointAnalysis| rate_or_duration(point, ColumnUnit::of([point]));
         assert_eq!(text(&point), format::number(point.summary.as_ref().unwrap().ops_per_s));
         assert!(response_time(&point, |q| q.max).ends_with(" us") || response_time(&point, |q| q.max).ends_with(" ms"));
         set(&mut point, "step", "drain");

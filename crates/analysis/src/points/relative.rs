@@ -6,12 +6,13 @@
 //! were cut short or ran on data that was, are in no ratio and are listed. Arms that are more than two have the first in common, so their ratios depend on each other.
 
 use crate::PointAnalysis;
+use crate::answer::work::WorkUnit;
 use crate::findings::Code;
 use crate::math::ratio::{Pairing, RatioEstimate, RepeatValue, hold_false_discoveries};
 use crate::math::repeats::{MeanOfRepeats, combine};
 use crate::points::durability::{durability, is_asked_for};
 use crate::points::merge_times;
-use crate::points::metric::{MeasuredValue, Metric, shared_rate};
+use crate::points::metric::{MeasuredValue, Metric, shared_rate, shared_unit};
 use crate::points::sweep::{is_comparable, is_usable};
 use crate::recorded::dimensions::{Role, Setting};
 use crate::recorded::exact_text::exact_text;
@@ -44,6 +45,9 @@ pub struct RelativeRow {
     pub group: Option<String>,
     /// What was measured.
     pub metric: Metric,
+    /// What the work of all points at the place is counted in: the operations of a rate are these.
+    #[serde(skip)]
+    pub unit: WorkUnit,
     /// What the base did.
     pub base: MeanOfRepeats,
     /// One cell for each other arm; `None` if it has no usable repeat that can be paired here.
@@ -246,7 +250,8 @@ fn row_of(place: &ArmsAtPlace, metric: Metric) -> Option<RelativeRow> {
     let [base, others @ ..] = place.arms.as_slice() else { return None };
     let cells: Vec<Option<RelativeCell>> = others.iter().map(|arm| cell_of(base, arm, metric)).collect();
     let base = mean_of(base, metric).filter(|_| cells.iter().any(Option::is_some))?;
-    Some(RelativeRow { place: place.settings.clone(), group: place.group.clone(), metric, base, cells })
+    let unit = shared_unit(place.arms.iter().flatten().copied());
+    Some(RelativeRow { place: place.settings.clone(), group: place.group.clone(), metric, unit, base, cells })
 }
 
 fn cell_of(base: &[&PointAnalysis], arm: &[&PointAnalysis], metric: Metric) -> Option<RelativeCell> {

@@ -3,7 +3,7 @@
 use super::cross::cross_tables;
 use crate::format;
 use crate::inserts;
-use crate::point_cells::{self, RateUnit};
+use crate::point_cells::{self, ColumnUnit};
 use crate::table::TableDef;
 use crate::table::{Cell, Column, InTerminal, Look, Row, Table};
 use crate::wording::background::background_line;
@@ -46,17 +46,17 @@ fn tables(analysis: &Analysis, all: &RepeatRows) -> Vec<Table> {
 pub fn ended_table(point: Option<(&PointAnalysis, &str)>) -> Table {
     let own = |(point, label): (&PointAnalysis, &str)| Row {
         label: vec![label.to_owned()],
-        ..row(point, RateUnit::Own, None, false)
+        ..row(point, ColumnUnit::Own, None, false)
     };
     let rows = point.map(own);
-    let columns = columns(RateUnit::Own, None, false);
+    let columns = columns(ColumnUnit::Own, None, false);
     Table { columns, rows: rows.into_iter().collect(), ..Table::default() }
 }
 
 fn point_table(rows: &Analysis, has_repeats: bool) -> Table {
     let second = point_cells::second_rate(rows);
     let is_open_loop = rows.points.iter().filter_map(|p| p.summary.as_ref()).any(|s| s.offered_per_s.is_some());
-    let unit = RateUnit::of(&rows.points);
+    let unit = ColumnUnit::of(&rows.points);
     let mut columns = columns(unit, second, is_open_loop);
     let mut lines: Vec<Row> = rows.points.iter().map(|point| row(point, unit, second, is_open_loop)).collect();
     if has_repeats {
@@ -74,13 +74,13 @@ fn point_table(rows: &Analysis, has_repeats: bool) -> Table {
     }
 }
 
-fn columns(rate: RateUnit, second: Option<point_cells::SecondRate>, is_open_loop: bool) -> Vec<Column> {
+fn columns(rate: ColumnUnit, second: Option<point_cells::SecondRate>, is_open_loop: bool) -> Vec<Column> {
     let second = second.map(|second| {
         Column::number(second.short_head).long_head(second.head).least_width(9).terminal(InTerminal::IfRoom)
     });
     let mut columns = vec![
         Column::number("#").documents_only(),
-        Column::number(rate.head()).least_width(if rate == RateUnit::Own { 14 } else { 9 }),
+        Column::number(rate.head()).least_width(if rate == ColumnUnit::Own { 14 } else { 9 }),
     ];
     columns.extend(second);
     columns.extend(["95 % CI", "p50"].map(Column::number));
@@ -96,7 +96,7 @@ fn columns(rate: RateUnit, second: Option<point_cells::SecondRate>, is_open_loop
     columns
 }
 
-fn row(point: &PointAnalysis, unit: RateUnit, second: Option<point_cells::SecondRate>, is_open_loop: bool) -> Row {
+fn row(point: &PointAnalysis, unit: ColumnUnit, second: Option<point_cells::SecondRate>, is_open_loop: bool) -> Row {
     let summary = point.summary.as_ref();
     let worst_at = summary.filter(|_| point.duration_s().is_none()).and_then(|summary| summary.worst);
     let at = worst_at.map_or(String::new(), |worst| format!(" at {}", format::seconds(worst.at_s)));

@@ -61,7 +61,11 @@ pub fn metric_name(metric: Metric) -> &'static str {
 
 /// What the operations of `points` are: `transactions`, `reads`; `operations` if they differ.
 pub fn ops_word<'a>(points: impl IntoIterator<Item = &'a PointAnalysis>) -> &'static str {
-    match shared_unit(points) {
+    ops_of(shared_unit(points))
+}
+
+fn ops_of(unit: WorkUnit) -> &'static str {
+    match unit {
         // Of these the operations are not what is counted.
         WorkUnit::NewOrders => WorkUnit::Transactions.plural(),
         WorkUnit::Rows => "commits",
@@ -69,9 +73,9 @@ pub fn ops_word<'a>(points: impl IntoIterator<Item = &'a PointAnalysis>) -> &'st
     }
 }
 
-/// The head of `metric` over numbers of `points`.
-pub fn metric_head(metric: Metric, points: &[&PointAnalysis]) -> String {
-    match (metric, ops_word(points.iter().copied())) {
+/// The head of `metric` over numbers of points whose work is counted in `unit`.
+pub fn metric_head(metric: Metric, unit: WorkUnit) -> String {
+    match (metric, ops_of(unit)) {
         (Metric::OpsPerS, word) if word != WorkUnit::Operations.plural() => format!("{word}/s"),
         _ => metric_name(metric).to_owned(),
     }

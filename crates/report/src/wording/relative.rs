@@ -221,6 +221,7 @@ mod tests {
     use crate::testing::setting;
     use RatioVerdict::{Faster, Indicative, NoDifferenceShown, Slower};
     use analysis::SettingValue;
+    use analysis::answer::work::WorkUnit;
     use analysis::math::ratio::RatioEstimate;
     use analysis::math::repeats::MeanOfRepeats;
     use model::Value;
@@ -241,6 +242,7 @@ mod tests {
             place: vec![word("engine", "innodb"), word("mix", place)],
             group: None,
             metric,
+            unit: WorkUnit::Operations,
             base: MeanOfRepeats::default(),
             cells: vec![cell],
         };

@@ -54,8 +54,8 @@ mod tests {
         assert_eq!(
             [ended_head(80).unwrap(), ended_point(point, "file rndrd depth 1", 80, false).join("/")],
             [
-                "point                       rate 95 % CI     p50     p99     max   validity",
-                "file rndrd depth 1  5,932 reads/s  ±4.1 %  152 us  313 us 1.56 ms      valid"
+                "point                            rate 95 % CI     p50     p99     max   validity",
+                "file rndrd depth 1      5,932 reads/s  ±4.1 %  152 us  313 us 1.56 ms      valid"
             ]
         );
     }
