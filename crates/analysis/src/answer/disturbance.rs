@@ -91,7 +91,7 @@ fn weight(finding: &Finding) -> f64 {
 }
 
 /// One clause without its full stop.
-fn clause(subject: &str, detail: &Detail) -> String {
+pub(super) fn clause(subject: &str, detail: &Detail) -> String {
     let s = subject;
     match detail {
         Detail::Stall(Stalls::Rates(found)) if found.count == 1 => {

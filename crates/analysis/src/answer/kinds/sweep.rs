@@ -34,6 +34,7 @@ pub(super) fn answer(run: &AskedRun) -> Option<AnswerParts> {
     }
     let mut claims: Vec<Claim> =
         rising_together(&things).map_or_else(|| things.iter().map(rate_claim).collect(), |one| vec![one]);
+    claims.extend(Thing::unusable(run));
     claims.extend(bottleneck::claims(run, &things.iter().collect::<Vec<_>>()));
     claims.extend(disturbances(&things));
     Some(AnswerParts {
@@ -315,12 +316,12 @@ mod tests {
     #[test]
     fn a_rate_that_levels_says_from_where_on_and_that_more_only_wait() {
         let told = first(transactions(&[(1, 20_300, 40_000), (4, 35_234, 100_000), (16, 34_800, 440_000)]));
-        let expected = "sqlite serves 35,200 transactions per second with four clients; more clients only wait longer (p99 440 us with 16).";
+        let expected = "Sqlite serves 35,200 transactions per second with four clients; more clients only wait longer (p99 440 us with 16).";
         assert_eq!(told, expected);
         let later = first(transactions(&[(1, 20_300, 40_000), (4, 34_500, 100_000), (8, 36_000, 150_000)]));
         assert_eq!(
             later,
-            "sqlite serves 36,000 transactions per second with eight clients, and 96 % of that already with four clients."
+            "Sqlite serves 36,000 transactions per second with eight clients, and 96 % of that already with four clients."
         );
     }
 
@@ -329,7 +330,7 @@ mod tests {
         let told =
             first(transactions(&[(1, 5_630, 100_000), (2, 614, 900_000), (4, 600, 2_000_000), (8, 610, 4_000_000)]));
         let expected =
-            "sqlite serves 5,630 transactions per second with one client and only 614 with two clients (89 % less).";
+            "Sqlite serves 5,630 transactions per second with one client and only 614 with two clients (89 % less).";
         assert_eq!(told, expected);
     }
 
