@@ -40,8 +40,10 @@ pub(super) fn answer(run: &AskedRun) -> Option<AnswerParts> {
     // The level of each comes before what disturbs one of them.
     claims.sort_by_key(|claim| claim.kind == ClaimKind::Disturbance);
     let all = things.iter().flat_map(Thing::points);
-    // A shorter run is too short to be called so.
-    if are_steady(all) && shortest_s(&things) >= STEADY_MIN_S {
+    // A shorter run is too short to be called so, and what must not be used may have been disturbed all the same.
+    let mut found = run.analysis.points.iter().flat_map(|point| &point.findings);
+    let is_disturbed = found.any(|finding| finding.code().is_disturbance());
+    if are_steady(all) && !is_disturbed && shortest_s(&things) >= STEADY_MIN_S {
         claims.push(steadiness(&things));
     }
     claims.extend(Thing::unusable(run));
