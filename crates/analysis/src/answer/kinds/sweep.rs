@@ -4,7 +4,7 @@
 //! claims. Limits: three sorts of work; four steps besides the best have a column.
 
 use super::super::disturbance::{self, Disturbed};
-use super::super::speech::{amount, number_word};
+use super::super::speech::{amount, number_word, short_enough};
 use super::super::thing::Thing;
 use super::super::{AnswerColumn, AnswerParts, AnswerRow, AnswerTable, AskedRun, COLUMNS_MAX, Claim, ClaimKind};
 use super::super::{bottleneck, conditions::conditions};
@@ -75,8 +75,10 @@ pub(in super::super) fn rate_claim(thing: &Thing) -> Claim {
     let (best, knee, last) = (sweep.best(), sweep.knee(), sweep.last());
     let reached = thing.reached(best);
     let clause = thing.clause(reached.rate.mean, best);
-    let claim =
-        |kind: ClaimKind, tail: String| thing.with_figure(Claim::new(kind, format!("{clause}{tail}.")), &reached);
+    let claim = |kind: ClaimKind, tail: String| {
+        let sentence = short_enough(vec![format!("{clause}{tail}."), format!("{clause}.")]);
+        thing.with_figure(Claim::new(kind, sentence), &reached)
+    };
     let p99 = || reached.p99_ns.map_or(String::new(), |ns| format!(" (p99 {})", time(ns as f64)));
     if !thing.is_swept() {
         return claim(ClaimKind::Rate, p99());
