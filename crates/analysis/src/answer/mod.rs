@@ -54,6 +54,13 @@ pub struct Answer {
     pub next: Option<String>,
 }
 
+impl Answer {
+    /// The first claim, which answers the question; the question if nothing is claimed.
+    pub fn headline(&self) -> &str {
+        self.claims.first().map_or(&self.question, |claim| &claim.sentence)
+    }
+}
+
 /// The shapes that runs have.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "snake_case")]
