@@ -3,7 +3,7 @@
 //! In: the findings of points. Out: one claim for each kind of disturbance, of the worst point, with the figures of its finding, and at how
 //! many points it was found. Limits: the gravest kinds come first; the others are in the details.
 
-use super::speech::number_word;
+use super::speech::{number_word, short_enough};
 use super::{Claim, ClaimKind};
 use crate::findings::level_shift::{LevelShifts, signed_change};
 use crate::findings::stall::Stalls;
@@ -50,7 +50,8 @@ fn claim(code: Code, points: &[Disturbed]) -> Option<Claim> {
         0 => String::new(),
         others => format!(" ({} had it, too)", plural(others as u64, "other point")),
     };
-    let mut claim = Claim::new(ClaimKind::Disturbance, format!("{clause}{others}.")).from_finding(code);
+    let sentence = short_enough(vec![format!("{clause}{others}."), format!("{clause}.")]);
+    let mut claim = Claim::new(ClaimKind::Disturbance, sentence).from_finding(code);
     for (name, value) in figures(&finding.detail) {
         claim = claim.figure_of(worst.point.id, name, value);
     }
@@ -91,7 +92,7 @@ fn weight(finding: &Finding) -> f64 {
 }
 
 /// One clause without its full stop.
-fn clause(subject: &str, detail: &Detail) -> String {
+pub(super) fn clause(subject: &str, detail: &Detail) -> String {
     let s = subject;
     match detail {
         Detail::Stall(Stalls::Rates(found)) if found.count == 1 => {

@@ -116,7 +116,7 @@ pub fn answer(analysis: &Analysis) -> Answer {
         question: run.stated_question().map_or(question, str::to_owned),
         table: table.map(AnswerTable::bounded),
         claims,
-        trust: trust::sentences(&run, next.as_deref()),
+        trust: trust::sentences(&run),
         next,
     }
 }

@@ -5,6 +5,7 @@
 
 use super::asked::AskedRun;
 use super::claim::{Claim, ClaimKind};
+use super::disturbance::clause;
 use crate::findings::foreign_cpu::{CpuUser, ForeignCpu};
 use crate::judgement::NextStep;
 use crate::verdict::{Reason, Unmeasured};
@@ -40,89 +41,95 @@ pub(super) fn nothing_usable(run: &AskedRun) -> Claim {
     }
 }
 
-/// At most three sentences: how many points are valid and what weakens the others, what others took of the CPU, and what is missing. What
-/// mends most is said here unless it is the `next` step.
-pub(super) fn sentences(run: &AskedRun, next: Option<&str>) -> Vec<String> {
-    let points = &run.analysis.points;
-    let reasons = &run.analysis.verdict.trust.reasons;
-    let gravest = reasons.first().map(|reason| reason.code);
-    let others = foreign_cpu(points).filter(|_| gravest != Some(Code::ForeignCpu));
-    let others = others.map(|words| format!("{}.", capital(&words)));
+/// At most three sentences: how many points are valid and what weakens most of the others, what others took of the CPU, and what is missing.
+/// What mends it is the next step.
+pub(super) fn sentences(run: &AskedRun) -> Vec<String> {
+    let weakness = common_weakness(run);
+    let others =
+        foreign_cpu(&run.analysis.points).filter(|_| weakness.is_none_or(|(code, _)| code != Code::ForeignCpu));
+    let others = others.map(|(words, _)| format!("{}.", capital(&words)));
     let missing = missing(&run.analysis.verdict.trust.unmeasured);
-    [validity(run, next), others, missing].into_iter().flatten().take(SENTENCES_MAX).collect()
+    [validity(run, weakness), others, missing].into_iter().flatten().take(SENTENCES_MAX).collect()
 }
 
-/// `7 of 10 points are valid; 3 are only indicative: they ran too short. Run longer: --time 12s.`
-fn validity(run: &AskedRun, next: Option<&str>) -> Option<String> {
-    let (trust, all) = (&run.analysis.verdict.trust, run.analysis.points.len());
-    let tally = trust.validity;
-    let reason = |validity: Validity| trust.reasons.iter().find(|reason| reason.validity == validity);
-    let kinds = [(tally.invalid, Validity::Invalid), (tally.indicative, Validity::Indicative)];
-    let weak: Vec<(usize, Validity)> = kinds.into_iter().filter(|(count, _)| *count > 0).collect();
-    let is_valid = match (tally.valid, all) {
+/// What weakens most points, and how many; of several the gravest. `None` if all are valid.
+fn common_weakness(run: &AskedRun) -> Option<(Code, usize)> {
+    let mut all: Vec<(Code, usize)> = Vec::new();
+    for reason in &run.analysis.verdict.trust.reasons {
+        match all.iter_mut().find(|(code, _)| *code == reason.code) {
+            Some((_, points)) => *points += reason.points,
+            None => all.push((reason.code, reason.points)),
+        }
+    }
+    all.into_iter().reduce(|most, one| if one.1 > most.1 { one } else { most })
+}
+
+/// `7 of 10 points are valid; 3 ran too short.`, `Lower bounds: other programs took 67 to 85 % of the CPU at all 12 points.`
+fn validity(run: &AskedRun, weakness: Option<(Code, usize)>) -> Option<String> {
+    let (tally, all) = (run.analysis.verdict.trust.validity, run.analysis.points.len());
+    let valid = match (tally.valid, all) {
         (_, 0) => return None,
+        (1, 1) => return Some("The point is valid.".to_owned()),
+        (2, 2) => return Some("Both points are valid.".to_owned()),
+        (valid, all) if valid == all => return Some(format!("All {all} points are valid.")),
         (0, _) => String::new(),
-        (1, 1) => "the point is valid".to_owned(),
-        (2, 2) => "both points are valid".to_owned(),
-        (valid, all) if valid == all => format!("all {all} points are valid"),
         (1, all) => format!("1 of {all} points is valid"),
         (valid, all) => format!("{valid} of {all} points are valid"),
     };
-    let is_first_named = is_valid.is_empty();
-    let clauses: Vec<String> = (0..)
-        .zip(&weak)
-        .map(|(nth, (count, validity))| {
-            let whose = if is_first_named && nth == 0 { Some(all) } else { None };
-            let is_weak = weak_words(*count, whose, *validity);
-            // Two kinds of weakness often have one cause.
-            let is_told = weak.len() > nth + 1
-                && reason(*validity).map(|one| one.code) == reason(weak[nth + 1].1).map(|one| one.code);
-            let why = reason(*validity).filter(|_| !is_told).map(|reason| reason_words(run, reason, *count));
-            why.map_or(is_weak.clone(), |why| format!("{is_weak}: {why}"))
-        })
-        .collect();
-    let parts: Vec<String> = [is_valid].into_iter().filter(|part| !part.is_empty()).chain(clauses).collect();
-    let sentence = format!("{}.", capital(&parts.join("; ")));
-    let mends = mending_step(run).map(|step| format!("{}.", capital(&step)));
-    let mends = mends.filter(|step| next.is_none_or(|next| !step.eq_ignore_ascii_case(next)));
-    Some(mends.map_or(sentence.clone(), |step| format!("{sentence} {step}")))
-}
-
-/// `3 are only indicative`, or of all points, if none is named before: `all 12 points are only indicative`.
-fn weak_words(count: usize, of: Option<usize>, validity: Validity) -> String {
-    let who = match of {
-        Some(1) => "the point".to_owned(),
-        Some(2) if count == 2 => "both points".to_owned(),
-        Some(all) if all == count => format!("all {all} points"),
-        Some(all) => format!("{count} of {all} points"),
-        None => count.to_string(),
+    let is_foreign = weakness.is_some_and(|(code, _)| code == Code::ForeignCpu);
+    let weak = match (tally.invalid, tally.indicative) {
+        (0, _) if is_foreign && all == 1 => "a lower bound".to_owned(),
+        (0, _) if is_foreign && valid.is_empty() => "lower bounds".to_owned(),
+        (0, 1) if all == 1 => "the point is only indicative".to_owned(),
+        (0, _) if valid.is_empty() => format!("all {all} points are only indicative"),
+        // Each of them has the reason that follows.
+        (0, indicative) if weakness.is_some_and(|(_, points)| points == indicative) => String::new(),
+        (0, indicative) => format!("{indicative} {} only indicative", if indicative == 1 { "is" } else { "are" }),
+        (1, _) if all == 1 => "the point must not be used".to_owned(),
+        (invalid, _) if invalid == all => format!("none of {all} points can be used"),
+        (invalid, _) if valid.is_empty() => format!("{invalid} of {all} points must not be used"),
+        (invalid, _) => format!("{invalid} must not be used"),
     };
-    match (validity, count) {
-        (Validity::Invalid, _) => format!("{who} must not be used"),
-        (_, 1) => format!("{who} is only indicative"),
-        _ => format!("{who} are only indicative"),
+    let why = weakness.map(|(code, points)| weakness_words(run, code, points)).unwrap_or_default();
+    let why = if why.is_empty() || weak.is_empty() { why } else { format!(": {why}") };
+    let separator = if valid.is_empty() { "" } else { "; " };
+    Some(format!("{}.", capital(&format!("{valid}{separator}{weak}{why}"))))
+}
+
+/// What weakens so many `points`: `they ran too short`, `other programs took 12 to 40 % of the CPU at 3 of them`.
+fn weakness_words(run: &AskedRun, code: Code, points: usize) -> String {
+    let own = &run.analysis.points;
+    let foreign = foreign_cpu(own).filter(|_| code == Code::ForeignCpu);
+    if let Some((words, at)) = foreign {
+        return match (at, own.len()) {
+            (_, 1) => words,
+            (2, 2) => format!("{words} at both points"),
+            (at, all) if at == all => format!("{words} at all {all} points"),
+            (at, all) => format!("{words} at {at} of {all} points"),
+        };
+    }
+    // What is known exactly of a course is said of a single point.
+    let findings = own.iter().flat_map(|point| &point.findings);
+    let mut found = findings.filter(|finding| finding.code() == code && finding.severity > Severity::Note);
+    if let Some(only) = found.next().filter(|_| points == 1 && code.is_disturbance()) {
+        let clause = clause("the rate", &only.detail);
+        return if own.len() == 1 { clause } else { format!("in one {clause}") };
+    }
+    let words = Reason { code, validity: Validity::Indicative, points }.words();
+    match (points, own.len()) {
+        (1, 1) => format!("it {words}"),
+        (1, _) => format!("one {words}"),
+        (points, all) if points == all => format!("they {words}"),
+        (points, _) => format!("{points} {words}"),
     }
 }
 
-/// Why `count` points are weak: what most of them had, or what others took.
-fn reason_words(run: &AskedRun, reason: &Reason, count: usize) -> String {
-    if reason.code == Code::ForeignCpu {
-        return foreign_cpu(&run.analysis.points).unwrap_or_else(|| reason.words().to_owned());
-    }
-    match reason.points {
-        1 if count == 1 => format!("it {}", reason.words()),
-        points if points == count => format!("they {}", reason.words()),
-        points => format!("{points} {}", reason.words()),
-    }
-}
-
-/// What mends the gravest weakness of the points that are not valid, in a few words.
-fn mending_step(run: &AskedRun) -> Option<String> {
-    let reason = run.analysis.verdict.trust.reasons.first()?;
+/// What mends the weakness that most points share.
+fn mending_step(run: &AskedRun) -> Option<NextStep> {
+    let (code, _) = common_weakness(run)?;
     let findings = run.analysis.points.iter().flat_map(|point| &point.findings);
-    let own = findings.filter(|finding| finding.code() == reason.code && finding.severity > Severity::Note);
-    let step = own.map(|finding| finding.next).find(|step| *step != NextStep::None)?;
-    Some(step_words(run, step))
+    let own = findings.filter(|finding| finding.code() == code && finding.severity > Severity::Note);
+    own.map(|finding| finding.next).find(|step| *step != NextStep::None)
 }
 
 /// A step with its flag, if one is known.
@@ -135,18 +142,20 @@ fn step_words(run: &AskedRun, step: NextStep) -> String {
     step.sentence().replace('`', "")
 }
 
-/// `other programs took 17 to 58 % of the CPU`
-fn foreign_cpu(points: &[PointAnalysis]) -> Option<String> {
-    let findings = points.iter().flat_map(|point| &point.findings);
-    let found = findings.filter_map(|finding| ForeignCpu::in_detail(&finding.detail));
-    let (stolen, taken): (Vec<&ForeignCpu>, Vec<&ForeignCpu>) =
-        found.partition(|found| matches!(found.by, CpuUser::Hypervisor { .. }));
-    let took = |who: &str, all: &[&ForeignCpu]| {
-        (!all.is_empty()).then(|| format!("{who} took {} of the CPU", range(all, |one| one.share.0, percent)))
+/// `other programs took 17 to 58 % of the CPU`, and at how many points.
+fn foreign_cpu(points: &[PointAnalysis]) -> Option<(String, usize)> {
+    let of_point = |point: &PointAnalysis| {
+        let found = point.findings.iter().filter_map(|finding| ForeignCpu::in_detail(&finding.detail));
+        found.copied().collect::<Vec<ForeignCpu>>()
     };
-    let all = [took("other programs", &taken), took("the hypervisor", &stolen)];
-    let all: Vec<String> = all.into_iter().flatten().collect();
-    (!all.is_empty()).then(|| join_and(&all))
+    let found: Vec<Vec<ForeignCpu>> = points.iter().map(of_point).filter(|found| !found.is_empty()).collect();
+    let is_stolen = |found: &&ForeignCpu| matches!(found.by, CpuUser::Hypervisor { .. });
+    let (stolen, taken): (Vec<&ForeignCpu>, Vec<&ForeignCpu>) = found.iter().flatten().partition(is_stolen);
+    // The greater of the two is the one to be mended.
+    let most = |all: &[&ForeignCpu]| all.iter().map(|found| found.share.0).fold(0.0, f64::max);
+    let (who, all) = if most(&stolen) > most(&taken) { ("the hypervisor", stolen) } else { ("other programs", taken) };
+    (!found.is_empty())
+        .then(|| (format!("{who} took {} of the CPU", range(&all, |one| one.share.0, percent)), found.len()))
 }
 
 /// `Not measured: 4 points of postgres.`
@@ -164,13 +173,14 @@ fn missing(unmeasured: &[Unmeasured]) -> Option<String> {
     (!parts.is_empty()).then(|| format!("Not measured: {}.", join_and(&parts)))
 }
 
-/// The next step of the gravest finding that has one.
+/// What mends the weakness that most points share, or the next step of the gravest finding that has one.
 pub(super) fn next_step(run: &AskedRun) -> Option<String> {
     let findings = run.analysis.points.iter().flat_map(|point| &point.findings).chain(&run.analysis.findings);
-    let with_step = findings.filter(|finding| !finding.next.sentence().is_empty());
+    let steps = findings.filter(|finding| !finding.next.sentence().is_empty());
     // Of several that are equally grave the first: findings are listed in the order of their weight.
-    let gravest = with_step.reduce(|gravest, one| if one.severity > gravest.severity { one } else { gravest })?;
-    Some(format!("{}.", capital(&step_words(run, gravest.next))))
+    let gravest = steps.reduce(|gravest, one| if one.severity > gravest.severity { one } else { gravest });
+    let step = mending_step(run).or(gravest.map(|finding| finding.next))?;
+    Some(format!("{}.", capital(&step_words(run, step))))
 }
 
 #[cfg(test)]
@@ -198,7 +208,7 @@ mod tests {
         assert_eq!(trust(&of(vec![quiet(), quiet()])), ["Both points are valid."]);
         let short = Simulation::counts(&[20_000; 3]);
         let mixed = answer(&of(vec![quiet(), quiet(), short.clone()]));
-        assert_eq!(mixed.trust, ["2 of 3 points are valid; 1 is only indicative: it ran too short."]);
+        assert_eq!(mixed.trust, ["2 of 3 points are valid; one ran too short."]);
         assert_eq!(mixed.next.as_deref(), Some("Run longer: --time 80s."));
         assert_eq!(trust(&of(vec![short])), ["The point is only indicative: it ran too short."]);
     }
@@ -223,7 +233,7 @@ mod tests {
         let shared =
             quiet().source("cpu", &counters, used).source("process", &["cpu_user_ns", "cpu_system_ns"], engine);
         let told = trust(&of(vec![shared, quiet()]));
-        assert_eq!(told, ["1 of 2 points is valid; 1 is only indicative: other programs took 30 % of the CPU."]);
+        assert_eq!(told, ["1 of 2 points is valid; other programs took 30 % of the CPU at 1 of 2 points."]);
         let one = Unmeasured { engine: "postgres".into(), workload: "oltp".into(), missing: 2, planned: 4 };
         assert_eq!(missing(&[one]).as_deref(), Some("Not measured: 2 of 4 points of postgres."));
     }

@@ -39,6 +39,7 @@ fn claims(run: &AskedRun, things: &[Thing]) -> Vec<Claim> {
     let mut claims: Vec<Claim> = swept.iter().map(|thing| with_first_step(rate_claim(thing), thing)).collect();
     claims.extend(side_by_side(&single).iter().map(|alike| single_claim(alike)));
     claims.truncate(RATES_MAX);
+    claims.extend(Thing::unusable(run).into_iter().take(1));
     // What limits a single rate is in the details.
     claims.extend(bottleneck::claims(run, &swept).into_iter().take(1));
     claims.extend(disturbances(things));
@@ -172,8 +173,8 @@ mod tests {
         let told: Vec<&str> = answer.claims.iter().map(|claim| claim.sentence.as_str()).collect();
         let reads = "The disk reads 79,200 random blocks of 4 KiB per second with 32 requests at a time and can do more; one at a time takes ";
         assert!(told[0].starts_with(reads), "{told:?}");
-        assert!(told[1].starts_with("sqlite inserts ") && told[1].contains(" rows per second and fjall "), "{told:?}");
-        assert!(told[2].starts_with("sqlite serves 2,000 transactions per second (p99 "), "{told:?}");
+        assert!(told[1].starts_with("Sqlite inserts ") && told[1].contains(" rows per second and fjall "), "{told:?}");
+        assert!(told[2].starts_with("Sqlite serves 2,000 transactions per second (p99 "), "{told:?}");
         let table = answer.table.unwrap();
         let names: Vec<String> = table.rows.iter().map(|row| row.name.join(" | ")).collect();
         let expected = [

@@ -4,7 +4,7 @@
 //! claims. Limits: three sorts of work; four steps besides the best have a column.
 
 use super::super::disturbance::{self, Disturbed};
-use super::super::speech::{amount, number_word};
+use super::super::speech::{amount, number_word, short_enough};
 use super::super::thing::Thing;
 use super::super::{AnswerColumn, AnswerParts, AnswerRow, AnswerTable, AskedRun, COLUMNS_MAX, Claim, ClaimKind};
 use super::super::{bottleneck, conditions::conditions};
@@ -34,6 +34,7 @@ pub(super) fn answer(run: &AskedRun) -> Option<AnswerParts> {
     }
     let mut claims: Vec<Claim> =
         rising_together(&things).map_or_else(|| things.iter().map(rate_claim).collect(), |one| vec![one]);
+    claims.extend(Thing::unusable(run));
     claims.extend(bottleneck::claims(run, &things.iter().collect::<Vec<_>>()));
     claims.extend(disturbances(&things));
     Some(AnswerParts {
@@ -74,8 +75,10 @@ pub(in super::super) fn rate_claim(thing: &Thing) -> Claim {
     let (best, knee, last) = (sweep.best(), sweep.knee(), sweep.last());
     let reached = thing.reached(best);
     let clause = thing.clause(reached.rate.mean, best);
-    let claim =
-        |kind: ClaimKind, tail: String| thing.with_figure(Claim::new(kind, format!("{clause}{tail}.")), &reached);
+    let claim = |kind: ClaimKind, tail: String| {
+        let sentence = short_enough(vec![format!("{clause}{tail}."), format!("{clause}.")]);
+        thing.with_figure(Claim::new(kind, sentence), &reached)
+    };
     let p99 = || reached.p99_ns.map_or(String::new(), |ns| format!(" (p99 {})", time(ns as f64)));
     if !thing.is_swept() {
         return claim(ClaimKind::Rate, p99());
@@ -315,12 +318,12 @@ mod tests {
     #[test]
     fn a_rate_that_levels_says_from_where_on_and_that_more_only_wait() {
         let told = first(transactions(&[(1, 20_300, 40_000), (4, 35_234, 100_000), (16, 34_800, 440_000)]));
-        let expected = "sqlite serves 35,200 transactions per second with four clients; more clients only wait longer (p99 440 us with 16).";
+        let expected = "Sqlite serves 35,200 transactions per second with four clients; more clients only wait longer (p99 440 us with 16).";
         assert_eq!(told, expected);
         let later = first(transactions(&[(1, 20_300, 40_000), (4, 34_500, 100_000), (8, 36_000, 150_000)]));
         assert_eq!(
             later,
-            "sqlite serves 36,000 transactions per second with eight clients, and 96 % of that already with four clients."
+            "Sqlite serves 36,000 transactions per second with eight clients, and 96 % of that already with four clients."
         );
     }
 
@@ -329,7 +332,7 @@ mod tests {
         let told =
             first(transactions(&[(1, 5_630, 100_000), (2, 614, 900_000), (4, 600, 2_000_000), (8, 610, 4_000_000)]));
         let expected =
-            "sqlite serves 5,630 transactions per second with one client and only 614 with two clients (89 % less).";
+            "Sqlite serves 5,630 transactions per second with one client and only 614 with two clients (89 % less).";
         assert_eq!(told, expected);
     }
 

@@ -46,6 +46,7 @@ pub(super) fn answer(run: &AskedRun) -> Option<AnswerParts> {
     if are_steady(all) && !is_disturbed && shortest_s(&things) >= STEADY_MIN_S {
         claims.push(steadiness(&things));
     }
+    claims.extend(Thing::unusable(run));
     claims.extend(bottleneck::claims(run, &things.iter().collect::<Vec<_>>()));
     Some(AnswerParts {
         question: format!("How much does {} do, and how steadily?", things[0].who()),
@@ -206,7 +207,7 @@ fn table(things: &[Thing]) -> AnswerTable {
     }
 }
 
-/// The rate, or both levels of it.
+/// The rate, the level that drops and stalls interrupt, or both levels.
 fn level_cell(thing: &Thing, step: &SweepStep) -> AnswerCell {
     let cell = thing.rate_cell(step);
     let [point] = step.points.as_slice() else { return cell };
@@ -218,6 +219,10 @@ fn level_cell(thing: &Thing, step: &SweepStep) -> AnswerCell {
         }
         Some((_, Course::Jumps { low, high } | Course::Shifts { least: low, most: high, .. })) => {
             format!("{} to {}", amount(low * per_op), amount(high * per_op))
+        }
+        Some((_, Course::Level(level))) => {
+            let (value, figure) = (level * per_op, "level_per_s".to_owned());
+            return AnswerCell { text: amount(value), value, figure, ..cell };
         }
         _ => return cell,
     };
@@ -248,7 +253,7 @@ mod tests {
     fn a_quiet_point_has_its_rate_and_is_steady() {
         let told = told(&noisy(1, 300, 20.0, |_| 1_000.0));
         assert_eq!(told.len(), 2, "{told:?}");
-        assert!(told[0].starts_with("sqlite does 1,000 operations per second (p99 "), "{told:?}");
+        assert!(told[0].starts_with("Sqlite does 1,000 operations per second (p99 "), "{told:?}");
         assert_eq!(told[1], "It ran steadily for 300 s: no stall, no drop and no drift was found.");
     }
 
@@ -261,13 +266,13 @@ mod tests {
     #[test]
     fn a_shift_is_claimed_as_both_levels() {
         let told = told(&noisy(5, 100, 3.0, |at| if at < 40 { 3_920.0 } else { 3_090.0 }));
-        assert_eq!(told[0], "sqlite does 3,920 operations per second until 40.0 s, then 3,090 (21 % less).");
+        assert_eq!(told[0], "Sqlite does 3,920 operations per second until 40.0 s, then 3,090 (21 % less).");
     }
 
     #[test]
     fn drops_have_their_number_depth_length_and_period() {
         let told = told(&noisy(1, 140, 2.0, |at| if at % 10 == 9 { 2_410.0 } else { 3_880.0 }));
-        assert!(told[0].starts_with("sqlite does 3,880 operations per second"), "{told:?}");
+        assert!(told[0].starts_with("Sqlite does 3,880 operations per second"), "{told:?}");
         let drops = "It drops 14 times from 3.88k/s to 2.41k/s (38 % less) for 1.0 s, once every 10.0 s.";
         assert!(told.contains(&drops.to_owned()), "{told:?}");
     }
@@ -275,7 +280,7 @@ mod tests {
     #[test]
     fn stalls_waves_and_jumps_are_told_with_what_is_known_of_them() {
         let stalls = told(&noisy(3, 1_800, 5.0, |at| if at % 300 >= 275 { 0.0 } else { 323.0 }));
-        assert!(stalls[0].starts_with("sqlite does 32"), "the level and not the mean: {stalls:?}");
+        assert!(stalls[0].starts_with("Sqlite does 32"), "the level and not the mean: {stalls:?}");
         let expected = "It stood still six times, 150.0 s in all and 25.0 s at most, once every 300.0 s.";
         assert!(stalls.contains(&expected.to_owned()), "{stalls:?}");
         let wave = told(&Simulation::counts(&swinging(1_800, 190.0, 25.0, 6.0)));
@@ -285,7 +290,7 @@ mod tests {
             "{wave:?}"
         );
         let jumps = told(&noisy(1, 200, 3.0, |at| if at / 20 % 2 == 0 { 200.0 } else { 400.0 }));
-        assert_eq!(jumps[0], "sqlite does 200 operations per second or 400: it jumps between the two.");
+        assert_eq!(jumps[0], "Sqlite does 200 operations per second or 400: it jumps between the two.");
     }
 
     /// Courses of 300 intervals as shares of their level, each with the level that must be claimed.
