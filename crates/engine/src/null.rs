@@ -23,6 +23,7 @@ use workload::{BackgroundOps, ClientIndex, OpKindDef, OpStream, ProgramInput, Se
 pub static NULL: EngineDef = EngineDef {
     entry: Entry {
         name: "null",
+        spoken: "the null engine",
         help: "no work: operations take as long as its parameters say, with the stalls, steps and drops that you ask for; to test plimsoll itself",
         families: &[Family::Io, Family::Sql, Family::Kv, Family::Task(TaskSet::Kernels), Family::Task(TaskSet::Codecs)],
         params: PARAMS,
@@ -53,17 +54,7 @@ const PARAMS: &[ParamDef] = &[
 ];
 
 const fn script_param(name: &'static str, kind: ParamKind, default: &'static str, help: &'static str) -> ParamDef {
-    ParamDef {
-        name,
-        kind,
-        default,
-        help,
-        scales: false,
-        shapes_data: true,
-        role: ParamRole::Tuning,
-        meaning: None,
-        used_if: None,
-    }
+    ParamDef { help, shapes_data: true, ..ParamDef::new(name, ParamRole::Tuning, kind, default) }
 }
 
 const fn script_duration(name: &'static str, default: &'static str, help: &'static str) -> ParamDef {

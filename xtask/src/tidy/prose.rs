@@ -1,7 +1,7 @@
 //! Sentences are written in one place and read by people only.
 //!
 //! In: the source files of `analysis` and `report`, and `xtask/prose.txt` with the files that are exempt for now. Out: calls
-//! that take a title, evidence or label apart, and `format!` in `analysis`, which writes no sentences but those of its findings.
+//! that take a title, evidence or label apart, and `format!` in `analysis`, which writes no sentences but those of its findings and of the answer.
 //! Limits: a title is recognised by the name of the variable, field or method; tests are left out.
 
 use super::problem::Problem;
@@ -14,8 +14,9 @@ use syn::{Attribute, Expr, ExprMethodCall, ItemMod, Macro, Member, Meta};
 
 const ANALYSIS: &str = "crates/analysis/src/";
 const REPORT: &str = "crates/report/src/";
-/// Where `analysis` writes sentences: those of findings, and what to do next.
-const FINDINGS: &[&str] = &["crates/analysis/src/findings/", "crates/analysis/src/judgement/next_step.rs"];
+/// Where `analysis` writes sentences: those of findings and of the answer, and what to do next.
+const FINDINGS: &[&str] =
+    &["crates/analysis/src/findings/", "crates/analysis/src/answer/", "crates/analysis/src/judgement/next_step.rs"];
 const EXEMPT: &str = "xtask/prose.txt";
 /// Names of text that was written for people.
 const PROSE: &[&str] = &["title", "evidence", "next_step", "label", "heading", "sentence"];

@@ -18,6 +18,8 @@ mod kinds;
 mod places;
 pub mod speech;
 mod table;
+#[cfg(test)]
+mod tests;
 mod thing;
 mod trust;
 pub mod work;
@@ -50,6 +52,13 @@ pub struct Answer {
     /// What to do next: one sentence or one command.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub next: Option<String>,
+}
+
+impl Answer {
+    /// The first claim, which answers the question; the question if nothing is claimed.
+    pub fn headline(&self) -> &str {
+        self.claims.first().map_or(&self.question, |claim| &claim.sentence)
+    }
 }
 
 /// The shapes that runs have.

@@ -10,7 +10,7 @@ use crate::recorded::engine_names::EngineNames;
 use crate::recorded::sequence;
 use model::{
     Arrivals, Bytes, CpuAssignment, FileSystem, MachineSetup, Nanos, Pacing, ParamOwner, ParamRole, PointData,
-    PointParam, StepIndexes, StorageLimit, Trial, Until, Value,
+    PointParam, StepIndexes, StorageLimit, Trial, Until, Value, common_phrase,
 };
 use serde::Serialize;
 use std::collections::{BTreeSet, HashMap, HashSet};
@@ -301,6 +301,9 @@ impl Settings {
         all.extend(param_settings(point, ParamOwner::Engine));
         all.extend(search_settings(trial));
         all.extend(load_settings(trial));
+        for setting in all.iter_mut().filter(|setting| setting.declared.is_none() || setting.name == MEMORY_LIMIT) {
+            setting.phrase = setting.phrase.take().or_else(|| common_phrase(&setting.name, trial));
+        }
         Settings(all)
     }
 
