@@ -259,7 +259,7 @@ fn table(verdicts: &[&VariantVerdict], base: &str) -> Option<AnswerTable> {
         seconds.map(|value| AnswerCell { value, text: text(value), figure, point, is_indicative })
     };
     let total = |arm: &VariantArm| cell(arm.total_seconds.map(|total| total.mean), "total_seconds");
-    let columns = |heads: Vec<String>| heads.into_iter().map(|head| AnswerColumn { head, ..AnswerColumn::default() }).collect();
+    let columns = |heads: Vec<String>| heads.into_iter().map(AnswerColumn::new).collect();
     if let [only] = verdicts {
         let row = |arm: &VariantArm| {
             let setup = cell(arm.setup_seconds, "setup_seconds");
@@ -272,7 +272,12 @@ fn table(verdicts: &[&VariantVerdict], base: &str) -> Option<AnswerTable> {
         let heads = ["set-up", "statement", "total"].map(str::to_owned).to_vec();
         let heads = [heads, vec![format!("of {base}")]].concat();
         let rows = only.arms.iter().map(row).collect();
-        return Some(AnswerTable { head: "variant".to_owned(), columns: columns(heads), rows, ..AnswerTable::default() });
+        return Some(AnswerTable {
+            head: "variant".to_owned(),
+            columns: columns(heads),
+            rows,
+            ..AnswerTable::default()
+        });
     }
     let places: Vec<Vec<&Setting>> = verdicts.iter().map(|one| one.place.iter().collect()).collect();
     let all = axes(&places);

@@ -244,13 +244,12 @@ fn what_an_operation_writes_is_told_if_it_differs() {
     let mut analysis = analyse(&run_of(points(&[cell("SQLite", 1000.0), cell("fjall", 3000.0)], 4), Vec::new()));
     for point in &mut analysis.points {
         let written = if point.engine == "sqlite" { 1500.0 } else { 300.0 };
-        point.summary.as_mut().unwrap().cost.per_op.written_bytes = Some(written + f64::from(point.id));
+        point.summary.as_mut().unwrap().cost.per_op.written_bytes = Some(written + f64::from(point.id) / 10.0);
     }
     let tables = crate::points::relative::relative_tables(&analysis.points, &analysis.meta.plan);
     analysis.verdict.relative = tables;
     let told = answer(&analysis);
-    let expected = ["Fjall does 3.0 times (2.9 to 3.1) as many transactions as SQLite.", "x"];
-    assert_eq!(sentences(&told)[..2], expected);
+    assert_eq!(sentences(&told)[1], "Per transaction, 1.50 KB are written on SQLite and 300 B on fjall.");
 }
 
 #[test]
@@ -264,7 +263,9 @@ fn many_unlike_results_are_one_range_and_what_it_depends_on() {
         .iter()
         .flat_map(|(clients, a, b)| [pair(*clients, "read_only", *a), pair(*clients, "write_only", *b)].concat())
         .collect();
-    assert_eq!(told(&cells, 6, 1), ["x"]);
+    let first = told(&cells, 6, 1).remove(0);
+    let end = "as many write-only transactions as MariaDB, depending on the number of clients.";
+    assert!(first.starts_with("PostgreSQL does 0.") && first.ends_with(end), "{first}");
 }
 
 #[test]
