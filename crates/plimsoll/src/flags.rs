@@ -24,6 +24,8 @@ pub struct Options {
     pub site: RunSite,
     /// Whether to write the report.
     pub report: bool,
+    /// Whether to print what is behind the answer.
+    pub details: bool,
     /// Whether an invalid point makes the exit code 5.
     pub strict: bool,
     /// Where to serve metrics while it is measured.
@@ -368,9 +370,17 @@ pub fn with_output(command: Command) -> Command {
     command
         .arg(client_allocator())
         .arg(runs("Directory for run files and reports").help_heading(OUTPUT))
+        .arg(details().help_heading(OUTPUT))
         .arg(no_report.help_heading(OUTPUT).help("Write the run file, but no report"))
         .arg(strict.help_heading(OUTPUT).help("Exit with code 5 if a point is invalid"))
         .arg(metrics())
+}
+
+/// `--details`.
+pub fn details() -> Arg {
+    let details = Arg::new("details").long("details").action(ArgAction::SetTrue);
+    details
+        .help("Print what is behind the answer, too: tables of all points, what was found, and what limits each point")
 }
 
 /// `--metrics`.
@@ -461,6 +471,7 @@ pub fn options(matches: &ArgMatches) -> Options {
             system_changes: if set(SYSTEM_CHANGE) { SystemChangeConsent::Given } else { SystemChangeConsent::Refused },
         },
         report: !set("no-report"),
+        details: set("details"),
         strict: set("strict"),
         metrics: matches.try_get_one("metrics").ok().flatten().copied(),
         bus: BusFlags::from_matches(matches),

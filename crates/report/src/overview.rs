@@ -9,13 +9,14 @@
 use crate::format;
 use crate::palette::Palette;
 use crate::wording::label::phrase;
-use crate::wording::metric::{metric_name, metric_value};
+use crate::wording::list::capital;
+use crate::wording::metric::{metric_head, metric_value, ops_word};
 use crate::wording::quantity::{count, percent};
 use crate::wording::relative::ratio_digits;
 use crate::wording::work_done::work_done_mark;
 use analysis::math::ratio::{Preference, RatioVerdict};
 use analysis::math::repeats::half_width_share;
-use analysis::points::metric::{Metric, shared_rate};
+use analysis::points::metric::{Metric, shared_rate, shared_unit};
 use analysis::points::relative::RelativeTable;
 use analysis::points::sweep::{is_comparable, is_usable};
 use analysis::recorded::dimensions::{independent, varying};
@@ -80,7 +81,7 @@ pub struct OverviewCell {
 /// The tables of `rows`, whose repeats are taken together.
 pub fn overviews(rows: &Analysis, palette: &Palette) -> Vec<Overview> {
     let mut workloads: Vec<&str> = Vec::new();
-    for point in rows.points.iter().filter(|point| main_metric(point).is_some()) {
+    for point in rows.points.iter().filter(|point| Metric::of_work(point).is_some()) {
         if !workloads.contains(&point.workload.as_str()) {
             workloads.push(&point.workload);
         }
@@ -89,7 +90,7 @@ pub fn overviews(rows: &Analysis, palette: &Palette) -> Vec<Overview> {
 }
 
 fn overview(rows: &Analysis, workload: &str, palette: &Palette) -> Option<Overview> {
-    let own = |point: &&PointAnalysis| point.workload == workload && main_metric(point).is_some();
+    let own = |point: &&PointAnalysis| point.workload == workload && Metric::of_work(point).is_some();
     let points: Vec<&PointAnalysis> = rows.points.iter().filter(own).collect();
     let layout = Layout::new(&points, palette.compared(workload));
     let tables = rows.verdict.relative.as_slice();
@@ -100,19 +101,6 @@ fn overview(rows: &Analysis, workload: &str, palette: &Palette) -> Option<Overvi
         (1, _) => Some(table.of_one_thing(workload)),
         _ => Some(table.by_place(workload)),
     }
-}
-
-/// Rate or duration: what counts for the work of `point`; `None` if it has neither.
-fn main_metric(point: &PointAnalysis) -> Option<Metric> {
-    let is_paced = point.summary.as_ref().is_some_and(|summary| summary.has_background_inserts());
-    let metric = match () {
-        () if point.held.is_some() => Metric::LimitPerS,
-        () if point.duration_s().is_some() => Metric::Seconds,
-        () if point.inserts.is_some() && !is_paced && Metric::RowsPerS.value(point).is_some() => Metric::RowsPerS,
-        () if point.summary.as_ref().is_some_and(|summary| summary.has_queries()) => Metric::QueriesPerS,
-        () => Metric::OpsPerS,
-    };
-    metric.value(point).is_some().then_some(metric)
 }
 
 /// Which settings name the rows and which the columns.
@@ -231,7 +219,7 @@ impl<'a> Table<'a> {
         };
         // Of those that are usable and were not cut short, the one with the highest rate or the shortest duration.
         let rank = |point: &PointAnalysis| {
-            let metric = main_metric(point)?;
+            let metric = Metric::of_work(point)?;
             let value = metric.value(point)?.value;
             Some(if metric.better() == Preference::More { value } else { -value })
         };
@@ -247,10 +235,38 @@ impl<'a> Table<'a> {
 
     /// What counts for the work of `point`. If that is a rate, it is the one by which all points at its `place` can be compared.
     fn metric_at(&self, place: &Key, point: &PointAnalysis) -> Option<Metric> {
-        let own = main_metric(point)?;
+        let own = Metric::of_work(point)?;
         let there = self.points.iter().filter(|other| agrees(&key_of(other, &self.layout.places), place));
-        let rated = there.filter_map(|other| Some((main_metric(other).filter(|metric| metric.is_rate())?, *other)));
-        if own.is_rate() { shared_rate(&rated.collect::<Vec<_>>()) } else { Some(own) }
+        let rates = there.filter_map(|other| Metric::of_work(other).filter(|metric| metric.is_rate()));
+        if own.is_rate() { shared_rate(rates) } else { Some(own) }
+    }
+
+    /// What the numbers at `place` are; `None` if they say it themselves, as durations do.
+    fn counted_at(&self, place: &Key) -> Option<String> {
+        let there: Vec<&PointAnalysis> =
+            self.points.iter().filter(|point| agrees(&key_of(point, &self.layout.places), place)).copied().collect();
+        let metric =
+            there.iter().filter_map(|point| self.metric_at(place, point)).find(|one| *one != Metric::Seconds)?;
+        Some(match metric {
+            Metric::LimitPerS => "largest rate per second".to_owned(),
+            Metric::RowsPerS => "rows inserted per second".to_owned(),
+            _ => format!("{} per second", ops_word(there)),
+        })
+    }
+
+    /// What the numbers at most of `places` are, and the heads of all; a head says so if its numbers are something else.
+    fn counted(&self, places: &[Key]) -> (String, Vec<String>) {
+        let counted: Vec<Option<String>> = places.iter().map(|place| self.counted_at(place)).collect();
+        let mut counts: BTreeMap<&str, usize> = BTreeMap::new();
+        counted.iter().flatten().for_each(|one| *counts.entry(one).or_default() += 1);
+        let usual = counts.into_iter().max_by_key(|(_, count)| *count).map_or("duration", |(one, _)| one).to_owned();
+        let head = |(place, counted): (&Key, &Option<String>)| {
+            let name = key_text(&self.points, place, &self.layout.places);
+            let other = counted.as_ref().filter(|counted| **counted != usual);
+            other.map_or(name.clone(), |counted| format!("{name}: {counted}"))
+        };
+        let heads = places.iter().zip(&counted).map(head).collect();
+        (capital(&usual), heads)
     }
 
     /// The first thing with the same other settings as `thing`; `None` if that is the only one.
@@ -281,10 +297,10 @@ impl<'a> Table<'a> {
             };
             self.row(thing, places.iter().map(cell).collect())
         };
-        let heads = places.iter().map(|place| key_text(&self.points, place, &self.layout.places)).collect();
+        let (counted, heads) = self.counted(&places);
         let rows = things.iter().map(row).collect();
         let best = if self.layout.is_best { self.best_words() } else { "" };
-        Overview { title: format!("{}, {workload}{best}", self.unit()), base: self.base_text(&things), heads, rows }
+        Overview { title: format!("{counted}, {workload}{best}"), base: self.base_text(&things), heads, rows }
     }
 
     /// A single place: its columns are metrics.
@@ -301,7 +317,10 @@ impl<'a> Table<'a> {
         Overview {
             title: self.name_of(workload, &place),
             base: self.base_text(&things),
-            heads: metrics.iter().map(|metric| metric_name(*metric).to_owned()).collect(),
+            heads: metrics
+                .iter()
+                .map(|metric| metric_head(*metric, shared_unit(self.points.iter().copied())))
+                .collect(),
             rows: things.iter().map(row).collect(),
         }
     }
@@ -310,7 +329,7 @@ impl<'a> Table<'a> {
     fn of_one_thing(&self, workload: &str) -> Overview {
         let (thing, places) = (self.things().remove(0), self.places());
         let first = self.at(&thing, &places[0]);
-        let main = |point: &PointAnalysis| main_metric(point).unwrap_or(Metric::OpsPerS);
+        let main = |point: &PointAnalysis| Metric::of_work(point).unwrap_or(Metric::OpsPerS);
         let cell = |place: &Key, metric: fn(&PointAnalysis, Metric) -> Metric| {
             let point = self.at(&thing, place)?;
             let metric = metric(point, main(point));
@@ -322,9 +341,9 @@ impl<'a> Table<'a> {
             |metric: fn(&PointAnalysis, Metric) -> Metric| places.iter().map(|place| cell(place, metric)).collect();
         let mut rate = self.row(&thing, cells(|_, main| main));
         let times = OverviewRow { name: "p99".to_owned(), style: None, cells: cells(|_, _| Metric::P99Ns) };
-        let name = std::mem::replace(&mut rate.name, self.unit().to_owned());
+        let (counted, heads) = self.counted(&places);
+        let name = std::mem::replace(&mut rate.name, counted);
         let rows = [rate, times].into_iter().filter(|row| row.cells.iter().any(Option::is_some)).collect();
-        let heads = places.iter().map(|place| key_text(&self.points, place, &self.layout.places)).collect();
         let best = if self.layout.is_best { self.best_words() } else { "" };
         let base = if self.layout.places.iter().all(is_load) { "the first column".to_owned() } else { String::new() };
         Overview { title: format!("{name} {workload}{best}"), base, heads, rows }
@@ -395,20 +414,6 @@ impl<'a> Table<'a> {
         (known.ratio.is_finite() && known.ratio > 0.0).then_some(known)
     }
 
-    /// What most cells count.
-    fn unit(&self) -> &'static str {
-        let mut counts: BTreeMap<Metric, usize> = BTreeMap::new();
-        self.points.iter().filter_map(|point| main_metric(point)).for_each(|one| *counts.entry(one).or_default() += 1);
-        let most = counts.into_iter().filter(|(metric, _)| *metric != Metric::Seconds).max_by_key(|(_, count)| *count);
-        match most.map(|most| most.0) {
-            Some(Metric::LimitPerS) => "Largest rate per second",
-            Some(Metric::RowsPerS) => "Rows inserted per second",
-            Some(Metric::QueriesPerS) => "Queries per second",
-            Some(_) => "Operations per second",
-            None => "Duration",
-        }
-    }
-
     fn best_words(&self) -> &'static str {
         ", each at its best number of clients"
     }
@@ -444,7 +449,7 @@ fn offered(point: &PointAnalysis) -> Option<f64> {
 /// A rate without its unit, which the title has.
 fn value_text(metric: Metric, value: f64) -> String {
     match metric {
-        Metric::LimitPerS | Metric::RowsPerS | Metric::QueriesPerS | Metric::OpsPerS => count(value).to_string(),
+        Metric::LimitPerS | Metric::RowsPerS | Metric::OpsPerS => count(value).to_string(),
         _ => metric_value(metric, value),
     }
 }
@@ -462,12 +467,9 @@ struct JudgedRatio {
 const TONES: [f64; 5] = [1.05, 1.2, 1.5, 2.0, 4.0];
 
 impl JudgedRatio {
-    /// As [`tone_of`]. A difference that is not shown has no colour.
+    /// As [`tone_of`]. Only a difference that was shown has a colour.
     fn tone(&self, metric: Metric) -> i8 {
-        if self.verdict == Some(RatioVerdict::NoDifferenceShown) || self.is_doubtful() {
-            return 0;
-        }
-        tone_of(self.ratio, metric)
+        if self.verdict.is_some_and(RatioVerdict::is_difference) { tone_of(self.ratio, metric) } else { 0 }
     }
 
     /// Whether chance may explain the difference, as no pairs of repeats show otherwise.
@@ -524,13 +526,16 @@ mod tests {
     }
 
     #[test]
-    fn a_ratio_within_the_intervals_of_both_numbers_has_no_colour() {
+    fn only_a_ratio_that_is_decided_has_a_colour() {
         let doubtful = JudgedRatio { ratio: 1.71, verdict: None, has_overlap: overlap([11.0, 35.0], [34.0, 45.0]) };
         assert!(doubtful.is_doubtful() && doubtful.tone(Metric::OpsPerS) == 0);
         let shown = JudgedRatio { verdict: Some(RatioVerdict::Faster), ..doubtful };
         assert!(!shown.is_doubtful() && shown.tone(Metric::OpsPerS) == 3);
         let apart = JudgedRatio { has_overlap: overlap([11.0, 33.0], [34.0, 45.0]), ..doubtful };
-        assert_eq!(apart.tone(Metric::OpsPerS), 3);
+        let undecided = [None, Some(RatioVerdict::Indicative), Some(RatioVerdict::NoDifferenceShown)];
+        for verdict in undecided {
+            assert_eq!(JudgedRatio { verdict, ..apart }.tone(Metric::OpsPerS), 0, "{verdict:?}");
+        }
     }
 
     #[test]
@@ -555,9 +560,16 @@ mod tests {
     fn an_engine_that_is_slower_is_red_and_an_invalid_one_has_no_ratio() {
         let mut analysis = quick();
         analysis.points.retain(|point| point.workload == "insert" && point.engine != "file");
-        let all = tables(&with_verdict(analysis.clone()));
-        let faster = all[0].rows[1].cells[0].as_ref().unwrap();
+        let judged = |verdict: RatioVerdict| {
+            let mut rows = RepeatRows::from_analysis(&with_verdict(analysis.clone())).analysis;
+            let cells =
+                rows.verdict.relative.iter_mut().flat_map(|table| &mut table.rows).flat_map(|row| &mut row.cells);
+            cells.flatten().for_each(|cell| cell.ratio.verdict = verdict);
+            overviews(&rows, &Palette::new(&analysis))[0].rows[1].cells[0].clone().unwrap()
+        };
+        let faster = judged(RatioVerdict::Faster);
         assert!(faster.tone > 0 && faster.ratio == "1.36x", "{faster:?}");
+        assert_eq!(judged(RatioVerdict::Indicative).tone, 0, "of a single pair nothing is concluded");
         let id = analysis.points.iter().position(|point| point.engine == "fjall").unwrap();
         analysis.points[id].validity = Validity::Invalid;
         let all = tables(&with_verdict(analysis));
@@ -597,6 +609,28 @@ mod tests {
         let values: Vec<f64> = all[0].rows.iter().flat_map(|row| &row.cells).flatten().map(|cell| cell.value).collect();
         assert_eq!((all[0].title.starts_with("Operations per second"), values), (true, vec![1_000.0; 4]));
         assert!(all[0].rows[1].cells.iter().flatten().all(|cell| cell.ratio == "1.00x"), "{:?}", all[0].rows[1]);
+    }
+
+    #[test]
+    fn a_column_that_counts_something_else_than_the_title_says_so() {
+        let mut analysis = inserting(&[("engine", &["a", "b"]), ("step", &["l.i0", "l.i1", "qr"])], 30);
+        for point in analysis.points.iter_mut().filter(|point| point.settings.word("step") == Some("qr")) {
+            point.inserts = None;
+            let summary = point.summary.as_mut().expect("it ran");
+            (summary.rows_per_s, summary.queries_per_s) = (None, summary.ops_per_s);
+        }
+        let all = tables(&analysis);
+        assert!(all[0].title.starts_with("Rows inserted per second, "), "{}", all[0].title);
+        assert_eq!(all[0].heads, ["l.i0", "l.i1", "qr: operations per second"]);
+        let rate = all[0].rows[0].cells[2].as_ref().map(|cell| cell.value);
+        assert_eq!(
+            rate,
+            analysis.points.iter().find(|p| p.settings.word("step") == Some("qr")).map(|p| p
+                .summary
+                .as_ref()
+                .unwrap()
+                .ops_per_s)
+        );
     }
 
     #[test]

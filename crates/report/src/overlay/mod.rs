@@ -4,10 +4,11 @@
 //! some arms have is drawn with those.
 
 mod csv;
-mod forest;
+pub(crate) mod forest;
 mod page;
 mod percentiles;
 mod relative;
+mod sweep;
 mod timeline;
 mod work_csv;
 
