@@ -3,7 +3,7 @@
 //! In: an [`Answer`], a width in columns, and whether colour is wanted. Out: at most [`LINES_MAX`] lines from 60 columns on. What has no room
 //! there goes in this order: the later claims, the later sentences of trust, the last rows of the table. The details have it all.
 
-use super::{Paint, Tone, WIDTH_LEAST, WIDTH_MIN, cut, safe, wrap};
+use super::{Paint, Tone, WIDTH_LEAST, WIDTH_MIN, cut, safe, unquoted, wrap};
 use analysis::Answer;
 use analysis::answer::{AnswerCell, AnswerTable};
 
@@ -51,7 +51,7 @@ fn shorten(answer: &mut Answer) -> bool {
 }
 
 fn lines(answer: &Answer, paint: Paint) -> Vec<String> {
-    let claims: Vec<String> = answer.claims.iter().map(|claim| safe(&claim.sentence)).collect();
+    let claims: Vec<String> = answer.claims.iter().map(|claim| unquoted(&claim.sentence)).collect();
     let mut last = paint.claims(&claims);
     last.extend(paint.labelled("Trust", &answer.trust.join(" ")));
     last.extend(paint.labelled("Next", answer.next.as_deref().unwrap_or_default()));
@@ -92,7 +92,7 @@ impl Paint {
         if text.is_empty() {
             return Vec::new();
         }
-        let mut lines = wrap(&format!("{label}: {}", safe(text)), self.width);
+        let mut lines = wrap(&format!("{label}: {}", unquoted(text)), self.width);
         lines[0] = lines[0].replacen(label, &self.text(label, Tone::Faint), 1);
         lines
     }
