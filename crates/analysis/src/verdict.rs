@@ -766,7 +766,7 @@ mod tests {
         failing.phases[0].intervals[3].kinds[0].failed = 1;
         let verdict = judged(vec![short("rndrd"), short("rndwr"), failing]);
         let reasons: Vec<(&str, usize)> = verdict.trust.reasons.iter().map(|r| (r.code.as_str(), r.points)).collect();
-        assert_eq!(reasons, [("errors", 1), ("few-samples", 3), ("too-short", 3)]);
+        assert_eq!(reasons, [("errors", 1), ("too-short", 3)]);
         assert_eq!(verdict.trust.validity, Tally { valid: 0, indicative: 3, invalid: 0 });
         assert!(verdict.trust.success.is_some_and(|[least, most]| least < 1.0 && most == 1.0));
     }

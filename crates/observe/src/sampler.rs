@@ -83,6 +83,17 @@ impl Sampler {
         self.shared.changed.notify_all();
     }
 
+    /// From the next reading on reads each of `sources` in the place of the one with its name and subject: an engine that was started again
+    /// has new processes, and the connections to the old one are closed. What has no such place is not read.
+    pub fn renew(&self, sources: Vec<Box<dyn CounterSource>>) {
+        let renewed: Vec<WatchedSource> = sources.into_iter().map(WatchedSource::new).collect();
+        let mut state = self.shared.lock_state();
+        // That the old ones could not be read while the engine was away is no gap in anything that is measured.
+        let is_of_old = |event: &Event| renewed.iter().any(|source| event.text == source.no_values());
+        state.output.events.retain(|event| !is_of_old(event));
+        state.renewed = renewed;
+    }
+
     /// Takes one last reading, for which it waits as long as `wait`, and ends. Returns what was read and what happened since the last call of
     /// [`Sampler::drain`].
     pub fn stop(mut self, wait: Duration) -> (Vec<CounterSample>, Vec<Event>) {
@@ -136,6 +147,8 @@ struct SamplerState {
     answered: bool,
     /// The owner wants the readings at other times: whole intervals after this.
     read_from: Option<Tick>,
+    /// Sources to be read in the place of those that the thread has.
+    renewed: Vec<WatchedSource>,
     /// The thread has ended.
     ended: bool,
     /// When the thread last began to wait.
@@ -184,6 +197,10 @@ trait SamplerPace {
     fn wait_for(&mut self, length: Nanos) -> WakeReason;
     /// A reading that was wanted before its time has been delivered.
     fn answer(&mut self) {}
+    /// The sources that are new since it was last asked.
+    fn take_renewed(&mut self) -> Vec<WatchedSource> {
+        Vec::new()
+    }
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -222,6 +239,10 @@ impl<N: Fn() -> Tick> SamplerPace for ThreadPace<N> {
         }
     }
 
+    fn take_renewed(&mut self) -> Vec<WatchedSource> {
+        std::mem::take(&mut self.shared.lock_state().renewed)
+    }
+
     fn answer(&mut self) {
         let mut state = self.shared.lock_state();
         // If another one is wanted meanwhile, this was not it.
@@ -241,6 +262,7 @@ fn run_sampler(
     let mut output = SamplerOutput::default();
     let mut wake = WakeReason::GoOn;
     loop {
+        replace_renewed(&mut sources, pace.take_renewed());
         let began = pace.now();
         read_all(&mut sources, &pace, &mut output);
         let ended = pace.now();
@@ -261,6 +283,15 @@ fn run_sampler(
     }
     read_all(&mut sources, &pace, &mut output);
     deliver(&mut output);
+}
+
+/// The columns of a reading are those of the sources in their order, so each stays in its place.
+fn replace_renewed(sources: &mut [WatchedSource], renewed: Vec<WatchedSource>) {
+    for new in renewed {
+        if let Some(old) = sources.iter_mut().find(|old| (&old.label, old.counters) == (&new.label, new.counters)) {
+            *old = new;
+        }
+    }
 }
 
 /// Waits for the next point of `grid`, which may be moved meanwhile.
@@ -361,13 +392,20 @@ impl WatchedSource {
         }));
         match outcome {
             Ok(values) if values.is_empty() || values.iter().any(Option::is_some) => (values, None),
-            Ok(values) => (values, self.report_once("gives no values any more".into())),
+            Ok(values) => {
+                let text = self.no_values();
+                (values, self.report_once(text))
+            }
             Err(panic) => {
                 // It may have stopped halfway through a change of its own state, so it is not called again.
                 self.source = None;
                 (
                     vec![None; counters],
-                    self.report_once(format!("broke and is not read any more: {}", panic_text(&*panic))),
+                    self.report_once(format!(
+                        "the counter source {} broke and is not read any more: {}",
+                        self.label,
+                        panic_text(&*panic)
+                    )),
                 )
             }
         }
@@ -375,7 +413,11 @@ impl WatchedSource {
 
     fn report_once(&mut self, what: String) -> Option<String> {
         let first = !std::mem::replace(&mut self.reported, true);
-        first.then(|| format!("the counter source {} {what}", self.label))
+        first.then_some(what)
+    }
+
+    fn no_values(&self) -> String {
+        format!("the counter source {} gives no values any more", self.label)
     }
 }
 
@@ -493,6 +535,23 @@ mod tests {
         let output = run(vec![counting("a")], pace);
         assert_eq!(seconds(&output), [0.0, 0.3, 1.32, 2.32, 3.32]);
         assert_eq!((answers.get(), output.events.len()), (1, 0));
+    }
+
+    #[test]
+    fn a_source_whose_engine_was_started_again_is_read_again_in_its_old_column() {
+        let gone = Scripted("engine", 0, |n| vec![(n == 1).then_some(1.0)]);
+        let other = |_: u32| vec![Some(7.0)];
+        let mut sampler =
+            Sampler::start(vec![Box::new(gone), Box::new(Scripted("cpu", 0, other))], Nanos::from_secs(60), || Tick(0));
+        (0..2).for_each(|_| sampler.read_and_wait());
+        let fresh = |name| Box::new(Scripted(name, 0, |_| vec![Some(5.0)])) as Box<dyn CounterSource>;
+        sampler.renew(vec![fresh("new and unknown"), fresh("engine")]);
+        sampler.read_and_wait();
+        let (samples, events) = sampler.drain();
+        let last: Vec<(u16, Option<f64>)> =
+            samples[samples.len() - 2..].iter().map(|sample| (sample.source, sample.values[0])).collect();
+        assert_eq!(last, [(0, Some(5.0)), (1, Some(7.0))]);
+        assert!(events.is_empty(), "the engine was away on purpose: {events:?}");
     }
 
     #[test]

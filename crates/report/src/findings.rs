@@ -201,7 +201,8 @@ mod tests {
     use super::*;
     use crate::testing::quick;
     use analysis::NextStep;
-    use analysis::findings::few_samples::{FewSamples, SupportedPercentile};
+    use analysis::SupportedPercentile;
+    use analysis::findings::few_samples::FewSamples;
     use analysis::findings::target_not_reached::MissedTarget;
     use analysis::findings::too_short::ShortRun;
     use model::Nanos;

@@ -180,9 +180,10 @@ fn ratio(cost: &InsertCost) -> String {
         Some(caches) if caches > 0.0 && caches < 0.05 => "<0.1".to_owned(),
         Some(caches) => format!("{caches:.1}").trim_end_matches(".0").to_owned(),
     };
-    match (cost.data_per_cache, cost.memory_per_cache) {
-        (None, None) => format::dash(),
-        (data, memory) => format!("{}:1:{}", part(data), part(memory)),
+    // Without the size of the data the ratio says nothing.
+    match cost.data_per_cache {
+        None => format::dash(),
+        data => format!("{}:1:{}", part(data), part(cost.memory_per_cache)),
     }
 }
 

@@ -9,13 +9,14 @@
 use crate::format;
 use crate::palette::Palette;
 use crate::wording::label::phrase;
-use crate::wording::metric::{metric_name, metric_value};
+use crate::wording::list::capital;
+use crate::wording::metric::{metric_head, metric_value, ops_word};
 use crate::wording::quantity::{count, percent};
 use crate::wording::relative::ratio_digits;
 use crate::wording::work_done::work_done_mark;
 use analysis::math::ratio::{Preference, RatioVerdict};
 use analysis::math::repeats::half_width_share;
-use analysis::points::metric::{Metric, shared_rate};
+use analysis::points::metric::{Metric, shared_rate, shared_unit};
 use analysis::points::relative::RelativeTable;
 use analysis::points::sweep::{is_comparable, is_usable};
 use analysis::recorded::dimensions::{independent, varying};
@@ -80,7 +81,7 @@ pub struct OverviewCell {
 /// The tables of `rows`, whose repeats are taken together.
 pub fn overviews(rows: &Analysis, palette: &Palette) -> Vec<Overview> {
     let mut workloads: Vec<&str> = Vec::new();
-    for point in rows.points.iter().filter(|point| main_metric(point).is_some()) {
+    for point in rows.points.iter().filter(|point| Metric::of_work(point).is_some()) {
         if !workloads.contains(&point.workload.as_str()) {
             workloads.push(&point.workload);
         }
@@ -89,7 +90,7 @@ pub fn overviews(rows: &Analysis, palette: &Palette) -> Vec<Overview> {
 }
 
 fn overview(rows: &Analysis, workload: &str, palette: &Palette) -> Option<Overview> {
-    let own = |point: &&PointAnalysis| point.workload == workload && main_metric(point).is_some();
+    let own = |point: &&PointAnalysis| point.workload == workload && Metric::of_work(point).is_some();
     let points: Vec<&PointAnalysis> = rows.points.iter().filter(own).collect();
     let layout = Layout::new(&points, palette.compared(workload));
     let tables = rows.verdict.relative.as_slice();
@@ -100,19 +101,6 @@ fn overview(rows: &Analysis, workload: &str, palette: &Palette) -> Option<Overvi
         (1, _) => Some(table.of_one_thing(workload)),
         _ => Some(table.by_place(workload)),
     }
-}
-
-/// Rate or duration: what counts for the work of `point`; `None` if it has neither.
-fn main_metric(point: &PointAnalysis) -> Option<Metric> {
-    let is_paced = point.summary.as_ref().is_some_and(|summary| summary.has_background_inserts());
-    let metric = match () {
-        () if point.held.is_some() => Metric::LimitPerS,
-        () if point.duration_s().is_some() => Metric::Seconds,
-        () if point.inserts.is_some() && !is_paced && Metric::RowsPerS.value(point).is_some() => Metric::RowsPerS,
-        () if point.summary.as_ref().is_some_and(|summary| summary.has_queries()) => Metric::QueriesPerS,
-        () => Metric::OpsPerS,
-    };
-    metric.value(point).is_some().then_some(metric)
 }
 
 /// Which settings name the rows and which the columns.
@@ -231,7 +219,7 @@ impl<'a> Table<'a> {
         };
         // Of those that are usable and were not cut short, the one with the highest rate or the shortest duration.
         let rank = |point: &PointAnalysis| {
-            let metric = main_metric(point)?;
+            let metric = Metric::of_work(point)?;
             let value = metric.value(point)?.value;
             Some(if metric.better() == Preference::More { value } else { -value })
         };
@@ -247,10 +235,38 @@ impl<'a> Table<'a> {
 
     /// What counts for the work of `point`. If that is a rate, it is the one by which all points at its `place` can be compared.
     fn metric_at(&self, place: &Key, point: &PointAnalysis) -> Option<Metric> {
-        let own = main_metric(point)?;
+        let own = Metric::of_work(point)?;
         let there = self.points.iter().filter(|other| agrees(&key_of(other, &self.layout.places), place));
-        let rated = there.filter_map(|other| Some((main_metric(other).filter(|metric| metric.is_rate())?, *other)));
-        if own.is_rate() { shared_rate(&rated.collect::<Vec<_>>()) } else { Some(own) }
+        let rates = there.filter_map(|other| Metric::of_work(other).filter(|metric| metric.is_rate()));
+        if own.is_rate() { shared_rate(rates) } else { Some(own) }
+    }
+
+    /// What the numbers at `place` are; `None` if they say it themselves, as durations do.
+    fn counted_at(&self, place: &Key) -> Option<String> {
+        let there: Vec<&PointAnalysis> =
+            self.points.iter().filter(|point| agrees(&key_of(point, &self.layout.places), place)).copied().collect();
+        let metric =
+            there.iter().filter_map(|point| self.metric_at(place, point)).find(|one| *one != Metric::Seconds)?;
+        Some(match metric {
+            Metric::LimitPerS => "largest rate per second".to_owned(),
+            Metric::RowsPerS => "rows inserted per second".to_owned(),
+            _ => format!("{} per second", ops_word(there)),
+        })
+    }
+
+    /// What the numbers at most of `places` are, and the heads of all; a head says so if its numbers are something else.
+    fn counted(&self, places: &[Key]) -> (String, Vec<String>) {
+        let counted: Vec<Option<String>> = places.iter().map(|place| self.counted_at(place)).collect();
+        let mut counts: BTreeMap<&str, usize> = BTreeMap::new();
+        counted.iter().flatten().for_each(|one| *counts.entry(one).or_default() += 1);
+        let usual = counts.into_iter().max_by_key(|(_, count)| *count).map_or("duration", |(one, _)| one).to_owned();
+        let head = |(place, counted): (&Key, &Option<String>)| {
+            let name = key_text(&self.points, place, &self.layout.places);
+            let other = counted.as_ref().filter(|counted| **counted != usual);
+            other.map_or(name.clone(), |counted| format!("{name}: {counted}"))
+        };
+        let heads = places.iter().zip(&counted).map(head).collect();
+        (capital(&usual), heads)
     }
 
     /// The first thing with the same other settings as `thing`; `None` if that is the only one.
@@ -281,10 +297,10 @@ impl<'a> Table<'a> {
             };
             self.row(thing, places.iter().map(cell).collect())
         };
-        let heads = places.iter().map(|place| key_text(&self.points, place, &self.layout.places)).collect();
+        let (counted, heads) = self.counted(&places);
         let rows = things.iter().map(row).collect();
         let best = if self.layout.is_best { self.best_words() } else { "" };
-        Overview { title: format!("{}, {workload}{best}", self.unit()), base: self.base_text(&things), heads, rows }
+        Overview { title: format!("{counted}, {workload}{best}"), base: self.base_text(&things), heads, rows }
     }
 
     /// A single place: its columns are metrics.
@@ -301,7 +317,10 @@ impl<'a> Table<'a> {
         Overview {
             title: self.name_of(workload, &place),
             base: self.base_text(&things),
-            heads: metrics.iter().map(|metric| metric_name(*metric).to_owned()).collect(),
+            heads: metrics
+                .iter()
+                .map(|metric| metric_head(*metric, shared_unit(self.points.iter().copied())))
+                .collect(),
             rows: things.iter().map(row).collect(),
         }
     }
@@ -310,7 +329,7 @@ impl<'a> Table<'a> {
     fn of_one_thing(&self, workload: &str) -> Overview {
         let (thing, places) = (self.things().remove(0), self.places());
         let first = self.at(&thing, &places[0]);
-        let main = |point: &PointAnalysis| main_metric(point).unwrap_or(Metric::OpsPerS);
+        let main = |point: &PointAnalysis| Metric::of_work(point).unwrap_or(Metric::OpsPerS);
         let cell = |place: &Key, metric: fn(&PointAnalysis, Metric) -> Metric| {
             let point = self.at(&thing, place)?;
             let metric = metric(point, main(point));
@@ -322,9 +341,9 @@ impl<'a> Table<'a> {
             |metric: fn(&PointAnalysis, Metric) -> Metric| places.iter().map(|place| cell(place, metric)).collect();
         let mut rate = self.row(&thing, cells(|_, main| main));
         let times = OverviewRow { name: "p99".to_owned(), style: None, cells: cells(|_, _| Metric::P99Ns) };
-        let name = std::mem::replace(&mut rate.name, self.unit().to_owned());
+        let (counted, heads) = self.counted(&places);
+        let name = std::mem::replace(&mut rate.name, counted);
         let rows = [rate, times].into_iter().filter(|row| row.cells.iter().any(Option::is_some)).collect();
-        let heads = places.iter().map(|place| key_text(&self.points, place, &self.layout.places)).collect();
         let best = if self.layout.is_best { self.best_words() } else { "" };
         let base = if self.layout.places.iter().all(is_load) { "the first column".to_owned() } else { String::new() };
         Overview { title: format!("{name} {workload}{best}"), base, heads, rows }
@@ -395,20 +414,6 @@ impl<'a> Table<'a> {
         (known.ratio.is_finite() && known.ratio > 0.0).then_some(known)
     }
 
-    /// What most cells count.
-    fn unit(&self) -> &'static str {
-        let mut counts: BTreeMap<Metric, usize> = BTreeMap::new();
-        self.points.iter().filter_map(|point| main_metric(point)).for_each(|one| *counts.entry(one).or_default() += 1);
-        let most = counts.into_iter().filter(|(metric, _)| *metric != Metric::Seconds).max_by_key(|(_, count)| *count);
-        match most.map(|most| most.0) {
-            Some(Metric::LimitPerS) => "Largest rate per second",
-            Some(Metric::RowsPerS) => "Rows inserted per second",
-            Some(Metric::QueriesPerS) => "Queries per second",
-            Some(_) => "Operations per second",
-            None => "Duration",
-        }
-    }
-
     fn best_words(&self) -> &'static str {
         ", each at its best number of clients"
     }
@@ -444,7 +449,7 @@ fn offered(point: &PointAnalysis) -> Option<f64> {
 /// A rate without its unit, which the title has.
 fn value_text(metric: Metric, value: f64) -> String {
     match metric {
-        Metric::LimitPerS | Metric::RowsPerS | Metric::QueriesPerS | Metric::OpsPerS => count(value).to_string(),
+        Metric::LimitPerS | Metric::RowsPerS | Metric::OpsPerS => count(value).to_string(),
         _ => metric_value(metric, value),
     }
 }
@@ -604,6 +609,28 @@ mod tests {
         let values: Vec<f64> = all[0].rows.iter().flat_map(|row| &row.cells).flatten().map(|cell| cell.value).collect();
         assert_eq!((all[0].title.starts_with("Operations per second"), values), (true, vec![1_000.0; 4]));
         assert!(all[0].rows[1].cells.iter().flatten().all(|cell| cell.ratio == "1.00x"), "{:?}", all[0].rows[1]);
+    }
+
+    #[test]
+    fn a_column_that_counts_something_else_than_the_title_says_so() {
+        let mut analysis = inserting(&[("engine", &["a", "b"]), ("step", &["l.i0", "l.i1", "qr"])], 30);
+        for point in analysis.points.iter_mut().filter(|point| point.settings.word("step") == Some("qr")) {
+            point.inserts = None;
+            let summary = point.summary.as_mut().expect("it ran");
+            (summary.rows_per_s, summary.queries_per_s) = (None, summary.ops_per_s);
+        }
+        let all = tables(&analysis);
+        assert!(all[0].title.starts_with("Rows inserted per second, "), "{}", all[0].title);
+        assert_eq!(all[0].heads, ["l.i0", "l.i1", "qr: operations per second"]);
+        let rate = all[0].rows[0].cells[2].as_ref().map(|cell| cell.value);
+        assert_eq!(
+            rate,
+            analysis.points.iter().find(|p| p.settings.word("step") == Some("qr")).map(|p| p
+                .summary
+                .as_ref()
+                .unwrap()
+                .ops_per_s)
+        );
     }
 
     #[test]

@@ -5,21 +5,52 @@
 
 use crate::format;
 use crate::wording::work_done::work_done_mark;
+use analysis::answer::work::{WorkRate, WorkUnit};
 use analysis::{Analysis, PointAnalysis, Quantiles, RepeatRows, Summary};
 use model::PointState;
 
-/// Operations per second, or how long the point took.
-pub fn rate_or_duration(point: &PointAnalysis) -> String {
-    match point.duration_s() {
-        Some(seconds) => format::nanos((seconds * 1e9).round() as u64),
-        None => of_summary(point, |summary| format::number(summary.ops_per_s)),
+/// What the rates of several points are counted in.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub enum ColumnUnit {
+    /// All of them in the same.
+    Shared(WorkUnit),
+    /// Each in its own, which its cell names.
+    Own,
+    /// No point has a rate.
+    None,
+}
+
+impl ColumnUnit {
+    /// That of `points`.
+    pub fn of<'a>(points: impl IntoIterator<Item = &'a PointAnalysis>) -> ColumnUnit {
+        let with_rate = points.into_iter().filter(|point| point.duration_s().is_none());
+        let units = with_rate.map(|point| ColumnUnit::Shared(WorkUnit::of(point).unwrap_or(WorkUnit::Operations)));
+        units.reduce(|one, other| if one == other { one } else { ColumnUnit::Own }).unwrap_or(ColumnUnit::None)
+    }
+
+    /// The head of a column of [`rate_or_duration`].
+    pub fn head(self) -> String {
+        match self {
+            ColumnUnit::Shared(WorkUnit::Operations) => "ops/s".to_owned(),
+            ColumnUnit::Shared(unit) => unit.head(),
+            ColumnUnit::Own => "rate".to_owned(),
+            ColumnUnit::None => "duration".to_owned(),
+        }
     }
 }
 
-/// The head of [`rate_or_duration`] for all points of `analysis`.
-pub fn rate_head(analysis: &Analysis) -> &'static str {
-    let has_rate = analysis.points.iter().any(|point| point.duration_s().is_none());
-    if has_rate { "ops/s" } else { "duration" }
+/// How much work a point did in a time, or how long it took.
+pub fn rate_or_duration(point: &PointAnalysis, unit: ColumnUnit) -> String {
+    if let Some(seconds) = point.duration_s() {
+        return format::nanos((seconds * 1e9).round() as u64);
+    }
+    match (WorkRate::of(point), unit) {
+        (None, _) => format::dash(),
+        (Some(rate), ColumnUnit::Own) => {
+            format!("{} {}", format::number(rate.value), ColumnUnit::Shared(rate.unit).head())
+        }
+        (Some(rate), _) => format::number(rate.value),
+    }
 }
 
 /// Whether some point has another number of queries than of operations, so that a table needs a column for them.
@@ -39,26 +70,30 @@ pub struct SecondRate {
 }
 
 const QUERIES: SecondRate = SecondRate { head: "queries/s", short_head: "queries/s", cell: own_queries };
-const ORDERS: SecondRate = SecondRate { head: "new orders/min", short_head: "orders/min", cell: own_orders };
+const TRANSACTIONS: SecondRate = SecondRate {
+    head: "transactions/s",
+    short_head: "trans./s",
+    cell: |point| of_rate(point, |s| format::number(s.ops_per_s)),
+};
 const ORDERS_OF_WAREHOUSE: SecondRate =
     SecondRate { head: "new orders/min and warehouse", short_head: "per wareh.", cell: own_orders };
 
-/// The second rate of the points of `analysis`: new orders if all of them enter orders, else queries. `None` if the operations say it all.
+/// The second rate of the points of `analysis`: if all of them enter orders, those of a warehouse or the transactions, else queries. `None` if the operations say it all.
 pub fn second_rate(analysis: &Analysis) -> Option<SecondRate> {
     let orders = analysis.points.iter().filter_map(|point| point.summary.as_ref()).map(|summary| summary.new_orders);
     // Whether each is of a warehouse, if all points enter orders.
     let of_warehouse: Option<Vec<bool>> = orders.map(|rate| Some(rate?.per_minute_and_warehouse.is_some())).collect();
     match of_warehouse.as_deref() {
         Some([true, rest @ ..]) if rest.iter().all(|one| *one) => Some(ORDERS_OF_WAREHOUSE),
-        Some([false, rest @ ..]) if !rest.iter().any(|one| *one) => Some(ORDERS),
+        Some([false, rest @ ..]) if !rest.iter().any(|one| *one) => Some(TRANSACTIONS),
         _ => has_queries(analysis).then_some(QUERIES),
     }
 }
 
-/// New orders per minute: of a warehouse if its terminals make pauses.
+/// New orders per minute of a warehouse, whose terminals make pauses.
 fn own_orders(point: &PointAnalysis) -> String {
     of_rate(point, |summary| {
-        let rate = summary.new_orders.map(|rate| rate.per_minute_and_warehouse.unwrap_or(rate.per_minute));
+        let rate = summary.new_orders.and_then(|rate| rate.per_minute_and_warehouse);
         rate.map_or_else(format::dash, format::number)
     })
 }
@@ -73,7 +108,7 @@ fn own_queries(point: &PointAnalysis) -> String {
 
 /// How wide the confidence interval of the rate is.
 pub fn half_width(point: &PointAnalysis) -> String {
-    of_rate(point, |summary| format::half_width(summary.ops_per_s, summary.ops_per_s_ci95))
+    WorkRate::of(point).map_or_else(format::dash, |rate| format::half_width(rate.value, rate.ci95))
 }
 
 /// One of the response times.
@@ -126,18 +161,19 @@ mod tests {
     #[test]
     fn a_point_that_is_timed_as_a_whole_has_its_duration_and_no_rate() {
         let mut point = quick().points.remove(6);
-        assert_eq!(rate_or_duration(&point), format::number(point.summary.as_ref().unwrap().ops_per_s));
+        let text = |point: &PointAnalysis| rate_or_duration(point, ColumnUnit::of([point]));
+        assert_eq!(text(&point), format::number(point.summary.as_ref().unwrap().ops_per_s));
         assert!(response_time(&point, |q| q.max).ends_with(" us") || response_time(&point, |q| q.max).ends_with(" ms"));
         set(&mut point, "step", "drain");
         let summary = point.summary.as_mut().unwrap();
         (summary.ops, summary.seconds) = (1, 0.375);
-        assert_eq!(rate_or_duration(&point), "375 ms");
+        assert_eq!(text(&point), "375 ms");
         let others = [own_queries(&point), half_width(&point), response_time(&point, |q| q.max), worst(&point)];
         assert_eq!(others, ["-"; 4]);
     }
 
     #[test]
-    fn new_orders_take_the_place_of_queries_if_all_points_enter_orders() {
+    fn the_second_rate_of_orders_is_transactions_or_those_of_a_warehouse() {
         let mut analysis = quick();
         assert_eq!(second_rate(&analysis).map(|rate| rate.head), None);
         let rate = |of_warehouse| analysis::NewOrderRate {
@@ -151,7 +187,8 @@ mod tests {
             let second = second_rate(&analysis).expect("new orders");
             (second.head, (second.cell)(&analysis.points[0]))
         };
-        assert_eq!(set_all(None), ("new orders/min", "1,234".to_owned()));
+        let transactions = set_all(None);
+        assert_eq!(transactions.0, "transactions/s");
         assert_eq!(set_all(Some(12.5)), ("new orders/min and warehouse", "12.5".to_owned()));
         analysis.points[1].summary.as_mut().unwrap().new_orders = None;
         assert!(second_rate(&analysis).is_none(), "one point enters none");

@@ -362,7 +362,7 @@ mod tests {
             "<div id=\"conditions\">",
         ];
         assert!(order.windows(2).all(|two| at(two[0]) < at(two[1])), "{:?}", order.map(at));
-        assert!(text.contains("10 valid") && text.contains("1 invalid"));
+        assert!(text.contains("11 valid") && text.contains("1 invalid"));
         let folded = &text[at("<section class=\"fold\">")..];
         assert_eq!(
             folded.matches("<section").count(),
@@ -564,8 +564,8 @@ mod tests {
         (summary.queries_per_s, summary.background) = (118_640.0, vec![crate::testing::background_500()]);
         let text = markdown(&analysis);
         assert!(
-            text.contains("| point | \\# | ops/s | queries/s | 95 % CI |")
-                && text.contains("| 5,932 | 118,640 | ±4.1 % |"),
+            text.contains("| point | \\# | rate | queries/s | 95 % CI |")
+                && text.contains("| 5,932 reads/s | 118,640 | ±4.1 % |"),
             "{text}"
         );
         assert!(text.contains("- file rndrd depth 1: background insert: 498 of 500/s (99.6 %), "), "{text}");

@@ -127,7 +127,7 @@ mod tests {
             for def in entry.params.iter().filter(|def| def.phrase != Phrase::None) {
                 for value in values(def) {
                     let said = def.phrase.say(&value).unwrap_or_else(|| panic!("{} {}: no phrase", def.name, value));
-                    let is_key = said.starts_with(&format!("{} ", def.name)) || said == def.name;
+                    let is_key = said == format!("{} {value}", def.name) || said == def.name;
                     assert!(
                         !said.is_empty() || def.kind == (ParamKind::Int { min: 0, max: 0 }),
                         "{} {value}",

@@ -124,7 +124,9 @@ fn read_import(dir: &Path, files: &[PathBuf]) -> bool {
         Ok(run) => {
             let written = run.write(dir, "run").expect("what is imported can be written");
             let run = store::read(&written).expect("what was written can be read");
-            report::terminal::details(&analysis::analyse(&run), 80, false);
+            let analysis = analysis::analyse(&run);
+            report::terminal::answer(&analysis::answer(&analysis), 80, false);
+            report::terminal::details(&analysis, 80, false);
             true
         }
         Err(error) => refuse(&error.to_string()),

@@ -174,6 +174,7 @@ fn explains(cause: &LimitEvidence, other: Limit) -> bool {
 mod tests {
     use super::*;
     use crate::judgement::NextStep;
+    use crate::numbers::stacks::tests::snapshot;
     use crate::simulated::{Simulation, params};
     use model::{
         Bytes, CounterRole, Fact, Generator, KindDef, OpClass, StallReason, StorageLimit, ThreadOf, ThreadState, Tick,
@@ -614,6 +615,11 @@ mod tests {
         assert_eq!(surest(&stopped(0.5)), (Limit::Frozen, Confidence::Sure));
         assert_eq!(limits(&stopped(0.5)), [Limit::Frozen]);
         assert_eq!(limits(&stopped(0.001)), [Limit::Throttled]);
+        let by_plimsoll = stopped(0.03).with(|point| {
+            let stops = (2..8).map(|at| snapshot(at, model::StackReason::Random, 50, &["f"]));
+            point.stacks = stops.collect();
+        });
+        assert_eq!(limits(&by_plimsoll), [Limit::Throttled], "its own stops are 3 % of the time");
     }
 
     #[test]

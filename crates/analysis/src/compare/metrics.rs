@@ -22,8 +22,9 @@ pub struct MetricRatio {
 }
 
 /// What is compared, in the order of a table.
-const METRICS: [Metric; 10] = [
+const METRICS: [Metric; 11] = [
     Metric::LimitPerS,
+    Metric::RowsPerS,
     Metric::OpsPerS,
     Metric::Seconds,
     Metric::P50Ns,
@@ -35,9 +36,13 @@ const METRICS: [Metric; 10] = [
     Metric::KwhPerGb,
 ];
 
-/// All metrics that both arms have at `place`.
+/// All metrics that both arms have at `place`. Of inserts the rows are counted, and not their commits.
 pub fn compare_metrics(place: &CommonPlace) -> Vec<MetricRatio> {
-    METRICS.iter().filter_map(|metric| compare_metric(place, *metric)).collect()
+    let mut all: Vec<MetricRatio> = METRICS.iter().filter_map(|metric| compare_metric(place, *metric)).collect();
+    if all.iter().any(|one| one.metric == Metric::RowsPerS) {
+        all.retain(|one| one.metric != Metric::OpsPerS);
+    }
+    all
 }
 
 fn compare_metric(place: &CommonPlace, metric: Metric) -> Option<MetricRatio> {

@@ -12,12 +12,14 @@ pub mod kernel_figures;
 pub mod kernels;
 mod metrics;
 mod overlay;
+mod sweep;
 
 pub use arm::{ComparedRun, GroupingError};
 pub use conditions::{Condition, ConditionEffect, ConditionKind};
 pub use costs::{CostChange, CostMetric};
 pub use metrics::MetricRatio;
 pub use overlay::{ArmCurve, ArmOverlay, RateBand, overlay_groups, overlay_runs};
+pub use sweep::{ComparedSweep, SweepStretch};
 
 use crate::compare::kernels::KernelComparison;
 use crate::math::ratio::{FALSE_DISCOVERIES_MAX, RatioEstimate, discoveries, hold_false_discoveries};

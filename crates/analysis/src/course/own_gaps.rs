@@ -1,13 +1,14 @@
-//! The gaps of plimsoll itself, set against the run phase: what they hide, and which operations they delayed.
+//! The gaps of plimsoll itself, and its stops of the engine for stacks, set against the run phase: what they hide, and which operations
+//! they delayed.
 //!
-//! In: the events of a point, and the part of its run phase that counts. Out: [`OwnGaps`], by which the shape of the run leaves out
-//! what the engine cannot be blamed for.
+//! In: the events and stacks of a point, and the part of its run phase that counts. Out: [`OwnGaps`], by which the shape of the run leaves
+//! out what the engine cannot be blamed for.
 //! Limits: a gap is known to 20 ms, and none below 100 ms is recorded. The numbers of the point still hold what happened in its gaps:
 //! the finding `own-gap` weakens them.
 
 use crate::recorded::window::{OpTally, Window};
 use crate::{IntervalPoint, Span};
-use model::{OwnGap, OwnGapCause, PointData};
+use model::{Nanos, OwnGap, OwnGapCause, PointData};
 
 /// An interval of which less than this was seen is left out: the rate of the rest would be a guess.
 const SEEN_MIN: f64 = 0.5;
@@ -24,9 +25,14 @@ pub struct GapSpan {
     pub cause: OwnGapCause,
 }
 
-/// The gaps that touch the part of a run phase that counts.
+/// What touches the part of a run phase that counts.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct OwnGaps(Vec<GapSpan>);
+pub struct OwnGaps {
+    /// Plimsoll did not run.
+    gaps: Vec<GapSpan>,
+    /// It stopped the engine for its stacks.
+    stops: Vec<Span>,
+}
 
 impl OwnGaps {
     /// The gaps of `point` that lie in the phase of `window` or end just before it.
@@ -37,18 +43,31 @@ impl OwnGaps {
             cause: gap.cause,
         });
         let touches = |span: &Span| span.from_s < counted.to_s && span.to_s + AFTERMATH_S > counted.from_s;
-        OwnGaps(spans.filter(|gap| touches(&gap.span)).collect())
+        // A tool reads symbols before it stops the engine, and lets it go when it ends.
+        let stops = point.stacks.iter().filter(|snapshot| snapshot.stopped > Nanos(0)).map(|snapshot| {
+            let to_s = window.seconds_at(snapshot.at + snapshot.took);
+            Span { from_s: to_s - snapshot.stopped.as_secs_f64(), to_s }
+        });
+        OwnGaps {
+            gaps: spans.filter(|gap| touches(&gap.span)).collect(),
+            stops: stops.filter(|span| touches(span)).collect(),
+        }
     }
 
-    /// When they were.
+    /// All that hides the engine.
+    fn hidden(&self) -> impl Iterator<Item = Span> {
+        self.spans().chain(self.stops.iter().copied())
+    }
+
+    /// When plimsoll did not run.
     pub fn spans(&self) -> impl Iterator<Item = Span> {
-        self.0.iter().map(|gap| gap.span)
+        self.gaps.iter().map(|gap| gap.span)
     }
 
     /// The gaps, cut to the phase of `window`.
     pub fn within(&self, window: &Window) -> Vec<GapSpan> {
         let counted = counted_span(window);
-        let cut = self.0.iter().map(|gap| GapSpan { span: cut_to(gap.span, &counted), ..*gap });
+        let cut = self.gaps.iter().map(|gap| GapSpan { span: cut_to(gap.span, &counted), ..*gap });
         cut.filter(|gap| gap.span.length_s() > 0.0).collect()
     }
 
@@ -76,12 +95,12 @@ impl OwnGaps {
 
     /// Whether operations that ended in `span` may have been delayed by a gap.
     pub fn has_delayed(&self, span: &Span) -> bool {
-        self.0.iter().any(|gap| span.from_s < gap.span.to_s + AFTERMATH_S && gap.span.from_s < span.to_s)
+        self.hidden().any(|hidden| span.from_s < hidden.to_s + AFTERMATH_S && hidden.from_s < span.to_s)
     }
 
-    /// The share of `span` in which plimsoll ran.
+    /// The share of `span` in which plimsoll ran and did not stop the engine.
     fn seen_share(&self, span: &Span) -> f64 {
-        let hidden: f64 = self.0.iter().map(|gap| gap.span.overlap_s(span)).sum();
+        let hidden: f64 = self.hidden().map(|hidden| hidden.overlap_s(span)).sum();
         1.0 - (hidden / span.length_s()).clamp(0.0, 1.0)
     }
 }
@@ -105,7 +124,7 @@ mod tests {
             span: Span { from_s: *from_s, to_s: *to_s },
             cause: OwnGapCause::Stopped,
         };
-        OwnGaps(stretches.iter().map(gap).collect())
+        OwnGaps { gaps: stretches.iter().map(gap).collect(), stops: Vec::new() }
     }
 
     #[test]
@@ -115,6 +134,16 @@ mod tests {
         let seen = gaps(&[(1.5, 3.0)]).seen_intervals(series.counted_intervals());
         let rates: Vec<(f64, f64)> = seen.iter().map(|interval| (interval.at_s, interval.ops_per_s)).collect();
         assert_eq!(rates, [(0.0, 1000.0), (1.0, 1000.0), (3.0, 1000.0)]);
+    }
+
+    #[test]
+    fn a_stop_of_the_engine_for_its_stacks_is_no_stall_and_no_gap() {
+        use crate::numbers::stacks::tests::snapshot;
+        let counts = |second: u32| if second == 4 { 40 } else { 4_000 };
+        let stalled = Simulation::counts(&(0..12).map(counts).collect::<Vec<_>>());
+        assert_eq!(stalled.findings("stall").len(), 1);
+        let stopped = stalled.with(|point| point.stacks = vec![snapshot(3, model::StackReason::Random, 990, &["f"])]);
+        assert!(stopped.findings("stall").is_empty() && stopped.findings("own-gap").is_empty());
     }
 
     #[test]

@@ -1,8 +1,8 @@
 //! The figures of an endpoint, in the order of endpoints.csv.
 
-use super::FigureDef;
 use super::Repeats::{Most, OfAll, Sum};
 use super::Unit::{Bytes, Count, Nanoseconds, PerSecond, Seconds, Share};
+use super::{FigureDef, P999};
 use crate::EndpointSummary;
 
 type Endpoint = FigureDef<EndpointSummary>;
@@ -25,7 +25,7 @@ pub static ENDPOINT_FIGURES: &[Endpoint] = &[
     Endpoint::number("response_p50_ns", Nanoseconds, "median of it", |e| e.response_ns.map(|q| q.p50 as f64)).less().repeats(OfAll),
     Endpoint::number("response_p95_ns", Nanoseconds, "95th percentile of it", |e| e.response_ns.map(|q| q.p95 as f64)).less().repeats(OfAll),
     Endpoint::number("response_p99_ns", Nanoseconds, "99th percentile of it", |e| e.response_ns.map(|q| q.p99 as f64)).less().repeats(OfAll),
-    Endpoint::number("response_p999_ns", Nanoseconds, "99.9th percentile of it", |e| e.response_ns.map(|q| q.p999 as f64)).less().repeats(OfAll),
+    Endpoint::number("response_p999_ns", Nanoseconds, P999, |e| Some(e.response_ns?.p999? as f64)).less().repeats(OfAll),
     Endpoint::number("response_max_ns", Nanoseconds, "longest response time", |e| e.response_ns.map(|q| q.max as f64)).less().repeats(OfAll),
     Endpoint::number("certification_failures", Count, "own transactions of a Galera node that failed certification",
         |e| e.certification_failures.map(|number| number as f64)).repeats(Sum),

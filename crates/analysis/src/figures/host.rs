@@ -1,8 +1,8 @@
 //! The figures of a host, in the order of hosts.csv: what it did, its network interface, the rest of it.
 
-use super::FigureDef;
 use super::Repeats::{Most, OfAll, Same, Sum};
 use super::Unit::{BitsPerSecond, BytesPerSecond, Count, Nanoseconds, Number, PerSecond, Seconds, Share};
+use super::{FigureDef, P999};
 use crate::{HostSummary, InterfaceUse};
 
 type Host = FigureDef<HostSummary>;
@@ -29,8 +29,8 @@ pub static HOST_FIGURES: &[Host] = &[
     Host::number("response_p50_ns", Nanoseconds, "median of it", |h| h.load?.response_ns.map(|q| q.p50 as f64)).less().repeats(OfAll),
     Host::number("response_p95_ns", Nanoseconds, "95th percentile of it", |h| h.load?.response_ns.map(|q| q.p95 as f64)).less().repeats(OfAll),
     Host::number("response_p99_ns", Nanoseconds, "99th percentile of it", |h| h.load?.response_ns.map(|q| q.p99 as f64)).less().repeats(OfAll),
-    Host::number("response_p999_ns", Nanoseconds, "99.9th percentile of it",
-        |h| h.load?.response_ns.map(|q| q.p999 as f64)).less().repeats(OfAll),
+    Host::number("response_p999_ns", Nanoseconds, P999,
+        |h| Some(h.load?.response_ns?.p999? as f64)).less().repeats(OfAll),
     Host::number("response_max_ns", Nanoseconds, "longest response time", |h| h.load?.response_ns.map(|q| q.max as f64)).less().repeats(OfAll),
     Host::number("lag_mean_ns", Nanoseconds, "how late clients woke up for arrivals on average (open loop)",
         |h| h.load?.lag_mean_ns).less(),

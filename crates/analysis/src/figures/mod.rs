@@ -18,6 +18,9 @@ pub use insert::INSERT_FIGURES;
 pub use point::POINT_FIGURES;
 pub use statement::{KIND_FIGURES, STATEMENT_FIGURES};
 
+/// The help of the 99.9th percentile.
+pub const P999: &str = "99.9th percentile of it; empty with fewer than 10,000 operations";
+
 /// One figure of a `T`.
 pub struct FigureDef<T> {
     /// Its name in CSV and JSON, which carries the unit.

@@ -1,11 +1,11 @@
 //! The figures of a point, in the order of points.csv.
 
-use super::FigureDef;
 use super::Repeats::{OfAll, Same, Sum};
 use super::Unit::{
     BitsPerSecond, Bytes, BytesPerSecond, Count, KilowattHours, Money, Nanoseconds, Number, PerSecond, Seconds, Share,
     Watts,
 };
+use super::{FigureDef, P999};
 use crate::{BackgroundSummary, InstanceShares, NetworkUse, PointAnalysis, Quantiles, RunningCost, Summary};
 
 type Point = FigureDef<PointAnalysis>;
@@ -28,13 +28,13 @@ pub static POINT_FIGURES: &[Point] = &[
     Point::number("response_p50_ns", Nanoseconds, "median of it", |p| response(p, |q| q.p50 as f64)).less().repeats(OfAll),
     Point::number("response_p95_ns", Nanoseconds, "95th percentile of it", |p| response(p, |q| q.p95 as f64)).less().repeats(OfAll),
     Point::number("response_p99_ns", Nanoseconds, "99th percentile of it", |p| response(p, |q| q.p99 as f64)).less().repeats(OfAll),
-    Point::number("response_p999_ns", Nanoseconds, "99.9th percentile of it", |p| response(p, |q| q.p999 as f64)).less().repeats(OfAll),
+    Point::number("response_p999_ns", Nanoseconds, P999, |p| Some(p.summary.as_ref()?.response_ns?.p999? as f64)).less().repeats(OfAll),
     Point::number("response_max_ns", Nanoseconds, "longest response time", |p| response(p, |q| q.max as f64)).less().repeats(OfAll),
     Point::number("service_mean_ns", Nanoseconds, "mean service time (finished - started)", |p| service(p, |q| q.mean)).less().repeats(OfAll),
     Point::number("service_p50_ns", Nanoseconds, "median of it", |p| service(p, |q| q.p50 as f64)).less().repeats(OfAll),
     Point::number("service_p95_ns", Nanoseconds, "95th percentile of it", |p| service(p, |q| q.p95 as f64)).less().repeats(OfAll),
     Point::number("service_p99_ns", Nanoseconds, "99th percentile of it", |p| service(p, |q| q.p99 as f64)).less().repeats(OfAll),
-    Point::number("service_p999_ns", Nanoseconds, "99.9th percentile of it", |p| service(p, |q| q.p999 as f64)).less().repeats(OfAll),
+    Point::number("service_p999_ns", Nanoseconds, P999, |p| Some(p.summary.as_ref()?.service_ns?.p999? as f64)).less().repeats(OfAll),
     Point::number("service_max_ns", Nanoseconds, "longest service time", |p| service(p, |q| q.max as f64)).less().repeats(OfAll),
     Point::number("worst_at_s", Seconds, "when the second with the fewest operations began, from the start of the run phase",
         |p| of_summary(p, |s| s.worst.map(|worst| worst.at_s))).repeats(OfAll),

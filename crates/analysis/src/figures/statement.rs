@@ -1,8 +1,8 @@
 //! The figures of each kind of operation, in the order of statements.csv and of kinds.csv.
 
-use super::FigureDef;
 use super::Repeats::{OfAll, Sum};
 use super::Unit::{BytesPerSecond, Count, Nanoseconds, Number, PerSecond, Share};
+use super::{FigureDef, P999};
 use crate::{KindSummary, StatementSummary};
 use model::OpClass;
 
@@ -28,13 +28,13 @@ pub static STATEMENT_FIGURES: &[Statement] = &[
     Statement::number("response_p50_ns", Nanoseconds, "median of it", |s| s.response_ns.map(|q| q.p50 as f64)).less().repeats(OfAll),
     Statement::number("response_p95_ns", Nanoseconds, "95th percentile of it", |s| s.response_ns.map(|q| q.p95 as f64)).less().repeats(OfAll),
     Statement::number("response_p99_ns", Nanoseconds, "99th percentile of it", |s| s.response_ns.map(|q| q.p99 as f64)).less().repeats(OfAll),
-    Statement::number("response_p999_ns", Nanoseconds, "99.9th percentile of it", |s| s.response_ns.map(|q| q.p999 as f64)).less().repeats(OfAll),
+    Statement::number("response_p999_ns", Nanoseconds, P999, |s| Some(s.response_ns?.p999? as f64)).less().repeats(OfAll),
     Statement::number("response_max_ns", Nanoseconds, "longest response time", |s| s.response_ns.map(|q| q.max as f64)).less().repeats(OfAll),
     Statement::number("service_p50_ns", Nanoseconds, "median service time (finished - started)",
         |s| s.service_ns.map(|q| q.p50 as f64)).less().repeats(OfAll),
     Statement::number("service_p95_ns", Nanoseconds, "95th percentile of it", |s| s.service_ns.map(|q| q.p95 as f64)).less().repeats(OfAll),
     Statement::number("service_p99_ns", Nanoseconds, "99th percentile of it", |s| s.service_ns.map(|q| q.p99 as f64)).less().repeats(OfAll),
-    Statement::number("service_p999_ns", Nanoseconds, "99.9th percentile of it", |s| s.service_ns.map(|q| q.p999 as f64)).less().repeats(OfAll),
+    Statement::number("service_p999_ns", Nanoseconds, P999, |s| Some(s.service_ns?.p999? as f64)).less().repeats(OfAll),
     Statement::number("service_max_ns", Nanoseconds, "longest service time", |s| s.service_ns.map(|q| q.max as f64)).less().repeats(OfAll),
 ];
 
@@ -48,7 +48,7 @@ pub static KIND_FIGURES: &[Kind] = &[
         |k| k.response_ns.map(|q| q.p50 as f64)).less().repeats(OfAll),
     Kind::number("response_p95_ns", Nanoseconds, "95th percentile of it", |k| k.response_ns.map(|q| q.p95 as f64)).less().repeats(OfAll),
     Kind::number("response_p99_ns", Nanoseconds, "99th percentile of it", |k| k.response_ns.map(|q| q.p99 as f64)).less().repeats(OfAll),
-    Kind::number("response_p999_ns", Nanoseconds, "99.9th percentile of it", |k| k.response_ns.map(|q| q.p999 as f64)).less().repeats(OfAll),
+    Kind::number("response_p999_ns", Nanoseconds, P999, |k| Some(k.response_ns?.p999? as f64)).less().repeats(OfAll),
     Kind::number("response_max_ns", Nanoseconds, "longest response time", |k| k.response_ns.map(|q| q.max as f64)).less().repeats(OfAll),
 ];
 

@@ -69,8 +69,9 @@ impl FindingKind for RateBursts {
 
     fn evidence(&self) -> String {
         let quantiles = self.service_ns.map_or(String::new(), |q| {
-            let [p50, p99, p999] = [q.p50, q.p99, q.p999].map(|ns| time(ns as f64));
-            format!("; service times: p50 {p50}, p99 {p99}, p99.9 {p999}")
+            let [p50, p99] = [q.p50, q.p99].map(|ns| time(ns as f64));
+            let p999 = q.p999.map_or(String::new(), |ns| format!(", p99.9 {}", time(ns as f64)));
+            format!("; service times: p50 {p50}, p99 {p99}{p999}")
         });
         format!(
             "{} bursts in {} intervals of {}, mean {}{quantiles}",

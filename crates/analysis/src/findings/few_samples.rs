@@ -1,28 +1,21 @@
-//! Finds percentiles that rest on too few operations.
+//! Finds points whose p99 rests on too few operations.
 //!
-//! In: the number of response times. Out: a warning that names the highest percentile that holds. Limits: counts operations
-//! as if independent; those that one stall delayed are not.
+//! In: the number of response times. Out: a warning that names the highest percentile that holds. Only p99.9 is missing: nothing, since
+//! [`Quantiles::p999`] is then absent and no other number of the point is weaker for it. Operations count as if independent; those that
+//! one stall delayed are not.
+//!
+//! [`Quantiles::p999`]: crate::Quantiles::p999
 
 use super::{Detects, Finding, FindingKind};
 use crate::evidence::PointView;
 use crate::judgement::Severity;
 use crate::math::units::nanos;
+use crate::numbers::quantiles::SupportedPercentile;
 use model::Nanos;
 use serde::Serialize;
 use words::quantity::{plural, whole};
 
-/// A percentile that reports quote.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
-#[serde(rename_all = "lowercase")]
-#[allow(missing_docs)]
-pub enum SupportedPercentile {
-    P50,
-    P95,
-    P99,
-    P999,
-}
-
-/// Too few operations for the percentiles quoted.
+/// Too few operations for p99.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct FewSamples {
     /// Operations done, the grace time included.
@@ -44,35 +37,12 @@ impl FewSamples {
     }
 }
 
-// With 10 operations above it, the number above a percentile is known to about a third (1 / sqrt(10)).
-const ABOVE_MIN: f64 = 10.0;
-
-impl SupportedPercentile {
-    const ALL: [SupportedPercentile; 4] =
-        [SupportedPercentile::P999, SupportedPercentile::P99, SupportedPercentile::P95, SupportedPercentile::P50];
-
-    /// The share of the operations above it.
-    fn share_above(self) -> f64 {
-        match self {
-            SupportedPercentile::P50 => 0.5,
-            SupportedPercentile::P95 => 0.05,
-            SupportedPercentile::P99 => 0.01,
-            SupportedPercentile::P999 => 0.001,
-        }
-    }
-
-    /// Whether so many operations support it. Half an operation of tolerance: 10,000 * 0.001 is not exactly 10.
-    pub(crate) fn holds(self, ops: u64) -> bool {
-        ops as f64 * self.share_above() >= ABOVE_MIN - 0.5 * self.share_above()
-    }
-}
-
 fn detect(view: &PointView) -> Vec<Finding> {
     let Some(measured) = view.measured else { return Vec::new() };
     let ops = measured.series.response.len();
     let highest = SupportedPercentile::ALL.into_iter().find(|percentile| percentile.holds(ops));
     let severity = match highest {
-        Some(SupportedPercentile::P999) => return Vec::new(),
+        Some(SupportedPercentile::P999 | SupportedPercentile::P99) => return Vec::new(),
         _ if measured.summary.ops > 0 && view.is_timed_as_whole() => return Vec::new(),
         // A rate of 0 beside the times of operations that ended too late would be read as one.
         _ if measured.summary.ops == 0 => Severity::Error,
@@ -122,7 +92,7 @@ impl FindingKind for FewSamples {
                 let length_s = self.length_ns.as_secs_f64();
                 format!("{} ended in the grace time, after {length_s:.2} s of run phase", plural(ops, "operation"))
             }
-            ops => format!("{}; p99.9 needs 10,000, p99 1,000, p95 200", plural(ops, "operation")),
+            ops => format!("{}; p99 needs 1,000, p95 200 and the median 20", plural(ops, "operation")),
         }
     }
 }
@@ -139,7 +109,7 @@ fn percentile(of: SupportedPercentile) -> &'static str {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::judgement::NextStep;
+    use crate::judgement::{NextStep, Validity};
     use crate::simulated::{Simulation, drain};
     use model::Fact;
 
@@ -149,15 +119,18 @@ mod tests {
 
     #[test]
     fn the_highest_percentile_that_holds_is_named() {
-        assert!(Simulation::counts(&[10_000]).findings("few-samples").is_empty());
-        let expected = [
-            Some(SupportedPercentile::P99),
-            Some(SupportedPercentile::P99),
-            Some(SupportedPercentile::P95),
-            Some(SupportedPercentile::P50),
-            None,
-        ];
-        assert_eq!([9_999, 1_000, 999, 199, 19].map(highest), expected);
+        let expected = [Some(SupportedPercentile::P95), Some(SupportedPercentile::P50), None];
+        assert_eq!([999, 199, 19].map(highest), expected);
+    }
+
+    #[test]
+    fn a_short_quiet_point_is_valid_for_its_rate_and_p99_and_says_nothing_of_p999() {
+        let analysis = Simulation::counts(&[400; 10]).analysis();
+        let point = &analysis.points[0];
+        assert!(point.findings.iter().all(|finding| finding.severity == Severity::Note), "{:?}", point.findings);
+        let times = point.summary.as_ref().and_then(|summary| summary.response_ns).expect("it ran");
+        assert_eq!((point.validity, times.p999), (Validity::Valid, None));
+        assert!(serde_json::to_value(times).expect("it is plain")["p999"].is_null());
     }
 
     #[test]

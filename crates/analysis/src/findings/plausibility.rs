@@ -102,7 +102,7 @@ fn response_not_below_service(measured: &Measured) -> Option<Contradiction> {
 
 fn falling_percentiles(of: TimeKind, quantiles: Option<Quantiles>) -> Option<Contradiction> {
     let q = quantiles?;
-    let rises = q.p50 <= q.p95 && q.p95 <= q.p99 && q.p99 <= q.p999 && q.p999 <= q.max;
+    let rises = [Some(q.p50), Some(q.p95), Some(q.p99), q.p999, Some(q.max)].into_iter().flatten().is_sorted();
     (!rises).then_some(Contradiction::PercentilesFall { of, quantiles_ns: q })
 }
 
@@ -156,7 +156,8 @@ impl FindingKind for Contradiction {
                     TimeKind::Response => "response",
                     TimeKind::Service => "service",
                 };
-                format!("{of}: p50 {} p95 {} p99 {} p99.9 {} max {} ns", q.p50, q.p95, q.p99, q.p999, q.max)
+                let p999 = q.p999.map_or(String::new(), |ns| format!(" p99.9 {ns}"));
+                format!("{of}: p50 {} p95 {} p99 {}{p999} max {} ns", q.p50, q.p95, q.p99, q.max)
             }
             Contradiction::ArrivalsDiffer { offered, performed, unserved } => {
                 format!("{offered} offered, {performed} performed, {unserved} unserved")
@@ -221,7 +222,7 @@ mod tests {
 
     #[test]
     fn percentiles_that_fall_are_found_and_equal_ones_are_not() {
-        let falling = Quantiles { mean: 1.0, p50: 5, p95: 4, p99: 6, p999: 7, max: 8 };
+        let falling = Quantiles { mean: 1.0, p50: 5, p95: 4, p99: 6, p999: Some(7), max: 8 };
         let (of, quantiles_ns) = (TimeKind::Response, falling);
         assert_eq!(falling_percentiles(of, Some(falling)), Some(Contradiction::PercentilesFall { of, quantiles_ns }));
         assert_eq!(falling_percentiles(of, Some(Quantiles { p50: 4, ..falling })), None);

@@ -1,7 +1,7 @@
 //! Finds throughputs that are known only roughly.
 //!
-//! In: the throughput and its 95 % confidence interval. Out: a warning. Limits: without an interval nothing is known of its
-//! width; that is the finding `too-short`.
+//! In: the throughput and its 95 % confidence interval. Out: a note, because each table and sentence has the interval with the rate; a
+//! warning if it is so wide that there is no rate to state. Without an interval nothing is known of its width: see `too-short`.
 
 use super::{Detects, Finding, FindingKind};
 use crate::evidence::PointView;
@@ -20,12 +20,14 @@ pub struct WideInterval {
     pub ops_per_s_ci95: [f64; 2],
     /// Half the width of the interval, as a share of the throughput.
     pub half_width_share: Share,
-    /// The most that does not weaken the point.
+    /// The most of a rate that is known well.
     pub half_width_max: Share,
 }
 
 // Two such results differ by more than chance only if one is half as fast again as the other.
 const HALF_WIDTH_MAX: Share = Share(0.20);
+// From here on the upper end of the interval is three times the lower one, and more: not even the first digit of the rate is known.
+const STATED_MAX: Share = Share(0.50);
 
 fn detect(view: &PointView) -> Vec<Finding> {
     let measured = view.measured.filter(|_| !view.is_timed_as_whole());
@@ -37,11 +39,12 @@ fn detect(view: &PointView) -> Vec<Finding> {
         return Vec::new();
     }
     let detail = WideInterval { ops_per_s, ops_per_s_ci95, half_width_share, half_width_max: HALF_WIDTH_MAX };
-    vec![Finding::new(Severity::Warning, detail).next(view.lengthen())]
+    let severity = if half_width_share > STATED_MAX { Severity::Warning } else { Severity::Note };
+    vec![Finding::new(severity, detail).next(view.lengthen())]
 }
 
 impl FindingKind for WideInterval {
-    const SEVERITIES: &'static [Severity] = &[Severity::Warning];
+    const SEVERITIES: &'static [Severity] = &[Severity::Note, Severity::Warning];
     const DETECTS: Detects = Detects::Point(detect);
 
     fn can_judge_imported(view: &PointView) -> bool {
@@ -59,7 +62,12 @@ impl FindingKind for WideInterval {
     fn evidence(&self) -> String {
         let [low, high] = self.ops_per_s_ci95;
         let most = percent(self.half_width_max.0);
-        format!("{}, 95 % interval {} to {}; ±{most} or less is needed", rate(self.ops_per_s), rate(low), rate(high))
+        format!(
+            "{}, 95 % interval {} to {}; two results differ clearly from ±{most} on",
+            rate(self.ops_per_s),
+            rate(low),
+            rate(high)
+        )
     }
 }
 

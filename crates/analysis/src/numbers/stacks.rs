@@ -10,6 +10,11 @@ use std::collections::{BTreeMap, BTreeSet};
 
 /// So many functions are compared.
 pub const SHIFTS_MAX: usize = 5;
+/// So many of the busiest are named.
+const BUSIEST_MAX: usize = 3;
+/// A thread whose innermost function is called so waits until there is something to do, or until another thread lets it.
+const WAITS: [&str; 9] =
+    ["poll", "select", "epoll_wait", "nanosleep", "futex", "cond_", "sigwait", "accept", "getevents"];
 /// A difference below this many threads is none.
 const SHIFT_MIN: f64 = 0.05;
 
@@ -26,6 +31,8 @@ pub struct StackProfile {
     pub random: StackSample,
     /// What taking them cost.
     pub cost: StackCost,
+    /// The functions in which most of the threads that did something were at random moments, the most frequent first.
+    pub busiest: Vec<BusyFunction>,
     /// The functions in which stalls differ most from random moments, the greatest difference first. None without snapshots of both sorts.
     pub shifts: Vec<FrameShift>,
 }
@@ -54,6 +61,15 @@ pub struct StackCost {
     pub took: Nanos,
     /// All stops as a share of the run phase: 1 is all of it.
     pub share: f64,
+}
+
+/// A function, and how much of the engine's work it is.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct BusyFunction {
+    /// Its name.
+    pub frame: String,
+    /// In how many threads it was the innermost, on average; of a tool that sees some threads only, in how many samples.
+    pub threads: f64,
 }
 
 /// A function that is in another number of threads at stalls.
@@ -113,9 +129,24 @@ impl StackProfile {
             |reason| StackSample::from_snapshots(point.stacks.iter().filter(move |snapshot| snapshot.reason == reason));
         let (stalls, random) = (of(StackReason::Stall), of(StackReason::Random));
         let tool = point.stacks[0].tool.clone();
-        let shifts = compare(&stalls, &random);
-        Some(StackProfile { sees_all_threads: tool != "perf", tool, stalls, random, cost, shifts })
+        let (busiest, shifts) = (busiest(&random), compare(&stalls, &random));
+        Some(StackProfile { sees_all_threads: tool != "perf", tool, stalls, random, cost, busiest, shifts })
     }
+}
+
+fn busiest(random: &StackSample) -> Vec<BusyFunction> {
+    let mut threads: BTreeMap<&str, f64> = BTreeMap::new();
+    for stack in &random.stacks {
+        let named = stack.frames.iter().skip(1).rfind(|frame| *frame != model::stacks::UNKNOWN_FRAME);
+        if let Some(frame) = named.filter(|frame| !WAITS.iter().any(|wait| frame.contains(wait))) {
+            *threads.entry(frame).or_default() += random.mean(stack.count);
+        }
+    }
+    let mut all: Vec<BusyFunction> =
+        threads.into_iter().map(|(frame, threads)| BusyFunction { frame: frame.to_owned(), threads }).collect();
+    all.sort_by(|a, b| b.threads.total_cmp(&a.threads));
+    all.truncate(BUSIEST_MAX);
+    all
 }
 
 /// In which stacks of both samples a function is, and how often it is in each.
@@ -212,6 +243,11 @@ pub(crate) mod tests {
         // `commit` is in as many threads always, and `futex` is also in one that is idle.
         assert_eq!(found.shifts, [shift("futex", 3.0, 1.5), shift("lock_wait", 2.0, 0.5), shift("write", 0.0, 1.5)]);
         assert_eq!((found.stalls.snapshots, found.random.snapshots), (1, 2));
+        assert_eq!(
+            found.busiest,
+            [BusyFunction { frame: "write".to_owned(), threads: 1.5 }],
+            "a thread that waits is not busy"
+        );
         assert_eq!(found.random.stacks.iter().map(|stack| stack.count).sum::<u64>(), 6);
         assert_eq!(found.cost.stopped, Nanos::from_millis(30));
         assert!((found.cost.share - 0.003).abs() < 1e-9, "of 10 s: {}", found.cost.share);

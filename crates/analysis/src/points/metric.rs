@@ -3,9 +3,10 @@
 //! In: an analysed point. Out: the value of a [`Metric`], with its interval. Limits: the longest time is no metric, because it is one
 //! operation. A percentile that too few operations support has no value, nor has a rate of a step that is timed as a whole.
 
+use crate::answer::work::WorkUnit;
 use crate::figures::{Better, FigureDef, INSERT_FIGURES, POINT_FIGURES, figure};
-use crate::findings::few_samples::SupportedPercentile;
 use crate::math::ratio::Preference;
+use crate::numbers::quantiles::SupportedPercentile;
 use crate::{InsertCost, PointAnalysis};
 use serde::Serialize;
 
@@ -17,8 +18,6 @@ pub enum Metric {
     LimitPerS,
     /// Rows inserted per second.
     RowsPerS,
-    /// Queries per second, if an operation is not one query.
-    QueriesPerS,
     /// Operations per second.
     OpsPerS,
     /// The duration of a step that has no rate, in seconds.
@@ -71,6 +70,21 @@ pub struct MeasuredValue {
 }
 
 impl Metric {
+    /// What counts for the work of `point`: a largest rate, a duration, the rows that it inserts, or its operations, which are transactions,
+    /// reads or whatever its [`WorkUnit`] says. `None` if it has none of them.
+    pub fn of_work(point: &PointAnalysis) -> Option<Metric> {
+        let metric = if point.held.is_some() {
+            Metric::LimitPerS
+        } else if point.duration_s().is_some() {
+            Metric::Seconds
+        } else if WorkUnit::of(point) == Some(WorkUnit::Rows) {
+            Metric::RowsPerS
+        } else {
+            Metric::OpsPerS
+        };
+        metric.value(point).is_some().then_some(metric)
+    }
+
     /// Its declaration among the figures; `None` of a largest rate and of durations, which are no figures of a phase.
     fn declared(self) -> Option<Declared> {
         let point = |key| Some(Declared::Point(figure(POINT_FIGURES, key)));
@@ -78,7 +92,6 @@ impl Metric {
         match self {
             Metric::LimitPerS | Metric::Seconds | Metric::StatementSeconds => None,
             Metric::RowsPerS => point("rows_per_s"),
-            Metric::QueriesPerS => point("queries_per_s"),
             Metric::OpsPerS => point("ops_per_s"),
             Metric::P50Ns => point("response_p50_ns"),
             Metric::P95Ns => point("response_p95_ns"),
@@ -110,17 +123,27 @@ impl Metric {
 
     /// Whether it is how much work was done in a time: of these a point has one that counts.
     pub fn is_rate(self) -> bool {
-        matches!(self, Metric::RowsPerS | Metric::QueriesPerS | Metric::OpsPerS)
+        matches!(self, Metric::RowsPerS | Metric::OpsPerS)
     }
 
     /// Whether it is how much work was done in a time, or the time that the work took.
     pub fn is_speed(self) -> bool {
-        matches!(self, Metric::LimitPerS | Metric::RowsPerS | Metric::QueriesPerS | Metric::OpsPerS | Metric::Seconds)
+        matches!(self, Metric::LimitPerS | Metric::RowsPerS | Metric::OpsPerS | Metric::Seconds)
     }
 
     /// Whether it is how long an operation takes.
     pub fn is_response_time(self) -> bool {
         matches!(self, Metric::StatementSeconds | Metric::P50Ns | Metric::P95Ns | Metric::P99Ns)
+    }
+
+    /// Which quantile of the response times it is; `None` of all else.
+    pub fn quantile(self) -> Option<f64> {
+        match self {
+            Metric::P50Ns => Some(0.5),
+            Metric::P95Ns => Some(0.95),
+            Metric::P99Ns => Some(0.99),
+            _ => None,
+        }
     }
 
     /// Whether it is what was written.
@@ -166,7 +189,6 @@ impl Metric {
         };
         let counts = match self {
             Metric::RowsPerS => value > 0.0,
-            Metric::QueriesPerS => summary.has_queries(),
             Metric::P50Ns => is_supported(SupportedPercentile::P50),
             Metric::P95Ns => is_supported(SupportedPercentile::P95),
             Metric::P99Ns => is_supported(SupportedPercentile::P99),
@@ -182,19 +204,14 @@ impl MeasuredValue {
     }
 }
 
-/// The rate by which all these points can be compared, each of which comes with the rate that counts for its work. If they need different
-/// numbers of queries for an operation, the rates of queries would be those of different work, so it is the rate of operations. `None` of
-/// no points.
-pub fn shared_rate(points: &[(Metric, &PointAnalysis)]) -> Option<Metric> {
-    let (first, _) = *points.first()?;
-    let queries = points.iter().filter_map(|(_, point)| queries_per_op(point));
-    let (least, most) = queries.fold((f64::MAX, 0.0), |(least, most), one| (one.min(least), one.max(most)));
-    let is_same = points.iter().all(|(rate, _)| *rate == first);
-    let are_alike = is_same && (first != Metric::QueriesPerS || most < 1.05 * least);
-    Some(if are_alike { first } else { Metric::OpsPerS })
+/// The rate by which points can be compared whose work is counted in `rates`: if some are rows and others are not, it is the rate of
+/// operations. `None` of no points.
+pub fn shared_rate(rates: impl IntoIterator<Item = Metric>) -> Option<Metric> {
+    rates.into_iter().reduce(|one, other| if one == other { one } else { Metric::OpsPerS })
 }
 
-fn queries_per_op(point: &PointAnalysis) -> Option<f64> {
-    let summary = point.summary.as_ref().filter(|summary| summary.ops_per_s > 0.0)?;
-    Some(summary.queries_per_s / summary.ops_per_s)
+/// What the work of all `points` is counted in: operations if they differ in it, or none did anything.
+pub fn shared_unit<'a>(points: impl IntoIterator<Item = &'a PointAnalysis>) -> WorkUnit {
+    let units = points.into_iter().filter_map(WorkUnit::of);
+    units.reduce(|one, other| if one == other { one } else { WorkUnit::Operations }).unwrap_or(WorkUnit::Operations)
 }

@@ -6,11 +6,13 @@
 //! were cut short or ran on data that was, are in no ratio and are listed. Arms that are more than two have the first in common, so their ratios depend on each other.
 
 use crate::PointAnalysis;
+use crate::answer::work::WorkUnit;
 use crate::findings::Code;
 use crate::math::ratio::{Pairing, RatioEstimate, RepeatValue, hold_false_discoveries};
 use crate::math::repeats::{MeanOfRepeats, combine};
 use crate::points::durability::{durability, is_asked_for};
-use crate::points::metric::{MeasuredValue, Metric, shared_rate};
+use crate::points::merge_times;
+use crate::points::metric::{MeasuredValue, Metric, shared_rate, shared_unit};
 use crate::points::sweep::{is_comparable, is_usable};
 use crate::recorded::dimensions::{Role, Setting};
 use crate::recorded::exact_text::exact_text;
@@ -43,6 +45,9 @@ pub struct RelativeRow {
     pub group: Option<String>,
     /// What was measured.
     pub metric: Metric,
+    /// What the work of all points at the place is counted in: the operations of a rate are these.
+    #[serde(skip)]
+    pub unit: WorkUnit,
     /// What the base did.
     pub base: MeanOfRepeats,
     /// One cell for each other arm; `None` if it has no usable repeat that can be paired here.
@@ -64,10 +69,9 @@ pub struct RelativeCell {
 }
 
 /// The metrics of a table, in its order.
-const METRICS: [Metric; 16] = [
+const METRICS: [Metric; 15] = [
     Metric::LimitPerS,
     Metric::RowsPerS,
-    Metric::QueriesPerS,
     Metric::OpsPerS,
     Metric::Seconds,
     Metric::StatementSeconds,
@@ -94,7 +98,6 @@ fn own_value(metric: Metric, point: &PointAnalysis) -> Option<MeasuredValue> {
             is_inserting(point)
         }
         Metric::RowsPerS
-        | Metric::QueriesPerS
         | Metric::OpsPerS
         | Metric::LimitPerS
         | Metric::Seconds
@@ -110,13 +113,8 @@ fn own_value(metric: Metric, point: &PointAnalysis) -> Option<MeasuredValue> {
 
 /// The rate that counts for the work of `point`; `None` of an open loop: a rate that was asked for is not the engine's.
 fn own_rate(point: &PointAnalysis) -> Option<Metric> {
-    let summary = point.summary.as_ref().filter(|summary| summary.offered_per_s.is_none())?;
-    let has_rows = is_inserting(point) && Metric::RowsPerS.value(point).is_some();
-    Some(match (has_rows, summary.has_queries()) {
-        (true, _) => Metric::RowsPerS,
-        (false, true) => Metric::QueriesPerS,
-        (false, false) => Metric::OpsPerS,
-    })
+    point.summary.as_ref().filter(|summary| summary.offered_per_s.is_none())?;
+    Metric::of_work(point).filter(|metric| metric.is_rate())
 }
 
 /// Whether inserts are the work of `point`, and not a load in the background.
@@ -245,8 +243,8 @@ fn places<'a>(points: &'a [PointAnalysis], arms: &[Setting]) -> Vec<ArmsAtPlace<
 
 fn rows_of(place: &ArmsAtPlace) -> Vec<RelativeRow> {
     let points = place.arms.iter().flatten().filter(|point| is_comparable(point));
-    let own: Option<Vec<(Metric, &PointAnalysis)>> = points.map(|point| Some((own_rate(point)?, *point))).collect();
-    let rate = own.and_then(|own| shared_rate(&own));
+    let own: Option<Vec<Metric>> = points.map(|point| own_rate(point)).collect();
+    let rate = own.and_then(shared_rate);
     let counts = |metric: &Metric| !metric.is_rate() || Some(*metric) == rate;
     METRICS.into_iter().filter(counts).filter_map(|metric| row_of(place, metric)).collect()
 }
@@ -255,7 +253,8 @@ fn row_of(place: &ArmsAtPlace, metric: Metric) -> Option<RelativeRow> {
     let [base, others @ ..] = place.arms.as_slice() else { return None };
     let cells: Vec<Option<RelativeCell>> = others.iter().map(|arm| cell_of(base, arm, metric)).collect();
     let base = mean_of(base, metric).filter(|_| cells.iter().any(Option::is_some))?;
-    Some(RelativeRow { place: place.settings.clone(), group: place.group.clone(), metric, base, cells })
+    let unit = shared_unit(place.arms.iter().flatten().copied());
+    Some(RelativeRow { place: place.settings.clone(), group: place.group.clone(), metric, unit, base, cells })
 }
 
 fn cell_of(base: &[&PointAnalysis], arm: &[&PointAnalysis], metric: Metric) -> Option<RelativeCell> {
@@ -286,9 +285,16 @@ fn values(points: &[&PointAnalysis], metric: Metric) -> Vec<RepeatValue> {
     usable.filter_map(|point| Some(RepeatValue { place: point.id, value: own_value(metric, point)?.value })).collect()
 }
 
+/// What `points` gave together. A percentile is that of all their operations, as in every other table.
 fn mean_of(points: &[&PointAnalysis], metric: Metric) -> Option<MeanOfRepeats> {
-    let values = points.iter().filter(|point| is_comparable(point)).filter_map(|point| own_value(metric, point));
-    combine(values.map(|measured| (measured.value, measured.ci95)))
+    let usable: Vec<&PointAnalysis> = points.iter().copied().filter(|point| is_comparable(point)).collect();
+    let values = usable.iter().filter_map(|point| own_value(metric, point));
+    let mean = combine(values.map(|measured| (measured.value, measured.ci95)))?;
+    let times = metric.quantile().map(|quantile| (quantile, merge_times(&usable, |series| &series.response)));
+    Some(match times.filter(|(_, times)| mean.repeats > 1 && !times.is_empty()) {
+        Some((quantile, times)) => MeanOfRepeats { mean: times.value_at_quantile(quantile) as f64, ci95: None, ..mean },
+        None => mean,
+    })
 }
 
 #[cfg(test)]
@@ -500,9 +506,30 @@ mod tests {
             let table = relative_tables(&analysis.points, &analysis.meta.plan).remove(0);
             table.rows.iter().map(|row| row.metric).filter(|metric| metric.is_rate()).collect::<Vec<_>>()
         };
-        assert_eq!(rates([20.0, 20.1]), [Metric::QueriesPerS], "the same statements, and a retry");
+        assert_eq!(rates([20.0, 20.1]), [Metric::OpsPerS], "transactions of the same statements, and a retry");
         assert_eq!(rates([1.0, 1.5]), [Metric::OpsPerS], "one arm has a call for what is a statement and a half");
         assert_eq!(rates([20.0, 1.5]), [Metric::OpsPerS]);
+    }
+
+    #[test]
+    fn a_percentile_of_repeats_is_that_of_all_their_operations_as_in_the_table_of_points() {
+        let slow = |per_s: u64, repeat: u32| {
+            let mut point = point("a", per_s, repeat);
+            let intervals = point.phases[0].intervals.iter_mut().flat_map(|interval| &mut interval.kinds);
+            intervals.for_each(|kind| {
+                let mut times = model::Times::default();
+                times.record_n(if repeat == 1 { 10_000_000 } else { 100_000 }, kind.ok);
+                (kind.response, kind.service) = (times.clone(), times);
+            });
+            point
+        };
+        let points = (1..=4).flat_map(|repeat| [slow(1_000, repeat), point("b", 1_000, repeat)]).collect();
+        let analysis = analyse(&run_of(points, Vec::new()));
+        let row =
+            analysis.verdict.relative[0].rows.iter().find(|row| row.metric == Metric::P99Ns).expect("it is there");
+        let rows = crate::RepeatRows::from_analysis(&analysis).analysis;
+        let shown = rows.points[0].summary.as_ref().and_then(|summary| summary.response_ns).expect("it ran").p99;
+        assert_eq!(row.base.mean, shown as f64);
     }
 
     #[test]

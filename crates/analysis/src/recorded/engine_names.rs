@@ -50,8 +50,11 @@ impl EngineNames {
 
 /// A name for `engine` from each of `sources`: the shortest that tell all of them apart.
 fn name_all(engine: &str, sources: &[Source]) -> Vec<String> {
-    if sources.len() == 1 {
-        return vec![engine.to_owned()];
+    if let [source] = sources {
+        // A server that is reached by the protocol of another engine.
+        let product = source.version.and_then(product_of);
+        let other = product.filter(|product| !engine.to_lowercase().starts_with(&product.to_lowercase()));
+        return vec![other.map_or_else(|| engine.to_owned(), |product| format!("{engine} ({product})"))];
     }
     let parts = distinguishing_parts(&sources.iter().map(|source| source.folder).collect::<Vec<_>>());
     let versions = |shown: fn(&str) -> &str| sources.iter().map(|source| source.version.map(shown)).collect::<Vec<_>>();
@@ -79,6 +82,12 @@ fn with_folder(engine: &str, folder: Option<&Path>) -> String {
 
 fn join_words<'a>(words: impl IntoIterator<Item = Option<&'a str>>) -> String {
     words.into_iter().flatten().collect::<Vec<_>>().join(" ")
+}
+
+/// `MariaDB` of `10.11.19-MariaDB-0+deb12u1`; `None` of a version that names no product.
+fn product_of(version: &str) -> Option<&str> {
+    let word = version.split('-').nth(1)?;
+    (word.starts_with(char::is_uppercase) && word.chars().all(char::is_alphabetic)).then_some(word)
 }
 
 /// `10.11.19` of `10.11.19-MariaDB-0+deb12u1`, `15.14` of `15.14 (Debian 15.14-0+deb12u1)`.
@@ -145,6 +154,14 @@ mod tests {
         let other = [point("mysql", Some("/m"), Some("9.7.4")), point("mariadb", None, Some("10.11.19-MariaDB"))];
         let names = EngineNames::new(&other, &[]);
         assert_eq!(other.map(|point| names.name_of(&point.trial)), ["mysql", "mariadb"]);
+    }
+
+    #[test]
+    fn a_server_that_speaks_the_protocol_of_another_engine_is_named_with_its_product() {
+        let by_url = point("mysql", None, Some("10.11.19-MariaDB-0+deb12u1"));
+        assert_eq!(EngineNames::new(std::slice::from_ref(&by_url), &[]).name_of(&by_url.trial), "mysql (MariaDB)");
+        let own = point("mysql", None, Some("8.0.36-debug"));
+        assert_eq!(EngineNames::new(std::slice::from_ref(&own), &[]).name_of(&own.trial), "mysql");
     }
 
     #[test]

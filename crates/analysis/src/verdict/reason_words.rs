@@ -59,8 +59,8 @@ const REASONS: [(Code, &str); 43] = [
     (Code::NotSteady, "did not settle"),
     (Code::WriteDebt, "left writes pending"),
     (Code::AccountsDiffer, "had conflicting write counts"),
-    (Code::WideInterval, "had a wide confidence interval"),
-    (Code::FewSamples, "had too few operations for the high percentiles"),
+    (Code::WideInterval, "had a rate that is hardly known"),
+    (Code::FewSamples, "had too few operations for p99"),
     (Code::TooShort, "ran too short"),
     (Code::Imported, "came from another program"),
 ];

@@ -14,7 +14,7 @@ use crate::sql::OpFailure;
 use host::error::TargetError;
 use load::{Driver, SyncClient};
 use model::{ConnectOp, ConnectStep, Nanos, Outcome, Trial};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 use workload::program::ConnectProgram;
 
 /// An engine that accepts connections.
@@ -103,10 +103,14 @@ impl<T: ConnectTarget> ConnectDriver<T> {
 impl<T: ConnectTarget> Driver for ConnectDriver<T> {
     type Op = ConnectOp;
 
-    /// An engine that accepts no connection ends the point at once, and not after many failures.
+    /// An engine that refuses connections ends the point at once, and not after many failures. One that waited all of its time did so in a
+    /// full queue behind those of the other clients, which all begin together: that is what is measured.
     fn open(&mut self) -> Result<(), String> {
-        let opened = self.target.open(self.timeout);
-        opened.map(drop).map_err(|failure| failure.of_opening(&self.target.server_name()))
+        let began = Instant::now();
+        match self.target.open(self.timeout) {
+            Err(failure) if began.elapsed() < self.timeout => Err(failure.of_opening(&self.target.server_name())),
+            _ => Ok(()),
+        }
     }
 
     fn prepare_op(&mut self, op: &ConnectOp) {
@@ -167,6 +171,32 @@ mod tests {
                 _ => Err(OpFailure { class: FailureClass::Other, text: "no".into() }),
             }
         }
+    }
+
+    /// Refuses each connection.
+    #[derive(Clone)]
+    struct Closed;
+    impl ConnectTarget for Closed {
+        type Open = ();
+        fn server_name(&self) -> String {
+            "a server".into()
+        }
+        fn open(&self, _: Duration) -> Result<(), OpFailure> {
+            Err(OpFailure { class: FailureClass::Lost, text: "no".into() })
+        }
+        fn ask(&self, (): &mut ()) -> Result<(), OpFailure> {
+            unreachable!("nothing is open")
+        }
+    }
+
+    #[test]
+    fn a_refusal_ends_the_point_and_a_wait_in_a_full_queue_is_measured() {
+        let begins = |timeout| {
+            let (pause, failure) = (Duration::ZERO, String::new());
+            ConnectDriver { target: Closed, pause, timeout, open: None, failure }.open()
+        };
+        assert_eq!(begins(Duration::from_secs(60)), Err("cannot connect to a server: no".to_owned()));
+        assert_eq!(begins(Duration::ZERO), Ok(()), "its time was over");
     }
 
     #[test]

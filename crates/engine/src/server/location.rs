@@ -49,6 +49,8 @@ pub struct ExternalSchema {
     pub facts: Vec<Fact>,
     /// What is seen of its process.
     pub sighting: ServerSighting,
+    /// What is seen of its further nodes that run on this machine.
+    pub further_nodes: Vec<ServerSighting>,
     /// Whether the server did not answer when a client was blocked: nothing is tried that would wait for it again.
     pub is_silent: bool,
     /// The server, for messages.
@@ -74,7 +76,18 @@ impl ExternalSchema {
         let (sighting, made) = (ServerSighting::default(), Box::default());
         let (shown, name) = (format!("{server}, schema `{name}`"), name.to_owned());
         let (is_silent, sealed, server) = (false, None, server.to_owned());
-        ExternalSchema { shown, name, facts, sighting, is_silent, server, sealed, made, remove }
+        ExternalSchema {
+            shown,
+            name,
+            facts,
+            sighting,
+            further_nodes: Vec::new(),
+            is_silent,
+            server,
+            sealed,
+            made,
+            remove,
+        }
     }
 
     fn remove(&mut self) -> Result<(), TargetError> {
@@ -163,7 +176,14 @@ impl DataLocation {
     pub fn processes(&self) -> Vec<u32> {
         match self {
             DataLocation::Private(server_dir) => server_dir.processes(),
-            DataLocation::External(external) => external.sighting.pid().into_iter().collect(),
+            DataLocation::External(external) => {
+                let nodes = std::iter::once(&external.sighting).chain(&external.further_nodes);
+                let mut all: Vec<u32> = nodes.filter_map(ServerSighting::pid).collect();
+                // Several endpoints may lead to one node.
+                all.sort_unstable();
+                all.dedup();
+                all
+            }
         }
     }
 
@@ -195,7 +215,12 @@ impl DataLocation {
     pub fn facts(&self) -> Vec<Fact> {
         match self {
             DataLocation::Private(server_dir) => server_dir.facts(),
-            DataLocation::External(external) => [external.facts.clone(), external.sighting.facts()].concat(),
+            DataLocation::External(external) => {
+                let nodes = external.further_nodes.iter().flat_map(ServerSighting::facts);
+                let further = nodes.filter(|fact| fact.name == "server.process");
+                let further = further.map(|fact| Fact::new("server.further_process", fact.value));
+                [external.facts.clone(), external.sighting.facts(), further.collect()].concat()
+            }
         }
     }
 

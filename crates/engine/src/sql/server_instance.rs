@@ -386,6 +386,7 @@ impl<S: SqlServer> SqlServerInstance<S> {
         // An account may not be allowed to know the directory, which is no reason to refuse it.
         let data_dir = admin.query_value(server.spec().data_dir).ok().flatten();
         external.sighting = ServerSighting::look(admin.socket_fd(), data_dir.as_deref(), server.spec().process_names);
+        external.further_nodes = nodes::see_nodes(&server, named.get(1..).unwrap_or_default());
         let all = named.iter().map(|(name, endpoint)| (name.clone(), S::in_schema_of(endpoint, &address)));
         let endpoints = (named.len() > 1).then(|| Endpoints::<S>::new(all.collect(), identities));
         let location = DataLocation::External(external);

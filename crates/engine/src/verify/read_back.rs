@@ -75,7 +75,7 @@ impl ReadBackCounts {
         self.corrupt + self.stale + self.misdirected
     }
 
-    /// `2 of 2048 blocks of 4 KiB are damaged (1 corrupt, 1 stale)`.
+    /// `65536 blocks of 4 KiB checked, 0 wrong`, `2 of 2048 blocks of 4 KiB are damaged (1 corrupt, 1 stale)`.
     pub fn summary(&self) -> String {
         let units = format!("{} blocks of {}", self.units, Bytes(UNIT as u64));
         let sorts = [(self.corrupt, "corrupt"), (self.stale, "stale"), (self.misdirected, "misdirected")];
@@ -86,7 +86,7 @@ impl ReadBackCounts {
             unsure => format!("; {unsure} could not be checked: writes overlapped there"),
         };
         if sorts.is_empty() {
-            format!("{units}, none damaged{unsure}")
+            format!("{units} checked, 0 wrong{unsure}")
         } else {
             let are = if self.damaged() == 1 { "is" } else { "are" };
             format!("{} of {units} {are} damaged ({}){unsure}", self.damaged(), sorts.join(", "))

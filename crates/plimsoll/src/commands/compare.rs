@@ -16,6 +16,7 @@ use analysis::compare::{
 use analysis::math::ratio::PAIRS_MIN;
 use clap::{Arg, ArgAction, ArgMatches, Command};
 use report::wording::compare::{arm_name, condition_key, cost_key, effect_word, regression_sentence};
+use report::wording::compared_sweep::answers;
 use report::wording::label::settings_label;
 use report::wording::metric::{metric_key, verdict_word};
 use serde_json::{Value, json};
@@ -143,7 +144,7 @@ fn judge(all: &[RunComparison], share: f64) -> Result<Exit, Fault> {
 fn json(all: &[RunComparison], report: Option<&Path>) -> Value {
     let of = |list: fn(&RunComparison) -> Vec<Value>| all.iter().flat_map(list).collect::<Vec<Value>>();
     json!({
-        "schema": "plimsoll.compare/1", "report": report, "unlike": of(unlike), "pairs": of(pairs), "causes": of(causes),
+        "schema": "plimsoll.compare/1", "answer": all.iter().flat_map(answers).collect::<Vec<String>>(), "report": report, "unlike": of(unlike), "pairs": of(pairs), "causes": of(causes),
         "kernels": of(kernels),
     })
 }

@@ -68,9 +68,12 @@ pub fn execute_with(
     def.usual_keys.iter().rev().for_each(|(key, text)| overrides.usual(key, text));
     let scale = flags::scale(matches)?;
     let parse = |overrides: &plan::Overrides| plan::from_flags(def.entry.name, overrides, scale, &context.catalogue);
-    // What is usual may contradict what was given, such as a time and until = `steady`.
+    // What is usual may contradict what was given, such as a time and until = `steady`. The usual steps stay: without them all are run.
     let plan = parse(&overrides).or_else(|_| {
         overrides = given;
+        let steps = def.entry.steps().map(|(name, _)| name);
+        let usual = def.usual_keys.iter().filter(|(key, _)| Some(*key) == steps);
+        usual.for_each(|(key, text)| overrides.usual(key, text));
         parse(&overrides)
     });
     let plan = plan.map_err(|error| Fault::usage(flags::in_flags(&error.to_string(), &clap(def))))?;

@@ -2,17 +2,22 @@
 //!
 //! In: the points that are drawn. Out: axes with their units, and the words of a caption about them. Limits: an axis of rates begins at 0.
 
+use crate::wording::metric::ops_word;
 use analysis::PointAnalysis;
 use model::Bytes;
 use plot::figure::{Axis, AxisScale, AxisUnit, Panel};
 
-/// Operations per second from 0, with MB/s on the right if all operations of `points` are blocks of one size.
-pub(super) fn ops_axis(points: &[&PointAnalysis], label: &str) -> Axis {
+/// Operations per second from 0, by the word for those of `points`, with MB/s on the right if all of them are blocks of one size.
+pub(super) fn ops_axis(points: &[&PointAnalysis]) -> Axis {
+    let label = &format!("{}/s", ops_word(points.iter().copied()));
     match bytes_each(points) {
-        Some(bytes) => Axis::from_zero(&format!("{label} (left), MB/s (right)"), AxisUnit::CountOf(bytes)),
+        Some(bytes) => Axis::from_zero(&format!("{label}{IN_TWO_UNITS}"), AxisUnit::CountOf(bytes)),
         None => Axis::from_zero(label, AxisUnit::Count),
     }
 }
+
+/// Behind the label of an axis that has bytes on its right.
+const IN_TWO_UNITS: &str = " (left), MB/s (right)";
 
 fn bytes_each(points: &[&PointAnalysis]) -> Option<u32> {
     // MB/s of rows are of little use; those of blocks are what a disk is bought for.
@@ -46,7 +51,7 @@ pub(super) fn fit_for(axis: Axis, heights: impl Iterator<Item = f64>) -> Axis {
     }
     // MB/s on the right have ticks of their own on a linear axis only.
     let (label, unit) = match axis.unit {
-        AxisUnit::CountOf(_) => ("operations/s".to_owned(), AxisUnit::Count),
+        AxisUnit::CountOf(_) => (axis.label.replace(IN_TWO_UNITS, ""), AxisUnit::Count),
         unit => (axis.label, unit),
     };
     Axis { label: format!("{label} (log scale)"), scale: AxisScale::Log, unit, range: None }

@@ -41,7 +41,7 @@ fn draw_sheet(analysis: &Analysis, sheet: &FigurePoints) -> Option<Figure> {
     }
     let key = format!("{}{}", key_of(&series), invalid_note(&points));
     let means = points.iter().filter_map(|point| Some(point.summary.as_ref()?.ops_per_s));
-    let y = fit_for(ops_axis(&points, "operations/s per interval"), means);
+    let y = fit_for(ops_axis(&points), means);
     let panel = Panel { title: String::new(), note: String::new(), y, height: 260.0, series, shades: Vec::new() };
     Some(Figure {
         id: format!("boxes-{}", sheet.slug),

@@ -1,7 +1,7 @@
 //! Ratio against speed: one dot for each codec, and the front of those that nothing beats.
 //!
 //! In: the files of a run that were compressed. Out: one figure per file, and one of all files. Limits: the levels of a codec share a
-//! colour and are joined in the order of the run; which dot is which level is in the table.
+//! colour and are joined in the order of the run, in which the legend names them.
 
 use super::chart::Chart;
 use super::sweep::LINES_MAX;
@@ -31,13 +31,17 @@ fn draw(analysis: &Analysis) -> Vec<Figure> {
 }
 
 fn figure(analysis: &Analysis, nth: usize, table: &CompressionTable) -> Option<Figure> {
-    let mut families: Vec<(String, Vec<(f64, f64)>)> = Vec::new();
+    let mut families: Vec<(String, Vec<i32>, Vec<(f64, f64)>)> = Vec::new();
     for row in &table.rows {
         let Some(place) = place(row) else { continue };
-        let name = row.leveled_name().map_or_else(|| arm_name(&row.arm), |(name, _)| name);
-        match families.iter_mut().find(|(known, _)| *known == name) {
-            Some((_, places)) => places.push(place),
-            None => families.push((name, vec![place])),
+        let (name, level) =
+            row.leveled_name().map_or_else(|| (arm_name(&row.arm), None), |(name, level)| (name, Some(level)));
+        match families.iter_mut().find(|(known, ..)| *known == name) {
+            Some((_, levels, places)) => {
+                levels.extend(level);
+                places.push(place);
+            }
+            None => families.push((name, level.into_iter().collect(), vec![place])),
         }
     }
     if families.is_empty() {
@@ -46,7 +50,9 @@ fn figure(analysis: &Analysis, nth: usize, table: &CompressionTable) -> Option<F
     let front: Vec<(f64, f64)> = table.front().into_iter().filter_map(place).collect();
     let mut series =
         vec![DataSeries::named("Pareto front".to_owned(), Colour::Black, vec![Mark::Line(Stroke::Dashed, front)])];
-    series.extend(families.into_iter().enumerate().map(|(nth, (name, places))| {
+    series.extend(families.into_iter().enumerate().map(|(nth, (name, levels, places))| {
+        let levels: Vec<String> = levels.iter().map(i32::to_string).collect();
+        let name = if levels.is_empty() { name } else { format!("{name} {}", levels.join(", ")) };
         let marks = vec![Mark::Line(Stroke::Thin, places.clone()), Mark::Dots(4.5, places)];
         DataSeries::named(name, SeriesStyle::nth(nth % LINES_MAX), marks)
     }));
@@ -90,7 +96,7 @@ mod tests {
         assert_eq!(figures.len(), 3);
         let series = &panels(&figures[0])[0].series;
         let names: Vec<&str> = series.iter().map(|one| one.label.as_str()).collect();
-        assert_eq!(names, ["Pareto front", "none", "lz4", "slow", "gzip"]);
+        assert_eq!(names, ["Pareto front", "none", "lz4", "slow", "gzip 1, 9"]);
         let Mark::Line(Stroke::Dashed, front) = &series[0].marks[0] else { panic!("a line") };
         assert_eq!(front.len(), 3);
         assert!(front.is_sorted_by(|a, b| a.0 >= b.0 && a.1 <= b.1), "{front:?}");

@@ -13,7 +13,8 @@ use crate::format;
 use crate::palette::Palette;
 use crate::sheet::{conditions, groups};
 use crate::wording::label::point_label;
-use analysis::{Analysis, InsertedRows, PointAnalysis};
+use crate::wording::list::join_and;
+use analysis::{Analysis, InsertedRows, PointAnalysis, Summary};
 use plot::figure::{
     Axis, AxisScale, AxisUnit, Colour, DataSeries, Figure, FigureBody, Mark, Panel, SeriesStyle, Stroke,
 };
@@ -54,10 +55,11 @@ fn draw(analysis: &Analysis) -> Vec<Figure> {
     families.iter().flat_map(|(name, points)| draw_family(analysis, name, points)).collect()
 }
 
-/// Whether the point inserts as fast as it can. Inserts in the background have the rate that was asked for.
+/// Whether the point inserts as fast as it can. Inserts in the background have the rate that was asked for, and those of a mix that mostly
+/// reads that of the mix.
 fn inserts(point: &PointAnalysis) -> bool {
-    let is_paced = point.summary.as_ref().is_some_and(|summary| summary.has_background_inserts());
-    !inserted(point).is_empty() && !is_paced
+    let is_own = |summary: &Summary| summary.rows_per_s.is_some() && !summary.has_background_inserts();
+    !inserted(point).is_empty() && point.summary.as_ref().is_some_and(is_own)
 }
 
 /// Two intervals make a line.
@@ -78,7 +80,13 @@ fn draw_family(analysis: &Analysis, name: &str, points: &[&PointAnalysis]) -> Ve
     let count = parts.len();
     let part = |(nth, split): (usize, Facets<'_>)| {
         let name = if count > 1 { format!("{name}, part {}", nth + 1) } else { name.to_owned() };
-        let part = Part { analysis, slug: format::slug(&name), name, split, short: short.len() };
+        let part = Part {
+            analysis,
+            slug: format::slug(&name),
+            name,
+            split,
+            short: short.iter().map(|point| point_label(point)).collect(),
+        };
         std::iter::once(over_rows(&part)).chain(over_time(&part)).collect::<Vec<_>>()
     };
     parts.into_iter().enumerate().flat_map(part).collect()
@@ -90,8 +98,8 @@ struct Part<'a> {
     name: String,
     slug: String,
     split: Facets<'a>,
-    /// How many points of the family have too few intervals for a line.
-    short: usize,
+    /// The points of the family that have too few intervals for a line.
+    short: Vec<String>,
 }
 
 fn over_rows(part: &Part) -> Figure {
@@ -278,7 +286,7 @@ fn means(part: &Part) -> String {
     let rates = lines.map(|(panel, (line, _, point))| {
         let (rate, name) = (format::number(rows_per_s(point)), format!("{panel} {line}"));
         // One line has no legend; if others are missing, the title must not read as theirs.
-        let name = if part.short > 0 && points.len() == 1 { point_label(point) } else { name };
+        let name = if !part.short.is_empty() && points.len() == 1 { point_label(point) } else { name };
         if name.trim().is_empty() { format!("{rate} rows/s") } else { format!("{rate} rows/s ({})", name.trim()) }
     });
     let rates: Vec<String> = rates.collect();
@@ -292,7 +300,7 @@ fn rows_per_s(point: &PointAnalysis) -> f64 {
         let (rows, seconds) = all.iter().fold((0, 0.0), |(rows, s), i| (rows + i.rows, s + i.length_s));
         rows as f64 / seconds
     };
-    point.inserts.and_then(|cost| cost.inserts_per_s).unwrap_or_else(of_intervals)
+    point.summary.as_ref().and_then(|summary| summary.rows_per_s).unwrap_or_else(of_intervals)
 }
 
 /// What the reader has to know of bands, boundaries and repeats.
@@ -306,10 +314,10 @@ fn notes(part: &Part) -> String {
     if panels.iter().any(|facet| !boundaries(facet).is_empty()) {
         notes += " Dashed: a new partition begins.";
     }
-    match part.short {
-        0 => {}
-        1 => notes += " 1 point is too short to draw.",
-        short => notes += &format!(" {short} points are too short to draw."),
+    match part.short.as_slice() {
+        [] => {}
+        short if short.len() <= NAMED_MAX => notes += &format!(" Too short to draw: {}.", join_and(short)),
+        short => notes += &format!(" {} points are too short to draw.", short.len()),
     }
     notes + of_repeats(part.analysis)
 }
@@ -397,13 +405,14 @@ mod tests {
     #[test]
     fn the_title_has_the_rate_of_the_table_and_the_caption_the_points_that_are_missing() {
         let mut analysis = inserting(&[("indexes", &["0", "3"])], 60);
-        analysis.points[0].inserts.as_mut().unwrap().inserts_per_s = Some(3_095.0);
+        analysis.points[0].summary.as_mut().unwrap().rows_per_s = Some(3_095.0);
         let series = analysis.points[1].series.as_mut().unwrap();
         series.amounts.inserted.truncate(1);
         let [figure] = draw(&analysis).try_into().expect("one line has no figure over time");
         let label = point_label(&analysis.points[0]);
         assert_eq!(figure.title, format!("Insert rate against table size, insert: 3,095 rows/s ({label})"));
-        assert!(figure.caption.ends_with(" 1 point is too short to draw."), "{}", figure.caption);
+        let missing = format!(" Too short to draw: {}.", point_label(&analysis.points[1]));
+        assert!(figure.caption.ends_with(&missing), "{}", figure.caption);
     }
 
     #[test]

@@ -134,7 +134,7 @@ fn curve(search: &SearchAnalysis, limit: String, style: SeriesStyle) -> DataSeri
     let mut dots: Vec<(f64, f64, bool)> = Vec::new();
     for (rate, kept, probe) in decided(search) {
         let times = probe.point.summary.as_ref().and_then(|summary| summary.response_ns);
-        dots.extend(times.map(|times| (rate, time(times) as f64, kept)));
+        dots.extend(times.and_then(time).map(|ns| (rate, ns as f64, kept)));
     }
     let of = |wanted: bool| dots.iter().filter(|dot| dot.2 == wanted).map(|dot| (dot.0, dot.1)).collect::<Vec<_>>();
     let mut marks =

@@ -205,9 +205,9 @@ mod tests {
     fn mb_per_second_stand_on_the_right_where_all_operations_are_blocks_of_one_size() {
         let mut analysis = quick();
         let inserts: Vec<&PointAnalysis> = analysis.points[6..10].iter().collect();
-        assert_eq!(ops_axis(&inserts, "operations/s").unit, AxisUnit::Count);
+        assert_eq!(ops_axis(&inserts).unit, AxisUnit::Count);
         analysis.points.truncate(6);
-        let unit = |analysis: &Analysis| ops_axis(&analysis.points.iter().collect::<Vec<_>>(), "operations/s").unit;
+        let unit = |analysis: &Analysis| ops_axis(&analysis.points.iter().collect::<Vec<_>>()).unit;
         assert_eq!(unit(&analysis), AxisUnit::CountOf(16_384));
         analysis.points[3].summary.as_mut().unwrap().bytes_per_s *= 0.5;
         assert_eq!(unit(&analysis), AxisUnit::Count);

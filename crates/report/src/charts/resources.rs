@@ -15,7 +15,7 @@ use crate::palette;
 use crate::wording::list::join_and;
 use analysis::{CounterSeries, PointAnalysis};
 use model::CounterRole;
-use plot::figure::{Axis, AxisUnit, Colour, DataSeries, Mark, Panel};
+use plot::figure::{Axis, AxisUnit, Colour, DataSeries, Mark, Panel, Stroke};
 
 /// The chart.
 pub const CHART: Chart = Chart {
@@ -151,7 +151,8 @@ fn network(point: &PointAnalysis) -> Option<Panel> {
         },
         CounterLine { role: CounterRole::NetworkSentBytes, label: sent, colour: palette::CLAY, factor: 1e-6 },
     ];
-    let series = lines.iter().filter_map(|line| drawn_line(point, line)).collect();
+    let used = lines.iter().filter_map(|line| drawn_line(point, line));
+    let series = used.chain(link_line(point)).collect();
     let interface = find_counter(point, CounterRole::NetworkSentBytes).map_or("", |counter| counter.subject.as_str());
     panel(
         point,
@@ -159,6 +160,19 @@ fn network(point: &PointAnalysis) -> Option<Panel> {
         Axis::from_zero("MB/s (1 MB = 10^6 bytes)", AxisUnit::Count),
         series,
     )
+}
+
+/// A link of which less than this is used would press what is used to the floor.
+const LINK_SHARE_MIN: f64 = 0.2;
+
+/// How much one direction of the link carries.
+fn link_line(point: &PointAnalysis) -> Option<DataSeries> {
+    let network =
+        point.summary.as_ref()?.network.filter(|one| one.link_share.is_some_and(|share| share >= LINK_SHARE_MIN))?;
+    let megabytes_per_s = network.link_bits_per_s? / 8e6;
+    let (from_s, to_s) = time_range([point])?;
+    let line = Mark::Line(Stroke::Dashed, vec![(from_s, megabytes_per_s), (to_s, megabytes_per_s)]);
+    Some(DataSeries::named("speed of the link", Colour::Black, vec![line]))
 }
 
 fn disk_title(point: &PointAnalysis, what: &str) -> String {
@@ -261,6 +275,14 @@ mod tests {
         let both = with_counter(sent, counter(CounterRole::NetworkReceivedBytes), |at_s| 9e6 * at_s);
         assert_eq!(lines(&both), (true, vec!["received".to_owned(), "sent".to_owned()]));
         assert!(!lines(&quick()).0);
+        let with_link = |share: f64| {
+            let mut analysis = both.clone();
+            let (link_bits_per_s, link_share) = (Some(1e8), Some(share));
+            let network = analysis::NetworkUse { link_bits_per_s, link_share, ..analysis::NetworkUse::default() };
+            analysis.points[0].summary.as_mut().unwrap().network = Some(network);
+            lines(&analysis).1.len()
+        };
+        assert_eq!([0.96, 0.02].map(with_link), [3, 2], "of a link that is hardly used the speed is not drawn");
     }
 
     #[test]

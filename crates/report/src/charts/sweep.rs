@@ -9,7 +9,10 @@ use crate::facets::Facets;
 pub(super) use crate::facets::LINES_MAX;
 use crate::palette::Palette;
 use crate::sheet::{Group, SweepAxis, groups};
+use crate::wording::metric::ops_word;
+use analysis::answer::work::WorkUnit;
 use analysis::math::repeats::{WithInterval, combine_plain};
+use analysis::points::metric::shared_unit;
 use analysis::{Analysis, PointAnalysis};
 use model::AccessPattern;
 use plot::figure::{Axis, AxisUnit, DataSeries, Mark, SeriesStyle, Stroke};
@@ -162,28 +165,20 @@ fn doubtful_line(places: &[SweepPlace]) -> Vec<(f64, f64)> {
 const OPS: SweepMeasure =
     SweepMeasure { of: |p| p.summary.as_ref().map(|s| (s.ops_per_s, s.ops_per_s_ci95)), together: Together::Mean };
 
-/// Queries per second, of which each operation is several.
-const QUERIES: SweepMeasure = SweepMeasure {
-    of: |p| Some((queries_per_s(p)?, p.summary.as_ref()?.queries_per_s_ci95)),
+/// Rows inserted per second.
+const ROWS: SweepMeasure = SweepMeasure {
+    of: |p| p.summary.as_ref().and_then(|s| Some((s.rows_per_s?, s.rows_per_s_ci95))),
     together: Together::Mean,
 };
 
-fn queries_per_s(point: &PointAnalysis) -> Option<f64> {
-    point.summary.as_ref().filter(|s| s.has_queries()).map(|s| s.queries_per_s)
-}
-
-/// The rate that is drawn of `points`, with its axis: queries where each operation of all of them is several.
-pub(super) fn rate_of(points: &[&PointAnalysis]) -> (&'static SweepMeasure, Axis) {
-    match counts_queries(points) {
-        true => (&QUERIES, Axis::from_zero("queries/s", AxisUnit::Count)),
-        false => (&OPS, ops_axis(points, "operations/s")),
+/// The rate that is drawn of `points`, with its axis and its unit behind a number: that in which the work of all of them is counted.
+pub(super) fn rate_of(points: &[&PointAnalysis]) -> (&'static SweepMeasure, Axis, String) {
+    if shared_unit(points.iter().copied()) == WorkUnit::Rows {
+        return (&ROWS, Axis::from_zero("rows/s", AxisUnit::Count), " rows/s".to_owned());
     }
-}
-
-/// Whether each operation of all `points` that performed any is several queries.
-pub(super) fn counts_queries(points: &[&PointAnalysis]) -> bool {
-    let mut working = points.iter().filter(|point| point.summary.as_ref().is_some_and(|s| s.ops > 0)).peekable();
-    working.peek().is_some() && working.all(|point| queries_per_s(point).is_some())
+    let word = ops_word(points.iter().copied());
+    let unit = if word == WorkUnit::Operations.plural() { "/s".to_owned() } else { format!(" {word}/s") };
+    (&OPS, ops_axis(points), unit)
 }
 
 /// The mean rate of the repeats of one place.

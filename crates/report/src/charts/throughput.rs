@@ -8,14 +8,14 @@ use super::axes::fit_for;
 use super::chart::Chart;
 use super::marks::{invalid_note, trusted};
 use super::p95;
-use super::sweep::{SweepFigure, SweepMeasure, counts_queries, rate_of, sweep_series, sweeps};
+use super::sweep::{SweepFigure, SweepMeasure, rate_of, sweep_series, sweeps};
 use crate::facets::{Facet, Facets};
 use crate::format;
 use crate::sheet::{SweepAxis, conditions};
 use crate::wording::quantity::time;
 use analysis::findings::knee::Knee;
 use analysis::points::scaling_law::{FittedLaw, ScalingLaw};
-use analysis::{Analysis, DetailKind, PointAnalysis, Subject, Summary};
+use analysis::{Analysis, DetailKind, PointAnalysis, Subject};
 use plot::figure::{
     Axis, AxisScale, AxisUnit, DataSeries, Figure, FigureBody, GridRow, Mark, Panel, SeriesStyle, Stroke,
 };
@@ -39,9 +39,8 @@ fn draw(analysis: &Analysis) -> Vec<Figure> {
 
 fn draw_sweep(analysis: &Analysis, sweep: &SweepFigure, names: &Names) -> Figure {
     let points = sweep.split.points();
-    let (rate, axis) = rate_of(&points);
+    let (rate, axis, unit) = rate_of(&points);
     let axis = fit_for(axis, heights(sweep, rate));
-    let unit = if counts_queries(&points) { " queries/s" } else { "/s" };
     let mut figure = match sweep.split.is_grid() {
         true => {
             let times = Axis::nanos("response time: 95th percentile, dashed the mean");
@@ -55,7 +54,7 @@ fn draw_sweep(analysis: &Analysis, sweep: &SweepFigure, names: &Names) -> Figure
     figure.caption += if curves > 0 { CURVES_NOTE } else { "" };
     figure.caption += &tail_note(&points);
     figure.caption += invalid_note(&points);
-    figure.title += &most(&sweep.split, sweep.dimension, rate, unit);
+    figure.title += &most(&sweep.split, sweep.dimension, rate, &unit);
     figure
 }
 
@@ -67,7 +66,7 @@ fn heights<'a>(sweep: &'a SweepFigure, rate: &'a SweepMeasure) -> impl Iterator<
 
 /// The rates of `sweep`, as a row of panels.
 pub(super) fn rate_row(sweep: &SweepFigure) -> GridRow {
-    let (rate, axis) = rate_of(&sweep.split.points());
+    let (rate, axis, _) = rate_of(&sweep.split.points());
     row(sweep, fit_for(axis, heights(sweep, rate)), &[(rate, Stroke::Solid)])
 }
 
@@ -112,9 +111,9 @@ fn fitted_law<'a>(analysis: &'a Analysis, points: &[&PointAnalysis]) -> Option<&
     })
 }
 
-/// The curve of `law` with its band, and a line at its peak; in queries where the rates of `points` are.
+/// The curve of `law` with its band, and a line at its peak; in rows where the rates of `points` are.
 fn curve(law: &FittedLaw, points: &[&PointAnalysis], style: SeriesStyle) -> DataSeries {
-    let per_op = queries_per_op(points);
+    let per_op = counted_per_op(points);
     let band = law.curve.iter().map(|place| (place.at, place.ci95[0] * per_op, place.ci95[1] * per_op));
     let line = law.curve.iter().map(|place| (place.at, place.ops_per_s * per_op));
     let mut marks = vec![Mark::Band(band.collect()), Mark::Line(Stroke::Dashed, line.collect())];
@@ -122,13 +121,11 @@ fn curve(law: &FittedLaw, points: &[&PointAnalysis], style: SeriesStyle) -> Data
     DataSeries::unnamed(style, marks)
 }
 
-/// How many queries an operation of `points` is, if the chart counts queries; else 1.
-fn queries_per_op(points: &[&PointAnalysis]) -> f64 {
-    if !counts_queries(points) {
-        return 1.0;
-    }
-    let sum = |rate: fn(&Summary) -> f64| points.iter().filter_map(|p| p.summary.as_ref()).map(rate).sum::<f64>();
-    sum(|summary| summary.queries_per_s) / sum(|summary| summary.ops_per_s).max(f64::MIN_POSITIVE)
+/// How much of what the chart counts an operation of `points` is: rows of an insert, else 1.
+fn counted_per_op(points: &[&PointAnalysis]) -> f64 {
+    let (rate, ..) = rate_of(points);
+    let ops: f64 = points.iter().filter_map(|point| point.summary.as_ref()).map(|summary| summary.ops_per_s).sum();
+    points.iter().filter_map(|point| (rate.of)(point)).map(|(per_s, _)| per_s).sum::<f64>() / ops.max(f64::MIN_POSITIVE)
 }
 
 /// Why a mean may lie above the 95th percentile; empty if none does.

@@ -72,7 +72,7 @@ fn y_axis(sheet: &FigurePoints, points: &[&PointAnalysis]) -> Option<Axis> {
     let range = Some((0.0, if highest > 0.0 { highest * 1.06 } else { 1.0 }));
     let means = points.iter().filter_map(|point| Some(point.summary.as_ref()?.ops_per_s));
     let is_shared = sheet.dimension.is_some() && !are_far_apart(means);
-    is_shared.then(|| Axis { range, ..ops_axis(points, "operations/s") })
+    is_shared.then(|| Axis { range, ..ops_axis(points) })
 }
 
 /// What is drawn of the points: intervals, the part of one at the end, and means.
@@ -94,7 +94,7 @@ fn draw_together(rows: &[Row], points: &[&PointAnalysis]) -> Panel {
     Panel {
         title: "all together".to_owned(),
         note: String::new(),
-        y: fit_for(ops_axis(points, "operations/s"), means),
+        y: fit_for(ops_axis(points), means),
         height: 200.0,
         series: lines.collect(),
         shades: Vec::new(),
@@ -148,7 +148,7 @@ pub fn draw_point(label: &str, point: &PointAnalysis, (style, height): (SeriesSt
             Some(summary) => mean_note(summary) + &stall_note(&[point]),
             None => "the run phase was not reached".to_owned(),
         },
-        y: ops_axis(&[point], "operations/s"),
+        y: ops_axis(&[point]),
         height,
         series: series(point, style),
         shades: shades(point),

@@ -8,6 +8,7 @@ pub(crate) mod forest;
 mod page;
 mod percentiles;
 mod relative;
+mod sweep;
 mod timeline;
 mod work_csv;
 

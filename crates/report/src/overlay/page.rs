@@ -3,7 +3,7 @@
 //! In: comparisons and overlays of the same arms. Out: a [`Page`]. Limits: it shows what the comparison found, and judges nothing.
 
 use super::relative::relative_table;
-use super::{arm_names, forest, percentiles, timeline};
+use super::{arm_names, forest, percentiles, sweep, timeline};
 use crate::render::html::page_html;
 use crate::render::page::{Page, PageBlock, PageSection};
 use crate::table::{Column, Row, Table};
@@ -11,6 +11,7 @@ use crate::wording::compare::{
     arm_name, change_text, cost_heading, cost_name, cost_value, design_sentence, interval_text, introduction,
     ratio_text,
 };
+use crate::wording::compared_sweep::answers;
 use crate::wording::label::settings_label;
 use crate::wording::metric::{metric_name, metric_value, verdict_word};
 use analysis::compare::{ArmOverlay, CostChange, MetricRatio, PlaceComparison, RunComparison};
@@ -24,8 +25,14 @@ pub fn comparison_page(all: &[RunComparison], overlays: &[ArmOverlay]) -> Page {
         blocks: vec![PageBlock::Table(table)],
         ..PageSection::default()
     });
+    let figures: Vec<Figure> = (1..).zip(all).flat_map(|(nth, one)| sweep::draw(one, nth)).collect();
+    let swept = (!figures.is_empty()).then(|| PageSection {
+        title: "Throughput and response time".to_owned(),
+        blocks: vec![PageBlock::Figures(figures)],
+        ..PageSection::default()
+    });
     let each = (1..).zip(all).map(|(nth, one)| section(one, nth));
-    let mut sections: Vec<PageSection> = relative.into_iter().chain(each).collect();
+    let mut sections: Vec<PageSection> = swept.into_iter().chain(relative).chain(each).collect();
     let drawn = |draw: fn(&ArmOverlay, usize, &[String]) -> Option<Figure>| -> Vec<Figure> {
         (1..).zip(overlays).filter_map(|(nth, overlay)| draw(overlay, nth, &names)).collect()
     };
@@ -45,7 +52,7 @@ pub fn comparison_page(all: &[RunComparison], overlays: &[ArmOverlay]) -> Page {
     Page {
         title: "Comparison".to_owned(),
         headline,
-        lead: all.iter().flat_map(lead).collect(),
+        lead: all.iter().flat_map(answers).collect(),
         sections,
         ..Page::default()
     }
@@ -54,17 +61,6 @@ pub fn comparison_page(all: &[RunComparison], overlays: &[ArmOverlay]) -> Page {
 /// The page as one HTML file that needs nothing else.
 pub fn comparison_html(all: &[RunComparison], overlays: &[ArmOverlay]) -> String {
     page_html(&comparison_page(all, overlays))
-}
-
-/// A sentence for each ratio of speeds.
-fn lead(comparison: &RunComparison) -> Vec<String> {
-    let sentence = |(place, metric): (&PlaceComparison, &MetricRatio)| {
-        let (ratio, interval) = (ratio_text(metric.estimate.ratio), interval_text(&metric.estimate));
-        let (label, new) = (settings_label(&place.label), arm_name(&comparison.new));
-        let (metric_word, verdict) = (metric_name(metric.metric), verdict_word(metric.metric, metric.estimate.verdict));
-        format!("{new}, {label}: {metric_word} is {ratio} of the base's (95 %: {interval}): {verdict}.")
-    };
-    comparison.speeds().map(sentence).collect()
 }
 
 fn section(comparison: &RunComparison, nth: usize) -> PageSection {
@@ -146,7 +142,7 @@ mod tests {
     fn the_report_has_the_ratios_the_costs_and_the_arms_over_each_other() {
         let page = comparison_page(&[compared()], &[overlay()]);
         assert_eq!(page.headline, "new against old");
-        assert_eq!(page.lead, ["new, postgres oltp: ops/s is 0.50 of the base's (95 %: 0.49 to 0.51): slower."]);
+        assert_eq!(page.lead, ["postgres oltp: new is 50 % slower than old (49 to 51 %)."]);
         let ids: Vec<&str> = page.figures().map(|figure| figure.id.as_str()).collect();
         let expected = ["ratios-01-01-new", "overlay-rate-01-postgres-oltp", "overlay-percentiles-01-postgres-oltp"];
         assert_eq!(ids, expected);

@@ -1,4 +1,4 @@
-//! A comparison on the terminal: the arms, what differs, a table of ratios, and the costs that changed.
+//! A comparison on the terminal: the answer, the arms, what differs, a table of ratios, and the costs that changed.
 //!
 //! In: comparisons, a width in columns, and whether colour is wanted. Out: lines no wider than that. Limits: of percentiles only those
 //! that show a difference have a row, and of costs the first of each place; JSON and the files of `--out` have all.
@@ -10,6 +10,7 @@ use crate::wording::compare::{
     change_text, cost_heading, cost_name, cost_value, design_sentence, interval_text, introduction, ratio_text,
     row_name,
 };
+use crate::wording::compared_sweep::answers;
 use crate::wording::metric::{metric_value, verdict_word};
 use analysis::RatioVerdict;
 use analysis::compare::{CostChange, MetricRatio, PlaceComparison, RunComparison};
@@ -30,7 +31,8 @@ pub fn comparison(all: &[RunComparison], width: usize, colour: bool) -> String {
 }
 
 fn lines_of(one: &RunComparison, width: usize, colour: bool) -> Vec<String> {
-    let mut lines: Vec<String> = introduction(one).iter().flat_map(|text| wrap(&plain(text), width)).collect();
+    let mut lines: Vec<String> =
+        answers(one).iter().chain(&introduction(one)).flat_map(|text| wrap(&plain(text), width)).collect();
     if !one.places.is_empty() {
         lines.push(String::new());
         lines.extend(table(one, width, colour));

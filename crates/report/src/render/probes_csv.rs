@@ -6,6 +6,7 @@
 use crate::csv_column::{CsvColumn, column, csv_table, float};
 use crate::escape;
 use crate::wording::label::settings_label;
+use analysis::figures::P999;
 use analysis::points::limit::ProbeAnalysis;
 use analysis::{Analysis, Quantiles, SearchAnalysis};
 
@@ -20,9 +21,9 @@ impl CsvProbe<'_> {
         &self.search.probes[self.nth]
     }
 
-    fn time(&self, which: fn(Quantiles) -> u64) -> String {
+    fn time(&self, which: fn(Quantiles) -> Option<u64>) -> String {
         let times = self.probe().point.summary.as_ref().and_then(|summary| summary.response_ns);
-        times.map(|times| which(times).to_string()).unwrap_or_default()
+        times.and_then(which).map(|ns| ns.to_string()).unwrap_or_default()
     }
 }
 
@@ -53,11 +54,11 @@ pub static PROBE_COLUMNS: &[ProbeColumn] = &[
     column("seconds", "length of the probe", |row| {
         float(row.probe().point.summary.as_ref().map(|summary| summary.seconds))
     }),
-    column("response_p50_ns", "median response time", |row| row.time(|times| times.p50)),
-    column("response_p95_ns", "95th percentile of it", |row| row.time(|times| times.p95)),
-    column("response_p99_ns", "99th percentile of it", |row| row.time(|times| times.p99)),
-    column("response_p999_ns", "99.9th percentile of it", |row| row.time(|times| times.p999)),
-    column("response_max_ns", "longest response time", |row| row.time(|times| times.max)),
+    column("response_p50_ns", "median response time", |row| row.time(|times| Some(times.p50))),
+    column("response_p95_ns", "95th percentile of it", |row| row.time(|times| Some(times.p95))),
+    column("response_p99_ns", "99th percentile of it", |row| row.time(|times| Some(times.p99))),
+    column("response_p999_ns", P999, |row| row.time(|times| times.p999)),
+    column("response_max_ns", "longest response time", |row| row.time(|times| Some(times.max))),
 ];
 
 /// One row per probe.

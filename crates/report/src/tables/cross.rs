@@ -8,7 +8,10 @@ use crate::format;
 use crate::palette::Palette;
 use crate::sheet::groups;
 use crate::table::{Column, Row, Table};
+use crate::wording::list::capital;
+use crate::wording::metric::ops_word;
 use analysis::math::repeats::combine_plain;
+use analysis::points::metric::{Metric, shared_rate};
 use analysis::points::sweep::is_usable;
 use analysis::{Analysis, PointAnalysis};
 use std::collections::BTreeMap;
@@ -35,8 +38,10 @@ fn has_rate(point: &PointAnalysis) -> bool {
 
 fn cross_table(name: &str, points: &[&PointAnalysis], palette: &Palette) -> Option<Table> {
     let facets = Facets::of_table(points, palette);
-    let (word, rate) = RATES.iter().find(|(_, rate)| points.iter().all(|point| rate(point).is_some()))?;
-    let cell = |points: &Vec<&PointAnalysis>| best(points, *rate).map_or_else(format::dash, format::number);
+    let metric = shared_rate(points.iter().filter_map(|point| Metric::of_work(point)).filter(|one| one.is_rate()))?;
+    let unit = if metric == Metric::RowsPerS { "rows inserted" } else { ops_word(points.iter().copied()) };
+    let word = format!("{} per second", capital(unit));
+    let cell = |points: &Vec<&PointAnalysis>| best(points, metric).map_or_else(format::dash, format::number);
     let row = |(nth, line): (usize, &String)| {
         Row::new(line.clone(), facets.panels.iter().map(|panel| cell(&panel.lines[nth])))
     };
@@ -47,23 +52,6 @@ fn cross_table(name: &str, points: &[&PointAnalysis], palette: &Palette) -> Opti
         rows: facets.lines.iter().enumerate().map(row).collect(),
         ..Table::default()
     })
-}
-
-/// A rate of a point, if it has it.
-type Rate = fn(&PointAnalysis) -> Option<f64>;
-
-/// What may be counted, the first that all points have.
-const RATES: [(&str, Rate); 4] = [
-    ("New orders per minute", |point| Some(point.summary.as_ref()?.new_orders?.per_minute)),
-    ("Rows inserted per second", rows_per_s),
-    ("Queries per second", |point| Some(point.summary.as_ref().filter(|s| s.has_queries())?.queries_per_s)),
-    ("Operations per second", |point| Some(point.summary.as_ref()?.ops_per_s)),
-];
-
-fn rows_per_s(point: &PointAnalysis) -> Option<f64> {
-    // A rate that was asked for shows nothing about the engine.
-    let is_paced = point.summary.as_ref().is_some_and(|summary| summary.has_background_inserts());
-    point.inserts.as_ref()?.inserts_per_s.filter(|_| !is_paced)
 }
 
 fn at_best(points: &[&PointAnalysis]) -> &'static str {
@@ -77,10 +65,10 @@ fn at_best(points: &[&PointAnalysis]) -> &'static str {
 }
 
 /// The mean rate of the repeats of the place with the highest.
-fn best(points: &[&PointAnalysis], rate: Rate) -> Option<f64> {
+fn best(points: &[&PointAnalysis], metric: Metric) -> Option<f64> {
     let mut places: BTreeMap<(u32, u32), Vec<f64>> = BTreeMap::new();
     for point in points.iter().filter(|point| is_usable(point)) {
-        places.entry((point.clients, point.depth)).or_default().extend(rate(point));
+        places.entry((point.clients, point.depth)).or_default().extend(metric.value(point).map(|one| one.value));
     }
     places.into_values().filter_map(combine_plain).max_by(f64::total_cmp)
 }
@@ -102,7 +90,7 @@ mod tests {
         assert_eq!(heads, ["storage limit none", "storage limit iops=500"]);
         let lines: Vec<String> = table.rows.iter().map(Row::label_text).collect();
         assert_eq!(lines, ["innodb cache 1 GiB", "innodb cache 8 GiB", "rocksdb cache 1 GiB", "rocksdb cache 8 GiB"]);
-        let rate = rows_per_s(&analysis.points[3]).map(format::number);
+        let rate = analysis.points[3].summary.as_ref().unwrap().rows_per_s.map(format::number);
         assert_eq!(Some(&table.rows[1].cells[1].text), rate.as_ref());
     }
 
@@ -118,7 +106,10 @@ mod tests {
         let [table] = cross_tables(&analysis).try_into().expect("one table");
         assert!(table.title.ends_with(", at the best number of clients"), "{}", table.title);
         assert_eq!(table.rows[1].cells[1].text, "-");
-        assert_eq!(Some(table.rows[0].cells[0].text.clone()), rows_per_s(&analysis.points[0]).map(format::number));
+        assert_eq!(
+            Some(table.rows[0].cells[0].text.clone()),
+            analysis.points[0].summary.as_ref().unwrap().rows_per_s.map(format::number)
+        );
     }
 
     #[test]

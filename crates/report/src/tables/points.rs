@@ -3,21 +3,22 @@
 use super::cross::cross_tables;
 use crate::format;
 use crate::inserts;
-use crate::point_cells;
+use crate::point_cells::{self, ColumnUnit};
 use crate::table::TableDef;
 use crate::table::{Cell, Column, InTerminal, Look, Row, Table};
 use crate::wording::background::background_line;
 use crate::wording::connections::steps_line;
 use crate::wording::instances::instances_line;
 use crate::wording::label::point_phrases;
+use crate::wording::list::join_and;
 use crate::wording::work_done::work_done_line;
-use analysis::{Analysis, PointAnalysis, RepeatRows};
+use analysis::{Analysis, BusyFunction, PointAnalysis, RepeatRows, StackProfile};
 
 pub const TABLE: TableDef =
     TableDef { id: "points", title: "Each point", is_open: false, in_narrow: true, chart: None, make: tables };
 
 const LEGEND: &str = "Response times over the run phase. 95 % CI: half-width of the 95 % confidence interval of the mean rate, allowing for \
-    autocorrelation. A step that creates indexes or drains has its duration instead of a rate. Worst second: the lowest rate of any second, or \
+    autocorrelation. The rate is that of what the work is counted in: transactions, rows, reads. A step that creates indexes or drains has its duration instead of a rate. Worst second: the lowest rate of any second, or \
     interval if that is longer; a run phase with fewer than three of them has none. A dash means that the value was not measured or does not \
     apply.";
 const REPEATS: &str = "n: repeats, of which the row is the mean; `5/6` means that one of six must not be used. Percentiles are of the times of \
@@ -43,16 +44,21 @@ fn tables(analysis: &Analysis, all: &RepeatRows) -> Vec<Table> {
 
 /// The point that ended, in the columns that every run has, with the label that it has in its plan.
 pub fn ended_table(point: Option<(&PointAnalysis, &str)>) -> Table {
-    let rows = point.map(|(point, label)| Row { label: vec![label.to_owned()], ..row(point, None, false) });
-    let columns = columns("ops/s", None, false);
+    let own = |(point, label): (&PointAnalysis, &str)| Row {
+        label: vec![label.to_owned()],
+        ..row(point, ColumnUnit::Own, None, false)
+    };
+    let rows = point.map(own);
+    let columns = columns(ColumnUnit::Own, None, false);
     Table { columns, rows: rows.into_iter().collect(), ..Table::default() }
 }
 
 fn point_table(rows: &Analysis, has_repeats: bool) -> Table {
     let second = point_cells::second_rate(rows);
     let is_open_loop = rows.points.iter().filter_map(|p| p.summary.as_ref()).any(|s| s.offered_per_s.is_some());
-    let mut columns = columns(point_cells::rate_head(rows), second, is_open_loop);
-    let mut lines: Vec<Row> = rows.points.iter().map(|point| row(point, second, is_open_loop)).collect();
+    let unit = ColumnUnit::of(&rows.points);
+    let mut columns = columns(unit, second, is_open_loop);
+    let mut lines: Vec<Row> = rows.points.iter().map(|point| row(point, unit, second, is_open_loop)).collect();
     if has_repeats {
         columns.insert(1, Column::number("n").least_width(3));
         lines.iter_mut().for_each(|row| row.cells.insert(1, Cell::default()));
@@ -68,11 +74,14 @@ fn point_table(rows: &Analysis, has_repeats: bool) -> Table {
     }
 }
 
-fn columns(rate: &str, second: Option<point_cells::SecondRate>, is_open_loop: bool) -> Vec<Column> {
+fn columns(rate: ColumnUnit, second: Option<point_cells::SecondRate>, is_open_loop: bool) -> Vec<Column> {
     let second = second.map(|second| {
         Column::number(second.short_head).long_head(second.head).least_width(9).terminal(InTerminal::IfRoom)
     });
-    let mut columns = vec![Column::number("#").documents_only(), Column::number(rate).least_width(9)];
+    let mut columns = vec![
+        Column::number("#").documents_only(),
+        Column::number(rate.head()).least_width(if rate == ColumnUnit::Own { 14 } else { 9 }),
+    ];
     columns.extend(second);
     columns.extend(["95 % CI", "p50"].map(Column::number));
     columns.extend([
@@ -87,14 +96,14 @@ fn columns(rate: &str, second: Option<point_cells::SecondRate>, is_open_loop: bo
     columns
 }
 
-fn row(point: &PointAnalysis, second: Option<point_cells::SecondRate>, is_open_loop: bool) -> Row {
+fn row(point: &PointAnalysis, unit: ColumnUnit, second: Option<point_cells::SecondRate>, is_open_loop: bool) -> Row {
     let summary = point.summary.as_ref();
     let worst_at = summary.filter(|_| point.duration_s().is_none()).and_then(|summary| summary.worst);
     let at = worst_at.map_or(String::new(), |worst| format!(" at {}", format::seconds(worst.at_s)));
     let late = summary.map(|s| format!("{} / {}", format::count(s.late), format::count(s.unserved)));
     let validity =
         Cell::from(point_cells::validity(point)).short(point.validity.as_str()).look(Look::Badge(point.validity));
-    let mut cells: Vec<Cell> = vec![point.id.to_string().into(), point_cells::rate_or_duration(point).into()];
+    let mut cells: Vec<Cell> = vec![point.id.to_string().into(), point_cells::rate_or_duration(point, unit).into()];
     cells.extend(second.map(|second| Cell::from((second.cell)(point))));
     cells.extend([
         point_cells::half_width(point).into(),
@@ -113,12 +122,24 @@ fn row(point: &PointAnalysis, second: Option<point_cells::SecondRate>, is_open_l
 }
 
 /// What the background clients and each of several instances did, how long the steps of a turn took, what keeps the point from being compared,
-/// and why it failed.
+/// what the threads of the engine were doing, what was read back, and why it failed.
 fn lines_below(point: &PointAnalysis) -> Vec<Cell> {
     let summary = point.summary.as_ref();
     let background = summary.into_iter().flat_map(|summary| &summary.background).map(background_line);
     let steps = summary.and_then(|summary| steps_line(&summary.kinds));
     let instances = point.instances.as_ref().map(instances_line);
-    let lines = background.chain(steps).chain(instances).chain(work_done_line(point)).map(Cell::from);
+    let stacks = point.stacks.as_ref().and_then(busiest_line);
+    let read_back = point.facts.iter().find(|fact| fact.name == "verify.read_back");
+    let checked = read_back.map(|fact| format!("read back: {}", fact.value));
+    let lines = background.chain(steps).chain(instances).chain(work_done_line(point)).chain(stacks).chain(checked);
+    let lines = lines.map(Cell::from);
     lines.chain(point.error.as_ref().map(|error| Cell::from(error.clone()).look(Look::Worse))).collect()
+}
+
+/// `most busy threads were in row_search_mvcc (1.20), write (0.50) and crc32c (0.20)`
+fn busiest_line(stacks: &StackProfile) -> Option<String> {
+    let named = |one: &BusyFunction| format!("{} ({})", one.frame, format::number(one.threads));
+    let names: Vec<String> = stacks.busiest.iter().map(named).collect();
+    let of = if stacks.sees_all_threads { "busy threads" } else { "samples of a CPU" };
+    (!names.is_empty()).then(|| format!("most {of} were in {}", join_and(&names)))
 }

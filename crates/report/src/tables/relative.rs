@@ -6,7 +6,7 @@ use crate::table::TableDef;
 use crate::table::{Cell, Column, Look, Row, Table};
 use crate::wording::label::{phrase, settings_label};
 use crate::wording::list::capital;
-use crate::wording::metric::{metric_name, metric_value, verdict_word};
+use crate::wording::metric::{metric_head, metric_name, metric_value, verdict_word};
 use crate::wording::relative::{common_settings, ratio_text};
 use analysis::math::ratio::RatioVerdict;
 use analysis::points::metric::Metric;
@@ -115,7 +115,7 @@ fn is_brief(row: &RelativeRow) -> bool {
 
 fn row_of(row: &RelativeRow, common: &[Setting]) -> Row {
     let place = row.place.iter().filter(|setting| !common.contains(setting));
-    let fixed = [metric_name(row.metric).to_owned(), metric_value(row.metric, row.base.mean)].map(Cell::from);
+    let fixed = [metric_head(row.metric, row.unit), metric_value(row.metric, row.base.mean)].map(Cell::from);
     let ratios = row.cells.iter().map(|cell| cell.as_ref().map(|cell| ratio_cell(row.metric, cell)).into());
     let label = settings_label(place);
     Row::new(label, fixed.into_iter().chain(ratios)).in_group(row.group.as_deref().map(capital).unwrap_or_default())

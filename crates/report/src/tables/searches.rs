@@ -48,7 +48,7 @@ fn row(search: &SearchAnalysis, nth: usize) -> Row {
     };
     let rate = probe.offered_per_s().map_or_else(|| "closed".to_owned(), rate_words);
     let times = probe.point.summary.as_ref().and_then(|summary| summary.response_ns);
-    let time = format::nanos_or_dash(times.map(shown_time(search).1));
+    let time = format::nanos_or_dash(times.and_then(shown_time(search).1));
     let look = match search.keeps(nth) {
         Some(true) => Look::Better,
         Some(false) => Look::Caution,

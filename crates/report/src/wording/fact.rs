@@ -242,6 +242,7 @@ pub static FACTS: &[FactMeaning] = &[
     fact("server.url", "URL of the existing server"),
     fact("server.socket", "unix socket through which it was reached"),
     fact("server.process", "program and process of the existing server, if it runs on this machine and is seen"),
+    fact("server.further_process", "further nodes of the server on this machine"),
     fact("server.device", "block device under its data directory"),
     fact("server.answered_by", "program at the other end of the connection, if it is not the server"),
     fact(

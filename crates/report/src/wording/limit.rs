@@ -340,30 +340,30 @@ fn value_of(probe: &ProbeAnalysis, criterion: Criterion) -> Option<String> {
     match criterion {
         Criterion::Errors { .. } => Some(percent(1.0 - summary.success_rate?).to_string()),
         Criterion::Stall { .. } => None,
-        _ => Some(time(time_of(summary.response_ns?, criterion) as f64).to_string()),
+        _ => Some(time(time_of(summary.response_ns?, criterion)? as f64).to_string()),
     }
 }
 
-fn time_of(times: Quantiles, criterion: Criterion) -> u64 {
+fn time_of(times: Quantiles, criterion: Criterion) -> Option<u64> {
     match criterion {
-        Criterion::Percentile { percentile: Percentile::P50, .. } => times.p50,
-        Criterion::Percentile { percentile: Percentile::P95, .. } => times.p95,
+        Criterion::Percentile { percentile: Percentile::P50, .. } => Some(times.p50),
+        Criterion::Percentile { percentile: Percentile::P95, .. } => Some(times.p95),
         Criterion::Percentile { percentile: Percentile::P999, .. } => times.p999,
-        Criterion::Longest { .. } => times.max,
-        _ => times.p99,
+        Criterion::Longest { .. } => Some(times.max),
+        _ => Some(times.p99),
     }
 }
 
 /// The time that tables and charts show of a search: the first that its objective limits, with its name; else the 99th percentile.
-pub fn shown_time(search: &SearchAnalysis) -> (&'static str, fn(Quantiles) -> u64) {
+pub fn shown_time(search: &SearchAnalysis) -> (&'static str, fn(Quantiles) -> Option<u64>) {
     let criteria = search.spec.objective.criteria().iter();
     let timed = criteria.filter(|one| matches!(one, Criterion::Percentile { .. } | Criterion::Longest { .. }));
     match timed.copied().next() {
-        Some(Criterion::Percentile { percentile: Percentile::P50, .. }) => ("p50", |times| times.p50),
-        Some(Criterion::Percentile { percentile: Percentile::P95, .. }) => ("p95", |times| times.p95),
+        Some(Criterion::Percentile { percentile: Percentile::P50, .. }) => ("p50", |times| Some(times.p50)),
+        Some(Criterion::Percentile { percentile: Percentile::P95, .. }) => ("p95", |times| Some(times.p95)),
         Some(Criterion::Percentile { percentile: Percentile::P999, .. }) => ("p99.9", |times| times.p999),
-        Some(Criterion::Longest { .. }) => ("max", |times| times.max),
-        _ => ("p99", |times| times.p99),
+        Some(Criterion::Longest { .. }) => ("max", |times| Some(times.max)),
+        _ => ("p99", |times| Some(times.p99)),
     }
 }
 

@@ -4,15 +4,16 @@
 
 use super::quantity::{rate, small_number, time};
 use crate::format;
+use analysis::PointAnalysis;
+use analysis::answer::work::WorkUnit;
 use analysis::math::ratio::RatioVerdict;
-use analysis::points::metric::Metric;
+use analysis::points::metric::{Metric, shared_unit};
 
 /// The name of `metric`, as JSON and CSV have it.
 pub fn metric_key(metric: Metric) -> &'static str {
     match metric {
         Metric::LimitPerS => "limit_per_s",
         Metric::RowsPerS => "rows_per_s",
-        Metric::QueriesPerS => "queries_per_s",
         Metric::OpsPerS => "ops_per_s",
         Metric::Seconds => "seconds",
         Metric::StatementSeconds => "statement_seconds",
@@ -38,7 +39,6 @@ pub fn metric_name(metric: Metric) -> &'static str {
     match metric {
         Metric::LimitPerS => "largest rate/s",
         Metric::RowsPerS => "rows/s",
-        Metric::QueriesPerS => "queries/s",
         Metric::OpsPerS => "ops/s",
         Metric::Seconds => "duration",
         Metric::StatementSeconds => "statement",
@@ -59,10 +59,32 @@ pub fn metric_name(metric: Metric) -> &'static str {
     }
 }
 
+/// What the operations of `points` are: `transactions`, `reads`; `operations` if they differ.
+pub fn ops_word<'a>(points: impl IntoIterator<Item = &'a PointAnalysis>) -> &'static str {
+    ops_of(shared_unit(points))
+}
+
+fn ops_of(unit: WorkUnit) -> &'static str {
+    match unit {
+        // Of these the operations are not what is counted.
+        WorkUnit::NewOrders => WorkUnit::Transactions.plural(),
+        WorkUnit::Rows => "commits",
+        unit => unit.plural(),
+    }
+}
+
+/// The head of `metric` over numbers of points whose work is counted in `unit`.
+pub fn metric_head(metric: Metric, unit: WorkUnit) -> String {
+    match (metric, ops_of(unit)) {
+        (Metric::OpsPerS, word) if word != WorkUnit::Operations.plural() => format!("{word}/s"),
+        _ => metric_name(metric).to_owned(),
+    }
+}
+
 /// A value of `metric` with its unit, as short as a table needs it.
 pub fn metric_value(metric: Metric, value: f64) -> String {
     match metric {
-        Metric::LimitPerS | Metric::RowsPerS | Metric::QueriesPerS | Metric::OpsPerS => rate(value).to_string(),
+        Metric::LimitPerS | Metric::RowsPerS | Metric::OpsPerS => rate(value).to_string(),
         Metric::Seconds | Metric::StatementSeconds => time(value * 1e9).to_string(),
         Metric::P50Ns | Metric::P95Ns | Metric::P99Ns | Metric::EngineCpuNsPerOp | Metric::EngineCpuNsPerInsert => {
             time(value).to_string()
@@ -104,7 +126,7 @@ mod tests {
 
     #[test]
     fn values_have_the_unit_of_their_metric() {
-        assert_eq!(metric_value(Metric::QueriesPerS, 81_200.0), "81.2k/s");
+        assert_eq!(metric_value(Metric::OpsPerS, 81_200.0), "81.2k/s");
         assert_eq!(metric_value(Metric::Seconds, 2.7), "2.70 s");
         assert_eq!(metric_value(Metric::P99Ns, 12_300_000.0), "12.3 ms");
         assert_eq!(metric_value(Metric::WrittenBytesPerInsert, 4_000.0), "4.00 KB");

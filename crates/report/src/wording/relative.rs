@@ -221,6 +221,7 @@ mod tests {
     use crate::testing::setting;
     use RatioVerdict::{Faster, Indicative, NoDifferenceShown, Slower};
     use analysis::SettingValue;
+    use analysis::answer::work::WorkUnit;
     use analysis::math::ratio::RatioEstimate;
     use analysis::math::repeats::MeanOfRepeats;
     use model::Value;
@@ -241,6 +242,7 @@ mod tests {
             place: vec![word("engine", "innodb"), word("mix", place)],
             group: None,
             metric,
+            unit: WorkUnit::Operations,
             base: MeanOfRepeats::default(),
             cells: vec![cell],
         };
@@ -261,9 +263,9 @@ mod tests {
     #[test]
     fn a_gain_has_its_interval_and_what_was_not_shown_is_called_so() {
         let rows = vec![
-            ("read_write", Metric::QueriesPerS, cell(1.04, 6, Faster)),
+            ("read_write", Metric::OpsPerS, cell(1.04, 6, Faster)),
             ("read_write", Metric::P99Ns, cell(0.5, 6, Faster)),
-            ("read_only", Metric::QueriesPerS, cell(1.0, 6, NoDifferenceShown)),
+            ("read_only", Metric::OpsPerS, cell(1.0, 6, NoDifferenceShown)),
         ];
         let expected = "Against ext4, ext4:nobarrier gains 4.0 % (95 % CI 1.9 to 6.1, 6 pairs) with read_write; no difference \
                         shown with read_only (9 of 10 tries would have shown a difference of 3 %).";
@@ -272,11 +274,11 @@ mod tests {
 
     #[test]
     fn what_hyper_threading_gives_is_told_of_all_threads_against_one_per_core() {
-        let rows = vec![("read_write", Metric::QueriesPerS, cell(1.17, 6, Faster))];
+        let rows = vec![("read_write", Metric::OpsPerS, cell(1.17, 6, Faster))];
         let arms = [word("cpus", "cores"), word("cpus", "all")];
         let expected = "Against cores, all gains 17 % (95 % CI 15 to 19, 6 pairs).";
         assert_eq!(conclusions(&[table(arms, rows)]), [expected]);
-        let rows = vec![("read_write", Metric::QueriesPerS, cell(0.95, 6, Slower))];
+        let rows = vec![("read_write", Metric::OpsPerS, cell(0.95, 6, Slower))];
         let arms = [word("scheduler", "none"), word("scheduler", "mq-deadline")];
         let expected = "Against scheduler none, mq-deadline loses 5.0 % (95 % CI 3.1 to 6.9, 6 pairs).";
         assert_eq!(conclusions(&[table(arms, rows)]), [expected]);

@@ -44,7 +44,7 @@ pub fn sentences(analysis: &Analysis) -> Vec<String> {
     let mut all = reached(analysis);
     all.extend(compared(verdict));
     all.extend(cautions(analysis));
-    all.extend(bottlenecks(&verdict.bottleneck()));
+    all.extend(bottlenecks(&verdict.bottleneck(), &verdict.trust.reasons));
     all.extend(ruled_out(analysis));
     all.extend(steadiness(analysis, &verdict.steadiness()));
     all.extend(steadiest_steps(&verdict.step_steadiness, verdict.groups.len() > 1));
@@ -233,14 +233,17 @@ fn first_ones(parts: &[String], noun: &str) -> String {
     join_and(&shown)
 }
 
-/// What limited points, which ones nothing limited, and which ones lacked CPU time that others had.
-fn bottlenecks(all: &Bottleneck) -> Vec<String> {
+/// What limited points, which ones nothing limited, and which ones lacked CPU time that others had. If points are indicative for that, the
+/// sentence on trust counts them, and two counts of one thing would not agree.
+fn bottlenecks(all: &Bottleneck, reasons: &[Reason]) -> Vec<String> {
     let served = at_points(all, Limit::Schedule).map(|at| format!("No bottleneck{at}: the offered rate was served."));
     let crowded = at_points(all, Limit::OtherProcesses)
         .map(|at| format!("Other processes used CPU time that the load needed{at}."));
     let stolen =
         at_points(all, Limit::Hypervisor).map(|at| format!("The hypervisor took CPU time that the load needed{at}."));
-    [bottleneck(all), served, crowded, stolen].into_iter().flatten().collect()
+    let is_counted = reasons.iter().any(|reason| reason.code == Code::ForeignCpu);
+    let lacking = [crowded, stolen].into_iter().flatten().filter(|_| !is_counted);
+    [bottleneck(all), served].into_iter().flatten().chain(lacking).collect()
 }
 
 /// `Ruled out: disk 3 % (named from 90 %), one core 40 % (named from 85 %).`, if the run has one point.
@@ -539,7 +542,7 @@ mod tests {
             "Bottleneck: one operation at a time (7 points); unclear for 6 of 13.",
             "11 of 13 points ran steadily (not: file rndwr depth 32 and sqlite insert indexes 3); longest stall 1.00 s (file rndwr depth 32); the rate of 1 drifted.",
             "file rndwr: steadiest at depth 8 (the rate varies by 2.1 % from interval to interval), least steady at depth 32 (39 %); indicative (1 repeat).",
-            "1 result is invalid (it had failed operations), 2 only indicative (1 drifted and 2 had a wide confidence interval), 10 valid. 98.2 to 100 % of the operations succeeded.",
+            "1 result is invalid (it had failed operations), 1 only indicative (it drifted), 11 valid. 98.2 to 100 % of the operations succeeded.",
         ];
         assert_eq!(told, expected);
     }
@@ -594,7 +597,8 @@ mod tests {
     #[test]
     fn what_was_served_or_disturbed_is_no_bottleneck() {
         let of = |limits: &[(Limit, usize)], judged| {
-            bottlenecks(&Bottleneck { limits: limits.iter().copied().collect(), judged, ..Bottleneck::default() })
+            let all = Bottleneck { limits: limits.iter().copied().collect(), judged, ..Bottleneck::default() };
+            bottlenecks(&all, &[])
         };
         assert_eq!(of(&[(Limit::Schedule, 1)], 1), ["No bottleneck: the offered rate was served."]);
         let all = "Other processes used CPU time that the load needed at all 13 points.";

@@ -283,14 +283,37 @@ impl<'a> TrialPerformer<'a> {
         if trial.adds_to_common_data() {
             conductor.await_parts()?;
         }
+        let began_with = self.running_instance().server_processes();
+        self.running_instance().note_loaded()?;
+        self.follow_restart(&trial, &began_with, conductor)?;
         let running = self.running_instance();
-        running.note_loaded()?;
         if let Some(common) = running.share_data()?.filter(|_| !trial.adds_to_common_data()) {
             conductor.announce_data(&common)?;
         }
         let running = self.running_instance();
         running.apply_limits(&trial)?;
         Ok(InitialPhase::Run(running.instance.make_clients(&trial)?))
+    }
+
+    /// A server that is reset between points is started again after its load, so that a copy of its data can be kept: pins its new processes,
+    /// and reads their counters and stacks instead of those of the processes `began_with`, which are gone.
+    fn follow_restart(
+        &mut self,
+        trial: &Trial,
+        began_with: &[u32],
+        conductor: &mut dyn ConductorHandle,
+    ) -> Result<(), RunnerError> {
+        let server = self.running_instance().server_processes();
+        if server == began_with {
+            return Ok(());
+        }
+        self.machine.pin_server(&server)?;
+        let (sources, _) = self.running.as_ref().expect("it was loaded").sources(trial, &self.site.dir);
+        let stacks = self.open_stacks(trial, conductor).unwrap_or_else(|_| StackWatch::off());
+        let current = self.current.as_mut().expect("prepare opens a trial before its load runs");
+        current.sampler.renew(sources);
+        current.stacks = stacks;
+        Ok(())
     }
 
     /// Runs `phases` of the current trial, not before `first`, with the clients of `loading`.
@@ -354,7 +377,9 @@ impl<'a> TrialPerformer<'a> {
             Err(error) => return measured.and(Err(error.into())),
         };
         let now = self.clock.now();
-        conductor.deliver(PerformerMessage::Facts(read_back::facts(&found, now.since(started))));
+        let facts = read_back::facts(&found, now.since(started));
+        conductor.deliver(PerformerMessage::Note(format!("read back: {}", facts[0].value)));
+        conductor.deliver(PerformerMessage::Facts(facts));
         conductor.deliver(PerformerMessage::LastReadings(Vec::new(), read_back::events(&found, now)));
         let reason = if stop.is_interrupted() { Some(StopReason::Interrupted) } else { stop.reason() };
         let stopped = reason.filter(|_| found.checked.stopped).map(|reason| Err(RunnerError::Stopped(reason)));

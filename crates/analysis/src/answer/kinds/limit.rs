@@ -424,16 +424,16 @@ fn objective(search: &SearchAnalysis, is_short: bool) -> String {
 fn value_of(probe: &ProbeAnalysis, criterion: Criterion) -> Option<String> {
     let summary = probe.point.summary.as_ref()?;
     let of = |times: Quantiles| match criterion {
-        Criterion::Percentile { percentile: Percentile::P50, .. } => times.p50,
-        Criterion::Percentile { percentile: Percentile::P95, .. } => times.p95,
-        Criterion::Percentile { percentile: Percentile::P99, .. } => times.p99,
+        Criterion::Percentile { percentile: Percentile::P50, .. } => Some(times.p50),
+        Criterion::Percentile { percentile: Percentile::P95, .. } => Some(times.p95),
+        Criterion::Percentile { percentile: Percentile::P99, .. } => Some(times.p99),
         Criterion::Percentile { percentile: Percentile::P999, .. } => times.p999,
-        _ => times.max,
+        _ => Some(times.max),
     };
     match criterion {
         Criterion::Errors { .. } => Some(percent(1.0 - summary.success_rate?).to_string()),
         Criterion::Stall { .. } => None,
-        _ => Some(time(of(summary.response_ns?) as f64).to_string()),
+        _ => Some(time(of(summary.response_ns?)? as f64).to_string()),
     }
 }
 

@@ -81,6 +81,7 @@ impl Shape {
         let search = service.map(|service| SlowOpSearch {
             window,
             service,
+            p999_ns: series.service.value_at_quantile(0.999),
             usual_per_s: shape.usual_per_s.unwrap_or(0.0),
             stalls: &shape.stalls,
             own_gaps: &shape.own_gaps,

@@ -133,6 +133,8 @@ pub struct SlowOpSearch<'a> {
     pub window: &'a Window<'a>,
     /// Its service times.
     pub service: Quantiles,
+    /// Their 99.9th percentile, however few they are: it is a bound here and not a result.
+    pub p999_ns: u64,
     /// Its usual rate; 0 if it has none.
     pub usual_per_s: f64,
     /// The stalls that the intervals show: the operations that these delayed are left out.
@@ -162,7 +164,7 @@ impl SlowOpSearch<'_> {
 
     /// Whether the longest is far from all others. With several operations in flight a heavy tail is usual.
     fn is_rare(&self, slow: &SlowOps) -> bool {
-        slow.longest_ns >= self.service.p999.saturating_mul(SLOW_OVER_P999)
+        slow.longest_ns >= self.p999_ns.saturating_mul(SLOW_OVER_P999)
     }
 
     /// Whether others finished during the longest of `slow`: a stop of that length would show in the rates of the intervals, and the

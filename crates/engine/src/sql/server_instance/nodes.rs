@@ -14,6 +14,7 @@ use crate::server::dir::ServerDir;
 use crate::server::location::DataLocation;
 use crate::server::private_network::free_ports;
 use crate::server::program::FoundPrograms;
+use crate::server::sighting::ServerSighting;
 use crate::server::url::schema_name;
 use crate::server::variables::ServerVariables;
 use crate::sql::admin_connection::AdminConnection;
@@ -168,6 +169,17 @@ pub(super) fn identify_all<S: SqlServer>(
     let found = named.iter().map(identify).collect::<Result<Vec<EndpointIdentity>, TargetError>>()?;
     check_identities(named.iter().map(|(name, _)| name), &found, &trial.target.params)?;
     Ok(found)
+}
+
+/// What is seen of those of `named` that run on this machine. Without that their work would be that of other processes.
+pub(super) fn see_nodes<S: SqlServer>(server: &S, named: &[(String, S::Address)]) -> Vec<ServerSighting> {
+    let see = |(_, address): &(String, S::Address)| {
+        let mut admin = S::connect_admin(address, IDENTITY_PATIENCE).ok()?;
+        let data_dir = admin.query_value(server.spec().data_dir).ok().flatten();
+        let seen = ServerSighting::look(admin.socket_fd(), data_dir.as_deref(), server.spec().process_names);
+        seen.pid().is_some().then_some(seen)
+    };
+    named.iter().filter_map(see).collect()
 }
 
 fn check_identities<'a>(

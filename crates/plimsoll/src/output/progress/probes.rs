@@ -33,8 +33,8 @@ pub fn probe_line(probe: &LimitProbe) -> String {
         (None, Some(Judgement::Missed(criterion))) => format!("  missed: {criterion}"),
         // Another measurement decides a probe, but not a hold.
         (None, Some(Judgement::Undecided { on, value_keeps })) => match (probe.kind, value_keeps) {
-            (ProbeKind::Hold, true) => "  kept, though its interval leaves it open".to_owned(),
-            (ProbeKind::Hold, false) => format!("  missed, though its interval leaves it open: {on}"),
+            (ProbeKind::Hold, true) => "  kept, but only just: it is within the error of the measurement".to_owned(),
+            (ProbeKind::Hold, false) => format!("  missed, but only just: {on} is within the error of the measurement"),
             _ => format!("  undecided: {on}"),
         },
     };

@@ -103,15 +103,23 @@ impl Paint {
         lines.retain(|line| !line.is_empty());
         lines.iter_mut().for_each(|line| *line = self.text(line, Tone::Faint));
         let is_marked = has_both(table);
-        lines.extend(match Grid::fitted(table, is_marked, self.width) {
-            Some(grid) => grid.lines(self),
-            None => listed(table, is_marked, self.width),
-        });
-        let left_out = table.rows_of.saturating_sub(table.rows.len());
+        let mut fitting = table.clone();
+        let grid = loop {
+            match Grid::fitted(&fitting, is_marked, self.width) {
+                None if self.width >= WIDTH_MIN && fitting.columns.len() > 1 => drop(fitting.columns.pop()),
+                grid => break grid,
+            }
+        };
+        let columns_left_out = if grid.is_some() { table.columns.len() - fitting.columns.len() } else { 0 };
+        lines.extend(grid.map_or_else(|| listed(table, is_marked, self.width), |grid| grid.lines(self)));
+        let more = |left_out: usize, noun: &str| {
+            (left_out > 0)
+                .then(|| format!("{left_out} more {noun}{}: --details.", if left_out == 1 { "" } else { "s" }))
+        };
         let notes = [
             is_marked.then(|| "?: only a hint.".to_owned()),
-            (left_out > 0)
-                .then(|| format!("{left_out} more {}: --details.", if left_out == 1 { "row" } else { "rows" })),
+            more(table.rows_of.saturating_sub(table.rows.len()), "row"),
+            more(columns_left_out, "column"),
         ];
         let notes: Vec<String> = notes.into_iter().flatten().collect();
         let notes = wrap(&notes.join(" "), self.width).into_iter().filter(|line| !line.is_empty());
@@ -364,6 +372,11 @@ Next: plimsoll run insert-engines --repeat 6
             .for_each(|row| row.name = vec!["a name of many words ".repeat(3)]);
         let shown = text(&long, 80);
         assert!(shown.contains("\n a name of many words a name  "), "names go on in the next line: {shown}");
+        for row in long.table.iter_mut().flat_map(|table| &mut table.rows) {
+            row.cells.iter_mut().flatten().for_each(|cell| cell.text = "a text as wide as a third of all".to_owned());
+        }
+        let shown = text(&long, 80);
+        assert!(shown.contains("1 more column: --details.") && !shown.contains("\n  read only: "), "no list: {shown}");
         assert!(text(&made_answer(), 40).contains("\n  read only: 1.35x (1.22 to 1.49)?\n"));
     }
 

@@ -54,8 +54,8 @@ mod tests {
         assert_eq!(
             [ended_head(80).unwrap(), ended_point(point, "file rndrd depth 1", 80, false).join("/")],
             [
-                "point                           ops/s 95 % CI     p50     p99     max   validity",
-                "file rndrd depth 1              5,932  ±4.1 %  152 us  313 us 1.56 ms      valid"
+                "point                            rate 95 % CI     p50     p99     max   validity",
+                "file rndrd depth 1      5,932 reads/s  ±4.1 %  152 us  313 us 1.56 ms      valid"
             ]
         );
     }
@@ -65,7 +65,7 @@ mod tests {
         let point = &quick().points[0];
         assert_eq!(ended_head(59), None);
         let lines = ended_point(point, "file rndrd depth 1", 40, false);
-        assert_eq!(lines[..3], ["file rndrd depth 1", "  ops/s      5,932", "  95 % CI    ±4.1 %"]);
+        assert_eq!(lines[..3], ["file rndrd depth 1", "  rate       5,932 reads/s", "  95 % CI    ±4.1 %"]);
         assert_eq!(lines.last().unwrap(), "  validity   valid");
     }
 

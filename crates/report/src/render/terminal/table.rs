@@ -103,7 +103,9 @@ impl<'a> Layout<'a> {
     /// What all labels have in common if it is left out, the head, and the rows.
     fn lines(&self, rows: &[&Row], paint: Paint, said: &mut Option<String>) -> Vec<String> {
         let mut labels = self.labels(rows);
-        let common = labels.common().map(|common| format!("All {}s: {common}", self.table.label_head));
+        let (noun, rest) = self.table.label_head.split_once(' ').unwrap_or((&self.table.label_head, ""));
+        let heads = format!("{noun}s {rest}");
+        let common = labels.common().map(|common| format!("All {}: {common}", heads.trim_end()));
         let is_new = common != *said;
         let heads = common.iter().filter(|_| is_new).flat_map(|text| wrap(text, paint.width)).chain([self.head()]);
         let mut lines: Vec<String> = heads.map(|line| paint.text(&line, Tone::Faint)).collect();
