@@ -373,7 +373,7 @@ Next: plimsoll run insert-engines --repeat 6
         let shown = text(&long, 80);
         assert!(shown.contains("\n a name of many words a name  "), "names go on in the next line: {shown}");
         for row in long.table.iter_mut().flat_map(|table| &mut table.rows) {
-            row.cells.iter_mut().flatten().for_each(|cell| cell.text = "a text as wide as a third of all".to_owned());
+            row.cells.iter_mut().flatten().for_each(|cell| cell.text = "a text as wide as a third".to_owned());
         }
         let shown = text(&long, 80);
         assert!(shown.contains("1 more column: --details.") && !shown.contains("\n  read only: "), "no list: {shown}");
