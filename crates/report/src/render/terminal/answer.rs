@@ -3,20 +3,23 @@
 //! In: an [`Answer`], a width in columns, and whether colour is wanted. Out: at most [`LINES_MAX`] lines from 60 columns on. What has no room
 //! there goes in this order: the later claims, the later sentences of trust, the last rows of the table. The details have it all.
 
-use super::{Paint, Tone, WIDTH_LEAST, WIDTH_MIN, cut, safe, wrap};
+use super::{Paint, Tone, WIDTH_LEAST, WIDTH_MIN, cut, safe, unquoted, wrap};
 use analysis::Answer;
-use analysis::answer::{AnswerCell, AnswerRow, AnswerTable};
+use analysis::answer::{AnswerCell, AnswerTable};
 
 /// With the line that names the report, and an empty one before it, a screen of 24.
 const LINES_MAX: usize = 22;
 /// So many claims, sentences of trust and rows stay before something more important goes.
 const CLAIMS_KEPT: usize = 3;
 const TRUST_KEPT: usize = 2;
-const ROWS_KEPT: usize = 6;
+const ROWS_KEPT: usize = 9;
+const ROWS_LEAST: usize = 6;
 /// A longer question is read in the plan.
 const QUESTION_LINES_MAX: usize = 2;
-/// A narrow column has at least so much room for its head.
-const HEAD_LEAST: usize = 8;
+/// In less room than this the name of a row cannot be read.
+const NAME_LEAST: usize = 14;
+/// A longer head of the names has several lines.
+const HEAD_MAX: usize = 40;
 /// Blanks between columns.
 const GAP: usize = 2;
 
@@ -38,8 +41,9 @@ fn shorten(answer: &mut Answer) -> bool {
         _ if answer.claims.len() > CLAIMS_KEPT => drop(answer.claims.pop()),
         _ if answer.trust.len() > TRUST_KEPT => drop(answer.trust.pop()),
         _ if rows > ROWS_KEPT => drop_row(answer),
-        _ if answer.claims.len() > 1 => drop(answer.claims.pop()),
         _ if answer.trust.len() > 1 => drop(answer.trust.pop()),
+        _ if rows > ROWS_LEAST => drop_row(answer),
+        _ if answer.claims.len() > 1 => drop(answer.claims.pop()),
         _ if rows > 1 => drop_row(answer),
         _ => return false,
     }
@@ -47,7 +51,7 @@ fn shorten(answer: &mut Answer) -> bool {
 }
 
 fn lines(answer: &Answer, paint: Paint) -> Vec<String> {
-    let claims: Vec<String> = answer.claims.iter().map(|claim| safe(&claim.sentence)).collect();
+    let claims: Vec<String> = answer.claims.iter().map(|claim| unquoted(&claim.sentence)).collect();
     let mut last = paint.claims(&claims);
     last.extend(paint.labelled("Trust", &answer.trust.join(" ")));
     last.extend(paint.labelled("Next", answer.next.as_deref().unwrap_or_default()));
@@ -88,7 +92,7 @@ impl Paint {
         if text.is_empty() {
             return Vec::new();
         }
-        let mut lines = wrap(&format!("{label}: {}", safe(text)), self.width);
+        let mut lines = wrap(&format!("{label}: {}", unquoted(text)), self.width);
         lines[0] = lines[0].replacen(label, &self.text(label, Tone::Faint), 1);
         lines
     }
@@ -99,15 +103,23 @@ impl Paint {
         lines.retain(|line| !line.is_empty());
         lines.iter_mut().for_each(|line| *line = self.text(line, Tone::Faint));
         let is_marked = has_both(table);
-        lines.extend(match Grid::fitted(table, is_marked, self.width) {
-            Some(grid) => grid.lines(self),
-            None => listed(table, is_marked, self.width),
-        });
-        let left_out = table.rows_of.saturating_sub(table.rows.len());
+        let mut fitting = table.clone();
+        let grid = loop {
+            match Grid::fitted(&fitting, is_marked, self.width) {
+                None if self.width >= WIDTH_MIN && fitting.columns.len() > 1 => drop(fitting.columns.pop()),
+                grid => break grid,
+            }
+        };
+        let columns_left_out = if grid.is_some() { table.columns.len() - fitting.columns.len() } else { 0 };
+        lines.extend(grid.map_or_else(|| listed(table, is_marked, self.width), |grid| grid.lines(self)));
+        let more = |left_out: usize, noun: &str| {
+            (left_out > 0)
+                .then(|| format!("{left_out} more {noun}{}: --details.", if left_out == 1 { "" } else { "s" }))
+        };
         let notes = [
             is_marked.then(|| "?: only a hint.".to_owned()),
-            (left_out > 0)
-                .then(|| format!("{left_out} more {}: --details.", if left_out == 1 { "row" } else { "rows" })),
+            more(table.rows_of.saturating_sub(table.rows.len()), "row"),
+            more(columns_left_out, "column"),
         ];
         let notes: Vec<String> = notes.into_iter().flatten().collect();
         let notes = wrap(&notes.join(" "), self.width).into_iter().filter(|line| !line.is_empty());
@@ -142,95 +154,117 @@ fn listed(table: &AnswerTable, is_marked: bool, width: usize) -> Vec<String> {
     lines
 }
 
-/// The table as lines of texts in columns that fit.
+/// How the texts of a table are set.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Setting {
+    /// Each in one line.
+    Whole,
+    /// Intervals below their numbers, and heads in several lines.
+    Split,
+    /// The same, with the names of the rows in several lines, too, so that the table has this width.
+    Within(usize),
+}
+
+/// The table as lines of texts in columns.
 struct Grid {
     /// The width of each part of a name.
     names: Vec<usize>,
     /// The width of each column behind them.
     columns: Vec<usize>,
-    /// The heads, a line each, and then the rows: the parts of the name, and the cells.
-    lines: Vec<GridLine>,
+    blocks: Vec<Block>,
 }
 
-struct GridLine {
-    name: Vec<String>,
-    cells: Vec<String>,
+/// The heads, or a row: the lines of its name, each in its parts, and the lines of its cells.
+struct Block {
+    name: Vec<Vec<String>>,
+    cells: Vec<Vec<String>>,
     is_head: bool,
 }
 
 impl Grid {
-    /// The whole texts; if they are too wide, with intervals below their numbers. `None` if that is too wide, too.
+    /// The first setting that is not too wide; `None` if all are.
     fn fitted(table: &AnswerTable, is_marked: bool, width: usize) -> Option<Grid> {
-        let grids = [false, true].map(|is_split| Grid::new(table, is_marked, is_split));
-        grids.into_iter().find(|grid| grid.width() <= width && width >= WIDTH_MIN)
+        let settings = [Setting::Whole, Setting::Split, Setting::Within(width)];
+        let mut grids = settings.into_iter().map(|setting| Grid::new(table, is_marked, setting));
+        grids.find(|grid| grid.width() <= width && width >= WIDTH_MIN)
     }
 
-    fn new(table: &AnswerTable, is_marked: bool, is_split: bool) -> Grid {
-        let parts = table.rows.iter().map(|row| row.name.len()).max().unwrap_or(1);
-        let mut lines: Vec<GridLine> = Vec::new();
+    fn new(table: &AnswerTable, is_marked: bool, setting: Setting) -> Grid {
+        let rows = table.rows.iter().map(|row| {
+            let texts = (0..table.columns.len()).map(|nth| row.cells.get(nth).and_then(Option::as_ref));
+            in_lines(texts.map(|cell| match cell.map(|cell| cell_text(cell, is_marked)) {
+                None => vec!["-".to_owned()],
+                Some(text) if setting == Setting::Whole => vec![text],
+                Some(text) => split_interval(&text),
+            }))
+        });
+        let rows: Vec<Vec<Vec<String>>> = rows.collect();
+        let heads = table.columns.iter().enumerate().map(|(nth, column)| {
+            let head = safe(&column.head);
+            let words = head.split(' ').map(chars).max().unwrap_or(0);
+            let below = rows.iter().flatten().map(|cells| chars(&cells[nth])).max().unwrap_or(0);
+            if setting == Setting::Whole { vec![head] } else { wrap(&head, words.max(below).max(1)) }
+        });
+        let heads = in_lines(heads.collect::<Vec<_>>().into_iter());
+        let columns: Vec<usize> = (0..table.columns.len())
+            .map(|nth| heads.iter().chain(rows.iter().flatten()).map(|cells| chars(&cells[nth])).max().unwrap_or(0))
+            .collect();
+        let room = match setting {
+            Setting::Whole | Setting::Split => usize::MAX,
+            Setting::Within(width) => width.saturating_sub(1 + columns_width(&columns)).max(NAME_LEAST),
+        };
         let mut above: &[String] = &[];
-        for row in &table.rows {
-            lines.extend(row_lines(row, above, (table.columns.len(), is_marked, is_split)));
+        let mut blocks = Vec::new();
+        for (row, cells) in table.rows.iter().zip(rows) {
+            let name = match setting {
+                Setting::Within(_) => wrapped_name(&safe(&row.name.join(" ")), room),
+                Setting::Whole | Setting::Split => vec![new_parts(&row.name, above)],
+            };
+            blocks.push(Block { name, cells, is_head: false });
             above = &row.name;
         }
-        let widest_name =
-            |nth: usize| lines.iter().filter_map(|line| line.name.get(nth)).map(|part| chars(part)).max().unwrap_or(0);
-        let names = (0..parts).map(widest_name).collect();
-        let columns: Vec<usize> = (0..table.columns.len()).map(|nth| widest_cell(&lines, nth)).collect();
-        let heads: Vec<Vec<String>> =
-            table
-                .columns
-                .iter()
-                .zip(&columns)
-                .map(|(column, width)| {
-                    if is_split {
-                        wrap(&safe(&column.head), (*width).max(HEAD_LEAST))
-                    } else {
-                        vec![safe(&column.head)]
-                    }
-                })
-                .collect();
-        let head_lines = heads.iter().map(Vec::len).max().unwrap_or(1).max(1);
-        // Short heads stand directly above their numbers.
-        let head_at = |nth: usize| GridLine {
-            name: vec![if nth + 1 == head_lines { safe(&table.head) } else { String::new() }],
-            cells: heads
-                .iter()
-                .map(|head| (nth + head.len()).checked_sub(head_lines).map_or(String::new(), |at| head[at].clone()))
-                .collect(),
-            is_head: true,
+        let parts = blocks.iter().flat_map(|block| &block.name).map(Vec::len).max().unwrap_or(0);
+        let widest = |nth: usize| {
+            let parts = blocks.iter().flat_map(|block| &block.name).filter_map(|name| name.get(nth));
+            parts.map(|part| chars(part)).max().unwrap_or(0)
         };
-        let has_heads = !table.head.is_empty() || heads.iter().flatten().any(|head| !head.is_empty());
-        let lines: Vec<GridLine> = (0..head_lines).filter(|_| has_heads).map(head_at).chain(lines).collect();
-        let columns = (0..table.columns.len()).map(|nth| widest_cell(&lines, nth)).collect();
-        Grid { names, columns, lines }
+        let names = (0..parts).map(widest).collect();
+        if !table.head.is_empty() || heads.iter().flatten().any(|head| !head.is_empty()) {
+            blocks.insert(0, head_block(wrapped_name(&safe(&table.head), room.min(HEAD_MAX)), heads));
+        }
+        Grid { names, columns, blocks }
     }
 
     /// The head of the names may be wider than they are.
     fn names_width(&self) -> usize {
         let own = self.names.iter().sum::<usize>() + self.names.len().saturating_sub(1);
-        let heads = self.lines.iter().filter(|line| line.is_head).map(|line| chars(&line.name[0]));
-        heads.chain([own]).max().unwrap_or(0)
+        let heads = self.blocks.iter().filter(|block| block.is_head).flat_map(|block| &block.name);
+        heads.map(|name| chars(&name.concat())).chain([own]).max().unwrap_or(0)
     }
 
     fn width(&self) -> usize {
-        1 + self.names_width() + self.columns.iter().map(|width| GAP + width).sum::<usize>()
+        1 + self.names_width() + columns_width(&self.columns)
     }
 
     fn lines(&self, paint: Paint) -> Vec<String> {
+        self.blocks.iter().flat_map(|block| self.block_lines(block, paint)).collect()
+    }
+
+    fn block_lines(&self, block: &Block, paint: Paint) -> Vec<String> {
         let names_width = self.names_width();
-        let line = |line: &GridLine| {
-            let name = if line.is_head {
-                line.name[0].clone()
+        let line = |nth: usize| {
+            let parts = block.name.get(nth).into_iter().flatten();
+            let name: Vec<String> = if block.is_head {
+                parts.cloned().collect()
             } else {
-                let parts = line.name.iter().zip(&self.names).map(|(part, width)| format!("{part:<width$}"));
-                parts.collect::<Vec<_>>().join(" ")
+                parts.zip(&self.names).map(|(part, width)| format!("{part:<width$}")).collect()
             };
-            let cells = line.cells.iter().zip(&self.columns).map(|(cell, width)| format!("{:GAP$}{cell:>width$}", ""));
-            let text = format!(" {name:<names_width$}{}", cells.collect::<String>()).trim_end().to_owned();
-            if line.is_head { paint.text(&text, Tone::Faint) } else { text }
+            let cells = block.cells.get(nth).into_iter().flatten().zip(&self.columns);
+            let cells: String = cells.map(|(cell, width)| format!("{:GAP$}{cell:>width$}", "")).collect();
+            let text = format!(" {:<names_width$}{cells}", name.join(" ")).trim_end().to_owned();
+            if block.is_head { paint.text(&text, Tone::Faint) } else { text }
         };
-        self.lines.iter().map(line).collect()
+        (0..block.name.len().max(block.cells.len())).map(line).collect()
     }
 }
 
@@ -238,34 +272,43 @@ fn chars(text: &str) -> usize {
     text.chars().count()
 }
 
-fn widest_cell(lines: &[GridLine], nth: usize) -> usize {
-    lines.iter().map(|line| chars(&line.cells[nth])).max().unwrap_or(0)
+fn columns_width(columns: &[usize]) -> usize {
+    columns.iter().map(|width| GAP + width).sum()
 }
 
-/// The lines of one row: one, or two if intervals are below their numbers. What the row `above` has of its name is left out.
-fn row_lines(row: &AnswerRow, above: &[String], (columns, is_marked, is_split): (usize, bool, bool)) -> Vec<GridLine> {
-    let same = row.name.iter().zip(above).take_while(|(own, above)| own == above).count();
-    let is_new = |nth: usize| nth >= same || same == row.name.len();
-    let name = row.name.iter().enumerate().map(|(nth, part)| if is_new(nth) { safe(part) } else { String::new() });
-    let mut cells: Vec<(String, String)> = (0..columns)
-        .map(|nth| match row.cells.get(nth).and_then(Option::as_ref) {
-            None => ("-".to_owned(), String::new()),
-            Some(cell) => match cell_text(cell, is_marked) {
-                text if is_split && text.contains(" (") => {
-                    let (number, interval) = text.split_once(" (").expect("it has one");
-                    (number.to_owned(), format!("({interval}"))
-                }
-                text => (text, String::new()),
-            },
-        })
-        .collect();
-    let second: Vec<String> = cells.iter_mut().map(|cell| std::mem::take(&mut cell.1)).collect();
-    let first = cells.into_iter().map(|cell| cell.0).collect();
-    let mut lines = vec![GridLine { name: name.collect(), cells: first, is_head: false }];
-    if second.iter().any(|text| !text.is_empty()) {
-        lines.push(GridLine { name: Vec::new(), cells: second, is_head: false });
+/// Lines of texts from texts of lines: the shorter ones are filled at their end.
+fn in_lines(texts: impl Iterator<Item = Vec<String>>) -> Vec<Vec<String>> {
+    let texts: Vec<Vec<String>> = texts.collect();
+    let most = texts.iter().map(Vec::len).max().unwrap_or(0);
+    (0..most).map(|nth| texts.iter().map(|lines| lines.get(nth).cloned().unwrap_or_default()).collect()).collect()
+}
+
+/// `1.35x (1.22 to 1.49)` with its interval in a second line.
+fn split_interval(text: &str) -> Vec<String> {
+    match text.split_once(" (") {
+        Some((number, interval)) => vec![number.to_owned(), format!("({interval}")],
+        None => vec![text.to_owned()],
     }
-    lines
+}
+
+/// The parts of a name; those that the name `above` has, too, are left out.
+fn new_parts(name: &[String], above: &[String]) -> Vec<String> {
+    let same = name.iter().zip(above).take_while(|(own, above)| own == above).count();
+    let is_new = |nth: usize| nth >= same || same == name.len();
+    name.iter().enumerate().map(|(nth, part)| if is_new(nth) { safe(part) } else { String::new() }).collect()
+}
+
+/// A name without parts in lines of at most `width`.
+fn wrapped_name(name: &str, width: usize) -> Vec<Vec<String>> {
+    wrap(name, width).into_iter().map(|line| vec![line]).collect()
+}
+
+/// The head of the names is as low as the last line of the other heads.
+fn head_block(mut name: Vec<Vec<String>>, mut cells: Vec<Vec<String>>) -> Block {
+    let (names, heads, columns) = (name.len(), cells.len(), cells.first().map_or(0, Vec::len));
+    name.splice(0..0, std::iter::repeat_n(Vec::new(), heads.saturating_sub(names)));
+    cells.splice(0..0, std::iter::repeat_n(vec![String::new(); columns], names.saturating_sub(heads)));
+    Block { name, cells, is_head: true }
 }
 
 #[cfg(test)]
@@ -322,6 +365,18 @@ Next: plimsoll run insert-engines --repeat 6
             lines[4].starts_with(" sqlite batches of 10 rows") && lines[5].trim_start().starts_with("(1.22 to 1.49)"),
             "{shown}"
         );
+        let mut long = made_answer();
+        long.table
+            .iter_mut()
+            .flat_map(|table| &mut table.rows)
+            .for_each(|row| row.name = vec!["a name of many words ".repeat(3)]);
+        let shown = text(&long, 80);
+        assert!(shown.contains("\n a name of many words a name  "), "names go on in the next line: {shown}");
+        for row in long.table.iter_mut().flat_map(|table| &mut table.rows) {
+            row.cells.iter_mut().flatten().for_each(|cell| cell.text = "a text as wide as a third".to_owned());
+        }
+        let shown = text(&long, 80);
+        assert!(shown.contains("1 more column: --details.") && !shown.contains("\n  read only: "), "no list: {shown}");
         assert!(text(&made_answer(), 40).contains("\n  read only: 1.35x (1.22 to 1.49)?\n"));
     }
 
