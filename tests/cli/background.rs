@@ -88,7 +88,7 @@ fn points_with_and_without_a_report_differ_by_it_and_the_tables_name_it() {
     let plan = "workload = 'oltp'\nengine = 'sqlite'\ntable_rows = 500\ntime = '1s'\n[[sweep]]\n[[sweep]]\n[[sweep.background]]\n\
                 name = 'report'\nrate = 5\nsql = 'SELECT sum(k) FROM sbtest1'\n";
     run_plan(&lab, plan);
-    let shown = lab.run(&["show", "last"]).stdout;
+    let shown = lab.run(&["show", "last", "--details"]).stdout;
     assert!(shown.contains("background none") && shown.contains("background report 5/s"), "{shown}");
     assert!(shown.contains("background report: ") && shown.contains("report (background)"), "{shown}");
     let csv = lab.run(&["export", "last", "--what", "statements"]).stdout;

@@ -98,7 +98,7 @@ fn the_load_takes_distributions_with_several_arguments_and_says_so_in_its_run() 
             run["points"].as_array().unwrap().iter().map(|p| p["params"]["access"].as_str().unwrap()).collect();
         assert_eq!(accesses, ["hotspot:0.1:0.9", "special:1:75:12"], "{workload}");
         let last = lab.run_files().pop().unwrap();
-        let shown = lab.run(&["show", last.to_str().unwrap()]);
+        let shown = lab.run(&["show", last.to_str().unwrap(), "--details"]);
         assert!(shown.exit == 0 && shown.stdout.contains("special:1:75:12"), "{}{}", shown.stdout, shown.stderr);
     }
 }

@@ -24,7 +24,7 @@ fn results_of_sysbench_are_shown_and_reported_as_imported() {
     assert!(codes(point).contains(&"imported") && !codes(point).contains(&"bottleneck"), "{point}");
     let rate = point["ops_per_s"].as_f64().expect("it has a rate");
     assert!((rate - 446.77).abs() < 0.05, "{rate}");
-    let shown = lab.run(&["show", "old"]);
+    let shown = lab.run(&["show", "old", "--details"]);
     assert!(
         shown.exit == 0 && shown.stdout.contains("imported from sysbench 1.0.20, conditions unknown"),
         "{}",
@@ -53,7 +53,7 @@ fn what_sysbench_does_not_print_is_a_dash_or_stated_by_the_user() {
     ];
     let point = &lab.json(&arguments)["points"][0];
     assert!(point["response_ns"].is_null(), "{point}");
-    let row = lab.run(&["show", "old"]).stdout;
+    let row = lab.run(&["show", "old", "--details"]).stdout;
     let row = row.lines().find(|line| line.contains("sqlite oltp")).expect("the table has the point").to_owned();
     assert_eq!(
         row.split_whitespace().filter(|cell| *cell == "-").count(),

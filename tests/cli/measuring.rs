@@ -401,11 +401,16 @@ fn a_point_after_one_that_changed_its_rows_begins_with_new_data() {
 #[test]
 fn steps_that_nobody_wrote_are_those_that_the_engine_has_and_a_written_one_is_refused() {
     let lab = Lab::new();
-    let insert = ["insert", "--engine", "fjall", "--rows", "500", "--durability", "none", "--time", "300ms"];
-    let run = lab.json(&[&insert[..], &["--no-report"]].concat());
-    let steps: Vec<&str> =
-        run["points"].as_array().unwrap().iter().map(|point| point["params"]["step"].as_str().unwrap()).collect();
-    assert_eq!(steps, ["l.i0", "l.x", "l.i1", "l.i2", "drain", "qp"]);
+    let insert = ["insert", "--engine", "fjall", "--rows", "500", "--durability", "none"];
+    let steps = |run: &Value| -> Vec<String> {
+        let points = run["points"].as_array().unwrap().iter();
+        points.map(|point| point["params"]["step"].as_str().unwrap().to_owned()).collect()
+    };
+    assert_eq!(steps(&lab.json(&[&insert[..], &["--no-report"]].concat())), ["l.i1", "drain"], "what the command does");
+    let plan = "workload = 'insert'\nengine = 'fjall'\nrows = 500\ndurability = 'none'\ntime = '300ms'";
+    std::fs::write(lab.path().join("plan.toml"), plan).unwrap();
+    let all = lab.json(&["run", "plan.toml", "--no-report"]);
+    assert_eq!(steps(&all), ["l.i0", "l.x", "l.i1", "l.i2", "drain", "qp"]);
     let refused = lab.run(&[&insert[..], &["--steps", "l.i0,qr"]].concat());
     assert_eq!(refused.exit, 2);
     assert!(

@@ -20,7 +20,7 @@ fn new_orders_per_minute_are_the_headline_and_the_conditions_are_checked() {
     assert!(run["verdict"].to_string().contains("new orders/min"), "{}", run["verdict"]);
     let codes: Vec<&Value> = point["findings"].as_array().unwrap().iter().map(|finding| &finding["code"]).collect();
     assert!(!codes.iter().any(|code| *code == "broken-conditions" || *code == "errors"), "{codes:?}");
-    let shown = lab.run(&["show", "last"]);
+    let shown = lab.run(&["show", "last", "--details"]);
     assert!(shown.stdout.contains("orders/min"), "{}", shown.stdout);
     assert_eq!(lab.left_behind(), Vec::<String>::new());
 }

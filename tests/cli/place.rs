@@ -32,7 +32,7 @@ fn file_systems_are_made_measured_side_by_side_and_gone() {
     for point in points {
         assert_eq!((&point["state"], &point["failed"]), (&"complete".into(), &0.into()), "{point}");
     }
-    let shown = lab.run(&["show", lab.run_files().pop().unwrap().to_str().unwrap()]).stdout;
+    let shown = lab.run(&["show", lab.run_files().pop().unwrap().to_str().unwrap(), "--details"]).stdout;
     assert!(there[1..].iter().all(|words| shown.contains(words)) && shown.contains("fs none"), "{shown}");
     assert_nothing_left(&lab);
 }

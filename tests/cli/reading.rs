@@ -54,15 +54,28 @@ fn help_is_a_command_too() {
 }
 
 #[test]
-fn the_terminal_summary_fits_eighty_columns_and_ends_with_the_verdict() {
+fn the_answer_is_one_screen_of_eighty_columns_and_the_details_end_with_the_verdict() {
     let (lab, file) = measured();
-    let shown = lab.run(&["show", &file]).stdout;
-    assert!(shown.lines().all(|line| line.chars().count() <= 80), "{shown}");
-    assert!(!shown.contains('\u{1b}'), "no colours into a pipe");
-    let verdict = shown.trim_end().rsplit("\n\n").next().unwrap();
+    let [answer, shown] = [&["show", &file][..], &["show", &file, "--details"]].map(|words| lab.run(words).stdout);
+    for text in [&answer, &shown] {
+        // The path of the report cannot be broken.
+        let mut lines = text.lines().filter(|line| !line.starts_with("Run file: ") && !line.starts_with("Report: "));
+        assert!(lines.all(|line| line.chars().count() <= 80), "{text}");
+        assert!(!text.contains('\u{1b}'), "no colours into a pipe");
+    }
+    assert!(answer.lines().count() <= 24, "{answer}");
+    let last = answer.lines().last().unwrap();
+    assert!(last.contains(&file) && last.ends_with("  (details: plimsoll show last --details)"), "{answer}");
+    let whole = answer.split("\n\nRun file: ").next().unwrap();
+    assert!(shown.starts_with(whole) && shown.contains("validity"), "{shown}");
+    let verdict = shown.trim_end().rsplit("\n\n").nth(1).unwrap();
     let verdict = verdict.split_whitespace().collect::<Vec<_>>().join(" ");
-    let best = if verdict.contains("reaches") { "reaches" } else { "No point has a usable result." };
-    assert!(verdict.contains(best) && verdict.contains(" operations succeeded."), "{shown}");
+    assert!(verdict.contains(" operations succeeded."), "{shown}");
+    let json = lab.json(&["show", &file]);
+    let claims = json["answer"]["claims"].as_array().unwrap();
+    let sentences = claims.iter().map(|claim| claim["sentence"].as_str().unwrap());
+    let flat = answer.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(sentences.take(1).all(|sentence| flat.contains(sentence)), "{json}");
 }
 
 /// People query run files with the sqlite3 that their system has.

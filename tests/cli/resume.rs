@@ -302,7 +302,7 @@ fn a_load_that_is_interrupted_is_marked_everywhere_and_so_are_the_steps_on_its_d
     assert_eq!(point["work_done"]["kind"], "cut-short", "{point}");
     let share = point["work_done"]["share"].as_f64().unwrap();
     assert!((0.0..1.0).contains(&share), "{point}");
-    let shown = lab.run(&["show", "last"]).stdout;
+    let shown = lab.run(&["show", "last", "--details"]).stdout;
     assert!(shown.contains("cut short after ") && shown.contains("not compared with other points"), "{shown}");
     let exported = lab.run(&["export", "last", "--what", "points", "--format", "csv"]).stdout;
     assert!(exported.contains("cut-short"), "{exported}");

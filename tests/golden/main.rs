@@ -1,6 +1,6 @@
 //! Golden tests of the reading half: recorded runs, and what plimsoll says of them, whole.
 //!
-//! In: `*/run.plimsoll`, recorded by the real binary, but for the made `hosts`. Out: the findings, the Markdown report and the terminal summary, each
+//! In: `*/run.plimsoll`, recorded by the real binary, but for the made `hosts`. Out: the findings, the Markdown report and the answer with its details on a terminal, each
 //! compared with the file beside the run. `UPDATE_GOLDEN=1` rewrites these files: review the difference like code.
 //! HTML and charts are compared with those of a second reading, byte by byte. Limits: what is in them is tested in the crate `report`. A run is never recorded again when the format changes: from the
 //! first release on old runs stay readable, and that is part of what is tested.
@@ -130,6 +130,21 @@ fn documents(folder: &Path) -> Vec<(String, String)> {
     std::iter::once(page).chain(charts).collect()
 }
 
+#[test]
+fn the_answer_of_every_run_is_one_screen_however_wide_the_terminal_is() {
+    // An empty line and the line that names the report follow it.
+    const LINES_MAX: usize = 24 - 2;
+    for run in ["stall", "engines", "killed", "hosts", "repeats", "steps", "sweep", "limit", "ab"] {
+        let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/golden").join(run).join("run.plimsoll");
+        let answer = analysis::answer(&analysis::analyse(&store::read(&file).unwrap()));
+        for width in [60, 80, 132] {
+            let shown = report::terminal::answer(&answer, width, false);
+            assert!(shown.lines().count() <= LINES_MAX, "{run}, {width} columns:\n{shown}");
+            assert!(shown.lines().all(|line| line.chars().count() <= width), "{run}, {width} columns:\n{shown}");
+        }
+    }
+}
+
 /// Compares all that is said of a run with the files beside it.
 fn check(run: &str) {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/golden").join(run);
@@ -147,10 +162,11 @@ fn check(run: &str) {
 fn texts(folder: &Path) -> [(&'static str, String); 3] {
     let run = store::read(&folder.join("run.plimsoll")).unwrap();
     let analysis = analysis::analyse(&run);
+    let answer = report::terminal::answer(&analysis::answer(&analysis), 80, false);
     [
         ("findings.txt", findings(&analysis)),
         ("report.md", report::markdown(&analysis)),
-        ("terminal.txt", report::terminal::summary(&analysis, 80, false)),
+        ("terminal.txt", format!("{answer}\n{}", report::terminal::details(&analysis, 80, false))),
     ]
 }
 

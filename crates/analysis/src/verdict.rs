@@ -4,6 +4,7 @@
 //! differs between them may be the work itself. Invalid points are counted and named and otherwise left out. Nothing here is a
 //! sentence: the crate `report` words it.
 
+mod reason_words;
 mod steadiness;
 
 pub use steadiness::{LongestWait, Steadiness};

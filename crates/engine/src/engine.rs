@@ -49,7 +49,7 @@ impl EngineDef {
     /// An engine without programs, settings and counters that stores nothing, performs one operation at a time and has plimsoll's version. Each
     /// engine has its own `entry` and `start`, and what differs from this.
     pub const BARE: EngineDef = EngineDef {
-        entry: Entry { name: "", help: "", families: &[], params: &[] },
+        entry: Entry { name: "", spoken: "", help: "", families: &[], params: &[] },
         runs: EngineLocation::Embedded,
         programs: None,
         configuration: None,

@@ -37,6 +37,7 @@ use workload::{BackgroundOps, OpKindDef, OpStream, SequenceState};
 pub static FJALL: EngineDef = EngineDef {
     entry: Entry {
         name: "fjall",
+        spoken: "fjall",
         help: "fjall, embedded: a log-structured merge tree of keys and values",
         families: &[Family::Kv],
         params: PARAMS,

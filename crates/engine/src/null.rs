@@ -1,7 +1,8 @@
 //! The scripted engine: no I/O, only time. It tests plimsoll itself and shows what stalls, steps and drops look like.
 //!
-//! In: a script in parameters. Out: operations that take as long as the script asks. Limits: waits below 1 ms spin, because
-//! the kernel wakes no thread that exactly: such a client keeps one core busy, and more clients than cores disturb each other.
+//! In: a script in parameters. Out: operations that take as long as the script asks. Limits: the last 0.1 ms of a wait
+//! spin, because the kernel wakes no thread that exactly: clients with shorter operations keep a core busy each, and more of them than cores
+//! disturb each other.
 
 use crate::engine::{DataSpace, EngineDef, EngineLocation, Instance, InstanceReport, WorkloadClients, workload_of};
 use crate::recordings;
@@ -22,6 +23,7 @@ use workload::{BackgroundOps, ClientIndex, OpKindDef, OpStream, ProgramInput, Se
 pub static NULL: EngineDef = EngineDef {
     entry: Entry {
         name: "null",
+        spoken: "the null engine",
         help: "no work: operations take as long as its parameters say, with the stalls, steps and drops that you ask for; to test plimsoll itself",
         families: &[Family::Io, Family::Sql, Family::Kv, Family::Task(TaskSet::Kernels), Family::Task(TaskSet::Codecs)],
         params: PARAMS,
@@ -52,17 +54,7 @@ const PARAMS: &[ParamDef] = &[
 ];
 
 const fn script_param(name: &'static str, kind: ParamKind, default: &'static str, help: &'static str) -> ParamDef {
-    ParamDef {
-        name,
-        kind,
-        default,
-        help,
-        scales: false,
-        shapes_data: true,
-        role: ParamRole::Tuning,
-        meaning: None,
-        used_if: None,
-    }
+    ParamDef { help, shapes_data: true, ..ParamDef::new(name, ParamRole::Tuning, kind, default) }
 }
 
 const fn script_duration(name: &'static str, default: &'static str, help: &'static str) -> ParamDef {
@@ -74,8 +66,9 @@ const fn used_if_set(other: &'static str, def: ParamDef) -> ParamDef {
     ParamDef { used_if: Some(UsedIf::not_zero(other)), ..def }
 }
 
-/// Below this a wait spins.
-const SPIN_BELOW: Nanos = Nanos::from_millis(1);
+/// A wait spins for so long at its end: twice the slack that the kernel allows its timers. Eight clients with operations of 1 ms leave two
+/// cores free for most of the time.
+const SPIN_BELOW: Nanos = Nanos::from_micros(100);
 /// No operation takes longer, whatever the factors make of it: times far beyond would leave the range of the clock.
 const SERVICE_MAX: Nanos = Nanos::from_secs(365 * 86_400);
 

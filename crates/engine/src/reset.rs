@@ -9,23 +9,22 @@ use crate::engine::ResetFor;
 use host::data_dir::DataDir;
 use host::error::TargetError;
 use host::privileged::copy::{self, CopyResult};
-use model::{Fact, ParamDef, ParamKind, ParamRole, Params, Trial};
+use model::{Fact, ParamDef, ParamKind, ParamRole, Params, Phrase, Trial};
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
 /// What is reset before each point.
 pub const BETWEEN: ParamDef = ParamDef {
-    name: "between",
-    kind: ParamKind::OneOf(&["keep", "restart", "restore"]),
-    default: "keep",
     help: "state before each point: `keep` (as the previous point left it; if that added or removed rows, the data is loaded \
            again), `restart` (the engine is restarted and its files are dropped from the page cache) or `restore` \
            (the same, on a new copy of the loaded data, by reflink if the file system supports it); each repeat loads its own data",
-    scales: false,
     shapes_data: true,
-    role: ParamRole::Ground,
-    meaning: None,
-    used_if: None,
+    phrase: Phrase::Words(&[
+        ("keep", "an engine that goes on running"),
+        ("restart", "a restart before each point"),
+        ("restore", "restored data before each point"),
+    ]),
+    ..ParamDef::new("between", ParamRole::Ground, ParamKind::OneOf(&["keep", "restart", "restore"]), "keep")
 };
 
 /// What a trial asks for.

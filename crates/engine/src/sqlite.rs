@@ -50,6 +50,7 @@ use workload::{BackgroundOps, OpKindDef, OpStream, SequenceState, SqlProgram, Sq
 pub static SQLITE: EngineDef = EngineDef {
     entry: Entry {
         name: "sqlite",
+        spoken: "SQLite",
         help: "SQLite, embedded: a B-tree with a write-ahead log, one writer at a time",
         families: &[Family::Sql],
         params: PARAMS,

@@ -18,6 +18,7 @@ use workload::program::HoldProgram;
 pub static TCP: EngineDef = EngineDef {
     entry: Entry {
         name: "tcp",
+        spoken: "the TCP server",
         help: "anything that accepts TCP connections, given as tcp://HOST:PORT: connect and close, no query",
         families: &[Family::Connection],
         params: &[LISTENER_URL],

@@ -14,6 +14,7 @@ mod input;
 mod pgbench;
 mod point;
 mod sysbench;
+mod sysbench_file;
 mod write;
 
 pub use error::ImportError;

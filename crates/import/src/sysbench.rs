@@ -1,8 +1,8 @@
-//! What sysbench 0.5 to 1.1 prints of its database benchmarks.
+//! What sysbench 0.4 to 1.1 prints of its database benchmarks and of `fileio`.
 //!
 //! In: the output of `sysbench ... run`: header, lines of `--report-interval`, statistics, and the histogram of `--histogram`. Out: a point
-//! of the workload `oltp`. Limits: the output names neither the test nor the database, so the mix and the engine are unknown unless they are
-//! stated. The one percentile that is printed is a fact; only the histogram gives response times. Its classes are 1.8 % wide.
+//! of the workload `oltp`, or `file`. Limits: of a database the output names neither the test nor the engine, so both are unknown unless they
+//! are stated. The one percentile that is printed is a fact; only the histogram gives response times. Its classes are 1.8 % wide.
 //!
 //! `--report-checkpoints` prints statistics several times, each of the operations since the last: they are added up.
 
@@ -10,7 +10,8 @@ use crate::amount::{CLIENTS_MAX, COUNT_MAX, SECONDS_MAX, nanos_of, parse_amount,
 use crate::error::ImportError;
 use crate::grid::IntervalGrid;
 use crate::input::Input;
-use crate::point::{ImportedKind, ImportedPoint, Timeline, UNKNOWN_ENGINE, times_of_classes};
+use crate::point::{FILE_ENGINE, ImportedKind, ImportedPoint, Timeline, UNKNOWN_ENGINE, times_of_classes};
+use crate::sysbench_file::FileTest;
 use model::{Fact, KindDef, Nanos, OpClass, Params, Times};
 use std::path::Path;
 
@@ -39,6 +40,7 @@ struct SysbenchOutput {
     histogram: Vec<(f64, u64)>,
     in_histogram: bool,
     other_test: Option<&'static str>,
+    file: FileTest,
 }
 
 /// A line of `--report-interval`.
@@ -46,7 +48,8 @@ struct SysbenchOutput {
 struct IntervalLine {
     /// Since the run began.
     at_s: f64,
-    transactions_per_s: f64,
+    /// Operations of each kind; of a database test transactions.
+    done_per_s: [f64; 3],
     errors_per_s: f64,
 }
 
@@ -57,6 +60,8 @@ struct Statistics {
     write: u64,
     transactions: Option<u64>,
     queries: Option<u64>,
+    /// All operations of a test that is none of a database.
+    events: Option<u64>,
     errors: u64,
     /// Since the run began.
     total_time_s: Option<f64>,
@@ -75,9 +80,16 @@ impl SysbenchOutput {
             return Err(input.wrong(format!("sysbench failed: {}", crate::error::quoted(text))));
         }
         if text.starts_with('[') {
-            self.intervals.extend(read_interval(text, input)?);
+            self.intervals.extend(match self.file.read_interval(text) {
+                Some((at_s, done_per_s)) => Some(IntervalLine { at_s, done_per_s, errors_per_s: 0.0 }),
+                None => read_interval(text, input)?,
+            });
         } else if text.starts_with("Latency histogram") {
             self.in_histogram = true;
+        } else if self.file.take(text, input)? {
+            if self.blocks.is_empty() && self.file.is_over() {
+                self.blocks.push(Statistics::default());
+            }
         } else if text == "SQL statistics:" || text == "OLTP test statistics:" {
             self.blocks.push(Statistics::default());
         } else if let Some(version) = text.strip_prefix("sysbench ") {
@@ -96,7 +108,6 @@ impl SysbenchOutput {
                 self.rate_per_s = Some(amount_in(value.trim_end_matches("/sec"), COUNT_MAX as f64, input)?)
             }
             "CPU speed" => self.other_test = Some("cpu"),
-            "File operations" => self.other_test = Some("fileio"),
             "Total operations" => self.other_test = Some("memory"),
             _ => {
                 if let Some(block) = self.blocks.last_mut() {
@@ -130,12 +141,15 @@ impl SysbenchOutput {
         let length =
             length.ok_or_else(|| ImportError::whole(path, "there is no line `total time:`; the output is cut"))?;
         let clients = self.threads.unwrap_or(1).max(1);
-        let (mut facts, mut kind) = (total.facts.clone(), total.kind());
-        if let Some(times) = self.times(&total) {
+        let mut facts = total.facts.clone();
+        let is_file = self.file.is_over();
+        let mut kinds = if is_file { self.file.kinds(length.as_secs_f64(), total.events) } else { vec![total.kind()] };
+        // The histogram has the times of all operations: of several kinds it is not known whose they are.
+        if let ([kind], Some(times)) = (kinds.as_mut_slice(), self.times(&total)) {
             (kind.response, kind.service) = (times.clone(), times);
             facts.push(Fact::new("imported.times", "histogram of sysbench, with classes 1.8 % wide"));
         }
-        let timeline = match self.timeline(&kind, length) {
+        let timeline = match self.timeline(&kinds, length) {
             Some(Ok(timeline)) => Some(timeline),
             Some(Err(why)) => {
                 facts.push(Fact::new("imported.intervals", format!("left out: {why}")));
@@ -147,17 +161,17 @@ impl SysbenchOutput {
         Ok(ImportedPoint {
             program: format!("sysbench {version}").trim_end().to_owned(),
             program_name: "sysbench",
-            engine: UNKNOWN_ENGINE.to_owned(),
-            engine_params: Params::default(),
-            workload: "oltp".to_owned(),
-            workload_params: Params::default(),
-            io: None,
+            engine: if is_file { FILE_ENGINE } else { UNKNOWN_ENGINE }.to_owned(),
+            engine_params: if is_file { self.file.engine_params() } else { Params::default() },
+            workload: if is_file { "file" } else { "oltp" }.to_owned(),
+            workload_params: if is_file { self.file.workload_params() } else { Params::default() },
+            io: self.file.io().filter(|_| is_file),
             clients: u32::try_from(clients).expect("it was checked"),
             depth: 1,
             rate_per_s: self.rate_per_s.filter(|rate| *rate > 0.0),
             started_unix_ms: None,
             length,
-            kinds: vec![kind],
+            kinds,
             timeline,
             error: None,
             facts,
@@ -168,13 +182,16 @@ impl SysbenchOutput {
     fn total(&self, path: &Path) -> Result<Statistics, ImportError> {
         let missing = || match (self.other_test, self.blocks.is_empty()) {
             (Some(test), true) => format!(
-                "this is the test `{test}` of sysbench; only its database tests (`SQL statistics:`) can be imported"
+                "this is the test `{test}` of sysbench; only its database tests (`SQL statistics:`) and `fileio` can be imported"
             ),
             (None, true) => {
                 "there are no `SQL statistics:`, which sysbench prints at the end; the output is cut".to_owned()
             }
             (_, false) => "the statistics have no line `transactions:`; the output is cut".to_owned(),
         };
+        if let ([only], true) = (self.blocks.as_slice(), self.file.is_over()) {
+            return Ok(only.clone());
+        }
         let (last, parts) = self.blocks.split_last().ok_or_else(|| ImportError::whole(path, missing()))?;
         let mut total = last.clone();
         for part in parts {
@@ -189,7 +206,7 @@ impl SysbenchOutput {
     /// The response times, if the histogram has those of all transactions.
     fn times(&self, total: &Statistics) -> Option<Times> {
         let counted = self.histogram.iter().map(|(_, count)| count).sum::<u64>();
-        if self.blocks.len() != 1 || counted == 0 || Some(counted) != total.transactions {
+        if self.blocks.len() != 1 || counted == 0 || Some(counted) != total.transactions.or(total.events) {
             return None;
         }
         let classes = self.histogram.iter().map(|(ms, count)| ((ms * 1e6).round() as u64, *count)).collect();
@@ -197,21 +214,30 @@ impl SysbenchOutput {
         Some(times_of_classes(classes, ns(total.sum_ms?), ns(total.max_ms?)))
     }
 
-    /// The transactions over time; `None` if no line was printed.
-    fn timeline(&self, kind: &ImportedKind, length: Nanos) -> Option<Result<Timeline, String>> {
+    /// The operations of each kind over time; `None` if no line was printed.
+    fn timeline(&self, kinds: &[ImportedKind], length: Nanos) -> Option<Result<Timeline, String>> {
         self.intervals.first()?;
-        let done = self.grid_of(|line| line.transactions_per_s).and_then(|grid| grid.fit(&[kind.ok], length));
-        let failed = self.grid_of(|line| line.errors_per_s).and_then(|grid| grid.fit(&[kind.failed], length));
+        let [done, failed] = [|kind: &ImportedKind| kind.ok, |kind: &ImportedKind| kind.failed]
+            .map(|count| kinds.iter().map(count).collect::<Vec<u64>>());
+        let done = self.grid_of(kinds, |line, place| line.done_per_s[place]).and_then(|grid| grid.fit(&done, length));
+        let failed = self.grid_of(kinds, |line, _| line.errors_per_s).and_then(|grid| grid.fit(&failed, length));
         Some(done.map(|timeline| Timeline { failed: failed.map(|grid| grid.counts).unwrap_or_default(), ..timeline }))
     }
 
-    fn grid_of(&self, rate: impl Fn(&IntervalLine) -> f64) -> Result<IntervalGrid, String> {
+    fn grid_of(
+        &self,
+        kinds: &[ImportedKind],
+        rate: impl Fn(&IntervalLine, usize) -> f64,
+    ) -> Result<IntervalGrid, String> {
         let times = || self.intervals.iter().map(|line| nanos_of(line.at_s).unwrap_or_default());
         let interval = times().next().filter(|interval| interval.0 > 0).ok_or("they have no length")?;
-        let (mut grid, mut before) = (IntervalGrid::new(interval, 1), 0);
+        let (mut grid, mut before) = (IntervalGrid::new(interval, kinds.len()), 0);
+        let places: Vec<usize> = kinds.iter().map(|kind| self.file.place_of(kind)).collect();
         for (line, at) in self.intervals.iter().zip(times()) {
-            let amount = rate(line) * at.0.saturating_sub(before) as f64 / 1e9;
-            grid.spread(0, before, at.0, amount).map_err(|_| "there are too many of them")?;
+            for (nth, place) in places.iter().enumerate() {
+                let amount = rate(line, *place) * at.0.saturating_sub(before) as f64 / 1e9;
+                grid.spread(nth, before, at.0, amount).map_err(|_| "there are too many of them")?;
+            }
             before = before.max(at.0);
         }
         Ok(grid)
@@ -228,6 +254,7 @@ impl Statistics {
             "write" => self.write = count()?,
             "transactions" => self.transactions = Some(count()?),
             "queries" => self.queries = Some(count()?),
+            "total number of events" => self.events = Some(count()?),
             // sysbench 0.5 has the sum of all statements below `other` only.
             "total" if self.queries.is_none() => self.queries = Some(count()?),
             "ignored errors" => self.errors = count()?,
@@ -290,7 +317,7 @@ fn read_interval(text: &str, input: &Input) -> Result<Option<IntervalLine>, Impo
         number(&["tps:"]).and_then(|text| parse_amount(text, COUNT_MAX as f64)).ok_or_else(wrong)?;
     let errors_per_s =
         number(&["err/s:", "errors:"]).and_then(|text| parse_amount(text, COUNT_MAX as f64)).unwrap_or(0.0);
-    Ok(Some(IntervalLine { at_s, transactions_per_s, errors_per_s }))
+    Ok(Some(IntervalLine { at_s, done_per_s: [transactions_per_s, 0.0, 0.0], errors_per_s }))
 }
 
 fn count_in(text: &str, most: u64, input: &Input) -> Result<u64, ImportError> {

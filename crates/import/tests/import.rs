@@ -174,6 +174,32 @@ fn sysbench_has_its_totals_its_intervals_and_its_histogram() {
 }
 
 #[test]
+fn fileio_of_sysbench_is_a_file_with_its_block_its_mode_and_its_syncs() {
+    let run = imported(&["sysbench-fileio.txt"]);
+    let point = &run.points()[0];
+    let counts: Vec<(&str, u64)> = point.kinds.iter().map(|kind| (kind.def.name.as_str(), kind.ok)).collect();
+    assert_eq!(counts, [("read", 18_010), ("write", 12_007), ("fsync", 4_803)]);
+    let timeline = point.timeline.as_ref().expect("it printed intervals");
+    assert_eq!((timeline.counts.len(), timeline.counts[0].iter().sum::<u64>()), (3, 18_010));
+    let io = point.io.expect("it is a file");
+    assert_eq!((io.block.0, io.read_share, io.syncs), (16_384, 0.6, true));
+    let stored = &stored(&["sysbench-fileio.txt"])[0];
+    assert_eq!((stored.trial.target.engine.as_str(), stored.trial.workload.name.as_str()), ("file", "file"));
+    let mode = |name: &str| stored.trial.workload.params.0[name].to_string();
+    assert_eq!([mode("mode"), mode("block"), mode("fsync_every")], ["rndrw", "16 KiB", "100"]);
+    assert_eq!(fact(point, "sysbench.p95_ms"), Some("0.52"));
+}
+
+#[test]
+fn fileio_of_old_sysbench_has_its_counts() {
+    let run = imported(&["sysbench-0.4-fileio.txt"]);
+    let point = &run.points()[0];
+    let [written] = point.kinds.as_slice() else { panic!("{:?}", point.kinds) };
+    assert_eq!((written.def.name.as_str(), written.ok, written.bytes), ("write", 23_520, 23_520 * 16_384));
+    assert_eq!((point.clients, point.io.map(|io| io.read_share)), (8, Some(0.0)));
+}
+
+#[test]
 fn checkpoints_of_sysbench_are_added_up() {
     let point = &stored(&["sysbench-checkpoints.txt"])[0];
     let (ok, _, _, times) = totals(point);
@@ -329,7 +355,8 @@ fn bad_files_are_refused_with_their_line_and_what_was_expected() {
 }
 
 /// The fixtures by which damage is tried, each with the files that it needs.
-const DAMAGED: [(&str, &[&str]); 6] = [
+const DAMAGED: [(&str, &[&str]); 7] = [
+    ("sysbench-fileio.txt", &[]),
     ("fio-perio.json", &["single_clat.1.log"]),
     ("sysbench.txt", &[]),
     ("pgbench.txt", &["pgbench_log.1"]),

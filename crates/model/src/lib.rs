@@ -30,6 +30,7 @@ pub mod own_memory;
 pub mod own_table;
 pub mod own_units;
 pub mod params;
+pub mod phrase;
 pub mod plan_work;
 pub mod readings;
 pub mod recording;
@@ -79,6 +80,7 @@ pub use params::{
     ArgDef, Catalogue, ConfigVariables, DistributionEntry, Entry, Family, LeveledWord, Meaning, NO_CONFIG, NoRate,
     Numbers, ParamDef, ParamKind, Params, SPEED_MAX, SPEED_UNPACED, TaskSet, Value,
 };
+pub use phrase::{Phrase, common_phrase, number_word};
 pub use plan_work::PlanWork;
 pub use readings::{CounterSample, Readings};
 pub use recording::{RecordedSessions, RecordedWork, RecordingSummary};

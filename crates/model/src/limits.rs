@@ -3,6 +3,7 @@
 //! In: the crate `plan` makes these from `memory_limit`, `storage_limit` and `cpu_limit`. Out: `target` holds the engine to them, labels and
 //! run files name them. Limits: a limit of reads and one of writes are two: no kernel has a common one for both.
 
+use crate::phrase::number_word;
 use crate::units::Bytes;
 use serde::{Deserialize, Serialize};
 use std::fmt;
@@ -100,6 +101,35 @@ impl StorageLimit {
     pub fn is_none(&self) -> bool {
         *self == StorageLimit::default()
     }
+
+    /// As people say it: `a disk limited to 2,000 requests per second`.
+    pub fn phrase(&self) -> String {
+        let requests = |most: u64, of: &str| format!("{} {of} per second", number_word(most));
+        let bytes = |most: u64, of: &str| format!("{}/s{of}", Bytes(most));
+        let mut all = match (self.read_iops, self.write_iops) {
+            (Some(read), Some(write)) if read == write => vec![requests(read, "requests")],
+            (read, write) => read
+                .map(|most| requests(most, "reads"))
+                .into_iter()
+                .chain(write.map(|most| requests(most, "writes")))
+                .collect(),
+        };
+        match (self.read_bytes_per_s, self.write_bytes_per_s) {
+            (Some(read), Some(write)) if read == write => all.push(bytes(read, "")),
+            (read, write) => {
+                all.extend(
+                    read.map(|most| bytes(most, " of reads"))
+                        .into_iter()
+                        .chain(write.map(|most| bytes(most, " of writes"))),
+                );
+            }
+        }
+        if all.is_empty() {
+            "a disk without a limit".to_owned()
+        } else {
+            format!("a disk limited to {}", all.join(" and "))
+        }
+    }
 }
 
 impl fmt::Display for StorageLimit {
@@ -149,6 +179,8 @@ mod tests {
     fn limits_are_told_as_a_person_writes_them() {
         let both = StorageLimit { read_iops: Some(2000), write_iops: Some(2000), ..StorageLimit::default() };
         assert_eq!(both.to_string(), "iops=2000");
+        assert_eq!(both.phrase(), "a disk limited to 2,000 requests per second");
+        assert_eq!(StorageLimit::default().phrase(), "a disk without a limit");
         let unlike = StorageLimit { read_bytes_per_s: Some(200 << 20), write_bytes_per_s: Some(1000), ..both };
         assert_eq!(unlike.to_string(), "iops=2000+read_bps=200MiB+write_bps=1000");
         let reads = StorageLimit { read_iops: Some(10_000), ..StorageLimit::default() };

@@ -7,6 +7,7 @@
 use crate::access::Access;
 use crate::background::{BACKGROUND, BackgroundEntry};
 use crate::own_table::{OwnFault, OwnTable};
+use crate::phrase::Phrase;
 use crate::recording::RecordingSummary;
 use crate::role::{ParamRole, UsedIf};
 use crate::statement::CustomOp;
@@ -172,6 +173,10 @@ pub const SPEED_MAX: f64 = 1000.0;
 /// The speed of a replay that goes as fast as it can.
 pub const SPEED_UNPACED: &str = "max";
 
+/// How people say the speed of a replay.
+pub const SPEED_PHRASE: Phrase =
+    Phrase::Words(&[("1", "the recorded speed"), ("max", "full speed"), ("{}", "{} times the recorded speed")]);
+
 /// The value of a parameter that could name a configuration file and does not.
 pub const NO_CONFIG: &str = "default";
 
@@ -199,6 +204,8 @@ pub struct ParamDef {
     pub meaning: Option<Meaning>,
     /// When its value has any effect; `None` for always.
     pub used_if: Option<UsedIf>,
+    /// How people say its values in a sentence.
+    pub phrase: Phrase,
 }
 
 /// Parameters of engines that the analysis reads, by what they mean.
@@ -223,7 +230,8 @@ impl ParamDef {
     /// A parameter of `kind` that works at all times, does not scale and shapes no data.
     pub const fn new(name: &'static str, role: ParamRole, kind: ParamKind, default: &'static str) -> ParamDef {
         let (help, scales, shapes_data) = ("", false, false);
-        ParamDef { name, kind, default, help, scales, shapes_data, role, meaning: None, used_if: None }
+        let (meaning, used_if, phrase) = (None, None, Phrase::None);
+        ParamDef { name, kind, default, help, scales, shapes_data, role, meaning, used_if, phrase }
     }
 }
 
@@ -438,6 +446,8 @@ fn mistyped(name: &str, value: &Value) -> ! {
 pub struct Entry {
     /// The name used in plans and on the command line.
     pub name: &'static str,
+    /// In a sentence: an engine by its name, `MariaDB with InnoDB`; of a workload what is counted, `transactions`.
+    pub spoken: &'static str,
     /// One line.
     pub help: &'static str,
     /// The families of operations it performs or comes in.

@@ -448,17 +448,7 @@ mod tests {
     use super::*;
     use crate::params::{ParamKind, Value};
 
-    const MODE: ParamDef = ParamDef {
-        name: "mode",
-        kind: ParamKind::OneOf(&["rndrd", "rndrw"]),
-        default: "rndrd",
-        help: "",
-        scales: false,
-        shapes_data: false,
-        role: ParamRole::Mode,
-        meaning: None,
-        used_if: None,
-    };
+    const MODE: ParamDef = ParamDef::new("mode", ParamRole::Mode, ParamKind::OneOf(&["rndrd", "rndrw"]), "rndrd");
     const SHARE: ParamDef = ParamDef {
         name: "read_share",
         used_if: Some(UsedIf::one_of("mode", &["rndrw"])),

@@ -195,7 +195,8 @@ mod tests {
     fn with_resettable() -> Catalogue {
         const RESET: ParamDef =
             ParamDef::new(BETWEEN, ParamRole::Ground, ParamKind::OneOf(&["keep", "restart", "restore"]), "keep");
-        let resettable = Entry { name: "resettable", help: "", families: &[Family::Sql], params: &[RESET] };
+        let resettable =
+            Entry { name: "resettable", spoken: "resettable", help: "", families: &[Family::Sql], params: &[RESET] };
         let with_steps = fixture::with_steps();
         Catalogue { engines: [with_steps.engines, vec![resettable]].concat(), ..fixture::with_steps() }
     }
@@ -234,7 +235,7 @@ mod tests {
     fn the_printed_plan_has_the_same_comparison() {
         let catalogue = fixture::with_steps();
         let flags = flags(&[("ab", "durability=os,disk"), ("time", "4s")]);
-        let printed = to_toml("oltp", &flags, &catalogue);
+        let printed = to_toml("oltp", &flags, 1.0, &catalogue);
         assert!(printed.contains("ab = \"durability=os,disk\"\n"), "{printed}");
         let again = parse(&printed, "p.toml", &Overrides::default(), 1.0, &catalogue);
         assert_eq!(again.map(|plan| plan.trials), from_flags("oltp", &flags, 1.0, &catalogue).map(|plan| plan.trials));

@@ -80,7 +80,7 @@ mod tests {
             let mut overrides = Overrides::from_flags(vec![(first.0.to_owned(), first.1.to_owned())]);
             overrides.set(then.0, then.1);
             let plan = crate::from_flags("chain", &overrides, 1.0, &fixture::with_steps()).expect("valid flags");
-            let printed = crate::to_toml("chain", &overrides, &fixture::with_steps());
+            let printed = crate::to_toml("chain", &overrides, 1.0, &fixture::with_steps());
             assert_eq!(read(&printed, &[]).as_ref(), Ok(&plan), "{printed}");
             told(&plan)
         };

@@ -21,6 +21,9 @@ pub(crate) struct Document<'a> {
     pub(crate) place: Place<'a>,
     pub(crate) name: Option<Written<'a>>,
     pub(crate) title: Option<Written<'a>>,
+    pub(crate) question: Option<Written<'a>>,
+    pub(crate) compare: Option<Written<'a>>,
+    pub(crate) over: Option<Written<'a>>,
     /// The keys outside of sweeps: defaults of all sweeps.
     pub(crate) defaults: Vec<WrittenSetting<'a>>,
     pub(crate) sweeps: Vec<SweepTable<'a>>,
@@ -29,7 +32,16 @@ pub(crate) struct Document<'a> {
 impl<'a> Document<'a> {
     /// A plan without keys.
     pub(crate) fn empty(place: Place<'a>) -> Self {
-        Document { place, name: None, title: None, defaults: Vec::new(), sweeps: Vec::new() }
+        Document {
+            place,
+            name: None,
+            title: None,
+            question: None,
+            compare: None,
+            over: None,
+            defaults: Vec::new(),
+            sweeps: Vec::new(),
+        }
     }
 }
 
@@ -79,6 +91,9 @@ pub(crate) fn read_document<'a>(text: &str, origin: &'a str) -> Result<Document<
         match key.get_ref().as_ref() {
             "name" => document.name = Some(lines.read_string("name", value)?),
             "title" => document.title = Some(lines.read_string("title", value)?),
+            "question" => document.question = Some(lines.read_string("question", value)?),
+            "compare" => document.compare = Some(lines.read_string("compare", value)?),
+            "over" => document.over = Some(lines.read_string("over", value)?),
             "sweep" => document.sweeps = lines.read_sweeps(value)?,
             statements::KEY => document.defaults.extend(lines.read_statements(value)?),
             BACKGROUND => document.defaults.extend(lines.read_background(value)?),

@@ -62,7 +62,13 @@ fn read_config(engine: &str, path: &Path) -> Result<ConfigVariables, String> {
 
 /// The same with a workload `chain`, whose loads end with their rows.
 pub(crate) fn with_steps() -> Catalogue {
-    let chain = Entry { name: "chain", help: "", families: &[Family::Sql, Family::Kv], params: &[INDEXES, ROWS, STEP] };
+    let chain = Entry {
+        name: "chain",
+        spoken: "inserts",
+        help: "",
+        families: &[Family::Sql, Family::Kv],
+        params: &[INDEXES, ROWS, STEP],
+    };
     Catalogue { workloads: [WORKLOADS, &[chain]].concat(), ..catalogue() }
 }
 
@@ -109,19 +115,19 @@ const STEP: ParamDef = def("step", ParamKind::Steps(&["l.i0", "l.x", "l.i1", "qr
 /// The same with engines that are not always there, and with all steps of `insert`; the others are enough for most tests, and their
 /// messages list all names.
 pub(crate) fn with_servers() -> Catalogue {
-    let server = |name| Entry { name, help: "", families: &[Family::Sql], params: SERVER };
+    let server = |name| Entry { name, spoken: name, help: "", families: &[Family::Sql], params: SERVER };
     let servers = ["mariadb:innodb", "mariadb:rocksdb", "postgres"].map(server);
     let mut workloads = WORKLOADS.to_vec();
     workloads.iter_mut().filter(|entry| entry.name == "insert").for_each(|entry| entry.params = INSERT);
     workloads.push(SQL);
-    workloads.push(Entry { name: "cpu", help: "", families: KERNELS, params: CPU });
-    let cpu = Entry { name: "cpu", help: "", families: KERNELS, params: &[] };
+    workloads.push(Entry { name: "cpu", spoken: "the CPU", help: "", families: KERNELS, params: CPU });
+    let cpu = Entry { name: "cpu", spoken: "the CPU", help: "", families: KERNELS, params: &[] };
     Catalogue { engines: [ENGINES, &servers, &[cpu]].concat(), workloads, ..catalogue() }
 }
 
 /// The same with two engines of one server, `maria`, that takes variables, and with a server `mysql` that is private or has a URL.
 pub(crate) fn with_engines_of_a_server() -> Catalogue {
-    let server = |name, params| Entry { name, help: "", families: &[Family::Sql], params };
+    let server = |name, params| Entry { name, spoken: name, help: "", families: &[Family::Sql], params };
     let servers = [
         server("maria:innodb", &[ParamDef { name: "maria.*", kind: ParamKind::Variables, ..URL }]),
         server("maria:rocksdb", &[]),
@@ -135,7 +141,7 @@ pub(crate) fn with_engines_of_a_server() -> Catalogue {
 pub(crate) fn with_a_tuned_engine() -> Catalogue {
     const CONFIG: ParamDef = ParamDef { name: "config", kind: ParamKind::ConfigFile, default: NO_CONFIG, ..URL };
     const TUNED: &[ParamDef] = &[CONFIG, ParamDef { name: "tuned.*", kind: ParamKind::Variables, ..URL }];
-    let tuned = Entry { name: "tuned", help: "", families: &[Family::Sql], params: TUNED };
+    let tuned = Entry { name: "tuned", spoken: "tuned", help: "", families: &[Family::Sql], params: TUNED };
     Catalogue { engines: [ENGINES, &[tuned]].concat(), ..catalogue() }
 }
 
@@ -150,6 +156,7 @@ pub(crate) fn with_variants() -> Catalogue {
 pub(crate) fn with_tables() -> Catalogue {
     const OWN: Entry = Entry {
         name: "own",
+        spoken: "transactions",
         help: "",
         families: &[Family::Sql],
         params: &[
@@ -164,6 +171,7 @@ pub(crate) fn with_tables() -> Catalogue {
 
 const SQL: Entry = Entry {
     name: "sql",
+    spoken: "queries",
     help: "",
     families: &[Family::Sql],
     params: &[
@@ -202,64 +210,28 @@ const INSERT: &[ParamDef] = &[
 ];
 
 const fn def(name: &'static str, kind: ParamKind, default: &'static str) -> ParamDef {
-    ParamDef {
-        name,
-        kind,
-        default,
-        help: "",
-        scales: false,
-        shapes_data: false,
-        role: ParamRole::Tuning,
-        meaning: None,
-        used_if: None,
-    }
+    ParamDef::new(name, ParamRole::Tuning, kind, default)
 }
 
 const fn rows(name: &'static str, kind: ParamKind, default: &'static str) -> ParamDef {
-    ParamDef {
-        name,
-        kind,
-        default,
-        help: "",
-        scales: true,
-        shapes_data: true,
-        role: ParamRole::Tuning,
-        meaning: None,
-        used_if: None,
-    }
+    ParamDef { scales: true, shapes_data: true, ..ParamDef::new(name, ParamRole::Tuning, kind, default) }
 }
 
 const fn shape(name: &'static str, kind: ParamKind, default: &'static str) -> ParamDef {
-    ParamDef {
-        name,
-        kind,
-        default,
-        help: "",
-        scales: false,
-        shapes_data: true,
-        role: ParamRole::Tuning,
-        meaning: None,
-        used_if: None,
-    }
+    ParamDef { shapes_data: true, ..ParamDef::new(name, ParamRole::Tuning, kind, default) }
 }
 
 const FACTOR: ParamKind = ParamKind::Float { min: 0.0, max: 1e6 };
 const DURABILITY: ParamDef = def("durability", ParamKind::OneOf(&["disk", "os", "none"]), "disk");
 const CACHE: ParamDef = ParamDef {
-    name: "cache",
-    kind: ParamKind::Bytes { min: 1 << 20, max: 1 << 44 },
-    default: "64MiB",
-    help: "",
     scales: true,
-    shapes_data: false,
-    role: ParamRole::CacheSize,
-    meaning: None,
-    used_if: None,
+    ..ParamDef::new("cache", ParamRole::CacheSize, ParamKind::Bytes { min: 1 << 20, max: 1 << 44 }, "64MiB")
 };
 
 const ENGINES: &[Entry] = &[
     Entry {
         name: "null",
+        spoken: "the null engine",
         help: "",
         families: &[Family::Io, Family::Sql, Family::Kv],
         params: &[
@@ -276,6 +248,7 @@ const ENGINES: &[Entry] = &[
     },
     Entry {
         name: "file",
+        spoken: "the disk",
         help: "",
         families: &[Family::Io],
         params: &[
@@ -284,13 +257,14 @@ const ENGINES: &[Entry] = &[
             def("stamp", ParamKind::OneOf(&["batch", "each"]), "batch"),
         ],
     },
-    Entry { name: "sqlite", help: "", families: &[Family::Sql], params: &[DURABILITY, CACHE] },
-    Entry { name: "fjall", help: "", families: &[Family::Kv], params: &[DURABILITY, CACHE] },
+    Entry { name: "sqlite", spoken: "SQLite", help: "", families: &[Family::Sql], params: &[DURABILITY, CACHE] },
+    Entry { name: "fjall", spoken: "fjall", help: "", families: &[Family::Kv], params: &[DURABILITY, CACHE] },
 ];
 
 const WORKLOADS: &[Entry] = &[
     Entry {
         name: "file",
+        spoken: "reads and writes",
         help: "",
         families: &[Family::Io],
         params: &[
@@ -318,6 +292,7 @@ const WORKLOADS: &[Entry] = &[
     },
     Entry {
         name: "insert",
+        spoken: "inserts",
         help: "",
         families: &[Family::Sql, Family::Kv],
         params: &[
@@ -328,14 +303,18 @@ const WORKLOADS: &[Entry] = &[
     },
     Entry {
         name: "oltp",
+        spoken: "transactions",
         help: "",
         families: &[Family::Sql, Family::Kv],
         params: &[
-            def(
-                "mix",
-                ParamKind::OneOf(&["point_select", "read_only", "write_only", "read_write", "custom"]),
-                "point_select",
-            ),
+            ParamDef {
+                role: ParamRole::Mix,
+                ..def(
+                    "mix",
+                    ParamKind::OneOf(&["point_select", "read_only", "write_only", "read_write", "custom"]),
+                    "point_select",
+                )
+            },
             def("statement", ParamKind::Statements { if_word: Some(("mix", "custom")) }, ""),
             def("background", ParamKind::Background { rows: true }, ""),
             shape("tables", ParamKind::Int { min: 1, max: 1_000 }, "1"),

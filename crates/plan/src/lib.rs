@@ -11,6 +11,7 @@ mod arms;
 mod background;
 mod chain;
 mod common;
+mod difference;
 mod document;
 mod entries;
 mod error;
@@ -24,6 +25,8 @@ mod limit;
 mod link;
 mod overrides;
 mod point;
+mod question;
+mod quick_look;
 mod recorded;
 mod statements;
 mod sweep;
@@ -36,11 +39,14 @@ mod why;
 
 pub use chain::chains;
 pub use common::{CommonKey, CommonKind, DEFAULTS};
+pub use difference::{USUAL_SPREAD, smallest_difference};
 pub use entries::{default_engine, offered_engines};
 pub use error::{PlanError, hint};
 pub use estimate::{Estimate, chains_with_new_data, estimate, expected_seconds};
 pub use indexes::missing_indexes;
 pub use overrides::{Overrides, to_toml};
+pub use question::differing_keys;
+pub use quick_look::quick_look;
 pub use recorded::check;
 pub use table_text::tables_text;
 pub use why::{LEFT, RecordedPoint, Variation, check_closed, why_plan};
@@ -183,7 +189,9 @@ fn resolved(
     value::parse_above_zero(&Written { key: "scale".into(), text, place: Place::Flag("scale") }, SCALE_MAX)?;
     let matrix = sweep::expand_plan(document, &overrides.settings(), plan.scale, catalogue)?;
     let (ab, hourly, link) = (matrix.compared, matrix.hourly, matrix.link);
-    Ok(Plan { ab, hourly, link, trials: interleaved(&matrix.points, catalogue), ..plan })
+    let trials = interleaved(&matrix.points, catalogue);
+    let asked = question::asked(document, &trials, ab.as_deref(), !overrides.is_empty(), catalogue)?;
+    Ok(Plan { asked, ab, hourly, link, trials, ..plan })
 }
 
 /// Every repetition of every point: odd repetitions in order, even ones reversed (A B B A), so that a machine that slowly
@@ -456,15 +464,8 @@ mod tests {
     #[test]
     fn a_parameter_of_engine_and_workload_is_set_in_both() {
         const SHARED: &[model::ParamDef] = &[model::ParamDef {
-            name: "tables",
-            kind: model::ParamKind::Int { min: 1, max: 9 },
-            default: "1",
-            help: "",
-            scales: false,
             shapes_data: true,
-            role: ParamRole::Size,
-            meaning: None,
-            used_if: None,
+            ..model::ParamDef::new("tables", ParamRole::Size, model::ParamKind::Int { min: 1, max: 9 }, "1")
         }];
         let mut catalogue = fixture::catalogue();
         catalogue.engines[2].params = SHARED;
@@ -742,7 +743,7 @@ mod tests {
             ),
             (
                 "workload = 'file'\n\"p\\nq\" = 1",
-                "p.toml:2: unknown key `p\\nq`: allowed are `name`, `title`, `sweep`, `engine`, `workload`, `path`, `fs`, `fs_size`, `memory_limit`, `storage_limit`, `cpu_limit`, `instances`, \
+                "p.toml:2: unknown key `p\\nq`: allowed are `name`, `title`, `question`, `compare`, `over`, `sweep`, `engine`, `workload`, `path`, `fs`, `fs_size`, `memory_limit`, `storage_limit`, `cpu_limit`, `instances`, \
                  `cpus`, `smt`, `turbo`, `scheduler`, `clients`, `depth`, `think`, `rate`, `arrivals`, `slo`, `hold`, `rate_max`, `time`, `until`, `round`, `rounds_max`, `precondition`, \
                  `warmup`, `interval`, `grace`, `ops_max`, `on_error`, `stacks`, `ab`, `repeat`, `price`, `watts`, `link`, `seed` and the parameters of engine and workload",
             ),
@@ -920,17 +921,8 @@ mod tests {
 
     #[test]
     fn a_default_that_its_own_declaration_refuses_is_reported_as_such() {
-        const BROKEN: &[model::ParamDef] = &[model::ParamDef {
-            name: "tables",
-            kind: model::ParamKind::Int { min: 1, max: 9 },
-            default: "10",
-            help: "",
-            scales: false,
-            shapes_data: false,
-            role: ParamRole::Size,
-            meaning: None,
-            used_if: None,
-        }];
+        const BROKEN: &[model::ParamDef] =
+            &[model::ParamDef::new("tables", ParamRole::Size, model::ParamKind::Int { min: 1, max: 9 }, "10")];
         let mut catalogue = fixture::catalogue();
         catalogue.workloads[2].params = BROKEN;
         let refusal = from_flags("oltp", &Overrides::default(), 1.0, &catalogue).expect_err("a refusal").to_string();
@@ -996,29 +988,137 @@ mod tests {
     fn every_ready_plan_is_valid_and_bears_its_file_name() {
         let plans = [
             ("quick", include_str!("../../../plans/quick.toml"), 10),
-            ("null-stall", include_str!("../../../plans/null-stall.toml"), 2),
-            ("insert-engines", include_str!("../../../plans/insert-engines.toml"), 24),
+            ("null-stall", include_str!("../../../plans/null-stall.toml"), 8),
+            ("insert-engines", include_str!("../../../plans/insert-engines.toml"), 32),
             ("file-depth", include_str!("../../../plans/file-depth.toml"), 28),
             ("ssd-timeline", include_str!("../../../plans/ssd-timeline.toml"), 3),
             ("ssd-threads", include_str!("../../../plans/ssd-threads.toml"), 7),
             ("ssd-write-steadiness", include_str!("../../../plans/ssd-write-steadiness.toml"), 7),
             ("array-threads", include_str!("../../../plans/array-threads.toml"), 245),
-            ("array-schedulers", include_str!("../../../plans/array-schedulers.toml"), 160),
-            ("smt-oltp", include_str!("../../../plans/smt-oltp.toml"), 126),
-            ("smt-schedulers", include_str!("../../../plans/smt-schedulers.toml"), 240),
-            ("filesystems-oltp", include_str!("../../../plans/filesystems-oltp.toml"), 63),
-            ("oltp-cpu", include_str!("../../../plans/oltp-cpu.toml"), 28),
+            ("array-schedulers", include_str!("../../../plans/array-schedulers.toml"), 320),
+            ("smt-oltp", include_str!("../../../plans/smt-oltp.toml"), 168),
+            ("smt-schedulers", include_str!("../../../plans/smt-schedulers.toml"), 320),
+            ("filesystems-oltp", include_str!("../../../plans/filesystems-oltp.toml"), 144),
+            ("oltp-cpu", include_str!("../../../plans/oltp-cpu.toml"), 112),
             ("cpu-price", include_str!("../../../plans/cpu-price.toml"), 96),
             ("instances", include_str!("../../../plans/instances.toml"), 108),
-            ("limits", include_str!("../../../plans/limits.toml"), 18),
-            ("insert-2012", include_str!("../../../plans/insert-2012.toml"), 2),
-            ("insert-larger-than-memory", include_str!("../../../plans/insert-larger-than-memory.toml"), 16),
+            ("limits", include_str!("../../../plans/limits.toml"), 24),
+            ("insert-2012", include_str!("../../../plans/insert-2012.toml"), 8),
+            ("insert-larger-than-memory", include_str!("../../../plans/insert-larger-than-memory.toml"), 64),
         ];
         for (name, text, points) in plans {
             let plan = parse(text, "other.toml", &Overrides::default(), 1.0, &fixture::with_servers()).expect(name);
             let estimate = estimate(&plan, &fixture::with_servers());
             assert_eq!((plan.name.as_str(), estimate.points, estimate.warnings), (name, points, vec![]));
+            assert!(plan.asked.question.is_some_and(|question| question.ends_with('?')), "{name} asks nothing");
+            let repeats = plan.trials.iter().map(|trial| trial.repeat).max();
+            assert!(plan.asked.compare.is_none() || repeats >= Some(4), "{name} compares and cannot conclude");
         }
+    }
+
+    #[test]
+    fn the_question_of_a_file_is_taken_over_and_what_it_lacks_follows_from_the_shape() {
+        let text = "question = 'What do indexes cost?'\ncompare = 'indexes'\nover = 'clients'\n\
+                    workload = 'insert'\nindexes = [0, 3]\nclients = [1, 4]";
+        let asked = |text: &str, flags: &[(&str, &str)]| with(text, flags).expect("a valid plan").asked;
+        let stated = asked(text, &[]);
+        let all = [stated.question.as_deref(), stated.compare.as_deref(), stated.over.as_deref()];
+        assert_eq!(all, [Some("What do indexes cost?"), Some("indexes"), Some("clients")]);
+        assert_eq!(
+            asked("compare = 'rate'\nworkload = 'oltp'\nrate = ['none', 5]", &[]).compare.as_deref(),
+            Some("pacing")
+        );
+        // Flags have left nothing to compare: the question is another one.
+        let narrowed = asked(text, &[("indexes", "3")]);
+        assert_eq!((narrowed.compare, narrowed.over.as_deref()), (None, Some("clients")));
+        assert_eq!(
+            narrowed.question.as_deref(),
+            Some("How many inserts does SQLite carry, and with how many clients?")
+        );
+        assert_eq!(
+            asked(text, &[("ab", "durability=os,disk"), ("indexes", "3")]).compare.as_deref(),
+            Some("durability")
+        );
+    }
+
+    #[test]
+    fn a_question_that_cannot_be_answered_is_refused_with_its_line() {
+        let long = format!("question = '{}'\nworkload = 'oltp'", "x".repeat(201));
+        let shape = "workload = 'oltp'\nengine = ['sqlite', 'null']\nclients = [1, 2]";
+        let cases = [
+            (long.as_str(), "one line of 1 to 200 characters"),
+            ("question = ''\nworkload = 'oltp'", "`question` has an empty value; use one line of 1 to 200 characters"),
+            ("question = \"a\\u0007\"\nworkload = 'oltp'", "one line of 1 to 200 characters"),
+            ("question = 5\nworkload = 'oltp'", "p.toml:1: `question` must be text in quotes"),
+            (
+                &format!("compare = 'engin'\n{shape}"),
+                "p.toml:1: `compare` cannot be `engin`; the points differ in `engine`, `clients`; did you mean `engine`?",
+            ),
+            (
+                &format!("over = 'depth'\n{shape}"),
+                "p.toml:1: `over` cannot be `depth`; the points differ in `engine`, `clients`",
+            ),
+            ("compare = 'depth'\nworkload = 'oltp'", "p.toml:1: `compare` cannot be `depth`: all points are alike"),
+            (
+                &format!("compare = 'engine'\nover = 'engine'\n{shape}"),
+                "p.toml:2: `over` cannot be `engine`; use another key than `compare`",
+            ),
+        ];
+        for (text, expected) in cases {
+            let refused = refusal(text);
+            assert!(
+                refused.ends_with(expected) && refused.starts_with("p.toml:") && !refused.contains('\n'),
+                "{refused}"
+            );
+        }
+    }
+
+    #[test]
+    fn commands_of_flags_ask_in_plain_words() {
+        let asked = |workload: &str, flags: &[(&str, &str)]| {
+            let flags =
+                Overrides::from_flags(flags.iter().map(|(key, text)| (key.to_string(), text.to_string())).collect());
+            let asked = from_flags(workload, &flags, 1.0, &fixture::catalogue()).expect("valid flags").asked;
+            [asked.question.unwrap_or_default(), asked.compare.unwrap_or_default(), asked.over.unwrap_or_default()]
+        };
+        let case =
+            |workload: &str, flags: &[(&str, &str)], expected: [&str; 3]| assert_eq!(asked(workload, flags), expected);
+        case(
+            "oltp",
+            &[("engine", "sqlite,null"), ("clients", "1..4")],
+            ["SQLite or the null engine?", "engine", "clients"],
+        );
+        let reads = "How many reads and writes does the disk carry, and with how many in flight?";
+        case("file", &[("depth", "1..8")], [reads, "", "depth"]);
+        case(
+            "oltp",
+            &[("clients", "1,4")],
+            ["How many transactions does SQLite carry, and with how many clients?", "", "clients"],
+        );
+        let faster = "Which is faster: durability os or durability disk?";
+        case("oltp", &[("ab", "durability=os,disk")], [faster, "durability", ""]);
+        let systems = "Which is faster: ext4, ext4 without barriers or XFS?";
+        case("oltp", &[("fs", "ext4,ext4:nobarrier,xfs"), ("clients", "1,2")], [systems, "fs", "clients"]);
+        let rate = "How many transactions per second does SQLite carry with p99 under 10ms?";
+        case("oltp", &[("rate", "limit"), ("slo", "p99<10ms")], [rate, "", ""]);
+        case("oltp", &[], ["How many transactions per second does SQLite carry?", "", ""]);
+        // Another sort of work is no comparison.
+        case(
+            "oltp",
+            &[("mix", "read_only,read_write")],
+            ["How many transactions per second does SQLite carry?", "", ""],
+        );
+    }
+
+    #[test]
+    fn an_engine_by_flag_narrows_a_plan_to_the_sweeps_that_name_it() {
+        let text = "workload = 'oltp'\n[[sweep]]\nengine = ['sqlite', 'null']\nclients = [4, 16]\n[[sweep]]\nengine = 'fjall'\nclients = [1, 4]\ncache = '64MiB'";
+        let told = |flag: &str| told(with(text, &[("engine", flag)]), &["engine", "clients"]);
+        assert_eq!(told("sqlite"), ["sqlite 4", "sqlite 16"]);
+        assert_eq!(told("fjall"), ["fjall 1", "fjall 4"]);
+        // A key whose condition a flag has switched off is no mistake of the file.
+        let file = "workload = 'file'\nmode = ['rndrd', 'rndrw']\nread_share = 0.5";
+        assert_eq!(super::tests::told(with(file, &[("mode", "rndrd")]), &["mode"]), ["rndrd"]);
     }
 
     #[test]

@@ -9,7 +9,7 @@ use crate::document::{Written, WrittenSetting};
 use crate::entries;
 use crate::error::Place;
 use crate::sweep::last_of_each;
-use model::Catalogue;
+use model::{Asked, Catalogue};
 use std::fmt::Write as _;
 
 /// Keys and texts from flags and `--set`: stronger than the plan file, for every sweep. Dashes and underscores in a key are the
@@ -33,12 +33,21 @@ enum GivenBy {
     Set,
 }
 
-/// The small plan of one workload and flags as a plan file (`--print-plan`). It parses to what [`crate::from_flags`] gives.
-pub fn to_toml(workload: &str, overrides: &Overrides, catalogue: &Catalogue) -> String {
+/// The small plan of one workload and flags as a plan file (`--print-plan`). At `scale` it parses to what [`crate::from_flags`] gives.
+pub fn to_toml(workload: &str, overrides: &Overrides, scale: f64, catalogue: &Catalogue) -> String {
     let mut all = Overrides::from_flags(vec![("workload".to_owned(), workload.to_owned())]);
     all.0.extend(overrides.0.iter().cloned());
     let (name, title) = (quoted(&crate::plan_name(workload)), quoted(&title(workload, overrides)));
-    let mut plan = format!("name = {name}\ntitle = {title}\n\n[[sweep]]\n");
+    let mut plan = format!("name = {name}\ntitle = {title}\n");
+    // Flags that are refused are refused when they are used.
+    let asked =
+        crate::from_flags(workload, overrides, scale, catalogue).map_or_else(|_| Asked::default(), |plan| plan.asked);
+    for (key, text) in [("question", asked.question), ("compare", asked.compare), ("over", asked.over)] {
+        if let Some(text) = text {
+            writeln!(plan, "{key} = {}", quoted(&text)).expect("writing to a string does not fail");
+        }
+    }
+    plan += "\n[[sweep]]\n";
     for setting in last_of_each(&all.settings(), catalogue) {
         let line = match setting.key.as_str() {
             AB => quoted(&joined(&setting)),
@@ -234,6 +243,8 @@ mod tests {
         ]);
         let expected = r#"name = "insert"
 title = "insert on sqlite, fjall"
+question = "SQLite or fjall?"
+compare = "engine"
 
 [[sweep]]
 workload = "insert"
@@ -242,7 +253,7 @@ clients = 8
 rows_per_commit = [1, 10]
 time = "4s"
 "#;
-        assert_eq!(to_toml("insert", &flags, &fixture::catalogue()), expected);
+        assert_eq!(to_toml("insert", &flags, 1.0, &fixture::catalogue()), expected);
     }
 
     #[test]
@@ -260,7 +271,7 @@ time = "4s"
         ];
         for (workload, flags) in cases {
             let direct = from_flags(workload, &flags, 0.5, &catalogue).expect("valid flags");
-            let printed = to_toml(workload, &flags, &catalogue);
+            let printed = to_toml(workload, &flags, 0.5, &catalogue);
             let read = parse(&printed, "printed.toml", &Overrides::default(), 0.5, &catalogue).expect(&printed);
             assert_eq!(read, direct, "{printed}");
         }
@@ -275,7 +286,7 @@ time = "4s"
             let catalogue = fixture::catalogue();
             let flags = Overrides::from_flags(keys.into_iter().zip(texts).collect());
             if let Ok(direct) = from_flags("insert", &flags, 1.0, &catalogue) {
-                let printed = to_toml("insert", &flags, &catalogue);
+                let printed = to_toml("insert", &flags, 1.0, &catalogue);
                 prop_assert_eq!(parse(&printed, "printed.toml", &Overrides::default(), 1.0, &catalogue), Ok(direct));
             }
         }

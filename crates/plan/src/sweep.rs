@@ -64,6 +64,11 @@ pub(crate) fn expand_plan<'a>(
     let (mut points, mut compared, mut hourly, mut speed) = (Vec::new(), None, None, None);
     let (mut anywhere, mut anywhere_in_file) = (KeyUse::default(), KeyUse::default());
     for sweep in &sweeps {
+        if is_left_out(sweep, &sweeps, &overrides, catalogue) {
+            let layers = [&defaults[..], &sweep.settings[..], &overrides[..]];
+            anywhere_in_file.add(use_by_own_engines(layers, sweep.place, scale, catalogue));
+            continue;
+        }
         let overrides = &engines_for(sweep, &sweeps, &defaults, &overrides, catalogue)[..];
         let merged = merge_layers(&defaults, &sweep.settings, overrides);
         let (merged, arms) = unfold_arms(merged, catalogue)?;
@@ -80,17 +85,40 @@ pub(crate) fn expand_plan<'a>(
         let layers = [&defaults[..], &sweep.settings[..], overrides];
         let mut in_file = keys.clone();
         in_file.add(use_by_own_engines(layers, sweep.place, scale, catalogue));
+        in_file.forgive(overrides);
         in_file.check(sweep.settings.iter(), &found, catalogue)?;
         points.extend(found);
         anywhere.add(keys);
         anywhere_in_file.add(in_file);
         few_enough(points.iter().map(|point| point.repeats as usize).sum(), sweep.place)?;
     }
+    anywhere_in_file.forgive(&overrides);
     anywhere_in_file.check(defaults.iter(), &points, catalogue)?;
     anywhere.check(overrides.iter(), &points, catalogue)?;
     no_point_twice(&points)?;
     state_backgrounds(&mut points, catalogue);
     Ok(Matrix { points, compared, hourly: hourly.unwrap_or_default(), link: speed.flatten() })
+}
+
+/// Whether the engines that `overrides` choose leave nothing of `sweep`: it names engines of its own and none of those, and another sweep of
+/// the same workload does. The engine by flag then means that other sweep, and not this one with another engine.
+fn is_left_out(
+    sweep: &SweepTable<'_>,
+    sweeps: &[SweepTable<'_>],
+    overrides: &[WrittenSetting<'_>],
+    catalogue: &Catalogue,
+) -> bool {
+    let of = |settings: &[WrittenSetting<'_>], key: &str| -> Vec<String> {
+        let named = settings.iter().filter(|setting| setting.key == key).flat_map(|setting| &setting.values);
+        let full = |text: &str| entries::engine_and_folder(text, &catalogue.engines).map(|(name, _)| name.to_owned());
+        named.map(|value| full(&value.text).unwrap_or_else(|| value.text.clone())).collect()
+    };
+    let chosen = of(overrides, ENGINE);
+    let names_chosen = |sweep: &SweepTable<'_>| of(&sweep.settings, ENGINE).iter().any(|own| chosen.contains(own));
+    let workload = of(&sweep.settings, WORKLOAD);
+    let is_meant = |other: &SweepTable<'_>| of(&other.settings, WORKLOAD) == workload && names_chosen(other);
+    let has_own = sweep.settings.iter().any(|setting| setting.key == ENGINE);
+    has_own && !names_chosen(sweep) && sweeps.iter().any(is_meant)
 }
 
 /// `overrides` as `sweep` takes them: of the engines that they name those that can perform its workload, and its own if none can. An engine that no
@@ -204,6 +232,11 @@ impl KeyUse {
         self.needs.extend(other.needs);
     }
 
+    /// A key whose condition `overrides` have switched off is no mistake of the file.
+    fn forgive(&mut self, overrides: &[WrittenSetting<'_>]) {
+        self.needs.retain(|_, condition| !overrides.iter().any(|setting| setting.key == condition.param));
+    }
+
     /// Counts `ab` as the `key` that it compares.
     fn add_arms(&mut self, key: &str) {
         for all in [&mut self.taken, &mut self.effective] {
@@ -284,7 +317,8 @@ pub(crate) fn check_known(key: &str, place: Place<'_>, catalogue: &Catalogue) ->
 }
 
 fn unknown_key(key: &str, place: Place<'_>, known: &BTreeSet<&str>) -> PlanError {
-    let of_file: &[&str] = if place.is_command_line() { &[] } else { &["name", "title", "sweep"] };
+    let of_file: &[&str] =
+        if place.is_command_line() { &[] } else { &["name", "title", "question", "compare", "over", "sweep"] };
     let meant = hint(key, known.iter().chain(of_file).copied());
     let allowed = listed(of_file.iter().copied().chain(common::DEFAULTS.iter().map(|key| key.name)));
     let key = shown(key);

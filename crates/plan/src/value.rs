@@ -295,17 +295,7 @@ mod tests {
     use model::ParamRole;
 
     fn value(kind: ParamKind, text: &str, scale: f64) -> Result<Value, String> {
-        let def = ParamDef {
-            name: "p",
-            kind,
-            default: "",
-            help: "",
-            scales: true,
-            shapes_data: false,
-            role: ParamRole::Tuning,
-            meaning: None,
-            used_if: None,
-        };
+        let def = ParamDef { scales: true, ..ParamDef::new("p", ParamRole::Tuning, kind, "") };
         let written = Written { key: "p".into(), text: text.into(), place: Place::Flag("p") };
         let distributions = crate::fixture::catalogue().distributions;
         parse_param(&def, &written, scale, &distributions).map_err(|error| error.to_string())
@@ -425,15 +415,8 @@ mod tests {
     #[test]
     fn only_what_scales_is_scaled() {
         let def = ParamDef {
-            name: "p",
-            kind: ParamKind::Int { min: 0, max: 9 },
-            default: "",
-            help: "",
-            scales: false,
             shapes_data: true,
-            role: ParamRole::Tuning,
-            meaning: None,
-            used_if: None,
+            ..ParamDef::new("p", ParamRole::Tuning, ParamKind::Int { min: 0, max: 9 }, "")
         };
         let written = Written { key: "p".into(), text: "8".into(), place: Place::Flag("p") };
         assert_eq!(parse_param(&def, &written, 0.1, &[]), Ok(Value::Int(8)));

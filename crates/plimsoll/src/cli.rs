@@ -85,7 +85,8 @@ fn one_line(error: &clap::Error, arguments: &[String]) -> String {
     let (name, value) = (bare(&typed), text_of(ContextKind::InvalidValue).unwrap_or_default());
     match error.kind() {
         ErrorKind::UnknownArgument => {
-            let advice = as_setting(&typed, arguments).or_else(|| as_json(&typed));
+            let advice =
+                as_setting(&typed, arguments).or_else(|| as_json(&typed)).or_else(|| after_workload(&typed, arguments));
             let advice = advice.or_else(|| other_tools::advice(&typed, arguments));
             format!("unknown argument `{typed}`{}", advice.unwrap_or_else(|| meant_or_help(error, arguments)))
         }
@@ -121,7 +122,21 @@ fn as_setting(typed: &str, arguments: &[String]) -> Option<String> {
         .is_some_and(|word| word == "run" || word == "plan");
     let catalogue = runner::catalogue();
     let mut defs = catalogue.engines.iter().chain(&catalogue.workloads).flat_map(|entry| entry.params);
-    (runs_plan && defs.any(|def| def.name == key)).then(|| format!("; a plan takes it by `--set {key}=VALUE`"))
+    let after = arguments.iter().skip_while(|word| *word != typed).nth(1).filter(|word| !word.starts_with('-'));
+    let value = typed.split_once('=').map(|(_, value)| value).or(after.map(String::as_str)).unwrap_or("VALUE");
+    (runs_plan && defs.any(|def| def.name == key)).then(|| format!("; a plan takes it by `--set {key}={value}`"))
+}
+
+/// That the flags of `limit` follow its workload, if `typed` stands before it.
+fn after_workload(typed: &str, arguments: &[String]) -> Option<String> {
+    let (command, rest) = arguments.get(1..)?.split_first()?;
+    let at = rest.iter().position(|word| word.split('=').next() == typed.split('=').next())?;
+    let workload =
+        rest.iter().skip(at).position(|word| workload::find(word).is_some()).filter(|_| command == "limit")? + at;
+    let flags =
+        rest.iter().enumerate().filter(|(nth, _)| *nth != workload).map(|(_, word)| crate::output::shell_word(word));
+    let line: Vec<_> = flags.collect();
+    Some(format!("; the workload comes first: plimsoll limit {} {}", rest[workload], line.join(" ")))
 }
 
 /// What prints in another format, if `typed` asks for one as many programs do.
@@ -206,11 +221,15 @@ mod tests {
             (&["file", "--clientz", "1"], "unknown argument `--clientz`; did you mean `--clients`?"),
             (
                 &["run", "quick", "--allocator", "jemalloc"],
-                "unknown argument `--allocator`; a plan takes it by `--set allocator=VALUE`",
+                "unknown argument `--allocator`; a plan takes it by `--set allocator=jemalloc`",
             ),
             (
                 &["show", "last", "--format", "json"],
                 "unknown argument `--format`; `--json` prints JSON, and `plimsoll export RUN` prints CSV or JSON lines",
+            ),
+            (
+                &["limit", "--slo", "p99<9ms", "oltp", "--clients", "8"],
+                "unknown argument `--slo`; the workload comes first: plimsoll limit oltp --slo 'p99<9ms' --clients 8",
             ),
             (&["quik"], "unknown command `quik`; did you mean `quick`?"),
             (&["run"], "PLAN is missing; see `plimsoll run --help`"),

@@ -10,7 +10,7 @@ use crate::relaunch::CLIENT_ALLOCATOR;
 use clap::parser::ValueSource;
 use clap::{Arg, ArgAction, ArgMatches, Command};
 use host::device::DestroyConsent;
-use model::{Entry, HourlyCost, LinkSpeed, ParamDef, ParamKind, RunMeta};
+use model::{Catalogue, Entry, HourlyCost, LinkSpeed, ParamDef, ParamKind, Plan, RunMeta};
 use plan::{CommonKey, CommonKind, Overrides};
 use report::wording::list::capital;
 use runner::{RunSite, SystemChangeConsent};
@@ -24,6 +24,8 @@ pub struct Options {
     pub site: RunSite,
     /// Whether to write the report.
     pub report: bool,
+    /// Whether to print what is behind the answer.
+    pub details: bool,
     /// Whether an invalid point makes the exit code 5.
     pub strict: bool,
     /// Where to serve metrics while it is measured.
@@ -339,6 +341,21 @@ pub fn with_scale(command: Command) -> Command {
     ))
 }
 
+/// Adds `--quick-look`.
+pub fn with_quick_look(command: Command) -> Command {
+    let quick_look = Arg::new(QUICK_LOOK).long(QUICK_LOOK).action(ArgAction::SetTrue).help_heading(COMMON);
+    command.arg(quick_look.conflicts_with_all(["time", "repeat"]).help(
+        "Each point once and for 3 s at most: shows the direction only, and concludes nothing (its numbers are indicative)",
+    ))
+}
+
+/// `plan`, or its short form if `--quick-look` is given.
+pub fn quick_look(plan: Plan, matches: &ArgMatches, catalogue: &Catalogue) -> Plan {
+    if matches.get_flag(QUICK_LOOK) { plan::quick_look(plan, catalogue) } else { plan }
+}
+
+const QUICK_LOOK: &str = "quick-look";
+
 /// `--client-allocator`. It is no key of a plan: one process measures all points.
 fn client_allocator() -> Arg {
     let flag = Arg::new(CLIENT_ALLOCATOR).long(CLIENT_ALLOCATOR).value_name("system|jemalloc|tcmalloc");
@@ -353,9 +370,17 @@ pub fn with_output(command: Command) -> Command {
     command
         .arg(client_allocator())
         .arg(runs("Directory for run files and reports").help_heading(OUTPUT))
+        .arg(details().help_heading(OUTPUT))
         .arg(no_report.help_heading(OUTPUT).help("Write the run file, but no report"))
         .arg(strict.help_heading(OUTPUT).help("Exit with code 5 if a point is invalid"))
         .arg(metrics())
+}
+
+/// `--details`.
+pub fn details() -> Arg {
+    let details = Arg::new("details").long("details").action(ArgAction::SetTrue);
+    details
+        .help("Print what is behind the answer, too: tables of all points, what was found, and what limits each point")
 }
 
 /// `--metrics`.
@@ -446,6 +471,7 @@ pub fn options(matches: &ArgMatches) -> Options {
             system_changes: if set(SYSTEM_CHANGE) { SystemChangeConsent::Given } else { SystemChangeConsent::Refused },
         },
         report: !set("no-report"),
+        details: set("details"),
         strict: set("strict"),
         metrics: matches.try_get_one("metrics").ok().flatten().copied(),
         bus: BusFlags::from_matches(matches),

@@ -4,7 +4,7 @@
 //! are replaced; pictures of an earlier report that this one no longer has stay. Inside the directory no symbolic link is followed:
 //! whoever may write there could otherwise choose which file is overwritten.
 
-use crate::charts::all_figures;
+use crate::charts::{PointCharts, figures};
 use crate::history::{history_csv, history_page};
 use crate::overlay::{comparison_csv, comparison_page, conditions_csv, costs_csv, work_csv};
 use crate::render::connections_csv::{held_csv, kinds_csv};
@@ -48,14 +48,14 @@ const MARK_TEXT: &[u8] = b"The report of a run of plimsoll; its files are replac
 /// Writes report.html, report.md, points.csv, intervals.csv, charts/*.svg and charts/*.png into `dir`, which is made if it is
 /// missing; statements.csv, too, if a point performed several kinds of operation, probes.csv, if the run has a search, relative.csv if a setting has several values, kinds.csv if operations have steps,
 /// held.csv if connections were held, variants.csv if it has variants of a statement; compression.csv, if files were compressed; kernels.csv, if kernels were repeated; endpoints.csv, if
-/// a point had several endpoints; hosts.csv, if a point had several hosts.
+/// a point had several endpoints; hosts.csv, if a point had several hosts. Of charts of single points there are those of `points`.
 ///
 /// # Errors
 /// If the directory holds files of others or a symbolic link in the place of one of its own, and if something cannot be written.
-pub fn write(analysis: &Analysis, dir: &Path) -> Result<WrittenReport, ReportError> {
+pub fn write(analysis: &Analysis, dir: &Path, points: PointCharts) -> Result<WrittenReport, ReportError> {
     let report = ReportDir::claim(dir)?;
     let charts = report.open_inside("charts")?;
-    let all = all_figures(analysis);
+    let all = figures(analysis, points);
     let mut files = vec![
         report.replace("report.html", html_with(analysis, &all).as_bytes())?,
         report.replace("report.md", markdown(analysis).as_bytes())?,
@@ -288,7 +288,7 @@ mod tests {
         fs::create_dir_all(&dir).unwrap();
         fs::write(dir.join(MARK), "").unwrap();
         fs::write(dir.join("mine.txt"), "mine").unwrap();
-        let written = write(&quick(), &dir).unwrap();
+        let written = write(&quick(), &dir, PointCharts::Telling).unwrap();
         assert_eq!(written.html, dir.join("report.html"));
         assert!(written.files.len() > 40, "{:?}", written.files);
         assert!(written.files.iter().all(|f| f.metadata().unwrap().len() > 100));
@@ -303,7 +303,7 @@ mod tests {
         let dir = std::env::current_exe().unwrap().parent().unwrap().join("../../tmp/foreign");
         fs::create_dir_all(&dir).unwrap();
         fs::write(dir.join("mine.txt"), "mine").unwrap();
-        assert!(matches!(write(&quick(), &dir), Err(ReportError::Foreign { .. })));
+        assert!(matches!(write(&quick(), &dir, PointCharts::Telling), Err(ReportError::Foreign { .. })));
         assert_eq!(fs::read_dir(&dir).unwrap().count(), 1);
     }
 
@@ -313,7 +313,7 @@ mod tests {
             // Two points have every sort of file; drawing thirteen takes the rasteriser long without optimisation.
             analysis.points.truncate(2);
             let dir = tempfile::tempdir().unwrap();
-            let written = write(&analysis, &dir.path().join("a/b")).expect(what);
+            let written = write(&analysis, &dir.path().join("a/b"), PointCharts::Telling).expect(what);
             let inside =
                 |f: &PathBuf| f.starts_with(dir.path().join("a/b")) && f.components().all(|c| c.as_os_str() != "..");
             assert!(written.files.iter().all(inside), "{what}: {:?}", written.files);
@@ -325,7 +325,7 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let file = dir.path().join("file");
         fs::write(&file, "x").unwrap();
-        let error = write(&quick(), &file).unwrap_err().to_string();
+        let error = write(&quick(), &file, PointCharts::Telling).unwrap_err().to_string();
         assert!(error.contains(&format!("`{}", file.display())), "{error}");
     }
 
@@ -346,7 +346,7 @@ mod tests {
             let _ = fs::remove_file(dir.join(MARK)).and(fs::write(dir.join(MARK), ""));
             let _ = fs::remove_file(dir.join(name));
             symlink(other.join(target), dir.join(name)).unwrap();
-            let error = write(&Analysis { points: Vec::new(), ..quick() }, &dir).unwrap_err();
+            let error = write(&Analysis { points: Vec::new(), ..quick() }, &dir, PointCharts::Telling).unwrap_err();
             assert!(matches!(&error, ReportError::Link { path } if *path == dir.join(name)), "{error}");
             assert_eq!(fs::read_to_string(other.join("mine")).unwrap(), "mine");
             assert_eq!(fs::read_dir(&other).unwrap().count(), 1, "{name}");
@@ -373,7 +373,7 @@ mod tests {
         for name in ["report.html".to_owned(), format!(".report.md.{}.new", std::process::id())] {
             symlink(other.join("mine"), dir.join(name)).unwrap();
         }
-        write(&Analysis { points: Vec::new(), ..quick() }, &dir).unwrap();
+        write(&Analysis { points: Vec::new(), ..quick() }, &dir, PointCharts::Telling).unwrap();
         assert_eq!(fs::read_to_string(other.join("mine")).unwrap(), "mine");
         assert!(fs::symlink_metadata(dir.join("report.html")).unwrap().is_file());
         assert!(fs::read_to_string(dir.join("report.html")).unwrap().contains("<html"));

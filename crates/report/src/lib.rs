@@ -37,7 +37,7 @@ mod why;
 pub mod wording;
 mod wrap;
 
-pub use charts::{CHARTS, Chart};
+pub use charts::{CHARTS, Chart, PointCharts};
 pub use csv_column::CsvFile;
 pub use csv_files::CSV_FILES;
 pub use escape::terminal as terminal_text;

@@ -467,12 +467,9 @@ struct JudgedRatio {
 const TONES: [f64; 5] = [1.05, 1.2, 1.5, 2.0, 4.0];
 
 impl JudgedRatio {
-    /// As [`tone_of`]. A difference that is not shown has no colour.
+    /// As [`tone_of`]. Only a difference that was shown has a colour.
     fn tone(&self, metric: Metric) -> i8 {
-        if self.verdict == Some(RatioVerdict::NoDifferenceShown) || self.is_doubtful() {
-            return 0;
-        }
-        tone_of(self.ratio, metric)
+        if self.verdict.is_some_and(RatioVerdict::is_difference) { tone_of(self.ratio, metric) } else { 0 }
     }
 
     /// Whether chance may explain the difference, as no pairs of repeats show otherwise.
@@ -529,13 +526,16 @@ mod tests {
     }
 
     #[test]
-    fn a_ratio_within_the_intervals_of_both_numbers_has_no_colour() {
+    fn only_a_ratio_that_is_decided_has_a_colour() {
         let doubtful = JudgedRatio { ratio: 1.71, verdict: None, has_overlap: overlap([11.0, 35.0], [34.0, 45.0]) };
         assert!(doubtful.is_doubtful() && doubtful.tone(Metric::OpsPerS) == 0);
         let shown = JudgedRatio { verdict: Some(RatioVerdict::Faster), ..doubtful };
         assert!(!shown.is_doubtful() && shown.tone(Metric::OpsPerS) == 3);
         let apart = JudgedRatio { has_overlap: overlap([11.0, 33.0], [34.0, 45.0]), ..doubtful };
-        assert_eq!(apart.tone(Metric::OpsPerS), 3);
+        let undecided = [None, Some(RatioVerdict::Indicative), Some(RatioVerdict::NoDifferenceShown)];
+        for verdict in undecided {
+            assert_eq!(JudgedRatio { verdict, ..apart }.tone(Metric::OpsPerS), 0, "{verdict:?}");
+        }
     }
 
     #[test]
@@ -560,9 +560,16 @@ mod tests {
     fn an_engine_that_is_slower_is_red_and_an_invalid_one_has_no_ratio() {
         let mut analysis = quick();
         analysis.points.retain(|point| point.workload == "insert" && point.engine != "file");
-        let all = tables(&with_verdict(analysis.clone()));
-        let faster = all[0].rows[1].cells[0].as_ref().unwrap();
+        let judged = |verdict: RatioVerdict| {
+            let mut rows = RepeatRows::from_analysis(&with_verdict(analysis.clone())).analysis;
+            let cells =
+                rows.verdict.relative.iter_mut().flat_map(|table| &mut table.rows).flat_map(|row| &mut row.cells);
+            cells.flatten().for_each(|cell| cell.ratio.verdict = verdict);
+            overviews(&rows, &Palette::new(&analysis))[0].rows[1].cells[0].clone().unwrap()
+        };
+        let faster = judged(RatioVerdict::Faster);
         assert!(faster.tone > 0 && faster.ratio == "1.36x", "{faster:?}");
+        assert_eq!(judged(RatioVerdict::Indicative).tone, 0, "of a single pair nothing is concluded");
         let id = analysis.points.iter().position(|point| point.engine == "fjall").unwrap();
         analysis.points[id].validity = Validity::Invalid;
         let all = tables(&with_verdict(analysis));

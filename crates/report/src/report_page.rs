@@ -1,87 +1,100 @@
-//! The report of a run as a [`Page`]: the answer, open tables and charts, findings, and all else folded. Markdown has the same without charts.
+//! The report of a run as a [`Page`]: the answer, the comparison, open tables and charts, findings, and all else folded. Markdown has the same
+//! without charts.
 
-use crate::charts::all_figures;
+use crate::charts::{PointCharts, figures};
 use crate::findings::{FindingItem, grouped};
 use crate::format;
-use crate::inserts;
 use crate::render::chart_sections::{ChartLayout, ChartSection, Drawn, index_table, lay_out};
-use crate::render::first_screen::FirstScreen;
+use crate::render::first_screen::{answer_blocks, comparison_section};
 use crate::render::html::page_with;
 use crate::render::interaction::Interaction;
 use crate::render::markdown::page_markdown;
 use crate::render::page::{Page, PageBlock, PageFact, PageSection};
 use crate::repeat::{self, RepeatGuide};
-use crate::sheet::conditions;
+use crate::sheet::{conditions, measured_on};
 use crate::table::{Column, Row, Table, TableDef};
 use crate::tables::TABLES;
 use crate::wording::fact::{fact_meaning, fact_name, fact_value, known_facts};
 use crate::wording::label::{list_settings, point_label};
 use crate::wording::quantity::plural;
-use crate::wording::verdict::sentences;
-use analysis::{Analysis, PointAnalysis, RepeatRows, Summary};
+use crate::wording::verdict::not_in_answer;
+use analysis::{Analysis, Answer, PointAnalysis, RepeatRows, Summary};
 use model::Fact;
 use std::collections::BTreeMap;
 
 /// The report as one HTML file that needs nothing else.
 pub fn html(analysis: &Analysis) -> String {
-    html_with(analysis, &all_figures(analysis))
+    html_with(analysis, &figures(analysis, PointCharts::Telling))
 }
 
 /// The same with the figures of `analysis`, which its charts made.
 pub(crate) fn html_with(analysis: &Analysis, all: &[Drawn]) -> String {
-    let rows = RepeatRows::from_analysis(analysis);
-    let layout = lay_out(all);
-    let first = FirstScreen::new(analysis, &rows.analysis);
-    let mut sections = answers(analysis, &rows, &layout);
+    let (rows, answer) = (RepeatRows::from_analysis(analysis), analysis::answer(analysis));
+    let layout = lay_out(all, answer.kind);
+    let mut sections: Vec<PageSection> = comparison_section(analysis, &rows.analysis, &answer).into_iter().collect();
+    sections.extend(details(analysis, &rows, &layout));
     sections.extend(
         index_table(analysis, all).map(|table| folded("index", "Index of charts", vec![PageBlock::Table(table)])),
     );
     sections.extend([conditions_section(analysis), repeat_section(analysis), reading()]);
+    let subject = Some(measured_on(analysis)).filter(|subject| !subject.is_empty());
+    let headline = answer.headline().to_owned();
     let page = Page {
         title: analysis.meta.plan.title.clone(),
-        about: [format::utc(analysis.meta.started_unix_ms)].into_iter().chain(first.subject.clone()).collect(),
-        headline: first.headline.clone(),
-        lead: Vec::new(),
-        opening: opening(analysis, first, layout.main),
+        about: [format::utc(analysis.meta.started_unix_ms)].into_iter().chain(subject).collect(),
+        // Without a claim the question is the headline.
+        question: if headline == answer.question { String::new() } else { answer.question.clone() },
+        headline,
+        opening: opening(analysis, &answer, layout.main),
         sections,
         measured: layout.measured,
         recorded_by: Some(analysis.meta.plimsoll_version.clone()),
+        ..Page::default()
     };
     page_with(&page, &Interaction::from_figures(all.iter().flat_map(|(_, figures)| figures)))
 }
 
 /// The report as Markdown, to be pasted into a ticket.
 pub fn markdown(analysis: &Analysis) -> String {
-    let rows = RepeatRows::from_analysis(analysis);
-    let mut sections = answers(analysis, &rows, &lay_out(&[]));
+    let (rows, answer) = (RepeatRows::from_analysis(analysis), analysis::answer(analysis));
+    // The tables of all points have the numbers of the comparison.
+    let mut sections: Vec<PageSection> = verdict_section(analysis, &answer).into_iter().collect();
+    sections.extend(details(analysis, &rows, &lay_out(&[], answer.kind)));
     sections.extend([parameters_section(analysis), repeat_section(analysis)]);
-    let headline = format!("plimsoll: {}", analysis.meta.plan.title);
-    page_markdown(&Page { headline, lead: sentences(analysis), sections, ..Page::default() })
+    let claims = answer.claims.iter().map(|claim| claim.sentence.clone()).collect::<Vec<_>>().join(" ");
+    let lead = Some(claims).filter(|claims| !claims.is_empty()).map(PageBlock::Lead);
+    page_markdown(&Page {
+        headline: format!("plimsoll: {}", analysis.meta.plan.title),
+        opening: lead.into_iter().chain(answer_blocks(analysis, &answer, None)).collect(),
+        question: answer.question,
+        sections,
+        ..Page::default()
+    })
 }
 
-fn opening(analysis: &Analysis, first: FirstScreen, main: Option<ChartSection>) -> Vec<PageBlock> {
-    let mut blocks = Vec::new();
-    blocks.extend((!first.lead.is_empty()).then(|| PageBlock::Lead(first.lead.join(" "))));
-    blocks.extend(first.cautions.into_iter().map(PageBlock::Caution));
-    blocks.extend(inserts::warnings(analysis).into_iter().map(PageBlock::Error));
-    blocks.extend([PageBlock::Trust(first.badges, first.trust), PageBlock::Contents]);
-    let is_survey = main.as_ref().is_some_and(|main| main.id == "survey");
-    let picture: Vec<PageBlock> = main.map(PageBlock::Main).into_iter().collect();
-    let mut comparison = vec![PageBlock::Matrix(first.tables)];
-    comparison.extend((!first.legend.is_empty()).then_some(PageBlock::Small(first.legend)));
-    // A survey is read from its picture, all else from the table.
-    blocks.extend(if is_survey { [picture, comparison] } else { [comparison, picture] }.concat());
+/// The claims behind the headline, what shows and supports them, and what the verdict has besides, folded.
+fn opening(analysis: &Analysis, answer: &Answer, main: Option<ChartSection>) -> Vec<PageBlock> {
+    let others: Vec<&str> = answer.claims.iter().skip(1).map(|claim| claim.sentence.as_str()).collect();
+    let mut blocks: Vec<PageBlock> =
+        (!others.is_empty()).then(|| PageBlock::Lead(others.join(" "))).into_iter().collect();
+    blocks.extend(answer_blocks(analysis, answer, main));
     let points: Vec<&PointAnalysis> = analysis.points.iter().collect();
+    blocks.push(PageBlock::Contents);
     blocks.push(PageBlock::Small(format!("How it was measured: {}.", conditions(analysis, &points))));
-    if !first.more.is_empty() {
-        let summary = plural(first.more.len() as u64, "more conclusion");
-        blocks.push(PageBlock::Folded(summary, vec![PageBlock::List(first.more)]));
-    }
+    blocks.extend(verdict_section(analysis, answer).map(|section| PageBlock::Folded(section.title, section.blocks)));
     blocks
 }
 
+/// What the verdict has besides the answer; `None` for nothing.
+fn verdict_section(analysis: &Analysis, answer: &Answer) -> Option<PageSection> {
+    let more = not_in_answer(analysis, answer);
+    let title = plural(more.len() as u64, "more conclusion");
+    let section = PageSection { id: "more", title, folded: None, blocks: vec![PageBlock::List(more.clone())] };
+    (!more.is_empty()).then_some(section)
+}
+
 /// All that was measured and found: what is open, the findings, and what is folded.
-fn answers(analysis: &Analysis, rows: &RepeatRows, layout: &ChartLayout) -> Vec<PageSection> {
+fn details(analysis: &Analysis, rows: &RepeatRows, layout: &ChartLayout) -> Vec<PageSection> {
     let has_chart = |id: &str| layout.folded.iter().any(|section| section.id == id);
     let tables = |is_open: bool| {
         let defs = TABLES.iter().filter(move |def| def.is_open == is_open && !def.chart.is_some_and(has_chart));
@@ -272,6 +285,7 @@ fn reading() -> PageSection {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::charts::all_figures;
     use crate::testing::{HOSTILE, damaged, hostile, inserts, open_loop, quick};
 
     #[test]
@@ -288,7 +302,7 @@ mod tests {
         let mut analysis = inserts();
         analysis.points[1].traits.engine.durability = Some("disk".to_owned());
         let text = html(&analysis);
-        let filled = super::inserts::filled_columns(&super::inserts::lines(&analysis));
+        let filled = crate::inserts::filled_columns(&crate::inserts::lines(&analysis));
         let table = text.split("id=\"insert-costs\"").nth(1).and_then(|rest| rest.split("</section>").next()).unwrap();
         let tables = table.matches("<table").count();
         assert_eq!(table.matches("<th").count() - table.matches("<thead").count(), tables + filled.len());
@@ -336,9 +350,10 @@ mod tests {
         let at = |part: &str| text.find(part).unwrap_or_else(|| panic!("no {part}"));
         let order = [
             "<h1>",
-            "class=\"trust\"",
-            "<table class=\"cmp\">",
             "id=\"main-throughput\"",
+            "class=\"trust\"",
+            "<section id=\"comparison\">",
+            "<table class=\"cmp\">",
             "<section id=\"ceilings\">",
             "<section id=\"timeline\">",
             "<section id=\"findings\">",
@@ -359,10 +374,11 @@ mod tests {
     fn a_survey_opens_with_the_answer_and_its_picture() {
         let text = html(&crate::testing::surveyed());
         let at = |part: &str| text.find(part).unwrap_or_else(|| panic!("no {part}"));
-        let order = ["<h1>At random the disk reads ", "sqlite inserts ", "id=\"main-survey\"", "<table class=\"cmp\">"];
+        let order =
+            ["<h1>", "id=\"main-survey\"", "class=\"trust\"", "At random the disk reads ", "<table class=\"cmp\">"];
         assert!(order.windows(2).all(|two| at(two[0]) < at(two[1])), "{:?}", order.map(at));
         let noisy = html(&crate::testing::spoilt(&[0.3]));
-        assert!(noisy.contains("<h1>The hypervisor took 30 % of the CPU: these numbers are a lower bound;"));
+        assert!(noisy.contains("The hypervisor took 30 % of the CPU: these numbers are a lower bound;"));
     }
 
     /// What is seen without opening anything: the text without the contents of details.

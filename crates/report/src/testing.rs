@@ -1458,3 +1458,42 @@ pub fn variant_arm(name: &str, setup: Option<f64>, statement: f64) -> analysis::
         plan: None,
     }
 }
+
+/// An answer with all that an answer may have: twelve rows of names in two parts, five long claims, and three sentences of trust.
+pub fn made_answer() -> analysis::Answer {
+    use analysis::answer::{Answer, AnswerCell, AnswerColumn, AnswerKind, AnswerRow, AnswerTable, Claim, ClaimKind};
+    let cell = |nth: usize| AnswerCell {
+        value: nth as f64,
+        text: format!("{}.35x (1.22 to 1.49)", nth + 1),
+        figure: "ratio".to_owned(),
+        point: None,
+        is_indicative: nth % 3 == 0,
+    };
+    let row = |nth: usize| AnswerRow {
+        name: vec![["sqlite", "fjall"][nth / 6].to_owned(), format!("batches of {} rows", 10 * (nth % 6 + 1))],
+        cells: (0..3).map(|column| (nth != 4 || column != 1).then(|| cell(nth + column))).collect(),
+    };
+    let heads = ["read only", "write only", "read and write"];
+    let sentence = "Three secondary indexes make inserts four times slower on both engines if each row is a commit, and forty times \
+                    slower if a batch of one thousand rows is one.";
+    Answer {
+        kind: AnswerKind::Arms,
+        question: "What do secondary indexes cost?".to_owned(),
+        table: Some(AnswerTable {
+            head: "against no index, 4 pairs".to_owned(),
+            columns: heads.map(|head| AnswerColumn { head: head.to_owned() }).to_vec(),
+            rows: (0..12).map(row).collect(),
+            rows_of: 16,
+            conditions: "16 KiB, io_uring, O_DIRECT, 1 GiB on ext4".to_owned(),
+        }),
+        claims: (0..5).map(|_| Claim::new(ClaimKind::Difference, sentence)).collect(),
+        trust: [
+            "9 of 12 points are valid.",
+            "Other programs took 30 % of the CPU.",
+            "The writes became slower after 2.3 s.",
+        ]
+        .map(str::to_owned)
+        .to_vec(),
+        next: Some("plimsoll run insert-engines --repeat 6".to_owned()),
+    }
+}

@@ -2,7 +2,8 @@
 //!
 //! In: the slices of engines, workloads and distributions. Out: the catalogue that plans are checked against.
 
-use model::{Catalogue, Params, PointParam, Trial, WorkTraits};
+use model::{Catalogue, ParamDef, Params, PointParam, Trial, WorkTraits};
+use std::collections::BTreeMap;
 use std::path::Path;
 use workload::DataReuse;
 
@@ -48,6 +49,22 @@ pub fn default_params(trial: &Trial) -> Vec<String> {
     defaults.collect()
 }
 
+/// How people say the values of the parameters of `trial`, and its engine under the name `engine`. A path that is measured has no such name.
+///
+/// # Panics
+/// As [`declared_params`].
+pub fn phrases(trial: &Trial) -> BTreeMap<String, String> {
+    let (engine, workload) = (engine::engine_of(trial).entry, engine::workload_of(trial).entry);
+    let name = trial.target.path.is_none().then(|| ("engine".to_owned(), engine.spoken.to_owned()));
+    // Those of the workload last: of two with one name its own is the one that settings show.
+    let owners = [(engine, &trial.target.params), (workload, &trial.workload.params)];
+    let said = owners.into_iter().flat_map(|(entry, params)| {
+        let said = |def: &ParamDef| Some((def.name.to_owned(), def.phrase.say(params.0.get(def.name)?)?));
+        entry.params.iter().filter_map(said)
+    });
+    name.into_iter().chain(said).collect()
+}
+
 /// The text of the file `path`, which a person wrote.
 fn read_text(path: &Path) -> Result<String, String> {
     const BYTES_MAX: u64 = 16 << 20;
@@ -70,4 +87,87 @@ fn work_traits(workload: &str, params: &Params) -> WorkTraits {
 
 fn shares_data(workload: &str, params: &Params) -> bool {
     workload::find(workload).is_some_and(|def| def.reuse_of(params) == DataReuse::Shared)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use model::{Access, Bytes, Entry, ParamKind, Phrase, Value};
+
+    /// Values of `def` that a plan could have.
+    fn values(def: &ParamDef) -> Vec<Value> {
+        let word = |word: &str| Value::Word(word.to_owned());
+        match def.kind {
+            ParamKind::Bool => vec![Value::Bool(true), Value::Bool(false)],
+            ParamKind::Int { min, max } => [min, 1, 3, max].map(|n| Value::Int(n.clamp(min, max))).to_vec(),
+            ParamKind::Bytes { min, max } => [min, max].map(|n| Value::Bytes(Bytes(n))).to_vec(),
+            ParamKind::OneOf(words) | ParamKind::Steps(words) => words.iter().map(|text| word(text)).collect(),
+            ParamKind::Leveled(words) => words.iter().flat_map(|one| one.all()).map(|text| word(&text)).collect(),
+            ParamKind::Access => vec![
+                Value::Access(Access { name: "uniform".into(), args: Vec::new() }),
+                Value::Access(Access { name: "zipf".into(), args: vec![0.9] }),
+                Value::Access(Access { name: "special".into(), args: vec![1.0, 75.0, 12.0] }),
+            ],
+            ParamKind::Speed => vec![Value::Float(1.0), Value::Float(2.0), word(model::SPEED_UNPACED)],
+            ParamKind::Float { min, .. } => vec![Value::Float(min)],
+            ParamKind::ConfigFile => vec![word("default"), word("a.cnf")],
+            _ => Vec::new(),
+        }
+    }
+
+    fn entries() -> Vec<Entry> {
+        let all = all();
+        all.engines.into_iter().chain(all.workloads).collect()
+    }
+
+    #[test]
+    fn a_phrase_has_neither_underscores_nor_equals_signs_nor_the_key_before_the_value() {
+        for entry in entries() {
+            assert!(!entry.spoken.is_empty() && !entry.spoken.contains(['_', '=']), "{}: {}", entry.name, entry.spoken);
+            for def in entry.params.iter().filter(|def| def.phrase != Phrase::None) {
+                for value in values(def) {
+                    let said = def.phrase.say(&value).unwrap_or_else(|| panic!("{} {}: no phrase", def.name, value));
+                    let is_key = said == format!("{} {value}", def.name) || said == def.name;
+                    assert!(
+                        !said.is_empty() || def.kind == (ParamKind::Int { min: 0, max: 0 }),
+                        "{} {value}",
+                        def.name
+                    );
+                    assert!(!is_key && !said.contains(['_', '=']), "{} {value}: {said}", def.name);
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn the_parameters_that_experiments_vary_have_phrases() {
+        let varied = [
+            "indexes",
+            "rows_per_commit",
+            "durability",
+            "cache",
+            "mode",
+            "mix",
+            "io",
+            "direct",
+            "codec",
+            "kernel",
+            "access",
+            "via",
+            "storage",
+            "flush_method",
+            "allocator",
+            "block",
+            "cursor",
+            "fsync",
+            "schema",
+            "warehouses",
+            "isolation",
+        ];
+        for name in varied {
+            let defs: Vec<ParamDef> =
+                entries().iter().flat_map(|entry| entry.params).filter(|def| def.name == name).copied().collect();
+            assert!(!defs.is_empty() && defs.iter().all(|def| def.phrase != Phrase::None), "{name}");
+        }
+    }
 }

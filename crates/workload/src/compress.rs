@@ -8,13 +8,14 @@ use crate::program::{ClientIndex, OpKindDef, OpStream, ProgramInput, TaskProgram
 use crate::random::{Rng, Words, client_rng};
 use crate::{DataReuse, Workload, WorkloadDef};
 use model::{
-    Bytes, Entry, Family, OpClass, OpKind, ParamDef, ParamKind, ParamRole, TaskOp, TaskSet, UsedIf, WorkTraits,
+    Bytes, Entry, Family, OpClass, OpKind, ParamDef, ParamKind, ParamRole, Phrase, TaskOp, TaskSet, UsedIf, WorkTraits,
 };
 
 /// `compress`.
 pub static COMPRESS: WorkloadDef = WorkloadDef {
     entry: Entry {
         name: "compress",
+        spoken: "files",
         help: "files through codecs and file systems that compress: how small, how fast, at what cost of CPU",
         families: &[Family::Task(TaskSet::Codecs)],
         params: &[BLOCKS, BLOCK_OPS],
@@ -35,6 +36,7 @@ pub static COMPRESS: WorkloadDef = WorkloadDef {
 
 const BLOCKS: ParamDef = ParamDef {
     help: "size of the blocks that are compressed one by one, as a database compresses its pages; 0 = the file as one stream",
+    phrase: Phrase::Words(&[("0 B", "whole files"), ("{}", "blocks of {}")]),
     ..ParamDef::new("blocks", ParamRole::Work, ParamKind::Bytes { min: 0, max: 4 << 20 }, "0")
 };
 const BLOCK_OPS: ParamDef = ParamDef {

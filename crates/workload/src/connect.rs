@@ -13,13 +13,14 @@ use crate::program::{ClientIndex, ColumnKind, ConnectProgram, HoldProgram, OpKin
 use crate::{DataReuse, Workload, WorkloadDef};
 use model::{
     Bytes, ConnectOp, ConnectStep, Entry, Family, HoldKind, OpClass, OpKind, ParamDef, ParamKind, ParamRole, Params,
-    UsedIf, WorkTraits,
+    Phrase, UsedIf, WorkTraits,
 };
 
 /// `connect`.
 pub static CONNECT: WorkloadDef = WorkloadDef {
     entry: Entry {
         name: "connect",
+        spoken: "connections",
         help: "connections: the response times of connect, first query and close; or how many the engine can hold",
         families: &[Family::Connection],
         params: &[HELD, PAUSE, TIMEOUT, LOCKS, HELD_MAX],
@@ -48,6 +49,11 @@ const HELD: ParamDef = ParamDef {
            ask and close them",
     // Each point with it begins on a new instance.
     shapes_data: true,
+    phrase: Phrase::Words(&[
+        ("none", "new connections"),
+        ("connections", "held connections"),
+        ("transactions", "held transactions"),
+    ]),
     ..ParamDef::new("held", ParamRole::Mode, ParamKind::OneOf(&["none", "connections", "transactions"]), "none")
 };
 const PAUSE: ParamDef = ParamDef {
@@ -64,6 +70,7 @@ const LOCKS: ParamDef = ParamDef {
            advisory locks (PostgreSQL)",
     shapes_data: true,
     used_if: Some(UsedIf::one_of("held", &["transactions"])),
+    phrase: Phrase::Counted { zero: "no locked row", one: "one locked row", many: "{} locked rows" },
     ..ParamDef::new("locks", ParamRole::Work, ParamKind::Int { min: 0, max: 10_000_000 }, "0")
 };
 const HELD_MAX: ParamDef = ParamDef {

@@ -8,7 +8,7 @@ use crate::program::{ClientIndex, OpKindDef, OpStream, ProgramInput, TaskProgram
 use crate::random::{Rng, Words, client_rng};
 use crate::{DataReuse, Workload, WorkloadDef};
 use model::{
-    Bytes, Entry, Family, OpClass, OpKind, ParamDef, ParamKind, ParamRole, TaskOp, TaskSet, UsedIf, WorkTraits,
+    Bytes, Entry, Family, OpClass, OpKind, ParamDef, ParamKind, ParamRole, Phrase, TaskOp, TaskSet, UsedIf, WorkTraits,
 };
 
 /// The kernels, in the order of tables and charts.
@@ -18,6 +18,7 @@ pub const KERNELS: &[&str] = &["sort", "join", "btree", "decompress", "crc", "ch
 pub static CPU: WorkloadDef = WorkloadDef {
     entry: Entry {
         name: "cpu",
+        spoken: "computations",
         help: "computations that database work is made of, on one core and on all",
         families: &[Family::Task(TaskSet::Kernels)],
         params: &[KERNEL, MEMORY],
@@ -36,28 +37,26 @@ pub static CPU: WorkloadDef = WorkloadDef {
 };
 
 const KERNEL: ParamDef = ParamDef {
-    name: "kernel",
-    kind: ParamKind::OneOf(KERNELS),
-    default: "sort",
     help: "computation: `sort` of rows, hash `join`, walk of a B-tree (`btree`), LZ4 `decompress`, CRC-32C of pages (`crc`), pointer `chase` \
            and `copy` through memory, hand-over of a `lock` between two threads",
-    scales: false,
-    shapes_data: false,
-    role: ParamRole::Mode,
-    meaning: None,
-    used_if: None,
+    phrase: Phrase::Words(&[
+        ("sort", "sorting"),
+        ("join", "hash joins"),
+        ("btree", "walks of a B-tree"),
+        ("decompress", "LZ4 decompression"),
+        ("crc", "checksums of pages"),
+        ("chase", "chains of memory reads"),
+        ("copy", "copies through memory"),
+        ("lock", "hand-overs of a lock"),
+    ]),
+    ..ParamDef::new("kernel", ParamRole::Mode, ParamKind::OneOf(KERNELS), "sort")
 };
 const MEMORY: ParamDef = ParamDef {
-    name: "memory",
-    kind: ParamKind::Bytes { min: 1 << 20, max: 1 << 40 },
     // Larger than the last cache of most servers, and small enough for most virtual machines.
-    default: "256MiB",
     help: "memory that `chase` and `copy` go through, over all clients; must be larger than the last cache",
-    scales: false,
-    shapes_data: false,
-    role: ParamRole::Work,
-    meaning: None,
     used_if: Some(UsedIf::one_of("kernel", &["chase", "copy"])),
+    phrase: Phrase::Pattern("{} of memory"),
+    ..ParamDef::new("memory", ParamRole::Work, ParamKind::Bytes { min: 1 << 20, max: 1 << 40 }, "256MiB")
 };
 
 fn task_program(input: &ProgramInput) -> TaskProgram {

@@ -24,7 +24,7 @@ use crate::random::{Rng, Words, client_rng};
 use crate::{DataReuse, Workload, WorkloadDef};
 use model::{
     AccessPattern, Bytes, Entry, Family, IoKind, IoOp, IoWork, Nanos, Offset, OpClass, OpKind, ParamDef, ParamKind,
-    ParamRole, Params, UsedIf, WorkTraits,
+    ParamRole, Params, Phrase, UsedIf, WorkTraits,
 };
 use std::ops::Range;
 use std::sync::Arc;
@@ -34,6 +34,7 @@ use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 pub static FILE: WorkloadDef = WorkloadDef {
     entry: Entry {
         name: "file",
+        spoken: "reads and writes",
         help: "random or sequential reads and writes of files",
         families: &[Family::Io],
         params: &[MODE, BLOCK, FILE_SIZE, FILES, ACCESS, READ_SHARE, CURSOR, FSYNC, FSYNC_EVERY],
@@ -53,107 +54,71 @@ pub static FILE: WorkloadDef = WorkloadDef {
 };
 
 const MODE: ParamDef = ParamDef {
-    name: "mode",
-    kind: ParamKind::OneOf(&["rndrd", "rndwr", "rndrw", "seqrd", "seqwr"]),
-    default: "rndrd",
     help: "access pattern: random reads (`rndrd`), writes (`rndwr`) or both (`rndrw`), sequential reads (`seqrd`) or overwrites (`seqwr`)",
-    scales: false,
-    shapes_data: false,
-    role: ParamRole::Mode,
-    meaning: None,
-    used_if: None,
+    phrase: Phrase::Words(&[
+        ("rndrd", "random reads"),
+        ("rndwr", "random writes"),
+        ("rndrw", "random reads and writes"),
+        ("seqrd", "sequential reads"),
+        ("seqwr", "sequential writes"),
+    ]),
+    ..ParamDef::new("mode", ParamRole::Mode, ParamKind::OneOf(&["rndrd", "rndwr", "rndrw", "seqrd", "seqwr"]), "rndrd")
 };
 const BLOCK: ParamDef = ParamDef {
-    name: "block",
-    kind: ParamKind::Bytes { min: 512, max: 16 << 20 },
-    default: "16KiB",
     help: "size of each read and write",
-    scales: false,
-    shapes_data: false,
-    role: ParamRole::Work,
-    meaning: None,
-    used_if: None,
+    phrase: Phrase::Pattern("blocks of {}"),
+    ..ParamDef::new("block", ParamRole::Work, ParamKind::Bytes { min: 512, max: 16 << 20 }, "16KiB")
 };
 const FILE_SIZE: ParamDef = ParamDef {
-    name: "file_size",
-    kind: ParamKind::Bytes { min: 512, max: 1 << 50 },
-    default: "1GiB",
     help: "total size of all files; each is rounded down to a multiple of 4 KiB and has at least one block; the default \
            is the size of the file or device at `path` if that exists",
     scales: true,
     shapes_data: true,
-    role: ParamRole::DataSize,
-    meaning: None,
-    used_if: None,
+    phrase: Phrase::Pattern("{} of files"),
+    ..ParamDef::new("file_size", ParamRole::DataSize, ParamKind::Bytes { min: 512, max: 1 << 50 }, "1GiB")
 };
 const FILES: ParamDef = ParamDef {
-    name: "files",
-    kind: ParamKind::Int { min: 1, max: 4096 },
-    default: "1",
     help: "number of files of equal size",
-    scales: false,
     shapes_data: true,
-    role: ParamRole::Size,
-    meaning: None,
-    used_if: None,
+    phrase: Phrase::Counted { zero: "no file", one: "one file", many: "{} files" },
+    ..ParamDef::new("files", ParamRole::Size, ParamKind::Int { min: 1, max: 4096 }, "1")
 };
 const ACCESS: ParamDef = ParamDef {
-    name: "access",
-    kind: ParamKind::Access,
-    default: "uniform",
     help: "distribution of the blocks that random operations use",
-    scales: false,
-    shapes_data: false,
-    role: ParamRole::Work,
-    meaning: None,
     used_if: Some(UsedIf::one_of("mode", &["rndrd", "rndwr", "rndrw"])),
+    phrase: crate::distribution::PHRASE,
+    ..ParamDef::new("access", ParamRole::Work, ParamKind::Access, "uniform")
 };
 const READ_SHARE: ParamDef = ParamDef {
-    name: "read_share",
-    kind: ParamKind::Float { min: 0.0, max: 1.0 },
     // 1.5 reads per write, as in sysbench fileio.
-    default: "0.6",
     help: "share of reads in mode rndrw, 0 to 1",
-    scales: false,
-    shapes_data: false,
-    role: ParamRole::Work,
-    meaning: None,
     used_if: Some(UsedIf::one_of("mode", &["rndrw"])),
+    phrase: Phrase::Pattern("a read share of {}"),
+    ..ParamDef::new("read_share", ParamRole::Work, ParamKind::Float { min: 0.0, max: 1.0 }, "0.6")
 };
 const CURSOR: ParamDef = ParamDef {
-    name: "cursor",
-    kind: ParamKind::OneOf(&["region", "shared"]),
-    default: "region",
     help: "sequential modes: each client has a `region` of its own, or all clients have one `shared` position, as in sysbench",
-    scales: false,
-    shapes_data: false,
-    role: ParamRole::Work,
-    meaning: None,
     used_if: Some(UsedIf::one_of("mode", &["seqrd", "seqwr"])),
+    phrase: Phrase::Words(&[("region", "a region per client"), ("shared", "one cursor for all clients")]),
+    ..ParamDef::new("cursor", ParamRole::Work, ParamKind::OneOf(&["region", "shared"]), "region")
 };
 
 const FSYNC: ParamDef = ParamDef {
-    name: "fsync",
-    kind: ParamKind::OneOf(&["none", "fsync", "fdatasync"]),
-    default: "none",
     help: "system call that flushes writes to the device (`fsync` or `fdatasync`); counted as its own kind of operation; `none` = no flush",
-    scales: false,
-    shapes_data: false,
-    role: ParamRole::Work,
-    meaning: None,
     used_if: Some(UsedIf::one_of("mode", &["rndwr", "rndrw", "seqwr"])),
+    phrase: Phrase::Words(&[
+        ("none", "no sync"),
+        ("fsync", "syncs of data and metadata"),
+        ("fdatasync", "syncs of the data"),
+    ]),
+    ..ParamDef::new("fsync", ParamRole::Work, ParamKind::OneOf(&["none", "fsync", "fdatasync"]), "none")
 };
 const FSYNC_EVERY: ParamDef = ParamDef {
-    name: "fsync_every",
-    kind: ParamKind::Int { min: 1, max: 1 << 32 },
     // As sysbench fileio does.
-    default: "100",
     help: "writes of a client between two syncs of all files; needs `fsync`",
-    scales: false,
-    shapes_data: false,
-    role: ParamRole::Work,
-    meaning: None,
     used_if: Some(UsedIf::one_of("fsync", &["fsync", "fdatasync"])),
+    phrase: Phrase::Counted { zero: "no sync", one: "a sync after each write", many: "a sync after {} writes" },
+    ..ParamDef::new("fsync_every", ParamRole::Work, ParamKind::Int { min: 1, max: 1 << 32 }, "100")
 };
 
 const READ: OpKind = OpKind(0);

@@ -28,14 +28,15 @@ use crate::{DataReuse, WorkloadDef};
 use FindBy::{PrimaryKey, SecondaryIndex};
 use ReadColumns::{Covered, NotCovered};
 use model::{
-    Access, Bytes, Entry, Family, OpClass, ParamDef, ParamKind, ParamRole, Params, StepIndexes, StepWork, UsedIf,
-    WorkTraits,
+    Access, Bytes, Entry, Family, OpClass, ParamDef, ParamKind, ParamRole, Params, Phrase, StepIndexes, StepWork,
+    UsedIf, WorkTraits,
 };
 
 /// `micro`.
 pub static MICRO: WorkloadDef = WorkloadDef {
     entry: Entry {
         name: "micro",
+        spoken: "statements",
         help: "forty-eight microbenchmarks on the tables of sysbench: point queries, ranges, scans and writes, each before and after the \
                tables are fragmented",
         families: &[Family::Sql],
@@ -76,16 +77,19 @@ const TABLE_ROWS: ParamDef = ParamDef { default: "100000", ..oltp::TABLE_ROWS };
 const LIST_POINTS: ParamDef = ParamDef {
     help: "values in the list of hot-points, points-* and update-inlist",
     used_if: Some(UsedIf::one_of("step", &LIST_STEPS)),
+    phrase: Phrase::Counted { zero: "empty lists", one: "lists of one value", many: "lists of {} values" },
     ..ParamDef::new("list_points", ParamRole::Work, ParamKind::Int { min: 1, max: 10_000 }, "100")
 };
 const RANGE_ROWS: ParamDef = ParamDef {
     help: "values in each range of range-*",
     used_if: Some(UsedIf::one_of("step", &RANGE_STEPS)),
+    phrase: Phrase::Counted { zero: "empty ranges", one: "ranges of one row", many: "ranges of {} rows" },
     ..ParamDef::new("range_rows", ParamRole::Work, ParamKind::Int { min: 1, max: RANGE_ROWS_MAX }, "100")
 };
 const AGGREGATE_ROWS: ParamDef = ParamDef {
     help: "rows in each range of read-only-count, -distinct, -order, -simple and -sum",
     used_if: Some(UsedIf::one_of("step", &AGGREGATE_STEPS)),
+    phrase: Phrase::Counted { zero: "no row to aggregate", one: "one row to aggregate", many: "{} rows to aggregate" },
     ..ParamDef::new("aggregate_rows", ParamRole::Work, ParamKind::Int { min: 1, max: RANGE_ROWS_MAX }, "1000")
 };
 

@@ -11,14 +11,15 @@ use crate::{DataReuse, Workload, WorkloadDef};
 use model::statement::CustomStatement;
 use model::variant::{ROWS, SqlStep, SqlVariant};
 use model::{
-    Bytes, Entry, Family, Nanos, OpClass, OpKind, ParamDef, ParamKind, ParamRole, Params, SqlCall, SqlOp, VariantWork,
-    WorkTraits,
+    Bytes, Entry, Family, Nanos, OpClass, OpKind, ParamDef, ParamKind, ParamRole, Params, Phrase, SqlCall, SqlOp,
+    VariantWork, WorkTraits,
 };
 
 /// The workload.
 pub static SQL: WorkloadDef = WorkloadDef {
     entry: Entry {
         name: "sql",
+        spoken: "queries",
         help: "variants of one statement, each with its set-up and clean-up: which is faster, and why",
         families: &[Family::Sql],
         params: PARAMS,
@@ -44,6 +45,7 @@ const ROW_BYTES: u64 = 200;
 
 const VARIANT: ParamDef = ParamDef {
     help: "the variants that are compared, each with `name`, `setup`, `statement` and `cleanup`; the first is the base",
+    phrase: Phrase::Words(&[("{}", "`{}`")]),
     ..ParamDef::new("variant", ParamRole::Tuning, ParamKind::Variants, "")
 };
 const DATA: ParamDef = ParamDef {
@@ -59,16 +61,19 @@ const ROWS_PARAM: ParamDef = ParamDef {
     help: "the number that replaces `{rows}` in statements",
     scales: true,
     shapes_data: true,
+    phrase: Phrase::Counted { zero: "no row", one: "one row", many: "{} rows" },
     ..ParamDef::new("rows", ParamRole::DataSize, ParamKind::Int { min: 1, max: 1 << 40 }, "10000")
 };
 const EXECUTIONS: ParamDef = ParamDef {
     help: "executions of the variant in each point",
+    phrase: Phrase::Counted { zero: "no execution", one: "one execution", many: "{} executions" },
     ..ParamDef::new("executions", ParamRole::Tuning, ParamKind::Int { min: 1, max: 1_000 }, "1")
 };
 const START: ParamDef = ParamDef {
     help: "`warm` (one execution that is not measured comes first) or `cold` (before each point the engine is restarted and its files \
            are dropped from the page cache)",
     shapes_data: true,
+    phrase: Phrase::Words(&[("warm", "a warm cache"), ("cold", "a cold cache")]),
     ..ParamDef::new("start", ParamRole::Ground, ParamKind::OneOf(&["warm", "cold"]), "warm")
 };
 const STATEMENT_TIMEOUT: ParamDef = ParamDef {

@@ -1,6 +1,6 @@
 //! The experiments on the pages of `docs/experiments`: each is run as its page has it, and its charts and answer are written into the page.
 //!
-//! In: a page with a command and a line `<!-- measured CHART... -->`. Out: the same page with the charts, the verdict and the machine below
+//! In: a page with a command and a line `<!-- measured CHART... -->`. Out: the same page with the charts, the answer and the machine below
 //! that line, and the charts next to the page. Limits: the command is the last one before the line, and the data is made in `target`; a
 //! page without such a line is left as it is.
 
@@ -29,8 +29,8 @@ struct PageExperiment {
 struct Measured {
     /// The names of the charts, without their ending, which are next to the page.
     charts: Vec<String>,
-    /// The verdict, sentence by sentence.
-    verdict: Vec<String>,
+    /// The answer as Markdown: its table, what is claimed, and how far to trust it.
+    answer: String,
     seconds: f64,
 }
 
@@ -95,9 +95,34 @@ fn run_experiment(program: &Path, experiment: &PageExperiment, place: &Path, pic
     let seconds = begun.elapsed().as_secs_f64();
     let report = answer["report"].as_str().context("there is no report")?;
     let charts = copy_charts(&place.join(report), &experiment.charts, pictures)?;
-    let sentences = answer["verdict"].as_array().context("there is no verdict")?;
-    let verdict = sentences.iter().filter_map(Value::as_str).map(str::to_owned).collect();
-    Ok(Measured { charts, verdict, seconds })
+    Ok(Measured { charts, answer: answer_markdown(&answer["answer"])?, seconds })
+}
+
+/// `answer` of the JSON of a run, quoted: the claims, the table, and how far to trust it.
+fn answer_markdown(answer: &Value) -> Result<String> {
+    let texts = |all: &Value, key: &str| -> Vec<String> {
+        let all = all.as_array().into_iter().flatten();
+        all.filter_map(|one| one.get(key).unwrap_or(one).as_str().map(str::to_owned)).collect()
+    };
+    let (claims, trust) = (texts(&answer["claims"], "sentence"), texts(&answer["trust"], ""));
+    ensure!(!claims.is_empty(), "the run claims nothing: {}", trust.join(" "));
+    let table = &answer["table"];
+    let line = |cells: Vec<String>| format!("| {} |", cells.join(" | "));
+    let mut lines = vec![claims.join(" "), String::new()];
+    if let Some(rows) = table["rows"].as_array() {
+        let head = table["head"].as_str().unwrap_or_default().to_owned();
+        let heads: Vec<String> = [head].into_iter().chain(texts(&table["columns"], "head")).collect();
+        let rule = (0..heads.len()).map(|nth| if nth == 0 { "---" } else { "---:" }.to_owned()).collect();
+        lines.extend([line(heads), line(rule)]);
+        for row in rows {
+            let cells = row["cells"].as_array().into_iter().flatten();
+            let cells = cells.map(|cell| cell["text"].as_str().unwrap_or("-").to_owned());
+            lines.push(line([texts(&row["name"], "").join(" ")].into_iter().chain(cells).collect()));
+        }
+        lines.push(String::new());
+    }
+    lines.push(format!("Trust: {}", trust.join(" ")));
+    Ok(lines.iter().map(|line| format!("> {line}").trim_end().to_owned()).collect::<Vec<_>>().join("\n"))
 }
 
 /// Copies the first chart of each beginning, and returns their names.
@@ -132,11 +157,9 @@ fn with_results(text: &str, page: &str, measured: &Measured, machine: &str) -> R
     let after = rest.split_once(END).map_or(rest, |(_, after)| after);
     let pictures: String =
         measured.charts.iter().map(|name| format!("![{}]({page}/{name}.svg)\n\n", name.replace('-', " "))).collect();
-    let verdict: String = measured.verdict.iter().map(|sentence| format!("> {sentence}\n>\n")).collect();
-    let verdict = verdict.trim_end_matches("\n>\n");
     Ok(format!(
-        "{before}{BEGIN}{charts}-->\n{pictures}plimsoll's answer to this run, of {:.0} s on {machine}:\n\n{verdict}\n{END}{after}",
-        measured.seconds
+        "{before}{BEGIN}{charts}-->\n{pictures}plimsoll's answer to this run, of {:.0} s on {machine}:\n\n{}\n{END}{after}",
+        measured.seconds, measured.answer
     ))
 }
 
@@ -164,14 +187,29 @@ mod tests {
     }
 
     #[test]
+    fn the_answer_is_quoted_with_its_table_and_its_trust() {
+        let cell = |text: &str| serde_json::json!({"text": text});
+        let answer = serde_json::json!({
+            "claims": [{"sentence": "It is fast."}, {"sentence": "One core limits it."}],
+            "table": {"head": "rows/s", "columns": [{"head": "1"}, {"head": "2"}],
+                "rows": [{"name": ["sqlite", "commit"], "cells": [cell("9"), null]}]},
+            "trust": ["All points are valid."],
+        });
+        let expected = "> It is fast. One core limits it.\n>\n> | rows/s | 1 | 2 |\n> | --- | ---: | ---: |\n> | sqlite commit | 9 | - |\n\
+                        >\n> Trust: All points are valid.";
+        assert_eq!(answer_markdown(&answer).unwrap(), expected);
+        assert!(answer_markdown(&serde_json::json!({"claims": []})).is_err());
+    }
+
+    #[test]
     fn results_take_the_place_of_older_ones_and_a_second_time_changes_nothing() {
         let measured = Measured {
             charts: vec!["curve-file".into()],
-            verdict: vec!["It is fast.".into(), "Sure.".into()],
+            answer: "> It is fast.\n>\n> Trust: Sure.".into(),
             seconds: 2.2,
         };
         let once = with_results(PAGE, "a", &measured, "a machine").unwrap();
-        assert!(once.contains("![curve file](a/curve-file.svg)\n\nplimsoll's answer to this run, of 2 s on a machine:\n\n> It is fast.\n>\n> Sure.\n<!-- /measured -->\n\nend\n"), "{once}");
+        assert!(once.contains("![curve file](a/curve-file.svg)\n\nplimsoll's answer to this run, of 2 s on a machine:\n\n> It is fast.\n>\n> Trust: Sure.\n<!-- /measured -->\n\nend\n"), "{once}");
         assert!(!once.contains("old"));
         assert_eq!(with_results(&once, "a", &measured, "a machine").unwrap(), once);
     }

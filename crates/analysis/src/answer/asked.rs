@@ -1,7 +1,7 @@
 //! A run as its question sees it: what is compared, over what, and its points with their repeats taken together.
 
 use crate::points::sweep::is_comparable;
-use crate::{Analysis, PointAnalysis, RepeatRows};
+use crate::{Analysis, PointAnalysis, RepeatRows, Role, Setting};
 
 /// A run and its question.
 pub struct AskedRun<'a> {
@@ -31,6 +31,21 @@ impl<'a> AskedRun<'a> {
     /// The name of the setting along which the plan looks at the comparison.
     pub fn stated_axis(&self) -> Option<&str> {
         self.analysis.meta.plan.asked.over.as_deref()
+    }
+
+    /// The point that the figures of `row` are of; `None` if they are of several repeats.
+    pub fn point_of(&self, row: &PointAnalysis) -> Option<u32> {
+        let is_repeat =
+            |point: &&PointAnalysis| (point.group, point.clients, point.depth) == (row.group, row.clients, row.depth);
+        let mut repeats = self.analysis.points.iter().filter(is_repeat);
+        repeats.next().filter(|_| repeats.next().is_none()).map(|only| only.id)
+    }
+
+    /// Those of `label` that a person would say: a workload that all points have goes without saying.
+    pub fn said<'l>(&self, label: impl IntoIterator<Item = &'l Setting>) -> Vec<&'l Setting> {
+        let trials = &self.analysis.meta.plan.trials;
+        let varies = trials.iter().any(|trial| trial.workload.name != trials[0].workload.name);
+        label.into_iter().filter(|setting| varies || setting.role != Role::Workload).collect()
     }
 
     /// The rows that claims may be made of.

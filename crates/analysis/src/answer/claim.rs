@@ -78,6 +78,18 @@ impl Claim {
         self
     }
 
+    /// The same with a figure of its sentence that is of one point if `point` names one, as [`super::AskedRun::point_of`] does.
+    pub fn figure_at(
+        mut self,
+        point: Option<u32>,
+        name: impl Into<String>,
+        value: f64,
+        ci95: Option<[f64; 2]>,
+    ) -> Claim {
+        self.figures.push(ClaimFigure { name: name.into(), value, ci95, point });
+        self
+    }
+
     /// The same, made from findings of `code`.
     pub fn from_finding(mut self, code: Code) -> Claim {
         self.findings.push(code);

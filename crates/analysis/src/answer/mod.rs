@@ -6,17 +6,28 @@
 //! findings, and compute nothing of their own: so they cannot contradict what the details say.
 //! Limits: at most [`ROWS_MAX`] rows, [`COLUMNS_MAX`] columns and [`CLAIMS_MAX`] claims; all else is in the details.
 
+mod amounts;
 mod asked;
+mod bottleneck;
 mod claim;
+mod comparison;
+mod conditions;
+mod disturbance;
+mod effect;
 mod kinds;
+mod places;
 pub mod speech;
 mod table;
+#[cfg(test)]
+mod tests;
+mod thing;
 mod trust;
 pub mod work;
 
 pub use asked::AskedRun;
 pub use claim::{Claim, ClaimFigure, ClaimKind, WORDS_MAX};
 pub use table::{AnswerCell, AnswerColumn, AnswerRow, AnswerTable, COLUMNS_MAX, ROWS_MAX};
+pub use work::{WorkRate, WorkUnit};
 
 use crate::Analysis;
 use serde::Serialize;
@@ -41,6 +52,13 @@ pub struct Answer {
     /// What to do next: one sentence or one command.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub next: Option<String>,
+}
+
+impl Answer {
+    /// The first claim, which answers the question; the question if nothing is claimed.
+    pub fn headline(&self) -> &str {
+        self.claims.first().map_or(&self.question, |claim| &claim.sentence)
+    }
 }
 
 /// The shapes that runs have.
@@ -87,8 +105,8 @@ pub fn answer(analysis: &Analysis) -> Answer {
     let run = AskedRun::new(analysis);
     let (kind, parts) = kinds::answer(&run);
     let AnswerParts { question, table, mut claims, next } = parts;
-    // A claim may only repeat a figure that may be used; without one there is nothing to claim.
-    if run.usable().next().is_none() {
+    // A claim may only repeat a figure that may be used; without one there is nothing to claim. A search says itself why it has none.
+    if run.usable().next().is_none() && analysis.searches.is_empty() {
         claims = vec![trust::nothing_usable(&run)];
     }
     claims.truncate(CLAIMS_MAX);

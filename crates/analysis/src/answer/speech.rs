@@ -2,16 +2,82 @@
 //!
 //! In: settings. Out: the phrase that the parameter declares, which is recorded with the point; without one the words of its label.
 
+use super::claim::WORDS_MAX;
 use crate::findings::setting_words::phrase;
 use crate::recorded::dimensions::{Role, Setting, SettingValue};
+use words::quantity::{number, whole};
 
 /// `setting` as it is said in a sentence.
 pub fn spoken(setting: &Setting) -> String {
-    match (&setting.value, setting.role) {
-        (SettingValue::Count(1), Role::Clients) => "one client".to_owned(),
-        (SettingValue::Count(clients), Role::Clients) => format!("{} clients", number_word(*clients)),
-        _ => setting.phrase.clone().unwrap_or_else(|| phrase(setting)),
+    let counted = match setting.value {
+        SettingValue::Count(count) => things(setting.role).map(|[one, many]| match count {
+            1 => format!("one {one}"),
+            count => format!("{} {many}", number_word(count)),
+        }),
+        _ => None,
+    };
+    // A server's variable is known by its name as it is.
+    let of_label = || {
+        let words = phrase(setting);
+        if setting.name.contains('.') { words.replace('=', " ") } else { plain(&words) }
+    };
+    counted.or_else(|| setting.phrase.clone()).unwrap_or_else(of_label)
+}
+
+/// `setting` where there is little room: as it is said, or as its label has it if that is long.
+pub fn short(setting: &Setting) -> String {
+    const SHORT_MAX: usize = 16;
+    let words = spoken(setting);
+    if words.chars().count() <= SHORT_MAX { words } else { phrase(setting) }
+}
+
+/// What a setting of this role counts: one, and several.
+pub fn things(role: Role) -> Option<[&'static str; 2]> {
+    match role {
+        Role::Clients => Some(["client", "clients"]),
+        Role::Depth => Some(["request in flight", "requests in flight"]),
+        Role::Instances => Some(["instance", "instances"]),
+        _ => None,
     }
+}
+
+/// The circumstance that `setting` is: `with three secondary indexes`, `without hyper-threads`.
+pub fn under(setting: &Setting) -> String {
+    const PREPOSITIONS: [&str; 7] = ["with", "without", "in", "on", "at", "under", "over"];
+    let words = spoken(setting);
+    let is_circumstance = PREPOSITIONS.iter().any(|one| words.split(' ').next() == Some(one));
+    if is_circumstance { words } else { format!("with {words}") }
+}
+
+/// Where an arm is: `on SQLite`, `with three secondary indexes`.
+pub fn with(arm: &Setting) -> String {
+    if arm.role == Role::Engine { format!("on {}", spoken(arm)) } else { under(arm) }
+}
+
+/// How many words a sentence has.
+pub fn words_in(sentence: &str) -> usize {
+    sentence.split_whitespace().count()
+}
+
+/// `words` without the signs of a command line: `read_write` is `read write`, `iops=500` is `iops 500`.
+pub fn plain(words: &str) -> String {
+    words.replace(['_', '='], " ")
+}
+
+/// The first of `wordings` that is short enough to be a claim, else the last; at least one.
+pub fn short_enough(wordings: Vec<String>) -> String {
+    let last = wordings.len() - 1;
+    let fits = wordings.iter().position(|words| words.split_whitespace().count() <= WORDS_MAX);
+    wordings.into_iter().nth(fits.unwrap_or(last)).unwrap_or_default()
+}
+
+/// An amount with three digits as it is said: `8.50`, `1,560`, `35,000`, `1.62 million`.
+pub fn amount(value: f64) -> String {
+    if value >= 999_500.0 {
+        return format!("{} million", number(value / 1e6));
+    }
+    let zeros = 10f64.powi((value.abs().max(1.0).log10().floor() as i32 - 2).max(0));
+    if value < 99.95 { number(value).to_string() } else { whole((value / zeros).round() * zeros).to_string() }
 }
 
 /// Numbers up to twelve in words, others in digits.
@@ -19,4 +85,50 @@ pub fn number_word(number: u32) -> String {
     const WORDS: [&str; 13] =
         ["no", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve"];
     WORDS.get(number as usize).map_or_else(|| number.to_string(), |word| (*word).to_owned())
+}
+
+/// A factor with two digits: `1.6`, `40`.
+pub fn factor(factor: f64) -> String {
+    if factor < 9.95 { format!("{factor:.1}") } else { whole(factor).to_string() }
+}
+
+/// A ratio that may be below 1: `0.48`, `2.4`.
+pub fn fine(ratio: f64) -> String {
+    match ratio {
+        ratio if ratio < 0.0995 => format!("{ratio:.3}"),
+        ratio if ratio < 1.95 => format!("{ratio:.2}"),
+        ratio => factor(ratio),
+    }
+}
+
+/// A share in percent, without its sign: `4.2`, `35`.
+pub fn percent(share: f64) -> String {
+    if share.abs() < 0.0995 { format!("{:.1}", share * 100.0) } else { format!("{:.0}", share * 100.0) }
+}
+
+/// A smallest effect: `5 %`, `a factor of 2.3`.
+pub fn size(effect: f64) -> String {
+    if effect < 1.0 {
+        format!("{:.0} %", (effect * 100.0).ceil())
+    } else {
+        format!("a factor of {}", factor(1.0 + effect))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn amounts_have_three_digits_and_are_said_in_full() {
+        let all = [8.5, 99.0, 770.4, 1_563.0, 34_987.0, 999_400.0, 1_620_000.0].map(amount);
+        assert_eq!(all, ["8.50", "99.0", "770", "1,560", "35,000", "999,000", "1.62 million"]);
+    }
+
+    #[test]
+    fn the_first_wording_that_fits_is_said() {
+        let long = "word ".repeat(WORDS_MAX + 1);
+        assert_eq!(short_enough(vec![long.clone(), "short".to_owned()]), "short");
+        assert_eq!(plain("read_write iops=500"), "read write iops 500");
+    }
 }

@@ -54,6 +54,20 @@ pub struct AnswerCell {
     pub is_indicative: bool,
 }
 
+impl AnswerCell {
+    /// A number of `point`, written as `text`.
+    pub fn of(point: Option<u32>, figure: impl Into<String>, value: f64, text: impl Into<String>) -> AnswerCell {
+        AnswerCell { value, text: text.into(), figure: figure.into(), point, is_indicative: false }
+    }
+}
+
+impl AnswerColumn {
+    /// A column under `head`.
+    pub fn new(head: impl Into<String>) -> AnswerColumn {
+        AnswerColumn { head: head.into() }
+    }
+}
+
 impl AnswerTable {
     /// The table within its bounds; how many rows were left out is in `rows_of`.
     pub(super) fn bounded(mut self) -> AnswerTable {

@@ -3,7 +3,7 @@
 //! In: how many operations can be in flight, and their service time. Out: a cause in any case. Limits: several clients that are too few look
 //! like a queue inside the engine, unless its threads were watched.
 
-use super::seen::Seen;
+use super::seen::{Seen, Work};
 use crate::evidence::cause::{Cause, Confidence, LimitEvidence};
 use crate::evidence::overload::is_overloaded;
 use crate::judgement::NextStep;
@@ -17,7 +17,8 @@ const WAITING_MAX: f64 = 0.30;
 pub fn one_at_a_time(seen: &Seen) -> Option<Cause> {
     let closed = matches!(seen.view.point.trial.load.pacing, Pacing::Closed { think: Nanos(0) });
     let alone = seen.slots() == 1 && seen.measured.summary.background.is_empty();
-    let are_few = seen.work.is_some_and(|work| work.runnable + work.sync + work.lock < WAITING_MAX);
+    let in_writes = |work: Work| if seen.waits_for_own_io() { 0.0 } else { work.sync };
+    let are_few = seen.work.is_some_and(|work| work.runnable + in_writes(work) + work.lock < WAITING_MAX);
     let service = seen.measured.summary.service_ns.filter(|_| closed && (alone || are_few))?;
     let evidence = LimitEvidence::OneAtATime { service_mean_ns: Nanos(service.mean as u64), in_flight: seen.slots() };
     let next = if seen.view.ends_by_work() { NextStep::None } else { NextStep::AddDepthOrClients };

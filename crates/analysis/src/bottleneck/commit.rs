@@ -1,8 +1,10 @@
-//! Writes and syncs that threads wait for: commits of an engine, or syncs that the clients of a file ask for.
+//! Writes and syncs that threads wait for: commits of an engine, syncs that the clients of a file ask for, or writes that nobody asked to be
+//! synced.
 //!
 //! In: the states of the threads at work, and whether a commit is acknowledged after it is on disk. Out: a cause. Limits: threads that write
 //! pages in the background count as well. Of several commits one thread syncs and the others wait for it, which looks like a lock: it is
-//! distinguished from one only if the engine counts waits for rows.
+//! distinguished from one only if the engine counts waits for rows. A client that waits for its own write past the page cache waits for
+//! one operation at a time, and not for writes: that is for [`super::alone`].
 
 use super::seen::{Seen, Work};
 use super::tested::Tested;
@@ -21,7 +23,14 @@ const WITH_LOCKS_MIN: f64 = 0.6;
 
 pub fn test(seen: &Seen) -> Tested {
     let Some(work) = seen.work else { return Tested::Unknown };
-    let code = if seen.syncs_commits() { Limit::Commit } else { Limit::Sync };
+    if seen.waits_for_own_io() {
+        return Tested::Unknown;
+    }
+    let code = match seen.view.point.traits.work.io {
+        _ if seen.syncs_commits() => Limit::Commit,
+        Some(io) if io.syncs => Limit::Sync,
+        _ => Limit::Write,
+    };
     let waited = work.sync + work.group;
     let confidence = match waited {
         share if share >= SYNC_SURE => Confidence::Sure,
@@ -33,7 +42,8 @@ pub fn test(seen: &Seen) -> Tested {
     let threads = work.sync * work.threads;
     let evidence = match code {
         Limit::Commit => LimitEvidence::Commit { waited_share, lock_share, threads },
-        _ => LimitEvidence::Sync { waited_share, threads },
+        Limit::Sync => LimitEvidence::Sync { waited_share, threads },
+        _ => LimitEvidence::Write { waited_share, threads },
     };
     let next = match code {
         Limit::Commit => NextStep::GroupCommits,

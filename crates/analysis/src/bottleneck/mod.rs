@@ -134,7 +134,7 @@ fn strongest(causes: Vec<Cause>) -> Vec<Cause> {
 /// Whether an engine with one writer at a time counted `cause` itself: its clients wait for their turn, and no sync serves several of them.
 fn is_counted_apart(other: &LimitEvidence, cause: &Cause) -> bool {
     let is_turn = matches!(cause.evidence, LimitEvidence::Locks { by: LockAccount::OneWriter, .. });
-    is_turn && matches!(other, LimitEvidence::Commit { .. } | LimitEvidence::Sync { .. })
+    is_turn && matches!(other, LimitEvidence::Commit { .. } | LimitEvidence::Sync { .. } | LimitEvidence::Write { .. })
 }
 
 /// Whether a cause is the reason why another resource was used up, too.
@@ -149,10 +149,13 @@ fn explains(cause: &LimitEvidence, other: Limit) -> bool {
         }
         LimitEvidence::Throttled(Throttle::CpuQueue { .. }) => matches!(other, Limit::OneCore | Limit::Locks),
         LimitEvidence::Throttled(Throttle::Storage { .. } | Throttle::AboveDevice { .. }) => {
-            other.is_foreign() || matches!(other, Limit::Disk | Limit::OneCore | Limit::Locks | Limit::Sync)
+            other.is_foreign()
+                || matches!(other, Limit::Disk | Limit::OneCore | Limit::Locks | Limit::Sync | Limit::Write)
         }
         // To the kernel, a commit that waits for the one that syncs for it waits for a lock.
-        LimitEvidence::Commit { .. } | LimitEvidence::Sync { .. } => matches!(other, Limit::Locks | Limit::OneCore),
+        LimitEvidence::Commit { .. } | LimitEvidence::Sync { .. } | LimitEvidence::Write { .. } => {
+            matches!(other, Limit::Locks | Limit::OneCore)
+        }
         LimitEvidence::Locks { .. } | LimitEvidence::Checkpoint { .. } | LimitEvidence::Compaction { .. } => {
             other == Limit::OneCore
         }
@@ -172,9 +175,10 @@ mod tests {
     use super::*;
     use crate::judgement::NextStep;
     use crate::numbers::stacks::tests::snapshot;
-    use crate::simulated::Simulation;
+    use crate::simulated::{Simulation, params};
     use model::{
         Bytes, CounterRole, Fact, Generator, KindDef, OpClass, StallReason, StorageLimit, ThreadOf, ThreadState, Tick,
+        Value,
     };
 
     fn machine(disk: f64, cpu: f64) -> Simulation {
@@ -478,10 +482,10 @@ mod tests {
     }
 
     #[test]
-    fn commits_are_named_if_they_wait_for_the_disk_and_syncs_if_nobody_asked_for_that() {
+    fn commits_are_named_if_they_wait_for_the_disk_and_writes_if_nobody_asked_for_that() {
         let syncing = [0.3, 0.0, 0.0, 0.9, 0.3, 2.0, 0.0];
         assert_eq!(surest(&durable(working(syncing))), (Limit::Commit, Confidence::Sure));
-        assert_eq!(surest(&working(syncing)), (Limit::Sync, Confidence::Sure));
+        assert_eq!(surest(&working(syncing)), (Limit::Write, Confidence::Sure));
         let grouped = [0.5, 0.0, 0.0, 0.7, 2.5, 0.3, 0.0];
         assert_eq!(limits(&durable(working(grouped))), [Limit::Commit], "the others wait for the one that syncs");
         let group = [0.9, 0.6, 0.0, 0.45, 2.1, 0.45, 0.0];
@@ -493,8 +497,29 @@ mod tests {
         assert_eq!(surest(&waits(1.0)).0, Limit::Commit, "a fast sync is seldom seen");
         assert_eq!(surest(&waits(900.0)).0, Limit::Locks);
         let rarely = [1.5, 0.1, 0.0, 0.1, 0.1, 2.0, 0.0];
-        assert_eq!(surest(&durable(working(rarely))), (Limit::OneAtATime, Confidence::Likely));
+        assert_eq!(surest(&durable(working(rarely))), (Limit::FewInFlight, Confidence::Likely));
         assert_eq!(ruled_out(&durable(working(rarely)), Limit::Commit), Some(6.0));
+    }
+
+    /// Clients of a file that spend nine tenths of their time in its writes.
+    fn writing(clients: u32, fsync: &str, direct: bool) -> Simulation {
+        let simulation = machine(0.5, 0.3).with(|point| {
+            (point.trial.target.engine, point.trial.workload.name) = ("file".into(), "file".into());
+            let (mode, fsync) = (Value::Word("rndwr".into()), Value::Word(fsync.into()));
+            let direct = Value::Bool(direct);
+            point.trial.workload.params = params(&[("mode", mode), ("fsync", fsync), ("direct", direct)]);
+            point.trial.load.clients = clients;
+        });
+        let of_one = [0.05, 0.0, 0.0, 0.9, 0.0, 0.05, 0.0];
+        threads(simulation.process("none"), ThreadOf::Client, of_one.map(|share| share * f64::from(clients)))
+    }
+
+    #[test]
+    fn what_nobody_syncs_is_no_sync() {
+        assert_eq!(limits(&writing(1, "none", true)), [Limit::OneAtATime]);
+        assert_eq!(limits(&writing(4, "none", true)), [Limit::FewInFlight]);
+        assert_eq!(limits(&writing(4, "none", false)), [Limit::Write], "the page cache is full");
+        assert_eq!(limits(&writing(4, "fsync", true)), [Limit::Sync]);
     }
 
     #[test]
@@ -508,7 +533,7 @@ mod tests {
         let free = [1.8, 0.1, 0.0, 0.1, 0.2, 1.8, 0.0];
         assert_eq!(
             (limits(&working(free)), ruled_out(&working(free), Limit::Locks)),
-            (vec![Limit::OneAtATime], Some(9.0))
+            (vec![Limit::FewInFlight], Some(9.0))
         );
     }
 
@@ -520,7 +545,7 @@ mod tests {
         let reading = [0.1, 0.0, 3.0, 0.0, 0.0, 0.9, 0.0];
         let in_device = |requests: f64| with(working(reading), "disk", "queue_ns", requests * 1e9);
         assert_eq!(surest(&in_device(0.1)), (Limit::Throttled, Confidence::Likely));
-        assert_eq!(limits(&in_device(2.5)), [Limit::OneAtATime], "the device has what they wait for, and time left");
+        assert_eq!(limits(&in_device(2.5)), [Limit::FewInFlight], "the device has what they wait for, and time left");
         let busier = with(threads(crowd(0.8, 0.5), ThreadOf::Engine, reading), "disk", "queue_ns", 2.5e9);
         assert_eq!(surest(&busier), (Limit::Disk, Confidence::Likely));
     }
@@ -626,9 +651,9 @@ mod tests {
         assert_eq!(limits(&waiting(0.5)), [Limit::OtherProcesses]);
         assert_eq!(ruled_out(&waiting(0.05), Limit::OtherProcesses), None, "a third of its time at work");
         let waits_more = foreign([0.1, 0.3, 0.0, 0.6, 0.0, 0.0, 0.0]).process("embedded");
-        assert_eq!(limits(&waits_more), [Limit::Sync], "it waited for a CPU, and twice as long for its syncs");
+        assert_eq!(limits(&waits_more), [Limit::Write], "it waited for a CPU, and twice as long for its writes");
         let syncing = foreign([0.1, 0.02, 0.0, 0.88, 0.0, 0.0, 0.0]).process("embedded");
-        assert_eq!((limits(&syncing), ruled_out(&syncing, Limit::OtherProcesses)), (vec![Limit::Sync], Some(2.0)));
+        assert_eq!((limits(&syncing), ruled_out(&syncing, Limit::OtherProcesses)), (vec![Limit::Write], Some(2.0)));
     }
 
     #[test]

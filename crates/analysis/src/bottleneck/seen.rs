@@ -12,7 +12,7 @@ use crate::math::units::Share;
 use crate::numbers::achieved::device_growth_per_s;
 use crate::numbers::thread_states::StateShares;
 use crate::recorded::counters::{Growth, growth_of_all, growth_of_most, mean_level};
-use crate::recorded::facts::{EngineProcess, engine_process, slots};
+use crate::recorded::facts::{EngineProcess, engine_process, is_direct_file, slots};
 use model::{CounterRole, OpClass, Tick};
 
 /// A point whose bottleneck is looked for.
@@ -116,6 +116,12 @@ impl<'a> Seen<'a> {
     pub fn syncs_commits(&self) -> bool {
         let work = &self.view.point.traits.work;
         work.io.is_none() && self.view.point.traits.engine.durability.as_deref() == Some("disk")
+    }
+
+    /// Whether what its clients do is the read or the write that they wait for: past the page cache and without a sync.
+    pub fn waits_for_own_io(&self) -> bool {
+        let io = &self.view.point.traits.work.io;
+        io.as_ref().is_some_and(|io| !io.syncs && (io.read_share == 1.0 || is_direct_file(self.view.point)))
     }
 
     /// Whether its operations only wait until the engine has written what it put off.

@@ -17,6 +17,8 @@ pub enum Limit {
     Disk,
     /// Syncs of files that the clients ask for.
     Sync,
+    /// Writes of files, which nobody asked to be synced.
+    Write,
     /// The log: commits that wait until it is on disk.
     Commit,
     /// Checkpoints: the log is nearly full, so that pages must be written first.
@@ -43,8 +45,10 @@ pub enum Limit {
     Hypervisor,
     /// The client threads.
     Client,
-    /// Few operations at a time: their latency.
+    /// One operation at a time: its latency.
     OneAtATime,
+    /// A few operations at a time: their latency.
+    FewInFlight,
     /// The offered rate.
     Schedule,
     /// Whichever of them could not keep up with the offered rate.
@@ -73,8 +77,10 @@ pub enum LimitEvidence {
     /// The device was busy for this share of the time, with so many requests in flight on average; this share of its best rate was used.
     /// The threads at work waited for reads for the last share.
     Disk { busy_share: Share, queue: Option<f64>, used_share: Option<Share>, waited_share: Option<Share> },
-    /// The threads at work spent this share of their time in writes and syncs; so many at a time.
+    /// The threads at work spent this share of their time in writes and in the syncs that the clients ask for; so many at a time.
     Sync { waited_share: Share, threads: f64 },
+    /// They did so, and the clients ask for no sync.
+    Write { waited_share: Share, threads: f64 },
     /// They did so, or waited for the thread that syncs for a group, in an engine whose commits wait until they are on disk. The other share
     /// is what they waited for other threads, for whatever reason.
     Commit { waited_share: Share, lock_share: Share, threads: f64 },
@@ -231,6 +237,7 @@ impl LimitEvidence {
         match self {
             LimitEvidence::Disk { .. } => Limit::Disk,
             LimitEvidence::Sync { .. } => Limit::Sync,
+            LimitEvidence::Write { .. } => Limit::Write,
             LimitEvidence::Commit { .. } => Limit::Commit,
             LimitEvidence::Network { .. } => Limit::Network,
             LimitEvidence::Checkpoint { .. } => Limit::Checkpoint,
@@ -244,7 +251,8 @@ impl LimitEvidence {
             LimitEvidence::OtherProcesses { .. } => Limit::OtherProcesses,
             LimitEvidence::Hypervisor { .. } => Limit::Hypervisor,
             LimitEvidence::Client { .. } => Limit::Client,
-            LimitEvidence::OneAtATime { .. } => Limit::OneAtATime,
+            LimitEvidence::OneAtATime { in_flight: 1, .. } => Limit::OneAtATime,
+            LimitEvidence::OneAtATime { .. } => Limit::FewInFlight,
             LimitEvidence::Schedule { .. } => Limit::Schedule,
             LimitEvidence::TargetOrClients(_) => Limit::TargetOrClients,
             LimitEvidence::Unclear(_) => Limit::Unclear,
@@ -306,6 +314,11 @@ impl Limit {
         matches!(self, Limit::OtherProcesses | Limit::Hypervisor)
     }
 
+    /// Whether nothing was saturated, because each client waited for its operation before the next.
+    pub fn is_latency(self) -> bool {
+        matches!(self, Limit::OneAtATime | Limit::FewInFlight)
+    }
+
     /// Whether it is a resource or a way of working, and not the answer that there is no bottleneck, or none that is known.
     pub fn is_cause(self) -> bool {
         !matches!(self, Limit::Schedule | Limit::TargetOrClients | Limit::Unclear)
@@ -316,6 +329,7 @@ impl Limit {
         match self {
             Limit::Disk => "disk",
             Limit::Sync => "sync",
+            Limit::Write => "write",
             Limit::Commit => "commit",
             Limit::Checkpoint => "checkpoint",
             Limit::Compaction => "compaction",
@@ -330,6 +344,7 @@ impl Limit {
             Limit::Hypervisor => "hypervisor",
             Limit::Client => "client",
             Limit::OneAtATime => "one-at-a-time",
+            Limit::FewInFlight => "few-in-flight",
             Limit::Schedule => "schedule",
             Limit::TargetOrClients => "target-or-clients",
             Limit::Unclear => "unclear",

@@ -69,7 +69,7 @@ impl FindingKind for Cause {
             LimitEvidence::Disk { queue, used_share, waited_share, .. } => {
                 disk_figures(queue, used_share, waited_share)
             }
-            LimitEvidence::Sync { threads, .. } => format!("{} threads in them on average", number(threads)),
+            LimitEvidence::Sync { threads, .. } | LimitEvidence::Write { threads, .. } => format!("{} threads in them on average", number(threads)),
             LimitEvidence::Commit { lock_share, threads, .. } => format!(
                 "{} threads in them on average; threads waited for others {} of their time",
                 number(threads),
@@ -157,6 +157,7 @@ fn limiter(alike: &[&Cause]) -> String {
         LimitEvidence::Sync { .. } => {
             format!("writes and syncs of files, in which threads at work spent {} of their time", share())
         }
+        LimitEvidence::Write { .. } => format!("writes, in which threads at work spent {} of their time", share()),
         LimitEvidence::Commit { .. } => {
             format!("commits, on which threads at work spent {} of their time", share())
         }
@@ -202,7 +203,7 @@ fn limiter(alike: &[&Cause]) -> String {
         LimitEvidence::OneAtATime { in_flight: 1, .. } => "a single client with one operation at a time".to_owned(),
         LimitEvidence::OneAtATime { .. } => {
             let in_flight = range(alike, |one| one.in_flight() as f64, whole);
-            format!("the {in_flight} operations that can be in flight: nothing was saturated")
+            format!("{in_flight} operations in flight, which are too few: nothing was saturated")
         }
         LimitEvidence::Schedule { .. } | LimitEvidence::TargetOrClients(_) | LimitEvidence::Unclear(_) => {
             "nothing that was saturated".to_owned()

@@ -16,7 +16,7 @@ use crate::math::units::nanos;
 use model::Nanos;
 use serde::Serialize;
 use words::list::listed;
-use words::quantity::{counted, percent, range, rate, seconds};
+use words::quantity::{percent, plural, rate, seconds};
 
 /// Drops of the rate that are no stalls.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -56,6 +56,13 @@ fn dropped(shape: &Shape, measured: &Measured) -> Finding {
     Finding::new(Severity::Note, detail).at(spans).next(NextStep::CompareCharts)
 }
 
+impl RateDrops {
+    /// By which share of the level the rate falls.
+    pub fn fall_share(&self) -> f64 {
+        1.0 - self.to_per_s / self.from_per_s.max(f64::MIN_POSITIVE)
+    }
+}
+
 /// The median of all drops.
 fn usual(shape: &Shape, value: fn(&DropSpan) -> f64) -> f64 {
     median(&shape.drops.iter().map(value).collect::<Vec<_>>()).unwrap_or(0.0)
@@ -69,27 +76,24 @@ impl FindingKind for RateDrops {
         view.has_intervals()
     }
 
-    fn is_like(&self, other: &Self) -> bool {
-        self.period.is_some() == other.period.is_some()
+    fn gravity(&self) -> Option<f64> {
+        Some(self.fall_share() * self.drops.len() as f64)
     }
 
     fn title(alike: &[&Self]) -> String {
-        let interval = alike[0].interval_ns;
-        let first = if alike.iter().all(|one| one.drops.len() == 1) { "" } else { "the first " };
-        let periods = alike.iter().map(|one| one.period).collect::<Option<Vec<_>>>();
-        let when = match periods {
-            Some(periods) => one_every(&periods, interval),
-            None => {
-                format!("{first}at {}", range(alike, |one| one.drops[0].span.from_s, |at| at_second(at, interval)))
-            }
+        let found = alike[0];
+        let first = if found.drops.len() == 1 { "" } else { "the first " };
+        let when = match found.period {
+            Some(period) => one_every(period, found.interval_ns),
+            None => format!("{first}at {}", at_second(found.drops[0].span.from_s, found.interval_ns)),
         };
         format!(
             "{} from {} to {} ({} less) for {}; {when}",
-            counted(alike, |one| one.drops.len() as u64, "drop"),
-            range(alike, |one| one.from_per_s, rate),
-            range(alike, |one| one.to_per_s, rate),
-            range(alike, |one| 1.0 - one.to_per_s / one.from_per_s.max(f64::MIN_POSITIVE), percent),
-            range(alike, |one| one.length_ns.0 as f64, |ns| seconds(Nanos(ns as u64), interval))
+            plural(found.drops.len() as u64, "drop"),
+            rate(found.from_per_s),
+            rate(found.to_per_s),
+            percent(found.fall_share()),
+            seconds(found.length_ns, found.interval_ns)
         )
     }
 

@@ -28,7 +28,14 @@ pub trait FindingKind: DetailKind {
         true
     }
 
-    /// One line for all of `alike`, at least one, with ranges for the numbers that differ.
+    /// How grave it is among others like it, if a title with a range for each of its figures could not be read: several points then have
+    /// the title of the worst.
+    fn gravity(&self) -> Option<f64> {
+        None
+    }
+
+    /// One line for all of `alike`, at least one, with ranges for the numbers that differ. Of a kind with a [`gravity`](Self::gravity) it is
+    /// one.
     fn title(alike: &[&Self]) -> String;
 
     /// One line for findings that no title can hold together, each with its place; `None` if the summary is all that they share.
@@ -69,6 +76,7 @@ pub(super) struct Kind {
     pub detects: Detects,
     pub can_judge_imported: fn(&PointView) -> bool,
     is_alike: fn(&Detail, &Detail) -> bool,
+    gravity: fn(&Detail) -> Option<f64>,
     title: fn(&[&Detail]) -> String,
     mixed_title: fn(&[(&str, &Detail)]) -> Option<String>,
     evidence: fn(&Detail, &[Span]) -> String,
@@ -85,7 +93,8 @@ impl Kind {
             is_alike: |one, other| {
                 K::in_detail(one).zip(K::in_detail(other)).is_some_and(|(one, other)| one.is_like(other))
             },
-            title: |alike| K::title(&alike.iter().filter_map(|detail| K::in_detail(detail)).collect::<Vec<_>>()),
+            gravity: |detail| K::in_detail(detail)?.gravity(),
+            title: |alike| title_of(&alike.iter().filter_map(|detail| K::in_detail(detail)).collect::<Vec<&K>>()),
             mixed_title: |all| {
                 let all = all.iter().filter_map(|(place, detail)| Some((*place, K::in_detail(detail)?)));
                 K::mixed_title(&all.collect::<Vec<_>>())
@@ -97,9 +106,23 @@ impl Kind {
     }
 }
 
+/// The title of all of `alike`; of those that are grave the worst, and of how many it is.
+fn title_of<K: FindingKind>(alike: &[&K]) -> String {
+    let worst = alike.iter().max_by(|a, b| a.gravity().unwrap_or(0.0).total_cmp(&b.gravity().unwrap_or(0.0)));
+    match worst.filter(|worst| alike.len() > 1 && worst.gravity().is_some()) {
+        Some(worst) => format!("the worst of {}: {}", alike.len(), K::title(&[worst])),
+        None => K::title(alike),
+    }
+}
+
 /// Whether one title can hold both: they are of one kind and differ in their numbers only.
 pub fn is_alike(one: &Detail, other: &Detail) -> bool {
     (one.code().kind().is_alike)(one, other)
+}
+
+/// How grave it is among others of its kind; `None` if its kind does not say.
+pub fn gravity(detail: &Detail) -> Option<f64> {
+    (detail.code().kind().gravity)(detail)
 }
 
 /// One line for all of `alike`, with ranges for the numbers that differ. Empty for none.

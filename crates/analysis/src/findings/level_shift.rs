@@ -13,7 +13,7 @@ use crate::judgement::{NextStep, Severity};
 use model::Nanos;
 use serde::Serialize;
 use words::list::listed;
-use words::quantity::{Quantity, percent, range, rate, whole};
+use words::quantity::{Quantity, percent, rate};
 
 // Twice the deviation is plainly seen.
 const UNSTEADIER: f64 = 2.0;
@@ -42,6 +42,17 @@ pub enum VariationChange {
 }
 
 impl LevelShifts {
+    /// The lowest and the highest level.
+    pub fn extremes(&self) -> [f64; 2] {
+        let rates = || self.levels.iter().map(|level| level.ops_per_s);
+        [rates().fold(f64::MAX, f64::min), rates().fold(0.0, f64::max)]
+    }
+
+    /// By which share of the first level the last differs from it.
+    pub fn change_share(&self) -> f64 {
+        self.levels[self.levels.len() - 1].ops_per_s / self.levels[0].ops_per_s - 1.0
+    }
+
     /// How the variation about the second level differs from that about the first.
     pub fn variation(&self) -> VariationChange {
         let [before, after] = [0, 1].map(|nth| self.levels[nth].deviation / self.levels[nth].ops_per_s);
@@ -85,43 +96,32 @@ impl FindingKind for LevelShifts {
         view.has_intervals()
     }
 
-    fn is_like(&self, other: &Self) -> bool {
-        let form = |one: &Self| match one.levels[..] {
-            [before, after] => (2, after.ops_per_s < before.ops_per_s, Some(one.variation())),
-            _ => (one.levels.len().min(SHIFTS_LISTED_MAX + 1), false, None),
-        };
-        form(self) == form(other) && (alone_in_title(self) == alone_in_title(other))
+    fn gravity(&self) -> Option<f64> {
+        let [least, most] = self.extremes();
+        Some(1.0 - least / most.max(f64::MIN_POSITIVE))
     }
 
     fn title(alike: &[&Self]) -> String {
-        let first = alike[0];
-        let interval = first.interval_ns;
-        match first.levels.len() {
-            2 => {
-                let from = |one: &Self| one.levels[1].span.from_s;
-                let changed =
-                    range(alike, |one| one.levels[1].ops_per_s / one.levels[0].ops_per_s - 1.0, signed_change);
-                format!(
-                    "{} until {}, then {} ({changed}{})",
-                    range(alike, |one| one.levels[0].ops_per_s, rate),
-                    range(alike, from, |at| at_second(at, interval)),
-                    range(alike, |one| one.levels[1].ops_per_s, rate),
-                    variation_words(first.variation())
-                )
-            }
-            n if n <= SHIFTS_LISTED_MAX && alike.len() == 1 => {
+        let LevelShifts { levels, interval_ns: interval } = alike[0];
+        match levels.as_slice() {
+            [before, after] => format!(
+                "{} until {}, then {} ({}{})",
+                rate(before.ops_per_s),
+                at_second(after.span.from_s, *interval),
+                rate(after.ops_per_s),
+                signed_change(alike[0].change_share()),
+                variation_words(alike[0].variation())
+            ),
+            levels if levels.len() <= SHIFTS_LISTED_MAX => {
                 let level = |level: &LevelSpan| {
-                    format!("{} from {}", rate(level.ops_per_s), at_second(level.span.from_s, interval))
+                    format!("{} from {}", rate(level.ops_per_s), at_second(level.span.from_s, *interval))
                 };
-                let levels: Vec<String> = first.levels.iter().map(level).collect();
-                format!("the rate shifted {} times: {}", n - 1, levels.join(", "))
+                let listed: Vec<String> = levels.iter().map(level).collect();
+                format!("the rate shifted {} times: {}", levels.len() - 1, listed.join(", "))
             }
-            _ => {
-                let shifts = range(alike, |one| one.levels.len() as f64 - 1.0, whole);
-                let least = |one: &Self| one.levels.iter().map(|level| level.ops_per_s).fold(f64::MAX, f64::min);
-                let most = |one: &Self| one.levels.iter().map(|level| level.ops_per_s).fold(0.0, f64::max);
-                let (least, most) = (range(alike, least, rate), range(alike, most, rate));
-                format!("the rate shifted {shifts} times, between {least} and {most}")
+            levels => {
+                let [least, most] = alike[0].extremes().map(rate);
+                format!("the rate shifted {} times, between {least} and {most}", levels.len() - 1)
             }
         }
     }
@@ -138,13 +138,8 @@ impl FindingKind for LevelShifts {
 /// So many levels fit a title.
 const SHIFTS_LISTED_MAX: usize = 4;
 
-/// Whether the title lists each level with its time.
-fn alone_in_title(shifts: &LevelShifts) -> bool {
-    (3..=SHIFTS_LISTED_MAX).contains(&shifts.levels.len())
-}
-
 /// `40 % less`, `60 % more`.
-fn signed_change(share: f64) -> Quantity {
+pub fn signed_change(share: f64) -> Quantity {
     let percent = percent(share.abs());
     percent.with_suffix(if share < 0.0 { " % less" } else { " % more" })
 }

@@ -12,7 +12,7 @@ mod phrases;
 pub mod setting_words;
 
 pub use explanation::{Explanation, explanation};
-pub use kind::{Detects, FindingKind, evidence, is_alike, mixed_title, title};
+pub use kind::{Detects, FindingKind, evidence, gravity, is_alike, mixed_title, title};
 
 use crate::Span;
 use crate::evidence::{HostPartView, PointView};
@@ -193,6 +193,25 @@ findings! {
     knee::Knee => Knee = "knee",
 }
 
+/// What disturbs the course of a rate, the gravest first.
+pub const DISTURBANCES: [Code; 15] = [
+    Code::Outage,
+    Code::EndpointOutage,
+    Code::HostLost,
+    Code::Stall,
+    Code::Bursts,
+    Code::LevelShift,
+    Code::TwoLevels,
+    Code::Slowdown,
+    Code::Drops,
+    Code::PartitionDrops,
+    Code::Wave,
+    Code::NotSteady,
+    Code::Unsteady,
+    Code::Starvation,
+    Code::WideInterval,
+];
+
 impl Code {
     /// The code that is written `text` today.
     pub fn parse(text: &str) -> Option<Code> {
@@ -207,6 +226,11 @@ impl Code {
     /// The severities that findings of this kind can have, the least first.
     pub fn severities(self) -> &'static [Severity] {
         self.kind().severities
+    }
+
+    /// Whether it says that a rate or a service was not even over the run phase: a point with such a finding did not run steadily.
+    pub fn is_disturbance(self) -> bool {
+        DISTURBANCES.contains(&self)
     }
 
     /// Whether such a finding is about several points, so that it does not change the validity of any.

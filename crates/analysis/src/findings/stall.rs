@@ -129,17 +129,16 @@ impl FindingKind for Stalls {
     }
 
     fn is_like(&self, other: &Self) -> bool {
-        match (self, other) {
-            (Stalls::Rates(one), Stalls::Rates(other)) => one.period.is_some() == other.period.is_some(),
-            (Stalls::Operations(_), Stalls::Operations(_)) => true,
-            _ => false,
-        }
+        std::mem::discriminant(self) == std::mem::discriminant(other)
+    }
+
+    fn gravity(&self) -> Option<f64> {
+        self.in_rates().map(|found| found.total_ns.0 as f64)
     }
 
     fn title(alike: &[&Self]) -> String {
-        let long: Vec<&LongStalls> = alike.iter().filter_map(|one| one.in_rates()).collect();
         let short: Vec<&ShortStalls> = alike.iter().filter_map(|one| one.in_operations()).collect();
-        if long.is_empty() { short_title(&short) } else { long_title(&long) }
+        alike[0].in_rates().map_or_else(|| short_title(&short), long_title)
     }
 
     fn evidence(&self) -> String {
@@ -180,26 +179,15 @@ impl Stalls {
 }
 
 /// `5 stalls, 15.0 s in all; the longest 3.0 s, at 97.0 s; one every 20.0 s (±0.0 s)`, or `1 stall of 3.0 s, at 3.0 s`.
-fn long_title(alike: &[&LongStalls]) -> String {
-    let interval = alike[0].interval_ns;
-    let in_seconds = |ns: f64| seconds(Nanos(ns as u64), interval);
-    let longest = range(alike, |one| one.longest_ns.0 as f64, in_seconds);
-    let is_one_each = alike.iter().all(|one| one.count == 1);
-    // Of several points a range of times would read as one stall.
-    let at = match alike {
-        [only] => format!(", at {}", in_seconds(only.longest_at_ns.0 as f64)),
-        _ => String::new(),
-    };
-    match alike.len() {
-        1 if is_one_each => return format!("1 stall of {longest}{at}"),
-        _ if is_one_each => return format!("one stall each, of {longest}"),
-        _ => {}
+fn long_title(found: &LongStalls) -> String {
+    let in_seconds = |time| seconds(time, found.interval_ns);
+    let (longest, at) = (in_seconds(found.longest_ns), in_seconds(found.longest_at_ns));
+    if found.count == 1 {
+        return format!("1 stall of {longest}, at {at}");
     }
-    let stalls = counted(alike, |one| one.count as u64, "stall");
-    let total = range(alike, |one| one.total_ns.0 as f64, in_seconds);
-    let period = alike.iter().map(|one| one.period).collect::<Option<Vec<_>>>();
-    let every = period.map_or(String::new(), |periods| format!("; {}", one_every(&periods, interval)));
-    format!("{stalls}, {total} in all; the longest {longest}{at}{every}")
+    let every = found.period.map_or(String::new(), |period| format!("; {}", one_every(period, found.interval_ns)));
+    let total = in_seconds(found.total_ns);
+    format!("{} stalls, {total} in all; the longest {longest}, at {at}{every}", found.count)
 }
 
 fn short_title(alike: &[&ShortStalls]) -> String {
@@ -218,11 +206,8 @@ fn short_title(alike: &[&ShortStalls]) -> String {
 }
 
 /// `one every 20.0 s (±0.0 s)`
-pub(super) fn one_every(periods: &[EventPeriod], interval: Nanos) -> String {
-    let periods: Vec<&EventPeriod> = periods.iter().collect();
-    let in_seconds = |ns: f64| seconds(Nanos(ns as u64), interval);
-    let gap = range(&periods, |one| one.gap_ns.0 as f64, in_seconds);
-    format!("one every {gap} (±{})", range(&periods, |one| one.spread_ns.0 as f64, in_seconds))
+pub(super) fn one_every(period: EventPeriod, interval: Nanos) -> String {
+    format!("one every {} (±{})", seconds(period.gap_ns, interval), seconds(period.spread_ns, interval))
 }
 
 #[cfg(test)]

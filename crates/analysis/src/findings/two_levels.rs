@@ -11,7 +11,7 @@ use crate::judgement::{NextStep, Severity};
 use crate::math::units::Share;
 use model::Nanos;
 use serde::Serialize;
-use words::quantity::{percent, range, rate};
+use words::quantity::{percent, rate};
 
 /// Two rates that a run jumps between.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
@@ -55,9 +55,12 @@ impl FindingKind for LevelPair {
         view.has_intervals()
     }
 
+    fn gravity(&self) -> Option<f64> {
+        Some(1.0 - self.low_per_s / self.high_per_s.max(f64::MIN_POSITIVE))
+    }
+
     fn title(alike: &[&Self]) -> String {
-        let (low, high) = (range(alike, |one| one.low_per_s, rate), range(alike, |one| one.high_per_s, rate));
-        format!("the rate jumps between {low} and {high}")
+        format!("the rate jumps between {} and {}", rate(alike[0].low_per_s), rate(alike[0].high_per_s))
     }
 
     fn evidence(&self) -> String {

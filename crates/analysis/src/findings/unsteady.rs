@@ -244,7 +244,7 @@ fn variation_evidence(found: &RateVariation) -> String {
 
 impl Unsteadiness {
     /// By which share of the beginning the rate changed; below 0 if it fell.
-    fn change_share(&self) -> f64 {
+    pub fn change_share(&self) -> f64 {
         match self {
             Unsteadiness::Halves(halves) => halves.second_per_s / halves.first_per_s - 1.0,
             Unsteadiness::Trend(line) => line.end_per_s / line.start_per_s - 1.0,

@@ -11,7 +11,7 @@ use crate::judgement::{NextStep, Severity};
 use crate::math::units::{Share, nanos};
 use model::Nanos;
 use serde::Serialize;
-use words::quantity::{percent, range, rate, time, whole};
+use words::quantity::{percent, rate, time, whole};
 
 /// A sine that the rates follow.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
@@ -53,13 +53,14 @@ impl FindingKind for RateWave {
         view.has_intervals()
     }
 
+    fn gravity(&self) -> Option<f64> {
+        Some(1.0 - self.low_per_s / self.high_per_s.max(f64::MIN_POSITIVE))
+    }
+
     fn title(alike: &[&Self]) -> String {
-        format!(
-            "the rate swings between {} and {}, one wave every {}",
-            range(alike, |one| one.low_per_s, rate),
-            range(alike, |one| one.high_per_s, rate),
-            range(alike, |one| one.period_ns.0 as f64, time)
-        )
+        let RateWave { low_per_s, high_per_s, period_ns, .. } = alike[0];
+        let (low, high, period) = (rate(*low_per_s), rate(*high_per_s), time(period_ns.0 as f64));
+        format!("the rate swings between {low} and {high}, one wave every {period}")
     }
 
     fn evidence(&self) -> String {

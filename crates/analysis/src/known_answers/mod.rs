@@ -8,7 +8,7 @@ mod coverage;
 mod dips;
 mod noise;
 mod periods;
-mod series;
+pub(crate) mod series;
 mod shifts;
 
 use crate::Code;

@@ -145,11 +145,11 @@ impl RatioVerdict {
 pub struct RatioEstimate {
     /// The geometric mean of the pairs' ratios.
     pub ratio: f64,
-    /// Its 95 % confidence interval; `None` for a single pair.
+    /// Its 95 % confidence interval; `None` for a single pair, and if it is so wide that it says nothing.
     pub ci95: Option<[f64; 2]>,
     /// How many pairs it is of.
     pub n: usize,
-    /// The smallest effect that this design would have shown in 9 of 10 tries, as a share: 0.03 is 3 %. `None` for a single pair.
+    /// The smallest effect that this design would have shown in 9 of 10 tries, as a share: 0.03 is 3 %. `None` likewise.
     pub smallest_effect: Option<f64>,
     /// How often equal arms would differ at least so much; `None` for a single pair.
     #[serde(skip)]
@@ -157,6 +157,9 @@ pub struct RatioEstimate {
     /// What it shows.
     pub verdict: RatioVerdict,
 }
+
+/// An interval that leaves open whether an arm is so many times faster or slower says nothing: two pairs that differ much give such ones.
+const FACTOR_TELLING_MAX: f64 = 1_000.0;
 
 impl RatioEstimate {
     /// The ratio of `pairs`; `None` if no pair has two values above 0.
@@ -187,11 +190,14 @@ impl RatioEstimate {
         let freedom = (self.n - 1) as f64;
         let half = students_t(0.975, freedom) * error;
         let p_value = chance_of(middle, error, freedom);
+        let verdict = judge(self.n, middle, p_value, better);
+        let says_something = |log: &f64| verdict.is_difference() || *log < f64::ln(FACTOR_TELLING_MAX);
+        let smallest = half + students_t(POWER, freedom) * error;
         RatioEstimate {
-            ci95: Some([(middle - half).exp(), (middle + half).exp()]),
-            smallest_effect: Some((half + students_t(POWER, freedom) * error).exp_m1()),
+            ci95: Some(half).filter(says_something).map(|half| [(middle - half).exp(), (middle + half).exp()]),
+            smallest_effect: Some(smallest).filter(says_something).map(f64::exp_m1),
             p_value: Some(p_value),
-            verdict: judge(self.n, middle, p_value, better),
+            verdict,
             ..self
         }
     }
@@ -264,6 +270,15 @@ mod tests {
 
     fn places(values: &[(u32, f64)]) -> Vec<RepeatValue> {
         values.iter().map(|(place, value)| RepeatValue { place: *place, value: *value }).collect()
+    }
+
+    #[test]
+    fn an_interval_that_says_nothing_is_none() {
+        let two = RatioEstimate::from_pairs(&pairs(&[(100.0, 1.0), (100.0, 81.0)]), Preference::More).unwrap();
+        assert_eq!((two.ci95, two.smallest_effect, two.verdict), (None, None, Indicative));
+        assert!((two.ratio - 0.09).abs() < 1e-9 && two.p_value.is_some(), "{two:?}");
+        let close = RatioEstimate::from_pairs(&pairs(&[(100.0, 50.0), (100.0, 52.0)]), Preference::More).unwrap();
+        assert!(close.ci95.is_some_and(|[low, high]| low > 0.3 && high < 1.0), "{close:?}");
     }
 
     /// How repeats vary: AR(1) of that coefficient, and a straight drift of the rate over the whole run.

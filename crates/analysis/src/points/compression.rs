@@ -4,6 +4,7 @@
 //! Limits: a row is of the repeats of one file and one codec; sizes and CPU times are their medians. Repeats that must not be used are
 //! left out, unless all are such. What is compared are single threads.
 
+use crate::findings::setting_words::phrase;
 use crate::math::stats::median;
 use crate::numbers::compression::{merged_blocks, ratio};
 use crate::points::sweep::is_usable;
@@ -173,6 +174,31 @@ fn arm_of(point: &PointAnalysis) -> Vec<Setting> {
         _ => false,
     };
     point.settings.iter().filter(asked).cloned().collect()
+}
+
+/// The name of a codec, or of the file system that compresses in its place.
+pub fn arm_name(arm: &[Setting]) -> String {
+    let on_file_system = arm.iter().any(|setting| matches!(setting.value, SettingValue::FileSystem(_)));
+    let shown = |setting: &&Setting| match &setting.value {
+        SettingValue::Absent | SettingValue::Default => false,
+        // The file as it is, for a file system that may compress it.
+        // No blocks: the file as one stream.
+        SettingValue::Param(value) => !(value.is_zero() || on_file_system && value.to_string() == "none"),
+        _ => true,
+    };
+    // The codec first, and how it is used after it.
+    let is_codec = |setting: &&Setting| own_words(setting) == setting.value.to_string();
+    let (codecs, others): (Vec<&Setting>, Vec<&Setting>) = arm.iter().filter(shown).partition(is_codec);
+    let words: Vec<String> = codecs.into_iter().chain(others).map(own_words).collect();
+    if words.is_empty() { "none".to_owned() } else { words.join(" ") }
+}
+
+/// Its value alone if that is a word.
+fn own_words(setting: &Setting) -> String {
+    match &setting.value {
+        SettingValue::Param(model::Value::Word(word)) => word.clone(),
+        _ => phrase(setting),
+    }
 }
 
 fn row_of(repeats: &[&PointAnalysis]) -> CompressionRow {

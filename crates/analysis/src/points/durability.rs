@@ -26,7 +26,7 @@ pub fn unlike_durabilities<'a>(points: &'a [PointAnalysis], plan: &Plan) -> Vec<
 /// Whether `plan` compares durabilities: each of `points` has the one that its arm is named after. An engine that kept another than it was
 /// asked for makes them unlike again.
 pub fn is_asked_for(points: &[PointAnalysis], plan: &Plan) -> bool {
-    let Some(key) = plan.ab.as_deref() else { return false };
+    let Some(key) = plan.ab.as_deref().or(plan.asked.compare.as_deref()) else { return false };
     !points.is_empty()
         && points.iter().all(|point| match (durability(point), point.settings.text(key)) {
             (Some(durability), Some(arm)) => durability == arm,

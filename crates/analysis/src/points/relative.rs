@@ -126,7 +126,7 @@ fn is_inserting(point: &PointAnalysis) -> bool {
 /// The tables of `points`, all those of a run that was planned as `plan`: of the key that it compares, else of each setting with several
 /// values.
 pub fn relative_tables(points: &[PointAnalysis], plan: &Plan) -> Vec<RelativeTable> {
-    let dimensions = compared(points, plan.ab.as_deref());
+    let dimensions = compared(points, plan);
     let compares_durability = is_asked_for(points, plan);
     dimensions
         .iter()
@@ -134,8 +134,10 @@ pub fn relative_tables(points: &[PointAnalysis], plan: &Plan) -> Vec<RelativeTab
         .collect()
 }
 
-/// The settings that are compared, each with its values in the order of the run.
-fn compared(points: &[PointAnalysis], ab: Option<&str>) -> Vec<Vec<Setting>> {
+/// The settings that are compared, each with its values in the order of the run: that of an A/B run alone, else all that can be arms, and the
+/// one that the plan asks about, whatever it is.
+fn compared(points: &[PointAnalysis], plan: &Plan) -> Vec<Vec<Setting>> {
+    let (ab, asked) = (plan.ab.as_deref(), plan.asked.compare.as_deref());
     let mut dimensions: Vec<Vec<Setting>> = Vec::new();
     let mut known: HashSet<(&str, String)> = HashSet::new();
     for setting in
@@ -152,7 +154,8 @@ fn compared(points: &[PointAnalysis], ab: Option<&str>) -> Vec<Vec<Setting>> {
         return dimensions;
     }
     dimensions.retain(|values| {
-        matches!(values[0].role, Role::Engine | Role::Ground | Role::Instances | Role::Size | Role::Tuning)
+        asked == Some(&values[0].name)
+            || matches!(values[0].role, Role::Engine | Role::Ground | Role::Instances | Role::Size | Role::Tuning)
     });
     dimensions.sort_by_key(|values| values[0].role);
     dimensions

@@ -166,7 +166,7 @@ impl SweepStep<'_> {
     }
 
     /// Half the width of the 95 % interval of that; `None` without an interval.
-    fn half_width_per_s(&self) -> Option<f64> {
+    pub(crate) fn half_width_per_s(&self) -> Option<f64> {
         let rate = self.estimate(|summary| Some((summary.ops_per_s, summary.ops_per_s_ci95)))?;
         Some(half_width_share((rate.mean, rate.ci95))? * rate.mean)
     }

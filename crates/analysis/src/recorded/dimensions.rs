@@ -10,7 +10,7 @@ use crate::recorded::engine_names::EngineNames;
 use crate::recorded::sequence;
 use model::{
     Arrivals, Bytes, CpuAssignment, FileSystem, MachineSetup, Nanos, Pacing, ParamOwner, ParamRole, PointData,
-    PointParam, StepIndexes, StorageLimit, Trial, Until, Value,
+    PointParam, StepIndexes, StorageLimit, Trial, Until, Value, common_phrase,
 };
 use serde::Serialize;
 use std::collections::{BTreeSet, HashMap, HashSet};
@@ -289,13 +289,21 @@ fn number_groups(points: &[PointData], labels: &[Label]) -> Vec<usize> {
 impl Settings {
     fn from_point(point: &PointData, names: &EngineNames) -> Settings {
         let trial = &point.trial;
-        let mut all = vec![Setting::of_run(ENGINE, Role::Engine, SettingValue::Name(names.name_of(trial)))];
+        let name = names.name_of(trial);
+        let mut engine = Setting::of_run(ENGINE, Role::Engine, SettingValue::Name(name.clone()));
+        // With its version, if the name has one because the run has several.
+        let spoken = point.traits.phrases.get(ENGINE).zip(name.strip_prefix(&trial.target.engine));
+        engine.phrase = spoken.map(|(spoken, rest)| format!("{spoken}{rest}"));
+        let mut all = vec![engine];
         all.extend(ground_settings(trial));
         all.push(Setting::of_run("workload", Role::Workload, SettingValue::Name(trial.workload.name.clone())));
         all.extend(param_settings(point, ParamOwner::Workload));
         all.extend(param_settings(point, ParamOwner::Engine));
         all.extend(search_settings(trial));
         all.extend(load_settings(trial));
+        for setting in all.iter_mut().filter(|setting| setting.declared.is_none() || setting.name == MEMORY_LIMIT) {
+            setting.phrase = setting.phrase.take().or_else(|| common_phrase(&setting.name, trial));
+        }
         Settings(all)
     }
 
@@ -403,6 +411,11 @@ impl Setting {
         }
     }
 
+    /// Whether it is the size of the data.
+    pub(crate) fn is_data_size(&self) -> bool {
+        self.declared == Some(ParamRole::DataSize)
+    }
+
     /// Whether it decides if the data fits in memory.
     pub(crate) fn decides_fit(&self) -> bool {
         matches!(self.declared, Some(ParamRole::CacheSize | ParamRole::DataSize))
@@ -493,11 +506,25 @@ fn param_settings(point: &PointData, owner: ParamOwner) -> Vec<Setting> {
         let declared = point.params.iter().find(|param| param.owner == owner && param.name == *name);
         let (role, used) = declared.map_or((ParamRole::Tuning, true), |param: &PointParam| (param.role, param.used));
         let is_default = point.traits.defaults.contains(name);
-        let phrase = point.traits.phrases.get(name).cloned();
+        let phrase = point.traits.phrases.get(name).cloned().or_else(|| step_phrase(point, role));
         all.push(Setting { used, is_default, phrase, scope, ..Setting::of_param(name, role, value.clone()) });
     }
     all.sort_by_key(|setting| setting.role != Role::Work);
     all
+}
+
+/// What the step does, for runs that do not have its phrase.
+fn step_phrase(point: &PointData, role: ParamRole) -> Option<String> {
+    let step = point.traits.work.step.as_ref().filter(|_| role == ParamRole::Step)?;
+    let inserts = point.kinds.iter().any(|kind| kind.rows_per_op > 0.0 && !kind.background);
+    let words = match (step.indexes, inserts) {
+        (StepIndexes::Made, _) => "building the indexes",
+        _ if step.drains => "writing what was put off",
+        (StepIndexes::NotAtStart, true) => "inserts without indexes",
+        (StepIndexes::Kept, true) => "inserts with indexes",
+        (_, false) => "queries",
+    };
+    Some(words.to_owned())
 }
 
 fn setting_role(declared: ParamRole) -> Role {

@@ -6,6 +6,7 @@
 mod by_name;
 pub mod endpoints;
 pub mod hosts;
+pub mod searches;
 
 pub use by_name::kind;
 

@@ -1,6 +1,7 @@
 //! How steadily the points of a group ran.
 //!
-//! In: the analysed points of a group. Out: [`Steadiness`]: how many stalled, starved or drifted, and the longest wait of each sort.
+//! In: the analysed points of a group. Out: [`Steadiness`]: how many stalled, starved or drifted, and the longest wait of each sort. A point
+//! with any finding of a disturbance did not run steadily.
 //! Limits: a point that is timed as a whole is neither steady nor unsteady; one that is too short is not judged.
 
 use super::figures;
@@ -23,7 +24,7 @@ pub struct Steadiness {
     pub starved: usize,
     /// Points whose rate drifted.
     pub drifted: usize,
-    /// Points of which any of these is true,
+    /// Points of which any of these is true, or that any other finding says were disturbed,
     pub disturbed: usize,
     /// and their numbers in the run.
     pub unsteady: Vec<u32>,
@@ -77,7 +78,8 @@ fn has_intervals(point: &PointAnalysis) -> bool {
 }
 
 fn is_disturbed(point: &PointAnalysis) -> bool {
-    has_stalled(point) || has_starved(point) || has_varied(point) || longest_outage(point).is_some()
+    let has_finding = point.findings.iter().any(|finding| finding.code().is_disturbance());
+    has_finding || has_drifted(point) || longest_outage(point).is_some()
 }
 
 fn has(point: &PointAnalysis, code: Code) -> bool {
@@ -95,11 +97,6 @@ fn has_starved(point: &PointAnalysis) -> bool {
 fn has_drifted(point: &PointAnalysis) -> bool {
     let is_drift = figures::<Unsteadiness>(point).any(Unsteadiness::is_drift);
     is_drift || has(point, Code::NotSteady) || has(point, Code::Slowdown)
-}
-
-/// Whether its rate drifted, or varied so widely that it is known badly.
-fn has_varied(point: &PointAnalysis) -> bool {
-    has(point, Code::Unsteady) || has(point, Code::WideInterval) || has_drifted(point)
 }
 
 /// The longest stall of `point`: of all, or, if it was shorter than an interval, of the operations that show it.
@@ -146,5 +143,28 @@ impl Steadiness {
             longest_outage: self.longest_outage.into_iter().chain(other.longest_outage).reduce(LongestWait::longer),
             longest_wait: self.longest_wait.into_iter().chain(other.longest_wait).reduce(LongestWait::longer),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::simulated::{Simulation, noisy, swinging};
+
+    fn disturbed(simulation: &Simulation) -> usize {
+        simulation.analysis().verdict.steadiness().disturbed
+    }
+
+    #[test]
+    fn drops_waves_shifts_and_jumps_are_not_steady_and_noise_is() {
+        let drops = noisy(1, 300, 20.0, |at| if at % 20 >= 18 { 600.0 } else { 1_000.0 });
+        let shift = noisy(1, 300, 20.0, |at| if at < 100 { 1_000.0 } else { 800.0 });
+        let jumps = noisy(1, 300, 3.0, |at| if at / 20 % 2 == 0 { 200.0 } else { 400.0 });
+        let wave = Simulation::counts(&swinging(1_800, 190.0, 25.0, 6.0));
+        for (code, one) in [("drops", drops), ("level-shift", shift), ("two-levels", jumps), ("wave", wave)] {
+            assert_eq!((one.findings(code).len(), disturbed(&one)), (1, 1), "{code}");
+        }
+        let quiet = noisy(1, 300, 20.0, |_| 1_000.0);
+        let verdict = quiet.analysis().verdict.steadiness();
+        assert_eq!((verdict.judged, verdict.disturbed), (1, 0));
     }
 }

@@ -23,7 +23,7 @@ use host::error::TargetError;
 use host::privileged::volume::VolumeDaemon;
 use load::SyncClient;
 use measured::SharedFigures;
-use model::{Bytes, Entry, Fact, Family, ParamDef, ParamKind, ParamRole, TaskSet, Trial, WritePath};
+use model::{Bytes, Entry, Fact, Family, ParamDef, ParamKind, ParamRole, Phrase, TaskSet, Trial, WritePath};
 use source::SourceFile;
 use std::path::PathBuf;
 use workload::{ProgramInput, SequenceState};
@@ -32,6 +32,7 @@ use workload::{ProgramInput, SequenceState};
 pub static CODEC: EngineDef = EngineDef {
     entry: Entry {
         name: "codec",
+        spoken: "the codec",
         help: "compression in plimsoll's own process, to a file on the disk that is measured",
         families: &[Family::Task(TaskSet::Codecs)],
         params: PARAMS,
@@ -54,6 +55,16 @@ const FILE: ParamDef = ParamDef {
 };
 const CODEC_PARAM: ParamDef = ParamDef {
     help: "what compresses it, with a level if it has levels; `gzip:1..9` is each of them",
+    phrase: Phrase::Words(&[
+        ("none", "no compression"),
+        ("lz4", "LZ4"),
+        ("lzjb", "LZJB"),
+        ("lzo", "LZO"),
+        ("snappy", "Snappy"),
+        ("gzip:{}", "gzip at level {}"),
+        ("zstd:{}", "zstd at level {}"),
+        ("brotli:{}", "brotli at level {}"),
+    ]),
     ..ParamDef::new("codec", ParamRole::Tuning, ParamKind::Leveled(&CODEC_WORDS), "none")
 };
 

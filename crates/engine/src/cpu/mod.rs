@@ -38,6 +38,7 @@ use workload::{ProgramInput, SequenceState};
 pub static CPU: EngineDef = EngineDef {
     entry: Entry {
         name: "cpu",
+        spoken: "the CPU",
         help: "the CPU alone: computations on plimsoll's own threads, the same instructions on every machine, results checked",
         families: &[Family::Task(TaskSet::Kernels)],
         params: &[],

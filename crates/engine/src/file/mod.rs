@@ -57,6 +57,7 @@ use workload::{ClientIndex, IoProgram, OpStream, ProgramInput, SequenceState};
 pub static FILE: EngineDef = EngineDef {
     entry: Entry {
         name: "file",
+        spoken: "the disk",
         help: "files or a block device, read and written by pread/pwrite, io_uring, libaio or mmap",
         families: &[Family::Io],
         params: PARAMS,

@@ -5,111 +5,84 @@
 use super::buffers::WriteContent;
 use super::files::{FileOpening, Readahead, WriteSync};
 use load::StampMode;
-use model::{Meaning, ParamDef, ParamKind, ParamRole, Trial, UsedIf};
+use model::{Meaning, ParamDef, ParamKind, ParamRole, Phrase, Trial, UsedIf};
 
 /// As `engines` list them.
 pub const PARAMS: &[ParamDef] = &[
     ParamDef {
-        name: "io",
-        kind: ParamKind::OneOf(&["sync", "uring", "aio", "mmap"]),
-        default: "uring",
         help: "one pread/pwrite at a time (`sync`), io_uring (`uring`) or libaio (`aio`) with `depth` operations in \
                flight, or copies to and from a mapping (`mmap`)",
-        scales: false,
-        shapes_data: false,
-        role: ParamRole::Tuning,
         meaning: Some(Meaning::IoInterface { kernel_aio: "aio" }),
-        used_if: None,
+        phrase: Phrase::Words(&[
+            ("sync", "synchronous calls"),
+            ("uring", "asynchronous calls (uring)"),
+            ("aio", "asynchronous calls (libaio)"),
+            ("mmap", "mapped files"),
+        ]),
+        ..ParamDef::new("io", ParamRole::Tuning, ParamKind::OneOf(&["sync", "uring", "aio", "mmap"]), "uring")
     },
     ParamDef {
-        name: "direct",
-        kind: ParamKind::Bool,
-        default: "true",
         help: "O_DIRECT: bypass the page cache, to measure the device, not memory",
-        scales: false,
         shapes_data: true,
-        role: ParamRole::Ground,
         meaning: Some(Meaning::DirectIo),
-        used_if: None,
+        phrase: Phrase::Words(&[("true", "direct I/O"), ("false", "I/O through the page cache")]),
+        ..ParamDef::new("direct", ParamRole::Ground, ParamKind::Bool, "true")
     },
     ParamDef {
-        name: "readahead",
-        kind: ParamKind::OneOf(&["default", "sequential", "random"]),
-        default: "default",
         help: "access pattern announced to the kernel for reads through the page cache (posix_fadvise)",
-        scales: false,
-        shapes_data: false,
-        role: ParamRole::Tuning,
-        meaning: None,
-        used_if: None,
+        phrase: Phrase::Words(&[
+            ("default", "the usual read-ahead"),
+            ("sequential", "read-ahead for sequential reads"),
+            ("random", "no read-ahead"),
+        ]),
+        ..ParamDef::new(
+            "readahead",
+            ParamRole::Tuning,
+            ParamKind::OneOf(&["default", "sequential", "random"]),
+            "default",
+        )
     },
     ParamDef {
-        name: "sync",
-        kind: ParamKind::OneOf(&["none", "osync", "odsync"]),
-        default: "none",
         help: "open files with O_SYNC (`osync`) or O_DSYNC (`odsync`), so that each write returns after it is on the \
                device, with or without all of its metadata; `none` = neither",
-        scales: false,
-        shapes_data: false,
-        role: ParamRole::Ground,
-        meaning: None,
         used_if: Some(UsedIf::one_of("mode", &["rndwr", "rndrw", "seqwr"])),
+        phrase: Phrase::Words(&[
+            ("none", "no sync per write"),
+            ("osync", "a sync of data and metadata per write"),
+            ("odsync", "a sync of the data per write"),
+        ]),
+        ..ParamDef::new("sync", ParamRole::Ground, ParamKind::OneOf(&["none", "osync", "odsync"]), "none")
     },
     ParamDef {
-        name: "fsync_end",
-        kind: ParamKind::Bool,
-        default: "false",
         help: "sync all files after the load; the time is recorded, but not as part of any operation",
-        scales: false,
-        shapes_data: false,
-        role: ParamRole::Tuning,
-        meaning: None,
         used_if: Some(UsedIf::one_of("mode", &["rndwr", "rndrw", "seqwr"])),
+        phrase: Phrase::Words(&[("true", "a sync at the end"), ("false", "no sync at the end")]),
+        ..ParamDef::new("fsync_end", ParamRole::Tuning, ParamKind::Bool, "false")
     },
     ParamDef {
-        name: "compressible",
-        kind: ParamKind::Int { min: 0, max: 100 },
-        default: "0",
         help: "percent of each 4 KiB written that compression removes",
-        scales: false,
         shapes_data: true,
-        role: ParamRole::Ground,
-        meaning: None,
-        used_if: None,
+        phrase: Phrase::Pattern("data of which {} % compress away"),
+        ..ParamDef::new("compressible", ParamRole::Ground, ParamKind::Int { min: 0, max: 100 }, "0")
     },
     ParamDef {
-        name: "dedupe",
-        kind: ParamKind::Int { min: 0, max: 100 },
-        default: "0",
         help: "percent of the blocks written that repeat the content of an earlier one",
-        scales: false,
         shapes_data: true,
-        role: ParamRole::Ground,
-        meaning: None,
-        used_if: None,
+        phrase: Phrase::Pattern("data with {} % of duplicates"),
+        ..ParamDef::new("dedupe", ParamRole::Ground, ParamKind::Int { min: 0, max: 100 }, "0")
     },
     ParamDef {
-        name: "verify",
-        kind: ParamKind::Bool,
-        default: "false",
         help: "mark each block of 4 KiB written with its checksum, place and generation; check each read, and all data after the run; \
                costs about 0.3 us of CPU per block",
-        scales: false,
         shapes_data: true,
-        role: ParamRole::Ground,
-        meaning: None,
-        used_if: None,
+        phrase: Phrase::Words(&[("true", "checked blocks"), ("false", "unchecked blocks")]),
+        ..ParamDef::new("verify", ParamRole::Ground, ParamKind::Bool, "false")
     },
     ParamDef {
-        name: "stamp",
-        kind: ParamKind::OneOf(&["batch", "each"]),
-        default: "batch",
         help: "time of completion with io_uring and libaio: one per `batch`, or one for `each` operation, which costs a system call each",
-        scales: false,
-        shapes_data: false,
-        role: ParamRole::Tuning,
-        meaning: None,
         used_if: Some(UsedIf::one_of("io", &["uring", "aio"])),
+        phrase: Phrase::Words(&[("batch", "a time per batch"), ("each", "a time per operation")]),
+        ..ParamDef::new("stamp", ParamRole::Tuning, ParamKind::OneOf(&["batch", "each"]), "batch")
     },
 ];
 

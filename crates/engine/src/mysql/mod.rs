@@ -61,7 +61,8 @@ use arguments::{
 use client::{ConnectMysql, MysqlAddress};
 use host::error::TargetError;
 use model::{
-    Bytes, CommonData, CounterSource, Entry, Fact, Family, ParamDef, ParamKind, ParamRole, Params, Trial, WritePath,
+    Bytes, CommonData, CounterSource, Entry, Fact, Family, ParamDef, ParamKind, ParamRole, Params, Phrase, Trial,
+    WritePath,
 };
 use programs::{MARIADB_INSTALL, MYSQL_INSTALL, programs_of};
 use rustix::process::Signal;
@@ -78,6 +79,7 @@ use workload::{SqlProcedure, SqlTable};
 pub static INNODB: EngineDef = EngineDef {
     entry: Entry {
         name: "mariadb:innodb",
+        spoken: "MariaDB with InnoDB",
         help: "MariaDB as a private server, tables in InnoDB: a B-tree with redo log; `mariadb` for short",
         families: &[Family::Sql, Family::Connection],
         params: params::MARIADB_INNODB,
@@ -98,6 +100,7 @@ const INNODB_SERVER: MysqlServer = MysqlServer::single(Flavour::MariaDb, Storage
 pub static ROCKSDB: EngineDef = EngineDef {
     entry: Entry {
         name: "mariadb:rocksdb",
+        spoken: "MyRocks",
         help: "MariaDB as a private server, tables in RocksDB (MyRocks): a log-structured merge tree",
         families: &[Family::Sql, Family::Connection],
         params: params::MARIADB_ROCKSDB,
@@ -118,6 +121,7 @@ const ROCKSDB_SERVER: MysqlServer = MysqlServer::single(Flavour::MariaDb, Storag
 pub static GALERA: EngineDef = EngineDef {
     entry: Entry {
         name: "mariadb:galera",
+        spoken: "MariaDB with Galera",
         help: "MariaDB with Galera as a private cluster on this machine, tables in InnoDB; `nodes` servers, each with all of the data",
         families: &[Family::Sql],
         params: params::MARIADB_GALERA,
@@ -142,6 +146,7 @@ const GALERA_SERVER: MysqlServer =
 pub static MYSQL_INNODB: EngineDef = EngineDef {
     entry: Entry {
         name: "mysql:innodb",
+        spoken: "MySQL with InnoDB",
         help: "MySQL as a private server, tables in InnoDB; `mysql` for short",
         families: &[Family::Sql, Family::Connection],
         params: params::MYSQL_INNODB,
@@ -162,6 +167,7 @@ const MYSQL_INNODB_SERVER: MysqlServer = MysqlServer::single(Flavour::MySql, Sto
 pub static MYSQL_ROCKSDB: EngineDef = EngineDef {
     entry: Entry {
         name: "mysql:rocksdb",
+        spoken: "MyRocks of Percona Server",
         help: "Percona Server as a private server, tables in RocksDB (MyRocks)",
         families: &[Family::Sql, Family::Connection],
         params: params::MYSQL_ROCKSDB,
@@ -183,6 +189,7 @@ const MYSQL_ROCKSDB_SERVER: MysqlServer = MysqlServer::single(Flavour::MySql, St
 pub static MYSQL: EngineDef = EngineDef {
     entry: Entry {
         name: "mysql",
+        spoken: "the MySQL server",
         help: "an existing MySQL or MariaDB server, given by its URL, or the nodes of a Galera cluster (`mysql://user@n1,n2,n3/`); \
                works in a schema of its own",
         families: &[Family::Sql, Family::Connection],
@@ -215,15 +222,10 @@ const EXTERNAL_URL: ParamDef = ParamDef {
     ..URL
 };
 const STORAGE: ParamDef = ParamDef {
-    name: "storage",
-    kind: ParamKind::OneOf(&["InnoDB", "RocksDB"]),
-    default: "InnoDB",
     help: "storage engine of the tables",
-    scales: false,
     shapes_data: true,
-    role: ParamRole::Ground,
-    meaning: None,
-    used_if: None,
+    phrase: Phrase::Words(&[("InnoDB", "tables in InnoDB"), ("RocksDB", "tables in RocksDB")]),
+    ..ParamDef::new("storage", ParamRole::Ground, ParamKind::OneOf(&["InnoDB", "RocksDB"]), "InnoDB")
 };
 
 /// The counter sources of both private servers.

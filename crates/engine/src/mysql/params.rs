@@ -8,44 +8,38 @@ use crate::reset::BETWEEN;
 use crate::server::private_network::VIA;
 use crate::sql::endpoints::POLICY;
 use crate::sql::session_options::{self, ISOLATION};
-use model::{Meaning, ParamDef, ParamKind, ParamRole};
+use model::{Meaning, ParamDef, ParamKind, ParamRole, Phrase};
 
 const FLUSH_METHOD: ParamDef = ParamDef {
-    name: "flush_method",
-    kind: ParamKind::OneOf(&["O_DIRECT", "fsync", "O_DSYNC", "O_DIRECT_NO_FSYNC"]),
-    default: "O_DIRECT",
     help: "how InnoDB opens and syncs its files (innodb_flush_method)",
-    scales: false,
     shapes_data: true,
-    role: ParamRole::Tuning,
-    meaning: None,
-    used_if: None,
+    phrase: Phrase::Words(&[
+        ("O_DIRECT", "direct writes"),
+        ("fsync", "writes through the page cache"),
+        ("O_DSYNC", "a synchronous log"),
+        ("O_DIRECT_NO_FSYNC", "direct writes without a sync"),
+    ]),
+    ..ParamDef::new(
+        "flush_method",
+        ParamRole::Tuning,
+        ParamKind::OneOf(&["O_DIRECT", "fsync", "O_DSYNC", "O_DIRECT_NO_FSYNC"]),
+        "O_DIRECT",
+    )
 };
 const IO_CAPACITY: ParamDef = ParamDef {
-    name: "io_capacity",
-    kind: ParamKind::Int { min: 100, max: 1_000_000 },
-    default: "200",
     help: "writes per second that InnoDB does in the background (innodb_io_capacity); innodb_io_capacity_max is set to ten times as many",
-    scales: false,
     shapes_data: true,
-    role: ParamRole::Tuning,
-    meaning: None,
-    used_if: None,
+    phrase: Phrase::Pattern("an I/O capacity of {}"),
+    ..ParamDef::new("io_capacity", ParamRole::Tuning, ParamKind::Int { min: 100, max: 1_000_000 }, "200")
 };
 const CONFIG: ParamDef = ParamDef {
     help: "configuration file of the server; what `--set` may not set is refused; `default` for none: a fragment of my.cnf",
     ..params::CONFIG
 };
 const VARIABLES: ParamDef = ParamDef {
-    name: "mariadb.*",
-    kind: ParamKind::Variables,
-    default: "",
     help: "any variable of the server, such as `--set mariadb.innodb_purge_threads=4`; read back as the fact of that name",
-    scales: false,
     shapes_data: true,
-    role: ParamRole::Tuning,
-    meaning: None,
-    used_if: None,
+    ..ParamDef::new("mariadb.*", ParamRole::Tuning, ParamKind::Variables, "")
 };
 const MYSQL_VARIABLES: ParamDef = ParamDef {
     name: "mysql.*",
@@ -60,27 +54,17 @@ pub const MARIADB_GALERA: &[ParamDef] = &session_options::params_with::<17>(
 );
 /// How many servers a cluster has.
 pub const NODES: ParamDef = ParamDef {
-    name: "nodes",
-    kind: ParamKind::Int { min: 2, max: 16 },
-    default: "3",
     help: "servers of the cluster, all on this machine; each has all of the data and a cache of its own",
-    scales: false,
     shapes_data: true,
-    role: ParamRole::Ground,
-    meaning: None,
-    used_if: None,
+    phrase: Phrase::Counted { zero: "no node", one: "one node", many: "{} nodes" },
+    ..ParamDef::new("nodes", ParamRole::Ground, ParamKind::Int { min: 2, max: 16 }, "3")
 };
 /// How many threads of a node apply the write sets of the others.
 pub const APPLIERS: ParamDef = ParamDef {
-    name: "appliers",
-    kind: ParamKind::Int { min: 1, max: 256 },
-    default: "4",
     help: "threads of each node that apply the changes of the other nodes (wsrep_slave_threads)",
-    scales: false,
     shapes_data: true,
-    role: ParamRole::Tuning,
-    meaning: None,
-    used_if: None,
+    phrase: Phrase::Counted { zero: "no applier", one: "one applier", many: "{} appliers" },
+    ..ParamDef::new("appliers", ParamRole::Tuning, ParamKind::Int { min: 1, max: 256 }, "4")
 };
 const NODE_CACHE: ParamDef =
     ParamDef { help: "size of the buffer pool of each node (innodb_buffer_pool_size)", ..CACHE };
@@ -117,13 +101,9 @@ const fn rocksdb_params(variables: ParamDef) -> [ParamDef; 14] {
 }
 const BLOCK_CACHE: ParamDef = ParamDef { help: "size of the block cache (rocksdb_block_cache_size)", ..params::CACHE };
 const DIRECT: ParamDef = ParamDef {
-    name: "direct",
-    kind: ParamKind::Bool,
-    default: "false",
     help: "bypass the page cache in reads, flushes and compactions, as InnoDB does; the write-ahead log stays buffered",
-    scales: false,
     shapes_data: true,
-    role: ParamRole::Ground,
     meaning: Some(Meaning::DirectIo),
-    used_if: None,
+    phrase: Phrase::Words(&[("true", "direct I/O"), ("false", "I/O through the page cache")]),
+    ..ParamDef::new("direct", ParamRole::Ground, ParamKind::Bool, "false")
 };

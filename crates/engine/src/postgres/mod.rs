@@ -61,6 +61,7 @@ use workload::{SequenceState, SqlProcedure, SqlTable};
 pub static POSTGRES: EngineDef = EngineDef {
     entry: Entry {
         name: "postgres",
+        spoken: "PostgreSQL",
         help: "PostgreSQL as a private server: heap tables with B-tree indexes and a write-ahead log",
         families: &[Family::Sql, Family::Connection],
         params: PARAMS,
@@ -81,6 +82,7 @@ pub static POSTGRES: EngineDef = EngineDef {
 pub static POSTGRESQL: EngineDef = EngineDef {
     entry: Entry {
         name: "postgresql",
+        spoken: "the PostgreSQL server",
         help: "an existing PostgreSQL server, given by its URL, or one with its replicas (`postgres://user@h1,h2/`); works in a schema of \
                its own",
         families: &[Family::Sql, Family::Connection],
@@ -139,15 +141,9 @@ const CONFIG: ParamDef = ParamDef {
     ..params::CONFIG
 };
 const VARIABLES: ParamDef = ParamDef {
-    name: "postgres.*",
-    kind: ParamKind::Variables,
-    default: "",
     help: "any setting of the server, such as `--set postgres.work_mem=16MB`; read back as the fact of that name",
-    scales: false,
     shapes_data: true,
-    role: ParamRole::Tuning,
-    meaning: None,
-    used_if: None,
+    ..ParamDef::new("postgres.*", ParamRole::Tuning, ParamKind::Variables, "")
 };
 
 /// What plans may not set.

@@ -32,6 +32,7 @@ use workload::SequenceState;
 pub static ROCKSDB: EngineDef = EngineDef {
     entry: Entry {
         name: "rocksdb",
+        spoken: "RocksDB",
         help: "RocksDB, embedded: the log-structured merge tree under MyRocks, without a server (cargo feature `rocksdb`)",
         families: &[Family::Kv],
         params: PARAMS,
@@ -142,16 +143,10 @@ const CACHE: ParamDef = ParamDef {
     ..params::CACHE
 };
 const OPTIONS: ParamDef = ParamDef {
-    name: "rocksdb.*",
-    kind: ParamKind::Variables,
-    default: "",
     help: "any option of RocksDB, its column family or its tables, such as `--set rocksdb.write_buffer_size=16M`; read back as the \
            fact of that name",
-    scales: false,
     shapes_data: true,
-    role: ParamRole::Tuning,
-    meaning: None,
-    used_if: None,
+    ..ParamDef::new("rocksdb.*", ParamRole::Tuning, ParamKind::Variables, "")
 };
 
 /// What plans may not set.

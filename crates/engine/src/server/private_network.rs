@@ -9,24 +9,19 @@ use super::network::Route;
 use super::tls::TlsConnector;
 use super::url::Password;
 use host::error::TargetError;
-use model::{ParamDef, ParamKind, ParamRole, Params};
+use model::{ParamDef, ParamKind, ParamRole, Params, Phrase};
 use rcgen::{CertificateParams, KeyPair};
 use rustls::pki_types::CertificateDer;
 use std::net::{Ipv4Addr, TcpListener};
 
 /// How the clients of a private server get there.
 pub const VIA: ParamDef = ParamDef {
-    name: "via",
-    kind: ParamKind::OneOf(&["socket", "tcp", "tls"]),
-    default: "socket",
+    // The server is started with a port or without one.
     help: "how clients reach the private server: its unix `socket`, `tcp` on a loopback port, or the same encrypted (`tls`); \
            a server by URL: as the URL names it",
-    scales: false,
-    // The server is started with a port or without one.
     shapes_data: true,
-    role: ParamRole::Ground,
-    meaning: None,
-    used_if: None,
+    phrase: Phrase::Words(&[("socket", "a unix socket"), ("tcp", "TCP"), ("tls", "TLS over TCP")]),
+    ..ParamDef::new("via", ParamRole::Ground, ParamKind::OneOf(&["socket", "tcp", "tls"]), "socket")
 };
 
 /// The only address on which a private server listens.

@@ -20,30 +20,17 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 /// The URL of the server. The plan fills it in if the engine itself is given as a URL.
 pub const URL: ParamDef = ParamDef {
-    name: "url",
-    kind: ParamKind::Path,
-    default: "",
     help: "URL of the server, with the TLS options of its own clients; usually given as the engine",
-    scales: false,
     shapes_data: true,
-    role: ParamRole::Ground,
-    meaning: None,
-    used_if: None,
+    ..ParamDef::new("url", ParamRole::Ground, ParamKind::Path, "")
 };
 
 /// The file of its password.
 pub const PASSWORD_FILE: ParamDef = ParamDef {
-    name: "password_file",
-    kind: ParamKind::Path,
-    default: "",
     help: "file that contains only the password, or `ask` to be asked on the terminal before anything is measured; \
            default: the environment variable PLIMSOLL_PASSWORD. If the endpoints of the URL have different passwords: a line for each, \
            in their order",
-    scales: false,
-    shapes_data: false,
-    role: ParamRole::Ground,
-    meaning: None,
-    used_if: None,
+    ..ParamDef::new("password_file", ParamRole::Ground, ParamKind::Path, "")
 };
 
 /// A server, and as whom to come there.

@@ -12,103 +12,73 @@ use crate::sql::open_connections::OpenConnections;
 use crate::sql::rejection::{custom_ops, rejection};
 use host::error::TargetError;
 use model::statement::CustomOp;
-use model::{Fact, FailureClass, Meaning, Nanos, ParamDef, ParamKind, ParamRole, Params, Trial};
+use model::{Fact, FailureClass, Meaning, Nanos, ParamDef, ParamKind, ParamRole, Params, Phrase, Trial};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 /// How statements are sent.
 pub const STATEMENTS: ParamDef = ParamDef {
-    name: "statements",
-    kind: ParamKind::OneOf(&["prepared", "plain"]),
-    default: "prepared",
     help: "how statements are sent: `prepared` once per connection, or as `plain` text that is parsed each time",
-    scales: false,
-    shapes_data: false,
-    role: ParamRole::Tuning,
-    meaning: None,
-    used_if: None,
+    phrase: Phrase::Words(&[("prepared", "prepared statements"), ("plain", "plain statements")]),
+    ..ParamDef::new("statements", ParamRole::Tuning, ParamKind::OneOf(&["prepared", "plain"]), "prepared")
 };
 
 /// What transactions may see of each other.
 pub const ISOLATION: ParamDef = ParamDef {
-    name: "isolation",
-    kind: ParamKind::OneOf(&["default", "read-uncommitted", "read-committed", "repeatable-read", "serializable"]),
-    default: "default",
     help: "isolation level of the clients' transactions; default = the server's own",
-    scales: false,
-    shapes_data: false,
-    role: ParamRole::Ground,
-    meaning: None,
-    used_if: None,
+    phrase: Phrase::Words(&[
+        ("default", "the server's own isolation"),
+        ("read-uncommitted", "isolation read uncommitted"),
+        ("read-committed", "isolation read committed"),
+        ("repeatable-read", "isolation repeatable read"),
+        ("serializable", "isolation serializable"),
+    ]),
+    ..ParamDef::new(
+        "isolation",
+        ParamRole::Ground,
+        ParamKind::OneOf(&["default", "read-uncommitted", "read-committed", "repeatable-read", "serializable"]),
+        "default",
+    )
 };
 
 /// How long a connection lasts.
 pub const CONNECTION: ParamDef = ParamDef {
-    name: "connection",
-    kind: ParamKind::OneOf(&["kept", "per-transaction"]),
-    default: "kept",
     help: "keep connections open (`kept`), or open and close one for each operation, counted in its response time \
            (`per-transaction`)",
-    scales: false,
-    shapes_data: false,
-    role: ParamRole::Tuning,
-    meaning: None,
-    used_if: None,
+    phrase: Phrase::Words(&[
+        ("kept", "connections that stay open"),
+        ("per-transaction", "a new connection per transaction"),
+    ]),
+    ..ParamDef::new("connection", ParamRole::Tuning, ParamKind::OneOf(&["kept", "per-transaction"]), "kept")
 };
 
 /// What a client does after it has lost its connection.
 const RECONNECT: ParamDef = ParamDef {
-    name: "reconnect",
-    kind: ParamKind::OneOf(&["again", "stop"]),
-    default: "again",
     help: "with on_error = `count`, after a lost connection: connect `again`, or `stop` the point",
-    scales: false,
-    shapes_data: false,
-    role: ParamRole::Tuning,
-    meaning: None,
-    used_if: None,
+    ..ParamDef::new("reconnect", ParamRole::Tuning, ParamKind::OneOf(&["again", "stop"]), "again")
 };
 
 /// For how long conflicts are retried.
 const RETRIES_FOR: ParamDef = ParamDef {
-    name: "retries_for",
-    kind: ParamKind::Duration,
     // Less than the grace time by default, so that the end of a phase does not find a client still trying.
-    default: "5s",
     help: "retry after deadlock, lock timeout or serialization failure for up to this long (counted in the \
            response time); 0 = count as failed",
-    scales: false,
-    shapes_data: false,
-    role: ParamRole::Tuning,
-    meaning: None,
-    used_if: None,
+    ..ParamDef::new("retries_for", ParamRole::Tuning, ParamKind::Duration, "5s")
 };
 
 /// How many threads the clients have.
 const THREADS: ParamDef = ParamDef {
-    name: "threads",
-    kind: ParamKind::Int { min: 0, max: 16_384 },
-    default: "0",
     help: "client threads, 0 = one per client. With fewer, connections are multiplexed: less CPU, but a reply may \
            wait for its thread",
-    scales: false,
-    shapes_data: false,
-    role: ParamRole::Tuning,
     meaning: Some(Meaning::ClientThreads),
-    used_if: None,
+    phrase: Phrase::Counted { zero: "one thread per client", one: "one client thread", many: "{} client threads" },
+    ..ParamDef::new("threads", ParamRole::Tuning, ParamKind::Int { min: 0, max: 16_384 }, "0")
 };
 
 /// How long connecting and control queries may take.
 pub const CONTROL_TIMEOUT: ParamDef = ParamDef {
-    name: "control_timeout",
-    kind: ParamKind::Duration,
-    default: "5s",
     help: "give up if connecting, or the answer to a control query, takes longer than this",
-    scales: false,
-    shapes_data: false,
-    role: ParamRole::Tuning,
-    meaning: None,
-    used_if: None,
+    ..ParamDef::new("control_timeout", ParamRole::Tuning, ParamKind::Duration, "5s")
 };
 
 /// How long a statement of set-up may take.

@@ -8,6 +8,8 @@
 //! the beginning, by its own CPU time: a slice that began late, because the timer was, is made up for. Each begins every 200 us,
 //! which is short against most ops; a wake-up in a slice waits for its end, 4 us on average at 80 %.
 //!
+//! What the threads use is counted ([`slowdown_usage`]): it is part of plimsoll's CPU time, and no work of an engine inside plimsoll.
+//!
 //! A thread dies with its process, so nothing is left after `kill -9`.
 
 use crate::cpu::topology::{CPUS, online_cpus};
@@ -17,7 +19,7 @@ use rustix::thread::{CpuSet, clock_nanosleep_absolute, sched_setaffinity};
 use rustix::time::{ClockId, Timespec, clock_gettime};
 use std::path::Path;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 use std::thread::JoinHandle;
 
 /// From the beginning of one slice to the next.
@@ -26,6 +28,26 @@ const PERIOD_NS: u64 = 200_000;
 const SLICE_MAX_NS: u64 = PERIOD_NS * 9 / 10;
 /// The least real-time priority: above all ordinary threads.
 const PRIORITY: libc::c_int = 1;
+
+/// What threads that slow CPUs down have used.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct SlowdownUsage {
+    /// CPU time in user mode,
+    pub user_ns: u64,
+    /// and in the kernel.
+    pub system_ns: u64,
+    /// Context switches, voluntary and not.
+    pub context_switches: u64,
+}
+
+/// User time, system time and context switches of all such threads since this process began.
+static USED: [AtomicU64; 3] = [const { AtomicU64::new(0) }; 3];
+
+/// What all threads that slow CPUs down have used since this process began, also those that ended.
+pub fn slowdown_usage() -> SlowdownUsage {
+    let [user_ns, system_ns, context_switches] = USED.each_ref().map(|used| used.load(Relaxed));
+    SlowdownUsage { user_ns, system_ns, context_switches }
+}
 
 /// CPUs that compute more slowly, until this is dropped.
 #[derive(Debug)]
@@ -103,6 +125,7 @@ fn take_time(cpu: u32, taken_percent: u64, over: &AtomicBool) {
         return;
     }
     let (began, used_before) = (now_ns(ClockId::Monotonic), now_ns(ClockId::ThreadCPUTime));
+    let mut counted = [0; 3];
     while !over.load(Relaxed) {
         sleep_until(next_slice(now_ns(ClockId::Monotonic)));
         let now = now_ns(ClockId::Monotonic);
@@ -112,7 +135,24 @@ fn take_time(cpu: u32, taken_percent: u64, over: &AtomicBool) {
         while taken_percent > 0 && now_ns(ClockId::Monotonic) < end {
             std::hint::spin_loop();
         }
+        let own = usage_of_this_thread();
+        USED.iter().zip(own).zip(counted).for_each(|((all, own), counted)| {
+            all.fetch_add(own.saturating_sub(counted), Relaxed);
+        });
+        counted = own;
     }
+}
+
+/// User time, system time and context switches.
+fn usage_of_this_thread() -> [u64; 3] {
+    let mut usage = std::mem::MaybeUninit::<libc::rusage>::zeroed();
+    // SAFETY: the pointer is valid for one rusage, and all-zero bytes are a valid rusage if the call fails.
+    let usage = unsafe {
+        libc::getrusage(libc::RUSAGE_THREAD, usage.as_mut_ptr());
+        usage.assume_init()
+    };
+    let ns = |time: libc::timeval| time.tv_sec as u64 * 1_000_000_000 + time.tv_usec as u64 * 1_000;
+    [ns(usage.ru_utime), ns(usage.ru_stime), (usage.ru_nvcsw + usage.ru_nivcsw) as u64]
 }
 
 /// The beginning of the slice after `now_ns`: on all CPUs the same moment.
@@ -178,6 +218,9 @@ mod tests {
         }
         over.store(true, Relaxed);
         let (taken, elapsed) = thread.join().unwrap();
+        let used = slowdown_usage();
+        // Of one thread; no other test slows anything down.
+        assert!(used.user_ns + used.system_ns > taken / 2 && used.context_switches > 0, "{used:?} of {taken}");
         // 50 % of what it ran for, one slice and its own start at the most; at least the slices that a busy host leaves.
         assert!(taken <= elapsed / 2 + SLICE_MAX_NS + 5_000_000, "{taken} of {elapsed}");
         assert!(taken >= 5_000_000, "{taken} of {elapsed}");

@@ -5,6 +5,8 @@
 //! The I/O of plimsoll's own recording does not count: the thread that opens the source is the one that writes the run file, and the
 //! thread that reads it is the sampler. The I/O of both is subtracted.
 //!
+//! Nor does the CPU time of the threads that make the CPUs slower on request (`cpu_limit` as a speed).
+//!
 //! Limits: the CPU time and memory of an embedded engine include the load generator. Buffered writes count when they dirty the page cache, in the
 //! process that does it; what a filesystem's or the kernel's own threads write is charged to no process. They count in the units of the page
 //! cache: if those are large (ext4 since Linux 6.16, XFS and btrfs before), 8 KiB that are written into a piece of
@@ -17,6 +19,7 @@
 use crate::proc_file::{NeverDown, ProcFile, counter, gauge};
 use crate::process_tree::{GroupUsage, ProcessTree, parse_io};
 use crate::{CounterSource, EnginePids, SamplingSubject, SourceEntry, SourceMissing};
+use host::privileged::slowdown::slowdown_usage;
 use model::{CounterRole, SourceDef};
 
 /// Its entry in [`super::SOURCES`].
@@ -168,13 +171,15 @@ impl OwnProcess {
     fn read_totals(&mut self) -> ProcessTotals {
         let io = self.io.as_mut().and_then(OwnIo::read_bytes);
         let usage = own_usage();
+        // Read after the usage, so that what these threads use in between is never counted as the engine's.
+        let slowing = slowdown_usage();
         ProcessTotals {
             read_bytes: io.map(|(read, _)| read),
             write_bytes: io.map(|(_, written)| written),
             // From getrusage and not from /proc: that counts in ticks of 10 ms.
-            cpu_user_ns: timeval_ns(usage.ru_utime),
-            cpu_system_ns: timeval_ns(usage.ru_stime),
-            context_switches: (usage.ru_nvcsw + usage.ru_nivcsw) as u64,
+            cpu_user_ns: timeval_ns(usage.ru_utime).saturating_sub(slowing.user_ns),
+            cpu_system_ns: timeval_ns(usage.ru_stime).saturating_sub(slowing.system_ns),
+            context_switches: ((usage.ru_nvcsw + usage.ru_nivcsw) as u64).saturating_sub(slowing.context_switches),
             rss_bytes: self.statm.read_text().ok().and_then(resident_bytes),
         }
     }

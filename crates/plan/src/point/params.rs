@@ -193,7 +193,7 @@ mod tests {
             ("engine".into(), "maria".into()),
             ("maria.purge_threads".into(), "1,4".into()),
         ]);
-        let printed = crate::to_toml("oltp", &flags, &fixture::catalogue());
+        let printed = crate::to_toml("oltp", &flags, 1.0, &fixture::catalogue());
         let same = from_flags("oltp", &flags, 1.0, &catalogue()).unwrap();
         assert_eq!(read(&printed).unwrap(), same, "{printed}");
         for (text, message) in [

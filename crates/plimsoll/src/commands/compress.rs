@@ -99,7 +99,7 @@ type PresetPair = (&'static str, &'static str);
 
 /// The sweeps as one plan file.
 fn as_toml(sweeps: &[Overrides], context: &Context) -> String {
-    let all = sweeps.iter().map(|overrides| plan::to_toml(NAME, overrides, &context.catalogue));
+    let all = sweeps.iter().map(|overrides| plan::to_toml(NAME, overrides, 1.0, &context.catalogue));
     let mut text = String::new();
     for toml in all {
         let from = if text.is_empty() { 0 } else { toml.find("\n[[sweep]]").unwrap_or(0) };
@@ -160,7 +160,7 @@ mod tests {
     fn the_printed_plan_has_both_sweeps() {
         let catalogue = runner::catalogue();
         let all = sweeps(&["a", "--codec", "lz4", "--fs", "btrfs", "--repeat", "1"]);
-        let text: Vec<String> = all.iter().map(|flags| plan::to_toml(NAME, flags, &catalogue)).collect();
+        let text: Vec<String> = all.iter().map(|flags| plan::to_toml(NAME, flags, 1.0, &catalogue)).collect();
         assert!(text[0].contains("codec = \"lz4\"") && text[0].contains("fs = \"none\""), "{text:?}");
         assert!(text[1].contains("codec = \"none\"") && text[1].contains("fs = \"btrfs\""), "{text:?}");
     }

@@ -1,5 +1,6 @@
 //! `plimsoll import FILE...`: results of other programs become a run file.
 
+use super::answer;
 use crate::context::Context;
 use crate::exit::{Exit, Fault};
 use crate::flags;
@@ -18,6 +19,7 @@ pub fn clap() -> Command {
     Command::new("import")
         .arg(files.help("Output of fio (JSON), sysbench or pgbench, and logs of fio or pgbench of the same run"))
         .arg(flags::runs("Directory of run files"))
+        .arg(flags::details())
         .arg(name.help("Name of the run [default: when it began, and the program]"))
         .arg(engine.help("The database, which sysbench does not print, such as `mariadb`"))
         .arg(set.help("A parameter that sysbench does not print, such as `mix=read_write` or `table_rows=1000000`; may be repeated"))
@@ -37,8 +39,7 @@ pub fn execute(matches: &ArgMatches, context: &Context) -> Result<Exit, Fault> {
     if context.json {
         output::json::print(&output::json::run(&analysis, &run, &run_file, None))
     } else {
-        output::print(&report::terminal::summary(&analysis, context.width(), context.colour()));
-        output::print(&format!("\nrun file: {}\n", output::shown(&run_file)));
+        answer::print(&analysis, &run_file, matches.get_flag("details"), context);
     }
     Ok(Exit::Done)
 }

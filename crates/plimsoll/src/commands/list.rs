@@ -24,7 +24,7 @@ pub fn execute(matches: &ArgMatches, context: &Context) -> Result<Exit, Fault> {
     if context.json {
         output::json::print(&json(&heads))
     } else {
-        output::print(&text(dir, &heads))
+        output::print(&text(dir, &heads, context.width()))
     }
     Ok(Exit::Done)
 }
@@ -140,13 +140,22 @@ fn begins_with_time(file: &Path) -> bool {
             .all(|(place, byte)| if place == 8 { *byte == b'-' } else { byte.is_ascii_digit() })
 }
 
-fn text(dir: &Path, heads: &[(PathBuf, Result<RunHead, String>)]) -> String {
+/// To analyse a run takes some hundredths of a second, so older ones are listed without their answers.
+const ANSWERED_MAX: usize = 20;
+
+fn text(dir: &Path, heads: &[(PathBuf, Result<RunHead, String>)], width: usize) -> String {
     let mut text = String::new();
-    let width = heads.iter().filter_map(|(path, _)| path.file_stem()).map(|name| name.len()).max().unwrap_or_default();
-    for (path, head) in heads {
+    let names = heads.iter().filter_map(|(path, _)| path.file_stem());
+    let name_width = names.map(|name| name.len()).max().unwrap_or_default();
+    for (nth, (path, head)) in heads.iter().enumerate() {
         let name = path.file_stem().unwrap_or_default();
         let about = head.as_ref().map_or_else(|error| output::escaped(error).into_owned(), in_a_line);
-        let _ = writeln!(text, "{:width$}  {about}", output::shown(Path::new(name)));
+        let _ = writeln!(text, "{:name_width$}  {about}", output::shown(Path::new(name)));
+        let answer = (nth + ANSWERED_MAX >= heads.len() && head.is_ok()).then(|| store::read(path).ok()).flatten();
+        let answer = answer.map(|run| report::terminal_text(analysis::answer(&analysis::analyse(&run)).headline()));
+        for line in answer.iter().flat_map(|answer| report::wrapped(answer, width.saturating_sub(INDENT))) {
+            let _ = writeln!(text, "{:INDENT$}{line}", "");
+        }
     }
     if text.is_empty() {
         let _ = writeln!(text, "no runs in `{}` yet; `plimsoll quick` records one", output::shown(dir));
@@ -154,14 +163,16 @@ fn text(dir: &Path, heads: &[(PathBuf, Result<RunHead, String>)]) -> String {
     text
 }
 
+/// An answer is below the name of its run.
+const INDENT: usize = 4;
+
 /// `2 points: oltp on sqlite, mysql`, `1 of 2 points: file`. The name of the run has its time.
 fn in_a_line(head: &RunHead) -> String {
-    let complete = complete(head);
-    // A search for a limit makes more points than were planned.
-    let planned = head.meta.plan.trials.len().max(complete);
-    let noun = if planned == 1 { "point" } else { "points" };
-    let state =
-        if complete == planned { format!("{planned} {noun}") } else { format!("{complete} of {planned} {noun}") };
+    let (complete, planned) = (complete(head), head.meta.plan.trials.len());
+    // A search is one trial of the plan and makes as many points as it needs.
+    let (all, is_all) = (planned.max(complete), complete >= planned);
+    let noun = if all == 1 { "point" } else { "points" };
+    let state = if is_all { format!("{all} {noun}") } else { format!("{complete} of {all} {noun}") };
     format!("{state}: {}", measured(&head.meta.plan.trials))
 }
 

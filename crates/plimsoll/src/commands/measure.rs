@@ -3,6 +3,7 @@
 //! In: a resolved plan or a run file to resume, and the options. Out: a run file, a report, the verdict, an exit code.
 //! Limits: wiring; the crate `runner` measures, `analysis` and `report` judge and write.
 
+use super::answer;
 use crate::bus_flags::BusFlags;
 use crate::command_line::command_line;
 use crate::context::Context;
@@ -19,7 +20,7 @@ use analysis::Analysis;
 use host::allocator::Allocator;
 use load::Stop;
 use model::{Plan, RunData};
-use report::WrittenReport;
+use report::{PointCharts, WrittenReport};
 use runner::{FittedPlan, HostedSession, ObserverList, ResumedRun, RunObserver, RunSession, RunSite};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -44,6 +45,9 @@ pub fn record_plan(plan: &Plan, options: &Options, context: &Context) -> Result<
     let FittedPlan { plan, left_out, notes } = &fit(plan, options)?;
     left_out.iter().chain(notes).for_each(|note| context.note(note));
     let (stop, hosts) = ready(plan, options, context)?;
+    if let Some(question) = plan.asked.question.as_ref().filter(|_| !context.quiet) {
+        output::say(format_args!("Question: {question}"));
+    }
     let mut metrics = RunMetrics::start(options.metrics, plan, context)?;
     let mut progress = ProgressDisplay::start(plan, &[], &stop, context);
     let observer = &mut observers(&mut progress, metrics.as_mut());
@@ -185,10 +189,14 @@ pub fn conclude_run(run: &RunData, recorded: RecordedRun, options: &Options, con
     let analysis = analysis::analyse(run);
     let chore = ProgressLine::start(1, context);
     chore.step("writing the report");
-    let report = options.report.then(|| write_report(&analysis, run_file)).transpose();
+    let report = options.report.then(|| write_report(&analysis, run_file, PointCharts::Telling)).transpose();
     drop(chore);
     let page = report.as_ref().ok().and_then(Option::as_ref).map(|report| report.html.as_path());
-    print_result(&analysis, run, run_file, page, context);
+    if context.json {
+        output::json::print(&output::json::run(&analysis, run, run_file, page));
+    } else {
+        answer::print(&analysis, run_file, options.details, context);
+    }
     recorded.note_skipped(run, Resumption::OfRun, &options.site, context);
     // A disk that became full under the run file has no room for the report, either: the first error is the one that counts.
     if let (Err(_), Err(error)) = (&recorded.measured, &report) {
@@ -200,10 +208,10 @@ pub fn conclude_run(run: &RunData, recorded: RecordedRun, options: &Options, con
 }
 
 /// Writes the report of `run_file` next to it, unless another user has made a link on the way there.
-pub fn write_report(analysis: &Analysis, run_file: &Path) -> Result<WrittenReport, Fault> {
+pub fn write_report(analysis: &Analysis, run_file: &Path, points: PointCharts) -> Result<WrittenReport, Fault> {
     let dir = report_dir(run_file);
     host::safety::check_links(&dir)?;
-    Ok(report::write(analysis, &dir)?)
+    Ok(report::write(analysis, &dir, points)?)
 }
 
 /// Removes a run file without points, whose fault has the reason, and the usual directory of run files if there is nothing else in it.
@@ -242,17 +250,8 @@ fn resume_command(resumption: Resumption, run_file: &Path, made: Made, site: &Ru
     command
 }
 
-fn print_result(analysis: &Analysis, run: &RunData, run_file: &Path, report: Option<&Path>, context: &Context) {
-    if context.json {
-        return output::json::print(&output::json::run(analysis, run, run_file, report));
-    }
-    output::print(&report::terminal::summary(analysis, context.width(), context.colour()));
-    let shown = report.unwrap_or(run_file);
-    output::print(&format!("\n{} {}\n", if report.is_some() { "report:" } else { "run file:" }, output::shown(shown)));
-}
-
 /// Where the report of a run file goes.
-fn report_dir(run_file: &Path) -> PathBuf {
+pub fn report_dir(run_file: &Path) -> PathBuf {
     let mut name = run_file.file_stem().unwrap_or_default().to_owned();
     name.push("-report");
     run_file.with_file_name(name)

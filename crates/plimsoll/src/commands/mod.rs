@@ -4,6 +4,7 @@
 //! from the workloads' declarations and not written here.
 
 mod agent;
+mod answer;
 mod ceiling;
 mod compare;
 mod completions;

@@ -5,6 +5,7 @@ use crate::context::Context;
 use crate::exit::{Exit, Fault};
 use crate::flags;
 use crate::output::{self, label};
+use analysis::math::ratio::PAIRS_MIN;
 use clap::{Arg, ArgAction, ArgMatches, Command};
 use engine::estimate::{chain_bytes, made_files_bytes, written_bytes_at_most};
 use model::{Bytes, Plan};
@@ -20,7 +21,7 @@ pub fn clap() -> Command {
         .arg(plan)
         .arg(flags::directory().help("Directory that the run would measure"))
         .arg(print.help("Print the plan file, so that you can change a copy of it"));
-    flags::with_scale(flags::with_common(command, &flags::engine_entries()))
+    flags::with_quick_look(flags::with_scale(flags::with_common(command, &flags::engine_entries())))
         .about("Show what a plan would do, without running it: points, time, disk space, warnings")
 }
 
@@ -31,6 +32,7 @@ pub fn execute(matches: &ArgMatches, context: &Context) -> Result<Exit, Fault> {
         return print_file(name, &overrides);
     }
     let plan = plans::load(name, &overrides, flags::scale(matches)?, context)?;
+    let plan = flags::quick_look(plan, matches, &context.catalogue);
     runner::check_abilities(&plan, &context.catalogue)?;
     let needs = Needs::of(&plan, context);
     if context.json {
@@ -54,6 +56,39 @@ fn print_file(name: &str, overrides: &plan::Overrides) -> Result<Exit, Fault> {
     }
     output::print(&plans::text(name)?);
     Ok(Exit::Done)
+}
+
+/// A plan of more points is shown by its first ones.
+const LISTED_MAX: usize = 40;
+const LISTED_OF_MANY: usize = 12;
+
+/// `engine (2), clients (7), 4 repeats`: the keys in which the points differ, with how many values each has.
+fn differing(plan: &Plan) -> Option<String> {
+    let keys = plan::differing_keys(&plan.trials).into_iter().map(|(key, values)| format!("{key} ({values})"));
+    let repeats = plan.trials.iter().map(|trial| trial.repeat).max().filter(|repeats| *repeats > 1);
+    let all: Vec<String> = keys.chain(repeats.map(|repeats| format!("{repeats} repeats"))).collect();
+    (!all.is_empty()).then(|| all.join(", "))
+}
+
+/// How many pairs each comparison of `plan` has; `None` if it compares nothing.
+fn pairs(plan: &Plan) -> Option<u32> {
+    plan.asked.compare.as_ref()?;
+    plan.trials.iter().map(|trial| trial.repeat).max()
+}
+
+/// What is compared, and what difference that could show.
+fn asked(plan: &Plan) -> Option<String> {
+    let (compare, pairs) = (plan.asked.compare.as_ref()?, pairs(plan)?);
+    let enough = plan::smallest_difference(pairs, plan::USUAL_SPREAD).filter(|_| pairs as usize >= PAIRS_MIN);
+    Some(match enough {
+        Some(share) => format!(
+            "{compare}, with {pairs} pairs: differences of about {:.0} % and more, if points vary by {:.0} %, as they usually do",
+            share * 100.0,
+            plan::USUAL_SPREAD * 100.0,
+        ),
+        None if pairs == 1 => format!("{compare}: cannot conclude with 1 pair; use --repeat {PAIRS_MIN}"),
+        None => format!("{compare}: cannot conclude with {pairs} pairs; use --repeat {PAIRS_MIN}"),
+    })
 }
 
 /// What a plan needs.
@@ -84,13 +119,29 @@ impl Needs {
     }
 
     fn text(&self, plan: &Plan) -> String {
-        let mut text = format!("{}: {}\n\n", plan.name, plan.title);
-        for (nth, label) in (1..).zip(label::all(plan)) {
+        let mut text = format!("{}: {}\n", plan.name, plan.title);
+        if let Some(question) = &plan.asked.question {
+            let _ = writeln!(text, "{question}");
+        }
+        text.push('\n');
+        let labels = label::all(plan);
+        let shown = if labels.len() > LISTED_MAX { LISTED_OF_MANY } else { labels.len() };
+        for (nth, label) in (1..).zip(&labels[..shown]) {
             let _ = writeln!(text, "{nth:4}  {label}");
+        }
+        if shown < labels.len() {
+            let _ = writeln!(text, "      and {} more (--json has all)", labels.len() - shown);
+        }
+        let _ = writeln!(text);
+        if let Some(differing) = differing(plan) {
+            let _ = writeln!(text, "they differ in {differing}");
+        }
+        if let Some(asked) = asked(plan) {
+            let _ = writeln!(text, "compared       {asked}");
         }
         let _ = write!(
             text,
-            "\npoints         {}\ndata made      {}\ntime           {}\npeak disk      {}\nwritten        {}\n",
+            "points         {}\ndata made      {}\ntime           {}\npeak disk      {}\nwritten        {}\n",
             self.estimate.points,
             times(self.estimate.data_sets),
             time(&self.estimate),
@@ -107,6 +158,8 @@ impl Needs {
         serde_json::json!({
             "schema": "plimsoll.plan/1",
             "plan": plan.name,
+            "asked": plan.asked,
+            "smallest_difference": pairs(plan).and_then(|pairs| plan::smallest_difference(pairs, plan::USUAL_SPREAD)),
             "points": self.estimate.points,
             "data_sets": self.estimate.data_sets,
             "seconds": self.estimate.seconds,
@@ -197,6 +250,23 @@ mod tests {
         assert_eq!(text(None, 1, gib), "unknown in advance");
         assert_eq!(text(Some(Bytes(0)), 1, gib), "unknown in advance: 1 point writes to a database");
         assert_eq!(at_most(gib), "at most 1 GiB");
+    }
+
+    #[test]
+    fn a_plan_says_beforehand_what_it_could_show_and_lists_few_of_many_points() {
+        let context = Context { catalogue: runner::catalogue(), json: false, quiet: false, plain: false };
+        let told = |name: &str, flags: &[(&str, &str)]| {
+            let flags = flags.iter().map(|(key, text)| (key.to_string(), text.to_string())).collect();
+            let plan = plans::load(name, &plan::Overrides::from_flags(flags), 1.0, &context).unwrap();
+            Needs::of(&plan, &context).text(&plan)
+        };
+        let many = told("kv", &[]);
+        let (compared, more) =
+            ("compared       engine, with 4 pairs: differences of about 7 %", "and 180 more (--json has all)");
+        assert!(many.contains(compared) && many.contains(more) && many.lines().count() < 30, "{many}");
+        assert!(many.contains("they differ in engine (4), clients (2), mix (6), 4 repeats"), "{many}");
+        let one = told("kv", &[("repeat", "1")]);
+        assert!(one.contains("engine: cannot conclude with 1 pair; use --repeat 4"), "{one}");
     }
 
     #[test]

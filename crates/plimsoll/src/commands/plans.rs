@@ -111,8 +111,24 @@ pub fn load(name: &str, overrides: &Overrides, scale: f64, context: &Context) ->
 pub fn text(name: &str) -> Result<String, Fault> {
     match PLANS.iter().find(|(known, _)| *known == name) {
         Some((_, text)) => Ok((*text).to_owned()),
-        None => read(Path::new(name)),
+        None => read(Path::new(name)).and_then(|text| if is_fio_job(&text) { Err(fio_job(name)) } else { Ok(text) }),
     }
+}
+
+/// Whether `text` is a job file of fio: sections, and a key that only fio has.
+fn is_fio_job(text: &str) -> bool {
+    let lines = || text.lines().map(str::trim);
+    let has_section = lines().any(|line| line.starts_with('[') && !line.starts_with("[[") && line.ends_with(']'));
+    let keys = ["ioengine", "rw", "readwrite", "bs", "iodepth", "numjobs", "time_based", "group_reporting", "filename"];
+    has_section && lines().any(|line| keys.contains(&line.split('=').next().unwrap_or_default().trim()))
+}
+
+fn fio_job(name: &str) -> Fault {
+    let name = output::shell_word(name);
+    Fault::usage(format!(
+        "`{name}` is a job file of fio, not a plan. Give its settings as flags: `plimsoll file --rw randread --bs 4k` is answered with our \
+         words. Or run it with fio and read the result: `fio --output-format=json {name} > result.json`, then `plimsoll import result.json`"
+    ))
 }
 
 fn read(path: &Path) -> Result<String, Fault> {
@@ -165,6 +181,12 @@ mod tests {
     #[test]
     fn long_times_are_minutes_and_hours() {
         assert_eq!([47.5, 336.0, 5_400.0, 12_600.0].map(long_time), ["47.5 s", "6 min", "1.5 h", "3.5 h"]);
+    }
+
+    #[test]
+    fn a_job_file_of_fio_is_known_and_a_plan_is_none() {
+        assert!(is_fio_job("[global]\nioengine=libaio\ntime_based\n[job]\nrw=randread\n"));
+        assert!(PLANS.iter().all(|(_, text)| !is_fio_job(text)));
     }
 
     #[test]

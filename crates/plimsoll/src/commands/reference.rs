@@ -39,6 +39,7 @@ fn pages(context: &Context) -> Vec<(&'static str, String)> {
         ("findings.md", findings()),
         ("cli.md", command_line()),
         ("csv.md", csv_columns()),
+        ("json.md", answer_keys()),
         ("facts.md", facts()),
         ("run-file.md", run_file()),
         ("exit-codes.md", exit_codes()),
@@ -214,6 +215,51 @@ fn csv_columns() -> String {
             columns().iter().for_each(|(name, meaning)| text += &format!("| `{name}` | {meaning} |\n"));
         }
     }
+    text
+}
+
+/// The keys of `answer` in the JSON of a run, with what each is.
+const ANSWER_KEYS: &[(&str, &str)] = &[
+    (
+        "kind",
+        "the shape of the run: `failover`, `limit`, `variants`, `cost`, `suite`, `catalogue`, `arms`, `sweep`, `timeline`, `numbers`",
+    ),
+    ("question", "the question of the plan, or what was understood from the flags"),
+    ("table.head", "what all numbers of the table are, or what its rows have in common"),
+    ("table.columns[].head", "what stands above a column"),
+    ("table.rows[].name", "what a row is of, from the outside to the inside"),
+    ("table.rows[].cells[]", "one for each column; null where nothing was measured"),
+    ("table.rows[].cells[].value", "the number, in the unit with which `figure` ends"),
+    ("table.rows[].cells[].text", "the number as people read it"),
+    ("table.rows[].cells[].figure", "what it is, as the JSON of a point calls it"),
+    ("table.rows[].cells[].point", "the point that has it; absent of a ratio and of a mean of repeats"),
+    ("table.rows[].cells[].is_indicative", "whether it is only a hint"),
+    ("table.rows_of", "how many rows there would be without the bound of twelve"),
+    ("table.conditions", "the conditions that all numbers share"),
+    (
+        "claims[]",
+        "at most five, the most important first; the first one answers the question. Empty if nothing can be claimed",
+    ),
+    (
+        "claims[].kind",
+        "`rate`, `difference`, `no_difference`, `undecided`, `scaling`, `bottleneck`, `disturbance`, `steadiness`, `caution`",
+    ),
+    ("claims[].sentence", "the claim in words"),
+    ("claims[].figures[]", "the numbers in it: `name`, `value`, and `ci95` and `point` if it has them"),
+    ("claims[].findings[]", "the codes of the findings that it is made from"),
+    ("trust[]", "how far to trust it: at most three sentences"),
+    ("next", "what to do next; absent if there is nothing"),
+];
+
+fn answer_keys() -> String {
+    let mut text = String::from(
+        "# JSON of a run\n\n`--json` prints one object on stdout, with `schema` and, if something went wrong, `error`. A command that measures, and \
+         `plimsoll show RUN --json`, print `plimsoll.run/1`: `run` and `report` are paths, `state` is `complete`, `partial` or `failed`, \
+         `points` has all numbers of each point, `findings` what was found in the run as a whole, and `verdict_detail` what was concluded as \
+         data. `answer` is what the terminal and the first screen of the report show; `verdict` has the sentences behind it, as \
+         `--details` prints them.\n\n## answer\n\n| key | meaning |\n|---|---|\n",
+    );
+    ANSWER_KEYS.iter().for_each(|(key, meaning)| text += &format!("| `{key}` | {meaning} |\n"));
     text
 }
 

@@ -11,14 +11,15 @@ use crate::read_run::{ReadRun, read_data, run_name};
 use analysis::compare::{ComparedRun, compare_runs, overlay_runs};
 use clap::{Arg, ArgAction, ArgMatches, Command};
 use model::RunData;
-use report::PublishedRun;
 use report::redact::{Redaction, Redactor};
+use report::{PointCharts, PublishedRun};
 use std::path::{Path, PathBuf};
 
 pub fn clap() -> Command {
     let runs = Arg::new("run").value_name("RUN").required(true).num_args(1..).action(ArgAction::Append);
     let out = Arg::new("out").short('o').long("out").value_name("DIR");
     let base = Arg::new("base").long("base").value_name("RUN").requires("out");
+    let all_charts = Arg::new("all-charts").long("all-charts").action(ArgAction::SetTrue).conflicts_with("out");
     let redact = Arg::new("redact").long("redact").value_name("hosts,users,paths").requires("out");
     flags::with_stated_machine(Command::new("report"))
         .arg(runs.help("Run files, names of runs in --runs, or `last`"))
@@ -26,6 +27,9 @@ pub fn clap() -> Command {
             "Write one report of all RUNs into this directory: index.html, charts/, tables.md, data.csv [default: a report next to each run file]",
         ))
         .arg(base.help("With --out, the RUN that the others are compared with [default: the first]"))
+        .arg(all_charts.help(
+            "Draw the charts of single points of all points, not only of those that something disturbed and of the best and the worst of each sweep",
+        ))
         .arg(redact.value_parser(Redaction::parse).help(
             "With --out, replace names of hosts, names of users, and paths with the serial numbers of devices by host-1, user-1 and /path-1",
         ))
@@ -50,6 +54,7 @@ pub fn execute(matches: &ArgMatches, context: &Context) -> Result<Exit, Fault> {
 /// Writes the report of each run next to its file.
 fn write_each(names: &[&String], matches: &ArgMatches, context: &Context) -> Result<Vec<PathBuf>, Fault> {
     let stated = StatedMachine::from_flags(matches)?;
+    let points = if matches.get_flag("all-charts") { PointCharts::All } else { PointCharts::Telling };
     let progress = ProgressLine::start(names.len() as u64, context);
     let mut written = Vec::new();
     for name in names {
@@ -57,7 +62,7 @@ fn write_each(names: &[&String], matches: &ArgMatches, context: &Context) -> Res
         progress.step(&format!("report of {}", output::shown(&file)));
         let mut recorded = read_data(&file)?;
         stated.state(&mut recorded.meta);
-        written.push(write_report(&analysis::analyse(&recorded), &file)?.html);
+        written.push(write_report(&analysis::analyse(&recorded), &file, points)?.html);
     }
     Ok(written)
 }

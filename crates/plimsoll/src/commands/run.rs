@@ -22,6 +22,7 @@ pub fn clap() -> Command {
         ))
         .arg(flags::directory());
     let command = flags::with_output(flags::with_scale(flags::with_common(command, &flags::engine_entries())));
+    let command = flags::with_quick_look(command).mut_arg("quick-look", |flag| flag.conflicts_with("resume"));
     bus_flags::with_coordinator(command).about("Run a plan: measure every point of its matrix, then write the report")
 }
 
@@ -44,6 +45,7 @@ pub fn execute(matches: &ArgMatches, context: &Context) -> Result<Exit, Fault> {
     } else {
         plans::load(name, &flags::overrides(matches)?, flags::scale(matches)?, context)?
     };
+    let plan = flags::quick_look(plan, matches, &context.catalogue);
     conclude(measure::record_plan(&plan, &options, context)?, with_ceiling, &options, context)
 }
 

@@ -1,6 +1,6 @@
 //! `plimsoll show RUN`: a recorded run on the terminal.
 
-use super::list;
+use super::{answer, list};
 use crate::context::Context;
 use crate::exit::{Exit, Fault};
 use crate::flags::{self, StatedMachine};
@@ -8,8 +8,8 @@ use crate::output;
 use clap::{ArgMatches, Command};
 
 pub fn clap() -> Command {
-    flags::with_stated_machine(list::run_arguments(Command::new("show")))
-        .about("Show a recorded run: its points, findings and verdict")
+    flags::with_stated_machine(list::run_arguments(Command::new("show")).arg(flags::details()))
+        .about("Show the answer of a recorded run; with --details its points, findings and verdict, too")
 }
 
 pub fn execute(matches: &ArgMatches, context: &Context) -> Result<Exit, Fault> {
@@ -20,7 +20,7 @@ pub fn execute(matches: &ArgMatches, context: &Context) -> Result<Exit, Fault> {
     if context.json {
         output::json::print(&output::json::run(&analysis, &run, &path, None))
     } else {
-        output::print(&report::terminal::summary(&analysis, context.width(), context.colour()))
+        answer::print(&analysis, &path, matches.get_flag("details"), context);
     }
     Ok(Exit::Done)
 }

@@ -69,7 +69,7 @@ fn plan_text(matches: &ArgMatches, overrides: &Overrides, context: &Context) -> 
         ));
     };
     // A flag is checked before the text is made of it, so that the error names the flag.
-    let mut text = plan::to_toml(SQL.entry.name, overrides, &context.catalogue);
+    let mut text = plan::to_toml(SQL.entry.name, overrides, 1.0, &context.catalogue);
     if let Some(data) = matches.get_many::<String>(DATA) {
         let _ = writeln!(text, "\n[[sweep.data]]\nname = \"data\"");
         let data: Vec<String> = data.map(|sql| quoted(sql)).collect();

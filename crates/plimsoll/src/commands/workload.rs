@@ -20,7 +20,8 @@ pub fn clap(def: &WorkloadDef) -> Command {
     command = flags::with_engine_params(flags::with_workload_params(command, &def.entry), &engines);
     let default = plan::default_engine(&def.entry, &engines).map_or("none", |engine| engine.name);
     let offered = plan::offered_engines(&engines);
-    command = bus_flags::with_coordinator(flags::with_output(flags::with_scale(flags::with_common(command, &engines))))
+    command = bus_flags::with_coordinator(flags::with_output(flags::with_scale(flags::with_common(command, &engines))));
+    command = flags::with_quick_look(command)
         .mut_arg("engine", |engine| engine.help(format!("Engine to benchmark: {offered} [default: {default}]")))
         .arg(print.help("Print these flags as a plan file, and run nothing"));
     command = def.usual_keys.iter().fold(command, |command, (key, text)| flags::with_usual(command, key, text));
@@ -67,16 +68,20 @@ pub fn execute_with(
     def.usual_keys.iter().rev().for_each(|(key, text)| overrides.usual(key, text));
     let scale = flags::scale(matches)?;
     let parse = |overrides: &plan::Overrides| plan::from_flags(def.entry.name, overrides, scale, &context.catalogue);
-    // What is usual may contradict what was given, such as a time and until = `steady`.
+    // What is usual may contradict what was given, such as a time and until = `steady`. The usual steps stay: without them all are run.
     let plan = parse(&overrides).or_else(|_| {
         overrides = given;
+        let steps = def.entry.steps().map(|(name, _)| name);
+        let usual = def.usual_keys.iter().filter(|(key, _)| Some(*key) == steps);
+        usual.for_each(|(key, text)| overrides.usual(key, text));
         parse(&overrides)
     });
     let plan = plan.map_err(|error| Fault::usage(flags::in_flags(&error.to_string(), &clap(def))))?;
     if matches.get_flag("print-plan") {
-        output::print(&plan::to_toml(def.entry.name, &overrides, &context.catalogue));
+        output::print(&plan::to_toml(def.entry.name, &overrides, scale, &context.catalogue));
         return Ok(Exit::Done);
     }
+    let plan = flags::quick_look(plan, matches, &context.catalogue);
     let done = measure::run_plan(&plan, &flags::options(matches), context);
     done.map_err(|fault| Fault { text: flags::in_flags(&fault.text, &clap(def)), ..fault })
 }

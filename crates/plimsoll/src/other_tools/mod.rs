@@ -160,6 +160,9 @@ mod tests {
                 "plimsoll file --mode rndwr --fsync fsync --fsync-every 10",
             ),
             ("plimsoll run last.toml --threads 2", "plimsoll run last.toml --clients 2"),
+            ("plimsoll ycsb --workload workloada --duration 9", "plimsoll kv --mix a --time 9"),
+            ("plimsoll tpcc --seconds 9", "plimsoll orders --time 9"),
+            ("plimsoll oltp prepare --skip-trx", "plimsoll oltp --transaction false"),
         ] {
             assert_eq!(our_arguments(&words(theirs)), words(ours));
         }

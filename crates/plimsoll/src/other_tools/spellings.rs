@@ -1,4 +1,4 @@
-//! How sysbench, fio and pgbench spell what plimsoll has under another name.
+//! How sysbench, fio, pgbench and others spell what plimsoll has under another name.
 //!
 //! In: nothing. Out: the lists of their commands and flags, and what each is here.
 //! Limits: flags that mean the same under the same name (`--time`, `--rate`, `--tables`) are not in it. Read from
@@ -11,6 +11,12 @@ pub enum Tool {
     Sysbench,
     Fio,
     Pgbench,
+    /// YCSB and go-ycsb.
+    Ycsb,
+    /// tpcc-mysql, go-tpc and HammerDB.
+    Tpcc,
+    /// A flag of several.
+    Other,
 }
 
 impl Tool {
@@ -20,6 +26,9 @@ impl Tool {
             Tool::Sysbench => "sysbench",
             Tool::Fio => "fio",
             Tool::Pgbench => "pgbench",
+            Tool::Ycsb => "ycsb",
+            Tool::Tpcc => "tpcc",
+            Tool::Other => "other tools",
         }
     }
 }
@@ -65,6 +74,14 @@ const IO_OF_FIO: Renames = &[
     ("pvsync2", "sync"),
 ];
 const IO_OF_SYSBENCH: Renames = &[("async", "aio")];
+const MIXES_OF_YCSB: Renames = &[
+    ("workloada", "a"),
+    ("workloadb", "b"),
+    ("workloadc", "c"),
+    ("workloadd", "d"),
+    ("workloade", "e"),
+    ("workloadf", "f"),
+];
 const ENGINES: Renames = &[("mysql", "mariadb"), ("pgsql", "postgres")];
 const LAWS_OF_SYSBENCH: Renames =
     &[("zipfian", "zipf:0.8"), ("pareto", "pareto:0.2"), ("special", "special:1:75:12"), ("gaussian", "gaussian:12")];
@@ -95,6 +112,8 @@ pub const COMMANDS: &[Spelling] = &[
     spelling(Tool::Fio, &["randrw"], Ours::Words(&["file", "--mode", "rndrw"])),
     spelling(Tool::Fio, &["fio"], Ours::Words(&["file"])),
     spelling(Tool::Pgbench, &["pgbench"], Ours::Words(&["oltp", "--engine", "postgres"])),
+    spelling(Tool::Ycsb, &["ycsb", "go-ycsb"], Ours::Words(&["kv"])),
+    spelling(Tool::Tpcc, &["tpcc", "tpcc-mysql", "tpc-c", "hammerdb"], Ours::Words(&["orders"])),
 ];
 
 /// Words of sysbench after its test: plimsoll prepares, runs and cleans up by itself.
@@ -104,6 +123,17 @@ pub const STEPS_OF_SYSBENCH: &[&str] = &["prepare", "prewarm", "run", "cleanup"]
 pub const FLAGS: &[Spelling] = &[
     flag(Tool::Sysbench, &["--threads", "--num-threads"], &["--clients"]),
     flag(Tool::Sysbench, &["--max-time"], &["--time"]),
+    flag(Tool::Other, &["--duration", "--seconds"], &["--time"]),
+    spelling(
+        Tool::Sysbench,
+        &["prepare", "prewarm", "cleanup"],
+        Ours::NothingAlone("a run makes its data first and removes it at the end"),
+    ),
+    spelling(Tool::Sysbench, &["--skip-trx", "--skip_trx"], Ours::Words(&["--transaction", "false"])),
+    spelling(Tool::Ycsb, &["--workload"], Ours::Value(&["--mix"], MIXES_OF_YCSB)),
+    flag(Tool::Ycsb, &["--recordcount"], &["--records"]),
+    flag(Tool::Ycsb, &["--operationcount"], &["--ops-max"]),
+    flag(Tool::Tpcc, &["--warehouse"], &["--warehouses"]),
     flag(Tool::Sysbench, &["--events", "--max-requests"], &["--ops-max"]),
     flag(Tool::Sysbench, &["--table-size", "--table_size", "--oltp-table-size"], &["--table-rows"]),
     flag(Tool::Sysbench, &["--oltp-tables-count"], &["--tables"]),

@@ -33,6 +33,7 @@ pub fn run(analysis: &Analysis, run: &RunData, run_file: &Path, report: Option<&
         "run": run_file,
         "report": report,
         "state": state(analysis, run),
+        "answer": analysis::answer(analysis),
         "verdict": report::wording::verdict::sentences(analysis),
         "verdict_detail": analysis.verdict,
         "kernels": analysis::compare::kernels::KernelTable::from_analysis(analysis),

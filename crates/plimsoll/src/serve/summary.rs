@@ -52,7 +52,7 @@ impl RunSummary {
 
     /// The same with what the analysis found.
     pub fn with_verdict(&self, analysis: &Analysis) -> RunSummary {
-        let answer = report::wording::verdict::sentences(analysis).into_iter().next().unwrap_or_default();
+        let answer = analysis::answer(analysis).headline().to_owned();
         RunSummary { judged: Some((analysis.verdict.trust.validity, answer)), ..self.clone() }
     }
 

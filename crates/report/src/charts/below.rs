@@ -1,8 +1,8 @@
 //! Panels below the throughput of a point, on its time axis: what the charts of resources, of threads, of the engine and of response
 //! times have in common.
 //!
-//! In: a run, and a function that makes the panels of a point. Out: a figure for each point that has some. Limits: of many points those at
-//! the top of their sweeps are drawn, and those that stalled.
+//! In: a run, and a function that makes the panels of a point. Out: a figure for each point that has some. Limits: unless all are asked for,
+//! the points that something disturbed are drawn, and the best and the worst of each sweep.
 
 use super::axes::{time_axis, time_range};
 use super::shades::{shades, shading_note};
@@ -11,7 +11,7 @@ use crate::format::slug;
 use crate::palette::Palette;
 use crate::sheet::{Group, conditions, groups};
 use crate::wording::label::point_label;
-use analysis::{Analysis, PointAnalysis};
+use analysis::{Analysis, Code, PointAnalysis};
 use plot::figure::{Axis, DataSeries, Figure, FigureBody, Mark, Panel, Stroke};
 use std::collections::BTreeSet;
 
@@ -21,35 +21,46 @@ const THROUGHPUT_HEIGHT: f64 = 110.0;
 const HEIGHT: f64 = 90.0;
 
 /// A chart whose panels are below the throughput.
-pub(super) struct Below {
-    /// The beginning of the ids of its figures.
-    pub id: &'static str,
+pub struct Below {
     /// What the panels of a point are about: the beginning of the title of its figure.
     pub subject: fn(&PointAnalysis) -> &'static str,
     /// Makes the panels of a point that is drawn over this range of seconds.
     pub panels: fn(&PointAnalysis, (f64, f64)) -> Vec<Panel>,
     /// What the caption of a point has to add to its panels; empty for nothing.
     pub note: fn(&PointAnalysis) -> String,
-    /// The most points that are drawn.
+    /// The most points that are drawn, unless all are asked for.
     pub figures_max: usize,
 }
 
+/// Of which points there are charts of single points.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum PointCharts {
+    /// Those that something disturbed, and the best and the worst of each sweep.
+    Telling,
+    /// All of them.
+    All,
+}
+
 impl Below {
-    /// A figure for each point that is drawn and has panels.
-    pub fn draw(&self, analysis: &Analysis) -> Vec<Figure> {
-        let points = chosen(analysis, self.figures_max);
-        let note = match points.len() < analysis.points.len() {
-            true => " Drawn: the best point of each sweep, and the points with stalls.",
-            false => "",
+    /// A figure for each point that is drawn and has panels. Its id begins with that of the chart.
+    pub fn draw(&self, id: &str, analysis: &Analysis, which: PointCharts) -> Vec<Figure> {
+        let points = match which {
+            PointCharts::All => analysis.points.iter().collect(),
+            PointCharts::Telling => telling(analysis, self.figures_max),
+        };
+        let note = if points.len() < analysis.points.len() {
+            " Drawn: points that something disturbed, and the best and the worst of each sweep; `plimsoll report --all-charts` draws all."
+        } else {
+            ""
         };
         let places_max = if points.len() > FEW_FIGURES { PLACES_FEW } else { usize::MAX };
-        points.into_iter().filter_map(|point| self.draw_figure(analysis, point, (note, places_max))).collect()
+        points.into_iter().filter_map(|point| self.draw_figure(analysis, (id, point), (note, places_max))).collect()
     }
 
     fn draw_figure(
         &self,
         analysis: &Analysis,
-        point: &PointAnalysis,
+        (id, point): (&str, &PointAnalysis),
         (note, places_max): (&str, usize),
     ) -> Option<Figure> {
         let range = time_range([point])?;
@@ -63,7 +74,7 @@ impl Below {
         let mut panels: Vec<Panel> = throughput.into_iter().chain(own).collect();
         let each = thin_panels(&mut panels, places_max);
         Some(Figure {
-            id: format!("{}-{}-{}", self.id, point.id, slug(&point_label(point))).trim_end_matches('-').to_owned(),
+            id: format!("{id}-{}-{}", point.id, slug(&point_label(point))).trim_end_matches('-').to_owned(),
             title: format!("{}: {}", (self.subject)(point), point_label(point)),
             conditions: conditions(analysis, &[point]),
             caption: format!(
@@ -162,23 +173,38 @@ fn thinning_note(each: usize) -> String {
     }
 }
 
-/// All points if they are at most `most`; else the one with the highest rate of each sweep and those that stalled, in their order.
-fn chosen(analysis: &Analysis, most: usize) -> Vec<&PointAnalysis> {
-    if analysis.points.len() <= most {
-        return analysis.points.iter().collect();
-    }
-    let stalled = analysis
-        .points
-        .iter()
-        .filter(|p| p.shape.as_ref().is_some_and(|shape| !shape.stalls.is_empty() || !shape.outages.is_empty()));
+/// What is seen best in the charts of a single point.
+const DISTURBANCES: [Code; 8] = [
+    Code::Stall,
+    Code::Outage,
+    Code::EndpointOutage,
+    Code::Drops,
+    Code::Wave,
+    Code::LevelShift,
+    Code::TwoLevels,
+    Code::Slowdown,
+];
+
+/// At most `most` points in their order: first those that something disturbed, then the best and the worst of each sweep. A point that is
+/// alone in its group is no best one, unless it is the whole run.
+fn telling(analysis: &Analysis, most: usize) -> Vec<&PointAnalysis> {
+    let is_disturbed =
+        |point: &&PointAnalysis| point.findings.iter().any(|finding| DISTURBANCES.contains(&finding.code()));
+    let disturbed = analysis.points.iter().filter(is_disturbed);
     let groups = groups(analysis);
-    let all = groups.iter().filter_map(fastest).chain(stalled).map(|p| p.id);
-    let drawn: BTreeSet<u32> = all.take(most).collect();
-    analysis.points.iter().filter(|p| drawn.contains(&p.id)).collect()
+    let sweeps: Vec<&Group> = groups.iter().filter(|group| group.dimension().is_some()).collect();
+    let best = if sweeps.is_empty() { fastest(&analysis.points.iter().collect::<Vec<_>>()) } else { None };
+    let ends = sweeps.iter().flat_map(|group| [fastest(&group.points), slowest(&group.points)]).chain([best]).flatten();
+    let drawn: BTreeSet<u32> = disturbed.chain(ends).map(|point| point.id).take(most).collect();
+    analysis.points.iter().filter(|point| drawn.contains(&point.id)).collect()
 }
 
-fn fastest<'a>(group: &Group<'a>) -> Option<&'a PointAnalysis> {
-    group.points.iter().copied().max_by(|a, b| ops_per_s(a).total_cmp(&ops_per_s(b)))
+fn fastest<'a>(points: &[&'a PointAnalysis]) -> Option<&'a PointAnalysis> {
+    points.iter().copied().max_by(|a, b| ops_per_s(a).total_cmp(&ops_per_s(b)))
+}
+
+fn slowest<'a>(points: &[&'a PointAnalysis]) -> Option<&'a PointAnalysis> {
+    points.iter().copied().min_by(|a, b| ops_per_s(a).total_cmp(&ops_per_s(b)))
 }
 
 fn ops_per_s(point: &PointAnalysis) -> f64 {
@@ -204,19 +230,23 @@ mod tests {
     }
 
     #[test]
-    fn of_many_points_the_fastest_of_each_sweep_and_those_that_stalled_are_drawn() {
+    fn the_best_and_the_worst_of_each_sweep_and_the_points_that_something_disturbed_are_drawn_unless_all_are_asked_for()
+    {
         let mut analysis = crate::testing::with_points(40);
         for point in &mut analysis.points {
+            point.findings.clear();
             point.group = usize::from(point.id > 20);
             point.summary.as_mut().unwrap().ops_per_s = f64::from(point.id % 20);
         }
-        let span = analysis::Span { from_s: 1.0, to_s: 2.0 };
-        analysis.points[4].shape.as_mut().unwrap().stalls =
-            vec![analysis::Stall { span, length_s: span.length_s(), rate_share: 0.0 }];
-        let ids = |analysis: &Analysis| chosen(analysis, FIGURES_MAX).iter().map(|p| p.id).collect::<Vec<_>>();
-        assert_eq!(ids(&analysis), [5, 19, 39]);
-        analysis.points.truncate(24);
-        assert_eq!(ids(&analysis).len(), 24);
+        let stall = crate::testing::quick().points.into_iter().flat_map(|point| point.findings);
+        let stall = stall.chain(crate::testing::one_of_many_kinds()).find(|one| DISTURBANCES.contains(&one.code()));
+        analysis.points[4].findings.push(stall.expect("a finding of a disturbance"));
+        let ids = |analysis: &Analysis| telling(analysis, FIGURES_MAX).iter().map(|p| p.id).collect::<Vec<_>>();
+        assert_eq!(ids(&analysis), [5, 19, 20, 39, 40]);
+        let figures = |which| super::super::resources::CHART.figures(&analysis, which).len();
+        assert_eq!([figures(PointCharts::Telling), figures(PointCharts::All)], [5, 40]);
+        analysis.points.truncate(1);
+        assert_eq!(ids(&analysis), [1], "the only point of a run is drawn");
     }
 
     #[test]
@@ -240,9 +270,9 @@ mod tests {
 
     #[test]
     fn figures_that_leave_points_out_name_those_that_are_drawn() {
-        let figures = (super::super::resources::CHART.draw)(&crate::testing::with_points(40));
+        let figures = super::super::resources::CHART.figures(&crate::testing::with_points(40), PointCharts::Telling);
         assert!(!figures.is_empty() && figures.len() < 40);
-        let note = " Drawn: the best point of each sweep, and the points with stalls.";
+        let note = "; `plimsoll report --all-charts` draws all.";
         assert!(figures.iter().all(|figure| figure.caption.ends_with(note)), "{}", figures[0].caption);
     }
 }

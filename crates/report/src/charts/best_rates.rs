@@ -126,7 +126,7 @@ mod tests {
     }
 
     fn disk_panels(analysis: &Analysis) -> Vec<Panel> {
-        let figure = (super::super::resources::CHART.draw)(analysis).remove(0);
+        let figure = super::super::resources::CHART.figures(analysis, crate::charts::PointCharts::All).remove(0);
         assert!(
             figure.caption.contains(" Best rates of the disk: best reads, 16 KiB blocks, 32 in flight"),
             "{}",
@@ -160,7 +160,7 @@ mod tests {
 
     #[test]
     fn a_point_that_was_compared_with_nothing_has_no_line() {
-        let figure = (super::super::resources::CHART.draw)(&quick()).remove(0);
+        let figure = super::super::resources::CHART.figures(&quick(), crate::charts::PointCharts::All).remove(0);
         assert!(panels(&figure).iter().all(|panel| panel.title == "Throughput" || dashed(panel).is_empty()));
     }
 }

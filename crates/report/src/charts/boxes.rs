@@ -18,6 +18,7 @@ pub const CHART: Chart = Chart {
     help: "Half of all intervals lie in the box, 90 % between the whiskers; dots are the rest. The thick line is the median. \
            A long box means an unsteady system. Fewer than 20 intervals are drawn as dots.",
     draw,
+    of_points: None,
     #[cfg(test)]
     fixture: crate::testing::quick,
 };

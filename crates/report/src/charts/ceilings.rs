@@ -27,6 +27,7 @@ pub const CHART: Chart = Chart {
     help: "A bar that reaches its line has reached the limit from which that resource is named, which is in the head of its column. The \
            last column is the time of the threads at work: of the engine if it has a process of its own, else of the clients.",
     draw,
+    of_points: None,
     #[cfg(test)]
     fixture: tests::judged,
 };
@@ -128,7 +129,7 @@ fn reached(point: &PointAnalysis) -> Vec<Reached> {
 
 /// Whether a limit is something of which a share is used.
 fn is_resource(limit: Limit) -> bool {
-    limit.is_cause() && limit != Limit::OneAtATime
+    limit.is_cause() && !limit.is_latency()
 }
 
 fn ceiling_name(ceiling: Ceiling) -> &'static str {

@@ -20,6 +20,7 @@ pub const CHART: Chart = Chart {
     help: "Each dot is a codec: the higher the smaller the result, the further right the sooner it is on disk. Nothing is both higher \
            and further right than the dashed line (the Pareto front).",
     draw,
+    of_points: None,
     #[cfg(test)]
     fixture: crate::testing::compressed,
 };

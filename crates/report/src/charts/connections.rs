@@ -23,6 +23,7 @@ pub const CHART: Chart = Chart {
            again after 1, 3 and 7 s (new kernels also after 2 s) because the listener's queue was full. If connections were held: the server's memory against \
            their number.",
     draw,
+    of_points: None,
     #[cfg(test)]
     fixture,
 };

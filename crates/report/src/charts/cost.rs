@@ -20,6 +20,7 @@ pub const CHART: Chart = Chart {
     help: "What each operation cost the engine. Each column has its own scale from 0. Work that was left for later (dirty \
            pages, compaction) is not in it.",
     draw,
+    of_points: None,
     #[cfg(test)]
     fixture: crate::testing::quick,
 };

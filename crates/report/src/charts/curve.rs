@@ -20,6 +20,7 @@ pub const CHART: Chart = Chart {
     help: "Read across: at 99 %, one operation in a hundred took longer. The axis is logarithmic in the tail: 90, 99 and \
            99.9 % are equally spaced. A line ends at the last percentile with ten operations beyond it.",
     draw,
+    of_points: None,
     #[cfg(test)]
     fixture: crate::testing::open_loop,
 };

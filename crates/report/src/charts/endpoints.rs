@@ -8,9 +8,9 @@ use super::below::{Below, FIGURES_MAX, panel};
 use super::chart::Chart;
 use super::counters::{counters, mean_values, middles};
 use super::marks::line_in_full;
-use analysis::{Analysis, CounterSeries, EndpointSummary, PointAnalysis};
+use analysis::{CounterSeries, EndpointSummary, PointAnalysis};
 use model::CounterRole;
-use plot::figure::{Axis, AxisUnit, Colour, DataSeries, Figure, Panel};
+use plot::figure::{Axis, AxisUnit, Colour, DataSeries, Panel};
 
 /// The chart.
 pub const CHART: Chart = Chart {
@@ -19,13 +19,14 @@ pub const CHART: Chart = Chart {
     help: "What was done on each endpoint. If one is down, its clients use the next one. Of the nodes of a Galera cluster, what replication \
            costs: transactions that conflict with those of another node, time in which replication was held back, write sets that wait. \
            Of the replicas of PostgreSQL, how far they are behind.",
-    draw,
+    draw: |_| Vec::new(),
+    of_points: Some(&FIGURES),
     #[cfg(test)]
     fixture: crate::testing::with_endpoints,
 };
 
 const FIGURES: Below =
-    Below { id: CHART.id, subject: |_| "Each endpoint", panels, note: |_| String::new(), figures_max: FIGURES_MAX };
+    Below { subject: |_| "Each endpoint", panels, note: |_| String::new(), figures_max: FIGURES_MAX };
 
 /// A panel of one counter of each node: its role, its title, its axis, and the factor from the unit of the counter to that of the axis.
 type NodePanel = (CounterRole, &'static str, &'static str, f64);
@@ -41,10 +42,6 @@ const NODE_PANELS: [NodePanel; 9] = [
     (CounterRole::ReplicaLag, "Log that a replica has not replayed", "MB", 1e-6),
     (CounterRole::ReplicaDelay, "Delay of the slowest replica", "ms", 1e-6),
 ];
-
-fn draw(analysis: &Analysis) -> Vec<Figure> {
-    FIGURES.draw(analysis)
-}
 
 fn panels(point: &PointAnalysis, _: (f64, f64)) -> Vec<Panel> {
     if point.endpoints.is_empty() {
@@ -86,8 +83,15 @@ fn node_panel(point: &PointAnalysis, &(role, title, axis, factor): &NodePanel) -
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::charts::PointCharts;
     use crate::testing::{panels, quick, with_counter, with_endpoints};
+    use analysis::Analysis;
     use model::CounterKind;
+    use plot::Figure;
+
+    fn draw(analysis: &Analysis) -> Vec<Figure> {
+        CHART.figures(analysis, PointCharts::All)
+    }
 
     #[test]
     fn each_endpoint_is_a_line_and_counters_that_stay_at_zero_have_no_panel() {

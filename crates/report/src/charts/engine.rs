@@ -1,7 +1,6 @@
 //! What happened inside the engine under the throughput, on one time axis: its log, what it has yet to write, its cache.
 //!
-//! In: the counters that an engine keeps of itself, by their roles. Out: one figure per point that has any; of many points those at the
-//! top of their sweeps, and those that stalled. Limits: of several engines in one point the first is drawn. A panel whose values are 0
+//! In: the counters that an engine keeps of itself, by their roles. Out: one figure per point that has any. Limits: of several engines in one point the first is drawn. A panel whose values are 0
 //! from beginning to end is left out: it has nothing to explain.
 
 use super::below::{Below, FIGURES_MAX, panel};
@@ -10,9 +9,9 @@ use super::counters::{CounterLine, drawn_line, find_counter};
 use super::marks::line_in_full;
 use super::stack::{matched_means, matched_values, percent_axis, percent_of};
 use crate::palette;
-use analysis::{Analysis, PointAnalysis};
+use analysis::PointAnalysis;
 use model::{CounterRole, StallReason};
-use plot::figure::{Axis, AxisUnit, Colour, DataSeries, Figure, Mark, Panel, SeriesStyle, Stroke};
+use plot::figure::{Axis, AxisUnit, Colour, DataSeries, Mark, Panel, SeriesStyle, Stroke};
 
 /// The chart.
 pub const CHART: Chart = Chart {
@@ -20,13 +19,14 @@ pub const CHART: Chart = Chart {
     title: "Inside the engine, below the throughput",
     help: "What the engine counts of itself, on the time axis of the throughput. If the log nears its limit (dashed), pages must be \
            written in haste. What is not written yet is owed: dirty pages, memtables, compactions.",
-    draw,
+    draw: |_| Vec::new(),
+    of_points: Some(&FIGURES),
     #[cfg(test)]
     fixture,
 };
 
 const FIGURES: Below =
-    Below { id: CHART.id, subject: |_| "Inside the engine", panels, note: |_| String::new(), figures_max: FIGURES_MAX };
+    Below { subject: |_| "Inside the engine", panels, note: |_| String::new(), figures_max: FIGURES_MAX };
 
 /// A panel of counters that share an axis.
 struct PanelSpec {
@@ -132,10 +132,6 @@ const PANELS: [PanelSpec; 9] = [
     },
 ];
 
-fn draw(analysis: &Analysis) -> Vec<Figure> {
-    FIGURES.draw(analysis)
-}
-
 fn panels(point: &PointAnalysis, range: (f64, f64)) -> Vec<Panel> {
     PANELS.iter().filter_map(|spec| counter_panel(point, spec)).chain(cache_panel(point, range)).collect()
 }
@@ -189,7 +185,7 @@ fn cache_panel(point: &PointAnalysis, range: (f64, f64)) -> Option<Panel> {
 
 /// The quick run on an engine that counts its log, its dirty pages and its cache.
 #[cfg(test)]
-fn fixture() -> Analysis {
+fn fixture() -> analysis::Analysis {
     use crate::testing::{quick, with_counter};
     use model::CounterKind::{Counter, Gauge};
     let analysis = with_counter(quick(), ("innodb", CounterRole::LogAge, Gauge, "bytes"), |at_s| 3e7 + 1e6 * at_s);
@@ -203,11 +199,18 @@ fn fixture() -> Analysis {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::charts::PointCharts;
     use crate::testing::{panels, quick, with_counter};
+    use analysis::Analysis;
     use model::CounterKind;
+    use plot::Figure;
 
     fn titles(figure: &Figure) -> Vec<&str> {
         panels(figure).iter().map(|panel| panel.title.as_str()).collect()
+    }
+
+    fn draw(analysis: &Analysis) -> Vec<Figure> {
+        CHART.figures(analysis, PointCharts::All)
     }
 
     #[test]

@@ -20,6 +20,7 @@ pub const CHART: Chart = Chart {
            those that it calls. A bar is as wide as the number of threads that are in the function, on average over the snapshots. Orange bars \
            are in more threads at stalls, blue ones in fewer. Point at a bar for its whole name and its numbers.",
     draw,
+    of_points: None,
     #[cfg(test)]
     fixture: crate::testing::stalled_stacks,
 };

@@ -9,8 +9,8 @@ use super::chart::Chart;
 use super::shades::shades;
 use crate::format;
 use analysis::course::response_counts::row_start_ns;
-use analysis::{Analysis, CountColumn, PointAnalysis};
-use plot::figure::{Axis, Colour, DataSeries, Figure, HeatColumn, HeatMap, Mark, Panel};
+use analysis::{CountColumn, PointAnalysis};
+use plot::figure::{Axis, Colour, DataSeries, HeatColumn, HeatMap, Mark, Panel};
 
 /// The chart.
 pub const CHART: Chart = Chart {
@@ -18,7 +18,8 @@ pub const CHART: Chart = Chart {
     title: "How many operations took how long",
     help: "Each cell counts the operations that ended in a stretch of time with response times of one range: the stronger its colour, \
            the more. Two bands are two sorts of operation, such as hits and misses of a cache; a column that reaches up is a stall.",
-    draw,
+    draw: |_| Vec::new(),
+    of_points: Some(&FIGURES),
     #[cfg(test)]
     fixture,
 };
@@ -27,11 +28,7 @@ const HEIGHT: f64 = 230.0;
 /// A figure has thousands of cells; more figures would make the page heavy.
 const FIGURES_MAX: usize = 8;
 
-const FIGURES: Below = Below { id: CHART.id, subject: |_| CHART.title, panels, note, figures_max: FIGURES_MAX };
-
-fn draw(analysis: &Analysis) -> Vec<Figure> {
-    FIGURES.draw(analysis)
-}
+const FIGURES: Below = Below { subject: |_| CHART.title, panels, note, figures_max: FIGURES_MAX };
 
 fn panels(point: &PointAnalysis, _: (f64, f64)) -> Vec<Panel> {
     // The few operations of a step that is timed as a whole are no distribution.
@@ -70,19 +67,26 @@ fn heat_map(columns: &[CountColumn]) -> Option<HeatMap> {
 
 /// Long runs with stalls, whose last point has two bands, and shorter ones.
 #[cfg(test)]
-fn fixture() -> Analysis {
+fn fixture() -> analysis::Analysis {
     crate::testing::long_runs(800)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::charts::PointCharts;
     use crate::testing::{long_runs, panels, quick};
+    use analysis::Analysis;
+    use plot::Figure;
     use plot::figure::FigureBody;
 
     fn map_of(figure: &Figure) -> &HeatMap {
         let marks = panels(figure).iter().flat_map(|panel| &panel.series).flat_map(|series| &series.marks);
         marks.filter_map(|mark| if let Mark::Heat(map) = mark { Some(map) } else { None }).next().expect("a map")
+    }
+
+    fn draw(analysis: &Analysis) -> Vec<Figure> {
+        CHART.figures(analysis, PointCharts::All)
     }
 
     #[test]
@@ -131,11 +135,15 @@ mod tests {
     fn of_many_points_eight_are_drawn_at_most() {
         let mut analysis = long_runs(20);
         let point = analysis.points[0].clone();
-        analysis.points = (1..=40).map(|id| PointAnalysis { id, group: id as usize, ..point.clone() }).collect();
-        let figures = draw(&analysis);
+        let group = |id: u32| ((id - 1) / 4) as usize;
+        analysis.points =
+            (1..=40).map(|id| PointAnalysis { id, group: group(id), clients: id, ..point.clone() }).collect();
+        let figures = CHART.figures(&analysis, PointCharts::Telling);
         assert_eq!(figures.len(), FIGURES_MAX);
         assert!(
-            figures[0].caption.contains(" A cell is 1 s wide and 21 % of its time high. Drawn: the best point"),
+            figures[0]
+                .caption
+                .contains(" A cell is 1 s wide and 21 % of its time high. Drawn: points that something disturbed"),
             "{}",
             figures[0].caption
         );

@@ -16,7 +16,8 @@ pub const CHART: Chart = Chart {
     title: "Each host, below the throughput",
     help: "What the clients of each host did, how busy its CPUs and its disk were, and what went over its network interfaces, on one time axis. \
            Intervals of the same number are the same time on all hosts, as well as their clocks could be compared.",
-    draw: |analysis| FIGURES.draw(analysis),
+    draw: |_| Vec::new(),
+    of_points: Some(&FIGURES),
     #[cfg(test)]
     fixture: crate::testing::with_hosts,
 };
@@ -24,8 +25,7 @@ pub const CHART: Chart = Chart {
 /// So many lines have a style of their own.
 const LINES_MAX: usize = 28;
 
-const FIGURES: Below =
-    Below { id: CHART.id, subject: |_| "Each host", panels, note: interfaces_note, figures_max: FIGURES_MAX };
+const FIGURES: Below = Below { subject: |_| "Each host", panels, note: interfaces_note, figures_max: FIGURES_MAX };
 
 /// What is drawn of a host: (seconds since the run phase began, value).
 type CourseValues = fn(&HostCourse) -> Vec<(f64, f64)>;
@@ -126,7 +126,7 @@ mod tests {
 
     #[test]
     fn hosts_are_lines_and_all_interfaces_are_in_one_panel() {
-        let figures = (CHART.draw)(&with_hosts());
+        let figures = CHART.figures(&with_hosts(), crate::charts::PointCharts::All);
         let drawn = panels(&figures[0]);
         let titles: Vec<&str> = drawn.iter().map(|panel| panel.title.as_str()).collect();
         let expected = [
@@ -140,6 +140,6 @@ mod tests {
         assert_eq!(drawn.iter().skip(1).map(|panel| panel.series.len()).collect::<Vec<_>>(), [2, 3, 3, 1, 8]);
         let lines: Vec<&str> = drawn[5].series.iter().map(|line| line.label.as_str()).collect();
         assert_eq!(lines[..2], ["n1 eth1 out", "n1 eth0 in"], "those that carried most are first");
-        assert!((CHART.draw)(&quick()).is_empty());
+        assert!(CHART.figures(&quick(), crate::charts::PointCharts::All).is_empty());
     }
 }

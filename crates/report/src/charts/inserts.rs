@@ -26,6 +26,7 @@ pub const CHART: Chart = Chart {
     title: "Rows inserted per second",
     help: "A line that falls with the rows in the table means that inserts slow down as the data grows.",
     draw,
+    of_points: None,
     #[cfg(test)]
     fixture: || crate::testing::inserting(&[("indexes", &["0", "3"])], 60),
 };

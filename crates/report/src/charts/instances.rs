@@ -22,6 +22,7 @@ pub const CHART: Chart = Chart {
     help: "Above: what all instances do together, a dot for each point and a line through the means. Below: what each instance does; dots that \
            lie together share the machine fairly.",
     draw,
+    of_points: None,
     #[cfg(test)]
     fixture: crate::testing::several_instances,
 };

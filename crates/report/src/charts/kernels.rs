@@ -18,6 +18,7 @@ pub const CHART: Chart = Chart {
     help: "How many rounds of each kernel the CPU does per second with one client and with the most, and how many times the rate of one \
            client that is. Each column has its own scale from 0. Rounds of two kernels are different work.",
     draw,
+    of_points: None,
     #[cfg(test)]
     fixture: tests::with_kernels,
 };

@@ -25,6 +25,7 @@ pub const CHART: Chart = Chart {
     help: "Each dot is a rate that was offered for a while; hollow ones missed the objective. A vertical line marks the largest rate \
            that was held.",
     draw,
+    of_points: None,
     #[cfg(test)]
     fixture: crate::testing::limits,
 };

@@ -27,6 +27,7 @@ mod marks;
 mod owners;
 mod p95;
 mod percentiles;
+mod ratios;
 mod resources;
 mod rounds;
 mod shades;
@@ -39,9 +40,11 @@ mod timeline;
 mod usage;
 mod variants;
 
+pub use below::PointCharts;
 pub use chart::Chart;
 
 use analysis::Analysis;
+use analysis::answer::AnswerKind;
 use plot::figure::Figure;
 
 /// Every chart, in the order of the report.
@@ -54,6 +57,7 @@ pub const CHARTS: &[&Chart] = &[
     &instances::CHART,
     &limit::CHART,
     &variants::CHART,
+    &ratios::CHART,
     &compression::CHART,
     &usage::CHART,
     &rounds::CHART,
@@ -78,9 +82,29 @@ pub const CHARTS: &[&Chart] = &[
 #[cfg(test)]
 pub(crate) use ceilings::tests::judged as ceilings_fixture;
 
+/// The charts that show an answer of `kind`, the most telling first. The first that has a figure is the main picture of a run.
+pub fn showing(kind: AnswerKind) -> &'static [&'static str] {
+    match kind {
+        AnswerKind::Limit => &["limit"],
+        AnswerKind::Variants => &["variants"],
+        AnswerKind::Cost => &["kernels", "compression", "connections", "inserts"],
+        AnswerKind::Suite => &["ratios", "throughput"],
+        AnswerKind::Arms => &["throughput", "instances", "inserts", "ratios"],
+        AnswerKind::Sweep | AnswerKind::Catalogue => &["throughput"],
+        AnswerKind::Timeline => &["timeline"],
+        AnswerKind::Failover => &["endpoints", "timeline"],
+        AnswerKind::Numbers => &[],
+    }
+}
+
 /// Every chart with the figures that it makes of `analysis`.
+pub fn figures(analysis: &Analysis, points: PointCharts) -> Vec<(&'static Chart, Vec<Figure>)> {
+    CHARTS.iter().map(|chart| (*chart, chart.figures(analysis, points))).collect()
+}
+
+/// The same with a chart of every point.
 pub fn all_figures(analysis: &Analysis) -> Vec<(&'static Chart, Vec<Figure>)> {
-    CHARTS.iter().map(|chart| (*chart, (chart.draw)(analysis))).collect()
+    figures(analysis, PointCharts::All)
 }
 
 /// The columns of the cost chart that `analysis` has values for, for the tables of the documents.
@@ -97,14 +121,14 @@ mod tests {
     use analysis::{PointAnalysis, Validity};
     use plot::figure::{AxisUnit, FigureBody, Mark, Stroke};
 
-    fn figures(analysis: &Analysis, id: &str) -> Vec<Figure> {
-        CHARTS.iter().filter(|c| c.id == id).flat_map(|c| (c.draw)(analysis)).collect()
+    fn drawn(analysis: &Analysis, id: &str) -> Vec<Figure> {
+        CHARTS.iter().filter(|c| c.id == id).flat_map(|c| c.figures(analysis, PointCharts::All)).collect()
     }
 
     #[test]
     fn every_chart_draws_the_run_that_it_brings_with_ids_of_its_own_and_names_n() {
         for chart in CHARTS {
-            let figures = (chart.draw)(&(chart.fixture)());
+            let figures = chart.figures(&(chart.fixture)(), PointCharts::All);
             assert!(!figures.is_empty(), "{} drew nothing", chart.id);
             let ids: std::collections::BTreeSet<&str> = figures.iter().map(|figure| figure.id.as_str()).collect();
             assert_eq!(ids.len(), figures.len(), "{}", chart.id);
@@ -122,7 +146,7 @@ mod tests {
     fn no_chart_panics_if_something_is_missing_in_the_run_that_it_brings() {
         for chart in CHARTS {
             for (what, analysis) in damaged_variants(chart.fixture) {
-                for figure in (chart.draw)(&analysis) {
+                for figure in chart.figures(&analysis, PointCharts::All) {
                     let svg = plot::render_svg(&figure);
                     assert!(!svg.contains("NaN") && !svg.contains("inf"), "{what}: {} draws {svg}", chart.id);
                 }
@@ -148,6 +172,14 @@ mod tests {
     }
 
     #[test]
+    fn every_chart_that_shows_an_answer_is_there() {
+        use AnswerKind::{Arms, Catalogue, Cost, Failover, Limit, Numbers, Suite, Sweep, Timeline, Variants};
+        for kind in [Arms, Catalogue, Cost, Failover, Limit, Numbers, Suite, Sweep, Timeline, Variants] {
+            assert!(showing(kind).iter().all(|id| CHARTS.iter().any(|chart| chart.id == *id)), "{kind:?}");
+        }
+    }
+
+    #[test]
     fn no_chart_panics_whatever_run_it_gets() {
         for (what, analysis) in damaged() {
             for (chart, figures) in all_figures(&analysis) {
@@ -163,7 +195,7 @@ mod tests {
     fn every_point_has_a_timeline_panel_and_those_of_several_groups_one_together() {
         let panels = |analysis: &Analysis| -> usize {
             let count = |f: &Figure| if let FigureBody::Panels { panels, .. } = &f.body { panels.len() } else { 0 };
-            figures(analysis, "timeline").iter().map(count).sum()
+            drawn(analysis, "timeline").iter().map(count).sum()
         };
         // Three sweeps of three, and four single points with a panel of all.
         assert_eq!((panels(&quick()), panels(&with_points(30))), (9 + 4 + 1, 30));
@@ -190,13 +222,13 @@ mod tests {
         for point in analysis.points.iter_mut().skip(3) {
             set(point, "mode", "seqrd");
         }
-        let titles: Vec<String> = figures(&analysis, "throughput").into_iter().map(|f| f.title).collect();
+        let titles: Vec<String> = drawn(&analysis, "throughput").into_iter().map(|f| f.title).collect();
         assert!(titles[0].contains("file random") && titles[1].contains("file sequential"), "{titles:?}");
     }
 
     #[test]
     fn a_sweep_draws_one_line_per_group() {
-        let drawn = figures(&quick(), "throughput");
+        let drawn = drawn(&quick(), "throughput");
         let titles: Vec<&str> = drawn.iter().map(|f| f.id.as_str()).collect();
         assert_eq!(titles, ["throughput-file-random-depth", "throughput-oltp-clients"]);
     }
@@ -220,7 +252,7 @@ mod tests {
     #[test]
     fn the_line_goes_through_the_mean_rate_of_repeats_and_the_percentile_of_all_their_operations() {
         let line = |id: &str| {
-            let FigureBody::Panels { panels, .. } = figures(&repeated(), id).remove(0).body else { panic!("panels") };
+            let FigureBody::Panels { panels, .. } = drawn(&repeated(), id).remove(0).body else { panic!("panels") };
             let Mark::Line(_, line) = &panels[0].series[0].marks[0] else { panic!("a line") };
             line.clone()
         };
@@ -236,7 +268,7 @@ mod tests {
             (point.summary.as_mut().unwrap().ops_per_s, point.summary.as_mut().unwrap().queries_per_s) = (rate, rate);
         }
         analysis.points[1].validity = Validity::Invalid;
-        let figure = figures(&analysis, "throughput").remove(0);
+        let figure = drawn(&analysis, "throughput").remove(0);
         assert!(figure.title.contains("at most 300/s") && !figure.title.contains("9,000"), "{}", figure.title);
         assert!(figure.caption.contains("Hollow: invalid points"), "{}", figure.caption);
         let [panel] = crate::testing::panels(&figure) else { panic!("one panel") };
@@ -255,7 +287,7 @@ mod tests {
         for point in &mut analysis.points {
             point.validity = Validity::Invalid;
         }
-        let title = figures(&analysis, "throughput").remove(0).title;
+        let title = drawn(&analysis, "throughput").remove(0).title;
         assert!(!title.contains("at most"), "{title}");
     }
 
@@ -263,7 +295,7 @@ mod tests {
     fn an_invalid_repeat_is_hollow_and_not_in_the_mean() {
         let mut analysis = repeated();
         analysis.points[1].validity = Validity::Invalid;
-        let figure = figures(&analysis, "throughput").remove(0);
+        let figure = drawn(&analysis, "throughput").remove(0);
         let marks = &crate::testing::panels(&figure)[0].series[0].marks;
         let Mark::Line(Stroke::Solid, line) = &marks[1] else { panic!("a line") };
         assert_eq!(line.as_slice(), [(1.0, 10.0), (8.0, 100.0)]);
@@ -271,7 +303,7 @@ mod tests {
 
     #[test]
     fn intervals_are_drawn_where_there_are_no_repeats() {
-        let FigureBody::Panels { panels, .. } = figures(&repeated(), "throughput").remove(0).body else {
+        let FigureBody::Panels { panels, .. } = drawn(&repeated(), "throughput").remove(0).body else {
             panic!("panels")
         };
         let Mark::Whiskers(intervals) = &panels[0].series[0].marks[1] else { panic!("whiskers") };
@@ -285,7 +317,7 @@ mod tests {
             point.group = i / 2;
             point.clients = 1 + (i % 2) as u32;
         }
-        let figures = figures(&analysis, "throughput");
+        let figures = drawn(&analysis, "throughput");
         assert_eq!(figures.len(), 100usize.div_ceil(LINES_MAX));
     }
 }

@@ -20,6 +20,7 @@ pub const CHART: Chart = Chart {
     title: "Who used the CPUs",
     help: "A bar is the CPU time of the machine that was used. If others, or the hypervisor, used much of it, the engine had less.",
     draw,
+    of_points: None,
     #[cfg(test)]
     fixture: crate::testing::shared_cpus,
 };

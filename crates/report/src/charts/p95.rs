@@ -18,6 +18,7 @@ pub const CHART: Chart = Chart {
     title: "Response time against clients and depth",
     help: "The 95th percentile (19 of 20 operations are faster) rises when throughput stops rising.",
     draw,
+    of_points: None,
     #[cfg(test)]
     fixture: crate::testing::quick,
 };

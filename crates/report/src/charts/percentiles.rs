@@ -20,6 +20,7 @@ pub const CHART: Chart = Chart {
     help: "Percentiles of each interval on a logarithmic scale. Lines that lie close together mean a consistent service; a \
            maximum far above the rest means that some operations wait.",
     draw,
+    of_points: None,
     #[cfg(test)]
     fixture: crate::testing::quick,
 };

@@ -13,9 +13,9 @@ use super::owners;
 use super::stack::{percent_axis, stacked_counters};
 use crate::palette;
 use crate::wording::list::join_and;
-use analysis::{Analysis, CounterSeries, PointAnalysis};
+use analysis::{CounterSeries, PointAnalysis};
 use model::CounterRole;
-use plot::figure::{Axis, AxisUnit, Colour, DataSeries, Figure, Mark, Panel, Stroke};
+use plot::figure::{Axis, AxisUnit, Colour, DataSeries, Mark, Panel, Stroke};
 
 /// The chart.
 pub const CHART: Chart = Chart {
@@ -23,12 +23,13 @@ pub const CHART: Chart = Chart {
     title: "CPU, disk and network, below the throughput",
     help: "All panels share one time axis: look down from a drop in throughput to what was busy then. The panels of the disk \
            count what all processes did; the tables of costs count what the engine did.",
-    draw,
+    draw: |_| Vec::new(),
+    of_points: Some(&FIGURES),
     #[cfg(test)]
     fixture: crate::testing::quick,
 };
 
-const FIGURES: Below = Below { id: CHART.id, subject, panels, note, figures_max: FIGURES_MAX };
+const FIGURES: Below = Below { subject, panels, note, figures_max: FIGURES_MAX };
 
 /// Uses of the CPU, from the bottom of the stack.
 const CPU_USES: [(CounterRole, &str, Colour); 5] = [
@@ -38,10 +39,6 @@ const CPU_USES: [(CounterRole, &str, Colour); 5] = [
     (CounterRole::MachineCpuIowait, "iowait", palette::ROSE),
     (CounterRole::MachineCpuSteal, "steal", palette::ASH),
 ];
-
-fn draw(analysis: &Analysis) -> Vec<Figure> {
-    FIGURES.draw(analysis)
-}
 
 fn panels(point: &PointAnalysis, range: (f64, f64)) -> Vec<Panel> {
     all_panels(point, range).into_iter().filter(|panel| highest(panel) > 0.0).collect()
@@ -209,11 +206,18 @@ fn panel(point: &PointAnalysis, title: &str, y: Axis, series: Vec<DataSeries>) -
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::charts::PointCharts;
+    use analysis::Analysis;
     use analysis::Span;
     use model::CounterKind;
+    use plot::Figure;
 
     fn cpu_panel(point: &PointAnalysis) -> Panel {
         cpu(point, time_range([point]).unwrap()).unwrap()
+    }
+
+    fn draw(analysis: &Analysis) -> Vec<Figure> {
+        CHART.figures(analysis, PointCharts::All)
     }
 
     #[test]

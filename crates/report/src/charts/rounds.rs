@@ -21,6 +21,7 @@ pub const CHART: Chart = Chart {
     help: "One dot per round. The shaded rounds count. The band shows their mean and 10 % to either side: steady rounds \
            differ by no more than its width, and the dashed line fitted through them rises or falls by no more than half of it.",
     draw,
+    of_points: None,
     #[cfg(test)]
     fixture: crate::testing::settled,
 };

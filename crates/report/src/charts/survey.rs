@@ -19,6 +19,7 @@ pub const CHART: Chart = Chart {
     help: "The best rate of each kind of work, and the response time at that rate. The scales are logarithmic: a bar that is longer by the \
            same length is larger by the same factor. Different work is not to be ranked.",
     draw,
+    of_points: None,
     #[cfg(test)]
     fixture: crate::testing::surveyed,
 };

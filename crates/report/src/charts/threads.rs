@@ -1,7 +1,7 @@
 //! Where the time of threads goes: stacked over time for each point, and over the clients of a sweep.
 //!
 //! In: the counters of thread time, and the shares of points. Out: a figure for each point, with a panel for the engine, one for
-//! the clients and one for the waits that a server counts itself, and one for each sweep over clients. Limits: of many points those that the resources are drawn of; a sweep over clients of
+//! the clients and one for the waits that a server counts itself, and one for each sweep over clients. Limits: a sweep over clients of
 //! several repeats has the mean of their shares.
 
 use super::below::{Below, FIGURES_MAX, panel};
@@ -22,13 +22,13 @@ pub const CHART: Chart = Chart {
     title: "Where the time goes",
     help: "What threads do, from the bottom: compute, wait for a CPU, for storage, for locks, for the other side. \
            The widest band is what to work on.",
-    draw,
+    draw: sweeps,
+    of_points: Some(&OVER_TIME),
     #[cfg(test)]
     fixture: crate::testing::waiting,
 };
 
-const OVER_TIME: Below =
-    Below { id: CHART.id, subject: |_| CHART.title, panels, note: |_| String::new(), figures_max: FIGURES_MAX };
+const OVER_TIME: Below = Below { subject: |_| CHART.title, panels, note: |_| String::new(), figures_max: FIGURES_MAX };
 
 const HEIGHT: f64 = 110.0;
 /// A band that is nowhere thicker than this many percent cannot be seen.
@@ -53,10 +53,6 @@ const KINDS: [(ThreadOf, &str); 3] = [
     (ThreadOf::Session, "Sessions, by the engine's own account"),
     (ThreadOf::Client, "Clients"),
 ];
-
-fn draw(analysis: &Analysis) -> Vec<Figure> {
-    sweeps(analysis).into_iter().chain(OVER_TIME.draw(analysis)).collect()
-}
 
 /// What a server waits for by its own account, next to what the kernel shows of its threads.
 const WAITS: [(WaitClass, &str, Colour); 5] = [
@@ -151,8 +147,13 @@ fn stacked_panel((of, title): (ThreadOf, String), areas: Vec<StackedArea>, shade
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::charts::PointCharts;
     use crate::testing::{panels, quick, waiting};
     use plot::figure::Mark;
+
+    fn draw(analysis: &Analysis) -> Vec<Figure> {
+        CHART.figures(analysis, PointCharts::All)
+    }
 
     #[test]
     fn a_point_has_a_panel_for_the_engine_and_one_for_its_clients() {

@@ -27,6 +27,7 @@ pub const CHART: Chart = Chart {
     title: "Throughput against clients and depth",
     help: "Each dot is a point. If a line stops rising, something is saturated.",
     draw,
+    of_points: None,
     #[cfg(test)]
     fixture: crate::testing::quick,
 };

@@ -21,6 +21,7 @@ pub const CHART: Chart = Chart {
     title: "Throughput over time",
     help: "A steady system makes a flat line; drops to the floor are stalls. Dashed: the mean of the measured phase.",
     draw,
+    of_points: None,
     #[cfg(test)]
     fixture: crate::testing::quick,
 };
@@ -130,7 +131,7 @@ fn repeats_note(points: &[&PointAnalysis]) -> String {
 /// `; 2 stalls, 3 s`; empty if there are none.
 fn stall_note(points: &[&PointAnalysis]) -> String {
     let stalls = points.iter().filter_map(|point| point.shape.as_ref()).flat_map(|shape| &shape.stalls);
-    let lengths: Vec<f64> = stalls.map(|stall| stall.span.length_s()).collect();
+    let lengths: Vec<f64> = stalls.map(|stall| stall.length_s).collect();
     let (count, total) = (lengths.len(), format::seconds(lengths.iter().sum()));
     match count {
         0 => String::new(),

@@ -26,6 +26,7 @@ pub const CHART: Chart = Chart {
     title: "CPU and disk against clients",
     help: "Look for the panel that reaches its maximum where throughput stops rising. Panels of the CPU go up to all CPUs.",
     draw,
+    of_points: None,
     #[cfg(test)]
     fixture: crate::testing::quick,
 };

@@ -21,6 +21,7 @@ pub const CHART: Chart = Chart {
            from 0. Next to a bar is the total with its ratio to the first variant; below it is each step, and the total without set-up and \
            clean-up is that of the statement.",
     draw,
+    of_points: None,
     #[cfg(test)]
     fixture: tests::compared,
 };

@@ -1,14 +1,15 @@
-//! All ratios of a comparison with their intervals, around the line at 1: a forest plot.
+//! Ratios with their intervals, around the line at 1: a forest plot.
 //!
-//! In: a comparison. Out: figures of some dozens of rows. The colour of a row is its verdict. Limits: the interval of few pairs may leave
+//! In: a comparison of runs, or ratios with their names. Out: figures of some dozens of rows. The colour of a row is its verdict. Limits: the interval of few pairs may leave
 //! the picture.
 
 use crate::format;
 use crate::wording::compare::arm_name;
 use crate::wording::label::settings_label;
 use crate::wording::metric::{metric_name, speed_verdict_word};
-use analysis::RatioVerdict;
-use analysis::compare::{MetricRatio, PlaceComparison, RunComparison};
+use crate::wording::quantity::plural;
+use analysis::compare::RunComparison;
+use analysis::{RatioEstimate, RatioVerdict};
 use plot::figure::{
     Axis, AxisScale, AxisUnit, Colour, DataSeries, Figure, FigureBody, Mark, Panel, SeriesStyle, Stroke,
 };
@@ -44,44 +45,73 @@ const VERDICTS: [(RatioVerdict, Colour); 4] = [
 ];
 
 /// One ratio.
-type ForestRow<'a> = (&'a PlaceComparison, &'a MetricRatio);
+pub struct ForestRow {
+    /// What it is the ratio of.
+    pub name: String,
+    pub estimate: RatioEstimate,
+}
+
+/// What the figures of some ratios have in common.
+pub struct Forest {
+    /// The beginning of their ids, and the end.
+    pub id: [String; 2],
+    pub title: String,
+    pub conditions: String,
+}
 
 /// The figures of `comparison`, the `nth` of its table.
 pub fn draw(comparison: &RunComparison, nth: usize) -> Vec<Figure> {
     // A cost is the rate once more, the other way round.
-    let rows: Vec<ForestRow> = comparison.ratios().filter(|(_, metric)| !metric.metric.is_running_cost()).collect();
-    let parts = rows.len().div_ceil(ROWS_MAX);
-    let part = |(at, rows): (usize, &[ForestRow])| {
-        let suffix = if parts > 1 { format!(", part {} of {parts}", at + 1) } else { String::new() };
-        let (base, new) = (arm_name(&comparison.base), arm_name(&comparison.new));
-        Figure {
-            id: format!("ratios-{nth:02}-{:02}-{}", at + 1, format::slug(&new)),
-            title: format!("{new} against {base}: ratios{suffix}"),
-            conditions: String::new(),
-            caption: caption(rows),
-            body: FigureBody::Panels { x: x_axis(rows), panels: vec![panel(rows)] },
-        }
+    let ratios = comparison.ratios().filter(|(_, metric)| !metric.metric.is_running_cost());
+    let rows = ratios.map(|(place, metric)| ForestRow {
+        name: format!("{} {}", settings_label(&place.label), metric_name(metric.metric)).trim().to_owned(),
+        estimate: metric.estimate,
+    });
+    let (base, new) = (arm_name(&comparison.base), arm_name(&comparison.new));
+    let forest = Forest {
+        id: [format!("ratios-{nth:02}"), format::slug(&new)],
+        title: format!("{new} against {base}: ratios"),
+        conditions: String::new(),
     };
-    rows.chunks(ROWS_MAX).enumerate().map(part).collect()
+    forest.figures(&rows.collect::<Vec<_>>())
+}
+
+impl Forest {
+    /// Figures of at most [`ROWS_MAX`] of `rows` each.
+    pub fn figures(&self, rows: &[ForestRow]) -> Vec<Figure> {
+        let parts = rows.len().div_ceil(ROWS_MAX);
+        let part = |(at, rows): (usize, &[ForestRow])| {
+            let suffix = if parts > 1 { format!(", part {} of {parts}", at + 1) } else { String::new() };
+            let [first, last] = &self.id;
+            Figure {
+                id: format!("{first}-{:02}-{last}", at + 1),
+                title: format!("{}{suffix}", self.title),
+                conditions: self.conditions.clone(),
+                caption: caption(rows),
+                body: FigureBody::Panels { x: x_axis(rows), panels: vec![panel(rows)] },
+            }
+        };
+        rows.chunks(ROWS_MAX).enumerate().map(part).collect()
+    }
 }
 
 fn caption(rows: &[ForestRow]) -> String {
-    let pairs: Vec<usize> = rows.iter().map(|(_, metric)| metric.estimate.n).collect();
+    let pairs: Vec<usize> = rows.iter().map(|row| row.estimate.n).collect();
     let (least, most) = (pairs.iter().min().copied().unwrap_or(0), pairs.iter().max().copied().unwrap_or(0));
-    let pairs = if least == most { format!("{most} pairs") } else { format!("{least} to {most} pairs") };
-    let is_cut = |(_, metric): &ForestRow| drawn_interval(metric).is_some_and(|(_, is_cut)| is_cut.contains(&true));
+    let pairs = if least == most { plural(most as u64, "pair") } else { format!("{least} to {most} pairs") };
+    let is_cut = |row: &ForestRow| drawn_interval(&row.estimate).is_some_and(|(_, is_cut)| is_cut.contains(&true));
     let cut = if rows.iter().any(is_cut) { " An end without a mark lies further out." } else { "" };
     format!(
-        "Dots: the new arm's value divided by the base's, of {pairs} of repeats. Lines: 95 % confidence intervals. A rate above 1 is \
-         better, a time below 1.{cut}{}",
+        "Dots: values divided by those of the base, of {pairs} of repeats. Lines: 95 % confidence intervals. A rate above 1 is better, \
+         a time below 1.{cut}{}",
         discovery_note(rows)
     )
 }
 
 /// Why a row shows no difference although its interval leaves out 1; empty if none does.
 fn discovery_note(rows: &[ForestRow]) -> &'static str {
-    let leaves_out_1 = |(_, metric): &ForestRow| {
-        let interval = metric.estimate.ci95.filter(|_| metric.estimate.verdict == RatioVerdict::NoDifferenceShown);
+    let leaves_out_1 = |row: &ForestRow| {
+        let interval = row.estimate.ci95.filter(|_| row.estimate.verdict == RatioVerdict::NoDifferenceShown);
         interval.is_some_and(|[low, high]| low > 1.0 || high < 1.0)
     };
     match rows.iter().any(leaves_out_1) {
@@ -93,7 +123,7 @@ fn discovery_note(rows: &[ForestRow]) -> &'static str {
 }
 
 fn panel(rows: &[ForestRow]) -> Panel {
-    let names: Vec<String> = rows.iter().map(row_name).collect();
+    let names: Vec<String> = rows.iter().map(|row| row.name.clone()).collect();
     let ruler = Ruler { measure: |text: &str| text.chars().count() as f64, ellipsis: "..." };
     // The first row is the highest, and places count from the bottom.
     let mut slots = fit_labels(&names, NAME_LENGTH_MAX as f64, &ruler);
@@ -108,31 +138,27 @@ fn panel(rows: &[ForestRow]) -> Panel {
     Panel { title: String::new(), note: String::new(), y, height, series, shades: Vec::new() }
 }
 
-fn row_name((place, metric): &ForestRow) -> String {
-    format!("{} {}", settings_label(&place.label), metric_name(metric.metric)).trim().to_owned()
-}
-
 /// The rows with that verdict; `None` if there is none.
 fn of_verdict(rows: &[ForestRow], verdict: RatioVerdict, colour: Colour) -> Option<DataSeries> {
-    let placed = rows.iter().enumerate().map(|(at, row)| ((rows.len() - 1 - at) as f64, row.1));
-    let chosen: Vec<(f64, &MetricRatio)> = placed.filter(|(_, metric)| metric.estimate.verdict == verdict).collect();
-    let dots: Vec<(f64, f64)> = chosen.iter().map(|(y, metric)| (metric.estimate.ratio, *y)).collect();
-    let mut marks: Vec<Mark> = chosen.iter().flat_map(|(y, metric)| interval_marks(*y, metric)).collect();
+    let placed = rows.iter().enumerate().map(|(at, row)| ((rows.len() - 1 - at) as f64, &row.estimate));
+    let chosen: Vec<(f64, &RatioEstimate)> = placed.filter(|(_, estimate)| estimate.verdict == verdict).collect();
+    let dots: Vec<(f64, f64)> = chosen.iter().map(|(y, estimate)| (estimate.ratio, *y)).collect();
+    let mut marks: Vec<Mark> = chosen.iter().flat_map(|(y, estimate)| interval_marks(*y, estimate)).collect();
     marks.push(if verdict == RatioVerdict::Indicative { Mark::Rings(5.0, dots) } else { Mark::Dots(5.0, dots) });
     (!chosen.is_empty()).then(|| DataSeries::named(speed_verdict_word(verdict), SeriesStyle::from(colour), marks))
 }
 
 /// The interval as it is drawn, and whether either end was cut.
-fn drawn_interval(metric: &MetricRatio) -> Option<([f64; 2], [bool; 2])> {
-    let [low, high] = metric.estimate.ci95?;
-    let reach = if metric.estimate.verdict == RatioVerdict::Indicative { INDICATIVE_REACH } else { REACH };
-    let (least, most) = (metric.estimate.ratio / reach, metric.estimate.ratio * reach);
+fn drawn_interval(estimate: &RatioEstimate) -> Option<([f64; 2], [bool; 2])> {
+    let [low, high] = estimate.ci95?;
+    let reach = if estimate.verdict == RatioVerdict::Indicative { INDICATIVE_REACH } else { REACH };
+    let (least, most) = (estimate.ratio / reach, estimate.ratio * reach);
     Some(([low.max(least), high.min(most)], [low < least, high > most]))
 }
 
 /// An end that was cut has no mark.
-fn interval_marks(y: f64, metric: &MetricRatio) -> Vec<Mark> {
-    let Some((ends, is_cut)) = drawn_interval(metric) else { return Vec::new() };
+fn interval_marks(y: f64, estimate: &RatioEstimate) -> Vec<Mark> {
+    let Some((ends, is_cut)) = drawn_interval(estimate) else { return Vec::new() };
     let cap = |x: f64| Mark::Line(Stroke::Solid, vec![(x, y - CAP), (x, y + CAP)]);
     let caps = ends.into_iter().zip(is_cut).filter(|(_, is_cut)| !is_cut).map(|(x, _)| cap(x));
     std::iter::once(Mark::Line(Stroke::Solid, vec![(ends[0], y), (ends[1], y)])).chain(caps).collect()
@@ -140,9 +166,9 @@ fn interval_marks(y: f64, metric: &MetricRatio) -> Vec<Mark> {
 
 /// Logarithmic: half as fast and twice as fast are equally far from 1.
 fn x_axis(rows: &[ForestRow]) -> Axis {
-    let ends = rows.iter().flat_map(|(_, metric)| {
-        let ratio = metric.estimate.ratio;
-        drawn_interval(metric).map_or([ratio; 2], |(ends, _)| ends)
+    let ends = rows.iter().flat_map(|row| {
+        let ratio = row.estimate.ratio;
+        drawn_interval(&row.estimate).map_or([ratio; 2], |(ends, _)| ends)
     });
     let (low, high) = ends.fold((1.0f64, 1.0f64), |(low, high), end| (low.min(end), high.max(end)));
     let ticks = TICKS.iter().find(|(span, _)| high / low <= *span).map_or(&[1.0][..], |(_, ticks)| *ticks);
@@ -158,6 +184,7 @@ fn x_axis(rows: &[ForestRow]) -> Axis {
 mod tests {
     use super::*;
     use crate::testing::{compared, panels};
+    use analysis::compare::MetricRatio;
 
     #[test]
     fn each_ratio_has_a_row_and_the_colour_of_its_verdict() {
@@ -183,7 +210,7 @@ mod tests {
         let metrics = &mut comparison.places[0].metrics;
         estimate(11.7, [0.9, 152.0], RatioVerdict::NoDifferenceShown)(&mut metrics[0]);
         estimate(2.0, [0.001, 4e3], RatioVerdict::Indicative)(&mut metrics[1]);
-        let drawn: Vec<_> = metrics.iter().filter_map(drawn_interval).collect();
+        let drawn: Vec<_> = metrics.iter().filter_map(|metric| drawn_interval(&metric.estimate)).collect();
         assert_eq!(drawn[1], ([1.0, 4.0], [true, true]));
         let figure = &draw(&comparison, 1)[0];
         let FigureBody::Panels { x, .. } = &figure.body else { panic!("panels") };

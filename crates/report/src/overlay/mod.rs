@@ -4,7 +4,7 @@
 //! some arms have is drawn with those.
 
 mod csv;
-mod forest;
+pub(crate) mod forest;
 mod page;
 mod percentiles;
 mod relative;

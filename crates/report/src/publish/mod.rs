@@ -10,7 +10,7 @@ mod page;
 
 pub use data_csv::DATA_COLUMNS;
 
-use crate::charts::all_figures;
+use crate::charts::{PointCharts, figures};
 use crate::files::in_threads;
 use crate::library::with_link;
 use crate::render::html::page_html;
@@ -98,7 +98,7 @@ fn write_several(publication: &Publication, out: &mut StagedDir, step: &dyn Fn(&
 }
 
 fn figures_of(run: &PublishedRun) -> Vec<Figure> {
-    all_figures(run.analysis).into_iter().flat_map(|(_, figures)| figures).collect()
+    figures(run.analysis, PointCharts::Telling).into_iter().flat_map(|(_, figures)| figures).collect()
 }
 
 fn write_charts<'a>(

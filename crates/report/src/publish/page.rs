@@ -18,7 +18,6 @@ use crate::wording::label::settings_label;
 use crate::wording::metric::{metric_name, metric_value, verdict_word};
 use crate::wording::published::{headline, run_warning, sentence, warnings};
 use crate::wording::quantity::plural;
-use crate::wording::verdict::sentences;
 use analysis::compare::{MetricRatio, PlaceComparison};
 use analysis::points::metric::{MeasuredValue, Metric};
 use analysis::{PointAnalysis, RepeatRows, Validity};
@@ -121,6 +120,7 @@ fn compared_place<'a>(
 fn matrices(publication: &Publication, places: &[ComparedPlace]) -> Vec<Matrix> {
     let table = |(nth, places): (usize, &[ComparedPlace])| Matrix {
         base: String::new(),
+        corner: String::new(),
         title: if nth == 0 { format!("Relative to {}", publication.names[0]) } else { String::new() },
         heads: places.iter().map(|place| place.head.clone()).collect(),
         rows: (0..publication.runs.len()).map(|run| matrix_row(publication, places, run)).collect(),
@@ -196,7 +196,7 @@ fn each_run(publication: &Publication) -> PageSection {
         let count = |validity| points.iter().filter(|point| point.validity == validity).count();
         let [valid, indicative, invalid] = [Validity::Valid, Validity::Indicative, Validity::Invalid].map(count);
         blocks.push(PageBlock::Heading(name.clone()));
-        blocks.extend(sentences(run.analysis).first().cloned().map(PageBlock::Paragraph));
+        blocks.push(PageBlock::Paragraph(analysis::answer(run.analysis).headline().to_owned()));
         blocks.push(PageBlock::Facts(vec![
             PageFact::new("run", run.file),
             PageFact::new("plan", &run.analysis.meta.plan.title),

@@ -4,13 +4,14 @@
 //! handful of pictures has each folded under its title.
 
 use super::chart_table::{TABLE_ROWS, TABLE_ROWS_FEW, figure_table};
-use crate::charts::Chart;
+use crate::charts::{Chart, showing};
 use crate::sheet::{FigurePoints, sheets};
 use crate::table::{Cell, Column, Row, Table};
 use analysis::Analysis;
+use analysis::answer::AnswerKind;
 use plot::figure::{Figure, FigureBody};
 
-/// The charts whose first figure may be the main picture of a run, the most telling first.
+/// The charts whose first figure is the main picture of a run if none that shows its answer has one, the most telling first.
 const MAIN: [&str; 10] = [
     "survey",
     "limit",
@@ -29,8 +30,6 @@ const OPEN: [&str; 2] = ["ceilings", "timeline"];
 const OPEN_FIGURES_MAX: usize = 2;
 /// Beyond that, each figure of a folded section is folded, too.
 const FIGURES_UNFOLDED_MAX: usize = 4;
-/// Charts with a figure for each point: drawn wide only, since twice as many pictures would be half of the file.
-const OF_POINTS: [&str; 6] = ["heat", "threads", "resources", "engine", "endpoints", "hosts"];
 /// Fewer sheets are found without an index.
 const SHEETS_INDEXED_MIN: usize = 4;
 /// Each figure of the second chart is drawn next to its figure of the first.
@@ -85,9 +84,10 @@ pub struct Picture {
 /// A chart with its figures.
 pub type Drawn = (&'static Chart, Vec<Figure>);
 
-/// Places the figures of `all` charts.
-pub fn lay_out(all: &[Drawn]) -> ChartLayout {
-    let chosen = MAIN.iter().find_map(|id| all.iter().find(|(chart, figures)| chart.id == *id && !figures.is_empty()));
+/// Places the figures of `all` charts; the main one shows an answer of `kind`.
+pub fn lay_out(all: &[Drawn], kind: AnswerKind) -> ChartLayout {
+    let mut ids = showing(kind).iter().chain(&MAIN);
+    let chosen = ids.find_map(|id| all.iter().find(|(chart, figures)| chart.id == *id && !figures.is_empty()));
     let main: Vec<&Figure> = chosen.map_or(Vec::new(), |(_, figures)| with_partner(all, &figures[0]));
     let is_main = |figure: &Figure| main.iter().any(|other| other.id == figure.id);
     let rests: Vec<Rest> = all
@@ -187,7 +187,8 @@ fn lower_first(text: &str) -> String {
 
 /// The section of `chart`; `None` without figures. If there are more than its place shows, the others are folded.
 fn section(chart: &'static Chart, figures: &[&Figure], place: Place, shared: &Shared) -> Option<ChartSection> {
-    let is_of_point = OF_POINTS.contains(&chart.id);
+    // Of those twice as many pictures would be half of the file.
+    let is_of_point = chart.of_points.is_some();
     let is_wide_only = is_of_point || (place == Place::Folded && shared.has_many);
     let picture = |(nth, figure): (usize, &&Figure)| {
         // A figure that is folded under its title is alone, too, when it is opened.
@@ -262,7 +263,7 @@ mod tests {
     fn every_figure_is_in_one_place() {
         for analysis in [quick(), inserts(), open_loop(), waiting()] {
             let all = all_figures(&analysis);
-            let placed = ids(&lay_out(&all));
+            let placed = ids(&lay_out(&all, AnswerKind::Numbers));
             let drawn: BTreeSet<String> = all.iter().flat_map(|(_, figures)| figures).map(|f| f.id.clone()).collect();
             assert_eq!(placed.iter().cloned().collect::<BTreeSet<_>>(), drawn);
             assert_eq!(placed.len(), drawn.len(), "{placed:?}");
@@ -272,7 +273,7 @@ mod tests {
     #[test]
     fn every_picture_leads_to_its_conditions_which_are_there_once() {
         let all = all_figures(&quick());
-        let layout = lay_out(&all);
+        let layout = lay_out(&all, AnswerKind::Numbers);
         let distinct: BTreeSet<&String> = layout.measured.iter().collect();
         assert!(!distinct.is_empty() && distinct.len() == layout.measured.len());
         let sections = layout.main.iter().chain(&layout.open).chain(&layout.folded);
@@ -285,7 +286,7 @@ mod tests {
 
     #[test]
     fn the_throughput_of_a_sweep_is_the_main_picture_with_the_response_time_next_to_it() {
-        let layout = lay_out(&all_figures(&quick()));
+        let layout = lay_out(&all_figures(&quick()), AnswerKind::Sweep);
         let main: Vec<&str> = layout.main.iter().flat_map(|main| &main.figures).map(|f| f.id.as_str()).collect();
         assert_eq!(main, ["throughput-file-random-depth", "p95-file-random-depth"]);
         let rest = layout.folded.iter().find(|section| section.id == "throughput").expect("the other sweep");
@@ -295,12 +296,20 @@ mod tests {
     }
 
     #[test]
+    fn the_main_picture_is_one_that_shows_the_kind_of_answer() {
+        let all = all_figures(&quick());
+        let main = |kind| lay_out(&all, kind).main.expect("a picture").id;
+        assert_eq!([main(AnswerKind::Timeline), main(AnswerKind::Suite)], ["timeline", "ratios"]);
+        assert_eq!(main(AnswerKind::Limit), "throughput", "it has no search");
+    }
+
+    #[test]
     fn a_run_of_one_point_has_its_timeline_first_and_few_figures_are_seen_in_any_run() {
         let mut analysis = quick();
         analysis.points.truncate(1);
-        assert_eq!(lay_out(&all_figures(&analysis)).main.expect("a picture").id, "timeline");
+        assert_eq!(lay_out(&all_figures(&analysis), AnswerKind::Numbers).main.expect("a picture").id, "timeline");
         for analysis in [quick(), inserts(), open_loop(), waiting()] {
-            let layout = lay_out(&all_figures(&analysis));
+            let layout = lay_out(&all_figures(&analysis), AnswerKind::Numbers);
             let seen = layout.open.iter().flat_map(|section| &section.figures).filter(|figure| !figure.folded).count();
             assert!(seen <= OPEN.len() * OPEN_FIGURES_MAX, "{seen}");
         }

@@ -325,7 +325,7 @@ mod tests {
     #[test]
     fn every_chart_has_a_table_of_its_values_whose_rows_are_as_long_as_its_head() {
         for chart in CHARTS {
-            for figure in (chart.draw)(&(chart.fixture)()) {
+            for figure in chart.figures(&(chart.fixture)(), crate::charts::PointCharts::All) {
                 let table = figure_table(&figure, TABLE_ROWS);
                 let rows = cells(&table);
                 assert!((1..=TABLE_ROWS).contains(&rows.len()), "{}: {table}", figure.id);

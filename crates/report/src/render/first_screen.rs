@@ -1,93 +1,45 @@
-//! The first screen of the HTML report: what was measured on what, the answer in a few sentences, how far to trust it, and the comparison.
+//! The first screen of a report: the answer with the one picture that shows it, the table in which it is seen, how far to trust it, and what to
+//! do next; and the comparison below it.
 //!
-//! In: an analysis, and its rows (repeats taken together). Out: a [`FirstScreen`]. Limits: sentences that have no room
-//! are listed behind the comparison, so that none is lost.
+//! In: an analysis and its answer. Out: blocks of a page. Limits: the headline is the first claim, which the page has above these blocks.
 
+use super::page::{PageBlock, PageSection};
+use crate::inserts;
 use crate::overview::{Overview, OverviewCell, OverviewRow, overviews};
 use crate::palette::Palette;
+use crate::render::chart_sections::ChartSection;
 use crate::render::matrix::{Matrix, MatrixCell, MatrixRow};
-use crate::sheet::measured_on;
-use crate::wording::verdict::VerdictText;
-use analysis::math::ratio::RatioVerdict;
-use analysis::{Analysis, PointAnalysis, Validity};
+use analysis::answer::{AnswerCell, AnswerRow, AnswerTable};
+use analysis::{Analysis, Answer, PointAnalysis, Validity};
 
-/// The most sentences about how much was reached, behind the first: the table has the rest.
-const AMOUNTS_MAX: usize = 1;
-/// The most sentences about what the values of a setting do.
-const COMPARED_MAX: usize = 2;
-/// The most sentences about what must not be compared or is missing.
-const CAUTIONS_MAX: usize = 3;
-
-/// The first screen.
-pub struct FirstScreen {
-    /// Engines with their versions, and the machine.
-    pub subject: Option<String>,
-    pub headline: String,
-    /// How steadily, and what limits it.
-    pub lead: Vec<String>,
-    pub cautions: Vec<String>,
-    /// How many points are how valid, the gravest first.
-    pub badges: Vec<(usize, &'static str)>,
-    pub trust: String,
-    pub tables: Vec<Matrix>,
-    /// What colours and words of the tables mean.
-    pub legend: String,
-    /// The other sentences of the verdict.
-    pub more: Vec<String>,
-}
-
-impl FirstScreen {
-    /// That of `analysis`, whose repeats are taken together in `rows`.
-    pub fn new(analysis: &Analysis, rows: &Analysis) -> FirstScreen {
-        let text = VerdictText::from_analysis(analysis);
-        let trust = text.trust.concat();
-        let placed = place(text, is_concluded(analysis));
-        let tables = overviews(rows, &Palette::new(analysis));
-        FirstScreen {
-            subject: Some(measured_on(analysis)).filter(|subject| !subject.is_empty()),
-            headline: placed.headline,
-            lead: placed.lead,
-            cautions: placed.cautions,
-            badges: badges(&analysis.points),
-            trust,
-            legend: legend(&tables),
-            tables: tables.into_iter().map(matrix).collect(),
-            more: placed.more,
-        }
+/// What follows the headline and its lead: the picture `main`, the table, trust, and the next step.
+pub fn answer_blocks(analysis: &Analysis, answer: &Answer, main: Option<ChartSection>) -> Vec<PageBlock> {
+    let mut blocks: Vec<PageBlock> = inserts::warnings(analysis).into_iter().map(PageBlock::Error).collect();
+    blocks.extend(main.map(PageBlock::Main));
+    if let Some(table) = &answer.table {
+        blocks.push(PageBlock::Matrix(vec![answer_matrix(table)]));
+        let cells = || table.rows.iter().flat_map(|row| &row.cells).flatten();
+        let hint = if cells().any(|cell| cell.is_indicative) { "Dotted: only a hint." } else { "" };
+        let notes = [table.conditions.as_str(), hint].into_iter().filter(|note| !note.is_empty());
+        let notes = notes.collect::<Vec<_>>().join(". ");
+        blocks.extend((!notes.is_empty()).then_some(PageBlock::Small(notes)));
     }
+    blocks.push(PageBlock::Trust(badges(&analysis.points), answer.trust.join(" ")));
+    blocks.extend(answer.next.clone().map(PageBlock::Next));
+    blocks
 }
 
-/// Whether some difference was shown, or shown to be none.
-fn is_concluded(analysis: &Analysis) -> bool {
-    let cells = analysis.verdict.relative.iter().flat_map(|table| &table.rows).flat_map(|row| &row.cells);
-    cells.flatten().any(|cell| cell.ratio.verdict != RatioVerdict::Indicative)
-}
-
-/// The sentences of the verdict but those about trust, by where they are.
-struct PlacedText {
-    headline: String,
-    lead: Vec<String>,
-    cautions: Vec<String>,
-    more: Vec<String>,
-}
-
-fn place(mut text: VerdictText, is_concluded: bool) -> PlacedText {
-    let amounts = if text.how_much.is_empty() { &mut text.compared } else { &mut text.how_much };
-    let headline = if amounts.is_empty() { "Nothing was measured.".to_owned() } else { amounts.remove(0) };
-    let mut more = Vec::new();
-    let mut lead = taken(text.how_much, AMOUNTS_MAX, &mut more);
-    lead.extend(taken(text.compared, if is_concluded { COMPARED_MAX } else { 0 }, &mut more));
-    lead.extend(taken(text.steadiness, 1, &mut more));
-    lead.extend(taken(text.bottleneck, 1, &mut more));
-    more.extend(text.ruled_out);
-    let cautions = taken(text.cautions, CAUTIONS_MAX, &mut more);
-    PlacedText { headline, lead, cautions, more }
-}
-
-/// The first sentences of `all`; the others go to `rest`.
-fn taken(mut all: Vec<String>, most: usize, rest: &mut Vec<String>) -> Vec<String> {
-    rest.extend(all.split_off(all.len().min(most)));
-    all
+/// The comparison of all that was measured; `None` if it has no more numbers than the table of `answer`. The repeats are taken together in
+/// `rows`.
+pub fn comparison_section(analysis: &Analysis, rows: &Analysis, answer: &Answer) -> Option<PageSection> {
+    let tables = overviews(rows, &Palette::new(analysis));
+    let told = answer.table.iter().flat_map(|table| &table.rows).flat_map(|row| &row.cells).flatten().count();
+    let cells = tables.iter().flat_map(|table| &table.rows).flat_map(|row| &row.cells).flatten().count();
+    let legend = legend(&tables);
+    let mut blocks = vec![PageBlock::Matrix(tables.into_iter().map(matrix).collect())];
+    blocks.extend((!legend.is_empty()).then_some(PageBlock::Small(legend)));
+    let section = PageSection { id: "comparison", title: "All numbers compared".to_owned(), folded: None, blocks };
+    (cells > told).then_some(section)
 }
 
 /// The gravest first.
@@ -109,6 +61,37 @@ fn legend(tables: &[Overview]) -> String {
     shown.collect::<Vec<_>>().join(" ")
 }
 
+/// The whole name in each row: a table in a page can be sorted.
+fn answer_matrix(table: &AnswerTable) -> Matrix {
+    let row = |row: &AnswerRow| MatrixRow {
+        name: row.name.join(" "),
+        style: None,
+        cells: row.cells.iter().map(|cell| cell.as_ref().map(answer_cell)).collect(),
+    };
+    Matrix {
+        title: String::new(),
+        base: String::new(),
+        corner: table.head.clone(),
+        heads: table.columns.iter().map(|column| column.head.clone()).collect(),
+        rows: table.rows.iter().map(row).collect(),
+    }
+}
+
+/// An interval stands below its number.
+fn answer_cell(cell: &AnswerCell) -> MatrixCell {
+    let (text, interval) =
+        cell.text.split_once(" (").map_or((cell.text.as_str(), None), |(text, rest)| (text, Some(rest)));
+    MatrixCell {
+        value: cell.value,
+        text: text.to_owned(),
+        half_width: String::new(),
+        notes: interval.map(|interval| format!("({interval}")).into_iter().collect(),
+        tone: 0,
+        is_invalid: false,
+        is_indicative: cell.is_indicative,
+    }
+}
+
 fn matrix(table: Overview) -> Matrix {
     let Overview { title, base, heads, rows } = table;
     let row = |row: OverviewRow| MatrixRow {
@@ -116,7 +99,7 @@ fn matrix(table: Overview) -> Matrix {
         style: row.style,
         cells: row.cells.into_iter().map(|cell| cell.map(matrix_cell)).collect(),
     };
-    Matrix { title, base, heads, rows: rows.into_iter().map(row).collect() }
+    Matrix { title, base, corner: String::new(), heads, rows: rows.into_iter().map(row).collect() }
 }
 
 fn matrix_cell(cell: OverviewCell) -> MatrixCell {
@@ -128,47 +111,60 @@ fn matrix_cell(cell: OverviewCell) -> MatrixCell {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::testing::{quick, with_verdict};
-    use crate::wording::verdict::sentences;
+    use crate::testing::{made_answer, quick};
     use analysis::RepeatRows;
-    use std::collections::BTreeSet;
 
-    fn screen(analysis: &Analysis) -> FirstScreen {
-        FirstScreen::new(analysis, &RepeatRows::from_analysis(analysis).analysis)
+    fn comparison(analysis: &Analysis, answer: &Answer) -> Option<PageSection> {
+        comparison_section(analysis, &RepeatRows::from_analysis(analysis).analysis, answer)
     }
 
     #[test]
     fn a_number_that_is_only_a_hint_is_marked_and_the_mark_is_explained() {
         let mut analysis = quick();
-        analysis.points.iter_mut().for_each(|point| point.validity = Validity::Indicative);
-        let hints = screen(&analysis);
-        let marks = |screen: &FirstScreen| -> Vec<bool> {
-            let rows = screen.tables.iter().flat_map(|table| &table.rows);
-            rows.flat_map(|row| row.cells.iter().flatten()).map(|cell| cell.is_indicative).collect()
+        let answer = Answer { table: None, ..made_answer() };
+        let marks = |analysis: &Analysis| -> (Vec<bool>, String) {
+            let section = comparison(analysis, &answer).expect("it has numbers");
+            let [PageBlock::Matrix(tables), PageBlock::Small(legend)] = section.blocks.as_slice() else {
+                panic!("tables and a legend: {:?}", section.blocks)
+            };
+            let cells = tables.iter().flat_map(|table| &table.rows).flat_map(|row| row.cells.iter().flatten());
+            (cells.map(|cell| cell.is_indicative).collect(), legend.clone())
         };
-        assert!(marks(&hints).iter().all(|mark| *mark), "{:?}", marks(&hints));
-        assert!(hints.legend.contains("Dotted: indicative"), "{}", hints.legend);
+        analysis.points.iter_mut().for_each(|point| point.validity = Validity::Indicative);
+        let (hints, legend) = marks(&analysis);
+        assert!(hints.iter().all(|mark| *mark) && legend.contains("Dotted: indicative"), "{hints:?} {legend}");
         analysis.points.iter_mut().for_each(|point| point.validity = Validity::Valid);
-        let valid = screen(&analysis);
-        assert!(!valid.legend.contains("Dotted") && !marks(&valid).contains(&true));
+        let (valid, legend) = marks(&analysis);
+        assert!(!legend.contains("Dotted") && !valid.contains(&true));
     }
 
     #[test]
-    fn no_sentence_of_the_verdict_is_lost_and_few_are_in_the_lead() {
-        let analysis = with_verdict(quick());
-        let screen = screen(&analysis);
-        let rest = [screen.lead.as_slice(), &screen.cautions, &screen.more].concat();
-        let shown: BTreeSet<String> = rest.into_iter().chain([screen.headline.clone(), screen.trust.clone()]).collect();
-        assert_eq!(shown, sentences(&analysis).into_iter().collect());
-        assert!(screen.lead.len() <= AMOUNTS_MAX + COMPARED_MAX + 2);
-        assert!(screen.badges[0].1 == "invalid", "the gravest comes first");
+    fn the_answer_has_its_table_its_trust_with_the_gravest_first_and_its_next_step() {
+        let (analysis, answer) = (quick(), made_answer());
+        let blocks = answer_blocks(&analysis, &answer, None);
+        let [
+            PageBlock::Matrix(tables),
+            PageBlock::Small(conditions),
+            PageBlock::Trust(badges, trust),
+            PageBlock::Next(_),
+        ] = blocks.as_slice()
+        else {
+            panic!("{blocks:?}")
+        };
+        let table = answer.table.as_ref().expect("it has a table");
+        assert_eq!((tables[0].rows.len(), tables[0].corner.as_str()), (table.rows.len(), table.head.as_str()));
+        assert!(conditions.starts_with(&table.conditions) && *trust == answer.trust.join(" "));
+        assert_eq!(badges[0].1, "invalid");
     }
 
     #[test]
-    fn a_run_without_points_has_a_headline_all_the_same() {
-        let mut analysis = quick();
+    fn a_comparison_that_has_no_more_numbers_than_the_answer_is_left_out() {
+        let (mut analysis, mut small) = (quick(), made_answer());
+        small.table.iter_mut().for_each(|table| table.rows.truncate(1));
+        assert!(comparison(&analysis, &small).is_some());
+        analysis.points.truncate(1);
+        assert!(comparison(&analysis, &made_answer()).is_none());
         analysis.points.clear();
-        let screen = screen(&with_verdict(analysis));
-        assert!(!screen.headline.is_empty() && screen.tables.is_empty());
+        assert!(comparison(&analysis, &Answer { table: None, ..made_answer() }).is_none());
     }
 }

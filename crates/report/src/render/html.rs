@@ -28,6 +28,10 @@ pub fn page_with(page: &Page, interaction: &Interaction) -> String {
     let title = plain(&page.title);
     let about: String =
         [&page.title].into_iter().chain(&page.about).map(|part| format!(" &middot; {}", plain(part))).collect();
+    let question = match page.question.as_str() {
+        "" => String::new(),
+        question => format!("<p class=\"question\">{}</p>\n", coded(question)),
+    };
     let lead: String = page.lead.iter().map(|line| format!("<li>{}</li>", coded(line))).collect();
     let lead = if lead.is_empty() { lead } else { format!("<ul class=\"verdict\">{lead}</ul>\n") };
     let opening: String = page.opening.iter().map(|one| block(one, page)).collect();
@@ -55,7 +59,7 @@ pub fn page_with(page: &Page, interaction: &Interaction) -> String {
          <meta http-equiv=\"Content-Security-Policy\" content=\"{policy}\">\n\
          <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n<meta name=\"color-scheme\" content=\"light dark\">\n\
          <title>plimsoll: {title}</title>\n<style>{style}</style>\n</head>\n<body>\n<div class=\"page\">\n{nav}<main>\n\
-         <header id=\"overview\">\n<p class=\"small\">plimsoll{about}</p>\n<h1>{}</h1>\n{lead}{opening}</header>\n{sections}{measured}\
+         <header id=\"overview\">\n<p class=\"small\">plimsoll{about}</p>\n{question}<h1>{}</h1>\n{lead}{opening}</header>\n{sections}{measured}\
          <footer class=\"small\">{written} This file is self-contained.</footer>\n</main>\n</div>\n{data}<script>{script}</script>\n\
          </body>\n</html>",
         plain(&page.headline)
@@ -112,6 +116,7 @@ fn block(one: &PageBlock, page: &Page) -> String {
             let badges: String = badges.iter().map(badge).collect();
             format!("<p class=\"trust\"><b>Trust</b> {badges}{}</p>\n", plain(text))
         }
+        PageBlock::Next(text) => format!("<p class=\"trust\"><b>Next</b> {}</p>\n", coded(text)),
         PageBlock::Findings(all) => all.iter().map(finding).collect(),
         PageBlock::Code(text) => format!("<pre>{}</pre>\n", plain(text)),
         PageBlock::Facts(all) => facts(all),

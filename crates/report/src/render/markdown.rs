@@ -10,6 +10,9 @@ use crate::table::{Cell, Row, Table};
 /// The document. Its figures are linked as `charts/ID.png`.
 pub fn page_markdown(page: &Page) -> String {
     let mut out = format!("# {}\n\n", safe(&page.headline));
+    if !page.question.is_empty() {
+        out += &format!("{}\n\n", coded(&page.question));
+    }
     out.extend(page.lead.iter().map(|sentence| format!("- {}\n", coded(sentence))));
     out.extend(page.opening.iter().map(block));
     out.extend(page.sections.iter().map(section));
@@ -33,8 +36,9 @@ fn block(one: &PageBlock) -> String {
         PageBlock::Caution(text) | PageBlock::Error(text) => format!("\n**{}**\n", coded(text)),
         PageBlock::Trust(badges, text) => {
             let badges: String = badges.iter().map(|(count, word)| format!("{count} {word}. ")).collect();
-            format!("\n{badges}{}\n", coded(text))
+            format!("\nTrust: {badges}{}\n", coded(text))
         }
+        PageBlock::Next(text) => format!("\nNext: {}\n", coded(text)),
         PageBlock::Findings(all) => format!("\n{}", all.iter().map(finding).collect::<String>()),
         PageBlock::Code(text) => format!("\n{}", code_block(text)),
         PageBlock::Facts(facts) => {

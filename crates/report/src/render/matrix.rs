@@ -13,6 +13,8 @@ pub struct Matrix {
     pub title: String,
     /// What its ratios are to; empty if the title says it, or there are none.
     pub base: String,
+    /// What stands above the names; may be empty.
+    pub corner: String,
     /// The heads of the columns behind the names.
     pub heads: Vec<String>,
     /// The things.
@@ -64,8 +66,9 @@ pub fn matrix_html(matrix: &Matrix) -> String {
     let heads: String = matrix.heads.iter().map(|head| format!("<th class=\"n\">{}</th>", plain_html(head))).collect();
     let rows: String = matrix.rows.iter().map(row_html).collect();
     format!(
-        "<div class=\"cmp\">{title}<div class=\"scroll\"><table class=\"cmp\">\n<thead><tr><th></th>{heads}</tr></thead>\n<tbody>\n{rows}\
-         </tbody></table></div></div>\n"
+        "<div class=\"cmp\">{title}<div class=\"scroll\"><table class=\"cmp\">\n<thead><tr><th>{}</th>{heads}</tr></thead>\n<tbody>\n{rows}\
+         </tbody></table></div></div>\n",
+        plain_html(&matrix.corner)
     )
 }
 
@@ -106,8 +109,12 @@ pub fn matrix_markdown(matrix: &Matrix) -> String {
         title => format!("\n### {}\n", escape::markdown(title)),
     };
     let line = |cells: Vec<String>| format!("| {} |\n", cells.join(" | "));
-    let heads =
-        line([String::new()].into_iter().chain(matrix.heads.iter().map(|head| escape::markdown(head))).collect());
+    let heads = line(
+        [escape::markdown(&matrix.corner)]
+            .into_iter()
+            .chain(matrix.heads.iter().map(|head| escape::markdown(head)))
+            .collect(),
+    );
     let rule = line((0..=matrix.heads.len()).map(|at| if at == 0 { "---" } else { "---:" }.to_owned()).collect());
     let row = |row: &MatrixRow| {
         let cells = row.cells.iter().map(|cell| cell.as_ref().map_or_else(|| "-".to_owned(), cell_markdown));
@@ -147,6 +154,7 @@ mod tests {
         Matrix {
             title: text.to_owned(),
             base: String::new(),
+            corner: text.to_owned(),
             heads: vec![text.to_owned(), "b".to_owned()],
             rows: rows.collect(),
         }

@@ -13,6 +13,8 @@ pub struct Page {
     pub title: String,
     /// What it is of, above the headline.
     pub about: Vec<String>,
+    /// What was asked, above the headline; empty if nothing was.
+    pub question: String,
     /// The first line.
     pub headline: String,
     /// What it comes to, in sentences.
@@ -73,6 +75,8 @@ pub enum PageBlock {
     Error(String),
     /// How many points are how valid, and what that means.
     Trust(Vec<(usize, &'static str)>, String),
+    /// What to do next.
+    Next(String),
     Findings(Vec<FindingItem>),
     /// Text to be pasted, as it is.
     Code(String),

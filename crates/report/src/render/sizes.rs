@@ -91,7 +91,7 @@ fn bytes_between(page: &str, open: &str, close: &str) -> usize {
 #[test]
 fn the_page_of_a_sweep_of_24_points_of_servers_stays_below_2_mb() {
     let run = sweep();
-    let page = crate::html(&run);
+    let page = crate::report_page::html_with(&run, &all_figures(&run));
     let parts = [
         ("pictures", bytes_between(&page, "<svg", "</svg>")),
         ("paths", bytes_between(&page, " d=\"", "\"")),

@@ -1,18 +1,20 @@
-//! The summary for the terminal: tables, findings, and the verdict last, where the eye rests.
+//! What a run says on a terminal: the answer on one screen, and the details for those who ask for them.
 //!
-//! In: an analysis, a width in columns, and whether colour is wanted. Out: lines no wider than that; each character counts as one column. Below
-//! 60 columns each column of a table is a line, and some tables are left out.
+//! In: an answer or an analysis, a width in columns, and whether colour is wanted. Out: lines no wider than that; each character counts as one
+//! column. Below 60 columns each column of a table is a line, and some tables are left out.
 
+mod answer;
 mod ended;
 mod table;
 
+pub use answer::answer;
 pub use ended::{ended_findings, ended_head, ended_point};
 
 use crate::escape::terminal as safe;
 use crate::findings::{FindingGroup, grouped};
 use crate::table::Table;
 use crate::tables::TABLES;
-use crate::wording::verdict::sentences;
+use crate::wording::verdict::not_in_answer;
 pub use crate::wrap::wrap;
 use analysis::{Analysis, RepeatRows, Severity};
 use table::table_lines;
@@ -23,8 +25,8 @@ const WIDTH_MIN: usize = 60;
 const WIDTH_LEAST: usize = 24;
 const FINDINGS_MAX: usize = 10;
 
-/// The summary. Ends with a line break.
-pub fn summary(analysis: &Analysis, width: usize, colour: bool) -> String {
+/// Tables, findings, and what the verdict has besides the answer. Ends with a line break.
+pub fn details(analysis: &Analysis, width: usize, colour: bool) -> String {
     let paint = Paint { width: width.max(WIDTH_LEAST), colour };
     let rows = RepeatRows::from_analysis(analysis);
     let (mut parts, mut left_out, mut said) = (Vec::new(), Vec::new(), None);
@@ -108,7 +110,7 @@ impl Paint {
 
     /// Each sentence begins a line.
     fn verdict(self, analysis: &Analysis) -> Vec<String> {
-        let sentences = sentences(analysis);
+        let sentences = not_in_answer(analysis, &analysis::answer(analysis));
         let lines = sentences.iter().flat_map(|sentence| wrap(&safe(sentence), self.width));
         lines.map(|line| self.text(&line, Tone::Strong)).collect()
     }
@@ -155,7 +157,7 @@ mod tests {
         let found = analysis.points.iter_mut().filter_map(|point| point.bottlenecks.as_mut());
         found.flat_map(|found| &mut found.causes).for_each(|cause| cause.place = place());
         for width in [40, 80] {
-            let text = summary(&analysis, width, false);
+            let text = details(&analysis, width, false);
             assert!(text.chars().all(|c| c == '\n' || !c.is_control()), "{text:?}");
         }
     }
@@ -166,7 +168,7 @@ mod tests {
             for (what, analysis) in
                 damaged().into_iter().chain([("waiting threads", waiting()), ("two limits", two_limits())])
             {
-                for line in summary(&analysis, width, false).lines() {
+                for line in details(&analysis, width, false).lines() {
                     assert!(line.chars().count() <= width, "{what}, {width}: {line}");
                 }
             }
@@ -175,7 +177,7 @@ mod tests {
 
     #[test]
     fn what_an_insert_costs_is_a_second_table_of_eighty_columns_and_of_fewer_in_less() {
-        let text = summary(&inserts(), 80, false);
+        let text = details(&inserts(), 80, false);
         let at = text.lines().position(|line| line.starts_with("What an insert costs")).expect("there are inserts");
         let lines: Vec<&str> = text.lines().skip(at).take(7).collect();
         let expected = [
@@ -189,16 +191,16 @@ mod tests {
         ];
         assert_eq!(lines, expected, "{text}");
         assert!(text.contains("\nInnoDB l.i1: no estimate for 100M rows"), "{text}");
-        let narrow = summary(&inserts(), 60, false);
+        let narrow = details(&inserts(), 60, false);
         assert!(narrow.lines().all(|line| line.chars().count() <= 60) && narrow.contains("wKB/i"), "{narrow}");
-        assert!(!summary(&quick(), 80, false).contains("What an insert costs"));
+        assert!(!details(&quick(), 80, false).contains("What an insert costs"));
     }
 
     #[test]
     fn no_number_of_an_insert_is_cut() {
         let mut analysis = inserts();
         analysis.points[0].inserts.as_mut().expect("its rows were counted").inserts_per_s = Some(1_269_700.0);
-        let text = summary(&analysis, 80, false);
+        let text = details(&analysis, 80, false);
         assert!(text.contains(" 1,269,700 ") && !text.contains(".. "), "{text}");
     }
 
@@ -206,7 +208,7 @@ mod tests {
     fn each_kind_of_operation_has_a_line_below_its_point_and_runs_of_single_kinds_have_no_table() {
         let mut analysis = with_statements();
         let table = |analysis: &Analysis| -> Vec<String> {
-            let text = summary(analysis, 80, false);
+            let text = details(analysis, 80, false);
             let lines = text.lines().skip_while(|line| !line.starts_with("kind "));
             lines
                 .take_while(|line| !line.is_empty())
@@ -227,12 +229,12 @@ mod tests {
             analysis.points[0].statements[nth].kind = (*kind).to_owned();
         }
         for width in [60, 80] {
-            let text = summary(&analysis, width, false);
+            let text = details(&analysis, width, false);
             assert!(kinds.iter().all(|kind| text.contains(kind)), "no name is cut: {text}");
             assert!(text.lines().all(|line| line.chars().count() <= width), "{text}");
         }
         analysis.points[0].statements[0].kind = "x".repeat(90);
-        assert!(summary(&analysis, 80, false).lines().all(|line| line.chars().count() <= 80));
+        assert!(details(&analysis, 80, false).lines().all(|line| line.chars().count() <= 80));
         assert!(table(&quick()).is_empty());
     }
 
@@ -241,7 +243,7 @@ mod tests {
         let mut analysis = inserts();
         set(&mut analysis.points[0], "engine", "mariadb:innodb l.i1 cache 8 MiB");
         label(&mut analysis.points[0], &["engine"], &[]);
-        let text = summary(&analysis, 80, false);
+        let text = details(&analysis, 80, false);
         let lines: Vec<&str> = text.lines().collect();
         let at = lines.iter().position(|line| line.starts_with("What an insert costs")).expect("there are inserts") + 4;
         assert_eq!(lines[at], "mariadb:innodb l.i1 cache 8 MiB");
@@ -255,33 +257,33 @@ mod tests {
     fn unlike_durability_is_marked_at_every_table() {
         let mut analysis = inserts();
         analysis.points[1].traits.engine.durability = Some("disk".to_owned());
-        let text = summary(&analysis, 80, true);
+        let text = details(&analysis, 80, true);
         let mark = "\u{1b}[31minsert: MIXED DURABILITY (disk, os): not to be compared with each other\u{1b}[0m";
         assert_eq!(text.matches(mark).count(), 2, "{text}");
     }
 
     #[test]
     fn without_colour_there_is_no_control_character_whatever_the_texts() {
-        let text = summary(&hostile(), 80, false);
+        let text = details(&hostile(), 80, false);
         assert!(text.chars().all(|c| c == '\n' || !c.is_control()), "{text:?}");
     }
 
     #[test]
     fn colour_adds_only_colour() {
-        let mut plain = summary(&quick(), 80, true);
+        let mut plain = details(&quick(), 80, true);
         for code in ["\u{1b}[0m", "\u{1b}[1m", "\u{1b}[2m", "\u{1b}[31m", "\u{1b}[32m", "\u{1b}[33m"] {
             plain = plain.replace(code, "");
         }
-        assert_eq!(plain, summary(&quick(), 80, false));
+        assert_eq!(plain, details(&quick(), 80, false));
     }
 
     #[test]
     fn the_verdict_stands_last_whole_and_wrapped() {
         for width in [60, 80, 132] {
             let analysis = quick();
-            let text = summary(&analysis, width, false);
+            let text = details(&analysis, width, false);
             let verdict = text.trim_end().rsplit("\n\n").next().unwrap();
-            let whole = sentences(&analysis).join(" ");
+            let whole = not_in_answer(&analysis, &analysis::answer(&analysis)).join(" ");
             assert_eq!(verdict.split_whitespace().collect::<Vec<_>>(), whole.split_whitespace().collect::<Vec<_>>());
             assert!(verdict.lines().all(|line| line.chars().count() <= width), "{verdict}");
         }
@@ -293,10 +295,10 @@ mod tests {
         analysis.points.iter_mut().for_each(|point| point.findings.clear());
         analysis.findings = one_of_many_kinds();
         analysis.findings.truncate(FINDINGS_MAX + 1);
-        let text = summary(&analysis, 80, false);
+        let text = details(&analysis, 80, false);
         assert!(text.contains("\nand 1 more kind of finding in the report\n"), "{text}");
         analysis.findings = one_of_many_kinds();
-        assert!(summary(&analysis, 80, false).contains("\nand 2 more kinds of findings in the report\n"));
+        assert!(details(&analysis, 80, false).contains("\nand 2 more kinds of findings in the report\n"));
         assert_eq!(unquoted("use `--time`"), "use --time");
     }
 
@@ -309,7 +311,7 @@ mod tests {
             set(point, "engine", &format!("{}{long}{}", "x".repeat(50), "y".repeat(50)));
             label(point, &["engine", "mode"], &["depth"]);
         }
-        let text = summary(&analysis, 80, false);
+        let text = details(&analysis, 80, false);
         assert_eq!(text.lines().next(), Some("All points: rndrd"));
         let rows: Vec<&str> = text.lines().skip(2).take(2).map(|line| line[..16].trim_end()).collect();
         assert_eq!(rows, ["..a.. depth 1", "..b.. depth 8"], "{text}");
@@ -324,7 +326,7 @@ mod tests {
             (80, "point rate 95 % CI p50 p99 max validity"),
             (100, "point rate queries/s 95 % CI p50 p99 max validity"),
         ] {
-            let text = super::summary(&analysis, width, false);
+            let text = super::details(&analysis, width, false);
             let lines: Vec<&str> = text.lines().collect();
             assert_eq!(lines[0].chars().count(), width);
             assert_eq!(lines[0].split_whitespace().collect::<Vec<_>>().join(" "), head);
@@ -339,7 +341,7 @@ mod tests {
 
     #[test]
     fn the_quick_run_reads_well_on_eighty_columns() {
-        let text = summary(&quick(), 80, false);
+        let text = details(&quick(), 80, false);
         let lines: Vec<&str> = text.lines().collect();
         // Unlike work is counted in unlike units, each with its own.
         assert_eq!(lines[0], "point                            rate 95 % CI     p50     p99     max   validity");

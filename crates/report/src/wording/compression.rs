@@ -3,40 +3,16 @@
 //! In: the tables of a run. Out: sentences, the answer first; names of codecs and files. Limits: of many files the first are named, or all
 //! of them together.
 
-use super::label::phrase;
+pub use analysis::points::compression::arm_name;
+
 use super::list::join_and;
 use super::quantity::{Quantity, number, percent};
 use super::verdict::seconds;
 use analysis::points::compression::CodecLevels;
-use analysis::{Analysis, CompressionRow, CompressionTable, Setting, SettingValue, compression_tables};
+use analysis::{Analysis, CompressionRow, CompressionTable, compression_tables};
 
 /// The most files that have sentences of their own.
 const FILES_MAX: usize = 3;
-
-/// The name of a codec, or of the file system that compresses in its place.
-pub fn arm_name(arm: &[Setting]) -> String {
-    let on_file_system = arm.iter().any(|setting| matches!(setting.value, SettingValue::FileSystem(_)));
-    let shown = |setting: &&Setting| match &setting.value {
-        SettingValue::Absent | SettingValue::Default => false,
-        // The file as it is, for a file system that may compress it.
-        // No blocks: the file as one stream.
-        SettingValue::Param(value) => !(value.is_zero() || on_file_system && value.to_string() == "none"),
-        _ => true,
-    };
-    // The codec first, and how it is used after it.
-    let is_codec = |setting: &&Setting| own_words(setting) == setting.value.to_string();
-    let (codecs, others): (Vec<&Setting>, Vec<&Setting>) = arm.iter().filter(shown).partition(is_codec);
-    let words: Vec<String> = codecs.into_iter().chain(others).map(own_words).collect();
-    if words.is_empty() { "none".to_owned() } else { words.join(" ") }
-}
-
-/// Its value alone if that is a word.
-fn own_words(setting: &Setting) -> String {
-    match &setting.value {
-        SettingValue::Param(model::Value::Word(word)) => word.clone(),
-        _ => phrase(setting),
-    }
-}
 
 /// The last part of a path.
 pub fn file_name(path: &str) -> &str {

@@ -241,7 +241,9 @@ fn next_step_after(search: &SearchAnalysis) -> Option<String> {
         Some(Limit::Cpu | Limit::OneCore) => "profile the engine at that rate, or search on more or faster CPUs",
         Some(Limit::OtherProcesses) => "stop the other processes (`top` shows them) and search again",
         Some(Limit::Hypervisor) => "search on a quieter host",
-        Some(Limit::Client | Limit::OneAtATime) => "search with more `--clients`, or run them on another machine",
+        Some(Limit::Client | Limit::OneAtATime | Limit::FewInFlight) => {
+            "search with more `--clients`, or run them on another machine"
+        }
         _ => "see in the report what the engine did during the stalls",
     };
     Some(format!("{step}; see point {} of the run", cause.point))

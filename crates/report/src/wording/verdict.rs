@@ -24,7 +24,7 @@ use analysis::points::relative::RelativeTable;
 use analysis::points::step_steadiness::{StepSteadiness, StepVariation};
 use analysis::recorded::dimensions::STORAGE_LIMIT;
 use analysis::verdict::{Bottleneck, GroupVerdict, LongestWait, Reason, Steadiness, Tally, Trust, Unmeasured};
-use analysis::{Analysis, Code, PointAnalysis, Validity, Verdict, WorkDone};
+use analysis::{Analysis, Answer, Code, PointAnalysis, Validity, Verdict, WorkDone};
 use model::{EngineProcess, LEFT_OUT_FACT};
 use std::collections::{BTreeSet, HashMap, HashSet};
 
@@ -37,49 +37,27 @@ const STEADIEST_MAX: usize = 2;
 /// The most groups or reasons that are named in one list.
 const NAMED_MAX: usize = 4;
 
-/// The verdict in sentences, by what they answer.
-#[derive(Clone, Debug, Default)]
-pub struct VerdictText {
-    /// How much was reached; at least one.
-    pub how_much: Vec<String>,
-    /// What the values of a setting do to it.
-    pub compared: Vec<String>,
-    /// What must not be compared, and what is missing.
-    pub cautions: Vec<String>,
-    /// What limits it.
-    pub bottleneck: Vec<String>,
-    /// What does not limit it.
-    pub ruled_out: Vec<String>,
-    /// How steadily it ran.
-    pub steadiness: Vec<String>,
-    /// How far to trust it.
-    pub trust: Vec<String>,
-}
-
-impl VerdictText {
-    /// The verdict of `analysis`.
-    pub fn from_analysis(analysis: &Analysis) -> VerdictText {
-        let verdict = &analysis.verdict;
-        VerdictText {
-            how_much: reached(analysis),
-            compared: compared(verdict),
-            cautions: cautions(analysis),
-            bottleneck: bottlenecks(&verdict.bottleneck(), &verdict.trust.reasons),
-            ruled_out: ruled_out(analysis).into_iter().collect(),
-            steadiness: steadiness(analysis, &verdict.steadiness())
-                .into_iter()
-                .chain(steadiest_steps(&verdict.step_steadiness, verdict.groups.len() > 1))
-                .collect(),
-            trust: trust(&verdict.trust).into_iter().collect(),
-        }
-    }
-}
-
-/// The verdict of `analysis`, at least one sentence.
+/// The verdict of `analysis`, at least one sentence: how much, what the values of a setting do to it, what must not be compared or is missing,
+/// what limits it and what does not, how steadily it ran, and how far to trust it.
 pub fn sentences(analysis: &Analysis) -> Vec<String> {
-    let text = VerdictText::from_analysis(analysis);
-    let VerdictText { how_much, compared, cautions, bottleneck, ruled_out, steadiness, trust } = text;
-    [how_much, compared, cautions, bottleneck, ruled_out, steadiness, trust].concat()
+    let verdict = &analysis.verdict;
+    let mut all = reached(analysis);
+    all.extend(compared(verdict));
+    all.extend(cautions(analysis));
+    all.extend(bottlenecks(&verdict.bottleneck(), &verdict.trust.reasons));
+    all.extend(ruled_out(analysis));
+    all.extend(steadiness(analysis, &verdict.steadiness()));
+    all.extend(steadiest_steps(&verdict.step_steadiness, verdict.groups.len() > 1));
+    all.extend(trust(&verdict.trust));
+    all
+}
+
+/// Those of [`sentences`] that `answer` does not have word by word: the details behind it.
+pub fn not_in_answer(analysis: &Analysis, answer: &Answer) -> Vec<String> {
+    let is_said = |sentence: &String| {
+        answer.claims.iter().any(|claim| claim.sentence == *sentence) || answer.trust.contains(sentence)
+    };
+    sentences(analysis).into_iter().filter(|sentence| !is_said(sentence)).collect()
 }
 
 /// How much was reached. The duration of a variant is in their table, and means little without that of another.
@@ -484,8 +462,8 @@ fn validity(tally: &Tally, reasons: &[Reason], has_all: bool) -> String {
 fn reasons_of(validity: Validity, points: usize, reasons: &[Reason]) -> String {
     let own = reasons.iter().filter(|reason| reason.validity == validity);
     let parts = own.map(|reason| match points {
-        1 => format!("it {}", reason_words(reason)),
-        _ => format!("{} {}", reason.points, reason_words(reason)),
+        1 => format!("it {}", reason.words()),
+        _ => format!("{} {}", reason.points, reason.words()),
     });
     let parts: Vec<String> = parts.collect();
     match parts.len() {
@@ -493,64 +471,6 @@ fn reasons_of(validity: Validity, points: usize, reasons: &[Reason]) -> String {
         1..=NAMED_MAX => format!(" ({})", join_and(&parts)),
         all => format!(" ({}; see the findings for {} more)", parts[..NAMED_MAX].join(", "), all - NAMED_MAX),
     }
-}
-
-/// What makes points less than valid, by the code of the finding, in the past tense: it suits one point and many.
-const REASONS: [(Code, &str); 43] = [
-    (Code::Corrupt, "read back wrong data"),
-    (Code::BrokenConditions, "left rows that break a consistency condition"),
-    (Code::PaceExceeded, "entered more new orders than its terminals can"),
-    (Code::Incomplete, "did not complete"),
-    (Code::Interrupted, "stopped early: interrupted, or the disk was full"),
-    (Code::Hung, "left clients blocked at the end"),
-    (Code::SettingsChanged, "had a server whose settings were changed"),
-    (Code::HostLost, "lost a host"),
-    (Code::HostUneven, "had a host that did less than its share"),
-    (Code::ClockSpread, "had hosts whose clocks are not known well enough"),
-    (Code::StartSkew, "had hosts that did not begin together"),
-    (Code::Restarted, "had a server that ended or was restarted"),
-    (Code::Outage, "had an outage of the server"),
-    (Code::EndpointOutage, "had an endpoint that was down"),
-    (Code::SettingsUnread, "had a server whose settings could not be read at the end"),
-    (Code::OwnGap, "lost time in which plimsoll itself did not run"),
-    (Code::ClockGap, "lost time while nothing was recorded"),
-    (Code::Plausibility, "showed impossible numbers"),
-    (Code::LittlesLaw, "showed more operations in flight than clients"),
-    (Code::Errors, "had failed operations"),
-    (Code::Retries, "tried more than 1 % of the operations again"),
-    (Code::LimitEscaped, "used a device that exceeded its storage limit"),
-    (Code::ForeignCpu, "lost CPU time to other processes or the hypervisor"),
-    (Code::CpuThrottled, "were slowed down by a CPU quota or by heat"),
-    (Code::Swap, "ran short of memory"),
-    (Code::StacksTaken, "had an engine that was stopped for its stacks"),
-    (Code::ClientBound, "had a busy or late load generator"),
-    (Code::Overload, "did not serve all arrivals in time"),
-    (Code::ReplayLate, "replayed requests later than recorded"),
-    (Code::BackgroundRateMissed, "missed the rate of the background load"),
-    (Code::CutShort, "ended before the work was done"),
-    (Code::ShortData, "ran on the data of a step that was cut short"),
-    (Code::Cached, "read from a cache"),
-    (Code::SourceRead, "read their file from its disk"),
-    (Code::Unsteady, "drifted"),
-    (Code::Slowdown, "slowed down"),
-    (Code::NotSteady, "did not settle"),
-    (Code::WriteDebt, "left writes pending"),
-    (Code::AccountsDiffer, "had conflicting write counts"),
-    (Code::WideInterval, "had a rate that is hardly known"),
-    (Code::FewSamples, "had too few operations for p99"),
-    (Code::TooShort, "ran too short"),
-    (Code::Imported, "came from another program"),
-];
-
-fn reason_words(reason: &Reason) -> String {
-    let code = reason.code;
-    match (code, reason.validity) {
-        (Code::LittlesLaw, Validity::Indicative) => return "had clients busy outside operations".to_owned(),
-        (Code::FewSamples, Validity::Invalid) => return "did no operation".to_owned(),
-        _ => {}
-    }
-    let known = REASONS.iter().find(|(known, _)| *known == code);
-    known.map_or_else(|| format!("had the finding `{}`", code.as_str()), |(_, words)| (*words).to_owned())
 }
 
 fn success(success: Option<[f64; 2]>) -> String {

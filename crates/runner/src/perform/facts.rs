@@ -65,5 +65,6 @@ pub(super) fn declared_traits(trial: &Trial, def: &EngineDef) -> PointTraits {
     let engine = EngineTraits::from_params(def.entry.params, &trial.target.params);
     let engine = EngineTraits { scripted: def.scripted, ..engine };
     let work = (engine::workload_of(trial).traits)(&trial.workload.params);
-    PointTraits { engine, work, defaults: catalogue::default_params(trial), ..PointTraits::default() }
+    let (defaults, phrases) = (catalogue::default_params(trial), catalogue::phrases(trial));
+    PointTraits { engine, work, defaults, phrases, ..PointTraits::default() }
 }

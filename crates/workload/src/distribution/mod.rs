@@ -25,7 +25,15 @@ pub mod zipf;
 
 pub use crate::random::{Rng, client_rng, client_rng_stream};
 
-use model::{Access, DistributionEntry};
+use model::{Access, DistributionEntry, Phrase};
+
+/// How people say which keys are accessed.
+pub(crate) const PHRASE: Phrase = Phrase::Words(&[
+    ("uniform", "even access"),
+    ("zipf:{}", "a Zipf law of {}"),
+    ("latest:{}", "access to the newest"),
+    ("{}", "the distribution {}"),
+]);
 
 /// Makes the slice of all distributions, and the enum of their types, from one line for each: `module::DEFINITION of Type`.
 macro_rules! distributions {

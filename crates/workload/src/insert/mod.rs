@@ -34,7 +34,7 @@ use crate::{DataReuse, UnsupportedParam, WorkloadDef};
 pub(crate) use inserts::numbered_stream;
 use inserts::{Commits, EmptyOps, InsertOps, index_stream};
 use model::{
-    BackgroundPace, Bytes, Entry, Family, Op, OpClass, OpKind, ParamDef, ParamKind, ParamRole, Params, RowWork,
+    BackgroundPace, Bytes, Entry, Family, Op, OpClass, OpKind, ParamDef, ParamKind, ParamRole, Params, Phrase, RowWork,
     StepIndexes, StepWork, UsedIf, WorkTraits,
 };
 use queries::{QueryOps, StepQuery};
@@ -46,6 +46,7 @@ use statements::StepStatements;
 pub static INSERT: WorkloadDef = WorkloadDef {
     entry: Entry {
         name: "insert",
+        spoken: "inserts",
         help: "the insert benchmark: loads rows, creates indexes, inserts with them, waits for pending writes, and queries during inserts",
         families: &[Family::Sql, Family::Kv],
         params: PARAMS,
@@ -64,7 +65,8 @@ pub static INSERT: WorkloadDef = WorkloadDef {
     connect: None,
     // A range of secondary keys is found by an index of the engine, and a key-value engine has none.
     steps_without_kv: &["qr"],
-    usual_keys: &[],
+    // What an insert costs, with the writes that it put off. The whole benchmark has five steps more.
+    usual_keys: &[("step", "l.i1,drain")],
 };
 
 const PARAMS: &[ParamDef] = &[
@@ -73,69 +75,102 @@ const PARAMS: &[ParamDef] = &[
                them (`l.x`), insert (`l.i1`), insert a fifth as many rows in small commits (`l.i2`), wait until all pending \
                writes are \
                done (`drain`), range queries (`qr`), point queries (`qp`)",
+        phrase: Phrase::Words(&[
+            ("l.i0", "inserts without indexes"),
+            ("l.x", "building of the indexes"),
+            ("l.i1", "inserts with indexes"),
+            ("l.i2", "inserts in small commits"),
+            ("drain", "writing what was put off"),
+            ("qr", "range queries during inserts"),
+            ("qp", "point queries during inserts"),
+        ]),
         ..ParamDef::new("step", ParamRole::Step, ParamKind::Steps(&STEPS), "l.i0")
     },
     ParamDef {
         help: "tables of the benchmark of 2012 (`iibench-2012`), or today's, with a text column (`ibench`)",
         shapes_data: true,
+        phrase: Phrase::Words(&[("iibench-2012", "the tables of 2012"), ("ibench", "the tables of today")]),
         ..ParamDef::new("schema", ParamRole::Ground, ParamKind::OneOf(&FORMS), "ibench")
     },
     ParamDef {
         help: "number of secondary indexes, which are created in this order: marketsegment, registersegment, pdc",
         shapes_data: true,
         used_if: Some(UsedIf::one_of("step", &["l.x", "l.i1", "l.i2", "drain", "qr", "qp"])),
+        phrase: Phrase::Counted {
+            zero: "no secondary index",
+            one: "one secondary index",
+            many: "{} secondary indexes",
+        },
         ..ParamDef::new("indexes", ParamRole::Indexes, int_between(0, 3), "3")
     },
     ParamDef {
         help: "rows inserted by l.i0 and by l.i1, all clients together (l.i2: a fifth); 0 = until `time` is over",
         scales: true,
+        phrase: Phrase::Counted { zero: "as many rows as fit the time", one: "one row", many: "{} rows" },
         ..ParamDef::new("rows", ParamRole::DataSize, int_between(0, ROWS_MAX), "100000")
     },
     ParamDef {
         help: "rows per commit in l.i0 and l.i1; each operation is one commit",
         used_if: Some(UsedIf::one_of("step", &["l.i0", "l.i1"])),
+        phrase: Phrase::Counted { zero: "", one: "one row per commit", many: "batches of {} rows" },
         ..ParamDef::new("rows_per_commit", ParamRole::Work, int_between(1, 100_000), "50")
     },
     ParamDef {
         help: "rows per commit in l.i2, and of the background inserts of qr and qp",
         used_if: Some(UsedIf::one_of("step", &["l.i2", "qr", "qp"])),
+        phrase: Phrase::Counted { zero: "", one: "small commits of one row", many: "small commits of {} rows" },
         ..ParamDef::new("small_commit", ParamRole::Work, int_between(1, 100_000), "5")
     },
     ParamDef {
         help: "number of tables; with fewer tables than clients, clients share them",
         shapes_data: true,
+        phrase: Phrase::Counted { zero: "no table", one: "one table", many: "{} tables" },
         ..ParamDef::new("tables", ParamRole::Size, int_between(1, TABLES_MAX as u64), "1")
     },
     ParamDef {
         help: "rows per partition of a table, by ranges of its key; 0 = no partitions",
         scales: true,
         shapes_data: true,
+        phrase: Phrase::Counted { zero: "no partitions", one: "partitions of one row", many: "partitions of {} rows" },
         ..ParamDef::new("partition_rows", ParamRole::Size, int_between(0, ROWS_MAX), "0")
     },
     ParamDef {
         help: "bytes of text in each row",
         shapes_data: true,
         used_if: IN_TODAYS_TABLES,
+        phrase: Phrase::Counted {
+            zero: "no text per row",
+            one: "one byte of text per row",
+            many: "{} bytes of text per row",
+        },
         ..ParamDef::new("data_bytes", ParamRole::Size, int_between(0, 4_000), "10")
     },
     ParamDef {
         help: "percent of that text that compression removes: it is one letter, and the rest is random",
         shapes_data: true,
         used_if: IN_TODAYS_TABLES,
+        phrase: Phrase::Pattern("text of which {} % compress away"),
         ..ParamDef::new("compressible", ParamRole::Ground, int_between(0, 100), "50")
     },
     ParamDef {
         help: "in every step after l.i0, delete as many of the oldest rows per commit as are inserted",
+        phrase: Phrase::Words(&[("true", "deletes of the oldest rows"), ("false", "no deletes")]),
         ..ParamDef::new("delete", ParamRole::Work, ParamKind::Bool, "false")
     },
     ParamDef {
         help: "background inserts in qr and qp: rows per second and client; 0 = none",
         used_if: Some(UsedIf::one_of("step", &["qr", "qp"])),
+        phrase: Phrase::Counted {
+            zero: "no inserts beside",
+            one: "one insert per second beside",
+            many: "{} inserts per second beside",
+        },
         ..ParamDef::new("insert_rate", ParamRole::Work, int_between(0, 1_000_000), "100")
     },
     ParamDef {
         help: "rows that a query of qr reads",
         used_if: Some(UsedIf::one_of("step", &["qr"])),
+        phrase: Phrase::Counted { zero: "empty queries", one: "queries of one row", many: "queries of {} rows" },
         ..ParamDef::new("query_rows", ParamRole::Work, int_between(1, 100_000), "10")
     },
     background::ON_NAMED_TABLES,

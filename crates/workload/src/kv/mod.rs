@@ -32,7 +32,8 @@ use crate::new_ids::{InsertedIds, NewIds};
 use crate::program::{KvProgram, OpKindDef, OpStream, ProgramInput, SqlProgram, SqlWork};
 use crate::{DataReuse, UnsupportedParam, WorkloadDef};
 use model::{
-    Access, Bytes, Entry, Family, Op, OpClass, OpKind, ParamDef, ParamKind, ParamRole, Params, UsedIf, WorkTraits,
+    Access, Bytes, Entry, Family, Op, OpClass, OpKind, ParamDef, ParamKind, ParamRole, Params, Phrase, UsedIf,
+    WorkTraits,
 };
 use ops::{RecordOps, RecordPicker};
 use records::RecordData;
@@ -41,6 +42,7 @@ use records::RecordData;
 pub static KV: WorkloadDef = WorkloadDef {
     entry: Entry {
         name: "kv",
+        spoken: "operations",
         help: "the mixes of YCSB: reads, updates, inserts and short scans of records, on key-value and SQL engines",
         families: &[Family::Sql, Family::Kv],
         params: PARAMS,
@@ -64,37 +66,51 @@ const PARAMS: &[ParamDef] = &[
     ParamDef {
         help: "mix of operations: half reads, half updates (`a`), 5 % updates (`b`), reads only (`c`), reads of the newest records and 5 % \
                inserts (`d`), scans and 5 % inserts (`e`), half reads, half reads followed by an update (`f`)",
+        phrase: Phrase::Words(&[
+            ("a", "reads and updates in equal parts"),
+            ("b", "reads with 5 % updates"),
+            ("c", "reads only"),
+            ("d", "reads of the newest with 5 % inserts"),
+            ("e", "short scans with 5 % inserts"),
+            ("f", "reads, half of them with an update"),
+        ]),
         ..ParamDef::new("mix", ParamRole::Mix, ParamKind::OneOf(&MIX_NAMES), "a")
     },
     ParamDef {
         help: "records",
         scales: true,
         shapes_data: true,
+        phrase: Phrase::Counted { zero: "no record", one: "one record", many: "{} records" },
         ..ParamDef::new("records", ParamRole::DataSize, ParamKind::Int { min: 1, max: 1_000_000_000_000 }, "100000")
     },
     ParamDef {
         help: "fields of a record",
         shapes_data: true,
+        phrase: Phrase::Counted { zero: "no field", one: "one field", many: "{} fields" },
         ..ParamDef::new("fields", ParamRole::Size, ParamKind::Int { min: 1, max: 100 }, "10")
     },
     ParamDef {
         help: "bytes of a field: random letters and digits",
         shapes_data: true,
+        phrase: Phrase::Counted { zero: "empty fields", one: "fields of one byte", many: "fields of {} bytes" },
         ..ParamDef::new("field_bytes", ParamRole::Size, ParamKind::Int { min: 1, max: 1_000 }, "100")
     },
     ParamDef {
         help: "where a new record goes in the order of the keys: anywhere (`hashed`, as YCSB by default), or to the end (`ordered`)",
         shapes_data: true,
+        phrase: Phrase::Words(&[("hashed", "keys in random order"), ("ordered", "keys in rising order")]),
         ..ParamDef::new("key_order", ParamRole::Ground, ParamKind::OneOf(&["hashed", "ordered"]), "hashed")
     },
     ParamDef {
         help: "a scan reads 1 to so many records, each number equally likely",
         used_if: Some(UsedIf::one_of("mix", &["e"])),
+        phrase: Phrase::Counted { zero: "no scan", one: "scans of one record", many: "scans of at most {} records" },
         ..ParamDef::new("scan_max", ParamRole::Work, ParamKind::Int { min: 1, max: 100_000 }, "100")
     },
     ParamDef {
         help: "distribution of the records that operations use; `d` uses the newest (`latest:0.99`)",
         used_if: Some(UsedIf::one_of("mix", &["a", "b", "c", "e", "f"])),
+        phrase: crate::distribution::PHRASE,
         ..ParamDef::new("access", ParamRole::Work, ParamKind::Access, "zipf:0.99")
     },
     background::ON_NAMED_TABLES,

@@ -22,7 +22,9 @@ use crate::program::{
 use crate::{DataReuse, UnsupportedParam, WorkloadDef};
 use custom::{CustomMix, CustomOps, OltpDraws};
 use mixes::{MIXES, MixLengths, MixOps, OltpMix, OltpStatement, PointGets, RowPicker, RowsAfter};
-use model::{Bytes, Entry, Family, OpClass, OpKind, ParamDef, ParamKind, ParamRole, Params, SqlOp, UsedIf, WorkTraits};
+use model::{
+    Bytes, Entry, Family, OpClass, OpKind, ParamDef, ParamKind, ParamRole, Params, Phrase, SqlOp, UsedIf, WorkTraits,
+};
 use rows::OltpData;
 use std::sync::Arc;
 
@@ -30,6 +32,7 @@ use std::sync::Arc;
 pub static OLTP: WorkloadDef = WorkloadDef {
     entry: Entry {
         name: "oltp",
+        spoken: "transactions",
         help: "the OLTP benchmark of sysbench: point selects, transactions that read and write, and single statements",
         families: &[Family::Sql, Family::Kv],
         params: &[
@@ -65,88 +68,63 @@ pub static OLTP: WorkloadDef = WorkloadDef {
 };
 
 const MIX: ParamDef = ParamDef {
-    name: "mix",
-    kind: ParamKind::OneOf(&MIX_NAMES),
-    default: "point_select",
     help: "the operation: one statement, or a transaction of 14 (`read_only`), 4 (`write_only`) or 18 (`read_write`) statements; \
            `custom` (in plan files only) = the statements of the plan; fjall and rocksdb perform `point_select` only",
-    scales: false,
-    shapes_data: false,
-    role: ParamRole::Mix,
-    meaning: None,
-    used_if: None,
+    phrase: Phrase::Words(&[
+        ("point_select", "point selects"),
+        ("read_only", "read-only transactions"),
+        ("write_only", "write-only transactions"),
+        ("read_write", "read-write transactions"),
+        ("update_index", "updates of an indexed column"),
+        ("update_non_index", "updates of a column without an index"),
+        ("insert", "inserts of single rows"),
+        ("delete", "deletes of single rows"),
+        ("select_random_points", "selects of ten random rows"),
+        ("select_random_ranges", "selects of ten random ranges"),
+        (CUSTOM, "statements of your own"),
+    ]),
+    ..ParamDef::new("mix", ParamRole::Mix, ParamKind::OneOf(&MIX_NAMES), "point_select")
 };
 const STATEMENT: ParamDef = ParamDef {
-    name: "statement",
-    kind: ParamKind::Statements { if_word: Some(("mix", CUSTOM)) },
-    default: "",
     help: "statements to run if mix = `custom`, each with a name and a weight",
-    scales: false,
-    shapes_data: false,
-    role: ParamRole::Work,
-    meaning: None,
     used_if: Some(UsedIf::one_of("mix", &[CUSTOM])),
+    ..ParamDef::new("statement", ParamRole::Work, ParamKind::Statements { if_word: Some(("mix", CUSTOM)) }, "")
 };
 pub(crate) const TABLES: ParamDef = ParamDef {
-    name: "tables",
-    kind: ParamKind::Int { min: 1, max: 1_000 },
-    default: "1",
     help: "number of tables",
-    scales: false,
     shapes_data: true,
-    role: ParamRole::Size,
-    meaning: None,
-    used_if: None,
+    phrase: Phrase::Counted { zero: "no table", one: "one table", many: "{} tables" },
+    ..ParamDef::new("tables", ParamRole::Size, ParamKind::Int { min: 1, max: 1_000 }, "1")
 };
 pub(crate) const TABLE_ROWS: ParamDef = ParamDef {
-    name: "table_rows",
     // Ids are 32-bit integers, and a range goes beyond the last by its rows.
-    kind: ParamKind::Int { min: 1, max: 2_000_000_000 },
-    default: "10000",
     help: "rows in each table",
     scales: true,
     shapes_data: true,
-    role: ParamRole::DataSize,
-    meaning: None,
-    used_if: None,
+    phrase: Phrase::Counted { zero: "no row per table", one: "one row per table", many: "{} rows per table" },
+    ..ParamDef::new("table_rows", ParamRole::DataSize, ParamKind::Int { min: 1, max: 2_000_000_000 }, "10000")
 };
 pub(crate) const SECONDARY_INDEX: ParamDef = ParamDef {
-    name: "secondary_index",
-    kind: ParamKind::Bool,
-    default: "true",
     help: "create an index on column k of each table",
-    scales: false,
     shapes_data: true,
-    role: ParamRole::Ground,
-    meaning: None,
-    used_if: None,
+    phrase: Phrase::Words(&[("true", "one secondary index"), ("false", "no secondary index")]),
+    ..ParamDef::new("secondary_index", ParamRole::Ground, ParamKind::Bool, "true")
 };
 const TRANSACTION: ParamDef = ParamDef {
-    name: "transaction",
-    kind: ParamKind::Bool,
-    default: "true",
     help: "run the statements of `read_only`, `write_only`, `read_write`, and each list of `custom`, inside one transaction",
-    scales: false,
-    shapes_data: false,
-    role: ParamRole::Work,
-    meaning: None,
-    used_if: None,
+    phrase: Phrase::Words(&[("true", "one transaction"), ("false", "a commit per statement")]),
+    ..ParamDef::new("transaction", ParamRole::Work, ParamKind::Bool, "true")
 };
 const RANGE_ROWS: ParamDef = ParamDef {
     help: "rows in each range of `read_only` and `read_write` (sysbench: range_size)",
     used_if: Some(UsedIf::one_of("mix", &["read_only", "read_write"])),
+    phrase: Phrase::Counted { zero: "empty ranges", one: "ranges of one row", many: "ranges of {} rows" },
     ..ParamDef::new("range_rows", ParamRole::Work, ParamKind::Int { min: 1, max: RANGE_ROWS_MAX }, "100")
 };
 pub(crate) const ACCESS: ParamDef = ParamDef {
-    name: "access",
-    kind: ParamKind::Access,
-    default: "uniform",
     help: "distribution of the rows that statements use; sysbench's default is `special`",
-    scales: false,
-    shapes_data: false,
-    role: ParamRole::Work,
-    meaning: None,
-    used_if: None,
+    phrase: crate::distribution::PHRASE,
+    ..ParamDef::new("access", ParamRole::Work, ParamKind::Access, "uniform")
 };
 
 /// The most rows of a range.

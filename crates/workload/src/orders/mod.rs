@@ -26,7 +26,7 @@ use crate::program::{OpKindDef, OpStream, ProgramInput, SqlProgram, SqlWork};
 use crate::{DataReuse, WorkloadDef};
 use deck::TerminalOps;
 use model::{
-    Bytes, Entry, Family, OpClass, OpKind, OrderWork, ParamDef, ParamKind, ParamRole, Params, SqlOp, WorkTraits,
+    Bytes, Entry, Family, OpClass, OpKind, OrderWork, ParamDef, ParamKind, ParamRole, Params, Phrase, SqlOp, WorkTraits,
 };
 use rows::OrderData;
 use transactions::{STATEMENTS, TransactionKind};
@@ -35,6 +35,7 @@ use transactions::{STATEMENTS, TransactionKind};
 pub static ORDERS: WorkloadDef = WorkloadDef {
     entry: Entry {
         name: "orders",
+        spoken: "new orders",
         help: "order entry: new orders, payments, order statuses, deliveries and stock levels of warehouses, on nine tables",
         families: &[Family::Sql],
         params: &[
@@ -77,6 +78,7 @@ const WAREHOUSES: ParamDef = ParamDef {
     default: "1",
     help: "number of warehouses: about 100 MB of data each",
     shapes_data: true,
+    phrase: Phrase::Counted { zero: "no warehouse", one: "one warehouse", many: "{} warehouses" },
     ..ParamDef::new("warehouses", ParamRole::DataSize, ParamKind::Bool, "")
 };
 const SIZE: ParamDef = ParamDef {
@@ -109,6 +111,7 @@ const FOREIGN_KEYS: ParamDef = ParamDef {
     default: "false",
     help: "make the foreign keys of the tables and let the engine enforce them",
     shapes_data: true,
+    phrase: Phrase::Words(&[("true", "foreign keys"), ("false", "no foreign keys")]),
     ..ParamDef::new("foreign_keys", ParamRole::Ground, ParamKind::Bool, "")
 };
 /// What a transaction is made of.
@@ -145,6 +148,7 @@ const PAUSES: ParamDef = ParamDef {
     default: "0",
     help: "keying and think times of the terminals, as a factor: 1 = those of the specification, so a client makes 1.286 new orders \
            a minute at most; 0 = none. With them each client is a terminal of one warehouse: use 10 clients for each",
+    phrase: Phrase::Pattern("pauses of {} times the usual"),
     ..ParamDef::new("pauses", ParamRole::Work, ParamKind::Bool, "")
 };
 const CONDITIONS: ParamDef = ParamDef {

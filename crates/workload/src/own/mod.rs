@@ -26,7 +26,7 @@ use crate::{DataReuse, WorkloadDef};
 use layout::Layout;
 use model::own_table::{OwnFault, OwnTable};
 use model::statement::CustomOp;
-use model::{Bytes, Entry, Family, OpKind, ParamDef, ParamKind, ParamRole, WorkTraits};
+use model::{Bytes, Entry, Family, OpKind, ParamDef, ParamKind, ParamRole, Phrase, WorkTraits};
 use ops::{OwnRows, Slots};
 use rows::LoadPlan;
 use std::sync::Arc;
@@ -35,6 +35,7 @@ use std::sync::Arc;
 pub static OWN: WorkloadDef = WorkloadDef {
     entry: Entry {
         name: "own",
+        spoken: "transactions",
         help: "tables and statements of your own, from a plan file: columns with distributions, references and indexes",
         families: &[Family::Sql],
         params: &[TABLE, STATEMENT, TRANSACTION, FOREIGN_KEYS, ACCESS, background::ON_NAMED_TABLES],
@@ -70,15 +71,18 @@ const STATEMENT: ParamDef = ParamDef {
 };
 const TRANSACTION: ParamDef = ParamDef {
     help: "run each list of statements inside one transaction",
+    phrase: Phrase::Words(&[("true", "one transaction"), ("false", "a commit per statement")]),
     ..ParamDef::new("transaction", ParamRole::Work, ParamKind::Bool, "true")
 };
 const FOREIGN_KEYS: ParamDef = ParamDef {
     help: "make foreign keys of references to the primary keys of other tables, and let the engine enforce them",
     shapes_data: true,
+    phrase: Phrase::Words(&[("true", "foreign keys"), ("false", "no foreign keys")]),
     ..ParamDef::new("foreign_keys", ParamRole::Ground, ParamKind::Bool, "false")
 };
 const ACCESS: ParamDef = ParamDef {
     help: "distribution of the rows whose values statements use",
+    phrase: crate::distribution::PHRASE,
     ..ParamDef::new("access", ParamRole::Work, ParamKind::Access, "uniform")
 };
 

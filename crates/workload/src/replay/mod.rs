@@ -27,6 +27,7 @@ use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 pub static REPLAY: WorkloadDef = WorkloadDef {
     entry: Entry {
         name: "replay",
+        spoken: "requests",
         help: "recorded block requests again, at their own times, on a file or device",
         families: &[Family::Io],
         params: &[TRACE, SPEED, PLACES, DEVICE, SAME_DEVICE, FILE_SIZE],
@@ -53,6 +54,7 @@ const TRACE: ParamDef = ParamDef {
 };
 const SPEED: ParamDef = ParamDef {
     help: "how many times as fast as recorded, or `max` for as fast as it goes: a closed loop in the order of the recording",
+    phrase: model::params::SPEED_PHRASE,
     ..ParamDef::new("speed", ParamRole::Work, ParamKind::Speed, "1")
 };
 const PLACES: ParamDef = ParamDef {

@@ -34,6 +34,7 @@ use std::sync::Arc;
 pub static REPLAY_SQL: WorkloadDef = WorkloadDef {
     entry: Entry {
         name: "replay-sql",
+        spoken: "statements",
         help: "the statements of a server's log again, session by session and at their own times, on a copy of its data",
         families: &[Family::Sql],
         params: &[LOG, SPEED, ALLOW_WRITES, SCHEMAS, RECORDED_ON, SAME_SERVER],
@@ -59,6 +60,7 @@ const LOG: ParamDef = ParamDef {
 };
 const SPEED: ParamDef = ParamDef {
     help: "how many times as fast as recorded, or `max` for as fast as it goes: each client sends its next statement when the last is done",
+    phrase: model::params::SPEED_PHRASE,
     ..ParamDef::new("speed", ParamRole::Work, ParamKind::Speed, "1")
 };
 const ALLOW_WRITES: ParamDef = ParamDef {

@@ -1,6 +1,15 @@
 //! The kinds of answer: one file each, with when a run has that shape and what is then claimed.
 
+mod arms;
+mod catalogue;
+mod cost;
+mod failover;
+mod limit;
 mod numbers;
+mod suite;
+mod sweep;
+mod timeline;
+mod variants;
 
 use super::{AnswerKind, AnswerParts, AskedRun};
 
@@ -12,7 +21,17 @@ struct KindDef {
 }
 
 /// In the order in which they are tried.
-const KINDS: &[KindDef] = &[];
+const KINDS: &[KindDef] = &[
+    KindDef { kind: AnswerKind::Failover, answer: failover::answer },
+    KindDef { kind: AnswerKind::Limit, answer: limit::answer },
+    KindDef { kind: AnswerKind::Variants, answer: variants::answer },
+    KindDef { kind: AnswerKind::Cost, answer: cost::answer },
+    KindDef { kind: AnswerKind::Suite, answer: suite::answer },
+    KindDef { kind: AnswerKind::Catalogue, answer: catalogue::answer },
+    KindDef { kind: AnswerKind::Arms, answer: arms::answer },
+    KindDef { kind: AnswerKind::Sweep, answer: sweep::answer },
+    KindDef { kind: AnswerKind::Timeline, answer: timeline::answer },
+];
 
 /// The answer of the first kind that `run` has the shape of.
 pub(super) fn answer(run: &AskedRun) -> (AnswerKind, AnswerParts) {

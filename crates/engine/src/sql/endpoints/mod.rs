@@ -16,20 +16,18 @@ pub use identity::{EndpointIdentity, check_cluster};
 use super::session_options::{self, ClientThreads};
 use crate::engine::workload_of;
 use host::error::TargetError;
-use model::{Family, ParamDef, ParamKind, ParamRole, Params, Trial};
+use model::{Family, ParamDef, ParamKind, ParamRole, Params, Phrase, Trial};
 
 /// Which endpoint a client uses.
 pub const POLICY: ParamDef = ParamDef {
-    name: "policy",
-    kind: ParamKind::OneOf(&["spread", "first", "split"]),
-    default: "spread",
     help: "which of several endpoints a client uses: `spread` (clients go round the endpoints), `first` (all use the first) or \
            `split` (writes go to the first, reads are spread); if an endpoint is lost, its clients use the next one until it is back",
-    scales: false,
-    shapes_data: false,
-    role: ParamRole::Tuning,
-    meaning: None,
-    used_if: None,
+    phrase: Phrase::Words(&[
+        ("spread", "clients on all nodes"),
+        ("first", "clients on the first node"),
+        ("split", "reads on the replicas"),
+    ]),
+    ..ParamDef::new("policy", ParamRole::Tuning, ParamKind::OneOf(&["spread", "first", "split"]), "spread")
 };
 
 /// How clients choose among endpoints.

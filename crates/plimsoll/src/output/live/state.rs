@@ -194,8 +194,12 @@ impl LiveState {
     }
 
     fn add_note(&mut self, note: Note) {
-        // An event may come again with each interval, and what is true of a server with each of its points.
-        if !self.notes.contains(&note) {
+        // A finding may come again with each interval, and what is noted of a server with each of its starts.
+        let is_known = match note.severity {
+            Some(_) => self.notes.back() == Some(&note),
+            None => self.notes.contains(&note),
+        };
+        if !is_known {
             self.notes.push_back(note);
         }
         while self.notes.len() > NOTES_MAX {

@@ -1,4 +1,4 @@
-//! Progress on stderr: a live view on a terminal, one line a second elsewhere, nothing when quiet.
+//! Progress on stderr: a live view on a terminal, one line for each point that is over elsewhere, nothing when quiet.
 //!
 //! In: the plan and the events of its run. Out: what is running, how fast, how long it still takes, and the row of each point when it ends.
 //! Limits: it is called by the thread that records, once an interval. What it hands to the live view is drawn by a thread of its own. A
@@ -57,6 +57,9 @@ pub struct ProgressDisplay {
 
 enum Show {
     Nothing,
+    /// A line for each point that is over.
+    Points,
+    /// The same, and a line each second.
     Lines,
     Bar(ProgressBar),
     Live(LiveView),
@@ -215,7 +218,7 @@ impl ProgressDisplay {
         let rate = format!("{} {}/s", per_s(second.ops_per_s), second.noun);
         let (points, left) = (self.planned.len(), self.left());
         match &self.show {
-            Show::Nothing => {}
+            Show::Nothing | Show::Points => {}
             Show::Lines => {
                 let (nth, phase) = (self.point + 1, self.phase.as_str());
                 crate::output::say(format_args!("[{nth}/{points}] {}: {phase}, {rate}, {left}", self.label));
@@ -237,7 +240,7 @@ impl ProgressDisplay {
         }
         let part = format!("verify {} % of {total}", done.0 * 100 / total.0.max(1));
         match &self.show {
-            Show::Nothing => {}
+            Show::Nothing | Show::Points => {}
             Show::Lines => {
                 let (nth, points) = (self.point + 1, self.planned.len());
                 crate::output::say(format_args!("[{nth}/{points}] {}: {part}", self.label));
@@ -270,7 +273,7 @@ impl ProgressDisplay {
         let (points, findings) = self.ended.judge();
         match &self.show {
             Show::Nothing => {}
-            Show::Lines => self.ended.lines(&points).iter().for_each(crate::output::say),
+            Show::Points | Show::Lines => self.ended.lines(&points).iter().for_each(crate::output::say),
             Show::Bar(bar) => {
                 let lines = self.ended.lines(&points);
                 bar.suspend(|| lines.iter().for_each(crate::output::say));
@@ -286,7 +289,7 @@ impl ProgressDisplay {
     fn line(&self, line: String) {
         match &self.show {
             Show::Nothing => {}
-            Show::Lines => crate::output::say(line),
+            Show::Points | Show::Lines => crate::output::say(line),
             Show::Bar(bar) => bar.suspend(|| crate::output::say(line)),
             Show::Live(view) => view.send(LiveEvent::note(line)),
         }
@@ -296,9 +299,9 @@ impl ProgressDisplay {
     fn finish(&mut self) {
         self.judge_ended();
         // What happens when the machine is put back is worth a line, too.
-        match std::mem::replace(&mut self.show, Show::Lines) {
+        match std::mem::replace(&mut self.show, Show::Points) {
             Show::Nothing => self.show = Show::Nothing,
-            Show::Lines => {}
+            Show::Points | Show::Lines => {}
             Show::Bar(bar) => bar.finish_and_clear(),
             Show::Live(view) => drop(view),
         }
@@ -340,7 +343,10 @@ fn choose(plan: &Plan, over: &BTreeSet<usize>, stop: &Arc<Stop>, context: &Conte
     if context.quiet {
         return Show::Nothing;
     }
-    if context.plain || !std::io::stderr().is_terminal() {
+    if !std::io::stderr().is_terminal() {
+        return Show::Points;
+    }
+    if context.plain {
         return Show::Lines;
     }
     let (plan_points, plan) = (plan.trials.len() as u64, LivePlan::new(plan, over, context.colour()));

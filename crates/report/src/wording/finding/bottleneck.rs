@@ -18,6 +18,7 @@ pub fn limit_name(limit: Limit) -> &'static str {
     match limit {
         Limit::Disk => "a busy disk",
         Limit::Sync => "syncs of files",
+        Limit::Write => "writes",
         Limit::Commit => "commits",
         Limit::Checkpoint => "checkpoints",
         Limit::Compaction => "flushes and compactions",
@@ -33,6 +34,7 @@ pub fn limit_name(limit: Limit) -> &'static str {
         Limit::Hypervisor => "the hypervisor, which took CPU time",
         Limit::Client => "the load generator's threads",
         Limit::OneAtATime => "one operation at a time",
+        Limit::FewInFlight => "too few operations in flight",
         Limit::Schedule => "the offered rate, which was served",
         Limit::TargetOrClients => "the engine or too few clients",
         Limit::Unclear => "unclear",
@@ -52,11 +54,14 @@ pub fn short_name(limit: Limit) -> &'static str {
         Limit::Hypervisor => "hypervisor",
         Limit::Client => "clients",
         Limit::OneAtATime => "one at a time",
+        Limit::FewInFlight => "too few in flight",
         Limit::Schedule => "none: all served",
         Limit::TargetOrClients => "engine or clients",
         Limit::Frozen => "stopped engine",
         Limit::Compaction => "flushes",
-        Limit::Commit | Limit::Checkpoint | Limit::Locks | Limit::Memory | Limit::Unclear => limit_name(limit),
+        Limit::Write | Limit::Commit | Limit::Checkpoint | Limit::Locks | Limit::Memory | Limit::Unclear => {
+            limit_name(limit)
+        }
     }
 }
 

@@ -1,0 +1,184 @@
+//! What a run compares: the arms of one setting at all places, and which of them may be ranked.
+//!
+//! In: a run. Out: its [`Comparison`]. Limits: engines inside plimsoll's process are not ranked with servers, nor engines that promise different
+//! things of a commit; of both sorts the larger one is compared.
+
+use super::asked::AskedRun;
+use super::claim::{Claim, ClaimKind};
+use super::effect::{PlaceEffect, as_speed};
+use super::speech::spoken;
+use super::work::WorkUnit;
+use crate::math::ratio::{RatioEstimate, RatioVerdict};
+use crate::points::metric::Metric;
+use crate::points::relative::{RelativeTable, relative_tables};
+use crate::recorded::dimensions::{Role, Setting};
+use crate::{Analysis, PointAnalysis};
+use model::EngineProcess;
+use words::list::join_and;
+
+/// The arms of one setting.
+pub(super) struct Comparison<'a> {
+    pub run: &'a AskedRun<'a>,
+    /// The first arm is the base.
+    pub table: RelativeTable,
+    /// Which arms are not ranked, and why.
+    pub not_ranked: Option<Claim>,
+    /// Whether any are.
+    pub is_ranked: bool,
+}
+
+/// What one arm does at all places.
+#[derive(Default)]
+pub(super) struct ArmEffects<'a> {
+    /// Where there are enough pairs.
+    pub decided: Vec<PlaceEffect<'a>>,
+    /// Where there are not.
+    pub undecided: Vec<PlaceEffect<'a>>,
+}
+
+impl<'a> Comparison<'a> {
+    /// That of the setting that the plan names, else of the first that has arms; `None` if nothing is compared.
+    pub(super) fn of(run: &'a AskedRun<'a>) -> Option<Comparison<'a>> {
+        let tables = &run.analysis.verdict.relative;
+        let stated = run.stated_comparison();
+        let table = tables.iter().find(|table| stated == Some(&table.arms[0].name)).or(tables.first())?.clone();
+        let (table, not_ranked) = match embedded_and_servers(run.analysis, &table) {
+            Some(sorts) => rankable(run.analysis, table, sorts),
+            None => (table, None),
+        };
+        let is_ranked =
+            not_ranked.is_none() || table.arms.len() > 1 && embedded_and_servers(run.analysis, &table).is_none();
+        let not_ranked = not_ranked.or_else(|| unlike_durability(&table));
+        Some(Comparison { run, table, not_ranked, is_ranked })
+    }
+
+    /// The base.
+    pub(super) fn base(&self) -> &Setting {
+        &self.table.arms[0]
+    }
+
+    /// What the arm behind the base with this number does to the speed.
+    pub(super) fn effects(&self, nth: usize) -> ArmEffects<'_> {
+        self.effects_on(nth, Metric::is_speed, as_speed)
+    }
+
+    /// The same of another metric, as a ratio of its values.
+    pub(super) fn effects_of(&self, nth: usize, metric: Metric) -> ArmEffects<'_> {
+        self.effects_on(nth, |one| one == metric, |_, estimate| estimate)
+    }
+
+    fn effects_on(
+        &self,
+        nth: usize,
+        is_meant: impl Fn(Metric) -> bool,
+        ratio: fn(Metric, RatioEstimate) -> RatioEstimate,
+    ) -> ArmEffects<'_> {
+        let mut all = ArmEffects::default();
+        let rows = self.table.rows.iter().filter(|row| self.is_ranked && is_meant(row.metric));
+        for (row, cell) in rows.filter_map(|row| Some((row, row.cells[nth]?))).filter(|(_, cell)| !cell.is_unlike) {
+            let one = PlaceEffect { place: row.place.iter().collect(), effect: ratio(row.metric, cell.ratio) };
+            match cell.ratio.verdict {
+                RatioVerdict::Indicative => all.undecided.push(one),
+                _ => all.decided.push(one),
+            }
+        }
+        all
+    }
+
+    /// What its operations are: the work that all do, if it has a phrase, else what they are counted in.
+    pub(super) fn noun(&self) -> String {
+        let points: Vec<&PointAnalysis> = self.run.usable().collect();
+        let work = |point: &PointAnalysis| -> Option<String> {
+            point.settings.used().find(|one| one.role == Role::Work && !one.is_step())?.phrase.clone()
+        };
+        let same = |of: &dyn Fn(&PointAnalysis) -> Option<String>| -> Option<String> {
+            let first = of(points.first()?)?;
+            points.iter().all(|point| of(point).as_ref() == Some(&first)).then_some(first)
+        };
+        let counted = |point: &PointAnalysis| WorkUnit::of(point).map(|unit| done(unit).to_owned());
+        same(&work).or_else(|| same(&counted)).unwrap_or_else(|| "operations".to_owned())
+    }
+
+    /// What one of them is: `transaction`, or `row`.
+    pub(super) fn unit(&self) -> String {
+        let units: Vec<WorkUnit> = self.run.usable().filter_map(WorkUnit::of).collect();
+        let first = units.first().copied().filter(|first| units.iter().all(|unit| unit == first));
+        match first {
+            Some(WorkUnit::Queries) => "query".to_owned(),
+            Some(WorkUnit::ReadsAndWrites) | None => "operation".to_owned(),
+            Some(unit) => unit.plural().trim_end_matches('s').to_owned(),
+        }
+    }
+
+    /// The repeats of `arm` at `place`, taken together.
+    pub(super) fn row(&self, place: &[&Setting], arm: &Setting) -> Option<&PointAnalysis> {
+        let has =
+            |point: &PointAnalysis, setting: &Setting| point.settings.value(&setting.name) == Some(&setting.value);
+        self.run.usable().find(|point| has(point, arm) && place.iter().all(|setting| has(point, setting)))
+    }
+
+    /// Each place at which speeds are compared, once.
+    pub(super) fn places(&self) -> Vec<Vec<&Setting>> {
+        let rows = self.table.rows.iter().filter(|row| row.metric.is_speed());
+        rows.map(|row| row.place.iter().collect()).collect()
+    }
+}
+
+/// What is done, if work is counted in `unit`.
+fn done(unit: WorkUnit) -> &'static str {
+    if unit == WorkUnit::Rows { "inserts" } else { unit.plural() }
+}
+
+/// The arms whose engine is inside plimsoll's process, and those that are servers, if there are both.
+fn embedded_and_servers(analysis: &Analysis, table: &RelativeTable) -> Option<[Vec<Setting>; 2]> {
+    let is = |arm: &Setting, wanted: fn(EngineProcess) -> bool| {
+        let mut own = analysis.points.iter().filter(|point| point.settings.value(&arm.name) == Some(&arm.value));
+        arm.role == Role::Engine && own.any(|point| wanted(point.traits.engine.process))
+    };
+    let those = |wanted: fn(EngineProcess) -> bool| -> Vec<Setting> {
+        table.arms.iter().filter(|arm| is(arm, wanted)).cloned().collect()
+    };
+    let embedded = those(|process| process == EngineProcess::Embedded);
+    let servers = those(|process| matches!(process, EngineProcess::Own | EngineProcess::Elsewhere));
+    (!embedded.is_empty() && !servers.is_empty()).then_some([embedded, servers])
+}
+
+/// The table of the larger sort of engines, compared by themselves, and why the others are not ranked with them.
+fn rankable(
+    analysis: &Analysis,
+    table: RelativeTable,
+    [embedded, servers]: [Vec<Setting>; 2],
+) -> (RelativeTable, Option<Claim>) {
+    let names = |arms: &[Setting]| join_and(&arms.iter().map(spoken).collect::<Vec<_>>());
+    let verb = if embedded.len() == 1 { "runs" } else { "run" };
+    let (inside, outside) = (names(&embedded), names(&servers));
+    let sentence = format!(
+        "{inside} {verb} inside plimsoll, without a server: not ranked with {outside}; \
+         `plimsoll limit` shows what each carries."
+    );
+    let claim = Claim::new(ClaimKind::Caution, sentence);
+    let kept = if embedded.len() > servers.len() { embedded } else { servers };
+    let is_kept = |point: &&PointAnalysis| kept.iter().any(|arm| point.settings.value(&arm.name) == Some(&arm.value));
+    let points: Vec<PointAnalysis> = match kept.len() {
+        1 => Vec::new(),
+        _ => analysis.points.iter().filter(is_kept).cloned().collect(),
+    };
+    let tables = relative_tables(&points, &analysis.meta.plan);
+    let own = tables.into_iter().find(|own| own.arms[0].name == table.arms[0].name);
+    (own.unwrap_or(table), Some(claim))
+}
+
+/// That engines promise different things of a commit, if they do.
+fn unlike_durability(table: &RelativeTable) -> Option<Claim> {
+    let is_unlike = |nth: &usize| table.rows.iter().any(|row| row.cells[*nth].is_some_and(|cell| cell.is_unlike));
+    let unlike: Vec<String> =
+        (0..table.arms.len() - 1).filter(is_unlike).map(|nth| spoken(&table.arms[nth + 1])).collect();
+    let sentence = || {
+        format!(
+            "Not ranked: {} and {} promise different things of a commit; give all the same --durability.",
+            spoken(&table.arms[0]),
+            join_and(&unlike)
+        )
+    };
+    (!unlike.is_empty()).then(|| Claim::new(ClaimKind::Caution, sentence()))
+}

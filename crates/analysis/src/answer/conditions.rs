@@ -1,0 +1,78 @@
+//! The conditions that all numbers of an answer share, in one line: `4 KiB, random, direct I/O, nothing synced, 1 client, 4 s a point`.
+//!
+//! In: points. Out: a line. Limits: what differs between the points is in the table, and is left out.
+
+use super::speech::spoken;
+use super::thing::Thing;
+use crate::PointAnalysis;
+use crate::points::durability::durability;
+use crate::points::sweep::ScalingAxis;
+use crate::recorded::dimensions::SettingValue;
+use model::{AccessPattern, IoWork};
+use words::quantity::{plural, whole};
+
+/// More parts do not fit into one line.
+const PARTS_MAX: usize = 7;
+
+/// Those of `things`.
+pub(super) fn conditions(things: &[Thing]) -> String {
+    let points: Vec<&PointAnalysis> = things.iter().flat_map(Thing::points).collect();
+    let mut parts: Vec<Option<String>> = vec![
+        common(&points, |point| {
+            point.traits.work.io.as_ref().filter(|io| io.block.0 > 0).map(|io| io.block.to_string())
+        }),
+        common(&points, |point| point.traits.work.io.as_ref().map(pattern).map(str::to_owned)),
+        common(&points, |point| point.traits.engine.direct_io.map(path_of_io).map(str::to_owned)),
+        common(&points, |point| point.traits.work.io.as_ref().and_then(syncs).map(str::to_owned)),
+        common(&points, durability_words),
+        common(&points, size_words),
+    ];
+    let varies = |axis: ScalingAxis| things.iter().any(|thing| [axis, ScalingAxis::Both].contains(&thing.sweep.axis));
+    if !varies(ScalingAxis::Clients) {
+        parts.push(common(&points, |point| Some(plural(u64::from(point.clients), "client"))));
+    }
+    if !varies(ScalingAxis::Depth) {
+        parts.push(common(&points, |point| (point.depth > 1).then(|| format!("{} in flight", point.depth))));
+    }
+    parts.push(common(&points, |point| {
+        let seconds = point.summary.as_ref()?.seconds;
+        (seconds >= 1.0).then(|| format!("{} s a point", whole(seconds)))
+    }));
+    let repeats = things.iter().flat_map(|thing| &thing.sweep.steps).map(|step| step.points.len());
+    let repeats = repeats.min().filter(|repeats| *repeats > 1);
+    parts.push(repeats.map(|repeats| format!("{repeats} repeats")));
+    parts.into_iter().flatten().take(PARTS_MAX).collect::<Vec<_>>().join(", ")
+}
+
+/// What `words` says of each of `points`, if it is the same.
+fn common(points: &[&PointAnalysis], words: impl Fn(&PointAnalysis) -> Option<String>) -> Option<String> {
+    let first = words(points.first()?)?;
+    points.iter().all(|point| words(point).as_ref() == Some(&first)).then_some(first)
+}
+
+fn pattern(io: &IoWork) -> &'static str {
+    if io.pattern == AccessPattern::Random { "random" } else { "sequential" }
+}
+
+fn path_of_io(is_direct: bool) -> &'static str {
+    if is_direct { "direct I/O" } else { "through the page cache" }
+}
+
+fn syncs(io: &IoWork) -> Option<&'static str> {
+    (io.read_share < 1.0).then_some(if io.syncs { "writes synced" } else { "nothing synced" })
+}
+
+/// The durability as its parameter's phrase has it.
+fn durability_words(point: &PointAnalysis) -> Option<String> {
+    let word = durability(point)?;
+    let setting = point.settings.used().find(|setting| setting.name == "durability");
+    Some(setting.and_then(|setting| setting.phrase.clone()).unwrap_or_else(|| format!("durability {word}")))
+}
+
+/// How large the data is.
+fn size_words(point: &PointAnalysis) -> Option<String> {
+    let is_stated = |value: &SettingValue| !matches!(value, SettingValue::Absent | SettingValue::Default);
+    let sizes = point.settings.used().filter(|setting| setting.is_data_size() && is_stated(&setting.value));
+    let sizes: Vec<String> = sizes.map(|setting| spoken(setting)).collect();
+    (!sizes.is_empty()).then(|| sizes.join(", "))
+}

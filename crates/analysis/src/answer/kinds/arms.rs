@@ -1,0 +1,153 @@
+//! Values of one setting, compared: which is better, by how much, where not, and what it costs.
+//!
+//! In: the relative table of the setting that is compared. Out: a claim for each arm, which says of places that are alike one ratio with one
+//! interval, and of places that are not where what holds. Limits: a ratio without enough pairs is claimed as undecided.
+
+mod costs;
+mod sentences;
+mod table;
+#[cfg(test)]
+mod tests;
+
+pub(super) use table::{ratio_cell, speed_cell};
+
+use crate::answer::claim::{Claim, ClaimKind};
+use crate::answer::comparison::{ArmEffects, Comparison};
+use crate::answer::effect::{Branch, Is, split};
+use crate::answer::places::axes;
+use crate::answer::speech::{number_word, spoken, under};
+use crate::answer::{AnswerParts, AskedRun};
+use crate::math::ratio::PAIRS_MIN;
+use crate::recorded::dimensions::{Role, Setting};
+use sentences::Pair;
+use words::list::{capital, join_and};
+
+/// From so many other arms on, each has one claim.
+const ARMS_WITH_DETAILS: usize = 3;
+/// So many different results are said one by one; of more the ends are said.
+const RESULTS_MAX: usize = 5;
+
+pub(super) fn answer(run: &AskedRun) -> Option<AnswerParts> {
+    let comparison = Comparison::of(run)?;
+    let others = comparison.table.arms.len() - 1;
+    let effects: Vec<ArmEffects> = (0..others).map(|nth| comparison.effects(nth)).collect();
+    let is_decided = effects.iter().any(|one| !one.decided.is_empty());
+    let mut claims = Vec::new();
+    if is_decided {
+        claims.extend(decided(&comparison, &effects));
+    } else {
+        claims.extend(comparison.not_ranked.clone());
+        claims.extend(undecided(&comparison, &effects));
+    }
+    claims.extend(without_result(&comparison));
+    if is_decided {
+        claims.extend(comparison.not_ranked.clone());
+        claims.extend(partly_undecided(&effects));
+    }
+    claims.extend(costs::claims(&comparison));
+    let lacks_pairs = effects.iter().any(|one| !one.undecided.is_empty());
+    Some(AnswerParts {
+        question: question(&comparison),
+        table: table::table(&comparison, is_decided),
+        claims,
+        next: lacks_pairs.then(|| format!("Repeat it: the same command with --repeat {PAIRS_MIN}.")),
+    })
+}
+
+fn question(comparison: &Comparison) -> String {
+    let arms: Vec<String> = comparison.table.arms.iter().map(spoken).collect();
+    match comparison.base().role {
+        Role::Engine => capital(&format!("{}?", arms.join(" or "))),
+        _ => format!("What changes {}?", under(&comparison.table.arms[1])),
+    }
+}
+
+/// What each arm does, the largest difference first.
+fn decided(comparison: &Comparison, effects: &[ArmEffects]) -> Vec<Claim> {
+    let noun = comparison.noun();
+    let mut arms: Vec<(Pair, Branch)> = Vec::new();
+    for (nth, own) in effects.iter().enumerate().filter(|(_, own)| !own.decided.is_empty()) {
+        let axes = axes(own.decided.iter().map(|one| &one.place));
+        let pair =
+            Pair { base: comparison.base(), arm: &comparison.table.arms[nth + 1], noun: &noun, axes: axes.clone() };
+        arms.push((pair, split(&own.decided, &axes)));
+    }
+    let largest = |branch: &Branch| {
+        let shown = branch.ends().into_iter().filter(|end| end.verdict.is_difference());
+        shown.map(|end| end.ratio.ln().abs()).fold(0.0, f64::max)
+    };
+    arms.sort_by(|a, b| largest(&b.1).total_cmp(&largest(&a.1)));
+    let is_even = |branch: &Branch| branch.alike().is_some_and(|effect| !effect.verdict.is_difference());
+    let (even, different): (Vec<_>, Vec<_>) = arms.into_iter().partition(|(_, branch)| is_even(branch));
+    let per_arm = match effects.len() {
+        1 => usize::MAX,
+        arms if arms < ARMS_WITH_DETAILS => 2,
+        _ => 1,
+    };
+    let mut claims: Vec<Claim> =
+        different.iter().flat_map(|(pair, branch)| of_arm(pair, branch).into_iter().take(per_arm)).collect();
+    if let [(first, branch), others @ ..] = even.as_slice() {
+        let arms: Vec<&Setting> = even.iter().map(|(pair, _)| pair.arm).collect();
+        let worst = others.iter().map(|(_, branch)| branch).chain([branch]).filter_map(Branch::alike);
+        let worst = worst.max_by(|a, b| a.smallest_effect.partial_cmp(&b.smallest_effect).expect("no NaN"));
+        claims.extend(worst.map(|effect| first.no_difference(&arms, effect, branch)));
+    }
+    claims
+}
+
+/// What one arm does.
+fn of_arm(pair: &Pair, root: &Branch) -> Vec<Claim> {
+    if let Some(claim) = pair.interaction(root) {
+        return vec![claim];
+    }
+    let Is::Split(parts) = &root.is else { return vec![pair.claim(root)] };
+    if root.leaves() > RESULTS_MAX && parts.len() > 2 {
+        return vec![pair.range(root)];
+    }
+    let parts = root.parts_by_weight();
+    parts
+        .into_iter()
+        .enumerate()
+        .map(|(nth, part)| if nth == 0 { pair.claim(part) } else { pair.further(part) })
+        .collect()
+}
+
+/// That nothing is decided, why, and what was measured.
+pub(super) fn undecided(comparison: &Comparison, effects: &[ArmEffects]) -> Vec<Claim> {
+    let pairs = effects.iter().flat_map(|one| &one.undecided).map(|one| one.effect.n).max();
+    let Some(pairs) = pairs else { return Vec::new() };
+    let noun = comparison.noun();
+    let as_measured = effects.iter().enumerate().filter_map(|(nth, own)| {
+        let pair =
+            Pair { base: comparison.base(), arm: &comparison.table.arms[nth + 1], noun: &noun, axes: Vec::new() };
+        pair.as_measured(&own.undecided)
+    });
+    [not_decided(pairs)].into_iter().chain(as_measured.take(2)).collect()
+}
+
+/// That so many pairs decide nothing, and what does.
+pub(super) fn not_decided(pairs: usize) -> Claim {
+    let (measured, needed) = (sentences::pairs(pairs), number_word(PAIRS_MIN as u32));
+    let sentence = format!(
+        "Not decided: {measured} of measurements each, and a difference needs {needed} (--repeat {PAIRS_MIN})."
+    );
+    Claim::new(ClaimKind::Undecided, sentence)
+}
+
+/// `No result of XFS can be used.`, of the arms that were asked for and have none.
+fn without_result(comparison: &Comparison) -> Option<Claim> {
+    let arms = comparison.table.arms_without_points.iter().map(|nth| spoken(&comparison.table.arms[*nth]));
+    let arms: Vec<String> = arms.collect();
+    let sentence = || format!("No result of {} can be used.", join_and(&arms));
+    (!arms.is_empty()).then(|| Claim::new(ClaimKind::Caution, sentence()))
+}
+
+/// That some places have too few pairs.
+fn partly_undecided(effects: &[ArmEffects]) -> Option<Claim> {
+    let open: usize = effects.iter().map(|one| one.undecided.len()).sum();
+    let all = open + effects.iter().map(|one| one.decided.len()).sum::<usize>();
+    let sentence = || {
+        format!("{open} of {all} comparisons are not decided: they have fewer than four pairs (--repeat {PAIRS_MIN}).")
+    };
+    (open > 0).then(|| Claim::new(ClaimKind::Undecided, sentence()))
+}

@@ -1,0 +1,292 @@
+//! The sentences about one arm against the base.
+//!
+//! In: what the arm does at some places. Out: a claim. Limits: a sentence that grew too long is said without its interval, which its figures have.
+
+use crate::answer::claim::{Claim, ClaimKind, WORDS_MAX};
+use crate::answer::effect::{Branch, Is, PlaceEffect, inverse};
+use crate::answer::places::{Axis, Part};
+use crate::answer::speech::{factor, fine, number_word, percent, size, spoken, under, words_in};
+use crate::math::ratio::RatioEstimate;
+use crate::recorded::dimensions::{Role, Setting};
+use words::list::{capital, join_and};
+
+/// From this factor on a ratio is said as a factor, below in percent.
+const FACTOR_MIN: f64 = 1.5;
+/// A loss of more is said as a factor.
+const LOSS_MAX: f64 = 0.9;
+
+/// The base and another arm.
+pub(super) struct Pair<'a> {
+    pub base: &'a Setting,
+    pub arm: &'a Setting,
+    /// What they do: `transactions`.
+    pub noun: &'a str,
+    /// In what the places differ.
+    pub axes: Vec<Axis<'a>>,
+}
+
+impl Pair<'_> {
+    fn are_engines(&self) -> bool {
+        self.arm.role == Role::Engine
+    }
+
+    /// What is done at the places of `branch`: the work that distinguishes them, else what is done everywhere.
+    fn work_at(&self, branch: &Branch) -> String {
+        let work = branch.path.iter().find(|part| part.axis.role == Role::Work);
+        let named = |part: &Part| join_and(&part.values.iter().map(|value| spoken(value)).collect::<Vec<_>>());
+        work.map_or_else(|| self.noun.to_owned(), named)
+    }
+
+    /// `sentence` with the place where it holds; engines that do not tell places apart are mentioned.
+    fn placed(&self, branch: &Branch, sentence: &str) -> String {
+        let is_said = |axis: &&Axis| branch.path.is_empty() || axis.role == Role::Engine;
+        let free = self.axes.iter().filter(|axis| branch.path.iter().all(|part| part.axis.name != axis.name));
+        let everywhere: String =
+            free.filter(is_said).filter_map(Axis::everywhere).map(|words| format!(" {words}")).collect();
+        at(&branch.path, &format!("{sentence}{everywhere}."))
+    }
+
+    /// What the arm does at the places of `branch`, whatever it is.
+    pub(super) fn claim(&self, branch: &Branch) -> Claim {
+        match &branch.is {
+            Is::Alike(effect) if effect.verdict.is_difference() => self.difference(effect, branch),
+            Is::Alike(effect) => self.no_difference(&[self.arm], effect, branch),
+            Is::Split(_) | Is::Unlike(_) => self.range(branch),
+        }
+    }
+
+    /// The same after another claim about the same arm, so that it need not be named again.
+    pub(super) fn further(&self, branch: &Branch) -> Claim {
+        let Is::Split(parts) = &branch.is else { return self.claim(branch) };
+        let effects: Option<Vec<(&Branch, &RatioEstimate)>> =
+            parts.iter().map(|part| Some((part, part.alike().filter(|one| one.verdict.is_difference())?))).collect();
+        let Some(effects) = effects.filter(|all| all.len() < 4 && !self.are_engines()) else {
+            return self.range(branch);
+        };
+        let work = self.work_at(branch);
+        let each = |with_interval| {
+            let one = |(part, effect): &(&Branch, &RatioEstimate)| {
+                format!("{}{}", change(effect, with_interval).0, path_words(&part.path[branch.path.len()..]))
+            };
+            join_and(&effects.iter().map(one).collect::<Vec<_>>())
+        };
+        let sentence =
+            fitting(|with_interval| at(&branch.path, &format!("{work} {} {}.", be(&work), each(with_interval))));
+        effects.iter().fold(Claim::new(ClaimKind::Difference, sentence), |claim, (_, effect)| figure(claim, effect))
+    }
+
+    fn difference(&self, effect: &RatioEstimate, branch: &Branch) -> Claim {
+        let work = self.work_at(branch);
+        let sentence = fitting(|with_interval| {
+            if self.are_engines() {
+                return self.placed(branch, &self.ranked(effect, &work, with_interval));
+            }
+            let (change, than) = change(effect, with_interval);
+            let (arm, base) = (under(self.arm), under(self.base));
+            self.placed(branch, &format!("{work} {} {change} {arm} {than} {base}", be(&work)))
+        });
+        figure(Claim::new(ClaimKind::Difference, sentence), effect)
+    }
+
+    /// `MariaDB does 1.6 times (1.5 to 1.7) as many transactions as PostgreSQL`, the better one first.
+    fn ranked(&self, effect: &RatioEstimate, work: &str, with_interval: bool) -> String {
+        let is_faster = effect.ratio >= 1.0;
+        let (best, other) = if is_faster { (self.arm, self.base) } else { (self.base, self.arm) };
+        let effect = if is_faster { *effect } else { inverse(*effect) };
+        let (best, other) = (spoken(best), spoken(other));
+        let is_factor = effect.ratio >= FACTOR_MIN;
+        let amount = if is_factor {
+            format!("{} times{}", factor(effect.ratio), interval(&effect, with_interval, factor))
+        } else {
+            format!("{} %{}", percent(effect.ratio - 1.0), interval(&effect, with_interval, |end| percent(end - 1.0)))
+        };
+        match (is_plural(work), is_factor) {
+            (true, true) => format!("{best} does {amount} as many {work} as {other}"),
+            (true, false) => format!("{best} does {amount} more {work} than {other}"),
+            (false, true) => format!("{best} is {amount} as fast as {other} at the {work}"),
+            (false, false) => format!("{best} is {amount} faster than {other} at the {work}"),
+        }
+    }
+
+    /// That `arms` do the same as the base, and how small a difference would have shown.
+    pub(super) fn no_difference(&self, arms: &[&Setting], effect: &RatioEstimate, branch: &Branch) -> Claim {
+        let work = self.work_at(branch);
+        let show = if is_plural(&work) { "show" } else { "shows" };
+        let all = join_and(&[self.base].iter().chain(arms).map(|arm| spoken(arm)).collect::<Vec<_>>());
+        let smallest = effect.smallest_effect.filter(|one| *one > 0.0 && one.is_finite());
+        let bound = smallest.map_or(String::new(), |one| format!(" of more than {}", size(one)));
+        let sentence = self.placed(branch, &format!("{work} {show} no difference{bound} between {all}"));
+        let claim = Claim::new(ClaimKind::NoDifference, sentence);
+        smallest.iter().fold(claim, |claim, one| claim.figure("smallest_effect", *one, None))
+    }
+
+    /// That what the arm does differs, from where to where, and on what it depends.
+    pub(super) fn range(&self, branch: &Branch) -> Claim {
+        let work = self.work_at(branch);
+        let [low, high] = branch.ends();
+        let is_loss = high.ratio < 1.0 && low.verdict.is_difference() && high.verdict.is_difference();
+        let [from, to] = if is_loss { [inverse(high), inverse(low)] } else { [low, high] }.map(|end| fine(end.ratio));
+        let times = if from == to { format!("{from} times") } else { format!("{from} to {to} times") };
+        let sentence = if self.are_engines() {
+            let (who, other) = if is_loss { (self.base, self.arm) } else { (self.arm, self.base) };
+            let (does, many) =
+                if is_plural(&work) { ("does", format!("as many {work}")) } else { ("is", "as fast".to_owned()) };
+            format!("{} {does} {times} {many} as {}", spoken(who), spoken(other))
+        } else {
+            let (how, than) = if is_loss { ("slower", "than") } else { ("as fast", "as") };
+            format!("{work} {} {times} {how} {} {than} {}", be(&work), under(self.arm), under(self.base))
+        };
+        let sentence = at(&branch.path, &format!("{sentence}{}.", self.depends_on(branch)));
+        figure(figure(Claim::new(ClaimKind::Difference, sentence), &low), &high)
+    }
+
+    /// `, depending on the engine and the number of clients`
+    fn depends_on(&self, branch: &Branch) -> String {
+        let mut names: Vec<String> = Vec::new();
+        let mut add = |axis: &Axis| {
+            let name = axis.spoken_name().to_owned();
+            if !names.contains(&name) {
+                names.push(name);
+            }
+        };
+        let mut open = vec![branch];
+        while let Some(one) = open.pop() {
+            match &one.is {
+                Is::Split(parts) => {
+                    parts.iter().filter_map(|part| part.path.get(one.path.len())).for_each(|part| add(&part.axis));
+                    open.extend(parts);
+                }
+                Is::Unlike(_) => self.axes.iter().for_each(&mut add),
+                Is::Alike(_) => {}
+            }
+        }
+        names.truncate(2);
+        if names.is_empty() { String::new() } else { format!(", depending on {}", join_and(&names)) }
+    }
+
+    /// What the arm does to each of several engines, if it does something else to each: `With a slow disk, InnoDB loses 85 % (82 to 88) of
+    /// its inserts, and MyRocks shows no difference of more than 6 %.`
+    pub(super) fn interaction(&self, root: &Branch) -> Option<Claim> {
+        let parts = root.parts_by_weight();
+        let of_engines = |part: &&Branch| part.path.len() == 1 && part.path[0].axis.role == Role::Engine;
+        let effects: Vec<(&Part, &RatioEstimate)> = parts
+            .iter()
+            .filter(|part| of_engines(part))
+            .filter_map(|part| Some((&part.path[0], part.alike()?)))
+            .collect();
+        if effects.len() != parts.len() || !(2..=3).contains(&parts.len()) {
+            return None;
+        }
+        let each = |with_interval| {
+            let one = |(nth, (part, effect)): (usize, &(&Part, &RatioEstimate))| {
+                let names = join_and(&part.values.iter().map(|value| spoken(value)).collect::<Vec<_>>());
+                let is_one = part.values.len() == 1;
+                format!("{names} {}", self.fate(effect, is_one, nth == 0, with_interval))
+            };
+            let all: Vec<String> = effects.iter().enumerate().map(one).collect();
+            let (last, first) = all.split_last().expect("there are two");
+            format!("{}, and {last}", first.join(", "))
+        };
+        let sentence = fitting(|with_interval| format!("{}, {}.", capital(&under(self.arm)), each(with_interval)));
+        let claim = Claim::new(ClaimKind::Difference, sentence);
+        Some(effects.iter().fold(claim, |claim, (_, effect)| figure(claim, effect)))
+    }
+
+    /// `loses 85 % (82 to 88) of its inserts`
+    fn fate(&self, effect: &RatioEstimate, is_one: bool, is_first: bool, with_interval: bool) -> String {
+        let (s, its) = if is_one { ("s", "its") } else { ("", "their") };
+        let of_work = if is_first { format!(" of {its} {}", self.noun) } else { String::new() };
+        let ratio = effect.ratio;
+        if !effect.verdict.is_difference() {
+            let bound = effect.smallest_effect.map_or(String::new(), |one| format!(" of more than {}", size(one)));
+            return format!("show{s} no difference{bound}");
+        }
+        if ratio < 1.0 - LOSS_MAX || ratio >= 2.0 {
+            return format!("become{s} {}", change(effect, with_interval).0);
+        }
+        let share = |ratio: f64| percent((1.0 - ratio).abs());
+        // The smaller share first: of a loss it is that of the larger ratio.
+        let (verb, ends) =
+            if ratio < 1.0 { ("lose", effect.ci95.map(|[low, high]| [high, low])) } else { ("gain", effect.ci95) };
+        let ends = interval(&RatioEstimate { ci95: ends, ..*effect }, with_interval, share);
+        format!("{verb}{s} {} %{ends}{of_work}", share(ratio))
+    }
+
+    /// What was measured in too few pairs.
+    pub(super) fn as_measured(&self, effects: &[PlaceEffect]) -> Option<Claim> {
+        let ratios = || effects.iter().map(|one| one.effect.ratio);
+        let (low, high) = (ratios().reduce(f64::min)?, ratios().reduce(f64::max)?);
+        let ends = if fine(low) == fine(high) { fine(low) } else { format!("{} to {}", fine(low), fine(high)) };
+        let sentence = if self.are_engines() {
+            let (arm, base) = (capital(&spoken(self.arm)), spoken(self.base));
+            format!("In these measurements {arm} did {ends} times as many {} as {base}.", self.noun)
+        } else {
+            let were = if is_plural(self.noun) { "were" } else { "was" };
+            let (arm, base) = (under(self.arm), under(self.base));
+            format!("In these measurements {} {were} {ends} times as fast {arm} as {base}.", self.noun)
+        };
+        let claim = Claim::new(ClaimKind::Undecided, sentence).figure("ratio", low, None);
+        Some(if fine(low) == fine(high) { claim } else { claim.figure("ratio", high, None) })
+    }
+}
+
+/// `sentence` behind the place where it holds.
+fn at(path: &[Part], sentence: &str) -> String {
+    let place = path_words(path);
+    if place.is_empty() { capital(sentence) } else { format!("{}, {sentence}", capital(place.trim_start())) }
+}
+
+/// Where `path` leads, with a space before it; the work is said elsewhere.
+fn path_words(path: &[Part]) -> String {
+    path.iter().filter(|part| part.axis.role != Role::Work).map(|part| format!(" {}", part.words())).collect()
+}
+
+fn figure(claim: Claim, effect: &RatioEstimate) -> Claim {
+    claim.figure("ratio", effect.ratio, effect.ci95)
+}
+
+/// The sentence with intervals, or without if it is too long.
+fn fitting(sentence: impl Fn(bool) -> String) -> String {
+    let full = sentence(true);
+    if words_in(&full) <= WORDS_MAX { full } else { sentence(false) }
+}
+
+/// `4.3 times slower (3.9 to 4.8)`, and the word that connects it with what it is compared to.
+fn change(effect: &RatioEstimate, with_interval: bool) -> (String, &'static str) {
+    let (ratio, inverse) = (effect.ratio, inverse(*effect));
+    let given = |effect: &RatioEstimate, digits: fn(f64) -> String| interval(effect, with_interval, digits);
+    if ratio >= FACTOR_MIN {
+        (format!("{} times as fast{}", factor(ratio), given(effect, factor)), "as")
+    } else if ratio >= 1.0 {
+        (format!("{} % faster{}", percent(ratio - 1.0), given(effect, |end| percent(end - 1.0))), "than")
+    } else if inverse.ratio < FACTOR_MIN {
+        (format!("{} % slower{}", percent(1.0 - ratio), given(&inverse, |end| percent(1.0 - 1.0 / end))), "than")
+    } else {
+        (format!("{} times slower{}", factor(inverse.ratio), given(&inverse, factor)), "than")
+    }
+}
+
+/// ` (3.9 to 4.8)`, if it is wanted, known, and wider than the digits.
+fn interval(effect: &RatioEstimate, is_wanted: bool, digits: impl Fn(f64) -> String) -> String {
+    let Some([low, high]) = effect.ci95.filter(|_| is_wanted).map(|ends| ends.map(&digits)) else {
+        return String::new();
+    };
+    if low == high { String::new() } else { format!(" ({low} to {high})") }
+}
+
+/// Whether `work` is several things: `inserts with indexes`, and not `building of the indexes`.
+fn is_plural(work: &str) -> bool {
+    let head = [" of ", " with ", " without ", " while ", " in ", " from "]
+        .iter()
+        .fold(work, |head, word| head.split(word).next().unwrap_or(head));
+    head.ends_with('s')
+}
+
+fn be(work: &str) -> &'static str {
+    if is_plural(work) { "are" } else { "is" }
+}
+
+/// `one pair`, `four pairs`
+pub(super) fn pairs(n: usize) -> String {
+    if n == 1 { "one pair".to_owned() } else { format!("{} pairs", number_word(n as u32)) }
+}

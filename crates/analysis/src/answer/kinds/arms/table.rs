@@ -1,0 +1,245 @@
+//! The small table of arms: the places as columns or as rows, the rates, and the ratios that they make.
+//!
+//! In: a comparison. Out: its table. Limits: of an axis with more values than columns, those that are spread over it; of more rows than a
+//! table has, the first.
+
+use super::sentences::pairs;
+use crate::answer::comparison::Comparison;
+use crate::answer::places::{Axis, axes};
+use crate::answer::speech::{fine, short, size};
+use crate::answer::table::COLUMNS_MAX;
+use crate::answer::work::{WorkRate, WorkUnit};
+use crate::answer::{AnswerCell, AnswerColumn, AnswerRow, AnswerTable};
+use crate::math::ratio::RatioVerdict;
+use crate::points::relative::{RelativeCell, RelativeRow};
+use crate::recorded::dimensions::{Role, Setting};
+use crate::{PointAnalysis, Preference, Validity};
+use words::quantity::{count, time};
+
+/// With more columns there is no room for intervals and response times.
+const WIDE_COLUMNS_MAX: usize = 3;
+
+pub(super) fn table(comparison: &Comparison, is_decided: bool) -> Option<AnswerTable> {
+    let places = comparison.places();
+    let all = axes(&places);
+    let axis = column_axis(comparison, &all);
+    let arms = comparison.table.arms.len();
+    let mut table = match (axis, arms) {
+        (None, 2) => by_metric(comparison, &places),
+        (Some(axis), 2) if all.len() > 1 && axis.role < Role::Clients => pairs_table(comparison, &places, &all),
+        (Some(axis), _) => by_axis(comparison, &places, &all, axis, is_decided),
+        (None, _) => by_arm(comparison, &places),
+    }?;
+    let measured =
+        comparison.table.rows.iter().flat_map(|row| row.cells.iter().flatten()).map(|cell| cell.ratio.n).max();
+    if let Some(measured) = measured {
+        table.head = format!("{}, {}", table.head, pairs(measured));
+    }
+    Some(table)
+}
+
+/// The setting that the columns are of: the one that the plan names, else clients or depth, else that with the most values that have room.
+fn column_axis<'s, 'a>(comparison: &Comparison, all: &'s [Axis<'a>]) -> Option<&'s Axis<'a>> {
+    let stated = all.iter().find(|axis| comparison.run.stated_axis() == Some(axis.name));
+    let counted = all.iter().find(|axis| matches!(axis.role, Role::Clients | Role::Depth));
+    let roomy = all.iter().filter(|axis| axis.values.len() < COLUMNS_MAX).max_by_key(|axis| axis.values.len());
+    stated.or(counted).or(roomy).or(all.first())
+}
+
+/// What the rates are counted in, above the names of the rows.
+fn unit_head(comparison: &Comparison) -> String {
+    let units: Vec<WorkUnit> = comparison.run.usable().filter_map(WorkUnit::of).collect();
+    let first = units.first().filter(|first| units.iter().all(|unit| unit == *first));
+    first.map_or_else(|| "per second".to_owned(), |unit| unit.head())
+}
+
+fn columns(heads: impl IntoIterator<Item = String>) -> Vec<AnswerColumn> {
+    heads.into_iter().map(|head| AnswerColumn { head }).collect()
+}
+
+fn row(name: impl IntoIterator<Item = String>, cells: Vec<Option<AnswerCell>>) -> AnswerRow {
+    AnswerRow { name: name.into_iter().collect(), cells }
+}
+
+/// One place and two arms: the rate and the response time of each, and their ratios.
+fn by_metric(comparison: &Comparison, places: &[Vec<&Setting>]) -> Option<AnswerTable> {
+    let place = places.first()?;
+    let arms = &comparison.table.arms;
+    let points: Vec<Option<&PointAnalysis>> = arms.iter().map(|arm| comparison.row(place, arm)).collect();
+    let speed = comparison.table.rows.iter().find(|row| row.metric.is_speed());
+    let p99 = comparison.table.rows.iter().find(|row| row.metric == crate::points::metric::Metric::P99Ns);
+    let of = |metric: Option<&RelativeRow>, value: fn(&PointAnalysis) -> Option<AnswerCell>| {
+        let ratio = metric.and_then(|row| ratio_cell(comparison, row, row.cells[0]?, true));
+        let values = points.iter().map(|point| value((*point)?));
+        values.chain([ratio]).collect::<Vec<_>>()
+    };
+    let is_rate = points.iter().flatten().any(|point| WorkUnit::of(point).is_some());
+    let rate_name = if is_rate { unit_head(comparison) } else { "time".to_owned() };
+    let mut rows = vec![row([rate_name], of(speed, |point| speed_cell(point, false)))];
+    if is_rate {
+        rows.push(row(["p99".to_owned()], of(p99, p99_cell)));
+    }
+    let heads = arms.iter().map(short).chain(["ratio (95 %)".to_owned()]);
+    Some(AnswerTable { head: "each".to_owned(), columns: columns(heads), rows, ..AnswerTable::default() })
+}
+
+/// Two arms at places that differ in several settings: a row for each place, with the rates and what the arm costs or gains.
+fn pairs_table(comparison: &Comparison, places: &[Vec<&Setting>], all: &[Axis]) -> Option<AnswerTable> {
+    let arms = &comparison.table.arms;
+    let speeds = comparison.table.rows.iter().filter(|row| row.metric.is_speed());
+    let rows = places.iter().zip(speeds).map(|(place, speed)| {
+        let values = arms.iter().map(|arm| speed_cell(comparison.row(place, arm)?, false));
+        let ratio = speed.cells[0].and_then(|cell| ratio_cell(comparison, speed, cell, true));
+        row(place_name(place, all, None), values.chain([ratio]).collect())
+    });
+    let heads = arms.iter().map(short).chain(["ratio (95 %)".to_owned()]);
+    Some(AnswerTable {
+        head: unit_head(comparison),
+        columns: columns(heads),
+        rows: rows.collect(),
+        ..AnswerTable::default()
+    })
+}
+
+/// The name of `place` by what distinguishes it, without the axis of the columns.
+fn place_name(place: &[&Setting], all: &[Axis], columns: Option<&Axis>) -> Vec<String> {
+    let named = all.iter().filter(|axis| columns.is_none_or(|columns| columns.name != axis.name));
+    named.filter_map(|axis| place.iter().find(|own| own.name == axis.name)).map(|own| short(own)).collect()
+}
+
+/// A column for each value of `axis`; the rates of the arms and their ratios, or the ratios alone if all of it has no room.
+fn by_axis(
+    comparison: &Comparison,
+    places: &[Vec<&Setting>],
+    all: &[Axis],
+    axis: &Axis,
+    is_decided: bool,
+) -> Option<AnswerTable> {
+    let values = spread(&axis.values, COLUMNS_MAX - 1);
+    let is_wide = values.len() <= WIDE_COLUMNS_MAX;
+    let mut names: Vec<Vec<String>> = Vec::new();
+    for name in places.iter().map(|place| place_name(place, all, Some(axis))) {
+        if !names.contains(&name) {
+            names.push(name);
+        }
+    }
+    let arms = &comparison.table.arms;
+    let speeds: Vec<&RelativeRow> = comparison.table.rows.iter().filter(|row| row.metric.is_speed()).collect();
+    let at = |name: &[String], value: &Setting| {
+        let mut both = places.iter().zip(&speeds);
+        both.find(|(place, _)| place_name(place, all, Some(axis)) == name && place.contains(&value))
+    };
+    let has_room = names.len() * (2 * arms.len() - 1) <= crate::answer::ROWS_MAX && !(is_decided && arms.len() > 2);
+    let mut rows = Vec::new();
+    for name in &names {
+        let with = |arm: &str| name.iter().cloned().chain([arm.to_owned()]).collect::<Vec<_>>();
+        if has_room {
+            rows.extend(arms.iter().map(|arm| {
+                let cell = |value: &&&Setting| speed_cell(comparison.row(at(name, value)?.0, arm)?, is_wide);
+                row(with(&short(arm)), values.iter().map(|value| cell(&value)).collect())
+            }));
+        }
+        rows.extend(arms[1..].iter().enumerate().map(|(nth, arm)| {
+            let cell = |value: &Setting| {
+                let speed = at(name, value)?.1;
+                ratio_cell(comparison, speed, speed.cells[nth]?, is_wide)
+            };
+            let label = if has_room { format!("{} : {}", short(arm), short(&arms[0])) } else { short(arm) };
+            row(with(&label), values.iter().map(|value| cell(value)).collect())
+        }));
+    }
+    let head = if has_room { unit_head(comparison) } else { format!("speed against {}", short(&arms[0])) };
+    let head = if has_room && is_wide { format!("{head} (p99)") } else { head };
+    Some(AnswerTable {
+        head,
+        columns: columns(values.iter().map(|value| short(value))),
+        rows,
+        ..AnswerTable::default()
+    })
+}
+
+/// One place and many arms: a row for each arm.
+fn by_arm(comparison: &Comparison, places: &[Vec<&Setting>]) -> Option<AnswerTable> {
+    let (place, arms) = (places.first()?, &comparison.table.arms);
+    let speed = comparison.table.rows.iter().find(|row| row.metric.is_speed())?;
+    let rows = arms.iter().enumerate().map(|(nth, arm)| {
+        let point = comparison.row(place, arm);
+        let ratio = nth.checked_sub(1).and_then(|nth| ratio_cell(comparison, speed, speed.cells[nth]?, true));
+        row([short(arm)], vec![point.and_then(|point| speed_cell(point, false)), point.and_then(p99_cell), ratio])
+    });
+    let heads = [unit_head(comparison), "p99".to_owned(), format!("against {}", short(&arms[0]))];
+    Some(AnswerTable {
+        head: "each".to_owned(),
+        columns: columns(heads),
+        rows: rows.collect(),
+        ..AnswerTable::default()
+    })
+}
+
+/// At most `most` of `values`, the first and the last among them.
+fn spread<'a>(values: &[&'a Setting], most: usize) -> Vec<&'a Setting> {
+    if values.len() <= most {
+        return values.to_vec();
+    }
+    (0..most).map(|nth| values[nth * (values.len() - 1) / (most - 1)]).collect()
+}
+
+/// The rate of `point`, or how long it took.
+pub(in crate::answer::kinds) fn speed_cell(point: &PointAnalysis, has_p99: bool) -> Option<AnswerCell> {
+    let is_indicative = point.validity != Validity::Valid;
+    if let Some(seconds) = point.duration_s() {
+        let (text, figure) = (time(seconds * 1e9).to_string(), "seconds".to_owned());
+        return Some(AnswerCell { value: seconds, text, figure, point: Some(point.id), is_indicative });
+    }
+    let rate = WorkRate::of(point)?;
+    let p99 = point.summary.as_ref().and_then(|summary| summary.response_ns.as_ref()).map(|times| times.p99);
+    let p99 = p99.filter(|_| has_p99).map_or(String::new(), |p99| format!(" ({})", time(p99 as f64)));
+    Some(AnswerCell {
+        value: rate.value,
+        text: format!("{}{p99}", count(rate.value)),
+        figure: rate.unit.figure().to_owned(),
+        point: Some(point.id),
+        is_indicative,
+    })
+}
+
+fn p99_cell(point: &PointAnalysis) -> Option<AnswerCell> {
+    let p99 = point.summary.as_ref()?.response_ns.as_ref()?.p99 as f64;
+    Some(AnswerCell {
+        value: p99,
+        text: time(p99).to_string(),
+        figure: "response_p99_ns".to_owned(),
+        point: Some(point.id),
+        is_indicative: point.validity != Validity::Valid,
+    })
+}
+
+/// `1.35 (1.22 to 1.49)`, `no difference (3 %)`, `0.63 ?`: a ratio that is shown, one that is not, and one that too few pairs make. Of times of
+/// a whole step it is that of their speeds.
+pub(in crate::answer::kinds) fn ratio_cell(
+    comparison: &Comparison,
+    metric: &RelativeRow,
+    cell: RelativeCell,
+    is_wide: bool,
+) -> Option<AnswerCell> {
+    if !comparison.is_ranked || cell.is_unlike {
+        return None;
+    }
+    let is_inverse = metric.metric.is_speed() && metric.metric.better() == Preference::Less;
+    let ratio = if is_inverse { crate::answer::effect::inverse(cell.ratio) } else { cell.ratio };
+    let is_decided = ratio.verdict != RatioVerdict::Indicative;
+    let text = match (ratio.verdict, ratio.ci95) {
+        (RatioVerdict::Indicative, _) => format!("{} ?", fine(ratio.ratio)),
+        (RatioVerdict::NoDifferenceShown, _) if is_wide => {
+            let bound = ratio.smallest_effect.filter(|one| one.is_finite());
+            bound.map_or_else(|| "no difference".to_owned(), |one| format!("no difference ({})", size(one)))
+        }
+        (RatioVerdict::NoDifferenceShown, _) => format!("{} =", fine(ratio.ratio)),
+        (_, Some([low, high])) if is_wide => {
+            format!("{} ({} to {})", fine(ratio.ratio), fine(low), fine(high))
+        }
+        _ => fine(ratio.ratio),
+    };
+    let figure = if is_inverse { "speed_ratio" } else { "ratio" }.to_owned();
+    Some(AnswerCell { value: ratio.ratio, text, figure, point: None, is_indicative: !is_decided })
+}

@@ -1,0 +1,298 @@
+//! The sentences about arms, each on a simulated run with a known effect.
+
+use crate::analyse;
+use crate::answer::claim::WORDS_MAX;
+use crate::answer::speech::words_in;
+use crate::answer::{Answer, AnswerKind, COLUMNS_MAX, ClaimKind, ROWS_MAX, answer};
+use crate::simulated::{Random, Simulation, params, run_of};
+use model::{Fact, PointData, Value};
+
+/// What distinguishes a point, and its rate.
+#[derive(Clone)]
+struct Cell {
+    engine: &'static str,
+    clients: u32,
+    /// A parameter of the workload, its value and how people say it.
+    params: Vec<(&'static str, Value, &'static str)>,
+    rate: f64,
+}
+
+fn cell(engine: &'static str, rate: f64) -> Cell {
+    Cell { engine, clients: 1, params: Vec::new(), rate }
+}
+
+impl Cell {
+    fn clients(self, clients: u32) -> Cell {
+        Cell { clients, ..self }
+    }
+
+    fn with(mut self, name: &'static str, value: Value, phrase: &'static str) -> Cell {
+        self.params.push((name, value, phrase));
+        self
+    }
+
+    fn indexes(self, indexes: u64) -> Cell {
+        self.with(
+            "indexes",
+            Value::Int(indexes),
+            if indexes == 0 { "no secondary index" } else { "three secondary indexes" },
+        )
+    }
+
+    fn mix(self, mix: &str) -> Cell {
+        let phrase = if mix == "read_only" { "read-only transactions" } else { "write-only transactions" };
+        self.with("mix", Value::Word(mix.into()), phrase)
+    }
+
+    /// Twelve seconds of transactions of 20 statements; repeats differ by some percent.
+    fn point(&self, repeat: u32, nth: usize) -> PointData {
+        const NOISE: [f64; 7] = [0.0, 2.7, 0.9, 3.6, 1.8, 0.3, 3.0];
+        let rate = self.rate * (1.0 + NOISE[(repeat as usize * 3 + nth * 5) % 7] / 100.0);
+        let simulation = Simulation::counts(&[rate as u64; 12]).with(|point| {
+            point.trial.target.engine = self.engine.to_lowercase();
+            point.traits.phrases.insert("engine".into(), self.engine.into());
+            point.trial.workload.name = "oltp".into();
+            point.kinds[0].queries_per_op = 20.0;
+            let pairs: Vec<(&str, Value)> = self.params.iter().map(|(name, value, _)| (*name, value.clone())).collect();
+            point.trial.workload.params = params(&pairs);
+            let phrases = self.params.iter().map(|(name, _, phrase)| ((*name).to_owned(), (*phrase).to_owned()));
+            point.traits.phrases.extend(phrases);
+            point.trial.load.clients = self.clients;
+            (point.trial.repeat, point.trial.seed) = (repeat, u64::from(repeat));
+        });
+        simulation.point()
+    }
+}
+
+/// The points of `repeats` repeats, in the order A B B A.
+fn points(cells: &[Cell], repeats: u32) -> Vec<PointData> {
+    let repeat = |repeat: u32| {
+        let mut own: Vec<PointData> = cells.iter().enumerate().map(|(nth, cell)| cell.point(repeat, nth)).collect();
+        if repeat.is_multiple_of(2) {
+            own.reverse();
+        }
+        own
+    };
+    (1..=repeats).flat_map(repeat).collect()
+}
+
+fn answer_of(points: Vec<PointData>, compare: Option<&str>) -> Answer {
+    let mut run = run_of(points, Vec::new());
+    run.meta.plan.asked.compare = compare.map(str::to_owned);
+    answer(&analyse(&run))
+}
+
+fn sentences(answer: &Answer) -> Vec<&str> {
+    answer.claims.iter().map(|claim| claim.sentence.as_str()).collect()
+}
+
+/// The sentences about the speed of `cells`: costs come after them.
+fn told(cells: &[Cell], repeats: u32, claims: usize) -> Vec<String> {
+    let answer = answer_of(points(cells, repeats), None);
+    assert_eq!(answer.kind, AnswerKind::Arms);
+    sentences(&answer).into_iter().take(claims).map(str::to_owned).collect()
+}
+
+#[test]
+fn the_better_engine_is_named_first_with_factor_and_interval() {
+    let cells = [cell("MariaDB", 1000.0), cell("PostgreSQL", 1600.0)];
+    assert_eq!(told(&cells, 6, 1), ["PostgreSQL does 1.6 times as many transactions as MariaDB."]);
+    let cells = [cell("MariaDB", 1200.0), cell("PostgreSQL", 1000.0)];
+    assert_eq!(told(&cells, 6, 1), ["MariaDB does 20 % (18 to 22) more transactions than PostgreSQL."]);
+}
+
+#[test]
+fn a_setting_that_makes_all_slower_is_one_claim_over_all_places() {
+    let of = |engine, rate: f64| [cell(engine, rate).indexes(0), cell(engine, rate / 4.3).indexes(3)];
+    let cells = [of("SQLite", 66_500.0), of("fjall", 481_000.0)].concat();
+    let answer = answer_of(points(&cells, 4), Some("indexes"));
+    assert_eq!(
+        sentences(&answer)[0],
+        "Transactions are 4.3 times slower (4.2 to 4.4) with three secondary indexes than with no secondary index on both engines."
+    );
+}
+
+#[test]
+fn what_depends_on_the_number_of_clients_is_said_from_where_on() {
+    let pair = |clients, ratio: f64| {
+        [cell("MariaDB", 1000.0 * ratio).clients(clients), cell("PostgreSQL", 1000.0).clients(clients)]
+    };
+    let cells = [pair(1, 1.6), pair(4, 1.0), pair(16, 1.005)].concat();
+    let expected = [
+        "With one client, MariaDB does 1.6 times as many transactions as PostgreSQL.",
+        "From four clients on, transactions show no difference of more than 3 % between MariaDB and PostgreSQL.",
+    ];
+    assert_eq!(told(&cells, 6, 2), expected);
+}
+
+#[test]
+fn sorts_of_work_that_differ_have_a_claim_each() {
+    let pair = |mix, ratio: f64| {
+        let of = |durability: &'static str, phrase, rate: f64| {
+            cell("MariaDB", rate).mix(mix).with("durability", Value::Word(durability.into()), phrase)
+        };
+        [of("disk", "commits that wait for the disk", 1000.0), of("os", "commits that do not wait", 1000.0 * ratio)]
+    };
+    let cells = [pair("read_only", 1.0), pair("write_only", 1.35)].concat();
+    let expected = [
+        "Write-only transactions are 35 % faster (33 to 38) with commits that do not wait than with commits that wait for the disk.",
+        "Read-only transactions show no difference of more than 3 % between commits that wait for the disk and commits that do not wait.",
+    ];
+    assert_eq!(told(&cells, 6, 2), expected);
+}
+
+#[test]
+fn a_setting_that_hurts_one_engine_alone_is_claimed_as_that() {
+    let of = |engine, ratio: f64| [cell(engine, 5000.0).indexes(0), cell(engine, 5000.0 * ratio).indexes(3)];
+    let cells = [of("InnoDB", 0.15), of("MyRocks", 1.0)].concat();
+    let answer = answer_of(points(&cells, 6), Some("indexes"));
+    assert_eq!(
+        sentences(&answer)[0],
+        "With three secondary indexes, InnoDB loses 85 % of its transactions, and MyRocks shows no difference of more than 3 %."
+    );
+    let kinds: Vec<ClaimKind> = answer.claims.iter().map(|claim| claim.kind).take(1).collect();
+    assert_eq!(kinds, [ClaimKind::Difference]);
+}
+
+#[test]
+fn a_split_within_a_split_is_one_sentence() {
+    let of = |engine, rows: u64, factor: f64| {
+        let phrase = if rows == 1 { "one row per commit" } else { "batches of 1,000 rows" };
+        let base = |rate| cell(engine, rate).with("rows_per_commit", Value::Int(rows), phrase);
+        [base(400_000.0).indexes(0), base(400_000.0 / factor).indexes(3)]
+    };
+    let cells = [of("SQLite", 1, 4.3), of("fjall", 1, 4.3), of("SQLite", 1000, 40.0), of("fjall", 1000, 15.0)].concat();
+    let answer = answer_of(points(&cells, 4), Some("indexes"));
+    let expected = [
+        "With one row per commit, transactions are 4.3 times slower (4.2 to 4.4) with three secondary indexes than with no \
+         secondary index on both engines.",
+        "With batches of 1,000 rows, transactions are 40 times slower (39 to 41) on SQLite and 15 times slower (14 to 15) on \
+         fjall.",
+    ];
+    assert_eq!(sentences(&answer)[..2], expected);
+}
+
+#[test]
+fn equal_arms_are_claimed_with_the_difference_that_would_have_shown() {
+    let cells = [cell("MariaDB", 1000.0), cell("PostgreSQL", 1000.0), cell("SQLite", 1001.0)];
+    let expected = "Transactions show no difference of more than 3 % between MariaDB, PostgreSQL and SQLite.";
+    assert_eq!(told(&cells, 6, 1), [expected]);
+}
+
+#[test]
+fn one_pair_decides_nothing_and_says_so_once_and_first() {
+    let cells = [cell("MariaDB", 1000.0), cell("PostgreSQL", 630.0)];
+    let answer = answer_of(points(&cells, 1), None);
+    let expected = [
+        "Not decided: one pair of measurements each, and a difference needs four (--repeat 4).",
+        "In these measurements PostgreSQL did 0.62 times as many transactions as MariaDB.",
+    ];
+    assert_eq!(sentences(&answer), expected);
+    assert_eq!(answer.next.as_deref(), Some("Repeat it: the same command with --repeat 4."));
+    assert_eq!(answer.question, "MariaDB or PostgreSQL?");
+}
+
+#[test]
+fn an_engine_inside_plimsoll_is_not_ranked_with_servers_and_servers_are_among_themselves() {
+    let embed = |mut points: Vec<PointData>| {
+        for point in points.iter_mut().filter(|point| point.trial.target.engine == "sqlite") {
+            point.facts = vec![Fact::new("engine.process", "embedded")];
+            point.traits.learn_all(&point.facts);
+        }
+        points
+    };
+    let cells = [cell("SQLite", 9000.0), cell("MariaDB", 1000.0), cell("PostgreSQL", 1600.0)];
+    let answer = answer_of(embed(points(&cells, 4)), None);
+    let caution = "SQLite runs inside plimsoll, without a server: not ranked with MariaDB and PostgreSQL; `plimsoll limit` shows \
+                   what each carries.";
+    let all = sentences(&answer);
+    assert!(all[0].starts_with("PostgreSQL does 1.6 times"), "{all:?}");
+    assert!(all.contains(&caution), "{all:?}");
+    assert!(all.iter().filter(|one| **one != caution).all(|one| !one.contains("SQLite")), "{all:?}");
+    let two = answer_of(embed(points(&cells[..2], 4)), None);
+    assert_eq!(two.claims.len(), 1, "{two:?}");
+    assert!(two.claims[0].sentence.contains("not ranked with MariaDB"));
+}
+
+#[test]
+fn engines_of_unlike_durability_are_not_ranked() {
+    let mut all = points(&[cell("MariaDB", 1000.0), cell("PostgreSQL", 1600.0)], 4);
+    for point in &mut all {
+        let word = if point.trial.target.engine == "mariadb" { "disk" } else { "os" };
+        point.traits.engine.durability = Some(word.into());
+    }
+    let answer = answer_of(all, None);
+    let expected =
+        "Not ranked: MariaDB and PostgreSQL promise different things of a commit; give all the same --durability.";
+    assert_eq!(sentences(&answer), [expected]);
+}
+
+#[test]
+fn the_table_of_two_arms_has_rates_and_their_ratio_over_clients() {
+    let pair = |clients| [cell("MariaDB", 1000.0).clients(clients), cell("PostgreSQL", 1600.0).clients(clients)];
+    let table = answer_of(points(&[pair(1), pair(4)].concat(), 4), None).table.unwrap();
+    let heads: Vec<&str> = table.columns.iter().map(|column| column.head.as_str()).collect();
+    assert_eq!((table.head.as_str(), heads), ("transactions/s (p99), four pairs", vec!["one client", "four clients"]));
+    let names: Vec<&str> = table.rows.iter().map(|row| row.name[0].as_str()).collect();
+    assert_eq!(names, ["MariaDB", "PostgreSQL", "PostgreSQL : MariaDB"]);
+    let ratio = table.rows[2].cells[0].as_ref().unwrap();
+    assert!(ratio.text.starts_with("1.6") || ratio.text.starts_with("1.5"), "{ratio:?}");
+}
+
+#[test]
+fn a_suite_says_how_many_lines_differ_and_which_most() {
+    let lines = ["a", "b", "c", "d", "e", "f", "g"];
+    let line = |nth: usize, name: &'static str| {
+        let ratio = [1.0, 2.0, 1.0, 0.5, 1.0, 1.2, 1.0][nth];
+        let of = |engine, rate| cell(engine, rate).with("mix", Value::Word(name.into()), name);
+        [of("MariaDB", 1000.0), of("PostgreSQL", 1000.0 * ratio)]
+    };
+    let cells: Vec<Cell> = lines.iter().enumerate().flat_map(|(nth, name)| line(nth, name)).collect();
+    let answer = answer_of(points(&cells, 6), None);
+    assert_eq!(answer.kind, AnswerKind::Suite);
+    let expected = [
+        "PostgreSQL is faster than MariaDB in 2 of 7 tests, and slower in 1.",
+        "PostgreSQL gains most against MariaDB in b (2.0 times as fast) and loses most in d (0.50 times as fast).",
+        "Four tests show no difference; half of them would have shown one of 3 %.",
+    ];
+    assert_eq!(sentences(&answer), expected);
+    let table = answer.table.unwrap();
+    assert_eq!((table.rows.len(), table.rows_of), (5, 7));
+}
+
+#[test]
+fn no_claim_is_long_or_has_a_key() {
+    let mut random = Random::new(35);
+    let keys = ["indexes ", "mix", "rows_per_commit", "clients ", "durability"];
+    for nth in 0..40 {
+        let choose = |random: &mut Random, all: &[f64]| all[(random.uniform() * all.len() as f64) as usize];
+        let repeats = choose(&mut random, &[1.0, 2.0, 4.0, 6.0]) as u32;
+        let compares_engines = nth % 2 == 0;
+        let mut cells = Vec::new();
+        for clients in [1, 4, 16].into_iter().take(1 + nth % 3) {
+            for mix in ["read_only", "write_only"] {
+                let ratio = choose(&mut random, &[1.0, 1.3, 4.0, 0.7, 0.05, 40.0]);
+                if compares_engines {
+                    cells.push(cell("MariaDB", 2000.0).mix(mix).clients(clients));
+                    cells.push(cell("PostgreSQL", 2000.0 * ratio).mix(mix).clients(clients));
+                } else {
+                    for engine in ["MariaDB", "PostgreSQL"] {
+                        cells.push(cell(engine, 2000.0).mix(mix).clients(clients).indexes(0));
+                        cells.push(cell(engine, 2000.0 * ratio).mix(mix).clients(clients).indexes(3));
+                    }
+                }
+            }
+        }
+        let answer = answer_of(points(&cells, repeats), (!compares_engines).then_some("indexes"));
+        assert!(!answer.claims.is_empty(), "{answer:?}");
+        for claim in &answer.claims {
+            let sentence = claim.sentence.as_str();
+            assert!(words_in(sentence) <= WORDS_MAX, "{} words: {sentence}", words_in(sentence));
+            assert!(!sentence.contains(['=', '_']) && sentence.ends_with('.'), "{sentence}");
+            let without = sentence.replace("secondary indexes ", "");
+            assert!(keys.iter().all(|key| !without.contains(key) || *key == "clients "), "{sentence}");
+        }
+        let table = answer.table.as_ref().expect("it was measured");
+        assert!(table.rows.len() <= ROWS_MAX && table.columns.len() < COLUMNS_MAX, "{table:?}");
+    }
+}

@@ -1,0 +1,170 @@
+//! Connections that are opened, asked once and closed: what each part takes.
+
+use super::super::super::speech::{amount, number_word, plain, short_enough, spoken};
+use super::super::super::work::WorkRate;
+use super::super::super::{AnswerCell, AnswerColumn, AnswerRow, AnswerTable, COLUMNS_MAX, Claim, ClaimKind};
+use super::super::{AnswerParts, AskedRun};
+use crate::findings::connect_retries::RetrySpikes;
+use crate::recorded::dimensions::ENGINE;
+use crate::{Code, DetailKind, KindSummary, PointAnalysis, Role, Setting};
+use words::list::{capital, join_and};
+use words::quantity::{count, time, whole};
+
+pub(super) fn answer(run: &AskedRun) -> Option<AnswerParts> {
+    let points = &run.analysis.points;
+    let opens = |point: &PointAnalysis| point.summary.as_ref().is_none_or(|summary| !summary.kinds.is_empty());
+    if points.is_empty() || !points.iter().all(opens) {
+        return None;
+    }
+    let rows: Vec<&PointAnalysis> = run.usable().filter(|point| parts_of(point).next().is_some()).collect();
+    let mut claims = Vec::new();
+    for engine in in_order(&rows, |row| row.engine.clone()) {
+        let own: Vec<&PointAnalysis> = rows.iter().copied().filter(|row| row.engine == engine).collect();
+        claims.extend(opening(run, &own));
+        claims.extend(most(run, &own));
+    }
+    // What was found comes before what further engines do.
+    let retries =
+        points.iter().find_map(|point| point.findings.iter().find_map(|one| RetrySpikes::in_detail(&one.detail)));
+    claims.splice(claims.len().min(2)..claims.len().min(2), retries.map(retry_claim));
+    Some(AnswerParts {
+        question: "What does it take to open a connection?".to_owned(),
+        table: table(run, &rows),
+        claims,
+        next: None,
+    })
+}
+
+fn in_order<K: PartialEq>(rows: &[&PointAnalysis], key: impl Fn(&PointAnalysis) -> K) -> Vec<K> {
+    let mut all: Vec<K> = Vec::new();
+    for row in rows {
+        let own = key(row);
+        if !all.contains(&own) {
+            all.push(own);
+        }
+    }
+    all
+}
+
+/// The parts of a turn with their times, the opening first.
+fn parts_of(point: &PointAnalysis) -> impl Iterator<Item = (&KindSummary, f64)> {
+    let kinds = point.summary.iter().flat_map(|summary| &summary.kinds);
+    kinds.filter_map(|kind| Some((kind, kind.response_ns?.p50 as f64)))
+}
+
+fn table(run: &AskedRun, rows: &[&PointAnalysis]) -> Option<AnswerTable> {
+    let longest = rows.iter().max_by_key(|row| parts_of(row).count())?;
+    let parts: Vec<&str> = parts_of(longest).map(|(kind, _)| kind.kind.as_str()).take(COLUMNS_MAX - 3).collect();
+    let row = |point: &&PointAnalysis| {
+        let id = run.point_of(point);
+        let rate =
+            WorkRate::of(point).map(|rate| AnswerCell::of(id, "ops_per_s", rate.value, count(rate.value).to_string()));
+        let p99 = parts_of(point).next().and_then(|(kind, _)| kind.response_ns).map(|times| times.p99 as f64);
+        let p99 = p99.map(|p99| AnswerCell::of(id, "kind_response_p99_ns", p99, time(p99).to_string()));
+        let medians = parts.iter().map(|part| {
+            let (_, p50) = parts_of(point).find(|(kind, _)| kind.kind == *part)?;
+            Some(AnswerCell::of(id, "kind_response_p50_ns", p50, time(p50).to_string()))
+        });
+        AnswerRow {
+            name: vec![name_of(run, point)],
+            cells: std::iter::once(rate).chain(medians).chain([p99]).collect(),
+        }
+    };
+    let heads = std::iter::once("connections/s".to_owned()).chain(parts.iter().map(|part| plain(part)));
+    Some(AnswerTable {
+        head: "medians".to_owned(),
+        columns: heads.chain([format!("p99 of {}", plain(parts[0]))]).map(AnswerColumn::new).collect(),
+        rows: rows.iter().map(row).collect(),
+        rows_of: rows.len(),
+        conditions: String::new(),
+    })
+}
+
+fn name_of(run: &AskedRun, point: &PointAnalysis) -> String {
+    let label = run.said(point.label.group.iter().chain(&point.label.place));
+    let words: Vec<String> = label.into_iter().map(spoken).collect();
+    if words.is_empty() { engine_of(point) } else { words.join(", ") }
+}
+
+fn engine_of(point: &PointAnalysis) -> String {
+    point.settings.get(ENGINE).map_or_else(|| plain(&point.engine), spoken)
+}
+
+/// `With one client MariaDB opens a connection in 152 us (a unix socket), 310 us (TCP) and 2.10 ms (TLS over TCP).` Of one way it says what
+/// the other parts of a turn take.
+fn opening(run: &AskedRun, rows: &[&PointAnalysis]) -> Option<Claim> {
+    let fewest = rows.iter().map(|row| row.clients).min()?;
+    let own: Vec<&PointAnalysis> = rows.iter().copied().filter(|row| row.clients == fewest).collect();
+    let clients = if fewest == 1 { "one client".to_owned() } else { format!("{} clients", number_word(fewest)) };
+    let (engine, (_, first)) = (engine_of(own[0]), parts_of(own[0]).next()?);
+    let begins = format!("With {clients} {engine} opens a connection in");
+    let way = |row: &PointAnalysis| {
+        let others = row
+            .label
+            .group
+            .iter()
+            .filter(|setting| setting.name != ENGINE && setting.used && setting.role != Role::Workload);
+        join_and(&others.map(|setting: &Setting| spoken(setting)).collect::<Vec<_>>())
+    };
+    let taken: Vec<String> =
+        own.iter().filter_map(|row| Some(format!("{} ({})", time(parts_of(row).next()?.1), way(row)))).collect();
+    let sentence = if let [only] = own.as_slice() {
+        let others = parts_of(only).skip(1).map(|(kind, p50)| format!("{} takes {}", plain(&kind.kind), time(p50)));
+        let others: Vec<String> = others.collect();
+        let plain_one = format!("{begins} {} (median)", time(first));
+        short_enough(vec![format!("{plain_one}; {}.", join_and(&others)), format!("{plain_one}.")])
+    } else {
+        let times = own.iter().filter_map(|row| Some(parts_of(row).next()?.1));
+        let [low, high] = [f64::min as fn(f64, f64) -> f64, f64::max].map(|end| times.clone().fold(first, end));
+        short_enough(vec![
+            format!("{begins} {}.", join_and(&taken)),
+            format!("{begins} {} to {}.", time(low), time(high)),
+        ])
+    };
+    let claim = Claim::new(ClaimKind::Rate, sentence);
+    Some(own.iter().fold(claim, |claim, row| match parts_of(row).next() {
+        Some((_, p50)) => claim.figure_at(run.point_of(row), "kind_response_p50_ns", p50, None),
+        None => claim,
+    }))
+}
+
+/// `MariaDB opens at most 4,310 connections per second, with 16 clients.`
+fn most(run: &AskedRun, rows: &[&PointAnalysis]) -> Option<Claim> {
+    let clients: Vec<u32> = in_order(rows, |row| row.clients);
+    let rates = rows.iter().filter_map(|row| Some((*row, WorkRate::of(row)?)));
+    let (best, rate) = rates.max_by(|a, b| a.1.value.total_cmp(&b.1.value)).filter(|_| clients.len() > 1)?;
+    let with =
+        if best.clients == 1 { "one client".to_owned() } else { format!("{} clients", number_word(best.clients)) };
+    let sentence =
+        format!("{} opens at most {} connections per second, with {with}.", engine_of(best), amount(rate.value));
+    Some(Claim::new(ClaimKind::Rate, sentence).figure_at(run.point_of(best), rate.unit.figure(), rate.value, rate.ci95))
+}
+
+/// `30 of 87,000 connections took 1 s, because the server's queue for new ones (1 long) was full.`
+fn retry_claim(found: &RetrySpikes) -> Claim {
+    let delayed: u64 = found.spikes.iter().map(|spike| spike.count).sum();
+    let waits: Vec<String> = found.spikes.iter().map(|spike| format!("{} s", spike.retry_ns.as_secs_f64())).collect();
+    let waits = match waits.as_slice() {
+        [only] => only.clone(),
+        [first, .., last] => format!("{first} to {last}"),
+        [] => "long".to_owned(),
+    };
+    let is_full = found.listen_overflows.is_some_and(|times| times > 0);
+    let queue = found.backlog.queue_max.map_or(String::new(), |most| format!(" ({} long)", whole(most as f64)));
+    let why = if is_full {
+        format!("because the server's queue for new ones{queue} was full")
+    } else {
+        "as long as the kernel waits until it asks again".to_owned()
+    };
+    let sentence =
+        format!("{} of {} connections took {waits}, {why}.", amount_of(delayed), amount(found.connections as f64));
+    Claim::new(ClaimKind::Disturbance, capital(&sentence)).from_finding(Code::ConnectRetries).figure(
+        "delayed",
+        delayed as f64,
+        None,
+    )
+}
+
+fn amount_of(count: u64) -> String {
+    if count < 1_000 { count.to_string() } else { amount(count as f64) }
+}

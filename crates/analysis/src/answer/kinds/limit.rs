@@ -1,0 +1,563 @@
+//! The largest rate that keeps an objective: what is carried, what fails above it, and why.
+//!
+//! In: a run with searches. Out: a row for each search, repeats together; of one search what it carries, of several how they compare. What
+//! a search concludes is decided in [`model::limit`], and nothing is judged again.
+//! Limits: limits are compared only if the intervals of all searches are apart, and never of engines that promise different things of a
+//! commit. Engines with and without a server may be compared here: both carry what clients offer.
+
+use super::super::speech::{amount, number_word, plain, short_enough, spoken};
+use super::super::work::WorkUnit;
+use super::super::{AnswerCell, AnswerColumn, AnswerRow, AnswerTable, Claim, ClaimKind};
+use super::{AnswerParts, AskedRun};
+use crate::findings::bottleneck::limited_clause;
+use crate::findings::stall::Stalls;
+use crate::points::durability::{durability, is_asked_for};
+use crate::points::limit::ProbeAnalysis;
+use crate::points::search_repeats::{SearchRepeats, search_repeats};
+use crate::recorded::dimensions::ENGINE;
+use crate::{Code, Quantiles, Role, SearchAnalysis, Setting};
+use model::Nanos;
+use model::limit::{Criterion, FailureAbove, HoldDebt, LimitOutcome, LowerBoundCause, Percentile};
+use std::collections::BTreeSet;
+use words::list::join_and;
+use words::quantity::{bytes, count, percent, time};
+
+pub(super) fn answer(run: &AskedRun) -> Option<AnswerParts> {
+    let searches = &run.analysis.searches;
+    let all = search_repeats(searches);
+    let first = searches.first()?;
+    let claims = match all.as_slice() {
+        [one] => claims_of(run, one),
+        several => claims_of_several(run, several),
+    };
+    let next = if let [only] = searches.as_slice() { next_step(only) } else { None };
+    let question = format!("How much does it carry with {}?", objective(first, true));
+    Some(AnswerParts { question, table: table(run, &all), claims, next })
+}
+
+/// What the operations of a search are counted in.
+fn unit_of(search: &SearchAnalysis) -> WorkUnit {
+    // The objective is of all operations, so a rate of new orders or rows would be another one.
+    let counted = search.probes.iter().find_map(|probe| WorkUnit::of(&probe.point));
+    counted.filter(|unit| unit.figure() == "ops_per_s").unwrap_or(WorkUnit::Operations)
+}
+
+fn table(run: &AskedRun, all: &[SearchRepeats]) -> Option<AnswerTable> {
+    let units: Vec<WorkUnit> = all.iter().map(|one| unit_of(one.searches[0])).collect();
+    let unit = units.first().copied().filter(|first| units.iter().all(|unit| unit == first));
+    let row = |one: &SearchRepeats| {
+        let search = one.searches[0];
+        let is_alone = one.searches.len() == 1;
+        let held = search.held().filter(|_| is_alone);
+        let point = held.map(|held| held.point.id);
+        let rate = one.mean_per_s().map(|per_s| {
+            let named = if unit.is_some() { String::new() } else { format!(" {}", unit_of(search).head()) };
+            AnswerCell::of(point, "offered_per_s", per_s, format!("{}{}{named}", least(one), amount(per_s)))
+        });
+        let range = one.range().map(|(low, high)| {
+            let text =
+                high.map_or(format!("{} or more", amount(low)), |high| format!("{} to {}", amount(low), amount(high)));
+            AnswerCell::of(None, "limit_ci95_low_per_s", low, text)
+        });
+        let p99 = held.and_then(|held| {
+            let p99 = held.point.summary.as_ref()?.response_ns?.p99 as f64;
+            Some(AnswerCell::of(point, "response_p99_ns", p99, time(p99).to_string()))
+        });
+        let above = search.lowest_missed().filter(|_| is_alone).and_then(|missed| {
+            let (per_s, FailureAbove::Objective(criterion)) = (missed.offered_per_s()?, search.result.failure?) else {
+                return None;
+            };
+            let seen = value_of(missed, criterion).map_or(String::new(), |value| format!(" {value}"));
+            let text = format!("{}{seen} at {}", criterion.name(), count(per_s));
+            Some(AnswerCell::of(Some(missed.point.id), "offered_per_s", per_s, text))
+        });
+        AnswerRow { name: vec![name_of(run, one)], cells: vec![rate, range, p99, above] }
+    };
+    let heads = [unit.map_or("per second".to_owned(), WorkUnit::head), "95 %".into(), "p99".into(), "above it".into()];
+    let rows: Vec<AnswerRow> = all.iter().map(row).collect();
+    let is_shown = rows.iter().flat_map(|row| &row.cells).any(Option::is_some);
+    is_shown.then(|| AnswerTable {
+        head: format!("with {}", objective(all[0].searches[0], true)),
+        columns: heads.into_iter().map(AnswerColumn::new).collect(),
+        rows_of: rows.len(),
+        rows,
+        conditions: String::new(),
+    })
+}
+
+/// `PostgreSQL with eight clients`
+fn name_of(run: &AskedRun, one: &SearchRepeats) -> String {
+    let (engine, others): (Vec<&Setting>, Vec<&Setting>) = run
+        .said(&one.label)
+        .into_iter()
+        .filter(|setting| setting.used)
+        .partition(|setting| setting.role == Role::Engine);
+    let search = one.searches[0];
+    let held = search.held().and_then(|held| held.point.settings.get(ENGINE));
+    let engine = engine.first().copied().or(held).map_or_else(|| plain(&search.engine), spoken);
+    if others.is_empty() {
+        return engine;
+    }
+    format!("{engine} with {}", join_and(&others.into_iter().map(spoken).collect::<Vec<_>>()))
+}
+
+/// `at least `, if a limit may be higher.
+fn least(one: &SearchRepeats) -> &'static str {
+    let may_be_higher = |search: &&SearchAnalysis| search.result.outcome != LimitOutcome::BoundaryFound;
+    if one.searches.iter().any(may_be_higher) { "at least " } else { "" }
+}
+
+/// What is claimed of one search, or of its repeats.
+fn claims_of(run: &AskedRun, one: &SearchRepeats) -> Vec<Claim> {
+    let completed = one.completed();
+    let mut claims = match (completed.searches.as_slice(), completed.mean_per_s()) {
+        ([only], Some(_)) => claims_of_one(only, &name_of(run, one)),
+        (_, Some(mean)) => claims_of_repeats(run, &completed, mean),
+        (_, None) => vec![nothing_held(one.searches[0], &name_of(run, one))],
+    };
+    let missing = one.searches.len() - completed.searches.len();
+    if missing > 0 && one.searches.len() > 1 {
+        let sentence = format!("The run ended before {} of its {} searches were over.", missing, one.searches.len());
+        claims.push(Claim::new(ClaimKind::Caution, sentence));
+    }
+    claims
+}
+
+fn claims_of_one(search: &SearchAnalysis, name: &str) -> Vec<Claim> {
+    let result = &search.result;
+    let carried = search.held().zip(result.per_s).map(|(held, per_s)| {
+        let rate = format!("{} {}", amount(per_s), unit_of(search).spoken());
+        let interval = match (result.outcome, result.between) {
+            (LimitOutcome::BoundaryFound, Some((low, Some(high)))) => format!(" ({} to {})", amount(low), amount(high)),
+            _ => String::new(),
+        };
+        let least = if result.outcome == LimitOutcome::BoundaryFound { "" } else { "at least " };
+        let carries = |objective: &str| format!("{name} carries {least}{rate}{interval} with {objective}");
+        let held_for = format!(", and held that for {}", long_time(result.held.unwrap_or_default()));
+        let sentence = short_enough(vec![
+            format!("{}{held_for}.", carries(&objective(search, false))),
+            format!("{}{held_for}.", carries(&objective(search, true))),
+            format!("{}.", carries(&objective(search, true))),
+            format!("It carries {least}{rate}{interval} with {}.", objective(search, true)),
+        ]);
+        let ci95 = result.between.and_then(|(low, high)| Some([low, high?]));
+        Claim::new(ClaimKind::Rate, sentence).figure_at(Some(held.point.id), "offered_per_s", per_s, ci95)
+    });
+    carried
+        .into_iter()
+        .chain(above(search))
+        .chain(bottleneck(search))
+        .chain(debt(search))
+        .chain(short_hold(search))
+        .collect()
+}
+
+/// `It carries 770 operations per second with p99 under 20 ms: the mean of three searches (762 to 778).`
+fn claims_of_repeats(run: &AskedRun, one: &SearchRepeats, mean: f64) -> Vec<Claim> {
+    let (first, found) = (one.searches[0], one.found_per_s());
+    let [low, high] = [f64::min as fn(f64, f64) -> f64, f64::max].map(|end| found.iter().copied().fold(mean, end));
+    let carries = format!("{} carries {}{} {}", name_of(run, one), least(one), amount(mean), unit_of(first).spoken());
+    let of = format!("the mean of {} searches ({} to {})", number_word(found.len() as u32), amount(low), amount(high));
+    let sentence = short_enough(vec![
+        format!("{carries} with {}: {of}.", objective(first, false)),
+        format!("{carries} with {}: {of}.", objective(first, true)),
+        format!("It carries {} {}: {of}.", amount(mean), unit_of(first).spoken()),
+    ]);
+    let mut claims = vec![Claim::new(ClaimKind::Rate, sentence).figure("offered_per_s", mean, None)];
+    if one.agree() == Some(false) {
+        let why = one.closed_range().filter(|[slow, fast]| *fast > 1.1 * slow).map_or(String::new(), |[slow, fast]| {
+            format!(": without a pace it did {} to {} per second", amount(slow), amount(fast))
+        });
+        let sentence = format!("The searches do not agree, so the target was not the same each time{why}.");
+        claims.push(Claim::new(ClaimKind::Caution, sentence));
+    }
+    claims
+}
+
+/// What happens above the limit, or why that is not known.
+fn above(search: &SearchAnalysis) -> Option<Claim> {
+    let caution = |sentence: &str| Some(Claim::new(ClaimKind::Caution, sentence));
+    match (search.result.outcome, search.result.failure) {
+        (LimitOutcome::BoundaryFound, Some(FailureAbove::Objective(criterion))) => {
+            let missed = search.lowest_missed();
+            let seen = missed.and_then(|probe| Some((probe, probe.offered_per_s()?, value_of(probe, criterion)?)));
+            let Some((probe, per_s, value)) = seen else {
+                return caution(&format!("Above it {} first.", fails(criterion)));
+            };
+            let sentence =
+                format!("Above it {} first: at {} per second it is {value}.", fails(criterion), amount(per_s));
+            Some(Claim::new(ClaimKind::Bottleneck, sentence).figure_at(
+                Some(probe.point.id),
+                "offered_per_s",
+                per_s,
+                None,
+            ))
+        }
+        (LimitOutcome::BoundaryFound, Some(FailureAbove::WriteDebt { growth_per_s })) => {
+            let sentence = format!(
+                "Above it the engine does not get its writes done: {} more are left each second.",
+                bytes(growth_per_s)
+            );
+            Some(Claim::new(ClaimKind::Bottleneck, sentence))
+        }
+        (LimitOutcome::LowerBound(LowerBoundCause::RateMax), _) => {
+            caution("It may carry more: no higher rate was allowed.")
+        }
+        (LimitOutcome::LowerBound(LowerBoundCause::Generator), _) => {
+            caution("It may carry more: the clients could not offer a higher rate in time.")
+        }
+        (LimitOutcome::BoundedByInvalidProbes, _) => {
+            caution("It may carry more: at higher rates the machine or plimsoll itself did not run in time.")
+        }
+        (LimitOutcome::SearchLimitReached, _) => {
+            caution("It may carry more: the search ended after as many probes as it may take.")
+        }
+        (LimitOutcome::Interrupted, _) => caution("It may carry more: the search was not finished."),
+        _ => None,
+    }
+}
+
+/// `p99 fails`
+fn fails(criterion: Criterion) -> &'static str {
+    match criterion {
+        Criterion::Percentile { percentile: Percentile::P50, .. } => "the median fails",
+        Criterion::Percentile { percentile: Percentile::P95, .. } => "p95 fails",
+        Criterion::Percentile { percentile: Percentile::P99, .. } => "p99 fails",
+        Criterion::Percentile { percentile: Percentile::P999, .. } => "p99.9 fails",
+        Criterion::Longest { .. } => "the longest response time fails",
+        Criterion::Errors { .. } => "the share of errors fails",
+        Criterion::Stall { .. } => "a stall is too long",
+    }
+}
+
+/// `At 1,680 per second it was limited by the CPU, which was 97 % busy, and stalled for up to 2.10 s.`
+fn bottleneck(search: &SearchAnalysis) -> Option<Claim> {
+    let above = search.bottleneck()?;
+    let place = above.rate_per_s.map_or("At full speed".to_owned(), |per_s| format!("At {} per second", amount(per_s)));
+    let limited = limited_clause(&above.causes[..above.causes.len().min(1)]);
+    let stalled = above.stalls.as_ref().map(|stalls| {
+        let (what, period) = match stalls {
+            Stalls::Rates(long) => (
+                format!("stalled for up to {}", time(long.longest_ns.0 as f64)),
+                long.period.as_ref().map(|period| period.gap_ns),
+            ),
+            Stalls::Operations(short) => ("had single operations that were stuck".to_owned(), short.period_ns),
+        };
+        what + &period.map_or(String::new(), |gap| format!(" every {}", time(gap.0 as f64)))
+    });
+    let limited = limited.map(|clause| format!("was {clause}"));
+    let both: Vec<String> = limited.iter().chain(&stalled).cloned().collect();
+    let first = both.first()?.clone();
+    let sentence = short_enough(vec![format!("{place} it {}.", both.join(", and ")), format!("{place} it {first}.")]);
+    let claim = Claim::new(ClaimKind::Bottleneck, plain(&sentence).replace('`', ""));
+    let claim = if limited.is_some() { claim.from_finding(Code::Bottleneck) } else { claim };
+    Some(if stalled.is_some() { claim.from_finding(Code::Stall) } else { claim })
+}
+
+fn debt(search: &SearchAnalysis) -> Option<Claim> {
+    let HoldDebt::Filling { growth_per_s } = search.result.debt else { return None };
+    let growth = bytes(growth_per_s);
+    let sentence = format!(
+        "It still put {growth} of writes off each second when the hold ended: hold longer to see the rate that lasts."
+    );
+    Some(Claim::new(ClaimKind::Caution, sentence))
+}
+
+fn short_hold(search: &SearchAnalysis) -> Option<Claim> {
+    let (needed, held) = (search.result.needed_hold?, search.result.held?);
+    let (held, needed) = (long_time(held), long_time(needed.length));
+    let sentence = format!("Holding it for {held} is too short to be sure: it takes {needed}.");
+    Some(Claim::new(ClaimKind::Caution, sentence))
+}
+
+/// Why a search has no limit.
+fn nothing_held(search: &SearchAnalysis, name: &str) -> Claim {
+    let objective = objective(search, true);
+    let (kind, wordings) = match search.result.outcome {
+        LimitOutcome::NoRateHolds => {
+            let lowest = search.lowest_missed().and_then(ProbeAnalysis::offered_per_s);
+            let lowest = lowest.map_or(String::new(), |per_s| format!(", not even {} per second", amount(per_s)));
+            (
+                ClaimKind::Rate,
+                [format!("{name} carries no rate with {objective}{lowest}."), format!("No rate keeps {objective}.")],
+            )
+        }
+        LimitOutcome::BoundedByInvalidProbes => (
+            ClaimKind::Undecided,
+            [
+                format!("How much {name} carries is not known: the machine or plimsoll itself did not run in time."),
+                "How much it carries is not known: the machine or plimsoll itself did not run in time.".to_owned(),
+            ],
+        ),
+        _ if search.probes.is_empty() => (
+            ClaimKind::Undecided,
+            [format!("How much {name} carries was not measured."), "Nothing was measured.".to_owned()],
+        ),
+        _ => (
+            ClaimKind::Undecided,
+            [
+                format!("How much {name} carries is not known: the search ended before a rate was held."),
+                "How much it carries is not known: the search ended before a rate was held.".to_owned(),
+            ],
+        ),
+    };
+    Claim::new(kind, short_enough(wordings.into()))
+}
+
+/// How several searches compare, and of each what it carries.
+fn claims_of_several(run: &AskedRun, all: &[SearchRepeats]) -> Vec<Claim> {
+    let mut found: Vec<(&SearchRepeats, f64)> = all.iter().filter_map(|one| Some((one, one.mean_per_s()?))).collect();
+    found.sort_by(|a, b| b.1.total_cmp(&a.1));
+    let mut claims = Vec::new();
+    match found.as_slice() {
+        [] => return vec![nothing_held(all[0].searches[0], "any of them")],
+        [(best, most), .., (worst, fewest)] => {
+            claims.extend(comparison(run, (best, *most), (worst, *fewest), found.len()))
+        }
+        [_] => {}
+    }
+    let of_each = found.iter().map(|(one, per_s)| {
+        let carries = |name: &str| {
+            format!("{name} carries {}{} {}.", least(one), amount(*per_s), unit_of(one.searches[0]).spoken())
+        };
+        let sentence = short_enough(vec![carries(&name_of(run, one)), carries("One of them")]);
+        let point = if let [only] = one.searches.as_slice() { only.held().map(|held| held.point.id) } else { None };
+        Claim::new(ClaimKind::Rate, sentence).figure_at(point, "offered_per_s", *per_s, None)
+    });
+    // Of a difference the rates are said already, and more than two are the table's business.
+    let is_said = claims.iter().any(|claim: &Claim| claim.kind == ClaimKind::Difference) || found.len() > 2;
+    claims.extend(of_each.filter(|_| !is_said));
+    if found.len() < all.len() {
+        let none: Vec<String> =
+            all.iter().filter(|one| one.mean_per_s().is_none()).map(|one| name_of(run, one)).collect();
+        let said = format!("{} held no rate.", join_and(&none));
+        claims.push(Claim::new(
+            ClaimKind::Caution,
+            short_enough(vec![said, format!("{} of them held no rate.", none.len())]),
+        ));
+    }
+    claims
+}
+
+/// The most that is carried against the least.
+fn comparison(run: &AskedRun, best: (&SearchRepeats, f64), worst: (&SearchRepeats, f64), of: usize) -> Option<Claim> {
+    let ((best, most), (worst, fewest)) = (best, worst);
+    let [promised, other] = [best, worst].map(durabilities);
+    let is_same_work = unit_of(best.searches[0]) == unit_of(worst.searches[0])
+        && best.searches[0].workload == worst.searches[0].workload
+        && best.searches[0].spec.objective == worst.searches[0].spec.objective;
+    if !is_same_work {
+        return None;
+    }
+    if promised != other && !is_asked_for(&run.analysis.points, &run.analysis.meta.plan) {
+        let sentence = "Do not compare their rates: they promise different things when a commit returns.";
+        return Some(Claim::new(ClaimKind::Caution, sentence));
+    }
+    let (names, spoken) = ([best, worst].map(|one| name_of(run, one)), unit_of(best.searches[0]).spoken());
+    let objective = objective(best.searches[0], true);
+    let is_apart =
+        best.range().zip(worst.range()).is_some_and(|((low, _), (_, high))| high.is_some_and(|high| low > high));
+    if !is_apart {
+        let all = if of == 2 { "both" } else { "all of them" };
+        let sentence = format!(
+            "Which carries more is not decided: with {objective} {all} carry about {}. Search again with --repeat 4.",
+            amount(most)
+        );
+        return Some(Claim::new(ClaimKind::Undecided, sentence).figure("offered_per_s", most, None));
+    }
+    let [more, less] = names;
+    let times = words::quantity::number(most / fewest);
+    let least = least(best);
+    let sentence = short_enough(vec![
+        format!(
+            "With {objective} {more} carries {least}{times} times as many {spoken} as {less}: {} against {}.",
+            amount(most),
+            amount(fewest)
+        ),
+        format!("{more} carries {least}{times} times as many {spoken} as {less}."),
+        format!(
+            "The best carries {least}{times} times as many {spoken} as the worst: {} against {}.",
+            amount(most),
+            amount(fewest)
+        ),
+    ]);
+    Some(Claim::new(ClaimKind::Difference, sentence).figure("ratio", most / fewest, None))
+}
+
+fn durabilities<'a>(one: &SearchRepeats<'a>) -> BTreeSet<Option<&'a str>> {
+    one.searches.iter().flat_map(|search| &search.probes).map(|probe| durability(&probe.point)).collect()
+}
+
+/// What to try next, if the search itself says it.
+fn next_step(search: &SearchAnalysis) -> Option<String> {
+    let step = match search.result.outcome {
+        LimitOutcome::Interrupted => "go on with the search: `plimsoll run --resume last`",
+        LimitOutcome::LowerBound(LowerBoundCause::RateMax) => "search further up with a higher `--rate-max`",
+        LimitOutcome::LowerBound(LowerBoundCause::Generator) => "run the clients on a machine with more free CPUs",
+        LimitOutcome::BoundedByInvalidProbes => {
+            "search again on a machine that does nothing else, or with a longer `--hold`"
+        }
+        LimitOutcome::SearchLimitReached => "search again with longer probes (`--time`)",
+        LimitOutcome::NoRateHolds => "allow a longer time (`--slo`), or search with other `--clients`",
+        LimitOutcome::BoundaryFound => {
+            let seconds = search.result.needed_hold?.length.0.div_ceil(1_000_000_000);
+            return Some(format!("confirm the rate with `--hold {seconds}s`"));
+        }
+    };
+    Some(step.to_owned())
+}
+
+/// `p99 under 10 ms and errors under 0.1 %`; without the errors if `is_short` and something else is asked for.
+fn objective(search: &SearchAnalysis, is_short: bool) -> String {
+    let criteria = search.spec.objective.criteria();
+    let is_kept = |criterion: &&Criterion| !is_short || criteria.len() == 1 || criterion.time().is_some();
+    let words = |criterion: &Criterion| match criterion {
+        Criterion::Errors { below } => format!("errors under {}", percent(*below)),
+        Criterion::Longest { below } => format!("no response of {} or more", set_time(*below)),
+        Criterion::Stall { below } => format!("no stall of {} or more", set_time(*below)),
+        Criterion::Percentile { percentile, below } => format!("{} under {}", percentile.as_str(), set_time(*below)),
+    };
+    join_and(&criteria.iter().filter(is_kept).map(words).collect::<Vec<_>>())
+}
+
+/// What `probe` showed of what `criterion` limits; `None` if that is no response time or share.
+fn value_of(probe: &ProbeAnalysis, criterion: Criterion) -> Option<String> {
+    let summary = probe.point.summary.as_ref()?;
+    let of = |times: Quantiles| match criterion {
+        Criterion::Percentile { percentile: Percentile::P50, .. } => Some(times.p50),
+        Criterion::Percentile { percentile: Percentile::P95, .. } => Some(times.p95),
+        Criterion::Percentile { percentile: Percentile::P99, .. } => Some(times.p99),
+        Criterion::Percentile { percentile: Percentile::P999, .. } => times.p999,
+        _ => Some(times.max),
+    };
+    match criterion {
+        Criterion::Errors { .. } => Some(percent(1.0 - summary.success_rate?).to_string()),
+        Criterion::Stall { .. } => None,
+        _ => Some(time(of(summary.response_ns?)? as f64).to_string()),
+    }
+}
+
+/// A time that a person wrote: `10 ms`, not `10.0 ms`.
+fn set_time(time: Nanos) -> String {
+    match time.0 {
+        ns if ns >= 1_000_000_000 => format!("{} s", ns as f64 / 1e9),
+        ns if ns >= 1_000_000 => format!("{} ms", ns as f64 / 1e6),
+        ns => format!("{} us", ns as f64 / 1e3),
+    }
+}
+
+/// `five minutes`, `20 seconds`
+fn long_time(length: Nanos) -> String {
+    let seconds = length.as_secs_f64();
+    let (value, unit) = if seconds >= 120.0 { (seconds / 60.0, "minutes") } else { (seconds, "seconds") };
+    let is_whole = (value - value.round()).abs() < 0.05;
+    format!("{} {unit}", if is_whole { number_word(value.round() as u32) } else { format!("{value:.1}") })
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::answer::{Answer, AnswerKind, answer};
+    use crate::simulated::searches::{searched, searched_on};
+    use crate::{Analysis, analyse};
+    use model::RunData;
+
+    fn answered(run: &RunData) -> (Analysis, Answer) {
+        let analysis = analyse(run);
+        let answer = answer(&analysis);
+        assert_eq!(answer.kind, AnswerKind::Limit);
+        (analysis, answer)
+    }
+
+    fn said(answer: &Answer) -> Vec<&str> {
+        answer.claims.iter().map(|claim| claim.sentence.as_str()).collect()
+    }
+
+    #[test]
+    fn one_limit_is_told_with_its_interval_how_long_it_was_held_and_what_fails_above_it() {
+        let (analysis, answer) = answered(&searched(&["sqlite"], "p99<20ms,errors<1%", None, usize::MAX));
+        assert_eq!(answer.question, "How much does it carry with p99 under 20 ms?");
+        assert_eq!(
+            said(&answer),
+            [
+                "sqlite carries 758 operations per second (744 to 774) with p99 under 20 ms and errors under 1.0 %, and held that for 20 seconds.",
+                "Above it p99 fails first: at 774 per second it is 26.4 ms.",
+                "At full speed it was limited by the CPU, which was 100 % busy.",
+                "Holding it for 20 seconds is too short to be sure: it takes 2.2 minutes.",
+            ]
+        );
+        let held = analysis.points[0].summary.as_ref().unwrap().offered_per_s;
+        assert_eq!(
+            (answer.claims[0].figures[0].point, Some(answer.claims[0].figures[0].value)),
+            (Some(analysis.points[0].id), held)
+        );
+        let table = answer.table.unwrap();
+        let cells: Vec<&str> = table.rows[0].cells.iter().flatten().map(|cell| cell.text.as_str()).collect();
+        assert_eq!(cells, ["758", "744 to 774", "16.5 ms", "p99 26.4 ms at 774"]);
+    }
+
+    #[test]
+    fn several_limits_are_compared_if_their_intervals_are_apart() {
+        let servers = [("sqlite", 1e6), ("fjall", 0.25e6)];
+        let (_, apart) = answered(&searched_on(&servers, "p99<20ms", None, usize::MAX));
+        assert_eq!(
+            said(&apart),
+            [
+                "With p99 under 20 ms fjall carries 4.84 times as many operations per second as sqlite: 3,670 against 758."
+            ]
+        );
+        let (_, alike) = answered(&searched(&["sqlite", "fjall"], "p99<20ms", None, usize::MAX));
+        assert_eq!(
+            said(&alike)[0],
+            "Which carries more is not decided: with p99 under 20 ms both carry about 758. Search again with --repeat 4."
+        );
+    }
+
+    #[test]
+    fn engines_that_promise_different_things_are_not_compared() {
+        let mut run = searched_on(&[("sqlite", 1e6), ("fjall", 0.25e6)], "p99<20ms", None, usize::MAX);
+        for point in &mut run.points {
+            let word = if point.trial.target.engine == "sqlite" { "disk" } else { "os" };
+            point.traits.engine.durability = Some(word.to_owned());
+        }
+        let (_, unlike) = answered(&run);
+        assert_eq!(
+            said(&unlike)[0],
+            "Do not compare their rates: they promise different things when a commit returns."
+        );
+    }
+
+    #[test]
+    fn what_is_not_known_has_its_reason_and_the_way_to_know_it() {
+        let (_, bounded) = answered(&searched(&["sqlite"], "p99<20ms", Some(300.0), usize::MAX));
+        assert_eq!(
+            said(&bounded),
+            [
+                "sqlite carries at least 300 operations per second with p99 under 20 ms, and held that for 20 seconds.",
+                "It may carry more: no higher rate was allowed.",
+                "At full speed it was limited by the CPU, which was 100 % busy.",
+                "Holding it for 20 seconds is too short to be sure: it takes 5.6 minutes.",
+            ]
+        );
+        assert_eq!(bounded.next.as_deref(), Some("search further up with a higher `--rate-max`"));
+        let (_, cut) = answered(&searched(&["sqlite"], "p99<20ms", None, 3));
+        assert_eq!(said(&cut), ["How much sqlite carries is not known: the search ended before a rate was held."]);
+        let (_, none) = answered(&searched(&["sqlite"], "p99<1us", None, usize::MAX));
+        assert_eq!(said(&none), ["sqlite carries no rate with p99 under 1 us, not even 1.46 per second."]);
+    }
+
+    #[test]
+    fn repeats_of_a_search_have_a_mean_and_whether_they_agree() {
+        let mut run = searched(&["sqlite", "sqlite"], "p99<20ms", None, usize::MAX);
+        let second = |trial: &mut model::Trial| trial.repeat = 2;
+        second(&mut run.meta.plan.trials[1]);
+        let of_second = |point: &&mut model::PointData| {
+            point.trial.limit.as_ref().and_then(|part| part.probe).is_some_and(|probe| probe.search == 1)
+        };
+        run.points.iter_mut().filter(of_second).for_each(|point| second(&mut point.trial));
+        let (_, answer) = answered(&run);
+        assert_eq!(
+            said(&answer),
+            ["sqlite carries 745 operations per second with p99 under 20 ms: the mean of two searches (731 to 758)."]
+        );
+    }
+}

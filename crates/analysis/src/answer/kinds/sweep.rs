@@ -1,0 +1,369 @@
+//! How much something does at several numbers of clients or depths: how much at most, from where on no more, and why.
+//!
+//! In: a run whose points differ in clients and depth, and at most in the sort of work besides. Out: the rates as a table over the steps, and
+//! claims. Limits: three sorts of work; four steps besides the best have a column.
+
+use super::super::amounts::said;
+use super::super::disturbance::{self, Disturbed};
+use super::super::speech::number_word;
+use super::super::thing::Thing;
+use super::super::{AnswerColumn, AnswerParts, AnswerRow, AnswerTable, AskedRun, COLUMNS_MAX, Claim, ClaimKind};
+use super::super::{bottleneck, conditions::conditions};
+use crate::findings::knee::FALL_MIN;
+use crate::points::sweep::{ScalingAxis, Sweep, SweepStep};
+use crate::{Code, Role};
+use words::quantity::{percent, time};
+
+/// More sorts of work are no single sweep.
+const THINGS_MAX: usize = 3;
+/// More claims about disturbances are left to the details.
+const DISTURBANCES_MAX: usize = 2;
+/// Response times that grow by so much show that more clients only wait.
+const WAITS: f64 = 1.5;
+
+pub(super) fn answer(run: &AskedRun) -> Option<AnswerParts> {
+    let things = Thing::all(run);
+    let is_asked_otherwise = run.stated_comparison().is_some_and(|key| !["clients", "depth"].contains(&key));
+    let is_sweep = (1..=THINGS_MAX).contains(&things.len())
+        && things.iter().any(Thing::is_swept)
+        && things.iter().all(|thing| thing.first().workload == things[0].first().workload)
+        && things.iter().all(|thing| thing.distinguishing.iter().all(|setting| setting.role == Role::Work));
+    if is_asked_otherwise || !is_sweep || !run.analysis.searches.is_empty() {
+        return None;
+    }
+    let mut claims: Vec<Claim> =
+        rising_together(&things).map_or_else(|| things.iter().map(rate_claim).collect(), |one| vec![one]);
+    claims.extend(bottleneck::claims(run, &things.iter().collect::<Vec<_>>()));
+    claims.extend(disturbances(&things));
+    Some(AnswerParts {
+        question: question(&things),
+        table: Some(table(&things)),
+        claims,
+        next: things.iter().find_map(more_steps),
+    })
+}
+
+fn question(things: &[Thing]) -> String {
+    let of = match things[0].sweep.axis {
+        ScalingAxis::Depth => "requests at a time",
+        _ => "clients",
+    };
+    format!("How much does {} do, and with how many {of}?", things[0].who())
+}
+
+/// What disturbed the steps, with where that was.
+pub(in super::super) fn disturbances(things: &[Thing]) -> Vec<Claim> {
+    // How well a rate is known is a matter of trust.
+    const OF_TRUST: [Code; 3] = [Code::WideInterval, Code::Unsteady, Code::NotSteady];
+    let mut points = Vec::new();
+    for thing in things {
+        for step in &thing.sweep.steps {
+            let subject = [thing.who_begins(), thing.place(step)].join(" ").trim_end().to_owned();
+            points.extend(step.points.iter().map(|point| Disturbed { point, subject: subject.clone() }));
+        }
+    }
+    let mut claims = disturbance::claims(&points, &OF_TRUST);
+    claims.truncate(DISTURBANCES_MAX);
+    claims
+}
+
+/// How much `thing` does at most, and what becomes of it beyond.
+pub(in super::super) fn rate_claim(thing: &Thing) -> Claim {
+    let sweep = &thing.sweep;
+    let (best, knee, last) = (sweep.best(), sweep.knee(), sweep.last());
+    let reached = thing.reached(best);
+    let clause = thing.clause(reached.rate.mean, best);
+    let claim =
+        |kind: ClaimKind, tail: String| thing.with_figure(Claim::new(kind, format!("{clause}{tail}.")), &reached);
+    let p99 = || reached.p99_ns.map_or(String::new(), |ns| format!(" (p99 {})", time(ns as f64)));
+    if !thing.is_swept() {
+        return claim(ClaimKind::Rate, p99());
+    }
+    if let Some(fallen) = first_fall(sweep) {
+        let lower = thing.reached(fallen);
+        let less = percent(1.0 - lower.rate.mean / reached.rate.mean);
+        let tail = format!(" and only {} {} ({less} less)", said(lower.rate.mean), thing.place(fallen));
+        return thing.with_figure(claim(ClaimKind::Scaling, tail), &lower);
+    }
+    if std::ptr::eq(best, last) && std::ptr::eq(knee, last) {
+        let more = if sweep.is_rise_shown() { " and can do more" } else { "; whether more would help is not known" };
+        return claim(ClaimKind::Scaling, more.to_owned());
+    }
+    if std::ptr::eq(best, knee) {
+        return claim(ClaimKind::Scaling, format!("; {}", no_gain(thing, best)));
+    }
+    let share = percent(thing.reached(knee).rate.mean / reached.rate.mean);
+    claim(
+        ClaimKind::Scaling,
+        format!("; {} reaches {share} of that", thing.place(knee).replacen("with ", "", 1))
+            .replace("clients reaches", "clients reach"),
+    )
+}
+
+/// The first step beyond the best at which the rate is clearly lower.
+fn first_fall<'s, 'a>(sweep: &'s Sweep<'a>) -> Option<&'s SweepStep<'a>> {
+    let best = sweep.best();
+    let beyond = sweep.steps.iter().skip_while(|step| !std::ptr::eq(*step, best)).skip(1);
+    let is_below = |step: &&SweepStep| {
+        let fall = best.ops_per_s() - step.ops_per_s();
+        let noise = best.half_width_per_s().zip(step.half_width_per_s()).map_or(0.0, |(a, b)| a.hypot(b));
+        fall > FALL_MIN * best.ops_per_s() && fall > noise
+    };
+    beyond.into_iter().find(is_below)
+}
+
+/// `more clients only wait longer (p99 25 ms with 16)`
+fn no_gain(thing: &Thing, best: &SweepStep) -> String {
+    let last = thing.sweep.last();
+    let more = if thing.sweep.axis == ScalingAxis::Depth { "more requests" } else { "more clients" };
+    let of = if thing.sweep.axis == ScalingAxis::Depth { last.depth } else { last.clients };
+    match best.p99_ns().zip(last.p99_ns()) {
+        Some((before, after)) if after as f64 >= WAITS * before as f64 => {
+            format!("{more} only wait longer (p99 {} with {})", time(after as f64), number_word(of))
+        }
+        _ => format!("{more} do not help"),
+    }
+}
+
+/// `Reads and writes still rise at depth 64: 50,100 and 54,700 per second.`
+fn rising_together(things: &[Thing]) -> Option<Claim> {
+    let [one, other] = things else { return None };
+    let is_rising = |thing: &Thing| {
+        let sweep = &thing.sweep;
+        std::ptr::eq(sweep.knee(), sweep.last()) && sweep.is_rise_shown()
+    };
+    let [last, other_last] = [one, other].map(|thing| thing.sweep.last());
+    let is_one_place = (last.clients, last.depth) == (other_last.clients, other_last.depth);
+    if !(is_rising(one) && is_rising(other) && is_one_place && one.unit != other.unit && one.per() == other.per()) {
+        return None;
+    }
+    let [rate, other_rate] = [one.reached(last), other.reached(other_last)];
+    let sentence = format!(
+        "{} and {} still rise {}: {} and {} {}.",
+        words::list::capital(one.unit.plural()),
+        other.unit.plural(),
+        one.place(last),
+        said(rate.rate.mean),
+        said(other_rate.rate.mean),
+        one.per()
+    );
+    let claim = one.with_figure(Claim::new(ClaimKind::Scaling, sentence), &rate);
+    Some(other.with_figure(claim, &other_rate))
+}
+
+/// `--depth 128,256`, if the rate still rises at the last step.
+fn more_steps(thing: &Thing) -> Option<String> {
+    let sweep = &thing.sweep;
+    if !std::ptr::eq(sweep.knee(), sweep.last()) || sweep.steps.len() < 2 {
+        return None;
+    }
+    let (flag, last) = match sweep.axis {
+        ScalingAxis::Clients => ("--clients", sweep.last().clients),
+        ScalingAxis::Depth => ("--depth", sweep.last().depth),
+        ScalingAxis::None | ScalingAxis::Both => return None,
+    };
+    Some(format!("{flag} {},{}", last.saturating_mul(2), last.saturating_mul(4)))
+}
+
+/// Where a step is: clients and depth.
+type Place = (u32, u32);
+
+/// Rate, payload and p99 of each thing over the steps.
+fn table(things: &[Thing]) -> AnswerTable {
+    let places = columns(things);
+    let all = steps_of(things).len();
+    let axis = things.iter().map(|thing| thing.sweep.axis).find(|axis| *axis != ScalingAxis::None);
+    let (head, heads): (&str, fn(&Place) -> String) = match axis {
+        Some(ScalingAxis::Depth) => ("depth", |(_, depth)| depth.to_string()),
+        Some(ScalingAxis::Both) => ("clients x depth", |(clients, depth)| format!("{clients} x {depth}")),
+        _ => ("clients", |(clients, _)| clients.to_string()),
+    };
+    let mut conditions = conditions(things);
+    if places.len() < all {
+        let shown = format!("{} of {all} steps shown", places.len());
+        conditions = if conditions.is_empty() { shown } else { format!("{conditions}; {shown}") };
+    }
+    AnswerTable {
+        head: head.to_owned(),
+        columns: places.iter().map(|place| AnswerColumn { head: heads(place) }).collect(),
+        rows: things.iter().flat_map(|thing| rows(thing, &places, things.len() > 1)).collect(),
+        rows_of: 0,
+        conditions,
+    }
+}
+
+fn rows(thing: &Thing, places: &[Place], is_named: bool) -> Vec<AnswerRow> {
+    let at = |place: &Place| thing.sweep.steps.iter().find(|step| (step.clients, step.depth) == *place);
+    let name = |what: &str| match is_named {
+        true => vec![thing.object(), what.to_owned()],
+        false => vec![what.to_owned()],
+    };
+    let is_io = thing.first().traits.work.io.is_some();
+    let name =
+        |what: &str| if is_named && is_io { vec![thing.unit.plural().to_owned(), what.to_owned()] } else { name(what) };
+    let rate = if is_io { "per second".to_owned() } else { thing.unit.head() };
+    let row = |what: &str, cell: &dyn Fn(&SweepStep) -> Option<super::super::AnswerCell>| AnswerRow {
+        name: name(what),
+        cells: places.iter().map(|place| at(place).and_then(cell)).collect(),
+    };
+    let all = [
+        row(&rate, &|step| Some(thing.rate_cell(step))),
+        row("MB/s", &|step| thing.payload_cell(step)),
+        row("p99", &|step| thing.time_cell(step, 0.99, "response_p99_ns")),
+    ];
+    all.into_iter().filter(|row| row.cells.iter().any(Option::is_some)).collect()
+}
+
+/// The steps of all things, by the operations in flight.
+fn steps_of(things: &[Thing]) -> Vec<Place> {
+    let mut all: Vec<Place> =
+        things.iter().flat_map(|thing| &thing.sweep.steps).map(|step| (step.clients, step.depth)).collect();
+    all.sort_by_key(|(clients, depth)| (u64::from(*clients) * u64::from(*depth), *clients));
+    all.dedup();
+    all
+}
+
+/// The steps that have a column: all if they are few; else the first, the last, those that claims name, and some between them.
+fn columns(things: &[Thing]) -> Vec<Place> {
+    let all = steps_of(things);
+    let most = COLUMNS_MAX - 1;
+    if all.len() <= most {
+        return all;
+    }
+    let named = things.iter().flat_map(|thing| {
+        let sweep = &thing.sweep;
+        [Some(sweep.best()), first_fall(sweep), Some(sweep.knee())].into_iter().flatten()
+    });
+    let ends = [all[0], all[all.len() - 1]];
+    let named = ends.into_iter().chain(named.map(|step| (step.clients, step.depth)));
+    let mut kept: Vec<usize> = Vec::new();
+    for place in named {
+        let at = all.iter().position(|other| *other == place).unwrap_or(0);
+        if kept.len() < most && !kept.contains(&at) {
+            kept.push(at);
+        }
+    }
+    while kept.len() < most {
+        let distance = |at: &usize| kept.iter().map(|other| at.abs_diff(*other)).min().unwrap_or(0);
+        let farthest = (0..all.len()).max_by_key(distance).unwrap_or(0);
+        kept.push(farthest);
+    }
+    kept.sort_unstable();
+    kept.into_iter().map(|at| all[at]).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::answer::Answer;
+    use crate::answer::AnswerKind;
+    use crate::simulated::{Simulation, params, run_of};
+    use crate::{analyse, answer as answer_of};
+    use model::{Bytes, Nanos, Pacing, Value};
+
+    /// Steps of a file's reads or writes at these depths.
+    fn file(mode: &str, steps: &[(u32, u64)]) -> Vec<Simulation> {
+        let point = |(depth, rate): &(u32, u64)| {
+            Simulation::counts(&[*rate; 20]).with(|point| {
+                (point.trial.target.engine, point.trial.workload.name) = ("file".into(), "file".into());
+                point.trial.workload.params = params(&[
+                    ("mode", Value::Word(mode.into())),
+                    ("block", Value::Bytes(Bytes(16_384))),
+                    ("direct", Value::Bool(true)),
+                ]);
+                point.trial.load.pacing = Pacing::Closed { think: Nanos(1) };
+                point.trial.load.depth = *depth;
+                let rows = point.phases[0].intervals.iter_mut().flat_map(|interval| &mut interval.kinds);
+                rows.for_each(|row| row.bytes = row.ok * 16_384);
+            })
+        };
+        steps.iter().map(point).collect()
+    }
+
+    /// Steps of transactions at these numbers of clients, whose operations take so long.
+    fn transactions(steps: &[(u32, u64, u64)]) -> Vec<Simulation> {
+        let point = |(clients, rate, ns): &(u32, u64, u64)| {
+            let mut simulation = Simulation::counts(&[0; 20]);
+            (0..20).for_each(|at| {
+                simulation.add(at, *rate, *ns, *ns);
+            });
+            simulation.with(|point| {
+                point.trial.load.clients = *clients;
+                point.trial.load.pacing = Pacing::Closed { think: Nanos(1) };
+                point.kinds[0].queries_per_op = 16.0;
+            })
+        };
+        steps.iter().map(point).collect()
+    }
+
+    fn answered(points: Vec<Simulation>) -> Answer {
+        answer_of(&analyse(&run_of(points.into_iter().map(Simulation::point).collect(), Vec::new())))
+    }
+
+    fn first(points: Vec<Simulation>) -> String {
+        let answer = answered(points);
+        assert_eq!(answer.kind, AnswerKind::Sweep);
+        answer.claims[0].sentence.clone()
+    }
+
+    #[test]
+    fn a_rate_that_levels_says_from_where_on_and_that_more_only_wait() {
+        let told = first(transactions(&[(1, 20_300, 40_000), (4, 35_234, 100_000), (16, 34_800, 440_000)]));
+        let expected = "sqlite serves 35,200 transactions per second with four clients; more clients only wait longer (p99 440 us with 16).";
+        assert_eq!(told, expected);
+        let later = first(transactions(&[(1, 20_300, 40_000), (4, 34_500, 100_000), (8, 36_000, 150_000)]));
+        assert_eq!(
+            later,
+            "sqlite serves 36,000 transactions per second with eight clients; four clients reach 96 % of that."
+        );
+    }
+
+    #[test]
+    fn a_rate_that_falls_names_the_first_step_after_which_it_does() {
+        let told =
+            first(transactions(&[(1, 5_630, 100_000), (2, 614, 900_000), (4, 600, 2_000_000), (8, 610, 4_000_000)]));
+        let expected =
+            "sqlite serves 5,630 transactions per second with one client and only 614 with two clients (89 % less).";
+        assert_eq!(told, expected);
+    }
+
+    #[test]
+    fn reads_and_writes_that_still_rise_are_one_claim_and_the_next_depths_the_next_step() {
+        let reads = file("rndrd", &[(1, 11_416), (4, 17_551), (16, 32_794), (64, 50_119)]);
+        let writes = file("rndwr", &[(1, 11_026), (4, 21_945), (16, 28_081), (64, 54_716)]);
+        let answer = answered([reads.clone(), writes].concat());
+        let expected = "Reads and writes still rise with 64 requests at a time: 50,100 and 54,700 per second.";
+        assert_eq!(answer.claims[0].sentence, expected);
+        assert_eq!(answer.claims[0].figures.len(), 2);
+        assert_eq!(answer.next.as_deref(), Some("--depth 128,256"));
+        let table = answer.table.unwrap();
+        assert_eq!((table.head.as_str(), table.rows.len()), ("depth", 6));
+        assert_eq!(table.rows[0].name, ["reads", "per second"]);
+        assert_eq!(table.rows[0].cells[3].as_ref().unwrap().text, "50,100");
+        assert_eq!(table.conditions, "16 KiB, random, direct I/O, 1 client, 20 s a point");
+        let alone = first(reads);
+        let expected =
+            "The disk reads 50,100 random blocks of 16 KiB per second with 64 requests at a time and can do more.";
+        assert_eq!(alone, expected);
+    }
+
+    #[test]
+    fn of_many_steps_the_table_has_five_with_the_first_the_best_and_the_last() {
+        let rates = [1_000, 2_000, 3_000, 4_000, 5_000, 5_500, 5_000, 4_500, 4_000];
+        let steps: Vec<(u32, u64)> = rates.iter().enumerate().map(|(nth, rate)| (1 << nth, *rate)).collect();
+        let table = answered(file("rndrd", &steps)).table.unwrap();
+        let heads: Vec<&str> = table.columns.iter().map(|column| column.head.as_str()).collect();
+        assert_eq!(heads.len(), 5);
+        assert!(["1", "32", "128", "256"].iter().all(|head| heads.contains(head)), "{heads:?}");
+        assert!(table.conditions.ends_with("; 5 of 9 steps shown"), "{}", table.conditions);
+    }
+
+    #[test]
+    fn other_settings_that_vary_make_no_sweep() {
+        let mut points = transactions(&[(1, 2_000, 100_000), (4, 3_000, 100_000)]);
+        points.extend(transactions(&[(1, 2_000, 100_000), (4, 3_000, 100_000)]));
+        for point in &mut points[2..] {
+            point.recorded.trial.target.engine = "fjall".into();
+        }
+        assert_ne!(answered(points).kind, AnswerKind::Sweep);
+    }
+}

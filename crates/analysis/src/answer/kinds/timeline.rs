@@ -1,0 +1,326 @@
+//! One point, or few one after the other, over time: the level, what disturbs it, how often, and where it shifts.
+//!
+//! In: a run of few points of one workload that differ at most in the sort of work. Out: their rates and times as a table, and claims from the
+//! findings about their course. Limits: a rate with two levels is claimed as both, and never as their mean.
+
+use super::super::amounts::said;
+use super::super::disturbance::{self, Disturbed, are_steady, seconds_at};
+use super::super::thing::Thing;
+use super::super::{AnswerCell, AnswerColumn, AnswerParts, AnswerRow, AnswerTable, AskedRun, Claim, ClaimKind};
+use super::super::{bottleneck, conditions::conditions};
+use crate::findings::stall::Stalls;
+use crate::points::sweep::SweepStep;
+use crate::{Code, Detail, PointAnalysis, Role};
+use words::quantity::{percent, plural, time, whole};
+
+/// More are no timeline.
+const POINTS_MAX: usize = 4;
+/// If a plan asks nothing about clients, so many steps of them are told one after the other.
+const STEPS_MAX: usize = 2;
+
+pub(super) fn answer(run: &AskedRun) -> Option<AnswerParts> {
+    let things = Thing::all(run);
+    let points = run.rows.points.len();
+    let steps = things.iter().map(|thing| thing.sweep.steps.len()).max().unwrap_or(0);
+    let is_asked = run.stated_question().is_some() && run.stated_axis().is_none();
+    let is_timeline = (1..=POINTS_MAX).contains(&points)
+        && !things.is_empty()
+        && (steps == 1 || is_asked && steps <= STEPS_MAX)
+        && things.iter().all(|thing| thing.first().workload == things[0].first().workload)
+        && things.iter().all(|thing| thing.distinguishing.iter().all(|setting| setting.role == Role::Work));
+    if run.stated_comparison().is_some() || !is_timeline || !run.analysis.searches.is_empty() {
+        return None;
+    }
+    let mut claims: Vec<Claim> = Vec::new();
+    for (thing, step) in steps_of(&things) {
+        claims.extend(course(thing, step, points > 1));
+    }
+    // The level of each comes before what disturbs one of them.
+    claims.sort_by_key(|claim| claim.kind == ClaimKind::Disturbance);
+    let all = things.iter().flat_map(Thing::points);
+    if are_steady(all) {
+        claims.push(steadiness(&things));
+    }
+    claims.extend(bottleneck::claims(run, &things.iter().collect::<Vec<_>>()));
+    Some(AnswerParts {
+        question: format!("How much does {} do, and how steadily?", things[0].who()),
+        table: Some(table(&things)),
+        claims,
+        next: None,
+    })
+}
+
+fn steps_of<'t, 'a>(things: &'t [Thing<'a>]) -> impl Iterator<Item = (&'t Thing<'a>, &'t SweepStep<'a>)> {
+    things.iter().flat_map(|thing| thing.sweep.steps.iter().map(move |step| (thing, step)))
+}
+
+/// The level of `step`, and what disturbs it.
+fn course(thing: &Thing, step: &SweepStep, is_one_of_several: bool) -> Vec<Claim> {
+    let level = level_claim(thing, step);
+    let place = thing.place(step);
+    let subject = match (is_one_of_several, place.is_empty()) {
+        (false, _) => "It".to_owned(),
+        (true, true) => words::list::capital(&thing.whose_work()),
+        (true, false) => format!("{} {place}", words::list::capital(&thing.whose_work())),
+    };
+    let points = step.points.iter().map(|point| Disturbed { point, subject: subject.clone() });
+    let mut claims = disturbance::claims(&points.collect::<Vec<_>>(), &level.findings);
+    claims.insert(0, level);
+    claims
+}
+
+/// How much `step` does: its level, or each of its levels.
+fn level_claim(thing: &Thing, step: &SweepStep) -> Claim {
+    let reached = thing.reached(step);
+    let courses = step.points.iter().filter_map(|point| Some((*point, course_of(point)?)));
+    let Some((point, (code, course))) = courses.max_by_key(|(_, (code, _))| std::cmp::Reverse(*code as usize)) else {
+        let p99 = reached.p99_ns.map_or(String::new(), |ns| format!(" (p99 {})", time(ns as f64)));
+        let sentence = format!("{}{p99}.", thing.clause(reached.rate.mean, step));
+        return thing.with_figure(Claim::new(ClaimKind::Rate, sentence), &reached);
+    };
+    // The course is one of operations; an operation may be many rows.
+    let ops_per_s = point.summary.as_ref().map_or(0.0, |summary| summary.ops_per_s);
+    let per_op = if ops_per_s > 0.0 { reached.rate.mean / ops_per_s } else { 1.0 };
+    let per_op = if reached.point.is_some() { per_op } else { 1.0 };
+    let clause = |value: f64| thing.clause(value * per_op, step);
+    let (sentence, levels) = match course {
+        Course::Level(level) => (clause(level), vec![level]),
+        Course::Average(mean) => (format!("{} on average", clause(mean)), vec![mean]),
+        Course::Shift { before, at, after } => {
+            let change = after / before - 1.0;
+            let more = if change < 0.0 { "less" } else { "more" };
+            let change = percent(change.abs());
+            (
+                format!("{} until {at}, then {} ({change} {more})", clause(before), said(after * per_op)),
+                vec![before, after],
+            )
+        }
+        Course::Shifts { least, most, count } => {
+            let sentence = format!(
+                "{} at least and {} at most: its level changes {}",
+                clause(least),
+                said(most * per_op),
+                plural(count, "time")
+            );
+            (sentence, vec![least, most])
+        }
+        Course::Jumps { low, high } => {
+            (format!("{} or {}: it jumps between the two", clause(low), said(high * per_op)), vec![low, high])
+        }
+    };
+    let claim = Claim::new(ClaimKind::Rate, format!("{sentence}."));
+    let claim = if is_whole(code) { claim.from_finding(code) } else { claim };
+    levels.into_iter().fold(claim, |claim, level| claim.figure_of(point.id, "level_per_s", level * per_op))
+}
+
+/// Whether the level says all that the finding has.
+fn is_whole(code: Code) -> bool {
+    matches!(code, Code::LevelShift | Code::TwoLevels | Code::Slowdown)
+}
+
+/// The level that a rate kept to, in operations per second.
+enum Course {
+    Level(f64),
+    Average(f64),
+    Shift { before: f64, at: String, after: f64 },
+    Shifts { least: f64, most: f64, count: u64 },
+    Jumps { low: f64, high: f64 },
+}
+
+/// The course that the findings of `point` tell, and the finding that does; `None` if its rate has one level, which is its mean.
+fn course_of(point: &PointAnalysis) -> Option<(Code, Course)> {
+    let told = point.findings.iter().filter_map(|finding| {
+        let course = match &finding.detail {
+            Detail::LevelShift(found) => match found.levels.as_slice() {
+                [before, after] => {
+                    let at = seconds_at(after.span.from_s, found.interval_ns);
+                    Course::Shift { before: before.ops_per_s, at, after: after.ops_per_s }
+                }
+                levels => {
+                    let [least, most] = found.extremes();
+                    Course::Shifts { least, most, count: levels.len() as u64 - 1 }
+                }
+            },
+            Detail::TwoLevels(found) => Course::Jumps { low: found.low_per_s, high: found.high_per_s },
+            Detail::Slowdown(found) => {
+                let at = seconds_at(found.steady_from_ns.as_secs_f64(), found.interval_ns);
+                Course::Shift { before: found.begin_per_s, at, after: found.steady_per_s }
+            }
+            Detail::Drops(found) => Course::Level(found.from_per_s),
+            Detail::Stall(Stalls::Rates(found)) => Course::Level(found.usual_per_s),
+            Detail::Wave(found) => Course::Average((found.low_per_s + found.high_per_s) / 2.0),
+            Detail::Bursts(found) => Course::Average(found.mean_per_s),
+            _ => return None,
+        };
+        Some((finding.code(), course))
+    });
+    // Several levels say more than the level that drops or stalls interrupt.
+    told.max_by_key(|(code, _)| (is_whole(*code), std::cmp::Reverse(*code as usize)))
+}
+
+/// `It ran steadily for 300 s: no stall, no drop and no drift was found.`
+fn steadiness(things: &[Thing]) -> Claim {
+    let seconds = things.iter().flat_map(Thing::points).filter_map(|point| Some(point.summary.as_ref()?.seconds));
+    let shortest = seconds.fold(f64::INFINITY, f64::min);
+    let what = if things.len() == 1 { "It ran" } else { "All ran" };
+    let sentence = format!("{what} steadily for {} s: no stall, no drop and no drift was found.", whole(shortest));
+    Claim::new(ClaimKind::Steadiness, sentence)
+}
+
+/// Rate, payload and response times of each step.
+fn table(things: &[Thing]) -> AnswerTable {
+    let steps: Vec<(&Thing, &SweepStep)> = steps_of(things).collect();
+    let is_one_unit = things.iter().all(|thing| thing.unit == things[0].unit);
+    let has_payload = steps.iter().any(|(thing, step)| thing.payload_cell(step).is_some());
+    let mut heads = vec![if is_one_unit { things[0].unit.head() } else { "per second".to_owned() }];
+    heads.extend(has_payload.then(|| "MB/s".to_owned()));
+    heads.extend(["p50", "p99", "longest"].map(str::to_owned));
+    let row = |(thing, step): &(&Thing, &SweepStep)| {
+        let name = match thing.first().traits.work.io {
+            Some(_) => thing.unit.plural().to_owned(),
+            None => thing.object(),
+        };
+        let place = thing.short_place(step);
+        let mut cells = vec![Some(level_cell(thing, step))];
+        cells.extend(has_payload.then(|| thing.payload_cell(step)));
+        let times = [(0.5, "response_p50_ns"), (0.99, "response_p99_ns"), (1.0, "response_max_ns")];
+        cells.extend(times.map(|(quantile, figure)| thing.time_cell(step, quantile, figure)));
+        AnswerRow { name: [name, place].into_iter().filter(|part| !part.is_empty()).collect(), cells }
+    };
+    AnswerTable {
+        head: things[0].who(),
+        columns: heads.into_iter().map(|head| AnswerColumn { head }).collect(),
+        rows: steps.iter().map(row).collect(),
+        rows_of: 0,
+        conditions: conditions(things),
+    }
+}
+
+/// The rate, or both levels of it.
+fn level_cell(thing: &Thing, step: &SweepStep) -> AnswerCell {
+    let cell = thing.rate_cell(step);
+    let [point] = step.points.as_slice() else { return cell };
+    let ops_per_s = point.summary.as_ref().map_or(0.0, |summary| summary.ops_per_s);
+    let per_op = if ops_per_s > 0.0 { cell.value / ops_per_s } else { 1.0 };
+    let text = match course_of(point) {
+        Some((_, Course::Shift { before, after, .. })) => {
+            format!("{}, then {}", said(before * per_op), said(after * per_op))
+        }
+        Some((_, Course::Jumps { low, high } | Course::Shifts { least: low, most: high, .. })) => {
+            format!("{} to {}", said(low * per_op), said(high * per_op))
+        }
+        _ => return cell,
+    };
+    AnswerCell { text, ..cell }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::answer as answer_of;
+    use crate::answer::Answer;
+    use crate::answer::AnswerKind;
+    use crate::known_answers::series::{SeriesNoise, simulate_counts};
+    use crate::simulated::{Random, Simulation, noisy, swinging};
+
+    fn answered(simulation: &Simulation) -> Answer {
+        let answer = answer_of(&simulation.analysis());
+        assert_eq!(answer.kind, AnswerKind::Timeline);
+        answer
+    }
+
+    fn told(simulation: &Simulation) -> Vec<String> {
+        let claims = answered(simulation).claims;
+        claims.into_iter().filter(|claim| claim.kind != ClaimKind::Bottleneck).map(|claim| claim.sentence).collect()
+    }
+
+    #[test]
+    fn a_quiet_point_has_its_rate_and_is_steady() {
+        let told = told(&noisy(1, 300, 20.0, |_| 1_000.0));
+        assert_eq!(told.len(), 2, "{told:?}");
+        assert!(told[0].starts_with("sqlite does 1,000 operations per second (p99 "), "{told:?}");
+        assert_eq!(told[1], "It ran steadily for 300 s: no stall, no drop and no drift was found.");
+    }
+
+    #[test]
+    fn a_short_point_has_its_rate_and_nothing_is_said_of_steadiness() {
+        let told = told(&Simulation::counts(&[2_000; 3]));
+        assert_eq!(told.len(), 1, "{told:?}");
+    }
+
+    #[test]
+    fn a_shift_is_claimed_as_both_levels() {
+        let told = told(&noisy(5, 100, 3.0, |at| if at < 40 { 3_920.0 } else { 3_090.0 }));
+        assert_eq!(told[0], "sqlite does 3,920 operations per second until 40.0 s, then 3,090 (21 % less).");
+    }
+
+    #[test]
+    fn drops_have_their_number_depth_length_and_period() {
+        let told = told(&noisy(1, 140, 2.0, |at| if at % 10 == 9 { 2_410.0 } else { 3_880.0 }));
+        assert!(told[0].starts_with("sqlite does 3,880 operations per second"), "{told:?}");
+        let drops = "It drops 14 times from 3.88k/s to 2.41k/s (38 % less) for 1.0 s, once every 10.0 s.";
+        assert!(told.contains(&drops.to_owned()), "{told:?}");
+    }
+
+    #[test]
+    fn stalls_waves_and_jumps_are_told_with_what_is_known_of_them() {
+        let stalls = told(&noisy(3, 1_800, 5.0, |at| if at % 300 >= 275 { 0.0 } else { 323.0 }));
+        assert!(stalls[0].starts_with("sqlite does 32"), "the level and not the mean: {stalls:?}");
+        let expected = "It stood still 6 times, 150.0 s in all and 25.0 s at most, once every 300.0 s.";
+        assert!(stalls.contains(&expected.to_owned()), "{stalls:?}");
+        let wave = told(&Simulation::counts(&swinging(1_800, 190.0, 25.0, 6.0)));
+        assert!(wave[0].ends_with(" operations per second on average."), "{wave:?}");
+        assert!(
+            wave[1].starts_with("It swings between 35") && wave[1].ends_with(", one wave every 190 s."),
+            "{wave:?}"
+        );
+        let jumps = told(&noisy(1, 200, 3.0, |at| if at / 20 % 2 == 0 { 200.0 } else { 400.0 }));
+        assert_eq!(jumps[0], "sqlite does 200 operations per second or 400: it jumps between the two.");
+    }
+
+    /// Courses of 300 intervals as shares of their level, each with the level that must be claimed.
+    fn courses(random: &mut Random) -> Vec<Vec<f64>> {
+        let at = 60 + (random.uniform() * 180.0) as usize;
+        let deep = 0.1 + 0.4 * random.uniform();
+        let every = 10 + (random.uniform() * 40.0) as usize;
+        let of = |level: &dyn Fn(usize) -> f64| (0..300).map(level).collect::<Vec<f64>>();
+        vec![
+            of(&|_| 1.0),
+            of(&|nth| if nth < at { 1.0 } else { 1.0 - deep }),
+            of(&|nth| if nth % every == every - 1 { deep } else { 1.0 }),
+            of(&|nth| if nth % every == every - 1 { 0.0 } else { 1.0 }),
+            of(&|nth| 1.0 + 0.2 * (std::f64::consts::TAU * nth as f64 / every as f64).sin()),
+            of(&|nth| if nth / 15 % 2 == 0 { 1.0 } else { 0.5 }),
+            of(&|nth| 1.0 + nth as f64 / 600.0),
+        ]
+    }
+
+    #[test]
+    fn no_claim_contradicts_a_finding() {
+        for seed in 0..12 {
+            let random = &mut Random::new(seed);
+            for (nth, levels) in courses(random).iter().enumerate() {
+                let noise = SeriesNoise::white([0.01, 0.05, 0.1][seed as usize % 3]);
+                let simulation = simulate_counts(&noise.counts(random, levels), 1);
+                let analysis = simulation.analysis();
+                let (point, answer) = (&analysis.points[0], answer_of(&analysis));
+                let disturbed = point.findings.iter().any(|finding| finding.code().is_disturbance());
+                let is_steady = answer.claims.iter().any(|claim| claim.kind == ClaimKind::Steadiness);
+                assert!(!(is_steady && disturbed), "seed {seed}, course {nth}: {answer:?}");
+                assert_eq!(is_steady, analysis.verdict.steadiness().disturbed == 0, "seed {seed}, course {nth}");
+                let levels = point.shape.as_ref().map_or(&[][..], |shape| &shape.levels);
+                let has = |code: Code| point.findings.iter().any(|finding| finding.code() == code);
+                if has(Code::LevelShift) {
+                    let claimed: Vec<f64> = answer.claims[0].figures.iter().map(|figure| figure.value).collect();
+                    let known = |value: &f64| levels.iter().any(|level| (level.ops_per_s / value - 1.0).abs() < 0.01);
+                    assert!(claimed.len() == 2 && claimed.iter().all(known), "seed {seed}, course {nth}: {answer:?}");
+                }
+                for claim in &answer.claims {
+                    let words = claim.sentence.split_whitespace().count();
+                    assert!(words <= crate::answer::WORDS_MAX && claim.sentence.ends_with('.'), "{}", claim.sentence);
+                    assert!(claim.findings.iter().all(|code| has(*code)), "{claim:?}");
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,33 @@
+//! The answer of a run on stdout, and where the rest of it is.
+
+use super::list;
+use super::measure::report_dir;
+use crate::context::Context;
+use crate::flags;
+use crate::output::{self, escaped, shell_word, shown};
+use analysis::Analysis;
+use std::path::Path;
+
+/// Prints the answer of the run in `run_file`, behind it the details if they are asked for, and a line that names its report.
+pub fn print(analysis: &Analysis, run_file: &Path, details: bool, context: &Context) {
+    let (width, colour) = (context.width(), context.colour());
+    output::print(&report::terminal::answer(&analysis::answer(analysis), width, colour));
+    if details {
+        output::print(&format!("\n{}", report::terminal::details(analysis, width, colour)));
+    }
+    output::print(&format!("\n{}\n", whereabouts(run_file, details)));
+}
+
+/// `Report: r/x-report/report.html  (details: plimsoll show last --details)`
+fn whereabouts(run_file: &Path, has_details: bool) -> String {
+    let page = report_dir(run_file).join("report.html");
+    let (what, file) = if page.is_file() { ("Report", page.as_path()) } else { ("Run file", run_file) };
+    if has_details {
+        return format!("{what}: {}", shown(file));
+    }
+    let last = list::find("last", Path::new(flags::RUNS)).ok().and_then(|last| last.canonicalize().ok());
+    let is_last = last.is_some() && last == run_file.canonicalize().ok();
+    let path = run_file.display().to_string();
+    let run = if is_last { "last".into() } else { shell_word(&path) };
+    format!("{what}: {}  (details: plimsoll show {} --details)", shown(file), escaped(&run))
+}
