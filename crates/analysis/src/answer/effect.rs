@@ -240,7 +240,7 @@ mod tests {
         let mut covers = |share: f64| {
             let common: Vec<f64> = (0..6).map(|_| random.normal()).collect();
             let mut place = || {
-                let own =
+                let mut own =
                     |common: &f64| (0.02 * (share.sqrt() * common + (1.0 - share).sqrt() * random.normal())).exp();
                 let pairs: Vec<RepeatPair> =
                     common.iter().map(|one| RepeatPair { base: 1.0, new: 1.3 * own(one) }).collect();
