@@ -10,6 +10,7 @@
 pub mod access;
 pub mod background;
 pub mod column_kind;
+pub mod common_phrase;
 pub mod condition;
 pub mod connections;
 pub mod endpoint;
@@ -54,6 +55,7 @@ pub mod why;
 pub use access::Access;
 pub use background::{BACKGROUND, Background, BackgroundEntry, BackgroundPace, EntryPace};
 pub use column_kind::ColumnKind;
+pub use common_phrase::common_phrase;
 pub use condition::{
     ChangedCondition, ConditionRole, OWN_GENERATOR, RunCondition, changed_conditions, conditions_of_point,
     conditions_of_run,
@@ -80,7 +82,7 @@ pub use params::{
     ArgDef, Catalogue, ConfigVariables, DistributionEntry, Entry, Family, LeveledWord, Meaning, NO_CONFIG, NoRate,
     Numbers, ParamDef, ParamKind, Params, SPEED_MAX, SPEED_UNPACED, TaskSet, Value,
 };
-pub use phrase::{Phrase, common_phrase, number_word};
+pub use phrase::Phrase;
 pub use plan_work::PlanWork;
 pub use readings::{CounterSample, Readings};
 pub use recording::{RecordedSessions, RecordedWork, RecordingSummary};
@@ -107,7 +109,7 @@ pub use trial::{
     Arrivals, Asked, DataOrigin, HostShare, Load, OnError, Pacing, Phase, Phases, Plan, TargetSpec, Trial, Until,
     WorkloadSpec,
 };
-pub use units::{Bytes, Nanos, Offset, Tick};
+pub use units::{Bytes, Nanos, Offset, Tick, number_word};
 pub use variant::{SqlDataSet, SqlStep, SqlVariant, StatementEffort, StatementResult, StepPart};
 pub use waits::{StallReason, WaitClass};
 pub use why::{NotVaried, VariedArm, VariedResource, WhyPart, WhySpec};

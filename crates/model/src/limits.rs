@@ -3,8 +3,7 @@
 //! In: the crate `plan` makes these from `memory_limit`, `storage_limit` and `cpu_limit`. Out: `target` holds the engine to them, labels and
 //! run files name them. Limits: a limit of reads and one of writes are two: no kernel has a common one for both.
 
-use crate::phrase::number_word;
-use crate::units::Bytes;
+use crate::units::{Bytes, number_word};
 use serde::{Deserialize, Serialize};
 use std::fmt;
 

@@ -3,11 +3,8 @@
 //! In: the [`Phrase`] that a parameter declares, and a value. Out: its phrase, which is recorded with the point, so that no reader of a run
 //! needs to know the parameter. A phrase stands after a verb or a preposition, and has neither the parameter's key nor `=`.
 
-use crate::limits::CpuLimit;
-use crate::machine_setup::{CpuAssignment, CpuChoice, IoScheduler, Switch};
 use crate::params::Value;
-use crate::trial::{Arrivals, Pacing, Trial};
-use crate::units::Nanos;
+use crate::units::number_word;
 
 /// What a parameter declares of its values.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -69,96 +66,6 @@ fn counted(number: u64, zero: &str, one: &str, many: &str) -> String {
         1 => one.to_owned(),
         _ => many.replace("{}", &number_word(number)),
     }
-}
-
-const CLIENTS: Phrase = Phrase::Counted { zero: "no client", one: "one client", many: "{} clients" };
-const DEPTH: Phrase =
-    Phrase::Counted { zero: "nothing in flight", one: "one request in flight", many: "{} requests in flight" };
-const INSTANCES: Phrase = Phrase::Counted { zero: "no instance", one: "one instance", many: "{} instances" };
-const FILE_SYSTEMS: Phrase = Phrase::Words(&[
-    ("ext4", "ext4"),
-    ("ext4:nobarrier", "ext4 without barriers"),
-    ("xfs", "XFS"),
-    ("btrfs", "Btrfs"),
-    ("btrfs:{}", "Btrfs with {}"),
-    ("zfs", "ZFS"),
-    ("zfs:{}", "ZFS with {}"),
-]);
-
-/// How people say the setting `key` of `trial`, one of those that every trial has; `None` for any other key.
-pub fn common_phrase(key: &str, trial: &Trial) -> Option<String> {
-    let (limits, machine) = (&trial.target.limits, &trial.target.machine);
-    let count = |phrase: Phrase, number: u32| phrase.say(&Value::Int(u64::from(number)));
-    let said = match key {
-        "fs" => match &trial.target.fs {
-            None => "the file system of the directory".to_owned(),
-            Some(fs) => FILE_SYSTEMS.say(&Value::Word(fs.kind.to_string()))?,
-        },
-        "memory_limit" => limits.memory.map_or("all memory".to_owned(), |bytes| format!("{bytes} of memory")),
-        "storage_limit" => limits.storage.phrase(),
-        "cpu_limit" => match limits.cpu {
-            None => "all of the CPU".to_owned(),
-            Some(CpuLimit::SpeedPercent(percent)) => format!("CPUs at {percent} % of their speed"),
-            Some(limit) => format!("{limit} CPUs"),
-        },
-        "cpus" => machine.cpus.as_ref().map_or("any CPU".to_owned(), cpus_phrase),
-        "smt" => switch_phrase("hyper-threads", machine.smt),
-        "turbo" => switch_phrase("turbo", machine.turbo),
-        "scheduler" => match machine.scheduler {
-            None => "the scheduler as it is".to_owned(),
-            Some(IoScheduler::None) => "no I/O scheduler".to_owned(),
-            Some(scheduler) => format!("the scheduler {}", scheduler.as_str()),
-        },
-        "instances" => return count(INSTANCES, trial.target.instances),
-        "clients" => return count(CLIENTS, trial.load.clients),
-        "depth" => return count(DEPTH, trial.load.depth),
-        "pacing" => match trial.load.pacing {
-            Pacing::Closed { think: Nanos(0) } => "a closed loop".to_owned(),
-            Pacing::Closed { think } => format!("a closed loop with pauses of {think}"),
-            Pacing::Open { arrivals: Arrivals::Recorded { .. } } => "the recorded times".to_owned(),
-            Pacing::Open { arrivals } => format!("a rate of {} per second", arrivals.per_s()),
-        },
-        _ => return None,
-    };
-    Some(said)
-}
-
-fn switch_phrase(of: &str, switch: Option<Switch>) -> String {
-    match switch {
-        None => format!("{of} as they are"),
-        Some(switch) => format!("{of} {}", switch.as_str()),
-    }
-}
-
-fn cpus_phrase(cpus: &CpuAssignment) -> String {
-    let one = |choice: &CpuChoice| match choice {
-        CpuChoice::Cores => "one thread per core".to_owned(),
-        CpuChoice::All => "all threads of all cores".to_owned(),
-        CpuChoice::Listed(list) if list.numbers().len() == 1 => "one CPU".to_owned(),
-        CpuChoice::Listed(list) => format!("{} CPUs", number_word(list.numbers().len() as u64)),
-    };
-    if cpus.client == cpus.engine {
-        one(&cpus.client)
-    } else {
-        format!("{} for the clients and {} for the engine", one(&cpus.client), one(&cpus.engine))
-    }
-}
-
-/// A number in a sentence: in words up to twelve, else in digits with separators, as 1,000.
-pub fn number_word(number: u64) -> String {
-    const WORDS: [&str; 13] =
-        ["no", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve"];
-    let digits = number.to_string();
-    let separated = || {
-        let groups: Vec<&str> = digits
-            .as_bytes()
-            .rchunks(3)
-            .rev()
-            .map(|group| std::str::from_utf8(group).expect("digits are ASCII"))
-            .collect();
-        groups.join(",")
-    };
-    usize::try_from(number).ok().and_then(|at| WORDS.get(at)).map_or_else(separated, |word| (*word).to_owned())
 }
 
 #[cfg(test)]

@@ -124,6 +124,23 @@ pub fn three_digits(value: f64) -> String {
     }
 }
 
+/// A number in a sentence: in words up to twelve, else in digits with separators, as 1,000.
+pub fn number_word(number: u64) -> String {
+    const WORDS: [&str; 13] =
+        ["no", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve"];
+    let digits = number.to_string();
+    let separated = || {
+        let groups: Vec<&str> = digits
+            .as_bytes()
+            .rchunks(3)
+            .rev()
+            .map(|group| std::str::from_utf8(group).expect("digits are ASCII"))
+            .collect();
+        groups.join(",")
+    };
+    usize::try_from(number).ok().and_then(|at| WORDS.get(at)).map_or_else(separated, |word| (*word).to_owned())
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -45,7 +45,7 @@ pub use error::{PlanError, hint};
 pub use estimate::{Estimate, chains_with_new_data, estimate, expected_seconds};
 pub use indexes::missing_indexes;
 pub use overrides::{Overrides, to_toml};
-pub use question::differing_keys;
+pub use question::{differing_keys, plan_key};
 pub use quick_look::quick_look;
 pub use recorded::check;
 pub use table_text::tables_text;

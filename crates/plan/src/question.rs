@@ -96,7 +96,8 @@ fn setting_name(key: &str) -> &str {
     }
 }
 
-fn plan_key(setting: &str) -> &str {
+/// The key of a plan by which the setting that is recorded as `setting` is written.
+pub fn plan_key(setting: &str) -> &str {
     if setting == "pacing" { "rate" } else { setting }
 }
 

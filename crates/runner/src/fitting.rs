@@ -11,7 +11,7 @@ use host::TargetError;
 use host::cpu::CpuTopology;
 use host::device::{BlockDevice, queues_below};
 use host::privileged::system_change::{WantedValue, effective_setup, wanted_settings};
-use model::{CpuAssignment, CpuChoice, CpuList, MachineSetup, Plan, Switch, Trial};
+use model::{Asked, CpuAssignment, CpuChoice, CpuList, MachineSetup, Plan, Switch, Trial};
 
 /// A plan as it can be run here.
 #[derive(Debug)]
@@ -108,9 +108,18 @@ fn fit_to(
         }
         _ => {
             let notes = notes_on_engines(&trials);
-            Ok(FittedPlan { plan: Plan { trials, ..plan.clone() }, left_out, notes })
+            let asked = still_asked(&plan.asked, &trials);
+            Ok(FittedPlan { plan: Plan { asked, trials, ..plan.clone() }, left_out, notes })
         }
     }
+}
+
+/// What can be asked of `trials`: a key of which one value is left compares nothing.
+fn still_asked(asked: &Asked, trials: &[Trial]) -> Asked {
+    let keys = plan::differing_keys(trials);
+    let differs = |key: &String| keys.iter().any(|(own, _)| own == plan::plan_key(key));
+    let [compare, over] = [&asked.compare, &asked.over].map(|key| key.clone().filter(differs));
+    Asked { compare, over, ..asked.clone() }
 }
 
 impl EffectiveMachine {

@@ -2,8 +2,7 @@
 //!
 //! In: the causes of points. Out: claims. Limits: the cause that most points from the knee on have; others are in the details.
 
-use super::amounts::said;
-use super::speech::number_word;
+use super::speech::{amount, number_word};
 use super::thing::Thing;
 use super::{AskedRun, Claim, ClaimKind};
 use crate::evidence::cause::{Cause, Confidence, Limit, LimitEvidence, LockAccount, Throttle};
@@ -18,6 +17,8 @@ use words::quantity::{bytes, number, percent, range, time};
 const CLAIMS_MAX: usize = 2;
 /// Where something varies, fewer points than this share of them show no common limit.
 const SHARE_MIN: f64 = 0.5;
+/// A disk that is less busy is named for another reason.
+const BUSY_MIN: f64 = 0.5;
 
 /// What limits `points`, all of one comparison; `None` if that is not known, or not the same for half of them.
 pub(super) fn claim_of_points(run: &AskedRun, points: &[&PointAnalysis]) -> Option<Claim> {
@@ -122,8 +123,15 @@ impl<'a> CommonLimit<'a> {
         let host = first.place.as_ref().map_or(String::new(), |place| format!(" of {}", place.host));
         match first.evidence {
             LimitEvidence::Disk { .. } => {
-                let busy = range(causes, |one| busy_share(one), percent);
-                format!("{}: {busy} busy", limits(&format!("the disk{host}"), "limits"))
+                let limits = limits(&format!("the disk{host}"), "limits");
+                let busy = || range(causes, |one| busy_share(one), percent);
+                match causes.iter().map(|one| busy_share(one)).fold(1.0, f64::min) {
+                    least if least >= BUSY_MIN => format!("{limits}: {} busy", busy()),
+                    _ if first.confidence == Confidence::Likely => {
+                        format!("{limits}: threads wait for its reads {} of their time", share())
+                    }
+                    _ => format!("{limits}: it does {} of its best rate", share()),
+                }
             }
             LimitEvidence::Sync { .. } => {
                 format!(
@@ -245,7 +253,7 @@ impl<'a> CommonLimit<'a> {
         };
         let speed = point.summary.as_ref().and_then(|summary| summary.network?.link_bits_per_s);
         let full = match speed {
-            Some(bits_per_s) => format!("{share} of {} Mbit/s", said(bits_per_s / 1e6)),
+            Some(bits_per_s) => format!("{share} of {} Mbit/s", amount(bits_per_s / 1e6)),
             None => format!("{share} full"),
         };
         format!("{}: {full}", limits(&of, "limits"))
@@ -267,8 +275,8 @@ fn throttled(throttle: Throttle, share: &str) -> String {
         }
         Throttle::Storage { flow, limit_per_s, .. } => {
             let limit = match flow {
-                LimitedFlow::ReadOps => format!("{} reads", said(limit_per_s)),
-                LimitedFlow::WriteOps => format!("{} writes", said(limit_per_s)),
+                LimitedFlow::ReadOps => format!("{} reads", amount(limit_per_s)),
+                LimitedFlow::WriteOps => format!("{} writes", amount(limit_per_s)),
                 LimitedFlow::ReadBytes => format!("{} read", bytes(limit_per_s)),
                 LimitedFlow::WriteBytes => format!("{} written", bytes(limit_per_s)),
             };

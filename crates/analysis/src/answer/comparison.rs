@@ -11,6 +11,7 @@ use super::work::WorkUnit;
 use crate::math::ratio::{RatioEstimate, RatioVerdict};
 use crate::points::metric::Metric;
 use crate::points::relative::{RelativeTable, relative_tables};
+use crate::points::sweep::is_comparable;
 use crate::recorded::dimensions::{Role, Setting};
 use crate::{Analysis, PointAnalysis};
 use model::EngineProcess;
@@ -108,6 +109,14 @@ impl<'a> Comparison<'a> {
             Some(WorkUnit::ReadsAndWrites) | None => "operation".to_owned(),
             Some(unit) => unit.plural().trim_end_matches('s').to_owned(),
         }
+    }
+
+    /// The points that are compared.
+    pub(super) fn points(&self) -> Vec<&'a PointAnalysis> {
+        let is_arm = |point: &&PointAnalysis| {
+            self.table.arms.iter().any(|arm| point.settings.value(&arm.name) == Some(&arm.value))
+        };
+        self.run.analysis.points.iter().filter(|point| is_comparable(point)).filter(is_arm).collect()
     }
 
     /// The repeats of `arm` at `place`, taken together.

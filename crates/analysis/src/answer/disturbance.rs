@@ -3,6 +3,7 @@
 //! In: the findings of points. Out: one claim for each kind of disturbance, of the worst point, with the figures of its finding, and at how
 //! many points it was found. Limits: the gravest kinds come first; the others are in the details.
 
+use super::speech::{number_word, short_enough};
 use super::{Claim, ClaimKind};
 use crate::findings::level_shift::{LevelShifts, signed_change};
 use crate::findings::stall::Stalls;
@@ -49,7 +50,8 @@ fn claim(code: Code, points: &[Disturbed]) -> Option<Claim> {
         0 => String::new(),
         others => format!(" ({} had it, too)", plural(others as u64, "other point")),
     };
-    let mut claim = Claim::new(ClaimKind::Disturbance, format!("{clause}{others}.")).from_finding(code);
+    let sentence = short_enough(vec![format!("{clause}{others}."), format!("{clause}.")]);
+    let mut claim = Claim::new(ClaimKind::Disturbance, sentence).from_finding(code);
     for (name, value) in figures(&finding.detail) {
         claim = claim.figure_of(worst.point.id, name, value);
     }
@@ -90,7 +92,7 @@ fn weight(finding: &Finding) -> f64 {
 }
 
 /// One clause without its full stop.
-fn clause(subject: &str, detail: &Detail) -> String {
+pub(super) fn clause(subject: &str, detail: &Detail) -> String {
     let s = subject;
     match detail {
         Detail::Stall(Stalls::Rates(found)) if found.count == 1 => {
@@ -100,7 +102,7 @@ fn clause(subject: &str, detail: &Detail) -> String {
         Detail::Stall(Stalls::Rates(found)) => {
             let [total, longest] = [found.total_ns, found.longest_ns].map(|ns| seconds(ns, found.interval_ns));
             let every = found.period.map_or(String::new(), |period| every(period.gap_ns, found.interval_ns));
-            format!("{s} stood still {} times, {total} in all and {longest} at most{every}", found.count)
+            format!("{s} stood still {}, {total} in all and {longest} at most{every}", times(found.count))
         }
         Detail::Stall(Stalls::Operations(found)) => {
             format!("{s} held {} up for {}", held(found.slow.count), up_to(found.slow.count, found.slow.longest_ns))
@@ -111,7 +113,6 @@ fn clause(subject: &str, detail: &Detail) -> String {
         }
         Detail::Drops(found) => {
             let count = found.drops.len();
-            let times = if count == 1 { "once".to_owned() } else { format!("{count} times") };
             let length = seconds(found.length_ns, found.interval_ns);
             let when = match found.period {
                 Some(period) => every(period.gap_ns, found.interval_ns),
@@ -119,6 +120,7 @@ fn clause(subject: &str, detail: &Detail) -> String {
                 None => String::new(),
             };
             let [from, to] = [found.from_per_s, found.to_per_s].map(rate);
+            let times = times(count);
             format!("{s} drops {times} from {from} to {to} ({} less) for {length}{when}", percent(found.fall_share()))
         }
         Detail::Wave(found) => {
@@ -185,8 +187,17 @@ fn shifted(s: &str, found: &LevelShifts) -> String {
         ),
         levels => {
             let [least, most] = found.extremes().map(rate);
-            format!("{s} changes its level {} times, between {least} and {most}", levels.len() - 1)
+            format!("{s} changes its level {}, between {least} and {most}", times(levels.len() - 1))
         }
+    }
+}
+
+/// `once`, `twice`, `14 times`
+fn times(count: usize) -> String {
+    match count {
+        1 => "once".to_owned(),
+        2 => "twice".to_owned(),
+        count => format!("{} times", number_word(u32::try_from(count).unwrap_or(u32::MAX))),
     }
 }
 

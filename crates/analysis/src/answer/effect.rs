@@ -199,3 +199,59 @@ impl<'a> Branch<'a> {
         all
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use RatioVerdict::{Faster, NoDifferenceShown, Slower};
+
+    fn effect(ratio: f64, half: f64, verdict: RatioVerdict) -> RatioEstimate {
+        let ci95 = Some([ratio / (1.0 + half), ratio * (1.0 + half)]);
+        RatioEstimate { ratio, ci95, n: 4, smallest_effect: Some(half), p_value: None, verdict }
+    }
+
+    #[test]
+    fn places_that_are_alike_have_one_ratio_whose_interval_holds_each() {
+        let both = together(&[effect(1.50, 0.1, Faster), effect(1.60, 0.02, Faster)]).unwrap();
+        assert!((both.ratio - (1.5f64 * 1.6).sqrt()).abs() < 1e-9);
+        assert!(both.ci95.unwrap()[1] >= 1.6 && both.ci95.unwrap()[0] <= 1.5, "{both:?}");
+        assert_eq!((both.verdict, both.smallest_effect), (Faster, Some(0.1)));
+    }
+
+    #[test]
+    fn intervals_that_are_apart_and_directions_that_differ_are_not_averaged() {
+        assert_eq!(together(&[effect(1.2, 0.02, Faster), effect(1.5, 0.02, Faster)]), None);
+        assert_eq!(together(&[effect(1.04, 0.03, Faster), effect(0.96, 0.03, Slower)]), None);
+    }
+
+    #[test]
+    fn a_place_without_a_difference_does_not_hide_that_of_another() {
+        assert_eq!(together(&[effect(1.0, 1.0, NoDifferenceShown), effect(1.6, 0.1, Faster)]), None);
+        let nearly = together(&[effect(1.05, 0.06, NoDifferenceShown), effect(1.08, 0.02, Faster)]).unwrap();
+        assert_eq!(nearly.verdict, Faster);
+    }
+
+    #[test]
+    fn the_one_interval_of_equal_places_covers_the_truth_in_95_of_100_cases_however_they_depend() {
+        use crate::simulated::Random;
+        use crate::{Preference, RepeatPair};
+        let mut random = Random::new(5);
+        // What is common to all places of a repeat is as large as what is not.
+        let mut covers = |share: f64| {
+            let common: Vec<f64> = (0..6).map(|_| random.normal()).collect();
+            let mut place = || {
+                let own =
+                    |common: &f64| (0.02 * (share.sqrt() * common + (1.0 - share).sqrt() * random.normal())).exp();
+                let pairs: Vec<RepeatPair> =
+                    common.iter().map(|one| RepeatPair { base: 1.0, new: 1.3 * own(one) }).collect();
+                RatioEstimate::from_pairs(&pairs, Preference::More).unwrap()
+            };
+            let places = [place(), place(), place()];
+            together(&places).is_none_or(|one| one.ci95.is_some_and(|[low, high]| low <= 1.3 && 1.3 <= high))
+        };
+        for share in [0.0, 0.5, 1.0] {
+            let covered = (0..500).filter(|_| covers(share)).count();
+            assert!(covered >= 465, "{covered} of 500 at {share}");
+        }
+    }
+}

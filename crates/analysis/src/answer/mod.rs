@@ -110,12 +110,13 @@ pub fn answer(analysis: &Analysis) -> Answer {
         claims = vec![trust::nothing_usable(&run)];
     }
     claims.truncate(CLAIMS_MAX);
+    let next = next.or_else(|| trust::next_step(&run));
     Answer {
         kind,
         question: run.stated_question().map_or(question, str::to_owned),
         table: table.map(AnswerTable::bounded),
         claims,
         trust: trust::sentences(&run),
-        next: next.or_else(|| trust::next_step(&run)),
+        next,
     }
 }

@@ -24,11 +24,20 @@ pub fn spoken(setting: &Setting) -> String {
     counted.or_else(|| setting.phrase.clone()).unwrap_or_else(of_label)
 }
 
-/// `setting` where there is little room: as it is said, or as its label has it if that is long.
-pub fn short(setting: &Setting) -> String {
-    const SHORT_MAX: usize = 16;
+/// `setting` where there is room for so many characters: as it is said, or as its label has it if that is longer.
+pub fn short(setting: &Setting, length_max: usize) -> String {
     let words = spoken(setting);
-    if words.chars().count() <= SHORT_MAX { words } else { phrase(setting) }
+    if words.chars().count() <= length_max { words } else { phrase(setting) }
+}
+
+/// `setting` above a column.
+pub fn column(setting: &Setting) -> String {
+    short(setting, 16)
+}
+
+/// `setting` as the name of a row.
+pub fn row(setting: &Setting) -> String {
+    short(setting, 24)
 }
 
 /// What a setting of this role counts: one, and several.

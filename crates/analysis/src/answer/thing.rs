@@ -3,16 +3,18 @@
 //! In: the usable points of a run. Out: a [`Thing`] for each group of them that has a rate. Limits: points that are timed as a whole are
 //! in none.
 
-use super::amounts::{in_table, said};
-use super::speech::{number_word, spoken};
+use super::amounts::in_table;
+use super::speech::{amount, number_word, spoken};
 use super::table::AnswerCell;
 use super::work::{WorkRate, WorkUnit};
-use super::{AskedRun, Claim, ClaimFigure};
+use super::{AskedRun, Claim, ClaimFigure, ClaimKind};
 use crate::math::repeats::{MeanOfRepeats, combine};
-use crate::points::sweep::{ScalingAxis, Sweep, SweepStep, sweeps};
+use crate::points::sweep::{ScalingAxis, Sweep, SweepStep, is_usable, sweeps};
 use crate::recorded::dimensions::ENGINE;
-use crate::{PointAnalysis, Role, Setting, Validity};
+use crate::verdict::Reason;
+use crate::{Finding, PointAnalysis, Role, Setting, Severity, Validity};
 use model::{AccessPattern, OpClass};
+use std::collections::BTreeMap;
 use words::list::capital;
 use words::quantity::time;
 
@@ -54,6 +56,24 @@ impl<'a> Thing<'a> {
         all.into_iter().map(of_sweep).collect()
     }
 
+    /// Groups that were measured and none of whose points may be used, each with the reason.
+    pub fn unusable(run: &AskedRun<'a>) -> Vec<Claim> {
+        let mut groups: BTreeMap<usize, Vec<&PointAnalysis>> = BTreeMap::new();
+        let measured = run.analysis.points.iter().filter(|point| point.summary.is_some());
+        measured.for_each(|point| groups.entry(point.group).or_default().push(point));
+        let spoilt = groups.into_values().filter(|own| !own.iter().any(|point| is_usable(point)));
+        let claim = |own: Vec<&PointAnalysis>| {
+            let findings = own[0].findings.iter().filter(|finding| finding.severity == Severity::Error);
+            let code = findings.map(Finding::code).next()?;
+            let reason = Reason { code, validity: Validity::Invalid, points: own.len() };
+            let unit = WorkUnit::of(own[0])?;
+            let thing = Thing { sweep: Sweep::from_points(own), unit, distinguishing: Vec::new() };
+            let sentence = format!("{} cannot be used: they {}.", capital(&thing.whose_work()), reason.words());
+            Some(Claim::new(ClaimKind::Caution, sentence).from_finding(code))
+        };
+        spoilt.filter_map(claim).collect()
+    }
+
     /// Its first point.
     pub fn first(&self) -> &'a PointAnalysis {
         self.sweep.steps[0].points[0]
@@ -85,10 +105,10 @@ impl<'a> Thing<'a> {
         if first.traits.engine.direct_io == Some(true) { "the disk".to_owned() } else { "the file".to_owned() }
     }
 
-    /// The same at the beginning of a sentence. A name begins as it is written.
+    /// The same at the beginning of a sentence. A path stays as it is.
     pub fn who_begins(&self) -> String {
         let who = self.who();
-        if who.starts_with("the ") { capital(&who) } else { who }
+        if who.contains('/') { who } else { capital(&who) }
     }
 
     /// What it does with its work.
@@ -165,7 +185,7 @@ impl<'a> Thing<'a> {
     pub fn clause(&self, value: f64, step: &SweepStep) -> String {
         let place = self.place(step);
         let place = if place.is_empty() { place } else { format!(" {place}") };
-        format!("{} {} {} {} {}{place}", self.who_begins(), self.verb(), said(value), self.object(), self.per())
+        format!("{} {} {} {} {}{place}", self.who_begins(), self.verb(), amount(value), self.object(), self.per())
     }
 
     /// `claim` with what `step` reached as its figure.
@@ -194,7 +214,7 @@ impl<'a> Thing<'a> {
     pub fn payload_cell(&self, step: &SweepStep) -> Option<AnswerCell> {
         self.first().traits.work.io.as_ref()?;
         let bytes = step.estimate(|summary| Some((summary.bytes_per_s, None)))?.mean;
-        let (text, figure) = (said(bytes / 1e6), "bytes_per_s".to_owned());
+        let (text, figure) = (amount(bytes / 1e6), "bytes_per_s".to_owned());
         let point = self.reached(step).point;
         (bytes > 0.0).then_some(AnswerCell { value: bytes, text, figure, point, is_indicative: is_indicative(step) })
     }

@@ -5,17 +5,18 @@
 
 use super::asked::AskedRun;
 use super::claim::{Claim, ClaimKind};
-use crate::findings::foreign_cpu::ForeignCpu;
+use super::disturbance::clause;
+use crate::findings::foreign_cpu::{CpuUser, ForeignCpu};
 use crate::judgement::NextStep;
 use crate::verdict::{Reason, Unmeasured};
-use crate::{DetailKind, Finding, PointAnalysis, Severity, Validity};
+use crate::{Code, DetailKind, PointAnalysis, Severity, Validity};
 use words::list::{capital, join_and};
 use words::quantity::{percent, plural, range};
 
 /// More are not read.
 const SENTENCES_MAX: usize = 3;
-/// The most reasons that are named, each with its number of points.
-const REASONS_MAX: usize = 2;
+/// The most engines that are named.
+const ENGINES_MAX: usize = 2;
 /// A point that must be longer is made so many times as long.
 const LONGER: f64 = 4.0;
 /// No point that is to be valid is shorter, in seconds.
@@ -40,75 +41,95 @@ pub(super) fn nothing_usable(run: &AskedRun) -> Claim {
     }
 }
 
-/// At most three sentences: how many points are valid and what weakens the others, what others took of the CPU, and what is missing.
+/// At most three sentences: how many points are valid and what weakens most of the others, what others took of the CPU, and what is missing.
+/// What mends it is the next step.
 pub(super) fn sentences(run: &AskedRun) -> Vec<String> {
-    let all = [validity(run), foreign_cpu(&run.analysis.points), missing(&run.analysis.verdict.trust.unmeasured)];
-    all.into_iter().flatten().take(SENTENCES_MAX).collect()
+    let weakness = common_weakness(run);
+    let others =
+        foreign_cpu(&run.analysis.points).filter(|_| weakness.is_none_or(|(code, _)| code != Code::ForeignCpu));
+    let others = others.map(|(words, _)| format!("{}.", capital(&words)));
+    let missing = missing(&run.analysis.verdict.trust.unmeasured);
+    [validity(run, weakness), others, missing].into_iter().flatten().take(SENTENCES_MAX).collect()
 }
 
-/// `7 of 10 points are valid; 3 ran too short, so they are only indicative: use --time 12s.`
-fn validity(run: &AskedRun) -> Option<String> {
-    let (trust, points) = (&run.analysis.verdict.trust, run.analysis.points.len());
-    let tally = trust.validity;
-    if points == 0 {
-        return None;
+/// What weakens most points, and how many; of several the gravest. `None` if all are valid.
+fn common_weakness(run: &AskedRun) -> Option<(Code, usize)> {
+    let mut all: Vec<(Code, usize)> = Vec::new();
+    for reason in &run.analysis.verdict.trust.reasons {
+        match all.iter_mut().find(|(code, _)| *code == reason.code) {
+            Some((_, points)) => *points += reason.points,
+            None => all.push((reason.code, reason.points)),
+        }
     }
-    let valid = match (tally.valid, points) {
-        (1, 1) => "The point is valid".to_owned(),
-        (2, 2) => "Both points are valid".to_owned(),
-        (valid, all) if valid == all => format!("All {all} points are valid"),
-        (0, 1) => "The point is not valid".to_owned(),
-        (0, all) => format!("None of {all} points is valid"),
+    all.into_iter().reduce(|most, one| if one.1 > most.1 { one } else { most })
+}
+
+/// `7 of 10 points are valid; 3 ran too short.`, `Lower bounds: other programs took 67 to 85 % of the CPU at all 12 points.`
+fn validity(run: &AskedRun, weakness: Option<(Code, usize)>) -> Option<String> {
+    let (tally, all) = (run.analysis.verdict.trust.validity, run.analysis.points.len());
+    let valid = match (tally.valid, all) {
+        (_, 0) => return None,
+        (1, 1) => return Some("The point is valid.".to_owned()),
+        (2, 2) => return Some("Both points are valid.".to_owned()),
+        (valid, all) if valid == all => return Some(format!("All {all} points are valid.")),
+        (0, _) => String::new(),
         (1, all) => format!("1 of {all} points is valid"),
         (valid, all) => format!("{valid} of {all} points are valid"),
     };
-    let kinds = [
-        (Validity::Invalid, tally.invalid, "must not be used"),
-        (Validity::Indicative, tally.indicative, "indicative"),
-    ];
-    let weak = kinds.into_iter().filter(|(_, count, _)| *count > 0);
-    let weak: Vec<String> =
-        weak.map(|(validity, count, word)| weakened(&trust.reasons, validity, (count, points), word)).collect();
-    if weak.is_empty() {
-        return Some(format!("{valid}."));
-    }
-    let mend = mending_step(run).map_or(String::new(), |step| format!("; {step}"));
-    Some(format!("{valid}: {}{mend}.", weak.join("; ")))
+    let is_foreign = weakness.is_some_and(|(code, _)| code == Code::ForeignCpu);
+    let weak = match (tally.invalid, tally.indicative) {
+        (0, _) if is_foreign && all == 1 => "a lower bound".to_owned(),
+        (0, _) if is_foreign && valid.is_empty() => "lower bounds".to_owned(),
+        (0, 1) if all == 1 => "the point is only indicative".to_owned(),
+        (0, _) if valid.is_empty() => format!("all {all} points are only indicative"),
+        // Each of them has the reason that follows.
+        (0, indicative) if weakness.is_some_and(|(_, points)| points == indicative) => String::new(),
+        (0, indicative) => format!("{indicative} {} only indicative", if indicative == 1 { "is" } else { "are" }),
+        (1, _) if all == 1 => "the point must not be used".to_owned(),
+        (invalid, _) if invalid == all => format!("none of {all} points can be used"),
+        (invalid, _) if valid.is_empty() => format!("{invalid} of {all} points must not be used"),
+        (invalid, _) => format!("{invalid} must not be used"),
+    };
+    let why = weakness.map(|(code, points)| weakness_words(run, code, points)).unwrap_or_default();
+    let why = if why.is_empty() || weak.is_empty() { why } else { format!(": {why}") };
+    let separator = if valid.is_empty() { "" } else { "; " };
+    Some(format!("{}.", capital(&format!("{valid}{separator}{weak}{why}"))))
 }
 
-/// `3 are only indicative, because they ran too short`
-fn weakened(reasons: &[Reason], validity: Validity, (count, points): (usize, usize), word: &str) -> String {
-    let own: Vec<&Reason> = reasons.iter().filter(|reason| reason.validity == validity).collect();
-    let which = if points == 1 { "it".to_owned() } else { count.to_string() };
-    let is = match (count, validity) {
-        (_, Validity::Invalid) => String::new(),
-        (1, _) => "is only ".to_owned(),
-        _ => "are only ".to_owned(),
-    };
-    // Of several reasons each has its number of points, unless it is that of all.
-    let reason = |reason: &&Reason| match reason.points {
-        1 if count == 1 => format!("it {}", reason.words()),
-        all if all == count => format!("they {}", reason.words()),
-        some => format!("{some} {}", reason.words()),
-    };
-    let why: Vec<String> = own.iter().take(REASONS_MAX).map(reason).collect();
-    let why = if why.is_empty() { String::new() } else { format!(", because {}", join_and(&why)) };
-    format!("{which} {is}{word}{why}")
+/// What weakens so many `points`: `they ran too short`, `other programs took 12 to 40 % of the CPU at 3 of them`.
+fn weakness_words(run: &AskedRun, code: Code, points: usize) -> String {
+    let own = &run.analysis.points;
+    let foreign = foreign_cpu(own).filter(|_| code == Code::ForeignCpu);
+    if let Some((words, at)) = foreign {
+        return match (at, own.len()) {
+            (_, 1) => words,
+            (2, 2) => format!("{words} at both points"),
+            (at, all) if at == all => format!("{words} at all {all} points"),
+            (at, all) => format!("{words} at {at} of {all} points"),
+        };
+    }
+    // What is known exactly of a course is said of a single point.
+    let findings = own.iter().flat_map(|point| &point.findings);
+    let mut found = findings.filter(|finding| finding.code() == code && finding.severity > Severity::Note);
+    if let Some(only) = found.next().filter(|_| points == 1 && code.is_disturbance()) {
+        let clause = clause("the rate", &only.detail);
+        return if own.len() == 1 { clause } else { format!("in one {clause}") };
+    }
+    let words = Reason { code, validity: Validity::Indicative, points }.words();
+    match (points, own.len()) {
+        (1, 1) => format!("it {words}"),
+        (1, _) => format!("one {words}"),
+        (points, all) if points == all => format!("they {words}"),
+        (points, _) => format!("{points} {words}"),
+    }
 }
 
-/// What mends most of the points that are not valid, in a few words.
-fn mending_step(run: &AskedRun) -> Option<String> {
-    let weak = |finding: &&Finding| finding.severity > Severity::Note;
-    let weakened = run.analysis.points.iter().filter(|point| point.validity != Validity::Valid);
-    let mut steps: Vec<(NextStep, usize)> = Vec::new();
-    for finding in weakened.flat_map(|point| point.findings.iter().filter(weak)) {
-        match steps.iter_mut().find(|(step, _)| *step == finding.next) {
-            Some((_, count)) => *count += 1,
-            None => steps.push((finding.next, 1)),
-        }
-    }
-    let known = steps.into_iter().filter(|(step, _)| *step != NextStep::None);
-    known.max_by_key(|(_, count)| *count).map(|(step, _)| step_words(run, step))
+/// What mends the weakness that most points share.
+fn mending_step(run: &AskedRun) -> Option<NextStep> {
+    let (code, _) = common_weakness(run)?;
+    let findings = run.analysis.points.iter().flat_map(|point| &point.findings);
+    let own = findings.filter(|finding| finding.code() == code && finding.severity > Severity::Note);
+    own.map(|finding| finding.next).find(|step| *step != NextStep::None)
 }
 
 /// A step with its flag, if one is known.
@@ -121,24 +142,20 @@ fn step_words(run: &AskedRun, step: NextStep) -> String {
     step.sentence().replace('`', "")
 }
 
-/// `Other programs took 17 to 58 % of the CPU.`
-fn foreign_cpu(points: &[PointAnalysis]) -> Option<String> {
-    use crate::findings::foreign_cpu::CpuUser;
-    let found =
-        points.iter().flat_map(|point| &point.findings).filter_map(|finding| ForeignCpu::in_detail(&finding.detail));
-    let (stolen, taken): (Vec<&ForeignCpu>, Vec<&ForeignCpu>) =
-        found.partition(|found| matches!(found.by, CpuUser::Hypervisor { .. }));
-    let took = |who: &str, all: &[&ForeignCpu]| {
-        let at = if points.len() > 1 {
-            format!(" at {} of {} points", all.len().min(points.len()), points.len())
-        } else {
-            String::new()
-        };
-        (!all.is_empty()).then(|| format!("{who} took {} of the CPU{at}", range(all, |one| one.share.0, percent)))
+/// `other programs took 17 to 58 % of the CPU`, and at how many points.
+fn foreign_cpu(points: &[PointAnalysis]) -> Option<(String, usize)> {
+    let of_point = |point: &PointAnalysis| {
+        let found = point.findings.iter().filter_map(|finding| ForeignCpu::in_detail(&finding.detail));
+        found.copied().collect::<Vec<ForeignCpu>>()
     };
-    let all: Vec<String> =
-        [took("other programs", &taken), took("the hypervisor", &stolen)].into_iter().flatten().collect();
-    (!all.is_empty()).then(|| format!("{}.", capital(&join_and(&all))))
+    let found: Vec<Vec<ForeignCpu>> = points.iter().map(of_point).filter(|found| !found.is_empty()).collect();
+    let is_stolen = |found: &&ForeignCpu| matches!(found.by, CpuUser::Hypervisor { .. });
+    let (stolen, taken): (Vec<&ForeignCpu>, Vec<&ForeignCpu>) = found.iter().flatten().partition(is_stolen);
+    // The greater of the two is the one to be mended.
+    let most = |all: &[&ForeignCpu]| all.iter().map(|found| found.share.0).fold(0.0, f64::max);
+    let (who, all) = if most(&stolen) > most(&taken) { ("the hypervisor", stolen) } else { ("other programs", taken) };
+    (!found.is_empty())
+        .then(|| (format!("{who} took {} of the CPU", range(&all, |one| one.share.0, percent)), found.len()))
 }
 
 /// `Not measured: 4 points of postgres.`
@@ -147,7 +164,7 @@ fn missing(unmeasured: &[Unmeasured]) -> Option<String> {
         missing if missing < one.planned => format!("{missing} of {} points of {}", one.planned, one.engine),
         missing => format!("{} of {}", plural(missing as u64, "point"), one.engine),
     };
-    let (shown, others) = unmeasured.split_at(unmeasured.len().min(REASONS_MAX));
+    let (shown, others) = unmeasured.split_at(unmeasured.len().min(ENGINES_MAX));
     let mut parts: Vec<String> = shown.iter().map(words).collect();
     if !others.is_empty() {
         let missing: usize = others.iter().map(|one| one.missing).sum();
@@ -156,20 +173,21 @@ fn missing(unmeasured: &[Unmeasured]) -> Option<String> {
     (!parts.is_empty()).then(|| format!("Not measured: {}.", join_and(&parts)))
 }
 
-/// The next step of the gravest finding that has one.
+/// What mends the weakness that most points share, or the next step of the gravest finding that has one.
 pub(super) fn next_step(run: &AskedRun) -> Option<String> {
     let findings = run.analysis.points.iter().flat_map(|point| &point.findings).chain(&run.analysis.findings);
-    let with_step = findings.filter(|finding| !finding.next.sentence().is_empty());
+    let steps = findings.filter(|finding| !finding.next.sentence().is_empty());
     // Of several that are equally grave the first: findings are listed in the order of their weight.
-    let gravest = with_step.reduce(|gravest, one| if one.severity > gravest.severity { one } else { gravest })?;
-    Some(format!("{}.", capital(&step_words(run, gravest.next))))
+    let gravest = steps.reduce(|gravest, one| if one.severity > gravest.severity { one } else { gravest });
+    let step = mending_step(run).or(gravest.map(|finding| finding.next))?;
+    Some(format!("{}.", capital(&step_words(run, step))))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::simulated::{Simulation, run_of};
-    use crate::{Analysis, Code, analyse, answer};
+    use crate::{Analysis, analyse, answer};
     use model::PointState;
 
     fn trust(analysis: &Analysis) -> Vec<String> {
@@ -189,12 +207,10 @@ mod tests {
         assert_eq!(trust(&of(vec![quiet()])), ["The point is valid."]);
         assert_eq!(trust(&of(vec![quiet(), quiet()])), ["Both points are valid."]);
         let short = Simulation::counts(&[20_000; 3]);
-        let expected =
-            "2 of 3 points are valid: 1 is only indicative, because it ran too short; run longer: --time 80s.";
-        assert_eq!(trust(&of(vec![quiet(), quiet(), short.clone()])), [expected]);
-        let expected =
-            "The point is not valid: it is only indicative, because it ran too short; run longer: --time 12s.";
-        assert_eq!(trust(&of(vec![short])), [expected]);
+        let mixed = answer(&of(vec![quiet(), quiet(), short.clone()]));
+        assert_eq!(mixed.trust, ["2 of 3 points are valid; one ran too short."]);
+        assert_eq!(mixed.next.as_deref(), Some("Run longer: --time 80s."));
+        assert_eq!(trust(&of(vec![short])), ["The point is only indicative: it ran too short."]);
     }
 
     #[test]
@@ -217,7 +233,7 @@ mod tests {
         let shared =
             quiet().source("cpu", &counters, used).source("process", &["cpu_user_ns", "cpu_system_ns"], engine);
         let told = trust(&of(vec![shared, quiet()]));
-        assert_eq!(told[1], "Other programs took 30 % of the CPU at 1 of 2 points.");
+        assert_eq!(told, ["1 of 2 points is valid; other programs took 30 % of the CPU at 1 of 2 points."]);
         let one = Unmeasured { engine: "postgres".into(), workload: "oltp".into(), missing: 2, planned: 4 };
         assert_eq!(missing(&[one]).as_deref(), Some("Not measured: 2 of 4 points of postgres."));
     }

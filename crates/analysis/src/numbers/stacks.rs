@@ -13,8 +13,8 @@ pub const SHIFTS_MAX: usize = 5;
 /// So many of the busiest are named.
 const BUSIEST_MAX: usize = 3;
 /// A thread whose innermost function is called so waits until there is something to do, or until another thread lets it.
-const WAITS: [&str; 9] =
-    ["poll", "select", "epoll_wait", "nanosleep", "futex", "cond_", "sigwait", "accept", "getevents"];
+const WAITS: [&str; 10] =
+    ["poll", "select", "nanosleep", "futex", "cond_", "sigwait", "sigtimedwait", "accept", "getevents", "get_cqe"];
 /// A difference below this many threads is none.
 const SHIFT_MIN: f64 = 0.05;
 

@@ -28,10 +28,10 @@ pub const ISOLATION: ParamDef = ParamDef {
     help: "isolation level of the clients' transactions; default = the server's own",
     phrase: Phrase::Words(&[
         ("default", "the server's own isolation"),
-        ("read-uncommitted", "isolation read uncommitted"),
-        ("read-committed", "isolation read committed"),
-        ("repeatable-read", "isolation repeatable read"),
-        ("serializable", "isolation serializable"),
+        ("read-uncommitted", "read-uncommitted isolation"),
+        ("read-committed", "read-committed isolation"),
+        ("repeatable-read", "repeatable-read isolation"),
+        ("serializable", "serializable isolation"),
     ]),
     ..ParamDef::new(
         "isolation",

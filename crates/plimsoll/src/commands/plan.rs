@@ -78,7 +78,7 @@ fn pairs(plan: &Plan) -> Option<u32> {
 
 /// What is compared, and what difference that could show.
 fn asked(plan: &Plan) -> Option<String> {
-    let (compare, pairs) = (plan.asked.compare.as_ref()?, pairs(plan)?);
+    let (compare, pairs) = (plan::plan_key(plan.asked.compare.as_ref()?), pairs(plan)?);
     let enough = plan::smallest_difference(pairs, plan::USUAL_SPREAD).filter(|_| pairs as usize >= PAIRS_MIN);
     Some(match enough {
         Some(share) => format!(

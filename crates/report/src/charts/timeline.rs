@@ -302,7 +302,7 @@ mod tests {
     #[test]
     fn a_panel_says_how_often_and_how_long_the_point_stalled() {
         let note = |id: usize| draw_point("", &quick().points[id], (SeriesStyle::nth(0), 100.0)).note;
-        assert!(note(5).ends_with("; 1 stall, 0.5 s"), "{}", note(5));
+        assert!(note(5).ends_with("; 1 stall, 1 s"), "as long as the finding says: {}", note(5));
         assert!(!note(0).contains("stall"), "{}", note(0));
     }
 

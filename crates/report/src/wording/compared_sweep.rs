@@ -80,11 +80,11 @@ fn range([low, high]: [String; 2]) -> String {
     if low == high { low } else { format!("{} to {high}", low.trim_end_matches(" %")) }
 }
 
-/// `2.6`, `0.45`, `12`
+/// `2.6`, `1.05`, `0.45`, `12`
 fn factor(ratio: f64) -> String {
     match ratio {
         ratio if ratio >= 9.95 => number(ratio.round()).to_string(),
-        ratio if ratio >= 1.0 => format!("{ratio:.1}"),
+        ratio if ratio >= 1.95 => format!("{ratio:.1}"),
         ratio => format!("{ratio:.2}"),
     }
 }
@@ -135,14 +135,14 @@ mod tests {
         let told = |ratios: &[(u32, f64, RatioVerdict)]| answers(&swept(ratios)).join(" ");
         let expected = "new is 2.6 to 7.4 times as fast as old at 1 to 16 clients.";
         assert_eq!(told(&[(1, 2.6, Faster), (4, 5.0, Faster), (16, 7.4, Faster)]), expected);
-        let alike = "new is 2.0 to 2.1 times as fast as old (1.8 to 2.3) at 1 to 16 clients.";
+        let alike = "new is 2.0 to 2.1 times as fast as old (1.80 to 2.3) at 1 to 16 clients.";
         assert_eq!(told(&[(1, 2.0, Faster), (16, 2.1, Faster)]), alike);
         let parted = "new shows no difference to old at 1 to 4 clients and is 50 % slower (45 to 55 %) at 16 clients.";
         let places = [(1, 1.0, NoDifferenceShown), (4, 1.0, NoDifferenceShown), (16, 0.5, Slower)];
         assert_eq!(told(&places), parted);
         let unsure = told(&[(1, 1.2, Indicative), (16, 0.9, Indicative)]);
         assert!(
-            unsure.starts_with("new had 0.90 to 1.2 times the speed of old at 1 to 16 clients. That is not sure"),
+            unsure.starts_with("new had 0.90 to 1.20 times the speed of old at 1 to 16 clients. That is not sure"),
             "{unsure}"
         );
     }

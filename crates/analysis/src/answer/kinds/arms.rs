@@ -16,11 +16,11 @@ use crate::answer::comparison::{ArmEffects, Comparison};
 use crate::answer::effect::{Branch, Is, split};
 use crate::answer::places::axes;
 use crate::answer::speech::{number_word, spoken, under};
-use crate::answer::{AnswerParts, AskedRun};
+use crate::answer::{AnswerParts, AskedRun, bottleneck};
 use crate::math::ratio::PAIRS_MIN;
 use crate::recorded::dimensions::{Role, Setting};
 use sentences::Pair;
-use words::list::{capital, join_and};
+use words::list::join_and;
 
 /// From so many other arms on, each has one claim.
 const ARMS_WITH_DETAILS: usize = 3;
@@ -44,7 +44,10 @@ pub(super) fn answer(run: &AskedRun) -> Option<AnswerParts> {
         claims.extend(comparison.not_ranked.clone());
         claims.extend(partly_undecided(&effects));
     }
-    claims.extend(costs::claims(&comparison));
+    let mut costs = costs::claims(&comparison).into_iter();
+    claims.extend(costs.next());
+    claims.extend(bottleneck::claim_of_points(run, &comparison.points()));
+    claims.extend(costs);
     let lacks_pairs = effects.iter().any(|one| !one.undecided.is_empty());
     Some(AnswerParts {
         question: question(&comparison),
@@ -57,7 +60,7 @@ pub(super) fn answer(run: &AskedRun) -> Option<AnswerParts> {
 fn question(comparison: &Comparison) -> String {
     let arms: Vec<String> = comparison.table.arms.iter().map(spoken).collect();
     match comparison.base().role {
-        Role::Engine => capital(&format!("{}?", arms.join(" or "))),
+        Role::Engine => format!("{}?", arms.join(" or ")),
         _ => format!("What changes {}?", under(&comparison.table.arms[1])),
     }
 }
@@ -122,7 +125,7 @@ pub(super) fn undecided(comparison: &Comparison, effects: &[ArmEffects]) -> Vec<
             Pair { base: comparison.base(), arm: &comparison.table.arms[nth + 1], noun: &noun, axes: Vec::new() };
         pair.as_measured(&own.undecided)
     });
-    [not_decided(pairs)].into_iter().chain(as_measured.take(2)).collect()
+    [not_decided(pairs)].into_iter().chain(as_measured.take(1)).collect()
 }
 
 /// That so many pairs decide nothing, and what does.

@@ -4,15 +4,15 @@
 //! of clients or depths, and one for those works that were measured once on one or several engines. Limits: engines are set side by side and
 //! not ranked.
 
-use super::super::amounts::said;
 use super::super::bottleneck;
 use super::super::conditions::conditions;
+use super::super::speech::amount;
 use super::super::thing::Thing;
 use super::super::work::WorkUnit;
 use super::super::{AnswerColumn, AnswerParts, AnswerRow, AnswerTable, AskedRun, Claim, ClaimKind, ROWS_MAX};
 use super::sweep::{disturbances, rate_claim};
 use crate::PointAnalysis;
-use crate::points::sweep::SweepStep;
+use crate::points::sweep::{ScalingAxis, SweepStep};
 use model::AccessPattern;
 use std::collections::BTreeSet;
 use words::list::join_and;
@@ -39,6 +39,7 @@ fn claims(run: &AskedRun, things: &[Thing]) -> Vec<Claim> {
     let mut claims: Vec<Claim> = swept.iter().map(|thing| with_first_step(rate_claim(thing), thing)).collect();
     claims.extend(side_by_side(&single).iter().map(|alike| single_claim(alike)));
     claims.truncate(RATES_MAX);
+    claims.extend(Thing::unusable(run).into_iter().take(1));
     // What limits a single rate is in the details.
     claims.extend(bottleneck::claims(run, &swept).into_iter().take(1));
     claims.extend(disturbances(things));
@@ -48,7 +49,8 @@ fn claims(run: &AskedRun, things: &[Thing]) -> Vec<Claim> {
 /// `claim` with how soon a single request is answered, if the work goes on rising with more of them.
 fn with_first_step(mut claim: Claim, thing: &Thing) -> Claim {
     let first = &thing.sweep.steps[0];
-    let alone = (first.clients == 1 && first.depth == 1).then(|| first.response_ns(0.5)).flatten();
+    let is_depth = thing.sweep.axis == ScalingAxis::Depth;
+    let alone = (is_depth && first.clients == 1 && first.depth == 1).then(|| first.response_ns(0.5)).flatten();
     let is_rising = claim.sentence.ends_with(" can do more.");
     if let Some(ns) = alone.filter(|_| is_rising) {
         claim.sentence = format!("{}; one at a time takes {}.", claim.sentence.trim_end_matches('.'), time(ns as f64));
@@ -84,7 +86,7 @@ fn single_claim(alike: &[&Thing]) -> Claim {
     let mut sentence = first.clause(reached.rate.mean, first.sweep.best());
     let others: Vec<_> = others.iter().map(|thing| (*thing, thing.reached(thing.sweep.best()))).collect();
     let parts: Vec<String> =
-        others.iter().map(|(thing, own)| format!("{} {}", thing.who(), said(own.rate.mean))).collect();
+        others.iter().map(|(thing, own)| format!("{} {}", thing.who(), amount(own.rate.mean))).collect();
     sentence += &format!("{}{}.", if parts.len() == 1 { " and " } else { ", " }, join_and(&parts));
     let claim = first.with_figure(Claim::new(ClaimKind::Rate, sentence), &reached);
     others.iter().fold(claim, |claim, (thing, own)| thing.with_figure(claim, own))
@@ -111,7 +113,10 @@ fn table(things: &[Thing]) -> AnswerTable {
 }
 
 fn row(thing: &Thing, step: &SweepStep) -> AnswerRow {
-    let name = [kind_of_work(thing.first(), thing), who_does_it(thing), thing.short_place(step)];
+    let in_flight = thing.first().traits.work.io.as_ref().filter(|_| !thing.is_swept());
+    let place =
+        in_flight.map_or_else(|| thing.short_place(step), |_| format!("{} in flight", step.clients * step.depth));
+    let name = [kind_of_work(thing.first(), thing), who_does_it(thing), place];
     let cells = vec![
         Some(thing.rate_cell(step)),
         thing.time_cell(step, 0.5, "response_p50_ns"),
@@ -168,8 +173,8 @@ mod tests {
         let told: Vec<&str> = answer.claims.iter().map(|claim| claim.sentence.as_str()).collect();
         let reads = "The disk reads 79,200 random blocks of 4 KiB per second with 32 requests at a time and can do more; one at a time takes ";
         assert!(told[0].starts_with(reads), "{told:?}");
-        assert!(told[1].starts_with("sqlite inserts ") && told[1].contains(" rows per second and fjall "), "{told:?}");
-        assert!(told[2].starts_with("sqlite serves 2,000 transactions per second (p99 "), "{told:?}");
+        assert!(told[1].starts_with("Sqlite inserts ") && told[1].contains(" rows per second and fjall "), "{told:?}");
+        assert!(told[2].starts_with("Sqlite serves 2,000 transactions per second (p99 "), "{told:?}");
         let table = answer.table.unwrap();
         let names: Vec<String> = table.rows.iter().map(|row| row.name.join(" | ")).collect();
         let expected = [

@@ -19,7 +19,7 @@ use crate::{Code, Quantiles, Role, SearchAnalysis, Setting};
 use model::Nanos;
 use model::limit::{Criterion, FailureAbove, HoldDebt, LimitOutcome, LowerBoundCause, Percentile};
 use std::collections::BTreeSet;
-use words::list::join_and;
+use words::list::{capital, join_and};
 use words::quantity::{bytes, count, percent, time};
 
 pub(super) fn answer(run: &AskedRun) -> Option<AnswerParts> {
@@ -95,7 +95,9 @@ fn name_of(run: &AskedRun, one: &SearchRepeats) -> String {
     let search = one.searches[0];
     let held = search.held().and_then(|held| held.point.settings.get(ENGINE));
     let engine = engine.first().copied().or(held).map_or_else(|| plain(&search.engine), spoken);
-    if others.is_empty() {
+    // Of a search that is alone nothing distinguishes it.
+    let is_alone = search_repeats(&run.analysis.searches).len() == 1;
+    if others.is_empty() || is_alone {
         return engine;
     }
     format!("{engine} with {}", join_and(&others.into_iter().map(spoken).collect::<Vec<_>>()))
@@ -141,7 +143,7 @@ fn claims_of_one(search: &SearchAnalysis, name: &str) -> Vec<Claim> {
             format!("It carries {least}{rate}{interval} with {}.", objective(search, true)),
         ]);
         let ci95 = result.between.and_then(|(low, high)| Some([low, high?]));
-        Claim::new(ClaimKind::Rate, sentence).figure_at(Some(held.point.id), "offered_per_s", per_s, ci95)
+        Claim::new(ClaimKind::Rate, capital(&sentence)).figure_at(Some(held.point.id), "offered_per_s", per_s, ci95)
     });
     carried
         .into_iter()
@@ -163,7 +165,7 @@ fn claims_of_repeats(run: &AskedRun, one: &SearchRepeats, mean: f64) -> Vec<Clai
         format!("{carries} with {}: {of}.", objective(first, true)),
         format!("It carries {} {}: {of}.", amount(mean), unit_of(first).spoken()),
     ]);
-    let mut claims = vec![Claim::new(ClaimKind::Rate, sentence).figure("offered_per_s", mean, None)];
+    let mut claims = vec![Claim::new(ClaimKind::Rate, capital(&sentence)).figure("offered_per_s", mean, None)];
     if one.agree() == Some(false) {
         let why = one.closed_range().filter(|[slow, fast]| *fast > 1.1 * slow).map_or(String::new(), |[slow, fast]| {
             format!(": without a pace it did {} to {} per second", amount(slow), amount(fast))
@@ -301,7 +303,7 @@ fn nothing_held(search: &SearchAnalysis, name: &str) -> Claim {
             ],
         ),
     };
-    Claim::new(kind, short_enough(wordings.into()))
+    Claim::new(kind, capital(&short_enough(wordings.into())))
 }
 
 /// How several searches compare, and of each what it carries.
@@ -322,7 +324,7 @@ fn claims_of_several(run: &AskedRun, all: &[SearchRepeats]) -> Vec<Claim> {
         };
         let sentence = short_enough(vec![carries(&name_of(run, one)), carries("One of them")]);
         let point = if let [only] = one.searches.as_slice() { only.held().map(|held| held.point.id) } else { None };
-        Claim::new(ClaimKind::Rate, sentence).figure_at(point, "offered_per_s", *per_s, None)
+        Claim::new(ClaimKind::Rate, capital(&sentence)).figure_at(point, "offered_per_s", *per_s, None)
     });
     // Of a difference the rates are said already, and more than two are the table's business.
     let is_said = claims.iter().any(|claim: &Claim| claim.kind == ClaimKind::Difference) || found.len() > 2;
@@ -381,7 +383,7 @@ fn comparison(run: &AskedRun, best: (&SearchRepeats, f64), worst: (&SearchRepeat
             amount(fewest)
         ),
     ]);
-    Some(Claim::new(ClaimKind::Difference, sentence).figure("ratio", most / fewest, None))
+    Some(Claim::new(ClaimKind::Difference, capital(&sentence)).figure("ratio", most / fewest, None))
 }
 
 fn durabilities<'a>(one: &SearchRepeats<'a>) -> BTreeSet<Option<&'a str>> {
@@ -391,17 +393,17 @@ fn durabilities<'a>(one: &SearchRepeats<'a>) -> BTreeSet<Option<&'a str>> {
 /// What to try next, if the search itself says it.
 fn next_step(search: &SearchAnalysis) -> Option<String> {
     let step = match search.result.outcome {
-        LimitOutcome::Interrupted => "go on with the search: `plimsoll run --resume last`",
-        LimitOutcome::LowerBound(LowerBoundCause::RateMax) => "search further up with a higher `--rate-max`",
-        LimitOutcome::LowerBound(LowerBoundCause::Generator) => "run the clients on a machine with more free CPUs",
+        LimitOutcome::Interrupted => "Go on with the search: `plimsoll run --resume last`",
+        LimitOutcome::LowerBound(LowerBoundCause::RateMax) => "Search further up with a higher `--rate-max`.",
+        LimitOutcome::LowerBound(LowerBoundCause::Generator) => "Run the clients on a machine with more free CPUs.",
         LimitOutcome::BoundedByInvalidProbes => {
-            "search again on a machine that does nothing else, or with a longer `--hold`"
+            "Search again on a machine that does nothing else, or with a longer `--hold`."
         }
-        LimitOutcome::SearchLimitReached => "search again with longer probes (`--time`)",
-        LimitOutcome::NoRateHolds => "allow a longer time (`--slo`), or search with other `--clients`",
+        LimitOutcome::SearchLimitReached => "Search again with longer probes (`--time`).",
+        LimitOutcome::NoRateHolds => "Allow a longer time (`--slo`), or search with other `--clients`.",
         LimitOutcome::BoundaryFound => {
             let seconds = search.result.needed_hold?.length.0.div_ceil(1_000_000_000);
-            return Some(format!("confirm the rate with `--hold {seconds}s`"));
+            return Some(format!("Confirm the rate with `--hold {seconds}s`."));
         }
     };
     Some(step.to_owned())
@@ -479,7 +481,7 @@ mod tests {
         assert_eq!(
             said(&answer),
             [
-                "sqlite carries 758 operations per second (744 to 774) with p99 under 20 ms and errors under 1.0 %, and held that for 20 seconds.",
+                "Sqlite carries 758 operations per second (744 to 774) with p99 under 20 ms and errors under 1.0 %, and held that for 20 seconds.",
                 "Above it p99 fails first: at 774 per second it is 26.4 ms.",
                 "At full speed it was limited by the CPU, which was 100 % busy.",
                 "Holding it for 20 seconds is too short to be sure: it takes 2.2 minutes.",
@@ -532,17 +534,17 @@ mod tests {
         assert_eq!(
             said(&bounded),
             [
-                "sqlite carries at least 300 operations per second with p99 under 20 ms, and held that for 20 seconds.",
+                "Sqlite carries at least 300 operations per second with p99 under 20 ms, and held that for 20 seconds.",
                 "It may carry more: no higher rate was allowed.",
                 "At full speed it was limited by the CPU, which was 100 % busy.",
                 "Holding it for 20 seconds is too short to be sure: it takes 5.6 minutes.",
             ]
         );
-        assert_eq!(bounded.next.as_deref(), Some("search further up with a higher `--rate-max`"));
+        assert_eq!(bounded.next.as_deref(), Some("Search further up with a higher `--rate-max`."));
         let (_, cut) = answered(&searched(&["sqlite"], "p99<20ms", None, 3));
         assert_eq!(said(&cut), ["How much sqlite carries is not known: the search ended before a rate was held."]);
         let (_, none) = answered(&searched(&["sqlite"], "p99<1us", None, usize::MAX));
-        assert_eq!(said(&none), ["sqlite carries no rate with p99 under 1 us, not even 1.46 per second."]);
+        assert_eq!(said(&none), ["Sqlite carries no rate with p99 under 1 us, not even 1.46 per second."]);
     }
 
     #[test]
@@ -557,7 +559,7 @@ mod tests {
         let (_, answer) = answered(&run);
         assert_eq!(
             said(&answer),
-            ["sqlite carries 745 operations per second with p99 under 20 ms: the mean of two searches (731 to 758)."]
+            ["Sqlite carries 745 operations per second with p99 under 20 ms: the mean of two searches (731 to 758)."]
         );
     }
 }

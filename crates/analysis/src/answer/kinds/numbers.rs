@@ -16,15 +16,19 @@ pub(super) fn answer(run: &AskedRun) -> AnswerParts {
     AnswerParts { question: "What was measured?".to_owned(), table: table(run), ..AnswerParts::default() }
 }
 
+/// More figures do not fit beside names of several parts.
+const FIGURES_MAX: usize = 4;
+
 /// `None` if no point may be used.
 pub(super) fn table(run: &AskedRun) -> Option<AnswerTable> {
     let measured: Vec<&PointAnalysis> = run.rows.points.iter().filter(|point| is_usable(point)).collect();
     let shown = if measured.len() > ROWS_MAX { best_of_groups(&measured) } else { measured.clone() };
-    let columns: Vec<Column> = Column::ALL.into_iter().filter(|column| column.is_shown(run, &shown)).collect();
+    let columns = Column::ALL.into_iter().filter(|column| column.is_shown(run, &shown)).take(FIGURES_MAX);
+    let columns: Vec<Column> = columns.collect();
     let units: Vec<WorkUnit> = shown.iter().filter_map(|point| WorkUnit::of(point)).collect();
     let unit = units.first().copied().filter(|first| units.iter().all(|unit| unit == first));
     let row = |point: &&PointAnalysis| AnswerRow {
-        name: vec![name_of(run, point)],
+        name: name_of(run, point),
         cells: columns.iter().map(|column| column.cell(run, point, unit)).collect(),
     };
     (!shown.is_empty() && !columns.is_empty()).then(|| AnswerTable {
@@ -50,11 +54,11 @@ fn best_of_groups<'a>(points: &[&'a PointAnalysis]) -> Vec<&'a PointAnalysis> {
     best
 }
 
-/// What distinguishes it; its engine if nothing does.
-fn name_of(run: &AskedRun, point: &PointAnalysis) -> String {
-    let words: Vec<String> =
-        run.said(point.label.group.iter().chain(&point.label.place)).into_iter().map(speech::spoken).collect();
-    if words.is_empty() { point.engine.clone() } else { words.join(", ") }
+/// What distinguishes it, part by part; its engine if nothing does.
+fn name_of(run: &AskedRun, point: &PointAnalysis) -> Vec<String> {
+    let label = run.said(point.label.group.iter().chain(&point.label.place));
+    let words: Vec<String> = label.into_iter().map(speech::spoken).collect();
+    if words.is_empty() { vec![point.engine.clone()] } else { words }
 }
 
 /// What a column shows.
@@ -70,9 +74,9 @@ enum Column {
 }
 
 impl Column {
-    /// In the order of importance: those behind the fifth are left out.
+    /// In the order of importance: those behind the fourth are left out.
     const ALL: [Column; 7] =
-        [Column::Rate, Column::Took, Column::Failed, Column::Bytes, Column::P50, Column::P99, Column::Longest];
+        [Column::Rate, Column::Took, Column::Failed, Column::P50, Column::P99, Column::Longest, Column::Bytes];
 
     fn head(self, unit: Option<WorkUnit>) -> String {
         match self {
@@ -170,7 +174,7 @@ mod tests {
     #[test]
     fn unlike_rates_have_their_units_and_what_is_timed_as_a_whole_has_its_time() {
         let (heads, rows) = shown(vec![point("sqlite", 500), drain(&[0, 0, 1]).point()]);
-        assert_eq!(heads, ["operations/s", "took", "p50", "p99", "longest"]);
+        assert_eq!(heads, ["operations/s", "took", "p50", "p99"]);
         assert_eq!(rows.len(), 2, "{rows:?}");
         assert!(rows[1].contains("- | 3.00 s | -"), "{rows:?}");
     }

@@ -7,7 +7,7 @@ use super::arms::{ratio_cell, speed_cell, undecided};
 use crate::answer::claim::{Claim, ClaimKind};
 use crate::answer::comparison::{ArmEffects, Comparison};
 use crate::answer::effect::PlaceEffect;
-use crate::answer::speech::{fine, number_word, short, size, spoken, under, with};
+use crate::answer::speech::{self, fine, number_word, size, spoken, under, with};
 use crate::answer::{AnswerColumn, AnswerParts, AnswerRow, AnswerTable, AskedRun};
 use crate::math::ratio::RatioVerdict;
 use crate::points::relative::RelativeRow;
@@ -130,13 +130,13 @@ fn table(comparison: &Comparison) -> AnswerTable {
         let ratios = speed.cells.iter().map(|cell| ratio_cell(comparison, speed, (*cell)?, is_wide));
         let cells = if is_wide { values.chain(ratios).collect() } else { values.take(1).chain(ratios).collect() };
         let others = place.iter().filter(|one| one.role != Role::Work && !places.iter().all(|all| all.contains(one)));
-        let name = [line_name(&place)].into_iter().chain(others.map(|one| short(one)));
+        let name = [line_name(&place)].into_iter().chain(others.map(|one| speech::row(one)));
         AnswerRow { name: name.collect(), cells }
     });
     let heads: Vec<String> = if is_wide {
-        arms.iter().map(short).chain(["ratio (95 %)".to_owned()]).collect()
+        arms.iter().map(speech::column).chain(["ratio (95 %)".to_owned()]).collect()
     } else {
-        arms.iter().map(short).collect()
+        arms.iter().map(speech::column).collect()
     };
     let head = "the tests that differ most".to_owned();
     let columns = heads.into_iter().map(|head| AnswerColumn { head }).collect();

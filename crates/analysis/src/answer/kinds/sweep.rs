@@ -3,9 +3,8 @@
 //! In: a run whose points differ in clients and depth, and at most in the sort of work besides. Out: the rates as a table over the steps, and
 //! claims. Limits: three sorts of work; four steps besides the best have a column.
 
-use super::super::amounts::said;
 use super::super::disturbance::{self, Disturbed};
-use super::super::speech::number_word;
+use super::super::speech::{amount, number_word, short_enough};
 use super::super::thing::Thing;
 use super::super::{AnswerColumn, AnswerParts, AnswerRow, AnswerTable, AskedRun, COLUMNS_MAX, Claim, ClaimKind};
 use super::super::{bottleneck, conditions::conditions};
@@ -20,6 +19,8 @@ const THINGS_MAX: usize = 3;
 const DISTURBANCES_MAX: usize = 2;
 /// Response times that grow by so much show that more clients only wait.
 const WAITS: f64 = 1.5;
+/// Less than this share more is no gain.
+const GAIN_MIN: f64 = 0.02;
 
 pub(super) fn answer(run: &AskedRun) -> Option<AnswerParts> {
     let things = Thing::all(run);
@@ -33,6 +34,7 @@ pub(super) fn answer(run: &AskedRun) -> Option<AnswerParts> {
     }
     let mut claims: Vec<Claim> =
         rising_together(&things).map_or_else(|| things.iter().map(rate_claim).collect(), |one| vec![one]);
+    claims.extend(Thing::unusable(run));
     claims.extend(bottleneck::claims(run, &things.iter().collect::<Vec<_>>()));
     claims.extend(disturbances(&things));
     Some(AnswerParts {
@@ -73,8 +75,10 @@ pub(in super::super) fn rate_claim(thing: &Thing) -> Claim {
     let (best, knee, last) = (sweep.best(), sweep.knee(), sweep.last());
     let reached = thing.reached(best);
     let clause = thing.clause(reached.rate.mean, best);
-    let claim =
-        |kind: ClaimKind, tail: String| thing.with_figure(Claim::new(kind, format!("{clause}{tail}.")), &reached);
+    let claim = |kind: ClaimKind, tail: String| {
+        let sentence = short_enough(vec![format!("{clause}{tail}."), format!("{clause}.")]);
+        thing.with_figure(Claim::new(kind, sentence), &reached)
+    };
     let p99 = || reached.p99_ns.map_or(String::new(), |ns| format!(" (p99 {})", time(ns as f64)));
     if !thing.is_swept() {
         return claim(ClaimKind::Rate, p99());
@@ -82,22 +86,28 @@ pub(in super::super) fn rate_claim(thing: &Thing) -> Claim {
     if let Some(fallen) = first_fall(sweep) {
         let lower = thing.reached(fallen);
         let less = percent(1.0 - lower.rate.mean / reached.rate.mean);
-        let tail = format!(" and only {} {} ({less} less)", said(lower.rate.mean), thing.place(fallen));
+        let tail = format!(" and only {} {} ({less} less)", amount(lower.rate.mean), thing.place(fallen));
         return thing.with_figure(claim(ClaimKind::Scaling, tail), &lower);
     }
     if std::ptr::eq(best, last) && std::ptr::eq(knee, last) {
         let more = if sweep.is_rise_shown() { " and can do more" } else { "; whether more would help is not known" };
         return claim(ClaimKind::Scaling, more.to_owned());
     }
-    if std::ptr::eq(best, knee) {
-        return claim(ClaimKind::Scaling, format!("; {}", no_gain(thing, best)));
+    let at_knee = thing.reached(knee);
+    if !is_clearly_below(best, knee) {
+        let sentence = format!("{}; {}.", thing.clause(at_knee.rate.mean, knee), no_gain(thing, knee));
+        return thing.with_figure(Claim::new(ClaimKind::Scaling, sentence), &at_knee);
     }
-    let share = percent(thing.reached(knee).rate.mean / reached.rate.mean);
-    claim(
-        ClaimKind::Scaling,
-        format!("; {} reaches {share} of that", thing.place(knee).replacen("with ", "", 1))
-            .replace("clients reaches", "clients reach"),
-    )
+    let share = percent(at_knee.rate.mean / reached.rate.mean);
+    let tail = format!(", and {share} of that already {}", thing.place(knee));
+    thing.with_figure(claim(ClaimKind::Scaling, tail), &at_knee)
+}
+
+/// Whether `step` is below the best by more than the intervals of both allow, and by more than matters.
+fn is_clearly_below(best: &SweepStep, step: &SweepStep) -> bool {
+    let gap = best.ops_per_s() - step.ops_per_s();
+    let noise = best.half_width_per_s().zip(step.half_width_per_s()).map_or(0.0, |(a, b)| a.hypot(b));
+    gap > noise && gap > GAIN_MIN * best.ops_per_s()
 }
 
 /// The first step beyond the best at which the rate is clearly lower.
@@ -113,11 +123,11 @@ fn first_fall<'s, 'a>(sweep: &'s Sweep<'a>) -> Option<&'s SweepStep<'a>> {
 }
 
 /// `more clients only wait longer (p99 25 ms with 16)`
-fn no_gain(thing: &Thing, best: &SweepStep) -> String {
+fn no_gain(thing: &Thing, from: &SweepStep) -> String {
     let last = thing.sweep.last();
     let more = if thing.sweep.axis == ScalingAxis::Depth { "more requests" } else { "more clients" };
     let of = if thing.sweep.axis == ScalingAxis::Depth { last.depth } else { last.clients };
-    match best.p99_ns().zip(last.p99_ns()) {
+    match from.p99_ns().zip(last.p99_ns()) {
         Some((before, after)) if after as f64 >= WAITS * before as f64 => {
             format!("{more} only wait longer (p99 {} with {})", time(after as f64), number_word(of))
         }
@@ -143,8 +153,8 @@ fn rising_together(things: &[Thing]) -> Option<Claim> {
         words::list::capital(one.unit.plural()),
         other.unit.plural(),
         one.place(last),
-        said(rate.rate.mean),
-        said(other_rate.rate.mean),
+        amount(rate.rate.mean),
+        amount(other_rate.rate.mean),
         one.per()
     );
     let claim = one.with_figure(Claim::new(ClaimKind::Scaling, sentence), &rate);
@@ -308,12 +318,12 @@ mod tests {
     #[test]
     fn a_rate_that_levels_says_from_where_on_and_that_more_only_wait() {
         let told = first(transactions(&[(1, 20_300, 40_000), (4, 35_234, 100_000), (16, 34_800, 440_000)]));
-        let expected = "sqlite serves 35,200 transactions per second with four clients; more clients only wait longer (p99 440 us with 16).";
+        let expected = "Sqlite serves 35,200 transactions per second with four clients; more clients only wait longer (p99 440 us with 16).";
         assert_eq!(told, expected);
         let later = first(transactions(&[(1, 20_300, 40_000), (4, 34_500, 100_000), (8, 36_000, 150_000)]));
         assert_eq!(
             later,
-            "sqlite serves 36,000 transactions per second with eight clients; four clients reach 96 % of that."
+            "Sqlite serves 36,000 transactions per second with eight clients, and 96 % of that already with four clients."
         );
     }
 
@@ -322,7 +332,7 @@ mod tests {
         let told =
             first(transactions(&[(1, 5_630, 100_000), (2, 614, 900_000), (4, 600, 2_000_000), (8, 610, 4_000_000)]));
         let expected =
-            "sqlite serves 5,630 transactions per second with one client and only 614 with two clients (89 % less).";
+            "Sqlite serves 5,630 transactions per second with one client and only 614 with two clients (89 % less).";
         assert_eq!(told, expected);
     }
 

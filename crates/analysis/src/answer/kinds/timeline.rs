@@ -3,8 +3,8 @@
 //! In: a run of few points of one workload that differ at most in the sort of work. Out: their rates and times as a table, and claims from the
 //! findings about their course. Limits: a rate with two levels is claimed as both, and never as their mean.
 
-use super::super::amounts::said;
 use super::super::disturbance::{self, Disturbed, are_steady, seconds_at};
+use super::super::speech::amount;
 use super::super::thing::Thing;
 use super::super::{AnswerCell, AnswerColumn, AnswerParts, AnswerRow, AnswerTable, AskedRun, Claim, ClaimKind};
 use super::super::{bottleneck, conditions::conditions};
@@ -17,6 +17,8 @@ use words::quantity::{percent, plural, time, whole};
 const POINTS_MAX: usize = 4;
 /// If a plan asks nothing about clients, so many steps of them are told one after the other.
 const STEPS_MAX: usize = 2;
+/// A point must be so long, in seconds, to be called steady.
+const STEADY_MIN_S: f64 = 10.0;
 
 pub(super) fn answer(run: &AskedRun) -> Option<AnswerParts> {
     let things = Thing::all(run);
@@ -38,9 +40,13 @@ pub(super) fn answer(run: &AskedRun) -> Option<AnswerParts> {
     // The level of each comes before what disturbs one of them.
     claims.sort_by_key(|claim| claim.kind == ClaimKind::Disturbance);
     let all = things.iter().flat_map(Thing::points);
-    if are_steady(all) {
+    // A shorter run is too short to be called so, and what must not be used may have been disturbed all the same.
+    let mut found = run.analysis.points.iter().flat_map(|point| &point.findings);
+    let is_disturbed = found.any(|finding| finding.code().is_disturbance());
+    if are_steady(all) && !is_disturbed && shortest_s(&things) >= STEADY_MIN_S {
         claims.push(steadiness(&things));
     }
+    claims.extend(Thing::unusable(run));
     claims.extend(bottleneck::claims(run, &things.iter().collect::<Vec<_>>()));
     Some(AnswerParts {
         question: format!("How much does {} do, and how steadily?", things[0].who()),
@@ -91,7 +97,7 @@ fn level_claim(thing: &Thing, step: &SweepStep) -> Claim {
             let more = if change < 0.0 { "less" } else { "more" };
             let change = percent(change.abs());
             (
-                format!("{} until {at}, then {} ({change} {more})", clause(before), said(after * per_op)),
+                format!("{} until {at}, then {} ({change} {more})", clause(before), amount(after * per_op)),
                 vec![before, after],
             )
         }
@@ -99,13 +105,13 @@ fn level_claim(thing: &Thing, step: &SweepStep) -> Claim {
             let sentence = format!(
                 "{} at least and {} at most: its level changes {}",
                 clause(least),
-                said(most * per_op),
+                amount(most * per_op),
                 plural(count, "time")
             );
             (sentence, vec![least, most])
         }
         Course::Jumps { low, high } => {
-            (format!("{} or {}: it jumps between the two", clause(low), said(high * per_op)), vec![low, high])
+            (format!("{} or {}: it jumps between the two", clause(low), amount(high * per_op)), vec![low, high])
         }
     };
     let claim = Claim::new(ClaimKind::Rate, format!("{sentence}."));
@@ -158,10 +164,15 @@ fn course_of(point: &PointAnalysis) -> Option<(Code, Course)> {
     told.max_by_key(|(code, _)| (is_whole(*code), std::cmp::Reverse(*code as usize)))
 }
 
+/// The length of the shortest point.
+fn shortest_s(things: &[Thing]) -> f64 {
+    let seconds = things.iter().flat_map(Thing::points).filter_map(|point| Some(point.summary.as_ref()?.seconds));
+    seconds.fold(f64::INFINITY, f64::min)
+}
+
 /// `It ran steadily for 300 s: no stall, no drop and no drift was found.`
 fn steadiness(things: &[Thing]) -> Claim {
-    let seconds = things.iter().flat_map(Thing::points).filter_map(|point| Some(point.summary.as_ref()?.seconds));
-    let shortest = seconds.fold(f64::INFINITY, f64::min);
+    let shortest = shortest_s(things);
     let what = if things.len() == 1 { "It ran" } else { "All ran" };
     let sentence = format!("{what} steadily for {} s: no stall, no drop and no drift was found.", whole(shortest));
     Claim::new(ClaimKind::Steadiness, sentence)
@@ -196,7 +207,7 @@ fn table(things: &[Thing]) -> AnswerTable {
     }
 }
 
-/// The rate, or both levels of it.
+/// The rate, the level that drops and stalls interrupt, or both levels.
 fn level_cell(thing: &Thing, step: &SweepStep) -> AnswerCell {
     let cell = thing.rate_cell(step);
     let [point] = step.points.as_slice() else { return cell };
@@ -204,10 +215,14 @@ fn level_cell(thing: &Thing, step: &SweepStep) -> AnswerCell {
     let per_op = if ops_per_s > 0.0 { cell.value / ops_per_s } else { 1.0 };
     let text = match course_of(point) {
         Some((_, Course::Shift { before, after, .. })) => {
-            format!("{}, then {}", said(before * per_op), said(after * per_op))
+            format!("{}, then {}", amount(before * per_op), amount(after * per_op))
         }
         Some((_, Course::Jumps { low, high } | Course::Shifts { least: low, most: high, .. })) => {
-            format!("{} to {}", said(low * per_op), said(high * per_op))
+            format!("{} to {}", amount(low * per_op), amount(high * per_op))
+        }
+        Some((_, Course::Level(level))) => {
+            let (value, figure) = (level * per_op, "level_per_s".to_owned());
+            return AnswerCell { text: amount(value), value, figure, ..cell };
         }
         _ => return cell,
     };
@@ -238,7 +253,7 @@ mod tests {
     fn a_quiet_point_has_its_rate_and_is_steady() {
         let told = told(&noisy(1, 300, 20.0, |_| 1_000.0));
         assert_eq!(told.len(), 2, "{told:?}");
-        assert!(told[0].starts_with("sqlite does 1,000 operations per second (p99 "), "{told:?}");
+        assert!(told[0].starts_with("Sqlite does 1,000 operations per second (p99 "), "{told:?}");
         assert_eq!(told[1], "It ran steadily for 300 s: no stall, no drop and no drift was found.");
     }
 
@@ -251,13 +266,13 @@ mod tests {
     #[test]
     fn a_shift_is_claimed_as_both_levels() {
         let told = told(&noisy(5, 100, 3.0, |at| if at < 40 { 3_920.0 } else { 3_090.0 }));
-        assert_eq!(told[0], "sqlite does 3,920 operations per second until 40.0 s, then 3,090 (21 % less).");
+        assert_eq!(told[0], "Sqlite does 3,920 operations per second until 40.0 s, then 3,090 (21 % less).");
     }
 
     #[test]
     fn drops_have_their_number_depth_length_and_period() {
         let told = told(&noisy(1, 140, 2.0, |at| if at % 10 == 9 { 2_410.0 } else { 3_880.0 }));
-        assert!(told[0].starts_with("sqlite does 3,880 operations per second"), "{told:?}");
+        assert!(told[0].starts_with("Sqlite does 3,880 operations per second"), "{told:?}");
         let drops = "It drops 14 times from 3.88k/s to 2.41k/s (38 % less) for 1.0 s, once every 10.0 s.";
         assert!(told.contains(&drops.to_owned()), "{told:?}");
     }
@@ -265,8 +280,8 @@ mod tests {
     #[test]
     fn stalls_waves_and_jumps_are_told_with_what_is_known_of_them() {
         let stalls = told(&noisy(3, 1_800, 5.0, |at| if at % 300 >= 275 { 0.0 } else { 323.0 }));
-        assert!(stalls[0].starts_with("sqlite does 32"), "the level and not the mean: {stalls:?}");
-        let expected = "It stood still 6 times, 150.0 s in all and 25.0 s at most, once every 300.0 s.";
+        assert!(stalls[0].starts_with("Sqlite does 32"), "the level and not the mean: {stalls:?}");
+        let expected = "It stood still six times, 150.0 s in all and 25.0 s at most, once every 300.0 s.";
         assert!(stalls.contains(&expected.to_owned()), "{stalls:?}");
         let wave = told(&Simulation::counts(&swinging(1_800, 190.0, 25.0, 6.0)));
         assert!(wave[0].ends_with(" operations per second on average."), "{wave:?}");
@@ -275,7 +290,7 @@ mod tests {
             "{wave:?}"
         );
         let jumps = told(&noisy(1, 200, 3.0, |at| if at / 20 % 2 == 0 { 200.0 } else { 400.0 }));
-        assert_eq!(jumps[0], "sqlite does 200 operations per second or 400: it jumps between the two.");
+        assert_eq!(jumps[0], "Sqlite does 200 operations per second or 400: it jumps between the two.");
     }
 
     /// Courses of 300 intervals as shares of their level, each with the level that must be claimed.

@@ -7,17 +7,19 @@ use super::arms::not_decided;
 use crate::answer::claim::{Claim, ClaimKind, WORDS_MAX};
 use crate::answer::effect::{Branch, Is, PlaceEffect, inverse, split};
 use crate::answer::places::{Axis, axes};
-use crate::answer::speech::{fine, percent, short, size, words_in};
+use crate::answer::speech::{self, fine, percent, size, spoken, words_in};
 use crate::answer::{AnswerCell, AnswerColumn, AnswerParts, AnswerRow, AnswerTable, AskedRun};
 use crate::math::ratio::{RatioEstimate, RatioVerdict};
 use crate::points::variants::{EffortContrast, VariantArm, VariantVerdict};
 use crate::recorded::dimensions::Setting;
 use model::StatementEffort;
-use words::list::join_and;
-use words::quantity::{bytes, count, time};
+use words::list::{capital, join_and};
+use words::quantity::{bytes, count, time, whole};
 
 /// The most claims about variants that are faster at some place.
 const FASTER_MAX: usize = 2;
+/// If less than this share would not have shown, nothing is decided.
+const SHOWN_MAX: f64 = 0.5;
 
 /// A variant and what it does to the base at each place.
 struct Rival<'a> {
@@ -48,6 +50,7 @@ pub(super) fn answer(run: &AskedRun) -> Option<AnswerParts> {
         }
     }
     claims.extend(verdicts.iter().flat_map(|one| &one.arms).filter(|arm| arm.timeouts > 0).map(cancelled));
+    claims.iter_mut().for_each(|claim| claim.sentence = capital(&claim.sentence));
     Some(AnswerParts {
         question: format!("Which is the fastest of {}?", join_and(&names)),
         table: base.and_then(|base| table(&verdicts, base)),
@@ -127,34 +130,48 @@ impl Rival<'_> {
     }
 }
 
-/// `temp and view gain nothing against derived: more than 6 % would have shown.`
-fn no_gain(rivals: &[Rival], base: &str) -> Option<Claim> {
-    let even: Vec<(&str, &RatioEstimate)> = rivals
-        .iter()
-        .filter_map(|one| Some((one.name, one.total.alike()?)))
-        .filter(|(_, effect)| effect.verdict == RatioVerdict::NoDifferenceShown)
-        .collect();
-    if even.is_empty() {
-        return None;
-    }
-    let names: Vec<String> = even.iter().map(|(name, _)| (*name).to_owned()).collect();
-    let verb = if names.len() == 1 { "gains" } else { "gain" };
-    let bound = even.iter().filter_map(|(_, effect)| effect.smallest_effect).reduce(f64::max).filter(|one| *one > 0.0);
-    let shown = bound.map_or(String::new(), |one| format!(": a difference of {} would have shown", size(one)));
-    let claim =
-        Claim::new(ClaimKind::NoDifference, format!("{} {verb} nothing against {base}{shown}.", join_and(&names)));
-    Some(bound.into_iter().fold(claim, |claim, one| claim.figure("smallest_effect", one, None)))
+/// `temp and view gain nothing against derived: a difference of 6 % would have shown.`, and those whose repeats differ too much to tell.
+fn no_gain(rivals: &[Rival], base: &str) -> Vec<Claim> {
+    let even = rivals.iter().filter_map(|one| Some((one.name, one.total.alike()?)));
+    let even = even.filter(|(_, effect)| effect.verdict == RatioVerdict::NoDifferenceShown);
+    let is_shown = |(_, effect): &(&str, &RatioEstimate)| effect.smallest_effect.is_none_or(|one| one <= SHOWN_MAX);
+    let (told, open): (Vec<_>, Vec<_>) = even.partition(is_shown);
+    let names = |all: &[(&str, &RatioEstimate)]| join_and(&all.iter().map(|one| one.0.to_owned()).collect::<Vec<_>>());
+    let bound = |all: &[(&str, &RatioEstimate)]| all.iter().filter_map(|one| one.1.smallest_effect).reduce(f64::max);
+    let verb = if told.len() == 1 { "gains" } else { "gain" };
+    let smallest = bound(&told).filter(|one| *one > 0.0);
+    let shown = smallest.map_or(String::new(), |one| format!(": a difference of {} would have shown", size(one)));
+    let gains = || {
+        let sentence = format!("{} {verb} nothing against {base}{shown}.", names(&told));
+        let claim = Claim::new(ClaimKind::NoDifference, sentence);
+        smallest.into_iter().fold(claim, |claim, one| claim.figure("smallest_effect", one, None))
+    };
+    let undecided = || {
+        let sentence =
+            format!("Repeats of {} differ too much to tell it from {base}: measure more of them.", names(&open));
+        Claim::new(ClaimKind::Undecided, sentence)
+    };
+    [(!told.is_empty()).then(gains), (!open.is_empty()).then(undecided)].into_iter().flatten().collect()
 }
 
-/// After how many runs a set-up has paid, of the first variant whose statement alone is faster and whose total is not: `Without its set-up,
-/// with-index takes 55 % less time; the set-up costs 5.5 ms, so it pays after 8 to 10 runs.`
+/// The place of `verdict` at the beginning of a sentence: `For group-by, `; nothing if there is one place.
+fn head(verdict: &VariantVerdict, all: &[&VariantVerdict]) -> String {
+    let is_common = |setting: &&Setting| all.iter().all(|other| other.place.contains(setting));
+    let own: Vec<String> = verdict.place.iter().filter(|setting| !is_common(setting)).map(spoken).collect();
+    if own.is_empty() { String::new() } else { format!("For {}, ", own.join(" on ")) }
+}
+
+/// After how many runs a set-up has paid, where the statement alone is faster and the total is not, at the place at which it gains most: `Without
+/// its set-up, with-index takes 55 % less time; the set-up costs 5.5 ms, so it pays after 8 to 10 runs.`
 fn pays(verdicts: &[&VariantVerdict], base: &str) -> Option<Claim> {
+    let is_faster = |ratio: Option<RatioEstimate>| ratio.is_some_and(|ratio| ratio.verdict == RatioVerdict::Faster);
     let arms = verdicts.iter().flat_map(|verdict| {
         let base = verdict.arms.iter().find(|arm| arm.name == base);
-        base.into_iter().flat_map(|base| verdict.arms.iter().map(move |arm| (base, arm)))
+        base.into_iter().flat_map(|base| verdict.arms.iter().map(move |arm| (*verdict, base, arm)))
     });
-    let is = |ratio: Option<RatioEstimate>| ratio.is_some_and(|ratio| ratio.verdict == RatioVerdict::Faster);
-    let (base, arm) = arms.into_iter().find(|(_, arm)| is(arm.statement_ratio) && !is(arm.ratio))?;
+    let paying = arms.filter(|(_, _, arm)| is_faster(arm.statement_ratio) && !is_faster(arm.ratio));
+    let gain = |arm: &VariantArm| arm.statement_ratio.map_or(1.0, |ratio| ratio.ratio);
+    let (verdict, base, arm) = paying.min_by(|a, b| gain(a.2).total_cmp(&gain(b.2)))?;
     let (once, ratio) = (base.statement_seconds?, arm.statement_ratio?);
     let cost = arm.setup_seconds? + arm.cleanup_seconds.unwrap_or(0.0);
     let runs = |ratio: f64| (cost / (once * (1.0 - ratio))).ceil();
@@ -162,15 +179,17 @@ fn pays(verdicts: &[&VariantVerdict], base: &str) -> Option<Claim> {
     if !(few.is_finite() && many.is_finite() && few > 0.0 && many > 0.0) {
         return None;
     }
-    let runs = if few == many { format!("{few:.0} runs") } else { format!("{few:.0} to {many:.0} runs") };
+    let runs =
+        if few == many { format!("{} runs", whole(few)) } else { format!("{} to {} runs", whole(few), whole(many)) };
     let sentence = format!(
-        "Without its set-up, {} takes {} % less time; the set-up costs {}, so it pays after {runs}.",
+        "{}without its set-up {} takes {} % less time; the set-up costs {}, so it pays after {runs}.",
+        head(verdict, verdicts),
         arm.name,
         percent(1.0 - ratio.ratio),
         time(cost * 1e9),
     );
-    let claim = Claim::new(ClaimKind::Difference, sentence).figure("statement_ratio", ratio.ratio, ratio.ci95);
-    Some(claim.figure("setup_seconds", cost, None))
+    let claim = Claim::new(ClaimKind::Difference, capital(&sentence));
+    Some(claim.figure("statement_ratio", ratio.ratio, ratio.ci95).figure("setup_seconds", cost, None))
 }
 
 /// What the fastest does less of, and what is built for it: `derived compares 1.00M pairs of rows, and indexed 100.` If none is faster, what is
@@ -181,22 +200,23 @@ fn explanation(verdicts: &[&VariantVerdict]) -> Vec<Claim> {
         let best = verdict.fastest.or_else(|| verdict.arms.iter().position(is_faster_alone));
         let Some((base, best)) = verdict.base.zip(best) else { continue };
         let (base, best) = (&verdict.arms[base], &verdict.arms[best]);
-        let amounts = verdict.explanation.map(|contrast| amounts(base, best, contrast));
-        let all = amounts.into_iter().chain(built(base, best));
+        let head = head(verdict, verdicts);
+        let amounts = verdict.explanation.map(|contrast| amounts(&head, base, best, contrast));
+        let all = amounts.into_iter().chain(built(&head, base, best));
         return all.filter(|claim| words_in(&claim.sentence) <= WORDS_MAX).collect();
     }
     Vec::new()
 }
 
-fn amounts(base: &VariantArm, best: &VariantArm, contrast: EffortContrast) -> Claim {
+fn amounts(head: &str, base: &VariantArm, best: &VariantArm, contrast: EffortContrast) -> Claim {
     let (verb, things) = effort(contrast.effort);
     let amount = |value: f64| match contrast.effort {
         StatementEffort::TempBytes => bytes(value).to_string(),
         _ => count(value).to_string(),
     };
     let (much, little) = (amount(contrast.base), amount(contrast.arm));
-    let sentence = format!("{} {verb} {much} {things}, and {} {little}.", base.name, best.name);
-    Claim::new(ClaimKind::Bottleneck, sentence.replace("  ", " ")).figure("base", contrast.base, None).figure(
+    let sentence = format!("{head}{} {verb} {much} {things}, and {} {little}.", base.name, best.name);
+    Claim::new(ClaimKind::Bottleneck, sentence).figure("base", contrast.base, None).figure(
         "variant",
         contrast.arm,
         None,
@@ -219,11 +239,11 @@ fn effort(effort: StatementEffort) -> (&'static str, &'static str) {
     }
 }
 
-/// `The engine builds for derived: a temporary table; for indexed: nothing.`
-fn built(base: &VariantArm, best: &VariantArm) -> Option<Claim> {
+/// `The engine builds a temporary table for derived, and nothing for indexed.`
+fn built(head: &str, base: &VariantArm, best: &VariantArm) -> Option<Claim> {
     let (before, after) = (base.built.as_ref()?, best.built.as_ref()?);
-    let sentence = format!("The engine builds for {}: {before}; for {}: {after}.", base.name, best.name);
-    (before != after && !sentence.contains(['=', '_'])).then(|| Claim::new(ClaimKind::Bottleneck, sentence))
+    let sentence = format!("{head}the engine builds {before} for {}, and {after} for {}.", base.name, best.name);
+    (before != after && !sentence.contains(['=', '_'])).then(|| Claim::new(ClaimKind::Bottleneck, capital(&sentence)))
 }
 
 fn cancelled(arm: &VariantArm) -> Claim {
@@ -231,7 +251,7 @@ fn cancelled(arm: &VariantArm) -> Claim {
     Claim::new(ClaimKind::Caution, format!("{} was cancelled at its time limit{limit}.", arm.name))
 }
 
-/// One place: a row for each variant with its parts. Several: a row for each place with the time of the base and the ratios.
+/// A row for each variant: at one place with its parts, at several with its time over that of the base, which has its times.
 fn table(verdicts: &[&VariantVerdict], base: &str) -> Option<AnswerTable> {
     let cell = |seconds: Option<f64>, figure: &str| {
         let text = |value: f64| time(value * 1e9).to_string();
@@ -239,7 +259,7 @@ fn table(verdicts: &[&VariantVerdict], base: &str) -> Option<AnswerTable> {
         seconds.map(|value| AnswerCell { value, text: text(value), figure, point, is_indicative })
     };
     let total = |arm: &VariantArm| cell(arm.total_seconds.map(|total| total.mean), "total_seconds");
-    let columns = |heads: Vec<String>| heads.into_iter().map(|head| AnswerColumn { head }).collect();
+    let columns = |heads: Vec<String>| heads.into_iter().map(AnswerColumn::new).collect();
     if let [only] = verdicts {
         let row = |arm: &VariantArm| {
             let setup = cell(arm.setup_seconds, "setup_seconds");
@@ -261,21 +281,25 @@ fn table(verdicts: &[&VariantVerdict], base: &str) -> Option<AnswerTable> {
     }
     let places: Vec<Vec<&Setting>> = verdicts.iter().map(|one| one.place.iter().collect()).collect();
     let all = axes(&places);
-    let mut names: Vec<&str> = Vec::new();
-    for arm in verdicts.iter().flat_map(|one| &one.arms).filter(|arm| arm.name != base) {
+    let name = |place: &Vec<&Setting>| -> String {
+        let named = all.iter().filter_map(|axis| place.iter().find(|setting| setting.name == axis.name));
+        named.map(|setting| speech::column(setting)).collect::<Vec<_>>().join(" ")
+    };
+    let mut names: Vec<&str> = vec![base];
+    for arm in verdicts.iter().flat_map(|one| &one.arms) {
         if !names.contains(&arm.name.as_str()) {
             names.push(&arm.name);
         }
     }
-    let rows = verdicts.iter().zip(&places).map(|(verdict, place)| {
-        let own = |name: &str| verdict.arms.iter().find(|arm| arm.name == name);
-        let named = all.iter().filter_map(|axis| place.iter().find(|setting| setting.name == axis.name));
-        let ratios = names.iter().map(|name| own(name)?.ratio.map(ratio_cell));
-        let cells = [own(base).and_then(total)].into_iter().chain(ratios).collect();
-        AnswerRow { name: named.map(|setting| short(setting)).collect(), cells }
+    let rows = names.iter().map(|name| {
+        let own = |verdict: &&VariantVerdict| {
+            let arm = verdict.arms.iter().find(|arm| arm.name == *name)?;
+            if *name == base { total(arm) } else { arm.ratio.map(ratio_cell) }
+        };
+        AnswerRow { name: vec![(*name).to_owned()], cells: verdicts.iter().map(own).collect() }
     });
-    let heads = [base].into_iter().chain(names.iter().copied()).map(str::to_owned).collect();
-    let head = format!("time of {base}; others over it");
+    let head = format!("time, then over {base}");
+    let heads = places.iter().map(name).collect();
     Some(AnswerTable { head, columns: columns(heads), rows: rows.collect(), ..AnswerTable::default() })
 }
 
@@ -366,10 +390,10 @@ mod tests {
         let contrast = EffortContrast { effort: StatementEffort::RowsCompared, base: 1e6, arm: 100.0 };
         let (claims, table) = parts(vec![verdict("mariadb", arms, Some(contrast))]);
         let expected = [
-            "temp-indexed is 6.2 times (6.0 to 6.6) as fast as derived, its set-up included.",
-            "view and temp gain nothing against derived: a difference of 6 % would have shown.",
-            "derived compares 1.00M pairs of rows, and temp-indexed 100.",
-            "The engine builds for derived: a temporary table; for temp-indexed: nothing.",
+            "Temp-indexed is 6.2 times (6.0 to 6.6) as fast as derived, its set-up included.",
+            "View and temp gain nothing against derived: a difference of 6 % would have shown.",
+            "Derived compares 1.00M pairs of rows, and temp-indexed 100.",
+            "The engine builds a temporary table for derived, and nothing for temp-indexed.",
         ];
         assert_eq!(claims, expected);
         let cells: Vec<String> = table.rows[3].cells.iter().flatten().map(|cell| cell.text.clone()).collect();
@@ -381,9 +405,9 @@ mod tests {
         let arms = vec![arm("as-written", 1.0, 1.0, None), arm("with-index", 4.1, 0.45, Some(50.0))];
         let (claims, _) = parts(vec![verdict("mariadb", arms, None)]);
         let expected = [
-            "with-index is 4.1 times (3.9 to 4.3) as slow as as-written, its set-up included.",
-            "Without its set-up, with-index takes 55 % less time; the set-up costs 50.0 ms, so it pays after 9 to 10 runs.",
-            "The engine builds for as-written: a temporary table; for with-index: nothing.",
+            "With-index is 4.1 times (3.9 to 4.3) as slow as as-written, its set-up included.",
+            "Without its set-up with-index takes 55 % less time; the set-up costs 50.0 ms, so it pays after 9 to 10 runs.",
+            "The engine builds a temporary table for as-written, and nothing for with-index.",
         ];
         assert_eq!(claims, expected);
     }
@@ -398,10 +422,10 @@ mod tests {
         ]);
         assert_eq!(
             claims[0],
-            "indexed is 5.0 times (4.8 to 5.3) as fast as derived on mariadb and sqlite, its set-up included."
+            "Indexed is 5.0 times (4.8 to 5.3) as fast as derived on mariadb and sqlite, its set-up included."
         );
         assert_eq!(table.rows[1].cells[1].as_ref().unwrap().text, "1.00 =");
-        assert_eq!(table.rows[1].name, ["postgres"]);
+        assert_eq!((table.rows[1].name[0].as_str(), table.columns[1].head.as_str()), ("indexed", "postgres"));
     }
 
     #[test]

@@ -71,9 +71,15 @@ fn claim(comparison: &Comparison, cost: Cost) -> Option<Claim> {
 
 /// The amounts at the only place: `Per row, 1.50 KB are written on SQLite and 0.30 KB on fjall.`
 fn amounts(comparison: &Comparison, row: &RelativeRow, cost: Cost) -> Option<String> {
-    let [base, arm] = [0, 1].map(|nth| with(&comparison.table.arms[nth]));
-    let (of_base, of_arm) = (row.base.mean, row.cells[0]?.mean.mean);
-    let unit = comparison.unit();
+    let arms = [0, 1].map(|nth| &comparison.table.arms[nth]);
+    let place: Vec<&Setting> = row.place.iter().collect();
+    // As the table has it: of the times of all repeats.
+    let p99 = |arm| Some(comparison.row(&place, arm)?.summary.as_ref()?.response_ns.as_ref()?.p99 as f64);
+    let [of_base, of_arm] = match cost {
+        Cost::Slowest => [p99(arms[0])?, p99(arms[1])?],
+        Cost::Written | Cost::Cpu => [row.base.mean, row.cells[0]?.mean.mean],
+    };
+    let ([base, arm], unit) = (arms.map(with), comparison.unit());
     Some(match cost {
         Cost::Written => format!("Per {unit}, {} are written {base} and {} {arm}.", bytes(of_base), bytes(of_arm)),
         Cost::Cpu => format!("Per {unit}, {} of CPU time are used {base} and {} {arm}.", time(of_base), time(of_arm)),

@@ -5,12 +5,15 @@
 
 use super::sentences::pairs;
 use crate::answer::comparison::Comparison;
+use crate::answer::conditions::conditions;
 use crate::answer::places::{Axis, axes};
-use crate::answer::speech::{fine, short, size};
+use crate::answer::speech::{self, fine, size};
 use crate::answer::table::COLUMNS_MAX;
+use crate::answer::thing::Thing;
 use crate::answer::work::{WorkRate, WorkUnit};
 use crate::answer::{AnswerCell, AnswerColumn, AnswerRow, AnswerTable};
 use crate::math::ratio::RatioVerdict;
+use crate::points::metric::Metric;
 use crate::points::relative::{RelativeCell, RelativeRow};
 use crate::recorded::dimensions::{Role, Setting};
 use crate::{PointAnalysis, Preference, Validity};
@@ -33,8 +36,10 @@ pub(super) fn table(comparison: &Comparison, is_decided: bool) -> Option<AnswerT
     let measured =
         comparison.table.rows.iter().flat_map(|row| row.cells.iter().flatten()).map(|cell| cell.ratio.n).max();
     if let Some(measured) = measured {
-        table.head = format!("{}, {}", table.head, pairs(measured));
+        let parts = [table.head.as_str(), &pairs(measured)];
+        table.head = parts.into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join(", ");
     }
+    table.conditions = conditions(&Thing::all(comparison.run));
     Some(table)
 }
 
@@ -67,7 +72,7 @@ fn by_metric(comparison: &Comparison, places: &[Vec<&Setting>]) -> Option<Answer
     let arms = &comparison.table.arms;
     let points: Vec<Option<&PointAnalysis>> = arms.iter().map(|arm| comparison.row(place, arm)).collect();
     let speed = comparison.table.rows.iter().find(|row| row.metric.is_speed());
-    let p99 = comparison.table.rows.iter().find(|row| row.metric == crate::points::metric::Metric::P99Ns);
+    let p99 = comparison.table.rows.iter().find(|row| row.metric == Metric::P99Ns);
     let of = |metric: Option<&RelativeRow>, value: fn(&PointAnalysis) -> Option<AnswerCell>| {
         let ratio = metric.and_then(|row| ratio_cell(comparison, row, row.cells[0]?, true));
         let values = points.iter().map(|point| value((*point)?));
@@ -79,8 +84,8 @@ fn by_metric(comparison: &Comparison, places: &[Vec<&Setting>]) -> Option<Answer
     if is_rate {
         rows.push(row(["p99".to_owned()], of(p99, p99_cell)));
     }
-    let heads = arms.iter().map(short).chain(["ratio (95 %)".to_owned()]);
-    Some(AnswerTable { head: "each".to_owned(), columns: columns(heads), rows, ..AnswerTable::default() })
+    let heads = arms.iter().map(speech::column).chain(["ratio (95 %)".to_owned()]);
+    Some(AnswerTable { columns: columns(heads), rows, ..AnswerTable::default() })
 }
 
 /// Two arms at places that differ in several settings: a row for each place, with the rates and what the arm costs or gains.
@@ -92,7 +97,7 @@ fn pairs_table(comparison: &Comparison, places: &[Vec<&Setting>], all: &[Axis]) 
         let ratio = speed.cells[0].and_then(|cell| ratio_cell(comparison, speed, cell, true));
         row(place_name(place, all, None), values.chain([ratio]).collect())
     });
-    let heads = arms.iter().map(short).chain(["ratio (95 %)".to_owned()]);
+    let heads = arms.iter().map(speech::column).chain(["ratio (95 %)".to_owned()]);
     Some(AnswerTable {
         head: unit_head(comparison),
         columns: columns(heads),
@@ -104,7 +109,7 @@ fn pairs_table(comparison: &Comparison, places: &[Vec<&Setting>], all: &[Axis]) 
 /// The name of `place` by what distinguishes it, without the axis of the columns.
 fn place_name(place: &[&Setting], all: &[Axis], columns: Option<&Axis>) -> Vec<String> {
     let named = all.iter().filter(|axis| columns.is_none_or(|columns| columns.name != axis.name));
-    named.filter_map(|axis| place.iter().find(|own| own.name == axis.name)).map(|own| short(own)).collect()
+    named.filter_map(|axis| place.iter().find(|own| own.name == axis.name)).map(|own| speech::row(own)).collect()
 }
 
 /// A column for each value of `axis`; the rates of the arms and their ratios, or the ratios alone if all of it has no room.
@@ -136,7 +141,7 @@ fn by_axis(
         if has_room {
             rows.extend(arms.iter().map(|arm| {
                 let cell = |value: &&&Setting| speed_cell(comparison.row(at(name, value)?.0, arm)?, is_wide);
-                row(with(&short(arm)), values.iter().map(|value| cell(&value)).collect())
+                row(with(&speech::row(arm)), values.iter().map(|value| cell(&value)).collect())
             }));
         }
         rows.extend(arms[1..].iter().enumerate().map(|(nth, arm)| {
@@ -144,15 +149,16 @@ fn by_axis(
                 let speed = at(name, value)?.1;
                 ratio_cell(comparison, speed, speed.cells[nth]?, is_wide)
             };
-            let label = if has_room { format!("{} : {}", short(arm), short(&arms[0])) } else { short(arm) };
+            let label =
+                if has_room { format!("{} : {}", speech::row(arm), speech::row(&arms[0])) } else { speech::row(arm) };
             row(with(&label), values.iter().map(|value| cell(value)).collect())
         }));
     }
-    let head = if has_room { unit_head(comparison) } else { format!("speed against {}", short(&arms[0])) };
+    let head = if has_room { unit_head(comparison) } else { format!("speed against {}", speech::row(&arms[0])) };
     let head = if has_room && is_wide { format!("{head} (p99)") } else { head };
     Some(AnswerTable {
         head,
-        columns: columns(values.iter().map(|value| short(value))),
+        columns: columns(values.iter().map(|value| speech::column(value))),
         rows,
         ..AnswerTable::default()
     })
@@ -165,9 +171,9 @@ fn by_arm(comparison: &Comparison, places: &[Vec<&Setting>]) -> Option<AnswerTab
     let rows = arms.iter().enumerate().map(|(nth, arm)| {
         let point = comparison.row(place, arm);
         let ratio = nth.checked_sub(1).and_then(|nth| ratio_cell(comparison, speed, speed.cells[nth]?, true));
-        row([short(arm)], vec![point.and_then(|point| speed_cell(point, false)), point.and_then(p99_cell), ratio])
+        row([speech::row(arm)], vec![point.and_then(|point| speed_cell(point, false)), point.and_then(p99_cell), ratio])
     });
-    let heads = [unit_head(comparison), "p99".to_owned(), format!("against {}", short(&arms[0]))];
+    let heads = [unit_head(comparison), "p99".to_owned(), format!("against {}", speech::row(&arms[0]))];
     Some(AnswerTable {
         head: "each".to_owned(),
         columns: columns(heads),

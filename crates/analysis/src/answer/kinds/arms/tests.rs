@@ -185,7 +185,7 @@ fn one_pair_decides_nothing_and_says_so_once_and_first() {
     let answer = answer_of(points(&cells, 1), None);
     let expected = [
         "Not decided: one pair of measurements each, and a difference needs four (--repeat 4).",
-        "In these measurements PostgreSQL did 0.62 times as many transactions as MariaDB.",
+        "In these measurements MariaDB did 1.6 times as many transactions as PostgreSQL.",
     ];
     assert_eq!(sentences(&answer), expected);
     assert_eq!(answer.next.as_deref(), Some("Repeat it: the same command with --repeat 4."));
@@ -237,6 +237,35 @@ fn the_table_of_two_arms_has_rates_and_their_ratio_over_clients() {
     assert_eq!(names, ["MariaDB", "PostgreSQL", "PostgreSQL : MariaDB"]);
     let ratio = table.rows[2].cells[0].as_ref().unwrap();
     assert!(ratio.text.starts_with("1.6") || ratio.text.starts_with("1.5"), "{ratio:?}");
+}
+
+#[test]
+fn what_an_operation_writes_is_told_if_it_differs() {
+    let mut analysis = analyse(&run_of(points(&[cell("SQLite", 1000.0), cell("fjall", 3000.0)], 4), Vec::new()));
+    for point in &mut analysis.points {
+        let written = if point.engine == "sqlite" { 1500.0 } else { 300.0 };
+        point.summary.as_mut().unwrap().cost.per_op.written_bytes = Some(written + f64::from(point.id) / 10.0);
+    }
+    let tables = crate::points::relative::relative_tables(&analysis.points, &analysis.meta.plan);
+    analysis.verdict.relative = tables;
+    let told = answer(&analysis);
+    assert_eq!(sentences(&told)[1], "Per transaction, 1.50 KB are written on SQLite and 300 B on fjall.");
+}
+
+#[test]
+fn many_unlike_results_are_one_range_and_what_it_depends_on() {
+    let pair = |clients: u32, mix, ratio: f64| {
+        let of = |engine, rate| cell(engine, rate).mix(mix).clients(clients);
+        [of("MariaDB", 1000.0), of("PostgreSQL", 1000.0 * ratio)]
+    };
+    let all = [(1, 0.4, 2.0), (2, 0.9, 1.5), (4, 1.5, 0.5), (8, 2.4, 3.1)];
+    let cells: Vec<Cell> = all
+        .iter()
+        .flat_map(|(clients, a, b)| [pair(*clients, "read_only", *a), pair(*clients, "write_only", *b)].concat())
+        .collect();
+    let first = told(&cells, 6, 1).remove(0);
+    let end = "as many write-only transactions as MariaDB, depending on the number of clients.";
+    assert!(first.starts_with("PostgreSQL does 0.") && first.ends_with(end), "{first}");
 }
 
 #[test]

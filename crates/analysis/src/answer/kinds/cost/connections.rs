@@ -2,13 +2,13 @@
 
 use super::super::super::speech::{amount, number_word, plain, short_enough, spoken};
 use super::super::super::work::WorkRate;
-use super::super::super::{AnswerCell, AnswerColumn, AnswerRow, AnswerTable, COLUMNS_MAX, Claim, ClaimKind};
+use super::super::super::{AnswerCell, AnswerColumn, AnswerRow, AnswerTable, Claim, ClaimKind, ROWS_MAX};
 use super::super::{AnswerParts, AskedRun};
 use crate::findings::connect_retries::RetrySpikes;
 use crate::recorded::dimensions::ENGINE;
 use crate::{Code, DetailKind, KindSummary, PointAnalysis, Role, Setting};
 use words::list::{capital, join_and};
-use words::quantity::{count, time, whole};
+use words::quantity::{count, number, time, whole};
 
 pub(super) fn answer(run: &AskedRun) -> Option<AnswerParts> {
     let points = &run.analysis.points;
@@ -17,16 +17,13 @@ pub(super) fn answer(run: &AskedRun) -> Option<AnswerParts> {
         return None;
     }
     let rows: Vec<&PointAnalysis> = run.usable().filter(|point| parts_of(point).next().is_some()).collect();
-    let mut claims = Vec::new();
-    for engine in in_order(&rows, |row| row.engine.clone()) {
-        let own: Vec<&PointAnalysis> = rows.iter().copied().filter(|row| row.engine == engine).collect();
-        claims.extend(opening(run, &own));
-        claims.extend(most(run, &own));
-    }
-    // What was found comes before what further engines do.
-    let retries =
+    let engines = in_order(&rows, |row| row.engine.clone());
+    let of_engine = |engine: &String| rows.iter().copied().filter(|row| row.engine == *engine).collect::<Vec<_>>();
+    let mut claims: Vec<Claim> = engines.iter().flat_map(|engine| opening(run, &of_engine(engine))).collect();
+    let found =
         points.iter().find_map(|point| point.findings.iter().find_map(|one| RetrySpikes::in_detail(&one.detail)));
-    claims.splice(claims.len().min(2)..claims.len().min(2), retries.map(retry_claim));
+    claims.extend(found.map(retry_claim));
+    claims.extend(engines.iter().filter_map(|engine| most(run, &of_engine(engine))));
     Some(AnswerParts {
         question: "What does it take to open a connection?".to_owned(),
         table: table(run, &rows),
@@ -52,38 +49,43 @@ fn parts_of(point: &PointAnalysis) -> impl Iterator<Item = (&KindSummary, f64)> 
     kinds.filter_map(|kind| Some((kind, kind.response_ns?.p50 as f64)))
 }
 
+/// Of too many rows those with the fewest and with the most clients.
 fn table(run: &AskedRun, rows: &[&PointAnalysis]) -> Option<AnswerTable> {
-    let longest = rows.iter().max_by_key(|row| parts_of(row).count())?;
-    let parts: Vec<&str> = parts_of(longest).map(|(kind, _)| kind.kind.as_str()).take(COLUMNS_MAX - 3).collect();
+    let (fewest, most) = (rows.iter().map(|row| row.clients).min()?, rows.iter().map(|row| row.clients).max()?);
+    let is_shown = |row: &&&PointAnalysis| rows.len() <= ROWS_MAX || [fewest, most].contains(&row.clients);
     let row = |point: &&PointAnalysis| {
         let id = run.point_of(point);
+        let cell = |figure: &str, ns: f64| AnswerCell::of(id, figure, ns, time(ns).to_string());
         let rate =
             WorkRate::of(point).map(|rate| AnswerCell::of(id, "ops_per_s", rate.value, count(rate.value).to_string()));
-        let p99 = parts_of(point).next().and_then(|(kind, _)| kind.response_ns).map(|times| times.p99 as f64);
-        let p99 = p99.map(|p99| AnswerCell::of(id, "kind_response_p99_ns", p99, time(p99).to_string()));
-        let medians = parts.iter().map(|part| {
-            let (_, p50) = parts_of(point).find(|(kind, _)| kind.kind == *part)?;
-            Some(AnswerCell::of(id, "kind_response_p50_ns", p50, time(p50).to_string()))
-        });
-        AnswerRow {
-            name: vec![name_of(run, point)],
-            cells: std::iter::once(rate).chain(medians).chain([p99]).collect(),
-        }
+        let mut parts = parts_of(point);
+        let first = parts.next();
+        let p99 = first.and_then(|(kind, _)| kind.response_ns).map(|times| times.p99 as f64);
+        let medians = [first.map(|(_, p50)| p50), parts.next().map(|(_, p50)| p50)];
+        let [opening, asking] = medians.map(|p50| p50.map(|p50| cell("kind_response_p50_ns", p50)));
+        let cells = vec![rate, opening, p99.map(|p99| cell("kind_response_p99_ns", p99)), asking];
+        AnswerRow { name: name_of(run, point), cells }
     };
-    let heads = std::iter::once("connections/s".to_owned()).chain(parts.iter().map(|part| plain(part)));
+    let longest = rows.iter().max_by_key(|row| parts_of(row).count())?;
+    let parts: Vec<String> = parts_of(longest).map(|(kind, _)| plain(&kind.kind)).collect();
+    let heads = ["per second".to_owned(), parts[0].clone(), "p99".to_owned()].into_iter().chain(parts.get(1).cloned());
+    let columns: Vec<AnswerColumn> = heads.map(AnswerColumn::new).collect();
+    let mut shown: Vec<AnswerRow> = rows.iter().filter(is_shown).map(row).collect();
+    shown.iter_mut().for_each(|row| row.cells.truncate(columns.len()));
     Some(AnswerTable {
         head: "medians".to_owned(),
-        columns: heads.chain([format!("p99 of {}", plain(parts[0]))]).map(AnswerColumn::new).collect(),
-        rows: rows.iter().map(row).collect(),
+        columns,
+        rows: shown,
         rows_of: rows.len(),
         conditions: String::new(),
     })
 }
 
-fn name_of(run: &AskedRun, point: &PointAnalysis) -> String {
+/// What distinguishes it, part by part.
+fn name_of(run: &AskedRun, point: &PointAnalysis) -> Vec<String> {
     let label = run.said(point.label.group.iter().chain(&point.label.place));
     let words: Vec<String> = label.into_iter().map(spoken).collect();
-    if words.is_empty() { engine_of(point) } else { words.join(", ") }
+    if words.is_empty() { vec![engine_of(point)] } else { words }
 }
 
 fn engine_of(point: &PointAnalysis) -> String {
@@ -91,8 +93,12 @@ fn engine_of(point: &PointAnalysis) -> String {
 }
 
 /// `With one client MariaDB opens a connection in 152 us (a unix socket), 310 us (TCP) and 2.10 ms (TLS over TCP).` Of one way it says what
-/// the other parts of a turn take.
-fn opening(run: &AskedRun, rows: &[&PointAnalysis]) -> Option<Claim> {
+/// the other parts of a turn take, of several what they cost over the first.
+fn opening(run: &AskedRun, rows: &[&PointAnalysis]) -> Vec<Claim> {
+    opening_claims(run, rows).unwrap_or_default()
+}
+
+fn opening_claims(run: &AskedRun, rows: &[&PointAnalysis]) -> Option<Vec<Claim>> {
     let fewest = rows.iter().map(|row| row.clients).min()?;
     let own: Vec<&PointAnalysis> = rows.iter().copied().filter(|row| row.clients == fewest).collect();
     let clients = if fewest == 1 { "one client".to_owned() } else { format!("{} clients", number_word(fewest)) };
@@ -121,11 +127,24 @@ fn opening(run: &AskedRun, rows: &[&PointAnalysis]) -> Option<Claim> {
             format!("{begins} {} to {}.", time(low), time(high)),
         ])
     };
-    let claim = Claim::new(ClaimKind::Rate, sentence);
-    Some(own.iter().fold(claim, |claim, row| match parts_of(row).next() {
+    let claim = own.iter().fold(Claim::new(ClaimKind::Rate, sentence), |claim, row| match parts_of(row).next() {
         Some((_, p50)) => claim.figure_at(run.point_of(row), "kind_response_p50_ns", p50, None),
         None => claim,
-    }))
+    });
+    let costs = own.iter().skip(1).filter_map(|row| {
+        let times = parts_of(row).next()?.1 / first;
+        Some((times, format!("{} times over {}", number(times), way(row))))
+    });
+    let (ratios, costs): (Vec<f64>, Vec<String>) = costs.unzip();
+    let sentence = short_enough(vec![
+        format!("For {engine} that is {} what {} takes.", join_and(&costs), way(own[0])),
+        format!("For {engine} that is up to {} times as long.", number(ratios.iter().copied().fold(1.0, f64::max))),
+    ]);
+    let cost = ratios
+        .iter()
+        .fold(Claim::new(ClaimKind::Difference, sentence), |claim, times| claim.figure("ratio", *times, None));
+    let is_told = !ratios.is_empty();
+    Some(std::iter::once(claim).chain(is_told.then_some(cost)).collect())
 }
 
 /// `MariaDB opens at most 4,310 connections per second, with 16 clients.`
@@ -137,7 +156,12 @@ fn most(run: &AskedRun, rows: &[&PointAnalysis]) -> Option<Claim> {
         if best.clients == 1 { "one client".to_owned() } else { format!("{} clients", number_word(best.clients)) };
     let sentence =
         format!("{} opens at most {} connections per second, with {with}.", engine_of(best), amount(rate.value));
-    Some(Claim::new(ClaimKind::Rate, sentence).figure_at(run.point_of(best), rate.unit.figure(), rate.value, rate.ci95))
+    Some(Claim::new(ClaimKind::Rate, capital(&sentence)).figure_at(
+        run.point_of(best),
+        rate.unit.figure(),
+        rate.value,
+        rate.ci95,
+    ))
 }
 
 /// `30 of 87,000 connections took 1 s, because the server's queue for new ones (1 long) was full.`

@@ -7,6 +7,7 @@ use crate::points::sweep::is_comparable;
 use crate::recorded::dimensions::ENGINE;
 use crate::{PointAnalysis, Role};
 use model::{HoldKind, HoldLimit, HoldOutcome};
+use words::list::capital;
 use words::quantity::{bytes, whole};
 
 pub(super) fn answer(run: &AskedRun) -> Option<AnswerParts> {
@@ -80,7 +81,12 @@ fn reached(point: &PointAnalysis, kind: HoldKind, found: &HoldOutcome) -> Claim 
         HoldLimit::Interrupted => format!("{held} when the run was ended: its limit is higher."),
         HoldLimit::Plimsoll => format!("{held}; then plimsoll could open no more files, so its limit is higher."),
     };
-    Claim::new(ClaimKind::Rate, sentence).figure_at(Some(point.id), "hold_reached", found.reached as f64, None)
+    Claim::new(ClaimKind::Rate, capital(&sentence)).figure_at(
+        Some(point.id),
+        "hold_reached",
+        found.reached as f64,
+        None,
+    )
 }
 
 /// `It then had 600 connections in all, as many as it allows.`
