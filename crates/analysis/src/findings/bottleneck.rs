@@ -69,7 +69,9 @@ impl FindingKind for Cause {
             LimitEvidence::Disk { queue, used_share, waited_share, .. } => {
                 disk_figures(queue, used_share, waited_share)
             }
-            LimitEvidence::Sync { threads, .. } | LimitEvidence::Write { threads, .. } => format!("{} threads in them on average", number(threads)),
+            LimitEvidence::Sync { threads, .. } | LimitEvidence::Write { threads, .. } => {
+                format!("{} threads in them on average", number(threads))
+            }
             LimitEvidence::Commit { lock_share, threads, .. } => format!(
                 "{} threads in them on average; threads waited for others {} of their time",
                 number(threads),
