@@ -316,6 +316,16 @@ impl fmt::Display for Value {
     }
 }
 
+impl Phrase {
+    /// `value` in a sentence; `None` if nothing is declared for it.
+    pub fn say(&self, value: &Value) -> Option<String> {
+        match value {
+            Value::Int(number) => self.say_number(*number),
+            other => self.say_written(&other.to_string()),
+        }
+    }
+}
+
 /// The parameters of one engine or workload in one trial: every declared name has a value.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(transparent)]

@@ -3,7 +3,6 @@
 //! In: the [`Phrase`] that a parameter declares, and a value. Out: its phrase, which is recorded with the point, so that no reader of a run
 //! needs to know the parameter. A phrase stands after a verb or a preposition, and has neither the parameter's key nor `=`.
 
-use crate::params::Value;
 use crate::units::number_word;
 
 /// What a parameter declares of its values.
@@ -28,18 +27,23 @@ pub enum Phrase {
 }
 
 impl Phrase {
-    /// `value` in a sentence; `None` if nothing is declared for it.
-    pub fn say(&self, value: &Value) -> Option<String> {
-        match (self, value) {
-            (Phrase::None, _) => None,
-            (Phrase::Counted { zero, one, many }, Value::Int(number)) => Some(counted(*number, zero, one, many)),
-            (Phrase::Counted { .. }, _) => None,
-            (Phrase::Words(all), _) => {
-                let written = value.to_string();
-                all.iter().find_map(|(form, phrase)| Some(phrase.replace("{}", part_of(form, &written)?)))
+    /// A whole number in a sentence; `None` if nothing is declared for it.
+    pub fn say_number(&self, number: u64) -> Option<String> {
+        match self {
+            Phrase::Counted { zero, one, many } => Some(counted(number, zero, one, many)),
+            Phrase::Pattern(phrase) => Some(phrase.replace("{}", &number_word(number))),
+            Phrase::Words(_) | Phrase::None => self.say_written(&number.to_string()),
+        }
+    }
+
+    /// A value in a sentence that a plan has as `written`; `None` if nothing is declared for it.
+    pub fn say_written(&self, written: &str) -> Option<String> {
+        match self {
+            Phrase::Words(all) => {
+                all.iter().find_map(|(form, phrase)| Some(phrase.replace("{}", part_of(form, written)?)))
             }
-            (Phrase::Pattern(phrase), Value::Int(number)) => Some(phrase.replace("{}", &number_word(*number))),
-            (Phrase::Pattern(phrase), _) => Some(phrase.replace("{}", &value.to_string())),
+            Phrase::Pattern(phrase) => Some(phrase.replace("{}", written)),
+            Phrase::Counted { .. } | Phrase::None => None,
         }
     }
 
@@ -71,13 +75,12 @@ fn counted(number: u64, zero: &str, one: &str, many: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::units::Bytes;
 
     #[test]
     fn things_are_counted_in_words_and_large_numbers_have_separators() {
         let indexes =
             Phrase::Counted { zero: "no secondary index", one: "one secondary index", many: "{} secondary indexes" };
-        let say = |number| indexes.say(&Value::Int(number)).unwrap();
+        let say = |number| indexes.say_number(number).unwrap();
         assert_eq!([0, 1, 3].map(say), ["no secondary index", "one secondary index", "three secondary indexes"]);
         assert_eq!([13, 1_000, 1_234_567].map(number_word), ["13", "1,000", "1,234,567"]);
         assert_eq!(indexes.things(), Some("secondary indexes"));
@@ -86,15 +89,12 @@ mod tests {
     #[test]
     fn words_have_a_phrase_each_and_levels_are_taken_over() {
         let codec = Phrase::Words(&[("none", "no compression"), ("gzip:{}", "gzip at level {}")]);
-        let say = |word: &str| codec.say(&Value::Word(word.into()));
+        let say = |word: &str| codec.say_written(word);
         assert_eq!(
             [say("none"), say("gzip:9"), say("lz4")],
             [Some("no compression".into()), Some("gzip at level 9".into()), None]
         );
-        assert_eq!(
-            Phrase::Pattern("a cache of {}").say(&Value::Bytes(Bytes::from_mib(64))),
-            Some("a cache of 64 MiB".into())
-        );
-        assert_eq!(Phrase::None.say(&Value::Int(1)), None);
+        assert_eq!(Phrase::Pattern("a cache of {}").say_written("64 MiB"), Some("a cache of 64 MiB".into()));
+        assert_eq!(Phrase::None.say_number(1), None);
     }
 }

@@ -293,7 +293,7 @@ impl Settings {
         let mut engine = Setting::of_run(ENGINE, Role::Engine, SettingValue::Name(name.clone()));
         // With its version, if the name has one because the run has several.
         let spoken = point.traits.phrases.get(ENGINE).zip(name.strip_prefix(&trial.target.engine));
-        engine.phrase = spoken.map(|(spoken, rest)| format!("{spoken}{rest}"));
+        engine.phrase = spoken.map(|(spoken, rest)| [spoken.as_str(), rest].concat());
         let mut all = vec![engine];
         all.extend(ground_settings(trial));
         all.push(Setting::of_run("workload", Role::Workload, SettingValue::Name(trial.workload.name.clone())));
