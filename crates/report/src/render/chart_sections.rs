@@ -86,7 +86,8 @@ pub type Drawn = (&'static Chart, Vec<Figure>);
 
 /// Places the figures of `all` charts; the main one shows an answer of `kind`.
 pub fn lay_out(all: &[Drawn], kind: AnswerKind) -> ChartLayout {
-    let mut ids = showing(kind).iter().chain(&MAIN);
+    // A survey shows all of its run in one picture.
+    let mut ids = std::iter::once(&MAIN[0]).chain(showing(kind)).chain(&MAIN);
     let chosen = ids.find_map(|id| all.iter().find(|(chart, figures)| chart.id == *id && !figures.is_empty()));
     let main: Vec<&Figure> = chosen.map_or(Vec::new(), |(_, figures)| with_partner(all, &figures[0]));
     let is_main = |figure: &Figure| main.iter().any(|other| other.id == figure.id);

@@ -66,7 +66,11 @@ fn answer_matrix(table: &AnswerTable) -> Matrix {
     let row = |row: &AnswerRow| MatrixRow {
         name: row.name.join(" "),
         style: None,
-        cells: row.cells.iter().map(|cell| cell.as_ref().map(answer_cell)).collect(),
+        cells: row
+            .cells
+            .iter()
+            .map(|cell| cell.as_ref().filter(|cell| cell.value.is_finite()).map(answer_cell))
+            .collect(),
     };
     Matrix {
         title: String::new(),
