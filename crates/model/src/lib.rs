@@ -89,7 +89,7 @@ pub use recording::{RecordedSessions, RecordedWork, RecordingSummary};
 pub use role::{CounterRole, KindDef, OpClass, ParamOwner, ParamRole, PointParam, StepIndexes, UsedIf, UsefulValues};
 pub use run::{
     COMMAND_FACT, HostData, HostPhase, Interval, LEFT_OUT_FACT, PLAN_DIGEST_FACT, PhaseData, PointData, PointHost,
-    PointState, RUN_DIGEST_FACT, RUN_FILE_FACT, RunData, RunMeta,
+    PointState, READ_BACK_FACT, RUN_DIGEST_FACT, RUN_FILE_FACT, RunData, RunMeta,
 };
 pub use sample::{
     CounterDef, CounterKind, CounterSource, CounterUnit, EndpointInterval, Fact, Generator, IntervalRow, KindRow,

@@ -19,6 +19,9 @@ use crate::trial::{Phase, Plan, Trial};
 use crate::units::{Nanos, Tick};
 use serde::{Deserialize, Serialize};
 
+/// The fact of a point with what was read back of the data that it wrote, and with what result.
+pub const READ_BACK_FACT: &str = "verify.read_back";
+
 /// The fact of a run with what of its plan the machine could not vary, or would have measured twice.
 pub const LEFT_OUT_FACT: &str = "plan.left_out";
 

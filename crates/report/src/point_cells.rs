@@ -5,7 +5,7 @@
 
 use crate::format;
 use crate::wording::work_done::work_done_mark;
-use analysis::answer::work::{WorkRate, WorkUnit};
+use analysis::points::work::{WorkRate, WorkUnit};
 use analysis::{Analysis, PointAnalysis, Quantiles, RepeatRows, Summary};
 use model::PointState;
 

@@ -1467,7 +1467,7 @@ pub fn made_answer() -> analysis::Answer {
         text: format!("{}.35x (1.22 to 1.49)", nth + 1),
         figure: "ratio".to_owned(),
         point: None,
-        is_indicative: nth % 3 == 0,
+        is_indicative: nth.is_multiple_of(3),
     };
     let row = |nth: usize| AnswerRow {
         name: vec![["sqlite", "fjall"][nth / 6].to_owned(), format!("batches of {} rows", 10 * (nth % 6 + 1))],

@@ -30,8 +30,8 @@ const HOUSES: &[House] = &[House {
         &["verdict"],
         &["analyse"],
         &["run"],
-        &["answer"],
         &["compare"],
+        &["answer"],
         &["history"],
     ],
 }];

@@ -71,9 +71,9 @@ fn list_entries(exempt: &str) -> impl Iterator<Item = &str> {
     exempt.lines().map(str::trim).filter(|line| !line.is_empty() && !line.starts_with('#'))
 }
 
-/// Rust files of both crates. The folder `simulated` and `testing.rs` are parts of tests.
+/// Rust files of both crates. The folder `simulated`, `testing.rs` and `tests.rs` are parts of tests.
 fn is_checked(path: &str) -> bool {
-    let is_test = path.contains("/simulated/") || path.ends_with("/testing.rs");
+    let is_test = path.contains("/simulated/") || path.ends_with("/testing.rs") || path.ends_with("/tests.rs");
     path.ends_with(".rs") && !is_test && (path.starts_with(ANALYSIS) || path.starts_with(REPORT))
 }
 

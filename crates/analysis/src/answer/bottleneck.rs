@@ -27,27 +27,36 @@ pub(super) fn claim_of_points(run: &AskedRun, points: &[&PointAnalysis]) -> Opti
     is_common.then(|| common.claim(run, "it", None))
 }
 
+/// Things that the same resource limits.
+struct LimitedThings<'t, 'a> {
+    things: Vec<&'t Thing<'a>>,
+    /// From which step on each of them; `None` from the first.
+    begins: Vec<Option<String>>,
+    limit: CommonLimit<'a>,
+}
+
 /// What limits each of `things`, in one claim if it is the same for all.
 pub(super) fn claims(run: &AskedRun, things: &[&Thing]) -> Vec<Claim> {
     let found = things.iter().filter_map(|thing| Some((*thing, limit_of(thing)?)));
-    let mut groups: Vec<(Vec<&Thing>, Vec<Option<String>>, CommonLimit)> = Vec::new();
+    let mut groups: Vec<LimitedThings> = Vec::new();
     for (thing, (limit, from)) in found {
-        match groups.iter_mut().find(|(_, _, known)| known.is_like(&limit)) {
-            Some((own, begins, known)) => {
-                own.push(thing);
-                begins.push(from);
-                known.causes.extend(limit.causes);
+        match groups.iter_mut().find(|group| group.limit.is_like(&limit)) {
+            Some(group) => {
+                group.things.push(thing);
+                group.begins.push(from);
+                group.limit.causes.extend(limit.causes);
             }
-            None => groups.push((vec![thing], vec![from], limit)),
+            None => groups.push(LimitedThings { things: vec![thing], begins: vec![from], limit }),
         }
     }
-    let is_one = groups.len() == 1 && groups[0].0.len() == things.len();
-    let claim = |(own, begins, limit): &(Vec<&Thing>, Vec<Option<String>>, CommonLimit)| {
-        let whose: Vec<String> = own.iter().map(|thing| thing.whose_work()).collect();
+    let is_one = groups.len() == 1 && groups[0].things.len() == things.len();
+    let claim = |group: &LimitedThings| {
+        let whose: Vec<String> = group.things.iter().map(|thing| thing.whose_work()).collect();
         let whom = if is_one { "it".to_owned() } else { join_and(&whose) };
         // Where it begins is said if it begins there for all.
+        let begins = &group.begins;
         let from = begins[0].as_deref().filter(|from| begins.iter().all(|other| other.as_deref() == Some(from)));
-        limit.claim(run, &whom, from)
+        group.limit.claim(run, &whom, from)
     };
     groups.iter().take(CLAIMS_MAX).map(claim).collect()
 }
@@ -112,6 +121,7 @@ impl<'a> CommonLimit<'a> {
         Claim::new(ClaimKind::Bottleneck, sentence).figure("bottleneck_share", share, None).from_finding(code)
     }
 
+    #[expect(clippy::too_many_lines, reason = "a sentence for each resource")]
     fn words(&self, run: &AskedRun, causes: &[&Cause], whom: &str) -> String {
         let first = causes[0];
         let share = || range(causes, |one| one.share.0, percent);
@@ -124,7 +134,7 @@ impl<'a> CommonLimit<'a> {
         match first.evidence {
             LimitEvidence::Disk { .. } => {
                 let limits = limits(&format!("the disk{host}"), "limits");
-                let busy = || range(causes, |one| busy_share(one), percent);
+                let busy = || range(causes, busy_share, percent);
                 match causes.iter().map(|one| busy_share(one)).fold(1.0, f64::min) {
                     least if least >= BUSY_MIN => format!("{limits}: {} busy", busy()),
                     _ if first.confidence == Confidence::Likely => {
@@ -180,7 +190,7 @@ impl<'a> CommonLimit<'a> {
                 format!("{}: {cpus} {} busy", limits("the CPU", "limits"), share())
             }
             LimitEvidence::OneCore { .. } => {
-                let cores = range(causes, |one| cores_used(one), number);
+                let cores = range(causes, cores_used, number);
                 format!("{}: engine and clients together use {cores} cores", limits("a single core", "limits"))
             }
             LimitEvidence::Locks { by: LockAccount::Engine, .. } => {
@@ -222,7 +232,7 @@ impl<'a> CommonLimit<'a> {
                 )
             }
             LimitEvidence::OneAtATime { in_flight: 1, .. } => {
-                let took = range(causes, |one| service_ns(one), time);
+                let took = range(causes, service_ns, time);
                 format!("{}: it takes {took}, and nothing else is full", limits("one operation at a time", "limits"))
             }
             LimitEvidence::OneAtATime { .. } => {

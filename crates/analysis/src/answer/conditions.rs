@@ -7,7 +7,7 @@ use super::thing::Thing;
 use crate::PointAnalysis;
 use crate::points::durability::durability;
 use crate::points::sweep::ScalingAxis;
-use crate::recorded::dimensions::SettingValue;
+use crate::recorded::dimensions::{DURABILITY, SettingValue};
 use model::{AccessPattern, IoWork};
 use words::quantity::{plural, whole};
 
@@ -65,7 +65,7 @@ fn syncs(io: &IoWork) -> Option<&'static str> {
 /// The durability as its parameter's phrase has it.
 fn durability_words(point: &PointAnalysis) -> Option<String> {
     let word = durability(point)?;
-    let setting = point.settings.used().find(|setting| setting.name == "durability");
+    let setting = point.settings.used().find(|setting| setting.name == DURABILITY);
     Some(setting.and_then(|setting| setting.phrase.clone()).unwrap_or_else(|| format!("durability {word}")))
 }
 
@@ -73,6 +73,6 @@ fn durability_words(point: &PointAnalysis) -> Option<String> {
 fn size_words(point: &PointAnalysis) -> Option<String> {
     let is_stated = |value: &SettingValue| !matches!(value, SettingValue::Absent | SettingValue::Default);
     let sizes = point.settings.used().filter(|setting| setting.is_data_size() && is_stated(&setting.value));
-    let sizes: Vec<String> = sizes.map(|setting| spoken(setting)).collect();
+    let sizes: Vec<String> = sizes.map(spoken).collect();
     (!sizes.is_empty()).then(|| sizes.join(", "))
 }

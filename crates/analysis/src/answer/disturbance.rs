@@ -3,7 +3,7 @@
 //! In: the findings of points. Out: one claim for each kind of disturbance, of the worst point, with the figures of its finding, and at how
 //! many points it was found. Limits: the gravest kinds come first; the others are in the details.
 
-use super::speech::{number_word, short_enough};
+use super::speech::{number_word, short_enough, unquoted};
 use super::{Claim, ClaimKind};
 use crate::findings::level_shift::{LevelShifts, signed_change};
 use crate::findings::stall::Stalls;
@@ -92,6 +92,7 @@ fn weight(finding: &Finding) -> f64 {
 }
 
 /// One clause without its full stop.
+#[expect(clippy::too_many_lines, reason = "a clause for each kind of finding")]
 pub(super) fn clause(subject: &str, detail: &Detail) -> String {
     let s = subject;
     match detail {
@@ -172,7 +173,7 @@ pub(super) fn clause(subject: &str, detail: &Detail) -> String {
             }
             (None, None) => capital(&title(&[detail])),
         },
-        other => capital(&title(&[other]).replace('`', "")),
+        other => capital(&unquoted(&title(&[other]))),
     }
 }
 

@@ -15,6 +15,7 @@ mod conditions;
 mod disturbance;
 mod effect;
 mod kinds;
+mod parts;
 mod places;
 pub mod speech;
 mod table;
@@ -22,12 +23,12 @@ mod table;
 mod tests;
 mod thing;
 mod trust;
-pub mod work;
 
+pub use crate::points::work::{WorkRate, WorkUnit};
 pub use asked::AskedRun;
 pub use claim::{Claim, ClaimFigure, ClaimKind, WORDS_MAX};
+pub use parts::{AnswerKind, AnswerParts};
 pub use table::{AnswerCell, AnswerColumn, AnswerRow, AnswerTable, COLUMNS_MAX, ROWS_MAX};
-pub use work::{WorkRate, WorkUnit};
 
 use crate::Analysis;
 use serde::Serialize;
@@ -59,45 +60,6 @@ impl Answer {
     pub fn headline(&self) -> &str {
         self.claims.first().map_or(&self.question, |claim| &claim.sentence)
     }
-}
-
-/// The shapes that runs have.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
-#[serde(rename_all = "snake_case")]
-pub enum AnswerKind {
-    /// Which client saw a node go, and how long.
-    Failover,
-    /// The largest rate that keeps an objective.
-    Limit,
-    /// Ways to write one statement.
-    Variants,
-    /// What one operation costs: kernels, codecs, openings of connections.
-    Cost,
-    /// Many lines, each compared by itself (`micro`, `kv`).
-    Suite,
-    /// Several unlike workloads, one after the other (`quick`).
-    Catalogue,
-    /// Values of one setting, compared.
-    Arms,
-    /// The rate against clients or depth.
-    Sweep,
-    /// One point over time.
-    Timeline,
-    /// None of these: the numbers are shown, and nothing is claimed.
-    Numbers,
-}
-
-/// What a kind of answer makes of a run.
-#[derive(Clone, Debug, Default)]
-pub struct AnswerParts {
-    /// The question, if the plan has none.
-    pub question: String,
-    /// `None` if nothing was measured.
-    pub table: Option<AnswerTable>,
-    /// In order of importance; those above [`CLAIMS_MAX`] are dropped.
-    pub claims: Vec<Claim>,
-    /// What to do next, if this kind knows something better than the findings.
-    pub next: Option<String>,
 }
 
 /// The answer of `analysis`.

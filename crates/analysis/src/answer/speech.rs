@@ -64,8 +64,13 @@ pub fn with(arm: &Setting) -> String {
 }
 
 /// How many words a sentence has.
-pub fn words_in(sentence: &str) -> usize {
-    sentence.split_whitespace().count()
+pub fn words_in(text: &str) -> usize {
+    text.split_whitespace().count()
+}
+
+/// `text` without marks of code, which a sentence for a terminal has not.
+pub fn unquoted(text: &str) -> String {
+    text.replace('`', "")
 }
 
 /// `words` without the signs of a command line: `read_write` is `read write`, `iops=500` is `iops 500`.

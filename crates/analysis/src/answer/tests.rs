@@ -103,7 +103,7 @@ impl Draws {
         let (at, period) = (self.below(seconds), 3 + self.below(9));
         let level = |second: u64| match disturbance {
             0 if second >= at => 0.6,
-            1 if second % period == 0 => 0.3,
+            1 if second.is_multiple_of(period) => 0.3,
             2 => 1.0 + 0.4 * (std::f64::consts::TAU * second as f64 / period as f64).sin(),
             3 if (at..at + 3).contains(&second) => 0.0,
             4 => 1.0 - 0.6 * second as f64 / seconds as f64,

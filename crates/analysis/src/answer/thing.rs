@@ -6,10 +6,10 @@
 use super::amounts::in_table;
 use super::speech::{amount, number_word, spoken};
 use super::table::AnswerCell;
-use super::work::{WorkRate, WorkUnit};
 use super::{AskedRun, Claim, ClaimFigure, ClaimKind};
 use crate::math::repeats::{MeanOfRepeats, combine};
 use crate::points::sweep::{ScalingAxis, Sweep, SweepStep, is_usable, sweeps};
+use crate::points::work::{WorkRate, WorkUnit};
 use crate::recorded::dimensions::ENGINE;
 use crate::verdict::Reason;
 use crate::{Finding, PointAnalysis, Role, Setting, Severity, Validity};
@@ -48,7 +48,7 @@ impl<'a> Thing<'a> {
         let all: Vec<(Sweep, WorkUnit)> = with_rate.collect();
         let labels: Vec<&[Setting]> = all.iter().map(|(sweep, _)| sweep.label).collect();
         // The label of a run in which nothing varies has the engine and the workload.
-        let is_common = |setting: &&Setting| labels.iter().all(|label| label.contains(setting));
+        let is_common = |setting: &&Setting| labels.iter().all(|settings| settings.contains(setting));
         let of_sweep = |(sweep, unit): (Sweep<'a>, WorkUnit)| {
             let distinguishing = sweep.label.iter().filter(|setting| !is_common(setting)).collect();
             Thing { sweep, unit, distinguishing }

@@ -6,6 +6,7 @@
 use super::asked::AskedRun;
 use super::claim::{Claim, ClaimKind};
 use super::disturbance::clause;
+use super::speech::unquoted;
 use crate::findings::foreign_cpu::{CpuUser, ForeignCpu};
 use crate::judgement::NextStep;
 use crate::verdict::{Reason, Unmeasured};
@@ -139,7 +140,7 @@ fn step_words(run: &AskedRun, step: NextStep) -> String {
         let seconds = (longest.fold(0.0, f64::max) * LONGER).max(SECONDS_MIN).round();
         return format!("run longer: --time {seconds}s");
     }
-    step.sentence().replace('`', "")
+    unquoted(&step.sentence())
 }
 
 /// `other programs took 17 to 58 % of the CPU`, and at how many points.

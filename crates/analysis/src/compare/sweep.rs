@@ -43,7 +43,8 @@ impl RunComparison {
         let mut all: Vec<ComparedSweep> = Vec::new();
         for place in &self.places {
             let rate = place.metrics.iter().find(|metric| metric.metric.is_rate());
-            let load = place.label.iter().find(|setting| matches!(setting.role, Role::Clients | Role::Depth));
+            let own = place.label.as_slice();
+            let load = own.iter().find(|setting| matches!(setting.role, Role::Clients | Role::Depth));
             let (Some(rate), Some(Setting { role, value: SettingValue::Count(at), .. })) = (rate, load) else {
                 continue;
             };

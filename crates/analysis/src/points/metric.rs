@@ -3,10 +3,10 @@
 //! In: an analysed point. Out: the value of a [`Metric`], with its interval. Limits: the longest time is no metric, because it is one
 //! operation. A percentile that too few operations support has no value, nor has a rate of a step that is timed as a whole.
 
-use crate::answer::work::WorkUnit;
 use crate::figures::{Better, FigureDef, INSERT_FIGURES, POINT_FIGURES, figure};
 use crate::math::ratio::Preference;
 use crate::numbers::quantiles::SupportedPercentile;
+use crate::points::work::WorkUnit;
 use crate::{InsertCost, PointAnalysis};
 use serde::Serialize;
 

@@ -15,4 +15,5 @@ pub mod search_repeats;
 pub mod step_steadiness;
 pub mod sweep;
 pub mod variants;
+pub mod work;
 pub use merged_times::merge_times;

@@ -6,7 +6,6 @@
 //! were cut short or ran on data that was, are in no ratio and are listed. Arms that are more than two have the first in common, so their ratios depend on each other.
 
 use crate::PointAnalysis;
-use crate::answer::work::WorkUnit;
 use crate::findings::Code;
 use crate::math::ratio::{Pairing, RatioEstimate, RepeatValue, hold_false_discoveries};
 use crate::math::repeats::{MeanOfRepeats, combine};
@@ -14,6 +13,7 @@ use crate::points::durability::{durability, is_asked_for};
 use crate::points::merge_times;
 use crate::points::metric::{MeasuredValue, Metric, shared_rate, shared_unit};
 use crate::points::sweep::{is_comparable, is_usable};
+use crate::points::work::WorkUnit;
 use crate::recorded::dimensions::{Role, Setting};
 use crate::recorded::exact_text::exact_text;
 use model::Plan;

@@ -27,6 +27,8 @@ pub const CPU_LIMIT: &str = "cpu_limit";
 /// The name of the setting that holds the CPUs of clients and engine.
 pub const CPUS: &str = "cpus";
 
+/// The name by which engines call how safe a commit is.
+pub const DURABILITY: &str = "durability";
 /// The name of the setting for the number of instances that run at once.
 pub const INSTANCES: &str = "instances";
 

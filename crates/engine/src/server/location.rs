@@ -36,7 +36,7 @@ pub enum DataLocation {
     /// On a private server.
     Private(Box<ServerDir>),
     /// On an existing server.
-    External(ExternalSchema),
+    External(Box<ExternalSchema>),
 }
 
 /// A schema on an existing server. Dropped with this, if it was not removed before.

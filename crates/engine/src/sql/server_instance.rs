@@ -389,7 +389,7 @@ impl<S: SqlServer> SqlServerInstance<S> {
         external.further_nodes = nodes::see_nodes(&server, named.get(1..).unwrap_or_default());
         let all = named.iter().map(|(name, endpoint)| (name.clone(), S::in_schema_of(endpoint, &address)));
         let endpoints = (named.len() > 1).then(|| Endpoints::<S>::new(all.collect(), identities));
-        let location = DataLocation::External(external);
+        let location = DataLocation::External(Box::new(external));
         let common = CommonSchema::from_start(start);
         let on_server = SqlServerInstance::on_server(server, start, address, admin, location);
         SqlServerInstance { endpoints, common, ..on_server }.with_room_for(start.trial)
@@ -873,7 +873,7 @@ impl<S: SqlServer> Instance for SqlServerInstance<S> {
     }
 
     fn stop(self: Box<Self>) -> Result<(), TargetError> {
-        if let DataLocation::External(ExternalSchema { is_silent: false, .. }) = self.location {
+        if let DataLocation::External(external) = &self.location && !external.is_silent {
             self.variant_server().end_sessions();
         }
         // The data goes with it, so it need not shut down in order: it is killed, which takes milliseconds.

@@ -44,6 +44,10 @@ pub(super) fn are_far_apart(rates: impl Iterator<Item = f64>) -> bool {
     ends.is_some_and(|(low, high)| high > SPREAD_MAX * low)
 }
 
+fn in_one_unit(text: &str) -> String {
+    text.replace(IN_TWO_UNITS, "")
+}
+
 /// `axis`, or a logarithmic one if what is drawn on it reaches such different `heights`.
 pub(super) fn fit_for(axis: Axis, heights: impl Iterator<Item = f64>) -> Axis {
     if !are_far_apart(heights) {
@@ -51,7 +55,7 @@ pub(super) fn fit_for(axis: Axis, heights: impl Iterator<Item = f64>) -> Axis {
     }
     // MB/s on the right have ticks of their own on a linear axis only.
     let (label, unit) = match axis.unit {
-        AxisUnit::CountOf(_) => (axis.label.replace(IN_TWO_UNITS, ""), AxisUnit::Count),
+        AxisUnit::CountOf(_) => (in_one_unit(&axis.label), AxisUnit::Count),
         unit => (axis.label, unit),
     };
     Axis { label: format!("{label} (log scale)"), scale: AxisScale::Log, unit, range: None }

@@ -10,7 +10,7 @@ pub(super) use crate::facets::LINES_MAX;
 use crate::palette::Palette;
 use crate::sheet::{Group, SweepAxis, groups};
 use crate::wording::metric::ops_word;
-use analysis::answer::work::WorkUnit;
+use analysis::points::work::WorkUnit;
 use analysis::math::repeats::{WithInterval, combine_plain};
 use analysis::points::metric::shared_unit;
 use analysis::{Analysis, PointAnalysis};

@@ -13,6 +13,7 @@ use crate::wording::label::point_phrases;
 use crate::wording::list::join_and;
 use crate::wording::work_done::work_done_line;
 use analysis::{Analysis, BusyFunction, PointAnalysis, RepeatRows, StackProfile};
+use model::READ_BACK_FACT;
 
 pub const TABLE: TableDef =
     TableDef { id: "points", title: "Each point", is_open: false, in_narrow: true, chart: None, make: tables };
@@ -129,7 +130,7 @@ fn lines_below(point: &PointAnalysis) -> Vec<Cell> {
     let steps = summary.and_then(|summary| steps_line(&summary.kinds));
     let instances = point.instances.as_ref().map(instances_line);
     let stacks = point.stacks.as_ref().and_then(busiest_line);
-    let read_back = point.facts.iter().find(|fact| fact.name == "verify.read_back");
+    let read_back = point.facts.iter().find(|fact| fact.name == READ_BACK_FACT);
     let checked = read_back.map(|fact| format!("read back: {}", fact.value));
     let lines = background.chain(steps).chain(instances).chain(work_done_line(point)).chain(stacks).chain(checked);
     let lines = lines.map(Cell::from);

@@ -5,7 +5,7 @@
 use super::quantity::{rate, small_number, time};
 use crate::format;
 use analysis::PointAnalysis;
-use analysis::answer::work::WorkUnit;
+use analysis::points::work::WorkUnit;
 use analysis::math::ratio::RatioVerdict;
 use analysis::points::metric::{Metric, shared_unit};
 

@@ -221,7 +221,7 @@ mod tests {
     use crate::testing::setting;
     use RatioVerdict::{Faster, Indicative, NoDifferenceShown, Slower};
     use analysis::SettingValue;
-    use analysis::answer::work::WorkUnit;
+    use analysis::points::work::WorkUnit;
     use analysis::math::ratio::RatioEstimate;
     use analysis::math::repeats::MeanOfRepeats;
     use model::Value;

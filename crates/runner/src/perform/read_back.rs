@@ -5,7 +5,7 @@
 
 use crate::error::RunnerError;
 use engine::verify::ReadBack;
-use model::{Event, EventKind, Fact, Nanos, Tick};
+use model::{Event, EventKind, Fact, Nanos, READ_BACK_FACT, Tick};
 
 /// How many damaged units have an event of their own.
 const EVENTS_MAX: usize = 10;
@@ -20,7 +20,7 @@ pub(super) fn facts(found: &ReadBack, took: Nanos) -> Vec<Fact> {
         ("verify.misdirected", checked.misdirected),
         ("verify.unsure", checked.unsure),
     ];
-    let summary = Fact::new("verify.read_back", format!("{}{stopped}, in {took}", checked.summary()));
+    let summary = Fact::new(READ_BACK_FACT, format!("{}{stopped}, in {took}", checked.summary()));
     [summary].into_iter().chain(counts.map(|(name, count)| Fact::new(name, count.to_string()))).collect()
 }
 

@@ -8,11 +8,11 @@ use super::super::bottleneck;
 use super::super::conditions::conditions;
 use super::super::speech::amount;
 use super::super::thing::Thing;
-use super::super::work::WorkUnit;
 use super::super::{AnswerColumn, AnswerParts, AnswerRow, AnswerTable, AskedRun, Claim, ClaimKind, ROWS_MAX};
-use super::sweep::{disturbances, rate_claim};
+use super::sweep::{disturbances, is_rising, rate_claim};
 use crate::PointAnalysis;
 use crate::points::sweep::{ScalingAxis, SweepStep};
+use crate::points::work::WorkUnit;
 use model::AccessPattern;
 use std::collections::BTreeSet;
 use words::list::join_and;
@@ -51,8 +51,7 @@ fn with_first_step(mut claim: Claim, thing: &Thing) -> Claim {
     let first = &thing.sweep.steps[0];
     let is_depth = thing.sweep.axis == ScalingAxis::Depth;
     let alone = (is_depth && first.clients == 1 && first.depth == 1).then(|| first.response_ns(0.5)).flatten();
-    let is_rising = claim.sentence.ends_with(" can do more.");
-    if let Some(ns) = alone.filter(|_| is_rising) {
+    if let Some(ns) = alone.filter(|_| is_rising(thing)) {
         claim.sentence = format!("{}; one at a time takes {}.", claim.sentence.trim_end_matches('.'), time(ns as f64));
     }
     claim

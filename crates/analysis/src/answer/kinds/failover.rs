@@ -91,7 +91,7 @@ fn claims(point: &PointAnalysis, (gone, points): (usize, usize)) -> Vec<Claim> {
     if let Some(all) = found::<EndpointOutages>(point) {
         claims.extend(endpoint_claims(all));
     }
-    claims.extend(found::<LostHosts>(point).map(|lost| host_claim(lost)));
+    claims.extend(found::<LostHosts>(point).map(host_claim));
     if points > 1 {
         let place: Vec<String> = point.label.group.iter().chain(&point.label.place).map(spoken).collect();
         let of = format!(

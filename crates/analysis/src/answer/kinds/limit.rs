@@ -6,7 +6,6 @@
 //! commit. Engines with and without a server may be compared here: both carry what clients offer.
 
 use super::super::speech::{amount, number_word, plain, short_enough, spoken};
-use super::super::work::WorkUnit;
 use super::super::{AnswerCell, AnswerColumn, AnswerRow, AnswerTable, Claim, ClaimKind};
 use super::{AnswerParts, AskedRun};
 use crate::findings::bottleneck::limited_clause;
@@ -14,6 +13,7 @@ use crate::findings::stall::Stalls;
 use crate::points::durability::{durability, is_asked_for};
 use crate::points::limit::ProbeAnalysis;
 use crate::points::search_repeats::{SearchRepeats, search_repeats};
+use crate::points::work::WorkUnit;
 use crate::recorded::dimensions::ENGINE;
 use crate::{Code, Quantiles, Role, SearchAnalysis, Setting};
 use model::Nanos;

@@ -3,12 +3,12 @@
 //! In: a run. Out: a row for each point that may be used, repeats together; of too many the best of each group. A column is there if a row
 //! has something to show in it.
 
-use super::super::work::{WorkRate, WorkUnit};
 use super::super::{AnswerCell, AnswerColumn, AnswerRow, AnswerTable, ROWS_MAX, speech};
 use super::{AnswerParts, AskedRun};
 use crate::math::repeats::half_width_share;
 use crate::points::metric::Metric;
 use crate::points::sweep::is_usable;
+use crate::points::work::{WorkRate, WorkUnit};
 use crate::{PointAnalysis, Validity};
 use words::quantity::{count, megabytes_per_s, percent, time, whole};
 

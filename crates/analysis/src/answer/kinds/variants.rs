@@ -243,7 +243,8 @@ fn effort(effort: StatementEffort) -> (&'static str, &'static str) {
 fn built(head: &str, base: &VariantArm, best: &VariantArm) -> Option<Claim> {
     let (before, after) = (base.built.as_ref()?, best.built.as_ref()?);
     let sentence = format!("{head}the engine builds {before} for {}, and {after} for {}.", base.name, best.name);
-    (before != after && !sentence.contains(['=', '_'])).then(|| Claim::new(ClaimKind::Bottleneck, capital(&sentence)))
+    let is_sayable = [before, after, &base.name, &best.name].iter().all(|words| !words.contains(['=', '_']));
+    (before != after && is_sayable).then(|| Claim::new(ClaimKind::Bottleneck, capital(&sentence)))
 }
 
 fn cancelled(arm: &VariantArm) -> Claim {

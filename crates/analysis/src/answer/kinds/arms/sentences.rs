@@ -232,7 +232,7 @@ impl Pair<'_> {
             let bound = effect.smallest_effect.map_or(String::new(), |one| format!(" of more than {}", size(one)));
             return format!("show{s} no difference{bound}");
         }
-        if ratio < 1.0 - LOSS_MAX || ratio >= 2.0 {
+        if !(1.0 - LOSS_MAX..2.0).contains(&ratio) {
             return format!("become{s} {}", change(effect, with_interval).0);
         }
         let share = |ratio: f64| percent((1.0 - ratio).abs());

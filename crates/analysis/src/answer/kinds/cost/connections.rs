@@ -1,10 +1,10 @@
 //! Connections that are opened, asked once and closed: what each part takes.
 
 use super::super::super::speech::{amount, number_word, plain, short_enough, spoken};
-use super::super::super::work::WorkRate;
 use super::super::super::{AnswerCell, AnswerColumn, AnswerRow, AnswerTable, Claim, ClaimKind, ROWS_MAX};
 use super::super::{AnswerParts, AskedRun};
 use crate::findings::connect_retries::RetrySpikes;
+use crate::points::work::WorkRate;
 use crate::recorded::dimensions::ENGINE;
 use crate::{Code, DetailKind, KindSummary, PointAnalysis, Role, Setting};
 use words::list::{capital, join_and};

@@ -1,11 +1,11 @@
 //! The steps of one sequence: what each costs on the data that those before it have left.
 
 use super::super::super::speech::{amount, plain, short_enough, spoken};
-use super::super::super::work::{WorkRate, WorkUnit};
 use super::super::super::{Claim, ClaimKind};
 use super::super::{AnswerParts, AskedRun, numbers};
 use crate::points::metric::Metric;
 use crate::points::sweep::{is_comparable, is_usable};
+use crate::points::work::{WorkRate, WorkUnit};
 use crate::{PointAnalysis, Setting};
 use model::StepIndexes;
 use std::collections::BTreeSet;
