@@ -75,12 +75,12 @@ impl WorkUnit {
 
     /// Its rate in a head: `transactions/s`.
     pub fn head(self) -> String {
-        format!("{}/{}", self.plural(), if self == WorkUnit::NewOrders { "min" } else { "s" })
+        [self.plural(), if self == WorkUnit::NewOrders { "/min" } else { "/s" }].concat()
     }
 
     /// Its rate in a sentence: `transactions per second`.
     pub fn spoken(self) -> String {
-        format!("{} per {}", self.plural(), if self == WorkUnit::NewOrders { "minute" } else { "second" })
+        [self.plural(), if self == WorkUnit::NewOrders { " per minute" } else { " per second" }].concat()
     }
 
     /// The name of the rate, as the JSON of a point has it.

@@ -873,7 +873,9 @@ impl<S: SqlServer> Instance for SqlServerInstance<S> {
     }
 
     fn stop(self: Box<Self>) -> Result<(), TargetError> {
-        if let DataLocation::External(external) = &self.location && !external.is_silent {
+        if let DataLocation::External(external) = &self.location
+            && !external.is_silent
+        {
             self.variant_server().end_sessions();
         }
         // The data goes with it, so it need not shut down in order: it is killed, which takes milliseconds.

@@ -30,8 +30,11 @@ fn draw(analysis: &Analysis) -> Vec<Figure> {
     tables.iter().enumerate().filter_map(|(nth, table)| figure(analysis, nth + 1, table)).collect()
 }
 
+/// The levels of one codec: its name, the levels, and where each of them is.
+type CodecFamily = (String, Vec<i32>, Vec<(f64, f64)>);
+
 fn figure(analysis: &Analysis, nth: usize, table: &CompressionTable) -> Option<Figure> {
-    let mut families: Vec<(String, Vec<i32>, Vec<(f64, f64)>)> = Vec::new();
+    let mut families: Vec<CodecFamily> = Vec::new();
     for row in &table.rows {
         let Some(place) = place(row) else { continue };
         let (name, level) =

@@ -11,6 +11,9 @@ use analysis::compare::{ComparedSweep, MetricRatio, PlaceComparison, RunComparis
 use analysis::points::metric::Metric;
 use plot::figure::{Axis, AxisScale, AxisUnit, DataSeries, Figure, FigureBody, Mark, Panel, SeriesStyle, Stroke};
 
+/// An arm with its colour, its name, and its value in a ratio.
+type DrawnArm<'a> = (usize, &'a str, fn(&MetricRatio) -> f64);
+
 /// The figures of `comparison`, the `nth` of its page.
 pub fn draw(comparison: &RunComparison, nth: usize) -> Vec<Figure> {
     comparison.sweeps().iter().map(|sweep| figure(comparison, sweep, nth)).collect()
@@ -35,7 +38,7 @@ fn figure(comparison: &RunComparison, sweep: &ComparedSweep, nth: usize) -> Figu
             let marks = vec![Mark::Line(Stroke::Solid, dots.clone()), Mark::Dots(4.0, dots)];
             DataSeries::named(name, SeriesStyle::nth(at), marks)
         };
-        let arms: [(usize, &str, fn(&MetricRatio) -> f64); 2] = [(0, &base, |one| one.base), (1, &new, |one| one.new)];
+        let arms: [DrawnArm; 2] = [(0, &base, |one| one.base), (1, &new, |one| one.new)];
         Panel {
             title: String::new(),
             note: String::new(),

@@ -5,9 +5,9 @@
 use super::quantity::{rate, small_number, time};
 use crate::format;
 use analysis::PointAnalysis;
-use analysis::points::work::WorkUnit;
 use analysis::math::ratio::RatioVerdict;
 use analysis::points::metric::{Metric, shared_unit};
+use analysis::points::work::WorkUnit;
 
 /// The name of `metric`, as JSON and CSV have it.
 pub fn metric_key(metric: Metric) -> &'static str {

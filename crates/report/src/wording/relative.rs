@@ -221,9 +221,9 @@ mod tests {
     use crate::testing::setting;
     use RatioVerdict::{Faster, Indicative, NoDifferenceShown, Slower};
     use analysis::SettingValue;
-    use analysis::points::work::WorkUnit;
     use analysis::math::ratio::RatioEstimate;
     use analysis::math::repeats::MeanOfRepeats;
+    use analysis::points::work::WorkUnit;
     use model::Value;
 
     fn word(name: &str, value: &str) -> Setting {

@@ -5,7 +5,7 @@
 
 use super::super::speech::{number_word, plain, short_enough, spoken};
 use super::super::{AnswerCell, AnswerColumn, AnswerRow, AnswerTable, Claim, ClaimKind};
-use super::{AnswerParts, AskedRun};
+use crate::answer::{AnswerParts, AskedRun};
 use crate::findings::endpoint_outage::{EndpointOutage, EndpointOutages};
 use crate::findings::host_lost::LostHosts;
 use crate::findings::outage::{OutageEnd, Outages};

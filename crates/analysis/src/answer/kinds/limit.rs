@@ -7,7 +7,7 @@
 
 use super::super::speech::{amount, number_word, plain, short_enough, spoken};
 use super::super::{AnswerCell, AnswerColumn, AnswerRow, AnswerTable, Claim, ClaimKind};
-use super::{AnswerParts, AskedRun};
+use crate::answer::{AnswerParts, AskedRun};
 use crate::findings::bottleneck::limited_clause;
 use crate::findings::stall::Stalls;
 use crate::points::durability::{durability, is_asked_for};

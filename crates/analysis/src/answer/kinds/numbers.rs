@@ -4,7 +4,7 @@
 //! has something to show in it.
 
 use super::super::{AnswerCell, AnswerColumn, AnswerRow, AnswerTable, ROWS_MAX, speech};
-use super::{AnswerParts, AskedRun};
+use crate::answer::{AnswerParts, AskedRun};
 use crate::math::repeats::half_width_share;
 use crate::points::metric::Metric;
 use crate::points::sweep::is_usable;

@@ -2,7 +2,7 @@
 
 use super::super::super::speech::{plain, short_enough};
 use super::super::super::{AnswerCell, AnswerColumn, AnswerRow, AnswerTable, Claim, ClaimKind, ROWS_MAX};
-use super::super::{AnswerParts, AskedRun};
+use crate::answer::{AnswerParts, AskedRun};
 use crate::points::compression::{CodecLevels, arm_name};
 use crate::points::sweep::is_comparable;
 use crate::{CompressionRow, CompressionTable, PointAnalysis, compression_tables};

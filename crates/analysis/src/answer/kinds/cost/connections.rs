@@ -2,7 +2,7 @@
 
 use super::super::super::speech::{amount, number_word, plain, short_enough, spoken};
 use super::super::super::{AnswerCell, AnswerColumn, AnswerRow, AnswerTable, Claim, ClaimKind, ROWS_MAX};
-use super::super::{AnswerParts, AskedRun};
+use crate::answer::{AnswerParts, AskedRun};
 use crate::findings::connect_retries::RetrySpikes;
 use crate::points::work::WorkRate;
 use crate::recorded::dimensions::ENGINE;

@@ -2,7 +2,7 @@
 
 use super::super::super::speech::{plain, short_enough, spoken};
 use super::super::super::{AnswerCell, AnswerColumn, AnswerRow, AnswerTable, Claim, ClaimKind, WORDS_MAX};
-use super::super::{AnswerParts, AskedRun};
+use crate::answer::{AnswerParts, AskedRun};
 use crate::points::sweep::is_comparable;
 use crate::recorded::dimensions::ENGINE;
 use crate::{PointAnalysis, Role};

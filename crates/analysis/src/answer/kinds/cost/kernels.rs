@@ -2,7 +2,7 @@
 
 use super::super::super::speech::{plain, short_enough};
 use super::super::super::{AnswerCell, AnswerColumn, AnswerRow, AnswerTable, Claim, ClaimKind};
-use super::super::{AnswerParts, AskedRun};
+use crate::answer::{AnswerParts, AskedRun};
 use crate::compare::kernels::{KernelRate, KernelRow, KernelTable};
 use crate::{Validity, math};
 use words::quantity::{count, number};

@@ -8,7 +8,7 @@ mod held;
 mod kernels;
 mod steps;
 
-use super::{AnswerParts, AskedRun};
+use crate::answer::{AnswerParts, AskedRun};
 
 pub(super) fn answer(run: &AskedRun) -> Option<AnswerParts> {
     let sorts = [compression::answer, held::answer, connections::answer, kernels::answer, steps::answer];

@@ -2,7 +2,8 @@
 
 use super::super::super::speech::{amount, plain, short_enough, spoken};
 use super::super::super::{Claim, ClaimKind};
-use super::super::{AnswerParts, AskedRun, numbers};
+use super::super::numbers;
+use crate::answer::{AnswerParts, AskedRun};
 use crate::points::metric::Metric;
 use crate::points::sweep::{is_comparable, is_usable};
 use crate::points::work::{WorkRate, WorkUnit};
