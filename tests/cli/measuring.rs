@@ -12,7 +12,11 @@ fn number(value: &Value) -> f64 {
 fn check_point(point: &Value) {
     assert!(number(&point["ops"]) > 0.0, "{point}");
     let response = &point["response_ns"];
-    let quantiles: Vec<f64> = ["p50", "p95", "p99", "p999", "max"].map(|name| number(&response[name])).into();
+    // Too few operations have no p99.9.
+    let stated =
+        ["p50", "p95", "p99", "p999", "max"].map(|name| &response[name]).into_iter().filter(|one| !one.is_null());
+    let quantiles: Vec<f64> = stated.map(number).collect();
+    assert!(quantiles.len() >= 4, "{point}");
     assert!(quantiles.is_sorted(), "{point}");
     assert!(["valid", "indicative", "invalid"].contains(&point["validity"].as_str().unwrap()), "{point}");
     assert!(point["cost"].as_object().unwrap().values().any(|cost| !cost.is_null()), "{point}");

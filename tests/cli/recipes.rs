@@ -53,12 +53,12 @@ fn the_commands_of_the_guide_run_as_they_are() {
     assert!(commands.contains("7379") && commands.contains("--time 10s"), "{commands}");
     // Another port, because others use that one, and less time.
     let commands = commands.replace("7379", &port.to_string()).replace("--time 10s", "--time 1s");
+    // They make a directory of their own, in which the run is.
+    let commands = commands + "plimsoll show last --details\n";
     let measured: Finished =
         with_plimsoll(&lab, Path::new("sh")).args(["-e", "-c", &commands]).output().unwrap().into();
     assert_eq!(measured.exit, 0, "{}", measured.stderr);
-    assert!(measured.stdout.contains("Trust: "), "{}", measured.stdout);
-    let run = lab.json(&["show", "last"]);
-    assert!(run["points"].as_array().unwrap().iter().all(|point| point["failed"] == 0), "{run}");
+    assert!(measured.stdout.contains("All operations succeeded"), "{}", measured.stdout);
     assert!(measured.stderr.contains("agents: c1, c2"), "{}", measured.stderr);
 }
 

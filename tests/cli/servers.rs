@@ -359,7 +359,7 @@ fn a_plimsoll_that_is_killed_takes_its_server_with_it_and_the_next_one_removes_t
         return;
     }
     let mut child = measuring(&lab, &[]);
-    let refused = lab.run(&["insert", "--engine", "mariadb", "--time", "100ms"]);
+    let refused = lab.run(&["insert", "--engine", "mariadb", "--rows", "0", "--time", "100ms"]);
     assert_eq!(refused.exit, 3, "two at once: {}", refused.stderr);
     child.end();
     wait_until("the end of the server, which the kernel takes down in its own time", || servers_in(&lab).is_empty());

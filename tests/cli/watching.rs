@@ -116,7 +116,7 @@ fn keys_show_panels_and_skip_a_point_and_a_sigterm_gives_the_terminal_back() {
     assert!(sent.success());
     window.wait_for("exit=143");
     let all = window.shown(true);
-    assert!(all.contains("ops/s 95 % CI     p50     p99     max   validity"), "{all}");
+    assert!(all.contains("rate 95 % CI     p50     p99     max   validity"), "{all}");
     assert!(all.contains("resume with `plimsoll run --resume last`"), "{all}");
     window.assert_restored();
     assert_eq!(window.states(), ["partial", "partial"]);

@@ -140,7 +140,7 @@ pub const PROCESS: Family = Family {
             name: "progress_is_not_read",
             what: "The reader of stderr goes away",
             exit: 0,
-            message: "The result is ",
+            message: "Trust: ",
             kept: Kept::All,
             length: Length::Short,
             make: stopped::without_a_reader,

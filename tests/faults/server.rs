@@ -194,7 +194,7 @@ pub const SERVER: Family = Family {
             name: "fails_for_ever",
             what: "Transactions fail again and again and are counted: the share that succeeded is in the verdict, and the point is invalid",
             exit: 0,
-            message: "The result is invalid",
+            message: "The only point cannot be used",
             kept: Kept::All,
             length: Length::Short,
             make: conflicts::for_ever,

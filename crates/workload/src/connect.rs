@@ -51,7 +51,7 @@ const HELD: ParamDef = ParamDef {
     shapes_data: true,
     phrase: Phrase::Words(&[
         ("none", "new connections"),
-        ("connections", "held connections"),
+        ("connections", "connections that are kept"),
         ("transactions", "held transactions"),
     ]),
     ..ParamDef::new("held", ParamRole::Mode, ParamKind::OneOf(&["none", "connections", "transactions"]), "none")

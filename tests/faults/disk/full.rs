@@ -81,6 +81,6 @@ pub fn is_full_of_runs(lab: &Lab) -> Option<Finished> {
     wait_until("the end of its users", || {
         Command::new("umount").arg(&runs).status().is_ok_and(|status| status.success())
     });
-    assert!(table.contains("ops/s"), "the table of what was measured is shown: {table} {}", finished.stderr);
+    assert!(table.contains("reads/s"), "the table of what was measured is shown: {table} {}", finished.stderr);
     Some(finished)
 }

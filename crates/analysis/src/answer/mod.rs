@@ -31,6 +31,7 @@ pub use parts::{AnswerKind, AnswerParts};
 pub use table::{AnswerCell, AnswerColumn, AnswerRow, AnswerTable, COLUMNS_MAX, ROWS_MAX};
 
 use crate::Analysis;
+use crate::points::sweep::is_usable;
 use serde::Serialize;
 
 /// The most claims.
@@ -68,7 +69,7 @@ pub fn answer(analysis: &Analysis) -> Answer {
     let (kind, parts) = kinds::answer(&run);
     let AnswerParts { question, table, mut claims, next } = parts;
     // A claim may only repeat a figure that may be used; without one there is nothing to claim. A search says itself why it has none.
-    if run.usable().next().is_none() && analysis.searches.is_empty() {
+    if !run.rows.points.iter().any(is_usable) && analysis.searches.is_empty() {
         claims = vec![trust::nothing_usable(&run)];
     }
     claims.truncate(CLAIMS_MAX);

@@ -32,7 +32,8 @@ pub(super) fn nothing_usable(run: &AskedRun) -> Claim {
         (0, _) => caution("Nothing was measured.".to_owned()),
         (_, None) => caution("No point can be used: none did all of its work.".to_owned()),
         (1, Some(reason)) => {
-            caution(format!("The only point cannot be used: it {}.", reason.words())).from_finding(reason.code)
+            let why = failed_words(run, reason.code).unwrap_or_else(|| format!("it {}", reason.words()));
+            caution(format!("The only point cannot be used: {why}.")).from_finding(reason.code)
         }
         (_, Some(reason)) => {
             let which = if reason.points == points { "they all".to_owned() } else { reason.points.to_string() };
@@ -116,6 +117,9 @@ fn weakness_words(run: &AskedRun, code: Code, points: usize) -> String {
         let clause = clause("the rate", &only.detail);
         return if own.len() == 1 { clause } else { format!("in one {clause}") };
     }
+    if let Some(words) = failed_words(run, code) {
+        return words;
+    }
     let words = Reason { code, validity: Validity::Indicative, points }.words();
     match (points, own.len()) {
         (1, 1) => format!("it {words}"),
@@ -123,6 +127,13 @@ fn weakness_words(run: &AskedRun, code: Code, points: usize) -> String {
         (points, all) if points == all => format!("they {words}"),
         (points, _) => format!("{points} {words}"),
     }
+}
+
+/// `5 % of the operations failed`, the most of any point; `None` if that is not what is wrong.
+fn failed_words(run: &AskedRun, code: Code) -> Option<String> {
+    let [least, _] = run.analysis.verdict.trust.success.filter(|_| code == Code::Errors)?;
+    let most = if run.analysis.points.len() == 1 { "" } else { "up to " };
+    Some(format!("{most}{} of the operations failed", percent(1.0 - least)))
 }
 
 /// What mends the weakness that most points share.
