@@ -52,7 +52,7 @@ const HELD: ParamDef = ParamDef {
     phrase: Phrase::Words(&[
         ("none", "new connections"),
         ("connections", "connections that are kept"),
-        ("transactions", "held transactions"),
+        ("transactions", "transactions that are kept"),
     ]),
     ..ParamDef::new("held", ParamRole::Mode, ParamKind::OneOf(&["none", "connections", "transactions"]), "none")
 };

@@ -378,7 +378,10 @@ fn no_text_of_a_run_becomes_markup_a_script_or_a_formula() {
     assert_eq!(page.value(attributes), json!(0));
     page.value("window.charts = all('svg[data-panels]').filter(isSeen), charts[0].scrollIntoView(), charts[0].focus()");
     page.browser.press("End");
-    page.value("window.table = all('main table').find(table => isSeen(table) && table.tHead)");
+    // The picture of the answer comes before its table, and has its data behind it.
+    page.value(
+        "window.table = all('main table').find(table => isSeen(table) && table.tHead && !table.closest('figure'))",
+    );
     page.browser.click("tableTool(table, 'Markdown')");
     page.browser.wait_until("window.copied");
     let markdown = page.value("copied").as_str().unwrap_or_default().to_owned();
