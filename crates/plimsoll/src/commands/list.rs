@@ -140,8 +140,9 @@ fn begins_with_time(file: &Path) -> bool {
             .all(|(place, byte)| if place == 8 { *byte == b'-' } else { byte.is_ascii_digit() })
 }
 
-/// To analyse a run takes some hundredths of a second, so older ones are listed without their answers.
+/// To analyse a run takes some hundredths of a second for each MB, so the older ones are listed without their answers, and so are large ones.
 const ANSWERED_MAX: usize = 20;
+const ANSWERED_BYTES_MAX: u64 = 8 << 20;
 
 fn text(dir: &Path, heads: &[(PathBuf, Result<RunHead, String>)], width: usize) -> String {
     let mut text = String::new();
@@ -151,7 +152,9 @@ fn text(dir: &Path, heads: &[(PathBuf, Result<RunHead, String>)], width: usize) 
         let name = path.file_stem().unwrap_or_default();
         let about = head.as_ref().map_or_else(|error| output::escaped(error).into_owned(), in_a_line);
         let _ = writeln!(text, "{:name_width$}  {about}", output::shown(Path::new(name)));
-        let answer = (nth + ANSWERED_MAX >= heads.len() && head.is_ok()).then(|| store::read(path).ok()).flatten();
+        let is_small = || path.metadata().is_ok_and(|file| file.len() <= ANSWERED_BYTES_MAX);
+        let is_answered = nth + ANSWERED_MAX >= heads.len() && head.is_ok() && is_small();
+        let answer = is_answered.then(|| store::read(path).ok()).flatten();
         let answer = answer.map(|run| report::terminal_text(analysis::answer(&analysis::analyse(&run)).headline()));
         for line in answer.iter().flat_map(|answer| report::wrapped(answer, width.saturating_sub(INDENT))) {
             let _ = writeln!(text, "{:INDENT$}{line}", "");
