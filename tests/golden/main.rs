@@ -162,11 +162,12 @@ fn check(run: &str) {
 fn texts(folder: &Path) -> [(&'static str, String); 3] {
     let run = store::read(&folder.join("run.plimsoll")).unwrap();
     let analysis = analysis::analyse(&run);
-    let answer = report::terminal::answer(&analysis::answer(&analysis), 80, false);
+    let answer = analysis::answer(&analysis);
+    let screen = report::terminal::answer(&answer, 80, false);
     [
         ("findings.txt", findings(&analysis)),
         ("report.md", report::markdown(&analysis)),
-        ("terminal.txt", format!("{answer}\n{}", report::terminal::details(&analysis, 80, false))),
+        ("terminal.txt", format!("{screen}\n{}", report::terminal::details(&analysis, &answer, 80, false))),
     ]
 }
 

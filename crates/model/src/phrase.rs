@@ -82,7 +82,7 @@ mod tests {
             Phrase::Counted { zero: "no secondary index", one: "one secondary index", many: "{} secondary indexes" };
         let say = |number| indexes.say_number(number).unwrap();
         assert_eq!([0, 1, 3].map(say), ["no secondary index", "one secondary index", "three secondary indexes"]);
-        assert_eq!([13, 1_000, 1_234_567].map(number_word), ["13", "1,000", "1,234,567"]);
+        assert_eq!([13_u64, 1_000, 1_234_567].map(number_word), ["13", "1,000", "1,234,567"]);
         assert_eq!(indexes.things(), Some("secondary indexes"));
     }
 

@@ -125,7 +125,8 @@ pub fn three_digits(value: f64) -> String {
 }
 
 /// A number in a sentence: in words up to twelve, else in digits with separators, as 1,000.
-pub fn number_word(number: u64) -> String {
+pub fn number_word(number: impl Into<u64>) -> String {
+    let number = number.into();
     const WORDS: [&str; 13] =
         ["no", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve"];
     let digits = number.to_string();

@@ -18,6 +18,7 @@ use crate::wording::fact::{fact_meaning, fact_name, fact_value, known_facts};
 use crate::wording::label::{list_settings, point_label};
 use crate::wording::quantity::plural;
 use crate::wording::verdict::not_in_answer;
+use analysis::answer::answer_with;
 use analysis::{Analysis, Answer, PointAnalysis, RepeatRows, Summary};
 use model::Fact;
 use std::collections::BTreeMap;
@@ -29,7 +30,8 @@ pub fn html(analysis: &Analysis) -> String {
 
 /// The same with the figures of `analysis`, which its charts made.
 pub(crate) fn html_with(analysis: &Analysis, all: &[Drawn]) -> String {
-    let (rows, answer) = (RepeatRows::from_analysis(analysis), analysis::answer(analysis));
+    let rows = RepeatRows::from_analysis(analysis);
+    let answer = answer_with(analysis, &rows.analysis);
     let layout = lay_out(all, answer.kind);
     let mut sections: Vec<PageSection> = comparison_section(analysis, &rows.analysis, &answer).into_iter().collect();
     sections.extend(details(analysis, &rows, &layout));
@@ -56,7 +58,8 @@ pub(crate) fn html_with(analysis: &Analysis, all: &[Drawn]) -> String {
 
 /// The report as Markdown, to be pasted into a ticket.
 pub fn markdown(analysis: &Analysis) -> String {
-    let (rows, answer) = (RepeatRows::from_analysis(analysis), analysis::answer(analysis));
+    let rows = RepeatRows::from_analysis(analysis);
+    let answer = answer_with(analysis, &rows.analysis);
     // The tables of all points have the numbers of the comparison.
     let mut sections: Vec<PageSection> = verdict_section(analysis, &answer).into_iter().collect();
     sections.extend(details(analysis, &rows, &lay_out(&[], answer.kind)));

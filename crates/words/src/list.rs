@@ -18,6 +18,16 @@ pub fn listed<T>(all: &[T], most: usize, one: impl Fn(&T) -> String) -> String {
     text
 }
 
+/// Where something holds of `all` points: ` at both points`, ` at all 3 points`, ` at 2 of 3 points`; nothing if there is one.
+pub fn at_points(points: usize, all: usize) -> String {
+    match (points, all) {
+        (_, 1) => String::new(),
+        (2, 2) => " at both points".to_owned(),
+        (points, all) if points == all => format!(" at all {points} points"),
+        (points, all) => format!(" at {points} of {all} points"),
+    }
+}
+
 /// `text` as a sentence begins: with a capital. The name of the program keeps its small letter.
 pub fn capital(text: &str) -> String {
     let mut chars = text.chars();

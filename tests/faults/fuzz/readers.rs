@@ -57,8 +57,8 @@ fn read_run(path: &Path) -> bool {
     }
     let Ok(run) = store::read(path) else { return false };
     let analysis = analysis::analyse(&run);
-    let answer = report::terminal::answer(&analysis::answer(&analysis), 80, false);
-    let text = answer + &report::terminal::details(&analysis, 80, false);
+    let answer = analysis::answer(&analysis);
+    let text = report::terminal::answer(&answer, 80, false) + &report::terminal::details(&analysis, &answer, 80, false);
     assert!(text.chars().all(|c| c == '\n' || !c.is_control()), "a control character reaches the terminal");
     report::markdown(&analysis);
     report::points_csv(&analysis);
@@ -125,8 +125,9 @@ fn read_import(dir: &Path, files: &[PathBuf]) -> bool {
             let written = run.write(dir, "run").expect("what is imported can be written");
             let run = store::read(&written).expect("what was written can be read");
             let analysis = analysis::analyse(&run);
-            report::terminal::answer(&analysis::answer(&analysis), 80, false);
-            report::terminal::details(&analysis, 80, false);
+            let answer = analysis::answer(&analysis);
+            report::terminal::answer(&answer, 80, false);
+            report::terminal::details(&analysis, &answer, 80, false);
             true
         }
         Err(error) => refuse(&error.to_string()),

@@ -1,22 +1,17 @@
 //! A run as its question sees it: what is compared, over what, and its points with their repeats taken together.
 
 use crate::points::sweep::is_comparable;
-use crate::{Analysis, PointAnalysis, RepeatRows, Role, Setting};
+use crate::{Analysis, PointAnalysis, Role, Setting};
 
 /// A run and its question.
 pub struct AskedRun<'a> {
     /// Each point by itself.
     pub analysis: &'a Analysis,
     /// The same with the repeats of each point taken together.
-    pub rows: Analysis,
+    pub rows: &'a Analysis,
 }
 
 impl<'a> AskedRun<'a> {
-    /// That of `analysis`; takes the repeats together.
-    pub fn new(analysis: &'a Analysis) -> AskedRun<'a> {
-        AskedRun { analysis, rows: RepeatRows::from_analysis(analysis).analysis }
-    }
-
     /// The question that the plan states.
     pub fn stated_question(&self) -> Option<&str> {
         self.analysis.meta.plan.asked.question.as_deref()

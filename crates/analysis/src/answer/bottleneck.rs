@@ -143,15 +143,10 @@ impl<'a> CommonLimit<'a> {
                     _ => format!("{limits}: it does {} of its best rate", share()),
                 }
             }
-            LimitEvidence::Sync { .. } => {
-                format!(
-                    "{}: they take {} of the time of a thread at work",
-                    limits("writes and syncs", "limit"),
-                    share()
-                )
-            }
-            LimitEvidence::Write { .. } => {
-                format!("{}: they take {} of the time of a thread at work", limits("writes", "limit"), share())
+            LimitEvidence::Sync { .. } | LimitEvidence::Write { .. } => {
+                let is_synced = matches!(first.evidence, LimitEvidence::Sync { .. });
+                let limits = limits(if is_synced { "writes and syncs" } else { "writes" }, "limit");
+                format!("{limits}: they take {} of the time of a thread at work", share())
             }
             LimitEvidence::Commit { .. } => {
                 format!(
@@ -350,7 +345,7 @@ mod tests {
 
     fn said_of(causes: &[(u32, Cause)]) -> String {
         let analysis = limited(causes);
-        let run = AskedRun::new(&analysis);
+        let run = AskedRun { analysis: &analysis, rows: &crate::RepeatRows::from_analysis(&analysis).analysis };
         let things = Thing::all(&run);
         let claims = claims(&run, &things.iter().collect::<Vec<_>>());
         claims.into_iter().map(|claim| claim.sentence).collect::<Vec<_>>().join(" ")

@@ -31,9 +31,9 @@ pub(super) struct Comparison<'a> {
 /// What one arm does at all places.
 #[derive(Default)]
 pub(super) struct ArmEffects<'a> {
-    /// Where there are enough pairs.
+    /// The places with enough pairs for a verdict.
     pub decided: Vec<PlaceEffect<'a>>,
-    /// Where there are not.
+    /// The places with too few.
     pub undecided: Vec<PlaceEffect<'a>>,
 }
 

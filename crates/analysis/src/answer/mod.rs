@@ -15,6 +15,7 @@ mod conditions;
 mod disturbance;
 mod effect;
 mod kinds;
+pub mod objective;
 mod parts;
 mod places;
 pub mod speech;
@@ -30,8 +31,8 @@ pub use claim::{Claim, ClaimFigure, ClaimKind, WORDS_MAX};
 pub use parts::{AnswerKind, AnswerParts};
 pub use table::{AnswerCell, AnswerColumn, AnswerRow, AnswerTable, COLUMNS_MAX, ROWS_MAX};
 
-use crate::Analysis;
 use crate::points::sweep::is_usable;
+use crate::{Analysis, RepeatRows};
 use serde::Serialize;
 
 /// The most claims.
@@ -65,7 +66,12 @@ impl Answer {
 
 /// The answer of `analysis`.
 pub fn answer(analysis: &Analysis) -> Answer {
-    let run = AskedRun::new(analysis);
+    answer_with(analysis, &RepeatRows::from_analysis(analysis).analysis)
+}
+
+/// The answer of `analysis`, whose repeats are taken together in `rows`.
+pub fn answer_with(analysis: &Analysis, rows: &Analysis) -> Answer {
+    let run = AskedRun { analysis, rows };
     let (kind, parts) = kinds::answer(&run);
     let AnswerParts { question, table, mut claims, next } = parts;
     // A claim may only repeat a figure that may be used; without one there is nothing to claim. A search says itself why it has none.

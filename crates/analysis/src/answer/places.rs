@@ -83,7 +83,7 @@ impl<'a> Axis<'a> {
 }
 
 impl Part<'_> {
-    /// Where it is.
+    /// The part in words: `from eight clients on`.
     pub(super) fn words(&self) -> String {
         let (first, last) = (self.values[0], self.values[self.values.len() - 1]);
         let all = &self.axis.values;

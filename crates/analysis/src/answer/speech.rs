@@ -7,6 +7,8 @@ use crate::findings::setting_words::phrase;
 use crate::recorded::dimensions::{Role, Setting, SettingValue};
 use words::quantity::{number, whole};
 
+pub use model::number_word;
+
 /// `setting` as it is said in a sentence.
 pub fn spoken(setting: &Setting) -> String {
     let counted = match setting.value {
@@ -24,7 +26,7 @@ pub fn spoken(setting: &Setting) -> String {
     counted.or_else(|| setting.phrase.clone()).unwrap_or_else(of_label)
 }
 
-/// `setting` where there is room for so many characters: as it is said, or as its label has it if that is longer.
+/// `setting` as it is said; as its label has it, if the phrase is longer than `length_max` characters.
 pub fn short(setting: &Setting, length_max: usize) -> String {
     let words = spoken(setting);
     if words.chars().count() <= length_max { words } else { phrase(setting) }
@@ -81,7 +83,7 @@ pub fn plain(words: &str) -> String {
 /// The first of `wordings` that is short enough to be a claim, else the last; at least one.
 pub fn short_enough(wordings: Vec<String>) -> String {
     let last = wordings.len() - 1;
-    let fits = wordings.iter().position(|words| words.split_whitespace().count() <= WORDS_MAX);
+    let fits = wordings.iter().position(|words| words_in(words) <= WORDS_MAX);
     wordings.into_iter().nth(fits.unwrap_or(last)).unwrap_or_default()
 }
 
@@ -92,13 +94,6 @@ pub fn amount(value: f64) -> String {
     }
     let zeros = 10f64.powi((value.abs().max(1.0).log10().floor() as i32 - 2).max(0));
     if value < 99.95 { number(value).to_string() } else { whole((value / zeros).round() * zeros).to_string() }
-}
-
-/// Numbers up to twelve in words, others in digits.
-pub fn number_word(number: u32) -> String {
-    const WORDS: [&str; 13] =
-        ["no", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve"];
-    WORDS.get(number as usize).map_or_else(|| number.to_string(), |word| (*word).to_owned())
 }
 
 /// A factor with two digits: `1.6`, `40`.

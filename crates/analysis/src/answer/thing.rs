@@ -144,11 +144,6 @@ impl<'a> Thing<'a> {
         sort.map_or_else(|| noun.clone(), |setting| format!("{noun} ({})", spoken(setting)))
     }
 
-    /// Per what its rate is counted.
-    pub fn per(&self) -> &'static str {
-        if self.unit == WorkUnit::NewOrders { "per minute" } else { "per second" }
-    }
-
     /// Its work in a word or two, where it is one of several: `the writes`, `SQLite's read transactions`.
     pub fn whose_work(&self) -> String {
         match self.unit {
@@ -185,7 +180,7 @@ impl<'a> Thing<'a> {
     pub fn clause(&self, value: f64, step: &SweepStep) -> String {
         let place = self.place(step);
         let place = if place.is_empty() { place } else { format!(" {place}") };
-        format!("{} {} {} {} {}{place}", self.who_begins(), self.verb(), amount(value), self.object(), self.per())
+        format!("{} {} {} {} {}{place}", self.who_begins(), self.verb(), amount(value), self.object(), self.unit.per())
     }
 
     /// `claim` with what `step` reached as its figure.

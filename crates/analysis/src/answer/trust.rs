@@ -11,7 +11,7 @@ use crate::findings::foreign_cpu::{CpuUser, ForeignCpu};
 use crate::judgement::NextStep;
 use crate::verdict::{Reason, Unmeasured};
 use crate::{Code, DetailKind, PointAnalysis, Severity, Validity};
-use words::list::{capital, join_and};
+use words::list::{at_points, capital, join_and};
 use words::quantity::{percent, plural, range};
 
 /// More are not read.
@@ -103,12 +103,7 @@ fn weakness_words(run: &AskedRun, code: Code, points: usize) -> String {
     let own = &run.analysis.points;
     let foreign = foreign_cpu(own).filter(|_| code == Code::ForeignCpu);
     if let Some((words, at)) = foreign {
-        return match (at, own.len()) {
-            (_, 1) => words,
-            (2, 2) => format!("{words} at both points"),
-            (at, all) if at == all => format!("{words} at all {all} points"),
-            (at, all) => format!("{words} at {at} of {all} points"),
-        };
+        return words + &at_points(at, own.len());
     }
     // What is known exactly of a course is said of a single point.
     let findings = own.iter().flat_map(|point| &point.findings);

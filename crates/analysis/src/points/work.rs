@@ -80,7 +80,12 @@ impl WorkUnit {
 
     /// Its rate in a sentence: `transactions per second`.
     pub fn spoken(self) -> String {
-        [self.plural(), if self == WorkUnit::NewOrders { " per minute" } else { " per second" }].concat()
+        [self.plural(), " ", self.per()].concat()
+    }
+
+    /// In which time it is counted: `per second`.
+    pub fn per(self) -> &'static str {
+        if self == WorkUnit::NewOrders { "per minute" } else { "per second" }
     }
 
     /// The name of the rate, as the JSON of a point has it.

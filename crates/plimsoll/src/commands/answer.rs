@@ -11,9 +11,10 @@ use std::path::Path;
 /// Prints the answer of the run in `run_file`, behind it the details if they are asked for, and a line that names its report.
 pub fn print(analysis: &Analysis, run_file: &Path, details: bool, context: &Context) {
     let (width, colour) = (context.width(), context.colour());
-    output::print(&report::terminal::answer(&analysis::answer(analysis), width, colour));
+    let answer = analysis::answer(analysis);
+    output::print(&report::terminal::answer(&answer, width, colour));
     if details {
-        output::print(&format!("\n{}", report::terminal::details(analysis, width, colour)));
+        output::print(&format!("\n{}", report::terminal::details(analysis, &answer, width, colour)));
     }
     output::print(&format!("\n{}\n", whereabouts(run_file, details)));
 }

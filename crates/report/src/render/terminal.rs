@@ -16,7 +16,7 @@ use crate::table::Table;
 use crate::tables::TABLES;
 use crate::wording::verdict::not_in_answer;
 pub use crate::wrap::wrap;
-use analysis::{Analysis, RepeatRows, Severity};
+use analysis::{Analysis, Answer, RepeatRows, Severity};
 use table::table_lines;
 
 /// Below this there are no tables,
@@ -25,8 +25,8 @@ const WIDTH_MIN: usize = 60;
 const WIDTH_LEAST: usize = 24;
 const FINDINGS_MAX: usize = 10;
 
-/// Tables, findings, and what the verdict has besides the answer. Ends with a line break.
-pub fn details(analysis: &Analysis, width: usize, colour: bool) -> String {
+/// Tables, findings, and what the verdict has besides `answer`. Ends with a line break.
+pub fn details(analysis: &Analysis, answer: &Answer, width: usize, colour: bool) -> String {
     let paint = Paint { width: width.max(WIDTH_LEAST), colour };
     let rows = RepeatRows::from_analysis(analysis);
     let (mut parts, mut left_out, mut said) = (Vec::new(), Vec::new(), None);
@@ -42,7 +42,7 @@ pub fn details(analysis: &Analysis, width: usize, colour: bool) -> String {
         let text = format!("Left out, because they need {WIDTH_MIN} columns: {}.", left_out.join(", "));
         parts.push(wrap(&text, paint.width));
     }
-    parts.extend([paint.findings(analysis), paint.verdict(analysis)]);
+    parts.extend([paint.findings(analysis), paint.verdict(analysis, answer)]);
     parts.retain(|part| !part.is_empty());
     parts.join(&String::new()).join("\n") + "\n"
 }
@@ -109,8 +109,8 @@ impl Paint {
     }
 
     /// Each sentence begins a line.
-    fn verdict(self, analysis: &Analysis) -> Vec<String> {
-        let sentences = not_in_answer(analysis, &analysis::answer(analysis));
+    fn verdict(self, analysis: &Analysis, answer: &Answer) -> Vec<String> {
+        let sentences = not_in_answer(analysis, answer);
         let lines = sentences.iter().flat_map(|sentence| wrap(&safe(sentence), self.width));
         lines.map(|line| self.text(&line, Tone::Strong)).collect()
     }
@@ -148,6 +148,10 @@ mod tests {
             point.bottlenecks = Some(Bottlenecks { causes, ruled_out: Vec::new() });
         }
         analysis
+    }
+
+    fn details(analysis: &Analysis, width: usize, colour: bool) -> String {
+        super::details(analysis, &analysis::answer(analysis), width, colour)
     }
 
     #[test]
@@ -326,7 +330,7 @@ mod tests {
             (80, "point rate 95 % CI p50 p99 max validity"),
             (100, "point rate queries/s 95 % CI p50 p99 max validity"),
         ] {
-            let text = super::details(&analysis, width, false);
+            let text = details(&analysis, width, false);
             let lines: Vec<&str> = text.lines().collect();
             assert_eq!(lines[0].chars().count(), width);
             assert_eq!(lines[0].split_whitespace().collect::<Vec<_>>().join(" "), head);

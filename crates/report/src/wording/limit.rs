@@ -4,8 +4,8 @@
 //! second, whatever an operation is; what was not found has no number.
 
 use super::label::settings_label;
-use super::list::join_and;
-use super::quantity::{bytes, number, percent, plural, time, whole};
+use super::quantity::{bytes, number, plural, time, whole};
+use analysis::answer::objective::{criterion_value, objective_words};
 use analysis::evidence::cause::Limit;
 use analysis::findings::bottleneck::limited_clause;
 use analysis::findings::stall::Stalls;
@@ -72,7 +72,7 @@ fn completed_sentences(repeats: &SearchRepeats) -> Vec<String> {
         (_, Some(mean)) => [Some(agreement(repeats, mean)), changed_target(repeats)].into_iter().flatten().collect(),
         (searches, None) => {
             let name = settings_label(&repeats.label);
-            let objective = objective_words(searches[0]);
+            let objective = objective_words(searches[0], false);
             vec![format!("{} searches found no rate that {name} carries with {objective}.", searches.len())]
         }
     }
@@ -103,7 +103,7 @@ fn agreement(repeats: &SearchRepeats, mean_per_s: f64) -> String {
         "{} carries {least}{} operations per second with {}: the mean of {number}{spread}{agree}.",
         settings_label(&repeats.label),
         rate_words(mean_per_s),
-        objective_words(repeats.searches[0])
+        objective_words(repeats.searches[0], false)
     )
 }
 
@@ -123,7 +123,7 @@ fn changed_target(repeats: &SearchRepeats) -> Option<String> {
 /// first.`
 fn search_sentences(search: &SearchAnalysis) -> Vec<String> {
     let name = settings_label(search.settings());
-    let objective = objective_words(search);
+    let objective = objective_words(search, false);
     let Some(per_s) = search.result.per_s else {
         return vec![no_limit(search, &name, &objective)];
     };
@@ -181,7 +181,8 @@ fn above(search: &SearchAnalysis) -> Option<String> {
 
 /// `: at 1,680/s it is 31.0 ms`, of the lowest rate that missed it.
 fn seen_above(search: &SearchAnalysis, criterion: Criterion) -> String {
-    let seen = search.lowest_missed().and_then(|probe| Some((probe.offered_per_s()?, value_of(probe, criterion)?)));
+    let seen =
+        search.lowest_missed().and_then(|probe| Some((probe.offered_per_s()?, criterion_value(probe, criterion)?)));
     seen.map_or(String::new(), |(per_s, value)| format!(": at {}/s it is {value}", rate_words(per_s)))
 }
 
@@ -326,32 +327,13 @@ fn known(search: &SearchAnalysis) -> String {
         let rate =
             if probe.part.kind == ProbeKind::Hold { format!("the hold at {per_s}/s") } else { format!("{per_s}/s") };
         let seen = probe.seen.as_ref().and_then(|seen| seen.judgement?.missed());
-        let value = seen.and_then(|criterion| Some(format!(" ({} {})", criterion.name(), value_of(probe, criterion)?)));
+        let value =
+            seen.and_then(|criterion| Some(format!(" ({} {})", criterion.name(), criterion_value(probe, criterion)?)));
         Some(format!("{rate} missed it{}", value.unwrap_or_default()))
     });
     let parts = [kept.map(|per_s| format!("{}/s kept it", rate_words(per_s))), missed];
     let parts: Vec<String> = parts.into_iter().flatten().collect();
     if parts.is_empty() { String::new() } else { format!(": {}", parts.join(", ")) }
-}
-
-/// What `probe` showed of what `criterion` limits; `None` if that is no response time or share.
-fn value_of(probe: &ProbeAnalysis, criterion: Criterion) -> Option<String> {
-    let summary = probe.point.summary.as_ref()?;
-    match criterion {
-        Criterion::Errors { .. } => Some(percent(1.0 - summary.success_rate?).to_string()),
-        Criterion::Stall { .. } => None,
-        _ => Some(time(time_of(summary.response_ns?, criterion)? as f64).to_string()),
-    }
-}
-
-fn time_of(times: Quantiles, criterion: Criterion) -> Option<u64> {
-    match criterion {
-        Criterion::Percentile { percentile: Percentile::P50, .. } => Some(times.p50),
-        Criterion::Percentile { percentile: Percentile::P95, .. } => Some(times.p95),
-        Criterion::Percentile { percentile: Percentile::P999, .. } => times.p999,
-        Criterion::Longest { .. } => Some(times.max),
-        _ => Some(times.p99),
-    }
 }
 
 /// The time that tables and charts show of a search: the first that its objective limits, with its name; else the 99th percentile.
@@ -364,26 +346,6 @@ pub fn shown_time(search: &SearchAnalysis) -> (&'static str, fn(Quantiles) -> Op
         Some(Criterion::Percentile { percentile: Percentile::P999, .. }) => ("p99.9", |times| times.p999),
         Some(Criterion::Longest { .. }) => ("max", |times| Some(times.max)),
         _ => ("p99", |times| Some(times.p99)),
-    }
-}
-
-/// `p99 under 10 ms and errors under 0.1 %`
-fn objective_words(search: &SearchAnalysis) -> String {
-    let words = |criterion: &Criterion| match criterion {
-        Criterion::Errors { below } => format!("errors under {}", percent(*below)),
-        Criterion::Longest { below } => format!("no response of {} or more", short_time(*below)),
-        Criterion::Stall { below } => format!("no stall of {} or more", short_time(*below)),
-        Criterion::Percentile { percentile, below } => format!("{} under {}", percentile.as_str(), short_time(*below)),
-    };
-    join_and(&search.spec.objective.criteria().iter().map(words).collect::<Vec<_>>())
-}
-
-/// A time that a person wrote: `10 ms`, not `10.0 ms`.
-fn short_time(time: Nanos) -> String {
-    match time.0 {
-        ns if ns >= 1_000_000_000 => format!("{} s", ns as f64 / 1e9),
-        ns if ns >= 1_000_000 => format!("{} ms", ns as f64 / 1e6),
-        ns => format!("{} us", ns as f64 / 1e3),
     }
 }
 

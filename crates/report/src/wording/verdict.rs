@@ -256,13 +256,8 @@ fn ruled_out(analysis: &Analysis) -> Option<String> {
 
 /// ` at 2 of 3 points`; `None` if `limit` was that of no point.
 fn at_points(all: &Bottleneck, limit: Limit) -> Option<String> {
-    match (*all.limits.get(&limit)?, all.judged) {
-        (0, _) => None,
-        (_, 1) => Some(String::new()),
-        (2, 2) => Some(" at both points".to_owned()),
-        (points, judged) if points == judged => Some(format!(" at all {points} points")),
-        (points, judged) => Some(format!(" at {points} of {judged} points")),
-    }
+    let points = all.limits.get(&limit).filter(|points| **points > 0)?;
+    Some(words::list::at_points(*points, all.judged))
 }
 
 /// `Bottleneck: a busy disk (3 points), a single core (3); unclear for 3 of 13.`

@@ -17,7 +17,7 @@ use crate::answer::effect::{Branch, Is, split};
 use crate::answer::places::axes;
 use crate::answer::speech::{number_word, spoken, under};
 use crate::answer::{AnswerParts, AskedRun, bottleneck};
-use crate::math::ratio::PAIRS_MIN;
+use crate::math::ratio::{PAIRS_MIN, RatioEstimate};
 use crate::recorded::dimensions::{Role, Setting};
 use sentences::Pair;
 use words::list::join_and;
@@ -92,7 +92,9 @@ fn decided(comparison: &Comparison, effects: &[ArmEffects]) -> Vec<Claim> {
     if let [(first, branch), others @ ..] = even.as_slice() {
         let arms: Vec<&Setting> = even.iter().map(|(pair, _)| pair.arm).collect();
         let worst = others.iter().map(|(_, branch)| branch).chain([branch]).filter_map(Branch::alike);
-        let worst = worst.max_by(|a, b| a.smallest_effect.partial_cmp(&b.smallest_effect).expect("no NaN"));
+        // One without a bound says nothing, so any other comes first.
+        let bound = |effect: &RatioEstimate| effect.smallest_effect.unwrap_or(f64::NEG_INFINITY);
+        let worst = worst.max_by(|a, b| bound(a).total_cmp(&bound(b)));
         claims.extend(worst.map(|effect| first.no_difference(&arms, effect, branch)));
     }
     claims

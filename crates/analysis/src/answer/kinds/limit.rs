@@ -5,7 +5,8 @@
 //! Limits: limits are compared only if the intervals of all searches are apart, and never of engines that promise different things of a
 //! commit. Engines with and without a server may be compared here: both carry what clients offer.
 
-use super::super::speech::{amount, number_word, plain, short_enough, spoken};
+use super::super::objective::{criterion_value, objective_words};
+use super::super::speech::{amount, number_word, plain, short_enough, spoken, unquoted};
 use super::super::{AnswerCell, AnswerColumn, AnswerRow, AnswerTable, Claim, ClaimKind};
 use crate::answer::{AnswerParts, AskedRun};
 use crate::findings::bottleneck::limited_clause;
@@ -15,12 +16,12 @@ use crate::points::limit::ProbeAnalysis;
 use crate::points::search_repeats::{SearchRepeats, search_repeats};
 use crate::points::work::WorkUnit;
 use crate::recorded::dimensions::ENGINE;
-use crate::{Code, Quantiles, Role, SearchAnalysis, Setting};
+use crate::{Code, Role, SearchAnalysis, Setting};
 use model::Nanos;
 use model::limit::{Criterion, FailureAbove, HoldDebt, LimitOutcome, LowerBoundCause, Percentile};
 use std::collections::BTreeSet;
 use words::list::{capital, join_and};
-use words::quantity::{bytes, count, percent, time};
+use words::quantity::{bytes, count, time};
 
 pub(super) fn answer(run: &AskedRun) -> Option<AnswerParts> {
     let searches = &run.analysis.searches;
@@ -31,7 +32,7 @@ pub(super) fn answer(run: &AskedRun) -> Option<AnswerParts> {
         several => claims_of_several(run, several),
     };
     let next = if let [only] = searches.as_slice() { next_step(only) } else { None };
-    let question = format!("How much does it carry with {}?", objective(first, true));
+    let question = format!("How much does it carry with {}?", objective_words(first, true));
     Some(AnswerParts { question, table: table(run, &all), claims, next })
 }
 
@@ -67,7 +68,7 @@ fn table(run: &AskedRun, all: &[SearchRepeats]) -> Option<AnswerTable> {
             let (per_s, FailureAbove::Objective(criterion)) = (missed.offered_per_s()?, search.result.failure?) else {
                 return None;
             };
-            let seen = value_of(missed, criterion).map_or(String::new(), |value| format!(" {value}"));
+            let seen = criterion_value(missed, criterion).map_or(String::new(), |value| format!(" {value}"));
             let text = format!("{}{seen} at {}", criterion.name(), count(per_s));
             Some(AnswerCell::of(Some(missed.point.id), "offered_per_s", per_s, text))
         });
@@ -77,7 +78,7 @@ fn table(run: &AskedRun, all: &[SearchRepeats]) -> Option<AnswerTable> {
     let rows: Vec<AnswerRow> = all.iter().map(row).collect();
     let is_shown = rows.iter().flat_map(|row| &row.cells).any(Option::is_some);
     is_shown.then(|| AnswerTable {
-        head: format!("with {}", objective(all[0].searches[0], true)),
+        head: format!("with {}", objective_words(all[0].searches[0], true)),
         columns: heads.into_iter().map(AnswerColumn::new).collect(),
         rows_of: rows.len(),
         rows,
@@ -137,10 +138,10 @@ fn claims_of_one(search: &SearchAnalysis, name: &str) -> Vec<Claim> {
         let carries = |objective: &str| format!("{name} carries {least}{rate}{interval} with {objective}");
         let held_for = format!(", and held that for {}", long_time(result.held.unwrap_or_default()));
         let sentence = short_enough(vec![
-            format!("{}{held_for}.", carries(&objective(search, false))),
-            format!("{}{held_for}.", carries(&objective(search, true))),
-            format!("{}.", carries(&objective(search, true))),
-            format!("It carries {least}{rate}{interval} with {}.", objective(search, true)),
+            format!("{}{held_for}.", carries(&objective_words(search, false))),
+            format!("{}{held_for}.", carries(&objective_words(search, true))),
+            format!("{}.", carries(&objective_words(search, true))),
+            format!("It carries {least}{rate}{interval} with {}.", objective_words(search, true)),
         ]);
         let ci95 = result.between.and_then(|(low, high)| Some([low, high?]));
         Claim::new(ClaimKind::Rate, capital(&sentence)).figure_at(Some(held.point.id), "offered_per_s", per_s, ci95)
@@ -161,8 +162,8 @@ fn claims_of_repeats(run: &AskedRun, one: &SearchRepeats, mean: f64) -> Vec<Clai
     let carries = format!("{} carries {}{} {}", name_of(run, one), least(one), amount(mean), unit_of(first).spoken());
     let of = format!("the mean of {} searches ({} to {})", number_word(found.len() as u32), amount(low), amount(high));
     let sentence = short_enough(vec![
-        format!("{carries} with {}: {of}.", objective(first, false)),
-        format!("{carries} with {}: {of}.", objective(first, true)),
+        format!("{carries} with {}: {of}.", objective_words(first, false)),
+        format!("{carries} with {}: {of}.", objective_words(first, true)),
         format!("It carries {} {}: {of}.", amount(mean), unit_of(first).spoken()),
     ]);
     let mut claims = vec![Claim::new(ClaimKind::Rate, capital(&sentence)).figure("offered_per_s", mean, None)];
@@ -182,7 +183,8 @@ fn above(search: &SearchAnalysis) -> Option<Claim> {
     match (search.result.outcome, search.result.failure) {
         (LimitOutcome::BoundaryFound, Some(FailureAbove::Objective(criterion))) => {
             let missed = search.lowest_missed();
-            let seen = missed.and_then(|probe| Some((probe, probe.offered_per_s()?, value_of(probe, criterion)?)));
+            let seen =
+                missed.and_then(|probe| Some((probe, probe.offered_per_s()?, criterion_value(probe, criterion)?)));
             let Some((probe, per_s, value)) = seen else {
                 return caution(&format!("Above it {} first.", fails(criterion)));
             };
@@ -251,7 +253,7 @@ fn bottleneck(search: &SearchAnalysis) -> Option<Claim> {
     let both: Vec<String> = limited.iter().chain(&stalled).cloned().collect();
     let first = both.first()?.clone();
     let sentence = short_enough(vec![format!("{place} it {}.", both.join(", and ")), format!("{place} it {first}.")]);
-    let claim = Claim::new(ClaimKind::Bottleneck, plain(&sentence).replace('`', ""));
+    let claim = Claim::new(ClaimKind::Bottleneck, unquoted(&plain(&sentence)));
     let claim = if limited.is_some() { claim.from_finding(Code::Bottleneck) } else { claim };
     Some(if stalled.is_some() { claim.from_finding(Code::Stall) } else { claim })
 }
@@ -274,7 +276,7 @@ fn short_hold(search: &SearchAnalysis) -> Option<Claim> {
 
 /// Why a search has no limit.
 fn nothing_held(search: &SearchAnalysis, name: &str) -> Claim {
-    let objective = objective(search, true);
+    let objective = objective_words(search, true);
     let (kind, wordings) = match search.result.outcome {
         LimitOutcome::NoRateHolds => {
             let lowest = search.lowest_missed().and_then(ProbeAnalysis::offered_per_s);
@@ -356,7 +358,7 @@ fn comparison(run: &AskedRun, best: (&SearchRepeats, f64), worst: (&SearchRepeat
         return Some(Claim::new(ClaimKind::Caution, sentence));
     }
     let (names, spoken) = ([best, worst].map(|one| name_of(run, one)), unit_of(best.searches[0]).spoken());
-    let objective = objective(best.searches[0], true);
+    let objective = objective_words(best.searches[0], true);
     let is_apart =
         best.range().zip(worst.range()).is_some_and(|((low, _), (_, high))| high.is_some_and(|high| low > high));
     if !is_apart {
@@ -407,45 +409,6 @@ fn next_step(search: &SearchAnalysis) -> Option<String> {
         }
     };
     Some(step.to_owned())
-}
-
-/// `p99 under 10 ms and errors under 0.1 %`; without the errors if `is_short` and something else is asked for.
-fn objective(search: &SearchAnalysis, is_short: bool) -> String {
-    let criteria = search.spec.objective.criteria();
-    let is_kept = |criterion: &&Criterion| !is_short || criteria.len() == 1 || criterion.time().is_some();
-    let words = |criterion: &Criterion| match criterion {
-        Criterion::Errors { below } => format!("errors under {}", percent(*below)),
-        Criterion::Longest { below } => format!("no response of {} or more", set_time(*below)),
-        Criterion::Stall { below } => format!("no stall of {} or more", set_time(*below)),
-        Criterion::Percentile { percentile, below } => format!("{} under {}", percentile.as_str(), set_time(*below)),
-    };
-    join_and(&criteria.iter().filter(is_kept).map(words).collect::<Vec<_>>())
-}
-
-/// What `probe` showed of what `criterion` limits; `None` if that is no response time or share.
-fn value_of(probe: &ProbeAnalysis, criterion: Criterion) -> Option<String> {
-    let summary = probe.point.summary.as_ref()?;
-    let of = |times: Quantiles| match criterion {
-        Criterion::Percentile { percentile: Percentile::P50, .. } => Some(times.p50),
-        Criterion::Percentile { percentile: Percentile::P95, .. } => Some(times.p95),
-        Criterion::Percentile { percentile: Percentile::P99, .. } => Some(times.p99),
-        Criterion::Percentile { percentile: Percentile::P999, .. } => times.p999,
-        _ => Some(times.max),
-    };
-    match criterion {
-        Criterion::Errors { .. } => Some(percent(1.0 - summary.success_rate?).to_string()),
-        Criterion::Stall { .. } => None,
-        _ => Some(time(of(summary.response_ns?)? as f64).to_string()),
-    }
-}
-
-/// A time that a person wrote: `10 ms`, not `10.0 ms`.
-fn set_time(time: Nanos) -> String {
-    match time.0 {
-        ns if ns >= 1_000_000_000 => format!("{} s", ns as f64 / 1e9),
-        ns if ns >= 1_000_000 => format!("{} ms", ns as f64 / 1e6),
-        ns => format!("{} us", ns as f64 / 1e3),
-    }
 }
 
 /// `five minutes`, `20 seconds`

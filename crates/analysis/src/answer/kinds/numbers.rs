@@ -152,7 +152,9 @@ mod tests {
     /// The heads, and what is below them.
     fn shown(points: Vec<PointData>) -> (Vec<String>, Vec<String>) {
         let analysis = analyse(&run_of(points, Vec::new()));
-        let table = table(&AskedRun::new(&analysis)).expect("something was measured");
+        let table =
+            table(&AskedRun { analysis: &analysis, rows: &crate::RepeatRows::from_analysis(&analysis).analysis })
+                .expect("something was measured");
         let row = |row: &AnswerRow| {
             let cells = row.cells.iter().map(|cell| cell.as_ref().map_or("-", |cell| &cell.text));
             format!("{}: {}", row.name.join(" "), cells.collect::<Vec<_>>().join(" | "))

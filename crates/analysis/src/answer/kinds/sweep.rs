@@ -150,7 +150,12 @@ fn rising_together(things: &[Thing]) -> Option<Claim> {
     };
     let [last, other_last] = [one, other].map(|thing| thing.sweep.last());
     let is_one_place = (last.clients, last.depth) == (other_last.clients, other_last.depth);
-    if !(is_rising(one) && is_rising(other) && is_one_place && one.unit != other.unit && one.per() == other.per()) {
+    if !(is_rising(one)
+        && is_rising(other)
+        && is_one_place
+        && one.unit != other.unit
+        && one.unit.per() == other.unit.per())
+    {
         return None;
     }
     let [rate, other_rate] = [one.reached(last), other.reached(other_last)];
@@ -161,7 +166,7 @@ fn rising_together(things: &[Thing]) -> Option<Claim> {
         one.place(last),
         amount(rate.rate.mean),
         amount(other_rate.rate.mean),
-        one.per()
+        one.unit.per()
     );
     let claim = one.with_figure(Claim::new(ClaimKind::Scaling, sentence), &rate);
     Some(other.with_figure(claim, &other_rate))

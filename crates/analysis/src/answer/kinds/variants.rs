@@ -83,12 +83,12 @@ fn rivals<'a>(verdicts: &[&'a VariantVerdict], base: &str) -> Vec<Rival<'a>> {
 }
 
 impl Rival<'_> {
-    /// Where it is faster.
+    /// What is claimed of the places at which it is faster.
     fn gains(&self, base: &str) -> Vec<Claim> {
         self.those(base, RatioVerdict::Faster)
     }
 
-    /// Where it is slower.
+    /// What is claimed of the places at which it is slower.
     fn losses(&self, base: &str) -> Vec<Claim> {
         self.those(base, RatioVerdict::Slower)
     }
@@ -376,7 +376,9 @@ mod tests {
     fn parts(verdicts: Vec<VariantVerdict>) -> (Vec<String>, AnswerTable) {
         let mut analysis = Simulation::counts(&[10]).analysis();
         analysis.verdict.variants = verdicts;
-        let parts = answer(&AskedRun::new(&analysis)).expect("there are variants");
+        let parts =
+            answer(&AskedRun { analysis: &analysis, rows: &crate::RepeatRows::from_analysis(&analysis).analysis })
+                .expect("there are variants");
         (parts.claims.into_iter().map(|claim| claim.sentence).collect(), parts.table.expect("they have times"))
     }
 

@@ -1,0 +1,46 @@
+//! What a search for the largest rate asks for, in words, and what a probe showed of it.
+
+use crate::SearchAnalysis;
+use crate::points::limit::ProbeAnalysis;
+use model::Nanos;
+use model::limit::{Criterion, Percentile};
+use words::list::join_and;
+use words::quantity::{percent, time};
+
+/// `p99 under 10 ms and errors under 0.1 %`; without the errors if `is_short` and something else is asked for.
+pub fn objective_words(search: &SearchAnalysis, is_short: bool) -> String {
+    let criteria = search.spec.objective.criteria();
+    let is_kept = |criterion: &&Criterion| !is_short || criteria.len() == 1 || criterion.time().is_some();
+    let words = |criterion: &Criterion| match criterion {
+        Criterion::Errors { below } => format!("errors under {}", percent(*below)),
+        Criterion::Longest { below } => format!("no response of {} or more", set_time(*below)),
+        Criterion::Stall { below } => format!("no stall of {} or more", set_time(*below)),
+        Criterion::Percentile { percentile, below } => format!("{} under {}", percentile.as_str(), set_time(*below)),
+    };
+    join_and(&criteria.iter().filter(is_kept).map(words).collect::<Vec<_>>())
+}
+
+/// What `probe` showed of what `criterion` limits; `None` if that is no response time or share.
+pub fn criterion_value(probe: &ProbeAnalysis, criterion: Criterion) -> Option<String> {
+    let summary = probe.point.summary.as_ref()?;
+    let times = summary.response_ns;
+    let ns = match criterion {
+        Criterion::Errors { .. } => return Some(percent(1.0 - summary.success_rate?).to_string()),
+        Criterion::Stall { .. } => return None,
+        Criterion::Percentile { percentile: Percentile::P50, .. } => times?.p50,
+        Criterion::Percentile { percentile: Percentile::P95, .. } => times?.p95,
+        Criterion::Percentile { percentile: Percentile::P99, .. } => times?.p99,
+        Criterion::Percentile { percentile: Percentile::P999, .. } => times?.p999?,
+        Criterion::Longest { .. } => times?.max,
+    };
+    Some(time(ns as f64).to_string())
+}
+
+/// A time that a person wrote: `10 ms`, not `10.0 ms`.
+fn set_time(time: Nanos) -> String {
+    match time.0 {
+        ns if ns >= 1_000_000_000 => format!("{} s", ns as f64 / 1e9),
+        ns if ns >= 1_000_000 => format!("{} ms", ns as f64 / 1e6),
+        ns => format!("{} us", ns as f64 / 1e3),
+    }
+}
