@@ -17,6 +17,7 @@ use host::privileged::cgroup::CgroupLimits;
 use host::privileged::volume::VolumeDaemon;
 use load::{BackgroundLoad, Client, ClientSet, DueTimes, OpSource};
 use model::{Bytes, CommonData, CounterSource, Entry, Fact, LoadPart, Op, Params, ServerWay, Trial, WritePath};
+use std::num::NonZero;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use workload::{BackgroundOps, ClientIndex, OpKindDef, OpStream};
@@ -351,9 +352,12 @@ pub(crate) fn loaders_for(trial: &Trial, ops: Option<u64>) -> LoadPart {
 }
 
 fn loaders_at_once(ops: Option<u64>) -> u32 {
-    // The cores that this process may use, which a container may have fewer of than the machine.
-    let cores = std::thread::available_parallelism().map_or(1, |cores| cores.get() as u64);
-    cores.min(LOADERS_MAX).min(ops.unwrap_or(1)).max(1) as u32
+    (cores_of_process() as u64).min(LOADERS_MAX).min(ops.unwrap_or(1)).max(1) as u32
+}
+
+/// The cores that this process may use, which a container may have fewer of than the machine.
+pub(crate) fn cores_of_process() -> usize {
+    std::thread::available_parallelism().map_or(1, NonZero::get)
 }
 
 /// Refuses a depth that an engine with one operation at a time cannot have.

@@ -162,10 +162,11 @@ fn hosts_load_every_row_once_whatever_the_number_of_their_loaders() {
     let mut ids = Vec::new();
     for (own, loaders) in shares("oltp", &changes, 3, 3, DataOrigin::MadeByAll).iter().zip([2, 8, 1]) {
         let load = sql_of(own).load.expect("the tables are filled");
+        let load = load.ops();
         let part = own.loading_part();
         let part = LoadPart::new(part.first() * loaders, part.count() * loaders, part.of() * loaders);
         for slot in ClientIndex::all_in(part) {
-            let ops = filled(&load, slot, load.ops_of(slot).expect("the load ends") as usize);
+            let ops = filled(load, slot, load.ops_of(slot).expect("the load ends") as usize);
             // Each row has 4 arguments.
             let rows = ops.iter().flat_map(|op| op.calls.iter().zip(op.args.chunks(4)));
             ids.extend(rows.map(|(call, row)| (call.statement, row[0])));
@@ -186,14 +187,15 @@ fn the_loads_of_all_hosts_insert_what_that_of_one_does() {
     {
         let inserted = |own: &Trial, loaders: u32| -> Vec<String> {
             let Some(load) = sql_of(own).load else { return Vec::new() };
+            let load = load.ops();
             let part = own.loading_part();
             let part = LoadPart::new(part.first() * loaders, part.count() * loaders, part.of() * loaders);
-            let of_client = |slot| filled(&load, slot, load.ops_of(slot).expect("the load ends") as usize);
+            let of_client = |slot| filled(load, slot, load.ops_of(slot).expect("the load ends") as usize);
             ClientIndex::all_in(part).flat_map(of_client).map(|op| format!("{op:?}")).collect()
         };
         let small: &[(&str, &str)] = match workload.entry.name {
-            "oltp" | "micro" => &[("tables", "2"), ("table_rows", "2500")],
-            "kv" => &[("records", "550")],
+            "oltp" | "micro" => &[("tables", "2"), ("table_rows", "12500")],
+            "kv" => &[("records", "5500")],
             _ => &[],
         };
         let mut alone = inserted(&trial(workload.entry.name, small, 3), 1);

@@ -36,7 +36,7 @@ mod workload;
 pub use procedure::{ProcedureStep, ProcedureVariable, SqlProcedure};
 pub use program::{
     BackgroundOps, ClientIndex, ColumnKind, ForeignKey, IoProgram, KvProgram, OpKindDef, OpStream, ProgramInput,
-    SharedBudget, SqlColumn, SqlCondition, SqlIndex, SqlProgram, SqlTable, SqlWork, TablePartitions, TaskProgram,
+    RowTarget, SharedBudget, SqlColumn, SqlCondition, SqlIndex, SqlLoad, SqlProgram, SqlTable, SqlWork, TablePartitions, TaskProgram,
     VariantSteps,
 };
 pub use recording_error::RecordingError;
@@ -175,7 +175,11 @@ pub(crate) mod tests {
     }
     fn sql_parts(def: &WorkloadDef, seed: u64) -> Option<Parts<SqlOp>> {
         let program = (def.sql?)(&ProgramInput::new(&defaults(&def.entry), seed, &SequenceState::default()));
-        Some(Parts { kinds: program.kinds.len(), load: program.load, run: program.run })
+        let load = program.load.map(|load| match load {
+            SqlLoad::Rows { blocks, .. } => blocks,
+            SqlLoad::Statements(statements) => statements,
+        });
+        Some(Parts { kinds: program.kinds.len(), load, run: program.run })
     }
     fn kv_parts(def: &WorkloadDef, seed: u64) -> Option<Parts<KvOp>> {
         let program = (def.kv?)(&ProgramInput::new(&defaults(&def.entry), seed, &SequenceState::default()))
@@ -367,7 +371,13 @@ pub(crate) mod tests {
                 }
             };
             check(&program.run, &program.statements);
-            program.load.iter().for_each(|load| check(load, &program.load_statements));
+            let inserts: Vec<String> = match &program.load {
+                Some(SqlLoad::Rows { targets, .. }) => {
+                    targets.iter().map(|target| target.insert_statement(str::to_owned)).collect()
+                }
+                _ => continue,
+            };
+            program.load.iter().for_each(|load| check(load.ops(), &inserts));
         }
     }
 }

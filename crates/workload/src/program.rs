@@ -249,14 +249,12 @@ pub struct SqlProgram {
     pub procedures: Vec<SqlProcedure>,
     /// The statements of the run, with `?` for each argument.
     pub statements: Vec<String>,
-    /// The statements of the load.
-    pub load_statements: Vec<String>,
     /// Whether the run writes.
     pub writes: bool,
     /// The kinds of operation.
     pub kinds: Vec<OpKindDef>,
     /// Fills the tables, unless they begin empty.
-    pub load: Option<OpStream<SqlOp>>,
+    pub load: Option<SqlLoad>,
     /// What the measured operations are.
     pub work: SqlWork,
     /// The measured operations.
@@ -265,6 +263,58 @@ pub struct SqlProgram {
     pub background: Vec<BackgroundOps<SqlOp>>,
     /// What must hold of the rows whenever no transaction is open.
     pub conditions: Vec<SqlCondition>,
+}
+
+/// What fills the tables of a program before its run.
+pub enum SqlLoad {
+    /// Rows, which each engine takes in its own fastest way. An op is a block of rows: each of its calls is one row, and the number of its
+    /// statement that of a target.
+    Rows {
+        /// Where rows go.
+        targets: Vec<RowTarget>,
+        /// The blocks, about a megabyte each. An engine adds the whole of one or nothing of it.
+        blocks: OpStream<SqlOp>,
+    },
+    /// The statements that the plan has for its data: see [`VariantSteps::data`].
+    Statements(OpStream<SqlOp>),
+}
+
+impl SqlLoad {
+    /// Its operations.
+    pub fn ops(&self) -> &OpStream<SqlOp> {
+        match self {
+            SqlLoad::Rows { blocks, .. } => blocks,
+            SqlLoad::Statements(statements) => statements,
+        }
+    }
+
+    /// Rows for all columns of all tables of `schema`, in their order.
+    pub(crate) fn of_whole_rows(schema: &[SqlTable], blocks: OpStream<SqlOp>) -> SqlLoad {
+        SqlLoad::Rows { targets: schema.iter().map(RowTarget::whole).collect(), blocks }
+    }
+}
+
+/// A table and the columns that rows of a load have values for, in the order of the values. The other columns are NULL.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RowTarget {
+    /// The name of the table.
+    pub table: String,
+    /// The names of the columns.
+    pub columns: Vec<&'static str>,
+}
+
+impl RowTarget {
+    /// All columns of `table`.
+    pub(crate) fn whole(table: &SqlTable) -> RowTarget {
+        RowTarget { table: table.name.clone(), columns: table.columns.iter().map(|column| column.name).collect() }
+    }
+
+    /// The insert of one row, with `?` for each value.
+    pub fn insert_statement(&self, quote_name: impl Fn(&str) -> String) -> String {
+        let columns: Vec<String> = self.columns.iter().map(|column| quote_name(column)).collect();
+        let values = vec!["?"; columns.len()].join(", ");
+        format!("INSERT INTO {} ({}) VALUES ({values})", quote_name(&self.table), columns.join(", "))
+    }
 }
 
 /// A condition that must hold of the rows of a workload.

@@ -6,7 +6,7 @@
 //! `--scale` multiplies.
 
 use crate::oltp::custom::keep_name;
-use crate::program::{OpKindDef, OpStream, ProgramInput, SqlProgram, SqlWork, VariantSteps};
+use crate::program::{OpKindDef, OpStream, ProgramInput, SqlLoad, SqlProgram, SqlWork, VariantSteps};
 use crate::{DataReuse, Workload, WorkloadDef};
 use model::statement::CustomStatement;
 use model::variant::{ROWS, SqlStep, SqlVariant};
@@ -109,12 +109,11 @@ fn program(input: &ProgramInput) -> SqlProgram {
     let count = steps.len();
     let work =
         VariantSteps { name: variant.name.clone(), steps, data, warms_up: !is_cold(params), timeout: timeout(params) };
-    let load = (!work.data.is_empty()).then(|| in_turn(count, work.data.len(), 1));
+    let load = (!work.data.is_empty()).then(|| SqlLoad::Statements(in_turn(count, work.data.len(), 1)));
     SqlProgram {
         schema: Vec::new(),
         procedures: Vec::new(),
         statements: work.steps.iter().map(|step| step.sql.clone()).collect(),
-        load_statements: work.data.clone(),
         writes: work.steps.iter().any(|step| class_of(&step.sql) != OpClass::Read),
         kinds: kinds_of(variant),
         load,
@@ -202,7 +201,8 @@ pub(crate) mod tests {
         (program.run.make)(ClientIndex { client: 0, clients: 1 }).fill_ops(&mut ops);
         assert_eq!(ops.iter().map(|op| op.op_kind.0).collect::<Vec<_>>(), [0, 1, 2, 0, 1, 2]);
         assert_eq!(program.statements[1], "SELECT count(*) FROM x WHERE a < 7");
-        assert_eq!(program.load_statements[1], "INSERT INTO t VALUES (7)");
+        let SqlWork::Variant(steps) = &program.work else { panic!("a variant") };
+        assert_eq!(steps.data[1], "INSERT INTO t VALUES (7)");
         let kinds: Vec<_> = program.kinds.iter().map(|kind| (kind.name, kind.class)).collect();
         let (read, write) = (OpClass::Read, OpClass::Write);
         assert_eq!(kinds, [("setup-1", write), ("statement", read), ("cleanup-1", write), ("load", write)]);
@@ -210,9 +210,8 @@ pub(crate) mod tests {
 
     #[test]
     fn the_load_performs_each_statement_of_the_data_once() {
-        let load = program(&ProgramInput::new(&params(&SQL.entry, &[]), 1, &SequenceState::default()))
-            .load
-            .expect("there is data");
+        let program = program(&ProgramInput::new(&params(&SQL.entry, &[]), 1, &SequenceState::default()));
+        let load = program.load.as_ref().expect("there is data").ops();
         let mut ops = vec![SqlOp::default(); 2];
         (load.make)(ClientIndex { client: 0, clients: 1 }).fill_ops(&mut ops);
         let calls: Vec<_> = ops.iter().map(|op| (op.op_kind.0, op.calls[0].statement)).collect();

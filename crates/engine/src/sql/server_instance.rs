@@ -24,9 +24,10 @@ use crate::connect::hold::HoldReport;
 use crate::connect::{self, connect_program_of};
 use crate::data_description::DataDescription;
 use crate::engine::{
-    DataSpace, Instance, InstanceReport, ResetFor, StartContext, WorkloadClients, loaders_for, workload_of,
+    DataSpace, Instance, InstanceReport, ResetFor, StartContext, WorkloadClients, cores_of_process, loaders_for,
+    workload_of,
 };
-use crate::maintenance::{RemainingDebt, maintenance_clients};
+use crate::maintenance::{self as engine_maintenance, RemainingDebt, maintenance_clients};
 use crate::params::allocator_in;
 use crate::recordings;
 use crate::reset::{DataReset, ResetMode, WhileStopped};
@@ -39,6 +40,7 @@ use crate::server::sighting::ServerSighting;
 use crate::server::variables::{ServerVariables, VariableRules};
 use crate::settings::{AskServer, QueriedSettings, SettingsReader, WatchedSettings};
 use crate::sql::admin_connection::AdminConnection;
+use crate::sql::bulk::{BulkConnect, bulk_clients};
 use crate::sql::client_needs::{ClientNeeds, ReadVariable};
 use crate::sql::client_tally::{self, ClientTally};
 use crate::sql::connections::HoldWords;
@@ -49,7 +51,7 @@ use crate::sql::replay::{self, ReplayWords};
 use crate::sql::session_options::{self, ClientThreads, SessionOptions};
 use crate::sql::variant::rows::RowLayout;
 use crate::sql::variant::{self, VariantResult, VariantRun};
-use crate::sql::{OpFailure, SessionFactory, program_of, server_error, sql_clients, with_names};
+use crate::sql::{OpFailure, SessionFactory, program_of, server_error, sql_clients};
 use host::data_dir::DataDir;
 use host::error::{TargetError, shown};
 use model::{Bytes, CommonData, CounterSource, Fact, LoadPart, Params, SqlOp, Trial, WritePath};
@@ -58,9 +60,10 @@ use std::cell::RefCell;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::time::Duration;
+use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
+use std::time::{Duration, Instant};
 use workload::program::HoldProgram;
-use workload::{BackgroundOps, OpKindDef, OpStream, SqlProcedure, SqlTable, SqlWork};
+use workload::{BackgroundOps, OpKindDef, OpStream, RowTarget, SqlLoad, SqlProcedure, SqlTable, SqlWork};
 
 /// Counting rows and flushing have no time limit of their own, and a load may leave much to be written.
 const ADMIN_PATIENCE: Duration = Duration::from_secs(600);
@@ -111,6 +114,8 @@ pub trait SqlServer: Clone + Send + Sync + 'static {
     type Address: Clone + Send + Sync + 'static;
     type Admin: AdminConnection;
     type Sessions: SessionFactory<Session: PollableSession>;
+    /// How its loaders connect.
+    type Bulk: BulkConnect;
 
     /// The constants of this kind.
     fn spec(&self) -> &'static ServerSpec;
@@ -194,6 +199,8 @@ pub trait SqlServer: Clone + Send + Sync + 'static {
     fn in_recorded_schema(address: &Self::Address, name: &str) -> Self::Address;
     /// Makes the connections of clients that execute `statements` with `options`.
     fn session_factory(address: Self::Address, statements: Arc<[String]>, options: SessionOptions) -> Self::Sessions;
+    /// Makes the connections of loaders that add rows to `targets`.
+    fn bulk_connect(address: Self::Address, targets: Arc<[RowTarget]>, options: SessionOptions) -> Self::Bulk;
     /// Makes a control connection with the session options of clients.
     fn connect_as_client(connect: &Self::Sessions) -> Result<Self::Admin, OpFailure>;
     /// The query for the value of a variable.
@@ -271,8 +278,8 @@ pub struct SqlServerInstance<S: SqlServer> {
     /// The network of a private server, if it has one.
     network: Option<PrivateNetwork>,
     tables: Vec<String>,
-    /// The statements that make the foreign keys of all tables, until they are made.
-    foreign_keys: Vec<String>,
+    /// The tables that are filled without their indexes and foreign keys, until these are made.
+    bare_tables: Vec<SqlTable>,
     /// The seed of the data.
     seed: u64,
     tally: Arc<ClientTally>,
@@ -411,7 +418,7 @@ impl<S: SqlServer> SqlServerInstance<S> {
             address,
             network: None,
             tables: Vec::new(),
-            foreign_keys: Vec::new(),
+            bare_tables: Vec::new(),
             seed: start.trial.seed,
             tally: Arc::default(),
             debt: RemainingDebt::default(),
@@ -510,6 +517,45 @@ impl<S: SqlServer> SqlServerInstance<S> {
     /// Performs `statement`, which works on data and may take long.
     fn run_statement(&self, statement: &str) -> Result<(), TargetError> {
         self.admin.borrow_mut().run_statement(statement).map_err(|failure| self.admin_error(failure))
+    }
+
+    /// Makes the indexes and foreign keys of the tables that were filled without them, some tables at once. Returns how long the indexes took.
+    fn complete_tables(&mut self) -> Result<Vec<Fact>, TargetError> {
+        let tables = std::mem::take(&mut self.bare_tables);
+        let indexed: Vec<&SqlTable> = tables.iter().filter(|table| !table.indexes.is_empty()).collect();
+        let facts = if indexed.is_empty() { Vec::new() } else { self.make_indexes(&indexed)? };
+        // After all keys that they refer to, and after the rows: loaders make those of different tables at once.
+        let keys: Vec<String> = tables.iter().flat_map(S::foreign_key_statements).collect();
+        keys.iter().try_for_each(|statement| self.run_statement(statement))?;
+        Ok(facts)
+    }
+
+    fn make_indexes(&self, tables: &[&SqlTable]) -> Result<Vec<Fact>, TargetError> {
+        let (began, next) = (Instant::now(), AtomicUsize::new(0));
+        let address = &self.address;
+        // The tables of one maker, each with the seconds that its indexes took.
+        let make = || -> Result<Vec<(String, f64)>, OpFailure> {
+            let mut link = S::connect_admin(address, engine_maintenance::PATIENCE)?;
+            let mut made = Vec::new();
+            while let Some(table) = tables.get(next.fetch_add(1, Relaxed)) {
+                let began = Instant::now();
+                for statement in S::index_statements(table) {
+                    link.run_statement(&statement).map_err(Into::into)?;
+                }
+                made.push((table.name.clone(), began.elapsed().as_secs_f64()));
+            }
+            Ok(made)
+        };
+        let makers = cores_of_process().min(tables.len());
+        let made: Result<Vec<_>, OpFailure> = std::thread::scope(|scope| {
+            let makers: Vec<_> = (0..makers).map(|_| scope.spawn(make)).collect();
+            makers.into_iter().map(|maker| maker.join().expect("a maker of indexes does not panic")).collect()
+        });
+        let made = made.map_err(|failure| self.admin_error(failure))?;
+        let all = Fact::new("load.index_s", format!("{:.3}", began.elapsed().as_secs_f64()));
+        let each = made.into_iter().flatten();
+        let each = each.map(|(table, seconds)| Fact::new(format!("load.index_s.{table}"), format!("{seconds:.3}")));
+        Ok(std::iter::once(all).chain(each).collect())
     }
 
     /// The number that the query `question` returns; 0 if it returns none.
@@ -663,15 +709,22 @@ impl<S: SqlServer> Instance for SqlServerInstance<S> {
             return self.make_held_rows(trial).map(|()| None);
         }
         let program = program_of(trial, &self.made_for.sequence);
+        let is_filled = program.load.is_some();
         for table in &program.schema {
             if !self.common.is_joined() {
                 self.location.note_table(&table.name);
-                self.server.create_statements(table).iter().try_for_each(|statement| self.set_up(statement))?;
+                // To sort an index once is faster than to insert into it row by row, by a factor that grows with the table.
+                let bare = SqlTable { indexes: Vec::new(), ..table.clone() };
+                let made = if is_filled { &bare } else { table };
+                self.server.create_statements(made).iter().try_for_each(|statement| self.set_up(statement))?;
             }
             self.tables.push(table.name.clone());
         }
         if !self.common.is_joined() {
-            self.foreign_keys = program.schema.iter().flat_map(S::foreign_key_statements).collect();
+            self.bare_tables = program.schema.clone();
+            if !is_filled {
+                self.bare_tables.iter_mut().for_each(|table| table.indexes.clear());
+            }
             for procedure in &program.procedures {
                 self.set_up(&S::procedure_statement(procedure))?;
                 self.location.note_procedure(procedure.name);
@@ -681,19 +734,14 @@ impl<S: SqlServer> Instance for SqlServerInstance<S> {
         if let SqlWork::Variant(steps) = &program.work {
             return Ok(Some(variant::data_clients(&self.variant_server(), steps, load, &program.kinds)));
         }
-        let loaders = loaders_for(trial, load.ops);
+        let SqlLoad::Rows { targets, blocks } = load else { unreachable!("only variants have statements for their data") };
+        let loaders = loaders_for(trial, blocks.ops);
         if loaders.count() == 0 {
             return Ok(None);
         }
-        let options = SessionOptions::for_loading(trial);
-        Ok(Some(self.stream_clients(
-            options,
-            program.load_statements.iter().map(|text| with_names(text, S::quote_name)).collect(),
-            load,
-            &[],
-            &program.kinds,
-            (loaders, ClientWay::First),
-        )))
+        let options = SessionOptions { open: self.open.clone(), ..SessionOptions::for_loading(trial) };
+        let connect = S::bulk_connect(self.client_address.clone(), targets.clone().into(), options);
+        Ok(Some(bulk_clients(blocks, &program.kinds, loaders, &connect)))
     }
 
     fn finish_load(&mut self) -> Result<Vec<Fact>, TargetError> {
@@ -701,8 +749,7 @@ impl<S: SqlServer> Instance for SqlServerInstance<S> {
             let rows = self.read_seal(common)?;
             return self.location.seal(rows, self.seed).map(|()| Vec::new());
         }
-        // After the rows: loaders make the rows of different tables at once.
-        std::mem::take(&mut self.foreign_keys).iter().try_for_each(|statement| self.run_statement(statement))?;
+        let mut facts = self.complete_tables()?;
         self.quiesce()?;
         let rows = self.count_rows()?;
         self.endpoints.iter().try_for_each(|endpoints| endpoints.wait_for_rows(&self.tables))?;
@@ -711,7 +758,8 @@ impl<S: SqlServer> Instance for SqlServerInstance<S> {
         }
         self.location.seal(rows, self.seed)?;
         self.write_seal(rows)?;
-        Ok(self.reset.facts_of_load())
+        facts.extend(self.reset.facts_of_load());
+        Ok(facts)
     }
 
     fn quiesce(&mut self) -> Result<(), TargetError> {

@@ -323,7 +323,6 @@ fn sql_program(input: &ProgramInput) -> SqlProgram {
         schema,
         procedures: Vec::new(),
         statements: statements.all_sql(&data.schema),
-        load_statements: Vec::new(),
         writes: query.is_none() || background.is_some(),
         kinds: op_kinds(step, commits, background),
         load: None,

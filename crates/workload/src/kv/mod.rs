@@ -29,7 +29,7 @@ mod records;
 use crate::background;
 use crate::distribution::{self, Distribution};
 use crate::new_ids::{InsertedIds, NewIds};
-use crate::program::{KvProgram, OpKindDef, OpStream, ProgramInput, SqlProgram, SqlWork};
+use crate::program::{KvProgram, OpKindDef, OpStream, ProgramInput, SqlLoad, SqlProgram, SqlWork};
 use crate::{DataReuse, UnsupportedParam, WorkloadDef};
 use model::{
     Access, Bytes, Entry, Family, Op, OpClass, OpKind, ParamDef, ParamKind, ParamRole, Params, Phrase, UsedIf,
@@ -217,14 +217,14 @@ fn record_bytes(params: &Params) -> u64 {
 
 fn sql_program(input: &ProgramInput) -> SqlProgram {
     let (mix, data) = (RecordMix::from_params(input.params), RecordData::new(input.params, input.seed));
+    let schema = vec![data.table()];
     SqlProgram {
-        schema: vec![data.table()],
+        load: Some(SqlLoad::of_whole_rows(&schema, data.load_stream(mix.load_kind()))),
+        schema,
         procedures: Vec::new(),
         statements: ops::statements_of(mix, data),
-        load_statements: vec![data.insert_sql()],
         writes: mix.writes(),
         kinds: mix.kinds(data),
-        load: Some(data.load_stream(mix.load_kind())),
         work: SqlWork::Calls,
         run: mix.run(input, data),
         background: Vec::new(),

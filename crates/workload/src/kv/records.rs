@@ -13,8 +13,8 @@ use crate::{ClientIndex, Workload};
 use model::{KvOp, Op, OpClass, OpKind, Params, SqlCall, SqlOp};
 use std::ops::Range;
 
-/// Records that one commit of the load inserts: 100 KB at the usual size.
-const RECORDS_PER_COMMIT: u64 = 100;
+/// Records of one block of the load: 1 MB at the usual size.
+const RECORDS_PER_BLOCK: u64 = 1_000;
 /// `user` and 20 digits.
 pub(super) const KEY_LEN: usize = 24;
 /// The table and its key, as YCSB names them.
@@ -108,10 +108,10 @@ impl RecordData {
         push_entry(op, 0, &self.key(id), |value| push_random_text(value, self.record_bytes(), LETTERS, rng));
     }
 
-    /// What an operation of the load is: the last may insert fewer records than the others, so both are means.
+    /// What an operation of the load is: the last may have fewer records than the others, so it is a mean.
     pub(super) fn load_kind(&self) -> OpKindDef {
-        let rows = self.records as f64 / self.records.div_ceil(RECORDS_PER_COMMIT) as f64;
-        OpKindDef { name: "load", class: OpClass::Write, queries: rows + 2.0, rows }
+        let rows = self.records as f64 / self.records.div_ceil(RECORDS_PER_BLOCK) as f64;
+        OpKindDef { name: "load", class: OpClass::Write, queries: 1.0, rows }
     }
 
     /// The part that makes all records, by operations of `kind`.
@@ -119,11 +119,11 @@ impl RecordData {
     where
         LoadOps: Workload<O>,
     {
-        let commits = self.records.div_ceil(RECORDS_PER_COMMIT);
-        OpStream::new(Some(commits), RECORDS_PER_COMMIT, move |slot: ClientIndex| LoadOps {
+        let blocks = self.records.div_ceil(RECORDS_PER_BLOCK);
+        OpStream::new(Some(blocks), RECORDS_PER_BLOCK, move |slot: ClientIndex| LoadOps {
             data: self,
             kind,
-            commits: slot.share_of(commits),
+            blocks: slot.share_of(blocks),
         })
     }
 
@@ -137,19 +137,19 @@ fn field_name(nth: u64) -> String {
     format!("field{nth}")
 }
 
-/// The client's share of the commits that make the records. Afterwards slots are empty transactions.
+/// The client's share of the blocks that make the records. Afterwards slots are empty transactions.
 pub(super) struct LoadOps {
     data: RecordData,
     kind: OpKind,
-    commits: Range<u64>,
+    blocks: Range<u64>,
 }
 
 impl LoadOps {
-    /// The records of the next commit.
-    fn next_commit(&mut self) -> Range<u64> {
-        let Some(commit) = self.commits.next() else { return 0..0 };
-        let first = commit * RECORDS_PER_COMMIT;
-        first + 1..(first + RECORDS_PER_COMMIT).min(self.data.records) + 1
+    /// The records of the next block.
+    fn next_block(&mut self) -> Range<u64> {
+        let Some(block) = self.blocks.next() else { return 0..0 };
+        let first = block * RECORDS_PER_BLOCK;
+        first + 1..(first + RECORDS_PER_BLOCK).min(self.data.records) + 1
     }
 }
 
@@ -158,7 +158,7 @@ impl Workload<SqlOp> for LoadOps {
         for op in ops {
             op.clear();
             (op.op_kind, op.transaction, op.writes) = (self.kind, true, true);
-            for id in self.next_commit() {
+            for id in self.next_block() {
                 self.data.push_insert_call(op, 0, id, &mut self.data.record_rng(id));
             }
         }
@@ -170,7 +170,7 @@ impl Workload<KvOp> for LoadOps {
         for op in ops {
             op.clear();
             op.op_kind = self.kind;
-            for id in self.next_commit() {
+            for id in self.next_block() {
                 self.data.push_record(op, id, &mut self.data.record_rng(id));
             }
         }

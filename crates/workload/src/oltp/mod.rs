@@ -17,7 +17,7 @@ use crate::background;
 use crate::distribution::{self, Distribution};
 use crate::new_ids::NewIds;
 use crate::program::{
-    ColumnKind, KvProgram, OpKindDef, OpStream, ProgramInput, SqlColumn, SqlIndex, SqlProgram, SqlTable, SqlWork,
+    ColumnKind, KvProgram, OpKindDef, OpStream, ProgramInput, SqlColumn, SqlIndex, SqlLoad, SqlProgram, SqlTable, SqlWork,
 };
 use crate::{DataReuse, UnsupportedParam, WorkloadDef};
 use custom::{CustomMix, CustomOps, OltpDraws};
@@ -198,15 +198,15 @@ fn custom_sql(input: &ProgramInput) -> SqlProgram {
 
 /// The tables, how operations of the kind `load` fill them, and `run`, whose statements and kinds are still to be named.
 fn on_tables(params: &Params, data: OltpData, load: OpKind, run: OpStream<SqlOp>) -> SqlProgram {
-    let inserts = (1..=data.tables).map(|table| OltpStatement::Insert.to_sql(table, NO_LENGTHS));
+    let schema: Vec<SqlTable> =
+        (1..=data.tables).map(|number| define_table(number, params.flag("secondary_index"))).collect();
     SqlProgram {
-        schema: (1..=data.tables).map(|number| define_table(number, params.flag("secondary_index"))).collect(),
+        load: Some(SqlLoad::of_whole_rows(&schema, data.load_stream(load))),
+        schema,
         procedures: Vec::new(),
         statements: Vec::new(),
-        load_statements: inserts.collect(),
         writes: false,
         kinds: Vec::new(),
-        load: Some(data.load_stream(load)),
         work: SqlWork::Calls,
         run,
         background: Vec::new(),
@@ -279,7 +279,7 @@ fn kv_program(input: &ProgramInput) -> Result<KvProgram, UnsupportedParam> {
         writes: false,
         kinds: vec![
             OpKindDef::without_rows("point_select", OpClass::Read),
-            OpKindDef { queries: 1.0, ..data.load_kind() },
+            data.load_kind(),
         ],
         load: Some(data.load_stream(AFTER_ONE)),
         drains: false,
@@ -408,18 +408,24 @@ mod tests {
         }
     }
 
+    /// The blocks of the load of `program`, and inserts of rows into its targets.
+    fn load_of(program: &SqlProgram) -> (&OpStream<SqlOp>, Vec<String>) {
+        let Some(SqlLoad::Rows { targets, blocks }) = &program.load else { panic!("the tables are filled") };
+        (blocks, targets.iter().map(|target| target.insert_statement(str::to_owned)).collect())
+    }
+
     #[test]
     fn the_load_of_all_clients_inserts_every_id_of_every_table_once() {
         let program = sql_with(&[("tables", "2"), ("table_rows", "2500")]);
-        let load = program.load.as_ref().expect("the tables are filled");
-        assert_eq!(load.ops, Some(6));
+        let (load, inserts) = load_of(&program);
+        assert_eq!(load.ops, Some(2));
         let mut ids: BTreeMap<String, Vec<u32>> = BTreeMap::new();
         for client in 0..4 {
             let slot = ClientIndex { client, clients: 4 };
             let count = load.ops_of(slot).expect("the load ends") as usize;
             let ops = filled(load, slot, count + 1);
             assert!(ops[count].calls.is_empty(), "beyond its share a client does nothing");
-            for (text, args) in ops.iter().flat_map(|op| shown(op, &program.load_statements)) {
+            for (text, args) in ops.iter().flat_map(|op| shown(op, &inserts)) {
                 ids.entry(text).or_default().push(args[0].parse().expect("an id"));
                 assert!((1..=2500).contains(&args[1].parse::<u32>().expect("a k")));
                 assert_eq!((args[2].len(), args[3].len()), (119, 59));
@@ -433,10 +439,10 @@ mod tests {
     fn the_data_set_is_the_same_whatever_the_number_of_clients_and_the_mix() {
         let rows = |mix, clients| -> Vec<_> {
             let program = sql_with(&[("mix", mix), ("table_rows", "3000")]);
-            let load = program.load.as_ref().expect("the tables are filled");
+            let (load, inserts) = load_of(&program);
             let slots = (0..clients).map(|client| ClientIndex { client, clients });
             let ops = slots.flat_map(|slot| filled(load, slot, load.ops_of(slot).expect("the load ends") as usize));
-            ops.flat_map(|op| shown(&op, &program.load_statements)).collect()
+            ops.flat_map(|op| shown(&op, &inserts)).collect()
         };
         assert_eq!(rows("point_select", 1), rows("read_write", 3));
     }

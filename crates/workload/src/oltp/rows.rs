@@ -1,6 +1,6 @@
 //! The rows of the OLTP tables: what they are, and how they are loaded.
 //!
-//! In: tables, rows per table, seed. Out: the load part, 1,000 rows a commit, and single rows for the inserts of a run. A loaded row takes
+//! In: tables, rows per table, seed. Out: the load part, 5,000 rows a block, and single rows for the inserts of a run. A loaded row takes
 //! 90 ns to make.
 //! Limits: a row is a function of (seed, table, id) alone, so every engine gets the same rows whatever the number of clients.
 //!
@@ -12,8 +12,8 @@ use crate::random::{Rng, Words, mix_word, number_below, push_digit_groups, rng_f
 use model::{KvOp, OpClass, OpKind, Params, SqlArg, SqlCall, SqlOp};
 use std::ops::Range;
 
-/// Rows that one commit of the load inserts: few enough for 200 KB of buffers, many enough that the commit does not count.
-pub(super) const ROWS_PER_COMMIT: u64 = 1_000;
+/// Rows of one block of the load: few enough for 1.5 MB of buffers, many enough that neither its commit nor a round trip counts.
+pub(super) const ROWS_PER_BLOCK: u64 = 5_000;
 const C_GROUPS: usize = 10;
 pub(super) const PAD_GROUPS: usize = 5;
 
@@ -37,15 +37,15 @@ impl OltpData {
         OltpData { seed, tables: 1, rows: 1 }
     }
 
-    /// Commits that load one table.
-    fn commits_per_table(&self) -> u64 {
-        self.rows.div_ceil(ROWS_PER_COMMIT)
+    /// Blocks that load one table.
+    fn blocks_per_table(&self) -> u64 {
+        self.rows.div_ceil(ROWS_PER_BLOCK)
     }
 
-    /// What an operation of the load is: the last of each table may insert fewer rows than the others, so both are means.
+    /// What an operation of the load is: the last of each table may have fewer rows than the others, so it is a mean.
     pub(crate) fn load_kind(self) -> OpKindDef {
-        let rows = self.rows as f64 / self.commits_per_table() as f64;
-        OpKindDef { name: "load", class: OpClass::Write, queries: rows + 2.0, rows }
+        let rows = self.rows as f64 / self.blocks_per_table() as f64;
+        OpKindDef { name: "load", class: OpClass::Write, queries: 1.0, rows }
     }
 
     /// The part that fills the tables, by operations of `kind`.
@@ -53,11 +53,11 @@ impl OltpData {
     where
         LoadOps: Workload<O>,
     {
-        let total = self.tables * self.commits_per_table();
-        OpStream::new(Some(total), ROWS_PER_COMMIT, move |slot| LoadOps {
+        let total = self.tables * self.blocks_per_table();
+        OpStream::new(Some(total), ROWS_PER_BLOCK, move |slot| LoadOps {
             data: self,
             kind,
-            commits: slot.share_of(total),
+            blocks: slot.share_of(total),
         })
     }
 
@@ -68,20 +68,20 @@ impl OltpData {
     }
 }
 
-/// The client's share of the commits that fill the tables. Afterwards slots are empty transactions.
+/// The client's share of the blocks that fill the tables. Afterwards slots are empty transactions.
 pub(super) struct LoadOps {
     data: OltpData,
     kind: OpKind,
-    commits: Range<u64>,
+    blocks: Range<u64>,
 }
 
 impl LoadOps {
-    /// The table and ids of the next commit.
-    fn next_commit(&mut self) -> Option<(u64, Range<u64>)> {
-        let commit = self.commits.next()?;
-        let (table, nth) = (commit / self.data.commits_per_table(), commit % self.data.commits_per_table());
-        let first = nth * ROWS_PER_COMMIT;
-        Some((table, first + 1..(first + ROWS_PER_COMMIT).min(self.data.rows) + 1))
+    /// The table and ids of the next block.
+    fn next_block(&mut self) -> Option<(u64, Range<u64>)> {
+        let block = self.blocks.next()?;
+        let (table, nth) = (block / self.data.blocks_per_table(), block % self.data.blocks_per_table());
+        let first = nth * ROWS_PER_BLOCK;
+        Some((table, first + 1..(first + ROWS_PER_BLOCK).min(self.data.rows) + 1))
     }
 }
 
@@ -90,7 +90,7 @@ impl Workload<SqlOp> for LoadOps {
         for op in ops {
             op.clear();
             (op.op_kind, op.transaction, op.writes) = (self.kind, true, true);
-            let Some((table, ids)) = self.next_commit() else { continue };
+            let Some((table, ids)) = self.next_block() else { continue };
             for id in ids {
                 let mut rng = self.data.row_rng(table, id);
                 let k = 1 + number_below(rng.next_u64(), self.data.rows);
@@ -105,7 +105,7 @@ impl Workload<KvOp> for LoadOps {
         for op in ops {
             op.clear();
             op.op_kind = self.kind;
-            let Some((table, ids)) = self.next_commit() else { continue };
+            let Some((table, ids)) = self.next_block() else { continue };
             for id in ids {
                 let mut rng = self.data.row_rng(table, id);
                 push_entry(op, 0, &kv_key(table, id), |value| {

@@ -22,7 +22,7 @@ mod transactions;
 
 use crate::background;
 use crate::procedure::SqlProcedure;
-use crate::program::{OpKindDef, OpStream, ProgramInput, SqlProgram, SqlWork};
+use crate::program::{OpKindDef, OpStream, ProgramInput, SqlLoad, SqlProgram, SqlWork};
 use crate::{DataReuse, WorkloadDef};
 use deck::TerminalOps;
 use model::{
@@ -185,10 +185,9 @@ fn sql_program(input: &ProgramInput) -> SqlProgram {
         schema: schema::tables(params.flag(FOREIGN_KEYS.name)),
         procedures,
         statements,
-        load_statements: rows::load_statements(),
         writes: true,
         kinds: TransactionKind::ALL.iter().map(|kind| kind.op_kind_def(calls)).chain([load_kind(&data)]).collect(),
-        load: Some(data.load_stream(LOAD)),
+        load: Some(SqlLoad::Rows { targets: rows::load_targets(), blocks: data.load_stream(LOAD) }),
         work: SqlWork::Calls,
         run: run_stream(data, calls, pauses),
         background: Vec::new(),
@@ -202,8 +201,7 @@ fn run_stream(data: OrderData, calls: TransactionCalls, pauses: f64) -> OpStream
 
 fn load_kind(data: &OrderData) -> OpKindDef {
     let rows = data.row_count() as f64 / data.commit_count() as f64;
-    let queries = rows / rows::ROWS_PER_INSERT as f64 + 2.0;
-    OpKindDef { name: "load", class: OpClass::Write, queries, rows }
+    OpKindDef { name: "load", class: OpClass::Write, queries: 1.0, rows }
 }
 
 #[cfg(test)]

@@ -1,6 +1,6 @@
 //! The rows that are loaded (clause 4.3.3 of the specification), and how.
 //!
-//! In: warehouses, items, customers, seed. Out: the load part, about 1,000 rows a commit and 50 rows a statement, and the values of loaded
+//! In: warehouses, items, customers, seed. Out: the load part, about 1,000 rows a block, and the values of loaded
 //! rows that transactions use again. Limits: a row is a function of (seed, table, key) alone, so every engine gets the same rows whatever
 //! the number of clients. Dates are one constant.
 
@@ -10,7 +10,7 @@ use super::draws::{
 use super::schema::{CUSTOMER, DISTRICT, HISTORY, ITEM, NEW_ORDER, ORDER_LINE, ORDERS, STOCK, TABLES, WAREHOUSE};
 use super::{CUSTOMERS, ITEMS, SIZE, WAREHOUSES};
 use crate::commits::CommitOps;
-use crate::program::{OpStream, push_text};
+use crate::program::{OpStream, RowTarget, push_text};
 use crate::random::{Rng, mix_word, rng_for_key};
 use crate::scatter::Scatter;
 use model::{Bytes, OpKind, Params, SqlArg, SqlCall, SqlOp};
@@ -21,8 +21,6 @@ pub(super) const ITEMS_MIN: u64 = 100;
 pub(super) const CUSTOMERS_MIN: u64 = 30;
 /// Districts of a warehouse.
 pub(super) const DISTRICTS: u64 = 10;
-/// Rows of one statement of the load.
-pub(super) const ROWS_PER_INSERT: u64 = 50;
 /// What one commit of the load makes at most of each: with all that belongs to them about 1,000 rows.
 const ITEMS_PER_COMMIT: u64 = 1_000;
 const CUSTOMERS_PER_COMMIT: u64 = 500;
@@ -124,7 +122,7 @@ impl OrderData {
         let total = self.commit_count();
         let push = move |op: &mut SqlOp, commit| {
             // The largest commit, so that no buffer grows later.
-            op.calls.reserve(400);
+            op.calls.reserve(2_000);
             op.args.reserve(21_000);
             op.text.reserve(400_000);
             self.push_commit(op, commit);
@@ -183,13 +181,12 @@ fn push_name(text: &mut Vec<u8>, rng: &mut Rng) {
     push_text_between(text, 6, 10, rng);
 }
 
-/// The inserts of the load: each with 50 rows, and with one. Their numbers are [`LoadInsert`]s.
-pub(super) fn load_statements() -> Vec<String> {
-    let inserts = LoadInsert::ALL.iter();
-    inserts.flat_map(|insert| [ROWS_PER_INSERT, 1].map(|rows| insert.to_sql(rows))).collect()
+/// Where the rows of the load go. Their numbers are [`LoadInsert`]s.
+pub(super) fn load_targets() -> Vec<RowTarget> {
+    LoadInsert::ALL.iter().map(LoadInsert::target).collect()
 }
 
-/// An insert into a table.
+/// Rows of a table.
 #[derive(Clone, Copy)]
 struct LoadInsert {
     nth: u16,
@@ -223,34 +220,25 @@ impl LoadInsert {
         (TABLES[self.table].columns.len() - usize::from(self.null.is_some())) as u16
     }
 
-    fn to_sql(self, rows: u64) -> String {
+    fn target(&self) -> RowTarget {
         let columns = TABLES[self.table].columns.iter().map(|(name, _)| *name);
-        let values = columns.clone().map(|name| if Some(name) == self.null { "NULL" } else { "?" });
-        let row = format!("({})", values.collect::<Vec<_>>().join(", "));
-        let (columns, rows) = (columns.collect::<Vec<_>>().join(", "), vec![row; rows as usize].join(", "));
-        format!("INSERT INTO {} ({columns}) VALUES {rows}", TABLES[self.table].name)
+        let columns = columns.filter(|name| Some(*name) != self.null).collect();
+        RowTarget { table: TABLES[self.table].name.into(), columns }
     }
 }
 
-/// Adds the rows of `keys`, whose values `push_row` adds, as few calls: as many rows at once as a statement has, and single rows at the
-/// end.
+/// Adds the rows of `keys`, whose values `push_row` adds.
 fn push_rows<K>(
     op: &mut SqlOp,
     insert: LoadInsert,
     keys: impl Iterator<Item = K>,
     mut push_row: impl FnMut(&mut SqlOp, K),
 ) {
-    let (statement, width) = (2 * insert.nth, insert.value_count());
-    let mut rows = 0;
+    let call = SqlCall { statement: insert.nth, args: insert.value_count() };
     for key in keys {
         push_row(op, key);
-        rows += 1;
-        if rows == ROWS_PER_INSERT {
-            op.calls.push(SqlCall { statement, args: rows as u16 * width });
-            rows = 0;
-        }
+        op.calls.push(call);
     }
-    (0..rows).for_each(|_| op.calls.push(SqlCall { statement: statement + 1, args: width }));
 }
 
 fn push_ints(op: &mut SqlOp, ints: &[u64]) {

@@ -238,7 +238,7 @@ fn a_terminal_enters_the_same_whatever_the_factor_of_its_pauses() {
 /// All rows of the load by their tables, as texts.
 fn loaded(changes: &[(&str, &str)], clients: u32) -> BTreeMap<String, Vec<Vec<String>>> {
     let program = program_with(changes);
-    let load = program.load.expect("it loads");
+    let Some(SqlLoad::Rows { targets, blocks: load }) = program.load else { panic!("it loads rows") };
     let mut rows: BTreeMap<String, Vec<Vec<String>>> = BTreeMap::new();
     for client in 0..clients {
         let slot = ClientIndex { client, clients };
@@ -246,8 +246,8 @@ fn loaded(changes: &[(&str, &str)], clients: u32) -> BTreeMap<String, Vec<Vec<St
         assert!(ops.pop().is_some_and(|op| op.calls.is_empty() && op.transaction), "empty after the last");
         for op in ops {
             for (statement, args) in calls(&op) {
-                let text = &program.load_statements[usize::from(statement)];
-                let (table, width) = (text.split(' ').nth(2).unwrap(), args.len() / (text.matches("), (").count() + 1));
+                let target = &targets[usize::from(statement)];
+                assert_eq!(args.len(), target.columns.len(), "a call is one row");
                 let shown = args.iter().map(|arg| match *arg {
                     SqlArg::Text { start, len } => {
                         String::from_utf8(op.text[start as usize..][..len as usize].into()).unwrap()
@@ -255,8 +255,7 @@ fn loaded(changes: &[(&str, &str)], clients: u32) -> BTreeMap<String, Vec<Vec<St
                     SqlArg::Int(value) => value.to_string(),
                     other => panic!("{other:?}"),
                 });
-                let shown: Vec<String> = shown.collect();
-                rows.entry(table.to_owned()).or_default().extend(shown.chunks(width).map(<[String]>::to_vec));
+                rows.entry(target.table.clone()).or_default().push(shown.collect());
             }
         }
     }

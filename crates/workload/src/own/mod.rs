@@ -21,7 +21,7 @@ mod values;
 use crate::background;
 use crate::oltp::custom::{self, CustomMix, CustomOps};
 use crate::oltp::mixes::RowsAfter;
-use crate::program::{OpStream, ProgramInput, SqlProgram, SqlWork};
+use crate::program::{OpStream, ProgramInput, SqlLoad, SqlProgram, SqlWork};
 use crate::{DataReuse, WorkloadDef};
 use layout::Layout;
 use model::own_table::{OwnFault, OwnTable};
@@ -104,14 +104,14 @@ fn sql_program(input: &ProgramInput) -> SqlProgram {
     let (statements, writes) = (custom.statements.clone(), custom.writes);
     let kinds: Vec<_> = custom.kinds.iter().copied().chain([load.kind()]).collect();
     let load_kind = OpKind((kinds.len() - 1) as u8);
+    let schema = schema::tables(tables, &layout, params.flag(FOREIGN_KEYS.name));
     SqlProgram {
-        schema: schema::tables(tables, &layout, params.flag(FOREIGN_KEYS.name)),
         procedures: Vec::new(),
         statements,
-        load_statements: rows::load_statements(tables),
         writes,
         kinds,
-        load: load.stream(load_kind),
+        load: load.stream(load_kind).map(|blocks| SqlLoad::of_whole_rows(&schema, blocks)),
+        schema,
         work: SqlWork::Calls,
         run: OpStream::new(None, 1, move |slot| CustomOps::new(custom.clone(), rows.draws(slot))),
         background: Vec::new(),

@@ -3,7 +3,7 @@
 //! In: three small tables. Out: nothing. Limits: what an engine makes of them is tested with the engines.
 
 use super::*;
-use crate::program::{ClientIndex, TablePartitions};
+use crate::program::{ClientIndex, RowTarget, TablePartitions};
 use crate::tests::params;
 use crate::{SequenceState, own};
 use model::own_table::*;
@@ -115,28 +115,27 @@ fn program_of(tables: &[OwnTable], ops: &[CustomOp], seed: u64) -> SqlProgram {
 /// The rows that `clients` loaders make, by their tables, each value as text.
 fn loaded_by(program: &SqlProgram, clients: u32) -> BTreeMap<String, Vec<Vec<String>>> {
     let mut rows: BTreeMap<String, Vec<Vec<String>>> = BTreeMap::new();
-    let load = program.load.as_ref().expect("it has rows");
+    let Some(SqlLoad::Rows { targets, blocks: load }) = &program.load else { panic!("it has rows") };
     for client in 0..clients {
         let slot = ClientIndex { client, clients };
         let mut source = (load.make)(slot);
         for _ in 0..load.ops_of(slot).expect("a load ends") {
             let mut op = [SqlOp::default()];
             source.fill_ops(&mut op);
-            take_rows(&op[0], program, &mut rows);
+            take_rows(&op[0], targets, &mut rows);
         }
     }
     rows.values_mut().for_each(|rows| rows.sort());
     rows
 }
 
-fn take_rows(op: &SqlOp, program: &SqlProgram, rows: &mut BTreeMap<String, Vec<Vec<String>>>) {
+fn take_rows(op: &SqlOp, targets: &[RowTarget], rows: &mut BTreeMap<String, Vec<Vec<String>>>) {
     let mut args = op.args.iter();
     for call in &op.calls {
-        let text = &program.load_statements[call.statement as usize];
-        let name = text.split('"').nth(1).expect("a name in quotes").to_owned();
-        let width = text.split("VALUES").next().expect("a beginning").matches('"').count() / 2 - 1;
-        let values: Vec<String> = args.by_ref().take(call.args.into()).map(|arg| shown(arg, op)).collect();
-        rows.entry(name).or_default().extend(values.chunks(width).map(<[String]>::to_vec));
+        let target = &targets[call.statement as usize];
+        assert_eq!(usize::from(call.args), target.columns.len(), "a call is one row");
+        let values = args.by_ref().take(call.args.into()).map(|arg| shown(arg, op)).collect();
+        rows.entry(target.table.clone()).or_default().push(values);
     }
 }
 

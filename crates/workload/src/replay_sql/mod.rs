@@ -179,7 +179,6 @@ fn sql_program(input: &ProgramInput) -> SqlProgram {
         schema: Vec::new(),
         procedures: Vec::new(),
         statements: Vec::new(),
-        load_statements: Vec::new(),
         writes: allows_writes(input.params),
         kinds: vec![OpKindDef::without_rows(OTHERS, OpClass::Read)],
         load: None,
