@@ -452,8 +452,7 @@ fn keep_values(kept: &mut KeptRows, row: &[u8]) -> Option<()> {
 
 /// The number in `COPY 5000`, by which the server says what it has done.
 fn rows_in_tag(body: &[u8]) -> Option<u64> {
-    let (tag, _) = body.split_last()?;
-    str::from_utf8(tag).ok()?.strip_prefix("COPY ")?.parse().ok()
+    str::from_utf8(body.strip_suffix(b"\0")?).ok()?.strip_prefix("COPY ")?.parse().ok()
 }
 
 /// Looks at a row, as a client would.
