@@ -415,19 +415,15 @@ pub fn prepare(instance: &mut dyn Instance, trial: &Trial) -> Result<(LoadOutcom
     Ok((outcome, seen))
 }
 
-fn loading_phase() -> PhasePlan {
+/// The phase in which data is made.
+pub fn loading_phase() -> PhasePlan {
     let closed = model::Pacing::Closed { think: Nanos(0) };
     PhasePlan { phase: Phase::Prepare, length: Nanos::from_secs(600), ops_max: None, pacing: closed }
 }
 
 /// Makes data with loaders that are there already.
 pub fn load_data(loading: WorkloadClients, trial: &Trial) -> LoadOutcome {
-    perform_load(loading, trial, &mut Seen::default())
-}
-
-/// The same, seen by `seen`.
-pub fn perform_load(loading: WorkloadClients, trial: &Trial, seen: &mut dyn Sink) -> LoadOutcome {
-    perform(loading, &loading_phase(), trial, seen)
+    perform(loading, &loading_phase(), trial, &mut Seen::default())
 }
 
 /// An instance for `trial` with its data.
@@ -483,7 +479,7 @@ pub fn load_ops(trial: &Trial) -> Option<u64> {
     match def.entry.families.iter().find(|family| engine.entry.families.contains(family)).unwrap() {
         _ if engine.scripted => None,
         Family::Io => def.io.unwrap()(&input).load.ops,
-        Family::Sql => def.sql.unwrap()(&input).load.and_then(|load| load.ops),
+        Family::Sql => def.sql.unwrap()(&input).load.and_then(|load| load.ops().ops),
         Family::Task(_) => None,
         Family::Kv => def.kv.unwrap()(&input).unwrap().load.and_then(|load| load.ops),
         Family::Connection => None,
