@@ -299,6 +299,8 @@ impl MysqlWire {
 mod tests {
     use super::*;
     use crate::server::network::{AnswerLimits, ServerStream, explanation};
+    use crate::sql::testing::options;
+    use model::SqlArg;
     use std::io::Read as _;
     use std::os::unix::net::UnixStream;
     use std::time::Duration;
@@ -351,6 +353,29 @@ mod tests {
         let (mut wire, theirs) = connection(&[]);
         wire.send_file(&[b'x'; 600], 2).unwrap();
         assert!(received(wire, theirs).ends_with(&[&[0, 0, 0, 46], QUIT].concat()), "the number begins again at 0");
+    }
+
+    #[test]
+    fn a_server_that_refuses_the_file_gets_inserts_from_then_on() {
+        let (refusal, ok, two) = (b"\xff\x6c\x0f#42000Loading local data is disabled", &[OK, 0, 0, 2, 0, 0, 0], &[OK, 2, 0, 2, 0, 0, 0]);
+        let (wire, theirs) = connection(&[&refusal[..], two, ok, two, ok]);
+        let targets = [RowTarget { table: "t".into(), columns: vec!["id", "c"] }].into();
+        let connect = BulkConnectMysql { address: MysqlAddress::nowhere(), targets, options: options() };
+        let registered = connect.options.open.register(wire.key(), Arc::new(MysqlAddress::nowhere()), wire.socket_fd());
+        let (way, packet_max, is_in_transaction, lines) = (RowsWay::LoadData, 1 << 20, false, Vec::new());
+        let opened = Instant::now();
+        let mut bulk =
+            MysqlBulk { opened, connect, way, packet_max, is_in_transaction, lines, _registered: registered, wire };
+        let values = [SqlArg::Int(-1), SqlArg::Text { start: 0, len: 1 }, SqlArg::Int(2), SqlArg::Null];
+        for _ in 0..2 {
+            bulk.add_rows(0, BlockRows::new(&values, 2, b"'")).unwrap();
+        }
+        let MysqlBulk { wire, .. } = bulk;
+        let sent = String::from_utf8_lossy(&received(wire, theirs)).into_owned();
+        let statements: Vec<&str> = sent.split("\0\0\0\u{3}").map(|part| part.trim_end_matches(|c: char| c != ')' && c != 'T')).collect();
+        let insert = "INSERT INTO `t` (`id`, `c`) VALUES ((-1),\'\'\'\'),(2,NULL)";
+        assert_eq!(statements[2..], [insert, "COMMIT", insert, "COMMIT"]);
+        assert!(statements[1].starts_with("LOAD DATA"), "{sent:?}");
     }
 
     #[test]

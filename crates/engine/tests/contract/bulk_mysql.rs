@@ -2,7 +2,7 @@
 
 use crate::insert::asked;
 use crate::lab::{
-    Seen, Setting, directory, load_data, loading_phase, names_in, own_trial, perform, prepared, server_programs, start,
+    Seen, directory, load_data, loading_phase, names_in, own_trial, perform, prepared, server_programs, start,
     trial,
 };
 use crate::schemas::{ask, visiting};
@@ -149,7 +149,7 @@ fn a_row_that_is_longer_than_a_packet_is_named_where_it_must_fit_into_one() {
     let parent = directory();
     for engine in mysql_servers() {
         let (local, longest) = (variable(engine, "local_infile"), variable(engine, "max_allowed_packet"));
-        let settings: [Setting; 3] = [("durability", "none"), (&local, "OFF"), (&longest, "1024")];
+        let settings = [("durability", "none"), (&*local, "OFF"), (&*longest, "1024")];
         let long = ODD.replace("[0, 900]", "[2000, 2000]");
         let (_, text) = load_after(&own_trial(engine, &long, 0.01, &settings), parent.path(), |_| ());
         assert!(text.contains("is longer than max_allowed_packet (1024)"), "{text}");
