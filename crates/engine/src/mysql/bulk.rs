@@ -24,15 +24,26 @@ use crate::sql::session_options::SessionOptions;
 use model::FailureClass;
 use std::io::Write as _;
 use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+use std::sync::atomic::Ordering::Relaxed;
 use std::time::Instant;
 use workload::RowTarget;
 
 /// How loaders connect.
 #[derive(Clone)]
 pub struct BulkConnectMysql {
-    pub address: MysqlAddress,
-    pub targets: Arc<[RowTarget]>,
-    pub options: SessionOptions,
+    address: MysqlAddress,
+    targets: Arc<[RowTarget]>,
+    options: SessionOptions,
+    /// Whether LOAD DATA was refused, so that all loaders insert.
+    is_refused: Arc<AtomicBool>,
+}
+
+impl BulkConnectMysql {
+    /// Connections to the server at `address` that add rows to `targets`.
+    pub fn new(address: MysqlAddress, targets: Arc<[RowTarget]>, options: SessionOptions) -> BulkConnectMysql {
+        BulkConnectMysql { address, targets, options, is_refused: Arc::default() }
+    }
 }
 
 impl BulkConnect for BulkConnectMysql {
@@ -42,13 +53,19 @@ impl BulkConnect for BulkConnectMysql {
         self.address.shown().to_owned()
     }
 
+    fn way(&self) -> &'static str {
+        if self.is_refused.load(Relaxed) { "INSERT of many rows" } else { "LOAD DATA" }
+    }
+
     fn connect(&self) -> Result<MysqlBulk, OpFailure> {
         let mut wire = self.address.connect_loader(self.options.patience)?;
         // A block is a transaction. That a number was rounded to the digits of its column is a note, and no warning.
         wire.set_up("SET autocommit = 0, sql_notes = 0")?;
         let rows = wire.query_rows("SELECT @@local_infile, @@max_allowed_packet")?;
         let setting = |nth: usize| rows.first()?.get(nth)?.as_ref()?.parse().ok();
-        let takes_files: Option<usize> = setting(0);
+        if setting(0) != Some(1) {
+            self.is_refused.store(true, Relaxed);
+        }
         let packet_max = setting(1).unwrap_or(PACKET_MAX_UNKNOWN);
         wire.end_preparing(self.options.answer_limit);
         let server = Arc::new(self.address.clone());
@@ -56,7 +73,6 @@ impl BulkConnect for BulkConnectMysql {
         Ok(MysqlBulk {
             opened: Instant::now(),
             connect: self.clone(),
-            way: if takes_files == Some(1) { RowsWay::LoadData } else { RowsWay::Inserts },
             packet_max,
             is_in_transaction: false,
             lines: Vec::new(),
@@ -75,18 +91,10 @@ const INSERT_MAX: usize = 1 << 20;
 /// The least of all defaults since MySQL 5.6 and MariaDB 10.2.
 const PACKET_MAX_UNKNOWN: usize = 4 << 20;
 
-/// How the server takes rows.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum RowsWay {
-    LoadData,
-    Inserts,
-}
-
 /// A connection that takes rows.
 pub struct MysqlBulk {
     opened: Instant,
     connect: BulkConnectMysql,
-    way: RowsWay,
     /// The longest packet that the server takes.
     packet_max: usize,
     is_in_transaction: bool,
@@ -99,11 +107,17 @@ pub struct MysqlBulk {
 
 impl BulkConnection for MysqlBulk {
     fn add_rows(&mut self, target: usize, rows: BlockRows<'_>) -> Result<(), OpFailure> {
-        let added = self.send_rows(target, rows);
-        if !self.is_in_transaction {
-            return self.end_transaction(added);
+        match self.send_rows(target, rows) {
+            Ok(()) if self.is_in_transaction => Ok(()),
+            Ok(()) => self.run_statement("COMMIT"),
+            Err(failure) => {
+                self.is_in_transaction = false;
+                if !failure.class.asks_for_reconnect() {
+                    let _ = self.run_statement("ROLLBACK"); // the failure says more
+                }
+                Err(failure)
+            }
         }
-        added
     }
 
     fn run_text(&mut self, text: &str) -> Result<(), OpFailure> {
@@ -114,10 +128,10 @@ impl BulkConnection for MysqlBulk {
 
 impl MysqlBulk {
     fn send_rows(&mut self, target: usize, rows: BlockRows<'_>) -> Result<(), OpFailure> {
-        if self.way == RowsWay::LoadData {
+        if !self.connect.is_refused.load(Relaxed) {
             match self.load_data(target, rows) {
                 Ok(Some(taken)) => return self.check_taken(taken, rows.count()),
-                Ok(None) => self.way = RowsWay::Inserts,
+                Ok(None) => self.connect.is_refused.store(true, Relaxed),
                 Err(error) => return Err(self.failure_of(error)),
             }
         }
@@ -169,7 +183,8 @@ impl MysqlBulk {
     fn run_insert(&mut self, statement: &str, rows: usize) -> Result<(), OpFailure> {
         // The server would close the connection without a word.
         if statement.len() >= self.packet_max {
-            let text = format!("a row of {} bytes is longer than max_allowed_packet ({})", statement.len(), self.packet_max);
+            let text =
+                format!("a row of {} bytes is longer than max_allowed_packet ({})", statement.len(), self.packet_max);
             return Err(OpFailure::from_server(FailureClass::Other, &text));
         }
         let taken = self.wire.put_text(statement).and_then(|()| self.wire.send_and_take_taken());
@@ -193,16 +208,6 @@ impl MysqlBulk {
             format!("the server took {} of {sent} rows", taken.rows)
         };
         Err(OpFailure::from_server(class_of(code, text), &format!("{what}: WARNING {code}: {text}")))
-    }
-
-    /// Ends the transaction of rows that were `added`, or were not.
-    fn end_transaction(&mut self, added: Result<(), OpFailure>) -> Result<(), OpFailure> {
-        match added {
-            Ok(()) => self.run_statement("COMMIT"),
-            Err(failure) if failure.class.asks_for_reconnect() => Err(failure),
-            // The failure is told; that of a ROLLBACK would say less.
-            Err(failure) => self.run_statement("ROLLBACK").and(Err(failure)),
-        }
     }
 
     fn run_statement(&mut self, text: &str) -> Result<(), OpFailure> {
@@ -299,6 +304,8 @@ impl MysqlWire {
 mod tests {
     use super::*;
     use crate::server::network::{AnswerLimits, ServerStream, explanation};
+    use crate::sql::testing::options;
+    use model::SqlArg;
     use std::io::Read as _;
     use std::os::unix::net::UnixStream;
     use std::time::Duration;
@@ -351,6 +358,32 @@ mod tests {
         let (mut wire, theirs) = connection(&[]);
         wire.send_file(&[b'x'; 600], 2).unwrap();
         assert!(received(wire, theirs).ends_with(&[&[0, 0, 0, 46], QUIT].concat()), "the number begins again at 0");
+    }
+
+    #[test]
+    fn a_server_that_refuses_the_file_gets_inserts_from_then_on() {
+        let (refusal, ok, two) =
+            (b"\xff\x6c\x0f#42000Loading local data is disabled", &[OK, 0, 0, 2, 0, 0, 0], &[OK, 2, 0, 2, 0, 0, 0]);
+        let (wire, theirs) = connection(&[&refusal[..], two, ok, two, ok]);
+        let targets = [RowTarget { table: "t".into(), columns: vec!["id", "c"] }].into();
+        let connect = BulkConnectMysql::new(MysqlAddress::nowhere(), targets, options());
+        assert_eq!(connect.way(), "LOAD DATA");
+        let registered = connect.options.open.register(wire.key(), Arc::new(MysqlAddress::nowhere()), wire.socket_fd());
+        let (opened, packet_max, is_in_transaction, lines) = (Instant::now(), 1 << 20, false, Vec::new());
+        let mut bulk =
+            MysqlBulk { opened, connect, packet_max, is_in_transaction, lines, _registered: registered, wire };
+        let values = [SqlArg::Int(-1), SqlArg::Text { start: 0, len: 1 }, SqlArg::Int(2), SqlArg::Null];
+        for _ in 0..2 {
+            bulk.add_rows(0, BlockRows::new(&values, 2, b"'")).unwrap();
+        }
+        assert_eq!(bulk.connect.way(), "INSERT of many rows");
+        let MysqlBulk { wire, .. } = bulk;
+        let sent = String::from_utf8_lossy(&received(wire, theirs)).into_owned();
+        let statements: Vec<&str> =
+            sent.split("\0\0\0\u{3}").map(|part| part.trim_end_matches(|c: char| c != ')' && c != 'T')).collect();
+        let insert = "INSERT INTO `t` (`id`, `c`) VALUES ((-1),\'\'\'\'),(2,NULL)";
+        assert_eq!(statements[2..], [insert, "COMMIT", insert, "COMMIT"]);
+        assert!(statements[1].starts_with("LOAD DATA"), "{sent:?}");
     }
 
     #[test]

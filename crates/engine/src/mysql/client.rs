@@ -60,6 +60,13 @@ impl MysqlAddress {
         Ok(MysqlAddress { route, user: url.user.clone(), password, database: None, limits, shown })
     }
 
+    /// A server that is not there.
+    #[cfg(test)]
+    pub fn nowhere() -> MysqlAddress {
+        let (route, limits) = (Route::Socket("/nowhere/m.sock".into()), AnswerLimits::default());
+        MysqlAddress { route, user: "jo".into(), password: None, database: None, limits, shown: "a server".into() }
+    }
+
     /// The same with the database `name` as the current one.
     pub fn in_database(&self, name: &str) -> MysqlAddress {
         MysqlAddress { database: Some(name.into()), ..self.clone() }

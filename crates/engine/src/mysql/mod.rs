@@ -469,7 +469,7 @@ impl SqlServer for MysqlServer {
     }
 
     fn bulk_connect(address: MysqlAddress, targets: Arc<[RowTarget]>, options: SessionOptions) -> BulkConnectMysql {
-        BulkConnectMysql { address, targets, options }
+        BulkConnectMysql::new(address, targets, options)
     }
 
     fn connect_as_client(connect: &ConnectMysql) -> Result<MysqlWire, OpFailure> {

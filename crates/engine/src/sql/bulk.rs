@@ -16,6 +16,8 @@ pub trait BulkConnect: Clone + Send + 'static {
     type Connection: BulkConnection;
     /// The engine, for messages.
     fn server_name(&self) -> String;
+    /// The statement by which rows went in, for people.
+    fn way(&self) -> &'static str;
     fn connect(&self) -> Result<Self::Connection, OpFailure>;
 }
 

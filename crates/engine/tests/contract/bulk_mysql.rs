@@ -2,8 +2,8 @@
 
 use crate::insert::asked;
 use crate::lab::{
-    Seen, Setting, directory, load_data, loading_phase, names_in, own_trial, perform, prepared, server_programs, start,
-    trial,
+    Seen, directory, load_data, loading_phase, names_in, own_trial, perform, prepared, prepared_with_facts,
+    server_programs, start, trial,
 };
 use crate::schemas::{ask, visiting};
 use engine::Instance;
@@ -61,7 +61,7 @@ fn rows_are_the_same_by_load_data_and_by_inserts_and_in_small_packets() {
             let parent = directory();
             let (local, longest) = (variable(engine, "local_infile"), variable(engine, "max_allowed_packet"));
             let settings = [("clients", "3"), ("durability", "none"), (&*local, file), (&*longest, packet)];
-            let instance = prepared(&own_trial(engine, ODD, 1.0, &settings), parent.path());
+            let (instance, facts) = prepared_with_facts(&own_trial(engine, ODD, 1.0, &settings), parent.path());
             let questions = [
                 "SELECT count(*), count(DISTINCT c), min(hex(c)), max(empty), count(v), count(note), max(length(note)) FROM odd",
                 "SELECT sum(crc32(concat_ws('|', id, v, price, weight, ratio, paid, day, at, big, note))) FROM odd",
@@ -69,9 +69,13 @@ fn rows_are_the_same_by_load_data_and_by_inserts_and_in_small_packets() {
             let answers: Vec<String> = questions.iter().flat_map(|it| asked(engine, parent.path(), it)).collect();
             assert!(answers[0].starts_with(&format!("12000\t1\t{hex}\t\t10800\t6000\t")), "{answers:?}");
             assert_eq!(*expected.get_or_insert_with(|| answers.clone()), answers, "{engine} {file} {packet}");
-            let loads = asked(engine, parent.path(), "SHOW GLOBAL STATUS LIKE 'Com_load'");
-            assert_eq!(loads == ["Com_load\t0"], file == "OFF", "{loads:?}");
-            let uses = asked(engine, parent.path(), "SELECT count(*) FROM information_schema.statistics WHERE table_name = 'odd'");
+            let way = facts.iter().find(|fact| fact.name == "load.way").unwrap();
+            assert_eq!(way.value, if file == "ON" { "LOAD DATA" } else { "INSERT of many rows" });
+            let uses = asked(
+                engine,
+                parent.path(),
+                "SELECT count(*) FROM information_schema.statistics WHERE table_name = 'odd'",
+            );
             assert_eq!(uses, ["2"], "the index is made afterwards");
             instance.stop().unwrap();
         }
@@ -149,7 +153,7 @@ fn a_row_that_is_longer_than_a_packet_is_named_where_it_must_fit_into_one() {
     let parent = directory();
     for engine in mysql_servers() {
         let (local, longest) = (variable(engine, "local_infile"), variable(engine, "max_allowed_packet"));
-        let settings: [Setting; 3] = [("durability", "none"), (&local, "OFF"), (&longest, "1024")];
+        let settings = [("durability", "none"), (&*local, "OFF"), (&*longest, "1024")];
         let long = ODD.replace("[0, 900]", "[2000, 2000]");
         let (_, text) = load_after(&own_trial(engine, &long, 0.01, &settings), parent.path(), |_| ());
         assert!(text.contains("is longer than max_allowed_packet (1024)"), "{text}");
