@@ -731,7 +731,9 @@ impl<S: SqlServer> Instance for SqlServerInstance<S> {
         if let SqlWork::Variant(steps) = &program.work {
             return Ok(Some(variant::data_clients(&self.variant_server(), steps, load.ops(), &program.kinds)));
         }
-        let SqlLoad::Rows { targets, blocks } = load else { unreachable!("only variants have statements for their data") };
+        let SqlLoad::Rows { targets, blocks } = load else {
+            unreachable!("only variants have statements for their data")
+        };
         let loaders = loaders_for(trial, blocks.ops);
         if loaders.count() == 0 {
             return Ok(None);

@@ -156,6 +156,7 @@ pub static FACTS: &[FactMeaning] = &[
     fact("load.rows", "rows that were loaded, as the engine counts them"),
     fact("load.bytes", "size of the data on disk after that"),
     fact("load.log_bytes", "the part of it that is logs"),
+    fact("load.all_s", "time to make the data, its indexes and all that follows included"),
     fact("load.settle_s", "time for indexes, flushes, checkpoints, statistics and counting after the load"),
     fact("load.index_s", "the part of it in which the indexes were made, those of some tables at once"),
     fact("load.index_s.*", "how long the indexes of this table took"),
