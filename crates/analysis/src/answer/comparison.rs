@@ -42,7 +42,17 @@ impl<'a> Comparison<'a> {
     pub(super) fn of(run: &'a AskedRun<'a>) -> Option<Comparison<'a>> {
         let tables = &run.analysis.verdict.relative;
         let stated = run.stated_comparison();
-        let table = tables.iter().find(|table| stated == Some(&table.arms[0].name)).or(tables.first())?.clone();
+        let table = tables.iter().find(|table| stated == Some(&table.arms[0].name)).or(tables.first())?;
+        Some(Comparison::of_table(run, table.clone()))
+    }
+
+    /// That of the engines, whatever is asked about; `None` if there is one.
+    pub(super) fn of_engines(run: &'a AskedRun<'a>) -> Option<Comparison<'a>> {
+        let table = run.analysis.verdict.relative.iter().find(|table| table.arms[0].role == Role::Engine)?;
+        Some(Comparison::of_table(run, table.clone()))
+    }
+
+    fn of_table(run: &'a AskedRun<'a>, table: RelativeTable) -> Comparison<'a> {
         let (table, not_ranked) = match embedded_and_servers(run.analysis, &table) {
             Some(sorts) => rankable(run.analysis, table, sorts),
             None => (table, None),
@@ -50,7 +60,7 @@ impl<'a> Comparison<'a> {
         let is_ranked =
             not_ranked.is_none() || table.arms.len() > 1 && embedded_and_servers(run.analysis, &table).is_none();
         let not_ranked = not_ranked.or_else(|| unlike_durability(&table));
-        Some(Comparison { run, table, not_ranked, is_ranked })
+        Comparison { run, table, not_ranked, is_ranked }
     }
 
     /// The base.

@@ -44,6 +44,7 @@ pub(super) fn answer(run: &AskedRun) -> Option<AnswerParts> {
         claims.extend(comparison.not_ranked.clone());
         claims.extend(partly_undecided(&effects));
     }
+    claims.extend(costs::of_engines(&comparison));
     let mut costs = costs::claims(&comparison).into_iter();
     claims.extend(costs.next());
     claims.extend(bottleneck::claim_of_points(run, &comparison.points()));
