@@ -313,7 +313,7 @@ pub fn ratio_text(ratio: f64) -> String {
 
 /// `0.83 to 0.88`; a dash for a single pair.
 pub fn interval_text(estimate: &RatioEstimate) -> String {
-    estimate.ci95.map_or_else(|| "-".to_owned(), |[low, high]| format!("{} to {}", ratio_text(low), ratio_text(high)))
+    estimate.telling_ci95().map_or_else(|| "-".to_owned(), |[low, high]| format!("{} to {}", ratio_text(low), ratio_text(high)))
 }
 
 /// What the design could have shown, and what it takes to show anything.
@@ -324,7 +324,7 @@ pub fn design_sentence(comparison: &RunComparison) -> Option<String> {
     if least < PAIRS_MIN as u64 {
         return Some(format!("With {range} nothing is concluded: it takes at least {PAIRS_MIN} (`--repeat`)."));
     }
-    let effects = comparison.speeds().filter_map(|(_, speed)| speed.estimate.smallest_effect);
+    let effects = comparison.speeds().filter_map(|(_, speed)| speed.estimate.telling_effect());
     let (low, high) = effects.fold((f64::INFINITY, 0.0f64), |(low, high), one| (low.min(one), high.max(one)));
     high.is_finite()
         .then(|| format!("With {range} this design would have shown {} in 9 of 10 tries.", effect(low, high)))

@@ -160,7 +160,7 @@ fn change_words(metric: Metric, ratio: f64, low: f64, high: f64) -> [String; 3] 
 
 /// ` (9 of 10 tries would have shown a difference of 3 %)`, of the widest of `even`.
 fn smallest(even: &[&SpeedRatio]) -> String {
-    let effects = even.iter().filter_map(|one| one.cell.ratio.smallest_effect);
+    let effects = even.iter().filter_map(|one| one.cell.ratio.telling_effect());
     match effects.fold(0.0, f64::max) {
         effect if effect >= 1.0 && effect.is_finite() => {
             format!(" (9 of 10 tries would have shown a factor of {})", ratio_digits(1.0 + effect))
@@ -188,7 +188,7 @@ fn indicative(arm: &str, base: &str, measured: &[&SpeedRatio]) -> String {
 fn ratio_clause(base: &str, measured: &[&SpeedRatio], verb: &str, what: &str) -> String {
     let one = |(nth, one): (usize, &&SpeedRatio)| {
         let interval =
-            one.cell.ratio.ci95.map_or(String::new(), |[low, high]| {
+            one.cell.ratio.telling_ci95().map_or(String::new(), |[low, high]| {
                 format!(" (95 % CI {} to {})", ratio_digits(low), ratio_digits(high))
             });
         let of = if nth == 0 { format!(" {what} of {base}") } else { String::new() };
