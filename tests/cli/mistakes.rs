@@ -100,6 +100,7 @@ fn a_flag_that_no_point_uses_is_refused_with_what_it_needs() {
         &["insert", "--steps", "l.i0,l.i1", "--rows", "1000", "--time", "5s"],
         &["--time has no effect on steps that end when their rows are inserted; set `rows`, or rows = 0"],
     );
+    refused(&["run", "ssd-timeline", "--engine", "null"], &["depth = `128` is not possible; use depth = `1`"]);
     refused(
         &["insert", "--schema", "iibench-2012", "--data-bytes", "5"],
         &["--data-bytes has no effect", "`--schema ibench`"],
