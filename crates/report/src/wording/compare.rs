@@ -6,7 +6,7 @@
 use super::kernels::work_sentences;
 use super::label::{phrase, phrases, settings_label};
 use super::list::join_and;
-use super::metric::{metric_name, speed_verdict_word};
+use super::metric::{metric_head, speed_verdict_word};
 use super::quantity::{bytes, number, percent, plural, small_number, time, whole, whole_percent};
 use analysis::compare::{
     ArmSummary, Condition, ConditionEffect, ConditionKind, CostChange, CostMetric, MetricRatio, PlaceComparison,
@@ -434,12 +434,12 @@ pub fn change_text(cost: &CostChange) -> String {
 
 fn ratio_change(estimate: &RatioEstimate) -> String {
     if estimate.ratio >= 2.0 || estimate.ratio <= 0.5 {
-        let interval = estimate.ci95.map(|_| format!(" ({})", interval_text(estimate)));
+        let interval = estimate.telling_ci95().map(|_| format!(" ({})", interval_text(estimate)));
         return format!("x {}{}", ratio_text(estimate.ratio), interval.unwrap_or_default());
     }
     let sign = if estimate.ratio >= 1.0 { "+" } else { "" };
     let interval =
-        estimate.ci95.map(|[low, high]| format!(" ({} to {})", whole_percent(low - 1.0), whole_percent(high - 1.0)));
+        estimate.telling_ci95().map(|[low, high]| format!(" ({} to {})", whole_percent(low - 1.0), whole_percent(high - 1.0)));
     format!("{sign}{} %{}", whole_percent(estimate.ratio - 1.0), interval.unwrap_or_default())
 }
 
@@ -453,9 +453,9 @@ pub fn row_name(place: &PlaceComparison, metric: &MetricRatio) -> Vec<String> {
     match metric.metric.is_speed() {
         true => {
             let label = phrases(&place.label);
-            if label.is_empty() { vec![metric_name(metric.metric).to_owned()] } else { label }
+            if label.is_empty() { vec![metric_head(metric.metric, place.unit)] } else { label }
         }
-        false => vec![format!("  {}", metric_name(metric.metric))],
+        false => vec![format!("  {}", metric_head(metric.metric, place.unit))],
     }
 }
 
