@@ -53,7 +53,7 @@ pub(super) fn sentences(run: &AskedRun) -> Vec<String> {
     let others =
         foreign_cpu(run.analysis.points.iter()).filter(|_| weakness.is_none_or(|(code, _)| code != Code::ForeignCpu));
     let others = others.map(|(words, _)| format!("{}.", capital(&words)));
-    let missing = missing(&run.analysis.verdict.trust.unmeasured);
+    let missing = not_measured(&run.analysis.verdict.trust.unmeasured);
     [validity(run, weakness), others, missing].into_iter().flatten().take(SENTENCES_MAX).collect()
 }
 
@@ -185,11 +185,15 @@ fn foreign_cpu<'a>(points: impl Iterator<Item = &'a PointAnalysis>) -> Option<(S
         .then(|| (format!("{who} took {} of the CPU", range(&all, |one| one.share.0, percent)), found.len()))
 }
 
-/// `Not measured: 4 points of postgres.`
-fn missing(unmeasured: &[Unmeasured]) -> Option<String> {
-    let words = |one: &Unmeasured| match one.missing {
-        missing if missing < one.planned => format!("{missing} of {} points of {}", one.planned, one.engine),
-        missing => format!("{} of {}", plural(missing as u64, "point"), one.engine),
+/// `Not measured: 4 points of postgres.`, of points that the plan asked for.
+pub fn not_measured(unmeasured: &[Unmeasured]) -> Option<String> {
+    let words = |one: &Unmeasured| {
+        let is_only = unmeasured.iter().filter(|other| other.engine == one.engine).count() == 1;
+        let name = if is_only { one.engine.clone() } else { format!("{} {}", one.engine, one.workload) };
+        match one.missing {
+            missing if missing < one.planned => format!("{missing} of {} points of {name}", one.planned),
+            missing => format!("{} of {name}", plural(missing as u64, "point")),
+        }
     };
     let (shown, others) = unmeasured.split_at(unmeasured.len().min(ENGINES_MAX));
     let mut parts: Vec<String> = shown.iter().map(words).collect();
@@ -271,9 +275,13 @@ mod tests {
         let told = trust(&of(vec![shared.clone(), quiet()]));
         assert_eq!(told, ["1 of 2 points is valid; other programs took 30 % of the CPU at 1 of 2 points."]);
         let idle = trust(&of(vec![shared, quiet(), Simulation::counts(&[0; 20])]));
-        let expected = ["1 of 3 points is valid; 1 is left out: it did no operation.", "Other programs took 30 % of the CPU."];
+        let expected =
+            ["1 of 3 points is valid; 1 is left out: it did no operation.", "Other programs took 30 % of the CPU."];
         assert_eq!(idle, expected);
         let one = Unmeasured { engine: "postgres".into(), workload: "oltp".into(), missing: 2, planned: 4 };
-        assert_eq!(missing(&[one]).as_deref(), Some("Not measured: 2 of 4 points of postgres."));
+        assert_eq!(not_measured(&[one.clone()]).as_deref(), Some("Not measured: 2 of 4 points of postgres."));
+        let other = Unmeasured { workload: "kv".into(), missing: 4, ..one.clone() };
+        let both = "Not measured: 2 of 4 points of postgres oltp and 4 points of postgres kv.";
+        assert_eq!(not_measured(&[one, other]).as_deref(), Some(both));
     }
 }

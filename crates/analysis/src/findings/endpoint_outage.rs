@@ -9,9 +9,7 @@ use crate::Span;
 use crate::evidence::PointView;
 use crate::judgement::{NextStep, Severity};
 use crate::math::units::nanos;
-use crate::numbers::endpoints::{
-    DownTime, FullRate, down_times, endpoint_rates, failures_between, full_rate_after,
-};
+use crate::numbers::endpoints::{DownTime, FullRate, down_times, endpoint_rates, failures_between, full_rate_after};
 use crate::recorded::window::Window;
 use model::{FailureCounts, Nanos};
 use serde::Serialize;

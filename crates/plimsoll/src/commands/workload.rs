@@ -8,7 +8,7 @@ use crate::flags;
 use crate::output;
 use clap::{Arg, ArgAction, ArgMatches, Command};
 use engine::{ENGINES, EngineDef};
-use model::{Catalogue, Entry, Family};
+use model::{Catalogue, Entry, Family, Plan};
 use plan::{Overrides, PlanError};
 use report::wording::list::capital;
 use workload::WorkloadDef;
@@ -83,8 +83,8 @@ pub fn plan_of(
     given: &Overrides,
     scale: f64,
     catalogue: &Catalogue,
-) -> Result<(plan::Plan, Overrides), PlanError> {
-    let parse = |usual: &[(&str, &str)]| -> Result<(plan::Plan, Overrides), PlanError> {
+) -> Result<(Plan, Overrides), PlanError> {
+    let parse = |usual: &[(&str, &str)]| -> Result<(Plan, Overrides), PlanError> {
         let mut overrides = given.clone();
         usual.iter().rev().for_each(|(key, text)| overrides.usual(key, text));
         Ok((plan::from_flags(def.entry.name, &overrides, scale, catalogue)?, overrides))
@@ -112,9 +112,9 @@ mod tests {
     /// The rows of each step of `insert` with these flags, or why they are refused.
     fn rows(flags: &[(&str, &str)]) -> Result<Vec<String>, String> {
         let def = WORKLOADS.iter().find(|def| def.entry.name == "insert").expect("it is a workload");
-        let given = Overrides::from_flags(flags.iter().map(|(key, text)| (key.to_string(), text.to_string())).collect());
-        let (plan, overrides) =
-            plan_of(def, &given, 1.0, &runner::catalogue()).map_err(|error| error.to_string())?;
+        let given =
+            Overrides::from_flags(flags.iter().map(|(key, text)| (key.to_string(), text.to_string())).collect());
+        let (plan, overrides) = plan_of(def, &given, 1.0, &runner::catalogue()).map_err(|error| error.to_string())?;
         let again = plan::from_flags("insert", &overrides, 1.0, &runner::catalogue());
         assert_eq!(again.as_ref(), Ok(&plan), "what is printed is what is run");
         Ok(plan.trials.iter().map(|trial| trial.workload.params.0["rows"].to_string()).collect())

@@ -313,7 +313,9 @@ pub fn ratio_text(ratio: f64) -> String {
 
 /// `0.83 to 0.88`; a dash for a single pair.
 pub fn interval_text(estimate: &RatioEstimate) -> String {
-    estimate.telling_ci95().map_or_else(|| "-".to_owned(), |[low, high]| format!("{} to {}", ratio_text(low), ratio_text(high)))
+    estimate
+        .telling_ci95()
+        .map_or_else(|| "-".to_owned(), |[low, high]| format!("{} to {}", ratio_text(low), ratio_text(high)))
 }
 
 /// What the design could have shown, and what it takes to show anything.
@@ -438,8 +440,9 @@ fn ratio_change(estimate: &RatioEstimate) -> String {
         return format!("x {}{}", ratio_text(estimate.ratio), interval.unwrap_or_default());
     }
     let sign = if estimate.ratio >= 1.0 { "+" } else { "" };
-    let interval =
-        estimate.telling_ci95().map(|[low, high]| format!(" ({} to {})", whole_percent(low - 1.0), whole_percent(high - 1.0)));
+    let interval = estimate
+        .telling_ci95()
+        .map(|[low, high]| format!(" ({} to {})", whole_percent(low - 1.0), whole_percent(high - 1.0)));
     format!("{sign}{} %{}", whole_percent(estimate.ratio - 1.0), interval.unwrap_or_default())
 }
 

@@ -72,7 +72,8 @@ fn no_gain(verdict: &VariantVerdict, base: &VariantArm) -> Option<String> {
     if judged.is_empty() {
         return None;
     }
-    let ratio = |arm: &&VariantArm| arm.ratio.as_ref().map_or(String::new(), |it| ratio_text(it.ratio, it.telling_ci95()));
+    let ratio =
+        |arm: &&VariantArm| arm.ratio.as_ref().map_or(String::new(), |it| ratio_text(it.ratio, it.telling_ci95()));
     let list: Vec<String> = judged.iter().map(|arm| format!("{} {}", arm.name, ratio(arm))).collect();
     let is_open = |arm: &&VariantArm| arm.ratio.is_some_and(|ratio| ratio.verdict == RatioVerdict::Indicative);
     let text = match judged.iter().any(is_open) {

@@ -88,9 +88,12 @@ pub(super) fn of_engines(comparison: &Comparison) -> Option<Claim> {
     };
     let sentence = format!("{}.", amounts.iter().enumerate().map(each).collect::<Vec<_>>().join(", "));
     let claim = Claim::new(ClaimKind::Rate, capital(&sentence));
-    Some(amounts.iter().flat_map(|(_, means)| means).fold(claim, |claim, mean| {
-        claim.figure("written_bytes_per_insert", *mean, None)
-    }))
+    Some(
+        amounts
+            .iter()
+            .flat_map(|(_, means)| means)
+            .fold(claim, |claim, mean| claim.figure("written_bytes_per_insert", *mean, None)),
+    )
 }
 
 fn claim(comparison: &Comparison, cost: Cost) -> Option<Claim> {

@@ -3,11 +3,11 @@
 use crate::analyse;
 use crate::answer::claim::WORDS_MAX;
 use crate::answer::speech::words_in;
-use crate::answer::{Answer, AnswerKind, COLUMNS_MAX, ClaimKind, ROWS_MAX, answer};
+use crate::answer::{Answer, AnswerKind, COLUMNS_MAX, ClaimKind, ROWS_MAX, answer, comparison_cautions};
 use crate::numbers::cost::InsertCost;
 use crate::points::relative::relative_tables;
 use crate::simulated::{Random, Simulation, params, run_of};
-use model::{Fact, PointData, Value};
+use model::{Fact, PointData, PointState, Value};
 
 /// What distinguishes a point, and its rate.
 #[derive(Clone)]
@@ -230,6 +230,19 @@ fn engines_of_unlike_durability_are_not_ranked() {
         "One operation at a time limits it: it takes 573 to 948 us, and nothing else is full.",
     ];
     assert_eq!(sentences(&answer), expected);
+}
+
+#[test]
+fn an_arm_without_a_result_is_named_here_and_in_the_details() {
+    let cells = [cell("MariaDB", 1000.0), cell("PostgreSQL", 1600.0), cell("SQLite", 9000.0)];
+    let mut all = points(&cells, 4);
+    let failed = all.iter_mut().filter(|point| point.trial.target.engine == "sqlite");
+    failed.for_each(|point| point.state = PointState::Failed);
+    let analysis = analyse(&run_of(all, Vec::new()));
+    let expected = "No result of SQLite can be used.";
+    assert!(sentences(&answer(&analysis)).contains(&expected), "{:?}", answer(&analysis).claims);
+    assert_eq!(comparison_cautions(&analysis).len(), 1);
+    assert_eq!(comparison_cautions(&analysis)[0].sentence, expected);
 }
 
 #[test]
