@@ -12,7 +12,7 @@ mod tests;
 pub(super) use table::{ratio_cell, speed_cell};
 
 use crate::answer::claim::{Claim, ClaimKind};
-use crate::answer::comparison::{ArmEffects, Comparison};
+use crate::answer::comparison::{ArmEffects, Comparison, without_result};
 use crate::answer::effect::{Branch, Is, split};
 use crate::answer::places::axes;
 use crate::answer::speech::{number_word, spoken, under};
@@ -20,7 +20,6 @@ use crate::answer::{AnswerParts, AskedRun, bottleneck};
 use crate::math::ratio::{PAIRS_MIN, RatioEstimate};
 use crate::recorded::dimensions::{Role, Setting};
 use sentences::Pair;
-use words::list::join_and;
 
 /// From so many other arms on, each has one claim.
 const ARMS_WITH_DETAILS: usize = 3;
@@ -39,11 +38,12 @@ pub(super) fn answer(run: &AskedRun) -> Option<AnswerParts> {
         claims.extend(comparison.not_ranked.clone());
         claims.extend(undecided(&comparison, &effects));
     }
-    claims.extend(without_result(&comparison));
+    claims.extend(without_result(&comparison.table));
     if is_decided {
         claims.extend(comparison.not_ranked.clone());
         claims.extend(partly_undecided(&effects));
     }
+    claims.extend(costs::of_engines(&comparison));
     let mut costs = costs::claims(&comparison).into_iter();
     claims.extend(costs.next());
     claims.extend(bottleneck::claim_of_points(run, &comparison.points()));
@@ -137,14 +137,6 @@ pub(super) fn not_decided(pairs: usize) -> Claim {
         "Not decided: {measured} of measurements each, and a difference needs {needed} (--repeat {PAIRS_MIN})."
     );
     Claim::new(ClaimKind::Undecided, sentence)
-}
-
-/// `No result of XFS can be used.`, of the arms that were asked for and have none.
-fn without_result(comparison: &Comparison) -> Option<Claim> {
-    let arms = comparison.table.arms_without_points.iter().map(|nth| spoken(&comparison.table.arms[*nth]));
-    let arms: Vec<String> = arms.collect();
-    let sentence = || format!("No result of {} can be used.", join_and(&arms));
-    (!arms.is_empty()).then(|| Claim::new(ClaimKind::Caution, sentence()))
 }
 
 /// That some places have too few pairs.

@@ -109,7 +109,7 @@ impl Rival<'_> {
             std::mem::swap(&mut low, &mut high);
         }
         let how = if is_faster { "as fast" } else { "as slow" };
-        let amount = match (&part.is, low.ci95) {
+        let amount = match (&part.is, low.telling_ci95()) {
             (Is::Alike(_), Some([from, to])) => format!("{} times ({} to {})", fine(low.ratio), fine(from), fine(to)),
             (Is::Alike(_), None) => format!("{} times", fine(low.ratio)),
             _ => format!("{} to {} times", fine(low.ratio), fine(high.ratio)),
@@ -175,7 +175,7 @@ fn pays(verdicts: &[&VariantVerdict], base: &str) -> Option<Claim> {
     let (once, ratio) = (base.statement_seconds?, arm.statement_ratio?);
     let cost = arm.setup_seconds? + arm.cleanup_seconds.unwrap_or(0.0);
     let runs = |ratio: f64| (cost / (once * (1.0 - ratio))).ceil();
-    let [few, many] = ratio.ci95.unwrap_or([ratio.ratio; 2]).map(runs);
+    let [few, many] = ratio.telling_ci95().unwrap_or([ratio.ratio; 2]).map(runs);
     if !(few.is_finite() && many.is_finite() && few > 0.0 && many > 0.0) {
         return None;
     }
