@@ -46,7 +46,7 @@ pub(super) fn answer(run: &AskedRun) -> Option<AnswerParts> {
         let ratios = verdicts.iter().flat_map(|one| &one.arms).filter_map(|arm| arm.ratio);
         let pairs = ratios.filter(|one| one.verdict == RatioVerdict::Indicative).map(|one| one.n).max();
         if let Some(pairs) = pairs.filter(|_| rivals.is_empty()) {
-            claims.insert(0, not_decided(pairs));
+            claims.insert(0, not_decided(run, pairs));
         }
     }
     claims.extend(verdicts.iter().flat_map(|one| &one.arms).filter(|arm| arm.timeouts > 0).map(cancelled));
