@@ -43,8 +43,8 @@ pub(super) fn nothing_usable(run: &AskedRun) -> Claim {
     }
 }
 
-/// At most three sentences: how many points are valid, or left out of all numbers, and what weakens most of them; what others took of the
-/// CPU; and what is missing. What mends it is the next step.
+/// At most three sentences: how many points are valid, or left out of all numbers, and what weakens most of them; why one ended early; what
+/// others took of the CPU; and what is missing. What mends it is the next step.
 pub(super) fn sentences(run: &AskedRun) -> Vec<String> {
     let tally = run.analysis.verdict.trust.validity;
     // Why points are left out is said of these alone.
@@ -54,7 +54,7 @@ pub(super) fn sentences(run: &AskedRun) -> Vec<String> {
         foreign_cpu(run.analysis.points.iter()).filter(|_| weakness.is_none_or(|(code, _)| code != Code::ForeignCpu));
     let others = others.map(|(words, _)| format!("{}.", capital(&words)));
     let missing = not_measured(&run.analysis.verdict.trust.unmeasured);
-    [validity(run, weakness), others, missing].into_iter().flatten().take(SENTENCES_MAX).collect()
+    [validity(run, weakness), why_ended(run, weakness), others, missing].into_iter().flatten().take(SENTENCES_MAX).collect()
 }
 
 /// What weakens most points, or most of those that are only `of` that validity, and how many; of several the gravest. `None` if all are valid.
@@ -69,6 +69,18 @@ fn common_weakness(run: &AskedRun, of: Option<Validity>) -> Option<(Code, usize)
     }
     all.into_iter().reduce(|most, one| if one.1 > most.1 { one } else { most })
 }
+
+/// `It ended with: client 14: the server gave no complete answer within 8 s.`, of the first point that did not complete, if that is what is wrong.
+fn why_ended(run: &AskedRun, weakness: Option<(Code, usize)>) -> Option<String> {
+    weakness.filter(|(code, _)| *code == Code::Incomplete)?;
+    let errors: Vec<&str> = run.analysis.points.iter().filter_map(|point| point.error.as_deref()).collect();
+    let first = errors.first()?.trim_end_matches(KEPT);
+    let which = if errors.len() == 1 { "It" } else { "The first of them" };
+    Some(format!("{which} ended with: {}.", unquoted(first)))
+}
+
+/// What the error of a point that began says of its measurements.
+const KEPT: &str = "; what was measured is kept";
 
 /// `7 of 10 points are valid; 3 ran too short.`, `2 of 6 points are left out: they did no operation.`, `Lower bounds: other programs took
 /// 67 to 85 % of the CPU at all 12 points.`
@@ -254,6 +266,11 @@ mod tests {
         let failed = quiet().with(|point| point.state = PointState::Failed);
         let sentence = &super::super::answer(&of(vec![failed])).claims[0].sentence;
         assert_eq!(sentence, "The only point cannot be used: it did not complete.");
+        let silent = quiet().with(|point| {
+            point.state = PointState::Failed;
+            point.error = Some("client 3: no answer within 8 s; what was measured is kept".into());
+        });
+        assert_eq!(trust(&of(vec![silent]))[1], "It ended with: client 3: no answer within 8 s.");
     }
 
     #[test]
