@@ -7,7 +7,7 @@
 use super::{OpFailure, OpNames};
 use crate::engine::WorkloadClients;
 use load::{Driver, SyncClient};
-use model::{LoadPart, OpKind, Outcome, SqlArg, SqlOp};
+use model::{Fact, LoadPart, OpKind, Outcome, SqlArg, SqlOp};
 use std::io::Write as _;
 use workload::{OpKindDef, OpStream};
 
@@ -36,7 +36,7 @@ pub struct BlockRows<'a> {
     pub values: &'a [SqlArg],
     /// How many values a row has, at least 1.
     pub width: usize,
-    /// The bytes of all texts.
+    /// The bytes of all texts, to which values refer.
     pub text: &'a [u8],
 }
 
@@ -113,6 +113,14 @@ fn push_escaped(text: &[u8], out: &mut Vec<u8>) {
         rest = &rest[at + 1..];
     }
     out.extend_from_slice(rest);
+}
+
+/// The facts of indexes that took `seconds`, those of each table its own; none if there were none.
+pub fn index_facts(seconds: f64, tables: Vec<(String, f64)>) -> Vec<Fact> {
+    let all = (!tables.is_empty()).then(|| Fact::new("load.index_s", format!("{seconds:.3}")));
+    let each = tables.into_iter();
+    let each = each.map(|(table, seconds)| Fact::new(format!("load.index_s.{table}"), format!("{seconds:.3}")));
+    all.into_iter().chain(each).collect()
 }
 
 /// The `loaders` of this host, a part of all, that add the blocks of `stream`.

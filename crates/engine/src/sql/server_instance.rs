@@ -40,7 +40,7 @@ use crate::server::sighting::ServerSighting;
 use crate::server::variables::{ServerVariables, VariableRules};
 use crate::settings::{AskServer, QueriedSettings, SettingsReader, WatchedSettings};
 use crate::sql::admin_connection::AdminConnection;
-use crate::sql::bulk::{BulkConnect, bulk_clients};
+use crate::sql::bulk::{BulkConnect, bulk_clients, index_facts};
 use crate::sql::client_needs::{ClientNeeds, ReadVariable};
 use crate::sql::client_tally::{self, ClientTally};
 use crate::sql::connections::HoldWords;
@@ -555,10 +555,7 @@ impl<S: SqlServer> SqlServerInstance<S> {
             makers.into_iter().map(|maker| maker.join().expect("a maker of indexes does not panic")).collect()
         });
         let made = made.map_err(|failure| self.admin_error(failure))?;
-        let all = Fact::new("load.index_s", format!("{:.3}", began.elapsed().as_secs_f64()));
-        let each = made.into_iter().flatten();
-        let each = each.map(|(table, seconds)| Fact::new(format!("load.index_s.{table}"), format!("{seconds:.3}")));
-        Ok(std::iter::once(all).chain(each).collect())
+        Ok(index_facts(began.elapsed().as_secs_f64(), made.into_iter().flatten().collect()))
     }
 
     /// The number that the query `question` returns; 0 if it returns none.
@@ -737,7 +734,9 @@ impl<S: SqlServer> Instance for SqlServerInstance<S> {
         if let SqlWork::Variant(steps) = &program.work {
             return Ok(Some(variant::data_clients(&self.variant_server(), steps, load.ops(), &program.kinds)));
         }
-        let SqlLoad::Rows { targets, blocks } = load else { unreachable!("only variants have statements for their data") };
+        let SqlLoad::Rows { targets, blocks } = load else {
+            unreachable!("only variants have statements for their data")
+        };
         let loaders = loaders_for(trial, blocks.ops);
         if loaders.count() == 0 {
             return Ok(None);
