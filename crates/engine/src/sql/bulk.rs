@@ -95,6 +95,11 @@ impl<'a> BlockRows<'a> {
 }
 
 fn push_escaped(text: &[u8], out: &mut Vec<u8>) {
+    // Without an end before the last byte it is done for many bytes at once, and most texts have none of these.
+    let is_plain = !text.iter().fold(false, |found, byte| found | (*byte <= b'\r') | (*byte == b'\\'));
+    if is_plain {
+        return out.extend_from_slice(text);
+    }
     let mut rest = text;
     while let Some(at) = rest.iter().position(|byte| matches!(byte, b'\\' | b'\t' | b'\n' | b'\r')) {
         out.extend_from_slice(&rest[..at]);
