@@ -20,9 +20,9 @@ use crate::params;
 use crate::params::durability_help;
 use crate::periodic::PeriodicTask;
 use crate::reset::{BETWEEN, DataReset, ResetMode, WhileStopped};
+use crate::sql::bulk::bulk_clients;
 use crate::sql::rejection::{custom_ops, rejection};
 use crate::sql::replay;
-use crate::sql::bulk::bulk_clients;
 use crate::sql::session_options::{self, ConnectionLifetime, StatementMode};
 use crate::sql::variant::{self, VariantResult, VariantRun};
 use crate::sql::{OpFailure, OpNames, keep_used, program_of};
@@ -451,11 +451,7 @@ pub(crate) fn open_connection(database: &Path, params: &Params, statements: usiz
 }
 
 /// The same with other `settings`, in words of SQLite.
-pub(crate) fn open_connection_with(
-    database: &Path,
-    settings: &str,
-    statements: usize,
-) -> rusqlite::Result<Connection> {
+pub(crate) fn open_connection_with(database: &Path, settings: &str, statements: usize) -> rusqlite::Result<Connection> {
     let connection = Connection::open(database)?;
     connection.busy_timeout(BUSY_TIMEOUT)?;
     connection.set_prepared_statement_cache_capacity(statements + AROUND_A_TRANSACTION.len());
