@@ -6,8 +6,8 @@
 //! [`AGAIN_MAX`] failures fail at once.
 
 use crate::server_files::ServerFiles;
-use crate::test_programs::{ProgramOutput, TestProgram, build, run_all, show_output};
-use crate::workspace::{self, cargo};
+use crate::test_programs::{ALL, ProgramOutput, TestProgram, build, checking_cargo, run_all, show_output};
+use crate::workspace;
 use anyhow::{Result, bail};
 use std::fmt;
 use std::path::Path;
@@ -30,7 +30,7 @@ const FAILED: i32 = 101;
 /// Runs all tests, with the features of `feature_options`, and those that failed again, alone. The ones that pass then are added to
 /// `notes`, even if others fail again.
 pub fn run_tests(root: &Path, feature_options: &[String], notes: &mut Vec<String>) -> Result<()> {
-    let programs = build(root, feature_options)?;
+    let programs = build(root, ALL, feature_options)?.programs;
     let threads = thread_count(std::thread::available_parallelism()?.get()).to_string();
     let server_files = ServerFiles::make()?;
     let path = server_files.before(&std::env::var_os("PATH").unwrap_or_default())?;
@@ -40,7 +40,8 @@ pub fn run_tests(root: &Path, feature_options: &[String], notes: &mut Vec<String
             command.env(THREADS, &threads);
         }
     })?;
-    workspace::run(cargo(root).args(["test", "--workspace", "--locked", "--doc", "--quiet"]).args(feature_options))?;
+    let mut documented = checking_cargo(root);
+    workspace::run(documented.args(["test", "--workspace", "--locked", "--doc", "--quiet"]).args(feature_options))?;
     let failed = failed_tests(&programs, &outputs)?;
     if failed.len() > AGAIN_MAX {
         bail!("{} tests failed, which is no accident: none of them is tried again", failed.len());
