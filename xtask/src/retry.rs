@@ -40,8 +40,11 @@ pub fn run_tests(root: &Path, feature_options: &[String], notes: &mut Vec<String
             command.env(THREADS, &threads);
         }
     })?;
-    let mut documented = checking_cargo(root);
-    workspace::run(documented.args(["test", "--workspace", "--locked", "--doc", "--quiet"]).args(feature_options))?;
+    // Cargo reads every crate anew to find that there are none.
+    if workspace::text_files(root)?.iter().any(|file| file.has_extension("rs") && has_doc_tests(&file.text)) {
+        let mut documented = checking_cargo(root);
+        workspace::run(documented.args(["test", "--workspace", "--locked", "--doc", "--quiet"]).args(feature_options))?;
+    }
     let failed = failed_tests(&programs, &outputs)?;
     if failed.len() > AGAIN_MAX {
         bail!("{} tests failed, which is no accident: none of them is tried again", failed.len());
@@ -60,6 +63,17 @@ pub fn run_tests(root: &Path, feature_options: &[String], notes: &mut Vec<String
     } else {
         bail!("failed with the others and alone: {}", failed_alone.join(", "))
     }
+}
+
+/// Whether a comment of documentation has a block of code. Those that are marked as text are no tests.
+fn has_doc_tests(code: &str) -> bool {
+    let comments = code.lines().filter_map(|line| {
+        let line = line.trim_start();
+        line.strip_prefix("///").or_else(|| line.strip_prefix("//!"))
+    });
+    let fences = comments.filter_map(|comment| comment.trim().strip_prefix("```"));
+    // Every other fence is the end of a block.
+    fences.step_by(2).any(|language| language != "text")
 }
 
 /// How many tests of each program run at a time on so many processors. Tests that need none for a third of their time (they wait for servers,
@@ -236,6 +250,16 @@ test result: ok. 1 passed; 0 failed; 0 ignored; 0 measured; 0 filtered out; fini
             let text = ONE_MORE.replacen(from, to, 1);
             assert_ne!(text, ONE_MORE, "{from}");
             assert!(refused(output(&text, FAILED)).contains("did not end with a list"), "{from}");
+        }
+    }
+
+    #[test]
+    fn a_block_of_code_in_a_comment_of_documentation_is_a_test_unless_it_is_text() {
+        for code in ["/// ```\n/// f();\n/// ```", "    //! ```should_panic", "/// ```text\n/// ```\n/// ```rust"] {
+            assert!(has_doc_tests(code), "{code}");
+        }
+        for code in ["/// ```text\n/// a -> b\n/// ```", "// ```", "let text = \"```\";"] {
+            assert!(!has_doc_tests(code), "{code}");
         }
     }
 
