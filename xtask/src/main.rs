@@ -19,6 +19,7 @@ mod server_files;
 mod site;
 mod soak;
 mod test;
+mod test_folder;
 mod test_programs;
 mod tidy;
 mod tools;

@@ -7,7 +7,7 @@
 
 use crate::server_files::ServerFiles;
 use crate::test_programs::{ALL, ProgramOutput, TestProgram, build, checking_cargo, run_all, show_output};
-use crate::workspace;
+use crate::{test_folder, workspace};
 use anyhow::{Result, bail};
 use std::fmt;
 use std::path::Path;
@@ -24,6 +24,9 @@ const PROGRAMS: usize = 2;
 /// What tells a test program how many of its tests run at a time. If you have set it, it stays.
 const THREADS: &str = "RUST_TEST_THREADS";
 
+/// What tells the tests of engines where to have their data.
+const DATA_FOLDER: &str = "PLIMSOLL_TEST_DIR";
+
 /// The exit code of a test program of which a test failed.
 const FAILED: i32 = 101;
 
@@ -32,10 +35,11 @@ const FAILED: i32 = 101;
 pub fn run_tests(root: &Path, feature_options: &[String], notes: &mut Vec<String>) -> Result<()> {
     let programs = build(root, ALL, feature_options)?.programs;
     let threads = thread_count(std::thread::available_parallelism()?.get()).to_string();
-    let server_files = ServerFiles::make()?;
+    let folder = test_folder::make()?;
+    let server_files = ServerFiles::make(folder.path())?;
     let path = server_files.before(&std::env::var_os("PATH").unwrap_or_default())?;
     let outputs = run_all(&programs, PROGRAMS, |_, command| {
-        command.env("PATH", &path);
+        command.env("PATH", &path).env("TMPDIR", folder.path()).env(DATA_FOLDER, folder.path());
         if std::env::var_os(THREADS).is_none() {
             command.env(THREADS, &threads);
         }
