@@ -143,7 +143,7 @@ impl Needs {
             text,
             "points         {}\ndata made      {}\ntime           {}\npeak disk      {}\nwritten        {}\n",
             self.estimate.points,
-            times(self.estimate.data_sets),
+            made(plan, self.estimate.data_sets),
             time(&self.estimate),
             at_most(self.disk),
             self.written.text(self.disk),
@@ -216,6 +216,18 @@ fn times(count: usize) -> String {
     if count == 1 { "once".to_owned() } else { format!("{count} times") }
 }
 
+/// How often data is made for `plan`, and which data sets are there.
+fn made(plan: &Plan, data_sets: usize) -> String {
+    let named = |trial: &'_ model::Trial| trial.data_set.as_ref().map(|set| format!("`{}`", set.name));
+    let there: std::collections::BTreeSet<String> = plan.trials.iter().filter_map(named).collect();
+    let there = there.into_iter().collect::<Vec<String>>().join(", ");
+    match (data_sets, there.as_str()) {
+        (made, "") => times(made),
+        (0, there) => format!("no: points use the data set {there}"),
+        (made, there) => format!("{}; other points use the data set {there}", times(made)),
+    }
+}
+
 fn at_most(disk: Bytes) -> String {
     if disk.0 == 0 { "none".to_owned() } else { format!("at most {disk}") }
 }
@@ -225,6 +237,7 @@ fn time(estimate: &plan::Estimate) -> String {
     let bound = if estimate.searches > 0 { "about" } else { "at most" };
     let bounded = format!("{bound} {}", plans::long_time(estimate.seconds));
     match (estimate.until_rows, estimate.points - estimate.until_rows) {
+        (0, _) if estimate.data_sets == 0 => bounded,
         (0, _) => format!("{bounded}, plus loading the data"),
         (1, 0) => "not limited: the point ends when its data is done".to_owned(),
         (_, 0) => "not limited: each point ends when its data is done".to_owned(),
