@@ -21,7 +21,7 @@ use crate::program::{
 };
 use crate::{DataReuse, UnsupportedParam, WorkloadDef};
 use custom::{CustomMix, CustomOps, OltpDraws};
-use mixes::{MIXES, MixLengths, MixOps, OltpMix, OltpStatement, PointGets, RowPicker, RowsAfter};
+use mixes::{MIXES, MixLengths, MixOps, OltpMix, PointGets, RowPicker, RowsAfter};
 use model::{
     Bytes, Entry, Family, OpClass, OpKind, ParamDef, ParamKind, ParamRole, Params, Phrase, SqlOp, UsedIf, WorkTraits,
 };
