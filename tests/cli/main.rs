@@ -10,6 +10,7 @@ mod configuration;
 mod connecting;
 mod disk;
 mod disks;
+mod data_sets;
 mod dist;
 mod history;
 mod hosts;

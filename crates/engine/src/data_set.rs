@@ -144,7 +144,7 @@ fn values<'a>(
     defs: impl Iterator<Item = &'a ParamDef> + 'a,
     params: &'a Params,
 ) -> impl Iterator<Item = (String, String)> + 'a {
-    let values = defs.flat_map(|def| params.0.iter().filter(|(name, _)| def.takes(name)));
+    let values = defs.flat_map(move |def| params.0.iter().filter(move |(name, _)| def.takes(name)));
     values.map(|(name, value)| (name.clone(), crate::data_description::shape_text(value)))
 }
 

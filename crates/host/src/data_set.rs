@@ -326,7 +326,7 @@ fn sample_of(path: &Path, bytes: u64) -> Result<u64, TargetError> {
     let flags = (OFlags::NOFOLLOW | OFlags::NONBLOCK).bits() as i32;
     let file = File::options().read(true).custom_flags(flags).open(path).trying("open", path)?;
     let last = bytes.saturating_sub(SAMPLE_BYTES);
-    let mut places: Vec<u64> = (0..SAMPLES).map(|nth| (u128::from(last) * u128::from(nth) / 15) as u64).collect();
+    let mut places: Vec<u64> = (0..SAMPLES).map(|nth| (u128::from(last) * u128::from(nth) / u128::from(SAMPLES - 1)) as u64).collect();
     places.dedup();
     let (mut hash, mut block) = (0xcbf2_9ce4_8422_2325_u64, [0; SAMPLE_BYTES as usize]);
     for place in places {

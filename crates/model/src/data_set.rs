@@ -38,7 +38,9 @@ pub struct DataSet {
 /// A data set as it was found.
 #[derive(Clone, Debug, PartialEq)]
 pub struct FoundSet {
+    /// The name by which it was found.
     pub name: String,
+    /// How far it has come.
     pub state: SetState,
     /// What it is, as far as that can be read.
     pub set: Option<DataSet>,

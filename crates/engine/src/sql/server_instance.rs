@@ -953,17 +953,18 @@ impl<S: SqlServer> Instance for SqlServerInstance<S> {
     }
 
     fn keep_data(&mut self, place: KeptIn<'_>) -> Result<(), TargetError> {
+        if let KeptIn::Server(set) = place {
+            self.describe_complete(set)?;
+        }
         match (place, &mut self.location) {
             (KeptIn::Directory(to), DataLocation::Private(server_dir)) => {
                 server_dir.end_server(Some(self.server.spec().ended_by))?;
-                move_contents(server_dir.data(), to)
+                move_contents(server_dir.data(), to)?;
             }
-            (KeptIn::Server(set), DataLocation::External(external)) => {
-                external.keep();
-                self.describe_complete(set)
-            }
+            (KeptIn::Server(_), DataLocation::External(external)) => external.keep(),
             _ => unreachable!("data is kept where it was made"),
         }
+        Ok(())
     }
 
     fn stop(self: Box<Self>) -> Result<(), TargetError> {

@@ -14,7 +14,7 @@ use crate::signals;
 use ::workload::{WORKLOADS, WorkloadDef};
 use clap::{Arg, ArgMatches, Command};
 use load::Stop;
-use model::{Bytes, DataSet, Family, FoundSet, ParamKind, Plan, SET_NAMES, Trial, is_set_name};
+use model::{Bytes, DataSet, Family, FoundSet, ParamKind, Plan, SET_NAMES, SetState, Trial, is_set_name};
 use report::wording::list::capital;
 use runner::{RunEvent, RunObserver, SetPlace, SetRequest};
 use std::fmt::Write as _;
@@ -230,17 +230,17 @@ fn about(found: &FoundSet) -> String {
     let mut parts = Vec::new();
     if let Some(set) = &found.set {
         let what = format!("{} on {}", set.trial.workload.name, set.trial.target.engine);
-        let is_complete = *state == model::SetState::Complete;
+        let is_complete = *state == SetState::Complete;
         parts.push(if is_complete { format!("{what}, {}", amount(set)) } else { what });
         parts.push(format!("made {} UTC", set.made));
     }
     parts.extend(found.used.iter().map(|when| format!("last used {when}")));
     parts.extend(found.changed.iter().map(|when| format!("changed by a run on {when}")));
     match state {
-        model::SetState::Complete => {}
-        model::SetState::Damaged(why) => parts.push(format!("damaged: {why}")),
-        model::SetState::InUse => parts.push(state.as_str().to_owned()),
-        model::SetState::Making => {
+        SetState::Complete => {}
+        SetState::Damaged(why) => parts.push(format!("damaged: {why}")),
+        SetState::InUse => parts.push(state.as_str().to_owned()),
+        SetState::Making => {
             parts.push(format!("{}: `plimsoll data drop {}` removes it", state.as_str(), shell_word(&found.name)));
         }
     }
@@ -248,7 +248,7 @@ fn about(found: &FoundSet) -> String {
 }
 
 fn json(found: &FoundSet) -> serde_json::Value {
-    let why = if let model::SetState::Damaged(why) = &found.state { Some(why) } else { None };
+    let why = if let SetState::Damaged(why) = &found.state { Some(why) } else { None };
     serde_json::json!({
         "name": found.name, "state": found.state.as_str(), "why": why, "set": found.set, "used": found.used,
         "changed": found.changed,

@@ -84,7 +84,7 @@ pub fn plan_of(
     let mut given = flags::overrides(matches)?;
     preset.add_to(&mut given);
     // What is not asked for is as in the data set.
-    keys_of_set(matches).iter().for_each(|(key, text)| given.usual(key, text));
+    keys_of_set(def, matches).iter().for_each(|(key, text)| given.usual(key, text));
     let mut overrides = given.clone();
     def.usual_keys.iter().rev().for_each(|(key, text)| overrides.usual(key, text));
     let scale = flags::scale(matches)?;
@@ -102,9 +102,10 @@ pub fn plan_of(
 }
 
 /// The keys that shape the data of the data set which `matches` name, if it is in the directory that is measured.
-fn keys_of_set(matches: &ArgMatches) -> Vec<(String, String)> {
+fn keys_of_set(def: &WorkloadDef, matches: &ArgMatches) -> Vec<(String, String)> {
     let set = matches.get_one::<String>("data_set");
     let set = set.and_then(|name| runner::set_in_dir(&flags::options(matches).site.dir, name));
+    let set = set.filter(|set| set.trial.workload.name == def.entry.name);
     let keys = set.map_or_else(Default::default, |set| engine::data_set::shape(&set.trial));
     // With a scale the numbers are multiplied, and what a plan file spells out is no flag.
     let is_given = |key: &str| matches.value_source("scale") == Some(ValueSource::CommandLine) && key != "engine";
