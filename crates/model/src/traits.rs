@@ -356,8 +356,10 @@ pub struct PointOutcome {
     pub loaded_bytes: Option<u64>,
     /// The part of them that is logs.
     pub loaded_log_bytes: Option<u64>,
-    /// Seconds that the flush after the load took.
+    /// Seconds from the last row of the load until the engine was idle.
     pub load_settle_s: Option<f64>,
+    /// The part of them in which indexes were made.
+    pub load_index_s: Option<f64>,
     /// The data set that the point began with.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub data_set: Option<String>,
@@ -520,6 +522,7 @@ impl PointTraits {
             "load.bytes" => outcome.loaded_bytes = whole,
             "load.log_bytes" => outcome.loaded_log_bytes = whole,
             "load.settle_s" => outcome.load_settle_s = number,
+            "load.index_s" => outcome.load_index_s = number,
             "data.set" => outcome.data_set = Some(text.to_owned()),
             "data.set_changed" => outcome.data_set_changed = Some(text.to_owned()),
             "data.bytes" => outcome.data_bytes = whole,

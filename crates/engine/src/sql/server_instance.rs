@@ -43,7 +43,7 @@ use crate::server::sighting::ServerSighting;
 use crate::server::variables::{ServerVariables, VariableRules};
 use crate::settings::{AskServer, QueriedSettings, SettingsReader, WatchedSettings};
 use crate::sql::admin_connection::AdminConnection;
-use crate::sql::bulk::{BulkConnect, bulk_clients};
+use crate::sql::bulk::{BulkConnect, bulk_clients, index_facts};
 use crate::sql::client_needs::{ClientNeeds, ReadVariable};
 use crate::sql::client_tally::{self, ClientTally};
 use crate::sql::connections::HoldWords;
@@ -290,6 +290,8 @@ pub struct SqlServerInstance<S: SqlServer> {
     bare_tables: Vec<SqlTable>,
     /// The rows of the data set that it begins with.
     rows_there: Option<u64>,
+    /// How loaders connect, while data is made.
+    loading: Option<S::Bulk>,
     /// The seed of the data.
     seed: u64,
     tally: Arc<ClientTally>,
@@ -436,6 +438,7 @@ impl<S: SqlServer> SqlServerInstance<S> {
             tables: Vec::new(),
             bare_tables: Vec::new(),
             rows_there: start.data_set.rows_there(),
+            loading: None,
             seed: start.trial.data_seed(),
             tally: Arc::default(),
             debt: RemainingDebt::default(),
@@ -571,10 +574,7 @@ impl<S: SqlServer> SqlServerInstance<S> {
             makers.into_iter().map(|maker| maker.join().expect("a maker of indexes does not panic")).collect()
         });
         let made = made.map_err(|failure| self.admin_error(failure))?;
-        let all = Fact::new("load.index_s", format!("{:.3}", began.elapsed().as_secs_f64()));
-        let each = made.into_iter().flatten();
-        let each = each.map(|(table, seconds)| Fact::new(format!("load.index_s.{table}"), format!("{seconds:.3}")));
-        Ok(std::iter::once(all).chain(each).collect())
+        Ok(index_facts(began.elapsed().as_secs_f64(), made.into_iter().flatten().collect()))
     }
 
     /// The number that the query `question` returns; 0 if it returns none.
@@ -757,14 +757,18 @@ impl<S: SqlServer> Instance for SqlServerInstance<S> {
         if let SqlWork::Variant(steps) = &program.work {
             return Ok(Some(variant::data_clients(&self.variant_server(), steps, load.ops(), &program.kinds)));
         }
-        let SqlLoad::Rows { targets, blocks } = load else { unreachable!("only variants have statements for their data") };
+        let SqlLoad::Rows { targets, blocks } = load else {
+            unreachable!("only variants have statements for their data")
+        };
         let loaders = loaders_for(trial, blocks.ops);
         if loaders.count() == 0 {
             return Ok(None);
         }
         let options = SessionOptions { open: self.open.clone(), ..SessionOptions::for_loading(trial) };
         let connect = S::bulk_connect(self.client_address.clone(), targets.clone().into(), options);
-        Ok(Some(bulk_clients(blocks, &program.kinds, loaders, &connect)))
+        let clients = bulk_clients(blocks, &program.kinds, loaders, &connect);
+        self.loading = Some(connect);
+        Ok(Some(clients))
     }
 
     fn finish_load(&mut self) -> Result<Vec<Fact>, TargetError> {
@@ -777,6 +781,7 @@ impl<S: SqlServer> Instance for SqlServerInstance<S> {
             return self.location.seal(rows, self.seed).map(|()| Vec::new());
         }
         let mut facts = self.complete_tables()?;
+        facts.extend(self.loading.take().map(|connect| Fact::new("load.way", connect.way())));
         self.quiesce()?;
         let rows = self.rows_in_tables()?;
         self.endpoints.iter().try_for_each(|endpoints| endpoints.wait_for_rows(&self.tables))?;
