@@ -156,8 +156,11 @@ fn a_set_that_is_damaged_or_of_another_version_is_refused() {
     let whole = fs::read_to_string(&manifest).unwrap();
     let on = || refused(&lab, 3, &["oltp", "--data", "big", "--table-rows", ROWS, "--no-report"]);
     let version = whole.split("\"engine_version\": \"").nth(1).unwrap().split('"').next().unwrap();
-    fs::write(&manifest, whole.replace(&format!("\"engine_version\": \"{version}\""), "\"engine_version\": \"2.8.17\""))
-        .unwrap();
+    fs::write(
+        &manifest,
+        whole.replace(&format!("\"engine_version\": \"{version}\""), "\"engine_version\": \"2.8.17\""),
+    )
+    .unwrap();
     let other = on();
     assert!(other.contains("sqlite 2.8.17") && other.contains("major version"), "{other}");
     fs::write(&manifest, whole.replace("\"generator_version\": 1", "\"generator_version\": 0")).unwrap();

@@ -75,7 +75,9 @@ pub fn check_possible(trial: &Trial) -> Result<(), TargetError> {
         return refused(format!("workload `{workload}` measures how its data is made, so that it uses no data set"));
     }
     if trial.target.instances > 1 || trial.share.is_some() {
-        return refused("one instance on one host uses a data set; leave out `instances` and the other hosts".to_owned());
+        return refused(
+            "one instance on one host uses a data set; leave out `instances` and the other hosts".to_owned(),
+        );
     }
     Ok(())
 }

@@ -22,8 +22,8 @@ use crate::reset::{BETWEEN, DataReset, ResetMode, WhileStopped};
 use crate::{params, sql};
 use ::fjall::{Database, Error, Keyspace, KeyspaceCreateOptions, LsmError as StorageError, PersistMode};
 use host::data_dir::DataDir;
-use host::privileged::copy::move_contents;
 use host::error::{TargetError, shown};
+use host::privileged::copy::move_contents;
 use load::SyncClient;
 use model::CounterKind::{Counter as Counts, Gauge};
 use model::{
@@ -172,8 +172,11 @@ impl FjallInstance {
         let mut dir = DataDir::create(start.parent, start.data, start.trial.data_seed())?;
         let (own, params) = (dir.own_directory("fjall")?, start.trial.target.params.clone());
         let open = Some(OpenDatabase::open(&own, &params, &[])?);
-        let (persist, made_for, reset) =
-            (persist_mode(&params), DataDescription::new(start), DataReset::from_params(&params).with_set(start.data_set));
+        let (persist, made_for, reset) = (
+            persist_mode(&params),
+            DataDescription::new(start),
+            DataReset::from_params(&params).with_set(start.data_set),
+        );
         let rows_there = start.data_set.rows_there();
         let (watched, tables) = (WatchedDatabase::default(), Vec::new());
         Ok(FjallInstance { open, watched, params, tables, rows_there, persist, made_for, reset, own, dir })

@@ -21,9 +21,9 @@ use crate::params;
 use crate::params::durability_help;
 use crate::periodic::PeriodicTask;
 use crate::reset::{BETWEEN, DataReset, ResetMode, WhileStopped};
+use crate::sql::bulk::bulk_clients;
 use crate::sql::rejection::{custom_ops, rejection};
 use crate::sql::replay;
-use crate::sql::bulk::bulk_clients;
 use crate::sql::session_options::{self, ConnectionLifetime, StatementMode};
 use crate::sql::variant::{self, VariantResult, VariantRun};
 use crate::sql::{OpFailure, OpNames, keep_used, program_of};
@@ -33,8 +33,8 @@ use crate::sqlite_load::{self, SqliteLoad};
 use crate::sqlite_schema::{create_indexes, create_table, quote_name};
 use crate::sqlite_variant::VariantDatabase;
 use host::data_dir::DataDir;
-use host::privileged::copy::move_contents;
 use host::error::{TargetError, shown};
+use host::privileged::copy::move_contents;
 use load::{Driver, SyncClient};
 use model::CounterKind::{Counter as Counts, Gauge};
 use model::statement::CustomOp;
@@ -480,11 +480,7 @@ pub(crate) fn open_connection(database: &Path, params: &Params, statements: usiz
 }
 
 /// The same with other `settings`, in words of SQLite.
-pub(crate) fn open_connection_with(
-    database: &Path,
-    settings: &str,
-    statements: usize,
-) -> rusqlite::Result<Connection> {
+pub(crate) fn open_connection_with(database: &Path, settings: &str, statements: usize) -> rusqlite::Result<Connection> {
     let connection = Connection::open(database)?;
     connection.busy_timeout(BUSY_TIMEOUT)?;
     connection.set_prepared_statement_cache_capacity(statements + AROUND_A_TRANSACTION.len());

@@ -279,7 +279,8 @@ fn find(dir: &Path, name: &str, lock: SetLock) -> Result<SetDir, Unopened> {
         done => done.trying("lock", &path).map_err(Unopened::Failed)?,
     }
     let manifest = read_manifest(&locked).filter(|manifest| manifest.set.name == name);
-    let damaged = || Unopened::Damaged(format!("`{MANIFEST}` is missing, unreadable or of another version of plimsoll"));
+    let damaged =
+        || Unopened::Damaged(format!("`{MANIFEST}` is missing, unreadable or of another version of plimsoll"));
     manifest.map(|manifest| SetDir { path, locked, manifest }).ok_or_else(damaged)
 }
 
@@ -308,7 +309,9 @@ fn files_in(dir: &Path) -> Result<Vec<(String, u64)>, TargetError> {
             let meta = path.symlink_metadata().trying("look at", &path)?;
             if meta.is_symlink() {
                 let path = shown(&path);
-                return Err(TargetError::Unsafe(format!("plimsoll did not make the link `{path}`; it was left as it is")));
+                return Err(TargetError::Unsafe(format!(
+                    "plimsoll did not make the link `{path}`; it was left as it is"
+                )));
             } else if meta.is_dir() {
                 left.push(path);
             } else {
@@ -326,7 +329,8 @@ fn sample_of(path: &Path, bytes: u64) -> Result<u64, TargetError> {
     let flags = (OFlags::NOFOLLOW | OFlags::NONBLOCK).bits() as i32;
     let file = File::options().read(true).custom_flags(flags).open(path).trying("open", path)?;
     let last = bytes.saturating_sub(SAMPLE_BYTES);
-    let mut places: Vec<u64> = (0..SAMPLES).map(|nth| (u128::from(last) * u128::from(nth) / u128::from(SAMPLES - 1)) as u64).collect();
+    let mut places: Vec<u64> =
+        (0..SAMPLES).map(|nth| (u128::from(last) * u128::from(nth) / u128::from(SAMPLES - 1)) as u64).collect();
     places.dedup();
     let (mut hash, mut block) = (0xcbf2_9ce4_8422_2325_u64, [0; SAMPLE_BYTES as usize]);
     for place in places {

@@ -83,7 +83,8 @@ pub fn is_set_name(name: &str) -> bool {
 }
 
 /// What a name of a data set may be, for messages.
-pub const SET_NAMES: &str = "a name of small letters, digits, `_` and `-`, at most 40 of them, that begins with a letter or digit";
+pub const SET_NAMES: &str =
+    "a name of small letters, digits, `_` and `-`, at most 40 of them, that begins with a letter or digit";
 
 #[cfg(test)]
 mod tests {

@@ -108,8 +108,8 @@ pub use traits::{
     PointTraits, RecordedStarts, RowWork, ServerSetting, StepWork, UnseenServer, VariantWork, WorkTraits, WritePath,
 };
 pub use trial::{
-    Arrivals, Asked, DataOrigin, HostShare, Load, OnError, Pacing, Phase, Phases, Plan, TargetSpec, Trial, Until, UsedSet,
-    WorkloadSpec,
+    Arrivals, Asked, DataOrigin, HostShare, Load, OnError, Pacing, Phase, Phases, Plan, TargetSpec, Trial, Until,
+    UsedSet, WorkloadSpec,
 };
 pub use units::{Bytes, Nanos, Offset, Tick, number_word};
 pub use variant::{SqlDataSet, SqlStep, SqlVariant, StatementEffort, StatementResult, StepPart};

@@ -40,8 +40,8 @@ use crate::sql::client_needs::{ClientNeeds, OWN_CONNECTIONS, ReadVariable, numbe
 use crate::sql::client_tally::CLIENTS;
 use crate::sql::connections::HoldWords;
 use crate::sql::endpoints::{self, ENDPOINT, EndpointIdentity, POLICY};
-use crate::sql::replay::ReplayWords;
 use crate::sql::external::SchemaUse;
+use crate::sql::replay::ReplayWords;
 use crate::sql::server_instance::{ServerSpec, SqlServer, SqlServerInstance, sets_on_server};
 use crate::sql::session_options::{self, CONTROL_TIMEOUT, ISOLATION, SETUP_TIMEOUT, SessionOptions};
 use crate::sql::variant::rows::RowLayout;

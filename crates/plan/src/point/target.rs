@@ -8,7 +8,8 @@ use crate::document::Written;
 use crate::error::{PlanError, hint, listed};
 use crate::{limit, text, value};
 use model::{
-    Bytes, Entry, FileSystem, FileSystemSpec, IoScheduler, Limits, MachineSetup, SET_NAMES, Switch, UsedSet, is_set_name,
+    Bytes, Entry, FileSystem, FileSystemSpec, IoScheduler, Limits, MachineSetup, SET_NAMES, Switch, UsedSet,
+    is_set_name,
 };
 use std::path::PathBuf;
 

@@ -161,7 +161,11 @@ fn make_set(what: &str, matches: &ArgMatches, context: &Context) -> Result<Exit,
     progress.on(RunEvent::SessionEnded);
     drop(progress);
     let set = made?;
-    say(&set, format!("made data set `{name}` in {:.1} s: {}; use it with `--data {name}`", set.seconds, amount(&set)), context);
+    say(
+        &set,
+        format!("made data set `{name}` in {:.1} s: {}; use it with `--data {name}`", set.seconds, amount(&set)),
+        context,
+    );
     Ok(Exit::Done)
 }
 

@@ -143,8 +143,10 @@ impl<S: SqlServer> ServerSets for SetsOnServer<S> {
     }
 
     fn all(&mut self) -> Result<Vec<FoundSet>, TargetError> {
-        let question = "SELECT schema_name FROM information_schema.schemata WHERE schema_name LIKE 'plimsoll\\_data\\_%'";
-        let mut schemas: Vec<String> = self.ask(question)?.unwrap_or_default().into_iter().flatten().flatten().collect();
+        let question =
+            "SELECT schema_name FROM information_schema.schemata WHERE schema_name LIKE 'plimsoll\\_data\\_%'";
+        let mut schemas: Vec<String> =
+            self.ask(question)?.unwrap_or_default().into_iter().flatten().flatten().collect();
         schemas.sort();
         let named = schemas.iter().filter_map(|schema| Some((schema, set_of_schema(schema)?)));
         named.map(|(schema, name)| self.look_at(schema, name)).collect()
