@@ -385,7 +385,7 @@ pub(crate) fn depth_one_only(trial: &Trial) -> Result<(), TargetError> {
     match trial.load.depth {
         1 => Ok(()),
         depth => Err(TargetError::Unsupported(format!(
-            "engine `{}` performs one operation at a time, so depth = `{depth}` is not possible; use more clients",
+            "engine `{}` performs one operation at a time, so depth = `{depth}` is not possible; use depth = `1`, and more clients for more operations at once",
             trial.target.engine
         ))),
     }

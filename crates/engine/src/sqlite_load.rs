@@ -89,6 +89,10 @@ impl BulkConnect for SqliteLoad {
         "engine `sqlite`".to_owned()
     }
 
+    fn way(&self) -> &'static str {
+        "INSERT"
+    }
+
     fn connect(&self) -> Result<SqliteLoader, OpFailure> {
         let settings = format!("PRAGMA locking_mode = EXCLUSIVE; {LOADING}");
         let connection = open_connection_with(&self.database, &settings, self.inserts.len());

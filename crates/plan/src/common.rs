@@ -257,8 +257,8 @@ pub const DEFAULTS: &[CommonKey] = &[
         "time",
         "30s",
         time(INTERVAL_MIN, PHASE_MAX),
-        "maximum duration of the run phase (with rate = limit: of a probe); a load of the insert benchmark ends with its rows, whatever \
-         this is",
+        "maximum duration of the run phase (with rate = limit: of a probe); a load of the insert benchmark ends with its rows unless \
+         `rows` is 0",
     ),
     key(
         "until",

@@ -22,6 +22,7 @@ use analysis::findings::write_debt::PendingShare;
 use analysis::findings::write_debt::WriteDebt;
 use analysis::math::units::Share;
 use analysis::numbers::projection::Obstacle;
+use analysis::points::work::WorkUnit;
 use analysis::recorded::engine_names::EngineNames;
 use analysis::simulated::{self, SECOND, Simulation};
 use analysis::verdict::verdict_with_searches;
@@ -1371,6 +1372,7 @@ pub fn compared() -> analysis::compare::RunComparison {
             setting("workload", SettingValue::Name("oltp".into())),
         ],
         points: [(1..=4).collect(), (1..=4).collect()],
+        unit: WorkUnit::Operations,
         pairs: 4,
         is_interleaved: false,
         metrics: metrics.into_iter().flatten().collect(),

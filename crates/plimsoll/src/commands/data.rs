@@ -143,7 +143,7 @@ fn make_set(what: &str, matches: &ArgMatches, context: &Context) -> Result<Exit,
     let name = matches.get_one::<String>(SET_NAME).expect("clap requires it");
     check_name(name)?;
     let plan = match WORKLOADS.iter().find(|def| def.entry.name == what) {
-        Some(def) => workload::plan_of(def, matches, &workload::PresetKeys(&[]), context)?.0,
+        Some(def) => workload::plan_of_flags(def, matches, &workload::PresetKeys(&[]), context)?.0,
         None => {
             let plan = matches.get_one::<String>("plan").expect("clap requires it");
             plans::load(plan, &flags::overrides(matches)?, flags::scale(matches)?, context)?

@@ -4,6 +4,7 @@
 //! In: a directory. Out: whether the machine is fit for measurements, its facts, what disturbs, and the rate of the generator against the engine `null`, the page
 //! cache and the disk. Limits: one second of load each; other work on the machine lowers the rates.
 
+use super::workload::ENDLESS;
 use crate::context::Context;
 use crate::exit::{Exit, Fault};
 use crate::flags;
@@ -95,7 +96,6 @@ const SMALL: (&str, &str) = ("block", "4KiB");
 const NULL: (&str, &str) = ("path", "/dev/null");
 const WRITES: (&str, &str) = ("mode", "rndwr");
 const STEP: (&str, &str) = ("step", "l.i1");
-const ENDLESS: (&str, &str) = ("rows", "0");
 const SINGLE: (&str, &str) = ("rows_per_commit", "1");
 
 /// The probe that shows whether io_uring and O_DIRECT can be used.

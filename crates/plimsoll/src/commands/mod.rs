@@ -35,7 +35,7 @@ mod show;
 mod sql;
 mod verify;
 mod why;
-mod workload;
+pub mod workload;
 
 pub use history::UnreadRun;
 

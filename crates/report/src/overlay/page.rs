@@ -13,7 +13,7 @@ use crate::wording::compare::{
 };
 use crate::wording::compared_sweep::answers;
 use crate::wording::label::settings_label;
-use crate::wording::metric::{metric_name, metric_value, verdict_word};
+use crate::wording::metric::{metric_head, metric_value, verdict_word};
 use analysis::compare::{ArmOverlay, CostChange, MetricRatio, PlaceComparison, RunComparison};
 use plot::figure::Figure;
 
@@ -82,7 +82,7 @@ fn ratio_table(comparison: &RunComparison) -> Table {
     let row = |(place, metric): (&PlaceComparison, &MetricRatio)| {
         let (value, estimate) = (|value| metric_value(metric.metric, value), &metric.estimate);
         let cells = [
-            metric_name(metric.metric).to_owned(),
+            metric_head(metric.metric, place.unit),
             verdict_word(metric.metric, estimate.verdict).to_owned(),
             value(metric.base),
             value(metric.new),
