@@ -13,6 +13,7 @@ mod connect;
 mod counters;
 mod cpu;
 mod data_description;
+pub mod data_set;
 mod engine;
 pub mod estimate;
 mod file;

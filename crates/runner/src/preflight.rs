@@ -4,6 +4,7 @@
 //! or take the directory afterwards; the sink checks the disk again while the load runs.
 
 use crate::ceilings;
+use crate::data_set;
 use crate::error::RunnerError;
 use crate::events::{RunObserver, note};
 use crate::fitting;
@@ -48,7 +49,8 @@ pub fn check_before_run(
 ) -> Result<(), RunnerError> {
     check_abilities(plan, catalogue)?;
     check_place(plan, site, catalogue, observer)?;
-    Ok(engine::server::url::ask_for_passwords(plan.trials.iter().map(|trial| &trial.target.params))?)
+    engine::server::url::ask_for_passwords(plan.trials.iter().map(|trial| &trial.target.params))?;
+    data_set::check_sets(plan, &site.dir)
 }
 
 /// Refuses a plan with a point that its engine cannot perform, before the points before it are measured.

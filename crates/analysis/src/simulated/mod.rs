@@ -225,6 +225,7 @@ impl Simulation {
             limit: None,
             stacks: false,
             share: None,
+            data_set: None,
         };
         let phase = PhaseData {
             phase: Phase::Run,

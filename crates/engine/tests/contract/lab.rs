@@ -1,5 +1,6 @@
 //! A bench for the contract tests: small trials from the declared defaults, and instances driven as the binary drives them.
 
+use engine::data_set::SetUse;
 use engine::{ENGINES, EngineDef, EngineLocation, Instance, StartContext, WorkloadClients};
 use host::TargetError;
 use host::allocator::Allocator;
@@ -403,6 +404,7 @@ fn start_on(trial: &Trial, parent: &Path, joins: Option<&CommonData>) -> Result<
         cpus: &EngineCpus::default(),
         volume_daemon: None,
         joins,
+        data_set: SetUse::None,
     })
 }
 

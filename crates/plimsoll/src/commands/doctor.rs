@@ -16,7 +16,7 @@ use engine::EngineDef;
 use host::disturbance::{CpuTimes, Disturbance, Fitness, Gravity, Surroundings};
 use host::privileged::system_change::wanted_settings;
 use load::Stop;
-use model::{Bytes, Fact, FileSystem, FileSystemSpec, IoScheduler, Limits, MachineSetup, Switch, Trial};
+use model::{Bytes, Fact, FileSystem, FileSystemSpec, IoScheduler, Limits, MachineSetup, SetState, Switch, Trial};
 use plan::Overrides;
 use runner::AdHocRun;
 use std::path::Path;
@@ -33,6 +33,8 @@ pub fn execute(matches: &ArgMatches, context: &Context) -> Result<Exit, Fault> {
     host::safety::check_directory(&dir)?;
     let mut left = host::data_dir::sweep_abandoned(&dir, host::privileged::volume::release_volume).notes;
     left.extend(host::privileged::undo_abandoned());
+    let half_made = host::data_set::all(&dir).into_iter().filter(|set| set.state == SetState::Making);
+    left.extend(half_made.map(|set| host::data_set::half_made(&set.name).to_string()));
     let progress = ProgressLine::start(PROBES.len() as u64 + 2, context);
     progress.step("the machine");
     let before = CpuTimes::now();

@@ -148,7 +148,7 @@ impl Needs {
             text,
             "points         {}\ndata made      {}\ntime           {}\npeak disk      {}\nwritten        {}\n",
             self.estimate.points,
-            times(self.estimate.data_sets),
+            made(plan, self.estimate.data_sets),
             time(&self.estimate, self.loading),
             at_most(self.disk),
             self.written.text(self.disk),
@@ -222,6 +222,18 @@ fn times(count: usize) -> String {
     if count == 1 { "once".to_owned() } else { format!("{count} times") }
 }
 
+/// How often data is made for `plan`, and which data sets are there.
+fn made(plan: &Plan, data_sets: usize) -> String {
+    let named = |trial: &'_ model::Trial| trial.data_set.as_ref().map(|set| format!("`{}`", set.name));
+    let there: std::collections::BTreeSet<String> = plan.trials.iter().filter_map(named).collect();
+    let there = there.into_iter().collect::<Vec<String>>().join(", ");
+    match (data_sets, there.as_str()) {
+        (made, "") => times(made),
+        (0, there) => format!("no: points use the data set {there}"),
+        (made, there) => format!("{}; other points use the data set {there}", times(made)),
+    }
+}
+
 fn at_most(disk: Bytes) -> String {
     if disk.0 == 0 { "none".to_owned() } else { format!("at most {disk}") }
 }
@@ -231,6 +243,7 @@ fn time(estimate: &plan::Estimate, loading: Option<f64>) -> String {
     let bound = if estimate.searches > 0 { "about" } else { "at most" };
     let bounded = format!("{bound} {}", plans::long_time(estimate.seconds));
     match (estimate.until_rows, estimate.points - estimate.until_rows) {
+        (0, _) if estimate.data_sets == 0 => bounded,
         (0, _) => match loading {
             Some(seconds) => {
                 format!("{bounded}, plus about {} for the data, by earlier runs", plans::long_time(seconds))

@@ -6,6 +6,7 @@ use crate::context::Context;
 use crate::exit::{Exit, Fault};
 use crate::flags;
 use crate::output;
+use clap::parser::ValueSource;
 use clap::{Arg, ArgAction, ArgMatches, Command};
 use engine::{ENGINES, EngineDef};
 use model::{Catalogue, Entry, Family, Plan};
@@ -63,18 +64,42 @@ pub fn execute_with(
     preset: &PresetKeys,
     context: &Context,
 ) -> Result<Exit, Fault> {
-    let mut given = flags::overrides(matches)?;
-    preset.add_to(&mut given);
-    let scale = flags::scale(matches)?;
-    let (plan, overrides) = plan_of(def, &given, scale, &context.catalogue)
-        .map_err(|error| Fault::usage(flags::in_flags(&error.to_string(), &clap(def))))?;
+    let (plan, overrides) = plan_of_flags(def, matches, preset, context)?;
     if matches.get_flag("print-plan") {
+        let scale = flags::scale(matches)?;
         output::print(&plan::to_toml(def.entry.name, &overrides, scale, &context.catalogue));
         return Ok(Exit::Done);
     }
     let plan = flags::quick_look(plan, matches, &context.catalogue);
     let done = measure::run_plan(&plan, &flags::options(matches), context);
     done.map_err(|fault| Fault { text: flags::in_flags(&fault.text, &clap(def)), ..fault })
+}
+
+/// The plan that the flags of a command make, and its keys.
+pub fn plan_of_flags(
+    def: &WorkloadDef,
+    matches: &ArgMatches,
+    preset: &PresetKeys,
+    context: &Context,
+) -> Result<(Plan, Overrides), Fault> {
+    let mut given = flags::overrides(matches)?;
+    preset.add_to(&mut given);
+    // What is not asked for is as in the data set.
+    keys_of_set(def, matches).iter().for_each(|(key, text)| given.usual(key, text));
+    plan_of(def, &given, flags::scale(matches)?, &context.catalogue)
+        .map_err(|error| Fault::usage(flags::in_flags(&error.to_string(), &clap(def))))
+}
+
+/// The keys that shape the data of the data set which `matches` name, if it is in the directory that is measured.
+fn keys_of_set(def: &WorkloadDef, matches: &ArgMatches) -> Vec<(String, String)> {
+    let set = matches.get_one::<String>("data_set");
+    let set = set.and_then(|name| runner::set_in_dir(&flags::options(matches).site.dir, name));
+    let set = set.filter(|set| set.trial.workload.name == def.entry.name);
+    let keys = set.map_or_else(Default::default, |set| engine::data_set::shape(&set.trial));
+    // With a scale the numbers are multiplied, and what a plan file spells out is no flag.
+    let is_given = |key: &str| matches.value_source("scale") == Some(ValueSource::CommandLine) && key != "engine";
+    let is_flag = |key: &str, text: &str| key != "workload" && !text.contains('#') && !is_given(key);
+    keys.into_iter().filter(|(key, text)| is_flag(key, text)).collect()
 }
 
 /// The plan of the flags that were given, and these with what is usual.
