@@ -96,7 +96,7 @@ fn described(request: SetRequest<'_>) -> DataSet {
 }
 
 fn now() -> String {
-    chrono::Utc::now().format("%Y-%m-%d %H:%M:%S").to_string()
+    chrono::DateTime::<chrono::Utc>::from(std::time::SystemTime::now()).format("%Y-%m-%d %H:%M:%S").to_string()
 }
 
 fn refuse_taken(sets: &[FoundSet], name: &str) -> Result<(), TargetError> {
