@@ -47,18 +47,31 @@ pub(super) fn nothing_usable(run: &AskedRun) -> Claim {
 /// others took of the CPU; and what is missing. What mends it is the next step.
 pub(super) fn sentences(run: &AskedRun) -> Vec<String> {
     let tally = run.analysis.verdict.trust.validity;
+    let has_left_out = (1..run.analysis.points.len()).contains(&tally.invalid);
     // Why points are left out is said of these alone.
-    let left_out = (1..run.analysis.points.len()).contains(&tally.invalid).then_some(Validity::Invalid);
-    let weakness = common_weakness(run, left_out);
-    let others =
-        foreign_cpu(run.analysis.points.iter()).filter(|_| weakness.is_none_or(|(code, _)| code != Code::ForeignCpu));
-    let others = others.map(|(words, _)| format!("{}.", capital(&words)));
+    let weakness = common_weakness(run, has_left_out.then_some(Validity::Invalid));
+    let rest = common_weakness(run, Some(Validity::Indicative)).filter(|_| has_left_out && tally.valid == 0);
+    let is_foreign = |weakness: Option<(Code, usize)>| weakness.is_some_and(|(code, _)| code == Code::ForeignCpu);
+    let others = foreign_cpu(run.analysis.points.iter(), Severity::Note)
+        .filter(|_| !is_foreign(weakness) && !is_foreign(rest))
+        .map(|(words, _)| format!("{}.", capital(&words)));
     let missing = not_measured(&run.analysis.verdict.trust.unmeasured);
-    [validity(run, weakness), why_ended(run, weakness), others, missing]
-        .into_iter()
-        .flatten()
-        .take(SENTENCES_MAX)
-        .collect()
+    let rest = rest.map(|(code, points)| rest_words(run, code, points));
+    let all = [validity(run, weakness), why_ended(run, weakness), rest, others, missing];
+    all.into_iter().flatten().take(SENTENCES_MAX).collect()
+}
+
+/// What weakens the points that are not left out, if none is valid: `The others are lower bounds: other programs took 56 to 95 % of the CPU.`
+fn rest_words(run: &AskedRun, code: Code, points: usize) -> String {
+    let kept = run.analysis.points.iter().filter(|point| point.validity != Validity::Invalid);
+    let is_one = run.analysis.verdict.trust.validity.indicative == 1;
+    let words = Reason { code, validity: Validity::Indicative, points }.words();
+    match foreign_cpu(kept, Severity::Note).filter(|_| code == Code::ForeignCpu) {
+        Some((words, _)) if is_one => format!("The other is a lower bound: {words}."),
+        Some((words, _)) => format!("The others are lower bounds: {words}."),
+        None if is_one => format!("The other is only indicative: it {words}."),
+        None => format!("The others are only indicative: {points} {words}."),
+    }
 }
 
 /// What weakens most points, or most of those that are only `of` that validity, and how many; of several the gravest. `None` if all are valid.
@@ -127,7 +140,7 @@ fn weakness_words(run: &AskedRun, code: Code, points: usize, invalid: usize) -> 
     let own = &run.analysis.points;
     if (1..own.len()).contains(&invalid) {
         let left_out = own.iter().filter(|point| point.validity == Validity::Invalid);
-        if let Some((words, _)) = foreign_cpu(left_out).filter(|_| code == Code::ForeignCpu) {
+        if let Some((words, _)) = foreign_cpu(left_out, Severity::Error).filter(|_| code == Code::ForeignCpu) {
             return words;
         }
         let words = Reason { code, validity: Validity::Invalid, points }.words();
@@ -137,7 +150,7 @@ fn weakness_words(run: &AskedRun, code: Code, points: usize, invalid: usize) -> 
             (points, _) => format!("{points} {words}"),
         };
     }
-    let foreign = foreign_cpu(own.iter()).filter(|_| code == Code::ForeignCpu);
+    let foreign = foreign_cpu(own.iter(), Severity::Note).filter(|_| code == Code::ForeignCpu);
     if let Some((words, at)) = foreign {
         return words + &at_points(at, own.len());
     }
@@ -185,11 +198,11 @@ fn step_words(run: &AskedRun, step: NextStep) -> String {
     unquoted(&step.sentence())
 }
 
-/// `other programs took 17 to 58 % of the CPU`, and at how many points.
-fn foreign_cpu<'a>(points: impl Iterator<Item = &'a PointAnalysis>) -> Option<(String, usize)> {
+/// `other programs took 17 to 58 % of the CPU`, and at how many points, by findings of this severity at least.
+fn foreign_cpu<'a>(points: impl Iterator<Item = &'a PointAnalysis>, least: Severity) -> Option<(String, usize)> {
     let of_point = |point: &PointAnalysis| {
-        let found = point.findings.iter().filter_map(|finding| ForeignCpu::in_detail(&finding.detail));
-        found.copied().collect::<Vec<ForeignCpu>>()
+        let grave = point.findings.iter().filter(|finding| finding.severity >= least);
+        grave.filter_map(|finding| ForeignCpu::in_detail(&finding.detail)).copied().collect::<Vec<ForeignCpu>>()
     };
     let found: Vec<Vec<ForeignCpu>> = points.map(of_point).filter(|found| !found.is_empty()).collect();
     let is_stolen = |found: &&ForeignCpu| matches!(found.by, CpuUser::Hypervisor { .. });
@@ -283,7 +296,11 @@ mod tests {
         let told = |points: Vec<Simulation>| trust(&of(points)).remove(0);
         let some = told(vec![quiet(), quiet(), idle.clone(), idle.clone(), short.clone(), short.clone()]);
         assert_eq!(some, "2 of 6 points are valid; 2 are left out: they did no operation.");
-        assert_eq!(told(vec![short.clone(), short, idle]), "1 of 3 points is left out: it did no operation.");
+        let none = trust(&of(vec![short.clone(), short, idle]));
+        assert_eq!(
+            none,
+            ["1 of 3 points is left out: it did no operation.", "The others are only indicative: 2 ran too short."]
+        );
     }
 
     #[test]
@@ -300,7 +317,10 @@ mod tests {
             ["1 of 3 points is valid; 1 is left out: it did no operation.", "Other programs took 30 % of the CPU."];
         assert_eq!(idle, expected);
         let one = Unmeasured { engine: "postgres".into(), workload: "oltp".into(), missing: 2, planned: 4 };
-        assert_eq!(not_measured(&[one.clone()]).as_deref(), Some("Not measured: 2 of 4 points of postgres."));
+        assert_eq!(
+            not_measured(std::slice::from_ref(&one)).as_deref(),
+            Some("Not measured: 2 of 4 points of postgres.")
+        );
         let other = Unmeasured { workload: "kv".into(), missing: 4, ..one.clone() };
         let both = "Not measured: 2 of 4 points of postgres oltp and 4 points of postgres kv.";
         assert_eq!(not_measured(&[one, other]).as_deref(), Some(both));

@@ -150,7 +150,7 @@ fn of_verdict(rows: &[ForestRow], verdict: RatioVerdict, colour: Colour) -> Opti
 
 /// The interval as it is drawn, and whether either end was cut.
 fn drawn_interval(estimate: &RatioEstimate) -> Option<([f64; 2], [bool; 2])> {
-    let [low, high] = estimate.telling_ci95()?;
+    let [low, high] = estimate.ci95?;
     let reach = if estimate.verdict == RatioVerdict::Indicative { INDICATIVE_REACH } else { REACH };
     let (least, most) = (estimate.ratio / reach, estimate.ratio * reach);
     Some(([low.max(least), high.min(most)], [low < least, high > most]))

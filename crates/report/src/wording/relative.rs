@@ -313,7 +313,7 @@ mod tests {
     #[test]
     fn durabilities_that_are_compared_are_named() {
         let found = table(barriers(), vec![("a", Metric::OpsPerS, cell(2.0, 6, Indicative))]);
-        assert_eq!(asked_durability(&[found.clone()]), None);
+        assert_eq!(asked_durability(std::slice::from_ref(&found)), None);
         let arms = vec![word("durability", "os"), word("durability", "disk")];
         let asked = RelativeTable { arms, compares_durability: true, ..found };
         let sentence = "The arms differ in durability (os and disk): this is what you asked to compare.";
