@@ -36,6 +36,7 @@ pub mod requirements;
 mod reset;
 mod rocksdb;
 pub mod server;
+pub mod set_fit;
 mod settings;
 mod sql;
 mod sqlite;

@@ -4,11 +4,11 @@
 //! or take the directory afterwards; the sink checks the disk again while the load runs.
 
 use crate::ceilings;
-use crate::data_set;
 use crate::error::RunnerError;
 use crate::events::{RunObserver, note};
 use crate::fitting;
 use crate::killed_run;
+use crate::open_set;
 use engine::EngineLocation;
 use host::TargetError;
 use host::device::{BlockDevice, DestroyConsent};
@@ -50,7 +50,7 @@ pub fn check_before_run(
     check_abilities(plan, catalogue)?;
     check_place(plan, site, catalogue, observer)?;
     engine::server::url::ask_for_passwords(plan.trials.iter().map(|trial| &trial.target.params))?;
-    data_set::check_sets(plan, &site.dir)
+    open_set::check_sets(plan, &site.dir)
 }
 
 /// Refuses a plan with a point that its engine cannot perform, before the points before it are measured.

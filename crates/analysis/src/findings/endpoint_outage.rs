@@ -71,10 +71,7 @@ fn figures(view: &PointView, number: u16, name: &str, down: &DownTime, window: &
         at_ns: nanos(down.from_s),
         down_ns: nanos(down.to_s - down.from_s),
         end: if down.is_over { OutageEnd::ServerBack } else { OutageEnd::EndOfRun },
-        full_rate: full_rate_after(
-            &endpoint_rates(view.point, number, window),
-            Span { from_s: down.from_s, to_s: down.to_s },
-        ),
+        full_rate: full_rate_after(&endpoint_rates(view.point, number, window), down.from_s, down.to_s),
         failed: failures_between(view.point, number, window, down.from_s, down.to_s),
     }
 }

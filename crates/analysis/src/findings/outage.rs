@@ -89,7 +89,7 @@ fn figures(measured: &Measured, view: &PointView) -> Outages {
         longest_ns: nanos(longest.span.length_s()),
         longest_at_ns: nanos(longest.span.from_s),
         end: if is_over { OutageEnd::ServerBack } else { OutageEnd::EndOfRun },
-        full_rate: full_rate_after(&rates, longest.span),
+        full_rate: full_rate_after(&rates, longest.span.from_s, longest.span.to_s),
         failed_ops: failed_in(outages),
         restarts: outages.iter().map(|outage| outage.restarts).sum(),
         quoted: view.quoted(EventKind::Failure, QUOTED_MAX),

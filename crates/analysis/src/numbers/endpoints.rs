@@ -3,7 +3,6 @@
 //! In: a point whose engine has several endpoints, and the part of its run phase that counts. Out: an [`EndpointSummary`] for each.
 //! Limits: operations of background clients and steps are counted, too; an endpoint that no client used has no times.
 
-use crate::Span;
 use crate::math::units::nanos;
 use crate::numbers::quantiles::Quantiles;
 use crate::recorded::counters::growth_of_counter;
@@ -279,16 +278,16 @@ pub enum FullRate {
     Unknown,
 }
 
-/// When `rates`, each with the time of its middle in seconds, were full again after `down`: nine tenths of the median rate before.
-pub fn full_rate_after(rates: &[(f64, f64)], down: Span) -> FullRate {
-    let mut before: Vec<f64> = rates.iter().filter(|(at_s, _)| *at_s < down.from_s).map(|(_, rate)| *rate).collect();
+/// When `rates`, each with the time of its middle in seconds, were full again after an outage between these seconds: nine tenths of the median rate before.
+pub fn full_rate_after(rates: &[(f64, f64)], from_s: f64, to_s: f64) -> FullRate {
+    let mut before: Vec<f64> = rates.iter().filter(|(at_s, _)| *at_s < from_s).map(|(_, rate)| *rate).collect();
     before.sort_by(f64::total_cmp);
     let full = before.get(before.len() / 2).map_or(0.0, |median| median * FULL_SHARE);
     if before.len() < BEFORE_MIN || full <= 0.0 {
         return FullRate::Unknown;
     }
-    let again = rates.iter().find(|(at_s, rate)| *at_s > down.to_s && *rate >= full);
-    again.map_or(FullRate::NotReached, |(at_s, _)| FullRate::After(nanos(at_s - down.from_s)))
+    let again = rates.iter().find(|(at_s, rate)| *at_s > to_s && *rate >= full);
+    again.map_or(FullRate::NotReached, |(at_s, _)| FullRate::After(nanos(at_s - from_s)))
 }
 
 #[cfg(test)]

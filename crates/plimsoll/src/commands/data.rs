@@ -175,7 +175,7 @@ fn of_one_set(mut plan: Plan) -> Result<Plan, Fault> {
         return Err(Fault::usage("--data-set names a set that is there; what is made has its name by --name"));
     }
     // Repeats have seeds of their own, and use one set.
-    let shape = |trial: &Trial| engine::data_set::shape(&Trial { seed: 0, ..trial.clone() });
+    let shape = |trial: &Trial| engine::set_fit::shape(&Trial { seed: 0, ..trial.clone() });
     let first = shape(&plan.trials[0]);
     for trial in &plan.trials {
         let other = shape(trial);

@@ -95,7 +95,7 @@ fn keys_of_set(def: &WorkloadDef, matches: &ArgMatches) -> Vec<(String, String)>
     let set = matches.get_one::<String>("data_set");
     let set = set.and_then(|name| runner::set_in_dir(&flags::options(matches).site.dir, name));
     let set = set.filter(|set| set.trial.workload.name == def.entry.name);
-    let keys = set.map_or_else(Default::default, |set| engine::data_set::shape(&set.trial));
+    let keys = set.map_or_else(Default::default, |set| engine::set_fit::shape(&set.trial));
     // With a scale the numbers are multiplied, and what a plan file spells out is no flag.
     let is_given = |key: &str| matches.value_source("scale") == Some(ValueSource::CommandLine) && key != "engine";
     let is_flag = |key: &str, text: &str| key != "workload" && !text.contains('#') && !is_given(key);

@@ -3,9 +3,9 @@
 //! In: an assignment, the place to measure. Out: an engine's instance, facts about it, and the counters to read. Limits: one instance
 //! at a time; it stops before its limits are lifted and before its volume is removed.
 
-use crate::data_set::OpenSet;
 use crate::error::RunnerError;
 use crate::messages::Assignment;
+use crate::open_set::OpenSet;
 use crate::preflight::{RunSite, data_location};
 use engine::data_set::SetUse;
 use engine::estimate::image_bytes;
