@@ -17,7 +17,7 @@ use model::{DataSet, Event, Fact, FoundSet, IntervalRow, Phase, Plan, SetState, 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::time::{Instant, SystemTime, UNIX_EPOCH};
+use std::time::Instant;
 
 /// Where data sets are looked for.
 #[derive(Clone, Copy)]
@@ -96,9 +96,7 @@ fn described(request: SetRequest<'_>) -> DataSet {
 }
 
 fn now() -> String {
-    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-    let now = chrono::DateTime::from_timestamp(since.as_secs() as i64, 0).unwrap_or_default();
-    now.format("%Y-%m-%d %H:%M:%S").to_string()
+    chrono::DateTime::<chrono::Utc>::from(std::time::SystemTime::now()).format("%Y-%m-%d %H:%M:%S").to_string()
 }
 
 fn refuse_taken(sets: &[FoundSet], name: &str) -> Result<(), TargetError> {

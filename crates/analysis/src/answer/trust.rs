@@ -54,7 +54,11 @@ pub(super) fn sentences(run: &AskedRun) -> Vec<String> {
         foreign_cpu(run.analysis.points.iter()).filter(|_| weakness.is_none_or(|(code, _)| code != Code::ForeignCpu));
     let others = others.map(|(words, _)| format!("{}.", capital(&words)));
     let missing = not_measured(&run.analysis.verdict.trust.unmeasured);
-    [validity(run, weakness), why_ended(run, weakness), others, missing].into_iter().flatten().take(SENTENCES_MAX).collect()
+    [validity(run, weakness), why_ended(run, weakness), others, missing]
+        .into_iter()
+        .flatten()
+        .take(SENTENCES_MAX)
+        .collect()
 }
 
 /// What weakens most points, or most of those that are only `of` that validity, and how many; of several the gravest. `None` if all are valid.

@@ -264,15 +264,6 @@ pub trait SqlServer: Clone + Send + Sync + 'static {
     }
 }
 
-/// Which of several endpoints clients use.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum ClientWay {
-    /// The first: they make the data.
-    First,
-    /// As the trial asks.
-    ByPolicy,
-}
-
 /// A server with the data that was made on it.
 pub struct SqlServerInstance<S: SqlServer> {
     server: S,
@@ -497,12 +488,12 @@ impl<S: SqlServer> SqlServerInstance<S> {
         stream: &OpStream<SqlOp>,
         background: &[BackgroundOps<SqlOp>],
         kinds: &[OpKindDef],
-        (clients, way): (LoadPart, ClientWay),
+        clients: LoadPart,
     ) -> WorkloadClients {
         let statements: Arc<[String]> = statements.into();
         let options = SessionOptions { open: self.open.clone(), ..options };
         let connect = |address: &S::Address| S::session_factory(address.clone(), statements.clone(), options.clone());
-        let Some(endpoints) = self.endpoints.as_ref().filter(|_| way == ClientWay::ByPolicy) else {
+        let Some(endpoints) = &self.endpoints else {
             return sql_clients(stream, background, kinds, clients, &connect(&self.client_address), &self.tally);
         };
         let connects: Vec<S::Sessions> = endpoints.addresses().map(connect).collect();
@@ -863,7 +854,7 @@ impl<S: SqlServer> Instance for SqlServerInstance<S> {
             run,
             background,
             &program.kinds,
-            (trial.data_part(), ClientWay::ByPolicy),
+            trial.data_part(),
         ))
     }
 

@@ -19,7 +19,7 @@ mod export;
 mod history;
 mod import;
 mod limit;
-mod list;
+pub mod list;
 mod man;
 mod measure;
 mod plan;

@@ -282,7 +282,7 @@ mod tests {
         let told = |name: &str, flags: &[(&str, &str)]| {
             let flags = flags.iter().map(|(key, text)| (key.to_string(), text.to_string())).collect();
             let plan = plans::load(name, &plan::Overrides::from_flags(flags), 1.0, &context).unwrap();
-            Needs::of(&plan, &context).text(&plan)
+            Needs::of(&plan, &context, &LoadRates::default()).text(&plan)
         };
         let many = told("kv", &[]);
         let (compared, more) =
