@@ -206,7 +206,7 @@ fn a_set_in_use_is_not_dropped() {
 #[test]
 fn a_make_that_was_killed_is_listed_and_dropped_and_one_that_was_interrupted_leaves_nothing() {
     let lab = Lab::new();
-    let endless = ["data", "make", "oltp", "--table-rows", "5M", "--name", "half", "--quiet"];
+    let endless = ["data", "make", "oltp", "--table-rows", "20000000", "--name", "half", "--quiet"];
     let mut making = Running(lab.command(&endless).spawn().unwrap());
     wait_until("the set that is made", || listed(&lab, &[]).first().is_some_and(|set| set["state"] == "in use"));
     making.0.kill().unwrap();
