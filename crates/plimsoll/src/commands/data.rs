@@ -63,7 +63,7 @@ fn make() -> Command {
     let of_plan = flags::with_scale(flags::with_common(of_plan, &flags::engine_entries()));
     Command::new("make")
         .about("Make a data set")
-        .after_help("Example: plimsoll data make oltp --engine mariadb --tables 16 --table-rows 1M --name big")
+        .after_help("Example: plimsoll data make oltp --engine mariadb --tables 16 --table-rows 1000000 --name big")
         .subcommand_required(true)
         .arg_required_else_help(true)
         .subcommand_value_name("WORKLOAD")
