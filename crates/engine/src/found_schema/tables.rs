@@ -119,7 +119,7 @@ impl TableMaker<'_> {
             column: column(&partitions.column),
             count: partitions.count.clamp(2, 1_000),
         });
-        OwnTable { name, rows: found.rows, columns, primary_key, indexes, partitions }
+        OwnTable { name, rows: found.rows, columns, primary_key, indexes, partitions, keys: None }
     }
 
     fn column(&self, found: &FoundColumn, names: &mut NameMap) -> OwnColumn {

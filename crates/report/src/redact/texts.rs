@@ -3,7 +3,7 @@
 //! In: a run. Out: each of its texts, once, with what it is the text of. Limits: words of a fixed list (the state of a point, the kind of an
 //! event) are types and no texts. A field of text that is new in the model has to be added here; a test finds one that is not.
 
-use model::own_table::{DrawnValues, OwnColumn, OwnConstant, OwnTable, ValueNumbers, ValueShape, ValueSource};
+use model::own_table::{DrawnValues, OwnColumn, OwnConstant, OwnKeys, OwnTable, ValueNumbers, ValueShape, ValueSource};
 use model::statement::Draw;
 use model::{
     Access, Asked, Event, Fact, HostData, KindDef, Machine, Params, Plan, PointData, PointOutcome, PointTraits,
@@ -109,7 +109,7 @@ fn visit_value(name: &str, value: &mut Value, visit: Visit) {
 }
 
 fn visit_table(table: &mut OwnTable, visit: Visit) {
-    let OwnTable { name, rows: _, columns, primary_key, indexes, partitions } = table;
+    let OwnTable { name, rows: _, columns, primary_key, indexes, partitions, keys } = table;
     visit(TextPlace::Other, name);
     columns.iter_mut().for_each(|column| visit_column(column, visit));
     visit_all(primary_key, visit);
@@ -118,6 +118,10 @@ fn visit_table(table: &mut OwnTable, visit: Visit) {
         visit_all(&mut index.columns, visit);
     }
     partitions.iter_mut().for_each(|partitions| visit(TextPlace::Other, &mut partitions.column));
+    for OwnKeys { sql, columns } in keys {
+        visit(TextPlace::Other, sql);
+        visit_all(columns, visit);
+    }
 }
 
 fn visit_column(column: &mut OwnColumn, visit: Visit) {

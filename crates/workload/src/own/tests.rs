@@ -28,7 +28,7 @@ fn refers(table: &str, column: &str, numbers: ValueNumbers) -> ValueSource {
 
 fn table(name: &str, rows: u64, key: &[&str], columns: Vec<OwnColumn>) -> OwnTable {
     let primary_key = key.iter().map(|name| (*name).into()).collect();
-    OwnTable { name: name.into(), rows, columns, primary_key, indexes: Vec::new(), partitions: None }
+    OwnTable { name: name.into(), rows, columns, primary_key, indexes: Vec::new(), partitions: None, keys: None }
 }
 
 /// Customers, and their orders with lines.
