@@ -51,8 +51,8 @@ pub fn engine_of(trial: &Trial) -> &'static EngineDef {
     find(&trial.target.engine).expect("the plan was checked against the catalogue")
 }
 
-/// A load of fewer operations is over before other hosts could take part in it. One operation inserts up to a thousand rows.
-const LOAD_OPS_OF_SEVERAL: u64 = 50;
+/// A load of fewer operations is over before other hosts could take part in it. One operation adds up to five thousand rows.
+const LOAD_OPS_OF_SEVERAL: u64 = 10;
 
 /// Whose data hosts use that share the load of `trial`: one data set on a server that all can reach, and otherwise each its own. Each
 /// host makes a part of a data set that is worth it.
@@ -70,7 +70,7 @@ fn is_made_in_parts(trial: &Trial) -> bool {
     let program = make(&ProgramInput::from_trial(trial, &sequence));
     // The statements that make the data of a variant are executed in their order, by one client.
     let is_cut = !matches!(program.work, SqlWork::Variant(_));
-    is_cut && program.load.and_then(|load| load.ops).is_some_and(|ops| ops >= LOAD_OPS_OF_SEVERAL)
+    is_cut && program.load.and_then(|load| load.ops().ops).is_some_and(|ops| ops >= LOAD_OPS_OF_SEVERAL)
 }
 
 /// The family in which the workload of `trial` runs on its engine: the first that both have.

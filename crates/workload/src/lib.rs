@@ -37,8 +37,8 @@ mod workload;
 pub use procedure::{ProcedureStep, ProcedureVariable, SqlProcedure};
 pub use program::{
     BackgroundOps, ClientIndex, ColumnKind, ForeignKey, IoProgram, KvProgram, OpKindDef, OpStream, ProgramInput,
-    RowTarget, SharedBudget, SqlColumn, SqlCondition, SqlIndex, SqlLoad, SqlProgram, SqlTable, SqlWork, TablePartitions, TaskProgram,
-    VariantSteps,
+    RowTarget, SharedBudget, SqlColumn, SqlCondition, SqlIndex, SqlLoad, SqlProgram, SqlTable, SqlWork,
+    TablePartitions, TaskProgram, VariantSteps,
 };
 pub use recording_error::RecordingError;
 pub use sequence::SequenceState;

@@ -9,6 +9,7 @@
 //! SQLite lose nothing: PostgreSQL has nothing nearer; `none` = both off.
 //! (<https://www.postgresql.org/docs/current/wal-async-commit.html>)
 
+mod bulk;
 pub(crate) mod client;
 mod config;
 mod counters;
@@ -45,6 +46,7 @@ use crate::sql::server_instance::{ServerSpec, SqlServer, SqlServerInstance};
 use crate::sql::session_options::{self, CONTROL_TIMEOUT, ISOLATION, SETUP_TIMEOUT, SessionOptions};
 use crate::sql::variant::rows::RowLayout;
 use crate::sql::{OpFailure, connections_needed, program_of};
+use bulk::CopyInto;
 use client::{ConnectPostgres, PostgresAddress};
 use host::error::TargetError;
 use model::{
@@ -57,7 +59,7 @@ use std::sync::Arc;
 use std::time::Duration;
 use wire::PostgresWire;
 use workload::replay_sql::LogDialect;
-use workload::{SequenceState, SqlProcedure, SqlTable};
+use workload::{RowTarget, SequenceState, SqlProcedure, SqlTable};
 
 pub static POSTGRES: EngineDef = EngineDef {
     entry: Entry {
@@ -307,6 +309,7 @@ impl SqlServer for PostgresServer {
     type Address = PostgresAddress;
     type Admin = PostgresWire;
     type Sessions = ConnectPostgres;
+    type Bulk = CopyInto;
 
     fn spec(&self) -> &'static ServerSpec {
         &SPEC
@@ -420,6 +423,10 @@ impl SqlServer for PostgresServer {
         options: SessionOptions,
     ) -> ConnectPostgres {
         ConnectPostgres::new(address, statements, options)
+    }
+
+    fn bulk_connect(address: PostgresAddress, targets: Arc<[RowTarget]>, options: SessionOptions) -> CopyInto {
+        CopyInto::new(address, targets, options)
     }
 
     fn connect_as_client(connect: &ConnectPostgres) -> Result<PostgresWire, OpFailure> {

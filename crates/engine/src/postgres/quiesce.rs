@@ -3,7 +3,8 @@
 //! In: a connection of its own. Out: quiesced tables. Limits: an existing server gets no checkpoint.
 //!
 //! Once quiesced, tables are vacuumed, which also marks their rows as seen by all (the first readers would have to write that
-//! otherwise), and all dirty pages are written by a checkpoint.
+//! otherwise), and all dirty pages are written by a checkpoint. On an existing server the commit of `ANALYZE`, which writes the table's
+//! statistics, flushes the log up to there, commits included that did not wait for that: those of a load.
 
 use super::tables::quote_name;
 use super::wire::{PostgresWire, PostgresWireError};

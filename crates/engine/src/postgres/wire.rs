@@ -1,8 +1,9 @@
-//! Speaks PostgreSQL's protocol, version 3, with what a benchmark needs of it: login, prepared statements, control queries.
+//! Speaks PostgreSQL's protocol, version 3, with what a benchmark needs of it: login, prepared statements, control queries, the answer to a
+//! COPY (what is copied is sent by [`super::bulk`]).
 //!
 //! In: a connected stream, a login, statements. Out: statements prepared and executed with one round trip each, of which a non-blocking
 //! socket gives what has arrived; rows are looked at one by one and not taken apart. Control queries answer rows of text: each
-//! answer has a deadline and a budget of rows and bytes, and after an error of the connection it is closed. Limits: no COPY, no
+//! answer has a deadline and a budget of rows and bytes, and after an error of the connection it is closed. Limits: no
 //! notifications; all values go as text, so that the server, which knows the columns' types, converts them. Over TLS SCRAM binds no
 //! channel.
 //!
@@ -120,7 +121,7 @@ impl PostgresWire {
     }
 
     /// A connection over `stream` that is not logged in.
-    fn over(stream: ServerStream, patience: Duration, limits: AnswerLimits) -> PostgresWire {
+    pub(super) fn over(stream: ServerStream, patience: Duration, limits: AnswerLimits) -> PostgresWire {
         let (key, server, names) = (ConnectionKey::default(), None, Vec::new());
         let (out, inbox, kept) = (BytesMut::new(), RecvBuffer::new(), KeptRows::default());
         PostgresWire { stream, patience, limits, key, server, names, out, inbox, failed: None, is_keeping: false, kept }
@@ -239,7 +240,8 @@ impl PostgresWire {
         Ok(())
     }
 
-    fn send_command(&mut self) -> io::Result<()> {
+    /// Sends the command in the send buffer.
+    pub(super) fn send_command(&mut self) -> io::Result<()> {
         self.inbox.begin_answer();
         let sent = self.stream.write_all(&self.out);
         self.out.clear();
@@ -251,17 +253,37 @@ impl PostgresWire {
     #[inline]
     fn until_ready(&mut self) -> Result<(), PostgresWireError> {
         if !self.is_keeping {
-            return self.take_messages(look_at);
+            return self.take_messages(|tag, body| {
+                if tag == b'D' {
+                    look_at(body)
+                }
+            });
         }
         // Taken out of the connection while its buffer is read, and put back.
         let mut kept = std::mem::take(&mut self.kept);
-        let taken = self.take_messages(|row| keep_row(&mut kept, row));
+        let taken = self.take_messages(|tag, body| {
+            if tag == b'D' {
+                keep_row(&mut kept, body)
+            }
+        });
         self.kept = kept;
         taken
     }
 
+    /// Takes the answer to a COPY: how many rows the server took.
+    pub fn copied_rows(&mut self) -> Result<u64, PostgresWireError> {
+        let mut rows = 0;
+        self.take_messages(|tag, body| {
+            if tag == b'C' {
+                rows = rows_in_tag(body).unwrap_or_default()
+            }
+        })?;
+        Ok(rows)
+    }
+
+    /// Takes an answer up to its end. Its errors are left out of what `look` sees.
     #[inline]
-    fn take_messages(&mut self, mut look: impl FnMut(&[u8])) -> Result<(), PostgresWireError> {
+    fn take_messages(&mut self, mut look: impl FnMut(u8, &[u8])) -> Result<(), PostgresWireError> {
         loop {
             let message = match self.next_message() {
                 Ok(message) => message,
@@ -274,12 +296,11 @@ impl PostgresWire {
                     self.is_keeping = false;
                     return self.failed.take().map_or(Ok(()), Err);
                 }
-                (b'D', body) => look(body),
                 (b'E', body) => {
                     let error = server_error(body);
                     self.failed.get_or_insert(error);
                 }
-                _ => {}
+                (tag, body) => look(tag, body),
             }
         }
     }
@@ -429,6 +450,11 @@ fn keep_values(kept: &mut KeptRows, row: &[u8]) -> Option<()> {
     Some(())
 }
 
+/// The number in `COPY 5000`, by which the server says what it has done.
+fn rows_in_tag(body: &[u8]) -> Option<u64> {
+    str::from_utf8(body.strip_suffix(b"\0")?).ok()?.strip_prefix("COPY ")?.parse().ok()
+}
+
 /// Looks at a row, as a client would.
 #[inline]
 fn look_at(row: &[u8]) {
@@ -515,22 +541,11 @@ impl AdminConnection for PostgresWire {
     fn fetch_rows(&mut self, sql: &str, rows: &mut RowBuffer) -> Result<(), PostgresWireError> {
         self.put_text(sql)?;
         self.send_command()?;
-        loop {
-            let message = match self.next_message() {
-                Ok(message) => message,
-                Err(lost) => return Err(self.cause_of_loss(lost)),
-            };
-            match message {
-                (b'Z', _) => return self.failed.take().map_or(Ok(()), Err),
-                (b'T', body) => rows.begin(body.first_chunk().map_or(0, |count| u16::from_be_bytes(*count)).into()),
-                (b'D', body) => rows.push(body),
-                (b'E', body) => {
-                    let error = server_error(body);
-                    self.failed.get_or_insert(error);
-                }
-                _ => {}
-            }
-        }
+        self.take_messages(|tag, body| match tag {
+            b'T' => rows.begin(body.first_chunk().map_or(0, |count| u16::from_be_bytes(*count)).into()),
+            b'D' => rows.push(body),
+            _ => {}
+        })
     }
 }
 
@@ -567,11 +582,19 @@ fn wrong_scram(error: io::Error) -> io::Error {
 fn server_error(body: &[u8]) -> PostgresWireError {
     let fields: Vec<String> =
         body.split(|byte| *byte == 0).map(|field| String::from_utf8_lossy(field).into_owned()).collect();
-    // Severity, SQLSTATE and message.
-    let [severity, code, message] =
-        ['S', 'C', 'M'].map(|letter| fields.iter().find_map(|field| field.strip_prefix(letter)).unwrap_or_default());
-    PostgresWireError::Server { code: code.to_owned(), text: format!("{severity} {code}: {message}") }
+    // Severity, SQLSTATE, message and detail.
+    let [severity, code, message, detail] = ['S', 'C', 'M', 'D']
+        .map(|letter| fields.iter().find_map(|field| field.strip_prefix(letter)).unwrap_or_default());
+    let mut text = format!("{severity} {code}: {message}");
+    // The detail names the key that is there already, or the one that is not. Others name processes, or repeat the message.
+    if code.starts_with(INTEGRITY_VIOLATIONS) && !detail.is_empty() {
+        text = format!("{text}: {detail}");
+    }
+    PostgresWireError::Server { code: code.to_owned(), text }
 }
+
+/// The class of the SQLSTATEs for keys and constraints.
+const INTEGRITY_VIOLATIONS: &str = "23";
 
 /// The values of a row: their number, then each with its length, -1 for NULL; `None` if it is malformed.
 fn row_values(row: &[u8]) -> Option<Vec<Option<String>>> {

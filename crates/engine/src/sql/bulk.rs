@@ -39,6 +39,17 @@ pub struct BlockRows<'a> {
 }
 
 impl<'a> BlockRows<'a> {
+    /// Rows of `values`, whose texts are in `text`.
+    pub fn new(values: &'a [SqlArg], width: usize, text: &'a [u8]) -> BlockRows<'a> {
+        BlockRows { values, width, text }
+    }
+
+    /// The same rows in parts of at most `count` rows.
+    pub fn parts(&self, count: usize) -> impl Iterator<Item = BlockRows<'a>> {
+        let (width, text) = (self.width, self.text);
+        self.values.chunks(count * width).map(move |values| BlockRows { values, width, text })
+    }
+
     /// How many rows there are.
     pub fn count(&self) -> usize {
         self.values.len() / self.width
@@ -134,8 +145,7 @@ impl<C: BulkConnect> BulkDriver<C> {
             let width = usize::from(calls[0].args);
             let (mine, rest) = values.split_at(width * calls.len());
             values = rest;
-            let rows = BlockRows { values: mine, width, text: &block.text };
-            connection.add_rows(calls[0].statement.into(), rows)?;
+            connection.add_rows(calls[0].statement.into(), BlockRows::new(mine, width, &block.text))?;
         }
         if is_transaction {
             connection.run_text("COMMIT")?;

@@ -555,7 +555,7 @@ impl<S: SqlServer> SqlServerInstance<S> {
             while let Some(table) = tables.get(next.fetch_add(1, Relaxed)) {
                 let began = Instant::now();
                 for statement in S::index_statements(table) {
-                    link.run_statement(&statement).map_err(Into::into)?;
+                    link.run_statement(&statement)?;
                 }
                 made.push((table.name.clone(), began.elapsed().as_secs_f64()));
             }
@@ -748,9 +748,11 @@ impl<S: SqlServer> Instance for SqlServerInstance<S> {
         }
         let Some(load) = &program.load else { return Ok(None) };
         if let SqlWork::Variant(steps) = &program.work {
-            return Ok(Some(variant::data_clients(&self.variant_server(), steps, load, &program.kinds)));
+            return Ok(Some(variant::data_clients(&self.variant_server(), steps, load.ops(), &program.kinds)));
         }
-        let SqlLoad::Rows { targets, blocks } = load else { unreachable!("only variants have statements for their data") };
+        let SqlLoad::Rows { targets, blocks } = load else {
+            unreachable!("only variants have statements for their data")
+        };
         let loaders = loaders_for(trial, blocks.ops);
         if loaders.count() == 0 {
             return Ok(None);

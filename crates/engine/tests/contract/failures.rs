@@ -10,14 +10,17 @@ use std::path::Path;
 use std::process::Command;
 use tempfile::TempDir;
 
-/// A file system of 8 MiB that only the calling thread and those that it starts can see.
-struct SmallDisk {
+/// The size of a small disk on which an embedded engine runs.
+const SMALL: &str = "8m";
+
+/// A small file system that only the calling thread and those that it starts can see.
+pub struct SmallDisk {
     dir: TempDir,
 }
 
 impl SmallDisk {
     /// `None` if it takes rights that this process does not have.
-    fn mount() -> Option<SmallDisk> {
+    pub fn mount(size: &str) -> Option<SmallDisk> {
         if !rustix::process::geteuid().is_root() {
             eprintln!("skipped: needs root: a small file system cannot be mounted");
             return None;
@@ -28,14 +31,16 @@ impl SmallDisk {
         let done =
             |arguments: &[&str]| Command::new("mount").args(arguments).status().is_ok_and(|status| status.success());
         let path = dir.path().to_str().unwrap();
-        if !done(&["--make-rprivate", "/"]) || !done(&["-t", "tmpfs", "-o", "size=8m", "plimsoll-test", path]) {
+        if !done(&["--make-rprivate", "/"])
+            || !done(&["-t", "tmpfs", "-o", &format!("size={size}"), "plimsoll-test", path])
+        {
             eprintln!("skipped: this root may not mount");
             return None;
         }
         Some(SmallDisk { dir })
     }
 
-    fn path(&self) -> &Path {
+    pub fn path(&self) -> &Path {
         self.dir.path()
     }
 }
@@ -57,7 +62,7 @@ fn assert_no_space(ended: &LoadEnd, dir: &Path) {
 
 #[test]
 fn a_file_that_does_not_fit_ends_the_fill_and_goes() {
-    let Some(disk) = SmallDisk::mount() else { return };
+    let Some(disk) = SmallDisk::mount(SMALL) else { return };
     for direct in ["true", "false"] {
         let trial = trial("file", "file", &[("io", "sync"), ("direct", direct), ("file_size", "32MiB")]);
         let mut instance = start(&trial, disk.path()).unwrap();
@@ -72,7 +77,7 @@ fn a_file_that_does_not_fit_ends_the_fill_and_goes() {
 
 #[test]
 fn a_write_for_which_there_is_no_room_left_says_so() {
-    let Some(disk) = SmallDisk::mount() else { return };
+    let Some(disk) = SmallDisk::mount(SMALL) else { return };
     for (io, block) in ["sync", "uring", "aio"].into_iter().flat_map(|io| ["16KiB", "1MiB"].map(|block| (io, block))) {
         let settings = [("io", io), ("block", block), ("direct", "false"), ("mode", "rndwr"), ("file_size", "4MiB")];
         let trial = trial("file", "file", &settings);
@@ -95,7 +100,7 @@ fn a_write_for_which_there_is_no_room_left_says_so() {
 
 #[test]
 fn a_file_at_a_named_path_that_does_not_fit_is_refused_and_not_left_behind() {
-    let Some(disk) = SmallDisk::mount() else { return };
+    let Some(disk) = SmallDisk::mount(SMALL) else { return };
     let path = disk.path().join("f0");
     let trial = trial("file", "file", &[("io", "sync"), ("file_size", "32MiB"), ("path", path.to_str().unwrap())]);
     let error = start(&trial, disk.path()).err().unwrap();
@@ -105,7 +110,7 @@ fn a_file_at_a_named_path_that_does_not_fit_is_refused_and_not_left_behind() {
 
 #[test]
 fn databases_that_fill_the_disk_say_so_and_go() {
-    let Some(disk) = SmallDisk::mount() else { return };
+    let Some(disk) = SmallDisk::mount(SMALL) else { return };
     for engine in embedded() {
         for durability in ["disk", "os", "none"] {
             for clients in ["1", "3"] {
@@ -131,7 +136,7 @@ fn databases_that_fill_the_disk_say_so_and_go() {
 
 #[test]
 fn a_load_that_fills_the_disk_says_so_and_goes() {
-    let Some(disk) = SmallDisk::mount() else { return };
+    let Some(disk) = SmallDisk::mount(SMALL) else { return };
     for engine in embedded() {
         let trial = trial(engine, "oltp", &[("table_rows", "200000"), ("durability", "none")]);
         let mut instance = start(&trial, disk.path()).unwrap();
@@ -144,7 +149,7 @@ fn a_load_that_fills_the_disk_says_so_and_goes() {
 
 #[test]
 fn an_engine_that_cannot_start_on_a_full_disk_leaves_nothing() {
-    let Some(disk) = SmallDisk::mount() else { return };
+    let Some(disk) = SmallDisk::mount(SMALL) else { return };
     let ballast = vec![0; 16 << 20];
     assert!(std::fs::write(disk.path().join("ballast"), ballast).is_err(), "the disk is full now");
     for engine in embedded().chain(["file"]) {

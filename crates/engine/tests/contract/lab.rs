@@ -415,7 +415,8 @@ pub fn prepare(instance: &mut dyn Instance, trial: &Trial) -> Result<(LoadOutcom
     Ok((outcome, seen))
 }
 
-fn loading_phase() -> PhasePlan {
+/// The phase in which data is made.
+pub fn loading_phase() -> PhasePlan {
     let closed = model::Pacing::Closed { think: Nanos(0) };
     PhasePlan { phase: Phase::Prepare, length: Nanos::from_secs(600), ops_max: None, pacing: closed }
 }
@@ -478,7 +479,7 @@ pub fn load_ops(trial: &Trial) -> Option<u64> {
     match def.entry.families.iter().find(|family| engine.entry.families.contains(family)).unwrap() {
         _ if engine.scripted => None,
         Family::Io => def.io.unwrap()(&input).load.ops,
-        Family::Sql => def.sql.unwrap()(&input).load.and_then(|load| load.ops),
+        Family::Sql => def.sql.unwrap()(&input).load.and_then(|load| load.ops().ops),
         Family::Task(_) => None,
         Family::Kv => def.kv.unwrap()(&input).unwrap().load.and_then(|load| load.ops),
         Family::Connection => None,

@@ -2,6 +2,7 @@
 //! workload is tested by being registered.
 
 mod beginnings;
+mod bulk;
 mod clients;
 mod common_data;
 mod crowd;

@@ -4,6 +4,7 @@ use super::plans;
 use crate::context::Context;
 use crate::exit::{Exit, Fault};
 use crate::flags;
+use crate::foreseen_load::LoadRates;
 use crate::output::{self, label};
 use analysis::math::ratio::PAIRS_MIN;
 use clap::{Arg, ArgAction, ArgMatches, Command};
@@ -34,13 +35,13 @@ pub fn execute(matches: &ArgMatches, context: &Context) -> Result<Exit, Fault> {
     let plan = plans::load(name, &overrides, flags::scale(matches)?, context)?;
     let plan = flags::quick_look(plan, matches, &context.catalogue);
     runner::check_abilities(&plan, &context.catalogue)?;
-    let needs = Needs::of(&plan, context);
+    let site = flags::options(matches).site;
+    let needs = Needs::of(&plan, context, &LoadRates::recall(&site.runs));
     if context.json {
         output::json::print(&needs.json(&plan));
     } else {
         output::print(&needs.text(&plan));
     }
-    let site = flags::options(matches).site;
     host::safety::check_directory(&site.dir)?;
     runner::check_targets(&plan, &site)?;
     runner::check_space(&plan, &site.dir, &context.catalogue)?;
@@ -94,6 +95,8 @@ fn asked(plan: &Plan) -> Option<String> {
 /// What a plan needs.
 struct Needs {
     estimate: plan::Estimate,
+    /// Seconds to make all data; `None` if no earlier run tells for some of it.
+    loading: Option<f64>,
     disk: Bytes,
     written: PlannedWrites,
 }
@@ -109,10 +112,12 @@ struct PlannedWrites {
 }
 
 impl Needs {
-    fn of(plan: &Plan, context: &Context) -> Needs {
+    fn of(plan: &Plan, context: &Context, rates: &LoadRates) -> Needs {
         let chains = plan::chains(plan, &context.catalogue).into_iter();
+        let made = plan::chains_with_new_data(plan, &context.catalogue).into_iter();
         Needs {
             estimate: plan::estimate(plan, &context.catalogue),
+            loading: made.map(|chain| rates.seconds(&plan.trials[chain.start])).sum(),
             disk: chains.map(|chain| chain_bytes(&plan.trials[chain])).max().unwrap_or_default(),
             written: PlannedWrites::of(plan, context),
         }
@@ -144,7 +149,7 @@ impl Needs {
             "points         {}\ndata made      {}\ntime           {}\npeak disk      {}\nwritten        {}\n",
             self.estimate.points,
             times(self.estimate.data_sets),
-            time(&self.estimate),
+            time(&self.estimate, self.loading),
             at_most(self.disk),
             self.written.text(self.disk),
         );
@@ -163,6 +168,7 @@ impl Needs {
             "points": self.estimate.points,
             "data_sets": self.estimate.data_sets,
             "seconds": self.estimate.seconds,
+            "loading_seconds": self.loading,
             "points_until_rows": self.estimate.until_rows,
             "peak_disk_bytes": self.disk.0,
             "written_bytes_at_most": self.written.by_operations.map(|bytes| bytes.0),
@@ -221,11 +227,16 @@ fn at_most(disk: Bytes) -> String {
 }
 
 /// How long it takes, as far as that is known before.
-fn time(estimate: &plan::Estimate) -> String {
+fn time(estimate: &plan::Estimate, loading: Option<f64>) -> String {
     let bound = if estimate.searches > 0 { "about" } else { "at most" };
     let bounded = format!("{bound} {}", plans::long_time(estimate.seconds));
     match (estimate.until_rows, estimate.points - estimate.until_rows) {
-        (0, _) => format!("{bounded}, plus loading the data"),
+        (0, _) => match loading {
+            Some(seconds) => {
+                format!("{bounded}, plus about {} for the data, by earlier runs", plans::long_time(seconds))
+            }
+            None => format!("{bounded}, plus loading the data"),
+        },
         (1, 0) => "not limited: the point ends when its data is done".to_owned(),
         (_, 0) => "not limited: each point ends when its data is done".to_owned(),
         (1, timed) => format!("{bounded} for {timed} of the points; the other ends when its data is done"),
@@ -281,7 +292,7 @@ mod tests {
     fn the_time_of_points_that_end_by_their_rows_is_not_estimated() {
         let estimate = |seconds, until_rows, searches| {
             let warnings = Vec::new();
-            time(&plan::Estimate { points: 7, data_sets: 1, seconds, searches, until_rows, warnings })
+            time(&plan::Estimate { points: 7, data_sets: 1, seconds, searches, until_rows, warnings }, None)
         };
         let shown = |seconds, until_rows| estimate(seconds, until_rows, 0);
         assert_eq!(estimate(210.0, 0, 1), "about 4 min, plus loading the data");
@@ -289,5 +300,8 @@ mod tests {
         let some = "at most 60.0 s for 2 of the points; the other 5 end when their data is done";
         assert_eq!(shown(60.0, 5), some);
         assert_eq!(shown(0.0, 7), "not limited: each point ends when its data is done");
+        let once =
+            plan::Estimate { points: 1, data_sets: 1, seconds: 30.0, searches: 0, until_rows: 0, warnings: Vec::new() };
+        assert_eq!(time(&once, Some(300.0)), "at most 30.0 s, plus about 5 min for the data, by earlier runs");
     }
 }

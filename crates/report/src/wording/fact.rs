@@ -162,6 +162,7 @@ pub static FACTS: &[FactMeaning] = &[
     fact("load.rows", "rows that were loaded, as the engine counts them"),
     fact("load.bytes", "size of the data on disk after that"),
     fact("load.log_bytes", "the part of it that is logs"),
+    fact("load.all_s", "time to make the data, its indexes and all that follows included"),
     fact("load.settle_s", "time for flushes, checkpoints, statistics and counting after the load"),
     fact("load.copy", "how the copy for `between = restore` was made: `reflink` (blocks are shared) or `copy`"),
     fact("load.copy_s", "how long that copy took"),

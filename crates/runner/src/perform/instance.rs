@@ -15,7 +15,8 @@ use host::privileged::cgroup::{CgroupLimits, LimitNeeds, LimitedDisk};
 use host::safety::WriteRoom;
 use load::StopReason;
 use model::{
-    Bytes, CommonData, CounterSource, DataOrigin, Fact, INTERFACE_FACT, LINK_FACT, Plan, ServerWay, Trial, WritePath,
+    Bytes, CommonData, CounterSource, DataOrigin, Fact, INTERFACE_FACT, LINK_FACT, Nanos, Plan, ServerWay, Trial,
+    WritePath,
 };
 use observe::{EnginePids, NetworkInterface, SamplingSubject};
 use std::path::Path;
@@ -223,6 +224,11 @@ impl RunningInstance {
         let rows = space.rows.map(|rows| Fact::new("load.rows", rows.to_string()));
         self.load_facts = [settle, bytes].into_iter().chain(logs).chain(rows).chain(engine_facts).collect();
         Ok(())
+    }
+
+    /// The load took `all` this time, from its first row until the engine had settled.
+    pub fn note_load_time(&mut self, all: Nanos) {
+        self.load_facts.push(Fact::new("load.all_s", format!("{:.3}", all.as_secs_f64())));
     }
 
     /// What is known when the load is over: the size of the data, and what the engine reports then.

@@ -277,6 +277,7 @@ impl<'a> TrialPerformer<'a> {
         conductor: &mut dyn ConductorHandle,
     ) -> Result<InitialPhase, RunnerError> {
         self.running_instance().lift_limits()?;
+        let began = self.clock.now();
         // Data with a hole in it is not measured, even if the plan goes on after failures in the run.
         self.run_load(loading, &[prepare_phase()], OnError::Stop, Tick(0), conductor)?;
         let trial = self.current.as_ref().expect("prepare opens a trial before its load runs").trial.clone();
@@ -285,6 +286,8 @@ impl<'a> TrialPerformer<'a> {
         }
         let began_with = self.running_instance().server_processes();
         self.running_instance().note_loaded()?;
+        let all = self.clock.now().since(began);
+        self.running_instance().note_load_time(all);
         self.follow_restart(&trial, &began_with, conductor)?;
         let running = self.running_instance();
         if let Some(common) = running.share_data()?.filter(|_| !trial.adds_to_common_data()) {

@@ -102,7 +102,7 @@ fn a_read_modify_write_updates_the_record_that_it_read() {
 #[test]
 fn both_families_get_the_same_records() {
     let (sql, kv) = (sql_with(&[("records", "250")]), kv_with(&[("records", "250")]));
-    let (rows, entries) = (filled(&sql.load.unwrap(), 3), filled(&kv.load.unwrap(), 3));
+    let (rows, entries) = (filled(sql.load.unwrap().ops(), 3), filled(&kv.load.unwrap(), 3));
     for (rows, entries) in rows.iter().zip(&entries) {
         let of_sql: Vec<String> = texts(rows).chunks(11).map(|row| row.concat()).collect();
         let of_kv: Vec<String> = entries.entries.iter().map(|entry| text_of(entries, entry)).collect();

@@ -18,11 +18,12 @@ use crate::distribution::{self, Distribution};
 use crate::found::{WantedData, WantedTables};
 use crate::new_ids::NewIds;
 use crate::program::{
-    ColumnKind, KvProgram, OpKindDef, OpStream, ProgramInput, SqlColumn, SqlIndex, SqlLoad, SqlProgram, SqlTable, SqlWork,
+    ColumnKind, KvProgram, OpKindDef, OpStream, ProgramInput, SqlColumn, SqlIndex, SqlLoad, SqlProgram, SqlTable,
+    SqlWork,
 };
 use crate::{DataReuse, UnsupportedParam, WorkloadDef};
 use custom::{CustomMix, CustomOps, OltpDraws};
-use mixes::{MIXES, MixLengths, MixOps, OltpMix, OltpStatement, PointGets, RowPicker, RowsAfter};
+use mixes::{MIXES, MixLengths, MixOps, OltpMix, PointGets, RowPicker, RowsAfter};
 use model::{
     Bytes, DefaultIf, Entry, Family, OpClass, OpKind, ParamDef, ParamKind, ParamRole, Params, Phrase, SqlOp, UsedIf, WorkTraits,
 };
@@ -328,10 +329,7 @@ fn kv_program(input: &ProgramInput) -> Result<KvProgram, UnsupportedParam> {
     Ok(KvProgram {
         tables: vec!["row"],
         writes: false,
-        kinds: vec![
-            OpKindDef::without_rows("point_select", OpClass::Read),
-            data.load_kind(),
-        ],
+        kinds: vec![OpKindDef::without_rows("point_select", OpClass::Read), data.load_kind()],
         load: Some(data.load_stream(AFTER_ONE)),
         drains: false,
         run: OpStream::new(None, 1, move |slot| PointGets(RowPicker::new(slot, data, access))),

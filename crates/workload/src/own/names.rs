@@ -53,8 +53,3 @@ pub(super) fn no_name_twice<'n>(names: impl Iterator<Item = &'n str>) -> Result<
     }
     Ok(())
 }
-
-/// `name` in quotes. Engines that quote otherwise replace them in statements of a load.
-pub(super) fn quoted(name: &str) -> String {
-    format!("\"{name}\"")
-}

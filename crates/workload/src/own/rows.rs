@@ -77,12 +77,9 @@ impl LoadPlan {
     }
 
     fn push_block(&self, op: &mut SqlOp, block: u64) {
-        let (table, rows) = self.rows_of(block);
-        self.push_rows(op, table, rows);
-    }
-
-    fn push_rows(&self, op: &mut SqlOp, load: TableLoad, rows: Range<u64>) {
-        let call = SqlCall { statement: load.table as u16, args: load.columns as u16 };
+        let (target, rows) = self.rows_of(block);
+        let load = self.tables[target];
+        let call = SqlCall { statement: target as u16, args: load.columns as u16 };
         for row in rows {
             (0..load.columns as usize)
                 .for_each(|column| self.layout.push_value(op, load.table, column, row, NullRows::Stay));
@@ -90,12 +87,12 @@ impl LoadPlan {
         }
     }
 
-    /// The table and the rows of block number `block`.
-    fn rows_of(&self, block: u64) -> (TableLoad, Range<u64>) {
+    /// The target and the rows of block number `block`. Targets are in the order of the schema: tables that others refer to first.
+    fn rows_of(&self, block: u64) -> (usize, Range<u64>) {
         let at = self.tables.partition_point(|table| table.blocks_up_to <= block);
         let table = self.tables[at];
         let nth = block - (table.blocks_up_to - table.blocks());
         let first = nth * table.rows_per_block();
-        (table, first..(first + table.rows_per_block()).min(table.rows))
+        (at, first..(first + table.rows_per_block()).min(table.rows))
     }
 }
