@@ -154,8 +154,7 @@ pub fn check_found_data(trial: &Trial) -> Result<(), TargetError> {
     match writer.filter(|_| !wanted.allows_writes) {
         None => Ok(()),
         Some(kind) => Err(TargetError::Unsafe(format!(
-            "`{}` changes rows, and with {asked} these are yours: add --allow-writes (in a plan: allow_writes = true) if they may change, \
-             or leave it out",
+            "`{}` changes rows, and with {asked} these are yours; use allow_writes = `true` if they may change",
             kind.name
         ))),
     }

@@ -781,6 +781,14 @@ mod tests {
             ("engine.version", "3.50"),
             ("server.pid", "17"),
         ]);
+        let found = learnt(&[
+            ("data.origin", "sbtest1"),
+            ("data.origin_rows", "5"),
+            ("data.origin_count", "counted"),
+            ("data.origin_changed", "yes"),
+        ]);
+        let expected = FoundDataUse { tables: Some("sbtest1".into()), rows: Some(5), is_changed: true };
+        assert_eq!((found.found_data, &traits.found_data), (Some(expected), &None));
         assert_eq!(traits.engine.process, EngineProcess::Elsewhere);
         assert_eq!((traits.outcome.load_settle_s, traits.outcome.data_bytes), (Some(0.5), Some(4_096)));
         assert_eq!((traits.engine.writes, traits.outcome.is_synced), (WritePath::Append, true));

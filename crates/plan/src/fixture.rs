@@ -160,7 +160,8 @@ pub(crate) fn with_tables() -> Catalogue {
         help: "",
         families: &[Family::Sql],
         params: &[
-            rows("table", ParamKind::Tables { optional_if: None }, ""),
+            rows("table", ParamKind::Tables { optional_if: Some(("existing", "true")) }, ""),
+            def("existing", ParamKind::Bool, "false"),
             def("statement", ParamKind::Statements { if_word: None }, ""),
             def("foreign_keys", ParamKind::Bool, "false"),
             def("access", ParamKind::Access, "uniform"),

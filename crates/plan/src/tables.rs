@@ -10,8 +10,8 @@ use crate::text;
 use crate::value::{parse_access, parse_int, parse_word};
 use crate::variants::WrittenBlock;
 use model::own_table::{
-    ColumnKind, Dependence, Distinct, DrawnValues, OwnColumn, OwnConstant, OwnFault, OwnIndex, OwnKeys, OwnPartitions, OwnTable,
-    PartitionRule, ValueNumbers, ValueShape, ValueSource,
+    ColumnKind, Dependence, Distinct, DrawnValues, OwnColumn, OwnConstant, OwnFault, OwnIndex, OwnKeys, OwnPartitions,
+    OwnTable, PartitionRule, ValueNumbers, ValueShape, ValueSource,
 };
 use model::{Access, DistributionEntry};
 use serde::{Deserialize, Serialize};
@@ -650,6 +650,53 @@ sql = 'SELECT :customers.city, :customers.id@2, :orders.customer@new'
         assert!(none.contains("there are no tables; write them in a plan file as `[[table]]`"), "{none}");
         let statements = plan(PLAN.split("[[statement]]").next().unwrap(), 1.0).unwrap_err();
         assert!(statements.contains("workload `own` needs statements"), "{statements}");
+    }
+
+    #[test]
+    fn a_table_that_is_there_has_a_query_whose_columns_are_read_of_its_text() {
+        let found = |keys: &str| {
+            let text = format!(
+                "workload = 'own'\nexisting = true\n[[table]]\nname = 'orders'\nkeys = '''{keys}'''\n\
+                 [[statement]]\nname = 'one'\nsql = 'SELECT 1'"
+            );
+            Ok::<_, String>(plan(&text, 1.0)?.tables("table")[0].keys.clone().unwrap())
+        };
+        for (keys, columns) in [
+            ("SELECT id FROM orders;", &["id"][..]),
+            (
+                "select DISTINCT o.id, customer AS c, max(a, b) AS most, `when` t FROM orders o",
+                &["id", "c", "most", "t"],
+            ),
+            ("SELECT (SELECT 1 FROM a) AS x,\ty\nFROM orders", &["x", "y"]),
+            ("SELECT \", FROM \" AS x FROM(VALUES (1)) AS v", &["x"]),
+        ] {
+            let found = found(keys).unwrap();
+            assert_eq!((found.sql.as_str(), &found.columns[..]), (keys.trim_end_matches(';'), columns));
+        }
+        for (keys, why) in [
+            ("SELECT * FROM orders", "`*` has no name for placeholders; write `SELECT id` or `* AS name`"),
+            (
+                "SELECT max(id) FROM orders",
+                "`max(id)` has no name for placeholders; write `SELECT id` or `max(id) AS name`",
+            ),
+            ("SELECT id, o.ID FROM orders", "two columns are named `ID`: rename one with `AS`"),
+            ("DELETE FROM orders", "write a query of the form `SELECT id FROM orders`"),
+            ("SELECT 1", "it has no FROM"),
+            ("SELECT id FROM a; SELECT id FROM b", "write one query, without `;` and `?`"),
+        ] {
+            let refused = found(keys).unwrap_err();
+            assert!(refused.starts_with("p.toml:5: keys = `") && refused.contains(why), "{refused}");
+        }
+        let with = |more: &str| {
+            let text =
+                format!("workload = 'own'\nexisting = true\n{more}\n[[statement]]\nname = 'one'\nsql = 'SELECT 1'");
+            plan(&text, 1.0)
+        };
+        assert_eq!(with("").unwrap().tables("table"), []);
+        for (more, key) in [("rows = 5", "rows"), ("column = [{ name = 'id', type = 'int' }]", "column")] {
+            let refused = with(&format!("[[table]]\nname = 'a'\nkeys = 'SELECT id FROM a'\n{more}")).unwrap_err();
+            assert!(refused.contains(&format!("`{key}` has no effect with `keys`")), "{refused}");
+        }
     }
 
     #[test]

@@ -7,8 +7,8 @@
 
 use crate::found::FoundData;
 use std::ops::Range;
-use std::sync::{Arc, OnceLock};
 use std::sync::atomic::{AtomicU8, AtomicU64, Ordering::Relaxed};
+use std::sync::{Arc, OnceLock};
 
 /// The most tables of a workload.
 pub const TABLES_MAX: usize = 1_000;

@@ -85,3 +85,20 @@ fn size_words(point: &PointAnalysis) -> Option<String> {
     let sizes: Vec<String> = sizes.map(spoken).collect();
     (!sizes.is_empty()).then(|| sizes.join(", "))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn tables_of_the_user_are_named_with_their_rows_and_whether_these_have_changed() {
+        let words = |tables: Option<&str>, rows, is_changed| {
+            found_words(&FoundDataUse { tables: tables.map(str::to_owned), rows, is_changed })
+        };
+        assert_eq!(
+            words(Some("sbtest1 to sbtest4"), Some(1_000_000), false),
+            "on your tables sbtest1 to sbtest4 (1,000,000 rows each)"
+        );
+        assert_eq!(words(None, None, true), "on your tables, whose rows have changed");
+    }
+}

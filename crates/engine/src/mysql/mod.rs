@@ -438,7 +438,8 @@ impl SqlServer for MysqlServer {
 
     fn visit_external(trial: &Trial) -> Result<(MysqlAddress, MysqlWire, ExternalSchema), TargetError> {
         let urls = ServerUrl::endpoints_from_params(&trial.target.params, &["mysql"], EXAMPLE)?;
-        let (_, first) = Self::external_endpoints(trial)?.into_iter().next().expect("a URL names at least one endpoint");
+        let (_, first) =
+            Self::external_endpoints(trial)?.into_iter().next().expect("a URL names at least one endpoint");
         external::visit_database(&first, &urls[0])
     }
 

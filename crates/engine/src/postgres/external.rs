@@ -89,7 +89,8 @@ pub fn visit_database(
     refuse_production(&mut admin, server, url)?;
     let mut facts = look_around(&mut admin, server, url)?;
     facts.extend(server.facts());
-    let schema = first_value(&mut admin, "SELECT current_schema()").map_err(|error| server_error(server.shown(), error))?;
+    let schema =
+        first_value(&mut admin, "SELECT current_schema()").map_err(|error| server_error(server.shown(), error))?;
     let Some(schema) = schema else {
         let text = format!("{}: no schema of the search path is there", server.shown());
         return Err(TargetError::Unsupported(text));

@@ -38,7 +38,9 @@ impl<'a> Choice<'_, 'a> {
             if let Some(size) = written.is_none().then(|| self.size_at_path(def)).transpose()?.flatten() {
                 return Ok((def.name.to_owned(), Value::Bytes(size)));
             }
-            if let Some(other) = def.default_if.filter(|other| written.is_none() && self.has_word(entry, other.param, other.word)) {
+            if let Some(other) =
+                def.default_if.filter(|other| written.is_none() && self.has_word(entry, other.param, other.word))
+            {
                 return Ok((def.name.to_owned(), Value::Int(other.value)));
             }
             let written = written.unwrap_or_else(|| default_value(def.name, def.default));

@@ -44,7 +44,10 @@ pub static FACTS: &[FactMeaning] = &[
     fact("data.origin_count", "how it is known that no row is missing"),
     fact("data.origin_index", "whether these tables have an index on column k"),
     fact("data.origin_changed", "whether the run was to change their rows"),
-    fact("data.keys", "rows that were read of your tables for the values in statements, of each table in the order of the plan"),
+    fact(
+        "data.keys",
+        "rows that were read of your tables for the values in statements, of each table in the order of the plan",
+    ),
     fact("os", "operating system, as /etc/os-release names it"),
     fact("kernel.release", "version of the kernel"),
     fact(

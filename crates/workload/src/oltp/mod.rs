@@ -25,7 +25,8 @@ use crate::{DataReuse, UnsupportedParam, WorkloadDef};
 use custom::{CustomMix, CustomOps, OltpDraws};
 use mixes::{MIXES, MixLengths, MixOps, OltpMix, PointGets, RowPicker, RowsAfter};
 use model::{
-    Bytes, DefaultIf, Entry, Family, OpClass, OpKind, ParamDef, ParamKind, ParamRole, Params, Phrase, SqlOp, UsedIf, WorkTraits,
+    Bytes, DefaultIf, Entry, Family, OpClass, OpKind, ParamDef, ParamKind, ParamRole, Params, Phrase, SqlOp, UsedIf,
+    WorkTraits,
 };
 use rows::OltpData;
 use std::sync::Arc;
@@ -119,8 +120,7 @@ const ROWS_MADE_OR_FOUND: ParamDef = ParamDef {
     default_if: Some(ALL_FOUND),
     ..TABLE_ROWS
 };
-const INDEX_IF_MADE: ParamDef =
-    ParamDef { used_if: Some(UsedIf::one_of("tables_of", &[PLIMSOLL])), ..SECONDARY_INDEX };
+const INDEX_IF_MADE: ParamDef = ParamDef { used_if: Some(UsedIf::one_of("tables_of", &[PLIMSOLL])), ..SECONDARY_INDEX };
 pub(crate) const TABLES: ParamDef = ParamDef {
     help: "number of tables",
     shapes_data: true,

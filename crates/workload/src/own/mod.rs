@@ -27,6 +27,7 @@ use crate::program::{OpStream, ProgramInput, SqlLoad, SqlProgram, SqlWork};
 use crate::{DataReuse, WorkloadDef};
 use layout::Layout;
 use model::own_table::{OwnFault, OwnKeys, OwnTable};
+use model::statement::CustomOp;
 use model::{Bytes, Entry, Family, OpKind, ParamDef, ParamKind, ParamRole, Params, Phrase, UsedIf, WorkTraits};
 use ops::{OwnRows, Slots};
 use rows::LoadPlan;
@@ -39,7 +40,16 @@ pub static OWN: WorkloadDef = WorkloadDef {
         spoken: "transactions",
         help: "tables and statements of your own, from a plan file: columns with distributions, references and indexes",
         families: &[Family::Sql],
-        params: &[TABLE, EXISTING, ALLOW_WRITES, STATEMENT, TRANSACTION, FOREIGN_KEYS, ACCESS, background::ON_NAMED_TABLES],
+        params: &[
+            TABLE,
+            EXISTING,
+            ALLOW_WRITES,
+            STATEMENT,
+            TRANSACTION,
+            FOREIGN_KEYS,
+            ACCESS,
+            background::ON_NAMED_TABLES,
+        ],
     },
     traits: |_| WorkTraits::default(),
     data_reuse: |params| match custom::rows_after(params.statements(STATEMENT.name)) {
@@ -102,6 +112,12 @@ const ACCESS: ParamDef = ParamDef {
     ..ParamDef::new("access", ParamRole::Work, ParamKind::Access, "uniform")
 };
 
+/// Why `tables` cannot be made, or `statements` cannot be performed on them.
+pub fn check_made(tables: &[OwnTable], statements: &[CustomOp]) -> Result<(), OwnFault> {
+    Layout::new(tables, 0)?;
+    ops::check_statements(tables, statements)
+}
+
 /// Why the tables of `params` cannot be made or used, or their statements cannot be performed on them.
 pub fn check(params: &Params) -> Result<(), OwnFault> {
     let (tables, existing) = (params.tables(TABLE.name), params.flag(EXISTING.name));
@@ -118,12 +134,13 @@ pub fn check(params: &Params) -> Result<(), OwnFault> {
         };
         return Err(OwnFault { table: Some(nth), column: None, text });
     }
+    let statements = params.statements(STATEMENT.name);
     if existing {
         names::check_tables(tables)?;
+        ops::check_statements(tables, statements)
     } else {
-        Layout::new(tables, 0)?;
+        check_made(tables, statements)
     }
-    ops::check_statements(tables, params.statements(STATEMENT.name))
 }
 
 /// The statements on tables that are there already.

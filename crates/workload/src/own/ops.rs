@@ -1,8 +1,8 @@
 //! The values in statements on tables of the user's own.
 //!
 //! In: placeholders such as `:accounts.aid`, the layout or the rows that were read, the access distribution. Out: what draws them. Limits: a
-//! value of a loaded row is the one that was loaded, whatever a run has made of it; it is never NULL unless the column is NULL everywhere. The
-//! same holds of rows that were read.
+//! value of a loaded row is the one that was loaded, whatever a run has made of it; it is never NULL unless the column is NULL everywhere. A row
+//! that was read has the values that it had then, NULL included.
 
 use super::layout::Layout;
 use super::names::find_name;
@@ -99,9 +99,10 @@ fn check_value(tables: &[OwnTable], value: &CustomValue) -> Result<(), String> {
         return Err(format!("`{value}` names table `{}`, which the plan does not have", name.table));
     };
     match find_column(name, tables) {
-        None if tables[table].keys.is_some() => {
-            Err(format!("`{value}`: the keys of table `{}` have no column `{}`; add it to their SELECT", name.table, name.column))
-        }
+        None if tables[table].keys.is_some() => Err(format!(
+            "`{value}`: the keys of table `{}` have no column `{}`; add it to their SELECT",
+            name.table, name.column
+        )),
         None => Err(format!("`{value}`: table `{}` has no column `{}`", name.table, name.column)),
         Some(_) if is_new && tables[table].keys.is_some() => Err(format!(
             "`{value}`: table `{}` is there already, and plimsoll does not know which values are free; leave the column to its default, or \

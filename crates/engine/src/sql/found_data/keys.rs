@@ -53,7 +53,8 @@ fn read<S: SqlServer>(query: &KeyQuery, admin: &mut S::Admin, server: &str) -> R
     let text = if every == 1 { sql } else { &sampled };
     admin.fetch_rows(text, &mut buffer).map_err(|error| failed(error.into()))?;
     let kept = buffer.kept_values();
-    let kept = kept.ok_or_else(|| refused("they take more than 256 MiB; select fewer or shorter columns".to_owned()))?;
+    let kept =
+        kept.ok_or_else(|| refused("they take more than 256 MiB; select fewer or shorter columns".to_owned()))?;
     // The last is the number of the row.
     let width = kept.first().map_or(0, Vec::len) - usize::from(every > 1);
     if width != columns.len() {
@@ -83,7 +84,8 @@ mod tests {
     fn whole_numbers_are_numbers_and_other_values_texts() {
         let column = |values: &[Option<&str>]| column_of(values.iter().map(|value| value.map(str::as_bytes)));
         assert_eq!(column(&[Some("7"), Some("-2")]), KeyColumn::Ints(vec![7, -2]));
-        for other in [&[Some("7"), Some("007")][..], &[Some("1"), None], &[Some("1.0")], &[Some("9223372036854775808")]] {
+        for other in [&[Some("7"), Some("007")][..], &[Some("1"), None], &[Some("1.0")], &[Some("9223372036854775808")]]
+        {
             let texts = other.iter().map(|value| value.map(|text| text.as_bytes().into())).collect();
             assert_eq!(column(other), KeyColumn::Texts(texts));
         }

@@ -49,7 +49,9 @@ pub(super) fn find_tables<S: SqlServer>(
         let leading = ask(&leading_columns.replace("{}", &name))?;
         let leads = |column: &str| leading.iter().flatten().flatten().any(|name| name.eq_ignore_ascii_case(column));
         if !leads("id") {
-            let text = format!("table `{name}` has no index on column id, so each statement would read all of its rows; add one");
+            let text = format!(
+                "table `{name}` has no index on column id, so each statement would read all of its rows; add one"
+            );
             return Err(refused(text));
         }
         has_index &= leads("k");
@@ -69,7 +71,11 @@ pub(super) fn find_tables<S: SqlServer>(
         found.last_id = found.last_id.max(last);
     }
     found.rows = rows.unwrap_or(found.rows);
-    let how = if is_counted { "counted" } else { "by their first and last ids, and 1,000 ids of each table that were looked up" };
+    let how = if is_counted {
+        "counted"
+    } else {
+        "by their first and last ids, and 1,000 ids of each table that were looked up"
+    };
     let facts = vec![
         Fact::new("data.origin", tables_text(count)),
         Fact::new("data.origin_rows", found.rows.to_string()),
@@ -88,7 +94,9 @@ fn tables_text(count: u64) -> String {
 fn tables_in(rows: TextRows) -> BTreeMap<String, Vec<FoundColumn>> {
     let mut tables: BTreeMap<String, Vec<FoundColumn>> = BTreeMap::new();
     for row in rows {
-        let Ok([Some(table), Some(column), Some(kind), length]) = <[Option<String>; 4]>::try_from(row) else { continue };
+        let Ok([Some(table), Some(column), Some(kind), length]) = <[Option<String>; 4]>::try_from(row) else {
+            continue;
+        };
         let length = length.and_then(|length| length.parse().ok());
         tables.entry(table).or_default().push((column, kind.to_ascii_lowercase(), length));
     }
@@ -108,7 +116,10 @@ fn count_tables(there: &BTreeMap<String, Vec<FoundColumn>>, wanted: Option<u64>)
                     or name the database that has them in the URL".to_owned());
     }
     if last > count {
-        return Err(format!("table `sbtest{}` is missing, but `sbtest{last}` is there; make all of sbtest1 to sbtest{last}", count + 1));
+        return Err(format!(
+            "table `sbtest{}` is missing, but `sbtest{last}` is there; make all of sbtest1 to sbtest{last}",
+            count + 1
+        ));
     }
     match wanted {
         Some(wanted) if wanted > count => Err(format!(
@@ -121,7 +132,8 @@ fn count_tables(there: &BTreeMap<String, Vec<FoundColumn>>, wanted: Option<u64>)
 
 /// Refuses a table whose columns are not those of sysbench.
 fn check_columns(table: &str, columns: &[FoundColumn]) -> Result<(), String> {
-    const ADVICE: &str = "these are not sysbench's tables; measure them with your statements, by workload `own` with existing = `true`";
+    const ADVICE: &str =
+        "these are not sysbench's tables; measure them with your statements, by workload `own` with existing = `true`";
     for (name, kinds, length) in COLUMNS {
         let Some((_, kind, found)) = columns.iter().find(|(column, ..)| column.eq_ignore_ascii_case(name)) else {
             return Err(format!("table `{table}` has no column {name}: {ADVICE}"));
@@ -130,7 +142,9 @@ fn check_columns(table: &str, columns: &[FoundColumn]) -> Result<(), String> {
         if !kinds.contains(&kind.as_str()) || !is_long_enough {
             let found = found.map_or(String::new(), |length| format!("({length})"));
             let wanted = length.map_or(kinds[0].to_owned(), |length| format!("{}({length})", kinds[0]));
-            return Err(format!("table `{table}`: column {name} is `{kind}{found}`, and sysbench makes it `{wanted}`: {ADVICE}"));
+            return Err(format!(
+                "table `{table}`: column {name} is `{kind}{found}`, and sysbench makes it `{wanted}`: {ADVICE}"
+            ));
         }
     }
     // An insert names the four, so every other must do without a value; the server says so if one does not.
