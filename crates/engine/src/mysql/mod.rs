@@ -14,7 +14,6 @@
 //! OFF. It is, for `os`: then each commit is written.
 
 mod arguments;
-mod bulk;
 pub(crate) mod client;
 mod config;
 mod control;
@@ -60,7 +59,6 @@ use crate::sql::variant::rows::RowLayout;
 use arguments::{
     MARIADB_RULES, MYSQL_RULES, SOCKET, STARTUP_FILE, install_arguments, network_arguments, server_arguments,
 };
-use bulk::BulkConnectMysql;
 use client::{ConnectMysql, MysqlAddress};
 use host::error::TargetError;
 use model::{
@@ -77,7 +75,7 @@ use storage::{Flavour, StorageEngine};
 use wire::MysqlWire;
 use workload::program::HoldProgram;
 use workload::replay_sql::LogDialect;
-use workload::{RowTarget, SqlProcedure, SqlTable};
+use workload::{SqlProcedure, SqlTable};
 
 pub static INNODB: EngineDef = EngineDef {
     entry: Entry {
@@ -332,7 +330,6 @@ impl SqlServer for MysqlServer {
     type Address = MysqlAddress;
     type Admin = MysqlWire;
     type Sessions = ConnectMysql;
-    type Bulk = BulkConnectMysql;
 
     fn spec(&self) -> &'static ServerSpec {
         match (self.flavour, self.storage) {
@@ -478,10 +475,6 @@ impl SqlServer for MysqlServer {
 
     fn session_factory(address: MysqlAddress, statements: Arc<[String]>, options: SessionOptions) -> ConnectMysql {
         ConnectMysql::new(address, statements, options)
-    }
-
-    fn bulk_connect(address: MysqlAddress, targets: Arc<[RowTarget]>, options: SessionOptions) -> BulkConnectMysql {
-        BulkConnectMysql { address, targets, options }
     }
 
     fn connect_as_client(connect: &ConnectMysql) -> Result<MysqlWire, OpFailure> {

@@ -35,7 +35,7 @@ pub struct BlockRows<'a> {
     /// How many values a row has, at least 1.
     pub width: usize,
     /// The bytes of all texts.
-    pub text: &'a [u8],
+    text: &'a [u8],
 }
 
 impl<'a> BlockRows<'a> {

@@ -423,12 +423,7 @@ pub fn loading_phase() -> PhasePlan {
 
 /// Makes data with loaders that are there already.
 pub fn load_data(loading: WorkloadClients, trial: &Trial) -> LoadOutcome {
-    perform_load(loading, trial, &mut Seen::default())
-}
-
-/// The same, seen by `seen`.
-pub fn perform_load(loading: WorkloadClients, trial: &Trial, seen: &mut dyn Sink) -> LoadOutcome {
-    perform(loading, &loading_phase(), trial, seen)
+    perform(loading, &loading_phase(), trial, &mut Seen::default())
 }
 
 /// An instance for `trial` with its data.
