@@ -237,12 +237,14 @@ pub fn server_arguments(
     args
 }
 
-/// No binary log and no way out of the data directory.
+/// No binary log, no way out of the data directory, and rows in blocks, which MySQL does not take by default.
 fn server_flags(flavour: Flavour) -> &'static [&'static str] {
     match flavour {
-        Flavour::MariaDb => &["--skip-name-resolve", "--skip-log-bin", "--skip-symbolic-links"],
+        Flavour::MariaDb => &["--skip-name-resolve", "--skip-log-bin", "--skip-symbolic-links", "--local-infile=ON"],
         // Without a value, secure-file-priv is a directory of the package, and the server does not start if it is missing.
-        Flavour::MySql => &["--skip-name-resolve", "--disable-log-bin", "--mysqlx=OFF", "--secure-file-priv="],
+        Flavour::MySql => {
+            &["--skip-name-resolve", "--disable-log-bin", "--mysqlx=OFF", "--secure-file-priv=", "--local-infile=ON"]
+        }
     }
 }
 

@@ -60,6 +60,13 @@ impl MysqlAddress {
         Ok(MysqlAddress { route, user: url.user.clone(), password, database: None, limits, shown })
     }
 
+    /// A server that is not there.
+    #[cfg(test)]
+    pub fn nowhere() -> MysqlAddress {
+        let (route, limits) = (Route::Socket("/nowhere/m.sock".into()), AnswerLimits::default());
+        MysqlAddress { route, user: "jo".into(), password: None, database: None, limits, shown: "a server".into() }
+    }
+
     /// The same with the database `name` as the current one.
     pub fn in_database(&self, name: &str) -> MysqlAddress {
         MysqlAddress { database: Some(name.into()), ..self.clone() }
@@ -72,13 +79,22 @@ impl MysqlAddress {
 
     /// A control connection. Its statements on data may take as long as `patience`.
     pub fn connect_admin(&self, patience: Duration) -> Result<MysqlWire, OpFailure> {
-        let wire = self.open_wire(self.limits.control.min(patience), patience)?;
+        let wire = self.open_wire(self.limits.control.min(patience), patience, false)?;
         Ok(wire.cancelled_at(Arc::new(self.clone())))
     }
 
     /// A connection for operations. Connecting, and then each read, gives up after `patience`.
     fn connect_client(&self, patience: Duration) -> Result<MysqlWire, OpFailure> {
-        let mut wire = self.open_wire(patience, patience)?;
+        self.connect_in_latin1(patience, false)
+    }
+
+    /// The same for blocks of rows.
+    pub(super) fn connect_loader(&self, patience: Duration) -> Result<MysqlWire, OpFailure> {
+        self.connect_in_latin1(patience, true)
+    }
+
+    fn connect_in_latin1(&self, patience: Duration, sends_rows: bool) -> Result<MysqlWire, OpFailure> {
+        let mut wire = self.open_wire(patience, patience, sends_rows)?;
         // The text that workloads write is ASCII, which the server need not convert then.
         wire.run_statement("SET NAMES latin1")?;
         Ok(wire)
@@ -86,7 +102,7 @@ impl MysqlAddress {
 
     /// A connection that logs in, within `allowed`, and sets nothing.
     pub fn connect_within(&self, allowed: Duration) -> Result<MysqlWire, OpFailure> {
-        self.open_wire(allowed, allowed)
+        self.open_wire(allowed, allowed, false)
     }
 
     /// The same server for the account `user`, which has no password.
@@ -104,9 +120,9 @@ impl MysqlAddress {
         &self.route
     }
 
-    fn open_wire(&self, allowed: Duration, patience: Duration) -> Result<MysqlWire, OpFailure> {
+    fn open_wire(&self, allowed: Duration, patience: Duration, sends_rows: bool) -> Result<MysqlWire, OpFailure> {
         let password = self.password.as_ref().map(Password::reveal);
-        let login = Credentials { user: &self.user, password, database: self.database.as_deref() };
+        let login = Credentials { user: &self.user, password, database: self.database.as_deref(), sends_rows };
         let socket = self.route.connect(Deadline::from_now(allowed), patience).map_err(|cause| io_failure(&cause))?;
         let opened = log_in(socket, self.route.tls(), &login);
         let (mut stream, id) = opened.map_err(|error| self.login_failure(error))?;
@@ -135,6 +151,21 @@ impl MysqlAddress {
             _ => "",
         });
         failure
+    }
+
+    /// The failure that `error` is on a connection that was `opened` then. A server closes an idle connection that it was asked to kill without a
+    /// word: it runs on.
+    #[cold]
+    pub(super) fn failure_of(&self, error: MysqlWireError, opened: Instant) -> OpFailure {
+        let is_closed = matches!(&error, MysqlWireError::Io(cause) if CLOSED.contains(&cause.kind()));
+        if is_closed && self.has_run_for(opened.elapsed()) {
+            OpFailure::from_server(
+                FailureClass::Killed,
+                "the connection was killed: the server closed it and runs on (KILL, or a limit of time)",
+            )
+        } else {
+            error.into()
+        }
     }
 
     /// Whether the server answers, and has run for at least about `time`.
@@ -259,18 +290,9 @@ impl SqlSession for MysqlSession {
 }
 
 impl MysqlSession {
-    /// The failure that an error is. A server closes an idle connection that it was asked to kill without a word: it runs on.
     #[cold]
     fn failure_of(&self, error: MysqlWireError) -> OpFailure {
-        let is_closed = matches!(&error, MysqlWireError::Io(cause) if CLOSED.contains(&cause.kind()));
-        if is_closed && self.server.has_run_for(self.opened.elapsed()) {
-            OpFailure::from_server(
-                FailureClass::Killed,
-                "the connection was killed: the server closed it and runs on (KILL, or a limit of time)",
-            )
-        } else {
-            error.into()
-        }
+        self.server.failure_of(error, self.opened)
     }
 }
 
@@ -336,7 +358,7 @@ fn io_failure(cause: &io::Error) -> OpFailure {
 }
 
 /// The error codes of MariaDB (<https://mariadb.com/kb/en/mariadb-error-code-reference/>).
-fn class_of(code: u16, message: &str) -> FailureClass {
+pub(super) fn class_of(code: u16, message: &str) -> FailureClass {
     match code {
         // Record has changed since last read; lock wait timeout; deadlock.
         1020 | 1205 | 1213 => FailureClass::Conflict,

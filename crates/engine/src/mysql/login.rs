@@ -29,6 +29,8 @@ pub struct Credentials<'a> {
     pub password: Option<&'a str>,
     /// The database, if one is to be current.
     pub database: Option<&'a str>,
+    /// Whether it sends rows as a file that the server asks for.
+    pub sends_rows: bool,
 }
 
 /// Logs in over `socket`, which is encrypted first if there is `tls`. Returns the stream, which keeps the socket's deadline, and the
@@ -41,7 +43,7 @@ pub fn log_in(
     let mut packets = LoginPackets::new(ServerStream::Plain(socket), 0);
     let greeting = packets.read_packet()?;
     let greeting = parse_greeting(&greeting)?;
-    let abilities = LoginAbilities::common_with(&greeting, tls.is_some(), login.database.is_some());
+    let abilities = LoginAbilities::common_with(&greeting, tls.is_some(), login);
     if let Some(tls) = tls {
         packets = packets.start_tls(tls, &greeting, &abilities)?;
     }
@@ -235,7 +237,7 @@ struct LoginAbilities {
 
 impl LoginAbilities {
     /// The request for TLS has the same flags as the response: a server may go by either.
-    fn common_with(greeting: &HandshakePacket, tls: bool, database: bool) -> LoginAbilities {
+    fn common_with(greeting: &HandshakePacket, tls: bool, login: &Credentials) -> LoginAbilities {
         let mut wanted = CapabilityFlags::CLIENT_PROTOCOL_41
             | CapabilityFlags::CLIENT_SECURE_CONNECTION
             | CapabilityFlags::CLIENT_LONG_PASSWORD
@@ -247,7 +249,8 @@ impl LoginAbilities {
             | CapabilityFlags::CLIENT_PLUGIN_AUTH
             | CapabilityFlags::CLIENT_CONNECT_ATTRS;
         wanted.set(CapabilityFlags::CLIENT_SSL, tls);
-        wanted.set(CapabilityFlags::CLIENT_CONNECT_WITH_DB, database);
+        wanted.set(CapabilityFlags::CLIENT_CONNECT_WITH_DB, login.database.is_some());
+        wanted.set(CapabilityFlags::CLIENT_LOCAL_FILES, login.sends_rows);
         let flags = greeting.capabilities() & wanted;
         // Only MariaDB leaves this flag out, and puts its own flags into bytes that are zero in others.
         let is_mariadb = !greeting.capabilities().contains(CapabilityFlags::CLIENT_LONG_PASSWORD);
@@ -389,7 +392,8 @@ mod tests {
     use std::thread::JoinHandle;
 
     const NONCE: &[u8; 20] = b"abcdefghijklmnopqrst";
-    const LOGIN: Credentials = Credentials { user: "jo", password: Some("canary"), database: Some("d") };
+    const LOGIN: Credentials =
+        Credentials { user: "jo", password: Some("canary"), database: Some("d"), sends_rows: false };
     const ACCEPTED: &[u8] = &[OK, 0, 0, 2, 0, 0, 0];
 
     fn greeting(plugin: &str) -> Vec<u8> {
@@ -397,6 +401,7 @@ mod tests {
             | CapabilityFlags::CLIENT_SECURE_CONNECTION
             | CapabilityFlags::CLIENT_PLUGIN_AUTH
             | CapabilityFlags::CLIENT_CONNECT_WITH_DB
+            | CapabilityFlags::CLIENT_LOCAL_FILES
             | CapabilityFlags::CLIENT_LONG_PASSWORD;
         let [a, b, c, d] = flags.bits().to_le_bytes();
         let fixed = [a, b, 45, 2, 0, c, d, 21, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0];
@@ -516,6 +521,19 @@ mod tests {
         let (done, received) = over_socket(&LOGIN, packets);
         assert!(message(done).contains("add `ssl-mode=REQUIRED`"));
         assert!(!received.iter().any(|packet| contains(packet, b"canary")), "{received:?}");
+    }
+
+    #[test]
+    fn only_loaders_offer_to_send_what_a_server_asks_for() {
+        for sends_rows in [false, true] {
+            let login = Credentials { sends_rows, ..LOGIN };
+            let packets = vec![(false, greeting("mysql_native_password")), (true, ACCEPTED.to_vec())];
+            let (done, received) = over_socket(&login, packets);
+            done.unwrap();
+            let flags = u32::from_le_bytes(*received[0].first_chunk().unwrap());
+            let offered = CapabilityFlags::from_bits_truncate(flags).contains(CapabilityFlags::CLIENT_LOCAL_FILES);
+            assert_eq!(offered, sends_rows);
+        }
     }
 
     #[test]

@@ -14,6 +14,7 @@
 //! OFF. It is, for `os`: then each commit is written.
 
 mod arguments;
+mod bulk;
 pub(crate) mod client;
 mod config;
 mod control;
@@ -59,6 +60,7 @@ use crate::sql::variant::rows::RowLayout;
 use arguments::{
     MARIADB_RULES, MYSQL_RULES, SOCKET, STARTUP_FILE, install_arguments, network_arguments, server_arguments,
 };
+use bulk::BulkConnectMysql;
 use client::{ConnectMysql, MysqlAddress};
 use host::error::TargetError;
 use model::{
@@ -75,7 +77,7 @@ use storage::{Flavour, StorageEngine};
 use wire::MysqlWire;
 use workload::program::HoldProgram;
 use workload::replay_sql::LogDialect;
-use workload::{SqlProcedure, SqlTable};
+use workload::{RowTarget, SqlProcedure, SqlTable};
 
 pub static INNODB: EngineDef = EngineDef {
     entry: Entry {
@@ -330,6 +332,7 @@ impl SqlServer for MysqlServer {
     type Address = MysqlAddress;
     type Admin = MysqlWire;
     type Sessions = ConnectMysql;
+    type Bulk = BulkConnectMysql;
 
     fn spec(&self) -> &'static ServerSpec {
         match (self.flavour, self.storage) {
@@ -475,6 +478,10 @@ impl SqlServer for MysqlServer {
 
     fn session_factory(address: MysqlAddress, statements: Arc<[String]>, options: SessionOptions) -> ConnectMysql {
         ConnectMysql::new(address, statements, options)
+    }
+
+    fn bulk_connect(address: MysqlAddress, targets: Arc<[RowTarget]>, options: SessionOptions) -> BulkConnectMysql {
+        BulkConnectMysql::new(address, targets, options)
     }
 
     fn connect_as_client(connect: &ConnectMysql) -> Result<MysqlWire, OpFailure> {

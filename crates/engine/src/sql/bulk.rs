@@ -16,6 +16,8 @@ pub trait BulkConnect: Clone + Send + 'static {
     type Connection: BulkConnection;
     /// The engine, for messages.
     fn server_name(&self) -> String;
+    /// The statement by which rows went in, for people.
+    fn way(&self) -> &'static str;
     fn connect(&self) -> Result<Self::Connection, OpFailure>;
 }
 
@@ -35,7 +37,7 @@ pub struct BlockRows<'a> {
     /// How many values a row has, at least 1.
     pub width: usize,
     /// The bytes of all texts.
-    text: &'a [u8],
+    pub text: &'a [u8],
 }
 
 impl<'a> BlockRows<'a> {

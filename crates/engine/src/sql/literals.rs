@@ -38,38 +38,39 @@ impl PlainStatements {
         out.clear();
         out.push_str(first);
         for (arg, piece) in args.iter().zip(rest) {
-            self.push_literal(out, arg, text);
+            push_literal(out, self.dialect, arg, text);
             out.push_str(piece);
         }
     }
+}
 
-    #[inline]
-    fn push_literal(&self, out: &mut String, arg: &SqlArg, text: &[u8]) {
-        let written = match *arg {
-            // Behind a minus of the statement's own, a second one would begin a comment.
-            SqlArg::Int(value) if value < 0 => write!(out, "({value})"),
-            SqlArg::Float(value) if value < 0.0 => write!(out, "({value})"),
-            SqlArg::Int(value) => write!(out, "{value}"),
-            SqlArg::Float(value) => write!(out, "{value}"),
-            SqlArg::Text { start, len } => {
-                let bytes = &text[start as usize..][..len as usize];
-                self.push_quoted(out, std::str::from_utf8(bytes).expect("workloads write UTF-8"))
-            }
-            SqlArg::Null => out.write_str("NULL"),
-            SqlArg::Kept(_) => unreachable!("kept values are filled in before"),
-        };
-        written.expect("writing to a string does not fail");
-    }
+/// Writes `arg`, whose bytes are in `text` if it is a text.
+#[inline]
+pub fn push_literal(out: &mut String, dialect: Dialect, arg: &SqlArg, text: &[u8]) {
+    let written = match *arg {
+        // Behind a minus of the statement's own, a second one would begin a comment.
+        SqlArg::Int(value) if value < 0 => write!(out, "({value})"),
+        SqlArg::Float(value) if value < 0.0 => write!(out, "({value})"),
+        SqlArg::Int(value) => write!(out, "{value}"),
+        SqlArg::Float(value) => write!(out, "{value}"),
+        SqlArg::Text { start, len } => {
+            let bytes = &text[start as usize..][..len as usize];
+            push_quoted(out, dialect, std::str::from_utf8(bytes).expect("workloads write UTF-8"))
+        }
+        SqlArg::Null => out.write_str("NULL"),
+        SqlArg::Kept(_) => unreachable!("kept values are filled in before"),
+    };
+    written.expect("writing to a string does not fail");
+}
 
-    fn push_quoted(&self, out: &mut String, text: &str) -> std::fmt::Result {
-        match (self.dialect, text.contains('\\')) {
-            (_, false) => write!(out, "'{}'", DoubledChars(text, &['\''])),
-            (Dialect::Postgres, true) => write!(out, "E'{}'", DoubledChars(text, &['\'', '\\'])),
-            (Dialect::Mysql, true) => {
-                out.push_str("X'");
-                text.bytes().try_for_each(|byte| write!(out, "{byte:02X}"))?;
-                out.write_char('\'')
-            }
+fn push_quoted(out: &mut String, dialect: Dialect, text: &str) -> std::fmt::Result {
+    match (dialect, text.contains('\\')) {
+        (_, false) => write!(out, "'{}'", DoubledChars(text, &['\''])),
+        (Dialect::Postgres, true) => write!(out, "E'{}'", DoubledChars(text, &['\'', '\\'])),
+        (Dialect::Mysql, true) => {
+            out.push_str("X'");
+            text.bytes().try_for_each(|byte| write!(out, "{byte:02X}"))?;
+            out.write_char('\'')
         }
     }
 }

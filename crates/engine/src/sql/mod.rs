@@ -32,7 +32,7 @@ pub mod server_instance;
 pub mod session_options;
 pub mod statement;
 #[cfg(test)]
-mod testing;
+pub mod testing;
 pub mod variant;
 
 use crate::engine::{WorkloadClients, workload_of};

@@ -285,6 +285,8 @@ pub struct SqlServerInstance<S: SqlServer> {
     tables: Vec<String>,
     /// The tables that are filled without their indexes and foreign keys, until these are made.
     bare_tables: Vec<SqlTable>,
+    /// How loaders connect, while data is made.
+    loading: Option<S::Bulk>,
     /// The seed of the data.
     seed: u64,
     tally: Arc<ClientTally>,
@@ -433,6 +435,7 @@ impl<S: SqlServer> SqlServerInstance<S> {
             network: None,
             tables: Vec::new(),
             bare_tables: Vec::new(),
+            loading: None,
             seed: start.trial.seed,
             tally: Arc::default(),
             debt: RemainingDebt::default(),
@@ -759,7 +762,9 @@ impl<S: SqlServer> Instance for SqlServerInstance<S> {
         }
         let options = SessionOptions { open: self.open.clone(), ..SessionOptions::for_loading(trial) };
         let connect = S::bulk_connect(self.client_address.clone(), targets.clone().into(), options);
-        Ok(Some(bulk_clients(blocks, &program.kinds, loaders, &connect)))
+        let clients = bulk_clients(blocks, &program.kinds, loaders, &connect);
+        self.loading = Some(connect);
+        Ok(Some(clients))
     }
 
     fn finish_load(&mut self) -> Result<Vec<Fact>, TargetError> {
@@ -768,6 +773,7 @@ impl<S: SqlServer> Instance for SqlServerInstance<S> {
             return self.location.seal(rows, self.seed).map(|()| Vec::new());
         }
         let mut facts = self.complete_tables()?;
+        facts.extend(self.loading.take().map(|connect| Fact::new("load.way", connect.way())));
         self.quiesce()?;
         let rows = self.made_for.sequence.found().map_or_else(|| self.count_rows(), |data| Ok(data.rows()))?;
         self.endpoints.iter().try_for_each(|endpoints| endpoints.wait_for_rows(&self.tables))?;

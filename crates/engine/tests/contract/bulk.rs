@@ -10,6 +10,7 @@ use engine::Instance;
 use load::{LoadEnd, LoadOutcome, Sink};
 use model::{Event, FailureClass, IntervalRow, Phase, Tick, Trial};
 use rustix::process::{Pid, Signal, kill_process};
+use std::path::Path;
 
 /// What separates values and rows where they are sent as text, what looks like NULL or an end there, and letters of several bytes.
 const ODD: &str = "tab\tline\nreturn\rback\\slash \\N \\. quote' \"grün\" 猫 end\\";

@@ -3,6 +3,7 @@
 
 mod beginnings;
 mod bulk;
+mod bulk_mysql;
 mod clients;
 mod common_data;
 mod crowd;

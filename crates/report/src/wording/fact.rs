@@ -163,6 +163,7 @@ pub static FACTS: &[FactMeaning] = &[
     fact("background.kinds", "kinds of operation of these clients"),
     fact("background.per_s", "operations per second that they were to do, all together"),
     fact("load.rows", "rows that were loaded, as the engine counts them"),
+    fact("load.way", "the statement by which a server took them"),
     fact("load.bytes", "size of the data on disk after that"),
     fact("load.log_bytes", "the part of it that is logs"),
     fact("load.all_s", "time to make the data, its indexes and all that follows included"),
