@@ -137,6 +137,12 @@ pub fn check_background(trial: &Trial) -> Result<(), TargetError> {
     }
 }
 
+/// Whether `trial` uses tables that are there already, and makes none.
+pub fn uses_found_data(trial: &Trial) -> bool {
+    let program = workload_of(trial).sql_program(&ProgramInput::from_trial(trial, &SequenceState::default()));
+    program.is_some_and(|program| program.found.is_some())
+}
+
 /// Refuses tables that are there already on an engine that has none, and statements that would change them unless that is allowed.
 pub fn check_found_data(trial: &Trial) -> Result<(), TargetError> {
     let program = workload_of(trial).sql_program(&ProgramInput::from_trial(trial, &SequenceState::default()));
