@@ -9,7 +9,7 @@ use crate::registry::{ENGINES, engine_of};
 use crate::server::program::{FoundPrograms, ProgramSet, common_folder};
 use host::error::TargetError;
 use host::privileged::private_mounts;
-use model::{Bytes, Family, FileSystem, Limits, TaskSet, Trial, Value};
+use model::{Bytes, Family, FileSystem, Limits, OpClass, TaskSet, Trial, Value};
 use std::path::Path;
 use workload::{ProgramInput, SequenceState};
 
@@ -133,6 +133,35 @@ pub fn check_background(trial: &Trial) -> Result<(), TargetError> {
         Some(entry) => Err(TargetError::Unsupported(format!(
             "a `[[background]]` is named `{}`, and so is an operation of workload `{}`: rename it",
             entry.op.name, trial.workload.name
+        ))),
+    }
+}
+
+/// Whether `trial` uses tables that are there already, and makes none.
+pub fn uses_found_data(trial: &Trial) -> bool {
+    let program = workload_of(trial).sql_program(&ProgramInput::from_trial(trial, &SequenceState::default()));
+    program.is_some_and(|program| program.found.is_some())
+}
+
+/// Refuses tables that are there already on an engine that has none, and statements that would change them unless that is allowed.
+pub fn check_found_data(trial: &Trial) -> Result<(), TargetError> {
+    let program = workload_of(trial).sql_program(&ProgramInput::from_trial(trial, &SequenceState::default()));
+    let Some(program) = program else { return Ok(()) };
+    let Some(wanted) = &program.found else { return Ok(()) };
+    let asked = wanted.asked;
+    if engine_of(trial).runs != EngineLocation::Elsewhere || engine_of(trial).scripted {
+        return Err(TargetError::Unsupported(format!(
+            "engine `{}` has no tables of yours: {asked} needs the server that has them, by --engine mysql://USER@HOST/DATABASE or \
+             postgres://USER@HOST/DATABASE",
+            trial.target.engine
+        )));
+    }
+    let writer = program.kinds.iter().find(|kind| kind.class != OpClass::Read);
+    match writer.filter(|_| !wanted.allows_writes) {
+        None => Ok(()),
+        Some(kind) => Err(TargetError::Unsafe(format!(
+            "`{}` changes rows, and with {asked} these are yours; use allow_writes = `true` if they may change",
+            kind.name
         ))),
     }
 }

@@ -81,8 +81,8 @@ pub use op::{
 pub use own_gap::{OWN_GAP_MIN, OwnGap, OwnGapCause};
 pub use own_memory::close_own_memory;
 pub use params::{
-    ArgDef, Catalogue, ConfigVariables, DistributionEntry, Entry, Family, LeveledWord, Meaning, NO_CONFIG, NoRate,
-    Numbers, ParamDef, ParamKind, Params, SPEED_MAX, SPEED_UNPACED, TaskSet, Value,
+    ArgDef, Catalogue, ConfigVariables, DefaultIf, DistributionEntry, Entry, Family, LeveledWord, Meaning, NO_CONFIG,
+    NoRate, Numbers, ParamDef, ParamKind, Params, SPEED_MAX, SPEED_UNPACED, TaskSet, Value,
 };
 pub use phrase::Phrase;
 pub use plan_work::PlanWork;
@@ -104,8 +104,9 @@ pub use system_error::system_words;
 pub use thread_state::{ThreadOf, ThreadState};
 pub use traits::{
     AccessPattern, BROKEN_CONDITION_FACT, BrokenCondition, ChangedSetting, CompressionOutcome, Course, DamageCounts,
-    DeviceCeiling, EngineProcess, EngineTraits, IMPORTED_FACT, IoWork, IoWorkers, Machine, OrderWork, PointOutcome,
-    PointTraits, RecordedStarts, RowWork, ServerSetting, StepWork, UnseenServer, VariantWork, WorkTraits, WritePath,
+    DeviceCeiling, EngineProcess, EngineTraits, FOUND_DATA_CHANGED, FoundDataUse, IMPORTED_FACT, IoWork, IoWorkers,
+    Machine, OrderWork, PointOutcome, PointTraits, RecordedStarts, RowWork, ServerSetting, StepWork, UnseenServer,
+    VariantWork, WorkTraits, WritePath,
 };
 pub use trial::{
     Arrivals, Asked, DataOrigin, HostShare, Load, OnError, Pacing, Phase, Phases, Plan, TargetSpec, Trial, Until,

@@ -23,6 +23,26 @@ pub struct OwnTable {
     pub indexes: Vec<OwnIndex>,
     /// How its rows are spread over partitions, if they are.
     pub partitions: Option<OwnPartitions>,
+    /// Where values come from if it is there already, and has nothing of the above but its name.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub keys: Option<OwnKeys>,
+}
+
+impl OwnTable {
+    /// The names of the columns that statements can take values from.
+    pub fn column_names(&self) -> impl Iterator<Item = &str> {
+        let found = self.keys.iter().flat_map(|keys| &keys.columns).map(String::as_str);
+        self.columns.iter().map(|column| column.name.as_str()).chain(found)
+    }
+}
+
+/// A query for values of rows that are there already.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct OwnKeys {
+    /// The query.
+    pub sql: String,
+    /// The names of its columns.
+    pub columns: Vec<String>,
 }
 
 /// A secondary index.
@@ -181,7 +201,10 @@ pub enum Distinct {
 
 impl fmt::Display for OwnTable {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{} {}", self.name, self.rows)
+        match &self.keys {
+            None => write!(f, "{} {}", self.name, self.rows),
+            Some(_) => write!(f, "{}", self.name),
+        }
     }
 }
 

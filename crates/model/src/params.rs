@@ -102,8 +102,11 @@ pub enum ParamKind {
         /// Whether the workload has rows that `:id` and `:k` can stand for, in tables that `{table}` can.
         rows: bool,
     },
-    /// Tables that a plan file spells out. Required.
-    Tables,
+    /// Tables that a plan file spells out. Required, unless another parameter of the same workload has a certain word.
+    Tables {
+        /// The other parameter and its word; `None` if they are always required.
+        optional_if: Option<(&'static str, &'static str)>,
+    },
     /// Variants of a statement that a plan file spells out, each of them a value. Required.
     Variants,
     /// Data sets that a plan file spells out, each of them a value.
@@ -192,6 +195,8 @@ pub struct ParamDef {
     pub kind: ParamKind,
     /// The value if none is given, as text.
     pub default: &'static str,
+    /// The value of a number if none is given and another parameter has a certain word; `None` if `default` is always the value.
+    pub default_if: Option<DefaultIf>,
     /// One line for help and reference, with the unit.
     pub help: &'static str,
     /// Whether `--scale` multiplies it (rows, caches, partitions).
@@ -206,6 +211,17 @@ pub struct ParamDef {
     pub used_if: Option<UsedIf>,
     /// How people say its values in a sentence.
     pub phrase: Phrase,
+}
+
+/// Another default. It may be beyond the bounds of what can be given, and then stands for what cannot be written.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct DefaultIf {
+    /// Another parameter of the same owner.
+    pub param: &'static str,
+    /// The word that it has.
+    pub word: &'static str,
+    /// The value then.
+    pub value: u64,
 }
 
 /// Parameters of engines that the analysis reads, by what they mean.
@@ -230,8 +246,8 @@ impl ParamDef {
     /// A parameter of `kind` that works at all times, does not scale and shapes no data.
     pub const fn new(name: &'static str, role: ParamRole, kind: ParamKind, default: &'static str) -> ParamDef {
         let (help, scales, shapes_data) = ("", false, false);
-        let (meaning, used_if, phrase) = (None, None, Phrase::None);
-        ParamDef { name, kind, default, help, scales, shapes_data, role, meaning, used_if, phrase }
+        let (default_if, meaning, used_if, phrase) = (None, None, None, Phrase::None);
+        ParamDef { name, kind, default, default_if, help, scales, shapes_data, role, meaning, used_if, phrase }
     }
 }
 
@@ -578,7 +594,7 @@ pub struct Catalogue {
     /// The figures of the recording at a path, which a point with these parameters replays; or why it cannot be replayed, in one line.
     pub read_recording: fn(workload: &str, path: &Path, params: &Params) -> Result<RecordingSummary, String>,
     /// Why tables of the user's own cannot be made, or statements cannot be performed on them.
-    pub check_tables: fn(tables: &[OwnTable], statements: &[CustomOp]) -> Result<(), OwnFault>,
+    pub check_tables: fn(params: &Params) -> Result<(), OwnFault>,
     /// The text of a file of SQL that a plan names; or why it cannot be read, in one line.
     pub read_text: fn(path: &Path) -> Result<String, String>,
 }

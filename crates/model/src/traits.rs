@@ -151,6 +151,9 @@ pub struct PointTraits {
     /// How people say the values of parameters in a sentence, by the names of those that declare it: `indexes`: `three secondary indexes`.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub phrases: BTreeMap<String, String>,
+    /// The data that was there already, which is the user's; `None` if plimsoll made it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub found_data: Option<FoundDataUse>,
     /// The program whose results these are, with its version; `None` if plimsoll measured the point itself.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub imported: Option<String>,
@@ -158,6 +161,25 @@ pub struct PointTraits {
 
 /// The fact of a point with the program whose results it has.
 pub const IMPORTED_FACT: &str = "imported.from";
+
+/// The fact of a point whose data was there already: which tables it is.
+const FOUND_DATA_FACT: &str = "data.origin";
+/// How many rows of each table are used.
+const FOUND_DATA_ROWS: &str = "data.origin_rows";
+/// Whether the run was to change them.
+pub const FOUND_DATA_CHANGED: &str = "data.origin_changed";
+
+/// Data that was there already.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct FoundDataUse {
+    /// Which tables: `sbtest1 to sbtest4`; `None` if only the statements name them.
+    pub tables: Option<String>,
+    /// How many rows of each table are used.
+    pub rows: Option<u64>,
+    /// Whether the run was to change them.
+    pub is_changed: bool,
+}
 
 /// The engine of a point and its settings.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -501,9 +523,12 @@ impl PointTraits {
     /// Takes over what `fact` states, if it has a typed counterpart. A value that cannot be read is left out.
     pub fn learn(&mut self, fact: &Fact) {
         let (text, whole, number) = (fact.value.trim(), parse_whole(fact), parse_amount(fact));
-        let PointTraits { engine, course, outcome, imported, .. } = self;
+        let PointTraits { engine, course, outcome, imported, found_data, .. } = self;
         match fact.name.as_str() {
             IMPORTED_FACT => *imported = Some(text.to_owned()),
+            FOUND_DATA_FACT => found_data.get_or_insert_default().tables = Some(text.to_owned()),
+            FOUND_DATA_ROWS => found_data.get_or_insert_default().rows = whole,
+            FOUND_DATA_CHANGED => found_data.get_or_insert_default().is_changed = text == "yes",
             "engine.process" => engine.process = EngineProcess::from_word(text),
             "server.unseen" => engine.unseen = UnseenServer::from_word(text),
             "engine.writes" => engine.writes = WritePath::from_word(text),
@@ -767,6 +792,14 @@ mod tests {
             ("engine.version", "3.50"),
             ("server.pid", "17"),
         ]);
+        let found = learnt(&[
+            ("data.origin", "sbtest1"),
+            ("data.origin_rows", "5"),
+            ("data.origin_count", "counted"),
+            ("data.origin_changed", "yes"),
+        ]);
+        let expected = FoundDataUse { tables: Some("sbtest1".into()), rows: Some(5), is_changed: true };
+        assert_eq!((found.found_data, &traits.found_data), (Some(expected), &None));
         assert_eq!(traits.engine.process, EngineProcess::Elsewhere);
         assert_eq!((traits.outcome.load_settle_s, traits.outcome.data_bytes), (Some(0.5), Some(4_096)));
         assert_eq!((traits.engine.writes, traits.outcome.is_synced), (WritePath::Append, true));

@@ -26,7 +26,7 @@ pub(crate) fn catalogue() -> Catalogue {
         read_config,
         read_recording,
         read_text,
-        check_tables: |tables, _| match tables.iter().position(|table| table.rows > 1_000_000) {
+        check_tables: |params| match params.tables("table").iter().position(|table| table.rows > 1_000_000) {
             None => Ok(()),
             table => Err(OwnFault { table, column: Some(0), text: "too many rows".into() }),
         },
@@ -161,7 +161,8 @@ pub(crate) fn with_tables() -> Catalogue {
         help: "",
         families: &[Family::Sql],
         params: &[
-            rows("table", ParamKind::Tables, ""),
+            rows("table", ParamKind::Tables { optional_if: Some(("existing", "true")) }, ""),
+            def("existing", ParamKind::Bool, "false"),
             def("statement", ParamKind::Statements { if_word: None }, ""),
             def("foreign_keys", ParamKind::Bool, "false"),
             def("access", ParamKind::Access, "uniform"),

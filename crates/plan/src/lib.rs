@@ -54,8 +54,8 @@ pub use why::{LEFT, RecordedPoint, Variation, check_closed, why_plan};
 use document::{Document, Written, WrittenSetting};
 use error::Place;
 use model::{
-    Access, Catalogue, DistributionEntry, Entry, HourlyCost, InterfaceLink, LinkSpeed, Nanos, ParamDef, Plan, Trial,
-    Value,
+    Access, Catalogue, DefaultIf, DistributionEntry, Entry, HourlyCost, InterfaceLink, LinkSpeed, Nanos, ParamDef,
+    Params, Plan, Trial, Value,
 };
 use sweep::Point;
 
@@ -101,8 +101,13 @@ pub fn accesses(key: &'static str, text: &str, catalogue: &Catalogue) -> Result<
     text.split(',').map(|text| value::parse_access(&written(text), &catalogue.distributions)).collect()
 }
 
-/// Whether `value` is what the parameter `def` has if nothing is given, at full scale.
-pub fn is_default(def: &ParamDef, value: &Value, distributions: &[DistributionEntry]) -> bool {
+/// Whether the parameter `def` has in `params` what it has if nothing is given, at full scale.
+pub fn is_default(def: &ParamDef, params: &Params, distributions: &[DistributionEntry]) -> bool {
+    let Some(value) = params.0.get(def.name) else { return false };
+    let is_if = |other: &DefaultIf| params.0.get(other.param).is_some_and(|word| word.to_string() == other.word);
+    if let Some(other) = def.default_if.filter(is_if) {
+        return *value == Value::Int(other.value);
+    }
     let written = point::default_value(def.name, def.default);
     value::parse_param(def, &written, 1.0, distributions).is_ok_and(|default| default == *value)
 }

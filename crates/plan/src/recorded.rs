@@ -75,6 +75,7 @@ fn all_declared(entry: &Entry, params: &Params, catalogue: &Catalogue) -> Result
         (ParamKind::Statements { if_word: Some((param, word)) }, value) if !is_word(params, param, word) => {
             value.is_none()
         }
+        (_, Some(Value::Int(value))) if def.default_if.is_some_and(|other| other.value == *value) => true,
         (kind, value) => value.is_some_and(|value| holds(kind, value, &catalogue.distributions)),
     };
     let unfit =
@@ -98,9 +99,9 @@ fn tables_can_be_made(workload: &Entry, params: &Params, catalogue: &Catalogue) 
         |is_kind: fn(ParamKind) -> bool| workload.params.iter().find(|def| is_kind(def.kind)).map(|def| def.name);
     let statements = named(|kind| matches!(kind, ParamKind::Statements { .. }));
     let ops = statements.map_or(&[][..], |name| params.statements(name));
-    match named(|kind| kind == ParamKind::Tables) {
+    match named(|kind| matches!(kind, ParamKind::Tables { .. })) {
         None => statements::without_columns(ops),
-        Some(tables) => (catalogue.check_tables)(params.tables(tables), ops).map_err(|fault| fault.text),
+        Some(_) => (catalogue.check_tables)(params).map_err(|fault| fault.text),
     }
 }
 
@@ -122,7 +123,7 @@ fn holds(kind: ParamKind, value: &Value, distributions: &[DistributionEntry]) ->
         (ParamKind::Background { rows }, Value::Background(entries)) => background::could_be_written(entries, rows),
         (ParamKind::Variants, Value::Variant(variant)) => variants::variant_could_be_written(variant),
         (ParamKind::DataSets, Value::Data(data)) => variants::data_could_be_written(data),
-        (ParamKind::Tables, Value::Tables(tables)) => tables_could_be_written(tables, distributions),
+        (ParamKind::Tables { .. }, Value::Tables(tables)) => tables_could_be_written(tables, distributions),
         (ParamKind::Name, Value::Word(name)) => variants::is_name(name),
         (ParamKind::Recording, Value::Recording(summary)) => summary.ops > 0 && !summary.path.contains('\0'),
         (ParamKind::Speed, Value::Float(speed)) => *speed > 0.0 && *speed <= SPEED_MAX,
@@ -136,8 +137,7 @@ fn holds(kind: ParamKind, value: &Value, distributions: &[DistributionEntry]) ->
 fn tables_could_be_written(tables: &[OwnTable], distributions: &[DistributionEntry]) -> bool {
     let columns = || tables.iter().flat_map(|table| &table.columns);
     let are_types = columns().all(|column| tables::type_could_be_written(column.kind));
-    !tables.is_empty()
-        && are_types
+    are_types
         && columns()
             .filter_map(|column| match &column.source {
                 ValueSource::Drawn(drawn) => drawn.numbers.access.clone(),

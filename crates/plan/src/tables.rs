@@ -10,8 +10,8 @@ use crate::text;
 use crate::value::{parse_access, parse_int, parse_word};
 use crate::variants::WrittenBlock;
 use model::own_table::{
-    ColumnKind, Dependence, Distinct, DrawnValues, OwnColumn, OwnConstant, OwnFault, OwnIndex, OwnPartitions, OwnTable,
-    PartitionRule, ValueNumbers, ValueShape, ValueSource,
+    ColumnKind, Dependence, Distinct, DrawnValues, OwnColumn, OwnConstant, OwnFault, OwnIndex, OwnKeys, OwnPartitions,
+    OwnTable, PartitionRule, ValueNumbers, ValueShape, ValueSource,
 };
 use model::{Access, DistributionEntry};
 use serde::{Deserialize, Serialize};
@@ -207,11 +207,14 @@ fn number_in(written: &Written<'_>) -> Result<f64, PlanError> {
     text::parse_finite(&written.text).ok_or_else(|| written.refused("a number"))
 }
 
-const TABLE_KEYS: [&str; 6] = ["name", "rows", "primary_key", "column", "index", "partitions"];
+const TABLE_KEYS: [&str; 7] = ["name", "rows", "primary_key", "column", "index", "partitions", "keys"];
 
 fn read_table(written: &WrittenTable<'_>) -> Result<PlacedTable, PlanError> {
     let block = Block::new("a table", &TABLE_KEYS, written.place, &written.settings)?;
     let name = block.needed("name")?.text.clone();
+    if let Some(query) = block.one("keys")? {
+        return found_table(name, query, &block, written);
+    }
     let rows = parse_int(block.needed("rows")?, 0, ROWS_MAX)?;
     if written.columns.is_empty() {
         let text = "a table needs columns, such as `column = [{ name = \"id\", type = \"int\", serial = true }]`";
@@ -233,8 +236,86 @@ fn read_table(written: &WrittenTable<'_>) -> Result<PlacedTable, PlanError> {
         primary_key: block.texts("primary_key")?,
         indexes: indexes.collect::<Result<_, _>>()?,
         partitions: partitions.transpose()?,
+        keys: None,
     };
     Ok(PlacedTable { line: line_of(written.place), columns: lines, table })
+}
+
+/// A table that is there already: of its rows only the values are known that `query` reads.
+fn found_table(
+    name: String,
+    query: &Written<'_>,
+    block: &Block<'_, '_>,
+    written: &WrittenTable<'_>,
+) -> Result<PlacedTable, PlanError> {
+    let why = "has no effect with `keys`: the table is there already, and nothing of it is made";
+    block.without(&["rows", "primary_key"], why)?;
+    let parts = [("column", !written.columns.is_empty()), ("index", !written.indexes.is_empty())];
+    let parts = parts.into_iter().chain([("partitions", written.partitions.is_some())]);
+    if let Some((key, _)) = parts.into_iter().find(|(_, is_there)| *is_there) {
+        return Err(written.place.error(format_args!("`{key}` {why}")));
+    }
+    let sql = query.text.trim().trim_end_matches(';').trim_end();
+    let columns = key_columns(sql).map_err(|why| query.place.error(format_args!("keys = `{}`: {why}", shown(sql))))?;
+    let keys = Some(OwnKeys { sql: sql.to_owned(), columns });
+    let (columns, primary_key, indexes) = (Vec::new(), Vec::new(), Vec::new());
+    let table = OwnTable { name, rows: 0, columns, primary_key, indexes, partitions: None, keys };
+    Ok(PlacedTable { line: line_of(written.place), columns: Vec::new(), table })
+}
+
+/// The names of the columns that the query `sql` returns, by its text: what stands between SELECT and FROM.
+fn key_columns(sql: &str) -> Result<Vec<String>, String> {
+    if sql.contains([';', '?']) {
+        return Err("write one query, without `;` and `?`".to_owned());
+    }
+    let is_first = |word: &str| sql.get(..word.len()).is_some_and(|start| start.eq_ignore_ascii_case(word));
+    if !is_first("select ") {
+        return Err("write a query of the form `SELECT id FROM orders`".to_owned());
+    }
+    let list = select_list(&sql["select ".len()..])?;
+    let mut names: Vec<String> = Vec::new();
+    for part in list {
+        let last = part.rsplit([' ', '\n', '\t', '.']).next().unwrap_or_default().trim_matches(['"', '`']);
+        let is_name = last.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_')
+            && last.chars().all(|c| c.is_ascii_alphanumeric() || c == '_');
+        if !is_name {
+            let part = shown(part);
+            return Err(format!("`{part}` has no name for placeholders; write `SELECT id` or `{part} AS name`"));
+        }
+        if names.iter().any(|other| other.eq_ignore_ascii_case(last)) {
+            return Err(format!("two columns are named `{last}`: rename one with `AS`"));
+        }
+        names.push(last.to_owned());
+    }
+    Ok(names)
+}
+
+/// The parts of the list that `text` begins with, up to FROM. What is in brackets or quotes belongs to its part.
+fn select_list(text: &str) -> Result<Vec<&str>, String> {
+    let (mut parts, mut start, mut depth, mut quote) = (Vec::new(), 0, 0, None);
+    for (at, c) in text.char_indices() {
+        match (quote, c) {
+            (Some(open), c) if c == open => quote = None,
+            (None, '\'' | '"' | '`') => quote = Some(c),
+            (None, '(') => depth += 1,
+            (None, ')') => depth -= 1,
+            (None, ',') if depth == 0 => {
+                parts.push(text[start..at].trim());
+                start = at + 1;
+            }
+            (None, c) if depth == 0 && c.is_whitespace() => {
+                let rest = text[at..].trim_start();
+                if rest.get(..4).is_some_and(|word| word.eq_ignore_ascii_case("from"))
+                    && rest[4..].starts_with([' ', '\n', '\t', '('])
+                {
+                    parts.push(text[start..at].trim());
+                    return Ok(parts);
+                }
+            }
+            _ => {}
+        }
+    }
+    Err("it has no FROM; write a query of the form `SELECT id FROM orders`".to_owned())
 }
 
 fn line_of(place: Place<'_>) -> usize {
@@ -569,6 +650,53 @@ sql = 'SELECT :customers.city, :customers.id@2, :orders.customer@new'
         assert!(none.contains("there are no tables; write them in a plan file as `[[table]]`"), "{none}");
         let statements = plan(PLAN.split("[[statement]]").next().unwrap(), 1.0).unwrap_err();
         assert!(statements.contains("workload `own` needs statements"), "{statements}");
+    }
+
+    #[test]
+    fn a_table_that_is_there_has_a_query_whose_columns_are_read_of_its_text() {
+        let found = |keys: &str| {
+            let text = format!(
+                "workload = 'own'\nexisting = true\n[[table]]\nname = 'orders'\nkeys = '''{keys}'''\n\
+                 [[statement]]\nname = 'one'\nsql = 'SELECT 1'"
+            );
+            Ok::<_, String>(plan(&text, 1.0)?.tables("table")[0].keys.clone().unwrap())
+        };
+        for (keys, columns) in [
+            ("SELECT id FROM orders;", &["id"][..]),
+            (
+                "select DISTINCT o.id, customer AS c, max(a, b) AS most, `when` t FROM orders o",
+                &["id", "c", "most", "t"],
+            ),
+            ("SELECT (SELECT 1 FROM a) AS x,\ty\nFROM orders", &["x", "y"]),
+            ("SELECT \", FROM \" AS x FROM(VALUES (1)) AS v", &["x"]),
+        ] {
+            let found = found(keys).unwrap();
+            assert_eq!((found.sql.as_str(), &found.columns[..]), (keys.trim_end_matches(';'), columns));
+        }
+        for (keys, why) in [
+            ("SELECT * FROM orders", "`*` has no name for placeholders; write `SELECT id` or `* AS name`"),
+            (
+                "SELECT max(id) FROM orders",
+                "`max(id)` has no name for placeholders; write `SELECT id` or `max(id) AS name`",
+            ),
+            ("SELECT id, o.ID FROM orders", "two columns are named `ID`: rename one with `AS`"),
+            ("DELETE FROM orders", "write a query of the form `SELECT id FROM orders`"),
+            ("SELECT 1", "it has no FROM"),
+            ("SELECT id FROM a; SELECT id FROM b", "write one query, without `;` and `?`"),
+        ] {
+            let refused = found(keys).unwrap_err();
+            assert!(refused.starts_with("p.toml:5: keys = `") && refused.contains(why), "{refused}");
+        }
+        let with = |more: &str| {
+            let text =
+                format!("workload = 'own'\nexisting = true\n{more}\n[[statement]]\nname = 'one'\nsql = 'SELECT 1'");
+            plan(&text, 1.0)
+        };
+        assert_eq!(with("").unwrap().tables("table"), []);
+        for (more, key) in [("rows = 5", "rows"), ("column = [{ name = 'id', type = 'int' }]", "column")] {
+            let refused = with(&format!("[[table]]\nname = 'a'\nkeys = 'SELECT id FROM a'\n{more}")).unwrap_err();
+            assert!(refused.contains(&format!("`{key}` has no effect with `keys`")), "{refused}");
+        }
     }
 
     #[test]

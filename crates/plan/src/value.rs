@@ -43,7 +43,7 @@ pub(crate) fn parse_param(
         ParamKind::Variables => parse_variable(written).map(Value::Word),
         ParamKind::Statements { .. } => statements::typed_ops(written).map(Value::Statements),
         ParamKind::Background { rows } => background::typed_entries(written, rows).map(Value::Background),
-        ParamKind::Tables => tables::typed(written, scale, distributions).map(Value::Tables),
+        ParamKind::Tables { .. } => tables::typed(written, scale, distributions).map(Value::Tables),
         ParamKind::Name => parse_name(written).map(Value::Word),
         // Its figures take its place as soon as the other parameters are known.
         ParamKind::Recording => parse_path(written).map(|path| Value::Word(path.to_owned())),

@@ -174,7 +174,7 @@ pub fn with_engine_params(command: Command, engines: &[Entry]) -> Command {
 /// Whether the parameter is a flag: statements and variables are written otherwise.
 fn has_flag(def: &ParamDef) -> bool {
     use ParamKind::{Background, DataSets, Statements, Tables, Variables, Variants};
-    !matches!(def.kind, Statements { .. } | Background { .. } | Variables | Variants | DataSets | Tables)
+    !matches!(def.kind, Statements { .. } | Background { .. } | Variables | Variants | DataSets | Tables { .. })
 }
 
 /// The default of a common key as help shows it, or what happens without a value.
@@ -222,7 +222,7 @@ pub fn value_name(def: &ParamDef) -> String {
         ParamKind::Speed => "N|max".to_owned(),
         ParamKind::OneOf(_) | ParamKind::Variables | ParamKind::Statements { .. } => "VALUE".to_owned(),
         ParamKind::Variants | ParamKind::DataSets => "VALUE".to_owned(),
-        ParamKind::Tables | ParamKind::Background { .. } => "VALUE".to_owned(),
+        ParamKind::Tables { .. } | ParamKind::Background { .. } => "VALUE".to_owned(),
     }
 }
 

@@ -44,8 +44,8 @@ pub fn default_params(trial: &Trial) -> Vec<String> {
     let (engine, workload) = (engine::engine_of(trial).entry, engine::workload_of(trial).entry);
     let owners = [(engine, &trial.target.params), (workload, &trial.workload.params)];
     let defaults = owners.into_iter().flat_map(|(entry, params)| {
-        let defs = entry.params.iter().filter_map(|def| Some((def, params.0.get(def.name)?)));
-        defs.filter(|(def, value)| plan::is_default(def, value, &distributions)).map(|(def, _)| def.name.to_owned())
+        let defs = entry.params.iter().filter(|def| plan::is_default(def, params, &distributions));
+        defs.map(|def| def.name.to_owned())
     });
     defaults.collect()
 }

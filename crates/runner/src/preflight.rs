@@ -177,6 +177,7 @@ pub fn check_targets(plan: &Plan, site: &RunSite) -> Result<(), TargetError> {
         engine::requirements::check_scheduler(trial)?;
         engine::requirements::check_instances(trial)?;
         engine::requirements::check_background(trial)?;
+        engine::requirements::check_found_data(trial)?;
         engine::requirements::check_server_place(trial, data_location(trial, &site.dir))?;
         trial.target.path.as_deref().map_or(Ok(()), host::safety::check_links)?;
         check_device(trial, site)

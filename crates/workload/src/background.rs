@@ -71,10 +71,10 @@ struct EntryValues {
 impl EntryValues {
     fn new(input: &ProgramInput, rows: bool) -> EntryValues {
         let seed = input.seed;
-        let data = if rows { OltpData::new(input.params, seed) } else { OltpData::none(seed) };
+        let data = if rows { OltpData::new(input) } else { OltpData::none(seed) };
         let uniform = Access { name: "uniform".into(), args: Vec::new() };
         let access = distribution::from_access(if rows { input.params.access("access") } else { &uniform }, data.rows);
-        EntryValues { data, access, seed, new_ids: NewIds::after(data.rows, input.clients) }
+        EntryValues { data, access, seed, new_ids: NewIds::after(data.last_id, input.clients) }
     }
 }
 

@@ -15,6 +15,7 @@ pub mod distribution;
 #[cfg(test)]
 mod divided;
 pub mod file;
+pub mod found;
 pub mod insert;
 pub mod kv;
 pub mod micro;
@@ -103,7 +104,7 @@ pub(crate) mod tests {
             ParamKind::Access => Value::Access(parse_access(text)),
             ParamKind::Statements { if_word: Some(_) } => Value::Statements(Vec::new()),
             ParamKind::Statements { if_word: None } => Value::Statements(own::tests::statements()),
-            ParamKind::Tables => Value::Tables(own::tests::tables()),
+            ParamKind::Tables { .. } => Value::Tables(own::tests::tables()),
             ParamKind::Background { .. } => Value::Background(Vec::new()),
             ParamKind::Variants => Value::Variant(sql::tests::variant()),
             ParamKind::DataSets => Value::Data(sql::tests::data_set()),

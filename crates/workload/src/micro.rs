@@ -157,7 +157,7 @@ enum UsedRows {
 
 impl UsedRows {
     fn distribution(self, input: &ProgramInput) -> Distribution {
-        let rows = OltpData::new(input.params, input.seed).rows;
+        let rows = OltpData::new(input).rows;
         let named = |name: &str, args: &[f64]| Access { name: name.to_owned(), args: args.to_vec() };
         match self {
             UsedRows::Access => distribution::from_access(input.params.access("access"), rows),
@@ -395,7 +395,7 @@ fn sql_program(input: &ProgramInput) -> SqlProgram {
 }
 
 fn load_kind(input: &ProgramInput) -> OpKindDef {
-    OltpData::new(input.params, input.seed).load_kind()
+    OltpData::new(input).load_kind()
 }
 
 fn test_program(input: &ProgramInput, test: &'static MicroTest) -> SqlProgram {

@@ -4,6 +4,7 @@
 //! takes one source of operations per client from each [`OpStream`].
 //! Limits: `kinds` is one list for all parts, those of the run first; an [`model::OpKind`] is an index into it.
 
+use crate::found::WantedData;
 use crate::procedure::SqlProcedure;
 use crate::replay::Recording;
 use crate::{SequenceState, Workload};
@@ -263,6 +264,8 @@ pub struct SqlProgram {
     pub background: Vec<BackgroundOps<SqlOp>>,
     /// What must hold of the rows whenever no transaction is open.
     pub conditions: Vec<SqlCondition>,
+    /// The tables of the user that it works on. It then makes none, and has no load.
+    pub found: Option<WantedData>,
 }
 
 /// What fills the tables of a program before its run.

@@ -1,12 +1,14 @@
 //! What the steps of one data set hand on to each other.
 //!
 //! In: an instance makes one with its data and gives it to every program on it. Out: how far the rows of each table have been
-//! dealt out to clients, how many of the oldest were taken away again, and whether the tables have their secondary indexes.
+//! dealt out to clients, how many of the oldest were taken away again, whether the tables have their secondary indexes, and what was
+//! found of data that is there already.
 //! Limits: at most [`TABLES_MAX`] tables; it lives as long as the instance, and no longer.
 
+use crate::found::FoundData;
 use std::ops::Range;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU8, AtomicU64, Ordering::Relaxed};
+use std::sync::{Arc, OnceLock};
 
 /// The most tables of a workload.
 pub const TABLES_MAX: usize = 1_000;
@@ -17,6 +19,7 @@ pub struct SequenceState {
     dealt: Arc<[AtomicU64]>,
     gone: Arc<[AtomicU64]>,
     indexed: Arc<AtomicU8>,
+    found: Arc<OnceLock<FoundData>>,
 }
 
 /// The values of `indexed`: not decided yet, no, yes.
@@ -50,6 +53,16 @@ impl SequenceState {
         }
     }
 
+    /// What was found of data that is there already; `None` of data that plimsoll makes, and before anybody has looked.
+    pub fn found(&self) -> Option<&FoundData> {
+        self.found.get()
+    }
+
+    /// The data is there already, and this was found of it. The first time counts.
+    pub fn set_found(&self, data: FoundData) {
+        let _ = self.found.set(data);
+    }
+
     /// From now on the tables have them.
     pub(crate) fn set_indexed(&self) {
         self.indexed.store(WITH, Relaxed);
@@ -59,7 +72,7 @@ impl SequenceState {
 impl Default for SequenceState {
     fn default() -> Self {
         let [dealt, gone] = [(); 2].map(|()| (0..TABLES_MAX).map(|_| AtomicU64::new(0)).collect());
-        SequenceState { dealt, gone, indexed: Arc::new(AtomicU8::new(UNDECIDED)) }
+        SequenceState { dealt, gone, indexed: Arc::new(AtomicU8::new(UNDECIDED)), found: Arc::default() }
     }
 }
 

@@ -121,6 +121,7 @@ fn program(input: &ProgramInput) -> SqlProgram {
         work: SqlWork::Variant(work),
         background: Vec::new(),
         conditions: Vec::new(),
+        found: None,
     }
 }
 

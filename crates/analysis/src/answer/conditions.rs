@@ -8,7 +8,7 @@ use crate::PointAnalysis;
 use crate::points::durability::durability;
 use crate::points::sweep::ScalingAxis;
 use crate::recorded::dimensions::{DURABILITY, SettingValue};
-use model::{AccessPattern, IoWork};
+use model::{AccessPattern, FoundDataUse, IoWork};
 use words::quantity::{plural, whole};
 
 /// More parts do not fit into one line.
@@ -18,6 +18,7 @@ const PARTS_MAX: usize = 7;
 pub(super) fn conditions(things: &[Thing]) -> String {
     let points: Vec<&PointAnalysis> = things.iter().flat_map(Thing::points).collect();
     let mut parts: Vec<Option<String>> = vec![
+        common(&points, |point| point.traits.found_data.as_ref().map(found_words)),
         common(&points, |point| {
             point.traits.work.io.as_ref().filter(|io| io.block.0 > 0).map(|io| io.block.to_string())
         }),
@@ -49,6 +50,14 @@ pub(super) fn conditions(things: &[Thing]) -> String {
 fn common(points: &[&PointAnalysis], words: impl Fn(&PointAnalysis) -> Option<String>) -> Option<String> {
     let first = words(points.first()?)?;
     points.iter().all(|point| words(point).as_ref() == Some(&first)).then_some(first)
+}
+
+/// Whose the tables were, which decides about all other numbers.
+fn found_words(data: &FoundDataUse) -> String {
+    let tables = data.tables.as_ref().map_or("on your tables".to_owned(), |tables| format!("on your tables {tables}"));
+    let rows = data.rows.map_or(String::new(), |rows| format!(" ({} rows each)", whole(rows as f64)));
+    let changed = if data.is_changed { ", whose rows have changed" } else { "" };
+    format!("{tables}{rows}{changed}")
 }
 
 fn pattern(io: &IoWork) -> &'static str {
@@ -83,4 +92,21 @@ fn size_words(point: &PointAnalysis) -> Option<String> {
     let sizes = point.settings.used().filter(|setting| setting.is_data_size() && is_stated(&setting.value));
     let sizes: Vec<String> = sizes.map(spoken).collect();
     (!sizes.is_empty()).then(|| sizes.join(", "))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn tables_of_the_user_are_named_with_their_rows_and_whether_these_have_changed() {
+        let words = |tables: Option<&str>, rows, is_changed| {
+            found_words(&FoundDataUse { tables: tables.map(str::to_owned), rows, is_changed })
+        };
+        assert_eq!(
+            words(Some("sbtest1 to sbtest4"), Some(1_000_000), false),
+            "on your tables sbtest1 to sbtest4 (1,000,000 rows each)"
+        );
+        assert_eq!(words(None, None, true), "on your tables, whose rows have changed");
+    }
 }

@@ -29,7 +29,7 @@ pub(super) fn tables_like(found: Vec<FoundTable>, hides_names: bool) -> FoundTab
     // Each round makes one thing simpler, so this ends.
     let rounds = 4 * made.tables.iter().map(|table| table.columns.len() + table.indexes.len() + 2).sum::<usize>();
     for _ in 0..rounds {
-        match workload::own::check(&made.tables, &[]) {
+        match workload::own::check_made(&made.tables, &[]) {
             Ok(()) => break,
             Err(fault) => made.simplify(&fault),
         }
@@ -119,7 +119,7 @@ impl TableMaker<'_> {
             column: column(&partitions.column),
             count: partitions.count.clamp(2, 1_000),
         });
-        OwnTable { name, rows: found.rows, columns, primary_key, indexes, partitions }
+        OwnTable { name, rows: found.rows, columns, primary_key, indexes, partitions, keys: None }
     }
 
     fn column(&self, found: &FoundColumn, names: &mut NameMap) -> OwnColumn {

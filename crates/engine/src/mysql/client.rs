@@ -230,6 +230,7 @@ impl ConnectMysql {
         if let Some(level) = &self.options.isolation {
             wire.run_statement(&format!("SET SESSION TRANSACTION ISOLATION LEVEL {level}"))?;
         }
+        self.options.begins_with.iter().try_for_each(|text| wire.run_statement(text))?;
         Ok(wire)
     }
 }

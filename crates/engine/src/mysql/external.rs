@@ -1,6 +1,7 @@
 //! MySQL and MariaDB servers by URL: they are looked at before anything is made, and left as they were.
 //!
-//! In: an address. Out: a schema of plimsoll's own, or the database that the URL names if it is empty, with plimsoll's marker. Limits:
+//! In: an address. Out: a schema of plimsoll's own, or the database that the URL names if it is empty, with plimsoll's marker; or that database
+//! with the user's tables, as it is. Limits:
 //! settings and connections that the account may not see are not seen; a schema that a killed plimsoll left is named, and must be dropped
 //! by hand; a schema of plimsoll's name that has tables and no marker was not made by plimsoll, and the server is refused.
 
@@ -86,8 +87,29 @@ pub fn join_schema(
     let name = &common.schema;
     let facts = [Fact::new("server.url", url.text.as_str()), Fact::new("server.schema", name.as_str())];
     let facts = facts.into_iter().chain(server.facts()).collect();
-    let joined = ExternalSchema::joined(server.shown(), name, facts);
+    let joined = ExternalSchema::not_ours(server.shown(), name, facts);
     Ok((server.in_database(name), admin, joined))
+}
+
+/// Opens the database that the URL names, which holds tables of the user. Nothing is made in it.
+pub fn visit_database(
+    server: &MysqlAddress,
+    url: &ServerUrl,
+) -> Result<(MysqlAddress, MysqlWire, ExternalSchema), TargetError> {
+    let Some(name) = &url.database else {
+        return Err(TargetError::Unsupported(format!(
+            "{} names no database; name the one with your tables: mysql://USER@HOST/DATABASE",
+            server.shown()
+        )));
+    };
+    let failed = |error| server_error(server.shown(), error);
+    let mut admin = server.connect_admin(PATIENCE).map_err(|error| server_error(server.shown(), error))?;
+    refuse_production(&mut admin, server, url)?;
+    let mut facts = look_around(&mut admin, server, url)?;
+    facts.extend(server.facts());
+    facts.push(Fact::new("server.schema", name.as_str()));
+    admin.set_up(&format!("USE {}", quote_name(name))).map_err(failed)?;
+    Ok((server.in_database(name), admin, ExternalSchema::not_ours(server.shown(), name, facts)))
 }
 
 /// The schema of plimsoll's own that `schema` names, which is made if it is to be new: its name, and the function that drops it.

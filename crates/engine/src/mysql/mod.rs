@@ -52,6 +52,7 @@ use crate::sql::client_tally::CLIENTS;
 use crate::sql::connections::HoldWords;
 use crate::sql::endpoints::{self, ENDPOINT, EndpointIdentity, POLICY};
 use crate::sql::external::SchemaUse;
+use crate::sql::found_data::FoundWords;
 use crate::sql::replay::ReplayWords;
 use crate::sql::server_instance::{NodeGroup, ServerSpec, SqlServer, SqlServerInstance, sets_on_server};
 use crate::sql::session_options::{self, CONTROL_TIMEOUT, ISOLATION, SETUP_TIMEOUT, SessionOptions};
@@ -440,6 +441,17 @@ impl SqlServer for MysqlServer {
         external::open_schema(&endpoints[0].clone(), endpoints, url, schema)
     }
 
+    fn visit_external(trial: &Trial) -> Result<(MysqlAddress, MysqlWire, ExternalSchema), TargetError> {
+        let urls = ServerUrl::endpoints_from_params(&trial.target.params, &["mysql"], EXAMPLE)?;
+        let (_, first) =
+            Self::external_endpoints(trial)?.into_iter().next().expect("a URL names at least one endpoint");
+        external::visit_database(&first, &urls[0])
+    }
+
+    fn found_words() -> &'static FoundWords {
+        &FOUND_WORDS
+    }
+
     fn join_external(
         trial: &Trial,
         common: &CommonData,
@@ -577,6 +589,13 @@ impl SqlServer for MysqlServer {
         Ok(address.for_user(holds::ACCOUNT))
     }
 }
+
+/// What is asked about tables that are there.
+static FOUND_WORDS: FoundWords = FoundWords {
+    schema: "database()",
+    leading_columns: "SELECT column_name FROM information_schema.statistics \
+                      WHERE table_schema = database() AND table_name = '{}' AND seq_in_index = 1",
+};
 
 /// What a replay of a log asks.
 static REPLAY_WORDS: ReplayWords = ReplayWords {

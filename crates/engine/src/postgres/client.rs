@@ -186,6 +186,7 @@ impl ConnectPostgres {
             let set = format!("SET SESSION CHARACTERISTICS AS TRANSACTION ISOLATION LEVEL {level}");
             wire.run_statement(&set)?;
         }
+        self.options.begins_with.iter().try_for_each(|text| wire.run_statement(text))?;
         Ok(wire)
     }
 }

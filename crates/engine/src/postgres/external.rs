@@ -1,6 +1,7 @@
 //! PostgreSQL servers by URL: they are looked at before anything is made, and left as they were.
 //!
-//! In: an address. Out: a schema of plimsoll's own, with its marker, in the database that the URL names. Limits: settings and connections
+//! In: an address. Out: a schema of plimsoll's own, with its marker, in the database that the URL names; or that database with the user's
+//! tables, as it is. Limits: settings and connections
 //! that the role may not see are not seen; a schema that a killed plimsoll left is named, and must be dropped by hand; a schema of
 //! plimsoll's name that has tables and no marker was not made by plimsoll, and the server is refused.
 
@@ -79,8 +80,27 @@ pub fn join_schema(
     let name = &common.schema;
     let facts = [Fact::new("server.url", url.text.as_str()), Fact::new("server.schema", name.as_str())];
     let facts = facts.into_iter().chain(server.facts()).collect();
-    let joined = ExternalSchema::joined(server.shown(), name, facts);
+    let joined = ExternalSchema::not_ours(server.shown(), name, facts);
     Ok((server.in_schema(name), admin, joined))
+}
+
+/// Opens the database that the URL names, which holds tables of the user. Nothing is made in it, and names have the role's own search path.
+pub fn visit_database(
+    server: &PostgresAddress,
+    url: &ServerUrl,
+) -> Result<(PostgresAddress, PostgresWire, ExternalSchema), TargetError> {
+    let mut admin = server.connect_admin(PATIENCE).map_err(|error| server_error(server.shown(), error))?;
+    refuse_production(&mut admin, server, url)?;
+    let mut facts = look_around(&mut admin, server, url)?;
+    facts.extend(server.facts());
+    let schema =
+        first_value(&mut admin, "SELECT current_schema()").map_err(|error| server_error(server.shown(), error))?;
+    let Some(schema) = schema else {
+        let text = format!("{}: no schema of the search path is there", server.shown());
+        return Err(TargetError::Unsupported(text));
+    };
+    facts.push(Fact::new("server.schema", schema.as_str()));
+    Ok((server.clone(), admin, ExternalSchema::not_ours(server.shown(), &schema, facts)))
 }
 
 fn make_schema(admin: &mut PostgresWire, server: &PostgresAddress, name: &str) -> Result<(), TargetError> {

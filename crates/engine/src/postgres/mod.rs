@@ -41,6 +41,7 @@ use crate::sql::client_tally::CLIENTS;
 use crate::sql::connections::HoldWords;
 use crate::sql::endpoints::{self, ENDPOINT, EndpointIdentity, POLICY};
 use crate::sql::external::SchemaUse;
+use crate::sql::found_data::FoundWords;
 use crate::sql::replay::ReplayWords;
 use crate::sql::server_instance::{ServerSpec, SqlServer, SqlServerInstance, sets_on_server};
 use crate::sql::session_options::{self, CONTROL_TIMEOUT, ISOLATION, SETUP_TIMEOUT, SessionOptions};
@@ -388,6 +389,15 @@ impl SqlServer for PostgresServer {
         external::open_schema(endpoints, &urls[0], schema)
     }
 
+    fn visit_external(trial: &Trial) -> Result<(PostgresAddress, PostgresWire, ExternalSchema), TargetError> {
+        let (address, url) = first_endpoint(&trial.target.params)?;
+        external::visit_database(&address, &url)
+    }
+
+    fn found_words() -> &'static FoundWords {
+        &FOUND_WORDS
+    }
+
     fn join_external(
         trial: &Trial,
         common: &CommonData,
@@ -583,6 +593,13 @@ fn server_arguments(data: &Path, params: &Params, variables: &ServerVariables) -
     args.extend(own.chain(set).flat_map(|setting| ["-c".into(), setting.into()]));
     args
 }
+
+/// What is asked about tables that are there.
+static FOUND_WORDS: FoundWords = FoundWords {
+    schema: "current_schema()",
+    leading_columns: "SELECT a.attname FROM pg_index i JOIN pg_attribute a ON a.attrelid = i.indrelid AND a.attnum = i.indkey[0] \
+                      WHERE i.indrelid = '{}'::regclass",
+};
 
 /// What a replay of a log asks. A server without a CSV log, or a role that may not know, has no file of it.
 static REPLAY_WORDS: ReplayWords = ReplayWords {

@@ -67,8 +67,8 @@ impl ExternalSchema {
         ExternalSchema::with_remover(server, name, facts, Some(remove))
     }
 
-    /// A schema that another host has made, and drops.
-    pub fn joined(server: &str, name: &str, facts: Vec<Fact>) -> ExternalSchema {
+    /// A schema that is not this host's to drop: another host has made it, or the user.
+    pub fn not_ours(server: &str, name: &str, facts: Vec<Fact>) -> ExternalSchema {
         ExternalSchema::with_remover(server, name, facts, None)
     }
 

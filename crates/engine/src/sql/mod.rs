@@ -18,6 +18,7 @@ pub mod common_data;
 pub mod connections;
 pub mod endpoints;
 pub mod external;
+pub mod found_data;
 pub mod kept;
 pub mod literals;
 pub mod multiplex;

@@ -49,6 +49,7 @@ use crate::sql::client_tally::{self, ClientTally};
 use crate::sql::connections::HoldWords;
 use crate::sql::endpoints::{self, EndpointIdentity, EndpointPolicy, endpoint_clients};
 use crate::sql::external::SchemaUse;
+use crate::sql::found_data::{self, FoundWords};
 use crate::sql::multiplex::PollableSession;
 use crate::sql::open_connections::{CANCEL_WITHIN, OpenConnections};
 use crate::sql::replay::{self, ReplayWords};
@@ -192,6 +193,10 @@ pub trait SqlServer: Clone + Send + Sync + 'static {
         trial: &Trial,
         schema: SchemaUse<'_>,
     ) -> Result<(Self::Address, Self::Admin, ExternalSchema), TargetError>;
+    /// Opens the database that `trial` names, in which nothing is made.
+    fn visit_external(trial: &Trial) -> Result<(Self::Address, Self::Admin, ExternalSchema), TargetError>;
+    /// What is asked about tables that are there.
+    fn found_words() -> &'static FoundWords;
     /// Opens the schema that another host has made there, if its marker is that of `common`.
     fn join_external(
         trial: &Trial,
@@ -313,6 +318,8 @@ pub struct SqlServerInstance<S: SqlServer> {
     /// Whether its trials open connections and do nothing else.
     is_connecting: bool,
     replay_facts: Vec<Fact>,
+    /// What was found of data that is there already; empty of data that plimsoll makes.
+    found_facts: Vec<Fact>,
     /// What a hold found.
     held: HoldReport,
     /// What the server can do for the clients only slowly.
@@ -390,10 +397,13 @@ impl<S: SqlServer> SqlServerInstance<S> {
         endpoints::check_trial(start.trial, named.len())?;
         // Before anything is made on any of them.
         let identities = if named.len() > 1 { nodes::identify_all::<S>(&named, start.trial)? } else { Vec::new() };
-        let (address, mut admin, mut external) = match start.joins {
-            None => S::open_external(start.trial, SchemaUse::of_instance(start.data_set))?,
-            Some(common) => S::join_external(start.trial, common)?,
+        let wanted = found_data::wanted_by(start.trial);
+        let (address, mut admin, mut external) = match (start.joins, &wanted) {
+            (None, None) => S::open_external(start.trial, SchemaUse::of_instance(start.data_set))?,
+            (None, Some(_)) => S::visit_external(start.trial)?,
+            (Some(common), _) => S::join_external(start.trial, common)?,
         };
+        let found = wanted.map(|wanted| found_data::find_data::<S>(&wanted, &mut admin, S::display_name(&address)));
         // An account may not be allowed to know the directory, which is no reason to refuse it.
         let data_dir = admin.query_value(server.spec().data_dir).ok().flatten();
         if let SetUse::Uses(_) = start.data_set {
@@ -405,7 +415,11 @@ impl<S: SqlServer> SqlServerInstance<S> {
         let endpoints = (named.len() > 1).then(|| Endpoints::<S>::new(all.collect(), identities));
         let location = DataLocation::External(Box::new(external));
         let common = CommonSchema::from_start(start);
-        let on_server = SqlServerInstance::on_server(server, start, address, admin, location);
+        let mut on_server = SqlServerInstance::on_server(server, start, address, admin, location);
+        if let Some((data, facts)) = found.transpose()? {
+            on_server.made_for.sequence.set_found(data);
+            on_server.found_facts = facts;
+        }
         let made = SqlServerInstance { endpoints, common, ..on_server };
         made.describe_use(start.data_set)?;
         made.with_room_for(start.trial)
@@ -448,6 +462,7 @@ impl<S: SqlServer> SqlServerInstance<S> {
             policy: EndpointPolicy::from_params(&start.trial.target.params),
             is_connecting: connect::is_connecting(start.trial),
             replay_facts: Vec::new(),
+            found_facts: Vec::new(),
             held: HoldReport::default(),
             warnings: Vec::new(),
         }
@@ -655,6 +670,7 @@ impl<S: SqlServer> Instance for SqlServerInstance<S> {
         facts.push(Fact::new("isolation", self.read_isolation().unwrap_or("unknown".into())));
         facts.extend(self.programs.iter().map(|found| Fact::new("server.program", shown(found.server()))));
         facts.extend(self.location.facts());
+        facts.extend(self.found_facts.iter().cloned());
         facts.extend(self.endpoints.iter().flat_map(Endpoints::facts));
         facts.extend(self.reset.facts());
         facts.extend(self.options.facts());
@@ -774,7 +790,7 @@ impl<S: SqlServer> Instance for SqlServerInstance<S> {
         let mut facts = self.complete_tables()?;
         facts.extend(self.loading.take().map(|connect| Fact::new("load.way", connect.way())));
         self.quiesce()?;
-        let rows = self.rows_in_tables()?;
+        let rows = self.made_for.sequence.found().map_or_else(|| self.rows_in_tables(), |data| Ok(data.rows()))?;
         self.endpoints.iter().try_for_each(|endpoints| endpoints.wait_for_rows(&self.tables))?;
         if self.reset.mode != ResetMode::Keep {
             self.restart_server(true, DataReset::keep_copy)?;
@@ -827,6 +843,10 @@ impl<S: SqlServer> Instance for SqlServerInstance<S> {
         let program = program_of(trial, &self.made_for.sequence);
         self.check_needs(trial, &program)?;
         self.options = SessionOptions::from_trial(trial);
+        if let Some(wanted) = &program.found {
+            self.options.begins_with = found_data::session_begin::<S>(wanted);
+            found_data::note_writes(&mut self.found_facts, program.writes);
+        }
         if let SqlWork::Variant(steps) = &program.work {
             variant::check_trial(trial, self.location.is_private())?;
             let run = VariantRun::new(trial, steps);

@@ -173,6 +173,8 @@ pub struct SessionOptions {
     pub threads: ClientThreads,
     /// The operations that the user wrote, for messages.
     pub written: Arc<[CustomOp]>,
+    /// What each connection executes first.
+    pub begins_with: Vec<&'static str>,
 }
 
 impl SessionOptions {
@@ -212,6 +214,7 @@ impl SessionOptions {
             open: OpenConnections::default(),
             threads: ClientThreads::Each,
             written: Arc::default(),
+            begins_with: Vec::new(),
         }
     }
 

@@ -12,6 +12,7 @@ mod estimates;
 mod failures;
 mod files;
 mod folders;
+mod found_data;
 mod found_schema;
 mod hostile;
 mod insert;

@@ -18,6 +18,11 @@ impl<'a> Choice<'_, 'a> {
             return self.chosen_value(def.name).is_some();
         }
         let ParamKind::Statements { if_word: Some((param, word)) } = def.kind else { return true };
+        self.has_word(entry, param, word)
+    }
+
+    /// Whether the parameter `param` of `entry` is `word`, by choice or by default.
+    fn has_word(&self, entry: &Entry, param: &str, word: &str) -> bool {
         let other = entry.params.iter().find(|other| other.name == param);
         self.chosen_value(param).map_or(other.map(|other| other.default), |written| Some(written.text.as_str()))
             == Some(word)
@@ -33,9 +38,19 @@ impl<'a> Choice<'_, 'a> {
             if let Some(size) = written.is_none().then(|| self.size_at_path(def)).transpose()?.flatten() {
                 return Ok((def.name.to_owned(), Value::Bytes(size)));
             }
+            if let Some(other) =
+                def.default_if.filter(|other| written.is_none() && self.has_word(entry, other.param, other.word))
+            {
+                return Ok((def.name.to_owned(), Value::Int(other.value)));
+            }
             let written = written.unwrap_or_else(|| default_value(def.name, def.default));
             if let (ParamKind::Statements { if_word }, "") = (def.kind, written.text.as_str()) {
                 return Err(self.no_statements(def, if_word));
+            }
+            if let (ParamKind::Tables { optional_if: Some((param, word)) }, "") = (def.kind, written.text.as_str())
+                && self.has_word(entry, param, word)
+            {
+                return Ok((def.name.to_owned(), Value::Tables(Vec::new())));
             }
             if matches!(def.kind, ParamKind::Background { .. }) {
                 self.check_takes_sql(&written)?;
@@ -76,11 +91,11 @@ impl<'a> Choice<'_, 'a> {
         let statements = value_of(|kind| matches!(kind, ParamKind::Statements { .. }));
         let ops = statements.map_or(&[][..], |name| params.statements(name));
         let place_of = |name: Option<&str>| name.and_then(|name| self.chosen_value(name)).map(|written| written.place);
-        let Some(tables) = value_of(|kind| kind == ParamKind::Tables) else {
+        let Some(tables) = value_of(|kind| matches!(kind, ParamKind::Tables { .. })) else {
             let place = place_of(statements).unwrap_or(Place::Default("statement"));
             return statements::without_columns(ops).map_err(|what| place.error(what));
         };
-        (self.catalogue.check_tables)(params.tables(tables), ops).map_err(|fault| {
+        (self.catalogue.check_tables)(params).map_err(|fault| {
             let of_table = self.chosen_value(tables).and_then(|written| tables::error_at(written, &fault));
             let place = place_of(statements).unwrap_or(Place::Default("statement"));
             of_table.unwrap_or_else(|| place.error(&fault.text))

@@ -80,7 +80,7 @@ fn has_flag(command: &Command, name: &str) -> bool {
 fn is_made_of_flags(def: &WorkloadDef) -> bool {
     use ParamKind::{Recording, Steps, Tables, Variants};
     let is_database = def.entry.families.iter().any(|family| matches!(family, Family::Sql | Family::Kv));
-    let tells_otherwise = |kind: &ParamKind| matches!(kind, Recording | Steps(_) | Tables | Variants);
+    let tells_otherwise = |kind: &ParamKind| matches!(kind, Recording | Steps(_) | Tables { .. } | Variants);
     is_database && !def.entry.params.iter().any(|param| tells_otherwise(&param.kind))
 }
 

@@ -9,6 +9,7 @@ use crate::output::{self, label};
 use analysis::math::ratio::PAIRS_MIN;
 use clap::{Arg, ArgAction, ArgMatches, Command};
 use engine::estimate::{chain_bytes, made_files_bytes, written_bytes_at_most};
+use engine::requirements::uses_found_data;
 use model::{Bytes, Plan};
 use std::fmt::Write as _;
 
@@ -114,10 +115,11 @@ struct PlannedWrites {
 impl Needs {
     fn of(plan: &Plan, context: &Context, rates: &LoadRates) -> Needs {
         let chains = plan::chains(plan, &context.catalogue).into_iter();
-        let made = plan::chains_with_new_data(plan, &context.catalogue).into_iter();
+        let starts = plan::chains_with_new_data(plan, &context.catalogue).into_iter().map(|chain| chain.start);
+        let made: Vec<usize> = starts.filter(|start| !uses_found_data(&plan.trials[*start])).collect();
         Needs {
-            estimate: plan::estimate(plan, &context.catalogue),
-            loading: made.map(|chain| rates.seconds(&plan.trials[chain.start])).sum(),
+            estimate: plan::Estimate { data_sets: made.len(), ..plan::estimate(plan, &context.catalogue) },
+            loading: made.into_iter().map(|start| rates.seconds(&plan.trials[start])).sum(),
             disk: chains.map(|chain| chain_bytes(&plan.trials[chain])).max().unwrap_or_default(),
             written: PlannedWrites::of(plan, context),
         }
@@ -219,7 +221,11 @@ fn sum(all: impl Iterator<Item = Bytes>) -> Bytes {
 }
 
 fn times(count: usize) -> String {
-    if count == 1 { "once".to_owned() } else { format!("{count} times") }
+    match count {
+        0 => "never: tables that are there are used as they are".to_owned(),
+        1 => "once".to_owned(),
+        _ => format!("{count} times"),
+    }
 }
 
 /// How often data is made for `plan`, and which data sets are there.

@@ -20,6 +20,7 @@ pub const PLANS: &[(&str, &str)] = &[
     ("orders", include_str!("../../../../plans/orders.toml")),
     ("orders-report", include_str!("../../../../plans/orders-report.toml")),
     ("tpcb-like", include_str!("../../../../plans/tpcb-like.toml")),
+    ("pgbench-tables", include_str!("../../../../plans/pgbench-tables.toml")),
     ("quick", include_str!("../../../../plans/quick.toml")),
     ("file-depth", include_str!("../../../../plans/file-depth.toml")),
     ("insert-engines", include_str!("../../../../plans/insert-engines.toml")),

@@ -102,7 +102,7 @@ pub fn values(def: &ParamDef) -> String {
         ParamKind::ConfigFile => "file, or `default`".into(),
         ParamKind::Variables => "any that the engine accepts".into(),
         ParamKind::Statements { .. } => "`[[statement]]` blocks of a plan file".into(),
-        ParamKind::Variants | ParamKind::DataSets | ParamKind::Tables | ParamKind::Background { .. } => {
+        ParamKind::Variants | ParamKind::DataSets | ParamKind::Tables { .. } | ParamKind::Background { .. } => {
             format!("`[[{}]]` blocks of a plan file", def.name)
         }
         ParamKind::Name => "name".into(),

@@ -3,7 +3,7 @@
 //! In: a run. Out: each of its texts, once, with what it is the text of. Limits: words of a fixed list (the state of a point, the kind of an
 //! event) are types and no texts. A field of text that is new in the model has to be added here; a test finds one that is not.
 
-use model::own_table::{DrawnValues, OwnColumn, OwnConstant, OwnTable, ValueNumbers, ValueShape, ValueSource};
+use model::own_table::{DrawnValues, OwnColumn, OwnConstant, OwnKeys, OwnTable, ValueNumbers, ValueShape, ValueSource};
 use model::statement::Draw;
 use model::{
     Access, Asked, Event, Fact, HostData, KindDef, Machine, Params, Plan, PointData, PointOutcome, PointTraits,
@@ -109,7 +109,7 @@ fn visit_value(name: &str, value: &mut Value, visit: Visit) {
 }
 
 fn visit_table(table: &mut OwnTable, visit: Visit) {
-    let OwnTable { name, rows: _, columns, primary_key, indexes, partitions } = table;
+    let OwnTable { name, rows: _, columns, primary_key, indexes, partitions, keys } = table;
     visit(TextPlace::Other, name);
     columns.iter_mut().for_each(|column| visit_column(column, visit));
     visit_all(primary_key, visit);
@@ -118,6 +118,10 @@ fn visit_table(table: &mut OwnTable, visit: Visit) {
         visit_all(&mut index.columns, visit);
     }
     partitions.iter_mut().for_each(|partitions| visit(TextPlace::Other, &mut partitions.column));
+    if let Some(OwnKeys { sql, columns }) = keys {
+        visit(TextPlace::Other, sql);
+        visit_all(columns, visit);
+    }
 }
 
 fn visit_column(column: &mut OwnColumn, visit: Visit) {
@@ -189,7 +193,7 @@ fn visit_stacks(snapshot: &mut StackSnapshot, visit: Visit) {
 }
 
 fn visit_traits(traits: &mut PointTraits, visit: Visit) {
-    let PointTraits { engine, work, course, outcome, defaults, phrases, imported } = traits;
+    let PointTraits { engine, work, course, outcome, defaults, phrases, found_data, imported } = traits;
     visit_some([&mut engine.version, &mut engine.durability, &mut engine.limited_device], visit);
     engine.endpoints.iter_mut().for_each(|endpoint| visit(TextPlace::Named("endpoints"), endpoint));
     for ServerSetting { name, value, .. } in &mut engine.settings {
@@ -208,6 +212,8 @@ fn visit_traits(traits: &mut PointTraits, visit: Visit) {
     visit_all(&mut course.replayed_steps, visit);
     visit_all(defaults, visit);
     phrases.values_mut().for_each(|phrase| visit(TextPlace::Other, phrase));
+    // Tables of the user have names of the user.
+    found_data.iter_mut().for_each(|found| visit_some([&mut found.tables], visit));
     visit_outcome(outcome, visit);
 }
 

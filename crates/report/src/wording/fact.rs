@@ -39,6 +39,15 @@ pub static FACTS: &[FactMeaning] = &[
     fact("decompress.own_cpu_s", "CPU time of plimsoll for that, in seconds"),
     fact("decompress.kernel_cpu_s", "CPU time of the kernel's own threads in the same time"),
     fact("decompress.daemon_cpu_s", "CPU time of the process that is the file system in the same time"),
+    fact("data.origin", "the tables of the database that were used; plimsoll made and removed none"),
+    fact("data.origin_rows", "rows of each of these tables that were used"),
+    fact("data.origin_count", "how it is known that no row is missing"),
+    fact("data.origin_index", "whether these tables have an index on column k"),
+    fact("data.origin_changed", "whether the run was to change their rows"),
+    fact(
+        "data.keys",
+        "rows that were read of your tables for the values in statements, of each table in the order of the plan",
+    ),
     fact("os", "operating system, as /etc/os-release names it"),
     fact("kernel.release", "version of the kernel"),
     fact(

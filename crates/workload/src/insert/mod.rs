@@ -331,6 +331,7 @@ fn sql_program(input: &ProgramInput) -> SqlProgram {
         run,
         background: background.map(|inserts| inserts.background_ops(data, statements)).into_iter().collect(),
         conditions: Vec::new(),
+        found: None,
     }
 }
 

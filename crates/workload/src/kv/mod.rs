@@ -229,6 +229,7 @@ fn sql_program(input: &ProgramInput) -> SqlProgram {
         run: mix.run(input, data),
         background: Vec::new(),
         conditions: Vec::new(),
+        found: None,
     }
 }
 

@@ -1,6 +1,6 @@
 //! The OLTP benchmark of sysbench 1.0: its tables, its statements, its mixes.
 //!
-//! In: mix, tables, rows per table, access distribution. Out: one transaction, or one statement, an operation. `read_write`
+//! In: mix, tables, rows per table, access distribution; or the tables that sysbench has made. Out: one transaction, or one statement, an operation. `read_write`
 //! is 18 statements between BEGIN and COMMIT: 10 point selects, 4 range selects over 100 rows, an index update, a non-index
 //! update, and the deletion and new insertion of one row; `read_only` and `write_only` are its halves.
 //! Limits: key-value engines have only `point_select`. Ids are given by plimsoll; rows are picked by `access` (uniform
@@ -15,6 +15,7 @@ pub(crate) mod rows;
 
 use crate::background;
 use crate::distribution::{self, Distribution};
+use crate::found::{WantedData, WantedTables};
 use crate::new_ids::NewIds;
 use crate::program::{
     ColumnKind, KvProgram, OpKindDef, OpStream, ProgramInput, SqlColumn, SqlIndex, SqlLoad, SqlProgram, SqlTable,
@@ -24,7 +25,8 @@ use crate::{DataReuse, UnsupportedParam, WorkloadDef};
 use custom::{CustomMix, CustomOps, OltpDraws};
 use mixes::{MIXES, MixLengths, MixOps, OltpMix, PointGets, RowPicker, RowsAfter};
 use model::{
-    Bytes, Entry, Family, OpClass, OpKind, ParamDef, ParamKind, ParamRole, Params, Phrase, SqlOp, UsedIf, WorkTraits,
+    Bytes, DefaultIf, Entry, Family, OpClass, OpKind, ParamDef, ParamKind, ParamRole, Params, Phrase, SqlOp, UsedIf,
+    WorkTraits,
 };
 use rows::OltpData;
 use std::sync::Arc;
@@ -39,9 +41,11 @@ pub static OLTP: WorkloadDef = WorkloadDef {
         params: &[
             MIX,
             STATEMENT,
-            TABLES,
-            TABLE_ROWS,
-            SECONDARY_INDEX,
+            TABLES_OF,
+            ALLOW_WRITES,
+            TABLES_MADE_OR_FOUND,
+            ROWS_MADE_OR_FOUND,
+            INDEX_IF_MADE,
             TRANSACTION,
             RANGE_ROWS,
             ACCESS,
@@ -53,7 +57,7 @@ pub static OLTP: WorkloadDef = WorkloadDef {
         RowsAfter::Kept => DataReuse::Shared,
         RowsAfter::Fewer | RowsAfter::More => DataReuse::Fresh,
     },
-    data_bytes,
+    data_bytes: |params| if is_found(params) { Bytes(0) } else { data_bytes(params) },
     // Rows are replaced by rows of the same size; what they leave free is used again.
     growth_bytes_per_op: |params| match rows_after(params) {
         RowsAfter::Kept | RowsAfter::Fewer => Bytes(0),
@@ -91,10 +95,36 @@ const STATEMENT: ParamDef = ParamDef {
     used_if: Some(UsedIf::one_of("mix", &[CUSTOM])),
     ..ParamDef::new("statement", ParamRole::Work, ParamKind::Statements { if_word: Some(("mix", CUSTOM)) }, "")
 };
+const TABLES_OF: ParamDef = ParamDef {
+    help: "whose tables are used: `plimsoll` makes them and removes them at the end; `sysbench` = the tables sbtest1, sbtest2 and so on that \
+           `sysbench prepare` made in the database of --engine mysql://USER@HOST/DATABASE or postgres://USER@HOST/DATABASE: nothing is \
+           created, altered or dropped there",
+    shapes_data: true,
+    phrase: Phrase::Words(&[(PLIMSOLL, "tables that plimsoll made"), (SYSBENCH, "tables that sysbench made")]),
+    ..ParamDef::new("tables_of", ParamRole::Ground, ParamKind::OneOf(&[PLIMSOLL, SYSBENCH]), PLIMSOLL)
+};
+const ALLOW_WRITES: ParamDef = ParamDef {
+    help: "let mixes that write change the rows of your tables; without it only mixes that read, in read-only transactions",
+    used_if: Some(UsedIf::one_of("tables_of", &[SYSBENCH])),
+    ..ParamDef::new("allow_writes", ParamRole::Work, ParamKind::Bool, "false")
+};
+/// As many as there are, which is nothing that one can write.
+const ALL_FOUND: DefaultIf = DefaultIf { param: "tables_of", word: SYSBENCH, value: 0 };
+const TABLES_MADE_OR_FOUND: ParamDef = ParamDef {
+    help: "number of tables; with tables_of = `sysbench` the first so many of those that are there, and all of them by default",
+    default_if: Some(ALL_FOUND),
+    ..TABLES
+};
+const ROWS_MADE_OR_FOUND: ParamDef = ParamDef {
+    help: "rows in each table; with tables_of = `sysbench` the first so many of those that are there, and all of them by default",
+    default_if: Some(ALL_FOUND),
+    ..TABLE_ROWS
+};
+const INDEX_IF_MADE: ParamDef = ParamDef { used_if: Some(UsedIf::one_of("tables_of", &[PLIMSOLL])), ..SECONDARY_INDEX };
 pub(crate) const TABLES: ParamDef = ParamDef {
     help: "number of tables",
     shapes_data: true,
-    phrase: Phrase::Counted { zero: "no table", one: "one table", many: "{} tables" },
+    phrase: Phrase::Counted { zero: "all tables", one: "one table", many: "{} tables" },
     ..ParamDef::new("tables", ParamRole::Size, ParamKind::Int { min: 1, max: 1_000 }, "1")
 };
 pub(crate) const TABLE_ROWS: ParamDef = ParamDef {
@@ -102,7 +132,7 @@ pub(crate) const TABLE_ROWS: ParamDef = ParamDef {
     help: "rows in each table",
     scales: true,
     shapes_data: true,
-    phrase: Phrase::Counted { zero: "no row per table", one: "one row per table", many: "{} rows per table" },
+    phrase: Phrase::Counted { zero: "all rows per table", one: "one row per table", many: "{} rows per table" },
     ..ParamDef::new("table_rows", ParamRole::DataSize, ParamKind::Int { min: 1, max: 2_000_000_000 }, "10000")
 };
 pub(crate) const SECONDARY_INDEX: ParamDef = ParamDef {
@@ -134,6 +164,10 @@ pub(crate) const RANGE_ROWS_MAX: u64 = 100_000_000;
 /// The mix that a plan file spells out.
 const CUSTOM: &str = "custom";
 
+/// Who has made the tables.
+const PLIMSOLL: &str = "plimsoll";
+const SYSBENCH: &str = "sysbench";
+
 const MIX_NAMES: [&str; MIXES.len() + 1] = {
     let mut names = [CUSTOM; MIXES.len() + 1];
     let mut nth = 0;
@@ -155,6 +189,22 @@ pub(crate) const ROW: Bytes = Bytes(270);
 /// The space that the loaded tables take.
 pub(crate) fn data_bytes(params: &Params) -> Bytes {
     Bytes(params.int("tables") * params.int("table_rows").max(1) * ROW.0)
+}
+
+/// Whether the tables are there already.
+fn is_found(params: &Params) -> bool {
+    // The workload `micro` makes its own.
+    params.0.get(TABLES_OF.name).is_some_and(|made_by| made_by.to_string() == SYSBENCH)
+}
+
+/// What is asked of tables that are there already; `None` if plimsoll makes them.
+fn wanted_data(params: &Params) -> Option<WantedData> {
+    let given = |name: &str| Some(params.int(name)).filter(|number| *number > 0);
+    is_found(params).then(|| WantedData {
+        asked: "tables_of = `sysbench`",
+        allows_writes: params.flag(ALLOW_WRITES.name),
+        tables: WantedTables::Sysbench { tables: given(TABLES.name), rows: given(TABLE_ROWS.name) },
+    })
 }
 
 /// What the tables are like after a run.
@@ -180,14 +230,14 @@ fn sql_program(input: &ProgramInput) -> SqlProgram {
 
 fn custom_sql(input: &ProgramInput) -> SqlProgram {
     let params = input.params;
-    let data = OltpData::new(params, input.seed);
+    let data = OltpData::new(input);
     let access = distribution::from_access(params.access("access"), data.rows);
     let ops = params.statements(STATEMENT.name);
     let custom = Arc::new(CustomMix::new(ops, data.tables, params.flag("transaction"), |value| value.draw.clone()));
-    let new_ids = NewIds::after(data.rows, input.clients);
+    let new_ids = NewIds::after(data.last_id, input.clients);
     let load = OpKind(custom.kinds.len() as u8);
     let (statements, writes) = (custom.statements.clone(), custom.writes);
-    let kinds = custom.kinds.iter().copied().chain([data.load_kind()]).collect();
+    let kinds = custom.kinds.iter().copied().chain((!is_found(params)).then(|| data.load_kind())).collect();
     let run = OpStream::new(None, 1, move |slot| {
         CustomOps::new(
             custom.clone(),
@@ -197,13 +247,16 @@ fn custom_sql(input: &ProgramInput) -> SqlProgram {
     SqlProgram { statements, writes, kinds, ..on_tables(params, data, load, run) }
 }
 
-/// The tables, how operations of the kind `load` fill them, and `run`, whose statements and kinds are still to be named.
+/// The tables, how operations of the kind `load` fill them, and `run`, whose statements and kinds are still to be named. Tables that are
+/// there already are neither made nor filled.
 fn on_tables(params: &Params, data: OltpData, load: OpKind, run: OpStream<SqlOp>) -> SqlProgram {
-    let schema: Vec<SqlTable> =
-        (1..=data.tables).map(|number| define_table(number, params.flag("secondary_index"))).collect();
+    let found = wanted_data(params);
+    let made = if found.is_some() { 0 } else { data.tables };
+    let schema: Vec<SqlTable> = (1..=made).map(|number| define_table(number, params.flag("secondary_index"))).collect();
     SqlProgram {
-        load: Some(SqlLoad::of_whole_rows(&schema, data.load_stream(load))),
+        load: found.is_none().then(|| SqlLoad::of_whole_rows(&schema, data.load_stream(load))),
         schema,
+        found,
         procedures: Vec::new(),
         statements: Vec::new(),
         writes: false,
@@ -218,7 +271,7 @@ fn on_tables(params: &Params, data: OltpData, load: OpKind, run: OpStream<SqlOp>
 fn mix_sql(input: &ProgramInput, mix: &'static OltpMix) -> SqlProgram {
     let params = input.params;
     let lengths = MixLengths { range_rows: params.int("range_rows"), ..NO_LENGTHS };
-    let access = distribution::from_access(params.access("access"), OltpData::new(params, input.seed).rows);
+    let access = distribution::from_access(params.access("access"), OltpData::new(input).rows);
     mix_program(input, MixRun { mix, lengths, access, transaction: params.flag("transaction") })
 }
 
@@ -243,37 +296,35 @@ const POINTS_PER_ROW: u64 = 16;
 /// The program of `run` on the tables that the parameters describe.
 pub(crate) fn mix_program(input: &ProgramInput, run: MixRun) -> SqlProgram {
     let MixRun { mix, lengths, access, transaction } = run;
-    let data = OltpData::new(input.params, input.seed);
+    let data = OltpData::new(input);
     let transaction = transaction && mix.call_count() > 1;
-    let new_ids = NewIds::after(data.rows, input.clients);
+    let new_ids = NewIds::after(data.last_id, input.clients);
     let statements = mix.statements();
     // By table first: the number of a statement is then a multiple for its table plus its place in the mix.
     let on_every_table = (1..=data.tables).flat_map(|table| statements.iter().map(move |it| it.to_sql(table, lengths)));
     // BEGIN and COMMIT are statements of their own: two more round trips.
     let queries = f64::from(mix.call_count() + if transaction { 2 } else { 0 });
+    let of_run = OpKindDef { name: mix.name, class: mix.op_class(), queries, rows: 0.0 };
     let run = OpStream::new(None, mix.listed(lengths).div_ceil(POINTS_PER_ROW), move |slot| {
         MixOps::new(mix, lengths, transaction, RowPicker::new(slot, data, access), new_ids.clone())
     });
     SqlProgram {
         statements: on_every_table.collect(),
         writes: mix.writes(),
-        kinds: vec![OpKindDef { name: mix.name, class: mix.op_class(), queries, rows: 0.0 }, data.load_kind()],
+        kinds: std::iter::once(of_run).chain((!is_found(input.params)).then(|| data.load_kind())).collect(),
         ..on_tables(input.params, data, AFTER_ONE, run)
     }
 }
 
 fn kv_program(input: &ProgramInput) -> Result<KvProgram, UnsupportedParam> {
     let params = input.params;
-    let mix = params.word("mix");
-    if mix != "point_select" {
-        return Err(UnsupportedParam {
-            workload: "oltp",
-            param: "mix",
-            value: mix.to_string(),
-            instead: "point_select",
-        });
+    for (param, instead) in [(MIX.name, "point_select"), (TABLES_OF.name, PLIMSOLL)] {
+        let value = params.word(param);
+        if value != instead {
+            return Err(UnsupportedParam { workload: "oltp", param, value: value.to_string(), instead });
+        }
     }
-    let data = OltpData::new(params, input.seed);
+    let data = OltpData::new(input);
     let access = distribution::from_access(params.access("access"), data.rows);
     Ok(KvProgram {
         tables: vec!["row"],

@@ -1,15 +1,16 @@
 //! The rows of the OLTP tables: what they are, and how they are loaded.
 //!
-//! In: tables, rows per table, seed. Out: the load part, 5,000 rows a block, and single rows for the inserts of a run. A loaded row takes
+//! In: tables, rows per table, seed; or tables that were found. Out: the load part, 5,000 rows a block, and single rows for the inserts of a run. A loaded row takes
 //! 90 ns to make.
 //! Limits: a row is a function of (seed, table, id) alone, so every engine gets the same rows whatever the number of clients.
 //!
 //! The formats of texts are those of sysbench's oltp_common.lua.
 
 use crate::Workload;
-use crate::program::{OpKindDef, OpStream, push_entry, push_text};
+use crate::found::{FoundData, SysbenchTables};
+use crate::program::{OpKindDef, OpStream, ProgramInput, push_entry, push_text};
 use crate::random::{Rng, Words, mix_word, number_below, push_digit_groups, rng_for_key};
-use model::{KvOp, OpClass, OpKind, Params, SqlArg, SqlCall, SqlOp};
+use model::{KvOp, OpClass, OpKind, SqlArg, SqlCall, SqlOp};
 use std::ops::Range;
 
 /// Rows of one block of the load: few enough for 1.5 MB of buffers, many enough that neither its commit nor a round trip counts.
@@ -23,18 +24,25 @@ pub(crate) struct OltpData {
     pub(super) seed: u64,
     pub(crate) tables: u64,
     pub(crate) rows: u64,
+    /// The highest id that a row has when the run begins.
+    pub(crate) last_id: u64,
 }
 
 impl OltpData {
-    /// The data of `params`, random by `seed`.
-    pub(crate) fn new(params: &Params, seed: u64) -> Self {
-        // A scaled table may have shrunk to nothing.
-        OltpData { seed, tables: params.int("tables"), rows: params.int("table_rows").max(1) }
+    /// The tables that were found, or those that the parameters describe.
+    pub(crate) fn new(input: &ProgramInput) -> Self {
+        let seed = input.seed;
+        if let Some(FoundData::Sysbench(SysbenchTables { tables, rows, last_id })) = input.sequence.found() {
+            return OltpData { seed, tables: *tables, rows: *rows, last_id: *last_id };
+        }
+        // A scaled table may have shrunk to nothing, and of tables that are still to be found the numbers are not known.
+        let [tables, rows] = ["tables", "table_rows"].map(|name| input.params.int(name).max(1));
+        OltpData { seed, tables, rows, last_id: rows }
     }
 
     /// No rows: for statements that name none.
     pub(crate) fn none(seed: u64) -> Self {
-        OltpData { seed, tables: 1, rows: 1 }
+        OltpData { seed, tables: 1, rows: 1, last_id: 1 }
     }
 
     /// Blocks that load one table.

@@ -192,6 +192,7 @@ fn sql_program(input: &ProgramInput) -> SqlProgram {
         run: run_stream(data, calls, pauses),
         background: Vec::new(),
         conditions,
+        found: None,
     }
 }
 

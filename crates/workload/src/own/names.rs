@@ -3,6 +3,8 @@
 //! In: names, perhaps of a stranger's plan. Out: a refusal, or nothing. Limits: letters, digits and underscores only, so that no name can end
 //! its quotes in any engine's SQL; upper and lower case are the same name, as they are to most engines.
 
+use model::own_table::{OwnFault, OwnTable};
+
 /// As many bytes as PostgreSQL takes.
 pub(super) const NAME_BYTES_MAX: usize = 63;
 /// The beginning of the names of tables that plimsoll makes for itself.
@@ -24,6 +26,16 @@ pub(super) fn check_name(name: &str) -> Result<(), String> {
         ));
     }
     Ok(())
+}
+
+/// Refuses names that tables cannot have, and two tables of one name.
+pub(super) fn check_tables(tables: &[OwnTable]) -> Result<(), OwnFault> {
+    let fault = |nth: usize, text: String| OwnFault { table: Some(nth), column: None, text };
+    for (nth, table) in tables.iter().enumerate() {
+        check_name(&table.name).map_err(|why| fault(nth, why))?;
+    }
+    no_name_twice(tables.iter().map(|table| table.name.as_str()))
+        .map_err(|(nth, name)| fault(nth, format!("two tables are named `{name}`: rename one")))
 }
 
 /// The number of `name` among `names`.

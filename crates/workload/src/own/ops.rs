@@ -1,13 +1,15 @@
 //! The values in statements on tables of the user's own.
 //!
-//! In: placeholders such as `:accounts.aid`, the layout, the access distribution. Out: what draws them. Limits: a value of a loaded row is
-//! the one that was loaded, whatever a run has made of it; it is never NULL unless the column is NULL everywhere.
+//! In: placeholders such as `:accounts.aid`, the layout or the rows that were read, the access distribution. Out: what draws them. Limits: a
+//! value of a loaded row is the one that was loaded, whatever a run has made of it; it is never NULL unless the column is NULL everywhere. A row
+//! that was read has the values that it had then, NULL included.
 
 use super::layout::Layout;
 use super::names::find_name;
 use super::values::NullRows;
 use crate::ClientIndex;
 use crate::distribution::{Distribution, from_access};
+use crate::found::{KeyColumn, KeyRows};
 use crate::new_ids::NewIds;
 use crate::oltp::custom::{DrawValues, int_between, push_letters, take_text};
 use crate::program::push_text;
@@ -68,8 +70,7 @@ impl Slots {
 
 fn find_column(name: &ColumnName, tables: &[OwnTable]) -> Option<(usize, usize)> {
     let table = find_name(tables.iter().map(|table| table.name.as_str()), &name.table)?;
-    let columns = tables[table].columns.iter().map(|column| column.name.as_str());
-    Some((table, find_name(columns, &name.column)?))
+    Some((table, find_name(tables[table].column_names(), &name.column)?))
 }
 
 /// Refuses statements whose values the tables do not have.
@@ -98,7 +99,17 @@ fn check_value(tables: &[OwnTable], value: &CustomValue) -> Result<(), String> {
         return Err(format!("`{value}` names table `{}`, which the plan does not have", name.table));
     };
     match find_column(name, tables) {
+        None if tables[table].keys.is_some() => Err(format!(
+            "`{value}`: the keys of table `{}` have no column `{}`; add it to their SELECT",
+            name.table, name.column
+        )),
         None => Err(format!("`{value}`: table `{}` has no column `{}`", name.table, name.column)),
+        Some(_) if is_new && tables[table].keys.is_some() => Err(format!(
+            "`{value}`: table `{}` is there already, and plimsoll does not know which values are free; leave the column to its default, or \
+             use `:int(a,b)`",
+            name.table
+        )),
+        Some(_) if tables[table].keys.is_some() => Ok(()),
         Some(_) if !is_new && tables[table].rows == 0 => {
             Err(format!("`{value}`: table `{}` begins without rows; use `:{name}@new` for a new one", name.table))
         }
@@ -106,10 +117,19 @@ fn check_value(tables: &[OwnTable], value: &CustomValue) -> Result<(), String> {
     }
 }
 
+/// Where the values of rows come from.
+#[derive(Clone)]
+enum RowValues {
+    /// They were made by this layout.
+    Made(Arc<Layout>),
+    /// They were read, of each table.
+    Read(Arc<[Arc<KeyRows>]>),
+}
+
 /// What all clients share: the rows that they add.
 #[derive(Clone)]
 pub(super) struct OwnRows {
-    pub(super) layout: Arc<Layout>,
+    values: RowValues,
     pub(super) slots: Arc<[RowSlot]>,
     new_ids: Arc<[NewIds]>,
     access: Arc<[Distribution]>,
@@ -120,7 +140,13 @@ impl OwnRows {
     pub(super) fn new(layout: Arc<Layout>, slots: Slots, access: &Access, clients: LoadPart, seed: u64) -> OwnRows {
         let new_ids = layout.tables.iter().map(|table| NewIds::after(table.rows, clients)).collect();
         let access = layout.tables.iter().map(|table| from_access(access, table.rows)).collect();
-        OwnRows { layout, slots: slots.0.into(), new_ids, access, seed }
+        OwnRows { values: RowValues::Made(layout), slots: slots.0.into(), new_ids, access, seed }
+    }
+
+    /// The rows that were `read` of each table, to which none is added.
+    pub(super) fn read(read: &[Arc<KeyRows>], slots: Slots, access: &Access, seed: u64) -> OwnRows {
+        let access = read.iter().map(|keys| from_access(access, keys.rows)).collect();
+        OwnRows { values: RowValues::Read(read.into()), slots: slots.0.into(), new_ids: [].into(), access, seed }
     }
 
     /// The draws of the client in `slot`.
@@ -181,8 +207,19 @@ impl DrawValues for OwnDraws {
             }
             OwnDraw::Column { slot, table, column } => {
                 let row = self.row_of(slot);
-                let nulls = if self.all.slots[usize::from(slot)].is_new { NullRows::Stay } else { NullRows::GetAValue };
-                take_text(op, |op| self.all.layout.push_value(op, table.into(), column.into(), row, nulls))
+                match &self.all.values {
+                    RowValues::Read(tables) => match &tables[usize::from(table)].columns[usize::from(column)] {
+                        KeyColumn::Ints(numbers) => SqlArg::Int(numbers[row as usize]),
+                        KeyColumn::Texts(texts) => texts[row as usize].as_ref().map_or(SqlArg::Null, |value| {
+                            take_text(op, |op| push_text(op, |text| text.extend_from_slice(value)))
+                        }),
+                    },
+                    RowValues::Made(layout) => {
+                        let is_new = self.all.slots[usize::from(slot)].is_new;
+                        let nulls = if is_new { NullRows::Stay } else { NullRows::GetAValue };
+                        take_text(op, |op| layout.push_value(op, table.into(), column.into(), row, nulls))
+                    }
+                }
             }
         }
     }

@@ -6,7 +6,7 @@ use super::keys;
 use super::layout::{
     ColumnLayout, Follows, Law, Nulls, Numbers, RandomOrder, RowOrder, Segment, Shape, Source, fault, fault_of_table,
 };
-use super::names::{check_name, find_name, no_name_twice};
+use super::names::{check_name, check_tables, find_name, no_name_twice};
 use super::types::text_room;
 use crate::distribution::from_access;
 use crate::random::mix_word;
@@ -28,8 +28,8 @@ pub(super) fn check_shapes(tables: &[OwnTable]) -> Result<(), OwnFault> {
         let text = format!("a plan has 1 to {TABLES_MAX} tables, and not {}", tables.len());
         return Err(OwnFault { table: None, column: None, text });
     }
+    check_tables(tables)?;
     for (number, table) in tables.iter().enumerate() {
-        check_name(&table.name).map_err(|why| fault_of_table(number, why))?;
         if table.columns.is_empty() || table.columns.len() > COLUMNS_MAX {
             let (name, count) = (&table.name, table.columns.len());
             return Err(fault_of_table(number, format!("table `{name}` has {count} columns; use 1 to {COLUMNS_MAX}")));
@@ -42,8 +42,7 @@ pub(super) fn check_shapes(tables: &[OwnTable]) -> Result<(), OwnFault> {
         check_columns_of(number, table)?;
         keys::check_keys(number, table)?;
     }
-    no_name_twice(tables.iter().map(|table| table.name.as_str()))
-        .map_err(|(number, name)| fault_of_table(number, format!("two tables are named `{name}`: rename one")))
+    Ok(())
 }
 
 fn check_columns_of(number: usize, table: &OwnTable) -> Result<(), OwnFault> {

@@ -28,7 +28,7 @@ fn refers(table: &str, column: &str, numbers: ValueNumbers) -> ValueSource {
 
 fn table(name: &str, rows: u64, key: &[&str], columns: Vec<OwnColumn>) -> OwnTable {
     let primary_key = key.iter().map(|name| (*name).into()).collect();
-    OwnTable { name: name.into(), rows, columns, primary_key, indexes: Vec::new(), partitions: None }
+    OwnTable { name: name.into(), rows, columns, primary_key, indexes: Vec::new(), partitions: None, keys: None }
 }
 
 /// Customers, and their orders with lines.
@@ -105,11 +105,20 @@ pub(crate) fn statements() -> Vec<CustomOp> {
     ]
 }
 
-fn program_of(tables: &[OwnTable], ops: &[CustomOp], seed: u64) -> SqlProgram {
-    let mut params = params(&OWN.entry, &[]);
+fn params_of(tables: &[OwnTable], ops: &[CustomOp], changes: &[(&str, &str)]) -> Params {
+    let mut params = params(&OWN.entry, changes);
     params.0.insert("table".into(), Value::Tables(tables.to_vec()));
     params.0.insert("statement".into(), Value::Statements(ops.to_vec()));
-    sql_program(&ProgramInput::new(&params, seed, &SequenceState::default()))
+    params
+}
+
+fn program_of(tables: &[OwnTable], ops: &[CustomOp], seed: u64) -> SqlProgram {
+    sql_program(&ProgramInput::new(&params_of(tables, ops, &[]), seed, &SequenceState::default()))
+}
+
+/// Why these tables and statements cannot be.
+fn fault_of(tables: &[OwnTable], ops: &[CustomOp]) -> String {
+    own::check(&params_of(tables, ops, &[])).expect_err("a fault").text
 }
 
 /// The rows that `clients` loaders make, by their tables, each value as text.
@@ -308,7 +317,7 @@ fn skew_is_that_of_the_distribution() {
 fn fault_after(change: impl FnOnce(&mut Vec<OwnTable>)) -> String {
     let mut tables = tables();
     change(&mut tables);
-    own::check(&tables, &statements()).expect_err("a fault").text
+    fault_of(&tables, &statements())
 }
 
 /// A part of the fault's text, and what makes it.
@@ -317,7 +326,7 @@ type FaultCase = (&'static str, Box<dyn FnOnce(&mut Vec<OwnTable>)>);
 #[test]
 #[expect(clippy::too_many_lines, reason = "a table of cases")]
 fn what_cannot_be_is_told_before_anything_is_made() {
-    assert_eq!(own::check(&tables(), &statements()), Ok(()));
+    assert_eq!(own::check(&params_of(&tables(), &statements(), &[])), Ok(()));
     let cases: Vec<FaultCase> = vec![
         ("two tables are named `orders`", Box::new(|t| t[0].name = "ORDERS".into())),
         ("two columns of table `lines` are named `LINE`", Box::new(|t| t[0].columns[2].name = "LINE".into())),
@@ -419,7 +428,7 @@ fn a_statement_that_names_what_is_not_there_is_refused() {
     let fault = |value: CustomValue| {
         let mut tables = tables();
         tables.push(table("empty", 0, &[], vec![column("a", ColumnKind::Int, ValueSource::Serial)]));
-        own::check(&tables, &[op("x", "SELECT ?", vec![value])]).expect_err("a fault").text
+        fault_of(&tables, &[op("x", "SELECT ?", vec![value])])
     };
     assert_eq!(fault(value("none", "a")), "statement `x`: `:none.a` names table `none`, which the plan does not have");
     assert_eq!(fault(value("lines", "no")), "statement `x`: `:lines.no`: table `lines` has no column `no`");
@@ -479,4 +488,67 @@ fn partitions_by_range_hold_as_many_rows_each() {
         refused(|it| it.column = "city".into()).contains("has to name their column `city`; its primary key does not")
     );
     assert!(refused(|it| it.column = "name".into()).contains("use a column of integers"));
+}
+
+fn found_table(name: &str, columns: &[&str]) -> OwnTable {
+    let columns = columns.iter().map(|column| (*column).to_owned()).collect();
+    let keys = OwnKeys { sql: format!("SELECT * FROM {name}"), columns };
+    OwnTable { keys: Some(keys), ..table(name, 0, &[], Vec::new()) }
+}
+
+#[test]
+fn statements_on_tables_that_are_there_take_values_of_the_rows_that_were_read() {
+    let tables = [found_table("a", &["id", "word"]), found_table("b", &["id"])];
+    let values = vec![value("a", "word"), value("a", "ID"), value("b", "id")];
+    let params = params_of(&tables, &[op("x", "SELECT ?, ?, ?", values)], &[("existing", "true")]);
+    assert_eq!(own::check(&params), Ok(()));
+    let sequence = SequenceState::default();
+    let input = ProgramInput::new(&params, 1, &sequence);
+    let before = sql_program(&input);
+    assert!(before.schema.is_empty() && before.load.is_none() && before.kinds.len() == 1 && !before.writes);
+    let Some(WantedData { tables: WantedTables::Named(queries), allows_writes: false, .. }) = before.found else {
+        panic!("it wants data that is there")
+    };
+    assert_eq!(queries[0].columns, ["id", "word"]);
+    let texts = ["one", "two"].map(|word| Some(word.as_bytes().into()));
+    let of_a = KeyRows {
+        rows: 3,
+        columns: vec![KeyColumn::Ints(vec![1, 2, 3]), KeyColumn::Texts([&texts[..], &[None]].concat())],
+    };
+    let of_b = KeyRows { rows: 1, columns: vec![KeyColumn::Ints(vec![7])] };
+    sequence.set_found(FoundData::Keys(vec![of_a.into(), of_b.into()]));
+    let mut ops = vec![SqlOp::default(); 100];
+    (sql_program(&input).run.make)(ClientIndex { client: 0, clients: 1 }).fill_ops(&mut ops);
+    let mut seen = BTreeSet::new();
+    for op in &ops {
+        let [word, SqlArg::Int(id), SqlArg::Int(7)] = &op.args[..] else { panic!("{:?}", op.args) };
+        let word = match word {
+            SqlArg::Text { start, len } => std::str::from_utf8(&op.text[*start as usize..][..*len as usize]).unwrap(),
+            SqlArg::Null => "NULL",
+            other => panic!("{other:?}"),
+        };
+        seen.insert((*id, word));
+    }
+    assert_eq!(seen, BTreeSet::from([(1, "one"), (2, "two"), (3, "NULL")]), "all of one row");
+}
+
+#[test]
+fn keys_and_tables_to_make_exclude_each_other() {
+    let fault = |tables: &[OwnTable], value: CustomValue, existing: &str| {
+        own::check(&params_of(tables, &[op("x", "SELECT ?", vec![value])], &[("existing", existing)]))
+            .expect_err("a fault")
+            .text
+    };
+    let found = [found_table("orders", &["id"])];
+    assert!(
+        fault(&found, value("orders", "id"), "false").starts_with("`keys` of table `orders` need existing = `true`")
+    );
+    assert!(fault(&tables(), value("orders", "id"), "true").contains("makes no tables, so table `"));
+    let at = |draw: Draw| fault(&found, CustomValue { draw, nth: 1 }, "true");
+    let name = |column: &str| ColumnName { table: "orders".into(), column: column.into() };
+    assert!(
+        at(Draw::Column(name("no")))
+            .ends_with("the keys of table `orders` have no column `no`; add it to their SELECT")
+    );
+    assert!(at(Draw::NewColumn(name("id"))).contains("plimsoll does not know which values are free"));
 }

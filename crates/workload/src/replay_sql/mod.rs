@@ -186,6 +186,7 @@ fn sql_program(input: &ProgramInput) -> SqlProgram {
         run: OpStream::new(Some(ops), 1, |_| NoStatements),
         background: Vec::new(),
         conditions: Vec::new(),
+        found: None,
     }
 }
 

@@ -45,6 +45,9 @@ impl<S: SqlServer> SqlServerInstance<S> {
         let DataLocation::External(external) = &self.location else { return Ok(None) };
         match &self.common {
             CommonSchema::Shared(common) | CommonSchema::Joined(common) => Ok(Some(common.clone())),
+            CommonSchema::NotShared if !self.found_facts.is_empty() => Err(TargetError::Unsupported(
+                "tables that are there already are measured from one host; use one host, or let plimsoll make the tables".to_owned(),
+            )),
             CommonSchema::NotShared => {
                 let common = CommonData { schema: external.name.clone(), token: new_token() };
                 self.set_up(&token_statement(&common.token))?;

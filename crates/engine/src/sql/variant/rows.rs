@@ -100,6 +100,11 @@ impl RowBuffer {
         starts.zip(&self.ends).map(|(start, end)| &self.bytes[start..*end])
     }
 
+    /// The values of all rows; `None` if some were too many to keep.
+    pub fn kept_values(&self) -> Option<Vec<Vec<Option<&[u8]>>>> {
+        (self.folded.rows == 0).then(|| self.rows().map(|row| values_of(self.layout, row)).collect())
+    }
+
     /// The number of all rows, their columns and their checksum.
     pub fn summary(&self) -> ResultSummary {
         let mut sum = self.folded;
