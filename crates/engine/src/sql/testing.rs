@@ -22,6 +22,7 @@ pub fn options() -> SessionOptions {
         written: Arc::default(),
         answer_limit: None,
         open: OpenConnections::default(),
+        begins_with: Vec::new(),
     }
 }
 
