@@ -754,7 +754,8 @@ impl<S: SqlServer> Instance for SqlServerInstance<S> {
             return self.location.seal(rows, self.seed).map(|()| Vec::new());
         }
         let mut facts = self.complete_tables()?;
-        facts.extend(self.loading.take().map(|connect| Fact::new("load.way", connect.way())));
+        let way = self.loading.take().and_then(|connect| connect.way());
+        facts.extend(way.map(|way| Fact::new("load.way", way)));
         self.quiesce()?;
         let rows = self.count_rows()?;
         self.endpoints.iter().try_for_each(|endpoints| endpoints.wait_for_rows(&self.tables))?;
