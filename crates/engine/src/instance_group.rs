@@ -224,17 +224,23 @@ fn joined_background(mut before: Vec<BackgroundLoad>, own: Vec<BackgroundLoad>) 
     before
 }
 
-/// The facts of the first, with the sum of all for each that is a whole number everywhere.
+/// The facts of the first, with the sum of all for each that is a whole number everywhere, or seconds: what takes time is done to one
+/// instance after the other.
 fn summed_facts(all: Vec<Vec<Fact>>) -> Vec<Fact> {
     let value_in =
         |facts: &Vec<Fact>, name: &str| facts.iter().find(|fact| fact.name == name).map(|fact| fact.value.clone());
     let sum = |name: &str| -> Option<u64> { all.iter().map(|facts| value_in(facts, name)?.parse::<u64>().ok()).sum() };
+    let seconds = |name: &str| -> Option<f64> {
+        let is_time = name.ends_with("_s") || name.contains("_s.");
+        all.iter().filter(|_| is_time).map(|facts| value_in(facts, name)?.parse::<f64>().ok()).sum()
+    };
     let Some(first) = all.first() else { return Vec::new() };
     first
         .iter()
-        .map(|fact| match sum(&fact.name) {
-            Some(sum) => Fact::new(fact.name.clone(), sum.to_string()),
-            None => fact.clone(),
+        .map(|fact| match (sum(&fact.name), seconds(&fact.name)) {
+            (Some(sum), _) => Fact::new(fact.name.clone(), sum.to_string()),
+            (None, Some(seconds)) if seconds > 0.0 => Fact::new(fact.name.clone(), format!("{seconds:.3}")),
+            _ => fact.clone(),
         })
         .collect()
 }
@@ -321,9 +327,12 @@ mod tests {
     }
 
     #[test]
-    fn whole_numbers_are_added_and_other_facts_are_those_of_the_first() {
+    fn whole_numbers_and_seconds_are_added_and_other_facts_are_those_of_the_first() {
         let of = |n: &str, word: &str| vec![Fact::new("n", n), Fact::new("word", word)];
         assert_eq!(summed_facts(vec![of("1", "a"), of("4", "b")]), [Fact::new("n", "5"), Fact::new("word", "a")]);
         assert_eq!(summed_facts(vec![of("1", "a"), Vec::new()])[0], Fact::new("n", "1"), "only one has it");
+        let took = |seconds: &str| vec![Fact::new("load.index_s.t", seconds), Fact::new("version", seconds)];
+        let facts = [Fact::new("load.index_s.t", "2.000"), Fact::new("version", "0.500")];
+        assert_eq!(summed_facts(vec![took("0.500"), took("1.500")]), facts);
     }
 }

@@ -40,6 +40,7 @@ mod sql;
 mod sqlite;
 mod sqlite_busy;
 mod sqlite_execute;
+mod sqlite_load;
 mod sqlite_schema;
 mod sqlite_variant;
 mod tcp;

@@ -22,11 +22,13 @@ use crate::periodic::PeriodicTask;
 use crate::reset::{BETWEEN, DataReset, ResetMode, WhileStopped};
 use crate::sql::rejection::{custom_ops, rejection};
 use crate::sql::replay;
+use crate::sql::bulk::bulk_clients;
 use crate::sql::session_options::{self, ConnectionLifetime, StatementMode};
 use crate::sql::variant::{self, VariantResult, VariantRun};
 use crate::sql::{OpFailure, OpNames, keep_used, program_of};
 use crate::sqlite_busy::BusyTime;
 use crate::sqlite_execute::{AROUND_A_TRANSACTION, Keeper, perform_op, without_row_locks};
+use crate::sqlite_load::{self, SqliteLoad};
 use crate::sqlite_schema::{create_indexes, create_table, quote_name};
 use crate::sqlite_variant::VariantDatabase;
 use host::data_dir::DataDir;
@@ -45,7 +47,7 @@ use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
-use workload::{BackgroundOps, OpKindDef, OpStream, SequenceState, SqlProgram, SqlTable, SqlWork};
+use workload::{BackgroundOps, OpKindDef, OpStream, SequenceState, SqlLoad, SqlProgram, SqlTable, SqlWork};
 
 pub static SQLITE: EngineDef = EngineDef {
     entry: Entry {
@@ -126,7 +128,11 @@ struct SqliteInstance {
     /// Keeps the log in place while clients connect and disconnect, and reads the settings back.
     admin: Connection,
     params: Params,
+    /// What the clients' settings are, as SQLite returned them: while data is made the control connection has others.
+    settings: Vec<Fact>,
     tables: Vec<String>,
+    /// The tables that are filled without their indexes, until these are made.
+    bare_tables: Vec<SqlTable>,
     made_for: DataDescription,
     debt: RemainingDebt,
     /// The variant of the last trial, if it was one.
@@ -151,9 +157,21 @@ impl SqliteInstance {
         sort_in(&admin, &own).map_err(engine_error("keep temporary files next to", &database))?;
         let syncer = sync_each_second(&database, &params)?;
         let (reset, made_for) = (DataReset::for_trial(start.trial), DataDescription::new(start));
-        let (tables, debt) = (Vec::new(), RemainingDebt::default());
-        let (variant, busy) = (None, Arc::default());
-        Ok(SqliteInstance { syncer, admin, params, tables, made_for, debt, variant, reset, busy, database, dir })
+        Ok(SqliteInstance {
+            syncer,
+            settings: read_settings(&admin),
+            admin,
+            params,
+            tables: Vec::new(),
+            bare_tables: Vec::new(),
+            made_for,
+            debt: RemainingDebt::default(),
+            variant: None,
+            reset,
+            busy: Arc::default(),
+            database,
+            dir,
+        })
     }
 
     /// Closes the database, does `meanwhile` to its directory, and opens it again.
@@ -213,18 +231,8 @@ impl SqliteInstance {
 
 impl Instance for SqliteInstance {
     fn report(&self) -> InstanceReport {
-        let read_back = ["synchronous", "journal_mode", "page_size", "cache_size", "wal_autocheckpoint"]
-            .map(|name| Fact::new(format!("sqlite.{name}"), read_pragma(&self.admin, name)));
-        let version = Fact::new("engine.version", rusqlite::version());
-        let durability = match read_pragma(&self.admin, "synchronous").as_str() {
-            "2" => "disk",
-            "1" => "os",
-            "0" => "none",
-            _ => "unknown",
-        };
-        let settings = [version, Fact::new("durability", durability)].into_iter().chain(read_back);
         let isolation = Fact::new("isolation", "serializable");
-        let facts = settings.chain([isolation]).chain(self.reset.facts()).collect();
+        let facts = self.settings.iter().cloned().chain([isolation]).chain(self.reset.facts()).collect();
         InstanceReport { facts, ..InstanceReport::default() }
     }
 
@@ -245,29 +253,46 @@ impl Instance for SqliteInstance {
     fn make_loaders(&mut self, trial: &Trial) -> Result<Option<WorkloadClients>, TargetError> {
         let program = program_of(trial, &self.made_for.sequence);
         for table in &program.schema {
+            let indexes = if program.load.is_some() { String::new() } else { create_indexes(table) };
             self.admin
-                .execute_batch(&create_table(table))
+                .execute_batch(&(create_table(table) + &indexes))
                 .map_err(engine_error("create a table in", &self.database))?;
             self.tables.push(table.name.clone());
         }
-        let Some(load) = &program.load else { return Ok(None) };
-        if let SqlWork::Variant(steps) = &program.work {
-            return Ok(Some(variant::data_clients(&self.variant_database(), steps, load, &program.kinds)));
-        }
+        let (targets, blocks) = match (&program.load, &program.work) {
+            (None, _) => return Ok(None),
+            (Some(SqlLoad::Rows { targets, blocks }), _) => (targets, blocks),
+            (Some(SqlLoad::Statements(statements)), SqlWork::Variant(steps)) => {
+                return Ok(Some(variant::data_clients(&self.variant_database(), steps, statements, &program.kinds)));
+            }
+            (Some(SqlLoad::Statements(_)), _) => unreachable!("only variants have statements for their data"),
+        };
+        sqlite_load::begin_load(&self.admin).map_err(engine_error("begin the load of", &self.database))?;
+        let connect = SqliteLoad::new(&self.database, targets);
         // One loader: there is one writer at a time.
-        let statements = ClientStatements { texts: &program.load_statements, custom: &[] };
-        let mode = ClientMode { keys: KeyChecks::of_load(&program.schema), ..LOADING };
-        Ok(Some(self.stream_clients(mode, statements, &program.kinds, load, &[], LoadPart::WHOLE)))
+        let loaders = bulk_clients(blocks, &program.kinds, LoadPart::WHOLE, &connect);
+        self.bare_tables = program.schema;
+        Ok(Some(loaders))
     }
 
     fn finish_load(&mut self) -> Result<Vec<Fact>, TargetError> {
+        let bare = std::mem::take(&mut self.bare_tables);
+        let mut facts = Vec::new();
+        if !bare.is_empty() {
+            facts = sqlite_load::complete_tables(&self.admin, &bare)
+                .map_err(engine_error("make the indexes of", &self.database))?;
+            sqlite_load::end_load(&self.admin)
+                .and_then(|()| self.admin.execute_batch(&settings_of_clients(&self.params)))
+                .map_err(engine_error("end the load of", &self.database))?;
+        }
         self.quiesce()?;
         let rows = self.count_rows().map_err(engine_error("count the rows of", &self.database))?;
         if self.reset.mode != ResetMode::Keep {
             self.reopen_after(DataReset::keep_copy)?;
         }
         self.dir.seal(rows)?;
-        Ok(self.reset.facts_of_load())
+        facts.extend(self.reset.facts_of_load());
+        Ok(facts)
     }
 
     fn quiesce(&mut self) -> Result<(), TargetError> {
@@ -373,6 +398,20 @@ fn no_procedures(program: &SqlProgram) -> Result<(), TargetError> {
     }
 }
 
+/// Version, durability and settings.
+fn read_settings(connection: &Connection) -> Vec<Fact> {
+    let read_back = ["synchronous", "journal_mode", "page_size", "cache_size", "wal_autocheckpoint"]
+        .map(|name| Fact::new(format!("sqlite.{name}"), read_pragma(connection, name)));
+    let durability = match read_pragma(connection, "synchronous").as_str() {
+        "2" => "disk",
+        "1" => "os",
+        "0" => "none",
+        _ => "unknown",
+    };
+    let own = [Fact::new("engine.version", rusqlite::version()), Fact::new("durability", durability)];
+    own.into_iter().chain(read_back).collect()
+}
+
 /// Moves the log into the database, synced whatever the durability: the device is not to write it while something else is
 /// measured. If a reader blocks it for longer than a connection waits, what could not be moved is kept as the remaining debt.
 fn quiesce_database(connection: &Connection, params: &Params, debt: &RemainingDebt) -> rusqlite::Result<()> {
@@ -408,15 +447,25 @@ fn synchronous_word(params: &Params) -> &'static str {
 
 /// A connection that keeps `statements` statements prepared, and those around a transaction.
 pub(crate) fn open_connection(database: &Path, params: &Params, statements: usize) -> rusqlite::Result<Connection> {
+    open_connection_with(database, &settings_of_clients(params), statements)
+}
+
+/// The same with other `settings`, in words of SQLite.
+pub(crate) fn open_connection_with(
+    database: &Path,
+    settings: &str,
+    statements: usize,
+) -> rusqlite::Result<Connection> {
     let connection = Connection::open(database)?;
     connection.busy_timeout(BUSY_TIMEOUT)?;
     connection.set_prepared_statement_cache_capacity(statements + AROUND_A_TRANSACTION.len());
-    let synchronous = synchronous_word(params);
-    let cache_kib = params.bytes("cache").0 / 1024;
-    connection.execute_batch(&format!(
-        "PRAGMA journal_mode = WAL; PRAGMA synchronous = {synchronous}; PRAGMA cache_size = -{cache_kib};"
-    ))?;
+    connection.execute_batch(settings)?;
     Ok(connection)
+}
+
+fn settings_of_clients(params: &Params) -> String {
+    let (synchronous, cache_kib) = (synchronous_word(params), params.bytes("cache").0 / 1024);
+    format!("PRAGMA journal_mode = WAL; PRAGMA synchronous = {synchronous}; PRAGMA cache_size = -{cache_kib};")
 }
 
 /// Indexes are sorted in temporary files, which SQLite would have in /var/tmp, on whatever disk that is. `directory` is for the
@@ -549,38 +598,13 @@ pub(crate) fn op_failure(error: rusqlite::Error) -> OpFailure {
 struct ClientMode {
     statements: StatementMode,
     connection: ConnectionLifetime,
-    keys: KeyChecks,
 }
-
-/// Whether foreign keys are enforced.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum KeyChecks {
-    Enforced,
-    /// The rows fulfil them when all are there.
-    Off,
-}
-
-impl KeyChecks {
-    /// Those of a load. A row may refer to one of its own table that is made later.
-    fn of_load(schema: &[SqlTable]) -> KeyChecks {
-        if schema.iter().any(|table| table.foreign_keys.iter().any(|key| key.parent == table.name)) {
-            KeyChecks::Off
-        } else {
-            KeyChecks::Enforced
-        }
-    }
-}
-
-/// The load is not what is measured.
-const LOADING: ClientMode =
-    ClientMode { statements: StatementMode::Prepared, connection: ConnectionLifetime::Kept, keys: KeyChecks::Enforced };
 
 impl ClientMode {
     fn from_params(params: &Params) -> ClientMode {
         ClientMode {
             statements: session_options::statement_mode(params),
             connection: session_options::connection_lifetime(params),
-            keys: KeyChecks::Enforced,
         }
     }
 }
@@ -646,9 +670,6 @@ impl SqliteDriver {
     fn connect(&self) -> rusqlite::Result<Connection> {
         let mut connection = open_connection(&self.database, &self.params, self.statements.len())?;
         self.busy.watch(&mut connection, BUSY_TIMEOUT)?;
-        if self.mode.keys == KeyChecks::Off {
-            connection.execute_batch("PRAGMA foreign_keys = OFF")?;
-        }
         Ok(connection)
     }
 }

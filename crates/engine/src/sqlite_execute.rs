@@ -135,7 +135,8 @@ fn execute_statement(statement: &mut Statement, args: &[SqlArg], text: &[u8]) ->
     fetch_all(statement)
 }
 
-fn bind_arguments(statement: &mut Statement, args: &[SqlArg], text: &[u8]) -> rusqlite::Result<()> {
+/// Binds `args`, whose texts are in `text`.
+pub(crate) fn bind_arguments(statement: &mut Statement, args: &[SqlArg], text: &[u8]) -> rusqlite::Result<()> {
     for (place, arg) in (1..).zip(args) {
         match *arg {
             SqlArg::Int(value) => statement.raw_bind_parameter(place, value)?,

@@ -4,19 +4,19 @@
 
 use workload::{ColumnKind, SqlColumn, SqlIndex, SqlTable};
 
-/// The statements that make `table` and its indexes.
+/// The statement that makes `table`, without its indexes.
 pub(crate) fn create_table(table: &SqlTable) -> String {
     let row_id = if let [key] = table.primary_key { Some(*key) } else { None };
     let mut parts: Vec<String> = table.columns.iter().map(|column| column_text(column, row_id)).collect();
     if table.primary_key.len() > 1 {
         parts.push(format!("PRIMARY KEY ({})", quote_all(table.primary_key)));
     }
-    // They are enforced from the first row on: the load has one client, which makes the rows of a table before those that refer to it.
+    // SQLite adds none to a table that exists. The load does not enforce them, and checks them when all rows are there.
     parts.extend(table.foreign_keys.iter().map(|key| {
         let (columns, parent_key) = (quote_all(key.columns), quote_all(key.parent_key));
         format!("FOREIGN KEY ({columns}) REFERENCES {} ({parent_key})", quote_name(key.parent))
     }));
-    format!("CREATE TABLE {} ({});", quote_name(&table.name), parts.join(", ")) + &create_indexes(table)
+    format!("CREATE TABLE {} ({});", quote_name(&table.name), parts.join(", "))
 }
 
 /// The statements that make the indexes of `table`.

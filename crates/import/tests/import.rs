@@ -15,6 +15,7 @@ fn catalogue() -> Catalogue {
         workloads: Vec::new(),
         distributions: Vec::new(),
         run_ops: |_, _| None,
+        load_rows: |_, _| None,
         traits: |_, _| Default::default(),
         shares_data: |_, _| false,
         usable_cpus: 1,

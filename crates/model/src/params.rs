@@ -577,6 +577,8 @@ pub struct Catalogue {
     pub distributions: Vec<DistributionEntry>,
     /// How many operations the run of this workload has over all clients; `None` if it does not end by itself.
     pub run_ops: fn(workload: &str, params: &Params) -> Option<u64>,
+    /// How many rows the load of this workload makes; `None` if it makes none, or if its data has no rows.
+    pub load_rows: fn(workload: &str, params: &Params) -> Option<u64>,
     /// What the parameters of this workload mean.
     pub traits: fn(workload: &str, params: &Params) -> WorkTraits,
     /// Whether a point of this workload can begin with data that another point has used.

@@ -378,8 +378,10 @@ pub struct PointOutcome {
     pub loaded_bytes: Option<u64>,
     /// The part of them that is logs.
     pub loaded_log_bytes: Option<u64>,
-    /// Seconds that the flush after the load took.
+    /// Seconds from the last row of the load until the engine was idle.
     pub load_settle_s: Option<f64>,
+    /// The part of them in which indexes were made.
+    pub load_index_s: Option<f64>,
     /// Bytes of the data on disk at the end, logs included.
     pub data_bytes: Option<u64>,
     /// The part of them that is logs.
@@ -539,6 +541,7 @@ impl PointTraits {
             "load.bytes" => outcome.loaded_bytes = whole,
             "load.log_bytes" => outcome.loaded_log_bytes = whole,
             "load.settle_s" => outcome.load_settle_s = number,
+            "load.index_s" => outcome.load_index_s = number,
             "data.bytes" => outcome.data_bytes = whole,
             "data.log_bytes" => outcome.log_bytes = whole,
             "drain.pending_bytes" => outcome.pending_bytes = whole,

@@ -17,6 +17,7 @@ pub(crate) fn catalogue() -> Catalogue {
         workloads: WORKLOADS.to_vec(),
         distributions,
         run_ops,
+        load_rows: |_, _| None,
         traits,
         shares_data,
         usable_cpus: 2,

@@ -14,6 +14,7 @@ pub fn all() -> Catalogue {
         workloads: workload::WORKLOADS.iter().map(|def| def.entry).collect(),
         distributions: workload::distribution::DISTRIBUTIONS.iter().map(|def| def.entry).collect(),
         run_ops,
+        load_rows,
         traits: work_traits,
         shares_data,
         usable_cpus: host::cpu::usable_cpus(),
@@ -79,6 +80,10 @@ fn read_text(path: &Path) -> Result<String, String> {
 
 fn run_ops(workload: &str, params: &Params) -> Option<u64> {
     workload::find(workload)?.run_ops(params)
+}
+
+fn load_rows(workload: &str, params: &Params) -> Option<u64> {
+    workload::find(workload)?.load_rows(params)
 }
 
 fn work_traits(workload: &str, params: &Params) -> WorkTraits {

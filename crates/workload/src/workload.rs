@@ -4,7 +4,7 @@
 //! client takes its operations from. Limits: nothing here knows a workload by name.
 
 use crate::background;
-use crate::program::{ConnectProgram, IoProgram, KvProgram, ProgramInput, SqlProgram, TaskProgram};
+use crate::program::{ConnectProgram, IoProgram, KvProgram, ProgramInput, SqlLoad, SqlProgram, TaskProgram};
 use crate::sequence::SequenceState;
 use model::{Bytes, Entry, Op, ParamKind, Params, WorkTraits};
 
@@ -69,6 +69,14 @@ impl WorkloadDef {
     /// How many operations its run has over all clients; `None` if it does not end by itself. The same in each family.
     pub fn run_ops(&self, params: &Params) -> Option<u64> {
         self.own_run_ops(&ProgramInput::new(params, 0, &SequenceState::default()))
+    }
+
+    /// How many rows its load makes; `None` if it makes none, or if its data has no rows.
+    pub fn load_rows(&self, params: &Params) -> Option<u64> {
+        let program = (self.sql?)(&ProgramInput::new(params, 0, &SequenceState::default()));
+        let Some(SqlLoad::Rows { blocks, .. }) = &program.load else { return None };
+        let kind = program.kinds.iter().find(|kind| kind.name == "load" && kind.rows > 0.0)?;
+        Some((kind.rows * blocks.ops? as f64).round() as u64)
     }
 
     /// How many operations the run of one host has; 0 if other hosts perform all of them, such as a drain of common data.

@@ -10,6 +10,8 @@ pub struct Effort {
     pub cases: Vec<String>,
     pub rounds: Option<u32>,
     pub seconds: Option<u32>,
+    /// Rows of each load.
+    pub rows: Option<u64>,
     /// Another binary of plimsoll to compare with.
     pub older: Option<PathBuf>,
     /// The binary of plimsoll, in place of the release build.

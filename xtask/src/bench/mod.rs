@@ -14,6 +14,7 @@ mod file;
 mod fio;
 mod insert;
 mod keep;
+mod load;
 mod loop_disk;
 mod oltp;
 mod pairs;
@@ -23,6 +24,7 @@ mod process;
 mod replay;
 pub mod server;
 mod show;
+mod slow_link;
 mod statistics;
 mod sysbench;
 mod terminal;
@@ -50,10 +52,13 @@ pub struct BenchArguments {
     /// Seconds of each single run [default: what the bench needs].
     #[arg(long, value_parser = clap::value_parser!(u32).range(1..=600))]
     seconds: Option<u32>,
+    /// Rows of each load (bench `load`) [default: 250000, quick: 100000].
+    #[arg(long, value_parser = clap::value_parser!(u64).range(10_000..=1_000_000_000))]
+    rows: Option<u64>,
     /// Compare with this binary of plimsoll, too (bench `show`), or with it in place of other programs (bench `file`).
     #[arg(long)]
     older: Option<PathBuf>,
-    /// Use this binary of plimsoll, build none, and keep no result (benches `cluster` and `replay`).
+    /// Use this binary of plimsoll, build none, and keep no result (benches `cluster`, `load` and `replay`).
     #[arg(long)]
     binary: Option<PathBuf>,
     /// Takes two minutes: fewer and shorter runs.
@@ -72,6 +77,7 @@ const BENCHES: &[Bench] = &[
     Bench { name: dist::NAME, run: dist::run },
     Bench { name: oltp::NAME, run: oltp::run },
     Bench { name: insert::NAME, run: insert::run },
+    Bench { name: load::NAME, run: load::run },
     Bench { name: show::NAME, run: show::run },
     Bench { name: analysis::NAME, run: analysis::run },
     Bench { name: viewers::NAME, run: viewers::run },
@@ -87,6 +93,7 @@ fn all_cases() -> impl Iterator<Item = &'static str> {
         .map(|case| case.name)
         .chain(oltp::CASES)
         .chain(insert::CASES)
+        .chain(load::CASES)
         .chain(show::CASES)
         .chain(viewers::CASES)
         .chain(causes::case_names())
@@ -97,9 +104,9 @@ fn all_cases() -> impl Iterator<Item = &'static str> {
 
 /// Runs the bench that was named, or all.
 pub fn run(root: &Path, arguments: &BenchArguments) -> Result<()> {
-    let BenchArguments { rounds, seconds, quick, .. } = *arguments;
+    let BenchArguments { rounds, seconds, rows, quick, .. } = *arguments;
     let (cases, older, binary) = (arguments.case.clone(), arguments.older.clone(), arguments.binary.clone());
-    let effort = Effort { cases, rounds, seconds, older, binary, quick };
+    let effort = Effort { cases, rounds, seconds, rows, older, binary, quick };
     let mut wanted = BENCHES.iter().filter(|bench| arguments.name.as_deref().is_none_or(|name| name == bench.name));
     wanted.try_for_each(|bench| (bench.run)(root, &effort))
 }

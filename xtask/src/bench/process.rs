@@ -13,6 +13,8 @@ pub struct Finished {
     pub stdout: String,
     /// CPU time in user mode and in the kernel, from its first instruction to its last.
     pub cpu_ns: f64,
+    /// The part of it in user mode.
+    pub user_ns: f64,
     /// The most memory that it had at once.
     pub peak_bytes: f64,
 }
@@ -25,16 +27,17 @@ pub fn run(command: &mut Command) -> Result<Finished> {
     let mut stdout = String::new();
     let mut pipe = child.stdout.take().context("stdout is a pipe")?;
     pipe.read_to_string(&mut stdout).with_context(|| format!("`{name}` wrote no text"))?;
-    let (status, cpu_ns, peak_bytes) = wait_with_usage(&child)?;
+    let (status, usage) = wait_with_usage(&child)?;
+    let (user_ns, peak_bytes) = (to_nanos(usage.ru_utime), usage.ru_maxrss as f64 * 1024.0);
     if libc::WIFEXITED(status) && libc::WEXITSTATUS(status) == 0 {
-        Ok(Finished { stdout, cpu_ns, peak_bytes })
+        Ok(Finished { stdout, cpu_ns: user_ns + to_nanos(usage.ru_stime), user_ns, peak_bytes })
     } else {
         bail!("`{name}` failed (wait status {status}): {}", stdout.trim())
     }
 }
 
 /// Waits for `child` by wait4, because the wait of the standard library returns neither the CPU time nor the peak memory.
-fn wait_with_usage(child: &Child) -> Result<(i32, f64, f64)> {
+fn wait_with_usage(child: &Child) -> Result<(i32, libc::rusage)> {
     let mut status = 0;
     let mut usage = std::mem::MaybeUninit::<libc::rusage>::zeroed();
     // SAFETY: both pointers are valid for the call, the child is ours and was not waited for, and all-zero bytes are a valid
@@ -45,7 +48,7 @@ fn wait_with_usage(child: &Child) -> Result<(i32, f64, f64)> {
     };
     match pid {
         -1 => Err(std::io::Error::last_os_error()).context("cannot wait for a child"),
-        _ => Ok((status, to_nanos(usage.ru_utime) + to_nanos(usage.ru_stime), usage.ru_maxrss as f64 * 1024.0)),
+        _ => Ok((status, usage)),
     }
 }
 

@@ -15,10 +15,12 @@ pub struct BenchServer {
     child: Child,
     dir: tempfile::TempDir,
     end: Signal,
+    port: u16,
 }
 
 /// Outside of the range from which the kernel takes ports.
-const PORT: u16 = 23_306;
+const MARIADB_PORT: u16 = 23_306;
+const POSTGRES_PORT: u16 = 23_307;
 const START_AT_MOST: Duration = Duration::from_secs(30);
 
 impl BenchServer {
@@ -34,7 +36,7 @@ impl BenchServer {
 
     /// The port on the network.
     pub fn port(&self) -> u16 {
-        PORT
+        self.port
     }
 
     fn start_mariadb_with(network: Option<(&str, &str)>) -> Result<BenchServer> {
@@ -48,15 +50,15 @@ impl BenchServer {
         command.arg("--no-defaults").args([option("datadir", &data), option("socket", &socket)]);
         match network {
             None => command.arg("--skip-networking"),
-            Some((address, _)) => command.arg(format!("--bind-address={address}")).arg(format!("--port={PORT}")),
+            Some((address, _)) => command.arg(format!("--bind-address={address}")).arg(format!("--port={MARIADB_PORT}")),
         };
         command.args(["--skip-name-resolve", "--skip-log-bin", "--max-connections=2000"]);
         command.args(["--innodb-buffer-pool-size=256M", "--innodb-flush-log-at-trx-commit=0"]);
         command.args(["--character-set-server=latin1", "--max-prepared-stmt-count=1048576"]);
-        let server = BenchServer::spawn(command, dir, Signal::KILL)?;
+        let server = BenchServer::spawn(command, dir, Signal::KILL, MARIADB_PORT)?;
         let mut admin = Command::new("mariadb");
         let grant = network.map_or(String::new(), |(_, client)| {
-            format!("; CREATE USER root@'{client}'; GRANT ALL ON *.* TO root@'{client}'")
+            format!("; CREATE USER IF NOT EXISTS root@'{client}'; GRANT ALL ON *.* TO root@'{client}'")
         });
         admin.args(["--no-defaults", "--user=root"]).arg(format!("--execute=CREATE DATABASE sbtest{grant}"));
         admin.arg(option("socket", &socket));
@@ -64,8 +66,17 @@ impl BenchServer {
         Ok(server)
     }
 
-    /// PostgreSQL with the database `postgres` of the user `plimsoll`.
+    /// PostgreSQL with the database `postgres` of the user `plimsoll`, who needs no password; its socket is `.s.PGSQL.5432`.
     pub fn start_postgres() -> Result<BenchServer> {
+        Self::start_postgres_with("", 5432)
+    }
+
+    /// The same, also on the network at `address`; the name of its socket ends in its port.
+    pub fn start_postgres_at(address: &str) -> Result<BenchServer> {
+        Self::start_postgres_with(address, POSTGRES_PORT)
+    }
+
+    fn start_postgres_with(address: &str, port: u16) -> Result<BenchServer> {
         let user = ServerUser::by_name("postgres")?;
         let dir = user.make_dir()?;
         let data = dir.path().join("data");
@@ -74,13 +85,14 @@ impl BenchServer {
         run_quietly(&mut install)?;
         let mut command = user.command(&find_program("postgres")?);
         command.arg("-D").arg(&data).arg("-k").arg(dir.path());
-        for setting in ["listen_addresses=", "max_connections=600", "shared_buffers=256MB", "fsync=off"] {
+        let (addresses, port_setting) = (format!("listen_addresses={address}"), format!("port={port}"));
+        for setting in [&addresses, &port_setting, "max_connections=600", "shared_buffers=256MB", "fsync=off"] {
             command.args(["-c", setting]);
         }
         // SIGQUIT ends all its processes at once and frees its shared memory; after SIGKILL both may be left.
-        let server = BenchServer::spawn(command, dir, Signal::QUIT)?;
+        let server = BenchServer::spawn(command, dir, Signal::QUIT, port)?;
         let mut admin = Command::new("psql");
-        admin.args(["-U", "plimsoll", "-c", "SELECT 1", "postgres", "-h"]).arg(server.dir());
+        admin.args(["-U", "plimsoll", "-c", "SELECT 1", "postgres", "-p", &port.to_string(), "-h"]).arg(server.dir());
         server.wait_until_ready(admin)?;
         Ok(server)
     }
@@ -90,7 +102,7 @@ impl BenchServer {
         self.dir.path()
     }
 
-    fn spawn(mut command: Command, dir: tempfile::TempDir, end: Signal) -> Result<BenchServer> {
+    fn spawn(mut command: Command, dir: tempfile::TempDir, end: Signal, port: u16) -> Result<BenchServer> {
         let log = fs::File::create(dir.path().join("log"))?;
         command.stdin(Stdio::null()).stdout(log.try_clone()?).stderr(log);
         // SAFETY: between fork and exec only prctl is called, which is safe there.
@@ -98,7 +110,7 @@ impl BenchServer {
             command.pre_exec(move || Ok(rustix::process::set_parent_process_death_signal(Some(end))?));
         }
         let child = command.spawn().with_context(|| format!("cannot start {command:?}"))?;
-        Ok(BenchServer { child, dir, end })
+        Ok(BenchServer { child, dir, end, port })
     }
 
     /// Repeats `admin` until it succeeds.

@@ -184,7 +184,7 @@ mod tests {
     use super::*;
 
     fn finished(seconds: f64, megabytes: f64) -> Finished {
-        Finished { stdout: String::new(), cpu_ns: seconds * 1e9, peak_bytes: megabytes * 1e6 }
+        Finished { stdout: String::new(), cpu_ns: seconds * 1e9, user_ns: 0.0, peak_bytes: megabytes * 1e6 }
     }
 
     #[test]

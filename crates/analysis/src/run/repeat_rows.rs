@@ -555,7 +555,7 @@ mod tests {
                 seconds: factor,
                 rows: number(30.0),
                 rows_per_s: Some(3.0 * factor),
-                statements_per_s: Some(6.0 * factor),
+                index_seconds: Some(6.0 * factor),
                 bytes: number(300.0),
                 log_bytes: number(600.0),
                 settle_seconds: Some(9.0 * factor),
@@ -567,7 +567,7 @@ mod tests {
         assert_eq!((row.traits.engine.version.as_deref(), row.traits.outcome.data_bytes), (Some("7"), None));
         let load = row.load.expect("each was loaded");
         assert_eq!((load.rows, load.bytes, load.log_bytes), (Some(140), Some(1400), Some(2800)));
-        let rates = [Some(load.seconds), load.rows_per_s, load.statements_per_s, load.settle_seconds];
+        let rates = [Some(load.seconds), load.rows_per_s, load.index_seconds, load.settle_seconds];
         assert_eq!(rates, [14.0 / 3.0, 14.0, 28.0, 42.0].map(Some));
         analysis.points[1].held = Some(HeldLimit { per_s: None });
         let unknown = RepeatRows::from_analysis(&analysis).analysis.points.remove(0);

@@ -7,7 +7,7 @@
 use super::{OpFailure, OpNames};
 use crate::engine::WorkloadClients;
 use load::{Driver, SyncClient};
-use model::{LoadPart, OpKind, Outcome, SqlArg, SqlOp};
+use model::{Fact, LoadPart, OpKind, Outcome, SqlArg, SqlOp};
 use std::io::Write as _;
 use workload::{OpKindDef, OpStream};
 
@@ -16,8 +16,10 @@ pub trait BulkConnect: Clone + Send + 'static {
     type Connection: BulkConnection;
     /// The engine, for messages.
     fn server_name(&self) -> String;
-    /// The statement by which rows went in, for people.
-    fn way(&self) -> &'static str;
+    /// The statement by which rows went in, for people, if there is another one for servers that refuse it.
+    fn way(&self) -> Option<&'static str> {
+        None
+    }
     fn connect(&self) -> Result<Self::Connection, OpFailure>;
 }
 
@@ -36,7 +38,7 @@ pub struct BlockRows<'a> {
     pub values: &'a [SqlArg],
     /// How many values a row has, at least 1.
     pub width: usize,
-    /// The bytes of all texts.
+    /// The bytes of all texts, to which values refer.
     pub text: &'a [u8],
 }
 
@@ -95,6 +97,11 @@ impl<'a> BlockRows<'a> {
 }
 
 fn push_escaped(text: &[u8], out: &mut Vec<u8>) {
+    // Without an end before the last byte it is done for many bytes at once, and most texts have none of these.
+    let is_plain = !text.iter().fold(false, |found, byte| found | (*byte <= b'\r') | (*byte == b'\\'));
+    if is_plain {
+        return out.extend_from_slice(text);
+    }
     let mut rest = text;
     while let Some(at) = rest.iter().position(|byte| matches!(byte, b'\\' | b'\t' | b'\n' | b'\r')) {
         out.extend_from_slice(&rest[..at]);
@@ -108,6 +115,14 @@ fn push_escaped(text: &[u8], out: &mut Vec<u8>) {
         rest = &rest[at + 1..];
     }
     out.extend_from_slice(rest);
+}
+
+/// The facts of indexes that took `seconds`, those of each table its own; none if there were none.
+pub fn index_facts(seconds: f64, tables: Vec<(String, f64)>) -> Vec<Fact> {
+    let all = (!tables.is_empty()).then(|| Fact::new("load.index_s", format!("{seconds:.3}")));
+    let each = tables.into_iter();
+    let each = each.map(|(table, seconds)| Fact::new(format!("load.index_s.{table}"), format!("{seconds:.3}")));
+    all.into_iter().chain(each).collect()
 }
 
 /// The `loaders` of this host, a part of all, that add the blocks of `stream`.

@@ -40,7 +40,7 @@ use crate::server::sighting::ServerSighting;
 use crate::server::variables::{ServerVariables, VariableRules};
 use crate::settings::{AskServer, QueriedSettings, SettingsReader, WatchedSettings};
 use crate::sql::admin_connection::AdminConnection;
-use crate::sql::bulk::{BulkConnect, bulk_clients};
+use crate::sql::bulk::{BulkConnect, bulk_clients, index_facts};
 use crate::sql::client_needs::{ClientNeeds, ReadVariable};
 use crate::sql::client_tally::{self, ClientTally};
 use crate::sql::connections::HoldWords;
@@ -570,10 +570,7 @@ impl<S: SqlServer> SqlServerInstance<S> {
             makers.into_iter().map(|maker| maker.join().expect("a maker of indexes does not panic")).collect()
         });
         let made = made.map_err(|failure| self.admin_error(failure))?;
-        let all = Fact::new("load.index_s", format!("{:.3}", began.elapsed().as_secs_f64()));
-        let each = made.into_iter().flatten();
-        let each = each.map(|(table, seconds)| Fact::new(format!("load.index_s.{table}"), format!("{seconds:.3}")));
-        Ok(std::iter::once(all).chain(each).collect())
+        Ok(index_facts(began.elapsed().as_secs_f64(), made.into_iter().flatten().collect()))
     }
 
     /// The number that the query `question` returns; 0 if it returns none.
@@ -773,7 +770,8 @@ impl<S: SqlServer> Instance for SqlServerInstance<S> {
             return self.location.seal(rows, self.seed).map(|()| Vec::new());
         }
         let mut facts = self.complete_tables()?;
-        facts.extend(self.loading.take().map(|connect| Fact::new("load.way", connect.way())));
+        let way = self.loading.take().and_then(|connect| connect.way());
+        facts.extend(way.map(|way| Fact::new("load.way", way)));
         self.quiesce()?;
         let rows = self.made_for.sequence.found().map_or_else(|| self.count_rows(), |data| Ok(data.rows()))?;
         self.endpoints.iter().try_for_each(|endpoints| endpoints.wait_for_rows(&self.tables))?;

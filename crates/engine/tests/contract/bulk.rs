@@ -10,10 +10,9 @@ use engine::Instance;
 use load::{LoadEnd, LoadOutcome, Sink};
 use model::{Event, FailureClass, IntervalRow, Phase, Tick, Trial};
 use rustix::process::{Pid, Signal, kill_process};
-use std::path::Path;
 
-/// What separates values and rows where they are sent as text, what looks like NULL or an end there, and letters of several bytes.
-const ODD: &str = "tab\tline\nreturn\rback\\slash \\N \\. quote' \"grün\" 猫 end\\";
+/// What separates values and rows where they are sent as text, and what looks like NULL or an end there.
+const ODD: &str = "tab\tline\nreturn\rback\\slash \\N \\. quote' \"double\" end\\";
 
 const TEXTS: &str = r#"
 [[table]]
@@ -22,7 +21,7 @@ rows = 700
 primary_key = "id"
 column = [
   { name = "id", type = "int", serial = true },
-  { name = "odd", type = "varchar(80)", value = "tab\tline\nreturn\rback\\slash \\N \\. quote' \"grün\" 猫 end\\" },
+  { name = "odd", type = "varchar(80)", value = "tab\tline\nreturn\rback\\slash \\N \\. quote' \"double\" end\\" },
   { name = "empty", type = "varchar(5)", value = "" },
   { name = "maybe", type = "varchar(5)", value = "x", nulls = 0.5 },
   { name = "half", type = "double", value = -0.5 },

@@ -309,6 +309,7 @@ fn catalogue() -> Catalogue {
         workloads: WORKLOADS.iter().map(|def| def.entry).collect(),
         distributions: workload::distribution::DISTRIBUTIONS.iter().map(|def| def.entry).collect(),
         run_ops: |name, params| workload::find(name)?.run_ops(params),
+        load_rows: |name, params| workload::find(name)?.load_rows(params),
         traits: |_, _| model::WorkTraits::default(),
         shares_data: |_, _| true,
         usable_cpus: 2,

@@ -48,8 +48,8 @@ pub enum LiveEvent {
         /// The work left in the run.
         left: String,
     },
-    /// Data is read back.
-    ReadingBack(String),
+    /// What is done in a phase without a length: rows are loaded, data is read back.
+    Stage(String),
     /// What the disk can do is known.
     Disk(DiskCeilings),
     Note(Note),

@@ -109,7 +109,7 @@ impl ScreenPage<'_> {
 
     /// `run 0:03 of 0:10`
     fn phase(&self) -> String {
-        if let Some(part) = &self.state.reading_back {
+        if let Some(part) = &self.state.stage {
             return part.clone();
         }
         let Some(phase) = self.state.phase else { return String::new() };

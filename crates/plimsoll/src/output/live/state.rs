@@ -80,7 +80,7 @@ pub struct LiveState {
     pub planned: Option<Nanos>,
     pub label: String,
     /// What is read back of it.
-    pub reading_back: Option<String>,
+    pub stage: Option<String>,
     pub left: String,
     /// The latest figures of the current point and of those before it; `None` where a point begins.
     pub seconds: VecDeque<Option<Second>>,
@@ -116,7 +116,7 @@ impl LiveState {
             phase: None,
             planned: None,
             label: String::new(),
-            reading_back: None,
+            stage: None,
             left: String::new(),
             seconds: VecDeque::new(),
             ceilings: DiskCeilings::default(),
@@ -137,13 +137,13 @@ impl LiveState {
             LiveEvent::PointBegan { trial, label } => self.begin_point(trial, label),
             LiveEvent::PhaseBegan { phase, planned, left } => {
                 (self.phase, self.phase_began, self.planned) = (Some(phase), now, planned);
-                (self.left, self.reading_back) = (left, None);
+                (self.left, self.stage) = (left, None);
             }
             LiveEvent::Second { second, left } => {
                 self.left = left;
                 self.add_second(Some(*second));
             }
-            LiveEvent::ReadingBack(part) => self.reading_back = Some(part),
+            LiveEvent::Stage(part) => self.stage = Some(part),
             LiveEvent::Disk(ceilings) => self.ceilings = ceilings,
             LiveEvent::Note(note) => self.add_note(note),
             LiveEvent::Marked { trial, mark } => self.mark(trial, mark),

@@ -7,6 +7,7 @@
 pub mod chores;
 mod ended;
 pub mod left;
+mod loading;
 pub mod machine;
 mod probes;
 pub mod sums;
@@ -18,7 +19,8 @@ use ended::{EndedPoints, mark_of};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use left::{Planned, left, per_s};
 use load::Stop;
-use model::{Bytes, CounterSample, Event, EventKind, IntervalRow, Nanos, OpClass, Phase, Plan, Tick, Trial};
+use loading::{LoadSecond, LoadedRows};
+use model::{Bytes, CounterSample, Event, EventKind, IntervalRow, Nanos, OpClass, Params, Phase, Plan, Tick, Trial};
 use runner::{DonePoint, PointEnd, RunEvent, RunObserver};
 use std::collections::BTreeSet;
 use std::io::IsTerminal;
@@ -32,6 +34,10 @@ use sums::IntervalSums;
 pub struct ProgressDisplay {
     show: Show,
     planned: Vec<Planned>,
+    /// How many rows the load of a trial makes.
+    rows_to_load: fn(workload: &str, params: &Params) -> Option<u64>,
+    /// Those of the current point.
+    loaded: LoadedRows,
     labels: Vec<String>,
     /// The trials of the plan.
     trials: Vec<Trial>,
@@ -94,6 +100,8 @@ impl ProgressDisplay {
         ProgressDisplay {
             show: choose(plan, &over, stop, context),
             planned: plan.trials.iter().map(known).collect(),
+            rows_to_load: context.catalogue.load_rows,
+            loaded: LoadedRows::default(),
             labels: label::all(plan),
             trials: plan.trials.clone(),
             over,
@@ -167,6 +175,13 @@ impl ProgressDisplay {
         }
     }
 
+    /// How many rows the load of the current point makes; `None` if nobody counts them.
+    fn rows_of_load(&self) -> Option<u64> {
+        let trial = self.trials.get(self.point)?;
+        let each = (self.rows_to_load)(&trial.workload.name, &trial.workload.params)?;
+        Some(each * u64::from(trial.target.instances))
+    }
+
     /// The planned length of a phase of the current point; `None` if its work ends it.
     fn length_of(&self, phase: Phase) -> Option<Nanos> {
         let phases = &self.trials.get(self.point)?.phases;
@@ -186,10 +201,14 @@ impl ProgressDisplay {
             return;
         }
         self.done += self.sums.add(rows, &self.classes, counters);
+        if self.phase == Phase::Prepare {
+            self.loaded.add(rows);
+        }
         self.events(events);
         let every = if matches!(self.show, Show::Bar(_)) { BAR_EVERY } else { LINE_EVERY };
         let passed = self.since.elapsed();
-        if passed >= every {
+        // Nothing comes while indexes are made, so that this is seen until then.
+        if passed >= every || self.loaded.is_complete_now() {
             self.update(passed, at);
             self.since = Instant::now();
         }
@@ -211,23 +230,32 @@ impl ProgressDisplay {
         let took = at.zip(self.last_at).map_or(passed, |(at, last)| Duration::from_nanos(at.since(last).0));
         self.last_at = at;
         let mut second = self.sums.take(took, &self.classes);
+        let (points, left, mut stage) = (self.planned.len(), self.left(), None);
         if self.phase == Phase::Prepare {
             // An operation of a load writes many rows or blocks at once: its rate is not that of the run.
             second.noun = "writes";
+            if let Some(LoadSecond { rows_per_s, text }) = self.loaded.take(took.as_secs_f64().max(1e-6)) {
+                (second.noun, second.ops_per_s, stage) = ("rows", rows_per_s, Some(text));
+            }
         }
         let rate = format!("{} {}/s", per_s(second.ops_per_s), second.noun);
-        let (points, left) = (self.planned.len(), self.left());
+        let phase = self.phase.as_str();
         match &self.show {
             Show::Nothing | Show::Points => {}
             Show::Lines => {
-                let (nth, phase) = (self.point + 1, self.phase.as_str());
-                crate::output::say(format_args!("[{nth}/{points}] {}: {phase}, {rate}, {left}", self.label));
+                let nth = self.point + 1;
+                let now = stage.unwrap_or_else(|| format!("{phase}, {rate}, {left}"));
+                crate::output::say(format_args!("[{nth}/{points}] {}: {now}", self.label));
             }
             Show::Bar(bar) => {
                 bar.set_position(self.over.len() as u64);
-                bar.set_message(format!("{left}  {rate}  {}: {}", self.label, self.phase.as_str()));
+                let now = stage.unwrap_or_else(|| format!("{left}  {rate}"));
+                bar.set_message(format!("{now}  {}: {phase}", self.label));
             }
-            Show::Live(view) if view.is_open() => view.send(LiveEvent::Second { second: Box::new(second), left }),
+            Show::Live(view) if view.is_open() => {
+                view.send(LiveEvent::Second { second: Box::new(second), left });
+                stage.into_iter().for_each(|text| view.send(LiveEvent::Stage(text)));
+            }
             // A panic has left the screen to its message.
             Show::Live(_) => self.show = Show::Lines,
         }
@@ -246,7 +274,7 @@ impl ProgressDisplay {
                 crate::output::say(format_args!("[{nth}/{points}] {}: {part}", self.label));
             }
             Show::Bar(bar) => bar.set_message(format!("{part}  {}", self.label)),
-            Show::Live(view) => view.send(LiveEvent::ReadingBack(part)),
+            Show::Live(view) => view.send(LiveEvent::Stage(part)),
         }
         self.since = Instant::now();
     }
@@ -326,6 +354,7 @@ impl RunObserver for ProgressDisplay {
             RunEvent::PointBegan { number, trial } => self.point(number, trial),
             RunEvent::PointOpened { kinds, sources, process } => {
                 self.classes = kinds.iter().map(|kind| kind.class).collect();
+                self.loaded = LoadedRows::new(kinds, self.rows_of_load());
                 self.sums.open(sources, process);
             }
             RunEvent::PhaseBegan(phase) => self.phase(phase),
