@@ -8,6 +8,7 @@ mod cluster;
 mod compare;
 mod configuration;
 mod connecting;
+mod data_sets;
 mod disk;
 mod disks;
 mod dist;

@@ -97,9 +97,10 @@ fn a_flag_that_no_point_uses_is_refused_with_what_it_needs() {
     refused(&["oltp", "--engine", "null", "--stall", "5ms"], &["--stall has no effect", "`stall_every` above 0"]);
     refused(&["insert", "--steps", "l.i0", "--query-rows", "5"], &["--query-rows has no effect", "`--step qr`"]);
     refused(
-        &["insert", "--steps", "l.i0,l.i1", "--time", "5s"],
+        &["insert", "--steps", "l.i0,l.i1", "--rows", "1000", "--time", "5s"],
         &["--time has no effect on steps that end when their rows are inserted; set `rows`, or rows = 0"],
     );
+    refused(&["run", "ssd-timeline", "--engine", "null"], &["depth = `128` is not possible; use depth = `1`"]);
     refused(
         &["insert", "--schema", "iibench-2012", "--data-bytes", "5"],
         &["--data-bytes has no effect", "`--schema ibench`"],

@@ -4,8 +4,7 @@
 //! are not touched; any other page that the binary does not write is removed.
 
 use crate::workspace;
-use anyhow::{Context, Result, bail};
-use cargo_metadata::Message;
+use anyhow::{Result, bail};
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -17,9 +16,9 @@ const HAND_WRITTEN: &[&str] = &["plan-file.md", "compatibility.md", "faults.md"]
 /// Pages by file name.
 type Pages = BTreeMap<String, Vec<u8>>;
 
-/// Brings docs/reference up to date.
-pub fn write_reference(root: &Path) -> Result<()> {
-    let (generated, folder) = (generate_pages(root)?, reference_folder(root));
+/// Brings docs/reference up to date with the binary `plimsoll`.
+pub fn write_reference(root: &Path, plimsoll: &Path) -> Result<()> {
+    let (generated, folder) = (generate_pages(root, plimsoll)?, reference_folder(root));
     fs::create_dir_all(&folder)?;
     for page in stale_pages(&generated, &read_pages(&folder)?) {
         match generated.get(&page) {
@@ -31,9 +30,9 @@ pub fn write_reference(root: &Path) -> Result<()> {
     Ok(())
 }
 
-/// Fails if docs/reference differs from the pages that the binary writes now.
-pub fn check_reference(root: &Path) -> Result<()> {
-    let stale = stale_pages(&generate_pages(root)?, &read_pages(&reference_folder(root))?);
+/// Fails if docs/reference differs from the pages that the binary `plimsoll` writes now.
+pub fn check_reference(root: &Path, plimsoll: &Path) -> Result<()> {
+    let stale = stale_pages(&generate_pages(root, plimsoll)?, &read_pages(&reference_folder(root))?);
     if stale.is_empty() {
         Ok(())
     } else {
@@ -45,24 +44,11 @@ fn reference_folder(root: &Path) -> PathBuf {
     root.join("docs/reference")
 }
 
-fn generate_pages(root: &Path) -> Result<Pages> {
+fn generate_pages(root: &Path, plimsoll: &Path) -> Result<Pages> {
     let dir = tempfile::tempdir()?;
-    workspace::run(Command::new(build_binary(root)?).arg("reference").arg(dir.path()).current_dir(root))?;
+    workspace::run(Command::new(plimsoll).arg("reference").arg(dir.path()).current_dir(root))?;
     let generated = read_pages(dir.path())?;
     if generated.is_empty() { bail!("`plimsoll reference` wrote no page") } else { Ok(generated) }
-}
-
-/// Builds the binary as the tests do, with the features of all packages: by itself its dependencies would have fewer, and after
-/// the tests most of them would be compiled once more.
-fn build_binary(root: &Path) -> Result<PathBuf> {
-    let mut command = workspace::cargo(root);
-    command.args(["build", "--quiet", "--locked", "--workspace", "--bin", "plimsoll"]);
-    let messages = workspace::output_of(command.arg("--message-format=json-render-diagnostics"))?;
-    let built = Message::parse_stream(messages.as_bytes()).find_map(|message| match message {
-        Ok(Message::CompilerArtifact(artifact)) => artifact.executable,
-        _ => None,
-    });
-    Ok(built.context("cargo named no program that it built")?.into())
 }
 
 fn read_pages(folder: &Path) -> Result<Pages> {

@@ -19,6 +19,7 @@ mod server_files;
 mod site;
 mod soak;
 mod test;
+mod test_folder;
 mod test_programs;
 mod tidy;
 mod tools;
@@ -77,8 +78,10 @@ fn perform_chore(chore: &Chore, root: &Path) -> anyhow::Result<()> {
     match chore {
         Chore::Test(arguments) => test::run(root, arguments),
         Chore::Tidy => tidy::run(root),
-        Chore::Docs { check: true } => docs::check_reference(root),
-        Chore::Docs { check: false } => docs::write_reference(root),
+        Chore::Docs { check } => {
+            let plimsoll = test_programs::build(root, test_programs::BINARY, &[])?.plimsoll;
+            if *check { docs::check_reference(root, &plimsoll) } else { docs::write_reference(root, &plimsoll) }
+        }
         Chore::Bench(arguments) => bench::run(root, arguments),
         Chore::Engines => engines::run(root),
         Chore::Dist(arguments) => dist::run(root, arguments),

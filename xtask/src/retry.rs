@@ -6,8 +6,8 @@
 //! [`AGAIN_MAX`] failures fail at once.
 
 use crate::server_files::ServerFiles;
-use crate::test_programs::{ProgramOutput, TestProgram, build, run_all, show_output};
-use crate::workspace::{self, cargo};
+use crate::test_programs::{ALL, ProgramOutput, TestProgram, build, checking_cargo, run_all, show_output};
+use crate::{test_folder, workspace};
 use anyhow::{Result, bail};
 use std::fmt;
 use std::path::Path;
@@ -24,23 +24,31 @@ const PROGRAMS: usize = 2;
 /// What tells a test program how many of its tests run at a time. If you have set it, it stays.
 const THREADS: &str = "RUST_TEST_THREADS";
 
+/// What tells the tests of engines where to have their data.
+const DATA_FOLDER: &str = "PLIMSOLL_TEST_DIR";
+
 /// The exit code of a test program of which a test failed.
 const FAILED: i32 = 101;
 
 /// Runs all tests, with the features of `feature_options`, and those that failed again, alone. The ones that pass then are added to
 /// `notes`, even if others fail again.
 pub fn run_tests(root: &Path, feature_options: &[String], notes: &mut Vec<String>) -> Result<()> {
-    let programs = build(root, feature_options)?;
+    let programs = build(root, ALL, feature_options)?.programs;
     let threads = thread_count(std::thread::available_parallelism()?.get()).to_string();
-    let server_files = ServerFiles::make()?;
+    let folder = test_folder::make()?;
+    let server_files = ServerFiles::make(folder.path())?;
     let path = server_files.before(&std::env::var_os("PATH").unwrap_or_default())?;
     let outputs = run_all(&programs, PROGRAMS, |_, command| {
-        command.env("PATH", &path);
+        command.env("PATH", &path).env("TMPDIR", folder.path()).env(DATA_FOLDER, folder.path());
         if std::env::var_os(THREADS).is_none() {
             command.env(THREADS, &threads);
         }
     })?;
-    workspace::run(cargo(root).args(["test", "--workspace", "--locked", "--doc", "--quiet"]).args(feature_options))?;
+    // Cargo reads every crate anew to find that there are none.
+    if workspace::text_files(root)?.iter().any(|file| file.has_extension("rs") && has_doc_tests(&file.text)) {
+        let mut documented = checking_cargo(root);
+        workspace::run(documented.args(["test", "--workspace", "--locked", "--doc", "--quiet"]).args(feature_options))?;
+    }
     let failed = failed_tests(&programs, &outputs)?;
     if failed.len() > AGAIN_MAX {
         bail!("{} tests failed, which is no accident: none of them is tried again", failed.len());
@@ -59,6 +67,17 @@ pub fn run_tests(root: &Path, feature_options: &[String], notes: &mut Vec<String
     } else {
         bail!("failed with the others and alone: {}", failed_alone.join(", "))
     }
+}
+
+/// Whether a comment of documentation has a block of code. Those that are marked as text are no tests.
+fn has_doc_tests(code: &str) -> bool {
+    let comments = code.lines().filter_map(|line| {
+        let line = line.trim_start();
+        line.strip_prefix("///").or_else(|| line.strip_prefix("//!"))
+    });
+    let fences = comments.filter_map(|comment| comment.trim().strip_prefix("```"));
+    // Every other fence is the end of a block.
+    fences.step_by(2).any(|language| language != "text")
 }
 
 /// How many tests of each program run at a time on so many processors. Tests that need none for a third of their time (they wait for servers,
@@ -235,6 +254,16 @@ test result: ok. 1 passed; 0 failed; 0 ignored; 0 measured; 0 filtered out; fini
             let text = ONE_MORE.replacen(from, to, 1);
             assert_ne!(text, ONE_MORE, "{from}");
             assert!(refused(output(&text, FAILED)).contains("did not end with a list"), "{from}");
+        }
+    }
+
+    #[test]
+    fn a_block_of_code_in_a_comment_of_documentation_is_a_test_unless_it_is_text() {
+        for code in ["/// ```\n/// f();\n/// ```", "    //! ```should_panic", "/// ```text\n/// ```\n/// ```rust"] {
+            assert!(has_doc_tests(code), "{code}");
+        }
+        for code in ["/// ```text\n/// a -> b\n/// ```", "// ```", "let text = \"```\";"] {
+            assert!(!has_doc_tests(code), "{code}");
         }
     }
 

@@ -50,13 +50,12 @@ const MAKERS: [Maker; 2] = [
 pub struct ServerFiles(TempDir);
 
 impl ServerFiles {
-    /// Makes the scripts of those programs that are installed.
+    /// Makes the scripts of those programs that are installed, in a folder in `parent`, which the users of servers can enter.
     ///
     /// # Errors
     /// If they cannot be written.
-    pub fn make() -> Result<ServerFiles> {
-        // Servers have users of their own: they may not enter the home of root.
-        let dir = tempfile::Builder::new().prefix("plimsoll-server-files").tempdir_in("/var/tmp")?;
+    pub fn make(parent: &Path) -> Result<ServerFiles> {
+        let dir = tempfile::Builder::new().prefix("server-files").tempdir_in(parent)?;
         fs::set_permissions(dir.path(), Permissions::from_mode(0o755))?;
         let kept = dir.path().join("kept");
         fs::create_dir(&kept)?;

@@ -5,6 +5,7 @@
 //! alone is named, and does not count as failed.
 
 use crate::needs::{self, Need};
+use crate::test_programs::{self, ALL, BINARY};
 use crate::workspace::{self, cargo};
 use crate::{docs, licences, retry, tidy};
 use anyhow::{Result, bail};
@@ -70,7 +71,7 @@ const STEPS: &[TestStep] = &[
         what: "unit, golden and CLI tests",
         run: |root, arguments, notes| retry::run_tests(root, &arguments.feature_options(), notes),
     },
-    TestStep { name: "docs", what: "the reference is up to date", run: |root, _, _| docs::check_reference(root) },
+    TestStep { name: "docs", what: "the reference is up to date", run: |root, _, _| check_reference(root) },
 ];
 
 /// The result of one step.
@@ -161,10 +162,16 @@ fn check_format(root: &Path) -> Result<()> {
     workspace::run(Command::new("rustfmt").args(["--edition", "2024", "--check"]).args(files).current_dir(root))
 }
 
+/// Clippy compiles what the tests and the reference need.
 fn run_clippy(root: &Path, feature_options: &[String]) -> Result<()> {
-    let mut clippy = cargo(root);
-    clippy.args(["clippy", "--workspace", "--all-targets", "--locked", "--quiet"]).args(feature_options);
-    workspace::run(clippy.args(["--", "-D", "warnings"]))
+    match test_programs::build(root, ALL, feature_options)?.warnings {
+        0 => Ok(()),
+        warnings => bail!("{warnings} warnings"),
+    }
+}
+
+fn check_reference(root: &Path) -> Result<()> {
+    docs::check_reference(root, &test_programs::build(root, BINARY, &[])?.plimsoll)
 }
 
 #[cfg(test)]

@@ -9,6 +9,7 @@
 
 use crate::workspace::{cargo, shown};
 use anyhow::{Context, Result, bail};
+use cargo_metadata::diagnostic::DiagnosticLevel;
 use cargo_metadata::{Artifact, Message, MetadataCommand};
 use std::collections::HashMap;
 use std::io::{BufReader, PipeReader, Read};
@@ -46,7 +47,7 @@ pub struct TestProgram {
 
 impl TestProgram {
     fn of_artifact(artifact: Artifact, names: &HashMap<PathBuf, String>) -> Option<TestProgram> {
-        let path = artifact.executable.filter(|_| artifact.profile.test)?.into();
+        let path = artifact.executable?.into();
         let manifest = artifact.manifest_path.into_std_path_buf();
         let (package, target) = (names.get(&manifest)?, artifact.target);
         let target = if target.is_test() {
@@ -72,27 +73,62 @@ impl TestProgram {
     }
 }
 
-/// Builds all test programs, with the features of `feature_options`: those that take longest come first.
+/// What a build left.
+#[derive(Default)]
+pub struct Built {
+    /// The programs with tests: those that take longest come first.
+    pub programs: Vec<TestProgram>,
+    /// The binary of users.
+    pub plimsoll: PathBuf,
+    /// How many warnings of clippy and the compiler there are.
+    pub warnings: usize,
+}
+
+/// The options of a build of all that there is.
+pub const ALL: &[&str] = &["--all-targets"];
+/// Those of a build of the binary, with the features that it has among [`ALL`]: tests bring some.
+pub const BINARY: &[&str] = &["--bin=plimsoll", "--test=cli"];
+
+/// Builds `targets` with the features of `feature_options`. Of what is built already the warnings come again.
 ///
 /// # Errors
 /// If something does not compile.
-pub fn build(root: &Path, feature_options: &[String]) -> Result<Vec<TestProgram>> {
-    let options = ["test", "--workspace", "--locked", "--no-run", "--message-format=json-render-diagnostics"];
-    let (names, mut programs) = (package_names(root)?, Vec::new());
-    let mut build = cargo(root);
-    let mut child = build.args(options).args(feature_options).stdout(Stdio::piped()).spawn()?;
+pub fn build(root: &Path, targets: &[&str], feature_options: &[String]) -> Result<Built> {
+    let names = package_names(root)?;
+    let mut build = checking_cargo(root);
+    build.args(["build", "--workspace", "--locked", "--message-format=json"]).args(targets).args(feature_options);
+    let mut child = build.stdout(Stdio::piped()).spawn().context("cannot start cargo")?;
     let messages = BufReader::new(child.stdout.take().context("cargo has a stdout")?);
+    let mut built = Built::default();
     for message in Message::parse_stream(messages) {
-        if let Message::CompilerArtifact(artifact) = message.context("cannot read cargo's messages")? {
-            programs.extend(TestProgram::of_artifact(artifact, &names));
+        match message.context("cannot read cargo's messages")? {
+            Message::CompilerMessage(said) => {
+                eprint!("{}", said.message);
+                built.warnings += usize::from(said.message.level == DiagnosticLevel::Warning);
+            }
+            Message::CompilerArtifact(artifact) if artifact.profile.test => {
+                built.programs.extend(TestProgram::of_artifact(artifact, &names));
+            }
+            Message::CompilerArtifact(artifact) if artifact.target.name == "plimsoll" => {
+                built.plimsoll = artifact.executable.context("plimsoll is a program")?.into();
+            }
+            _ => {}
         }
     }
-    if child.wait()?.success() {
-        programs.sort_by_key(TestProgram::place)
-    } else {
-        bail!("the tests do not compile")
+    if !child.wait()?.success() {
+        bail!("the workspace does not compile")
     }
-    Ok(programs)
+    built.programs.sort_by_key(TestProgram::place);
+    Ok(built)
+}
+
+/// Cargo with clippy, which is beside it, as the compiler of our crates. To check them and to compile them are then one reading of them, and
+/// the crates of others are compiled only.
+pub fn checking_cargo(root: &Path) -> Command {
+    let mut command = cargo(root);
+    let clippy = Path::new(command.get_program()).with_file_name("clippy-driver");
+    command.env("RUSTC_WORKSPACE_WRAPPER", clippy);
+    command
 }
 
 /// The names of our packages, by their manifests.

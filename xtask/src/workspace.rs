@@ -4,6 +4,7 @@
 //! and reports in the root belong to users.
 
 use anyhow::{Context, Result, bail};
+use std::cell::OnceCell;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -15,14 +16,23 @@ const FOLDERS: &[&str] = &[".cargo", ".ci", "crates", "docs", "plans", "tests", 
 const ROOT_EXTENSIONS: &[&str] = &["md", "toml", "lock"];
 
 /// One text file of the project.
-#[derive(Clone, Debug)]
 pub struct TextFile {
     /// Its path relative to the root, with `/`.
     pub path: String,
     pub text: String,
+    parsed: OnceCell<Option<syn::File>>,
 }
 
 impl TextFile {
+    pub fn new(path: impl Into<String>, text: impl Into<String>) -> TextFile {
+        TextFile { path: path.into(), text: text.into(), parsed: OnceCell::new() }
+    }
+
+    /// Its code, parsed once for all who ask; `None` if it cannot be parsed, which the compiler reports.
+    pub fn parsed(&self) -> Option<&syn::File> {
+        self.parsed.get_or_init(|| syn::parse_file(&self.text).ok()).as_ref()
+    }
+
     /// Whether its name ends in `.extension`.
     pub fn has_extension(&self, extension: &str) -> bool {
         has_extension(Path::new(&self.path), extension)
@@ -52,7 +62,7 @@ pub fn text_files(root: &Path) -> Result<Vec<TextFile>> {
     for path in paths {
         let bytes = fs::read(&path).with_context(|| format!("cannot read `{}`", path.display()))?;
         let relative = path.strip_prefix(root).expect("found below the root").to_string_lossy().into_owned();
-        files.extend(String::from_utf8(bytes).ok().map(|text| TextFile { path: relative, text }));
+        files.extend(String::from_utf8(bytes).ok().map(|text| TextFile::new(relative, text)));
     }
     Ok(files)
 }

@@ -27,7 +27,7 @@ fn shaping_values(defs: &'static [ParamDef], params: &Params) -> String {
 }
 
 /// `value` as text. Names alone do not tell what is in a data set, or in tables.
-fn shape_text(value: &Value) -> String {
+pub(crate) fn shape_text(value: &Value) -> String {
     let mut hasher = DefaultHasher::new();
     match value {
         Value::Data(data) => data.statements.hash(&mut hasher),
@@ -67,13 +67,13 @@ impl DataDescription {
 
     /// Refuses data that is not what `trial` expects.
     pub(crate) fn check_dir(&self, dir: &DataDir, trial: &Trial) -> Result<(), TargetError> {
-        dir.check_fits(&self.data, trial.seed)?;
+        dir.check_fits(&self.data, trial.data_seed())?;
         self.check_shape(&shown(dir.path()), trial)
     }
 
     /// The same of data on a server.
     pub(crate) fn check_on(&self, location: &DataLocation, trial: &Trial) -> Result<(), TargetError> {
-        location.check_fits(&self.data, trial.seed)?;
+        location.check_fits(&self.data, trial.data_seed())?;
         self.check_shape(&location.shown(), trial)
     }
 

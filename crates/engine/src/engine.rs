@@ -5,6 +5,7 @@
 
 use crate::conditions::CheckedConditions;
 use crate::counters::ServerSource;
+use crate::data_set::{KeptIn, ServerSets, SetUse};
 use crate::server::config_file::ConfigSyntax;
 use crate::server::program::ProgramSet;
 use crate::settings::SettingsReader;
@@ -42,8 +43,10 @@ pub struct EngineDef {
     pub version: fn() -> Result<String, String>,
     /// Refuses what the engine cannot do for a trial, wherever it is.
     pub check: fn(&Trial) -> Result<(), TargetError>,
-    /// Starts an instance. The data does not exist yet, unless the trial names an existing file.
+    /// Starts an instance. The data does not exist yet, unless the trial names an existing file or a data set.
     pub start: fn(&StartContext) -> Result<Box<dyn Instance>, TargetError>,
+    /// The data sets on the server that a trial names, if the engine is a server that plimsoll does not start.
+    pub server_sets: Option<fn(&Trial) -> Result<Box<dyn ServerSets>, TargetError>>,
 }
 
 impl EngineDef {
@@ -60,6 +63,7 @@ impl EngineDef {
         version: || Ok(env!("CARGO_PKG_VERSION").into()),
         check: depth_one_only,
         start: |_| unreachable!("each engine has its own start"),
+        server_sets: None,
     };
 }
 
@@ -108,6 +112,8 @@ pub struct StartContext<'a> {
     pub volume_daemon: Option<&'a VolumeDaemon>,
     /// The data that another host of the run has made and that this instance is to use; `None` if it makes its own.
     pub joins: Option<&'a CommonData>,
+    /// The data set that the instance makes or uses.
+    pub data_set: SetUse<'a>,
 }
 
 /// Clients ready to be started, and what they do.
@@ -202,6 +208,8 @@ pub struct DataSpace {
 pub enum ResetFor {
     /// A point of its own. It may begin with a fresh copy of the loaded data.
     NextPoint,
+    /// A point of its own that cannot begin with the data as the points before have left it. Only an instance that can restore it is asked.
+    ChangedPoint,
     /// The next step of a sequence, which needs the data as the step before left it.
     NextStep,
 }
@@ -334,6 +342,18 @@ pub trait Instance {
     /// Space and rows of the data, as of now.
     fn measure_space(&self) -> DataSpace;
 
+    /// Counts the rows of all tables, each of them by a query of its own. `None` if the engine cannot count them.
+    fn count_rows(&mut self) -> Result<Option<u64>, TargetError> {
+        Ok(None)
+    }
+
+    /// Makes a data set of the data that was loaded: leaves it in `place` with the engine at rest. After that the instance can only be
+    /// stopped.
+    fn keep_data(&mut self, place: KeptIn<'_>) -> Result<(), TargetError> {
+        let _ = place;
+        Err(TargetError::Unsupported("this engine keeps no data sets".to_owned()))
+    }
+
     /// Stops the engine and removes the data that plimsoll made.
     fn stop(self: Box<Self>) -> Result<(), TargetError>;
 }
@@ -365,7 +385,7 @@ pub(crate) fn depth_one_only(trial: &Trial) -> Result<(), TargetError> {
     match trial.load.depth {
         1 => Ok(()),
         depth => Err(TargetError::Unsupported(format!(
-            "engine `{}` performs one operation at a time, so depth = `{depth}` is not possible; use more clients",
+            "engine `{}` performs one operation at a time, so depth = `{depth}` is not possible; use depth = `1`, and more clients for more operations at once",
             trial.target.engine
         ))),
     }

@@ -8,6 +8,7 @@
 
 use crate::counters::{ServerSource, in_process_source, own};
 use crate::data_description::DataDescription;
+use crate::data_set::KeptIn;
 use crate::engine::{
     DataSpace, EngineDef, EngineLocation, Instance, InstanceReport, ResetFor, StartContext, WorkloadClients,
     depth_one_only, loaders_for,
@@ -22,6 +23,7 @@ use crate::{params, sql};
 use ::fjall::{Database, Error, Keyspace, KeyspaceCreateOptions, LsmError as StorageError, PersistMode};
 use host::data_dir::DataDir;
 use host::error::{TargetError, shown};
+use host::privileged::copy::move_contents;
 use load::SyncClient;
 use model::CounterKind::{Counter as Counts, Gauge};
 use model::{
@@ -101,6 +103,8 @@ struct FjallInstance {
     params: Params,
     /// The names of the key spaces.
     tables: Vec<&'static str>,
+    /// The rows of the data set that it begins with.
+    rows_there: Option<u64>,
     persist: Option<PersistMode>,
     made_for: DataDescription,
     /// What is reset before each point.
@@ -165,13 +169,17 @@ fn open_keyspaces(own: &Path, cache_bytes: u64, tables: &[&str]) -> Result<(Data
 
 impl FjallInstance {
     fn start(start: &StartContext) -> Result<FjallInstance, TargetError> {
-        let mut dir = DataDir::create(start.parent, start.data, start.trial.seed)?;
+        let mut dir = DataDir::create(start.parent, start.data, start.trial.data_seed())?;
         let (own, params) = (dir.own_directory("fjall")?, start.trial.target.params.clone());
         let open = Some(OpenDatabase::open(&own, &params, &[])?);
-        let (persist, made_for, reset) =
-            (persist_mode(&params), DataDescription::new(start), DataReset::from_params(&params));
+        let (persist, made_for, reset) = (
+            persist_mode(&params),
+            DataDescription::new(start),
+            DataReset::from_params(&params).with_set(start.data_set),
+        );
+        let rows_there = start.data_set.rows_there();
         let (watched, tables) = (WatchedDatabase::default(), Vec::new());
-        Ok(FjallInstance { open, watched, params, tables, persist, made_for, reset, own, dir })
+        Ok(FjallInstance { open, watched, params, tables, rows_there, persist, made_for, reset, own, dir })
     }
 
     fn opened(&self) -> Result<&OpenDatabase, TargetError> {
@@ -190,6 +198,11 @@ impl FjallInstance {
             self.watch_counters();
         }
         Ok(())
+    }
+
+    /// Exact as long as no key was put twice.
+    fn rows_in_keyspaces(&self) -> Result<u64, TargetError> {
+        Ok(self.opened()?.keyspaces.iter().map(|keyspace| keyspace.approximate_len() as u64).sum())
     }
 
     fn close(&mut self) {
@@ -237,6 +250,11 @@ impl Instance for FjallInstance {
 
     fn make_loaders(&mut self, trial: &Trial) -> Result<Option<WorkloadClients>, TargetError> {
         let program = program_of(trial, &self.made_for.sequence)?;
+        if self.rows_there.is_some() {
+            // They are opened with the files of the set.
+            self.tables.extend(&program.tables);
+            return Ok(None);
+        }
         let open = self.open.as_mut().expect("nothing has closed it yet");
         for table in &program.tables {
             let keyspace = open.database.keyspace(table, KeyspaceCreateOptions::default);
@@ -248,10 +266,12 @@ impl Instance for FjallInstance {
     }
 
     fn finish_load(&mut self) -> Result<Vec<Fact>, TargetError> {
+        if let Some(rows) = self.rows_there {
+            self.reopen_after(|reset, _, data| reset.restore_data(data))?;
+            return self.dir.seal(rows).map(|()| Vec::new());
+        }
         self.quiesce()?;
-        let OpenDatabase { keyspaces, .. } = self.opened()?;
-        // Exact as long as no key was put twice.
-        let rows = keyspaces.iter().map(|keyspace| keyspace.approximate_len() as u64).sum();
+        let rows = self.rows_in_keyspaces()?;
         if self.reset.mode != ResetMode::Keep {
             self.reopen_after(DataReset::keep_copy)?;
         }
@@ -272,7 +292,7 @@ impl Instance for FjallInstance {
         if !self.reset.is_due(purpose, &mut self.made_for) {
             return Ok(());
         }
-        if !self.can_restore() {
+        if !self.reset.brings_back {
             // The journal may still be in the process's buffer.
             let kept = self.opened()?.database.persist(PersistMode::SyncAll);
             kept.map_err(engine_error("persist", self.dir.path()))?;
@@ -308,6 +328,18 @@ impl Instance for FjallInstance {
     fn measure_space(&self) -> DataSpace {
         let logs = self.dir.footprint_of(&|path| path.as_os_str().as_encoded_bytes().ends_with(b".jnl"));
         DataSpace { total: self.dir.footprint(), logs: Some(logs), rows: self.dir.amount() }
+    }
+
+    fn count_rows(&mut self) -> Result<Option<u64>, TargetError> {
+        self.rows_in_keyspaces().map(Some)
+    }
+
+    fn keep_data(&mut self, place: KeptIn<'_>) -> Result<(), TargetError> {
+        let KeptIn::Directory(to) = place else { unreachable!("its data is in a directory") };
+        let kept = self.opened()?.database.persist(PersistMode::SyncAll);
+        kept.map_err(engine_error("persist", self.dir.path()))?;
+        self.close();
+        move_contents(&self.own, to)
     }
 
     fn stop(mut self: Box<Self>) -> Result<(), TargetError> {

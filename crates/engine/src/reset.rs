@@ -5,6 +5,7 @@
 //! engine knew is forgotten.
 
 use crate::data_description::DataDescription;
+use crate::data_set::{InUse, SetUse};
 use crate::engine::ResetFor;
 use host::data_dir::DataDir;
 use host::error::TargetError;
@@ -56,8 +57,12 @@ pub type WhileStopped = fn(&mut DataReset, &mut DataDir, &Path) -> Result<(), Ta
 pub struct DataReset {
     /// What was asked for.
     pub mode: ResetMode,
-    /// The copy of the loaded data, and how it was made.
+    /// The copy of the loaded data, and how it was made; or the files of a data set.
     copy: Option<(PathBuf, CopyResult)>,
+    /// Whether the copy is a data set.
+    is_set: bool,
+    /// Whether the next reset brings back the copy.
+    pub brings_back: bool,
     /// What the data in use is; `None` if nothing is ever reset.
     state: Option<DataState>,
 }
@@ -67,6 +72,8 @@ enum DataState {
     Loaded,
     Restarted,
     Restored(CopyResult),
+    /// That of a data set, on which points before have only read.
+    Kept,
 }
 
 impl DataReset {
@@ -74,7 +81,7 @@ impl DataReset {
     pub fn from_params(params: &Params) -> DataReset {
         let mode = ResetMode::from_params(params);
         let state = (mode != ResetMode::Keep).then_some(DataState::Loaded);
-        DataReset { mode, copy: None, state }
+        DataReset { mode, state, ..DataReset::unchanged() }
     }
 
     /// Those of `trial`, before the data is made. A variant that starts cold is restarted in any case.
@@ -84,7 +91,7 @@ impl DataReset {
             (crate::engine::workload_of(trial).traits)(&trial.workload.params).variant.is_some_and(|it| it.is_cold);
         match asked.mode {
             ResetMode::Keep if is_cold => {
-                DataReset { mode: ResetMode::Restart, copy: None, state: Some(DataState::Loaded) }
+                DataReset { mode: ResetMode::Restart, state: Some(DataState::Loaded), ..asked }
             }
             _ => asked,
         }
@@ -92,7 +99,14 @@ impl DataReset {
 
     /// Those of an engine that is never restarted: an existing server.
     pub fn unchanged() -> DataReset {
-        DataReset { mode: ResetMode::Keep, copy: None, state: None }
+        DataReset { mode: ResetMode::Keep, copy: None, is_set: false, brings_back: false, state: None }
+    }
+
+    /// The same for data that is that of `set`, of which every point can begin with a copy.
+    pub fn with_set(self, set: SetUse<'_>) -> DataReset {
+        let SetUse::Uses(InUse { files: Some(files), .. }) = set else { return self };
+        let copy = Some((files.to_owned(), CopyResult::default()));
+        DataReset { copy, is_set: true, brings_back: true, state: Some(DataState::Loaded), ..self }
     }
 
     /// After the load, with the engine stopped and its data in `data`: keeps a copy in `dir` if the mode needs one.
@@ -109,7 +123,7 @@ impl DataReset {
 
     /// Before a further point, with the engine stopped and its data in `data`: restores the copy, or drops caches.
     pub fn restore_data(&mut self, data: &Path) -> Result<(), TargetError> {
-        self.state = Some(match &self.copy {
+        self.state = Some(match self.copy.as_ref().filter(|_| self.brings_back) {
             None => {
                 // A restart without this would find the data in the page cache, and be cold in name only.
                 copy::drop_caches(data)?;
@@ -134,16 +148,18 @@ impl DataReset {
 
     /// Whether something is reset for `purpose`. The next step of a sequence keeps the data, because a restore would undo the steps
     /// before it. If the data is restored, `made_for` forgets the steps that changed it.
-    pub fn is_due(&self, purpose: ResetFor, made_for: &mut DataDescription) -> bool {
-        match self.mode {
-            ResetMode::Keep => false,
-            ResetMode::Restart => true,
-            ResetMode::Restore if purpose == ResetFor::NextStep => false,
-            ResetMode::Restore => {
-                made_for.forget_steps();
-                true
-            }
+    pub fn is_due(&mut self, purpose: ResetFor, made_for: &mut DataDescription) -> bool {
+        self.brings_back = match purpose {
+            ResetFor::NextStep => false,
+            ResetFor::NextPoint => self.mode == ResetMode::Restore,
+            ResetFor::ChangedPoint => self.can_restore(),
+        };
+        if self.brings_back {
+            made_for.forget_steps();
+        } else if self.is_set {
+            self.state = Some(DataState::Kept);
         }
+        self.brings_back || self.mode == ResetMode::Restart
     }
 
     /// The state of the data in use, and how long the restore took.
@@ -152,6 +168,7 @@ impl DataReset {
             None => return Vec::new(),
             Some(DataState::Loaded) => ("loaded".into(), None),
             Some(DataState::Restarted) => ("restarted".into(), None),
+            Some(DataState::Kept) => ("kept".into(), None),
             Some(DataState::Restored(copied)) => (format!("restored ({})", copied.describe()), Some(copied)),
         };
         let took = copied.map(|copied| seconds_fact("data.restore_s", copied));
@@ -160,7 +177,7 @@ impl DataReset {
 
     /// How the copy of the loaded data was made, if one is kept.
     pub fn facts_of_load(&self) -> Vec<Fact> {
-        let Some((_, copied)) = &self.copy else { return Vec::new() };
+        let Some((_, copied)) = self.copy.as_ref().filter(|_| !self.is_set) else { return Vec::new() };
         vec![Fact::new("load.copy", copied.describe()), seconds_fact("load.copy_s", copied)]
     }
 }

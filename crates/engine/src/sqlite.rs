@@ -11,6 +11,7 @@
 use crate::conditions::{CheckedConditions, ConditionRow, check_conditions};
 use crate::counters::{ServerSource, in_process_source, own};
 use crate::data_description::DataDescription;
+use crate::data_set::KeptIn;
 use crate::engine::{
     DataSpace, EngineDef, EngineLocation, Instance, InstanceReport, ResetFor, StartContext, WorkloadClients,
     depth_one_only,
@@ -20,9 +21,9 @@ use crate::params;
 use crate::params::durability_help;
 use crate::periodic::PeriodicTask;
 use crate::reset::{BETWEEN, DataReset, ResetMode, WhileStopped};
+use crate::sql::bulk::bulk_clients;
 use crate::sql::rejection::{custom_ops, rejection};
 use crate::sql::replay;
-use crate::sql::bulk::bulk_clients;
 use crate::sql::session_options::{self, ConnectionLifetime, StatementMode};
 use crate::sql::variant::{self, VariantResult, VariantRun};
 use crate::sql::{OpFailure, OpNames, keep_used, program_of};
@@ -33,6 +34,7 @@ use crate::sqlite_schema::{create_indexes, create_table, quote_name};
 use crate::sqlite_variant::VariantDatabase;
 use host::data_dir::DataDir;
 use host::error::{TargetError, shown};
+use host::privileged::copy::move_contents;
 use load::{Driver, SyncClient};
 use model::CounterKind::{Counter as Counts, Gauge};
 use model::statement::CustomOp;
@@ -131,6 +133,8 @@ struct SqliteInstance {
     /// What the clients' settings are, as SQLite returned them: while data is made the control connection has others.
     settings: Vec<Fact>,
     tables: Vec<String>,
+    /// The rows of the data set that it begins with.
+    rows_there: Option<u64>,
     /// The tables that are filled without their indexes, until these are made.
     bare_tables: Vec<SqlTable>,
     made_for: DataDescription,
@@ -148,7 +152,7 @@ struct SqliteInstance {
 
 impl SqliteInstance {
     fn start(start: &StartContext) -> Result<SqliteInstance, TargetError> {
-        let mut dir = DataDir::create(start.parent, start.data, start.trial.seed)?;
+        let mut dir = DataDir::create(start.parent, start.data, start.trial.data_seed())?;
         let own = dir.own_directory("sqlite")?;
         let database = own.join("plimsoll.db");
         let params = start.trial.target.params.clone();
@@ -156,7 +160,7 @@ impl SqliteInstance {
             open_connection(&database, &params, 0).map_err(engine_error("open a new database at", &database))?;
         sort_in(&admin, &own).map_err(engine_error("keep temporary files next to", &database))?;
         let syncer = sync_each_second(&database, &params)?;
-        let (reset, made_for) = (DataReset::for_trial(start.trial), DataDescription::new(start));
+        let reset = DataReset::for_trial(start.trial).with_set(start.data_set);
         Ok(SqliteInstance {
             syncer,
             settings: read_settings(&admin),
@@ -164,7 +168,8 @@ impl SqliteInstance {
             params,
             tables: Vec::new(),
             bare_tables: Vec::new(),
-            made_for,
+            rows_there: start.data_set.rows_there(),
+            made_for: DataDescription::new(start),
             debt: RemainingDebt::default(),
             variant: None,
             reset,
@@ -174,25 +179,31 @@ impl SqliteInstance {
         })
     }
 
-    /// Closes the database, does `meanwhile` to its directory, and opens it again.
-    fn reopen_after(&mut self, meanwhile: WhileStopped) -> Result<(), TargetError> {
-        // Closed first: to open and close the file past SQLite gives up the locks that SQLite has on it.
+    /// Closes the database. To open and close its file past SQLite gives up the locks that SQLite has on it. Returns its directory.
+    fn close(&mut self) -> Result<&Path, TargetError> {
         self.syncer = None;
         let nothing = Connection::open_in_memory().map_err(engine_error("stand still for", &self.database))?;
         // SQLite checkpoints and removes its log when the last connection closes.
         drop(std::mem::replace(&mut self.admin, nothing));
-        meanwhile(&mut self.reset, &mut self.dir, self.database.parent().expect("its name was joined to a directory"))?;
+        Ok(self.database.parent().expect("its name was joined to a directory"))
+    }
+
+    /// Closes the database, does `meanwhile` to its directory, and opens it again.
+    fn reopen_after(&mut self, meanwhile: WhileStopped) -> Result<(), TargetError> {
+        let own = self.close()?.to_owned();
+        meanwhile(&mut self.reset, &mut self.dir, &own)?;
         self.admin = open_connection(&self.database, &self.params, 0).map_err(engine_error("open", &self.database))?;
         self.syncer = sync_each_second(&self.database, &self.params)?;
         Ok(())
     }
 
     /// Rows are counted, not assumed.
-    fn count_rows(&self) -> rusqlite::Result<u64> {
+    fn rows_in_tables(&self) -> Result<u64, TargetError> {
         let counts = self.tables.iter().map(|table| {
             self.admin.query_row(&format!("SELECT count(*) FROM {}", quote_name(table)), [], |row| row.get::<_, i64>(0))
         });
-        counts.map(|count| count.map(|rows| rows as u64)).sum()
+        let rows: rusqlite::Result<u64> = counts.map(|count| count.map(|rows| rows as u64)).sum();
+        rows.map_err(engine_error("count the rows of", &self.database))
     }
 
     fn variant_database(&self) -> VariantDatabase {
@@ -253,11 +264,16 @@ impl Instance for SqliteInstance {
     fn make_loaders(&mut self, trial: &Trial) -> Result<Option<WorkloadClients>, TargetError> {
         let program = program_of(trial, &self.made_for.sequence);
         for table in &program.schema {
-            let indexes = if program.load.is_some() { String::new() } else { create_indexes(table) };
-            self.admin
-                .execute_batch(&(create_table(table) + &indexes))
-                .map_err(engine_error("create a table in", &self.database))?;
             self.tables.push(table.name.clone());
+            if self.rows_there.is_none() {
+                let indexes = if program.load.is_some() { String::new() } else { create_indexes(table) };
+                self.admin
+                    .execute_batch(&(create_table(table) + &indexes))
+                    .map_err(engine_error("create a table in", &self.database))?;
+            }
+        }
+        if self.rows_there.is_some() {
+            return Ok(None);
         }
         let (targets, blocks) = match (&program.load, &program.work) {
             (None, _) => return Ok(None),
@@ -276,6 +292,10 @@ impl Instance for SqliteInstance {
     }
 
     fn finish_load(&mut self) -> Result<Vec<Fact>, TargetError> {
+        if let Some(rows) = self.rows_there {
+            self.reopen_after(|reset, _, data| reset.restore_data(data))?;
+            return self.dir.seal(rows).map(|()| Vec::new());
+        }
         let bare = std::mem::take(&mut self.bare_tables);
         let mut facts = Vec::new();
         if !bare.is_empty() {
@@ -286,7 +306,7 @@ impl Instance for SqliteInstance {
                 .map_err(engine_error("end the load of", &self.database))?;
         }
         self.quiesce()?;
-        let rows = self.count_rows().map_err(engine_error("count the rows of", &self.database))?;
+        let rows = self.rows_in_tables()?;
         if self.reset.mode != ResetMode::Keep {
             self.reopen_after(DataReset::keep_copy)?;
         }
@@ -371,6 +391,15 @@ impl Instance for SqliteInstance {
         DataSpace { total: self.dir.footprint(), logs: Some(logs), rows: self.dir.amount() }
     }
 
+    fn count_rows(&mut self) -> Result<Option<u64>, TargetError> {
+        self.rows_in_tables().map(Some)
+    }
+
+    fn keep_data(&mut self, place: KeptIn<'_>) -> Result<(), TargetError> {
+        let KeptIn::Directory(to) = place else { unreachable!("its data is in a directory") };
+        move_contents(self.close()?, to)
+    }
+
     fn stop(self: Box<Self>) -> Result<(), TargetError> {
         let SqliteInstance { syncer, admin, dir, .. } = *self;
         drop(syncer);
@@ -451,11 +480,7 @@ pub(crate) fn open_connection(database: &Path, params: &Params, statements: usiz
 }
 
 /// The same with other `settings`, in words of SQLite.
-pub(crate) fn open_connection_with(
-    database: &Path,
-    settings: &str,
-    statements: usize,
-) -> rusqlite::Result<Connection> {
+pub(crate) fn open_connection_with(database: &Path, settings: &str, statements: usize) -> rusqlite::Result<Connection> {
     let connection = Connection::open(database)?;
     connection.busy_timeout(BUSY_TIMEOUT)?;
     connection.set_prepared_statement_cache_capacity(statements + AROUND_A_TRANSACTION.len());

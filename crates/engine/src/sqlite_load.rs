@@ -20,7 +20,8 @@ use workload::{RowTarget, SqlTable};
 
 /// Pages that change are kept in memory until a transaction ends, so that a block can be rolled back. One connection has the database for
 /// itself, which saves it from locking and from reading pages again. Foreign keys are checked when all rows are there.
-const LOADING: &str = "PRAGMA journal_mode = MEMORY; PRAGMA synchronous = OFF; PRAGMA foreign_keys = OFF; PRAGMA cache_size = -65536;";
+const LOADING: &str =
+    "PRAGMA journal_mode = MEMORY; PRAGMA synchronous = OFF; PRAGMA foreign_keys = OFF; PRAGMA cache_size = -65536;";
 
 /// Prepares a database that `admin` has open alone for its load.
 pub(crate) fn begin_load(admin: &Connection) -> rusqlite::Result<()> {
@@ -86,6 +87,10 @@ impl BulkConnect for SqliteLoad {
 
     fn server_name(&self) -> String {
         "engine `sqlite`".to_owned()
+    }
+
+    fn way(&self) -> &'static str {
+        "INSERT"
     }
 
     fn connect(&self) -> Result<SqliteLoader, OpFailure> {
@@ -181,7 +186,10 @@ mod tests {
         assert!(twice.text.contains("UNIQUE") && twice.text.contains("db`"), "{}", twice.text);
         drop(loader);
         let facts = complete_tables(&admin, &[persons()]).unwrap();
-        assert_eq!(facts.iter().map(|fact| &fact.name[..]).collect::<Vec<_>>(), ["load.index_s", "load.index_s.person"]);
+        assert_eq!(
+            facts.iter().map(|fact| &fact.name[..]).collect::<Vec<_>>(),
+            ["load.index_s", "load.index_s.person"]
+        );
         end_load(&admin).unwrap();
         let journal: String = admin.query_row("PRAGMA journal_mode", [], |row| row.get(0)).unwrap();
         assert_eq!((journal.as_str(), count(&admin)), ("wal", 2), "nothing is left of the block that failed");

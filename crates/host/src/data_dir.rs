@@ -32,6 +32,8 @@ const MANIFEST: &str = "MANIFEST.json";
 pub const MOUNT_POINT: &str = "mnt";
 const LOADED: &str = "loaded";
 const MANIFEST_NEW: &str = "MANIFEST.json.new";
+/// The end of the name of a file that is to replace another.
+pub(crate) const NEW: &str = ".new";
 const MANIFEST_FORMAT: u32 = 1;
 const MANIFEST_BYTES_MAX: u64 = 1 << 20;
 /// Another plimsoll removes a directory within this: its servers are ended and its volume is unmounted first.
@@ -232,19 +234,25 @@ impl DataDir {
 
     fn save_manifest(&self) -> Result<(), TargetError> {
         let text = serde_json::to_vec_pretty(&self.manifest).expect("a manifest is plain data");
-        // By its handle: whoever may write to the directory around it could put a link in its place.
-        let [new, manifest] = [MANIFEST_NEW, MANIFEST].map(|name| self.path_inside(name));
-        // A kill may have left one; EXCL makes sure that the new one is no link that was put here.
-        let shown = self.path.join(MANIFEST_NEW);
-        absent_is_fine(fs::remove_file(&new)).trying("replace", &shown)?;
-        let flags = OFlags::CREATE | OFlags::EXCL | OFlags::WRONLY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-        let mut file = File::from(open(&new, flags, Mode::from_raw_mode(0o600)).trying("create", &shown)?);
-        // Before the rename: after a power cut the name could otherwise lead to an empty file.
-        file.write_all(&text).and_then(|()| file.sync_all()).trying("write", &shown)?;
-        // A rename is atomic: a kill leaves the old manifest or the new one, and never half of one.
-        fs::rename(&new, manifest).trying("rename", &shown)?;
-        sync_directory(&self.locked).trying("sync", &self.path)
+        replace_file(&self.locked, &self.path, MANIFEST, &text)
     }
+}
+
+/// Writes `text` into the file `name` of the directory `dir`, which is held open as `locked`. A kill leaves the old file or the new one.
+pub(crate) fn replace_file(locked: &File, dir: &Path, name: &str, text: &[u8]) -> Result<(), TargetError> {
+    let name_new = format!("{name}{NEW}");
+    // By its handle: whoever may write to the directory around it could put a link in its place.
+    let [new, old] = [&name_new, name].map(|name| path_inside(locked, name));
+    // A kill may have left one; EXCL makes sure that the new one is no link that was put here.
+    let shown = dir.join(&name_new);
+    absent_is_fine(fs::remove_file(&new)).trying("replace", &shown)?;
+    let flags = OFlags::CREATE | OFlags::EXCL | OFlags::WRONLY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+    let mut file = File::from(open(&new, flags, Mode::from_raw_mode(0o600)).trying("create", &shown)?);
+    // Before the rename: after a power cut the name could otherwise lead to an empty file.
+    file.write_all(text).and_then(|()| file.sync_all()).trying("write", &shown)?;
+    // A rename is atomic: a kill leaves the old file or the new one, and never half of one.
+    fs::rename(&new, old).trying("rename", &shown)?;
+    sync_directory(locked).trying("sync", dir)
 }
 
 impl Drop for DataDir {
@@ -299,7 +307,7 @@ fn host_name() -> String {
     rustix::system::uname().nodename().to_string_lossy().into_owned()
 }
 
-fn open_directory(dir: &Path) -> rustix::io::Result<File> {
+pub(crate) fn open_directory(dir: &Path) -> rustix::io::Result<File> {
     let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
     open(dir, flags, Mode::empty()).map(File::from)
 }
@@ -519,7 +527,7 @@ fn is_plain_name(name: &str) -> bool {
     !name.is_empty() && name != "." && name != ".." && !name.contains('/') && !name.contains('\0')
 }
 
-fn absent_is_fine(removed: std::io::Result<()>) -> std::io::Result<()> {
+pub(crate) fn absent_is_fine(removed: std::io::Result<()>) -> std::io::Result<()> {
     match removed {
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(()),
         other => other,

@@ -8,6 +8,7 @@
 pub mod allocator;
 pub mod cpu;
 pub mod data_dir;
+pub mod data_set;
 pub mod device;
 pub mod disk_timing;
 pub mod disturbance;

@@ -13,6 +13,7 @@ pub mod column_kind;
 pub mod common_phrase;
 pub mod condition;
 pub mod connections;
+pub mod data_set;
 pub mod endpoint;
 pub mod event;
 pub mod filesystem;
@@ -61,6 +62,7 @@ pub use condition::{
     conditions_of_run,
 };
 pub use connections::{HeldMemory, HoldKind, HoldLimit, HoldOutcome, ListenBacklog};
+pub use data_set::{DataSet, FoundSet, SET_NAMES, SetState, is_set_name};
 pub use endpoint::{ENDPOINTS_MAX, EndpointRow, FailureCounts};
 pub use event::{Event, EventKind};
 pub use filesystem::{Compression, FileSystem, FileSystemSpec, ZfsCompression};
@@ -108,7 +110,7 @@ pub use traits::{
 };
 pub use trial::{
     Arrivals, Asked, DataOrigin, HostShare, Load, OnError, Pacing, Phase, Phases, Plan, TargetSpec, Trial, Until,
-    WorkloadSpec,
+    UsedSet, WorkloadSpec,
 };
 pub use units::{Bytes, Nanos, Offset, Tick, number_word};
 pub use variant::{SqlDataSet, SqlStep, SqlVariant, StatementEffort, StatementResult, StepPart};

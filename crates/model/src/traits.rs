@@ -382,6 +382,12 @@ pub struct PointOutcome {
     pub load_settle_s: Option<f64>,
     /// The part of them in which indexes were made.
     pub load_index_s: Option<f64>,
+    /// The data set that the point began with.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub data_set: Option<String>,
+    /// How a run before has changed its rows.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub data_set_changed: Option<String>,
     /// Bytes of the data on disk at the end, logs included.
     pub data_bytes: Option<u64>,
     /// The part of them that is logs.
@@ -542,6 +548,8 @@ impl PointTraits {
             "load.log_bytes" => outcome.loaded_log_bytes = whole,
             "load.settle_s" => outcome.load_settle_s = number,
             "load.index_s" => outcome.load_index_s = number,
+            "data.set" => outcome.data_set = Some(text.to_owned()),
+            "data.set_changed" => outcome.data_set_changed = Some(text.to_owned()),
             "data.bytes" => outcome.data_bytes = whole,
             "data.log_bytes" => outcome.log_bytes = whole,
             "drain.pending_bytes" => outcome.pending_bytes = whole,

@@ -106,6 +106,18 @@ pub struct Trial {
     /// The share of one of several hosts that perform it together; `None` if this host performs all of it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub share: Option<HostShare>,
+    /// The data set that it uses; `None` if its data is made for it and removed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub data_set: Option<UsedSet>,
+}
+
+/// The data set that a trial uses.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct UsedSet {
+    /// Its name.
+    pub name: String,
+    /// The seed of its data. Repeats have seeds of their own, and one set serves them all.
+    pub seed: u64,
 }
 
 impl Trial {
@@ -140,7 +152,13 @@ impl Trial {
             limit: None,
             stacks: false,
             share: None,
+            data_set: None,
         }
+    }
+
+    /// The seed of its data.
+    pub fn data_seed(&self) -> u64 {
+        self.data_set.as_ref().map_or(self.seed, |set| set.seed)
     }
 
     /// The clients of all its instances together.

@@ -4,7 +4,7 @@
 //! pair are measured one right after the other, A B in odd repeats and B A in even ones. Limits: two arms; more values are a list and a
 //! table. What an engine does before each point is its own parameter `between`, which an engine may lack.
 
-use crate::common::{self, AB};
+use crate::common::{self, AB, DATA_SET};
 use crate::document::{Written, WrittenSetting};
 use crate::error::{Place, PlanError, listed, shown};
 use crate::sweep::{self, own_name};
@@ -16,7 +16,7 @@ const PAIRS: &str = "6";
 const SET: &str = "set.";
 const BETWEEN: &str = "between";
 /// They name what a point is, which one of several equal points, or what the machine costs: two of them are no arms of a comparison.
-const NO_ARMS: [&str; 7] = ["workload", "repeat", "seed", "price", "watts", "link", AB];
+const NO_ARMS: [&str; 8] = ["workload", "repeat", "seed", "price", "watts", "link", DATA_SET, AB];
 
 /// The settings with `ab` replaced by what it asks for: the key with its two values, and defaults of `repeat` and `between`. Returns the
 /// key, too.

@@ -42,6 +42,8 @@ const ROUND_MIN: Nanos = Nanos(INTERVAL_MIN.0 * INTERVALS_PER_ROUND_MIN);
 pub enum CommonKind {
     /// The name of an engine or a workload.
     Name,
+    /// The name of a data set, or `none`.
+    DataSet,
     /// The path of a file or device; empty for none.
     Path,
     /// A file system with its options, or `none`.
@@ -124,6 +126,8 @@ const SCHEDULERS: &[&str] = &[KEEP, "none", "mq-deadline", "bfq", "kyber"];
 pub(crate) const LIMIT: &str = "limit";
 /// The text of a size that follows from the data.
 pub(crate) const AUTO: &str = "auto";
+/// The key of the data set that is used.
+pub(crate) const DATA_SET: &str = "data_set";
 /// The key of a comparison of two values.
 pub(crate) const AB: &str = "ab";
 
@@ -151,6 +155,12 @@ pub const DEFAULTS: &[CommonKey] = &[
         AUTO,
         CommonKind::Size { min: FS_SIZE_MIN, max: FS_SIZE_MAX },
         "size of that file system; `auto` = what the data needs",
+    ),
+    key(
+        DATA_SET,
+        NONE,
+        CommonKind::DataSet,
+        "data set to use, which `plimsoll data make` has made and which stays; `none` makes the data and removes it",
     ),
     key(
         "memory_limit",
@@ -247,8 +257,8 @@ pub const DEFAULTS: &[CommonKey] = &[
         "time",
         "30s",
         time(INTERVAL_MIN, PHASE_MAX),
-        "maximum duration of the run phase (with rate = limit: of a probe); a load of the insert benchmark ends with its rows, whatever \
-         this is",
+        "maximum duration of the run phase (with rate = limit: of a probe); a load of the insert benchmark ends with its rows unless \
+         `rows` is 0",
     ),
     key(
         "until",

@@ -52,12 +52,13 @@ pub fn estimate(plan: &Plan, catalogue: &Catalogue) -> Estimate {
     }
 }
 
-/// The chains of `plan` for which data is made. A sequence has data of its own, and goes on with it; other points take over that of
+/// The chains of `plan` for which data is made; data sets are there. A sequence has data of its own, and goes on with it; other points take over that of
 /// the point before if both agree on it and neither changes it for good, or if it can be restored.
 pub fn chains_with_new_data(plan: &Plan, catalogue: &Catalogue) -> Vec<Range<usize>> {
     let mut chains = chains(plan, catalogue);
     chains.retain(|Range { start, .. }| {
-        *start == 0 || !takes_over(&plan.trials[*start], &plan.trials[start - 1], catalogue)
+        let trial = &plan.trials[*start];
+        trial.data_set.is_none() && (*start == 0 || !takes_over(trial, &plan.trials[start - 1], catalogue))
     });
     chains
 }

@@ -93,6 +93,11 @@ impl Overrides {
         self.0.push(Override { key: key.to_owned(), text: text.to_owned(), by: GivenBy::Set });
     }
 
+    /// Whether `key` was given.
+    pub fn has(&self, key: &str) -> bool {
+        self.0.iter().any(|one| one.key == key)
+    }
+
     /// Whether nothing was given.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()

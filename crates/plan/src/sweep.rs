@@ -4,7 +4,7 @@
 //! Limits: a plan has at most 10,000 trials; what would be more is refused before it is expanded.
 
 use crate::arms::{chooses_arms_of, unfold_arms};
-use crate::common::{self, AB};
+use crate::common::{self, AB, DATA_SET};
 use crate::document::{Document, SweepTable, Written, WrittenSetting};
 use crate::entries;
 use crate::error::{Place, PlanError, hint, listed, shown};
@@ -21,7 +21,7 @@ use std::collections::{BTreeMap, BTreeSet, HashSet};
 /// A working day at three seconds each; more is a slip in a range or list.
 pub(crate) const TRIALS_MAX: usize = 10_000;
 /// They apply to a sweep as a unit, so a list of them has no meaning.
-const SINGLE: [&str; 6] = ["repeat", "seed", "stacks", "price", "watts", "link"];
+const SINGLE: [&str; 7] = ["repeat", "seed", "stacks", "price", "watts", "link", DATA_SET];
 const ENGINE: &str = "engine";
 const WORKLOAD: &str = "workload";
 

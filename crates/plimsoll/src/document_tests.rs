@@ -5,6 +5,7 @@
 
 use crate::cli;
 use crate::commands::plans::{self, PLANS};
+use crate::commands::workload::plan_of;
 use crate::context::Context;
 use crate::exit::Fault;
 use crate::flags;
@@ -115,9 +116,8 @@ fn make_plan(matches: &ArgMatches) -> Result<(), Fault> {
         (Some(plan), _) => plans::load(plan, &flags::overrides(matches)?, flags::scale(matches)?, &context).map(drop),
         // Those with arguments of their own make more of them than a plan.
         (None, Some(def)) if !["sql", "compress"].contains(&name) => {
-            let mut overrides = flags::overrides(matches)?;
-            def.usual_keys.iter().rev().for_each(|(key, text)| overrides.usual(key, text));
-            Ok(plan::from_flags(name, &overrides, flags::scale(matches)?, &context.catalogue).map(drop)?)
+            let given = flags::overrides(matches)?;
+            Ok(plan_of(def, &given, flags::scale(matches)?, &context.catalogue).map(drop)?)
         }
         _ => Ok(()),
     }

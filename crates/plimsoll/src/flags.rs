@@ -43,6 +43,8 @@ pub const DIR: &str = ".";
 const SYSTEM_CHANGE: &str = "allow-system-change";
 /// The files that `compress` takes by position. `files` is a key of plans.
 pub const COMPRESSED_FILES: &str = "compressed-files";
+/// The name of a data set that is made, by `--name`.
+pub const SET_NAME: &str = "set-name";
 const COMMON: &str = "Load and plan";
 const OUTPUT: &str = "Output";
 
@@ -60,6 +62,7 @@ fn common_flag(key: &CommonKey) -> Arg {
     let flag = flag(key.name, &common_value_name(key), key.help, default_words(key), COMMON);
     match key.kind {
         CommonKind::Truth => flag.num_args(0..=1).require_equals(true).default_missing_value("true"),
+        CommonKind::DataSet => flag.visible_alias("data"),
         _ => flag,
     }
 }
@@ -183,6 +186,7 @@ fn default_words(key: &CommonKey) -> &'static str {
 fn common_value_name(key: &CommonKey) -> String {
     match key.kind {
         CommonKind::Name | CommonKind::Path => key.name.to_uppercase(),
+        CommonKind::DataSet => "NAME".to_owned(),
         CommonKind::FileSystem => "FS".to_owned(),
         CommonKind::Size { .. } => "SIZE".to_owned(),
         CommonKind::Limit => "LIMIT".to_owned(),
@@ -555,7 +559,8 @@ pub fn in_flags(text: &str, command: &Command) -> String {
 
 /// Whether the argument of that name is a key of a plan.
 fn is_key(id: &str) -> bool {
-    const OTHERS: [&str; 20] = [
+    const OTHERS: [&str; 21] = [
+        SET_NAME,
         "ceiling",
         "metrics",
         "sql-statement",

@@ -22,6 +22,7 @@ use analysis::findings::write_debt::PendingShare;
 use analysis::findings::write_debt::WriteDebt;
 use analysis::math::units::Share;
 use analysis::numbers::projection::Obstacle;
+use analysis::points::work::WorkUnit;
 use analysis::recorded::engine_names::EngineNames;
 use analysis::simulated::{self, SECOND, Simulation};
 use analysis::verdict::verdict_with_searches;
@@ -361,18 +362,19 @@ type Growing = (CounterRole, Vec<f64>);
 fn spread_times(count: u64, mean_ns: f64) -> Times {
     const PARTS: u64 = 200;
     let body_ns = 0.9 * mean_ns.min(5e8);
-    let mut times = Times::default();
     let slow = count / 400;
     let body = count - slow;
-    for part in 0..PARTS {
+    let of_body = (0..PARTS).map(|part| {
         let share = (part as f64 + 0.5) / PARTS as f64;
         // Tukey's lambda, which is near the normal distribution.
         let deviation = 4.91 * (share.powf(0.14) - (1.0 - share).powf(0.14));
         let n = body * (part + 1) / PARTS - body * part / PARTS;
-        times.record_n((body_ns * (0.3 * deviation).exp()) as u64 + 1, n);
-    }
-    times.record_n((10.0 * body_ns) as u64 + 1, slow);
-    times
+        ((body_ns * (0.3 * deviation).exp()) as u64 + 1, n)
+    });
+    let rising: Vec<(u64, u64)> =
+        of_body.chain([((10.0 * body_ns) as u64 + 1, slow)]).filter(|(_, n)| *n > 0).collect();
+    let sum_ns = rising.iter().map(|(ns, n)| ns * n).sum();
+    Times::from_recorded(rising.iter().copied(), sum_ns, rising.last().map_or(0, |(ns, _)| *ns))
 }
 
 /// A source of `point` that was read at `times`, in seconds since the run phase began; `readings` has the values of each counter.
@@ -1258,14 +1260,15 @@ pub fn damaged() -> Vec<(&'static str, Analysis)> {
 
 /// The run of `make` with something missing or extreme in each of its points.
 pub fn damaged_variants(make: fn() -> Analysis) -> Vec<(&'static str, Analysis)> {
+    let whole = make();
     let each = |change: fn(&mut PointAnalysis)| {
-        let mut analysis = make();
+        let mut analysis = whole.clone();
         analysis.points.iter_mut().for_each(change);
         with_verdict(analysis)
     };
     vec![
-        ("no points", with_verdict(Analysis { points: vec![], findings: vec![], ..make() })),
-        ("one point", with_verdict(Analysis { points: make().points.drain(..1).collect(), ..make() })),
+        ("no points", with_verdict(Analysis { points: vec![], findings: vec![], ..whole.clone() })),
+        ("one point", with_verdict(Analysis { points: whole.points[..1].to_vec(), ..whole.clone() })),
         ("not reached", each(|p| (p.summary, p.series, p.state) = (None, None, PointState::Failed))),
         ("no counters", each(|p| p.series.iter_mut().for_each(|s| s.counters.clear()))),
         ("no operations", each(without_operations)),
@@ -1371,6 +1374,7 @@ pub fn compared() -> analysis::compare::RunComparison {
             setting("workload", SettingValue::Name("oltp".into())),
         ],
         points: [(1..=4).collect(), (1..=4).collect()],
+        unit: WorkUnit::Operations,
         pairs: 4,
         is_interleaved: false,
         metrics: metrics.into_iter().flatten().collect(),

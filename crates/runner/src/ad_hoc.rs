@@ -5,8 +5,11 @@
 
 use crate::PREPARE_AT_MOST;
 use crate::error::RunnerError;
+use engine::data_set::SetUse;
 use engine::{Instance, StartContext, WorkloadClients};
+use host::TargetError;
 use host::cpu::EngineCpus;
+use host::device::DestroyConsent;
 use load::{ArrivalParts, LoadEnd, LoadOutcome, MonotonicClock, PhasePlan, PhaseSetup, Sink, Stop, run_phases};
 use model::{Event, IntervalRow, Nanos, Pacing, Phase, Tick, Times, Trial};
 use std::path::Path;
@@ -38,20 +41,7 @@ pub struct PhaseTotals {
 impl AdHocRun {
     /// Starts the engine of `trial` in `dir` and makes the trial's data.
     pub fn start(trial: &Trial, dir: &Path, stop: &Arc<Stop>) -> Result<AdHocRun, RunnerError> {
-        let def = engine::engine_of(trial);
-        let data = engine::shape_of(trial);
-        let instance = (def.start)(&StartContext {
-            engine: def,
-            trial,
-            parent: dir,
-            data: &data,
-            destroy: &[],
-            cgroups: None,
-            cpus: &EngineCpus::default(),
-            volume_daemon: None,
-            joins: None,
-        })?;
-        let mut started = AdHocRun { instance, stop: stop.clone() };
+        let mut started = AdHocRun { instance: start_alone(trial, dir, &[], SetUse::None)?, stop: stop.clone() };
         match started.make_data(trial) {
             Ok(()) => Ok(started),
             Err(fault) => started.stop().and(Err(fault)),
@@ -99,6 +89,28 @@ impl AdHocRun {
         let outcome = run_phases(loading, &[phase], &setup, &MonotonicClock::start(), &self.stop, &mut sums);
         check_outcome(outcome).map(|()| sums)
     }
+}
+
+/// An instance for `trial` in `dir`, without limits, CPUs and a file system of its own.
+pub(crate) fn start_alone(
+    trial: &Trial,
+    dir: &Path,
+    destroy: &[DestroyConsent],
+    data_set: SetUse<'_>,
+) -> Result<Box<dyn Instance>, TargetError> {
+    let (engine, data) = (engine::engine_of(trial), engine::shape_of(trial));
+    (engine.start)(&StartContext {
+        engine,
+        trial,
+        parent: dir,
+        data: &data,
+        destroy,
+        cgroups: None,
+        cpus: &EngineCpus::default(),
+        volume_daemon: None,
+        joins: None,
+        data_set,
+    })
 }
 
 fn check_outcome(outcome: LoadOutcome) -> Result<(), RunnerError> {

@@ -8,6 +8,7 @@ use crate::error::RunnerError;
 use crate::events::{RunObserver, note};
 use crate::fitting;
 use crate::killed_run;
+use crate::open_set;
 use engine::EngineLocation;
 use host::TargetError;
 use host::device::{BlockDevice, DestroyConsent};
@@ -48,7 +49,8 @@ pub fn check_before_run(
 ) -> Result<(), RunnerError> {
     check_abilities(plan, catalogue)?;
     check_place(plan, site, catalogue, observer)?;
-    Ok(engine::server::url::ask_for_passwords(plan.trials.iter().map(|trial| &trial.target.params))?)
+    engine::server::url::ask_for_passwords(plan.trials.iter().map(|trial| &trial.target.params))?;
+    open_set::check_sets(plan, &site.dir)
 }
 
 /// Refuses a plan with a point that its engine cannot perform, before the points before it are measured.

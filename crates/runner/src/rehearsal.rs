@@ -4,10 +4,10 @@
 //! the plan sets variables; the first server of the plan starts first in any case. No data is made, and file systems and limits are left
 //! out.
 
+use crate::ad_hoc::start_alone;
 use crate::error::RunnerError;
 use crate::preflight::RunSite;
-use engine::StartContext;
-use host::cpu::EngineCpus;
+use engine::data_set::SetUse;
 use load::Stop;
 use model::{Plan, Trial};
 use std::sync::Arc;
@@ -37,21 +37,7 @@ fn servers_to_try(plan: &Plan) -> Vec<&Trial> {
 }
 
 fn try_server(trial: &Trial, site: &RunSite) -> Result<(), RunnerError> {
-    let (def, data) = (engine::engine_of(trial), engine::shape_of(trial));
-    let cpus = EngineCpus::default();
-    let (parent, destroy) = (&*site.dir, &*site.destroy);
-    let start = StartContext {
-        engine: def,
-        trial,
-        parent,
-        data: &data,
-        destroy,
-        cgroups: None,
-        cpus: &cpus,
-        volume_daemon: None,
-        joins: None,
-    };
-    Ok((def.start)(&start)?.stop()?)
+    Ok(start_alone(trial, &site.dir, &site.destroy, SetUse::None)?.stop()?)
 }
 
 #[cfg(test)]

@@ -111,14 +111,24 @@ impl LoadLab<'_> {
         let far = format!("mysql://root@127.0.0.1:{}/?ssl-mode=DISABLED", link.port());
         let by_socket = [format!("--mysql-socket={socket}")];
         let by_link = ["--mysql-host=127.0.0.1".to_owned(), format!("--mysql-port={}", link.port())];
-        let way = |way: &[String]| [&["--db-driver=mysql", "--mysql-user=root", "--mysql-db=sbtest"].map(str::to_owned), way].concat();
+        let way = |way: &[String]| {
+            [&["--db-driver=mysql", "--mysql-user=root", "--mysql-db=sbtest"].map(str::to_owned), way].concat()
+        };
         self.against_sysbench("mariadb-1", &local, 1, &way(&by_socket))?;
         self.against_sysbench("mariadb-4", &local, 4, &way(&by_socket))?;
         let file = self.case("mariadb-file", "LOAD DATA from a file", &local, OF_FILE);
         self.compare(&file, || {
             let client = |statements: &str| {
                 let mut command = Command::new("mariadb");
-                command.args(["--no-defaults", "--user=root", "--local-infile=1", "sbtest", "--socket", &socket, "--execute"]);
+                command.args([
+                    "--no-defaults",
+                    "--user=root",
+                    "--local-infile=1",
+                    "sbtest",
+                    "--socket",
+                    &socket,
+                    "--execute",
+                ]);
                 command.arg(statements);
                 command
             };
@@ -140,7 +150,14 @@ impl LoadLab<'_> {
         let far = format!("postgres://plimsoll@127.0.0.1:{}/postgres?sslmode=disable", link.port());
         let way = |host: &str, port: &str| {
             let host = format!("--pgsql-host={host}");
-            ["--db-driver=pgsql", "--pgsql-user=plimsoll", "--pgsql-db=postgres", &host, &format!("--pgsql-port={port}")].map(str::to_owned)
+            [
+                "--db-driver=pgsql",
+                "--pgsql-user=plimsoll",
+                "--pgsql-db=postgres",
+                &host,
+                &format!("--pgsql-port={port}"),
+            ]
+            .map(str::to_owned)
         };
         let client = |program: &str| {
             let mut command = Command::new(program);
@@ -160,7 +177,10 @@ impl LoadLab<'_> {
             let (path, table) = (self.rows_in_file()?, table_of("INT NOT NULL PRIMARY KEY"));
             run_quietly(client("psql").args(["-q", "-c", "DROP TABLE IF EXISTS filed", "postgres"]))?;
             let copy = format!("\\copy filed FROM '{}'", path.display());
-            self.price_of_process(&file, client("psql").args(["-q", "-c", &table, "-c", &copy, "-c", INDEX, "postgres"]))
+            self.price_of_process(
+                &file,
+                client("psql").args(["-q", "-c", &table, "-c", &copy, "-c", INDEX, "postgres"]),
+            )
         })?;
         self.against_sysbench("postgres-link", &far, 1, &way("127.0.0.1", &link.port().to_string()))?;
         self.against_local("postgres-link-local", &far, &local)
@@ -189,7 +209,11 @@ impl LoadLab<'_> {
         let case = LoadCase { tables, ..self.case(name, "sysbench prepare", engine, AS_FAST) };
         let sysbench = |action: &str| {
             let mut command = Command::new("sysbench");
-            command.arg("oltp_read_write").args(way).arg(format!("--tables={tables}")).arg(format!("--threads={tables}"));
+            command
+                .arg("oltp_read_write")
+                .args(way)
+                .arg(format!("--tables={tables}"))
+                .arg(format!("--threads={tables}"));
             command.arg(format!("--table-size={}", case.rows / tables)).arg(action);
             command
         };
@@ -237,7 +261,19 @@ impl LoadLab<'_> {
 
     fn plimsoll_run(&self, case: &LoadCase, rows: u64) -> Result<PlimsollLoad> {
         let mut command = Command::new(self.binary);
-        command.args(["oltp", "--mix", "point_select", "--clients", "1", "--rate", "10", "--warmup", "0s", "--time", "1s"]);
+        command.args([
+            "oltp",
+            "--mix",
+            "point_select",
+            "--clients",
+            "1",
+            "--rate",
+            "10",
+            "--warmup",
+            "0s",
+            "--time",
+            "1s",
+        ]);
         command.args(["--json", "--quiet", "--no-report", "--engine", case.engine]);
         command.args(["--tables", &case.tables.to_string(), "--table-rows", &(rows / case.tables).to_string()]);
         command.arg("--dir").arg(self.work).arg("--runs").arg(self.work.join("runs"));
@@ -264,7 +300,8 @@ impl LoadLab<'_> {
                 (state >> 24) % 100_000_000_000
             };
             for id in 1..=self.rows {
-                let mut text = |groups: u32| (0..groups).map(|_| format!("{:011}", group())).collect::<Vec<_>>().join("-");
+                let mut text =
+                    |groups: u32| (0..groups).map(|_| format!("{:011}", group())).collect::<Vec<_>>().join("-");
                 writeln!(out, "{id}\t{}\t{}\t{}", id * 7919 % self.rows + 1, text(10), text(5))?;
             }
             out.flush()?;
@@ -343,7 +380,13 @@ fn table_row(case: &LoadCase, comparison: &PairComparison, peak_bytes: f64) -> S
     let rate_goal = goal.map(|least| format!("at least {least:.2} {}, ", judge_goal(least, true, rate)));
     // SQLite works in plimsoll's own process.
     let is_own = case.engine != "sqlite";
-    let cpu_goal = if !is_own { "-" } else if own.cpu_us <= CPU_GOAL_US { "CPU met" } else { "CPU missed" };
+    let cpu_goal = if !is_own {
+        "-"
+    } else if own.cpu_us <= CPU_GOAL_US {
+        "CPU met"
+    } else {
+        "CPU missed"
+    };
     let goals = format!("{}{cpu_goal}", rate_goal.unwrap_or_default());
     let peak_mb = peak_bytes / 1e6;
     format!(

@@ -50,7 +50,9 @@ impl BenchServer {
         command.arg("--no-defaults").args([option("datadir", &data), option("socket", &socket)]);
         match network {
             None => command.arg("--skip-networking"),
-            Some((address, _)) => command.arg(format!("--bind-address={address}")).arg(format!("--port={MARIADB_PORT}")),
+            Some((address, _)) => {
+                command.arg(format!("--bind-address={address}")).arg(format!("--port={MARIADB_PORT}"))
+            }
         };
         command.args(["--skip-name-resolve", "--skip-log-bin", "--max-connections=2000"]);
         command.args(["--innodb-buffer-pool-size=256M", "--innodb-flush-log-at-trx-commit=0"]);

@@ -79,11 +79,10 @@ fn module_path(path: &str) -> Option<Vec<String>> {
     Some(names)
 }
 
-/// The module of `file`; `None` if it cannot be parsed, which the compiler reports.
+/// The module of `file`; `None` if it cannot be parsed.
 fn read_module(file: &TextFile) -> Option<FileModule> {
-    let parsed = syn::parse_file(&file.text).ok()?;
     let mut reader = ModuleReader { module: FileModule { file: file.path.clone(), ..FileModule::default() } };
-    reader.visit_file(&parsed);
+    reader.visit_file(file.parsed()?);
     Some(reader.module)
 }
 

@@ -44,9 +44,9 @@ pub(super) fn check_names(files: &[TextFile]) -> Result<Vec<Problem>> {
 }
 
 fn find_comparisons(file: &TextFile) -> Result<Vec<Problem>> {
-    let tree = syn::parse_file(&file.text).with_context(|| format!("`{}` cannot be parsed", file.path))?;
+    let tree = file.parsed().with_context(|| format!("`{}` cannot be parsed", file.path))?;
     let mut seen = NameComparisons::default();
-    seen.visit_file(&tree);
+    seen.visit_file(tree);
     let problems = seen.found.into_iter().map(|(line, name)| {
         let text = format!("`{name}` is compared with a string literal; declare a role or a trait and match on that");
         Problem::in_line(file, line, text)

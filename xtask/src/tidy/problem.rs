@@ -41,5 +41,5 @@ impl fmt::Display for Problem {
 /// A file of the tree, for the tests of the rules.
 #[cfg(test)]
 pub(super) fn file(path: &str, text: &str) -> TextFile {
-    TextFile { path: path.into(), text: text.into() }
+    TextFile::new(path, text)
 }

@@ -78,10 +78,10 @@ fn is_checked(path: &str) -> bool {
 }
 
 fn find_calls(file: &TextFile) -> Result<Vec<Problem>> {
-    let tree = syn::parse_file(&file.text).with_context(|| format!("`{}` cannot be parsed", file.path))?;
+    let tree = file.parsed().with_context(|| format!("`{}` cannot be parsed", file.path))?;
     let writes = FINDINGS.iter().any(|place| file.path.starts_with(place));
     let mut seen = ForbiddenCalls { formats: file.path.starts_with(ANALYSIS) && !writes, found: Vec::new() };
-    seen.visit_file(&tree);
+    seen.visit_file(tree);
     Ok(seen.found.into_iter().map(|(line, text)| Problem::in_line(file, line, text)).collect())
 }
 

@@ -80,7 +80,7 @@ pub(super) fn check_registration(files: &[TextFile]) -> Vec<Problem> {
 
 fn find_problems(slice: &ExtensionSlice, files: &[TextFile]) -> Vec<Problem> {
     let declaring = files.iter().find(|file| file.path == slice.file);
-    let Some(listed) = declaring.and_then(|file| listed_entries(&file.text, slice.name)) else {
+    let Some(listed) = declaring.and_then(|file| listed_entries(file.parsed()?, slice.name)) else {
         let text = format!("has no slice `{}`; xtask/src/tidy/registration.rs names its place", slice.name);
         return vec![Problem::new(slice.file, text)];
     };
@@ -102,9 +102,8 @@ fn unlisted_problem(file: &TextFile, name: &EntryName, slice: &ExtensionSlice) -
     Problem::new(&file.path, format!("is in no slice; add the line `{line}` to `{}` in {}", slice.name, slice.file))
 }
 
-/// The entries of the slice `name`; `None` if the text has no such slice.
-fn listed_entries(text: &str, name: &str) -> Option<Vec<EntryName>> {
-    let file = syn::parse_file(text).ok()?;
+/// The entries of the slice `name`; `None` if the file has no such slice.
+fn listed_entries(file: &syn::File, name: &str) -> Option<Vec<EntryName>> {
     if let Some(lines) = file.items.iter().find_map(|item| lines_of_macro(item, name)) {
         return Some(lines.iter().filter_map(|line| name_of(&line.0)).collect());
     }
@@ -160,8 +159,7 @@ fn name_of(path: &Path) -> Option<EntryName> {
 
 /// The entries that `file` declares.
 fn declared_entries(file: &TextFile, slice: &ExtensionSlice) -> Vec<EntryName> {
-    // The compiler reports a file that cannot be parsed.
-    let Ok(parsed) = syn::parse_file(&file.text) else { return Vec::new() };
+    let Some(parsed) = file.parsed() else { return Vec::new() };
     let constants = parsed.items.iter().filter_map(|item| match item {
         Item::Const(item) if is_type(&item.ty, slice.entry) => Some(item.ident.to_string()),
         Item::Static(item) if is_type(&item.ty, slice.entry) => Some(item.ident.to_string()),
@@ -240,7 +238,7 @@ mod tests {
     fn a_slice_of_values_is_read_like_one_of_references() {
         let values = "pub const CHARTS: &[Chart] = &[timeline::CHART];";
         let name = EntryName { module: "timeline".into(), constant: "CHART".into() };
-        assert_eq!(listed_entries(values, "CHARTS"), Some(vec![name]));
+        assert_eq!(listed_entries(&syn::parse_file(values).unwrap(), "CHARTS"), Some(vec![name]));
     }
 
     #[test]
@@ -259,6 +257,7 @@ mod tests {
     fn the_lines_of_a_macro_are_read_like_a_slice() {
         let lines = "distributions! { zipf::ZIPF of Zipf, latest::LATEST of Latest, }";
         let name = |module: &str| EntryName { module: module.into(), constant: module.to_uppercase() };
-        assert_eq!(listed_entries(lines, "DISTRIBUTIONS"), Some(vec![name("zipf"), name("latest")]));
+        let file = syn::parse_file(lines).unwrap();
+        assert_eq!(listed_entries(&file, "DISTRIBUTIONS"), Some(vec![name("zipf"), name("latest")]));
     }
 }

@@ -1,5 +1,6 @@
 //! A run as its question sees it: what is compared, over what, and its points with their repeats taken together.
 
+use crate::math::ratio::PAIRS_MIN;
 use crate::points::sweep::is_comparable;
 use crate::{Analysis, PointAnalysis, Role, Setting};
 
@@ -26,6 +27,11 @@ impl<'a> AskedRun<'a> {
     /// The name of the setting along which the plan looks at the comparison.
     pub fn stated_axis(&self) -> Option<&str> {
         self.analysis.meta.plan.asked.over.as_deref()
+    }
+
+    /// Whether the plan has the repeats that a comparison needs. If pairs are missing all the same, points could not be used.
+    pub fn has_enough_repeats(&self) -> bool {
+        self.analysis.meta.plan.trials.iter().any(|trial| trial.repeat as usize >= PAIRS_MIN)
     }
 
     /// The point that the figures of `row` are of; `None` if they are of several repeats.

@@ -42,15 +42,22 @@ impl<'a> Comparison<'a> {
     pub(super) fn of(run: &'a AskedRun<'a>) -> Option<Comparison<'a>> {
         let tables = &run.analysis.verdict.relative;
         let stated = run.stated_comparison();
-        let table = tables.iter().find(|table| stated == Some(&table.arms[0].name)).or(tables.first())?.clone();
-        let (table, not_ranked) = match embedded_and_servers(run.analysis, &table) {
-            Some(sorts) => rankable(run.analysis, table, sorts),
-            None => (table, None),
-        };
-        let is_ranked =
-            not_ranked.is_none() || table.arms.len() > 1 && embedded_and_servers(run.analysis, &table).is_none();
-        let not_ranked = not_ranked.or_else(|| unlike_durability(&table));
-        Some(Comparison { run, table, not_ranked, is_ranked })
+        let table = tables.iter().find(|table| stated == Some(&table.arms[0].name)).or(tables.first())?;
+        Some(Comparison::of_table(run, table.clone()))
+    }
+
+    /// That of the engines, whatever is asked about; `None` if there is one.
+    pub(super) fn of_engines(run: &'a AskedRun<'a>) -> Option<Comparison<'a>> {
+        let table = run.analysis.verdict.relative.iter().find(|table| table.arms[0].role == Role::Engine)?;
+        Some(Comparison::of_table(run, table.clone()))
+    }
+
+    fn of_table(run: &'a AskedRun<'a>, table: RelativeTable) -> Comparison<'a> {
+        let sorts = embedded_and_servers(run.analysis, &table);
+        let (not_ranked, is_mixed) = (not_ranked(&table, sorts.as_ref()), sorts.is_some());
+        let table = sorts.map_or_else(|| table.clone(), |sorts| rankable(run.analysis, &table, sorts));
+        let is_ranked = !is_mixed || table.arms.len() > 1 && embedded_and_servers(run.analysis, &table).is_none();
+        Comparison { run, table, not_ranked, is_ranked }
     }
 
     /// The base.
@@ -152,20 +159,36 @@ fn embedded_and_servers(analysis: &Analysis, table: &RelativeTable) -> Option<[V
     (!embedded.is_empty() && !servers.is_empty()).then_some([embedded, servers])
 }
 
-/// The table of the larger sort of engines, compared by themselves, and why the others are not ranked with them.
-fn rankable(
-    analysis: &Analysis,
-    table: RelativeTable,
-    [embedded, servers]: [Vec<Setting>; 2],
-) -> (RelativeTable, Option<Claim>) {
-    let names = |arms: &[Setting]| join_and(&arms.iter().map(spoken).collect::<Vec<_>>());
+/// What must be known of all comparisons of `analysis`: which arms are not ranked, and which have no result.
+pub fn comparison_cautions(analysis: &Analysis) -> Vec<Claim> {
+    let of_table = |table: &RelativeTable| {
+        let sorts = embedded_and_servers(analysis, table);
+        [not_ranked(table, sorts.as_ref()), without_result(table)]
+    };
+    analysis.verdict.relative.iter().flat_map(of_table).flatten().collect()
+}
+
+/// Which arms of `table` are not ranked, and why: its engines are of two `sorts`, or promise different things.
+fn not_ranked(table: &RelativeTable, sorts: Option<&[Vec<Setting>; 2]>) -> Option<Claim> {
+    let Some([embedded, servers]) = sorts else { return unlike_durability(table) };
     let verb = if embedded.len() == 1 { "runs" } else { "run" };
-    let (inside, outside) = (names(&embedded), names(&servers));
+    let [inside, outside] = [embedded, servers].map(|arms| join_and(&arms.iter().map(spoken).collect::<Vec<String>>()));
     let sentence = format!(
         "{inside} {verb} inside plimsoll, without a server: not ranked with {outside}; \
          `plimsoll limit` shows what each carries."
     );
-    let claim = Claim::new(ClaimKind::Caution, sentence);
+    Some(Claim::new(ClaimKind::Caution, sentence))
+}
+
+/// `No result of XFS can be used.`, of the arms that were asked for and have none.
+pub(super) fn without_result(table: &RelativeTable) -> Option<Claim> {
+    let arms: Vec<String> = table.arms_without_points.iter().map(|nth| spoken(&table.arms[*nth])).collect();
+    let sentence = || format!("No result of {} can be used.", join_and(&arms));
+    (!arms.is_empty()).then(|| Claim::new(ClaimKind::Caution, sentence()))
+}
+
+/// The table of the larger sort of engines, compared by themselves.
+fn rankable(analysis: &Analysis, table: &RelativeTable, [embedded, servers]: [Vec<Setting>; 2]) -> RelativeTable {
     let kept = if embedded.len() > servers.len() { embedded } else { servers };
     let is_kept = |point: &&PointAnalysis| kept.iter().any(|arm| point.settings.value(&arm.name) == Some(&arm.value));
     let points: Vec<PointAnalysis> = match kept.len() {
@@ -174,7 +197,7 @@ fn rankable(
     };
     let tables = relative_tables(&points, &analysis.meta.plan);
     let own = tables.into_iter().find(|own| own.arms[0].name == table.arms[0].name);
-    (own.unwrap_or(table), Some(claim))
+    own.unwrap_or_else(|| table.clone())
 }
 
 /// That engines promise different things of a commit, if they do.

@@ -27,6 +27,7 @@ pub(super) fn conditions(things: &[Thing]) -> String {
         common(&points, |point| point.traits.work.io.as_ref().and_then(syncs).map(str::to_owned)),
         common(&points, durability_words),
         common(&points, size_words),
+        common(&points, data_set_words),
     ];
     let varies = |axis: ScalingAxis| things.iter().any(|thing| [axis, ScalingAxis::Both].contains(&thing.sweep.axis));
     if !varies(ScalingAxis::Clients) {
@@ -76,6 +77,13 @@ fn durability_words(point: &PointAnalysis) -> Option<String> {
     let word = durability(point)?;
     let setting = point.settings.used().find(|setting| setting.name == DURABILITY);
     Some(setting.and_then(|setting| setting.phrase.clone()).unwrap_or_else(|| format!("durability {word}")))
+}
+
+/// The data set that was used, and how far it is from what was made.
+fn data_set_words(point: &PointAnalysis) -> Option<String> {
+    let outcome = &point.traits.outcome;
+    let (name, changed) = (outcome.data_set.as_ref()?, outcome.data_set_changed.as_ref());
+    Some(changed.map_or(format!("data set {name}"), |how| format!("data set {name} (changed {how})")))
 }
 
 /// How large the data is.

@@ -28,8 +28,11 @@ mod trust;
 pub use crate::points::work::{WorkRate, WorkUnit};
 pub use asked::AskedRun;
 pub use claim::{Claim, ClaimFigure, ClaimKind, WORDS_MAX};
+pub use comparison::comparison_cautions;
+pub use kinds::search_claims;
 pub use parts::{AnswerKind, AnswerParts};
 pub use table::{AnswerCell, AnswerColumn, AnswerRow, AnswerTable, COLUMNS_MAX, ROWS_MAX};
+pub use trust::not_measured;
 
 use crate::points::sweep::is_usable;
 use crate::{Analysis, RepeatRows};

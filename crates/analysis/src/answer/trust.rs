@@ -43,21 +43,42 @@ pub(super) fn nothing_usable(run: &AskedRun) -> Claim {
     }
 }
 
-/// At most three sentences: how many points are valid and what weakens most of the others, what others took of the CPU, and what is missing.
-/// What mends it is the next step.
+/// At most three sentences: how many points are valid, or left out of all numbers, and what weakens most of them; why one ended early; what
+/// others took of the CPU; and what is missing. What mends it is the next step.
 pub(super) fn sentences(run: &AskedRun) -> Vec<String> {
-    let weakness = common_weakness(run);
-    let others =
-        foreign_cpu(&run.analysis.points).filter(|_| weakness.is_none_or(|(code, _)| code != Code::ForeignCpu));
-    let others = others.map(|(words, _)| format!("{}.", capital(&words)));
-    let missing = missing(&run.analysis.verdict.trust.unmeasured);
-    [validity(run, weakness), others, missing].into_iter().flatten().take(SENTENCES_MAX).collect()
+    let tally = run.analysis.verdict.trust.validity;
+    let has_left_out = (1..run.analysis.points.len()).contains(&tally.invalid);
+    // Why points are left out is said of these alone.
+    let weakness = common_weakness(run, has_left_out.then_some(Validity::Invalid));
+    let rest = common_weakness(run, Some(Validity::Indicative)).filter(|_| has_left_out && tally.valid == 0);
+    let is_foreign = |weakness: Option<(Code, usize)>| weakness.is_some_and(|(code, _)| code == Code::ForeignCpu);
+    let others = foreign_cpu(run.analysis.points.iter(), Severity::Note)
+        .filter(|_| !is_foreign(weakness) && !is_foreign(rest))
+        .map(|(words, _)| format!("{}.", capital(&words)));
+    let missing = not_measured(&run.analysis.verdict.trust.unmeasured);
+    let rest = rest.map(|(code, points)| rest_words(run, code, points));
+    let all = [validity(run, weakness), why_ended(run, weakness), rest, others, missing];
+    all.into_iter().flatten().take(SENTENCES_MAX).collect()
 }
 
-/// What weakens most points, and how many; of several the gravest. `None` if all are valid.
-fn common_weakness(run: &AskedRun) -> Option<(Code, usize)> {
+/// What weakens the points that are not left out, if none is valid: `The others are lower bounds: other programs took 56 to 95 % of the CPU.`
+fn rest_words(run: &AskedRun, code: Code, points: usize) -> String {
+    let kept = run.analysis.points.iter().filter(|point| point.validity != Validity::Invalid);
+    let is_one = run.analysis.verdict.trust.validity.indicative == 1;
+    let words = Reason { code, validity: Validity::Indicative, points }.words();
+    match foreign_cpu(kept, Severity::Note).filter(|_| code == Code::ForeignCpu) {
+        Some((words, _)) if is_one => format!("The other is a lower bound: {words}."),
+        Some((words, _)) => format!("The others are lower bounds: {words}."),
+        None if is_one => format!("The other is only indicative: it {words}."),
+        None => format!("The others are only indicative: {points} {words}."),
+    }
+}
+
+/// What weakens most points, or most of those that are only `of` that validity, and how many; of several the gravest. `None` if all are valid.
+fn common_weakness(run: &AskedRun, of: Option<Validity>) -> Option<(Code, usize)> {
     let mut all: Vec<(Code, usize)> = Vec::new();
-    for reason in &run.analysis.verdict.trust.reasons {
+    let reasons = run.analysis.verdict.trust.reasons.iter();
+    for reason in reasons.filter(|reason| of.is_none_or(|validity| reason.validity == validity)) {
         match all.iter_mut().find(|(code, _)| *code == reason.code) {
             Some((_, points)) => *points += reason.points,
             None => all.push((reason.code, reason.points)),
@@ -66,7 +87,20 @@ fn common_weakness(run: &AskedRun) -> Option<(Code, usize)> {
     all.into_iter().reduce(|most, one| if one.1 > most.1 { one } else { most })
 }
 
-/// `7 of 10 points are valid; 3 ran too short.`, `Lower bounds: other programs took 67 to 85 % of the CPU at all 12 points.`
+/// `It ended with: client 14: the server gave no complete answer within 8 s.`, of the first point that did not complete, if that is what is wrong.
+fn why_ended(run: &AskedRun, weakness: Option<(Code, usize)>) -> Option<String> {
+    weakness.filter(|(code, _)| *code == Code::Incomplete)?;
+    let errors: Vec<&str> = run.analysis.points.iter().filter_map(|point| point.error.as_deref()).collect();
+    let first = errors.first()?.trim_end_matches(KEPT);
+    let which = if errors.len() == 1 { "It" } else { "The first of them" };
+    Some(format!("{which} ended with: {}.", unquoted(first)))
+}
+
+/// What the error of a point that began says of its measurements.
+const KEPT: &str = "; what was measured is kept";
+
+/// `7 of 10 points are valid; 3 ran too short.`, `2 of 6 points are left out: they did no operation.`, `Lower bounds: other programs took
+/// 67 to 85 % of the CPU at all 12 points.`
 fn validity(run: &AskedRun, weakness: Option<(Code, usize)>) -> Option<String> {
     let (tally, all) = (run.analysis.verdict.trust.validity, run.analysis.points.len());
     let valid = match (tally.valid, all) {
@@ -89,19 +123,34 @@ fn validity(run: &AskedRun, weakness: Option<(Code, usize)>) -> Option<String> {
         (0, indicative) => format!("{indicative} {} only indicative", if indicative == 1 { "is" } else { "are" }),
         (1, _) if all == 1 => "the point must not be used".to_owned(),
         (invalid, _) if invalid == all => format!("none of {all} points can be used"),
-        (invalid, _) if valid.is_empty() => format!("{invalid} of {all} points must not be used"),
-        (invalid, _) => format!("{invalid} must not be used"),
+        (invalid, _) => {
+            let of = if valid.is_empty() { format!(" of {all} points") } else { String::new() };
+            format!("{invalid}{of} {} left out", if invalid == 1 { "is" } else { "are" })
+        }
     };
-    let why = weakness.map(|(code, points)| weakness_words(run, code, points)).unwrap_or_default();
+    let why = weakness.map(|(code, points)| weakness_words(run, code, points, tally.invalid)).unwrap_or_default();
     let why = if why.is_empty() || weak.is_empty() { why } else { format!(": {why}") };
     let separator = if valid.is_empty() { "" } else { "; " };
     Some(format!("{}.", capital(&format!("{valid}{separator}{weak}{why}"))))
 }
 
-/// What weakens so many `points`: `they ran too short`, `other programs took 12 to 40 % of the CPU at 3 of them`.
-fn weakness_words(run: &AskedRun, code: Code, points: usize) -> String {
+/// What weakens so many `points`: `they ran too short`, `other programs took 12 to 40 % of the CPU at 3 of them`. If some are left out, it
+/// is said of these.
+fn weakness_words(run: &AskedRun, code: Code, points: usize, invalid: usize) -> String {
     let own = &run.analysis.points;
-    let foreign = foreign_cpu(own).filter(|_| code == Code::ForeignCpu);
+    if (1..own.len()).contains(&invalid) {
+        let left_out = own.iter().filter(|point| point.validity == Validity::Invalid);
+        if let Some((words, _)) = foreign_cpu(left_out, Severity::Error).filter(|_| code == Code::ForeignCpu) {
+            return words;
+        }
+        let words = Reason { code, validity: Validity::Invalid, points }.words();
+        return match (points, invalid) {
+            (1, 1) => format!("it {words}"),
+            (points, invalid) if points == invalid => format!("they {words}"),
+            (points, _) => format!("{points} {words}"),
+        };
+    }
+    let foreign = foreign_cpu(own.iter(), Severity::Note).filter(|_| code == Code::ForeignCpu);
     if let Some((words, at)) = foreign {
         return words + &at_points(at, own.len());
     }
@@ -133,7 +182,7 @@ fn failed_words(run: &AskedRun, code: Code) -> Option<String> {
 
 /// What mends the weakness that most points share.
 fn mending_step(run: &AskedRun) -> Option<NextStep> {
-    let (code, _) = common_weakness(run)?;
+    let (code, _) = common_weakness(run, None)?;
     let findings = run.analysis.points.iter().flat_map(|point| &point.findings);
     let own = findings.filter(|finding| finding.code() == code && finding.severity > Severity::Note);
     own.map(|finding| finding.next).find(|step| *step != NextStep::None)
@@ -149,13 +198,13 @@ fn step_words(run: &AskedRun, step: NextStep) -> String {
     unquoted(&step.sentence())
 }
 
-/// `other programs took 17 to 58 % of the CPU`, and at how many points.
-fn foreign_cpu(points: &[PointAnalysis]) -> Option<(String, usize)> {
+/// `other programs took 17 to 58 % of the CPU`, and at how many points, by findings of this severity at least.
+fn foreign_cpu<'a>(points: impl Iterator<Item = &'a PointAnalysis>, least: Severity) -> Option<(String, usize)> {
     let of_point = |point: &PointAnalysis| {
-        let found = point.findings.iter().filter_map(|finding| ForeignCpu::in_detail(&finding.detail));
-        found.copied().collect::<Vec<ForeignCpu>>()
+        let grave = point.findings.iter().filter(|finding| finding.severity >= least);
+        grave.filter_map(|finding| ForeignCpu::in_detail(&finding.detail)).copied().collect::<Vec<ForeignCpu>>()
     };
-    let found: Vec<Vec<ForeignCpu>> = points.iter().map(of_point).filter(|found| !found.is_empty()).collect();
+    let found: Vec<Vec<ForeignCpu>> = points.map(of_point).filter(|found| !found.is_empty()).collect();
     let is_stolen = |found: &&ForeignCpu| matches!(found.by, CpuUser::Hypervisor { .. });
     let (stolen, taken): (Vec<&ForeignCpu>, Vec<&ForeignCpu>) = found.iter().flatten().partition(is_stolen);
     // The greater of the two is the one to be mended.
@@ -165,11 +214,15 @@ fn foreign_cpu(points: &[PointAnalysis]) -> Option<(String, usize)> {
         .then(|| (format!("{who} took {} of the CPU", range(&all, |one| one.share.0, percent)), found.len()))
 }
 
-/// `Not measured: 4 points of postgres.`
-fn missing(unmeasured: &[Unmeasured]) -> Option<String> {
-    let words = |one: &Unmeasured| match one.missing {
-        missing if missing < one.planned => format!("{missing} of {} points of {}", one.planned, one.engine),
-        missing => format!("{} of {}", plural(missing as u64, "point"), one.engine),
+/// `Not measured: 4 points of postgres.`, of points that the plan asked for.
+pub fn not_measured(unmeasured: &[Unmeasured]) -> Option<String> {
+    let words = |one: &Unmeasured| {
+        let is_only = unmeasured.iter().filter(|other| other.engine == one.engine).count() == 1;
+        let name = if is_only { one.engine.clone() } else { format!("{} {}", one.engine, one.workload) };
+        match one.missing {
+            missing if missing < one.planned => format!("{missing} of {} points of {name}", one.planned),
+            missing => format!("{} of {name}", plural(missing as u64, "point")),
+        }
     };
     let (shown, others) = unmeasured.split_at(unmeasured.len().min(ENGINES_MAX));
     let mut parts: Vec<String> = shown.iter().map(words).collect();
@@ -230,6 +283,24 @@ mod tests {
         let failed = quiet().with(|point| point.state = PointState::Failed);
         let sentence = &super::super::answer(&of(vec![failed])).claims[0].sentence;
         assert_eq!(sentence, "The only point cannot be used: it did not complete.");
+        let silent = quiet().with(|point| {
+            point.state = PointState::Failed;
+            point.error = Some("client 3: no answer within 8 s; what was measured is kept".into());
+        });
+        assert_eq!(trust(&of(vec![silent]))[1], "It ended with: client 3: no answer within 8 s.");
+    }
+
+    #[test]
+    fn points_that_are_left_out_are_counted_with_their_own_reason() {
+        let (idle, short) = (Simulation::counts(&[0; 20]), Simulation::counts(&[20_000; 3]));
+        let told = |points: Vec<Simulation>| trust(&of(points)).remove(0);
+        let some = told(vec![quiet(), quiet(), idle.clone(), idle.clone(), short.clone(), short.clone()]);
+        assert_eq!(some, "2 of 6 points are valid; 2 are left out: they did no operation.");
+        let none = trust(&of(vec![short.clone(), short, idle]));
+        assert_eq!(
+            none,
+            ["1 of 3 points is left out: it did no operation.", "The others are only indicative: 2 ran too short."]
+        );
     }
 
     #[test]
@@ -239,9 +310,19 @@ mod tests {
         let engine = |s: f64| vec![0.4e9 * s, 0.0];
         let shared =
             quiet().source("cpu", &counters, used).source("process", &["cpu_user_ns", "cpu_system_ns"], engine);
-        let told = trust(&of(vec![shared, quiet()]));
+        let told = trust(&of(vec![shared.clone(), quiet()]));
         assert_eq!(told, ["1 of 2 points is valid; other programs took 30 % of the CPU at 1 of 2 points."]);
+        let idle = trust(&of(vec![shared, quiet(), Simulation::counts(&[0; 20])]));
+        let expected =
+            ["1 of 3 points is valid; 1 is left out: it did no operation.", "Other programs took 30 % of the CPU."];
+        assert_eq!(idle, expected);
         let one = Unmeasured { engine: "postgres".into(), workload: "oltp".into(), missing: 2, planned: 4 };
-        assert_eq!(missing(&[one]).as_deref(), Some("Not measured: 2 of 4 points of postgres."));
+        assert_eq!(
+            not_measured(std::slice::from_ref(&one)).as_deref(),
+            Some("Not measured: 2 of 4 points of postgres.")
+        );
+        let other = Unmeasured { workload: "kv".into(), missing: 4, ..one.clone() };
+        let both = "Not measured: 2 of 4 points of postgres oltp and 4 points of postgres kv.";
+        assert_eq!(not_measured(&[one, other]).as_deref(), Some(both));
     }
 }

@@ -23,7 +23,8 @@ pub use sweep::{ComparedSweep, SweepStretch};
 
 use crate::compare::kernels::KernelComparison;
 use crate::math::ratio::{FALSE_DISCOVERIES_MAX, RatioEstimate, discoveries, hold_false_discoveries};
-use crate::points::metric::Metric;
+use crate::points::metric::{Metric, shared_unit};
+use crate::points::work::WorkUnit;
 use crate::recorded::dimensions::Setting;
 use arm::{Arm, ArmPoint, CommonPlace, split_by, split_by_run};
 use conditions::find_conditions;
@@ -71,6 +72,8 @@ pub struct PlaceComparison {
     pub label: Vec<Setting>,
     /// The numbers of its points in the base, and of those in the other.
     pub points: [Vec<u32>; 2],
+    /// What the work of its points is counted in: the operations of a rate are these.
+    pub unit: WorkUnit,
     /// How many pairs of repeats it has.
     pub pairs: usize,
     /// Whether the arms were measured in turn.
@@ -147,6 +150,7 @@ fn compare_place(place: &CommonPlace) -> Option<PlaceComparison> {
     Some(PlaceComparison {
         label: place.label.clone(),
         points: [&place.base, &place.new].map(|points| points.iter().map(|point| point.data.id).collect()),
+        unit: shared_unit(place.base.iter().chain(&place.new).map(|point| point.analysis)),
         pairs,
         is_interleaved: place.pairing(|_: &ArmPoint| Some(1.0)).is_interleaved,
         metrics,

@@ -73,7 +73,7 @@ impl ComparedSweep<'_> {
 fn stretch(places: &[(u32, &PlaceComparison, &MetricRatio)]) -> SweepStretch {
     let estimates = || places.iter().map(|(.., rate)| rate.estimate);
     let ratios = estimates().fold([f64::MAX, 0.0f64], |[low, high], one| [low.min(one.ratio), high.max(one.ratio)]);
-    let intervals: Option<Vec<[f64; 2]>> = estimates().map(|one| one.ci95).collect();
+    let intervals: Option<Vec<[f64; 2]>> = estimates().map(|one| one.telling_ci95()).collect();
     let ends = |all: &Vec<[f64; 2]>| {
         all.iter().fold([f64::MAX, 0.0f64], |[low, high], one| [low.min(one[0]), high.max(one[1])])
     };

@@ -9,7 +9,7 @@ use crate::Span;
 use crate::evidence::PointView;
 use crate::judgement::{NextStep, Severity};
 use crate::math::units::nanos;
-use crate::numbers::endpoints::{DownTime, down_times, endpoint_rates, failures_between, recovery_after};
+use crate::numbers::endpoints::{DownTime, FullRate, down_times, endpoint_rates, failures_between, full_rate_after};
 use crate::recorded::window::Window;
 use model::{FailureCounts, Nanos};
 use serde::Serialize;
@@ -38,8 +38,8 @@ pub struct EndpointOutage {
     pub down_ns: Nanos,
     /// How that ended.
     pub end: OutageEnd,
-    /// How long after its loss it had its full rate again; `None` if it had not, or if that is not known.
-    pub full_rate_after_ns: Option<Nanos>,
+    /// When it had its full rate again.
+    pub full_rate: FullRate,
     /// Operations on it that failed then, by class.
     pub failed: FailureCounts,
 }
@@ -71,7 +71,7 @@ fn figures(view: &PointView, number: u16, name: &str, down: &DownTime, window: &
         at_ns: nanos(down.from_s),
         down_ns: nanos(down.to_s - down.from_s),
         end: if down.is_over { OutageEnd::ServerBack } else { OutageEnd::EndOfRun },
-        full_rate_after_ns: recovery_after(&endpoint_rates(view.point, number, window), down),
+        full_rate: full_rate_after(&endpoint_rates(view.point, number, window), down.from_s, down.to_s),
         failed: failures_between(view.point, number, window, down.from_s, down.to_s),
     }
 }
@@ -115,10 +115,13 @@ fn longest_ns(found: &EndpointOutages) -> f64 {
 fn outage_clause(one: &EndpointOutage, interval: Nanos) -> String {
     // Known to a tenth of a second, whatever the intervals of rates are.
     let known = |time: Nanos| seconds(time, TENTH);
-    let again = match (one.end, one.full_rate_after_ns) {
+    let again = match (one.end, one.full_rate) {
         (OutageEnd::EndOfRun, _) => ", to the end of the run".to_owned(),
-        (OutageEnd::ServerBack, Some(after)) => format!("; full rate again after {}", seconds(after, interval)),
-        (OutageEnd::ServerBack, None) => "; it did not reach its full rate again".to_owned(),
+        (OutageEnd::ServerBack, FullRate::After(after)) => {
+            format!("; full rate again after {}", seconds(after, interval))
+        }
+        (OutageEnd::ServerBack, FullRate::NotReached) => "; it did not reach its full rate again".to_owned(),
+        (OutageEnd::ServerBack, FullRate::Unknown) => String::new(),
     };
     format!("{} was down for {} from {} on{again}", one.endpoint, known(one.down_ns), known(one.at_ns))
 }
@@ -162,8 +165,8 @@ mod tests {
         let [one] = &found.outages[..] else { panic!("{found:?}") };
         assert_eq!((one.endpoint.as_str(), one.end, found.endpoints), ("node 2", OutageEnd::ServerBack, 3));
         assert!((one.down_ns.as_secs_f64() - 12.4).abs() < 0.01, "{one:?}");
-        let again_s = one.full_rate_after_ns.map(Nanos::as_secs_f64).unwrap();
-        assert!((27.0..30.0).contains(&again_s), "{again_s}");
+        let FullRate::After(again) = one.full_rate else { panic!("{one:?}") };
+        assert!((27.0..30.0).contains(&again.as_secs_f64()), "{again:?}");
         assert_eq!(one.failed.by_class().collect::<Vec<_>>(), [(FailureClass::Lost, 4)]);
         assert!(simulation.findings("outage").is_empty(), "the others went on");
     }
@@ -171,7 +174,7 @@ mod tests {
     #[test]
     fn an_endpoint_that_does_not_come_back_was_down_to_the_end_of_the_run() {
         let found: EndpointOutages = outage(100.0).figures();
-        assert_eq!((found.outages[0].end, found.outages[0].full_rate_after_ns), (OutageEnd::EndOfRun, None));
+        assert_eq!((found.outages[0].end, found.outages[0].full_rate), (OutageEnd::EndOfRun, FullRate::NotReached));
         assert!((found.outages[0].down_ns.as_secs_f64() - 38.75).abs() < 0.01, "{found:?}");
     }
 
@@ -203,15 +206,17 @@ mod tests {
             at_ns: Nanos::from_secs(31),
             down_ns: Nanos::from_millis(12_400),
             end: OutageEnd::ServerBack,
-            full_rate_after_ns: Some(Nanos::from_secs(31)),
+            full_rate: FullRate::After(Nanos::from_secs(31)),
             failed,
         };
         let found = |outages| EndpointOutages { endpoints: 3, outages, interval_ns: Nanos::from_secs(1) };
         let title = |outages| EndpointOutages::title(&[&found(outages)]);
         assert_eq!(title(vec![one.clone()]), "node 2 was down for 12.4 s from 31.0 s on; full rate again after 31.0 s");
         assert_eq!(found(vec![one.clone()]).evidence(), "node 2: 4 operations failed (lost 4)");
-        let never = EndpointOutage { end: OutageEnd::EndOfRun, full_rate_after_ns: None, ..one.clone() };
+        let never = EndpointOutage { end: OutageEnd::EndOfRun, full_rate: FullRate::NotReached, ..one.clone() };
         assert_eq!(title(vec![never]), "node 2 was down for 12.4 s from 31.0 s on, to the end of the run");
+        let unknown = EndpointOutage { full_rate: FullRate::Unknown, ..one.clone() };
+        assert_eq!(title(vec![unknown]), "node 2 was down for 12.4 s from 31.0 s on");
         let both = [found(vec![one.clone()]), found(vec![EndpointOutage { down_ns: Nanos::from_secs(2), ..one }])];
         let text = EndpointOutages::title(&both.each_ref());
         assert_eq!(text, "single endpoints were down; the longest outage took 2.0 to 12.4 s");

@@ -12,6 +12,8 @@ use crate::evidence::PointView;
 use crate::judgement::{NextStep, Severity};
 use crate::math::stats::total;
 use crate::math::units::{Share, nanos};
+use crate::numbers::endpoints::{FullRate, full_rate_after};
+use crate::recorded::window::OpTally;
 use model::{EventKind, Nanos};
 use serde::Serialize;
 use words::list::listed;
@@ -32,6 +34,8 @@ pub struct Outages {
     pub longest_at_ns: Nanos,
     /// How the last of them ended.
     pub end: OutageEnd,
+    /// When the full rate was back after the longest.
+    pub full_rate: FullRate,
     /// Operations that failed in them.
     pub failed_ops: u64,
     /// How often the server was restarted in them.
@@ -74,6 +78,10 @@ fn figures(measured: &Measured, view: &PointView) -> Outages {
         outages.iter().max_by(|a, b| a.span.length_s().total_cmp(&b.span.length_s())).expect("there is an outage");
     let total_s = total(outages.iter().map(|outage| outage.span.length_s()));
     let is_over = outages.iter().all(|outage| outage.is_over);
+    let rate = |tally: &OpTally| {
+        (measured.window.seconds_at(tally.start) + tally.length.as_secs_f64() / 2.0, tally.ops_per_s())
+    };
+    let rates: Vec<(f64, f64)> = measured.window.whole.iter().map(rate).collect();
     Outages {
         count: outages.len(),
         total_ns: nanos(total_s),
@@ -81,6 +89,7 @@ fn figures(measured: &Measured, view: &PointView) -> Outages {
         longest_ns: nanos(longest.span.length_s()),
         longest_at_ns: nanos(longest.span.from_s),
         end: if is_over { OutageEnd::ServerBack } else { OutageEnd::EndOfRun },
+        full_rate: full_rate_after(&rates, longest.span.from_s, longest.span.to_s),
         failed_ops: failed_in(outages),
         restarts: outages.iter().map(|outage| outage.restarts).sum(),
         quoted: view.quoted(EventKind::Failure, QUOTED_MAX),
@@ -197,6 +206,7 @@ mod tests {
         assert_eq!((found.longest_ns, found.longest_at_ns), (Nanos::from_millis(4_800), Nanos::from_millis(20_200)));
         assert!((found.run_share.0 - 0.08).abs() < 1e-9, "{found:?}");
         assert_eq!(found.quoted, ["lost: client 0: the connection was lost"]);
+        assert_eq!(found.full_rate, FullRate::After(Nanos::from_millis(5_300)));
     }
 
     #[test]
@@ -208,6 +218,18 @@ mod tests {
         let found: Outages = simulation.figures();
         assert_eq!((found.end, simulation.finding("outage").severity), (OutageEnd::EndOfRun, Severity::Error));
         assert_eq!(found.longest_ns, Nanos::from_millis(9_800));
+    }
+
+    #[test]
+    fn the_full_rate_is_back_when_nine_tenths_of_it_are() {
+        let slow_until = |second: usize| {
+            let slowed = outage().with(|point| {
+                point.phases[0].intervals[25..second].iter_mut().for_each(|interval| interval.kinds[0].ok = 400);
+            });
+            slowed.figures::<Outages>().full_rate
+        };
+        assert_eq!(slow_until(37), FullRate::After(Nanos::from_millis(17_300)));
+        assert_eq!(slow_until(60), FullRate::NotReached);
     }
 
     #[test]
@@ -262,6 +284,7 @@ mod tests {
             longest_ns: Nanos::from_millis(4_800),
             longest_at_ns: Nanos::from_millis(20_200),
             end: OutageEnd::ServerBack,
+            full_rate: FullRate::Unknown,
             failed_ops: 5,
             restarts: 1,
             quoted: vec!["lost: client 0: gone".into()],

@@ -145,7 +145,7 @@ impl RatioVerdict {
 pub struct RatioEstimate {
     /// The geometric mean of the pairs' ratios.
     pub ratio: f64,
-    /// Its 95 % confidence interval; `None` for a single pair, and if it is so wide that it says nothing.
+    /// Its 95 % confidence interval; `None` for a single pair.
     pub ci95: Option<[f64; 2]>,
     /// How many pairs it is of.
     pub n: usize,
@@ -191,15 +191,24 @@ impl RatioEstimate {
         let half = students_t(0.975, freedom) * error;
         let p_value = chance_of(middle, error, freedom);
         let verdict = judge(self.n, middle, p_value, better);
-        let says_something = |log: &f64| verdict.is_difference() || *log < f64::ln(FACTOR_TELLING_MAX);
         let smallest = half + students_t(POWER, freedom) * error;
         RatioEstimate {
-            ci95: Some(half).filter(says_something).map(|half| [(middle - half).exp(), (middle + half).exp()]),
-            smallest_effect: Some(smallest).filter(says_something).map(f64::exp_m1),
+            ci95: Some([(middle - half).exp(), (middle + half).exp()]),
+            smallest_effect: Some(smallest.exp_m1()),
             p_value: Some(p_value),
             verdict,
             ..self
         }
+    }
+
+    /// Its interval, as far as a reader learns something from it.
+    pub fn telling_ci95(&self) -> Option<[f64; 2]> {
+        self.ci95.filter(|[low, high]| self.verdict.is_difference() || high / low < FACTOR_TELLING_MAX.powi(2))
+    }
+
+    /// The smallest effect that would have shown, as far as a reader learns something from it.
+    pub fn telling_effect(&self) -> Option<f64> {
+        self.smallest_effect.filter(|one| self.verdict.is_difference() || *one < FACTOR_TELLING_MAX)
     }
 
     /// The same as far as it may be concluded if the arms differ in more than what is compared.
@@ -273,12 +282,13 @@ mod tests {
     }
 
     #[test]
-    fn an_interval_that_says_nothing_is_none() {
+    fn an_interval_that_says_nothing_is_known_and_not_told() {
         let two = RatioEstimate::from_pairs(&pairs(&[(100.0, 1.0), (100.0, 81.0)]), Preference::More).unwrap();
-        assert_eq!((two.ci95, two.smallest_effect, two.verdict), (None, None, Indicative));
+        assert_eq!((two.telling_ci95(), two.telling_effect(), two.verdict), (None, None, Indicative));
+        assert!(two.ci95.is_some_and(|[low, high]| low < 1e-12 && high > 1e9), "{two:?}");
         assert!((two.ratio - 0.09).abs() < 1e-9 && two.p_value.is_some(), "{two:?}");
         let close = RatioEstimate::from_pairs(&pairs(&[(100.0, 50.0), (100.0, 52.0)]), Preference::More).unwrap();
-        assert!(close.ci95.is_some_and(|[low, high]| low > 0.3 && high < 1.0), "{close:?}");
+        assert!(close.telling_ci95().is_some_and(|[low, high]| low > 0.3 && high < 1.0), "{close:?}");
     }
 
     /// How repeats vary: AR(1) of that coefficient, and a straight drift of the rate over the whole run.

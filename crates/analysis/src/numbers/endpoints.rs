@@ -3,6 +3,7 @@
 //! In: a point whose engine has several endpoints, and the part of its run phase that counts. Out: an [`EndpointSummary`] for each.
 //! Limits: operations of background clients and steps are counted, too; an endpoint that no client used has no times.
 
+use crate::math::units::nanos;
 use crate::numbers::quantiles::Quantiles;
 use crate::recorded::counters::growth_of_counter;
 use crate::recorded::window::Window;
@@ -264,17 +265,29 @@ const FULL_SHARE: f64 = 0.9;
 /// It has been full before for at least as many intervals, or nothing is known of it.
 const BEFORE_MIN: usize = 3;
 
-/// How long after its loss the endpoint with these `rates` had its full rate again: nine tenths of the median rate before. `None` if it had
-/// not, or if too little is known of the time before.
-pub fn recovery_after(rates: &[(f64, f64)], down: &DownTime) -> Option<Nanos> {
-    let mut before: Vec<f64> = rates.iter().filter(|(at_s, _)| *at_s < down.from_s).map(|(_, rate)| *rate).collect();
-    if before.len() < BEFORE_MIN {
-        return None;
-    }
+/// When a rate was full again after an outage.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum FullRate {
+    /// So long after the outage began.
+    #[serde(rename = "after_ns")]
+    After(Nanos),
+    /// Not before the run phase ended.
+    NotReached,
+    /// Too little is known of the time before.
+    Unknown,
+}
+
+/// When `rates`, each with the time of its middle in seconds, were full again after an outage between these seconds: nine tenths of the median rate before.
+pub fn full_rate_after(rates: &[(f64, f64)], from_s: f64, to_s: f64) -> FullRate {
+    let mut before: Vec<f64> = rates.iter().filter(|(at_s, _)| *at_s < from_s).map(|(_, rate)| *rate).collect();
     before.sort_by(f64::total_cmp);
-    let full = before[before.len() / 2] * FULL_SHARE;
-    let again = rates.iter().find(|(at_s, rate)| *at_s > down.to_s && *rate >= full && full > 0.0);
-    again.map(|(at_s, _)| Nanos(((at_s - down.from_s).max(0.0) * 1e9) as u64))
+    let full = before.get(before.len() / 2).map_or(0.0, |median| median * FULL_SHARE);
+    if before.len() < BEFORE_MIN || full <= 0.0 {
+        return FullRate::Unknown;
+    }
+    let again = rates.iter().find(|(at_s, rate)| *at_s > to_s && *rate >= full);
+    again.map_or(FullRate::NotReached, |(at_s, _)| FullRate::After(nanos(at_s - from_s)))
 }
 
 #[cfg(test)]

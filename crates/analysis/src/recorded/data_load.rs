@@ -89,12 +89,8 @@ mod tests {
 
     #[test]
     fn rows_are_those_of_the_seconds_in_which_they_were_inserted_and_indexes_have_seconds_of_their_own() {
-        let facts = [
-            ("load.rows", "8000"),
-            ("load.index_s", "0.4"),
-            ("load.bytes", "2097152"),
-            ("load.log_bytes", "1048576"),
-        ];
+        let facts =
+            [("load.rows", "8000"), ("load.index_s", "0.4"), ("load.bytes", "2097152"), ("load.log_bytes", "1048576")];
         let load =
             DataLoad::from_point(&loaded(&[&facts[..], &[("load.settle_s", "0.5")]].concat())).expect("it was loaded");
         assert_eq!((load.seconds, load.rows, load.rows_per_s), (4.0, Some(8_000), Some(2_000.0)));

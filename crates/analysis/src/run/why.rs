@@ -162,7 +162,7 @@ fn elasticity(nth: u32, arm: &VariedArm, measured: &[Measurement]) -> Elasticity
     let ratio = RatioEstimate::from_pairs(&pairs, Preference::More);
     let exponent = |ratio: f64| ratio.ln() / arm.factor.ln();
     let value = ratio.map(|ratio| exponent(ratio.ratio));
-    let rate_ratio_ci95 = ratio.and_then(|ratio| ratio.ci95);
+    let rate_ratio_ci95 = ratio.and_then(|ratio| ratio.telling_ci95());
     let ci95 = rate_ratio_ci95.map(|ends| sorted(ends.map(exponent)));
     let spoilt = (arm.resource == VariedResource::Device).then(|| spoilt_limit(&own, measured, arm.factor)).flatten();
     Elasticity {

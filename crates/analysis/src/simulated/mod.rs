@@ -103,6 +103,27 @@ fn mix(state: u64) -> u64 {
     mixed ^ (mixed >> 31)
 }
 
+/// Response and service times of each second in dense counts, because sparse ones are slow to add to one by one.
+#[derive(Default)]
+struct DenseTimes(Vec<[LatencyCounts; 2]>);
+
+impl DenseTimes {
+    fn add(&mut self, index: usize, response_ns: u64, service_ns: u64) {
+        self.0.resize_with(self.0.len().max(index + 1), Default::default);
+        let [response, service] = &mut self.0[index];
+        response.record(response_ns.max(1));
+        service.record(service_ns.max(1));
+    }
+
+    fn put_into(mut self, simulation: &mut Simulation) {
+        for (index, [response, service]) in self.0.iter_mut().enumerate() {
+            let kind = simulation.kind_of(index);
+            (kind.response, kind.service) = (response.take(), service.take());
+            kind.ok = kind.service.len();
+        }
+    }
+}
+
 /// A point in the making.
 #[derive(Clone)]
 pub struct Simulation {
@@ -126,15 +147,15 @@ impl Simulation {
     /// A closed loop of one client for so many seconds; `service_ns` is how long each operation takes.
     pub fn closed(seconds: u64, mut service_ns: impl FnMut(u64) -> u64) -> Simulation {
         let mut simulation = Simulation::empty(seconds);
-        let mut now = 0;
-        for seq in 0.. {
+        let mut times = DenseTimes::default();
+        let (mut now, mut seq) = (0, 0);
+        while seq == 0 || now < seconds * SECOND {
             let service = service_ns(seq);
             now += service;
-            simulation.add((now / SECOND) as usize, 1, service, service);
-            if now >= seconds * SECOND {
-                return simulation;
-            }
+            times.add((now / SECOND) as usize, service, service);
+            seq += 1;
         }
+        times.put_into(&mut simulation);
         simulation
     }
 
@@ -156,8 +177,7 @@ impl Simulation {
         let arrivals = Arrivals::Constant { per_s };
         simulation.recorded.trial.load = Load { clients, depth: 1, pacing: Pacing::Open { arrivals } };
         let mut free_at = vec![0; clients as usize];
-        // Dense counts of each second, because sparse ones are slow to add to one by one: response and service times.
-        let mut times: Vec<[LatencyCounts; 2]> = Vec::new();
+        let mut times = DenseTimes::default();
         for (seq, intended) in (0..).zip(intended_ns.take_while(|ns| *ns < seconds * SECOND)) {
             simulation.recorded.phases[0].offered += 1;
             let free = free_at.iter_mut().min().expect("there is a client");
@@ -170,15 +190,10 @@ impl Simulation {
             let ended = intended.max(*free) + service;
             *free = ended;
             let index = (ended / SECOND) as usize;
-            times.resize_with(times.len().max(index + 1), Default::default);
-            times[index].iter_mut().zip([ended - intended, service]).for_each(|(counts, ns)| counts.record(ns.max(1)));
+            times.add(index, ended - intended, service);
             simulation.kind_of(index).late += u64::from(late);
         }
-        for (index, [response, service]) in times.iter_mut().enumerate() {
-            let kind = simulation.kind_of(index);
-            (kind.response, kind.service) = (response.take(), service.take());
-            kind.ok = kind.service.len();
-        }
+        times.put_into(&mut simulation);
         simulation
     }
 
@@ -210,6 +225,7 @@ impl Simulation {
             limit: None,
             stacks: false,
             share: None,
+            data_set: None,
         };
         let phase = PhaseData {
             phase: Phase::Run,

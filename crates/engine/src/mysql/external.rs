@@ -12,11 +12,11 @@ use crate::server::location::{
     DropSchema, ExternalSchema, MadeObjects, OTHERS, RECENT_S, REPLICATION, schema_left, schema_taken,
 };
 use crate::server::network::first_number;
-use crate::server::url::{ServerUrl, schema_name};
+use crate::server::url::ServerUrl;
 use crate::sql::admin_connection::{AdminConnection, allowed};
 use crate::sql::common_data::{MARKER, check_marker, check_name, marker_query};
 use crate::sql::external::{
-    PATIENCE, drop_schema, find_left_schemas, mark_statement, may_be_made, refuse_in_use, remove_on_first,
+    PATIENCE, SchemaUse, drop_schema, find_left_schemas, mark_statement, may_be_made, refuse_in_use, remove_on_first,
     run_if_marked,
 };
 use crate::sql::{OpFailure, server_error};
@@ -33,18 +33,20 @@ const OWN_SCHEMAS: &str = "`plimsoll\\_%`";
 
 /// Makes a schema on the server, or takes the database of the URL: the address with that schema, a connection, and the function that
 /// removes what was made. If the server is the first of `endpoints`, it is removed on the first that is still there.
-pub fn create_schema(
+pub fn open_schema(
     server: &MysqlAddress,
     endpoints: Vec<MysqlAddress>,
     url: &ServerUrl,
+    schema: SchemaUse<'_>,
 ) -> Result<(MysqlAddress, MysqlWire, ExternalSchema), TargetError> {
     let mut admin = server.connect_admin(PATIENCE).map_err(|error| server_error(server.shown(), error))?;
     refuse_production(&mut admin, server, url)?;
     let mut facts = look_around(&mut admin, server, url)?;
     facts.extend(server.facts());
-    let (name, remover) = match &url.database {
-        Some(database) => take_database(&mut admin, server, endpoints, database)?,
-        None => make_schema(&mut admin, server, endpoints)?,
+    let (name, remover) = match (&url.database, schema) {
+        (Some(database), SchemaUse::New) => take_database(&mut admin, server, endpoints, database)?,
+        (Some(_), _) => return Err(no_place_for_sets(server)),
+        (None, schema) => take_schema(&mut admin, server, endpoints, schema)?,
     };
     facts.push(Fact::new("server.schema", name.as_str()));
     // From here on it is removed, whatever fails.
@@ -54,6 +56,7 @@ pub fn create_schema(
         format!("CREATE TABLE {MARKER} (made_by VARCHAR(20) NOT NULL, name VARCHAR(64) NOT NULL PRIMARY KEY)"),
         mark_statement(&name),
     ];
+    let statements = if schema.is_new() { &statements[..] } else { &statements[..1] };
     match statements.iter().try_for_each(|statement| admin.set_up(statement)) {
         Ok(()) => Ok((server.in_database(&name), admin, foreign)),
         Err(error) => Err(foreign.give_up(refused(&mut admin, server, &quote_name(&name), error))),
@@ -109,25 +112,39 @@ pub fn visit_database(
     Ok((server.in_database(name), admin, ExternalSchema::not_ours(server.shown(), name, facts)))
 }
 
-/// Makes a schema of plimsoll's own: its name, and the function that drops it.
-fn make_schema(
+/// The schema of plimsoll's own that `schema` names, which is made if it is to be new: its name, and the function that drops it.
+fn take_schema(
     admin: &mut MysqlWire,
     server: &MysqlAddress,
     endpoints: Vec<MysqlAddress>,
+    schema: SchemaUse<'_>,
 ) -> Result<(String, DropSchema), TargetError> {
-    let name = schema_name();
-    match admin.set_up(&format!("CREATE DATABASE {}", quote_name(&name))) {
-        Ok(()) => {}
-        Err(MysqlWireError::Server { code: DATABASE_EXISTS, .. }) => return Err(schema_taken(server.shown(), &name)),
-        Err(MysqlWireError::Io(error)) => {
-            let mut failure = OpFailure::from(MysqlWireError::from(error));
-            failure.text.push_str(&may_be_made(&name));
-            return Err(server_error(server.shown(), failure));
-        }
-        Err(error) => return Err(refused(admin, server, OWN_SCHEMAS, error)),
+    let name = schema.schema();
+    if schema.is_new() {
+        make_schema(admin, server, &name)?;
     }
     let dropped = name.clone();
     Ok((name, Box::new(move |_: &MadeObjects| remove_on_first(&endpoints, |at| remove_schema(at, &dropped)))))
+}
+
+fn make_schema(admin: &mut MysqlWire, server: &MysqlAddress, name: &str) -> Result<(), TargetError> {
+    match admin.set_up(&format!("CREATE DATABASE {}", quote_name(name))) {
+        Ok(()) => Ok(()),
+        Err(MysqlWireError::Server { code: DATABASE_EXISTS, .. }) => Err(schema_taken(server.shown(), name)),
+        Err(MysqlWireError::Io(error)) => {
+            let mut failure = OpFailure::from(MysqlWireError::from(error));
+            failure.text.push_str(&may_be_made(name));
+            Err(server_error(server.shown(), failure))
+        }
+        Err(error) => Err(refused(admin, server, OWN_SCHEMAS, error)),
+    }
+}
+
+fn no_place_for_sets(server: &MysqlAddress) -> TargetError {
+    TargetError::Unsupported(format!(
+        "{}: a data set has a schema of its own; leave the database out of the URL",
+        server.shown()
+    ))
 }
 
 /// Takes the database that the URL names, which must be empty: its name, and the function that drops plimsoll's tables in it.

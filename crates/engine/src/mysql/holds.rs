@@ -32,6 +32,7 @@ pub fn startup_statements(database: &str, password: &Password) -> String {
     format!(
         "DROP USER IF EXISTS root@'{LOOPBACK}', root@'::1';\n\
          CREATE USER IF NOT EXISTS {client} IDENTIFIED BY '{password}';\n\
+         ALTER USER {client} IDENTIFIED BY '{password}';\n\
          GRANT ALL ON {database}.* TO {client};\n"
     )
 }

@@ -51,9 +51,10 @@ use crate::sql::client_needs::{ClientNeeds, ReadVariable};
 use crate::sql::client_tally::CLIENTS;
 use crate::sql::connections::HoldWords;
 use crate::sql::endpoints::{self, ENDPOINT, EndpointIdentity, POLICY};
+use crate::sql::external::SchemaUse;
 use crate::sql::found_data::FoundWords;
 use crate::sql::replay::ReplayWords;
-use crate::sql::server_instance::{NodeGroup, ServerSpec, SqlServer, SqlServerInstance};
+use crate::sql::server_instance::{NodeGroup, ServerSpec, SqlServer, SqlServerInstance, sets_on_server};
 use crate::sql::session_options::{self, CONTROL_TIMEOUT, ISOLATION, SETUP_TIMEOUT, SessionOptions};
 use crate::sql::variant::refuse_database;
 use crate::sql::variant::rows::RowLayout;
@@ -214,6 +215,7 @@ pub static MYSQL: EngineDef = EngineDef {
         session_options::check_url(trial, &named[0])
     },
     start: start_external,
+    server_sets: Some(sets_on_server::<MysqlServer>),
     ..EngineDef::BARE
 };
 
@@ -427,13 +429,16 @@ impl SqlServer for MysqlServer {
         vec![wsrep::node_source(address, name)]
     }
 
-    fn open_external(trial: &Trial) -> Result<(MysqlAddress, MysqlWire, ExternalSchema), TargetError> {
+    fn open_external(
+        trial: &Trial,
+        schema: SchemaUse<'_>,
+    ) -> Result<(MysqlAddress, MysqlWire, ExternalSchema), TargetError> {
         let params = &trial.target.params;
         let urls = ServerUrl::endpoints_from_params(params, &["mysql"], EXAMPLE)?;
         let url = &urls[0];
         refuse_database(trial, &url.text, url.database.as_deref())?;
         let endpoints: Vec<MysqlAddress> = Self::external_endpoints(trial)?.into_iter().map(|(_, at)| at).collect();
-        external::create_schema(&endpoints[0].clone(), endpoints, url)
+        external::open_schema(&endpoints[0].clone(), endpoints, url, schema)
     }
 
     fn visit_external(trial: &Trial) -> Result<(MysqlAddress, MysqlWire, ExternalSchema), TargetError> {

@@ -9,12 +9,12 @@ use super::client::PostgresAddress;
 use super::tables::quote_name;
 use super::wire::{PostgresWire, PostgresWireError};
 use crate::server::location::{ExternalSchema, MadeObjects, OTHERS, RECENT_S, schema_taken};
-use crate::server::url::{ServerUrl, schema_name};
+use crate::server::url::ServerUrl;
 use crate::sql::admin_connection::{AdminConnection, allowed};
 use crate::sql::common_data::{MARKER, check_marker, check_name, marker_query};
 use crate::sql::endpoints::EndpointIdentity;
 use crate::sql::external::{
-    PATIENCE, drop_schema, find_left_schemas, mark_statement, may_be_made, refuse_in_use, remove_on_first,
+    PATIENCE, SchemaUse, drop_schema, find_left_schemas, mark_statement, may_be_made, refuse_in_use, remove_on_first,
 };
 use crate::sql::{OpFailure, server_error};
 use host::error::TargetError;
@@ -29,9 +29,10 @@ const NOT_ALLOWED: &str = "42501";
 const LOCK: i64 = 0x706c_696d_736f_6c6c;
 
 /// Makes a schema on the first of `endpoints`: the address with that schema, a connection, and the function that removes it.
-pub fn create_schema(
+pub fn open_schema(
     endpoints: Vec<PostgresAddress>,
     url: &ServerUrl,
+    schema: SchemaUse<'_>,
 ) -> Result<(PostgresAddress, PostgresWire, ExternalSchema), TargetError> {
     let server = endpoints.first().expect("a server has an endpoint").clone();
     let server = &server;
@@ -39,8 +40,10 @@ pub fn create_schema(
     refuse_production(&mut admin, server, url)?;
     let mut facts = look_around(&mut admin, server, url)?;
     facts.extend(server.facts());
-    let name = schema_name();
-    make_schema(&mut admin, server, &name)?;
+    let name = schema.schema();
+    if schema.is_new() {
+        make_schema(&mut admin, server, &name)?;
+    }
     let dropped = name.clone();
     let remover = Box::new(move |_: &MadeObjects| remove_on_first(&endpoints, |at| remove_schema(at, &dropped)));
     facts.push(Fact::new("server.schema", name.as_str()));
@@ -51,6 +54,7 @@ pub fn create_schema(
         format!("CREATE TABLE {MARKER} (made_by TEXT NOT NULL, name TEXT NOT NULL PRIMARY KEY)"),
         mark_statement(&name),
     ];
+    let statements = if schema.is_new() { &statements[..] } else { &statements[..1] };
     match statements.iter().try_for_each(|statement| admin.set_up(statement)) {
         Ok(()) => Ok((server.in_schema(&name), admin, foreign)),
         Err(error) => Err(foreign.give_up(server_error(server.shown(), error))),

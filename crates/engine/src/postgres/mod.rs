@@ -40,9 +40,10 @@ use crate::sql::client_needs::{ClientNeeds, OWN_CONNECTIONS, ReadVariable, numbe
 use crate::sql::client_tally::CLIENTS;
 use crate::sql::connections::HoldWords;
 use crate::sql::endpoints::{self, ENDPOINT, EndpointIdentity, POLICY};
+use crate::sql::external::SchemaUse;
 use crate::sql::found_data::FoundWords;
 use crate::sql::replay::ReplayWords;
-use crate::sql::server_instance::{ServerSpec, SqlServer, SqlServerInstance};
+use crate::sql::server_instance::{ServerSpec, SqlServer, SqlServerInstance, sets_on_server};
 use crate::sql::session_options::{self, CONTROL_TIMEOUT, ISOLATION, SETUP_TIMEOUT, SessionOptions};
 use crate::sql::variant::rows::RowLayout;
 use crate::sql::{OpFailure, connections_needed, program_of};
@@ -106,6 +107,7 @@ pub static POSTGRESQL: EngineDef = EngineDef {
         session_options::check_url(trial, &named[0])
     },
     start: |start| Ok(Box::new(SqlServerInstance::open_external(PostgresServer, start)?)),
+    server_sets: Some(sets_on_server::<PostgresServer>),
     ..EngineDef::BARE
 };
 
@@ -377,11 +379,14 @@ impl SqlServer for PostgresServer {
         external::identify(admin)
     }
 
-    fn open_external(trial: &Trial) -> Result<(PostgresAddress, PostgresWire, ExternalSchema), TargetError> {
+    fn open_external(
+        trial: &Trial,
+        schema: SchemaUse<'_>,
+    ) -> Result<(PostgresAddress, PostgresWire, ExternalSchema), TargetError> {
         let params = &trial.target.params;
         let urls = ServerUrl::endpoints_from_params(params, SCHEMES, EXAMPLE)?;
         let endpoints = Self::external_endpoints(trial)?.into_iter().map(|(_, address)| address).collect();
-        external::create_schema(endpoints, &urls[0])
+        external::open_schema(endpoints, &urls[0], schema)
     }
 
     fn visit_external(trial: &Trial) -> Result<(PostgresAddress, PostgresWire, ExternalSchema), TargetError> {

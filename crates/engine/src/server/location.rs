@@ -90,6 +90,11 @@ impl ExternalSchema {
         }
     }
 
+    /// It stays.
+    pub fn keep(&mut self) {
+        self.remove = None;
+    }
+
     fn remove(&mut self) -> Result<(), TargetError> {
         match self.remove.take() {
             None => Ok(()),

@@ -10,7 +10,7 @@ use super::prompt;
 use super::tls::{ServerRoute, TlsOptions};
 use super::url_kind::{UrlDefaults, UrlKind, read_service};
 use host::error::{IoContext, TargetError, shown};
-use model::{ENDPOINTS_MAX, ParamDef, ParamKind, ParamRole, Params};
+use model::{ENDPOINTS_MAX, ParamDef, ParamKind, ParamRole, Params, is_set_name};
 use std::collections::BTreeMap;
 use std::io::Read;
 use std::net::IpAddr;
@@ -404,6 +404,18 @@ pub fn is_schema_name(name: &str) -> bool {
     let digits = name.strip_prefix("plimsoll_").unwrap_or_default();
     digits.len() == 16 && digits.bytes().all(|byte| byte.is_ascii_digit() || (b'a'..=b'f').contains(&byte))
 }
+
+/// The schema of the data set `name` on a server.
+pub fn set_schema(name: &str) -> String {
+    format!("{SET_SCHEMA}{name}")
+}
+
+/// The data set whose schema has this name.
+pub fn set_of_schema(name: &str) -> Option<&str> {
+    name.strip_prefix(SET_SCHEMA).filter(|name| is_set_name(name))
+}
+
+const SET_SCHEMA: &str = "plimsoll_data_";
 
 #[cfg(test)]
 mod tests {

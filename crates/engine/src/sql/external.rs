@@ -6,11 +6,48 @@
 use super::OpFailure;
 use super::admin_connection::AdminConnection;
 use super::common_data::MARKER;
+use crate::data_set::{InUse, SetUse};
 use crate::server::location::{SchemaContent, SchemaThere, schema_left, schemas_there};
 use crate::server::network::TextRows;
+use crate::server::url::{schema_name, set_of_schema, set_schema};
 use host::error::TargetError;
 use model::Fact;
 use std::time::Duration;
+
+/// Which schema an instance works in.
+#[derive(Clone, Copy)]
+pub enum SchemaUse<'a> {
+    /// A new one, which is removed.
+    New,
+    /// The new one of a data set.
+    NewSet(&'a str),
+    /// That of a data set which is there.
+    Set(&'a str),
+}
+
+impl<'a> SchemaUse<'a> {
+    /// For what an instance has to do with a data set.
+    pub fn of_instance(data_set: SetUse<'a>) -> SchemaUse<'a> {
+        match data_set {
+            SetUse::None => SchemaUse::New,
+            SetUse::Makes(set) => SchemaUse::NewSet(&set.name),
+            SetUse::Uses(InUse { set, .. }) => SchemaUse::Set(&set.name),
+        }
+    }
+
+    /// The name of the schema.
+    pub fn schema(self) -> String {
+        match self {
+            SchemaUse::New => schema_name(),
+            SchemaUse::NewSet(set) | SchemaUse::Set(set) => set_schema(set),
+        }
+    }
+
+    /// Whether it is to be made.
+    pub fn is_new(self) -> bool {
+        !matches!(self, SchemaUse::Set(_))
+    }
+}
 
 /// What a schema may have become of if the server did not say that it was made.
 pub fn may_be_made(name: &str) -> String {
@@ -44,7 +81,8 @@ pub fn find_left_schemas(server: &str, rows: TextRows) -> Result<Option<Fact>, T
             [Some(0), _] => SchemaContent::Empty,
             _ => SchemaContent::Foreign,
         };
-        Some(SchemaThere { name: name?, content })
+        // Data sets are there to stay.
+        Some(SchemaThere { name: name.filter(|name| set_of_schema(name).is_none())?, content })
     });
     schemas_there(server, &named.collect::<Vec<SchemaThere>>())
 }

@@ -64,6 +64,11 @@ pub fn push_literal(out: &mut String, dialect: Dialect, arg: &SqlArg, text: &[u8
 }
 
 fn push_quoted(out: &mut String, dialect: Dialect, text: &str) -> std::fmt::Result {
+    // Looked at many bytes at once; most texts have neither.
+    let is_plain = !text.bytes().fold(false, |found, byte| found | (byte == b'\'') | (byte == b'\\'));
+    if is_plain {
+        return write!(out, "'{text}'");
+    }
     match (dialect, text.contains('\\')) {
         (_, false) => write!(out, "'{}'", DoubledChars(text, &['\''])),
         (Dialect::Postgres, true) => write!(out, "E'{}'", DoubledChars(text, &['\'', '\\'])),

@@ -420,12 +420,6 @@ impl<C: SessionFactory> Driver for SqlDriver<C> {
     }
 }
 
-/// `statement` with the names that it has in double quotes as `quote` writes them. Statements that a user wrote do not come here.
-pub fn with_names(statement: &str, quote: impl Fn(&str) -> String) -> String {
-    let parts = statement.split('"').enumerate();
-    parts.map(|(nth, part)| if nth % 2 == 1 { quote(part) } else { part.to_owned() }).collect()
-}
-
 #[cfg(test)]
 mod tests {
     //! The policy on a scripted connection; the real servers are in the contract tests.

@@ -6,12 +6,14 @@
 
 mod common;
 mod connecting;
+mod data_sets;
 mod maintenance;
 mod needs;
 mod nodes;
 mod starting;
 mod variants;
 
+pub use self::data_sets::sets_on_server;
 pub use self::nodes::{NodeGroup, NodePorts};
 
 use self::common::CommonSchema;
@@ -23,6 +25,7 @@ use crate::conditions::{CONDITION_PATIENCE, CheckedConditions, check_conditions}
 use crate::connect::hold::HoldReport;
 use crate::connect::{self, connect_program_of};
 use crate::data_description::DataDescription;
+use crate::data_set::{KeptIn, SetUse};
 use crate::engine::{
     DataSpace, Instance, InstanceReport, ResetFor, StartContext, WorkloadClients, cores_of_process, loaders_for,
     workload_of,
@@ -45,6 +48,7 @@ use crate::sql::client_needs::{ClientNeeds, ReadVariable};
 use crate::sql::client_tally::{self, ClientTally};
 use crate::sql::connections::HoldWords;
 use crate::sql::endpoints::{self, EndpointIdentity, EndpointPolicy, endpoint_clients};
+use crate::sql::external::SchemaUse;
 use crate::sql::found_data::{self, FoundWords};
 use crate::sql::multiplex::PollableSession;
 use crate::sql::open_connections::{CANCEL_WITHIN, OpenConnections};
@@ -55,6 +59,7 @@ use crate::sql::variant::{self, VariantResult, VariantRun};
 use crate::sql::{OpFailure, SessionFactory, program_of, server_error, sql_clients};
 use host::data_dir::DataDir;
 use host::error::{TargetError, shown};
+use host::privileged::copy::move_contents;
 use model::{Bytes, CommonData, CounterSource, Fact, LoadPart, Params, SqlOp, Trial, WritePath};
 use rustix::process::Signal;
 use std::cell::RefCell;
@@ -183,8 +188,11 @@ pub trait SqlServer: Clone + Send + Sync + 'static {
     ) -> Vec<Box<dyn CounterSource>> {
         Vec::new()
     }
-    /// Makes a schema on the existing server that `trial` names.
-    fn open_external(trial: &Trial) -> Result<(Self::Address, Self::Admin, ExternalSchema), TargetError>;
+    /// Makes a schema on the existing server that `trial` names, or opens that of a data set.
+    fn open_external(
+        trial: &Trial,
+        schema: SchemaUse<'_>,
+    ) -> Result<(Self::Address, Self::Admin, ExternalSchema), TargetError>;
     /// Opens the database that `trial` names, in which nothing is made.
     fn visit_external(trial: &Trial) -> Result<(Self::Address, Self::Admin, ExternalSchema), TargetError>;
     /// What is asked about tables that are there.
@@ -261,15 +269,6 @@ pub trait SqlServer: Clone + Send + Sync + 'static {
     }
 }
 
-/// Which of several endpoints clients use.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum ClientWay {
-    /// The first: they make the data.
-    First,
-    /// As the trial asks.
-    ByPolicy,
-}
-
 /// A server with the data that was made on it.
 pub struct SqlServerInstance<S: SqlServer> {
     server: S,
@@ -285,6 +284,8 @@ pub struct SqlServerInstance<S: SqlServer> {
     tables: Vec<String>,
     /// The tables that are filled without their indexes and foreign keys, until these are made.
     bare_tables: Vec<SqlTable>,
+    /// The rows of the data set that it begins with.
+    rows_there: Option<u64>,
     /// How loaders connect, while data is made.
     loading: Option<S::Bulk>,
     /// The seed of the data.
@@ -333,7 +334,7 @@ fn make_server_dir<S: SqlServer>(
     variables: &ServerVariables,
 ) -> Result<ServerDir, TargetError> {
     let own = server.spec();
-    let dir = DataDir::create(start.parent, start.data, start.trial.seed)?;
+    let dir = DataDir::create(start.parent, start.data, start.trial.data_seed())?;
     // From here on an error drops the directory, which stops the server and removes its files.
     let server_dir = ServerDir::make(dir, own.name, own.programs.user, own.killed_by)?;
     let server_dir = server_dir.limited_by(start.cgroups).pinned_to(start.cpus);
@@ -372,6 +373,7 @@ impl<S: SqlServer> SqlServerInstance<S> {
             Some(group) => nodes::join_nodes(&server, &programs, start, &variables, group, &address)?,
         };
         let (location, reset) = (DataLocation::Private(Box::new(server_dir)), DataReset::for_trial(start.trial));
+        let reset = reset.with_set(start.data_set);
         let made = SqlServerInstance {
             programs: Some(programs),
             nodes,
@@ -396,14 +398,23 @@ impl<S: SqlServer> SqlServerInstance<S> {
         // Before anything is made on any of them.
         let identities = if named.len() > 1 { nodes::identify_all::<S>(&named, start.trial)? } else { Vec::new() };
         let wanted = found_data::wanted_by(start.trial);
+        if let (Some(wanted), SetUse::Makes(_) | SetUse::Uses(_)) = (&wanted, start.data_set) {
+            return Err(TargetError::Unsupported(format!(
+                "{}: tables that are there already are no data set of plimsoll's; leave out one of both",
+                wanted.asked
+            )));
+        }
         let (address, mut admin, mut external) = match (start.joins, &wanted) {
-            (None, None) => S::open_external(start.trial)?,
+            (None, None) => S::open_external(start.trial, SchemaUse::of_instance(start.data_set))?,
             (None, Some(_)) => S::visit_external(start.trial)?,
             (Some(common), _) => S::join_external(start.trial, common)?,
         };
         let found = wanted.map(|wanted| found_data::find_data::<S>(&wanted, &mut admin, S::display_name(&address)));
         // An account may not be allowed to know the directory, which is no reason to refuse it.
         let data_dir = admin.query_value(server.spec().data_dir).ok().flatten();
+        if let SetUse::Uses(_) = start.data_set {
+            external.keep();
+        }
         external.sighting = ServerSighting::look(admin.socket_fd(), data_dir.as_deref(), server.spec().process_names);
         external.further_nodes = nodes::see_nodes(&server, named.get(1..).unwrap_or_default());
         let all = named.iter().map(|(name, endpoint)| (name.clone(), S::in_schema_of(endpoint, &address)));
@@ -415,7 +426,9 @@ impl<S: SqlServer> SqlServerInstance<S> {
             on_server.made_for.sequence.set_found(data);
             on_server.found_facts = facts;
         }
-        SqlServerInstance { endpoints, common, ..on_server }.with_room_for(start.trial)
+        let made = SqlServerInstance { endpoints, common, ..on_server };
+        made.describe_use(start.data_set)?;
+        made.with_room_for(start.trial)
     }
 
     /// The instance on a server that is running.
@@ -435,8 +448,9 @@ impl<S: SqlServer> SqlServerInstance<S> {
             network: None,
             tables: Vec::new(),
             bare_tables: Vec::new(),
+            rows_there: start.data_set.rows_there(),
             loading: None,
-            seed: start.trial.seed,
+            seed: start.trial.data_seed(),
             tally: Arc::default(),
             debt: RemainingDebt::default(),
             made_for: DataDescription::new(start),
@@ -469,6 +483,8 @@ impl<S: SqlServer> SqlServerInstance<S> {
         server_dir.end_server(in_order.then_some(self.server.spec().ended_by))?;
         let data = server_dir.data().to_owned();
         meanwhile(&mut self.reset, &mut server_dir.dir, &data)?;
+        // A data set has none of this run.
+        starting::write_network_files(&self.server, server_dir, self.network.as_ref())?;
         self.admin = RefCell::new(launch_server(
             &self.server,
             programs,
@@ -493,12 +509,12 @@ impl<S: SqlServer> SqlServerInstance<S> {
         stream: &OpStream<SqlOp>,
         background: &[BackgroundOps<SqlOp>],
         kinds: &[OpKindDef],
-        (clients, way): (LoadPart, ClientWay),
+        clients: LoadPart,
     ) -> WorkloadClients {
         let statements: Arc<[String]> = statements.into();
         let options = SessionOptions { open: self.open.clone(), ..options };
         let connect = |address: &S::Address| S::session_factory(address.clone(), statements.clone(), options.clone());
-        let Some(endpoints) = self.endpoints.as_ref().filter(|_| way == ClientWay::ByPolicy) else {
+        let Some(endpoints) = &self.endpoints else {
             return sql_clients(stream, background, kinds, clients, &connect(&self.client_address), &self.tally);
         };
         let connects: Vec<S::Sessions> = endpoints.addresses().map(connect).collect();
@@ -601,7 +617,7 @@ impl<S: SqlServer> SqlServerInstance<S> {
     }
 
     /// Rows are counted, not assumed.
-    fn count_rows(&self) -> Result<u64, TargetError> {
+    fn rows_in_tables(&self) -> Result<u64, TargetError> {
         self.tables.iter().try_fold(0u64, |rows, table| {
             let counted = self.query_number(&format!("SELECT count(*) FROM {}", S::quote_name(table)))?;
             Ok(rows.saturating_add(counted))
@@ -726,8 +742,9 @@ impl<S: SqlServer> Instance for SqlServerInstance<S> {
         }
         let program = program_of(trial, &self.made_for.sequence);
         let is_filled = program.load.is_some();
+        let makes_tables = !self.common.is_joined() && self.rows_there.is_none();
         for table in &program.schema {
-            if !self.common.is_joined() {
+            if makes_tables {
                 self.location.note_table(&table.name);
                 // To sort an index once is faster than to insert into it row by row, by a factor that grows with the table.
                 let bare = SqlTable { indexes: Vec::new(), ..table.clone() };
@@ -736,7 +753,10 @@ impl<S: SqlServer> Instance for SqlServerInstance<S> {
             }
             self.tables.push(table.name.clone());
         }
-        if !self.common.is_joined() {
+        if self.rows_there.is_some() {
+            return Ok(None);
+        }
+        if makes_tables {
             self.bare_tables = program.schema.clone();
             if !is_filled {
                 self.bare_tables.iter_mut().for_each(|table| table.indexes.clear());
@@ -769,11 +789,15 @@ impl<S: SqlServer> Instance for SqlServerInstance<S> {
             let rows = self.read_seal(common)?;
             return self.location.seal(rows, self.seed).map(|()| Vec::new());
         }
+        if let Some(rows) = self.rows_there {
+            self.restart_server(false, |reset, _, data| reset.restore_data(data))?;
+            return self.location.seal(rows, self.seed).map(|()| Vec::new());
+        }
         let mut facts = self.complete_tables()?;
         let way = self.loading.take().and_then(|connect| connect.way());
         facts.extend(way.map(|way| Fact::new("load.way", way)));
         self.quiesce()?;
-        let rows = self.made_for.sequence.found().map_or_else(|| self.count_rows(), |data| Ok(data.rows()))?;
+        let rows = self.made_for.sequence.found().map_or_else(|| self.rows_in_tables(), |data| Ok(data.rows()))?;
         self.endpoints.iter().try_for_each(|endpoints| endpoints.wait_for_rows(&self.tables))?;
         if self.reset.mode != ResetMode::Keep {
             self.restart_server(true, DataReset::keep_copy)?;
@@ -807,7 +831,7 @@ impl<S: SqlServer> Instance for SqlServerInstance<S> {
             return Ok(());
         }
         // What a restore replaces need not be shut down in order, which can take minutes.
-        self.restart_server(!self.can_restore(), |reset, _, data| reset.restore_data(data))
+        self.restart_server(!self.reset.brings_back, |reset, _, data| reset.restore_data(data))
     }
 
     fn make_clients(&mut self, trial: &Trial) -> Result<WorkloadClients, TargetError> {
@@ -822,6 +846,7 @@ impl<S: SqlServer> Instance for SqlServerInstance<S> {
             return self.make_connecting_clients(trial);
         }
         self.note_rows_of_all(trial)?;
+        self.note_change(trial)?;
         let program = program_of(trial, &self.made_for.sequence);
         self.check_needs(trial, &program)?;
         self.options = SessionOptions::from_trial(trial);
@@ -856,7 +881,7 @@ impl<S: SqlServer> Instance for SqlServerInstance<S> {
             run,
             background,
             &program.kinds,
-            (trial.data_part(), ClientWay::ByPolicy),
+            trial.data_part(),
         ))
     }
 
@@ -944,6 +969,25 @@ impl<S: SqlServer> Instance for SqlServerInstance<S> {
         let [of_nodes, logs_of_nodes] = self.nodes.footprints();
         let logs = self.location.log_footprint().map(|logs| Bytes(logs.0 + logs_of_nodes.0));
         DataSpace { total: Bytes(total.0 + of_nodes.0), logs, rows: self.location.rows() }
+    }
+
+    fn count_rows(&mut self) -> Result<Option<u64>, TargetError> {
+        self.rows_in_tables().map(Some)
+    }
+
+    fn keep_data(&mut self, place: KeptIn<'_>) -> Result<(), TargetError> {
+        if let KeptIn::Server(set) = place {
+            self.describe_complete(set)?;
+        }
+        match (place, &mut self.location) {
+            (KeptIn::Directory(to), DataLocation::Private(server_dir)) => {
+                server_dir.end_server(Some(self.server.spec().ended_by))?;
+                move_contents(server_dir.data(), to)?;
+            }
+            (KeptIn::Server(_), DataLocation::External(external)) => external.keep(),
+            _ => unreachable!("data is kept where it was made"),
+        }
+        Ok(())
     }
 
     fn stop(self: Box<Self>) -> Result<(), TargetError> {

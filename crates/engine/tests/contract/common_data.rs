@@ -235,6 +235,7 @@ fn data_of_a_private_server_is_not_for_other_hosts() {
             cpus: &cpus,
             volume_daemon: None,
             joins: Some(&common),
+            data_set: engine::data_set::SetUse::None,
         });
         assert!(matches!(refused.err(), Some(TargetError::Unsupported(text)) if text.contains(engine)));
     }

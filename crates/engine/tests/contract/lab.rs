@@ -1,5 +1,6 @@
 //! A bench for the contract tests: small trials from the declared defaults, and instances driven as the binary drives them.
 
+use engine::data_set::SetUse;
 use engine::{ENGINES, EngineDef, EngineLocation, Instance, StartContext, WorkloadClients};
 use host::TargetError;
 use host::allocator::Allocator;
@@ -66,12 +67,15 @@ const SHORT: [(&str, &str); 3] = [("time", "60s"), ("interval", "50ms"), ("ops_m
 /// For many runs: an engine's commits may take milliseconds here, and a run ends at whichever comes first.
 pub const MOMENT: (&str, &str) = ("time", "200ms");
 
-/// A directory on the disk that the build is on, and not in a /tmp that may be memory. If other users may not enter the build (a
-/// clone below root's home), it is in /var/tmp: servers run as users of their own.
+/// The environment variable that names the directory in which all data are made.
+const DIRECTORY: &str = "PLIMSOLL_TEST_DIR";
+
+/// A directory on a disk, and not in a /tmp that may be memory: where [`DIRECTORY`] says, or else on the disk that the build is on. If
+/// other users may not enter the build (a clone below root's home), it is in /var/tmp: servers run as users of their own.
 pub fn directory() -> TempDir {
     let build = Path::new(env!("CARGO_TARGET_TMPDIR"));
-    let place = if may_be_entered(build) { build } else { Path::new("/var/tmp") };
-    tempfile::tempdir_in(place).unwrap()
+    let usual = if may_be_entered(build) { build } else { Path::new("/var/tmp") };
+    tempfile::tempdir_in(std::env::var_os(DIRECTORY).as_deref().map_or(usual, Path::new)).unwrap()
 }
 
 /// Whether every user may enter `dir`.
@@ -400,6 +404,7 @@ fn start_on(trial: &Trial, parent: &Path, joins: Option<&CommonData>) -> Result<
         cpus: &EngineCpus::default(),
         volume_daemon: None,
         joins,
+        data_set: SetUse::None,
     })
 }
 

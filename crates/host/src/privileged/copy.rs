@@ -10,7 +10,7 @@
 use crate::error::{IoContext, TargetError};
 use rustix::fs::{
     Advice, AtFlags, CWD, Dir, DirEntry, FileType, Mode, OFlags, fadvise, fchmod, fstat, ioctl_ficlone, mkdirat,
-    openat, statat, syncfs,
+    openat, renameat, statat, syncfs,
 };
 use std::ffi::{CStr, CString, OsStr};
 use std::fs::{self, File};
@@ -53,6 +53,17 @@ pub fn copy_contents(from: &Path, to: &Path) -> Result<CopyResult, TargetError> 
     drop_cached_pages(&source)?;
     drop_cached_pages(&target)?;
     Ok(CopyResult { took: began.elapsed(), ..copied })
+}
+
+/// Moves what is in `from` into the empty directory `to` of the same file system, and brings it to the disk. What a copy leaves out stays.
+pub fn move_contents(from: &Path, to: &Path) -> Result<(), TargetError> {
+    let (source, target) = (OpenDirectory::at(from)?, OpenDirectory::at(to)?);
+    for (name, kind) in source.entries()? {
+        if kind.is_dir() || kind.is_file() {
+            renameat(&source.fd, &name, &target.fd, &name).trying("move", source.path_of(&name))?;
+        }
+    }
+    syncfs(&target.fd).trying("sync", to)
 }
 
 /// Removes what is in `dir`, and not the directory itself.

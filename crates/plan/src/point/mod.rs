@@ -33,6 +33,7 @@ impl<'a> Choice<'_, 'a> {
         let (engine, workload) = self.engine_and_workload()?;
         // Before the parameters: what they lack does not matter then.
         self.check_can_have_rate(&workload)?;
+        let seed = value::parse_int(&self.common_value("seed"), 0, EXACT_MAX)?;
         Ok(Trial {
             target: TargetSpec {
                 engine: engine.name.into(),
@@ -53,10 +54,11 @@ impl<'a> Choice<'_, 'a> {
             phases: self.phases(&workload)?,
             on_error: self.on_error()?,
             repeat: 1,
-            seed: value::parse_int(&self.common_value("seed"), 0, EXACT_MAX)?,
+            seed,
             limit: self.search(&workload)?,
             stacks: self.common_truth("stacks")?,
             share: None,
+            data_set: self.data_set(seed)?,
         })
     }
 

@@ -3,11 +3,14 @@
 //! Whether the machine can do all this is found out when the point is made.
 
 use super::{Choice, on_files};
-use crate::common::{AUTO, CLIENTS_MAX, FS_SIZE_MAX, FS_SIZE_MIN, NONE};
+use crate::common::{AUTO, CLIENTS_MAX, DATA_SET, FS_SIZE_MAX, FS_SIZE_MIN, NONE};
 use crate::document::Written;
 use crate::error::{PlanError, hint, listed};
 use crate::{limit, text, value};
-use model::{Bytes, Entry, FileSystem, FileSystemSpec, IoScheduler, Limits, MachineSetup, Switch};
+use model::{
+    Bytes, Entry, FileSystem, FileSystemSpec, IoScheduler, Limits, MachineSetup, SET_NAMES, Switch, UsedSet,
+    is_set_name,
+};
 use std::path::PathBuf;
 
 impl Choice<'_, '_> {
@@ -28,6 +31,16 @@ impl Choice<'_, '_> {
             return Err(written.place.error(text));
         }
         Ok(Some(FileSystemSpec { kind, size: self.fs_size()? }))
+    }
+
+    /// The data set that is used, whose data was made of `seed`.
+    pub(super) fn data_set(&self, seed: u64) -> Result<Option<UsedSet>, PlanError> {
+        let written = self.common_value(DATA_SET);
+        match written.text.as_str() {
+            NONE => Ok(None),
+            name if is_set_name(name) => Ok(Some(UsedSet { name: name.to_owned(), seed })),
+            _ => Err(written.refused(format_args!("{SET_NAMES}, or `{NONE}`"))),
+        }
     }
 
     fn fs_size(&self) -> Result<Option<Bytes>, PlanError> {

@@ -209,6 +209,7 @@ mod tests {
     use analysis::RepeatPair;
     use analysis::compare::ArmSummary;
     use analysis::points::metric::Metric;
+    use analysis::points::work::WorkUnit;
 
     /// A comparison at one place, in which the new arm did `share` of the base's work in each of `n` repeats.
     fn one_place(share: f64, n: usize) -> Vec<RunComparison> {
@@ -220,6 +221,7 @@ mod tests {
         let place = PlaceComparison {
             label: Vec::new(),
             points: Default::default(),
+            unit: WorkUnit::Operations,
             pairs: n,
             is_interleaved: true,
             metrics,

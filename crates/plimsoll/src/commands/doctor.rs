@@ -4,6 +4,7 @@
 //! In: a directory. Out: whether the machine is fit for measurements, its facts, what disturbs, and the rate of the generator against the engine `null`, the page
 //! cache and the disk. Limits: one second of load each; other work on the machine lowers the rates.
 
+use super::workload::ENDLESS;
 use crate::context::Context;
 use crate::exit::{Exit, Fault};
 use crate::flags;
@@ -15,7 +16,7 @@ use engine::EngineDef;
 use host::disturbance::{CpuTimes, Disturbance, Fitness, Gravity, Surroundings};
 use host::privileged::system_change::wanted_settings;
 use load::Stop;
-use model::{Bytes, Fact, FileSystem, FileSystemSpec, IoScheduler, Limits, MachineSetup, Switch, Trial};
+use model::{Bytes, Fact, FileSystem, FileSystemSpec, IoScheduler, Limits, MachineSetup, SetState, Switch, Trial};
 use plan::Overrides;
 use runner::AdHocRun;
 use std::path::Path;
@@ -32,6 +33,8 @@ pub fn execute(matches: &ArgMatches, context: &Context) -> Result<Exit, Fault> {
     host::safety::check_directory(&dir)?;
     let mut left = host::data_dir::sweep_abandoned(&dir, host::privileged::volume::release_volume).notes;
     left.extend(host::privileged::undo_abandoned());
+    let half_made = host::data_set::all(&dir).into_iter().filter(|set| set.state == SetState::Making);
+    left.extend(half_made.map(|set| host::data_set::half_made(&set.name).to_string()));
     let progress = ProgressLine::start(PROBES.len() as u64 + 2, context);
     progress.step("the machine");
     let before = CpuTimes::now();
@@ -93,7 +96,6 @@ const SMALL: (&str, &str) = ("block", "4KiB");
 const NULL: (&str, &str) = ("path", "/dev/null");
 const WRITES: (&str, &str) = ("mode", "rndwr");
 const STEP: (&str, &str) = ("step", "l.i1");
-const ENDLESS: (&str, &str) = ("rows", "0");
 const SINGLE: (&str, &str) = ("rows_per_commit", "1");
 
 /// The probe that shows whether io_uring and O_DIRECT can be used.

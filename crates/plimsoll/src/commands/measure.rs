@@ -107,6 +107,9 @@ fn measure(session: RunSession, hosts: Option<HostedSession>, context: &Context)
 
 /// Checks that the plan can be run here, or that the agents are there that will; and lets signals end it.
 fn ready(plan: &Plan, options: &Options, context: &Context) -> Result<(Arc<Stop>, Option<HostedSession>), Fault> {
+    if options.bus.is_some() && plan.trials.iter().any(|trial| trial.data_set.is_some()) {
+        return Err(Fault::usage("--data-set: one host uses a data set; leave out the other hosts"));
+    }
     if options.bus.is_none() {
         runner::check_before_run(plan, &options.site, &context.catalogue, &mut NotesOnly(context))?;
     }

@@ -9,6 +9,7 @@ mod ceiling;
 mod compare;
 mod completions;
 mod compress;
+mod data;
 mod disk;
 mod dist;
 mod doctor;
@@ -18,7 +19,7 @@ mod export;
 mod history;
 mod import;
 mod limit;
-mod list;
+pub mod list;
 mod man;
 mod measure;
 mod plan;
@@ -34,7 +35,7 @@ mod show;
 mod sql;
 mod verify;
 mod why;
-mod workload;
+pub mod workload;
 
 pub use history::UnreadRun;
 
@@ -62,6 +63,7 @@ const FIXED: &[CommandDef] = &[
     CommandDef::Fixed { clap: why::clap, execute: why::execute },
     CommandDef::Fixed { clap: ceiling::clap, execute: ceiling::execute },
     CommandDef::Fixed { clap: agent::clap, execute: agent::execute },
+    CommandDef::Fixed { clap: data::clap, execute: data::execute },
     CommandDef::Fixed { clap: report::clap, execute: report::execute },
     CommandDef::Fixed { clap: compare::clap, execute: compare::execute },
     CommandDef::Fixed { clap: list::clap, execute: list::execute },

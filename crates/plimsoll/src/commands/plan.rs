@@ -150,7 +150,7 @@ impl Needs {
             text,
             "points         {}\ndata made      {}\ntime           {}\npeak disk      {}\nwritten        {}\n",
             self.estimate.points,
-            times(self.estimate.data_sets),
+            made(plan, self.estimate.data_sets),
             time(&self.estimate, self.loading),
             at_most(self.disk),
             self.written.text(self.disk),
@@ -228,6 +228,18 @@ fn times(count: usize) -> String {
     }
 }
 
+/// How often data is made for `plan`, and which data sets are there.
+fn made(plan: &Plan, data_sets: usize) -> String {
+    let named = |trial: &'_ model::Trial| trial.data_set.as_ref().map(|set| format!("`{}`", set.name));
+    let there: std::collections::BTreeSet<String> = plan.trials.iter().filter_map(named).collect();
+    let there = there.into_iter().collect::<Vec<String>>().join(", ");
+    match (data_sets, there.as_str()) {
+        (made, "") => times(made),
+        (0, there) => format!("no: points use the data set {there}"),
+        (made, there) => format!("{}; other points use the data set {there}", times(made)),
+    }
+}
+
 fn at_most(disk: Bytes) -> String {
     if disk.0 == 0 { "none".to_owned() } else { format!("at most {disk}") }
 }
@@ -276,7 +288,7 @@ mod tests {
         let told = |name: &str, flags: &[(&str, &str)]| {
             let flags = flags.iter().map(|(key, text)| (key.to_string(), text.to_string())).collect();
             let plan = plans::load(name, &plan::Overrides::from_flags(flags), 1.0, &context).unwrap();
-            Needs::of(&plan, &context).text(&plan)
+            Needs::of(&plan, &context, &LoadRates::default()).text(&plan)
         };
         let many = told("kv", &[]);
         let (compared, more) =

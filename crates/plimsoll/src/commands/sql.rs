@@ -21,6 +21,8 @@ pub fn clap() -> Command {
     let statement = Arg::new(STATEMENT).long("statement").value_name("NAME=SQL").action(ArgAction::Append);
     let data = Arg::new(DATA).long("data").value_name("SQL").action(ArgAction::Append);
     workload::clap(&SQL)
+        // Here `--data` are statements.
+        .mut_arg("data_set", |flag| flag.visible_alias(None::<&'static str>))
         .arg(plan.help("Plan file, or name of a built-in plan, of the workload `sql`"))
         .arg(statement.help("A variant: its name, and its statement or @FILE; give one for each variant"))
         .arg(data.help("Statements that make and fill the tables, or @FILE"))

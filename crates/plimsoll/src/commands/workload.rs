@@ -6,9 +6,11 @@ use crate::context::Context;
 use crate::exit::{Exit, Fault};
 use crate::flags;
 use crate::output;
+use clap::parser::ValueSource;
 use clap::{Arg, ArgAction, ArgMatches, Command};
 use engine::{ENGINES, EngineDef};
-use model::{Entry, Family};
+use model::{Catalogue, Entry, Family, Plan};
+use plan::{Overrides, PlanError};
 use report::wording::list::capital;
 use workload::WorkloadDef;
 
@@ -46,7 +48,7 @@ pub struct PresetKeys<'a>(pub &'a [(&'a str, &'a str)]);
 
 impl PresetKeys<'_> {
     /// Adds them to `overrides`.
-    pub fn add_to(&self, overrides: &mut plan::Overrides) {
+    pub fn add_to(&self, overrides: &mut Overrides) {
         self.0.iter().for_each(|(key, text)| overrides.flag(key, text));
     }
 }
@@ -62,26 +64,95 @@ pub fn execute_with(
     preset: &PresetKeys,
     context: &Context,
 ) -> Result<Exit, Fault> {
-    let mut given = flags::overrides(matches)?;
-    preset.add_to(&mut given);
-    let mut overrides = given.clone();
-    def.usual_keys.iter().rev().for_each(|(key, text)| overrides.usual(key, text));
-    let scale = flags::scale(matches)?;
-    let parse = |overrides: &plan::Overrides| plan::from_flags(def.entry.name, overrides, scale, &context.catalogue);
-    // What is usual may contradict what was given, such as a time and until = `steady`. The usual steps stay: without them all are run.
-    let plan = parse(&overrides).or_else(|_| {
-        overrides = given;
-        let steps = def.entry.steps().map(|(name, _)| name);
-        let usual = def.usual_keys.iter().filter(|(key, _)| Some(*key) == steps);
-        usual.for_each(|(key, text)| overrides.usual(key, text));
-        parse(&overrides)
-    });
-    let plan = plan.map_err(|error| Fault::usage(flags::in_flags(&error.to_string(), &clap(def))))?;
+    let (plan, overrides) = plan_of_flags(def, matches, preset, context)?;
     if matches.get_flag("print-plan") {
+        let scale = flags::scale(matches)?;
         output::print(&plan::to_toml(def.entry.name, &overrides, scale, &context.catalogue));
         return Ok(Exit::Done);
     }
     let plan = flags::quick_look(plan, matches, &context.catalogue);
     let done = measure::run_plan(&plan, &flags::options(matches), context);
     done.map_err(|fault| Fault { text: flags::in_flags(&fault.text, &clap(def)), ..fault })
+}
+
+/// The plan that the flags of a command make, and its keys.
+pub fn plan_of_flags(
+    def: &WorkloadDef,
+    matches: &ArgMatches,
+    preset: &PresetKeys,
+    context: &Context,
+) -> Result<(Plan, Overrides), Fault> {
+    let mut given = flags::overrides(matches)?;
+    preset.add_to(&mut given);
+    // What is not asked for is as in the data set.
+    keys_of_set(def, matches).iter().for_each(|(key, text)| given.usual(key, text));
+    plan_of(def, &given, flags::scale(matches)?, &context.catalogue)
+        .map_err(|error| Fault::usage(flags::in_flags(&error.to_string(), &clap(def))))
+}
+
+/// The keys that shape the data of the data set which `matches` name, if it is in the directory that is measured.
+fn keys_of_set(def: &WorkloadDef, matches: &ArgMatches) -> Vec<(String, String)> {
+    let set = matches.get_one::<String>("data_set");
+    let set = set.and_then(|name| runner::set_in_dir(&flags::options(matches).site.dir, name));
+    let set = set.filter(|set| set.trial.workload.name == def.entry.name);
+    let keys = set.map_or_else(Default::default, |set| engine::set_fit::shape(&set.trial));
+    // With a scale the numbers are multiplied, and what a plan file spells out is no flag.
+    let is_given = |key: &str| matches.value_source("scale") == Some(ValueSource::CommandLine) && key != "engine";
+    let is_flag = |key: &str, text: &str| key != "workload" && !text.contains('#') && !is_given(key);
+    keys.into_iter().filter(|(key, text)| is_flag(key, text)).collect()
+}
+
+/// The plan of the flags that were given, and these with what is usual.
+pub fn plan_of(
+    def: &WorkloadDef,
+    given: &Overrides,
+    scale: f64,
+    catalogue: &Catalogue,
+) -> Result<(Plan, Overrides), PlanError> {
+    let parse = |usual: &[(&str, &str)]| -> Result<(Plan, Overrides), PlanError> {
+        let mut overrides = given.clone();
+        usual.iter().rev().for_each(|(key, text)| overrides.usual(key, text));
+        Ok((plan::from_flags(def.entry.name, &overrides, scale, catalogue)?, overrides))
+    };
+    let steps = def.entry.steps().map(|(name, _)| name);
+    let mut usual_steps: Vec<(&str, &str)> = def.usual_keys.to_vec();
+    usual_steps.retain(|(key, _)| Some(*key) == steps);
+    // What is usual may contradict what was given, such as a time and until = `steady`. The usual steps stay: without them all are run.
+    let plan = parse(def.usual_keys).or_else(|_| parse(&usual_steps));
+    if steps.is_none() || !given.has("time") {
+        return plan;
+    }
+    // No time shortens a load of a number of rows. If you give a time and no number, and there is nothing else to be timed, loads end by it.
+    plan.or_else(|error| parse(&[&[ENDLESS][..], &usual_steps].concat()).map_err(|_| error))
+}
+
+/// Inserts go on until their time is over.
+pub const ENDLESS: (&str, &str) = ("rows", "0");
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use workload::WORKLOADS;
+
+    /// The rows of each step of `insert` with these flags, or why they are refused.
+    fn rows(flags: &[(&str, &str)]) -> Result<Vec<String>, String> {
+        let def = WORKLOADS.iter().find(|def| def.entry.name == "insert").expect("it is a workload");
+        let given =
+            Overrides::from_flags(flags.iter().map(|(key, text)| (key.to_string(), text.to_string())).collect());
+        let (plan, overrides) = plan_of(def, &given, 1.0, &runner::catalogue()).map_err(|error| error.to_string())?;
+        let again = plan::from_flags("insert", &overrides, 1.0, &runner::catalogue());
+        assert_eq!(again.as_ref(), Ok(&plan), "what is printed is what is run");
+        Ok(plan.trials.iter().map(|trial| trial.workload.params.0["rows"].to_string()).collect())
+    }
+
+    #[test]
+    fn a_time_without_rows_ends_loads_if_nothing_else_is_timed() {
+        assert_eq!(rows(&[]).unwrap(), ["100000", "100000"]);
+        assert_eq!(rows(&[("time", "5s")]).unwrap(), ["0", "0"]);
+        assert_eq!(rows(&[("time", "5s"), ("step", "l.i0,l.i1")]).unwrap(), ["0", "0"]);
+        assert_eq!(rows(&[("time", "5s"), ("step", "l.i0,qp")]).unwrap(), ["100000", "100000"]);
+        let refused = rows(&[("time", "5s"), ("rows", "1000")]).unwrap_err();
+        assert!(refused.contains("`time` has no effect") || refused.contains("--time has no effect"), "{refused}");
+        assert!(rows(&[("warmup", "5s")]).is_err(), "a warmup says nothing of how long to insert");
+    }
 }

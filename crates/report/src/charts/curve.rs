@@ -127,12 +127,13 @@ pub(crate) fn curve(times: &Times) -> Vec<(f64, f64)> {
 mod tests {
     use super::*;
     use crate::testing::{open_loop, panels, with_points};
+    use model::LatencyCounts;
 
     #[test]
     fn a_curve_ends_where_ten_operations_lie_beyond() {
-        let mut times = Times::default();
-        (1..=10_000u64).for_each(|ns| times.record_n(ns * 1_000, 1));
-        let curve = curve(&times);
+        let mut counts = LatencyCounts::default();
+        (1..=10_000u64).for_each(|ns| counts.record(ns * 1_000));
+        let curve = curve(&counts.take());
         let (percentile, value) = *curve.last().unwrap();
         assert!((percentile - 99.9).abs() < 1e-6, "{percentile}");
         assert!((value / 9_990_000.0 - 1.0).abs() < 0.01, "{value}");

@@ -25,10 +25,10 @@ mod kernels;
 mod limit;
 mod marks;
 mod owners;
-mod p95;
 mod percentiles;
 mod ratios;
 mod resources;
+mod response;
 mod rounds;
 mod shades;
 mod stack;
@@ -53,7 +53,7 @@ pub const CHARTS: &[&Chart] = &[
     &kernels::CHART,
     &ceilings::CHART,
     &throughput::CHART,
-    &p95::CHART,
+    &response::CHART,
     &instances::CHART,
     &limit::CHART,
     &variants::CHART,
@@ -242,7 +242,7 @@ mod tests {
             (point.clients, point.repeat) = (clients, repeat);
             let (summary, series) = (point.summary.as_mut().unwrap(), point.series.as_mut().unwrap());
             (summary.ops_per_s, summary.queries_per_s) = (ops as f64, ops as f64);
-            summary.response_ns = summary.response_ns.map(|times| analysis::Quantiles { p95: ns, ..times });
+            summary.response_ns = summary.response_ns.map(|times| analysis::Quantiles { p99: ns, ..times });
             series.response = model::Times::default();
             series.response.record_n(ns, ops);
         }
@@ -257,8 +257,8 @@ mod tests {
             line.clone()
         };
         assert_eq!(line("throughput"), [(1.0, 10.0), (8.0, 500.0)]);
-        let p95 = line("p95");
-        assert!((p95[1].1 - 9_000.0).abs() < 50.0, "{p95:?}"); // the mean of both would be 5,000
+        let response = line("response");
+        assert!((response[1].1 - 9_000.0).abs() < 50.0, "{response:?}"); // the mean of both would be 5,000
     }
 
     #[test]

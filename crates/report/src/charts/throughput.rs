@@ -7,7 +7,7 @@
 use super::axes::fit_for;
 use super::chart::Chart;
 use super::marks::{invalid_note, trusted};
-use super::p95;
+use super::response;
 use super::sweep::{SweepFigure, SweepMeasure, rate_of, sweep_series, sweeps};
 use crate::facets::{Facet, Facets};
 use crate::format;
@@ -43,7 +43,7 @@ fn draw_sweep(analysis: &Analysis, sweep: &SweepFigure, names: &Names) -> Figure
     let axis = fit_for(axis, heights(sweep, rate));
     let mut figure = match sweep.split.is_grid() {
         true => {
-            let times = Axis::nanos("response time: 95th percentile, dashed the mean");
+            let times = Axis::nanos("response time: 99th percentile, dashed the mean");
             let rows = vec![row(sweep, axis, &[(rate, Stroke::Solid)]), row(sweep, times, &TIMES)];
             multiples(analysis, sweep, names, rows)
         }
@@ -70,7 +70,7 @@ pub(super) fn rate_row(sweep: &SweepFigure) -> GridRow {
     row(sweep, fit_for(axis, heights(sweep, rate)), &[(rate, Stroke::Solid)])
 }
 
-const TIMES: [(&SweepMeasure, Stroke); 2] = [(&p95::P95, Stroke::Solid), (&p95::MEAN, Stroke::Dashed)];
+const TIMES: [(&SweepMeasure, Stroke); 2] = [(&response::P99, Stroke::Solid), (&response::MEAN, Stroke::Dashed)];
 
 const CURVES_NOTE: &str =
     " Dashed: the fitted Universal Scalability Law with its 95 % confidence interval. Vertical: its peak.";
@@ -128,13 +128,13 @@ fn counted_per_op(points: &[&PointAnalysis]) -> f64 {
     points.iter().filter_map(|point| (rate.of)(point)).map(|(per_s, _)| per_s).sum::<f64>() / ops.max(f64::MIN_POSITIVE)
 }
 
-/// Why a mean may lie above the 95th percentile; empty if none does.
+/// Why a mean may lie above the 99th percentile; empty if none does.
 fn tail_note(points: &[&PointAnalysis]) -> String {
     let times = points.iter().filter_map(|point| point.summary.as_ref()?.response_ns);
-    let longest = times.filter(|times| times.mean > times.p95 as f64).map(|times| times.max).max();
+    let longest = times.filter(|times| times.mean > times.p99 as f64).map(|times| times.max).max();
     longest.map_or(String::new(), |max| {
         format!(
-            " If the mean is above the 95th percentile, a few operations took very long: here up to {}.",
+            " If the mean is above the 99th percentile, a few operations took very long: here up to {}.",
             time(max as f64)
         )
     })

@@ -6,7 +6,7 @@
 use crate::format;
 use crate::wording::compare::arm_name;
 use crate::wording::label::settings_label;
-use crate::wording::metric::{metric_name, speed_verdict_word};
+use crate::wording::metric::{metric_head, speed_verdict_word};
 use crate::wording::quantity::plural;
 use analysis::compare::RunComparison;
 use analysis::{RatioEstimate, RatioVerdict};
@@ -64,7 +64,7 @@ pub fn draw(comparison: &RunComparison, nth: usize) -> Vec<Figure> {
     // A cost is the rate once more, the other way round.
     let ratios = comparison.ratios().filter(|(_, metric)| !metric.metric.is_running_cost());
     let rows = ratios.map(|(place, metric)| ForestRow {
-        name: format!("{} {}", settings_label(&place.label), metric_name(metric.metric)).trim().to_owned(),
+        name: format!("{} {}", settings_label(&place.label), metric_head(metric.metric, place.unit)).trim().to_owned(),
         estimate: metric.estimate,
     });
     let (base, new) = (arm_name(&comparison.base), arm_name(&comparison.new));

@@ -13,7 +13,7 @@ use crate::wording::compare::{
 };
 use crate::wording::compared_sweep::answers;
 use crate::wording::label::settings_label;
-use crate::wording::metric::{metric_name, metric_value, verdict_word};
+use crate::wording::metric::{metric_head, metric_value, verdict_word};
 use analysis::compare::{ArmOverlay, CostChange, MetricRatio, PlaceComparison, RunComparison};
 use plot::figure::Figure;
 
@@ -82,7 +82,7 @@ fn ratio_table(comparison: &RunComparison) -> Table {
     let row = |(place, metric): (&PlaceComparison, &MetricRatio)| {
         let (value, estimate) = (|value| metric_value(metric.metric, value), &metric.estimate);
         let cells = [
-            metric_name(metric.metric).to_owned(),
+            metric_head(metric.metric, place.unit),
             verdict_word(metric.metric, estimate.verdict).to_owned(),
             value(metric.base),
             value(metric.new),
@@ -119,7 +119,7 @@ mod tests {
     use crate::render::markdown::page_markdown;
     use crate::testing::compared;
     use analysis::compare::{ArmCurve, RateBand};
-    use model::Times;
+    use model::LatencyCounts;
 
     fn overlay() -> ArmOverlay {
         let curve = |arm: usize, per_s: f64, repeats: usize| {
@@ -131,9 +131,9 @@ mod tests {
                     band_per_s: [0.95 * median_per_s, 1.05 * median_per_s],
                 }
             };
-            let mut response = Times::default();
-            (1..=10_000u64).for_each(|nth| response.record_n(nth * (1e6 / per_s) as u64, 1));
-            ArmCurve { arm, repeats, rates: (0..30).map(rate).collect(), response }
+            let mut response = LatencyCounts::default();
+            (1..=10_000u64).for_each(|nth| response.record(nth * (1e6 / per_s) as u64));
+            ArmCurve { arm, repeats, rates: (0..30).map(rate).collect(), response: response.take() }
         };
         ArmOverlay { label: compared().places[0].label.clone(), arms: vec![curve(0, 1_000.0, 4), curve(1, 500.0, 1)] }
     }

@@ -1,11 +1,11 @@
 //! The rates and response times of two arms against clients or depth: what one sentence says of a sweep, as a picture.
 //!
-//! In: a comparison. Out: a figure for each sweep, with the throughput above the 95th percentile of the response time.
+//! In: a comparison. Out: a figure for each sweep, with the throughput above the 99th percentile of the response time.
 
 use crate::format;
 use crate::wording::compare::arm_name;
 use crate::wording::label::settings_label;
-use crate::wording::metric::metric_name;
+use crate::wording::metric::metric_head;
 use analysis::Role;
 use analysis::compare::{ComparedSweep, MetricRatio, PlaceComparison, RunComparison};
 use analysis::points::metric::Metric;
@@ -48,9 +48,10 @@ fn figure(comparison: &RunComparison, sweep: &ComparedSweep, nth: usize) -> Figu
             shades: Vec::new(),
         }
     };
-    let mut panels = vec![panel(Axis::from_zero(metric_name(rate), AxisUnit::Count), 240.0, rate)];
-    if sweep.places.iter().any(|(_, place, _)| place.metrics.iter().any(|one| one.metric == Metric::P95Ns)) {
-        panels.push(panel(Axis::nanos("95th percentile of the response time"), 180.0, Metric::P95Ns));
+    let head = metric_head(rate, sweep.places[0].1.unit);
+    let mut panels = vec![panel(Axis::from_zero(&head, AxisUnit::Count), 240.0, rate)];
+    if sweep.places.iter().any(|(_, place, _)| place.metrics.iter().any(|one| one.metric == Metric::P99Ns)) {
+        panels.push(panel(Axis::nanos("99th percentile of the response time"), 180.0, Metric::P99Ns));
     }
     let of = Some(settings_label(&sweep.common)).filter(|label| !label.is_empty());
     Figure {
@@ -86,7 +87,7 @@ mod tests {
         assert_eq!(figure.title, "Throughput and response time of new and old, postgres oltp");
         let drawn: Vec<(usize, &str)> =
             panels(figure).iter().map(|panel| (panel.series.len(), panel.series[1].label.as_str())).collect();
-        assert_eq!(drawn, [(2, "new")], "these arms have no 95th percentile");
+        assert_eq!(drawn, [(2, "new"), (2, "new")], "the rate, and the 99th percentile");
         assert!(plot::render_svg(figure).contains(">16<"));
     }
 }

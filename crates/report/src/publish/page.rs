@@ -15,7 +15,7 @@ use crate::repeat::{self, RepeatGuide};
 use crate::sheet::measured_on;
 use crate::wording::compare::{interval_text, ratio_text};
 use crate::wording::label::settings_label;
-use crate::wording::metric::{metric_name, metric_value, verdict_word};
+use crate::wording::metric::{metric_head, metric_value, verdict_word};
 use crate::wording::published::{headline, run_warning, sentence, warnings};
 use crate::wording::quantity::plural;
 use analysis::compare::{MetricRatio, PlaceComparison};
@@ -111,8 +111,8 @@ fn compared_place<'a>(
         PlaceCell::new(point, place.speed())
     });
     let label = settings_label(&first.label);
-    let metric = first.speed().map(|speed| metric_name(speed.metric)).unwrap_or_default();
-    let head = if label.is_empty() { metric.to_owned() } else { label };
+    let metric = first.speed().map(|speed| metric_head(speed.metric, first.unit)).unwrap_or_default();
+    let head = if label.is_empty() { metric } else { label };
     Some(ComparedPlace { head, cells: [PlaceCell::new(base, None)].into_iter().chain(of_other).collect() })
 }
 

@@ -33,7 +33,7 @@ const FIGURES_UNFOLDED_MAX: usize = 4;
 /// Fewer sheets are found without an index.
 const SHEETS_INDEXED_MIN: usize = 4;
 /// Each figure of the second chart is drawn next to its figure of the first.
-const SIDE_BY_SIDE: [&str; 2] = ["throughput", "p95"];
+const SIDE_BY_SIDE: [&str; 2] = ["throughput", "response"];
 
 /// Where the pictures are.
 pub struct ChartLayout {
@@ -289,11 +289,11 @@ mod tests {
     fn the_throughput_of_a_sweep_is_the_main_picture_with_the_response_time_next_to_it() {
         let layout = lay_out(&all_figures(&quick()), AnswerKind::Sweep);
         let main: Vec<&str> = layout.main.iter().flat_map(|main| &main.figures).map(|f| f.id.as_str()).collect();
-        assert_eq!(main, ["throughput-file-random-depth", "p95-file-random-depth"]);
+        assert_eq!(main, ["throughput-file-random-depth", "response-file-random-depth"]);
         let rest = layout.folded.iter().find(|section| section.id == "throughput").expect("the other sweep");
         assert_eq!(rest.title, "Throughput and response time against clients and depth");
-        assert_eq!(rest.figures[1].id, "p95-oltp-clients");
-        assert!(layout.folded.iter().all(|section| section.id != "p95"));
+        assert_eq!(rest.figures[1].id, "response-oltp-clients");
+        assert!(layout.folded.iter().all(|section| section.id != "response"));
     }
 
     #[test]

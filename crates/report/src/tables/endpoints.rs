@@ -5,7 +5,9 @@ use crate::format;
 use crate::table::TableDef;
 use crate::table::{Column, Row, Table};
 use crate::wording::label::point_label;
+use crate::wording::metric::metric_head;
 use crate::wording::quantity::percent;
+use analysis::points::metric::{Metric, shared_unit};
 use analysis::{Analysis, EndpointSummary, Quantiles};
 
 pub const TABLE: TableDef = TableDef {
@@ -27,9 +29,9 @@ const LEGEND: &str = "An endpoint is one of the servers that clients can use: th
     was held back (of Galera only). Behind (of PostgreSQL only): the most log of the first endpoint that a replica had not replayed, and of a \
     server that feeds replicas, the longest delay of the slowest.";
 
-fn columns() -> Vec<Column> {
+fn columns(rate: String) -> Vec<Column> {
     vec![
-        Column::number("ops/s"),
+        Column::number(rate),
         Column::number("share"),
         Column::number("p50").documents_only(),
         Column::number("p95").documents_only(),
@@ -58,7 +60,7 @@ fn tables(analysis: &Analysis) -> Vec<Table> {
         legend: LEGEND.to_owned(),
         short_legend: SHORT_LEGEND,
         label_head,
-        columns: columns(),
+        columns: columns(metric_head(Metric::OpsPerS, shared_unit(&analysis.points))),
         rows,
         ..Table::default()
     }]

@@ -5,7 +5,9 @@ use crate::format;
 use crate::table::TableDef;
 use crate::table::{Cell, Column, Row, Table};
 use crate::wording::label::point_label;
+use crate::wording::metric::metric_head;
 use crate::wording::quantity::{bytes, megabytes_per_s, number, percent, time};
+use analysis::points::metric::{Metric, shared_unit};
 use analysis::{Analysis, HostSummary, InterfaceUse};
 
 pub const TABLE: TableDef = TableDef {
@@ -27,11 +29,11 @@ const LEGEND: &str = "Share: of the operations of all hosts, and what was planne
     Disk: read and written, and for how much of the time it was busy. Clock: how well it was compared with that of the bus. Start: how much later \
     than planned the host began.";
 
-fn columns() -> Vec<Column> {
+fn columns(rate: String) -> Vec<Column> {
     vec![
         Column::number("clients").documents_only(),
         Column::number("share").long_head("share / planned"),
-        Column::number("ops/s"),
+        Column::number(rate),
         Column::number("p50").documents_only(),
         Column::number("p99"),
         Column::number("failed").documents_only(),
@@ -60,7 +62,7 @@ fn tables(analysis: &Analysis) -> Vec<Table> {
         legend: LEGEND.to_owned(),
         short_legend: SHORT_LEGEND,
         label_head,
-        columns: columns(),
+        columns: columns(metric_head(Metric::OpsPerS, shared_unit(&analysis.points))),
         rows,
         ..Table::default()
     }]

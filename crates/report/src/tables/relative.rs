@@ -67,7 +67,7 @@ fn table(relative: &RelativeTable, rows: &[&RelativeRow], name: Option<&str>) ->
     let of = [name.map(str::to_owned), Some(settings_label(&common)).filter(|of| !of.is_empty())];
     let of = of.into_iter().flatten().collect::<Vec<_>>().join(", ");
     let cells = relative.rows.iter().flat_map(|row| &row.cells).flatten();
-    let has_intervals = cells.into_iter().any(|cell| cell.ratio.ci95.is_some());
+    let has_intervals = cells.into_iter().any(|cell| cell.ratio.telling_ci95().is_some());
     // Single repeats show the rate and the tail; a page of measured ratios would look like more.
     let is_shown = |row: &&&RelativeRow| has_intervals || is_brief(row) || name.is_some();
     let line = |row: &&RelativeRow| Row {
@@ -128,7 +128,7 @@ fn ratio_cell(metric: Metric, cell: &RelativeCell) -> Cell {
         RatioVerdict::NoDifferenceShown => (Look::Plain, "="),
         RatioVerdict::Indicative => (Look::Caution, "?"),
     };
-    let (ratio, n) = (ratio_text(cell.ratio.ratio, cell.ratio.ci95), cell.ratio.n);
+    let (ratio, n) = (ratio_text(cell.ratio.ratio, cell.ratio.telling_ci95()), cell.ratio.n);
     let verdict = verdict_word(metric, cell.ratio.verdict);
     Cell::from(format!("{ratio}, n {n}, {verdict}")).short(format!("{ratio} {sign} {n:>2}")).look(look)
 }

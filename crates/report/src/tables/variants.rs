@@ -81,7 +81,7 @@ fn row(arm: &VariantArm, is_base: bool) -> Row {
         None => Cell::from(format::dash()),
         Some(ratio) => {
             let verdict = verdict_word(Metric::Seconds, ratio.verdict);
-            Cell::from(format!("{}, n {}, {verdict}", ratio_text(ratio.ratio, ratio.ci95), ratio.n))
+            Cell::from(format!("{}, n {}, {verdict}", ratio_text(ratio.ratio, ratio.telling_ci95()), ratio.n))
         }
     };
     let rows = match (&arm.result, arm.timeouts) {

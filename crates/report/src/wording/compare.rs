@@ -6,7 +6,7 @@
 use super::kernels::work_sentences;
 use super::label::{phrase, phrases, settings_label};
 use super::list::join_and;
-use super::metric::{metric_name, speed_verdict_word};
+use super::metric::{metric_head, speed_verdict_word};
 use super::quantity::{bytes, number, percent, plural, small_number, time, whole, whole_percent};
 use analysis::compare::{
     ArmSummary, Condition, ConditionEffect, ConditionKind, CostChange, CostMetric, MetricRatio, PlaceComparison,
@@ -313,7 +313,9 @@ pub fn ratio_text(ratio: f64) -> String {
 
 /// `0.83 to 0.88`; a dash for a single pair.
 pub fn interval_text(estimate: &RatioEstimate) -> String {
-    estimate.ci95.map_or_else(|| "-".to_owned(), |[low, high]| format!("{} to {}", ratio_text(low), ratio_text(high)))
+    estimate
+        .telling_ci95()
+        .map_or_else(|| "-".to_owned(), |[low, high]| format!("{} to {}", ratio_text(low), ratio_text(high)))
 }
 
 /// What the design could have shown, and what it takes to show anything.
@@ -324,7 +326,7 @@ pub fn design_sentence(comparison: &RunComparison) -> Option<String> {
     if least < PAIRS_MIN as u64 {
         return Some(format!("With {range} nothing is concluded: it takes at least {PAIRS_MIN} (`--repeat`)."));
     }
-    let effects = comparison.speeds().filter_map(|(_, speed)| speed.estimate.smallest_effect);
+    let effects = comparison.speeds().filter_map(|(_, speed)| speed.estimate.telling_effect());
     let (low, high) = effects.fold((f64::INFINITY, 0.0f64), |(low, high), one| (low.min(one), high.max(one)));
     high.is_finite()
         .then(|| format!("With {range} this design would have shown {} in 9 of 10 tries.", effect(low, high)))
@@ -434,12 +436,13 @@ pub fn change_text(cost: &CostChange) -> String {
 
 fn ratio_change(estimate: &RatioEstimate) -> String {
     if estimate.ratio >= 2.0 || estimate.ratio <= 0.5 {
-        let interval = estimate.ci95.map(|_| format!(" ({})", interval_text(estimate)));
+        let interval = estimate.telling_ci95().map(|_| format!(" ({})", interval_text(estimate)));
         return format!("x {}{}", ratio_text(estimate.ratio), interval.unwrap_or_default());
     }
     let sign = if estimate.ratio >= 1.0 { "+" } else { "" };
-    let interval =
-        estimate.ci95.map(|[low, high]| format!(" ({} to {})", whole_percent(low - 1.0), whole_percent(high - 1.0)));
+    let interval = estimate
+        .telling_ci95()
+        .map(|[low, high]| format!(" ({} to {})", whole_percent(low - 1.0), whole_percent(high - 1.0)));
     format!("{sign}{} %{}", whole_percent(estimate.ratio - 1.0), interval.unwrap_or_default())
 }
 
@@ -453,9 +456,9 @@ pub fn row_name(place: &PlaceComparison, metric: &MetricRatio) -> Vec<String> {
     match metric.metric.is_speed() {
         true => {
             let label = phrases(&place.label);
-            if label.is_empty() { vec![metric_name(metric.metric).to_owned()] } else { label }
+            if label.is_empty() { vec![metric_head(metric.metric, place.unit)] } else { label }
         }
-        false => vec![format!("  {}", metric_name(metric.metric))],
+        false => vec![format!("  {}", metric_head(metric.metric, place.unit))],
     }
 }
 

@@ -41,7 +41,7 @@ fn place_sentence(comparison: &RunComparison, (place, speed): (&PlaceComparison,
     let estimate = &speed.estimate;
     // Of durations the shorter one is the faster.
     let speed_of = |ratio: f64| if speed.metric == Metric::Seconds { 1.0 / ratio } else { ratio };
-    let ci95 = estimate.ci95.map(|ends| ends.map(speed_of)).map(|[a, b]| [a.min(b), a.max(b)]);
+    let ci95 = estimate.telling_ci95().map(|ends| ends.map(speed_of)).map(|[a, b]| [a.min(b), a.max(b)]);
     let said = found(estimate.verdict, [speed_of(estimate.ratio); 2], ci95, Some(&base));
     let name =
         Some(place_name(place)).filter(|name| !name.is_empty()).map_or(String::new(), |name| format!("{name}: "));

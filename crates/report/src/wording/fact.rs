@@ -172,8 +172,15 @@ pub static FACTS: &[FactMeaning] = &[
     fact("load.index_s.*", "how long the indexes of this table took"),
     fact("load.copy", "how the copy for `between = restore` was made: `reflink` (blocks are shared) or `copy`"),
     fact("load.copy_s", "how long that copy took"),
-    fact("data.state", "the data at the beginning of the point: as loaded, after a restart, or restored"),
+    fact(
+        "data.state",
+        "the data at the beginning of the point: as loaded, after a restart, restored (a new copy, and how it was made), or kept (a copy \
+         that points before have only read)",
+    ),
     fact("data.restore_s", "how long restoring it took"),
+    fact("data.set", "the data set that the point used in place of a load"),
+    fact("data.set_made", "when that was made, in UTC"),
+    fact("data.set_changed", "how runs before have changed the rows of a data set on a server"),
     fact("data.bytes", "size of the data on disk at the end of the point, logs included"),
     fact("data.log_bytes", "the part of it that is logs"),
     fact(

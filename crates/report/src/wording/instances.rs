@@ -34,7 +34,7 @@ fn sentence(gain: &InstanceGain) -> String {
     };
     let (more, base) = (plural(u64::from(gain.more.instances), "instance"), base_words(gain));
     let pairs = plural(gain.ratio.n as u64, "pair");
-    let interval = gain.ratio.ci95.map_or(pairs.clone(), |[low, high]| {
+    let interval = gain.ratio.telling_ci95().map_or(pairs.clone(), |[low, high]| {
         format!("95 % CI {} to {}, {pairs}", ratio_text(low, None), ratio_text(high, None))
     });
     let ratio = ratio_text(gain.ratio.ratio, None);
@@ -43,7 +43,7 @@ fn sentence(gain: &InstanceGain) -> String {
             format!("{subject}{more} carry {ratio} times what {base} (indicative only: {pairs}).")
         }
         RatioVerdict::NoDifferenceShown => {
-            let effect = gain.ratio.smallest_effect.map_or(String::new(), |effect| {
+            let effect = gain.ratio.telling_effect().map_or(String::new(), |effect| {
                 format!(" (9 of 10 tries would have shown a factor of {})", number(1.0 + effect))
             });
             format!("{subject}{more} show no difference to what {base}{effect}.")

@@ -28,8 +28,10 @@ impl RelativeSpeed {
     fn new(speed: &MetricRatio) -> RelativeSpeed {
         let estimate = speed.estimate;
         let (ratio, ci95) = match speed.metric.better() {
-            Preference::More => (estimate.ratio, estimate.ci95),
-            Preference::Less => (1.0 / estimate.ratio, estimate.ci95.map(|[low, high]| [1.0 / high, 1.0 / low])),
+            Preference::More => (estimate.ratio, estimate.telling_ci95()),
+            Preference::Less => {
+                (1.0 / estimate.ratio, estimate.telling_ci95().map(|[low, high]| [1.0 / high, 1.0 / low]))
+            }
         };
         RelativeSpeed { ratio, ci95, verdict: estimate.verdict, pairs: estimate.n }
     }

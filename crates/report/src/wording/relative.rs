@@ -51,7 +51,7 @@ pub(super) fn asked_durability(tables: &[RelativeTable]) -> Option<String> {
     Some(format!("The arms differ in durability ({}): this is what you asked to compare.", join_and(&words)))
 }
 
-/// What the arms of `tables` do to the speed of the same work, and which arms have no result.
+/// What the arms of `tables` do to the speed of the same work.
 pub(super) fn conclusions<'t>(tables: impl IntoIterator<Item = &'t RelativeTable>) -> Vec<String> {
     // What several instances carry has sentences of its own.
     let tables = tables.into_iter().filter(|table| table.arms.iter().all(|arm| arm.role != Role::Instances));
@@ -62,25 +62,6 @@ pub(super) fn conclusions<'t>(tables: impl IntoIterator<Item = &'t RelativeTable
         sentences.push(format!("The relative tables have {} more such comparisons.", all.len() - shown));
     }
     sentences
-}
-
-/// `No result of xfs can be used.`, of each arm that was asked for and has none.
-pub(super) fn without_result(tables: &[RelativeTable]) -> Vec<String> {
-    let arms = |table: &RelativeTable| table.arms_without_points.iter().map(|nth| phrase(&table.arms[*nth])).collect();
-    let missing = tables.iter().map(arms).filter(|arms: &Vec<String>| !arms.is_empty());
-    missing.map(|arms| format!("No result of {} can be used.", join_and(&arms))).collect()
-}
-
-/// Engines whose ratio is no conclusion, and why.
-pub(super) fn not_to_be_compared(tables: &[RelativeTable]) -> Vec<String> {
-    let pair = |table: &RelativeTable| -> Vec<String> {
-        let is_unlike = |nth: usize| table.rows.iter().any(|row| row.cells[nth].is_some_and(|cell| cell.is_unlike));
-        let unlike = (0..table.arms.len() - 1).filter(|nth| is_unlike(*nth));
-        unlike.map(|nth| format!("{} with {}", phrase(&table.arms[nth + 1]), phrase(&table.arms[0]))).collect()
-    };
-    let pairs: Vec<String> = tables.iter().flat_map(pair).collect();
-    let sentence = || format!("Do not compare {}: their durability differs.", join_and(&pairs));
-    (!pairs.is_empty()).then(sentence).into_iter().collect()
 }
 
 /// A ratio of the speed at one place.
@@ -160,7 +141,7 @@ fn change_words(metric: Metric, ratio: f64, low: f64, high: f64) -> [String; 3] 
 
 /// ` (9 of 10 tries would have shown a difference of 3 %)`, of the widest of `even`.
 fn smallest(even: &[&SpeedRatio]) -> String {
-    let effects = even.iter().filter_map(|one| one.cell.ratio.smallest_effect);
+    let effects = even.iter().filter_map(|one| one.cell.ratio.telling_effect());
     match effects.fold(0.0, f64::max) {
         effect if effect >= 1.0 && effect.is_finite() => {
             format!(" (9 of 10 tries would have shown a factor of {})", ratio_digits(1.0 + effect))
@@ -188,7 +169,7 @@ fn indicative(arm: &str, base: &str, measured: &[&SpeedRatio]) -> String {
 fn ratio_clause(base: &str, measured: &[&SpeedRatio], verb: &str, what: &str) -> String {
     let one = |(nth, one): (usize, &&SpeedRatio)| {
         let interval =
-            one.cell.ratio.ci95.map_or(String::new(), |[low, high]| {
+            one.cell.ratio.telling_ci95().map_or(String::new(), |[low, high]| {
                 format!(" (95 % CI {} to {})", ratio_digits(low), ratio_digits(high))
             });
         let of = if nth == 0 { format!(" {what} of {base}") } else { String::new() };
@@ -330,23 +311,12 @@ mod tests {
     }
 
     #[test]
-    fn an_arm_without_a_result_and_engines_of_unlike_durability_are_named() {
-        let mut found = table(barriers(), vec![("a", Metric::OpsPerS, cell(2.0, 6, Indicative))]);
-        found.arms_without_points = vec![1];
-        assert_eq!(without_result(&[found.clone()]), ["No result of ext4:nobarrier can be used."]);
-        assert!(not_to_be_compared(&[found.clone()]).is_empty());
-        assert_eq!(asked_durability(&[found.clone()]), None);
-        let asked = RelativeTable {
-            arms: vec![word("durability", "os"), word("durability", "disk")],
-            compares_durability: true,
-            ..found.clone()
-        };
+    fn durabilities_that_are_compared_are_named() {
+        let found = table(barriers(), vec![("a", Metric::OpsPerS, cell(2.0, 6, Indicative))]);
+        assert_eq!(asked_durability(std::slice::from_ref(&found)), None);
+        let arms = vec![word("durability", "os"), word("durability", "disk")];
+        let asked = RelativeTable { arms, compares_durability: true, ..found };
         let sentence = "The arms differ in durability (os and disk): this is what you asked to compare.";
         assert_eq!(asked_durability(&[asked]).as_deref(), Some(sentence));
-        found.rows[0].cells[0].as_mut().unwrap().is_unlike = true;
-        assert_eq!(
-            not_to_be_compared(&[found]),
-            ["Do not compare ext4:nobarrier with ext4: their durability differs."]
-        );
     }
 }

@@ -61,7 +61,7 @@ fn fastest(verdict: &VariantVerdict, base: &VariantArm, best: &VariantArm) -> St
 }
 
 fn interval(ratio: &RatioEstimate) -> String {
-    let Some([low, high]) = ratio.ci95 else { return "no interval".to_owned() };
+    let Some([low, high]) = ratio.telling_ci95() else { return "no interval".to_owned() };
     format!("95 % CI {} to {}", ratio_text(low, None), ratio_text(high, None))
 }
 
@@ -72,7 +72,8 @@ fn no_gain(verdict: &VariantVerdict, base: &VariantArm) -> Option<String> {
     if judged.is_empty() {
         return None;
     }
-    let ratio = |arm: &&VariantArm| arm.ratio.as_ref().map_or(String::new(), |it| ratio_text(it.ratio, it.ci95));
+    let ratio =
+        |arm: &&VariantArm| arm.ratio.as_ref().map_or(String::new(), |it| ratio_text(it.ratio, it.telling_ci95()));
     let list: Vec<String> = judged.iter().map(|arm| format!("{} {}", arm.name, ratio(arm))).collect();
     let is_open = |arm: &&VariantArm| arm.ratio.is_some_and(|ratio| ratio.verdict == RatioVerdict::Indicative);
     let text = match judged.iter().any(is_open) {

@@ -14,6 +14,7 @@ use super::quantity::{Quantity, floored_percent, number, percent, plural, time};
 use super::survey::survey_sentences;
 use super::{insert_slowdown, instances, relative};
 use analysis::DetailKind;
+use analysis::answer::{comparison_cautions, not_measured};
 use analysis::evidence::cause::Limit;
 use analysis::findings::bottleneck::throttle_name;
 use analysis::findings::least_steady::step_place;
@@ -23,9 +24,9 @@ use analysis::points::insert_slowdown::{Change, EngineSlowdown};
 use analysis::points::relative::RelativeTable;
 use analysis::points::step_steadiness::{StepSteadiness, StepVariation};
 use analysis::recorded::dimensions::STORAGE_LIMIT;
-use analysis::verdict::{Bottleneck, GroupVerdict, LongestWait, Reason, Steadiness, Tally, Trust, Unmeasured};
+use analysis::verdict::{Bottleneck, GroupVerdict, LongestWait, Reason, Steadiness, Tally, Trust};
 use analysis::{Analysis, Answer, Code, PointAnalysis, Validity, Verdict, WorkDone};
-use model::{EngineProcess, LEFT_OUT_FACT};
+use model::LEFT_OUT_FACT;
 use std::collections::{BTreeSet, HashMap, HashSet};
 
 /// The most limits that were set that are named one by one.
@@ -89,36 +90,12 @@ fn compared(verdict: &Verdict) -> Vec<String> {
 
 fn cautions(analysis: &Analysis) -> Vec<String> {
     let verdict = &analysis.verdict;
-    let mut all: Vec<String> = relative::not_to_be_compared(&verdict.relative).into_iter().collect();
-    all.extend(unlike_engines(&analysis.points));
-    all.extend(relative::without_result(&verdict.relative));
+    let mut all: Vec<String> = comparison_cautions(analysis).into_iter().map(|claim| claim.sentence).collect();
     all.extend(left_out(analysis));
     all.extend(not_whole(&analysis.points));
     all.extend(not_on_this_machine(analysis));
     all.extend(not_measured(&verdict.trust.unmeasured));
     all
-}
-
-/// Engines inside of plimsoll's process pay for no server, no connection and no protocol.
-fn unlike_engines(points: &[PointAnalysis]) -> Option<String> {
-    let names = |workload: &str, wanted: fn(EngineProcess) -> bool| {
-        let own = points.iter().filter(|point| point.workload == workload && wanted(point.traits.engine.process));
-        own.map(|point| point.engine.clone()).collect::<BTreeSet<String>>().into_iter().collect::<Vec<_>>()
-    };
-    let workloads: BTreeSet<&str> = points.iter().map(|point| point.workload.as_str()).collect();
-    workloads.into_iter().find_map(|workload| {
-        let embedded = names(workload, |process| process == EngineProcess::Embedded);
-        let servers = names(workload, |process| matches!(process, EngineProcess::Own | EngineProcess::Elsewhere));
-        let verb = if embedded.len() == 1 { "runs" } else { "run" };
-        (!embedded.is_empty() && !servers.is_empty()).then(|| {
-            format!(
-                "Do not rank {} with {}: {} {verb} inside plimsoll, without a server or a connection.",
-                join_and(&embedded),
-                join_and(&servers),
-                join_and(&embedded)
-            )
-        })
-    })
 }
 
 /// Whether the arms of `table` are variants, which have sentences of their own.
@@ -204,21 +181,6 @@ fn invalid_points(group: &GroupVerdict, all: &InvalidPoints) -> String {
         _ if invalid < points => format!("{invalid} of {points} points of {name}"),
         1 => name,
         _ => format!("{name} ({})", plural(points as u64, "point")),
-    }
-}
-
-/// `Not measured: postgres oltp (4 points) and 1 of 2 points of sqlite oltp.`
-fn not_measured(unmeasured: &[Unmeasured]) -> Option<String> {
-    let parts: Vec<String> = unmeasured.iter().map(unmeasured_points).collect();
-    (!parts.is_empty()).then(|| format!("Not measured: {}.", first_ones(&parts, "engine")))
-}
-
-fn unmeasured_points(one: &Unmeasured) -> String {
-    let name = if one.engine == one.workload { one.engine.clone() } else { format!("{} {}", one.engine, one.workload) };
-    match (one.missing, one.planned) {
-        (missing, planned) if missing < planned => format!("{missing} of {planned} points of {name}"),
-        (_, 1) => name,
-        (_, planned) => format!("{name} ({})", plural(planned as u64, "point")),
     }
 }
 
@@ -616,9 +578,6 @@ mod tests {
         assert_eq!(told[0], "sqlite insert indexes 0 reaches 62.3k/s, with p99 30.0 us.");
         let named = "Invalid: fjall insert indexes 0 and fjall insert indexes 3.";
         assert!(told.iter().any(|sentence| sentence == named), "{told:?}");
-        let missing = |missing| Unmeasured { engine: "postgres".into(), workload: "oltp".into(), missing, planned: 4 };
-        assert_eq!(not_measured(&[missing(4)]).unwrap(), "Not measured: postgres oltp (4 points).");
-        assert_eq!(not_measured(&[missing(1)]).unwrap(), "Not measured: 1 of 4 points of postgres oltp.");
     }
 
     #[test]

@@ -52,7 +52,7 @@ pub(super) fn of_instances(done_by_part: &[u64]) -> Vec<Fact> {
 }
 
 /// The kinds of operation as the run file declares them.
-pub(super) fn kind_defs(kinds: &[OpKindDef]) -> Vec<KindDef> {
+pub(crate) fn kind_defs(kinds: &[OpKindDef]) -> Vec<KindDef> {
     let defs = kinds.iter().map(|kind| {
         let (queries_per_op, rows_per_op) = (kind.queries, kind.rows);
         KindDef { queries_per_op, rows_per_op, ..KindDef::new(kind.name, kind.class) }
@@ -61,7 +61,7 @@ pub(super) fn kind_defs(kinds: &[OpKindDef]) -> Vec<KindDef> {
 }
 
 /// What workload and engine declare of `trial` beyond what facts state.
-pub(super) fn declared_traits(trial: &Trial, def: &EngineDef) -> PointTraits {
+pub(crate) fn declared_traits(trial: &Trial, def: &EngineDef) -> PointTraits {
     let engine = EngineTraits::from_params(def.entry.params, &trial.target.params);
     let engine = EngineTraits { scripted: def.scripted, ..engine };
     let work = (engine::workload_of(trial).traits)(&trial.workload.params);

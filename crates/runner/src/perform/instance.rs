@@ -5,7 +5,9 @@
 
 use crate::error::RunnerError;
 use crate::messages::Assignment;
+use crate::open_set::OpenSet;
 use crate::preflight::{RunSite, data_location};
+use engine::data_set::SetUse;
 use engine::estimate::image_bytes;
 use engine::{EngineDef, EngineLocation, Instance, InstanceReport, StartContext};
 use host::Volume;
@@ -40,6 +42,8 @@ pub(super) struct RunningInstance {
     pub last: Trial,
     /// Whether another host has made its data.
     is_joined: bool,
+    /// The data set that it works on.
+    set: Option<OpenSet>,
 }
 
 /// Which limits some trial of the run has. If one has a limit, all have their engine in a group, so that they differ in the limit
@@ -85,12 +89,16 @@ impl RunningInstance {
         let (cgroups, destroy) = (cgroup.as_ref(), &*site.destroy);
         let volume_daemon = volume.as_ref().and_then(Volume::daemon);
         let joins = assignment.joins.as_ref();
+        let set = OpenSet::open(trial, &site.dir)?;
+        let data_set = set.as_ref().map_or(SetUse::None, OpenSet::as_use);
+        let engine = def;
         let start =
-            StartContext { engine: def, trial, parent, data: &data, destroy, cgroups, cpus, volume_daemon, joins };
+            StartContext { engine, trial, parent, data: &data, destroy, cgroups, cpus, volume_daemon, joins, data_set };
         let instance = engine::start_instances(&start)?;
+        set.as_ref().map_or(Ok(()), |set| set.check_version(&*instance))?;
         let last = assignment.trial.clone();
         let is_joined = joins.is_some();
-        Ok(RunningInstance { instance, cgroup, volume, def, data, load_facts: Vec::new(), last, is_joined })
+        Ok(RunningInstance { instance, cgroup, volume, def, data, load_facts: Vec::new(), last, is_joined, set })
     }
 
     /// By what other hosts know the data that this host makes for all of them; `None` if they do not use it.
@@ -130,6 +138,7 @@ impl RunningInstance {
             .filter_map(CgroupLimits::describe_gap)
             .map(Into::into)
             .chain(self.instance.report().warnings)
+            .chain(self.set.iter().flat_map(|set| set.warning(&self.last)))
             .collect()
     }
 
@@ -182,6 +191,7 @@ impl RunningInstance {
         facts.extend(place_facts(trial, self.volume.as_ref(), dir));
         facts.extend(network_facts(report.way));
         facts.extend(report.facts);
+        facts.extend(self.set.iter().flat_map(OpenSet::facts));
         facts.extend(self.apply_limits(trial)?);
         Ok(facts)
     }
@@ -211,6 +221,13 @@ impl RunningInstance {
     fn keeps_data(&self, trial: &Trial) -> bool {
         let peak = (self.def.disk_peak)(Bytes(1), &trial.target.params);
         self.def.runs == EngineLocation::Elsewhere || peak > Bytes(0)
+    }
+
+    /// Begins with data that no clients make: there is none, or that of a data set.
+    pub fn take_data(&mut self) -> Result<(), RunnerError> {
+        self.instance.finish_load()?;
+        let instance = &mut *self.instance;
+        self.set.as_mut().map_or(Ok(()), |set| set.note_change(instance))
     }
 
     /// The data is made: waits until the engine has settled, and keeps what making it has shown.
@@ -331,7 +348,8 @@ pub(crate) fn data_of(chain: &[Trial]) -> String {
         1 => String::new(),
         n => format!(" instances={n}"),
     };
-    format!("{} seed={}{path}{fs}{precondition}{instances}", engine::shape_of(trial), trial.seed)
+    let set = trial.data_set.as_ref().map_or(String::new(), |set| format!(" set={}", set.name));
+    format!("{} seed={}{path}{fs}{precondition}{instances}{set}", engine::shape_of(trial), trial.data_seed())
 }
 
 /// Where the data of `trial` may grow.

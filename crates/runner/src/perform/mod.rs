@@ -6,7 +6,7 @@
 
 mod compare_results;
 mod conditions;
-mod facts;
+pub(crate) mod facts;
 mod instance;
 mod log_watch;
 mod machine;
@@ -127,11 +127,17 @@ impl<'a> TrialPerformer<'a> {
 
     /// Resets the instance that runs to the state in which its plan starts the trial.
     fn reset_instance(&mut self, assignment: &Assignment) -> Result<InitialPhase, RunnerError> {
-        let continues = self.continues_sequence(assignment);
+        let purpose = if self.continues_sequence(assignment) {
+            ResetFor::NextStep
+        } else if self.running.as_ref().is_some_and(|running| fits_data_left(&running.last, assignment)) {
+            ResetFor::NextPoint
+        } else {
+            ResetFor::ChangedPoint
+        };
         let running = self.running.as_mut().expect("can_keep has found an instance that runs");
         // Starting and copying is not measured, so limits are off until the trial is opened.
         running.lift_limits()?;
-        running.instance.reset(if continues { ResetFor::NextStep } else { ResetFor::NextPoint })?;
+        running.instance.reset(purpose)?;
         if assignment.trial.limit.is_some() {
             // A rate that was too high leaves writes behind that the next probe would pay for.
             running.instance.quiesce()?;
@@ -162,7 +168,7 @@ impl<'a> TrialPerformer<'a> {
         let common = running.share_data()?;
         let loaders = running.instance.make_loaders(&steps[0])?;
         if loaders.is_none() {
-            running.instance.finish_load()?;
+            running.take_data()?;
         }
         if let Some(common) = common.filter(|_| loaders.is_none() || assignment.trial.adds_to_common_data()) {
             conductor.announce_data(&common)?;
@@ -565,7 +571,7 @@ fn fits_data_left(last: &Trial, assignment: &Assignment) -> bool {
 }
 
 /// The making of the data.
-fn prepare_phase() -> PhasePlan {
+pub(crate) fn prepare_phase() -> PhasePlan {
     let pacing = Pacing::Closed { think: Nanos(0) };
     PhasePlan { phase: Phase::Prepare, length: PREPARE_AT_MOST, ops_max: None, pacing }
 }
@@ -598,14 +604,14 @@ fn last_reading(measured: &Result<(), RunnerError>, running: &RunningInstance) -
 }
 
 /// The settings of all phases of `trial`, which has so many `kinds` of operation.
-fn phase_setup(trial: &Trial, kinds: usize) -> PhaseSetup {
+pub(crate) fn phase_setup(trial: &Trial, kinds: usize) -> PhaseSetup {
     let (phases, on_error, seed) = (&trial.phases, trial.on_error, trial.arrival_seed());
     let parts = ArrivalParts { foreground: trial.host_part(), background: trial.client_part() };
     PhaseSetup { kinds, interval: phases.interval, grace: phases.grace, on_error, seed, parts }
 }
 
 /// Runs `phases` with the clients of `loading`.
-fn perform(
+pub(crate) fn perform(
     loading: WorkloadClients,
     phases: &[PhasePlan],
     setup: &PhaseSetup,

@@ -104,7 +104,8 @@ const PARAMS: &[ParamDef] = &[
         ..ParamDef::new("indexes", ParamRole::Indexes, int_between(0, 3), "3")
     },
     ParamDef {
-        help: "rows inserted by l.i0 and by l.i1, all clients together (l.i2: a fifth); 0 = until `time` is over",
+        help: "rows inserted by l.i0 and by l.i1, all clients together (l.i2: a fifth); 0 = until `time` is over, as with `--time` and no \
+               `--rows` if no step queries",
         scales: true,
         phrase: Phrase::Counted { zero: "as many rows as fit the time", one: "one row", many: "{} rows" },
         ..ParamDef::new("rows", ParamRole::DataSize, int_between(0, ROWS_MAX), "100000")

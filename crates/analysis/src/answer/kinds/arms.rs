@@ -12,7 +12,7 @@ mod tests;
 pub(super) use table::{ratio_cell, speed_cell};
 
 use crate::answer::claim::{Claim, ClaimKind};
-use crate::answer::comparison::{ArmEffects, Comparison};
+use crate::answer::comparison::{ArmEffects, Comparison, without_result};
 use crate::answer::effect::{Branch, Is, split};
 use crate::answer::places::axes;
 use crate::answer::speech::{number_word, spoken, under};
@@ -20,7 +20,6 @@ use crate::answer::{AnswerParts, AskedRun, bottleneck};
 use crate::math::ratio::{PAIRS_MIN, RatioEstimate};
 use crate::recorded::dimensions::{Role, Setting};
 use sentences::Pair;
-use words::list::join_and;
 
 /// From so many other arms on, each has one claim.
 const ARMS_WITH_DETAILS: usize = 3;
@@ -39,11 +38,12 @@ pub(super) fn answer(run: &AskedRun) -> Option<AnswerParts> {
         claims.extend(comparison.not_ranked.clone());
         claims.extend(undecided(&comparison, &effects));
     }
-    claims.extend(without_result(&comparison));
+    claims.extend(without_result(&comparison.table));
     if is_decided {
         claims.extend(comparison.not_ranked.clone());
-        claims.extend(partly_undecided(&effects));
+        claims.extend(partly_undecided(run, &effects));
     }
+    claims.extend(costs::of_engines(&comparison));
     let mut costs = costs::claims(&comparison).into_iter();
     claims.extend(costs.next());
     claims.extend(bottleneck::claim_of_points(run, &comparison.points()));
@@ -53,7 +53,8 @@ pub(super) fn answer(run: &AskedRun) -> Option<AnswerParts> {
         question: question(&comparison),
         table: table::table(&comparison, is_decided),
         claims,
-        next: lacks_pairs.then(|| format!("Repeat it: the same command with --repeat {PAIRS_MIN}.")),
+        next: (lacks_pairs && !run.has_enough_repeats())
+            .then(|| format!("Repeat it: the same command with --repeat {PAIRS_MIN}.")),
     })
 }
 
@@ -127,32 +128,26 @@ pub(super) fn undecided(comparison: &Comparison, effects: &[ArmEffects]) -> Vec<
             Pair { base: comparison.base(), arm: &comparison.table.arms[nth + 1], noun: &noun, axes: Vec::new() };
         pair.as_measured(&own.undecided)
     });
-    [not_decided(pairs)].into_iter().chain(as_measured.take(1)).collect()
+    [not_decided(comparison.run, pairs)].into_iter().chain(as_measured.take(1)).collect()
 }
 
 /// That so many pairs decide nothing, and what does.
-pub(super) fn not_decided(pairs: usize) -> Claim {
+pub(super) fn not_decided(run: &AskedRun, pairs: usize) -> Claim {
     let (measured, needed) = (sentences::pairs(pairs), number_word(PAIRS_MIN as u32));
-    let sentence = format!(
-        "Not decided: {measured} of measurements each, and a difference needs {needed} (--repeat {PAIRS_MIN})."
-    );
+    let sentence = if run.has_enough_repeats() {
+        format!("Not decided: only {measured} of measurements can be used each, and a difference needs {needed}.")
+    } else {
+        format!("Not decided: {measured} of measurements each, and a difference needs {needed} (--repeat {PAIRS_MIN}).")
+    };
     Claim::new(ClaimKind::Undecided, sentence)
 }
 
-/// `No result of XFS can be used.`, of the arms that were asked for and have none.
-fn without_result(comparison: &Comparison) -> Option<Claim> {
-    let arms = comparison.table.arms_without_points.iter().map(|nth| spoken(&comparison.table.arms[*nth]));
-    let arms: Vec<String> = arms.collect();
-    let sentence = || format!("No result of {} can be used.", join_and(&arms));
-    (!arms.is_empty()).then(|| Claim::new(ClaimKind::Caution, sentence()))
-}
-
 /// That some places have too few pairs.
-fn partly_undecided(effects: &[ArmEffects]) -> Option<Claim> {
+fn partly_undecided(run: &AskedRun, effects: &[ArmEffects]) -> Option<Claim> {
     let open: usize = effects.iter().map(|one| one.undecided.len()).sum();
     let all = open + effects.iter().map(|one| one.decided.len()).sum::<usize>();
-    let sentence = || {
-        format!("{open} of {all} comparisons are not decided: they have fewer than four pairs (--repeat {PAIRS_MIN}).")
-    };
+    let what_mends = if run.has_enough_repeats() { String::new() } else { format!(" (--repeat {PAIRS_MIN})") };
+    let sentence =
+        || format!("{open} of {all} comparisons are not decided: they have fewer than four usable pairs{what_mends}.");
     (open > 0).then(|| Claim::new(ClaimKind::Undecided, sentence()))
 }

@@ -9,6 +9,7 @@ use crate::answer::{AnswerParts, AskedRun};
 use crate::findings::endpoint_outage::{EndpointOutage, EndpointOutages};
 use crate::findings::host_lost::LostHosts;
 use crate::findings::outage::{OutageEnd, Outages};
+use crate::numbers::endpoints::FullRate;
 use crate::points::metric::Metric;
 use crate::points::sweep::is_usable;
 use crate::{Code, DetailKind, EndpointSummary, PointAnalysis};
@@ -108,13 +109,16 @@ fn claims(point: &PointAnalysis, (gone, points): (usize, usize)) -> Vec<Claim> {
 fn server_claims(point: &PointAnalysis, found: &Outages) -> Vec<Claim> {
     let known = |time: Nanos| seconds(time, found.interval_ns).to_string();
     let (longest, at) = (known(found.longest_ns), known(found.longest_at_ns));
-    let end = if found.end == OutageEnd::EndOfRun { ", and was not back when the run ended" } else { "" };
     let sentence = match found.count {
-        1 => format!("The server was gone for {longest}, from {at} on{end}."),
+        1 => {
+            let then = afterwards(found.end, found.full_rate, found.interval_ns);
+            format!("The server was gone for {longest}, from {at} on{then}.")
+        }
         times => format!(
-            "The server was gone {} times, {} in all{end}; the longest time was {longest}, from {at} on.",
+            "The server was gone {} times, {} in all{}; the longest time was {longest}, from {at} on.",
             number_word(times as u32),
-            known(found.total_ns)
+            known(found.total_ns),
+            afterwards(found.end, FullRate::Unknown, found.interval_ns)
         ),
     };
     let gone = Claim::new(ClaimKind::Disturbance, sentence).from_finding(Code::Outage).figure_at(
@@ -131,16 +135,7 @@ fn server_claims(point: &PointAnalysis, found: &Outages) -> Vec<Claim> {
 
 fn endpoint_claims(all: &EndpointOutages) -> Vec<Claim> {
     let longest = all.outages.iter().max_by_key(|one| one.down_ns).expect("there is an outage");
-    let mut claims = vec![endpoint_claim(longest)];
-    let again = match (longest.end, longest.full_rate_after_ns) {
-        (OutageEnd::EndOfRun, _) => None,
-        (OutageEnd::ServerBack, Some(after)) => {
-            Some(format!("It had its full rate again {} after it was lost.", seconds(after, all.interval_ns)))
-        }
-        (OutageEnd::ServerBack, None) => Some("It did not reach its full rate again.".to_owned()),
-    };
-    claims
-        .extend(again.map(|sentence| Claim::new(ClaimKind::Disturbance, sentence).from_finding(Code::EndpointOutage)));
+    let mut claims = vec![endpoint_claim(longest, all.interval_ns)];
     let failed: u64 = all.outages.iter().map(|one| one.failed.total()).sum();
     let sentence = format!(
         "{} while {} gone.",
@@ -161,16 +156,28 @@ fn endpoint_claims(all: &EndpointOutages) -> Vec<Claim> {
     claims
 }
 
-/// `node 2 was gone for 12.4 s, from 31.3 s on; the others went on.`
-fn endpoint_claim(one: &EndpointOutage) -> Claim {
-    let end = if one.end == OutageEnd::EndOfRun { ", to the end of the run" } else { "" };
+/// `Node 2 was gone for 12.4 s, from 31.3 s on, and had its full rate again 28.2 s after it was lost; the others went on.`
+fn endpoint_claim(one: &EndpointOutage, interval: Nanos) -> Claim {
+    let then = afterwards(one.end, one.full_rate, interval);
     let (name, down, at) = (plain(&one.endpoint), tenths(one.down_ns), tenths(one.at_ns));
-    let sentence = format!("{} was gone for {down}, from {at} on{end}; the others went on.", capital(&name));
+    let sentence = format!("{} was gone for {down}, from {at} on{then}; the others went on.", capital(&name));
     Claim::new(ClaimKind::Disturbance, sentence).from_finding(Code::EndpointOutage).figure(
         "down_ns",
         one.down_ns.0 as f64,
         None,
     )
+}
+
+/// `, and had its full rate again 5.3 s after it was lost`; nothing if that cannot be told.
+fn afterwards(end: OutageEnd, full_rate: FullRate, interval: Nanos) -> String {
+    match (end, full_rate) {
+        (OutageEnd::EndOfRun, _) => ", and was not back when the run ended".to_owned(),
+        (OutageEnd::ServerBack, FullRate::After(after)) => {
+            format!(", and had its full rate again {} after it was lost", seconds(after, interval))
+        }
+        (OutageEnd::ServerBack, FullRate::NotReached) => ", and did not reach its full rate again".to_owned(),
+        (OutageEnd::ServerBack, FullRate::Unknown) => String::new(),
+    }
 }
 
 /// Outages of endpoints are known to a tenth of a second.
@@ -223,12 +230,8 @@ mod tests {
         let simulation = with_endpoint_down(with_endpoints(70, rates), 1, 31.25, 12.4);
         let (kind, claims) = told(&simulation);
         assert_eq!(kind, AnswerKind::Failover);
-        assert_eq!(claims[0], "Node 2 was gone for 12.4 s, from 31.2 s on; the others went on.");
-        assert!(
-            claims[1].starts_with("It had its full rate again 2") && claims[1].ends_with(" s after it was lost."),
-            "{claims:?}"
-        );
-        assert_eq!(claims[2], "Four operations failed while it was gone.");
+        let full = "Node 2 was gone for 12.4 s, from 31.2 s on, and had its full rate again 28.2 s after it was lost; the others went on.";
+        assert_eq!(claims, [full, "Four operations failed while it was gone."]);
     }
 
     #[test]
@@ -244,7 +247,7 @@ mod tests {
         assert_eq!(
             claims,
             [
-                "The server was gone for 4.8 s, from 20.2 s on.",
+                "The server was gone for 4.8 s, from 20.2 s on, and had its full rate again 5.3 s after it was lost.",
                 "Five operations failed meanwhile: connections were lost."
             ]
         );

@@ -16,12 +16,17 @@ use crate::points::limit::ProbeAnalysis;
 use crate::points::search_repeats::{SearchRepeats, search_repeats};
 use crate::points::work::WorkUnit;
 use crate::recorded::dimensions::ENGINE;
-use crate::{Code, Role, SearchAnalysis, Setting};
+use crate::{Analysis, Code, Role, SearchAnalysis, Setting};
 use model::Nanos;
-use model::limit::{Criterion, FailureAbove, HoldDebt, LimitOutcome, LowerBoundCause, Percentile};
+use model::limit::{
+    Criterion, FailureAbove, HoldCause, HoldDebt, LimitOutcome, LowerBoundCause, Percentile, ProbeFault, ProbeKind,
+};
 use std::collections::BTreeSet;
 use words::list::{capital, join_and};
-use words::quantity::{bytes, count, time};
+use words::quantity::{bytes, count, time, whole};
+
+/// No longer hold is advised.
+const HOLD_ADVISED_MAX: Nanos = Nanos::from_secs(3_600);
 
 pub(super) fn answer(run: &AskedRun) -> Option<AnswerParts> {
     let searches = &run.analysis.searches;
@@ -34,6 +39,12 @@ pub(super) fn answer(run: &AskedRun) -> Option<AnswerParts> {
     let next = if let [only] = searches.as_slice() { next_step(only) } else { None };
     let question = format!("How much does it carry with {}?", objective_words(first, true));
     Some(AnswerParts { question, table: table(run, &all), claims, next })
+}
+
+/// What is claimed of each search of `analysis`, its repeats together.
+pub fn search_claims(analysis: &Analysis) -> Vec<Vec<Claim>> {
+    let run = AskedRun { analysis, rows: analysis };
+    search_repeats(&analysis.searches).iter().map(|one| claims_of(&run, one)).collect()
 }
 
 /// What the operations of a search are counted in.
@@ -152,6 +163,7 @@ fn claims_of_one(search: &SearchAnalysis, name: &str) -> Vec<Claim> {
         .chain(bottleneck(search))
         .chain(debt(search))
         .chain(short_hold(search))
+        .chain(void_probes(search))
         .collect()
 }
 
@@ -239,16 +251,7 @@ fn bottleneck(search: &SearchAnalysis) -> Option<Claim> {
     let above = search.bottleneck()?;
     let place = above.rate_per_s.map_or("At full speed".to_owned(), |per_s| format!("At {} per second", amount(per_s)));
     let limited = limited_clause(&above.causes[..above.causes.len().min(1)]);
-    let stalled = above.stalls.as_ref().map(|stalls| {
-        let (what, period) = match stalls {
-            Stalls::Rates(long) => (
-                format!("stalled for up to {}", time(long.longest_ns.0 as f64)),
-                long.period.as_ref().map(|period| period.gap_ns),
-            ),
-            Stalls::Operations(short) => ("had single operations that were stuck".to_owned(), short.period_ns),
-        };
-        what + &period.map_or(String::new(), |gap| format!(" every {}", time(gap.0 as f64)))
-    });
+    let stalled = above.stalls.as_ref().map(stalled);
     let limited = limited.map(|clause| format!("was {clause}"));
     let both: Vec<String> = limited.iter().chain(&stalled).cloned().collect();
     let first = both.first()?.clone();
@@ -256,6 +259,18 @@ fn bottleneck(search: &SearchAnalysis) -> Option<Claim> {
     let claim = Claim::new(ClaimKind::Bottleneck, unquoted(&plain(&sentence)));
     let claim = if limited.is_some() { claim.from_finding(Code::Bottleneck) } else { claim };
     Some(if stalled.is_some() { claim.from_finding(Code::Stall) } else { claim })
+}
+
+/// `stalled for up to 2.10 s every 25.0 s`
+fn stalled(stalls: &Stalls) -> String {
+    let (what, period) = match stalls {
+        Stalls::Rates(long) => (
+            format!("stalled for up to {}", time(long.longest_ns.0 as f64)),
+            long.period.as_ref().map(|period| period.gap_ns),
+        ),
+        Stalls::Operations(short) => ("had single operations that were stuck".to_owned(), short.period_ns),
+    };
+    what + &period.map_or(String::new(), |gap| format!(" every {}", time(gap.0 as f64)))
 }
 
 fn debt(search: &SearchAnalysis) -> Option<Claim> {
@@ -269,9 +284,29 @@ fn debt(search: &SearchAnalysis) -> Option<Claim> {
 
 fn short_hold(search: &SearchAnalysis) -> Option<Claim> {
     let (needed, held) = (search.result.needed_hold?, search.result.held?);
+    let why = match needed.cause {
+        HoldCause::Operations { needed } => {
+            format!("its percentile needs {} operations, which take", whole(needed as f64))
+        }
+        HoldCause::Rhythm { period } => {
+            format!("slow stretches come every {}, and three of them take", long_time(period))
+        }
+    };
     let (held, needed) = (long_time(held), long_time(needed.length));
-    let sentence = format!("Holding it for {held} is too short to be sure: it takes {needed}.");
+    let sentence = format!("Holding it for {held} is too short to be sure: {why} {needed}.");
     Some(Claim::new(ClaimKind::Caution, sentence))
+}
+
+/// How many probes missed the objective because of stops, and do not count.
+fn void_probes(search: &SearchAnalysis) -> Option<Claim> {
+    let is_stop = |fault: &ProbeFault| matches!(fault, ProbeFault::Stolen { .. } | ProbeFault::OwnGaps { .. });
+    let void = search.result.probes.iter().filter_map(|probe| probe.fault).filter(is_stop).count() as u32;
+    let probes = if void == 1 { "one probe".to_owned() } else { format!("{} probes", number_word(void)) };
+    let sentence = || {
+        let probes = capital(&probes);
+        format!("{probes} missed it while the machine or plimsoll itself was stopped: such rates are measured again.")
+    };
+    (void > 0).then(|| Claim::new(ClaimKind::Caution, sentence()))
 }
 
 /// Why a search has no limit.
@@ -283,29 +318,49 @@ fn nothing_held(search: &SearchAnalysis, name: &str) -> Claim {
             let lowest = lowest.map_or(String::new(), |per_s| format!(", not even {} per second", amount(per_s)));
             (
                 ClaimKind::Rate,
-                [format!("{name} carries no rate with {objective}{lowest}."), format!("No rate keeps {objective}.")],
+                vec![
+                    format!("{name} carries no rate with {objective}{lowest}."),
+                    format!("No rate keeps {objective}."),
+                ],
             )
         }
         LimitOutcome::BoundedByInvalidProbes => (
             ClaimKind::Undecided,
-            [
+            vec![
                 format!("How much {name} carries is not known: the machine or plimsoll itself did not run in time."),
                 "How much it carries is not known: the machine or plimsoll itself did not run in time.".to_owned(),
             ],
         ),
         _ if search.probes.is_empty() => (
             ClaimKind::Undecided,
-            [format!("How much {name} carries was not measured."), "Nothing was measured.".to_owned()],
+            vec![format!("How much {name} carries was not measured."), "Nothing was measured.".to_owned()],
         ),
         _ => (
             ClaimKind::Undecided,
-            [
+            vec![
+                format!(
+                    "How much {name} carries is not known: the search ended before a rate was held{}.",
+                    known(search)
+                ),
                 format!("How much {name} carries is not known: the search ended before a rate was held."),
                 "How much it carries is not known: the search ended before a rate was held.".to_owned(),
             ],
         ),
     };
-    Claim::new(kind, capital(&short_enough(wordings.into())))
+    Claim::new(kind, capital(&short_enough(wordings)))
+}
+
+/// ` (960 per second kept it, the hold at 900 missed it)`: what probes and holds have shown. A hold is longer than a probe, so it may miss what
+/// a probe at a higher rate kept.
+fn known(search: &SearchAnalysis) -> String {
+    let kept = search.highest_kept().and_then(ProbeAnalysis::offered_per_s);
+    let kept = kept.map(|per_s| format!("{} per second kept it", amount(per_s)));
+    let missed = search.lowest_missed().and_then(|probe| {
+        let hold = if probe.part.kind == ProbeKind::Hold { "the hold at " } else { "" };
+        Some(format!("{hold}{} missed it", amount(probe.offered_per_s()?)))
+    });
+    let parts: Vec<String> = [kept, missed].into_iter().flatten().collect();
+    if parts.is_empty() { String::new() } else { format!(" ({})", parts.join(", ")) }
 }
 
 /// How several searches compare, and of each what it carries.
@@ -404,7 +459,8 @@ fn next_step(search: &SearchAnalysis) -> Option<String> {
         LimitOutcome::SearchLimitReached => "Search again with longer probes (`--time`).",
         LimitOutcome::NoRateHolds => "Allow a longer time (`--slo`), or search with other `--clients`.",
         LimitOutcome::BoundaryFound => {
-            let seconds = search.result.needed_hold?.length.0.div_ceil(1_000_000_000);
+            let needed = search.result.needed_hold.filter(|needed| needed.length <= HOLD_ADVISED_MAX)?;
+            let seconds = needed.length.0.div_ceil(1_000_000_000);
             return Some(format!("Confirm the rate with `--hold {seconds}s`."));
         }
     };
@@ -421,10 +477,14 @@ fn long_time(length: Nanos) -> String {
 
 #[cfg(test)]
 mod tests {
+    use super::*;
     use crate::answer::{Answer, AnswerKind, answer};
+    use crate::findings::stall::{EventPeriod, LongStalls};
+    use crate::math::units::Share;
     use crate::simulated::searches::{searched, searched_on};
-    use crate::{Analysis, analyse};
+    use crate::{SettingValue, analyse};
     use model::RunData;
+    use model::limit::NeededHold;
 
     fn answered(run: &RunData) -> (Analysis, Answer) {
         let analysis = analyse(run);
@@ -447,7 +507,7 @@ mod tests {
                 "Sqlite carries 758 operations per second (744 to 774) with p99 under 20 ms and errors under 1.0 %, and held that for 20 seconds.",
                 "Above it p99 fails first: at 774 per second it is 26.4 ms.",
                 "At full speed it was limited by the CPU, which was 100 % busy.",
-                "Holding it for 20 seconds is too short to be sure: it takes 2.2 minutes.",
+                "Holding it for 20 seconds is too short to be sure: its percentile needs 100,000 operations, which take 2.2 minutes.",
             ]
         );
         let held = analysis.points[0].summary.as_ref().unwrap().offered_per_s;
@@ -500,12 +560,13 @@ mod tests {
                 "Sqlite carries at least 300 operations per second with p99 under 20 ms, and held that for 20 seconds.",
                 "It may carry more: no higher rate was allowed.",
                 "At full speed it was limited by the CPU, which was 100 % busy.",
-                "Holding it for 20 seconds is too short to be sure: it takes 5.6 minutes.",
+                "Holding it for 20 seconds is too short to be sure: its percentile needs 100,000 operations, which take 5.6 minutes.",
             ]
         );
         assert_eq!(bounded.next.as_deref(), Some("Search further up with a higher `--rate-max`."));
         let (_, cut) = answered(&searched(&["sqlite"], "p99<20ms", None, 3));
-        assert_eq!(said(&cut), ["How much sqlite carries is not known: the search ended before a rate was held."]);
+        let unknown = "How much sqlite carries is not known: the search ended before a rate was held";
+        assert!(said(&cut)[0].starts_with(unknown) && cut.claims.len() == 1, "{cut:?}");
         let (_, none) = answered(&searched(&["sqlite"], "p99<1us", None, usize::MAX));
         assert_eq!(said(&none), ["Sqlite carries no rate with p99 under 1 us, not even 1.46 per second."]);
     }
@@ -524,5 +585,115 @@ mod tests {
             said(&answer),
             ["Sqlite carries 745 operations per second with p99 under 20 ms: the mean of two searches (731 to 758)."]
         );
+    }
+
+    /// What is claimed of the search, changed by `change`.
+    fn changed(change: impl FnOnce(&mut SearchAnalysis)) -> (Vec<String>, Option<String>) {
+        let mut analysis = analyse(&searched(&["sqlite"], "p99<20ms", None, usize::MAX));
+        change(&mut analysis.searches[0]);
+        let told = search_claims(&analysis).concat().into_iter().map(|claim| claim.sentence);
+        (told.collect(), answer(&analysis).next)
+    }
+
+    #[test]
+    fn what_fails_above_and_what_still_fills_up_is_told() {
+        let (told, _) = changed(|search| search.result.failure = Some(FailureAbove::WriteDebt { growth_per_s: 1.5e6 }));
+        assert_eq!(told[1], "Above it the engine does not get its writes done: 1.50 MB more are left each second.");
+        let (told, _) = changed(|search| search.result.debt = HoldDebt::Filling { growth_per_s: 2e6 });
+        assert!(told.iter().any(|one| one.starts_with("It still put 2.00 MB of writes off each second")), "{told:?}");
+    }
+
+    #[test]
+    fn stalls_above_the_limit_have_their_length_and_their_rhythm() {
+        let stalls = Stalls::Rates(LongStalls {
+            count: 3,
+            total_ns: Nanos::from_secs(6),
+            longest_ns: Nanos::from_millis(2_100),
+            longest_at_ns: Nanos(0),
+            period: Some(EventPeriod { gap_ns: Nanos::from_secs(25), spread_ns: Nanos(0) }),
+            usual_per_s: 1_000.0,
+            deepest_share: Share(0.0),
+            interval_ns: Nanos::from_secs(1),
+        });
+        assert_eq!(stalled(&stalls), "stalled for up to 2.10 s every 25.0 s");
+    }
+
+    #[test]
+    fn a_hold_that_is_too_short_has_its_reason_and_probes_that_do_not_count_are_counted() {
+        let needed = |length: Nanos, cause: HoldCause| {
+            changed(move |search| search.result.needed_hold = Some(NeededHold { length, cause }))
+        };
+        let (told, next) = needed(Nanos::from_millis(190_100), HoldCause::Operations { needed: 100_000 });
+        let short = "Holding it for 20 seconds is too short to be sure: its percentile needs 100,000 operations, which take 3.2 minutes.";
+        assert!(told.contains(&short.to_owned()), "{told:?}");
+        assert_eq!(next.as_deref(), Some("Confirm the rate with `--hold 191s`."));
+        let (told, _) = needed(Nanos::from_secs(60), HoldCause::Rhythm { period: Nanos::from_secs(20) });
+        let short = "Holding it for 20 seconds is too short to be sure: slow stretches come every 20 seconds, and three of them take 60 seconds.";
+        assert!(told.contains(&short.to_owned()), "{told:?}");
+        let (_, next) = needed(Nanos::from_secs(18_605), HoldCause::Operations { needed: 100_000 });
+        assert!(next.is_none_or(|step| !step.contains("--hold")), "nobody holds a rate for five hours");
+        let stolen = Some(ProbeFault::Stolen { length: Nanos::from_millis(414) });
+        let void = |probes: usize| {
+            let (told, _) = changed(|search| {
+                search.result.probes.iter_mut().skip(1).take(probes).for_each(|probe| probe.fault = stolen);
+            });
+            told.last().cloned().unwrap_or_default()
+        };
+        let one =
+            "One probe missed it while the machine or plimsoll itself was stopped: such rates are measured again.";
+        assert_eq!(void(1), one);
+        assert_eq!(void(2), one.replace("One probe", "Two probes"));
+    }
+
+    #[test]
+    fn a_search_that_was_interrupted_says_what_its_probes_have_shown() {
+        let interrupted = |change: fn(&mut SearchAnalysis)| {
+            changed(move |search| {
+                (search.result.per_s, search.result.between) = (None, None);
+                search.result.outcome = LimitOutcome::Interrupted;
+                change(search);
+            })
+            .0
+            .remove(0)
+        };
+        let begun = interrupted(|_| ());
+        assert!(begun.contains("the search ended before a rate was held (") && begun.contains(" kept it, "), "{begun}");
+        let held = interrupted(|search| search.probes.iter_mut().for_each(|probe| probe.part.kind = ProbeKind::Hold));
+        assert!(held.contains("the hold at ") && held.ends_with(" missed it)."), "{held}");
+        assert_eq!(interrupted(|search| search.probes.clear()), "How much sqlite carries was not measured.");
+    }
+
+    #[test]
+    fn repeats_of_a_search_are_counted_and_what_differed_between_them_is_told() {
+        let repeated = |change: &dyn Fn(&mut [SearchAnalysis])| {
+            let mut analysis = analyse(&searched(&["sqlite"], "p99<20ms", None, usize::MAX));
+            let only = analysis.searches[0].clone();
+            analysis.searches = vec![only; 3];
+            for (nth, search) in (1..).zip(&mut analysis.searches) {
+                search.label.place.push(Setting::of_run("repeat", Role::Repeat, SettingValue::Count(nth)));
+            }
+            change(&mut analysis.searches);
+            search_claims(&analysis).concat().into_iter().map(|claim| claim.sentence).collect::<Vec<_>>()
+        };
+        let cut = |search: &mut SearchAnalysis| {
+            (search.result.per_s, search.result.between) = (None, None);
+            search.result.outcome = LimitOutcome::Interrupted;
+        };
+        let told = repeated(&|all| all[1..].iter_mut().for_each(cut));
+        assert!(told[0].starts_with("Sqlite carries 758 operations per second (744 to 774)"), "{told:?}");
+        assert_eq!(told.last().unwrap(), "The run ended before 2 of its 3 searches were over.");
+        let told = repeated(&|all| all.iter_mut().for_each(cut));
+        assert_eq!(told.last().unwrap(), "The run ended before 3 of its 3 searches were over.");
+        let slower = |factor: f64| {
+            repeated(&move |all| {
+                (all[2].result.per_s, all[2].result.between) = (Some(500.0), Some((500.0, Some(505.0))));
+                let closed = all[2].probes.iter_mut().find(|probe| probe.part.kind == ProbeKind::Closed);
+                closed.unwrap().point.summary.as_mut().unwrap().ops_per_s *= factor;
+            })
+        };
+        let differ = "The searches do not agree, so the target was not the same each time";
+        assert!(slower(0.5)[1].starts_with(&format!("{differ}: without a pace it did ")), "{:?}", slower(0.5));
+        assert_eq!(slower(1.05)[1], format!("{differ}."), "closed loops that agree explain nothing");
+        assert_eq!(repeated(&|_| ()).len(), 1, "searches that agree");
     }
 }

@@ -11,6 +11,8 @@ mod sweep;
 mod timeline;
 mod variants;
 
+pub use limit::search_claims;
+
 use super::{AnswerKind, AnswerParts, AskedRun};
 
 /// A kind of answer.

@@ -46,7 +46,7 @@ pub(super) fn answer(run: &AskedRun) -> Option<AnswerParts> {
         let ratios = verdicts.iter().flat_map(|one| &one.arms).filter_map(|arm| arm.ratio);
         let pairs = ratios.filter(|one| one.verdict == RatioVerdict::Indicative).map(|one| one.n).max();
         if let Some(pairs) = pairs.filter(|_| rivals.is_empty()) {
-            claims.insert(0, not_decided(pairs));
+            claims.insert(0, not_decided(run, pairs));
         }
     }
     claims.extend(verdicts.iter().flat_map(|one| &one.arms).filter(|arm| arm.timeouts > 0).map(cancelled));
@@ -109,7 +109,7 @@ impl Rival<'_> {
             std::mem::swap(&mut low, &mut high);
         }
         let how = if is_faster { "as fast" } else { "as slow" };
-        let amount = match (&part.is, low.ci95) {
+        let amount = match (&part.is, low.telling_ci95()) {
             (Is::Alike(_), Some([from, to])) => format!("{} times ({} to {})", fine(low.ratio), fine(from), fine(to)),
             (Is::Alike(_), None) => format!("{} times", fine(low.ratio)),
             _ => format!("{} to {} times", fine(low.ratio), fine(high.ratio)),
@@ -175,7 +175,7 @@ fn pays(verdicts: &[&VariantVerdict], base: &str) -> Option<Claim> {
     let (once, ratio) = (base.statement_seconds?, arm.statement_ratio?);
     let cost = arm.setup_seconds? + arm.cleanup_seconds.unwrap_or(0.0);
     let runs = |ratio: f64| (cost / (once * (1.0 - ratio))).ceil();
-    let [few, many] = ratio.ci95.unwrap_or([ratio.ratio; 2]).map(runs);
+    let [few, many] = ratio.telling_ci95().unwrap_or([ratio.ratio; 2]).map(runs);
     if !(few.is_finite() && many.is_finite() && few > 0.0 && many > 0.0) {
         return None;
     }

@@ -50,7 +50,7 @@ pub(super) fn start_listening<S: SqlServer>(
     }
 }
 
-fn write_network_files<S: SqlServer>(
+pub(super) fn write_network_files<S: SqlServer>(
     server: &S,
     server_dir: &ServerDir,
     network: Option<&PrivateNetwork>,

@@ -229,7 +229,7 @@ impl Pair<'_> {
         let of_work = if is_first { format!(" of {its} {}", self.noun) } else { String::new() };
         let ratio = effect.ratio;
         if !effect.verdict.is_difference() {
-            let bound = effect.smallest_effect.map_or(String::new(), |one| format!(" of more than {}", size(one)));
+            let bound = effect.telling_effect().map_or(String::new(), |one| format!(" of more than {}", size(one)));
             return format!("show{s} no difference{bound}");
         }
         if !(1.0 - LOSS_MAX..2.0).contains(&ratio) {

@@ -237,7 +237,7 @@ pub(in crate::answer::kinds) fn ratio_cell(
     let text = match (ratio.verdict, ratio.ci95) {
         (RatioVerdict::Indicative, _) => format!("{} ?", fine(ratio.ratio)),
         (RatioVerdict::NoDifferenceShown, _) if is_wide => {
-            let bound = ratio.smallest_effect.filter(|one| one.is_finite());
+            let bound = ratio.telling_effect();
             bound.map_or_else(|| "no difference".to_owned(), |one| format!("no difference ({})", size(one)))
         }
         (RatioVerdict::NoDifferenceShown, _) => format!("{} =", fine(ratio.ratio)),

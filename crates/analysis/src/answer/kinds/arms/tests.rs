@@ -3,9 +3,11 @@
 use crate::analyse;
 use crate::answer::claim::WORDS_MAX;
 use crate::answer::speech::words_in;
-use crate::answer::{Answer, AnswerKind, COLUMNS_MAX, ClaimKind, ROWS_MAX, answer};
+use crate::answer::{Answer, AnswerKind, COLUMNS_MAX, ClaimKind, ROWS_MAX, answer, comparison_cautions};
+use crate::numbers::cost::InsertCost;
+use crate::points::relative::relative_tables;
 use crate::simulated::{Random, Simulation, params, run_of};
-use model::{Fact, PointData, Value};
+use model::{Fact, PointData, PointState, Value};
 
 /// What distinguishes a point, and its rate.
 #[derive(Clone)]
@@ -231,6 +233,19 @@ fn engines_of_unlike_durability_are_not_ranked() {
 }
 
 #[test]
+fn an_arm_without_a_result_is_named_here_and_in_the_details() {
+    let cells = [cell("MariaDB", 1000.0), cell("PostgreSQL", 1600.0), cell("SQLite", 9000.0)];
+    let mut all = points(&cells, 4);
+    let failed = all.iter_mut().filter(|point| point.trial.target.engine == "sqlite");
+    failed.for_each(|point| point.state = PointState::Failed);
+    let analysis = analyse(&run_of(all, Vec::new()));
+    let expected = "No result of SQLite can be used.";
+    assert!(sentences(&answer(&analysis)).contains(&expected), "{:?}", answer(&analysis).claims);
+    assert_eq!(comparison_cautions(&analysis).len(), 1);
+    assert_eq!(comparison_cautions(&analysis)[0].sentence, expected);
+}
+
+#[test]
 fn the_table_of_two_arms_has_rates_and_their_ratio_over_clients() {
     let pair = |clients| [cell("MariaDB", 1000.0).clients(clients), cell("PostgreSQL", 1600.0).clients(clients)];
     let table = answer_of(points(&[pair(1), pair(4)].concat(), 4), None).table.unwrap();
@@ -249,10 +264,37 @@ fn what_an_operation_writes_is_told_if_it_differs() {
         let written = if point.engine == "sqlite" { 1500.0 } else { 300.0 };
         point.summary.as_mut().unwrap().cost.per_op.written_bytes = Some(written + f64::from(point.id) / 10.0);
     }
-    let tables = crate::points::relative::relative_tables(&analysis.points, &analysis.meta.plan);
-    analysis.verdict.relative = tables;
+    analysis.verdict.relative = relative_tables(&analysis.points, &analysis.meta.plan);
     let told = answer(&analysis);
     assert_eq!(sentences(&told)[1], "Per transaction, 1.50 KB are written on SQLite and 300 B on fjall.");
+}
+
+#[test]
+fn what_a_row_costs_on_each_engine_is_told_where_another_setting_is_compared() {
+    let of = |engine, rate: f64| [cell(engine, rate).indexes(0), cell(engine, rate / 4.0).indexes(3)];
+    let told = |repeats: u32, durability: [&str; 2]| {
+        let cells = [of("InnoDB", 1000.0), of("MyRocks", 1000.0)].concat();
+        let mut run = run_of(points(&cells, repeats), Vec::new());
+        run.meta.plan.asked.compare = Some("indexes".into());
+        let mut analysis = analyse(&run);
+        for point in &mut analysis.points {
+            let is_first = point.engine == "innodb";
+            let written = if is_first { 3600.0 } else { 230.0 } + f64::from(point.id) / 100.0;
+            let mut cost = InsertCost::default();
+            cost.per_row.written_bytes = Some(written);
+            point.inserts = Some(cost);
+            point.traits.engine.durability = Some(durability[usize::from(is_first)].into());
+        }
+        analysis.verdict.relative = relative_tables(&analysis.points, &analysis.meta.plan);
+        answer(&analysis)
+    };
+    let has = |answer: &Answer, expected: &str| sentences(answer).contains(&expected);
+    let shown = told(4, ["os", "os"]);
+    assert!(has(&shown, "MyRocks writes 230 B a row, InnoDB 3.60 KB."), "{:?}", sentences(&shown));
+    let few = told(1, ["os", "os"]);
+    assert!(has(&few, "In these measurements MyRocks wrote 230 B a row, InnoDB 3.60 KB."), "{:?}", sentences(&few));
+    let unlike = told(4, ["os", "disk"]);
+    assert!(sentences(&unlike).iter().all(|one| !one.contains("a row")), "{:?}", sentences(&unlike));
 }
 
 #[test]

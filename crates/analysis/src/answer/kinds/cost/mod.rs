@@ -191,4 +191,25 @@ mod tests {
             ]
         );
     }
+
+    #[test]
+    fn steps_of_one_phrase_have_names_of_their_own() {
+        let step = |name: &str, rows: &str| {
+            let mut point = inserting(20, 0.0, 0.0, 0.0).recorded;
+            point.trial.workload.params = params(&[("step", Value::Word(name.into()))]);
+            point.facts = vec![Fact::new("rows_per_op.insert", rows)];
+            point
+        };
+        let answer = answered(vec![step("l.i1", "100"), step("l.i2", "5"), step("qr", "0"), step("qp", "0")]);
+        let rows = rows(&answer);
+        let names: Vec<&str> = rows.iter().filter_map(|row| row.split(':').next()).collect();
+        let expected = [
+            "inserts with indexes, 100 rows per commit",
+            "inserts with indexes, 5 rows per commit",
+            "queries (qr)",
+            "queries (qp)",
+        ];
+        assert_eq!(names, expected);
+        assert_eq!(said(&answer)[1], "Inserts with indexes, 5 rows per commit: 5,000 rows per second.");
+    }
 }

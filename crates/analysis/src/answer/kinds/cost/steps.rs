@@ -11,7 +11,7 @@ use crate::{PointAnalysis, Setting};
 use model::StepIndexes;
 use std::collections::BTreeSet;
 use words::list::capital;
-use words::quantity::{number, time};
+use words::quantity::{number, plural, time};
 
 pub(super) fn answer(run: &AskedRun) -> Option<AnswerParts> {
     let rows = &run.rows.points;
@@ -29,7 +29,7 @@ pub(super) fn answer(run: &AskedRun) -> Option<AnswerParts> {
     for (shown, row) in
         table.iter_mut().flat_map(|table| &mut table.rows).zip(run.rows.points.iter().filter(|row| is_usable(row)))
     {
-        shown.name = step_of(row).map_or_else(|| shown.name.clone(), |step| vec![plain(&spoken(step))]);
+        shown.name = step_name(run, row).map_or_else(|| shown.name.clone(), |name| vec![name]);
     }
     Some(AnswerParts {
         question: "What does each step cost?".to_owned(),
@@ -41,6 +41,19 @@ pub(super) fn answer(run: &AskedRun) -> Option<AnswerParts> {
 
 fn step_of(row: &PointAnalysis) -> Option<&Setting> {
     row.settings.iter().find(|setting| setting.is_step())
+}
+
+/// What the step of `row` is called; if another is called the same, with how many rows it commits, or the word that plans have for it.
+fn step_name(run: &AskedRun, row: &PointAnalysis) -> Option<String> {
+    let phrase = |row: &PointAnalysis| Some(plain(&spoken(step_of(row)?)));
+    let (name, step) = (phrase(row)?, step_of(row)?);
+    let namesakes = run.rows.points.iter().filter(|other| phrase(other).as_ref() == Some(&name)).count();
+    let rows = row.summary.as_ref().filter(|_| inserts(row)).and_then(|own| Some(own.rows_per_s? / own.ops_per_s));
+    Some(match rows {
+        _ if namesakes < 2 => name,
+        Some(rows) => format!("{name}, {} per commit", plural(rows.round() as u64, "row")),
+        None => format!("{name} ({})", step.value),
+    })
 }
 
 fn indexes_of(row: &PointAnalysis) -> Option<StepIndexes> {
@@ -90,7 +103,7 @@ fn sequence_claim(run: &AskedRun, rows: &[&PointAnalysis]) -> Option<Claim> {
 
 /// `Inserts with three secondary indexes: 40,300 rows per second, p99 5.30 ms.`
 fn step_claim(run: &AskedRun, row: &PointAnalysis) -> Option<Claim> {
-    let step = capital(&plain(&spoken(step_of(row)?)));
+    let step = capital(&step_name(run, row)?);
     let id = run.point_of(row);
     let Some(rate) = WorkRate::of(row) else {
         let seconds = row.duration_s()?;

@@ -1,4 +1,5 @@
-//! The 95th percentile of the response time against clients, or against depth: what more load costs each operation.
+//! The 99th percentile of the response time against clients, or against depth: what more load costs each operation. It is the percentile
+//! of the tables.
 //!
 //! In: the summaries of the points of each sweep. Out: one figure per workload and dimension, one line per group; none where the
 //! chart of the throughput has panels, with the response time below.
@@ -14,9 +15,9 @@ use plot::figure::{Axis, Figure};
 
 /// The chart.
 pub const CHART: Chart = Chart {
-    id: "p95",
+    id: "response",
     title: "Response time against clients and depth",
-    help: "The 95th percentile (19 of 20 operations are faster) rises when throughput stops rising.",
+    help: "The 99th percentile (99 of 100 operations are faster) rises when throughput stops rising.",
     draw,
     of_points: None,
     #[cfg(test)]
@@ -24,11 +25,11 @@ pub const CHART: Chart = Chart {
 };
 
 fn draw(analysis: &Analysis) -> Vec<Figure> {
-    let all = named(analysis, ("p95", "Response time"));
+    let all = named(analysis, ("response", "Response time"));
     let alone = all.iter().filter(|(sweep, _)| !sweep.split.is_grid());
     let draw = |(sweep, names): &(super::sweep::SweepFigure, super::throughput::Names)| {
-        let y = Axis::nanos("95th percentile of the response time");
-        let mut figure = lines(analysis, sweep, names, (y, &P95));
+        let y = Axis::nanos("99th percentile of the response time");
+        let mut figure = lines(analysis, sweep, names, (y, &P99));
         if sweep.split.points().iter().any(|point| point.repeat > 1) {
             figure.caption += " Dots: repeats. Lines: percentiles of all their operations together.";
         }
@@ -38,12 +39,12 @@ fn draw(analysis: &Analysis) -> Vec<Figure> {
     alone.map(draw).collect()
 }
 
-/// The 95th percentile of the response time.
-pub const P95: SweepMeasure = SweepMeasure {
-    of: |p| Some((p.summary.as_ref()?.response_ns?.p95 as f64, None)),
+/// The 99th percentile of the response time.
+pub const P99: SweepMeasure = SweepMeasure {
+    of: |p| Some((p.summary.as_ref()?.response_ns?.p99 as f64, None)),
     together: Together::As(|repeats| {
         let all = merge_times(repeats, |series| &series.response);
-        (!all.is_empty()).then(|| all.value_at_quantile(0.95) as f64)
+        (!all.is_empty()).then(|| all.value_at_quantile(0.99) as f64)
     }),
 };
 
