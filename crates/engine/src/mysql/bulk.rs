@@ -53,8 +53,8 @@ impl BulkConnect for BulkConnectMysql {
         self.address.shown().to_owned()
     }
 
-    fn way(&self) -> &'static str {
-        if self.is_refused.load(Relaxed) { "INSERT of many rows" } else { "LOAD DATA" }
+    fn way(&self) -> Option<&'static str> {
+        Some(if self.is_refused.load(Relaxed) { "INSERT of many rows" } else { "LOAD DATA" })
     }
 
     fn connect(&self) -> Result<MysqlBulk, OpFailure> {
@@ -367,7 +367,7 @@ mod tests {
         let (wire, theirs) = connection(&[&refusal[..], two, ok, two, ok]);
         let targets = [RowTarget { table: "t".into(), columns: vec!["id", "c"] }].into();
         let connect = BulkConnectMysql::new(MysqlAddress::nowhere(), targets, options());
-        assert_eq!(connect.way(), "LOAD DATA");
+        assert_eq!(connect.way(), Some("LOAD DATA"));
         let registered = connect.options.open.register(wire.key(), Arc::new(MysqlAddress::nowhere()), wire.socket_fd());
         let (opened, packet_max, is_in_transaction, lines) = (Instant::now(), 1 << 20, false, Vec::new());
         let mut bulk =
@@ -376,7 +376,7 @@ mod tests {
         for _ in 0..2 {
             bulk.add_rows(0, BlockRows::new(&values, 2, b"'")).unwrap();
         }
-        assert_eq!(bulk.connect.way(), "INSERT of many rows");
+        assert_eq!(bulk.connect.way(), Some("INSERT of many rows"));
         let MysqlBulk { wire, .. } = bulk;
         let sent = String::from_utf8_lossy(&received(wire, theirs)).into_owned();
         let statements: Vec<&str> =

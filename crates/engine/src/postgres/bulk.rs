@@ -53,10 +53,6 @@ impl BulkConnect for CopyInto {
         self.address.shown().to_owned()
     }
 
-    fn way(&self) -> &'static str {
-        "COPY"
-    }
-
     fn connect(&self) -> Result<CopyConnection, OpFailure> {
         let mut wire = self.address.connect_within(self.options.patience)?;
         wire.run_statement("SET synchronous_commit = off")?;

@@ -16,8 +16,10 @@ pub trait BulkConnect: Clone + Send + 'static {
     type Connection: BulkConnection;
     /// The engine, for messages.
     fn server_name(&self) -> String;
-    /// The statement by which rows went in, for people.
-    fn way(&self) -> &'static str;
+    /// The statement by which rows went in, for people, if there is another one for servers that refuse it.
+    fn way(&self) -> Option<&'static str> {
+        None
+    }
     fn connect(&self) -> Result<Self::Connection, OpFailure>;
 }
 

@@ -398,6 +398,12 @@ impl<S: SqlServer> SqlServerInstance<S> {
         // Before anything is made on any of them.
         let identities = if named.len() > 1 { nodes::identify_all::<S>(&named, start.trial)? } else { Vec::new() };
         let wanted = found_data::wanted_by(start.trial);
+        if let (Some(wanted), SetUse::Makes(_) | SetUse::Uses(_)) = (&wanted, start.data_set) {
+            return Err(TargetError::Unsupported(format!(
+                "{}: tables that are there already are no data set of plimsoll's; leave out one of both",
+                wanted.asked
+            )));
+        }
         let (address, mut admin, mut external) = match (start.joins, &wanted) {
             (None, None) => S::open_external(start.trial, SchemaUse::of_instance(start.data_set))?,
             (None, Some(_)) => S::visit_external(start.trial)?,
@@ -788,7 +794,8 @@ impl<S: SqlServer> Instance for SqlServerInstance<S> {
             return self.location.seal(rows, self.seed).map(|()| Vec::new());
         }
         let mut facts = self.complete_tables()?;
-        facts.extend(self.loading.take().map(|connect| Fact::new("load.way", connect.way())));
+        let way = self.loading.take().and_then(|connect| connect.way());
+        facts.extend(way.map(|way| Fact::new("load.way", way)));
         self.quiesce()?;
         let rows = self.made_for.sequence.found().map_or_else(|| self.rows_in_tables(), |data| Ok(data.rows()))?;
         self.endpoints.iter().try_for_each(|endpoints| endpoints.wait_for_rows(&self.tables))?;
