@@ -89,8 +89,8 @@ impl BulkConnect for SqliteLoad {
         "engine `sqlite`".to_owned()
     }
 
-    fn way(&self) -> &'static str {
-        "INSERT"
+    fn way(&self) -> Option<&'static str> {
+        None
     }
 
     fn connect(&self) -> Result<SqliteLoader, OpFailure> {

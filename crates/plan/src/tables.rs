@@ -671,7 +671,8 @@ sql = 'SELECT :customers.city, :customers.id@2, :orders.customer@new'
             ("SELECT \", FROM \" AS x FROM(VALUES (1)) AS v", &["x"]),
         ] {
             let found = found(keys).unwrap();
-            assert_eq!((found.sql.as_str(), &found.columns[..]), (keys.trim_end_matches(';'), columns));
+            let names: Vec<&str> = found.columns.iter().map(String::as_str).collect();
+            assert_eq!((found.sql.as_str(), &names[..]), (keys.trim_end_matches(';'), columns));
         }
         for (keys, why) in [
             ("SELECT * FROM orders", "`*` has no name for placeholders; write `SELECT id` or `* AS name`"),

@@ -49,7 +49,7 @@ use crate::sql::client_tally::{self, ClientTally};
 use crate::sql::connections::HoldWords;
 use crate::sql::endpoints::{self, EndpointIdentity, EndpointPolicy, endpoint_clients};
 use crate::sql::external::SchemaUse;
-use crate::sql::found_data::{self, FoundWords};
+use crate::sql::found_data::{self, FoundServer, FoundWords};
 use crate::sql::multiplex::PollableSession;
 use crate::sql::open_connections::{CANCEL_WITHIN, OpenConnections};
 use crate::sql::replay::{self, ReplayWords};
@@ -269,6 +269,12 @@ pub trait SqlServer: Clone + Send + Sync + 'static {
     }
 }
 
+/// How servers of this kind are asked about data that is there.
+fn found_server<S: SqlServer>() -> FoundServer {
+    let ReplayWords { begin, read_only, .. } = S::replay_words();
+    FoundServer { words: S::found_words(), begin, read_only, quote_name: S::quote_name, row_layout: S::ROW_LAYOUT }
+}
+
 /// A server with the data that was made on it.
 pub struct SqlServerInstance<S: SqlServer> {
     server: S,
@@ -409,7 +415,8 @@ impl<S: SqlServer> SqlServerInstance<S> {
             (None, Some(_)) => S::visit_external(start.trial)?,
             (Some(common), _) => S::join_external(start.trial, common)?,
         };
-        let found = wanted.map(|wanted| found_data::find_data::<S>(&wanted, &mut admin, S::display_name(&address)));
+        let found = wanted
+            .map(|wanted| found_data::find_data(&found_server::<S>(), &wanted, &mut admin, S::display_name(&address)));
         // An account may not be allowed to know the directory, which is no reason to refuse it.
         let data_dir = admin.query_value(server.spec().data_dir).ok().flatten();
         if let SetUse::Uses(_) = start.data_set {
@@ -851,7 +858,7 @@ impl<S: SqlServer> Instance for SqlServerInstance<S> {
         self.check_needs(trial, &program)?;
         self.options = SessionOptions::from_trial(trial);
         if let Some(wanted) = &program.found {
-            self.options.begins_with = found_data::session_begin::<S>(wanted);
+            self.options.begins_with = found_data::session_begin(&found_server::<S>(), wanted);
             found_data::note_writes(&mut self.found_facts, program.writes);
         }
         if let SqlWork::Variant(steps) = &program.work {

@@ -3,6 +3,7 @@
 //! In: three small tables. Out: nothing. Limits: what an engine makes of them is tested with the engines.
 
 use super::*;
+use crate::found::{KeyColumn, KeyRows};
 use crate::program::{ClientIndex, RowTarget, TablePartitions};
 use crate::tests::params;
 use crate::{SequenceState, own};

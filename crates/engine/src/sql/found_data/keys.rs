@@ -3,9 +3,9 @@
 //! In: queries of a plan, a control connection. Out: the rows that they return, at most [`KEYS_MAX`] of each. Limits: a query runs twice, once to
 //! count its rows, in a read-only transaction. Of more rows every so-many-th is kept, in the order in which the server returns them.
 
+use super::FoundServer;
 use crate::sql::admin_connection::AdminConnection;
 use crate::sql::server_error;
-use crate::sql::server_instance::SqlServer;
 use crate::sql::variant::rows::RowBuffer;
 use host::error::TargetError;
 use model::Fact;
@@ -13,18 +13,18 @@ use std::sync::Arc;
 use workload::found::{KEYS_MAX, KeyColumn, KeyQuery, KeyRows};
 
 /// The rows of each of `queries`, with facts.
-pub(super) fn read_keys<S: SqlServer>(
+pub(super) fn read_keys<A: AdminConnection>(
+    kind: &FoundServer,
     queries: &[KeyQuery],
-    admin: &mut S::Admin,
+    admin: &mut A,
     server: &str,
 ) -> Result<(Vec<Arc<KeyRows>>, Vec<Fact>), TargetError> {
-    let words = S::replay_words();
-    for text in words.begin.iter().copied().chain(["START TRANSACTION READ ONLY"]) {
+    for text in kind.begin.iter().copied().chain(["START TRANSACTION READ ONLY"]) {
         admin.run_statement(text).map_err(|error| server_error(server, error))?;
     }
     let (mut all, mut told) = (Vec::new(), Vec::new());
     for query in queries {
-        let (rows, there) = read::<S>(query, admin, server)?;
+        let (rows, there) = read(kind, query, admin, server)?;
         told.push(if rows.rows == there { there.to_string() } else { format!("{} of {there}", rows.rows) });
         all.push(Arc::new(rows));
     }
@@ -35,7 +35,12 @@ pub(super) fn read_keys<S: SqlServer>(
 }
 
 /// The rows of `query` that are kept, and how many there are.
-fn read<S: SqlServer>(query: &KeyQuery, admin: &mut S::Admin, server: &str) -> Result<(KeyRows, u64), TargetError> {
+fn read<A: AdminConnection>(
+    kind: &FoundServer,
+    query: &KeyQuery,
+    admin: &mut A,
+    server: &str,
+) -> Result<(KeyRows, u64), TargetError> {
     let KeyQuery { name, columns, sql } = query;
     let failed = |failure: crate::sql::OpFailure| {
         TargetError::Failed(format!("{server}: keys of `{name}`: {}; the query was `{sql}`", failure.text))
@@ -49,7 +54,7 @@ fn read<S: SqlServer>(query: &KeyQuery, admin: &mut S::Admin, server: &str) -> R
     let every = there.div_ceil(KEYS_MAX);
     let numbered = format!("SELECT plimsoll_all.*, row_number() OVER () AS plimsoll_row FROM ({sql}) AS plimsoll_all");
     let sampled = format!("SELECT * FROM ({numbered}) AS plimsoll_keys WHERE plimsoll_row % {every} = 0");
-    let mut buffer = RowBuffer::new(S::ROW_LAYOUT);
+    let mut buffer = RowBuffer::new(kind.row_layout);
     let text = if every == 1 { sql } else { &sampled };
     admin.fetch_rows(text, &mut buffer).map_err(|error| failed(error.into()))?;
     let kept = buffer.kept_values();

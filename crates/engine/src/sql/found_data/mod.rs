@@ -10,7 +10,7 @@ mod sysbench;
 use crate::engine::workload_of;
 use crate::sql::admin_connection::AdminConnection;
 use crate::sql::server_error;
-use crate::sql::server_instance::SqlServer;
+use crate::sql::variant::rows::RowLayout;
 use host::error::TargetError;
 use model::{FOUND_DATA_CHANGED, Fact, Trial};
 use workload::found::{FoundData, WantedData, WantedTables};
@@ -24,6 +24,21 @@ pub struct FoundWords {
     pub leading_columns: &'static str,
 }
 
+/// How one kind of server is asked.
+#[derive(Clone, Copy)]
+pub struct FoundServer {
+    /// What is asked about tables.
+    pub words: &'static FoundWords,
+    /// What a connection begins with whose texts are UTF-8.
+    pub begin: &'static [&'static str],
+    /// What makes all transactions of a connection read-only.
+    pub read_only: &'static str,
+    /// A name as an identifier.
+    pub quote_name: fn(&str) -> String,
+    /// The layout of the rows that it sends.
+    pub row_layout: RowLayout,
+}
+
 /// What `trial` wants of data that is there already; `None` if plimsoll makes its data.
 pub fn wanted_by(trial: &Trial) -> Option<WantedData> {
     let program = workload_of(trial).sql_program(&ProgramInput::from_trial(trial, &SequenceState::default()));
@@ -31,13 +46,12 @@ pub fn wanted_by(trial: &Trial) -> Option<WantedData> {
 }
 
 /// What the connections of clients on the `wanted` data begin with.
-pub fn session_begin<S: SqlServer>(wanted: &WantedData) -> Vec<&'static str> {
-    let words = S::replay_words();
-    let guard = (!wanted.allows_writes).then_some(words.read_only);
+pub fn session_begin(server: &FoundServer, wanted: &WantedData) -> Vec<&'static str> {
+    let guard = (!wanted.allows_writes).then_some(server.read_only);
     match wanted.tables {
         WantedTables::Sysbench { .. } => guard.into_iter().collect(),
         // Values were read as UTF-8.
-        WantedTables::Named(_) => words.begin.iter().copied().chain(guard).collect(),
+        WantedTables::Named(_) => server.begin.iter().copied().chain(guard).collect(),
     }
 }
 
@@ -47,20 +61,21 @@ pub fn note_writes(facts: &mut Vec<Fact>, writes: bool) {
     facts.push(Fact::new(FOUND_DATA_CHANGED, if writes { "yes" } else { "no" }));
 }
 
-/// Finds the data that is `wanted` on the server behind `admin`, called `server`.
-pub fn find_data<S: SqlServer>(
+/// Finds the data that is `wanted` on the `server` behind `admin`, which is called `name`.
+pub fn find_data<A: AdminConnection>(
+    server: &FoundServer,
     wanted: &WantedData,
-    admin: &mut S::Admin,
-    server: &str,
+    admin: &mut A,
+    name: &str,
 ) -> Result<(FoundData, Vec<Fact>), TargetError> {
-    let asked = |question: &str| admin.rows_patiently(question).map_err(|error| server_error(server, error));
+    let asked = |question: &str| admin.rows_patiently(question).map_err(|error| server_error(name, error));
     match &wanted.tables {
         WantedTables::Sysbench { tables, rows } => {
-            let (found, facts) = sysbench::find_tables::<S>((*tables, *rows), server, asked)?;
+            let (found, facts) = sysbench::find_tables(server, (*tables, *rows), name, asked)?;
             Ok((FoundData::Sysbench(found), facts))
         }
         WantedTables::Named(queries) => {
-            let (found, facts) = keys::read_keys::<S>(queries, admin, server)?;
+            let (found, facts) = keys::read_keys(server, queries, admin, name)?;
             Ok((FoundData::Keys(found), facts))
         }
     }

@@ -3,9 +3,8 @@
 //! In: how many tables and rows a trial wants, answers of the catalogue and of the tables. Out: how many there are. Limits: rows are counted in
 //! tables of at most [`COUNTED_ROWS`]; in larger ones a thousand ids are looked up, so that a few missing rows are not noticed.
 
-use super::FoundWords;
+use super::{FoundServer, FoundWords};
 use crate::server::network::TextRows;
-use crate::sql::server_instance::SqlServer;
 use host::error::TargetError;
 use model::Fact;
 use std::collections::BTreeMap;
@@ -28,12 +27,13 @@ const COLUMNS: [(&str, &[&str], Option<u64>); 4] = [
 type FoundColumn = (String, String, Option<u64>);
 
 /// The tables in the current schema, of which (`tables`, `rows`) are wanted.
-pub(super) fn find_tables<S: SqlServer>(
+pub(super) fn find_tables(
+    kind: &FoundServer,
     (tables, rows): (Option<u64>, Option<u64>),
     server: &str,
     mut ask: impl FnMut(&str) -> Result<TextRows, TargetError>,
 ) -> Result<(SysbenchTables, Vec<Fact>), TargetError> {
-    let FoundWords { schema, leading_columns } = S::found_words();
+    let FoundWords { schema, leading_columns } = kind.words;
     let refused = |text: String| TargetError::Unsupported(format!("{server}: {text}"));
     let question = format!(
         "SELECT table_name, column_name, data_type, character_maximum_length FROM information_schema.columns \
@@ -55,10 +55,10 @@ pub(super) fn find_tables<S: SqlServer>(
             return Err(refused(text));
         }
         has_index &= leads("k");
-        let ends = ask(&format!("SELECT min(id), max(id) FROM {}", S::quote_name(&name)))?;
+        let ends = ask(&format!("SELECT min(id), max(id) FROM {}", (kind.quote_name)(&name)))?;
         let last = check_ends(&name, ends.first().map_or(&[][..], Vec::as_slice)).map_err(refused)?;
         is_counted &= last <= COUNTED_ROWS;
-        let (expected, question) = rows_question(&S::quote_name(&name), last);
+        let (expected, question) = rows_question(&(kind.quote_name)(&name), last);
         let counted = ask(&question)?.first().and_then(|row| row.first()?.as_deref()?.parse().ok()).unwrap_or(0);
         check_gaps(&name, last, expected, counted).map_err(refused)?;
         if let Some(wanted) = rows.filter(|wanted| *wanted > last) {
