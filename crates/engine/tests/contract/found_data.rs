@@ -139,7 +139,7 @@ impl<'p> Theirs<'p> {
     fn on_sysbench(&self, settings: &[(&str, &str)]) -> Trial {
         let url = self.url("sbtest");
         let own = [("tables_of", "sysbench"), ("url", url.as_str()), ("clients", "2")];
-        let mut trial = trial(self.visitor(), "oltp", &[&own, settings].concat());
+        let mut trial = trial(self.visitor(), "oltp", &[&own[..], settings].concat());
         // The laboratory gives a number of rows to all.
         if !settings.iter().any(|(name, _)| *name == "table_rows") {
             trial.workload.params.0.insert("table_rows".into(), Value::Int(0));
@@ -236,11 +236,13 @@ fn writes_that_are_allowed_meet_no_row_that_is_there_and_others_are_impossible()
 
         // A run that is started past the check of its plan writes nothing all the same.
         let before = theirs.checksum();
-        let secret = theirs.on_sysbench(&[("mix", "update_index"), ("on_error", "count"), ("ops_max", "20")]);
+        let secret =
+            theirs.on_sysbench(&[("mix", "update_index"), ("on_error", "count"), ("ops_max", "20"), ("time", "2s")]);
         assert!(engine::requirements::check_found_data(&secret).is_err());
         let mut visit = prepared(&secret, parent.path());
         let (_, seen) = run(&mut *visit, &secret).unwrap();
-        assert_eq!(seen.total(Phase::Run), (0, 20), "{:?}", seen.events);
+        let (done, failed) = seen.total(Phase::Run);
+        assert!(done == 0 && failed > 0, "{:?}", seen.events);
         visit.stop().unwrap();
         assert_eq!(theirs.checksum(), before);
     }
@@ -334,7 +336,7 @@ fn an_engine_without_tables_of_the_user_and_writes_that_are_not_allowed_are_refu
     }
     for (engine, url) in urls {
         let with = |settings: &[(&str, &str)]| {
-            trial(engine, "oltp", &[&[("tables_of", "sysbench"), ("url", url)], settings].concat())
+            trial(engine, "oltp", &[&[("tables_of", "sysbench"), ("url", url)][..], settings].concat())
         };
         for mix in ["write_only", "read_write", "update_index", "update_non_index", "insert", "delete"] {
             let refused = check(&with(&[("mix", mix)])).unwrap_err();
@@ -384,7 +386,7 @@ fn statements_of_the_user_take_their_values_from_rows_that_are_there() {
         let before = theirs.checksum();
         let url = theirs.url("sbtest");
         let on = |text: &str, settings: &[(&str, &str)]| {
-            own_trial(theirs.visitor(), text, 1.0, &[&[("url", url.as_str())], settings].concat())
+            own_trial(theirs.visitor(), text, 1.0, &[&[("url", url.as_str())][..], settings].concat())
         };
         for settings in [&[("access", "zipf:0.9")][..], &[("statements", "plain"), ("clients", "3")]] {
             let reads = on(SHOP, settings);
