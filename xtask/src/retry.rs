@@ -25,7 +25,7 @@ const PROGRAMS: usize = 2;
 const THREADS: &str = "RUST_TEST_THREADS";
 
 /// What tells the tests of engines where to have their data.
-const DATA_FOLDER: &str = "PLIMSOLL_TEST_DIR";
+const DATA_FOLDER: &str = "TESTS_OF_PLIMSOLL_DIR";
 
 /// The exit code of a test program of which a test failed.
 const FAILED: i32 = 101;

@@ -46,8 +46,11 @@ pub struct EngineDef {
     /// Starts an instance. The data does not exist yet, unless the trial names an existing file or a data set.
     pub start: fn(&StartContext) -> Result<Box<dyn Instance>, TargetError>,
     /// The data sets on the server that a trial names, if the engine is a server that plimsoll does not start.
-    pub server_sets: Option<fn(&Trial) -> Result<Box<dyn ServerSets>, TargetError>>,
+    pub server_sets: Option<OpenServerSets>,
 }
+
+/// Opens the data sets on the server that a trial names.
+pub type OpenServerSets = fn(&Trial) -> Result<Box<dyn ServerSets>, TargetError>;
 
 impl EngineDef {
     /// An engine without programs, settings and counters that stores nothing, performs one operation at a time and has plimsoll's version. Each

@@ -526,9 +526,9 @@ impl PointTraits {
         let PointTraits { engine, course, outcome, imported, found_data, .. } = self;
         match fact.name.as_str() {
             IMPORTED_FACT => *imported = Some(text.to_owned()),
-            FOUND_DATA_FACT => found_data.get_or_insert_default().tables = Some(text.to_owned()),
-            FOUND_DATA_ROWS => found_data.get_or_insert_default().rows = whole,
-            FOUND_DATA_CHANGED => found_data.get_or_insert_default().is_changed = text == "yes",
+            FOUND_DATA_FACT | FOUND_DATA_ROWS | FOUND_DATA_CHANGED => {
+                found_data.get_or_insert_default().learn(&fact.name, text, whole);
+            }
             "engine.process" => engine.process = EngineProcess::from_word(text),
             "server.unseen" => engine.unseen = UnseenServer::from_word(text),
             "engine.writes" => engine.writes = WritePath::from_word(text),
@@ -543,15 +543,6 @@ impl PointTraits {
             "sequence" => course.sequence = whole.and_then(|number| number.try_into().ok()),
             "run.ops" => course.run_ops = whole,
             "prepare.steps" => course.replayed_steps = text.split(", ").map(str::to_owned).collect(),
-            "load.rows" => outcome.loaded_rows = whole,
-            "load.bytes" => outcome.loaded_bytes = whole,
-            "load.log_bytes" => outcome.loaded_log_bytes = whole,
-            "load.settle_s" => outcome.load_settle_s = number,
-            "load.index_s" => outcome.load_index_s = number,
-            "data.set" => outcome.data_set = Some(text.to_owned()),
-            "data.set_changed" => outcome.data_set_changed = Some(text.to_owned()),
-            "data.bytes" => outcome.data_bytes = whole,
-            "data.log_bytes" => outcome.log_bytes = whole,
             "drain.pending_bytes" => outcome.pending_bytes = whole,
             "settings.last_reading" => outcome.is_settings_end_unread = text == "failed",
             "server.ended" => outcome.server_ended = Some(text.to_owned()),
@@ -584,7 +575,9 @@ impl PointTraits {
                 outcome.efforts.insert(effort, amount);
             }
             name => {
-                if let Some(name) = name.strip_prefix("hold.") {
+                if name.starts_with("load.") || name.starts_with("data.") {
+                    outcome.learn_data(name, text, whole, number);
+                } else if let Some(name) = name.strip_prefix("hold.") {
                     outcome.hold.get_or_insert_default().learn(name, text);
                 } else if let Some(number) = name.strip_prefix(BROKEN_CONDITION_FACT).and_then(|it| it.parse().ok()) {
                     outcome.broken_conditions.retain(|known| known.number != number);
@@ -606,7 +599,33 @@ impl PointTraits {
     }
 }
 
+impl FoundDataUse {
+    fn learn(&mut self, name: &str, text: &str, whole: Option<u64>) {
+        match name {
+            FOUND_DATA_ROWS => self.rows = whole,
+            FOUND_DATA_CHANGED => self.is_changed = text == "yes",
+            _ => self.tables = Some(text.to_owned()),
+        }
+    }
+}
+
 impl PointOutcome {
+    /// Takes over what a fact says of the load, of the data set and of the size of the data.
+    fn learn_data(&mut self, name: &str, text: &str, whole: Option<u64>, number: Option<f64>) {
+        match name {
+            "load.rows" => self.loaded_rows = whole,
+            "load.bytes" => self.loaded_bytes = whole,
+            "load.log_bytes" => self.loaded_log_bytes = whole,
+            "load.settle_s" => self.load_settle_s = number,
+            "load.index_s" => self.load_index_s = number,
+            "data.set" => self.data_set = Some(text.to_owned()),
+            "data.set_changed" => self.data_set_changed = Some(text.to_owned()),
+            "data.bytes" => self.data_bytes = whole,
+            "data.log_bytes" => self.log_bytes = whole,
+            _ => {}
+        }
+    }
+
     /// Takes over a value from before or after the change of a setting; any other fact changes nothing.
     fn learn_setting(&mut self, fact: &str, value: &str) {
         if let Some(setting) = fact.strip_prefix("setting.before.") {

@@ -748,7 +748,7 @@ mod tests {
             ),
             (
                 "workload = 'file'\n\"p\\nq\" = 1",
-                "p.toml:2: unknown key `p\\nq`: allowed are `name`, `title`, `question`, `compare`, `over`, `sweep`, `engine`, `workload`, `path`, `fs`, `fs_size`, `memory_limit`, `storage_limit`, `cpu_limit`, `instances`, \
+                "p.toml:2: unknown key `p\\nq`: allowed are `name`, `title`, `question`, `compare`, `over`, `sweep`, `engine`, `workload`, `path`, `fs`, `fs_size`, `data_set`, `memory_limit`, `storage_limit`, `cpu_limit`, `instances`, \
                  `cpus`, `smt`, `turbo`, `scheduler`, `clients`, `depth`, `think`, `rate`, `arrivals`, `slo`, `hold`, `rate_max`, `time`, `until`, `round`, `rounds_max`, `precondition`, \
                  `warmup`, `interval`, `grace`, `ops_max`, `on_error`, `stacks`, `ab`, `repeat`, `price`, `watts`, `link`, `seed` and the parameters of engine and workload",
             ),
@@ -899,7 +899,7 @@ mod tests {
             (("table-row", "5"), "--set: unknown key `table_row`; did you mean `table_rows`?"),
             (
                 ("name", "x"),
-                "--set: unknown key `name`: allowed are `engine`, `workload`, `path`, `fs`, `fs_size`, `memory_limit`, \
+                "--set: unknown key `name`: allowed are `engine`, `workload`, `path`, `fs`, `fs_size`, `data_set`, `memory_limit`, \
                  `storage_limit`, `cpu_limit`, `instances`, `cpus`, `smt`, `turbo`, `scheduler`, `clients`, `depth`, \
                  `think`, `rate`, `arrivals`, `slo`, `hold`, `rate_max`, `time`, `until`, `round`, `rounds_max`, `precondition`, `warmup`, `interval`, \
                  `grace`, `ops_max`, `on_error`, `stacks`, `ab`, `repeat`, `price`, `watts`, `link`, `seed` and the parameters of engine and workload",

@@ -34,7 +34,7 @@ pub enum Stage {
     Schema,
     /// When a table is to be made.
     Table,
-    /// When the first statement of the load is prepared.
+    /// When the first statement of the run is prepared.
     Prepare,
     /// When the first statement of the load is executed.
     Load,

@@ -13,6 +13,8 @@ const READY: &[u8] = b"Z\0\0\0\x05I";
 const NOTICE: &[u8] = b"N\0\0\0\x11SNOTICE\0Mx\0\0";
 const PARAMETER: &[u8] = b"S\0\0\0\x08a\0b\0";
 const ROW: &[u8] = b"D\0\0\0\x0b\0\x01\0\0\0\x01x";
+/// The server takes rows as text, of no columns that anybody looks at.
+const COPY_IN: &[u8] = b"G\0\0\0\x07\0\0\0";
 const DONE: &[u8] = b"C\0\0\0\x06S\0";
 
 /// Measures them all.
@@ -31,7 +33,7 @@ pub fn serve(stream: &mut TcpStream, at: Stage, lie: Lie) -> io::Result<()> {
         return lie(stream);
     }
     stream.write_all(&[AUTHENTICATED, KEY, READY].concat())?;
-    let mut prepared = String::new();
+    let (mut prepared, mut copied) = (String::new(), 0);
     loop {
         let mut letter = [0];
         stream.read_exact(&mut letter)?;
@@ -43,6 +45,9 @@ pub fn serve(stream: &mut TcpStream, at: Stage, lie: Lie) -> io::Result<()> {
             b'P' => prepared = text,
             b'B' => stream.write_all(DONE)?,
             b'S' => stream.write_all(READY)?,
+            b'Q' if text.starts_with("COPY") => stream.write_all(COPY_IN)?,
+            b'd' => copied += text.lines().count(),
+            b'c' => done_copying(stream, std::mem::take(&mut copied))?,
             b'Q' if text.starts_with("SELECT") || text.starts_with("SHOW") => answer(stream, value_of(&text))?,
             b'Q' => stream.write_all(&[DONE, READY].concat())?,
             b'X' => return Ok(()),
@@ -51,12 +56,17 @@ pub fn serve(stream: &mut TcpStream, at: Stage, lie: Lie) -> io::Result<()> {
     }
 }
 
+fn done_copying(stream: &mut TcpStream, rows: usize) -> io::Result<()> {
+    let tag = format!("COPY {rows}\0");
+    stream.write_all(&[b"C", &(4 + tag.len() as u32).to_be_bytes()[..], tag.as_bytes(), READY].concat())
+}
+
 /// The stage that a message is of. The text of one that prepares begins with the name of the statement.
 fn stage_of(letter: u8, text: &str, prepared: &str) -> Option<Stage> {
     match letter {
-        b'P' if text.contains("INSERT") => Some(Stage::Prepare),
+        b'P' if text.contains("SELECT") => Some(Stage::Prepare),
         b'B' if prepared.contains("SELECT") => Some(Stage::Run),
-        b'B' => Some(Stage::Load),
+        b'Q' if text.starts_with("COPY") => Some(Stage::Load),
         b'Q' if text.starts_with("CREATE SCHEMA") => Some(Stage::Schema),
         b'Q' if text.starts_with("CREATE TABLE") && !text.contains("plimsoll_marker") => Some(Stage::Table),
         b'Q' if text.starts_with("SELECT count(*) FROM \"sbtest") => Some(Stage::Count),

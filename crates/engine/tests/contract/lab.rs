@@ -68,7 +68,7 @@ const SHORT: [(&str, &str); 3] = [("time", "60s"), ("interval", "50ms"), ("ops_m
 pub const MOMENT: (&str, &str) = ("time", "200ms");
 
 /// The environment variable that names the directory in which all data are made.
-const DIRECTORY: &str = "PLIMSOLL_TEST_DIR";
+const DIRECTORY: &str = "TESTS_OF_PLIMSOLL_DIR";
 
 /// A directory on a disk, and not in a /tmp that may be memory: where [`DIRECTORY`] says, or else on the disk that the build is on. If
 /// other users may not enter the build (a clone below root's home), it is in /var/tmp: servers run as users of their own.

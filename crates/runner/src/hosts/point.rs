@@ -209,7 +209,7 @@ mod tests {
         for url in ["mysql://u@h/", "postgres://u@h/b", "mysql://u@h1,h2/"] {
             let of_tables = |rows: &str| origin("oltp", &[("engine", url), ("tables", "2"), ("table_rows", rows)]);
             assert_eq!(of_tables("25000"), DataOrigin::MadeByAll, "{url}");
-            assert_eq!(of_tables("24000"), DataOrigin::MadeByFirst, "{url}");
+            assert_eq!(of_tables("20000"), DataOrigin::MadeByFirst, "{url}");
         }
         // Its rows are inserted by its steps.
         let insert = [("engine", "mysql://u@h/"), ("rows", "1000000")];

@@ -172,7 +172,7 @@ fn rows_question(table: &str, last: u64) -> (u64, String) {
     // Multiples of the golden ratio (D. Knuth, "The Art of Computer Programming" 3, 6.4): spread over all, and in no step that gaps may have, too.
     let ids = (1..=LOOKED_UP).map(|nth| {
         let part = nth.wrapping_mul(0x9e37_79b9_7f4a_7c15);
-        (1 + (u128::from(part) * u128::from(last) >> 64)).to_string()
+        (1 + ((u128::from(part) * u128::from(last)) >> 64)).to_string()
     });
     let ids: std::collections::BTreeSet<String> = ids.collect();
     let list: Vec<&str> = ids.iter().map(String::as_str).collect();
