@@ -141,9 +141,9 @@ fn a_set_that_does_not_fit_is_refused_before_any_point_with_what_would() {
     assert!(refused(&lab, 2, &["data", "drop", "../big"]).contains("small letters"));
     let twice = refused(&lab, 3, &["data", "make", "oltp", "--name", "big"]);
     assert!(twice.contains("already") && twice.contains("plimsoll data drop big"), "{twice}");
-    let files = refused(&lab, 3, &["file", "--data", "big", "--file-size", "1MiB", "--no-report"]);
+    let files = refused(&lab, 2, &["file", "--data", "big", "--file-size", "1MiB", "--no-report"]);
     assert!(files.contains("keeps no data sets"), "{files}");
-    let steps = refused(&lab, 3, &["insert", "--data", "big", "--rows", "100", "--no-report"]);
+    let steps = refused(&lab, 2, &["insert", "--data", "big", "--rows", "100", "--no-report"]);
     assert!(steps.contains("measures how its data is made"), "{steps}");
     assert_eq!(lab.run_files(), Vec::<PathBuf>::new(), "no point began");
 }

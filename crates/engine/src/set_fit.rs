@@ -54,13 +54,13 @@ pub fn check_fits(set: &DataSet, trial: &Trial) -> Result<(), TargetError> {
             set.plimsoll_version
         )));
     }
-    let differing = asked.iter().find(|(key, value)| made.get(*key) != Some(*value));
-    let differing = differing.or_else(|| made.iter().find(|(key, _)| !asked.contains_key(*key)));
-    let Some((key, _)) = differing else { return Ok(()) };
+    // Another engine or workload has other keys, which say nothing.
+    let keys = ["engine", "workload"].into_iter().chain(asked.keys().chain(made.keys()).map(String::as_str));
+    let Some(key) = keys.into_iter().find(|key| made.get(*key) != asked.get(*key)) else { return Ok(()) };
     let text = |shape: &BTreeMap<String, String>| shape.get(key).map_or("none", String::as_str).to_owned();
     let (has, wants) = (text(&made), text(&asked));
     let flag = key.replace('_', "-");
-    let mend = match key.as_str() {
+    let mend = match key {
         "workload" => format!("make one with `plimsoll data make {wants} --name NAME`"),
         _ => format!(
             "use `--{flag} {has}`, or make another set with `plimsoll data make {} --engine {} --{flag} {wants} --name NAME`",

@@ -15,7 +15,6 @@ use ::workload::{WORKLOADS, WorkloadDef};
 use clap::{Arg, ArgMatches, Command};
 use load::Stop;
 use model::{Bytes, DataSet, Family, FoundSet, ParamKind, Plan, SET_NAMES, SetState, Trial, is_set_name};
-use report::wording::list::capital;
 use runner::{RunEvent, RunObserver, SetPlace, SetRequest};
 use std::fmt::Write as _;
 use std::path::Path;
@@ -248,7 +247,7 @@ fn about(found: &FoundSet) -> String {
             parts.push(format!("{}: `plimsoll data drop {}` removes it", state.as_str(), shell_word(&found.name)));
         }
     }
-    capital(&report::terminal_text(&parts.join(", ")))
+    report::terminal_text(&parts.join(", "))
 }
 
 fn json(found: &FoundSet) -> serde_json::Value {
