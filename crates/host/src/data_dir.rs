@@ -472,12 +472,18 @@ pub fn path_inside(locked: &File, name: &str) -> PathBuf {
     Path::new("/proc/self/fd").join(locked.as_raw_fd().to_string()).join(name)
 }
 
+/// At most the first `most` bytes of the file `name` in the directory that is locked; `None` if it is missing, a link, or cannot be read.
+pub(crate) fn read_inside(locked: &File, name: &str, most: u64) -> Option<Vec<u8>> {
+    let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::CLOEXEC | OFlags::NONBLOCK;
+    let file = File::from(open(path_inside(locked, name), flags, Mode::empty()).ok()?);
+    let mut text = Vec::new();
+    file.take(most).read_to_end(&mut text).ok()?;
+    Some(text)
+}
+
 /// The manifest of a directory; `None` if it is missing, damaged or of an unknown format.
 fn read_manifest(locked: &File) -> Option<DataManifest> {
-    let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::CLOEXEC | OFlags::NONBLOCK;
-    let file = File::from(open(path_inside(locked, MANIFEST), flags, Mode::empty()).ok()?);
-    let mut text = Vec::new();
-    file.take(MANIFEST_BYTES_MAX).read_to_end(&mut text).ok()?;
+    let text = read_inside(locked, MANIFEST, MANIFEST_BYTES_MAX)?;
     let manifest: DataManifest = serde_json::from_slice(&text).ok()?;
     (manifest.format == MANIFEST_FORMAT && manifest.made_by == "plimsoll").then_some(manifest)
 }

@@ -7,16 +7,16 @@
 //! A set is locked (flock) by whoever uses it, and by one plimsoll alone while it is made or removed. The manifest says that it is complete
 //! only when all of its files are there, so that a kill leaves a set that says what it is.
 
-use crate::data_dir::{NEW, absent_is_fine, open_directory, path_inside, replace_file};
+use crate::data_dir::{NEW, absent_is_fine, open_directory, path_inside, read_inside, replace_file};
 use crate::error::{IoContext, TargetError, shown};
 use crate::sign_of_life::lock_new_directory;
 use model::{DataSet, FoundSet, SetState};
-use rustix::fs::{FlockOperation, Mode, OFlags, flock, open, openat};
+use rustix::fs::{FlockOperation, Mode, OFlags, flock, openat};
 use rustix::io::Errno;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::fs::{self, File};
-use std::io::{ErrorKind, Read};
+use std::io::ErrorKind;
 use std::os::unix::fs::{DirBuilderExt, FileExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
@@ -57,7 +57,7 @@ struct FileSeal {
 pub enum SetLock {
     /// Others that use it, too: they read its files only.
     Shared,
-    /// Nobody: it is removed.
+    /// No other plimsoll: the set is removed.
     Alone,
 }
 
@@ -166,11 +166,7 @@ impl SetDir {
     }
 
     fn used(&self) -> Option<String> {
-        let flags = OFlags::NOFOLLOW.bits() as i32;
-        let mut file = File::options().read(true).custom_flags(flags).open(path_inside(&self.locked, USED)).ok()?;
-        let mut text = String::new();
-        file.by_ref().take(64).read_to_string(&mut text).ok()?;
-        Some(text)
+        String::from_utf8(read_inside(&self.locked, USED, 64)?).ok()
     }
 
     /// Removes the set.
@@ -190,7 +186,7 @@ impl SetDir {
                 return Err(foreign(&self.path.join(name)));
             }
         }
-        // While it was made nobody else had its files, and what a kill has left there is in no list.
+        // A set that is half made has no list of its files: what is there, the plimsoll that was killed has left.
         if self.manifest.complete {
             let files = files_in(&self.files())?;
             if let Some((added, _)) = files.iter().find(|(name, _)| !self.manifest.files.contains_key(name)) {
@@ -285,11 +281,7 @@ fn find(dir: &Path, name: &str, lock: SetLock) -> Result<SetDir, Unopened> {
 }
 
 fn read_manifest(locked: &File) -> Option<SetManifest> {
-    let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::CLOEXEC | OFlags::NONBLOCK;
-    let file = File::from(open(path_inside(locked, MANIFEST), flags, Mode::empty()).ok()?);
-    let mut text = Vec::new();
-    file.take(MANIFEST_BYTES_MAX).read_to_end(&mut text).ok()?;
-    let manifest: SetManifest = serde_json::from_slice(&text).ok()?;
+    let manifest: SetManifest = serde_json::from_slice(&read_inside(locked, MANIFEST, MANIFEST_BYTES_MAX)?).ok()?;
     (manifest.format == FORMAT && manifest.made_by == "plimsoll").then_some(manifest)
 }
 
@@ -370,7 +362,7 @@ fn absent(dir: &Path, name: &str) -> TargetError {
     no_such_set(name, &format!("in `{}`", shown(dir)), &names(dir))
 }
 
-/// The error that there is no set `name` at the `place`, where there are the sets `there`.
+/// The error that `place` has no set `name`. `there` are the sets that it has.
 pub fn no_such_set(name: &str, place: &str, there: &[String]) -> TargetError {
     let name = name.escape_debug();
     let there = match there {
