@@ -7,6 +7,7 @@
 mod common;
 mod connecting;
 mod data_sets;
+mod loading;
 mod maintenance;
 mod needs;
 mod nodes;
@@ -27,10 +28,9 @@ use crate::connect::{self, connect_program_of};
 use crate::data_description::DataDescription;
 use crate::data_set::{KeptIn, SetUse};
 use crate::engine::{
-    DataSpace, Instance, InstanceReport, ResetFor, StartContext, WorkloadClients, cores_of_process, loaders_for,
-    workload_of,
+    DataSpace, Instance, InstanceReport, ResetFor, StartContext, WorkloadClients, loaders_for, workload_of,
 };
-use crate::maintenance::{self as engine_maintenance, RemainingDebt, maintenance_clients};
+use crate::maintenance::{RemainingDebt, maintenance_clients};
 use crate::params::allocator_in;
 use crate::recordings;
 use crate::reset::{DataReset, ResetMode, WhileStopped};
@@ -43,7 +43,7 @@ use crate::server::sighting::ServerSighting;
 use crate::server::variables::{ServerVariables, VariableRules};
 use crate::settings::{AskServer, QueriedSettings, SettingsReader, WatchedSettings};
 use crate::sql::admin_connection::AdminConnection;
-use crate::sql::bulk::{BulkConnect, bulk_clients, index_facts};
+use crate::sql::bulk::{BulkConnect, bulk_clients};
 use crate::sql::client_needs::{ClientNeeds, ReadVariable};
 use crate::sql::client_tally::{self, ClientTally};
 use crate::sql::connections::HoldWords;
@@ -66,8 +66,7 @@ use std::cell::RefCell;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 use workload::program::HoldProgram;
 use workload::{BackgroundOps, OpKindDef, OpStream, RowTarget, SqlLoad, SqlProcedure, SqlTable, SqlWork};
 
@@ -288,8 +287,8 @@ pub struct SqlServerInstance<S: SqlServer> {
     /// The network of a private server, if it has one.
     network: Option<PrivateNetwork>,
     tables: Vec<String>,
-    /// The tables that are filled without their indexes and foreign keys, until these are made.
-    bare_tables: Vec<SqlTable>,
+    /// The tables with the indexes and foreign keys that they still lack.
+    incomplete: Vec<SqlTable>,
     /// The rows of the data set that it begins with.
     rows_there: Option<u64>,
     /// How loaders connect, while data is made.
@@ -454,7 +453,7 @@ impl<S: SqlServer> SqlServerInstance<S> {
             address,
             network: None,
             tables: Vec::new(),
-            bare_tables: Vec::new(),
+            incomplete: Vec::new(),
             rows_there: start.data_set.rows_there(),
             loading: None,
             seed: start.trial.data_seed(),
@@ -558,42 +557,6 @@ impl<S: SqlServer> SqlServerInstance<S> {
     /// Performs `statement`, which works on data and may take long.
     fn run_statement(&self, statement: &str) -> Result<(), TargetError> {
         self.admin.borrow_mut().run_statement(statement).map_err(|failure| self.admin_error(failure))
-    }
-
-    /// Makes the indexes and foreign keys of the tables that were filled without them, some tables at once. Returns how long the indexes took.
-    fn complete_tables(&mut self) -> Result<Vec<Fact>, TargetError> {
-        let tables = std::mem::take(&mut self.bare_tables);
-        let indexed: Vec<&SqlTable> = tables.iter().filter(|table| !table.indexes.is_empty()).collect();
-        let facts = if indexed.is_empty() { Vec::new() } else { self.make_indexes(&indexed)? };
-        // After all keys that they refer to, and after the rows: loaders make those of different tables at once.
-        let keys: Vec<String> = tables.iter().flat_map(S::foreign_key_statements).collect();
-        keys.iter().try_for_each(|statement| self.run_statement(statement))?;
-        Ok(facts)
-    }
-
-    fn make_indexes(&self, tables: &[&SqlTable]) -> Result<Vec<Fact>, TargetError> {
-        let (began, next) = (Instant::now(), AtomicUsize::new(0));
-        let address = &self.address;
-        // The tables of one maker, each with the seconds that its indexes took.
-        let make = || -> Result<Vec<(String, f64)>, OpFailure> {
-            let mut link = S::connect_admin(address, engine_maintenance::PATIENCE)?;
-            let mut made = Vec::new();
-            while let Some(table) = tables.get(next.fetch_add(1, Relaxed)) {
-                let began = Instant::now();
-                for statement in S::index_statements(table) {
-                    link.run_statement(&statement)?;
-                }
-                made.push((table.name.clone(), began.elapsed().as_secs_f64()));
-            }
-            Ok(made)
-        };
-        let makers = cores_of_process().min(tables.len());
-        let made: Result<Vec<_>, OpFailure> = std::thread::scope(|scope| {
-            let makers: Vec<_> = (0..makers).map(|_| scope.spawn(make)).collect();
-            makers.into_iter().map(|maker| maker.join().expect("a maker of indexes does not panic")).collect()
-        });
-        let made = made.map_err(|failure| self.admin_error(failure))?;
-        Ok(index_facts(began.elapsed().as_secs_f64(), made.into_iter().flatten().collect()))
     }
 
     /// The number that the query `question` returns; 0 if it returns none.
@@ -748,30 +711,12 @@ impl<S: SqlServer> Instance for SqlServerInstance<S> {
             return self.make_held_rows(trial).map(|()| None);
         }
         let program = program_of(trial, &self.made_for.sequence);
-        let is_filled = program.load.is_some();
-        let makes_tables = !self.common.is_joined() && self.rows_there.is_none();
-        for table in &program.schema {
-            if makes_tables {
-                self.location.note_table(&table.name);
-                // To sort an index once is faster than to insert into it row by row, by a factor that grows with the table.
-                let bare = SqlTable { indexes: Vec::new(), ..table.clone() };
-                let made = if is_filled { &bare } else { table };
-                self.server.create_statements(made).iter().try_for_each(|statement| self.set_up(statement))?;
-            }
-            self.tables.push(table.name.clone());
-        }
+        self.tables.extend(program.schema.iter().map(|table| table.name.clone()));
         if self.rows_there.is_some() {
             return Ok(None);
         }
-        if makes_tables {
-            self.bare_tables = program.schema.clone();
-            if !is_filled {
-                self.bare_tables.iter_mut().for_each(|table| table.indexes.clear());
-            }
-            for procedure in &program.procedures {
-                self.set_up(&S::procedure_statement(procedure))?;
-                self.location.note_procedure(procedure.name);
-            }
+        if !self.common.is_joined() {
+            self.make_tables(&program)?;
         }
         let Some(load) = &program.load else { return Ok(None) };
         if let SqlWork::Variant(steps) = &program.work {
