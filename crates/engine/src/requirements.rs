@@ -7,6 +7,7 @@ use crate::estimate::data_bytes;
 use crate::params::allocator_in;
 use crate::registry::{ENGINES, engine_of};
 use crate::server::program::{FoundPrograms, ProgramSet, common_folder};
+use crate::sql::found_data;
 use host::error::TargetError;
 use host::privileged::private_mounts;
 use model::{Bytes, Family, FileSystem, Limits, OpClass, TaskSet, Trial, Value};
@@ -139,8 +140,7 @@ pub fn check_background(trial: &Trial) -> Result<(), TargetError> {
 
 /// Whether `trial` uses tables that are there already, and makes none.
 pub fn uses_found_data(trial: &Trial) -> bool {
-    let program = workload_of(trial).sql_program(&ProgramInput::from_trial(trial, &SequenceState::default()));
-    program.is_some_and(|program| program.found.is_some())
+    found_data::wanted_by(trial).is_some()
 }
 
 /// Refuses tables that are there already on an engine that has none, and statements that would change them unless that is allowed.

@@ -3,7 +3,8 @@
 //! In: a new database that nobody else uses, its tables, blocks of rows. Out: a connection that adds them; the database as its clients open it,
 //! synced, with its indexes.
 //!
-//! Meanwhile no log is kept and nothing is synced: if the machine or the process ends in mid-load, so does the database, which is then made anew.
+//! While rows are loaded nothing is synced. If the machine or plimsoll ends in the middle, the database is of no use, and the next run makes a
+//! new one.
 
 use crate::sql::OpFailure;
 use crate::sql::bulk::{BlockRows, BulkConnect, BulkConnection, index_facts};
@@ -87,10 +88,6 @@ impl BulkConnect for SqliteLoad {
 
     fn server_name(&self) -> String {
         "engine `sqlite`".to_owned()
-    }
-
-    fn way(&self) -> Option<&'static str> {
-        None
     }
 
     fn connect(&self) -> Result<SqliteLoader, OpFailure> {

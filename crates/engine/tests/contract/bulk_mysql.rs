@@ -1,4 +1,4 @@
-//! Blocks of rows in MariaDB and MySQL: whole and unaltered whichever way they go, and a failure where they are not.
+//! Blocks of rows in MariaDB and MySQL. Each way of sending them keeps every value as it is; if it cannot, the load fails.
 
 use crate::insert::asked;
 use crate::lab::{
@@ -6,7 +6,7 @@ use crate::lab::{
     server_programs, start, trial,
 };
 use crate::schemas::{ask, visiting};
-use engine::Instance;
+use engine::{Instance, WorkloadClients};
 use load::{LoadEnd, Sink};
 use model::{Event, FailureClass, IntervalRow, Phase, Tick, Trial, Value};
 use rustix::process::{Pid, Signal, kill_process};
@@ -180,14 +180,20 @@ impl Sink for Killing {
     }
 }
 
+/// An instance of `engine` that takes rows in one `way`, and loaders that are at work for long.
+fn long_load(engine: &'static str, way: &str, parent: &Path) -> (Trial, Box<dyn Instance>, WorkloadClients) {
+    let local = variable(engine, "local_infile");
+    let filling = trial(engine, "oltp", &[(&*local, way), ("durability", "none"), ("table_rows", "5000000")]);
+    let mut instance = start(&filling, parent).unwrap();
+    let loading = instance.make_loaders(&filling).unwrap().unwrap();
+    (filling, instance, loading)
+}
+
 #[test]
 fn a_server_that_is_killed_in_the_middle_of_a_load_ends_it_and_leaves_nothing() {
     let parent = directory();
     for (engine, way) in mysql_servers().flat_map(|engine| WAYS.map(|way| (engine, way))) {
-        let local = variable(engine, "local_infile");
-        let filling = trial(engine, "oltp", &[(&*local, way), ("durability", "none"), ("table_rows", "5000000")]);
-        let mut instance = start(&filling, parent.path()).unwrap();
-        let loading = instance.make_loaders(&filling).unwrap().unwrap();
+        let (filling, instance, loading) = long_load(engine, way, parent.path());
         let mut sink = Killing(Default::default(), Some(first_process(&*instance)));
         let ended = perform(loading, &loading_phase(), &filling, &mut sink).ended;
         let LoadEnd::Failed { class, text } = &ended else { panic!("it ended {ended:?}") };
@@ -206,10 +212,7 @@ fn first_process(instance: &dyn Instance) -> Pid {
 fn a_connection_that_is_killed_in_the_middle_of_a_load_leaves_whole_blocks() {
     let parent = directory();
     for (engine, way) in mysql_servers().flat_map(|engine| WAYS.map(|way| (engine, way))) {
-        let local = variable(engine, "local_infile");
-        let filling = trial(engine, "oltp", &[(&*local, way), ("durability", "none"), ("table_rows", "5000000")]);
-        let mut instance = start(&filling, parent.path()).unwrap();
-        let loading = instance.make_loaders(&filling).unwrap().unwrap();
+        let (filling, instance, loading) = long_load(engine, way, parent.path());
         let of_load = "SELECT id FROM information_schema.processlist WHERE db = 'plimsoll' AND info LIKE '%INTO%sbtest1%' \
                        AND info NOT LIKE '%processlist%' LIMIT 1";
         let (class, text) = std::thread::scope(|scope| {
