@@ -11,7 +11,7 @@ use load::{LoadEnd, LoadOutcome, Sink};
 use model::{Event, FailureClass, IntervalRow, Phase, Tick, Trial};
 use rustix::process::{Pid, Signal, kill_process};
 
-/// What separates values and rows where they are sent as text, and what looks like NULL or an end there.
+/// The characters by which a text of rows is cut into rows and values, and what such a text writes for NULL and for its end.
 const ODD: &str = "tab\tline\nreturn\rback\\slash \\N \\. quote' \"double\" end\\";
 
 const TEXTS: &str = r#"

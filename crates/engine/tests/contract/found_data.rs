@@ -1,6 +1,6 @@
 //! Tables that are there already, on a server of another process: used as they are, and left as they are.
 //!
-//! In: tables that sysbench and pgbench make, or the statements that they issue where they are not installed, and tables of the user's own.
+//! In: tables that sysbench and pgbench make, and tables of the user's own. If a program is not installed, its statements make the tables.
 //! Limits: MariaDB, MySQL and PostgreSQL, as far as they are to be had.
 
 use crate::lab::{directory, fact, found, own_trial, prepared, run, servers, sql_engines, start, trial};

@@ -147,7 +147,7 @@ fn check_columns(table: &str, columns: &[FoundColumn]) -> Result<(), String> {
             ));
         }
     }
-    // An insert names the four, so every other must do without a value; the server says so if one does not.
+    // Inserts give values for these four. If another column needs one, the server refuses the first insert and names the column.
     Ok(())
 }
 

@@ -79,7 +79,7 @@ pub struct LiveState {
     /// How long it is to last.
     pub planned: Option<Nanos>,
     pub label: String,
-    /// What is read back of it.
+    /// What is done in a phase without a length.
     pub stage: Option<String>,
     pub left: String,
     /// The latest figures of the current point and of those before it; `None` where a point begins.

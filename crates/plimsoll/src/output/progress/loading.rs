@@ -11,7 +11,7 @@ use model::{IntervalRow, KindDef};
 pub struct LoadedRows {
     /// How many rows an operation of each kind has.
     per_op: Vec<f64>,
-    /// How many there will be; `None` if nobody counts them.
+    /// How many there will be; `None` if that is not known.
     total: Option<u64>,
     rows: f64,
     seconds: f64,

@@ -175,7 +175,7 @@ impl ProgressDisplay {
         }
     }
 
-    /// How many rows the load of the current point makes; `None` if nobody counts them.
+    /// How many rows the load of the current point makes; `None` if that is not known.
     fn rows_of_load(&self) -> Option<u64> {
         let trial = self.trials.get(self.point)?;
         let each = (self.rows_to_load)(&trial.workload.name, &trial.workload.params)?;
