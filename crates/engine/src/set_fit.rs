@@ -25,7 +25,7 @@ pub fn check_possible(trial: &Trial) -> Result<(), TargetError> {
     let refused = |text: String| Err(TargetError::Unsupported(text));
     let is_database = matches!(family_of(trial), Family::Sql | Family::Kv);
     if !is_database || !keeps_sets(def) {
-        return refused(format!("engine `{}` keeps no data sets; leave out `data_set`", trial.target.engine));
+        return refused(format!("engine `{}` keeps no data sets; leave out `--data`", trial.target.engine));
     }
     if matches!(workload_of(trial).reuse_of(&trial.workload.params), DataReuse::Continues { .. }) {
         return refused(format!("workload `{workload}` measures how its data is made, so that it uses no data set"));
@@ -64,12 +64,19 @@ pub fn check_fits(set: &DataSet, trial: &Trial) -> Result<(), TargetError> {
         "workload" => format!("make one with `plimsoll data make {wants} --name NAME`"),
         _ => format!(
             "use `--{flag} {has}`, or make another set with `plimsoll data make {} --engine {} --{flag} {wants} --name NAME`",
-            trial.workload.name, trial.target.engine
+            trial.workload.name,
+            engine_text(trial)
         ),
     };
     Err(TargetError::Unsafe(format!(
         "data set `{name}` does not fit: it was made with {key} = `{has}`, and this run has {key} = `{wants}`; {mend}"
     )))
+}
+
+/// The engine as `--engine` takes it in a shell.
+fn engine_text(trial: &Trial) -> String {
+    let url = trial.target.params.0.get("url");
+    url.map_or_else(|| trial.target.engine.clone(), |url| format!("'{url}'"))
 }
 
 /// Everything that decides which rows a set has, and in what form: keys of a plan with their values.
