@@ -9,8 +9,10 @@ use crate::registry::{engine_of, family_of};
 
 use host::privileged::volume;
 use model::{Arrivals, Bytes, Family, Nanos, Pacing, Phases, Trial};
-use workload::{ProgramInput, SequenceState};
+use workload::{ProgramInput, SequenceState, SqlLoad};
 
+/// Of a large table a run changes at most so much: it splits pages, and leaves versions of rows that nobody needs any more.
+const CHANGED_MOST: Bytes = Bytes(4 << 30);
 /// A closed loop without think time is taken to do this many operations per second: more than any engine here commits, also
 /// without a sync.
 const OPS_PER_S: f64 = 100_000.0;
@@ -31,6 +33,12 @@ pub fn disk_bytes(trial: &Trial) -> Bytes {
 /// The same of all steps of a sequence, which go on with one data set: a trial alone, or several.
 pub fn chain_bytes(steps: &[Trial]) -> Bytes {
     image_bytes(steps).unwrap_or_else(|| peak_bytes(steps))
+}
+
+/// The most space that `steps` take besides their data, which is a copy of a data set of `set` bytes.
+pub fn bytes_beside_set(steps: &[Trial], set: Bytes) -> Bytes {
+    let grown: f64 = growing_steps(steps).iter().map(|step| grown_bytes(step)).sum();
+    steps.iter().map(|step| run_bytes(step, set, Bytes(grown as u64))).max().unwrap_or_default()
 }
 
 /// The size of the image of the file system that is made for `steps`; `None` if none is.
@@ -57,15 +65,33 @@ fn on_all_instances(trial: &Trial, data: Bytes, grown: Bytes) -> Bytes {
     Bytes(with_copy(trial, engine_peak(trial, data, grown)).0.saturating_mul(u64::from(trial.target.instances)))
 }
 
-/// The most that the engine of `trial` takes of them. The tables of order entry are loaded in the order of their keys, so their pages are full and
-/// no other space is needed at the end.
+/// The most that the engine of `trial` takes of them. Tables are loaded in the order of their keys, so their pages are full and no other space
+/// is needed at the end.
 fn engine_peak(trial: &Trial, data: Bytes, grown: Bytes) -> Bytes {
-    let peak = |bytes: u64| (engine_of(trial).disk_peak)(Bytes(bytes), &trial.target.params);
-    let whole = peak(data.0.saturating_add(grown.0));
-    match (workload_of(trial).traits)(&trial.workload.params).orders {
-        None => whole,
-        Some(_) => whole.min(Bytes(peak(grown.0).0.saturating_add((data.0 as f64 * ORDERED_LOAD) as u64))),
+    let whole = engine_bytes(trial, data.0.saturating_add(grown.0));
+    if !is_loaded_in_order(trial) {
+        return whole;
     }
+    let loaded = (data.0 as f64 * ORDERED_LOAD) as u64;
+    whole.min(Bytes(run_bytes(trial, data, grown).0.saturating_add(loaded)))
+}
+
+/// What a run of `trial` takes besides its `data`, to which it adds `grown` bytes.
+fn run_bytes(trial: &Trial, data: Bytes, grown: Bytes) -> Bytes {
+    let changed = if writes_in_run(trial) { data.min(CHANGED_MOST) } else { Bytes(0) };
+    engine_bytes(trial, grown.0.saturating_add(changed.0))
+}
+
+/// What the engine of `trial` makes of so many bytes of rows.
+fn engine_bytes(trial: &Trial, rows: u64) -> Bytes {
+    (engine_of(trial).disk_peak)(Bytes(rows), &trial.target.params)
+}
+
+fn is_loaded_in_order(trial: &Trial) -> bool {
+    let sequence = SequenceState::default();
+    let program = (family_of(trial) == Family::Sql).then(|| ProgramInput::from_trial(trial, &sequence));
+    let load = program.and_then(|input| workload_of(trial).sql_program(&input)?.load);
+    matches!(load, Some(SqlLoad::Rows { .. }))
 }
 
 /// A copy of the data as it was loaded may take as much again.

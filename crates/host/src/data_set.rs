@@ -11,7 +11,7 @@ use crate::data_dir::{NEW, absent_is_fine, open_directory, path_inside, read_ins
 use crate::error::{IoContext, TargetError, shown};
 use crate::sign_of_life::lock_new_directory;
 use model::{DataSet, FoundSet, SetState};
-use rustix::fs::{FlockOperation, Mode, OFlags, flock, openat};
+use rustix::fs::{FlockOperation, Mode, OFlags, flock, ioctl_ficlone, openat};
 use rustix::io::Errno;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -223,6 +223,19 @@ pub fn open_to_remove(dir: &Path, name: &str) -> Result<SetDir, TargetError> {
         }
         Err(Unopened::Failed(error)) => Err(error),
     }
+}
+
+/// Whether the file system of the set `name` in `dir` makes copies that share the blocks of the original.
+pub fn shares_blocks(dir: &Path, name: &str) -> bool {
+    let Ok(found) = find(dir, name, SetLock::Shared) else { return false };
+    let copy = || -> rustix::io::Result<()> {
+        let manifest = openat(&found.locked, MANIFEST, OFlags::RDONLY | OFlags::CLOEXEC, Mode::empty())?;
+        // It has no name, and is gone when it is closed.
+        let copy =
+            openat(&found.locked, ".", OFlags::TMPFILE | OFlags::WRONLY | OFlags::CLOEXEC, Mode::RUSR | Mode::WUSR)?;
+        ioctl_ficlone(&copy, &manifest)
+    };
+    copy().is_ok()
 }
 
 /// All sets in `dir`, by their names.

@@ -8,6 +8,7 @@ use crate::error::RunnerError;
 use crate::events::{RunEvent, RunObserver};
 use crate::open_set::{OpenSet, complete, now, version_of};
 use crate::perform::{facts, perform, phase_setup, prepare_phase};
+use crate::preflight::check_room;
 use engine::Instance;
 use engine::data_set::{KeptIn, SetUse};
 use engine::set_fit::{check_possible, on_server};
@@ -189,6 +190,8 @@ pub fn verify_data_set(name: &str, place: SetPlace<'_>, dir: &Path) -> Result<Da
     if let SetPlace::Server(of_server) = place {
         trial.target = of_server.target.clone();
     }
+    // The engine works on a copy.
+    check_room(std::slice::from_ref(&trial), dir)?;
     let open = OpenSet::open(&trial, dir)?.expect("the trial names a set");
     let mut instance = start_alone(&trial, dir, &[], open.as_use())?;
     let rows = open.check_version(&*instance).and_then(|()| {

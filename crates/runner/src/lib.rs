@@ -38,7 +38,7 @@ pub use hosts::{AgentSetup, CoordinatorSetup, HostedSession, OnHostLoss, serve_a
 pub use messages::StepSequence;
 pub use preflight::{
     RunSite, SystemChangeConsent, check_abilities, check_before_run, check_place, check_space, check_targets,
-    create_run, describe_environment, put_back_settings,
+    create_run, describe_environment, put_back_settings, room_needed,
 };
 pub use session::RunSession;
 

@@ -4,6 +4,7 @@
 //! or take the directory afterwards; the sink checks the disk again while the load runs.
 
 use crate::ceilings;
+use crate::data_set::set_in_dir;
 use crate::error::RunnerError;
 use crate::events::{RunObserver, note};
 use crate::fitting;
@@ -226,11 +227,21 @@ fn existing_ancestor(dir: &Path) -> &Path {
 }
 
 /// The data of one point, or of the steps of one sequence, is on the disk at a time. Engines that keep nothing need no room.
-fn check_room(steps: &[Trial], dir: &Path) -> Result<(), TargetError> {
-    match engine::estimate::chain_bytes(steps) {
+pub(crate) fn check_room(steps: &[Trial], dir: &Path) -> Result<(), TargetError> {
+    match room_needed(steps, dir) {
         Bytes(0) => Ok(()),
         need => host::safety::check_space(data_location(&steps[0], dir), need),
     }
+}
+
+/// The most space that `steps` need in `dir`: for their data, or for a copy of the data set there that they use. A copy takes none where the file
+/// system shares the blocks.
+pub fn room_needed(steps: &[Trial], dir: &Path) -> Bytes {
+    let made = engine::estimate::chain_bytes(steps);
+    let name = steps.first().filter(|trial| trial.target.fs.is_none()).and_then(|trial| trial.data_set.as_ref());
+    let Some(set) = name.filter(|_| made > Bytes(0)).and_then(|used| set_in_dir(dir, &used.name)) else { return made };
+    let copy = if host::data_set::shares_blocks(dir, &set.name) { 0 } else { set.bytes };
+    Bytes(engine::estimate::bytes_beside_set(steps, Bytes(set.bytes)).0.saturating_add(copy))
 }
 
 /// The directory that holds the data of `trial`, or will hold it.

@@ -8,10 +8,12 @@ use crate::foreseen_load::LoadRates;
 use crate::output::{self, label};
 use analysis::math::ratio::PAIRS_MIN;
 use clap::{Arg, ArgAction, ArgMatches, Command};
-use engine::estimate::{chain_bytes, made_files_bytes, written_bytes_at_most};
+use engine::estimate::{made_files_bytes, written_bytes_at_most};
 use engine::requirements::uses_found_data;
 use model::{Bytes, Plan};
+use runner::room_needed;
 use std::fmt::Write as _;
+use std::path::Path;
 
 pub fn clap() -> Command {
     let plan = Arg::new("plan")
@@ -37,7 +39,7 @@ pub fn execute(matches: &ArgMatches, context: &Context) -> Result<Exit, Fault> {
     let plan = flags::quick_look(plan, matches, &context.catalogue);
     runner::check_abilities(&plan, &context.catalogue)?;
     let site = flags::options(matches).site;
-    let needs = Needs::of(&plan, context, &LoadRates::recall(&site.runs));
+    let needs = Needs::of(&plan, context, &LoadRates::recall(&site.runs), &site.dir);
     if context.json {
         output::json::print(&needs.json(&plan));
     } else {
@@ -113,14 +115,14 @@ struct PlannedWrites {
 }
 
 impl Needs {
-    fn of(plan: &Plan, context: &Context, rates: &LoadRates) -> Needs {
+    fn of(plan: &Plan, context: &Context, rates: &LoadRates, dir: &Path) -> Needs {
         let chains = plan::chains(plan, &context.catalogue).into_iter();
         let starts = plan::chains_with_new_data(plan, &context.catalogue).into_iter().map(|chain| chain.start);
         let made: Vec<usize> = starts.filter(|start| !uses_found_data(&plan.trials[*start])).collect();
         Needs {
             estimate: plan::Estimate { data_sets: made.len(), ..plan::estimate(plan, &context.catalogue) },
             loading: made.into_iter().map(|start| rates.seconds(&plan.trials[start])).sum(),
-            disk: chains.map(|chain| chain_bytes(&plan.trials[chain])).max().unwrap_or_default(),
+            disk: chains.map(|chain| room_needed(&plan.trials[chain], dir)).max().unwrap_or_default(),
             written: PlannedWrites::of(plan, context),
         }
     }
@@ -288,7 +290,7 @@ mod tests {
         let told = |name: &str, flags: &[(&str, &str)]| {
             let flags = flags.iter().map(|(key, text)| (key.to_string(), text.to_string())).collect();
             let plan = plans::load(name, &plan::Overrides::from_flags(flags), 1.0, &context).unwrap();
-            Needs::of(&plan, &context, &LoadRates::default()).text(&plan)
+            Needs::of(&plan, &context, &LoadRates::default(), Path::new(".")).text(&plan)
         };
         let many = told("kv", &[]);
         let (compared, more) =
