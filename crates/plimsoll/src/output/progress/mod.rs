@@ -63,7 +63,7 @@ pub struct ProgressDisplay {
 
 enum Show {
     Nothing,
-    /// A line for each point that is over.
+    /// A line for each point that is over, and one each minute of a load.
     Points,
     /// The same, and a line each second.
     Lines,
@@ -85,6 +85,8 @@ impl RunObserver for NotesOnly<'_> {
 /// How often the progress is updated. Less than a second, because intervals of a second come a little early or late.
 const LINE_EVERY: Duration = Duration::from_millis(900);
 const BAR_EVERY: Duration = Duration::from_millis(200);
+/// How often a long load has a line where points have one each.
+const LOAD_LINE_EVERY: Duration = Duration::from_secs(60);
 
 /// A point that may last so long ends by its work.
 const DAY_S: f64 = 86_400.0;
@@ -205,10 +207,15 @@ impl ProgressDisplay {
             self.loaded.add(rows);
         }
         self.events(events);
-        let every = if matches!(self.show, Show::Bar(_)) { BAR_EVERY } else { LINE_EVERY };
+        let every = match self.show {
+            Show::Bar(_) => BAR_EVERY,
+            Show::Points => LOAD_LINE_EVERY,
+            _ => LINE_EVERY,
+        };
         let passed = self.since.elapsed();
         // Nothing comes while indexes are made, so that this is seen until then.
-        if passed >= every || self.loaded.is_complete_now() {
+        let is_last_of_load = self.loaded.is_complete_now() && !matches!(self.show, Show::Points);
+        if passed >= every || is_last_of_load {
             self.update(passed, at);
             self.since = Instant::now();
         }
@@ -241,7 +248,10 @@ impl ProgressDisplay {
         let rate = format!("{} {}/s", per_s(second.ops_per_s), second.noun);
         let phase = self.phase.as_str();
         match &self.show {
-            Show::Nothing | Show::Points => {}
+            Show::Nothing => {}
+            Show::Points => {
+                stage.into_iter().for_each(|text| crate::output::say(format_args!("{}: {text}", self.label)));
+            }
             Show::Lines => {
                 let nth = self.point + 1;
                 let now = stage.unwrap_or_else(|| format!("{phase}, {rate}, {left}"));
