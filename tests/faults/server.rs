@@ -6,6 +6,7 @@ mod hangs;
 mod lies;
 mod shared;
 mod skew;
+mod work;
 
 use crate::fault::{Family, Fault, FaultElsewhere, Kept, Length};
 use crate::lab::{Finished, Lab};
@@ -171,6 +172,33 @@ pub const SERVER: Family = Family {
             kept: Kept::MeasuredUntilThen,
             length: Length::Short,
             make: ends::turned_read_only,
+        },
+        Fault {
+            name: "mariadb_undoes_updates",
+            what: "MariaDB: a trigger puts back what UPDATEs change: the point is invalid, with the statement and its rows",
+            exit: 0,
+            message: "",
+            kept: Kept::All,
+            length: Length::Short,
+            make: work::update_undone_by_mariadb,
+        },
+        Fault {
+            name: "postgres_drops_changes",
+            what: "PostgreSQL: a trigger takes away the rows of UPDATEs: the point is invalid, with the statement and its rows",
+            exit: 0,
+            message: "",
+            kept: Kept::All,
+            length: Length::Short,
+            make: work::changes_dropped_by_postgres,
+        },
+        Fault {
+            name: "rows_taken_away",
+            what: "Someone empties the table that is read: the point is invalid, with the statement and its rows",
+            exit: 0,
+            message: "",
+            kept: Kept::All,
+            length: Length::Short,
+            make: work::rows_taken_away,
         },
         Fault {
             name: "mariadb_conflicts",

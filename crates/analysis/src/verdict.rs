@@ -522,9 +522,10 @@ fn range_of(values: impl Iterator<Item = f64>) -> Option<[f64; 2]> {
 
 /// What weakens points, by gravity: what makes numbers wrong comes before what makes them uncertain. What is not in this list is
 /// between the two.
-const GRAVEST: [Code; 20] = [
+const GRAVEST: [Code; 21] = [
     Code::Corrupt,
     Code::BrokenConditions,
+    Code::WorkMissing,
     Code::Incomplete,
     Code::Interrupted,
     Code::Hung,

@@ -24,6 +24,7 @@ use crate::reset::{BETWEEN, DataReset, ResetMode, WhileStopped};
 use crate::sql::bulk::bulk_clients;
 use crate::sql::rejection::{custom_ops, rejection};
 use crate::sql::replay;
+use crate::sql::row_tally::{ReplacedRows, RowTally, StatementRows};
 use crate::sql::session_options::{self, ConnectionLifetime, StatementMode};
 use crate::sql::variant::{self, VariantResult, VariantRun};
 use crate::sql::{OpFailure, OpNames, keep_used, program_of};
@@ -40,7 +41,7 @@ use model::CounterKind::{Counter as Counts, Gauge};
 use model::statement::CustomOp;
 use model::{
     Bytes, CounterRole, CounterSource, Entry, Fact, FailureClass, Family, LoadPart, OpKind, Outcome, ParamDef,
-    ParamKind, Params, SqlOp, Trial, WritePath,
+    ParamKind, Params, RowCounts, SqlOp, Trial, WritePath,
 };
 use rusqlite::ffi::SQLITE_IOERR_SHMSIZE;
 use rusqlite::types::ValueRef;
@@ -213,7 +214,7 @@ impl SqliteInstance {
     fn stream_clients(
         &self,
         mode: ClientMode,
-        ClientStatements { texts, custom }: ClientStatements<'_>,
+        ClientStatements { texts, rows, custom }: ClientStatements<'_>,
         kinds: &[OpKindDef],
         stream: &OpStream<SqlOp>,
         background: &[BackgroundOps<SqlOp>],
@@ -232,7 +233,8 @@ impl SqliteInstance {
                 connection: None,
                 names: names.clone(),
                 busy: self.busy.clone(),
-                keeper: Keeper::default(),
+                keeper: Keeper::new(RowTally::new(&rows)),
+                kind: OpKind(0),
                 failure: None,
             };
             Box::new(SyncClient::new(source, driver))
@@ -351,7 +353,11 @@ impl Instance for SqliteInstance {
         let (run, background) = (&program.run, &program.background[..]);
         Ok(self.stream_clients(
             ClientMode::from_params(&trial.target.params),
-            ClientStatements { texts: &program.statements, custom: &custom_ops(trial) },
+            ClientStatements {
+                texts: &program.statements,
+                rows: StatementRows::new(&program, ReplacedRows::Found),
+                custom: &custom_ops(trial),
+            },
             &program.kinds,
             run,
             background,
@@ -646,12 +652,15 @@ struct SqliteDriver {
     names: OpNames,
     busy: Arc<BusyTime>,
     keeper: Keeper,
+    /// Of the last operation.
+    kind: OpKind,
     /// The last, with the kind of its operation.
     failure: Option<(OpKind, rusqlite::Error)>,
 }
 
 impl Driver for SqliteDriver {
     type Op = SqlOp;
+    const HAS_ROWS: bool = true;
 
     fn open(&mut self) -> Result<(), String> {
         let connection =
@@ -664,6 +673,7 @@ impl Driver for SqliteDriver {
     }
 
     fn execute_op(&mut self, op: &SqlOp) -> Outcome {
+        self.kind = op.op_kind;
         let (how, statements) = (self.mode.statements, &self.statements);
         let done = match self.mode.connection {
             ConnectionLifetime::Kept => {
@@ -678,6 +688,15 @@ impl Driver for SqliteDriver {
         let class = class_of(&error);
         self.failure = Some((op.op_kind, error));
         Outcome::Failed(class)
+    }
+
+    #[inline]
+    fn last_rows(&self) -> RowCounts {
+        self.keeper.tally.rows()
+    }
+
+    fn describe_miss(&self) -> String {
+        format!("{}: {}", self.names.within("engine `sqlite`", self.kind), self.keeper.tally.describe_miss())
     }
 
     fn describe_failure(&self) -> String {
@@ -716,6 +735,8 @@ fn perform_or_roll_back(
 /// The statements of clients.
 struct ClientStatements<'a> {
     texts: &'a [String],
+    /// The rows that each must return and change.
+    rows: StatementRows,
     /// Those that the user wrote, for messages.
     custom: &'a [CustomOp],
 }

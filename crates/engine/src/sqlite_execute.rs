@@ -4,19 +4,27 @@
 //! is looked at and dropped; a transaction that fails is the caller's to roll back.
 
 use crate::sql::kept::{AfterAnswer, KeptRows, KeptValues, NOT_THERE, answer_kept};
+use crate::sql::row_tally::{Answered, RowTally};
 use crate::sql::session_options::StatementMode;
 use crate::sql::{args_of, end_text};
-use model::{SqlArg, SqlOp};
+use model::{RowCounts, SqlArg, SqlOp};
 use rusqlite::{Connection, Statement};
 
 /// What begins a transaction that writes, one that only reads, and what ends both.
 pub(crate) const AROUND_A_TRANSACTION: [&str; 4] = ["BEGIN IMMEDIATE", "BEGIN", "COMMIT", "ROLLBACK"];
 
-/// What operations keep of their answers: the buffers of one client.
-#[derive(Default)]
+/// What operations keep of their answers, and how many rows these have: the buffers of one client.
 pub(crate) struct Keeper {
+    pub(crate) tally: RowTally,
     rows: KeptRows,
     values: KeptValues,
+}
+
+impl Keeper {
+    /// Counts rows by `tally`.
+    pub(crate) fn new(tally: RowTally) -> Keeper {
+        Keeper { tally, rows: KeptRows::default(), values: KeptValues::default() }
+    }
 }
 
 /// `statement` without the words that lock the rows it reads: SQLite has none, and a transaction that writes has all of the database.
@@ -32,6 +40,7 @@ pub(crate) fn perform_op(
     op: &SqlOp,
     keeper: &mut Keeper,
 ) -> rusqlite::Result<()> {
+    keeper.tally.begin();
     if !op.transaction {
         return perform_calls(connection, how, statements, op, keeper);
     }
@@ -60,7 +69,8 @@ fn perform_calls(
         let (mine, rest) = args.split_at(call.args as usize);
         args = rest;
         let text = &statements[call.statement as usize];
-        with_statement(connection, how, text, |statement| execute_statement(statement, mine, &op.text))?;
+        let rows = with_statement(connection, how, text, |statement| execute_statement(statement, mine, &op.text))?;
+        keeper.tally.add(call.statement, &Answered { rows, ..Answered::default() });
     }
     Ok(())
 }
@@ -71,26 +81,25 @@ fn perform_keeping(
     how: StatementMode,
     statements: &[String],
     op: &SqlOp,
-    Keeper { rows, values }: &mut Keeper,
+    Keeper { tally, rows, values }: &mut Keeper,
 ) -> rusqlite::Result<()> {
     let (mut nth, mut args) = (0, &op.args[..]);
     while let Some(call) = op.calls.get(nth) {
         let mine = values.fill_in(&args[..call.args.into()]);
         let text = &statements[usize::from(call.statement)];
-        let mut skipped = 0;
-        if let Some(answer) = answer_kept(op, nth) {
+        let (rows_of_call, after) = if let Some(answer) = answer_kept(op, nth) {
             rows.begin(answer.columns);
-            with_statement(connection, how, text, |statement| {
+            let counted = with_statement(connection, how, text, |statement| {
                 bind_arguments(statement, mine, &op.text)?;
                 keep_all(statement, rows)
             })?;
-            match values.keep(answer, rows).ok_or_else(row_missing)? {
-                AfterAnswer::Again => continue,
-                AfterAnswer::Next { skipped: left_out } => skipped = left_out,
-            }
+            (counted, values.keep(answer, rows).ok_or_else(row_missing)?)
         } else {
-            with_statement(connection, how, text, |statement| execute_statement(statement, mine, &op.text))?;
-        }
+            let execute = |statement: &mut Statement| execute_statement(statement, mine, &op.text);
+            (with_statement(connection, how, text, execute)?, AfterAnswer::Next { skipped: 0 })
+        };
+        tally.add(call.statement, &Answered { rows: rows_of_call, ..Answered::default() });
+        let AfterAnswer::Next { skipped } = after else { continue };
         let next = nth + 1 + usize::from(skipped);
         args = &args[args_of(op, nth..next)..];
         nth = next;
@@ -108,8 +117,8 @@ fn with_statement(
     connection: &Connection,
     how: StatementMode,
     text: &str,
-    what: impl FnOnce(&mut Statement) -> rusqlite::Result<()>,
-) -> rusqlite::Result<()> {
+    what: impl FnOnce(&mut Statement) -> rusqlite::Result<RowCounts>,
+) -> rusqlite::Result<RowCounts> {
     match how {
         StatementMode::Prepared => {
             let mut statement = connection.prepare_cached(text)?;
@@ -120,17 +129,18 @@ fn with_statement(
 }
 
 /// Steps through all rows and keeps the first values of each.
-fn keep_all(statement: &mut Statement, kept: &mut KeptRows) -> rusqlite::Result<()> {
-    let mut rows = statement.raw_query();
+fn keep_all(statement: &mut Statement, kept: &mut KeptRows) -> rusqlite::Result<RowCounts> {
+    let (mut rows, mut counts) = (statement.raw_query(), RowCounts::default());
     while let Some(row) = rows.next()? {
+        counts.returned += 1;
         for column in 0..kept.columns() {
             kept.push(row.get::<_, Option<i64>>(column).unwrap_or_default());
         }
     }
-    Ok(())
+    Ok(counts)
 }
 
-fn execute_statement(statement: &mut Statement, args: &[SqlArg], text: &[u8]) -> rusqlite::Result<()> {
+fn execute_statement(statement: &mut Statement, args: &[SqlArg], text: &[u8]) -> rusqlite::Result<RowCounts> {
     bind_arguments(statement, args, text)?;
     fetch_all(statement)
 }
@@ -154,13 +164,16 @@ pub(crate) fn bind_arguments(statement: &mut Statement, args: &[SqlArg], text: &
 }
 
 /// Steps through all rows and looks at each first column, as a client would.
-fn fetch_all(statement: &mut Statement) -> rusqlite::Result<()> {
+fn fetch_all(statement: &mut Statement) -> rusqlite::Result<RowCounts> {
+    let mut counts = RowCounts::default();
     if statement.column_count() == 0 {
-        return statement.raw_execute().map(drop);
+        counts.changed = statement.raw_execute()? as u64;
+        return Ok(counts);
     }
     let mut rows = statement.raw_query();
     while let Some(row) = rows.next()? {
+        counts.returned += 1;
         std::hint::black_box(row.get_ref(0)?);
     }
-    Ok(())
+    Ok(counts)
 }

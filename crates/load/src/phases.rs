@@ -597,6 +597,9 @@ impl<'a> Collector<'a> {
                     self.failure.get_or_insert((Some(class), text));
                 }
             }
+            Delivery::Miss { client, at, text } => {
+                self.events.push(Event::new(at, EventKind::Missing, format!("client {client}: {text}")));
+            }
             Delivery::Broken { client, text } => {
                 self.events.push(Event::new(self.clock.now(), EventKind::Failure, format!("client {client}: {text}")));
                 self.failure.get_or_insert((None, text));

@@ -9,7 +9,7 @@ use crate::schedule::{DueTimes, Schedule, StartCounts};
 use crate::usage;
 use model::{
     Completion, EndpointInterval, EndpointRow, FailureClass, FailureCounts, Generator, IntervalRow, KindRow,
-    LatencyCounts, Nanos, OpKind, Outcome, Phase, Tick,
+    LatencyCounts, Nanos, OpKind, Outcome, Phase, RowCounts, Tick,
 };
 use std::sync::Arc;
 use std::sync::mpsc::Sender;
@@ -40,6 +40,15 @@ pub enum Delivery {
         /// The driver's description of it.
         text: String,
     },
+    /// The first operation of its kind on this client that missed rows.
+    Miss {
+        /// The number of the client.
+        client: u32,
+        /// When the operation ended.
+        at: Tick,
+        /// The driver's description of it.
+        text: String,
+    },
     /// The client could not begin, or panicked: a failure of the point.
     Broken {
         /// The number of the client.
@@ -63,6 +72,7 @@ pub(crate) struct KindRecord {
     failed: u64,
     bytes: u64,
     late: u64,
+    rows: RowCounts,
     service: LatencyCounts,
     /// Empty while the response times are the service times, as they are in a closed loop.
     response: LatencyCounts,
@@ -111,6 +121,8 @@ pub struct Recorder {
     starts: Option<RecordedStarts>,
     used_before: Generator,
     seen_failures: Vec<FailureClass>,
+    /// The kinds of which an operation missed rows.
+    seen_misses: Vec<OpKind>,
     done: Arc<ClientCount>,
     out: Sender<Delivery>,
 }
@@ -133,6 +145,7 @@ impl Recorder {
             starts: None,
             used_before: usage::of_this_thread(),
             seen_failures: Vec::new(),
+            seen_misses: Vec::new(),
             // Shared with a watch that only reads it, so that a client never waits for one.
             done: Arc::default(),
             out,
@@ -180,6 +193,24 @@ impl Recorder {
         }
         if let Some(starts) = &mut self.starts {
             starts.counts.count(done.started.since(done.intended), starts.on_time_within);
+        }
+    }
+
+    /// Counts the rows of an operation of `kind` by client number `nth` of those that are recorded here. It was recorded before, as done.
+    /// `describe` is called for the first of its kind that missed some.
+    #[inline]
+    pub fn record_rows(&mut self, nth: u32, kind: OpKind, rows: &RowCounts, describe: impl FnOnce() -> String) {
+        self.kinds[usize::from(kind)].rows.add(rows);
+        if rows.missed > 0 {
+            self.report_miss(nth, kind, describe);
+        }
+    }
+
+    #[cold]
+    fn report_miss(&mut self, nth: u32, kind: OpKind, describe: impl FnOnce() -> String) {
+        if !self.seen_misses.contains(&kind) {
+            self.seen_misses.push(kind);
+            self.send_delivery(Delivery::Miss { client: self.client + nth, at: self.last_finished, text: describe() });
         }
     }
 
@@ -306,6 +337,7 @@ impl KindRecord {
             failed: std::mem::take(&mut self.failed),
             bytes: std::mem::take(&mut self.bytes),
             late: std::mem::take(&mut self.late),
+            rows: std::mem::take(&mut self.rows),
             response,
             service,
         }
@@ -317,6 +349,7 @@ impl KindRecord {
         self.failed += row.failed;
         self.bytes += row.bytes;
         self.late += row.late;
+        self.rows.add(&row.rows);
         let differs = row.response != row.service;
         if differs && self.response.is_empty() {
             self.response = self.service.clone(); // until now they were the same
@@ -422,6 +455,32 @@ mod tests {
             }
         }
         assert_eq!((told, counted), (1, 3));
+    }
+
+    #[test]
+    fn rows_are_counted_with_their_kind_and_the_first_miss_of_each_is_told() {
+        let (out, delivered) = mpsc::channel();
+        let mut recorder = Recorder::new(3, 1, Nanos::from_millis(100), out);
+        let closed = Pacing::Closed { think: Nanos(0) };
+        recorder.begin_phase(&Schedule::new(Phase::Run, Tick(0), Nanos::from_secs(1), None, &closed, 0));
+        for missed in [0, 1, 1] {
+            recorder.record(&completion(0, 50), false);
+            recorder.record_rows(1, OpKind(0), &RowCounts { returned: 2, missed, ..RowCounts::default() }, || {
+                "gone".into()
+            });
+        }
+        recorder.end_phase();
+        drop(recorder);
+        let (mut told, mut rows) = (Vec::new(), RowCounts::default());
+        for delivery in delivered.iter() {
+            match delivery {
+                Delivery::Miss { client, text, .. } => told.push((client, text)),
+                Delivery::Interval { row, .. } => rows.add(&row.kinds[0].rows),
+                other => panic!("unexpected {other:?}"),
+            }
+        }
+        assert_eq!(told, [(4, "gone".to_owned())]);
+        assert_eq!(rows, RowCounts { returned: 6, missed: 2, ..RowCounts::default() });
     }
 
     #[test]

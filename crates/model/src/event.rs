@@ -44,6 +44,8 @@ pub enum EventKind {
     Phase,
     /// An operation failed (the first of its class and client).
     Failure,
+    /// An operation that was done has returned or changed another number of rows than it must (the first of its kind and client).
+    Missing,
     /// A client was still blocked when the grace time was over.
     Hung,
     /// A counter source is missing or broke.

@@ -37,6 +37,7 @@ pub mod plan_work;
 pub mod readings;
 pub mod recording;
 pub mod role;
+pub mod rows;
 pub mod run;
 pub mod sample;
 pub mod secret_file;
@@ -89,6 +90,7 @@ pub use plan_work::PlanWork;
 pub use readings::{CounterSample, Readings};
 pub use recording::{RecordedSessions, RecordedWork, RecordingSummary};
 pub use role::{CounterRole, KindDef, OpClass, ParamOwner, ParamRole, PointParam, StepIndexes, UsedIf, UsefulValues};
+pub use rows::{ExpectedRows, MostlyRows, RowCounts, RowRange};
 pub use run::{
     COMMAND_FACT, HostData, HostPhase, Interval, LEFT_OUT_FACT, PLAN_DIGEST_FACT, PhaseData, PointData, PointHost,
     PointState, READ_BACK_FACT, RUN_DIGEST_FACT, RUN_FILE_FACT, RunData, RunMeta,

@@ -8,6 +8,7 @@ use crate::endpoint::EndpointRow;
 use crate::histogram::Times;
 use crate::op::OpKind;
 use crate::role::CounterRole;
+use crate::rows::RowCounts;
 use crate::trial::Phase;
 use crate::units::{Nanos, Tick};
 use serde::{Deserialize, Serialize};
@@ -44,6 +45,9 @@ pub struct KindRow {
     pub bytes: u64,
     /// Arrivals that fell due while every client was busy (open loop), of those counted here.
     pub late: u64,
+    /// Rows of the operations done, where the engine tells them.
+    #[serde(default, skip_serializing_if = "RowCounts::is_zero")]
+    pub rows: RowCounts,
     /// Response times: finished - intended. In a closed loop these are the service times, and both share their memory.
     pub response: Times,
     /// Service times: finished - started.
@@ -64,7 +68,8 @@ pub struct EndpointInterval {
 impl KindRow {
     /// A row of `kind` without any operation.
     pub fn empty(kind: OpKind) -> KindRow {
-        KindRow { kind, ok: 0, failed: 0, bytes: 0, late: 0, response: Times::default(), service: Times::default() }
+        let (rows, response, service) = (RowCounts::default(), Times::default(), Times::default());
+        KindRow { kind, ok: 0, failed: 0, bytes: 0, late: 0, rows, response, service }
     }
 }
 

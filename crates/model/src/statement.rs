@@ -120,6 +120,12 @@ impl CustomStatement {
         self.has_word(&["INSERT", "REPLACE", "MERGE"])
     }
 
+    /// Whether its first word is that of a statement that inserts, updates or deletes rows.
+    pub fn begins_as_change(&self) -> bool {
+        let first = self.text.split_ascii_whitespace().next().unwrap_or_default();
+        ["INSERT", "UPDATE", "DELETE", "REPLACE", "MERGE"].iter().any(|verb| first.eq_ignore_ascii_case(verb))
+    }
+
     fn has_word(&self, wanted: &[&str]) -> bool {
         let in_name = |c: char| c.is_ascii_alphanumeric() || c == '_';
         let mut words = self.text.split(|c: char| !in_name(c));
@@ -178,5 +184,8 @@ mod tests {
         assert_eq!(seen("WITH gone AS (DELETE FROM t) SELECT 1"), [true, true, false]);
         assert_eq!(seen("INSERT INTO t VALUES (?)"), [true; 3]);
         assert_eq!(seen("SELECT c FROM t FOR UPDATE"), [true, false, false]);
+        let begins = |text| of(text).begins_as_change();
+        assert!(begins(" update t SET a = 1") && begins("DELETE\nFROM t"));
+        assert!(!begins("SELECT c FROM t FOR UPDATE") && !begins("TRUNCATE t") && !begins(""));
     }
 }

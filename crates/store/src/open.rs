@@ -44,7 +44,7 @@ pub(crate) fn reopen(path: &Path) -> Result<Connection, StoreError> {
     refuse_stored_sql(&db).and_then(|()| check_schema(&db)).map_err(|fault| fault.at(path))?;
     // Only the last connection to a file may leave its log: so this shows whether a recorder is still at work.
     match db.pragma_update_and_check(None, "journal_mode", "DELETE", |row| row.get::<_, String>(0)) {
-        Ok(mode) if mode == "delete" => Ok(db),
+        Ok(mode) if mode == "delete" => add_later_tables(&db).map(|()| db).map_err(|fault| fault.at(path)),
         Err(error) if error.sqlite_error_code() != Some(ErrorCode::DatabaseBusy) => Err(ReadFault::Sql(error).at(path)),
         _ => Err(StoreError::InUse { path: path.to_owned() }),
     }
@@ -294,8 +294,26 @@ fn check_schema(db: &Connection) -> Result<(), ReadFault> {
         match found.get(&name) {
             Some(own) if *own == sql => {}
             Some(_) => return Err(ReadFault::wrong(format!("its table `{name}` does not match format {FORMAT}"))),
+            None if LATER_TABLES.contains(&name.as_str()) => {}
             None => return Err(ReadFault::wrong(format!("its table `{name}` is missing"))),
         }
+    }
+    Ok(())
+}
+
+/// Tables that files of this format may lack, because plimsoll has made files without them.
+const LATER_TABLES: [&str; 1] = ["interval_rows"];
+
+/// Whether the file has the table `name`.
+pub(crate) fn has_table(db: &Connection, name: &str) -> Result<bool, ReadFault> {
+    Ok(table_definitions(db)?.contains_key(name))
+}
+
+/// Makes the tables that the file lacks, so that it can be recorded to.
+fn add_later_tables(db: &Connection) -> Result<(), ReadFault> {
+    let (found, expected) = (table_definitions(db)?, expected_tables()?);
+    for name in LATER_TABLES.iter().filter(|name| !found.contains_key(**name)) {
+        db.execute_batch(&expected[*name])?;
     }
     Ok(())
 }
@@ -337,7 +355,7 @@ mod tests {
         let tables: Vec<String> = expected_tables().unwrap().into_keys().collect();
         assert_eq!(
             tables.join(" "),
-            "bus_position counter endpoint_interval event generator histogram host interval kind meta param phase point source \
+            "bus_position counter endpoint_interval event generator histogram host interval interval_rows kind meta param phase point source \
              stack_snapshot"
         );
     }

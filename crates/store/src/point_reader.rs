@@ -7,7 +7,7 @@ use crate::cells::{json_cell, phase_of, read_amount, read_cell, read_count, read
 use crate::error::ReadFault;
 use crate::hdr::Decoder;
 use crate::host_reader::{HostRecords, fill_intervals, host_in, intervals_of, records_of, settle_hosts};
-use crate::open::RunFile;
+use crate::open::{RunFile, has_table};
 use model::stacks::parse_folded;
 use model::{
     CounterSample, ENDPOINTS_MAX, EndpointInterval, EndpointRow, Event, EventKind, FailureClass, FailureCounts,
@@ -30,6 +30,7 @@ pub(crate) fn points_from(run: &RunFile, first: u32) -> Result<Vec<PointData>, R
     points.read_sources(run)?;
     points.read_phases(run)?;
     points.read_intervals(run)?;
+    points.read_rows(run)?;
     points.read_histograms(run)?;
     points.read_generator(run)?;
     points.read_counters(run)?;
@@ -183,6 +184,26 @@ impl PointReader {
                 budget.add_to(&mut kind.failed, read_count(row, 7)?)?;
                 budget.add_to(&mut kind.bytes, read_count(row, 8)?)?;
                 budget.add_to(&mut kind.late, read_count(row, 9)?)?;
+            }
+            Ok(())
+        })
+    }
+
+    fn read_rows(&mut self, run: &RunFile) -> Result<(), ReadFault> {
+        const ROWS: &str = "SELECT point, phase, interval, kind, returned, changed, missed, idle, host FROM interval_rows WHERE point >= ?1";
+        if !has_table(&run.db, "interval_rows")? {
+            return Ok(());
+        }
+        self.each_point_row(run, ROWS, |point, budget, row| {
+            let kind: u8 = read_cell(row, 3)?;
+            for interval in intervals_of(point, budget, row, HostId(read_cell(row, 8)?))? {
+                let Some(kind) = interval.kinds.iter_mut().find(|known| known.kind == OpKind(kind)) else {
+                    return Err(ReadFault::wrong(format!("rows of kind {kind} have no interval")));
+                };
+                budget.add_to(&mut kind.rows.returned, read_count(row, 4)?)?;
+                budget.add_to(&mut kind.rows.changed, read_count(row, 5)?)?;
+                budget.add_to(&mut kind.rows.missed, read_count(row, 6)?)?;
+                budget.add_to(&mut kind.rows.idle, read_count(row, 7)?)?;
             }
             Ok(())
         })

@@ -5,7 +5,9 @@
 
 use crate::PointId;
 use crate::hdr::Encoder;
-use model::{CounterSample, EndpointInterval, Event, HostId, IntervalRow, KindRow, SourceDef, StackSnapshot};
+use model::{
+    CounterSample, EndpointInterval, Event, HostId, IntervalRow, KindRow, RowCounts, SourceDef, StackSnapshot,
+};
 use rusqlite::{CachedStatement, Transaction, params};
 use serde::Serialize;
 use std::fmt::Write;
@@ -48,6 +50,7 @@ pub(crate) fn insert_interval(
     }
     for kind in &row.kinds {
         insert_kind(tx, place, row, kind)?;
+        insert_rows(tx, place, row, kind)?;
         insert_histograms(tx, encoder, place, row, kind)?;
     }
     insert_generator(tx, place, row)
@@ -80,6 +83,26 @@ fn insert_kind(tx: &Transaction, place: RowPlace, row: &IntervalRow, kind: &Kind
         sql_int(kind.failed),
         sql_int(kind.bytes),
         sql_int(kind.late),
+        place.host.0,
+    ];
+    insert.execute(values).map(drop)
+}
+
+fn insert_rows(tx: &Transaction, place: RowPlace, row: &IntervalRow, kind: &KindRow) -> rusqlite::Result<()> {
+    let RowCounts { returned, changed, missed, idle } = kind.rows;
+    if kind.rows.is_zero() {
+        return Ok(());
+    }
+    let mut insert = prepare_cached(tx, "INSERT INTO interval_rows VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)")?;
+    let values = params![
+        place.point.0,
+        row.phase.as_str(),
+        row.index,
+        kind.kind.0,
+        sql_int(returned),
+        sql_int(changed),
+        sql_int(missed),
+        sql_int(idle),
         place.host.0,
     ];
     insert.execute(values).map(drop)

@@ -125,6 +125,20 @@ CREATE TABLE interval (
     host INTEGER NOT NULL DEFAULT 0 -- whose clients did them
 ) STRICT;
 
+-- Rows of the operations of one kind that ended in one interval: increments. Only of engines that tell them; of operations without any
+-- there is no row here. Files of plimsoll 0.1.0 before its release have no such table.
+CREATE TABLE interval_rows (
+    point INTEGER NOT NULL REFERENCES point (id),
+    phase TEXT NOT NULL,
+    interval INTEGER NOT NULL,
+    kind INTEGER NOT NULL,
+    returned INTEGER NOT NULL, -- rows in the answers to the operations done
+    changed INTEGER NOT NULL,  -- rows that they inserted, updated or deleted, as the engine counts them
+    missed INTEGER NOT NULL,   -- operations among `ok` of which a statement returned or changed another number of rows than it must
+    idle INTEGER NOT NULL,     -- operations among `ok` of which a statement found no row, which may be, and is rare
+    host INTEGER NOT NULL DEFAULT 0 -- whose clients did them
+) STRICT;
+
 -- Times of the operations of one kind that ended in one interval: increments.
 CREATE TABLE histogram (
     point INTEGER NOT NULL REFERENCES point (id),
@@ -166,7 +180,7 @@ CREATE TABLE counter (
 CREATE TABLE event (
     point INTEGER NOT NULL REFERENCES point (id),
     at_ns INTEGER NOT NULL, -- when
-    kind TEXT NOT NULL,     -- 'phase', 'failure', 'hung', 'source_gap', 'clock_gap', 'own_stop', 'own_wait', 'own_gap_end',
+    kind TEXT NOT NULL,     -- 'phase', 'failure', 'missing', 'hung', 'source_gap', 'clock_gap', 'own_stop', 'own_wait', 'own_gap_end',
                             -- 'suspend', 'restart', 'setting', 'host_silent', 'host_lost', 'clock_step', 'stacks', 'stopped' or
                             -- 'engine'
     text TEXT NOT NULL,     -- what exactly, in words

@@ -12,7 +12,7 @@ use crate::oltp::mixes::RowPicker;
 use crate::oltp::rows::OltpData;
 use crate::program::{BackgroundOps, ClientIndex, OpStream, ProgramInput, SqlProgram, SqlWork};
 use crate::random::client_rng_stream;
-use model::{Access, BACKGROUND, BackgroundEntry, OpKind, ParamDef, ParamKind, ParamRole, Params, SqlOp};
+use model::{Access, BACKGROUND, BackgroundEntry, ExpectedRows, OpKind, ParamDef, ParamKind, ParamRole, Params, SqlOp};
 use std::sync::Arc;
 
 /// The entries of a workload whose rows have numbers, in tables with numbers.
@@ -83,6 +83,8 @@ fn add_entry(program: &mut SqlProgram, entry: &BackgroundEntry, nth: u32, values
         Arc::new(CustomMix::new(std::slice::from_ref(&entry.op), values.data.tables, true, |value| value.draw.clone()));
     let (first, kind) = (program.statements.len() as u16, OpKind(program.kinds.len() as u8));
     let statements = first..first.saturating_add(custom.statements.len() as u16);
+    program.rows.resize(program.statements.len(), ExpectedRows::ANY);
+    program.rows.extend(&custom.rows);
     program.statements.extend(custom.statements.iter().cloned());
     program.kinds.extend(&custom.kinds);
     program.writes |= custom.writes;

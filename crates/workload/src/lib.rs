@@ -357,6 +357,21 @@ pub(crate) mod tests {
     }
 
     #[test]
+    fn what_each_statement_of_a_workload_returns_and_changes_is_declared() {
+        for def in WORKLOADS {
+            let Some(make) = def.sql else { continue };
+            let program = make(&ProgramInput::new(&defaults(&def.entry), 7, &SequenceState::default()));
+            if program.work != SqlWork::Calls {
+                continue;
+            }
+            assert_eq!(program.rows.len(), program.statements.len(), "{}", def.entry.name);
+            // What the user wrote is not known.
+            let known = |rows: &model::ExpectedRows| rows.is_known() || rows.mostly != model::MostlyRows::Unknown;
+            assert!(def.entry.name == "own" || program.rows.iter().all(known), "{}", def.entry.name);
+        }
+    }
+
+    #[test]
     fn every_call_passes_as_many_arguments_as_its_statement_has_placeholders() {
         for def in WORKLOADS {
             let Some(make) = def.sql else { continue };

@@ -385,6 +385,7 @@ fn sql_program(input: &ProgramInput) -> SqlProgram {
         // The tables are those of any test.
         MicroStep::Drain => SqlProgram {
             statements: Vec::new(),
+            rows: Vec::new(),
             writes: true,
             kinds: vec![OpKindDef::without_rows("drain", OpClass::Drain), load_kind(input)],
             work: SqlWork::Drain,

@@ -10,8 +10,8 @@ use crate::replay::Recording;
 use crate::{SequenceState, Workload};
 pub use model::ColumnKind;
 use model::{
-    BackgroundPace, Bytes, ConnectOp, HoldKind, IoOp, KvEntry, KvOp, LoadPart, Nanos, Op, OpClass, OpKind, Params,
-    SqlArg, SqlCall, SqlOp, SqlStep, TaskOp, Trial,
+    BackgroundPace, Bytes, ConnectOp, ExpectedRows, HoldKind, IoOp, KvEntry, KvOp, LoadPart, Nanos, Op, OpClass,
+    OpKind, Params, SqlArg, SqlCall, SqlOp, SqlStep, TaskOp, Trial,
 };
 use std::ops::Range;
 use std::sync::Arc;
@@ -250,6 +250,8 @@ pub struct SqlProgram {
     pub procedures: Vec<SqlProcedure>,
     /// The statements of the run, with `?` for each argument.
     pub statements: Vec<String>,
+    /// How many rows each of them returns and changes, in their order. Of those beyond the last nothing is expected.
+    pub rows: Vec<ExpectedRows>,
     /// Whether the run writes.
     pub writes: bool,
     /// The kinds of operation.

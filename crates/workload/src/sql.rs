@@ -114,6 +114,7 @@ fn program(input: &ProgramInput) -> SqlProgram {
         schema: Vec::new(),
         procedures: Vec::new(),
         statements: work.steps.iter().map(|step| step.sql.clone()).collect(),
+        rows: Vec::new(),
         writes: work.steps.iter().any(|step| class_of(&step.sql) != OpClass::Read),
         kinds: kinds_of(variant),
         load,

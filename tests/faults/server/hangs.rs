@@ -83,7 +83,12 @@ fn without_timeouts<'a>(arguments: &[&'a str]) -> Vec<&'a str> {
 
 /// plimsoll that measures the server at `url`, when it has recorded some intervals.
 pub fn measuring(lab: &Lab, url: &str, more: &[&str]) -> Child {
-    let load = ["oltp", "--engine", url, "--mix", "read_write", "--table-rows", "100", "--clients", "2"];
+    measuring_mix(lab, url, "read_write", more)
+}
+
+/// The same with the operations of `mix`.
+pub fn measuring_mix(lab: &Lab, url: &str, mix: &str, more: &[&str]) -> Child {
+    let load = ["oltp", "--engine", url, "--mix", mix, "--table-rows", "100", "--clients", "2"];
     let times = ["--think", "5ms", "--interval", "100ms", "--no-report", "--quiet"];
     let mut command = lab.command(&[&load[..], &times, more].concat());
     let mut child = command.env("PLIMSOLL_PASSWORD", PASSWORD).spawn().unwrap();

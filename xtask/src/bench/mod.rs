@@ -55,7 +55,7 @@ pub struct BenchArguments {
     /// Rows of each load (bench `load`) [default: 250000, quick: 100000].
     #[arg(long, value_parser = clap::value_parser!(u64).range(10_000..=1_000_000_000))]
     rows: Option<u64>,
-    /// Compare with this binary of plimsoll, too (bench `show`), or with it in place of other programs (bench `file`).
+    /// Compare with this binary of plimsoll, too (bench `show`), or with it in place of anything else (benches `file` and `workloads`).
     #[arg(long)]
     older: Option<PathBuf>,
     /// Use this binary of plimsoll, build none, and keep no result (benches `cluster`, `load` and `replay`).

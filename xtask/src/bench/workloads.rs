@@ -1,5 +1,5 @@
 //! `workloads`: what a statement of each workload costs the client, compared with a point select of `oltp`, and a replayed read compared
-//! with one of `file`; and the memory of 512 clients of each.
+//! with one of `file`; and the memory of 512 clients of each. With an older binary: what a select and an update cost, compared with that.
 //!
 //! In: the release build, both servers. Out: per case the ratio of client CPU per statement, with its interval; bytes. Limits: one client,
 //! over the unix socket, all rows in memory, commits not synced; a statement that returns or changes more costs more, so the ratios are
@@ -20,7 +20,7 @@ use std::process::Command;
 pub const NAME: &str = "workloads";
 
 /// The cases by name.
-pub const CASES: [&str; 12] = [
+pub const CASES: [&str; 16] = [
     "mariadb-kv-reads",
     "mariadb-kv-updates",
     "mariadb-micro",
@@ -33,6 +33,10 @@ pub const CASES: [&str; 12] = [
     "postgres-orders",
     "postgres-own",
     "replay",
+    "mariadb-select",
+    "mariadb-update",
+    "postgres-select",
+    "postgres-update",
 ];
 
 /// The words of each case for plimsoll, with `--clients`, `--time` and the engine to follow.
@@ -45,6 +49,10 @@ const LOADS: [(&str, &[&str]); 5] = [
 ];
 const SELECT: &[&str] = &["oltp", "--mix", "point_select", "--table-rows", "10000"];
 
+/// What is compared with an older binary of plimsoll.
+const BOTH_BINARIES: [(&str, &[&str]); 2] =
+    [("select", SELECT), ("update", &["oltp", "--mix", "update_index", "--table-rows", "10000"])];
+
 /// The reads of the recording that is replayed, each of a page of `RECORDED_MIB`.
 const RECORDED_READS: u64 = 2_000_000;
 const RECORDED_MIB: u64 = 64;
@@ -52,7 +60,11 @@ const RECORDED_MIB: u64 = 64;
 /// Measures, prints, and keeps the result.
 pub fn run(root: &Path, effort: &Effort) -> Result<()> {
     measure_on_servers(root, NAME, HEAD, &[], |work, rows| {
-        WorkloadLab { root, work, seconds: effort.seconds(5, 3) }.measure_cases(effort, rows)
+        let lab = WorkloadLab { root, work, seconds: effort.seconds(5, 3) };
+        match &effort.older {
+            Some(older) => lab.compare_binaries(older, effort, rows),
+            None => lab.measure_cases(effort, rows),
+        }
     })
 }
 
@@ -67,7 +79,7 @@ impl WorkloadLab<'_> {
     fn measure_cases(&self, effort: &Effort, rows: &mut Vec<String>) -> Result<()> {
         if effort.wants_any(&CASES[..6]) {
             let server = BenchServer::start_mariadb()?;
-            let url = format!("mysql://root@localhost/?socket={}/m.sock", server.dir().display());
+            let url = url_of("mariadb", &server);
             self.compare_loads("mariadb", &url, effort, rows)?;
             if effort.wants("mariadb-memory") {
                 for (name, words) in [("oltp", SELECT)].into_iter().chain(LOADS) {
@@ -77,11 +89,31 @@ impl WorkloadLab<'_> {
         }
         if effort.wants_any(&CASES[6..11]) {
             let server = BenchServer::start_postgres()?;
-            let url = format!("postgres://plimsoll@localhost/postgres?socket={}/.s.PGSQL.5432", server.dir().display());
+            let url = url_of("postgres", &server);
             self.compare_loads("postgres", &url, effort, rows)?;
         }
         if effort.wants("replay") {
             rows.push(self.compare_replay(effort)?);
+        }
+        Ok(())
+    }
+
+    /// One client of this version and one of `older` in turns.
+    fn compare_binaries(&self, older: &Path, effort: &Effort, rows: &mut Vec<String>) -> Result<()> {
+        let own = plimsoll::binary(self.root);
+        for server in ["mariadb", "postgres"] {
+            let started =
+                if server == "mariadb" { BenchServer::start_mariadb()? } else { BenchServer::start_postgres()? };
+            let url = url_of(server, &started);
+            for (name, words) in BOTH_BINARIES {
+                let case = format!("{server}-{name}");
+                if effort.wants(&case) {
+                    println!("\n{case}: this version : {}", older.display());
+                    let price = |binary: &Path| self.price_with(binary, words, &["--engine", &url]);
+                    let comparison = compare(effort.rounds(), || price(&own), || price(older))?;
+                    rows.push(table_row(&case, &plimsoll::own_version(older)?, &comparison));
+                }
+            }
         }
         Ok(())
     }
@@ -133,24 +165,38 @@ impl WorkloadLab<'_> {
 
     /// One client with the workload that `words` name.
     fn price_of_statement(&self, words: &[&str], rest: &[&str]) -> Result<Price> {
-        let mut command = self.command(words, rest, 1);
+        self.price_with(&plimsoll::binary(self.root), words, rest)
+    }
+
+    /// The same with another binary.
+    fn price_with(&self, binary: &Path, words: &[&str], rest: &[&str]) -> Result<Price> {
+        let mut command = self.command(binary, words, rest, 1);
         command.args(["--warmup", "500ms", "--json", "--quiet"]);
         parse_price(&process::run(&mut command)?.stdout)
     }
 
     /// The memory of many clients.
     fn measure_memory(&self, name: &str, words: &[&str], url: &str) -> Result<String> {
-        let mut command = self.command(words, &["--engine", url], MANY_CLIENTS);
+        let mut command = self.command(&plimsoll::binary(self.root), words, &["--engine", url], MANY_CLIENTS);
         command.args(["--warmup", "0s", "--plain"]);
         Ok(memory_row(name, &watch::run(&mut command, RateStream::Stderr, watch::of_plimsoll)?.memory))
     }
 
-    fn command(&self, words: &[&str], rest: &[&str], clients: u32) -> Command {
-        let mut command = Command::new(plimsoll::binary(self.root));
+    fn command(&self, binary: &Path, words: &[&str], rest: &[&str], clients: u32) -> Command {
+        let mut command = Command::new(binary);
         command.args(words).args(rest).args(["--interval", "250ms", "--no-report", "--clients", &clients.to_string()]);
         command.arg("--time").arg(format!("{}s", self.seconds)).arg("--dir").arg(self.work);
         command.arg("--runs").arg(self.work.join("runs"));
         command
+    }
+}
+
+/// The URL of the `server` that was `started`.
+fn url_of(server: &str, started: &BenchServer) -> String {
+    let dir = started.dir().display();
+    match server {
+        "mariadb" => format!("mysql://root@localhost/?socket={dir}/m.sock"),
+        _ => format!("postgres://plimsoll@localhost/postgres?socket={dir}/.s.PGSQL.5432"),
     }
 }
 

@@ -141,6 +141,7 @@ findings! {
     own_gap::RecorderGaps => OwnGap = "own-gap",
     clock_gap::ClockGaps => ClockGap = "clock-gap",
     errors::FailedOps => Errors = "errors",
+    work_missing::MissingWork => WorkMissing = "work-missing",
     retries::RetriedOps => Retries = "retries",
     corrupt::CorruptData => Corrupt = "corrupt",
     broken_conditions::BrokenConditions => BrokenConditions = "broken-conditions",

@@ -23,6 +23,7 @@ pub enum NextStep {
     FreeCpu,
     DistrustStorage,
     DistrustEngine,
+    FindWhatTakesRows,
     FewerTerminals,
     SlowDownReplay,
     ReportBug,
@@ -156,6 +157,9 @@ impl NextStep {
                 "stop the other processes (`top` shows them) and measure again"
             }
             NextStep::DistrustEngine => "do not use this engine with these settings until you know the cause",
+            NextStep::FindWhatTakesRows => {
+                "find out what takes the rows or keeps them from changing: a trigger, a rule, a proxy, or another user of the tables"
+            }
             NextStep::SlowDownReplay => "for the recorded load use more `--depth`, a lower `--speed` or a faster disk",
             NextStep::FewerTerminals => "use at most ten clients for each warehouse",
             NextStep::DistrustStorage => "do not use this storage until you know the cause; read `dmesg`",

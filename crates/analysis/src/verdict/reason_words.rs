@@ -19,9 +19,10 @@ impl Reason {
 }
 
 /// What makes points less than valid, by the code of the finding, in the past tense: it suits one point and many.
-const REASONS: [(Code, &str); 43] = [
+const REASONS: [(Code, &str); 44] = [
     (Code::Corrupt, "read back wrong data"),
     (Code::BrokenConditions, "left rows that break a consistency condition"),
+    (Code::WorkMissing, "had operations that did not do their work"),
     (Code::PaceExceeded, "entered more new orders than its terminals can"),
     (Code::Incomplete, "did not complete"),
     (Code::Interrupted, "stopped early: interrupted, or the disk was full"),

@@ -14,6 +14,7 @@ use crate::sql::literals::Dialect;
 use crate::sql::multiplex::{PollableSession, SqlCommand};
 use crate::sql::open_connections::{CancelAtServer, ConnectionKey, Registration};
 use crate::sql::preparing::PreparingConnection;
+use crate::sql::row_tally::{Answered, RowTally};
 use crate::sql::session_options::SessionOptions;
 use crate::sql::statement::StatementExecutor;
 use crate::sql::{OpFailure, SessionFactory, SqlConnection, SqlSession, keep_used, run_transaction};
@@ -276,8 +277,8 @@ pub struct MysqlSession {
 }
 
 impl SqlSession for MysqlSession {
-    fn perform_op(&mut self, op: &SqlOp) -> Result<(), OpFailure> {
-        run_transaction(&mut self.executor, op).map_err(|error| self.failure_of(error))
+    fn perform_op(&mut self, op: &SqlOp, rows: &mut RowTally) -> Result<(), OpFailure> {
+        run_transaction(&mut self.executor, op, rows).map_err(|error| self.failure_of(error))
     }
 
     fn run_text(&mut self, text: &str) -> Result<(), OpFailure> {
@@ -329,6 +330,11 @@ impl PollableSession for MysqlSession {
 
     fn kept_rows(&self) -> &KeptRows {
         self.executor.wire.kept_rows()
+    }
+
+    #[inline]
+    fn answered(&self) -> Answered {
+        self.executor.wire.answered()
     }
 }
 

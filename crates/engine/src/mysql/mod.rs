@@ -54,6 +54,7 @@ use crate::sql::endpoints::{self, ENDPOINT, EndpointIdentity, POLICY};
 use crate::sql::external::SchemaUse;
 use crate::sql::found_data::FoundWords;
 use crate::sql::replay::ReplayWords;
+use crate::sql::row_tally::ReplacedRows;
 use crate::sql::server_instance::{NodeGroup, ServerSpec, SqlServer, SqlServerInstance, sets_on_server};
 use crate::sql::session_options::{self, CONTROL_TIMEOUT, ISOLATION, SETUP_TIMEOUT, SessionOptions};
 use crate::sql::variant::refuse_database;
@@ -315,6 +316,7 @@ const fn spec_of(server: &MysqlServer, name: &'static str, install: &'static str
         rules: server.rules(),
         version: "version",
         watched: settings::WATCHED,
+        replaced_rows: ReplacedRows::Found,
         // MySQL and MariaDB from 11.1 on have the first name, MariaDB has always had the second.
         isolation: &["SELECT @@session.transaction_isolation", "SELECT @@session.tx_isolation"],
         table_bytes: "SELECT CAST(COALESCE(sum(data_length + index_length), 0) AS UNSIGNED) \

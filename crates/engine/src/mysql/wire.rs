@@ -13,6 +13,7 @@ use crate::sql::kept::{KeptRows, NOT_THERE};
 use crate::sql::open_connections::{CancelAtServer, ConnectionKey};
 use crate::sql::preparing::PreparingConnection;
 use crate::sql::recv_buffer::{self, RecvBuffer};
+use crate::sql::row_tally::{Answered, ROLLED_BACK};
 use model::{KEPT_PLACES, SqlArg};
 use std::hint::black_box;
 use std::io::{self, ErrorKind, Read, Write};
@@ -64,6 +65,8 @@ pub struct MysqlWire {
     is_keeping: bool,
     /// The integers of the last answer whose were kept.
     kept: KeptRows,
+    /// What the last answer tells.
+    answered: Answered,
 }
 
 /// The part of an answer that comes next.
@@ -117,6 +120,8 @@ pub const LOCAL_FILE: u8 = 0xfb;
 /// A row may begin with the same byte, and is longer.
 pub const EOF_BELOW: usize = 9;
 
+/// The bit in the status of an answer if a transaction is open.
+const IN_TRANSACTION: u16 = 0x0001;
 /// The bit in the status of an answer if another answer follows.
 const MORE_RESULTS: u16 = 0x0008;
 
@@ -140,6 +145,7 @@ impl MysqlWire {
             executing,
             is_keeping,
             kept,
+            answered: Answered::default(),
         }
     }
 
@@ -192,12 +198,13 @@ impl MysqlWire {
     #[inline]
     fn take_all(&mut self) -> Result<(), MysqlWireError> {
         loop {
-            let (inbox, stream, part) = (&mut self.inbox, &mut self.stream, &mut self.part);
+            let (inbox, stream, part, answered) =
+                (&mut self.inbox, &mut self.stream, &mut self.part, &mut self.answered);
             let taken = match self.is_keeping {
-                false => take_answer(inbox, stream, part, look_at),
+                false => take_answer(inbox, stream, part, answered, look_at),
                 true => {
                     let shape = self.executing.map(|statement| &self.statements[statement].row);
-                    take_answer(inbox, stream, part, |row| keep_row(&mut self.kept, shape, row))
+                    take_answer(inbox, stream, part, answered, |row| keep_row(&mut self.kept, shape, row))
                 }
             };
             match taken {
@@ -223,6 +230,7 @@ impl MysqlWire {
         }
         self.out[..HEADER].copy_from_slice(&(length as u32).to_le_bytes());
         (self.sent, self.part, self.is_keeping) = (0, AnswerPart::First, false);
+        self.answered = Answered::default();
         self.inbox.begin_answer();
         Ok(())
     }
@@ -280,9 +288,18 @@ impl PreparingConnection for MysqlWire {
         &self.kept
     }
 
+    #[inline]
+    fn answered(&self) -> Answered {
+        self.answered
+    }
+
     fn row_missing() -> MysqlWireError {
         // No error of the server's: 0 is none of its numbers.
         MysqlWireError::Server { code: 0, text: NOT_THERE.into() }
+    }
+
+    fn rolled_back() -> MysqlWireError {
+        MysqlWireError::Server { code: 0, text: ROLLED_BACK.into() }
     }
 }
 
@@ -390,13 +407,14 @@ fn keep_text_row(kept: &mut KeptRows, row: &[u8]) -> Option<()> {
     Some(())
 }
 
-/// Takes one answer. True if another one follows. `part` is how far it has come, also when a non-blocking socket has no more for
-/// now.
+/// Takes one answer, and adds to `answered` what it tells. True if another one follows. `part` is how far it has come, also when a
+/// non-blocking socket has no more for now.
 #[inline]
 fn take_answer(
     inbox: &mut RecvBuffer,
     socket: &mut impl Read,
     part: &mut AnswerPart,
+    answered: &mut Answered,
     mut look: impl FnMut(&[u8]),
 ) -> Result<bool, MysqlWireError> {
     loop {
@@ -404,7 +422,14 @@ fn take_answer(
         match part {
             AnswerPart::First => match body[0] {
                 // A statement without a result, such as an UPDATE, is answered by one packet.
-                OK => return status_of_ok(body).map(has_more).ok_or_else(|| malformed_packet().into()),
+                OK => {
+                    let (changed, status) = changed_and_status(body).ok_or_else(malformed_packet)?;
+                    answered.rows.changed += changed;
+                    if changed == 0 {
+                        answered.found += found_in_ok(body);
+                    }
+                    return Ok(end_answer(answered, status));
+                }
                 // The server may ask for a file of the client (LOAD DATA LOCAL). No workload needs that, and a hostile server
                 // could read any file.
                 LOCAL_FILE => return Err(malformed_packet().into()),
@@ -416,11 +441,22 @@ fn take_answer(
             // A row whose first value is longer than 16 MiB would begin with 0xfe too; only the length distinguishes them.
             AnswerPart::Rows if body[0] == EOF && body.len() < EOF_BELOW => {
                 *part = AnswerPart::First;
-                return status_at(body, 3).map(has_more).ok_or_else(|| malformed_packet().into());
+                let status = status_at(body, 3).ok_or_else(malformed_packet)?;
+                return Ok(end_answer(answered, status));
             }
-            AnswerPart::Rows => look(body),
+            AnswerPart::Rows => {
+                answered.rows.returned += 1;
+                look(body);
+            }
         }
     }
+}
+
+/// Notes what the `status` at the end of an answer tells. True if another answer follows.
+#[inline]
+fn end_answer(answered: &mut Answered, status: u16) -> bool {
+    answered.in_transaction = status & IN_TRANSACTION != 0;
+    has_more(status)
 }
 
 /// The number of columns that are described behind the packet `first`. MariaDB describes those of a prepared statement once, and leaves
@@ -542,12 +578,32 @@ pub fn length_encoded(bytes: &[u8]) -> Option<(u64, &[u8])> {
     Some((value, rest))
 }
 
-/// The status in an OK packet: behind the rows that were changed and the last id.
+/// How many rows were changed, and the status, in an OK packet; the last id is between them.
+#[inline]
+fn changed_and_status(body: &[u8]) -> Option<(u64, u16)> {
+    let (changed, rest) = length_encoded(body.get(1..)?)?;
+    let (_, rest) = length_encoded(rest)?;
+    Some((changed, status_at(rest, 0)?))
+}
+
+/// `Rows matched: 1  Changed: 0  Warnings: 0`: how many rows an UPDATE has found, in the text at the end of an OK packet that has changed
+/// none, which is in the language of the server; 0 without such a text.
+fn found_in_ok(body: &[u8]) -> u64 {
+    // 0 rows, the last id, status and warnings.
+    let text = body.get(2..).and_then(length_encoded).and_then(|(_, rest)| rest.get(4..)).unwrap_or_default();
+    let text = match text {
+        // Servers send the length of the text before it, in spite of their documentation.
+        [length, text @ ..] if usize::from(*length) == text.len() => text,
+        text => text,
+    };
+    let digits = text.iter().skip_while(|byte| !byte.is_ascii_digit()).take_while(|byte| byte.is_ascii_digit());
+    digits.fold(0, |number: u64, digit| number.saturating_mul(10).saturating_add((digit - b'0').into()))
+}
+
+/// The status in an OK packet.
 #[inline]
 pub fn status_of_ok(body: &[u8]) -> Option<u16> {
-    let (_, rest) = length_encoded(body.get(1..)?)?;
-    let (_, rest) = length_encoded(rest)?;
-    status_at(rest, 0)
+    changed_and_status(body).map(|(_, status)| status)
 }
 
 #[inline]
@@ -607,7 +663,7 @@ mod tests {
     fn taken(bodies: &[&[u8]]) -> (Result<bool, MysqlWireError>, usize) {
         let bytes = packets(bodies);
         let (mut inbox, mut socket) = (RecvBuffer::new(), &bytes[..]);
-        let answer = take_answer(&mut inbox, &mut socket, &mut AnswerPart::First, look_at);
+        let answer = take_answer(&mut inbox, &mut socket, &mut AnswerPart::First, &mut Answered::default(), look_at);
         let mut left = 0;
         while inbox.peek(1, &mut socket).is_ok() {
             left += inbox.take(1).len();
@@ -645,14 +701,36 @@ mod tests {
         let bytes = packets(&[&[1], b"a column", END, ROW, &[7; 300], END]);
         for piece in [1, 3, 50, 1000] {
             let (mut inbox, mut socket, mut part) = (RecvBuffer::new(), Slow(&bytes, piece, false), AnswerPart::First);
+            let mut answered = Answered::default();
             let answer = loop {
-                match take_answer(&mut inbox, &mut socket, &mut part, look_at) {
+                match take_answer(&mut inbox, &mut socket, &mut part, &mut answered, look_at) {
                     Err(MysqlWireError::Io(error)) if error.kind() == ErrorKind::WouldBlock => {}
                     answer => break answer,
                 }
             };
             assert!(matches!(answer, Ok(false)) && socket.0.is_empty(), "{answer:?} in pieces of {piece}");
+            assert_eq!(answered.rows.returned, 2, "in pieces of {piece}");
         }
+    }
+
+    #[test]
+    fn an_answer_tells_its_rows_and_whether_a_transaction_is_open() {
+        let told = |bodies: &[&[u8]]| {
+            let (bytes, mut answered) = (packets(bodies), Answered::default());
+            let mut part = AnswerPart::First;
+            take_answer(&mut RecvBuffer::new(), &mut &bytes[..], &mut part, &mut answered, look_at).unwrap();
+            (answered.rows.returned, answered.rows.changed, answered.in_transaction)
+        };
+        assert_eq!(told(&[&[OK, 3, 0, 1, 0, 0, 0]]), (0, 3, true));
+        assert_eq!(told(&[&[OK, 0xfc, 0x10, 0x27, 0, 2, 0, 0, 0]]), (0, 10_000, false));
+        let head = [OK, 0, 0, 2, 0, 0, 0];
+        for text in
+            [&b"Rows matched: 12  Changed: 0  Warnings: 0"[..], b"Zeilen gefunden: 12  geaendert: 0  Warnungen: 0.."]
+        {
+            assert_eq!(found_in_ok(&[&head[..], &[text.len() as u8], text].concat()), 12);
+        }
+        assert_eq!((found_in_ok(&[&head[..], b"12 rows"].concat()), found_in_ok(&head)), (12, 0));
+        assert_eq!(told(&[&[1], b"a column", END, ROW, ROW, &[EOF, 0, 0, 1, 0]]), (2, 0, true));
     }
 
     #[test]

@@ -43,6 +43,7 @@ use crate::sql::endpoints::{self, ENDPOINT, EndpointIdentity, POLICY};
 use crate::sql::external::SchemaUse;
 use crate::sql::found_data::FoundWords;
 use crate::sql::replay::ReplayWords;
+use crate::sql::row_tally::ReplacedRows;
 use crate::sql::server_instance::{ServerSpec, SqlServer, SqlServerInstance, sets_on_server};
 use crate::sql::session_options::{self, CONTROL_TIMEOUT, ISOLATION, SETUP_TIMEOUT, SessionOptions};
 use crate::sql::variant::rows::RowLayout;
@@ -288,6 +289,7 @@ static SPEC: ServerSpec = ServerSpec {
     rules: RULES,
     version: "server_version",
     watched: settings::WATCHED,
+    replaced_rows: ReplacedRows::GoneForChanges,
     isolation: &["SHOW transaction_isolation"],
     table_bytes: "SELECT COALESCE(sum(pg_total_relation_size(oid)), 0) FROM pg_class \
                   WHERE relkind = 'r' AND relnamespace = current_schema()::regnamespace",

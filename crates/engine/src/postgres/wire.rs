@@ -20,6 +20,7 @@ use crate::sql::kept::{KeptRows, NOT_THERE};
 use crate::sql::open_connections::{CANCEL_WITHIN, CancelAtServer, ConnectionKey};
 use crate::sql::preparing::PreparingConnection;
 use crate::sql::recv_buffer::{self, RecvBuffer};
+use crate::sql::row_tally::{Answered, ROLLED_BACK};
 use crate::sql::variant::rows::RowBuffer;
 use bytes::{Buf, BytesMut};
 use model::SqlArg;
@@ -90,6 +91,8 @@ pub struct PostgresWire {
     is_keeping: bool,
     /// The integers of the last answer whose were kept.
     kept: KeptRows,
+    /// What the last answer tells.
+    answered: Answered,
 }
 
 /// The largest message taken in a timed answer: rows here are below 1 KB.
@@ -124,7 +127,8 @@ impl PostgresWire {
     pub(super) fn over(stream: ServerStream, patience: Duration, limits: AnswerLimits) -> PostgresWire {
         let (key, server, names) = (ConnectionKey::default(), None, Vec::new());
         let (out, inbox, kept) = (BytesMut::new(), RecvBuffer::new(), KeptRows::default());
-        PostgresWire { stream, patience, limits, key, server, names, out, inbox, failed: None, is_keeping: false, kept }
+        let (failed, is_keeping, answered) = (None, false, Answered::default());
+        PostgresWire { stream, patience, limits, key, server, names, out, inbox, failed, is_keeping, kept, answered }
     }
 
     /// The same, whose statements are cancelled at `server` if they take too long.
@@ -292,13 +296,24 @@ impl PostgresWire {
             match message {
                 // ReadyForQuery ends every answer, also one that failed: an error before it is kept until then, so that no message
                 // is left over.
-                (b'Z', _) => {
+                (b'Z', body) => {
+                    self.answered.in_transaction = body == IN_TRANSACTION;
                     self.is_keeping = false;
                     return self.failed.take().map_or(Ok(()), Err);
                 }
                 (b'E', body) => {
                     let error = server_error(body);
                     self.failed.get_or_insert(error);
+                }
+                (b'D', body) => {
+                    look(b'D', body);
+                    self.answered.rows.returned += 1;
+                }
+                (b'C', body) => {
+                    look(b'C', body);
+                    let (changed, is_rollback) = (changed_in_tag(body), body.starts_with(ROLLBACK));
+                    self.answered.rows.changed += changed;
+                    self.answered.is_rollback |= is_rollback;
                 }
                 (tag, body) => look(tag, body),
             }
@@ -450,6 +465,26 @@ fn keep_values(kept: &mut KeptRows, row: &[u8]) -> Option<()> {
     Some(())
 }
 
+/// What the server says if it waits for the next statement of a transaction.
+const IN_TRANSACTION: &[u8] = b"T";
+/// What it says when a transaction has ended without its changes.
+const ROLLBACK: &[u8] = b"ROLLBACK";
+
+/// The number at the end of `UPDATE 1` or `INSERT 0 1`; 0 if the statement changes no rows.
+#[inline]
+fn changed_in_tag(body: &[u8]) -> u64 {
+    match body {
+        // Most statements change fewer than ten rows.
+        [b'I' | b'U' | b'D' | b'M', .., b' ', digit @ b'0'..=b'9', 0] => u64::from(digit - b'0'),
+        [b'I' | b'U' | b'D' | b'M', .., 0] => number_at_end(&body[..body.len() - 1]).unwrap_or(0),
+        _ => 0,
+    }
+}
+
+fn number_at_end(tag: &[u8]) -> Option<u64> {
+    str::from_utf8(tag.rsplit(|byte| *byte == b' ').next()?).ok()?.parse().ok()
+}
+
 /// The number in `COPY 5000`, by which the server says what it has done.
 fn rows_in_tag(body: &[u8]) -> Option<u64> {
     str::from_utf8(body.strip_suffix(b"\0")?).ok()?.strip_prefix("COPY ")?.parse().ok()
@@ -475,6 +510,7 @@ impl PreparingConnection for PostgresWire {
 
     #[inline]
     fn put_execution(&mut self, number: usize, args: &[SqlArg], text: &[u8]) -> Result<(), PostgresWireError> {
+        self.answered = Answered::default();
         // The unnamed portal is replaced by the next bind, so nothing has to be closed. No result formats: values come as text.
         let bound =
             frontend::bind("", &self.names[number], [], args, |arg, out| put_value(arg, text, out), [], &mut self.out);
@@ -486,6 +522,7 @@ impl PreparingConnection for PostgresWire {
 
     #[inline]
     fn put_text(&mut self, text: &str) -> Result<(), PostgresWireError> {
+        self.answered = Answered::default();
         Ok(frontend::query(text, &mut self.out)?)
     }
 
@@ -504,9 +541,19 @@ impl PreparingConnection for PostgresWire {
         &self.kept
     }
 
+    #[inline]
+    fn answered(&self) -> Answered {
+        self.answered
+    }
+
     fn row_missing() -> PostgresWireError {
         // The SQLSTATE for no data.
         PostgresWireError::Server { code: "02000".into(), text: NOT_THERE.into() }
+    }
+
+    fn rolled_back() -> PostgresWireError {
+        // The SQLSTATE for a transaction that was rolled back, for whatever reason.
+        PostgresWireError::Server { code: "40000".into(), text: ROLLED_BACK.into() }
     }
 }
 
@@ -644,6 +691,29 @@ mod tests {
             PostgresWireError::Io(error) => explanation(&error).expect("an explanation").to_owned(),
             error => panic!("{error:?}"),
         }
+    }
+
+    #[test]
+    fn an_answer_tells_its_rows_and_how_its_transaction_stands() {
+        let told = |messages: &[(u8, &[u8])]| {
+            let bytes = messages
+                .iter()
+                .flat_map(|(tag, body)| [&[*tag][..], &(body.len() as u32 + 4).to_be_bytes(), *body].concat());
+            let mut wire = answered(&bytes.collect::<Vec<u8>>());
+            wire.put_text("").and_then(|()| wire.send_and_receive()).unwrap();
+            let Answered { rows, in_transaction, is_rollback, .. } = wire.answered;
+            (rows.returned, rows.changed, in_transaction, is_rollback)
+        };
+        assert_eq!(told(&[(b'C', b"UPDATE 1\0"), (b'Z', b"T")]), (0, 1, true, false));
+        assert_eq!(told(&[(b'C', b"INSERT 0 1000\0"), (b'Z', b"I")]), (0, 1_000, false, false));
+        let row: (u8, &[u8]) = (b'D', &[0, 1, 0, 0, 0, 1, b'7']);
+        assert_eq!(told(&[row, row, (b'C', b"SELECT 2\0"), (b'Z', b"I")]), (2, 0, false, false));
+        assert_eq!(told(&[(b'C', b"COMMIT\0"), (b'Z', b"I")]), (0, 0, false, false));
+        assert_eq!(told(&[(b'C', b"ROLLBACK\0"), (b'Z', b"I")]), (0, 0, false, true));
+        assert_eq!(
+            ["DELETE 0\0", "MERGE 12\0", "UPDATE x\0", "DROP TABLE\0", ""].map(|tag| changed_in_tag(tag.as_bytes())),
+            [0, 12, 0, 0, 0]
+        );
     }
 
     #[test]

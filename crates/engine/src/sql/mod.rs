@@ -28,6 +28,7 @@ pub mod procedure_steps;
 pub mod recv_buffer;
 pub mod rejection;
 pub mod replay;
+pub mod row_tally;
 pub mod server_instance;
 pub mod session_options;
 pub mod statement;
@@ -40,8 +41,9 @@ use client_tally::ClientTally;
 use host::error::TargetError;
 use kept::{AfterAnswer, KeptRows, KeptValues, answer_kept};
 use load::{Driver, OpSource, SyncClient};
-use model::{FailureClass, LoadPart, OpKind, Outcome, SqlArg, SqlOp, TransactionEnd, Trial};
+use model::{FailureClass, LoadPart, OpKind, Outcome, RowCounts, SqlArg, SqlOp, TransactionEnd, Trial};
 use multiplex::{PollableSession, SharedThreads};
+use row_tally::{Answered, RowTally};
 use session_options::{ClientThreads, ConnectionLifetime, SessionOptions};
 use std::io::{self, ErrorKind};
 use std::sync::Arc;
@@ -133,8 +135,8 @@ pub trait SessionFactory: Clone + Send + 'static {
 
 /// A connection with its prepared statements.
 pub trait SqlSession: Send + 'static {
-    /// Performs one operation, from BEGIN to COMMIT.
-    fn perform_op(&mut self, op: &SqlOp) -> Result<(), OpFailure>;
+    /// Performs one operation, from BEGIN to COMMIT, and counts its rows.
+    fn perform_op(&mut self, op: &SqlOp, rows: &mut RowTally) -> Result<(), OpFailure>;
     /// Runs a text without arguments, of one statement or several, and drops its rows.
     fn run_text(&mut self, text: &str) -> Result<(), OpFailure>;
     /// Rolls back the open transaction, if any.
@@ -157,21 +159,30 @@ pub trait SqlConnection {
         text: &[u8],
         columns: u8,
     ) -> Result<&KeptRows, Self::Error>;
+    /// What the last answer tells.
+    fn answered(&self) -> Answered;
     /// The buffers for what an operation keeps.
     fn kept_values(&mut self) -> &mut KeptValues;
     /// The error of an operation that needs a row that is not there.
     fn row_missing() -> Self::Error;
+    /// The error of a transaction that the server has rolled back although no statement of it failed.
+    fn rolled_back() -> Self::Error;
 }
 
 /// Performs the calls of `op`, between BEGIN and COMMIT if it is a transaction.
 #[inline]
-pub fn run_transaction<S: SqlConnection>(server: &mut S, op: &SqlOp) -> Result<(), S::Error> {
+pub fn run_transaction<S: SqlConnection>(server: &mut S, op: &SqlOp, rows: &mut RowTally) -> Result<(), S::Error> {
+    rows.begin();
     if !op.transaction {
-        return call_all(server, op);
+        return call_all(server, op, rows);
     }
     server.run_text("BEGIN")?;
-    call_all(server, op)?;
-    server.run_text(end_text(op))
+    call_all(server, op, rows)?;
+    if rows.is_over(op, &server.answered()) {
+        return Err(S::rolled_back());
+    }
+    server.run_text(end_text(op))?;
+    if rows.is_undone(op, &server.answered()) { Err(S::rolled_back()) } else { Ok(()) }
 }
 
 /// The statement that ends the transaction `op`.
@@ -184,42 +195,50 @@ pub fn end_text(op: &SqlOp) -> &'static str {
 }
 
 #[inline]
-fn call_all<S: SqlConnection>(server: &mut S, op: &SqlOp) -> Result<(), S::Error> {
+fn call_all<S: SqlConnection>(server: &mut S, op: &SqlOp, rows: &mut RowTally) -> Result<(), S::Error> {
     if !op.keeps.is_empty() {
-        return call_all_keeping(server, op);
+        return call_all_keeping(server, op, rows);
     }
     let mut args = &op.args[..];
     for call in &op.calls {
         let (mine, rest) = args.split_at(call.args as usize);
         args = rest;
         server.call_statement(call.statement, mine, &op.text)?;
+        rows.add(call.statement, &server.answered());
     }
     Ok(())
 }
 
 /// The same for an operation whose calls need what others of them have returned.
-fn call_all_keeping<S: SqlConnection>(server: &mut S, op: &SqlOp) -> Result<(), S::Error> {
+fn call_all_keeping<S: SqlConnection>(server: &mut S, op: &SqlOp, rows: &mut RowTally) -> Result<(), S::Error> {
     // Taken out of the connection, which is used meanwhile, and put back with its buffers.
     let mut kept = std::mem::take(server.kept_values());
-    let done = call_each_keeping(server, op, &mut kept);
+    let done = call_each_keeping(server, op, rows, &mut kept);
     *server.kept_values() = kept;
     done
 }
 
-fn call_each_keeping<S: SqlConnection>(server: &mut S, op: &SqlOp, kept: &mut KeptValues) -> Result<(), S::Error> {
+fn call_each_keeping<S: SqlConnection>(
+    server: &mut S,
+    op: &SqlOp,
+    rows: &mut RowTally,
+    kept: &mut KeptValues,
+) -> Result<(), S::Error> {
     let (mut nth, mut args) = (0, &op.args[..]);
     while let Some(call) = op.calls.get(nth) {
         let mine = kept.fill_in(&args[..call.args.into()]);
-        let skipped = match answer_kept(op, nth) {
-            None => server.call_statement(call.statement, mine, &op.text).map(|()| 0)?,
+        let after = match answer_kept(op, nth) {
+            None => {
+                server.call_statement(call.statement, mine, &op.text)?;
+                AfterAnswer::Next { skipped: 0 }
+            }
             Some(answer) => {
-                let rows = server.call_keeping(call.statement, mine, &op.text, answer.columns)?;
-                match kept.keep(answer, rows).ok_or_else(S::row_missing)? {
-                    AfterAnswer::Again => continue,
-                    AfterAnswer::Next { skipped } => skipped,
-                }
+                let found = server.call_keeping(call.statement, mine, &op.text, answer.columns)?;
+                kept.keep(answer, found).ok_or_else(S::row_missing)?
             }
         };
+        rows.add(call.statement, &server.answered());
+        let AfterAnswer::Next { skipped } = after else { continue };
         let next = nth + 1 + usize::from(skipped);
         args = &args[args_of(op, nth..next)..];
         nth = next;
@@ -324,21 +343,26 @@ struct SqlDriver<C: SessionFactory> {
     /// The last, with the kind of its operation.
     failure: Option<(OpKind, OpFailure)>,
     tally: Arc<ClientTally>,
+    /// The rows of the last operation.
+    rows: RowTally,
+    kind: OpKind,
 }
 
 impl<C: SessionFactory> SqlDriver<C> {
     fn new(connect: C, names: OpNames, tally: Arc<ClientTally>) -> Self {
-        let (is_lost, is_over) = (false, false);
-        SqlDriver { connect, names, session: None, pause: PAUSE, is_lost, is_over, failure: None, tally }
+        let (is_lost, is_over, kind) = (false, false, OpKind(0));
+        let (session, pause, failure) = (None, PAUSE, None);
+        let rows = RowTally::new(&connect.session_options().rows);
+        SqlDriver { connect, names, session, pause, is_lost, is_over, failure, tally, rows, kind }
     }
 
-    /// The connection, opened again if there is none.
+    /// Performs `op` once, over a connection that is opened again if there is none.
     #[inline]
-    fn open_session(&mut self) -> Result<&mut C::Session, OpFailure> {
+    fn attempt(&mut self, op: &SqlOp) -> Result<(), OpFailure> {
         if self.session.is_none() {
             if self.is_lost { self.connect_again()? } else { self.session = Some(self.connect_now()?) }
         }
-        Ok(self.session.as_mut().expect("connected above"))
+        self.session.as_mut().expect("connected above").perform_op(op, &mut self.rows)
     }
 
     fn connect_now(&self) -> Result<C::Session, OpFailure> {
@@ -362,7 +386,7 @@ impl<C: SessionFactory> SqlDriver<C> {
     fn perform_with_retries(&mut self, op: &SqlOp) -> Outcome {
         let mut began = None;
         loop {
-            let Err(failure) = self.open_session().and_then(|session| session.perform_op(op)) else {
+            let Err(failure) = self.attempt(op) else {
                 return Outcome::Ok { bytes: 0 };
             };
             if let Some(class) = self.give_up(op.op_kind, failure, &mut began) {
@@ -394,6 +418,7 @@ impl<C: SessionFactory> SqlDriver<C> {
 
 impl<C: SessionFactory> Driver for SqlDriver<C> {
     type Op = SqlOp;
+    const HAS_ROWS: bool = true;
 
     fn open(&mut self) -> Result<(), String> {
         let session = self.connect.connect();
@@ -403,11 +428,21 @@ impl<C: SessionFactory> Driver for SqlDriver<C> {
     }
 
     fn execute_op(&mut self, op: &SqlOp) -> Outcome {
+        self.kind = op.op_kind;
         let outcome = self.perform_with_retries(op);
         if self.connect.session_options().connection == ConnectionLifetime::PerTransaction {
             self.session = None;
         }
         outcome
+    }
+
+    #[inline]
+    fn last_rows(&self) -> RowCounts {
+        self.rows.rows()
+    }
+
+    fn describe_miss(&self) -> String {
+        format!("{}: {}", self.names.within(&self.connect.server_name(), self.kind), self.rows.describe_miss())
     }
 
     fn is_over(&self) -> bool {

@@ -17,10 +17,11 @@
 use crate::engine::{WorkloadClients, background_clients, background_load};
 use crate::sql::client_tally::ClientTally;
 use crate::sql::kept::{AfterAnswer, KeptRows, KeptValues, NOT_THERE, answer_kept};
+use crate::sql::row_tally::{Answered, RowTally, rolled_back};
 use crate::sql::session_options::SessionOptions;
 use crate::sql::{OpFailure, OpNames, PAUSE, PAUSE_MAX, SessionFactory, SqlSession, args_of, end_text, for_source};
 use load::{BatchClient, BatchDriver, Client, FinishedOp, OpSource, StampMode};
-use model::{FailureClass, LoadPart, Nanos, OpKind, Outcome, SqlArg, SqlOp};
+use model::{FailureClass, LoadPart, Nanos, OpKind, Outcome, RowCounts, SqlArg, SqlOp};
 use rustix::event::epoll::{self, Event, EventData, EventFlags};
 use rustix::event::{PollFd, PollFlags, poll};
 use rustix::io::Errno;
@@ -47,6 +48,8 @@ pub trait PollableSession: SqlSession {
     fn keep_rows(&mut self, columns: u8);
     /// What was kept of the last such answer.
     fn kept_rows(&self) -> &KeptRows;
+    /// What the last answer tells.
+    fn answered(&self) -> Answered;
 }
 
 /// What is sent to a server.
@@ -154,6 +157,8 @@ struct MultiplexedConnection<C: SessionFactory> {
     state: OpState,
     /// What the operation has kept of its answers.
     kept: KeptValues,
+    /// Its rows.
+    rows: RowTally,
     /// When the answer was first found missing; `None` if that was not checked since the last command.
     silent_since: Option<Instant>,
     /// When the operation first failed with a conflict.
@@ -163,6 +168,7 @@ struct MultiplexedConnection<C: SessionFactory> {
 impl<C: SessionFactory> MultiplexedConnection<C> {
     fn unconnected(connect: C) -> Self {
         MultiplexedConnection {
+            rows: RowTally::new(&connect.session_options().rows),
             connect,
             session: None,
             is_full: false,
@@ -186,6 +192,22 @@ impl<C: SessionFactory<Session: PollableSession>> MultiplexedConnection<C> {
         let mine = &self.op.args[args - usize::from(self.op.calls[nth].args)..args];
         self.kept.fill_in(mine);
         answer_kept(&self.op, nth).map(|answer| answer.columns)
+    }
+
+    /// Counts the rows of the answer for which the operation waited in `state`. Returns what it tells.
+    #[inline]
+    fn count_answer(&mut self, state: &OpState) -> Answered {
+        let answered = self.session.as_ref().expect("connected: it has answered").answered();
+        if let OpState::Call { nth, .. } = state {
+            self.rows.add(self.op.calls[*nth].statement, &answered);
+        }
+        answered
+    }
+
+    /// Whether the transaction has ended before its COMMIT, by what its last answer tells.
+    #[inline]
+    fn is_over(&self, last: &Answered) -> bool {
+        self.rows.is_over(&self.op, last)
     }
 
     /// What follows call number `nth`, which was answered; its arguments end at `args`. `None` if a row that is needed is missing.
@@ -293,6 +315,7 @@ impl<C: SessionFactory<Session: PollableSession>> MultiplexedDriver<C> {
             connection.state = OpState::Unconnected;
             return self.wait_for_connection(slot);
         }
+        connection.rows.begin();
         let first = if connection.op.transaction { OpState::Begin } else { next_call(&connection.op, 0, 0) };
         self.send_command(slot, first, done);
     }
@@ -361,7 +384,9 @@ impl<C: SessionFactory<Session: PollableSession>> MultiplexedDriver<C> {
     #[inline]
     fn send_next(&mut self, slot: u32, done: &mut Vec<FinishedOp>) {
         let connection = &mut self.connections[slot as usize];
-        let next = match std::mem::replace(&mut connection.state, OpState::Idle) {
+        let state = std::mem::replace(&mut connection.state, OpState::Idle);
+        let answered = connection.count_answer(&state);
+        let next = match state {
             OpState::Begin => next_call(&connection.op, 0, 0),
             OpState::Call { nth, args } if connection.op.keeps.is_empty() => next_call(&connection.op, nth + 1, args),
             OpState::Call { nth, args } => match connection.call_after(nth, args) {
@@ -372,8 +397,14 @@ impl<C: SessionFactory<Session: PollableSession>> MultiplexedDriver<C> {
                 }
             },
             OpState::RollBack(failure) => return self.rolled_back(slot, failure, done),
+            OpState::Commit if connection.rows.is_undone(&connection.op, &answered) => {
+                return self.handle_failure(slot, rolled_back(), done);
+            }
             OpState::Commit | OpState::Idle | OpState::Unconnected => OpState::Idle,
         };
+        if matches!(next, OpState::Commit) && self.connections[slot as usize].is_over(&answered) {
+            return self.handle_failure(slot, rolled_back(), done);
+        }
         self.send_command(slot, next, done);
     }
 
@@ -559,6 +590,7 @@ fn copy_op(mine: &mut SqlOp, op: &SqlOp) {
 
 impl<C: SessionFactory<Session: PollableSession>> BatchDriver for MultiplexedDriver<C> {
     type Op = SqlOp;
+    const HAS_ROWS: bool = true;
 
     fn depth(&self) -> u32 {
         self.connections.len() as u32
@@ -601,6 +633,16 @@ impl<C: SessionFactory<Session: PollableSession>> BatchDriver for MultiplexedDri
         }
     }
 
+    #[inline]
+    fn rows_of(&self, slot: u32) -> RowCounts {
+        self.connections[slot as usize].rows.rows()
+    }
+
+    fn describe_miss_of(&self, slot: u32) -> String {
+        let MultiplexedConnection { connect, op, rows, .. } = &self.connections[slot as usize];
+        format!("{}: {}", self.names.within(&connect.server_name(), op.op_kind), rows.describe_miss())
+    }
+
     fn describe_failure(&self) -> String {
         let server = self.connections[0].connect.server_name();
         self.failure.as_ref().map_or_else(String::new, |(op, failure)| self.names.describe(&server, *op, failure))
@@ -638,6 +680,7 @@ mod tests {
         socket: UnixStream,
         out: Vec<u8>,
         kept: KeptRows,
+        answered: Answered,
     }
 
     fn lost(text: &str) -> OpFailure {
@@ -665,12 +708,13 @@ mod tests {
             }
             let (socket, end) = UnixStream::pair().unwrap();
             self.ends.lock().unwrap().push(Some(end));
-            Ok(Line { socket, out: Vec::new(), kept: KeptRows::default() })
+            let answered = Answered { in_transaction: true, ..Answered::default() };
+            Ok(Line { socket, out: Vec::new(), kept: KeptRows::default(), answered })
         }
     }
 
     impl SqlSession for Line {
-        fn perform_op(&mut self, _: &SqlOp) -> Result<(), OpFailure> {
+        fn perform_op(&mut self, _: &SqlOp, _: &mut RowTally) -> Result<(), OpFailure> {
             unreachable!("nobody waits here")
         }
         fn run_text(&mut self, _: &str) -> Result<(), OpFailure> {
@@ -710,6 +754,9 @@ mod tests {
         }
         fn kept_rows(&self) -> &KeptRows {
             &self.kept
+        }
+        fn answered(&self) -> Answered {
+            self.answered
         }
         fn take_some(&mut self, _: &SqlOp) -> Result<bool, OpFailure> {
             let mut letter = [0];

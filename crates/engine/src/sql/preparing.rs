@@ -1,6 +1,7 @@
 //! A connection on which statements are prepared and executed.
 
 use crate::sql::kept::KeptRows;
+use crate::sql::row_tally::Answered;
 use model::SqlArg;
 
 /// A connection that numbers what it prepares from 0 on.
@@ -18,6 +19,10 @@ pub trait PreparingConnection {
     fn keep_rows(&mut self, columns: u8);
     /// What was kept of the last such answer.
     fn kept_rows(&self) -> &KeptRows;
+    /// What the last answer tells.
+    fn answered(&self) -> Answered;
     /// The error of an operation that needs a row that is not there.
     fn row_missing() -> Self::Error;
+    /// The error of a transaction that the server has rolled back although no statement of it failed.
+    fn rolled_back() -> Self::Error;
 }

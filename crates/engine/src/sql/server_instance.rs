@@ -53,6 +53,7 @@ use crate::sql::found_data::{self, FoundServer, FoundWords};
 use crate::sql::multiplex::PollableSession;
 use crate::sql::open_connections::{CANCEL_WITHIN, OpenConnections};
 use crate::sql::replay::{self, ReplayWords};
+use crate::sql::row_tally::{ReplacedRows, StatementRows};
 use crate::sql::session_options::{self, ClientThreads, SessionOptions};
 use crate::sql::variant::rows::RowLayout;
 use crate::sql::variant::{self, VariantResult, VariantRun};
@@ -95,6 +96,8 @@ pub struct ServerSpec {
     pub version: &'static str,
     /// The settings that must not change during a point.
     pub watched: WatchedSettings,
+    /// What its statements find of rows that other transactions replace.
+    pub replaced_rows: ReplacedRows,
     /// Queries for the isolation level of a connection. Each server knows one of them.
     pub isolation: &'static [&'static str],
     /// The query for the size of the tables, in bytes.
@@ -826,6 +829,11 @@ impl<S: SqlServer> Instance for SqlServerInstance<S> {
                 &self.make_maintenance(program.work),
             ));
         }
+        let replaced = match self.options.isolation.as_deref() {
+            Some("READ UNCOMMITTED") => ReplacedRows::GoneForAll,
+            _ => self.server.spec().replaced_rows,
+        };
+        self.options.rows = StatementRows::new(&program, replaced);
         let (run, background) = (&program.run, &program.background[..]);
         Ok(self.stream_clients(
             self.options.clone(),

@@ -10,6 +10,7 @@ use crate::server::url::ServerUrl;
 use crate::sql::OpFailure;
 use crate::sql::open_connections::OpenConnections;
 use crate::sql::rejection::{custom_ops, rejection};
+use crate::sql::row_tally::StatementRows;
 use host::error::TargetError;
 use model::statement::CustomOp;
 use model::{Fact, FailureClass, Meaning, Nanos, ParamDef, ParamKind, ParamRole, Params, Phrase, Trial};
@@ -175,6 +176,8 @@ pub struct SessionOptions {
     pub written: Arc<[CustomOp]>,
     /// What each connection executes first.
     pub begins_with: Vec<&'static str>,
+    /// The rows that each statement must return and change.
+    pub rows: StatementRows,
 }
 
 impl SessionOptions {
@@ -215,6 +218,7 @@ impl SessionOptions {
             threads: ClientThreads::Each,
             written: Arc::default(),
             begins_with: Vec::new(),
+            rows: StatementRows::default(),
         }
     }
 

@@ -8,6 +8,7 @@ use crate::sql::kept::{KeptRows, KeptValues};
 use crate::sql::literals::{Dialect, PlainStatements};
 use crate::sql::multiplex::SqlCommand;
 use crate::sql::preparing::PreparingConnection;
+use crate::sql::row_tally::Answered;
 use crate::sql::session_options::{SessionOptions, StatementMode};
 use model::SqlArg;
 use std::sync::Arc;
@@ -109,12 +110,21 @@ impl<W: PreparingConnection> SqlConnection for StatementExecutor<W> {
         Ok(self.wire.kept_rows())
     }
 
+    #[inline]
+    fn answered(&self) -> Answered {
+        self.wire.answered()
+    }
+
     fn kept_values(&mut self) -> &mut KeptValues {
         &mut self.kept
     }
 
     fn row_missing() -> W::Error {
         W::row_missing()
+    }
+
+    fn rolled_back() -> W::Error {
+        W::rolled_back()
     }
 }
 
@@ -168,8 +178,14 @@ mod tests {
         fn kept_rows(&self) -> &KeptRows {
             unreachable!("nothing is kept here")
         }
+        fn answered(&self) -> Answered {
+            Answered::default()
+        }
         fn row_missing() -> &'static str {
             "a row is missing"
+        }
+        fn rolled_back() -> &'static str {
+            "it was rolled back"
         }
     }
 

@@ -1,6 +1,7 @@
 //! A server whose connections do what a test says.
 
 use super::open_connections::OpenConnections;
+use super::row_tally::{RowTally, StatementRows};
 use super::session_options::{ClientThreads, ConnectionLifetime, ReconnectPolicy, SessionOptions, StatementMode};
 use super::{OpFailure, SessionFactory, SqlSession};
 use model::{FailureClass, SqlOp};
@@ -23,6 +24,7 @@ pub fn options() -> SessionOptions {
         answer_limit: None,
         open: OpenConnections::default(),
         begins_with: Vec::new(),
+        rows: StatementRows::default(),
     }
 }
 
@@ -79,7 +81,7 @@ impl SessionFactory for ScriptedServer {
 }
 
 impl SqlSession for ScriptedServer {
-    fn perform_op(&mut self, _: &SqlOp) -> Result<(), OpFailure> {
+    fn perform_op(&mut self, _: &SqlOp, _: &mut RowTally) -> Result<(), OpFailure> {
         self.check_there()?;
         match self.failures.lock().unwrap().pop().flatten() {
             None => Ok(()),

@@ -8,8 +8,8 @@ use host::cpu::EngineCpus;
 use host::filesystem::{DirectAlignment, direct_alignment};
 use load::{ArrivalParts, LoadEnd, LoadOutcome, MonotonicClock, PhasePlan, PhaseSetup, Sink, Stop, run_phases};
 use model::{
-    Bytes, Catalogue, CommonData, Event, Fact, Family, IntervalRow, Nanos, OpClass, ParamDef, ParamKind, Phase, Tick,
-    Trial, UsedIf, UsefulValues,
+    Bytes, Catalogue, CommonData, Event, Fact, Family, IntervalRow, Nanos, OpClass, ParamDef, ParamKind, Phase,
+    RowCounts, Tick, Trial, UsedIf, UsefulValues,
 };
 use plan::Overrides;
 use std::collections::BTreeMap;
@@ -355,6 +355,8 @@ pub struct Seen {
     pub counts: BTreeMap<(Phase, u8), (u64, u64)>,
     /// The kinds that follow in the turn of another operation.
     pub steps: Vec<u8>,
+    /// The rows of each kind in the run phase.
+    pub rows: BTreeMap<u8, RowCounts>,
     /// What was reported.
     pub events: Vec<String>,
     /// What the instance reported of the load when it was finished.
@@ -375,6 +377,9 @@ impl Sink for Seen {
         for (phase, kind) in rows.iter().flat_map(|row| row.kinds.iter().map(|kind| (row.phase, kind))) {
             let counts = self.counts.entry((phase, kind.kind.0)).or_default();
             *counts = (counts.0 + kind.ok, counts.1 + kind.failed);
+            if phase == Phase::Run {
+                self.rows.entry(kind.kind.0).or_default().add(&kind.rows);
+            }
         }
         self.events.extend(events.into_iter().map(|event| event.text));
     }
@@ -454,7 +459,10 @@ pub fn run(instance: &mut dyn Instance, trial: &Trial) -> Result<(LoadOutcome, S
 pub fn run_loading(loading: WorkloadClients, trial: &Trial) -> (LoadOutcome, Seen) {
     let steps = (0..).zip(&loading.kinds).filter(|(_, kind)| kind.class == OpClass::Step).map(|(nth, _)| nth);
     let mut seen = Seen { steps: steps.collect(), ..Seen::default() };
-    (perform(loading, &run_phase(trial), trial, &mut seen), seen)
+    let outcome = perform(loading, &run_phase(trial), trial, &mut seen);
+    // Whatever a test runs: nobody takes rows away, so no operation may miss any.
+    assert!(seen.rows.values().all(|rows| rows.missed == 0), "{:?}, {:?}", seen.rows, seen.events);
+    (outcome, seen)
 }
 
 /// The run phase of `trial`.

@@ -22,6 +22,7 @@ mod named;
 mod orders;
 mod own;
 mod private_network;
+mod rows;
 mod schemas;
 mod servers;
 mod sightings;

@@ -91,9 +91,13 @@ pub fn run_batched<D: BatchDriver, C: Clock, S: OpSupply<D::Op>>(
             let intended = was.intended.unwrap_or(was.started);
             let completion = Completion { kind: was.kind, intended, started: was.started, finished: now, outcome };
             recorder.record(&completion, was.late);
+            // A failure, or a miss, is reported under the number of the client that had it.
+            let client = if S::SLOTS_ARE_CLIENTS { done.slot } else { 0 };
+            if D::HAS_ROWS && matches!(outcome, Outcome::Ok { .. }) {
+                let rows = driver.rows_of(done.slot);
+                recorder.record_rows(client, was.kind, &rows, || driver.describe_miss_of(done.slot));
+            }
             if let Outcome::Failed(class) = outcome {
-                // A failure is reported under the number of the client that had it.
-                let client = if S::SLOTS_ARE_CLIENTS { done.slot } else { 0 };
                 recorder.report_failure_of(client, class, now, || driver.describe_failure());
                 if schedule.on_error == OnError::Stop {
                     stop.request(StopReason::Failure);

@@ -13,7 +13,7 @@ pub use sync::run_sync;
 
 use crate::clock::Clock;
 use crate::schedule::{Schedule, Stop};
-use model::{Nanos, Op, Outcome, Tick};
+use model::{Nanos, Op, Outcome, RowCounts, Tick};
 
 /// Performs one operation at a time.
 pub trait Driver: Send + 'static {
@@ -24,6 +24,8 @@ pub trait Driver: Send + 'static {
     const ENDS_IN_KERNEL: bool = false;
     /// Whether its operations go to one of several endpoints, which are then counted apart.
     const HAS_ENDPOINTS: bool = false;
+    /// Whether the rows that its operations return and change are counted.
+    const HAS_ROWS: bool = false;
     /// Called once on the client's own thread before its first operation. An error ends the point.
     fn open(&mut self) -> Result<(), String> {
         Ok(())
@@ -48,6 +50,15 @@ pub trait Driver: Send + 'static {
     fn last_endpoint(&self) -> u16 {
         0
     }
+    /// The rows of the last operation that was done.
+    #[inline]
+    fn last_rows(&self) -> RowCounts {
+        RowCounts::default()
+    }
+    /// What the last operation that missed rows did, for people.
+    fn describe_miss(&self) -> String {
+        String::new()
+    }
     /// What happened at the last failure, for people.
     fn describe_failure(&self) -> String;
     /// Whether the last failure was the end: the load stops then, whatever `on_error` is.
@@ -69,6 +80,8 @@ pub struct FinishedOp {
 pub trait BatchDriver: Send + 'static {
     /// The family of operations.
     type Op: Op;
+    /// Whether the rows that its operations return and change are counted.
+    const HAS_ROWS: bool = false;
     /// How many operations may be in flight at once. Slots are numbered from 0 to it.
     fn depth(&self) -> u32;
     /// Called once on the client's own thread before its first operation. An error ends the point.
@@ -85,6 +98,15 @@ pub trait BatchDriver: Send + 'static {
     #[inline]
     fn check_outcome(&mut self, done: &FinishedOp) -> Outcome {
         done.outcome
+    }
+    /// The rows of the last operation of `slot` that was done.
+    #[inline]
+    fn rows_of(&self, _slot: u32) -> RowCounts {
+        RowCounts::default()
+    }
+    /// What the last operation of `slot` that missed rows did, for people.
+    fn describe_miss_of(&self, _slot: u32) -> String {
+        String::new()
     }
     /// What happened at the last failure, for people.
     fn describe_failure(&self) -> String;

@@ -55,6 +55,9 @@ pub fn run_sync<D: Driver, C: Clock>(
         }
         let done = Completion { kind: op.kind(), intended, started, finished: now, outcome };
         recorder.record(&done, late);
+        if D::HAS_ROWS && matches!(outcome, Outcome::Ok { .. }) {
+            recorder.record_rows(0, done.kind, &driver.last_rows(), || driver.describe_miss());
+        }
         if D::HAS_ENDPOINTS {
             recorder.record_endpoint(driver.last_endpoint(), &done);
         }

@@ -381,7 +381,10 @@ fn trust(trust: &Trust) -> Option<String> {
     let tally = trust.validity;
     (tally.points() > 0).then(|| {
         let validity = validity(&tally, &trust.reasons, trust.unmeasured.is_empty());
-        format!("{validity}{}{}", success(trust.success), retried(trust.retries_per_op))
+        // An operation that was done without its work has not succeeded, and is not counted apart here.
+        let has_missing_work = trust.reasons.iter().any(|reason| reason.code == Code::WorkMissing);
+        let success = success(trust.success.filter(|_| !has_missing_work));
+        format!("{validity}{success}{}", retried(trust.retries_per_op))
     })
 }
 

@@ -324,6 +324,7 @@ fn sql_program(input: &ProgramInput) -> SqlProgram {
         schema,
         procedures: Vec::new(),
         statements: statements.all_sql(&data.schema),
+        rows: statements.all_rows(&data.schema),
         writes: query.is_none() || background.is_some(),
         kinds: op_kinds(step, commits, background),
         load: None,

@@ -6,6 +6,7 @@
 use super::inserts::{Commits, TableTurns};
 use super::schema::{KEY, PurchaseSchema};
 use crate::program::ClientIndex;
+use model::ExpectedRows;
 
 /// Rows in one statement at most: few enough for every engine's limit of arguments (SQLite takes 32,766), so many that a
 /// statement costs nothing compared with its rows.
@@ -25,6 +26,17 @@ pub(super) enum PurchaseStatement {
 }
 
 impl PurchaseStatement {
+    /// The rows that it returns and changes. Rows that are deleted or read may never have come, if a step was ended by time; ranges begin at
+    /// a value that need not be there.
+    fn expected_rows(self) -> ExpectedRows {
+        match self {
+            PurchaseStatement::Insert(rows) => ExpectedRows::changes(rows, rows),
+            PurchaseStatement::Delete => ExpectedRows::changes(1, u64::MAX).or_fewer(),
+            PurchaseStatement::Range(_, rows) => ExpectedRows::returns(1, rows).or_fewer(),
+            PurchaseStatement::Point => ExpectedRows::RETURNS_ONE.or_fewer(),
+        }
+    }
+
     fn to_sql(self, schema: &PurchaseSchema, table: &str) -> String {
         match self {
             PurchaseStatement::Insert(rows) => {
@@ -64,6 +76,12 @@ impl StepStatements {
     pub(super) fn all_sql(&self, schema: &PurchaseSchema) -> Vec<String> {
         let names = (0..schema.tables).map(|nth| schema.table_name(nth));
         names.flat_map(|name| self.0.iter().map(move |statement| statement.to_sql(schema, &name))).collect()
+    }
+
+    /// The rows of each, in the order of the texts.
+    pub(super) fn all_rows(&self, schema: &PurchaseSchema) -> Vec<ExpectedRows> {
+        let rows: Vec<ExpectedRows> = self.0.iter().map(|statement| statement.expected_rows()).collect();
+        rows.repeat(schema.tables as usize)
     }
 
     /// The numbers of those on all tables of the client in `slot`.

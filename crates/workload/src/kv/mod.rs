@@ -223,6 +223,7 @@ fn sql_program(input: &ProgramInput) -> SqlProgram {
         schema,
         procedures: Vec::new(),
         statements: ops::statements_of(mix, data),
+        rows: ops::rows_of(mix, data, input.params.int("scan_max")),
         writes: mix.writes(),
         kinds: mix.kinds(data),
         work: SqlWork::Calls,

@@ -11,7 +11,7 @@ use crate::distribution::Distribution;
 use crate::new_ids::InsertedIds;
 use crate::program::{ClientIndex, push_entry, push_text};
 use crate::random::{LETTERS, Rng, Words, client_rng, number_below, push_random_text};
-use model::{KvAction, KvOp, OpKind, SqlArg, SqlCall, SqlOp};
+use model::{ExpectedRows, KvAction, KvOp, OpKind, SqlArg, SqlCall, SqlOp};
 
 /// How one client picks records.
 pub(super) struct RecordPicker {
@@ -106,6 +106,23 @@ impl RecordOps {
 /// The statements of `mix`: those of its first operation, then those of its second.
 pub(super) fn statements_of(mix: &RecordMix, data: RecordData) -> Vec<String> {
     mix.actions.iter().flat_map(|(action, _)| statements_of_action(*action, data)).collect()
+}
+
+/// The rows of each of them; a scan has at most `scan_max`.
+pub(super) fn rows_of(mix: &RecordMix, data: RecordData, scan_max: u64) -> Vec<ExpectedRows> {
+    // A record whose insert failed is not there.
+    let if_there = |rows: ExpectedRows| if mix.inserts() { rows.or_fewer() } else { rows };
+    let of_action = |action: RecordAction| {
+        let rows = match action {
+            Read => if_there(ExpectedRows::RETURNS_ONE),
+            Scan => if_there(ExpectedRows::returns(1, scan_max)),
+            Insert => ExpectedRows::CHANGES_ONE,
+            // A few letters may be those that were there, and another run with the same seed writes the same.
+            Update | ReadModifyWrite => if_there(ExpectedRows::CHANGES_ONE.or_repeated()),
+        };
+        vec![rows; statements_of_action(action, data).len()]
+    };
+    mix.actions.iter().flat_map(|(action, _)| of_action(*action)).collect()
 }
 
 /// A read-modify-write uses the read of its mix.

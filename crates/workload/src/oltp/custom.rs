@@ -11,8 +11,8 @@ use crate::Workload;
 use crate::new_ids::NewIds;
 use crate::program::{OpKindDef, push_text};
 use crate::random::{Rng, Words, number_below, push_digit_groups};
-use model::statement::{CustomOp, CustomValue, Draw, TABLE};
-use model::{OpClass, OpKind, SqlArg, SqlCall, SqlOp};
+use model::statement::{CustomOp, CustomStatement, CustomValue, Draw, TABLE};
+use model::{ExpectedRows, OpClass, OpKind, SqlArg, SqlCall, SqlOp};
 use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex};
 
@@ -20,6 +20,8 @@ use std::sync::{Arc, Mutex};
 pub(crate) struct CustomMix<V> {
     /// Their statements on all tables, in the order of their numbers.
     pub(crate) statements: Vec<String>,
+    /// The rows that each of them returns and changes.
+    pub(crate) rows: Vec<ExpectedRows>,
     /// What one of each amounts to.
     pub(crate) kinds: Vec<OpKindDef>,
     /// Whether any changes anything.
@@ -57,8 +59,8 @@ impl<V> CustomMix<V> {
         transaction: bool,
         mut value_of: impl FnMut(&CustomValue) -> V,
     ) -> CustomMix<V> {
-        let mut custom =
-            CustomMix { statements: Vec::new(), kinds: Vec::new(), writes: false, ops: Vec::new(), weight_total: 0 };
+        let (statements, rows, kinds) = (Vec::new(), Vec::new(), Vec::new());
+        let mut custom = CustomMix { statements, rows, kinds, writes: false, ops: Vec::new(), weight_total: 0 };
         ops.iter().for_each(|op| custom.add_op(op, tables, transaction, &mut value_of));
         custom
     }
@@ -71,6 +73,7 @@ impl<V> CustomMix<V> {
             let first = self.statements.len() as u16;
             let on = if statement.is_on_tables() { tables } else { 1 };
             self.statements.extend((1..=on).map(|number| statement.text.replace(TABLE, &number.to_string())));
+            self.rows.resize(self.statements.len(), expected_rows(statement));
             let values = statement.values.iter().map(|value| place_among(&mut distinct, value)).collect();
             calls.push(StatementCall { statement: first, is_on_tables: statement.is_on_tables(), values });
         }
@@ -84,6 +87,14 @@ impl<V> CustomMix<V> {
         self.kinds.push(OpKindDef { name: keep_name(&op.name), class, queries, rows: 0.0 });
         let values = distinct.into_iter().map(value_of).collect();
         self.ops.push(OpTemplate { weight_up_to: self.weight_total, transaction, writes, values, calls });
+    }
+}
+
+/// What is known of the rows of a statement that the user wrote: one that begins as a change is mostly one.
+fn expected_rows(statement: &CustomStatement) -> ExpectedRows {
+    match statement.begins_as_change() {
+        true => ExpectedRows::changes(1, u64::MAX).or_fewer(),
+        false => ExpectedRows::ANY,
     }
 }
 

@@ -15,7 +15,7 @@ use crate::distribution::Distribution;
 use crate::new_ids::NewIds;
 use crate::program::{ClientIndex, call_with_ints, push_entry};
 use crate::random::{Rng, Words, client_rng, number_below};
-use model::{KvAction, KvOp, OpClass, SqlArg, SqlCall, SqlOp};
+use model::{ExpectedRows, KvAction, KvOp, OpClass, SqlArg, SqlCall, SqlOp};
 
 /// Points of select_random_points and ranges of select_random_ranges: sysbench's `random_points` and `number_of_ranges`.
 const RANDOM_PLACES: usize = 10;
@@ -137,6 +137,31 @@ impl OltpStatement {
         matches!(self, IndexUpdate | NonIndexUpdate | Delete | Insert | ListUpdate)
     }
 
+    /// The rows that it returns and changes. `there`: the rows that it looks for by their ids are in the table.
+    pub(super) fn expected_rows(self, lengths: MixLengths, there: bool) -> ExpectedRows {
+        let (range, list) = (lengths.range_rows, lengths.list_points);
+        let if_there = |rows: ExpectedRows| if there { rows } else { rows.or_fewer() };
+        match self {
+            PointSelect => if_there(ExpectedRows::RETURNS_ONE),
+            // A range or list begins at, or has, an id of the table, and may go on beyond its end.
+            SimpleRange | OrderRange | DistinctRange | RangeRead(FindBy::PrimaryKey, _) => {
+                if_there(ExpectedRows::returns(1, range))
+            }
+            ListSelect | HotSelect | ListRead(FindBy::PrimaryKey, _) => if_there(ExpectedRows::returns(1, list)),
+            // Values of k come as often as they like.
+            RandomPoints | RangeRead(FindBy::SecondaryIndex, _) | ListRead(FindBy::SecondaryIndex, _) => {
+                ExpectedRows::returns(0, u64::MAX)
+            }
+            SumRange | RandomRanges | CountRange => ExpectedRows::RETURNS_ONE,
+            Scan => ExpectedRows::returns(0, 0),
+            IndexUpdate | Delete => if_there(ExpectedRows::CHANGES_ONE),
+            // Another run with the same seed writes the same texts to the same rows.
+            NonIndexUpdate => if_there(ExpectedRows::CHANGES_ONE.or_repeated()),
+            ListUpdate => if_there(ExpectedRows::changes(1, list).or_repeated()),
+            Insert => ExpectedRows::CHANGES_ONE,
+        }
+    }
+
     /// How many values of a list one execution takes.
     fn listed(self, lengths: MixLengths) -> u64 {
         match self {
@@ -246,6 +271,17 @@ impl OltpMix {
     pub(super) fn op_class(&self) -> OpClass {
         let reads = self.statements().into_iter().any(|statement| !statement.is_write());
         OpClass::from_effects(reads, self.writes())
+    }
+
+    /// Whether it deletes rows and inserts them again.
+    pub(super) fn replaces(&self) -> bool {
+        self.steps.iter().any(|step| matches!(step, MixStep::Replace))
+    }
+
+    /// Whether each row that was loaded is there whenever a statement looks for it. A row that is replaced is gone for others unless both
+    /// statements are one transaction, which `isolated` says.
+    pub(super) fn rows_are_there(&self, isolated: bool) -> bool {
+        self.rows != RowsAfter::Fewer && (isolated || !self.replaces())
     }
 
     /// How many statements one operation executes.

@@ -25,8 +25,8 @@ use crate::{DataReuse, UnsupportedParam, WorkloadDef};
 use custom::{CustomMix, CustomOps, OltpDraws};
 use mixes::{MIXES, MixLengths, MixOps, OltpMix, PointGets, RowPicker, RowsAfter};
 use model::{
-    Bytes, DefaultIf, Entry, Family, OpClass, OpKind, ParamDef, ParamKind, ParamRole, Params, Phrase, SqlOp, UsedIf,
-    WorkTraits,
+    Bytes, DefaultIf, Entry, ExpectedRows, Family, OpClass, OpKind, ParamDef, ParamKind, ParamRole, Params, Phrase,
+    SqlOp, UsedIf, WorkTraits,
 };
 use rows::OltpData;
 use std::sync::Arc;
@@ -236,7 +236,7 @@ fn custom_sql(input: &ProgramInput) -> SqlProgram {
     let custom = Arc::new(CustomMix::new(ops, data.tables, params.flag("transaction"), |value| value.draw.clone()));
     let new_ids = NewIds::after(data.last_id, input.clients);
     let load = OpKind(custom.kinds.len() as u8);
-    let (statements, writes) = (custom.statements.clone(), custom.writes);
+    let (statements, rows, writes) = (custom.statements.clone(), custom.rows.clone(), custom.writes);
     let kinds = custom.kinds.iter().copied().chain((!is_found(params)).then(|| data.load_kind())).collect();
     let run = OpStream::new(None, 1, move |slot| {
         CustomOps::new(
@@ -244,7 +244,7 @@ fn custom_sql(input: &ProgramInput) -> SqlProgram {
             OltpDraws { picks: RowPicker::new(slot, data, access), new_ids: new_ids.clone() },
         )
     });
-    SqlProgram { statements, writes, kinds, ..on_tables(params, data, load, run) }
+    SqlProgram { statements, rows, writes, kinds, ..on_tables(params, data, load, run) }
 }
 
 /// The tables, how operations of the kind `load` fill them, and `run`, whose statements and kinds are still to be named. Tables that are
@@ -259,6 +259,7 @@ fn on_tables(params: &Params, data: OltpData, load: OpKind, run: OpStream<SqlOp>
         found,
         procedures: Vec::new(),
         statements: Vec::new(),
+        rows: Vec::new(),
         writes: false,
         kinds: Vec::new(),
         work: SqlWork::Calls,
@@ -302,6 +303,9 @@ pub(crate) fn mix_program(input: &ProgramInput, run: MixRun) -> SqlProgram {
     let statements = mix.statements();
     // By table first: the number of a statement is then a multiple for its table plus its place in the mix.
     let on_every_table = (1..=data.tables).flat_map(|table| statements.iter().map(move |it| it.to_sql(table, lengths)));
+    let are_there = mix.rows_are_there(transaction) && !background::changes_rows(input.params);
+    let rows = statements.iter().map(|it| it.expected_rows(lengths, are_there));
+    let rows: Vec<ExpectedRows> = rows.map(|rows| if mix.replaces() { rows.while_replaced() } else { rows }).collect();
     // BEGIN and COMMIT are statements of their own: two more round trips.
     let queries = f64::from(mix.call_count() + if transaction { 2 } else { 0 });
     let of_run = OpKindDef { name: mix.name, class: mix.op_class(), queries, rows: 0.0 };
@@ -310,6 +314,7 @@ pub(crate) fn mix_program(input: &ProgramInput, run: MixRun) -> SqlProgram {
     });
     SqlProgram {
         statements: on_every_table.collect(),
+        rows: rows.repeat(data.tables as usize),
         writes: mix.writes(),
         kinds: std::iter::once(of_run).chain((!is_found(input.params)).then(|| data.load_kind())).collect(),
         ..on_tables(input.params, data, AFTER_ONE, run)

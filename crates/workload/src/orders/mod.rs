@@ -180,11 +180,17 @@ fn sql_program(input: &ProgramInput) -> SqlProgram {
         TransactionCalls::Statements => STATEMENTS.iter().map(|text| text.to_string()).collect(),
         TransactionCalls::Procedures => procedures.iter().map(SqlProcedure::call_text).collect(),
     };
+    let rows = match calls {
+        TransactionCalls::Statements => transactions::expected_rows(),
+        // What a procedure changes it does not tell.
+        TransactionCalls::Procedures => Vec::new(),
+    };
     let conditions = if params.flag(CONDITIONS.name) { conditions::conditions(&data) } else { Vec::new() };
     SqlProgram {
         schema: schema::tables(params.flag(FOREIGN_KEYS.name)),
         procedures,
         statements,
+        rows,
         writes: true,
         kinds: TransactionKind::ALL.iter().map(|kind| kind.op_kind_def(calls)).chain([load_kind(&data)]).collect(),
         load: Some(SqlLoad::Rows { targets: rows::load_targets(), blocks: data.load_stream(LOAD) }),

@@ -14,7 +14,7 @@ use super::inputs::{
 };
 use super::rows::{DISTRICTS, OrderData};
 use crate::program::{OpKindDef, push_text};
-use model::{IfEmpty, KeptAnswer, KeptRow, OpClass, OpKind, SqlArg, SqlCall, SqlOp, TransactionEnd};
+use model::{ExpectedRows, IfEmpty, KeptAnswer, KeptRow, OpClass, OpKind, SqlArg, SqlCall, SqlOp, TransactionEnd};
 
 /// A kind of transaction; its number is that of its kind of operation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -171,6 +171,29 @@ pub(super) static STATEMENTS: [&str; 39] = [
     stock_of!("09"),
     stock_of!("10"),
 ];
+
+/// The rows that each statement returns and changes.
+pub(super) fn expected_rows() -> Vec<ExpectedRows> {
+    (0..STATEMENTS.len() as u16).map(rows_of_statement).collect()
+}
+
+fn rows_of_statement(statement: u16) -> ExpectedRows {
+    let some = ExpectedRows::returns(1, u64::MAX);
+    match statement {
+        // The item of a mistaken order is not there.
+        ITEM => ExpectedRows::returns(0, 1),
+        // A district whose orders are all delivered has none.
+        OLDEST_NEW => ExpectedRows::returns(0, 1),
+        CUSTOMERS_NAMED | BALANCES_NAMED | LINES => some,
+        DELIVER_LINES => ExpectedRows::changes(1, u64::MAX),
+        COUNT_ORDER | INSERT_ORDER | INSERT_NEW_ORDER | UPDATE_STOCK | INSERT_LINE | PAY_WAREHOUSE | PAY_DISTRICT
+        | PAY_CUSTOMER | INSERT_HISTORY | DELETE_NEW | SET_CARRIER | CREDIT_CUSTOMER => ExpectedRows::CHANGES_ONE,
+        CUSTOMER_TAX | NEXT_ORDER | WAREHOUSE | DISTRICT | CUSTOMER | BALANCE | LAST_ORDER | ORDER_CUSTOMER
+        | SUM_LINES | NEXT_ORDER_READ | LOW_STOCK => ExpectedRows::RETURNS_ONE,
+        // The text of stock for each district.
+        STOCK_OF.. => ExpectedRows::RETURNS_ONE,
+    }
+}
 
 /// The most of each that an operation has, so that its buffers never grow.
 const CALLS_MAX: usize = 7 * DISTRICTS as usize;

@@ -160,6 +160,7 @@ fn existing_program(input: &ProgramInput) -> SqlProgram {
         schema: Vec::new(),
         procedures: Vec::new(),
         statements: custom.statements.clone(),
+        rows: custom.rows.clone(),
         writes: custom.writes,
         kinds: custom.kinds.clone(),
         load: None,
@@ -187,13 +188,14 @@ fn sql_program(input: &ProgramInput) -> SqlProgram {
     let custom = Arc::new(CustomMix::new(ops, 1, transaction, |value| slots.draw_of(value, tables)));
     let rows = OwnRows::new(layout.clone(), slots, params.access(ACCESS.name), input.clients, input.seed);
     let load = LoadPlan::new(layout.clone());
-    let (statements, writes) = (custom.statements.clone(), custom.writes);
+    let (statements, expected, writes) = (custom.statements.clone(), custom.rows.clone(), custom.writes);
     let kinds: Vec<_> = custom.kinds.iter().copied().chain([load.kind()]).collect();
     let load_kind = OpKind((kinds.len() - 1) as u8);
     let schema = schema::tables(tables, &layout, params.flag(FOREIGN_KEYS.name));
     SqlProgram {
         procedures: Vec::new(),
         statements,
+        rows: expected,
         writes,
         kinds,
         load: load.stream(load_kind).map(|blocks| SqlLoad::of_whole_rows(&schema, blocks)),

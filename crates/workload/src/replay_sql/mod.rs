@@ -179,6 +179,7 @@ fn sql_program(input: &ProgramInput) -> SqlProgram {
         schema: Vec::new(),
         procedures: Vec::new(),
         statements: Vec::new(),
+        rows: Vec::new(),
         writes: allows_writes(input.params),
         kinds: vec![OpKindDef::without_rows(OTHERS, OpClass::Read)],
         load: None,

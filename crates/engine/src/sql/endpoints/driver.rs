@@ -10,7 +10,7 @@ use crate::engine::WorkloadClients;
 use crate::sql::session_options::ConnectionLifetime;
 use crate::sql::{OpNames, PAUSE, SessionFactory, SqlDriver, for_source};
 use load::{Driver, SyncClient};
-use model::{LoadPart, Outcome, SqlOp};
+use model::{LoadPart, Outcome, RowCounts, SqlOp};
 use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
 use workload::{BackgroundOps, OpKindDef, OpStream};
@@ -78,6 +78,7 @@ impl<C: SessionFactory> EndpointDriver<C> {
 impl<C: SessionFactory> Driver for EndpointDriver<C> {
     type Op = SqlOp;
     const HAS_ENDPOINTS: bool = true;
+    const HAS_ROWS: bool = true;
 
     fn open(&mut self) -> Result<(), String> {
         let mut used = [true, false].map(|writes| self.policy.preferred(self.home, writes)).to_vec();
@@ -100,6 +101,15 @@ impl<C: SessionFactory> Driver for EndpointDriver<C> {
 
     fn last_endpoint(&self) -> u16 {
         self.last as u16
+    }
+
+    #[inline]
+    fn last_rows(&self) -> RowCounts {
+        self.members[self.last].last_rows()
+    }
+
+    fn describe_miss(&self) -> String {
+        self.members[self.last].describe_miss()
     }
 
     fn is_over(&self) -> bool {
