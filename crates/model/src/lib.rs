@@ -36,6 +36,7 @@ pub mod phrase;
 pub mod plan_work;
 pub mod readings;
 pub mod recording;
+pub mod regular_file;
 pub mod role;
 pub mod run;
 pub mod sample;
@@ -88,6 +89,7 @@ pub use phrase::Phrase;
 pub use plan_work::PlanWork;
 pub use readings::{CounterSample, Readings};
 pub use recording::{RecordedSessions, RecordedWork, RecordingSummary};
+pub use regular_file::{open_regular, read_regular, read_regular_text};
 pub use role::{CounterRole, KindDef, OpClass, ParamOwner, ParamRole, PointParam, StepIndexes, UsedIf, UsefulValues};
 pub use run::{
     COMMAND_FACT, HostData, HostPhase, Interval, LEFT_OUT_FACT, PLAN_DIGEST_FACT, PhaseData, PointData, PointHost,
