@@ -209,6 +209,15 @@ pub const PROCESS: Family = Family {
             make: limited::by_a_filter_of_system_calls,
         },
         Fault {
+        Fault {
+            name: "few_threads_in_a_group",
+            what: "Not all threads of the clients can be started (`pids.max` of a control group)",
+            exit: 4,
+            message: "cannot start a thread for client",
+            kept: Kept::MeasuredUntilThen,
+            length: Length::Short,
+            make: limited::in_threads_of_a_group,
+        },
             name: "umask_0",
             what: "The umask is 0: no file or directory is for others, none is wider than 0640 and 0750; only the directory and the root of a file system of plimsoll's own (`--fs`) are 0711, so that the user of a server can pass through",
             exit: 0,

@@ -270,6 +270,7 @@ fn spawn_client(
     out: Sender<Delivery>,
 ) -> Sender<Arc<[PhaseSchedules]>> {
     let (start, started) = channel();
+    let (unstarted, asked) = (out.clone(), stop.clone());
     // 2 MiB, the default, times thousands of clients would reserve gigabytes of address space.
     let thread = std::thread::Builder::new().name(format!("client-{id}")).stack_size(512 << 10);
     let spawned = thread.spawn(move || {
@@ -294,9 +295,22 @@ fn spawn_client(
         drop(client); // the driver gives back what it holds before the collector learns that the client is gone
         let _ = out.send(Delivery::Ended { client: id, at: recorder.last_finished() });
     });
-    // A thread that cannot be started drops its sender; the collector notices that it never delivers its end.
-    drop(spawned);
+    if let Err(error) = spawned {
+        // Its end is waited for like that of any other.
+        asked.request(StopReason::Failure);
+        let _ = unstarted.send(Delivery::Broken { client: id, text: describe_unstarted(id, &error) });
+        let _ = unstarted.send(Delivery::Ended { client: id, at: Tick(0) });
+    }
     start
+}
+
+/// Why the thread of a client is not there. The kernel says EAGAIN whichever limit it is (pthread_create(3)).
+fn describe_unstarted(id: u32, error: &std::io::Error) -> String {
+    format!(
+        "cannot start a thread for client {id}: {}; no more threads are allowed: raise `pids.max` of its cgroup or `ulimit -u`, or use \
+         fewer clients",
+        model::system_words(error)
+    )
 }
 
 /// Performs all phases that begin before a request to stop.
