@@ -42,6 +42,12 @@ pub struct TracedDevice {
 }
 
 impl TracedDevice {
+    /// Whether the kernel still knows the disk.
+    pub fn is_there(&self) -> bool {
+        let (major, minor) = self.number;
+        Path::new(&format!("/sys/dev/block/{major}:{minor}")).exists()
+    }
+
     /// The block device at `path`.
     ///
     /// # Errors
