@@ -232,6 +232,8 @@ pub(crate) fn check_room(steps: &[Trial], dir: &Path) -> Result<(), TargetError>
         Bytes(0) => Ok(()),
         need => host::safety::check_space(data_location(&steps[0], dir), need),
     }
+        let no_null = |path| host::device::check_null_device(path, &site.destroy);
+        trial.target.path.as_deref().map_or(Ok(()), no_null)?;
 }
 
 /// The most space that `steps` need in `dir`: for their data, or for a copy of the data set there that they use. A copy takes none where the file

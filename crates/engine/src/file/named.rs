@@ -7,7 +7,7 @@
 //! is plimsoll and the system calls alone.
 
 use super::files::make_empty;
-use host::device::BlockDevice;
+use host::device::{BlockDevice, NULL_DEVICE};
 use host::error::{IoContext, TargetError, shown};
 use model::Bytes;
 use rustix::fs::{Mode, OFlags, open};
@@ -21,8 +21,6 @@ const MADE_BY: &str = "plimsoll";
 const NOTE_BYTES_MAX: u64 = 4096;
 /// Files are measured in multiples of this.
 const BLOCK_BYTES: u64 = 4096;
-/// What Linux calls /dev/null (Documentation/admin-guide/devices.txt), whatever its name is here.
-const NULL_DEVICE: u64 = libc::makedev(1, 3);
 
 /// A file at a path that the user named.
 pub struct NamedFile {
