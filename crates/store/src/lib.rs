@@ -18,6 +18,7 @@ mod hdr;
 mod host_reader;
 mod host_rows;
 mod live;
+mod log_sync;
 mod open;
 mod point_reader;
 pub mod reader;

@@ -144,7 +144,11 @@ impl RecordedRun {
     /// # Errors
     /// Why nothing was measured, or why the file cannot be read.
     pub fn read_back(&self) -> Result<RunData, Fault> {
-        let run = read_data(&self.file)?;
+        let run = match (read_data(&self.file), &self.measured) {
+            // A run file that has gone: why it was not recorded is the reason.
+            (Err(_), Err(fault)) => return Err(Fault::new(fault.exit, &fault.text)),
+            (read, _) => read?,
+        };
         match &self.measured {
             Err(fault) if run.points.is_empty() => {
                 if self.made == Made::Now {
