@@ -47,7 +47,7 @@ pub const USER: Family = Family {
             name: "a_run_is_in_use",
             what: "A run is resumed that is being recorded",
             exit: 3,
-            message: "is in use: it is being recorded or read",
+            message: "is in use: it is being recorded by process",
             kept: Kept::All,
             length: Length::Short,
             make: resumes_what_is_recorded,

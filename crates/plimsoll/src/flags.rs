@@ -10,6 +10,7 @@ use crate::relaunch::CLIENT_ALLOCATOR;
 use clap::parser::ValueSource;
 use clap::{Arg, ArgAction, ArgMatches, Command};
 use host::device::DestroyConsent;
+use host::lock::IfHeld;
 use model::{Catalogue, Entry, HourlyCost, LinkSpeed, ParamDef, ParamKind, Plan, RunMeta};
 use plan::{CommonKey, CommonKind, Overrides};
 use report::wording::list::capital;
@@ -41,6 +42,8 @@ pub const DIR: &str = ".";
 
 /// The flag that allows settings of the kernel to be changed.
 const SYSTEM_CHANGE: &str = "allow-system-change";
+/// The flag by which another plimsoll is awaited. An agent has a flag `--wait`, too, which takes a time.
+const WAIT: &str = "wait-for-others";
 /// The files that `compress` takes by position. `files` is a key of plans.
 pub const COMPRESSED_FILES: &str = "compressed-files";
 /// The name of a data set that is made, by `--name`.
@@ -367,12 +370,21 @@ fn client_allocator() -> Arg {
     flag.help("Memory allocator of plimsoll itself: of its clients, and of engines inside it (sqlite, fjall); one for a run [default: as it was started]")
 }
 
-/// Adds the flags for results, and the one for plimsoll's own allocator.
+/// `--wait`.
+pub fn wait() -> Arg {
+    let wait = Arg::new(WAIT).long("wait").action(ArgAction::SetTrue).help_heading(COMMON);
+    wait.help(
+        "If another plimsoll measures in the directory, or records the run, wait until it has finished [default: refuse, with exit code 3]",
+    )
+}
+
+/// Adds the flags for results, the one for plimsoll's own allocator, and `--wait`.
 pub fn with_output(command: Command) -> Command {
     let no_report = Arg::new("no-report").long("no-report").action(ArgAction::SetTrue);
     let strict = Arg::new("strict").long("strict").action(ArgAction::SetTrue);
     command
         .arg(client_allocator())
+        .arg(wait())
         .arg(runs("Directory for run files and reports").help_heading(OUTPUT))
         .arg(details().help_heading(OUTPUT))
         .arg(no_report.help_heading(OUTPUT).help("Write the run file, but no report"))
@@ -473,6 +485,7 @@ pub fn options(matches: &ArgMatches) -> Options {
             runs: path("runs", RUNS),
             destroy: matches.try_get_many("destroy").ok().flatten().map_or(Vec::new(), |all| all.cloned().collect()),
             system_changes: if set(SYSTEM_CHANGE) { SystemChangeConsent::Given } else { SystemChangeConsent::Refused },
+            if_held: if set(WAIT) { IfHeld::Wait } else { IfHeld::Refuse },
         },
         report: !set("no-report"),
         details: set("details"),
@@ -559,8 +572,9 @@ pub fn in_flags(text: &str, command: &Command) -> String {
 
 /// Whether the argument of that name is a key of a plan.
 fn is_key(id: &str) -> bool {
-    const OTHERS: [&str; 21] = [
+    const OTHERS: [&str; 22] = [
         SET_NAME,
+        WAIT,
         "ceiling",
         "metrics",
         "sql-statement",

@@ -34,7 +34,8 @@ pub fn clap() -> Command {
         .arg(rounds.help("How often each variation is measured; a verdict needs 4"))
         .arg(time.help("Duration of each measurement [default: that of the point, 10s at most]"))
         .arg(resume.help("Continue a run of `why` that was interrupted"))
-        .arg(flags::directory());
+        .arg(flags::directory())
+        .arg(flags::wait());
     command.about("Prove what binds a point: measure it again with less of one resource at a time")
 }
 
