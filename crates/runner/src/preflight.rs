@@ -31,8 +31,20 @@ pub struct RunSite {
     pub destroy: Vec<DestroyConsent>,
     /// Whether settings of the kernel may be changed.
     pub system_changes: SystemChangeConsent,
+    /// Whether what plimsoll did not make may be changed by statements of the plan.
+    pub writes: WriteConsent,
     /// What to do if another plimsoll measures there, or records the run.
     pub if_held: IfHeld,
+}
+
+/// Whether the user allows statements of a plan to change what plimsoll did not make: tables of the user's, other schemas, a server.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum WriteConsent {
+    /// The user did not allow it, whatever the plan says.
+    #[default]
+    Refused,
+    /// Yes.
+    Given,
 }
 
 /// The directories and devices of a run, which no other plimsoll measures as long as this is held.
@@ -217,6 +229,7 @@ pub fn check_targets(plan: &Plan, site: &RunSite) -> Result<(), TargetError> {
         engine::requirements::check_instances(trial)?;
         engine::requirements::check_background(trial)?;
         engine::requirements::check_found_data(trial)?;
+        engine::outside::check_outside(trial, site.writes == WriteConsent::Given)?;
         engine::requirements::check_server_place(trial, data_location(trial, &site.dir))?;
         trial.target.path.as_deref().map_or(Ok(()), host::safety::check_links)?;
         let no_null = |path| host::device::check_null_device(path, &site.destroy);

@@ -28,6 +28,7 @@ impl Lab {
             runs: dir.path().join("runs"),
             destroy: Vec::new(),
             system_changes: Default::default(),
+            writes: Default::default(),
             if_held: Default::default(),
         };
         Lab { _dir: dir, site }

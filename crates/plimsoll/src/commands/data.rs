@@ -60,7 +60,8 @@ fn make() -> Command {
         .arg(flags::wait())
         .arg(name())
         .about("The data that the points of a plan use");
-    let of_plan = flags::with_scale(flags::with_common(of_plan, &flags::engine_entries()));
+    let of_plan = flags::with_common(flags::with_writes(of_plan), &flags::engine_entries());
+    let of_plan = flags::with_scale(of_plan);
     Command::new("make")
         .about("Make a data set")
         .after_help("Example: plimsoll data make oltp --engine mariadb --tables 16 --table-rows 1000000 --name big")

@@ -21,7 +21,9 @@ use host::allocator::Allocator;
 use load::Stop;
 use model::{Plan, RunData};
 use report::{PointCharts, WrittenReport};
-use runner::{FittedPlan, HeldPlaces, HostedSession, ObserverList, ResumedRun, RunObserver, RunSession, RunSite};
+use runner::{
+    FittedPlan, HeldPlaces, HostedSession, ObserverList, ResumedRun, RunObserver, RunSession, RunSite, WriteConsent,
+};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use store::RunWriter;
@@ -259,6 +261,9 @@ fn resume_command(resumption: Resumption, run_file: &Path, made: Made, site: &Ru
             command += &format!(" {flag} {}", shell_word(&dir.display().to_string()));
         }
     }
+    if site.writes == WriteConsent::Given {
+        command += " --allow-writes";
+    }
     // `why` has no such flag: it measures with the allocator that it was started with.
     if allocator != Allocator::System && resumption == Resumption::OfRun {
         command += &format!(" --{CLIENT_ALLOCATOR} {}", allocator.as_str());
@@ -284,6 +289,7 @@ mod tests {
             runs: runs.into(),
             destroy: Vec::new(),
             system_changes: Default::default(),
+            writes: Default::default(),
             if_held: Default::default(),
         };
         let (of_run, of_why) = (Resumption::OfRun, Resumption::OfWhy);

@@ -9,9 +9,11 @@ use crate::output::{self, label};
 use analysis::math::ratio::PAIRS_MIN;
 use clap::{Arg, ArgAction, ArgMatches, Command};
 use engine::estimate::{made_files_bytes, written_bytes_at_most};
+use engine::outside::{OutsideStatement, statements_outside};
 use engine::requirements::uses_found_data;
 use model::{Bytes, Plan};
-use runner::room_needed;
+use runner::{RunSite, WriteConsent, room_needed};
+use std::collections::BTreeSet;
 use std::fmt::Write as _;
 use std::path::Path;
 
@@ -46,7 +48,8 @@ pub fn execute(matches: &ArgMatches, context: &Context) -> Result<Exit, Fault> {
         output::print(&needs.text(&plan));
     }
     host::safety::check_directory(&site.dir)?;
-    runner::check_targets(&plan, &site)?;
+    // What a plan would change is listed here, and asked for when it is run.
+    runner::check_targets(&plan, &RunSite { writes: WriteConsent::Given, ..site.clone() })?;
     runner::check_space(&plan, &site.dir, &context.catalogue)?;
     Ok(Exit::Done)
 }
@@ -102,6 +105,8 @@ struct Needs {
     loading: Option<f64>,
     disk: Bytes,
     written: PlannedWrites,
+    /// What it would do outside of plimsoll's own schema, each statement once.
+    outside: Vec<OutsideStatement>,
 }
 
 /// What a plan writes, as far as that is known before.
@@ -124,6 +129,7 @@ impl Needs {
             loading: made.into_iter().map(|start| rates.seconds(&plan.trials[start])).sum(),
             disk: chains.map(|chain| room_needed(&plan.trials[chain], dir)).max().unwrap_or_default(),
             written: PlannedWrites::of(plan, context),
+            outside: outside(plan),
         }
     }
 
@@ -157,8 +163,28 @@ impl Needs {
             at_most(self.disk),
             self.written.text(self.disk),
         );
+        text += &self.outside_text();
         for warning in &self.estimate.warnings {
             let _ = writeln!(text, "warning: {warning}");
+        }
+        text
+    }
+
+    /// The statements that run outside of plimsoll's own schema: one line each.
+    fn outside_text(&self) -> String {
+        let mut text = String::new();
+        for (changes, title) in [
+            (true, "statements that may change what plimsoll did not make (they need --allow-writes):"),
+            (false, "statements that read what plimsoll did not make:"),
+        ] {
+            let mut statements = self.outside.iter().filter(|statement| statement.changes == changes).peekable();
+            if statements.peek().is_some() {
+                let _ = writeln!(text, "{title}");
+            }
+            for statement in statements {
+                let one_line = statement.text.split_whitespace().collect::<Vec<_>>().join(" ");
+                let _ = writeln!(text, "  {}", host::error::shown(one_line.as_ref()));
+            }
         }
         text
     }
@@ -177,10 +203,18 @@ impl Needs {
             "peak_disk_bytes": self.disk.0,
             "written_bytes_at_most": self.written.by_operations.map(|bytes| bytes.0),
             "written_files_bytes_at_most": self.written.files.map(|bytes| bytes.0),
+            "statements_outside": self.outside.iter().map(|statement| serde_json::json!({
+                "sql": statement.text, "changes": statement.changes,
+            })).collect::<Vec<_>>(),
             "warnings": self.estimate.warnings,
             "trials": plan.trials,
         })
     }
+}
+
+/// The statements of `plan` that run outside of plimsoll's own schema.
+fn outside(plan: &Plan) -> Vec<OutsideStatement> {
+    plan.trials.iter().flat_map(statements_outside).collect::<BTreeSet<_>>().into_iter().collect()
 }
 
 impl PlannedWrites {

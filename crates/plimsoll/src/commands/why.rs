@@ -36,7 +36,7 @@ pub fn clap() -> Command {
         .arg(resume.help("Continue a run of `why` that was interrupted"))
         .arg(flags::directory())
         .arg(flags::wait());
-    command.about("Prove what binds a point: measure it again with less of one resource at a time")
+    flags::with_writes(command).about("Prove what binds a point: measure it again with less of one resource at a time")
 }
 
 pub fn execute(matches: &ArgMatches, context: &Context) -> Result<Exit, Fault> {
