@@ -58,7 +58,12 @@ impl Disk {
     /// The checksum and the size of all that is on it, by a program that is not a debug build.
     pub fn checksum(&self) -> String {
         done("blockdev", &["--flushbufs", &self.node]);
-        done("cksum", &[self.dir.path().join("image").to_str().unwrap()])
+        done("cksum", &[self.image().to_str().unwrap()])
+    }
+
+    /// The file that it is on.
+    pub fn image(&self) -> PathBuf {
+        self.dir.path().join("image")
     }
 
     /// Mounts it.

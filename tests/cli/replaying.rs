@@ -102,12 +102,20 @@ fn a_device_gets_the_bytes_of_the_recording_and_the_recorder_leaves_nothing() {
         assert_eq!(ended.code(), Some(2));
         return eprintln!("skipped: tracefs is not to be had here");
     }
+    // A second one, which is killed: what it recorded until a second before is kept.
+    let second = ["record-io", "--device", &device, "--time", "5m", "-o", "killed.trace"];
+    let mut killed = lab.command(&second).spawn().unwrap();
+    wait_until("the second recording", || lab.path().join("killed.trace").exists());
     let trace = recording();
     let replay = ["replay", "--trace", &trace, "--path", &device, "--same-device", "true", "--no-report"];
     let refused = lab.run(&replay);
     assert!(refused.exit == 3 && refused.stderr.contains("--destroy"), "{}", refused.stderr);
     let run = lab.json(&[&replay[..], &["--destroy", &disk.consent()]].concat());
     assert_eq!(run["points"][0]["ops"].as_u64(), Some(REQUESTS), "{run}");
+    let kept = || std::fs::read_to_string(lab.path().join("killed.trace")).unwrap_or_default().lines().count() as u64;
+    wait_until("what is kept", || kept() > WRITES);
+    killed.kill().and_then(|()| killed.wait()).unwrap();
+    assert!(kept() > WRITES);
     kill_process(Pid::from_child(&recorder), Signal::INT).unwrap();
     let seen: Value = serde_json::from_slice(&recorder.wait_with_output().unwrap().stdout).unwrap();
     assert_eq!(seen["written_bytes"].as_u64(), Some(moved(&run["points"][0])), "{seen}");

@@ -171,7 +171,7 @@ fn a_run_is_gone_on_with_only_where_that_makes_sense() {
     wait_for_point(&lab, &mut child, 1);
     let other = tempfile::tempdir().unwrap();
     let elsewhere = ["run", "--resume", "last", "--dir", other.path().to_str().unwrap()];
-    refused(&elsewhere, 3, "is in use: it is being recorded or read");
+    refused(&elsewhere, 3, "is in use: it is being recorded by process");
     assert_eq!(child.wait().unwrap().code(), Some(0), "whoever records it was not disturbed");
     refused(&["run", "--resume", "last"], 2, "cannot be resumed: all its points are complete");
     refused(&["run", "--resume", "nobody"], 2, "there is no run `nobody`");

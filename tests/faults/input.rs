@@ -3,7 +3,7 @@
 use crate::disk::places::refused;
 use crate::fault::{Family, Fault, FaultElsewhere, Kept, Length};
 use crate::fuzz;
-use crate::lab::{Finished, Lab};
+use crate::lab::{Finished, Lab, wait_until};
 use rusqlite::Connection;
 use std::fs::{self, File};
 use std::io::{BufRead, BufReader, Read, Write};
@@ -85,6 +85,15 @@ pub const INPUT: Family = Family {
             kept: Kept::NoRun,
             length: Length::Short,
             make: plan_from_a_pipe,
+        },
+        Fault {
+            name: "a_file_is_a_pipe_or_a_device",
+            what: "A log, a recording, a key, a password, a certificate or a file of SQL is a named pipe or a device",
+            exit: 2,
+            message: "it is not a regular file",
+            kept: Kept::NothingBegun,
+            length: Length::Short,
+            make: files_that_never_answer,
         },
         Fault {
             name: "files_are_mutated",
@@ -294,6 +303,39 @@ fn run_wrong_plans(lab: &Lab) -> Option<Finished> {
 
 fn plan_without_end(lab: &Lab) -> Option<Finished> {
     Some(refused(lab, &["run", "/dev/zero"], 2, &[]))
+}
+
+/// To open or read one of them could take for ever.
+fn files_that_never_answer(lab: &Lab) -> Option<Finished> {
+    assert!(Command::new("mkfifo").args(["--mode=600", "pipe"]).current_dir(lab.path()).status().unwrap().success());
+    fs::write(
+        lab.path().join("p.toml"),
+        "workload = 'sql'\nengine = 'sqlite'\n[[variant]]\nname = 'a'\nstatement = '@pipe'\n",
+    )
+    .unwrap();
+    let server = "mysql://u@127.0.0.1:1/";
+    let oltp = ["oltp", "--engine", server, "--quiet", "--password-file", "pipe"];
+    let bus = ["agent", "--bus", "redis://127.0.0.1:1/", "--name", "a", "--bus-key-file", "pipe"];
+    let with_issuers = format!("{server}?ssl-mode=VERIFY_CA&ssl-ca=pipe");
+    let all: [&[&str]; 7] = [
+        &oltp,
+        &bus,
+        &["oltp", "--engine", "postgres://u@127.0.0.1:1/d?sslmode=verify-ca&sslrootcert=pipe", "--quiet"],
+        &["oltp", "--engine", &with_issuers, "--quiet"],
+        &["replay-sql", "--engine", server, "--log", "pipe", "--quiet"],
+        &["replay", "--trace", "/dev/zero", "--quiet"],
+        &["run", "p.toml", "--quiet"],
+    ];
+    let mut last = None;
+    for arguments in all {
+        let mut child = lab.command(arguments).spawn().unwrap();
+        wait_until("a refusal", || child.try_wait().unwrap().is_some());
+        let finished: Finished = child.wait_with_output().unwrap().into();
+        let is_refused = [2, 3, 4].contains(&finished.exit) && finished.stderr.contains("it is not a regular file");
+        assert!(is_refused, "{arguments:?}: {} {}", finished.exit, finished.stderr);
+        last = Some(finished);
+    }
+    last
 }
 
 fn plan_from_a_pipe(lab: &Lab) -> Option<Finished> {

@@ -3,10 +3,10 @@
 mod link;
 
 use crate::database::{MariaDb, PASSWORD, has_mariadb};
-use crate::fault::{Family, Fault, Kept, Length};
+use crate::fault::{Family, Fault, Kept, Length, signal};
 use crate::lab::{Finished, Lab};
 use crate::liar::listen;
-use std::io::{self, Read, Write};
+use std::io::{self, BufRead, BufReader, Read, Write};
 use std::net::{Shutdown, TcpListener, TcpStream};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU8, Ordering::Relaxed};
@@ -42,6 +42,15 @@ pub const NETWORK: Family = Family {
             kept: Kept::NoRun,
             length: Length::Short,
             make: full_queue,
+        },
+        Fault {
+            name: "silent_balancer",
+            what: "Something between takes connections and is silent: after 5 s plimsoll says what it waits for, and Ctrl-C ends it",
+            exit: 130,
+            message: "does not answer",
+            kept: Kept::MeasuredUntilThen,
+            length: Length::Short,
+            make: silent_balancer,
         },
         Fault {
             name: "black_hole",
@@ -155,6 +164,36 @@ fn through_proxy(lab: &Lab, then: u8) -> Option<(Finished, Duration)> {
     let left = server.schemas_left();
     assert!(finished.stderr.contains(left.trim()) && left.starts_with("plimsoll_"), "{left}: {}", finished.stderr);
     Some((finished, broken.elapsed()))
+}
+
+/// Only the first connection gets through, which sets up the schema.
+fn silent_balancer(lab: &Lab) -> Option<Finished> {
+    if !has_mariadb() {
+        return None;
+    }
+    let server = MariaDb::start(&[]);
+    let (to, taken) = (server.port(), AtomicU8::new(0));
+    let port = listen(move |stream| {
+        if taken.fetch_add(1, Relaxed) > 0 {
+            return io::copy(stream, &mut io::sink()).map(drop); // until it leaves
+        }
+        let server = TcpStream::connect(("127.0.0.1", to))?;
+        let (mut answers, mut back) = (server.try_clone()?, stream.try_clone()?);
+        std::thread::spawn(move || io::copy(&mut answers, &mut back));
+        io::copy(stream, &mut &server).map(drop)
+    });
+    let url = format!("mysql://visitor@127.0.0.1:{port}/");
+    let load = ["oltp", "--engine", &url, "--table-rows", "100", "--clients", "2", "--time", "1s", "--no-report"];
+    let mut child = lab.command(&load).env("PLIMSOLL_PASSWORD", PASSWORD).spawn().unwrap();
+    let mut stderr = BufReader::new(child.stderr.take().unwrap());
+    let mut said = String::new();
+    while !said.contains("does not answer") {
+        assert_ne!(stderr.read_line(&mut said).unwrap(), 0, "it ended too early: {said}");
+    }
+    signal(&child, "INT");
+    stderr.read_to_string(&mut said).unwrap();
+    let finished = Finished::from(child.wait_with_output().unwrap());
+    Some(Finished { stderr: said, ..finished })
 }
 
 fn black_hole(lab: &Lab) -> Option<Finished> {

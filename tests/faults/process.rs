@@ -1,5 +1,6 @@
 //! plimsoll, its agents or its engines are stopped, killed or limited.
 
+mod at_once;
 mod limited;
 mod stopped;
 
@@ -137,6 +138,51 @@ pub const PROCESS: Family = Family {
             make: stopped::by_a_second_plimsoll,
         },
         Fault {
+            name: "eight_at_once",
+            what: "Eight plimsolls start in one directory at the same moment: one measures",
+            exit: 3,
+            message: "another plimsoll run is using this directory",
+            kept: Kept::MeasuredUntilThen,
+            length: Length::Short,
+            make: at_once::in_one_directory,
+        },
+        Fault {
+            name: "eight_at_once_again_and_again",
+            what: "The same, 100 times",
+            exit: 3,
+            message: "another plimsoll run is using this directory",
+            kept: Kept::MeasuredUntilThen,
+            length: Length::Long,
+            make: at_once::in_one_directory_again_and_again,
+        },
+        Fault {
+            name: "four_resume_at_once",
+            what: "Four plimsolls resume one run at the same moment: one records it",
+            exit: 3,
+            message: "is in use: it is being recorded by process",
+            kept: Kept::MeasuredUntilThen,
+            length: Length::Short,
+            make: at_once::on_one_run,
+        },
+        Fault {
+            name: "four_resume_at_once_again_and_again",
+            what: "The same, 100 times",
+            exit: 3,
+            message: "is in use: it is being recorded by process",
+            kept: Kept::MeasuredUntilThen,
+            length: Length::Long,
+            make: at_once::on_one_run_again_and_again,
+        },
+        Fault {
+            name: "awaited",
+            what: "A second plimsoll in the same directory, with `--wait`: it waits",
+            exit: 0,
+            message: "waiting until it has finished",
+            kept: Kept::All,
+            length: Length::Short,
+            make: at_once::awaited,
+        },
+        Fault {
             name: "progress_is_not_read",
             what: "The reader of stderr goes away",
             exit: 0,
@@ -162,6 +208,15 @@ pub const PROCESS: Family = Family {
             kept: Kept::NothingBegun,
             length: Length::Short,
             make: limited::in_threads,
+        },
+        Fault {
+            name: "few_threads_in_a_group",
+            what: "Not all threads of the clients can be started (`pids.max` of a control group)",
+            exit: 4,
+            message: "cannot start a thread for client",
+            kept: Kept::MeasuredUntilThen,
+            length: Length::Short,
+            make: limited::in_threads_of_a_group,
         },
         Fault {
             name: "little_address_space",

@@ -47,10 +47,19 @@ pub const USER: Family = Family {
             name: "a_run_is_in_use",
             what: "A run is resumed that is being recorded",
             exit: 3,
-            message: "is in use: it is being recorded or read",
+            message: "is in use: it is being recorded by process",
             kept: Kept::All,
             length: Length::Short,
             make: resumes_what_is_recorded,
+        },
+        Fault {
+            name: "a_plan_reaches_beyond_its_schema",
+            what: "A plan changes another schema or a setting of a server that plimsoll did not start, whatever it allows itself",
+            exit: 3,
+            message: "--allow-writes",
+            kept: Kept::NothingBegun,
+            length: Length::Short,
+            make: reaches_beyond_its_schema,
         },
         Fault {
             name: "a_report_is_somebody_elses",
@@ -204,6 +213,30 @@ fn asks_for_what_an_engine_lacks(lab: &Lab) -> Option<Finished> {
     let finished = refused(lab, &second, 2, &["read_write", "point_select"]);
     assert_eq!(lab.left_behind(), Vec::<String>::new());
     Some(finished)
+}
+
+/// Nothing listens there: what is refused is refused before anybody is asked.
+fn reaches_beyond_its_schema(lab: &Lab) -> Option<Finished> {
+    let plan = |setup: &str| {
+        let text = format!(
+            "workload = 'sql'\nengine = 'mysql://u@127.0.0.1:1/'\n[[variant]]\nname = 'a'\nsetup = \"{setup}\"\nstatement = 'SELECT 1'\n"
+        );
+        std::fs::write(lab.path().join("p.toml"), text).unwrap();
+    };
+    for setup in ["DROP TABLE other.x", "SET GLOBAL max_connections = 5", "DELETE FROM `shop`.orders"] {
+        plan(setup);
+        let planned = lab.run(&["plan", "p.toml"]);
+        let listed = planned.stdout.split_once("may change what plimsoll did not make").map_or("", |(_, list)| list);
+        assert!(planned.exit == 0 && listed.contains(setup), "{}{}", planned.stdout, planned.stderr);
+        refused(lab, &["run", "p.toml", "--quiet"], 3, &["--allow-writes", setup]);
+        let allowed = lab.run(&["run", "p.toml", "--quiet", "--allow-writes"]);
+        assert_eq!(allowed.exit, 4, "nothing listens: {}", allowed.stderr);
+    }
+    plan("CREATE TEMPORARY TABLE c (id INT)");
+    assert_eq!(lab.run(&["run", "p.toml", "--quiet"]).exit, 4, "it stays in plimsoll's own schema");
+    let own = "workload = 'oltp'\nengine = 'mysql://u@127.0.0.1:1/d'\ntables_of = 'sysbench'\nmix = 'read_write'\nallow_writes = true\n";
+    std::fs::write(lab.path().join("p.toml"), own).unwrap();
+    Some(refused(lab, &["run", "p.toml", "--quiet"], 3, &["the plan says allow_writes = `true`"]))
 }
 
 fn resumes_what_is_recorded(lab: &Lab) -> Option<Finished> {

@@ -86,7 +86,7 @@ fn take_issuers(url: &str) -> Result<(String, Option<Vec<u8>>), BusError> {
     let Some(path) = own.first().and_then(|option| option.split_once('=')).map(|(_, path)| path) else {
         return Ok((rest, None));
     };
-    let bytes = std::fs::read(path).map_err(|error| {
+    let bytes = model::read_regular(Path::new(path)).map_err(|error| {
         let why = model::system_words(&error);
         BusError::Usage(format!("cannot read the certificates of `ssl-ca` from `{path}`: {why}"))
     })?;

@@ -7,7 +7,6 @@ use crate::BusError;
 use hmac::{Hmac, KeyInit, Mac};
 use sha2::Sha256;
 use std::fmt;
-use std::fs::File;
 use std::io::Read;
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
@@ -93,7 +92,7 @@ pub(crate) fn read_closed(path: &Path, what: &str) -> Result<Vec<u8>, BusError> 
     let cannot = |error: std::io::Error| {
         BusError::Usage(format!("cannot read {what} from `{shown}`: {}", model::system_words(&error)))
     };
-    let file = File::open(path).map_err(cannot)?;
+    let file = model::open_regular(path).map_err(cannot)?;
     let meta = file.metadata().map_err(cannot)?;
     if model::is_open_to_others(meta.uid(), meta.mode()) {
         return Err(BusError::Usage(format!("others may read `{shown}`, which has {what}; use `chmod 600 {shown}`")));

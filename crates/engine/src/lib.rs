@@ -26,6 +26,7 @@ mod maintenance;
 mod mysql;
 mod null;
 mod open_files;
+pub mod outside;
 mod params;
 mod periodic;
 mod postgres;

@@ -83,7 +83,7 @@ fn recording_at(path: &Path, device: &str) -> Result<Arc<Recording>, String> {
 }
 
 fn open(path: &Path) -> Result<(File, Metadata), String> {
-    let opened = File::open(path).and_then(|file| Ok((file.metadata()?, file)));
+    let opened = model::open_regular(path).and_then(|file| Ok((file.metadata()?, file)));
     let (meta, file) =
         opened.map_err(|error| format!("cannot read `{}`: {}", shown(path), model::system_words(&error)))?;
     Ok((file, meta))

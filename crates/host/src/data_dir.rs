@@ -10,8 +10,8 @@
 //! a rename, so a kill cannot tear it. It is on the disk before what it announces is made, so that a power cut cannot empty it.
 
 use crate::error::{IoContext, TargetError, shown};
+use crate::lock::lock_new_directory;
 use crate::privileged::server_account::give_to_group;
-use crate::sign_of_life::lock_new_directory;
 use model::Bytes;
 use rustix::fs::{CWD, FlockOperation, Mode, OFlags, ResolveFlags, fchmod, flock, fsync, open, openat2};
 use rustix::io::Errno;

@@ -9,7 +9,7 @@
 
 use crate::data_dir::{NEW, absent_is_fine, open_directory, path_inside, read_inside, replace_file};
 use crate::error::{IoContext, TargetError, shown};
-use crate::sign_of_life::lock_new_directory;
+use crate::lock::lock_new_directory;
 use model::{DataSet, FoundSet, SetState};
 use rustix::fs::{FlockOperation, Mode, OFlags, flock, ioctl_ficlone, openat};
 use rustix::io::Errno;

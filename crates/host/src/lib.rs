@@ -16,12 +16,12 @@ pub mod error;
 pub mod filesystem;
 pub mod kernel_threads;
 pub mod leftover;
+pub mod lock;
 pub mod machine;
 pub mod out_of_memory;
 pub mod page_cache;
 pub mod privileged;
 pub mod safety;
-mod sign_of_life;
 mod text_file;
 
 pub use data_dir::DataDir;

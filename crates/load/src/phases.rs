@@ -72,6 +72,10 @@ pub trait Sink {
     fn take_progress(&mut self, progress: Progress) {
         let _ = progress;
     }
+    /// Clients take long to open what they work with: of `clients` only `opened` have. Called once, if at all.
+    fn still_opening(&mut self, opened: usize, clients: usize) {
+        let _ = (opened, clients);
+    }
     /// Every client has opened what it works with and waits: the first phase begins when this has returned.
     fn all_ready(&mut self) {}
     /// The clients have begun `phase`, which starts at `start`.
@@ -134,6 +138,9 @@ const START_DELAY: Nanos = Nanos::from_millis(20);
 /// without a free CPU.
 const READY_BEFORE: Nanos = Nanos::from_millis(100);
 
+/// Clients that take longer to open what they work with are told of: connections are made in milliseconds, by the thousand in seconds.
+const OPENING_USUAL: Nanos = Nanos::from_secs(5);
+
 /// What a blocked client gets after the grace time before it is given up.
 const LAST_CHANCE: Nanos = Nanos::from_millis(200);
 
@@ -183,7 +190,7 @@ pub fn run_phases_from(
     // Only the clients hold senders from here on: when the last is gone, the channel closes.
     drop(out);
     sink.take_progress(progress);
-    collector.wait_for_opening();
+    collector.wait_for_opening(sink);
     // What is read when all are ready is to be of the moment at which the load begins.
     collector.wait_until(first - READY_BEFORE);
     sink.all_ready();
@@ -270,6 +277,7 @@ fn spawn_client(
     out: Sender<Delivery>,
 ) -> Sender<Arc<[PhaseSchedules]>> {
     let (start, started) = channel();
+    let (unstarted, asked) = (out.clone(), stop.clone());
     // 2 MiB, the default, times thousands of clients would reserve gigabytes of address space.
     let thread = std::thread::Builder::new().name(format!("client-{id}")).stack_size(512 << 10);
     let spawned = thread.spawn(move || {
@@ -294,9 +302,22 @@ fn spawn_client(
         drop(client); // the driver gives back what it holds before the collector learns that the client is gone
         let _ = out.send(Delivery::Ended { client: id, at: recorder.last_finished() });
     });
-    // A thread that cannot be started drops its sender; the collector notices that it never delivers its end.
-    drop(spawned);
+    if let Err(error) = spawned {
+        // Its end is waited for like that of any other.
+        asked.request(StopReason::Failure);
+        let _ = unstarted.send(Delivery::Broken { client: id, text: describe_unstarted(id, &error) });
+        let _ = unstarted.send(Delivery::Ended { client: id, at: Tick(0) });
+    }
     start
+}
+
+/// Why the thread of a client is not there. The kernel says EAGAIN whichever limit it is (pthread_create(3)).
+fn describe_unstarted(id: u32, error: &std::io::Error) -> String {
+    format!(
+        "cannot start a thread for client {id}: {}; no more threads are allowed: raise `pids.max` of its cgroup or `ulimit -u`, or use \
+         fewer clients",
+        model::system_words(error)
+    )
 }
 
 /// Performs all phases that begin before a request to stop.
@@ -422,10 +443,14 @@ impl<'a> Collector<'a> {
     }
 
     /// Takes deliveries until every client has opened or is gone, or the load is to stop.
-    fn wait_for_opening(&mut self) {
+    fn wait_for_opening(&mut self, sink: &mut dyn Sink) {
         let threads = self.running.len();
+        let mut told_at = Some(self.clock.now() + OPENING_USUAL);
         while self.opened < threads && !self.running.is_empty() && self.stop.reason().is_none() {
             self.gather_until(self.clock.now() + Nanos::from_millis(20));
+            if told_at.take_if(|at| *at <= self.clock.now()).is_some() {
+                sink.still_opening(self.opened, threads);
+            }
         }
     }
 

@@ -36,6 +36,7 @@ pub mod phrase;
 pub mod plan_work;
 pub mod readings;
 pub mod recording;
+pub mod regular_file;
 pub mod role;
 pub mod rows;
 pub mod run;
@@ -89,6 +90,7 @@ pub use phrase::Phrase;
 pub use plan_work::PlanWork;
 pub use readings::{CounterSample, Readings};
 pub use recording::{RecordedSessions, RecordedWork, RecordingSummary};
+pub use regular_file::{open_regular, read_regular, read_regular_text};
 pub use role::{CounterRole, KindDef, OpClass, ParamOwner, ParamRole, PointParam, StepIndexes, UsedIf, UsefulValues};
 pub use rows::{ExpectedRows, MostlyRows, RowCounts, RowRange};
 pub use run::{

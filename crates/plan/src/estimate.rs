@@ -93,6 +93,11 @@ pub fn expected_seconds(trial: &Trial, catalogue: &Catalogue) -> Option<f64> {
     }
 }
 
+/// How many points `trial` becomes: a search measures each of its probes.
+pub fn measured_points(trial: &Trial) -> u64 {
+    trial.limit.as_ref().map_or(1, |_| (LimitSearch::PROBES_USUAL + LimitSearch::HOLDS_USUAL) as u64)
+}
+
 /// What distinguishes the data set of `trial` from others.
 pub(crate) fn data_set(trial: &Trial, catalogue: &Catalogue) -> String {
     let shaping = |entries: &[Entry], name: &str, params: &Params| -> Vec<String> {

@@ -42,7 +42,7 @@ pub use common::{CommonKey, CommonKind, DEFAULTS};
 pub use difference::{USUAL_SPREAD, smallest_difference};
 pub use entries::{default_engine, offered_engines};
 pub use error::{PlanError, hint};
-pub use estimate::{Estimate, chains_with_new_data, estimate, expected_seconds};
+pub use estimate::{Estimate, chains_with_new_data, estimate, expected_seconds, measured_points};
 pub use indexes::missing_indexes;
 pub use overrides::{Overrides, to_toml};
 pub use question::{differing_keys, plan_key};

@@ -161,7 +161,7 @@ impl From<StoreError> for Fault {
         let exit = match &error {
             StoreError::Exists { .. } | StoreError::InUse { .. } => Exit::Refused,
             StoreError::NotARun { .. } | StoreError::UnknownFormat { .. } | StoreError::Damaged { .. } => Exit::Usage,
-            StoreError::Full { .. } => Exit::TargetFailed,
+            StoreError::Full { .. } | StoreError::Gone { .. } => Exit::TargetFailed,
             StoreError::Unwritable { .. } | StoreError::NotCreated { .. } | StoreError::Unfit { .. } => Exit::Refused,
             StoreError::Io { cause, .. } if cause.kind() == ErrorKind::NotFound => Exit::Usage,
             StoreError::Io { cause, .. } if cause.kind() == ErrorKind::PermissionDenied => Exit::Refused,

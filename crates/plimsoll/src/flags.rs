@@ -10,10 +10,11 @@ use crate::relaunch::CLIENT_ALLOCATOR;
 use clap::parser::ValueSource;
 use clap::{Arg, ArgAction, ArgMatches, Command};
 use host::device::DestroyConsent;
+use host::lock::IfHeld;
 use model::{Catalogue, Entry, HourlyCost, LinkSpeed, ParamDef, ParamKind, Plan, RunMeta};
 use plan::{CommonKey, CommonKind, Overrides};
 use report::wording::list::capital;
-use runner::{RunSite, SystemChangeConsent};
+use runner::{RunSite, SystemChangeConsent, WriteConsent};
 use std::collections::BTreeSet;
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
@@ -41,6 +42,12 @@ pub const DIR: &str = ".";
 
 /// The flag that allows settings of the kernel to be changed.
 const SYSTEM_CHANGE: &str = "allow-system-change";
+/// The flag that allows statements of a plan to change what plimsoll did not make. Workloads on tables that are there have a parameter of that
+/// name, too, whose flag is the same.
+const ALLOW_WRITES: &str = "allow-writes";
+const WRITES_PARAM: &str = "allow_writes";
+/// The flag by which another plimsoll is awaited. An agent has a flag `--wait`, too, which takes a time.
+const WAIT: &str = "wait-for-others";
 /// The files that `compress` takes by position. `files` is a key of plans.
 pub const COMPRESSED_FILES: &str = "compressed-files";
 /// The name of a data set that is made, by `--name`.
@@ -84,7 +91,7 @@ pub fn engine_bin() -> Arg {
 
 /// Adds the flags by which the user of this machine allows what changes it.
 pub fn with_consents(command: Command) -> Command {
-    command.arg(destroy()).arg(system_change())
+    with_writes(command.arg(destroy()).arg(system_change()))
 }
 
 /// The help of `--set`, which names the variables of `engines`: they have no flags of their own.
@@ -367,12 +374,42 @@ fn client_allocator() -> Arg {
     flag.help("Memory allocator of plimsoll itself: of its clients, and of engines inside it (sqlite, fjall); one for a run [default: as it was started]")
 }
 
-/// Adds the flags for results, and the one for plimsoll's own allocator.
+/// `--allow-writes`, if no parameter of `command` is called so. It is no key of a plan: who passes a plan on would allow it to themselves.
+pub fn with_writes(command: Command) -> Command {
+    let is_there = has(&command, WRITES_PARAM);
+    let flag = Arg::new(ALLOW_WRITES).long(ALLOW_WRITES).action(ArgAction::SetTrue).help_heading(COMMON);
+    let help = "Allow statements of the plan to change what plimsoll did not make: your tables, other schemas, the server itself \
+                (`plimsoll plan` lists them); a plan that says `allow_writes = true` needs it, too";
+    command.args((!is_there).then(|| flag.help(help)))
+}
+
+/// Whether the command line or the environment allows it, and not only a plan.
+fn allows_writes(matches: &ArgMatches) -> bool {
+    let flag = matches.try_get_one::<bool>(ALLOW_WRITES).ok().flatten() == Some(&true);
+    let param = matches.try_get_one::<String>(WRITES_PARAM).ok().flatten();
+    let param = param.is_some_and(|text| text.split(',').any(|word| word.trim() == "true"));
+    let set = matches.try_get_many::<String>("set").ok().flatten().into_iter().flatten();
+    let is_set = |text: &String| {
+        text.split_once('=').is_some_and(|(key, value)| key.trim() == WRITES_PARAM && value.trim() == "true")
+    };
+    flag || param || set.into_iter().any(is_set)
+}
+
+/// `--wait`.
+pub fn wait() -> Arg {
+    let wait = Arg::new(WAIT).long("wait").action(ArgAction::SetTrue).help_heading(COMMON);
+    wait.help(
+        "If another plimsoll measures in the directory, or records the run, wait until it has finished [default: refuse, with exit code 3]",
+    )
+}
+
+/// Adds the flags for results, the one for plimsoll's own allocator, and `--wait`.
 pub fn with_output(command: Command) -> Command {
     let no_report = Arg::new("no-report").long("no-report").action(ArgAction::SetTrue);
     let strict = Arg::new("strict").long("strict").action(ArgAction::SetTrue);
     command
         .arg(client_allocator())
+        .arg(wait())
         .arg(runs("Directory for run files and reports").help_heading(OUTPUT))
         .arg(details().help_heading(OUTPUT))
         .arg(no_report.help_heading(OUTPUT).help("Write the run file, but no report"))
@@ -473,6 +510,8 @@ pub fn options(matches: &ArgMatches) -> Options {
             runs: path("runs", RUNS),
             destroy: matches.try_get_many("destroy").ok().flatten().map_or(Vec::new(), |all| all.cloned().collect()),
             system_changes: if set(SYSTEM_CHANGE) { SystemChangeConsent::Given } else { SystemChangeConsent::Refused },
+            writes: if allows_writes(matches) { WriteConsent::Given } else { WriteConsent::Refused },
+            if_held: if set(WAIT) { IfHeld::Wait } else { IfHeld::Refuse },
         },
         report: !set("no-report"),
         details: set("details"),
@@ -559,8 +598,10 @@ pub fn in_flags(text: &str, command: &Command) -> String {
 
 /// Whether the argument of that name is a key of a plan.
 fn is_key(id: &str) -> bool {
-    const OTHERS: [&str; 21] = [
+    const OTHERS: [&str; 23] = [
         SET_NAME,
+        WAIT,
+        ALLOW_WRITES,
         "ceiling",
         "metrics",
         "sql-statement",

@@ -12,7 +12,7 @@ mod context;
 mod document_tests;
 mod exit;
 mod flags;
-mod foreseen_load;
+mod foreseen_time;
 mod metrics;
 mod other_tools;
 mod output;

@@ -75,7 +75,7 @@ fn read_text(path: &Path) -> Result<String, String> {
     if size > BYTES_MAX {
         return Err(format!("`{name}` has {size} bytes; a file of SQL may have {BYTES_MAX}"));
     }
-    std::fs::read_to_string(path).map_err(cannot)
+    model::read_regular_text(path).map_err(cannot)
 }
 
 fn run_ops(workload: &str, params: &Params) -> Option<u64> {

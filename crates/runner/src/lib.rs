@@ -37,8 +37,8 @@ pub use fitting::{FittedPlan, fit_plan};
 pub use hosts::{AgentSetup, CoordinatorSetup, HostedSession, OnHostLoss, serve_agent};
 pub use messages::StepSequence;
 pub use preflight::{
-    RunSite, SystemChangeConsent, check_abilities, check_before_run, check_place, check_space, check_targets,
-    create_run, describe_environment, put_back_settings, room_needed,
+    HeldPlaces, RunSite, SystemChangeConsent, WriteConsent, check_abilities, check_before_run, check_place,
+    check_space, check_targets, create_run, describe_environment, lock_run, put_back_settings, room_needed,
 };
 pub use session::RunSession;
 

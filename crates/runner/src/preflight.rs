@@ -13,7 +13,9 @@ use crate::open_set;
 use engine::EngineLocation;
 use host::TargetError;
 use host::device::{BlockDevice, DestroyConsent};
+use host::lock::{HeldLock, IfHeld, LockedThing};
 use model::{Bytes, COMMAND_FACT, Catalogue, Fact, LEFT_OUT_FACT, LINK_FACT, Machine, Plan, RunMeta, Tick, Trial};
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use store::{RunWriter, StoreError};
@@ -29,6 +31,27 @@ pub struct RunSite {
     pub destroy: Vec<DestroyConsent>,
     /// Whether settings of the kernel may be changed.
     pub system_changes: SystemChangeConsent,
+    /// Whether what plimsoll did not make may be changed by statements of the plan.
+    pub writes: WriteConsent,
+    /// What to do if another plimsoll measures there, or records the run.
+    pub if_held: IfHeld,
+}
+
+/// Whether the user allows statements of a plan to change what plimsoll did not make: tables of the user's, other schemas, a server.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum WriteConsent {
+    /// The user did not allow it, whatever the plan says.
+    #[default]
+    Refused,
+    /// Yes.
+    Given,
+}
+
+/// The directories and devices of a run, which no other plimsoll measures as long as this is held.
+#[derive(Debug)]
+#[must_use = "another plimsoll may measure there as soon as this is dropped"]
+pub struct HeldPlaces {
+    _locks: Vec<HeldLock>,
 }
 
 /// Whether the user allows settings of the kernel to be changed that concern all processes.
@@ -41,17 +64,19 @@ pub enum SystemChangeConsent {
     Given,
 }
 
-/// Makes all checks before `plan` is measured at `site`, and asks for passwords that are still missing.
+/// Makes all checks before `plan` is measured at `site`, and asks for passwords that are still missing. What it returns is to be held until
+/// the data is gone.
 pub fn check_before_run(
     plan: &Plan,
     site: &RunSite,
     catalogue: &Catalogue,
     observer: &mut dyn RunObserver,
-) -> Result<(), RunnerError> {
+) -> Result<HeldPlaces, RunnerError> {
     check_abilities(plan, catalogue)?;
-    check_place(plan, site, catalogue, observer)?;
+    let held = check_place(plan, site, catalogue, observer)?;
     engine::server::url::ask_for_passwords(plan.trials.iter().map(|trial| &trial.target.params))?;
-    open_set::check_sets(plan, &site.dir)
+    open_set::check_sets(plan, &site.dir)?;
+    Ok(held)
 }
 
 /// Refuses a plan with a point that its engine cannot perform, before the points before it are measured.
@@ -114,14 +139,15 @@ fn check_first_step(trial: &Trial) -> Result<(), RunnerError> {
 }
 
 /// Checks before anything is written that the directory can be measured, is free and has room. Removes what killed runs left there, and
-/// undoes what they did as root anywhere.
+/// undoes what they did as root anywhere. The place is held from before these checks on: two that start at once would both find it free.
 pub fn check_place(
     plan: &Plan,
     site: &RunSite,
     catalogue: &Catalogue,
     observer: &mut dyn RunObserver,
-) -> Result<(), RunnerError> {
+) -> Result<HeldPlaces, RunnerError> {
     host::safety::check_directory(&site.dir)?;
+    let held = hold_places(plan, site, observer)?;
     // Before the check of the space: what killed runs left takes some of it.
     let swept = host::data_dir::sweep_abandoned(&site.dir, host::privileged::volume::release_volume);
     let undone = host::privileged::undo_abandoned();
@@ -133,7 +159,31 @@ pub fn check_place(
     }
     check_targets(plan, site)?;
     check_system_changes(plan, site)?;
-    Ok(check_space(plan, &site.dir, catalogue)?)
+    check_space(plan, &site.dir, catalogue)?;
+    Ok(held)
+}
+
+/// Locks every directory and device on which `plan` has data. On servers that plimsoll did not start, the schema has a lock of its own.
+fn hold_places(plan: &Plan, site: &RunSite, observer: &mut dyn RunObserver) -> Result<HeldPlaces, TargetError> {
+    let here = plan.trials.iter().filter(|trial| engine::engine_of(trial).runs != EngineLocation::Elsewhere);
+    let (mut places, mut known) = (Vec::new(), BTreeSet::new());
+    for trial in here {
+        let device = trial.target.path.as_deref().filter(|path| BlockDevice::at(path).is_some());
+        let (path, thing) = match device {
+            Some(device) => (device, LockedThing::Device),
+            None => (data_location(trial, &site.dir), LockedThing::Directory),
+        };
+        // Two names may lead to one directory, and a lock is in the way of another one of the same process, too.
+        let real = path.canonicalize().unwrap_or_else(|_| path.to_owned());
+        if known.insert(real.clone()) {
+            places.push((real, thing));
+        }
+    }
+    // All in the same order: two that wait would otherwise wait for each other.
+    places.sort_by(|one, other| one.0.cmp(&other.0));
+    let tell = &mut |text: &str| note(observer, text);
+    let locks = places.iter().map(|(path, thing)| host::lock::lock(path, *thing, site.if_held, tell));
+    Ok(HeldPlaces { _locks: locks.collect::<Result<_, _>>()? })
 }
 
 /// Puts back the settings of the kernel that a killed run has changed, with a note.
@@ -179,8 +229,11 @@ pub fn check_targets(plan: &Plan, site: &RunSite) -> Result<(), TargetError> {
         engine::requirements::check_instances(trial)?;
         engine::requirements::check_background(trial)?;
         engine::requirements::check_found_data(trial)?;
+        engine::outside::check_outside(trial, site.writes == WriteConsent::Given)?;
         engine::requirements::check_server_place(trial, data_location(trial, &site.dir))?;
         trial.target.path.as_deref().map_or(Ok(()), host::safety::check_links)?;
+        let no_null = |path| host::device::check_null_device(path, &site.destroy);
+        trial.target.path.as_deref().map_or(Ok(()), no_null)?;
         check_device(trial, site)
     })
 }
@@ -280,7 +333,14 @@ pub fn create_run(
     let mut meta = describe_run(plan, site, observer);
     meta.environment.extend((!left_out.is_empty()).then(|| Fact::new(LEFT_OUT_FACT, left_out.join("; "))));
     meta.environment.extend(command.map(|command| Fact::new(COMMAND_FACT, command)));
-    create_run_file(meta, &site.runs)
+    create_run_file(meta, site, observer)
+}
+
+/// Locks the run in `run_file`, which is to be recorded further, before anything of it is read: two that resume it at once would both find
+/// it free. The lock is for its writer to hold.
+pub fn lock_run(run_file: &Path, site: &RunSite, observer: &mut dyn RunObserver) -> Result<HeldLock, RunnerError> {
+    let tell = &mut |text: &str| note(observer, text);
+    Ok(host::lock::lock(run_file, LockedThing::RunFile, site.if_held, tell)?)
 }
 
 /// Makes the run file of one host of a run called `name`, which began at `started_unix_ms`.
@@ -292,7 +352,7 @@ pub(crate) fn create_run_of_host(
     observer: &mut dyn RunObserver,
 ) -> Result<(PathBuf, RunWriter), RunnerError> {
     let meta = describe_run(plan, site, observer);
-    create_run_file(RunMeta { run_id: name.to_owned(), started_unix_ms, ..meta }, &site.runs)
+    create_run_file(RunMeta { run_id: name.to_owned(), started_unix_ms, ..meta }, site, observer)
 }
 
 /// How long ago, by the wall clock, a run began that started at `started_unix_ms`; 0 if the clock was set back since.
@@ -317,16 +377,26 @@ fn describe_run(plan: &Plan, site: &RunSite, observer: &mut dyn RunObserver) -> 
     }
 }
 
-/// The run file of `meta` in `runs`, with a number after its name if a run of this second has the name already.
-fn create_run_file(meta: RunMeta, runs: &Path) -> Result<(PathBuf, RunWriter), RunnerError> {
+/// The run file of `meta` at `site`, locked, with a number after its name if a run of this second has the name already.
+fn create_run_file(
+    meta: RunMeta,
+    site: &RunSite,
+    observer: &mut dyn RunObserver,
+) -> Result<(PathBuf, RunWriter), RunnerError> {
     const TRIES: u32 = 100;
+    let runs = &site.runs;
     let name = meta.run_id.clone();
     let numbered = (2..TRIES).map(|n| format!("{name}-{n}"));
     for run_id in std::iter::once(name.clone()).chain(numbered) {
         let run_file = runs.join(format!("{run_id}.{}", store::EXTENSION));
         match RunWriter::create(&run_file, &RunMeta { run_id, ..meta.clone() }) {
             Err(StoreError::Exists { .. }) => {}
-            created => return Ok((run_file, created?)),
+            created => {
+                let mut writer = created?;
+                let tell = &mut |text: &str| note(observer, text);
+                writer.hold(host::lock::lock(&run_file, LockedThing::NewRunFile, site.if_held, tell)?);
+                return Ok((run_file, writer));
+            }
         }
     }
     let runs = host::error::shown(runs);

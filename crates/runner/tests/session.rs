@@ -28,12 +28,14 @@ impl Lab {
             runs: dir.path().join("runs"),
             destroy: Vec::new(),
             system_changes: Default::default(),
+            writes: Default::default(),
+            if_held: Default::default(),
         };
         Lab { _dir: dir, site }
     }
 
     fn create(&self, plan: &Plan) -> (PathBuf, RunWriter) {
-        runner::check_before_run(plan, &self.site, &runner::catalogue(), &mut Recorded::default()).unwrap();
+        let _held = runner::check_before_run(plan, &self.site, &runner::catalogue(), &mut Recorded::default()).unwrap();
         runner::create_run(plan, &[], None, &self.site, &mut Recorded::default()).unwrap()
     }
 }

@@ -110,7 +110,7 @@ pub fn remember(runs: &Path, disk: &DiskIdentity, measured: &[CeilingEntry]) -> 
 fn read(runs: &Path) -> Result<CeilingsDocument, String> {
     let path = runs.join(CEILINGS_FILE);
     let ignored = |why: String| format!("`{}` is ignored: {why}; `plimsoll disk` writes it again", path.display());
-    let file = match std::fs::File::open(&path) {
+    let file = match model::open_regular(&path) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(CeilingsDocument::empty()),
         opened => opened.map_err(|error| ignored(model::system_words(&error)))?,
     };

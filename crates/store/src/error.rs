@@ -59,6 +59,14 @@ pub enum StoreError {
         /// What was tried.
         doing: &'static str,
     },
+    /// The file is no longer where it was made.
+    #[error("the run file `{}` was {}; it is not recorded any more", path.display(), what_became_of_it(now.as_deref()))]
+    Gone {
+        /// Where it was.
+        path: PathBuf,
+        /// Where it is now, if it is still there.
+        now: Option<PathBuf>,
+    },
     /// The directory takes no new file.
     #[error("cannot create the run file `{}`: {}; choose another directory with --runs", path.display(), model::system_words(cause))]
     NotCreated {
@@ -107,6 +115,16 @@ pub enum StoreError {
         /// Why SQLite refused.
         cause: rusqlite::Error,
     },
+}
+
+/// What became of a run file that is at `now`.
+fn what_became_of_it(now: Option<&Path>) -> String {
+    match now {
+        Some(now) => {
+            format!("moved to `{}` while it was recorded: what was recorded until then is there", now.display())
+        }
+        None => "removed while it was recorded, with all that was in it".to_owned(),
+    }
 }
 
 impl StoreError {

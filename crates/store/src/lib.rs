@@ -18,6 +18,7 @@ mod hdr;
 mod host_reader;
 mod host_rows;
 mod live;
+mod log_sync;
 mod open;
 mod point_reader;
 pub mod reader;
@@ -27,7 +28,7 @@ pub mod writer;
 
 pub use error::StoreError;
 pub use live::{LIVE_BYTES_MAX, is_being_recorded, read_live};
-pub use reader::{PointHead, RunHead, read, read_meta, read_points_from};
+pub use reader::{PointHead, PointTimes, RunHead, read, read_meta, read_point_times, read_points_from};
 pub use writer::{Batch, NewPoint, PointId, RunWriter};
 
 /// The extension of a run file, without the dot.

@@ -16,7 +16,6 @@ use model::{LiveInterval, LivePhase, LivePoint, LiveRun, Nanos, OpClass, Phase, 
 use rustix::process::{Flock, FlockOffsetType, FlockType, fcntl_getlk};
 use serde::Serialize;
 use std::collections::BTreeMap;
-use std::fs::File;
 use std::path::Path;
 
 /// Copies are kept in memory if the caller's directory is, so they are small.
@@ -38,7 +37,7 @@ pub fn is_being_recorded(path: &Path) -> bool {
         typ: FlockType::WriteLock,
         offset_type: FlockOffsetType::Set,
     };
-    let held = File::open(path).ok().and_then(|file| fcntl_getlk(&file, &wanted).ok().flatten());
+    let held = model::open_regular(path).ok().and_then(|file| fcntl_getlk(&file, &wanted).ok().flatten());
     held.is_some()
 }
 

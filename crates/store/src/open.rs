@@ -154,7 +154,7 @@ pub(crate) fn has_log(path: &Path) -> bool {
 }
 
 /// The file in the same directory whose name is that of `path` with `suffix`.
-fn sibling_path(path: &Path, suffix: &str) -> PathBuf {
+pub(crate) fn sibling_path(path: &Path, suffix: &str) -> PathBuf {
     let mut name = OsString::from(path);
     name.push(suffix);
     PathBuf::from(name)

@@ -3,12 +3,14 @@
 //! In: points, phases, and per interval a [`Batch`] of rows. Out: one SQLite file, readable after kill -9 at any moment with
 //! everything that was committed.
 //!
-//! Limits: while recording, commits are handed to the operating system and not synced (WAL, `synchronous=NORMAL`): a power
-//! loss may take the last of them, a kill may not. Syncing would disturb the very disk that is measured, so the log is
-//! moved into the database between points, and within a point only if it grows beyond 64 MiB.
+//! Limits: while recording, commits are handed to the operating system (WAL, `synchronous=NORMAL`) and reach the disk once a second
+//! ([`crate::log_sync`]): a power loss may take the last of them, a kill may not. The recorder never waits for that disk, which may be the
+//! very one that is measured. For the same reason the log is moved into the database between points, and within a point only if it
+//! grows beyond 64 MiB.
 
 use crate::error::StoreError;
 use crate::hdr::Encoder;
+use crate::log_sync::LogSync;
 use crate::reserve::SpaceReserve;
 use crate::rows::{
     RowPlace, insert_counter, insert_endpoint, insert_event, insert_interval, insert_source, insert_stacks, json_error,
@@ -18,10 +20,13 @@ use crate::{APPLICATION_ID, FORMAT, SCHEMA, open};
 use model::{Background, CounterSample, EndpointInterval, Event, Fact, IntervalRow, KindDef};
 use model::{Phase, PointParam, PointState, PointTraits, RunMeta, SourceDef, StackSnapshot, Tick, Trial};
 use rusqlite::{Connection, ErrorCode, OpenFlags, OptionalExtension, Transaction, TransactionBehavior, params};
+use std::any::Any;
+use std::cell::OnceCell;
 use std::collections::BTreeMap;
 use std::fs::{self, File, OpenOptions};
 use std::io;
-use std::os::unix::fs::OpenOptionsExt;
+use std::os::fd::AsRawFd;
+use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -40,6 +45,12 @@ pub struct RunWriter {
     encoder: Encoder,
     /// Given up for the last rows when the disk is full; `None` if the file system has no such files.
     reserve: Option<SpaceReserve>,
+    /// Shows where the file is. Behind the database: to close it would release the locks of that.
+    place: Option<FilePlace>,
+    /// Brings the log to the disk, from the first commit on.
+    sync: OnceCell<Option<LogSync>>,
+    /// What goes when the file is closed. Behind the database, so that it goes after that.
+    held: Option<Box<dyn Any + Send>>,
 }
 
 /// The number of a point in its run, from 1.
@@ -104,7 +115,20 @@ impl RunWriter {
     }
 
     fn with(path: &Path, db: Connection) -> RunWriter {
-        RunWriter { path: path.to_owned(), db, encoder: Encoder::new(), reserve: SpaceReserve::take(path) }
+        RunWriter {
+            path: path.to_owned(),
+            db,
+            encoder: Encoder::new(),
+            reserve: SpaceReserve::take(path),
+            place: FilePlace::of(path),
+            sync: OnceCell::new(),
+            held: None,
+        }
+    }
+
+    /// Holds `lock`, which keeps other recorders out, until the file is closed.
+    pub fn hold(&mut self, lock: impl Any + Send) {
+        self.held = Some(Box::new(lock));
     }
 
     /// The run file.
@@ -214,7 +238,7 @@ impl RunWriter {
     /// Makes the run one file, syncs and closes it. If a process reads the file at this moment, its log stays until
     /// the last reader has gone; nothing is lost.
     pub fn finish(self) -> Result<(), StoreError> {
-        let RunWriter { path, db, reserve, .. } = self;
+        let RunWriter { path, db, reserve, place: _place, held: _held, .. } = self;
         drop(reserve);
         let folded = move_log(&db, "TRUNCATE").and_then(|()| leave_wal(&db));
         let closed = folded.and_then(|()| db.close().map_err(|(_, error)| error));
@@ -228,12 +252,15 @@ impl RunWriter {
         doing: &'static str,
         work: impl FnOnce(&Transaction, &mut Encoder) -> rusqlite::Result<T>,
     ) -> Result<T, StoreError> {
-        let RunWriter { path, db, encoder, reserve } = self;
+        let RunWriter { path, db, encoder, reserve, place, sync, .. } = self;
+        place.as_ref().map_or(Ok(()), |place| place.check(path))?;
         let committed = db.transaction_with_behavior(TransactionBehavior::Immediate).and_then(|tx| {
             let done = work(&tx, encoder)?;
             tx.commit()?;
             Ok(done)
         });
+        // The log is there from the first commit on.
+        sync.get_or_init(|| LogSync::start(path)).iter().for_each(LogSync::ask);
         committed.map_err(|error| {
             let error = StoreError::sqlite(path, doing, error);
             if matches!(error, StoreError::Full { .. }) {
@@ -256,6 +283,41 @@ pub(crate) fn insert_batch(
     batch.events.iter().try_for_each(|event| insert_event(tx, place, event))?;
     batch.stacks.iter().try_for_each(|snapshot| insert_stacks(tx, place, snapshot))?;
     batch.endpoints.iter().try_for_each(|one| insert_endpoint(tx, encoder, place, one))
+}
+
+/// The file that is recorded, wherever it is.
+struct FilePlace {
+    file: File,
+    /// Its file system and number.
+    id: (u64, u64),
+}
+
+impl FilePlace {
+    fn of(path: &Path) -> Option<FilePlace> {
+        let file = File::open(path).ok()?;
+        let id = id_of(&file.metadata().ok()?);
+        Some(FilePlace { file, id })
+    }
+
+    /// Refuses to go on if `path` does not lead to the file any more: nobody would find what is recorded.
+    fn check(&self, path: &Path) -> Result<(), StoreError> {
+        match fs::metadata(path) {
+            Ok(meta) if id_of(&meta) == self.id => Ok(()),
+            Err(error) if !matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) => Ok(()),
+            _ => Err(StoreError::Gone { path: path.to_owned(), now: self.now() }),
+        }
+    }
+
+    /// Where the file is now; `None` if it was removed.
+    fn now(&self) -> Option<PathBuf> {
+        let is_there = self.file.metadata().is_ok_and(|meta| meta.nlink() > 0);
+        let named = || fs::read_link(format!("/proc/self/fd/{}", self.file.as_raw_fd())).ok();
+        is_there.then(named).flatten()
+    }
+}
+
+fn id_of(meta: &fs::Metadata) -> (u64, u64) {
+    (meta.dev(), meta.ino())
 }
 
 /// Makes the empty file. SQLite has no way to insist on a new one.

@@ -1,7 +1,8 @@
 //! The server: one thread waits for all clients, and either it or a few others answer them.
 //!
-//! In: an address, a handler, and a descriptor that ends it. Out: answers. Limits: [`WAITING_MAX`] clients are waited for at once, and as many
-//! requests wait for an answer; further clients wait in the kernel, or are answered `busy`.
+//! In: an address, a handler, and a descriptor that ends it. Out: answers. Limits: [`WAITING_MAX`] clients are waited for at once: a further one
+//! takes the place of the one that has been silent for longest, so that clients that say nothing keep out nobody. As many requests wait for
+//! an answer; who finds no room there is answered `busy`.
 
 use crate::connection::{ClientProgress, Connection};
 use crate::request::Request;
@@ -16,6 +17,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
+/// The most clients that are taken before those that are there are looked at again.
+const ACCEPTED_AT_ONCE_MAX: usize = 256;
 /// The most clients that are waited for at once.
 const WAITING_MAX: usize = 64;
 /// If the process has no descriptor left for another client, it looks again after this time.
@@ -64,7 +67,7 @@ impl Server {
             let clients = std::mem::take(&mut waiting).into_iter().zip(ready.clients);
             waiting = clients.filter_map(|(client, is_ready)| advance(client, is_ready, now, &answering)).collect();
             if ready.listener {
-                accept(&self.listener, &mut waiting, now);
+                accept(&self.listener, &mut waiting, now, &answering);
             }
         }
     }
@@ -80,10 +83,9 @@ struct Ready {
 
 /// Waits until something can be read or the first client is overdue.
 fn wait(listener: &TcpListener, waiting: &[Connection], stop: &impl AsFd) -> io::Result<Ready> {
-    let is_full = waiting.len() >= WAITING_MAX;
     let mut all = vec![PollFd::new(stop, PollFlags::IN)];
     all.extend(waiting.iter().map(|client| PollFd::new(client.stream(), PollFlags::IN)));
-    all.extend((!is_full).then(|| PollFd::new(listener, PollFlags::IN)));
+    all.push(PollFd::new(listener, PollFlags::IN));
     let next = waiting.iter().map(Connection::until).min();
     let left = next.map(|next| next.saturating_duration_since(Instant::now()) + Duration::from_millis(1));
     let left = left.and_then(|left| Timespec::try_from(left).ok());
@@ -98,14 +100,25 @@ fn wait(listener: &TcpListener, waiting: &[Connection], stop: &impl AsFd) -> io:
 }
 
 /// Takes the clients that have come.
-fn accept(listener: &TcpListener, waiting: &mut Vec<Connection>, now: Instant) {
-    while waiting.len() < WAITING_MAX {
+fn accept(listener: &TcpListener, waiting: &mut Vec<Connection>, now: Instant, answering: &Answering) {
+    for _ in 0..ACCEPTED_AT_ONCE_MAX {
         match listener.accept() {
-            Ok((stream, _)) => waiting.extend(Connection::new(stream, now).ok()),
+            Ok((stream, _)) => {
+                make_room(waiting, now, answering);
+                waiting.extend(Connection::new(stream, now).ok());
+            }
             Err(error) if [ErrorKind::Interrupted, ErrorKind::ConnectionAborted].contains(&error.kind()) => {}
             Err(error) if error.kind() == ErrorKind::WouldBlock => return,
             Err(_) => return thread::sleep(ACCEPT_AGAIN),
         }
+    }
+}
+
+/// Gives up those that have been waited for longest, if there are too many. What they have asked by now is answered.
+fn make_room(waiting: &mut Vec<Connection>, now: Instant, answering: &Answering) {
+    while waiting.len() >= WAITING_MAX {
+        let longest = waiting.remove(0);
+        drop(advance(longest, true, now, answering));
     }
 }
 

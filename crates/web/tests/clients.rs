@@ -128,9 +128,25 @@ fn a_slow_client_is_cut_off_and_holds_up_no_other() {
 fn more_clients_than_are_waited_for_find_their_turn() {
     let server = start(2, echo());
     let mut silent: Vec<TcpStream> = (0..100).map(|_| server.client()).collect();
-    assert!(server.get("/late").ends_with("late\n"), "after the silent ones are given up");
+    let began = Instant::now();
+    assert!(server.get("/late").ends_with("late\n"));
+    assert!(began.elapsed() < Duration::from_secs(4), "before the silent ones are overdue: {:?}", began.elapsed());
     silent.clear();
     assert!(server.get("/after").ends_with("after\n"));
+}
+
+#[test]
+fn clients_that_say_half_of_what_they_want_keep_out_nobody() {
+    let server = start(0, echo());
+    let mut halves = Vec::new();
+    for nth in 0..129 {
+        let mut half = server.client();
+        half.write_all(b"GET /met").unwrap();
+        halves.push(half);
+        let began = Instant::now();
+        assert!(server.get("/quick").ends_with("quick\n"), "beside {nth}");
+        assert!(began.elapsed() < Duration::from_secs(4), "beside {nth}: {:?}", began.elapsed());
+    }
 }
 
 #[test]

@@ -20,6 +20,40 @@ pub fn assert_nothing_left(lab: &Lab) {
     wait_until("the end of all loop devices", || loops_in(lab.path()).is_empty());
 }
 
+/// What a power cut leaves of a file system is what it has sent to its device until then: here to the image below the device.
+pub fn under_the_run_file(lab: &Lab) -> Option<Finished> {
+    is_root()?;
+    let disk = Disk::with(64, "mkfs.ext4", &["-q"]).mount();
+    let runs = lab.path().join("plimsoll-runs");
+    std::os::unix::fs::symlink(disk.path(), &runs).unwrap();
+    let mut child = lab.command(&[CALM, &["--time", "600s"]].concat()).spawn().unwrap();
+    // More than what the kernel writes by itself within its 5 s.
+    lab.wait_for_load(&mut child, 60);
+    // Intervals of 50 ms: those of 2 s may be under way.
+    let at_least = lab.intervals(1, "run") - 40;
+    let copied = tempfile::tempdir().unwrap();
+    let image = copied.path().join("image");
+    std::fs::copy(disk.disk().image(), &image).unwrap();
+    let after = copied.path().join("after");
+    std::fs::create_dir(&after).unwrap();
+    done("mount", &["-o", "loop", image.to_str().unwrap(), after.to_str().unwrap()]);
+    let name = lab.run_files()[0].file_name().unwrap().to_owned();
+    let kept = lab.run(&["export", after.join(name).to_str().unwrap(), "--what", "intervals", "--format", "jsonl"]);
+    done("umount", &[after.to_str().unwrap()]);
+    assert_eq!(kept.exit, 0, "{}", kept.stderr);
+    assert!(kept.stdout.lines().count() as u32 >= at_least, "{} of {at_least}", kept.stdout.lines().count());
+    signal(&child, "INT");
+    let finished = child.wait_with_output().unwrap().into();
+    // The run file is read when the test has ended; the disk has gone then.
+    let files: Vec<_> = lab.run_files();
+    std::fs::remove_file(&runs).unwrap();
+    std::fs::create_dir(&runs).unwrap();
+    for file in files {
+        std::fs::copy(disk.path().join(file.file_name().unwrap()), &file).unwrap();
+    }
+    Some(finished)
+}
+
 pub fn dies_under_system_calls(lab: &Lab) -> Option<Finished> {
     dies(lab, &["--io", "sync"])
 }

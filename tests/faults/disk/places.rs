@@ -2,9 +2,10 @@
 
 use super::failing::on_volume;
 use crate::disks::{Disk, done, mounts_in, with_own_mounts};
-use crate::lab::{Finished, Lab, NULL};
+use crate::lab::{CALM, Finished, Lab, NULL, wait_until};
+use std::io::Write;
 use std::os::unix::fs::symlink;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 pub const SHORT: [&str; 5] = ["--time", "300ms", "--interval", "30ms", "--no-report"];
 pub const SMALL: [&str; 2] = ["--file-size", "32MiB"];
@@ -37,6 +38,8 @@ pub fn is_not_plimsolls(lab: &Lab) -> Option<Finished> {
     let write = ["file", "--mode", "rndwr", "--file-size", "4KiB", "--block", "4KiB", "--quiet", "--path", "thesis"];
     let finished = refused(lab, &write, 3, &["`thesis`", "not made by plimsoll"]);
     assert_eq!(std::fs::read(lab.path().join("thesis")).unwrap(), b"years of work");
+    let nothing = ["file", "--path", "/dev/null", "--direct", "false", "--mode", "rndwr", "--quiet"];
+    refused(lab, &nothing, 3, &["`/dev/null` is the null device", "--destroy /dev/null=null"]);
     assert_eq!(std::fs::read_dir(lab.path().join("real")).unwrap().count(), 0);
     Some(finished)
 }
@@ -51,6 +54,61 @@ pub fn is_a_link_of_others(lab: &Lab) -> Option<Finished> {
     let finished = lab.run(&[NULL, &["--time", "100ms"]].concat());
     assert_eq!(std::fs::read_dir(theirs.path()).unwrap().count(), 0);
     Some(finished)
+}
+
+pub fn was_written_since(lab: &Lab) -> Option<Finished> {
+    let load =
+        ["file", "--path", "f0", "--mode", "rndwr", "--file-size", "1MiB", "--time", "300ms", "--no-report", "--quiet"];
+    for time in 1..=2 {
+        assert_eq!(lab.run(&load).exit, 0, "time {time}: it is plimsoll's");
+    }
+    let work = vec![b'w'; 1 << 20];
+    let mut file = std::fs::File::options().write(true).open(lab.path().join("f0")).unwrap();
+    file.write_all(&work).unwrap();
+    let finished = lab.run(&load);
+    assert_eq!(std::fs::read(lab.path().join("f0")).unwrap(), work);
+    Some(finished)
+}
+
+/// The script that makes the files of MariaDB cuts what it is given.
+pub fn has_a_blank(lab: &Lab) -> Option<Finished> {
+    std::process::Command::new("mariadbd").arg("--version").output().ok()?;
+    let neighbour = lab.path().join("a");
+    std::fs::create_dir(&neighbour).unwrap();
+    done("chmod", &["0777", neighbour.to_str().unwrap()]);
+    let mut last = None;
+    for name in ["a b", "a\nb"] {
+        std::fs::create_dir(lab.path().join(name)).unwrap();
+        let load =
+            ["oltp", "--engine", "mariadb", "--table-rows", "100", "--time", "300ms", "--no-report", "--dir", name];
+        let finished = lab.run(&load);
+        assert_eq!(finished.exit, 0, "{name:?}: {}", finished.stderr);
+        assert_eq!(std::fs::read_dir(&neighbour).unwrap().count(), 0, "{name:?}");
+        last = Some(finished);
+    }
+    last
+}
+
+pub fn is_moved(lab: &Lab) -> Option<Finished> {
+    let finished = without_its_runs(lab, |runs| std::fs::rename(runs, lab.path().join("moved")).unwrap());
+    let moved: Vec<_> = std::fs::read_dir(lab.path().join("moved")).unwrap().flatten().collect();
+    let run = moved.iter().map(|entry| entry.path()).find(|path| path.extension().is_some_and(|end| end == "plimsoll"));
+    let exported = lab.run(&["export", run?.to_str().unwrap(), "--what", "intervals", "--format", "jsonl"]);
+    assert!(exported.exit == 0 && exported.stdout.lines().count() >= 3, "{}", exported.stderr);
+    Some(finished)
+}
+
+pub fn is_removed(lab: &Lab) -> Option<Finished> {
+    Some(without_its_runs(lab, |runs| std::fs::remove_dir_all(runs).unwrap()))
+}
+
+/// A load under which `take` takes the directory of run files away.
+fn without_its_runs(lab: &Lab, take: impl FnOnce(&Path)) -> Finished {
+    let mut child = lab.command(&[CALM, &["--time", "600s"]].concat()).spawn().unwrap();
+    lab.wait_for_load(&mut child, 3);
+    take(&lab.path().join("plimsoll-runs"));
+    wait_until("the end", || child.try_wait().unwrap().is_some());
+    child.wait_with_output().unwrap().into()
 }
 
 pub fn has_a_mount_of_others(lab: &Lab) -> Option<Finished> {

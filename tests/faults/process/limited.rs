@@ -29,6 +29,53 @@ pub fn in_threads(lab: &Lab) -> Option<Finished> {
     as_user_after(lab, "ulimit -u 20", &[&SQLITE[..], &["--clients", "40"]].concat())
 }
 
+/// A control group with a limit of processes and threads, which goes at the end.
+struct FewThreads(PathBuf);
+
+impl FewThreads {
+    /// `None` if groups cannot be made here.
+    fn new(most: u32) -> Option<FewThreads> {
+        let name = format!("plimsoll-test-{}-{most}", std::process::id());
+        let hierarchies = ["/sys/fs/cgroup/pids", "/sys/fs/cgroup"].map(PathBuf::from).into_iter();
+        let made = hierarchies.map(|root| root.join(&name)).find(|group| {
+            let limit = group.join("pids.max");
+            let is_limited = std::fs::create_dir(group).is_ok() && std::fs::write(limit, most.to_string()).is_ok();
+            if !is_limited {
+                let _ = std::fs::remove_dir(group);
+            }
+            is_limited
+        });
+        made.map(FewThreads)
+    }
+}
+
+impl Drop for FewThreads {
+    fn drop(&mut self) {
+        // It is empty a moment after its last process has ended.
+        crate::lab::wait_until("the end of a control group", || std::fs::remove_dir(&self.0).is_ok());
+    }
+}
+
+/// Root is bound by it, too. With fewer threads plimsoll itself has not enough; all the same it ends with a line.
+pub fn in_threads_of_a_group(lab: &Lab) -> Option<Finished> {
+    crate::disk::places::is_root()?;
+    let run = |most: u32| -> Option<Finished> {
+        let group = FewThreads::new(most)?;
+        let enter = format!("echo $$ > {}", group.0.join("cgroup.procs").display());
+        let load = [&SQLITE[..], &["--clients", "32"]].concat();
+        Some(after(lab, &enter, &load))
+    };
+    for most in [4, 8] {
+        let finished = run(most)?;
+        assert!(finished.exit != 0 && !finished.stderr.is_empty(), "{most}: {}", finished.stderr);
+        assert!(!finished.stderr.contains("panicked"), "{most}: {}", finished.stderr);
+        lab.run_files().iter().for_each(|file| std::fs::remove_file(file).unwrap());
+    }
+    let finished = run(14)?;
+    assert_eq!(lab.left_behind(), Vec::<String>::new());
+    Some(finished)
+}
+
 /// plimsoll after `limit` as a user of its own, whom limits bind that do not bind root.
 fn as_user_after(lab: &Lab, limit: &str, arguments: &[&str]) -> Option<Finished> {
     crate::disk::places::is_root()?;

@@ -42,7 +42,7 @@ pub fn run(binary: &Path, case: &IoCase, file: &Path, work: &Path, seconds: u32,
     };
     command.args(["--io", io, "--clients", &clients.to_string(), "--depth", &depth.to_string()]);
     match case.place {
-        IoPlace::Null => command.args(["--mode", "rndwr", "--direct", "false"]),
+        IoPlace::Null => command.args(["--mode", "rndwr", "--direct", "false", "--destroy", "/dev/null=null"]),
         IoPlace::Cache { .. } => command.args(["--mode", "rndrd", "--direct", "false"]),
         IoPlace::Disk => command.args(["--mode", "rndrd", "--direct", "true"]),
     };

@@ -14,6 +14,7 @@ mod privileged;
 mod problem;
 mod prose;
 mod registration;
+mod waits;
 mod words;
 
 use crate::workspace::text_files;
@@ -38,6 +39,7 @@ const RULES: &[TidyRule] = &[
     TidyRule { name: "words", check: |tree| Ok(words::check_words(&tree.files)) },
     TidyRule { name: "links", check: |tree| Ok(links::check_links(&tree.files, tree.root)) },
     TidyRule { name: "privileged", check: |tree| Ok(privileged::check_privileged(&tree.files)) },
+    TidyRule { name: "waits", check: |tree| Ok(waits::check_waits(&tree.files)) },
     TidyRule { name: "openings", check: |tree| Ok(openings::check_openings(&tree.files)) },
 ];
 

@@ -71,7 +71,7 @@ fn check_calls(audited: &[&TextFile]) -> Vec<Problem> {
 }
 
 /// The lines of code with their numbers: without comments, and without tests, which may make what they harm.
-fn code_lines(file: &TextFile) -> Vec<(&str, usize)> {
+pub(super) fn code_lines(file: &TextFile) -> Vec<(&str, usize)> {
     let mut code = Vec::new();
     if file.path.contains("/tests/") || file.path.ends_with("tests.rs") {
         return code;

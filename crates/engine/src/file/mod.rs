@@ -208,6 +208,11 @@ impl FileInstance {
     /// Clients are about to be made, which write or do not.
     fn begin_load(&mut self, writes: bool) -> Result<(), TargetError> {
         self.loads += 1;
+        if let FileOrigin::Named(named) = &self.made
+            && writes
+        {
+            named.mark_in_use()?;
+        }
         match &mut self.generations {
             Some(generations) if writes => generations.mark_in_use(),
             _ => Ok(()),
@@ -440,7 +445,7 @@ impl Instance for FileInstance {
                     }
                     None => Ok(()),
                 };
-                rested.and(named.discard_unfilled())
+                rested.and(named.mark_at_rest()).and(named.discard_unfilled())
             }
             FileOrigin::Device(_) => Ok(()),
         }

@@ -1,13 +1,14 @@
 //! A file at a path that the user named: made if absent, read if it is not made by plimsoll, written only if plimsoll made it.
 //!
 //! In: the path. Out: what may be done with it. Limits: next to a file that it makes, plimsoll keeps `NAME.plimsoll.json`
-//! with the file's identity; without that note, or if it does not fit, the file counts as not made by plimsoll.
+//! with the file's identity, and its times when it was last at rest; without that note, or if it does not fit, the file counts as not made
+//! by plimsoll, and if another program has written it since, as changed: both are read and never written.
 //!
 //! The null device may be named as well, for writes: it holds nothing that could be lost and stores nothing, so what is measured
 //! is plimsoll and the system calls alone.
 
 use super::files::make_empty;
-use host::device::BlockDevice;
+use host::device::{BlockDevice, NULL_DEVICE};
 use host::error::{IoContext, TargetError, shown};
 use model::Bytes;
 use rustix::fs::{Mode, OFlags, open};
@@ -21,8 +22,6 @@ const MADE_BY: &str = "plimsoll";
 const NOTE_BYTES_MAX: u64 = 4096;
 /// Files are measured in multiples of this.
 const BLOCK_BYTES: u64 = 4096;
-/// What Linux calls /dev/null (Documentation/admin-guide/devices.txt), whatever its name is here.
-const NULL_DEVICE: u64 = libc::makedev(1, 3);
 
 /// A file at a path that the user named.
 pub struct NamedFile {
@@ -36,6 +35,8 @@ enum FileOwner {
     Plimsoll { full: bool },
     /// Another program made it.
     Stranger,
+    /// plimsoll made it, and another program has written to it since.
+    Changed,
     /// It is the null device, which all programs share.
     Shared,
 }
@@ -49,6 +50,23 @@ struct OwnerNote {
     inode: u64,
     /// 0 until the file is full.
     bytes: u64,
+    /// The times of the file when plimsoll had written it last; absent while it may write, and after a kill.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    at_rest: Option<RestTimes>,
+}
+
+/// When the content of a file changed last, and when anything of it did.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct RestTimes {
+    modified: (i64, i64),
+    changed: (i64, i64),
+}
+
+impl RestTimes {
+    fn of(meta: &Metadata) -> RestTimes {
+        RestTimes { modified: (meta.mtime(), meta.mtime_nsec()), changed: (meta.ctime(), meta.ctime_nsec()) }
+    }
 }
 
 impl NamedFile {
@@ -94,30 +112,60 @@ impl NamedFile {
 
     /// Refuses to write to a file that plimsoll did not make.
     pub fn check_writes(&self, writes: bool) -> Result<(), TargetError> {
-        if !writes || self.owner != FileOwner::Stranger {
-            return Ok(());
+        match self.not_plimsolls().filter(|_| writes) {
+            None => Ok(()),
+            Some(why) => Err(TargetError::Unsafe(format!(
+                "`{}` {why} and this point would overwrite it; use a path where nothing exists yet",
+                shown(&self.path)
+            ))),
         }
-        Err(TargetError::Unsafe(format!(
-            "`{}` was not made by plimsoll and this point would overwrite it; use a path where nothing exists yet",
-            shown(&self.path)
-        )))
     }
 
     /// Refuses to fill a file that plimsoll did not make.
     pub fn check_precondition(&self, passes: u32) -> Result<(), TargetError> {
-        if passes <= 1 || self.owner != FileOwner::Stranger {
-            return Ok(());
+        match self.not_plimsolls().filter(|_| passes > 1) {
+            None => Ok(()),
+            Some(why) => Err(TargetError::Unsafe(format!(
+                "`{}` {why} and precondition = `{passes}` would overwrite it; use precondition = `1`",
+                shown(&self.path)
+            ))),
         }
-        Err(TargetError::Unsafe(format!(
-            "`{}` was not made by plimsoll and precondition = `{passes}` would overwrite it; use precondition = `1`",
-            shown(&self.path)
-        )))
+    }
+
+    /// Why what is in it is not plimsoll's, if it is not.
+    fn not_plimsolls(&self) -> Option<&'static str> {
+        match self.owner {
+            FileOwner::Plimsoll { .. } | FileOwner::Shared => None,
+            FileOwner::Stranger => Some("was not made by plimsoll"),
+            FileOwner::Changed => Some("was written by another program after plimsoll had made it"),
+        }
+    }
+
+    /// plimsoll is about to write to it: until it has, its times show nothing.
+    pub fn mark_in_use(&self) -> Result<(), TargetError> {
+        self.owner_bytes().map_or(Ok(()), |bytes| self.note(bytes, |_| None))
+    }
+
+    /// plimsoll has written to it for the last time.
+    pub fn mark_at_rest(&self) -> Result<(), TargetError> {
+        self.owner_bytes().map_or(Ok(()), |bytes| self.note(bytes, |meta| Some(RestTimes::of(meta))))
+    }
+
+    /// The length that its note has, if it is full and plimsoll's.
+    fn owner_bytes(&self) -> Option<u64> {
+        let full = self.owner == FileOwner::Plimsoll { full: true };
+        full.then(|| read_note(&note_path(&self.path))).flatten().map(|note| note.bytes)
+    }
+
+    /// Writes the note of the file as it is now.
+    fn note(&self, bytes: u64, at_rest: impl Fn(&Metadata) -> Option<RestTimes>) -> Result<(), TargetError> {
+        let meta = fs::symlink_metadata(&self.path).trying("look at", &self.path)?;
+        write_note(&self.path, &meta, bytes, at_rest(&meta))
     }
 
     /// All of it has been written by plimsoll.
     pub fn seal(&mut self, bytes: u64) -> Result<(), TargetError> {
-        let meta = fs::symlink_metadata(&self.path).trying("look at", &self.path)?;
-        write_note(&self.path, &meta, bytes)?;
+        self.note(bytes, |meta| Some(RestTimes::of(meta)))?;
         self.owner = FileOwner::Plimsoll { full: true };
         Ok(())
     }
@@ -161,7 +209,7 @@ fn make_named(path: &Path, size: Bytes) -> Result<FileOwner, TargetError> {
     }
     // Made exclusively (O_EXCL): a file that appears meanwhile is not plimsoll's.
     let file = make_empty(path)?;
-    let noted = file.metadata().trying("look at", path).and_then(|meta| write_note(path, &meta, 0));
+    let noted = file.metadata().trying("look at", path).and_then(|meta| write_note(path, &meta, 0, None));
     // Without its note it would count as not made by plimsoll from now on.
     noted.inspect_err(|_| drop(fs::remove_file(path)))?;
     Ok(FileOwner::Plimsoll { full: false })
@@ -204,6 +252,9 @@ fn leads_to(path: &Path) -> TargetError {
 fn owner_of_plain(path: &Path, meta: &Metadata) -> FileOwner {
     match read_note(&note_path(path)) {
         Some(note) if (note.device, note.inode, meta.nlink()) == (meta.dev(), meta.ino(), 1) => {
+            if note.at_rest.is_some_and(|times| times != RestTimes::of(meta)) {
+                return FileOwner::Changed;
+            }
             FileOwner::Plimsoll { full: note.bytes > 0 && note.bytes == meta.len() }
         }
         _ => FileOwner::Stranger,
@@ -225,8 +276,8 @@ fn note_path(path: &Path) -> PathBuf {
     name.into()
 }
 
-fn write_note(path: &Path, meta: &Metadata, bytes: u64) -> Result<(), TargetError> {
-    let note = OwnerNote { made_by: MADE_BY.into(), device: meta.dev(), inode: meta.ino(), bytes };
+fn write_note(path: &Path, meta: &Metadata, bytes: u64, at_rest: Option<RestTimes>) -> Result<(), TargetError> {
+    let note = OwnerNote { made_by: MADE_BY.into(), device: meta.dev(), inode: meta.ino(), bytes, at_rest };
     let text = serde_json::to_vec(&note).expect("a note is plain data");
     let note_path = note_path(path);
     let flags = OFlags::CREATE | OFlags::TRUNC | OFlags::WRONLY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
@@ -281,18 +332,39 @@ mod tests {
     }
 
     #[test]
+    fn a_file_that_another_program_has_filled_since_is_read_and_never_written() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("f0");
+        let mut made = NamedFile::open_or_make(&path, SIZE, true).unwrap();
+        fs::write(&path, [7; 4096]).unwrap();
+        made.seal(4096).unwrap();
+        // What plimsoll writes itself is no change by another program, also if it is killed while it writes.
+        made.mark_in_use().unwrap();
+        fs::write(&path, [8; 4096]).unwrap();
+        assert!(NamedFile::open_or_make(&path, SIZE, true).is_ok());
+        made.mark_at_rest().unwrap();
+        assert!(NamedFile::open_or_make(&path, SIZE, true).unwrap().is_full());
+        // The same inode and as many bytes.
+        fs::write(&path, [9; 4096]).unwrap();
+        let refused = NamedFile::open_or_make(&path, SIZE, true).err().unwrap().to_string();
+        assert!(refused.contains("was written by another program after plimsoll had made it"), "{refused}");
+        assert!(NamedFile::open_or_make(&path, SIZE, false).unwrap().is_full());
+        assert_eq!(fs::read(&path).unwrap(), [9; 4096]);
+    }
+
+    #[test]
     fn a_note_that_is_a_symlink_or_a_pipe_is_not_believed_and_not_written_to() {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("f0");
         fs::write(&path, [7; 4096]).unwrap();
         let meta = fs::metadata(&path).unwrap();
-        write_note(&path, &meta, 4096).unwrap();
+        write_note(&path, &meta, 4096, None).unwrap();
         let (note, elsewhere) = (note_path(&path), dir.path().join("elsewhere"));
         fs::rename(&note, &elsewhere).unwrap();
         let before = fs::read(&elsewhere).unwrap();
         std::os::unix::fs::symlink(&elsewhere, &note).unwrap();
         assert!(NamedFile::open_or_make(&path, SIZE, true).is_err());
-        assert!(write_note(&path, &meta, 1).is_err());
+        assert!(write_note(&path, &meta, 1, None).is_err());
         assert_eq!(fs::read(&elsewhere).unwrap(), before);
         fs::remove_file(&note).unwrap();
         rustix::fs::mknodat(rustix::fs::CWD, &note, rustix::fs::FileType::Fifo, Mode::RUSR | Mode::WUSR, 0).unwrap();

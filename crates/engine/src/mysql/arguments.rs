@@ -186,8 +186,13 @@ pub fn install_arguments(
     data: &Path,
     variables: &ServerVariables,
 ) -> Vec<OsString> {
-    let mut args: Vec<OsString> =
-        vec!["--no-defaults".into(), path_option("datadir", data), path_option("tmpdir", data)];
+    let temporary = match flavour {
+        // Its script cuts arguments at blanks, but for this directory, in which its server works: cut short, the path would be that of a
+        // neighbour, who would get the temporary files.
+        Flavour::MariaDb => "--tmpdir=.".into(),
+        Flavour::MySql => path_option("tmpdir", data),
+    };
+    let mut args: Vec<OsString> = vec!["--no-defaults".into(), path_option("datadir", data), temporary];
     args.extend(own_tree(programs));
     args.extend(install_flags(flavour).iter().map(OsString::from));
     args.extend(

@@ -7,9 +7,7 @@
 use super::variables::{VariableRefusal, VariableRules};
 use host::error::{shown, system_words};
 use model::ConfigVariables;
-use rustix::fs::{CWD, Mode, OFlags, openat};
 use std::collections::BTreeMap;
-use std::fs::File;
 use std::io::Read;
 use std::path::Path;
 
@@ -67,13 +65,7 @@ impl ConfigSyntax {
 /// The text of the file. The user may have named anything, such as a pipe or a disk.
 fn read_text(path: &Path) -> Result<String, String> {
     let cannot = |why: &str| format!("cannot read the configuration file `{}`: {why}", shown(path));
-    let flags = OFlags::RDONLY | OFlags::CLOEXEC | OFlags::NONBLOCK | OFlags::NOCTTY;
-    let opened = openat(CWD, path, flags, Mode::empty()).map_err(|error| cannot(&system_words(&error.into())))?;
-    let file = File::from(opened);
-    let about = file.metadata().map_err(|error| cannot(&system_words(&error)))?;
-    if !about.is_file() {
-        return Err(cannot("it is not a regular file"));
-    }
+    let file = model::open_regular(path).map_err(|error| cannot(&system_words(&error)))?;
     let mut bytes = Vec::new();
     file.take(BYTES_MAX + 1).read_to_end(&mut bytes).map_err(|error| cannot(&system_words(&error)))?;
     if bytes.len() as u64 > BYTES_MAX {
@@ -125,6 +117,7 @@ pub(crate) fn variable_name(name: &str) -> Option<String> {
 mod tests {
     use super::*;
     use crate::read_config;
+    use rustix::fs::{CWD, FileType, Mode, mknodat};
 
     /// Writes `text` to a file of this name and reads it for `engine`.
     fn read(engine: &str, text: &[u8]) -> Result<Vec<(String, String)>, String> {
@@ -201,11 +194,11 @@ mod tests {
     fn a_file_that_is_no_text_is_refused_without_waiting() {
         let dir = tempfile::tempdir().unwrap();
         let refusal = |path: &Path| read_config("postgres", path).unwrap_err();
-        assert!(refusal(dir.path()).ends_with("it is not a regular file"));
+        assert!(refusal(dir.path()).ends_with("it is a directory"));
         assert!(refusal(Path::new("/dev/zero")).ends_with("it is not a regular file"));
         assert!(refusal(&dir.path().join("none")).contains("No such file"));
         let pipe = dir.path().join("pipe");
-        rustix::fs::mknodat(CWD, &pipe, rustix::fs::FileType::Fifo, Mode::RWXU, 0).unwrap();
+        mknodat(CWD, &pipe, FileType::Fifo, Mode::RWXU, 0).unwrap();
         assert!(refusal(&pipe).ends_with("it is not a regular file"));
         assert!(read("postgres", b"work_mem = '\xff'").unwrap_err().ends_with("not UTF-8 text"));
         assert!(read("postgres", &vec![b'#'; 300 << 10]).unwrap_err().ends_with("longer than 256 KiB"));

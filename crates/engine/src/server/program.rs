@@ -9,7 +9,6 @@ use super::deadline::poll_until;
 use host::error::{TargetError, shown, system_words};
 use host::privileged::server_account::ServerAccount;
 use std::collections::HashMap;
-use std::fs::File;
 use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
@@ -232,7 +231,7 @@ fn folders_of(place: &str) -> Vec<PathBuf> {
 /// Refuses a file that the kernel cannot run: the C library gives such a file to a shell, which performs whatever is in it.
 fn check_executable(program: &Path) -> Result<(), String> {
     let refused = |why: &str| Err(format!("`{}` is no program: {why}", shown(program)));
-    let read = File::open(program).and_then(|file| {
+    let read = model::open_regular(program).and_then(|file| {
         let mut head = Vec::new();
         let length = file.metadata()?.len();
         file.take(ELF_HEAD as u64).read_to_end(&mut head).map(|_| (head, length))

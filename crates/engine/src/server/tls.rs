@@ -392,7 +392,7 @@ fn no_known_issuers(names: &OptionNames) -> TargetError {
 
 /// The certificates in a file, at least one.
 fn read_certificates(path: &Path) -> Result<Vec<CertificateDer<'static>>, TargetError> {
-    let text = std::fs::read(path).trying("read", path)?;
+    let text = model::read_regular(path).trying("read", path)?;
     let read: Result<Vec<_>, _> = CertificateDer::pem_slice_iter(&text).collect();
     read.ok().filter(|found| !found.is_empty()).ok_or_else(|| no_pem(path, "CERTIFICATE"))
 }
@@ -400,7 +400,7 @@ fn read_certificates(path: &Path) -> Result<Vec<CertificateDer<'static>>, Target
 fn private_key(path: &Path) -> Result<PrivateKeyDer<'static>, TargetError> {
     check_closed(path, "a key")?;
     model::close_own_memory();
-    let text = std::fs::read(path).trying("read", path)?;
+    let text = model::read_regular(path).trying("read", path)?;
     PrivateKeyDer::from_pem_slice(&text).map_err(|_| no_pem(path, "PRIVATE KEY"))
 }
 

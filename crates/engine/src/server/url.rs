@@ -361,7 +361,7 @@ impl Password {
 
     fn in_file(path: &Path) -> Result<Password, TargetError> {
         check_closed(path, "a password")?;
-        let text = std::fs::read_to_string(path).trying("read", path)?;
+        let text = model::read_regular_text(path).trying("read", path)?;
         Ok(Password::new(text.trim_end_matches(['\n', '\r']).to_owned()))
     }
 

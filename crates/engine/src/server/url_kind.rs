@@ -128,7 +128,7 @@ const PASSED_OVER: [&str; 11] = [
 pub fn read_service(name: &str, files: &[PathBuf]) -> Result<Vec<(String, String)>, String> {
     let mut read = Vec::new();
     for file in files {
-        match std::fs::read_to_string(file) {
+        match model::read_regular_text(file) {
             Err(error) if error.kind() == ErrorKind::NotFound => {}
             Err(error) => return Err(format!("cannot read `{}`: {}", shown(file), system_words(&error))),
             Ok(text) => match settings_of(name, &text) {

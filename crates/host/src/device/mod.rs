@@ -23,6 +23,11 @@ use std::path::{Path, PathBuf};
 
 const BLOCKS: &str = "/sys/class/block";
 
+/// What Linux calls /dev/null (Documentation/admin-guide/devices.txt), whatever its name is here.
+pub const NULL_DEVICE: u64 = libc::makedev(1, 3);
+/// What the null device is called in a consent.
+const NULL_IDENTITY: &str = "null";
+
 /// A device that the user allows to be destroyed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DestroyConsent {
@@ -48,6 +53,20 @@ pub struct BlockDevice {
     /// As `/sys/class/block` and `/proc/diskstats` have it.
     name: String,
     number: u64,
+}
+
+/// Refuses to measure the null device at `path` unless the user asked for it by name: it stores nothing, so that its rate is that of
+/// plimsoll and of the system calls, and would be taken for that of a disk.
+pub fn check_null_device(path: &Path, destroy: &[DestroyConsent]) -> Result<(), TargetError> {
+    let is_null = fs::metadata(path).is_ok_and(|meta| meta.file_type().is_char_device() && meta.rdev() == NULL_DEVICE);
+    if !is_null || destroy.iter().any(|consent| consent.device == path && consent.identity == NULL_IDENTITY) {
+        return Ok(());
+    }
+    let path = shown(path);
+    Err(TargetError::Unsafe(format!(
+        "`{path}` is the null device: it stores nothing, so plimsoll and the system calls would be measured, and no disk; name a file \
+         or a block device, or add `--destroy {path}={NULL_IDENTITY}` if that is what you want to measure"
+    )))
 }
 
 /// A block device under measurement.

@@ -5,7 +5,7 @@
 //! where only this process sees it. An instance is locked while its process lives, so the next start knows what a killed one left.
 
 use crate::error::{TargetError, shown};
-use crate::sign_of_life::{lock_directory, lock_new_directory};
+use crate::lock::{lock_new_directory, lock_own_directory};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::fd::{AsRawFd, OwnedFd};
 use rustix::mount::{FsMountFlags, FsOpenFlags, MountAttrFlags, fsconfig_create, fsmount, fsopen};
@@ -42,6 +42,12 @@ pub struct TracedDevice {
 }
 
 impl TracedDevice {
+    /// Whether the kernel still knows the disk.
+    pub fn is_there(&self) -> bool {
+        let (major, minor) = self.number;
+        Path::new(&format!("/sys/dev/block/{major}:{minor}")).exists()
+    }
+
     /// The block device at `path`.
     ///
     /// # Errors
@@ -297,7 +303,7 @@ fn sweep_in(instances: &Path) -> Vec<String> {
 /// reads them.
 fn sweep_instance(instances: &Path, name: &str) -> Option<String> {
     let instance = instances.join(name);
-    let _held = lock_directory(&instance)?;
+    let _held = lock_own_directory(&instance)?;
     fs::remove_dir(&instance).ok()?;
     Some(format!("removed the trace instance `{name}`, left by a recording that was killed"))
 }

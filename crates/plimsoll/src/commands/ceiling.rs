@@ -21,6 +21,7 @@ pub fn clap() -> Command {
     list::run_arguments(Command::new("ceiling"))
         .arg(list::point_argument().help("Number of the point [default: all that did I/O]"))
         .arg(flags::directory())
+        .arg(flags::wait())
         .about("Show how much of what the disk carries of its I/O a recorded point used")
 }
 

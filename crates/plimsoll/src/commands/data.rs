@@ -57,9 +57,11 @@ fn make() -> Command {
     let of_plan = Command::new("plan")
         .arg(plan.help("Plan file, or name of a built-in plan (`plimsoll plans`), whose points use one data set"))
         .arg(flags::directory())
+        .arg(flags::wait())
         .arg(name())
         .about("The data that the points of a plan use");
-    let of_plan = flags::with_scale(flags::with_common(of_plan, &flags::engine_entries()));
+    let of_plan = flags::with_common(flags::with_writes(of_plan), &flags::engine_entries());
+    let of_plan = flags::with_scale(of_plan);
     Command::new("make")
         .about("Make a data set")
         .after_help("Example: plimsoll data make oltp --engine mariadb --tables 16 --table-rows 1000000 --name big")
@@ -150,7 +152,7 @@ fn make_set(what: &str, matches: &ArgMatches, context: &Context) -> Result<Exit,
     };
     let plan = of_one_set(plan)?;
     let site = flags::options(matches).site;
-    runner::check_before_run(&plan, &site, &context.catalogue, &mut NotesOnly(context))?;
+    let _held = runner::check_before_run(&plan, &site, &context.catalogue, &mut NotesOnly(context))?;
     let stop = Arc::new(Stop::default());
     signals::listen(&stop)?;
     let mut progress = ProgressDisplay::start(&plan, &[], &stop, context);

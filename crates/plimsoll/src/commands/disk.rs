@@ -52,6 +52,7 @@ pub fn clap() -> Command {
         .arg(time.hide_env(true).help("Duration of each of the 12 read timings (the best rates take 1s each, or less)"))
         .arg(size.env("PLIMSOLL_FILE_SIZE").hide_env(true).help("Size of the temporary file (not of a device)"))
         .arg(write.help("Also measure random writes, on the same file"))
+        .arg(flags::wait())
         .arg(flags::runs("Directory of run files; the best rates are kept there for later runs"))
 }
 
@@ -64,7 +65,7 @@ pub fn execute(matches: &ArgMatches, context: &Context) -> Result<Exit, Fault> {
     }
     let plan = ceilings_plan(matches, &place, context)?;
     runner::check_abilities(&plan, &context.catalogue)?;
-    runner::check_place(&plan, &site, &context.catalogue, &mut NotesOnly(context))?;
+    let _held = runner::check_place(&plan, &site, &context.catalogue, &mut NotesOnly(context))?;
     host::safety::check_links(&site.runs)?;
     let stop = Arc::new(Stop::default());
     signals::listen(&stop)?;

@@ -21,7 +21,9 @@ use host::allocator::Allocator;
 use load::Stop;
 use model::{Plan, RunData};
 use report::{PointCharts, WrittenReport};
-use runner::{FittedPlan, HostedSession, ObserverList, ResumedRun, RunObserver, RunSession, RunSite};
+use runner::{
+    FittedPlan, HeldPlaces, HostedSession, ObserverList, ResumedRun, RunObserver, RunSession, RunSite, WriteConsent,
+};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use store::RunWriter;
@@ -44,7 +46,7 @@ pub fn record_plan(plan: &Plan, options: &Options, context: &Context) -> Result<
     runner::put_back_settings(&mut NotesOnly(context));
     let FittedPlan { plan, left_out, notes } = &fit(plan, options)?;
     left_out.iter().chain(notes).for_each(|note| context.note(note));
-    let (stop, hosts) = ready(plan, options, context)?;
+    let Ready { stop, hosts, places: _places } = ready(plan, options, context)?;
     if let Some(question) = plan.asked.question.as_ref().filter(|_| !context.quiet) {
         output::say(format_args!("Question: {question}"));
     }
@@ -65,10 +67,12 @@ pub fn record_rest(run_file: &Path, options: &Options, context: &Context) -> Res
     // Before the machine is compared with that of the run: a killed run may have left other settings.
     runner::put_back_settings(&mut NotesOnly(context));
     host::safety::check_links(run_file)?;
+    let lock = runner::lock_run(run_file, &options.site, &mut NotesOnly(context))?;
     let environment = runner::describe_environment(&options.site, &mut NotesOnly(context));
     let resumed = ResumedRun::open(run_file, &environment, &context.catalogue)?;
-    let (stop, hosts) = ready(&resumed.plan, options, context)?;
+    let Ready { stop, hosts, places: _places } = ready(&resumed.plan, options, context)?;
     let mut writer = RunWriter::reopen(run_file)?;
+    writer.hold(lock);
     resumed.differences().iter().for_each(|difference| context.note(difference));
     let (plan, interruption) = resumed.into_interruption(writer.last_tick()?);
     let mut metrics = RunMetrics::start(options.metrics, &plan, context)?;
@@ -105,21 +109,28 @@ fn measure(session: RunSession, hosts: Option<HostedSession>, context: &Context)
     measured.map_err(Fault::from)
 }
 
+/// What a run needs that can begin.
+struct Ready {
+    stop: Arc<Stop>,
+    hosts: Option<HostedSession>,
+    /// Where it measures, held until it is over.
+    places: Option<HeldPlaces>,
+}
+
 /// Checks that the plan can be run here, or that the agents are there that will; and lets signals end it.
-fn ready(plan: &Plan, options: &Options, context: &Context) -> Result<(Arc<Stop>, Option<HostedSession>), Fault> {
+fn ready(plan: &Plan, options: &Options, context: &Context) -> Result<Ready, Fault> {
     if options.bus.is_some() && plan.trials.iter().any(|trial| trial.data_set.is_some()) {
         return Err(Fault::usage("--data-set: one host uses a data set; leave out the other hosts"));
     }
-    if options.bus.is_none() {
-        runner::check_before_run(plan, &options.site, &context.catalogue, &mut NotesOnly(context))?;
-    }
+    let check = || runner::check_before_run(plan, &options.site, &context.catalogue, &mut NotesOnly(context));
+    let places = options.bus.is_none().then(check).transpose()?;
     plan::missing_indexes(plan, &context.catalogue).iter().for_each(|warning| context.note(warning));
     super::limit::note_short_hold(plan, context);
     let stop = Arc::new(Stop::default());
     signals::listen(&stop)?;
     let setup = options.bus.as_ref().map(BusFlags::coordinator).transpose()?;
     let hosts = setup.map(|setup| HostedSession::gather(setup, plan, &stop, &mut NotesOnly(context))).transpose()?;
-    Ok((stop, hosts))
+    Ok(Ready { stop, hosts, places })
 }
 
 /// The command by which an interrupted run is resumed.
@@ -144,7 +155,11 @@ impl RecordedRun {
     /// # Errors
     /// Why nothing was measured, or why the file cannot be read.
     pub fn read_back(&self) -> Result<RunData, Fault> {
-        let run = read_data(&self.file)?;
+        let run = match (read_data(&self.file), &self.measured) {
+            // A run file that has gone: why it was not recorded is the reason.
+            (Err(_), Err(fault)) => return Err(Fault::new(fault.exit, &fault.text)),
+            (read, _) => read?,
+        };
         match &self.measured {
             Err(fault) if run.points.is_empty() => {
                 if self.made == Made::Now {
@@ -246,6 +261,9 @@ fn resume_command(resumption: Resumption, run_file: &Path, made: Made, site: &Ru
             command += &format!(" {flag} {}", shell_word(&dir.display().to_string()));
         }
     }
+    if site.writes == WriteConsent::Given {
+        command += " --allow-writes";
+    }
     // `why` has no such flag: it measures with the allocator that it was started with.
     if allocator != Allocator::System && resumption == Resumption::OfRun {
         command += &format!(" --{CLIENT_ALLOCATOR} {}", allocator.as_str());
@@ -271,6 +289,8 @@ mod tests {
             runs: runs.into(),
             destroy: Vec::new(),
             system_changes: Default::default(),
+            writes: Default::default(),
+            if_held: Default::default(),
         };
         let (of_run, of_why) = (Resumption::OfRun, Resumption::OfWhy);
         let resume = |made, site| resume_command(of_run, Path::new("r/x.plimsoll"), made, &site, Allocator::System);

@@ -21,7 +21,7 @@ mod import;
 mod limit;
 pub mod list;
 mod man;
-mod measure;
+pub mod measure;
 mod plan;
 pub mod plans;
 mod quick;

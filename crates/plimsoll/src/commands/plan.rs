@@ -4,14 +4,16 @@ use super::plans;
 use crate::context::Context;
 use crate::exit::{Exit, Fault};
 use crate::flags;
-use crate::foreseen_load::LoadRates;
+use crate::foreseen_time::EarlierRuns;
 use crate::output::{self, label};
 use analysis::math::ratio::PAIRS_MIN;
 use clap::{Arg, ArgAction, ArgMatches, Command};
 use engine::estimate::{made_files_bytes, written_bytes_at_most};
+use engine::outside::{OutsideStatement, statements_outside};
 use engine::requirements::uses_found_data;
-use model::{Bytes, Plan};
-use runner::room_needed;
+use model::{Bytes, Plan, Trial};
+use runner::{RunSite, WriteConsent, room_needed};
+use std::collections::BTreeSet;
 use std::fmt::Write as _;
 use std::path::Path;
 
@@ -39,14 +41,15 @@ pub fn execute(matches: &ArgMatches, context: &Context) -> Result<Exit, Fault> {
     let plan = flags::quick_look(plan, matches, &context.catalogue);
     runner::check_abilities(&plan, &context.catalogue)?;
     let site = flags::options(matches).site;
-    let needs = Needs::of(&plan, context, &LoadRates::recall(&site.runs), &site.dir);
+    let needs = Needs::of(&plan, context, &EarlierRuns::recall(&site.runs), &site.dir);
     if context.json {
         output::json::print(&needs.json(&plan));
     } else {
         output::print(&needs.text(&plan));
     }
     host::safety::check_directory(&site.dir)?;
-    runner::check_targets(&plan, &site)?;
+    // What a plan would change is listed here, and asked for when it is run.
+    runner::check_targets(&plan, &RunSite { writes: WriteConsent::Given, ..site.clone() })?;
     runner::check_space(&plan, &site.dir, &context.catalogue)?;
     Ok(Exit::Done)
 }
@@ -100,8 +103,12 @@ struct Needs {
     estimate: plan::Estimate,
     /// Seconds to make all data; `None` if no earlier run tells for some of it.
     loading: Option<f64>,
+    /// How long points take beside that, and their reports.
+    beside: BesideLoad,
     disk: Bytes,
     written: PlannedWrites,
+    /// What it would do outside of plimsoll's own schema, each statement once.
+    outside: Vec<OutsideStatement>,
 }
 
 /// What a plan writes, as far as that is known before.
@@ -115,15 +122,17 @@ struct PlannedWrites {
 }
 
 impl Needs {
-    fn of(plan: &Plan, context: &Context, rates: &LoadRates, dir: &Path) -> Needs {
+    fn of(plan: &Plan, context: &Context, earlier: &EarlierRuns, dir: &Path) -> Needs {
         let chains = plan::chains(plan, &context.catalogue).into_iter();
         let starts = plan::chains_with_new_data(plan, &context.catalogue).into_iter().map(|chain| chain.start);
         let made: Vec<usize> = starts.filter(|start| !uses_found_data(&plan.trials[*start])).collect();
         Needs {
             estimate: plan::Estimate { data_sets: made.len(), ..plan::estimate(plan, &context.catalogue) },
-            loading: made.into_iter().map(|start| rates.seconds(&plan.trials[start])).sum(),
+            beside: BesideLoad::of(plan, &made, earlier),
+            loading: made.into_iter().map(|start| earlier.load_seconds(&plan.trials[start])).sum(),
             disk: chains.map(|chain| room_needed(&plan.trials[chain], dir)).max().unwrap_or_default(),
             written: PlannedWrites::of(plan, context),
+            outside: outside(plan),
         }
     }
 
@@ -153,12 +162,32 @@ impl Needs {
             "points         {}\ndata made      {}\ntime           {}\npeak disk      {}\nwritten        {}\n",
             self.estimate.points,
             made(plan, self.estimate.data_sets),
-            time(&self.estimate, self.loading),
+            time(&self.estimate, self.loading, self.beside),
             at_most(self.disk),
             self.written.text(self.disk),
         );
+        text += &self.outside_text();
         for warning in &self.estimate.warnings {
             let _ = writeln!(text, "warning: {warning}");
+        }
+        text
+    }
+
+    /// The statements that run outside of plimsoll's own schema: one line each.
+    fn outside_text(&self) -> String {
+        let mut text = String::new();
+        for (changes, title) in [
+            (true, "statements that may change what plimsoll did not make (they need --allow-writes):"),
+            (false, "statements that read what plimsoll did not make:"),
+        ] {
+            let mut statements = self.outside.iter().filter(|statement| statement.changes == changes).peekable();
+            if statements.peek().is_some() {
+                let _ = writeln!(text, "{title}");
+            }
+            for statement in statements {
+                let one_line = statement.text.split_whitespace().collect::<Vec<_>>().join(" ");
+                let _ = writeln!(text, "  {}", host::error::shown(one_line.as_ref()));
+            }
         }
         text
     }
@@ -173,14 +202,24 @@ impl Needs {
             "data_sets": self.estimate.data_sets,
             "seconds": self.estimate.seconds,
             "loading_seconds": self.loading,
+            "beside_load_seconds": self.beside.seconds,
+            "all_seconds": all_seconds(&self.estimate, self.loading, self.beside),
             "points_until_rows": self.estimate.until_rows,
             "peak_disk_bytes": self.disk.0,
             "written_bytes_at_most": self.written.by_operations.map(|bytes| bytes.0),
             "written_files_bytes_at_most": self.written.files.map(|bytes| bytes.0),
+            "statements_outside": self.outside.iter().map(|statement| serde_json::json!({
+                "sql": statement.text, "changes": statement.changes,
+            })).collect::<Vec<_>>(),
             "warnings": self.estimate.warnings,
             "trials": plan.trials,
         })
     }
+}
+
+/// The statements of `plan` that run outside of plimsoll's own schema.
+fn outside(plan: &Plan) -> Vec<OutsideStatement> {
+    plan.trials.iter().flat_map(statements_outside).collect::<BTreeSet<_>>().into_iter().collect()
 }
 
 impl PlannedWrites {
@@ -246,24 +285,57 @@ fn at_most(disk: Bytes) -> String {
     if disk.0 == 0 { "none".to_owned() } else { format!("at most {disk}") }
 }
 
-/// How long it takes, as far as that is known before.
-fn time(estimate: &plan::Estimate, loading: Option<f64>) -> String {
+/// What points take beside their loads, all together.
+#[derive(Clone, Copy)]
+struct BesideLoad {
+    seconds: f64,
+    /// Whether earlier runs tell that of every engine.
+    is_known: bool,
+}
+
+impl BesideLoad {
+    /// `made`: the trials for which data is made.
+    fn of(plan: &Plan, made: &[usize], earlier: &EarlierRuns) -> BesideLoad {
+        let report = earlier.report_seconds();
+        let of_trial = |(nth, trial): (usize, &Trial)| {
+            let seconds = earlier.point_seconds(trial, made.contains(&nth)) + report;
+            seconds * plan::measured_points(trial) as f64
+        };
+        let seconds = plan.trials.iter().enumerate().map(of_trial).sum();
+        BesideLoad { seconds, is_known: plan.trials.iter().all(|trial| earlier.knows_points_of(trial)) }
+    }
+}
+
+/// How long all of it takes; `None` if it has no limit, or if nothing tells how long its data takes to make.
+fn all_seconds(estimate: &plan::Estimate, loading: Option<f64>, beside: BesideLoad) -> Option<f64> {
+    let loading = if estimate.data_sets == 0 { Some(0.0) } else { loading };
+    let is_limited = estimate.until_rows == 0;
+    loading.filter(|_| is_limited).map(|loading| estimate.seconds + loading + beside.seconds)
+}
+
+fn time(estimate: &plan::Estimate, loading: Option<f64>, beside: BesideLoad) -> String {
     let bound = if estimate.searches > 0 { "about" } else { "at most" };
     let bounded = format!("{bound} {}", plans::long_time(estimate.seconds));
-    match (estimate.until_rows, estimate.points - estimate.until_rows) {
-        (0, _) if estimate.data_sets == 0 => bounded,
-        (0, _) => match loading {
-            Some(seconds) => {
-                format!("{bounded}, plus about {} for the data, by earlier runs", plans::long_time(seconds))
-            }
-            None => format!("{bounded}, plus loading the data"),
-        },
-        (1, 0) => "not limited: the point ends when its data is done".to_owned(),
-        (_, 0) => "not limited: each point ends when its data is done".to_owned(),
+    let other = estimate.points - estimate.until_rows;
+    let bounded = match (estimate.until_rows, other) {
+        (0, _) => bounded,
+        (1, 0) => return "not limited: the point ends when its data is done".to_owned(),
+        (_, 0) => return "not limited: each point ends when its data is done".to_owned(),
         (1, timed) => format!("{bounded} for {timed} of the points; the other ends when its data is done"),
         (some, timed) => {
             format!("{bounded} for {timed} of the points; the other {some} end when their data is done")
         }
+    };
+    let by = if beside.is_known { ", by earlier runs" } else { "" };
+    let points = format!("{} to begin and end points", plans::long_time(beside.seconds));
+    match (all_seconds(estimate, loading, beside), loading.filter(|_| estimate.data_sets > 0)) {
+        (Some(all), None) => format!("{bounded}, plus about {points}{by}: {} in all", plans::long_time(all)),
+        (Some(all), Some(data)) => {
+            let data = plans::long_time(data);
+            format!("{bounded}, plus about {points} and {data} for the data{by}: {} in all", plans::long_time(all))
+        }
+        (None, _) if estimate.until_rows > 0 => bounded,
+        (None, _) => format!("{bounded}, plus about {points}, plus loading the data"),
     }
 }
 
@@ -290,7 +362,7 @@ mod tests {
         let told = |name: &str, flags: &[(&str, &str)]| {
             let flags = flags.iter().map(|(key, text)| (key.to_string(), text.to_string())).collect();
             let plan = plans::load(name, &plan::Overrides::from_flags(flags), 1.0, &context).unwrap();
-            Needs::of(&plan, &context, &LoadRates::default(), Path::new(".")).text(&plan)
+            Needs::of(&plan, &context, &EarlierRuns::default(), Path::new(".")).text(&plan)
         };
         let many = told("kv", &[]);
         let (compared, more) =
@@ -309,20 +381,27 @@ mod tests {
         assert_eq!((written.files, written.database_points), (Some(Bytes(Bytes::from_mib(256).0 + 80_000 * 4096)), 3));
     }
 
+    const BESIDE: BesideLoad = BesideLoad { seconds: 7.0, is_known: false };
+
     #[test]
     fn the_time_of_points_that_end_by_their_rows_is_not_estimated() {
         let estimate = |seconds, until_rows, searches| {
             let warnings = Vec::new();
-            time(&plan::Estimate { points: 7, data_sets: 1, seconds, searches, until_rows, warnings }, None)
+            time(&plan::Estimate { points: 7, data_sets: 1, seconds, searches, until_rows, warnings }, None, BESIDE)
         };
         let shown = |seconds, until_rows| estimate(seconds, until_rows, 0);
-        assert_eq!(estimate(210.0, 0, 1), "about 4 min, plus loading the data");
-        assert_eq!(shown(210.0, 0), "at most 4 min, plus loading the data");
+        let beside = "plus about 7.00 s to begin and end points, plus loading the data";
+        assert_eq!(estimate(210.0, 0, 1), format!("about 4 min, {beside}"));
+        assert_eq!(shown(210.0, 0), format!("at most 4 min, {beside}"));
         let some = "at most 60.0 s for 2 of the points; the other 5 end when their data is done";
         assert_eq!(shown(60.0, 5), some);
         assert_eq!(shown(0.0, 7), "not limited: each point ends when its data is done");
         let once =
             plan::Estimate { points: 1, data_sets: 1, seconds: 30.0, searches: 0, until_rows: 0, warnings: Vec::new() };
-        assert_eq!(time(&once, Some(300.0)), "at most 30.0 s, plus about 5 min for the data, by earlier runs");
+        let known = BesideLoad { is_known: true, ..BESIDE };
+        assert_eq!(
+            time(&once, Some(300.0), known),
+            "at most 30.0 s, plus about 7.00 s to begin and end points and 5 min for the data, by earlier runs: 6 min in all"
+        );
     }
 }

@@ -23,6 +23,8 @@ use workload::replay::{Placement, Recording};
 
 /// How often the trace is looked at.
 const LOOK_EVERY: Duration = Duration::from_millis(50);
+/// How often what was recorded goes to its file: a kill takes no more than the last of it.
+const FLUSH_EVERY: Duration = Duration::from_secs(1);
 
 pub fn clap() -> Command {
     let device = Arg::new("device").long("device").value_name("DEVICE").value_parser(value_parser!(PathBuf));
@@ -63,7 +65,14 @@ pub fn execute(matches: &ArgMatches, context: &Context) -> Result<Exit, Fault> {
         let _ = std::fs::remove_file(path);
         return Err(error);
     }
-    show(path, context)
+    let shown_figures = show(path, context)?;
+    match &requests {
+        TracedRequests::Device(device) if !device.is_there() => Err(Fault::of_target(format!(
+            "the device has gone while it was recorded; what was recorded until then is in `{}`",
+            shown(path)
+        ))),
+        _ => Ok(shown_figures),
+    }
 }
 
 /// Records until `time` is over, the process is gone, or the user asks for the end.
@@ -75,12 +84,17 @@ fn record(mut trace: BlockTrace, file: File, time: Nanos, requests: &TracedReque
     // The name of a tracer is what a trace begins with when it is read as a whole.
     writeln!(out, "# tracer: nop\n# recorded by plimsoll {}", env!("CARGO_PKG_VERSION")).map_err(failed)?;
     let end = Instant::now() + Duration::from_nanos(time.0);
+    let mut flushed = Instant::now();
     while stop.reason().is_none() && is_there(requests) {
         let left = end.saturating_duration_since(Instant::now());
         if left.is_zero() {
             break;
         }
         trace.take(left.min(LOOK_EVERY), &mut out)?;
+        if flushed.elapsed() >= FLUSH_EVERY {
+            out.flush().map_err(failed)?;
+            flushed = Instant::now();
+        }
         std::thread::sleep(left.min(LOOK_EVERY));
     }
     trace.end();
@@ -90,7 +104,7 @@ fn record(mut trace: BlockTrace, file: File, time: Nanos, requests: &TracedReque
 
 fn is_there(requests: &TracedRequests) -> bool {
     match requests {
-        TracedRequests::Device(_) => true,
+        TracedRequests::Device(device) => device.is_there(),
         TracedRequests::Process(pid) => Path::new(&format!("/proc/{pid}")).exists(),
     }
 }

@@ -21,7 +21,8 @@ pub fn clap() -> Command {
             "Afterwards show how much of what the disk carries of its I/O each point used, as `plimsoll ceiling` does",
         ))
         .arg(flags::directory());
-    let command = flags::with_output(flags::with_scale(flags::with_common(command, &flags::engine_entries())));
+    let command = flags::with_common(flags::with_writes(command), &flags::engine_entries());
+    let command = flags::with_output(flags::with_scale(command));
     let command = flags::with_quick_look(command).mut_arg("quick-look", |flag| flag.conflicts_with("resume"));
     bus_flags::with_coordinator(command).about("Run a plan: measure every point of its matrix, then write the report")
 }

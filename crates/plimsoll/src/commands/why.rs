@@ -34,8 +34,9 @@ pub fn clap() -> Command {
         .arg(rounds.help("How often each variation is measured; a verdict needs 4"))
         .arg(time.help("Duration of each measurement [default: that of the point, 10s at most]"))
         .arg(resume.help("Continue a run of `why` that was interrupted"))
-        .arg(flags::directory());
-    command.about("Prove what binds a point: measure it again with less of one resource at a time")
+        .arg(flags::directory())
+        .arg(flags::wait());
+    flags::with_writes(command).about("Prove what binds a point: measure it again with less of one resource at a time")
 }
 
 pub fn execute(matches: &ArgMatches, context: &Context) -> Result<Exit, Fault> {

@@ -20,6 +20,7 @@ pub fn clap(def: &WorkloadDef) -> Command {
     let mut command = Command::new(def.entry.name).about(capital(def.entry.help)).arg(flags::directory());
     let engines = engines_of(def);
     command = flags::with_engine_params(flags::with_workload_params(command, &def.entry), &engines);
+    command = flags::with_writes(command);
     let default = plan::default_engine(&def.entry, &engines).map_or("none", |engine| engine.name);
     let offered = plan::offered_engines(&engines);
     command = bus_flags::with_coordinator(flags::with_output(flags::with_scale(flags::with_common(command, &engines))));

@@ -285,6 +285,8 @@ mod tests {
             runs: dir.path().into(),
             destroy: Vec::new(),
             system_changes: Default::default(),
+            writes: Default::default(),
+            if_held: Default::default(),
         };
         let plan = plan::from_flags("file", &plan::Overrides::default(), 1.0, &crate::catalogue()).unwrap();
         let mut notes = Notes::default();

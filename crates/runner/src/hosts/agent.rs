@@ -11,7 +11,7 @@ use super::run_clock::RunClock;
 use super::wire::{AgentInfo, LeadInfo, NumberedOrder, Order, Report, WireFault, from_bytes, to_bytes};
 use crate::error::RunnerError;
 use crate::events::{RunObserver, note};
-use crate::preflight::{RunSite, check_before_run};
+use crate::preflight::{HeldPlaces, RunSite, check_before_run};
 use bus::{BusConnector, BusError, BusKeys, BusLink, Lease, Outbox, OutboxSender, random_id};
 use load::{Stop, StopReason};
 use model::{Catalogue, Fact, HostRole, InterfaceLink, LINK_FACT, LinkSpeed, Nanos, Plan};
@@ -283,9 +283,10 @@ impl ServedRun<'_> {
         let choices = OwnChoices { endpoint: endpoint.clone(), password_file: password_file.clone() };
         let (control, stop) = (self.control.clone(), self.stop.clone());
         let parts = AgentParts { outbox: outbox.clone(), sender: sender.clone(), clock, control, stop };
-        let own = self.own_plan(plan, &choices, observer).and_then(|plan| {
+        let own = self.own_plan(plan, &choices, observer).and_then(|(plan, places)| {
             let engine_pid = *engine_pid;
-            let run = NewRun { run_id, started_unix_ms, plan: &plan, agent: &self.agent, choices, engine_pid };
+            let agent = &self.agent;
+            let run = NewRun { run_id, started_unix_ms, plan: &plan, agent, choices, engine_pid, places };
             OwnRun::create(run, parts, site, observer)
         });
         let began = own.as_ref().err().map(WireFault::from);
@@ -299,15 +300,20 @@ impl ServedRun<'_> {
         Ok(())
     }
 
-    /// The plan as this host measures it, after all checks that a run of this host alone makes.
-    fn own_plan(&self, plan: &Plan, choices: &OwnChoices, observer: &mut dyn RunObserver) -> Result<Plan, RunnerError> {
+    /// The plan as this host measures it, after all checks that a run of this host alone makes, and the places that it holds for that.
+    fn own_plan(
+        &self,
+        plan: &Plan,
+        choices: &OwnChoices,
+        observer: &mut dyn RunObserver,
+    ) -> Result<(Plan, Option<HeldPlaces>), RunnerError> {
         plan::check(plan, "the order", self.catalogue)?;
         let trials = plan.trials.iter().map(|trial| choices.apply_to(trial.clone()));
         let own = Plan { trials: trials.collect::<Result<_, _>>()?, ..plan.clone() };
-        if self.agent.role.loads() {
-            check_before_run(&own, &self.setup.site, self.catalogue, observer)?;
-        }
-        Ok(own)
+        let loads = self.agent.role.loads();
+        let check = || check_before_run(&own, &self.setup.site, self.catalogue, observer);
+        let held = loads.then(check).transpose()?;
+        Ok((own, held))
     }
 }
 

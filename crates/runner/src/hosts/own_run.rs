@@ -13,7 +13,7 @@ use crate::error::RunnerError;
 use crate::events::{PointEnd, RunEvent, RunObserver};
 use crate::messages::{Assignment, Performer};
 use crate::perform::TrialPerformer;
-use crate::preflight::{RunSite, create_run_of_host};
+use crate::preflight::{HeldPlaces, RunSite, create_run_of_host};
 use bus::{Outbox, OutboxSender};
 use load::{Stop, StopReason};
 use model::{Catalogue, Phase, Plan, PointState, Tick};
@@ -43,6 +43,8 @@ pub(super) struct OwnRun<'a> {
     open: Option<OpenPoint>,
     /// Why a point failed on this host, of the first that did.
     fault: Option<RunnerError>,
+    /// Where it measures. Behind the performer, whose data goes first.
+    _places: Option<HeldPlaces>,
 }
 
 /// A run that is over on this host.
@@ -71,6 +73,7 @@ pub(super) struct NewRun<'a> {
     pub agent: &'a AgentInfo,
     pub choices: OwnChoices,
     pub engine_pid: Option<u32>,
+    pub places: Option<HeldPlaces>,
 }
 
 /// What every part of an agent needs.
@@ -90,7 +93,7 @@ impl<'a> OwnRun<'a> {
         site: &'a RunSite,
         observer: &mut dyn RunObserver,
     ) -> Result<OwnRun<'a>, RunnerError> {
-        let NewRun { run_id, started_unix_ms, plan, agent, choices, engine_pid } = run;
+        let NewRun { run_id, started_unix_ms, plan, agent, choices, engine_pid, places } = run;
         let AgentParts { outbox, sender, clock, control, stop } = parts;
         let name = format!("{run_id}-{}", agent.name);
         let (file, writer) = create_run_of_host(plan, &name, started_unix_ms, site, observer)?;
@@ -115,6 +118,7 @@ impl<'a> OwnRun<'a> {
             incarnation,
             open,
             fault,
+            _places: places,
         })
     }
 

@@ -79,7 +79,7 @@ impl LogWatch {
 }
 
 fn open_at_end(path: &Path) -> std::io::Result<File> {
-    let mut file = File::open(path)?;
+    let mut file = model::open_regular(path)?;
     // What the server logged at its start, or in an earlier trial, is no event of this one.
     file.seek(SeekFrom::End(0))?;
     Ok(file)

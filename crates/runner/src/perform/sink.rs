@@ -58,6 +58,14 @@ impl Sink for PhaseSink<'_> {
         self.progress = progress;
     }
 
+    fn still_opening(&mut self, opened: usize, clients: usize) {
+        let text = format!(
+            "{opened} of {clients} clients are ready; the others have waited for 5 s for their connections or files: the engine, or what is \
+             between, does not answer"
+        );
+        self.conductor.deliver(PerformerMessage::Note(text));
+    }
+
     fn all_ready(&mut self) {
         self.current.sampler.read_and_wait();
         self.is_read = true;

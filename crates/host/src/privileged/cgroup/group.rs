@@ -5,7 +5,7 @@
 
 use super::hierarchy;
 use crate::error::{IoContext, TargetError, shown};
-use crate::sign_of_life::{lock_directory, lock_new_directory};
+use crate::lock::{lock_new_directory, lock_own_directory};
 use rustix::fs::{Mode, OFlags, open};
 use rustix::io::Errno;
 use std::fs::{self, File};
@@ -107,7 +107,7 @@ pub fn sweep_abandoned() -> Vec<String> {
 
 /// Removes the group if its plimsoll is gone; `None` if it is in use. The lock is held until then, so that no other plimsoll sweeps it.
 fn sweep_group(group: &Path) -> Option<String> {
-    let _held = lock_directory(group)?;
+    let _held = lock_own_directory(group)?;
     remove_when_left(group).ok()?;
     Some(format!("removed the control group `{}`, left by a run that was killed", shown(group)))
 }

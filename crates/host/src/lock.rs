@@ -1,0 +1,277 @@
+//! One at a time: the locks by which plimsolls keep out of each other's way.
+//!
+//! In: a directory, a device or a run file. Out: its lock (flock), or who has it. Limits: the kernel releases a lock when its process ends
+//! in any way, and a lock counts in all containers of a machine, but not on other machines. The number of a process does not: another
+//! container may have the same, or see none, so that who has a lock is told only where it can be seen. What cannot be opened for reading
+//! has no lock.
+//!
+//! A lock is of the directory or file itself, which stays: there is no further file that could be left behind, or be removed by another.
+
+use crate::error::{TargetError, shown};
+use procfs::{Current, FromRead};
+use rustix::fs::{FlockOperation, Mode, OFlags, flock, major, minor, open};
+use rustix::io::Errno;
+use std::fmt;
+use std::fs::{self, File};
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+/// How often a lock that is awaited is tried.
+const LOOK_EVERY: Duration = Duration::from_millis(50);
+/// udev holds the lock of a device for a moment while it looks at what was written (<https://systemd.io/BLOCK_DEVICE_LOCKING/>).
+const DEVICE_PROBED_WITHIN: Duration = Duration::from_secs(2);
+/// A plimsoll that was told to go on with the newest run may look at one that is just being made. It finds nothing in it, and goes.
+const NEW_RUN_LOOKED_AT_WITHIN: Duration = Duration::from_secs(10);
+/// More than the processes around any process.
+const ANCESTORS_MAX: usize = 64;
+
+/// What to do about a lock that another process has.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum IfHeld {
+    /// Refuse, with who has it.
+    #[default]
+    Refuse,
+    /// Wait until it is free. Only a signal ends that.
+    Wait,
+}
+
+/// What is locked.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum LockedThing {
+    /// A directory that is measured.
+    Directory,
+    /// A block device that is measured.
+    Device,
+    /// A run file that is to be recorded further.
+    RunFile,
+    /// A run file that was made a moment ago.
+    NewRunFile,
+}
+
+/// A lock of this process, until it is dropped.
+#[derive(Debug)]
+#[must_use = "the lock is free again when this is dropped"]
+pub struct HeldLock {
+    /// `None` if what is to be locked has no lock, or has that of a process around this one.
+    _file: Option<File>,
+}
+
+impl LockedThing {
+    /// How it is opened: a FIFO in its place would block otherwise.
+    fn flags(self) -> OFlags {
+        let kind = match self {
+            LockedThing::Directory => OFlags::DIRECTORY,
+            LockedThing::Device | LockedThing::RunFile | LockedThing::NewRunFile => OFlags::NONBLOCK,
+        };
+        OFlags::RDONLY | OFlags::CLOEXEC | kind
+    }
+
+    /// For how long the lock is tried, whoever has it.
+    fn patience(self) -> Duration {
+        match self {
+            LockedThing::Directory | LockedThing::RunFile => Duration::ZERO,
+            LockedThing::Device => DEVICE_PROBED_WITHIN,
+            LockedThing::NewRunFile => NEW_RUN_LOOKED_AT_WITHIN,
+        }
+    }
+
+    /// What is said if `holder` has the lock of the one at `path`.
+    fn in_use(self, path: &Path, holder: &str) -> String {
+        let path = shown(path);
+        match self {
+            LockedThing::Directory => format!("another plimsoll run is using this directory (`{path}`): {holder}"),
+            LockedThing::Device => format!("another program is using the device `{path}`: {holder}"),
+            LockedThing::RunFile | LockedThing::NewRunFile => {
+                format!("`{path}` is in use: it is being recorded by {holder}")
+            }
+        }
+    }
+}
+
+/// Locks `path`. If another process has the lock, that is refused; or it is awaited, and `tell` is told for whom.
+///
+/// # Errors
+/// If another process has the lock and `if_held` is to refuse that.
+pub fn lock(
+    path: &Path,
+    thing: LockedThing,
+    if_held: IfHeld,
+    tell: &mut dyn FnMut(&str),
+) -> Result<HeldLock, TargetError> {
+    let until = Instant::now() + thing.patience();
+    let mut told = false;
+    // The file stays open while it is awaited: to close one would release the locks of a database that this process has open in it.
+    let mut opened = try_to_open(path, thing);
+    while let Some(file) = opened {
+        match flock(&file, FlockOperation::NonBlockingLockExclusive) {
+            Ok(()) if leads_to(path, &file) => return Ok(HeldLock { _file: Some(file) }),
+            Ok(()) => opened = try_to_open(path, thing), // it was replaced meanwhile
+            Err(Errno::WOULDBLOCK) => {
+                let holder = LockHolder::of(&file);
+                if holder.as_ref().is_some_and(LockHolder::is_around) {
+                    break;
+                }
+                let text = thing.in_use(path, &holder.map_or_else(unseen_holder, |holder| holder.to_string()));
+                if if_held == IfHeld::Refuse && Instant::now() >= until {
+                    return Err(TargetError::Unsafe(format!("{text}; wait until it has finished, or use `--wait`")));
+                }
+                if if_held == IfHeld::Wait && !told {
+                    tell(&format!("{text}; waiting until it has finished"));
+                    told = true;
+                }
+                std::thread::sleep(LOOK_EVERY);
+                opened = Some(file);
+            }
+            // A file system without locks.
+            Err(_) => break,
+        }
+    }
+    Ok(HeldLock { _file: None })
+}
+
+/// `None` if it cannot be read, or is not there. Whoever looks at it next says so.
+fn try_to_open(path: &Path, thing: LockedThing) -> Option<File> {
+    open(path, thing.flags(), Mode::empty()).ok().map(File::from)
+}
+
+/// Whether the name still leads to the file that was opened.
+fn leads_to(path: &Path, file: &File) -> bool {
+    let id = |meta: fs::Metadata| (meta.dev(), meta.ino());
+    fs::metadata(path).is_ok_and(|named| file.metadata().is_ok_and(|own| id(own) == id(named)))
+}
+
+fn unseen_holder() -> String {
+    "a process that cannot be seen from here, as of another container".to_owned()
+}
+
+/// The process that has a lock.
+#[derive(Debug, PartialEq, Eq)]
+struct LockHolder {
+    process: i32,
+    name: String,
+    /// For how long it has been running.
+    age: Option<Duration>,
+}
+
+impl LockHolder {
+    /// Who has the lock of `file`, if the kernel shows it here.
+    fn of(file: &File) -> Option<LockHolder> {
+        let meta = file.metadata().ok()?;
+        let locks = procfs::Locks::current().ok()?.0;
+        let of_file = |lock: &&procfs::Lock| lock.lock_type == procfs::LockType::FLock && lock.inode == meta.ino();
+        let device = (major(meta.dev()), minor(meta.dev()));
+        let on_device = |lock: &&procfs::Lock| (lock.devmaj, lock.devmin) == device;
+        // btrfs and overlayfs show files and locks with different devices.
+        let found = locks.iter().filter(of_file).find(on_device).or_else(|| locks.iter().find(of_file));
+        found.and_then(|lock| lock.pid).filter(|pid| *pid > 0).map(LockHolder::process)
+    }
+
+    fn process(process: i32) -> LockHolder {
+        let stat = stat_of(process);
+        let name = stat.as_ref().map_or_else(String::new, |stat| stat.comm.clone());
+        LockHolder { process, name, age: stat.and_then(|stat| age_of(&stat)) }
+    }
+
+    /// Whether it is a process that has started this one, such as flock(1): then the lock keeps others out for this one.
+    fn is_around(&self) -> bool {
+        let parent = |process: &i32| stat_of(*process).map(|stat| stat.ppid).filter(|parent| *parent > 0);
+        let own = i32::try_from(std::process::id()).ok().and_then(|own| parent(&own));
+        std::iter::successors(own, parent).take(ANCESTORS_MAX).any(|ancestor| ancestor == self.process)
+    }
+}
+
+impl fmt::Display for LockHolder {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let name: String = self.name.chars().map(|c| if c.is_control() { '\u{fffd}' } else { c }).collect();
+        write!(f, "process {} (`{name}`)", self.process)?;
+        self.age.map_or(Ok(()), |age| write!(f, ", which was started {} s ago", age.as_secs()))
+    }
+}
+
+fn stat_of(process: i32) -> Option<procfs::process::Stat> {
+    procfs::process::Stat::from_file(PathBuf::from(format!("/proc/{process}/stat"))).ok()
+}
+
+fn age_of(stat: &procfs::process::Stat) -> Option<Duration> {
+    let up = procfs::Uptime::current().ok()?.uptime_duration();
+    let ticks = procfs::ticks_per_second().max(1);
+    let started = Duration::from_millis(stat.starttime.saturating_mul(1000) / ticks);
+    up.checked_sub(started)
+}
+
+/// The lock of `dir`, which plimsoll has made, until the file is closed; `None` if it is in use, or no directory.
+pub(crate) fn lock_own_directory(dir: &Path) -> Option<File> {
+    let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+    let file = File::from(open(dir, flags, Mode::empty()).ok()?);
+    flock(&file, FlockOperation::NonBlockingLockExclusive).ok().map(|()| file)
+}
+
+/// The lock of a directory that this process made a moment ago; `None` if another plimsoll was quicker. It may have removed the directory
+/// before this lock: then the name leads to another inode, or to none.
+pub(crate) fn lock_new_directory(dir: &Path) -> Option<File> {
+    let locked = lock_own_directory(dir)?;
+    let is_there =
+        fs::symlink_metadata(dir).is_ok_and(|meta| locked.metadata().is_ok_and(|own| own.ino() == meta.ino()));
+    is_there.then_some(locked)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn refused(path: &Path, thing: LockedThing) -> String {
+        lock(path, thing, IfHeld::Refuse, &mut |_| {}).expect_err("it is locked").to_string()
+    }
+
+    fn locked(path: &Path, thing: LockedThing) -> HeldLock {
+        lock(path, thing, IfHeld::Refuse, &mut |text| panic!("{text}")).expect("it is free")
+    }
+
+    #[test]
+    fn a_directory_or_run_file_is_locked_once_and_who_has_it_is_named() {
+        let dir = tempfile::tempdir().unwrap();
+        let run = dir.path().join("run");
+        fs::write(&run, b"x").unwrap();
+        let own = format!("process {} (`", std::process::id());
+        for (path, thing) in [(dir.path(), LockedThing::Directory), (&run, LockedThing::RunFile)] {
+            let held = locked(path, thing);
+            let text = refused(path, thing);
+            assert!(text.contains(&own) && text.contains(", which was started "), "{text}");
+            drop(held);
+            drop(locked(path, thing));
+        }
+        assert_eq!(fs::read_dir(dir.path()).unwrap().count(), 1, "no lock file is left");
+    }
+
+    #[test]
+    fn a_lock_that_is_awaited_comes_when_it_is_free_and_says_once_for_whom() {
+        let dir = tempfile::tempdir().unwrap();
+        let held = locked(dir.path(), LockedThing::Directory);
+        let path = dir.path().to_owned();
+        let (sender, told) = std::sync::mpsc::channel();
+        let waiter = std::thread::spawn(move || {
+            let tell = &mut |text: &str| sender.send(text.to_owned()).expect("the test listens");
+            drop(lock(&path, LockedThing::Directory, IfHeld::Wait, tell).unwrap());
+        });
+        let text = told.recv().unwrap();
+        assert!(text.contains("another plimsoll run is using this directory") && text.contains("; waiting"), "{text}");
+        drop(held);
+        waiter.join().unwrap();
+        assert!(told.recv().is_err(), "once");
+    }
+
+    #[test]
+    fn a_lock_of_a_process_around_this_one_keeps_others_out_and_not_this_one() {
+        let parent = stat_of(i32::try_from(std::process::id()).unwrap()).unwrap().ppid;
+        let around = LockHolder::process(parent);
+        assert!(around.is_around() && !LockHolder::process(i32::try_from(std::process::id()).unwrap()).is_around());
+    }
+
+    #[test]
+    fn what_cannot_be_opened_has_no_lock() {
+        let dir = tempfile::tempdir().unwrap();
+        let absent = dir.path().join("absent");
+        assert!(locked(&absent, LockedThing::Directory)._file.is_none());
+    }
+}
