@@ -269,6 +269,12 @@ pub const SERVER: Family = Family {
 
 pub const ELSEWHERE: &[FaultElsewhere] = &[
     FaultElsewhere {
+        what: "A COMMIT is answered by ROLLBACK, or the transaction is over before its COMMIT although no statement failed",
+        then: "the operation fails, and says that its changes are lost",
+        file: "crates/engine/src/sql/row_tally.rs",
+        test: "a_commit_that_is_answered_by_a_rollback_or_comes_too_late_fails",
+    },
+    FaultElsewhere {
         what: "The database of a URL holds tables, perhaps of another load",
         then: "refuses it, and touches nothing",
         file: "crates/engine/tests/contract/schemas.rs",
