@@ -1399,6 +1399,7 @@ pub fn compared() -> analysis::compare::RunComparison {
         unmatched: 0,
         kernels: None,
         left_out: 0,
+        lost: Vec::new(),
     }
 }
 
