@@ -12,6 +12,7 @@ use super::arm::{ArmPoint, CommonPlace};
 use super::metrics::middle;
 use crate::figures::{POINT_FIGURES, figure};
 use crate::math::ratio::{PAIRS_MIN, Preference, RatioEstimate, RepeatPair};
+use crate::numbers::rates::PerOp;
 use crate::recorded::counters::{Growth, done_between, growth_of_all, growth_of_counter, growth_of_first};
 use crate::{PointAnalysis, Span};
 use model::{CounterKind, CounterRole, CounterUnit, Nanos, Phase, PointData, SourceDef, ThreadOf, Tick};
@@ -297,6 +298,7 @@ fn of_engine(point: &PointData, (start, end): (Tick, Tick)) -> Vec<(CostMetric, 
 }
 
 fn per_op(point: &PointData, grown: Growth) -> Option<f64> {
-    let ops = done_between(point, grown.from, grown.to, |kind| kind.ok as f64);
+    let per_op = PerOp::from_point(point);
+    let ops = done_between(point, grown.from, grown.to, |kind| per_op.ops(kind));
     (ops > 0.0).then(|| grown.amount / ops)
 }
