@@ -265,7 +265,12 @@ fn bottleneck(search: &SearchAnalysis) -> Option<Claim> {
 fn stalled(stalls: &Stalls) -> String {
     let (what, period) = match stalls {
         Stalls::Rates(long) => (
-            format!("stalled for up to {}", time(long.longest_ns.0 as f64)),
+            match long.slower {
+                Some(slower) => {
+                    format!("answered {} times as slowly for {}", whole(slower), time(long.longest_ns.0 as f64))
+                }
+                None => format!("stalled for up to {}", time(long.longest_ns.0 as f64)),
+            },
             long.period.as_ref().map(|period| period.gap_ns),
         ),
         Stalls::Operations(short) => ("had single operations that were stuck".to_owned(), short.period_ns),
@@ -614,6 +619,7 @@ mod tests {
             usual_per_s: 1_000.0,
             deepest_share: Share(0.0),
             interval_ns: Nanos::from_secs(1),
+            slower: None,
         });
         assert_eq!(stalled(&stalls), "stalled for up to 2.10 s every 25.0 s");
     }
