@@ -160,6 +160,14 @@ fn a_search_for_the_largest_rate_measures_its_probes_as_points_and_prints_each()
 }
 
 #[test]
+fn a_search_that_finds_no_rate_fails_only_if_it_is_asked_to() {
+    let search = ["limit", "oltp", "--engine", "null", "--set", "service=2ms", "--slo", "p50<1ms", "--no-report"];
+    let short = ["--time", "200ms", "--interval", "100ms", "--hold", "1s"];
+    let exit = |more: &[&str]| Lab::new().run(&[&search[..], &short, more].concat()).exit;
+    assert_eq!([exit(&[]), exit(&["--strict"])], [0, 5]);
+}
+
+#[test]
 fn an_open_loop_says_what_was_offered_and_what_was_not_served() {
     let run = Lab::new().json(&[NULL, &["--rate", "40000", "--time", "1s"]].concat());
     let point = &run["points"][0];

@@ -328,6 +328,66 @@ pub const ELSEWHERE: &[FaultElsewhere] = &[
         file: "crates/analysis/src/findings/stall.rs",
         test: "a_server_frozen_for_three_seconds_is_found_where_it_was",
     },
+    FaultElsewhere {
+        what: "Operations fail while the largest rate is searched",
+        then: "counts only those that succeed, and carries no rate of which 0.1 % or more fail, unless you allow it",
+        file: "crates/model/src/limit/objective.rs",
+        test: "operations_that_fail_are_in_every_objective",
+    },
+    FaultElsewhere {
+        what: "A target carries half as much from the middle of a search on",
+        then: "says that it changed, and how much it carried before and after",
+        file: "crates/model/src/limit/simulate.rs",
+        test: "a_target_that_carries_half_from_the_middle_of_a_search_on_is_said_to_have_changed",
+    },
+    FaultElsewhere {
+        what: "Other programs use the CPUs during a probe of a search",
+        then: "does not count the probe, and measures the rate again",
+        file: "crates/model/src/limit/observation.rs",
+        test: "a_miss_is_that_of_other_programs_if_only_windows_in_which_they_ran_missed",
+    },
+    FaultElsewhere {
+        what: "A run lost all repeats of a place that another run has, or so many that too few are left",
+        then: "`compare --fail-below` ends with exit code 10, and names the place",
+        file: "crates/analysis/src/compare/mod.rs",
+        test: "repeats_that_the_new_run_lost_are_named_and_those_that_it_was_never_to_have_are_not",
+    },
+    FaultElsewhere {
+        what: "Threads wait for a time, for thinking clients or for the next connection",
+        then: "names no lock",
+        file: "crates/analysis/src/bottleneck/mod.rs",
+        test: "threads_that_wait_while_clients_think_or_connect_wait_for_no_lock",
+    },
+    FaultElsewhere {
+        what: "A storage limit that was set is reached in bursts",
+        then: "names the limit, whatever the engine waits for",
+        file: "crates/analysis/src/bottleneck/throttled.rs",
+        test: "a_storage_limit_that_bursts_reach_is_named_by_the_time_at_it",
+    },
+    FaultElsewhere {
+        what: "The flow control of a cluster pauses it",
+        then: "names that as the bottleneck",
+        file: "crates/analysis/src/bottleneck/mod.rs",
+        test: "a_cluster_that_pauses_is_named_whatever_its_threads_wait_for",
+    },
+    FaultElsewhere {
+        what: "The listen queue of a server is full",
+        then: "names that as the bottleneck, if connections waited for it for long",
+        file: "crates/analysis/src/bottleneck/mod.rs",
+        test: "a_full_listen_queue_is_named_by_the_time_that_connections_wait_for_a_retry",
+    },
+    FaultElsewhere {
+        what: "A server has as many connections as it may have, and refuses others",
+        then: "names that as the bottleneck",
+        file: "crates/analysis/src/bottleneck/mod.rs",
+        test: "a_server_at_its_connection_limit_is_named",
+    },
+    FaultElsewhere {
+        what: "Answers take a hundred times as long for some seconds, while operations end all the time",
+        then: "says that they were slow, and calls it no stall",
+        file: "crates/analysis/src/findings/stall.rs",
+        test: "answers_that_are_slow_while_operations_end_all_the_time_are_no_stall",
+    },
 ];
 
 const LATE: &str = "the server gave no complete answer within 1 s";

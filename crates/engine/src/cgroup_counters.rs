@@ -4,7 +4,7 @@
 //! limited by a rule of its own, for anything that uses it. What the kernel writes later in its own name is not in a group of version 1.
 
 use crate::counters::{ServerSource, in_process_source, own};
-use host::privileged::cgroup::CgroupLimits;
+use host::privileged::cgroup::{CgroupLimits, CpuQuota};
 use model::CounterKind::{Counter as Counts, Gauge};
 use model::{CounterRole, CounterSource};
 
@@ -33,6 +33,7 @@ static QUOTA: ServerSource = ServerSource {
             .read_as(CounterRole::QuotaThrottled),
         own(Counts, "throttled_periods", "count", "periods of the quota in which it held threads back")
             .read_as(CounterRole::QuotaPeriods),
+        own(Gauge, "cpus", "count", "the quota: CPU time per time").read_as(CounterRole::Quota),
     ],
 };
 
@@ -54,23 +55,20 @@ pub(crate) const SOURCES: &[&ServerSource] = &[&LIMITS, &QUOTA, &ENGINE_QUOTA];
 /// The source of the CPU quota that holds plimsoll; `None` if it has none.
 pub fn quota_source() -> Option<Box<dyn CounterSource>> {
     let quota = host::privileged::cgroup::cpu_quota()?;
-    let read = move || {
-        let effects = quota.effects();
-        let values = [effects.map(|all| all.throttled_ns), effects.map(|all| all.throttled_periods)];
-        values.map(|value| value.map(|value| value as f64)).to_vec()
-    };
-    Some(in_process_source(&QUOTA, read))
+    Some(in_process_source(&QUOTA, move || values_of(&quota)))
 }
 
 /// The source of the CPU quota that holds the engine's process `pid` and not plimsoll; `None` if there is none.
 pub fn engine_quota_source(pid: u32) -> Option<Box<dyn CounterSource>> {
     let quota = host::privileged::cgroup::cpu_quota_of(pid)?;
-    let read = move || {
-        let effects = quota.effects();
-        let counted = [effects.map(|all| all.throttled_ns), effects.map(|all| all.throttled_periods)];
-        counted.map(|value| value.map(|value| value as f64)).into_iter().chain([Some(quota.cpus)]).collect()
-    };
-    Some(in_process_source(&ENGINE_QUOTA, read))
+    Some(in_process_source(&ENGINE_QUOTA, move || values_of(&quota)))
+}
+
+/// What a quota did, and how high it is now: whoever set it may change it while it is measured.
+fn values_of(quota: &CpuQuota) -> Vec<Option<f64>> {
+    let effects = quota.effects();
+    let counted = [effects.map(|all| all.throttled_ns), effects.map(|all| all.throttled_periods)];
+    counted.map(|value| value.map(|value| value as f64)).into_iter().chain([quota.cpus_now()]).collect()
 }
 
 /// The source of a point whose engine is held by `limits`.

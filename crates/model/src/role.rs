@@ -90,6 +90,8 @@ pub enum CounterRole {
     EngineQuotaPeriods,
     /// That quota in CPUs: a level.
     EngineQuota,
+    /// The CPU quota of plimsoll's own control group in CPUs: a level.
+    Quota,
     /// Times that a core was slowed down because of its heat.
     ThermalThrottles,
     /// The mean frequency of the CPUs in MHz: a level.
@@ -181,6 +183,8 @@ pub enum CounterRole {
     ThreadTime(ThreadOf, ThreadState),
     /// Nanoseconds of CPU that plimsoll used to look at threads.
     ThreadWatchCpu,
+    /// Looks at these threads while they were at work: what they waited for is known as well as these are many.
+    ThreadLooks(ThreadOf),
     /// Nanoseconds in which most of the engine's threads were stopped, by a signal, a debugger or a freezer.
     EngineStopped,
     /// Nanoseconds in which clients could not use this endpoint of the engine, from the first lost connection on.
@@ -193,6 +197,8 @@ pub enum CounterRole {
     ReplicatedBytes,
     /// Bytes of write sets that this node of a cluster received.
     ReplicatedBytesReceived,
+    /// Connections that the engine refused because it had as many as it may have.
+    RefusedConnections,
     /// Nanoseconds in which flow control held replication back on this node of a cluster.
     FlowControlPaused,
     /// Flow-control messages by which this node of a cluster asked the others to wait.

@@ -3,7 +3,7 @@
 //! In: the errors of every crate. Out: an [`Exit`] and one line for people. Limits: the codes are a promise to scripts.
 
 use crate::signals;
-use analysis::Validity;
+use analysis::{Analysis, Validity};
 use bus::BusError;
 use host::TargetError;
 use import::ImportError;
@@ -27,9 +27,9 @@ pub enum Exit {
     Refused,
     /// The engine failed; what was measured is kept.
     TargetFailed,
-    /// Measured, but a point is invalid (with `--strict`).
+    /// Measured, but a point is invalid, or a search found no rate (with `--strict`).
     Invalid,
-    /// Compared, and the new one is slower than `--fail-below` allows.
+    /// Compared, and the new one is slower than `--fail-below` allows, or lost its repeats.
     Slower,
     /// Ended by Ctrl-C; what was measured is kept.
     Interrupted,
@@ -50,8 +50,8 @@ pub const EXITS: &[(Exit, &str)] = &[
         Exit::TargetFailed,
         "the engine failed or could not be reached, or a limit such as the free disk space ended the run; points that were measured are kept",
     ),
-    (Exit::Invalid, "measured, but a point is invalid (only with --strict)"),
-    (Exit::Slower, "compared, and slower than --fail-below allows"),
+    (Exit::Invalid, "measured, but a point is invalid, or a search found no rate (only with --strict)"),
+    (Exit::Slower, "compared, and slower than --fail-below allows, or repeats were lost"),
     (Exit::Interrupted, "interrupted by Ctrl-C; points that were measured are kept"),
     (Exit::Terminated, "terminated by SIGTERM; points that were measured are kept"),
 ];
@@ -72,8 +72,10 @@ impl Exit {
     }
 
     /// How a run that measured everything ends.
-    pub fn of_validity(worst: Option<Validity>, strict: bool) -> Exit {
-        if strict && worst == Some(Validity::Invalid) { Exit::Invalid } else { Exit::Done }
+    pub fn of_analysis(analysis: &Analysis, strict: bool) -> Exit {
+        let is_invalid = analysis.points.iter().any(|point| point.validity == Validity::Invalid);
+        let has_no_rate = analysis.searches.iter().any(|search| search.result.per_s.is_none());
+        if strict && (is_invalid || has_no_rate) { Exit::Invalid } else { Exit::Done }
     }
 }
 

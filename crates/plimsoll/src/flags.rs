@@ -413,7 +413,7 @@ pub fn with_output(command: Command) -> Command {
         .arg(runs("Directory for run files and reports").help_heading(OUTPUT))
         .arg(details().help_heading(OUTPUT))
         .arg(no_report.help_heading(OUTPUT).help("Write the run file, but no report"))
-        .arg(strict.help_heading(OUTPUT).help("Exit with code 5 if a point is invalid"))
+        .arg(strict.help_heading(OUTPUT).help("Exit with code 5 if a point is invalid, or a search finds no rate"))
         .arg(metrics())
 }
 

@@ -781,6 +781,7 @@ fn stall() -> Stalls {
         usual_per_s: 9_810.0,
         deepest_share: Share(0.0),
         interval_ns: Nanos::from_millis(250),
+        slower: None,
     })
 }
 
@@ -1399,6 +1400,7 @@ pub fn compared() -> analysis::compare::RunComparison {
         unmatched: 0,
         kernels: None,
         left_out: 0,
+        lost: Vec::new(),
     }
 }
 

@@ -156,6 +156,16 @@ impl<'a> CommonLimit<'a> {
                 )
             }
             LimitEvidence::Network { link_share, .. } => self.network(&limits, link_share.is_some()),
+            LimitEvidence::ListenQueue { .. } => {
+                let queue = limits("the server's queue of new connections", "limits");
+                format!("{queue}: clients wait {} of their time for a second try", share())
+            }
+            LimitEvidence::Connections { .. } => {
+                format!("{}: it refuses {} of them", limits("the connections that the server allows", "limit"), share())
+            }
+            LimitEvidence::FlowControl { .. } => {
+                format!("{}: it pauses {} of the time", limits("flow control of the cluster", "limits"), share())
+            }
             LimitEvidence::Checkpoint { .. } => format!("{}: the log is {} full", limits("the log", "limits"), share()),
             LimitEvidence::Compaction { .. } => {
                 format!("{}: they hold writers back {} of the time", limits("compactions", "limit"), share())
@@ -285,7 +295,11 @@ fn throttled(throttle: Throttle, share: &str) -> String {
                 LimitedFlow::ReadBytes => format!("{} read", bytes(limit_per_s)),
                 LimitedFlow::WriteBytes => format!("{} written", bytes(limit_per_s)),
             };
-            format!("The limit of {limit} per second that you set is what limits it: {share} used")
+            let figure = match throttle.is_reached_in_bursts() {
+                true => format!("it is reached {share} of the time"),
+                false => format!("{share} used"),
+            };
+            format!("The limit of {limit} per second that you set is what limits it: {figure}")
         }
         Throttle::CpuQueue { .. } => {
             format!("Something that plimsoll does not see holds threads back: they wait for a CPU {share} of the time")
@@ -381,7 +395,8 @@ mod tests {
         let link = Cause::new(link, 0.96).at(place);
         assert_eq!(said_of(&[(1, link)]), "The link of client1 (eth0) limits it: 96 % full.");
         let (flow, used_share) = (LimitedFlow::WriteOps, Share(0.98));
-        let storage = Throttle::Storage { flow, used_share, done_per_s: 1_960.0, limit_per_s: 2_000.0 };
+        let storage =
+            Throttle::Storage { flow, used_share, reached_share: None, done_per_s: 1_960.0, limit_per_s: 2_000.0 };
         let storage = Cause::new(LimitEvidence::Throttled(storage), 0.98);
         let expected = "The limit of 2,000 writes per second that you set is what limits it: 98 % used.";
         assert_eq!(said_of(&[(1, storage)]), expected);

@@ -6,7 +6,7 @@
 use super::speech::{number_word, short_enough, unquoted};
 use super::{Claim, ClaimKind};
 use crate::findings::level_shift::{LevelShifts, signed_change};
-use crate::findings::stall::Stalls;
+use crate::findings::stall::{LongStalls, Stalls};
 use crate::findings::unsteady::Unsteadiness;
 use crate::findings::{DISTURBANCES, gravity, title};
 use crate::math::stats::INTERVALS_MIN;
@@ -96,6 +96,14 @@ fn weight(finding: &Finding) -> f64 {
 pub(super) fn clause(subject: &str, detail: &Detail) -> String {
     let s = subject;
     match detail {
+        Detail::Stall(Stalls::Rates(LongStalls { slower: Some(slower), total_ns, interval_ns, count, .. })) => {
+            let times = if *count == 1 { String::new() } else { format!(", in {count} stretches") };
+            format!(
+                "{s} took {} times as long to answer for {}{times}",
+                whole(*slower),
+                seconds(*total_ns, *interval_ns)
+            )
+        }
         Detail::Stall(Stalls::Rates(found)) if found.count == 1 => {
             let [length, at] = [found.longest_ns, found.longest_at_ns].map(|ns| seconds(ns, found.interval_ns));
             format!("{s} stood still once, for {length} at {at}")

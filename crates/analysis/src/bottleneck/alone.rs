@@ -16,7 +16,7 @@ const WAITING_MAX: f64 = 0.30;
 /// each other.
 pub fn one_at_a_time(seen: &Seen) -> Option<Cause> {
     let closed = matches!(seen.view.point.trial.load.pacing, Pacing::Closed { think: Nanos(0) });
-    let alone = seen.slots() == 1 && seen.measured.summary.background.is_empty();
+    let alone = seen.has_single_client();
     let in_writes = |work: Work| if seen.waits_for_own_io() { 0.0 } else { work.sync };
     let are_few = seen.work.is_some_and(|work| work.runnable + in_writes(work) + work.lock < WAITING_MAX);
     let service = seen.measured.summary.service_ns.filter(|_| closed && (alone || are_few))?;

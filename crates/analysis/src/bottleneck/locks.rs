@@ -2,9 +2,10 @@
 //!
 //! In: the time that transactions waited for row locks, how often they did, the time that clients waited for their turn to write, and the time that
 //! threads at work waited for others. Out: a cause. Limits: the engine's account may leave out waits of less than a millisecond; to the kernel
-//! a lock and a commit that another thread syncs look the same. What a drain waits for is no lock.
+//! a lock and a commit that another thread syncs look the same. What a drain waits for is no lock. A single client waits for nobody, and more
+//! threads than there are operations in flight wait for something else than what clients ask.
 
-use super::seen::Seen;
+use super::seen::{Seen, Work};
 use super::tested::Tested;
 use crate::evidence::cause::{Cause, Confidence, Limit, LimitEvidence, LockAccount};
 use crate::judgement::NextStep;
@@ -19,6 +20,8 @@ const WAITING_SURE: f64 = 0.5;
 // More than for syncs: a thread that waits for another thread may wait for work, which looks the same.
 const LOCK_MIN: f64 = 0.30;
 const LOCK_LIKELY: f64 = 0.45;
+/// More threads than so many times the operations in flight wait for work: both are means, and one of them is sampled.
+const THREADS_PER_OP_MAX: f64 = 1.5;
 /// If every other operation waits for a row, the threads that wait do so for rows.
 const ROW_WAITS_MIN: f64 = 0.5;
 /// With fewer waits for rows than this, other rows or shorter transactions change little.
@@ -28,13 +31,15 @@ pub fn test(seen: &Seen) -> Tested {
     if seen.is_drain() {
         return Tested::Unknown;
     }
-    let accounts =
-        [(CounterRole::RowLockTime, LockAccount::Engine), (CounterRole::WriterTurnTime, LockAccount::OneWriter)];
+    let is_alone = seen.has_single_client();
+    let engine = (CounterRole::RowLockTime, LockAccount::Engine);
+    let one_writer = (!is_alone).then_some((CounterRole::WriterTurnTime, LockAccount::OneWriter));
+    let accounts = std::iter::once(engine).chain(one_writer);
     let of_clients = |role| Some(seen.time_share(role)? / seen.slots().max(1) as f64);
     let counted = accounts.into_iter().filter_map(|(role, by)| Some((of_clients(role)?, by)));
     let most = counted.max_by(|a, b| a.0.total_cmp(&b.0));
     let (waiting, by) = (most.map(|(share, _)| share), most.map_or(LockAccount::Engine, |(_, by)| by));
-    let in_threads = seen.work.map(|work| work.lock);
+    let in_threads = seen.work.filter(|work| !is_alone && waits_for_clients(seen, work)).map(|work| work.lock);
     match (waiting, in_threads) {
         (Some(share), _) if share >= WAITING_MIN => {
             let confidence = if share >= WAITING_SURE { Confidence::Sure } else { Confidence::Likely };
@@ -53,6 +58,13 @@ pub fn test(seen: &Seen) -> Tested {
         (Some(share), None) => Tested::below(Limit::Locks, share, WAITING_MIN),
         (None, None) => Tested::Unknown,
     }
+}
+
+/// Whether threads that wait for others can be those that perform operations.
+fn waits_for_clients(seen: &Seen, work: &Work) -> bool {
+    let waiting = work.lock * work.threads;
+    let are_few = || seen.in_flight().is_none_or(|in_flight| waiting <= THREADS_PER_OP_MAX * in_flight);
+    !seen.opens_connections() && (!seen.measured.summary.background.is_empty() || are_few())
 }
 
 fn locked(seen: &Seen, share: f64, by: LockAccount, confidence: Confidence) -> Tested {

@@ -10,7 +10,9 @@
 
 mod alone;
 mod client;
+mod cluster;
 mod commit;
+mod connections;
 mod cpu;
 mod disk;
 mod foreign;
@@ -45,6 +47,9 @@ const TESTS: &[(TestScope, Test)] = &[
     (TestScope::Database, frozen::test),
     (TestScope::Clients, client::test),
     (TestScope::EveryHost, network::test),
+    (TestScope::Database, connections::test_listen_queue),
+    (TestScope::Point, connections::test_limit),
+    (TestScope::Point, cluster::test_flow_control),
     (TestScope::Database, disk::test),
     (TestScope::Database, cpu::test),
     (TestScope::Database, one_core::test),
@@ -76,7 +81,7 @@ pub fn judge(view: &PointView) -> Option<Bottlenecks> {
     for (scope, test) in TESTS {
         for (tested, host) in hosts::test_in_scope(*scope, *test, &seen, &hosts) {
             match tested {
-                Tested::Binds(cause) => causes.push(hosts::placed(cause, host, view)),
+                Tested::Binds(cause) => causes.push(hosts::placed(seen.by_looks(cause), host, view)),
                 Tested::RuledOut(one) => ruled_out.push(one),
                 Tested::Unknown => {}
             }
@@ -148,9 +153,16 @@ fn explains(cause: &LimitEvidence, other: Limit) -> bool {
             other.is_foreign() || matches!(other, Limit::Cpu | Limit::OneCore | Limit::Locks | Limit::Throttled)
         }
         LimitEvidence::Throttled(Throttle::CpuQueue { .. }) => matches!(other, Limit::OneCore | Limit::Locks),
-        LimitEvidence::Throttled(Throttle::Storage { .. } | Throttle::AboveDevice { .. }) => {
+        LimitEvidence::Throttled(throttle @ (Throttle::Storage { .. } | Throttle::AboveDevice { .. })) => {
+            // What is held at a limit waits for it, whatever the engine calls that: its log, its locks, what it has put off.
+            let is_set = matches!(throttle, Throttle::Storage { .. });
             other.is_foreign()
                 || matches!(other, Limit::Disk | Limit::OneCore | Limit::Locks | Limit::Sync | Limit::Write)
+                || is_set && matches!(other, Limit::Commit | Limit::Checkpoint | Limit::Compaction)
+        }
+        // Clients that wait for a connection, or a cluster that pauses, leave threads waiting for work and for each other.
+        LimitEvidence::ListenQueue { .. } | LimitEvidence::Connections { .. } | LimitEvidence::FlowControl { .. } => {
+            matches!(other, Limit::OneCore | Limit::Locks | Limit::Commit)
         }
         // To the kernel, a commit that waits for the one that syncs for it waits for a lock.
         LimitEvidence::Commit { .. } | LimitEvidence::Sync { .. } | LimitEvidence::Write { .. } => {
@@ -620,6 +632,73 @@ mod tests {
             point.stacks = stops.collect();
         });
         assert_eq!(limits(&by_plimsoll), [Limit::Throttled], "its own stops are 3 % of the time");
+    }
+
+    #[test]
+    fn a_cluster_that_pauses_is_named_whatever_its_threads_wait_for() {
+        let locked = [0.8, 0.0, 0.0, 0.1, 3.0, 0.1, 0.0];
+        let paused = |share: f64| with_role(working(locked), CounterRole::FlowControlPaused, share * 1e9);
+        assert_eq!(surest(&paused(0.8)), (Limit::FlowControl, Confidence::Sure));
+        assert_eq!(limits(&paused(0.3)), [Limit::FlowControl]);
+        assert_eq!(
+            (limits(&paused(0.1)), ruled_out(&paused(0.1), Limit::FlowControl)),
+            (vec![Limit::Locks], Some(10.0))
+        );
+    }
+
+    /// Clients that open 1,000 connections a second, of which so many find the queue of the listener full and wait a second.
+    fn connecting(full: u64) -> Simulation {
+        let waits = move |seq: u64| if seq % 1_000 < full { 1_005_000_000 } else { 4_000_000 };
+        let simulation = Simulation::closed(60, waits).with(|point| {
+            point.kinds = vec![KindDef::new("connect", OpClass::Connect)];
+            point.trial.load.clients = 4;
+        });
+        with_role(simulation, CounterRole::ListenOverflows, full as f64)
+    }
+
+    #[test]
+    fn a_full_listen_queue_is_named_by_the_time_that_connections_wait_for_a_retry() {
+        assert_eq!(surest(&connecting(20)), (Limit::ListenQueue, Confidence::Sure));
+        assert_eq!(limits(&connecting(0)), [Limit::Unclear]);
+        assert_ne!(limits(&connecting(1)), [Limit::ListenQueue], "a fifth of the time");
+    }
+
+    #[test]
+    fn a_server_at_its_connection_limit_is_named() {
+        let refused = |per_s: f64| with_role(connecting(0), CounterRole::RefusedConnections, per_s);
+        assert_eq!(surest(&refused(200.0)), (Limit::Connections, Confidence::Sure));
+        assert_eq!(limits(&refused(1.0)), [Limit::Unclear], "a stranger was refused");
+    }
+
+    #[test]
+    fn a_single_client_waits_for_nobodys_lock_and_few_looks_make_nothing_sure() {
+        let locked = [0.05, 0.0, 0.0, 0.0, 0.95, 0.0, 0.0];
+        let clients = |clients: u32| {
+            let simulation = threads(machine(0.3, 0.4), ThreadOf::Client, locked.map(|one| one * f64::from(clients)));
+            simulation.process("embedded").with(|point| point.trial.load.clients = clients)
+        };
+        assert_eq!(limits(&clients(1)), [Limit::OneAtATime]);
+        assert_eq!(limits(&clients(4)), [Limit::Locks]);
+        let syncing = [0.3, 0.0, 0.0, 0.9, 0.3, 2.0, 0.0];
+        let looked =
+            |per_s: f64| with_role(durable(working(syncing)), CounterRole::ThreadLooks(ThreadOf::Engine), per_s);
+        let confidences = [20.0, 1.0, 0.1].map(|per_s| surest(&looked(per_s)));
+        let commit = |confidence| (Limit::Commit, confidence);
+        let [sure, likely, sign] = [Confidence::Sure, Confidence::Likely, Confidence::Possible].map(commit);
+        assert_eq!(confidences, [sure, likely, sign]);
+    }
+
+    #[test]
+    fn threads_that_wait_while_clients_think_or_connect_wait_for_no_lock() {
+        let locked = [0.8, 0.0, 0.0, 0.1, 3.0, 0.1, 0.0];
+        let thinking = |think_ms: u64| {
+            let pacing = model::Pacing::Closed { think: model::Nanos::from_millis(think_ms) };
+            limits(&working(locked).with(|point| point.trial.load.pacing = pacing))
+        };
+        assert_eq!(thinking(0), [Limit::Locks]);
+        assert_ne!(thinking(10), [Limit::Locks], "three threads wait, and one operation is in flight");
+        let connects = working(locked).with(|point| point.kinds = vec![KindDef::new("connect", OpClass::Connect)]);
+        assert_ne!(limits(&connects), [Limit::Locks], "they wait for the next connection");
     }
 
     #[test]

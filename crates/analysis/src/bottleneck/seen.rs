@@ -5,7 +5,7 @@
 
 use crate::computed_phase::Measured;
 use crate::evidence::PointView;
-use crate::evidence::cause::Counters;
+use crate::evidence::cause::{Cause, Confidence, Counters, LimitEvidence, LockAccount, Throttle};
 use crate::evidence::client_share::cores_share;
 use crate::evidence::cpu_usage::CpuUsage;
 use crate::math::units::Share;
@@ -13,7 +13,7 @@ use crate::numbers::achieved::device_growth_per_s;
 use crate::numbers::thread_states::StateShares;
 use crate::recorded::counters::{Growth, growth_of_all, growth_of_most, mean_level};
 use crate::recorded::facts::{EngineProcess, engine_process, is_direct_file, slots};
-use model::{CounterRole, OpClass, Tick};
+use model::{CounterRole, Nanos, OpClass, Pacing, Tick};
 
 /// A point whose bottleneck is looked for.
 pub struct Seen<'a> {
@@ -47,6 +47,8 @@ pub struct Work {
     pub group: f64,
     /// How many threads were at work on average.
     pub threads: f64,
+    /// How many looks at them the shares of waits are from; `None` if they were not counted.
+    pub looks: Option<f64>,
 }
 
 /// Fewer waits for rows than one in twenty operations are not what threads wait for at each other.
@@ -56,15 +58,19 @@ const ROW_WAITS_FEW: f64 = 0.05;
 const GROUP_SYNC_MIN: f64 = 0.02;
 /// Threads that worked for less of the time of one have too few looks to be judged.
 const THREADS_MIN: f64 = 0.05;
+/// With fewer looks nothing that they show is sure: a share of one half is then known to a tenth at best.
+const LOOKS_SURE: f64 = 20.0;
+/// With fewer it is a sign.
+const LOOKS_LIKELY: f64 = 5.0;
 
 impl Work {
     fn from_states(states: &StateShares) -> Option<Work> {
         let at_work = 1.0 - states.client - states.other;
         let threads = states.threads * at_work;
         let share = |share: f64| share / at_work;
-        let StateShares { runnable, read, sync, lock, .. } = *states;
+        let StateShares { runnable, read, sync, lock, looks, .. } = *states;
         let [runnable, read, sync, lock] = [runnable, read, sync, lock].map(share);
-        (threads >= THREADS_MIN).then_some(Work { runnable, read, sync, lock, group: 0.0, threads })
+        (threads >= THREADS_MIN).then_some(Work { runnable, read, sync, lock, group: 0.0, threads, looks })
     }
 
     /// On a CPU or in its queue.
@@ -104,6 +110,39 @@ impl<'a> Seen<'a> {
         let waits = self.all(CounterRole::RowLockWaits)?.per_second();
         let ops_per_s = self.measured.summary.ops_per_s;
         (ops_per_s > 0.0).then(|| waits / ops_per_s)
+    }
+
+    /// `cause` with no more confidence than there were looks at the threads whose waits show it.
+    pub fn by_looks(&self, cause: Cause) -> Cause {
+        let looks = self.work.and_then(|work| work.looks).filter(|_| is_by_looks(&cause.evidence));
+        let most = match looks {
+            Some(looks) if looks < LOOKS_LIKELY => Confidence::Possible,
+            Some(looks) if looks < LOOKS_SURE => Confidence::Likely,
+            _ => Confidence::Sure,
+        };
+        let confidence = cause.confidence.max(most);
+        cause.confidence(confidence)
+    }
+
+    /// Whether its clients open a connection for each operation. Between two of them a server's threads wait for the next connection,
+    /// which looks like a wait for a lock.
+    pub fn opens_connections(&self) -> bool {
+        let mut measured = self.view.point.kinds.iter().filter(|kind| !kind.background);
+        measured.any(|kind| kind.class == OpClass::Connect)
+    }
+
+    /// Whether nobody else performs operations of the point.
+    pub fn has_single_client(&self) -> bool {
+        self.slots() == 1 && self.measured.summary.background.is_empty()
+    }
+
+    /// How many operations were in flight on average (Little's law); `None` if they were not timed.
+    pub fn in_flight(&self) -> Option<f64> {
+        let summary = self.measured.summary;
+        match self.view.point.trial.load.pacing {
+            Pacing::Closed { think: Nanos(0) } => Some(self.slots() as f64),
+            _ => Some(summary.ops_per_s * summary.service_ns?.mean / 1e9),
+        }
     }
 
     /// The share of their time for which threads waited for a CPU: those that the engine works on, or the clients, whichever is more.
@@ -176,6 +215,19 @@ impl<'a> Seen<'a> {
             client_cores_share: self.client_share.map(Share),
         }
     }
+}
+
+/// Whether what threads were seen to wait for is what shows it.
+fn is_by_looks(evidence: &LimitEvidence) -> bool {
+    matches!(
+        evidence,
+        LimitEvidence::Sync { .. }
+            | LimitEvidence::Write { .. }
+            | LimitEvidence::Commit { .. }
+            | LimitEvidence::Drain { .. }
+            | LimitEvidence::Locks { by: LockAccount::Threads, .. }
+            | LimitEvidence::Throttled(Throttle::AboveDevice { .. })
+    )
 }
 
 /// The share of the time in which the device of the point was busy; of several hosts the busiest.

@@ -6,8 +6,8 @@
 use super::cpu::BUSY_IN_BURSTS;
 use super::seen::Seen;
 use super::tested::Tested;
-use crate::evidence::cause::{Cause, Confidence, Limit, LimitEvidence, Throttle};
-use crate::evidence::limited_flow::{LimitedFlow, limited_flows, per_second};
+use crate::evidence::cause::{Cause, Confidence, Limit, LimitEvidence, STORAGE_USED_MIN, Throttle};
+use crate::evidence::limited_flow::{LimitedFlow, limited_flows, per_second, time_above};
 use crate::evidence::quota::held_by_quota;
 use crate::judgement::NextStep;
 use crate::math::units::Share;
@@ -26,12 +26,17 @@ const THREADS_MIN: f64 = 0.5;
 /// By Little's law the device has as many requests as threads wait for it; the rest is what was not sampled well.
 const IN_DEVICE_MAX: f64 = 0.25;
 /// The kernel enforces a limit in slices, so that a few per cent of it are lost.
-const USED_MIN: f64 = 0.90;
+const USED_MIN: f64 = STORAGE_USED_MIN;
+/// The same of a stretch between two readings, of which a part may be before a burst or after it.
+const AT_LIMIT: f64 = 0.85;
+/// Of the time at the limit.
+const REACHED_MIN: f64 = 0.25;
+const REACHED_SURE: f64 = 0.5;
 
 pub fn test_quota(seen: &Seen) -> Tested {
     quota(seen, CounterRole::QuotaThrottled, NextStep::LiftQuota, |held_share| Throttle::Quota {
         held_share,
-        cpus: seen.view.machine.cpu_quota,
+        cpus: seen.mean_level(CounterRole::Quota).or(seen.view.machine.cpu_quota),
     })
 }
 
@@ -55,12 +60,31 @@ fn quota(seen: &Seen, throttled: CounterRole, next: NextStep, throttle: impl FnO
 pub fn test_storage(seen: &Seen) -> Tested {
     let limit = seen.view.point.trial.target.limits.storage;
     let used = limited_flows(limit).into_iter().filter_map(|(flow, limit_per_s)| used_of(seen, flow, limit_per_s));
-    let Some((used_share, throttle)) = used.max_by(|a, b| a.0.total_cmp(&b.0)) else { return Tested::Unknown };
-    if used_share < USED_MIN {
-        return Tested::below(Limit::Throttled, used_share, USED_MIN);
-    }
-    let cause = Cause::new(LimitEvidence::Throttled(throttle), used_share).confidence(Confidence::Sure);
+    let Some(used) = used.max_by(|a, b| a.nearness().total_cmp(&b.nearness())) else { return Tested::Unknown };
+    let (share, confidence) = match (used.share, used.reached) {
+        (share, _) if share >= USED_MIN => (share, Confidence::Sure),
+        (_, Some(reached)) if reached >= REACHED_SURE => (reached, Confidence::Sure),
+        (_, Some(reached)) if reached >= REACHED_MIN => (reached, Confidence::Likely),
+        (share, _) => return Tested::below(Limit::Throttled, share, USED_MIN),
+    };
+    let cause = Cause::new(LimitEvidence::Throttled(used.throttle), share).confidence(confidence);
     Tested::Binds(cause.next(NextStep::RaiseStorageLimit))
+}
+
+/// How much of a storage limit was used.
+struct UsedLimit {
+    /// Of what it allows in all of the time.
+    share: f64,
+    /// The share of the time in which it was reached: what an engine writes in bursts waits for the limit, though the mean is below it.
+    reached: Option<f64>,
+    throttle: Throttle,
+}
+
+impl UsedLimit {
+    /// How near it came to being named: 1 from which on it is.
+    fn nearness(&self) -> f64 {
+        (self.share / USED_MIN).max(self.reached.unwrap_or(0.0) / REACHED_MIN)
+    }
 }
 
 /// The CPU limit of the point, if it is a number of CPUs: a lower speed shows as CPUs that are full.
@@ -121,17 +145,24 @@ pub fn test_above_device(seen: &Seen) -> Tested {
 }
 
 /// How much of its limit was used; as the limit counted it, or else the device.
-fn used_of(seen: &Seen, flow: LimitedFlow, limit_per_s: f64) -> Option<(f64, Throttle)> {
-    let per_s = |role| per_second(seen.view, seen.measured, role).map(|(rate, _)| rate);
-    let done_per_s = per_s(flow.in_group()).or_else(|| per_s(flow.on_device()))?;
-    let used = done_per_s / limit_per_s;
-    Some((used, Throttle::Storage { flow, used_share: Share(used), done_per_s, limit_per_s }))
+fn used_of(seen: &Seen, flow: LimitedFlow, limit_per_s: f64) -> Option<UsedLimit> {
+    let per_s = |role| per_second(seen.view, seen.measured, role).map(|(rate, _)| (rate, role));
+    let (done_per_s, role) = per_s(flow.in_group()).or_else(|| per_s(flow.on_device()))?;
+    let share = done_per_s / limit_per_s;
+    let reached = time_above(seen.view, seen.measured, role, AT_LIMIT * limit_per_s);
+    let (used_share, reached_share) = (Share(share), reached.map(Share));
+    Some(UsedLimit {
+        share,
+        reached,
+        throttle: Throttle::Storage { flow, used_share, reached_share, done_per_s, limit_per_s },
+    })
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::simulated::Simulation;
+    use model::StorageLimit;
 
     /// A server that uses so many cores of a machine of two that is half idle, and may use 0.8.
     fn limited(cores: f64) -> Simulation {
@@ -151,6 +182,43 @@ mod tests {
             let two = busy.powi(2) / (1.0 - busy.powi(2));
             assert!((queue_share(busy, 2.0) - exact(two)).abs() < 0.03, "{busy}");
         }
+    }
+
+    /// Four clients under a limit of 500 writes a second, which are done in bursts: so many of ten seconds at the limit, and little in the others.
+    fn bursts(seconds: u64) -> Simulation {
+        let written = move |second: f64| vec![490.0 * second.min(seconds as f64) + 10.0 * second];
+        Simulation::counts(&[1000; 10]).source("limits", &["write_ops"], written).with(|point| {
+            point.trial.load.clients = 4;
+            point.trial.target.limits.storage = StorageLimit { write_iops: Some(500), ..StorageLimit::default() };
+        })
+    }
+
+    #[test]
+    fn a_storage_limit_that_bursts_reach_is_named_by_the_time_at_it() {
+        let found = |seconds| bursts(seconds).analysis().points.remove(0).bottlenecks.expect("it is judged");
+        let named = |seconds| {
+            let first = found(seconds).causes.remove(0);
+            (first.limit(), first.confidence, (first.share.0 * 100.0).round())
+        };
+        assert_eq!(named(10), (Limit::Throttled, Confidence::Sure, 100.0));
+        assert_eq!(named(6), (Limit::Throttled, Confidence::Sure, 60.0));
+        assert_eq!(named(3), (Limit::Throttled, Confidence::Likely, 30.0));
+        assert!(!found(2).has(Limit::Throttled), "a fifth of the time");
+    }
+
+    #[test]
+    fn a_quota_is_as_high_as_it_was_while_the_point_was_measured() {
+        let quota =
+            Simulation::counts(&[1000; 10])
+                .source("quota", &["throttled_ns", "throttled_periods", "cpus"], |s| vec![1e9 * s, 10.0 * s, 0.4]);
+        let mut quota = quota.with(|point| {
+            point.sources[0].counters[2].kind = model::CounterKind::Gauge;
+            point.sources[0].counters[2].role = Some(CounterRole::Quota);
+        });
+        quota.environment.push(model::Fact::new("cgroup.cpu_quota", "0.2"));
+        let first = quota.analysis().points.remove(0).bottlenecks.expect("it is judged").causes.remove(0);
+        let Some(Throttle::Quota { cpus: Some(cpus), .. }) = first.throttle() else { panic!("{first:?}") };
+        assert!((cpus - 0.4).abs() < 1e-9, "{cpus}");
     }
 
     #[test]

@@ -52,6 +52,8 @@ pub struct Arm<'a> {
     pub group: Option<Setting>,
     pub meta: &'a RunMeta,
     pub points: Vec<ArmPoint<'a>>,
+    /// Whether trials of its plan have no point, because the run ended before them.
+    ended_early: bool,
 }
 
 /// The points of two arms that agree in everything but what differs between the arms.
@@ -75,6 +77,7 @@ pub fn split_by_run<'a>(runs: &[ComparedRun<'a>]) -> Vec<Arm<'a>> {
             group: None,
             meta: &run.data.meta,
             points: described.by_ref().take(pairs_of(run).count()).collect(),
+            ended_early: has_ended_early(run.data),
         })
         .collect()
 }
@@ -88,7 +91,13 @@ pub fn split_by<'a>(run: &ComparedRun<'a>, by: &str, base: Option<&str>) -> Resu
         let Some(group) = point.settings.get(by).filter(|group| group.used).cloned() else { continue };
         match arms.iter_mut().find(|arm| arm.group.as_ref().is_some_and(|known| known.value == group.value)) {
             Some(arm) => arm.points.push(point),
-            None => arms.push(Arm { name: run.name, group: Some(group), meta: &run.data.meta, points: vec![point] }),
+            None => arms.push(Arm {
+                name: run.name,
+                group: Some(group),
+                meta: &run.data.meta,
+                points: vec![point],
+                ended_early: has_ended_early(run.data),
+            }),
         }
     }
     if arms.len() < 2 || !others.iter().any(|name| name == by) {
@@ -273,6 +282,31 @@ pub fn match_places<'a>(base: &'a Arm, new: &'a Arm, differing: &Differences) ->
     }
     places.sort_by_key(|place| place.base[0].at);
     (places, alone + of_new.len())
+}
+
+/// The places of `base` that `new` lacks because its run ended before them, with the points of the base.
+pub fn not_measured<'a>(
+    base: &'a Arm,
+    new: &Arm,
+    differing: &Differences,
+) -> Vec<(Vec<Setting>, Vec<&'a ArmPoint<'a>>)> {
+    let mut missing: Vec<(Vec<NamedValue>, Vec<&ArmPoint>)> = Vec::new();
+    let measured: BTreeSet<Vec<NamedValue>> = new.points.iter().map(|point| point.key(differing)).collect();
+    for point in base.points.iter().filter(|_| new.ended_early) {
+        let key = point.key(differing);
+        match missing.iter_mut().find(|(known, _)| *known == key) {
+            _ if measured.contains(&key) => {}
+            Some((_, points)) => points.push(point),
+            None => missing.push((key, vec![point])),
+        }
+    }
+    missing.into_iter().map(|(_, points)| (place_label(&points[0].label, differing), points)).collect()
+}
+
+/// Whether trials of the plan of `run` have no point. How many points a search takes is not known before.
+fn has_ended_early(run: &RunData) -> bool {
+    let trials = &run.meta.plan.trials;
+    trials.iter().all(|trial| trial.limit.is_none()) && trials.len() > run.points.len()
 }
 
 /// Whether `points` of one arm are repeats of each other: what differs between the arms has one value there.

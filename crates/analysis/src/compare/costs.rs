@@ -12,6 +12,7 @@ use super::arm::{ArmPoint, CommonPlace};
 use super::metrics::middle;
 use crate::figures::{POINT_FIGURES, figure};
 use crate::math::ratio::{PAIRS_MIN, Preference, RatioEstimate, RepeatPair};
+use crate::numbers::rates::PerOp;
 use crate::recorded::counters::{Growth, done_between, growth_of_all, growth_of_counter, growth_of_first};
 use crate::{PointAnalysis, Span};
 use model::{CounterKind, CounterRole, CounterUnit, Nanos, Phase, PointData, SourceDef, ThreadOf, Tick};
@@ -94,14 +95,14 @@ fn is_of_kernel(role: CounterRole) -> bool {
             true
         }
         Role::EngineQuotaThrottled | Role::EngineQuotaPeriods | Role::EngineQuota | Role::IoDelay => true,
-        Role::QuotaThrottled | Role::QuotaPeriods | Role::ThermalThrottles | Role::CpuFrequency => true,
+        Role::Quota | Role::QuotaThrottled | Role::QuotaPeriods | Role::ThermalThrottles | Role::CpuFrequency => true,
         Role::ListenOverflows | Role::ListenDrops | Role::SynQueueDrops | Role::TcpTimeouts | Role::SynRetransmits => {
             true
         }
         Role::TcpRetransmits | Role::TcpSegmentsSent | Role::NetworkDrops | Role::LinkSpeed => true,
         Role::NetworkReceivedBytes | Role::NetworkSentBytes => true,
         Role::NetworkReceivedPackets | Role::NetworkSentPackets => true,
-        Role::ThreadTime(threads, _) => threads != ThreadOf::Session,
+        Role::ThreadTime(threads, _) | Role::ThreadLooks(threads) => threads != ThreadOf::Session,
         Role::ThreadWatchCpu | Role::EngineStopped | Role::Refaults => true,
         Role::RowLockTime | Role::WriterTurnTime | Role::EngineWait(_) | Role::WritersHeldFor(_) => false,
         Role::EngineRead | Role::LogWritten | Role::LogMade | Role::PagesWritten | Role::DoublewriteWritten => false,
@@ -109,7 +110,7 @@ fn is_of_kernel(role: CounterRole) -> bool {
         Role::PendingCompaction | Role::LogAge | Role::LogAgeMax | Role::LogHoldingData | Role::HistoryLength => false,
         Role::CacheHits | Role::CacheMisses | Role::FullMemtables | Role::UnsortedTables | Role::WritersHeld => false,
         Role::FreePageWaits | Role::LogBufferWaits | Role::Checkpoints | Role::RowLockWaits => false,
-        Role::EndpointDown | Role::Retries | Role::EndpointReconnects => false,
+        Role::EndpointDown | Role::Retries | Role::EndpointReconnects | Role::RefusedConnections => false,
         Role::ReplicatedBytes | Role::ReplicatedBytesReceived | Role::ReplicationLatency => false,
         Role::FlowControlPaused | Role::FlowControlSent | Role::ApplyParallelism => false,
         Role::ReplicaLag | Role::ReplicaDelay => false,
@@ -297,6 +298,7 @@ fn of_engine(point: &PointData, (start, end): (Tick, Tick)) -> Vec<(CostMetric, 
 }
 
 fn per_op(point: &PointData, grown: Growth) -> Option<f64> {
-    let ops = done_between(point, grown.from, grown.to, |kind| kind.ok as f64);
+    let per_op = PerOp::from_point(point);
+    let ops = done_between(point, grown.from, grown.to, |kind| per_op.ops(kind));
     (ops > 0.0).then(|| grown.amount / ops)
 }

@@ -22,7 +22,7 @@ pub use overlay::{ArmCurve, ArmOverlay, RateBand, overlay_groups, overlay_runs};
 pub use sweep::{ComparedSweep, SweepStretch};
 
 use crate::compare::kernels::KernelComparison;
-use crate::math::ratio::{FALSE_DISCOVERIES_MAX, RatioEstimate, discoveries, hold_false_discoveries};
+use crate::math::ratio::{FALSE_DISCOVERIES_MAX, PAIRS_MIN, RatioEstimate, discoveries, hold_false_discoveries};
 use crate::points::metric::{Metric, shared_unit};
 use crate::points::work::WorkUnit;
 use crate::recorded::dimensions::Setting;
@@ -63,6 +63,17 @@ pub struct RunComparison {
     pub kernels: Option<KernelComparison>,
     /// Points that are in no ratio because they are invalid or have no result.
     pub left_out: usize,
+    /// Places of the base whose repeats the other arm has lost, in the order of the base.
+    pub lost: Vec<LostPlace>,
+}
+
+/// A place at which the other arm has too few usable repeats, although the base has enough: they failed, are invalid or were not measured.
+#[derive(Clone, Debug, PartialEq)]
+pub struct LostPlace {
+    /// What distinguishes the place from the others.
+    pub label: Vec<Setting>,
+    /// The usable repeats of the base, and those of the other arm.
+    pub usable: [usize; 2],
 }
 
 /// Two arms at one place.
@@ -133,6 +144,7 @@ fn align_labels(all: &mut [RunComparison]) {
 fn compare_two(base: &Arm, new: &Arm) -> RunComparison {
     let differing = arm::differing(base, new);
     let (matched, unmatched) = arm::match_places(base, new, &differing);
+    let lost = lost_places(base, new, &matched, &differing);
     let mut places: Vec<PlaceComparison> = matched.iter().filter_map(|place| compare_place(place)).collect();
     let in_turn = places.iter().all(|place| place.is_interleaved);
     let unlike = find_conditions(base, new, &differing, &matched, in_turn);
@@ -141,7 +153,22 @@ fn compare_two(base: &Arm, new: &Arm) -> RunComparison {
         metrics.for_each(|metric| metric.estimate = metric.estimate.as_indicative());
     }
     let left_out = [base, new].iter().flat_map(|arm| &arm.points).filter(|point| !point.is_usable()).count();
-    RunComparison { base: base.summary(), new: new.summary(), unlike, places, unmatched, kernels: None, left_out }
+    RunComparison { base: base.summary(), new: new.summary(), unlike, places, unmatched, kernels: None, left_out, lost }
+}
+
+/// The places at which the base has usable repeats and `new` has lost so many of its own that nothing can be decided.
+fn lost_places(base: &Arm, new: &Arm, matched: &[CommonPlace], differing: &arm::Differences) -> Vec<LostPlace> {
+    let usable = |points: &[&ArmPoint]| points.iter().filter(|point| point.is_usable()).count();
+    let of_matched = matched.iter().filter_map(|place| {
+        let [of_base, of_new] = [usable(&place.base), usable(&place.new)];
+        let is_lost = of_new == 0 || of_base >= PAIRS_MIN && of_new < PAIRS_MIN && of_new < place.new.len();
+        let lost = || LostPlace { label: place.label.clone(), usable: [of_base, of_new] };
+        (of_base > 0 && is_lost).then(lost)
+    });
+    let unmeasured =
+        arm::not_measured(base, new, differing).into_iter().map(|(label, points)| (label, usable(&points)));
+    let unmeasured = unmeasured.filter(|(_, of_base)| *of_base > 0);
+    of_matched.chain(unmeasured.map(|(label, of_base)| LostPlace { label, usable: [of_base, 0] })).collect()
 }
 
 fn compare_place(place: &CommonPlace) -> Option<PlaceComparison> {
@@ -521,6 +548,46 @@ mod tests {
         let all = runs.iter().zip(&analyses).map(|(data, analysis)| ComparedRun { name: "run", data, analysis });
         let one = compare_runs(&all.collect::<Vec<_>>()).remove(0);
         assert_eq!((one.places[0].pairs, one.left_out, verdicts(&one)), (3, 1, vec![RatioVerdict::Indicative]));
+    }
+
+    #[test]
+    fn repeats_that_the_new_run_lost_are_named_and_those_that_it_was_never_to_have_are_not() {
+        let lost = |new: &RunData, invalid: &[usize]| {
+            let base = run(16, 5, 1000.0, 50e3, 3.0, nothing);
+            let mut analyses = [analyse(&base), analyse(new)];
+            invalid.iter().for_each(|nth| analyses[1].points[*nth].validity = crate::Validity::Invalid);
+            let all = [&base, new].into_iter().zip(&analyses);
+            let all = all.map(|(data, analysis)| ComparedRun { name: "run", data, analysis });
+            let one = compare_runs(&all.collect::<Vec<_>>()).remove(0);
+            one.lost.into_iter().map(|lost| lost.usable).collect::<Vec<_>>()
+        };
+        let new = run(17, 5, 1000.0, 50e3, 3.0, nothing);
+        assert_eq!(lost(&new, &[]), Vec::<[usize; 2]>::new());
+        assert_eq!(lost(&new, &[0, 1, 2, 3, 4]), [[5, 0]], "all of them");
+        assert_eq!(lost(&new, &[2, 3]), [[5, 3]], "too few are left to decide");
+        assert_eq!(lost(&new, &[2]), Vec::<[usize; 2]>::new(), "four pairs decide");
+    }
+
+    #[test]
+    fn places_that_the_new_run_ended_before_are_lost_and_those_that_its_plan_lacks_are_not() {
+        let mut random = Random::new(19);
+        let mut with_clients = |all: &[u32]| {
+            let repeats = all.iter().flat_map(|clients| (1..=4).map(move |number| (*clients, number)));
+            let points = repeats.map(|(clients, number)| {
+                repeat(&mut random, number, 1000.0, 50e3, 3.0).with(|point| point.trial.load.clients = clients).point()
+            });
+            run_of(points.collect(), Vec::new())
+        };
+        let (base, mut new) = (with_clients(&[1, 64]), with_clients(&[64]));
+        let trials = |run: &RunData| run.points.iter().map(|point| point.trial.clone()).collect::<Vec<_>>();
+        let lost = |new: &RunData| {
+            let lost = compared(&[&base, new]).remove(0).lost;
+            lost.into_iter().map(|lost| (lost.label.last().unwrap().value.to_string(), lost.usable)).collect::<Vec<_>>()
+        };
+        new.meta.plan.trials = trials(&new);
+        assert_eq!(lost(&new), []);
+        new.meta.plan.trials = trials(&base);
+        assert_eq!(lost(&new), [("1".to_owned(), [4, 0])]);
     }
 
     #[test]

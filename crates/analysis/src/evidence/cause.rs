@@ -37,6 +37,12 @@ pub enum Limit {
     Frozen,
     /// The network between clients and engine.
     Network,
+    /// The queue of connections that a server has yet to accept: what finds it full is tried again a second later.
+    ListenQueue,
+    /// The connections that a server allows.
+    Connections,
+    /// The nodes of a cluster, which ask for a pause until they have applied what the others sent.
+    FlowControl,
     /// A limit that was set: a CPU quota, a limit of storage.
     Throttled,
     /// The CPU, of which other processes used what the point needed: the finding `foreign-cpu` has the figures.
@@ -118,6 +124,12 @@ pub enum LimitEvidence {
     OtherProcesses { others_share: Share, busy_share: Share },
     /// The hypervisor took this share of the machine's CPU time; so much of what it left was used.
     Hypervisor { stolen_share: Share, busy_share: Share },
+    /// Clients waited for this share of their time until the kernel tried a connection again; so many had found the queue full.
+    ListenQueue { waited_share: Share, overflows: f64 },
+    /// The server refused this share of the connections that clients asked for.
+    Connections { refused_share: Share },
+    /// Flow control held the node back that it held back longest for this share of the time.
+    FlowControl { paused_share: Share },
     /// The client threads used this share of the cores that they can run on.
     Client { cores_share: Share },
     /// One operation after the other in each of so many slots, each of this length.
@@ -141,8 +153,8 @@ pub enum Throttle {
     EngineQuota { held_share: Share, cpus: Option<f64> },
     /// The CPU limit of the point: this share of it was used.
     CpuLimit { used_share: Share, cpus: f64 },
-    /// The storage limit of the point: this share of what it allows of `flow` was used.
-    Storage { flow: LimitedFlow, used_share: Share, done_per_s: f64, limit_per_s: f64 },
+    /// The storage limit of the point: this share of what it allows of `flow` was used, and it was reached for this share of the time.
+    Storage { flow: LimitedFlow, used_share: Share, reached_share: Option<Share>, done_per_s: f64, limit_per_s: f64 },
     /// Something that holds threads back although CPUs were idle: they waited for a CPU for this share of their time at work.
     CpuQueue { waited_share: Share, busy_share: Share },
     /// Something above the device: so many threads waited for storage, and the device had so many requests.
@@ -231,6 +243,17 @@ pub struct Bottlenecks {
 /// sampling of the counters.
 pub const CPU_BUSY_MIN: f64 = 0.90;
 
+/// From this share on of what it allows in all of the time, a storage limit is used up.
+// The kernel enforces it in slices, so that a few per cent of it are lost.
+pub const STORAGE_USED_MIN: f64 = 0.90;
+
+impl Throttle {
+    /// Whether it is a storage limit that was reached only now and then, by writes or reads that come in bursts.
+    pub fn is_reached_in_bursts(&self) -> bool {
+        matches!(self, Throttle::Storage { used_share, .. } if used_share.0 < STORAGE_USED_MIN)
+    }
+}
+
 impl LimitEvidence {
     /// The limit without its figures.
     pub fn limit(&self) -> Limit {
@@ -240,6 +263,9 @@ impl LimitEvidence {
             LimitEvidence::Write { .. } => Limit::Write,
             LimitEvidence::Commit { .. } => Limit::Commit,
             LimitEvidence::Network { .. } => Limit::Network,
+            LimitEvidence::ListenQueue { .. } => Limit::ListenQueue,
+            LimitEvidence::Connections { .. } => Limit::Connections,
+            LimitEvidence::FlowControl { .. } => Limit::FlowControl,
             LimitEvidence::Checkpoint { .. } => Limit::Checkpoint,
             LimitEvidence::Compaction { .. } | LimitEvidence::Drain { .. } => Limit::Compaction,
             LimitEvidence::Cpu { .. } | LimitEvidence::PinnedCpus { .. } => Limit::Cpu,
@@ -339,6 +365,9 @@ impl Limit {
             Limit::Memory => "memory",
             Limit::Frozen => "frozen",
             Limit::Network => "network",
+            Limit::ListenQueue => "listen-queue",
+            Limit::Connections => "connections",
+            Limit::FlowControl => "flow-control",
             Limit::Throttled => "throttled",
             Limit::OtherProcesses => "other-processes",
             Limit::Hypervisor => "hypervisor",

@@ -2,7 +2,7 @@
 
 use crate::computed_phase::Measured;
 use crate::evidence::PointView;
-use crate::recorded::counters::growth_of_first;
+use crate::recorded::counters::{Growth, growth_of_first, growths_of_first};
 use model::{CounterRole, StorageLimit};
 use serde::Serialize;
 
@@ -38,6 +38,19 @@ pub fn per_second(view: &PointView, measured: &Measured, role: CounterRole) -> O
     let seconds = growth.to.since(growth.from).as_secs_f64();
     (seconds > 0.0).then(|| (growth.amount / seconds, seconds))
 }
+
+/// The share of the time in which the first counter of `role` grew by `least_per_s` or more; `None` with too few readings.
+pub fn time_above(view: &PointView, measured: &Measured, role: CounterRole, least_per_s: f64) -> Option<f64> {
+    let phase = &measured.window.phase;
+    let growths = growths_of_first(view.point, role, phase.start, phase.end);
+    let seconds = |growth: &Growth| growth.to.since(growth.from).as_secs_f64();
+    let above = growths.iter().filter(|growth| growth.amount >= least_per_s * seconds(growth));
+    let (above, all) = (above.map(seconds).sum::<f64>(), growths.iter().map(seconds).sum::<f64>());
+    (growths.len() >= READINGS_MIN).then(|| above / all)
+}
+
+/// Fewer stretches tell too little of a share of time.
+const READINGS_MIN: usize = 5;
 
 impl LimitedFlow {
     /// The counter of it on the device.

@@ -8,6 +8,7 @@ pub mod line_use;
 pub(crate) mod measured_hosts;
 pub mod overload;
 pub(crate) mod quota;
+pub mod retry_spikes;
 pub(crate) mod run_ceilings;
 mod view;
 

@@ -81,6 +81,13 @@ impl FindingKind for Cause {
                 let share = |share: Option<Share>| or_unknown(share.map(|share| share.0), percent);
                 format!("link used {}, segments sent again {}", share(link_share), share(retransmit_share))
             }
+            LimitEvidence::ListenQueue { overflows, .. } => {
+                format!("{} found the queue of the listener full", plural(overflows as u64, "connection"))
+            }
+            LimitEvidence::Connections { .. } => "the server counts the connections that it refused".to_owned(),
+            LimitEvidence::FlowControl { .. } => {
+                "time that the node was held back which was held back longest".to_owned()
+            }
             LimitEvidence::Checkpoint { .. } => "age of the log over the most that it may reach".to_owned(),
             LimitEvidence::Compaction { pending_bytes, reason, stalls_per_s, .. } => {
                 let stalls =
@@ -164,6 +171,15 @@ fn limiter(alike: &[&Cause]) -> String {
             format!("commits, on which threads at work spent {} of their time", share())
         }
         LimitEvidence::Network { .. } => "the network".to_owned(),
+        LimitEvidence::ListenQueue { .. } => {
+            format!("a full listen queue: clients waited {} of their time until a connection was tried again", share())
+        }
+        LimitEvidence::Connections { .. } => {
+            format!("the connections that the server allows: it refused {} of them", share())
+        }
+        LimitEvidence::FlowControl { .. } => {
+            format!("flow control of the cluster, which paused {} of the time", share())
+        }
         LimitEvidence::Checkpoint { .. } => format!("checkpoints: the log was {} full on average", share()),
         LimitEvidence::Compaction { .. } => {
             format!("compactions, for which writers were held back {} of the time", share())
@@ -219,6 +235,9 @@ fn throttler(throttle: &Throttle, alike: &[&Cause], share: &str) -> String {
         Throttle::Quota { .. } | Throttle::EngineQuota { .. } => {
             format!("{}, which held back {share} of the CPU time", one_throttle(alike))
         }
+        Throttle::Storage { .. } if throttle.is_reached_in_bursts() => {
+            format!("{}, which was reached {share} of the time", one_throttle(alike))
+        }
         Throttle::CpuLimit { .. } | Throttle::Storage { .. } => {
             format!("{}, of which {share} was used", one_throttle(alike))
         }
@@ -234,7 +253,9 @@ fn throttler(throttle: &Throttle, alike: &[&Cause], share: &str) -> String {
 /// Whether one title can hold both: they are one limit, found in one way.
 fn is_of_one_kind(one: &LimitEvidence, other: &LimitEvidence) -> bool {
     let is_found_alike = match (one, other) {
-        (LimitEvidence::Throttled(one), LimitEvidence::Throttled(other)) => discriminant(one) == discriminant(other),
+        (LimitEvidence::Throttled(one), LimitEvidence::Throttled(other)) => {
+            discriminant(one) == discriminant(other) && one.is_reached_in_bursts() == other.is_reached_in_bursts()
+        }
         (LimitEvidence::Locks { by: one, .. }, LimitEvidence::Locks { by: other, .. }) => one == other,
         (LimitEvidence::OneAtATime { in_flight: one, .. }, LimitEvidence::OneAtATime { in_flight: other, .. }) => {
             (*one == 1) == (*other == 1)
@@ -390,8 +411,13 @@ mod tests {
 
     fn storage(used: f64) -> Cause {
         let (used_share, flow) = (Share(used), LimitedFlow::WriteOps);
-        let throttle = Throttle::Storage { flow, used_share, done_per_s: 98.0, limit_per_s: 100.0 };
+        let throttle = storage_limit(flow, used_share);
         Cause::new(LimitEvidence::Throttled(throttle), used)
+    }
+
+    fn storage_limit(flow: LimitedFlow, used_share: Share) -> Throttle {
+        let reached_share = Some(Share(0.6));
+        Throttle::Storage { flow, used_share, reached_share, done_per_s: 98.0, limit_per_s: 100.0 }
     }
 
     fn locks(by: LockAccount) -> Cause {
@@ -443,9 +469,12 @@ mod tests {
     #[test]
     fn a_limit_that_was_set_is_named_with_its_height() {
         let (used_share, flow) = (Share(0.98), LimitedFlow::WriteOps);
-        let storage = cause(Throttle::Storage { flow, used_share, done_per_s: 98.0, limit_per_s: 100.0 });
+        let storage = cause(storage_limit(flow, used_share));
         let expected = "limited by `storage_limit` of 100 writes per second, of which 98 % was used";
         assert_eq!(Cause::title(&[&storage]), expected);
+        let bursts = LimitEvidence::Throttled(storage_limit(flow, Share(0.7)));
+        let expected = "limited by `storage_limit` of 100 writes per second, which was reached 60 % of the time";
+        assert_eq!(Cause::title(&[&Cause::new(bursts, 0.6)]), expected);
         let limit = |cpus| cause(Throttle::CpuLimit { used_share, cpus });
         assert_eq!(Cause::title(&[&limit(0.5)]), "limited by `cpu_limit` of 0.5 CPUs, of which 98 % was used");
         assert_eq!(Cause::title(&[&limit(0.5), &limit(1.0)]), "limited by `cpu_limit`, of which 98 % was used");

@@ -48,6 +48,9 @@ pub struct LongStalls {
     pub deepest_share: Share,
     /// The length of an interval, which is how exactly the times are known.
     pub interval_ns: Nanos,
+    /// By what factor answers took longer, if operations ended all the time in all of them: they were slow, and nothing stood still.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub slower: Option<f64>,
 }
 
 /// Stalls that single operations show.
@@ -103,6 +106,7 @@ fn long_stalls(shape: &Shape, measured: &Measured) -> Finding {
         usual_per_s: shape.usual_per_s.unwrap_or(0.0),
         deepest_share: Share(shape.stalls.iter().map(|stall| stall.rate_share).fold(1.0, f64::min)),
         interval_ns: measured.window.whole[0].length,
+        slower: shape.stalls.iter().map(|stall| stall.slower).reduce(|most, one| Some(most?.max(one?))).flatten(),
     });
     Finding::new(Severity::Note, detail).at(spans).next(NextStep::CompareCharts)
 }
@@ -129,7 +133,8 @@ impl FindingKind for Stalls {
     }
 
     fn is_like(&self, other: &Self) -> bool {
-        std::mem::discriminant(self) == std::mem::discriminant(other)
+        let is_slow = |one: &Stalls| one.in_rates().is_some_and(|found| found.slower.is_some());
+        std::mem::discriminant(self) == std::mem::discriminant(other) && is_slow(self) == is_slow(other)
     }
 
     fn gravity(&self) -> Option<f64> {
@@ -182,6 +187,11 @@ impl Stalls {
 fn long_title(found: &LongStalls) -> String {
     let in_seconds = |time| seconds(time, found.interval_ns);
     let (longest, at) = (in_seconds(found.longest_ns), in_seconds(found.longest_at_ns));
+    if let Some(slower) = found.slower {
+        let total = in_seconds(found.total_ns);
+        let from = if found.count == 1 { format!("from {at} on") } else { format!("{} times", found.count) };
+        return format!("answers took {} times as long for {total}, {from}", whole(slower));
+    }
     if found.count == 1 {
         return format!("1 stall of {longest}, at {at}");
     }
@@ -228,7 +238,10 @@ mod tests {
         let simulation = Simulation::counts(&[1000, 1010, 990, 0, 0, 0, 1000, 1000, 1005, 1000, 995, 1000]);
         let analysis = simulation.analysis();
         let stalls = &analysis.points[0].shape.as_ref().expect("it ran").stalls;
-        assert_eq!(stalls[..], [Stall { span: Span { from_s: 3.0, to_s: 6.0 }, length_s: 3.0, rate_share: 0.0 }]);
+        assert_eq!(
+            stalls[..],
+            [Stall { span: Span { from_s: 3.0, to_s: 6.0 }, length_s: 3.0, rate_share: 0.0, slower: None }]
+        );
         let finding = simulation.finding("stall");
         assert_eq!((finding.severity, &finding.spans[..]), (Severity::Note, &[Span { from_s: 3.0, to_s: 6.0 }][..]));
         let found = in_rates(&simulation);
@@ -243,6 +256,18 @@ mod tests {
         let simulation = Simulation { recorded: counts, environment: Vec::new() };
         let found = in_rates(&simulation);
         assert_eq!((found.longest_ns, found.longest_at_ns), (Nanos::from_secs(5), Nanos::from_secs(10)));
+    }
+
+    #[test]
+    fn answers_that_are_slow_while_operations_end_all_the_time_are_no_stall() {
+        let slow_at_the_end = |at: u64| if at < 28 { 8_000 } else { 80 };
+        let counts: Vec<u64> = (0..30).map(slow_at_the_end).collect();
+        let simulation = Simulation::counts(&counts);
+        let found = in_rates(&simulation);
+        assert_eq!((found.count, found.slower.map(f64::round)), (1, Some(100.0)));
+        let title = crate::findings::title(&[&simulation.finding("stall").detail]);
+        assert!(title.starts_with("answers took 100 times as long for 2.0 s, from 28.0 s on"), "{title}");
+        assert!(in_rates(&Simulation::counts(&[1000, 1000, 1000, 0, 0, 1000, 1000, 1000])).slower.is_none());
     }
 
     #[test]

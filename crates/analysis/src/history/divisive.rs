@@ -9,23 +9,23 @@
 /// The fewest values that a part may have.
 pub const PART_MIN: usize = 3;
 
-/// The index at which the second part of the best division of `values` begins; `None` if they are too few for two parts.
+/// The indices at which the second part of the best division of `values` begins and ends; `None` if they are too few for two parts.
 ///
 /// It maximises Q = (t (k - t) / k) E over the end t of the first part and the end k of the second, where E is the energy distance of
 /// both parts: twice the mean distance between them, less the mean distance within each (equations 5 and 7 of the source, with the
 /// exponent 1). What follows k belongs to neither part: a third level would otherwise hide the first change.
-pub fn best_division(values: &[f64]) -> Option<usize> {
+pub fn best_division(values: &[f64]) -> Option<[usize; 2]> {
     let distances = PairDistances::new(values);
-    let mut best: Option<(f64, usize)> = None;
+    let mut best: Option<(f64, [usize; 2])> = None;
     for end in 2 * PART_MIN..=values.len() {
         for at in PART_MIN..=end - PART_MIN {
             let q = distances.q(at, end);
             if best.is_none_or(|(most, _)| q > most) {
-                best = Some((q, at));
+                best = Some((q, [at, end]));
             }
         }
     }
-    best.map(|(_, at)| at)
+    best.map(|(_, division)| division)
 }
 
 /// The sums of the distances of all pairs in every stretch of a series.
@@ -72,20 +72,20 @@ mod tests {
         for at in 3..=17 {
             let values: Vec<f64> =
                 (0..20).map(|index| f64::from(u8::from(index >= at)) + 0.01 * (index % 3) as f64).collect();
-            assert_eq!(best_division(&values), Some(at));
+            assert_eq!(best_division(&values).map(|[at, _]| at), Some(at));
         }
     }
 
     #[test]
     fn a_third_level_does_not_hide_the_first_change() {
         let levels: Vec<f64> = [[0.0; 6], [1.0; 6], [0.0; 6]].concat();
-        assert!(matches!(best_division(&levels), Some(6 | 12)));
+        assert!(matches!(best_division(&levels), Some([6 | 12, _])));
     }
 
     #[test]
     fn too_few_values_are_not_divided() {
         assert_eq!(best_division(&[1.0, 1.0, 1.0, 2.0, 2.0]), None);
-        assert_eq!(best_division(&[1.0, 1.0, 1.0, 2.0, 2.0, 2.0]), Some(3));
+        assert_eq!(best_division(&[1.0, 1.0, 1.0, 2.0, 2.0, 2.0]), Some([3, 6]));
     }
 
     /// The mean distance within each of the two parts is 2.

@@ -22,8 +22,8 @@ pub use run::{HistoryPoint, HistoryRun, UnusedPoint, UnusedReason};
 
 use crate::Label;
 use crate::math::stats::{mean, students_t, variance};
-use change_points::{change_points, contrasts};
-use contrast::Contrast;
+use change_points::{P_MAX_SHORT, change_points, contrasts};
+use contrast::{Contrast, SHORT_MAX, smallest_shown};
 use model::{ChangedCondition, RunCondition, changed_conditions};
 use outliers::outliers;
 use serde::Serialize;
@@ -86,6 +86,8 @@ pub enum HistoryOutcome {
         levels: Vec<HistoryLevel>,
         /// The changes, one fewer than levels.
         changes: Vec<HistoryChange>,
+        /// Of a short series without a change: the factor from which on it would have shown one in four of five cases.
+        smallest_shown: Option<f64>,
     },
 }
 
@@ -178,6 +180,23 @@ impl HistorySeries {
         Some(HistorySeries { label, metric, values, outcome })
     }
 
+    /// How many changes chance makes of it at most, if there are none.
+    pub fn by_chance(&self) -> f64 {
+        match &self.outcome {
+            HistoryOutcome::Judged { .. } if self.values.len() <= SHORT_MAX => P_MAX_SHORT,
+            HistoryOutcome::Judged { .. } => P_MAX * self.values.len() as f64,
+            _ => 0.0,
+        }
+    }
+
+    /// If it is short and without a change: the factor from which on a change would have shown in four of five cases.
+    pub fn smallest_shown(&self) -> Option<f64> {
+        match self.outcome {
+            HistoryOutcome::Judged { smallest_shown, .. } => smallest_shown,
+            _ => None,
+        }
+    }
+
     /// Its changes, the oldest first.
     pub fn changes(&self) -> &[HistoryChange] {
         match &self.outcome {
@@ -205,7 +224,7 @@ fn judge(
     let kept: Vec<usize> = (0..values.len()).filter(|place| !outliers.contains(place)).collect();
     let logs: Vec<f64> = kept.iter().map(|place| all[*place]).collect();
     let points = change_points(&logs);
-    let changes = contrasts(&logs, &points)
+    let changes: Vec<HistoryChange> = contrasts(&logs, &points)
         .into_iter()
         .zip(&points)
         .map(|(contrast, at)| {
@@ -215,7 +234,8 @@ fn judge(
         .collect();
     let ends = [&[0], points.as_slice(), &[logs.len()]].concat();
     let levels = ends.windows(2).map(|ends| describe_level(&logs, &kept, [ends[0], ends[1]])).collect();
-    HistoryOutcome::Judged { outliers, levels, changes }
+    let smallest_shown = if points.is_empty() { smallest_shown(&logs) } else { None };
+    HistoryOutcome::Judged { outliers, levels, changes, smallest_shown }
 }
 
 fn describe_change(

@@ -26,8 +26,9 @@ impl Reach {
     pub fn of(role: CounterRole) -> Reach {
         use CounterRole as Role;
         match role {
-            Role::ThreadTime(ThreadOf::Client, _) => Reach::Clients,
+            Role::ThreadTime(ThreadOf::Client, _) | Role::ThreadLooks(ThreadOf::Client) => Reach::Clients,
             Role::ThreadTime(ThreadOf::Engine, _)
+            | Role::ThreadLooks(ThreadOf::Engine)
             | Role::EngineCpuUser
             | Role::EngineCpuSystem
             | Role::EngineContextSwitches
@@ -85,8 +86,10 @@ impl Reach {
             | Role::Retries
             | Role::EndpointReconnects
             | Role::WriterTurnTime => Reach::Clients,
-            Role::LinkSpeed | Role::QuotaThrottled | Role::QuotaPeriods => Reach::Host,
+            Role::LinkSpeed | Role::Quota | Role::QuotaThrottled | Role::QuotaPeriods => Reach::Host,
             Role::ThreadTime(ThreadOf::Session, _)
+            | Role::ThreadLooks(ThreadOf::Session)
+            | Role::RefusedConnections
             | Role::EngineRead
             | Role::LogWritten
             | Role::LogMade

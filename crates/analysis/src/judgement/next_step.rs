@@ -51,6 +51,8 @@ pub enum NextStep {
     ShrinkMemory,
     GiveMemory,
     FindWhatStopped,
+    FindSlowNode,
+    RaiseMaxConnections,
     LowerRateOrAddClients,
     LowerBackgroundRate,
     RunLonger,
@@ -197,6 +199,12 @@ impl NextStep {
             NextStep::GiveMemory => "use less data, a larger `cache`, or more memory (`memory_limit`, if it is set)",
             NextStep::FindWhatStopped => {
                 "find out what stopped the engine: a signal, a debugger, or the freezer of a container"
+            }
+            NextStep::FindSlowNode => {
+                "find the node that asks for the pauses (`flow_control_sent`), and give it more appliers or a faster disk"
+            }
+            NextStep::RaiseMaxConnections => {
+                "raise the server's `max_connections`, or use fewer clients or a connection pool"
             }
             NextStep::ShrinkMemory => "shrink the caches, the data set or the number of clients (`--scale`)",
             NextStep::LowerRateOrAddClients => "lower the rate, or allow more clients",

@@ -5,6 +5,7 @@
 //! Loopback has the bytes of both directions in one number, and no speed of its own.
 
 use crate::math::repeats::{Repeated, combined};
+use crate::numbers::rates::PerOp;
 use crate::recorded::counters::{Growth, done_between, growth_of_all, growth_of_counter, has_role};
 use crate::recorded::window::Window;
 use model::{CounterRole, LinkSpeed, PointData, StatedLinks};
@@ -172,7 +173,8 @@ fn both_directions(point: &PointData, window: &Window, [sent, received]: [Counte
 }
 
 fn per_op(point: &PointData, grown: Growth) -> Option<f64> {
-    share(grown.amount, done_between(point, grown.from, grown.to, |kind| kind.ok as f64))
+    let per_op = PerOp::from_point(point);
+    share(grown.amount, done_between(point, grown.from, grown.to, |kind| per_op.ops(kind)))
 }
 
 fn share(part: f64, whole: f64) -> Option<f64> {

@@ -72,7 +72,7 @@ impl Cost {
         use CounterRole::{EngineContextSwitches, EngineCpuSystem, EngineCpuUser};
         let per_op = PerOp::from_point(point);
         let worth = |kind: &KindRow| match per {
-            Denominator::Op => kind.ok as f64,
+            Denominator::Op => per_op.ops(kind),
             Denominator::Query => per_op.queries(kind),
             Denominator::Row => per_op.rows(kind),
         };
@@ -253,7 +253,8 @@ pub fn client_cost(point: &PointData, window: &Window) -> ClientCost {
     let used = generator_total(&window.phase.intervals);
     let cpu_ns = used.cpu_user_ns.saturating_add(used.cpu_system_ns);
     let is_separate = engine_process(point).is_apart_from_clients();
-    let ops = done_by_all(point, window, |kind| kind.ok as f64);
+    let per_op = PerOp::from_point(point);
+    let ops = done_by_all(point, window, |kind| per_op.ops(kind));
     let ops = Some(ops).filter(|ops| *ops > 0.0 && is_separate && cpu_ns > 0);
     // The share of a core is over the seconds of the phase, so the CPU of the grace time is not in it.
     let inside = generator_total(window.inside_recorded());

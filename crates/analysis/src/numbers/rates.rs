@@ -5,7 +5,7 @@
 
 use crate::math::stats::{estimate_rate, total};
 use crate::recorded::window::Window;
-use model::{Interval, KindRow, PointData};
+use model::{Interval, KindRow, OpClass, PointData};
 
 /// A rate and its confidence interval.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -38,6 +38,7 @@ fn sum_worth(intervals: &[Interval], worth: impl Fn(&KindRow) -> f64) -> f64 {
 /// The queries and rows of one operation of each kind.
 #[derive(Clone, Debug, PartialEq)]
 pub struct PerOp {
+    ops: Vec<f64>,
     queries: Vec<f64>,
     rows: Vec<f64>,
 }
@@ -46,7 +47,13 @@ impl PerOp {
     /// As the kinds of `point` declare it.
     pub fn from_point(point: &PointData) -> PerOp {
         let queries = point.kinds.iter().map(|kind| kind.queries_per_op).collect();
-        PerOp { queries, rows: point.kinds.iter().map(|kind| kind.rows_per_op).collect() }
+        let ops = point.kinds.iter().map(|kind| if kind.class == OpClass::Step { 0.0 } else { 1.0 }).collect();
+        PerOp { ops, queries, rows: point.kinds.iter().map(|kind| kind.rows_per_op).collect() }
+    }
+
+    /// The operations done of `kind`: what follows in the turn of one is a part of it.
+    pub fn ops(&self, kind: &KindRow) -> f64 {
+        kind.ok as f64 * self.ops.get(usize::from(kind.kind)).copied().unwrap_or(1.0)
     }
 
     /// The statements of the operations done of `kind`.

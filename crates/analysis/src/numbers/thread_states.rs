@@ -45,6 +45,9 @@ pub struct StateShares {
     /// How many threads worked on average: their time over that of the clock.
     #[serde(skip)]
     pub threads: f64,
+    /// How many looks at threads at work the shares of waits are from; `None` if they were not counted.
+    #[serde(skip)]
+    pub looks: Option<f64>,
 }
 
 impl ThreadStates {
@@ -106,7 +109,8 @@ impl StateShares {
             return None;
         }
         let [cpu, runnable, read, sync, lock, client, other] = amounts.map(|amount| amount / total);
-        Some(StateShares { cpu, runnable, read, sync, lock, client, other, threads: total / 1e9 / seconds })
+        let looks = growth_of_all(point, CounterRole::ThreadLooks(threads), start, end).map(|growth| growth.amount);
+        Some(StateShares { cpu, runnable, read, sync, lock, client, other, threads: total / 1e9 / seconds, looks })
     }
 
     fn mean(all: &[StateShares]) -> Option<StateShares> {
@@ -121,6 +125,7 @@ impl StateShares {
             client: mean(|one| one.client),
             other: mean(|one| one.other),
             threads: mean(|one| one.threads),
+            looks: all.iter().map(|one| one.looks).sum(),
         })
     }
 

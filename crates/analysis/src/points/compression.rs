@@ -30,6 +30,8 @@ pub struct CompressionRow {
     pub arm: Vec<Setting>,
     /// Repeats, of each file.
     pub repeats: usize,
+    /// Whether they may be used: what must not be is shown, and nothing is claimed of it.
+    pub is_usable: bool,
     /// Bytes that went in,
     pub input_bytes: f64,
     /// and out.
@@ -107,10 +109,15 @@ pub struct CodecLevels<'t> {
 }
 
 impl CompressionTable {
+    /// The rows of which something may be claimed.
+    pub fn usable_rows(&self) -> impl Iterator<Item = &CompressionRow> {
+        self.rows.iter().filter(|row| row.is_usable)
+    }
+
     /// For each codec with several levels the least and the most of them.
     pub fn level_pairs(&self) -> Vec<CodecLevels<'_>> {
         let mut families: BTreeMap<_, Vec<(i32, &CompressionRow)>> = BTreeMap::new();
-        for row in &self.rows {
+        for row in self.usable_rows() {
             if let (Some(family), Some((_, level))) = (row.family(), row.leveled_name()) {
                 families.entry(family).or_default().push((level, row));
             }
@@ -213,6 +220,7 @@ fn row_of(repeats: &[&PointAnalysis]) -> CompressionRow {
     CompressionRow {
         arm: arm_of(repeats[0]),
         repeats: found.len(),
+        is_usable: !usable.is_empty(),
         input_bytes: median_of(|one| Some(one.input_bytes as f64)).unwrap_or(0.0),
         output_bytes: median_of(|one| Some(one.output_bytes as f64)).unwrap_or(0.0),
         best_s: found.iter().filter_map(|one| one.durable_seconds).reduce(f64::min),
@@ -236,6 +244,7 @@ fn total_of(tables: &[CompressionTable]) -> Option<CompressionTable> {
         Some(CompressionRow {
             arm: row.arm.clone(),
             repeats: rows.iter().map(|row| row.repeats).min().unwrap_or(0),
+            is_usable: rows.iter().all(|row| row.is_usable),
             input_bytes: rows.iter().map(|row| row.input_bytes).sum(),
             output_bytes: rows.iter().map(|row| row.output_bytes).sum(),
             best_s: sum(|row| row.best_s),
@@ -251,10 +260,10 @@ fn total_of(tables: &[CompressionTable]) -> Option<CompressionTable> {
     Some(with_front(CompressionTable { file: None, files: tables.len(), rows: rows.collect() }))
 }
 
-/// Marks the rows that no other beats in both size and time: none is at least as good in both and better in one.
+/// Marks the usable rows that no other beats in both size and time: none is at least as good in both and better in one.
 fn with_front(mut table: CompressionTable) -> CompressionTable {
     let places: Vec<Option<(f64, f64)>> =
-        table.rows.iter().map(|row| Some((row.ratio()?, row.bytes_per_s()?))).collect();
+        table.rows.iter().map(|row| Some((row.ratio()?, row.bytes_per_s()?)).filter(|_| row.is_usable)).collect();
     for (row, place) in table.rows.iter_mut().zip(&places) {
         let Some((ratio, speed)) = *place else { continue };
         let beats = |other: &(f64, f64)| other.0 >= ratio && other.1 >= speed && (other.0 > ratio || other.1 > speed);
@@ -360,6 +369,16 @@ mod tests {
         let pairs = table.level_pairs();
         let [pair] = pairs.as_slice() else { panic!("one codec has levels: {pairs:?}") };
         assert_eq!(codecs(&[pair.least, pair.most]), ["gzip:1", "gzip:9"]);
+    }
+
+    #[test]
+    fn a_codec_that_has_only_invalid_repeats_beats_nothing() {
+        let all = [("none", 1000, 1.0), ("lz4", 500, 2.0), ("zstd", 80, 1.0)];
+        let points = (1..).zip(all).map(|(id, (codec, output, s))| point(id, "a", codec, 1, (output, s))).collect();
+        let mut points = analyse(&run_of(points, Vec::new())).points;
+        points[2].validity = crate::Validity::Invalid;
+        let table = compression_tables(&points).remove(0);
+        assert_eq!((codecs(&table.front()), table.rows.len()), (vec!["none".to_owned(), "lz4".to_owned()], 3));
     }
 
     #[test]

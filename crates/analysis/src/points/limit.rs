@@ -50,7 +50,7 @@ pub struct ProbeAnalysis {
 /// A search as its figures.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct RateLimit {
-    /// The largest rate that was held with the objective; `None` if there is none.
+    /// The operations per second that succeeded while the largest rate was held with the objective; `None` if there is none.
     pub rate_per_s: Option<f64>,
     /// Between which rates the limit is, with no upper end if none missed the objective.
     pub ci95: Option<(f64, Option<f64>)>,
@@ -214,15 +214,18 @@ impl SearchAnalysis {
     /// The point in which the limit was held, with the limit; `None` if there is none.
     fn held_point(&self) -> Option<PointAnalysis> {
         let is_known = self.result.outcome == LimitOutcome::BoundaryFound;
-        let held = HeldLimit { per_s: self.result.per_s.filter(|_| is_known) };
+        let held = HeldLimit { per_s: self.result.carried_per_s().filter(|_| is_known) };
         Some(PointAnalysis { held: Some(held), ..self.held()?.point.clone() })
     }
 
-    /// Whether the probe of that index was repeated, because it did not decide or was too short: the next one is of the same rate.
+    /// Whether the probe of that index was repeated: a later one is of the same rate.
     pub fn is_repeated(&self, nth: usize) -> bool {
-        self.probes.get(nth + 1).is_some_and(|next| {
-            let own = &self.probes[nth];
-            next.part.kind == own.part.kind && next.offered_per_s() == own.offered_per_s()
+        let own = &self.probes[nth];
+        let has_judgement = |probe: &ProbeAnalysis| probe.seen.as_ref().is_some_and(|seen| seen.judgement.is_some());
+        self.probes[nth + 1..].iter().enumerate().any(|(after, later)| {
+            let is_same = later.part.kind == own.part.kind && later.offered_per_s() == own.offered_per_s();
+            // A void probe is followed by the next of its rate, which may be void as well.
+            is_same && (has_judgement(later) || after == 0)
         })
     }
 
@@ -230,7 +233,7 @@ impl SearchAnalysis {
     pub fn keeps(&self, nth: usize) -> Option<bool> {
         let probe = &self.probes[nth];
         let seen = probe.seen.as_ref()?;
-        // The search took all probes of one rate together, so that the last of them decides.
+        // The search takes all probes of one rate together, so that the last of them decides.
         let judgement = seen.judgement.filter(|_| !self.is_repeated(nth))?;
         let is_held = self.held().is_some_and(|held| held.point.id == probe.point.id);
         let is_filling = matches!(self.result.debt, HoldDebt::Filling { .. });
@@ -273,8 +276,8 @@ impl SearchAnalysis {
     /// Its figures.
     pub fn figures(&self) -> RateLimit {
         RateLimit {
-            rate_per_s: self.result.per_s,
-            ci95: self.result.between,
+            rate_per_s: self.result.carried_per_s(),
+            ci95: self.result.carried_between(),
             slo: self.spec.objective.to_string(),
             outcome: self.result.outcome.as_str(),
             held_s: self.result.held.map(|held| held.as_secs_f64()),

@@ -42,9 +42,9 @@ impl<'a> SearchRepeats<'a> {
         SearchRepeats { label: self.label.clone(), searches }
     }
 
-    /// The limits that were found, per second.
+    /// The limits that were found: operations per second that succeed.
     pub fn found_per_s(&self) -> Vec<f64> {
-        self.searches.iter().filter_map(|search| search.result.per_s).collect()
+        self.searches.iter().filter_map(|search| search.result.carried_per_s()).collect()
     }
 
     /// Their mean; `None` if none was found.
@@ -77,6 +77,6 @@ impl<'a> SearchRepeats<'a> {
     }
 
     fn intervals(&self) -> impl Iterator<Item = (f64, Option<f64>)> {
-        self.searches.iter().filter_map(|search| search.result.between)
+        self.searches.iter().filter_map(|search| search.result.carried_between())
     }
 }

@@ -120,6 +120,18 @@ pub fn growth_of_first(point: &PointData, role: CounterRole, start: Tick, end: T
     growth_by_subject(point, role, start, end).into_iter().next()
 }
 
+/// The growth of the first counter of `role` between each two of its readings in `start..end`.
+pub fn growths_of_first(point: &PointData, role: CounterRole, start: Tick, end: Tick) -> Vec<Growth> {
+    let Some(place) = counter_places(point, role).next() else { return Vec::new() };
+    let all = readings(point, place.source, place.counter);
+    let within: Vec<&(Tick, f64)> = all.iter().filter(|(at, _)| (start..=end).contains(at)).collect();
+    let growth = |pair: &[&(Tick, f64)]| {
+        let [from, to] = [pair[0], pair[1]];
+        Growth { from: from.0, began: from.0, to: to.0, amount: (to.1 - from.1).max(0.0) }
+    };
+    within.windows(2).map(growth).collect()
+}
+
 /// The growth of the subject that grew least: of a volume and the disk below it, that of the one behind the caches.
 pub fn growth_of_least(point: &PointData, role: CounterRole, start: Tick, end: Tick) -> Option<Growth> {
     let all = growth_by_subject(point, role, start, end);

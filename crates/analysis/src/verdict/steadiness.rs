@@ -102,7 +102,8 @@ fn has_drifted(point: &PointAnalysis) -> bool {
 /// The longest stall of `point`: of all, or, if it was shorter than an interval, of the operations that show it.
 fn longest_stall(point: &PointAnalysis) -> Option<LongestWait> {
     let shape = point.shape.as_ref().filter(|_| has_stalled(point))?;
-    let longest = shape.stalls.iter().map(|stall| stall.length_s).reduce(f64::max);
+    let stood_still = shape.stalls.iter().filter(|stall| stall.slower.is_none());
+    let longest = stood_still.map(|stall| stall.length_s).reduce(f64::max);
     let seconds = longest.or_else(|| shape.short_stalls.map(|slow| slow.longest_s()))?;
     Some(LongestWait { point: point.id, seconds })
 }

@@ -67,6 +67,7 @@ pub static INNODB: ServerSource = ServerSource {
         level("history_length", HISTORY, "count", "transactions whose undo log is not purged yet")
             .read_as(CounterRole::HistoryLength),
         level("threads_running", "Threads_running", "count", "connections that are executing a statement"),
+        refused_connections(),
     ],
 };
 
@@ -114,8 +115,15 @@ pub static MYROCKS: ServerSource = ServerSource {
         )
         .read_as(CounterRole::PendingCompaction),
         level("threads_running", "Threads_running", "count", "connections that are executing a statement"),
+        refused_connections(),
     ],
 };
+
+const fn refused_connections() -> CounterSpec {
+    let help = "connections that were refused because there were `max_connections`";
+    grows("refused_connections", "Connection_errors_max_connections", "count", help)
+        .read_as(CounterRole::RefusedConnections)
+}
 
 /// Values that are made of others, under names of their own: pages are counted, and bytes are wanted.
 const FLUSHED: &str = "page_flush_bytes";

@@ -20,7 +20,7 @@ pub use debt::DebtCourse;
 pub use objective::{Criterion, Judgement, Objective, Percentile, SampledShare};
 pub use observation::{Observation, ProbeFault, ResponseWindow};
 pub use result::{
-    FailureAbove, HoldCause, HoldDebt, LimitOutcome, LimitProbe, LimitResult, LowerBoundCause, NeededHold,
+    FailureAbove, HoldCause, HoldDebt, LimitOutcome, LimitProbe, LimitResult, LowerBoundCause, NeededHold, TargetChange,
 };
 pub use search::{LimitSearch, LimitStep};
 

@@ -14,6 +14,8 @@ pub const GRAMMAR: &str = "`p50`, `p95`, `p99`, `p99.9`, `max` or `stall` with a
 
 /// Two-sided 95 % of the normal distribution.
 const Z: f64 = 1.96;
+/// The share of operations that may fail if an objective names none: a rate is carried only by operations that succeed.
+const ERRORS_USUAL: f64 = 0.001;
 /// The longest time that an objective can name.
 const TIME_MAX: Nanos = Nanos::from_secs(3_600);
 
@@ -133,6 +135,13 @@ impl Objective {
         &self.0
     }
 
+    /// The conditions by which it is judged: those that were written, and the usual share of errors if they name none.
+    fn judged(&self) -> impl Iterator<Item = Criterion> {
+        let names_errors = self.0.iter().any(|criterion| matches!(criterion, Criterion::Errors { .. }));
+        let usual = (!names_errors).then_some(Criterion::Errors { below: ERRORS_USUAL });
+        self.0.iter().copied().chain(usual)
+    }
+
     /// The smallest share of the operations that a percentile of it lets take longer; `None` without a percentile.
     pub fn smallest_tail(&self) -> Option<f64> {
         let tails = self.0.iter().filter_map(|criterion| match criterion {
@@ -158,7 +167,7 @@ impl Objective {
 
     /// What `seen` shows of it.
     pub fn judge(&self, seen: &Observation) -> Judgement {
-        let all: Vec<Judgement> = self.0.iter().map(|criterion| criterion.judge(seen)).collect();
+        let all: Vec<Judgement> = self.judged().map(|criterion| criterion.judge(seen)).collect();
         let missed = all.iter().find(|judgement| matches!(judgement, Judgement::Missed(_)));
         let missed = missed.or_else(|| all.iter().find(|judgement| judgement.missed().is_some()));
         let open = || all.iter().find(|judgement| **judgement != Judgement::Kept);
@@ -172,7 +181,7 @@ impl Default for Objective {
         let below = Nanos::from_millis(10);
         Objective(vec![
             Criterion::Percentile { percentile: Percentile::P99, below },
-            Criterion::Errors { below: 0.001 },
+            Criterion::Errors { below: ERRORS_USUAL },
         ])
     }
 }
@@ -398,6 +407,32 @@ mod tests {
         assert_eq!(judge(share(1_200.0, 100_000.0, 100.0)), Judgement::Undecided { on: p99, value_keeps: false });
         assert_eq!(judge(share(0.0, 40.0, 1.0)), Judgement::Kept, "it was never missed");
         assert_eq!(judge(share(0.0, 0.0, 1.0)), Judgement::Missed(p99), "nothing was done");
+    }
+
+    /// What a probe shows of which so many of 10,000 operations failed; the others took 1 ms.
+    fn with_failed(failed: u64) -> Observation {
+        let windows = (0..10).map(|_| {
+            let mut window = super::super::ResponseWindow { failed: failed / 10, ..Default::default() };
+            window.response.record_n(1_000_000, 1_000 - failed / 10);
+            window
+        });
+        Observation { offered_per_s: Some(1_000.0), windows: windows.collect(), ..Observation::default() }
+    }
+
+    #[test]
+    fn operations_that_fail_are_in_every_objective() {
+        let errors = |below| Judgement::Missed(Criterion::Errors { below });
+        for (objective, failed, expected) in [
+            ("p99<10ms", 0, Judgement::Kept),
+            ("p99<10ms", 9_000, errors(0.001)),
+            ("stall<1s", 100, errors(0.001)),
+            ("p99<10ms,errors<95%", 9_000, Judgement::Kept),
+            ("errors<5%", 900, errors(0.05)),
+        ] {
+            let asked = Objective::parse(objective).unwrap();
+            assert_eq!(asked.judge(&with_failed(failed)), expected, "{objective}: {failed} of 10,000 failed");
+            assert_eq!(asked.to_string(), objective, "it prints as it was written");
+        }
     }
 
     #[test]

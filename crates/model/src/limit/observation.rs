@@ -7,7 +7,7 @@
 
 use super::debt::{DebtCourse, pending_bytes};
 use super::objective::{Objective, SampledShare};
-use super::stops::{stolen_times, stolen_within, unspoilt_windows};
+use super::stops::{TakenTimes, unspoilt_windows};
 use crate::histogram::Times;
 use crate::op::OpKind;
 use crate::own_gap::{OwnGap, OwnGapCause};
@@ -49,6 +49,8 @@ pub struct ResponseWindow {
     pub failed: u64,
     /// The most CPU time that the hypervisor may have taken in it, of all CPUs together.
     pub stolen: Nanos,
+    /// The same of other programs.
+    pub foreign: Nanos,
 }
 
 /// Why a probe shows nothing about its target: its client or its machine was at fault.
@@ -62,6 +64,11 @@ pub enum ProbeFault {
     /// The hypervisor stopped the machine, and without the windows that this has spoilt the objective is kept.
     Stolen {
         /// The CPU time that it took in those windows.
+        length: Nanos,
+    },
+    /// Other programs used the CPUs for a while, and without the windows that this has spoilt the objective is kept.
+    Foreign {
+        /// The CPU time that they used in those windows.
         length: Nanos,
     },
     /// Clients that waited for arrivals woke up too late, too often.
@@ -98,13 +105,28 @@ impl Observation {
             length,
             // The end of a phase that lasted as long as was asked is exact.
             ended_early: offered_per_s.is_some() && length < planned,
-            windows: windows_of(run, &background, &stolen_times(point)),
+            windows: windows_of(run, &background, &TakenTimes::of(point)),
             unserved: run.unserved,
             own_gaps: own_gaps_within(point, run),
             lag_count: run.intervals.iter().map(|interval| interval.generator.lag_count).sum(),
             lag_sum: Nanos(run.intervals.iter().map(|interval| interval.generator.lag_sum_ns).sum()),
             debt: pending_bytes(point, run.start, run.end),
         })
+    }
+
+    /// What it and `other`, a probe of the same rate, show together.
+    pub fn together_with(&self, other: &Observation) -> Observation {
+        Observation {
+            offered_per_s: self.offered_per_s,
+            length: Nanos(self.length.0 + other.length.0),
+            ended_early: self.ended_early && other.ended_early,
+            windows: [self.windows.as_slice(), &other.windows].concat(),
+            unserved: self.unserved + other.unserved,
+            own_gaps: Nanos(self.own_gaps.0 + other.own_gaps.0),
+            lag_count: self.lag_count + other.lag_count,
+            lag_sum: Nanos(self.lag_sum.0 + other.lag_sum.0),
+            debt: DebtCourse::default(),
+        }
     }
 
     /// Operations done.
@@ -180,8 +202,8 @@ impl Observation {
         if self.own_gaps.as_secs_f64() > 0.5 * tail * self.length.as_secs_f64() {
             return Some(ProbeFault::OwnGaps { length: self.own_gaps });
         }
-        if let Some(length) = self.stop_that_explains_a_miss(objective) {
-            return Some(ProbeFault::Stolen { length });
+        if let Some(fault) = self.stop_that_explains_a_miss(objective) {
+            return Some(fault);
         }
         let limit = objective.shortest_time()?;
         let mean = Nanos(self.lag_sum.0 / self.lag_count.max(1));
@@ -189,8 +211,8 @@ impl Observation {
         (many && mean.0 as f64 > LAG_SHARE_MAX * limit.0 as f64).then_some(ProbeFault::Lag { mean })
     }
 
-    /// The CPU time that stops of the machine took, if it misses `objective` with the windows that they have spoilt and keeps it without.
-    fn stop_that_explains_a_miss(&self, objective: &Objective) -> Option<Nanos> {
+    /// Who took the CPUs for a while, if it misses `objective` with the windows that this has spoilt and keeps it without.
+    fn stop_that_explains_a_miss(&self, objective: &Objective) -> Option<ProbeFault> {
         let unspoilt = unspoilt_windows(&self.windows, objective);
         // Arrivals that were never started are the last ones: those of the last window.
         let unserved = if unspoilt.last() == Some(&true) { self.unserved } else { 0 };
@@ -201,8 +223,14 @@ impl Observation {
         }
         let windows = kept.into_iter().map(|(window, _)| window.clone()).collect();
         let rest = Observation { windows, unserved, ..self.clone() };
-        let length = Nanos(spoilt.iter().map(|(window, _)| window.stolen.0).sum());
-        objective.judge(&rest).keeps().then_some(length)
+        let sum = |of: fn(&ResponseWindow) -> Nanos| Nanos(spoilt.iter().map(|(window, _)| of(window).0).sum());
+        let (stolen, foreign) = (sum(|window| window.stolen), sum(|window| window.foreign));
+        let fault = if stolen >= foreign {
+            ProbeFault::Stolen { length: stolen }
+        } else {
+            ProbeFault::Foreign { length: foreign }
+        };
+        objective.judge(&rest).keeps().then_some(fault)
     }
 
     /// The time from one stretch of slow windows to the next, if they come regularly: checkpoints, compactions, garbage collection.
@@ -212,12 +240,13 @@ impl Observation {
 }
 
 /// The windows of a phase, without the kinds of operation `background`. What ended after the end of the phase is in its last window.
-fn windows_of(run: &PhaseData, background: &[OpKind], stolen: &[(Tick, Tick, Nanos)]) -> Vec<ResponseWindow> {
+fn windows_of(run: &PhaseData, background: &[OpKind], taken: &TakenTimes) -> Vec<ResponseWindow> {
     let (inside, beyond): (Vec<&Interval>, Vec<_>) =
         run.intervals.iter().partition(|interval| interval.start < run.end);
-    let stolen_in = |interval: &Interval| stolen_within(stolen, interval.start, interval.start + interval.length);
-    let window =
-        |interval: &Interval| ResponseWindow { stolen: stolen_in(interval), ..window_of(interval, background) };
+    let window = |interval: &Interval| {
+        let [stolen, foreign] = taken.within(interval.start, interval.start + interval.length);
+        ResponseWindow { stolen, foreign, ..window_of(interval, background) }
+    };
     let mut windows: Vec<ResponseWindow> = inside.into_iter().map(window).collect();
     if let Some(last) = windows.last_mut() {
         for late in beyond {
@@ -235,7 +264,7 @@ fn window_of(interval: &Interval, background: &[OpKind]) -> ResponseWindow {
         length: interval.length,
         response: Times::merged(own().map(|row| &row.response)),
         failed: own().map(|row| row.failed).sum(),
-        stolen: Nanos(0),
+        ..ResponseWindow::default()
     }
 }
 
@@ -330,6 +359,19 @@ mod tests {
         };
         assert_eq!(lag(10, 501), Some(ProbeFault::Lag { mean: Nanos::from_micros(501) }));
         assert_eq!([lag(9, 501), lag(10, 500)], [None, None], "too few, too short");
+    }
+
+    #[test]
+    fn a_miss_is_that_of_other_programs_if_only_windows_in_which_they_ran_missed() {
+        let foreign = Nanos::from_millis(900);
+        let mut windows = vec![window(&[(1, 100)]); 20];
+        windows[4] = ResponseWindow { foreign, ..window(&[(1, 50), (70, 50)]) };
+        let fault = |windows: &[ResponseWindow]| observed(windows.to_vec()).fault(&Objective::default());
+        assert_eq!(fault(&windows), Some(ProbeFault::Foreign { length: foreign }));
+        windows[4].foreign = Nanos::from_millis(200);
+        assert_eq!(fault(&windows), None, "a fifth of a CPU is what any machine does");
+        windows.iter_mut().for_each(|window| window.foreign = foreign);
+        assert_eq!(fault(&windows), None, "they ran all along: the target is slower for it");
     }
 
     #[test]

@@ -106,6 +106,17 @@ pub enum HoldCause {
     },
 }
 
+/// A target that carried more or less from some moment on.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct TargetChange {
+    /// The number of probes and holds with a judgement before it changed.
+    pub after: usize,
+    /// The rate that half of the probes before it kept.
+    pub before_per_s: f64,
+    /// The same of those after it.
+    pub after_per_s: f64,
+}
+
 /// One probe with what it showed.
 #[derive(Clone, Debug, PartialEq)]
 pub struct LimitProbe {
@@ -117,8 +128,8 @@ pub struct LimitProbe {
     pub done_per_s: f64,
     /// How long it lasted.
     pub length: Nanos,
-    /// What it showed of the objective, together with the probes of the same rate right before it; `None` of a closed loop, and if a
-    /// client was at fault.
+    /// What it showed of the objective, a probe together with those of the same rate before it; `None` of a closed loop, and if a client was
+    /// at fault.
     pub judgement: Option<Judgement>,
     /// Why it shows nothing.
     pub fault: Option<ProbeFault>,
@@ -128,13 +139,33 @@ pub struct LimitProbe {
     pub ended_early: bool,
 }
 
+impl LimitResult {
+    /// The share of what is due that succeeds.
+    fn success(&self) -> f64 {
+        1.0 - self.failed_share
+    }
+
+    /// What is carried at the rate that was held: the operations per second that succeed. An objective may let some of them fail.
+    pub fn carried_per_s(&self) -> Option<f64> {
+        Some(self.per_s? * self.success())
+    }
+
+    /// Between which rates of operations that succeed the limit is.
+    pub fn carried_between(&self) -> Option<(f64, Option<f64>)> {
+        let (low, high) = self.between?;
+        Some((low * self.success(), high.map(|high| high * self.success())))
+    }
+}
+
 /// What a search has found.
 #[derive(Clone, Debug, PartialEq)]
 pub struct LimitResult {
     /// How it ended.
     pub outcome: LimitOutcome,
-    /// The largest rate that was held with the objective, per second; `None` if there is none.
+    /// The largest rate that was held with the objective: what was due per second; `None` if there is none.
     pub per_s: Option<f64>,
+    /// The share of the operations that failed while it was held.
+    pub failed_share: f64,
     /// The limit is between these rates: the highest that kept the objective for certain, and the lowest that missed it for certain.
     /// The upper one is `None` if no rate missed it.
     pub between: Option<(f64, Option<f64>)>,
@@ -146,6 +177,8 @@ pub struct LimitResult {
     pub debt: HoldDebt,
     /// What fails above it first.
     pub failure: Option<FailureAbove>,
+    /// When the target changed while it was searched; `None` if that is not shown.
+    pub change: Option<TargetChange>,
     /// What was measured, in order.
     pub probes: Vec<LimitProbe>,
 }

@@ -1,12 +1,13 @@
 //! How much the limit of a target differs from probe to probe: the disk, its cache or the hypervisor are not the same each time.
 //!
 //! In: what single probes and holds showed of the objective, in any order. Out: whether two of them contradict each other, and a
-//! [`LimitFit`]: where the limit is if it moves by a random factor before each probe.
+//! [`LimitFit`]: where the limit is if it moves by a random factor before each probe; and when the target changed for good, if it did.
 //! Limits: a bisection tries rates inside of its bracket only, so it never contradicts itself: its ends must be measured again. The
-//! scatter is assumed to be alike at all times; a limit that falls steadily is taken for one that scatters.
+//! scatter is assumed to be alike at all times, unless one change explains it better; a limit that falls steadily is taken for one that scatters.
 
 use super::objective::{Judgement, Objective};
 use super::observation::Observation;
+use super::result::TargetChange;
 
 /// The limit is searched between these shares of the lowest and of the highest rate that was tried.
 const RATES: [f64; 2] = [0.5, 2.0];
@@ -26,6 +27,15 @@ const UNDECIDED: f64 = 0.7;
 /// A share of slow operations is worse than another if the interval of it is so many times above that of the other: parts of one probe are alike,
 /// so that its interval is somewhat too narrow, and a longer one shows slow stretches that a shorter one may miss.
 const WORSE: f64 = 5.0;
+
+/// A target that changed was steady before and after that.
+const STEADY_SPREADS: [f64; 3] = [0.005, 0.015, 0.04];
+/// Fewer probes before or after a change do not show what the target was then.
+const CHANGE_PARTS_MIN: usize = 3;
+/// So many times as likely as scatter a change must be,
+const CHANGE_LIKELIER_MIN: f64 = 100.0;
+/// and so great, as a difference of logarithms: by 30 % down or 43 % up.
+const CHANGE_MIN: f64 = 0.357;
 
 /// What the probes and holds of a search showed, each for itself.
 #[derive(Clone, Debug, Default)]
@@ -64,16 +74,56 @@ impl Sightings {
         self.0.iter().filter(|one| one.per_s == per_s).count()
     }
 
+    /// Whether probes of `per_s` do not agree whether it is kept.
+    pub fn disagree_at(&self, per_s: f64) -> bool {
+        let mut own = self.0.iter().filter(|one| one.per_s == per_s).map(|one| one.judgement.keeps());
+        own.next().is_some_and(|first| own.any(|other| other != first))
+    }
+
     /// Whether one of them was worse than another at the same or a higher rate.
     pub fn contradict(&self) -> bool {
         self.0.iter().any(|worse| self.0.iter().any(|better| worse.contradicts(better)))
     }
 
-    /// The limit and its scatter by Bayes' rule on a grid: a rate is kept as likely as the limit of the moment, which is log-normal, is above it.
-    pub fn fit(&self) -> LimitFit {
+    /// When the target changed; `None` if a limit that scatters explains the probes as well.
+    ///
+    /// Two limits, of those before and those after a moment, are compared with one limit that scatters, by the likelihoods of what explains the
+    /// probes best. Marginal likelihoods would not do: a search halves its bracket where the limit is, so that a narrow bracket, which is what a
+    /// steady target leaves, is unlikely beforehand.
+    pub fn change(&self) -> Option<TargetChange> {
+        if !self.contradict() {
+            return None;
+        }
+        let [low, high] = self.range();
+        let limits: Vec<f64> = steps(low, high, RATE_STEPS).collect();
+        let best = |part: &[Sighting], spreads: &[f64]| {
+            let all = limits.iter().flat_map(|limit| spreads.iter().map(move |spread| (*limit, *spread)));
+            let likely =
+                all.map(|(limit, spread)| part.iter().map(|one| one.likelihood(limit, spread)).product::<f64>());
+            likely.fold(0.0, f64::max)
+        };
+        let any: Vec<f64> = steps(SPREADS[0].ln(), SPREADS[1].ln(), SPREAD_STEPS).map(f64::exp).collect();
+        let of_two = |at: usize| best(&self.0[..at], &STEADY_SPREADS) * best(&self.0[at..], &STEADY_SPREADS);
+        let places = CHANGE_PARTS_MIN..=self.0.len().saturating_sub(CHANGE_PARTS_MIN);
+        let all: Vec<(usize, f64)> = places.map(|at| (at, of_two(at))).collect();
+        let likely = all.iter().map(|(_, likely)| *likely).fold(0.0, f64::max);
+        // A probe that both limits explain was before the change: the first that contradicts shows it.
+        let at = all.iter().rfind(|(_, one)| *one > 0.9 * likely)?.0;
+        let [before, after] = [&self.0[..at], &self.0[at..]].map(|part| Sightings(part.to_vec()).fit().middle_per_s);
+        let is_shown = likely > CHANGE_LIKELIER_MIN * best(&self.0, &any) && (after / before).ln().abs() > CHANGE_MIN;
+        is_shown.then_some(TargetChange { after: at, before_per_s: before, after_per_s: after })
+    }
+
+    /// The logarithms between which the limit is searched.
+    fn range(&self) -> [f64; 2] {
         let rates = || self.0.iter().map(|one| one.per_s.ln());
         let low = rates().fold(f64::INFINITY, f64::min) + RATES[0].ln();
-        let high = rates().fold(f64::NEG_INFINITY, f64::max) + RATES[1].ln();
+        [low, rates().fold(f64::NEG_INFINITY, f64::max) + RATES[1].ln()]
+    }
+
+    /// The limit and its scatter by Bayes' rule on a grid: a rate is kept as likely as the limit of the moment, which is log-normal, is above it.
+    pub fn fit(&self) -> LimitFit {
+        let [low, high] = self.range();
         let limits: Vec<f64> = steps(low, high, RATE_STEPS).collect();
         let spreads: Vec<f64> = steps(SPREADS[0].ln(), SPREADS[1].ln(), SPREAD_STEPS).map(f64::exp).collect();
         let mut of_limit = vec![0.0; limits.len()];
@@ -166,6 +216,28 @@ mod tests {
         assert!(sightings(&[(850.0, 200), (900.0, 3)]).contradict());
         assert!(sightings(&[(850.0, 300), (900.0, 15)]).contradict(), "both missed, and the lower rate by far more");
         assert!(!sightings(&[(850.0, 3), (900.0, 200)]).contradict());
+    }
+
+    #[test]
+    fn a_target_that_carries_half_from_some_probe_on_has_changed_and_one_that_scatters_has_not() {
+        let halved = [
+            (750.0, 400),
+            (375.0, 0),
+            (530.0, 0),
+            (691.0, 0),
+            (720.0, 400),
+            (578.0, 500),
+            (691.0, 500),
+            (500.0, 500),
+            (400.0, 500),
+            (300.0, 0),
+        ];
+        let change = sightings(&halved).change().expect("it shows");
+        assert!(change.after == 5 && change.before_per_s > 600.0 && change.after_per_s < 420.0, "{change:?}");
+        let scattered =
+            [(800.0, 0), (900.0, 500), (850.0, 0), (900.0, 0), (850.0, 500), (880.0, 0), (840.0, 500), (870.0, 0)];
+        assert_eq!(sightings(&scattered).change(), None);
+        assert_eq!(sightings(&halved[..5]).change(), None, "nothing contradicts");
     }
 
     #[test]

@@ -3,7 +3,8 @@
 //! In: what is asked, and observations. Out: the next [`LimitStep`], and a [`LimitResult`].
 //!
 //! A closed loop finds the order of magnitude. From a share of it the rate is raised until the objective is missed, or halved until it is
-//! kept; then the bracket is halved until it is narrow, and both of its ends are measured again. If probes contradict each other, the target is
+//! kept; then the bracket is halved until it is narrow, and both of its ends are measured again. A rate is judged by all of its probes together,
+//! so an end that is kept when it is measured again bounds nothing any more. If probes contradict each other, the target is
 //! not the same from probe to probe: some more are made where the limit seems to be, and the result has an interval as wide as that scatter. The
 //! best rate is held. If it misses the objective then, or if the write debt grows, a lower rate is held.
 //! Limits: it assumes that a rate below one that is kept is kept, too. The method is that of Shivam and others ("Cutting Corners", USENIX
@@ -32,11 +33,9 @@ const STOPPED_MAX: usize = 5;
 const VOID_HOLDS_MAX: usize = 3;
 /// After a hold that missed its objective the next rate is lower by this share; by twice as much after the next.
 const STEP_DOWN: f64 = 0.02;
-/// If the lower end of the bracket misses the objective when it is measured again, the first rate that is held is lower by this share.
-const REPEAT_STEP_DOWN: f64 = 0.01;
 /// Between a rate that was sustained and one that was not another is held, unless the upper is above the lower by this share or less: a hold
 /// takes minutes.
-const HOLD_RESOLUTION: f64 = 0.05;
+const HOLD_RESOLUTION: f64 = 0.04;
 /// After a hold whose debt grew the next rate is lower by this share, so that the growth of the two differs measurably.
 const DEBT_STEP_DOWN: f64 = 0.1;
 /// A debt whose growth would end only below this share of the rate held fills something up: it does not accumulate.
@@ -80,6 +79,8 @@ pub struct LimitSearch {
     faults: usize,
     /// What each probe and hold has shown by itself.
     sightings: Sightings,
+    /// What the probes of each rate have shown together.
+    rates: Vec<ProbedRate>,
     /// Probes made since two have contradicted each other.
     scatter_probes: usize,
     /// Rates at which all holds were void.
@@ -106,11 +107,22 @@ struct UpperRate {
     void: Option<LimitOutcome>,
 }
 
+/// A rate that was tried, once or several times.
+#[derive(Clone, Debug)]
+struct ProbedRate {
+    per_s: f64,
+    /// All of its probes that were not void.
+    seen: Observation,
+    judgement: Judgement,
+}
+
 /// A rate that was held.
 #[derive(Clone, Copy, Debug)]
 struct HeldRate {
     per_s: f64,
     judgement: Judgement,
+    /// The share of its operations that failed.
+    failed: f64,
     /// By how many bytes a second the debt grew; `None` if it did not.
     growth_per_s: Option<f64>,
     length: Nanos,
@@ -168,6 +180,7 @@ impl LimitSearch {
             rhythm: None,
             faults: 0,
             sightings: Sightings::default(),
+            rates: Vec::new(),
             scatter_probes: 0,
             void_holds: 0,
             holds: Vec::new(),
@@ -228,10 +241,11 @@ impl LimitSearch {
             self.note_probe(ProbeKind::Probe, seen, None, Some(fault), None);
             return self.after_fault(State::Probe { per_s }, fault);
         }
-        self.note_probe(ProbeKind::Probe, seen, Some(judgement), None, None);
         self.sightings.add(per_s, &self.spec.objective, seen);
+        let judgement = self.judge_rate(per_s, seen);
+        self.note_probe(ProbeKind::Probe, seen, Some(judgement), None, None);
         self.faults = 0;
-        self.note_bound(per_s, judgement);
+        self.note_bounds();
         if self.is_scattered() { self.next_of_scattered() } else { self.next_probe() }
     }
 
@@ -244,7 +258,8 @@ impl LimitSearch {
         self.faults = 0;
         let growth_per_s = seen.debt.growth_per_s();
         self.note_probe(ProbeKind::Hold, seen, Some(judgement), None, growth_per_s);
-        let held = HeldRate { per_s, judgement, growth_per_s, length: seen.length };
+        let failed = if seen.failed() > 0 { seen.share_failed().value() } else { 0.0 };
+        let held = HeldRate { per_s, judgement, failed, growth_per_s, length: seen.length };
         self.holds.push(held);
         self.sightings.add(per_s, &self.spec.objective, seen);
         if self.is_filling() {
@@ -320,7 +335,7 @@ impl LimitSearch {
     fn after_fault(&mut self, again: State, fault: ProbeFault) -> State {
         let (most, outcome) = match fault {
             ProbeFault::Lag { .. } => (LATE_MAX, LimitOutcome::LowerBound(LowerBoundCause::Generator)),
-            ProbeFault::OwnGaps { .. } | ProbeFault::Stolen { .. } => {
+            ProbeFault::OwnGaps { .. } | ProbeFault::Stolen { .. } | ProbeFault::Foreign { .. } => {
                 (STOPPED_MAX, LimitOutcome::BoundedByInvalidProbes)
             }
         };
@@ -352,17 +367,34 @@ impl LimitSearch {
         }
     }
 
-    fn note_bound(&mut self, per_s: f64, judgement: Judgement) {
-        match judgement.missed() {
-            // The upper end, measured again: the probe before has missed it.
-            None if self.upper.is_some_and(|upper| upper.void.is_none() && per_s >= upper.per_s) => {}
-            None => self.kept_per_s = Some(self.kept_per_s.map_or(per_s, |kept| kept.max(per_s))),
-            Some(criterion) => {
-                self.upper = Some(UpperRate { per_s, void: None });
-                self.failure = Some(FailureAbove::Objective(criterion));
-                self.failure_of_probes = self.failure;
-            }
+    /// What all probes at `per_s` show, with `seen` as the last of them.
+    fn judge_rate(&mut self, per_s: f64, seen: &Observation) -> Judgement {
+        let known = self.rates.iter_mut().find(|rate| rate.per_s == per_s);
+        let seen = known.as_ref().map_or_else(|| seen.clone(), |rate| rate.seen.together_with(seen));
+        let judgement = self.spec.objective.judge(&seen);
+        match known {
+            Some(rate) => (rate.seen, rate.judgement) = (seen, judgement),
+            None => self.rates.push(ProbedRate { per_s, seen, judgement }),
         }
+        judgement
+    }
+
+    /// Takes the bounds of the search from what is known of each rate: the lowest that is missed, and the highest below it that is kept. A rate
+    /// whose probes were void stays the upper bound as long as none below it is missed.
+    fn note_bounds(&mut self) {
+        let missed = self.rates.iter().filter_map(|rate| Some((rate.per_s, rate.judgement.missed()?)));
+        let lowest = missed.min_by(|a, b| a.0.total_cmp(&b.0));
+        let void = self.upper.filter(|upper| upper.void.is_some());
+        self.upper = match (lowest, void) {
+            (Some((per_s, _)), Some(void)) if void.per_s < per_s => Some(void),
+            (Some((per_s, _)), _) => Some(UpperRate { per_s, void: None }),
+            (None, void) => void,
+        };
+        let upper_per_s = self.upper.map_or(f64::INFINITY, |upper| upper.per_s);
+        let kept = self.rates.iter().filter(|rate| rate.judgement.keeps() && rate.per_s < upper_per_s);
+        self.kept_per_s = kept.map(|rate| rate.per_s).max_by(f64::total_cmp);
+        self.failure_of_probes = lowest.map(|(_, criterion)| FailureAbove::Objective(criterion));
+        self.failure = self.failure_of_probes;
     }
 
     /// The rate after the bounds have changed: higher, lower or between them, or the best is held.
@@ -386,16 +418,15 @@ impl LimitSearch {
                 State::Probe { per_s: upper.per_s }
             }
             (Some(kept), Some(_)) if self.is_to_be_repeated(kept) => State::Probe { per_s: kept },
-            (Some(kept), Some(upper)) if upper.per_s <= kept => {
-                State::Hold { per_s: rounded(kept * (1.0 - REPEAT_STEP_DOWN)) }
-            }
             (Some(kept), Some(_)) => State::Hold { per_s: kept },
             (None, None) => State::Closed,
         }
     }
 
+    /// Whether an end of the bracket is to be measured again: each once, and once more if its probes do not agree.
     fn is_to_be_repeated(&self, per_s: f64) -> bool {
-        self.sightings.count_at(per_s) == 1
+        let count = self.sightings.count_at(per_s);
+        count == 1 || count == 2 && self.sightings.disagree_at(per_s)
     }
 
     /// A lower rate than that of the last hold, which was not sustained.
@@ -459,11 +490,13 @@ impl LimitSearch {
         LimitResult {
             outcome,
             per_s,
+            failed_share: held.map_or(0.0, |held| held.failed),
             between: per_s.map(|per_s| self.bracket(per_s)),
             held: held.map(|held| held.length),
             needed_hold: held.and_then(|held| self.needed_hold(held.per_s, held.length)),
             debt: debt.map_or(HoldDebt::Steady, |growth_per_s| HoldDebt::Filling { growth_per_s }),
             failure: self.failure,
+            change: self.sightings.change(),
             probes: self.probes.clone(),
         }
     }
@@ -478,17 +511,20 @@ impl LimitSearch {
         (from.min(per_s), Some(to.max(per_s)).filter(|_| self.upper.is_some_and(|upper| upper.void.is_none())))
     }
 
-    /// The highest rate, up to `per_s`, that kept the objective for certain, and the lowest above it that missed it for certain.
+    /// The highest rate, up to `per_s`, that kept the objective for certain, and the lowest above it that missed it for certain: each rate by all
+    /// of its probes, or by its hold.
     fn certain_bracket(&self, per_s: f64) -> (f64, Option<f64>) {
-        let judged = || self.probes.iter().filter_map(|probe| Some((probe, probe.offered_per_s?, probe.judgement?)));
-        let kept = judged().filter(|(_, rate, judgement)| *judgement == Judgement::Kept && *rate <= per_s);
-        let missed = judged().filter(|(probe, rate, judgement)| {
-            let has_debt = probe.debt_growth_per_s.is_some() && !self.is_filling();
-            *rate > per_s && (matches!(judgement, Judgement::Missed(_)) || has_debt)
-        });
-        let low = kept.map(|(_, rate, _)| rate).max_by(f64::total_cmp);
+        let probed = || self.rates.iter().map(|rate| (rate.per_s, rate.judgement));
+        let held = || self.holds.iter().map(|held| (held.per_s, held.judgement));
+        let is_held = |rate: f64| self.holds.iter().any(|held| held.per_s == rate);
+        let judged = || probed().filter(|(rate, _)| !is_held(*rate)).chain(held());
+        let kept = judged().filter(|(rate, judgement)| *judgement == Judgement::Kept && *rate <= per_s);
+        let missed = judged().filter(|(_, judgement)| matches!(judgement, Judgement::Missed(_))).map(|(rate, _)| rate);
+        let in_debt = self.holds.iter().filter(|held| held.growth_per_s.is_some() && !self.is_filling());
+        let missed = missed.chain(in_debt.map(|held| held.per_s)).filter(|rate| *rate > per_s);
+        let low = kept.map(|(rate, _)| rate).max_by(f64::total_cmp);
         // A rate that was held without a certain judgement is known as well as the bracket is narrow.
-        (low.unwrap_or(per_s * (1.0 - RESOLUTION)), missed.map(|(_, rate, _)| rate).min_by(f64::total_cmp))
+        (low.unwrap_or(per_s * (1.0 - RESOLUTION)), missed.min_by(f64::total_cmp))
     }
 
     fn note_probe(
@@ -580,7 +616,7 @@ mod tests {
     fn held(per_s: f64, keeps: bool, growth_per_s: f64) -> HeldRate {
         let criterion = *Objective::default().criteria().first().expect("it has one");
         let judgement = if keeps { Judgement::Kept } else { Judgement::Missed(criterion) };
-        HeldRate { per_s, judgement, growth_per_s: Some(growth_per_s), length: Nanos::from_secs(10) }
+        HeldRate { per_s, judgement, failed: 0.0, growth_per_s: Some(growth_per_s), length: Nanos::from_secs(10) }
     }
 
     #[test]

@@ -89,8 +89,8 @@ impl Queue {
         let windows = windows.iter_mut().enumerate().map(|(nth, counts)| ResponseWindow {
             length: Nanos(window_ns as u64),
             response: counts.take(),
-            failed: 0,
             stolen: stolen(nth),
+            ..ResponseWindow::default()
         });
         let rate = done as f64 / length.as_secs_f64();
         let debt = self.debt.map_or(DebtCourse::default(), |(per_op, paid_per_s)| {
@@ -443,6 +443,70 @@ fn usual_width(found: &[LimitResult]) -> f64 {
         found.iter().filter_map(|result| result.between).map(|(low, high)| high.unwrap_or(low) / low - 1.0).collect();
     widths.sort_by(f64::total_cmp);
     widths[widths.len() / 2]
+}
+
+#[test]
+fn a_probe_that_something_spoilt_once_bounds_nothing_when_its_rate_was_kept() {
+    // M/M/1 whose p99 is 5 ms at 9,079 a second.
+    let true_per_s = 10_000.0 - 100f64.ln() / 0.005;
+    let queue = Queue::new(1, 1e5, true);
+    for seed in 0..SEEDS {
+        let mut random = SplitMix(seed.wrapping_mul(0xD134_2543_DE82_EF95));
+        let mut search = LimitSearch::new(&spec("p99<5ms", 40), Nanos::from_secs(20));
+        let mut spoilt = None;
+        while let LimitStep::Measure { kind, per_s, length } = search.next_step() {
+            let mut seen = queue.perform(per_s, length, &mut random);
+            // The first probe between 90 and 97 % of the limit is slow for a twentieth of its time.
+            let is_near = per_s.is_some_and(|per_s| (0.9..0.97).contains(&(per_s / true_per_s)));
+            if kind == ProbeKind::Probe && spoilt.is_none() && is_near {
+                spoilt = per_s;
+                seen.windows[20..23].iter_mut().for_each(|window| {
+                    let done = window.response.len();
+                    window.response = crate::histogram::Times::default();
+                    window.response.record_n(20_000_000, done);
+                });
+            }
+            search.observe(seen);
+        }
+        let found = search.result();
+        let (low, high) = found.between.expect("a rate is held");
+        let is_bound = |spoilt: f64| high == Some(spoilt) && found.per_s.is_some_and(|per_s| per_s < spoilt);
+        let kept_again = |spoilt: f64| {
+            let own = found.probes.iter().filter(|probe| probe.offered_per_s == Some(spoilt));
+            own.filter_map(|probe| probe.judgement).any(|judgement| judgement == Judgement::Kept)
+        };
+        assert!(spoilt.is_none_or(|spoilt| !(is_bound(spoilt) && kept_again(spoilt))), "{spoilt:?} {found:?}");
+        assert!(low <= true_per_s * 1.02, "{found:?}");
+    }
+}
+
+/// A search on a queue that serves so much more slowly from probe `from` on.
+fn search_changing(factor: f64, from: usize, seed: u64) -> LimitResult {
+    let mut random = SplitMix(seed.wrapping_mul(0xD134_2543_DE82_EF95));
+    let mut search = LimitSearch::new(&spec("p99<50ms", 60), Nanos::from_secs(30));
+    let mut nth = 0;
+    while let LimitStep::Measure { per_s, length, .. } = search.next_step() {
+        let service_ns = if nth < from { 1e6 } else { factor * 1e6 };
+        search.observe(Queue::new(1, service_ns, true).perform(per_s, length, &mut random));
+        nth += 1;
+    }
+    search.result()
+}
+
+#[test]
+fn a_target_that_carries_half_from_the_middle_of_a_search_on_is_said_to_have_changed() {
+    let changed = (0..SEEDS).map(|seed| search_changing(2.0, 6, seed)).collect::<Vec<_>>();
+    let said = changed.iter().filter_map(|found| found.change);
+    let said = said.filter(|change| change.after_per_s < 0.75 * change.before_per_s).count();
+    assert!(said >= 18, "{said} of {SEEDS}");
+    assert!(changed.iter().all(|found| found.per_s.is_none_or(|per_s| per_s < 500.0)), "{changed:?}");
+    let steady = (0..SEEDS).filter(|seed| search_changing(1.0, 6, *seed).change.is_some()).count();
+    let scattered = scattered_searches(0.15).0.iter().filter(|found| found.change.is_some()).count();
+    assert!(
+        steady == 0 && scattered <= 2,
+        "{steady} of {SEEDS} steady ones, {scattered} of {} that scatter",
+        2 * SEEDS
+    );
 }
 
 #[test]

@@ -1,17 +1,23 @@
-//! Stops of the machine while a probe ran: the hypervisor gave its CPUs to others.
+//! Stops of the machine while a probe ran: the hypervisor gave its CPUs to others, or other programs used them for a while.
 //!
-//! In: the counter of stolen CPU time, and the windows of a probe. Out: how much was stolen in each window, and the windows that no stop has
-//! spoilt. Limits: the kernel counts stolen time in ticks of 10 ms, when a CPU runs again. Time that is stolen all along is no stop: it
-//! makes the machine slower, and the limit is that of the slower machine.
+//! In: the counters of CPU time, and the windows of a probe. Out: how much was taken in each window, and the windows that no stop has
+//! spoilt. Limits: the kernel counts CPU time in ticks of 10 ms, and stolen time when a CPU runs again. Time that is taken all along is no stop: it
+//! makes the machine slower, and the limit is that of the slower machine. Of a server whose processes are not seen on a machine that is, its time
+//! cannot be told from that of others, which is then not known.
 
 use super::objective::Objective;
 use super::observation::ResponseWindow;
 use crate::role::CounterRole;
 use crate::run::PointData;
+use crate::traits::{EngineProcess, UnseenServer};
 use crate::units::{Nanos, Tick};
 
 /// Less stolen time in a window is no stop: two ticks.
 const STOP_MIN: Nanos = Nanos::from_millis(20);
+/// Less CPU time of other programs in a window is no stop: three ticks, since the times of several processes are subtracted,
+const FOREIGN_MIN: Nanos = Nanos::from_millis(30);
+/// and this share of one CPU: any machine has programs that run now and then.
+const FOREIGN_SHARE_MIN: f64 = 0.25;
 /// A stop takes so many times as much as is stolen from the median window.
 const STOP_FACTOR: u64 = 3;
 /// The queue that a stop has left may need so many times its length: that of a target which is busy for 90 % of the time.
@@ -21,12 +27,13 @@ const DRAIN_FACTOR: u64 = 10;
 /// off.
 pub(super) fn unspoilt_windows(windows: &[ResponseWindow], objective: &Objective) -> Vec<bool> {
     let least = least_stop(windows);
+    let foreign_usual = usual(windows, |window| window.foreign);
     let mut drain = Nanos(0);
     let mut is_unspoilt = |window: &ResponseWindow| {
-        let is_stop = window.stolen >= least;
+        let is_stop = window.stolen >= least || is_taken_by_others(window, foreign_usual);
         let is_draining = drain.0 > 0 && is_slow(window, objective);
         drain = match (is_stop, is_draining) {
-            (true, _) => Nanos(DRAIN_FACTOR * window.stolen.0),
+            (true, _) => Nanos(DRAIN_FACTOR * window.stolen.max(window.foreign).0),
             (false, true) => Nanos(drain.0.saturating_sub(window.length.0)),
             (false, false) => Nanos(0),
         };
@@ -37,10 +44,20 @@ pub(super) fn unspoilt_windows(windows: &[ResponseWindow], objective: &Objective
 
 /// From how much stolen time on a window of `windows` has a stop.
 pub(super) fn least_stop(windows: &[ResponseWindow]) -> Nanos {
-    let mut stolen: Vec<u64> = windows.iter().map(|window| window.stolen.0).collect();
-    stolen.sort_unstable();
-    let usual = stolen.get(stolen.len() / 2).copied().unwrap_or(0);
-    STOP_MIN.max(Nanos(STOP_FACTOR * usual + 1))
+    STOP_MIN.max(Nanos(STOP_FACTOR * usual(windows, |window| window.stolen) + 1))
+}
+
+/// What is taken from the median window.
+fn usual(windows: &[ResponseWindow], taken: fn(&ResponseWindow) -> Nanos) -> u64 {
+    let mut all: Vec<u64> = windows.iter().map(|window| taken(window).0).collect();
+    all.sort_unstable();
+    all.get(all.len() / 2).copied().unwrap_or(0)
+}
+
+/// Whether other programs used far more of `window` than of the usual one.
+fn is_taken_by_others(window: &ResponseWindow, usual: u64) -> bool {
+    let least = FOREIGN_MIN.max(Nanos((FOREIGN_SHARE_MIN * window.length.0 as f64) as u64));
+    window.foreign >= least.max(Nanos(STOP_FACTOR * usual + 1))
 }
 
 /// Whether more operations of `window` took long than `objective` allows, or none ended in it.
@@ -51,19 +68,77 @@ fn is_slow(window: &ResponseWindow, objective: &Objective) -> bool {
     done == 0 || window.response.count_from(limit.0) as f64 > tail * done as f64
 }
 
-/// The CPU time that was stolen from all CPUs together, as (from, to, time), between readings of `point`.
-pub(super) fn stolen_times(point: &PointData) -> Vec<(Tick, Tick, Nanos)> {
-    let is_steal = |role| role == Some(CounterRole::MachineCpuSteal);
-    let places = (0u16..)
-        .zip(&point.sources)
-        .filter_map(|(source, def)| Some((source, def.counters.iter().position(|counter| is_steal(counter.role))?)));
-    let Some((source, place)) = places.into_iter().next() else { return Vec::new() };
-    let readings: Vec<(Tick, f64)> = point.counters.of_counter(source, place).collect();
+/// The CPU time that others took from all CPUs together, as (from, to, time), between readings of a point.
+pub(super) struct TakenTimes {
+    stolen: Vec<(Tick, Tick, Nanos)>,
+    foreign: Vec<(Tick, Tick, Nanos)>,
+}
+
+impl TakenTimes {
+    /// What was taken while `point` was measured.
+    pub fn of(point: &PointData) -> TakenTimes {
+        let stolen = readings_of(point, CounterRole::MachineCpuSteal).into_iter().next().unwrap_or_default();
+        TakenTimes { stolen: grown(&stolen), foreign: grown(&foreign_time(point).unwrap_or_default()) }
+    }
+
+    /// The most that the hypervisor and other programs may have taken from `from` to `to`.
+    pub fn within(&self, from: Tick, to: Tick) -> [Nanos; 2] {
+        [&self.stolen, &self.foreign].map(|times| taken_within(times, from, to))
+    }
+}
+
+/// The readings of each counter of `role`.
+fn readings_of(point: &PointData, role: CounterRole) -> Vec<Vec<(Tick, f64)>> {
+    let all = (0u16..).zip(&point.sources).flat_map(|(source, def)| {
+        let own = def.counters.iter().enumerate().filter(|(_, counter)| counter.role == Some(role));
+        own.map(move |(place, _)| point.counters.of_counter(source, place).collect())
+    });
+    all.collect()
+}
+
+/// The CPU time that programs other than plimsoll and its engine have used; `None` if it is not known.
+fn foreign_time(point: &PointData) -> Option<Vec<(Tick, f64)>> {
+    use CounterRole::{
+        EngineCpuSystem, EngineCpuUser, KernelThreadsCpu, MachineCpuSystem, MachineCpuUser, PlimsollCpu,
+    };
+    let engine = match point.traits.engine.process {
+        EngineProcess::Own => vec![EngineCpuUser, EngineCpuSystem],
+        EngineProcess::Embedded | EngineProcess::None => Vec::new(),
+        EngineProcess::Elsewhere if point.traits.engine.unseen == Some(UnseenServer::Remote) => Vec::new(),
+        EngineProcess::Elsewhere | EngineProcess::Unknown => return None,
+    };
+    let user = readings_of(point, MachineCpuUser).into_iter().next()?;
+    let required: Vec<CounterRole> = [MachineCpuSystem, PlimsollCpu].into_iter().chain(engine).collect();
+    let of_role = |role: &CounterRole| Some(readings_of(point, *role)).filter(|all| !all.is_empty());
+    let mut others: Vec<Vec<Vec<(Tick, f64)>>> = required.iter().map(of_role).collect::<Option<_>>()?;
+    others.push(readings_of(point, KernelThreadsCpu));
+    let system = others.remove(0);
+    let at = |all: &[Vec<(Tick, f64)>], tick| all.iter().map(|one| value_at(one, tick)).sum::<Option<f64>>();
+    let foreign = user.iter().filter_map(|(tick, user)| {
+        let own: f64 = others.iter().map(|all| at(all, *tick)).sum::<Option<f64>>()?;
+        Some((*tick, user + at(&system, *tick)? - own))
+    });
+    Some(foreign.collect())
+}
+
+/// The value of a counter at `tick`, between its readings on a straight line; `None` outside of them.
+fn value_at(readings: &[(Tick, f64)], tick: Tick) -> Option<f64> {
+    let after = readings.partition_point(|(at, _)| *at < tick);
+    let (to, high) = *readings.get(after)?;
+    if to == tick {
+        return Some(high);
+    }
+    let (from, low) = *readings.get(after.checked_sub(1)?)?;
+    Some(low + (high - low) * tick.since(from).0 as f64 / to.since(from).0 as f64)
+}
+
+/// By how much a counter grew between each two of its readings.
+fn grown(readings: &[(Tick, f64)]) -> Vec<(Tick, Tick, Nanos)> {
     readings.windows(2).map(|pair| (pair[0].0, pair[1].0, Nanos((pair[1].1 - pair[0].1).max(0.0) as u64))).collect()
 }
 
-/// The most that may have been stolen from `from` to `to`: all of each time between readings that overlaps it.
-pub(super) fn stolen_within(times: &[(Tick, Tick, Nanos)], from: Tick, to: Tick) -> Nanos {
+/// The most that may have been taken from `from` to `to`: all of each time between readings that overlaps it.
+fn taken_within(times: &[(Tick, Tick, Nanos)], from: Tick, to: Tick) -> Nanos {
     Nanos(times.iter().filter(|time| time.0 < to && time.1 > from).map(|time| time.2.0).sum())
 }
 
@@ -79,7 +154,7 @@ mod tests {
             response.record_n(1_000_000, 100 - slow);
             response.record_n(50_000_000, *slow);
             let (length, stolen) = (Nanos::from_millis(100), Nanos::from_millis(*stolen_ms));
-            ResponseWindow { length, response, failed: 0, stolen }
+            ResponseWindow { length, response, stolen, ..ResponseWindow::default() }
         };
         let windows: Vec<ResponseWindow> = windows.iter().map(window).collect();
         let shown = |unspoilt: bool| if unspoilt { '.' } else { 'x' };
@@ -106,8 +181,15 @@ mod tests {
     fn a_window_has_all_that_was_stolen_between_the_readings_around_it() {
         let ms = |ms: u64| Tick(ms * 1_000_000);
         let times = [(ms(0), ms(100), Nanos(7)), (ms(100), ms(205), Nanos(20)), (ms(205), ms(300), Nanos(1))];
-        assert_eq!(stolen_within(&times, ms(100), ms(200)), Nanos(20));
-        assert_eq!(stolen_within(&times, ms(200), ms(300)), Nanos(21));
-        assert_eq!(stolen_within(&times, ms(300), ms(400)), Nanos(0));
+        assert_eq!(taken_within(&times, ms(100), ms(200)), Nanos(20));
+        assert_eq!(taken_within(&times, ms(200), ms(300)), Nanos(21));
+        assert_eq!(taken_within(&times, ms(300), ms(400)), Nanos(0));
+    }
+
+    #[test]
+    fn a_counter_that_is_read_at_other_moments_lies_on_a_line_between_them() {
+        let readings = [(Tick(100), 10.0), (Tick(200), 30.0)];
+        assert_eq!([100, 150, 200].map(|at| value_at(&readings, Tick(at))), [Some(10.0), Some(20.0), Some(30.0)]);
+        assert_eq!([99, 201].map(|at| value_at(&readings, Tick(at))), [None, None]);
     }
 }

@@ -62,6 +62,13 @@ impl Ledger {
         }
     }
 
+    /// A thread that is seen for the first time at `now_ns`, and began since the threads were listed before: what it computed counts. What it
+    /// slept in before is not known.
+    pub fn begun(now_ns: u64, stat: &SchedStat) -> Ledger {
+        let since_ns = now_ns.saturating_sub(stat.cpu_ns + stat.queued_ns);
+        Ledger::new(since_ns, SchedStat::default())
+    }
+
     /// What is known without a further look: a thread that was not put on a CPU since it was seen asleep sleeps in the same.
     pub fn still_asleep(&self, stat: &SchedStat) -> Option<ThreadSeen> {
         self.seen.filter(|seen| matches!(seen, ThreadSeen::Asleep(_)) && stat.turns == self.last.turns)
@@ -103,6 +110,11 @@ impl Ledger {
     /// What the thread slept in when it was last seen asleep.
     pub fn sleep(&self) -> Option<Sleep> {
         self.sleep
+    }
+
+    /// Whether it ran, or waited for a CPU, when it was last looked at.
+    pub fn is_running(&self) -> bool {
+        self.seen == Some(ThreadSeen::Running)
     }
 
     /// Whether it was stopped when it was last looked at.
@@ -150,6 +162,13 @@ mod tests {
         assert_eq!(ledger.sleep(), Some(Sleep::In(ThreadState::Sync)));
         // Seen on a CPU: the sleep before it was in what it was last seen in.
         assert_eq!(ledger.add_look(100 * MS, stat(130, 15, 12), ThreadSeen::Running), passed(10, 0, 40));
+    }
+
+    #[test]
+    fn what_a_thread_computed_before_it_was_seen_counts_if_it_is_new() {
+        let mut ledger = Ledger::begun(1_000 * MS, &stat(40, 2, 7));
+        assert_eq!(ledger.add_look(1_000 * MS, stat(40, 2, 7), SYNC), passed(40, 2, 0));
+        assert_eq!(ledger.add_look(1_050 * MS, stat(60, 2, 8), SYNC), passed(20, 0, 30));
     }
 
     #[test]

@@ -12,6 +12,7 @@ use std::fs::File;
 use std::io;
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 /// The beginning of the names of plimsoll's client threads, which `load` gives them.
 const CLIENT: &str = "client-";
@@ -170,6 +171,14 @@ pub(super) fn has_socket(pid: u32, set: u64, buffer: &mut Vec<u8>) -> bool {
     };
     let mut members = members.peekable();
     members.peek().is_none() || members.any(is_socket)
+}
+
+/// The time at `address` in the memory of a process, as programs of 64 bits keep it: seconds and nanoseconds.
+pub(super) fn time_at(pid: u32, address: u64) -> Option<Duration> {
+    let mut bytes = [0; 16];
+    File::open(format!("/proc/{pid}/mem")).ok()?.read_exact_at(&mut bytes, address).ok()?;
+    let [seconds, nanos] = [&bytes[..8], &bytes[8..]].map(|part| part.try_into().map(i64::from_ne_bytes));
+    Some(Duration::new(u64::try_from(seconds.ok()?).ok()?, u32::try_from(nanos.ok()?).ok()?))
 }
 
 #[cfg(test)]

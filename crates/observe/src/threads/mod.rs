@@ -3,7 +3,7 @@
 //! In: processes, or the clients of this one. Out: nanoseconds in each state, summed over threads, which only grow.
 //!
 //! Time on a CPU and in its queue is exact: the kernel counts it for each thread (`schedstat`). The rest is sleep, and what a thread
-//! sleeps in is looked at about 20 times a second: its system call (`syscall`) and the function of the kernel (`wchan`). The sleep since
+//! sleeps in is looked at up to 20 times a second, of many threads less often: its system call (`syscall`) and the function of the kernel (`wchan`). The sleep since
 //! the last look goes to what was seen. The moments are spread at random, so that they are not in step with a timer of the engine.
 //!
 //! A thread that waits for work is in no state. Of the engine's threads those are:

@@ -2,9 +2,10 @@
 //!
 //! In: the texts of `/proc/PID/task/TID/syscall` and `wchan`. Out: a [`Sleep`]. Limits: Linux on any CPU whose system calls `libc`
 //! names. A futex is the same call for a lock, a condition and an idle pool: who waits in it decides what it means, and that is not
-//! decided here. The format of `syscall` is in proc(5): number, six arguments, stack and instruction pointer; `-1` outside of a call.
+//! decided here. A wait at a futex with a limit of time is one for that time if it is near: engines wait for locks with limits, too. The format of `syscall` is in proc(5): number, six arguments, stack and instruction pointer; `-1` outside of a call.
 
 use model::ThreadState;
+use std::time::Duration;
 
 /// What a sleeping thread waits for, as far as the kernel shows it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -19,6 +20,8 @@ pub(super) enum Sleep {
     Submission,
     /// The end of a pause that the thread made by itself, as programs do between two tries.
     Pause,
+    /// A moment: a statement that sleeps for a time, or a timer. Whoever waits for a lock may wait for a second and longer.
+    Timer,
     /// To be continued: it was stopped or frozen.
     Stopped,
 }
@@ -34,8 +37,8 @@ pub(super) enum Call {
     In {
         /// The number of the call.
         number: libc::c_long,
-        /// Its first two arguments.
-        args: [u64; 2],
+        /// Its first four arguments.
+        args: [u64; 4],
     },
 }
 
@@ -52,24 +55,33 @@ impl Call {
             return Some(Call::None);
         }
         let mut hex = || u64::from_str_radix(fields.next()?.strip_prefix("0x")?, 16).ok();
-        Some(Call::In { number, args: [hex()?, hex()?] })
+        Some(Call::In { number, args: [hex()?, hex()?, hex()?, hex()?] })
     }
 }
 
-/// What a thread in `call` waits for, which sleeps in the kernel's function `wchan` (`0` if it is hidden). `has_socket` answers whether
-/// the set of descriptors behind a descriptor has a socket.
-pub(super) fn classify(call: Call, wchan: &str, has_socket: &mut dyn FnMut(u64) -> bool) -> Option<Sleep> {
+/// What else has to be asked about a thread to know what it waits for.
+pub(super) trait Asked {
+    /// Whether the set of descriptors behind a descriptor has a socket.
+    fn has_socket(&mut self, set: u64) -> bool;
+
+    /// Whether a wait at a futex that has a limit of time is over within [`TIMER_MAX`], if nobody wakes the thread before. `operation` and
+    /// `limit` are arguments of the call: what it does, and where the time is.
+    fn ends_soon(&mut self, operation: u64, limit: u64) -> bool;
+}
+
+/// What a thread in `call` waits for, which sleeps in the kernel's function `wchan` (`0` if it is hidden).
+pub(super) fn classify(call: Call, wchan: &str, asked: &mut dyn Asked) -> Option<Sleep> {
     if is_one_of(wchan, STOPS) {
         return Some(Sleep::Stopped);
     }
     match call {
         Call::Running => None,
         Call::None => Some(Sleep::In(by_function(wchan))),
-        Call::In { number, args } => Some(by_call(number, args, wchan, has_socket)),
+        Call::In { number, args } => Some(by_call(number, args, wchan, asked)),
     }
 }
 
-fn by_call(number: libc::c_long, args: [u64; 2], wchan: &str, has_socket: &mut dyn FnMut(u64) -> bool) -> Sleep {
+fn by_call(number: libc::c_long, args: [u64; 4], wchan: &str, asked: &mut dyn Asked) -> Sleep {
     let is_in = |calls: &[libc::c_long]| calls.contains(&number);
     if is_in(WRITES) {
         return Sleep::In(ThreadState::Sync);
@@ -87,7 +99,15 @@ fn by_call(number: libc::c_long, args: [u64; 2], wchan: &str, has_socket: &mut d
         return Sleep::In(ThreadState::Client);
     }
     if is_in(SETS) {
-        return if has_socket(args[0]) { Sleep::In(ThreadState::Client) } else { Sleep::Thread };
+        return match asked.has_socket(args[0]) {
+            true => Sleep::In(ThreadState::Client),
+            // The time in milliseconds, or -1: PostgreSQL waits for locks without one, and sleeps with one.
+            false if args[3] as i32 >= 0 => Sleep::Timer,
+            false => Sleep::Thread,
+        };
+    }
+    if is_in(&[libc::SYS_futex]) && args[3] != 0 && asked.ends_soon(args[1], args[3]) {
+        return Sleep::Timer;
     }
     if is_in(THREADS) {
         return Sleep::Thread;
@@ -126,6 +146,22 @@ fn is_one_of(wchan: &str, parts: &[&str]) -> bool {
 }
 
 const TIMER_ABSTIME: u64 = libc::TIMER_ABSTIME as u64;
+/// A wait that ends within this time by itself is for that time, and for no lock: engines let transactions wait for locks for a second and more
+/// (`innodb_lock_wait_timeout`, `rocksdb_lock_wait_timeout`).
+const TIMER_MAX: Duration = Duration::from_millis(250);
+
+/// Whether a wait at a futex ends within [`TIMER_MAX`]: by its `operation` its `limit` is a time from its beginning on, or a moment, which
+/// is compared with now by the monotonic and the wall clock.
+pub(super) fn is_soon(operation: u64, limit: Duration, [monotonic, wall]: [Duration; 2]) -> bool {
+    match operation as libc::c_int {
+        operation if operation & FUTEX_COMMAND == libc::FUTEX_WAIT => limit <= TIMER_MAX,
+        operation if operation & libc::FUTEX_CLOCK_REALTIME != 0 => limit.saturating_sub(wall) <= TIMER_MAX,
+        _ => limit.saturating_sub(monotonic) <= TIMER_MAX,
+    }
+}
+
+/// The command in an operation of a futex, without its flags.
+const FUTEX_COMMAND: libc::c_int = !(libc::FUTEX_PRIVATE_FLAG | libc::FUTEX_CLOCK_REALTIME);
 
 // Parts of the names of functions of the kernel.
 const STOPS: &[&str] = &["do_signal_stop", "ptrace_stop", "refrigerator", "freezer_trap"];
@@ -208,9 +244,22 @@ const ASYNC_IO: &[libc::c_long] = &[libc::SYS_io_getevents, libc::SYS_io_uring_e
 mod tests {
     use super::*;
 
+    /// Descriptor 7 is a set with a socket, and a time at address 9 is near.
+    struct Known;
+
+    impl Asked for Known {
+        fn has_socket(&mut self, set: u64) -> bool {
+            set == 7
+        }
+
+        fn ends_soon(&mut self, _operation: u64, limit: u64) -> bool {
+            limit == 9
+        }
+    }
+
     /// A sleeping thread as a kernel shows it.
     fn sleep(call: &str, wchan: &str) -> Option<Sleep> {
-        classify(Call::parse(call).expect("it is in a form that is known"), wchan, &mut |fd| fd == 7)
+        classify(Call::parse(call).expect("it is in a form that is known"), wchan, &mut Known)
     }
 
     fn in_call(number: libc::c_long, args: &str) -> String {
@@ -222,7 +271,7 @@ mod tests {
         assert_eq!(Call::parse("running\n"), Some(Call::Running));
         assert_eq!(Call::parse("-1 0x7ffc74047408 0x7f3eeac34503\n"), Some(Call::None));
         let sleeping = "202 0x7f0a 0x89 0x0 0x0 0x0 0xffffffff 0x7ffc74047408 0x7f3eeac34503\n";
-        assert_eq!(Call::parse(sleeping), Some(Call::In { number: 202, args: [0x7f0a, 0x89] }));
+        assert_eq!(Call::parse(sleeping), Some(Call::In { number: 202, args: [0x7f0a, 0x89, 0, 0] }));
         assert_eq!((Call::parse(""), Call::parse("202 0x1")), (None, None));
     }
 
@@ -251,9 +300,34 @@ mod tests {
 
     #[test]
     fn a_set_of_descriptors_waits_for_a_client_only_if_it_has_a_socket() {
-        let wait = |fd: &str| in_call(libc::SYS_epoll_pwait, &format!("{fd} 0x0"));
-        assert_eq!(sleep(&wait("0x7"), "ep_poll"), Some(Sleep::In(ThreadState::Client)));
-        assert_eq!(sleep(&wait("0x8"), "ep_poll"), Some(Sleep::Thread));
+        let wait = |fd: &str, ms: &str| format!("{} {fd} 0x0 0x1 {ms} 0x0 0x8 0x7ffc 0x7f3e", libc::SYS_epoll_pwait);
+        assert_eq!(sleep(&wait("0x7", "0xffffffff"), "ep_poll"), Some(Sleep::In(ThreadState::Client)));
+        assert_eq!(sleep(&wait("0x8", "0xffffffff"), "ep_poll"), Some(Sleep::Thread));
+        assert_eq!(sleep(&wait("0x8", "0x14"), "ep_poll"), Some(Sleep::Timer), "pg_sleep(0.02)");
+    }
+
+    #[test]
+    fn a_wait_that_is_over_soon_by_itself_is_for_a_time_and_no_other() {
+        let wait = |limit: &str| format!("{} 0x5 0x189 0x0 {limit} 0x0 0xffffffff 0x7ffc 0x7f3e", libc::SYS_futex);
+        assert_eq!(sleep(&wait("0x9"), "futex_wait_queue"), Some(Sleep::Timer));
+        assert_eq!(sleep(&wait("0x4"), "futex_wait_queue"), Some(Sleep::Thread), "the limit of a lock");
+        assert_eq!(sleep(&wait("0x0"), "futex_wait_queue"), Some(Sleep::Thread), "it has no limit");
+    }
+
+    #[test]
+    fn the_limit_of_a_futex_is_a_time_or_a_moment_of_one_of_two_clocks() {
+        let [short, long] = [20, 1_000].map(Duration::from_millis);
+        let clocks = [1_000, 1_700_000_000].map(Duration::from_secs);
+        let private = |command: libc::c_int| (command | libc::FUTEX_PRIVATE_FLAG) as u64;
+        let wall = private(libc::FUTEX_WAIT_BITSET | libc::FUTEX_CLOCK_REALTIME);
+        for (operation, from) in [
+            (private(libc::FUTEX_WAIT), Duration::ZERO),
+            (private(libc::FUTEX_WAIT_BITSET), clocks[0]),
+            (wall, clocks[1]),
+        ] {
+            let soon = [short, long].map(|time| is_soon(operation, from + time, clocks));
+            assert_eq!(soon, [true, false], "{operation:x}");
+        }
     }
 
     #[test]

@@ -127,14 +127,17 @@ impl CounterSource for ThreadSource {
             .read_as(CounterRole::ThreadWatchCpu);
         let stopped = counter("stopped_ns", "ns", "time in which most of these threads were stopped");
         let stopped = if self.of == ThreadOf::Engine { stopped.read_as(CounterRole::EngineStopped) } else { stopped };
-        let counters = ThreadState::ALL.into_iter().map(state).chain([idle, watch, stopped]).collect();
+        let looks =
+            counter("looks", "count", "looks at threads that were at work").read_as(CounterRole::ThreadLooks(self.of));
+        let counters = ThreadState::ALL.into_iter().map(state).chain([idle, watch, stopped, looks]).collect();
         SourceDef { name: self.name.to_owned(), subject: self.subject.clone(), counters }
     }
 
     fn read(&mut self) -> Vec<Option<f64>> {
         let (totals, cpu, has_threads) = self.looker.read();
-        let all = totals.in_state.into_iter().chain([totals.idle_ns, cpu.as_nanos() as u64, totals.stopped_ns]);
-        all.map(|ns| (has_threads || !self.may_end).then_some(ns as f64)).collect()
+        let others = [totals.idle_ns, cpu.as_nanos() as u64, totals.stopped_ns, totals.looks];
+        let all = totals.in_state.into_iter().chain(others);
+        all.map(|value| (has_threads || !self.may_end).then_some(value as f64)).collect()
     }
 }
 

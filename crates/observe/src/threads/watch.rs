@@ -4,8 +4,8 @@
 
 use super::connections::{count_connections, listening_sockets};
 use super::ledger::{Ledger, Passed, ThreadSeen};
-use super::members::{ThreadFiles, ThreadGroup, ThreadId, has_socket};
-use super::sleep::{Call, Sleep, classify};
+use super::members::{ThreadFiles, ThreadGroup, ThreadId, has_socket, time_at};
+use super::sleep::{Asked, Call, Sleep, classify, is_soon};
 use crate::SourceMissing;
 use crate::proc_file::number_after;
 use crate::sched_stat::SchedStat;
@@ -27,6 +27,8 @@ const GAP_MAX: Duration = Duration::from_secs(1);
 const LIST_GAP_NS: u64 = 1_000_000_000;
 /// A thread that waits for another one for longer may be kept for a later connection: MariaDB keeps them for minutes.
 const LONG_WAIT_NS: u64 = 1_000_000_000;
+/// A wait for another thread that lasts for longer is one of a session: by then its process has been asked how many connections it has.
+const SETTLED_NS: u64 = LONG_WAIT_NS + LIST_GAP_NS + 2 * GAP_MAX.as_nanos() as u64;
 /// A thread that waits for its client and is woken less often than this share of the busiest one has no client that works.
 const WAKES_MIN: f64 = 0.1;
 
@@ -37,6 +39,8 @@ pub(super) struct ThreadTotals {
     pub in_state: [u64; ThreadState::ALL.len()],
     /// Waiting for work.
     pub idle_ns: u64,
+    /// Looks at threads that were at work: what they waited for is known as well as these are many.
+    pub looks: u64,
     /// Most of them stopped: this is a time, and not a sum over threads.
     pub stopped_ns: u64,
 }
@@ -82,6 +86,8 @@ struct WatchedThread {
     io: (u64, u64),
     /// The share of reads among them.
     read_share: f64,
+    /// What it has slept so far in a wait for another thread that goes on: whether it has work is known when that is over, or long.
+    unsettled_ns: u64,
 }
 
 impl Watch {
@@ -167,6 +173,7 @@ impl Watch {
         if !is_old && size_hint == self.size_hint {
             return;
         }
+        let is_first = self.listed_at_ns.is_none();
         (self.listed_at_ns, self.size_hint) = (Some(now_ns), size_hint);
         self.sets.clear();
         let listed = self.group.list(&mut self.buffer);
@@ -174,7 +181,7 @@ impl Watch {
         for id in listed {
             let threads = self.threads.len();
             if !self.threads.contains_key(&id) {
-                let thread = WatchedThread::open(id, threads, now_ns, &self.group);
+                let thread = WatchedThread::open(id, threads, now_ns, &self.group, is_first);
                 self.threads.extend(thread.map(|thread| (id, thread)));
             }
         }
@@ -207,35 +214,59 @@ impl Watch {
     fn look_at(&mut self, id: ThreadId, now_ns: u64) {
         let Watch { threads, sets, buffer, busiest, totals, .. } = self;
         let Some(thread) = threads.get_mut(&id) else { return };
-        let mut has_socket = |set: u64| *sets.entry((id.0, set)).or_insert_with(|| has_socket(id.0, set, buffer));
-        let Some((stat, seen)) = thread.read(&mut has_socket) else {
+        let Some((stat, seen)) = thread.read(&mut ProcessAsked { pid: id.0, sets, buffer }) else {
             // It ended, or may not be seen any more.
             threads.remove(&id);
             return;
         };
+        if thread.ledger.still_asleep(&stat).is_none() {
+            thread.settle(totals, ThreadState::Lock);
+        }
         let passed = thread.ledger.add_look(now_ns, stat, seen);
         thread.kept = thread.kept && thread.long_wait_ns(now_ns).is_some();
-        thread.add_to(totals, passed, *busiest);
+        thread.add_to(totals, passed, *busiest, now_ns);
     }
 }
 
+/// What is asked about the threads of a process.
+struct ProcessAsked<'a> {
+    pid: u32,
+    sets: &'a mut HashMap<(u32, u64), bool>,
+    buffer: &'a mut Vec<u8>,
+}
+
+impl Asked for ProcessAsked<'_> {
+    fn has_socket(&mut self, set: u64) -> bool {
+        let ProcessAsked { pid, sets, buffer } = self;
+        *sets.entry((*pid, set)).or_insert_with(|| has_socket(*pid, set, buffer))
+    }
+
+    fn ends_soon(&mut self, operation: u64, limit: u64) -> bool {
+        time_at(self.pid, limit).is_some_and(|limit| is_soon(operation, limit, clocks()))
+    }
+}
+
+/// The monotonic and the wall clock.
+fn clocks() -> [Duration; 2] {
+    use rustix::time::{ClockId, clock_gettime};
+    [ClockId::Monotonic, ClockId::Realtime].map(|clock| {
+        let now = clock_gettime(clock);
+        Duration::new(now.tv_sec as u64, now.tv_nsec as u32)
+    })
+}
+
 impl WatchedThread {
-    fn open(id: ThreadId, threads: usize, now_ns: u64, group: &ThreadGroup) -> Option<WatchedThread> {
+    /// The thread `id`, with what it did before: if it began since the list before, that counts, and otherwise it was before the watch.
+    fn open(id: ThreadId, threads: usize, now_ns: u64, group: &ThreadGroup, is_old: bool) -> Option<WatchedThread> {
         let files = ThreadFiles::new(id, threads);
         let stat = files.schedstat.read_with(SchedStat::parse).ok()??;
+        let ledger = if is_old { Ledger::new(now_ns, stat) } else { Ledger::begun(now_ns, &stat) };
         let serves = if matches!(group, ThreadGroup::Clients) { Service::Seen } else { Service::Unseen };
-        Some(WatchedThread {
-            files,
-            ledger: Ledger::new(now_ns, stat),
-            serves,
-            kept: false,
-            io: (0, 0),
-            read_share: 0.0,
-        })
+        Some(WatchedThread { files, ledger, serves, kept: false, io: (0, 0), read_share: 0.0, unsettled_ns: 0 })
     }
 
     /// What the kernel shows of it now; `None` if it is gone.
-    fn read(&self, has_socket: &mut dyn FnMut(u64) -> bool) -> Option<(SchedStat, ThreadSeen)> {
+    fn read(&self, asked: &mut dyn Asked) -> Option<(SchedStat, ThreadSeen)> {
         let stat = self.files.schedstat.read_with(SchedStat::parse).ok()??;
         if let Some(seen) = self.ledger.still_asleep(&stat) {
             return Some((stat, seen));
@@ -243,27 +274,46 @@ impl WatchedThread {
         let seen = match self.files.syscall.read_with(Call::parse).ok()?? {
             Call::Running => ThreadSeen::Running,
             call => {
-                let sleep = self.files.wchan.read_with(|wchan| classify(call, wchan, has_socket)).ok()?;
+                let sleep = self.files.wchan.read_with(|wchan| classify(call, wchan, asked)).ok()?;
                 sleep.map_or(ThreadSeen::Running, ThreadSeen::Asleep)
             }
         };
         Some((stat, seen))
     }
 
-    fn add_to(&mut self, totals: &mut ThreadTotals, passed: Passed, busiest: f64) {
+    fn add_to(&mut self, totals: &mut ThreadTotals, passed: Passed, busiest: f64, now_ns: u64) {
         totals.add(ThreadState::Cpu, passed.cpu_ns);
         totals.add(ThreadState::Runnable, passed.runnable_ns);
+        totals.looks += u64::from(self.ledger.is_running());
         let Some(sleep) = self.ledger.sleep().filter(|_| passed.slept_ns > 0) else { return };
         if sleep == Sleep::In(ThreadState::Client) {
             self.serves = Service::Seen;
         }
         if sleep == Sleep::Submission || sleep == Sleep::AsyncIo && self.serves != Service::Unseen {
+            totals.looks += 1;
             return self.add_io_to(totals, passed.slept_ns);
         }
         match self.activity(busiest).state_in(sleep) {
-            Some(state) => totals.add(state, passed.slept_ns),
-            None => totals.idle_ns += passed.slept_ns,
+            Some(ThreadState::Lock) if sleep == Sleep::Thread => {
+                self.unsettled_ns += passed.slept_ns;
+                totals.looks += 1;
+                if self.ledger.asleep_ns(now_ns) > SETTLED_NS {
+                    self.settle(totals, ThreadState::Lock);
+                }
+            }
+            Some(state) => {
+                totals.looks += u64::from(!matches!(state, ThreadState::Client | ThreadState::Other));
+                totals.add(state, passed.slept_ns);
+            }
+            None => {
+                totals.idle_ns += passed.slept_ns + std::mem::take(&mut self.unsettled_ns);
+            }
         }
+    }
+
+    /// Counts the wait that is over, or known by now, as `state`.
+    fn settle(&mut self, totals: &mut ThreadTotals, state: ThreadState) {
+        totals.add(state, std::mem::take(&mut self.unsettled_ns));
     }
 
     /// Divides a wait for reads or writes by the bytes of both.
@@ -326,7 +376,9 @@ impl Activity {
             (Sleep::In(ThreadState::Client), Activity::Session { asks_often }) => {
                 asks_often.then_some(ThreadState::Client)
             }
-            (Sleep::In(_) | Sleep::AsyncIo | Sleep::Submission, Activity::Session { .. }) => Some(ThreadState::Other),
+            (Sleep::In(_) | Sleep::AsyncIo | Sleep::Submission | Sleep::Timer, Activity::Session { .. }) => {
+                Some(ThreadState::Other)
+            }
             (Sleep::Thread | Sleep::Pause, Activity::Session { .. }) => Some(ThreadState::Lock),
             (Sleep::Stopped, Activity::Session { asks_often }) => asks_often.then_some(ThreadState::Other),
         }
@@ -417,7 +469,53 @@ mod tests {
         let woken = SchedStat { turns: 1, ..SchedStat::default() };
         ledger.add_look((10 - seconds) * SECOND, woken, ThreadSeen::Asleep(Sleep::Thread));
         let files = ThreadFiles::new((1, thread), usize::MAX);
-        WatchedThread { files, ledger, serves, kept: false, io: (0, 0), read_share: 0.0 }
+        WatchedThread { files, ledger, serves, kept: false, io: (0, 0), read_share: 0.0, unsettled_ns: 0 }
+    }
+
+    #[test]
+    fn a_wait_for_another_thread_counts_when_it_is_over_or_known_to_be_one_of_a_session() {
+        let passed = Passed { slept_ns: SECOND, ..Passed::default() };
+        let in_lock = |totals: &ThreadTotals| totals.in_state[ThreadState::Lock as usize];
+        let mut totals = ThreadTotals::default();
+        let mut session = waiting(2, 1, Seen);
+        session.add_to(&mut totals, passed, 0.0, 10 * SECOND);
+        assert_eq!((in_lock(&totals), totals.idle_ns), (0, 0), "it is not known yet");
+        session.settle(&mut totals, ThreadState::Lock);
+        assert_eq!((in_lock(&totals), totals.idle_ns), (SECOND, 0), "it was woken");
+        let mut cached = waiting(3, 1, Seen);
+        cached.add_to(&mut totals, passed, 0.0, 10 * SECOND);
+        cached.kept = true;
+        cached.add_to(&mut totals, passed, 0.0, 11 * SECOND);
+        assert_eq!((in_lock(&totals), totals.idle_ns), (SECOND, 2 * SECOND), "kept from the beginning on");
+        let mut stuck = waiting(4, 1, Seen);
+        stuck.add_to(&mut totals, passed, 0.0, 20 * SECOND);
+        assert_eq!(in_lock(&totals), 2 * SECOND, "blocked for long");
+    }
+
+    #[test]
+    fn looks_count_if_the_thread_is_at_work() {
+        let looks = |sleep: Sleep| {
+            let mut totals = ThreadTotals::default();
+            let mut thread = waiting(2, 0, Seen);
+            thread.ledger.add_look(
+                10 * SECOND,
+                SchedStat { turns: 2, ..SchedStat::default() },
+                ThreadSeen::Asleep(sleep),
+            );
+            let passed = Passed { slept_ns: 1, ..Passed::default() };
+            thread.add_to(&mut totals, passed, 0.0, 10 * SECOND);
+            totals.looks
+        };
+        assert_eq!([Sleep::Thread, Sleep::In(ThreadState::Sync), Sleep::Pause].map(looks), [1, 1, 1]);
+        assert_eq!([Sleep::Timer, Sleep::In(ThreadState::Client), Sleep::In(ThreadState::Other)].map(looks), [0, 0, 0]);
+    }
+
+    #[test]
+    fn the_time_in_the_memory_of_a_process_is_read() {
+        let limit = [3i64, 20_000_000];
+        let address = limit.as_ptr() as u64;
+        assert_eq!(time_at(std::process::id(), address), Some(Duration::new(3, 20_000_000)));
+        assert_eq!(time_at(std::process::id(), 8), None);
     }
 
     #[test]

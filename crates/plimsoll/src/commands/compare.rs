@@ -10,12 +10,12 @@ use crate::flags;
 use crate::output;
 use crate::read_run::ReadRun;
 use analysis::compare::{
-    ComparedRun, CostChange, GroupingError, MetricRatio, PlaceComparison, RunComparison, compare_groups, compare_runs,
-    is_below, overlay_groups, overlay_runs,
+    ComparedRun, CostChange, GroupingError, LostPlace, MetricRatio, PlaceComparison, RunComparison, compare_groups,
+    compare_runs, is_below, overlay_groups, overlay_runs,
 };
 use analysis::math::ratio::PAIRS_MIN;
 use clap::{Arg, ArgAction, ArgMatches, Command};
-use report::wording::compare::{arm_name, condition_key, cost_key, effect_word, regression_sentence};
+use report::wording::compare::{arm_name, condition_key, cost_key, effect_word, lost_sentence, regression_sentence};
 use report::wording::compared_sweep::answers;
 use report::wording::label::settings_label;
 use report::wording::metric::{metric_key, verdict_word};
@@ -33,7 +33,7 @@ pub fn clap() -> Command {
     Command::new("compare")
         .arg(runs.help("Run files, names of runs in --runs, or `last`; the first is what the others are compared with"))
         .arg(by.help("Compare the groups of one RUN that differ in this parameter; BASE is the value that the others are compared with [default: the first measured]"))
-        .arg(fail_below.help("Exit with code 10 if a rate is shown to be lower than this share of the base, such as 0.97"))
+        .arg(fail_below.help("Exit with code 10 if a rate is shown to be lower than this share of the base, such as 0.97, or was lost"))
         .arg(out)
         .arg(flags::runs("Directory of run files"))
         .about("Compare runs, or the groups of one run: ratio with interval, what differs, which costs changed")
@@ -125,28 +125,49 @@ fn by_groups(run: &ComparedRun, by: &str) -> Result<Vec<RunComparison>, Fault> {
     })
 }
 
-/// Whether a rate is lower than was allowed. If nothing could be concluded, that is no pass.
+/// Whether a rate is lower than was allowed, or lost. What could not be concluded is no pass.
 fn judge(all: &[RunComparison], share: f64) -> Result<Exit, Fault> {
     let speeds: Vec<(&PlaceComparison, &MetricRatio)> = all.iter().flat_map(RunComparison::speeds).collect();
     let below: Vec<(&PlaceComparison, &MetricRatio)> =
         speeds.iter().filter(|(_, metric)| is_below(metric, share)).copied().collect();
-    if !below.is_empty() {
-        let text = report::terminal_text(&regression_sentence(&below, share));
+    let lost: Vec<&LostPlace> = all.iter().flat_map(|one| &one.lost).collect();
+    let failed = (!below.is_empty()).then(|| regression_sentence(&below, share)).into_iter();
+    let failed: Vec<String> = failed.chain((!lost.is_empty()).then(|| lost_sentence(&lost))).collect();
+    if !failed.is_empty() {
+        let text = report::terminal_text(&failed.join("; "));
         return Err(Fault { reported: true, ..Fault::new(Exit::Slower, text) });
     }
-    if speeds.iter().any(|(_, metric)| metric.estimate.verdict != analysis::RatioVerdict::Indicative) {
-        return Ok(Exit::Done);
+    let is_undecided =
+        |(_, metric): &&(&PlaceComparison, &MetricRatio)| metric.estimate.verdict == analysis::RatioVerdict::Indicative;
+    match speeds.iter().filter(is_undecided).count() {
+        0 if !speeds.is_empty() => Ok(Exit::Done),
+        undecided => Err(Fault { reported: true, ..Fault::usage(undecided_sentence(undecided, speeds.len())) }),
     }
-    let text = format!("--fail-below decides nothing: it takes at least {PAIRS_MIN} pairs of comparable repeats");
-    Err(Fault { reported: true, ..Fault::usage(text) })
+}
+
+/// Why a gate passes nothing.
+fn undecided_sentence(undecided: usize, all: usize) -> String {
+    let what = if undecided == all { "nothing".to_owned() } else { format!("{undecided} of {all} rates not") };
+    format!("--fail-below decides {what}: it takes at least {PAIRS_MIN} pairs of comparable repeats")
 }
 
 fn json(all: &[RunComparison], report: Option<&Path>) -> Value {
     let of = |list: fn(&RunComparison) -> Vec<Value>| all.iter().flat_map(list).collect::<Vec<Value>>();
     json!({
         "schema": "plimsoll.compare/1", "answer": all.iter().flat_map(answers).collect::<Vec<String>>(), "report": report, "unlike": of(unlike), "pairs": of(pairs), "causes": of(causes),
-        "kernels": of(kernels),
+        "kernels": of(kernels), "lost": of(lost),
     })
+}
+
+/// The places at which the new arm lost its repeats.
+fn lost(one: &RunComparison) -> Vec<Value> {
+    let place = |lost: &LostPlace| {
+        json!({
+            "base_arm": arm_name(&one.base), "new_arm": arm_name(&one.new), "point": settings_label(&lost.label),
+            "base_usable": lost.usable[0], "new_usable": lost.usable[1],
+        })
+    };
+    one.lost.iter().map(place).collect()
 }
 
 fn unlike(one: &RunComparison) -> Vec<Value> {
@@ -228,7 +249,16 @@ mod tests {
             costs: Vec::new(),
         };
         let (unlike, places) = (Vec::new(), vec![place]);
-        vec![RunComparison { base: arm(), new: arm(), unlike, places, unmatched: 0, kernels: None, left_out: 0 }]
+        vec![RunComparison {
+            base: arm(),
+            new: arm(),
+            unlike,
+            places,
+            unmatched: 0,
+            kernels: None,
+            left_out: 0,
+            lost: Vec::new(),
+        }]
     }
 
     fn exit_of(all: &[RunComparison], share: f64) -> (Exit, String) {
@@ -240,6 +270,21 @@ mod tests {
         assert_eq!(exit_of(&one_place(0.9, 4), 0.97), (Exit::Slower, "slower than 0.97 of the base: 0.90".into()));
         assert_eq!(exit_of(&one_place(0.98, 4), 0.97), (Exit::Done, String::new()));
         assert_eq!((Exit::Slower.code(), exit_of(&one_place(1.2, 4), 1.0).0), (10, Exit::Done));
+    }
+
+    #[test]
+    fn repeats_that_were_lost_end_with_code_10_whatever_the_others_show() {
+        let mut all = one_place(1.0, 4);
+        all[0].lost.push(LostPlace { label: Vec::new(), usable: [4, 0] });
+        assert_eq!(exit_of(&all, 0.97), (Exit::Slower, "lost: 4 usable repeats in the base, none in the new".into()));
+    }
+
+    #[test]
+    fn a_place_that_is_not_decided_is_no_pass_for_the_others() {
+        let mut all = one_place(1.0, 4);
+        all[0].places.extend(one_place(1.0, 3).remove(0).places);
+        let (exit, text) = exit_of(&all, 0.97);
+        assert!(exit == Exit::Usage && text.contains("1 of 2 rates not"), "{text}");
     }
 
     #[test]

@@ -222,7 +222,7 @@ pub fn conclude_run(run: &RunData, recorded: RecordedRun, options: &Options, con
     }
     recorded.outcome(run, Resumption::OfRun, &options.site)?;
     report?;
-    Ok(Exit::of_validity(analysis.points.iter().map(|point| point.validity).max(), options.strict))
+    Ok(Exit::of_analysis(&analysis, options.strict))
 }
 
 /// Writes the report of `run_file` next to it, unless another user has made a link on the way there.

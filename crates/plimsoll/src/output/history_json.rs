@@ -57,6 +57,7 @@ fn series(plan: &PlanHistory, series: &HistorySeries) -> Value {
         "values": series.values.iter().map(value).collect::<Vec<_>>(),
         "outliers": outliers.iter().map(|at| number(series, *at)).collect::<Vec<_>>(),
         "levels": levels.iter().map(|one| level(series, one)).collect::<Vec<_>>(),
+        "smallest_shown": series.smallest_shown(),
         "changes": series.changes().iter().map(|one| change(plan, series, one)).collect::<Vec<_>>(),
     })
 }

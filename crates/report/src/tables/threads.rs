@@ -23,7 +23,7 @@ const LEGEND: &str = "Percent of the time of the threads that worked, and how ma
     compute and waits for a CPU. Read, sync: waits for reads of storage, for writes and syncs. Lock: waits for another thread: a row lock, a \
     mutex, or the thread that syncs for a group of commits. Peer: the engine waits for its clients, a client for the engine. Other: a \
     timer, the next arrival, or stopped. Threads that wait for work (timers, kept connections) are not in it. CPU and queue are counted by \
-    the kernel, waits are sampled about 20 times a second. Sessions are the engine's own account, which has no queue: a \
+    the kernel, waits are sampled up to 20 times a second. Sessions are the engine's own account, which has no queue: a \
     session that waits for a CPU is still in the wait that has ended, or counts as computing.";
 
 const HEADS: [&str; 8] = ["threads", "CPU", "queue", "read", "sync", "lock", "peer", "other"];

@@ -5,12 +5,12 @@
 
 use super::kernels::work_sentences;
 use super::label::{phrase, phrases, settings_label};
-use super::list::join_and;
+use super::list::{capital, join_and};
 use super::metric::{metric_head, speed_verdict_word};
 use super::quantity::{bytes, number, percent, plural, small_number, time, whole, whole_percent};
 use analysis::compare::{
-    ArmSummary, Condition, ConditionEffect, ConditionKind, CostChange, CostMetric, MetricRatio, PlaceComparison,
-    RunComparison,
+    ArmSummary, Condition, ConditionEffect, ConditionKind, CostChange, CostMetric, LostPlace, MetricRatio,
+    PlaceComparison, RunComparison,
 };
 use analysis::math::ratio::PAIRS_MIN;
 use analysis::{RatioEstimate, RatioVerdict};
@@ -293,6 +293,10 @@ fn left_out(comparison: &RunComparison) -> Vec<String> {
         let points = plural(comparison.left_out as u64, "point");
         all.push(format!("{points} without a valid result, or cut short: in no ratio."));
     }
+    if !comparison.lost.is_empty() {
+        let lost = lost_sentence(&comparison.lost.iter().collect::<Vec<_>>());
+        all.push(format!("{}.", capital(&lost)));
+    }
     if comparison.unmatched > 0 && !comparison.places.is_empty() {
         let groups = plural(comparison.unmatched as u64, "group");
         all.push(format!("{groups} of repeats only in one of the two: not compared."));
@@ -471,6 +475,20 @@ pub fn regression_sentence(below: &[(&PlaceComparison, &MetricRatio)], share: f6
     };
     let all: Vec<String> = below.iter().map(one).collect();
     format!("slower than {} of the base: {}", ratio_text(share), listed(&all))
+}
+
+/// `lost: clients 64 (4 usable repeats in the base, none in the new)`
+pub fn lost_sentence(lost: &[&LostPlace]) -> String {
+    let one = |place: &&LostPlace| {
+        let [base, new] = place.usable;
+        let few = if new == 0 { "none".to_owned() } else { new.to_string() };
+        let kept = format!("{} in the base, {few} in the new", plural(base as u64, "usable repeat"));
+        match settings_label(&place.label) {
+            label if label.is_empty() => kept,
+            label => format!("{label} ({kept})"),
+        }
+    };
+    format!("lost: {}", listed(&lost.iter().map(one).collect::<Vec<_>>()))
 }
 
 #[cfg(test)]

@@ -35,11 +35,12 @@ pub fn compression_sentences(analysis: &Analysis) -> Vec<String> {
 fn sentences_of(table: &CompressionTable) -> Vec<String> {
     let name = table.file.as_deref().map_or("All files", file_name);
     let smaller: Vec<&CompressionRow> =
-        table.rows.iter().filter(|row| row.ratio().is_some_and(|ratio| ratio > 1.0)).collect();
+        table.usable_rows().filter(|row| row.ratio().is_some_and(|ratio| ratio > 1.0)).collect();
     let Some(tightest) =
         smaller.iter().copied().max_by(|a, b| a.ratio().unwrap_or(0.0).total_cmp(&b.ratio().unwrap_or(0.0)))
     else {
-        return vec![format!("{name}: nothing made it smaller.")];
+        let is_known = table.usable_rows().next().is_some();
+        return Vec::from_iter(is_known.then(|| format!("{name}: nothing made it smaller.")));
     };
     let mut all = vec![format!("{name}: {}.", smallest_clause(tightest))];
     let speed = |row: &CompressionRow| row.bytes_per_s().unwrap_or(0.0);
@@ -51,7 +52,7 @@ fn sentences_of(table: &CompressionTable) -> Vec<String> {
             figures(fastest)
         ));
     }
-    let plain = table.rows.iter().find(|row| row.ratio().is_some_and(|ratio| (0.99..=1.01).contains(&ratio)));
+    let plain = table.usable_rows().find(|row| row.ratio().is_some_and(|ratio| (0.99..=1.01).contains(&ratio)));
     all.extend(plain.zip(fastest).and_then(|(plain, fastest)| against_plain(name, plain, fastest)));
     all.extend(table.level_pairs().iter().filter_map(|pair| level_sentence(name, pair)));
     all
@@ -98,7 +99,7 @@ fn level_sentence(name: &str, pair: &CodecLevels) -> Option<String> {
 /// The ratio of all files together by the codec that packs them best.
 fn overall(table: &CompressionTable) -> Option<String> {
     let ratio = |row: &&CompressionRow| row.ratio().unwrap_or(0.0);
-    let best = table.rows.iter().max_by(|a, b| ratio(a).total_cmp(&ratio(b)))?;
+    let best = table.usable_rows().max_by(|a, b| ratio(a).total_cmp(&ratio(b)))?;
     let codec = arm_name(&best.arm);
     Some(format!("All {} files together: {codec} makes them {} times smaller.", table.files, number(best.ratio()?)))
 }

@@ -8,8 +8,7 @@ use super::list::join_and;
 use super::quantity::{bytes, number, plural, rate, time};
 use crate::format;
 use analysis::history::{
-    ChangeDirection, HistoryChange, HistoryMetric, HistoryOutcome, HistorySeries, P_MAX, PlanHistory, RUNS_MIN,
-    UnusedReason,
+    ChangeDirection, HistoryChange, HistoryMetric, HistoryOutcome, HistorySeries, PlanHistory, RUNS_MIN, UnusedReason,
 };
 use model::ChangedCondition;
 use std::collections::BTreeMap;
@@ -198,17 +197,22 @@ pub fn verdict_sentence(plan: &PlanHistory) -> String {
     let judged = plan.series.iter().filter(|series| matches!(series.outcome, HistoryOutcome::Judged { .. }));
     let judged: Vec<&HistorySeries> = judged.collect();
     let changes: usize = judged.iter().map(|series| series.changes().len()).sum();
-    let places: usize = judged.iter().map(|series| series.values.len()).sum();
     let (series, runs) = (format!("{} series", judged.len()), plural(plan.runs.len() as u64, "run"));
     let found = match changes {
         0 => format!("No change is shown in {series} over {runs}."),
         changes => format!("{} in {series} over {runs}.", plural(changes as u64, "change")),
     };
-    let by_chance = P_MAX * places as f64;
-    match by_chance < 0.5 {
-        true => found,
-        false => format!("{found} Chance alone may make up to {by_chance:.0} of so many."),
-    }
+    let by_chance: f64 = judged.iter().map(|series| series.by_chance()).sum();
+    let chance = (by_chance >= 0.5).then(|| format!("Chance alone may make up to {by_chance:.0} of so many."));
+    [found].into_iter().chain(chance).chain(smallest_sentence(&judged)).collect::<Vec<_>>().join(" ")
+}
+
+/// What short series without a change would have shown: `In ops/s a change by a factor of 1.4 or more would have shown in four of five cases.`
+fn smallest_sentence(judged: &[&HistorySeries]) -> Option<String> {
+    let rates = judged.iter().filter(|series| series.metric == HistoryMetric::OpsPerS);
+    let factor = rates.filter_map(|series| series.smallest_shown()).reduce(f64::max)?;
+    let (metric, factor) = (metric_name(HistoryMetric::OpsPerS), number(factor));
+    Some(format!("In {metric} a change by a factor of {factor} or more would have shown in four of five cases."))
 }
 
 /// Why nothing is known of a plan yet.

@@ -80,6 +80,7 @@ fn fault_words(fault: &ProbeFault) -> String {
     match fault {
         ProbeFault::OwnGaps { length } => format!("not usable: plimsoll did not run for {length}"),
         ProbeFault::Stolen { length } => format!("not usable: the hypervisor took {length} of CPU"),
+        ProbeFault::Foreign { length } => format!("not usable: other programs used {length} of CPU"),
         ProbeFault::Lag { mean } => format!("not usable: clients woke up {mean} late"),
     }
 }

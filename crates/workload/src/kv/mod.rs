@@ -203,10 +203,13 @@ impl RecordMix {
         let inserted = InsertedIds::new(NewIds::after(data.records, input.clients));
         let scan_max = input.params.int("scan_max");
         let follows_newest = self.name == "d";
-        OpStream::new(None, 1, move |slot| {
+        let stream = OpStream::new(None, 1, move |slot| {
             let picks = RecordPicker::new(slot, data, access, inserted.clone(), follows_newest);
             RecordOps::new(self, data, picks, scan_max)
-        })
+        });
+        // What a client has made ahead knows nothing of the records that are inserted until it is performed.
+        let ahead = if follows_newest { 1 } else { stream.ahead };
+        OpStream { ahead, ..stream }
     }
 }
 

@@ -1,7 +1,8 @@
 //! The operations of a run: which record, and what is done with it.
 //!
 //! In: a mix, the records, the access distribution. Out: sources of operations. A read takes about 40 ns to make.
-//! Limits: a client learns of the records that others insert when it makes its next operations, up to 64 at a time.
+//! Limits: a client learns of the records that it and others insert when it makes its next operations: up to 64 at a time, and one if the
+//! newest records are read. A record is new until all that were begun before it are there.
 
 use super::RecordAction::{self, Insert, Read, ReadModifyWrite, Scan, Update};
 use super::RecordMix;

@@ -146,6 +146,42 @@ fn records_are_as_popular_as_the_distribution_has_it() {
 }
 
 #[test]
+fn reads_of_mix_d_follow_the_law_whatever_the_number_of_clients() {
+    const RECORDS: u64 = 1_000;
+    // Zipf: rank k has a share in proportion to k to the power of -0.99.
+    let law = 1.0 / (1..=RECORDS).map(|rank| (rank as f64).powf(-0.99)).sum::<f64>();
+    let id = |op: &KvOp| -> u64 { std::str::from_utf8(&op.key(&op.entries[0])[4..]).unwrap().parse().unwrap() };
+    for clients in [1, 2, 8] {
+        let program = kv_with(&[("mix", "d"), ("records", "1000"), ("key_order", "ordered")]);
+        assert_eq!(program.run.ahead, 1);
+        let slots = (0..clients).map(|client| ClientIndex { client, clients });
+        let mut sources: Vec<_> = slots.map(|slot| (program.run.make)(slot)).collect();
+        let mut in_flight: Vec<Option<u64>> = vec![None; clients as usize];
+        let (mut last, mut reads, mut of_newest) = (RECORDS, 0u64, 0u64);
+        for turn in 0..60_000 {
+            let client = turn % clients as usize;
+            in_flight[client] = None;
+            // Those that are there without a gap.
+            let newest = in_flight.iter().flatten().min().map_or(last, |first| first - 1);
+            let mut op = vec![KvOp::default()];
+            sources[client].fill_ops(&mut op);
+            match op[0].action {
+                KvAction::Find => {
+                    reads += 1;
+                    of_newest += u64::from(id(&op[0]) == newest);
+                }
+                _ => {
+                    last = id(&op[0]);
+                    in_flight[client] = Some(last);
+                }
+            }
+        }
+        let share = of_newest as f64 / reads as f64;
+        assert!((share - law).abs() < 0.01, "{clients} clients: {share} instead of {law}");
+    }
+}
+
+#[test]
 fn reads_of_mix_d_follow_the_newest_record() {
     let program = kv_with(&[("mix", "d"), ("records", "1000"), ("key_order", "ordered")]);
     let id = |op: &KvOp| -> u64 { std::str::from_utf8(&op.key(&op.entries[0])[4..]).unwrap().parse().unwrap() };

@@ -25,6 +25,7 @@ pub struct CauseCase {
 
 const INNODB: &[&str] = &["oltp", "--engine", "mariadb:innodb"];
 const MYROCKS: &[&str] = &["oltp", "--engine", "mariadb:rocksdb"];
+const CONNECT: &[&str] = &["connect", "--engine", "mariadb:innodb"];
 const POSTGRES: &[&str] = &["oltp", "--engine", "postgres"];
 /// The engine is a server that the bench has started.
 const SERVER: &[&str] = &["oltp"];
@@ -54,6 +55,15 @@ pub const CASES: &[CauseCase] = &[
         workload: &["file"],
         fixed: &["--mode", "rndrd", "--clients", "4"],
         made: &["--storage-limit", "iops=500"],
+        ..PLAIN
+    },
+    CauseCase {
+        name: "storage-limit-in-bursts",
+        what: "InnoDB writes its pages and its log with 1,000 writes a second allowed",
+        code: "throttled",
+        workload: INNODB,
+        fixed: &["--mix", "update_non_index", "--clients", "8", "--table-rows", "200000", "--cache", "16MiB"],
+        made: &["--storage-limit", "iops=1000"],
         ..PLAIN
     },
     CauseCase {
@@ -91,6 +101,34 @@ pub const CASES: &[CauseCase] = &[
         fixed: &["--mix", "update_non_index", "--clients", "16", "--durability", "none"],
         made: &["--table-rows", "1"],
         unmade: &["--table-rows", "20000"],
+        ..PLAIN
+    },
+    CauseCase {
+        name: "think",
+        what: "16 clients that update one row, against one client that thinks 10 ms after each",
+        code: "locks",
+        workload: INNODB,
+        fixed: &["--mix", "update_non_index", "--table-rows", "1", "--durability", "none"],
+        made: &["--clients", "16"],
+        unmade: &["--clients", "2", "--think", "10ms"],
+        ..PLAIN
+    },
+    CauseCase {
+        name: "listen-queue",
+        what: "32 clients that open connections to a server with a listen queue of 1",
+        code: "listen-queue",
+        workload: CONNECT,
+        fixed: &["--via", "tcp", "--clients", "32", "--on-error", "count"],
+        made: &["--set", "mariadb.back_log=1"],
+        ..PLAIN
+    },
+    CauseCase {
+        name: "connections",
+        what: "32 clients that open connections to a server that allows 16",
+        code: "connections",
+        workload: CONNECT,
+        fixed: &["--clients", "32", "--on-error", "count"],
+        made: &["--set", "mariadb.max_connections=16"],
         ..PLAIN
     },
     CauseCase {

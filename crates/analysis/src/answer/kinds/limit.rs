@@ -23,7 +23,7 @@ use model::limit::{
 };
 use std::collections::BTreeSet;
 use words::list::{capital, join_and};
-use words::quantity::{bytes, count, time, whole};
+use words::quantity::{bytes, count, percent, time, whole};
 
 /// No longer hold is advised.
 const HOLD_ADVISED_MAX: Nanos = Nanos::from_secs(3_600);
@@ -139,9 +139,9 @@ fn claims_of(run: &AskedRun, one: &SearchRepeats) -> Vec<Claim> {
 
 fn claims_of_one(search: &SearchAnalysis, name: &str) -> Vec<Claim> {
     let result = &search.result;
-    let carried = search.held().zip(result.per_s).map(|(held, per_s)| {
+    let carried = search.held().zip(result.carried_per_s()).map(|(held, per_s)| {
         let rate = format!("{} {}", amount(per_s), unit_of(search).spoken());
-        let interval = match (result.outcome, result.between) {
+        let interval = match (result.outcome, result.carried_between()) {
             (LimitOutcome::BoundaryFound, Some((low, Some(high)))) => format!(" ({} to {})", amount(low), amount(high)),
             _ => String::new(),
         };
@@ -155,16 +155,33 @@ fn claims_of_one(search: &SearchAnalysis, name: &str) -> Vec<Claim> {
             format!("It carries {least}{rate}{interval} with {}.", objective_words(search, true)),
         ]);
         let ci95 = result.between.and_then(|(low, high)| Some([low, high?]));
-        Claim::new(ClaimKind::Rate, capital(&sentence)).figure_at(Some(held.point.id), "offered_per_s", per_s, ci95)
+        let due = result.per_s.unwrap_or(per_s);
+        Claim::new(ClaimKind::Rate, capital(&sentence)).figure_at(Some(held.point.id), "offered_per_s", due, ci95)
     });
     carried
         .into_iter()
+        .chain(failing(search))
         .chain(above(search))
         .chain(bottleneck(search))
         .chain(debt(search))
         .chain(short_hold(search))
         .chain(void_probes(search))
+        .chain(changed(search))
         .collect()
+}
+
+/// So many operations may fail before the answer says so.
+const FAILED_WORTH_SAYING: f64 = 0.001;
+
+/// `2,000 per second are due then, and 40 % of them fail, which the objective allows.`
+fn failing(search: &SearchAnalysis) -> Option<Claim> {
+    let (failed, due) = (search.result.failed_share, search.result.per_s?);
+    let sentence = format!(
+        "{} per second are due then, and {} of them fail, which the objective allows.",
+        amount(due),
+        percent(failed)
+    );
+    (failed > FAILED_WORTH_SAYING).then(|| Claim::new(ClaimKind::Caution, capital(&sentence)))
 }
 
 /// `It carries 770 operations per second with p99 under 20 ms: the mean of three searches (762 to 778).`
@@ -265,7 +282,12 @@ fn bottleneck(search: &SearchAnalysis) -> Option<Claim> {
 fn stalled(stalls: &Stalls) -> String {
     let (what, period) = match stalls {
         Stalls::Rates(long) => (
-            format!("stalled for up to {}", time(long.longest_ns.0 as f64)),
+            match long.slower {
+                Some(slower) => {
+                    format!("answered {} times as slowly for {}", whole(slower), time(long.longest_ns.0 as f64))
+                }
+                None => format!("stalled for up to {}", time(long.longest_ns.0 as f64)),
+            },
             long.period.as_ref().map(|period| period.gap_ns),
         ),
         Stalls::Operations(short) => ("had single operations that were stuck".to_owned(), short.period_ns),
@@ -297,14 +319,26 @@ fn short_hold(search: &SearchAnalysis) -> Option<Claim> {
     Some(Claim::new(ClaimKind::Caution, sentence))
 }
 
+/// `The target changed while it was searched: at first it carried about 690 per second, and after five probes about 350.`
+fn changed(search: &SearchAnalysis) -> Option<Claim> {
+    let change = search.result.change?;
+    let probes = format!("{} probes", number_word(change.after as u32));
+    let sentence = format!(
+        "The target changed while it was searched: at first it carried about {} per second, and after {probes} about {}.",
+        amount(change.before_per_s),
+        amount(change.after_per_s)
+    );
+    Some(Claim::new(ClaimKind::Caution, sentence))
+}
+
 /// How many probes missed the objective because of stops, and do not count.
 fn void_probes(search: &SearchAnalysis) -> Option<Claim> {
-    let is_stop = |fault: &ProbeFault| matches!(fault, ProbeFault::Stolen { .. } | ProbeFault::OwnGaps { .. });
+    let is_stop = |fault: &ProbeFault| !matches!(fault, ProbeFault::Lag { .. });
     let void = search.result.probes.iter().filter_map(|probe| probe.fault).filter(is_stop).count() as u32;
     let probes = if void == 1 { "one probe".to_owned() } else { format!("{} probes", number_word(void)) };
     let sentence = || {
         let probes = capital(&probes);
-        format!("{probes} missed it while the machine or plimsoll itself was stopped: such rates are measured again.")
+        format!("{probes} missed it while the machine or plimsoll itself was held up: such rates are measured again.")
     };
     (void > 0).then(|| Claim::new(ClaimKind::Caution, sentence()))
 }
@@ -450,6 +484,7 @@ fn durabilities<'a>(one: &SearchRepeats<'a>) -> BTreeSet<Option<&'a str>> {
 /// What to try next, if the search itself says it.
 fn next_step(search: &SearchAnalysis) -> Option<String> {
     let step = match search.result.outcome {
+        _ if search.result.change.is_some() => "Find out what changed the target in the meantime, and search again.",
         LimitOutcome::Interrupted => "Go on with the search: `plimsoll run --resume last`",
         LimitOutcome::LowerBound(LowerBoundCause::RateMax) => "Search further up with a higher `--rate-max`.",
         LimitOutcome::LowerBound(LowerBoundCause::Generator) => "Run the clients on a machine with more free CPUs.",
@@ -527,7 +562,7 @@ mod tests {
         assert_eq!(
             said(&apart),
             [
-                "With p99 under 20 ms fjall carries 4.84 times as many operations per second as sqlite: 3,670 against 758."
+                "With p99 under 20 ms fjall carries 5.02 times as many operations per second as sqlite: 3,810 against 758."
             ]
         );
         let (_, alike) = answered(&searched(&["sqlite", "fjall"], "p99<20ms", None, usize::MAX));
@@ -583,7 +618,7 @@ mod tests {
         let (_, answer) = answered(&run);
         assert_eq!(
             said(&answer),
-            ["Sqlite carries 745 operations per second with p99 under 20 ms: the mean of two searches (731 to 758)."]
+            ["Sqlite carries 759 operations per second with p99 under 20 ms: the mean of two searches (758 to 760)."]
         );
     }
 
@@ -604,6 +639,22 @@ mod tests {
     }
 
     #[test]
+    fn operations_that_may_fail_are_not_carried_and_a_target_that_changed_is_told() {
+        let (told, _) = changed(|search| search.result.failed_share = 0.4);
+        let per_s = changed(|_| ()).0;
+        assert_ne!(told[0], per_s[0], "what fails is not carried");
+        assert!(
+            told[1].ends_with("per second are due then, and 40 % of them fail, which the objective allows."),
+            "{told:?}"
+        );
+        let change = model::limit::TargetChange { after: 5, before_per_s: 690.0, after_per_s: 350.0 };
+        let (told, next) = changed(|search| search.result.change = Some(change));
+        let expected = "The target changed while it was searched: at first it carried about 690 per second, and after five probes about 350.";
+        assert!(told.contains(&expected.to_owned()), "{told:?}");
+        assert_eq!(next.as_deref(), Some("Find out what changed the target in the meantime, and search again."));
+    }
+
+    #[test]
     fn stalls_above_the_limit_have_their_length_and_their_rhythm() {
         let stalls = Stalls::Rates(LongStalls {
             count: 3,
@@ -614,6 +665,7 @@ mod tests {
             usual_per_s: 1_000.0,
             deepest_share: Share(0.0),
             interval_ns: Nanos::from_secs(1),
+            slower: None,
         });
         assert_eq!(stalled(&stalls), "stalled for up to 2.10 s every 25.0 s");
     }
@@ -640,7 +692,7 @@ mod tests {
             told.last().cloned().unwrap_or_default()
         };
         let one =
-            "One probe missed it while the machine or plimsoll itself was stopped: such rates are measured again.";
+            "One probe missed it while the machine or plimsoll itself was held up: such rates are measured again.";
         assert_eq!(void(1), one);
         assert_eq!(void(2), one.replace("One probe", "Two probes"));
     }

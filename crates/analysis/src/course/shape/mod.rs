@@ -39,7 +39,7 @@ pub struct Shape {
     /// The rate that stalls are measured against: the median, or that of the busy intervals if most are empty. `None` if too
     /// little was done to have one.
     pub usual_per_s: Option<f64>,
-    /// The stretches of intervals in which next to nothing was done.
+    /// The stretches of intervals in which next to nothing was done, because the engine stood still or was far slower than usual.
     pub stalls: Vec<Stall>,
     /// The stretches in which nothing was done because the server was gone; they are no stalls.
     pub outages: Vec<Outage>,
@@ -77,7 +77,11 @@ impl Shape {
         }
         let seen = own_gaps.seen_intervals(series.counted_intervals());
         let mut shape = Shape { own_gaps, ..Shape::from_rates(&seen, &LevelContext::from_point(point, window)) };
-        shape.stalls.iter_mut().for_each(|stall| stall.lengthen(window));
+        let usual_ns = service.as_ref().map_or(0, |service| service.p50);
+        for stall in &mut shape.stalls {
+            stall.tell_slow_from_stalled(window, usual_ns);
+            stall.lengthen(window);
+        }
         let search = service.map(|service| SlowOpSearch {
             window,
             service,

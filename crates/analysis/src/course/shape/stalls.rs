@@ -31,6 +31,10 @@ const SLOW_OVER_P999: u64 = 10;
 // A stop that lasts this many intervals covers at least four fifths of one of them, wherever it begins: that one has a low rate.
 const COVERS_INTERVALS: f64 = 1.6;
 const BURST_PERIODS: f64 = 1.5;
+// Fewer operations in an interval may be those that a stall let through.
+const ENDED_MIN: u64 = 5;
+// At a fifth of the rate all operations take five times as long: what takes less is few operations and no slow ones.
+const SLOWER_MIN: f64 = 3.0;
 // A wait of a second is long at any load.
 const STARVED_NS: u64 = 1_000_000_000;
 // A client that spent a quarter of the run in one operation hardly took part in it.
@@ -46,9 +50,28 @@ pub struct Stall {
     pub length_s: f64,
     /// Its rate as a share of the run's median rate.
     pub rate_share: f64,
+    /// By what factor operations took longer than usual, if they ended all the time: the engine did not stand still, but was slow.
+    pub slower: Option<f64>,
 }
 
 impl Stall {
+    /// Says by how much it was slower than `usual_ns`, the median service time of the run, if operations ended in each of its intervals and none
+    /// of them took as long as half of it.
+    pub fn tell_slow_from_stalled(&mut self, window: &Window, usual_ns: u64) {
+        let inside = |interval: &&Interval| {
+            let middle_s = window.seconds_at(interval.start) + interval.length.as_secs_f64() / 2.0;
+            (self.span.from_s..self.span.to_s).contains(&middle_s)
+        };
+        let within: Vec<&Interval> = window.phase.intervals.iter().filter(inside).collect();
+        let least = within.iter().map(|interval| ended(interval)).min().unwrap_or(0);
+        let expected = (self.span.length_s() / window.whole[0].length.as_secs_f64()).round() as usize;
+        let times = merge_times(within.iter().copied(), |kind| &kind.service);
+        let is_served = least >= ENDED_MIN && within.len() >= expected;
+        let is_brief = (times.max_ns() as f64) < 0.5 * 1e9 * self.span.length_s();
+        let slower = times.value_at_quantile(0.5) as f64 / usual_ns.max(1) as f64;
+        self.slower = (is_served && is_brief && slower > SLOWER_MIN).then_some(slower);
+    }
+
     /// Sets its length by the longest operation that ended in it or in the interval after it.
     pub fn lengthen(&mut self, window: &Window) {
         let near = window.phase.intervals.iter().filter(|interval| self.is_near(interval, window));
@@ -118,7 +141,7 @@ pub fn measure_stall(chunk: &[IntervalPoint], usual: f64) -> Stall {
     let (first, last) = (chunk[0], chunk[chunk.len() - 1]);
     let ops: f64 = chunk.iter().map(|interval| interval.ops_per_s * interval.length_s).sum();
     let span = Span { from_s: first.at_s, to_s: last.at_s + last.length_s };
-    Stall { span, length_s: span.length_s(), rate_share: ops / span.length_s() / usual }
+    Stall { span, length_s: span.length_s(), rate_share: ops / span.length_s() / usual, slower: None }
 }
 
 fn is_long_enough(found: &Stall, usual: f64) -> bool {
@@ -197,6 +220,10 @@ impl SlowOpSearch<'_> {
         let span = Span { from_s, to_s: from_s + interval.length.as_secs_f64() };
         self.stalls.iter().any(|stall| stall.is_near(interval, self.window)) || self.own_gaps.has_delayed(&span)
     }
+}
+
+fn ended(interval: &Interval) -> u64 {
+    interval.kinds.iter().map(|kind| kind.service.len()).sum()
 }
 
 fn longest_ns(interval: &Interval) -> u64 {

@@ -74,6 +74,11 @@ pub(super) fn quota_of(version: CgroupVersion, group: &Path) -> Option<f64> {
 }
 
 impl CpuQuota {
+    /// CPU time per time as the groups allow it now; `None` if none of them has a quota any more.
+    pub fn cpus_now(&self) -> Option<f64> {
+        self.groups.iter().filter_map(|group| quota_of(self.version, group)).min_by(f64::total_cmp)
+    }
+
     /// What it has done since the groups were made; `None` if they cannot be read.
     pub fn effects(&self) -> Option<QuotaEffects> {
         let all = self.groups.iter().map(|group| effects_of(self.version, &text_of(group.join("cpu.stat"))?));

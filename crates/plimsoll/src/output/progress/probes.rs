@@ -27,6 +27,7 @@ pub fn probe_line(probe: &LimitProbe) -> String {
     let verdict = match (&probe.fault, &probe.judgement) {
         (Some(ProbeFault::OwnGaps { length }), _) => format!("  void: plimsoll itself did not run for {length}"),
         (Some(ProbeFault::Stolen { length }), _) => format!("  void: the hypervisor took {length} of CPU time"),
+        (Some(ProbeFault::Foreign { length }), _) => format!("  void: other programs used {length} of CPU time"),
         (Some(ProbeFault::Lag { mean }), _) => format!("  void: the clients woke up {mean} late on average"),
         (None, None) => String::new(),
         (None, Some(Judgement::Kept)) => "  kept".to_owned(),
