@@ -2,14 +2,18 @@
 //!
 //! In: a table of counters and a way to ask for their values. Out: a [`CounterSource`]. Limits: what this
 //! version of the server does not know is a gap of that counter; a server that does not answer within [`PATIENCE`] is a gap of
-//! all, and is connected to again at the next reading. A server that was restarted would count from zero again.
+//! all, and is connected to again at the next reading. If only the connection was ended, it is made again at once, and nothing is missing. A
+//! server that was restarted counts from zero again.
 
 use model::{CounterDef, CounterKind, CounterRole, CounterSource, SourceDef, StallReason};
 use std::collections::HashMap;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// The sampler reads all sources one after the other: none may hold up the others for long.
 pub const PATIENCE: Duration = Duration::from_secs(1);
+
+/// A connection that has ended is noticed sooner than this. A later failure has used up most of the time that a reading may take.
+const NOTICED_WITHIN: Duration = Duration::from_millis(200);
 
 /// One counter of a server.
 pub struct CounterSpec {
@@ -158,14 +162,27 @@ impl<A: CounterQuery> CounterSource for QueriedSource<A> {
     }
 
     fn read(&mut self) -> Vec<Option<f64>> {
+        let (began, was_connected) = (Instant::now(), self.connected);
+        let mut values = self.ask_once();
+        // KILL, a limit of time or a proxy has ended the connection, and the server goes on.
+        if values.is_none() && was_connected && began.elapsed() < NOTICED_WITHIN {
+            values = self.ask_once();
+        }
+        let values = values.unwrap_or_default();
+        self.source.counters.iter().map(|counter| counter.scaled_value(&values)).collect()
+    }
+}
+
+impl<A: CounterQuery> QueriedSource<A> {
+    /// The values over the connection, which is made if there is none.
+    fn ask_once(&mut self) -> Option<HashMap<String, String>> {
         if !self.connected {
             self.connected = self.ask.connect().is_some();
         }
         let values = if self.connected { self.ask.read_values() } else { None };
-        // After a failed answer the rest of it may still be in the connection: the next reading makes a new one.
+        // After a failed answer the rest of it may still be in the connection: the next question makes a new one.
         self.connected = values.is_some();
-        let values = values.unwrap_or_default();
-        self.source.counters.iter().map(|counter| counter.scaled_value(&values)).collect()
+        values
     }
 }
 
@@ -178,4 +195,39 @@ pub fn name_and_value(row: Vec<Option<String>>) -> Option<(String, String)> {
 /// The integer among `values` that the server calls `name`.
 pub fn number_in(values: &HashMap<String, String>, name: &str) -> Option<u64> {
     values.get(name)?.parse().ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    static ONE: ServerSource =
+        ServerSource { name: "one", help: "one counter", counters: &[grows("n", "n", "ops", "readings")] };
+
+    /// A server that ends each connection after so many answers, and takes so many connections.
+    struct Ending {
+        answers: u32,
+        connections: u32,
+        left: u32,
+    }
+
+    impl CounterQuery for Ending {
+        fn connect(&mut self) -> Option<()> {
+            self.connections = self.connections.checked_sub(1)?;
+            self.left = self.answers;
+            Some(())
+        }
+
+        fn read_values(&mut self) -> Option<HashMap<String, String>> {
+            self.left = self.left.checked_sub(1)?;
+            Some(HashMap::from([("n".to_owned(), "7".to_owned())]))
+        }
+    }
+
+    #[test]
+    fn a_connection_that_was_ended_is_made_again_at_once_and_a_server_that_is_away_is_a_gap() {
+        let mut source = queried_source(&ONE, "test", Ending { answers: 2, connections: 2, left: 0 });
+        let read: Vec<Option<f64>> = (0..6).map(|_| source.read()[0]).collect();
+        assert_eq!(read, [Some(7.0), Some(7.0), Some(7.0), Some(7.0), None, None]);
+    }
 }
