@@ -2,7 +2,7 @@
 //! that are refused.
 
 use crate::lab::{Lab, wait_until};
-use crate::servers::{Running, is_here, servers_in};
+use crate::servers::{Running, ask_mariadb, asked, is_here, servers_in};
 use serde_json::Value;
 use std::process::Command;
 
@@ -104,6 +104,31 @@ fn a_node_that_is_killed_is_an_outage_and_its_clients_use_the_others() {
     assert!(found["title"].as_str().unwrap().starts_with("node 2 was down for "), "{found}");
     assert!(!findings.iter().any(|finding| finding["code"] == "outage"), "{point}");
     assert_eq!((servers_in(&lab), lab.left_behind()), (vec![], vec![]));
+}
+
+#[test]
+fn a_node_that_leaves_its_cluster_and_takes_connections_is_left_by_its_clients() {
+    let lab = Lab::new();
+    if !is_here(&lab, ENGINE) {
+        return;
+    }
+    // The nodes wait 5 s for each other.
+    let load = ["--mix", "point_select", "--clients", "3", "--think", "1ms", "--time", "15s", "--interval", "100ms"];
+    let more = ["--statements", "plain", "--on-error", "count", "--no-report", "--json", "--quiet"];
+    let mut run = Running(lab.command(&[&CLUSTER[..], &load, &more].concat()).spawn().unwrap());
+    lab.wait_for_load(&mut run.0, 10);
+    let found = asked(Command::new("find").args([lab.path().to_str().unwrap(), "-name", "m.sock"]));
+    let second = found.lines().find(|socket| ask_mariadb(socket, "SELECT @@wsrep_node_name").trim() == "node2");
+    ask_mariadb(second.expect("it has a socket"), "SET GLOBAL wsrep_provider_options = 'gmcast.isolate = 1'");
+    let finished = run.finished();
+    assert_eq!(finished.exit, 0, "{}", finished.stderr);
+    let point = &finished.json()["points"][0];
+    let [first, second, third] = endpoints(point) else { panic!("{point}") };
+    assert!(number(second, "down_s") > 1.0, "{point}");
+    assert!(number(&second["failed_by_class"], "lost") <= 5.0, "its client went elsewhere: {point}");
+    assert!(number(first, "ops") > 0.0 && number(third, "ops") > 1.2 * number(first, "ops"), "{point}");
+    let findings = point["findings"].as_array().unwrap();
+    assert!(findings.iter().any(|finding| finding["code"] == "endpoint-outage"), "{point}");
 }
 
 #[test]

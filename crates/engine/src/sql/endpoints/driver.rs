@@ -69,7 +69,8 @@ impl<C: SessionFactory> EndpointDriver<C> {
         if !self.health.is_up(endpoint) {
             return;
         }
-        if self.members[endpoint].connect.with_patience(PROBE_PATIENCE).connect().is_err() {
+        let connects = || self.members[endpoint].connect.with_patience(PROBE_PATIENCE).connect().is_ok();
+        if !self.health.answers(endpoint).unwrap_or_else(connects) {
             self.health.report_lost(endpoint);
         }
     }
@@ -126,6 +127,7 @@ mod tests {
     //! The policies on scripted connections; real clusters are in the contract tests.
 
     use super::*;
+    use crate::sql::endpoints::health::{Probe, start_watch};
     use crate::sql::session_options::SessionOptions;
     use crate::sql::testing::{ScriptedServer, options};
     use model::FailureClass;
@@ -167,6 +169,16 @@ mod tests {
         let reconnects = [0, 1, 2].map(|nth| driver.health.tally(nth).reconnected.load(Relaxed));
         assert_eq!(reconnects, [0, 1, 1], "there and back");
         assert_eq!(driver.health.tally(1).lost.load(Relaxed), 1);
+    }
+
+    #[test]
+    fn an_endpoint_that_takes_connections_and_performs_nothing_is_lost_all_the_same() {
+        let (mut driver, _) = client(EndpointPolicy::Spread, 1);
+        start_watch(&driver.health, (0..3).map(|nth| Box::new(move || nth != 1) as Probe).collect());
+        let refuses = &driver.members[1].session.as_ref().unwrap().failures;
+        refuses.lock().unwrap().push(Some(FailureClass::Lost));
+        assert_eq!(perform(&mut driver, true), (Outcome::Failed(FailureClass::Lost), 1));
+        assert_eq!(perform(&mut driver, true), (DONE, 2));
     }
 
     #[test]

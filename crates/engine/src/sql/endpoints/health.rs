@@ -8,7 +8,7 @@ use crate::counters::{CounterSpec, ServerSource, in_process_source_of, own};
 use crate::sql::client_tally::{ClientTally, LOST, RECONNECTS, RETRIES, facts_since};
 use model::{CounterKind, CounterRole, CounterSource, Fact};
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
-use std::sync::{Arc, Weak};
+use std::sync::{Arc, OnceLock, Weak};
 use std::time::{Duration, Instant};
 
 /// How often an endpoint that is down is tried.
@@ -16,10 +16,15 @@ const TRY_EVERY: Duration = Duration::from_millis(100);
 /// How long an endpoint has to answer.
 pub const PROBE_PATIENCE: Duration = Duration::from_secs(1);
 
+/// Tells whether an endpoint performs statements.
+pub type Probe = Box<dyn Fn() -> bool + Send + Sync>;
+
 /// The endpoints of an instance as its clients see them.
 pub struct EndpointHealth {
     began: Instant,
     endpoints: Vec<EndpointState>,
+    /// Whether each performs statements, asked over a connection of its own.
+    probes: OnceLock<Vec<Probe>>,
     /// Retries and reconnects that facts have reported.
     reported: [AtomicU64; 2],
 }
@@ -45,6 +50,7 @@ impl EndpointHealth {
         EndpointHealth {
             began: Instant::now(),
             endpoints: names.iter().map(state).collect(),
+            probes: OnceLock::new(),
             reported: Default::default(),
         }
     }
@@ -66,6 +72,12 @@ impl EndpointHealth {
         let number = self.endpoints.len();
         let others = (1..number).map(|step| (preferred + step) % number);
         others.into_iter().find(|nth| self.is_up(*nth)).unwrap_or(preferred)
+    }
+
+    /// Whether endpoint number `nth` performs statements now: a node that has left its cluster takes connections and performs none. `None` if
+    /// nobody can tell.
+    pub fn answers(&self, nth: usize) -> Option<bool> {
+        self.probes.get()?.get(nth).map(|probe| probe())
     }
 
     /// A client has lost endpoint number `nth` and cannot connect to it again.
@@ -153,19 +165,20 @@ const fn read_down() -> CounterSpec {
 
 /// Tries the endpoints that are down, on a thread of its own, until the instance is gone. Each of `probes` tells whether its endpoint
 /// answers.
-pub fn start_watch(health: &Arc<EndpointHealth>, probes: Vec<Box<dyn Fn() -> bool + Send>>) {
+pub fn start_watch(health: &Arc<EndpointHealth>, probes: Vec<Probe>) {
+    health.probes.get_or_init(|| probes);
     let health = Arc::downgrade(health);
-    let watch = std::thread::Builder::new().name("endpoints".into()).spawn(move || try_until_gone(&health, &probes));
+    let watch = std::thread::Builder::new().name("endpoints".into()).spawn(move || try_until_gone(&health));
     // Without it an endpoint that was lost stays so, which the counters show.
     drop(watch);
 }
 
-fn try_until_gone(health: &Weak<EndpointHealth>, probes: &[Box<dyn Fn() -> bool + Send>]) {
+fn try_until_gone(health: &Weak<EndpointHealth>) {
     loop {
         std::thread::sleep(TRY_EVERY);
         let Some(health) = health.upgrade() else { return };
-        for (nth, answers) in probes.iter().enumerate() {
-            if !health.is_up(nth) && answers() {
+        for nth in 0..health.endpoints.len() {
+            if !health.is_up(nth) && health.answers(nth) == Some(true) {
                 health.report_back(nth);
             }
         }

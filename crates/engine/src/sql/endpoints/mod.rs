@@ -10,7 +10,7 @@ mod health;
 mod identity;
 
 pub use driver::endpoint_clients;
-pub use health::{ENDPOINT, EndpointHealth, PROBE_PATIENCE, start_watch};
+pub use health::{ENDPOINT, EndpointHealth, PROBE_PATIENCE, Probe, start_watch};
 pub use identity::{EndpointIdentity, check_cluster};
 
 use super::session_options::{self, ClientThreads};

@@ -19,7 +19,7 @@ use crate::server::url::schema_name;
 use crate::server::variables::ServerVariables;
 use crate::sql::admin_connection::AdminConnection;
 use crate::sql::endpoints::{
-    EndpointHealth, EndpointIdentity, EndpointPolicy, PROBE_PATIENCE, check_cluster, start_watch,
+    EndpointHealth, EndpointIdentity, EndpointPolicy, PROBE_PATIENCE, Probe, check_cluster, start_watch,
 };
 use crate::sql::{OpFailure, server_error};
 use host::error::{TargetError, shown};
@@ -272,7 +272,7 @@ impl<S: SqlServer> Endpoints<S> {
 }
 
 /// Whether the endpoint at `address` performs statements.
-fn probe_of<S: SqlServer>(address: S::Address) -> Box<dyn Fn() -> bool + Send> {
+fn probe_of<S: SqlServer>(address: S::Address) -> Probe {
     Box::new(move || {
         let found = S::connect_admin(&address, PROBE_PATIENCE).and_then(|mut admin| S::identify(&mut admin));
         found.is_ok_and(|identity| identity.is_ready)
