@@ -98,4 +98,7 @@ fn reads_are_spread_over_a_replica_and_how_far_it_is_behind_is_recorded() {
     let is_gap = |finding: &&Value| finding["code"] == "counter-gap";
     let gaps = points.iter().flat_map(|point| point["findings"].as_array().unwrap()).find(is_gap);
     assert_eq!(gaps, None, "the counters of both servers are read");
+    // Both are on this machine: the CPU time of neither is that of other processes.
+    let facts = ours.facts();
+    assert!(facts.contains("server.process") && facts.contains("server.further_process"), "{facts}");
 }

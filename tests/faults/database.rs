@@ -64,19 +64,36 @@ fn directory_of(user: &str) -> TempDir {
 }
 
 fn started_as(user: &str, program: &Path, arguments: &[String]) -> Child {
+    as_user(user, program, arguments).spawn().unwrap()
+}
+
+fn as_user(user: &str, program: &Path, arguments: &[String]) -> Command {
     let [uid, gid] = ["--reuid=", "--regid="].map(|option| format!("{option}{user}"));
     let mut command = Command::new("setpriv");
     command.args([&uid, &gid, "--clear-groups"]).arg(program).args(arguments);
-    command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap()
+    command.stdout(Stdio::null()).stderr(Stdio::null());
+    command
 }
 
 impl MariaDb {
     /// One with `options`.
     pub fn start(options: &[&str]) -> MariaDb {
+        MariaDb::start_with(options, None)
+    }
+
+    /// The same with `library` in front of those that it has, from then on.
+    pub fn start_with(options: &[&str], library: Option<&Path>) -> MariaDb {
         let dir = directory_of("mysql");
         asked(Command::new("cp").arg("-a").arg(installed().join("data")).arg(dir.path()));
+        let library = library.map(|library| {
+            // Its user may not read those of root.
+            let own = dir.path().join("preloaded.so");
+            asked(Command::new("install").args(["-m", "755"]).arg(library).arg(&own));
+            own
+        });
         let port = free_port();
-        let mut made = MariaDb { server: run_mariadb(dir.path(), port, options), dir, port };
+        let server = mariadb_command(dir.path(), port, options).envs(library.map(|own| ("LD_PRELOAD", own))).spawn();
+        let mut made = MariaDb { server: server.unwrap(), dir, port };
         made.wait_until_up();
         made.ask(&format!("CREATE USER visitor@'%' IDENTIFIED BY '{PASSWORD}'; GRANT ALL ON *.* TO visitor@'%'"));
         made
@@ -85,7 +102,7 @@ impl MariaDb {
     /// Kills it, and starts it again with `options`.
     pub fn restart(&mut self, options: &[&str]) {
         self.kill();
-        self.server = run_mariadb(self.dir.path(), self.port, options);
+        self.server = mariadb_command(self.dir.path(), self.port, options).spawn().unwrap();
         self.wait_until_up();
     }
 
@@ -113,6 +130,19 @@ impl MariaDb {
         asked(Command::new("mariadb").args(["-N", "-uroot", "-S", &self.socket(), "-e", sql]))
     }
 
+    /// Takes over `schema` with its rows as it is on `other`.
+    pub fn copy_schema(&self, other: &MariaDb, schema: &str) {
+        let dumped = asked(Command::new("mariadb-dump").args(["-uroot", "-S", &other.socket(), "--databases", schema]));
+        self.ask(&dumped);
+    }
+
+    /// Its command-line client as root, which executes what it reads.
+    pub fn client(&self) -> Command {
+        let mut client = Command::new("mariadb");
+        client.args(["-uroot", "-S", &self.socket()]);
+        client
+    }
+
     pub fn port(&self) -> u16 {
         self.port
     }
@@ -132,14 +162,14 @@ impl MariaDb {
     }
 }
 
-fn run_mariadb(dir: &Path, port: u16, options: &[&str]) -> Child {
+fn mariadb_command(dir: &Path, port: u16, options: &[&str]) -> Command {
     let [data, socket] = ["data", "m.sock"].map(|name| dir.join(name).display().to_string());
     let own =
         ["--no-defaults", "--user=mysql", LOG_SIZE, "--bind-address=127.0.0.1", "--debug-no-sync"].map(str::to_owned);
     let place = [format!("--datadir={data}"), format!("--socket={socket}"), format!("--port={port}")];
     let options = options.iter().map(|option| (*option).to_owned());
     let arguments: Vec<String> = own.into_iter().chain(place).chain(options).collect();
-    started_as("mysql", Path::new("mariadbd"), &arguments)
+    as_user("mysql", Path::new("mariadbd"), &arguments)
 }
 
 impl Drop for MariaDb {
@@ -179,9 +209,15 @@ impl PostgreSql {
     }
 
     fn psql(&self, sql: &str) -> Command {
+        let mut psql = self.client();
+        psql.args(["-c", sql]);
+        psql
+    }
+
+    /// Its command-line client, which executes what it reads.
+    pub fn client(&self) -> Command {
         let mut psql = Command::new("psql");
-        psql.args(["-At", "-U", "visitor", "-p", &self.port.to_string(), "-c", sql, "-h"]);
-        psql.arg(self.dir.path()).arg("postgres");
+        psql.args(["-At", "-U", "visitor", "-d", "postgres", "-p", &self.port.to_string(), "-h"]).arg(self.dir.path());
         psql
     }
 

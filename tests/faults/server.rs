@@ -1,5 +1,6 @@
 //! A server lies, hangs, dies or changes.
 
+mod again;
 mod conflicts;
 mod ends;
 mod hangs;
@@ -163,6 +164,43 @@ pub const SERVER: Family = Family {
             kept: Kept::All,
             length: Length::Short,
             make: ends::restarted_with_another_setting,
+        },
+        Fault {
+            name: "mariadb_all_connections_killed",
+            what: "MariaDB: KILL ends all connections, under a load that counts failures: no reading of a counter is missing, and the next \
+                   point knows its server",
+            exit: 0,
+            message: "",
+            kept: Kept::All,
+            length: Length::Short,
+            make: again::connections_of_mariadb,
+        },
+        Fault {
+            name: "postgres_all_connections_killed",
+            what: "PostgreSQL: `pg_terminate_backend` ends all connections: the same",
+            exit: 0,
+            message: "",
+            kept: Kept::All,
+            length: Length::Short,
+            make: again::connections_of_postgres,
+        },
+        Fault {
+            name: "restarted_before_the_next_point",
+            what: "A server by URL is restarted under a load that counts failures: the next point has its counters, threads and processes",
+            exit: 0,
+            message: "",
+            kept: Kept::All,
+            length: Length::Short,
+            make: again::server_of_the_next_point,
+        },
+        Fault {
+            name: "failover_behind_a_proxy",
+            what: "A proxy leads to another server with the same data: the point is invalid and names both, and the schema on the first is named",
+            exit: 4,
+            message: "another server answers in its place",
+            kept: Kept::MeasuredUntilThen,
+            length: Length::Short,
+            make: again::failover_behind_a_proxy,
         },
         Fault {
             name: "read_only",

@@ -1,11 +1,12 @@
 //! The settings of a server that must not change while it is measured.
 //!
-//! In: a server's list of them, and its address. Out: their values now, over a connection of its own, and whether the server has been
-//! restarted since the reading before.
+//! In: a server's list of them, and its address. Out: their values now, over a connection of its own, whether the server has been
+//! restarted since the reading before, and whether it is another one.
 //! Limits: names that a version does not know are left out. It sees the values that hold for new connections; what a client sets for
 //! its own connection is in the facts of the point.
 
 use crate::counters::name_and_value;
+use crate::server::identity::{IdentityWatch, OtherServer};
 use crate::server::network::TextRows;
 use model::ServerSetting;
 use std::collections::BTreeMap;
@@ -30,6 +31,8 @@ pub struct WatchedSettings {
     pub of_installation: &'static [&'static str],
     /// The query for the whole seconds since the server was started.
     pub uptime: &'static str,
+    /// The queries for what it is known by: rows of name and value, among them its `uptime`. An account may not be allowed all of them.
+    pub identity: &'static [&'static str],
 }
 
 impl WatchedSettings {
@@ -54,6 +57,14 @@ pub trait SettingsReader: Send {
 
     /// All settings now, sorted by name, without those of the installation; `None` if the server does not answer.
     fn read_all(&mut self) -> Option<Vec<ServerSetting>>;
+
+    /// Looks over a new connection which server answers: one that is kept may lead to a server that no other does.
+    fn look_anew(&mut self) {}
+
+    /// The servers that answered plimsoll or its clients in the place of the first one, since the last call.
+    fn take_others(&mut self) -> Vec<OtherServer> {
+        Vec::new()
+    }
 }
 
 /// Asks a server over one connection; `None` if it does not answer.
@@ -63,15 +74,24 @@ pub(crate) type AskServer = Box<dyn FnMut(&str) -> Option<TextRows> + Send>;
 pub(crate) struct QueriedSettings<C> {
     watched: &'static WatchedSettings,
     connect: C,
+    identity: IdentityWatch,
     ask: Option<AskServer>,
     /// When the server answered last.
     answered: Option<Instant>,
 }
 
 impl<C: FnMut(Duration) -> Option<AskServer>> QueriedSettings<C> {
-    /// `connect` gives up after the time that it is given.
-    pub fn new(watched: &'static WatchedSettings, connect: C) -> Self {
-        QueriedSettings { watched, connect, ask: None, answered: None }
+    /// `connect` gives up after the time that it is given. All who connect to the server share `identity`.
+    pub fn new(watched: &'static WatchedSettings, identity: IdentityWatch, connect: C) -> Self {
+        QueriedSettings { watched, connect, identity, ask: None, answered: None }
+    }
+
+    /// Connects, and looks which server it is.
+    fn connect_now(&mut self) {
+        self.ask = (self.connect)(PATIENCE);
+        if let Some(ask) = &mut self.ask {
+            self.identity.look(self.answered.is_some(), ask);
+        }
     }
 
     fn ask_for_all(&mut self) -> Option<Vec<ServerSetting>> {
@@ -110,7 +130,7 @@ impl<C: FnMut(Duration) -> Option<AskServer> + Send> SettingsReader for QueriedS
         let (values, restarted_ago) = match self.ask_for_values() {
             Some(values) => (values, None),
             None => {
-                self.ask = (self.connect)(PATIENCE);
+                self.connect_now();
                 let restarted = self.find_restart();
                 (self.ask_for_values()?, restarted)
             }
@@ -121,9 +141,19 @@ impl<C: FnMut(Duration) -> Option<AskServer> + Send> SettingsReader for QueriedS
 
     fn read_all(&mut self) -> Option<Vec<ServerSetting>> {
         if self.ask.is_none() {
-            self.ask = (self.connect)(PATIENCE);
+            self.connect_now();
         }
         self.ask_for_all()
+    }
+
+    fn look_anew(&mut self) {
+        if let Some(ask) = (self.connect)(PATIENCE) {
+            self.identity.look(false, ask);
+        }
+    }
+
+    fn take_others(&mut self) -> Vec<OtherServer> {
+        self.identity.take_others()
     }
 }
 
@@ -158,6 +188,14 @@ impl SettingsReader for GroupSettings {
         // All begin with the same settings.
         self.members.first_mut().and_then(|(_, reader)| reader.read_all())
     }
+
+    fn look_anew(&mut self) {
+        self.members.iter_mut().for_each(|(_, reader)| reader.look_anew());
+    }
+
+    fn take_others(&mut self) -> Vec<OtherServer> {
+        self.members.iter_mut().flat_map(|(_, reader)| reader.take_others()).collect()
+    }
 }
 
 /// `names` as a list of SQL strings; they are plimsoll's own words and hold no quote.
@@ -176,6 +214,7 @@ mod tests {
         all: "all",
         of_installation: &["port"],
         uptime: "uptime",
+        identity: &["who"],
     };
 
     /// Connections that answer once each, of a server that has run for so many seconds.
@@ -184,11 +223,12 @@ mod tests {
             let asked = Cell::new(0);
             Some(Box::new(move |question| match question {
                 "uptime" => Some(vec![vec![Some("Uptime".into()), Some(uptime_s.into())]]),
+                "who" => None,
                 _ if asked.replace(asked.get() + 1) == 0 => Some(vec![vec![Some("FSYNC".into()), Some("on".into())]]),
                 _ => None,
             }))
         };
-        QueriedSettings::new(&WATCHED, connect)
+        QueriedSettings::new(&WATCHED, IdentityWatch::new(WATCHED.identity), connect)
     }
 
     #[test]
@@ -210,7 +250,9 @@ mod tests {
                 (question == "all").then(|| rows.map(|(name, value)| row(name, value)).to_vec())
             }))
         };
-        let found = QueriedSettings::new(&WATCHED, connect).read_all().expect("it answers");
+        let found = QueriedSettings::new(&WATCHED, IdentityWatch::new(WATCHED.identity), connect)
+            .read_all()
+            .expect("it answers");
         let found: Vec<(&str, bool)> = found.iter().map(|one| (one.name.as_str(), one.matters)).collect();
         assert_eq!(found, [("fsync", true), ("jit", false)]);
     }
@@ -250,7 +292,7 @@ mod tests {
 
     #[test]
     fn a_server_that_is_away_gives_no_reading() {
-        assert_eq!(QueriedSettings::new(&WATCHED, |_| None).read_settings(), None);
-        assert_eq!(QueriedSettings::new(&WATCHED, |_| None).read_all(), None);
+        assert_eq!(QueriedSettings::new(&WATCHED, IdentityWatch::default(), |_| None).read_settings(), None);
+        assert_eq!(QueriedSettings::new(&WATCHED, IdentityWatch::default(), |_| None).read_all(), None);
     }
 }

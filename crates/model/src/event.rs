@@ -62,6 +62,8 @@ pub enum EventKind {
     Suspend,
     /// The server was restarted.
     Restart,
+    /// Another server answers in the place of the one that is measured.
+    OtherServer,
     /// A setting of the server was found changed.
     Setting,
     /// The agent of a host is silent, or is there again: what the host does is not known meanwhile, and may come later.

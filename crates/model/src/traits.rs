@@ -169,6 +169,19 @@ const FOUND_DATA_ROWS: &str = "data.origin_rows";
 /// Whether the run was to change them.
 pub const FOUND_DATA_CHANGED: &str = "data.origin_changed";
 
+/// The facts of a point in which another server answered: what the one that is measured reports of itself, and what the other one does.
+pub const OTHER_SERVER_FACTS: [&str; 2] = ["server.first", "server.other"];
+
+/// Another server that answered in the place of the one that is measured.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct OtherServerSeen {
+    /// What the one that is measured reports of itself.
+    pub first: String,
+    /// What the other one reports of itself.
+    pub other: String,
+}
+
 /// Data that was there already.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
@@ -400,6 +413,9 @@ pub struct PointOutcome {
     pub is_settings_end_unread: bool,
     /// How the server ended by itself, in words of its process; `None` if it did not.
     pub server_ended: Option<String>,
+    /// Another server that answered; `None` if it was always the same one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub other_server: Option<OtherServerSeen>,
     /// Whether the page cache was written to the disk before the load and after it, before the last reading of the counters.
     pub is_synced: bool,
     /// The operations that each of several instances did in the run phase; empty of one instance.
@@ -580,8 +596,7 @@ impl PointTraits {
                 } else if let Some(name) = name.strip_prefix("hold.") {
                     outcome.hold.get_or_insert_default().learn(name, text);
                 } else if let Some(number) = name.strip_prefix(BROKEN_CONDITION_FACT).and_then(|it| it.parse().ok()) {
-                    outcome.broken_conditions.retain(|known| known.number != number);
-                    outcome.broken_conditions.push(BrokenCondition { number, text: text.to_owned() });
+                    outcome.learn_broken_condition(number, text);
                 } else if let Some(name) = name.strip_prefix("backlog.") {
                     outcome.backlog.learn(name, whole);
                 } else if let Some(name) = name.strip_prefix("replay.") {
@@ -632,7 +647,16 @@ impl PointOutcome {
             value.clone_into(&mut self.changed_setting(setting).before);
         } else if let Some(setting) = fact.strip_prefix("setting.after.") {
             value.clone_into(&mut self.changed_setting(setting).after);
+        } else if fact == OTHER_SERVER_FACTS[0] {
+            value.clone_into(&mut self.other_server.get_or_insert_default().first);
+        } else if fact == OTHER_SERVER_FACTS[1] {
+            value.clone_into(&mut self.other_server.get_or_insert_default().other);
         }
+    }
+
+    fn learn_broken_condition(&mut self, number: u64, text: &str) {
+        self.broken_conditions.retain(|known| known.number != number);
+        self.broken_conditions.push(BrokenCondition { number, text: text.to_owned() });
     }
 
     fn changed_setting(&mut self, name: &str) -> &mut ChangedSetting {

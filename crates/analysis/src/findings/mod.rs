@@ -131,6 +131,7 @@ findings! {
     hung::BlockedClients => Hung = "hung",
     settings_changed::SettingChanges => SettingsChanged = "settings-changed",
     settings_unread::UnreadSettings => SettingsUnread = "settings-unread",
+    other_server::OtherServerFound => OtherServer = "other-server",
     restarted::ServerRestarts => Restarted = "restarted",
     outage::Outages => Outage = "outage",
     endpoint_outage::EndpointOutages => EndpointOutage = "endpoint-outage",

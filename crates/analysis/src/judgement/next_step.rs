@@ -19,6 +19,7 @@ pub enum NextStep {
     ReadTargetLog,
     ReadServerLog,
     KeepSettings,
+    KeepServer,
     KeepRunning,
     FreeCpu,
     DistrustStorage,
@@ -154,6 +155,7 @@ impl NextStep {
             NextStep::DropTimeLimit => "run without `--time`: the step then ends when its work is done",
             NextStep::ReadTargetLog => "find out what blocks the engine: read its log and `dmesg`",
             NextStep::KeepSettings => "find out who changed the settings, and measure again",
+            NextStep::KeepServer => "connect to one server without a proxy, and measure again",
             NextStep::KeepRunning => "measure again without suspending the machine or stopping plimsoll",
             NextStep::FreeCpu | NextStep::StopOtherProcesses => {
                 "stop the other processes (`top` shows them) and measure again"

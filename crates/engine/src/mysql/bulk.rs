@@ -14,6 +14,7 @@ use super::client::{MysqlAddress, class_of};
 use super::tables::quote_name;
 use super::wire::{HEADER, LOCAL_FILE, MysqlWire, MysqlWireError, OK};
 use super::wire::{has_more, length_encoded, malformed_packet, next_packet, protocol_error, status_at};
+use crate::server::identity::IdentityWatch;
 use crate::sql::OpFailure;
 use crate::sql::admin_connection::AdminConnection;
 use crate::sql::bulk::{BlockRows, BulkConnect, BulkConnection};
@@ -217,7 +218,7 @@ impl MysqlBulk {
 
     #[cold]
     fn failure_of(&self, error: MysqlWireError) -> OpFailure {
-        self.connect.address.failure_of(error, self.opened)
+        self.connect.address.failure_of(error, self.opened, &IdentityWatch::default())
     }
 }
 

@@ -6,6 +6,7 @@
 use super::login::{Credentials, log_in};
 use super::wire::{MysqlWire, MysqlWireError};
 use crate::server::dir::ServerSocket;
+use crate::server::identity::IdentityWatch;
 use crate::server::network::{AnswerLimits, Deadline, Route, explanation};
 use crate::server::url::{Password, ServerUrl};
 use crate::sql::admin_connection::{self, AdminConnection, WireError};
@@ -155,11 +156,11 @@ impl MysqlAddress {
     }
 
     /// The failure that `error` is on a connection that was `opened` then. A server closes an idle connection that it was asked to kill without a
-    /// word: it runs on.
+    /// word: it runs on, and is still the one of `identity`.
     #[cold]
-    pub(super) fn failure_of(&self, error: MysqlWireError, opened: Instant) -> OpFailure {
+    pub(super) fn failure_of(&self, error: MysqlWireError, opened: Instant, identity: &IdentityWatch) -> OpFailure {
         let is_closed = matches!(&error, MysqlWireError::Io(cause) if CLOSED.contains(&cause.kind()));
-        if is_closed && self.has_run_for(opened.elapsed()) {
+        if is_closed && self.has_run_for(opened.elapsed(), identity) {
             OpFailure::from_server(
                 FailureClass::Killed,
                 "the connection was killed: the server closed it and runs on (KILL, or a limit of time)",
@@ -169,10 +170,13 @@ impl MysqlAddress {
         }
     }
 
-    /// Whether the server answers, and has run for at least about `time`.
+    /// Whether the server answers, is that of `identity`, and has run for at least about `time`.
     #[cold]
-    fn has_run_for(&self, time: Duration) -> bool {
+    fn has_run_for(&self, time: Duration, identity: &IdentityWatch) -> bool {
         let uptime = self.connect_within(PROBE_PATIENCE).ok().and_then(|mut wire| {
+            if identity.look(true, |question| wire.query_rows(question).ok()) {
+                return None;
+            }
             let rows = wire.query_rows("SHOW GLOBAL STATUS LIKE 'Uptime'").ok()?;
             rows.into_iter().next()?.pop()??.parse().ok()
         });
@@ -263,7 +267,15 @@ impl SessionFactory for ConnectMysql {
         let mut executor = executor.map_err(|(text, error)| self.options.failed_preparation(text, error.into()))?;
         executor.wire.end_preparing(self.options.answer_limit);
         let registered = self.options.open.register(key, server.clone(), executor.wire.socket_fd());
-        Ok(MysqlSession { opened: Instant::now(), server, _registered: registered, executor })
+        let identity = self.options.identity.clone();
+        Ok(MysqlSession { opened: Instant::now(), server, identity, _registered: registered, executor })
+    }
+
+    fn connect_after_loss(&self) -> Result<MysqlSession, OpFailure> {
+        let mut session = self.connect()?;
+        let wire = &mut session.executor.wire;
+        self.options.identity.look(true, |question| wire.query_rows(question).ok());
+        Ok(session)
     }
 }
 
@@ -271,6 +283,7 @@ impl SessionFactory for ConnectMysql {
 pub struct MysqlSession {
     opened: Instant,
     server: Arc<MysqlAddress>,
+    identity: IdentityWatch,
     /// Dropped first: it names the socket.
     _registered: Registration,
     executor: StatementExecutor<MysqlWire>,
@@ -293,7 +306,7 @@ impl SqlSession for MysqlSession {
 impl MysqlSession {
     #[cold]
     fn failure_of(&self, error: MysqlWireError) -> OpFailure {
-        self.server.failure_of(error, self.opened)
+        self.server.failure_of(error, self.opened, &self.identity)
     }
 }
 

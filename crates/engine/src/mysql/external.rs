@@ -259,10 +259,15 @@ fn reason_to_refuse(admin: &mut MysqlWire, one_of_several: bool) -> Result<Optio
     if !one_of_several && connections(admin, "command LIKE 'Binlog Dump%'")? > 0 {
         return Ok(Some("has replicas"));
     }
+    Ok((!is_alone(admin)?).then_some("is being measured by another plimsoll"))
+}
+
+/// Takes the lock that only one plimsoll has.
+pub fn is_alone(admin: &mut MysqlWire) -> Result<bool, OpFailure> {
     // The server frees the lock of a closed connection a while later, and answers NULL if it could not try.
     let alone = allowed(admin.query_rows("SELECT COALESCE(GET_LOCK('plimsoll', 3), 1)"))?;
     let alone = alone.map(|rows| first_number(&rows, "GET_LOCK")).transpose().map_err(MysqlWireError::from)?;
-    Ok((alone.flatten() == Some(0)).then_some("is being measured by another plimsoll"))
+    Ok(alone.flatten() != Some(0))
 }
 
 /// The number that answers `question`, if the server does.

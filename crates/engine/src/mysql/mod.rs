@@ -467,6 +467,10 @@ impl SqlServer for MysqlServer {
         external::join_schema(&server, url, common)
     }
 
+    fn claim(admin: &mut MysqlWire) -> Result<bool, OpFailure> {
+        external::is_alone(admin)
+    }
+
     fn connect_admin(address: &MysqlAddress, patience: Duration) -> Result<MysqlWire, OpFailure> {
         address.connect_admin(patience)
     }

@@ -5,6 +5,9 @@
 
 use crate::settings::{WatchedSettings, quoted_list};
 
+/// The seconds since the server was started, with their name.
+const UPTIME: &str = "SHOW GLOBAL STATUS LIKE 'Uptime'";
+
 /// What is watched. To watch another variable: its name here.
 pub(super) const WATCHED: WatchedSettings = WatchedSettings {
     names: &[
@@ -81,5 +84,10 @@ pub(super) const WATCHED: WatchedSettings = WatchedSettings {
         "version_source_revision",
         "warning_count",
     ],
-    uptime: "SHOW GLOBAL STATUS LIKE 'Uptime'",
+    uptime: UPTIME,
+    // MySQL has the first name, MariaDB the second from 10.6.19, 10.11.9 and 11.4.3 on.
+    identity: &[
+        "SHOW GLOBAL VARIABLES WHERE Variable_name IN ('server_uuid', 'server_uid', 'hostname', 'port', 'datadir')",
+        UPTIME,
+    ],
 };

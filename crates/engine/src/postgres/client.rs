@@ -5,6 +5,7 @@
 
 use super::wire::{PostgresLogin, PostgresWire, PostgresWireError, request_cancel, start_tls};
 use crate::server::dir::ServerSocket;
+use crate::server::identity::IdentityWatch;
 use crate::server::network::{AnswerLimits, Deadline, Route, ServerStream, explanation};
 use crate::server::url::{Password, ServerUrl};
 use crate::sql::admin_connection::{AdminConnection, WireError};
@@ -222,7 +223,15 @@ impl SessionFactory for ConnectPostgres {
         let registered = self.options.open.register(key, server.clone(), wire.socket_fd());
         // Known before the run: whether a failed operation had deleted a row decides its class.
         let deletes = self.statements.iter().map(|text| is_delete(text)).collect();
-        Ok(PostgresSession { server, _registered: registered, executor, deletes })
+        let identity = self.options.identity.clone();
+        Ok(PostgresSession { server, identity, _registered: registered, executor, deletes })
+    }
+
+    fn connect_after_loss(&self) -> Result<PostgresSession, OpFailure> {
+        let mut session = self.connect()?;
+        let wire = &mut session.executor.wire;
+        self.options.identity.look(true, |question| wire.query_rows(question).ok());
+        Ok(session)
     }
 }
 
@@ -236,6 +245,7 @@ const PROBE_PATIENCE: Duration = Duration::from_millis(500);
 /// A connection of a client, and how it executes statements.
 pub struct PostgresSession {
     server: Arc<PostgresAddress>,
+    identity: IdentityWatch,
     /// Dropped first: it names the socket.
     _registered: Registration,
     executor: StatementExecutor<PostgresWire>,
@@ -271,13 +281,18 @@ impl PostgresSession {
             PostgresWireError::Server { code, text } if self.may_replace(op) && code == UNIQUE_VIOLATION => {
                 OpFailure { class: FailureClass::Conflict, text }
             }
-            PostgresWireError::Server { code, text }
-                if code == ENDED_BY_ADMINISTRATOR && self.server.connect_within(PROBE_PATIENCE).is_ok() =>
-            {
+            PostgresWireError::Server { code, text } if code == ENDED_BY_ADMINISTRATOR && self.runs_on() => {
                 OpFailure::from_server(FailureClass::Killed, &text)
             }
             error => error.into(),
         }
+    }
+
+    /// Whether the server answers, and is the same.
+    #[cold]
+    fn runs_on(&self) -> bool {
+        let wire = self.server.connect_within(PROBE_PATIENCE);
+        wire.is_ok_and(|mut wire| !self.identity.look(true, |question| wire.query_rows(question).ok()))
     }
 
     /// Whether `op` may insert what it has deleted itself.

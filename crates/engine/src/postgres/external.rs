@@ -159,7 +159,7 @@ fn reason_to_refuse(admin: &mut PostgresWire, one_of_several: bool) -> Result<Op
 }
 
 /// Takes the lock that only one plimsoll has. The server frees the lock of a closed connection a while later.
-fn is_alone(admin: &mut PostgresWire) -> Result<bool, OpFailure> {
+pub fn is_alone(admin: &mut PostgresWire) -> Result<bool, OpFailure> {
     const TRIES: u32 = 50;
     let question = format!("SELECT pg_try_advisory_lock({LOCK})");
     for nth in 0..TRIES {

@@ -408,6 +408,10 @@ impl SqlServer for PostgresServer {
         external::join_schema(&address, &url, common)
     }
 
+    fn claim(admin: &mut PostgresWire) -> Result<bool, OpFailure> {
+        external::is_alone(admin)
+    }
+
     fn connect_admin(address: &PostgresAddress, patience: Duration) -> Result<PostgresWire, OpFailure> {
         address.connect_admin(patience)
     }

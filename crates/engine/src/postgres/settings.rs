@@ -56,4 +56,12 @@ pub(super) const WATCHED: WatchedSettings = WatchedSettings {
     // started is answered with the time of the server itself.
     uptime: "SELECT floor(extract(epoch FROM clock_timestamp() - greatest(pg_postmaster_start_time(), \
              (SELECT max(backend_start) FROM pg_stat_activity WHERE backend_type = 'checkpointer'))))::bigint::text",
+    // A replica has the number of the server that it follows until it is promoted, which begins another timeline. Only some accounts may
+    // know the directory: for the others it is no row.
+    identity: &[
+        "SELECT 'system_identifier', system_identifier::text FROM pg_control_system()",
+        "SELECT 'timeline', timeline_id::text FROM pg_control_checkpoint()",
+        "SELECT name, setting FROM pg_settings WHERE name IN ('cluster_name', 'data_directory', 'port')",
+        "SELECT 'uptime', floor(extract(epoch FROM clock_timestamp() - pg_postmaster_start_time()))::bigint::text",
+    ],
 };

@@ -90,6 +90,11 @@ impl ExternalSchema {
         }
     }
 
+    /// Whether it is removed at the end.
+    pub fn is_to_remove(&self) -> bool {
+        self.remove.is_some()
+    }
+
     /// It stays.
     pub fn keep(&mut self) {
         self.remove = None;

@@ -78,6 +78,11 @@ impl OpFailure {
         OpFailure { class, text: line }
     }
 
+    /// The same of a client that has no connection because of it.
+    fn into_lost(self) -> OpFailure {
+        OpFailure { class: FailureClass::Lost, ..self }
+    }
+
     /// No answer within the time that the client waits.
     pub fn timed_out() -> OpFailure {
         OpFailure { class: FailureClass::Lost, text: "it did not answer in time".into() }
@@ -131,6 +136,10 @@ pub trait SessionFactory: Clone + Send + 'static {
     fn with_patience(&self, patience: Duration) -> Self;
     /// Connects, and prepares statements as the session options ask.
     fn connect(&self) -> Result<Self::Session, OpFailure>;
+    /// The same in the place of a connection that was lost: looks, too, whether the server is another one now.
+    fn connect_after_loss(&self) -> Result<Self::Session, OpFailure> {
+        self.connect()
+    }
 }
 
 /// A connection with its prepared statements.
@@ -366,7 +375,7 @@ impl<C: SessionFactory> SqlDriver<C> {
     }
 
     fn connect_now(&self) -> Result<C::Session, OpFailure> {
-        self.connect.connect().map_err(|failure| OpFailure { class: FailureClass::Lost, ..failure })
+        self.connect.connect().map_err(OpFailure::into_lost)
     }
 
     #[cold]
@@ -374,7 +383,7 @@ impl<C: SessionFactory> SqlDriver<C> {
         std::thread::sleep(self.pause);
         // Doubled before the attempt, so that it also grows if connecting fails.
         self.pause = (2 * self.pause).min(PAUSE_MAX);
-        self.session = Some(self.connect_now()?);
+        self.session = Some(self.connect.connect_after_loss().map_err(OpFailure::into_lost)?);
         self.pause = PAUSE;
         self.is_lost = false;
         self.tally.reconnected.fetch_add(1, Relaxed);

@@ -468,7 +468,7 @@ impl<C: SessionFactory<Session: PollableSession>> MultiplexedDriver<C> {
         let Some(slot) = self.waiting.pop_front_if(|_| self.polled_at >= self.connect_at) else { return };
         let connect = &self.connections[slot as usize].connect;
         let hurried = connect.with_patience(connect.session_options().patience.min(ANSWER_AT_MOST));
-        match hurried.connect().and_then(|session| self.adopt_session(slot, session)) {
+        match hurried.connect_after_loss().and_then(|session| self.adopt_session(slot, session)) {
             Ok(()) => {
                 self.pause = PAUSE;
                 self.tally.reconnected.fetch_add(1, Relaxed);

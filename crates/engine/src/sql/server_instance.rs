@@ -8,6 +8,7 @@ mod common;
 mod connecting;
 mod data_sets;
 mod loading;
+mod looking;
 mod maintenance;
 mod needs;
 mod nodes;
@@ -35,6 +36,7 @@ use crate::params::allocator_in;
 use crate::recordings;
 use crate::reset::{DataReset, ResetMode, WhileStopped};
 use crate::server::dir::{ServerDir, ServerSocket};
+use crate::server::identity::IdentityWatch;
 use crate::server::location::{DataLocation, ExternalSchema};
 use crate::server::network::Route;
 use crate::server::private_network::PrivateNetwork;
@@ -204,6 +206,8 @@ pub trait SqlServer: Clone + Send + Sync + 'static {
         trial: &Trial,
         common: &CommonData,
     ) -> Result<(Self::Address, Self::Admin, ExternalSchema), TargetError>;
+    /// Takes the lock that only one plimsoll has on a server. False if another has it.
+    fn claim(admin: &mut Self::Admin) -> Result<bool, OpFailure>;
     /// A connection that gives up after `patience` without an answer.
     fn connect_admin(address: &Self::Address, patience: Duration) -> Result<Self::Admin, OpFailure>;
     /// The server, for messages.
@@ -314,6 +318,8 @@ pub struct SqlServerInstance<S: SqlServer> {
     variant_sessions: OpenSessions,
     /// The connections of other clients.
     open: OpenConnections,
+    /// The server that is measured, and others that answer in its place.
+    identity: IdentityWatch,
     location: DataLocation,
     /// Whose the schema is, and who uses it.
     common: CommonSchema,
@@ -425,12 +431,13 @@ impl<S: SqlServer> SqlServerInstance<S> {
             external.keep();
         }
         external.sighting = ServerSighting::look(admin.socket_fd(), data_dir.as_deref(), server.spec().process_names);
-        external.further_nodes = nodes::see_nodes(&server, named.get(1..).unwrap_or_default());
+        external.further_nodes = nodes::see_nodes(&server, named.iter().skip(1).map(|(_, address)| address));
         let all = named.iter().map(|(name, endpoint)| (name.clone(), S::in_schema_of(endpoint, &address)));
         let endpoints = (named.len() > 1).then(|| Endpoints::<S>::new(all.collect(), identities));
         let location = DataLocation::External(Box::new(external));
         let common = CommonSchema::from_start(start);
         let mut on_server = SqlServerInstance::on_server(server, start, address, admin, location);
+        on_server.identity.look(false, |question| on_server.admin.get_mut().query_rows(question).ok());
         if let Some((data, facts)) = found.transpose()? {
             on_server.made_for.sequence.set_found(data);
             on_server.found_facts = facts;
@@ -448,6 +455,7 @@ impl<S: SqlServer> SqlServerInstance<S> {
         admin: S::Admin,
         location: DataLocation,
     ) -> Self {
+        let identity = IdentityWatch::new(server.spec().watched.identity);
         SqlServerInstance {
             server,
             programs: None,
@@ -470,6 +478,7 @@ impl<S: SqlServer> SqlServerInstance<S> {
             variant: None,
             variant_sessions: OpenSessions::default(),
             open: OpenConnections::default(),
+            identity,
             location,
             common: CommonSchema::NotShared,
             nodes: ClusterNodes::default(),
@@ -522,11 +531,16 @@ impl<S: SqlServer> SqlServerInstance<S> {
     ) -> WorkloadClients {
         let statements: Arc<[String]> = statements.into();
         let options = SessionOptions { open: self.open.clone(), ..options };
-        let connect = |address: &S::Address| S::session_factory(address.clone(), statements.clone(), options.clone());
-        let Some(endpoints) = &self.endpoints else {
-            return sql_clients(stream, background, kinds, clients, &connect(&self.client_address), &self.tally);
+        let connect = |address: &S::Address, identity: IdentityWatch| {
+            S::session_factory(address.clone(), statements.clone(), SessionOptions { identity, ..options.clone() })
         };
-        let connects: Vec<S::Sessions> = endpoints.addresses().map(connect).collect();
+        let Some(endpoints) = &self.endpoints else {
+            let connect = connect(&self.client_address, self.identity.clone());
+            return sql_clients(stream, background, kinds, clients, &connect, &self.tally);
+        };
+        // Each of several is a server of its own.
+        let connects: Vec<S::Sessions> =
+            endpoints.addresses().map(|address| connect(address, IdentityWatch::default())).collect();
         let choice = (&endpoints.health, self.policy);
         endpoint_clients(stream, background, kinds, clients, &connects, choice)
     }
@@ -548,7 +562,8 @@ impl<S: SqlServer> SqlServerInstance<S> {
         replay::check_server::<S>(&log, &trial.workload.params, &self.address, &mut admin)?;
         drop(admin);
         self.replay_facts = replay::facts(&log.recording);
-        let options = SessionOptions { open: self.open.clone(), ..self.options.clone() };
+        let (open, identity) = (self.open.clone(), self.identity.clone());
+        let options = SessionOptions { open, identity, ..self.options.clone() };
         replay::replay_clients::<S>(&log, trial, &self.client_address, &options)
     }
 
@@ -649,6 +664,7 @@ impl<S: SqlServer> Instance for SqlServerInstance<S> {
         facts.push(Fact::new("isolation", self.read_isolation().unwrap_or("unknown".into())));
         facts.extend(self.programs.iter().map(|found| Fact::new("server.program", shown(found.server()))));
         facts.extend(self.location.facts());
+        facts.extend(self.identity_facts());
         facts.extend(self.found_facts.iter().cloned());
         facts.extend(self.endpoints.iter().flat_map(Endpoints::facts));
         facts.extend(self.reset.facts());
@@ -782,6 +798,7 @@ impl<S: SqlServer> Instance for SqlServerInstance<S> {
     }
 
     fn reset(&mut self, purpose: ResetFor) -> Result<(), TargetError> {
+        self.look_again()?;
         if !self.reset.is_due(purpose, &mut self.made_for) {
             return Ok(());
         }
@@ -901,7 +918,7 @@ impl<S: SqlServer> Instance for SqlServerInstance<S> {
             let mut connection = S::connect_admin(&address, patience).ok()?;
             Some(Box::new(move |question| connection.query_rows(question).ok()))
         };
-        Some(Box::new(QueriedSettings::new(&self.server.spec().watched, connect)))
+        Some(Box::new(QueriedSettings::new(&self.server.spec().watched, self.identity.clone(), connect)))
     }
 
     fn describe_trouble(&self) -> Option<String> {
@@ -958,7 +975,10 @@ impl<S: SqlServer> Instance for SqlServerInstance<S> {
         }
         // The data goes with it, so it need not shut down in order: it is killed, which takes milliseconds.
         // All of them are removed, whatever becomes of the first.
+        let left = self.schema_on_first();
         let of_nodes = self.nodes.remove();
-        self.location.remove().and(of_nodes)
+        let removed = self.location.remove().and(of_nodes);
+        // What an other server has is not what was made.
+        left.map_or(removed, Err)
     }
 }

@@ -4,6 +4,7 @@
 //! the server's own isolation level, because that is fast and the rows are the same.
 
 use crate::engine::workload_of;
+use crate::server::identity::IdentityWatch;
 use crate::server::network::AnswerLimits;
 use crate::server::private_network::{NetworkWay, VIA};
 use crate::server::url::ServerUrl;
@@ -170,6 +171,8 @@ pub struct SessionOptions {
     pub answer_limit: Option<Duration>,
     /// The connections that they have open.
     pub open: OpenConnections,
+    /// The servers that have answered them.
+    pub identity: IdentityWatch,
     /// Which threads run them.
     pub threads: ClientThreads,
     /// The operations that the user wrote, for messages.
@@ -215,6 +218,7 @@ impl SessionOptions {
             patience,
             answer_limit: Some(patience),
             open: OpenConnections::default(),
+            identity: IdentityWatch::default(),
             threads: ClientThreads::Each,
             written: Arc::default(),
             begins_with: Vec::new(),

@@ -4,6 +4,7 @@ use super::open_connections::OpenConnections;
 use super::row_tally::{RowTally, StatementRows};
 use super::session_options::{ClientThreads, ConnectionLifetime, ReconnectPolicy, SessionOptions, StatementMode};
 use super::{OpFailure, SessionFactory, SqlSession};
+use crate::server::identity::IdentityWatch;
 use model::{FailureClass, SqlOp};
 use std::sync::atomic::Ordering::Relaxed;
 use std::sync::atomic::{AtomicBool, AtomicU64};
@@ -23,6 +24,7 @@ pub fn options() -> SessionOptions {
         written: Arc::default(),
         answer_limit: None,
         open: OpenConnections::default(),
+        identity: IdentityWatch::default(),
         begins_with: Vec::new(),
         rows: StatementRows::default(),
     }

@@ -5,6 +5,7 @@
 //! replaced in URLs and settings only if they are not such an account, because elsewhere they mean something else.
 
 use super::texts::TextPlace;
+use model::OTHER_SERVER_FACTS;
 use std::collections::BTreeMap;
 
 /// Hosts that every machine has.
@@ -38,11 +39,23 @@ const HOST_NAMES: [&str; 12] = [
 /// The same of users.
 const USER_NAMES: [&str; 5] = ["user", "user_name", "username", "report_user", "wsrep_sst_auth"];
 /// The same of what identifies a device or a server.
-const SERIAL_NAMES: [&str; 6] = ["serial", "wwid", "server_uuid", "uuid", "system_identifier", "machine_id"];
+const SERIAL_NAMES: [&str; 7] =
+    ["serial", "wwid", "server_uuid", "server_uid", "uuid", "system_identifier", "machine_id"];
+
+/// The facts in which a server names what it is known by, each with its value in backticks.
+const IDENTITIES: [&str; 3] = ["server.identity", OTHER_SERVER_FACTS[0], OTHER_SERVER_FACTS[1]];
 
 /// The keys of a connection string with a host, and those with a user.
 const HOST_KEYS: [&str; 2] = ["host=", "hostaddr="];
 const USER_KEYS: [&str; 3] = ["user=", "username=", "passuser="];
+
+/// What a server is known by: ``server uuid `x`, hostname `y` `` has two names with their values.
+fn marks(text: &str) -> impl Iterator<Item = (String, &str)> {
+    text.split(", ").filter_map(|mark| {
+        let (name, value) = mark.split_once(" `")?;
+        Some((name.replace(' ', "_"), value.split('`').next()?))
+    })
+}
 
 /// Names with their replacements.
 #[derive(Debug, Default)]
@@ -93,6 +106,9 @@ impl Names {
         homes(text).for_each(|user| self.add_user(user));
         if let TextPlace::Named(name) = place {
             self.learn_named(name.rsplit('.').next().unwrap_or(name), text);
+            if IDENTITIES.contains(&name) {
+                marks(text).for_each(|(name, value)| self.learn_named(&name, value));
+            }
         }
     }
 
@@ -395,6 +411,14 @@ mod tests {
             replaced(&[url], "mysql://test@disk/x: a test of a disk"),
             "mysql://user-1@host-1/x: a test of a disk"
         );
+    }
+
+    #[test]
+    fn what_a_server_is_known_by_states_names() {
+        let mut names = Names::default();
+        names.learn(TextPlace::Named("server.identity"), "hostname `quux1`, port `3306`, server uid `AbC+9`");
+        let of_server = names.replace(ALL, TextPlace::Other, "AbC+9 on quux1 at 3306");
+        assert_eq!(of_server, "serial-1 on host-1 at 3306");
     }
 
     #[test]

@@ -6,9 +6,9 @@ use super::*;
 use crate::testing::{meta, recorded};
 use model::stacks::FoldedStack;
 use model::{
-    ChangedSetting, Event, EventKind, Fact, HoldOutcome, HostData, HostId, HostRole, IoWorkers, Nanos, PointData,
-    PointHost, ServerSetting, SourceDef, StackReason, StackSnapshot, StatementResult, StepIndexes, StepWork, Tick,
-    Value, VariantWork, WhySpec,
+    ChangedSetting, Event, EventKind, Fact, HoldOutcome, HostData, HostId, HostRole, IoWorkers, Nanos, OtherServerSeen,
+    PointData, PointHost, ServerSetting, SourceDef, StackReason, StackSnapshot, StatementResult, StepIndexes, StepWork,
+    Tick, Value, VariantWork, WhySpec,
 };
 
 /// What a reader must not find, in any capitals.
@@ -57,6 +57,7 @@ fn full_point() -> PointData {
     let outcome = &mut traits.outcome;
     outcome.changed_settings = vec![ChangedSetting { name: "x".into(), before: "1".into(), after: "2".into() }];
     outcome.server_ended = Some("killed".into());
+    outcome.other_server = Some(OtherServerSeen { first: "port `1`".into(), other: "port `2`".into() });
     outcome.io_workers = Some(IoWorkers { count: 1, cpu: Some("1 s".into()) });
     outcome.result = Some(StatementResult { rows: 1, columns: 1, checksum: "00".into() });
     outcome.hold = Some(HoldOutcome { error: Some("too many".into()), ..HoldOutcome::default() });

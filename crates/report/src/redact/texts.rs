@@ -6,8 +6,9 @@
 use model::own_table::{DrawnValues, OwnColumn, OwnConstant, OwnKeys, OwnTable, ValueNumbers, ValueShape, ValueSource};
 use model::statement::Draw;
 use model::{
-    Access, Asked, Event, Fact, HostData, KindDef, Machine, Params, Plan, PointData, PointOutcome, PointTraits,
-    RunData, RunMeta, ServerSetting, SourceDef, SqlDataSet, SqlVariant, StackSnapshot, Trial, Value,
+    Access, Asked, Event, Fact, HostData, KindDef, Machine, OTHER_SERVER_FACTS, OtherServerSeen, Params, Plan,
+    PointData, PointOutcome, PointTraits, RunData, RunMeta, ServerSetting, SourceDef, SqlDataSet, SqlVariant,
+    StackSnapshot, Trial, Value,
 };
 use std::path::PathBuf;
 
@@ -222,6 +223,10 @@ fn visit_outcome(outcome: &mut PointOutcome, visit: Visit) {
         visit(TextPlace::Named(&changed.name), &mut changed.before);
         visit(TextPlace::Named(&changed.name), &mut changed.after);
         visit(TextPlace::Other, &mut changed.name);
+    }
+    if let Some(OtherServerSeen { first, other }) = &mut outcome.other_server {
+        visit(TextPlace::Named(OTHER_SERVER_FACTS[0]), first);
+        visit(TextPlace::Named(OTHER_SERVER_FACTS[1]), other);
     }
     visit_some([&mut outcome.server_ended, &mut outcome.built, &mut outcome.plan], visit);
     outcome.io_workers.iter_mut().for_each(|workers| visit_some([&mut workers.cpu], visit));

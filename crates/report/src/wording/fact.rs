@@ -264,6 +264,13 @@ pub static FACTS: &[FactMeaning] = &[
     fact("server.process", "program and process of the existing server, if it runs on this machine and is seen"),
     fact("server.further_process", "further nodes of the server on this machine"),
     fact("server.device", "block device under its data directory"),
+    fact("server.identity", "what the existing server reports of itself, by which it is known again"),
+    fact(
+        "server.port",
+        "port at which the server says that it listens, if the URL has another one: something is between it and plimsoll",
+    ),
+    fact("server.first", "what the server reported of itself that was measured, if another one answered later"),
+    fact("server.other", "what the other one reported of itself"),
     fact("server.answered_by", "program at the other end of the connection, if it is not the server"),
     fact(
         "server.unseen",

@@ -1,11 +1,11 @@
-//! Watches the settings of a server from before a point to its end.
+//! Watches the settings of a server from before a point to its end, and whether it is the same server.
 //!
-//! In: an engine's reader of its settings. Out: facts about each setting that changed, and events: changes, restarts, and readings that
-//! failed. They are recorded with the next interval. Limits: a server that does not answer is a gap and never ends a point. A change that was taken back between two readings is
+//! In: an engine's reader of its settings. Out: facts about each setting that changed and each other server that answered, and events: changes,
+//! restarts, other servers, and readings that failed. They are recorded with the next interval. Limits: a server that does not answer is a gap and never ends a point. A change that was taken back between two readings is
 //! not seen: they are made before the data, before the load, halfway through it (after a minute at the latest), each minute from then
 //! on, and after it.
 
-use engine::{SettingsReader, SettingsReading};
+use engine::{OtherServer, SettingsReader, SettingsReading};
 use load::{Clock, MonotonicClock, Stop};
 use model::{Event, EventKind, Fact, Nanos, Tick};
 use std::collections::{BTreeMap, BTreeSet};
@@ -65,9 +65,9 @@ impl LastReading {
 /// What was found since it was last asked for.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(super) struct SettingsNews {
-    /// Before and after of each setting that changed.
+    /// Before and after of each setting that changed, and of the server.
     pub facts: Vec<Fact>,
-    /// Changes, restarts, and readings that failed.
+    /// Changes, restarts, other servers, and readings that failed.
     pub events: Vec<Event>,
 }
 
@@ -187,10 +187,23 @@ impl SettingsKeeper {
     fn note(&mut self, reading: Option<SettingsReading>) -> bool {
         let is_read = reading.is_some();
         let found = self.log.take(reading, self.clock.now());
+        self.add_news(found);
+        self.note_others();
+        is_read
+    }
+
+    /// Notes the servers that have answered in the place of the first, also if none answers now.
+    fn note_others(&mut self) {
+        let others = self.reader.take_others();
+        let now = self.clock.now();
+        let found = self.log.take_others(others, |seen| now - Nanos(seen.elapsed().as_nanos() as u64));
+        self.add_news(found);
+    }
+
+    fn add_news(&self, found: SettingsNews) {
         let mut news = lock_news(&self.news);
         news.facts.extend(found.facts);
         news.events.extend(found.events);
-        is_read
     }
 
     /// Reads until the load is over, and returns how to read then.
@@ -214,9 +227,15 @@ impl SettingsKeeper {
         let until = Instant::now() + last.patience();
         loop {
             match self.reader.read_settings() {
-                None if Instant::now() >= until => return false,
+                None if Instant::now() >= until => {
+                    self.note_others();
+                    return false;
+                }
                 None => std::thread::sleep(ASK_AGAIN),
-                reading => return self.note(reading),
+                reading => {
+                    self.reader.look_anew();
+                    return self.note(reading);
+                }
             }
         }
     }
@@ -231,6 +250,8 @@ struct SettingsLog {
     last: BTreeMap<String, String>,
     /// The settings that were found changed.
     changed: BTreeSet<String>,
+    /// The servers other than the first that were seen.
+    others: BTreeSet<String>,
     /// Whether a restart is worth an event.
     restarts_count: bool,
     /// Whether the reading before failed.
@@ -240,7 +261,8 @@ struct SettingsLog {
 impl Default for SettingsLog {
     fn default() -> Self {
         let (first, last) = (BTreeMap::new(), BTreeMap::new());
-        SettingsLog { first, last, changed: BTreeSet::new(), restarts_count: true, failed: false }
+        let (changed, others) = (BTreeSet::new(), BTreeSet::new());
+        SettingsLog { first, last, changed, others, restarts_count: true, failed: false }
     }
 }
 
@@ -270,6 +292,25 @@ impl SettingsLog {
             }
         }
         self.last.extend(values);
+        news
+    }
+}
+
+impl SettingsLog {
+    /// What follows from the servers that answered in the place of the first one, each `at` its time.
+    fn take_others(&mut self, seen: Vec<OtherServer>, at: impl Fn(Instant) -> Tick) -> SettingsNews {
+        let mut news = SettingsNews::default();
+        for OtherServer { seen, first, other } in seen {
+            // The point has the first of them, and an event for each.
+            if self.others.is_empty() {
+                news.facts.push(Fact::new(model::OTHER_SERVER_FACTS[0], first.as_str()));
+                news.facts.push(Fact::new(model::OTHER_SERVER_FACTS[1], other.as_str()));
+            }
+            if self.others.insert(other.clone()) {
+                let text = format!("another server answers: {other}; before it was {first}");
+                news.events.push(Event::new(at(seen), EventKind::OtherServer, text));
+            }
+        }
         news
     }
 }
@@ -332,6 +373,19 @@ mod tests {
             SettingsReading { restarted_ago: Some(Duration::from_millis(500)), ..SettingsReading::default() };
         let (_, events) = logged(vec![reading(&[]), Some(restarted)]);
         assert_eq!(events, [Event::new(Tick(1_500_000_000), EventKind::Restart, "the server was restarted")]);
+    }
+
+    #[test]
+    fn another_server_is_a_fact_with_both_names_once_and_an_event_when_it_was_first_seen() {
+        let mut log = SettingsLog::default();
+        let seen = |other: &str| OtherServer { seen: Instant::now(), first: "a".into(), other: other.into() };
+        let first = log.take_others(vec![seen("b")], |_| Tick(7));
+        let facts: Vec<(&str, &str)> = first.facts.iter().map(|fact| (&*fact.name, &*fact.value)).collect();
+        assert_eq!(facts, [("server.first", "a"), ("server.other", "b")]);
+        let text = "another server answers: b; before it was a";
+        assert_eq!(first.events, [Event::new(Tick(7), EventKind::OtherServer, text)]);
+        let later = log.take_others(vec![seen("b"), seen("c")], |_| Tick(9));
+        assert_eq!((later.facts.len(), later.events.len()), (0, 1));
     }
 
     /// A reader whose n-th reading is `jit` = n, which it reports.

@@ -171,15 +171,18 @@ pub(super) fn identify_all<S: SqlServer>(
     Ok(found)
 }
 
-/// What is seen of those of `named` that run on this machine. Without that their work would be that of other processes.
-pub(super) fn see_nodes<S: SqlServer>(server: &S, named: &[(String, S::Address)]) -> Vec<ServerSighting> {
-    let see = |(_, address): &(String, S::Address)| {
+/// What is seen of the servers at `addresses` that run on this machine. Without that their work would be that of other processes.
+pub(super) fn see_nodes<'a, S: SqlServer>(
+    server: &S,
+    addresses: impl Iterator<Item = &'a S::Address>,
+) -> Vec<ServerSighting> {
+    let see = |address: &S::Address| {
         let mut admin = S::connect_admin(address, IDENTITY_PATIENCE).ok()?;
         let data_dir = admin.query_value(server.spec().data_dir).ok().flatten();
         let seen = ServerSighting::look(admin.socket_fd(), data_dir.as_deref(), server.spec().process_names);
         seen.pid().is_some().then_some(seen)
     };
-    named.iter().filter_map(see).collect()
+    addresses.filter_map(see).collect()
 }
 
 fn check_identities<'a>(
