@@ -3,6 +3,7 @@
 mod damage;
 mod devices;
 pub mod failing;
+mod flushes;
 mod full;
 pub mod places;
 
@@ -282,6 +283,24 @@ pub const DISK: Family = Family {
             kept: Kept::All,
             length: Length::Short,
             make: damage::is_stale_or_misdirected,
+        },
+        Fault {
+            name: "syncs_do_nothing",
+            what: "A library makes syncs do nothing under SQLite: the point is invalid, and a power cut is named",
+            exit: 0,
+            message: "a power cut may lose commits",
+            kept: Kept::All,
+            length: Length::Short,
+            make: flushes::under_sqlite,
+        },
+        Fault {
+            name: "syncs_of_a_server_do_nothing",
+            what: "A library makes syncs do nothing under MariaDB, which says that each commit is on the disk: the same",
+            exit: 0,
+            message: "a power cut may lose commits",
+            kept: Kept::All,
+            length: Length::Short,
+            make: flushes::under_mariadb,
         },
     ],
 };

@@ -522,13 +522,14 @@ fn range_of(values: impl Iterator<Item = f64>) -> Option<[f64; 2]> {
 
 /// What weakens points, by gravity: what makes numbers wrong comes before what makes them uncertain. What is not in this list is
 /// between the two.
-const GRAVEST: [Code; 22] = [
+const GRAVEST: [Code; 23] = [
     Code::Corrupt,
     Code::BrokenConditions,
     Code::WorkMissing,
     Code::Incomplete,
     Code::Interrupted,
     Code::Hung,
+    Code::NotDurable,
     Code::OtherServer,
     Code::SettingsChanged,
     Code::Restarted,

@@ -63,6 +63,7 @@ pub use registry::{
 pub use server::identity::OtherServer;
 pub use server::interruption::{Heeding, has_cut_a_wait, heed};
 pub use server::listener::{ServerHere, find_endpoint_here, find_server_here};
+pub use server::location::has_log_beside;
 pub use settings::{SettingsReader, SettingsReading};
 pub use sql::variant::VariantResult;
 pub use sql::variant::rows::{ResultDifference, ResultSummary};

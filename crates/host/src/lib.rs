@@ -14,6 +14,7 @@ pub mod disk_timing;
 pub mod disturbance;
 pub mod error;
 pub mod filesystem;
+pub mod flush_probe;
 pub mod kernel_threads;
 pub mod leftover;
 pub mod lock;

@@ -108,9 +108,9 @@ pub use system_error::system_words;
 pub use thread_state::{ThreadOf, ThreadState};
 pub use traits::{
     AccessPattern, BROKEN_CONDITION_FACT, BrokenCondition, ChangedSetting, CompressionOutcome, Course, DamageCounts,
-    DeviceCeiling, EngineProcess, EngineTraits, FOUND_DATA_CHANGED, FoundDataUse, IMPORTED_FACT, IoWork, IoWorkers,
-    Machine, OTHER_SERVER_FACTS, OrderWork, OtherServerSeen, PointOutcome, PointTraits, RecordedStarts, RowWork,
-    ServerSetting, StepWork, UnseenServer, VariantWork, WorkTraits, WritePath,
+    DeviceCeiling, DeviceFlushes, EngineProcess, EngineTraits, FOUND_DATA_CHANGED, FoundDataUse, IMPORTED_FACT, IoWork,
+    IoWorkers, Machine, OTHER_SERVER_FACTS, OrderWork, OtherServerSeen, PointOutcome, PointTraits, RecordedStarts,
+    RowWork, ServerSetting, StepWork, UnseenServer, VariantWork, WorkTraits, WritePath,
 };
 pub use trial::{
     Arrivals, Asked, DataOrigin, HostShare, Load, OnError, Pacing, Phase, Phases, Plan, TargetSpec, Trial, Until,

@@ -235,6 +235,21 @@ pub struct EngineTraits {
     /// The names of its endpoints, in the order of their numbers; empty if it has one.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub endpoints: Vec<String>,
+    /// How the device of its data flushes; `None` if its commits need not be on a disk, or if that cannot be told.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub flushes: Option<DeviceFlushes>,
+}
+
+/// How a block device flushes, as plimsoll saw it before the load.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct DeviceFlushes {
+    /// The least time that writing and syncing a block took.
+    pub fastest_ns: Nanos,
+    /// Whether the kernel counts each flush of the device.
+    pub is_counted: bool,
+    /// Whether a write may be durable by itself, without a flush.
+    pub writes_durably: bool,
 }
 
 /// A setting of a server, whether the plan sets it or not.
@@ -597,6 +612,8 @@ impl PointTraits {
                     outcome.hold.get_or_insert_default().learn(name, text);
                 } else if let Some(number) = name.strip_prefix(BROKEN_CONDITION_FACT).and_then(|it| it.parse().ok()) {
                     outcome.learn_broken_condition(number, text);
+                } else if let Some(name) = name.strip_prefix("flush.") {
+                    engine.flushes.get_or_insert_default().learn(name, text, whole);
                 } else if let Some(name) = name.strip_prefix("backlog.") {
                     outcome.backlog.learn(name, whole);
                 } else if let Some(name) = name.strip_prefix("replay.") {
@@ -611,6 +628,17 @@ impl PointTraits {
     /// Takes over what all of `facts` state.
     pub fn learn_all(&mut self, facts: &[Fact]) {
         facts.iter().for_each(|fact| self.learn(fact));
+    }
+}
+
+impl DeviceFlushes {
+    fn learn(&mut self, name: &str, text: &str, whole: Option<u64>) {
+        match name {
+            "fastest_ns" => self.fastest_ns = Nanos(whole.unwrap_or(0)),
+            "counted" => self.is_counted = text == "yes",
+            "durable_writes" => self.writes_durably = text == "yes",
+            _ => {}
+        }
     }
 }
 

@@ -146,6 +146,7 @@ findings! {
     retries::RetriedOps => Retries = "retries",
     corrupt::CorruptData => Corrupt = "corrupt",
     broken_conditions::BrokenConditions => BrokenConditions = "broken-conditions",
+    not_durable::UnflushedCommits => NotDurable = "not-durable",
     plausibility::Contradiction => Plausibility = "plausibility",
     littles_law::InFlightMismatch => LittlesLaw = "littles-law",
     pace_exceeded::ExceededPace => PaceExceeded = "pace-exceeded",

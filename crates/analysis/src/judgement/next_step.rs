@@ -20,6 +20,7 @@ pub enum NextStep {
     ReadServerLog,
     KeepSettings,
     KeepServer,
+    FindWhatKeepsFlushes,
     KeepRunning,
     FreeCpu,
     DistrustStorage,
@@ -155,6 +156,9 @@ impl NextStep {
             NextStep::DropTimeLimit => "run without `--time`: the step then ends when its work is done",
             NextStep::ReadTargetLog => "find out what blocks the engine: read its log and `dmesg`",
             NextStep::KeepSettings => "find out who changed the settings, and measure again",
+            NextStep::FindWhatKeepsFlushes => {
+                "find out what keeps flushes from the disk (a preloaded library, a setting, the storage), and measure again"
+            }
             NextStep::KeepServer => "connect to one server without a proxy, and measure again",
             NextStep::KeepRunning => "measure again without suspending the machine or stopping plimsoll",
             NextStep::FreeCpu | NextStep::StopOtherProcesses => {

@@ -19,7 +19,7 @@ impl Reason {
 }
 
 /// What makes points less than valid, by the code of the finding, in the past tense: it suits one point and many.
-const REASONS: [(Code, &str); 45] = [
+const REASONS: [(Code, &str); 46] = [
     (Code::Corrupt, "read back wrong data"),
     (Code::BrokenConditions, "left rows that break a consistency condition"),
     (Code::WorkMissing, "had operations that did not do their work"),
@@ -29,6 +29,7 @@ const REASONS: [(Code, &str); 45] = [
     (Code::Hung, "left clients blocked at the end"),
     (Code::SettingsChanged, "had a server whose settings were changed"),
     (Code::OtherServer, "had another server answer in the place of the first"),
+    (Code::NotDurable, "acknowledged commits that a power cut may lose"),
     (Code::HostLost, "lost a host"),
     (Code::HostUneven, "had a host that did less than its share"),
     (Code::ClockSpread, "had hosts whose clocks are not known well enough"),

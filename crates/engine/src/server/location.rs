@@ -8,6 +8,7 @@ use super::sighting::ServerSighting;
 use super::url::is_schema_name;
 use host::error::TargetError;
 use model::{Bytes, Fact};
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 /// Drops a schema of plimsoll's own, or what plimsoll has made in the database of a URL, when it has seen plimsoll's marker.
@@ -360,6 +361,15 @@ pub fn schemas_there(server: &str, found: &[SchemaThere]) -> Result<Option<Fact>
         .map(|one| one.name.as_str())
         .collect();
     Ok((!left.is_empty()).then(|| Fact::new(LEFT, left.join(", "))))
+}
+
+/// Whether the log of the server whose data directory is `data` is on the same file system: files of it that tell where it is.
+pub fn has_log_beside(data: &Path) -> bool {
+    let number = |path: &Path| std::fs::metadata(path).ok().map(|found| found.dev());
+    let logs = ["pg_wal", "ib_logfile0", "#innodb_redo", "#rocksdb"];
+    let mut found = logs.iter().filter_map(|name| number(&data.join(name))).peekable();
+    let own = number(data);
+    found.peek().is_some() && found.all(|device| Some(device) == own)
 }
 
 /// Whether a file is a log. Of InnoDB these are the redo log, and the files with its undo log, doublewrite buffer and temporary tables;

@@ -259,6 +259,9 @@ pub static FACTS: &[FactMeaning] = &[
         "what was held when the engine refused one more: number, limit, text of the refusal, connections of the engine, and its memory, threads \
          and processes on the way (number held:bytes)",
     ),
+    fact("flush.fastest_ns", "least time in which plimsoll wrote and synced a block on the device before the load"),
+    fact("flush.counted", "whether the kernel counted each of these syncs as a flush of the device"),
+    fact("flush.durable_writes", "whether the device may have writes that are durable without a flush"),
     fact("server.url", "URL of the existing server"),
     fact("server.socket", "unix socket through which it was reached"),
     fact("server.process", "program and process of the existing server, if it runs on this machine and is seen"),

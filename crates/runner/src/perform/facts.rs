@@ -6,6 +6,7 @@
 use crate::catalogue;
 use crate::messages::Assignment;
 use engine::EngineDef;
+use host::flush_probe::FlushProbe;
 use load::BackgroundLoad;
 use model::{EngineTraits, Fact, KindDef, PointTraits, Trial};
 use workload::OpKindDef;
@@ -43,6 +44,16 @@ pub(super) fn of_background(loads: &[BackgroundLoad], kinds: &[OpKindDef]) -> [F
     let clients = joined(&|load| load.client_count().to_string());
     let facts = [("clients", clients), ("kinds", joined(&names)), ("per_s", joined(&rate))];
     facts.map(|(name, value)| Fact::new(format!("background.{name}"), value))
+}
+
+/// How the device of the data flushes.
+pub(super) fn of_flushes(probe: &FlushProbe) -> [Fact; 3] {
+    let word = |is_so| if is_so { "yes" } else { "no" };
+    [
+        Fact::new("flush.fastest_ns", probe.fastest.0.to_string()),
+        Fact::new("flush.counted", word(probe.is_counted)),
+        Fact::new("flush.durable_writes", word(probe.writes_durably)),
+    ]
 }
 
 /// The operations that each of several instances did in the run phase; nothing of one instance.

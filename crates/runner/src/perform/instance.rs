@@ -3,6 +3,7 @@
 //! In: an assignment, the place to measure. Out: an engine's instance, facts about it, and the counters to read. Limits: one instance
 //! at a time; it stops before its limits are lifted and before its volume is removed.
 
+use super::facts;
 use crate::error::RunnerError;
 use crate::messages::Assignment;
 use crate::open_set::OpenSet;
@@ -13,20 +14,25 @@ use engine::{EngineDef, EngineLocation, Instance, InstanceReport, StartContext};
 use host::Volume;
 use host::cpu::EngineCpus;
 use host::device::BlockDevice;
+use host::flush_probe::{FlushProbe, probe_flushes};
 use host::privileged::cgroup::{CgroupLimits, LimitNeeds, LimitedDisk};
 use host::safety::WriteRoom;
 use load::StopReason;
 use model::{
     Bytes, CommonData, CounterSource, DataOrigin, Fact, INTERFACE_FACT, LINK_FACT, Nanos, Plan, ServerWay, Trial,
-    WritePath,
+    Value, WritePath,
 };
 use observe::{EnginePids, NetworkInterface, SamplingSubject};
+use std::cell::OnceCell;
 use std::path::Path;
 use std::time::{Duration, Instant};
 use workload::DataReuse;
 
 /// How long a point waits for the page cache to be written: the dirty pages of others may be among it.
 const WRITE_OUT_WAIT: Duration = Duration::from_secs(30);
+
+/// The durability of an engine whose commits are on the disk when they are acknowledged.
+const DURABLE: &str = "disk";
 
 /// The instance that is running, and what its data is.
 pub(super) struct RunningInstance {
@@ -44,6 +50,8 @@ pub(super) struct RunningInstance {
     is_joined: bool,
     /// The data set that it works on.
     set: Option<OpenSet>,
+    /// How the device of its data flushes, once it was asked; `None` in it if that cannot be told.
+    flushes: OnceCell<Option<FlushProbe>>,
 }
 
 /// Which limits some trial of the run has. If one has a limit, all have their engine in a group, so that they differ in the limit
@@ -97,8 +105,8 @@ impl RunningInstance {
         let instance = engine::start_instances(&start)?;
         set.as_ref().map_or(Ok(()), |set| set.check_version(&*instance))?;
         let last = assignment.trial.clone();
-        let is_joined = joins.is_some();
-        Ok(RunningInstance { instance, cgroup, volume, def, data, load_facts: Vec::new(), last, is_joined, set })
+        let (is_joined, load_facts, flushes) = (joins.is_some(), Vec::new(), OnceCell::new());
+        Ok(RunningInstance { instance, cgroup, volume, def, data, load_facts, last, is_joined, set, flushes })
     }
 
     /// By what other hosts know the data that this host makes for all of them; `None` if they do not use it.
@@ -190,10 +198,32 @@ impl RunningInstance {
         }
         facts.extend(place_facts(trial, self.volume.as_ref(), dir));
         facts.extend(network_facts(report.way));
+        facts.extend(self.flush_facts(trial, &report, dir));
         facts.extend(report.facts);
         facts.extend(self.set.iter().flat_map(OpenSet::facts));
         facts.extend(self.apply_limits(trial)?);
         Ok(facts)
+    }
+
+    /// How the device flushes, if each commit is to be on it.
+    fn flush_facts(&self, trial: &Trial, report: &InstanceReport, dir: &Path) -> Vec<Fact> {
+        let is_durable = report.facts.iter().any(|fact| fact.name == "durability" && fact.value == DURABLE);
+        if !is_durable || !commits_each_write(trial) {
+            return Vec::new();
+        }
+        let probe = self.flushes.get_or_init(|| self.probe_flushes(trial, report, dir));
+        probe.iter().flat_map(facts::of_flushes).collect()
+    }
+
+    fn probe_flushes(&self, trial: &Trial, report: &InstanceReport, dir: &Path) -> Option<FlushProbe> {
+        if self.def.runs != EngineLocation::Elsewhere {
+            let place = self.volume.as_ref().map_or_else(|| data_location(trial, dir), Volume::mount_point);
+            return probe_flushes(place, &device_below(trial, self.volume.as_ref(), dir)?);
+        }
+        // Nothing is written to the directory of somebody else: a place of plimsoll's on the same device shows the same.
+        let device = report.device.as_ref().filter(|device| device_of_dir(dir).as_ref() == Some(device))?;
+        let logs_there = report.data_dir.as_deref().is_some_and(engine::has_log_beside);
+        logs_there.then(|| probe_flushes(dir, device)).flatten()
     }
 
     /// Brings what the page cache holds to the disk, so that the counters of its device have what was written so far. False if
@@ -397,6 +427,17 @@ fn device_below(trial: &Trial, volume: Option<&Volume>, dir: &Path) -> Option<St
 /// The block device that the files in `dir` are on.
 fn device_of_dir(dir: &Path) -> Option<String> {
     host::filesystem::find_mount(dir).ok()?.device
+}
+
+/// Whether each operation of `trial` that writes also commits it: a statement that the user wrote or recorded may change nothing, or be
+/// committed by a later one.
+fn commits_each_write(trial: &Trial) -> bool {
+    !trial.workload.params.0.values().any(|value| match value {
+        Value::Statements(ops) => !ops.is_empty(),
+        Value::Background(entries) => !entries.is_empty(),
+        Value::Variant(_) | Value::Recording(_) => true,
+        _ => false,
+    })
 }
 
 /// Facts about the network interface on the way to the server, if there is one.
