@@ -5,6 +5,7 @@ mod conflicts;
 mod ends;
 mod hangs;
 mod lies;
+mod others;
 mod shared;
 mod skew;
 mod work;
@@ -292,6 +293,24 @@ pub const SERVER: Family = Family {
             kept: Kept::NothingBegun,
             length: Length::Short,
             make: shared::at_once_on_postgres,
+        },
+        Fault {
+            name: "mariadb_loaded_by_others",
+            what: "MariaDB: another client loads the server from the middle of the run on: its share of the statements is named",
+            exit: 0,
+            message: "other clients used the server",
+            kept: Kept::All,
+            length: Length::Short,
+            make: others::of_mariadb,
+        },
+        Fault {
+            name: "postgres_loaded_by_others",
+            what: "PostgreSQL: the same, of the transactions",
+            exit: 0,
+            message: "other clients used the server",
+            kept: Kept::All,
+            length: Length::Short,
+            make: others::of_postgres,
         },
         Fault {
             name: "unknown_version",

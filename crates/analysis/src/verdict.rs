@@ -522,7 +522,7 @@ fn range_of(values: impl Iterator<Item = f64>) -> Option<[f64; 2]> {
 
 /// What weakens points, by gravity: what makes numbers wrong comes before what makes them uncertain. What is not in this list is
 /// between the two.
-const GRAVEST: [Code; 23] = [
+const GRAVEST: [Code; 24] = [
     Code::Corrupt,
     Code::BrokenConditions,
     Code::WorkMissing,
@@ -543,6 +543,7 @@ const GRAVEST: [Code; 23] = [
     Code::Errors,
     Code::LimitEscaped,
     Code::ForeignCpu,
+    Code::ForeignStatements,
     Code::CpuThrottled,
     Code::Swap,
     Code::ClientBound,

@@ -240,6 +240,11 @@ pub enum Meaning {
         /// The word for the kernel's own asynchronous I/O.
         kernel_aio: &'static str,
     },
+    /// How long connections last.
+    ConnectionLife {
+        /// The word for a new one for each operation.
+        per_op: &'static str,
+    },
 }
 
 impl ParamDef {

@@ -141,6 +141,10 @@ pub enum CounterRole {
     LogBufferWaits,
     /// Waits for row locks.
     RowLockWaits,
+    /// Statements that all clients of the engine have sent, plimsoll's and others'.
+    EngineStatements,
+    /// Transactions that all clients of the engine have ended; a statement outside of a transaction is one.
+    EngineTransactions,
     /// Checkpoints begun.
     Checkpoints,
     /// Connections that the kernel refused because the queue of accepted ones of a listener was full.

@@ -235,6 +235,9 @@ pub struct EngineTraits {
     /// The names of its endpoints, in the order of their numbers; empty if it has one.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub endpoints: Vec<String>,
+    /// Whether clients connect for each operation, and set up each connection by statements of its own.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub connects_for_each_op: bool,
     /// How the device of its data flushes; `None` if its commits need not be on a disk, or if that cannot be told.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub flushes: Option<DeviceFlushes>,
@@ -736,6 +739,7 @@ impl EngineTraits {
             (Meaning::ClientThreads, Value::Int(threads)) => self.client_threads = Some(*threads).filter(|n| *n > 0),
             (Meaning::DirectIo, Value::Bool(direct)) => self.direct_io = Some(*direct),
             (Meaning::IoInterface { kernel_aio }, Value::Word(word)) => self.kernel_aio = word == kernel_aio,
+            (Meaning::ConnectionLife { per_op }, Value::Word(word)) => self.connects_for_each_op = word == per_op,
             _ => {}
         }
     }

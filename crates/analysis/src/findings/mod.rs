@@ -158,6 +158,7 @@ findings! {
     limit_escaped::EscapedLimit => LimitEscaped = "limit-escaped",
     client_bound::BoundClients => ClientBound = "client-bound",
     foreign_cpu::ForeignCpu => ForeignCpu = "foreign-cpu",
+    foreign_statements::ForeignStatements => ForeignStatements = "foreign-statements",
     cpu_throttled::CpuThrottling => CpuThrottled = "cpu-throttled",
     swap::MemoryPressure => Swap = "swap",
     stacks_taken::StackStops => StacksTaken = "stacks-taken",

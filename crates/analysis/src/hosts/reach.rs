@@ -109,6 +109,8 @@ impl Reach {
             | Role::UnsortedTables
             | Role::WritersHeld
             | Role::WritersHeldFor(_)
+            | Role::EngineStatements
+            | Role::EngineTransactions
             | Role::FreePageWaits
             | Role::LogBufferWaits
             | Role::RowLockWaits

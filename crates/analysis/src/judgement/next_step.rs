@@ -50,6 +50,7 @@ pub enum NextStep {
     LiftEngineQuota,
     CoolMachine,
     StopOtherProcesses,
+    StopOtherClients,
     ShrinkMemory,
     GiveMemory,
     FindWhatStopped,
@@ -159,6 +160,7 @@ impl NextStep {
             NextStep::FindWhatKeepsFlushes => {
                 "find out what keeps flushes from the disk (a preloaded library, a setting, the storage), and measure again"
             }
+            NextStep::StopOtherClients => "keep other clients off the server while it is measured, and measure again",
             NextStep::KeepServer => "connect to one server without a proxy, and measure again",
             NextStep::KeepRunning => "measure again without suspending the machine or stopping plimsoll",
             NextStep::FreeCpu | NextStep::StopOtherProcesses => {

@@ -19,7 +19,7 @@ impl Reason {
 }
 
 /// What makes points less than valid, by the code of the finding, in the past tense: it suits one point and many.
-const REASONS: [(Code, &str); 46] = [
+const REASONS: [(Code, &str); 47] = [
     (Code::Corrupt, "read back wrong data"),
     (Code::BrokenConditions, "left rows that break a consistency condition"),
     (Code::WorkMissing, "had operations that did not do their work"),
@@ -46,6 +46,7 @@ const REASONS: [(Code, &str); 46] = [
     (Code::Retries, "tried more than 1 % of the operations again"),
     (Code::LimitEscaped, "used a device that exceeded its storage limit"),
     (Code::ForeignCpu, "lost CPU time to other processes or the hypervisor"),
+    (Code::ForeignStatements, "shared the server with other clients"),
     (Code::CpuThrottled, "were slowed down by a CPU quota or by heat"),
     (Code::Swap, "ran short of memory"),
     (Code::StacksTaken, "had an engine that was stopped for its stacks"),

@@ -16,6 +16,11 @@ use crate::sql::admin_connection::AdminConnection;
 use model::{Bytes, CounterRole, CounterSource, StallReason};
 use std::collections::HashMap;
 
+/// Those of all clients; what statements inside of stored procedures do is not among them.
+const STATEMENTS: CounterSpec =
+    grows("statements", "Questions", "ops", "statements that clients have sent, others' included")
+        .read_as(CounterRole::EngineStatements);
+
 pub static INNODB: ServerSource = ServerSource {
     name: "innodb",
     help: "pages, redo log, checkpoint age and waits of InnoDB, as reported by SHOW GLOBAL STATUS (mariadb:innodb, mysql:innodb)",
@@ -68,6 +73,7 @@ pub static INNODB: ServerSource = ServerSource {
             .read_as(CounterRole::HistoryLength),
         level("threads_running", "Threads_running", "count", "connections that are executing a statement"),
         refused_connections(),
+        STATEMENTS,
     ],
 };
 
@@ -116,6 +122,7 @@ pub static MYROCKS: ServerSource = ServerSource {
         .read_as(CounterRole::PendingCompaction),
         level("threads_running", "Threads_running", "count", "connections that are executing a statement"),
         refused_connections(),
+        STATEMENTS,
     ],
 };
 

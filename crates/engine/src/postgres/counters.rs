@@ -43,6 +43,8 @@ pub static POSTGRES: ServerSource = ServerSource {
         grows("backend_fsyncs", BACKEND_SYNCS, "ops", "syncs that clients' own processes had to do"),
         grows("commits", "xact_commit", "ops", "transactions committed"),
         grows("rollbacks", "xact_rollback", "ops", "transactions rolled back"),
+        grows("transactions", "all_transactions", "ops", "transactions that ended in all databases, others' included")
+            .read_as(CounterRole::EngineTransactions),
         grows("blocks_read", "blks_read", "ops", "pages requested that were not in shared buffers")
             .read_as(CounterRole::CacheMisses),
         grows("page_read_bytes", READS, "bytes", "bytes of them").read_as(CounterRole::EngineRead),
@@ -72,6 +74,7 @@ const QUESTION: &str = "\
                         SELECT key, value FROM pg_stat_wal v, jsonb_each_text(to_jsonb(v)) \
                         UNION ALL SELECT key, value FROM pg_stat_bgwriter v, jsonb_each_text(to_jsonb(v)) \
                         UNION ALL SELECT key, value FROM pg_stat_database v, jsonb_each_text(to_jsonb(v)) WHERE v.datname = current_database() \
+                        UNION ALL SELECT 'all_transactions', sum(xact_commit + xact_rollback)::text FROM pg_stat_database \
                         UNION ALL SELECT 'block_size', current_setting('block_size') \
                         UNION ALL SELECT 'max_wal_size', pg_size_bytes(current_setting('max_wal_size'))::text \
                         UNION ALL SELECT 'dead_rows', sum(n_dead_tup)::text FROM pg_stat_user_tables \

@@ -51,6 +51,7 @@ pub const CONNECTION: ParamDef = ParamDef {
         ("kept", "connections that stay open"),
         ("per-transaction", "a new connection per transaction"),
     ]),
+    meaning: Some(Meaning::ConnectionLife { per_op: "per-transaction" }),
     ..ParamDef::new("connection", ParamRole::Tuning, ParamKind::OneOf(&["kept", "per-transaction"]), "kept")
 };
 
