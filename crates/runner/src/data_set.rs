@@ -8,7 +8,7 @@ use crate::error::RunnerError;
 use crate::events::{RunEvent, RunObserver};
 use crate::open_set::{OpenSet, complete, now, version_of};
 use crate::perform::{facts, perform, phase_setup, prepare_phase};
-use crate::preflight::check_room;
+use crate::room::check_room;
 use engine::Instance;
 use engine::data_set::{KeptIn, SetUse};
 use engine::set_fit::{check_possible, on_server};
@@ -169,11 +169,6 @@ pub fn data_sets(place: SetPlace<'_>) -> Result<Vec<FoundSet>, RunnerError> {
         SetPlace::Directory(dir) => Ok(host::data_set::all(dir)),
         SetPlace::Server(trial) => Ok(on_server(trial)?.map_or(Ok(Vec::new()), |mut sets| sets.all())?),
     }
-}
-
-/// What the set `name` in `dir` is; `None` if there is no such set, or nothing can be read of it.
-pub fn set_in_dir(dir: &Path, name: &str) -> Option<DataSet> {
-    host::data_set::all(dir).into_iter().find(|found| found.name == name)?.set
 }
 
 /// Starts the engine on the set `name`, in `dir` or on the server of `place`, and counts its rows. Returns the set.

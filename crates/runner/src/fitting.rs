@@ -5,7 +5,8 @@
 //! is a comparison of two values that are the same here.
 
 use crate::error::RunnerError;
-use crate::preflight::{RunSite, data_location};
+use crate::preflight::RunSite;
+use crate::room::data_location;
 use engine::EngineLocation;
 use host::TargetError;
 use host::cpu::CpuTopology;

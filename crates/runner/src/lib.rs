@@ -23,6 +23,7 @@ mod open_set;
 mod perform;
 mod preflight;
 mod rehearsal;
+mod room;
 mod session;
 pub mod why;
 
@@ -30,7 +31,7 @@ pub use ad_hoc::{AdHocRun, PhaseTotals};
 pub use catalogue::{all as catalogue, declared_params};
 pub use conduct::resume::{ResumedRun, RunInterruption};
 pub use conduct::strategy::{DonePoint, PlanMatrix, Strategy};
-pub use data_set::{SetPlace, SetRequest, data_sets, drop_data_set, make_data_set, set_in_dir, verify_data_set};
+pub use data_set::{SetPlace, SetRequest, data_sets, drop_data_set, make_data_set, verify_data_set};
 pub use error::RunnerError;
 pub use events::{ObserverList, PointEnd, RunEvent, RunObserver};
 pub use fitting::{FittedPlan, fit_plan};
@@ -38,8 +39,9 @@ pub use hosts::{AgentSetup, CoordinatorSetup, HostedSession, OnHostLoss, serve_a
 pub use messages::StepSequence;
 pub use preflight::{
     HeldPlaces, RunSite, SystemChangeConsent, WriteConsent, check_abilities, check_before_run, check_place,
-    check_space, check_targets, create_run, describe_environment, lock_run, put_back_settings, room_needed,
+    check_space, check_targets, create_run, describe_environment, lock_run, put_back_settings,
 };
+pub use room::{room_needed, set_in_dir};
 pub use session::RunSession;
 
 use model::Nanos;

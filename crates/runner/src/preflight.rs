@@ -4,17 +4,17 @@
 //! or take the directory afterwards; the sink checks the disk again while the load runs.
 
 use crate::ceilings;
-use crate::data_set::set_in_dir;
 use crate::error::RunnerError;
 use crate::events::{RunObserver, note};
 use crate::fitting;
 use crate::killed_run;
 use crate::open_set;
+use crate::room::{check_room, data_location};
 use engine::EngineLocation;
 use host::TargetError;
 use host::device::{BlockDevice, DestroyConsent};
 use host::lock::{HeldLock, IfHeld, LockedThing};
-use model::{Bytes, COMMAND_FACT, Catalogue, Fact, LEFT_OUT_FACT, LINK_FACT, Machine, Plan, RunMeta, Tick, Trial};
+use model::{COMMAND_FACT, Catalogue, Fact, LEFT_OUT_FACT, LINK_FACT, Machine, Plan, RunMeta, Tick, Trial};
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
@@ -277,33 +277,6 @@ fn check_device(trial: &Trial, site: &RunSite) -> Result<(), TargetError> {
 /// The innermost directory around `dir` that exists.
 fn existing_ancestor(dir: &Path) -> &Path {
     dir.ancestors().find(|around| around.is_dir()).unwrap_or(Path::new("."))
-}
-
-/// The data of one point, or of the steps of one sequence, is on the disk at a time. Engines that keep nothing need no room.
-pub(crate) fn check_room(steps: &[Trial], dir: &Path) -> Result<(), TargetError> {
-    match room_needed(steps, dir) {
-        Bytes(0) => Ok(()),
-        need => host::safety::check_space(data_location(&steps[0], dir), need),
-    }
-}
-
-/// The most space that `steps` need in `dir`: for their data, or for a copy of the data set there that they use. A copy takes none where the file
-/// system shares the blocks.
-pub fn room_needed(steps: &[Trial], dir: &Path) -> Bytes {
-    let made = engine::estimate::chain_bytes(steps);
-    let name = steps.first().filter(|trial| trial.target.fs.is_none()).and_then(|trial| trial.data_set.as_ref());
-    let Some(set) = name.filter(|_| made > Bytes(0)).and_then(|used| set_in_dir(dir, &used.name)) else { return made };
-    let copy = if host::data_set::shares_blocks(dir, &set.name) { 0 } else { set.bytes };
-    Bytes(engine::estimate::bytes_beside_set(steps, Bytes(set.bytes)).0.saturating_add(copy))
-}
-
-/// The directory that holds the data of `trial`, or will hold it.
-pub(crate) fn data_location<'a>(trial: &'a Trial, dir: &'a Path) -> &'a Path {
-    match trial.target.path.as_deref().and_then(Path::parent) {
-        None => dir,
-        Some(parent) if parent.as_os_str().is_empty() => Path::new("."),
-        Some(parent) => parent,
-    }
 }
 
 /// The machine and the place, which must be alike for two runs to be compared, and the ceilings that its disk showed before.

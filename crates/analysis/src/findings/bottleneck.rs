@@ -85,15 +85,10 @@ impl FindingKind for Cause {
                 format!("{} found the queue of the listener full", plural(overflows as u64, "connection"))
             }
             LimitEvidence::Connections { .. } => "the server counts the connections that it refused".to_owned(),
-            LimitEvidence::FlowControl { .. } => {
-                "time that the node was held back which was held back longest".to_owned()
-            }
+            LimitEvidence::FlowControl { .. } => "of the node that was held back longest".to_owned(),
             LimitEvidence::Checkpoint { .. } => "age of the log over the most that it may reach".to_owned(),
             LimitEvidence::Compaction { pending_bytes, reason, stalls_per_s, .. } => {
-                let stalls =
-                    stalls_per_s.map_or(String::new(), |per_s| format!("; held back {} times a second", number(per_s)));
-                let reason = reason.map_or(String::new(), |reason| format!(", mostly for {}", stall_reason(reason)));
-                format!("{} to be compacted on average{stalls}{reason}", or_unknown(pending_bytes, bytes))
+                compaction_figures(pending_bytes, reason, stalls_per_s)
             }
             LimitEvidence::Drain { pending_bytes, .. } => {
                 let pending = pending_bytes
@@ -140,6 +135,13 @@ impl FindingKind for Cause {
             LimitEvidence::TargetOrClients(counters) | LimitEvidence::Unclear(counters) => counters_shown(&counters),
         }
     }
+}
+
+/// What an LSM tree has put off, and how it held the clients back.
+fn compaction_figures(pending_bytes: Option<f64>, reason: Option<StallReason>, stalls_per_s: Option<f64>) -> String {
+    let stalls = stalls_per_s.map_or(String::new(), |per_s| format!("; held back {} times a second", number(per_s)));
+    let reason = reason.map_or(String::new(), |reason| format!(", mostly for {}", stall_reason(reason)));
+    format!("{} to be compacted on average{stalls}{reason}", or_unknown(pending_bytes, bytes))
 }
 
 /// ` (host n1, eth0)`, of a point of several hosts.

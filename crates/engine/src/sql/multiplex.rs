@@ -17,7 +17,7 @@
 use crate::engine::{WorkloadClients, background_clients, background_load};
 use crate::sql::client_tally::ClientTally;
 use crate::sql::kept::{AfterAnswer, KeptRows, KeptValues, NOT_THERE, answer_kept};
-use crate::sql::row_tally::{Answered, RowTally, rolled_back};
+use crate::sql::row_tally::{Answered, ROLLED_BACK, RowTally};
 use crate::sql::session_options::SessionOptions;
 use crate::sql::{OpFailure, OpNames, PAUSE, PAUSE_MAX, SessionFactory, SqlSession, args_of, end_text, for_source};
 use load::{BatchClient, BatchDriver, Client, FinishedOp, OpSource, StampMode};
@@ -398,12 +398,12 @@ impl<C: SessionFactory<Session: PollableSession>> MultiplexedDriver<C> {
             },
             OpState::RollBack(failure) => return self.rolled_back(slot, failure, done),
             OpState::Commit if connection.rows.is_undone(&connection.op, &answered) => {
-                return self.handle_failure(slot, rolled_back(), done);
+                return self.handle_failure(slot, undone(), done);
             }
             OpState::Commit | OpState::Idle | OpState::Unconnected => OpState::Idle,
         };
         if matches!(next, OpState::Commit) && self.connections[slot as usize].is_over(&answered) {
-            return self.handle_failure(slot, rolled_back(), done);
+            return self.handle_failure(slot, undone(), done);
         }
         self.send_command(slot, next, done);
     }
@@ -651,6 +651,11 @@ impl<C: SessionFactory<Session: PollableSession>> BatchDriver for MultiplexedDri
     fn is_over(&self) -> bool {
         self.is_over
     }
+}
+
+/// The failure of a transaction that was rolled back behind its client's back.
+fn undone() -> OpFailure {
+    OpFailure { class: FailureClass::Other, text: ROLLED_BACK.into() }
 }
 
 #[cfg(test)]

@@ -3,8 +3,7 @@
 //! In: the statements of a program, what the server has answered to each call. Out: the rows of the last operation, and in words the last
 //! answer that missed some. Limits: an attempt that failed counts nothing; of statements that the user wrote nothing is expected.
 
-use crate::sql::OpFailure;
-use model::{ExpectedRows, FailureClass, RowCounts, SqlOp, TransactionEnd};
+use model::{ExpectedRows, RowCounts, SqlOp, TransactionEnd};
 use std::sync::Arc;
 use workload::SqlProgram;
 
@@ -27,11 +26,6 @@ pub const ROLLED_BACK: &str =
 
 /// So much of a statement is shown: one that inserts a thousand rows has 100 KB.
 const SHOWN_CHARS: usize = 120;
-
-/// The failure of a transaction that was rolled back behind its client's back.
-pub fn rolled_back() -> OpFailure {
-    OpFailure { class: FailureClass::Other, text: ROLLED_BACK.into() }
-}
 
 /// The statements of a program with the rows that each must return and change.
 #[derive(Clone, Debug, Default)]
