@@ -16,8 +16,8 @@ use crate::server::url::ServerUrl;
 use crate::sql::admin_connection::{AdminConnection, allowed};
 use crate::sql::common_data::{MARKER, check_marker, check_name, marker_query};
 use crate::sql::external::{
-    PATIENCE, SchemaUse, drop_schema, find_left_schemas, mark_statement, may_be_made, refuse_in_use, remove_on_first,
-    run_if_marked,
+    PATIENCE, SchemaUse, drop_schema, find_left_schemas, mark_statement, may_be_made, refuse_in_use,
+    remove_left_schemas, remove_on_first, run_if_marked,
 };
 use crate::sql::{OpFailure, server_error};
 use host::error::TargetError;
@@ -42,6 +42,9 @@ pub fn open_schema(
     let mut admin = server.connect_admin(PATIENCE).map_err(|error| server_error(server.shown(), error))?;
     refuse_production(&mut admin, server, url)?;
     let mut facts = look_around(&mut admin, server, url)?;
+    if has_server_alone(&mut admin, url) {
+        remove_left_schemas(&mut facts, |name| remove_schema(server, name));
+    }
     facts.extend(server.facts());
     let (name, remover) = match (&url.database, schema) {
         (Some(database), SchemaUse::New) => take_database(&mut admin, server, endpoints, database)?,
@@ -268,6 +271,15 @@ pub fn is_alone(admin: &mut MysqlWire) -> Result<bool, OpFailure> {
     let alone = allowed(admin.query_rows("SELECT COALESCE(GET_LOCK('plimsoll', 3), 1)"))?;
     let alone = alone.map(|rows| first_number(&rows, "GET_LOCK")).transpose().map_err(MysqlWireError::from)?;
     Ok(alone.flatten() != Some(0))
+}
+
+/// Whether this plimsoll has the lock, and there is no other server on which another one may have its own: all of a cluster have the same
+/// schemas.
+fn has_server_alone(admin: &mut MysqlWire, url: &ServerUrl) -> bool {
+    let locked = number(admin, "SELECT COALESCE(IS_USED_LOCK('plimsoll') = CONNECTION_ID(), 0)");
+    let cluster = allowed(admin.query_rows("SHOW GLOBAL VARIABLES WHERE Variable_name = 'wsrep_on' AND Value = 'ON'"));
+    let is_in_cluster = !matches!(cluster, Ok(Some(rows)) if rows.is_empty());
+    matches!(locked, Ok(Some(1))) && !is_in_cluster && !url.is_one_of_several
 }
 
 /// The number that answers `question`, if the server does.

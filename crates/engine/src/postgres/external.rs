@@ -14,7 +14,8 @@ use crate::sql::admin_connection::{AdminConnection, allowed};
 use crate::sql::common_data::{MARKER, check_marker, check_name, marker_query};
 use crate::sql::endpoints::EndpointIdentity;
 use crate::sql::external::{
-    PATIENCE, SchemaUse, drop_schema, find_left_schemas, mark_statement, may_be_made, refuse_in_use, remove_on_first,
+    PATIENCE, SchemaUse, drop_schema, find_left_schemas, mark_statement, may_be_made, refuse_in_use,
+    remove_left_schemas, remove_on_first,
 };
 use crate::sql::{OpFailure, server_error};
 use host::error::TargetError;
@@ -39,6 +40,9 @@ pub fn open_schema(
     let mut admin = server.connect_admin(PATIENCE).map_err(|error| server_error(server.shown(), error))?;
     refuse_production(&mut admin, server, url)?;
     let mut facts = look_around(&mut admin, server, url)?;
+    if has_server_alone(&mut admin, url) {
+        remove_left_schemas(&mut facts, |name| remove_schema(server, name));
+    }
     facts.extend(server.facts());
     let name = schema.schema();
     if schema.is_new() {
@@ -170,6 +174,12 @@ pub fn is_alone(admin: &mut PostgresWire) -> Result<bool, OpFailure> {
         }
     }
     Ok(false)
+}
+
+/// Whether this plimsoll has the lock, which is of a database, and no other endpoint has its own.
+fn has_server_alone(admin: &mut PostgresWire, url: &ServerUrl) -> bool {
+    let locked = "SELECT count(*) > 0 FROM pg_locks WHERE locktype = 'advisory' AND pid = pg_backend_pid() AND granted";
+    matches!(first_value(admin, locked), Ok(Some(yes)) if yes == "t") && !url.is_one_of_several
 }
 
 fn look_around(admin: &mut PostgresWire, server: &PostgresAddress, url: &ServerUrl) -> Result<Vec<Fact>, TargetError> {

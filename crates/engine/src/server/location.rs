@@ -31,6 +31,8 @@ pub const RECENT_S: u32 = 5;
 pub const REPLICATION: &str = "server.replication";
 /// The fact that names schemas that were left there.
 pub const LEFT: &str = "server.left_schemas";
+/// The fact that counts schemas of killed runs that were removed from it.
+pub const REMOVED: &str = "server.removed_schemas";
 
 /// The location of the data.
 pub enum DataLocation {
@@ -310,6 +312,10 @@ fn warning_of(fact: &Fact) -> Option<String> {
              REPLICATION CLIENT (on MariaDB: PROCESS, SLAVE MONITOR) ON *.* lets it see"
                 .to_owned(),
         ),
+        REMOVED => {
+            let schemas = if fact.value == "1" { "schema that a killed run" } else { "schemas that killed runs" };
+            Some(format!("removed {} {schemas} had left on the server", fact.value))
+        }
         LEFT => Some(format!("schemas left on the server by a killed run: {}; drop them by hand", fact.value)),
         _ => None,
     }

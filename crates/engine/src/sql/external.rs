@@ -7,7 +7,7 @@ use super::OpFailure;
 use super::admin_connection::AdminConnection;
 use super::common_data::MARKER;
 use crate::data_set::{InUse, SetUse};
-use crate::server::location::{SchemaContent, SchemaThere, schema_left, schemas_there};
+use crate::server::location::{LEFT, REMOVED, SchemaContent, SchemaThere, schema_left, schemas_there};
 use crate::server::network::TextRows;
 use crate::server::url::{schema_name, set_of_schema, set_schema};
 use host::error::TargetError;
@@ -85,6 +85,16 @@ pub fn find_left_schemas(server: &str, rows: TextRows) -> Result<Option<Fact>, T
         Some(SchemaThere { name: name.filter(|name| set_of_schema(name).is_none())?, content })
     });
     schemas_there(server, &named.collect::<Vec<SchemaThere>>())
+}
+
+/// Removes the schemas that `facts` name as left, each by `remove`, which looks for plimsoll's marker. The facts tell then how many were removed,
+/// and which stay. The caller has the lock of the server, so that no other plimsoll uses any of them.
+pub fn remove_left_schemas(facts: &mut Vec<Fact>, remove: impl Fn(&str) -> Result<(), TargetError>) {
+    let Some(at) = facts.iter().position(|fact| fact.name == LEFT) else { return };
+    let found = facts.remove(at).value;
+    let (removed, left): (Vec<&str>, Vec<&str>) = found.split(", ").partition(|name| remove(name).is_ok());
+    facts.extend((!removed.is_empty()).then(|| Fact::new(REMOVED, removed.len().to_string())));
+    facts.extend((!left.is_empty()).then(|| Fact::new(LEFT, left.join(", "))));
 }
 
 /// Drops the schema `name`, which is `quoted` in statements, by the statement `drop` if it has plimsoll's marker.

@@ -56,15 +56,23 @@ fn a_server_that_has_a_schema_of_plimsolls_name_is_refused_and_left_as_it_is() {
         assert!(matches!(refused, TargetError::Unsafe(_)) && text.contains(TAKEN) && text.contains("left as it is"));
         assert_eq!((schemas(), ask(&format!("SELECT sum(id) FROM {TAKEN}.sbtest1"))), (before.clone(), "7".into()));
 
-        // With the marker it is one that a killed plimsoll left: it is reported and left as it is.
+        // With a marker that does not name it, it may be one that a killed plimsoll left: it is reported and left as it is.
         ask(&format!("CREATE TABLE {TAKEN}.plimsoll_marker (made_by VARCHAR(20), name VARCHAR(64))"));
         let visitor = prepared(&visiting, parent.path());
         assert_eq!(fact(&*visitor, "server.left_schemas").as_deref(), Some(TAKEN));
         visitor.stop().unwrap();
         assert_eq!((schemas(), ask(&format!("SELECT sum(id) FROM {TAKEN}.sbtest1"))), (before, "7".into()));
 
+        // With the marker that names it, it is removed, and not counted as there once more.
+        ask(&format!("INSERT INTO {TAKEN}.plimsoll_marker VALUES ('plimsoll', '{TAKEN}')"));
+        let visitor = prepared(&visiting, parent.path());
+        let told = ["server.removed_schemas", "server.left_schemas"].map(|name| fact(&*visitor, name));
+        assert_eq!(told, [Some("1".to_owned()), None], "{engine}");
+        visitor.stop().unwrap();
+        assert!(!schemas().contains(TAKEN), "{engine}");
+
         // One that was killed before it made the marker leaves the schema empty.
-        ask(&format!("DROP TABLE {TAKEN}.sbtest1; DROP TABLE {TAKEN}.plimsoll_marker"));
+        ask(&format!("CREATE SCHEMA {TAKEN}"));
         let visitor = start(&visiting, parent.path()).unwrap();
         assert_eq!(fact(&*visitor, "server.left_schemas").as_deref(), Some(TAKEN));
         visitor.stop().unwrap();

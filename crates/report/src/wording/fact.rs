@@ -292,6 +292,7 @@ pub static FACTS: &[FactMeaning] = &[
     ),
     fact("server.replication", "`hidden from the account` if the account may not see whether the server is a replica"),
     fact("server.left_schemas", "schemas that a killed run left on it"),
+    fact("server.removed_schemas", "how many schemas of killed runs were removed from it"),
     fact("server.tls", "version and cipher of the encryption, or `none`"),
     fact("server.tls_verified", "what was verified: `issuer and name`, `issuer` or `nothing`"),
     fact("server.user", "user that the private server ran as"),
