@@ -328,7 +328,7 @@ pub const ELSEWHERE: &[FaultElsewhere] = &[
     FaultElsewhere {
         what: "A COMMIT is answered by ROLLBACK, or the transaction is over before its COMMIT although no statement failed",
         then: "the operation fails, and says that its changes are lost",
-        file: "crates/engine/src/sql/row_tally.rs",
+        file: "crates/engine/src/sql/mod.rs",
         test: "a_commit_that_is_answered_by_a_rollback_or_comes_too_late_fails",
     },
     FaultElsewhere {

@@ -471,6 +471,7 @@ mod tests {
     use super::testing::{ScriptedServer, options};
     use super::*;
     use crate::sql::session_options::ReconnectPolicy;
+    use model::{ExpectedRows, SqlCall};
 
     fn driver(script: &[Option<FailureClass>]) -> (SqlDriver<ScriptedServer>, ScriptedServer) {
         driver_of(script, options())
@@ -490,6 +491,52 @@ mod tests {
     fn counts(driver: &SqlDriver<ScriptedServer>) -> [String; 2] {
         let facts = driver.tally.take_facts();
         [0, 1].map(|nth| facts[nth].value.clone())
+    }
+
+    /// A connection whose answers tell what the test says, in this order.
+    struct Telling(Vec<Answered>, Answered);
+
+    impl SqlConnection for Telling {
+        type Error = &'static str;
+        fn run_text(&mut self, _: &str) -> Result<(), &'static str> {
+            self.1 = self.0.remove(0);
+            Ok(())
+        }
+        fn call_statement(&mut self, _: u16, _: &[SqlArg], _: &[u8]) -> Result<(), &'static str> {
+            self.run_text("")
+        }
+        fn call_keeping(&mut self, _: u16, _: &[SqlArg], _: &[u8], _: u8) -> Result<&KeptRows, &'static str> {
+            unreachable!("nothing is kept here")
+        }
+        fn answered(&self) -> Answered {
+            self.1
+        }
+        fn kept_values(&mut self) -> &mut KeptValues {
+            unreachable!("nothing is kept here")
+        }
+        fn row_missing() -> &'static str {
+            unreachable!("no row is needed here")
+        }
+        fn rolled_back() -> &'static str {
+            "rolled back"
+        }
+    }
+
+    #[test]
+    fn a_commit_that_is_answered_by_a_rollback_or_comes_too_late_fails() {
+        let rows = RowCounts { changed: 1, ..RowCounts::default() };
+        let open = Answered { in_transaction: true, rows, ..Answered::default() };
+        let (closed, undone) = (Answered::default(), Answered { is_rollback: true, ..Answered::default() });
+        let op = SqlOp { transaction: true, calls: vec![SqlCall { statement: 0, args: 0 }], ..SqlOp::default() };
+        let perform = |answers: [Answered; 3], op: &SqlOp| {
+            let mut tally = RowTally::of_statements(&[("UPDATE t", ExpectedRows::CHANGES_ONE)]);
+            run_transaction(&mut Telling(answers.into(), closed), op, &mut tally)
+        };
+        assert_eq!(perform([open, open, closed], &op), Ok(()));
+        assert_eq!(perform([open, open, undone], &op), Err("rolled back"));
+        assert_eq!(perform([open, Answered { in_transaction: false, ..open }, closed], &op), Err("rolled back"));
+        let given_up = SqlOp { ending: TransactionEnd::RollBack, ..op };
+        assert_eq!(perform([open, open, undone], &given_up), Ok(()));
     }
 
     #[test]

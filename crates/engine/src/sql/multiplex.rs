@@ -537,6 +537,11 @@ impl<C: SessionFactory<Session: PollableSession>> MultiplexedDriver<C> {
     }
 }
 
+/// The failure of a transaction that was rolled back behind its client's back.
+fn rolled_back() -> OpFailure {
+    OpFailure { class: FailureClass::Other, text: ROLLED_BACK.into() }
+}
+
 /// Edge-triggered: each answer is announced once. It is read until nothing is left, so nothing is missed.
 const ANSWERS: EventFlags = EventFlags::IN.union(EventFlags::ET);
 

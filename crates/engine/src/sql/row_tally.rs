@@ -78,6 +78,12 @@ impl RowTally {
         RowTally { statements: statements.clone(), ..RowTally::default() }
     }
 
+    /// For operations that call these.
+    #[cfg(test)]
+    pub fn of_statements(statements: &[(&str, ExpectedRows)]) -> RowTally {
+        RowTally::new(&StatementRows(statements.iter().map(|(text, rows)| ((*text).to_owned(), *rows)).collect()))
+    }
+
     /// Begins an operation, or another attempt at it.
     #[inline]
     pub fn begin(&mut self) {
@@ -146,13 +152,10 @@ impl RowTally {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::sql::kept::{KeptRows, KeptValues};
-    use crate::sql::{SqlConnection, run_transaction};
-    use model::{SqlArg, SqlCall};
+    use model::SqlCall;
 
     fn tally() -> RowTally {
-        let statements = [("UPDATE t", ExpectedRows::CHANGES_ONE), ("mine", ExpectedRows::ANY)];
-        RowTally::new(&StatementRows(statements.map(|(text, rows)| (text.to_owned(), rows)).into()))
+        RowTally::of_statements(&[("UPDATE t", ExpectedRows::CHANGES_ONE), ("mine", ExpectedRows::ANY)])
     }
 
     fn rows(returned: u64, changed: u64) -> RowCounts {
@@ -180,56 +183,12 @@ mod tests {
     #[test]
     fn a_row_that_was_found_is_no_miss_where_the_same_value_may_be_written() {
         let expected = [ExpectedRows::CHANGES_ONE.or_repeated(), ExpectedRows::CHANGES_ONE];
-        let mut tally = RowTally::new(&StatementRows(expected.map(|rows| ("UPDATE t".to_owned(), rows)).into()));
+        let mut tally = RowTally::of_statements(&expected.map(|rows| ("UPDATE t", rows)));
         for (statement, found, missed) in [(0, 1, 0), (0, 0, 1), (1, 1, 1)] {
             tally.begin();
             tally.add(statement, &Answered { found, ..answered(0, 0) });
             assert_eq!(tally.rows().missed, missed, "{statement} {found}");
         }
-    }
-
-    /// A connection whose answers tell what the test says, in this order.
-    struct Telling(Vec<Answered>, Answered);
-
-    impl SqlConnection for Telling {
-        type Error = &'static str;
-        fn run_text(&mut self, _: &str) -> Result<(), &'static str> {
-            self.1 = self.0.remove(0);
-            Ok(())
-        }
-        fn call_statement(&mut self, _: u16, _: &[SqlArg], _: &[u8]) -> Result<(), &'static str> {
-            self.run_text("")
-        }
-        fn call_keeping(&mut self, _: u16, _: &[SqlArg], _: &[u8], _: u8) -> Result<&KeptRows, &'static str> {
-            unreachable!("nothing is kept here")
-        }
-        fn answered(&self) -> Answered {
-            self.1
-        }
-        fn kept_values(&mut self) -> &mut KeptValues {
-            unreachable!("nothing is kept here")
-        }
-        fn row_missing() -> &'static str {
-            unreachable!("no row is needed here")
-        }
-        fn rolled_back() -> &'static str {
-            "rolled back"
-        }
-    }
-
-    #[test]
-    fn a_commit_that_is_answered_by_a_rollback_or_comes_too_late_fails() {
-        let open = Answered { in_transaction: true, rows: rows(0, 1), ..Answered::default() };
-        let (closed, undone) = (Answered::default(), Answered { is_rollback: true, ..Answered::default() });
-        let op = SqlOp { transaction: true, calls: vec![SqlCall { statement: 0, args: 0 }], ..SqlOp::default() };
-        let perform = |answers: [Answered; 3], op: &SqlOp| {
-            run_transaction(&mut Telling(answers.into(), closed), op, &mut tally())
-        };
-        assert_eq!(perform([open, open, closed], &op), Ok(()));
-        assert_eq!(perform([open, open, undone], &op), Err("rolled back"));
-        assert_eq!(perform([open, Answered { in_transaction: false, ..open }, closed], &op), Err("rolled back"));
-        let given_up = SqlOp { ending: TransactionEnd::RollBack, ..op };
-        assert_eq!(perform([open, open, undone], &given_up), Ok(()));
     }
 
     #[test]
