@@ -49,7 +49,7 @@ pub const NETWORK: Family = Family {
             exit: 130,
             message: "does not answer",
             kept: Kept::MeasuredUntilThen,
-            length: Length::Short,
+            length: Length::Long,
             make: silent_balancer,
         },
         Fault {

@@ -35,6 +35,7 @@ use crate::maintenance::{RemainingDebt, maintenance_clients};
 use crate::params::allocator_in;
 use crate::recordings;
 use crate::reset::{DataReset, ResetMode, WhileStopped};
+use crate::server::answers::CONTROL_ANSWER;
 use crate::server::dir::{ServerDir, ServerSocket};
 use crate::server::identity::IdentityWatch;
 use crate::server::location::{DataLocation, ExternalSchema};
@@ -598,7 +599,10 @@ impl<S: SqlServer> SqlServerInstance<S> {
     /// The isolation level of the clients' transactions, as reported by the server.
     fn read_isolation(&self) -> Option<String> {
         // Asked as a client would: the control connection has none of their options.
-        let connect = S::session_factory(self.client_address.clone(), [].into(), self.options.clone());
+        // It is one question, and not what is measured: a server that is silent is not waited for as long as clients do.
+        let patience = self.options.patience.min(CONTROL_ANSWER);
+        let options = SessionOptions { patience, ..self.options.clone() };
+        let connect = S::session_factory(self.client_address.clone(), [].into(), options);
         let mut link = S::connect_as_client(&connect).ok()?;
         let level = self.server.spec().isolation.iter().find_map(|question| link.query_value(question).ok()?);
         level.map(|level| session_options::isolation_word(&level))
