@@ -105,9 +105,9 @@ impl NamedFile {
         Err(TargetError::Unsupported(text))
     }
 
-    /// Whether plimsoll made it.
+    /// Whether plimsoll made it, whoever has written to it since: what was written then is what a check of its blocks looks for.
     pub fn is_plimsolls(&self) -> bool {
-        matches!(self.owner, FileOwner::Plimsoll { .. })
+        matches!(self.owner, FileOwner::Plimsoll { .. } | FileOwner::Changed)
     }
 
     /// Refuses to write to a file that plimsoll did not make.

@@ -398,12 +398,12 @@ impl<C: SessionFactory<Session: PollableSession>> MultiplexedDriver<C> {
             },
             OpState::RollBack(failure) => return self.rolled_back(slot, failure, done),
             OpState::Commit if connection.rows.is_undone(&connection.op, &answered) => {
-                return self.handle_failure(slot, undone(), done);
+                return self.handle_failure(slot, rolled_back(), done);
             }
             OpState::Commit | OpState::Idle | OpState::Unconnected => OpState::Idle,
         };
         if matches!(next, OpState::Commit) && self.connections[slot as usize].is_over(&answered) {
-            return self.handle_failure(slot, undone(), done);
+            return self.handle_failure(slot, rolled_back(), done);
         }
         self.send_command(slot, next, done);
     }
@@ -656,11 +656,6 @@ impl<C: SessionFactory<Session: PollableSession>> BatchDriver for MultiplexedDri
     fn is_over(&self) -> bool {
         self.is_over
     }
-}
-
-/// The failure of a transaction that was rolled back behind its client's back.
-fn undone() -> OpFailure {
-    OpFailure { class: FailureClass::Other, text: ROLLED_BACK.into() }
 }
 
 #[cfg(test)]
