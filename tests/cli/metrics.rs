@@ -134,7 +134,8 @@ fn a_run_has_metrics_that_grow_while_it_is_measured() {
     assert!(within("10.0") <= ops && within("0.001") <= within("10.0"));
     assert!(scrape.sum("plimsoll_response_time_seconds_sum", &of_run) >= 0.0001 * ops);
     let quantile = |q: &str| scrape.sum("plimsoll_interval_response_time_seconds", &[("quantile", q)]);
-    assert!(quantile("0.5") >= 0.0001 && quantile("1.0") >= quantile("0.99") && quantile("0.99") >= quantile("0.5"));
+    // A quantile is the middle of its class, whose width is less than a hundredth of it.
+    assert!(quantile("0.5") >= 0.000099 && quantile("1.0") >= quantile("0.99") && quantile("0.99") >= quantile("0.5"));
     assert!(scrape.sum("plimsoll_interval_ops_per_second", &of_run) > 0.0);
 
     assert!(run.ask("/", &run.address).starts_with("HTTP/1.1 404 "));

@@ -34,6 +34,8 @@ pub enum IfHeld {
     Refuse,
     /// Wait until it is free. Only a signal ends that.
     Wait,
+    /// Share a directory with the other agents of a run, which may be on one machine; and refuse what another one has alone.
+    Share,
 }
 
 /// What is locked.
@@ -101,10 +103,14 @@ pub fn lock(
 ) -> Result<HeldLock, TargetError> {
     let until = Instant::now() + thing.patience();
     let mut told = false;
+    let operation = match (thing, if_held) {
+        (LockedThing::Directory, IfHeld::Share) => FlockOperation::NonBlockingLockShared,
+        _ => FlockOperation::NonBlockingLockExclusive,
+    };
     // The file stays open while it is awaited: to close one would release the locks of a database that this process has open in it.
     let mut opened = try_to_open(path, thing);
     while let Some(file) = opened {
-        match flock(&file, FlockOperation::NonBlockingLockExclusive) {
+        match flock(&file, operation) {
             Ok(()) if leads_to(path, &file) => return Ok(HeldLock { _file: Some(file) }),
             Ok(()) => opened = try_to_open(path, thing), // it was replaced meanwhile
             Err(Errno::WOULDBLOCK) => {
@@ -113,12 +119,16 @@ pub fn lock(
                     break;
                 }
                 let text = thing.in_use(path, &holder.map_or_else(unseen_holder, |holder| holder.to_string()));
-                if if_held == IfHeld::Refuse && Instant::now() >= until {
-                    return Err(TargetError::Unsafe(format!("{text}; wait until it has finished, or use `--wait`")));
-                }
-                if if_held == IfHeld::Wait && !told {
-                    tell(&format!("{text}; waiting until it has finished"));
-                    told = true;
+                match if_held {
+                    IfHeld::Refuse | IfHeld::Share if Instant::now() >= until => {
+                        let or = if if_held == IfHeld::Refuse { ", or use `--wait`" } else { "" };
+                        return Err(TargetError::Unsafe(format!("{text}; wait until it has finished{or}")));
+                    }
+                    IfHeld::Wait if !told => {
+                        tell(&format!("{text}; waiting until it has finished"));
+                        told = true;
+                    }
+                    _ => {}
                 }
                 std::thread::sleep(LOOK_EVERY);
                 opened = Some(file);
@@ -259,6 +269,20 @@ mod tests {
         drop(held);
         waiter.join().unwrap();
         assert!(told.recv().is_err(), "once");
+    }
+
+    #[test]
+    fn agents_share_a_directory_that_nobody_else_has_or_gets() {
+        let dir = tempfile::tempdir().unwrap();
+        let share = || lock(dir.path(), LockedThing::Directory, IfHeld::Share, &mut |text| panic!("{text}"));
+        let both = [share().unwrap(), share().unwrap()];
+        assert!(refused(dir.path(), LockedThing::Directory).ends_with("or use `--wait`"));
+        drop(both);
+        let alone = locked(dir.path(), LockedThing::Directory);
+        let text = share().unwrap_err().to_string();
+        assert!(text.ends_with("wait until it has finished"), "{text}");
+        drop(alone);
+        drop(share().unwrap());
     }
 
     #[test]

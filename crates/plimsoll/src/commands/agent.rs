@@ -10,9 +10,10 @@ use crate::output;
 use crate::output::progress::NotesOnly;
 use crate::signals;
 use clap::{Arg, ArgAction, ArgMatches, Command, value_parser};
+use host::lock::IfHeld;
 use load::Stop;
 use model::{HostRole, Nanos};
-use runner::AgentSetup;
+use runner::{AgentSetup, RunSite};
 use serde_json::json;
 use std::sync::Arc;
 
@@ -65,7 +66,7 @@ pub fn execute(matches: &ArgMatches, context: &Context) -> Result<Exit, Fault> {
         keys,
         name: text("name").unwrap_or_else(|| name_of(&machine_name(), |variable| std::env::var(variable).ok())),
         role: role(&text("can").expect("it has a default"))?,
-        site: flags::options(matches).site,
+        site: RunSite { if_held: IfHeld::Share, ..flags::options(matches).site },
         endpoint: text("endpoint"),
         password_file: text("password-file"),
         engine_pid: matches.get_one::<u32>(ENGINE_PID).copied(),
