@@ -249,8 +249,9 @@ fn stays_on_a_server(lab: &Lab, url: &str, ask: impl Fn(&str) -> String) {
     assert!(json(&["data", "list"])["sets"][0]["changed"].is_null());
     // A run that changes rows says so to all that come after it.
     json(&[&on[..], &["--mix", "insert"]].concat());
-    json(&[&on[..], &["--mix", "read_only"]].concat());
-    let facts: String = query(lab.run_files().last().unwrap(), "SELECT facts FROM point ORDER BY id DESC LIMIT 1");
+    let run = json(&[&on[..], &["--mix", "read_only"]].concat());
+    let file = lab.path().join(run["run"].as_str().unwrap());
+    let facts: String = query(&file, "SELECT facts FROM point ORDER BY id DESC LIMIT 1");
     assert!(facts.contains("by a run on ") && facts.contains("made with 2000"), "{facts}");
     assert!(json(&["data", "list"])["sets"][0]["changed"].is_string());
     let with = |arguments: &[&str]| {
