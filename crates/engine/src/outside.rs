@@ -91,7 +91,10 @@ enum Place {
 impl Place {
     fn outside(&self, text: String) -> Option<OutsideStatement> {
         // Servers differ in whether a backslash escapes a quote: what is outside by either reading is outside.
-        let readings = [true, false].map(|escapes| Words::of(&text, escapes));
+        // So is what is outside whether or not `#` begins a comment, as it does in MySQL alone.
+        let without_comments = without_hash_comments(&text);
+        let readings = [&text, &without_comments].map(|text| [true, false].map(|escapes| Words::of(text, escapes)));
+        let readings = readings.as_flattened();
         let changes = match self {
             Place::Process => readings.iter().any(Words::reaches_files).then_some(true),
             Place::Server { has_own_schema } => {
@@ -114,11 +117,11 @@ const OBJECTS: &str = "DATABASE SCHEMA USER ROLE SERVER TABLESPACE EXTENSION SYS
     LOGFILE OWNED EVENT FOREIGN DEFAULT";
 /// Words that may stand between `CREATE` and what is made.
 const MODIFIERS: &str = "OR REPLACE TEMPORARY TEMP UNLOGGED GLOBAL LOCAL UNIQUE UNDO";
-/// Words that make a setting one of all sessions.
-const GLOBAL: &str = "GLOBAL PERSIST PERSIST_ONLY PASSWORD";
+/// Words that make a setting one of all sessions, or that of a session another place or account: names without a schema lead elsewhere then.
+const GLOBAL: &str = "GLOBAL PERSIST PERSIST_ONLY PASSWORD SEARCH_PATH SCHEMA ROLE AUTHORIZATION";
 /// Beginnings of the names of functions that change a server, or read and write its files.
 const FUNCTIONS: &str = "pg_cancel_ pg_terminate_ pg_reload_ pg_promote pg_rotate_ pg_switch_ pg_drop_ pg_create_ pg_read_ pg_file_ \
-    pg_ls_ pg_stat_reset lo_ dblink sys_exec sys_eval load_file";
+    pg_ls_ pg_stat_reset lo_ dblink set_config sys_exec sys_eval load_file";
 /// Words after which a table, or what is made of one, is named.
 const BEFORE_TABLES: &str =
     "INTO UPDATE FROM JOIN TABLE EXISTS VIEW ONLY INDEX SEQUENCE TRUNCATE FUNCTION PROCEDURE TRIGGER ON";
@@ -159,7 +162,9 @@ impl Words {
                 c => words.push(Word::Sign(c)),
             }
         }
-        Words(words)
+        // What a statement does is said by its first word, whatever signs stand before it.
+        let first = words.iter().position(|word| matches!(word, Word::Name { .. })).unwrap_or(words.len());
+        Words(words.split_off(first))
     }
 
     /// The word at `at` as a keyword, in capitals.
@@ -182,7 +187,8 @@ impl Words {
     fn reaches_server(&self) -> bool {
         let makes = self.is_one_of(0, "CREATE ALTER DROP");
         let replicates = self.is_one_of(0, "START") && !self.is_one_of(1, "TRANSACTION");
-        let sets = self.is_one_of(0, "SET") && self.keys().any(|key| is_in(&key, GLOBAL));
+        let is_global = |word: &Word| matches!(word, Word::Name { text, .. } if is_in(text, GLOBAL));
+        let sets = self.is_one_of(0, "SET") && self.0.iter().any(is_global);
         let writes_file = self.keys().any(|key| is_in(&key, "OUTFILE DUMPFILE"));
         self.is_one_of(0, FIRST)
             || replicates
@@ -299,11 +305,18 @@ fn quoted_name(chars: &mut Chars, quote: char) -> String {
     name
 }
 
+/// `text` without what stands between a `#` and the end of its line.
+fn without_hash_comments(text: &str) -> String {
+    text.lines().map(|line| line.split('#').next().unwrap_or_default()).collect::<Vec<_>>().join("\n")
+}
+
 /// Skips a comment whose slash was taken; of one that is performed only what marks it.
 fn skip_comment(chars: &mut Chars) {
     chars.next();
-    if chars.next_if(|c| ['!', 'M'].contains(c)).is_some() {
-        chars.next_if_eq(&'!');
+    let mut marked = chars.clone();
+    marked.next_if_eq(&'M');
+    if marked.next_if_eq(&'!').is_some() {
+        *chars = marked;
         while chars.next_if(char::is_ascii_digit).is_some() {}
         return;
     }
@@ -371,6 +384,13 @@ mod tests {
             "SELECT '\\'; '; DELETE FROM other.x; '",
             "SET GLOBAL max_connections = 1",
             "set @@global.max_connections = 1",
+            "SET search_path = public",
+            "SET \"search_path\" TO public",
+            "SET ROLE admin",
+            "SELECT set_config('search_path', 'public', false)",
+            "# tidy\nDROP DATABASE shop",
+            "#'\nDROP DATABASE shop #'",
+            "/*M' */ DROP DATABASE shop /*' */",
             "ALTER SYSTEM SET work_mem = '1GB'",
             "DROP DATABASE shop",
             "CREATE OR REPLACE USER nobody",

@@ -146,7 +146,8 @@ impl ExpectedRows {
         match self.mostly {
             MostlyRows::Unknown => false,
             MostlyRows::Returned => rows.returned == 0,
-            MostlyRows::Changed => rows.changed == 0,
+            // With RETURNING some engines tell only the rows that come back.
+            MostlyRows::Changed => rows.changed == 0 && rows.returned == 0,
         }
     }
 

@@ -370,7 +370,8 @@ fn create_run_file(
             created => {
                 let mut writer = created?;
                 let tell = &mut |text: &str| note(observer, text);
-                writer.hold(host::lock::lock(&run_file, LockedThing::NewRunFile, site.if_held, tell)?);
+                // Never awaited: whoever has it may wait for the directory that this one holds.
+                writer.hold(host::lock::lock(&run_file, LockedThing::NewRunFile, IfHeld::Refuse, tell)?);
                 return Ok((run_file, writer));
             }
         }

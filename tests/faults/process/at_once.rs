@@ -12,14 +12,16 @@ const MANY: u32 = 100;
 const STARTED_AT_ONCE: usize = 8;
 const RESUMED_AT_ONCE: usize = 4;
 
+/// Reads of a small file, which hardly take any time.
+const FILE: [&str; 9] = ["file", "--file-size", "1MiB", "--direct", "false", "--io", "sync", "--think", "10ms"];
+
 /// Loads that go on until they are ended, each on another kind of engine.
 fn loads() -> Vec<Vec<&'static str>> {
     let common = ["--dir", "two", "--time", "600s", "--interval", "50ms", "--no-report"];
-    let file = ["file", "--file-size", "1MiB", "--direct", "false", "--io", "sync", "--think", "10ms"];
     let sqlite = ["oltp", "--engine", "sqlite", "--table-rows", "1000", "--think", "10ms"];
     let mariadb = ["oltp", "--engine", "mariadb", "--table-rows", "1000", "--think", "10ms"];
     let has_mariadb = Command::new("mariadbd").arg("--version").output().is_ok();
-    let loads = [&file[..], &sqlite[..]].into_iter().chain(has_mariadb.then_some(&mariadb[..]));
+    let loads = [&FILE[..], &sqlite[..]].into_iter().chain(has_mariadb.then_some(&mariadb[..]));
     loads.map(|load| [load, &common[..]].concat()).collect()
 }
 
@@ -38,7 +40,7 @@ fn rounds_in_one_directory(lab: &Lab, rounds: u32) -> Option<Finished> {
     for load in loads.iter().cycle().take(loads.len().max(rounds as usize)) {
         lab.run_files().iter().for_each(|file| std::fs::remove_file(file).unwrap());
         let children = (0..STARTED_AT_ONCE).map(|_| lab.command(load).spawn().unwrap()).collect();
-        refused = Some(all_but_one_refused(lab, children, |text| {
+        refused = Some(all_but_one_refused(lab, children, 1, |text| {
             text.contains("another plimsoll run is using this directory") && text.contains("two`): process ")
         }));
         assert_eq!(lab.run_files().len(), 1, "only one measured");
@@ -68,7 +70,7 @@ fn rounds_on_one_run(lab: &Lab, rounds: u32) -> Option<Finished> {
     for round in 1..=rounds {
         let resume = |dir: &String| lab.command(&["run", "--resume", "last", "--dir", dir, "--no-report"]);
         let children = dirs.iter().map(|dir| resume(dir).spawn().unwrap()).collect();
-        refused = Some(all_but_one_refused(lab, children, |text| {
+        refused = Some(all_but_one_refused(lab, children, round + 1, |text| {
             text.contains("is in use: it is being recorded by process")
         }));
         let run = lab.json(&["show", "last"]);
@@ -90,9 +92,10 @@ fn attempts(lab: &Lab) -> u32 {
 
 /// The second begins when the first has ended.
 pub fn awaited(lab: &Lab) -> Option<Finished> {
-    let mut first = lab.command(&[CALM, &["--time", "600s"]].concat()).spawn().unwrap();
+    let reads = |more: &[&'static str]| [&FILE[..], &["--interval", "50ms", "--no-report"], more].concat();
+    let mut first = lab.command(&reads(&["--time", "600s"])).spawn().unwrap();
     lab.wait_for_load(&mut first, 1);
-    let mut waits = lab.command(&[CALM, &["--time", "300ms", "--wait"]].concat()).spawn().unwrap();
+    let mut waits = lab.command(&reads(&["--time", "300ms", "--wait"])).spawn().unwrap();
     let mut said = BufReader::new(waits.stderr.take().unwrap());
     let mut line = String::new();
     said.read_line(&mut line).unwrap();
@@ -106,8 +109,9 @@ pub fn awaited(lab: &Lab) -> Option<Finished> {
     Some(Finished { stderr: line, ..finished })
 }
 
-/// Waits until all `children` but one have ended, and ends that one under its load. Returns one of those that were refused.
-fn all_but_one_refused(lab: &Lab, children: Vec<Child>, is_refusal: impl Fn(&str) -> bool) -> Finished {
+/// Waits until all `children` but one have ended, and ends that one under its load, which is that of the run's point number `point`. Returns one
+/// of those that were refused.
+fn all_but_one_refused(lab: &Lab, children: Vec<Child>, point: u32, is_refusal: impl Fn(&str) -> bool) -> Finished {
     let (mut running, mut refused) = (children, Vec::new());
     wait_until("the refusal of all but one", || {
         let (ended, left): (Vec<Child>, Vec<Child>) = running.drain(..).partition(|child| has_ended(child.id()));
@@ -121,7 +125,7 @@ fn all_but_one_refused(lab: &Lab, children: Vec<Child>, is_refusal: impl Fn(&str
     let mut measures = running.pop().expect("one measures");
     wait_until("the load", || {
         assert_runs(&mut measures);
-        lab.intervals(attempts(lab), "run") > 0
+        lab.intervals(point, "run") > 0
     });
     signal(&measures, "INT");
     let measured = Finished::from(measures.wait_with_output().unwrap());

@@ -37,18 +37,16 @@ pub fn test_listen_queue(seen: &Seen) -> Tested {
 
 /// A server that has as many connections as it may have refuses further ones.
 pub fn test_limit(seen: &Seen) -> Tested {
-    let Some(refused) = seen.all(CounterRole::RefusedConnections) else { return Tested::Unknown };
-    let opened = if seen.opens_connections() { connect_times(seen.view, seen.measured).len() as f64 } else { 0.0 };
-    let share = if refused.amount > 0.0 { refused.amount / (refused.amount + opened) } else { 0.0 };
-    // Without openings in the load a few refusals are those of others.
-    let is_of_load = seen.opens_connections() || refused.amount >= seen.slots() as f64;
-    if share < REFUSED_MIN || !is_of_load {
-        return Tested::below(Limit::Connections, if is_of_load { share } else { 0.0 }, REFUSED_MIN);
-    }
-    let confidence = match share {
-        share if share >= REFUSED_SURE && seen.opens_connections() => Confidence::Sure,
-        _ => Confidence::Likely,
+    // Where the load opens no connections, those that the server refuses are of others.
+    let Some(refused) = seen.all(CounterRole::RefusedConnections).filter(|_| seen.opens_connections()) else {
+        return Tested::Unknown;
     };
+    let opened = connect_times(seen.view, seen.measured).len() as f64;
+    let share = if refused.amount > 0.0 { refused.amount / (refused.amount + opened) } else { 0.0 };
+    if share < REFUSED_MIN {
+        return Tested::below(Limit::Connections, share, REFUSED_MIN);
+    }
+    let confidence = if share >= REFUSED_SURE { Confidence::Sure } else { Confidence::Likely };
     let evidence = LimitEvidence::Connections { refused_share: Share(share) };
     Tested::Binds(Cause::new(evidence, share).confidence(confidence).next(NextStep::RaiseMaxConnections))
 }

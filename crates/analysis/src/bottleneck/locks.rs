@@ -64,7 +64,8 @@ pub fn test(seen: &Seen) -> Tested {
 fn waits_for_clients(seen: &Seen, work: &Work) -> bool {
     let waiting = work.lock * work.threads;
     let are_few = || seen.in_flight().is_none_or(|in_flight| waiting <= THREADS_PER_OP_MAX * in_flight);
-    !seen.opens_connections() && (!seen.measured.summary.background.is_empty() || are_few())
+    let connects = seen.opens_connections() || seen.view.point.traits.engine.connects_for_each_op;
+    !connects && (!seen.measured.summary.background.is_empty() || are_few())
 }
 
 fn locked(seen: &Seen, share: f64, by: LockAccount, confidence: Confidence) -> Tested {

@@ -5,6 +5,8 @@
 //! disk that ages): if the values within a stretch do so, they count as fewer. Of a short series that cannot be told from its values, so it is
 //! taken to be as much as it can be: the thresholds of [`Contrast::of_short`] are those of noise with the greatest autocorrelation.
 
+use super::change_points::{CHANGE_MIN, P_MAX_SHORT};
+use super::divisive::PART_MIN;
 use crate::math::stats::mean;
 use statrs::distribution::{ContinuousCDF, StudentsT};
 
@@ -42,11 +44,17 @@ fn by_chance(n: usize) -> [f64; 2] {
 
 /// The smallest change that a series of `logs` without one would show in four of five cases, in its middle, as the factor above 1.
 pub fn smallest_shown(logs: &[f64]) -> Option<f64> {
+    if !(2 * PART_MIN..=SHORT_MAX).contains(&logs.len()) {
+        return None;
+    }
     let (n, half) = (logs.len() as f64, (logs.len() / 2) as f64);
     let deviation = crate::math::stats::variance(logs).sqrt();
     let error = deviation * (1.0 / half + 1.0 / (n - half)).sqrt();
-    // 0.84 standard errors above the threshold: 80 % of the normal distribution.
-    (logs.len() <= SHORT_MAX && half >= 1.0).then(|| ((by_chance(logs.len())[0] + 0.84) * error).exp())
+    // What chance exceeds in P_MAX_SHORT of all series, by the same power as between 5 % and 1 %.
+    let [often, rarely] = by_chance(logs.len());
+    let threshold = often * (0.05 / P_MAX_SHORT).powf((rarely / often).ln() / 5f64.ln());
+    // Simulated with white noise: a change of so many thresholds is found in 80 % of series with six values, and in more of longer ones.
+    Some((1.55 * threshold * error).exp().max(1.0 + CHANGE_MIN))
 }
 
 /// The difference between two stretches of a series.

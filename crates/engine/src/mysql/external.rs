@@ -2,12 +2,13 @@
 //!
 //! In: an address. Out: a schema of plimsoll's own, or the database that the URL names if it is empty, with plimsoll's marker; or that database
 //! with the user's tables, as it is. Limits:
-//! settings and connections that the account may not see are not seen; a schema that a killed plimsoll left is named, and must be dropped
-//! by hand; a schema of plimsoll's name that has tables and no marker was not made by plimsoll, and the server is refused.
+//! settings and connections that the account may not see are not seen; a schema that a killed plimsoll left is removed if nobody else may be
+//! using it, and named otherwise; a schema of plimsoll's name that has tables and no marker was not made by plimsoll, and the server is refused.
 
 use super::client::MysqlAddress;
 use super::tables::quote_name;
 use super::wire::{MysqlWire, MysqlWireError};
+use super::wsrep::identify;
 use crate::server::location::{
     DropSchema, ExternalSchema, MadeObjects, OTHERS, RECENT_S, REPLICATION, schema_left, schema_taken,
 };
@@ -273,13 +274,14 @@ pub fn is_alone(admin: &mut MysqlWire) -> Result<bool, OpFailure> {
     Ok(alone.flatten() != Some(0))
 }
 
-/// Whether this plimsoll has the lock, and there is no other server on which another one may have its own: all of a cluster have the same
-/// schemas.
+/// Whether this plimsoll has the lock, nobody works in a schema of plimsoll's, and there is no other server on which another plimsoll may have
+/// its own lock: all of a cluster have the same schemas.
 fn has_server_alone(admin: &mut MysqlWire, url: &ServerUrl) -> bool {
     let locked = number(admin, "SELECT COALESCE(IS_USED_LOCK('plimsoll') = CONNECTION_ID(), 0)");
-    let cluster = allowed(admin.query_rows("SHOW GLOBAL VARIABLES WHERE Variable_name = 'wsrep_on' AND Value = 'ON'"));
-    let is_in_cluster = !matches!(cluster, Ok(Some(rows)) if rows.is_empty());
-    matches!(locked, Ok(Some(1))) && !is_in_cluster && !url.is_one_of_several
+    let is_alone = matches!(identify(admin), Ok(found) if found.cluster.is_none());
+    // The lock of a plimsoll whose connection the server has closed is free.
+    let used = connections(admin, "db LIKE 'plimsoll\\_%'");
+    matches!(locked, Ok(Some(1))) && is_alone && matches!(used, Ok(0)) && !url.is_one_of_several
 }
 
 /// The number that answers `question`, if the server does.

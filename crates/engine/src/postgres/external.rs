@@ -2,8 +2,8 @@
 //!
 //! In: an address. Out: a schema of plimsoll's own, with its marker, in the database that the URL names; or that database with the user's
 //! tables, as it is. Limits: settings and connections
-//! that the role may not see are not seen; a schema that a killed plimsoll left is named, and must be dropped by hand; a schema of
-//! plimsoll's name that has tables and no marker was not made by plimsoll, and the server is refused.
+//! that the role may not see are not seen; a schema that a killed plimsoll left is removed if nobody else may be using it, and named otherwise; a
+//! schema of plimsoll's name that has tables and no marker was not made by plimsoll, and the server is refused.
 
 use super::client::PostgresAddress;
 use super::tables::quote_name;
@@ -176,10 +176,14 @@ pub fn is_alone(admin: &mut PostgresWire) -> Result<bool, OpFailure> {
     Ok(false)
 }
 
-/// Whether this plimsoll has the lock, which is of a database, and no other endpoint has its own.
+/// Whether this plimsoll has the lock, which is of a database, no other endpoint has its own, and nobody else of this role is in the database:
+/// the lock of a plimsoll whose connection the server has closed is free.
 fn has_server_alone(admin: &mut PostgresWire, url: &ServerUrl) -> bool {
     let locked = "SELECT count(*) > 0 FROM pg_locks WHERE locktype = 'advisory' AND pid = pg_backend_pid() AND granted";
-    matches!(first_value(admin, locked), Ok(Some(yes)) if yes == "t") && !url.is_one_of_several
+    let alone = "SELECT count(*) = 0 FROM pg_stat_activity \
+                 WHERE datname = current_database() AND usename = current_user AND pid <> pg_backend_pid()";
+    let mut says = |question| matches!(first_value(admin, question), Ok(Some(yes)) if yes == "t");
+    says(locked) && says(alone) && !url.is_one_of_several
 }
 
 fn look_around(admin: &mut PostgresWire, server: &PostgresAddress, url: &ServerUrl) -> Result<Vec<Fact>, TargetError> {

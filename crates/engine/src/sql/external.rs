@@ -9,7 +9,7 @@ use super::common_data::MARKER;
 use crate::data_set::{InUse, SetUse};
 use crate::server::location::{LEFT, REMOVED, SchemaContent, SchemaThere, schema_left, schemas_there};
 use crate::server::network::TextRows;
-use crate::server::url::{schema_name, set_of_schema, set_schema};
+use crate::server::url::{is_schema_name, schema_name, set_of_schema, set_schema};
 use host::error::TargetError;
 use model::Fact;
 use std::time::Duration;
@@ -88,11 +88,13 @@ pub fn find_left_schemas(server: &str, rows: TextRows) -> Result<Option<Fact>, T
 }
 
 /// Removes the schemas that `facts` name as left, each by `remove`, which looks for plimsoll's marker. The facts tell then how many were removed,
-/// and which stay. The caller has the lock of the server, so that no other plimsoll uses any of them.
-pub fn remove_left_schemas(facts: &mut Vec<Fact>, remove: impl Fn(&str) -> Result<(), TargetError>) {
+/// and which stay: a database of the user's in which plimsoll has worked has another kind of name, and is the user's. The caller has the lock
+/// of the server, so that no other plimsoll uses any of them.
+pub fn remove_left_schemas(facts: &mut Vec<Fact>, mut remove: impl FnMut(&str) -> Result<(), TargetError>) {
     let Some(at) = facts.iter().position(|fact| fact.name == LEFT) else { return };
     let found = facts.remove(at).value;
-    let (removed, left): (Vec<&str>, Vec<&str>) = found.split(", ").partition(|name| remove(name).is_ok());
+    let (removed, left): (Vec<&str>, Vec<&str>) =
+        found.split(", ").partition(|name| is_schema_name(name) && remove(name).is_ok());
     facts.extend((!removed.is_empty()).then(|| Fact::new(REMOVED, removed.len().to_string())));
     facts.extend((!left.is_empty()).then(|| Fact::new(LEFT, left.join(", "))));
 }
@@ -134,4 +136,24 @@ pub fn run_if_marked<A: AdminConnection>(
 
 fn text_of(failure: impl Into<OpFailure>) -> String {
     failure.into().text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_schemas_of_plimsolls_kind_of_name_are_removed() {
+        let (own, users, stays) = ("plimsoll_0123456789abcdef", "plimsoll_bench", "plimsoll_fedcba9876543210");
+        let mut facts = vec![Fact::new("server.url", "x"), Fact::new(LEFT, [own, users, stays].join(", "))];
+        let mut asked = Vec::new();
+        remove_left_schemas(&mut facts, |name| {
+            asked.push(name.to_owned());
+            if name == own { Ok(()) } else { Err(TargetError::Failed("it is used".into())) }
+        });
+        assert_eq!(asked, [own, stays], "a database of the user's is not touched");
+        let told =
+            [Fact::new("server.url", "x"), Fact::new(REMOVED, "1"), Fact::new(LEFT, format!("{users}, {stays}"))];
+        assert_eq!(facts, told);
+    }
 }

@@ -121,7 +121,8 @@ impl Observation {
             length: Nanos(self.length.0 + other.length.0),
             ended_early: self.ended_early && other.ended_early,
             windows: [self.windows.as_slice(), &other.windows].concat(),
-            unserved: self.unserved + other.unserved,
+            // Those that waited at the end of each: the longer queue, and not one after the other.
+            unserved: self.unserved.max(other.unserved),
             own_gaps: Nanos(self.own_gaps.0 + other.own_gaps.0),
             lag_count: self.lag_count + other.lag_count,
             lag_sum: Nanos(self.lag_sum.0 + other.lag_sum.0),

@@ -108,10 +108,11 @@ fn foreign_time(point: &PointData) -> Option<Vec<(Tick, f64)>> {
         EngineProcess::Elsewhere | EngineProcess::Unknown => return None,
     };
     let user = readings_of(point, MachineCpuUser).into_iter().next()?;
-    let required: Vec<CounterRole> = [MachineCpuSystem, PlimsollCpu].into_iter().chain(engine).collect();
+    // Without the kernel's own threads, those that write back what the engine wrote would count as others.
+    let required: Vec<CounterRole> =
+        [MachineCpuSystem, PlimsollCpu, KernelThreadsCpu].into_iter().chain(engine).collect();
     let of_role = |role: &CounterRole| Some(readings_of(point, *role)).filter(|all| !all.is_empty());
     let mut others: Vec<Vec<Vec<(Tick, f64)>>> = required.iter().map(of_role).collect::<Option<_>>()?;
-    others.push(readings_of(point, KernelThreadsCpu));
     let system = others.remove(0);
     let at = |all: &[Vec<(Tick, f64)>], tick| all.iter().map(|one| value_at(one, tick)).sum::<Option<f64>>();
     let foreign = user.iter().filter_map(|(tick, user)| {

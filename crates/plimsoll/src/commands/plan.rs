@@ -298,8 +298,10 @@ impl BesideLoad {
     fn of(plan: &Plan, made: &[usize], earlier: &EarlierRuns) -> BesideLoad {
         let report = earlier.report_seconds();
         let of_trial = |(nth, trial): (usize, &Trial)| {
-            let seconds = earlier.point_seconds(trial, made.contains(&nth)) + report;
-            seconds * plan::measured_points(trial) as f64
+            // A search makes its data once.
+            let points = plan::measured_points(trial) as f64;
+            let first = earlier.point_seconds(trial, made.contains(&nth));
+            first + (points - 1.0).max(0.0) * earlier.point_seconds(trial, false) + points * report
         };
         let seconds = plan.trials.iter().enumerate().map(of_trial).sum();
         BesideLoad { seconds, is_known: plan.trials.iter().all(|trial| earlier.knows_points_of(trial)) }

@@ -207,12 +207,14 @@ pub fn verdict_sentence(plan: &PlanHistory) -> String {
     [found].into_iter().chain(chance).chain(smallest_sentence(&judged)).collect::<Vec<_>>().join(" ")
 }
 
-/// What short series without a change would have shown: `In ops/s a change by a factor of 1.4 or more would have shown in four of five cases.`
+/// What short series without a change would have shown: `In ops/s a change by a factor of 1.4 or more in the middle would have shown in four of five cases.`
 fn smallest_sentence(judged: &[&HistorySeries]) -> Option<String> {
     let rates = judged.iter().filter(|series| series.metric == HistoryMetric::OpsPerS);
     let factor = rates.filter_map(|series| series.smallest_shown()).reduce(f64::max)?;
     let (metric, factor) = (metric_name(HistoryMetric::OpsPerS), number(factor));
-    Some(format!("In {metric} a change by a factor of {factor} or more would have shown in four of five cases."))
+    Some(format!(
+        "In {metric} a change by a factor of {factor} or more in the middle would have shown in four of five cases."
+    ))
 }
 
 /// Why nothing is known of a plan yet.

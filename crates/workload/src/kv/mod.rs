@@ -226,7 +226,7 @@ fn sql_program(input: &ProgramInput) -> SqlProgram {
         schema,
         procedures: Vec::new(),
         statements: ops::statements_of(mix, data),
-        rows: ops::rows_of(mix, data, input.params.int("scan_max")),
+        rows: ops::rows_of(mix, data, input.params.int("scan_max"), background::changes_rows(input.params)),
         writes: mix.writes(),
         kinds: mix.kinds(data),
         work: SqlWork::Calls,

@@ -181,7 +181,7 @@ fn sql_program(input: &ProgramInput) -> SqlProgram {
         TransactionCalls::Procedures => procedures.iter().map(SqlProcedure::call_text).collect(),
     };
     let rows = match calls {
-        TransactionCalls::Statements => transactions::expected_rows(),
+        TransactionCalls::Statements => transactions::expected_rows(background::changes_rows(params)),
         // What a procedure changes it does not tell.
         TransactionCalls::Procedures => Vec::new(),
     };
