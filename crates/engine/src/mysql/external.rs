@@ -271,6 +271,8 @@ pub fn is_alone(admin: &mut MysqlWire) -> Result<bool, OpFailure> {
     // The server frees the lock of a closed connection a while later, and answers NULL if it could not try.
     let alone = allowed(admin.query_rows("SELECT COALESCE(GET_LOCK('plimsoll', 3), 1)"))?;
     let alone = alone.map(|rows| first_number(&rows, "GET_LOCK")).transpose().map_err(MysqlWireError::from)?;
+    // The connection is idle for as long as a point lasts, and the lock goes with it.
+    allowed(admin.query_rows("SET SESSION wait_timeout = 31536000"))?;
     Ok(alone.flatten() != Some(0))
 }
 

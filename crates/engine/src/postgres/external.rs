@@ -170,6 +170,9 @@ pub fn is_alone(admin: &mut PostgresWire) -> Result<bool, OpFailure> {
         // 5 s in all: the lock of a plimsoll that ended a moment ago is freed when the server notices.
         std::thread::sleep(Duration::from_millis(if nth == 0 { 0 } else { 100 }));
         if first_value(admin, &question)?.as_deref() != Some("f") {
+            // The connection is idle for as long as a point lasts, and the lock goes with it. Servers before version 14 have no such limit.
+            let limit = "SELECT set_config(name, '0', false) FROM pg_settings WHERE name = 'idle_session_timeout'";
+            first_value(admin, limit)?;
             return Ok(true);
         }
     }

@@ -28,6 +28,14 @@ fn counts(returned: u64, changed: u64) -> RowCounts {
     RowCounts { returned, changed, ..RowCounts::default() }
 }
 
+/// Asserts that all operations of `read_write` have returned and changed what they must. A row that the other client replaces at that moment may be
+/// gone for one of the four changes: such an operation is counted as idle.
+fn assert_all_done(rows: &RowCounts, what: &str) {
+    assert_eq!((rows.returned, rows.missed), (14 * OPS, 0), "{what}: {rows:?}");
+    let changes = 4 * OPS;
+    assert!((changes - 4 * rows.idle..=changes).contains(&rows.changed), "{what}: {rows:?}");
+}
+
 #[test]
 fn each_engine_tells_the_rows_that_its_operations_return_and_change() {
     for engine in sql_engines() {
@@ -37,7 +45,7 @@ fn each_engine_tells_the_rows_that_its_operations_return_and_change() {
             assert_eq!(rows_of(&oltp(engine, mix, &[])), counts(returned, changed), "{engine} {mix}");
         }
         let both = rows_of(&oltp(engine, "read_write", &[("range_rows", "1")]));
-        assert_eq!(both, counts(14 * OPS, 4 * OPS), "{engine}");
+        assert_all_done(&both, engine);
     }
 }
 
@@ -46,7 +54,7 @@ fn clients_that_share_a_thread_or_send_plain_text_count_the_same_rows() {
     for engine in servers().map(|engine| engine.entry.name) {
         for more in [("threads", "1"), ("statements", "plain"), ("connection", "per-transaction")] {
             let both = rows_of(&oltp(engine, "read_write", &[("range_rows", "1"), more]));
-            assert_eq!(both, counts(14 * OPS, 4 * OPS), "{engine} {more:?}");
+            assert_all_done(&both, &format!("{engine} {more:?}"));
         }
     }
 }
