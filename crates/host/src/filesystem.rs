@@ -5,6 +5,7 @@
 //! Limits: Linux. Of a file system over several devices (btrfs, ZFS) the one that it was mounted by is given, of an overlay,
 //! a network file system or tmpfs none. Facts hold no path and no free space: two runs that differ only in those are alike.
 
+use crate::device::disk_entry;
 use crate::machine::yes_or_no;
 use crate::text_file::text_of;
 use model::{Bytes, Fact};
@@ -275,9 +276,7 @@ pub fn physical_block_below(dir: &Path) -> Option<u32> {
 
 /// The settings of a block device. `directory` is its entry in `/sys/class/block`; a partition has those of its disk.
 fn disk_facts(directory: &Path) -> Vec<Fact> {
-    let Ok(own) = directory.canonicalize() else { return Vec::new() };
-    // A partition has no queue of its own: its directory is inside that of its disk, which has one.
-    let disk = if own.join("partition").exists() { own.parent().unwrap_or(&own) } else { &own };
+    let Some(disk) = disk_entry(directory) else { return Vec::new() };
     let queue = disk.join("queue");
     let scheduler = text_of(queue.join("scheduler"));
     let rotational = text_of(queue.join("rotational"));

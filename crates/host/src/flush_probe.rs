@@ -4,11 +4,12 @@
 //! without such files gives nothing. The fastest of a few is of a quiet moment: a flush with work before it takes longer. Calls
 //! go to the kernel itself, so that a library which makes a sync do nothing does not deceive the probe, too.
 
+use crate::device::{BLOCKS, disk_entry};
 use model::Nanos;
 use rustix::fs::{CWD, Mode, OFlags, fdatasync, fsync, openat};
 use rustix::io::{Errno, pwrite};
 use std::os::fd::OwnedFd;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::Instant;
 
 /// How many flushes are tried: some milliseconds on a disk without moving parts.
@@ -57,20 +58,18 @@ fn time_flush(file: &OwnedFd, nth: u64) -> Result<u64, Errno> {
 
 /// The flushes of the device so far. They are counted for whole disks.
 fn read_flushes(device: &str) -> Option<u64> {
-    let stat = std::fs::read_to_string(disk_entry(device)?.join("stat")).ok()?;
+    let stat = std::fs::read_to_string(disk_below(device)?.join("stat")).ok()?;
     stat.split_ascii_whitespace().nth(FLUSHES)?.parse().ok()
 }
 
 /// Whether the kernel says that the device has no writes which are durable by themselves.
 fn has_no_durable_writes(device: &str) -> bool {
-    let read = disk_entry(device).and_then(|entry| std::fs::read_to_string(entry.join("queue/fua")).ok());
+    let read = disk_below(device).and_then(|entry| std::fs::read_to_string(entry.join("queue/fua")).ok());
     read.is_some_and(|text| text.trim() == "0")
 }
 
-/// The entry of the disk that `device` is a partition of, or its own.
-fn disk_entry(device: &str) -> Option<std::path::PathBuf> {
-    let own = Path::new("/sys/class/block").join(device).canonicalize().ok()?;
-    if own.join("partition").exists() { own.parent().map(Path::to_owned) } else { Some(own) }
+fn disk_below(device: &str) -> Option<PathBuf> {
+    disk_entry(&Path::new(BLOCKS).join(device))
 }
 
 #[cfg(test)]

@@ -147,8 +147,13 @@ fn try_to_open(path: &Path, thing: LockedThing) -> Option<File> {
 
 /// Whether the name still leads to the file that was opened.
 fn leads_to(path: &Path, file: &File) -> bool {
+    is_of(fs::metadata(path), file)
+}
+
+/// Whether what was `named` is the file that was opened.
+fn is_of(named: std::io::Result<fs::Metadata>, file: &File) -> bool {
     let id = |meta: fs::Metadata| (meta.dev(), meta.ino());
-    fs::metadata(path).is_ok_and(|named| file.metadata().is_ok_and(|own| id(own) == id(named)))
+    named.is_ok_and(|named| file.metadata().is_ok_and(|own| id(own) == id(named)))
 }
 
 fn unseen_holder() -> String {
@@ -221,9 +226,7 @@ pub(crate) fn lock_own_directory(dir: &Path) -> Option<File> {
 /// before this lock: then the name leads to another inode, or to none.
 pub(crate) fn lock_new_directory(dir: &Path) -> Option<File> {
     let locked = lock_own_directory(dir)?;
-    let is_there =
-        fs::symlink_metadata(dir).is_ok_and(|meta| locked.metadata().is_ok_and(|own| own.ino() == meta.ino()));
-    is_there.then_some(locked)
+    is_of(fs::symlink_metadata(dir), &locked).then_some(locked)
 }
 
 #[cfg(test)]

@@ -21,7 +21,7 @@ use std::io::{Seek, SeekFrom};
 use std::os::unix::fs::{FileTypeExt, MetadataExt};
 use std::path::{Path, PathBuf};
 
-const BLOCKS: &str = "/sys/class/block";
+pub(crate) const BLOCKS: &str = "/sys/class/block";
 
 /// What Linux calls /dev/null (Documentation/admin-guide/devices.txt), whatever its name is here.
 pub const NULL_DEVICE: u64 = libc::makedev(1, 3);
@@ -288,11 +288,16 @@ fn backing_file(name: &str) -> Option<PathBuf> {
 
 /// The disk that a partition is of; a device that is none is its own.
 fn disk_of(name: &str) -> String {
-    let own = Path::new(BLOCKS).join(name);
-    let entry = own.canonicalize().ok().filter(|_| own.join("partition").exists());
-    // The entry of a partition lies in that of its disk.
-    let disk = entry.as_deref().and_then(Path::parent).and_then(Path::file_name);
+    let disk = disk_entry(&Path::new(BLOCKS).join(name));
+    let disk = disk.as_deref().and_then(Path::file_name);
     disk.map_or_else(|| name.to_owned(), |disk| disk.to_string_lossy().into_owned())
+}
+
+/// The directory of the disk that a device is or is on, whose entry in `/sys/class/block` is `entry`; `None` if there is no such device.
+pub(crate) fn disk_entry(entry: &Path) -> Option<PathBuf> {
+    let own = entry.canonicalize().ok()?;
+    // A partition has no queue of its own: its directory is inside that of its disk, which has one.
+    if own.join("partition").exists() { own.parent().map(Path::to_owned) } else { Some(own) }
 }
 
 fn partitions_of(name: &str) -> Vec<String> {

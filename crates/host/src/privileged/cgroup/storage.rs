@@ -4,6 +4,7 @@
 //! 1 only the kernel's outermost group, known by its file `release_agent`, holds the kernel's own threads.
 
 use super::hierarchy::{CgroupHierarchy, CgroupVersion};
+use crate::device::{BLOCKS, disk_entry};
 use crate::error::{IoContext, TargetError};
 use crate::text_file::text_of;
 use model::{Fact, StorageLimit};
@@ -160,8 +161,7 @@ fn value_of<'a>(line: &'a str, word: &str) -> Option<&'a str> {
 
 /// The disk that the block device `name` is or is on: its name and number.
 fn disk_of(name: &str) -> Option<(String, String)> {
-    let entry = Path::new("/sys/class/block").join(name).canonicalize().ok()?;
-    let disk = if entry.join("partition").exists() { entry.parent()? } else { &entry };
+    let disk = disk_entry(&Path::new(BLOCKS).join(name))?;
     // Throttling rules name complete disks; the kernel refuses the number of a partition.
     Some((disk.file_name()?.to_str()?.to_owned(), text_of(disk.join("dev"))?))
 }
