@@ -4,6 +4,7 @@
 //! [`super::login`] and [`super::wire`].
 
 use super::login::{Credentials, log_in};
+use super::settings::UPTIME;
 use super::wire::{MysqlWire, MysqlWireError};
 use crate::server::dir::ServerSocket;
 use crate::server::identity::IdentityWatch;
@@ -174,10 +175,10 @@ impl MysqlAddress {
     #[cold]
     fn has_run_for(&self, time: Duration, identity: &IdentityWatch) -> bool {
         let uptime = self.connect_within(PROBE_PATIENCE).ok().and_then(|mut wire| {
-            if identity.look(true, |question| wire.query_rows(question).ok()) {
+            if wire.is_other(identity, true) {
                 return None;
             }
-            let rows = wire.query_rows("SHOW GLOBAL STATUS LIKE 'Uptime'").ok()?;
+            let rows = wire.query_rows(UPTIME).ok()?;
             rows.into_iter().next()?.pop()??.parse().ok()
         });
         // In whole seconds.
@@ -273,8 +274,7 @@ impl SessionFactory for ConnectMysql {
 
     fn connect_after_loss(&self) -> Result<MysqlSession, OpFailure> {
         let mut session = self.connect()?;
-        let wire = &mut session.executor.wire;
-        self.options.identity.look(true, |question| wire.query_rows(question).ok());
+        session.executor.wire.is_other(&self.options.identity, true);
         Ok(session)
     }
 }

@@ -6,7 +6,7 @@
 use crate::settings::{WatchedSettings, quoted_list};
 
 /// The seconds since the server was started, with their name.
-const UPTIME: &str = "SHOW GLOBAL STATUS LIKE 'Uptime'";
+pub(super) const UPTIME: &str = "SHOW GLOBAL STATUS LIKE 'Uptime'";
 
 /// What is watched. To watch another variable: its name here.
 pub(super) const WATCHED: WatchedSettings = WatchedSettings {

@@ -229,8 +229,7 @@ impl SessionFactory for ConnectPostgres {
 
     fn connect_after_loss(&self) -> Result<PostgresSession, OpFailure> {
         let mut session = self.connect()?;
-        let wire = &mut session.executor.wire;
-        self.options.identity.look(true, |question| wire.query_rows(question).ok());
+        session.executor.wire.is_other(&self.options.identity, true);
         Ok(session)
     }
 }
@@ -292,7 +291,7 @@ impl PostgresSession {
     #[cold]
     fn runs_on(&self) -> bool {
         let wire = self.server.connect_within(PROBE_PATIENCE);
-        wire.is_ok_and(|mut wire| !self.identity.look(true, |question| wire.query_rows(question).ok()))
+        wire.is_ok_and(|mut wire| !wire.is_other(&self.identity, true))
     }
 
     /// Whether `op` may insert what it has deleted itself.

@@ -40,9 +40,7 @@ pub fn open_schema(
     let mut admin = server.connect_admin(PATIENCE).map_err(|error| server_error(server.shown(), error))?;
     refuse_production(&mut admin, server, url)?;
     let mut facts = look_around(&mut admin, server, url)?;
-    if has_server_alone(&mut admin, url) {
-        remove_left_schemas(&mut facts, |name| remove_schema(server, name));
-    }
+    remove_left_schemas(&mut facts, || has_server_alone(&mut admin, url), |name| remove_schema(server, name));
     facts.extend(server.facts());
     let name = schema.schema();
     if schema.is_new() {

@@ -4,6 +4,7 @@
 use super::OpFailure;
 use super::preparing::PreparingConnection;
 use super::variant::rows::RowBuffer;
+use crate::server::identity::IdentityWatch;
 use crate::server::network::{AnswerLimits, Deadline, ServerStream, TextRows, first_number};
 use std::io::{self, ErrorKind};
 use std::os::fd::BorrowedFd;
@@ -48,6 +49,11 @@ pub trait AdminConnection: PreparingConnection<Error: WireError> + Send + 'stati
     fn send_and_read(&mut self) -> Result<TextRows, Self::Error>;
     /// Executes `sql`, which may take as long as the patience of the connection, and puts its rows into `rows` as they arrive.
     fn fetch_rows(&mut self, sql: &str, rows: &mut RowBuffer) -> Result<(), Self::Error>;
+
+    /// Looks which server this is. True if it is another one than the first that answered `watch`, as [`IdentityWatch::look`] tells.
+    fn is_other(&mut self, watch: &IdentityWatch, is_after_loss: bool) -> bool {
+        watch.look(is_after_loss, |question| self.query_rows(question).ok())
+    }
 
     /// The rows that answer `statement` before `deadline`.
     fn query_until(&mut self, statement: &str, deadline: Deadline) -> Result<TextRows, Self::Error> {

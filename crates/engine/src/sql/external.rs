@@ -88,10 +88,14 @@ pub fn find_left_schemas(server: &str, rows: TextRows) -> Result<Option<Fact>, T
 }
 
 /// Removes the schemas that `facts` name as left, each by `remove`, which looks for plimsoll's marker. The facts tell then how many were removed,
-/// and which stay: a database of the user's in which plimsoll has worked has another kind of name, and is the user's. The caller has the lock
-/// of the server, so that no other plimsoll uses any of them.
-pub fn remove_left_schemas(facts: &mut Vec<Fact>, mut remove: impl FnMut(&str) -> Result<(), TargetError>) {
-    let Some(at) = facts.iter().position(|fact| fact.name == LEFT) else { return };
+/// and which stay: a database of the user's in which plimsoll has worked has another kind of name, and is the user's. Whether nobody uses any of
+/// them is asked only if there are some.
+pub fn remove_left_schemas(
+    facts: &mut Vec<Fact>,
+    are_unused: impl FnOnce() -> bool,
+    mut remove: impl FnMut(&str) -> Result<(), TargetError>,
+) {
+    let Some(at) = facts.iter().position(|fact| fact.name == LEFT).filter(|_| are_unused()) else { return };
     let found = facts.remove(at).value;
     let (removed, left): (Vec<&str>, Vec<&str>) =
         found.split(", ").partition(|name| is_schema_name(name) && remove(name).is_ok());
@@ -147,10 +151,14 @@ mod tests {
         let (own, users, stays) = ("plimsoll_0123456789abcdef", "plimsoll_bench", "plimsoll_fedcba9876543210");
         let mut facts = vec![Fact::new("server.url", "x"), Fact::new(LEFT, [own, users, stays].join(", "))];
         let mut asked = Vec::new();
-        remove_left_schemas(&mut facts, |name| {
-            asked.push(name.to_owned());
-            if name == own { Ok(()) } else { Err(TargetError::Failed("it is used".into())) }
-        });
+        remove_left_schemas(
+            &mut facts,
+            || true,
+            |name| {
+                asked.push(name.to_owned());
+                if name == own { Ok(()) } else { Err(TargetError::Failed("it is used".into())) }
+            },
+        );
         assert_eq!(asked, [own, stays], "a database of the user's is not touched");
         let told =
             [Fact::new("server.url", "x"), Fact::new(REMOVED, "1"), Fact::new(LEFT, format!("{users}, {stays}"))];

@@ -438,7 +438,7 @@ impl<S: SqlServer> SqlServerInstance<S> {
         let location = DataLocation::External(Box::new(external));
         let common = CommonSchema::from_start(start);
         let mut on_server = SqlServerInstance::on_server(server, start, address, admin, location);
-        on_server.identity.look(false, |question| on_server.admin.get_mut().query_rows(question).ok());
+        on_server.admin.get_mut().is_other(&on_server.identity, false);
         if let Some((data, facts)) = found.transpose()? {
             on_server.made_for.sequence.set_found(data);
             on_server.found_facts = facts;
@@ -982,7 +982,7 @@ impl<S: SqlServer> Instance for SqlServerInstance<S> {
         let left = self.schema_on_first();
         let of_nodes = self.nodes.remove();
         let removed = self.location.remove().and(of_nodes);
-        // What an other server has is not what was made.
+        // The other server has a copy, and what was made is still on the first.
         left.map_or(removed, Err)
     }
 }

@@ -33,7 +33,7 @@ impl<S: SqlServer> SqlServerInstance<S> {
         external.sighting = ServerSighting::look(admin.socket_fd(), data_dir.as_deref(), own.process_names);
         let further = self.endpoints.as_ref().map(|endpoints| endpoints.addresses().skip(1));
         external.further_nodes = further.map_or_else(Vec::new, |nodes| nodes::see_nodes(&self.server, nodes));
-        self.identity.look(true, |question| admin.query_rows(question).ok());
+        admin.is_other(&self.identity, true);
         self.admin.replace(admin);
         Ok(())
     }
@@ -46,7 +46,7 @@ impl<S: SqlServer> SqlServerInstance<S> {
         }
         let mut admin = S::connect_admin(&self.address, LOOKING_PATIENCE).ok()?;
         let first = self.identity.first()?;
-        let is_other = self.identity.look(true, |question| admin.query_rows(question).ok());
+        let is_other = admin.is_other(&self.identity, true);
         let why = format!("another server answers in its place ({first})");
         is_other.then(|| schema_left(S::display_name(&self.address), &external.name, &why))
     }
