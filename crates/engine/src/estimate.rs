@@ -4,7 +4,7 @@
 //! writes if they can be known. Limits: an estimate, to refuse what cannot fit. The speed of a closed loop is not known before the
 //! run; the caller asks [`host::safety::room_left`] during it.
 
-use crate::engine::workload_of;
+use crate::engine::{EngineLocation, workload_of};
 use crate::registry::{engine_of, family_of};
 
 use host::privileged::volume;
@@ -69,11 +69,10 @@ fn on_all_instances(trial: &Trial, data: Bytes, grown: Bytes) -> Bytes {
 /// is needed at the end.
 fn engine_peak(trial: &Trial, data: Bytes, grown: Bytes) -> Bytes {
     let whole = engine_bytes(trial, data.0.saturating_add(grown.0));
-    if !is_loaded_in_order(trial) {
-        return whole;
-    }
     let loaded = (data.0 as f64 * ORDERED_LOAD) as u64;
-    whole.min(Bytes(run_bytes(trial, data, grown).0.saturating_add(loaded)))
+    let ordered = Bytes(run_bytes(trial, data, grown).0.saturating_add(loaded));
+    // Whether they are is asked last: it takes the whole program of the workload.
+    if ordered < whole && matches!(sql_load(trial), Some(SqlLoad::Rows { .. })) { ordered } else { whole }
 }
 
 /// What a run of `trial` takes besides its `data`, to which it adds `grown` bytes.
@@ -87,11 +86,17 @@ fn engine_bytes(trial: &Trial, rows: u64) -> Bytes {
     (engine_of(trial).disk_peak)(Bytes(rows), &trial.target.params)
 }
 
-fn is_loaded_in_order(trial: &Trial) -> bool {
-    let sequence = SequenceState::default();
-    let program = (family_of(trial) == Family::Sql).then(|| ProgramInput::from_trial(trial, &sequence));
-    let load = program.and_then(|input| workload_of(trial).sql_program(&input)?.load);
-    matches!(load, Some(SqlLoad::Rows { .. }))
+/// How the data of `trial` is made before its run; `None` if it is not, or not in tables.
+fn sql_load(trial: &Trial) -> Option<SqlLoad> {
+    if family_of(trial) != Family::Sql {
+        return None;
+    }
+    workload_of(trial).sql_program(&ProgramInput::from_trial(trial, &SequenceState::default()))?.load
+}
+
+/// Whether `trial` needs space for data at all, wherever that is: kernels of the CPU do not.
+pub fn keeps_data(trial: &Trial) -> bool {
+    engine_of(trial).runs == EngineLocation::Elsewhere || engine_bytes(trial, 1) > Bytes(0)
 }
 
 /// A copy of the data as it was loaded may take as much again.
@@ -108,7 +113,8 @@ fn peak_bytes(steps: &[Trial]) -> Bytes {
     }
     let workload = workload_of(trial);
     let growing = growing_steps(steps);
-    let making = growing.iter().enumerate().filter(|(nth, step)| *nth == 0 || !is_loaded_before(step));
+    // A step whose data is made before its run finds the data if a step before it has it.
+    let making = growing.iter().enumerate().filter(|(nth, step)| *nth == 0 || sql_load(step).is_none());
     let data = making.map(|(_, step)| (workload.data_bytes)(&step.workload.params).0).fold(0, u64::saturating_add);
     let grown: f64 = growing.iter().map(|step| grown_bytes(step)).sum();
     // What the run adds is that of all instances together.
@@ -123,14 +129,6 @@ fn growing_steps(steps: &[Trial]) -> Vec<&Trial> {
         *nth == 0 || !rows.is_some_and(|rows| rows.deletes)
     });
     growing.map(|(_, step)| step).collect()
-}
-
-/// Whether the data of `step` is made before its run, so that it finds the data if a step before it has it.
-fn is_loaded_before(step: &Trial) -> bool {
-    let sequence = SequenceState::default();
-    let input = ProgramInput::from_trial(step, &sequence);
-    family_of(step) == Family::Sql
-        && workload_of(step).sql_program(&input).is_some_and(|program| program.load.is_some())
 }
 
 /// What warmup and run of `trial` add to its data.

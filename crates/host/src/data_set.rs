@@ -238,6 +238,11 @@ pub fn shares_blocks(dir: &Path, name: &str) -> bool {
     copy().is_ok()
 }
 
+/// What the set `name` in `dir` is; `None` if there is no such set, or nothing can be read of it.
+pub fn one(dir: &Path, name: &str) -> Option<DataSet> {
+    model::is_set_name(name).then(|| look_at(dir, name.to_owned()).set).flatten()
+}
+
 /// All sets in `dir`, by their names.
 pub fn all(dir: &Path) -> Vec<FoundSet> {
     names(dir).into_iter().map(|name| look_at(dir, name)).collect()

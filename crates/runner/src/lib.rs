@@ -41,7 +41,7 @@ pub use preflight::{
     HeldPlaces, RunSite, SystemChangeConsent, WriteConsent, check_abilities, check_before_run, check_place,
     check_space, check_targets, create_run, describe_environment, lock_run, put_back_settings,
 };
-pub use room::{room_needed, set_in_dir};
+pub use room::room_needed;
 pub use session::RunSession;
 
 use model::Nanos;

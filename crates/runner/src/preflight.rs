@@ -14,7 +14,7 @@ use engine::EngineLocation;
 use host::TargetError;
 use host::device::{BlockDevice, DestroyConsent};
 use host::lock::{HeldLock, IfHeld, LockedThing};
-use model::{Bytes, COMMAND_FACT, Catalogue, Fact, LEFT_OUT_FACT, LINK_FACT, Machine, Plan, RunMeta, Tick, Trial};
+use model::{COMMAND_FACT, Catalogue, Fact, LEFT_OUT_FACT, LINK_FACT, Machine, Plan, RunMeta, Tick, Trial};
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
@@ -166,7 +166,7 @@ pub fn check_place(
 /// Locks every directory and device on which `plan` has data. On servers that plimsoll did not start, the schema has a lock of its own.
 fn hold_places(plan: &Plan, site: &RunSite, observer: &mut dyn RunObserver) -> Result<HeldPlaces, TargetError> {
     // What keeps nothing there neither disturbs another run nor is disturbed by one.
-    let keeps = |trial: &&Trial| trial.target.path.is_some() || engine::estimate::disk_bytes(trial) > Bytes(0);
+    let keeps = |trial: &&Trial| trial.target.path.is_some() || engine::estimate::keeps_data(trial);
     let here = plan.trials.iter().filter(keeps);
     let here = here.filter(|trial| engine::engine_of(trial).runs != EngineLocation::Elsewhere);
     let (mut places, mut known) = (Vec::new(), BTreeSet::new());

@@ -4,7 +4,7 @@
 //! the run; [`host::safety::room_left`] is asked during it.
 
 use host::TargetError;
-use model::{Bytes, DataSet, Trial};
+use model::{Bytes, Trial};
 use std::path::Path;
 
 /// The data of one point, or of the steps of one sequence, is on the disk at a time. Engines that keep nothing need no room.
@@ -20,7 +20,9 @@ pub fn check_room(steps: &[Trial], dir: &Path) -> Result<(), TargetError> {
 pub fn room_needed(steps: &[Trial], dir: &Path) -> Bytes {
     let made = engine::estimate::chain_bytes(steps);
     let name = steps.first().filter(|trial| trial.target.fs.is_none()).and_then(|trial| trial.data_set.as_ref());
-    let Some(set) = name.filter(|_| made > Bytes(0)).and_then(|used| set_in_dir(dir, &used.name)) else { return made };
+    let Some(set) = name.filter(|_| made > Bytes(0)).and_then(|used| host::data_set::one(dir, &used.name)) else {
+        return made;
+    };
     let copy = if host::data_set::shares_blocks(dir, &set.name) { 0 } else { set.bytes };
     Bytes(engine::estimate::bytes_beside_set(steps, Bytes(set.bytes)).0.saturating_add(copy))
 }
@@ -32,9 +34,4 @@ pub fn data_location<'a>(trial: &'a Trial, dir: &'a Path) -> &'a Path {
         Some(parent) if parent.as_os_str().is_empty() => Path::new("."),
         Some(parent) => parent,
     }
-}
-
-/// What the set `name` in `dir` is; `None` if there is no such set, or nothing can be read of it.
-pub fn set_in_dir(dir: &Path, name: &str) -> Option<DataSet> {
-    host::data_set::all(dir).into_iter().find(|found| found.name == name)?.set
 }

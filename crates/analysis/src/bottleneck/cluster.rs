@@ -10,7 +10,7 @@ use crate::judgement::NextStep;
 use crate::math::units::Share;
 use model::CounterRole;
 
-/// Of the time of the node that was held back longest.
+/// A share of the time of one node: the node that waited longest.
 const PAUSED_MIN: f64 = 0.25;
 const PAUSED_SURE: f64 = 0.5;
 

@@ -128,7 +128,7 @@ pub enum LimitEvidence {
     ListenQueue { waited_share: Share, overflows: f64 },
     /// The server refused this share of the connections that clients asked for.
     Connections { refused_share: Share },
-    /// Flow control held the node back that it held back longest for this share of the time.
+    /// Flow control made one node wait for this share of the time: the node that waited longest.
     FlowControl { paused_share: Share },
     /// The client threads used this share of the cores that they can run on.
     Client { cores_share: Share },

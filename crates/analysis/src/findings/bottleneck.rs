@@ -85,7 +85,7 @@ impl FindingKind for Cause {
                 format!("{} found the queue of the listener full", plural(overflows as u64, "connection"))
             }
             LimitEvidence::Connections { .. } => "the server counts the connections that it refused".to_owned(),
-            LimitEvidence::FlowControl { .. } => "of the node that was held back longest".to_owned(),
+            LimitEvidence::FlowControl { .. } => "this is the node that was held back longest".to_owned(),
             LimitEvidence::Checkpoint { .. } => "age of the log over the most that it may reach".to_owned(),
             LimitEvidence::Compaction { pending_bytes, reason, stalls_per_s, .. } => {
                 compaction_figures(pending_bytes, reason, stalls_per_s)

@@ -94,7 +94,7 @@ pub fn plan_of_flags(
 /// The keys that shape the data of the data set which `matches` name, if it is in the directory that is measured.
 fn keys_of_set(def: &WorkloadDef, matches: &ArgMatches) -> Vec<(String, String)> {
     let set = matches.get_one::<String>("data_set");
-    let set = set.and_then(|name| runner::set_in_dir(&flags::options(matches).site.dir, name));
+    let set = set.and_then(|name| host::data_set::one(&flags::options(matches).site.dir, name));
     let set = set.filter(|set| set.trial.workload.name == def.entry.name);
     let keys = set.map_or_else(Default::default, |set| engine::set_fit::shape(&set.trial));
     // With a scale the numbers are multiplied, and what a plan file spells out is no flag.

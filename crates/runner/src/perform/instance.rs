@@ -10,7 +10,7 @@ use crate::open_set::OpenSet;
 use crate::preflight::RunSite;
 use crate::room::data_location;
 use engine::data_set::SetUse;
-use engine::estimate::image_bytes;
+use engine::estimate::{image_bytes, keeps_data};
 use engine::{EngineDef, EngineLocation, Instance, InstanceReport, StartContext};
 use host::Volume;
 use host::cpu::EngineCpus;
@@ -20,8 +20,8 @@ use host::privileged::cgroup::{CgroupLimits, LimitNeeds, LimitedDisk};
 use host::safety::WriteRoom;
 use load::StopReason;
 use model::{
-    Bytes, CommonData, CounterSource, DataOrigin, Fact, INTERFACE_FACT, LINK_FACT, Nanos, Plan, ServerWay, Trial,
-    Value, WritePath,
+    CommonData, CounterSource, DataOrigin, Fact, INTERFACE_FACT, LINK_FACT, Nanos, Plan, ServerWay, Trial, Value,
+    WritePath,
 };
 use observe::{EnginePids, NetworkInterface, SamplingSubject};
 use std::cell::OnceCell;
@@ -241,17 +241,11 @@ impl RunningInstance {
         match writes {
             WritePath::Unknown => false,
             // What is dirty in the page cache is of others, and may be a lot.
-            _ if !self.keeps_data(trial) => false,
+            _ if !keeps_data(trial) => false,
             // What the clients write themselves, past the page cache, is known to the byte.
             WritePath::Direct if !has_engine => false,
             _ => host::page_cache::write_out(place, WRITE_OUT_WAIT),
         }
-    }
-
-    /// Whether the engine needs space for data at all: kernels of the CPU do not.
-    fn keeps_data(&self, trial: &Trial) -> bool {
-        let peak = (self.def.disk_peak)(Bytes(1), &trial.target.params);
-        self.def.runs == EngineLocation::Elsewhere || peak > Bytes(0)
     }
 
     /// Begins with data that no clients make: there is none, or that of a data set.

@@ -170,7 +170,7 @@ fn claims_of_one(search: &SearchAnalysis, name: &str) -> Vec<Claim> {
         .collect()
 }
 
-/// So many operations may fail before the answer says so.
+/// If a larger share of the operations failed, the answer says so.
 const FAILED_WORTH_SAYING: f64 = 0.001;
 
 /// `2,000 per second are due then, and 40 % of them fail, which the objective allows.`
