@@ -287,8 +287,8 @@ impl Instance for SqliteInstance {
         };
         sqlite_load::begin_load(&self.admin).map_err(engine_error("begin the load of", &self.database))?;
         let connect = SqliteLoad::new(&self.database, targets);
-        // One loader: there is one writer at a time.
-        let loaders = bulk_clients(blocks, &program.kinds, LoadPart::WHOLE, &connect);
+        // One loader: there is one writer at a time. It has no connection to lose.
+        let loaders = bulk_clients(blocks, &program.kinds, LoadPart::WHOLE, &connect, &Arc::default());
         self.bare_tables = program.schema;
         Ok(Some(loaders))
     }

@@ -4,11 +4,14 @@
 //! Limits: nothing is retried. Tables have no secondary index and no foreign key while they are filled, and no two loaders add the same key,
 //! so nothing conflicts; what fails is a failure of the load.
 
+use super::client_tally::ClientTally;
 use super::{OpFailure, OpNames};
 use crate::engine::WorkloadClients;
 use load::{Driver, SyncClient};
 use model::{Fact, LoadPart, OpKind, Outcome, SqlArg, SqlOp};
 use std::io::Write as _;
+use std::sync::Arc;
+use std::sync::atomic::Ordering::Relaxed;
 use workload::{OpKindDef, OpStream};
 
 /// How loaders connect to one engine, for rows of a list of targets.
@@ -125,16 +128,18 @@ pub fn index_facts(seconds: f64, tables: Vec<(String, f64)>) -> Vec<Fact> {
     all.into_iter().chain(each).collect()
 }
 
-/// The `loaders` of this host, a part of all, that add the blocks of `stream`.
+/// The `loaders` of this host, a part of all, that add the blocks of `stream` and count lost connections in `tally`.
 pub fn bulk_clients<C: BulkConnect>(
     stream: &OpStream<SqlOp>,
     kinds: &[OpKindDef],
     loaders: LoadPart,
     connect: &C,
+    tally: &Arc<ClientTally>,
 ) -> WorkloadClients {
     let names = OpNames::new(kinds);
     WorkloadClients::new(kinds, stream, &[], loaders, |source, _| {
-        let driver = BulkDriver { connect: connect.clone(), names: names.clone(), connection: None, failure: None };
+        let (connect, names, tally) = (connect.clone(), names.clone(), tally.clone());
+        let driver = BulkDriver { connect, names, tally, connection: None, failure: None };
         Box::new(SyncClient::new(source, driver))
     })
 }
@@ -142,6 +147,7 @@ pub fn bulk_clients<C: BulkConnect>(
 struct BulkDriver<C: BulkConnect> {
     connect: C,
     names: OpNames,
+    tally: Arc<ClientTally>,
     /// Opened on the loader's own thread.
     connection: Option<C::Connection>,
     /// The last, with the kind of its operation.
@@ -185,6 +191,7 @@ impl<C: BulkConnect> Driver for BulkDriver<C> {
             Ok(bytes) => Outcome::Ok { bytes: bytes as u32 },
             Err(failure) => {
                 let class = failure.class;
+                self.tally.lost.fetch_add(u64::from(class.is_of_connection()), Relaxed);
                 self.failure = Some((op.op_kind, failure));
                 Outcome::Failed(class)
             }

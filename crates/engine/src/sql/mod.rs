@@ -68,8 +68,12 @@ pub struct OpFailure {
 }
 
 impl OpFailure {
-    /// A failure of this class, with a message from outside, made one line of a bearable length.
+    /// A failure of this class, with a message from outside, made one line of a bearable length. That of a full disk says so: PostgreSQL
+    /// may say only how few bytes were written.
     pub fn from_server(class: FailureClass, text: &str) -> OpFailure {
+        const FULL: &str = "No space left on device";
+        let is_unsaid = class == FailureClass::NoSpace && !text.contains(FULL);
+        let text = if is_unsaid { format!("{FULL}: {text}") } else { text.to_owned() };
         let mut line: String =
             text.chars().take(TEXT_CHARS_MAX).map(|c| if c.is_control() { ' ' } else { c }).collect();
         if text.chars().nth(TEXT_CHARS_MAX).is_some() {

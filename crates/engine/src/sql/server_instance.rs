@@ -635,7 +635,8 @@ impl<S: SqlServer> SqlServerInstance<S> {
 
     /// Whether a client has lost its connection.
     fn has_lost(&self) -> bool {
-        self.endpoints.as_ref().map_or_else(|| self.tally.has_lost(), |endpoints| endpoints.health.has_lost())
+        // Loaders have one endpoint.
+        self.tally.has_lost() || self.endpoints.as_ref().is_some_and(|endpoints| endpoints.health.has_lost())
     }
 
     /// A message if the private server has ended by itself. A cluster goes on while one of its nodes does.
@@ -754,7 +755,7 @@ impl<S: SqlServer> Instance for SqlServerInstance<S> {
         }
         let options = SessionOptions { open: self.open.clone(), ..SessionOptions::for_loading(trial) };
         let connect = S::bulk_connect(self.client_address.clone(), targets.clone().into(), options);
-        let clients = bulk_clients(blocks, &program.kinds, loaders, &connect);
+        let clients = bulk_clients(blocks, &program.kinds, loaders, &connect, &self.tally);
         self.loading = Some(connect);
         Ok(Some(clients))
     }
