@@ -134,6 +134,7 @@ fn connect_tcp(host: &str, port: u16, deadline: Deadline) -> io::Result<TcpStrea
             Ok(stream) => {
                 // Nagle's algorithm would hold back a small statement until the answer to the one before is acknowledged.
                 stream.set_nodelay(true)?;
+                keep_alive(&stream)?;
                 return Ok(stream);
             }
             Err(error) if interruption::has_cut_a_wait() => return Err(error),
@@ -141,6 +142,22 @@ fn connect_tcp(host: &str, port: u16, deadline: Deadline) -> io::Result<TcpStrea
         }
     }
     Err(no_connection(host, port, deadline, last))
+}
+
+/// How long a connection says nothing before the kernel asks whether the other side is there. Firewalls and balancers forget connections
+/// after five minutes, and a connection that a long load or a long point does not use must be there after it.
+const QUIET_MAX: Duration = Duration::from_secs(60);
+/// Between two such questions.
+const ASK_AGAIN: Duration = Duration::from_secs(10);
+/// Questions without an answer after which the connection is lost.
+const UNANSWERED_MAX: u32 = 6;
+
+fn keep_alive(stream: &TcpStream) -> io::Result<()> {
+    use rustix::net::sockopt;
+    sockopt::set_socket_keepalive(stream, true)?;
+    sockopt::set_tcp_keepidle(stream, QUIET_MAX)?;
+    sockopt::set_tcp_keepintvl(stream, ASK_AGAIN)?;
+    Ok(sockopt::set_tcp_keepcnt(stream, UNANSWERED_MAX)?)
 }
 
 /// Connects to `address` before `deadline`.
@@ -384,6 +401,15 @@ mod tests {
         );
         stream.set_deadline(None);
         assert_eq!(stream.read(&mut answer).unwrap(), 1);
+    }
+
+    #[test]
+    fn a_connection_that_says_nothing_is_kept_alive() {
+        let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+        let port = listener.local_addr().unwrap().port();
+        let stream = connect_tcp("127.0.0.1", port, Deadline::from_now(Duration::from_secs(10))).unwrap();
+        assert!(rustix::net::sockopt::socket_keepalive(&stream).unwrap());
+        assert_eq!(rustix::net::sockopt::tcp_keepidle(&stream).unwrap(), QUIET_MAX);
     }
 
     #[test]
