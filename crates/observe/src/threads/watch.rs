@@ -173,7 +173,7 @@ impl Watch {
         if !is_old && size_hint == self.size_hint {
             return;
         }
-        let is_first = self.listed_at_ns.is_none();
+        let since_list = self.listed_at_ns.map(|at_ns| now_ns.saturating_sub(at_ns));
         (self.listed_at_ns, self.size_hint) = (Some(now_ns), size_hint);
         self.sets.clear();
         let listed = self.group.list(&mut self.buffer);
@@ -181,7 +181,7 @@ impl Watch {
         for id in listed {
             let threads = self.threads.len();
             if !self.threads.contains_key(&id) {
-                let thread = WatchedThread::open(id, threads, now_ns, &self.group, is_first);
+                let thread = WatchedThread::open(id, threads, now_ns, &self.group, since_list);
                 self.threads.extend(thread.map(|thread| (id, thread)));
             }
         }
@@ -256,11 +256,21 @@ fn clocks() -> [Duration; 2] {
 }
 
 impl WatchedThread {
-    /// The thread `id`, with what it did before: if it began since the list before, that counts, and otherwise it was before the watch.
-    fn open(id: ThreadId, threads: usize, now_ns: u64, group: &ThreadGroup, is_old: bool) -> Option<WatchedThread> {
+    /// The thread `id`, with what it did before: if it began since the list before, `since_list` ago, that counts. A thread that has computed
+    /// for longer is older; it was missed in that list, or counted already.
+    fn open(
+        id: ThreadId,
+        threads: usize,
+        now_ns: u64,
+        group: &ThreadGroup,
+        since_list: Option<u64>,
+    ) -> Option<WatchedThread> {
         let files = ThreadFiles::new(id, threads);
         let stat = files.schedstat.read_with(SchedStat::parse).ok()??;
-        let ledger = if is_old { Ledger::new(now_ns, stat) } else { Ledger::begun(now_ns, &stat) };
+        // It was read some time after `now_ns`.
+        let most_ns = since_list.map_or(0, |ns| ns + GAP_MIN.as_nanos() as u64);
+        let is_new = stat.cpu_ns + stat.queued_ns <= most_ns;
+        let ledger = if is_new { Ledger::begun(now_ns, &stat) } else { Ledger::new(now_ns, stat) };
         let serves = if matches!(group, ThreadGroup::Clients) { Service::Seen } else { Service::Unseen };
         Some(WatchedThread { files, ledger, serves, kept: false, io: (0, 0), read_share: 0.0, unsettled_ns: 0 })
     }
@@ -470,6 +480,20 @@ mod tests {
         ledger.add_look((10 - seconds) * SECOND, woken, ThreadSeen::Asleep(Sleep::Thread));
         let files = ThreadFiles::new((1, thread), usize::MAX);
         WatchedThread { files, ledger, serves, kept: false, io: (0, 0), read_share: 0.0, unsettled_ns: 0 }
+    }
+
+    #[test]
+    fn a_thread_that_a_list_has_missed_is_not_counted_from_its_birth() {
+        let id: ThreadId = (std::process::id(), rustix::thread::gettid().as_raw_pid() as u32);
+        let stat = || ThreadFiles::new(id, 1).schedstat.read_with(SchedStat::parse).unwrap().unwrap();
+        while stat().cpu_ns < SECOND / 10 {}
+        let counted_ns = |since_list: Option<u64>| {
+            let thread = WatchedThread::open(id, 1, SECOND, &ThreadGroup::Clients, since_list);
+            thread.unwrap().ledger.add_look(SECOND, stat(), ThreadSeen::Running).cpu_ns
+        };
+        assert!(counted_ns(Some(3_600 * SECOND)) >= SECOND / 10, "it may have begun since the list before");
+        assert!(counted_ns(Some(SECOND / 100)) < SECOND / 10, "it is older than the list before");
+        assert!(counted_ns(None) < SECOND / 10, "it is older than the watch");
     }
 
     #[test]
