@@ -72,6 +72,8 @@ pub enum EventKind {
     HostLost,
     /// The clock of a host jumped against that of the bus.
     ClockStep,
+    /// The wall clock of the machine was set; the clock of the run does not know it.
+    WallClock,
     /// The stacks of the engine were taken, or could not be.
     Stacks,
     /// The user or a safety limit ended the trial.

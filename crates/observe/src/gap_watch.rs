@@ -1,8 +1,8 @@
-//! Watches for gaps of plimsoll itself: it was stopped, frozen or got no CPU, or the machine was suspended.
+//! Watches for gaps of plimsoll itself: it was stopped, frozen or got no CPU, or the machine was suspended; and for a clock that was set.
 //!
 //! In: the run's clock. Out: the events of gaps of [`OWN_GAP_MIN`] and more. A thread wakes every 20 ms and compares clocks: the time
 //! since it last ran, its own time in the queue for a CPU (`/proc/thread-self/schedstat`), the CPU time of the whole process, and
-//! CLOCK_BOOTTIME, which goes on while the machine is suspended. A wake-up costs about 5 us.
+//! CLOCK_BOOTTIME, which goes on while the machine is suspended, and CLOCK_REALTIME, which can be set. A wake-up costs about 5 us.
 //!
 //! What is proved. A thread that is late and was not in the queue did not run because something held it: a signal, the freezer, the
 //! hypervisor. A thread that was in the queue waited for a CPU, which is a gap only if the other threads of plimsoll hardly got one
@@ -88,7 +88,7 @@ fn watch_gaps(now: &impl Fn() -> Tick, stopped: &Receiver<()>, deliver: &mut dyn
         if !events.is_empty() {
             deliver(events);
         }
-        before = reading.or_asleep(before);
+        before = reading.or_apart(before);
         if wake != Err(RecvTimeoutError::Timeout) {
             return;
         }
@@ -113,14 +113,23 @@ struct ClockReading {
     used: Nanos,
     /// How often they gave up a CPU or lost it.
     switches: u64,
-    /// How long the machine has been suspended since it started; `None` if the reading was interrupted.
-    asleep: Option<Nanos>,
+    /// How the clocks of the machine differ; `None` if the reading was interrupted.
+    apart: Option<ClocksApart>,
+}
+
+/// How the clocks of the machine differ.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+struct ClocksApart {
+    /// How long the machine has been suspended since it started.
+    asleep: Nanos,
+    /// By the wall clock, when it started: this changes only if that clock is set.
+    started_ns: i64,
 }
 
 impl ClockReading {
-    /// The same, with the sleep of `before` if it has none.
-    fn or_asleep(self, before: ClockReading) -> ClockReading {
-        ClockReading { asleep: self.asleep.or(before.asleep), ..self }
+    /// The same, with the differences of `before` if it has none.
+    fn or_apart(self, before: ClockReading) -> ClockReading {
+        ClockReading { apart: self.apart.or(before.apart), ..self }
     }
 }
 
@@ -131,23 +140,25 @@ impl ProcessClocks {
     }
 
     fn read(&self, now: &impl Fn() -> Tick) -> ClockReading {
-        let (monotonic, boot, again) =
-            (time_of(ClockId::Monotonic), time_of(ClockId::Boottime), time_of(ClockId::Monotonic));
+        let [monotonic, boot, wall, again] =
+            [ClockId::Monotonic, ClockId::Boottime, ClockId::Realtime, ClockId::Monotonic].map(time_of);
         let is_narrow = again.0 - monotonic.0 <= CLOCKS_APART_MAX.0;
+        let asleep = Nanos(boot.0.saturating_sub(monotonic.0));
+        let apart = ClocksApart { asleep, started_ns: wall.0.wrapping_sub(boot.0) as i64 };
         let usage = usage_of_process();
         ClockReading {
             at: now(),
             waited: self.schedstat.as_ref().and_then(read_waited).unwrap_or_default(),
             used: Nanos(nanos_of(usage.ru_utime) + nanos_of(usage.ru_stime)),
             switches: (usage.ru_nvcsw + usage.ru_nivcsw) as u64,
-            asleep: is_narrow.then(|| Nanos(boot.0.saturating_sub(monotonic.0))),
+            apart: is_narrow.then_some(apart),
         }
     }
 
     /// What happened between two readings, if it is worth an event. `pace` is the number of switches between the two before.
     fn compare(&self, before: &ClockReading, now: &ClockReading, pace: u64) -> Vec<Event> {
         let gap = self.find_gap(before, now, pace).into_iter().flat_map(OwnGap::to_events);
-        gap.chain(find_suspend(before, now)).collect()
+        gap.chain(find_suspend(before, now)).chain(find_clock_set(before, now)).collect()
     }
 
     fn find_gap(&self, before: &ClockReading, now: &ClockReading, pace: u64) -> Option<OwnGap> {
@@ -171,9 +182,17 @@ impl ProcessClocks {
 }
 
 fn find_suspend(before: &ClockReading, now: &ClockReading) -> Option<Event> {
-    let slept = Nanos(now.asleep?.0.saturating_sub(before.asleep?.0));
+    let slept = Nanos(now.apart?.asleep.0.saturating_sub(before.apart?.asleep.0));
     let text = || format!("the machine was suspended for {slept}");
     (slept >= OWN_GAP_MIN).then(|| Event::new(now.at, EventKind::Suspend, text()))
+}
+
+/// A clock that is slewed moves by 10 us between two wake-ups.
+fn find_clock_set(before: &ClockReading, now: &ClockReading) -> Option<Event> {
+    let moved_ns = now.apart?.started_ns.saturating_sub(before.apart?.started_ns);
+    let way = if moved_ns < 0 { "back" } else { "forward" };
+    let text = || format!("the wall clock was set {way} by {}", Nanos(moved_ns.unsigned_abs()));
+    (moved_ns.unsigned_abs() >= OWN_GAP_MIN.0).then(|| Event::new(now.at, EventKind::WallClock, text()))
 }
 
 /// What all threads of this process have used since it began.
@@ -210,7 +229,13 @@ mod tests {
 
     fn reading(at_ms: u64, waited_ms: u64, used_ms: u64) -> ClockReading {
         let [at, waited, used] = [at_ms, waited_ms, used_ms].map(|ms| ms * 1_000_000);
-        ClockReading { at: Tick(at), waited: Nanos(waited), used: Nanos(used), switches: 0, asleep: Some(Nanos(0)) }
+        ClockReading {
+            at: Tick(at),
+            waited: Nanos(waited),
+            used: Nanos(used),
+            switches: 0,
+            apart: Some(ClocksApart::default()),
+        }
     }
 
     /// The cause of a gap that began after 1 s, at which the thread had waited 5 ms and the process had used 900 ms.
@@ -252,13 +277,27 @@ mod tests {
 
     #[test]
     fn a_suspended_machine_shows_in_the_clock_that_goes_on() {
-        let asleep = |seconds| ClockReading { asleep: Some(Nanos::from_secs(seconds)), ..reading(1_000, 0, 0) };
+        let apart = |seconds| ClocksApart { asleep: Nanos::from_secs(seconds), started_ns: 0 };
+        let asleep = |seconds| ClockReading { apart: Some(apart(seconds)), ..reading(1_000, 0, 0) };
         let events = CLOCKS.compare(&asleep(5), &asleep(12), 0);
         let [event] = events.as_slice() else { panic!("{events:?}") };
         assert_eq!((event.kind, event.text.as_str()), (EventKind::Suspend, "the machine was suspended for 7.00 s"));
-        let interrupted = ClockReading { asleep: None, ..asleep(5) };
+        let interrupted = ClockReading { apart: None, ..asleep(5) };
         assert_eq!(CLOCKS.compare(&asleep(5), &interrupted, 0), []);
-        assert_eq!(interrupted.or_asleep(asleep(5)), asleep(5));
+        assert_eq!(interrupted.or_apart(asleep(5)), asleep(5));
+    }
+
+    #[test]
+    fn a_wall_clock_that_is_set_is_told_from_one_that_is_slewed() {
+        let started = |started_ns| ClockReading {
+            apart: Some(ClocksApart { started_ns, ..ClocksApart::default() }),
+            ..reading(1_000, 0, 0)
+        };
+        let told = |before, now| CLOCKS.compare(&started(before), &started(now), 0).pop().map(|event| event.text);
+        const HOUR: i64 = 3_600_000_000_000;
+        assert_eq!(told(0, HOUR).as_deref(), Some("the wall clock was set forward by 3600 s"));
+        assert_eq!(told(HOUR, HOUR - 500_000_000).as_deref(), Some("the wall clock was set back by 500 ms"));
+        assert_eq!(told(HOUR, HOUR + 10_000), None);
     }
 
     #[test]

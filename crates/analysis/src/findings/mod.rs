@@ -138,6 +138,7 @@ findings! {
     host_lost::LostHosts => HostLost = "host-lost",
     host_uneven::UnevenHosts => HostUneven = "host-uneven",
     clock_spread::ClockSpread => ClockSpread = "clock-spread",
+    wall_clock::ClockSettings => WallClock = "wall-clock",
     start_skew::StartSkew => StartSkew = "start-skew",
     own_gap::RecorderGaps => OwnGap = "own-gap",
     clock_gap::ClockGaps => ClockGap = "clock-gap",

@@ -208,8 +208,10 @@ fn has_role(sources: &[SourceDef], role: CounterRole) -> bool {
 /// What concerns the point, whichever host it happened on. When plimsoll did not run on one of them is judged for that host.
 fn events_of_all(point: &PointData) -> Vec<Event> {
     let is_of_point = |event: &&Event| {
-        use EventKind::{ClockGap, ClockStep, HostLost, HostSilent, OwnGapEnd, OwnStop, OwnWait, SourceGap, Suspend};
-        let is_of_host = matches!(event.kind, ClockGap | ClockStep | HostLost | HostSilent | SourceGap);
+        use EventKind::{
+            ClockGap, ClockStep, HostLost, HostSilent, OwnGapEnd, OwnStop, OwnWait, SourceGap, Suspend, WallClock,
+        };
+        let is_of_host = matches!(event.kind, ClockGap | ClockStep | HostLost | HostSilent | SourceGap | WallClock);
         !is_of_host && !matches!(event.kind, OwnGapEnd | OwnStop | OwnWait | Suspend)
     };
     let own = point.events.iter().filter(is_of_point);
