@@ -86,7 +86,33 @@ fn kernel_settings() -> impl Iterator<Item = Fact> {
         Some(Fact::new(format!("kernel.{}", name.trim_start_matches("kernel.")), value))
     });
     let huge_pages = text_of("/sys/kernel/mm/transparent_hugepage/enabled").and_then(|text| chosen_word(&text));
-    sysctls.chain(huge_pages.map(|word| Fact::new("kernel.transparent_hugepage", word)))
+    let huge_pages = huge_pages.map(|word| Fact::new("kernel.transparent_hugepage", word));
+    sysctls.chain(huge_pages).chain(boot_parameters())
+}
+
+/// Parameters of the kernel's command line that change how fast a machine is; a name that ends with `.` stands for all that begin so. Others,
+/// which name disks, consoles and addresses, are not recorded (<https://docs.kernel.org/admin-guide/kernel-parameters.html>).
+const BOOT_PARAMETERS: &str = "\
+    amd_iommu amd_pstate apparmor audit clocksource cpufreq. cpuidle. debug_pagealloc default_hugepagesz \
+    elevator hugepages hugepagesz idle init_on_alloc init_on_free intel_idle. intel_iommu intel_pstate \
+    iommu irqaffinity isolcpus kpti l1tf maxcpus mds mem mitigations nohz nohz_full nopti noretpoline \
+    nosmt nospectre_v1 nospectre_v2 nr_cpus numa numa_balancing nvme. nvme_core. page_poison pcie_aspm \
+    preempt processor. pti rcu_nocbs retbleed scsi_mod. selinux skew_tick slub_debug \
+    spec_store_bypass_disable spectre_v2 srbds threadirqs transparent_hugepage tsc tsx tsx_async_abort \
+    workqueue.";
+
+/// The fact `kernel.parameters`; `none` if the kernel was started without any that changes its speed.
+fn boot_parameters() -> Option<Fact> {
+    let line = text_of("/proc/cmdline")?;
+    // What is behind `--` is of the first process.
+    let words = line.split_whitespace().take_while(|word| *word != "--");
+    let kept: Vec<&str> = words.filter(|word| changes_speed(word)).collect();
+    Some(Fact::new("kernel.parameters", if kept.is_empty() { "none".to_owned() } else { kept.join(" ") }))
+}
+
+fn changes_speed(word: &str) -> bool {
+    let name = word.split('=').next().unwrap_or_default();
+    BOOT_PARAMETERS.split_whitespace().any(|known| known == name || known.ends_with('.') && name.starts_with(known))
 }
 
 /// `madvise` of `always [madvise] never`.
@@ -196,6 +222,13 @@ mod tests {
         assert_eq!(is_virtualised(CPUINFO_X86), Some("yes"));
         assert_eq!(is_virtualised(&CPUINFO_X86.replace("hypervisor", "hypervisors")), Some("no"));
         assert_eq!(is_virtualised(CPUINFO_ARM), None);
+    }
+
+    #[test]
+    fn a_parameter_of_the_kernel_that_changes_its_speed_is_kept_and_no_address() {
+        let words = ["mitigations=off", "nvme.poll_queues=4", "root=/dev/sda1", "ip=10.0.0.1", "nosmt", "memtest=1"];
+        assert_eq!(words.map(changes_speed), [true, true, false, false, true, false]);
+        assert!(boot_parameters().is_some_and(|fact| !fact.value.contains("console")));
     }
 
     #[test]

@@ -54,6 +54,10 @@ pub static FACTS: &[FactMeaning] = &[
         "kernel.transparent_hugepage",
         "whether the kernel gives huge pages to processes: `always`, `madvise`, `never`",
     ),
+    fact(
+        "kernel.parameters",
+        "parameters of the kernel's command line that change its speed, such as `mitigations=off`; or `none`",
+    ),
     fact("kernel.vm.*", "setting of the kernel's memory management, as sysctl names it (`vm.dirty_ratio`)"),
     fact("kernel.*", "setting of the kernel, as sysctl names it (`kernel.numa_balancing`)"),
     fact("cpu.model", "model of the CPU"),
