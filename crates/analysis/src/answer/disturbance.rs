@@ -27,6 +27,17 @@ pub(super) fn claims(points: &[Disturbed], told: &[Code]) -> Vec<Claim> {
     kinds.filter_map(|code| claim(*code, points)).collect()
 }
 
+/// The kinds that say what `code` says, and more: a rate that shifted is slower in the second half, and one that varies is not known well.
+fn said_better_by(code: Code) -> &'static [Code] {
+    match code {
+        Code::Unsteady => &[Code::LevelShift, Code::Slowdown, Code::TwoLevels],
+        Code::WideInterval => {
+            &[Code::LevelShift, Code::Slowdown, Code::TwoLevels, Code::Wave, Code::Bursts, Code::Unsteady]
+        }
+        _ => &[],
+    }
+}
+
 /// Whether nothing disturbed any of `points`, and each is long enough to say so.
 pub(super) fn are_steady<'a>(points: impl IntoIterator<Item = &'a PointAnalysis>) -> bool {
     points.into_iter().all(|point| {
@@ -37,7 +48,9 @@ pub(super) fn are_steady<'a>(points: impl IntoIterator<Item = &'a PointAnalysis>
 
 /// The claim about the disturbances of one kind.
 fn claim(code: Code, points: &[Disturbed]) -> Option<Claim> {
-    let with_it = points.iter().filter_map(|one| {
+    let better = said_better_by(code);
+    let is_new = |one: &&Disturbed| !one.point.findings.iter().any(|finding| better.contains(&finding.code()));
+    let with_it = points.iter().filter(is_new).filter_map(|one| {
         Some((
             one,
             one.point.findings.iter().filter(|f| f.code() == code).max_by(|a, b| weight(a).total_cmp(&weight(b)))?,
@@ -233,4 +246,27 @@ fn up_to(count: u64, longest_ns: u64) -> String {
 fn faster(found: &Unsteadiness) -> String {
     let change = found.change_share();
     format!("{} {}", percent(change.abs()), if change < 0.0 { "slower" } else { "faster" })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::findings::wide_interval::WideInterval;
+    use crate::judgement::Severity;
+    use crate::math::units::Share;
+    use crate::simulated::{Simulation, noisy};
+
+    #[test]
+    fn what_a_shift_says_is_not_said_again_as_a_doubt() {
+        let claimed = |simulation: &Simulation| -> Vec<Code> {
+            let mut point = simulation.analysis().points.remove(0);
+            let [half_width_share, half_width_max] = [0.3, 0.2].map(Share);
+            let doubt = WideInterval { ops_per_s: 3e3, ops_per_s_ci95: [2e3, 4e3], half_width_share, half_width_max };
+            point.findings.push(Finding::new(Severity::Warning, doubt));
+            let claims = claims(&[Disturbed { point: &point, subject: "It".to_owned() }], &[]);
+            claims.into_iter().flat_map(|claim| claim.findings).collect()
+        };
+        assert_eq!(claimed(&noisy(5, 100, 3.0, |at| if at < 40 { 3_920.0 } else { 3_090.0 })), [Code::LevelShift]);
+        assert_eq!(claimed(&noisy(5, 100, 3.0, |_| 3_920.0)), [Code::WideInterval]);
+    }
 }
