@@ -379,9 +379,15 @@ pub const ELSEWHERE: &[FaultElsewhere] = &[
         test: "a_client_that_uses_its_whole_core_is_the_bottleneck",
     },
     FaultElsewhere {
-        what: "The hypervisor or other processes take CPU time",
+        what: "The hypervisor takes CPU time",
         then: "weakens the point from 2 % and voids it from 10 % on",
         file: "crates/analysis/src/findings/foreign_cpu.rs",
         test: "stolen_time_weakens_from_2_and_spoils_from_10_percent_on",
+    },
+    FaultElsewhere {
+        what: "Other processes take CPU time",
+        then: "weakens the point from 10 % on",
+        file: "crates/analysis/src/findings/foreign_cpu.rs",
+        test: "the_engine_is_nobody_else_and_a_compiler_is",
     },
 ];
