@@ -25,6 +25,7 @@ mod replay;
 pub mod server;
 mod show;
 mod slow_link;
+mod sql;
 mod statistics;
 mod sysbench;
 mod terminal;
@@ -85,6 +86,7 @@ const BENCHES: &[Bench] = &[
     Bench { name: cluster::NAME, run: cluster::run },
     Bench { name: workloads::NAME, run: workloads::run },
     Bench { name: replay::NAME, run: replay::run },
+    Bench { name: sql::NAME, run: sql::run },
 ];
 
 fn all_cases() -> impl Iterator<Item = &'static str> {
