@@ -11,12 +11,10 @@ mod mysql_log;
 mod postgres_log;
 mod recording;
 mod renaming;
-mod tokens;
 
 pub use recording::{
     KINDS_MAX, LeftOut, OTHERS, RecordedServer, RecordedStatement, STATEMENTS_MAX, SqlRecording, StatementKind,
 };
-pub use tokens::{StatementEffect, effect_of, fingerprint};
 
 use crate::oltp::custom::keep_name;
 use crate::program::{ClientIndex, OpKindDef, OpStream, ProgramInput, SqlProgram, SqlWork};
@@ -37,7 +35,7 @@ pub static REPLAY_SQL: WorkloadDef = WorkloadDef {
         spoken: "statements",
         help: "the statements of a server's log again, session by session and at their own times, on a copy of its data",
         families: &[Family::Sql],
-        params: &[LOG, SPEED, ALLOW_WRITES, SCHEMAS, RECORDED_ON, SAME_SERVER],
+        params: &[LOG, SPEED, ALLOW_WRITES, FUNCTIONS, SCHEMAS, RECORDED_ON, SAME_SERVER],
     },
     traits: |_| WorkTraits::default(),
     data_reuse: |_| DataReuse::Shared,
@@ -67,6 +65,10 @@ const ALLOW_WRITES: ParamDef = ParamDef {
     help: "replay statements that write, too, and those of transactions and settings; without it only reads, in read-only transactions",
     ..ParamDef::new("allow_writes", ParamRole::Work, ParamKind::Bool, "false")
 };
+const FUNCTIONS: ParamDef = ParamDef {
+    help: "functions that reads may call whatever they do, and views that they may name, as `a+b`; others with effects are left out",
+    ..ParamDef::new("functions", ParamRole::Work, ParamKind::Path, "")
+};
 const SCHEMAS: ParamDef = ParamDef {
     help: "schemas (of PostgreSQL: databases) of the copy that have other names, as `shop=shop_copy+crm=crm_copy`",
     ..ParamDef::new("schemas", ParamRole::Tuning, ParamKind::Path, "")
@@ -90,6 +92,16 @@ pub enum LogDialect {
     Postgres,
 }
 
+impl LogDialect {
+    /// Whose SQL it has.
+    pub fn sql(self) -> sql::Dialect {
+        match self {
+            LogDialect::Mysql => sql::Dialect::Mysql,
+            LogDialect::Postgres => sql::Dialect::Postgres,
+        }
+    }
+}
+
 /// What of a log is replayed, and how.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct LogWanted {
@@ -97,6 +109,8 @@ pub struct LogWanted {
     pub writes: bool,
     /// The schemas that are called otherwise on the copy: what was recorded, and what the copy has.
     pub renamed: Vec<(String, String)>,
+    /// Functions that reads may call, and views that they may name, whatever these do.
+    pub functions: Vec<String>,
 }
 
 impl LogWanted {
@@ -105,7 +119,11 @@ impl LogWanted {
     /// # Errors
     /// What is wrong with the names of schemas, in one line.
     pub fn from_params(params: &Params) -> Result<LogWanted, String> {
-        Ok(LogWanted { writes: allows_writes(params), renamed: schema_names(params)? })
+        Ok(LogWanted {
+            writes: allows_writes(params),
+            renamed: schema_names(params)?,
+            functions: allowed_functions(params),
+        })
     }
 }
 
@@ -141,6 +159,11 @@ pub fn speed_of(params: &Params) -> Option<f64> {
 /// Whether statements that write are replayed.
 pub fn allows_writes(params: &Params) -> bool {
     params.flag(ALLOW_WRITES.name)
+}
+
+/// The functions and views that the user allows reads to name.
+pub fn allowed_functions(params: &Params) -> Vec<String> {
+    params.word(FUNCTIONS.name).split('+').filter(|name| !name.is_empty()).map(str::to_owned).collect()
 }
 
 /// Whether a server may have the version, the port and the socket of the recorded one.

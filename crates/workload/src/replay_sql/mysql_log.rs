@@ -252,9 +252,11 @@ fn ends_statement(statement: &str) -> bool {
     statement.is_empty() || statement.trim_end().ends_with(';')
 }
 
-/// `1700000000` of `SET timestamp=1700000000;`, in microseconds, and whether it has a fraction.
+/// `1700000000` of `SET timestamp=1700000000;`, in microseconds, and whether it has a fraction. The server may set more there:
+/// `SET last_insert_id=9,insert_id=10,timestamp=1700000000;`.
 fn timestamp_of(line: &str) -> Option<(i64, bool)> {
-    let text = line.strip_prefix("SET timestamp=")?.strip_suffix(';')?;
+    let set = line.strip_prefix("SET ")?.strip_suffix(';')?;
+    let text = set.split(',').find_map(|one| one.trim().strip_prefix("timestamp="))?;
     let (whole, fraction) = text.split_once('.').unwrap_or((text, ""));
     let seconds: i64 = whole.parse().ok()?;
     let us = fraction_us(fraction)?;

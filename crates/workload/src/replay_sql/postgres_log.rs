@@ -132,9 +132,11 @@ fn executed(rest: &str, detail: &str) -> Executed {
         return Executed::Nothing;
     };
     let values = parameters(detail);
-    match bind(text, &values) {
-        Some(text) => Executed::Statement(text),
-        None => Executed::Unbound,
+    match sql::with_values(text, &values) {
+        Ok(Some(text)) => Executed::Statement(text),
+        Ok(None) => Executed::Unbound,
+        // It is refused with its line.
+        Err(_) => Executed::Statement(text.to_owned()),
     }
 }
 
@@ -164,35 +166,6 @@ fn quote_end(text: &str) -> usize {
         }
     }
     text.len()
-}
-
-/// `text` with a literal in place of each `$1`; `None` if one has no value.
-fn bind(text: &str, values: &[String]) -> Option<String> {
-    let (mut bound, mut rest) = (String::with_capacity(text.len()), text);
-    while let Some(at) = rest.find(['$', '\'', '"']) {
-        bound.push_str(&rest[..at]);
-        let after = &rest[at..];
-        let length = match after.as_bytes()[0] {
-            b'$' => {
-                let digits = after[1..].bytes().take_while(u8::is_ascii_digit).count();
-                if digits > 0 {
-                    let number: usize = after[1..=digits].parse().ok()?;
-                    bound.push_str(values.get(number.checked_sub(1)?)?);
-                } else {
-                    bound.push('$');
-                }
-                1 + digits
-            }
-            quote => {
-                let end = after[1..].find(char::from(quote)).map_or(after.len(), |end| end + 2);
-                bound.push_str(&after[..end]);
-                end
-            }
-        };
-        rest = &after[length..];
-    }
-    bound.push_str(rest);
-    Some(bound)
 }
 
 /// `duration: 0.476 ms  statement: ...` without its duration, which is in microseconds.

@@ -5,12 +5,13 @@
 //! in memory; the [`KINDS_MAX`] most frequent shapes are kinds of their own, and all others are one.
 
 use super::renaming::with_schemas;
-use super::tokens::{StatementEffect, effect_of, fingerprint, split};
 use super::{LogDialect, LogWanted};
 use crate::recording_error::RecordingError;
 use model::{Nanos, OpClass};
+use sql::{Effect, Judge, Lexed, Reading};
 use std::collections::{BTreeMap, HashMap};
 use std::ops::Range;
+use std::sync::Arc;
 
 /// The most statements that are replayed.
 pub const STATEMENTS_MAX: usize = 20_000_000;
@@ -61,12 +62,14 @@ pub struct LeftOut {
     pub repeated: u64,
     /// Those whose values the log does not have.
     pub unbound: u64,
+    /// Reads that call or name something which does more than read.
+    pub effects: u64,
 }
 
 impl LeftOut {
     /// All of them.
     pub fn total(self) -> u64 {
-        self.writes + self.of_session + self.repeated + self.unbound
+        self.writes + self.of_session + self.repeated + self.unbound + self.effects
     }
 }
 
@@ -81,6 +84,7 @@ pub struct RecordedStatement {
     pub schema: u32,
     /// The number of its kind.
     pub kind: u8,
+    shape: u32,
     text: Range<usize>,
 }
 
@@ -96,10 +100,12 @@ pub struct StatementKind {
 }
 
 /// The statements of a log, in the order of their times.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub struct SqlRecording {
     statements: Vec<RecordedStatement>,
-    texts: String,
+    texts: Arc<String>,
+    /// The text of the first statement of each shape: all of one shape name the same.
+    samples: Vec<Range<usize>>,
     schemas: Vec<String>,
     sessions: u32,
     /// When the last statement of each session ended, after the first began.
@@ -107,6 +113,8 @@ pub struct SqlRecording {
     kinds: Vec<StatementKind>,
     /// What was left out.
     pub left_out: LeftOut,
+    /// What reads that were left out have named, with their numbers.
+    pub effects: BTreeMap<String, u64>,
     /// The server.
     pub server: RecordedServer,
     /// Whether a client finishes one session before it begins the next, because transactions must not be torn.
@@ -116,10 +124,11 @@ pub struct SqlRecording {
 }
 
 /// Takes statements up one by one.
-#[derive(Default)]
 pub struct RecordingBuilder {
     made: SqlRecording,
+    texts: String,
     dialect: LogDialect,
+    judge: Judge,
     wanted: LogWanted,
     began_us: Vec<i64>,
     took_us: Vec<u64>,
@@ -128,7 +137,6 @@ pub struct RecordingBuilder {
     last_of_session: Vec<usize>,
     schema_numbers: HashMap<String, u32>,
     shapes: HashMap<String, ShapeCount>,
-    shape_of: Vec<u32>,
 }
 
 struct ShapeCount {
@@ -140,7 +148,19 @@ struct ShapeCount {
 impl RecordingBuilder {
     /// A recording of what is `wanted` of a log in `dialect`.
     pub fn new(dialect: LogDialect, wanted: &LogWanted) -> RecordingBuilder {
-        RecordingBuilder { dialect, wanted: wanted.clone(), ..RecordingBuilder::default() }
+        RecordingBuilder {
+            made: SqlRecording::default(),
+            texts: String::new(),
+            dialect,
+            judge: Judge::new(dialect.sql()).with_allowed(&wanted.functions),
+            wanted: wanted.clone(),
+            began_us: Vec::new(),
+            took_us: Vec::new(),
+            session_numbers: HashMap::new(),
+            last_of_session: Vec::new(),
+            schema_numbers: HashMap::new(),
+            shapes: HashMap::new(),
+        }
     }
 
     /// Takes up what the log says of its server. A log that goes on after a restart says it again: the last counts.
@@ -160,13 +180,15 @@ impl RecordingBuilder {
                 format!("`{}` cannot be parsed: a quote or a comment is not closed", shown(text)),
             )
         };
-        let effect = effect_of(text, self.dialect).ok_or_else(refused)?;
+        let lexed = sql::lex(text, Reading::usual(self.dialect.sql())).map_err(|_| refused())?;
+        let judgement = self.judge.judge_lexed(text, &lexed);
         let left_out = &mut self.made.left_out;
-        match effect {
-            StatementEffect::Repeated => left_out.repeated += 1,
-            StatementEffect::Writes if !self.wanted.writes => left_out.writes += 1,
-            StatementEffect::OfSession if !self.wanted.writes => left_out.of_session += 1,
-            _ => return self.push(found, text, effect),
+        match judgement.effect {
+            Effect::Repeated => left_out.repeated += 1,
+            Effect::Writes if !self.wanted.writes => left_out.writes += 1,
+            Effect::OfSession if !self.wanted.writes => left_out.of_session += 1,
+            Effect::Calls if !self.wanted.writes => self.made.leave_out(judgement.cause, 1),
+            effect => return self.push(found, text, &lexed, effect),
         }
         Ok(())
     }
@@ -185,22 +207,31 @@ impl RecordingBuilder {
         }
     }
 
-    fn push(&mut self, found: &FoundStatement<'_>, text: &str, effect: StatementEffect) -> Result<(), RecordingError> {
-        let start = self.made.texts.len();
+    fn push(
+        &mut self,
+        found: &FoundStatement<'_>,
+        text: &str,
+        lexed: &Lexed,
+        effect: Effect,
+    ) -> Result<(), RecordingError> {
+        let start = self.texts.len();
         if self.made.statements.len() >= STATEMENTS_MAX || start + text.len() > TEXT_BYTES_MAX {
             let text = format!("there are more than {STATEMENTS_MAX} statements, or 2 GiB of them; cut the log");
             return Err(RecordingError::at(found.line, text));
         }
-        match self.renamed(text) {
-            Some(renamed) => self.made.texts.push_str(&renamed),
-            None => self.made.texts.push_str(text),
+        match self.renamed(text, lexed) {
+            Some(renamed) => self.texts.push_str(&renamed),
+            None => self.texts.push_str(text),
         }
-        let shape = fingerprint(text, self.dialect).expect("it was split before");
         let next = self.shapes.len() as u32;
-        let writes = effect == StatementEffect::Writes;
-        let shape = self.shapes.entry(shape).or_insert(ShapeCount { number: next, count: 0, writes });
+        let writes = effect == Effect::Writes;
+        let shape = self.shapes.entry(sql::shape_of(text, &lexed.tokens));
+        let shape = shape.or_insert(ShapeCount { number: next, count: 0, writes });
         shape.count += 1;
-        self.shape_of.push(shape.number);
+        let shape = shape.number;
+        if shape == next {
+            self.made.samples.push(start..self.texts.len());
+        }
         let session = number_of(&mut self.session_numbers, found.session);
         if session as usize == self.last_of_session.len() {
             self.last_of_session.push(0);
@@ -212,18 +243,18 @@ impl RecordingBuilder {
         }
         self.began_us.push(found.began_us);
         self.took_us.push(found.took_us.unwrap_or(0));
-        let text = start..self.made.texts.len();
-        self.made.statements.push(RecordedStatement { due: Nanos(0), session, schema, kind: 0, text });
+        let text = start..self.texts.len();
+        self.made.statements.push(RecordedStatement { due: Nanos(0), session, schema, kind: 0, shape, text });
         Ok(())
     }
 
     /// `text` with the names that schemas have on the copy; `None` if it stays as it is. A name with a dot behind it is no database of
     /// PostgreSQL, which has one for each connection.
-    fn renamed(&self, text: &str) -> Option<String> {
+    fn renamed(&self, text: &str, lexed: &Lexed) -> Option<String> {
         if self.wanted.renamed.is_empty() || self.dialect != LogDialect::Mysql {
             return None;
         }
-        with_schemas(text, &split(text, self.dialect)?, &self.wanted.renamed)
+        with_schemas(text, &lexed.tokens, &self.wanted.renamed)
     }
 
     /// The recording. `whole_seconds`: the times of the log have no fractions.
@@ -232,7 +263,7 @@ impl RecordingBuilder {
     /// If there is nothing to replay.
     pub fn finish(mut self, whole_seconds: bool) -> Result<SqlRecording, RecordingError> {
         if self.made.statements.is_empty() {
-            return Err(RecordingError::of_file(nothing_to_replay(self.made.left_out)));
+            return Err(RecordingError::of_file(self.made.nothing_to_replay()));
         }
         if whole_seconds {
             spread_seconds(&mut self.began_us);
@@ -242,6 +273,7 @@ impl RecordingBuilder {
         let first = self.began_us.iter().copied().min().unwrap_or(0);
         let since = |us: i64| Nanos((us.saturating_sub(first).max(0) as u64).saturating_mul(1_000));
         let mut made = self.made;
+        made.texts = Arc::new(self.texts);
         made.sessions = self.session_numbers.len() as u32;
         made.session_ends = vec![Nanos(0); made.sessions as usize];
         made.has_whole_seconds = whole_seconds;
@@ -287,8 +319,8 @@ impl RecordingBuilder {
             let count = others.iter().map(|other| other.1.count).sum();
             self.made.kinds.push(StatementKind { name: OTHERS.to_owned(), class, count });
         }
-        for (statement, shape) in self.made.statements.iter_mut().zip(&self.shape_of) {
-            statement.kind = kind_of[*shape as usize];
+        for statement in &mut self.made.statements {
+            statement.kind = kind_of[statement.shape as usize];
         }
     }
 }
@@ -301,16 +333,6 @@ fn number_of(known: &mut HashMap<String, u32>, name: &str) -> u32 {
     let next = known.len() as u32;
     known.insert(name.to_owned(), next);
     next
-}
-
-fn nothing_to_replay(left_out: LeftOut) -> String {
-    match left_out.writes + left_out.of_session {
-        0 => "it has no statement to replay".to_owned(),
-        _ => format!(
-            "it has no read to replay: {} statements write, {} are of transactions and settings; they are replayed with allow_writes = `true`",
-            left_out.writes, left_out.of_session
-        ),
-    }
 }
 
 /// The beginning of `shape`, with a number if another kind has it.
@@ -348,7 +370,85 @@ fn spread_seconds(began_us: &mut [i64]) {
     }
 }
 
+/// Names of functions and views that are told apart in what was left out.
+const EFFECTS_MAX: usize = 200;
+
 impl SqlRecording {
+    /// Counts `count` reads that name `cause`.
+    fn leave_out(&mut self, cause: Option<String>, count: u64) {
+        self.left_out.effects += count;
+        let cause = shown(&cause.unwrap_or_default());
+        let name =
+            if self.effects.len() < EFFECTS_MAX || self.effects.contains_key(&cause) { cause } else { OTHERS.into() };
+        *self.effects.entry(name).or_default() += count;
+    }
+
+    /// The names of what was left out because of them, each with how often, the most frequent first.
+    pub fn effects_listed(&self) -> String {
+        let mut all: Vec<(&String, &u64)> = self.effects.iter().collect();
+        all.sort_by_key(|(_, count)| std::cmp::Reverse(**count));
+        all.iter().map(|(name, count)| format!("{name} {count}")).collect::<Vec<_>>().join(", ")
+    }
+
+    /// What `judge`, who knows the server, lets through of the statements of a replay of reads.
+    ///
+    /// # Errors
+    /// If that is nothing.
+    pub fn judged(self: &Arc<Self>, judge: &Judge) -> Result<Arc<SqlRecording>, RecordingError> {
+        let cause_of = |sample: &Range<usize>| match judge.judge(&self.texts[sample.clone()]) {
+            Ok(judgement) if judgement.effect == Effect::Reads => None,
+            Ok(judgement) => Some(judgement.cause.unwrap_or_default()),
+            Err(_) => Some("quotes".to_owned()),
+        };
+        let causes: Vec<Option<String>> = self.samples.iter().map(cause_of).collect();
+        if causes.iter().all(Option::is_none) {
+            return Ok(self.clone());
+        }
+        let mut made = SqlRecording { statements: Vec::new(), kinds: Vec::new(), ..SqlRecording::clone(self) };
+        for statement in &self.statements {
+            match &causes[statement.shape as usize] {
+                None => made.statements.push(statement.clone()),
+                cause => made.leave_out(cause.clone(), 1),
+            }
+        }
+        if made.statements.is_empty() {
+            return Err(RecordingError::of_file(made.nothing_to_replay()));
+        }
+        made.number_kinds(&self.kinds);
+        Ok(Arc::new(made))
+    }
+
+    /// Takes over those of `kinds` that still have statements.
+    fn number_kinds(&mut self, kinds: &[StatementKind]) {
+        let mut counts = vec![0u64; kinds.len()];
+        self.statements.iter().for_each(|statement| counts[statement.kind as usize] += 1);
+        let mut numbers = vec![0u8; kinds.len()];
+        for (nth, kind) in kinds.iter().enumerate().filter(|(nth, _)| counts[*nth] > 0) {
+            numbers[nth] = self.kinds.len() as u8;
+            self.kinds.push(StatementKind { count: counts[nth], ..kind.clone() });
+        }
+        self.statements.iter_mut().for_each(|statement| statement.kind = numbers[statement.kind as usize]);
+    }
+
+    fn nothing_to_replay(&self) -> String {
+        let LeftOut { writes, of_session, effects, .. } = self.left_out;
+        let named = if effects == 0 {
+            String::new()
+        } else {
+            format!(
+                ", {effects} name what does more than read ({}); allow it with functions = `NAME+NAME`",
+                self.effects_listed()
+            )
+        };
+        match writes + of_session + effects {
+            0 => "it has no statement to replay".to_owned(),
+            _ => format!(
+                "it has no read to replay: {writes} statements write, {of_session} are of transactions and settings; they are replayed with \
+                 allow_writes = `true`{named}"
+            ),
+        }
+    }
+
     /// All statements, in the order of their times.
     pub fn statements(&self) -> &[RecordedStatement] {
         &self.statements
@@ -534,7 +634,8 @@ mod tests {
         for (dialect, sent) in
             [(LogDialect::Mysql, "SELECT c FROM `shop_copy`.t"), (LogDialect::Postgres, "SELECT c FROM shop.t")]
         {
-            let mut builder = RecordingBuilder::new(dialect, &LogWanted { renamed: renamed.clone(), writes: false });
+            let wanted = LogWanted { renamed: renamed.clone(), ..LogWanted::default() };
+            let mut builder = RecordingBuilder::new(dialect, &wanted);
             let text = "SELECT c FROM shop.t";
             builder
                 .add(&FoundStatement { line: 1, began_us: 0, took_us: None, session: "a", schema: "shop", text })
@@ -554,6 +655,30 @@ mod tests {
         assert_eq!(recording.text(&recording.statements()[0]), "SELECT 1");
         let refused = builder(&[(0, 0, "a", "DELETE FROM t")]).finish(false).unwrap_err();
         assert!(refused.to_string().contains("1 statements write"), "{refused}");
+    }
+
+    #[test]
+    fn reads_that_name_what_does_more_are_left_out_with_its_name() {
+        let texts = [
+            (0, 0, "a", "SELECT sleep(1)"),
+            (1, 0, "a", "SELECT own(1)"),
+            (2, 0, "a", "SELECT own(2)"),
+            (3, 0, "a", "SELECT 1"),
+        ];
+        let recording = Arc::new(builder(&texts).finish(false).unwrap());
+        assert_eq!((recording.left_out.effects, recording.effects_listed().as_str()), (1, "sleep 1"));
+        let judge = Judge::new(sql::Dialect::Mysql);
+        let mut names = sql::ServerNames::default();
+        let judged = recording.judged(&judge.clone().with_server(Arc::new(names.clone()))).unwrap();
+        assert_eq!((judged.left_out.effects, judged.effects_listed().as_str()), (3, "own 2, sleep 1"));
+        let kinds: Vec<(&str, u64)> = judged.kinds().iter().map(|kind| (kind.name.as_str(), kind.count)).collect();
+        assert_eq!((judged.statements().len(), judged.statements()[0].kind, kinds), (1, 0, vec![("select ?", 1)]));
+        names.add_harmless("OWN");
+        assert_eq!(recording.judged(&judge.with_server(Arc::new(names))).unwrap().statements().len(), 3);
+        let nothing = builder(&texts[..2]).finish(false).unwrap();
+        let judge = Judge::new(sql::Dialect::Mysql).with_server(Arc::default());
+        let refused = Arc::new(nothing).judged(&judge).unwrap_err().to_string();
+        assert!(refused.contains("2 name what does more than read (own 1, sleep 1)"), "{refused}");
     }
 
     #[test]
