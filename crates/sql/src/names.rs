@@ -22,9 +22,9 @@ impl ServerNames {
         self.harmless.insert(name.to_lowercase());
     }
 
-    /// Takes up that `name` must not be in a statement. True if that was not known.
-    pub fn add_suspicious(&mut self, name: &str) -> bool {
-        self.suspicious.insert(name.to_lowercase())
+    /// Takes up that `name` must not be in a statement.
+    pub fn add_suspicious(&mut self, name: &str) {
+        self.suspicious.insert(name.to_lowercase());
     }
 
     /// Takes up that the operator `sign` must not be in a statement.

@@ -70,3 +70,42 @@ fn the_bench() {
         println!("figure\t{name}\t{best:.0}");
     }
 }
+
+/// No text is too strange, tokens follow one another, and between two of them is nothing but blanks and comments.
+fn check_tokens(text: &str) {
+    for dialect in [Dialect::Mysql, Dialect::Postgres, Dialect::Any] {
+        let Ok(lexed) = sql::lex(text, sql::Reading::usual(dialect)) else { continue };
+        let mut end = 0;
+        for token in &lexed.tokens {
+            assert!(token.start >= end && token.end > token.start && token.end <= text.len(), "{text:?}: {token:?}");
+            assert!(!token.text(text).trim_ascii().is_empty(), "{text:?}");
+            end = token.end;
+        }
+        drop((Judge::new(dialect).judge(text), sql::shape_of(text, &lexed.tokens), sql::with_values(text, &["1"])));
+    }
+}
+
+proptest::proptest! {
+    #[test]
+    fn no_text_is_too_strange(text: String) {
+        check_tokens(&text);
+    }
+
+    #[test]
+    fn no_signs_are_too_strange(text in "[a'\"`$\\\\/*#;(),.0-9eE+@!M:=? \n-]{0,60}") {
+        check_tokens(&text);
+    }
+
+    #[test]
+    fn a_comment_or_a_text_around_it_makes_no_write_a_read(at in 0usize..40, what in "[a'\"`$\\\\/*#;() \n!-]{0,8}") {
+        let write = "SELECT c FROM t INTO OUTFILE '/tmp/x' ";
+        let text = format!("{}{what}{}", &write[..at.min(write.len())], &write[at.min(write.len())..]);
+        // Whatever is put in: if the words are still code by the usual reading, they count.
+        if let Ok(tokens) = sql::tokens(&text, Dialect::Mysql)
+            && tokens.iter().any(|token| token.is_word(&text, &["into"]))
+        {
+            let found = Judge::new(Dialect::Mysql).judge(&text).unwrap();
+            assert!(found.effect > sql::Effect::Reads || text.contains('.'), "{text}");
+        }
+    }
+}

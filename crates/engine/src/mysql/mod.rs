@@ -15,6 +15,7 @@
 
 mod arguments;
 mod bulk;
+mod catalogue;
 pub(crate) mod client;
 mod config;
 mod control;
@@ -479,6 +480,10 @@ impl SqlServer for MysqlServer {
         &REPLAY_WORDS
     }
 
+    fn at_route(address: &MysqlAddress, route: Route) -> MysqlAddress {
+        address.at(route)
+    }
+
     fn in_recorded_schema(address: &MysqlAddress, name: &str) -> MysqlAddress {
         address.in_database(name)
     }
@@ -612,6 +617,7 @@ static REPLAY_WORDS: ReplayWords = ReplayWords {
     log_files: &["SELECT @@global.slow_query_log_file", "SELECT @@global.general_log_file"],
     begin: &["SET NAMES utf8mb4"],
     read_only: "SET SESSION TRANSACTION READ ONLY",
+    catalogue: catalogue::WORDS,
     has_schema: "SELECT schema_name FROM information_schema.schemata WHERE schema_name = '{}'",
     enter_schema: Some("USE {}"),
 };

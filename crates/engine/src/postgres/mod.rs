@@ -10,6 +10,7 @@
 //! (<https://www.postgresql.org/docs/current/wal-async-commit.html>)
 
 mod bulk;
+mod catalogue;
 pub(crate) mod client;
 mod config;
 mod counters;
@@ -420,6 +421,10 @@ impl SqlServer for PostgresServer {
         &REPLAY_WORDS
     }
 
+    fn at_route(address: &PostgresAddress, route: Route) -> PostgresAddress {
+        address.at(route)
+    }
+
     fn in_recorded_schema(address: &PostgresAddress, name: &str) -> PostgresAddress {
         address.in_database(name)
     }
@@ -616,6 +621,7 @@ static REPLAY_WORDS: ReplayWords = ReplayWords {
     log_files: &["SELECT pg_current_logfile('csvlog')"],
     begin: &["SET client_encoding = 'UTF8'"],
     read_only: "SET SESSION CHARACTERISTICS AS TRANSACTION READ ONLY",
+    catalogue: catalogue::WORDS,
     has_schema: "SELECT datname FROM pg_database WHERE datname = '{}'",
     enter_schema: None,
 };
