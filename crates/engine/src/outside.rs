@@ -91,10 +91,8 @@ enum Place {
 impl Place {
     fn outside(&self, text: String) -> Option<OutsideStatement> {
         // Servers differ in whether a backslash escapes a quote, and in what is a comment: what is outside by one reading is outside.
-        let readings: Vec<Words> = readings_of(&text).filter_map(|reading| Words::of(&text, reading)).collect();
+        let readings: Vec<Words> = readings_of(&text).map(|reading| Words::of(&text, reading)).collect();
         let changes = match self {
-            // No server would perform it, and nobody has seen what it is.
-            _ if readings.is_empty() => Some(true),
             Place::Process => readings.iter().any(Words::reaches_files).then_some(true),
             Place::Server { has_own_schema } => {
                 let writes = readings.iter().any(|words| words.writes() || words.selects_into());
@@ -147,8 +145,8 @@ enum Word {
 struct Words(Vec<Word>);
 
 impl Words {
-    /// The words of `text` by one `reading`; `None` if a quote or a comment is not closed by it.
-    fn of(text: &str, reading: Reading) -> Option<Words> {
+    /// The words of `text` by one `reading`.
+    fn of(text: &str, reading: Reading) -> Words {
         let word = |token: &sql::Token| match token.kind {
             TokenKind::Word => Some(Word::Name { text: token.text(text).to_owned(), quoted: false }),
             TokenKind::Variable => {
@@ -159,11 +157,11 @@ impl Words {
             TokenKind::Sign => token.text(text).chars().next().map(Word::Sign),
             TokenKind::Number | TokenKind::Param => None,
         };
-        let lexed = sql::lex(text, reading).ok()?;
+        let lexed = sql::lex_to_end(text, reading);
         let mut words: Vec<Word> = lexed.tokens.iter().filter_map(word).collect();
         // What a statement does is said by its first word, whatever signs stand before it.
         let first = words.iter().position(|word| matches!(word, Word::Name { .. })).unwrap_or(words.len());
-        Some(Words(words.split_off(first)))
+        Words(words.split_off(first))
     }
 
     /// The word at `at` as a keyword, in capitals.

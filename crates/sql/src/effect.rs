@@ -5,7 +5,7 @@
 //! naming a type, a function that is not what it is declared to be) is left to the read-only transaction in which it is sent.
 
 use crate::functions::Functions;
-use crate::lexer::{Lexed, Token, TokenKind, Unclosed, lex};
+use crate::lexer::{Lexed, Token, TokenKind, Unclosed, lex, lex_to_end};
 use crate::names::ServerNames;
 use crate::reading::{Dialect, Reading};
 use std::borrow::Cow;
@@ -107,8 +107,7 @@ impl Judge {
         let Ok(Some(readings)) = Reading::all_of(text, self.dialect) else {
             return usual.max(Judgement::calls("executable comments"));
         };
-        // What a reading does not close the server refuses.
-        let others = readings.into_iter().filter_map(|reading| lex(text, reading).ok());
+        let others = readings.into_iter().map(|reading| lex_to_end(text, reading));
         others.map(|lexed| self.judge_reading(text, &lexed)).fold(usual, Judgement::max)
     }
 

@@ -97,14 +97,16 @@ pub fn tokens(text: &str, dialect: Dialect) -> Result<Vec<Token>, Unclosed> {
 /// # Errors
 /// If a quote or a comment is not closed.
 pub fn lex(text: &str, reading: Reading) -> Result<Lexed, Unclosed> {
-    let made = Lexed { tokens: Vec::with_capacity(text.len() / 4 + 1), ..Lexed::default() };
-    let mut lexer = Lexer { text, bytes: text.as_bytes(), at: 0, reading, is_in_executed: false, made };
-    while lexer.skip_blanks()? {
-        let start = lexer.at;
-        let kind = lexer.next_kind()?;
-        lexer.made.tokens.push(Token { kind, start, end: lexer.at });
-    }
-    if lexer.is_in_executed { Err(Unclosed) } else { Ok(lexer.made) }
+    let mut lexer = Lexer::of(text, reading);
+    lexer.take_all().map(|()| lexer.made)
+}
+
+/// The same of a text that may end within a quote or a comment: what stands before that. A server that performs one statement after the
+/// other may have performed it before it comes to the end.
+pub fn lex_to_end(text: &str, reading: Reading) -> Lexed {
+    let mut lexer = Lexer::of(text, reading);
+    let _unclosed = lexer.take_all();
+    lexer.made
 }
 
 struct Lexer<'a> {
@@ -126,12 +128,26 @@ fn is_blank(byte: u8) -> bool {
     matches!(byte, b' ' | b'\t' | b'\n' | b'\r' | 0x0b | 0x0c)
 }
 
-impl Lexer<'_> {
+impl<'a> Lexer<'a> {
+    fn of(text: &'a str, reading: Reading) -> Lexer<'a> {
+        let made = Lexed { tokens: Vec::with_capacity(text.len() / 4 + 1), ..Lexed::default() };
+        Lexer { text, bytes: text.as_bytes(), at: 0, reading, is_in_executed: false, made }
+    }
+
+    fn take_all(&mut self) -> Result<(), Unclosed> {
+        while self.skip_blanks()? {
+            let start = self.at;
+            let kind = self.next_kind()?;
+            self.made.tokens.push(Token { kind, start, end: self.at });
+        }
+        if self.is_in_executed { Err(Unclosed) } else { Ok(()) }
+    }
+
     fn peek(&self, ahead: usize) -> u8 {
         self.bytes.get(self.at + ahead).copied().unwrap_or(0)
     }
 
-    fn rest(&self) -> &[u8] {
+    fn rest(&self) -> &'a [u8] {
         &self.bytes[self.at..]
     }
 

@@ -14,7 +14,7 @@ mod shape;
 mod values;
 
 pub use effect::{Effect, Judge, Judgement};
-pub use lexer::{Lexed, Token, TokenKind, Unclosed, lex, tokens};
+pub use lexer::{Lexed, Token, TokenKind, Unclosed, lex, lex_to_end, tokens};
 pub use names::ServerNames;
 pub use reading::{Dialect, Reading};
 pub use shape::{fingerprint, shape_of};
