@@ -115,9 +115,10 @@ fn read_once<T>(
 fn read_log_summary(path: &Path, params: &Params) -> Result<RecordingSummary, String> {
     let log = log_at(path, params)?;
     let recording = &log.recording;
-    let sessions = RecordedSessions { count: recording.sessions(), most_at_once: recording.most_at_once() };
+    let (count, most_at_once) = (recording.sessions(), recording.most_at_once());
+    let sessions = RecordedSessions { count, most_at_once, pauses: recording.pauses };
     let path = path.to_str().ok_or_else(|| format!("`{}`: its name is no UTF-8", shown(path)))?.to_owned();
-    let (ops, length) = (recording.statements().len() as u64, recording.length());
+    let (ops, length) = (recording.len(), recording.length());
     Ok(RecordingSummary { path, ops, length, io: None, sessions: Some(sessions) })
 }
 

@@ -6,7 +6,7 @@
 
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
-use workload::replay_sql::{LeftOut, LogWanted, SqlRecording, read_log};
+use workload::replay_sql::{LeftOut, LogWanted, Skipped, SqlRecording, read_log};
 
 const STATEMENTS_SHOWN: usize = 40;
 const TEXT_CHARS_SHOWN: usize = 300;
@@ -17,6 +17,26 @@ fn each_log_gives_what_is_expected_of_it() {
     assert!(!logs.is_empty());
     let wrong: Vec<String> = logs.iter().filter_map(|log| difference(log)).collect();
     assert!(wrong.is_empty(), "{}\nUPDATE_GOLDEN=1 writes what came as expected", wrong.join("\n"));
+}
+
+/// A log may end anywhere: what is before its last entry is read as if it ended there.
+#[test]
+fn a_log_that_is_cut_at_any_byte_keeps_what_is_before_the_cut() {
+    let wanted = LogWanted { writes: true, ..LogWanted::default() };
+    for name in ["cut-general.log", "cut-slow.log"] {
+        let whole = std::fs::read(Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/logs").join(name)).unwrap();
+        let mut most = 0;
+        // Every byte of the last entries, and some of each entry before.
+        let ends = (0..whole.len()).step_by(13).take_while(|end| end + 2_000 < whole.len());
+        let ends: Vec<usize> = ends.chain(whole.len() - 2_000..=whole.len()).collect();
+        for end in ends {
+            let count = read_log(&whole[..end], &wanted).map_or(0, |(_, recording)| recording.len());
+            // The beginning of the next entry may be the next line of the last one, which goes then, too.
+            assert!(count <= most + 1 && count + 1 >= most, "{name}, byte {end}: {count} after {most}");
+            most = most.max(count);
+        }
+        assert!(most > 50, "{name}: {most}");
+    }
 }
 
 fn logs() -> Vec<PathBuf> {
@@ -47,7 +67,7 @@ fn told(log: &[u8]) -> String {
     };
     match read(false) {
         Ok((_, reads)) => {
-            let (count, left_out) = (reads.statements().len(), told_left_out(reads.left_out));
+            let (count, left_out) = (reads.len(), told_left_out(reads.left_out));
             writeln!(text, "reads: {count}; left out: {left_out}").unwrap();
         }
         Err(error) => writeln!(text, "reads: refused: {error}").unwrap(),
@@ -57,7 +77,6 @@ fn told(log: &[u8]) -> String {
 
 fn told_recording(recording: &SqlRecording) -> String {
     let mut text = String::new();
-    let all = recording.statements();
     let (sessions, at_once) = (recording.sessions(), recording.most_at_once());
     writeln!(text, "sessions: {sessions}, {at_once} at once").unwrap();
     writeln!(text, "schemas: {:?}", recording.schemas()).unwrap();
@@ -65,9 +84,10 @@ fn told_recording(recording: &SqlRecording) -> String {
     writeln!(text, "span: {}, times in {times}", seconds(recording.length().0)).unwrap();
     let server = &recording.server;
     writeln!(text, "server: {:?}, port {:?}, socket {:?}", server.version, server.port, server.socket).unwrap();
-    writeln!(text, "statements: {}; left out: {}", all.len(), told_left_out(recording.left_out)).unwrap();
-    for it in all.iter().take(STATEMENTS_SHOWN) {
-        let shown: String = format!("{:?}", recording.text(it)).chars().take(TEXT_CHARS_SHOWN).collect();
+    writeln!(text, "skipped: {}", told_skipped(&recording.skipped)).unwrap();
+    writeln!(text, "statements: {}; left out: {}", recording.len(), told_left_out(recording.left_out)).unwrap();
+    for it in recording.statements().map(Result::unwrap).take(STATEMENTS_SHOWN) {
+        let shown: String = format!("{:?}", recording.text(&it).unwrap()).chars().take(TEXT_CHARS_SHOWN).collect();
         let schema = recording.schema(it.schema);
         writeln!(text, "  {} session {} in `{schema}`: {shown}", seconds(it.due.0), it.session).unwrap();
     }
@@ -76,6 +96,11 @@ fn told_recording(recording: &SqlRecording) -> String {
 
 fn seconds(ns: u64) -> String {
     format!("{}.{:06} s", ns / 1_000_000_000, ns / 1_000 % 1_000_000)
+}
+
+fn told_skipped(skipped: &Skipped) -> String {
+    let kinds: Vec<String> = skipped.kinds().map(|(name, kind)| format!("{name}: {kind}")).collect();
+    if kinds.is_empty() { "nothing".to_owned() } else { kinds.join("; ") }
 }
 
 fn told_left_out(left_out: LeftOut) -> String {

@@ -169,10 +169,11 @@ fn read_server_log(path: &Path) -> bool {
     let wanted = LogWanted { writes: text.len().is_multiple_of(2), renamed: vec![("shop".into(), "copy".into())] };
     match replay_sql::read_log(&text[..], &wanted) {
         Ok((_, recording)) => {
-            let times = replay_sql::due_times(&recording, 2.0);
+            let times = recording.statements().map(|statement| statement.unwrap().due);
             assert!(times.is_sorted(), "a statement is due before the one before it");
             replay_sql::kinds_of(&recording);
-            recording.lanes(3);
+            let lanes = recording.lanes(3).unwrap();
+            assert_eq!((0..3).map(|lane| lanes.count_of(lane)).sum::<u64>(), recording.len());
             true
         }
         Err(error) => refuse(&error.in_file("server.log")),

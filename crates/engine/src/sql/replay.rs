@@ -17,7 +17,7 @@ use crate::sql::session_options::SessionOptions;
 use crate::sql::{OpFailure, OpNames, SessionFactory, SqlSession};
 use host::error::{TargetError, shown};
 use load::{Client, Driver, DueTimes, OpSource, SyncClient};
-use model::{Fact, LoadPart, OpKind, Outcome, Params, SqlArg, SqlOp, Trial};
+use model::{Fact, FailureClass, LoadPart, Nanos, OpKind, Outcome, Params, SqlArg, SqlOp, Trial};
 use std::net::{SocketAddr, ToSocketAddrs};
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
@@ -193,7 +193,9 @@ pub fn replay_clients<S: SqlServer>(
     let params = &trial.workload.params;
     let (recording, clients) = (&log.recording, trial.load.clients);
     let speed = replay_sql::speed_of(params);
-    let stream = replay_sql::statement_stream(recording.clone(), clients, speed);
+    let unusable = |error: &dyn std::fmt::Display| TargetError::Unsupported(format!("`{}`: {error}", shown(&log.path)));
+    let lanes = Arc::new(recording.lanes(clients).map_err(|error| unusable(&error))?);
+    let stream = replay_sql::statement_stream(recording.clone(), lanes.clone(), speed);
     let kinds = replay_sql::kinds_of(recording);
     let server = ReplayServer::<S> {
         address: address.clone(),
@@ -202,32 +204,47 @@ pub fn replay_clients<S: SqlServer>(
         allows_writes: replay_sql::allows_writes(params),
         names: OpNames::new(&kinds),
     };
-    let lanes = recording.lanes(clients);
-    let client = |slot: ClientIndex| -> Box<dyn Client> {
-        let first = lanes[slot.client as usize].first();
-        let first = first.map_or((0, 0), |nth| {
-            let statement = &recording.statements()[*nth as usize];
-            (statement.schema, statement.session)
-        });
-        let driver = ReplayDriver { server: server.clone(), session: None, place: first, failure: None };
-        Box::new(SyncClient::new(OpSource::new(&stream, slot), driver))
+    let place = |lane: u32| -> std::io::Result<(u32, u32)> {
+        let Some(first) = lanes.numbers_of(lane, 0, 1)?.pop() else { return Ok((0, 0)) };
+        let first = recording.statement(first)?;
+        Ok((first.schema, first.session))
     };
-    let clients = ClientIndex::all_in(LoadPart::all_of(clients)).map(client).collect();
-    let due = speed.map(|speed| -> Arc<dyn DueTimes> { Arc::new(replay_sql::due_times(recording, speed)) });
+    let client = |slot: ClientIndex| -> Result<Box<dyn Client>, TargetError> {
+        let place = place(slot.client).map_err(|error| unusable(&error))?;
+        let driver = ReplayDriver { server: server.clone(), session: None, place, failure: None };
+        Ok(Box::new(SyncClient::new(OpSource::new(&stream, slot), driver)))
+    };
+    let clients = ClientIndex::all_in(LoadPart::all_of(clients)).map(client).collect::<Result<_, _>>()?;
+    let due = speed.map(|speed| -> Arc<dyn DueTimes> { Arc::new(ReplayTimes { recording: recording.clone(), speed }) });
     Ok(WorkloadClients { kinds, clients, background: Vec::new(), parts: Vec::new(), due })
+}
+
+/// When the statements fall due.
+#[derive(Debug)]
+struct ReplayTimes {
+    recording: Arc<SqlRecording>,
+    speed: f64,
+}
+
+impl DueTimes for ReplayTimes {
+    fn count_within(&self, length: Nanos) -> u64 {
+        // If they cannot be read back, all count as due, so that those that were not sent are missing.
+        replay_sql::count_due(&self.recording, self.speed, length).unwrap_or(self.recording.len())
+    }
 }
 
 /// What is replayed, for people.
 pub fn facts(recording: &SqlRecording) -> Vec<Fact> {
     let left_out = recording.left_out;
     let counts = [
-        ("statements", recording.statements().len() as u64),
+        ("statements", recording.len()),
         ("sessions", recording.sessions().into()),
         ("sessions_at_once", recording.most_at_once().into()),
         ("left_out_writes", left_out.writes),
         ("left_out_of_session", left_out.of_session),
         ("left_out_repeated", left_out.repeated),
         ("left_out_unbound", left_out.unbound),
+        ("skipped", recording.skipped.total()),
     ];
     let server = &recording.server;
     let version = if server.version.is_empty() { "the log does not name it" } else { &server.version };
@@ -237,7 +254,11 @@ pub fn facts(recording: &SqlRecording) -> Vec<Fact> {
         "fractions of seconds"
     };
     let counts = counts.map(|(name, count)| Fact::new(format!("recorded.{name}"), count.to_string()));
-    counts.into_iter().chain([Fact::new("recorded.version", version), Fact::new("recorded.times", times)]).collect()
+    let skipped = recording.skipped.kinds();
+    let skipped = skipped.map(|(name, kind)| Fact::new(format!("recorded.skipped.{name}"), kind.to_string()));
+    let room = Fact::new("recorded.room", model::Bytes(recording.bytes()).to_string());
+    let texts = [Fact::new("recorded.version", version), Fact::new("recorded.times", times), room];
+    counts.into_iter().chain(skipped).chain(texts).collect()
 }
 
 /// The server, as all clients use it.
@@ -287,6 +308,10 @@ struct ReplayDriver<S: SqlServer> {
 
 impl<S: SqlServer> ReplayDriver<S> {
     fn perform(&mut self, op: &SqlOp) -> Result<(), OpFailure> {
+        if op.text.is_empty() {
+            let text = "the statement cannot be read back from the file in which the recording is kept";
+            return Err(OpFailure { class: FailureClass::Io, text: text.to_owned() });
+        }
         let number = |nth: usize| if let Some(SqlArg::Int(number)) = op.args.get(nth) { *number as u32 } else { 0 };
         self.enter(number(0), number(1))?;
         let session = self.session.as_mut().expect("entered above");

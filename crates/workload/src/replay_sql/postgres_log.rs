@@ -252,9 +252,10 @@ mod tests {
     }
 
     fn told(recording: &SqlRecording) -> Vec<String> {
-        let all = recording.statements().iter();
+        let all = recording.statements().map(Result::unwrap);
         all.map(|it| {
-            format!("{} {} {}: {}", it.due.0 / 1_000_000, it.session, recording.schema(it.schema), recording.text(it))
+            let text = recording.text(&it).unwrap();
+            format!("{} {} {}: {text}", it.due.0 / 1_000_000, it.session, recording.schema(it.schema))
         })
         .collect()
     }
@@ -326,6 +327,6 @@ mod tests {
                 .starts_with("line 1: `yesterday:16:35.500 UTC` is no time")
         );
         let quote = record("35.700", "s.1", "statement: select 'a", "");
-        assert!(refused(&[text.as_str(), &quote].concat()).starts_with("line 4: `select 'a` cannot be parsed"));
+        assert_eq!(recording(&[text.as_str(), &quote].concat()).unwrap().skipped.total(), 1);
     }
 }
