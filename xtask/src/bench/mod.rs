@@ -15,6 +15,7 @@ mod fio;
 mod insert;
 mod keep;
 mod load;
+mod logs;
 mod loop_disk;
 mod oltp;
 mod pairs;
@@ -85,6 +86,7 @@ const BENCHES: &[Bench] = &[
     Bench { name: cluster::NAME, run: cluster::run },
     Bench { name: workloads::NAME, run: workloads::run },
     Bench { name: replay::NAME, run: replay::run },
+    Bench { name: logs::NAME, run: logs::run },
 ];
 
 fn all_cases() -> impl Iterator<Item = &'static str> {
