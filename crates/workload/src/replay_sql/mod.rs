@@ -6,6 +6,7 @@
 //! once it has several, and then a slow statement holds up those of another session. Errors that the recorded server answered are not in a
 //! log, or not told apart: their statements are sent again, and fail again.
 
+mod days;
 mod lines;
 mod mysql_log;
 mod postgres_log;
@@ -15,12 +16,14 @@ mod skipped;
 mod source;
 mod spill;
 mod tokens;
+mod wanted;
 
 pub use recording::{
     KINDS_MAX, Lanes, LeftOut, OTHERS, RecordedServer, RecordedStatement, STATEMENTS_MAX, SqlRecording, StatementKind,
 };
 pub use skipped::{Skipped, SkippedKind};
 pub use tokens::{StatementEffect, effect_of, fingerprint};
+pub use wanted::{LogDialect, LogWanted};
 
 use crate::oltp::custom::keep_name;
 use crate::program::{ClientIndex, OpKindDef, OpStream, ProgramInput, SqlProgram, SqlWork};
@@ -83,25 +86,6 @@ const SAME_SERVER: ParamDef = ParamDef {
     help: "allow a server with the version, the port and the socket that the log has of the recorded one: a copy on another machine",
     ..ParamDef::new("same_server", ParamRole::Tuning, ParamKind::Bool, "false")
 };
-
-/// Whose log it is.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum LogDialect {
-    /// Of MySQL or MariaDB.
-    #[default]
-    Mysql,
-    /// Of PostgreSQL.
-    Postgres,
-}
-
-/// What of a log is replayed, and how.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct LogWanted {
-    /// Whether statements that write are replayed, too.
-    pub writes: bool,
-    /// The schemas that are called otherwise on the copy: what was recorded, and what the copy has.
-    pub renamed: Vec<(String, String)>,
-}
 
 impl LogWanted {
     /// What a trial with these parameters replays.
@@ -300,15 +284,6 @@ impl Workload<SqlOp> for LaneOps {
     }
 }
 
-/// The days from 1970 to a date of the Gregorian calendar (H. Hinnant, "chrono-Compatible Low-Level Date Algorithms", 2013); `None` of no date.
-fn days_since_1970(year: i64, month: i64, day: i64) -> Option<i64> {
-    ((1..=12).contains(&month) && (1..=31).contains(&day) && (1..=9_999).contains(&year)).then_some(())?;
-    let year = if month <= 2 { year - 1 } else { year };
-    let (era, year_of_era) = (year.div_euclid(400), year.rem_euclid(400));
-    let day_of_year = (153 * ((month + 9) % 12) + 2) / 5 + day - 1;
-    Some(era * 146_097 + year_of_era * 365 + year_of_era / 4 - year_of_era / 100 + day_of_year - 719_468)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -348,11 +323,6 @@ mod tests {
         let refused = |text: &str| read_log(text.as_bytes(), &LogWanted::default()).unwrap_err().to_string();
         assert_eq!(refused(""), "it is empty");
         assert!(refused("hello\n").starts_with("line 1: `hello` begins neither a slow or general log"));
-        assert_eq!(days_since_1970(2026, 11, 28), Some(20_785));
-        assert_eq!(
-            (days_since_1970(1970, 1, 1), days_since_1970(2000, 3, 1), days_since_1970(1, 13, 1)),
-            (Some(0), Some(11_017), None)
-        );
     }
 
     #[test]

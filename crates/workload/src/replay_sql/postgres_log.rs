@@ -4,8 +4,9 @@
 //! replayed with its values as literals, if the log has them (`log_parameter_max_length`); its PARSE and BIND are no statements.
 
 use super::lines::{LINE_BYTES_MAX, Lines};
+use super::recording::SqlRecording;
 use super::recording::{FoundStatement, RecordedServer, RecordingBuilder, shown};
-use super::{LogDialect, LogWanted, SqlRecording};
+use super::wanted::{LogDialect, LogWanted};
 use crate::recording_error::RecordingError;
 use std::io::BufRead;
 
@@ -225,7 +226,7 @@ fn parse_time(text: &str) -> Option<i64> {
     let (date, clock) = (words.next()?, words.next()?);
     let number = |text: &str| text.bytes().all(|b| b.is_ascii_digit()).then(|| text.parse::<i64>().ok()).flatten();
     let mut parts = date.splitn(3, '-').map(number);
-    let days = super::days_since_1970(parts.next()??, parts.next()??, parts.next()??)?;
+    let days = super::days::days_since_1970(parts.next()??, parts.next()??, parts.next()??)?;
     let (clock, fraction) = clock.split_once('.').unwrap_or((clock, "0"));
     let mut parts = clock.splitn(3, ':').map(number);
     let (hour, minute, second) = (parts.next()??, parts.next()??, parts.next()??);

@@ -4,7 +4,7 @@
 //! parsed, only split into words, numbers, quoted texts and signs. What cannot be split (a quote or a comment that is not closed) has
 //! neither. A function that writes is not seen: the server is asked for read-only transactions for that reason.
 
-use super::LogDialect;
+use super::wanted::LogDialect;
 
 /// What a statement does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -11,8 +11,8 @@ mod slow;
 mod times;
 
 use super::lines::Lines;
-use super::recording::{RecordedServer, RecordingBuilder};
-use super::{LogDialect, LogWanted, SqlRecording};
+use super::recording::{RecordedServer, RecordingBuilder, SqlRecording};
+use super::wanted::{LogDialect, LogWanted};
 use crate::recording_error::RecordingError;
 use general::{GeneralLine, GeneralSessions};
 use slow::SlowState;

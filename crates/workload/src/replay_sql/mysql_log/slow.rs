@@ -5,9 +5,9 @@
 //! head of an entry in quotes is read as one text, if the quote ends within [`AHEAD_LINES`].
 
 use super::super::lines::Lines;
-use super::super::recording::FoundStatement;
+use super::super::recording::{FoundStatement, shown};
 use super::super::tokens::effect_of;
-use super::super::{LogDialect, recording::shown};
+use super::super::wanted::LogDialect;
 use super::general::schema_of_use;
 use super::times::{Moment, parse_seconds, parse_time};
 use super::{CUT_OFF, NO_TIME, Reader, TOO_LONG, add_line, is_server_head, is_too_long};

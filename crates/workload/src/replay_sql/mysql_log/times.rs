@@ -3,7 +3,7 @@
 //! In: `261128  3:16:29`, `130601  8:01:06.058915`, `2023-11-28T02:30:17.123456Z`, `2019-08-14T09:26:59.487776265+08:00`. Out: microseconds
 //! since 1970. Limits: a time without a zone is taken as one of UTC; whoever knows more shifts it.
 
-use super::super::days_since_1970;
+use super::super::days::days_since_1970;
 
 /// A time that was read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

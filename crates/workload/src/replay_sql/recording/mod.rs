@@ -17,7 +17,7 @@ use super::renaming::with_schemas;
 use super::skipped::Skipped;
 use super::spill::{Spill, lost};
 use super::tokens::{StatementEffect, effect_of, fingerprint, split};
-use super::{LogDialect, LogWanted};
+use super::wanted::{LogDialect, LogWanted};
 use crate::recording_error::RecordingError;
 use clock::{Clock, SecondCounts};
 use lanes::SessionSpan;
