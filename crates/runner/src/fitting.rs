@@ -165,10 +165,13 @@ pub fn notes_on_pauses(trials: &[Trial]) -> Vec<String> {
     let mut notes: Vec<String> = Vec::new();
     for trial in trials {
         let params = &trial.workload.params;
-        let (Some(summary), Some(speed)) = (params.recording(), workload::replay_sql::speed_of(params)) else {
+        // Only a replay of statements has sessions, and its speed.
+        let Some((summary, sessions)) = params.recording().and_then(|summary| Some((summary, summary.sessions?)))
+        else {
             continue;
         };
-        let Some(pauses) = summary.sessions.map(|sessions| sessions.pauses) else { continue };
+        let Some(speed) = workload::replay_sql::speed_of(params) else { continue };
+        let pauses = sessions.pauses;
         let busy = Nanos(summary.length.0.saturating_sub(pauses.sum.0));
         if summary.length.0 / 10 <= busy.0 {
             continue;
