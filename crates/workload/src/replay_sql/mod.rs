@@ -11,11 +11,13 @@ mod mysql_log;
 mod postgres_log;
 mod recording;
 mod renaming;
+mod skipped;
 mod tokens;
 
 pub use recording::{
     KINDS_MAX, LeftOut, OTHERS, RecordedServer, RecordedStatement, STATEMENTS_MAX, SqlRecording, StatementKind,
 };
+pub use skipped::{Skipped, SkippedKind};
 pub use tokens::{StatementEffect, effect_of, fingerprint};
 
 use crate::oltp::custom::keep_name;
@@ -37,7 +39,7 @@ pub static REPLAY_SQL: WorkloadDef = WorkloadDef {
         spoken: "statements",
         help: "the statements of a server's log again, session by session and at their own times, on a copy of its data",
         families: &[Family::Sql],
-        params: &[LOG, SPEED, ALLOW_WRITES, SCHEMAS, RECORDED_ON, SAME_SERVER],
+        params: &[LOG, LOG_LINE_PREFIX, SPEED, ALLOW_WRITES, SCHEMAS, RECORDED_ON, SAME_SERVER],
     },
     traits: |_| WorkTraits::default(),
     data_reuse: |_| DataReuse::Shared,
@@ -55,8 +57,12 @@ pub static REPLAY_SQL: WorkloadDef = WorkloadDef {
 };
 
 const LOG: ParamDef = ParamDef {
-    help: "log to replay: a slow or general log of MySQL or MariaDB, or PostgreSQL's log in CSV",
+    help: "log to replay: a slow or general log of MySQL or MariaDB, or PostgreSQL's log in CSV, in JSON or as text",
     ..ParamDef::new("log", ParamRole::Mode, ParamKind::Recording, "")
+};
+const LOG_LINE_PREFIX: ParamDef = ParamDef {
+    help: "setting log_line_prefix of the PostgreSQL that wrote a log as text; those that many servers have are found without it",
+    ..ParamDef::new("log_line_prefix", ParamRole::Tuning, ParamKind::Path, "")
 };
 const SPEED: ParamDef = ParamDef {
     help: "how many times as fast as recorded, or `max` for as fast as it goes: each client sends its next statement when the last is done",
@@ -97,6 +103,8 @@ pub struct LogWanted {
     pub writes: bool,
     /// The schemas that are called otherwise on the copy: what was recorded, and what the copy has.
     pub renamed: Vec<(String, String)>,
+    /// `log_line_prefix` of the PostgreSQL that wrote the log; empty if it is to be found.
+    pub log_line_prefix: String,
 }
 
 impl LogWanted {
@@ -105,7 +113,8 @@ impl LogWanted {
     /// # Errors
     /// What is wrong with the names of schemas, in one line.
     pub fn from_params(params: &Params) -> Result<LogWanted, String> {
-        Ok(LogWanted { writes: allows_writes(params), renamed: schema_names(params)? })
+        let log_line_prefix = params.word(LOG_LINE_PREFIX.name).to_owned();
+        Ok(LogWanted { writes: allows_writes(params), renamed: schema_names(params)?, log_line_prefix })
     }
 }
 
@@ -120,11 +129,11 @@ pub fn read_log(reader: impl BufRead, wanted: &LogWanted) -> Result<(LogDialect,
     if mysql_log::is_first_line(&first) {
         return Ok((LogDialect::Mysql, mysql_log::read(&mut lines, wanted)?));
     }
-    if postgres_log::is_first_line(&first) {
+    if postgres_log::is_first_line(&first, wanted) {
         return Ok((LogDialect::Postgres, postgres_log::read(&mut lines, wanted)?));
     }
     let text = format!(
-        "`{}` begins neither a slow or general log of MySQL or MariaDB nor a log of PostgreSQL in CSV",
+        "`{}` begins neither a slow or general log of MySQL or MariaDB nor a log of PostgreSQL",
         recording::shown(&first)
     );
     Err(RecordingError::at(1, text))
@@ -318,9 +327,10 @@ mod tests {
 
     proptest! {
         #[test]
-        fn no_bytes_are_too_strange(bytes: Vec<u8>, head in 0usize..5) {
+        fn no_bytes_are_too_strange(bytes: Vec<u8>, head in 0usize..8) {
             let heads = [
                 "", "x started with:\n", "# Time: 261128  3:16:29\n", "261128  3:16:29\t     4 Query\t", "2026-11-28 03:16:35.480 UTC,",
+                "2026-11-28 03:16:35.480 UTC [5] LOG:  statement: ", "{\"timestamp\":", "Nov 29 15:47:05 db1 postgres[7]: [1-1] LOG:  ",
             ];
             let text = [heads[head].as_bytes(), &bytes[..], &b"\n"[..]].concat();
             for writes in [false, true] {

@@ -5,6 +5,7 @@
 //! in memory; the [`KINDS_MAX`] most frequent shapes are kinds of their own, and all others are one.
 
 use super::renaming::with_schemas;
+use super::skipped::Skipped;
 use super::tokens::{StatementEffect, effect_of, fingerprint, split};
 use super::{LogDialect, LogWanted};
 use crate::recording_error::RecordingError;
@@ -107,6 +108,8 @@ pub struct SqlRecording {
     kinds: Vec<StatementKind>,
     /// What was left out.
     pub left_out: LeftOut,
+    /// What of the log is no statement, or cannot be read.
+    pub skipped: Skipped,
     /// The server.
     pub server: RecordedServer,
     /// Whether a client finishes one session before it begins the next, because transactions must not be torn.
@@ -174,6 +177,16 @@ impl RecordingBuilder {
     /// A statement whose values the log does not have.
     pub fn count_unbound(&mut self) {
         self.made.left_out.unbound += 1;
+    }
+
+    /// Counts what is no statement to replay, or cannot be read: its kind in a few words, and its line.
+    pub fn skip(&mut self, kind: &str, line: u64) {
+        self.made.skipped.add(kind, line);
+    }
+
+    /// A statement that is no load of its own: the log has it otherwise, too.
+    pub fn count_repeated(&mut self) {
+        self.made.left_out.repeated += 1;
     }
 
     /// The last statement of `session` ended at `end_us` and took `took_us`, as a line of its own says.
@@ -534,7 +547,8 @@ mod tests {
         for (dialect, sent) in
             [(LogDialect::Mysql, "SELECT c FROM `shop_copy`.t"), (LogDialect::Postgres, "SELECT c FROM shop.t")]
         {
-            let mut builder = RecordingBuilder::new(dialect, &LogWanted { renamed: renamed.clone(), writes: false });
+            let mut builder =
+                RecordingBuilder::new(dialect, &LogWanted { renamed: renamed.clone(), ..LogWanted::default() });
             let text = "SELECT c FROM shop.t";
             builder
                 .add(&FoundStatement { line: 1, began_us: 0, took_us: None, session: "a", schema: "shop", text })
