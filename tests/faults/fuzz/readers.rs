@@ -166,7 +166,8 @@ fn make_log(dir: &Path, dice: &mut Dice) -> Vec<PathBuf> {
 /// As `replay-sql` does.
 fn read_server_log(path: &Path) -> bool {
     let text = fs::read(path).unwrap();
-    let wanted = LogWanted { writes: text.len().is_multiple_of(2), renamed: vec![("shop".into(), "copy".into())] };
+    let renamed = vec![("shop".into(), "copy".into())];
+    let wanted = LogWanted { writes: text.len().is_multiple_of(2), renamed, ..LogWanted::default() };
     match replay_sql::read_log(&text[..], &wanted) {
         Ok((_, recording)) => {
             let times = replay_sql::due_times(&recording, 2.0);

@@ -39,14 +39,6 @@ impl Skipped {
         self.0.entry(name).or_insert(SkippedKind { count: 0, first_line: line }).count += 1;
     }
 
-    /// Adds what others have counted.
-    pub(super) fn add_all(&mut self, others: &Skipped) {
-        for (name, kind) in &others.0 {
-            let known = self.0.entry(name.clone()).or_insert(SkippedKind { count: 0, ..*kind });
-            known.count += kind.count;
-        }
-    }
-
     /// Each kind by its name, which has small letters, digits and `_` only.
     pub fn kinds(&self) -> impl Iterator<Item = (&str, SkippedKind)> {
         self.0.iter().map(|(name, kind)| (name.as_str(), *kind))
