@@ -3,10 +3,11 @@
 //! In: the server's setting, or one of those that many servers have. Out: the time, the session and the database of a line. Limits: blanks at
 //! the ends of the setting do not count. In a setting that is guessed, names have no blanks and no signs, so that one guess is not taken for another.
 
+use super::super::recording::shown;
 use super::syslog::SyslogHead;
 use super::times::LogTime;
 use crate::recording_error::RecordingError;
-use regex::{Captures, Regex, RegexBuilder};
+use regex::{Captures, Regex};
 use std::collections::HashSet;
 use std::fmt::Write as _;
 use std::sync::OnceLock;
@@ -74,7 +75,7 @@ impl Prefix {
         if let Some(unknown) = letters_of(written).find(|letter| !"adhiuprLbPtmnecslvxqQ%".contains(*letter)) {
             return Err(refused(written, &format!("has `%{unknown}`, which PostgreSQL does not have")));
         }
-        Ok(Prefix::new(written, ".*?"))
+        Prefix::new(written, ".*?").ok_or_else(|| refused(written, "is too long"))
     }
 
     /// Refuses a prefix that has not all that a replay needs. Syslog has it itself.
@@ -102,13 +103,13 @@ impl Prefix {
     }
 
     fn guessed(written: &str) -> Prefix {
-        Prefix::new(written, r#"(?:[^\s,="@\[\]:/]*?|\[unknown\])"#)
+        Prefix::new(written, r#"(?:[^\s,="@\[\]:/]*?|\[unknown\])"#).expect("the known ones are short")
     }
 
-    fn new(written: &str, name: &str) -> Prefix {
+    /// `None` if the pattern of all its escapes is too large.
+    fn new(written: &str, name: &str) -> Option<Prefix> {
         let pattern = format!(r"^ *{} *(?P<severity>\p{{L}}[\p{{L}}\d]*)\s?:  ", pattern_of(written.trim(), name));
-        let pattern = RegexBuilder::new(&pattern).build().expect("all that is not of the pattern is escaped");
-        Prefix { pattern, written: written.to_owned() }
+        Some(Prefix { pattern: Regex::new(&pattern).ok()?, written: written.to_owned() })
     }
 
     pub(super) fn written(&self) -> &str {
@@ -134,7 +135,8 @@ impl Prefix {
 
 fn refused(written: &str, what: &str) -> RecordingError {
     RecordingError::of_file(format!(
-        "log_line_prefix = `{written}` {what}; a server that is to be recorded has one such as `%m [%p] %q%u@%d `"
+        "log_line_prefix = `{}` {what}; a server that is to be recorded has one such as `%m [%p] %q%u@%d `",
+        shown(written)
     ))
 }
 
@@ -188,7 +190,7 @@ fn escapes_of(written: &str) -> impl Iterator<Item = Part<'_>> {
 
 /// The pattern of a prefix, in which names of users, databases and programs are as the pattern `name`.
 fn pattern_of(written: &str, name: &str) -> String {
-    const TIME: &str = r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d(?:\.\d+)? [A-Za-z+\-]\S*?";
+    const TIME: &str = r"[0-9]{4}-[0-9]{2}-[0-9]{2} [0-9:]{8}(?:\.[0-9]+)? [A-Za-z+\-]\S*?";
     let (mut pattern, mut closes, mut seen) = (String::new(), 0, HashSet::new());
     for part in escapes_of(written) {
         let (letter, is_padded) = match part {
@@ -210,17 +212,17 @@ fn pattern_of(written: &str, name: &str) -> String {
         };
         let (group, inner) = match letter {
             't' | 'm' => ("time", TIME),
-            'n' => ("epoch", r"\d+(?:\.\d+)?"),
-            'p' => ("process", r"\d+"),
+            'n' => ("epoch", r"[0-9]+(?:\.[0-9]+)?"),
+            'p' => ("process", r"[0-9]+"),
             'c' => ("session", r"[0-9a-fA-F]+\.[0-9a-fA-F]+"),
             's' => ("start", TIME),
             'd' => ("database", name),
             'u' => ("", name),
-            'l' => ("", r"\d+"),
-            'P' | 'x' => ("", r"\d*"),
-            'Q' => ("", r"-?\d*"),
+            'l' => ("", r"[0-9]+"),
+            'P' | 'x' => ("", r"[0-9]*"),
+            'Q' => ("", r"-?[0-9]*"),
             'e' => ("", r"[0-9A-Z]{5}"),
-            'v' => ("", r"(?:-?\d+/\d+)?"),
+            'v' => ("", r"(?:-?[0-9]+/[0-9]+)?"),
             'h' | 'r' | 'L' => ("", r"\S*?"),
             _ => ("", ".*?"),
         };
@@ -238,6 +240,7 @@ fn pattern_of(written: &str, name: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use proptest::prelude::*;
 
     /// Session, database, severity and text.
     fn told(prefix: &Prefix, line: &str) -> Option<String> {
@@ -283,6 +286,16 @@ mod tests {
         assert!(refused("%t ").contains("has no session"));
         assert!(refused("%t %p %y").contains("has `%y`, which PostgreSQL does not have"));
         assert!(checked("%t %p %").is_ok());
+        assert!(refused(&"%m%p".repeat(5_000)).contains("is too long"));
+    }
+
+    proptest! {
+        #[test]
+        fn no_prefix_is_too_strange(written in "[%adhpmtcqnlsQ0-9 |é\\[\\\\*(?-]{0,20}", line in "[a-zA-Z0-9 :@é\\[\\]\t-]{0,40}") {
+            if let Ok(prefix) = Prefix::of_user(&written) {
+                let _ = (prefix.check_complete(), told(&prefix, &line), told(&prefix, &format!("{line}LOG:  a")));
+            }
+        }
     }
 
     #[test]

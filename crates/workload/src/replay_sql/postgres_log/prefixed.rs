@@ -212,7 +212,7 @@ fn has_severity(text: &str) -> bool {
 fn unknown_prefix(number: u64, line: &str, of_user: Option<&Prefix>) -> RecordingError {
     let text = shown(line);
     let text = match of_user {
-        Some(prefix) => format!("`{text}` does not begin with log_line_prefix = `{}`", prefix.written()),
+        Some(prefix) => format!("`{text}` does not begin with log_line_prefix = `{}`", shown(prefix.written())),
         None => format!(
             "`{text}` is of PostgreSQL's log, but its log_line_prefix is not known: set log_line_prefix to what the recorded server answers \
              to `SHOW log_line_prefix`; it must have a time (`%m`) and a session (`%p` or `%c`)"
