@@ -62,6 +62,12 @@ impl ImportedRun {
         &self.points
     }
 
+    /// What of the outputs was left out, in one line each, with the number of its point.
+    pub fn notes(&self) -> Vec<String> {
+        let numbered = (1..).zip(&self.points);
+        numbered.flat_map(|(nth, point)| point.left_out().map(move |what| format!("point {nth}: {what}"))).collect()
+    }
+
     /// The name of the run if none is given: when it began, and the programs.
     pub fn usual_name(&self) -> String {
         let seconds = i64::try_from(self.started_unix_ms / 1_000).unwrap_or(0);

@@ -17,13 +17,13 @@ pub fn clap() -> Command {
     let engine = Arg::new("import-engine").long("engine").value_name("ENGINE");
     let set = Arg::new("import-set").long("set").value_name("KEY=VALUE").action(ArgAction::Append);
     Command::new("import")
-        .arg(files.help("Output of fio (JSON), sysbench or pgbench, and logs of fio or pgbench of the same run"))
+        .arg(files.help("Output of fio (JSON), sysbench, pgbench, HammerDB, YCSB, go-tpc or memtier_benchmark, and logs of fio or pgbench of the same run"))
         .arg(flags::runs("Directory of run files"))
         .arg(flags::details())
         .arg(name.help("Name of the run [default: when it began, and the program]"))
         .arg(engine.help("The database, which sysbench does not print, such as `mariadb`"))
         .arg(set.help("A parameter that sysbench does not print, such as `mix=read_write` or `table_rows=1000000`; may be repeated"))
-        .about("Import results of fio, sysbench or pgbench, to show, report and compare them like recorded runs")
+        .about("Import results of fio, sysbench, pgbench, HammerDB, YCSB, go-tpc or memtier_benchmark, to show, report and compare them like recorded runs")
 }
 
 pub fn execute(matches: &ArgMatches, context: &Context) -> Result<Exit, Fault> {
@@ -36,6 +36,7 @@ pub fn execute(matches: &ArgMatches, context: &Context) -> Result<Exit, Fault> {
     let run_file = imported.write(runs, &name)?;
     let run = store::read(&run_file)?;
     let analysis = analysis::analyse(&run);
+    imported.notes().iter().for_each(|note| output::say(format_args!("left out of {note}")));
     if context.json {
         output::json::print(&output::json::run(&analysis, &run, &run_file, None))
     } else {

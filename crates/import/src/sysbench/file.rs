@@ -40,6 +40,14 @@ impl FileTest {
             self.done = Some(Done::Counts(read));
         } else if text == "File operations:" {
             self.done = Some(Done::PerSecond([0.0; 3]));
+        } else if let Some((name, value)) = text.split_once(':').filter(|(_, value)| value.trim().starts_with("IOPS="))
+        {
+            // sysbench 1.1: `read:  IOPS=6226.43 97.29 MiB/s (102.01 MB/s)`.
+            let Some(place) = KINDS.iter().position(|(known, _)| *known == name) else { return Ok(false) };
+            let per_s = value.trim().trim_start_matches("IOPS=").split(' ').next().unwrap_or_default();
+            let per_s = parse_amount(per_s, COUNT_MAX as f64).ok_or_else(|| input.expected("a number", text))?;
+            let Done::PerSecond(rates) = self.done.get_or_insert(Done::PerSecond([0.0; 3])) else { return Ok(false) };
+            rates[place] = per_s;
         } else if let (Some(Done::PerSecond(rates)), Some((name, value))) = (&mut self.done, text.split_once("/s:")) {
             let place = ["reads", "writes", "fsyncs"].iter().position(|known| *known == name);
             let Some(place) = place else { return Ok(false) };
