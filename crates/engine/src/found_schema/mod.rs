@@ -5,16 +5,20 @@
 //! leave the server. If a plan cannot have something, it gets what is most like it.
 //!
 //! `mysql`, `postgres` and `sqlite` read, `types` knows the types, `sample` computes the statistics that an engine lacks, `tables` makes tables of
-//! what was found, `names` replaces names.
+//! what was found, `names` replaces names. `digests` reads the statements that a server has counted, `placeholders` gives them values.
 
+mod digests;
 mod mysql;
 mod names;
+mod placeholders;
 mod postgres;
 mod sample;
 mod sqlite;
 mod tables;
 mod types;
 
+pub use digests::{CountedStatement, find_statements};
+pub use placeholders::with_values;
 pub use tables::with_keys;
 
 use crate::server::url::{PASSWORD_FILE, Password, ServerUrl, URL};
