@@ -20,6 +20,7 @@ const ALLOWED: &[(&str, &[&str])] = &[
     ("observe", &["model", "host"]),
     ("store", &["model"]),
     ("import", &["model", "store"]),
+    ("capture", &[]),
     ("words", &["model"]),
     ("analysis", &["model", "words"]),
     ("plot", &[]),
