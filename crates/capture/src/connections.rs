@@ -75,7 +75,8 @@ impl Connections {
     fn take_segment(&mut self, segment: &Segment<'_>) {
         let is_first_end = segment.source <= segment.destination;
         let from = usize::from(!is_first_end);
-        let ends = if is_first_end { [segment.source, segment.destination] } else { [segment.destination, segment.source] };
+        let ends =
+            if is_first_end { [segment.source, segment.destination] } else { [segment.destination, segment.source] };
         let is_opening = segment.is_syn && segment.acknowledged.is_none();
         if is_opening && self.open.get(&ends).is_some_and(|open| open.syn != Some(segment.seq)) {
             self.end(ends);

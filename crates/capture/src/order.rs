@@ -93,7 +93,8 @@ impl Order {
     /// Gives out what is done, and what is too much to wait for.
     pub fn flush(&mut self, on_event: &mut impl FnMut(CaptureEvent) -> ControlFlow<()>) -> ControlFlow<()> {
         while let Some(first) = self.waiting.first_entry() {
-            let is_full = self.waiting_bytes > WAITING_BYTES_MAX || self.next_number - first.key().1 > WAITING_MAX as u64;
+            let is_full =
+                self.waiting_bytes > WAITING_BYTES_MAX || self.next_number - first.key().1 > WAITING_MAX as u64;
             if !is_full && matches!(first.get(), Waiting::Statement { is_done: false, .. }) {
                 break;
             }
@@ -118,4 +119,67 @@ fn bytes_of(statement: &CapturedStatement) -> usize {
         Values::Unknown(_) => 0,
     };
     size_of::<CapturedStatement>() + statement.text.len() + statement.schema.len() + values
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::statement::Dialect;
+    use std::net::SocketAddr;
+
+    fn statement(began_us: i64) -> CapturedStatement {
+        let end = SocketAddr::from(([127, 0, 0, 1], 1));
+        CapturedStatement {
+            began_us,
+            took_us: None,
+            session: Session { number: 1, client: end, server: end, began_us: 0 },
+            dialect: Dialect::Mysql,
+            schema: String::new(),
+            text: "SELECT 1".to_owned(),
+            values: Values::Known(Vec::new()),
+            failed: false,
+        }
+    }
+
+    fn flushed(order: &mut Order) -> Vec<(i64, Option<u64>)> {
+        let mut seen = Vec::new();
+        let flow = order.flush(&mut |event| {
+            if let CaptureEvent::Statement(statement) = event {
+                seen.push((statement.began_us, statement.took_us));
+            }
+            ControlFlow::Continue(())
+        });
+        assert!(flow.is_continue());
+        seen
+    }
+
+    #[test]
+    fn a_statement_waits_for_one_that_began_before_it() {
+        let mut order = Order::default();
+        let (slow, fast) = (order.begin(statement(5)), order.begin(statement(6)));
+        order.answered(fast, 7);
+        order.finish(fast);
+        assert_eq!(flushed(&mut order), []);
+        order.answered(slow, 105);
+        order.finish(slow);
+        assert_eq!(flushed(&mut order), [(5, Some(100)), (6, Some(1))]);
+        order.begin(statement(3));
+        assert_eq!(order.waiting.keys().next(), Some(&(6, 3)), "never before what was given out");
+    }
+
+    #[test]
+    fn one_that_never_ends_holds_up_only_as_many_as_are_allowed() {
+        let mut order = Order::default();
+        order.begin(statement(0));
+        let mut seen = Vec::new();
+        for at_us in 1..=WAITING_MAX as i64 + 1 {
+            let ticket = order.begin(statement(at_us));
+            order.finish(ticket);
+            seen.extend(flushed(&mut order));
+            assert!(order.waiting.len() <= WAITING_MAX + 1);
+        }
+        assert_eq!(seen.len(), WAITING_MAX + 2);
+        assert_eq!(seen[0], (0, None));
+        assert_eq!(order.waiting_bytes, 0);
+    }
 }

@@ -21,7 +21,9 @@ const INTERFACES_MAX: usize = 4096;
 #[derive(Debug, thiserror::Error)]
 pub enum CaptureError {
     /// It is something else.
-    #[error("it is no capture: it begins neither as pcap nor as pcapng does; make one with `tcpdump -s0 -w FILE port PORT`")]
+    #[error(
+        "it is no capture: it begins neither as pcap nor as pcapng does; make one with `tcpdump -s0 -w FILE port PORT`"
+    )]
     NotACapture,
     /// Its packets have headers that are not known.
     #[error(
@@ -233,15 +235,21 @@ fn add_interface(interfaces: &mut Vec<Interface>, interface: Interface) -> Resul
 
 /// Stamps in a second: the option `if_tsresol` is a power of 10, or with its high bit a power of 2. One that is too large is taken for the default.
 fn resolution_of(power: u8) -> u64 {
-    let resolution =
-        if power & 0x80 == 0 { 10_u64.checked_pow(u32::from(power)) } else { 1_u64.checked_shl(u32::from(power & 0x7f)) };
+    let resolution = if power & 0x80 == 0 {
+        10_u64.checked_pow(u32::from(power))
+    } else {
+        1_u64.checked_shl(u32::from(power & 0x7f))
+    };
     resolution.unwrap_or(1_000_000)
 }
 
 fn at_us(interface: &Interface, stamp: u64) -> i64 {
     let fraction = u128::from(stamp % interface.resolution) * 1_000_000 / u128::from(interface.resolution);
     let seconds = i64::try_from(stamp / interface.resolution).unwrap_or(i64::MAX);
-    seconds.saturating_add(interface.offset_s).saturating_mul(1_000_000).saturating_add(i64::try_from(fraction).unwrap_or(0))
+    seconds
+        .saturating_add(interface.offset_s)
+        .saturating_mul(1_000_000)
+        .saturating_add(i64::try_from(fraction).unwrap_or(0))
 }
 
 const NULL: i32 = 0;

@@ -123,7 +123,11 @@ const SKIPPED: [SkippedCount; 16] = [
         "capture with TLS off (`sslmode=disable`, `--skip-ssl`), or take the server's log",
     ),
     (|s| s.compressed_connections, "connections that are compressed", "capture with the client's compression off"),
-    (|s| s.other_connections, "connections neither of MySQL or MariaDB nor of PostgreSQL", "or with too little of them to tell"),
+    (
+        |s| s.other_connections,
+        "connections neither of MySQL or MariaDB nor of PostgreSQL",
+        "or with too little of them to tell",
+    ),
     (|s| s.forgotten_connections, "connections that were silent for longest when there were too many", ""),
     (|s| s.cut_statements, "statements that are cut", "capture with `-s0`, and with a larger buffer (`-B 65536`)"),
     (|s| s.too_long_statements, "statements of more than 64 MiB", ""),
@@ -143,7 +147,7 @@ impl Skipped {
     /// A line for each count that is not 0: what, how many, and what helps.
     pub fn sentences(&self) -> Vec<String> {
         let counted = SKIPPED.iter().map(|(count, what, help)| (count(self), what, help));
-        let line = |(count, what, help): (u64, &&str, &&str)| match **help {
+        let line = |(count, what, help): (u64, &&str, &&str)| match *help {
             "" => format!("{what}: {count}"),
             help => format!("{what}: {count} ({help})"),
         };

@@ -57,13 +57,7 @@ impl Stream {
     }
 
     /// Takes a segment whose first byte has the sequence number `seq`. `cut` bytes after `bytes` were not captured.
-    pub fn push(
-        &mut self,
-        (at_us, seq): (i64, u32),
-        bytes: &[u8],
-        cut: u32,
-        on_arrived: &mut impl FnMut(Arrived<'_>),
-    ) {
+    pub fn push(&mut self, (at_us, seq): (i64, u32), bytes: &[u8], cut: u32, on_arrived: &mut impl FnMut(Arrived<'_>)) {
         let next = *self.next.get_or_insert(u64::from(seq) + (1 << 32));
         let place = Stream::place_of(next, seq);
         if place <= next {
@@ -95,7 +89,7 @@ impl Stream {
             place -= 1;
         }
         while self.next.is_some_and(|next| next < place) {
-            if self.pending.keys().next().is_some_and(|first| *first < place) {
+            if self.pending.keys().next().is_some_and(|first| *first <= place) {
                 self.skip_to_pending(on_arrived);
             } else {
                 self.skip_to(place, on_arrived);
@@ -124,7 +118,9 @@ impl Stream {
     }
 
     fn deliver_pending(&mut self, on_arrived: &mut impl FnMut(Arrived<'_>)) {
-        while let Some(first) = self.pending.first_entry().filter(|first| self.next.is_some_and(|next| *first.key() <= next)) {
+        while let Some(first) =
+            self.pending.first_entry().filter(|first| self.next.is_some_and(|next| *first.key() <= next))
+        {
             let (place, held) = first.remove_entry();
             self.pending_bytes -= held.bytes.len() + PENDING_COST_BYTES;
             self.deliver(place, held.at_us, &held.bytes, held.cut, on_arrived);
@@ -164,7 +160,10 @@ mod tests {
         if let Some(seq) = acknowledged {
             stream.acknowledge(seq, &mut take);
         }
-        assert_eq!(stream.held_bytes(), stream.pending.values().map(|held| held.bytes.len() + PENDING_COST_BYTES).sum::<usize>());
+        assert_eq!(
+            stream.held_bytes(),
+            stream.pending.values().map(|held| held.bytes.len() + PENDING_COST_BYTES).sum::<usize>()
+        );
         text
     }
 

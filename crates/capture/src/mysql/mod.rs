@@ -146,7 +146,8 @@ impl MysqlSession {
         }
         let Some((command, body)) = message.body.split_first() else { return };
         if message.is_cut || message.length > STATEMENT_BYTES_MAX {
-            let count = if message.is_cut { &mut found.skipped.cut_statements } else { &mut found.skipped.too_long_statements };
+            let count =
+                if message.is_cut { &mut found.skipped.cut_statements } else { &mut found.skipped.too_long_statements };
             *count += 1;
             self.await_answer(message, Asked::Statement, None, found);
             return;
@@ -285,7 +286,9 @@ impl MysqlSession {
             read_values(body, &layout, &mut new_types).inspect(|_| *types = new_types)
         };
         let values = match self.capabilities {
-            Some(capabilities) => read(capabilities & QUERY_ATTRIBUTES != 0 && (*params > 0 || flags & HAS_PARAMETER_COUNT != 0)),
+            Some(capabilities) => {
+                read(capabilities & QUERY_ATTRIBUTES != 0 && (*params > 0 || flags & HAS_PARAMETER_COUNT != 0))
+            }
             // Without the handshake: the one of both forms that ends where the packet does.
             None => read(false).or_else(|error| read(true).map_err(|_| error)),
         };

@@ -22,11 +22,7 @@ pub struct Layout<'a> {
 }
 
 /// The values of an execution, from the bytes after the iteration count. New types replace `types`.
-pub fn read_values(
-    body: &[u8],
-    layout: &Layout<'_>,
-    types: &mut Vec<ParamType>,
-) -> Result<Vec<String>, UnknownValues> {
+pub fn read_values(body: &[u8], layout: &Layout<'_>, types: &mut Vec<ParamType>) -> Result<Vec<String>, UnknownValues> {
     if layout.params == 0 {
         return Ok(Vec::new());
     }

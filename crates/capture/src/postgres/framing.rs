@@ -166,7 +166,9 @@ fn is_chain(bytes: &[u8], kinds: &[u8]) -> bool {
             return false;
         }
         if cursor.bytes(length).is_none() {
-            return whole >= 2 || (matches!(kind, b'Q' | b'P') && looks_like_text(cursor.0)) || matches!(kind, b'T' | b'D');
+            return whole >= 2
+                || (matches!(kind, b'Q' | b'P') && looks_like_text(cursor.0))
+                || matches!(kind, b'T' | b'D');
         }
         whole += 1;
     }
@@ -175,5 +177,6 @@ fn is_chain(bytes: &[u8], kinds: &[u8]) -> bool {
 
 fn looks_like_text(bytes: &[u8]) -> bool {
     let beginning = &bytes[..bytes.len().min(64)];
-    beginning.len() >= 8 && beginning.iter().all(|byte| matches!(byte, 0 | b'\t' | b'\n' | b'\r' | b' '..=b'~' | 0x80..))
+    beginning.len() >= 8
+        && beginning.iter().all(|byte| matches!(byte, 0 | b'\t' | b'\n' | b'\r' | b' '..=b'~' | 0x80..))
 }

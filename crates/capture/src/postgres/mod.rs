@@ -39,11 +39,14 @@ const GSS_REQUEST: u32 = 80_877_104;
 /// Whether `bytes` are the first message of a client.
 pub fn is_start(bytes: &[u8]) -> bool {
     let mut cursor = Cursor(bytes);
-    let (Some(length), Some(code)) = (cursor.array().map(u32::from_be_bytes), cursor.array().map(u32::from_be_bytes)) else {
+    let (Some(length), Some(code)) = (cursor.array().map(u32::from_be_bytes), cursor.array().map(u32::from_be_bytes))
+    else {
         return false;
     };
     let is_request = matches!(code, SSL_REQUEST | GSS_REQUEST) && length == 8;
-    is_request || (matches!(code, CANCEL) && length >= 16) || (code >> 16 == PROTOCOL_3 && (9..10_000).contains(&length))
+    is_request
+        || (matches!(code, CANCEL) && length >= 16)
+        || (code >> 16 == PROTOCOL_3 && (9..10_000).contains(&length))
 }
 
 /// A statement that was parsed.
@@ -190,7 +193,9 @@ impl PostgresSession {
             }
             Some(code) if code >> 16 == PROTOCOL_3 => {
                 let mut user = String::new();
-                while let (Some(name), Some(value)) = (cursor.until_nul().filter(|name| !name.is_empty()), cursor.until_nul()) {
+                while let (Some(name), Some(value)) =
+                    (cursor.until_nul().filter(|name| !name.is_empty()), cursor.until_nul())
+                {
                     match name {
                         b"database" => self.schema = String::from_utf8_lossy(value).into_owned(),
                         b"user" => user = String::from_utf8_lossy(value).into_owned(),
@@ -220,7 +225,8 @@ impl PostgresSession {
             }
             _ => return,
         };
-        let count = if message.is_cut { &mut found.skipped.cut_statements } else { &mut found.skipped.too_long_statements };
+        let count =
+            if message.is_cut { &mut found.skipped.cut_statements } else { &mut found.skipped.too_long_statements };
         *count += 1;
         self.await_answer(asked, None);
     }
@@ -302,7 +308,9 @@ impl PostgresSession {
             }
             Arrived::Bytes { at_us, bytes, is_segment_start } => {
                 let mut bytes = bytes;
-                if self.awaits_encryption && let Some((first, rest)) = bytes.split_first() {
+                if self.awaits_encryption
+                    && let Some((first, rest)) = bytes.split_first()
+                {
                     self.awaits_encryption = false;
                     match first {
                         b'S' | b'G' => self.going = Going::Encrypted,
@@ -333,7 +341,9 @@ impl PostgresSession {
     fn take_answer(&mut self, at_us: i64, message: &Message<'_>, found: &mut Found<'_>) {
         match (message.kind, self.awaited.front().map(|awaited| &awaited.asked)) {
             (b'S', _) => take_setting(message.body, found),
-            (b'1', Some(Asked::Parse(..))) | (b'2', Some(Asked::Bind(..))) | (b'3', Some(Asked::Close)) => self.pop(at_us, found),
+            (b'1', Some(Asked::Parse(..))) | (b'2', Some(Asked::Bind(..))) | (b'3', Some(Asked::Close)) => {
+                self.pop(at_us, found)
+            }
             (b't', Some(Asked::DescribeStatement(Some(prepared)))) => take_types(message.body, prepared),
             (b'T' | b'n', Some(Asked::DescribeStatement(_) | Asked::DescribePortal)) => self.pop(at_us, found),
             // Done, nothing to do, or suspended until the portal is fetched again.
@@ -362,10 +372,14 @@ impl PostgresSession {
         }
         let Some(failed) = self.awaited.pop_front() else { return };
         match &failed.asked {
-            Asked::Parse(name, Some(prepared)) if self.prepared.get(name).is_some_and(|now| Rc::ptr_eq(now, prepared)) => {
+            Asked::Parse(name, Some(prepared))
+                if self.prepared.get(name).is_some_and(|now| Rc::ptr_eq(now, prepared)) =>
+            {
                 self.prepared.remove(name);
             }
-            Asked::Bind(portal, Some(bound)) if self.portals.get(portal).is_some_and(|now| Rc::ptr_eq(&now.bound, bound)) => {
+            Asked::Bind(portal, Some(bound))
+                if self.portals.get(portal).is_some_and(|now| Rc::ptr_eq(&now.bound, bound)) =>
+            {
                 self.portals.remove(portal);
             }
             _ => {}
@@ -399,8 +413,9 @@ impl PostgresSession {
         }
         // Now and then, because all names are looked at.
         if self.awaited.is_empty() && self.kept_bytes > 2 * self.cleaned_bytes + (64 << 10) {
-            self.kept_bytes = self.prepared.values().map(|prepared| prepared.text.len() + NAME_COST_BYTES).sum::<usize>()
-                + self.portals.values().map(|portal| portal.bound.held_bytes() + NAME_COST_BYTES).sum::<usize>();
+            self.kept_bytes =
+                self.prepared.values().map(|prepared| prepared.text.len() + NAME_COST_BYTES).sum::<usize>()
+                    + self.portals.values().map(|portal| portal.bound.held_bytes() + NAME_COST_BYTES).sum::<usize>();
             self.cleaned_bytes = self.kept_bytes;
         }
     }

@@ -122,7 +122,8 @@ fn text_literal(oid: u32, text: &str) -> String {
 }
 
 fn binary_literal(oid: u32, bytes: &[u8]) -> Result<String, UnknownValues> {
-    let Some((of_one, of_array, ..)) = TYPES.iter().find(|(of_one, of_array, ..)| oid == *of_one || oid == *of_array) else {
+    let Some((of_one, of_array, ..)) = TYPES.iter().find(|(of_one, of_array, ..)| oid == *of_one || oid == *of_array)
+    else {
         return Err(if oid == 0 { UnknownValues::TypesNotSeen } else { UnknownValues::UnknownType });
     };
     let text = if oid == *of_array { array_text(*of_one, bytes)? } else { text_of(oid, bytes)? };
@@ -234,8 +235,10 @@ fn numeric_text(cursor: &mut Cursor<'_>) -> Option<String> {
     if digits.iter().any(|digit| *digit > 9999) || scale > 0x3fff {
         return None;
     }
-    let digit_at = |power: i32| usize::try_from(i32::from(weight) - power).ok().and_then(|at| digits.get(at)).unwrap_or(&0);
-    let mut text: String = (0..=i32::from(weight).max(0)).rev().map(|power| format!("{:04}", digit_at(power))).collect();
+    let digit_at =
+        |power: i32| usize::try_from(i32::from(weight) - power).ok().and_then(|at| digits.get(at)).unwrap_or(&0);
+    let mut text: String =
+        (0..=i32::from(weight).max(0)).rev().map(|power| format!("{:04}", digit_at(power))).collect();
     text = text.trim_start_matches('0').to_owned();
     if text.is_empty() {
         text.push('0');
