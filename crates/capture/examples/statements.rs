@@ -1,15 +1,13 @@
-//! Prints the statements of a capture, one a line: `cargo run --release -p capture --example statements -- FILE`.
+//! Prints the statements of a capture, one a line: `cargo run --release -p capture --example statements < FILE`.
 
 use capture::{CaptureEvent, Values, read_capture};
-use std::fs::File;
 use std::io::{BufWriter, Write as _};
 use std::ops::ControlFlow;
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
-    let path = std::env::args().nth(1).ok_or("name a capture")?;
     let mut out = BufWriter::new(std::io::stdout().lock());
     let mut result = Ok(());
-    let summary = read_capture(File::open(&path)?, |event| {
+    let summary = read_capture(std::io::stdin(), |event| {
         result = match event {
             CaptureEvent::Statement(s) => {
                 let values = match s.values {
