@@ -12,6 +12,7 @@ mod data_sets;
 mod disk;
 mod disks;
 mod dist;
+mod harmless;
 mod history;
 mod hosts;
 mod hosts_lab;

@@ -308,14 +308,14 @@ fn a_change_of_settings_is_in_the_run_file_of_a_plimsoll_that_is_killed() {
 }
 
 /// A MariaDB in a directory of its own that plimsoll does not start.
-struct MariadbByHand {
+pub struct MariadbByHand {
     lab: Lab,
     data: String,
     socket: String,
 }
 
 impl MariadbByHand {
-    fn make() -> MariadbByHand {
+    pub fn make() -> MariadbByHand {
         let lab = Lab::new();
         let data = directory_of(&lab, "data", "mysql");
         asked(
@@ -334,7 +334,7 @@ impl MariadbByHand {
     }
 
     /// Starts it, with `more` options.
-    fn start(&self, more: &[&str]) -> Running {
+    pub fn start(&self, more: &[&str]) -> Running {
         let (data, socket) = (format!("--datadir={}", self.data), format!("--socket={}", self.socket));
         let is_up =
             || Command::new("mariadb-admin").args(["ping", "-uroot", &socket]).output().unwrap().status.success();
@@ -342,11 +342,19 @@ impl MariadbByHand {
         started_by_hand("mysql", "mariadbd", &[&own[..], more].concat(), is_up)
     }
 
-    fn ask(&self, sql: &str) -> String {
+    pub fn ask(&self, sql: &str) -> String {
         ask_mariadb(&self.socket, sql)
     }
 
-    fn url(&self) -> String {
+    pub fn data(&self) -> &str {
+        &self.data
+    }
+
+    pub fn socket(&self) -> &str {
+        &self.socket
+    }
+
+    pub fn url(&self) -> String {
         assert!(self.lab.path().is_dir());
         format!("mysql://visitor@localhost/?socket={}", self.socket)
     }

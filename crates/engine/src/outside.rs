@@ -3,7 +3,7 @@
 //! In: a trial. Out: the statements that its plan spells out and that run outside of plimsoll's own schema, and a refusal of those that change
 //! something there, unless the user allowed it. A plan cannot allow it: who passes a plan on would allow it to themselves.
 //!
-//! Limits: SQL is not understood, only its words are looked at, so that too much is found rather than too little; a schema that is only read is
+//! Limits: SQL is not understood, only its tokens are looked at, so that too much is found rather than too little; a schema that is only read is
 //! no reason to refuse. What a function of the server does that is called by name is not seen, but for those of [`FUNCTIONS`]. On a private
 //! server everything is plimsoll's.
 
@@ -12,8 +12,8 @@ use crate::registry::{engine_of, family_of};
 use crate::requirements::uses_found_data;
 use crate::sql::rejection::custom_ops;
 use host::error::{TargetError, shown};
-use model::statement::CustomStatement;
 use model::{Family, Trial, Value};
+use sql::{Dialect, Reading, TokenKind};
 use std::collections::BTreeSet;
 use std::path::Path;
 
@@ -90,16 +90,12 @@ enum Place {
 
 impl Place {
     fn outside(&self, text: String) -> Option<OutsideStatement> {
-        // Servers differ in whether a backslash escapes a quote: what is outside by either reading is outside.
-        // So is what is outside whether or not `#` begins a comment, as it does in MySQL alone.
-        let without_comments = without_hash_comments(&text);
-        let readings = [&text, &without_comments].map(|text| [true, false].map(|escapes| Words::of(text, escapes)));
-        let readings = readings.as_flattened();
+        // Servers differ in whether a backslash escapes a quote, and in what is a comment: what is outside by one reading is outside.
+        let readings: Vec<Words> = readings_of(&text).map(|reading| Words::of(&text, reading)).collect();
         let changes = match self {
             Place::Process => readings.iter().any(Words::reaches_files).then_some(true),
             Place::Server { has_own_schema } => {
-                let writes = CustomStatement { text: text.clone(), values: Vec::new() }.writes()
-                    || readings.iter().any(Words::selects_into);
+                let writes = readings.iter().any(|words| words.writes() || words.selects_into());
                 let all = readings.iter().any(Words::reaches_server).then_some(true);
                 let named = || (!has_own_schema || readings.iter().any(Words::names_others)).then_some(writes);
                 all.or_else(named)
@@ -109,8 +105,16 @@ impl Place {
     }
 }
 
+/// The ways in which servers may read a text.
+fn readings_of(text: &str) -> impl Iterator<Item = Reading> {
+    let escapes = if text.contains('\\') { &[true, false][..] } else { &[true] };
+    let of =
+        |dialect| escapes.iter().map(move |escapes| Reading { backslash_escapes: *escapes, ..Reading::usual(dialect) });
+    [Dialect::Mysql, Dialect::Postgres, Dialect::Any].into_iter().flat_map(of)
+}
+
 /// First words of statements that concern a server as a whole, or of which it cannot be seen what they do.
-const FIRST: &str = "BACKUP CALL CHANGE CHECKPOINT CLONE COPY DO EXECUTE FLUSH GRANT HANDLER IMPORT INSTALL KILL LOAD NOTIFY \
+const FIRST: &str = "BACKUP BINLOG CALL CHANGE CHECKPOINT CLONE COPY DO EXECUTE FLUSH GRANT HANDLER IMPORT INSTALL KILL LOAD NOTIFY \
     PREPARE PURGE REASSIGN RESET RESTART REVOKE SECURITY SHUTDOWN STOP UNINSTALL USE";
 /// What is made, changed or dropped outside of schemas.
 const OBJECTS: &str = "DATABASE SCHEMA USER ROLE SERVER TABLESPACE EXTENSION SYSTEM PUBLICATION SUBSCRIPTION INSTANCE LANGUAGE \
@@ -141,27 +145,20 @@ enum Word {
 struct Words(Vec<Word>);
 
 impl Words {
-    /// The words of `text`; `escapes`: whether a backslash escapes the quote behind it.
-    fn of(text: &str, escapes: bool) -> Words {
-        let (mut words, mut chars) = (Vec::new(), text.chars().peekable());
-        while let Some(c) = chars.next() {
-            match c {
-                '\'' => skip_text(&mut chars, escapes),
-                // In some dialects a text: then it is no name that the statement could use, and does no harm.
-                '"' | '`' => words.push(Word::Name { text: quoted_name(&mut chars, c), quoted: true }),
-                // A comment of the form /*! is performed.
-                '/' if chars.peek() == Some(&'*') => skip_comment(&mut chars),
-                c if is_of_name(c) => {
-                    let mut text = c.to_string();
-                    while let Some(next) = chars.next_if(|next| is_of_name(*next)) {
-                        text.push(next);
-                    }
-                    words.push(Word::Name { text, quoted: false });
-                }
-                c if c.is_whitespace() => {}
-                c => words.push(Word::Sign(c)),
+    /// The words of `text` by one `reading`.
+    fn of(text: &str, reading: Reading) -> Words {
+        let word = |token: &sql::Token| match token.kind {
+            TokenKind::Word => Some(Word::Name { text: token.text(text).to_owned(), quoted: false }),
+            TokenKind::Variable => {
+                Some(Word::Name { text: token.text(text).trim_start_matches('@').to_owned(), quoted: false })
             }
-        }
+            // In some dialects a text: then it is no name that the statement could use, and does no harm.
+            TokenKind::Name | TokenKind::Text => Some(Word::Name { text: token.name(text)?, quoted: true }),
+            TokenKind::Sign => token.text(text).chars().next().map(Word::Sign),
+            TokenKind::Number | TokenKind::Param => None,
+        };
+        let lexed = sql::lex_to_end(text, reading);
+        let mut words: Vec<Word> = lexed.tokens.iter().filter_map(word).collect();
         // What a statement does is said by its first word, whatever signs stand before it.
         let first = words.iter().position(|word| matches!(word, Word::Name { .. })).unwrap_or(words.len());
         Words(words.split_off(first))
@@ -183,16 +180,26 @@ impl Words {
         self.key(at).is_some_and(|key| is_in(&key, words))
     }
 
+    /// Whether a word of it changes something; some are functions if a bracket follows.
+    fn writes(&self) -> bool {
+        (0..self.0.len()).any(|at| {
+            let is_call = self.is_one_of(at, "INSERT REPLACE TRUNCATE") && self.0.get(at + 1) == Some(&Word::Sign('('));
+            self.is_one_of(at, "INSERT UPDATE DELETE REPLACE MERGE TRUNCATE CREATE DROP ALTER") && !is_call
+        })
+    }
+
     /// Whether it concerns the server as a whole.
     fn reaches_server(&self) -> bool {
         let makes = self.is_one_of(0, "CREATE ALTER DROP");
         let replicates = self.is_one_of(0, "START") && !self.is_one_of(1, "TRANSACTION");
         let is_global = |word: &Word| matches!(word, Word::Name { text, .. } if is_in(text, GLOBAL));
         let sets = self.is_one_of(0, "SET") && self.0.iter().any(is_global);
+        let renames_user = self.is_one_of(0, "RENAME") && self.is_one_of(1, "USER");
         let writes_file = self.keys().any(|key| is_in(&key, "OUTFILE DUMPFILE"));
         self.is_one_of(0, FIRST)
             || replicates
             || sets
+            || renames_user
             || writes_file
             || (makes && self.is_one_of(self.first_after(1, MODIFIERS), OBJECTS))
             || self.calls(FUNCTIONS)
@@ -275,60 +282,6 @@ fn is_in(word: &str, words: &str) -> bool {
     words.split(' ').any(|one| one.eq_ignore_ascii_case(word))
 }
 
-fn is_of_name(c: char) -> bool {
-    c.is_alphanumeric() || c == '_' || c == '$'
-}
-
-type Chars<'a> = std::iter::Peekable<std::str::Chars<'a>>;
-
-/// Skips a text whose opening quote was taken.
-fn skip_text(chars: &mut Chars, escapes: bool) {
-    while let Some(c) = chars.next() {
-        match c {
-            '\\' if escapes => drop(chars.next()),
-            '\'' if chars.peek() != Some(&'\'') => return,
-            '\'' => drop(chars.next()),
-            _ => {}
-        }
-    }
-}
-
-/// The name whose opening quote `quote` was taken.
-fn quoted_name(chars: &mut Chars, quote: char) -> String {
-    let mut name = String::new();
-    while let Some(c) = chars.next() {
-        if c == quote && chars.next_if_eq(&quote).is_none() {
-            break;
-        }
-        name.push(c);
-    }
-    name
-}
-
-/// `text` without what stands between a `#` and the end of its line.
-fn without_hash_comments(text: &str) -> String {
-    text.lines().map(|line| line.split('#').next().unwrap_or_default()).collect::<Vec<_>>().join("\n")
-}
-
-/// Skips a comment whose slash was taken; of one that is performed only what marks it.
-fn skip_comment(chars: &mut Chars) {
-    chars.next();
-    let mut marked = chars.clone();
-    marked.next_if_eq(&'M');
-    if marked.next_if_eq(&'!').is_some() {
-        *chars = marked;
-        while chars.next_if(char::is_ascii_digit).is_some() {}
-        return;
-    }
-    let mut last = ' ';
-    for c in chars.by_ref() {
-        if last == '*' && c == '/' {
-            return;
-        }
-        last = c;
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -401,6 +354,11 @@ mod tests {
             "COPY t TO PROGRAM 'sh'",
             "SELECT pg_terminate_backend(5)",
             "DO $$ BEGIN EXECUTE 'DROP TABLE x'; END $$",
+            "RENAME USER a TO b",
+            "BINLOG 'abc'",
+            "SELECT 1 /*M!100100 INTO OUTFILE '/tmp/x' */",
+            "SELECT $$'$$; DROP TABLE other.x; SELECT $$'$$",
+            "SELECT /* /* */ ' */ 1; DROP TABLE other.x --'",
         ] {
             assert_eq!(outside(others), Some(true), "{others}");
         }
@@ -410,6 +368,7 @@ mod tests {
     fn what_only_reads_other_schemas_is_listed_and_changes_nothing() {
         assert_eq!(outside("SELECT * FROM shop.orders WHERE id = 5"), Some(false));
         assert_eq!(outside("SELECT count(*) FROM information_schema.tables"), Some(false));
+        assert_eq!(outside("SELECT REPLACE(c, 'a', 'b'), TRUNCATE(n, 1), 'DROP' FROM shop.orders"), Some(false));
     }
 
     #[test]

@@ -48,6 +48,11 @@ pub fn read_recording(workload: &str, path: &Path, params: &Params) -> Result<Re
     Ok(RecordingSummary { path, ops: recording.len(), length: recording.length(), io: Some(io), sessions: None })
 }
 
+/// Whether `trial` replays the statements of a log.
+pub(crate) fn is_of_statements(trial: &Trial) -> bool {
+    trial.workload.name == REPLAY_SQL.entry.name
+}
+
 /// The recording that `trial` replays; `None` if it replays none.
 pub(crate) fn recording_of(trial: &Trial) -> Result<Option<Arc<Recording>>, TargetError> {
     let params = &trial.workload.params;
@@ -115,9 +120,10 @@ fn read_once<T>(
 fn read_log_summary(path: &Path, params: &Params) -> Result<RecordingSummary, String> {
     let log = log_at(path, params)?;
     let recording = &log.recording;
-    let sessions = RecordedSessions { count: recording.sessions(), most_at_once: recording.most_at_once() };
+    let (count, most_at_once) = (recording.sessions(), recording.most_at_once());
+    let sessions = RecordedSessions { count, most_at_once, pauses: recording.pauses };
     let path = path.to_str().ok_or_else(|| format!("`{}`: its name is no UTF-8", shown(path)))?.to_owned();
-    let (ops, length) = (recording.statements().len() as u64, recording.length());
+    let (ops, length) = (recording.len(), recording.length());
     Ok(RecordingSummary { path, ops, length, io: None, sessions: Some(sessions) })
 }
 

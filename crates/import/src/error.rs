@@ -59,6 +59,14 @@ pub enum ImportError {
 }
 
 impl ImportError {
+    /// What is wrong, without the file and the line.
+    pub(crate) fn words(&self) -> String {
+        match self {
+            ImportError::Line { what, .. } | ImportError::Whole { what, .. } => what.clone(),
+            other => other.to_string(),
+        }
+    }
+
     pub(crate) fn unreadable(path: &Path, cause: io::Error) -> ImportError {
         ImportError::Unreadable { path: path.to_owned(), cause }
     }

@@ -1,4 +1,4 @@
-//! Results of other programs become run files: fio, sysbench and pgbench.
+//! Results of other programs become run files: fio, sysbench, pgbench, HammerDB, YCSB, go-tpc, go-ycsb and memtier_benchmark.
 //!
 //! In: files that these programs have written, recognised by their content. Out: an [`ImportedRun`], which is written as a run file whose
 //! points are marked with the program they come from.
@@ -9,13 +9,18 @@
 mod amount;
 mod error;
 mod fio;
+mod go_tpc;
 mod grid;
+mod hammerdb;
 mod input;
+mod memtier;
+mod percentiles;
 mod pgbench;
 mod point;
+mod runs;
 mod sysbench;
-mod sysbench_file;
 mod write;
+mod ycsb;
 
 pub use error::ImportError;
 pub use point::{ImportedKind, ImportedPoint, STATED_WORKLOAD, StatedSettings, Timeline};
@@ -42,8 +47,13 @@ pub fn read_files(
     for (path, format) in &recognised {
         points.extend(match format {
             Format::FioJson => fio::read(path, &logs(Format::FioLog))?,
-            Format::Sysbench => vec![sysbench::read(path)?],
-            Format::Pgbench => vec![pgbench::read(path, &logs(Format::PgbenchLog))?],
+            Format::Sysbench => sysbench::read(path)?,
+            Format::Pgbench => pgbench::read(path, &logs(Format::PgbenchLog))?,
+            Format::HammerDb => hammerdb::read(path)?,
+            Format::Ycsb => ycsb::read(path)?,
+            Format::GoTpc => go_tpc::read(path)?,
+            Format::MemtierText => memtier::text::read(path)?,
+            Format::MemtierJson => memtier::json::read(path)?,
             Format::FioLog | Format::PgbenchLog => Vec::new(),
         });
     }

@@ -42,8 +42,68 @@ pub struct ImportedPoint {
     pub facts: Vec<Fact>,
 }
 
+/// The length of a run of which only rates per minute are printed.
+pub(crate) const ASSUMED_LENGTH: Nanos = Nanos::from_secs(60);
+
+/// The fact that says so.
+pub(crate) fn assumed_length() -> Fact {
+    Fact::new(
+        "imported.length",
+        "the output does not have it: a minute is taken, so rates are as printed and counts are those of a minute",
+    )
+}
+
+/// The fact that the output does not have the number of clients.
+pub(crate) fn unknown_clients() -> Fact {
+    Fact::new("imported.clients", "the output does not have their number: 1 stands for it")
+}
+
 /// The name of an engine that the output does not name.
 pub const UNKNOWN_ENGINE: &str = "unknown";
+
+/// The name of the facts that say what of the output was left out, and why.
+pub const LEFT_OUT_FACT: &str = "imported.left_out";
+/// The name of the fact that says why there are no intervals.
+pub const INTERVALS_FACT: &str = "imported.intervals";
+
+impl ImportedPoint {
+    /// A point of `program`, of which nothing is known yet: one client, and an engine that is not named.
+    pub(crate) fn of(program_name: &'static str, version: &str, workload: &str) -> ImportedPoint {
+        ImportedPoint {
+            program: format!("{program_name} {version}").trim_end().to_owned(),
+            program_name,
+            engine: UNKNOWN_ENGINE.to_owned(),
+            engine_params: Params::default(),
+            workload: workload.to_owned(),
+            workload_params: Params::default(),
+            io: None,
+            clients: 1,
+            depth: 1,
+            rate_per_s: None,
+            started_unix_ms: None,
+            length: Nanos(0),
+            kinds: Vec::new(),
+            timeline: None,
+            error: None,
+            facts: Vec::new(),
+        }
+    }
+
+    /// Takes the operations over time, or says why there are none. `None` if the program printed none.
+    pub(crate) fn set_timeline(&mut self, timeline: Option<Result<Timeline, String>>) {
+        match timeline {
+            Some(Ok(timeline)) => self.timeline = Some(timeline),
+            Some(Err(why)) => self.facts.push(Fact::new(INTERVALS_FACT, format!("left out: {why}"))),
+            None => {}
+        }
+    }
+
+    /// What of the output was left out.
+    pub fn left_out(&self) -> impl Iterator<Item = &str> {
+        let is_about = |fact: &&Fact| [LEFT_OUT_FACT, INTERVALS_FACT].contains(&fact.name.as_str());
+        self.facts.iter().filter(is_about).map(|fact| fact.value.trim_start_matches("left out: "))
+    }
+}
 
 /// The operations of one kind over the whole point.
 #[derive(Clone, Debug)]
@@ -120,6 +180,19 @@ impl ImportedKind {
     pub(crate) fn new(def: KindDef) -> ImportedKind {
         ImportedKind { def, ok: 0, failed: 0, bytes: 0, response: Times::default(), service: Times::default() }
     }
+}
+
+/// Takes the reads and updates that are parts of a read-modify-write from the counts of reads and updates: programs count such an operation in
+/// all three. Returns the fact that says so, if there are any.
+pub(crate) fn separate_parts_of_updates(kinds: &mut Vec<ImportedKind>) -> Option<Fact> {
+    let name_of = |kind: &ImportedKind| kind.def.name.replace('-', "_");
+    let whole = kinds.iter().find(|kind| name_of(kind) == "read_modify_write").map(|kind| kind.ok)?;
+    for part in kinds.iter_mut().filter(|kind| ["read", "update"].contains(&kind.def.name.as_str())) {
+        part.ok = part.ok.saturating_sub(whole);
+    }
+    kinds.retain(|kind| kind.ok > 0 || kind.failed > 0);
+    let text = "the program counts a read-modify-write as a read and an update as well; here it is one operation";
+    Some(Fact::new("imported.ops", text))
 }
 
 /// Times that were counted in classes of (nanoseconds, count), with their exact sum and longest. A class is known by one value of it, which may be

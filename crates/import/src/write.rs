@@ -4,7 +4,7 @@
 //! whole; a file of that name is never overwritten. Points follow one another on the time axis of the run, also if they ran side by side.
 
 use crate::error::ImportError;
-use crate::point::{ImportedKind, ImportedPoint};
+use crate::point::{FILE_ENGINE, ImportedKind, ImportedPoint, UNKNOWN_ENGINE};
 use model::{Arrivals, Generator, Params};
 use model::{
     Catalogue, Fact, IntervalRow, KindDef, KindRow, Load, Machine, Nanos, OnError, OpKind, Pacing, ParamOwner,
@@ -30,9 +30,17 @@ const LENGTH_ROUNDING: f64 = 0.02;
 pub struct ImportedRun {
     points: Vec<ImportedPoint>,
     trials: Vec<Trial>,
-    params: Vec<Vec<PointParam>>,
+    declared: Vec<Declared>,
     files: Vec<String>,
     started_unix_ms: u64,
+}
+
+/// What the catalogue says of a point.
+#[derive(Debug)]
+struct Declared {
+    params: Vec<PointParam>,
+    /// How people call what was measured.
+    spoken: Option<String>,
 }
 
 impl ImportedRun {
@@ -43,11 +51,15 @@ impl ImportedRun {
             let repeats = trials.iter().filter(|known| Trial { repeat: 1, ..(*known).clone() } == trial).count();
             trials.push(Trial { repeat: u32::try_from(repeats).unwrap_or(u32::MAX - 1) + 1, ..trial });
         }
-        let params = trials.iter().map(|trial| params_of(trial, catalogue)).collect();
+        let declared = trials.iter().zip(&points).map(|(trial, point)| Declared {
+            params: params_of(trial, catalogue),
+            spoken: spoken_engine(point, catalogue),
+        });
+        let declared = declared.collect();
         let started_unix_ms = started(&points, files);
         ImportedRun {
             trials,
-            params,
+            declared,
             files: files
                 .iter()
                 .map(|path| path.file_name().unwrap_or_default().to_string_lossy().into_owned())
@@ -60,6 +72,12 @@ impl ImportedRun {
     /// What was imported, one point for each measurement of the program, in the order of the files.
     pub fn points(&self) -> &[ImportedPoint] {
         &self.points
+    }
+
+    /// What of the outputs was left out, in one line each, with the number of its point.
+    pub fn notes(&self) -> Vec<String> {
+        let numbered = (1..).zip(&self.points);
+        numbered.flat_map(|(nth, point)| point.left_out().map(move |what| format!("point {nth}: {what}"))).collect()
     }
 
     /// The name of the run if none is given: when it began, and the programs.
@@ -127,8 +145,8 @@ impl ImportedRun {
 
     fn write_points(&self, writer: &mut RunWriter) -> Result<(), StoreError> {
         let mut start = Tick(0);
-        for ((point, trial), params) in self.points.iter().zip(&self.trials).zip(&self.params) {
-            write_point(writer, point, trial, params, start)?;
+        for ((point, trial), declared) in self.points.iter().zip(&self.trials).zip(&self.declared) {
+            write_point(writer, point, trial, declared, start)?;
             let whole = u64::try_from(rows_of(point).len()).unwrap_or(0).saturating_mul(interval_of(point).0);
             start = start + Nanos(whole.max(point.length.0)) + BETWEEN_POINTS;
         }
@@ -207,6 +225,25 @@ fn params_of(trial: &Trial, catalogue: &Catalogue) -> Vec<PointParam> {
     all
 }
 
+/// How people call the database of `point`; `None` of a file.
+fn spoken_engine(point: &ImportedPoint, catalogue: &Catalogue) -> Option<String> {
+    let is_database = point.io.is_none() && point.engine != FILE_ENGINE;
+    let database = is_database.then_some(point.engine.as_str())?;
+    let known = catalogue.engines.iter().find(|entry| entry.name == database).map(|entry| entry.spoken);
+    let other = OTHER_DATABASES.iter().find(|(name, _)| *name == database).map(|(_, spoken)| *spoken);
+    Some(known.or(other).unwrap_or(database).to_owned())
+}
+
+/// Databases that are none of plimsoll's engines, and one that the program does not name.
+const OTHER_DATABASES: [(&str, &str); 6] = [
+    (UNKNOWN_ENGINE, "the database"),
+    ("db2", "Db2"),
+    ("mariadb", "MariaDB"),
+    ("oracle", "Oracle"),
+    ("sql server", "SQL Server"),
+    ("tidb", "TiDB"),
+];
+
 fn usual_role(name: &str) -> ParamRole {
     match name {
         "transaction" => ParamRole::Mix,
@@ -219,14 +256,19 @@ fn write_point(
     writer: &mut RunWriter,
     point: &ImportedPoint,
     trial: &Trial,
-    params: &[PointParam],
+    declared: &Declared,
     start: Tick,
 ) -> Result<(), StoreError> {
     let mut facts = vec![Fact::new(model::IMPORTED_FACT, &point.program)];
     facts.extend(point.facts.iter().cloned());
-    let traits = PointTraits { work: WorkTraits { io: point.io, ..WorkTraits::default() }, ..PointTraits::default() };
+    let spoken = declared.spoken.iter().map(|spoken| ("engine".to_owned(), spoken.clone()));
+    let traits = PointTraits {
+        work: WorkTraits { io: point.io, ..WorkTraits::default() },
+        phrases: spoken.collect(),
+        ..PointTraits::default()
+    };
     let kinds: Vec<KindDef> = point.kinds.iter().map(|kind| kind.def.clone()).collect();
-    let new = NewPoint { trial, facts: &facts, traits: &traits, params, kinds: &kinds, sources: &[] };
+    let new = NewPoint { trial, facts: &facts, traits: &traits, params: &declared.params, kinds: &kinds, sources: &[] };
     let id = writer.begin_point(&new)?;
     writer.begin_phase(id, Phase::Run, start)?;
     let rows: Vec<IntervalRow> =

@@ -89,7 +89,7 @@ pub use params::{
 pub use phrase::Phrase;
 pub use plan_work::PlanWork;
 pub use readings::{CounterSample, Readings};
-pub use recording::{RecordedSessions, RecordedWork, RecordingSummary};
+pub use recording::{RecordedPauses, RecordedSessions, RecordedWork, RecordingSummary};
 pub use regular_file::{open_regular, read_regular, read_regular_text};
 pub use role::{CounterRole, KindDef, OpClass, ParamOwner, ParamRole, PointParam, StepIndexes, UsedIf, UsefulValues};
 pub use rows::{ExpectedRows, MostlyRows, RowCounts, RowRange};

@@ -31,6 +31,20 @@ pub struct RecordedSessions {
     pub count: u32,
     /// The most that were open at once.
     pub most_at_once: u32,
+    /// When none of them sent anything.
+    #[serde(default)]
+    pub pauses: RecordedPauses,
+}
+
+/// The times in which nothing was recorded.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct RecordedPauses {
+    /// What is above one minute of each pause, of all together.
+    pub sum: Nanos,
+    /// The longest.
+    pub longest: Nanos,
+    /// When it begins, after the first operation.
+    pub longest_after: Nanos,
 }
 
 /// The figures of recorded block requests.

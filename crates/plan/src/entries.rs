@@ -73,8 +73,9 @@ pub(crate) fn find_entry(named: &Written<'_>, entries: &[Entry]) -> Result<Entry
     })
 }
 
-/// A private server comes before one by URL of the same name, which only `url` can lead to.
-fn entry_named<'e>(name: &str, entries: &'e [Entry]) -> Option<&'e Entry> {
+/// The engine that `name` means: of `mariadb` the first that this server has. A private server comes before one by URL of the same name, which only
+/// `url` can lead to.
+pub fn entry_named<'e>(name: &str, entries: &'e [Entry]) -> Option<&'e Entry> {
     let has_name = |entry: &&Entry| entry.name == name;
     let private = entries.iter().find(|entry| has_name(entry) && !declares_param(entry, URL));
     private

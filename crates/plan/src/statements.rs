@@ -1,8 +1,8 @@
 //! Statements in a plan file: `[[statement]]` tables, and the small grammar of the values in their SQL.
 //!
 //! In: the tables, with their places. Out: one setting whose text is the list of [`CustomOp`]s as TOML, so that it lies in the layers
-//! of a plan like any other; [`typed_ops`] takes it up again. Limits: SQL is not understood, only looked through: quoted text and names
-//! stay as they are, and a comment is refused, because a placeholder in it would count. Other mistakes are the server's to report.
+//! of a plan like any other; [`typed_ops`] takes it up again. Limits: SQL is not understood, only split into tokens: quoted text,
+//! quoted names and comments stay as they are. Other mistakes are the server's to report.
 //!
 //! The grammar: `:table.column` (a value of a column of the user's own tables; `@2` is another row, `@new` a row that was not loaded), `:id`, `:new_id`, `:k`, `:c`, `:pad`, `:int(a,b)`, `:text(n)`; with a number behind the word (`:id2`) it is another
 //! draw. `{table}` is the number of a table. `::` is PostgreSQL's cast.
@@ -141,10 +141,6 @@ pub(crate) fn read_statement(written: &Written<'_>) -> Result<CustomStatement, P
     if text.is_empty() {
         return Err(refused("an empty statement".into()));
     }
-    let first = text.split_whitespace().next().unwrap_or_default().to_ascii_uppercase();
-    if ["BEGIN", "START", "COMMIT", "ROLLBACK", "END", "SAVEPOINT"].contains(&first.as_str()) {
-        return Err(refused("a transaction is written as a list of its statements, without this one".into()));
-    }
     if text.contains('?') {
         return Err(refused("`?` is not allowed; use a placeholder such as `:id`".into()));
     }
@@ -154,34 +150,52 @@ pub(crate) fn read_statement(written: &Written<'_>) -> Result<CustomStatement, P
     parse_sql(text).map_err(refused)
 }
 
+/// First words of statements that begin or end a transaction.
+const OF_TRANSACTION: [&str; 6] = ["BEGIN", "START", "COMMIT", "ROLLBACK", "END", "SAVEPOINT"];
+
 /// The text with `?` in the place of each value.
 fn parse_sql(text: &str) -> Result<CustomStatement, String> {
-    let (mut out, mut values, mut rest) = (String::with_capacity(text.len()), Vec::new(), text);
-    while let Some(c) = rest.chars().next() {
-        let after = &rest[c.len_utf8()..];
-        let taken = match c {
-            '\'' | '"' | '`' => 1 + after.find(c).ok_or_else(|| format!("unclosed quote {c}"))? + 1,
-            ';' => return Err("`;` is not allowed; write several statements as a list".into()),
-            _ if let Some(start) = ["--", "/*"].into_iter().find(|start| rest.starts_with(start)) => {
-                return Err(format!("`{start}` begins a comment; comments are not allowed"));
+    let lexed = sql::lex(text, sql::Reading::usual(sql::Dialect::Any));
+    let lexed = lexed.map_err(|_| "a quote or a comment is not closed".to_owned())?;
+    if lexed.is_doubtful || lexed.executable_comments > 0 {
+        let why = "servers differ in what is a comment here; write a blank behind `--`, no comment within another, and no `/*!`";
+        return Err(why.to_owned());
+    }
+    if lexed.tokens.first().is_some_and(|first| first.is_word(text, &OF_TRANSACTION)) {
+        return Err("a transaction is written as a list of its statements, without this one".to_owned());
+    }
+    let (mut out, mut values, mut done) = (String::with_capacity(text.len()), Vec::new(), 0);
+    for token in &lexed.tokens {
+        let (sign, after) = (token.text(text), &text[token.end..]);
+        // Part of a placeholder.
+        if token.start < done || token.kind != sql::TokenKind::Sign {
+            continue;
+        }
+        match sign {
+            ";" => return Err("`;` is not allowed; write several statements as a list".into()),
+            "{" => {
+                if let Some(word) = braced_word(&text[token.start..]).filter(|word| *word != TABLE) {
+                    return Err(format!("unknown placeholder `{}`; use `{TABLE}`", shown(word)));
+                }
             }
-            '{' if let Some(word) = braced_word(rest).filter(|word| *word != TABLE) => {
-                return Err(format!("unknown placeholder `{}`; use `{TABLE}`", shown(word)));
-            }
-            ':' if after.starts_with(':') => 2,
-            ':' if after.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_') => {
+            ":" if after.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_') => {
                 let (value, length) = parse_placeholder(after)?;
                 values.push(value);
+                out.push_str(&text[done..token.start]);
                 out.push('?');
-                rest = &after[length..];
-                continue;
+                done = token.end + length;
             }
-            c => c.len_utf8(),
-        };
-        out.push_str(&rest[..taken]);
-        rest = &rest[taken..];
+            _ => {}
+        }
     }
-    Ok(CustomStatement { text: out, values })
+    // Without a comment at the end, behind which nothing could be added.
+    let end = lexed.tokens.last().map_or(0, |last| last.end);
+    out.push_str(text.get(done..end).unwrap_or_default());
+    if lexed.tokens.is_empty() {
+        Err("an empty statement".to_owned())
+    } else {
+        Ok(CustomStatement { text: out, values })
+    }
 }
 
 /// `{tabel}` if `text` begins with a word in braces.
@@ -363,8 +377,9 @@ sql = [
         );
         assert!(wrong("(:id, :k", "(?, :k").starts_with("p.toml:11: "), "{}", wrong("(:id, :k", "(?, :k"));
         assert!(wrong("= :id'", "= :id1'").ends_with("the number of a further draw is from 2 to 99"));
-        assert!(wrong("= :id'", "= :id -- by key'").ends_with("`--` begins a comment; comments are not allowed"));
-        assert!(wrong("SELECT c", "SELECT /* :id */ c").ends_with("`/*` begins a comment; comments are not allowed"));
+        assert!(wrong("= :id'", "= :id --by key'").contains("write a blank behind `--`"));
+        assert!(wrong("SELECT c", "SELECT /*! :id */ c").contains("and no `/*!`"));
+        assert!(wrong("'DELETE", "'/* in */ COMMIT', 'DELETE").contains("a transaction is written as a list"));
         assert!(wrong("sbtest{table}", "sbtest{tabel}").ends_with("unknown placeholder `{tabel}`; use `{table}`"));
         assert!(plan(&PLAN.replacen("SELECT c", "SELECT \"-- {x} /*\", c", 1)).is_ok(), "quoted text stays as it is");
         assert_eq!(wrong("by_key", "replace"), "p.toml:7: two statements are named `replace`: rename one");
@@ -395,6 +410,10 @@ sql = [
         let expected = "SELECT ':id', \"a:k\", `b:c`, ?::text, '12:30' FROM t WHERE pad = ?";
         assert_eq!(parsed(text), Ok((expected.into(), vec![value(Draw::K, 1), value(Draw::Text(8), 1)])));
         assert_eq!(parsed("SELECT 'it''s'"), Ok(("SELECT 'it''s'".into(), vec![])));
+        let text = "SELECT /*+ INDEX(t :k) don't */ c -- :id\nFROM t WHERE d = $$:id'$$ AND e = E'\\':id' AND j #> '{a}' = :k -- last";
+        let expected =
+            "SELECT /*+ INDEX(t :k) don't */ c -- :id\nFROM t WHERE d = $$:id'$$ AND e = E'\\':id' AND j #> '{a}' = ?";
+        assert_eq!(parsed(text), Ok((expected.into(), vec![value(Draw::K, 1)])));
     }
 
     #[test]
@@ -407,7 +426,7 @@ sql = [
             ("SELECT :text", "write `:text(n)` with"),
             ("SELECT :id100", "from 2 to 99"),
             ("SELECT c FROM sbtest:table", "`sbtest{table}`"),
-            ("SELECT 'a", "unclosed quote '"),
+            ("SELECT 'a", "a quote or a comment is not closed"),
             ("SELECT 1; SELECT 2", "as a list"),
         ] {
             let refusal = parsed(text).unwrap_err();

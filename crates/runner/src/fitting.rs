@@ -12,7 +12,7 @@ use host::TargetError;
 use host::cpu::CpuTopology;
 use host::device::{BlockDevice, queues_below};
 use host::privileged::system_change::{WantedValue, effective_setup, wanted_settings};
-use model::{Asked, CpuAssignment, CpuChoice, CpuList, MachineSetup, Plan, Switch, Trial};
+use model::{Asked, CpuAssignment, CpuChoice, CpuList, MachineSetup, Nanos, Plan, Switch, Trial};
 
 /// A plan as it can be run here.
 #[derive(Debug)]
@@ -108,7 +108,8 @@ fn fit_to(
             Err(RunnerError::Unsupported(why.trim_end_matches("; it is left out").to_owned()))
         }
         _ => {
-            let notes = notes_on_engines(&trials);
+            let mut notes = notes_on_engines(&trials);
+            notes.extend(notes_on_pauses(&trials));
             let asked = still_asked(&plan.asked, &trials);
             Ok(FittedPlan { plan: Plan { asked, trials, ..plan.clone() }, left_out, notes })
         }
@@ -156,6 +157,45 @@ fn notes_on_engines(trials: &[Trial]) -> Vec<String> {
         }
     }
     notes
+}
+
+/// Which replays of `trials` would mostly wait: they last ten times as long as they would without their pauses. A clock that jumps makes
+/// such a log, or two logs of different days in one file.
+pub fn notes_on_pauses(trials: &[Trial]) -> Vec<String> {
+    let mut notes: Vec<String> = Vec::new();
+    for trial in trials {
+        let params = &trial.workload.params;
+        // Only the statements of a log have sessions, and a speed.
+        let Some(summary) = params.recording() else { continue };
+        let Some(pauses) = summary.sessions.map(|sessions| sessions.pauses) else { continue };
+        let Some(speed) = workload::replay_sql::speed_of(params) else { continue };
+        let busy = Nanos(summary.length.0.saturating_sub(pauses.sum.0));
+        if summary.length.0 / 10 <= busy.0 {
+            continue;
+        }
+        let in_replay = |time: Nanos| hours_and_minutes(time.as_secs_f64() / speed);
+        let note = format!(
+            "`{summary}`: the replay takes {}, but for {} of it nothing is sent: the longest pause is {} and begins {} after the first \
+             statement; cut the log there, or use a higher speed",
+            in_replay(summary.length),
+            in_replay(pauses.sum),
+            in_replay(pauses.longest),
+            in_replay(pauses.longest_after)
+        );
+        if !notes.contains(&note) {
+            notes.push(note);
+        }
+    }
+    notes
+}
+
+/// `277 h`, `4 min`, `12 s`.
+fn hours_and_minutes(seconds: f64) -> String {
+    match seconds {
+        s if s >= 7_200.0 => format!("{:.0} h", s / 3_600.0),
+        s if s >= 120.0 => format!("{:.0} min", s / 60.0),
+        s => format!("{s:.0} s"),
+    }
 }
 
 fn without_machine(trial: &Trial) -> Trial {
@@ -242,6 +282,25 @@ mod tests {
             "{compared}"
         );
         assert!(refused("workload = 'oltp'\ncpus = '1000'").starts_with("cpus = `1000`: CPU 1000 is offline"));
+    }
+
+    #[test]
+    fn a_replay_that_would_mostly_wait_is_named_with_its_longest_pause() {
+        let dir = tempfile::tempdir().unwrap();
+        let log = dir.path().join("a.log");
+        let entry = |time: &str| format!("{time}\t    8 Query\tSELECT 1\n");
+        let times = ["2024-03-01T10:00:00.0Z", "2024-03-01T10:00:03.5Z", "2024-03-13T10:00:00.0Z"];
+        let notes_at = |speed: &str, times: &[&str]| {
+            std::fs::write(&log, times.iter().map(|time| entry(time)).collect::<String>()).unwrap();
+            let engine = "engine = 'mysql://a@127.0.0.1/'";
+            fitted(&format!("workload = 'replay-sql'\n{engine}\nlog = '{}'\nspeed = '{speed}'", log.display()))
+                .unwrap()
+                .notes
+        };
+        let [note] = &notes_at("2", &times)[..] else { panic!("no note") };
+        assert!(note.contains("the replay takes 144 h, but for 144 h of it nothing is sent"), "{note}");
+        assert!(note.contains("the longest pause is 144 h and begins 2 s after the first"), "{note}");
+        assert_eq!((notes_at("max", &times).len(), notes_at("1", &times[..2]).len()), (0, 0));
     }
 
     #[test]

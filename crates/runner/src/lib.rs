@@ -34,7 +34,7 @@ pub use conduct::strategy::{DonePoint, PlanMatrix, Strategy};
 pub use data_set::{SetPlace, SetRequest, data_sets, drop_data_set, make_data_set, verify_data_set};
 pub use error::RunnerError;
 pub use events::{ObserverList, PointEnd, RunEvent, RunObserver};
-pub use fitting::{FittedPlan, fit_plan};
+pub use fitting::{FittedPlan, fit_plan, notes_on_pauses};
 pub use hosts::{AgentSetup, CoordinatorSetup, HostedSession, OnHostLoss, serve_agent};
 pub use messages::StepSequence;
 pub use preflight::{

@@ -166,13 +166,15 @@ fn make_log(dir: &Path, dice: &mut Dice) -> Vec<PathBuf> {
 /// As `replay-sql` does.
 fn read_server_log(path: &Path) -> bool {
     let text = fs::read(path).unwrap();
-    let wanted = LogWanted { writes: text.len().is_multiple_of(2), renamed: vec![("shop".into(), "copy".into())] };
+    let renamed = vec![("shop".into(), "copy".into())];
+    let wanted = LogWanted { writes: text.len().is_multiple_of(2), renamed, ..LogWanted::default() };
     match replay_sql::read_log(&text[..], &wanted) {
         Ok((_, recording)) => {
-            let times = replay_sql::due_times(&recording, 2.0);
+            let times = recording.statements().map(|statement| statement.unwrap().due);
             assert!(times.is_sorted(), "a statement is due before the one before it");
             replay_sql::kinds_of(&recording);
-            recording.lanes(3);
+            let lanes = recording.lanes(3).unwrap();
+            assert_eq!((0..3).map(|lane| lanes.count_of(lane)).sum::<u64>(), recording.len());
             true
         }
         Err(error) => refuse(&error.in_file("server.log")),

@@ -15,6 +15,7 @@ mod fio;
 mod insert;
 mod keep;
 mod load;
+mod logs;
 mod loop_disk;
 mod oltp;
 mod pairs;
@@ -25,6 +26,7 @@ mod replay;
 pub mod server;
 mod show;
 mod slow_link;
+mod sql;
 mod statistics;
 mod sysbench;
 mod terminal;
@@ -85,6 +87,8 @@ const BENCHES: &[Bench] = &[
     Bench { name: cluster::NAME, run: cluster::run },
     Bench { name: workloads::NAME, run: workloads::run },
     Bench { name: replay::NAME, run: replay::run },
+    Bench { name: logs::NAME, run: logs::run },
+    Bench { name: sql::NAME, run: sql::run },
 ];
 
 fn all_cases() -> impl Iterator<Item = &'static str> {

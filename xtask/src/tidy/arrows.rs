@@ -11,15 +11,17 @@ use cargo_metadata::MetadataCommand;
 /// load, host, engine, observe, bus, runner} and the reading half {words, analysis, plot, report} meet only in `model` and in the run file.
 const ALLOWED: &[(&str, &[&str])] = &[
     ("model", &[]),
-    ("plan", &["model"]),
-    ("workload", &["model"]),
+    ("sql", &["model"]),
+    ("plan", &["model", "sql"]),
+    ("workload", &["model", "sql", "capture"]),
     ("load", &["model", "workload"]),
     ("host", &["model"]),
     // `plan` for the contract tests, which make their trials from the declared defaults as a user would.
-    ("engine", &["model", "plan", "workload", "load", "host"]),
+    ("engine", &["model", "sql", "plan", "workload", "load", "host"]),
     ("observe", &["model", "host"]),
     ("store", &["model"]),
     ("import", &["model", "store"]),
+    ("capture", &[]),
     ("words", &["model"]),
     ("analysis", &["model", "words"]),
     ("plot", &[]),

@@ -4,16 +4,21 @@
 //! kept. Limits: it only reads. Of rows it takes figures (how many, how long, how often), and for numbers and dates bounds; texts of rows never
 //! leave the server. If a plan cannot have something, it gets what is most like it.
 //!
-//! `mysql`, `postgres` and `sqlite` read, `sample` computes the statistics that an engine lacks, `tables` makes tables of what was found,
-//! `names` replaces names.
+//! `mysql`, `postgres` and `sqlite` read, `types` knows the types, `sample` computes the statistics that an engine lacks, `tables` makes tables of
+//! what was found, `names` replaces names. `digests` reads the statements that a server has counted, `placeholders` gives them values.
 
+mod digests;
 mod mysql;
 mod names;
+mod placeholders;
 mod postgres;
 mod sample;
 mod sqlite;
 mod tables;
+mod types;
 
+pub use digests::{CountedStatement, find_statements};
+pub use placeholders::with_values;
 pub use tables::with_keys;
 
 use crate::server::url::{PASSWORD_FILE, Password, ServerUrl, URL};
@@ -21,6 +26,7 @@ use host::error::TargetError;
 use model::own_table::{ColumnKind, OwnTable};
 use model::{Params, Value};
 use std::path::Path;
+use types::{FoundType, Reading, nearest_type};
 
 /// What is read, and how.
 #[derive(Clone, Debug)]
@@ -70,10 +76,55 @@ pub fn find_tables(source: &SchemaSource) -> Result<FoundTables, TargetError> {
         }
         None => sqlite::read(Path::new(place), source.sample_rows)?,
     };
-    if found.is_empty() {
-        return Err(TargetError::Unsupported(format!("`{}` has no tables", host::error::shown(Path::new(place)))));
+    if found.tables.is_empty() {
+        let left = found.left_out.first().map(|(name, reason)| format!(" that can be taken; `{name}`: {reason}"));
+        let place = host::error::shown(Path::new(place));
+        return Err(TargetError::Unsupported(format!("`{place}` has no tables{}", left.unwrap_or_default())));
     }
     Ok(tables::tables_like(found, source.hides_names))
+}
+
+/// What is another about a column that the server computes.
+const GENERATED: &str = "the database computes it from other columns; here its values are drawn";
+/// Why an index on expressions is left out.
+const EXPRESSION: &str = "it is on an expression, and a plan has indexes on columns only";
+/// Why an index with a condition is left out.
+const PARTIAL: &str = "it is of some rows only (WHERE), and a plan has indexes of all rows only";
+/// What is another about an index in falling order.
+const DESCENDING: &str = "a column is in falling order in the database, and in rising order here";
+
+/// The most tables that a plan has.
+const TABLES_MAX: usize = 500;
+
+/// What was found in a database.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(crate) struct Found {
+    pub(crate) tables: Vec<FoundTable>,
+    /// Tables that are left out, and why.
+    pub(crate) left_out: Vec<(String, String)>,
+}
+
+impl Found {
+    /// Leaves out the smallest tables if there are more than a plan has.
+    fn keep_largest(&mut self) {
+        if self.tables.len() <= TABLES_MAX {
+            return;
+        }
+        let mut rows: Vec<u64> = self.tables.iter().map(|table| table.rows).collect();
+        rows.sort_unstable_by_key(|rows| std::cmp::Reverse(*rows));
+        // Of tables of one size the first are kept.
+        let least = rows[TABLES_MAX - 1];
+        let mut room = TABLES_MAX - rows.iter().filter(|rows| **rows > least).count();
+        let reason = format!("a plan has {TABLES_MAX} tables at most, and these are the largest of {}", rows.len());
+        let (kept, left): (Vec<FoundTable>, Vec<FoundTable>) =
+            std::mem::take(&mut self.tables).into_iter().partition(|table| {
+                let is_last = table.rows == least && room > 0;
+                room -= usize::from(is_last);
+                table.rows > least || is_last
+            });
+        self.tables = kept;
+        self.left_out.extend(left.into_iter().map(|table| (table.name, reason.clone())));
+    }
 }
 
 fn server_of(url: &str, source: &SchemaSource) -> Result<(ServerUrl, Option<Password>), TargetError> {
@@ -96,20 +147,43 @@ pub(crate) struct FoundTable {
     pub(crate) indexes: Vec<FoundIndex>,
     pub(crate) references: Vec<FoundReference>,
     pub(crate) partitions: Option<FoundPartitions>,
+    /// Indexes that are left out, and why.
+    pub(crate) left_out: Vec<(String, String)>,
 }
 
 impl FoundTable {
     /// Adds a column with the type that `declared` is in the catalogue.
     fn add_column(&mut self, name: &str, declared: &str, not_null: bool) {
-        let ((kind, other_type), statistics) = (nearest_type(declared), ColumnStatistics::default());
-        let (name, depends_on) = (name.to_owned(), Vec::new());
-        self.columns.push(FoundColumn { name, kind, other_type, not_null, statistics, depends_on });
+        let FoundType { kind, reading, note } = nearest_type(declared);
+        let (statistics, depends_on) = (ColumnStatistics::default(), Vec::new());
+        let (name, notes) = (name.to_owned(), note.into_iter().collect());
+        self.columns.push(FoundColumn { name, kind, reading, notes, not_null, statistics, depends_on });
+    }
+
+    /// Notes that `what` is another about the column that was added last.
+    fn note_column(&mut self, what: &str) {
+        self.columns.last_mut().into_iter().for_each(|column| column.notes.push(what.to_owned()));
+    }
+
+    /// Notes that `what` is another about the index `name`.
+    fn note_index(&mut self, name: &str, what: &str) {
+        let index = self.indexes.iter_mut().find(|index| index.name == name);
+        let index = index.filter(|index| !index.notes.iter().any(|note| note == what));
+        index.into_iter().for_each(|index| index.notes.push(what.to_owned()));
+    }
+
+    /// Leaves the index `name` out.
+    fn leave_out_index(&mut self, name: &str, reason: String) {
+        self.indexes.retain(|index| index.name != name);
+        if !self.left_out.iter().any(|(known, _)| known == name) {
+            self.left_out.push((name.to_owned(), reason));
+        }
     }
 
     /// Adds the next column of an index. The columns of an index come one after the other.
     fn add_index_column(&mut self, index: &str, unique: bool, column: &str) {
         if self.indexes.last().is_none_or(|last| last.name != index) {
-            self.indexes.push(FoundIndex { name: index.to_owned(), columns: Vec::new(), unique });
+            self.indexes.push(FoundIndex { name: index.to_owned(), unique, ..FoundIndex::default() });
         }
         self.indexes.last_mut().into_iter().for_each(|last| last.columns.push(column.to_owned()));
     }
@@ -133,8 +207,9 @@ pub(crate) struct FoundColumn {
     pub(crate) name: String,
     /// The nearest type of a plan.
     pub(crate) kind: ColumnKind,
-    /// The note that its type is another, if it is.
-    pub(crate) other_type: Option<String>,
+    pub(crate) reading: Reading,
+    /// What is another about it, such as its type.
+    pub(crate) notes: Vec<String>,
     pub(crate) not_null: bool,
     pub(crate) statistics: ColumnStatistics,
     /// The columns whose values decide its own, with the share of the rows in which each does.
@@ -163,6 +238,8 @@ pub(crate) struct FoundIndex {
     pub(crate) name: String,
     pub(crate) columns: Vec<String>,
     pub(crate) unique: bool,
+    /// What is another about it.
+    pub(crate) notes: Vec<String>,
 }
 
 /// A foreign key as it was found.
@@ -181,89 +258,4 @@ pub(crate) struct FoundPartitions {
     pub(crate) is_hash: bool,
     pub(crate) column: String,
     pub(crate) count: u32,
-}
-
-/// The type of a plan that is nearest to one that is written `text`, and the note that it is another, if it is.
-pub(crate) fn nearest_type(text: &str) -> (ColumnKind, Option<String>) {
-    let small = text.trim().to_ascii_lowercase();
-    let name = small.split(['(', ' ']).next().unwrap_or_default();
-    let numbers: Vec<u32> =
-        small.split(|c: char| !c.is_ascii_digit()).filter_map(|digits| digits.parse().ok()).collect();
-    let length = |most: u16| numbers.first().map_or(1, |n| (*n).clamp(1, most.into()) as u16);
-    let is_like = |kind: ColumnKind| (kind, Some(format!("`{kind}` for {}", shown_type(&small))));
-    match name {
-        "boolean" | "bool" => (ColumnKind::Boolean, None),
-        "tinyint" if small.starts_with("tinyint(1)") => (ColumnKind::Boolean, None),
-        "smallint" | "int2" if !small.contains("unsigned") => (ColumnKind::SmallInt, None),
-        "tinyint" | "year" => is_like(ColumnKind::SmallInt),
-        "int" | "integer" | "int4" if !small.contains("unsigned") => (ColumnKind::Int, None),
-        "mediumint" | "smallint" => is_like(ColumnKind::Int),
-        "bigint" | "int8" if !small.contains("unsigned") => (ColumnKind::BigInt, None),
-        "int" | "integer" | "bigint" => is_like(ColumnKind::BigInt),
-        "real" | "float" | "float4" if !small.contains("double") => (ColumnKind::Real, None),
-        "double" | "float8" => (ColumnKind::Double, None),
-        "decimal" | "numeric" | "dec" => match numbers[..] {
-            [digits @ 1..=18, scale] if scale <= digits => {
-                (ColumnKind::Decimal { digits: digits as u8, scale: scale as u8 }, None)
-            }
-            [digits @ 1..=18] => (ColumnKind::Decimal { digits: digits as u8, scale: 0 }, None),
-            _ => is_like(ColumnKind::Decimal {
-                digits: 18,
-                scale: numbers.get(1).map_or(2, |scale| (*scale).min(9) as u8),
-            }),
-        },
-        "char" | "character" if !small.contains("varying") => (ColumnKind::Char(length(255)), None),
-        "varchar" | "character" if numbers.is_empty() => (ColumnKind::Text, None),
-        "varchar" | "character" => (ColumnKind::VarChar(length(16_000)), None),
-        "text" => (ColumnKind::Text, None),
-        "date" => (ColumnKind::Date, None),
-        "datetime" | "timestamp" if !small.contains("with time zone") => (ColumnKind::DateTime, None),
-        "timestamp" | "timestamptz" => is_like(ColumnKind::DateTime),
-        "uuid" => is_like(ColumnKind::Char(36)),
-        "binary" => is_like(ColumnKind::Char(length(255))),
-        "varbinary" => is_like(ColumnKind::VarChar(length(16_000))),
-        "enum" | "set" => is_like(ColumnKind::VarChar(64)),
-        "time" | "interval" => is_like(ColumnKind::Int),
-        _ => is_like(ColumnKind::Text),
-    }
-}
-
-/// A type as a person can read it: without the words of an enumeration, which are data.
-fn shown_type(text: &str) -> String {
-    let shown = match text.split_once('(') {
-        Some((name, _)) if ["enum", "set"].contains(&name) => name,
-        _ => text,
-    };
-    shown.escape_debug().take(40).collect()
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn types_of_engines_become_the_nearest_of_a_plan_and_others_are_noted() {
-        let kind = |text: &str| nearest_type(text).0.to_string();
-        for (text, expected) in [
-            ("int(11)", "int"),
-            ("INTEGER", "int"),
-            ("bigint(20) unsigned", "bigint"),
-            ("tinyint(1)", "boolean"),
-            ("numeric(10,2)", "decimal(10,2)"),
-            ("decimal(30,5)", "decimal(18,5)"),
-            ("character varying(40)", "varchar(40)"),
-            ("character varying", "text"),
-            ("character(3)", "char(3)"),
-            ("timestamp without time zone", "datetime"),
-            ("timestamp with time zone", "datetime"),
-            ("double precision", "double"),
-            ("jsonb", "text"),
-            ("", "text"),
-            ("varchar(99999999999999)", "text"),
-        ] {
-            assert_eq!(kind(text), expected, "{text}");
-        }
-        assert_eq!(nearest_type("enum('secret')").1.as_deref(), Some("`varchar(64)` for enum"));
-        assert_eq!(nearest_type("int(11)").1, None);
-    }
 }

@@ -1,10 +1,10 @@
 //! The tables of a schema of PostgreSQL, from its catalogue and the statistics of ANALYZE.
 //!
 //! In: the URL of a server, a schema. Out: [`FoundTable`]s. Limits: no row is read. Of extended statistics (CREATE STATISTICS) it takes the
-//! dependence of one column on another. A table that was never analysed has no statistics, and is
-//! refused. Indexes on expressions, and partial ones, are left out.
+//! dependence of one column on another. A table that was never analysed has no statistics, and is left out unless it is empty. Indexes on
+//! expressions, partial ones, and those that are neither a tree nor a hash are left out. A domain counts as the type that it is of.
 
-use super::{ColumnStatistics, FoundPartitions, FoundTable};
+use super::{ColumnStatistics, Found, FoundPartitions, FoundTable};
 use crate::postgres::client::PostgresAddress;
 use crate::postgres::wire::PostgresWire;
 use crate::server::network::{AnswerLimits, TextRows};
@@ -15,19 +15,24 @@ use crate::sql::server_error;
 use host::error::TargetError;
 
 /// Reads all tables of `schema`.
-pub(super) fn read(url: &ServerUrl, password: Option<Password>, schema: &str) -> Result<Vec<FoundTable>, TargetError> {
+pub(super) fn read(url: &ServerUrl, password: Option<Password>, schema: &str) -> Result<Found, TargetError> {
     let address = PostgresAddress::from_url(url, password, AnswerLimits::default())?;
     let shown = address.shown().to_owned();
     let mut wire = address.connect_admin(PATIENCE).map_err(|failure| server_error(&shown, failure))?;
     let mut catalogue = Catalogue { wire: &mut wire, shown: &shown, schema: text_literal(schema) };
-    let mut tables = catalogue.tables()?;
-    catalogue.columns(&mut tables)?;
-    catalogue.keys(&mut tables)?;
-    catalogue.references(&mut tables)?;
-    catalogue.statistics(&mut tables)?;
-    catalogue.dependences(&mut tables)?;
-    catalogue.partitions(&mut tables)?;
-    Ok(tables)
+    let mut found = catalogue.tables()?;
+    found.keep_largest();
+    let tables = &mut found.tables;
+    catalogue.columns(tables)?;
+    catalogue.keys(tables)?;
+    catalogue.references(tables)?;
+    catalogue.statistics(tables)?;
+    catalogue.dependences(tables)?;
+    catalogue.partitions(tables)?;
+    let (kept, bare): (Vec<_>, Vec<_>) = found.tables.into_iter().partition(|table| !table.columns.is_empty());
+    found.tables = kept;
+    found.left_out.extend(bare.into_iter().map(|table| (table.name, "it has no columns".to_owned())));
+    Ok(found)
 }
 
 /// `text` as a literal, whatever the settings of the server.
@@ -51,62 +56,98 @@ impl Catalogue<'_> {
         Ok(answer.into_iter().map(|row| row.into_iter().map(Option::unwrap_or_default).collect()).collect())
     }
 
-    fn tables(&mut self) -> Result<Vec<FoundTable>, TargetError> {
+    fn tables(&mut self) -> Result<Found, TargetError> {
+        const NEVER_ANALYSED: &str =
+            "it was never analysed, so the server knows nothing of its rows; execute ANALYZE and read it again";
         let question = format!(
-            "SELECT c.relname, c.reltuples::bigint FROM {TABLES} AND n.nspname = {} ORDER BY c.relname",
+            "SELECT c.relname, c.reltuples::bigint, pg_relation_size(c.oid) FROM {TABLES} AND n.nspname = {} ORDER BY c.relname",
             self.schema
         );
-        let rows = self.ask(&question)?;
-        if let Some([name, _]) =
-            rows.iter().filter_map(|row| row.first_chunk::<2>()).find(|[_, rows]| rows.starts_with('-'))
-        {
-            let name: String = name.escape_debug().take(63).collect();
-            return Err(TargetError::Unsupported(format!(
-                "{}: table `{name}` was never analysed, so the server knows nothing of its rows; execute ANALYZE first",
-                self.shown
-            )));
+        let mut found = Found::default();
+        for row in self.ask(&question)? {
+            let [name, rows, bytes] = &row[..] else { continue };
+            // -1: never analysed. What has no page has no row.
+            match rows.parse::<u64>() {
+                Ok(rows) => found.tables.push(FoundTable { name: name.clone(), rows, ..FoundTable::default() }),
+                Err(_) if bytes == "0" => found.tables.push(FoundTable { name: name.clone(), ..FoundTable::default() }),
+                Err(_) => found.left_out.push((name.clone(), NEVER_ANALYSED.to_owned())),
+            }
         }
-        let table = |row: Vec<String>| {
-            let mut row = row.into_iter();
-            let name = row.next().unwrap_or_default();
-            let rows = row.next().and_then(|rows| rows.parse().ok()).unwrap_or(0);
-            FoundTable { name, rows, ..FoundTable::default() }
-        };
-        Ok(rows.into_iter().map(table).collect())
+        Ok(found)
     }
 
     fn columns(&mut self, tables: &mut [FoundTable]) -> Result<(), TargetError> {
         let question = format!(
-            "SELECT c.relname, a.attname, format_type(a.atttypid, a.atttypmod), a.attnotnull FROM pg_attribute a JOIN {TABLES_ON} \
-             AND n.nspname = {} WHERE a.attnum > 0 AND NOT a.attisdropped ORDER BY c.relname, a.attnum",
+            "SELECT c.relname, a.attname, format_type(b.type, b.modifier), a.attnotnull, to_jsonb(a)->>'attgenerated', b.kind \
+             FROM pg_attribute a JOIN {TABLES_ON} AND n.nspname = {} \
+             CROSS JOIN LATERAL (WITH RECURSIVE base(type, modifier, kind, of_domain, own, depth) AS ( \
+               SELECT t.oid, a.atttypmod, t.typtype, t.typbasetype, t.typtypmod, 0 FROM pg_type t WHERE t.oid = a.atttypid \
+               UNION ALL SELECT t.oid, base.own, t.typtype, t.typbasetype, t.typtypmod, depth + 1 FROM base \
+               JOIN pg_type t ON t.oid = base.of_domain WHERE base.kind = 'd') \
+               SELECT * FROM base ORDER BY depth DESC LIMIT 1) b \
+             WHERE a.attnum > 0 AND NOT a.attisdropped ORDER BY c.relname, a.attnum",
             self.schema,
             TABLES_ON = "pg_class c ON c.oid = a.attrelid AND c.relkind IN ('r', 'p') JOIN pg_namespace n ON n.oid = c.relnamespace"
         );
         for row in self.ask(&question)? {
-            let [table, name, kind, not_null] = &row[..] else { continue };
+            let [table, name, declared, not_null, generated, kind] = &row[..] else { continue };
             let Some(table) = tables.iter_mut().find(|known| known.name == *table) else { continue };
-            table.add_column(name, kind, not_null == "t");
+            // The name of an enumeration, of a composite and of a range is the user's.
+            match kind.as_str() {
+                "e" => table.add_column(name, "enum", not_null == "t"),
+                "c" => {
+                    table.add_column(name, "text", not_null == "t");
+                    table.note_column("`text` for a composite type: letters of the same length");
+                }
+                "r" if !declared.contains("range") => table.add_column(name, "tsrange", not_null == "t"),
+                "m" if !declared.contains("range") => table.add_column(name, "tsmultirange", not_null == "t"),
+                _ => table.add_column(name, declared, not_null == "t"),
+            }
+            if ["s", "v"].contains(&generated.as_str()) {
+                table.note_column(super::GENERATED);
+            }
         }
         Ok(())
     }
 
     fn keys(&mut self, tables: &mut [FoundTable]) -> Result<(), TargetError> {
+        // A column of an expression has no number, and joins no attribute.
         let question = format!(
-            "SELECT c.relname, x.relname, i.indisprimary, i.indisunique, a.attname FROM pg_index i JOIN pg_class c ON c.oid = i.indrelid \
-             JOIN pg_class x ON x.oid = i.indexrelid JOIN pg_namespace n ON n.oid = c.relnamespace \
+            "SELECT c.relname, x.relname, i.indisprimary, i.indisunique, coalesce(a.attname, ''), m.amname, i.indexprs IS NOT NULL, \
+             i.indpred IS NOT NULL, i.indnatts > i.indnkeyatts, i.indoption[k.nth - 1] & 1 \
+             FROM pg_index i JOIN pg_class c ON c.oid = i.indrelid \
+             JOIN pg_class x ON x.oid = i.indexrelid JOIN pg_namespace n ON n.oid = c.relnamespace JOIN pg_am m ON m.oid = x.relam \
              CROSS JOIN LATERAL unnest(i.indkey::int2[]) WITH ORDINALITY k(number, nth) \
-             JOIN pg_attribute a ON a.attrelid = c.oid AND a.attnum = k.number \
-             WHERE n.nspname = {} AND i.indexprs IS NULL AND i.indpred IS NULL AND k.nth <= i.indnkeyatts \
-             ORDER BY c.relname, x.relname, k.nth",
+             LEFT JOIN pg_attribute a ON a.attrelid = c.oid AND a.attnum = k.number AND k.number > 0 \
+             WHERE n.nspname = {} AND k.nth <= i.indnkeyatts ORDER BY c.relname, x.relname, k.nth",
             self.schema
         );
         for row in self.ask(&question)? {
-            let [table, index, is_primary, is_unique, column] = &row[..] else { continue };
+            let [table, index, is_primary, is_unique, column, kind, is_expression, is_partial, covers, falls] =
+                &row[..]
+            else {
+                continue;
+            };
             let Some(table) = tables.iter_mut().find(|known| known.name == *table) else { continue };
             if is_primary == "t" {
-                table.primary_key.push(column.clone())
+                table.primary_key.push(column.clone());
+            } else if is_expression == "t" {
+                table.leave_out_index(index, super::EXPRESSION.to_owned());
+            } else if is_partial == "t" {
+                table.leave_out_index(index, super::PARTIAL.to_owned());
+            } else if !["btree", "hash"].contains(&kind.as_str()) {
+                table.leave_out_index(index, format!("it is of the kind {kind}, and a plan has trees only"));
             } else {
-                table.add_index_column(index, is_unique == "t", column)
+                table.add_index_column(index, is_unique == "t", column);
+                if kind == "hash" {
+                    table.note_index(index, "a hash in the database; here it is a tree");
+                }
+                if covers == "t" {
+                    table.note_index(index, "the columns that it has besides its key (INCLUDE) are left out");
+                }
+                if falls == "1" {
+                    table.note_index(index, super::DESCENDING);
+                }
             }
         }
         Ok(())

@@ -8,6 +8,7 @@
 use super::ColumnStatistics;
 use std::cmp::Ordering;
 use std::collections::HashMap;
+use std::hash::{DefaultHasher, Hash, Hasher};
 
 /// As many as PostgreSQL keeps.
 const COMMON_MAX: usize = 100;
@@ -22,6 +23,15 @@ pub(super) enum SampledValue {
     Date(String),
     /// The hash and the length of a text. The text itself is not read.
     Text(u64, u32),
+}
+
+impl SampledValue {
+    /// A value that cannot be read as what its column holds: it is one, and no NULL.
+    pub(super) fn unread(bytes: &[u8]) -> SampledValue {
+        let mut hasher = DefaultHasher::new();
+        bytes.hash(&mut hasher);
+        SampledValue::Text(hasher.finish(), u32::try_from(bytes.len()).unwrap_or(u32::MAX))
+    }
 }
 
 /// The statistics of a column of `rows` rows with these `values` in some of them; `None` is NULL.
@@ -104,8 +114,16 @@ fn order(one: &SampledValue, other: &SampledValue) -> Ordering {
     match (one, other) {
         (SampledValue::Number(a, _), SampledValue::Number(b, _)) => a.total_cmp(b),
         (SampledValue::Date(a), SampledValue::Date(b)) => a.cmp(b),
-        // Hashes have no order that means anything.
-        _ => Ordering::Equal,
+        // Hashes have no order that means anything. What is of another kind stands apart, so that this is an order.
+        _ => rank(one).cmp(&rank(other)),
+    }
+}
+
+fn rank(value: &SampledValue) -> u8 {
+    match value {
+        SampledValue::Text(..) => 0,
+        SampledValue::Number(..) => 1,
+        SampledValue::Date(_) => 2,
     }
 }
 
@@ -123,7 +141,7 @@ fn bounds_of(mut values: Vec<&SampledValue>) -> Vec<String> {
 
 /// Pearson's correlation of the place of a row and of its value in their orders, as PostgreSQL has it; 0 of texts.
 fn correlation_of(valued: &[&SampledValue]) -> f64 {
-    if valued.len() < 2 || matches!(valued[0], SampledValue::Text(..)) {
+    if valued.len() < 2 || valued.iter().any(|value| matches!(value, SampledValue::Text(..))) {
         return 0.0;
     }
     let mut sorted: Vec<usize> = (0..valued.len()).collect();
@@ -191,6 +209,15 @@ mod tests {
         let distinct = found.distinct.unwrap();
         assert!((500.0..2_000.0).contains(&distinct), "{distinct}");
         assert_eq!(statistics_of(&numbers(0..500), 10_000).distinct, Some(10_000.0));
+    }
+
+    #[test]
+    fn values_of_several_kinds_have_an_order_and_none_is_null() {
+        let mut values = numbers((0..200).map(|nth| nth * 7 % 200));
+        values.extend((0..100).map(|nth: u32| Some(SampledValue::unread(&nth.to_le_bytes()))));
+        let found = statistics_of(&values, 300);
+        assert_eq!((found.nulls, found.distinct, found.correlation), (0.0, Some(300.0), 0.0));
+        assert!(found.bounds.iter().all(|bound| bound.parse::<i64>().is_ok()));
     }
 
     #[test]

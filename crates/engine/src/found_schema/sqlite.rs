@@ -4,17 +4,16 @@
 //! rows of each value of an index, so columns are looked at: rows spread over the whole table, up to a number.
 
 use super::sample::{SampledValue, statistics_of};
-use super::{FoundIndex, FoundTable};
+use super::{Found, FoundIndex, FoundTable};
 use crate::sqlite_schema::quote_name;
 use host::error::TargetError;
 use model::own_table::ColumnKind;
 use rusqlite::types::ValueRef;
 use rusqlite::{Connection, OpenFlags};
-use std::hash::{DefaultHasher, Hash, Hasher};
 use std::path::Path;
 
 /// Reads all tables of the database in `path`, and `sample_rows` rows of each.
-pub(super) fn read(path: &Path, sample_rows: u32) -> Result<Vec<FoundTable>, TargetError> {
+pub(super) fn read(path: &Path, sample_rows: u32) -> Result<Found, TargetError> {
     let shown = host::error::shown(path);
     if !path.is_file() {
         return Err(TargetError::Unsupported(format!(
@@ -28,8 +27,17 @@ pub(super) fn read(path: &Path, sample_rows: u32) -> Result<Vec<FoundTable>, Tar
     let database = Connection::open_with_flags(path, flags).map_err(cannot)?;
     let names =
         "SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT LIKE 'sqlite\\_%' ESCAPE '\\' ORDER BY name";
-    let names = texts(&database, names).map_err(cannot)?;
-    names.iter().map(|name| read_table(&database, name, sample_rows).map_err(cannot)).collect()
+    let mut found = Found::default();
+    for name in texts(&database, names).map_err(cannot)? {
+        match read_table(&database, &name, sample_rows) {
+            Ok(table) if table.columns.is_empty() => found.left_out.push((name, "it has no columns".to_owned())),
+            Ok(table) => found.tables.push(table),
+            // Such as a virtual table whose module is not here.
+            Err(error) => found.left_out.push((name, format!("SQLite cannot read it: {error}"))),
+        }
+    }
+    found.keep_largest();
+    Ok(found)
 }
 
 fn texts(database: &Connection, question: &str) -> rusqlite::Result<Vec<String>> {
@@ -43,12 +51,20 @@ fn read_table(database: &Connection, name: &str, sample_rows: u32) -> rusqlite::
     let rows = rows.max(0) as u64;
     let mut table = FoundTable { name: name.to_owned(), rows, ..FoundTable::default() };
     let mut keys: Vec<(i64, String)> = Vec::new();
-    let mut statement = database.prepare(&format!("PRAGMA table_info({quoted})"))?;
+    let mut statement = database.prepare(&format!("PRAGMA table_xinfo({quoted})"))?;
     let mut columns = statement.query([])?;
     while let Some(row) = columns.next()? {
+        // 1 is a hidden column of a virtual table, 2 and 3 are generated.
+        let hidden: i64 = row.get(6)?;
+        if hidden == 1 {
+            continue;
+        }
         let (name, declared): (String, String) = (row.get(1)?, row.get(2)?);
         let (not_null, key): (bool, i64) = (row.get(3)?, row.get(5)?);
         table.add_column(&name, &declared, not_null);
+        if hidden > 1 {
+            table.note_column(super::GENERATED);
+        }
         if key > 0 {
             keys.push((key, name));
         }
@@ -58,26 +74,39 @@ fn read_table(database: &Connection, name: &str, sample_rows: u32) -> rusqlite::
     small.for_each(|column| column.kind = ColumnKind::Int);
     keys.sort_by_key(|(nth, _)| *nth);
     table.primary_key = keys.into_iter().map(|(_, name)| name).collect();
-    table.indexes = read_indexes(database, &quoted)?;
+    read_indexes(database, &quoted, &mut table)?;
     read_references(database, &quoted, &mut table)?;
     sample_columns(database, &mut table, sample_rows)?;
     Ok(table)
 }
 
-fn read_indexes(database: &Connection, quoted: &str) -> rusqlite::Result<Vec<FoundIndex>> {
+fn read_indexes(database: &Connection, quoted: &str, table: &mut FoundTable) -> rusqlite::Result<()> {
     let mut statement = database.prepare(&format!("PRAGMA index_list({quoted})"))?;
-    let listed: Vec<(String, bool, String)> =
-        statement.query_map([], |row| Ok((row.get(1)?, row.get(2)?, row.get(3)?)))?.collect::<Result<_, _>>()?;
-    let mut found = Vec::new();
-    for (name, unique, _) in listed.into_iter().rev().filter(|(_, _, origin)| origin != "pk") {
-        let mut columns = database.prepare(&format!("PRAGMA index_info({})", quote_name(&name)))?;
-        let columns: Vec<Option<String>> = columns.query_map([], |row| row.get(2))?.collect::<Result<_, _>>()?;
+    let listed: Vec<(String, bool, String, bool)> = statement
+        .query_map([], |row| Ok((row.get(1)?, row.get(2)?, row.get(3)?, row.get(4)?)))?
+        .collect::<Result<_, _>>()?;
+    for (name, unique, origin, is_partial) in listed.into_iter().rev() {
+        if origin == "pk" {
+            continue;
+        }
+        let mut columns = database.prepare(&format!("PRAGMA index_xinfo({})", quote_name(&name)))?;
+        let columns: Vec<(Option<String>, bool, bool)> =
+            columns.query_map([], |row| Ok((row.get(2)?, row.get(3)?, row.get(5)?)))?.collect::<Result<_, _>>()?;
+        let keys = || columns.iter().filter(|(.., is_key)| *is_key);
         // An expression has no name.
-        if let Some(columns) = columns.into_iter().collect::<Option<Vec<String>>>() {
-            found.push(FoundIndex { name, columns, unique });
+        let named: Option<Vec<String>> = keys().map(|(column, ..)| column.clone()).collect();
+        match named {
+            _ if is_partial => table.leave_out_index(&name, super::PARTIAL.to_owned()),
+            None => table.leave_out_index(&name, super::EXPRESSION.to_owned()),
+            Some(columns) => {
+                table.indexes.push(FoundIndex { name: name.clone(), columns, unique, ..FoundIndex::default() });
+                if keys().any(|(_, is_descending, _)| *is_descending) {
+                    table.note_index(&name, super::DESCENDING);
+                }
+            }
         }
     }
-    Ok(found)
+    Ok(())
 }
 
 fn read_references(database: &Connection, quoted: &str, table: &mut FoundTable) -> rusqlite::Result<()> {
@@ -98,7 +127,9 @@ fn sample_columns(database: &Connection, table: &mut FoundTable, sample_rows: u3
         return Ok(());
     }
     let step = table.rows.div_ceil(sample_rows.into());
-    let mut statement = database.prepare(&format!("SELECT * FROM {}", quote_name(&table.name)))?;
+    let names: Vec<String> = table.columns.iter().map(|column| quote_name(&column.name)).collect();
+    let question = format!("SELECT {} FROM {}", names.join(", "), quote_name(&table.name));
+    let mut statement = database.prepare(&question)?;
     let mut rows = statement.query([])?;
     let mut sampled: Vec<Vec<Option<SampledValue>>> = vec![Vec::new(); table.columns.len()];
     let mut nth = 0;
@@ -118,11 +149,7 @@ fn sample_columns(database: &Connection, table: &mut FoundTable, sample_rows: u3
 }
 
 fn sampled_value(value: ValueRef<'_>, kind: ColumnKind) -> Option<SampledValue> {
-    let hashed = |bytes: &[u8]| {
-        let mut hasher = DefaultHasher::new();
-        bytes.hash(&mut hasher);
-        SampledValue::Text(hasher.finish(), bytes.len() as u32)
-    };
+    let hashed = SampledValue::unread;
     Some(match (value, kind) {
         (ValueRef::Null, _) => return None,
         (ValueRef::Integer(number), kind) if !kind.is_text() => SampledValue::Number(number as f64, number.to_string()),

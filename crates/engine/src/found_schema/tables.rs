@@ -4,27 +4,38 @@
 //! thing after the other, until the tables can be made; so a plan that is written is one that is taken.
 
 use super::names::{NameMap, NameOf};
-use super::{ColumnStatistics, FoundColumn, FoundReference, FoundTable, FoundTables};
+use super::types::Reading;
+use super::{ColumnStatistics, Found, FoundColumn, FoundReference, FoundTable, FoundTables};
 use model::own_table::{
     ColumnKind, Dependence, Distinct, DrawnValues, OwnColumn, OwnFault, OwnIndex, OwnPartitions, OwnTable,
     PartitionRule, ValueNumbers, ValueShape, ValueSource,
 };
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// A column that decides about fewer rows than this decides about none.
 const DEPENDENCE_MIN: f64 = 0.5;
 
 /// Tables like those that were `found`. `hides_names`: names become hashes, and no bounds of values are kept.
-pub(super) fn tables_like(found: Vec<FoundTable>, hides_names: bool) -> FoundTables {
+pub(super) fn tables_like(found: Found, hides_names: bool) -> FoundTables {
+    let Found { tables: found, left_out } = found;
     let mut names = NameMap::new(hides_names);
     let all: Vec<OwnTable> =
         found.iter().map(|table| TableMaker { table, all: &found, hides_names }.make(&mut names)).collect();
-    let mut made = FoundTables { tables: all, notes: Vec::new() };
+    let mut made = FoundTables { tables: all, notes: notes_of_left_out(&left_out, hides_names) };
     for (table, own) in found.iter().zip(&made.tables) {
-        for (column, new) in table.columns.iter().zip(&own.columns) {
-            let note = column.other_type.iter().map(|note| format!("{}.{}: {note}", own.name, new.name));
-            made.notes.extend(note);
-        }
+        let columns = table.columns.iter().zip(&own.columns);
+        let of_columns = columns.flat_map(|(column, new)| {
+            column.notes.iter().map(move |note| format!("{}.{}: {note}", own.name, new.name))
+        });
+        let indexes = table.indexes.iter().zip(&own.indexes);
+        let of_indexes = indexes.flat_map(|(index, new)| {
+            index.notes.iter().map(move |note| format!("{}, index {}: {note}", own.name, new.name))
+        });
+        let of_left_out = table.left_out.iter().map(|(name, reason)| {
+            let name = if hides_names { "an index".to_owned() } else { format!("index `{name}`") };
+            format!("{}: {name} is left out: {reason}", own.name)
+        });
+        made.notes.extend(of_columns.chain(of_indexes).chain(of_left_out));
     }
     // Each round makes one thing simpler, so this ends.
     let rounds = 4 * made.tables.iter().map(|table| table.columns.len() + table.indexes.len() + 2).sum::<usize>();
@@ -35,6 +46,23 @@ pub(super) fn tables_like(found: Vec<FoundTable>, hides_names: bool) -> FoundTab
         }
     }
     made
+}
+
+/// The tables that are left out, some names a line; or how many, if names are hidden.
+fn notes_of_left_out(left_out: &[(String, String)], hides_names: bool) -> Vec<String> {
+    const NAMES_OF_A_LINE: usize = 10;
+    let mut by_reason: BTreeMap<&str, Vec<String>> = BTreeMap::new();
+    for (name, reason) in left_out {
+        by_reason.entry(reason).or_default().push(format!("`{}`", name.chars().take(64).collect::<String>()));
+    }
+    let mut notes = Vec::new();
+    for (reason, names) in by_reason {
+        notes.push(format!("tables that are left out: {}, for {reason}", names.len()));
+        if !hides_names {
+            notes.extend(names.chunks(NAMES_OF_A_LINE).map(|some| format!("left out: {}", some.join(", "))));
+        }
+    }
+    notes
 }
 
 impl FoundTables {
@@ -258,9 +286,7 @@ impl TableMaker<'_> {
             Some(distinct) if self.is_unique(found, distinct) => Distinct::All,
             None if self.is_unique(found, 0.0) => Distinct::All,
             Some(_) if kind == ColumnKind::Boolean => Distinct::Natural,
-            Some(distinct) if self.is_first_digit(found, distinct) => {
-                Distinct::Share(rounded(distinct / self.table.rows.max(1) as f64))
-            }
+            Some(distinct) if self.is_first_digit(found, distinct) => self.share_of(distinct),
             Some(distinct) => self.distinct_of(distinct),
             None => Distinct::Natural,
         };
@@ -274,11 +300,13 @@ impl TableMaker<'_> {
     /// A number of values that grows with the table if it is more than a tenth of the rows: what PostgreSQL assumes.
     fn distinct_of(&self, distinct: f64) -> Distinct {
         let share = distinct / self.table.rows.max(1) as f64;
-        if share > 0.1 {
-            Distinct::Share(rounded(share.min(1.0)))
-        } else {
-            Distinct::Count((distinct.round() as u64).max(1))
-        }
+        if share > 0.1 { self.share_of(distinct) } else { Distinct::Count((distinct.round() as u64).max(1)) }
+    }
+
+    /// So many values as a share of the rows; as a number if no share can be written: of an empty table, or of few values of many rows.
+    fn share_of(&self, distinct: f64) -> Distinct {
+        let share = rounded((distinct / self.table.rows.max(1) as f64).min(1.0));
+        if share > 0.0 { Distinct::Share(share) } else { Distinct::Count((distinct.round() as u64).max(1)) }
     }
 
     fn shape(&self, found: &FoundColumn, kind: ColumnKind) -> ValueShape {
@@ -294,10 +322,16 @@ impl TableMaker<'_> {
         if kind == ColumnKind::Boolean || self.hides_names {
             return plain_shape(kind);
         }
-        let mut bounds: Vec<i64> = statistics.bounds.iter().filter_map(|bound| units_of(kind, bound)).collect();
+        let read = |bound: &String| match found.reading {
+            Reading::Seconds => units_of(kind, bound).or_else(|| seconds_in(bound)),
+            _ => units_of(kind, bound),
+        };
+        let mut bounds: Vec<i64> = statistics.bounds.iter().filter_map(read).collect();
         bounds.sort_unstable();
         let unique = statistics.distinct.is_some_and(|distinct| self.is_unique(found, distinct));
         match bounds[..] {
+            // Of a time of day without bounds it is known that it is one of a day.
+            [] if found.reading == Reading::Seconds => ValueShape::Range(Some((0, 86_399))),
             [] => ValueShape::Range(None),
             [first, .., last] if unique || self.is_digit(found) || bounds.len() == 2 => {
                 ValueShape::Range(Some((first, last)))
@@ -310,6 +344,17 @@ impl TableMaker<'_> {
             },
         }
     }
+}
+
+/// The seconds of a time such as `-12:34:56.5` or `12:34:56+02`.
+fn seconds_in(text: &str) -> Option<i64> {
+    let text = text.trim().trim_matches('"');
+    let (sign, text) = text.strip_prefix('-').map_or((1, text), |rest| (-1, rest));
+    let mut parts = text.split(':');
+    let mut next =
+        || parts.next()?.split(['.', '+', '-']).next()?.parse::<i64>().ok().filter(|part| *part < 1_000_000_000);
+    let (hours, minutes) = (next()?, next()?);
+    Some(sign * (hours * 3_600 + minutes * 60 + next().unwrap_or(0)))
 }
 
 /// The units of a bound as an engine writes it: with more digits than are kept, or with a fraction of a second.

@@ -118,6 +118,11 @@ impl MysqlAddress {
         MysqlAddress { route, user: user.into(), password: Some(password), ..self.clone() }
     }
 
+    /// The same account of the server at the end of `route`.
+    pub fn at(&self, route: Route) -> MysqlAddress {
+        MysqlAddress { route, ..self.clone() }
+    }
+
     /// How connections get there.
     pub fn route(&self) -> &Route {
         &self.route

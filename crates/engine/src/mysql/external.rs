@@ -93,12 +93,13 @@ pub fn join_schema(
     Ok((server.in_database(name), admin, joined))
 }
 
-/// Opens the database that the URL names, which holds tables of the user. Nothing is made in it.
+/// Opens the database that the URL names, or else `usual`, which holds tables of the user. Nothing is made in it.
 pub fn visit_database(
     server: &MysqlAddress,
     url: &ServerUrl,
+    usual: Option<&str>,
 ) -> Result<(MysqlAddress, MysqlWire, ExternalSchema), TargetError> {
-    let Some(name) = &url.database else {
+    let Some(name) = url.database.as_deref().or(usual) else {
         return Err(TargetError::Unsupported(format!(
             "{} names no database; name the one with your tables: mysql://USER@HOST/DATABASE",
             server.shown()
@@ -109,7 +110,7 @@ pub fn visit_database(
     refuse_production(&mut admin, server, url)?;
     let mut facts = look_around(&mut admin, server, url)?;
     facts.extend(server.facts());
-    facts.push(Fact::new("server.schema", name.as_str()));
+    facts.push(Fact::new("server.schema", name));
     admin.set_up(&format!("USE {}", quote_name(name))).map_err(failed)?;
     Ok((server.in_database(name), admin, ExternalSchema::not_ours(server.shown(), name, facts)))
 }

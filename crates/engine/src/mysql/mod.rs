@@ -15,6 +15,7 @@
 
 mod arguments;
 mod bulk;
+mod catalogue;
 pub(crate) mod client;
 mod config;
 mod control;
@@ -38,6 +39,7 @@ pub(crate) use wire::length_encoded;
 
 use crate::counters::ServerSource;
 use crate::engine::{EngineDef, EngineLocation, Instance, StartContext};
+use crate::recordings;
 use crate::server::dir::ServerSocket;
 use crate::server::location::ExternalSchema;
 use crate::server::network::{CONTROL_ANSWER, Route};
@@ -447,7 +449,9 @@ impl SqlServer for MysqlServer {
         let urls = ServerUrl::endpoints_from_params(&trial.target.params, &["mysql"], EXAMPLE)?;
         let (_, first) =
             Self::external_endpoints(trial)?.into_iter().next().expect("a URL names at least one endpoint");
-        external::visit_database(&first, &urls[0])
+        // A recording names the schema of each statement.
+        let usual = recordings::is_of_statements(trial).then_some("information_schema");
+        external::visit_database(&first, &urls[0], usual)
     }
 
     fn found_words() -> &'static FoundWords {
@@ -477,6 +481,10 @@ impl SqlServer for MysqlServer {
 
     fn replay_words() -> &'static ReplayWords {
         &REPLAY_WORDS
+    }
+
+    fn at_route(address: &MysqlAddress, route: Route) -> MysqlAddress {
+        address.at(route)
     }
 
     fn in_recorded_schema(address: &MysqlAddress, name: &str) -> MysqlAddress {
@@ -612,6 +620,7 @@ static REPLAY_WORDS: ReplayWords = ReplayWords {
     log_files: &["SELECT @@global.slow_query_log_file", "SELECT @@global.general_log_file"],
     begin: &["SET NAMES utf8mb4"],
     read_only: "SET SESSION TRANSACTION READ ONLY",
+    catalogue: catalogue::WORDS,
     has_schema: "SELECT schema_name FROM information_schema.schemata WHERE schema_name = '{}'",
     enter_schema: Some("USE {}"),
 };

@@ -92,6 +92,11 @@ impl PostgresAddress {
         self.open_wire(allowed, allowed)
     }
 
+    /// The same account of the server at the end of `route`.
+    pub fn at(&self, route: Route) -> PostgresAddress {
+        PostgresAddress { route, ..self.clone() }
+    }
+
     /// How connections get there.
     pub fn route(&self) -> &Route {
         &self.route

@@ -10,6 +10,7 @@
 //! (<https://www.postgresql.org/docs/current/wal-async-commit.html>)
 
 mod bulk;
+mod catalogue;
 pub(crate) mod client;
 mod config;
 mod counters;
@@ -420,6 +421,10 @@ impl SqlServer for PostgresServer {
         &REPLAY_WORDS
     }
 
+    fn at_route(address: &PostgresAddress, route: Route) -> PostgresAddress {
+        address.at(route)
+    }
+
     fn in_recorded_schema(address: &PostgresAddress, name: &str) -> PostgresAddress {
         address.in_database(name)
     }
@@ -607,15 +612,20 @@ static FOUND_WORDS: FoundWords = FoundWords {
                       WHERE i.indrelid = '{}'::regclass",
 };
 
-/// What a replay of a log asks. A server without a CSV log, or a role that may not know, has no file of it.
+/// What a replay of a log asks. A server without a log collector, or a role that may not know, has no files.
 static REPLAY_WORDS: ReplayWords = ReplayWords {
     dialect: LogDialect::Postgres,
     version: "SELECT current_setting('server_version')",
     port: "SELECT current_setting('port')",
     socket: "SELECT split_part(current_setting('unix_socket_directories'), ',', 1) || '/.s.PGSQL.' || current_setting('port')",
-    log_files: &["SELECT pg_current_logfile('csvlog')"],
+    log_files: &[
+        "SELECT pg_current_logfile('stderr')",
+        "SELECT pg_current_logfile('csvlog')",
+        "SELECT pg_current_logfile('jsonlog')",
+    ],
     begin: &["SET client_encoding = 'UTF8'"],
     read_only: "SET SESSION CHARACTERISTICS AS TRANSACTION READ ONLY",
+    catalogue: catalogue::WORDS,
     has_schema: "SELECT datname FROM pg_database WHERE datname = '{}'",
     enter_schema: None,
 };

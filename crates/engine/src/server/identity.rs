@@ -44,6 +44,19 @@ impl ServerIdentity {
         self.marks.iter().any(differs) || is_after_loss && self.has_started_before(first)
     }
 
+    /// Whether it is the very server that `other` is, running since the same time: a copy of its files has its names, too.
+    fn is_same_as(&self, other: &ServerIdentity) -> bool {
+        let shared = || self.marks.iter().filter_map(|(name, value)| Some((value, other.marks.get(name)?)));
+        let started_with = match (self.uptime, other.uptime) {
+            (Some(own), Some(before)) => {
+                let between = self.seen.saturating_duration_since(other.seen);
+                own.abs_diff(before + between) <= START_SLACK
+            }
+            _ => true,
+        };
+        started_with && shared().next().is_some() && shared().all(|(own, other)| own == other)
+    }
+
     /// Whether it was started well before `first` was.
     fn has_started_before(&self, first: &ServerIdentity) -> bool {
         let between = self.seen.saturating_duration_since(first.seen);
@@ -56,6 +69,23 @@ impl ServerIdentity {
         let named: Vec<String> =
             self.marks.iter().map(|(name, value)| format!("{} `{value}`", name.replace('_', " "))).collect();
         named.join(", ")
+    }
+}
+
+/// Whether one server answers `questions` over both connections. What only one of them reports proves nothing; if they report nothing in
+/// common, they count as two.
+pub fn is_same_server(
+    questions: &[&str],
+    mut ask_one: impl FnMut(&str) -> Option<TextRows>,
+    mut ask_other: impl FnMut(&str) -> Option<TextRows>,
+) -> bool {
+    let of = |ask: &mut dyn FnMut(&str) -> Option<TextRows>| {
+        let rows: Vec<_> = questions.iter().filter_map(|question| ask(question)).flatten().collect();
+        ServerIdentity::from_rows(rows, Instant::now())
+    };
+    match (of(&mut ask_one), of(&mut ask_other)) {
+        (Some(one), Some(other)) => other.is_same_as(&one),
+        _ => false,
     }
 }
 
@@ -180,6 +210,15 @@ mod tests {
         let [told] = &others(true, "a", 90_000)[..] else { panic!("it was not found") };
         assert!(told.contains("`a`, port `3306`, which was started before it in the place of"), "{told}");
         assert!(others(false, "a", 90_000).is_empty(), "its clock was set");
+    }
+
+    #[test]
+    fn a_server_is_the_same_over_two_connections_and_a_copy_of_its_files_is_not() {
+        let same = |host: &str, uptime_s| is_same_server(QUESTIONS, answer("a", 3600), answer(host, uptime_s));
+        assert!(same("a", 3600) && same("a", 3601));
+        assert!(!same("b", 3600), "another name");
+        assert!(!same("a", 60) && !same("a", 90_000), "it was started at another time");
+        assert!(!is_same_server(QUESTIONS, answer("a", 1), |_| None));
     }
 
     #[test]

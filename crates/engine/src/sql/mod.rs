@@ -28,6 +28,7 @@ pub mod procedure_steps;
 pub mod recv_buffer;
 pub mod rejection;
 pub mod replay;
+pub mod replay_catalogue;
 pub mod row_tally;
 pub mod server_instance;
 pub mod session_options;

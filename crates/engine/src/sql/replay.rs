@@ -10,18 +10,22 @@
 
 use crate::engine::WorkloadClients;
 use crate::recordings::ReplayedLog;
+use crate::server::identity::is_same_server;
 use crate::server::network::Route;
 use crate::sql::admin_connection::AdminConnection;
+use crate::sql::external::PATIENCE;
+use crate::sql::replay_catalogue::{CatalogueWords, server_names};
 use crate::sql::server_instance::SqlServer;
 use crate::sql::session_options::SessionOptions;
-use crate::sql::{OpFailure, OpNames, SessionFactory, SqlSession};
+use crate::sql::{OpFailure, OpNames, SessionFactory, SqlSession, server_error};
 use host::error::{TargetError, shown};
 use load::{Client, Driver, DueTimes, OpSource, SyncClient};
-use model::{Fact, LoadPart, OpKind, Outcome, Params, SqlArg, SqlOp, Trial};
+use model::{Fact, FailureClass, LoadPart, Nanos, OpKind, Outcome, Params, SqlArg, SqlOp, Trial};
 use std::net::{SocketAddr, ToSocketAddrs};
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::time::Duration;
 use workload::ClientIndex;
 use workload::replay_sql::{self, LogDialect, RecordedServer, SqlRecording};
 
@@ -44,6 +48,8 @@ pub struct ReplayWords {
     pub begin: &'static [&'static str],
     /// What makes all transactions of a connection read-only.
     pub read_only: &'static str,
+    /// What it has of its own.
+    pub catalogue: CatalogueWords,
     /// A query with a row if the schema in `{}`, a literal, is there.
     pub has_schema: &'static str,
     /// The statement that makes the schema in `{}` the current one; `None` if that takes another connection.
@@ -70,6 +76,7 @@ pub fn check_writes_elsewhere<S: SqlServer>(
 
 /// Refuses to replay `log` on the server behind `admin` if that is the recorded one, of another kind, or has no copy of its schemas.
 pub fn check_server<S: SqlServer>(
+    server: &S,
     log: &ReplayedLog,
     params: &Params,
     address: &S::Address,
@@ -84,14 +91,14 @@ pub fn check_server<S: SqlServer>(
         };
         return refused(format!("`{}` is a log of {of}; it cannot be replayed on `{on}`", shown(&log.path)));
     }
-    let mut ask = |question: &str| admin.query_value(question).ok().flatten();
     let recorded_on = replay_sql::recorded_on(params);
-    if !recorded_on.is_empty() && is_at(S::route_of(address), recorded_on)? {
+    if !recorded_on.is_empty() && is_recorded(server, recorded_on, address, admin)? {
         return refused(format!(
             "recorded_on = `{}` is the server of the URL; replay on a copy",
             shown(recorded_on.as_ref())
         ));
     }
+    let mut ask = |question: &str| admin.query_value(question).ok().flatten();
     let found = RecordedServer {
         version: ask(words.version).unwrap_or_default(),
         port: ask(words.port).and_then(|port| port.parse().ok()),
@@ -146,8 +153,33 @@ fn is_same_file(one: &Path, other: &Path) -> bool {
     id(one).is_some_and(|found| Some(found) == id(other))
 }
 
-/// Whether `route` leads to `place`, a HOST:PORT or the path of a socket.
-fn is_at(route: &Route, place: &str) -> Result<bool, TargetError> {
+/// The server at the place that the user named answers soon, or cannot be asked.
+const RECORDED_PATIENCE: Duration = Duration::from_secs(5);
+
+/// Whether the server behind `admin` is the one at `place`: by its address, or because both say that they are the same. A place that does
+/// not answer the account is known by its address only.
+fn is_recorded<S: SqlServer>(
+    server: &S,
+    place: &str,
+    address: &S::Address,
+    admin: &mut S::Admin,
+) -> Result<bool, TargetError> {
+    let route = S::route_of(address);
+    let named = route_to(place, route)?;
+    if leads_to_same(route, &named) {
+        return Ok(true);
+    }
+    let Ok(mut there) = S::connect_admin(&S::at_route(address, named), RECORDED_PATIENCE) else { return Ok(false) };
+    let questions = server.spec().watched.identity;
+    Ok(is_same_server(
+        questions,
+        |question| admin.query_rows(question).ok(),
+        |question| there.query_rows(question).ok(),
+    ))
+}
+
+/// The way to `place`, a HOST:PORT or the path of a socket, with the encryption of `like`.
+fn route_to(place: &str, like: &Route) -> Result<Route, TargetError> {
     let refused = || {
         let text = "recorded_on: write HOST:PORT, or the path of a socket; no user and no password";
         TargetError::Unsupported(text.to_owned())
@@ -155,21 +187,53 @@ fn is_at(route: &Route, place: &str) -> Result<bool, TargetError> {
     if place.contains('@') || place.contains("://") {
         return Err(refused());
     }
-    match route {
-        Route::Socket(path) => Ok(is_same_file(Path::new(path), Path::new(place))),
-        Route::Private(_) => Ok(false),
-        Route::Host(host, port, _) => {
-            let (named, named_port) = place.rsplit_once(':').ok_or_else(refused)?;
-            let named_port: u16 = named_port.parse().map_err(|_| refused())?;
+    if place.starts_with('/') {
+        return Ok(Route::Socket(place.to_owned()));
+    }
+    let (host, port) = place.rsplit_once(':').ok_or_else(refused)?;
+    let host = host.trim_start_matches('[').trim_end_matches(']').to_owned();
+    Ok(Route::Host(host, port.parse().map_err(|_| refused())?, like.tls().cloned()))
+}
+
+/// Whether both routes have one socket, or one address and port.
+fn leads_to_same(one: &Route, other: &Route) -> bool {
+    match (one, other) {
+        (Route::Socket(one), Route::Socket(other)) => is_same_file(Path::new(one), Path::new(other)),
+        (Route::Host(one, port, _), Route::Host(other, other_port, _)) => {
             let addresses = |host: &str| -> Vec<SocketAddr> {
                 (host, *port).to_socket_addrs().map(Iterator::collect).unwrap_or_default()
             };
-            let named = named.trim_start_matches('[').trim_end_matches(']');
-            let same_host =
-                named.eq_ignore_ascii_case(host) || addresses(named).iter().any(|it| addresses(host).contains(it));
-            Ok(same_host && named_port == *port)
+            let is_one_host =
+                one.eq_ignore_ascii_case(other) || addresses(other).iter().any(|it| addresses(one).contains(it));
+            is_one_host && port == other_port
         }
+        _ => false,
     }
+}
+
+/// What of the recording reads, by what the server has of its own: all of it if writes are replayed.
+pub fn judged_recording<S: SqlServer>(
+    log: &ReplayedLog,
+    params: &Params,
+    address: &S::Address,
+    admin: &mut S::Admin,
+) -> Result<Arc<SqlRecording>, TargetError> {
+    if replay_sql::allows_writes(params) {
+        return Ok(log.recording.clone());
+    }
+    let words = S::replay_words();
+    let failed = |failure: OpFailure| server_error(S::display_name(address), failure);
+    let judge = sql::Judge::new(log.dialect.sql()).with_allowed(&replay_sql::allowed_functions(params));
+    // What takes another connection to enter has a catalogue of its own.
+    let schemas = if words.enter_schema.is_none() { copied_schemas(&log.recording, params)? } else { Vec::new() };
+    let mut others = Vec::new();
+    for name in schemas.iter().filter(|name| !name.is_empty()) {
+        others.push(S::connect_admin(&S::in_recorded_schema(address, name), PATIENCE).map_err(failed)?);
+    }
+    let mut admins: Vec<&mut S::Admin> = others.iter_mut().chain([admin]).collect();
+    let names = server_names(&mut admins, &words.catalogue, &judge).map_err(failed)?;
+    let judged = log.recording.judged(&judge.with_server(Arc::new(names)));
+    judged.map_err(|error| TargetError::Unsupported(error.in_file(&shown(&log.path))))
 }
 
 /// Whether all that a log says of its server is so of the server that was `found`.
@@ -183,17 +247,20 @@ fn is_like(recorded: &RecordedServer, found: &RecordedServer) -> bool {
         && recorded.socket.as_ref().is_none_or(|socket| Some(socket) == found.socket.as_ref())
 }
 
-/// The clients of `trial` that replay `log` on the server at `address`.
+/// The clients of `trial` that replay `recording` on the server at `address`.
 pub fn replay_clients<S: SqlServer>(
-    log: &ReplayedLog,
+    recording: &Arc<SqlRecording>,
     trial: &Trial,
     address: &S::Address,
     options: &SessionOptions,
 ) -> Result<WorkloadClients, TargetError> {
     let params = &trial.workload.params;
-    let (recording, clients) = (&log.recording, trial.load.clients);
+    let clients = trial.load.clients;
     let speed = replay_sql::speed_of(params);
-    let stream = replay_sql::statement_stream(recording.clone(), clients, speed);
+    let unusable =
+        |error: &dyn std::fmt::Display| TargetError::Unsupported(format!("the statements of the log: {error}"));
+    let lanes = Arc::new(recording.lanes(clients).map_err(|error| unusable(&error))?);
+    let stream = replay_sql::statement_stream(recording.clone(), lanes.clone(), speed);
     let kinds = replay_sql::kinds_of(recording);
     let server = ReplayServer::<S> {
         address: address.clone(),
@@ -202,32 +269,48 @@ pub fn replay_clients<S: SqlServer>(
         allows_writes: replay_sql::allows_writes(params),
         names: OpNames::new(&kinds),
     };
-    let lanes = recording.lanes(clients);
-    let client = |slot: ClientIndex| -> Box<dyn Client> {
-        let first = lanes[slot.client as usize].first();
-        let first = first.map_or((0, 0), |nth| {
-            let statement = &recording.statements()[*nth as usize];
-            (statement.schema, statement.session)
-        });
-        let driver = ReplayDriver { server: server.clone(), session: None, place: first, failure: None };
-        Box::new(SyncClient::new(OpSource::new(&stream, slot), driver))
+    let place = |lane: u32| -> std::io::Result<(u32, u32)> {
+        let Some(first) = lanes.numbers_of(lane, 0, 1)?.pop() else { return Ok((0, 0)) };
+        let first = recording.statement(first)?;
+        Ok((first.schema, first.session))
     };
-    let clients = ClientIndex::all_in(LoadPart::all_of(clients)).map(client).collect();
-    let due = speed.map(|speed| -> Arc<dyn DueTimes> { Arc::new(replay_sql::due_times(recording, speed)) });
+    let client = |slot: ClientIndex| -> Result<Box<dyn Client>, TargetError> {
+        let place = place(slot.client).map_err(|error| unusable(&error))?;
+        let driver = ReplayDriver { server: server.clone(), session: None, place, failure: None };
+        Ok(Box::new(SyncClient::new(OpSource::new(&stream, slot), driver)))
+    };
+    let clients = ClientIndex::all_in(LoadPart::all_of(clients)).map(client).collect::<Result<_, _>>()?;
+    let due = speed.map(|speed| -> Arc<dyn DueTimes> { Arc::new(ReplayTimes { recording: recording.clone(), speed }) });
     Ok(WorkloadClients { kinds, clients, background: Vec::new(), parts: Vec::new(), due })
+}
+
+/// When the statements fall due.
+#[derive(Debug)]
+struct ReplayTimes {
+    recording: Arc<SqlRecording>,
+    speed: f64,
+}
+
+impl DueTimes for ReplayTimes {
+    fn count_within(&self, length: Nanos) -> u64 {
+        // If they cannot be read back, all count as due, so that those that were not sent are missing.
+        replay_sql::count_due(&self.recording, self.speed, length).unwrap_or(self.recording.len())
+    }
 }
 
 /// What is replayed, for people.
 pub fn facts(recording: &SqlRecording) -> Vec<Fact> {
     let left_out = recording.left_out;
     let counts = [
-        ("statements", recording.statements().len() as u64),
+        ("statements", recording.len()),
         ("sessions", recording.sessions().into()),
         ("sessions_at_once", recording.most_at_once().into()),
         ("left_out_writes", left_out.writes),
         ("left_out_of_session", left_out.of_session),
         ("left_out_repeated", left_out.repeated),
         ("left_out_unbound", left_out.unbound),
+        ("skipped", recording.skipped.total()),
+        ("left_out_effects", left_out.effects),
     ];
     let server = &recording.server;
     let version = if server.version.is_empty() { "the log does not name it" } else { &server.version };
@@ -237,7 +320,14 @@ pub fn facts(recording: &SqlRecording) -> Vec<Fact> {
         "fractions of seconds"
     };
     let counts = counts.map(|(name, count)| Fact::new(format!("recorded.{name}"), count.to_string()));
-    counts.into_iter().chain([Fact::new("recorded.version", version), Fact::new("recorded.times", times)]).collect()
+    let skipped = recording.skipped.kinds();
+    let skipped = skipped.map(|(name, kind)| Fact::new(format!("recorded.skipped.{name}"), kind.to_string()));
+    let effects = (left_out.effects > 0).then(|| Fact::new("recorded.effects", recording.effects_listed()));
+    // Fewer than the log promised, if the server has functions or views of its own that do more than read.
+    let ops = Fact::new("run.ops", recording.len().to_string());
+    let room = Fact::new("recorded.room", model::Bytes(recording.bytes()).to_string());
+    let texts = [Fact::new("recorded.version", version), Fact::new("recorded.times", times), room, ops];
+    counts.into_iter().chain(skipped).chain(effects).chain(texts).collect()
 }
 
 /// The server, as all clients use it.
@@ -287,6 +377,10 @@ struct ReplayDriver<S: SqlServer> {
 
 impl<S: SqlServer> ReplayDriver<S> {
     fn perform(&mut self, op: &SqlOp) -> Result<(), OpFailure> {
+        if op.text.is_empty() {
+            let text = "the statement cannot be read back from the file in which the recording is kept";
+            return Err(OpFailure { class: FailureClass::Io, text: text.to_owned() });
+        }
         let number = |nth: usize| if let Some(SqlArg::Int(number)) = op.args.get(nth) { *number as u32 } else { 0 };
         self.enter(number(0), number(1))?;
         let session = self.session.as_mut().expect("entered above");
@@ -362,7 +456,9 @@ mod tests {
     #[test]
     fn the_recorded_server_is_known_by_its_host_and_port_or_its_socket() {
         let host = |name: &str| Route::Host(name.into(), 3306, None);
-        let at = |route: &Route, place: &str| is_at(route, place).map_err(|error| error.to_string());
+        let at = |route: &Route, place: &str| {
+            route_to(place, route).map(|named| leads_to_same(route, &named)).map_err(|error| error.to_string())
+        };
         assert_eq!(at(&host("127.0.0.1"), "localhost:3306"), Ok(true));
         assert_eq!(at(&host("127.0.0.1"), "127.0.0.1:3307"), Ok(false));
         assert_eq!(at(&host("db1"), "DB1:3306"), Ok(true));
@@ -371,6 +467,9 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("s");
         std::fs::write(&path, "").unwrap();
-        assert_eq!(at(&Route::Socket(path.to_str().unwrap().into()), path.to_str().unwrap()), Ok(true));
+        let path = path.to_str().unwrap();
+        assert_eq!(at(&Route::Socket(path.into()), path), Ok(true));
+        assert_eq!(at(&Route::Socket(path.into()), "localhost:3306"), Ok(false), "by its address");
+        assert_eq!(at(&host("db1"), path), Ok(false));
     }
 }

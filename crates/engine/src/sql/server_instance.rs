@@ -215,6 +215,8 @@ pub trait SqlServer: Clone + Send + Sync + 'static {
     fn display_name(address: &Self::Address) -> &str;
     /// What a replay of statements asks of such a server.
     fn replay_words() -> &'static ReplayWords;
+    /// The same account of the server at the end of `route`.
+    fn at_route(address: &Self::Address, route: Route) -> Self::Address;
     /// The same address with the recorded schema `name` as the current one.
     fn in_recorded_schema(address: &Self::Address, name: &str) -> Self::Address;
     /// Makes the connections of clients that execute `statements` with `options`.
@@ -420,8 +422,11 @@ impl<S: SqlServer> SqlServerInstance<S> {
             )));
         }
         let (address, mut admin, mut external) = match (start.joins, &wanted) {
-            (None, None) => S::open_external(start.trial, SchemaUse::of_instance(start.data_set))?,
-            (None, Some(_)) => S::visit_external(start.trial)?,
+            (None, None) if !recordings::is_of_statements(start.trial) => {
+                S::open_external(start.trial, SchemaUse::of_instance(start.data_set))?
+            }
+            // Nothing is made: an account that may only read is enough for a replay of reads.
+            (None, _) => S::visit_external(start.trial)?,
             (Some(common), _) => S::join_external(start.trial, common)?,
         };
         let found = wanted
@@ -560,12 +565,14 @@ impl<S: SqlServer> SqlServerInstance<S> {
         let path = recordings::path_of(trial);
         replay::check_writes_elsewhere::<S>(path, &mut admin, data_dir.as_deref())?;
         let log = recordings::log_of(trial)?;
-        replay::check_server::<S>(&log, &trial.workload.params, &self.address, &mut admin)?;
+        let params = &trial.workload.params;
+        replay::check_server(&self.server, &log, params, &self.address, &mut admin)?;
+        let recording = replay::judged_recording::<S>(&log, params, &self.address, &mut admin)?;
         drop(admin);
-        self.replay_facts = replay::facts(&log.recording);
+        self.replay_facts = replay::facts(&recording);
         let (open, identity) = (self.open.clone(), self.identity.clone());
         let options = SessionOptions { open, identity, ..self.options.clone() };
-        replay::replay_clients::<S>(&log, trial, &self.client_address, &options)
+        replay::replay_clients::<S>(&recording, trial, &self.client_address, &options)
     }
 
     /// Performs `statement`, which sets up a schema and touches no data.

@@ -197,8 +197,8 @@ fn plain_node(line: &str) -> String {
 }
 
 /// Reads the schema in the server below `parent`.
-fn read_schema(dialect: &Dialect, parent: &Path, hides_names: bool) -> FoundTables {
-    let place = match dialect.engine {
+pub fn read_schema(engine: &str, parent: &Path, hides_names: bool) -> FoundTables {
+    let place = match engine {
         "postgres" => {
             let socket = found(parent, "PG_VERSION");
             format!("postgres://plimsoll@localhost/postgres?host={}", socket.parent().unwrap().to_str().unwrap())
@@ -210,7 +210,7 @@ fn read_schema(dialect: &Dialect, parent: &Path, hides_names: bool) -> FoundTabl
     find_tables(&source).unwrap()
 }
 
-fn plan_of(found: &FoundTables) -> String {
+pub fn plan_of(found: &FoundTables) -> String {
     let text = plan::tables_text(&found.tables, |_| Vec::new());
     format!("{text}\n[[statement]]\nname = 'one'\nsql = 'SELECT 1'\n")
 }
@@ -227,13 +227,13 @@ fn compare(dialect: &Dialect) {
         }
         asked(dialect.engine, original.path(), &format!("{analyse} t{nth:02}"));
     }
-    let found = read_schema(dialect, original.path(), false);
+    let found = read_schema(dialect.engine, original.path(), false);
     assert_eq!(found.tables.len(), 20, "{:?}", found.notes);
     let text = plan_of(&found);
     for secret in ["paid", "void", "example.org"] {
         assert!(!text.contains(secret), "no text of a row is copied: {secret}");
     }
-    let hidden = plan_of(&read_schema(dialect, original.path(), true));
+    let hidden = plan_of(&read_schema(dialect.engine, original.path(), true));
     assert!(!["customer", "status", "t00", "histogram", "min = "].iter().any(|name| hidden.contains(name)), "{hidden}");
     let tenth = own_trial(dialect.engine, &text, 0.1, &[("durability", "none"), ("ops_max", "10")]);
     let copied = prepared(&tenth, copy.path());
@@ -304,7 +304,7 @@ fn columns_that_depend_on_others_and_tables_that_refer_to_themselves_are_taken_o
     let empty = trial(POSTGRES.engine, "oltp", &[("table_rows", "1"), ("durability", "none")]);
     let server = prepared(&empty, original.path());
     DEPENDENT.iter().chain(&["ANALYZE"]).for_each(|statement| drop(asked("postgres", original.path(), statement)));
-    let found = read_schema(&POSTGRES, original.path(), false);
+    let found = read_schema(POSTGRES.engine, original.path(), false);
     let text = plan_of(&found);
     assert!(text.contains("depends_on = \"city\", dependence = 1"), "{text}");
     assert_eq!(text.matches("depends_on").count(), 1, "no column depends on the one that it decides about: {text}");

@@ -14,6 +14,7 @@ mod files;
 mod folders;
 mod found_data;
 mod found_schema;
+mod found_shapes;
 mod hostile;
 mod insert;
 mod lab;

@@ -1,10 +1,10 @@
 //! fio's JSON, of which only what is used is kept.
 //!
-//! In: a file with one object or several: with `--status-interval` fio writes its results so far again and again, and lines of text may
-//! precede them. Out: the last object. Limits: 64 MiB; 4,096 jobs; 20,000 bins of a histogram. Unknown keys are skipped.
+//! In: a file with one object or several, with lines of text (warnings, `<host> ...` of a client) before and between them. Out: an object for
+//! each run. With `--status-interval` fio writes its results so far again and again: of these the last counts. Limits: 64 MiB; 4,096 jobs;
+//! 20,000 bins of a histogram; 10,000 runs. Unknown keys are skipped.
 
 use crate::error::ImportError;
-use model::Nanos;
 use serde::Deserialize;
 use serde::de::{self, Deserializer, MapAccess, SeqAccess, Visitor};
 use std::fmt;
@@ -18,6 +18,8 @@ const JSON_BYTES_MAX: u64 = 64 << 20;
 const JOBS_MAX: usize = 4_096;
 /// fio has 1,856 bins.
 const ENTRIES_MAX: usize = 20_000;
+/// The most runs of a file.
+const RUNS_MAX: usize = 10_000;
 
 /// The results of a run.
 #[derive(Debug, Default, Deserialize)]
@@ -50,6 +52,8 @@ pub(super) struct FioJob {
     pub read: FioDirection,
     pub write: FioDirection,
     pub trim: FioDirection,
+    /// All of them together, with `unified_rw_reporting`.
+    pub mixed: FioDirection,
     pub sync: FioSync,
 }
 
@@ -89,11 +93,11 @@ pub(super) struct FioSync {
 
 impl FioDirection {
     /// Operations done. The oldest versions print their rate only.
-    pub fn ios(&self, length: Nanos) -> u64 {
+    pub fn ios(&self) -> u64 {
         if self.total_ios > 0 {
             self.total_ios
         } else {
-            (self.iops.unwrap_or(0.0).max(0.0) * length.as_secs_f64()).round() as u64
+            (self.iops.unwrap_or(0.0).max(0.0) * self.runtime as f64 / 1e3).round() as u64
         }
     }
 
@@ -102,42 +106,116 @@ impl FioDirection {
     }
 }
 
-/// Reads the last object of the file at `path`.
-pub(super) fn read(path: &Path) -> Result<FioOutput, ImportError> {
+impl FioOutput {
+    /// All jobs, also those of other machines.
+    pub fn all_jobs(&self) -> impl Iterator<Item = &FioJob> {
+        self.jobs.0.iter().chain(&self.client_stats.0)
+    }
+
+    /// When it was written, in milliseconds since 1970, and how far that may be off.
+    fn written_ms(&self) -> Option<(u64, u64)> {
+        let rough = || self.timestamp.and_then(|seconds| seconds.checked_mul(1_000)).map(|ms| (ms, 1_000));
+        self.timestamp_ms.map(|ms| (ms, 100)).or_else(rough)
+    }
+
+    /// Whether this is what the run of `earlier` wrote later, because of `--status-interval`: the same jobs have done more, in a time that
+    /// is longer by as much as has passed.
+    fn continues(&self, earlier: &FioOutput) -> bool {
+        let jobs: Vec<(&FioJob, &FioJob)> = earlier.all_jobs().zip(self.all_jobs()).collect();
+        let is_same = self.version == earlier.version
+            && self.global_options.0 == earlier.global_options.0
+            && self.all_jobs().count() == earlier.all_jobs().count()
+            && jobs.iter().all(|(before, job)| job.has_grown_from(before));
+        let longer_ms = || jobs.iter().map(|(before, job)| job.runtime_ms().abs_diff(before.runtime_ms()));
+        is_same
+            && match (earlier.written_ms(), self.written_ms()) {
+                (Some((before, off)), Some((now, _))) => {
+                    let passed_ms = now.saturating_sub(before);
+                    now >= before && longer_ms().any(|longer| longer.abs_diff(passed_ms) <= passed_ms / 2 + off)
+                }
+                _ => longer_ms().any(|longer| longer > 0),
+            }
+    }
+}
+
+impl FioJob {
+    fn directions(&self) -> [&FioDirection; 4] {
+        [&self.read, &self.write, &self.trim, &self.mixed]
+    }
+
+    /// The longest of the times of its directions.
+    fn runtime_ms(&self) -> u64 {
+        self.directions().iter().map(|direction| direction.runtime).max().unwrap_or(0)
+    }
+
+    fn has_grown_from(&self, before: &FioJob) -> bool {
+        let is_same = self.jobname == before.jobname
+            && self.groupid == before.groupid
+            && self.hostname == before.hostname
+            && self.job_options.0 == before.job_options.0
+            && self.job_start == before.job_start;
+        is_same
+            && self.directions().iter().zip(before.directions()).all(|(now, before)| {
+                now.total_ios >= before.total_ios && now.io_bytes >= before.io_bytes && now.runtime >= before.runtime
+            })
+    }
+}
+
+/// Reads the file at `path`: the results of each run, in the order of the file.
+pub(super) fn read(path: &Path) -> Result<Vec<FioOutput>, ImportError> {
+    let text = read_text(path)?;
+    let (mut rest, mut line) = (text.as_str(), 0);
+    let mut runs: Vec<FioOutput> = Vec::new();
+    while let Some((start, lines)) = next_object(rest) {
+        line += lines;
+        rest = &rest[start..];
+        let mut objects = serde_json::Deserializer::from_str(rest).into_iter::<FioOutput>();
+        match objects.next() {
+            Some(Ok(output)) => {
+                if runs.last().is_some_and(|last| output.continues(last)) {
+                    runs.pop();
+                }
+                runs.push(output);
+            }
+            Some(Err(error)) => return Err(ImportError::line(path, line + error.line() as u64, words_of(&error))),
+            None => break,
+        }
+        if runs.len() > RUNS_MAX {
+            return Err(ImportError::line(path, line, format!("the file has more than {RUNS_MAX} runs; split it")));
+        }
+        let read = objects.byte_offset();
+        line += rest[..read].matches('\n').count() as u64;
+        rest = &rest[read..];
+    }
+    if runs.is_empty() {
+        return Err(ImportError::whole(path, "there is no line that begins with `{`; expected fio's JSON"));
+    }
+    Ok(runs)
+}
+
+/// The text of the JSON at `path`.
+pub(crate) fn read_text(path: &Path) -> Result<String, ImportError> {
     let cannot = |cause| ImportError::unreadable(path, cause);
     let bytes = fs::metadata(path).map_err(cannot)?.len();
     if bytes > JSON_BYTES_MAX {
         return Err(ImportError::whole(
             path,
             format!(
-                "the JSON has {bytes} bytes, and at most {JSON_BYTES_MAX} (64 MiB) are read; import fewer jobs at once"
+                "the JSON has {bytes} bytes, and at most {JSON_BYTES_MAX} (64 MiB) are read; import fewer runs at once"
             ),
         ));
     }
     let text = String::from_utf8_lossy(&fs::read(path).map_err(cannot)?).into_owned();
-    let (mut rest, mut line, mut found) = (text.as_str(), 0, None);
-    while let Some((start, lines)) = next_object(rest) {
-        line += lines;
-        rest = &rest[start..];
-        let mut objects = serde_json::Deserializer::from_str(rest).into_iter::<FioOutput>();
-        match objects.next() {
-            Some(Ok(output)) => found = Some(output),
-            Some(Err(error)) => return Err(ImportError::line(path, line + error.line() as u64, words_of(&error))),
-            None => break,
-        }
-        let read = objects.byte_offset();
-        line += rest[..read].matches('\n').count() as u64;
-        rest = &rest[read..];
-    }
-    found.ok_or_else(|| ImportError::whole(path, "there is no line that begins with `{`; expected fio's JSON"))
+    Ok(text.strip_prefix('\u{feff}').map(str::to_owned).unwrap_or(text))
 }
 
 /// Where the next line begins that starts an object, and how many lines are before it.
 fn next_object(text: &str) -> Option<(usize, u64)> {
     let mut start = 0;
     for (line, part) in text.split_inclusive('\n').enumerate() {
-        if part.starts_with('{') {
-            return Some((start, line as u64));
+        let indent = part.len() - part.trim_start().len();
+        if part[indent..].starts_with('{') {
+            return Some((start + indent, line as u64));
         }
         start += part.len();
     }
@@ -160,7 +238,7 @@ fn words_of(error: &serde_json::Error) -> String {
 pub(super) struct BoundedList<T>(pub Vec<T>);
 
 /// The entries of an object, at most [`ENTRIES_MAX`].
-#[derive(Debug)]
+#[derive(Debug, PartialEq)]
 pub(super) struct Entries<T>(pub Vec<(String, T)>);
 
 impl<T> Default for BoundedList<T> {
@@ -233,17 +311,30 @@ impl<'de, T: Deserialize<'de>> Visitor<'de> for EntriesVisitor<T> {
 mod tests {
     use super::*;
 
-    fn read_text(text: &str) -> Result<FioOutput, ImportError> {
+    fn runs_of(text: &str) -> Result<Vec<FioOutput>, ImportError> {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("fio.json");
         fs::write(&path, text).unwrap();
         read(&path)
     }
 
+    fn result(ms: u64, runtime_ms: u64, ios: u64) -> String {
+        format!(
+            "{{\"fio version\": \"fio-3.2\", \"timestamp_ms\": {ms}, \"jobs\": [{{\"jobname\": \"a\", \
+             \"read\": {{\"total_ios\": {ios}, \"io_bytes\": {ios}, \"runtime\": {runtime_ms}}}}}]}}\n"
+        )
+    }
+
     #[test]
-    fn the_last_of_several_objects_counts_and_text_between_them_does_not() {
-        let text = "note: both iodepth >= 1\n{\"fio version\": \"fio-3.1\"}\nJobs: 1 (f=1)\n{\n\"fio version\": \"fio-3.2\"\n}\n";
-        assert_eq!(read_text(text).unwrap().version, "fio-3.2");
+    fn results_so_far_give_way_to_the_last_and_those_of_other_runs_stay() {
+        let so_far = format!("note: x\n{}Jobs: 1 (f=1)\n{}", result(9_000, 1_000, 50), result(10_000, 2_001, 90));
+        let again = result(13_500, 2_001, 95);
+        let counts = |text: &str| -> Vec<u64> {
+            runs_of(text).unwrap().iter().map(|run| run.jobs.0[0].read.total_ios).collect()
+        };
+        assert_eq!(counts(&so_far), [90]);
+        assert_eq!(counts(&format!("{so_far}{again}")), [90, 95]);
+        assert_eq!(counts(&format!("{again}{so_far}")), [95, 90]);
     }
 
     #[test]
@@ -253,7 +344,7 @@ mod tests {
             ("x\n{\"fio version\": \"fio-3\",\n", ["line 3", "the file is cut"]),
             ("[1]", ["no line that begins with `{`", "fio's JSON"]),
         ] {
-            let refused = read_text(text).unwrap_err().to_string();
+            let refused = runs_of(text).unwrap_err().to_string();
             assert!(parts.iter().all(|part| refused.contains(part)) && !refused.contains('\n'), "{refused}");
         }
     }
@@ -262,7 +353,7 @@ mod tests {
     fn deep_and_wide_json_is_refused() {
         let deep = format!("{{\"fio version\": \"fio-3\", \"x\": {}", "[".repeat(100_000));
         let wide = format!("{{\"fio version\": \"fio-3\", \"jobs\": [{}{{}}]}}", "{},".repeat(JOBS_MAX));
-        assert!(read_text(&deep).is_err());
-        assert!(read_text(&wide).unwrap_err().to_string().contains("more than 4096 jobs"));
+        assert!(runs_of(&deep).is_err());
+        assert!(runs_of(&wide).unwrap_err().to_string().contains("more than 4096 jobs"));
     }
 }

@@ -1,8 +1,8 @@
 //! What fio 2 and 3 write with `--output-format=json` and `json+`, and fio's logs.
 //!
 //! In: the JSON, and logs of rates (`write_iops_log`), bandwidths (`write_bw_log`) and latencies (`write_lat_log`) of the same run. Out: one
-//! point for each job; clones of a job (`numjobs`) are one point. Limits: jobs that ran side by side are points of their own and do not know
-//! of each other. With `json+` response times are fio's bins, 1.6 % wide; with `json` the percentiles that fio printed are steps, exact
+//! point for each job of each run; clones of a job (`numjobs`) are one point. Limits: jobs that ran side by side are points of their own and do
+//! not know of each other. With `json+` response times are fio's bins, 1.6 % wide; with `json` the percentiles that fio printed are steps, exact
 //! where fio has a percentile. fio's completion latency counts from the submission.
 
 mod json;
@@ -12,7 +12,8 @@ mod times;
 
 use crate::amount::{BYTES_MAX, CLIENTS_MAX, COUNT_MAX, SECONDS_MAX, nanos_of};
 use crate::error::ImportError;
-use crate::point::{FILE_ENGINE, ImportedKind, ImportedPoint};
+use crate::point::{FILE_ENGINE, INTERVALS_FACT, ImportedKind, ImportedPoint};
+pub(crate) use json::read_text;
 use json::{FioDirection, FioJob, FioOutput};
 use log::JobLogs;
 use model::{Fact, KindDef, Nanos, OpClass};
@@ -20,19 +21,35 @@ use options::JobOptions;
 use std::path::Path;
 use times::KnownTimes;
 
-/// The directions in the order of fio's numbers for them, with the kind of operation that each is.
-const DIRECTIONS: [(&str, OpClass); 3] = [("read", OpClass::Read), ("write", OpClass::Write), ("trim", OpClass::Write)];
+/// The directions in the order of fio's numbers for them, with the kind of operation that each is. The last is all of them together, which
+/// fio writes with `unified_rw_reporting`.
+const DIRECTIONS: [(&str, OpClass); 4] =
+    [("read", OpClass::Read), ("write", OpClass::Write), ("trim", OpClass::Write), ("mixed", OpClass::ReadWrite)];
+/// The place of all directions together.
+const MIXED: usize = 3;
 
 /// Reads the JSON at `path` and the `logs` of the same run.
 pub(crate) fn read(path: &Path, logs: &[&Path]) -> Result<Vec<ImportedPoint>, ImportError> {
-    let output = json::read(path)?;
-    let groups = groups_of(&output);
+    let runs = json::read(path)?;
+    if let (Some(log), true) = (logs.first(), runs.len() > 1) {
+        let what = format!(
+            "this log may belong to any of the {} runs of fio in the JSON; give it with one of them",
+            runs.len()
+        );
+        return Err(ImportError::whole(log, what));
+    }
+    let points = runs.iter().map(|run| points_of(path, run, logs)).collect::<Result<Vec<_>, _>>()?;
+    Ok(points.into_iter().flatten().collect())
+}
+
+fn points_of(path: &Path, output: &FioOutput, logs: &[&Path]) -> Result<Vec<ImportedPoint>, ImportError> {
+    let groups = groups_of(output);
     if groups.is_empty() {
         return Err(ImportError::whole(path, "fio has written no job; check that fio did not fail"));
     }
     let threads: Vec<u64> = groups.iter().map(|group| group.threads).collect();
     let logs = log::assign(logs, &threads)?;
-    groups.iter().zip(&logs).map(|(group, logs)| group.make_point(path, &output, logs)).collect()
+    groups.iter().zip(&logs).map(|(group, logs)| group.make_point(path, output, logs)).collect()
 }
 
 /// The entries of a job and its clones.
@@ -46,11 +63,10 @@ struct JobGroup<'a> {
 /// The jobs with their clones. Each clone has an entry of its own, unless fio was asked to report groups.
 fn groups_of(output: &FioOutput) -> Vec<JobGroup<'_>> {
     let mut groups: Vec<JobGroup> = Vec::new();
-    for job in output.jobs.0.iter().chain(&output.client_stats.0) {
-        // fio adds up the jobs of all clients.
-        if job.jobname == "All clients" {
-            continue;
-        }
+    let is_sum = |job: &&FioJob| job.jobname == "All clients";
+    // fio adds up the jobs of all clients. Who has kept nothing else has one point of them.
+    let only_sum = output.all_jobs().all(|job| is_sum(&job));
+    for job in output.all_jobs().filter(|job| only_sum || !is_sum(job)) {
         match groups.last_mut().filter(|group| is_clone_of(job, group)) {
             Some(group) => {
                 group.jobs.push(job);
@@ -78,12 +94,22 @@ impl JobGroup<'_> {
         let wrong =
             |what: String| ImportError::whole(path, format!("job {}: {what}", crate::error::quoted(&first.jobname)));
         let length = self.length().map_err(wrong)?;
-        let used: Vec<usize> = (0..DIRECTIONS.len()).filter(|nth| self.is_used(*nth)).collect();
+        let mut used: Vec<usize> = (0..MIXED).filter(|nth| self.is_used(*nth)).collect();
+        if used.is_empty() && self.is_used(MIXED) {
+            used.push(MIXED);
+        }
         let mut facts = self.options.facts();
+        facts.extend(first.hostname.iter().map(|_| Fact::new("fio.client_server", "the job ran on another machine")));
         let mut kinds = Vec::new();
         for nth in &used {
-            let (kind, known) = self.kind(*nth, &output.version, length).map_err(wrong)?;
+            let (kind, known) = self.kind(*nth, &output.version).map_err(wrong)?;
             facts.extend(known.fact(DIRECTIONS[*nth].0));
+            if self.directions(*nth).any(|direction| direction.total_ios == 0 && direction.io_bytes > 0) {
+                facts.push(Fact::new(
+                    format!("imported.ops.{}", DIRECTIONS[*nth].0),
+                    "this version of fio prints no count: the operations are its rate, which is rounded, times its time",
+                ));
+            }
             kinds.push(kind);
         }
         if let Some(syncs) = self.syncs() {
@@ -103,7 +129,7 @@ impl JobGroup<'_> {
                 Some(timeline)
             }
             Some(Err(why)) => {
-                facts.push(Fact::new("imported.intervals", format!("left out: {why}")));
+                facts.push(Fact::new(INTERVALS_FACT, format!("left out: {why}")));
                 None
             }
             None => None,
@@ -136,7 +162,7 @@ impl JobGroup<'_> {
 
     /// The entries of direction `nth`.
     fn directions(&self, nth: usize) -> impl Iterator<Item = &FioDirection> {
-        self.jobs.iter().map(move |job| [&job.read, &job.write, &job.trim][nth])
+        self.jobs.iter().map(move |job| [&job.read, &job.write, &job.trim, &job.mixed][nth])
     }
 
     fn is_used(&self, nth: usize) -> bool {
@@ -154,11 +180,11 @@ impl JobGroup<'_> {
     }
 
     /// The operations of direction `nth`.
-    fn kind(&self, nth: usize, version: &str, length: Nanos) -> Result<(ImportedKind, KnownTimes), String> {
+    fn kind(&self, nth: usize, version: &str) -> Result<(ImportedKind, KnownTimes), String> {
         let (name, class) = DIRECTIONS[nth];
         let mut kind = ImportedKind::new(KindDef::new(name, class));
         for direction in self.directions(nth) {
-            let (ios, bytes) = (direction.ios(length), direction.bytes());
+            let (ios, bytes) = (direction.ios(), direction.bytes());
             if ios > COUNT_MAX || bytes > BYTES_MAX {
                 return Err(format!("{name}: {ios} operations and {bytes} bytes are more than any run has"));
             }
@@ -184,7 +210,7 @@ impl JobGroup<'_> {
     fn started(&self, output: &FioOutput) -> Option<u64> {
         let stated = self.jobs.iter().filter_map(|job| job.job_start).min();
         let written = output.timestamp_ms.or_else(|| output.timestamp.and_then(|seconds| seconds.checked_mul(1_000)));
-        let elapsed_ms = output.jobs.0.iter().map(|job| job.elapsed).max().unwrap_or(0).saturating_mul(1_000);
+        let elapsed_ms = output.all_jobs().map(|job| job.elapsed).max().unwrap_or(0).saturating_mul(1_000);
         stated.or_else(|| written.map(|written| written.saturating_sub(elapsed_ms))).filter(|ms| *ms < 1 << 47)
     }
 }

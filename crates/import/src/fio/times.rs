@@ -7,11 +7,9 @@
 use super::is_in_nanoseconds;
 use super::json::{FioDirection, FioLatency};
 use crate::amount::{COUNT_MAX, SECONDS_MAX, check_amount};
+use crate::percentiles::times_of_steps;
 use crate::point::times_of_classes;
 use model::{Fact, Times};
-
-/// The percentiles that tables show.
-const NEEDED: [f64; 4] = [50.0, 95.0, 99.0, 99.9];
 
 /// What is known of the times.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -40,7 +38,7 @@ pub(super) fn merge<'a>(
     directions: impl Iterator<Item = &'a FioDirection>,
     version: &str,
 ) -> Result<(Times, KnownTimes), String> {
-    let used: Vec<&FioDirection> = directions.filter(|direction| direction.total_ios > 0).collect();
+    let used: Vec<&FioDirection> = directions.filter(|direction| direction.ios() > 0).collect();
     let latencies: Vec<(&FioLatency, f64, u64)> =
         used.iter().filter_map(|direction| latency_of(direction, version)).collect();
     if latencies.len() < used.len() || used.is_empty() {
@@ -67,7 +65,7 @@ fn latency_of<'a>(direction: &'a FioDirection, version: &str) -> Option<(&'a Fio
     let found =
         known.into_iter().flatten().find(|latency| !latency.bins.0.is_empty() || !latency.percentile.0.is_empty());
     let unit_ns = if is_in_nanoseconds(version) { 1.0 } else { 1e3 };
-    found.map(|latency| (latency, unit_ns, direction.total_ios))
+    found.map(|latency| (latency, unit_ns, direction.ios()))
 }
 
 /// `value` in units of `unit_ns` as nanoseconds.
@@ -100,29 +98,10 @@ fn times_of_percentiles(latency: &FioLatency, unit_ns: f64, count: u64) -> Resul
     for (percent, value) in &latency.percentile.0 {
         // fio 2 has the unit of the values among them.
         let Ok(percent) = percent.parse::<f64>() else { continue };
-        if check_amount(percent, 100.0).is_some() && percent > 0.0 {
-            steps.push((percent, to_ns(*value, unit_ns)?));
-        }
+        steps.push((percent, to_ns(*value, unit_ns)?));
     }
-    steps.sort_by(|a, b| a.0.total_cmp(&b.0));
-    let max_ns = to_ns(latency.max, unit_ns)?;
-    let rises = steps.windows(2).all(|pair| pair[0].1 <= pair[1].1);
-    if count == 0
-        || count > COUNT_MAX
-        || !NEEDED.iter().all(|needed| steps.iter().any(|(percent, _)| (percent - needed).abs() < 1e-6))
-        || !rises
-    {
-        return Ok(None);
-    }
-    let (mut recorded, mut below) = (Vec::new(), 0);
-    for (percent, value_ns) in steps {
-        // The rank of a percentile as `Times` has it.
-        let rank = ((percent / 100.0 * count as f64).next_down().ceil() as u64).clamp(below, count);
-        recorded.push((value_ns, rank - below));
-        below = rank;
-    }
-    recorded.push((max_ns.max(recorded.last().map_or(0, |(value_ns, _)| *value_ns)), count - below));
-    Ok(Some(Times::from_recorded(recorded, sum_ns(latency, unit_ns, count)?, max_ns)))
+    let (sum_ns, max_ns) = (sum_ns(latency, unit_ns, count)?, to_ns(latency.max, unit_ns)?);
+    Ok(times_of_steps(steps, count, sum_ns, max_ns))
 }
 
 #[cfg(test)]

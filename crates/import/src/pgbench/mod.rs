@@ -1,7 +1,7 @@
 //! What pgbench 9.6 to 17 prints, and its logs.
 //!
 //! In: the output of pgbench, of which the lines of `--progress` go to stderr, and its logs of transactions (`--log`) or of intervals
-//! (`--aggregate-interval`). Out: a point of the engine `postgresql`. Limits: only the log of transactions gives response times; mean and
+//! (`--aggregate-interval`). Out: a point of the engine `postgresql` for each run. Limits: only the log of transactions gives response times; mean and
 //! deviation are facts. The rate of `--rate` is not printed, so the point counts as a closed loop.
 
 mod log;
@@ -10,7 +10,8 @@ use crate::amount::{CLIENTS_MAX, COUNT_MAX, SECONDS_MAX, nanos_of, parse_amount,
 use crate::error::ImportError;
 use crate::grid::IntervalGrid;
 use crate::input::Input;
-use crate::point::{ImportedKind, ImportedPoint, Timeline};
+use crate::point::{INTERVALS_FACT, ImportedKind, ImportedPoint, Timeline};
+use crate::runs::{NextLine, RunOutput, at_once, read_runs};
 use log::Logged;
 use model::{Fact, KindDef, Nanos, OpClass, Params, Value};
 use std::path::Path;
@@ -18,20 +19,16 @@ use std::path::Path;
 /// More facts than these are not kept: statements of long scripts.
 const FACTS_MAX: usize = 200;
 
-/// Reads the output at `path` and the `logs` of the same run.
-pub(crate) fn read(path: &Path, logs: &[&Path]) -> Result<ImportedPoint, ImportError> {
-    let mut input = Input::open(path)?;
-    let mut output = PgbenchOutput::default();
-    while let Some(line) = input.next_line()? {
-        output.take(&line, &input)?;
-    }
-    output.into_point(path, logs)
+/// Reads the output at `path`, and the `logs` of its only run.
+pub(crate) fn read(path: &Path, logs: &[&Path]) -> Result<Vec<ImportedPoint>, ImportError> {
+    read_runs::<PgbenchOutput>(path, logs)
 }
 
 /// What is read so far.
 #[derive(Default)]
 struct PgbenchOutput {
     version: Option<String>,
+    has_vacuumed: bool,
     transaction: Option<String>,
     scale: Option<u64>,
     query_mode: Option<String>,
@@ -57,11 +54,48 @@ struct ProgressRate {
     tps: f64,
 }
 
-impl PgbenchOutput {
+impl RunOutput for PgbenchOutput {
+    fn next(&self, line: &str) -> NextLine {
+        let text = line.trim();
+        let has_results = text.starts_with("transaction type: ");
+        let is_header = text.starts_with("pgbench (") && (self.version.is_some() || self.has_begun())
+            || text.starts_with("starting vacuum") && (self.has_vacuumed || self.has_begun())
+            || has_results && self.transaction.is_some() && !self.is_over();
+        if is_header {
+            NextLine::Header
+        } else if self.is_over() && (has_results || text.starts_with("progress: ")) {
+            NextLine::MoreResults
+        } else {
+            NextLine::SameRun
+        }
+    }
+
     fn take(&mut self, line: &str, input: &Input) -> Result<(), ImportError> {
+        self.take_line(line, input)
+    }
+
+    fn has_begun(&self) -> bool {
+        self.has_vacuumed || self.transaction.is_some() || !self.progress.is_empty()
+    }
+
+    fn is_over(&self) -> bool {
+        self.processed.is_some() && self.tps.is_some()
+    }
+
+    fn into_point(self, input: &Input, logs: &[&Path]) -> Result<ImportedPoint, ImportError> {
+        self.make_point(input.path(), logs)
+    }
+}
+
+impl PgbenchOutput {
+    fn take_line(&mut self, line: &str, input: &Input) -> Result<(), ImportError> {
         let text = line.trim();
         if let Some(rest) = text.strip_prefix("progress: ") {
-            self.progress.push(read_progress(rest, input)?);
+            let line = read_progress(rest, input)?;
+            if self.progress.last().is_some_and(|last| last.at_s >= line.at_s) {
+                return Err(at_once(input, &format!("the time goes back to {} s", line.at_s)));
+            }
+            self.progress.push(line);
             return Ok(());
         }
         if self.in_statements && line.starts_with(' ') && !text.starts_with('-') {
@@ -81,6 +115,8 @@ impl PgbenchOutput {
         } else if let Some(version) = text.strip_prefix("pgbench (") {
             let end = version.find([' ', ')']).unwrap_or(version.len());
             self.version = Some(version[..end].to_owned());
+        } else if text.starts_with("starting vacuum") {
+            self.has_vacuumed = true;
         }
         Ok(())
     }
@@ -94,6 +130,9 @@ impl PgbenchOutput {
             "scaling factor" => self.scale = Some(count(COUNT_MAX)?),
             "query mode" => self.query_mode = Some(value.to_owned()),
             "number of clients" => self.clients = Some(count(CLIENTS_MAX)?),
+            "number of transactions actually processed" if self.processed.is_some() => {
+                return Err(at_once(input, "the number of transactions is there twice"));
+            }
             "number of transactions actually processed" => self.processed = Some(count(COUNT_MAX)?),
             "number of failed transactions" => self.failed = count(COUNT_MAX)?,
             "number of transactions skipped" => self.add_fact("pgbench.skipped", value),
@@ -151,7 +190,7 @@ impl PgbenchOutput {
         }
     }
 
-    fn into_point(mut self, path: &Path, logs: &[&Path]) -> Result<ImportedPoint, ImportError> {
+    fn make_point(mut self, path: &Path, logs: &[&Path]) -> Result<ImportedPoint, ImportError> {
         let missing = |line: &str| ImportError::whole(path, format!("there is no line `{line}`; the output is cut"));
         let processed = self.processed.ok_or_else(|| missing("number of transactions actually processed:"))?;
         let tps = self.tps.ok_or_else(|| missing("tps ="))?;
@@ -167,24 +206,14 @@ impl PgbenchOutput {
         params.0.extend(self.transaction.clone().map(|word| ("transaction".to_owned(), Value::Word(word))));
         params.0.extend(self.scale.map(|scale| ("scale".to_owned(), Value::Int(scale))));
         params.0.extend(self.query_mode.clone().map(|mode| ("query_mode".to_owned(), Value::Word(mode))));
-        Ok(ImportedPoint {
-            program: format!("pgbench {}", self.version.as_deref().unwrap_or_default()).trim_end().to_owned(),
-            program_name: "pgbench",
-            engine: "postgresql".to_owned(),
-            engine_params: Params::default(),
-            workload: "pgbench".to_owned(),
-            workload_params: params,
-            io: None,
-            clients: u32::try_from(self.clients.unwrap_or(1).max(1)).expect("it was checked"),
-            depth: 1,
-            rate_per_s: None,
-            started_unix_ms,
-            length,
-            kinds: vec![kind],
-            timeline,
-            error: None,
-            facts: self.facts,
-        })
+        let version = self.version.as_deref().unwrap_or_default();
+        let mut point = ImportedPoint::of("pgbench", version, "pgbench");
+        point.engine = "postgresql".to_owned();
+        point.workload_params = params;
+        point.clients = u32::try_from(self.clients.unwrap_or(1).max(1)).expect("it was checked");
+        point.started_unix_ms = started_unix_ms;
+        (point.length, point.kinds, point.timeline, point.facts) = (length, vec![kind], timeline, self.facts);
+        Ok(point)
     }
 
     /// The transactions over time: those of the logs, or else those of `--progress`. Times that are in no interval become those of `kind`.
@@ -213,7 +242,7 @@ impl PgbenchOutput {
             None => {}
         }
         if let Some(why) = left_out {
-            self.add_fact("imported.intervals", format!("left out: {why}"));
+            self.add_fact(INTERVALS_FACT, format!("left out: {why}"));
         }
         None
     }

@@ -17,13 +17,13 @@ pub fn clap() -> Command {
     let engine = Arg::new("import-engine").long("engine").value_name("ENGINE");
     let set = Arg::new("import-set").long("set").value_name("KEY=VALUE").action(ArgAction::Append);
     Command::new("import")
-        .arg(files.help("Output of fio (JSON), sysbench or pgbench, and logs of fio or pgbench of the same run"))
+        .arg(files.help("Output of fio (JSON), sysbench, pgbench, HammerDB, YCSB, go-tpc or memtier_benchmark, and logs of fio or pgbench of the same run"))
         .arg(flags::runs("Directory of run files"))
         .arg(flags::details())
         .arg(name.help("Name of the run [default: when it began, and the program]"))
         .arg(engine.help("The database, which sysbench does not print, such as `mariadb`"))
         .arg(set.help("A parameter that sysbench does not print, such as `mix=read_write` or `table_rows=1000000`; may be repeated"))
-        .about("Import results of fio, sysbench or pgbench, to show, report and compare them like recorded runs")
+        .about("Import results of fio, sysbench, pgbench, HammerDB, YCSB, go-tpc or memtier_benchmark, to show, report and compare them like recorded runs")
 }
 
 pub fn execute(matches: &ArgMatches, context: &Context) -> Result<Exit, Fault> {
@@ -36,6 +36,7 @@ pub fn execute(matches: &ArgMatches, context: &Context) -> Result<Exit, Fault> {
     let run_file = imported.write(runs, &name)?;
     let run = store::read(&run_file)?;
     let analysis = analysis::analyse(&run);
+    imported.notes().iter().for_each(|note| output::say(format_args!("left out of {note}")));
     if context.json {
         output::json::print(&output::json::run(&analysis, &run, &run_file, None))
     } else {
@@ -46,11 +47,12 @@ pub fn execute(matches: &ArgMatches, context: &Context) -> Result<Exit, Fault> {
 
 /// What the user states of the engine and the workload, checked as a plan would be.
 fn stated_settings(matches: &ArgMatches, context: &Context) -> Result<StatedSettings, Fault> {
-    let engine = matches.get_one::<String>("import-engine").cloned();
-    let is_known = |name: &String| context.catalogue.engines.iter().any(|entry| entry.name == name);
-    if let Some(name) = engine.as_ref().filter(|name| !is_known(name)) {
-        let names: Vec<&str> = context.catalogue.engines.iter().map(|entry| entry.name).collect();
-        return Err(Fault::usage(format!("--engine: there is no engine `{name}`; use one of {}", names.join(", "))));
+    let entries = &context.catalogue.engines;
+    let asked = matches.get_one::<String>("import-engine");
+    let engine = asked.and_then(|name| plan::entry_named(name, entries)).map(|entry| entry.name.to_owned());
+    if let Some(name) = asked.filter(|_| engine.is_none()) {
+        let (name, names) = (name.escape_debug(), plan::offered_engines(entries));
+        return Err(Fault::usage(format!("--engine: there is no engine `{name}`; use one of {names}")));
     }
     let (mut engine_params, mut workload_params) = (Params::default(), Params::default());
     for pair in matches.get_many::<String>("import-set").into_iter().flatten() {

@@ -47,6 +47,7 @@ pub fn execute(matches: &ArgMatches, context: &Context) -> Result<Exit, Fault> {
     } else {
         output::print(&needs.text(&plan));
     }
+    runner::notes_on_pauses(&plan.trials).iter().for_each(|note| context.note(note));
     host::safety::check_directory(&site.dir)?;
     // What a plan would change is listed here, and asked for when it is run.
     runner::check_targets(&plan, &RunSite { writes: WriteConsent::Given, ..site.clone() })?;

@@ -4,7 +4,9 @@ use crate::context::Context;
 use crate::exit::{Exit, Fault};
 use crate::output;
 use clap::{Arg, ArgAction, ArgMatches, Command, value_parser};
-use engine::found_schema::{FoundTables, SchemaSource, find_tables, with_keys};
+use engine::found_schema::{
+    CountedStatement, FoundTables, SchemaSource, find_statements, find_tables, with_keys, with_values,
+};
 use model::own_table::OwnTable;
 use std::fmt::Write as _;
 use std::path::Path;
@@ -21,6 +23,8 @@ pub fn clap() -> Command {
     let schema = Arg::new("schema-name").long("schema").value_name("NAME").default_value("public");
     let rows = Arg::new("sample-rows").long("sample-rows").value_name("N").default_value(SAMPLE_ROWS);
     let hash = Arg::new("hash-names").long("hash-names").action(ArgAction::SetTrue);
+    let statements =
+        Arg::new("counted-statements").long("statements").action(ArgAction::SetTrue).conflicts_with("hash-names");
     let out = Arg::new("schema-out").long("out").short('o').value_name("FILE");
     Command::new("schema")
         .arg(place.help("mysql://user@host/database, postgres://user@host/database, or a file of SQLite"))
@@ -32,6 +36,9 @@ pub fn clap() -> Command {
             "Number of rows to read from each table of MariaDB, MySQL and SQLite, whose catalogues have too few statistics; 0 = none",
         ))
         .arg(hash.help("Replace names of tables and columns by hashes, and keep no bounds of values"))
+        .arg(statements.help(
+            "Take the statements that the server has counted (performance_schema, pg_stat_statements), with their shares, and values of the made-up rows",
+        ))
         .arg(out.help("File of the plan [default: print it]"))
         .about("Write a plan with tables like those of an existing database: sizes, types, indexes, skew, and no rows")
 }
@@ -47,8 +54,14 @@ pub fn execute(matches: &ArgMatches, context: &Context) -> Result<Exit, Fault> {
     };
     let out = matches.get_one::<String>("schema-out").map(Path::new);
     out.map_or(Ok(()), host::safety::check_links)?;
-    let found = find_tables(&source)?;
-    let text = plan_text(&found, engine_for(&source.place));
+    let counted = if matches.get_flag("counted-statements") { find_statements(&source)? } else { Vec::new() };
+    let mut found = find_tables(&source)?;
+    let engine = engine_for(&source.place);
+    let taken = take_statements(&counted, &mut found, engine, context);
+    if !counted.is_empty() && taken.is_empty() {
+        return Err(Fault::usage(format!("no counted statement can be taken: {}", found.notes.join("; "))));
+    }
+    let text = plan_text(&found, &taken, engine);
     // A plan that plimsoll itself refuses is of no use.
     plan::parse(&text, "the plan", &plan::Overrides::default(), 1.0, &context.catalogue)?;
     match out {
@@ -79,7 +92,53 @@ fn engine_for(place: &str) -> &'static str {
     }
 }
 
-fn plan_text(found: &FoundTables, engine: &str) -> String {
+/// A counted statement as the plan has it.
+struct TakenStatement {
+    sql: String,
+    weight: u64,
+}
+
+/// The statements of `counted` that a plan takes; notes say which are left out, and why.
+fn take_statements(
+    counted: &[CountedStatement],
+    found: &mut FoundTables,
+    engine: &str,
+    context: &Context,
+) -> Vec<TakenStatement> {
+    const WEIGHT_MAX: u64 = 10_000;
+    let most = counted.iter().map(|one| one.calls).max().unwrap_or(1);
+    let (mut taken, mut left, mut left_calls) = (Vec::new(), Vec::new(), 0);
+    for one in counted {
+        let weight = (u128::from(one.calls) * u128::from(WEIGHT_MAX) / u128::from(most)).max(1) as u64;
+        let checked = with_values(&one.text, &found.tables).and_then(|sql| {
+            let statement = TakenStatement { sql, weight };
+            let alone = plan_text(found, std::slice::from_ref(&statement), engine);
+            let parsed = plan::parse(&alone, "the plan", &plan::Overrides::default(), 1.0, &context.catalogue);
+            parsed.map(|_| statement).map_err(|error| error.to_string())
+        });
+        match checked {
+            Ok(statement) => taken.push(statement),
+            Err(why) => {
+                left_calls += one.calls;
+                let text: String =
+                    one.text.split_whitespace().collect::<Vec<_>>().join(" ").chars().take(120).collect();
+                left.push(format!("left out, {} calls: {text}: {why}", one.calls));
+            }
+        }
+    }
+    if !counted.is_empty() {
+        let all: u64 = counted.iter().map(|one| one.calls).sum();
+        found.notes.push(format!(
+            "statements: {} of {} that the server has counted; {left_calls} of {all} calls are left out",
+            taken.len(),
+            counted.len()
+        ));
+        found.notes.append(&mut left);
+    }
+    taken
+}
+
+fn plan_text(found: &FoundTables, taken: &[TakenStatement], engine: &str) -> String {
     let mut text = String::from(
         "# Tables like those of a database, as its catalogue and statistics describe them. `--scale 0.1` makes a tenth of the rows.\n\
          # Replace the statements by your own.\n",
@@ -92,6 +151,12 @@ fn plan_text(found: &FoundTables, engine: &str) -> String {
         "name = \"schema\"\nworkload = \"own\"\nengine = \"{engine}\"\nclients = [1, 4, 16]\ntime = \"30s\"\n"
     );
     text += &plan::tables_text(&found.tables, |_| Vec::new());
+    for (nth, TakenStatement { sql, weight }) in (1..).zip(taken) {
+        let _ = write!(text, "\n[[statement]]\nname = \"counted_{nth}\"\nweight = {weight}\nsql = \'\'\'{sql}\'\'\'\n");
+    }
+    if !taken.is_empty() {
+        return text;
+    }
     let keyed = with_keys(&found.tables, STATEMENTS);
     for (nth, table) in (1..).zip(&keyed) {
         text += &statement_text(nth, table, engine);

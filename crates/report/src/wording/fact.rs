@@ -251,8 +251,16 @@ pub static FACTS: &[FactMeaning] = &[
         "statements that were left out because another line of the log has them with their values, their data is elsewhere, or they are commands to the server itself",
     ),
     fact("recorded.left_out_unbound", "statements that were left out because the log has not their values"),
+    fact(
+        "recorded.left_out_effects",
+        "reads of the log that were left out because they name a function, a view or an operator that does more than read",
+    ),
+    fact("recorded.effects", "what these reads name, and how many name it"),
     fact("recorded.version", "version of the recorded server"),
     fact("recorded.times", "what the times of the log are"),
+    fact("recorded.room", "room that the statements take in a file while they are replayed"),
+    fact("recorded.skipped", "what of the log is no statement, or cannot be read"),
+    fact("recorded.skipped.*", "how often that was of this kind, and where first"),
     fact("connect.via", "how connections reach the engine: `socket`, `tcp` or `tls`"),
     fact(
         "backlog.*",

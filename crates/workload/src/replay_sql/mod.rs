@@ -6,17 +6,23 @@
 //! once it has several, and then a slow statement holds up those of another session. Errors that the recorded server answered are not in a
 //! log, or not told apart: their statements are sent again, and fail again.
 
+mod captured;
+mod days;
 mod lines;
 mod mysql_log;
 mod postgres_log;
 mod recording;
 mod renaming;
-mod tokens;
+mod skipped;
+mod source;
+mod spill;
+mod wanted;
 
 pub use recording::{
-    KINDS_MAX, LeftOut, OTHERS, RecordedServer, RecordedStatement, STATEMENTS_MAX, SqlRecording, StatementKind,
+    KINDS_MAX, Lanes, LeftOut, OTHERS, RecordedServer, RecordedStatement, STATEMENTS_MAX, SqlRecording, StatementKind,
 };
-pub use tokens::{StatementEffect, effect_of, fingerprint};
+pub use skipped::{Skipped, SkippedKind};
+pub use wanted::{LogDialect, LogWanted};
 
 use crate::oltp::custom::keep_name;
 use crate::program::{ClientIndex, OpKindDef, OpStream, ProgramInput, SqlProgram, SqlWork};
@@ -37,7 +43,7 @@ pub static REPLAY_SQL: WorkloadDef = WorkloadDef {
         spoken: "statements",
         help: "the statements of a server's log again, session by session and at their own times, on a copy of its data",
         families: &[Family::Sql],
-        params: &[LOG, SPEED, ALLOW_WRITES, SCHEMAS, RECORDED_ON, SAME_SERVER],
+        params: &[LOG, LOG_LINE_PREFIX, SPEED, ALLOW_WRITES, FUNCTIONS, SCHEMAS, RECORDED_ON, SAME_SERVER],
     },
     traits: |_| WorkTraits::default(),
     data_reuse: |_| DataReuse::Shared,
@@ -55,8 +61,12 @@ pub static REPLAY_SQL: WorkloadDef = WorkloadDef {
 };
 
 const LOG: ParamDef = ParamDef {
-    help: "log to replay: a slow or general log of MySQL or MariaDB, or PostgreSQL's log in CSV",
+    help: "log to replay, plain or packed by gzip or zstd: a slow or general log of MySQL or MariaDB, PostgreSQL's log in CSV, in JSON or as text, or a packet capture",
     ..ParamDef::new("log", ParamRole::Mode, ParamKind::Recording, "")
+};
+const LOG_LINE_PREFIX: ParamDef = ParamDef {
+    help: "setting log_line_prefix of the PostgreSQL that wrote a log as text; those that many servers have are found without it",
+    ..ParamDef::new("log_line_prefix", ParamRole::Tuning, ParamKind::Path, "")
 };
 const SPEED: ParamDef = ParamDef {
     help: "how many times as fast as recorded, or `max` for as fast as it goes: each client sends its next statement when the last is done",
@@ -66,6 +76,10 @@ const SPEED: ParamDef = ParamDef {
 const ALLOW_WRITES: ParamDef = ParamDef {
     help: "replay statements that write, too, and those of transactions and settings; without it only reads, in read-only transactions",
     ..ParamDef::new("allow_writes", ParamRole::Work, ParamKind::Bool, "false")
+};
+const FUNCTIONS: ParamDef = ParamDef {
+    help: "functions that reads may call whatever they do, and views that they may name, as `a+b`; others with effects are left out",
+    ..ParamDef::new("functions", ParamRole::Work, ParamKind::Path, "")
 };
 const SCHEMAS: ParamDef = ParamDef {
     help: "schemas (of PostgreSQL: databases) of the copy that have other names, as `shop=shop_copy+crm=crm_copy`",
@@ -80,54 +94,65 @@ const SAME_SERVER: ParamDef = ParamDef {
     ..ParamDef::new("same_server", ParamRole::Tuning, ParamKind::Bool, "false")
 };
 
-/// Whose log it is.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum LogDialect {
-    /// Of MySQL or MariaDB.
-    #[default]
-    Mysql,
-    /// Of PostgreSQL.
-    Postgres,
-}
-
-/// What of a log is replayed, and how.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct LogWanted {
-    /// Whether statements that write are replayed, too.
-    pub writes: bool,
-    /// The schemas that are called otherwise on the copy: what was recorded, and what the copy has.
-    pub renamed: Vec<(String, String)>,
-}
-
 impl LogWanted {
     /// What a trial with these parameters replays.
     ///
     /// # Errors
     /// What is wrong with the names of schemas, in one line.
     pub fn from_params(params: &Params) -> Result<LogWanted, String> {
-        Ok(LogWanted { writes: allows_writes(params), renamed: schema_names(params)? })
+        Ok(LogWanted {
+            writes: allows_writes(params),
+            renamed: schema_names(params)?,
+            log_line_prefix: params.word(LOG_LINE_PREFIX.name).to_owned(),
+            functions: allowed_functions(params),
+        })
     }
 }
 
-/// Reads what is `wanted` of a log, of whichever kind it is.
+/// How far the first entry of a log is looked for: its beginning may have been cut off within a statement.
+const LINES_BEFORE_MAX: usize = 1_000;
+
+/// Reads what is `wanted` of a log, of whichever kind it is, plain or packed.
 ///
 /// # Errors
-/// If it is no log, of another version, or cut off, if a statement cannot be parsed, or if it has nothing to replay.
-pub fn read_log(reader: impl BufRead, wanted: &LogWanted) -> Result<(LogDialect, SqlRecording), RecordingError> {
+/// If it is no log or of another version, if there is no room for its statements, or if it has nothing to replay.
+pub fn read_log(reader: impl BufRead + Send, wanted: &LogWanted) -> Result<(LogDialect, SqlRecording), RecordingError> {
+    let mut reader = source::unpacked(reader)?;
+    let head = reader.fill_buf().map_err(|error| source::unreadable(&error))?;
+    if head.first_chunk().is_some_and(|head| capture::is_capture(*head)) {
+        return captured::read(reader, wanted);
+    }
     let mut lines = Lines::new(reader);
-    let Some(first) = lines.next_line()? else { return Err(RecordingError::of_file("it is empty".to_owned())) };
-    lines.put_back();
-    if mysql_log::is_first_line(&first) {
-        return Ok((LogDialect::Mysql, mysql_log::read(&mut lines, wanted)?));
+    let first = lines.peek(1)?.ok_or_else(|| RecordingError::of_file("it is empty".to_owned()))?;
+    let first = String::from_utf8_lossy(first).into_owned();
+    let (dialect, mut recording) = if !mysql_log::is_first_line(&first) && postgres_log::is_first_line(&first, wanted) {
+        (LogDialect::Postgres, postgres_log::read(&mut lines, wanted)?)
+    } else if has_entry_of_mysql(&mut lines)? {
+        (LogDialect::Mysql, mysql_log::read(&mut lines, wanted)?)
+    } else {
+        let text = format!(
+            "`{}` begins neither a slow or general log of MySQL or MariaDB nor a log of PostgreSQL nor a packet capture",
+            recording::shown(&first)
+        );
+        return Err(RecordingError::at(1, text));
+    };
+    recording.skipped.add_all(&lines.skipped);
+    Ok((dialect, recording))
+}
+
+fn has_entry_of_mysql(lines: &mut Lines<impl BufRead>) -> Result<bool, RecordingError> {
+    let mut bytes = 0;
+    for nth in 1..=LINES_BEFORE_MAX {
+        let Some(line) = lines.peek(nth)? else { return Ok(false) };
+        bytes += line.len();
+        if mysql_log::is_first_line(&String::from_utf8_lossy(line)) {
+            return Ok(true);
+        }
+        if bytes > lines::LINE_BYTES_MAX {
+            return Ok(false);
+        }
     }
-    if postgres_log::is_first_line(&first) {
-        return Ok((LogDialect::Postgres, postgres_log::read(&mut lines, wanted)?));
-    }
-    let text = format!(
-        "`{}` begins neither a slow or general log of MySQL or MariaDB nor a log of PostgreSQL in CSV",
-        recording::shown(&first)
-    );
-    Err(RecordingError::at(1, text))
+    Ok(false)
 }
 
 /// How many times as fast as recorded a trial with these parameters goes; `None` for as fast as it can.
@@ -141,6 +166,11 @@ pub fn speed_of(params: &Params) -> Option<f64> {
 /// Whether statements that write are replayed.
 pub fn allows_writes(params: &Params) -> bool {
     params.flag(ALLOW_WRITES.name)
+}
+
+/// The functions and views that the user allows reads to name.
+pub fn allowed_functions(params: &Params) -> Vec<String> {
+    params.word(FUNCTIONS.name).split('+').filter(|name| !name.is_empty()).map(str::to_owned).collect()
 }
 
 /// Whether a server may have the version, the port and the socket of the recorded one.
@@ -200,19 +230,20 @@ impl Workload<SqlOp> for NoStatements {
     }
 }
 
-/// The statements of `recording` for so many `clients`, so many times as fast as they were recorded; without a speed, none has a time.
-pub fn statement_stream(recording: Arc<SqlRecording>, clients: u32, speed: Option<f64>) -> OpStream<SqlOp> {
-    let lanes = Arc::new(recording.lanes(clients));
-    let all = recording.statements().len() as u64;
+/// The statements of `recording` in `lanes`, one for each client, so many times as fast as they were recorded; without a speed, none has
+/// a time. An operation without a text is one whose text cannot be read back.
+pub fn statement_stream(recording: Arc<SqlRecording>, lanes: Arc<Lanes>, speed: Option<f64>) -> OpStream<SqlOp> {
+    let all = recording.len();
     let of_lanes = lanes.clone();
     let make = move |slot: ClientIndex| LaneOps {
         recording: recording.clone(),
         lanes: of_lanes.clone(),
         lane: slot.client,
         next: 0,
+        numbers: Vec::new().into_iter(),
         speed,
     };
-    OpStream::new(Some(all), 1, make).with_ops_by_client(move |slot| lanes[slot.client as usize].len() as u64)
+    OpStream::new(Some(all), 1, make).with_ops_by_client(move |slot| lanes.count_of(slot.client))
 }
 
 /// When a statement falls due that was recorded at `due`.
@@ -224,42 +255,55 @@ fn due_at(due: Nanos, speed: Option<f64>) -> Nanos {
     }
 }
 
-/// When all statements fall due, in rising order.
-pub fn due_times(recording: &SqlRecording, speed: f64) -> Vec<u64> {
-    recording.statements().iter().map(|statement| due_at(statement.due, Some(speed)).0).collect()
+/// How many statements fall due in the first `length` of a replay.
+///
+/// # Errors
+/// If the file that they are kept in cannot be read.
+pub fn count_due(recording: &SqlRecording, speed: f64, length: Nanos) -> std::io::Result<u64> {
+    recording.count_due(|due| due_at(due, Some(speed)) < length)
 }
 
 /// The statements of one client.
 struct LaneOps {
     recording: Arc<SqlRecording>,
-    lanes: Arc<Vec<Vec<u32>>>,
+    lanes: Arc<Lanes>,
     lane: u32,
-    next: usize,
+    /// The place of the number behind `numbers` in the lane.
+    next: u64,
+    numbers: std::vec::IntoIter<u32>,
     speed: Option<f64>,
+}
+
+impl LaneOps {
+    /// The number of the next statement; `None` at the end.
+    fn next_number(&mut self) -> std::io::Result<Option<u32>> {
+        const AT_ONCE: usize = 1_024;
+        if self.numbers.len() == 0 {
+            self.numbers = self.lanes.numbers_of(self.lane, self.next, AT_ONCE)?.into_iter();
+            self.next += self.numbers.len() as u64;
+        }
+        Ok(self.numbers.next())
+    }
+
+    fn fill(&mut self, op: &mut SqlOp) -> std::io::Result<()> {
+        let Some(number) = self.next_number()? else { return Ok(()) };
+        let statement = self.recording.statement(number)?;
+        op.op_kind = OpKind(statement.kind);
+        op.due = due_at(statement.due, self.speed);
+        op.args.extend([SqlArg::Int(statement.schema.into()), SqlArg::Int(statement.session.into())]);
+        self.recording.read_text(&statement, &mut op.text)
+    }
 }
 
 impl Workload<SqlOp> for LaneOps {
     fn fill_ops(&mut self, ops: &mut [SqlOp]) {
         for op in ops {
             op.clear();
-            let Some(number) = self.lanes[self.lane as usize].get(self.next) else { continue };
-            self.next += 1;
-            let statement = &self.recording.statements()[*number as usize];
-            op.op_kind = OpKind(statement.kind);
-            op.due = due_at(statement.due, self.speed);
-            op.text.extend_from_slice(self.recording.text(statement).as_bytes());
-            op.args.extend([SqlArg::Int(statement.schema.into()), SqlArg::Int(statement.session.into())]);
+            if self.fill(op).is_err() {
+                op.text.clear();
+            }
         }
     }
-}
-
-/// The days from 1970 to a date of the Gregorian calendar (H. Hinnant, "chrono-Compatible Low-Level Date Algorithms", 2013); `None` of no date.
-fn days_since_1970(year: i64, month: i64, day: i64) -> Option<i64> {
-    ((1..=12).contains(&month) && (1..=31).contains(&day) && (1..=9_999).contains(&year)).then_some(())?;
-    let year = if month <= 2 { year - 1 } else { year };
-    let (era, year_of_era) = (year.div_euclid(400), year.rem_euclid(400));
-    let day_of_year = (153 * ((month + 9) % 12) + 2) / 5 + day - 1;
-    Some(era * 146_097 + year_of_era * 365 + year_of_era / 4 - year_of_era / 100 + day_of_year - 719_468)
 }
 
 #[cfg(test)]
@@ -274,7 +318,8 @@ mod tests {
         let (dialect, recording) = read_log(GENERAL.as_bytes(), &LogWanted::default()).unwrap();
         assert_eq!(dialect, LogDialect::Mysql);
         let recording = Arc::new(recording);
-        let stream = statement_stream(recording.clone(), 2, Some(2.0));
+        let lanes = |clients| Arc::new(recording.lanes(clients).unwrap());
+        let stream = statement_stream(recording.clone(), lanes(2), Some(2.0));
         let slot = |client| ClientIndex { client, clients: 2 };
         assert_eq!((stream.ops, stream.ops_of(slot(0)), stream.ops_of(slot(1))), (Some(3), Some(2), Some(1)));
         let mut ops = vec![SqlOp::default(); 2];
@@ -282,8 +327,10 @@ mod tests {
         let told: Vec<(&[u8], u64)> = ops.iter().map(|op| (&op.text[..], op.due.0 / 1_000_000)).collect();
         assert_eq!(told, [(&b"select 1"[..], 0), (&b"select 3"[..], 1_000)]);
         assert_eq!((ops[0].op_kind, ops[0].args[0]), (OpKind(0), SqlArg::Int(0)));
-        assert_eq!(due_times(&recording, 1.0), [0, 500_000_000, 2_000_000_000]);
-        let fast = statement_stream(recording.clone(), 1, None);
+        let due = [0, 1, 500_000_000, 500_000_001, 2_000_000_001]
+            .map(|within| count_due(&recording, 1.0, Nanos(within)).unwrap());
+        assert_eq!(due, [0, 1, 1, 2, 3]);
+        let fast = statement_stream(recording.clone(), lanes(1), None);
         let mut ops = vec![SqlOp::default(); 4];
         (fast.make)(ClientIndex { client: 0, clients: 1 }).fill_ops(&mut ops);
         assert!(ops.iter().all(|op| op.due == Nanos(0)) && ops[3].text.is_empty());
@@ -298,11 +345,6 @@ mod tests {
         let refused = |text: &str| read_log(text.as_bytes(), &LogWanted::default()).unwrap_err().to_string();
         assert_eq!(refused(""), "it is empty");
         assert!(refused("hello\n").starts_with("line 1: `hello` begins neither a slow or general log"));
-        assert_eq!(days_since_1970(2026, 11, 28), Some(20_785));
-        assert_eq!(
-            (days_since_1970(1970, 1, 1), days_since_1970(2000, 3, 1), days_since_1970(1, 13, 1)),
-            (Some(0), Some(11_017), None)
-        );
     }
 
     #[test]
@@ -318,14 +360,16 @@ mod tests {
 
     proptest! {
         #[test]
-        fn no_bytes_are_too_strange(bytes: Vec<u8>, head in 0usize..5) {
+        fn no_bytes_are_too_strange(bytes: Vec<u8>, head in 0usize..8) {
             let heads = [
                 "", "x started with:\n", "# Time: 261128  3:16:29\n", "261128  3:16:29\t     4 Query\t", "2026-11-28 03:16:35.480 UTC,",
+                "2026-11-28 03:16:35.480 UTC [5] LOG:  statement: ", "{\"timestamp\":", "Nov 29 15:47:05 db1 postgres[7]: [1-1] LOG:  ",
             ];
             let text = [heads[head].as_bytes(), &bytes[..], &b"\n"[..]].concat();
             for writes in [false, true] {
                 if let Ok((_, recording)) = read_log(&text[..], &LogWanted { writes, ..LogWanted::default() }) {
-                    prop_assert!(recording.lanes(3).iter().map(Vec::len).sum::<usize>() == recording.statements().len());
+                    let lanes = recording.lanes(3).unwrap();
+                    prop_assert!((0..3).map(|lane| lanes.count_of(lane)).sum::<u64>() == recording.len());
                 }
             }
         }

@@ -5,7 +5,7 @@
 //! such a table, or an alias, only what stands where a table does is taken for a schema. A name is compared as it is written, with its
 //! capitals.
 
-use super::tokens::{Token, name_of};
+use sql::Token;
 
 /// The words behind which a table is named.
 const BEFORE_TABLE: [&str; 10] =
@@ -13,68 +13,71 @@ const BEFORE_TABLE: [&str; 10] =
 
 /// `text`, which was split into `tokens`, with other names of schemas: pairs of what was recorded and what the copy has. `None` if it
 /// names none of them.
-pub(super) fn with_schemas(text: &str, tokens: &[Token<'_>], renamed: &[(String, String)]) -> Option<String> {
-    let found: Vec<(&str, &str)> = (0..tokens.len())
-        .filter_map(|at| {
-            let (written, name) = name_of(tokens.get(at)?)?;
-            let (_, new) = renamed.iter().find(|(old, _)| *old == name)?;
-            is_schema(tokens, at, &name).then_some((written, new.as_str()))
-        })
-        .collect();
-    if found.is_empty() {
-        return None;
+pub(super) fn with_schemas(text: &str, tokens: &[Token], renamed: &[(String, String)]) -> Option<String> {
+    let statement = Statement { text, tokens };
+    let (mut out, mut done) = (String::new(), 0);
+    for (at, token) in tokens.iter().enumerate() {
+        let Some(name) = statement.name(at) else { continue };
+        let Some((_, new)) = renamed.iter().find(|(old, _)| *old == name) else { continue };
+        if statement.is_schema(at, &name) {
+            out.push_str(&text[done..token.start]);
+            out.push_str(&format!("`{}`", new.replace('`', "``")));
+            done = token.end;
+        }
     }
-    let (mut out, mut done) = (String::with_capacity(text.len() + 16 * found.len()), 0);
-    for (written, new) in found {
-        // The tokens are parts of the text, in its order.
-        let at = written.as_ptr() as usize - text.as_ptr() as usize;
-        out.push_str(&text[done..at]);
-        out.push_str(&format!("`{}`", new.replace('`', "``")));
-        done = at + written.len();
+    if done == 0 {
+        return None;
     }
     out.push_str(&text[done..]);
     Some(out)
 }
 
-/// Whether the token at `at`, which is `name`, names a schema.
-fn is_schema(tokens: &[Token<'_>], at: usize, name: &str) -> bool {
-    let before = at.checked_sub(1).map(|before| &tokens[before]);
-    if is_word(before, &["USE"]) && at == 1 {
-        return true;
+struct Statement<'a> {
+    text: &'a str,
+    tokens: &'a [Token],
+}
+
+impl Statement<'_> {
+    /// The name that the token at `at` may be. What is in `"` may be a text.
+    fn name(&self, at: usize) -> Option<String> {
+        let token = self.tokens.get(at)?;
+        if token.text(self.text).starts_with('"') { None } else { token.name(self.text) }
     }
-    let is_qualifier = is_dot(tokens.get(at + 1)) && tokens.get(at + 2).is_some_and(|next| name_of(next).is_some());
-    if is_dot(before) || !is_qualifier {
-        return false;
+
+    /// Whether the token at `at`, which is `name`, names a schema.
+    fn is_schema(&self, at: usize, name: &str) -> bool {
+        let is_word = |words: &[&str]| at > 0 && self.tokens[at - 1].is_word(self.text, words);
+        if is_word(&["USE"]) && at == 1 {
+            return true;
+        }
+        let is_behind_dot = at > 0 && self.is_dot(at - 1);
+        if is_behind_dot || !(self.is_dot(at + 1) && self.name(at + 2).is_some()) {
+            return false;
+        }
+        // Schema, table, column.
+        let has_three_parts = self.is_dot(at + 3);
+        has_three_parts || is_word(&BEFORE_TABLE) || !self.is_table_too(name)
     }
-    // Schema, table, column.
-    let has_three_parts = is_dot(tokens.get(at + 3));
-    has_three_parts || is_word(before, &BEFORE_TABLE) || !is_table_too(tokens, name)
-}
 
-/// Whether `name` stands for itself somewhere, or behind a schema: then it is that of a table or an alias, too.
-fn is_table_too(tokens: &[Token<'_>], name: &str) -> bool {
-    (0..tokens.len()).any(|at| {
-        let is_named = name_of(&tokens[at]).is_some_and(|(_, found)| found == name);
-        is_named && (!is_dot(tokens.get(at + 1)) || at > 0 && is_dot(tokens.get(at - 1)))
-    })
-}
+    /// Whether `name` stands for itself somewhere, or behind a schema: then it is that of a table or an alias, too.
+    fn is_table_too(&self, name: &str) -> bool {
+        (0..self.tokens.len()).any(|at| {
+            let is_named = self.name(at).is_some_and(|found| found == name);
+            is_named && (!self.is_dot(at + 1) || at > 0 && self.is_dot(at - 1))
+        })
+    }
 
-fn is_dot(token: Option<&Token<'_>>) -> bool {
-    token == Some(&Token::Sign('.'))
-}
-
-fn is_word(token: Option<&Token<'_>>, words: &[&str]) -> bool {
-    matches!(token, Some(Token::Word(found)) if words.iter().any(|word| word.eq_ignore_ascii_case(found)))
+    fn is_dot(&self, at: usize) -> bool {
+        self.tokens.get(at).is_some_and(|token| token.is_sign(self.text, "."))
+    }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::super::LogDialect;
-    use super::super::tokens::split;
     use super::*;
 
     fn renamed(text: &str) -> String {
-        let tokens = split(text, LogDialect::Mysql).unwrap();
+        let tokens = sql::tokens(text, sql::Dialect::Mysql).unwrap();
         let names = [("shop", "shop_copy"), ("my crm", "c`m")].map(|(old, new)| (old.to_owned(), new.to_owned()));
         with_schemas(text, &tokens, &names).unwrap_or_else(|| "as it was".to_owned())
     }

@@ -7,9 +7,10 @@ use super::{DataLocation, SqlServer, SqlServerInstance};
 use crate::connect;
 use crate::sql::client_needs::ClientNeeds;
 use crate::sql::program_of;
+use crate::sql::replay_catalogue::powers_warning;
 use host::error::TargetError;
 use model::Trial;
-use workload::{SequenceState, SqlProgram};
+use workload::{SequenceState, SqlProgram, SqlWork};
 
 impl<S: SqlServer> SqlServerInstance<S> {
     /// The instance, if its server takes the clients of `trial`, with what the server can do for them only slowly. What was made on an
@@ -35,6 +36,11 @@ impl<S: SqlServer> SqlServerInstance<S> {
     /// Refuses clients of `trial` that the server would turn away in the middle of the start. Returns warnings.
     pub(super) fn check_needs(&self, trial: &Trial, program: &SqlProgram) -> Result<Vec<String>, TargetError> {
         let needs = ClientNeeds::of_program(trial, program, self.location.is_private());
-        S::check_needs(&needs, &|name| self.read_variable(name))
+        let mut warnings = S::check_needs(&needs, &|name| self.read_variable(name))?;
+        if program.work == SqlWork::Replay && !program.writes && !self.location.is_private() {
+            let words = &S::replay_words().catalogue;
+            warnings.extend(powers_warning(&mut *self.admin.borrow_mut(), S::display_name(&self.address), words)?);
+        }
+        Ok(warnings)
     }
 }

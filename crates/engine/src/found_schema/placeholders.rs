@@ -1,0 +1,419 @@
+//! Values of tables in place of the placeholders of a counted statement.
+//!
+//! In: a text with `?`, `$1` or `(...)` in place of values, and the tables of a plan. Out: the text with values of the column that each is
+//! compared with or set to (`:orders.id`). Limits: the statement is split into words and not parsed; what cannot be told is refused with the
+//! reason. A range is between two values of its column, a list has three, `LIMIT` is from 1 to 20. How many rows a value finds follows from the
+//! made-up rows.
+
+use model::own_table::OwnTable;
+use std::ops::Range;
+
+/// A part of a statement.
+#[derive(Clone, Debug, PartialEq)]
+enum Piece {
+    /// A word or a name, without quotes.
+    Word(String),
+    /// A name in quotes, without them.
+    Name(String),
+    /// `?` or `$1`.
+    Placeholder,
+    /// `(...)`: a list of values.
+    Values,
+    /// `<=`, `(`, `,` and so on.
+    Sign(&'static str),
+    /// A number or a text.
+    Literal,
+}
+
+const SIGNS: [&str; 20] =
+    ["<=>", "<=", ">=", "<>", "!=", "||", "::", "=", "<", ">", "(", ")", ",", ".", ";", "+", "-", "*", "/", "%"];
+/// Words that follow a table and are none of its names.
+const NO_ALIAS: [&str; 26] = [
+    "where",
+    "set",
+    "on",
+    "using",
+    "join",
+    "left",
+    "right",
+    "inner",
+    "outer",
+    "cross",
+    "natural",
+    "full",
+    "group",
+    "order",
+    "having",
+    "limit",
+    "offset",
+    "for",
+    "values",
+    "value",
+    "select",
+    "union",
+    "returning",
+    "use",
+    "force",
+    "straight_join",
+];
+
+/// `text` with values of `tables` in place of its placeholders.
+///
+/// # Errors
+/// Why a value cannot be told.
+pub fn with_values(text: &str, tables: &[OwnTable]) -> Result<String, String> {
+    if text.trim_end().ends_with("...") && !text.trim_end().ends_with("(...)") {
+        return Err("the server has cut its text".to_owned());
+    }
+    let pieces = pieces_of(text).ok_or("its text cannot be split into words")?;
+    let mut statement = Statement { tables, pieces: &pieces, known: Vec::new(), replaced: Vec::new() };
+    statement.find_tables()?;
+    statement.find_inserted()?;
+    for (at, (piece, place)) in pieces.iter().enumerate() {
+        let is_done = statement.replaced.iter().any(|(range, _)| range == place);
+        if !is_done && matches!(piece, Piece::Placeholder | Piece::Values) {
+            let value = statement.value_at(at)?;
+            statement.replaced.push((place.clone(), value));
+        }
+    }
+    statement.replaced.sort_by_key(|(range, _)| range.start);
+    let (mut made, mut from) = (String::with_capacity(text.len()), 0);
+    for (range, value) in &statement.replaced {
+        made += &text[from..range.start];
+        made += value;
+        from = range.end;
+    }
+    Ok(made + text[from..].trim_end().trim_end_matches(';'))
+}
+
+struct Statement<'a> {
+    tables: &'a [OwnTable],
+    pieces: &'a [(Piece, Range<usize>)],
+    /// The tables that it names, with the names by which it calls them.
+    known: Vec<(String, &'a OwnTable)>,
+    replaced: Vec<(Range<usize>, String)>,
+}
+
+impl<'a> Statement<'a> {
+    fn is_word(&self, at: usize, words: &[&str]) -> bool {
+        matches!(self.pieces.get(at), Some((Piece::Word(word), _)) if words.contains(&word.to_ascii_lowercase().as_str()))
+    }
+
+    fn is_sign(&self, at: usize, sign: &str) -> bool {
+        matches!(self.pieces.get(at), Some((Piece::Sign(known), _)) if *known == sign)
+    }
+
+    fn name_at(&self, at: usize) -> Option<&'a str> {
+        match &self.pieces.get(at)?.0 {
+            Piece::Word(name) | Piece::Name(name) => Some(name),
+            _ => None,
+        }
+    }
+
+    /// The tables behind FROM, JOIN, INTO and UPDATE. A schema in front of a name is left out: the plan has one.
+    fn find_tables(&mut self) -> Result<(), String> {
+        let mut at = 0;
+        while at < self.pieces.len() {
+            let begins = self.is_word(at, &["from", "join", "into", "update"]);
+            // `FOR UPDATE`, `ON DUPLICATE KEY UPDATE`.
+            let is_table = begins && !(at > 0 && self.is_word(at - 1, &["for", "key", "do"]));
+            at += 1;
+            while is_table && self.is_word(at, &["ignore", "low_priority", "delayed", "only"]) {
+                at += 1;
+            }
+            while is_table && self.name_at(at).is_some() {
+                at = self.take_table(at)?;
+                if !self.is_sign(at, ",") {
+                    break;
+                }
+                at += 1;
+            }
+        }
+        Ok(())
+    }
+
+    /// Takes the table at `at`, and returns what follows it.
+    fn take_table(&mut self, mut at: usize) -> Result<usize, String> {
+        if self.is_sign(at + 1, ".") && self.name_at(at + 2).is_some() {
+            self.replaced.push((self.pieces[at].1.clone(), String::new()));
+            self.replaced.push((self.pieces[at + 1].1.clone(), String::new()));
+            at += 2;
+        }
+        let name = self.name_at(at).unwrap_or_default();
+        let table = self.tables.iter().find(|table| table.name.eq_ignore_ascii_case(name));
+        let table = table.ok_or_else(|| format!("the plan has no table `{name}`"))?;
+        self.known.push((name.to_owned(), table));
+        // A digest has some names in capitals, which MySQL tells from others.
+        if table.name != name {
+            self.replaced.push((self.pieces[at].1.clone(), table.name.clone()));
+        }
+        at += 1;
+        at += usize::from(self.is_word(at, &["as"]));
+        if self.name_at(at).is_some() && !self.is_word(at, &NO_ALIAS) {
+            self.known.push((self.name_at(at).unwrap_or_default().to_owned(), table));
+            at += 1;
+        }
+        Ok(at)
+    }
+
+    /// `INSERT INTO t (a, b) VALUES (?, ?)`: values of rows that are not there yet.
+    fn find_inserted(&mut self) -> Result<(), String> {
+        let Some(values) = (0..self.pieces.len()).find(|at| self.is_word(*at, &["values", "value"])) else {
+            return Ok(());
+        };
+        let Some((_, table)) = self.known.first().cloned() else { return Ok(()) };
+        let mut columns: Vec<&str> = Vec::new();
+        if self.is_sign(values.wrapping_sub(1), ")") {
+            let open = (0..values).rev().find(|at| self.is_sign(*at, "(")).unwrap_or(0);
+            columns.extend((open + 1..values - 1).filter_map(|at| self.name_at(at)));
+        } else {
+            columns.extend(table.columns.iter().map(|column| column.name.as_str()));
+        }
+        let value = |name: &str| match column_of(table, name) {
+            Some(column) => Ok(format!(":{}.{column}@new", table.name)),
+            None => Err(format!("table `{}` has no column `{name}`", table.name)),
+        };
+        let (mut at, mut nth) = (values + 1, 0);
+        while at < self.pieces.len() {
+            let replacement = match self.pieces[at].0 {
+                Piece::Values => {
+                    let all = columns.iter().map(|name| value(name)).collect::<Result<Vec<_>, _>>()?;
+                    format!("({})", all.join(", "))
+                }
+                Piece::Placeholder => {
+                    let name = columns.get(nth).ok_or("it inserts more values than columns")?;
+                    nth += 1;
+                    value(name)?
+                }
+                Piece::Literal => {
+                    nth += 1;
+                    at += 1;
+                    continue;
+                }
+                Piece::Sign("(" | "," | ")") => {
+                    // Each row begins with the first column again.
+                    nth = if self.is_sign(at, "(") { 0 } else { nth };
+                    at += 1;
+                    continue;
+                }
+                _ => break,
+            };
+            self.replaced.push((self.pieces[at].1.clone(), replacement));
+            at += 1;
+        }
+        Ok(())
+    }
+
+    /// What takes the place of the placeholder at `at`.
+    fn value_at(&self, at: usize) -> Result<String, String> {
+        let back = |steps: usize| at.checked_sub(steps);
+        let before = |steps: usize, words: &[&str]| back(steps).is_some_and(|at| self.is_word(at, words));
+        if before(1, &["limit", "first", "next"]) {
+            return Ok(":int(1,20)".to_owned());
+        }
+        if before(1, &["offset"]) {
+            return Ok(":int(0,100)".to_owned());
+        }
+        let is_second_of_limit = before(3, &["limit"]) && back(1).is_some_and(|at| self.is_sign(at, ","));
+        if is_second_of_limit {
+            return Ok(":int(1,20)".to_owned());
+        }
+        if before(1, &["between"]) {
+            let column = self.column_before(at - 1)?;
+            return Ok(format!("least({column}, {column}@2)"));
+        }
+        if before(1, &["and"]) && before(3, &["between"]) {
+            let column = self.column_before(at - 3)?;
+            return Ok(format!("greatest({column}, {column}@2)"));
+        }
+        let is_compared =
+            |at: usize| ["=", "<", ">", "<=", ">=", "<>", "!=", "<=>"].iter().any(|sign| self.is_sign(at, sign));
+        if back(1).is_some_and(is_compared) || before(1, &["like", "ilike"]) {
+            return self.column_before(at - 1);
+        }
+        if is_compared(at + 1) && self.name_at(at + 2).is_some() {
+            let last = if self.is_sign(at + 3, ".") { at + 4 } else { at + 2 };
+            return self.column_before(last + 1);
+        }
+        self.value_of_list(at)
+    }
+
+    /// A value of `a IN (?, ?)` or `a IN (...)`.
+    fn value_of_list(&self, at: usize) -> Result<String, String> {
+        const LIST: u32 = 3;
+        if self.pieces[at].0 == Piece::Values && at > 0 && self.is_word(at - 1, &["in"]) {
+            let column = self.column_before(at - 1)?;
+            let all: Vec<String> = (1..=LIST).map(|nth| numbered(&column, nth)).collect();
+            return Ok(format!("({})", all.join(", ")));
+        }
+        let (mut first, mut nth) = (at, 1);
+        while first >= 2 && self.is_sign(first - 1, ",") && matches!(self.pieces[first - 2].0, Piece::Placeholder) {
+            (first, nth) = (first - 2, nth + 1);
+        }
+        if first >= 2 && self.is_sign(first - 1, "(") && self.is_word(first - 2, &["in"]) && nth <= 99 {
+            return Ok(numbered(&self.column_before(first - 2)?, nth));
+        }
+        Err(format!("the value behind `{}` is of no column that shows", self.words_before(at)))
+    }
+
+    /// The words in front of `at`, as they are quoted.
+    fn words_before(&self, at: usize) -> String {
+        let words: Vec<&str> = (at.saturating_sub(3)..at)
+            .filter_map(|at| match &self.pieces[at].0 {
+                Piece::Word(word) | Piece::Name(word) => Some(word.as_str()),
+                Piece::Sign(sign) => Some(*sign),
+                _ => None,
+            })
+            .collect();
+        words.join(" ").chars().take(40).collect()
+    }
+
+    /// The value of the column whose name ends in front of `end`.
+    fn column_before(&self, end: usize) -> Result<String, String> {
+        let end = if end > 0 && self.is_word(end - 1, &["not"]) { end - 1 } else { end };
+        let at = end.checked_sub(1).ok_or("a value is compared with nothing")?;
+        let name = self.name_at(at).ok_or_else(|| format!("a value is compared with `{}`", self.words_before(end)))?;
+        let qualifier = at.checked_sub(2).filter(|_| self.is_sign(at - 1, ".")).and_then(|at| self.name_at(at));
+        let mut fitting = self.known.iter().filter(|(called, table)| {
+            qualifier.is_none_or(|qualifier| called.eq_ignore_ascii_case(qualifier)) && column_of(table, name).is_some()
+        });
+        let (_, table) = fitting.next().ok_or_else(|| format!("no table of it has the column `{name}`"))?;
+        if fitting.any(|(_, other)| other.name != table.name) {
+            return Err(format!("several tables of it have the column `{name}`"));
+        }
+        Ok(format!(":{}.{}", table.name, column_of(table, name).unwrap_or_default()))
+    }
+}
+
+/// The name of a column as the plan has it.
+fn column_of<'t>(table: &'t OwnTable, name: &str) -> Option<&'t str> {
+    table.columns.iter().map(|column| column.name.as_str()).find(|known| known.eq_ignore_ascii_case(name))
+}
+
+fn numbered(column: &str, nth: u32) -> String {
+    if nth == 1 { column.to_owned() } else { format!("{column}@{nth}") }
+}
+
+/// Splits `text`; `None` if a quote or a comment is not closed.
+fn pieces_of(text: &str) -> Option<Vec<(Piece, Range<usize>)>> {
+    let (mut pieces, mut at) = (Vec::new(), 0);
+    while let Some(c) = text[at..].chars().next() {
+        let rest = &text[at..];
+        let (piece, length) = match c {
+            c if c.is_whitespace() => (None, c.len_utf8()),
+            '/' if rest.starts_with("/*") => (None, rest.find("*/")? + 2),
+            '-' if rest.starts_with("--") => (None, rest.find('\n').unwrap_or(rest.len())),
+            '(' if rest.starts_with("(...)") => (Some(Piece::Values), 5),
+            '?' => (Some(Piece::Placeholder), 1),
+            '$' => {
+                let digits = rest[1..].bytes().take_while(u8::is_ascii_digit).count();
+                (Some(if digits > 0 { Piece::Placeholder } else { return None }), 1 + digits)
+            }
+            '`' | '"' => {
+                let length = rest[1..].find(c)? + 2;
+                (Some(Piece::Name(rest[1..length - 1].to_owned())), length)
+            }
+            '\'' => (Some(Piece::Literal), rest[1..].find('\'')? + 2),
+            c if c.is_ascii_digit() => {
+                let length = rest.bytes().take_while(|byte| byte.is_ascii_alphanumeric() || *byte == b'.').count();
+                (Some(Piece::Literal), length)
+            }
+            c if c.is_alphabetic() || c == '_' => {
+                let length = rest.find(|c: char| !c.is_alphanumeric() && c != '_').unwrap_or(rest.len());
+                (Some(Piece::Word(rest[..length].to_owned())), length)
+            }
+            _ => {
+                let sign = SIGNS.iter().find(|sign| rest.starts_with(**sign))?;
+                (Some(Piece::Sign(sign)), sign.len())
+            }
+        };
+        pieces.extend(piece.map(|piece| (piece, at..at + length)));
+        at += length;
+    }
+    Some(pieces)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use model::own_table::{ColumnKind, OwnColumn, ValueSource};
+
+    fn tables() -> Vec<OwnTable> {
+        let table = |name: &str, columns: &[&str]| OwnTable {
+            name: name.to_owned(),
+            rows: 10,
+            columns: columns
+                .iter()
+                .map(|name| OwnColumn {
+                    name: (*name).to_owned(),
+                    kind: ColumnKind::Int,
+                    not_null: false,
+                    nulls: 0.0,
+                    source: ValueSource::Serial,
+                })
+                .collect(),
+            primary_key: Vec::new(),
+            indexes: Vec::new(),
+            partitions: None,
+            keys: None,
+        };
+        vec![table("orders", &["id", "customer", "total"]), table("customers", &["id", "name"])]
+    }
+
+    #[test]
+    fn placeholders_become_values_of_the_column_that_they_are_compared_with_or_set_to() {
+        for (text, expected) in [
+            ("SELECT * FROM `orders` WHERE `id` = ?", "SELECT * FROM `orders` WHERE `id` = :orders.id"),
+            (
+                "select * from orders where id = $1 limit $2",
+                "select * from orders where id = :orders.id limit :int(1,20)",
+            ),
+            (
+                "SELECT `c` . `name` FROM `customers` AS `c` WHERE `c` . `id` = ?",
+                "SELECT `c` . `name` FROM `customers` AS `c` WHERE `c` . `id` = :customers.id",
+            ),
+            (
+                "SELECT * FROM orders WHERE total BETWEEN ? AND ? AND id IN (...)",
+                "SELECT * FROM orders WHERE total BETWEEN least(:orders.total, :orders.total@2) AND greatest(:orders.total, :orders.total@2) AND id IN (:orders.id, :orders.id@2, :orders.id@3)",
+            ),
+            (
+                "UPDATE `shop` . `orders` SET `total` = ? WHERE `id` = ? ;",
+                "UPDATE   `orders` SET `total` = :orders.total WHERE `id` = :orders.id ",
+            ),
+            (
+                "INSERT INTO `orders` ( `id` , `total` ) VALUES (...) /* , ... */",
+                "INSERT INTO `orders` ( `id` , `total` ) VALUES (:orders.id@new, :orders.total@new) /* , ... */",
+            ),
+            (
+                "INSERT INTO customers (id, name) VALUES ($1, $2)",
+                "INSERT INTO customers (id, name) VALUES (:customers.id@new, :customers.name@new)",
+            ),
+            (
+                "INSERT INTO CUSTOMERS VALUES (...)",
+                "INSERT INTO customers VALUES (:customers.id@new, :customers.name@new)",
+            ),
+            ("SELECT * FROM orders WHERE $1 = id", "SELECT * FROM orders WHERE :orders.id = id"),
+            (
+                "SELECT id FROM orders WHERE id IN ($1, $2)",
+                "SELECT id FROM orders WHERE id IN (:orders.id, :orders.id@2)",
+            ),
+        ] {
+            assert_eq!(with_values(text, &tables()).as_deref(), Ok(expected), "{text}");
+        }
+    }
+
+    #[test]
+    fn what_cannot_be_told_is_refused_with_the_reason() {
+        for (text, part) in [
+            ("SELECT * FROM invoices WHERE id = ?", "no table `invoices`"),
+            ("SELECT * FROM orders WHERE weight = ?", "has the column `weight`"),
+            ("SELECT * FROM orders o, customers c WHERE id = ?", "several tables"),
+            ("SELECT * FROM orders WHERE id + ? > 5", "is of no column"),
+            ("SELECT * FROM orders WHERE id = ...", "cut"),
+            ("SELECT 'open", "cannot be split"),
+        ] {
+            let refused = with_values(text, &tables()).unwrap_err();
+            assert!(refused.contains(part), "{text}: {refused}");
+        }
+    }
+}

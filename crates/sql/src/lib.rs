@@ -1,0 +1,21 @@
+//! What an SQL text says: its tokens, its shape, its effect, its parameters.
+//!
+//! In: a text, and the dialect of the server that has performed it or is to perform it. Out: [`tokens`] with their places in the text, the
+//! [`fingerprint`] without values, the [`Judgement`] of what it does, the text [`with_values`] in place of its parameters.
+//! Limits: a statement is split into tokens and not parsed, so what cannot be told from its tokens is judged as the worse. It knows no server:
+//! what one has of its own (functions, views) is told to it as [`ServerNames`].
+
+mod effect;
+mod functions;
+mod lexer;
+mod names;
+mod reading;
+mod shape;
+mod values;
+
+pub use effect::{Effect, Judge, Judgement};
+pub use lexer::{Lexed, Token, TokenKind, Unclosed, lex, lex_to_end, tokens};
+pub use names::ServerNames;
+pub use reading::{Dialect, Reading};
+pub use shape::{fingerprint, shape_of};
+pub use values::with_values;

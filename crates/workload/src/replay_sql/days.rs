@@ -1,0 +1,26 @@
+//! Days of the calendar.
+//!
+//! In: a date. Out: days since 1970. Limits: a day that its month does not have is one of the next month.
+
+/// The days from 1970 to a date of the Gregorian calendar (H. Hinnant, "chrono-Compatible Low-Level Date Algorithms", 2013); `None` of no date.
+pub(super) fn days_since_1970(year: i64, month: i64, day: i64) -> Option<i64> {
+    ((1..=12).contains(&month) && (1..=31).contains(&day) && (1..=9_999).contains(&year)).then_some(())?;
+    let year = if month <= 2 { year - 1 } else { year };
+    let (era, year_of_era) = (year.div_euclid(400), year.rem_euclid(400));
+    let day_of_year = (153 * ((month + 9) % 12) + 2) / 5 + day - 1;
+    Some(era * 146_097 + year_of_era * 365 + year_of_era / 4 - year_of_era / 100 + day_of_year - 719_468)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn days_are_counted_from_1970() {
+        assert_eq!(days_since_1970(2026, 11, 28), Some(20_785));
+        assert_eq!(
+            (days_since_1970(1970, 1, 1), days_since_1970(2000, 3, 1), days_since_1970(1, 13, 1)),
+            (Some(0), Some(11_017), None)
+        );
+    }
+}

@@ -1,0 +1,132 @@
+//! What is read of both logs, entry by entry. Whole logs of many servers are in `tests/logs`.
+
+use super::super::skipped::Skipped;
+use super::*;
+
+fn recording(text: &str) -> Result<SqlRecording, String> {
+    read(&mut Lines::new(text.as_bytes()), &LogWanted::default()).map_err(|error| error.to_string())
+}
+
+/// Each statement with its time in milliseconds, its session and its schema.
+fn told(recording: &SqlRecording) -> Vec<String> {
+    let all = recording.statements().map(Result::unwrap);
+    all.map(|it| {
+        let text = recording.text(&it).unwrap();
+        format!("{} {} {}: {text}", it.due.0 / 1_000_000, it.session, recording.schema(it.schema))
+    })
+    .collect()
+}
+
+const SLOW: &str = include_str!("../../../tests/fixtures/mariadb-slow.log");
+
+#[test]
+fn a_slow_log_of_mariadb_has_sessions_schemas_and_whole_seconds() {
+    let recording = recording(SLOW).unwrap();
+    assert_eq!(
+        told(&recording),
+        ["0 0 : select 1", "500 1 shop: select \"multi\n# Query_time: 1\nline\"", "1000 1 shop: select * from t"]
+    );
+    assert!(recording.has_whole_seconds && recording.left_out.writes == 1);
+    let server = &recording.server;
+    assert_eq!(
+        (server.version.as_str(), server.port, server.socket.as_deref()),
+        ("10.11.19-MariaDB-0+deb12u1-log", Some(33_991), Some("/tmp/s"))
+    );
+}
+
+#[test]
+fn a_slow_log_of_mysql_has_microseconds_of_the_end() {
+    let entry = |second: &str, id: u32, took: &str, text: &str| {
+        format!(
+            "# Time: 2023-11-28T02:30:{second}Z\n# User@Host: a[a] @ localhost []  Id: {id:>5}\n# Query_time: {took}  Lock_time: 0.0 Rows_sent: 1  Rows_examined: 1\nSET timestamp=1701138617;\n{text};\n"
+        )
+    };
+    let text = [entry("17.500000", 8, "0.400000", "select 1"), entry("17.600000", 9, "0.100000", "select 2")].concat();
+    let recording = recording(&text).unwrap();
+    assert_eq!(told(&recording), ["0 0 : select 1", "400 1 : select 2"]);
+    assert!(!recording.has_whole_seconds);
+}
+
+const GENERAL: &str = include_str!("../../../tests/fixtures/mariadb-general.log");
+
+#[test]
+fn a_general_log_has_statements_of_several_lines_and_follows_the_schema() {
+    let recording = recording(GENERAL).unwrap();
+    assert_eq!(
+        told(&recording),
+        [
+            "0 0 : select 1",
+            "333 0 shop: select * from t\n where c = 'a;b'",
+            "666 0 shop: select * from t where id=2",
+            "1000 1 other: select 2"
+        ]
+    );
+    assert_eq!((recording.left_out.repeated, recording.server.port), (3, None));
+}
+
+fn skipped(skipped: &Skipped) -> Vec<String> {
+    skipped.kinds().map(|(name, kind)| format!("{name}: {kind}")).collect()
+}
+
+#[test]
+fn an_entry_that_is_cut_off_is_skipped_and_named() {
+    let cut = recording(&SLOW[..SLOW.len() - 10]).unwrap();
+    assert_eq!((cut.len(), skipped(&cut.skipped)), (2, vec!["entry_that_is_cut_off: 1, first in line 25".into()]));
+    let cut = recording(&GENERAL[..GENERAL.len() - 18]).unwrap();
+    assert_eq!((cut.len(), skipped(&cut.skipped)), (3, vec!["entry_that_is_cut_off: 1, first in line 14".into()]));
+    let other = recording("261128  3:16:29\t     4 Connect\troot@localhost on  using Socket\nwhat is this\n");
+    assert!(other.unwrap_err().contains("no statement to replay"), "a line of the entry before");
+}
+
+/// An entry of the slow log, without its time.
+fn entry(id: u32, more: &str, text: &str) -> String {
+    format!("# User@Host: a[a] @ h []  Id: {id}\n# Query_time: 0.1  Lock_time: 0\n{more}{text};\n")
+}
+
+#[test]
+fn a_time_that_cannot_be_read_is_that_of_its_entry_alone() {
+    let good = ["# Time: 2023-11-28T02:30:17.500000Z\n", &entry(1, "", "select 1")].concat();
+    let bad = ["# Time: yesterday\n", &entry(1, "", "select 2")].concat();
+    let log = recording(&[&good[..], &bad, &good].concat()).unwrap();
+    assert_eq!(told(&log), ["0 0 : select 1", "0 0 : select 1"]);
+    assert_eq!(skipped(&log.skipped), ["entry_whose_time_cannot_be_read: 1, first in line 5"]);
+    let general =
+        recording("261128  3:16:29\t     4 Query\tselect 1\n2026-99-99T1:1:1Z\t     4 Query\tselect 2\nx\n").unwrap();
+    assert_eq!(told(&general), ["0 0 : select 1"]);
+    assert_eq!(skipped(&general.skipped), ["entry_whose_time_cannot_be_read: 1, first in line 2"]);
+}
+
+#[test]
+fn the_head_of_an_entry_in_a_quote_is_text_and_behind_an_open_quote_it_is_not() {
+    let time = "# Time: 2023-11-28T02:30:17.500000Z\n";
+    let pasted = format!("select 'a;\n{time}{}'", entry(2, "", "select 9").trim_end());
+    let log = recording(&[time, &entry(1, "", &pasted), time, &entry(1, "", "select 2")].concat()).unwrap();
+    assert_eq!(log.len(), 2);
+    assert!(told(&log)[0].contains("select 9"), "{:?}", told(&log));
+    let open = [time, &entry(1, "", "select 'a"), time, &entry(1, "", "select 2")].concat();
+    let log = recording(&open).unwrap();
+    assert_eq!(told(&log), ["0 0 : select 2"]);
+    assert_eq!(skipped(&log.skipped), ["statement_with_an_open_quote_or_comment: 1, first in line 1"]);
+}
+
+#[test]
+fn what_the_log_sets_before_a_statement_may_be_in_any_order() {
+    let time = "# Time: 231128  2:30:17\n";
+    let set = "SET insert_id=99999999999999,timestamp=1701138617,last_insert_id=9;\n";
+    let log = recording(&[time, &entry(1, set, "select last_insert_id()"), &entry(1, set, "SET timestamp=5")].concat());
+    let log = log.unwrap();
+    assert_eq!((told(&log), log.left_out.of_session), (vec!["0 0 : select last_insert_id()".to_owned()], 1));
+}
+
+#[test]
+fn without_numbers_of_sessions_statements_that_overlap_are_of_several() {
+    let entry = |second: u32, took: u32, text: &str| {
+        format!("# User@Host: a[a] @ h []\n# Query_time: {took}  Lock_time: 0\nSET timestamp={second};\n{text};\n")
+    };
+    let text =
+        [entry(100, 1, "select 1"), entry(100, 9, "select 2"), entry(105, 1, "select 3"), entry(110, 1, "select 4")];
+    assert_eq!(
+        told(&recording(&text.concat()).unwrap()),
+        ["0 0 : select 1", "500 1 : select 2", "5000 0 : select 3", "10000 0 : select 4"]
+    );
+}

@@ -1,0 +1,163 @@
+//! The records of a log of PostgreSQL, session by session, as statements of a recording.
+//!
+//! In: [`Record`]s in the order of the log. Out: a [`SqlRecording`]. Limits: the number of a process may be used again; that it is another
+//! session is seen if connections are logged. Without a database in each record, that of a session is known if `log_connections` is on.
+
+use super::super::recording::{FoundStatement, RecordedServer, RecordingBuilder, SqlRecording, shown};
+use super::super::wanted::{LogDialect, LogWanted};
+use super::binding;
+use super::messages::{Event, ServerWord};
+use super::record::Record;
+use crate::recording_error::RecordingError;
+use std::collections::HashMap;
+
+/// All sessions of a log.
+pub(super) struct Sessions {
+    builder: RecordingBuilder,
+    server: RecordedServer,
+    /// By their names in the log.
+    open: HashMap<String, Session>,
+    /// How many there were.
+    count: u64,
+    has_fractions: bool,
+}
+
+struct Session {
+    /// Its name in the recording.
+    name: String,
+    /// Its database, as the record of its connection names it.
+    database: String,
+    /// When its last statement began.
+    last_began_us: Option<i64>,
+}
+
+impl Sessions {
+    pub(super) fn new(wanted: &LogWanted) -> Sessions {
+        Sessions {
+            builder: RecordingBuilder::new(LogDialect::Postgres, wanted),
+            server: RecordedServer::default(),
+            open: HashMap::new(),
+            count: 0,
+            has_fractions: false,
+        }
+    }
+
+    /// Takes up one record.
+    pub(super) fn take(&mut self, record: &Record) -> Result<(), RecordingError> {
+        if !record.at.has_known_zone {
+            self.skip("time zone of a name that is not known", record.line);
+        }
+        self.learn_server(&record.message);
+        match Event::of(&record.message) {
+            Event::Statement { took_us, text } => self.add(record, took_us, text)?,
+            Event::Execution { took_us, text } => match binding::bound(text, &record.detail) {
+                Some(text) => self.add(record, took_us, &text)?,
+                None => self.leave_out(record),
+            },
+            Event::FunctionCall => self.leave_out(record),
+            Event::Fetch => {
+                self.builder.count_repeated();
+                self.end_last(record);
+            }
+            Event::Ended => self.end_last(record),
+            Event::Connected => self.begin_session(record, ""),
+            Event::Authorized { database } => self.begin_session(record, database),
+            Event::Disconnected => self.end_session(&record.session),
+            Event::OtherLanguage => return Err(other_language(record)),
+            Event::Other if record.ends_statement => self.end_last(record),
+            Event::Other => {}
+        }
+        Ok(())
+    }
+
+    /// Counts what is of no record.
+    pub(super) fn skip(&mut self, kind: &str, line: u64) {
+        self.builder.skip(kind, line);
+    }
+
+    /// The recording.
+    pub(super) fn finish(mut self) -> Result<SqlRecording, RecordingError> {
+        self.builder.set_server(self.server);
+        self.builder.finish(!self.has_fractions)
+    }
+
+    /// A log that goes on after a restart names the server again.
+    fn learn_server(&mut self, message: &str) {
+        match ServerWord::of(message) {
+            Some(ServerWord::Version(version)) => {
+                self.server = RecordedServer { version: version.to_owned(), ..RecordedServer::default() };
+            }
+            Some(ServerWord::Port(port)) => self.server.port = Some(port),
+            Some(ServerWord::Socket(path)) => self.server.socket = Some(path.to_owned()),
+            None => {}
+        }
+    }
+
+    fn session(&mut self, record: &Record) -> &mut Session {
+        let count = &mut self.count;
+        self.open.entry(record.session.clone()).or_insert_with(|| {
+            *count += 1;
+            Session { name: count.to_string(), database: String::new(), last_began_us: None }
+        })
+    }
+
+    /// A client came: the process may have served another one before.
+    fn begin_session(&mut self, record: &Record, database: &str) {
+        if record.is_process && self.session(record).last_began_us.is_some() {
+            self.end_session(&record.session);
+        }
+        self.session(record).database = database.to_owned();
+    }
+
+    fn end_session(&mut self, session: &str) {
+        if let Some(Session { name, .. }) = self.open.remove(session) {
+            self.builder.end_session(&name);
+        }
+    }
+
+    fn add(&mut self, record: &Record, took_us: Option<u64>, text: &str) -> Result<(), RecordingError> {
+        if sql::tokens(text, sql::Dialect::Postgres).is_err() {
+            // A server logs no statement that it could not parse: the end of its text is missing.
+            self.leave_out(record);
+            return Ok(());
+        }
+        self.has_fractions |= record.at.has_fraction;
+        let began_us = began_us(record, took_us);
+        let session = self.session(record);
+        session.last_began_us = Some(began_us);
+        let (name, known) = (session.name.clone(), session.database.clone());
+        let schema = if record.database.is_empty() { &known } else { &record.database };
+        self.builder.add(&FoundStatement { line: record.line, began_us, took_us, session: &name, schema, text })
+    }
+
+    /// A statement that the log does not have whole.
+    fn leave_out(&mut self, record: &Record) {
+        self.builder.count_unbound();
+        // A duration behind it is its own.
+        self.session(record).last_began_us = None;
+    }
+
+    /// What the session did ended at the time of `record`.
+    fn end_last(&mut self, record: &Record) {
+        let session = self.session(record);
+        let Some(began_us) = session.last_began_us else { return };
+        let name = session.name.clone();
+        let took_us = record.at.us.saturating_sub(began_us).max(0) as u64;
+        self.builder.end_last_of(&name, record.at.us, took_us);
+    }
+}
+
+/// When the statement of `record` began. Of a time in whole seconds, parts of a second cannot be taken.
+fn began_us(record: &Record, took_us: Option<u64>) -> i64 {
+    let took_us = took_us.unwrap_or(0).min(i64::MAX as u64) as i64;
+    let grain_us = if record.at.has_fraction { 1 } else { 1_000_000 };
+    record.at.us.saturating_sub(took_us / grain_us * grain_us)
+}
+
+fn other_language(record: &Record) -> RecordingError {
+    let text = format!(
+        "`{}` is not in English; set lc_messages = 'C' on the recorded server and record again",
+        shown(&record.message)
+    );
+    RecordingError::at(record.line, text)
+}

@@ -1,0 +1,600 @@
+//! A recording of SQL statements: who sent what, and when.
+//!
+//! In: the statements of a log, from its reader. Out: a [`SqlRecording`]: statements with their times, in sessions, in kinds by their shapes,
+//! and the [`Lanes`] in which clients replay them. Limits: [`STATEMENTS_MAX`] statements. Texts and times are in files without a name
+//! once they are more than a few MB; in memory are 30 bytes for each session, and 8 for each second of a log in whole seconds.
+
+mod clock;
+mod judged;
+mod lanes;
+mod records;
+mod shapes;
+
+pub use lanes::Lanes;
+pub use records::STATEMENTS_MAX;
+pub use shapes::{KINDS_MAX, OTHERS, StatementKind};
+
+use super::renaming::with_schemas;
+use super::skipped::Skipped;
+use super::spill::{Spill, lost};
+use super::wanted::{LogDialect, LogWanted};
+use crate::recording_error::RecordingError;
+use clock::{Clock, SecondCounts};
+use lanes::SessionSpan;
+use model::{Nanos, RecordedPauses};
+use records::{Record, Records};
+use shapes::Shapes;
+use sql::{Effect, Judge, Lexed, Reading};
+use std::collections::{BTreeMap, HashMap};
+use std::hash::{BuildHasher, RandomState};
+use std::io;
+use std::sync::Arc;
+
+/// The most schemas: a log of a server for many tenants has thousands.
+const SCHEMAS_MAX: usize = 100_000;
+/// A longer pause between two statements is one of the log, not of its load.
+const PAUSE: Nanos = Nanos::from_secs(60);
+
+/// A statement as a reader has found it.
+#[derive(Debug)]
+pub struct FoundStatement<'a> {
+    /// The number of its line, for messages.
+    pub line: u64,
+    /// When it began, in microseconds since 1970.
+    pub began_us: i64,
+    /// How long it took, if the log has that.
+    pub took_us: Option<u64>,
+    /// The session that sent it, in the log's own words.
+    pub session: &'a str,
+    /// The schema or database that names without one are in; empty for none.
+    pub schema: &'a str,
+    /// Its text.
+    pub text: &'a str,
+}
+
+/// What a log says of the server that wrote it.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct RecordedServer {
+    /// Its version; empty if the log does not name it.
+    pub version: String,
+    /// The TCP port on which it listened.
+    pub port: Option<u16>,
+    /// The path of its socket.
+    pub socket: Option<String>,
+}
+
+/// What was not replayed.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct LeftOut {
+    /// Statements that change or lock data.
+    pub writes: u64,
+    /// Those that begin or end transactions, or set something.
+    pub of_session: u64,
+    /// Those that another line repeats with its values, and others that are none.
+    pub repeated: u64,
+    /// Those whose values the log does not have.
+    pub unbound: u64,
+    /// Reads that call or name something which does more than read.
+    pub effects: u64,
+}
+
+impl LeftOut {
+    /// All of them.
+    pub fn total(self) -> u64 {
+        self.writes + self.of_session + self.repeated + self.unbound + self.effects
+    }
+}
+
+/// One statement.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct RecordedStatement {
+    /// When it began, after the first.
+    pub due: Nanos,
+    /// Its session.
+    pub session: u32,
+    /// The number of its schema; see [`SqlRecording::schema`].
+    pub schema: u32,
+    /// The number of its kind.
+    pub kind: u8,
+    text_at: u64,
+    text_bytes: u32,
+}
+
+/// The statements of a log, in the order of their times.
+#[derive(Debug, Default)]
+pub struct SqlRecording {
+    records: Records,
+    texts: Arc<Spill>,
+    /// The first statement of each shape: all of one shape name the same, but for those of the rest.
+    samples: Vec<Record>,
+    first_us: i64,
+    length: Nanos,
+    schemas: Vec<String>,
+    spans: Vec<SessionSpan>,
+    kinds: Vec<StatementKind>,
+    /// What was left out.
+    pub left_out: LeftOut,
+    /// What reads that were left out have named, with their numbers.
+    pub effects: BTreeMap<String, u64>,
+    /// What of the log is no statement, or cannot be read.
+    pub skipped: Skipped,
+    /// The pauses between its statements.
+    pub pauses: RecordedPauses,
+    /// The server.
+    pub server: RecordedServer,
+    /// Whether a client finishes one session before it begins the next, because transactions must not be torn.
+    keeps_sessions_whole: bool,
+    /// Whether the log has whole seconds only, over which its statements were spread.
+    pub has_whole_seconds: bool,
+}
+
+/// Takes statements up one by one.
+pub struct RecordingBuilder {
+    made: SqlRecording,
+    texts: Spill,
+    dialect: LogDialect,
+    judge: Judge,
+    wanted: LogWanted,
+    clock: Clock,
+    hasher: RandomState,
+    /// The numbers of the sessions that may go on, by a hash of their names: a log may have millions.
+    session_numbers: HashMap<u64, u32>,
+    /// When each session ended, by the clock of the log.
+    session_ends: Vec<i64>,
+    schema_numbers: HashMap<String, u32>,
+    shapes: Shapes,
+}
+
+impl RecordingBuilder {
+    /// A recording of what is `wanted` of a log in `dialect`.
+    pub fn new(dialect: LogDialect, wanted: &LogWanted) -> RecordingBuilder {
+        RecordingBuilder {
+            made: SqlRecording::default(),
+            texts: Spill::default(),
+            dialect,
+            judge: Judge::new(dialect.sql()).with_allowed(&wanted.functions),
+            wanted: wanted.clone(),
+            clock: Clock::default(),
+            hasher: RandomState::default(),
+            session_numbers: HashMap::new(),
+            session_ends: Vec::new(),
+            schema_numbers: HashMap::new(),
+            shapes: Shapes::default(),
+        }
+    }
+
+    /// Takes up what the log says of its server. A log that goes on after a restart says it again: the last counts.
+    pub fn set_server(&mut self, server: RecordedServer) {
+        self.made.server = server;
+    }
+
+    /// Counts what is no statement to replay, or cannot be read: its kind in a few words, and its line.
+    pub fn skip(&mut self, kind: &str, line: u64) {
+        self.made.skipped.add(kind, line);
+    }
+
+    /// Counts several of a kind, which are at no line.
+    pub fn skip_many(&mut self, kind: &str, count: u64) {
+        self.made.skipped.add_many(kind, count, 0);
+    }
+
+    /// Takes up one statement.
+    ///
+    /// # Errors
+    /// If there are too many, or no room for them.
+    pub fn add(&mut self, found: &FoundStatement<'_>) -> Result<(), RecordingError> {
+        let text = found.text.trim().trim_end_matches(';').trim_end();
+        let Ok(lexed) = sql::lex(text, Reading::usual(self.dialect.sql())) else {
+            self.skip("statement with an open quote or comment", found.line);
+            return Ok(());
+        };
+        let judgement = self.judge.judge_lexed(text, &lexed);
+        let left_out = &mut self.made.left_out;
+        match judgement.effect {
+            Effect::Repeated => left_out.repeated += 1,
+            Effect::Writes if !self.wanted.writes => left_out.writes += 1,
+            Effect::OfSession if !self.wanted.writes => left_out.of_session += 1,
+            Effect::Calls if !self.wanted.writes => self.made.leave_out(judgement.cause),
+            effect => return self.push(found, text, &lexed, effect),
+        }
+        Ok(())
+    }
+
+    /// A statement whose values the log does not have.
+    pub fn count_unbound(&mut self) {
+        self.made.left_out.unbound += 1;
+    }
+
+    /// A statement that is no load of its own: the log has it otherwise, too.
+    pub fn count_repeated(&mut self) {
+        self.made.left_out.repeated += 1;
+    }
+
+    /// The last statement of `session` ended at `end_us` and took `took_us`, as a line of its own says.
+    pub fn end_last_of(&mut self, session: &str, end_us: i64, _took_us: u64) {
+        let Some(number) = self.session_numbers.get(&self.hasher.hash_one(session)) else { return };
+        let end = &mut self.session_ends[*number as usize];
+        *end = (*end).max(self.clock.shifted(end_us));
+    }
+
+    /// `session` is over: one of the same name is another.
+    pub fn end_session(&mut self, session: &str) {
+        self.session_numbers.remove(&self.hasher.hash_one(session));
+    }
+
+    fn push(
+        &mut self,
+        found: &FoundStatement<'_>,
+        text: &str,
+        lexed: &Lexed,
+        effect: Effect,
+    ) -> Result<(), RecordingError> {
+        if self.made.records.count() >= STATEMENTS_MAX {
+            let text = format!("there are more than {STATEMENTS_MAX} statements; cut the log");
+            return Err(RecordingError::at(found.line, text));
+        }
+        let shape = self.shapes.count(&sql::shape_of(text, &lexed.tokens), effect == Effect::Writes);
+        let session = self.session_number(found.session);
+        let schema = self.schema_number(found)?;
+        let took_us = found.took_us.unwrap_or(0);
+        let logged_us = found.began_us.saturating_add_unsigned(took_us);
+        if let Some(back) = self.clock.advance(logged_us) {
+            self.skip(back, found.line);
+        }
+        let began_us = self.clock.shifted(found.began_us);
+        self.clock.count_second(began_us);
+        let end = &mut self.session_ends[session as usize];
+        *end = (*end).max(began_us.saturating_add_unsigned(took_us));
+        let renamed = self.renamed(text, lexed);
+        let text = renamed.as_deref().unwrap_or(text);
+        let text_at = self.texts.append(text.as_bytes())?;
+        let text_bytes = u32::try_from(text.len()).expect("a statement is shorter than 4 GiB");
+        let record = Record { began_us, took_us, text_at, text_bytes, session, schema, shape, kind: 0 };
+        if shape as usize == self.made.samples.len() {
+            self.made.samples.push(record);
+        }
+        self.made.records.push(record)
+    }
+
+    fn session_number(&mut self, name: &str) -> u32 {
+        let next = self.session_ends.len() as u32;
+        let number = *self.session_numbers.entry(self.hasher.hash_one(name)).or_insert(next);
+        if number == next {
+            self.session_ends.push(i64::MIN);
+        }
+        number
+    }
+
+    fn schema_number(&mut self, found: &FoundStatement<'_>) -> Result<u32, RecordingError> {
+        if let Some(number) = self.schema_numbers.get(found.schema) {
+            return Ok(*number);
+        }
+        let next = self.made.schemas.len();
+        if next == SCHEMAS_MAX {
+            let text = format!("its statements are in more than {SCHEMAS_MAX} schemas; cut the log");
+            return Err(RecordingError::at(found.line, text));
+        }
+        self.made.schemas.push(found.schema.to_owned());
+        self.schema_numbers.insert(found.schema.to_owned(), next as u32);
+        Ok(next as u32)
+    }
+
+    /// `text` with the names that schemas have on the copy; `None` if it stays as it is. A name with a dot behind it is no database of
+    /// PostgreSQL, which has one for each connection.
+    fn renamed(&self, text: &str, lexed: &Lexed) -> Option<String> {
+        if self.wanted.renamed.is_empty() || self.dialect != LogDialect::Mysql {
+            return None;
+        }
+        with_schemas(text, &lexed.tokens, &self.wanted.renamed)
+    }
+
+    /// The recording. `whole_seconds`: the times of the log have no fractions.
+    ///
+    /// # Errors
+    /// If there is nothing to replay, or no room for it.
+    pub fn finish(mut self, whole_seconds: bool) -> Result<SqlRecording, RecordingError> {
+        let mut made = self.made;
+        if made.records.count() == 0 {
+            return Err(made.nothing_to_replay());
+        }
+        self.texts.seal()?;
+        made.texts = Arc::new(self.texts);
+        made.records.seal()?;
+        let kind_of;
+        (made.kinds, kind_of) = self.shapes.into_kinds();
+        let seconds = if whole_seconds { self.clock.take_seconds() } else { SecondCounts::default() };
+        made.put_in_order(seconds, &kind_of, &self.session_ends)?;
+        made.measure_pauses()?;
+        made.has_whole_seconds = whole_seconds;
+        made.keeps_sessions_whole = self.wanted.writes;
+        Ok(made)
+    }
+}
+
+/// A text for a message: its beginning, in one line.
+pub(super) fn shown(text: &str) -> String {
+    const CHARS: usize = 80;
+    let mut line: String = text.chars().take(CHARS).map(|c| if c.is_control() { ' ' } else { c }).collect();
+    if text.chars().nth(CHARS).is_some() {
+        line.push_str("...");
+    }
+    line
+}
+
+impl SqlRecording {
+    /// Puts the statements into the order of their times. Those of a whole second are spread over it before, in the order of the log,
+    /// which is all that is known. A session sends one statement after the other, so none of its times is before the one before.
+    fn put_in_order(
+        &mut self,
+        mut seconds: SecondCounts,
+        kind_of: &[u32],
+        session_ends: &[i64],
+    ) -> Result<(), RecordingError> {
+        const NONE: i64 = i64::MIN;
+        let mut begins = vec![NONE; session_ends.len()];
+        let mut lasts = vec![NONE; session_ends.len()];
+        let mut ends = session_ends.to_vec();
+        self.records.put_in_order(|record| {
+            record.began_us = seconds.spread(record.began_us).max(lasts[record.session as usize]);
+            record.kind = kind_of[record.shape as usize];
+            let session = record.session as usize;
+            lasts[session] = record.began_us;
+            if begins[session] == NONE {
+                begins[session] = record.began_us;
+            }
+            ends[session] = ends[session].max(record.began_us.saturating_add_unsigned(record.took_us));
+        })?;
+        let first = begins.iter().copied().min().unwrap_or(0);
+        let since = |us: i64| Nanos((us.saturating_sub(first).max(0) as u64).saturating_mul(1_000));
+        self.first_us = first;
+        self.length = since(lasts.iter().copied().max().unwrap_or(first));
+        self.spans = begins
+            .iter()
+            .zip(&ends)
+            .map(|(begin, end)| SessionSpan { begin: since(*begin), end: since(*end) })
+            .collect();
+        Ok(())
+    }
+
+    fn measure_pauses(&mut self) -> Result<(), RecordingError> {
+        let mut pauses = RecordedPauses::default();
+        let mut before = Nanos(0);
+        for record in self.records.iter() {
+            let due = self.statement_of(record.map_err(|error| lost(&error))?).due;
+            let pause = Nanos(due.0 - before.0);
+            if pause > PAUSE {
+                pauses.sum = Nanos(pauses.sum.0.saturating_add(pause.0 - PAUSE.0));
+            }
+            if pause > pauses.longest {
+                (pauses.longest, pauses.longest_after) = (pause, before);
+            }
+            before = due;
+        }
+        self.pauses = pauses;
+        Ok(())
+    }
+
+    fn statement_of(&self, record: Record) -> RecordedStatement {
+        let Record { began_us, text_at, text_bytes, session, schema, kind, .. } = record;
+        let due = Nanos((began_us.saturating_sub(self.first_us).max(0) as u64).saturating_mul(1_000));
+        RecordedStatement { due, session, schema, kind: kind as u8, text_at, text_bytes }
+    }
+
+    /// How many statements there are: at least one.
+    #[allow(clippy::len_without_is_empty)]
+    pub fn len(&self) -> u64 {
+        self.records.count()
+    }
+
+    /// Statement `number`, in the order of their times.
+    ///
+    /// # Errors
+    /// If the file that they are kept in cannot be read.
+    pub fn statement(&self, number: u32) -> io::Result<RecordedStatement> {
+        Ok(self.statement_of(self.records.get(number.into())?))
+    }
+
+    /// All statements, in the order of their times.
+    ///
+    /// # Errors
+    /// Each, if the file that they are kept in cannot be read.
+    pub fn statements(&self) -> impl Iterator<Item = io::Result<RecordedStatement>> + '_ {
+        self.records.iter().map(move |record| Ok(self.statement_of(record?)))
+    }
+
+    /// Adds the text of `statement` to `text`, in UTF-8.
+    ///
+    /// # Errors
+    /// If the file that they are kept in cannot be read.
+    pub fn read_text(&self, statement: &RecordedStatement, text: &mut Vec<u8>) -> io::Result<()> {
+        let start = text.len();
+        text.resize(start + statement.text_bytes as usize, 0);
+        self.texts.read_at(statement.text_at, &mut text[start..])
+    }
+
+    /// The text of `statement`.
+    ///
+    /// # Errors
+    /// If the file that they are kept in cannot be read.
+    pub fn text(&self, statement: &RecordedStatement) -> io::Result<String> {
+        let mut bytes = Vec::new();
+        self.read_text(statement, &mut bytes)?;
+        String::from_utf8(bytes).map_err(io::Error::other)
+    }
+
+    /// How many statements are due before the moment for which `is_before` turns false.
+    pub fn count_due(&self, is_before: impl Fn(Nanos) -> bool) -> io::Result<u64> {
+        let (mut low, mut high) = (0, self.len());
+        while low < high {
+            let middle = low + (high - low) / 2;
+            if is_before(self.statement_of(self.records.get(middle)?).due) { low = middle + 1 } else { high = middle }
+        }
+        Ok(low)
+    }
+
+    /// The bytes that the statements take, in files or in memory.
+    pub fn bytes(&self) -> u64 {
+        self.records.bytes() + self.texts.bytes()
+    }
+
+    /// The name of schema `number`; empty for none.
+    pub fn schema(&self, number: u32) -> &str {
+        &self.schemas[number as usize]
+    }
+
+    /// The names of all schemas that statements are in.
+    pub fn schemas(&self) -> &[String] {
+        &self.schemas
+    }
+
+    /// How many sessions there are.
+    pub fn sessions(&self) -> u32 {
+        self.spans.len() as u32
+    }
+
+    /// The kinds, the most frequent first, and the rest as the last.
+    pub fn kinds(&self) -> &[StatementKind] {
+        &self.kinds
+    }
+
+    /// From the first statement to the last.
+    pub fn length(&self) -> Nanos {
+        self.length
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn builder(found: &[(i64, u64, &str, &str)]) -> RecordingBuilder {
+        let mut builder = RecordingBuilder::new(LogDialect::Mysql, &LogWanted::default());
+        for (nth, (began_us, took_us, session, text)) in found.iter().enumerate() {
+            let took_us = Some(*took_us);
+            let line = nth as u64 + 1;
+            builder.add(&FoundStatement { line, began_us: *began_us, took_us, session, schema: "shop", text }).unwrap();
+        }
+        builder
+    }
+
+    fn texts(recording: &SqlRecording, lanes: &Lanes, lane: u32) -> Vec<String> {
+        let numbers = lanes.numbers_of(lane, 0, 100).unwrap();
+        numbers.into_iter().map(|nth| recording.text(&recording.statement(nth).unwrap()).unwrap()).collect()
+    }
+
+    #[test]
+    fn sessions_keep_their_order_and_share_lanes_that_are_free() {
+        let found = [
+            (1_000_000, 50, "a", "SELECT 1"),
+            (1_000_020, 10, "b", "SELECT 2"),
+            // A log that is ordered by the ends of statements has a time that goes back.
+            (1_000_005, 10, "a", "SELECT 3"),
+            (2_000_000, 10, "c", "SELECT 4"),
+        ];
+        let recording = builder(&found).finish(false).unwrap();
+        assert_eq!((recording.sessions(), recording.most_at_once()), (3, 2));
+        let lanes = recording.lanes(2).unwrap();
+        assert_eq!(texts(&recording, &lanes, 0), ["SELECT 1", "SELECT 3"]);
+        assert_eq!(texts(&recording, &lanes, 1), ["SELECT 2", "SELECT 4"]);
+        assert_eq!(recording.lanes(1).unwrap().count_of(0), 4);
+        assert_eq!((recording.lanes(5).unwrap().count_of(4), recording.length()), (0, Nanos::from_secs(1)));
+        assert_eq!(recording.count_due(|due| due < Nanos::from_secs(1)).unwrap(), 3);
+    }
+
+    #[test]
+    fn with_writes_a_client_finishes_a_session_before_it_begins_the_next() {
+        let mut builder = RecordingBuilder::new(LogDialect::Mysql, &LogWanted { writes: true, ..LogWanted::default() });
+        for (nth, (session, text)) in
+            [("a", "BEGIN"), ("b", "BEGIN"), ("a", "COMMIT"), ("b", "COMMIT")].iter().enumerate()
+        {
+            let (line, began_us) = (nth as u64, nth as i64);
+            builder.add(&FoundStatement { line, began_us, took_us: None, session, schema: "", text }).unwrap();
+        }
+        let recording = builder.finish(false).unwrap();
+        assert_eq!(recording.lanes(1).unwrap().numbers_of(0, 0, 9).unwrap(), [0, 2, 1, 3]);
+        let two = recording.lanes(2).unwrap();
+        assert_eq!([0, 1].map(|lane| two.numbers_of(lane, 0, 9).unwrap()), [[0, 2], [1, 3]]);
+        assert_eq!(two.numbers_of(1, 1, 1).unwrap(), [3]);
+    }
+
+    #[test]
+    fn whole_seconds_are_spread_over_their_second_in_the_order_of_the_log() {
+        let found = [(5_000_000, 0, "a", "SELECT 1"), (5_000_000, 0, "b", "SELECT 2"), (6_000_000, 0, "a", "SELECT 3")];
+        let recording = builder(&found).finish(true).unwrap();
+        let due: Vec<u64> = recording.statements().map(|it| it.unwrap().due.0 / 1_000_000).collect();
+        assert_eq!((due, recording.has_whole_seconds), (vec![0, 500, 1_000], true));
+    }
+
+    #[test]
+    fn statements_are_sent_with_the_names_of_the_copy_and_counted_by_those_of_the_log() {
+        let renamed = vec![("shop".to_owned(), "shop_copy".to_owned())];
+        for (dialect, sent) in
+            [(LogDialect::Mysql, "SELECT c FROM `shop_copy`.t"), (LogDialect::Postgres, "SELECT c FROM shop.t")]
+        {
+            let wanted = LogWanted { renamed: renamed.clone(), ..LogWanted::default() };
+            let mut builder = RecordingBuilder::new(dialect, &wanted);
+            let text = "SELECT c FROM shop.t";
+            builder
+                .add(&FoundStatement { line: 1, began_us: 0, took_us: None, session: "a", schema: "shop", text })
+                .unwrap();
+            let recording = builder.finish(false).unwrap();
+            assert_eq!(recording.text(&recording.statement(0).unwrap()).unwrap(), sent);
+            assert_eq!(recording.kinds()[0].name, "select c from shop.t");
+        }
+    }
+
+    #[test]
+    fn what_writes_is_left_out_and_counted_and_a_log_without_reads_is_refused() {
+        let recording = builder(&[(0, 0, "a", "BEGIN"), (1, 0, "a", "UPDATE t SET k = 1"), (2, 0, "a", "SELECT 1;")])
+            .finish(false)
+            .unwrap();
+        assert_eq!(recording.left_out, LeftOut { writes: 1, of_session: 1, ..LeftOut::default() });
+        assert_eq!(recording.text(&recording.statement(0).unwrap()).unwrap(), "SELECT 1");
+        let refused = builder(&[(0, 0, "a", "DELETE FROM t")]).finish(false).unwrap_err();
+        assert!(refused.to_string().contains("1 statements write"), "{refused}");
+    }
+
+    #[test]
+    fn a_statement_that_cannot_be_split_is_skipped_and_named() {
+        let recording = builder(&[(0, 0, "a", "SELECT 'a"), (1, 0, "a", "SELECT 1")]).finish(false).unwrap();
+        let told: Vec<String> = recording.skipped.kinds().map(|(name, kind)| format!("{name}: {kind}")).collect();
+        assert_eq!((recording.len(), told.len()), (1, 1));
+        assert_eq!(told[0], "statement_with_an_open_quote_or_comment: 1, first in line 1");
+        let nothing = builder(&[(0, 0, "a", "SELECT 'a")]).finish(false).unwrap_err().to_string();
+        assert!(nothing.starts_with("it has no statement to replay; skipped: statement_with_an_open"), "{nothing}");
+    }
+
+    #[test]
+    fn a_clock_that_goes_back_is_cut_there_and_named() {
+        let hour = 3_600_000_000;
+        let found = [
+            (hour, 0, "a", "SELECT 1"),
+            (hour + 1_000_000, 0, "b", "SELECT 2"),
+            (0, 0, "a", "SELECT 3"),
+            (500_000, 0, "b", "SELECT 4"),
+        ];
+        let recording = builder(&found).finish(false).unwrap();
+        let due: Vec<u64> = recording.statements().map(|it| it.unwrap().due.0 / 1_000_000).collect();
+        assert_eq!(due, [0, 1_000, 1_000, 1_500]);
+        let told: Vec<String> = recording.skipped.kinds().map(|(name, kind)| format!("{name}: {kind}")).collect();
+        assert_eq!(told, ["clock_that_goes_back: 1, first in line 3"]);
+    }
+
+    #[test]
+    fn long_pauses_are_measured() {
+        let found = [(0, 0, "a", "SELECT 1"), (10_000_000, 0, "a", "SELECT 2"), (110_000_000, 0, "a", "SELECT 3")];
+        let pauses = builder(&found).finish(false).unwrap().pauses;
+        let seconds = [pauses.sum, pauses.longest, pauses.longest_after].map(|time| time.0 / 1_000_000_000);
+        assert_eq!(seconds, [40, 100, 10]);
+    }
+
+    #[test]
+    fn a_session_that_ended_is_another_than_the_next_of_its_name() {
+        let mut builder = builder(&[(0, 0, "a", "SELECT 1"), (1, 0, "b", "SELECT 1")]);
+        builder.end_session("a");
+        let found = FoundStatement { line: 3, began_us: 2, took_us: None, session: "a", schema: "", text: "SELECT 3" };
+        builder.add(&found).unwrap();
+        builder.add(&FoundStatement { session: "b", ..found }).unwrap();
+        assert_eq!(builder.finish(false).unwrap().sessions(), 3);
+    }
+}

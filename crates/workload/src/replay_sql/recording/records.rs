@@ -1,0 +1,201 @@
+//! The statements of a recording without their texts: records of one size, in the order of the log and then in that of their times.
+//!
+//! In: records, one after the other. Out: the same in order, each at its number. Limits: [`STATEMENTS_MAX`]; memory for [`CHUNK`] of them,
+//! whatever their number.
+
+use super::super::spill::{Spill, lost};
+use crate::recording_error::RecordingError;
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+use std::io;
+
+/// The most statements that are replayed.
+pub const STATEMENTS_MAX: u64 = u32::MAX as u64;
+/// So many are sorted at once: 20 MB of them.
+const CHUNK: usize = 1 << 19;
+/// The memory that all parts have for what is read of them while they are merged.
+const MERGE_RECORDS: usize = 1 << 19;
+const BYTES: usize = 44;
+
+/// One statement.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct Record {
+    /// In microseconds since 1970.
+    pub began_us: i64,
+    pub took_us: u64,
+    pub text_at: u64,
+    pub text_bytes: u32,
+    pub session: u32,
+    pub schema: u32,
+    /// The number of its shape.
+    pub shape: u32,
+    /// The number of its kind, once that is known.
+    pub kind: u32,
+}
+
+impl Record {
+    fn to_bytes(self) -> [u8; BYTES] {
+        let mut bytes = [0; BYTES];
+        for (nth, long) in [self.began_us as u64, self.took_us, self.text_at].into_iter().enumerate() {
+            bytes[nth * 8..nth * 8 + 8].copy_from_slice(&long.to_le_bytes());
+        }
+        for (nth, short) in [self.text_bytes, self.session, self.schema, self.shape, self.kind].into_iter().enumerate()
+        {
+            bytes[24 + nth * 4..28 + nth * 4].copy_from_slice(&short.to_le_bytes());
+        }
+        bytes
+    }
+
+    fn from_bytes(bytes: &[u8]) -> Record {
+        let long = |at: usize| u64::from_le_bytes(bytes[at..at + 8].try_into().expect("8 bytes"));
+        let short = |at: usize| u32::from_le_bytes(bytes[at..at + 4].try_into().expect("4 bytes"));
+        Record {
+            began_us: long(0) as i64,
+            took_us: long(8),
+            text_at: long(16),
+            text_bytes: short(24),
+            session: short(28),
+            schema: short(32),
+            shape: short(36),
+            kind: short(40),
+        }
+    }
+}
+
+/// All of them.
+#[derive(Debug, Default)]
+pub(super) struct Records {
+    spill: Spill,
+}
+
+impl Records {
+    pub(super) fn count(&self) -> u64 {
+        self.spill.bytes() / BYTES as u64
+    }
+
+    pub(super) fn bytes(&self) -> u64 {
+        self.spill.bytes()
+    }
+
+    pub(super) fn push(&mut self, record: Record) -> Result<(), RecordingError> {
+        self.spill.append(&record.to_bytes()).map(drop)
+    }
+
+    /// Nothing more is added.
+    pub(super) fn seal(&mut self) -> Result<(), RecordingError> {
+        self.spill.seal()
+    }
+
+    pub(super) fn get(&self, number: u64) -> io::Result<Record> {
+        let mut bytes = [0; BYTES];
+        self.spill.read_at(number * BYTES as u64, &mut bytes)?;
+        Ok(Record::from_bytes(&bytes))
+    }
+
+    /// Those from `number` on, at most so `many`.
+    fn part(&self, number: u64, many: usize) -> io::Result<Vec<Record>> {
+        let many = (self.count() - number).min(many as u64) as usize;
+        let mut bytes = vec![0; many * BYTES];
+        self.spill.read_at(number * BYTES as u64, &mut bytes)?;
+        Ok(bytes.chunks_exact(BYTES).map(Record::from_bytes).collect())
+    }
+
+    /// All, in their order.
+    pub(super) fn iter(&self) -> impl Iterator<Item = io::Result<Record>> + '_ {
+        const AT_ONCE: usize = 4_096;
+        let starts = (0..self.count()).step_by(AT_ONCE);
+        starts.flat_map(move |start| -> Vec<io::Result<Record>> {
+            match self.part(start, AT_ONCE) {
+                Ok(part) => part.into_iter().map(Ok).collect(),
+                Err(error) => vec![Err(error)],
+            }
+        })
+    }
+
+    /// Changes each by `change`, which sees them in the order of the log, and puts them into that of their times. Those of one moment
+    /// stay in the order of the log.
+    pub(super) fn put_in_order(&mut self, mut change: impl FnMut(&mut Record)) -> Result<(), RecordingError> {
+        let (mut is_in_order, mut last) = (true, i64::MIN);
+        for start in (0..self.count()).step_by(CHUNK) {
+            let mut part = self.part(start, CHUNK).map_err(|error| lost(&error))?;
+            part.iter_mut().for_each(&mut change);
+            part.sort_by_key(|record| record.began_us);
+            is_in_order &= part.first().is_none_or(|first| first.began_us >= last);
+            last = part.last().map_or(last, |record| record.began_us);
+            let bytes: Vec<u8> = part.into_iter().flat_map(Record::to_bytes).collect();
+            self.spill.write_at(start * BYTES as u64, &bytes)?;
+        }
+        if is_in_order { Ok(()) } else { self.merge() }
+    }
+
+    /// Merges the parts, each of which is in order.
+    fn merge(&mut self) -> Result<(), RecordingError> {
+        let parts = self.count().div_ceil(CHUNK as u64);
+        let at_once = (MERGE_RECORDS as u64 / parts).max(16) as usize;
+        let mut readers: Vec<PartReader> = (0..parts)
+            .map(|nth| {
+                let start = nth * CHUNK as u64;
+                PartReader { next: start, end: (start + CHUNK as u64).min(self.count()), read: Vec::new().into_iter() }
+            })
+            .collect();
+        let mut merged = Records::default();
+        let mut heap = BinaryHeap::new();
+        for (nth, reader) in readers.iter_mut().enumerate() {
+            heap.extend(reader.next(self, at_once)?.map(|record| Reverse((record.began_us, nth, record))));
+        }
+        while let Some(Reverse((_, nth, record))) = heap.pop() {
+            merged.push(record)?;
+            let next = readers[nth].next(self, at_once)?;
+            heap.extend(next.map(|record| Reverse((record.began_us, nth, record))));
+        }
+        merged.seal()?;
+        *self = merged;
+        Ok(())
+    }
+}
+
+/// What is still to be read of a part.
+struct PartReader {
+    next: u64,
+    end: u64,
+    read: std::vec::IntoIter<Record>,
+}
+
+impl PartReader {
+    fn next(&mut self, records: &Records, at_once: usize) -> Result<Option<Record>, RecordingError> {
+        if self.read.len() == 0 && self.next < self.end {
+            let many = (self.end - self.next).min(at_once as u64) as usize;
+            self.read = records.part(self.next, many).map_err(|error| lost(&error))?.into_iter();
+            self.next += many as u64;
+        }
+        Ok(self.read.next())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn record(nth: u64, began_us: i64) -> Record {
+        let session = nth as u32;
+        Record { began_us, took_us: 1, text_at: nth, text_bytes: 3, session, schema: 5, shape: 6, kind: 0 }
+    }
+
+    #[test]
+    fn records_in_several_parts_are_merged_and_keep_their_order_within_a_moment() {
+        let many = 2 * CHUNK as u64 + 10;
+        let mut records = Records::default();
+        // Each time is that of two, of which one is in another part.
+        (0..many).for_each(|nth| records.push(record(nth, (nth % (many / 2)) as i64)).unwrap());
+        records.seal().unwrap();
+        records.put_in_order(|record| record.schema = 7).unwrap();
+        assert_eq!(records.count(), many);
+        for (nth, found) in (0..).zip(records.iter()) {
+            let found = found.unwrap();
+            assert_eq!((found.began_us, found.schema), (nth / 2, 7));
+            assert_eq!(found.text_at, nth as u64 / 2 + (nth as u64 % 2) * (many / 2));
+        }
+        assert_eq!(records.get(3).unwrap(), Record { schema: 7, ..record(many / 2 + 1, 1) });
+        assert!(records.get(many).is_err());
+    }
+}

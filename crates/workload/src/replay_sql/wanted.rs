@@ -1,0 +1,34 @@
+//! What of a log is replayed, and whose log it is.
+
+/// Whose log it is.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum LogDialect {
+    /// Of MySQL or MariaDB.
+    #[default]
+    Mysql,
+    /// Of PostgreSQL.
+    Postgres,
+}
+
+impl LogDialect {
+    /// Whose SQL it has.
+    pub fn sql(self) -> sql::Dialect {
+        match self {
+            LogDialect::Mysql => sql::Dialect::Mysql,
+            LogDialect::Postgres => sql::Dialect::Postgres,
+        }
+    }
+}
+
+/// What of a log is replayed, and how.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct LogWanted {
+    /// Whether statements that write are replayed, too.
+    pub writes: bool,
+    /// The schemas that are called otherwise on the copy: what was recorded, and what the copy has.
+    pub renamed: Vec<(String, String)>,
+    /// `log_line_prefix` of the PostgreSQL that wrote the log; empty if it is to be found.
+    pub log_line_prefix: String,
+    /// Functions that reads may call, and views that they may name, whatever these do.
+    pub functions: Vec<String>,
+}

@@ -1,0 +1,22 @@
+-- What a statement may have changed, apart from the contents of tables; changes nothing itself.
+SET SESSION group_concat_max_len=1000000;
+SELECT '== schemas'; SELECT * FROM information_schema.schemata ORDER BY 2;
+SELECT '== tables'; SELECT table_schema,table_name,table_type,engine,row_format,auto_increment,create_time,table_comment,create_options FROM information_schema.tables WHERE table_schema NOT IN ('information_schema','performance_schema','sys') ORDER BY 1,2;
+SELECT '== views'; SELECT table_schema,table_name,md5(view_definition),definer,security_type FROM information_schema.views WHERE table_schema<>'sys' ORDER BY 1,2;
+SELECT '== routines'; SELECT routine_schema,routine_name,routine_type,md5(routine_definition),definer,last_altered FROM information_schema.routines WHERE routine_schema<>'sys' ORDER BY 1,2,3;
+SELECT '== triggers'; SELECT trigger_schema,trigger_name,md5(action_statement) FROM information_schema.triggers ORDER BY 1,2;
+SELECT '== events'; SELECT event_schema,event_name,status,last_executed,md5(event_definition) FROM information_schema.events ORDER BY 1,2;
+SELECT '== users'; SELECT host,user,md5(priv) FROM mysql.global_priv ORDER BY 1,2; SELECT * FROM mysql.db ORDER BY 1,2,3; SELECT * FROM mysql.roles_mapping ORDER BY 1,2,3;
+SELECT '== plugins'; SELECT plugin_name,plugin_status,plugin_library FROM information_schema.all_plugins WHERE plugin_status<>'NOT INSTALLED' ORDER BY 1;
+SELECT '== global variables'; SELECT variable_name, variable_value FROM information_schema.global_variables ORDER BY 1;
+SELECT '== key caches'; SELECT key_cache_name,full_size,block_size FROM information_schema.key_caches ORDER BY 1;
+SELECT '== other sessions'; SELECT id,user,host,db,command FROM information_schema.processlist WHERE id<>connection_id() AND command NOT IN ('Daemon') ORDER BY id;
+SELECT '== transactions'; SELECT trx_mysql_thread_id,trx_state,trx_isolation_level,trx_tables_locked,trx_rows_locked,trx_rows_modified,trx_is_read_only FROM information_schema.innodb_trx WHERE trx_mysql_thread_id<>connection_id() ORDER BY 1;
+SELECT '== xa'; XA RECOVER;
+SELECT '== tables in use'; SHOW OPEN TABLES WHERE In_use>0 OR Name_locked>0;
+SELECT '== statistics'; SELECT a.variable_value-b.variable_value FROM information_schema.global_status a, information_schema.global_status b WHERE a.variable_name='UPTIME' AND b.variable_name='UPTIME_SINCE_FLUSH_STATUS';
+SELECT page_size,compress_ops,uncompress_ops>0 FROM information_schema.innodb_cmp ORDER BY 1;
+SELECT count(*),sum(compress_ops) FROM information_schema.innodb_cmp_per_index;
+SELECT page_size,buffer_pool_instance,relocation_ops>0 FROM information_schema.innodb_cmpmem ORDER BY 1;
+SELECT table_schema,table_name,rows_changed FROM information_schema.table_statistics WHERE rows_changed>0 AND table_schema NOT IN ('performance_schema','information_schema','sys') ORDER BY 1,2;
+SELECT 'metrics',sum(enabled),md5(group_concat(name,enabled order by name)) FROM information_schema.innodb_metrics;

@@ -1,0 +1,24 @@
+-- Tables of a shop, and what reads them without an effect.
+SET NAMES utf8mb4;
+SET sql_mode='STRICT_TRANS_TABLES,ERROR_FOR_DIVISION_BY_ZERO,NO_AUTO_CREATE_USER,NO_ENGINE_SUBSTITUTION';
+USE shop;
+CREATE TABLE customers (id INT AUTO_INCREMENT PRIMARY KEY, name VARCHAR(80) NOT NULL, email VARCHAR(120), city VARCHAR(60), profile JSON, create_time DATETIME NOT NULL DEFAULT '2024-01-01 00:00:00', update_time DATETIME, KEY(city), FULLTEXT KEY ft_name (name, city));
+CREATE TABLE products (id INT AUTO_INCREMENT PRIMARY KEY, sku VARCHAR(20) UNIQUE, name VARCHAR(80), price DECIMAL(10,2), stock INT, gross DECIMAL(10,2) AS (price*1.2) STORED, `delete` TINYINT DEFAULT 0, `set` VARCHAR(10));
+CREATE TABLE orders (id INT AUTO_INCREMENT PRIMARY KEY, customer_id INT, status ENUM('new','paid','sent','deleted') DEFAULT 'new', total DECIMAL(10,2), created_at DATETIME, KEY(customer_id));
+CREATE TABLE order_lines (order_id INT, line INT, product_id INT, qty INT, PRIMARY KEY(order_id,line));
+CREATE TABLE notes (id INT AUTO_INCREMENT PRIMARY KEY, body TEXT) ENGINE=MyISAM;
+CREATE TABLE audit (id INT AUTO_INCREMENT PRIMARY KEY, what VARCHAR(200)) ENGINE=InnoDB;
+CREATE TABLE audit_m (id INT AUTO_INCREMENT PRIMARY KEY, what VARCHAR(200)) ENGINE=MyISAM;
+CREATE TABLE packed (id INT PRIMARY KEY, t TEXT) ENGINE=InnoDB ROW_FORMAT=COMPRESSED KEY_BLOCK_SIZE=4;
+CREATE SEQUENCE seq_a START WITH 1 INCREMENT BY 1 NOCACHE;
+CREATE SEQUENCE seq_b START WITH 100 INCREMENT BY 10 NOCACHE;
+CREATE TABLE tickets (num INT DEFAULT (NEXT VALUE FOR shop.seq_a), txt VARCHAR(40));
+INSERT INTO customers(name,email,city,profile,update_time) VALUES ('Ada','ada@x.org','Paris','{"vip":true,"tags":["a","b"]}','2024-02-01'),('Bob O''Neil','bob@x.org','Rome','{"vip":false,"tags":[]}','2024-03-01'),('Cleo','cleo@x.org','Oslo',NULL,NULL);
+INSERT INTO products(sku,name,price,stock) VALUES ('A-1','Apple',1.20,10),('B-1','Bread',2.50,5),('C-1','Cheese',7.00,0);
+INSERT INTO orders(customer_id,status,total,created_at) VALUES (1,'new',10.00,'2024-05-01 10:00:00'),(1,'paid',20.50,'2024-05-02 11:00:00'),(2,'sent',7.00,'2024-06-03 12:00:00');
+INSERT INTO order_lines VALUES (1,1,1,2),(1,2,2,1),(2,1,3,1),(3,1,3,1);
+INSERT INTO notes(body) VALUES ('please update the table; drop nothing'),('it''s fine');
+INSERT INTO packed SELECT seq, REPEAT(MD5(seq),40) FROM seq_1_to_200;
+INSERT INTO tickets(num,txt) VALUES (1,'one'),(2,'two');
+CREATE FUNCTION f_good(x INT) RETURNS INT DETERMINISTIC NO SQL RETURN x*2;
+CREATE VIEW v_plain AS SELECT id,name,city FROM customers;

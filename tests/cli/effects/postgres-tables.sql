@@ -1,0 +1,22 @@
+-- Tables of a shop, and what reads them without an effect.
+SET client_min_messages=warning;
+CREATE EXTENSION dblink; CREATE EXTENSION adminpack; CREATE EXTENSION pg_stat_statements; CREATE EXTENSION tablefunc; CREATE EXTENSION postgres_fdw; CREATE EXTENSION file_fdw;
+CREATE EXTENSION pg_prewarm; CREATE EXTENSION xml2; CREATE EXTENSION pgrowlocks; CREATE EXTENSION pg_visibility; CREATE EXTENSION pg_surgery; CREATE EXTENSION hstore; CREATE EXTENSION citext; CREATE EXTENSION lo; CREATE EXTENSION pgcrypto; CREATE EXTENSION unaccent; CREATE EXTENSION pg_trgm;
+CREATE TABLE customers (id serial PRIMARY KEY, name varchar(80) NOT NULL, email varchar(120), city text, profile jsonb, create_time timestamp NOT NULL DEFAULT '2024-01-01', update_time timestamp, tags text[]);
+CREATE TABLE products (id serial PRIMARY KEY, sku text UNIQUE, name text, price numeric(10,2), stock int, gross numeric(10,2) GENERATED ALWAYS AS (price*1.2) STORED, "delete" boolean DEFAULT false, "set" text);
+CREATE TABLE orders (id serial PRIMARY KEY, customer_id int, status text DEFAULT 'new', total numeric(10,2), created_at timestamp);
+CREATE TABLE order_lines (order_id int, line int, product_id int, qty int, PRIMARY KEY(order_id,line));
+CREATE TABLE notes (id serial PRIMARY KEY, body text, t tsvector GENERATED ALWAYS AS (to_tsvector('simple', body)) STORED);
+CREATE TABLE audit (id serial PRIMARY KEY, what text);
+CREATE TABLE parts (id int, v text) PARTITION BY LIST (id); CREATE TABLE parts_1 PARTITION OF parts FOR VALUES IN (1); CREATE TABLE parts_2 PARTITION OF parts FOR VALUES IN (2);
+CREATE SEQUENCE seq_a; CREATE SEQUENCE "Seq B";
+INSERT INTO customers(name,email,city,profile,update_time,tags) VALUES ('Ada','ada@x.org','Paris','{"vip":true,"tags":["a","b"]}','2024-02-01','{a,b}'),('Bob O''Neil','bob@x.org','Rome','{"vip":false,"tags":[]}','2024-03-01','{}'),('Cleo','Cleo','Oslo',NULL,NULL,NULL);
+INSERT INTO products(sku,name,price,stock) VALUES ('A-1','Apple',1.20,10),('B-1','Bread',2.50,5),('C-1','Cheese',7.00,0);
+INSERT INTO orders(customer_id,status,total,created_at) VALUES (1,'new',10.00,'2024-05-01 10:00:00'),(1,'paid',20.50,'2024-05-02 11:00:00'),(2,'sent',7.00,'2024-06-03 12:00:00');
+INSERT INTO order_lines VALUES (1,1,1,2),(1,2,2,1),(2,1,3,1),(3,1,3,1);
+INSERT INTO notes(body) VALUES ('please update the table; drop nothing'),('it''s fine');
+INSERT INTO parts VALUES (1,'one'),(2,'two');
+CREATE FUNCTION f_good(x int) RETURNS int LANGUAGE sql IMMUTABLE AS $$SELECT x*2$$;
+CREATE VIEW v_plain AS SELECT id,name,city FROM customers;
+CREATE MATERIALIZED VIEW mv_tot AS SELECT customer_id, sum(total) AS s FROM orders GROUP BY 1;
+CREATE INDEX brin_orders ON orders USING brin (created_at); CREATE INDEX gin_notes ON notes USING gin (t) WITH (fastupdate=on);

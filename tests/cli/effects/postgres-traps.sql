@@ -1,0 +1,91 @@
+-- What makes a read have an effect: functions, operators, casts, views, policies.
+-- functions
+CREATE FUNCTION f_log(x int) RETURNS int LANGUAGE plpgsql VOLATILE AS $$BEGIN INSERT INTO public.audit(what) VALUES ('f_log '||coalesce(x,0)); RETURN x; END$$;
+CREATE FUNCTION f_log_b(x int) RETURNS boolean LANGUAGE plpgsql VOLATILE AS $$BEGIN INSERT INTO public.audit(what) VALUES ('f_log_b'); RETURN true; END$$;
+CREATE FUNCTION f_stable(x int) RETURNS int LANGUAGE plpgsql STABLE AS $$BEGIN PERFORM public.f_log(x); RETURN x; END$$;
+CREATE FUNCTION f_immut(x int) RETURNS int LANGUAGE plpgsql IMMUTABLE AS $$BEGIN PERFORM public.f_log(x); RETURN x; END$$;
+CREATE FUNCTION f_sql(x int) RETURNS int LANGUAGE sql STABLE AS $$SELECT public.f_log(x)$$;
+CREATE FUNCTION f_direct(x int) RETURNS int LANGUAGE plpgsql STABLE AS $$BEGIN INSERT INTO public.audit(what) VALUES ('x'); RETURN x; END$$;
+CREATE FUNCTION f_conf(x text) RETURNS text LANGUAGE sql IMMUTABLE AS $$SELECT set_config('my.hidden',x,false)$$;
+CREATE FUNCTION f_lock(x int) RETURNS int LANGUAGE plpgsql IMMUTABLE AS $$BEGIN PERFORM pg_advisory_lock(x); RETURN x; END$$;
+CREATE FUNCTION f_next() RETURNS bigint LANGUAGE plpgsql STABLE AS $$BEGIN RETURN nextval('public.seq_a'); END$$;
+CREATE FUNCTION f_text(x text) RETURNS text LANGUAGE plpgsql IMMUTABLE AS $$BEGIN PERFORM public.f_log(length(x)); RETURN x; END$$;
+CREATE FUNCTION f_set(x int) RETURNS SETOF int LANGUAGE plpgsql AS $$BEGIN INSERT INTO public.audit(what) VALUES ('f_set'); RETURN NEXT x; END$$;
+CREATE FUNCTION f_attr(customers) RETURNS int LANGUAGE plpgsql AS $$BEGIN INSERT INTO public.audit(what) VALUES ('f_attr'); RETURN 1; END$$;
+CREATE FUNCTION f_setcfg() RETURNS int LANGUAGE sql STABLE SET work_mem='8MB' AS $$SELECT public.f_log(1)$$;
+CREATE FUNCTION f_default(a int DEFAULT f_log(5)) RETURNS int LANGUAGE sql IMMUTABLE AS $$SELECT a$$;
+CREATE FUNCTION f_dyn(q text) RETURNS text LANGUAGE plpgsql AS $$DECLARE r text; BEGIN EXECUTE q INTO r; RETURN r; END$$;
+CREATE FUNCTION f_copy(x text) RETURNS int LANGUAGE plpgsql AS $$BEGIN EXECUTE format('COPY (SELECT 1) TO %L', x); RETURN 1; END$$;
+CREATE FUNCTION f_temp() RETURNS int LANGUAGE plpgsql AS $$BEGIN CREATE TEMP TABLE IF NOT EXISTS tmp_f(a int); RETURN 1; END$$;
+CREATE FUNCTION "Sum Up"(x int) RETURNS int LANGUAGE sql AS $$SELECT public.f_log(x)$$;
+CREATE FUNCTION "SELECT"(x int) RETURNS int LANGUAGE sql AS $$SELECT public.f_log(x)$$;
+CREATE FUNCTION "été"(x int) RETURNS int LANGUAGE sql AS $$SELECT public.f_log(x)$$;
+CREATE PROCEDURE p_add(t text) LANGUAGE sql AS $$INSERT INTO public.audit(what) VALUES (t)$$;
+CREATE FUNCTION f_trig() RETURNS trigger LANGUAGE plpgsql AS $$BEGIN INSERT INTO public.audit(what) VALUES ('trigger'); RETURN NEW; END$$;
+CREATE TRIGGER orders_au AFTER UPDATE ON orders FOR EACH ROW EXECUTE FUNCTION f_trig();
+-- operators
+CREATE FUNCTION op_log(a int, b int) RETURNS int LANGUAGE plpgsql IMMUTABLE AS $$BEGIN PERFORM public.f_log(a); RETURN a; END$$;
+CREATE OPERATOR @+ (leftarg=int, rightarg=int, function=op_log);
+CREATE OPERATOR @#@ (rightarg=int, function=f_log);
+-- domains, types, casts
+CREATE DOMAIN dom_log AS int CHECK (f_log_b(VALUE));
+CREATE TYPE price_t AS (a int);
+CREATE FUNCTION price_int(p price_t) RETURNS int LANGUAGE plpgsql IMMUTABLE AS $$BEGIN PERFORM public.f_log(p.a); RETURN p.a; END$$;
+CREATE CAST (price_t AS int) WITH FUNCTION price_int(price_t) AS IMPLICIT;
+CREATE FUNCTION int_price(i int) RETURNS price_t LANGUAGE plpgsql AS $$BEGIN PERFORM public.f_log(i); RETURN ROW(i)::price_t; END$$;
+CREATE CAST (int AS price_t) WITH FUNCTION int_price(int) AS ASSIGNMENT;
+CREATE FUNCTION cust_text(c customers) RETURNS text LANGUAGE plpgsql AS $$BEGIN PERFORM public.f_log(c.id); RETURN c.name; END$$;
+CREATE CAST (customers AS text) WITH FUNCTION cust_text(customers) AS IMPLICIT;
+CREATE TABLE prices (id int, p price_t); INSERT INTO prices VALUES (1,ROW(5)),(2,ROW(6));
+CREATE TYPE cmp_t AS (a int);
+CREATE FUNCTION cmp_c(x cmp_t, y cmp_t) RETURNS int LANGUAGE plpgsql IMMUTABLE AS $$BEGIN PERFORM public.f_log(1); RETURN CASE WHEN x.a<y.a THEN -1 WHEN x.a>y.a THEN 1 ELSE 0 END; END$$;
+CREATE FUNCTION cmp_lt(x cmp_t, y cmp_t) RETURNS boolean LANGUAGE plpgsql IMMUTABLE AS $$BEGIN PERFORM public.f_log(2); RETURN x.a<y.a; END$$;
+CREATE FUNCTION cmp_eq(x cmp_t, y cmp_t) RETURNS boolean LANGUAGE plpgsql IMMUTABLE AS $$BEGIN PERFORM public.f_log(3); RETURN x.a=y.a; END$$;
+CREATE FUNCTION cmp_gt(x cmp_t, y cmp_t) RETURNS boolean LANGUAGE plpgsql IMMUTABLE AS $$BEGIN PERFORM public.f_log(4); RETURN x.a>y.a; END$$;
+CREATE FUNCTION cmp_le(x cmp_t, y cmp_t) RETURNS boolean LANGUAGE plpgsql IMMUTABLE AS $$BEGIN RETURN x.a<=y.a; END$$;
+CREATE FUNCTION cmp_ge(x cmp_t, y cmp_t) RETURNS boolean LANGUAGE plpgsql IMMUTABLE AS $$BEGIN RETURN x.a>=y.a; END$$;
+CREATE OPERATOR < (leftarg=cmp_t,rightarg=cmp_t,function=cmp_lt,restrict=scalarltsel,commutator= >);
+CREATE OPERATOR > (leftarg=cmp_t,rightarg=cmp_t,function=cmp_gt,restrict=scalargtsel,commutator= <);
+CREATE OPERATOR = (leftarg=cmp_t,rightarg=cmp_t,function=cmp_eq,restrict=eqsel,join=eqjoinsel,commutator= =,merges);
+CREATE OPERATOR <= (leftarg=cmp_t,rightarg=cmp_t,function=cmp_le);
+CREATE OPERATOR >= (leftarg=cmp_t,rightarg=cmp_t,function=cmp_ge);
+CREATE OPERATOR CLASS cmp_ops DEFAULT FOR TYPE cmp_t USING btree AS OPERATOR 1 <, OPERATOR 2 <=, OPERATOR 3 =, OPERATOR 4 >=, OPERATOR 5 >, FUNCTION 1 cmp_c(cmp_t,cmp_t);
+CREATE TABLE sorted (id int, v cmp_t); INSERT INTO sorted SELECT g, ROW(g%50)::cmp_t FROM generate_series(1,200) g;
+ANALYZE sorted; CREATE TYPE cmp_range AS RANGE (subtype=cmp_t);
+-- aggregates, window
+CREATE FUNCTION acc_log(s int, x int) RETURNS int LANGUAGE plpgsql AS $$BEGIN INSERT INTO public.audit(what) VALUES ('agg'); RETURN s+x; END$$;
+CREATE AGGREGATE agg_log(int) (sfunc=acc_log, stype=int, initcond='0');
+CREATE FUNCTION fin_log(s bigint) RETURNS bigint LANGUAGE plpgsql AS $$BEGIN INSERT INTO public.audit(what) VALUES ('final'); RETURN s; END$$;
+CREATE AGGREGATE agg_final(int) (sfunc=int4_sum, stype=bigint, finalfunc=fin_log);
+-- a schema that shadows
+CREATE SCHEMA evil;
+CREATE FUNCTION evil.now() RETURNS timestamptz LANGUAGE plpgsql AS $$BEGIN INSERT INTO public.audit(what) VALUES ('evil now'); RETURN pg_catalog.now(); END$$;
+CREATE FUNCTION evil.cnt(s bigint) RETURNS bigint LANGUAGE plpgsql AS $$BEGIN INSERT INTO public.audit(what) VALUES ('evil count'); RETURN s+1; END$$;
+CREATE AGGREGATE evil.count(*) (sfunc=evil.cnt, stype=bigint, initcond='0');
+CREATE FUNCTION evil.pl(a int, b int) RETURNS int LANGUAGE plpgsql AS $$BEGIN INSERT INTO public.audit(what) VALUES ('evil +'); RETURN a; END$$;
+CREATE OPERATOR evil.+ (leftarg=int, rightarg=int, function=evil.pl);
+CREATE VIEW evil.pg_class AS SELECT public.f_log(1) AS relname;
+CREATE VIEW evil.orders AS SELECT public.f_log(id) AS id FROM public.orders;
+CREATE FUNCTION public.version(int DEFAULT 0) RETURNS text LANGUAGE sql AS $$SELECT public.f_log(1)::text$$;
+-- views, materialised view, rules, policies
+CREATE VIEW v_log AS SELECT id, name, f_log(id) AS score FROM customers;
+CREATE VIEW v_nest AS SELECT id, score+1 AS score FROM v_log;
+CREATE VIEW v_where AS SELECT id,name FROM customers WHERE f_log(id)>0;
+CREATE VIEW v_seq AS SELECT nextval('seq_a') AS n;
+CREATE VIEW v_share AS SELECT id,name FROM customers FOR SHARE;
+CREATE VIEW v_slot AS SELECT slot_name FROM pg_create_physical_replication_slot('from_view',true);
+CREATE VIEW v_op AS SELECT id @+ 1 AS x FROM customers;
+CREATE VIEW v_dom AS SELECT id::dom_log AS x FROM customers;
+CREATE TABLE old_orders (id int); CREATE RULE old_ins AS ON INSERT TO old_orders DO INSTEAD SELECT f_log(1);
+CREATE TABLE secret (id int, owner text); INSERT INTO secret VALUES (1,'a'),(2,'b'); ALTER TABLE secret ENABLE ROW LEVEL SECURITY; CREATE POLICY pol ON secret USING (f_log(id)>0);
+DO $$BEGIN IF NOT EXISTS (SELECT 1 FROM pg_roles WHERE rolname='r_other') THEN CREATE ROLE r_other; END IF; END$$;
+GRANT ALL ON ALL TABLES IN SCHEMA public TO r_other; GRANT ALL ON ALL SEQUENCES IN SCHEMA public TO r_other;
+-- foreign tables
+CREATE SERVER loop FOREIGN DATA WRAPPER postgres_fdw OPTIONS (host '{SOCKETS}', port '{PORT}', dbname 'shop');
+CREATE USER MAPPING FOR postgres SERVER loop OPTIONS (user 'postgres');
+CREATE FOREIGN TABLE ft_log (id int, name text, score int) SERVER loop OPTIONS (table_name 'v_log');
+CREATE FOREIGN TABLE ft_orders (id int, customer_id int) SERVER loop OPTIONS (table_name 'orders');
+CREATE SERVER files FOREIGN DATA WRAPPER file_fdw;
+CREATE FOREIGN TABLE ft_prog (l text) SERVER files OPTIONS (program 'echo x | tee {SCRATCH}/from_fdw.txt');
+CREATE VIEW v_prog AS SELECT count(*) AS n FROM ft_prog;
+SELECT lo_from_bytea(424242,'\x0102');
