@@ -3,7 +3,7 @@
 //! In: a text, and the dialect of the server that has performed it or is to perform it. Out: [`tokens`] with their places in the text, the
 //! [`fingerprint`] without values, the [`Judgement`] of what it does, the text [`with_values`] in place of its parameters.
 //! Limits: a statement is split into tokens and not parsed, so what cannot be told from its tokens is judged as the worse. It knows no server:
-//! what one has of its own (functions, views) is told to it as [`ServerNames`].
+//! whoever asks it gives it what a server has of its own (functions, views) as [`ServerNames`].
 
 mod effect;
 mod functions;

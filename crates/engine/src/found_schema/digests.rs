@@ -13,6 +13,7 @@ use crate::sql::admin_connection::AdminConnection;
 use crate::sql::external::PATIENCE;
 use crate::sql::server_error;
 use host::error::TargetError;
+use sql::Dialect;
 use std::path::Path;
 
 /// A statement without its values.
@@ -22,6 +23,8 @@ pub struct CountedStatement {
     pub text: String,
     /// How often it ran.
     pub calls: u64,
+    /// Whose SQL it is.
+    pub dialect: Dialect,
 }
 
 /// The most statements that are taken.
@@ -33,9 +36,9 @@ const STATEMENTS_MAX: u32 = 200;
 /// If it cannot be reached, is a file, counts no statements (with what turns that on), or has counted none.
 pub fn find_statements(source: &SchemaSource) -> Result<Vec<CountedStatement>, TargetError> {
     let place = source.place.as_str();
-    let rows = match place.split_once("://") {
-        Some(("mysql" | "mariadb", rest)) => of_mysql(&format!("mysql://{rest}"), source)?,
-        Some(("postgres" | "postgresql", _)) => of_postgres(place, source)?,
+    let (dialect, rows) = match place.split_once("://") {
+        Some(("mysql" | "mariadb", rest)) => (Dialect::Mysql, of_mysql(&format!("mysql://{rest}"), source)?),
+        Some(("postgres" | "postgresql", _)) => (Dialect::Postgres, of_postgres(place, source)?),
         _ => {
             let place = host::error::shown(Path::new(place));
             return Err(TargetError::Unsupported(format!(
@@ -45,7 +48,8 @@ pub fn find_statements(source: &SchemaSource) -> Result<Vec<CountedStatement>, T
     };
     let counted = |row: Vec<Option<String>>| {
         let mut row = row.into_iter();
-        Some(CountedStatement { text: row.next()??, calls: row.next()??.parse().ok().filter(|calls| *calls > 0)? })
+        let (text, calls) = (row.next()??, row.next()??.parse().ok().filter(|calls| *calls > 0)?);
+        Some(CountedStatement { text, calls, dialect })
     };
     let found: Vec<CountedStatement> =
         rows.into_iter().filter_map(counted).filter(|one| is_of_rows(&one.text)).collect();

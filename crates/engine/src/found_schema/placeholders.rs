@@ -6,6 +6,7 @@
 //! made-up rows.
 
 use model::own_table::OwnTable;
+use sql::{Dialect, TokenKind};
 use std::ops::Range;
 
 /// A part of a statement.
@@ -57,15 +58,15 @@ const NO_ALIAS: [&str; 26] = [
     "straight_join",
 ];
 
-/// `text` with values of `tables` in place of its placeholders.
+/// `text`, which is in `dialect`, with values of `tables` in place of its placeholders.
 ///
 /// # Errors
 /// Why a value cannot be told.
-pub fn with_values(text: &str, tables: &[OwnTable]) -> Result<String, String> {
+pub fn with_values(text: &str, dialect: Dialect, tables: &[OwnTable]) -> Result<String, String> {
     if text.trim_end().ends_with("...") && !text.trim_end().ends_with("(...)") {
         return Err("the server has cut its text".to_owned());
     }
-    let pieces = pieces_of(text).ok_or("its text cannot be split into words")?;
+    let pieces = pieces_of(text, dialect).ok_or("its text cannot be split into words")?;
     let mut statement = Statement { tables, pieces: &pieces, known: Vec::new(), replaced: Vec::new() };
     statement.find_tables()?;
     statement.find_inserted()?;
@@ -294,43 +295,43 @@ fn numbered(column: &str, nth: u32) -> String {
     if nth == 1 { column.to_owned() } else { format!("{column}@{nth}") }
 }
 
-/// Splits `text`; `None` if a quote or a comment is not closed.
-fn pieces_of(text: &str) -> Option<Vec<(Piece, Range<usize>)>> {
-    let (mut pieces, mut at) = (Vec::new(), 0);
-    while let Some(c) = text[at..].chars().next() {
-        let rest = &text[at..];
-        let (piece, length) = match c {
-            c if c.is_whitespace() => (None, c.len_utf8()),
-            '/' if rest.starts_with("/*") => (None, rest.find("*/")? + 2),
-            '-' if rest.starts_with("--") => (None, rest.find('\n').unwrap_or(rest.len())),
-            '(' if rest.starts_with("(...)") => (Some(Piece::Values), 5),
-            '?' => (Some(Piece::Placeholder), 1),
-            '$' => {
-                let digits = rest[1..].bytes().take_while(u8::is_ascii_digit).count();
-                (Some(if digits > 0 { Piece::Placeholder } else { return None }), 1 + digits)
-            }
-            '`' | '"' => {
-                let length = rest[1..].find(c)? + 2;
-                (Some(Piece::Name(rest[1..length - 1].to_owned())), length)
-            }
-            '\'' => (Some(Piece::Literal), rest[1..].find('\'')? + 2),
-            c if c.is_ascii_digit() => {
-                let length = rest.bytes().take_while(|byte| byte.is_ascii_alphanumeric() || *byte == b'.').count();
-                (Some(Piece::Literal), length)
-            }
-            c if c.is_alphabetic() || c == '_' => {
-                let length = rest.find(|c: char| !c.is_alphanumeric() && c != '_').unwrap_or(rest.len());
-                (Some(Piece::Word(rest[..length].to_owned())), length)
-            }
-            _ => {
-                let sign = SIGNS.iter().find(|sign| rest.starts_with(**sign))?;
-                (Some(Piece::Sign(sign)), sign.len())
+/// Splits `text`; `None` if a quote or a comment is not closed, or it has a sign that is not known here.
+fn pieces_of(text: &str, dialect: Dialect) -> Option<Vec<(Piece, Range<usize>)>> {
+    let mut pieces: Vec<(Piece, Range<usize>)> = Vec::new();
+    for token in sql::tokens(text, dialect).ok()? {
+        let piece = match token.kind {
+            TokenKind::Word => Piece::Word(token.text(text).to_owned()),
+            TokenKind::Name => Piece::Name(token.name(text)?),
+            TokenKind::Param => Piece::Placeholder,
+            TokenKind::Text | TokenKind::Number => Piece::Literal,
+            TokenKind::Variable => return None,
+            TokenKind::Sign => {
+                split_signs(text, token.start..token.end, &mut pieces)?;
+                continue;
             }
         };
-        pieces.extend(piece.map(|piece| (piece, at..at + length)));
-        at += length;
+        pieces.push((piece, token.start..token.end));
     }
     Some(pieces)
+}
+
+/// Adds the signs at `place`, or the list of values that begins with them.
+fn split_signs(text: &str, place: Range<usize>, pieces: &mut Vec<(Piece, Range<usize>)>) -> Option<()> {
+    const VALUES: &str = "(...)";
+    // The signs of a list that was added are behind it.
+    let mut at = pieces.last().map_or(0, |(_, last)| last.end).max(place.start);
+    while at < place.end {
+        let rest = &text[at..];
+        let (piece, length) = if rest.starts_with(VALUES) {
+            (Piece::Values, VALUES.len())
+        } else {
+            let sign = SIGNS.iter().find(|sign| rest.starts_with(**sign))?;
+            (Piece::Sign(sign), sign.len())
+        };
+        pieces.push((piece, at..at + length));
+        at += length;
+    }
+    Some(())
 }
 
 #[cfg(test)]
@@ -358,6 +359,11 @@ mod tests {
             keys: None,
         };
         vec![table("orders", &["id", "customer", "total"]), table("customers", &["id", "name"])]
+    }
+
+    /// Only PostgreSQL numbers its placeholders.
+    fn dialect_of(text: &str) -> Dialect {
+        if text.contains('$') { Dialect::Postgres } else { Dialect::Mysql }
     }
 
     #[test]
@@ -398,7 +404,7 @@ mod tests {
                 "SELECT id FROM orders WHERE id IN (:orders.id, :orders.id@2)",
             ),
         ] {
-            assert_eq!(with_values(text, &tables()).as_deref(), Ok(expected), "{text}");
+            assert_eq!(with_values(text, dialect_of(text), &tables()).as_deref(), Ok(expected), "{text}");
         }
     }
 
@@ -412,7 +418,7 @@ mod tests {
             ("SELECT * FROM orders WHERE id = ...", "cut"),
             ("SELECT 'open", "cannot be split"),
         ] {
-            let refused = with_values(text, &tables()).unwrap_err();
+            let refused = with_values(text, dialect_of(text), &tables()).unwrap_err();
             assert!(refused.contains(part), "{text}: {refused}");
         }
     }

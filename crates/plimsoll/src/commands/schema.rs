@@ -110,7 +110,7 @@ fn take_statements(
     let (mut taken, mut left, mut left_calls) = (Vec::new(), Vec::new(), 0);
     for one in counted {
         let weight = (u128::from(one.calls) * u128::from(WEIGHT_MAX) / u128::from(most)).max(1) as u64;
-        let checked = with_values(&one.text, &found.tables).and_then(|sql| {
+        let checked = with_values(&one.text, one.dialect, &found.tables).and_then(|sql| {
             let statement = TakenStatement { sql, weight };
             let alone = plan_text(found, std::slice::from_ref(&statement), engine);
             let parsed = plan::parse(&alone, "the plan", &plan::Overrides::default(), 1.0, &context.catalogue);
