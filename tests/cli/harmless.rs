@@ -5,7 +5,7 @@
 //! replayed under an account with all rights. What the server has, holds and is set to is printed before and after.
 
 use crate::lab::Lab;
-use crate::replaying_sql::{OwnPostgres, fact, open_directory, replayed};
+use crate::replaying_sql::{OwnPostgres, fact, general_log, open_directory, replayed};
 use crate::servers::{MariadbByHand, asked, is_here};
 use serde_json::Value;
 use std::fmt::Write as _;
@@ -71,7 +71,7 @@ struct Trial<'a> {
     dir: &'a Path,
     server: &'static str,
     /// Writes a log of statements.
-    log: fn(&[String]) -> String,
+    log: fn(&Lab, &[String]) -> PathBuf,
     /// Runs a script.
     run: &'a dyn Fn(&str) -> String,
     /// Prints what the server has.
@@ -80,8 +80,7 @@ struct Trial<'a> {
 
 impl Trial<'_> {
     fn replay(&self, url: &str, statements: &[String]) -> Value {
-        let path = self.lab.path().join("sent.log");
-        std::fs::write(&path, (self.log)(statements)).unwrap();
+        let path = (self.log)(self.lab, statements);
         replayed(self.lab, &path, url, &["--speed", "max", "--clients", "1", "--same-server", "true"])
     }
 
@@ -114,16 +113,8 @@ impl Trial<'_> {
     }
 }
 
-fn general_log(statements: &[String]) -> String {
-    let mut log = "261129  3:16:29\t     4 Connect\troot@localhost on shop using Socket\n".to_owned();
-    for text in statements {
-        writeln!(log, "\t\t     4 Query\t{text}").unwrap();
-    }
-    log
-}
-
 /// In the format of PostgreSQL 15 (<https://www.postgresql.org/docs/15/runtime-config-logging.html>).
-fn csv_log(statements: &[String]) -> String {
+fn csv_log(lab: &Lab, statements: &[String]) -> PathBuf {
     let mut log = String::new();
     for (nth, text) in statements.iter().enumerate() {
         writeln!(
@@ -136,7 +127,9 @@ fn csv_log(statements: &[String]) -> String {
         )
         .unwrap();
     }
-    log
+    let path = lab.path().join("reads.csv");
+    std::fs::write(&path, log).unwrap();
+    path
 }
 
 #[test]
@@ -161,7 +154,7 @@ fn a_replay_of_reads_changes_nothing_on_mariadb() {
         seen + &files_in(&dir) + &files_in(Path::new(theirs.data()))
     };
     let run = |script: &str| answers(&mut client(), script);
-    let (server, log) = ("mariadb", general_log as fn(&[String]) -> String);
+    let (server, log) = ("mariadb", general_log as fn(&Lab, &[String]) -> PathBuf);
     theirs.ask("CREATE USER reader@localhost; GRANT SELECT, EXECUTE, SHOW VIEW ON shop.* TO reader@localhost");
     let (url, reader) = (theirs.url(), theirs.url().replace("visitor", "reader"));
     Trial { lab: &lab, url: &url, reader: &reader, dir: &dir, server, log, run: &run, state: &state }.conduct();
@@ -186,7 +179,7 @@ fn a_replay_of_reads_changes_nothing_on_postgresql() {
     let state = || answers(&mut client("shop"), &part("postgres-state.sql", &dir)) + &files_in(&dir);
     let run = |script: &str| answers(&mut client("shop"), script);
     let url = format!("postgres://plimsoll@localhost/shop?socket={}", server.socket());
-    let (server, log) = ("postgres", csv_log as fn(&[String]) -> String);
+    let (server, log) = ("postgres", csv_log as fn(&Lab, &[String]) -> PathBuf);
     asked(client("postgres").args(["-c", "CREATE ROLE reader LOGIN", "-c", "GRANT pg_read_all_data TO reader"]));
     let reader = url.replace("plimsoll@", "reader@");
     Trial { lab: &lab, url: &url, reader: &reader, dir: &dir, server, log, run: &run, state: &state }.conduct();

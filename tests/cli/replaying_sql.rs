@@ -331,9 +331,9 @@ fn a_csv_log_of_postgresql_is_replayed_on_a_copy_at_its_own_times() {
 }
 
 /// A general log of `statements` in the schema `shop`.
-fn general_log(lab: &Lab, statements: &[&str]) -> PathBuf {
+pub fn general_log(lab: &Lab, statements: &[impl AsRef<str>]) -> PathBuf {
     let mut text = "261128  3:16:29\t     4 Init DB\tshop\n".to_owned();
-    statements.iter().for_each(|statement| text.push_str(&format!("\t\t     4 Query\t{statement}\n")));
+    statements.iter().for_each(|statement| text.push_str(&format!("\t\t     4 Query\t{}\n", statement.as_ref())));
     let log = lab.path().join("reads.log");
     std::fs::write(&log, text).unwrap();
     log

@@ -81,7 +81,7 @@ impl Found {
             text,
         })?;
         if let Some(took_us) = statement.took_us {
-            self.builder.end_last_of(&session, began_us.saturating_add_unsigned(took_us), took_us);
+            self.builder.end_last_of(&session, began_us.saturating_add_unsigned(took_us));
         }
         Ok(())
     }

@@ -1,6 +1,6 @@
-//! Days of the calendar.
+//! Days of the calendar, and the seconds of a day.
 //!
-//! In: a date. Out: days since 1970. Limits: a day that its month does not have is one of the next month.
+//! In: a date, a time. Out: days since 1970, seconds of the day. Limits: a day that its month does not have is one of the next month.
 
 /// The days from 1970 to a date of the Gregorian calendar (H. Hinnant, "chrono-Compatible Low-Level Date Algorithms", 2013); `None` of no date.
 pub(super) fn days_since_1970(year: i64, month: i64, day: i64) -> Option<i64> {
@@ -9,6 +9,11 @@ pub(super) fn days_since_1970(year: i64, month: i64, day: i64) -> Option<i64> {
     let (era, year_of_era) = (year.div_euclid(400), year.rem_euclid(400));
     let day_of_year = (153 * ((month + 9) % 12) + 2) / 5 + day - 1;
     Some(era * 146_097 + year_of_era * 365 + year_of_era / 4 - year_of_era / 100 + day_of_year - 719_468)
+}
+
+/// The seconds of a day that are over at a time of it, which may be a leap second; `None` of no time.
+pub(super) fn seconds_of_day(hour: i64, minute: i64, second: i64) -> Option<i64> {
+    (hour < 24 && minute < 60 && second < 61).then(|| hour * 3_600 + minute * 60 + second)
 }
 
 #[cfg(test)]

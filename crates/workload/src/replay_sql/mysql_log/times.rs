@@ -3,7 +3,7 @@
 //! In: `261128  3:16:29`, `130601  8:01:06.058915`, `2023-11-28T02:30:17.123456Z`, `2019-08-14T09:26:59.487776265+08:00`. Out: microseconds
 //! since 1970. Limits: a time without a zone is taken as one of UTC; whoever knows more shifts it.
 
-use super::super::days::days_since_1970;
+use super::super::days::{days_since_1970, seconds_of_day};
 
 /// A time that was read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -36,8 +36,7 @@ pub(super) fn parse_time(text: &str) -> Option<Moment> {
     let (clock, fraction) = clock.split_once('.').unwrap_or((clock, ""));
     let mut parts = clock.splitn(3, ':').map(|part| digits(part.trim()));
     let (hour, minute, second) = (parts.next()??, parts.next()??, parts.next()??);
-    (hour < 24 && minute < 60 && second < 61).then_some(())?;
-    let seconds = days_since_1970(year, month, day)? * 86_400 + hour * 3_600 + minute * 60 + second;
+    let seconds = days_since_1970(year, month, day)? * 86_400 + seconds_of_day(hour, minute, second)?;
     let us = seconds * 1_000_000 + fraction_us(fraction)? - zone_us;
     Some(Moment { us, has_fraction: !fraction.is_empty(), has_zone: !zone.is_empty() })
 }

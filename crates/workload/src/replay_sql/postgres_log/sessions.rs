@@ -27,8 +27,8 @@ struct Session {
     name: String,
     /// Its database, as the record of its connection names it.
     database: String,
-    /// When its last statement began.
-    last_began_us: Option<i64>,
+    /// Whether it has sent a statement, and the last one is replayed.
+    has_sent: bool,
 }
 
 impl Sessions {
@@ -97,13 +97,13 @@ impl Sessions {
         let count = &mut self.count;
         self.open.entry(record.session.clone()).or_insert_with(|| {
             *count += 1;
-            Session { name: count.to_string(), database: String::new(), last_began_us: None }
+            Session { name: count.to_string(), database: String::new(), has_sent: false }
         })
     }
 
     /// A client came: the process may have served another one before.
     fn begin_session(&mut self, record: &Record, database: &str) {
-        if record.is_process && self.session(record).last_began_us.is_some() {
+        if record.is_process && self.session(record).has_sent {
             self.end_session(&record.session);
         }
         self.session(record).database = database.to_owned();
@@ -124,7 +124,7 @@ impl Sessions {
         self.has_fractions |= record.at.has_fraction;
         let began_us = began_us(record, took_us);
         let session = self.session(record);
-        session.last_began_us = Some(began_us);
+        session.has_sent = true;
         let (name, known) = (session.name.clone(), session.database.clone());
         let schema = if record.database.is_empty() { &known } else { &record.database };
         self.builder.add(&FoundStatement { line: record.line, began_us, took_us, session: &name, schema, text })
@@ -134,16 +134,16 @@ impl Sessions {
     fn leave_out(&mut self, record: &Record) {
         self.builder.count_unbound();
         // A duration behind it is its own.
-        self.session(record).last_began_us = None;
+        self.session(record).has_sent = false;
     }
 
     /// What the session did ended at the time of `record`.
     fn end_last(&mut self, record: &Record) {
         let session = self.session(record);
-        let Some(began_us) = session.last_began_us else { return };
-        let name = session.name.clone();
-        let took_us = record.at.us.saturating_sub(began_us).max(0) as u64;
-        self.builder.end_last_of(&name, record.at.us, took_us);
+        if session.has_sent {
+            let name = session.name.clone();
+            self.builder.end_last_of(&name, record.at.us);
+        }
     }
 }
 

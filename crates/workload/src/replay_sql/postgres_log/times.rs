@@ -4,6 +4,7 @@
 //! difference, such as `-03` or `+0530`. A name means what PostgreSQL's own list of abbreviations says (`timezonesets/Default` of
 //! PostgreSQL 15), and those of the time zone database that the list lacks; an unknown one means UTC, so that only distances over its change are wrong.
 
+use super::super::days::{days_since_1970, seconds_of_day};
 use std::collections::HashMap;
 use std::sync::OnceLock;
 
@@ -24,7 +25,7 @@ impl LogTime {
         let mut words = text.split(' ');
         let (date, clock, zone) = (words.next()?, words.next()?, words.next().unwrap_or("UTC"));
         let mut parts = date.splitn(3, '-').map(number);
-        let days = super::super::days::days_since_1970(parts.next()??, parts.next()??, parts.next()??)?;
+        let days = days_since_1970(parts.next()??, parts.next()??, parts.next()??)?;
         let (us, has_fraction) = clock_us(clock)?;
         let offset_s = zone_offset_s(zone);
         let us = days * 86_400_000_000 + us - offset_s.unwrap_or(0) * 1_000_000;
@@ -45,9 +46,8 @@ pub(super) fn clock_us(text: &str) -> Option<(i64, bool)> {
     let (clock, fraction) = text.split_once('.').unwrap_or((text, ""));
     let mut parts = clock.splitn(3, ':').map(number);
     let (hour, minute, second) = (parts.next()??, parts.next()??, parts.next()??);
-    (hour < 24 && minute < 60 && second < 61).then_some(())?;
-    let us = fraction_us(fraction)?;
-    Some(((hour * 3_600 + minute * 60 + second) * 1_000_000 + us, !fraction.is_empty()))
+    let us = seconds_of_day(hour, minute, second)? * 1_000_000 + fraction_us(fraction)?;
+    Some((us, !fraction.is_empty()))
 }
 
 fn fraction_us(digits: &str) -> Option<i64> {

@@ -210,8 +210,8 @@ impl RecordingBuilder {
         self.made.left_out.repeated += 1;
     }
 
-    /// The last statement of `session` ended at `end_us` and took `took_us`, as a line of its own says.
-    pub fn end_last_of(&mut self, session: &str, end_us: i64, _took_us: u64) {
+    /// The last statement of `session` ended at `end_us`, as a line of its own says.
+    pub fn end_last_of(&mut self, session: &str, end_us: i64) {
         let Some(number) = self.session_numbers.get(&self.hasher.hash_one(session)) else { return };
         let end = &mut self.session_ends[*number as usize];
         *end = (*end).max(self.clock.shifted(end_us));
