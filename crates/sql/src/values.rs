@@ -1,17 +1,22 @@
 //! Values in place of the parameters of a statement: `$1` of PostgreSQL, `?` of MySQL.
 
-use crate::lexer::{TokenKind, Unclosed, tokens};
+use crate::lexer::{Token, TokenKind, Unclosed, tokens};
 use crate::reading::Dialect;
 
+/// Signs between numbers, and between times.
+const ARITHMETIC: [&str; 5] = ["+", "-", "*", "/", "%"];
+
 /// `text` with a literal in place of each parameter: the first of `values` for `$1` or the first `?`; `None` if one has no value. What stands
-/// in a comment, in quotes or in a name is no parameter. A parameter right behind a word or before one gets a blank between.
+/// in a comment, in quotes or in a name is no parameter. A parameter right behind a word or before one gets a blank between. In `$1 + $2` no
+/// quotes are left around numbers: PostgreSQL cannot tell what sum of two texts is meant, though its client had said the types.
 ///
 /// # Errors
 /// If a quote or a comment is not closed.
 pub fn with_values<S: AsRef<str>>(text: &str, dialect: Dialect, values: &[S]) -> Result<Option<String>, Unclosed> {
     let (mut out, mut done) = (String::with_capacity(text.len() + 16 * values.len()), 0);
     let tokens = tokens(text, dialect)?;
-    for (nth, token) in (1..).zip(tokens.iter().filter(|token| token.kind == TokenKind::Param)) {
+    let params = tokens.iter().enumerate().filter(|(_, token)| token.kind == TokenKind::Param);
+    for (nth, (at, token)) in (1..).zip(params) {
         let number: Option<usize> =
             if token.text(text) == "?" { Some(nth) } else { token.text(text)[1..].parse().ok() };
         let Some(value) = number.and_then(|number| values.get(number.checked_sub(1)?)) else { return Ok(None) };
@@ -21,7 +26,9 @@ pub fn with_values<S: AsRef<str>>(text: &str, dialect: Dialect, values: &[S]) ->
         if out.ends_with(touches) {
             out.push(' ');
         }
-        out.push_str(value.as_ref());
+        let is_number = dialect == Dialect::Postgres && is_calculated_alone(text, &tokens, at);
+        let number = number_in_quotes(value.as_ref()).filter(|_| is_number);
+        out.push_str(number.unwrap_or(value.as_ref()));
         if text[token.end..].starts_with(touches) {
             out.push(' ');
         }
@@ -29,6 +36,24 @@ pub fn with_values<S: AsRef<str>>(text: &str, dialect: Dialect, values: &[S]) ->
     }
     out.push_str(&text[done..]);
     Ok(Some(out))
+}
+
+/// The number in `'12.5'`.
+fn number_in_quotes(value: &str) -> Option<&str> {
+    let number = value.strip_prefix('\'')?.strip_suffix('\'')?;
+    let digits = number.strip_prefix('-').unwrap_or(number);
+    let is_number = digits.starts_with(|c: char| c.is_ascii_digit()) && digits.parse::<f64>().is_ok();
+    is_number.then_some(number)
+}
+
+/// Whether the parameter at `at` is added to another one, or the like, and no cast tells the type of either.
+fn is_calculated_alone(text: &str, tokens: &[Token], at: usize) -> bool {
+    let is_sign =
+        |at: usize| tokens.get(at).is_some_and(|token| ARITHMETIC.iter().any(|sign| token.is_sign(text, sign)));
+    let is_cast = |at: usize| tokens.get(at + 1).is_some_and(|token| token.text(text).starts_with(':'));
+    let is_bare = |at: usize| tokens.get(at).is_some_and(|token| token.kind == TokenKind::Param) && !is_cast(at);
+    let is_behind = at >= 2 && is_sign(at - 1) && is_bare(at - 2);
+    is_bare(at) && (is_behind || is_sign(at + 1) && is_bare(at + 2))
 }
 
 #[cfg(test)]
@@ -66,6 +91,25 @@ mod tests {
         }
         assert_eq!(with_values("SELECT 'a", Dialect::Postgres, &[""; 0]), Err(Unclosed));
         assert_eq!(bound("x=$1and y"), "x='4' and y");
+    }
+
+    #[test]
+    fn numbers_that_are_calculated_with_one_another_have_no_quotes() {
+        let values = ["'4'", "'-2.5'", "'2024-01-01'", "'12'"];
+        for (text, expected) in [
+            ("SELECT $1 + $2", "SELECT 4 + -2.5"),
+            ("k BETWEEN $1 AND $1*$4 - $2", "k BETWEEN '4' AND 4*12 - -2.5"),
+            ("SELECT $1-$2", "SELECT 4- -2.5"),
+            ("a = $1 - b AND c = $4", "a = '4' - b AND c = '12'"),
+            ("SELECT $1::int + $2, $1 || $4", "SELECT '4'::int + '-2.5', '4' || '12'"),
+            ("SELECT $3 - $3", "SELECT '2024-01-01' - '2024-01-01'"),
+        ] {
+            assert_eq!(with_values(text, Dialect::Postgres, &values).unwrap().as_deref(), Some(expected));
+        }
+        assert_eq!(
+            [number_in_quotes("'inf'"), number_in_quotes("'1e5'"), number_in_quotes("5")],
+            [None, Some("1e5"), None]
+        );
     }
 
     #[test]
