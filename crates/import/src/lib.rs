@@ -45,7 +45,7 @@ pub fn read_files(
     };
     let mut points = Vec::new();
     for (path, format) in &recognised {
-        points.extend(match format {
+        let read = match format {
             Format::FioJson => fio::read(path, &logs(Format::FioLog))?,
             Format::Sysbench => sysbench::read(path)?,
             Format::Pgbench => pgbench::read(path, &logs(Format::PgbenchLog))?,
@@ -55,10 +55,25 @@ pub fn read_files(
             Format::MemtierText => memtier::text::read(path)?,
             Format::MemtierJson => memtier::json::read(path)?,
             Format::FioLog | Format::PgbenchLog => Vec::new(),
-        });
+        };
+        read.iter().try_for_each(|point| check_rate(path, point))?;
+        points.extend(read);
     }
     points.iter_mut().for_each(|point| stated.fill_in(point));
     Ok(ImportedRun::new(points, files, catalogue))
+}
+
+/// More than any machine does in a second.
+const OPS_PER_S_MAX: f64 = 1e11;
+
+/// Refuses what no machine does: a count or a time of it is wrong, and nobody can tell which.
+fn check_rate(path: &Path, point: &ImportedPoint) -> Result<(), ImportError> {
+    let ops: u64 = point.kinds.iter().map(|kind| kind.ok + kind.failed).sum();
+    if ops as f64 <= OPS_PER_S_MAX * point.length.as_secs_f64() {
+        return Ok(());
+    }
+    let seconds = point.length.as_secs_f64();
+    Err(ImportError::whole(path, format!("{ops} operations in {seconds} s are more than any machine does")))
 }
 
 /// Each file with its format. Logs need exactly one file with the results that they belong to.

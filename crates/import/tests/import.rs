@@ -309,6 +309,7 @@ fn refusal(name: &str, contents: &[u8], more: &[&str]) -> String {
 fn bad_files_are_refused_with_their_line_and_what_was_expected() {
     let sysbench = fs::read_to_string(fixture("sysbench.txt")).unwrap();
     let pgbench = fs::read_to_string(fixture("pgbench.txt")).unwrap();
+    let fio = fs::read_to_string(fixture("fio-perio.json")).unwrap();
     let cut = sysbench.split("SQL statistics").next().unwrap();
     for (name, contents, more, parts) in [
         ("empty", String::new(), &[][..], &["is empty"][..]),
@@ -326,6 +327,12 @@ fn bad_files_are_refused_with_their_line_and_what_was_expected() {
             pgbench.replace("processed: 600", "processed: 99999999999999999999"),
             &[],
             &["a whole number", "line 11"],
+        ),
+        (
+            "too many",
+            fio.replace("\"total_ios\" : 901,", "\"total_ios\" : 200000000000000,"),
+            &[],
+            &["200000000000000 operations in", "more than any machine does"],
         ),
         ("cpu", "sysbench 1.0.20\nCPU speed:\n events per second: 1\n".to_owned(), &[], &["test `cpu`"]),
         ("x_iops.1.log", "1000, 5, 0, 0, 0\n".to_owned(), &[], &["needs the JSON output"]),

@@ -44,6 +44,8 @@ pub(super) struct FioJob {
     pub jobname: String,
     pub groupid: i64,
     pub error: i64,
+    /// The requests that failed, of all directions, with `continue_on_error`.
+    pub total_err: u64,
     pub elapsed: u64,
     pub job_start: Option<u64>,
     pub hostname: Option<String>,

@@ -112,6 +112,7 @@ impl JobGroup<'_> {
             }
             kinds.push(kind);
         }
+        self.take_failures(&mut kinds);
         if let Some(syncs) = self.syncs() {
             kinds.push(syncs);
         }
@@ -197,6 +198,18 @@ impl JobGroup<'_> {
         let (times, known) = times::merge(self.directions(nth), version).map_err(|why| format!("{name}: {why}"))?;
         (kind.response, kind.service) = (times.clone(), times);
         Ok((kind, known))
+    }
+
+    /// fio has counted the requests that failed among the others, and not by direction: each direction has its share of them.
+    fn take_failures(&self, kinds: &mut [ImportedKind]) {
+        let mut failed = self.jobs.iter().map(|job| job.total_err.min(COUNT_MAX)).sum::<u64>();
+        let mut all: u64 = kinds.iter().map(|kind| kind.ok).sum();
+        failed = failed.min(all);
+        for kind in kinds {
+            let share = (u128::from(failed) * u128::from(kind.ok)).div_ceil(u128::from(all.max(1))) as u64;
+            all -= kind.ok;
+            (kind.ok, kind.failed, failed) = (kind.ok - share, share, failed - share);
+        }
     }
 
     /// Syncs of files, which fio counts apart.

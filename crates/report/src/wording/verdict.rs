@@ -381,9 +381,9 @@ fn trust(trust: &Trust) -> Option<String> {
     let tally = trust.validity;
     (tally.points() > 0).then(|| {
         let validity = validity(&tally, &trust.reasons, trust.unmeasured.is_empty());
-        // An operation that was done without its work has not succeeded, and is not counted apart here.
-        let has_missing_work = trust.reasons.iter().any(|reason| reason.code == Code::WorkMissing);
-        let success = success(trust.success.filter(|_| !has_missing_work));
+        // An operation that was done without its work has not succeeded, and what a point broke off at is not counted.
+        let is_counted = |reason: &Reason| ![Code::WorkMissing, Code::Incomplete].contains(&reason.code);
+        let success = success(trust.success.filter(|_| trust.reasons.iter().all(is_counted)));
         format!("{validity}{success}{}", retried(trust.retries_per_op))
     })
 }
