@@ -4,7 +4,7 @@
 //!
 //! It ends real runs by force at random moments: see [`kills`]. As root it then runs the README's commands in a bare Debian: see
 //! [`crate::fresh`]. With `--minutes` it watches the growth of one run instead: see [`growth`]; with `--engines` it tries what works on which engine: see [`compatibility`]; `soak hosts` makes the faults of a run
-//! from several hosts: see [`hosts`]; `soak faults` and `soak fuzz` run the test program of faults for longer: see [`long_tests`];
+//! from several hosts: see [`hosts`]; `soak faults`, `soak fuzz` and `soak statements` run tests for longer: see [`long_tests`];
 //! `soak storm` runs loads with faults at random: see [`storms`].
 
 mod compatibility;
@@ -57,6 +57,8 @@ enum SoakKind {
     Faults,
     /// Reads run files, plans, results of other programs and recordings that are mutated at random.
     Fuzz(long_tests::FuzzArguments),
+    /// Performs 100,000 generated statements on MariaDB and PostgreSQL, and cuts logs of both at every byte.
+    Statements,
     /// Runs OLTP and inserts for an hour each, with faults at random moments.
     Storm(storms::StormArguments),
 }
@@ -75,6 +77,7 @@ pub fn run(root: &Path, arguments: &SoakArguments) -> Result<()> {
         }
         Some(SoakKind::Faults) => return long_tests::make_all_faults(root),
         Some(SoakKind::Fuzz(fuzz)) => return long_tests::fuzz(root, fuzz),
+        Some(SoakKind::Statements) => return long_tests::judge_statements(root),
         Some(SoakKind::Storm(storm)) => {
             return storms::run(&built_binary(root, storm.binary.as_deref())?, &work, storm);
         }

@@ -1,8 +1,10 @@
-//! `cargo xtask soak faults` and `soak fuzz`: the test program of faults, for longer than the tests have time for.
+//! `cargo xtask soak faults`, `soak fuzz` and `soak statements`: tests that take longer than the tests have time for.
 //!
-//! In: the working tree. Out: what the program prints; it fails if one fault is not answered as the table promises, or if one input makes a
-//! reader fail, hang or use too much. Limits: the build is that of the tests, which checks more and is slower than the release.
+//! In: the working tree. Out: what the programs print; they fail if one fault is not answered as the table promises, if one input makes a
+//! reader fail, hang or use too much, or if a statement that a server refuses as a write is judged as a read. Limits: the build of the first
+//! two is that of the tests, which checks more and is slower than the release.
 
+use crate::bench::server::BenchServer;
 use crate::workspace;
 use anyhow::Result;
 use std::path::Path;
@@ -38,6 +40,32 @@ pub fn fuzz(root: &Path, arguments: &FuzzArguments) -> Result<()> {
     command.args(["--exact", "input::files_are_mutated", "--nocapture"]);
     command.env("PLIMSOLL_FUZZ_SECONDS", (u64::from(arguments.minutes) * 60).to_string());
     workspace::run(command.env("PLIMSOLL_FUZZ_SEED", seed.to_string()))
+}
+
+/// Performs 100,000 generated statements on each of two servers, and cuts logs at every byte.
+pub fn judge_statements(root: &Path) -> Result<()> {
+    let (mariadb, postgres) = (BenchServer::start_mariadb()?, BenchServer::start_postgres()?);
+    let socket = mariadb.dir().join("m.sock");
+    let mut judged = workspace::cargo(root);
+    judged.args([
+        "test",
+        "--release",
+        "--locked",
+        "-p",
+        "sql",
+        "--test",
+        "differential",
+        "--",
+        "--ignored",
+        "--nocapture",
+    ]);
+    judged
+        .env("PLIMSOLL_MARIADB", format!("mariadb --no-defaults -u root -S {} --force -B -N sbtest", socket.display()));
+    judged.env("PLIMSOLL_PSQL", format!("psql -X -q -A -t -U plimsoll -h {} postgres", postgres.dir().display()));
+    workspace::run(&mut judged)?;
+    let mut cut = workspace::cargo(root);
+    cut.args(["test", "--release", "--locked", "-p", "workload", "--test", "logs", "--", "--ignored"]);
+    workspace::run(&mut cut)
 }
 
 fn test_faults(root: &Path) -> Command {
