@@ -22,6 +22,8 @@ const LOCK_MIN: f64 = 0.30;
 const LOCK_LIKELY: f64 = 0.45;
 /// More threads than so many times the operations in flight wait for work: both are means, and one of them is sampled.
 const THREADS_PER_OP_MAX: f64 = 1.5;
+/// Of the clients. Where fewer of them wait at a time, most are idle, and no lock holds them up.
+const THREADS_PER_CLIENT_MIN: f64 = 0.1;
 /// If every other operation waits for a row, the threads that wait do so for rows.
 const ROW_WAITS_MIN: f64 = 0.5;
 /// With fewer waits for rows than this, other rows or shorter transactions change little.
@@ -60,12 +62,13 @@ pub fn test(seen: &Seen) -> Tested {
     }
 }
 
-/// Whether threads that wait for others can be those that perform operations.
+/// Whether threads that wait for others can be those that perform operations, and are enough to hold clients up.
 fn waits_for_clients(seen: &Seen, work: &Work) -> bool {
     let waiting = work.lock * work.threads;
+    let are_enough = waiting >= THREADS_PER_CLIENT_MIN * seen.slots() as f64;
     let are_few = || seen.in_flight().is_none_or(|in_flight| waiting <= THREADS_PER_OP_MAX * in_flight);
     let connects = seen.opens_connections() || seen.view.point.traits.engine.connects_for_each_op;
-    !connects && (!seen.measured.summary.background.is_empty() || are_few())
+    !connects && (!seen.measured.summary.background.is_empty() || are_enough && are_few())
 }
 
 fn locked(seen: &Seen, share: f64, by: LockAccount, confidence: Confidence) -> Tested {

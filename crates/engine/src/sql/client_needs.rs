@@ -54,7 +54,10 @@ impl ClientNeeds {
         let clients = self.connections;
         Err(TargetError::Unsupported(format!(
             "{clients} clients do not fit: the server takes {variable} = `{most}`, of which {kept} are kept; {}",
-            self.advice("raise the limit of open files (`ulimit -n`) or use fewer clients", "use fewer clients")
+            self.advice(
+                "raise it if you set it, or the limit of open files (`ulimit -n`), or use fewer clients",
+                "use fewer clients"
+            )
         )))
     }
 

@@ -105,7 +105,7 @@ pub const CASES: &[CauseCase] = &[
     },
     CauseCase {
         name: "think",
-        what: "16 clients that update one row, against one client that thinks 10 ms after each",
+        what: "16 clients that update one row, against two clients that think 10 ms after each",
         code: "locks",
         workload: INNODB,
         fixed: &["--mix", "update_non_index", "--table-rows", "1", "--durability", "none"],
@@ -124,11 +124,11 @@ pub const CASES: &[CauseCase] = &[
     },
     CauseCase {
         name: "connections",
-        what: "32 clients that open connections to a server that allows 16",
+        what: "32 clients that open connections to a server that has 16 left of 44",
         code: "connections",
-        workload: CONNECT,
+        workload: &["connect"],
         fixed: &["--clients", "32", "--on-error", "count"],
-        made: &["--set", "mariadb.max_connections=16"],
+        surroundings: Surrounding::FewConnections,
         ..PLAIN
     },
     CauseCase {

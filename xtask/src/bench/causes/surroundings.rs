@@ -5,7 +5,7 @@
 
 use crate::bench::server::BenchServer;
 use crate::namespaces::HostNetwork;
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, ensure};
 use rustix::process::{Pid, Signal, kill_process};
 use std::ffi::OsStr;
 use std::fs;
@@ -27,6 +27,8 @@ pub enum Surrounding {
     Link,
     /// Something that stops the engine again and again.
     Freezer,
+    /// A server of its own, whose connections others keep until only half of the clients find one.
+    FewConnections,
 }
 
 /// What was made; it ends when it is dropped.
@@ -50,6 +52,8 @@ const QUOTA_US: u32 = 30_000;
 const PERIOD_US: u32 = 100_000;
 /// The engine is stopped for as long as it then runs.
 const FREEZE: Duration = Duration::from_secs(1);
+/// The connections that the server of the case `connections` allows, and those that others keep.
+const CONNECTIONS: (u32, u32) = (44, 28);
 /// The network of the case `link`, and its addresses.
 const NETWORK: (&str, &str) = ("plbench", "10.99.71");
 
@@ -61,6 +65,7 @@ impl CauseSetup {
             Surrounding::Freezer if is_made => Ok(Self::of(vec![freezer(dir.to_owned())])),
             Surrounding::QuotaOfPlimsoll => Self::quota(is_made),
             Surrounding::Link => Self::link(is_made),
+            Surrounding::FewConnections => Self::few_connections(is_made),
             Surrounding::Nothing | Surrounding::Neighbours | Surrounding::Freezer => Ok(Self::of(Vec::new())),
         }
     }
@@ -92,10 +97,35 @@ impl CauseSetup {
         Ok(Self::of(kept))
     }
 
-    fn quota(is_made: bool) -> Result<CauseSetup> {
+    /// A server, its socket, and the engine that it is.
+    fn server() -> Result<(CauseSetup, PathBuf)> {
         let server = BenchServer::start_mariadb()?;
-        let url = format!("mysql://root@localhost/?socket={}", server.dir().join("m.sock").display());
-        let mut made = CauseSetup { arguments: engine(&url), ..Self::of(vec![Kept::Server { _server: server }]) };
+        let socket = server.dir().join("m.sock");
+        let url = format!("mysql://root@localhost/?socket={}", socket.display());
+        let made = CauseSetup { arguments: engine(&url), ..Self::of(vec![Kept::Server { _server: server }]) };
+        Ok((made, socket))
+    }
+
+    fn few_connections(is_made: bool) -> Result<CauseSetup> {
+        let (mut made, socket) = Self::server()?;
+        let (most, kept) = CONNECTIONS;
+        let client = |statement: &str| {
+            let mut command = Command::new("mariadb");
+            command.args(["--no-defaults", "--user=root", "--socket"]).arg(&socket).args(["--execute", statement]);
+            command
+        };
+        if is_made {
+            let status = client(&format!("SET GLOBAL max_connections = {most}")).status()?;
+            ensure!(status.success(), "the server does not take {most} connections");
+            for _ in 0..kept {
+                made._kept.push(Kept::Neighbour(client("DO SLEEP(3600)").spawn()?));
+            }
+        }
+        Ok(made)
+    }
+
+    fn quota(is_made: bool) -> Result<CauseSetup> {
+        let (mut made, _) = Self::server()?;
         if is_made {
             let group = quota_group()?;
             // The shell enters the group and becomes the program, whose children are then in it as well.
