@@ -240,7 +240,7 @@ fn stays_on_a_server(lab: &Lab, url: &str, ask: impl Fn(&str) -> String) {
     let before = ask("SELECT schema_name FROM information_schema.schemata ORDER BY 1");
     let made = json(&["data", "make", "oltp", "--table-rows", ROWS, "--name", "big-1"]);
     assert_eq!(made["set"]["rows"], 2000, "{made}");
-    let on = ["oltp", "--data", "big-1", "--table-rows", ROWS, "--time", "300ms", "--no-report"];
+    let on = ["oltp", "--data", "big-1", "--time", "300ms", "--no-report"];
     for _ in 0..2 {
         let run = json(&[&on[..], &["--mix", "read_only"]].concat());
         assert!(run["points"][0]["ops"].as_u64().unwrap() > 0 && prepared(lab) == 0, "{run}");

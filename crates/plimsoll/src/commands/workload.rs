@@ -9,9 +9,10 @@ use crate::output;
 use clap::parser::ValueSource;
 use clap::{Arg, ArgAction, ArgMatches, Command};
 use engine::{ENGINES, EngineDef};
-use model::{Catalogue, Entry, Family, Plan};
+use model::{Catalogue, DataSet, Entry, Family, Plan};
 use plan::{Overrides, PlanError};
 use report::wording::list::capital;
+use runner::SetPlace;
 use workload::WorkloadDef;
 
 /// The command of one workload: its parameters, and those of every engine that can perform it.
@@ -86,15 +87,25 @@ pub fn plan_of_flags(
     let mut given = flags::overrides(matches)?;
     preset.add_to(&mut given);
     // What is not asked for is as in the data set.
-    keys_of_set(def, matches).iter().for_each(|(key, text)| given.usual(key, text));
+    let set = found_set(def, matches, &given, context);
+    keys_of_set(def, matches, set).iter().for_each(|(key, text)| given.usual(key, text));
     plan_of(def, &given, flags::scale(matches)?, &context.catalogue)
         .map_err(|error| Fault::usage(flags::in_flags(&error.to_string(), &clap(def))))
 }
 
-/// The keys that shape the data of the data set which `matches` name, if it is in the directory that is measured.
-fn keys_of_set(def: &WorkloadDef, matches: &ArgMatches) -> Vec<(String, String)> {
-    let set = matches.get_one::<String>("data_set");
-    let set = set.and_then(|name| host::data_set::one(&flags::options(matches).site.dir, name));
+/// The data set that `matches` name, in the directory that is measured or else on the server; `None` if nothing can be read of it. What is
+/// wrong with it is said before the first point.
+fn found_set(def: &WorkloadDef, matches: &ArgMatches, given: &Overrides, context: &Context) -> Option<DataSet> {
+    let name = matches.get_one::<String>("data_set")?;
+    host::data_set::one(&flags::options(matches).site.dir, name).or_else(|| {
+        let (plan, _) = plan_of(def, given, 1.0, &context.catalogue).ok()?;
+        let found = runner::data_sets(SetPlace::Server(plan.trials.first()?)).ok()?;
+        found.into_iter().find(|found| found.name == *name)?.set
+    })
+}
+
+/// The keys that shape the data of `set`.
+fn keys_of_set(def: &WorkloadDef, matches: &ArgMatches, set: Option<DataSet>) -> Vec<(String, String)> {
     let set = set.filter(|set| set.trial.workload.name == def.entry.name);
     let keys = set.map_or_else(Default::default, |set| engine::set_fit::shape(&set.trial));
     // With a scale the numbers are multiplied, and what a plan file spells out is no flag.
