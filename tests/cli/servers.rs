@@ -749,10 +749,20 @@ fn a_setting_of_a_mariadb_that_changes_voids_the_point_of_each_that_measures_it(
     let url = format!("mysql://visitor@localhost/?socket={socket}");
     let mut visitor = measuring_as(&ours, &["--engine", &url], CANARY);
     ask("SET GLOBAL innodb_flush_log_at_trx_commit = 2");
-    for run in [&mut visitor, &mut private] {
+    let index = ask(
+        "SELECT CONCAT(table_schema, '.', table_name, ' DROP INDEX ', index_name) FROM information_schema.statistics \
+                     WHERE table_schema LIKE 'plimsoll\\_%' AND index_name <> 'PRIMARY' LIMIT 1",
+    );
+    ask(&format!("ALTER TABLE {index}"));
+    for (run, changed) in [(&mut visitor, "settings and tables"), (&mut private, "settings")] {
         let point = point_of_interrupted(run);
+        let title = changed_settings(&point);
         let change = "innodb_flush_log_at_trx_commit from `0` to `2`";
-        assert_eq!(changed_settings(&point), format!("the server's settings were changed: {change}"));
+        assert!(
+            title.starts_with(&format!("the server's {changed} were changed: ")) && title.ends_with(change),
+            "{title}"
+        );
+        assert_eq!(title.contains(": index "), changed != "settings", "{title}");
     }
 }
 
@@ -771,9 +781,17 @@ fn a_setting_of_a_postgresql_that_changes_voids_the_point_of_each_that_measures_
     ask("ALTER SYSTEM SET log_min_duration_statement = 777");
     ask("SELECT pg_reload_conf()");
     wait_until("the new setting", || ask("SHOW log_min_duration_statement").trim() == "777ms");
-    for run in [&mut visitor, &mut private] {
+    let index = ask("SELECT schemaname || '.' || indexname FROM pg_indexes WHERE schemaname LIKE 'plimsoll\\_%' \
+                     AND indexdef NOT LIKE '% UNIQUE %' LIMIT 1");
+    ask(&format!("DROP INDEX {index}"));
+    for (run, changed) in [(&mut visitor, "settings and tables"), (&mut private, "settings")] {
         let point = point_of_interrupted(run);
+        let title = changed_settings(&point);
         let change = "log_min_duration_statement from `-1` to `777`";
-        assert_eq!(changed_settings(&point), format!("the server's settings were changed: {change}"));
+        assert!(
+            title.starts_with(&format!("the server's {changed} were changed: ")) && title.ends_with(change),
+            "{title}"
+        );
+        assert_eq!(title.contains(": index "), changed != "settings", "{title}");
     }
 }

@@ -318,8 +318,9 @@ pub trait Instance {
         Vec::new()
     }
 
-    /// Reads the settings that must not change during a point, over a connection of its own. `None` if others cannot change them.
-    fn settings_reader(&self) -> Option<Box<dyn SettingsReader>> {
+    /// Reads the settings, and what the tables are, that must not change while `trial` is measured, over a connection of its own. `None` if
+    /// others cannot change them.
+    fn settings_reader(&self, _trial: &Trial) -> Option<Box<dyn SettingsReader>> {
         None
     }
 

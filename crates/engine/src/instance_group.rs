@@ -161,9 +161,9 @@ impl Instance for InstanceGroup {
         self.members.iter().flat_map(|member| member.log_files()).collect()
     }
 
-    fn settings_reader(&self) -> Option<Box<dyn SettingsReader>> {
+    fn settings_reader(&self, trial: &Trial) -> Option<Box<dyn SettingsReader>> {
         let members = self.members.iter().enumerate();
-        let readers = members.filter_map(|(nth, member)| Some((member_name(nth), member.settings_reader()?)));
+        let readers = members.filter_map(|(nth, member)| Some((member_name(nth), member.settings_reader(trial)?)));
         let readers: Vec<(String, Box<dyn SettingsReader>)> = readers.collect();
         (!readers.is_empty()).then(|| Box::new(GroupSettings::new(readers)) as Box<dyn SettingsReader>)
     }

@@ -1,7 +1,7 @@
 //! The settings of a server that must not change while it is measured.
 //!
-//! In: a server's list of them, and its address. Out: their values now, over a connection of its own, whether the server has been
-//! restarted since the reading before, and whether it is another one.
+//! In: a server's list of them, and its address. Out: their values now, over a connection of its own, the columns and indexes of the tables that
+//! are measured, whether the server has been restarted since the reading before, and whether it is another one.
 //! Limits: names that a version does not know are left out. It sees the values that hold for new connections; what a client sets for
 //! its own connection is in the facts of the point.
 
@@ -18,6 +18,9 @@ const PATIENCE: Duration = Duration::from_secs(2);
 /// A server counts the time since its start in whole seconds.
 const UPTIME_UNIT: Duration = Duration::from_secs(1);
 
+/// So many columns and indexes are watched: of more tables than have them, none is.
+pub const PARTS_MAX: usize = 2_000;
+
 /// What one kind of server is asked for.
 pub struct WatchedSettings {
     /// The settings that matter for durability, caches, logging and isolation.
@@ -26,6 +29,9 @@ pub struct WatchedSettings {
     pub query: fn(&[&str]) -> String,
     /// The query for all settings: rows of name and value.
     pub all: &'static str,
+    /// The query for what the tables of a list of SQL strings are: rows of name, such as `index sbtest1.k_1`, and value, at most
+    /// [`PARTS_MAX`] of them, in an order that stays.
+    pub tables: fn(&str) -> String,
     /// Settings that differ between installations and change no number: their paths and names. A setting whose value is a path counts,
     /// too.
     pub of_installation: &'static [&'static str],
@@ -75,6 +81,8 @@ pub(crate) struct QueriedSettings<C> {
     watched: &'static WatchedSettings,
     connect: C,
     identity: IdentityWatch,
+    /// The names of the tables that are watched.
+    tables: Vec<String>,
     ask: Option<AskServer>,
     /// When the server answered last.
     answered: Option<Instant>,
@@ -83,7 +91,15 @@ pub(crate) struct QueriedSettings<C> {
 impl<C: FnMut(Duration) -> Option<AskServer>> QueriedSettings<C> {
     /// `connect` gives up after the time that it is given. All who connect to the server share `identity`.
     pub fn new(watched: &'static WatchedSettings, identity: IdentityWatch, connect: C) -> Self {
-        QueriedSettings { watched, connect, identity, ask: None, answered: None }
+        QueriedSettings { watched, connect, identity, tables: Vec::new(), ask: None, answered: None }
+    }
+
+    /// Reads with the settings what the `tables` are that have these names.
+    pub fn with_tables(mut self, mut tables: Vec<String>) -> Self {
+        // Names of the user may hold anything.
+        tables.retain(|name| !name.contains(['\'', '\\']));
+        self.tables = tables;
+        self
     }
 
     /// Connects, and looks which server it is.
@@ -111,7 +127,22 @@ impl<C: FnMut(Duration) -> Option<AskServer>> QueriedSettings<C> {
     fn ask_for_values(&mut self) -> Option<BTreeMap<String, String>> {
         let rows = self.ask.as_mut()?(&(self.watched.query)(self.watched.names))?;
         let pairs = rows.into_iter().filter_map(name_and_value);
-        Some(pairs.map(|(name, value)| (name.to_lowercase(), value)).collect())
+        let mut values: BTreeMap<String, String> = pairs.map(|(name, value)| (name.to_lowercase(), value)).collect();
+        values.extend(self.ask_for_tables()?);
+        Some(values)
+    }
+
+    fn ask_for_tables(&mut self) -> Option<Vec<(String, String)>> {
+        if self.tables.is_empty() {
+            return Some(Vec::new());
+        }
+        let names: Vec<&str> = self.tables.iter().map(String::as_str).collect();
+        let rows = self.ask.as_mut()?(&(self.watched.tables)(&quoted_list(&names)))?;
+        if rows.len() >= PARTS_MAX {
+            self.tables.clear();
+            return Some(Vec::new());
+        }
+        Some(rows.into_iter().filter_map(name_and_value).collect())
     }
 
     /// How long the server has run, if that is less than the time since it answered last.
@@ -198,7 +229,7 @@ impl SettingsReader for GroupSettings {
     }
 }
 
-/// `names` as a list of SQL strings; they are plimsoll's own words and hold no quote.
+/// `names` as a list of SQL strings; they hold no quote.
 pub(crate) fn quoted_list(names: &[&str]) -> String {
     names.iter().map(|name| format!("'{name}'")).collect::<Vec<_>>().join(", ")
 }
@@ -212,6 +243,7 @@ mod tests {
         names: &["fsync"],
         query: |names| quoted_list(names),
         all: "all",
+        tables: |names| format!("tables {names}"),
         of_installation: &["port"],
         uptime: "uptime",
         identity: &["who"],
@@ -238,6 +270,26 @@ mod tests {
             let first = reader.read_settings().expect("it answers");
             assert_eq!((first.values["fsync"].as_str(), first.restarted_ago), ("on", None));
             assert_eq!(reader.read_settings().expect("on a new connection").restarted_ago, restarted_ago);
+        }
+    }
+
+    #[test]
+    fn the_tables_are_read_with_the_settings_unless_they_are_too_many() {
+        let row = |name: String| vec![Some(name), Some("int".to_owned())];
+        for (parts, watched) in [(3, 3), (PARTS_MAX, 0)] {
+            let connect = move |_| -> Option<AskServer> {
+                Some(Box::new(move |question| match question {
+                    "tables 'a', 'B'" => Some((0..parts).map(|nth| row(format!("column B.c{nth}"))).collect()),
+                    "'fsync'" => Some(Vec::new()),
+                    _ => None,
+                }))
+            };
+            let tables = ["a", "B", "it's"].map(str::to_owned).to_vec();
+            let mut reader =
+                QueriedSettings::new(&WATCHED, IdentityWatch::new(WATCHED.identity), connect).with_tables(tables);
+            let values = reader.read_settings().expect("it answers").values;
+            assert_eq!(values.len(), watched);
+            assert!(values.keys().all(|name| name.starts_with("column B.c")), "{values:?}");
         }
     }
 

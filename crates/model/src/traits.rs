@@ -509,7 +509,12 @@ pub struct CompressionOutcome {
     pub decompress_daemon_cpu_s: Option<f64>,
 }
 
-/// A setting of a server that changed during a point.
+/// Whether what changed under this name is a column or an index of a table, and no setting.
+pub fn is_part_of_table(name: &str) -> bool {
+    name.starts_with("column ") || name.starts_with("index ")
+}
+
+/// A setting of a server that changed during a point, or a part of a table: a column with its type, an index with its columns.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ChangedSetting {
     /// Its name on the server.

@@ -1,4 +1,4 @@
-//! Finds settings of the server that changed while it was measured.
+//! Finds settings of the server, and columns and indexes of the tables, that changed while it was measured.
 //!
 //! In: what the point's watch over the settings recorded. Out: an error. Limits: when a setting changed is known to the distance of two
 //! readings, a minute at most; a change that was taken back between them is not seen.
@@ -6,7 +6,7 @@
 use super::{Detects, Finding, FindingKind};
 use crate::evidence::PointView;
 use crate::judgement::{NextStep, Severity};
-use model::{ChangedSetting, EventKind, Nanos};
+use model::{ChangedSetting, EventKind, Nanos, is_part_of_table};
 use serde::Serialize;
 use words::list::listed;
 
@@ -40,7 +40,12 @@ impl FindingKind for SettingChanges {
     fn title(alike: &[&Self]) -> String {
         let changes = &alike[0].changes;
         let change = |one: &ChangedSetting| format!("{} from `{}` to `{}`", one.name, one.before, one.after);
-        format!("the server's settings were changed: {}", listed(changes, CHANGES_LISTED_MAX, change))
+        let what = match changes.iter().filter(|one| is_part_of_table(&one.name)).count() {
+            0 => "the server's settings",
+            count if count == changes.len() => "the tables",
+            _ => "the server's settings and tables",
+        };
+        format!("{what} were changed: {}", listed(changes, CHANGES_LISTED_MAX, change))
     }
 
     fn evidence(&self) -> String {
@@ -73,5 +78,17 @@ mod tests {
         assert_eq!([&*one.name, &*one.before, &*one.after], ["fsync", "on", "off"]);
         assert_eq!(found.noticed_at_ns, Some(Nanos::from_millis(500)));
         assert!(Simulation::counts(&[2000; 10]).findings("settings-changed").is_empty());
+    }
+
+    #[test]
+    fn an_index_that_is_gone_is_no_setting() {
+        let index = ChangedSetting { name: "index t.k_1".into(), before: "k".into(), after: "none".into() };
+        let setting = ChangedSetting { name: "fsync".into(), ..index.clone() };
+        let title = |changes: &[&ChangedSetting]| {
+            let changes = changes.iter().map(|change| (*change).clone()).collect();
+            SettingChanges::title(&[&SettingChanges { changes, noticed_at_ns: None }])
+        };
+        assert_eq!(title(&[&index]), "the tables were changed: index t.k_1 from `k` to `none`");
+        assert!(title(&[&setting, &index]).starts_with("the server's settings and tables were changed: fsync from"));
     }
 }

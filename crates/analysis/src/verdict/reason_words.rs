@@ -27,7 +27,7 @@ const REASONS: [(Code, &str); 47] = [
     (Code::Incomplete, "did not complete"),
     (Code::Interrupted, "stopped early: interrupted, or the disk was full"),
     (Code::Hung, "left clients blocked at the end"),
-    (Code::SettingsChanged, "had a server whose settings were changed"),
+    (Code::SettingsChanged, "had a server whose settings or tables were changed"),
     (Code::OtherServer, "had another server answer in the place of the first"),
     (Code::NotDurable, "acknowledged commits that a power cut may lose"),
     (Code::HostLost, "lost a host"),

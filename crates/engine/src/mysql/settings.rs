@@ -3,7 +3,7 @@
 //! A name that a version or a storage engine does not have is left out of the answer. Variables that only report a state are not in the
 //! list.
 
-use crate::settings::{WatchedSettings, quoted_list};
+use crate::settings::{PARTS_MAX, WatchedSettings, quoted_list};
 
 /// The seconds since the server was started, with their name.
 pub(super) const UPTIME: &str = "SHOW GLOBAL STATUS LIKE 'Uptime'";
@@ -57,6 +57,17 @@ pub(super) const WATCHED: WatchedSettings = WatchedSettings {
     ],
     query: |names| format!("SHOW GLOBAL VARIABLES WHERE Variable_name IN ({})", quoted_list(names)),
     all: "SHOW GLOBAL VARIABLES",
+    // A part of an index that is an expression has no column.
+    tables: |names| {
+        format!(
+            "SELECT CONCAT('column ', table_name, '.', column_name), column_type FROM information_schema.columns \
+             WHERE table_schema = DATABASE() AND table_name IN ({names}) \
+             UNION ALL SELECT CONCAT('index ', table_name, '.', index_name), \
+             GROUP_CONCAT(COALESCE(column_name, '...') ORDER BY seq_in_index SEPARATOR ', ') FROM information_schema.statistics \
+             WHERE table_schema = DATABASE() AND table_name IN ({names}) GROUP BY table_name, index_name \
+             ORDER BY 1 LIMIT {PARTS_MAX}"
+        )
+    },
     of_installation: &[
         "error_count",
         "gtid_binlog_pos",

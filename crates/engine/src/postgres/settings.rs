@@ -3,7 +3,7 @@
 //! A name that a version does not have is left out of the answer. A setting of a role or a database that changes is seen by new connections
 //! only.
 
-use crate::settings::{WatchedSettings, quoted_list};
+use crate::settings::{PARTS_MAX, WatchedSettings, quoted_list};
 
 /// What is watched. To watch another setting: its name here.
 pub(super) const WATCHED: WatchedSettings = WatchedSettings {
@@ -51,6 +51,15 @@ pub(super) const WATCHED: WatchedSettings = WatchedSettings {
     ],
     query: |names| format!("SELECT name, setting FROM pg_settings WHERE name IN ({})", quoted_list(names)),
     all: "SELECT name, setting FROM pg_settings",
+    tables: |names| {
+        format!(
+            "SELECT 'column ' || c.relname || '.' || a.attname, format_type(a.atttypid, a.atttypmod) FROM pg_attribute a \
+             JOIN pg_class c ON c.oid = a.attrelid JOIN pg_namespace n ON n.oid = c.relnamespace \
+             WHERE n.nspname = current_schema() AND c.relname IN ({names}) AND a.attnum > 0 AND NOT a.attisdropped \
+             UNION ALL SELECT 'index ' || tablename || '.' || indexname, regexp_replace(indexdef, '^.* USING ', '') FROM pg_indexes \
+             WHERE schemaname = current_schema() AND tablename IN ({names}) ORDER BY 1 LIMIT {PARTS_MAX}"
+        )
+    },
     of_installation: &["cluster_name", "listen_addresses", "port", "server_version", "server_version_num"],
     // After the crash of one process the server starts all others again, and itself stays. Whoever may not see when they were
     // started is answered with the time of the server itself.

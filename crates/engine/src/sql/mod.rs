@@ -36,6 +36,7 @@ pub mod statement;
 #[cfg(test)]
 pub mod testing;
 pub mod variant;
+pub mod watched_tables;
 
 use crate::engine::{WorkloadClients, workload_of};
 use client_tally::ClientTally;

@@ -60,6 +60,7 @@ use crate::sql::row_tally::{ReplacedRows, StatementRows};
 use crate::sql::session_options::{self, ClientThreads, SessionOptions};
 use crate::sql::variant::rows::RowLayout;
 use crate::sql::variant::{self, VariantResult, VariantRun};
+use crate::sql::watched_tables::watched_tables;
 use crate::sql::{OpFailure, SessionFactory, program_of, server_error, sql_clients};
 use host::data_dir::DataDir;
 use host::error::{TargetError, shown};
@@ -921,7 +922,7 @@ impl<S: SqlServer> Instance for SqlServerInstance<S> {
         self.location.log_file().into_iter().chain(self.nodes.log_files()).collect()
     }
 
-    fn settings_reader(&self) -> Option<Box<dyn SettingsReader>> {
+    fn settings_reader(&self, trial: &Trial) -> Option<Box<dyn SettingsReader>> {
         if self.common.is_joined() {
             return None;
         }
@@ -930,7 +931,9 @@ impl<S: SqlServer> Instance for SqlServerInstance<S> {
             let mut connection = S::connect_admin(&address, patience).ok()?;
             Some(Box::new(move |question| connection.query_rows(question).ok()))
         };
-        Some(Box::new(QueriedSettings::new(&self.server.spec().watched, self.identity.clone(), connect)))
+        let tables = watched_tables(&program_of(trial, &self.made_for.sequence));
+        let settings = QueriedSettings::new(&self.server.spec().watched, self.identity.clone(), connect);
+        Some(Box::new(settings.with_tables(tables)))
     }
 
     fn describe_trouble(&self) -> Option<String> {

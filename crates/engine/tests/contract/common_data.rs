@@ -76,7 +76,7 @@ fn a_second_host_works_on_the_data_of_the_first_and_leaves_it_to_it() {
         assert_eq!(second.measure_space().rows, Some(1_000));
         let sources: Vec<String> = second.counter_sources().iter().map(|source| source.describe().name).collect();
         assert_eq!(sources, ["clients"], "each counts what its own clients do; the first reads those of the server");
-        assert!(second.settings_reader().is_none(), "the first reads them");
+        assert!(second.settings_reader(&other).is_none(), "the first reads them");
         assert_eq!(ops_of(&mut *first, &one) + ops_of(&mut *second, &other), 300, "ops_max of both");
 
         let there = || ask(engine, parent.path(), "SELECT schema_name FROM information_schema.schemata");

@@ -231,7 +231,7 @@ impl<'a> TrialPerformer<'a> {
         let stacks = stacks.unwrap_or_else(|_| StackWatch::off());
         facts.extend(stacks.tool().map(|tool| Fact::new("stacks.tool", tool)));
         let running = self.running_instance();
-        let (mut reader, log_files) = (running.instance.settings_reader(), running.instance.log_files());
+        let (mut reader, log_files) = (running.instance.settings_reader(trial), running.instance.log_files());
         let mut traits = facts::declared_traits(trial, running.def);
         traits.engine.settings = reader.as_mut().and_then(|reader| reader.read_all()).unwrap_or_default();
         conductor.deliver(PerformerMessage::Opened(Box::new(OpenedTrial {

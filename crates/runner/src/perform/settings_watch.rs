@@ -2,12 +2,12 @@
 //!
 //! In: an engine's reader of its settings. Out: facts about each setting that changed and each other server that answered, and events: changes,
 //! restarts, other servers, and readings that failed. They are recorded with the next interval. Limits: a server that does not answer is a gap and never ends a point. A change that was taken back between two readings is
-//! not seen: they are made before the data, before the load, halfway through it (after a minute at the latest), each minute from then
+//! not seen, and neither is a table that changes while data is made: they are made before the data, before the load, halfway through it (after a minute at the latest), each minute from then
 //! on, and after it.
 
 use engine::{OtherServer, SettingsReader, SettingsReading};
 use load::{Clock, MonotonicClock, Stop};
-use model::{Event, EventKind, Fact, Nanos, Tick};
+use model::{Event, EventKind, Fact, Nanos, Tick, is_part_of_table};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -27,6 +27,9 @@ const RETURN_WAIT: Duration = Duration::from_secs(10);
 
 /// Between two questions to a server that does not answer, and between two looks whether the user wants the end.
 const ASK_AGAIN: Duration = Duration::from_millis(100);
+
+/// The value of a setting, a column or an index that is not there.
+const ABSENT: &str = "none";
 
 /// When the settings are read while the load runs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -115,7 +118,7 @@ impl SettingsWatch {
         };
         // The server of a new data set is restarted by plimsoll itself.
         keeper.log.restarts_count = false;
-        keeper.read();
+        keeper.log.is_complete = keeper.read();
         keeper.log.restarts_count = true;
         let ((stop, stopped), (done, ended)) = (channel(), channel());
         let watch = move || {
@@ -254,6 +257,8 @@ struct SettingsLog {
     others: BTreeSet<String>,
     /// Whether a restart is worth an event.
     restarts_count: bool,
+    /// Whether the tables are made: what comes or goes from then on is a change.
+    is_complete: bool,
     /// Whether the reading before failed.
     failed: bool,
 }
@@ -262,7 +267,7 @@ impl Default for SettingsLog {
     fn default() -> Self {
         let (first, last) = (BTreeMap::new(), BTreeMap::new());
         let (changed, others) = (BTreeSet::new(), BTreeSet::new());
-        SettingsLog { first, last, changed, others, restarts_count: true, failed: false }
+        SettingsLog { first, last, changed, others, restarts_count: true, is_complete: false, failed: false }
     }
 }
 
@@ -271,7 +276,7 @@ impl SettingsLog {
     fn take(&mut self, reading: Option<SettingsReading>, at: Tick) -> SettingsNews {
         let mut news = SettingsNews::default();
         let failed_before = std::mem::replace(&mut self.failed, reading.is_none());
-        let Some(SettingsReading { values, restarted_ago }) = reading else {
+        let Some(SettingsReading { mut values, restarted_ago }) = reading else {
             // A server that stays away is reported once.
             news.events.extend((!failed_before).then(|| unread(at)));
             return news;
@@ -280,18 +285,24 @@ impl SettingsLog {
             let began = at - Nanos(ago.as_nanos() as u64);
             news.events.push(Event::new(began, EventKind::Restart, "the server was restarted"));
         }
+        let gone = self.last.keys().filter(|name| self.is_complete && !values.contains_key(*name));
+        let gone: Vec<(String, String)> = gone.map(|name| (name.clone(), ABSENT.to_owned())).collect();
+        values.extend(gone);
         for (name, value) in &values {
-            let first = self.first.entry(name.clone()).or_insert_with(|| value.clone());
-            let before = self.last.get(name).filter(|before| *before != value);
-            let text = before.map(|before| format!("the setting `{name}` changed from `{before}` to `{value}`"));
-            news.events.extend(text.map(|text| Event::new(at, EventKind::Setting, text)));
+            let new = if self.is_complete { ABSENT } else { value };
+            let first = self.first.entry(name.clone()).or_insert_with(|| new.to_owned());
+            let before = self.last.insert(name.clone(), value.clone()).unwrap_or_else(|| new.to_owned());
+            if before != *value {
+                let what = if is_part_of_table(name) { "" } else { "the setting " };
+                let text = format!("{what}`{name}` changed from `{before}` to `{value}`");
+                news.events.push(Event::new(at, EventKind::Setting, text));
+            }
             // Of each setting the first value and the first other one.
             if first != value && self.changed.insert(name.clone()) {
                 news.facts.push(Fact::new(format!("setting.before.{name}"), first.as_str()));
                 news.facts.push(Fact::new(format!("setting.after.{name}"), value));
             }
         }
-        self.last.extend(values);
         news
     }
 }
@@ -365,6 +376,28 @@ mod tests {
         assert_eq!(facts.len(), 2);
         let kinds: Vec<EventKind> = events.iter().map(|event| event.kind).collect();
         assert_eq!(kinds, [EventKind::SourceGap, EventKind::Setting]);
+    }
+
+    #[test]
+    fn an_index_that_goes_or_comes_after_the_tables_are_made_is_a_change() {
+        let mut log = SettingsLog::default();
+        let index = |name: &str| (format!("index t.{name}"), "k".to_owned());
+        let mut taken = |names: &[&str], is_complete| {
+            let values = names.iter().map(|name| index(name)).collect();
+            let news = log.take(Some(SettingsReading { values, restarted_ago: None }), Tick(7));
+            log.is_complete = is_complete;
+            news
+        };
+        assert_eq!(
+            [taken(&[], false), taken(&["a", "b"], true), taken(&["a", "b"], true)],
+            [(); 3].map(|()| Default::default())
+        );
+        let news = taken(&["b", "c"], true);
+        let events: Vec<&str> = news.events.iter().map(|event| &*event.text).collect();
+        assert_eq!(events, ["`index t.a` changed from `k` to `none`", "`index t.c` changed from `none` to `k`"]);
+        let facts: Vec<(&str, &str)> = news.facts.iter().map(|fact| (&*fact.name, &*fact.value)).collect();
+        assert_eq!(facts[..2], [("setting.before.index t.a", "k"), ("setting.after.index t.a", "none")]);
+        assert_eq!(taken(&["b", "c"], true), SettingsNews::default(), "it is told once");
     }
 
     #[test]
