@@ -41,11 +41,17 @@ pub fn test(seen: &Seen) -> Tested {
     let counted = accounts.into_iter().filter_map(|(role, by)| Some((of_clients(role)?, by)));
     let most = counted.max_by(|a, b| a.0.total_cmp(&b.0));
     let (waiting, by) = (most.map(|(share, _)| share), most.map_or(LockAccount::Engine, |(_, by)| by));
-    let in_threads = seen.work.filter(|work| !is_alone && waits_for_clients(seen, work)).map(|work| work.lock);
+    let work = seen.work.filter(|work| !is_alone && waits_for_clients(seen, work));
+    let in_threads = work.map(|work| work.lock);
+    let per_client = work.map_or(0.0, |work| work.lock * work.threads / seen.slots().max(1) as f64);
+    let are_few = per_client < THREADS_PER_CLIENT_MIN && seen.measured.summary.background.is_empty();
     match (waiting, in_threads) {
         (Some(share), _) if share >= WAITING_MIN => {
             let confidence = if share >= WAITING_SURE { Confidence::Sure } else { Confidence::Likely };
             locked(seen, share, by, confidence)
+        }
+        (_, Some(share)) if share >= LOCK_MIN && are_few => {
+            Tested::below(Limit::Locks, per_client, THREADS_PER_CLIENT_MIN)
         }
         (_, Some(share)) if share >= LOCK_MIN => {
             let waits_for_rows = seen.row_waits_per_op().is_some_and(|waits| waits >= ROW_WAITS_MIN);
@@ -62,13 +68,12 @@ pub fn test(seen: &Seen) -> Tested {
     }
 }
 
-/// Whether threads that wait for others can be those that perform operations, and are enough to hold clients up.
+/// Whether threads that wait for others can be those that perform operations.
 fn waits_for_clients(seen: &Seen, work: &Work) -> bool {
     let waiting = work.lock * work.threads;
-    let are_enough = waiting >= THREADS_PER_CLIENT_MIN * seen.slots() as f64;
     let are_few = || seen.in_flight().is_none_or(|in_flight| waiting <= THREADS_PER_OP_MAX * in_flight);
     let connects = seen.opens_connections() || seen.view.point.traits.engine.connects_for_each_op;
-    !connects && (!seen.measured.summary.background.is_empty() || are_enough && are_few())
+    !connects && (!seen.measured.summary.background.is_empty() || are_few())
 }
 
 fn locked(seen: &Seen, share: f64, by: LockAccount, confidence: Confidence) -> Tested {

@@ -547,6 +547,10 @@ mod tests {
             (limits(&working(free)), ruled_out(&working(free), Limit::Locks)),
             (vec![Limit::FewInFlight], Some(9.0))
         );
+        // Of clients that think, half of the few threads at work wait.
+        let thinking = working([0.05, 0.0, 0.0, 0.0, 0.06, 3.89, 0.0]);
+        assert!(!limits(&thinking).contains(&Limit::Locks));
+        assert_eq!(ruled_out(&thinking, Limit::Locks), Some(2.0));
     }
 
     #[test]
