@@ -7,6 +7,7 @@ use super::asked::AskedRun;
 use super::claim::{Claim, ClaimKind};
 use super::disturbance::clause;
 use super::speech::unquoted;
+use crate::findings::errors::FailedOps;
 use crate::findings::foreign_cpu::{CpuUser, ForeignCpu};
 use crate::judgement::NextStep;
 use crate::verdict::{Reason, Unmeasured};
@@ -57,7 +58,8 @@ pub(super) fn sentences(run: &AskedRun) -> Vec<String> {
         .map(|(words, _)| format!("{}.", capital(&words)));
     let missing = not_measured(&run.analysis.verdict.trust.unmeasured);
     let rest = rest.map(|(code, points)| rest_words(run, code, points));
-    let all = [validity(run, weakness), why_ended(run, weakness), rest, others, missing];
+    let why = why_ended(run, weakness).or_else(|| why_failed(run, weakness));
+    let all = [validity(run, weakness), why, rest, others, missing];
     all.into_iter().flatten().take(SENTENCES_MAX).collect()
 }
 
@@ -95,6 +97,21 @@ fn why_ended(run: &AskedRun, weakness: Option<(Code, usize)>) -> Option<String> 
     let which = if errors.len() == 1 { "It" } else { "The first of them" };
     Some(format!("{which} ended with: {}.", unquoted(first)))
 }
+
+/// `The first failed with: the connection was closed 3 s after it was opened, and the server runs on.`, if failures are what is wrong. The class
+/// of the failure, the client and the server before it are left out.
+fn why_failed(run: &AskedRun, weakness: Option<(Code, usize)>) -> Option<String> {
+    weakness.filter(|(code, _)| *code == Code::Errors)?;
+    let findings = run.analysis.points.iter().flat_map(|point| &point.findings);
+    let text = findings.filter_map(|finding| FailedOps::in_detail(&finding.detail)?.quoted.first()).next()?;
+    let what = text.split_once("`: ").or_else(|| text.split_once(": ")).map_or(text.as_str(), |(_, what)| what);
+    let cut: String = what.chars().take(FAILURE_CHARS_MAX).collect();
+    let end = if cut.len() < what.len() { "..." } else { "." };
+    Some(format!("The first failed with: {}{end}", unquoted(cut.trim_end_matches('.'))))
+}
+
+/// A longer text would push the rest of the answer off the screen.
+const FAILURE_CHARS_MAX: usize = 160;
 
 /// What the error of a point that began says of its measurements.
 const KEPT: &str = "; what was measured is kept";
@@ -248,7 +265,7 @@ mod tests {
     use super::*;
     use crate::simulated::{Simulation, run_of};
     use crate::{Analysis, analyse, answer};
-    use model::PointState;
+    use model::{EventKind, PointState};
 
     fn trust(analysis: &Analysis) -> Vec<String> {
         answer(analysis).trust
@@ -271,6 +288,24 @@ mod tests {
         assert_eq!(mixed.trust, ["2 of 3 points are valid; one ran too short."]);
         assert_eq!(mixed.next.as_deref(), Some("Run longer: --time 80s."));
         assert_eq!(trust(&of(vec![short])), ["The point is only indicative: it ran too short."]);
+    }
+
+    #[test]
+    fn failures_have_the_reason_of_the_first_without_the_server_before_it() {
+        let failing = |text: &str| {
+            let failing = Simulation::counts(&[2_000; 20]).event(EventKind::Failure, text);
+            trust(&of(vec![failing.with(|point| point.phases[0].intervals[3].kinds[0].failed = 2)]))[1].clone()
+        };
+        assert_eq!(
+            failing("killed: client 0: `mysql://app@db/`: the connection was closed 3 s after it was opened"),
+            "The first failed with: the connection was closed 3 s after it was opened."
+        );
+        assert_eq!(
+            failing("busy: client 0: database is locked"),
+            "The first failed with: client 0: database is locked."
+        );
+        let long = failing(&format!("error: {}", "x".repeat(500)));
+        assert!(long.ends_with("xx...") && long.len() < 200, "{long}");
     }
 
     #[test]

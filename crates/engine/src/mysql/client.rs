@@ -167,10 +167,13 @@ impl MysqlAddress {
     pub(super) fn failure_of(&self, error: MysqlWireError, opened: Instant, identity: &IdentityWatch) -> OpFailure {
         let is_closed = matches!(&error, MysqlWireError::Io(cause) if CLOSED.contains(&cause.kind()));
         if is_closed && self.has_run_for(opened.elapsed(), identity) {
-            OpFailure::from_server(
-                FailureClass::Killed,
-                "the connection was killed: the server closed it and runs on (KILL, or a limit of time)",
-            )
+            // Ages that are equal tell of a limit of time, here or on the way.
+            let text = format!(
+                "the connection was closed {} s after it was opened, and the server runs on (KILL, or a limit of time of the server or \
+                 of a proxy)",
+                opened.elapsed().as_secs()
+            );
+            OpFailure::from_server(FailureClass::Killed, &text)
         } else {
             error.into()
         }
