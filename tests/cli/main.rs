@@ -26,6 +26,7 @@ mod machine;
 mod measuring;
 mod metrics;
 mod mistakes;
+mod observing;
 mod orders;
 mod place;
 mod publishing;

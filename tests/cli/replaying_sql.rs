@@ -246,6 +246,11 @@ pub struct OwnPostgres {
 
 impl OwnPostgres {
     pub fn start(dir: PathBuf) -> Option<OwnPostgres> {
+        OwnPostgres::start_with(dir, "")
+    }
+
+    /// The same with `more` options.
+    pub fn start_with(dir: PathBuf, more: &str) -> Option<OwnPostgres> {
         let programs =
             std::fs::read_dir("/usr/lib/postgresql").ok()?.flatten().map(|entry| entry.path().join("bin")).max()?;
         let server = OwnPostgres { dir, programs };
@@ -253,7 +258,7 @@ impl OwnPostgres {
         server.run("initdb", &["-D", &format!("{dir}/data"), "-A", "trust", "-U", "plimsoll", "--no-sync"]);
         let options = format!(
             "-c listen_addresses= -k {dir} -c logging_collector=on -c log_destination=csvlog -c log_directory={dir} -c log_filename=pg.log \
-             -c log_min_duration_statement=0 -c log_file_mode=0644"
+             -c log_min_duration_statement=0 -c log_file_mode=0644 {more}"
         );
         server
             .run("pg_ctl", &["-D", &format!("{dir}/data"), "-o", &options, "-l", &format!("{dir}/out"), "-w", "start"]);

@@ -63,7 +63,7 @@ impl Running {
         Output { status, stdout, stderr }.into()
     }
 
-    fn end(&mut self) {
+    pub fn end(&mut self) {
         let _ = self.0.kill(); // it may have gone
         let _ = self.0.wait();
     }

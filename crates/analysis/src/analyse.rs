@@ -167,7 +167,7 @@ fn analyse_point(point: &PointData, sequence: &[PointData], names: Described, co
         .and_then(|(window, inserts)| project(point, sequence, run.meta.plan.scale, window, inserts, shifted_at_s));
     let (summary, series, shape, threads) = ComputedPhase::take_apart(computed);
     let analysed = PointAnalysis {
-        validity: Validity::from_severities(findings.iter().map(|finding| finding.severity)),
+        validity: findings::validity_of(point, &findings),
         instances: summary.as_ref().and_then(|summary| shares_of(point, summary)),
         summary,
         statements: window.as_ref().map(|window| statements_of(point, &loads, window)).unwrap_or_default(),
@@ -244,8 +244,9 @@ fn with_background(point: &PointData) -> Option<Window<'_>> {
 fn judge_point(view: PointView) -> (Option<Bottlenecks>, Vec<Finding>) {
     let line = LineUse::compute(&view);
     let view = PointView { line: line.as_ref(), ..view };
-    // What limited a point shows in counters, which results of other programs do not have.
-    let bottlenecks = if view.point.traits.imported.is_none() { judge(&view) } else { None };
+    // What limited a point shows in counters, which results of other programs do not have; a load that is only watched may have no limit.
+    let is_own_load = view.point.traits.imported.is_none() && view.point.traits.observed.is_none();
+    let bottlenecks = if is_own_load { judge(&view) } else { None };
     let findings = findings::detect_in_point(&PointView { bottlenecks: bottlenecks.as_ref(), ..view });
     (bottlenecks, findings)
 }

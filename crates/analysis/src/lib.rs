@@ -49,6 +49,7 @@ pub use numbers::compression::{BlockTimes, CompressionCost};
 pub use numbers::cost::InsertCost;
 pub use numbers::endpoints::EndpointSummary;
 pub use numbers::instance_shares::InstanceShares;
+pub use numbers::limit_uses::{LimitUse, LimitedThing, limit_uses};
 pub use numbers::network::{InterfaceUse, NetworkUse};
 pub use numbers::op_cost::{ClientCost, Cost, Denominator, OpCost};
 pub use numbers::order_rates::NewOrderRate;

@@ -139,8 +139,7 @@ struct InProcessSource<F> {
 
 impl<F: FnMut() -> Vec<Option<f64>> + Send> CounterSource for InProcessSource<F> {
     fn describe(&self) -> SourceDef {
-        let counters = self.source.counters.iter().map(CounterSpec::to_def).collect();
-        SourceDef { name: self.source.name.into(), subject: self.subject.clone(), counters }
+        described(self.source, &self.subject)
     }
 
     fn read(&mut self) -> Vec<Option<f64>> {
@@ -157,8 +156,7 @@ struct QueriedSource<A> {
 
 impl<A: CounterQuery> CounterSource for QueriedSource<A> {
     fn describe(&self) -> SourceDef {
-        let counters = self.source.counters.iter().map(CounterSpec::to_def).collect();
-        SourceDef { name: self.source.name.into(), subject: self.subject.clone(), counters }
+        described(self.source, &self.subject)
     }
 
     fn read(&mut self) -> Vec<Option<f64>> {
@@ -168,8 +166,7 @@ impl<A: CounterQuery> CounterSource for QueriedSource<A> {
         if values.is_none() && was_connected && began.elapsed() < NOTICED_WITHIN {
             values = self.ask_once();
         }
-        let values = values.unwrap_or_default();
-        self.source.counters.iter().map(|counter| counter.scaled_value(&values)).collect()
+        values_of(self.source, &values.unwrap_or_default())
     }
 }
 
@@ -184,6 +181,17 @@ impl<A: CounterQuery> QueriedSource<A> {
         self.connected = values.is_some();
         values
     }
+}
+
+/// What `source` delivers of the values that a server has told by its own names.
+pub fn values_of(source: &ServerSource, values: &HashMap<String, String>) -> Vec<Option<f64>> {
+    source.counters.iter().map(|counter| counter.scaled_value(values)).collect()
+}
+
+/// `source` about `subject`, as run files declare it.
+pub fn described(source: &ServerSource, subject: &str) -> SourceDef {
+    let counters = source.counters.iter().map(CounterSpec::to_def).collect();
+    SourceDef { name: source.name.into(), subject: subject.to_owned(), counters }
 }
 
 /// The name and the value in a row of two columns.

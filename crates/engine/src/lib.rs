@@ -48,6 +48,7 @@ mod sqlite_schema;
 mod sqlite_variant;
 mod tcp;
 pub mod verify;
+pub mod watch;
 
 pub use conditions::{BrokenRule, CheckedConditions};
 pub use engine::{

@@ -32,7 +32,8 @@ pub const ENGINES: &[&EngineDef] = &[
 
 /// The counter sources that engines and their limits bring along, each once with a line of help, for the reference.
 pub fn counter_sources() -> impl Iterator<Item = (&'static str, &'static str)> {
-    let of_engines = ENGINES.iter().flat_map(|def| def.sources).chain(cgroup_counters::SOURCES);
+    let of_engines =
+        ENGINES.iter().flat_map(|def| def.sources).chain(cgroup_counters::SOURCES).chain(&crate::watch::SOURCES);
     let named = of_engines.map(|source| (source.name, source.help));
     let mut seen = std::collections::BTreeSet::new();
     named.filter(move |(name, _)| seen.insert(*name))

@@ -26,6 +26,7 @@ pub mod limits;
 pub mod live;
 pub mod machine_setup;
 pub mod network;
+pub mod observation;
 pub mod op;
 pub mod own_gap;
 pub mod own_memory;
@@ -76,6 +77,9 @@ pub use limits::{CpuLimit, Limits, StorageLimit};
 pub use live::{LiveInterval, LivePhase, LivePoint, LiveRun};
 pub use machine_setup::{CPU_MAX, CpuAssignment, CpuChoice, CpuList, IoScheduler, MachineSetup, Switch};
 pub use network::{INTERFACE_FACT, InterfaceLink, LINK_FACT, LinkSpeed, ServerWay, StatedLinks};
+pub use observation::{
+    MissingPart, Observation, ObservedCounts, ObservedStatement, STATEMENT_CHARS_MAX, STATEMENTS_MAX, StatementCost,
+};
 pub use op::{
     Arrival, Completion, ConnectOp, ConnectStep, FailureClass, IfEmpty, IoKind, IoOp, KEPT_PLACES, KeptAnswer, KeptRow,
     KvAction, KvEntry, KvOp, Op, OpKind, Outcome, SqlArg, SqlCall, SqlOp, TaskOp, TransactionEnd,

@@ -72,6 +72,8 @@ pub enum CounterRole {
     SwapOut,
     /// Bytes of files that were read again because memory had no room to keep them.
     Refaults,
+    /// Bytes of memory that could be had without swapping: a level.
+    MemoryAvailable,
     /// Nanoseconds in which tasks waited for memory and none ran.
     MemoryStall,
     /// Nanoseconds in which some task waited for a CPU.
@@ -145,6 +147,12 @@ pub enum CounterRole {
     EngineStatements,
     /// Transactions that all clients of the engine have ended; a statement outside of a transaction is one.
     EngineTransactions,
+    /// Connections that are open to the engine: a level.
+    Connections,
+    /// The most connections that the engine takes: a level.
+    ConnectionsMax,
+    /// Connections that are executing a statement, that of the watch not among them: a level.
+    BusyConnections,
     /// Checkpoints begun.
     Checkpoints,
     /// Connections that the kernel refused because the queue of accepted ones of a listener was full.
@@ -230,6 +238,7 @@ impl CounterRole {
     pub fn limits(self) -> Option<CounterRole> {
         match self {
             CounterRole::LogAgeMax => Some(CounterRole::LogAge),
+            CounterRole::ConnectionsMax => Some(CounterRole::Connections),
             _ => None,
         }
     }

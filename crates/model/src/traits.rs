@@ -8,6 +8,7 @@ use crate::background::Background;
 use crate::connections::{HoldKind, HoldOutcome, ListenBacklog};
 use crate::hourly_cost::HourlyCost;
 use crate::network::{InterfaceLink, LINK_FACT, LinkSpeed, StatedLinks};
+use crate::observation::Observation;
 use crate::op::OpKind;
 use crate::params::{Meaning, ParamDef, Params, Value};
 use crate::role::StepIndexes;
@@ -157,6 +158,9 @@ pub struct PointTraits {
     /// The program whose results these are, with its version; `None` if plimsoll measured the point itself.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub imported: Option<String>,
+    /// What was seen of a server that others load; `None` if plimsoll made the load.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub observed: Option<Observation>,
 }
 
 /// The fact of a point with the program whose results it has.

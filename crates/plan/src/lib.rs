@@ -145,6 +145,17 @@ pub fn run_time(text: &str) -> Result<Nanos, PlanError> {
     value::parse_duration(&written, common::INTERVAL_MIN, common::PHASE_MAX)
 }
 
+/// The length of an interval of a watch, given by the flag `interval`.
+///
+/// # Errors
+/// What it takes, in one line.
+pub fn watch_interval(text: &str) -> Result<Nanos, PlanError> {
+    const LEAST: Nanos = Nanos::from_millis(100);
+    const MOST: Nanos = Nanos::from_secs(3_600);
+    let written = Written { key: "interval".into(), text: text.into(), place: Place::Flag("interval") };
+    value::parse_duration(&written, LEAST, MOST)
+}
+
 /// What a machine costs per hour, given by the flags `price` and `watts`; a flag that is not given states nothing.
 ///
 /// # Errors

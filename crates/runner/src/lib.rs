@@ -25,6 +25,7 @@ mod preflight;
 mod rehearsal;
 mod room;
 mod session;
+mod watch;
 pub mod why;
 
 pub use ad_hoc::{AdHocRun, PhaseTotals};
@@ -43,6 +44,7 @@ pub use preflight::{
 };
 pub use room::room_needed;
 pub use session::RunSession;
+pub use watch::{OBSERVE, Watch, WatchSession};
 
 use model::Nanos;
 

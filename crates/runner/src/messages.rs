@@ -8,7 +8,7 @@
 use crate::error::RunnerError;
 use model::{
     Background, Bytes, CommonData, CounterSample, EndpointInterval, Event, Fact, HostId, HostRows, IntervalRow,
-    KindDef, Phase, PointHost, PointParam, PointTraits, SourceDef, StackSnapshot, Tick, Trial,
+    KindDef, Observation, Phase, PointHost, PointParam, PointTraits, SourceDef, StackSnapshot, Tick, Trial,
 };
 use serde::{Deserialize, Serialize};
 
@@ -101,6 +101,8 @@ pub enum PerformerMessage {
     LastReadings(Vec<CounterSample>, Vec<Event>),
     /// Stacks of the engine that were taken.
     Stacks(Vec<StackSnapshot>),
+    /// What was seen so far of a server that others load.
+    Observed(Box<Observation>),
     /// Facts that became known after the instance was opened.
     Facts(Vec<Fact>),
     /// Rows of steps that are performed again and are not recorded.

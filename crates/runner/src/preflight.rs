@@ -331,6 +331,33 @@ pub(crate) fn create_run_of_host(
     create_run_file(RunMeta { run_id: name.to_owned(), started_unix_ms, ..meta }, site, observer)
 }
 
+/// Makes the run file of a watch, called `name` if it has one. `data_dir` is the way to the data of what is watched, if that is seen here.
+pub(crate) fn create_watch_run(
+    plan: &Plan,
+    name: Option<&str>,
+    command: Option<String>,
+    (data_dir, site): (Option<&Path>, &RunSite),
+    observer: &mut dyn RunObserver,
+) -> Result<(PathBuf, RunWriter), RunnerError> {
+    host::safety::check_links(&site.runs)?;
+    std::fs::create_dir_all(&site.runs).map_err(|error| {
+        let (runs, why) = (host::error::shown(&site.runs), host::error::system_words(&error));
+        RunnerError::Unsafe(format!("cannot create the directory `{runs}` for run files: {why}"))
+    })?;
+    // What is not seen here has no place here: no directory of this machine is taken for its own.
+    let dir = data_dir.map_or_else(|| PathBuf::from("/nonexistent"), Path::to_owned);
+    let mut meta = describe_run(plan, &RunSite { dir, ..site.clone() }, observer);
+    meta.environment.extend(command.map(|command| Fact::new(COMMAND_FACT, command)));
+    if let Some(name) = name {
+        let path = site.runs.join(format!("{name}.{}", store::EXTENSION));
+        if path.symlink_metadata().is_ok() {
+            return Err(StoreError::Exists { path }.into());
+        }
+        meta.run_id = name.to_owned();
+    }
+    create_run_file(meta, site, observer)
+}
+
 /// How long ago, by the wall clock, a run began that started at `started_unix_ms`; 0 if the clock was set back since.
 pub(crate) fn wall_time_of_run(started_unix_ms: u64) -> Tick {
     let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();

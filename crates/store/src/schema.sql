@@ -32,7 +32,8 @@ CREATE TABLE point (
                               -- course (the place of the point in its run), outcome (what was counted once) and defaults (the names of
                               -- parameters that have their default). A key that is missing or null is not known. Sizes are in bytes
                               -- (_bytes), times in seconds (_s). imported (a program with its version) is there only if the point was
-                              -- not measured but imported
+                              -- not measured but imported; observed (what was seen of a server that others load: its statements with
+                              -- their cost, what could not be seen) only if it was watched
 ) STRICT;
 
 -- A host of a point. Empty for a point that only the recording machine measured.

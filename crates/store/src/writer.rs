@@ -18,7 +18,7 @@ use crate::rows::{
 };
 use crate::{APPLICATION_ID, FORMAT, SCHEMA, open};
 use model::{Background, CounterSample, EndpointInterval, Event, Fact, IntervalRow, KindDef};
-use model::{Phase, PointParam, PointState, PointTraits, RunMeta, SourceDef, StackSnapshot, Tick, Trial};
+use model::{Observation, Phase, PointParam, PointState, PointTraits, RunMeta, SourceDef, StackSnapshot, Tick, Trial};
 use rusqlite::{Connection, ErrorCode, OpenFlags, OptionalExtension, Transaction, TransactionBehavior, params};
 use std::any::Any;
 use std::cell::OnceCell;
@@ -183,6 +183,13 @@ impl RunWriter {
             let mut kinds = groups.iter().flat_map(|group| &group.kinds);
             kinds.try_for_each(|kind| mark.execute(params![point.0, kind.0]).map(drop))?;
             change_traits(tx, point, |traits| traits.course.background = groups.clone())
+        })
+    }
+
+    /// Sets what was seen so far of the server that `point` watches.
+    pub fn set_observation(&mut self, point: PointId, observation: &Observation) -> Result<(), StoreError> {
+        self.in_transaction("record what was seen in", |tx, _| {
+            change_traits(tx, point, |traits| traits.observed = Some(observation.clone()))
         })
     }
 

@@ -78,17 +78,18 @@ pub fn answer_with(analysis: &Analysis, rows: &Analysis) -> Answer {
     let (kind, parts) = kinds::answer(&run);
     let AnswerParts { question, table, mut claims, next } = parts;
     // A claim may only repeat a figure that may be used; without one there is nothing to claim. A search says itself why it has none.
-    if !run.rows.points.iter().any(is_usable) && analysis.searches.is_empty() {
+    let is_watch = kind == AnswerKind::Observed;
+    if !is_watch && !run.rows.points.iter().any(is_usable) && analysis.searches.is_empty() {
         claims = vec![trust::nothing_usable(&run)];
     }
     claims.truncate(CLAIMS_MAX);
-    let next = next.or_else(|| trust::next_step(&run));
+    let next = next.or_else(|| if is_watch { None } else { trust::next_step(&run) });
     Answer {
         kind,
         question: run.stated_question().map_or(question, str::to_owned),
         table: table.map(AnswerTable::bounded),
         claims,
-        trust: trust::sentences(&run),
+        trust: if is_watch { kinds::trust_of_watch(&run) } else { trust::sentences(&run) },
         next,
     }
 }

@@ -8,6 +8,8 @@ use serde::Serialize;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum AnswerKind {
+    /// What a server does that others load, and what is nearest to its limit.
+    Observed,
     /// Which client saw a node go, and how long.
     Failover,
     /// The largest rate that keeps an objective.

@@ -64,6 +64,7 @@ impl Reach {
             | Role::SwapIn
             | Role::SwapOut
             | Role::Refaults
+            | Role::MemoryAvailable
             | Role::MemoryStall
             | Role::CpuPressure
             | Role::IoStall
@@ -90,6 +91,9 @@ impl Reach {
             Role::ThreadTime(ThreadOf::Session, _)
             | Role::ThreadLooks(ThreadOf::Session)
             | Role::RefusedConnections
+            | Role::Connections
+            | Role::ConnectionsMax
+            | Role::BusyConnections
             | Role::EngineRead
             | Role::LogWritten
             | Role::LogMade

@@ -12,7 +12,7 @@ use super::wsrep::{ALSO_ASKED, add_latency};
 use crate::counters::{
     CounterQuery, CounterSpec, PATIENCE, ServerSource, grows, level, name_and_value, number_in, queried_source,
 };
-use crate::sql::admin_connection::AdminConnection;
+use crate::sql::admin_connection::{AdminConnection, allowed};
 use model::{Bytes, CounterRole, CounterSource, StallReason};
 use std::collections::HashMap;
 
@@ -154,7 +154,7 @@ const COMPACTION_STALLS: &str =
     "Rocksdb_stall_pending_compaction_limit_slowdowns+Rocksdb_stall_pending_compaction_limit_stops";
 
 /// What MySQL has among its metrics only, under MariaDB's names.
-const METRICS: &str = "\
+pub(crate) const METRICS: &str = "\
                        SELECT IF(name = 'lock_deadlocks', 'Innodb_deadlocks', 'Innodb_history_list_length'), CAST(`count` AS CHAR) \
                        FROM information_schema.innodb_metrics WHERE name IN ('lock_deadlocks', 'trx_rseg_history_len')";
 
@@ -210,8 +210,14 @@ pub fn status_source(source: &'static ServerSource, subject: &str, address: &Mys
 }
 
 fn status_query(counters: &[CounterSpec]) -> String {
+    status_query_with(counters, &[])
+}
+
+/// The question for what `counters` are made of, and for the values `more`.
+pub(crate) fn status_query_with(counters: &[CounterSpec], more: &[&'static str]) -> String {
     let parts = [PAGE_SIZE, LOG_POSITION, CHECKPOINT_POSITION, LOG_CAPACITY];
     let names = counters.iter().flat_map(CounterSpec::parts).chain(parts).chain(ALSO_ASKED);
+    let names = names.chain(more.iter().copied());
     let names: Vec<String> = names.map(|name| format!("'{name}'")).collect();
     format!("SHOW GLOBAL STATUS WHERE Variable_name IN ({})", names.join(", "))
 }
@@ -231,19 +237,27 @@ impl CounterQuery for StatusQuery {
     }
 
     fn read_values(&mut self) -> Option<HashMap<String, String>> {
-        let connection = self.connection.as_mut()?;
         let (first, others) = self.questions.split_first()?;
-        let mut values: HashMap<String, String> =
-            connection.query_rows(first).ok()?.into_iter().filter_map(name_and_value).collect();
-        for question in others {
-            values.extend(connection.query_rows(question).into_iter().flatten().filter_map(name_and_value));
-        }
-        add_bytes(&mut values);
-        add_hits(&mut values);
-        add_log_age(&mut values);
-        add_latency(&mut values);
-        Some(values)
+        ask_status(self.connection.as_mut()?, first, others).ok()
     }
+}
+
+/// The values that answer `first`, which must be answered, and `others`, which versions may not know; and those that are made of them.
+pub(crate) fn ask_status(
+    connection: &mut MysqlWire,
+    first: &str,
+    others: &[String],
+) -> Result<HashMap<String, String>, MysqlWireError> {
+    let mut values: HashMap<String, String> =
+        connection.query_rows(first)?.into_iter().filter_map(name_and_value).collect();
+    for question in others {
+        values.extend(allowed(connection.query_rows(question))?.into_iter().flatten().filter_map(name_and_value));
+    }
+    add_bytes(&mut values);
+    add_hits(&mut values);
+    add_log_age(&mut values);
+    add_latency(&mut values);
+    Ok(values)
 }
 
 /// Adds the bytes of counters that count pages.

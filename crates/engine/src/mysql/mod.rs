@@ -19,7 +19,7 @@ mod catalogue;
 pub(crate) mod client;
 mod config;
 mod control;
-mod counters;
+pub(crate) mod counters;
 mod explain;
 mod external;
 mod holds;

@@ -12,7 +12,7 @@
 
 use super::client::PostgresAddress;
 use super::wait_events::name_watcher;
-use super::wire::PostgresWire;
+use super::wire::{PostgresWire, PostgresWireError};
 use crate::counters::{CounterQuery, PATIENCE, ServerSource, grows, level, name_and_value, number_in, queried_source};
 use crate::sql::admin_connection::AdminConnection;
 use model::{CounterRole, CounterSource};
@@ -128,22 +128,32 @@ impl CounterQuery for StatsViews {
         self.wire = None;
         let mut wire = self.address.connect_admin(PATIENCE).ok()?;
         name_watcher(&mut wire)?;
-        let views = wire.query_rows(NEWER_VIEWS).ok()?;
-        let has = |name: &str| views.iter().flatten().any(|view| view.as_deref() == Some(name));
-        let parts = [("pg_stat_checkpointer", CHECKPOINTER), ("pg_stat_io", IO)];
-        let newer = parts.into_iter().filter(|(view, _)| has(view)).map(|(_, part)| part);
-        self.question = std::iter::once(QUESTION).chain(newer).collect();
+        self.question = views_question(&mut wire).ok()?;
         self.wire = Some(wire);
         Some(())
     }
 
     fn read_values(&mut self) -> Option<HashMap<String, String>> {
-        let rows = self.wire.as_mut()?.query_rows(&self.question).ok()?;
-        let mut values: HashMap<String, String> = rows.into_iter().filter_map(name_and_value).collect();
-        add_page_bytes(&mut values);
-        add_backend_writes(&mut values);
-        Some(values)
+        ask_views(self.wire.as_mut()?, &self.question).ok()
     }
+}
+
+/// The question for the views that the server at the other end of `wire` has.
+pub(crate) fn views_question(wire: &mut PostgresWire) -> Result<String, PostgresWireError> {
+    let views = wire.query_rows(NEWER_VIEWS)?;
+    let has = |name: &str| views.iter().flatten().any(|view| view.as_deref() == Some(name));
+    let parts = [("pg_stat_checkpointer", CHECKPOINTER), ("pg_stat_io", IO)];
+    let newer = parts.into_iter().filter(|(view, _)| has(view)).map(|(_, part)| part);
+    Ok(std::iter::once(QUESTION).chain(newer).collect())
+}
+
+/// The values that answer `question`, and those that are made of them.
+pub(crate) fn ask_views(wire: &mut PostgresWire, question: &str) -> Result<HashMap<String, String>, PostgresWireError> {
+    let mut values: HashMap<String, String> =
+        wire.query_rows(question)?.into_iter().filter_map(name_and_value).collect();
+    add_page_bytes(&mut values);
+    add_backend_writes(&mut values);
+    Ok(values)
 }
 
 /// Adds the bytes of pages that were written, from the view that has them all, and of those that were read.

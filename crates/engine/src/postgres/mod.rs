@@ -13,7 +13,7 @@ mod bulk;
 mod catalogue;
 pub(crate) mod client;
 mod config;
-mod counters;
+pub(crate) mod counters;
 mod explain;
 mod external;
 mod procedures;
@@ -21,7 +21,7 @@ mod quiesce;
 mod replication;
 mod settings;
 mod tables;
-mod wait_events;
+pub(crate) mod wait_events;
 pub(crate) mod wire;
 
 use crate::counters::ServerSource;

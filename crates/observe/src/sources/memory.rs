@@ -34,7 +34,8 @@ impl CounterSource for MemorySource {
                 gauge("dirty_bytes", "bytes", "page cache that waits to be written"),
                 gauge("writeback_bytes", "bytes", "page cache being written"),
                 gauge("cached_bytes", "bytes", "page cache"),
-                gauge("available_bytes", "bytes", "memory that could be had without swapping"),
+                gauge("available_bytes", "bytes", "memory that could be had without swapping")
+                    .read_as(CounterRole::MemoryAvailable),
                 counter("swap_in_pages", "count", "pages swapped in").read_as(CounterRole::SwapIn),
                 counter("swap_out_pages", "count", "pages swapped out").read_as(CounterRole::SwapOut),
                 counter("refault_bytes", "bytes", "pages of files that were dropped for lack of memory and read again")

@@ -150,6 +150,11 @@ enum Made {
 }
 
 impl RecordedRun {
+    /// A run that this session has recorded in `file`.
+    pub fn made_now(file: PathBuf, measured: Result<(), Fault>) -> RecordedRun {
+        RecordedRun { file, made: Made::Now, measured }
+    }
+
     /// The run as it was recorded. A run file of this session without any point is removed.
     ///
     /// # Errors

@@ -22,6 +22,7 @@ mod limit;
 pub mod list;
 mod man;
 pub mod measure;
+mod observe;
 mod plan;
 pub mod plans;
 mod quick;
@@ -62,6 +63,7 @@ const FIXED: &[CommandDef] = &[
     CommandDef::Fixed { clap: limit::clap, execute: limit::execute },
     CommandDef::Fixed { clap: why::clap, execute: why::execute },
     CommandDef::Fixed { clap: ceiling::clap, execute: ceiling::execute },
+    CommandDef::Fixed { clap: observe::clap, execute: observe::execute },
     CommandDef::Fixed { clap: agent::clap, execute: agent::execute },
     CommandDef::Fixed { clap: data::clap, execute: data::execute },
     CommandDef::Fixed { clap: report::clap, execute: report::execute },

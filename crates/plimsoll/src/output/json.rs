@@ -98,6 +98,8 @@ pub fn point(point: &PointAnalysis, trial: &Trial) -> Value {
     all.extend(point.stacks.as_ref().map(|found| ("stacks".to_owned(), json!(found))));
     all.extend(numbers);
     all.extend(rounds);
+    // Only points that were watched have it.
+    all.extend(point.traits.observed.as_ref().map(|seen| ("observed".to_owned(), json!(seen))));
     // Only points of one workload have it.
     let compression =
         point.compression.as_ref().map(|found| serde_json::to_value(found).expect("numbers are plain data"));

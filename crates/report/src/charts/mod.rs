@@ -91,7 +91,7 @@ pub fn showing(kind: AnswerKind) -> &'static [&'static str] {
         AnswerKind::Suite => &["ratios", "throughput"],
         AnswerKind::Arms => &["throughput", "instances", "inserts", "ratios"],
         AnswerKind::Sweep | AnswerKind::Catalogue => &["throughput"],
-        AnswerKind::Timeline => &["timeline"],
+        AnswerKind::Timeline | AnswerKind::Observed => &["timeline"],
         AnswerKind::Failover => &["endpoints", "timeline"],
         AnswerKind::Numbers => &[],
     }
@@ -173,8 +173,8 @@ mod tests {
 
     #[test]
     fn every_chart_that_shows_an_answer_is_there() {
-        use AnswerKind::{Arms, Catalogue, Cost, Failover, Limit, Numbers, Suite, Sweep, Timeline, Variants};
-        for kind in [Arms, Catalogue, Cost, Failover, Limit, Numbers, Suite, Sweep, Timeline, Variants] {
+        use AnswerKind::{Arms, Catalogue, Cost, Failover, Limit, Numbers, Observed, Suite, Sweep, Timeline, Variants};
+        for kind in [Arms, Catalogue, Cost, Failover, Limit, Numbers, Observed, Suite, Sweep, Timeline, Variants] {
             assert!(showing(kind).iter().all(|id| CHARTS.iter().any(|chart| chart.id == *id)), "{kind:?}");
         }
     }

@@ -6,9 +6,9 @@ use super::*;
 use crate::testing::{meta, recorded};
 use model::stacks::FoldedStack;
 use model::{
-    ChangedSetting, Event, EventKind, Fact, HoldOutcome, HostData, HostId, HostRole, IoWorkers, Nanos, OtherServerSeen,
-    PointData, PointHost, ServerSetting, SourceDef, StackReason, StackSnapshot, StatementResult, StepIndexes, StepWork,
-    Tick, Value, VariantWork, WhySpec,
+    ChangedSetting, Event, EventKind, Fact, HoldOutcome, HostData, HostId, HostRole, IoWorkers, MissingPart, Nanos,
+    Observation, ObservedStatement, OtherServerSeen, PointData, PointHost, ServerSetting, SourceDef, StackReason,
+    StackSnapshot, StatementResult, StepIndexes, StepWork, Tick, Value, VariantWork, WhySpec,
 };
 
 /// What a reader must not find, in any capitals.
@@ -54,6 +54,17 @@ fn full_point() -> PointData {
     traits.course.replayed_steps = vec!["l.i0".into()];
     traits.defaults = vec!["block".into()];
     traits.imported = Some("fio 3.33".into());
+    let statement = |text: &str| ObservedStatement {
+        text: text.into(),
+        database: Some("shop".into()),
+        ..ObservedStatement::default()
+    };
+    traits.observed = Some(Observation {
+        statements: vec![statement("SELECT a FROM t")],
+        others: Some(statement("others")),
+        missing: vec![MissingPart { what: "statements".into(), mend: "a setting".into() }],
+        ..Observation::default()
+    });
     let outcome = &mut traits.outcome;
     outcome.changed_settings = vec![ChangedSetting { name: "x".into(), before: "1".into(), after: "2".into() }];
     outcome.server_ended = Some("killed".into());

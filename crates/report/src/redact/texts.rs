@@ -6,9 +6,9 @@
 use model::own_table::{DrawnValues, OwnColumn, OwnConstant, OwnKeys, OwnTable, ValueNumbers, ValueShape, ValueSource};
 use model::statement::Draw;
 use model::{
-    Access, Asked, Event, Fact, HostData, KindDef, Machine, OTHER_SERVER_FACTS, OtherServerSeen, Params, Plan,
-    PointData, PointOutcome, PointTraits, RunData, RunMeta, ServerSetting, SourceDef, SqlDataSet, SqlVariant,
-    StackSnapshot, Trial, Value,
+    Access, Asked, Event, Fact, HostData, KindDef, Machine, MissingPart, OTHER_SERVER_FACTS, Observation,
+    OtherServerSeen, Params, Plan, PointData, PointOutcome, PointTraits, RunData, RunMeta, ServerSetting, SourceDef,
+    SqlDataSet, SqlVariant, StackSnapshot, Trial, Value,
 };
 use std::path::PathBuf;
 
@@ -194,7 +194,7 @@ fn visit_stacks(snapshot: &mut StackSnapshot, visit: Visit) {
 }
 
 fn visit_traits(traits: &mut PointTraits, visit: Visit) {
-    let PointTraits { engine, work, course, outcome, defaults, phrases, found_data, imported } = traits;
+    let PointTraits { engine, work, course, outcome, defaults, phrases, found_data, imported, observed } = traits;
     visit_some([&mut engine.version, &mut engine.durability, &mut engine.limited_device], visit);
     engine.endpoints.iter_mut().for_each(|endpoint| visit(TextPlace::Named("endpoints"), endpoint));
     for ServerSetting { name, value, .. } in &mut engine.settings {
@@ -215,7 +215,19 @@ fn visit_traits(traits: &mut PointTraits, visit: Visit) {
     phrases.values_mut().for_each(|phrase| visit(TextPlace::Other, phrase));
     // Tables of the user have names of the user.
     found_data.iter_mut().for_each(|found| visit_some([&mut found.tables], visit));
+    observed.iter_mut().for_each(|observed| visit_observation(observed, visit));
     visit_outcome(outcome, visit);
+}
+
+fn visit_observation(observed: &mut Observation, visit: Visit) {
+    for statement in observed.statements.iter_mut().chain(&mut observed.others) {
+        visit(TextPlace::Other, &mut statement.text);
+        visit_some([&mut statement.database], visit);
+    }
+    for MissingPart { what, mend } in &mut observed.missing {
+        visit(TextPlace::Other, what);
+        visit(TextPlace::Other, mend);
+    }
 }
 
 fn visit_outcome(outcome: &mut PointOutcome, visit: Visit) {

@@ -9,6 +9,7 @@ mod hosts;
 mod inserts;
 mod kernels;
 mod loads;
+mod observed;
 pub mod points;
 mod relative;
 mod running_costs;
@@ -24,6 +25,8 @@ pub static TABLES: &[&TableDef] = &[
     &searches::TABLE,
     &compression::TABLE,
     &points::TABLE,
+    &observed::STATEMENTS,
+    &observed::LIMITS,
     &statements::TABLE,
     &endpoints::TABLE,
     &hosts::TABLE,

@@ -153,6 +153,7 @@ impl ConductorHandle for PointRecorder<'_> {
             }
             PerformerMessage::Endpoints(rows) => self.record(&Batch { endpoints: &rows, ..Batch::default() }),
             PerformerMessage::Stacks(stacks) => self.record(&Batch { stacks: &stacks, ..Batch::default() }),
+            PerformerMessage::Observed(seen) => self.write(|writer, point| writer.set_observation(point, &seen)),
             PerformerMessage::Facts(facts) => self.write(|writer, point| writer.add_facts(point, &facts)),
             PerformerMessage::Unrecorded(rows) => {
                 self.observer.on(RunEvent::Interval { rows: &rows, counters: &[], events: &[], at: None });

@@ -92,8 +92,11 @@ impl AgentSink<'_> {
                 self.report(PointReport::Unrecorded(self.clock.intervals_in_run_time(rows.clone())));
             }
             PerformerMessage::ReadingBack(done, total) => self.report(PointReport::ReadingBack(*done, *total)),
-            // Only the coordinator has hosts.
-            PerformerMessage::Host(_) | PerformerMessage::HostRows { .. } | PerformerMessage::HostEvent(..) => {}
+            // Only the coordinator has hosts, and agents watch no server that others load.
+            PerformerMessage::Observed(_)
+            | PerformerMessage::Host(_)
+            | PerformerMessage::HostRows { .. }
+            | PerformerMessage::HostEvent(..) => {}
         }
     }
 }

@@ -6,12 +6,14 @@ mod cost;
 mod failover;
 mod limit;
 mod numbers;
+mod observed;
 mod suite;
 mod sweep;
 mod timeline;
 mod variants;
 
 pub use limit::search_claims;
+pub(super) use observed::trust as trust_of_watch;
 
 use super::{AnswerKind, AnswerParts, AskedRun};
 
@@ -24,6 +26,7 @@ struct KindDef {
 
 /// In the order in which they are tried.
 const KINDS: &[KindDef] = &[
+    KindDef { kind: AnswerKind::Observed, answer: observed::answer },
     KindDef { kind: AnswerKind::Failover, answer: failover::answer },
     KindDef { kind: AnswerKind::Limit, answer: limit::answer },
     KindDef { kind: AnswerKind::Variants, answer: variants::answer },

@@ -26,6 +26,12 @@ impl ProgressLine {
         self.bar.set_message(crate::output::escaped(what).into_owned());
     }
 
+    /// So many steps are over since the last time, and this is known now.
+    pub fn go_on(&self, steps: f64, what: &str) {
+        self.bar.inc(steps.round() as u64);
+        self.bar.set_message(crate::output::escaped(what).into_owned());
+    }
+
     /// Prints a note above the line.
     pub fn note(&self, text: impl std::fmt::Display, context: &Context) {
         self.bar.suspend(|| context.note(text));

@@ -1,0 +1,405 @@
+//! A server that others load: what it does, what is nearest to its limit, what disturbs it, and which statements cost most.
+//!
+//! In: a run of points that were watched. Out: the dearest statements as a table, or the kinds of statement if no more is known, or the limits of a
+//! process; claims of the first point. Limits: a statement without an index is only suspected, by the rows that it reads for each row that it sends.
+
+use super::super::disturbance::{self, Disturbed};
+use super::super::speech::{percent, short_enough};
+use super::super::{AnswerCell, AnswerColumn, AnswerParts, AnswerRow, AnswerTable, AskedRun, Claim, ClaimKind};
+use crate::numbers::limit_uses::{LimitUse, LimitedThing, limit_uses};
+use crate::recorded::dimensions::ENGINE;
+use crate::{Code, PointAnalysis};
+use model::{CounterRole, Observation, ObservedCounts, ObservedStatement, OpClass};
+use words::list::{capital, join_and};
+use words::quantity::{count, plural, rate, time};
+
+/// More rows leave no room for the claims.
+const ROWS: usize = 7;
+/// The most characters of a statement in the table.
+const TEXT_CHARS: usize = 36;
+/// The limits that are named behind the nearest.
+const OTHERS: usize = 3;
+/// From so many rows read for each row sent on, an index is probably missing,
+const ROWS_PER_ROW: f64 = 100.0;
+/// if the statement takes this share of the time.
+const DEAR: f64 = 0.05;
+
+/// Whether the run is one of watches.
+fn is_observed(run: &AskedRun) -> bool {
+    let points = &run.analysis.points;
+    !points.is_empty() && points.iter().all(|point| point.traits.observed.is_some())
+}
+
+pub(super) fn answer(run: &AskedRun) -> Option<AnswerParts> {
+    if !is_observed(run) {
+        return None;
+    }
+    let point = run.analysis.points.first()?;
+    let seen = point.traits.observed.as_ref()?;
+    let name = name_of(point);
+    let uses = limit_uses(point, &run.analysis.meta.machine);
+    let disturbed = [Disturbed { point, subject: "It".to_owned() }];
+    let mut claims: Vec<Claim> =
+        [rate_claim(point, seen, name), limit_claim(point, &uses)].into_iter().flatten().collect();
+    claims.extend(restart_claim(point));
+    claims.extend(disturbance::claims(&disturbed, &[]));
+    claims.extend(unindexed_claim(point, seen));
+    claims.extend(missing_claim(seen));
+    let question = format!("What does {name} do, and what is nearest to its limit?");
+    Some(AnswerParts { question, table: table(point, seen, &uses), claims, next: next(point, seen) })
+}
+
+/// How long it was watched, and what that cost.
+pub(in crate::answer) fn trust(run: &AskedRun) -> Vec<String> {
+    let Some(point) = run.analysis.points.first() else { return Vec::new() };
+    let Some((summary, series)) = point.summary.as_ref().zip(point.series.as_ref()) else {
+        return vec!["It was not watched long enough to tell anything.".to_owned()];
+    };
+    let readings = series.intervals.iter().filter(|interval| interval.at_s >= 0.0).count();
+    let own = series.counters.iter().find(|one| one.role == Some(CounterRole::PlimsollCpu));
+    let own = own.map(|own| own.values.iter().map(|(_, ns)| ns / 1e9).sum::<f64>() / own.values.len().max(1) as f64);
+    let cost = own.map_or(String::new(), |share| format!("; the watch took {} of one CPU", percent(share)));
+    let watched = time(summary.seconds * 1e9);
+    let mut all = vec![format!("Watched for {watched} in {}{cost}.", plural(readings as u64, "interval"))];
+    all.extend(point.error.as_ref().map(|error| format!("It ended with: {}.", error.trim_end_matches('.'))));
+    all
+}
+
+/// How people call the server.
+fn name_of(point: &PointAnalysis) -> &str {
+    point.traits.phrases.get(ENGINE).map_or(&point.engine, |name| name)
+}
+
+/// `MariaDB executes 9.98k statements/s, 70 % of them reads and 20 % writes, in 310 us on average.`
+fn rate_claim(point: &PointAnalysis, seen: &Observation, name: &str) -> Option<Claim> {
+    let summary = point.summary.as_ref()?;
+    let per_s = summary.ops_per_s;
+    let noun = match seen.counts {
+        ObservedCounts::Nothing => return None,
+        ObservedCounts::Statements => "statements",
+        ObservedCounts::Transactions => "transactions",
+    };
+    let share = |class| {
+        let of_class = point.statements.iter().filter(|kind| kind.class == class);
+        of_class.filter_map(|kind| kind.share).sum::<f64>()
+    };
+    let mix = if seen.counts == ObservedCounts::Statements && summary.ops > 0 {
+        format!(", {} of them reads and {} writes", percent(share(OpClass::Read)), percent(share(OpClass::Write)))
+    } else {
+        String::new()
+    };
+    let all = seen.all_statements();
+    let mean_ns = (all.calls > 0).then(|| all.time_ns as f64 / all.calls as f64);
+    let mean = mean_ns.map_or(String::new(), |ns| format!(", in {} on average", time(ns)));
+    let sentence = format!("{name} executes {} {noun} per second{mix}{mean}.", count(per_s));
+    let claim = Claim::new(ClaimKind::Rate, sentence).figure_of(point.id, "ops_per_s", per_s);
+    Some(mean_ns.map_or(claim.clone(), |ns| claim.figure_of(point.id, "statement_mean_ns", ns)))
+}
+
+/// `Nearest to its limit is the CPU: 62 % on average and 81 % at most, 48 % by the server; then connections (11 % of 151).`
+fn limit_claim(point: &PointAnalysis, uses: &[LimitUse]) -> Option<Claim> {
+    let nearest = uses.first()?;
+    let engine = nearest.by_engine.map_or(String::new(), |share| format!(", {} by the server", percent(share)));
+    let used = format!("{} on average and {} at most{engine}", percent(nearest.mean), percent(nearest.most));
+    let others = |most: usize| {
+        let named: Vec<String> = uses[1..].iter().take(most).map(short_use).collect();
+        if named.is_empty() { String::new() } else { format!("; then {}", join_and(&named)) }
+    };
+    let first = format!("Nearest to its limit {}: {used}", is_thing(nearest));
+    let sentence = short_enough((0..=OTHERS).rev().map(|most| format!("{first}{}.", others(most))).collect());
+    let claim = Claim::new(ClaimKind::Bottleneck, sentence);
+    Some(claim.figure_of(point.id, "limit_share", nearest.mean).figure_of(point.id, "limit_share_max", nearest.most))
+}
+
+/// `is the CPU`, `are the connections`.
+fn is_thing(used: &LimitUse) -> String {
+    let of = used.of.as_deref().unwrap_or_default();
+    match used.thing {
+        LimitedThing::Cpu => "is the CPU".to_owned(),
+        LimitedThing::Disk => format!("is the disk {of}, by the time in which it was busy"),
+        LimitedThing::Connections => format!("are the connections, of which it takes {of}"),
+        LimitedThing::Log => "is the age of the log".to_owned(),
+        LimitedThing::Memory => "is the memory of the machine".to_owned(),
+    }
+}
+
+/// The name of what has a limit: `disk vda`.
+fn thing_name(used: &LimitUse) -> String {
+    let of = used.of.as_deref().unwrap_or_default();
+    match used.thing {
+        LimitedThing::Cpu => "CPU".to_owned(),
+        LimitedThing::Disk => format!("disk {of} busy"),
+        LimitedThing::Connections => format!("connections of {of}"),
+        LimitedThing::Log => "log age".to_owned(),
+        LimitedThing::Memory => "memory".to_owned(),
+    }
+}
+
+fn short_use(used: &LimitUse) -> String {
+    format!("{} ({})", thing_name(used), percent(used.mean))
+}
+
+fn restart_claim(point: &PointAnalysis) -> Option<Claim> {
+    let found = point.findings.iter().find(|finding| finding.code() == Code::Restarted)?;
+    let title = crate::findings::title(&[&found.detail]);
+    Some(Claim::new(ClaimKind::Disturbance, format!("{}.", capital(&title))).from_finding(Code::Restarted))
+}
+
+/// The dearest statement that reads many rows for each row that it sends.
+fn unindexed_claim(point: &PointAnalysis, seen: &Observation) -> Option<Claim> {
+    let all = seen.all_statements().time_ns as f64;
+    let (place, statement) = suspect(seen)?;
+    let share = statement.cost.time_ns as f64 / all.max(1.0);
+    let ratio = rows_per_row(statement)?;
+    let sentence = format!(
+        "Statement {} takes {} of the time and reads {} rows for each row that it sends: it may lack an index.",
+        place + 1,
+        percent(share),
+        count(ratio)
+    );
+    Some(Claim::new(ClaimKind::Caution, sentence).figure_of(point.id, "rows_read_per_row_sent", ratio))
+}
+
+/// The first of `seen` that is dear and may lack an index, with its place.
+fn suspect(seen: &Observation) -> Option<(usize, &ObservedStatement)> {
+    let all = seen.all_statements().time_ns as f64;
+    let is_suspect = |one: &&ObservedStatement| {
+        let has_many = rows_per_row(one).is_some_and(|ratio| ratio >= ROWS_PER_ROW);
+        has_many && one.class == Some(OpClass::Read) && one.cost.time_ns as f64 >= DEAR * all
+    };
+    seen.statements.iter().enumerate().find(|(_, one)| is_suspect(one))
+}
+
+/// Rows read for each row sent; `None` if the server does not tell. An aggregate sends one row for all that it reads.
+fn rows_per_row(statement: &ObservedStatement) -> Option<f64> {
+    let read = statement.cost.rows_read?;
+    (statement.cost.rows_sent > 0).then(|| read as f64 / statement.cost.rows_sent as f64)
+}
+
+fn missing_claim(seen: &Observation) -> Option<Claim> {
+    let first = seen.missing.first()?;
+    // The message of a server may be long; what mends it is the next step.
+    let what: String = first.what.chars().take(140).collect();
+    let sentence = short_enough(vec![format!("Not seen: {what}."), "A part was not seen.".to_owned()]);
+    Some(Claim::new(ClaimKind::Caution, sentence))
+}
+
+/// What turns on what is missing; else what tells more of a suspect, or what takes this load along.
+fn next(point: &PointAnalysis, seen: &Observation) -> Option<String> {
+    if let Some(mend) = seen.missing.iter().map(|part| part.mend.as_str()).find(|mend| !mend.is_empty()) {
+        return Some(format!("to see that, too: {mend}"));
+    }
+    if seen.counts == ObservedCounts::Nothing {
+        return Some("give the URL of the server to see its statements and counters, too".to_owned());
+    }
+    if let Some((_, statement)) = suspect(seen) {
+        let text: String = statement.text.chars().take(60).collect();
+        return Some(format!("EXPLAIN {text}"));
+    }
+    let url = point.facts.iter().find(|fact| fact.name == "server.url").map(|fact| fact.value.as_str())?;
+    let database = seen.statements.iter().find_map(|one| one.database.as_deref());
+    (!seen.statements.is_empty())
+        .then(|| format!("plimsoll schema '{}' --statements --out load.toml", with_database(url, database)))
+}
+
+/// `url`, with `database` if it names none.
+fn with_database(url: &str, database: Option<&str>) -> String {
+    let Some((scheme, rest)) = url.split_once("://") else { return url.to_owned() };
+    let (place, options) =
+        rest.split_once('?').map_or((rest, String::new()), |(place, more)| (place, format!("?{more}")));
+    match (place.split_once('/'), database) {
+        (Some((_, named)), _) if !named.is_empty() => url.to_owned(),
+        (_, None) => url.to_owned(),
+        (_, Some(database)) => format!("{scheme}://{}/{database}{options}", place.trim_end_matches('/')),
+    }
+}
+
+fn table(point: &PointAnalysis, seen: &Observation, uses: &[LimitUse]) -> Option<AnswerTable> {
+    let table = if !seen.statements.is_empty() {
+        statements_table(point, seen)
+    } else if seen.counts == ObservedCounts::Nothing {
+        limits_table(point, uses)
+    } else {
+        kinds_table(point)
+    };
+    Some(table).filter(|table| !table.rows.is_empty())
+}
+
+fn columns(heads: &[&str]) -> Vec<AnswerColumn> {
+    heads.iter().map(|head| AnswerColumn::new(*head)).collect()
+}
+
+/// The dearest statements, those that took the most time first.
+fn statements_table(point: &PointAnalysis, seen: &Observation) -> AnswerTable {
+    let all = seen.all_statements();
+    let seconds = seen.statements_ns as f64 / 1e9;
+    let cell = |figure: &str, value: f64, text: String| Some(AnswerCell::of(Some(point.id), figure, value, text));
+    let row = |(place, one): (usize, &ObservedStatement)| {
+        let cost = &one.cost;
+        let share = cost.time_ns as f64 / all.time_ns.max(1) as f64;
+        let per_s = if seconds > 0.0 { cost.calls as f64 / seconds } else { 0.0 };
+        let mean = cost.time_ns as f64 / cost.calls.max(1) as f64;
+        let ratio = rows_per_row(one).and_then(|ratio| cell("rows_read_per_row_sent", ratio, count(ratio).to_string()));
+        let cells = vec![
+            cell("time_share", share, percent(share)),
+            cell("calls_per_s", per_s, rate(per_s).digits().to_owned()),
+            cell("statement_mean_ns", mean, time(mean).to_string()),
+            ratio,
+        ];
+        AnswerRow { name: vec![format!("{} {}", place + 1, cut(&one.text))], cells }
+    };
+    AnswerTable {
+        head: "the dearest statements".to_owned(),
+        columns: columns(&["time", "calls/s", "mean", "rows read per row sent"]),
+        rows: seen.statements.iter().enumerate().take(ROWS).map(row).collect(),
+        rows_of: seen.statements.len(),
+        conditions: String::new(),
+    }
+}
+
+/// The first characters of a statement. Quotes of names only take room.
+fn cut(text: &str) -> String {
+    let text = text.replace(['`', '"'], "");
+    if text.chars().count() <= TEXT_CHARS {
+        return text;
+    }
+    text.chars().take(TEXT_CHARS - 2).collect::<String>() + ".."
+}
+
+/// How much of each kind was done.
+fn kinds_table(point: &PointAnalysis) -> AnswerTable {
+    let row = |kind: &crate::StatementSummary| {
+        let per_s = AnswerCell::of(Some(point.id), "ops_per_s", kind.ops_per_s, count(kind.ops_per_s).to_string());
+        let share = kind.share.map(|share| AnswerCell::of(Some(point.id), "share", share, percent(share)));
+        AnswerRow { name: vec![kind.kind.clone()], cells: vec![Some(per_s), share] }
+    };
+    let rows: Vec<AnswerRow> = point.statements.iter().map(row).collect();
+    AnswerTable {
+        head: "statements".to_owned(),
+        columns: columns(&["per second", "share"]),
+        rows_of: rows.len(),
+        rows,
+        conditions: String::new(),
+    }
+}
+
+/// How much of each limit was used.
+fn limits_table(point: &PointAnalysis, uses: &[LimitUse]) -> AnswerTable {
+    let row = |used: &LimitUse| {
+        let cell = |figure: &str, share: f64| Some(AnswerCell::of(Some(point.id), figure, share, percent(share)));
+        AnswerRow {
+            name: vec![thing_name(used)],
+            cells: vec![cell("limit_share", used.mean), cell("limit_share_max", used.most)],
+        }
+    };
+    AnswerTable {
+        head: "of the limit".to_owned(),
+        columns: columns(&["mean", "most"]),
+        rows: uses.iter().map(row).collect(),
+        rows_of: uses.len(),
+        conditions: String::new(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::answer::{AnswerKind, answer_with};
+    use crate::simulated::{Simulation, kind};
+    use crate::{Answer, RepeatRows};
+    use model::{KindRow, MissingPart, OpKind, StatementCost};
+
+    fn statement(text: &str, calls: u64, time_ns: u64, read: u64, sent: u64) -> ObservedStatement {
+        let cost = StatementCost { calls, time_ns, rows_read: Some(read), rows_sent: sent, ..StatementCost::default() };
+        ObservedStatement { text: text.into(), database: Some("shop".into()), class: Some(OpClass::Read), cost }
+    }
+
+    /// 60 s of 400 reads and 100 writes a second.
+    fn watched(seen: Observation) -> Simulation {
+        Simulation::counts(&[0; 60]).with(|point| {
+            point.kinds = vec![kind("read"), kind("write")];
+            (point.kinds[0].class, point.kinds[1].class) = (OpClass::Read, OpClass::Write);
+            for interval in &mut point.phases[0].intervals {
+                let row = |number: u8, ok: u64| KindRow { ok, ..KindRow::empty(OpKind(number)) };
+                interval.kinds = vec![row(0, 400), row(1, 100)];
+            }
+            point.traits.phrases.insert(ENGINE.into(), "MariaDB".into());
+            point.facts.push(model::Fact::new("server.url", "mysql://jo@db1"));
+            point.traits.observed = Some(seen);
+        })
+    }
+
+    fn answered(simulation: &Simulation) -> Answer {
+        let analysis = simulation.analysis();
+        answer_with(&analysis, &RepeatRows::from_analysis(&analysis).analysis)
+    }
+
+    fn statements() -> Observation {
+        Observation {
+            counts: ObservedCounts::Statements,
+            statements: vec![
+                statement("SELECT * FROM `orders` WHERE `note` = ?", 600, 6_000_000_000, 600_000, 600),
+                statement("SELECT 1", 29_400, 3_000_000_000, 29_400, 29_400),
+            ],
+            others: None,
+            statements_ns: 60_000_000_000,
+            missing: Vec::new(),
+        }
+    }
+
+    #[test]
+    fn a_watch_tells_rate_mix_and_time_and_the_statements_that_cost_most() {
+        let found = answered(&watched(statements()));
+        assert_eq!(found.kind, AnswerKind::Observed);
+        assert_eq!(
+            found.claims[0].sentence,
+            "MariaDB executes 500 statements per second, 80 % of them reads and 20 % writes, in 300 us on average."
+        );
+        let table = found.table.expect("statements are known");
+        let first: Vec<&str> = table.rows[0].cells.iter().flatten().map(|cell| cell.text.as_str()).collect();
+        assert_eq!(first, ["67 %", "10.0", "10.0 ms", "1.00k"]);
+        assert_eq!(table.rows[0].name, ["1 SELECT * FROM orders WHERE note = ?"]);
+        let suspected = found.claims.iter().any(|claim| claim.sentence.contains("may lack an index"));
+        assert!(suspected && found.next.expect("it is suspected").starts_with("EXPLAIN SELECT * FROM"));
+    }
+
+    #[test]
+    fn nothing_calls_a_watch_invalid_because_it_has_no_operations() {
+        let process = Observation::default();
+        let simulation = watched(process).with(|point| {
+            point.kinds.clear();
+            point.phases[0].intervals.iter_mut().for_each(|interval| interval.kinds.clear());
+        });
+        let analysis = simulation.analysis();
+        assert_eq!(analysis.points[0].validity, crate::Validity::Valid, "{:?}", analysis.points[0].findings);
+        let found = answered(&simulation);
+        assert!(found.claims.iter().all(|claim| !claim.sentence.contains("cannot be used")), "{:?}", found.claims);
+        assert!(found.trust[0].starts_with("Watched for 60.0 s in 60 intervals"), "{:?}", found.trust);
+    }
+
+    #[test]
+    fn what_is_missing_is_said_with_what_would_show_it() {
+        let missing =
+            vec![MissingPart { what: "statements: performance_schema is off".into(), mend: "turn it on".into() }];
+        let found =
+            answered(&watched(Observation { counts: ObservedCounts::Statements, missing, ..Observation::default() }));
+        assert_eq!(
+            found.claims.last().expect("it is told").sentence,
+            "Not seen: statements: performance_schema is off."
+        );
+        assert_eq!(found.next.as_deref(), Some("to see that, too: turn it on"));
+        let rows: Vec<String> =
+            found.table.expect("kinds are known").rows.into_iter().map(|row| row.name.join(" ")).collect();
+        assert_eq!(rows, ["read", "write"]);
+    }
+
+    #[test]
+    fn a_load_that_is_known_can_be_taken_along() {
+        let mut seen = statements();
+        seen.statements.remove(0);
+        let next = answered(&watched(seen)).next.expect("statements are known");
+        assert_eq!(next, "plimsoll schema 'mysql://jo@db1/shop' --statements --out load.toml");
+        assert_eq!(with_database("postgres://a@b/c?x=1", Some("d")), "postgres://a@b/c?x=1");
+        assert_eq!(with_database("mysql://a@b/?socket=/s", Some("d")), "mysql://a@b/d?socket=/s");
+    }
+}

@@ -1,0 +1,232 @@
+//! What each kind of statement cost while a server was watched, from the sums that the server keeps since it was started.
+//!
+//! In: all sums, each time they are read. Out: what they grew by. Limits: a sum that is lower than before was forgotten or set to zero and has
+//! begun again, so all of it is new; what ran between the reading before and that moment is lost, and no number is ever below 0. Of many kinds
+//! the dearest are kept, and the rest is one sum.
+
+use model::{ObservedStatement, OpClass, STATEMENTS_MAX, StatementCost};
+use std::collections::HashMap;
+use std::time::{Duration, Instant};
+
+/// Of more kinds than this, the cheaper half becomes a part of the others: a watch may go on for days.
+const KINDS_MAX: usize = 4 * STATEMENTS_MAX;
+
+/// By what a server knows a kind of statement.
+#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub(super) struct StatementKey {
+    pub database: Option<String>,
+    /// Its digest or number; empty for all those that the server had no room for.
+    pub id: String,
+}
+
+/// What is known of a kind of statement apart from its cost.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(super) struct StatementText {
+    pub text: String,
+    pub class: Option<OpClass>,
+}
+
+/// The account of all statements.
+#[derive(Default)]
+pub(super) struct StatementLedger {
+    /// The sums as they were last read; `None` before the first reading.
+    last: Option<HashMap<StatementKey, StatementCost>>,
+    totals: HashMap<StatementKey, StatementCost>,
+    /// Those that are no more in `totals`.
+    others: StatementCost,
+    texts: HashMap<String, StatementText>,
+    /// When the sums were first and last read.
+    read: Option<(Instant, Instant)>,
+    /// How many kinds the server has forgotten.
+    pub forgotten: u64,
+}
+
+/// What a reading has shown.
+#[derive(Debug, Default, PartialEq)]
+pub(super) struct Grown {
+    /// What each kind grew by, those without executions left out.
+    pub statements: Vec<(StatementKey, StatementCost)>,
+    /// Whether the server's account was set to zero since the reading before.
+    pub was_reset: bool,
+}
+
+impl StatementLedger {
+    /// Takes the sums that were read at `now`. The first ones are what was before the watch.
+    pub fn take(&mut self, sums: Vec<(StatementKey, StatementCost)>, now: Instant) -> Grown {
+        let sums: HashMap<StatementKey, StatementCost> = sums.into_iter().collect();
+        self.read = Some((self.read.map_or(now, |(first, _)| first), now));
+        let Some(last) = self.last.take() else {
+            self.last = Some(sums);
+            return Grown::default();
+        };
+        let has_fallen = |key: &StatementKey, before: &StatementCost| {
+            sums.get(key).is_none_or(|after| after.calls < before.calls || after.time_ns < before.time_ns)
+        };
+        let fallen = last.iter().filter(|(key, before)| has_fallen(key, before)).count();
+        let was_reset = 2 * fallen > last.len();
+        self.forgotten += if was_reset { 0 } else { fallen as u64 };
+        let grown = sums.iter().map(|(key, after)| {
+            let before = last.get(key).filter(|before| !has_fallen(key, before)).copied().unwrap_or_default();
+            (key.clone(), after.since(&before))
+        });
+        let statements = grown.filter(|(_, cost)| cost.calls > 0 || cost.errors > 0).collect();
+        self.last = Some(sums);
+        Grown { statements, was_reset }
+    }
+
+    /// Adds what came in a reading.
+    pub fn add(&mut self, grown: &[(StatementKey, StatementCost)]) {
+        for (key, cost) in grown {
+            self.totals.entry(key.clone()).or_default().add(cost);
+        }
+        if self.totals.len() > KINDS_MAX {
+            let kept = by_time(std::mem::take(&mut self.totals));
+            let (kept, rest) = kept.split_at(KINDS_MAX / 2);
+            rest.iter().for_each(|(_, cost)| self.others.add(cost));
+            self.totals = kept.iter().cloned().collect();
+            self.texts.retain(|id, _| kept.iter().any(|(key, _)| key.id == *id));
+        }
+    }
+
+    /// Begins anew with a server that was started again: its sums count from zero. Texts and totals stay.
+    pub fn restart(&mut self) {
+        self.last = self.last.take().map(|_| HashMap::new());
+    }
+
+    /// The identifiers among `grown` whose text is not known, at most `most`, those that took the most time first.
+    pub fn unknown(&self, grown: &[(StatementKey, StatementCost)], most: usize) -> Vec<String> {
+        let unknown = grown.iter().filter(|(key, _)| !key.id.is_empty() && !self.texts.contains_key(&key.id));
+        let mut unknown: Vec<&(StatementKey, StatementCost)> = unknown.collect();
+        unknown.sort_by_key(|(key, cost)| (std::cmp::Reverse(cost.time_ns), key));
+        unknown.dedup_by(|one, other| one.0.id == other.0.id);
+        unknown.into_iter().take(most).map(|(key, _)| key.id.clone()).collect()
+    }
+
+    pub fn learn(&mut self, id: String, text: StatementText) {
+        self.texts.insert(id, text);
+    }
+
+    pub fn text(&self, id: &str) -> Option<&StatementText> {
+        self.texts.get(id)
+    }
+
+    /// Whether no sums were read yet.
+    pub fn is_unread(&self) -> bool {
+        self.last.is_none()
+    }
+
+    /// For how long statements were counted.
+    pub fn watched(&self) -> Duration {
+        self.read.map_or(Duration::ZERO, |(first, last)| last - first)
+    }
+
+    /// The dearest statements, and all others together; `None` if there are no others.
+    pub fn dearest(&self) -> (Vec<ObservedStatement>, Option<ObservedStatement>) {
+        let all = by_time(self.totals.clone());
+        let (named, rest): (Vec<_>, Vec<_>) = all.into_iter().partition(|(key, _)| self.texts.contains_key(&key.id));
+        let (kept, left) = named.split_at(named.len().min(STATEMENTS_MAX));
+        let mut others = self.others;
+        left.iter().chain(&rest).for_each(|(_, cost)| others.add(cost));
+        let statement = |(key, cost): &(StatementKey, StatementCost)| {
+            let StatementText { text, class } = self.texts.get(&key.id).cloned().unwrap_or_default();
+            ObservedStatement { text, database: key.database.clone(), class, cost: *cost }
+        };
+        let others = (others.calls > 0).then(|| ObservedStatement { cost: others, ..ObservedStatement::default() });
+        (kept.iter().map(statement).collect(), others)
+    }
+}
+
+/// `statements`, those that took the most time first; of equal ones in the order of their keys.
+fn by_time(statements: HashMap<StatementKey, StatementCost>) -> Vec<(StatementKey, StatementCost)> {
+    let mut all: Vec<(StatementKey, StatementCost)> = statements.into_iter().collect();
+    all.sort_by(|one, other| other.1.time_ns.cmp(&one.1.time_ns).then_with(|| one.0.cmp(&other.0)));
+    all
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn sums(all: &[(&str, u64, u64)]) -> Vec<(StatementKey, StatementCost)> {
+        let one = |(id, calls, time_ns): &(&str, u64, u64)| {
+            let key = StatementKey { database: None, id: (*id).to_owned() };
+            (key, StatementCost { calls: *calls, time_ns: *time_ns, ..StatementCost::default() })
+        };
+        all.iter().map(one).collect()
+    }
+
+    /// What each of `readings` has shown, as calls by statement, and whether it showed a reset.
+    fn grown(readings: &[&[(&str, u64, u64)]]) -> Vec<(Vec<(String, u64)>, bool)> {
+        let mut ledger = StatementLedger::default();
+        let shown = |reading: &&[(&str, u64, u64)]| {
+            let grown = ledger.take(sums(reading), Instant::now());
+            let mut calls: Vec<(String, u64)> =
+                grown.statements.into_iter().map(|(key, cost)| (key.id, cost.calls)).collect();
+            calls.sort();
+            (calls, grown.was_reset)
+        };
+        readings.iter().map(shown).collect()
+    }
+
+    fn calls(all: &[(&str, u64)]) -> Vec<(String, u64)> {
+        all.iter().map(|(id, calls)| ((*id).to_owned(), *calls)).collect()
+    }
+
+    #[test]
+    fn what_was_before_the_watch_is_not_counted_and_a_statement_that_is_new_is() {
+        let found = grown(&[&[("a", 100, 9)], &[("a", 103, 9), ("b", 2, 1)], &[("a", 103, 9), ("b", 2, 1)]]);
+        assert_eq!(found, [(vec![], false), (calls(&[("a", 3), ("b", 2)]), false), (vec![], false)]);
+    }
+
+    #[test]
+    fn an_account_that_was_set_to_zero_is_noticed_and_nothing_is_negative() {
+        let found = grown(&[&[("a", 100, 90), ("b", 50, 50)], &[("a", 4, 5)], &[("a", 10, 9), ("b", 1, 1)]]);
+        assert_eq!(found[1], (calls(&[("a", 4)]), true));
+        assert_eq!(found[2], (calls(&[("a", 6), ("b", 1)]), false));
+        let all_gone = grown(&[&[("a", 100, 90)], &[], &[("a", 1, 1)]]);
+        assert_eq!((all_gone[1].1, &all_gone[2].0), (true, &calls(&[("a", 1)])));
+    }
+
+    #[test]
+    fn a_statement_that_the_server_forgot_begins_again_and_is_no_reset() {
+        let mut ledger = StatementLedger::default();
+        let three: &[_] = &[("a", 9, 9), ("b", 9, 9), ("c", 9, 9)];
+        ledger.take(sums(three), Instant::now());
+        let without = ledger.take(sums(&three[..2]), Instant::now());
+        assert_eq!((without, ledger.forgotten), (Grown::default(), 1));
+        let again = ledger.take(sums(&[("a", 9, 9), ("b", 9, 9), ("c", 2, 1)]), Instant::now());
+        assert_eq!(again.statements.iter().map(|(_, cost)| cost.calls).collect::<Vec<_>>(), [2]);
+    }
+
+    #[test]
+    fn a_server_that_was_started_again_counts_from_zero() {
+        let mut ledger = StatementLedger::default();
+        ledger.take(sums(&[("a", 9, 9)]), Instant::now());
+        ledger.restart();
+        let after = ledger.take(sums(&[("a", 30, 30)]), Instant::now());
+        assert_eq!((after.was_reset, after.statements[0].1.calls), (false, 30));
+    }
+
+    #[test]
+    fn however_many_kinds_there_are_the_account_is_bounded_and_no_execution_is_lost() {
+        let mut ledger = StatementLedger::default();
+        let ids: Vec<String> = (0..3_000).map(|nth| format!("{nth:05}")).collect();
+        for (nth, id) in ids.iter().enumerate() {
+            ledger.learn(id.clone(), StatementText { text: format!("SELECT {id}"), class: None });
+            ledger.add(&sums(&[(id, 1, nth as u64)]));
+            assert!(ledger.totals.len() <= KINDS_MAX && ledger.texts.len() <= KINDS_MAX + 1);
+        }
+        let (dearest, others) = ledger.dearest();
+        assert_eq!((dearest.len(), dearest[0].text.as_str()), (STATEMENTS_MAX, "SELECT 02999"));
+        assert_eq!(others.expect("most are").cost.calls, 3_000 - STATEMENTS_MAX as u64);
+    }
+
+    #[test]
+    fn texts_are_asked_for_once_and_those_of_the_dearest_first() {
+        let mut ledger = StatementLedger::default();
+        let grown = sums(&[("a", 1, 1), ("b", 1, 5), ("", 9, 9), ("c", 1, 3)]);
+        assert_eq!(ledger.unknown(&grown, 2), ["b", "c"]);
+        ledger.learn("b".into(), StatementText::default());
+        assert_eq!(ledger.unknown(&grown, 2), ["c", "a"]);
+    }
+}

@@ -1,0 +1,391 @@
+//! A server that others load, watched over one connection: what it does, which statements it executes, what it says of itself.
+//!
+//! In: its URL. Out: at each reading the values of its counters, how many statements of each kind clients have sent since the reading before,
+//! and in the end what each kind of statement cost. Limits: it only reads, in a session that may not write and in which no statement takes longer
+//! than two seconds. What it asks itself is in no number. A server that is away is a gap; when it is back it is told whether it was
+//! started again. Statements are read less often than counters if that takes more than a hundredth of the time.
+//!
+//! To watch another kind of server: a file here with a [`WatchedServer`].
+
+mod ledger;
+mod mysql;
+mod postgres;
+mod text;
+
+use crate::counters::{ServerSource, described, values_of};
+use crate::mysql::client::MysqlAddress;
+use crate::postgres::client::PostgresAddress;
+use crate::server::network::{AnswerLimits, Route, TextRows};
+use crate::server::sighting::ServerSighting;
+use crate::server::url::{PASSWORD_FILE, Password, ServerUrl, URL, ask_for_passwords};
+use crate::sql::{OpFailure, server_error};
+use host::error::TargetError;
+use ledger::{StatementKey, StatementLedger};
+use model::{
+    EventKind, Fact, FailureClass, KindDef, MissingPart, Observation, ObservedCounts, OpClass, Params, ServerWay,
+    SourceDef, StatementCost, Value,
+};
+use std::collections::HashMap;
+use std::os::fd::BorrowedFd;
+use std::time::{Duration, Instant};
+use text::{KINDS, kind_of};
+
+/// The sources that a watch brings along, for the reference.
+pub(crate) static SOURCES: [&ServerSource; 2] = [&mysql::ACTIVITY, &postgres::ACTIVITY];
+
+/// How long the first connection may take.
+const OPEN_WITHIN: Duration = Duration::from_secs(10);
+/// How long a connection and each answer may take later: a reading must not last.
+const ANSWER_WITHIN: Duration = Duration::from_secs(1);
+/// A part of the time that reading statements may take.
+const STATEMENTS_SHARE: u32 = 100;
+/// So many texts are asked for at once.
+const TEXTS_AT_ONCE: usize = 500;
+/// The name by which the statements of the watch are left out.
+const OWN: &str = "plimsoll_watch";
+/// Two times of a start that differ by less are of one start: a server counts its age in seconds.
+const SAME_START_S: f64 = 3.0;
+
+/// The values of a server by its own names.
+type Values = HashMap<String, String>;
+
+/// The statements that the watch itself has sent.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+struct OwnQuestions {
+    reads: u64,
+    other: u64,
+}
+
+/// A server of one kind, with the one connection to it. After a failure of the connection it is closed.
+trait WatchedServer: Send {
+    /// Connects within `patience`, and sets the session to read only.
+    fn connect(&mut self, patience: Duration) -> Result<(), OpFailure>;
+    fn disconnect(&mut self);
+    fn socket_fd(&self) -> Option<BorrowedFd<'_>>;
+    fn data_dir(&mut self) -> Option<String>;
+    fn route(&self) -> &Route;
+    /// Its URL, for messages.
+    fn shown(&self) -> &str;
+    /// Its name among engines, and as people say it.
+    fn names(&self) -> [&'static str; 2];
+    fn version(&self) -> &str;
+    /// The names of its programs.
+    fn programs(&self) -> &'static [&'static str];
+    fn sources(&self) -> &'static [&'static ServerSource];
+    /// What the account may not see.
+    fn missing_parts(&self) -> Vec<MissingPart> {
+        Vec::new()
+    }
+    /// The values of all sources. What it asks until the server counts is added to `own`.
+    fn read_values(&mut self, own: &mut OwnQuestions) -> Result<Values, OpFailure>;
+    /// What it asks for the values after the server has counted.
+    fn own_of_further_values(&self) -> OwnQuestions {
+        OwnQuestions::default()
+    }
+    /// When it was started, in seconds of some clock.
+    fn started(&self, values: &Values) -> Option<f64>;
+    /// What it has counted of statements or transactions since it was started.
+    fn counts(&self, values: &Values) -> Option<Vec<u64>>;
+    /// Whether the statements by kind are counted from the sums of statements, if these are known.
+    fn counts_by_statements(&self) -> bool {
+        false
+    }
+    /// Whether its counts go on when it is started again after an orderly end.
+    fn keeps_counts(&self) -> bool {
+        false
+    }
+    /// What keeps it from counting statements; `None` if nothing does.
+    fn find_statements(&mut self) -> Result<Option<MissingPart>, OpFailure>;
+    fn read_statements(&mut self, own: &mut OwnQuestions) -> Result<Vec<(StatementKey, StatementCost)>, OpFailure>;
+    /// The texts of `ids`: rows of identifier and text.
+    fn read_texts(&mut self, ids: &[String], own: &mut OwnQuestions) -> Result<TextRows, OpFailure>;
+    /// Whether the watch itself has sent the statement.
+    fn is_own(&self, text: &str) -> bool;
+}
+
+fn not_connected() -> OpFailure {
+    OpFailure::from_server(FailureClass::Lost, "there is no connection")
+}
+
+/// A server that is watched.
+pub struct ServerWatch {
+    server: Box<dyn WatchedServer>,
+    is_connected: bool,
+    /// When it was started, as it said last.
+    started: Option<f64>,
+    /// What it had counted at the last reading.
+    counted: Option<Vec<u64>>,
+    own: OwnQuestions,
+    ledger: StatementLedger,
+    /// Whether statements are counted, and when they are read next.
+    statements: Option<Instant>,
+    missing: Vec<MissingPart>,
+    counts: ObservedCounts,
+    /// What was told of a server that is away, so that it is told once.
+    is_away: bool,
+}
+
+/// What a reading has shown.
+#[derive(Debug, Default)]
+pub struct ServerReading {
+    /// The values of each source, in the order of [`ServerWatch::sources`].
+    pub values: Vec<Vec<Option<f64>>>,
+    /// What clients did since the last reading that had it, by kind; `None` if that is not known yet.
+    pub done: Option<Vec<u64>>,
+    /// Whether the server was started again since the reading before: then all that was done was done after that.
+    pub restarted: bool,
+    /// What happened, in words for people.
+    pub news: Vec<(EventKind, String)>,
+}
+
+impl ServerWatch {
+    /// Connects to the server that `url` names. `password_file` may be empty.
+    ///
+    /// # Errors
+    /// If the URL is none of a server that can be watched, or if the server cannot be reached.
+    pub fn open(url: &str, password_file: &str) -> Result<ServerWatch, TargetError> {
+        let mut server = server_at(url, password_file)?;
+        let failed = |server: &dyn WatchedServer, failure| server_error(server.shown(), failure);
+        server.connect(OPEN_WITHIN).map_err(|failure| failed(&*server, failure))?;
+        let missing = server.find_statements().map_err(|failure| failed(&*server, failure))?;
+        let counts = if server.counts_by_statements() && missing.is_some() {
+            ObservedCounts::Transactions
+        } else {
+            ObservedCounts::Statements
+        };
+        let statements = missing.is_none().then(Instant::now);
+        let missing = missing.into_iter().chain(server.missing_parts()).collect();
+        let mut watch = ServerWatch {
+            server,
+            is_connected: true,
+            started: None,
+            counted: None,
+            own: OwnQuestions::default(),
+            ledger: StatementLedger::default(),
+            statements,
+            missing,
+            counts,
+            is_away: false,
+        };
+        // What was counted before the watch.
+        let first = watch.read_all().map_err(|failure| failed(&*watch.server, failure))?;
+        watch.started = first.started;
+        Ok(watch)
+    }
+
+    /// Its name among engines, and as people say it.
+    pub fn names(&self) -> [&'static str; 2] {
+        self.server.names()
+    }
+
+    /// What is known of it, for people.
+    pub fn facts(&self) -> Vec<Fact> {
+        vec![Fact::new("engine.version", self.server.version())]
+    }
+
+    /// What is seen of its process and of the disk of its data on this machine.
+    pub fn look(&mut self) -> ServerSighting {
+        let data_dir = self.server.data_dir();
+        self.own.reads += 1;
+        match self.server.socket_fd() {
+            Some(socket) => ServerSighting::look(socket, data_dir.as_deref(), self.server.programs()),
+            None => ServerSighting::default(),
+        }
+    }
+
+    /// How it is reached.
+    pub fn way(&self) -> ServerWay {
+        self.server.route().server_way()
+    }
+
+    /// The kinds of what is counted.
+    pub fn kinds(&self) -> Vec<KindDef> {
+        match self.counts {
+            ObservedCounts::Transactions => vec![KindDef::new("transaction", OpClass::ReadWrite)],
+            _ => KINDS.map(|(name, class)| KindDef::new(name, class)).to_vec(),
+        }
+    }
+
+    /// What its counters are.
+    pub fn sources(&self) -> Vec<SourceDef> {
+        let subject = self.server.names()[0];
+        self.server.sources().iter().map(|source| described(source, subject)).collect()
+    }
+
+    /// At the next reading statements are read, too, whether it is time for that or not.
+    pub fn want_statements(&mut self) {
+        self.statements = self.statements.map(|_| Instant::now());
+    }
+
+    /// Reads everything. A server that does not answer is a gap, and is connected to again at the next reading.
+    pub fn read(&mut self) -> ServerReading {
+        let was_away = self.is_away;
+        // KILL, a limit of time or a proxy may have ended the connection of a server that goes on: then nothing is missing.
+        let read = if self.is_connected { self.read_all().or_else(|_| self.reconnect()) } else { self.reconnect() };
+        match read {
+            Ok(read) => self.take(read, was_away),
+            Err(failure) => {
+                self.server.disconnect();
+                (self.is_connected, self.is_away) = (false, true);
+                let text = format!("the server does not answer: {}", failure.text);
+                let values = self.server.sources().iter().map(|source| vec![None; source.counters.len()]).collect();
+                let news = if was_away { Vec::new() } else { vec![(EventKind::SourceGap, text)] };
+                ServerReading { values, news, ..ServerReading::default() }
+            }
+        }
+    }
+
+    fn reconnect(&mut self) -> Result<ReadAll, OpFailure> {
+        self.server.disconnect();
+        self.is_connected = false;
+        self.server.connect(ANSWER_WITHIN)?;
+        self.is_connected = true;
+        self.read_all()
+    }
+
+    fn read_all(&mut self) -> Result<ReadAll, OpFailure> {
+        let values = self.server.read_values(&mut self.own)?;
+        let own = std::mem::replace(&mut self.own, self.server.own_of_further_values());
+        let started = self.server.started(&values);
+        let restarted = started.zip(self.started).is_some_and(|(now, before)| now > before + SAME_START_S);
+        if restarted {
+            if !self.server.keeps_counts() {
+                self.ledger.restart();
+            }
+            self.statements = self.statements.map(|_| Instant::now());
+        }
+        let by_statement = self.read_statements()?;
+        Ok(ReadAll { values, own, started, restarted, by_statement })
+    }
+
+    /// What came in the sums of statements, if it is time to read them.
+    fn read_statements(&mut self) -> Result<Option<GrownKinds>, OpFailure> {
+        let began = Instant::now();
+        if self.statements.is_none_or(|next| next > began) {
+            return Ok(None);
+        }
+        let is_first = self.ledger.is_unread();
+        let sums = self.server.read_statements(&mut self.own)?;
+        let mut grown = self.ledger.take(sums, began);
+        let unknown = self.ledger.unknown(&grown.statements, TEXTS_AT_ONCE);
+        if !unknown.is_empty() {
+            let texts = self.server.read_texts(&unknown, &mut self.own)?;
+            for row in texts {
+                if let [Some(id), Some(text)] = row.as_slice() {
+                    self.ledger.learn(id.clone(), text::described(text));
+                }
+            }
+        }
+        let (ledger, server) = (&self.ledger, &self.server);
+        grown.statements.retain(|(key, _)| ledger.text(&key.id).is_none_or(|known| !server.is_own(&known.text)));
+        let mut kinds = vec![0; KINDS.len()];
+        for (key, cost) in &grown.statements {
+            kinds[ledger.text(&key.id).map_or(KINDS.len() - 1, |known| kind_of(&known.text))] += cost.calls;
+        }
+        self.ledger.add(&grown.statements);
+        self.statements = Some(began + began.elapsed() * STATEMENTS_SHARE);
+        Ok((!is_first).then_some(GrownKinds { kinds, was_reset: grown.was_reset }))
+    }
+
+    fn take(&mut self, read: ReadAll, was_away: bool) -> ServerReading {
+        let ReadAll { values, own, started, restarted, by_statement } = read;
+        let mut news = Vec::new();
+        if restarted {
+            news.push((EventKind::Restart, "the server was restarted".to_owned()));
+        } else if was_away {
+            news.push((EventKind::Engine, "the server answers again; it was not restarted".to_owned()));
+        }
+        if by_statement.as_ref().is_some_and(|grown| grown.was_reset) && !restarted {
+            let text = "the server's account of statements was set to zero: what ran just before is missing in it";
+            news.push((EventKind::Engine, text.to_owned()));
+        }
+        (self.started, self.is_away) = (started.or(self.started), false);
+        let counted = self.server.counts(&values);
+        let before = std::mem::replace(&mut self.counted, counted.clone());
+        let done = if self.counts == ObservedCounts::Statements && self.server.counts_by_statements() {
+            by_statement.map(|grown| grown.kinds)
+        } else {
+            let began_anew = restarted && !self.server.keeps_counts();
+            let before = if began_anew { counted.as_ref().map(|counted| vec![0; counted.len()]) } else { before };
+            counted.zip(before).map(|(now, before)| self.done_between(&now, &before, own))
+        };
+        let values = self.server.sources().iter().map(|source| values_of(source, &values)).collect();
+        ServerReading { values, done, restarted, news }
+    }
+
+    /// What clients did between two counts. A count that fell was set to zero by a statement (FLUSH STATUS), and all of it is new.
+    fn done_between(&self, now: &[u64], before: &[u64], own: OwnQuestions) -> Vec<u64> {
+        let grown: Vec<u64> =
+            now.iter().zip(before).map(|(now, before)| now.checked_sub(*before).unwrap_or(*now)).collect();
+        match grown.as_slice() {
+            [selects, changes @ .., all] => {
+                let selects = selects.saturating_sub(own.reads);
+                let named: u64 = changes.iter().fold(selects, |sum, one| sum.saturating_add(*one));
+                let other = all.saturating_sub(own.reads + own.other).saturating_sub(named);
+                [&[selects][..], changes, &[other]].concat()
+            }
+            [transactions] => vec![transactions.saturating_sub(own.reads + own.other)],
+            [] => grown,
+        }
+    }
+
+    /// What is known of its statements so far.
+    pub fn observation(&self) -> Observation {
+        let (statements, others) = self.ledger.dearest();
+        let mut missing = self.missing.clone();
+        if self.ledger.forgotten > 0 {
+            let what =
+                format!("the server forgot {} kinds of statement: it has room for too few", self.ledger.forgotten);
+            missing.push(MissingPart { what, mend: String::new() });
+        }
+        let statements_ns = u64::try_from(self.ledger.watched().as_nanos()).unwrap_or(u64::MAX);
+        Observation { counts: self.counts, statements, others, statements_ns, missing }
+    }
+}
+
+/// All that the server has answered at a reading.
+struct ReadAll {
+    values: Values,
+    own: OwnQuestions,
+    started: Option<f64>,
+    restarted: bool,
+    by_statement: Option<GrownKinds>,
+}
+
+/// How many statements of each kind came.
+struct GrownKinds {
+    kinds: Vec<u64>,
+    was_reset: bool,
+}
+
+fn server_at(url: &str, password_file: &str) -> Result<Box<dyn WatchedServer>, TargetError> {
+    let url = url.strip_prefix("mariadb://").map_or_else(|| url.to_owned(), |rest| format!("mysql://{rest}"));
+    let is_mysql = url.starts_with("mysql://");
+    let (schemes, example): (&[&str], &str) = if is_mysql {
+        (&["mysql"], "mysql://user@host")
+    } else {
+        (&["postgres", "postgresql"], "postgres://user@host/database")
+    };
+    if !schemes.iter().any(|scheme| url.starts_with(&format!("{scheme}://"))) {
+        let shown = host::error::shown(std::path::Path::new(&url));
+        return Err(TargetError::Unsupported(format!(
+            "`{shown}` is no URL of a server that can be watched; use mysql://user@host or postgres://user@host/database, or --pid"
+        )));
+    }
+    let params = [(URL.name, url.as_str()), (PASSWORD_FILE.name, password_file)];
+    let params =
+        Params(params.into_iter().map(|(name, text)| (name.to_owned(), Value::Word(text.to_owned()))).collect());
+    ask_for_passwords(std::iter::once(&params))?;
+    let endpoints = ServerUrl::endpoints_from_params(&params, schemes, example)?;
+    let [server] = endpoints.as_slice() else {
+        return Err(TargetError::Unsupported(
+            "name one server: each of several is watched by a command of its own".into(),
+        ));
+    };
+    let (password, limits) = (Password::from_params(&params)?, AnswerLimits::default());
+    Ok(if is_mysql {
+        Box::new(mysql::WatchedMysql::new(MysqlAddress::from_url(server, password, limits)?))
+    } else {
+        Box::new(postgres::WatchedPostgres::new(PostgresAddress::from_url(server, password, limits)?))
+    })
+}

@@ -1,0 +1,250 @@
+//! A server of MySQL or MariaDB that is watched: its counters from SHOW GLOBAL STATUS, its statements from performance_schema.
+//!
+//! In: an address. Out: values, and the sums of statements by digest. Limits: statements inside of stored procedures count with their CALL.
+//! MariaDB counts no executions of prepared statements by digest, and all of them among its counters.
+
+use super::ledger::StatementKey;
+use super::{OWN, OwnQuestions, Values, WatchedServer};
+use crate::counters::{ServerSource, grows, level, number_in};
+use crate::mysql::client::MysqlAddress;
+use crate::mysql::counters::{INNODB, METRICS, ask_status, status_query_with};
+use crate::mysql::wire::MysqlWire;
+use crate::server::network::{Route, TextRows};
+use crate::sql::OpFailure;
+use crate::sql::admin_connection::{AdminConnection, allowed};
+use model::{CounterRole, MissingPart, StatementCost};
+use std::os::fd::BorrowedFd;
+use std::time::{Duration, Instant};
+
+/// What the server does for its clients.
+pub static ACTIVITY: ServerSource = ServerSource {
+    name: "activity",
+    help: "statements by kind and connections of a server that is watched (plimsoll observe, mysql and mariadb)",
+    counters: &[
+        grows("selects", SELECTS, "ops", "SELECT, answers from the query cache included"),
+        grows("inserts", INSERTS, "ops", "INSERT, REPLACE and LOAD"),
+        grows("updates", UPDATES, "ops", "UPDATE"),
+        grows("deletes", DELETES, "ops", "DELETE"),
+        grows("questions", "Questions", "ops", "all statements that clients have sent"),
+        grows("slow_queries", "Slow_queries", "ops", "statements that took longer than long_query_time"),
+        grows("aborted_clients", "Aborted_clients", "ops", "connections that ended without a goodbye"),
+        level("connections", "Threads_connected", "count", "connections that are open")
+            .read_as(CounterRole::Connections),
+        level("connections_max", CONNECTIONS_MAX, "count", "the most that it takes")
+            .read_as(CounterRole::ConnectionsMax),
+        level(
+            "connections_busy",
+            BUSY,
+            "count",
+            "connections that are executing a statement, that of the watch left out",
+        )
+        .read_as(CounterRole::BusyConnections),
+    ],
+};
+
+static SOURCES: [&ServerSource; 2] = [&INNODB, &ACTIVITY];
+
+const SELECTS: &str = "plimsoll_selects";
+const INSERTS: &str = "plimsoll_inserts";
+const UPDATES: &str = "plimsoll_updates";
+const DELETES: &str = "plimsoll_deletes";
+const BUSY: &str = "plimsoll_busy";
+const CONNECTIONS_MAX: &str = "plimsoll_max_connections";
+
+/// What the kinds are sums of, where a server has it.
+const PARTS: [(&str, &[&str]); 4] = [
+    (SELECTS, &["Com_select", "Qcache_hits"]),
+    (INSERTS, &["Com_insert", "Com_insert_select", "Com_replace", "Com_replace_select", "Com_load"]),
+    (UPDATES, &["Com_update", "Com_update_multi"]),
+    (DELETES, &["Com_delete", "Com_delete_multi"]),
+];
+const ALSO: [&str; 6] =
+    ["Questions", "Slow_queries", "Aborted_clients", "Threads_connected", "Threads_running", "Uptime"];
+
+/// What the watch itself asks in each reading, as the server writes it.
+const OWN_STATUS: &str = "SHOW GLOBAL STATUS WHERE `Variable_name` IN (...)";
+
+const CONSUMERS: &str = "SELECT count(*) FROM performance_schema.setup_consumers WHERE name IN ('global_instrumentation', 'statements_digest') \
+                        AND enabled = 'YES'";
+const TURN_ON: &str = "UPDATE performance_schema.setup_consumers SET enabled = 'YES' WHERE name IN ('global_instrumentation', \
+                       'thread_instrumentation', 'statements_digest')";
+
+pub(super) struct WatchedMysql {
+    address: MysqlAddress,
+    wire: Option<MysqlWire>,
+    is_mariadb: bool,
+    version: String,
+    max_connections: Option<String>,
+    question: String,
+    /// What times of a start are told against: the wall clock may be set.
+    began: Instant,
+}
+
+impl WatchedMysql {
+    pub fn new(address: MysqlAddress) -> WatchedMysql {
+        let parts = PARTS.iter().flat_map(|(_, parts)| parts.iter().copied()).chain(ALSO);
+        let question = status_query_with(INNODB.counters, &parts.collect::<Vec<_>>());
+        let (version, max_connections) = (String::new(), None);
+        WatchedMysql {
+            address,
+            wire: None,
+            is_mariadb: false,
+            version,
+            max_connections,
+            question,
+            began: Instant::now(),
+        }
+    }
+
+    fn wire(&mut self) -> Result<&mut MysqlWire, OpFailure> {
+        self.wire.as_mut().ok_or_else(super::not_connected)
+    }
+
+    fn ask(&mut self, question: &str) -> Result<TextRows, OpFailure> {
+        Ok(self.wire()?.query_rows(question)?)
+    }
+}
+
+impl WatchedServer for WatchedMysql {
+    fn connect(&mut self, patience: Duration) -> Result<(), OpFailure> {
+        self.wire = None;
+        let mut wire = self.address.connect_admin(patience)?;
+        wire.set_up("SET SESSION TRANSACTION READ ONLY")?;
+        // MariaDB and MySQL each know one of them.
+        for limit in ["SET SESSION max_statement_time = 2", "SET SESSION max_execution_time = 2000"] {
+            allowed(wire.query_rows(limit))?;
+        }
+        self.version = wire.query_value("SELECT @@global.version")?.unwrap_or_default();
+        self.is_mariadb = self.version.contains("MariaDB");
+        self.max_connections = wire.query_value("SELECT @@global.max_connections")?;
+        self.wire = Some(wire);
+        Ok(())
+    }
+
+    fn disconnect(&mut self) {
+        self.wire = None;
+    }
+
+    fn socket_fd(&self) -> Option<BorrowedFd<'_>> {
+        self.wire.as_ref().map(AdminConnection::socket_fd)
+    }
+
+    fn data_dir(&mut self) -> Option<String> {
+        self.wire.as_mut()?.query_value("SELECT @@global.datadir").ok().flatten()
+    }
+
+    fn route(&self) -> &Route {
+        self.address.route()
+    }
+
+    fn shown(&self) -> &str {
+        self.address.shown()
+    }
+
+    fn names(&self) -> [&'static str; 2] {
+        if self.is_mariadb { ["mariadb", "MariaDB"] } else { ["mysql", "MySQL"] }
+    }
+
+    fn version(&self) -> &str {
+        &self.version
+    }
+
+    fn programs(&self) -> &'static [&'static str] {
+        &["mariadbd", "mysqld"]
+    }
+
+    fn sources(&self) -> &'static [&'static ServerSource] {
+        &SOURCES
+    }
+
+    fn read_values(&mut self, own: &mut OwnQuestions) -> Result<Values, OpFailure> {
+        let (question, max_connections) = (self.question.clone(), self.max_connections.clone());
+        let others = if self.is_mariadb { Vec::new() } else { vec![METRICS.to_owned()] };
+        // The server counts a question before it answers: this one is in its own answer, and what follows in the next.
+        own.other += 1;
+        let mut values = ask_status(self.wire()?, &question, &others)?;
+        for (name, parts) in PARTS {
+            let sum = parts.iter().filter_map(|part| number_in(&values, part)).fold(0, u64::saturating_add);
+            values.insert(name.to_owned(), sum.to_string());
+        }
+        let busy = number_in(&values, "Threads_running").map(|running| running.saturating_sub(1).to_string());
+        values.extend(busy.map(|busy| (BUSY.to_owned(), busy)));
+        values.extend(max_connections.map(|most| (CONNECTIONS_MAX.to_owned(), most)));
+        Ok(values)
+    }
+
+    fn own_of_further_values(&self) -> OwnQuestions {
+        OwnQuestions { reads: u64::from(!self.is_mariadb), other: 0 }
+    }
+
+    fn started(&self, values: &Values) -> Option<f64> {
+        Some(self.began.elapsed().as_secs_f64() - number_in(values, "Uptime")? as f64)
+    }
+
+    /// Statements by kind; the last is what is none of these.
+    fn counts(&self, values: &Values) -> Option<Vec<u64>> {
+        let all = number_in(values, "Questions")?;
+        let mut kinds: Vec<u64> = PARTS.iter().filter_map(|(name, _)| number_in(values, name)).collect();
+        kinds.push(all);
+        Some(kinds)
+    }
+
+    fn find_statements(&mut self) -> Result<Option<MissingPart>, OpFailure> {
+        if self.ask("SELECT @@performance_schema")? != [[Some("1".to_owned())]] {
+            let mend = "set `performance_schema = ON` in the server's configuration file and start it again";
+            return Ok(missing("performance_schema is off", mend));
+        }
+        let (consumers, digests) = (CONSUMERS.to_owned(), format!("{DIGESTS} LIMIT 1"));
+        let consumers = allowed(self.wire()?.query_rows(&consumers))?;
+        let digests = allowed(self.wire()?.query_rows(&digests))?;
+        let is_on = consumers.map(|rows| rows == [[Some("2".to_owned())]]);
+        Ok(match (is_on, digests) {
+            (Some(true), Some(_)) => None,
+            (Some(false), _) => missing("the server counts no statements", TURN_ON),
+            _ => missing("the account may not read them", "GRANT SELECT ON performance_schema.* TO the account"),
+        })
+    }
+
+    fn read_statements(&mut self, own: &mut OwnQuestions) -> Result<Vec<(StatementKey, StatementCost)>, OpFailure> {
+        own.reads += 1;
+        Ok(self.ask(DIGESTS)?.into_iter().filter_map(sum_of).collect())
+    }
+
+    fn read_texts(&mut self, ids: &[String], own: &mut OwnQuestions) -> Result<TextRows, OpFailure> {
+        own.reads += 1;
+        // They are digits and letters: the server made them.
+        let listed: Vec<String> = ids.iter().map(|id| format!("'{}'", id.replace(['\'', '\\'], ""))).collect();
+        self.ask(&format!(
+            "SELECT digest, max(left(digest_text, 1000)) FROM performance_schema.events_statements_summary_by_digest AS {OWN} \
+             WHERE digest IN ({}) GROUP BY digest",
+            listed.join(", ")
+        ))
+    }
+
+    fn is_own(&self, text: &str) -> bool {
+        text.contains(OWN) || text == OWN_STATUS
+    }
+}
+
+/// The sums of all digests. The alias tells the watch's own statement from others.
+const DIGESTS: &str = "\
+                       SELECT schema_name, digest, count_star, sum_timer_wait DIV 1000, sum_errors, sum_rows_sent, sum_rows_examined \
+                       FROM performance_schema.events_statements_summary_by_digest AS plimsoll_watch";
+
+fn missing(why: &str, mend: &str) -> Option<MissingPart> {
+    Some(MissingPart { what: format!("statements: {why}"), mend: mend.to_owned() })
+}
+
+fn sum_of(row: Vec<Option<String>>) -> Option<(StatementKey, StatementCost)> {
+    let [database, id, calls, time_ns, errors, sent, read] = row.try_into().ok()?;
+    let number = |text: Option<String>| text?.parse::<u64>().ok();
+    let cost = StatementCost {
+        calls: number(calls)?,
+        time_ns: number(time_ns)?,
+        errors: number(errors).unwrap_or(0),
+        rows_sent: number(sent).unwrap_or(0),
+        rows_read: number(read),
+        pages: None,
+    };
+    Some((StatementKey { database, id: id.unwrap_or_default() }, cost))
+}

@@ -1,0 +1,248 @@
+//! A server of PostgreSQL that is watched: its statistics views, and its statements from pg_stat_statements.
+//!
+//! In: an address. Out: values, and the sums of statements of all databases. Limits: the statistics of sessions are up to a second late, so that
+//! without pg_stat_statements only transactions are counted, and one second may have those of another. Rows sent include rows changed.
+
+use super::ledger::StatementKey;
+use super::{OWN, OwnQuestions, Values, WatchedServer};
+use crate::counters::{ServerSource, grows, level, number_in};
+use crate::postgres::client::PostgresAddress;
+use crate::postgres::counters::{POSTGRES, ask_views, views_question};
+use crate::postgres::wait_events::name_watcher;
+use crate::postgres::wire::PostgresWire;
+use crate::server::network::{Route, TextRows};
+use crate::sql::OpFailure;
+use crate::sql::admin_connection::{AdminConnection, WireError};
+use model::{CounterRole, MissingPart, StatementCost};
+use std::os::fd::BorrowedFd;
+use std::time::Duration;
+
+/// What the server does for its clients.
+pub static ACTIVITY: ServerSource = ServerSource {
+    name: "activity",
+    help: "rows and connections of a server that is watched (plimsoll observe, postgres)",
+    counters: &[
+        grows("rows_returned", "all_returned", "ops", "rows that were read by scans, in all databases"),
+        grows("rows_fetched", "all_fetched", "ops", "rows that were read by index scans, in all databases"),
+        grows("rows_inserted", "all_inserted", "ops", "rows inserted, in all databases"),
+        grows("rows_updated", "all_updated", "ops", "rows updated, in all databases"),
+        grows("rows_deleted", "all_deleted", "ops", "rows deleted, in all databases"),
+        level("connections", "plimsoll_connections", "count", "connections that are open")
+            .read_as(CounterRole::Connections),
+        level("connections_max", "plimsoll_connections_max", "count", "the most that it takes")
+            .read_as(CounterRole::ConnectionsMax),
+        level(
+            "connections_busy",
+            "plimsoll_busy",
+            "count",
+            "connections that execute a statement, that of the watch left out",
+        )
+        .read_as(CounterRole::BusyConnections),
+    ],
+};
+
+static SOURCES: [&ServerSource; 2] = [&POSTGRES, &ACTIVITY];
+
+/// What every account may ask. How many sessions are busy is not known if the states of some are hidden.
+const ACTIVITY_VIEWS: &str = "\
+    SELECT v.key, v.value FROM (SELECT sum(tup_returned) AS returned, sum(tup_fetched) AS fetched, sum(tup_inserted) AS inserted, \
+    sum(tup_updated) AS updated, sum(tup_deleted) AS deleted, sum(numbackends) AS backends, sum(xact_commit + xact_rollback) AS ended \
+    FROM pg_stat_database) AS plimsoll_watch, \
+    LATERAL (VALUES ('all_returned', returned::text), ('all_fetched', fetched::text), ('all_inserted', inserted::text), \
+    ('all_updated', updated::text), ('all_deleted', deleted::text), ('plimsoll_connections', backends::text), \
+    ('all_transactions', ended::text), ('plimsoll_connections_max', current_setting('max_connections')), \
+    ('plimsoll_started', extract(epoch FROM pg_postmaster_start_time())::text)) AS v(key, value) \
+    UNION ALL SELECT 'plimsoll_busy', CASE WHEN bool_or(state IS NULL AND datid IS NOT NULL AND backend_type IS NULL) THEN NULL \
+    ELSE (count(*) FILTER (WHERE state NOT IN ('idle', 'disabled') AND backend_type = 'client backend' AND pid <> pg_backend_pid() \
+    AND application_name <> 'plimsoll counters'))::text END FROM pg_stat_activity";
+
+pub(super) struct WatchedPostgres {
+    address: PostgresAddress,
+    wire: Option<PostgresWire>,
+    version: String,
+    question: String,
+    hides_others: bool,
+    /// The question for the sums of all statements, and the one for texts without its end; `None` if they are not counted.
+    statements: Option<[String; 2]>,
+}
+
+impl WatchedPostgres {
+    pub fn new(address: PostgresAddress) -> WatchedPostgres {
+        let (version, question) = (String::new(), String::new());
+        WatchedPostgres { address, wire: None, version, question, hides_others: false, statements: None }
+    }
+
+    fn wire(&mut self) -> Result<&mut PostgresWire, OpFailure> {
+        self.wire.as_mut().ok_or_else(super::not_connected)
+    }
+
+    fn ask(&mut self, question: &str) -> Result<TextRows, OpFailure> {
+        Ok(self.wire()?.query_rows(question)?)
+    }
+}
+
+impl WatchedServer for WatchedPostgres {
+    fn connect(&mut self, patience: Duration) -> Result<(), OpFailure> {
+        self.wire = None;
+        let mut wire = self.address.connect_admin(patience)?;
+        name_watcher(&mut wire);
+        for setting in
+            ["SET default_transaction_read_only = on", "SET statement_timeout = '2s'", "SET lock_timeout = '1s'"]
+        {
+            wire.set_up(setting)?;
+        }
+        self.version = wire.query_value("SELECT current_setting('server_version')")?.unwrap_or_default();
+        let sees_all = wire.query_value("SELECT pg_has_role(current_user, 'pg_read_all_stats', 'USAGE')")?;
+        self.hides_others = sees_all.as_deref() == Some("f");
+        let views = views_question(&mut wire)?;
+        // An account without the rights of pg_monitor may be refused some of the views, and then gets no answer at all.
+        let all = format!("{views} UNION ALL {ACTIVITY_VIEWS}");
+        let is_allowed = match ask_views(&mut wire, &all) {
+            Err(error) if error.lost().is_some() => return Err(error.into()),
+            answer => answer.is_ok(),
+        };
+        self.question = if is_allowed { all } else { ACTIVITY_VIEWS.to_owned() };
+        self.wire = Some(wire);
+        Ok(())
+    }
+
+    fn disconnect(&mut self) {
+        self.wire = None;
+    }
+
+    fn socket_fd(&self) -> Option<BorrowedFd<'_>> {
+        self.wire.as_ref().map(AdminConnection::socket_fd)
+    }
+
+    fn data_dir(&mut self) -> Option<String> {
+        self.wire.as_mut()?.query_value("SELECT current_setting('data_directory')").ok().flatten()
+    }
+
+    fn route(&self) -> &Route {
+        self.address.route()
+    }
+
+    fn shown(&self) -> &str {
+        self.address.shown()
+    }
+
+    fn names(&self) -> [&'static str; 2] {
+        ["postgres", "PostgreSQL"]
+    }
+
+    fn version(&self) -> &str {
+        &self.version
+    }
+
+    fn programs(&self) -> &'static [&'static str] {
+        &["postgres", "postmaster"]
+    }
+
+    fn sources(&self) -> &'static [&'static ServerSource] {
+        &SOURCES
+    }
+
+    fn missing_parts(&self) -> Vec<MissingPart> {
+        let hidden = "what other accounts do: the account may not see it";
+        let refused = "counters of the engine: the account may not read them all";
+        let parts = [(self.hides_others, hidden), (self.question == ACTIVITY_VIEWS, refused)];
+        let part =
+            |(_, what): (bool, &str)| MissingPart { what: what.into(), mend: "GRANT pg_monitor TO the account".into() };
+        parts.into_iter().filter(|(is_missing, _)| *is_missing).map(part).collect()
+    }
+
+    fn read_values(&mut self, own: &mut OwnQuestions) -> Result<Values, OpFailure> {
+        own.other += 1;
+        let question = self.question.clone();
+        Ok(ask_views(self.wire()?, &question)?)
+    }
+
+    fn started(&self, values: &Values) -> Option<f64> {
+        values.get("plimsoll_started")?.parse().ok()
+    }
+
+    fn counts(&self, values: &Values) -> Option<Vec<u64>> {
+        number_in(values, "all_transactions").map(|all| vec![all])
+    }
+
+    fn counts_by_statements(&self) -> bool {
+        true
+    }
+
+    fn keeps_counts(&self) -> bool {
+        true
+    }
+
+    fn find_statements(&mut self) -> Result<Option<MissingPart>, OpFailure> {
+        let missing =
+            |why: &str| Ok(Some(MissingPart { what: format!("statements: {why}"), mend: TURN_ON.to_owned() }));
+        let found = self.ask(
+            "SELECT n.nspname FROM pg_extension e JOIN pg_namespace n ON n.oid = e.extnamespace WHERE e.extname = 'pg_stat_statements'",
+        )?;
+        let Some(schema) = found.first().and_then(|row| row.first()?.clone()) else {
+            return missing("this database has no pg_stat_statements");
+        };
+        let view = format!("\"{}\".pg_stat_statements", schema.replace('"', "\"\""));
+        let columns = self.ask(&format!(
+            "SELECT attname FROM pg_attribute WHERE attrelid = '{}'::regclass AND attnum > 0",
+            view.replace('\'', "''")
+        ))?;
+        let has = |name: &str| columns.iter().flatten().any(|column| column.as_deref() == Some(name));
+        let time = if has("total_exec_time") { "total_exec_time" } else { "total_time" };
+        let outer = if has("toplevel") { " AND s.toplevel" } else { "" };
+        let sums = format!(
+            "SELECT {OWN}.datname, s.queryid::text, sum(s.calls)::bigint, round(sum(s.{time}) * 1000000)::bigint, sum(s.rows)::bigint, \
+             sum(s.shared_blks_hit + s.shared_blks_read)::bigint FROM {view}(false) AS s \
+             LEFT JOIN pg_database AS {OWN} ON {OWN}.oid = s.dbid \
+             WHERE s.queryid IS NOT NULL{outer} GROUP BY 1, 2"
+        );
+        let texts = format!(
+            "SELECT s.queryid::text, max(left(s.query, 1000)) FROM {view} AS s, (SELECT 1) AS {OWN} WHERE s.queryid IN"
+        );
+        match self.wire()?.query_rows(&sums) {
+            Ok(_) => {
+                self.statements = Some([sums, texts]);
+                Ok(None)
+            }
+            Err(error) if error.lost().is_some() => Err(error.into()),
+            // The extension is there, and its library was not loaded when the server started; or the account may not.
+            Err(error) => missing(&error.into_failure().text),
+        }
+    }
+
+    fn read_statements(&mut self, own: &mut OwnQuestions) -> Result<Vec<(StatementKey, StatementCost)>, OpFailure> {
+        own.other += 1;
+        let [sums, _] = self.statements.clone().ok_or_else(super::not_connected)?;
+        Ok(self.ask(&sums)?.into_iter().filter_map(sum_of).collect())
+    }
+
+    fn read_texts(&mut self, ids: &[String], own: &mut OwnQuestions) -> Result<TextRows, OpFailure> {
+        own.other += 1;
+        let [_, texts] = self.statements.clone().ok_or_else(super::not_connected)?;
+        // They are numbers: what is none is left out.
+        let numbers: Vec<&str> = ids.iter().map(String::as_str).filter(|id| id.parse::<i64>().is_ok()).collect();
+        let listed = if numbers.is_empty() { "NULL".to_owned() } else { numbers.join(", ") };
+        self.ask(&format!("{texts} ({listed}) GROUP BY 1"))
+    }
+
+    fn is_own(&self, text: &str) -> bool {
+        text.contains(OWN)
+    }
+}
+
+const TURN_ON: &str = "set `shared_preload_libraries = 'pg_stat_statements'`, start the server again, and execute CREATE EXTENSION \
+                       pg_stat_statements";
+
+fn sum_of(row: Vec<Option<String>>) -> Option<(StatementKey, StatementCost)> {
+    let [database, id, calls, time_ns, rows, pages] = row.try_into().ok()?;
+    let number = |text: Option<String>| text?.parse::<u64>().ok();
+    let cost = StatementCost {
+        calls: number(calls)?,
+        time_ns: number(time_ns)?,
+        errors: 0,
+        rows_sent: number(rows).unwrap_or(0),
+        rows_read: None,
+        pages: number(pages),
+    };
+    Some((StatementKey { database, id: id? }, cost))
+}

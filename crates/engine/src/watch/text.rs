@@ -1,0 +1,78 @@
+//! What a statement without its values does, by its words.
+//!
+//! In: a text as servers keep it: with `?` or `$1` for values, perhaps cut off. Out: whether it reads or writes. Limits: a function or a
+//! procedure that writes counts as what its statement says.
+
+use super::ledger::StatementText;
+use model::{OpClass, STATEMENT_CHARS_MAX};
+
+/// Reading words, and writing ones.
+const READS: [&str; 5] = ["SELECT", "WITH", "VALUES", "TABLE", "FETCH"];
+const WRITES: [&str; 8] = ["INSERT", "UPDATE", "DELETE", "REPLACE", "MERGE", "COPY", "LOAD", "TRUNCATE"];
+
+/// The kinds of statement that the operations of an observed point are, in their order.
+pub(super) const KINDS: [(&str, OpClass); 5] = [
+    ("select", OpClass::Read),
+    ("insert", OpClass::Write),
+    ("update", OpClass::Write),
+    ("delete", OpClass::Write),
+    ("other", OpClass::ReadWrite),
+];
+
+/// `text` in one line, as it is kept, with what it does.
+pub(super) fn described(text: &str) -> StatementText {
+    let words: Vec<&str> = text.split_whitespace().collect();
+    let text: String = words.join(" ").chars().take(STATEMENT_CHARS_MAX).collect();
+    StatementText { class: class_of(&words), text }
+}
+
+fn class_of(words: &[&str]) -> Option<OpClass> {
+    let first = first_word(words)?;
+    if first == "WITH" && words.iter().any(|word| WRITES[..3].contains(&word.to_ascii_uppercase().as_str())) {
+        return Some(OpClass::Write);
+    }
+    let has = |all: &[&str]| all.contains(&first.as_str());
+    if has(&READS) { Some(OpClass::Read) } else { has(&WRITES).then_some(OpClass::Write) }
+}
+
+/// The place among [`KINDS`] of the statement `text`.
+pub(super) fn kind_of(text: &str) -> usize {
+    let words: Vec<&str> = text.split_whitespace().collect();
+    match (class_of(&words), first_word(&words).as_deref()) {
+        (Some(OpClass::Read), _) => 0,
+        (Some(_), Some("UPDATE")) => 2,
+        (Some(_), Some("DELETE" | "TRUNCATE")) => 3,
+        (Some(_), _) => 1,
+        (None, _) => KINDS.len() - 1,
+    }
+}
+
+fn first_word(words: &[&str]) -> Option<String> {
+    let first = words.first()?.trim_start_matches('(');
+    Some(first.chars().take_while(char::is_ascii_alphabetic).collect::<String>().to_ascii_uppercase())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn statements_are_known_by_their_first_word_and_with_by_what_follows() {
+        let kinds = |texts: &[&str]| texts.iter().map(|text| KINDS[kind_of(text)].0).collect::<Vec<_>>();
+        let reads = ["SELECT `c` FROM `t`", "( select 1 )", "with a as (select 1) select 2", "VALUES (?)"];
+        assert_eq!(kinds(&reads), ["select"; 4]);
+        assert_eq!(
+            kinds(&["REPLACE INTO t", "COPY t FROM stdin", "update t set a = $1", "DELETE FROM t", "TRUNCATE t"]),
+            ["insert", "insert", "update", "delete", "delete"]
+        );
+        assert_eq!(kinds(&["BEGIN", "COMMIT", "SET a = ?", "", "SELECTED"]), ["other"; 5]);
+        let moved = described("WITH a AS (DELETE FROM t RETURNING *) SELECT count(*) FROM a");
+        assert_eq!(moved.class, Some(OpClass::Write));
+    }
+
+    #[test]
+    fn a_text_is_one_line_of_a_bearable_length() {
+        let found = described(&format!("SELECT\n  a,\tb {}", "é".repeat(3_000)));
+        assert!(found.text.starts_with("SELECT a, b é") && found.text.chars().count() == STATEMENT_CHARS_MAX);
+    }
+}

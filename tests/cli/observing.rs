@@ -1,0 +1,296 @@
+//! Watches real servers that a test loads with a known number of statements, and what may go wrong with a watch.
+//!
+//! Each watch goes on until the test has seen what it waits for, and is then ended as a user does. Only counts are looked at.
+
+use crate::lab::{Finished, Lab};
+use crate::replaying_sql::{OwnPostgres, open_directory};
+use crate::servers::{MariadbByHand, Running, ask_postgres, is_here};
+use serde_json::Value;
+use std::io::Read;
+use std::process::Command;
+
+/// A watch that goes on until it is ended, when it has recorded some intervals.
+struct Watching {
+    lab: Lab,
+    child: Running,
+}
+
+impl Watching {
+    fn start(arguments: &[&str]) -> Watching {
+        let lab = Lab::new();
+        let more = ["--time", "600s", "--interval", "100ms", "--no-report", "--json"];
+        let mut command = lab.command(&[&["observe"], arguments, &more].concat());
+        let mut child = Running(command.env("PLIMSOLL_PASSWORD", "canary").spawn().unwrap());
+        lab.wait_for_load(&mut child.0, 2);
+        Watching { lab, child }
+    }
+
+    /// Waits for so many more intervals, in which what was done before is seen.
+    fn see(&mut self, intervals: u32) {
+        let before = self.lab.intervals(1, "run");
+        self.lab.wait_for_load(&mut self.child.0, before + intervals);
+    }
+
+    /// Ends it as Ctrl-C does, and returns what it said.
+    fn end(mut self) -> (Lab, Finished) {
+        self.see(2);
+        let pid = rustix::process::Pid::from_child(&self.child.0);
+        rustix::process::kill_process(pid, rustix::process::Signal::INT).unwrap();
+        (self.lab, finished(&mut self.child))
+    }
+
+    /// The same of one that went well: its point.
+    fn point(self) -> (Lab, Finished, Value) {
+        let (lab, finished) = self.end();
+        assert_eq!(finished.exit, 0, "Ctrl-C is how a watch ends: {}", finished.stderr);
+        let run = finished.json();
+        let point = run["points"][0].clone();
+        assert_eq!((&run["state"], &point["validity"]), (&"complete".into(), &"valid".into()), "{run}");
+        (lab, finished, point)
+    }
+}
+
+/// Waits for its own end, however much it says.
+fn finished(child: &mut Running) -> Finished {
+    let read = |stream: &mut dyn Read| {
+        let mut said = String::new();
+        stream.read_to_string(&mut said).unwrap();
+        said
+    };
+    let stdout = read(child.0.stdout.as_mut().unwrap());
+    let stderr = read(child.0.stderr.as_mut().unwrap());
+    Finished { exit: child.0.wait().unwrap().code().expect("it ends by itself"), stdout, stderr }
+}
+
+/// How many operations of `kind` a point has.
+fn ops(point: &Value, kind: &str) -> u64 {
+    let rows = point["statements"].as_array().expect("kinds of statement");
+    rows.iter().find(|row| row["kind"] == kind).map_or(0, |row| row["ops"].as_u64().unwrap())
+}
+
+/// What was seen of the statements whose text has `part`.
+fn cost(point: &Value, part: &str) -> Value {
+    let all = point["observed"]["statements"].as_array().expect("statements");
+    let found = all.iter().find(|one| one["text"].as_str().unwrap().to_lowercase().contains(part));
+    found.map_or(Value::Null, |one| one["cost"].clone())
+}
+
+fn mariadb(options: &[&str]) -> Option<(MariadbByHand, Running)> {
+    if !is_here(&Lab::new(), "mariadb:innodb") {
+        return None;
+    }
+    let server = MariadbByHand::make();
+    let running = server.start(options);
+    server.ask(
+        "CREATE USER visitor@localhost IDENTIFIED BY 'canary'; CREATE DATABASE shop; CREATE TABLE shop.t (id INT PRIMARY KEY, n INT); \
+         INSERT INTO shop.t VALUES (1, 0), (2, 0), (3, 0)",
+    );
+    Some((server, running))
+}
+
+fn allow_digests(server: &MariadbByHand) {
+    server.ask("GRANT SELECT ON performance_schema.* TO visitor@localhost");
+}
+
+const READS: u64 = 120;
+const WRITES: u64 = 30;
+
+/// The statements of the known load.
+fn load() -> String {
+    let read = "SELECT id FROM shop.t WHERE n >= 0;".repeat(READS as usize);
+    let write = "UPDATE shop.t SET n = n + 1 WHERE id = 2;".repeat(WRITES as usize);
+    read + &write
+}
+
+#[test]
+fn a_known_load_on_mariadb_is_counted_exactly_over_one_connection() {
+    let Some((server, _running)) = mariadb(&["--performance-schema=ON"]) else { return };
+    allow_digests(&server);
+    let watching = Watching::start(&[&server.url()]);
+    server.ask(&load());
+    let connections = server.ask("SELECT count(*) FROM information_schema.processlist WHERE user = 'visitor'");
+    assert_eq!(connections.trim(), "1");
+    let (_lab, finished, point) = watching.point();
+    // The client asks for the version of the server, and the test for its connections.
+    assert!((READS..=READS + 4).contains(&ops(&point, "select")), "{}", point["statements"]);
+    assert_eq!((ops(&point, "update"), ops(&point, "insert"), ops(&point, "delete")), (WRITES, 0, 0));
+    let read = cost(&point, "where `n` >=");
+    assert_eq!(
+        (&read["calls"], &read["rows_sent"], &read["rows_read"]),
+        (&READS.into(), &(3 * READS).into(), &(3 * READS).into())
+    );
+    assert_eq!(cost(&point, "update `shop`")["calls"], WRITES);
+    assert_eq!(cost(&point, "plimsoll_watch"), Value::Null, "its own questions are left out");
+    let rate = &finished.json()["answer"]["claims"][0]["sentence"];
+    assert!(rate.as_str().unwrap().starts_with("MariaDB executes "), "{rate}");
+}
+
+#[test]
+fn without_performance_schema_statements_are_counted_and_what_shows_more_is_said() {
+    let Some((server, _running)) = mariadb(&["--performance-schema=OFF"]) else { return };
+    let watching = Watching::start(&[&server.url()]);
+    server.ask(&load());
+    let (_lab, finished, point) = watching.point();
+    assert_eq!(ops(&point, "update"), WRITES);
+    assert_eq!(point["observed"]["statements"].as_array().unwrap().len(), 0);
+    assert!(
+        finished.stderr.contains("statements: performance_schema is off; set `performance_schema = ON`"),
+        "{}",
+        finished.stderr
+    );
+}
+
+#[test]
+fn an_account_without_rights_sees_the_counters_and_is_told_what_it_lacks() {
+    let Some((server, _running)) = mariadb(&["--performance-schema=ON"]) else { return };
+    let watching = Watching::start(&[&server.url()]);
+    server.ask(&load());
+    let (_lab, finished, point) = watching.point();
+    assert_eq!(ops(&point, "update"), WRITES);
+    assert!(finished.stderr.contains("GRANT SELECT ON performance_schema.* TO"), "{}", finished.stderr);
+}
+
+#[test]
+fn digests_that_are_reset_are_noticed_and_counted_on() {
+    let Some((server, _running)) = mariadb(&["--performance-schema=ON"]) else { return };
+    allow_digests(&server);
+    server.ask(&load());
+    let mut watching = Watching::start(&[&server.url()]);
+    server.ask(&load());
+    watching.see(20);
+    server.ask("TRUNCATE performance_schema.events_statements_summary_by_digest");
+    watching.see(20);
+    server.ask(&load());
+    watching.see(20);
+    let (_lab, finished, point) = watching.point();
+    assert!(finished.stderr.contains("account of statements was set to zero"), "{}", finished.stderr);
+    assert_eq!(cost(&point, "where `n` >=")["calls"], 2 * READS);
+    assert_eq!(ops(&point, "update"), 2 * WRITES, "its counters are others");
+}
+
+#[test]
+fn a_server_that_is_started_again_is_watched_on() {
+    let Some((server, mut running)) = mariadb(&["--performance-schema=ON"]) else { return };
+    allow_digests(&server);
+    let mut watching = Watching::start(&[&server.url()]);
+    server.ask(&load());
+    watching.see(20);
+    running.end();
+    watching.see(0);
+    let _again = server.start(&["--performance-schema=ON"]);
+    server.ask(&load());
+    watching.see(20);
+    let (lab, finished, point) = watching.point();
+    for said in ["the server does not answer", "the server was restarted"] {
+        assert!(finished.stderr.contains(said), "{said}: {}", finished.stderr);
+    }
+    // The end of the connection may hide what came in the last interval before.
+    assert!((WRITES..=2 * WRITES).contains(&ops(&point, "update")), "{}", point["statements"]);
+    let findings: Vec<&Value> = point["findings"].as_array().unwrap().iter().map(|finding| &finding["code"]).collect();
+    assert!(findings.contains(&&"restarted".into()), "{findings:?}");
+    let shown = lab.run(&["show", "last"]);
+    assert!(shown.exit == 0 && shown.stdout.contains("restarted"), "{}", shown.stdout);
+}
+
+fn postgres(preloads: bool) -> Option<(Lab, OwnPostgres)> {
+    let lab = Lab::new();
+    if !is_here(&lab, "postgres") {
+        return None;
+    }
+    let dir = open_directory(&lab);
+    let more = if preloads { "-c shared_preload_libraries=pg_stat_statements" } else { "" };
+    let Some(server) = OwnPostgres::start_with(dir, more) else {
+        eprintln!("skipped: PostgreSQL is elsewhere");
+        return None;
+    };
+    let socket = server.socket();
+    ask_postgres(&socket, "CREATE TABLE t (id INT PRIMARY KEY, n INT)");
+    ask_postgres(&socket, "INSERT INTO t VALUES (1, 0), (2, 0), (3, 0)");
+    if preloads {
+        ask_postgres(&socket, "CREATE EXTENSION pg_stat_statements");
+    }
+    Some((lab, server))
+}
+
+fn url_of(server: &OwnPostgres) -> String {
+    let socket = server.socket();
+    format!("postgres://plimsoll@/postgres?host={}", socket.rsplit_once('/').unwrap().0)
+}
+
+/// Sends each of the statements by itself.
+fn load_postgres(server: &OwnPostgres) {
+    let mut command = Command::new("psql");
+    command.args(["-qAt", "-U", "plimsoll", "postgres", "-h", server.socket().rsplit_once('/').unwrap().0]);
+    for (text, times) in [("SELECT id FROM t WHERE n >= 0", READS), ("UPDATE t SET n = n + 1 WHERE id = 2", WRITES)] {
+        for _ in 0..times {
+            command.args(["-c", text]);
+        }
+    }
+    assert!(command.output().unwrap().status.success());
+}
+
+#[test]
+fn a_known_load_on_postgresql_is_counted_exactly() {
+    let Some((_lab, server)) = postgres(true) else { return };
+    let watching = Watching::start(&[&url_of(&server)]);
+    load_postgres(&server);
+    let (_runs, _, point) = watching.point();
+    let kinds = (ops(&point, "select"), ops(&point, "update"), ops(&point, "insert"));
+    assert_eq!(kinds, (READS, WRITES, 0), "{}", point["statements"]);
+    let read = cost(&point, "from t where n >=");
+    assert_eq!((&read["calls"], &read["rows_sent"]), (&READS.into(), &(3 * READS).into()));
+    assert_eq!(cost(&point, "plimsoll_watch"), Value::Null, "its own questions are left out");
+}
+
+#[test]
+fn without_pg_stat_statements_transactions_are_counted_and_what_shows_more_is_said() {
+    let Some((_lab, server)) = postgres(false) else { return };
+    let mut watching = Watching::start(&[&url_of(&server)]);
+    load_postgres(&server);
+    // Sessions report at their end.
+    watching.see(15);
+    let (_runs, finished, point) = watching.point();
+    assert!((READS + WRITES..READS + WRITES + 40).contains(&point["ops"].as_u64().unwrap()), "{point}");
+    assert!(
+        finished.stderr.contains("this database has no pg_stat_statements; set `shared_preload_libraries"),
+        "{}",
+        finished.stderr
+    );
+}
+
+#[test]
+fn a_process_is_watched_until_it_ends_and_what_was_seen_is_kept() {
+    let mut sleeper = Running(Command::new("sleep").arg("600").spawn().unwrap());
+    let pid = sleeper.0.id().to_string();
+    let watching = Watching::start(&["--pid", &pid]);
+    let (_lab, _, point) = watching.point();
+    assert_eq!((&point["ops"], &point["observed"]["counts"]), (&0.into(), &"nothing".into()));
+    let mut watching = Watching::start(&["--pid", &pid]);
+    sleeper.end();
+    let finished = finished(&mut watching.child);
+    assert_eq!(finished.exit, 4, "{}", finished.stderr);
+    assert!(finished.stderr.contains(&format!("process {pid}) ended; what was seen is kept")), "{}", finished.stderr);
+    let shown = watching.lab.json(&["show", "last"]);
+    assert_eq!((&shown["points"][0]["state"], &shown["points"][0]["validity"]), (&"failed".into(), &"valid".into()));
+}
+
+#[test]
+fn what_cannot_be_watched_is_one_line() {
+    let lab = Lab::new();
+    for (arguments, exit, expected) in [
+        (&["--pid", "999999999"][..], 2, "there is no process 999999999"),
+        (&["--pid", "0"], 2, "--pid"),
+        (&[], 2, "URL"),
+        (&["sqlite"], 2, "`sqlite` is no URL of a server that can be watched"),
+        (&["mysql://a@h1,h2/"], 2, "name one server"),
+        (&["mysql://nobody@127.0.0.1:1/"], 4, "mysql://nobody@127.0.0.1:1/"),
+        (&["--pid", "1", "--time", "1s", "--interval", "2s"], 2, "--interval is longer than --time"),
+        (&["--pid", "1", "--interval", "1ms"], 2, "--interval"),
+        (&["--pid", "1", "--out", "x.txt"], 2, "--out: `x.txt` is no name of a run file"),
+    ] {
+        let refused = lab.run(&[&["observe"], arguments].concat());
+        assert_eq!(refused.exit, exit, "{arguments:?}: {}", refused.stderr);
+        assert!(refused.stderr.contains(expected), "{arguments:?}: {}", refused.stderr);
+    }
+    assert!(lab.run_files().is_empty() && lab.left_behind().is_empty(), "{:?}", lab.left_behind());
+}
