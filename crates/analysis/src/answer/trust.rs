@@ -7,6 +7,7 @@ use super::asked::AskedRun;
 use super::claim::{Claim, ClaimKind};
 use super::disturbance::clause;
 use super::speech::unquoted;
+use super::sureness;
 use crate::findings::foreign_cpu::{CpuUser, ForeignCpu};
 use crate::judgement::NextStep;
 use crate::verdict::{Reason, Unmeasured};
@@ -44,7 +45,7 @@ pub(super) fn nothing_usable(run: &AskedRun) -> Claim {
 }
 
 /// At most three sentences: how many points are valid, or left out of all numbers, and what weakens most of them; why one ended early; what
-/// others took of the CPU; and what is missing. What mends it is the next step.
+/// others took of the CPU; and what is missing. What mends it is the next step. If the run went on until it was sure, what that came to is the second.
 pub(super) fn sentences(run: &AskedRun) -> Vec<String> {
     let tally = run.analysis.verdict.trust.validity;
     let has_left_out = (1..run.analysis.points.len()).contains(&tally.invalid);
@@ -57,7 +58,7 @@ pub(super) fn sentences(run: &AskedRun) -> Vec<String> {
         .map(|(words, _)| format!("{}.", capital(&words)));
     let missing = not_measured(&run.analysis.verdict.trust.unmeasured);
     let rest = rest.map(|(code, points)| rest_words(run, code, points));
-    let all = [validity(run, weakness), why_ended(run, weakness), rest, others, missing];
+    let all = [validity(run, weakness), sureness::sentence(run), why_ended(run, weakness), rest, others, missing];
     all.into_iter().flatten().take(SENTENCES_MAX).collect()
 }
 
