@@ -43,6 +43,7 @@ mod servers;
 mod sql;
 mod stacks;
 mod throttle;
+mod until_sure;
 mod verified;
 mod verify;
 mod watching;

@@ -31,7 +31,8 @@ use crate::{
     CompressionCost, DataLoad, Finding, HostSummary, InsertCost, InstanceShares, PointAnalysis, Rounds, SearchAnalysis,
     StackProfile, Summary, ThreadStates, Validity, VariantCost, Verdict, WorkDone,
 };
-use model::{CounterRole, HourlyCost, Phase, PointData, PointState, RunData, RunMeta, Trial};
+use model::sure::needed_trials;
+use model::{CounterRole, HourlyCost, Phase, Plan, PointData, PointState, RunData, RunMeta, Trial};
 use std::borrow::Cow;
 use std::collections::HashMap;
 
@@ -61,9 +62,22 @@ pub fn analyse(run: &RunData) -> Analysis {
     let described = in_sequences(&kept.points).zip(describe_all(&kept, &names));
     let points = described.map(|((point, sequence), names)| analyse_point(point, sequence, names, &context)).collect();
     let (searches, points) = separate_searches(&kept, &names, points);
-    let findings = findings::detect_in_run(&points, &run.meta.plan);
-    let verdict = verdict_with_searches(&points, &searches, &run.meta.plan, &names);
+    let plan = &as_needed(&kept);
+    let findings = findings::detect_in_run(&points, plan);
+    let verdict = verdict_with_searches(&points, &searches, plan, &names);
     Analysis { meta: run.meta.clone(), points, searches, findings, verdict }
+}
+
+/// The plan of `run` without the repeats that were left out because nothing depended on them any more.
+fn as_needed(run: &RunData) -> Cow<'_, Plan> {
+    let plan = &run.meta.plan;
+    if plan.sure.is_none() {
+        return Cow::Borrowed(plan);
+    }
+    let is_measured = |trial: &Trial| run.points.iter().any(|point| point.trial == *trial);
+    let needed =
+        plan.trials.iter().zip(needed_trials(run)).filter(|(trial, is_needed)| *is_needed || is_measured(trial));
+    Cow::Owned(Plan { trials: needed.map(|(trial, _)| trial.clone()).collect(), ..plan.clone() })
 }
 
 /// The run in which a point of several hosts has the machine on which the database runs.

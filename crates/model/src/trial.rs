@@ -10,6 +10,7 @@ use crate::limits::Limits;
 use crate::machine_setup::MachineSetup;
 use crate::network::LinkSpeed;
 use crate::params::Params;
+use crate::sure::{ArmPlace, Precision, SurePlan};
 use crate::units::Nanos;
 use crate::why::WhySpec;
 use serde::{Deserialize, Serialize};
@@ -39,6 +40,9 @@ pub struct Plan {
     /// What the run is about if it varies the resources of a recorded point; `None` of any other run.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub why: Option<WhySpec>,
+    /// How it goes on until it is sure; `None` if all of it is measured whatever is seen.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub sure: Option<SurePlan>,
     /// The points in the order in which they are measured.
     pub trials: Vec<Trial>,
 }
@@ -75,6 +79,7 @@ impl Plan {
             hourly: HourlyCost::default(),
             link: None,
             why: None,
+            sure: None,
             trials: Vec::new(),
         }
     }
@@ -109,6 +114,9 @@ pub struct Trial {
     /// The data set that it uses; `None` if its data is made for it and removed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub data_set: Option<UsedSet>,
+    /// What it is compared with, if its plan goes on until that is decided.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub arm: Option<ArmPlace>,
 }
 
 /// The data set that a trial uses.
@@ -153,6 +161,7 @@ impl Trial {
             stacks: false,
             share: None,
             data_set: None,
+            arm: None,
         }
     }
 
@@ -352,13 +361,15 @@ pub enum Until {
         /// How often files are written whole before the measurement, the making of them included: 1 or more.
         precondition: u32,
     },
+    /// The mean of its rate is known to this share, by the rule of [`crate::sure`]; `Phases::run` is the most time.
+    Sure(Precision),
 }
 
 impl Phases {
     /// The length of a round; `None` if the measurement has none.
     pub fn round(&self) -> Option<Nanos> {
         match self.until {
-            Until::Time => None,
+            Until::Time | Until::Sure(_) => None,
             Until::Steady { round, .. } => Some(round),
         }
     }
@@ -366,7 +377,7 @@ impl Phases {
     /// How often files are written whole before the measurement.
     pub fn precondition(&self) -> u32 {
         match self.until {
-            Until::Time => 1,
+            Until::Time | Until::Sure(_) => 1,
             Until::Steady { precondition, .. } => precondition,
         }
     }

@@ -4,8 +4,9 @@
 //! pair are measured one right after the other, A B in odd repeats and B A in even ones. Limits: two arms; more values are a list and a
 //! table. What an engine does before each point is its own parameter `between`, which an engine may lack.
 
-use crate::common::{self, AB, DATA_SET};
+use crate::common::{self, AB, BUDGET, DATA_SET};
 use crate::document::{Written, WrittenSetting};
+use crate::ending::{PAIRS_MAX, is_until_sure};
 use crate::error::{Place, PlanError, listed, shown};
 use crate::sweep::{self, own_name};
 use model::{Catalogue, Entry, ParamDef, ParamKind, ParamRole};
@@ -16,7 +17,7 @@ const PAIRS: &str = "6";
 const SET: &str = "set.";
 const BETWEEN: &str = "between";
 /// They name what a point is, which one of several equal points, or what the machine costs: two of them are no arms of a comparison.
-const NO_ARMS: [&str; 8] = ["workload", "repeat", "seed", "price", "watts", "link", DATA_SET, AB];
+const NO_ARMS: [&str; 9] = ["workload", "repeat", "seed", "price", "watts", "link", DATA_SET, AB, BUDGET];
 
 /// The settings with `ab` replaced by what it asks for: the key with its two values, and defaults of `repeat` and `between`. Returns the
 /// key, too.
@@ -35,7 +36,9 @@ pub(crate) fn unfold_arms<'a>(
         }
     }
     let between = if are_sequences(&settings, catalogue) { "keep" } else { reset_between(&arms.key, catalogue) };
-    let defaults = [("repeat", PAIRS), (BETWEEN, between)];
+    let most = PAIRS_MAX.to_string();
+    let pairs = if is_until_sure(&settings) { most.as_str() } else { PAIRS };
+    let defaults = [("repeat", pairs), (BETWEEN, between)];
     let missing = defaults.into_iter().filter(|(key, _)| !settings.iter().any(|setting| setting.key == *key));
     let missing: Vec<WrittenSetting> = missing.map(|(key, text)| setting_of(key, text, ab.place)).collect();
     settings.extend(missing);

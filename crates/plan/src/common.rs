@@ -35,6 +35,8 @@ const ROUNDS_MAX: u64 = 10_000;
 pub(crate) const WATTS_MAX: u64 = 1_000_000;
 /// SNIA writes a device twice; a hundred times is a slip.
 const PRECONDITION_MAX: u64 = 100;
+/// Some points of two seconds.
+const BUDGET_MIN: Nanos = Nanos::from_secs(10);
 const ROUND_MIN: Nanos = Nanos(INTERVAL_MIN.0 * INTERVALS_PER_ROUND_MIN);
 
 /// What a common key may hold. Bounds are included.
@@ -91,6 +93,8 @@ pub enum CommonKind {
     },
     /// One of these words.
     OneOf(&'static [&'static str]),
+    /// What ends a run phase: `time`, `steady` or `sure`, with a precision.
+    Ending,
     /// `true` or `false`; on the command line the flag alone is `true`.
     Truth,
     /// Another key with two values, `KEY=A,B`.
@@ -118,6 +122,10 @@ pub struct CommonKey {
 pub(crate) const NONE: &str = "none";
 /// The text of a setting of the machine that stays as it is.
 pub(crate) const KEEP: &str = "keep";
+/// What may end a run phase.
+pub(crate) const TIME: &str = "time";
+pub(crate) const STEADY: &str = "steady";
+pub(crate) const SURE: &str = "sure";
 /// The two values of a key that is on or off.
 pub(crate) const FALSE: &str = "false";
 pub(crate) const TRUE: &str = "true";
@@ -128,6 +136,8 @@ pub(crate) const LIMIT: &str = "limit";
 pub(crate) const AUTO: &str = "auto";
 /// The key of the data set that is used.
 pub(crate) const DATA_SET: &str = "data_set";
+/// The key of the time of the whole run.
+pub(crate) const BUDGET: &str = "budget";
 /// The key of a comparison of two values.
 pub(crate) const AB: &str = "ab";
 
@@ -263,8 +273,9 @@ pub const DEFAULTS: &[CommonKey] = &[
     key(
         "until",
         "time",
-        CommonKind::OneOf(&["time", "steady"]),
-        "when the run phase ends: `time`, or `steady` (five rounds in a row at a steady rate, by SNIA's rule)",
+        CommonKind::Ending,
+        "when the run phase ends: `time`; `sure` or `sure:2%` (its rate is known to so much, at the latest after `time`; and with `ab` or `repeat` \
+         pairs go on until a difference is decided, or is surely less than that); or `steady` (five rounds in a row at a steady rate, by SNIA's rule)",
     ),
     key(
         "round",
@@ -318,11 +329,18 @@ pub const DEFAULTS: &[CommonKey] = &[
         AB,
         "",
         CommonKind::Arms,
-        "compare two values of a key, such as `fs=ext4,xfs`, in pairs (6 unless `repeat` is set) that are measured A B B A, each point \
+        "compare two values of a key, such as `fs=ext4,xfs`, in pairs (6 unless `repeat` is set; up to 20 with until = sure) that are measured A B B A, each point \
          on fresh data and a restarted engine (`between`)",
     )
     .without("no comparison"),
-    key("repeat", "1", int(1, REPEAT_MAX), "how many times each point is measured, interleaved A B B A"),
+    key("repeat", "1", int(1, REPEAT_MAX), "how many times each point is measured, interleaved A B B A; with until = sure at most, in random order"),
+    key(
+        BUDGET,
+        "",
+        time(BUDGET_MIN, PHASE_MAX),
+        "time of the whole run: first all points once in a tenth of it, then repeats of what is not decided (until = sure), until all is or the time is over",
+    )
+    .without("all repeats are measured"),
     key(
         "price",
         NONE,
@@ -396,6 +414,7 @@ mod tests {
             let UsefulValues::OneOf(words) = values else { panic!("no common key needs `{param}` above 0") };
             let takes = |word: &&&str| match kind_of(param) {
                 CommonKind::OneOf(words) => words.contains(word),
+                CommonKind::Ending => [TIME, STEADY, SURE].contains(*word),
                 CommonKind::RateOrNone { .. } => [NONE, LIMIT].contains(*word),
                 _ => false,
             };
@@ -408,6 +427,7 @@ mod tests {
         for key in DEFAULTS {
             let text = key.default;
             let fits = match key.kind {
+                _ if text.is_empty() => !key.without.is_empty(),
                 CommonKind::Int { min, max } => {
                     crate::text::parse_whole(text).is_some_and(|n| (min..=max).contains(&n))
                 }

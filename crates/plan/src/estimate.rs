@@ -27,7 +27,8 @@ pub struct Estimate {
     pub points: usize,
     /// How often data is made for them: each time that the data of the point before is not what a point begins with.
     pub data_sets: usize,
-    /// Warmup and run of all points, at most; without those that end when their rows are in. A search counts with what it usually takes.
+    /// Warmup and run of all points, at most, or the budget of the whole; without those that end when their rows are in. A search counts with what it
+    /// usually takes.
     pub seconds: f64,
     /// Points that are searches for the largest rate.
     pub searches: usize,
@@ -41,11 +42,12 @@ pub struct Estimate {
 pub fn estimate(plan: &Plan, catalogue: &Catalogue) -> Estimate {
     let bounded: Vec<f64> = plan.trials.iter().filter_map(|trial| expected_seconds(trial, catalogue)).collect();
     let warnings = [few_intervals(plan), few_arrivals(plan), unlike_durability(plan), missing_indexes(plan, catalogue)];
+    let budget = plan.sure.and_then(|sure| sure.budget).map_or(f64::INFINITY, |budget| budget.as_secs_f64());
     Estimate {
         points: plan.trials.len(),
         data_sets: chains_with_new_data(plan, catalogue).len(),
         // The sum of no numbers is -0.0.
-        seconds: 0.0 + bounded.iter().sum::<f64>(),
+        seconds: (0.0 + bounded.iter().sum::<f64>()).min(budget),
         searches: plan.trials.iter().filter(|trial| trial.limit.is_some()).count(),
         until_rows: plan.trials.len() - bounded.len(),
         warnings: warnings.into_iter().flatten().collect(),

@@ -13,6 +13,7 @@ mod chain;
 mod common;
 mod difference;
 mod document;
+mod ending;
 mod entries;
 mod error;
 mod estimate;
@@ -29,6 +30,7 @@ mod question;
 mod quick_look;
 mod recorded;
 mod statements;
+mod sure;
 mod sweep;
 mod table_text;
 mod tables;
@@ -203,28 +205,37 @@ fn resolved(
 ) -> Result<Plan, PlanError> {
     let text = plan.scale.to_string();
     value::parse_above_zero(&Written { key: "scale".into(), text, place: Place::Flag("scale") }, SCALE_MAX)?;
-    let matrix = sweep::expand_plan(document, &overrides.settings(), plan.scale, catalogue)?;
-    let (ab, hourly, link) = (matrix.compared, matrix.hourly, matrix.link);
-    let trials = interleaved(&matrix.points, catalogue);
+    let mut matrix = sweep::expand_plan(document, &overrides.settings(), plan.scale, catalogue)?;
+    let (ab, hourly, link) = (matrix.compared.take(), matrix.hourly, matrix.link);
+    let trials = interleaved(&matrix.points, catalogue, |_, repeat| repeat.is_multiple_of(2));
     let asked = question::asked(document, &trials, ab.as_deref(), !overrides.is_empty(), catalogue)?;
-    Ok(Plan { asked, ab, hourly, link, trials, ..plan })
+    let sure = sure::make_sure(&mut matrix, asked.compare.as_deref(), catalogue)?;
+    let trials = match sure {
+        Some(_) => interleaved(&matrix.points, catalogue, sure::is_reversed),
+        None => trials,
+    };
+    Ok(Plan { asked, ab, hourly, link, sure, trials, ..plan })
 }
 
 /// Every repetition of every point: odd repetitions in order, even ones reversed (A B B A), so that a machine that slowly
-/// changes favours neither end of the list. The steps of a sequence stay together and in their order. Repetition r has the seed
-/// of the plan + r - 1, whatever the point.
-fn interleaved(points: &[Point<'_>], catalogue: &Catalogue) -> Vec<Trial> {
+/// changes favours neither end of the list; or those reversed that `is_reversed` says by the seed of the plan. The steps of a sequence stay together
+/// and in their order. Repetition r has the seed of the plan + r - 1, whatever the point.
+fn interleaved(points: &[Point<'_>], catalogue: &Catalogue, is_reversed: fn(u64, u32) -> bool) -> Vec<Trial> {
     let repeats_max = points.iter().map(|point| point.repeats).max().unwrap_or(0);
-    let mut chains: Vec<_> =
+    let seed = points.first().map_or(0, |point| point.trial.seed);
+    let chains: Vec<_> =
         points.chunk_by(|before, point| chain::continues(&before.trial, &point.trial, catalogue)).collect();
     let mut trials = Vec::new();
     for repeat in 1..=repeats_max {
-        let due = chains.iter().copied().flatten().filter(|point| point.repeats >= repeat);
+        let mut chains = chains.clone();
+        if is_reversed(seed, repeat) {
+            chains.reverse();
+        }
+        let due = chains.into_iter().flatten().filter(|point| point.repeats >= repeat);
         trials.extend(due.map(|Point { trial, .. }| {
             let seed = if draws(trial) { trial.seed + u64::from(repeat) - 1 } else { trial.seed };
             Trial { repeat, seed, ..trial.clone() }
         }));
-        chains.reverse();
     }
     trials
 }
@@ -367,6 +378,7 @@ mod tests {
             "rounds_max",
             "precondition",
             "ab",
+            "budget",
         ];
         let named = DEFAULTS.iter().filter(|key| !others.contains(&key.name));
         let keys: String = named.map(|key| format!("{} = '{}'\n", key.name, key.default)).collect();
@@ -628,7 +640,10 @@ mod tests {
             ("round = 60", "`round` needs until = `steady`"),
             ("rounds_max = 9", "`rounds_max` needs until = `steady`"),
             ("precondition = 2", "`precondition` needs until = `steady` and a workload on files"),
-            ("until = 'stable'", "`until` cannot be `stable`; use one of `time`, `steady`"),
+            (
+                "until = 'stable'",
+                "`until` cannot be `stable`; use `time`, `steady`, `sure` or `sure:` with a precision from 0.1% to 50%, such as `sure:2%`",
+            ),
         ];
         for (text, expected) in timed {
             let told = read(&format!("workload = 'file'\n{text}")).map_err(|e| e.to_string());
@@ -761,7 +776,7 @@ mod tests {
                 "workload = 'file'\n\"p\\nq\" = 1",
                 "p.toml:2: unknown key `p\\nq`: allowed are `name`, `title`, `question`, `compare`, `over`, `sweep`, `engine`, `workload`, `path`, `fs`, `fs_size`, `data_set`, `memory_limit`, `storage_limit`, `cpu_limit`, `instances`, \
                  `cpus`, `smt`, `turbo`, `scheduler`, `clients`, `depth`, `think`, `rate`, `arrivals`, `slo`, `hold`, `rate_max`, `time`, `until`, `round`, `rounds_max`, `precondition`, \
-                 `warmup`, `interval`, `grace`, `ops_max`, `on_error`, `stacks`, `ab`, `repeat`, `price`, `watts`, `link`, `seed` and the parameters of engine and workload",
+                 `warmup`, `interval`, `grace`, `ops_max`, `on_error`, `stacks`, `ab`, `repeat`, `budget`, `price`, `watts`, `link`, `seed` and the parameters of engine and workload",
             ),
             (
                 "workload = 'file'\ncache = '1g'",
@@ -913,7 +928,7 @@ mod tests {
                 "--set: unknown key `name`: allowed are `engine`, `workload`, `path`, `fs`, `fs_size`, `data_set`, `memory_limit`, \
                  `storage_limit`, `cpu_limit`, `instances`, `cpus`, `smt`, `turbo`, `scheduler`, `clients`, `depth`, \
                  `think`, `rate`, `arrivals`, `slo`, `hold`, `rate_max`, `time`, `until`, `round`, `rounds_max`, `precondition`, `warmup`, `interval`, \
-                 `grace`, `ops_max`, `on_error`, `stacks`, `ab`, `repeat`, `price`, `watts`, `link`, `seed` and the parameters of engine and workload",
+                 `grace`, `ops_max`, `on_error`, `stacks`, `ab`, `repeat`, `budget`, `price`, `watts`, `link`, `seed` and the parameters of engine and workload",
             ),
             (
                 ("io", "sync"),

@@ -88,7 +88,7 @@ fn read_key(
 }
 
 /// What paces a load is one setting, whichever key decides it; so is what is measured.
-fn setting_name(key: &str) -> &str {
+pub(crate) fn setting_name(key: &str) -> &str {
     match key {
         "rate" | "arrivals" | "think" => "pacing",
         "path" => ENGINE,

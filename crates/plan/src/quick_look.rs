@@ -1,5 +1,6 @@
 //! The short form of a plan: each point once and for seconds. Its numbers show the direction and conclude nothing.
 
+use crate::sure;
 use model::{Catalogue, Nanos, Plan, Until};
 
 /// As long as a point lasts at most, and so long as a search holds its rate.
@@ -11,9 +12,12 @@ const INTERVALS: u64 = 20;
 /// `plan` with each point once, for at most 3 s. A point that ends when its rows are in, or when its rate is steady, is as long as before.
 pub fn quick_look(mut plan: Plan, catalogue: &Catalogue) -> Plan {
     plan.trials.retain(|trial| trial.repeat == 1);
+    plan.sure = None;
     for trial in &mut plan.trials {
         let ends_itself = (catalogue.run_ops)(&trial.workload.name, &trial.workload.params).is_some();
+        trial.arm = None;
         let phases = &mut trial.phases;
+        sure::without(phases);
         phases.warmup = phases.warmup.min(WARMUP_MAX);
         if !ends_itself && phases.until == Until::Time {
             phases.run = phases.run.min(RUN_MAX);

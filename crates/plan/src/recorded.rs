@@ -15,6 +15,7 @@ use crate::tables;
 use crate::variants;
 use model::limit::LimitPart;
 use model::own_table::{OwnTable, ValueSource};
+use model::sure::SurePlan;
 use model::{
     Access, Catalogue, DistributionEntry, Entry, Pacing, ParamDef, ParamKind, Params, Phases, Plan, SPEED_MAX,
     SPEED_UNPACED, Trial, Until, Value,
@@ -29,8 +30,18 @@ pub fn check(plan: &Plan, origin: &str, catalogue: &Catalogue) -> Result<(), Pla
     if plan.trials.len() > TRIALS_MAX {
         return Err(Place::File(origin).error(format_args!("its plan has more than {TRIALS_MAX} points")));
     }
+    if !plan.sure.is_none_or(could_be_asked_for) {
+        return Err(Place::File(origin).error("its plan ends in a way that no plan can"));
+    }
     let mut all = (1..).zip(&plan.trials);
     all.try_for_each(|(nth, trial)| fits(trial, catalogue).map_err(|what| refused(nth, what)))
+}
+
+/// Whether a plan can go on until it is sure in this way.
+fn could_be_asked_for(sure: SurePlan) -> bool {
+    let most = TRIALS_MAX as u32;
+    let is_in_time = sure.budget.is_none_or(|budget| budget <= PHASE_MAX);
+    sure.difference.is_allowed() && (2..=most).contains(&sure.pairs_max) && sure.comparisons <= most && is_in_time
 }
 
 fn fits(trial: &Trial, catalogue: &Catalogue) -> Result<(), String> {
@@ -170,6 +181,7 @@ fn in_time(phases: &Phases) -> bool {
     let round_fits = match phases.until {
         Until::Time => true,
         Until::Steady { round, precondition } => round >= phases.interval && precondition > 0,
+        Until::Sure(within) => within.is_allowed(),
     };
     let run_fits = phases.interval >= INTERVAL_MIN && phases.run <= longest_run(phases.interval) && phases.run.0 > 0;
     round_fits && run_fits && phases.warmup <= PHASE_MAX && phases.grace <= PHASE_MAX

@@ -4,16 +4,18 @@
 //! Limits: a plan has at most 10,000 trials; what would be more is refused before it is expanded.
 
 use crate::arms::{chooses_arms_of, unfold_arms};
-use crate::common::{self, AB, DATA_SET};
+use crate::common::{self, AB, BUDGET, DATA_SET};
 use crate::document::{Document, SweepTable, Written, WrittenSetting};
+use crate::ending;
 use crate::entries;
 use crate::error::{Place, PlanError, hint, listed, shown};
 use crate::hourly;
 use crate::link;
 use crate::point::Choice;
 use crate::text;
+use model::sure::Precision;
 use model::{
-    BACKGROUND, Catalogue, Entry, HourlyCost, LinkSpeed, Meaning, ParamDef, ParamKind, Trial, Until, UsedIf,
+    BACKGROUND, Catalogue, Entry, HourlyCost, LinkSpeed, Meaning, Nanos, ParamDef, ParamKind, Trial, Until, UsedIf,
     UsefulValues, Value,
 };
 use std::collections::{BTreeMap, BTreeSet, HashSet};
@@ -21,7 +23,7 @@ use std::collections::{BTreeMap, BTreeSet, HashSet};
 /// A working day at three seconds each; more is a slip in a range or list.
 pub(crate) const TRIALS_MAX: usize = 10_000;
 /// They apply to a sweep as a unit, so a list of them has no meaning.
-const SINGLE: [&str; 7] = ["repeat", "seed", "stacks", "price", "watts", "link", DATA_SET];
+const SINGLE: [&str; 8] = ["repeat", "seed", "stacks", "price", "watts", "link", DATA_SET, BUDGET];
 const ENGINE: &str = "engine";
 const WORKLOAD: &str = "workload";
 
@@ -30,6 +32,10 @@ pub(crate) struct Point<'a> {
     pub(crate) trial: Trial,
     pub(crate) repeats: u32,
     pub(crate) place: Place<'a>,
+    /// How well its mean is to be known, if it goes on until that.
+    pub(crate) sure: Option<Precision>,
+    /// The keys that were written for its sweep, each with the value that it has.
+    pub(crate) picked: Vec<(String, String)>,
 }
 
 /// The cells of all sweeps.
@@ -41,6 +47,8 @@ pub(crate) struct Matrix<'a> {
     pub(crate) hourly: HourlyCost,
     /// The speed of the link to the server.
     pub(crate) link: Option<LinkSpeed>,
+    /// The time of the whole run.
+    pub(crate) budget: Option<Nanos>,
 }
 
 /// The points of all sweeps of `document`, under `overrides`.
@@ -61,7 +69,7 @@ pub(crate) fn expand_plan<'a>(
         // Without a sweep the plan itself is one.
         sweeps.push(SweepTable { place: document.place, settings: Vec::new() });
     }
-    let (mut points, mut compared, mut hourly, mut speed) = (Vec::new(), None, None, None);
+    let (mut points, mut compared, mut hourly, mut speed, mut budget) = (Vec::new(), None, None, None, None);
     let (mut anywhere, mut anywhere_in_file) = (KeyUse::default(), KeyUse::default());
     for sweep in &sweeps {
         if is_left_out(sweep, &sweeps, &overrides, catalogue) {
@@ -77,6 +85,8 @@ pub(crate) fn expand_plan<'a>(
         hourly::check_same(*hourly.get_or_insert(own), own, &settings)?;
         let own = link::speed_of(&settings)?;
         link::check_same(*speed.get_or_insert(own), own, &settings)?;
+        let own = ending::budget_of(&settings)?;
+        ending::check_same(*budget.get_or_insert(own), own, &settings)?;
         let (found, mut keys) = expand_sweep(&settings, sweep.place, scale, catalogue)?;
         if let Some(key) = arms {
             keys.add_arms(&key);
@@ -97,7 +107,8 @@ pub(crate) fn expand_plan<'a>(
     anywhere.check(overrides.iter(), &points, catalogue)?;
     no_point_twice(&points)?;
     state_backgrounds(&mut points, catalogue);
-    Ok(Matrix { points, compared, hourly: hourly.unwrap_or_default(), link: speed.flatten() })
+    let (hourly, link, budget) = (hourly.unwrap_or_default(), speed.flatten(), budget.flatten());
+    Ok(Matrix { points, compared, hourly, link, budget })
 }
 
 /// Whether the engines that `overrides` choose leave nothing of `sweep`: it names engines of its own and none of those, and another sweep of
@@ -501,7 +512,13 @@ fn expand_sweep<'a>(
             // If no steps were written, an engine performs those that it has.
             if all_written || has_step(&trial, catalogue) {
                 keys.add_trial(&choice, &trial)?;
-                points.push(Point { trial, repeats, place });
+                points.push(Point {
+                    trial,
+                    repeats,
+                    place,
+                    sure: choice.sure_precision()?,
+                    picked: choice.picked_texts(),
+                });
             }
         }
     }

@@ -238,7 +238,7 @@ fn varied_step(
     catalogue: &Catalogue,
 ) -> Trial {
     // Stops of the engine would be one more thing that differs.
-    let mut trial = Trial { repeat: round, limit: None, stacks: false, ..step.clone() };
+    let mut trial = Trial { repeat: round, limit: None, stacks: false, arm: None, ..step.clone() };
     if let Ok([unchanged, _]) = variation.cpu {
         trial.target.limits.cpu = Some(unchanged);
     }

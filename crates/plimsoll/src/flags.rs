@@ -204,6 +204,7 @@ fn common_value_name(key: &CommonKey) -> String {
         CommonKind::Int { .. } | CommonKind::IntOrNone { .. } | CommonKind::RateOrNone { .. } => "N".to_owned(),
         CommonKind::Duration { .. } => "TIME".to_owned(),
         CommonKind::OneOf(words) => words.join("|"),
+        CommonKind::Ending => "time|sure[:PERCENT]|steady".to_owned(),
         CommonKind::Truth => "true|false".to_owned(),
         CommonKind::Arms => "KEY=A,B".to_owned(),
     }

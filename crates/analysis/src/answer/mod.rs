@@ -19,6 +19,7 @@ pub mod objective;
 mod parts;
 mod places;
 pub mod speech;
+mod sureness;
 mod table;
 #[cfg(test)]
 mod tests;

@@ -7,6 +7,7 @@ use super::asked::AskedRun;
 use super::claim::{Claim, ClaimKind};
 use super::disturbance::clause;
 use super::speech::unquoted;
+use super::sureness;
 use crate::findings::errors::FailedOps;
 use crate::findings::foreign_cpu::{CpuUser, ForeignCpu};
 use crate::judgement::NextStep;
@@ -45,7 +46,7 @@ pub(super) fn nothing_usable(run: &AskedRun) -> Claim {
 }
 
 /// At most three sentences: how many points are valid, or left out of all numbers, and what weakens most of them; why one ended early; what
-/// others took of the CPU; and what is missing. What mends it is the next step.
+/// others took of the CPU; and what is missing. What mends it is the next step. If the run went on until it was sure, what that came to is the second.
 pub(super) fn sentences(run: &AskedRun) -> Vec<String> {
     let tally = run.analysis.verdict.trust.validity;
     let has_left_out = (1..run.analysis.points.len()).contains(&tally.invalid);
@@ -59,7 +60,7 @@ pub(super) fn sentences(run: &AskedRun) -> Vec<String> {
     let missing = not_measured(&run.analysis.verdict.trust.unmeasured);
     let rest = rest.map(|(code, points)| rest_words(run, code, points));
     let why = why_ended(run, weakness).or_else(|| why_failed(run, weakness));
-    let all = [validity(run, weakness), why, rest, others, missing];
+    let all = [validity(run, weakness), sureness::sentence(run), why, rest, others, missing];
     all.into_iter().flatten().take(SENTENCES_MAX).collect()
 }
 

@@ -33,6 +33,7 @@ pub fn phrase(setting: &Setting) -> String {
         SettingValue::Pacing(pacing) => pacing_phrase(pacing),
         SettingValue::Until(Until::Time) => "until time".to_owned(),
         SettingValue::Until(Until::Steady { .. }) => "until steady".to_owned(),
+        SettingValue::Until(Until::Sure(within)) => format!("until sure to {within}"),
         SettingValue::Param(Value::Word(word)) if speaks_for_itself(&setting.name, word) => word.clone(),
         SettingValue::Param(Value::Access(access)) => access.to_string(),
         other => format!("{name} {other}"),

@@ -10,6 +10,8 @@ mod noise;
 mod periods;
 pub(crate) mod series;
 mod shifts;
+#[cfg(test)]
+mod sureness;
 
 use crate::Code;
 use crate::simulated::Random;

@@ -6,108 +6,19 @@
 //! steady drift away. If neighbouring repeats depend on each other, neighbouring pairs do, too: a single ratio of equal arms is then
 //! called a difference in up to 8 % of cases instead of 5 % (the tests below). Values that are not above 0 have no ratio and are left out.
 
-use crate::math::stats::{mean, students_t, students_t_tail, variance};
+pub use model::pairing::{Pairing, RepeatPair, RepeatValue};
+
+use crate::math::stats::{mean, students_t, variance};
+use model::sure::pairs::chance_of;
+use model::sure::{Decision, PairJudgement};
 use serde::Serialize;
 
 /// With fewer pairs nothing is concluded, here and wherever repeats are compared.
-pub const PAIRS_MIN: usize = 4;
+pub const PAIRS_MIN: usize = model::sure::PAIRS_MIN as usize;
 /// The share of false discoveries that a table may have.
 pub const FALSE_DISCOVERIES_MAX: f64 = 0.05;
 /// The smallest effect is the one that would be shown in this share of tries.
 pub const POWER: f64 = 0.9;
-
-/// One repeat: when in the run it was measured, and what it gave.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct RepeatValue {
-    /// Its place in the order of measurement.
-    pub place: u32,
-    /// The number.
-    pub value: f64,
-}
-
-/// Two repeats that are compared with each other.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct RepeatPair {
-    /// What the baseline gave.
-    pub base: f64,
-    /// What the other arm gave.
-    pub new: f64,
-}
-
-/// The pairs of two arms.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct Pairing {
-    /// The pairs in the order of measurement.
-    pub pairs: Vec<RepeatPair>,
-    /// Whether the arms were measured in turn. If not, a drift of the machine looks like a difference between them.
-    pub is_interleaved: bool,
-}
-
-impl Pairing {
-    /// The pairs of repeats of one run. Each repeat belongs to the next one if that is of the other arm. If this leaves half of the
-    /// repeats without a partner, the arms were not measured in turn: the first then belongs to the first, the second to the second.
-    pub fn adjacent(base: &[RepeatValue], new: &[RepeatValue]) -> Pairing {
-        let pairs = neighbours(base, new);
-        match pairs.len() * 2 > base.len().min(new.len()) {
-            true => Pairing { pairs, is_interleaved: true },
-            false => Pairing::by_order(base, new),
-        }
-    }
-
-    /// The pairs of repeats that were not measured in turn: the first with the first.
-    fn by_order(base: &[RepeatValue], new: &[RepeatValue]) -> Pairing {
-        let in_order = |repeats: &[RepeatValue]| {
-            let mut sorted = repeats.to_vec();
-            sorted.sort_by_key(|repeat| repeat.place);
-            sorted
-        };
-        let pairs = in_order(base).into_iter().zip(in_order(new));
-        let pairs = pairs.map(|(base, new)| RepeatPair { base: base.value, new: new.value }).collect();
-        Pairing { pairs, is_interleaved: false }
-    }
-
-    /// Pairs the repeats of two runs by their numbers, which are their places. If two repeats of a run have the same number, the repeats
-    /// are paired by their order.
-    pub fn by_number(base: &[RepeatValue], new: &[RepeatValue]) -> Pairing {
-        let is_unique = |repeats: &[RepeatValue]| {
-            let mut places: Vec<u32> = repeats.iter().map(|repeat| repeat.place).collect();
-            places.sort_unstable();
-            places.windows(2).all(|two| two[0] != two[1])
-        };
-        if !is_unique(base) || !is_unique(new) {
-            return Pairing::by_order(base, new);
-        }
-        let has = |repeats: &[RepeatValue], place: u32| repeats.iter().any(|repeat| repeat.place == place);
-        let common = |own: &[RepeatValue], others: &[RepeatValue]| -> Vec<RepeatValue> {
-            own.iter().filter(|repeat| has(others, repeat.place)).copied().collect()
-        };
-        Pairing::by_order(&common(base, new), &common(new, base))
-    }
-}
-
-/// The pairs of neighbours that are of different arms; each repeat is in one pair at most.
-fn neighbours(base: &[RepeatValue], new: &[RepeatValue]) -> Vec<RepeatPair> {
-    let of_arm = |repeats: &[RepeatValue], is_new: bool| repeats.iter().map(|repeat| (*repeat, is_new)).collect();
-    let both: [Vec<(RepeatValue, bool)>; 2] = [of_arm(base, false), of_arm(new, true)];
-    let mut order = both.concat();
-    order.sort_by_key(|(repeat, is_new)| (repeat.place, *is_new));
-    let mut pairs = Vec::new();
-    let mut waiting: Option<(f64, bool)> = None;
-    for (RepeatValue { value, .. }, is_new) in order {
-        waiting = match waiting {
-            Some((first, false)) if is_new => {
-                pairs.push(RepeatPair { base: first, new: value });
-                None
-            }
-            Some((first, true)) if !is_new => {
-                pairs.push(RepeatPair { base: value, new: first });
-                None
-            }
-            _ => Some((value, is_new)),
-        };
-    }
-    pairs
-}
 
 /// Which way of a metric is the better one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
@@ -168,7 +79,7 @@ impl RatioEstimate {
     /// number per repeat, because repeats are the level at which results vary most (T. Kalibera and R. Jones, "Rigorous benchmarking
     /// in reasonable time", ISMM 2013). The smallest effect is (t(97.5 %) + t(90 %)) s / sqrt(n).
     pub fn from_pairs(pairs: &[RepeatPair], better: Preference) -> Option<RatioEstimate> {
-        let logs: Vec<f64> = pairs.iter().filter_map(log_ratio).collect();
+        let logs: Vec<f64> = pairs.iter().filter_map(RepeatPair::log_ratio).collect();
         let (middle, n) = (mean(&logs), logs.len());
         let single = RatioEstimate {
             ratio: middle.exp(),
@@ -201,6 +112,27 @@ impl RatioEstimate {
         }
     }
 
+    /// What was found of pairs that were looked at again and again. The smallest effect is the greatest difference that its interval holds.
+    pub fn from_judgement(judged: &PairJudgement, better: Preference) -> RatioEstimate {
+        let is_more = better == Preference::More;
+        let verdict = match judged.decision {
+            _ if judged.pairs < PAIRS_MIN => RatioVerdict::Indicative,
+            Decision::Open | Decision::Alike => RatioVerdict::NoDifferenceShown,
+            Decision::Higher if is_more => RatioVerdict::Faster,
+            Decision::Lower if !is_more => RatioVerdict::Faster,
+            Decision::Higher | Decision::Lower => RatioVerdict::Slower,
+        };
+        let (mean, half) = (judged.mean, judged.half_width);
+        RatioEstimate {
+            ratio: mean.exp(),
+            ci95: half.is_finite().then(|| [(mean - half).exp(), (mean + half).exp()]),
+            n: judged.pairs,
+            smallest_effect: half.is_finite().then(|| (mean.abs() + half).exp_m1()),
+            p_value: Some(judged.p_value),
+            verdict,
+        }
+    }
+
     /// Its interval, as far as a reader learns something from it.
     pub fn telling_ci95(&self) -> Option<[f64; 2]> {
         self.ci95.filter(|[low, high]| self.verdict.is_difference() || high / low < FACTOR_TELLING_MAX.powi(2))
@@ -214,21 +146,6 @@ impl RatioEstimate {
     /// The same as far as it may be concluded if the arms differ in more than what is compared.
     pub fn as_indicative(self) -> RatioEstimate {
         RatioEstimate { verdict: RatioVerdict::Indicative, ..self }
-    }
-}
-
-fn log_ratio(pair: &RepeatPair) -> Option<f64> {
-    let log = (pair.new / pair.base).ln();
-    (pair.base > 0.0 && pair.new > 0.0 && log.is_finite()).then_some(log)
-}
-
-/// How often a mean of 0 would be off by at least `middle`.
-fn chance_of(middle: f64, error: f64, freedom: f64) -> f64 {
-    match (middle == 0.0, error == 0.0) {
-        (true, _) => 1.0,
-        // All pairs differ by the same amount, as counts of a deterministic engine do.
-        (false, true) => 0.0,
-        (false, false) => 2.0 * students_t_tail((middle / error).abs(), freedom),
     }
 }
 

@@ -9,6 +9,7 @@ pub mod instance_gain;
 pub mod limit;
 mod merged_times;
 pub mod metric;
+mod pair_judging;
 pub mod relative;
 pub mod scaling_law;
 pub mod search_repeats;

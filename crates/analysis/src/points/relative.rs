@@ -12,11 +12,13 @@ use crate::math::repeats::{MeanOfRepeats, combine};
 use crate::points::durability::{durability, is_asked_for};
 use crate::points::merge_times;
 use crate::points::metric::{MeasuredValue, Metric, shared_rate, shared_unit};
+use crate::points::pair_judging::PairJudging;
 use crate::points::sweep::{is_comparable, is_usable};
 use crate::points::work::WorkUnit;
 use crate::recorded::dimensions::{Role, Setting};
 use crate::recorded::exact_text::exact_text;
 use model::Plan;
+use model::sure::Decision;
 use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
@@ -66,6 +68,12 @@ pub struct RelativeCell {
     pub is_interleaved: bool,
     /// Whether engines promise different things of a commit: their ratio is no conclusion.
     pub is_unlike: bool,
+    /// What was decided by pairs that went on until they decide; `None` if their number was fixed, and of metrics that decide nothing.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub decision: Option<Decision>,
+    /// How many pairs more would decide it, if it is open.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub pairs_more: Option<u32>,
 }
 
 /// The metrics of a table, in its order.
@@ -128,9 +136,10 @@ fn is_inserting(point: &PointAnalysis) -> bool {
 pub fn relative_tables(points: &[PointAnalysis], plan: &Plan) -> Vec<RelativeTable> {
     let dimensions = compared(points, plan);
     let compares_durability = is_asked_for(points, plan);
+    let judging = PairJudging::new(points, plan);
     dimensions
         .iter()
-        .filter_map(|arms| Some(RelativeTable { compares_durability, ..relative_table(points, arms)? }))
+        .filter_map(|arms| Some(RelativeTable { compares_durability, ..relative_table(points, arms, &judging)? }))
         .collect()
 }
 
@@ -175,7 +184,7 @@ struct ArmsAtPlace<'a> {
     arms: Vec<Vec<&'a PointAnalysis>>,
 }
 
-fn relative_table(points: &[PointAnalysis], values: &[Setting]) -> Option<RelativeTable> {
+fn relative_table(points: &[PointAnalysis], values: &[Setting], judging: &PairJudging) -> Option<RelativeTable> {
     let mut places = places(points, values);
     // A value that no place shares with another is no arm: an engine that alone has its workload.
     let is_arm: Vec<bool> =
@@ -184,9 +193,10 @@ fn relative_table(points: &[PointAnalysis], values: &[Setting]) -> Option<Relati
         place.arms = kept(std::mem::take(&mut place.arms), &is_arm);
     }
     let arms = kept(values.to_vec(), &is_arm);
-    let mut rows = in_groups(places.iter().flat_map(rows_of).collect());
+    let mut rows = in_groups(places.iter().flat_map(|place| rows_of(place, judging)).collect());
+    let many = rows.iter_mut().filter(|row| !judging.is_held_to_error(row.metric));
     let mut cells: Vec<&mut RatioEstimate> =
-        rows.iter_mut().flat_map(|row| &mut row.cells).flatten().map(|cell| &mut cell.ratio).collect();
+        many.flat_map(|row| &mut row.cells).flatten().map(|cell| &mut cell.ratio).collect();
     hold_false_discoveries(&mut cells);
     let own = || places.iter().flat_map(|place| place.arms.iter().flatten());
     let left_out: BTreeSet<u32> = own().filter(|point| !is_comparable(point)).map(|point| point.id).collect();
@@ -241,29 +251,36 @@ fn places<'a>(points: &'a [PointAnalysis], arms: &[Setting]) -> Vec<ArmsAtPlace<
     places
 }
 
-fn rows_of(place: &ArmsAtPlace) -> Vec<RelativeRow> {
+fn rows_of(place: &ArmsAtPlace, judging: &PairJudging) -> Vec<RelativeRow> {
     let points = place.arms.iter().flatten().filter(|point| is_comparable(point));
     let own: Option<Vec<Metric>> = points.map(|point| own_rate(point)).collect();
     let rate = own.and_then(shared_rate);
     let counts = |metric: &Metric| !metric.is_rate() || Some(*metric) == rate;
-    METRICS.into_iter().filter(counts).filter_map(|metric| row_of(place, metric)).collect()
+    METRICS.into_iter().filter(counts).filter_map(|metric| row_of(place, metric, judging)).collect()
 }
 
-fn row_of(place: &ArmsAtPlace, metric: Metric) -> Option<RelativeRow> {
+fn row_of(place: &ArmsAtPlace, metric: Metric, judging: &PairJudging) -> Option<RelativeRow> {
     let [base, others @ ..] = place.arms.as_slice() else { return None };
-    let cells: Vec<Option<RelativeCell>> = others.iter().map(|arm| cell_of(base, arm, metric)).collect();
+    let cells: Vec<Option<RelativeCell>> = others.iter().map(|arm| cell_of(base, arm, metric, judging)).collect();
     let base = mean_of(base, metric).filter(|_| cells.iter().any(Option::is_some))?;
     let unit = shared_unit(place.arms.iter().flatten().copied());
     Some(RelativeRow { place: place.settings.clone(), group: place.group.clone(), metric, unit, base, cells })
 }
 
-fn cell_of(base: &[&PointAnalysis], arm: &[&PointAnalysis], metric: Metric) -> Option<RelativeCell> {
+fn cell_of(
+    base: &[&PointAnalysis],
+    arm: &[&PointAnalysis],
+    metric: Metric,
+    judging: &PairJudging,
+) -> Option<RelativeCell> {
     let Pairing { pairs, is_interleaved } = Pairing::adjacent(&values(base, metric), &values(arm, metric));
-    let ratio = RatioEstimate::from_pairs(&pairs, metric.better())?;
+    let (ratio, decides) = judging.judge(&pairs, metric)?;
     let is_unlike = keep_unlike(base, arm);
     let is_bound = metric.is_written() && base.iter().chain(arm).any(|point| owes_writes(point));
     let ratio = if is_unlike || is_bound { ratio.as_indicative() } else { ratio };
-    Some(RelativeCell { mean: mean_of(arm, metric)?, ratio, is_interleaved, is_unlike })
+    let decision = decides.map(|judged| judged.decision);
+    let pairs_more = decides.map(|judged| judged.pairs_more).filter(|more| *more > 0);
+    Some(RelativeCell { mean: mean_of(arm, metric)?, ratio, is_interleaved, is_unlike, decision, pairs_more })
 }
 
 /// Whether a good part of the writes that `point` caused was pending at its end, so that its bytes are a lower bound.
@@ -304,6 +321,7 @@ mod tests {
     use crate::recorded::dimensions::SettingValue;
     use crate::simulated::{Simulation, params, run_of};
     use crate::{Analysis, analyse};
+    use model::sure::SurePlan;
     use model::{Fact, ParamOwner, ParamRole, PointData, PointParam, StepIndexes, StepWork, Value};
 
     /// Twelve seconds at about `rate`; repeats differ by a little.
@@ -483,6 +501,35 @@ mod tests {
             .collect();
         let expected = [("reads", "point.pre"), ("reads", "point"), ("writes", "update")];
         assert_eq!(told, expected.map(|(group, step)| (group, step.to_owned())));
+    }
+
+    #[test]
+    fn pairs_that_went_on_until_they_decided_are_judged_as_they_were_while_they_were_measured() {
+        let judged = |rate: u64| {
+            let mut run = run_of(pairs(&[("a", 1000), ("b", rate)], 6), Vec::new());
+            let difference = model::sure::Precision::USUAL;
+            let sure = SurePlan { difference, pairs_max: 20, comparisons: 1, budget: None };
+            run.meta.plan.sure = Some(sure);
+            let table = analyse(&run).verdict.relative.remove(0);
+            let cell = cells(&table, Metric::OpsPerS)[0];
+            let pairs = Pairing::adjacent(&seen(&run, "a"), &seen(&run, "b")).pairs;
+            let logs: Vec<f64> = pairs.iter().filter_map(|pair| pair.log_ratio()).collect();
+            assert_eq!(cell.decision, Some(sure.rule().decision_of(&logs)), "as the runner judges");
+            assert!(cells(&table, Metric::P50Ns)[0].decision.is_none(), "times decide nothing");
+            cell
+        };
+        let faster = judged(1300);
+        assert_eq!((faster.ratio.verdict, faster.decision), (RatioVerdict::Faster, Some(Decision::Higher)));
+        assert_eq!(judged(700).decision, Some(Decision::Lower));
+        let fixed = cells(&tables(pairs(&[("a", 1000), ("b", 1300)], 6))[0], Metric::OpsPerS)[0];
+        let width = |cell: RelativeCell| cell.ratio.ci95.map(|[low, high]| high / low).unwrap();
+        assert!(fixed.decision.is_none() && width(faster) > width(fixed), "who looks early must be surer");
+    }
+
+    /// What the points of an engine gave, as the runner computes it.
+    fn seen(run: &model::RunData, engine: &str) -> Vec<RepeatValue> {
+        let own = run.points.iter().filter(|point| point.trial.target.engine == engine);
+        own.map(|point| RepeatValue { place: point.id, value: model::sure::point_rate(point).unwrap() }).collect()
     }
 
     #[test]

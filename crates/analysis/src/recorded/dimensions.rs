@@ -625,6 +625,7 @@ impl fmt::Display for SettingValue {
             }
             SettingValue::Until(Until::Time) => f.write_str("time"),
             SettingValue::Until(Until::Steady { .. }) => f.write_str("steady"),
+            SettingValue::Until(Until::Sure(within)) => write!(f, "sure:{within}"),
             SettingValue::Count(n) => write!(f, "{n}"),
             SettingValue::Time(time) => write!(f, "{}s", time.as_secs_f64()),
             SettingValue::Absent => f.write_str("none"),

@@ -226,6 +226,7 @@ impl Simulation {
             stacks: false,
             share: None,
             data_set: None,
+            arm: None,
         };
         let phase = PhaseData {
             phase: Phase::Run,

@@ -25,6 +25,7 @@ pub use result::{
 pub use search::{LimitSearch, LimitStep};
 
 use crate::run::{PointData, PointState, RunData};
+use crate::sure::needed_trials;
 use crate::trial::{Arrivals, Pacing, Trial};
 use crate::units::Nanos;
 use serde::{Deserialize, Serialize};
@@ -129,8 +130,8 @@ pub fn searches(run: &RunData) -> Vec<RecordedSearch> {
 
 /// Whether every point of the plan of `run` is complete, and every search is over.
 pub fn is_all_measured(run: &RunData) -> bool {
-    let trials = &run.meta.plan.trials;
-    let asked = trials.iter().filter(|trial| trial.limit.is_none()).count();
+    let trials = run.meta.plan.trials.iter().zip(needed_trials(run));
+    let asked = trials.filter(|(trial, is_needed)| trial.limit.is_none() && *is_needed).count();
     let complete = run.points.iter().filter(|point| is_complete(point) && point.trial.limit.is_none()).count();
     complete >= asked && searches(run).iter().all(|search| search.result.outcome != LimitOutcome::Interrupted)
 }

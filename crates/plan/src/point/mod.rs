@@ -59,6 +59,7 @@ impl<'a> Choice<'_, 'a> {
             stacks: self.common_truth("stacks")?,
             share: None,
             data_set: self.data_set(seed)?,
+            arm: None,
         })
     }
 
@@ -79,7 +80,9 @@ impl<'a> Choice<'_, 'a> {
             "time" => !self.is_until_steady()? && !self.ends_with_its_rows()?,
             "round" | "rounds_max" => self.is_until_steady()?,
             "precondition" => self.is_until_steady()? && on_files(&workload),
-            "warmup" | "until" => !self.ends_itself()?,
+            "warmup" => !self.ends_itself()?,
+            // Pairs of points that end by themselves are measured until they decide.
+            "until" => !self.ends_itself()? || self.sure_precision()?.is_some() && self.repeat_count()? > 1,
             key if common::find(key).is_some() => true,
             key => [&engine, &workload]
                 .into_iter()
@@ -110,6 +113,12 @@ impl<'a> Choice<'_, 'a> {
             }
         }
         Ok(missing)
+    }
+
+    /// The keys that were written, each with the value of this choice.
+    pub(crate) fn picked_texts(&self) -> Vec<(String, String)> {
+        let all = self.settings.iter().zip(&self.picked);
+        all.map(|(setting, picked)| (setting.key.clone(), setting.values[*picked].text.clone())).collect()
     }
 
     fn chosen_value(&self, key: &str) -> Option<&Written<'a>> {

@@ -5,9 +5,11 @@
 use super::{Choice, on_files};
 use crate::common::{EXACT_MAX, INTERVAL_MIN, INTERVALS_PER_ROUND, INTERVALS_PER_ROUND_MIN, NONE, PHASE_MAX};
 use crate::document::Written;
+use crate::ending::{Ending, parse_until};
 use crate::error::{PlanError, shown};
 use crate::estimate::INTERVALS_USUAL;
 use crate::value::{self, time_text};
+use model::sure::Precision;
 use model::{Entry, Nanos, Phases, Until};
 
 /// Eleven days at one second.
@@ -19,7 +21,6 @@ const SMALL_LOAD_MAX: u64 = 10_000_000;
 
 impl Choice<'_, '_> {
     pub(super) fn phases(&self, workload: &Entry) -> Result<Phases, PlanError> {
-        self.common_word("until")?;
         let (steady, ends_itself) = (self.is_until_steady()?, self.ends_itself()?);
         let has_time = self.chosen_value("time").is_some() && !self.ends_with_its_rows()?;
         let (run, interval, until) = match (steady, ends_itself && !has_time) {
@@ -43,14 +44,28 @@ impl Choice<'_, '_> {
     fn timed_run(&self) -> Result<(Nanos, Nanos, Until), PlanError> {
         let time = self.common_value("time");
         let run = self.common_duration("time")?;
+        let sure = self.sure_precision()?.filter(|_| self.ends_itself().is_ok_and(|ends_itself| !ends_itself));
+        if sure.is_some() {
+            self.check_closed("sure")?;
+        }
         let interval = match self.chosen_value("interval") {
+            None if sure.is_some() => short_enough_to_end(run),
             None => twentieth_at_most(self.common_duration("interval")?, run).min(run),
             Some(_) => {
                 self.interval_up_to(run, || format!("at most the `time` of the run phase, {}", time_text(run)))?
             }
         };
         few_enough(&time, run, interval)?;
-        Ok((run, interval, Until::Time))
+        Ok((run, interval, sure.map_or(Until::Time, Until::Sure)))
+    }
+
+    /// Refuses a rate that is given with an end that depends on the rate.
+    fn check_closed(&self, until: &str) -> Result<(), PlanError> {
+        let rate = self.common_value("rate");
+        if rate.text == NONE {
+            return Ok(());
+        }
+        Err(rate.place.error(format_args!("`rate` and until = `{until}` exclude each other; leave one out")))
     }
 
     /// The same of a run that ends itself, without a limit.
@@ -76,10 +91,7 @@ impl Choice<'_, '_> {
 
     /// The length of the run phase at most and of its intervals, and what ends it: rounds that are steady.
     fn run_in_rounds(&self, workload: &Entry) -> Result<(Nanos, Nanos, Until), PlanError> {
-        let rate = self.common_value("rate");
-        if rate.text != NONE {
-            return Err(rate.place.error("`rate` and until = `steady` exclude each other; leave one out"));
-        }
+        self.check_closed("steady")?;
         let written = self.common_value("round");
         let round = self.common_duration("round")?;
         let half = Nanos(round.0 / INTERVALS_PER_ROUND_MIN);
@@ -132,7 +144,15 @@ impl Choice<'_, '_> {
     }
 
     pub(super) fn is_until_steady(&self) -> Result<bool, PlanError> {
-        Ok(self.common_value("until").text == "steady" && !self.ends_itself()?)
+        Ok(parse_until(&self.common_value("until"))? == Ending::Steady && !self.ends_itself()?)
+    }
+
+    /// How well its mean is to be known, if it goes on until that.
+    pub(crate) fn sure_precision(&self) -> Result<Option<Precision>, PlanError> {
+        Ok(match parse_until(&self.common_value("until"))? {
+            Ending::Sure(within) => Some(within),
+            Ending::Time | Ending::Steady => None,
+        })
     }
 
     /// Whether this is a step of a sequence that ends when its work is done: its length is its rows, and no time shortens it. Otherwise
@@ -157,6 +177,12 @@ impl Choice<'_, '_> {
 /// `interval`, but at most a twentieth of `run`: that is enough for a confidence interval, however short the run is.
 pub(crate) fn twentieth_at_most(interval: Nanos, run: Nanos) -> Nanos {
     interval.min(Nanos(run.0 / INTERVALS_USUAL)).max(INTERVAL_MIN)
+}
+
+/// An interval of a run that may end long before `run` is over: twenty of them are half of it at most, and a few seconds.
+fn short_enough_to_end(run: Nanos) -> Nanos {
+    const USUAL: Nanos = Nanos::from_millis(200);
+    twentieth_at_most(USUAL, Nanos(run.0 / 2)).min(run)
 }
 
 /// As long as a run phase with intervals of this length can be: the length of one without a limit.

@@ -87,6 +87,12 @@ fn pairs(plan: &Plan) -> Option<u32> {
 /// What is compared, and what difference that could show.
 fn asked(plan: &Plan) -> Option<String> {
     let (compare, pairs) = (plan::plan_key(plan.asked.compare.as_ref()?), pairs(plan)?);
+    if let Some(sure) = plan.sure.filter(|sure| sure.comparisons > 0) {
+        let difference = sure.difference;
+        return Some(format!(
+            "{compare}, until a difference is decided or surely below {difference}, in at most {pairs} pairs"
+        ));
+    }
     let enough = plan::smallest_difference(pairs, plan::USUAL_SPREAD).filter(|_| pairs as usize >= PAIRS_MIN);
     Some(match enough {
         Some(share) => format!(
@@ -97,6 +103,19 @@ fn asked(plan: &Plan) -> Option<String> {
         None if pairs == 1 => format!("{compare}: cannot conclude with 1 pair; use --repeat {PAIRS_MIN}"),
         None => format!("{compare}: cannot conclude with {pairs} pairs; use --repeat {PAIRS_MIN}"),
     })
+}
+
+/// What is done with the time of the whole run, if it has one.
+fn budget(plan: &Plan) -> Option<String> {
+    let budget = plan.sure?.budget?;
+    let first: Vec<&Trial> = plan.trials.iter().filter(|trial| trial.repeat == 1).collect();
+    let round: f64 = first.iter().map(|trial| (trial.phases.warmup.0 + trial.phases.run.0) as f64 / 1e9).sum();
+    let points = if first.len() == 1 { "the point".to_owned() } else { format!("all {} points", first.len()) };
+    Some(format!(
+        "{}: first {points} once ({}), then repeats of what is not decided",
+        plans::long_time(budget.as_secs_f64()),
+        plans::long_time(round)
+    ))
 }
 
 /// What a plan needs.
@@ -158,12 +177,15 @@ impl Needs {
         if let Some(asked) = asked(plan) {
             let _ = writeln!(text, "compared       {asked}");
         }
+        if let Some(budget) = budget(plan) {
+            let _ = writeln!(text, "budget         {budget}");
+        }
         let _ = write!(
             text,
             "points         {}\ndata made      {}\ntime           {}\npeak disk      {}\nwritten        {}\n",
             self.estimate.points,
             made(plan, self.estimate.data_sets),
-            time(&self.estimate, self.loading, self.beside),
+            time_of(plan, self),
             at_most(self.disk),
             self.written.text(self.disk),
         );
@@ -202,6 +224,7 @@ impl Needs {
             "points": self.estimate.points,
             "data_sets": self.estimate.data_sets,
             "seconds": self.estimate.seconds,
+            "budget_seconds": plan.sure.and_then(|sure| sure.budget).map(|budget| budget.as_secs_f64()),
             "loading_seconds": self.loading,
             "beside_load_seconds": self.beside.seconds,
             "all_seconds": all_seconds(&self.estimate, self.loading, self.beside),
@@ -306,6 +329,16 @@ impl BesideLoad {
         };
         let seconds = plan.trials.iter().enumerate().map(of_trial).sum();
         BesideLoad { seconds, is_known: plan.trials.iter().all(|trial| earlier.knows_points_of(trial)) }
+    }
+}
+
+/// How long `plan` takes: its budget, or what its points need.
+fn time_of(plan: &Plan, needs: &Needs) -> String {
+    match plan.sure.and_then(|sure| sure.budget) {
+        Some(budget) => {
+            format!("at most {}, and what the last point takes beyond it", plans::long_time(budget.as_secs_f64()))
+        }
+        None => time(&needs.estimate, needs.loading, needs.beside),
     }
 }
 

@@ -195,6 +195,10 @@ fn params(trial: &Trial) -> Map<String, Value> {
             all.insert("round".into(), json!(round.0));
             all.insert("precondition".into(), json!(precondition));
         }
+        Until::Sure(within) => {
+            all.insert("until".into(), json!("sure"));
+            all.insert("within_share".into(), json!(within.share()));
+        }
     }
     all
 }

@@ -63,6 +63,7 @@ pub fn list_settings(point: &PointAnalysis) -> BTreeMap<String, ListedSetting> {
                 add("until", "steady".to_owned(), GIVEN);
                 add("round", round.to_string(), GIVEN);
             }
+            SettingValue::Until(Until::Sure(within)) => add("until", format!("sure:{within}"), GIVEN),
             other => add(&setting.name, other.to_string(), (setting.used, setting.is_default)),
         }
     }

@@ -214,7 +214,14 @@ mod tests {
     fn cell(ratio: f64, n: usize, verdict: RatioVerdict) -> Option<RelativeCell> {
         let ci95 = (n > 1).then_some([ratio * 0.98, ratio * 1.02]);
         let ratio = RatioEstimate { ratio, ci95, n, smallest_effect: ci95.map(|_| 0.025), p_value: None, verdict };
-        Some(RelativeCell { mean: MeanOfRepeats::default(), ratio, is_interleaved: true, is_unlike: false })
+        Some(RelativeCell {
+            mean: MeanOfRepeats::default(),
+            ratio,
+            is_interleaved: true,
+            is_unlike: false,
+            decision: None,
+            pairs_more: None,
+        })
     }
 
     /// A table of `arms`, and of each place the metric and the cells.

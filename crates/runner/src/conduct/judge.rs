@@ -1,11 +1,12 @@
 //! What may end the run phase of a point before its time.
 //!
-//! In: the interval rows of the run phase. Out: whether they are enough: a run until steady is steady, or the probe of a search cannot meet its
-//! objective any more. Limits: an interval counts as complete one interval after its end, because clients deliver an interval with their first
+//! In: the interval rows of the run phase. Out: whether they are enough: a run until steady is steady, the mean of one until sure is known, or the
+//! probe of a search cannot meet its objective any more. Limits: an interval counts as complete one interval after its end, because clients deliver an interval with their first
 //! operation after it. What is delivered later is added, and may be too late for the judgement.
 
 use super::backlog::BacklogWatch;
 use super::steady::SteadyJudge;
+use super::sure::SureJudge;
 use model::limit::ProbeKind;
 use model::{HostId, IntervalRow, Nanos, OpKind, Pacing, Phase, Tick, Trial};
 use std::collections::BTreeMap;
@@ -27,6 +28,8 @@ pub(crate) struct RunJudge {
 enum EndingRule {
     /// It lasts until it is steady.
     Steady(SteadyJudge),
+    /// It lasts until its mean is known.
+    Sure(SureJudge),
     /// It is a probe: it lasts until its backlog is hopeless.
     Backlog(BacklogWatch),
 }
@@ -35,7 +38,8 @@ impl RunJudge {
     /// The judge of the run phase of `trial`; `None` if its time ends it.
     pub fn from_trial(trial: &Trial) -> Option<RunJudge> {
         let steady = SteadyJudge::from_phases(&trial.phases).map(EndingRule::Steady);
-        let rule = steady.or_else(|| backlog_watch(trial).map(EndingRule::Backlog))?;
+        let sure = || SureJudge::from_phases(&trial.phases).map(EndingRule::Sure);
+        let rule = steady.or_else(sure).or_else(|| backlog_watch(trial).map(EndingRule::Backlog))?;
         let (interval, start, left_out) = (trial.phases.interval, Tick(u64::MAX), Vec::new());
         Some(RunJudge { rule, interval, start, left_out, delivered: BTreeMap::new() })
     }
@@ -75,12 +79,14 @@ impl RunJudge {
             let own = row.kinds.iter().filter(|kind| !self.left_out.contains(&kind.kind));
             match &mut self.rule {
                 EndingRule::Steady(judge) => judge.add_interval(row.index, own),
+                EndingRule::Sure(judge) => judge.add_interval(row.index, own),
                 EndingRule::Backlog(watch) => watch.add_interval(row.index, own),
             }
         }
         let elapsed = (now - self.interval).since(self.start);
         match &mut self.rule {
             EndingRule::Steady(judge) => judge.judge(elapsed),
+            EndingRule::Sure(judge) => judge.judge(elapsed),
             EndingRule::Backlog(watch) => watch.judge(elapsed),
         }
     }
@@ -89,6 +95,7 @@ impl RunJudge {
     pub fn is_enough(&self) -> bool {
         match &self.rule {
             EndingRule::Steady(judge) => judge.are_steady(),
+            EndingRule::Sure(judge) => judge.is_sure(),
             EndingRule::Backlog(watch) => watch.is_hopeless(),
         }
     }
@@ -130,7 +137,7 @@ mod tests {
     fn rounds_of(judge: &RunJudge) -> &SteadyJudge {
         match &judge.rule {
             EndingRule::Steady(judge) => judge,
-            EndingRule::Backlog(_) => panic!("it judges rounds"),
+            EndingRule::Sure(_) | EndingRule::Backlog(_) => panic!("it judges rounds"),
         }
     }
 

@@ -9,6 +9,8 @@ pub(crate) mod recorder;
 pub(crate) mod resume;
 pub(crate) mod steady;
 pub(crate) mod strategy;
+mod sure;
+pub(crate) mod time_left;
 
 use crate::error::RunnerError;
 use crate::events::{PointEnd, RunEvent, RunObserver};

@@ -3,10 +3,12 @@
 //! In: the points of the run that are complete. Out: the next trial, or none if all is measured. Limits: a strategy sees only the
 //! numbers of points; if it decides by results, it reads the finished points from the run file itself.
 
+use super::time_left::TimeLeft;
 use crate::error::RunnerError;
 use crate::messages::StepSequence;
 use model::limit::{LimitProbe, LimitSearch, LimitStep, Observation, probe_of, probe_trial};
-use model::{Catalogue, Plan, PointState, Trial};
+use model::sure::{ArmPlace, Knowledge, SeenRate};
+use model::{Catalogue, Nanos, Plan, PointState, Tick, Trial};
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::ops::Range;
 use std::path::{Path, PathBuf};
@@ -38,7 +40,8 @@ pub trait Strategy {
     }
 }
 
-/// All trials of an expanded plan in their order. A trial that asks for the largest rate becomes the probes of a search.
+/// All trials of an expanded plan in their order. A trial that asks for the largest rate becomes the probes of a search. If the plan goes on until it
+/// is sure, repeats are left out on which nothing depends any more, and all that does not fit into its time.
 pub struct PlanMatrix<'a> {
     plan: &'a Plan,
     chains: Vec<Range<usize>>,
@@ -52,6 +55,12 @@ pub struct PlanMatrix<'a> {
     /// What the points of searches have shown, as far as they were read.
     seen: BTreeMap<u32, Observation>,
     judged: Option<LimitProbe>,
+    /// What is known of its comparisons; `None` if it goes on whatever is seen.
+    knowledge: Option<Knowledge>,
+    /// The points up to this number are in it.
+    known_to: u32,
+    /// What is left of its time; `None` without a limit.
+    left: Option<TimeLeft>,
 }
 
 impl PlanMatrix<'_> {
@@ -59,7 +68,34 @@ impl PlanMatrix<'_> {
     pub fn new<'a>(plan: &'a Plan, catalogue: &Catalogue, run_file: &Path) -> PlanMatrix<'a> {
         let (chains, run_file) = (plan::chains(plan, catalogue), run_file.to_owned());
         let (skipped, trial_of, seen) = (BTreeSet::new(), HashMap::new(), BTreeMap::new());
-        PlanMatrix { plan, chains, run_file, chosen: 0, skipped, trial_of, seen, judged: None }
+        let knowledge = Knowledge::of_plan(plan);
+        PlanMatrix {
+            plan,
+            chains,
+            run_file,
+            chosen: 0,
+            skipped,
+            trial_of,
+            seen,
+            judged: None,
+            knowledge,
+            known_to: 0,
+            left: None,
+        }
+    }
+
+    /// The same, which ends when the time that the plan has for all of it is over by the clock `now`.
+    ///
+    /// # Errors
+    /// If it cannot read how long earlier sessions took.
+    pub fn in_time(self, now: impl Fn() -> Tick + 'static) -> Result<Self, RunnerError> {
+        let Some(budget) = self.plan.sure.and_then(|sure| sure.budget) else { return Ok(self) };
+        let earlier = match self.trial_of.is_empty() {
+            true => Vec::new(),
+            false => store::read_point_times(&self.run_file)?,
+        };
+        let spent = Nanos(earlier.iter().map(|point| point.phases.0).sum());
+        Ok(PlanMatrix { left: Some(TimeLeft::new(budget, spent, now)), ..self })
     }
 
     /// The same, of a run in which the points `done` are complete.
@@ -75,6 +111,43 @@ impl PlanMatrix<'_> {
             all.entry(trial).or_default().push(*point);
         }
         all
+    }
+
+    /// Learns what the points `done` gave that were not known yet.
+    fn learn(&mut self, done: &[PointId]) -> Result<(), RunnerError> {
+        if let Some(left) = &mut self.left {
+            left.note_end();
+        }
+        let (Some(knowledge), Some(last)) = (&mut self.knowledge, done.iter().map(|point| point.0).max()) else {
+            return Ok(());
+        };
+        if last > self.known_to {
+            let points = store::read_points_from(&self.run_file, self.known_to + 1)?;
+            let new = points.iter().filter(|point| done.contains(&PointId(point.id)));
+            new.filter_map(SeenRate::from_point).for_each(|seen| knowledge.add(seen));
+            self.known_to = last;
+        }
+        Ok(())
+    }
+
+    /// Whether the trial number `nth` is needed, or a step of its sequence.
+    fn is_needed(&mut self, nth: usize) -> bool {
+        let Some(knowledge) = &mut self.knowledge else { return true };
+        let before = self.chains.partition_point(|chain| chain.end <= nth);
+        let chain = self.chains.get(before).filter(|chain| chain.contains(&nth)).cloned().unwrap_or(nth..nth + 1);
+        self.plan.trials[chain].iter().any(|trial| knowledge.needs(trial))
+    }
+
+    /// Whether there is time for the trial number `nth` and for what is compared with it in the same repeat.
+    fn is_in_time(&self, nth: usize, done: &BTreeMap<usize, Vec<PointId>>) -> bool {
+        let Some(left) = &self.left else { return true };
+        let trial = &self.plan.trials[nth];
+        let Some(at) = trial.arm else { return true };
+        let of_pair = |(other, one): (usize, &Trial)| -> Option<ArmPlace> {
+            let own = one.arm.filter(|own| own.place == at.place && one.repeat == trial.repeat)?;
+            (!done.contains_key(&other)).then_some(own)
+        };
+        left.is_enough_for(self.plan.trials.iter().enumerate().filter_map(of_pair))
     }
 
     /// What the point `id` of a search has shown.
@@ -123,15 +196,22 @@ impl Strategy for PlanMatrix<'_> {
     fn next(&mut self, done: &[PointId]) -> Result<Option<Trial>, RunnerError> {
         let (by_trial, last) = (self.by_trial(done), done.last().copied());
         self.judged = None;
+        self.learn(done)?;
         for (nth, trial) in self.plan.trials.iter().enumerate() {
             let own = by_trial.get(&nth).map_or(&[][..], Vec::as_slice);
             let next = match (&trial.limit, self.skipped.contains(&nth)) {
                 (_, true) => None,
                 (Some(_), false) => self.next_probe(nth, own, last)?,
-                (None, false) => own.is_empty().then(|| trial.clone()),
+                (None, false) => (own.is_empty() && self.is_needed(nth)).then(|| trial.clone()),
             };
             if next.is_some() {
+                if !self.is_in_time(nth, &by_trial) {
+                    return Ok(None);
+                }
                 self.chosen = nth;
+                if let (Some(left), Some(at)) = (&mut self.left, trial.arm) {
+                    left.note_begin(at);
+                }
                 return Ok(next);
             }
         }

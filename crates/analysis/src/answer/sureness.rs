@@ -1,0 +1,200 @@
+//! What a run that goes on until it is sure has decided, when it ended, and how much longer the rest would take: as a sentence.
+//!
+//! In: the plan, the relative table of what it compares, the points. Out: a sentence of the trust. Limits: how much longer is a forecast from the
+//! spread that was seen, and counts the time of the load alone.
+
+use super::asked::AskedRun;
+use crate::PointAnalysis;
+use crate::math::repeats::half_width_share;
+use crate::points::relative::{RelativeCell, RelativeTable};
+use crate::recorded::dimensions::SettingValue;
+use model::sure::{Decision, Precision, SurePlan};
+use model::{Nanos, Until};
+use words::list::capital;
+use words::quantity::{percent, plural, range, time};
+
+/// More pairs are as good as never.
+const PAIRS_TOLD_MAX: u32 = 10_000;
+
+/// What was decided and when it ended; `None` if time ended it.
+pub(super) fn sentence(run: &AskedRun) -> Option<String> {
+    let plan = &run.analysis.meta.plan;
+    let of_pairs = plan.sure.and_then(|sure| of_pairs(run, &sure));
+    of_pairs.or_else(|| of_points(run)).map(|words| format!("{}.", capital(&words)))
+}
+
+/// `decided after 9 of at most 20 pairs`; `2 of 3 comparisons are decided, the other not after 20 pairs: about 30 more (5.0 min) would decide it`
+fn of_pairs(run: &AskedRun, sure: &SurePlan) -> Option<String> {
+    let cells = comparisons(run)?;
+    let (open, decided): (Vec<&RelativeCell>, Vec<&RelativeCell>) =
+        cells.iter().copied().partition(|cell| cell.decision == Some(Decision::Open));
+    let which = if cells.len() == 1 { String::new() } else { format!("all {} comparisons are ", cells.len()) };
+    if open.is_empty() {
+        let alike = decided.iter().filter(|cell| cell.decision == Some(Decision::Alike)).count();
+        let difference = percent(sure.difference.share());
+        let alike = match (alike, cells.len()) {
+            (0, _) => String::new(),
+            (1, 1) => format!(": they differ by less than {difference}"),
+            (alike, _) => format!("; {alike} differ by less than {difference}"),
+        };
+        return Some(format!("{which}decided after {} of at most {}{alike}", pairs_of(&decided), sure.pairs_max));
+    }
+    let more = open.iter().filter_map(|cell| cell.pairs_more).max().unwrap_or(1);
+    let longer = match more {
+        more if more > PAIRS_TOLD_MAX => ": no number of pairs will, as they vary".to_owned(),
+        more => format!(": about {} more ({}) would", more, time(pair_seconds(run) * f64::from(more) * 1e9)),
+    };
+    let which = match cells.len() {
+        1 => "not decided".to_owned(),
+        all => {
+            format!("{} of {all} comparisons {} not decided", open.len(), if open.len() == 1 { "is" } else { "are" })
+        }
+    };
+    Some(format!("{which} after {}{longer}", pairs_of(&open)))
+}
+
+/// `9 pairs`, `5 to 12 pairs`
+fn pairs_of(cells: &[&RelativeCell]) -> String {
+    let all = || cells.iter().map(|cell| cell.ratio.n);
+    let (least, most) = (all().min().unwrap_or(0), all().max().unwrap_or(0));
+    if least == most { plural(most as u64, "pair") } else { format!("{least} to {most} pairs") }
+}
+
+/// The comparisons that were to be decided.
+fn comparisons<'a>(run: &AskedRun<'a>) -> Option<Vec<&'a RelativeCell>> {
+    let tables = &run.analysis.verdict.relative;
+    let stated = run.stated_comparison();
+    let table: &RelativeTable = tables.iter().find(|table| stated == Some(&table.arms[0].name))?;
+    let cells: Vec<&RelativeCell> =
+        table.rows.iter().flat_map(|row| &row.cells).flatten().filter(|cell| cell.decision.is_some()).collect();
+    (!cells.is_empty()).then_some(cells)
+}
+
+/// How long the load of a pair took.
+fn pair_seconds(run: &AskedRun) -> f64 {
+    let warmup =
+        run.analysis.meta.plan.trials.iter().map(|trial| trial.phases.warmup.as_secs_f64()).fold(0.0, f64::max);
+    let seconds: Vec<f64> = measured(run).map(|summary| summary.seconds + warmup).collect();
+    2.0 * crate::math::stats::mean(&seconds)
+}
+
+fn measured<'a>(run: &AskedRun<'a>) -> impl Iterator<Item = &'a crate::Summary> {
+    run.analysis.points.iter().filter_map(|point| point.summary.as_ref())
+}
+
+/// `the points ended when their rates were known to ±2 %, after 4.0 to 9.2 s of at most 30.0 s`
+fn of_points(run: &AskedRun) -> Option<String> {
+    let points: Vec<(&PointAnalysis, Precision)> = run
+        .analysis
+        .points
+        .iter()
+        .filter(|point| point.summary.is_some())
+        .filter_map(|point| Some((point, asked_of(point)?)))
+        .collect();
+    let (_, within) = points.first()?;
+    let most = run.analysis.meta.plan.trials.iter().map(|trial| trial.phases.run).max().unwrap_or(Nanos(0));
+    let open: Vec<&(&PointAnalysis, Precision)> =
+        points.iter().filter(|(point, within)| !is_known(point, *within)).collect();
+    let (all, precision) = (points.len(), percent(within.share()));
+    if open.is_empty() {
+        let (which, whose) = if all == 1 { ("the point", "its rate was") } else { ("the points", "their rates were") };
+        let took = seconds_of(&points.iter().collect::<Vec<_>>());
+        let most = time(most.0 as f64);
+        return Some(format!("{which} ended when {whose} known to ±{precision}, after {took} of at most {most}"));
+    }
+    let longest = open.iter().filter_map(|(point, within)| seconds_needed(point, *within)).fold(0.0, f64::max);
+    let which = match (all, open.len()) {
+        (1, _) => "the rate is not".to_owned(),
+        (all, open) => format!("{open} of {all} rates {} not", if open == 1 { "is" } else { "are" }),
+    };
+    Some(format!("{which} known to ±{precision} after {}; about {} would do", seconds_of(&open), time(longest * 1e9)))
+}
+
+/// How long `points` lasted.
+fn seconds_of(points: &[&(&PointAnalysis, Precision)]) -> String {
+    range(points, |(point, _)| point.summary.as_ref().map_or(0.0, |summary| summary.seconds) * 1e9, time)
+}
+
+/// How well the rate of `point` was to be known.
+fn asked_of(point: &PointAnalysis) -> Option<Precision> {
+    match point.settings.value("until")? {
+        SettingValue::Until(Until::Sure(within)) => Some(*within),
+        _ => None,
+    }
+}
+
+/// The half width of the rate of `point` as a share.
+fn half_width(point: &PointAnalysis) -> Option<f64> {
+    let summary = point.summary.as_ref()?;
+    half_width_share((summary.ops_per_s, summary.ops_per_s_ci95))
+}
+
+fn is_known(point: &PointAnalysis, within: Precision) -> bool {
+    half_width(point).is_some_and(|half_width| half_width <= within.share())
+}
+
+/// Four times as many intervals halve the width.
+fn seconds_needed(point: &PointAnalysis, within: Precision) -> Option<f64> {
+    let seconds = point.summary.as_ref()?.seconds;
+    Some(seconds * (half_width(point)? / within.share()).powi(2))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::simulated::{Random, Simulation, run_of};
+    use crate::{RepeatRows, analyse};
+    use model::PointData;
+
+    fn told(points: Vec<PointData>, sure: Option<SurePlan>) -> Option<String> {
+        let mut run = run_of(points, Vec::new());
+        run.meta.plan.sure = sure;
+        run.meta.plan.asked.compare = sure.map(|_| "engine".to_owned());
+        let analysis = analyse(&run);
+        let rows = RepeatRows::from_analysis(&analysis).analysis;
+        sentence(&AskedRun { analysis: &analysis, rows: &rows })
+    }
+
+    /// A point of 20 s of at most a minute, whose seconds vary by `share`.
+    fn until_sure(seed: u64, share: f64) -> PointData {
+        let mut random = Random::new(seed);
+        let counts: Vec<u64> = (0..20).map(|_| (1e4 * (1.0 + share * random.normal())) as u64).collect();
+        let sure = Until::Sure(Precision::USUAL);
+        Simulation::counts(&counts)
+            .with(|point| (point.trial.phases.until, point.trial.phases.run) = (sure, Nanos::from_secs(60)))
+            .point()
+    }
+
+    #[test]
+    fn a_point_says_when_it_ended_and_what_is_not_known_how_long_it_would_take() {
+        let known = told(vec![until_sure(1, 0.01)], None);
+        let ended = "The point ended when its rate was known to ±2.0 %, after 20.0 s of at most 60.0 s.";
+        assert_eq!(known.as_deref(), Some(ended));
+        let open = told(vec![until_sure(1, 0.2)], None).expect("it is not known");
+        assert!(open.starts_with("The rate is not known to ±2.0 % after 20.0 s; about "), "{open}");
+        assert_eq!(told(vec![Simulation::counts(&[100; 20]).point()], None), None);
+    }
+
+    /// `pairs` pairs of two engines, of which the second does `factor` times as much; each varies by `share`.
+    fn compared(pairs: u32, factor: f64, share: f64) -> Option<String> {
+        let mut random = Random::new(5);
+        let points = (1..=pairs).flat_map(|repeat| [("a", 1.0), ("b", factor)].map(|arm| (repeat, arm)));
+        let points = points.map(|(repeat, (engine, factor))| {
+            let rate = 1e4 * factor * (1.0 + share * random.normal());
+            Simulation::counts(&[rate as u64; 20])
+                .with(|point| (point.trial.repeat, point.trial.target.engine) = (repeat, engine.to_owned()))
+                .point()
+        });
+        let sure = SurePlan { difference: Precision::USUAL, pairs_max: 20, comparisons: 1, budget: None };
+        told(points.collect(), Some(sure))
+    }
+
+    #[test]
+    fn a_comparison_says_after_how_many_pairs_it_was_decided_or_how_many_more_would() {
+        assert_eq!(compared(6, 1.3, 0.01).as_deref(), Some("Decided after 6 pairs of at most 20."));
+        let alike = compared(12, 1.0, 0.01);
+        assert_eq!(alike.as_deref(), Some("Decided after 12 pairs of at most 20: they differ by less than 2.0 %."));
+        let open = compared(6, 1.0, 0.1).expect("it is open");
+        assert!(open.starts_with("Not decided after 6 pairs: about ") && open.ends_with(") would."), "{open}");
+    }
+}

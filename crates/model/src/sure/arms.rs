@@ -1,0 +1,271 @@
+//! Which repeats of a plan are still needed: the comparisons of its arms, and what of them is decided.
+//!
+//! In: a plan whose trials have places and arms, and what its points gave so far. Out: whether a trial is needed. Everything follows from the plan
+//! and the points of earlier repeats, so a run that is resumed goes on as it would have, and the analysis knows what was left out on purpose.
+//! Limits: only rates decide. A place that is not compared with another is decided when the mean of its repeats is known to the precision that was
+//! asked for.
+
+use super::boundary::{Boundary, PAIRS_MIN};
+use super::pairs::{Decision, PairJudgement, PairRule};
+use super::point::Precision;
+use crate::mean_interval::{mean, students_t, variance};
+use crate::op::OpKind;
+use crate::pairing::{Pairing, RepeatValue};
+use crate::role::OpClass;
+use crate::run::{PhaseData, PointData, PointState, RunData};
+use crate::trial::{Phase, Plan, Trial};
+use crate::units::Nanos;
+use serde::{Deserialize, Serialize};
+use std::collections::{BTreeMap, BTreeSet};
+
+/// The share of comparisons of equal arms, all together, in which a difference may be called, for the integral of normal values. With Student's t of
+/// few pairs a seventh more are called: 5.8 % of 2,000 with 0.05, and with this at most 5 % (`analysis::known_answers::sureness`).
+pub const ERROR: f64 = 0.04;
+
+/// Which of several things that are compared a trial measures, and where.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+pub struct ArmPlace {
+    /// The place: the same for trials that agree in all but what is compared.
+    pub place: u32,
+    /// The arm; 0 is the base.
+    pub arm: u32,
+}
+
+/// How a plan goes on until it is sure.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct SurePlan {
+    /// Arms that differ by less are alike; a mean that is known to it is known.
+    pub difference: Precision,
+    /// The most pairs of a comparison: the repeats of the plan.
+    pub pairs_max: u32,
+    /// How many comparisons there are; 0 if nothing is compared.
+    pub comparisons: u32,
+    /// The time of the whole run, at most; `None` if its repeats end it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub budget: Option<Nanos>,
+}
+
+impl SurePlan {
+    /// The boundary of one comparison of rates: all of them together call equal arms different in 5 % of runs at most (Bonferroni).
+    fn boundary(&self) -> Boundary {
+        Boundary::planned(self.pairs_max, self.error())
+    }
+
+    fn error(&self) -> f64 {
+        ERROR / f64::from(self.comparisons.max(1))
+    }
+
+    /// The rule by which rates are judged while the run goes on.
+    pub fn rule(&self) -> PairRule {
+        PairRule::new(self.boundary(), self.difference.share())
+    }
+
+    /// The rule for other metrics of the same pairs, of which no plan says how many there are.
+    pub fn rule_of_other_metrics(&self) -> PairRule {
+        PairRule::new(Boundary::planned(self.pairs_max, ERROR), self.difference.share())
+    }
+
+    /// The rule for rates of which the time allowed `pairs` pairs and no more.
+    pub fn rule_at_the_end(&self, pairs: usize) -> PairRule {
+        PairRule::new(Boundary::ended(pairs as u32, self.pairs_max, self.error()), self.difference.share())
+    }
+}
+
+/// What a point gave.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct SeenRate {
+    /// Its arm and place.
+    pub at: ArmPlace,
+    /// Its repeat.
+    pub repeat: u32,
+    /// Its number in the order of measurement, and the operations per second.
+    pub value: RepeatValue,
+}
+
+impl SeenRate {
+    /// What `point` gave; `None` if it is not complete, belongs to no comparison, or did nothing.
+    pub fn from_point(point: &PointData) -> Option<SeenRate> {
+        let at = point.trial.arm.filter(|_| point.state == PointState::Complete)?;
+        let value = point_rate(point).filter(|rate| *rate > 0.0)?;
+        Some(SeenRate { at, repeat: point.trial.repeat, value: RepeatValue { place: point.id, value } })
+    }
+}
+
+/// The operations of the measured clients that were done per second of the run phase; `None` without one.
+pub fn point_rate(point: &PointData) -> Option<f64> {
+    let run: &PhaseData = point.phase(Phase::Run)?;
+    let counts = |kind: OpKind| point.kind(kind).is_none_or(|kind| !kind.background && kind.class != OpClass::Step);
+    let inside = run.intervals.iter().filter(|interval| interval.start < run.end);
+    let ok: u64 = inside.flat_map(|interval| &interval.kinds).filter(|row| counts(row.kind)).map(|row| row.ok).sum();
+    let seconds = run.end.since(run.start).as_secs_f64();
+    (seconds > 0.0).then(|| ok as f64 / seconds)
+}
+
+/// What is known of the comparisons of a plan.
+pub struct Knowledge {
+    sure: SurePlan,
+    rule: PairRule,
+    /// The arms of each place, as the plan has them.
+    arms: BTreeMap<u32, BTreeSet<u32>>,
+    seen: BTreeMap<ArmPlace, Vec<SeenRate>>,
+    /// What was asked before: whether an arm is open before a repeat.
+    known: BTreeMap<(ArmPlace, u32), bool>,
+}
+
+impl Knowledge {
+    /// Nothing is measured of `plan` yet; `None` if it goes on whatever is seen.
+    pub fn of_plan(plan: &Plan) -> Option<Knowledge> {
+        let sure = plan.sure?;
+        let mut arms: BTreeMap<u32, BTreeSet<u32>> = BTreeMap::new();
+        for at in plan.trials.iter().filter_map(|trial| trial.arm) {
+            arms.entry(at.place).or_default().insert(at.arm);
+        }
+        Some(Knowledge { sure, rule: sure.rule(), arms, seen: BTreeMap::new(), known: BTreeMap::new() })
+    }
+
+    /// Adds what a point gave.
+    pub fn add(&mut self, seen: SeenRate) {
+        self.known.retain(|(_, repeat), _| *repeat <= seen.repeat);
+        self.seen.entry(seen.at).or_default().push(seen);
+    }
+
+    /// Whether `trial` is needed, by the points of the repeats before its own.
+    pub fn needs(&mut self, trial: &Trial) -> bool {
+        let Some(at) = trial.arm else { return true };
+        let key = (at, trial.repeat);
+        if let Some(known) = self.known.get(&key) {
+            return *known;
+        }
+        let is_open = self.is_open(at, trial.repeat);
+        self.known.insert(key, is_open);
+        is_open
+    }
+
+    fn is_open(&self, at: ArmPlace, repeat: u32) -> bool {
+        let arms = self.arms.get(&at.place).into_iter().flatten().copied();
+        let others: Vec<u32> = arms.filter(|arm| *arm > 0).collect();
+        let is_undecided = |arm: &u32| {
+            let judged = self.judge(ArmPlace { arm: *arm, ..at }, repeat);
+            judged.is_none_or(|judged| judged.decision == Decision::Open)
+        };
+        match at.arm {
+            0 if others.is_empty() => !self.is_mean_known(at, repeat),
+            0 => others.iter().any(is_undecided),
+            arm => is_undecided(&arm),
+        }
+    }
+
+    /// What the pairs of an arm and its base show by the repeats before `repeat`; `None` without a pair.
+    fn judge(&self, arm: ArmPlace, repeat: u32) -> Option<PairJudgement> {
+        let [base, new] = [0, arm.arm].map(|arm_number| self.values(ArmPlace { arm: arm_number, ..arm }, repeat));
+        let logs: Vec<f64> = Pairing::adjacent(&base, &new).pairs.iter().filter_map(|pair| pair.log_ratio()).collect();
+        self.rule.judge(&logs)
+    }
+
+    fn values(&self, at: ArmPlace, repeat: u32) -> Vec<RepeatValue> {
+        let seen = self.seen.get(&at).into_iter().flatten().filter(|seen| seen.repeat < repeat);
+        seen.map(|seen| seen.value).collect()
+    }
+
+    /// Whether the interval of the mean of the repeats is as narrow as was asked: Student's t, for at least four.
+    fn is_mean_known(&self, at: ArmPlace, repeat: u32) -> bool {
+        let rates: Vec<f64> = self.values(at, repeat).iter().map(|one| one.value).collect();
+        let n = rates.len();
+        if n < PAIRS_MIN as usize {
+            return false;
+        }
+        let half_width = students_t(0.975, (n - 1) as f64) * (variance(&rates) / n as f64).sqrt();
+        half_width <= self.sure.difference.share() * mean(&rates)
+    }
+}
+
+/// Whether each trial of the plan of `run` is needed: what was decided without it is not missing. If a time was set for the whole run, its first
+/// round is needed.
+pub fn needed_trials(run: &RunData) -> Vec<bool> {
+    let plan = &run.meta.plan;
+    let Some(mut knowledge) = Knowledge::of_plan(plan) else { return vec![true; plan.trials.len()] };
+    run.points.iter().filter_map(SeenRate::from_point).for_each(|seen| knowledge.add(seen));
+    let is_first_alone = plan.sure.is_some_and(|sure| sure.budget.is_some());
+    plan.trials.iter().map(|trial| knowledge.needs(trial) && (trial.repeat == 1 || !is_first_alone)).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A plan of `repeats` repeats of so many arms at each of two places.
+    fn plan(arms: u32, repeats: u32) -> Plan {
+        let at = |place, arm| ArmPlace { place, arm };
+        let trial = |repeat, at| Trial { repeat, arm: Some(at), ..Trial::simple("null", "file") };
+        let places = (0..2).flat_map(|place| (0..arms).map(move |arm| (place, arm)));
+        let trials =
+            (1..=repeats).flat_map(|repeat| places.clone().map(move |(place, arm)| trial(repeat, at(place, arm))));
+        let sure =
+            SurePlan { difference: Precision::USUAL, pairs_max: repeats, comparisons: 2 * (arms - 1), budget: None };
+        Plan { trials: trials.collect(), sure: Some(sure), ..Plan::new("test", "") }
+    }
+
+    /// What is needed in each repeat if the arm at a place has the rate that `rate` says, until nothing is.
+    fn measured(plan: &Plan, rate: impl Fn(ArmPlace, u32) -> f64) -> Vec<Vec<(u32, u32)>> {
+        let mut knowledge = Knowledge::of_plan(plan).expect("it goes on until it is sure");
+        let mut all: Vec<Vec<(u32, u32)>> = Vec::new();
+        for (nth, trial) in (1..).zip(&plan.trials) {
+            let at = trial.arm.expect("all have one");
+            if knowledge.needs(trial) {
+                all.resize(trial.repeat as usize, Vec::new());
+                all[trial.repeat as usize - 1].push((at.place, at.arm));
+                let value = RepeatValue { place: nth, value: rate(at, trial.repeat) };
+                knowledge.add(SeenRate { at, repeat: trial.repeat, value });
+            }
+        }
+        all
+    }
+
+    fn jitter(repeat: u32) -> f64 {
+        1.0 + 0.003 * [1.0, -0.4, 0.2, -0.9, 0.6, -0.1][repeat as usize % 6]
+    }
+
+    #[test]
+    fn a_place_that_is_decided_is_measured_no_more_and_the_others_go_on() {
+        let rate = |at: ArmPlace, repeat: u32| match (at.place, at.arm) {
+            (0, 1) => 200.0 * jitter(repeat),
+            // Not to be told from the base, nor as near to it as matters.
+            (1, 1) => 100.8 * (1.0 + 10.0 * (jitter(repeat) - 1.0)),
+            _ => 100.0,
+        };
+        let all = measured(&plan(2, 12), rate);
+        assert_eq!(all[3], [(0, 0), (0, 1), (1, 0), (1, 1)], "four pairs at least");
+        let last = all.iter().position(|repeat| !repeat.contains(&(0, 0))).expect("it is decided");
+        assert!((4..=6).contains(&last), "{all:?}");
+        assert_eq!((all.len(), &all[11]), (12, &vec![(1, 0), (1, 1)]));
+    }
+
+    #[test]
+    fn the_base_goes_on_as_long_as_one_of_the_arms_is_open() {
+        let rate = |at: ArmPlace, repeat: u32| match at.arm {
+            1 => 200.0 * jitter(repeat),
+            2 => 100.8 * (1.0 + 10.0 * (jitter(repeat) - 1.0)),
+            _ => 100.0,
+        };
+        let all = measured(&plan(3, 12), rate);
+        assert_eq!(all[11], [(0, 0), (0, 2), (1, 0), (1, 2)]);
+    }
+
+    #[test]
+    fn arms_that_are_alike_end_it_and_so_do_means_that_are_known() {
+        let alike = measured(&plan(2, 20), |_, repeat| 100.0 * jitter(repeat));
+        assert_eq!(alike.len(), 4);
+        let noisy = |_: ArmPlace, repeat: u32| 100.0 * (1.0 + 4.0 * (jitter(repeat) - 1.0));
+        let alone = measured(&plan(1, 20), noisy);
+        assert!((4..=8).contains(&alone.len()), "{alone:?}");
+    }
+
+    #[test]
+    fn more_comparisons_need_more_evidence() {
+        let [one, ten] = [1, 10].map(|comparisons| {
+            let sure = SurePlan { difference: Precision::USUAL, pairs_max: 20, comparisons, budget: None };
+            sure.boundary().level_at(20)
+        });
+        assert!(ten < one / 8.0, "{one} {ten}");
+    }
+}

@@ -1,0 +1,233 @@
+//! Plans that go on until they are sure: `until = sure`, and `budget`, the time of a whole run.
+//!
+//! In: the points of a plan, what it compares, and how long it may take. Out: the plan with a place and an arm for each trial, by which repeats are
+//! left out that nothing depends on any more; with a budget, points so short that the first round takes a tenth of it. Limits: which repeats are
+//! needed is decided while they are measured, by [`model::sure`]. Searches for a rate, and runs until steady, take the time that they take.
+
+use crate::common::{BUDGET, INTERVAL_MIN};
+use crate::ending::PAIRS_MAX;
+use crate::error::PlanError;
+use crate::point::twentieth_at_most;
+use crate::question::setting_name;
+use crate::sweep::{Matrix, Point, TRIALS_MAX};
+use crate::value::time_text;
+use model::sure::{ArmPlace, Precision, SurePlan};
+use model::{Catalogue, Nanos, Phases, Until};
+use std::collections::{BTreeMap, BTreeSet};
+
+/// The first round takes this part of the budget.
+const FIRST_ROUND_PART: u64 = 10;
+/// A shorter point says little: the kernel writes back and engines flush about once a second.
+const POINT_MIN: Nanos = Nanos::from_secs(2);
+/// The warmup is this part of a point that is cut to its share of the budget, at most.
+const WARMUP_PART: u64 = 5;
+/// How `matrix` goes on until it is sure, if it does: its points get their places and arms, and with a budget their length and repeats. `compare` is
+/// the setting whose values are compared.
+pub(crate) fn make_sure(
+    matrix: &mut Matrix<'_>,
+    compare: Option<&str>,
+    catalogue: &Catalogue,
+) -> Result<Option<SurePlan>, PlanError> {
+    let (budget, asked) = (matrix.budget, matrix.points.iter().find_map(|point| point.sure));
+    if let Some(budget) = budget {
+        fit_to_budget(&mut matrix.points, budget, catalogue)?;
+    }
+    let pairs_max = matrix.points.iter().map(|point| point.repeats).max().unwrap_or(1);
+    let Some(difference) = asked.or(budget.map(|_| Precision::USUAL)).filter(|_| pairs_max > 1) else {
+        return Ok(None);
+    };
+    let comparisons = place_arms(&mut matrix.points, compare);
+    Ok(Some(SurePlan { difference, pairs_max, comparisons, budget }))
+}
+
+/// Gives each of `points` its place and its arm by the values that were written for it. Returns how many comparisons that makes.
+fn place_arms(points: &mut [Point<'_>], compare: Option<&str>) -> u32 {
+    let is_compared = |key: &str| compare == Some(setting_name(key));
+    // A key that only some of the points have does not tell places apart that both arms share.
+    let is_shared = |key: &str| points.iter().all(|point| point.picked.iter().any(|(own, _)| own == key));
+    let telling: BTreeSet<String> = points.iter().flat_map(|point| &point.picked).map(|(key, _)| key.clone()).collect();
+    let telling: Vec<String> = telling.into_iter().filter(|key| !is_compared(key) && is_shared(key)).collect();
+    let values = |point: &Point<'_>, is_meant: &dyn Fn(&str) -> bool| -> Vec<String> {
+        point.picked.iter().filter(|(key, _)| is_meant(key)).map(|(key, text)| format!("{key}={text}")).collect()
+    };
+    let keys: Vec<[Vec<String>; 2]> = points
+        .iter()
+        .enumerate()
+        .map(|(nth, point)| match compare {
+            Some(_) => [values(point, &|key| telling.iter().any(|own| own == key)), values(point, &is_compared)],
+            None => [vec![nth.to_string()], Vec::new()],
+        })
+        .collect();
+    let [places, arms] = [0, 1].map(|which| numbered(keys.iter().map(|key| &key[which])));
+    for (point, [place, arm]) in points.iter_mut().zip(&keys) {
+        point.trial.arm = Some(ArmPlace { place: places[place], arm: arms[arm] });
+    }
+    let has_base = |place: u32| points.iter().any(|point| point.trial.arm == Some(ArmPlace { place, arm: 0 }));
+    let others = points.iter().filter_map(|point| point.trial.arm).filter(|at| at.arm > 0 && has_base(at.place));
+    others.count() as u32
+}
+
+/// Each of `all` with its number in the order in which they first come.
+fn numbered<'k>(all: impl Iterator<Item = &'k Vec<String>>) -> BTreeMap<&'k Vec<String>, u32> {
+    let mut numbers = BTreeMap::new();
+    for one in all {
+        let next = numbers.len() as u32;
+        numbers.entry(one).or_insert(next);
+    }
+    numbers
+}
+
+/// Cuts `points` to a length at which all of them, once, take a tenth of `budget`; the rest of it is for their repeats.
+fn fit_to_budget(points: &mut [Point<'_>], budget: Nanos, catalogue: &Catalogue) -> Result<(), PlanError> {
+    let count = points.len().max(1) as u64;
+    let unfit = points.iter().find(|point| point.trial.limit.is_some() || point.trial.phases.round().is_some());
+    if let Some(point) = unfit {
+        let other = if point.trial.limit.is_some() { "rate = `limit`" } else { "until = `steady`" };
+        return Err(point.place.error(format_args!("`{BUDGET}` and {other} exclude each other; leave one out")));
+    }
+    let least = Nanos(POINT_MIN.0.saturating_mul(count));
+    if least > budget {
+        let place = points[0].place;
+        let (budget, least) = (time_text(budget), time_text(least));
+        return Err(place.error(format_args!(
+            "`{BUDGET}` = `{budget}` is too short for {count} points of 2 s; use at least `{least}`, or fewer points"
+        )));
+    }
+    let each = Nanos(budget.0 / FIRST_ROUND_PART / count).max(POINT_MIN);
+    let repeats = PAIRS_MAX.min((TRIALS_MAX as u64 / count) as u32);
+    for point in points {
+        point.repeats = point.repeats.max(repeats);
+        let trial = &mut point.trial;
+        if (catalogue.run_ops)(&trial.workload.name, &trial.workload.params).is_none() {
+            cut(&mut trial.phases, each);
+        }
+    }
+    Ok(())
+}
+
+/// Cuts warmup and run to `each` together.
+fn cut(phases: &mut Phases, each: Nanos) {
+    if phases.warmup.0.saturating_add(phases.run.0) <= each.0 {
+        return;
+    }
+    phases.warmup = phases.warmup.min(Nanos(each.0 / WARMUP_PART));
+    phases.run = phases.run.min(Nanos(each.0 - phases.warmup.0)).max(INTERVAL_MIN);
+    phases.interval = twentieth_at_most(phases.interval, phases.run);
+}
+
+/// Whether the trials of repeat number `repeat` are measured in reverse. The first repeat is in order, and chance decides of the others: in whatever
+/// way the noise of one point depends on that of the next, it then favours neither arm, which A B B A does not reach.
+pub(crate) fn is_reversed(seed: u64, repeat: u32) -> bool {
+    // SplitMix64 (Steele, Lea and Flood, OOPSLA 2014): neighbouring repeats have unrelated bits.
+    let state = seed.wrapping_add(u64::from(repeat).wrapping_mul(0x9E37_79B9_7F4A_7C15));
+    let mixed = (state ^ (state >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
+    let mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
+    repeat > 1 && (mixed ^ (mixed >> 31)) & 1 == 1
+}
+
+/// What the plan of points that go on until they are sure needs of a trial that is looked at quickly: nothing.
+pub(crate) fn without(phases: &mut Phases) {
+    if matches!(phases.until, Until::Sure(_)) {
+        phases.until = Until::Time;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Overrides, check, fixture, parse};
+    use model::Plan;
+
+    fn with(text: &str, flags: &[(&str, &str)]) -> Result<Plan, String> {
+        let flags = flags.iter().map(|(key, text)| (key.to_string(), text.to_string())).collect();
+        parse(text, "p.toml", &Overrides::from_flags(flags), 1.0, &fixture::with_steps())
+            .map_err(|error| error.to_string())
+    }
+
+    /// Place and arm of the points of one repeat, in the order in which they are measured.
+    fn arms(plan: &Plan, repeat: u32) -> Vec<(u32, u32)> {
+        let own = plan.trials.iter().filter(|trial| trial.repeat == repeat);
+        own.map(|trial| trial.arm.expect("it has a place")).map(|at| (at.place, at.arm)).collect()
+    }
+
+    #[test]
+    fn a_comparison_until_sure_has_twenty_pairs_at_most_and_chance_has_their_order() {
+        let flags = [("ab", "engine=sqlite,null"), ("clients", "1,8"), ("until", "sure:5%")];
+        let plan = with("workload = 'oltp'", &flags).expect("a valid comparison");
+        let difference = Precision::from_percent(5.0).unwrap();
+        assert_eq!(plan.sure, Some(SurePlan { difference, pairs_max: 20, comparisons: 2, budget: None }));
+        assert_eq!(arms(&plan, 1), [(0, 0), (0, 1), (1, 0), (1, 1)]);
+        let reversed = (2..=20).filter(|repeat| arms(&plan, *repeat) == [(1, 1), (1, 0), (0, 1), (0, 0)]).count();
+        assert!((5..=14).contains(&reversed), "{reversed} of 19 repeats are in reverse");
+        assert!(plan.trials.iter().all(|trial| trial.phases.until == Until::Sure(difference)));
+        assert_eq!(check(&plan, "run", &fixture::with_steps()), Ok(()));
+        let more = with("workload = 'oltp'", &[&flags[..], &[("seed", "2")]].concat()).unwrap();
+        assert!((2..=20).any(|repeat| arms(&plan, repeat) != arms(&more, repeat)), "another seed is another order");
+    }
+
+    #[test]
+    fn arms_of_sweeps_of_their_own_meet_at_places_that_they_share() {
+        let text = "workload = 'oltp'\nrepeat = 4\nuntil = 'sure'\n[[sweep]]\nengine = 'sqlite'\nclients = [1, 4]\n\
+                    [[sweep]]\nengine = 'fjall'\nclients = [4, 16]\ncache = '64MiB'";
+        let plan = with(text, &[]).expect("a valid plan");
+        assert_eq!(arms(&plan, 1), [(0, 0), (1, 0), (1, 1), (2, 1)]);
+        assert_eq!(plan.sure.map(|sure| (sure.pairs_max, sure.comparisons)), Some((4, 1)));
+    }
+
+    #[test]
+    fn repeats_that_compare_nothing_have_places_and_a_single_point_has_none() {
+        let repeats = with("workload = 'oltp'\nclients = [1, 4]\nrepeat = 6\nuntil = 'sure'", &[]).unwrap();
+        assert_eq!((arms(&repeats, 3).len(), repeats.sure.map(|sure| sure.comparisons)), (2, Some(0)));
+        let alone = with("workload = 'oltp'\nuntil = 'sure'", &[]).unwrap();
+        assert_eq!((alone.sure, alone.trials[0].arm), (None, None));
+        let phases = alone.trials[0].phases;
+        assert_eq!((phases.until, phases.interval), (Until::Sure(Precision::USUAL), Nanos::from_millis(200)));
+    }
+
+    #[test]
+    fn steps_that_end_with_their_rows_are_compared_until_that_is_decided() {
+        let plan = with("workload = 'chain'", &[("ab", "engine=sqlite,null"), ("until", "sure")]).unwrap();
+        assert!(plan.sure.is_some_and(|sure| sure.comparisons > 0), "{:?}", plan.sure);
+        assert!(plan.trials.iter().any(|trial| trial.phases.until == Until::Time));
+    }
+
+    #[test]
+    fn a_tenth_of_the_budget_is_for_the_first_round_and_the_rest_for_repeats() {
+        let text = "workload = 'oltp'\nclients = [1, 4]\ntime = '30s'\nwarmup = '10s'\nbudget = '5m'";
+        let plan = with(text, &[]).expect("a valid plan");
+        let Phases { warmup, run, interval, .. } = plan.trials[0].phases;
+        assert_eq!((warmup, run), (Nanos::from_secs(3), Nanos::from_secs(12)));
+        assert_eq!((interval, plan.trials.len()), (Nanos::from_millis(600), 40));
+        assert_eq!(plan.sure.and_then(|sure| sure.budget), Some(Nanos::from_secs(300)));
+        let short = with("workload = 'oltp'\ntime = '3s'", &[("budget", "1h")]).unwrap();
+        assert_eq!(short.trials[0].phases.run, Nanos::from_secs(3), "what is short stays as it is");
+    }
+
+    #[test]
+    fn what_has_no_end_that_it_could_be_sure_of_is_refused_in_one_line() {
+        let refused = |text: &str, flags: &[(&str, &str)]| with(text, flags).expect_err(text);
+        let few = refused("workload = 'oltp'", &[("clients", "1..128"), ("budget", "10s")]);
+        assert!(
+            few.ends_with("`budget` = `10s` is too short for 8 points of 2 s; use at least `16s`, or fewer points"),
+            "{few}"
+        );
+        let limit = refused("workload = 'oltp'\nrate = 'limit'\nbudget = '1h'", &[]);
+        assert!(limit.ends_with("`budget` and rate = `limit` exclude each other; leave one out"), "{limit}");
+        let steady = refused("workload = 'oltp'\nuntil = 'steady'\nbudget = '1h'", &[]);
+        assert!(steady.ends_with("`budget` and until = `steady` exclude each other; leave one out"), "{steady}");
+        let rate = refused("workload = 'oltp'\nuntil = 'sure'\nrate = 100", &[]);
+        assert!(rate.ends_with("`rate` and until = `sure` exclude each other; leave one out"), "{rate}");
+        let twice = refused("workload = 'oltp'\n[[sweep]]\nbudget = '1h'\n[[sweep]]\nbudget = '2h'\nclients = 2", &[]);
+        assert!(twice.contains("`budget` must be the same in all sweeps"), "{twice}");
+    }
+
+    #[test]
+    fn a_quick_look_is_as_short_as_ever() {
+        let plan =
+            with("workload = 'oltp'", &[("ab", "engine=sqlite,null"), ("until", "sure"), ("time", "30s")]).unwrap();
+        let quick = crate::quick_look(plan, &fixture::with_steps());
+        let trial = &quick.trials[0];
+        assert_eq!((quick.sure, trial.arm, trial.phases.until, quick.trials.len()), (None, None, Until::Time, 2));
+        assert_eq!(trial.phases.run, Nanos::from_secs(3));
+    }
+}

@@ -1,0 +1,35 @@
+//! Runs that end when they are sure.
+//!
+//! In: the null engine, whose two arms differ by a factor of four: no other program makes up for that. Out: fewer points than were planned, and a run
+//! that is complete. Limits: how soon it ends depends on the machine, and is not looked at.
+
+use crate::lab::Lab;
+
+#[test]
+fn a_comparison_that_is_decided_measures_no_more_pairs_and_is_complete() {
+    let lab = Lab::new();
+    let compare = ["file", "--engine", "null", "--ab", "service=1ms,4ms", "--until", "sure", "--time", "300ms"];
+    let run = lab.json(&[&compare[..], &["--interval", "20ms", "--no-report"]].concat());
+    let points = run["points"].as_array().unwrap();
+    assert!((8..40).contains(&points.len()) && points.len() % 2 == 0, "{} points", points.len());
+    assert_eq!(run["state"], "complete");
+    let trust: Vec<&str> = run["answer"]["trust"].as_array().unwrap().iter().filter_map(|one| one.as_str()).collect();
+    assert!(trust.iter().any(|sentence| sentence.contains("ecided after")), "{trust:?}");
+    assert!(!trust.iter().any(|sentence| sentence.contains("Not measured")), "{trust:?}");
+    let resumed = lab.run(&["run", "--resume", "last", "--no-report"]);
+    assert!(resumed.exit != 0 && resumed.stderr.contains("all its points are complete"), "{}", resumed.stderr);
+}
+
+#[test]
+fn a_plan_says_what_it_would_do_with_its_time() {
+    let lab = Lab::new();
+    let plan = lab.run(&["plan", "quick", "--budget", "5m"]);
+    assert_eq!(plan.exit, 0, "{}", plan.stderr);
+    let line = plan.stdout.lines().find(|line| line.starts_with("budget")).expect("a line about it");
+    assert!(
+        line.contains("5 min: first all 10 points once (") && line.contains("repeats of what is not decided"),
+        "{line}"
+    );
+    let few = lab.run(&["plan", "quick", "--budget", "10s"]);
+    assert!(few.exit == 2 && few.stderr.contains("is too short for 10 points of 2 s"), "{}: {}", few.exit, few.stderr);
+}
