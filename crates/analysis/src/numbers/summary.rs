@@ -15,7 +15,7 @@ use crate::numbers::background::{BackgroundSummary, EndedOps};
 use crate::numbers::order_rates::NewOrderRate;
 use crate::numbers::steps::{KindSummary, summarise_kinds};
 use crate::recorded::window::{OpTally, Window};
-use model::{Arrivals, KindRow, Nanos, Pacing, PointData, StatedLinks};
+use model::{KindRow, Nanos, Pacing, PointData, StatedLinks};
 use serde::{Deserialize, Serialize};
 
 /// The numbers of one point over its run phase.
@@ -196,12 +196,6 @@ pub fn summarise(
     let rows_rate = per_op.rate_of_rows(window);
     let offered_per_s = match point.trial.load.pacing {
         Pacing::Closed { .. } => None,
-        // What is replayed need not have the mean rate of all of the recording.
-        Pacing::Open { arrivals: arrivals @ Arrivals::Recorded { .. } } => {
-            let seconds = window.phase.end.since(window.phase.start).as_secs_f64();
-            let offered = window.phase.offered as f64 / seconds;
-            Some(offered).filter(|per_s| *per_s > 0.0 && per_s.is_finite()).or(Some(arrivals.per_s()))
-        }
         Pacing::Open { arrivals } => Some(arrivals.per_s()),
     };
     let (cost, cost_per_query) = OpCost::measure(point, window);
