@@ -34,6 +34,7 @@ mod quota;
 mod reading;
 mod recipes;
 mod replaying;
+mod replaying_copies;
 mod replaying_sql;
 mod replicas;
 mod resume;

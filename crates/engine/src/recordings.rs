@@ -33,6 +33,8 @@ struct LastRead<T> {
 
 static LAST_REQUESTS: Mutex<Option<LastRead<Recording>>> = Mutex::new(None);
 static LAST_LOG: Mutex<Option<LastRead<ReplayedLog>>> = Mutex::new(None);
+/// The part of a log that was replayed last.
+static LAST_PART: Mutex<Option<LastRead<ReplayedLog>>> = Mutex::new(None);
 
 /// The figures of the recording at `path` that a point of `workload` with these parameters replays.
 ///
@@ -121,10 +123,24 @@ fn read_log_summary(path: &Path, params: &Params) -> Result<RecordingSummary, St
     let log = log_at(path, params)?;
     let recording = &log.recording;
     let (count, most_at_once) = (recording.sessions(), recording.most_at_once());
-    let sessions = RecordedSessions { count, most_at_once, pauses: recording.pauses };
+    let shift = replay_sql::shift_of(params, recording.length())?;
+    let sessions = RecordedSessions { count, most_at_once, pauses: recording.pauses, shift };
     let path = path.to_str().ok_or_else(|| format!("`{}`: its name is no UTF-8", shown(path)))?.to_owned();
     let (ops, length) = (recording.len(), recording.length());
     Ok(RecordingSummary { path, ops, length, io: None, sessions: Some(sessions) })
+}
+
+/// All statements of the log at `path`, those that write included.
+///
+/// # Errors
+/// Why it cannot be read, in one line.
+pub fn read_whole_log(path: &Path, log_line_prefix: &str) -> Result<(LogDialect, SqlRecording), String> {
+    let (file, meta) = open(path)?;
+    if !meta.is_file() {
+        return Err(format!("`{}` is no file; name the file of a log", shown(path)));
+    }
+    let wanted = LogWanted { writes: true, log_line_prefix: log_line_prefix.to_owned(), ..LogWanted::default() };
+    replay_sql::read_log(buffered(file), &wanted).map_err(|error| error.in_file(&shown(path)))
 }
 
 /// Where the log is that `trial` replays.
@@ -133,7 +149,7 @@ pub(crate) fn path_of(trial: &Trial) -> &Path {
     Path::new(&summary.expect("the plan was checked: it has a log").path)
 }
 
-/// The log that `trial` replays.
+/// The log that `trial` replays, or the part of it.
 pub(crate) fn log_of(trial: &Trial) -> Result<Arc<ReplayedLog>, TargetError> {
     let params = &trial.workload.params;
     let summary = params.recording().expect("the plan was checked: it has a log");
@@ -154,10 +170,18 @@ fn log_at(path: &Path, params: &Params) -> Result<Arc<ReplayedLog>, String> {
         return Err(format!("`{}` is no file; name the file of a log", shown(path)));
     }
     let wanted = LogWanted::from_params(params)?;
-    read_once(&LAST_LOG, path, &format!("{wanted:?}"), FileState::of(&meta), || {
+    let state = FileState::of(&meta);
+    let log = read_once(&LAST_LOG, path, &format!("{wanted:?}"), state, || {
         let read = replay_sql::read_log(buffered(file), &wanted);
         let (dialect, recording) = read.map_err(|error| error.in_file(&shown(path)))?;
         Ok(ReplayedLog { path: path.to_owned(), dialect, recording: Arc::new(recording) })
+    })?;
+    let part = format!("{wanted:?} {} {}", params.word("from"), params.word("for"));
+    read_once(&LAST_PART, path, &part, state, || {
+        let part = replay_sql::stretch_of(&log.recording, params);
+        let part = part.map_err(|why| format!("`{}`: {why}", shown(path)))?;
+        let recording = part.map_or_else(|| log.recording.clone(), Arc::new);
+        Ok(ReplayedLog { path: path.to_owned(), dialect: log.dialect, recording })
     })
 }
 

@@ -180,6 +180,15 @@ pub const SPEED_UNPACED: &str = "max";
 pub const SPEED_PHRASE: Phrase =
     Phrase::Words(&[("1", "the recorded speed"), ("max", "full speed"), ("{}", "{} times the recorded speed")]);
 
+/// How many copies of its sessions a replay has at once: the parameter that a search for the largest load changes.
+pub const TIMES: &str = "times";
+
+/// The most copies of a replay.
+pub const TIMES_MAX: f64 = 1000.0;
+
+/// How people say the number of copies.
+pub const TIMES_PHRASE: Phrase = Phrase::Words(&[("1", "the recorded load"), ("{}", "{} times the recorded load")]);
+
 /// The value of a parameter that could name a configuration file and does not.
 pub const NO_CONFIG: &str = "default";
 

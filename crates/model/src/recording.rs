@@ -34,6 +34,9 @@ pub struct RecordedSessions {
     /// When none of them sent anything.
     #[serde(default)]
     pub pauses: RecordedPauses,
+    /// If they are replayed several times at once: how far into the recording further copies begin at most.
+    #[serde(default)]
+    pub shift: Nanos,
 }
 
 /// The times in which nothing was recorded.
@@ -82,6 +85,25 @@ impl RecordingSummary {
     /// How many operations fall due in a second if it is replayed at `speed`.
     pub fn per_s(&self, speed: f64) -> f64 {
         self.ops as f64 * speed / Nanos(self.length.0.max(1)).as_secs_f64()
+    }
+
+    /// How much of its time is replayed `times` at once: copies that do not begin together end together all the same.
+    pub fn length_of(&self, times: f64) -> Nanos {
+        let shift = self.sessions.filter(|_| times > 1.0).map_or(Nanos(0), |sessions| sessions.shift);
+        Nanos(self.length.0.saturating_sub(shift.0))
+    }
+
+    /// About how many operations it has `times` at once.
+    pub fn ops_in(&self, times: f64) -> u64 {
+        let share = self.length_of(times).0 as f64 / self.length.0.max(1) as f64;
+        if times == 1.0 { self.ops } else { (self.ops as f64 * times * share).round() as u64 }
+    }
+}
+
+impl RecordedSessions {
+    /// So many sessions are open at once at most if they are replayed `times` at once.
+    pub fn at_once_in(&self, times: f64) -> u32 {
+        (f64::from(self.most_at_once) * times.ceil()) as u32
     }
 }
 

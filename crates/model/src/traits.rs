@@ -469,7 +469,28 @@ pub struct PointOutcome {
     /// How punctually the requests of a recording began; `None` if the point replays none at its own times.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub starts: Option<RecordedStarts>,
+    /// What the statements of a replay have returned, by their kinds; empty if that was not asked for.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub replay_results: Vec<KindResults>,
 }
+
+/// What all statements of one kind have returned.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct KindResults {
+    /// The name of the kind.
+    pub kind: String,
+    /// How many statements were answered.
+    pub answers: u64,
+    /// The rows of all answers.
+    pub rows: u64,
+    /// The columns of all answers.
+    pub columns: u64,
+    /// The sum of the hashes of all answers, each with its statement.
+    pub checksum: String,
+}
+
+/// What the name of a fact begins with that tells what one kind of statement of a replay has returned; the number of the kind follows.
+pub const REPLAY_RESULTS_FACT: &str = "replay_results.";
 
 /// How punctually the requests of a recording began.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -628,6 +649,8 @@ impl PointTraits {
                     engine.flushes.get_or_insert_default().learn(name, text, whole);
                 } else if let Some(name) = name.strip_prefix("backlog.") {
                     outcome.backlog.learn(name, whole);
+                } else if name.starts_with(REPLAY_RESULTS_FACT) {
+                    outcome.replay_results.extend(KindResults::from_text(text));
                 } else if let Some(name) = name.strip_prefix("replay.") {
                     outcome.learn_starts(name, whole.unwrap_or(0));
                 } else {
@@ -661,6 +684,17 @@ impl FoundDataUse {
             FOUND_DATA_CHANGED => self.is_changed = text == "yes",
             _ => self.tables = Some(text.to_owned()),
         }
+    }
+}
+
+impl KindResults {
+    /// What a fact says: answers, rows, columns, the checksum and the name of the kind; `None` if it says something else.
+    fn from_text(text: &str) -> Option<KindResults> {
+        let mut parts = text.splitn(5, ' ');
+        let mut number = || parts.next()?.parse().ok();
+        let (answers, rows, columns) = (number()?, number()?, number()?);
+        let (checksum, kind) = (parts.next()?.to_owned(), parts.next()?.to_owned());
+        Some(KindResults { kind, answers, rows, columns, checksum })
     }
 }
 

@@ -6,7 +6,7 @@
 
 use crate::chain::chains;
 use crate::indexes::missing_indexes;
-use crate::point::longest_run;
+use crate::point::{longest_run, times_of};
 use model::limit::LimitSearch;
 use model::{Catalogue, Entry, Pacing, Params, Phases, Plan, Trial};
 use serde::Serialize;
@@ -88,7 +88,8 @@ pub fn expected_seconds(trial: &Trial, catalogue: &Catalogue) -> Option<f64> {
     }
     let ends_itself = (catalogue.run_ops)(&trial.workload.name, &trial.workload.params).is_some();
     let unlimited = ends_itself && run == longest_run(interval);
-    let recorded = trial.workload.params.recording().map(|summary| summary.ops as f64);
+    let params = &trial.workload.params;
+    let recorded = params.recording().map(|summary| summary.ops_in(times_of(params)) as f64);
     match (trial.load.pacing, recorded) {
         (Pacing::Open { arrivals }, Some(ops)) => Some((ops / arrivals.per_s()).min(run.as_secs_f64())),
         _ => (!unlimited).then(|| warmup.as_secs_f64() + run.as_secs_f64()),

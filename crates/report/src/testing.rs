@@ -1380,6 +1380,7 @@ pub fn compared() -> analysis::compare::RunComparison {
         is_interleaved: false,
         metrics: metrics.into_iter().flatten().collect(),
         costs: vec![cost(CostMetric::EngineCpu, (100e3, 250e3)), cost(read, (0.0, 3.0))],
+        kinds: None,
     };
     let condition = |kind, base: &[&str], new: &[&str], effect| Condition {
         kind,

@@ -10,6 +10,7 @@ mod conditions;
 mod costs;
 pub mod kernel_figures;
 pub mod kernels;
+mod kinds;
 mod metrics;
 mod overlay;
 mod sweep;
@@ -17,6 +18,7 @@ mod sweep;
 pub use arm::{ComparedRun, GroupingError};
 pub use conditions::{Condition, ConditionEffect, ConditionKind};
 pub use costs::{CostChange, CostMetric};
+pub use kinds::{KindComparison, KindRatio, ResultDifference};
 pub use metrics::MetricRatio;
 pub use overlay::{ArmCurve, ArmOverlay, RateBand, overlay_groups, overlay_runs};
 pub use sweep::{ComparedSweep, SweepStretch};
@@ -93,6 +95,8 @@ pub struct PlaceComparison {
     pub metrics: Vec<MetricRatio>,
     /// What an operation cost, by how much it changed and how sure that is.
     pub costs: Vec<CostChange>,
+    /// The kinds of statement, if those of a log were replayed.
+    pub kinds: Option<KindComparison>,
 }
 
 /// The first of `runs` with each of the others.
@@ -120,6 +124,8 @@ fn compare_arms(arms: &[Arm]) -> Vec<RunComparison> {
     }
     let metrics = all.iter_mut().flat_map(|one| &mut one.places).flat_map(|place| &mut place.metrics);
     hold_false_discoveries(&mut metrics.map(|metric| &mut metric.estimate).collect::<Vec<_>>());
+    let kinds = all.iter_mut().flat_map(|one| &mut one.places).filter_map(|place| place.kinds.as_mut());
+    kinds::judge_together(&mut kinds.collect::<Vec<_>>());
     align_labels(&mut all);
     all
 }
@@ -151,6 +157,8 @@ fn compare_two(base: &Arm, new: &Arm) -> RunComparison {
     if unlike.iter().any(|condition| condition.effect == ConditionEffect::Prevents) {
         let metrics = places.iter_mut().flat_map(|place| &mut place.metrics);
         metrics.for_each(|metric| metric.estimate = metric.estimate.as_indicative());
+        let kinds = places.iter_mut().filter_map(|place| place.kinds.as_mut()).flat_map(|kinds| &mut kinds.ratios);
+        kinds.for_each(|kind| kind.estimate = kind.estimate.as_indicative());
     }
     let left_out = [base, new].iter().flat_map(|arm| &arm.points).filter(|point| !point.is_usable()).count();
     RunComparison { base: base.summary(), new: new.summary(), unlike, places, unmatched, kernels: None, left_out, lost }
@@ -182,6 +190,7 @@ fn compare_place(place: &CommonPlace) -> Option<PlaceComparison> {
         is_interleaved: place.pairing(|_: &ArmPoint| Some(1.0)).is_interleaved,
         metrics,
         costs: costs::compare_costs(place),
+        kinds: kinds::compare_kinds(place),
     })
 }
 

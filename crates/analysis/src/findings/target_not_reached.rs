@@ -16,7 +16,7 @@ use crate::judgement::{NextStep, Severity};
 use crate::math::units::Share;
 use crate::numbers::achieved::device_growth_per_s;
 use crate::recorded::facts::{is_direct_file, is_scripted, slots};
-use model::{Bytes, CounterRole, Nanos, OpClass, Pacing, PointData};
+use model::{Arrivals, Bytes, CounterRole, Nanos, OpClass, Pacing, PointData};
 use serde::Serialize;
 use words::quantity::{kibibytes, number, or_unknown, percent, plural, range, rate, whole};
 
@@ -170,7 +170,10 @@ fn other_blocks(view: &PointView, access: BlockAccess, asked_bytes: Bytes, reach
 fn open_rate(view: &PointView, measured: &Measured) -> Option<Finding> {
     let summary = measured.summary;
     let offered_per_s = summary.offered_per_s.filter(|_| !is_overloaded(view, measured))?;
-    let expected = offered_per_s * summary.seconds;
+    // What is replayed need not have the mean rate of all of the recording: its arrivals were counted.
+    let is_recorded = matches!(view.point.trial.load.pacing, Pacing::Open { arrivals: Arrivals::Recorded { .. } });
+    let expected =
+        if is_recorded { measured.window.phase.offered as f64 } else { offered_per_s * summary.seconds };
     let missing = expected - summary.ops as f64 - summary.failed as f64;
     let is_off = missing > OFF_MAX * expected && missing > RATE_DEVIATIONS * expected.sqrt() + slots(view.point) as f64;
     let target = MissedTarget::Rate(MissedArrivals {

@@ -54,6 +54,12 @@ pub struct RateLimit {
     pub rate_per_s: Option<f64>,
     /// Between which rates the limit is, with no upper end if none missed the objective.
     pub ci95: Option<(f64, Option<f64>)>,
+    /// How many times the recorded load that is, if the statements of a log were replayed.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub times: Option<f64>,
+    /// Between which multiples of it the limit is.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub times_ci95: Option<(f64, Option<f64>)>,
     /// The objective.
     pub slo: String,
     /// How the search ended.
@@ -275,9 +281,13 @@ impl SearchAnalysis {
 
     /// Its figures.
     pub fn figures(&self) -> RateLimit {
+        let recorded = self.spec.arrivals.recorded();
+        let times = |per_s: f64| recorded.map(|load| per_s / load.per_s);
         RateLimit {
             rate_per_s: self.result.carried_per_s(),
             ci95: self.result.carried_between(),
+            times: self.result.carried_per_s().and_then(times),
+            times_ci95: self.result.carried_between().and_then(|(low, high)| Some((times(low)?, high.and_then(times)))),
             slo: self.spec.objective.to_string(),
             outcome: self.result.outcome.as_str(),
             held_s: self.result.held.map(|held| held.as_secs_f64()),

@@ -19,6 +19,7 @@ use crate::sql::preparing::PreparingConnection;
 use crate::sql::row_tally::{Answered, RowTally};
 use crate::sql::session_options::SessionOptions;
 use crate::sql::statement::StatementExecutor;
+use crate::sql::variant::rows::RowBuffer;
 use crate::sql::{OpFailure, SessionFactory, SqlConnection, SqlSession, keep_used, run_transaction};
 use host::error::TargetError;
 use model::{Fact, FailureClass, SqlOp};
@@ -304,6 +305,10 @@ impl SqlSession for MysqlSession {
 
     fn run_text(&mut self, text: &str) -> Result<(), OpFailure> {
         self.executor.run_text(text).map_err(|error| self.failure_of(error))
+    }
+
+    fn fetch_text(&mut self, text: &str, rows: &mut RowBuffer) -> Result<(), OpFailure> {
+        self.executor.wire.fetch_rows(text, rows).map_err(|error| self.failure_of(error))
     }
 
     fn roll_back(&mut self) -> Result<(), OpFailure> {

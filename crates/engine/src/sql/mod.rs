@@ -29,6 +29,7 @@ pub mod recv_buffer;
 pub mod rejection;
 pub mod replay;
 pub mod replay_catalogue;
+pub mod replay_results;
 pub mod row_tally;
 pub mod server_instance;
 pub mod session_options;
@@ -39,6 +40,7 @@ pub mod variant;
 pub mod watched_tables;
 
 use crate::engine::{WorkloadClients, workload_of};
+use crate::sql::variant::rows::RowBuffer;
 use client_tally::ClientTally;
 use host::error::TargetError;
 use kept::{AfterAnswer, KeptRows, KeptValues, answer_kept};
@@ -154,6 +156,8 @@ pub trait SqlSession: Send + 'static {
     fn perform_op(&mut self, op: &SqlOp, rows: &mut RowTally) -> Result<(), OpFailure>;
     /// Runs a text without arguments, of one statement or several, and drops its rows.
     fn run_text(&mut self, text: &str) -> Result<(), OpFailure>;
+    /// Runs one statement without arguments, and puts its rows into `rows`, which is empty.
+    fn fetch_text(&mut self, text: &str, rows: &mut RowBuffer) -> Result<(), OpFailure>;
     /// Rolls back the open transaction, if any.
     fn roll_back(&mut self) -> Result<(), OpFailure>;
 }

@@ -665,6 +665,7 @@ mod tests {
     use super::*;
     use crate::sql::session_options::{ClientThreads, ReconnectPolicy};
     use crate::sql::testing::options;
+    use crate::sql::variant::rows::RowBuffer;
     use model::{IfEmpty, KeptAnswer, KeptRow, SqlCall, TransactionEnd};
     use std::io::{ErrorKind, Read, Write};
     use std::os::unix::net::UnixStream;
@@ -723,6 +724,9 @@ mod tests {
             unreachable!("nobody waits here")
         }
         fn run_text(&mut self, _: &str) -> Result<(), OpFailure> {
+            unreachable!("operations have calls here")
+        }
+        fn fetch_text(&mut self, _: &str, _: &mut RowBuffer) -> Result<(), OpFailure> {
             unreachable!("operations have calls here")
         }
         fn roll_back(&mut self) -> Result<(), OpFailure> {

@@ -1,7 +1,7 @@
 //! Sends the statements of a recording to an existing server that holds a copy of the recorded data.
 //!
 //! In: a recording, the server and an account on it, how fast it is to go. Out: clients whose operations are the statements as text, and
-//! facts about what is replayed. Limits: MySQL, MariaDB and PostgreSQL by URL. Rows are read and dropped. Nothing is tried again: what
+//! facts about what is replayed. Limits: MySQL, MariaDB and PostgreSQL by URL. Rows are read and dropped, or summed up if that is asked for. Nothing is tried again: what
 //! fails is counted. A connection serves one session after the other; with writes each session has a connection of its own, because what
 //! one has set must not be seen by the next.
 //!
@@ -15,8 +15,10 @@ use crate::server::network::Route;
 use crate::sql::admin_connection::AdminConnection;
 use crate::sql::external::PATIENCE;
 use crate::sql::replay_catalogue::{CatalogueWords, server_names};
+use crate::sql::replay_results::ReplayResults;
 use crate::sql::server_instance::SqlServer;
 use crate::sql::session_options::SessionOptions;
+use crate::sql::variant::rows::RowBuffer;
 use crate::sql::{OpFailure, OpNames, SessionFactory, SqlSession, server_error};
 use host::error::{TargetError, shown};
 use load::{Client, Driver, DueTimes, OpSource, SyncClient};
@@ -27,7 +29,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 use workload::ClientIndex;
-use workload::replay_sql::{self, LogDialect, RecordedServer, SqlRecording};
+use workload::replay_sql::{self, LogDialect, MadeCopies, RecordedServer, SqlRecording};
 
 /// Why other engines are refused.
 pub const NEEDS_COPY: &str = "workload `replay-sql` needs a server that holds a copy of the recorded data: use --engine mysql://USER@HOST/ or \
@@ -236,6 +238,32 @@ pub fn judged_recording<S: SqlServer>(
     judged.map_err(|error| TargetError::Unsupported(error.in_file(&shown(&log.path))))
 }
 
+/// Refuses to compare what statements return if that depends on when they are sent.
+pub fn check_comparable(params: &Params) -> Result<(), TargetError> {
+    let refused = |why: &str| Err(TargetError::Unsupported(format!("check_results = `true`: {why}")));
+    match replay_sql::checks_results(params) {
+        true if replay_sql::allows_writes(params) => {
+            refused("what a read returns depends on when writes come; leave out allow_writes")
+        }
+        true if replay_sql::times_of(params) != 1.0 => {
+            refused("each repeat of several copies has other statements; leave out times")
+        }
+        _ => Ok(()),
+    }
+}
+
+/// The copies of `recording` that `trial` replays. The probe of a search has no more of its time than it lasts: what is due at its very end is
+/// not sent any more.
+pub fn copied_recording(recording: &Arc<SqlRecording>, trial: &Trial) -> Result<Arc<SqlRecording>, TargetError> {
+    let params = &trial.workload.params;
+    let is_probe = trial.limit.as_ref().is_some_and(|limit| limit.probe.is_some());
+    let speed = replay_sql::speed_of(params).filter(|_| is_probe);
+    let length =
+        speed.map_or(Nanos(u64::MAX), |speed| Nanos(((trial.phases.run.0 as f64 * speed) as u64).saturating_sub(1)));
+    let copies = replay_sql::copies_of(recording, params, trial.seed, length).map_err(TargetError::Unsupported)?;
+    recording.copies(&copies).map_err(|error| TargetError::Unsupported(format!("the statements of the log: {error}")))
+}
+
 /// Whether all that a log says of its server is so of the server that was `found`.
 fn is_like(recorded: &RecordedServer, found: &RecordedServer) -> bool {
     // MySQL adds `-log` while it writes one.
@@ -247,13 +275,13 @@ fn is_like(recorded: &RecordedServer, found: &RecordedServer) -> bool {
         && recorded.socket.as_ref().is_none_or(|socket| Some(socket) == found.socket.as_ref())
 }
 
-/// The clients of `trial` that replay `recording` on the server at `address`.
+/// The clients of `trial` that replay `recording` on the server at `address`, and what their statements will have returned, if that is asked for.
 pub fn replay_clients<S: SqlServer>(
     recording: &Arc<SqlRecording>,
     trial: &Trial,
     address: &S::Address,
     options: &SessionOptions,
-) -> Result<WorkloadClients, TargetError> {
+) -> Result<(WorkloadClients, Option<Arc<ReplayResults>>), TargetError> {
     let params = &trial.workload.params;
     let clients = trial.load.clients;
     let speed = replay_sql::speed_of(params);
@@ -262,6 +290,8 @@ pub fn replay_clients<S: SqlServer>(
     let lanes = Arc::new(recording.lanes(clients).map_err(|error| unusable(&error))?);
     let stream = replay_sql::statement_stream(recording.clone(), lanes.clone(), speed);
     let kinds = replay_sql::kinds_of(recording);
+    let results = replay_sql::checks_results(params);
+    let results = results.then(|| Arc::new(ReplayResults::new(kinds.iter().map(|kind| kind.name))));
     let server = ReplayServer::<S> {
         address: address.clone(),
         options: SessionOptions { open: options.open.clone(), ..options.clone() },
@@ -276,12 +306,15 @@ pub fn replay_clients<S: SqlServer>(
     };
     let client = |slot: ClientIndex| -> Result<Box<dyn Client>, TargetError> {
         let place = place(slot.client).map_err(|error| unusable(&error))?;
-        let driver = ReplayDriver { server: server.clone(), session: None, place, failure: None };
+        // Copies have fewer sessions at once than clients if these are shorter than the recording.
+        let is_idle = lanes.count_of(slot.client) == 0;
+        let results = results.clone().map(|sums| FetchedResults { sums, rows: RowBuffer::new(S::ROW_LAYOUT) });
+        let driver = ReplayDriver { server: server.clone(), session: None, place, is_idle, results, failure: None };
         Ok(Box::new(SyncClient::new(OpSource::new(&stream, slot), driver)))
     };
     let clients = ClientIndex::all_in(LoadPart::all_of(clients)).map(client).collect::<Result<_, _>>()?;
     let due = speed.map(|speed| -> Arc<dyn DueTimes> { Arc::new(ReplayTimes { recording: recording.clone(), speed }) });
-    Ok(WorkloadClients { kinds, clients, background: Vec::new(), parts: Vec::new(), due })
+    Ok((WorkloadClients { kinds, clients, background: Vec::new(), parts: Vec::new(), due }, results))
 }
 
 /// When the statements fall due.
@@ -322,12 +355,23 @@ pub fn facts(recording: &SqlRecording) -> Vec<Fact> {
     let counts = counts.map(|(name, count)| Fact::new(format!("recorded.{name}"), count.to_string()));
     let skipped = recording.skipped.kinds();
     let skipped = skipped.map(|(name, kind)| Fact::new(format!("recorded.skipped.{name}"), kind.to_string()));
+    let copies = recording.copies.iter().map(|copies| Fact::new("recorded.copies", copies_text(recording, copies)));
     let effects = (left_out.effects > 0).then(|| Fact::new("recorded.effects", recording.effects_listed()));
     // Fewer than the log promised, if the server has functions or views of its own that do more than read.
     let ops = Fact::new("run.ops", recording.len().to_string());
     let room = Fact::new("recorded.room", model::Bytes(recording.bytes()).to_string());
     let texts = [Fact::new("recorded.version", version), Fact::new("recorded.times", times), room, ops];
-    counts.into_iter().chain(skipped).chain(effects).chain(texts).collect()
+    counts.into_iter().chain(skipped).chain(effects).chain(copies).chain(texts).collect()
+}
+
+/// `3.40 times 54.0 s of the log; copies begin 0 s, 3.21 s, 1.02 s and 5.10 s after its first statement`
+fn copies_text(recording: &SqlRecording, copies: &MadeCopies) -> String {
+    const SHOWN: usize = 10;
+    let begins: Vec<String> = copies.begins.iter().take(SHOWN).map(Nanos::to_string).collect();
+    let rest = copies.begins.len() - begins.len();
+    let rest = if rest > 0 { format!(" and {rest} more") } else { String::new() };
+    let (times, length) = (copies.times, recording.length());
+    format!("{times:.2} times {length} of the log; copies begin {}{rest} after its first statement", begins.join(", "))
 }
 
 /// The server, as all clients use it.
@@ -372,7 +416,22 @@ struct ReplayDriver<S: SqlServer> {
     session: Option<SessionOf<S>>,
     /// The numbers of the schema and of the recorded session that the connection is in.
     place: (u32, u32),
+    /// It has nothing to send, and needs no connection.
+    is_idle: bool,
+    /// Where what was returned is added; `None` if rows are dropped.
+    results: Option<FetchedResults>,
     failure: Option<(OpKind, OpFailure)>,
+}
+
+/// Argument number `nth` of a statement: its schema, its session, or its time.
+fn number_in(op: &SqlOp, nth: usize) -> i64 {
+    if let Some(SqlArg::Int(number)) = op.args.get(nth) { *number } else { 0 }
+}
+
+struct FetchedResults {
+    sums: Arc<ReplayResults>,
+    /// The rows of one statement.
+    rows: RowBuffer,
 }
 
 impl<S: SqlServer> ReplayDriver<S> {
@@ -381,10 +440,16 @@ impl<S: SqlServer> ReplayDriver<S> {
             let text = "the statement cannot be read back from the file in which the recording is kept";
             return Err(OpFailure { class: FailureClass::Io, text: text.to_owned() });
         }
-        let number = |nth: usize| if let Some(SqlArg::Int(number)) = op.args.get(nth) { *number as u32 } else { 0 };
-        self.enter(number(0), number(1))?;
+        self.enter(number_in(op, 0) as u32, number_in(op, 1) as u32)?;
         let session = self.session.as_mut().expect("entered above");
-        session.run_text(std::str::from_utf8(&op.text).expect("texts of a recording are UTF-8"))
+        let text = std::str::from_utf8(&op.text).expect("texts of a recording are UTF-8");
+        match &mut self.results {
+            None => session.run_text(text),
+            Some(results) => {
+                results.rows.clear();
+                session.fetch_text(text, &mut results.rows)
+            }
+        }
     }
 
     /// Goes to a schema and a recorded session, over another connection if need be.
@@ -411,6 +476,9 @@ impl<S: SqlServer> Driver for ReplayDriver<S> {
     type Op = SqlOp;
 
     fn open(&mut self) -> Result<(), String> {
+        if self.is_idle {
+            return Ok(());
+        }
         let opened = self.server.connect(self.place.0);
         let name = S::display_name(&self.server.address);
         self.session = Some(opened.map_err(|failure| failure.of_opening(name))?);
@@ -425,6 +493,14 @@ impl<S: SqlServer> Driver for ReplayDriver<S> {
         }
         self.failure = Some((op.op_kind, failure));
         Outcome::Failed(class)
+    }
+
+    fn check_outcome(&mut self, op: &SqlOp, outcome: Outcome) -> Outcome {
+        if let (Some(results), Outcome::Ok { .. }) = (&self.results, &outcome) {
+            let statement = [1, 2].map(|nth| number_in(op, nth));
+            results.sums.add(op.op_kind, statement, &results.rows.summary());
+        }
+        outcome
     }
 
     fn describe_failure(&self) -> String {

@@ -3,6 +3,7 @@
 use super::open_connections::OpenConnections;
 use super::row_tally::{RowTally, StatementRows};
 use super::session_options::{ClientThreads, ConnectionLifetime, ReconnectPolicy, SessionOptions, StatementMode};
+use super::variant::rows::RowBuffer;
 use super::{OpFailure, SessionFactory, SqlSession};
 use crate::server::identity::IdentityWatch;
 use model::{FailureClass, SqlOp};
@@ -91,6 +92,9 @@ impl SqlSession for ScriptedServer {
         }
     }
     fn run_text(&mut self, _: &str) -> Result<(), OpFailure> {
+        unreachable!("operations have calls here")
+    }
+    fn fetch_text(&mut self, _: &str, _: &mut RowBuffer) -> Result<(), OpFailure> {
         unreachable!("operations have calls here")
     }
     fn roll_back(&mut self) -> Result<(), OpFailure> {

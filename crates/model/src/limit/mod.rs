@@ -24,6 +24,7 @@ pub use result::{
 };
 pub use search::{LimitSearch, LimitStep};
 
+use crate::params::{TIMES, Value};
 use crate::run::{PointData, PointState, RunData};
 use crate::sure::needed_trials;
 use crate::trial::{Arrivals, Pacing, Trial};
@@ -45,13 +46,27 @@ pub struct LimitSpec {
 }
 
 /// How operations fall due, without their rate.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum ArrivalLaw {
     /// At equal distances.
     Constant,
     /// At exponentially distributed distances.
     Poisson,
+    /// At the times of a recording, of which as many copies are replayed as a rate needs.
+    Recorded(RecordedLoad),
+}
+
+/// A recorded load, whose multiples are tried.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct RecordedLoad {
+    /// Operations per second of one copy.
+    pub per_s: f64,
+    /// How long a replay of it is: no probe and no hold can be longer.
+    pub length: Nanos,
+    /// The clients that one copy needs; `None` if their number was given.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub clients: Option<u32>,
 }
 
 impl ArrivalLaw {
@@ -60,6 +75,31 @@ impl ArrivalLaw {
         match self {
             ArrivalLaw::Constant => Arrivals::Constant { per_s },
             ArrivalLaw::Poisson => Arrivals::Poisson { per_s },
+            ArrivalLaw::Recorded(_) => Arrivals::Recorded { per_s },
+        }
+    }
+
+    /// The recorded load, if its multiples are tried.
+    pub fn recorded(&self) -> Option<&RecordedLoad> {
+        if let ArrivalLaw::Recorded(load) = self { Some(load) } else { None }
+    }
+}
+
+impl RecordedLoad {
+    /// The most clients that a probe has.
+    const CLIENTS_MAX: f64 = 16_384.0;
+
+    /// How many copies have a rate of `per_s`.
+    pub fn times(&self, per_s: f64) -> f64 {
+        search::rounded(per_s / self.per_s)
+    }
+
+    /// Lets `trial` replay as many copies as a rate of `per_s` needs.
+    fn apply(&self, trial: &mut Trial, per_s: f64) {
+        let times = self.times(per_s);
+        trial.workload.params.0.insert(TIMES.to_owned(), Value::Float(times));
+        if let Some(clients) = self.clients {
+            trial.load.clients = (f64::from(clients) * times.ceil()).clamp(1.0, RecordedLoad::CLIENTS_MAX) as u32;
         }
     }
 }
@@ -172,6 +212,7 @@ pub fn probe_trial(asked: &Trial, search: u32, nth: u32, kind: ProbeKind, per_s:
     trial.limit = Some(LimitPart { spec: spec.clone(), probe: Some(ProbePart { search, nth, kind }) });
     if let Some(per_s) = per_s {
         trial.load.pacing = Pacing::Open { arrivals: spec.arrivals.at(per_s) };
+        spec.arrivals.recorded().iter().for_each(|load| load.apply(&mut trial, per_s));
     }
     let stalls = spec.objective.criteria().iter().filter_map(|criterion| match criterion {
         Criterion::Stall { below } => Some(Nanos(below.0 / 5)),

@@ -12,7 +12,7 @@ use crate::histogram::Times;
 use crate::op::OpKind;
 use crate::own_gap::{OwnGap, OwnGapCause};
 use crate::run::{Interval, PhaseData, PointData};
-use crate::trial::{Pacing, Phase};
+use crate::trial::{Arrivals, Pacing, Phase};
 use crate::units::{Nanos, Tick};
 
 /// What a probe showed, or several probes of one rate together.
@@ -98,13 +98,14 @@ impl Observation {
             Pacing::Closed { .. } => None,
             Pacing::Open { arrivals } => Some(arrivals.per_s()),
         };
+        let is_recorded = matches!(point.trial.load.pacing, Pacing::Open { arrivals: Arrivals::Recorded { .. } });
         let length = run.end.since(run.start);
         let planned = point.trial.phases.run;
         Some(Observation {
             offered_per_s,
             length,
-            // The end of a phase that lasted as long as was asked is exact.
-            ended_early: offered_per_s.is_some() && length < planned,
+            // The end of a phase that lasted as long as was asked is exact. A replay is over with its last operation, and has none left then.
+            ended_early: offered_per_s.is_some() && length < planned && !(is_recorded && run.unserved == 0),
             windows: windows_of(run, &background, &TakenTimes::of(point)),
             unserved: run.unserved,
             own_gaps: own_gaps_within(point, run),

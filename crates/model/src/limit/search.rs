@@ -2,7 +2,7 @@
 //!
 //! In: what is asked, and observations. Out: the next [`LimitStep`], and a [`LimitResult`].
 //!
-//! A closed loop finds the order of magnitude. From a share of it the rate is raised until the objective is missed, or halved until it is
+//! A closed loop finds the order of magnitude; of a recorded load its multiples are tried, and the first is the load itself. From a share of it the rate is raised until the objective is missed, or halved until it is
 //! kept; then the bracket is halved until it is narrow, and both of its ends are measured again. A rate is judged by all of its probes together,
 //! so an end that is kept when it is measured again bounds nothing any more. If probes contradict each other, the target is
 //! not the same from probe to probe: some more are made where the limit seems to be, and the result has an interval as wide as that scatter. The
@@ -57,6 +57,8 @@ const PROBE_MIN: Nanos = Nanos::from_secs(5);
 const FIRST_SHARE: f64 = 0.75;
 /// While every rate is kept, the next is so many times as high: soon one is about what a closed loop did.
 const RAISE: f64 = 4.0 / 3.0;
+/// The same of multiples of a recorded load.
+const RAISE_RECORDED: f64 = 2.0;
 /// The bracket is narrow if its upper end is this share above its lower end, or less: four halvings of the first bracket, so that there is a
 /// probe left for its upper end.
 const RESOLUTION: f64 = 0.019;
@@ -185,13 +187,14 @@ impl LimitSearch {
             void_holds: 0,
             holds: Vec::new(),
             probes: Vec::new(),
-            state: State::Closed,
+            state: first_state(spec),
         }
     }
 
     /// What is to be measured next.
     pub fn next_step(&self) -> LimitStep {
-        let measure = |kind, per_s, length| LimitStep::Measure { kind, per_s, length };
+        let longest = self.spec.arrivals.recorded().map_or(Nanos(u64::MAX), |load| load.length);
+        let measure = |kind, per_s, length: Nanos| LimitStep::Measure { kind, per_s, length: length.min(longest) };
         match self.state {
             // As long as the longest probe, because it is the first that can show a rhythm.
             State::Closed => measure(ProbeKind::Closed, None, self.probe_max),
@@ -313,7 +316,7 @@ impl LimitSearch {
             self.holds.iter().filter(|held| !held.is_sustained()).map(|held| held.per_s).min_by(f64::total_cmp);
         match (self.best_sustained(), failed) {
             (Some(best), Some(failed)) if failed / best.per_s > 1.0 + self.hold_resolution() && !is_last => {
-                State::Hold { per_s: rounded((best.per_s * failed).sqrt()) }
+                State::Hold { per_s: self.rounded((best.per_s * failed).sqrt()) }
             }
             (Some(_), _) => State::Over(self.outcome_when_held()),
             (None, _) if is_last => State::Over(LimitOutcome::SearchLimitReached),
@@ -359,7 +362,7 @@ impl LimitSearch {
     fn hold_below_void(&mut self, per_s: f64, outcome: LimitOutcome) -> State {
         self.void_holds += 1;
         self.upper = Some(UpperRate { per_s, void: Some(outcome) });
-        let next = rounded(per_s / (1.0 + VOID_RESOLUTION));
+        let next = self.rounded(per_s / (1.0 + VOID_RESOLUTION));
         let is_last = self.void_holds >= VOID_HOLDS_MAX || next < self.lowest();
         match self.best_sustained() {
             None if !is_last => State::Hold { per_s: next },
@@ -400,18 +403,18 @@ impl LimitSearch {
     /// The rate after the bounds have changed: higher, lower or between them, or the best is held.
     fn next_probe(&self) -> State {
         match (self.kept_per_s, self.upper) {
-            (Some(kept), None) => match self.allowed(kept * RAISE) {
+            (Some(kept), None) => match self.allowed(kept * self.raise()) {
                 next if next > kept => State::Probe { per_s: next },
                 _ => State::Hold { per_s: kept },
             },
-            (None, Some(upper)) => match (rounded(upper.per_s * LOWER), upper.void) {
+            (None, Some(upper)) => match (self.rounded(upper.per_s * LOWER), upper.void) {
                 (next, _) if next >= self.lowest() => State::Probe { per_s: next },
                 (_, void) => {
                     State::Over(void.map_or(LimitOutcome::NoRateHolds, |_| LimitOutcome::BoundedByInvalidProbes))
                 }
             },
             (Some(kept), Some(upper)) if upper.per_s / kept > 1.0 + upper.resolution() => {
-                State::Probe { per_s: rounded((kept * upper.per_s).sqrt()) }
+                State::Probe { per_s: self.rounded((kept * upper.per_s).sqrt()) }
             }
             // A bisection never comes back to its ends: a second probe of each shows whether it does the same again.
             (Some(_), Some(upper)) if upper.void.is_none() && self.is_to_be_repeated(upper.per_s) => {
@@ -419,7 +422,7 @@ impl LimitSearch {
             }
             (Some(kept), Some(_)) if self.is_to_be_repeated(kept) => State::Probe { per_s: kept },
             (Some(kept), Some(_)) => State::Hold { per_s: kept },
-            (None, None) => State::Closed,
+            (None, None) => first_state(&self.spec),
         }
     }
 
@@ -439,7 +442,7 @@ impl LimitSearch {
             // A debt that grew as much at the higher rate, which missed the objective, may be one that fills up: the next hold shows it.
             (true, _) => last.per_s * (1.0 - DEBT_STEP_DOWN),
         };
-        match rounded(next) {
+        match self.rounded(next) {
             next if next < self.lowest() => State::Over(LimitOutcome::NoRateHolds),
             next => State::Hold { per_s: next },
         }
@@ -549,11 +552,22 @@ impl LimitSearch {
 
     /// `per_s`, or the highest rate that is allowed.
     fn allowed(&self, per_s: f64) -> f64 {
-        self.spec.rate_max.map_or(rounded(per_s), |most| rounded(per_s).min(most))
+        self.spec.rate_max.map_or(self.rounded(per_s), |most| self.rounded(per_s).min(most))
+    }
+
+    /// `per_s` with four digits; of a recorded load its multiple.
+    fn rounded(&self, per_s: f64) -> f64 {
+        self.spec.arrivals.recorded().map_or_else(|| rounded(per_s), |load| load.per_s * load.times(per_s))
+    }
+
+    /// While every rate is kept, the next is so many times as high. A recorded load is not known to be near to the limit.
+    fn raise(&self) -> f64 {
+        self.spec.arrivals.recorded().map_or(RAISE, |_| RAISE_RECORDED)
     }
 
     fn lowest(&self) -> f64 {
-        LOWEST_SHARE * self.closed_per_s.unwrap_or(0.0)
+        let known = self.closed_per_s.or_else(|| Some(self.spec.arrivals.recorded()?.per_s));
+        LOWEST_SHARE * known.unwrap_or(0.0)
     }
 
     /// How long a probe at `per_s` lasts: for enough operations above the percentile, and for three periods of the rhythm.
@@ -589,8 +603,14 @@ impl LimitSearch {
     }
 }
 
+/// A search begins with a closed loop; of a recorded load with that load itself.
+fn first_state(spec: &LimitSpec) -> State {
+    let most = spec.rate_max.unwrap_or(f64::INFINITY);
+    spec.arrivals.recorded().map_or(State::Closed, |load| State::Probe { per_s: load.per_s.min(most) })
+}
+
 /// The rate with four digits: those of a person who would set it, and far finer than the bracket. What is no rate is 0.
-fn rounded(per_s: f64) -> f64 {
+pub(super) fn rounded(per_s: f64) -> f64 {
     if per_s <= 0.0 || !per_s.is_finite() {
         return 0.0;
     }

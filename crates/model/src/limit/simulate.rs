@@ -522,3 +522,41 @@ fn searches_on_a_target_that_scatters_agree_within_intervals_as_wide_as_the_scat
         assert!((scatter..0.6).contains(&width), "{scatter}: a usual interval is {width} wide");
     }
 }
+
+#[test]
+fn the_limit_of_a_recorded_load_is_found_from_the_load_itself_up_and_down() {
+    let (mu, limit_s) = (10_000.0, 0.005);
+    let true_per_s = mu - 100f64.ln() / limit_s;
+    for recorded_per_s in [2_500.0, 40_000.0] {
+        let load = RecordedLoad { per_s: recorded_per_s, length: Nanos::from_secs(25), clients: Some(8) };
+        let spec = LimitSpec { arrivals: ArrivalLaw::Recorded(load), ..spec("p99<5ms", 60) };
+        let found = search_on(&Queue::new(1, 1e5, true), &spec, 20, 1);
+        let per_s = found.per_s.expect("a rate is held");
+        assert!((per_s / true_per_s - 1.0).abs() < 0.04, "{per_s} instead of {true_per_s}");
+        let first = &found.probes[0];
+        assert_eq!((first.kind, first.offered_per_s), (ProbeKind::Probe, Some(recorded_per_s)), "no closed loop");
+        assert!(found.probes.iter().all(|probe| probe.length <= load.length), "no probe is longer than the log");
+        let times = load.times(per_s);
+        assert!((times * 1_000.0 - (times * 1_000.0).round()).abs() < 1e-6, "{times} has four digits");
+    }
+}
+
+#[test]
+fn a_probe_of_a_recorded_load_has_its_copies_and_their_clients() {
+    let load = RecordedLoad { per_s: 100.0, length: Nanos::from_secs(25), clients: Some(8) };
+    let simple = Trial::simple("null", "replay-sql");
+    let mut asked = Trial { load: crate::Load { clients: 8, ..simple.load }, ..simple };
+    asked.limit = Some(LimitPart {
+        spec: LimitSpec { arrivals: ArrivalLaw::Recorded(load), ..spec("p99<5ms", 60) },
+        probe: None,
+    });
+    let probe = |load: RecordedLoad| {
+        let mut asked = asked.clone();
+        asked.limit.as_mut().unwrap().spec.arrivals = ArrivalLaw::Recorded(load);
+        probe_trial(&asked, 0, 1, ProbeKind::Probe, Some(340.0), Nanos::from_secs(5))
+    };
+    let made = probe(load);
+    assert_eq!((made.workload.params.float(TIMES), made.load.clients), (3.4, 32));
+    assert_eq!(made.load.pacing, Pacing::Open { arrivals: Arrivals::Recorded { per_s: 340.0 } });
+    assert_eq!(probe(RecordedLoad { clients: None, ..load }).load.clients, 8, "as many as were asked for");
+}

@@ -1,6 +1,7 @@
 //! The load of a point: its clients, its depth, and what paces them.
 
 use super::Choice;
+use super::recording::times_of;
 use crate::common::{CLIENTS_MAX, LIMIT, NONE, RATE_MAX};
 use crate::error::PlanError;
 use crate::value;
@@ -15,8 +16,10 @@ impl Choice<'_, '_> {
         {
             return Ok(given);
         }
-        let sessions = self.typed_params(&workload)?.recording().and_then(|summary| summary.sessions);
-        Ok(sessions.map_or(given, |sessions| sessions.most_at_once.clamp(1, CLIENTS_MAX as u32)))
+        let params = self.typed_params(&workload)?;
+        let sessions = params.recording().and_then(|summary| summary.sessions);
+        let at_once = sessions.map_or(given, |sessions| sessions.at_once_in(times_of(&params)));
+        Ok(at_once.clamp(1, CLIENTS_MAX as u32))
     }
 
     pub(super) fn pacing(&self) -> Result<Pacing, PlanError> {

@@ -12,6 +12,7 @@ mod search;
 mod target;
 
 pub(crate) use phases::{longest_run, twentieth_at_most};
+pub(crate) use recording::times_of;
 
 use crate::common::{self, CommonKind, EXACT_MAX, NONE};
 use crate::document::{Written, WrittenSetting};

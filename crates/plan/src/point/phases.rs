@@ -22,7 +22,8 @@ const SMALL_LOAD_MAX: u64 = 10_000_000;
 impl Choice<'_, '_> {
     pub(super) fn phases(&self, workload: &Entry) -> Result<Phases, PlanError> {
         let (steady, ends_itself) = (self.is_until_steady()?, self.ends_itself()?);
-        let has_time = self.chosen_value("time").is_some() && !self.ends_with_its_rows()?;
+        // The probes of a search have the usual time.
+        let has_time = (self.chosen_value("time").is_some() && !self.ends_with_its_rows()?) || self.is_search();
         let (run, interval, until) = match (steady, ends_itself && !has_time) {
             (true, _) => self.run_in_rounds(workload)?,
             (false, true) => self.as_long_as_it_takes()?,

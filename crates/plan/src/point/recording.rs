@@ -1,10 +1,11 @@
 //! A point that replays a recording: the size of its data, its clients, its pace and its length come from the recorded file.
 
 use super::Choice;
-use crate::common::{NONE, RATE_MAX};
+use crate::common::{LIMIT, NONE, RATE_MAX};
 use crate::document::Written;
 use crate::error::PlanError;
 use crate::value;
+use model::params::TIMES;
 use model::{Arrivals, Entry, Nanos, Pacing, ParamKind, ParamRole, Params, Value};
 use std::path::PathBuf;
 
@@ -45,7 +46,7 @@ impl Choice<'_, '_> {
         rate: &Written<'_>,
         think: &Written<'_>,
     ) -> Result<Pacing, PlanError> {
-        if rate.text != NONE {
+        if rate.text != NONE && rate.text != LIMIT {
             let text = "`rate` has no use in a replay: the recording has the times; use `speed`";
             return Err(rate.place.error(text));
         }
@@ -56,7 +57,7 @@ impl Choice<'_, '_> {
         let Value::Float(speed) = speed else { return Ok(Pacing::Closed { think: Nanos(0) }) };
         let (_, workload) = self.engine_and_workload()?;
         let params = self.typed_params(&workload)?;
-        let per_s = params.recording().map_or(1.0, |summary| summary.per_s(speed));
+        let per_s = params.recording().map_or(1.0, |summary| summary.per_s(speed) * times_of(&params));
         let per_s = per_s.clamp(f64::MIN_POSITIVE, RATE_MAX as f64);
         Ok(Pacing::Open { arrivals: Arrivals::Recorded { per_s } })
     }
@@ -66,6 +67,12 @@ impl Choice<'_, '_> {
         let Some(Value::Float(speed)) = self.replay_speed()? else { return Ok(None) };
         let (_, workload) = self.engine_and_workload()?;
         let params = self.typed_params(&workload)?;
-        Ok(params.recording().map(|summary| Nanos((summary.length.0 as f64 / speed) as u64)))
+        let length = |summary: &model::RecordingSummary| summary.length_of(times_of(&params)).0 as f64 / speed;
+        Ok(params.recording().map(|summary| Nanos(length(summary) as u64)))
     }
+}
+
+/// How many copies of a recording are replayed at once.
+pub(crate) fn times_of(params: &Params) -> f64 {
+    if let Some(Value::Float(times)) = params.0.get(TIMES) { *times } else { 1.0 }
 }

@@ -5,8 +5,9 @@ use crate::common::{LIMIT, NONE, RATE_MAX};
 use crate::error::PlanError;
 use crate::value;
 use model::limit::objective::GRAMMAR;
-use model::limit::{ArrivalLaw, LimitPart, LimitSpec, Objective};
-use model::{Entry, NoRate};
+use model::limit::{ArrivalLaw, LimitPart, LimitSpec, Objective, RecordedLoad};
+use model::params::TIMES;
+use model::{Entry, Nanos, NoRate, Value};
 
 impl Choice<'_, '_> {
     /// Whether the largest rate is searched for.
@@ -19,7 +20,8 @@ impl Choice<'_, '_> {
         if !self.is_search() {
             return Ok(None);
         }
-        if self.ends_itself()? {
+        let recorded = self.recorded_load(workload)?;
+        if recorded.is_none() && self.ends_itself()? {
             return Err(self.no_search(workload, "with these parameters it ends by itself"));
         }
         let slo = self.common_value("slo");
@@ -30,12 +32,33 @@ impl Choice<'_, '_> {
             _ => Some(value::parse_above_zero(&rate_max, RATE_MAX)?),
         };
         // The users of a service are independent of each other, unless you know better.
-        let arrivals = match self.chosen_value("arrivals").map(|_| self.common_word("arrivals")).transpose()? {
+        let law = match self.chosen_value("arrivals").map(|_| self.common_word("arrivals")).transpose()? {
             Some("constant") => ArrivalLaw::Constant,
             _ => ArrivalLaw::Poisson,
         };
+        let arrivals = recorded.map_or(law, ArrivalLaw::Recorded);
         let spec = LimitSpec { objective, hold: self.common_duration("hold")?, rate_max, arrivals };
         Ok(Some(LimitPart { spec, probe: None }))
+    }
+
+    /// The load whose multiples are tried, if `workload` replays the sessions of a recording at their times.
+    fn recorded_load(&self, workload: &Entry) -> Result<Option<RecordedLoad>, PlanError> {
+        let Some(speed) = self.replay_speed()? else { return Ok(None) };
+        let params = self.typed_params(workload)?;
+        let Some((summary, sessions)) = params.recording().and_then(|summary| Some((summary, summary.sessions?)))
+        else {
+            return Ok(None);
+        };
+        let Value::Float(speed) = speed else {
+            return Err(self.no_search(workload, "with speed = `max` its statements have no times"));
+        };
+        if let Some(times) = self.chosen_value(TIMES) {
+            return Err(times.place.error("`times` is what is searched for; leave it out"));
+        }
+        // The longest replay of several copies: probes of one must not differ from these.
+        let length = Nanos((summary.length_of(2.0).0 as f64 / speed) as u64);
+        let clients = self.chosen_value("clients").is_none().then_some(sessions.most_at_once);
+        Ok(Some(RecordedLoad { per_s: summary.per_s(speed), length, clients }))
     }
 
     /// Refuses to search for the rate of a workload that has none.

@@ -10,8 +10,8 @@ use crate::flags;
 use crate::output;
 use crate::read_run::ReadRun;
 use analysis::compare::{
-    ComparedRun, CostChange, GroupingError, LostPlace, MetricRatio, PlaceComparison, RunComparison, compare_groups,
-    compare_runs, is_below, overlay_groups, overlay_runs,
+    ComparedRun, CostChange, GroupingError, KindRatio, LostPlace, MetricRatio, PlaceComparison, ResultDifference,
+    RunComparison, compare_groups, compare_runs, is_below, overlay_groups, overlay_runs,
 };
 use analysis::math::ratio::PAIRS_MIN;
 use clap::{Arg, ArgAction, ArgMatches, Command};
@@ -155,7 +155,7 @@ fn json(all: &[RunComparison], report: Option<&Path>) -> Value {
     let of = |list: fn(&RunComparison) -> Vec<Value>| all.iter().flat_map(list).collect::<Vec<Value>>();
     json!({
         "schema": "plimsoll.compare/1", "answer": all.iter().flat_map(answers).collect::<Vec<String>>(), "report": report, "unlike": of(unlike), "pairs": of(pairs), "causes": of(causes),
-        "kernels": of(kernels), "lost": of(lost),
+        "kernels": of(kernels), "lost": of(lost), "statements": of(statements), "other_results": of(other_results),
     })
 }
 
@@ -168,6 +168,35 @@ fn lost(one: &RunComparison) -> Vec<Value> {
         })
     };
     one.lost.iter().map(place).collect()
+}
+
+/// The kinds of statement of a replay, those that differ for sure first, the slowest at the top.
+fn statements(one: &RunComparison) -> Vec<Value> {
+    let of_place = |place: &PlaceComparison| -> Vec<Value> {
+        let ratio = |kind: &KindRatio| {
+            let estimate = &kind.estimate;
+            json!({
+                "base_arm": arm_name(&one.base), "new_arm": arm_name(&one.new), "point": settings_label(&place.label),
+                "kind": kind.kind, "metric": "service_mean_ns", "base": kind.base_ns, "new": kind.new_ns, "ratio": estimate.ratio,
+                "ci95": estimate.ci95, "n": estimate.n, "verdict": estimate.verdict,
+            })
+        };
+        place.kinds.iter().flat_map(|kinds| kinds.ratios.iter().map(ratio)).collect()
+    };
+    one.places.iter().flat_map(of_place).collect()
+}
+
+/// The kinds of statement that answer differently.
+fn other_results(one: &RunComparison) -> Vec<Value> {
+    let found = one.places.iter().filter_map(|place| place.kinds.as_ref()).flat_map(|kinds| &kinds.other_results);
+    let told = |found: &ResultDifference| {
+        let of = |results: &model::KindResults| json!({"answers": results.answers, "rows": results.rows, "columns": results.columns, "checksum": results.checksum});
+        json!({
+            "base_arm": arm_name(&one.base), "new_arm": arm_name(&one.new), "kind": found.kind, "base": of(&found.base),
+            "new": of(&found.new),
+        })
+    };
+    found.map(told).collect()
 }
 
 fn unlike(one: &RunComparison) -> Vec<Value> {
@@ -247,6 +276,7 @@ mod tests {
             is_interleaved: true,
             metrics,
             costs: Vec::new(),
+            kinds: None,
         };
         let (unlike, places) = (Vec::new(), vec![place]);
         vec![RunComparison {

@@ -1,6 +1,7 @@
 //! `plimsoll limit WORKLOAD ...`: the largest rate at which an objective holds.
 //!
-//! In: the flags of the workload. Out: what `plimsoll WORKLOAD --rate limit` does. Limits: a workload that ends by itself, or that computes in plimsoll's
+//! In: the flags of the workload. Out: what `plimsoll WORKLOAD --rate limit` does; of the statements of a log their largest multiple. Limits: a
+//! workload that ends by itself, or that computes in plimsoll's
 //! own process, has no rate that can be held.
 
 use super::workload;
@@ -15,7 +16,7 @@ use model::Nanos;
 const HOLD_USUAL: Nanos = Nanos::from_secs(300);
 
 /// Flags that a search sets or has no use for.
-const NOT_USEFUL: [&str; 7] = ["rate", "think", "until", "round", "rounds_max", "precondition", "ops_max"];
+const NOT_USEFUL: [&str; 8] = ["rate", "think", "until", "round", "rounds_max", "precondition", "ops_max", "times"];
 
 pub fn clap() -> Command {
     let workloads = WORKLOADS.iter().map(|def| {
@@ -29,7 +30,7 @@ pub fn clap() -> Command {
         .after_help(
             "Operations fall due at a rate, whatever the engine does. A closed loop finds the order of magnitude; then rates are tried, each \
              for up to --time, until the bracket is narrow. The best rate is held for --hold: it must keep the objective, and the writes that \
-             the engine has put off must not grow.\n\nExample: plimsoll limit oltp --engine mariadb --mix read_write --clients 32 --slo 'p99<10ms'",
+             the engine has put off must not grow. Of the statements of a log (replay-sql) multiples are tried, from the recorded load on.\n\nExample: plimsoll limit oltp --engine mariadb --mix read_write --clients 32 --slo 'p99<10ms'",
         )
         .subcommand_required(true)
         .arg_required_else_help(true)

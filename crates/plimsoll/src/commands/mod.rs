@@ -27,6 +27,7 @@ mod plan;
 pub mod plans;
 mod quick;
 mod record_io;
+mod recorded;
 mod reference;
 mod report;
 mod run;
@@ -74,6 +75,7 @@ const FIXED: &[CommandDef] = &[
     CommandDef::Fixed { clap: serve::clap, execute: serve::execute },
     CommandDef::Fixed { clap: import::clap, execute: import::execute },
     CommandDef::Fixed { clap: record_io::clap, execute: record_io::execute },
+    CommandDef::Fixed { clap: recorded::clap, execute: recorded::execute },
     CommandDef::Fixed { clap: verify::clap, execute: verify::execute },
     CommandDef::Fixed { clap: export::clap, execute: export::execute },
     CommandDef::Fixed { clap: engines::clap, execute: engines::execute },

@@ -11,6 +11,7 @@ use crate::wording::compare::{
     arm_name, change_text, cost_heading, cost_name, cost_value, design_sentence, interval_text, introduction,
     ratio_text,
 };
+use crate::wording::compared_kinds::{KINDS_HEADING, KindCells, kind_rows};
 use crate::wording::compared_sweep::answers;
 use crate::wording::label::settings_label;
 use crate::wording::metric::{metric_head, metric_value, verdict_word};
@@ -71,6 +72,15 @@ fn section(comparison: &RunComparison, nth: usize) -> PageSection {
         blocks.extend(design_sentence(comparison).map(PageBlock::Paragraph));
         blocks.push(PageBlock::Figures(forest::draw(comparison, nth)));
     }
+    for kinds in comparison.places.iter().filter_map(|place| place.kinds.as_ref()) {
+        let (rows, rest) = kind_rows(kinds);
+        if !rows.is_empty() {
+            blocks.push(PageBlock::Heading(KINDS_HEADING.to_owned()));
+            blocks.push(PageBlock::Table(kind_table(rows)));
+        }
+        let more = (rest > 0).then(|| format!("There are {rest} more; `plimsoll compare --json` has them all."));
+        blocks.extend(more.map(PageBlock::Paragraph));
+    }
     for place in comparison.places.iter().filter(|place| !place.costs.is_empty()) {
         blocks.push(PageBlock::Heading(cost_heading(place)));
         blocks.push(PageBlock::Table(cost_table(place)));
@@ -96,6 +106,17 @@ fn ratio_table(comparison: &RunComparison) -> Table {
     let numbers = ["base", "new", "ratio", "95 % interval", "pairs"].map(Column::number);
     let columns = texts.into_iter().chain(numbers).collect();
     Table { columns, rows: comparison.ratios().map(row).collect(), ..Table::default() }
+}
+
+/// The kinds of statement that differ for sure.
+fn kind_table(rows: Vec<KindCells>) -> Table {
+    let numbers = ["base", "new", "ratio", "95 % interval"].map(Column::number);
+    Table {
+        label_head: "kind of statement".to_owned(),
+        columns: numbers.into_iter().chain([Column::text("verdict")]).collect(),
+        rows: rows.into_iter().map(|row| Row::new(row.kind, row.cells)).collect(),
+        ..Table::default()
+    }
 }
 
 /// All costs: those that changed for sure come first.

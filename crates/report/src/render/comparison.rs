@@ -10,10 +10,11 @@ use crate::wording::compare::{
     change_text, cost_heading, cost_name, cost_value, design_sentence, interval_text, introduction, ratio_text,
     row_name,
 };
+use crate::wording::compared_kinds::{KINDS_HEADING, kind_rows};
 use crate::wording::compared_sweep::answers;
 use crate::wording::metric::{metric_value, verdict_word};
 use analysis::RatioVerdict;
-use analysis::compare::{CostChange, MetricRatio, PlaceComparison, RunComparison};
+use analysis::compare::{CostChange, KindComparison, MetricRatio, PlaceComparison, RunComparison};
 
 /// The costs of one place that are shown.
 const COSTS_MAX: usize = 5;
@@ -38,7 +39,30 @@ fn lines_of(one: &RunComparison, width: usize, colour: bool) -> Vec<String> {
         lines.extend(table(one, width, colour));
         lines.extend(design_sentence(one).iter().flat_map(|text| wrap(&plain(text), width)));
     }
+    lines.extend(
+        one.places.iter().filter_map(|place| place.kinds.as_ref()).flat_map(|kinds| kinds_of(kinds, width, colour)),
+    );
     lines.extend(costs(one, width));
+    lines
+}
+
+/// The kinds of statement that differ for sure, the slowest first: each name above its figures.
+fn kinds_of(kinds: &KindComparison, width: usize, colour: bool) -> Vec<String> {
+    let (rows, rest) = kind_rows(kinds);
+    if rows.is_empty() {
+        return Vec::new();
+    }
+    let figures = |[base, new, ratio, interval, verdict]: &[String; 5]| cells(base, new, ratio, interval, verdict);
+    let indent = width - CELLS;
+    let mut lines = vec![String::new(), KINDS_HEADING.to_owned()];
+    for row in &rows {
+        lines.extend(wrap(&format!("  {}", plain(&row.kind)), width));
+        let painted = paint(figures(&row.cells).trim_end(), row.verdict, colour);
+        lines.push(format!("{:<indent$}{painted}", ""));
+    }
+    if rest > 0 {
+        lines.push(format!("  and {rest} more; --json has them all"));
+    }
     lines
 }
 

@@ -3,6 +3,7 @@
 //! In: a comparison. Out: the answer, a sentence for each sweep, and for a place that is in none. What differs or weakens is said elsewhere.
 
 use super::compare::{arm_name, place_name};
+use super::compared_kinds::kind_sentences;
 use super::label::settings_label;
 use super::list::join_and;
 use super::quantity::{number, percent, plural};
@@ -11,14 +12,15 @@ use analysis::math::ratio::PAIRS_MIN;
 use analysis::points::metric::Metric;
 use analysis::{RatioVerdict, Role};
 
-/// The sentences that answer which arm is faster.
+/// The sentences that answer which arm is faster; of a replay first those that answer which statements are, and which answer differently.
 pub fn answers(comparison: &RunComparison) -> Vec<String> {
     let sweeps = comparison.sweeps();
     let is_swept = |place: &PlaceComparison| {
         sweeps.iter().flat_map(|sweep| &sweep.places).any(|(_, own, _)| std::ptr::eq(*own, place))
     };
     let alone = comparison.speeds().filter(|(place, _)| !is_swept(place)).map(|one| place_sentence(comparison, one));
-    sweeps.iter().map(|sweep| sweep_sentence(comparison, sweep)).chain(alone).collect()
+    let of_sweeps = sweeps.iter().map(|sweep| sweep_sentence(comparison, sweep));
+    kind_sentences(comparison).into_iter().chain(of_sweeps).chain(alone).collect()
 }
 
 fn sweep_sentence(comparison: &RunComparison, sweep: &ComparedSweep) -> String {

@@ -258,6 +258,14 @@ pub static FACTS: &[FactMeaning] = &[
     fact("recorded.effects", "what these reads name, and how many name it"),
     fact("recorded.version", "version of the recorded server"),
     fact("recorded.times", "what the times of the log are"),
+    fact(
+        "recorded.copies",
+        "how many copies of the sessions were replayed at once, how much of the log each is, and where in it each begins",
+    ),
+    fact(
+        "replay_results.*",
+        "what one kind of statement has returned: answers, rows, columns of all answers, a checksum that does not depend on their order, and the name of the kind",
+    ),
     fact("recorded.room", "room that the statements take in a file while they are replayed"),
     fact("recorded.skipped", "what of the log is no statement, or cannot be read"),
     fact("recorded.skipped.*", "how often that was of this kind, and where first"),

@@ -7,6 +7,7 @@ pub mod background;
 mod capacity;
 pub mod ceiling;
 pub mod compare;
+pub mod compared_kinds;
 pub mod compared_sweep;
 pub(crate) mod compression;
 pub mod connections;

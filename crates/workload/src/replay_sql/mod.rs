@@ -1,7 +1,7 @@
 //! The workload `replay-sql`: the statements of a server's log again, session by session and at their own times, on a copy of its data.
 //!
-//! In: a log that was read, how fast it is to go, the number of clients. Out: [`SqlOp`]s without calls, each with the text of one statement,
-//! the time at which it falls due, and the number of its schema as its only argument.
+//! In: a log that was read, which part of it how many times and how fast, the number of clients. Out: [`SqlOp`]s without calls, each with the text of one statement,
+//! the time at which it falls due, and as its arguments the numbers of its schema and its session and its time in the recording.
 //! Limits: statements are sent as text, one round trip each. A client has one session after the other; with fewer clients than sessions at
 //! once it has several, and then a slow statement holds up those of another session. Errors that the recorded server answered are not in a
 //! log, or not told apart: their statements are sent again, and fail again.
@@ -10,6 +10,7 @@ mod captured;
 mod days;
 mod lines;
 mod mysql_log;
+mod part;
 mod postgres_log;
 mod recording;
 mod renaming;
@@ -18,8 +19,10 @@ mod source;
 mod spill;
 mod wanted;
 
+pub use part::{copies_of, shift_of, stretch_of, times_of};
 pub use recording::{
-    KINDS_MAX, Lanes, LeftOut, OTHERS, RecordedServer, RecordedStatement, STATEMENTS_MAX, SqlRecording, StatementKind,
+    Copies, KINDS_MAX, Lanes, LeftOut, MadeCopies, OTHERS, RecordedServer, RecordedStatement, RecordingSurvey,
+    STATEMENTS_MAX, SqlRecording, StatementKind, SurveyedStretch, UsedTable,
 };
 pub use skipped::{Skipped, SkippedKind};
 pub use wanted::{LogDialect, LogWanted};
@@ -33,6 +36,7 @@ use model::{
     Bytes, Entry, Family, Nanos, OpClass, OpKind, ParamDef, ParamKind, ParamRole, Params, SqlArg, SqlOp, Value,
     WorkTraits,
 };
+use part::{FOR, FROM, SHIFT, TIMES_DEF};
 use std::io::BufRead;
 use std::sync::Arc;
 
@@ -43,7 +47,21 @@ pub static REPLAY_SQL: WorkloadDef = WorkloadDef {
         spoken: "statements",
         help: "the statements of a server's log again, session by session and at their own times, on a copy of its data",
         families: &[Family::Sql],
-        params: &[LOG, LOG_LINE_PREFIX, SPEED, ALLOW_WRITES, FUNCTIONS, SCHEMAS, RECORDED_ON, SAME_SERVER],
+        params: &[
+            LOG,
+            LOG_LINE_PREFIX,
+            TIMES_DEF,
+            SHIFT,
+            FROM,
+            FOR,
+            SPEED,
+            ALLOW_WRITES,
+            CHECK_RESULTS,
+            FUNCTIONS,
+            SCHEMAS,
+            RECORDED_ON,
+            SAME_SERVER,
+        ],
     },
     traits: |_| WorkTraits::default(),
     data_reuse: |_| DataReuse::Shared,
@@ -76,6 +94,10 @@ const SPEED: ParamDef = ParamDef {
 const ALLOW_WRITES: ParamDef = ParamDef {
     help: "replay statements that write, too, and those of transactions and settings; without it only reads, in read-only transactions",
     ..ParamDef::new("allow_writes", ParamRole::Work, ParamKind::Bool, "false")
+};
+const CHECK_RESULTS: ParamDef = ParamDef {
+    help: "sum up the rows that each kind of statement returns, so that `plimsoll compare` can tell what answers differently",
+    ..ParamDef::new("check_results", ParamRole::Tuning, ParamKind::Bool, "false")
 };
 const FUNCTIONS: ParamDef = ParamDef {
     help: "functions that reads may call whatever they do, and views that they may name, as `a+b`; others with effects are left out",
@@ -168,6 +190,11 @@ pub fn allows_writes(params: &Params) -> bool {
     params.flag(ALLOW_WRITES.name)
 }
 
+/// Whether what statements return is summed up.
+pub fn checks_results(params: &Params) -> bool {
+    params.flag(CHECK_RESULTS.name)
+}
+
 /// The functions and views that the user allows reads to name.
 pub fn allowed_functions(params: &Params) -> Vec<String> {
     params.word(FUNCTIONS.name).split('+').filter(|name| !name.is_empty()).map(str::to_owned).collect()
@@ -204,7 +231,7 @@ pub fn kinds_of(recording: &SqlRecording) -> Vec<OpKindDef> {
 
 fn sql_program(input: &ProgramInput) -> SqlProgram {
     // The statements and their kinds are those of the recording, which the engine reads.
-    let ops = input.params.recording().map_or(0, |summary| summary.ops);
+    let ops = input.params.recording().map_or(0, |summary| summary.ops_in(times_of(input.params)));
     SqlProgram {
         schema: Vec::new(),
         procedures: Vec::new(),
@@ -290,7 +317,8 @@ impl LaneOps {
         let statement = self.recording.statement(number)?;
         op.op_kind = OpKind(statement.kind);
         op.due = due_at(statement.due, self.speed);
-        op.args.extend([SqlArg::Int(statement.schema.into()), SqlArg::Int(statement.session.into())]);
+        let recorded = [statement.schema.into(), statement.session.into(), statement.due.0 as i64];
+        op.args.extend(recorded.map(SqlArg::Int));
         self.recording.read_text(&statement, &mut op.text)
     }
 }

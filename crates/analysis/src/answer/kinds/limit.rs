@@ -5,6 +5,8 @@
 //! Limits: limits are compared only if the intervals of all searches are apart, and never of engines that promise different things of a
 //! commit. Engines with and without a server may be compared here: both carry what clients offer.
 
+mod recorded;
+
 use super::super::objective::{criterion_value, objective_words};
 use super::super::speech::{amount, number_word, plain, short_enough, spoken, unquoted};
 use super::super::{AnswerCell, AnswerColumn, AnswerRow, AnswerTable, Claim, ClaimKind};
@@ -21,6 +23,7 @@ use model::Nanos;
 use model::limit::{
     Criterion, FailureAbove, HoldCause, HoldDebt, LimitOutcome, LowerBoundCause, Percentile, ProbeFault, ProbeKind,
 };
+use recorded::{replayed, spoken_rate, times_carried};
 use std::collections::BTreeSet;
 use words::list::{capital, join_and};
 use words::quantity::{bytes, count, percent, time, whole};
@@ -141,18 +144,23 @@ fn claims_of_one(search: &SearchAnalysis, name: &str) -> Vec<Claim> {
     let result = &search.result;
     let carried = search.held().zip(result.carried_per_s()).map(|(held, per_s)| {
         let rate = format!("{} {}", amount(per_s), unit_of(search).spoken());
-        let interval = match (result.outcome, result.carried_between()) {
-            (LimitOutcome::BoundaryFound, Some((low, Some(high)))) => format!(" ({} to {})", amount(low), amount(high)),
-            _ => String::new(),
+        let between = match (result.outcome, result.carried_between()) {
+            (LimitOutcome::BoundaryFound, Some((low, Some(high)))) => Some((low, high)),
+            _ => None,
         };
+        let interval = between.map_or(String::new(), |(low, high)| format!(" ({} to {})", amount(low), amount(high)));
+        let times = times_carried(search, per_s, between);
+        // Of a recorded load the multiple is the answer, and the rate stands behind it.
+        let in_rate = if times.is_some() { format!(": {rate}") } else { String::new() };
+        let carried = times.unwrap_or_else(|| format!("{rate}{interval}"));
         let least = if result.outcome == LimitOutcome::BoundaryFound { "" } else { "at least " };
-        let carries = |objective: &str| format!("{name} carries {least}{rate}{interval} with {objective}");
+        let carries = |objective: &str| format!("{name} carries {least}{carried} with {objective}{in_rate}");
         let held_for = format!(", and held that for {}", long_time(result.held.unwrap_or_default()));
         let sentence = short_enough(vec![
             format!("{}{held_for}.", carries(&objective_words(search, false))),
             format!("{}{held_for}.", carries(&objective_words(search, true))),
             format!("{}.", carries(&objective_words(search, true))),
-            format!("It carries {least}{rate}{interval} with {}.", objective_words(search, true)),
+            format!("It carries {least}{carried} with {}.", objective_words(search, true)),
         ]);
         let ci95 = result.between.and_then(|(low, high)| Some([low, high?]));
         let due = result.per_s.unwrap_or(per_s);
@@ -164,6 +172,7 @@ fn claims_of_one(search: &SearchAnalysis, name: &str) -> Vec<Claim> {
         .chain(above(search))
         .chain(bottleneck(search))
         .chain(debt(search))
+        .chain(replayed(search))
         .chain(short_hold(search))
         .chain(void_probes(search))
         .chain(changed(search))
@@ -217,8 +226,8 @@ fn above(search: &SearchAnalysis) -> Option<Claim> {
             let Some((probe, per_s, value)) = seen else {
                 return caution(&format!("Above it {} first.", fails(criterion)));
             };
-            let sentence =
-                format!("Above it {} first: at {} per second it is {value}.", fails(criterion), amount(per_s));
+            let rate = spoken_rate(search, per_s);
+            let sentence = format!("Above it {} first: at {rate} it is {value}.", fails(criterion));
             Some(Claim::new(ClaimKind::Bottleneck, sentence).figure_at(
                 Some(probe.point.id),
                 "offered_per_s",
@@ -266,7 +275,8 @@ fn fails(criterion: Criterion) -> &'static str {
 /// `At 1,680 per second it was limited by the CPU, which was 97 % busy, and stalled for up to 2.10 s.`
 fn bottleneck(search: &SearchAnalysis) -> Option<Claim> {
     let above = search.bottleneck()?;
-    let place = above.rate_per_s.map_or("At full speed".to_owned(), |per_s| format!("At {} per second", amount(per_s)));
+    let place =
+        above.rate_per_s.map_or("At full speed".to_owned(), |per_s| format!("At {}", spoken_rate(search, per_s)));
     let limited = limited_clause(&above.causes[..above.causes.len().min(1)]);
     let stalled = above.stalls.as_ref().map(stalled);
     let limited = limited.map(|clause| format!("was {clause}"));
@@ -349,7 +359,7 @@ fn nothing_held(search: &SearchAnalysis, name: &str) -> Claim {
     let (kind, wordings) = match search.result.outcome {
         LimitOutcome::NoRateHolds => {
             let lowest = search.lowest_missed().and_then(ProbeAnalysis::offered_per_s);
-            let lowest = lowest.map_or(String::new(), |per_s| format!(", not even {} per second", amount(per_s)));
+            let lowest = lowest.map_or(String::new(), |per_s| format!(", not even {}", spoken_rate(search, per_s)));
             (
                 ClaimKind::Rate,
                 vec![
@@ -496,6 +506,9 @@ fn next_step(search: &SearchAnalysis) -> Option<String> {
         LimitOutcome::BoundaryFound => {
             let needed = search.result.needed_hold.filter(|needed| needed.length <= HOLD_ADVISED_MAX)?;
             let seconds = needed.length.0.div_ceil(1_000_000_000);
+            if search.spec.arrivals.recorded().is_some_and(|load| load.length < needed.length) {
+                return Some(format!("Confirm the limit with a log of {seconds} s or more, and `--hold {seconds}s`."));
+            }
             return Some(format!("Confirm the rate with `--hold {seconds}s`."));
         }
     };

@@ -4,12 +4,16 @@
 
 use super::left::per_s;
 use model::limit::{Judgement, LimitProbe, ProbeFault, ProbeKind, ProbePart};
-use model::{Bytes, Pacing, Trial};
+use model::params::TIMES;
+use model::{Arrivals, Bytes, Pacing, Trial};
 
 /// `probe 3 at 1.44k/s`: which probe of a search is measured.
 pub fn probe_words(trial: &Trial, probe: ProbePart) -> String {
     let rate = match trial.load.pacing {
         Pacing::Closed { .. } => "as fast as it can".to_owned(),
+        Pacing::Open { arrivals: Arrivals::Recorded { .. } } => {
+            format!("of {} times the load", trial.workload.params.float(TIMES))
+        }
         Pacing::Open { arrivals } => format!("at {}/s", per_s(arrivals.per_s())),
     };
     match probe.kind {

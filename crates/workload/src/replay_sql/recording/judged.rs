@@ -73,7 +73,7 @@ impl SqlRecording {
         })
     }
 
-    fn without_statements(&self) -> SqlRecording {
+    pub(super) fn without_statements(&self) -> SqlRecording {
         SqlRecording {
             records: Records::default(),
             texts: self.texts.clone(),
@@ -90,11 +90,12 @@ impl SqlRecording {
             server: self.server.clone(),
             keeps_sessions_whole: self.keeps_sessions_whole,
             has_whole_seconds: self.has_whole_seconds,
+            copies: self.copies.clone(),
         }
     }
 
     /// Takes over those of `kinds` that still have statements.
-    fn number_kinds(&mut self, kinds: &[StatementKind], counts: &[u64]) -> Result<(), RecordingError> {
+    pub(super) fn number_kinds(&mut self, kinds: &[StatementKind], counts: &[u64]) -> Result<(), RecordingError> {
         let mut numbers = vec![0; kinds.len()];
         for ((number, kind), count) in numbers.iter_mut().zip(kinds).zip(counts).filter(|(_, count)| **count > 0) {
             *number = self.kinds.len() as u32;

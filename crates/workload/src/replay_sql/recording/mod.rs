@@ -5,14 +5,18 @@
 //! once they are more than a few MB; in memory are 30 bytes for each session, and 8 for each second of a log in whole seconds.
 
 mod clock;
+mod copies;
 mod judged;
 mod lanes;
 mod records;
 mod shapes;
+mod survey;
 
+pub use copies::{Copies, MadeCopies};
 pub use lanes::Lanes;
 pub use records::STATEMENTS_MAX;
 pub use shapes::{KINDS_MAX, OTHERS, StatementKind};
+pub use survey::{RecordingSurvey, SurveyedStretch, UsedTable};
 
 use super::renaming::with_schemas;
 use super::skipped::Skipped;
@@ -126,6 +130,8 @@ pub struct SqlRecording {
     keeps_sessions_whole: bool,
     /// Whether the log has whole seconds only, over which its statements were spread.
     pub has_whole_seconds: bool,
+    /// The copies that it was made of; `None` if it is the recording itself.
+    pub copies: Option<MadeCopies>,
 }
 
 /// Takes statements up one by one.
@@ -311,6 +317,11 @@ impl RecordingBuilder {
     }
 }
 
+/// The time from `first_us` to `us`, both in microseconds since 1970.
+fn since(first_us: i64, us: i64) -> Nanos {
+    Nanos((us.saturating_sub(first_us).max(0) as u64).saturating_mul(1_000))
+}
+
 /// A text for a message: its beginning, in one line.
 pub(super) fn shown(text: &str) -> String {
     const CHARS: usize = 80;
@@ -345,7 +356,7 @@ impl SqlRecording {
             ends[session] = ends[session].max(record.began_us.saturating_add_unsigned(record.took_us));
         })?;
         let first = begins.iter().copied().min().unwrap_or(0);
-        let since = |us: i64| Nanos((us.saturating_sub(first).max(0) as u64).saturating_mul(1_000));
+        let since = |us: i64| since(first, us);
         self.first_us = first;
         self.length = since(lasts.iter().copied().max().unwrap_or(first));
         self.spans = begins
@@ -376,7 +387,7 @@ impl SqlRecording {
 
     fn statement_of(&self, record: Record) -> RecordedStatement {
         let Record { began_us, text_at, text_bytes, session, schema, kind, .. } = record;
-        let due = Nanos((began_us.saturating_sub(self.first_us).max(0) as u64).saturating_mul(1_000));
+        let due = since(self.first_us, began_us);
         RecordedStatement { due, session, schema, kind: kind as u8, text_at, text_bytes }
     }
 
@@ -461,13 +472,19 @@ impl SqlRecording {
     pub fn length(&self) -> Nanos {
         self.length
     }
+
+    /// How much of the day was over at its first statement, by the clock of the log.
+    pub fn time_of_day(&self) -> Nanos {
+        const DAY_US: i64 = 86_400_000_000;
+        Nanos(self.first_us.rem_euclid(DAY_US) as u64 * 1_000)
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn builder(found: &[(i64, u64, &str, &str)]) -> RecordingBuilder {
+    pub(super) fn builder(found: &[(i64, u64, &str, &str)]) -> RecordingBuilder {
         let mut builder = RecordingBuilder::new(LogDialect::Mysql, &LogWanted::default());
         for (nth, (began_us, took_us, session, text)) in found.iter().enumerate() {
             let took_us = Some(*took_us);

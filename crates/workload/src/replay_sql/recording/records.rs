@@ -8,6 +8,7 @@ use crate::recording_error::RecordingError;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 use std::io;
+use std::ops::Range;
 
 /// The most statements that are replayed.
 pub const STATEMENTS_MAX: u64 = u32::MAX as u64;
@@ -102,10 +103,15 @@ impl Records {
 
     /// All, in their order.
     pub(super) fn iter(&self) -> impl Iterator<Item = io::Result<Record>> + '_ {
+        self.within(0..self.count())
+    }
+
+    /// Those with these `numbers`, in their order.
+    pub(super) fn within(&self, numbers: Range<u64>) -> impl Iterator<Item = io::Result<Record>> + '_ {
         const AT_ONCE: usize = 4_096;
-        let starts = (0..self.count()).step_by(AT_ONCE);
+        let starts = numbers.clone().step_by(AT_ONCE);
         starts.flat_map(move |start| -> Vec<io::Result<Record>> {
-            match self.part(start, AT_ONCE) {
+            match self.part(start, AT_ONCE.min((numbers.end - start) as usize)) {
                 Ok(part) => part.into_iter().map(Ok).collect(),
                 Err(error) => vec![Err(error)],
             }

@@ -1,0 +1,160 @@
+//! `plimsoll workload show FILE`: what a log holds that `replay-sql` could replay.
+//!
+//! In: a log. Out: its statements by kind, its rate over time, its sessions, its tables, and what is left out. Limits: nothing is sent
+//! anywhere, so functions and views of a server are not judged: a replay of reads may send less.
+
+use crate::context::Context;
+use crate::exit::{Exit, Fault};
+use crate::output;
+use ::workload::replay_sql::{LogDialect, RecordingSurvey, SqlRecording};
+use clap::{Arg, ArgMatches, Command};
+use model::{Nanos, OpClass};
+use report::wording::quantity::{count, percent, whole};
+use serde_json::{Value, json};
+use std::path::Path;
+
+/// The stretches of time whose rates are shown.
+const STRETCHES: u32 = 24;
+/// The kinds and the tables that are shown; JSON has all.
+const ROWS_MAX: usize = 15;
+/// The longest bar.
+const BAR_CHARS: f64 = 40.0;
+
+pub fn clap() -> Command {
+    let log = Arg::new("recorded-log").value_name("LOG").required(true);
+    let prefix = Arg::new("recorded-prefix")
+        .long("log-line-prefix")
+        .value_name("TEXT")
+        .default_value("")
+        .hide_default_value(true);
+    let show = Command::new("show")
+        .about("Show what a log holds: statements by kind, rate over time, sessions, transactions, tables")
+        .arg(log.help("Log of MySQL, MariaDB or PostgreSQL, or a packet capture, as `replay-sql --log` takes it"))
+        .arg(prefix.help("Setting log_line_prefix of the PostgreSQL that wrote a log as text"));
+    Command::new("workload")
+        .about("Look at the workload in a server's log before it is replayed")
+        .subcommand_required(true)
+        .arg_required_else_help(true)
+        .disable_help_subcommand(true)
+        .subcommand(show)
+}
+
+pub fn execute(matches: &ArgMatches, context: &Context) -> Result<Exit, Fault> {
+    let (_, matches) = matches.subcommand().expect("clap requires one");
+    let text = |name: &str| matches.get_one::<String>(name).map_or("", String::as_str);
+    let path = Path::new(text("recorded-log"));
+    let (dialect, recording) = engine::read_whole_log(path, text("recorded-prefix")).map_err(Fault::usage)?;
+    let survey = recording.survey(dialect.sql(), STRETCHES);
+    let survey = survey.map_err(|error| Fault::usage(error.in_file(&output::shown(path))))?;
+    if context.json {
+        output::json::print(&json(path, dialect, &recording, &survey));
+    } else {
+        output::print(&text_of(path, dialect, &recording, &survey));
+    }
+    Ok(Exit::Done)
+}
+
+fn server_name(dialect: LogDialect) -> &'static str {
+    match dialect {
+        LogDialect::Mysql => "MySQL or MariaDB",
+        LogDialect::Postgres => "PostgreSQL",
+    }
+}
+
+/// `20:00:05`
+fn clock(time: Nanos) -> String {
+    let seconds = time.0 / 1_000_000_000 % 86_400;
+    format!("{:02}:{:02}:{:02}", seconds / 3_600, seconds / 60 % 60, seconds % 60)
+}
+
+fn class_word(class: OpClass) -> &'static str {
+    match class {
+        OpClass::Write => "write",
+        OpClass::ReadWrite => "both",
+        _ => "read",
+    }
+}
+
+fn text_of(path: &Path, dialect: LogDialect, recording: &SqlRecording, survey: &RecordingSurvey) -> String {
+    let length_s = recording.length().as_secs_f64();
+    let version =
+        if recording.server.version.is_empty() { String::new() } else { format!(" {}", recording.server.version) };
+    let from = recording.time_of_day();
+    let per_s = recording.len() as f64 / length_s.max(1e-9);
+    let mut text = format!(
+        "{}: a log of {}{version}\n{} statements in {} ({} to {} by its clock), {} per second on average\n{} sessions, at most {} at once, {:.1} on \
+         average; {} transactions\n",
+        output::shown(path),
+        server_name(dialect),
+        whole(recording.len() as f64),
+        recording.length(),
+        clock(from),
+        clock(Nanos(from.0 + recording.length().0)),
+        count(per_s),
+        whole(f64::from(recording.sessions())),
+        whole(f64::from(recording.most_at_once())),
+        survey.mean_at_once,
+        whole(survey.transactions as f64),
+    );
+    text += &rates_text(recording, survey);
+    text += "\nStatements by kind:\n";
+    for kind in recording.kinds().iter().take(ROWS_MAX) {
+        let share = kind.count as f64 / recording.len() as f64;
+        let name = output::escaped(&kind.name);
+        text += &format!(
+            "{:>8} {:>7} {:<5}  {name}\n",
+            whole(kind.count as f64).to_string(),
+            percent(share).to_string(),
+            class_word(kind.class)
+        );
+    }
+    text += &rest_text(recording.kinds().len());
+    text += "\nTables by the statements that name them (reads, writes):\n";
+    for table in survey.tables.iter().take(ROWS_MAX) {
+        let [reads, writes] = [table.reads, table.writes].map(|many| whole(many as f64).to_string());
+        text += &format!("{reads:>8} {writes:>8}  {}\n", output::escaped(&table.name));
+    }
+    text += &rest_text(survey.tables.len());
+    let skipped: Vec<String> = recording.skipped.kinds().map(|(name, kind)| format!("{name} ({kind})")).collect();
+    let left_out = recording.left_out;
+    text += &format!(
+        "\nLeft out: {} that other lines repeat, {} without their values",
+        left_out.repeated, left_out.unbound
+    );
+    text += &if skipped.is_empty() { ".\n".to_owned() } else { format!("; skipped: {}.\n", skipped.join(", ")) };
+    text
+}
+
+fn rest_text(all: usize) -> String {
+    if all > ROWS_MAX { format!("         and {} more; --json has them\n", all - ROWS_MAX) } else { String::new() }
+}
+
+/// The rate of each stretch, with a bar.
+fn rates_text(recording: &SqlRecording, survey: &RecordingSurvey) -> String {
+    let most = survey.stretches.iter().map(|stretch| stretch.statements).max().unwrap_or(1).max(1);
+    let mut text = "\nStatements per second:\n".to_owned();
+    // The last is the end of the recording alone, if its length is a multiple of theirs.
+    for stretch in survey.stretches.iter().filter(|stretch| stretch.begin < recording.length()) {
+        let per_s = stretch.statements as f64 / stretch.length.as_secs_f64();
+        let bar = "#".repeat((stretch.statements as f64 / most as f64 * BAR_CHARS).round() as usize);
+        let at = clock(Nanos(recording.time_of_day().0 + stretch.begin.0));
+        text += format!("{at} {:>8}  {bar}", count(per_s).to_string()).trim_end();
+        text.push('\n');
+    }
+    text
+}
+
+fn json(path: &Path, dialect: LogDialect, recording: &SqlRecording, survey: &RecordingSurvey) -> Value {
+    let kind = |kind: &::workload::replay_sql::StatementKind| json!({"kind": kind.name, "class": class_word(kind.class), "statements": kind.count});
+    let stretch = |stretch: &::workload::replay_sql::SurveyedStretch| json!({"begin_s": stretch.begin.as_secs_f64(), "seconds": stretch.length.as_secs_f64(), "statements": stretch.statements});
+    let table = |table: &::workload::replay_sql::UsedTable| json!({"table": table.name, "reads": table.reads, "writes": table.writes});
+    json!({
+        "schema": "plimsoll.workload/1", "log": path, "server": server_name(dialect), "version": recording.server.version,
+        "statements": recording.len(), "seconds": recording.length().as_secs_f64(), "begins_at": clock(recording.time_of_day()),
+        "sessions": recording.sessions(), "sessions_at_once_max": recording.most_at_once(), "sessions_at_once_mean": survey.mean_at_once,
+        "transactions": survey.transactions, "kinds": recording.kinds().iter().map(kind).collect::<Vec<Value>>(),
+        "rates": survey.stretches.iter().map(stretch).collect::<Vec<Value>>(),
+        "tables": survey.tables.iter().map(table).collect::<Vec<Value>>(),
+        "left_out": recording.left_out.total(), "skipped": recording.skipped.total(),
+    })
+}

@@ -1,0 +1,192 @@
+//! The statements of a replay on two arms in words: what answers differently, what fails, and what takes longer.
+//!
+//! In: a comparison. Out: sentences, and the rows of a table. Limits: ten kinds at most; JSON has all.
+
+use super::compare::{arm_name, interval_text, ratio_text};
+use super::list::join_and;
+use super::metric::speed_verdict_word;
+use super::quantity::time;
+use analysis::compare::{KindComparison, KindRatio, ResultDifference, RunComparison};
+use analysis::math::ratio::PAIRS_MIN;
+use analysis::{RatioEstimate, RatioVerdict};
+
+/// The kinds of a table.
+const ROWS_MAX: usize = 10;
+/// The kinds that a sentence names.
+const NAMED_MAX: usize = 3;
+
+/// What is wrong with the answers, and then what takes longer; nothing if no statements of a log were replayed.
+pub fn kind_sentences(comparison: &RunComparison) -> Vec<String> {
+    let names = [arm_name(&comparison.base), arm_name(&comparison.new)];
+    let all = comparison.places.iter().filter_map(|place| place.kinds.as_ref());
+    all.flat_map(|kinds| {
+        let wrong = other_results(kinds, &names).into_iter().chain(failures(kinds, &names));
+        wrong.chain(results_alike(kinds)).chain(unknown_results(kinds)).chain(times(kinds)).collect::<Vec<String>>()
+    })
+    .collect()
+}
+
+/// `1 kind of statement answers differently: ...`
+fn other_results(kinds: &KindComparison, [base, new]: &[String; 2]) -> Option<String> {
+    let found = &kinds.other_results;
+    let rows = |one: &ResultDifference| {
+        let how = if one.base.rows == one.new.rows {
+            format!("as many rows ({}) with other values", one.base.rows)
+        } else {
+            format!("{} rows in {base}, {} in {new}", one.base.rows, one.new.rows)
+        };
+        format!("`{}` ({how})", one.kind)
+    };
+    let named: Vec<String> = found.iter().take(NAMED_MAX).map(rows).collect();
+    let rest = found.len() - named.len();
+    let rest = if rest > 0 { format!("; and {rest} more") } else { String::new() };
+    let what = match found.len() {
+        0 => return None,
+        1 => "1 kind of statement answers".to_owned(),
+        many => format!("{many} kinds of statement answer"),
+    };
+    Some(format!("{what} differently: {}{rest}.", named.join("; ")))
+}
+
+fn failures(kinds: &KindComparison, [base, new]: &[String; 2]) -> Option<String> {
+    let told = |(kind, [in_base, in_new]): &(String, [u64; 2])| {
+        let (count, arm) = if *in_base > 0 { (in_base, base) } else { (in_new, new) };
+        format!("`{kind}` ({count} in {arm})")
+    };
+    let named: Vec<String> = kinds.failures.iter().take(NAMED_MAX).map(told).collect();
+    let rest = kinds.failures.len() - named.len();
+    let rest = if rest > 0 { format!(" and {rest} more") } else { String::new() };
+    (!named.is_empty()).then(|| format!("Statements fail in one of the two only: {}{rest}.", join_and(&named)))
+}
+
+fn results_alike(kinds: &KindComparison) -> Option<String> {
+    let all = kinds.results_compared;
+    (all > 0 && kinds.other_results.is_empty()).then(|| match all {
+        1 => "The one kind of statement whose answers were compared answers alike.".to_owned(),
+        _ => format!("All {all} kinds of statement whose answers were compared answer alike."),
+    })
+}
+
+fn unknown_results(kinds: &KindComparison) -> Option<String> {
+    let unknown = &kinds.results_unknown;
+    let named: Vec<String> = unknown.iter().take(NAMED_MAX).map(|kind| format!("`{kind}`")).collect();
+    let rest = unknown.len() - named.len();
+    let rest = if rest > 0 { format!(" and {rest} more") } else { String::new() };
+    (!named.is_empty()).then(|| {
+        format!(
+            "Not compared are the answers of {}{rest}: they differ from repeat to repeat, or some are missing.",
+            join_and(&named)
+        )
+    })
+}
+
+fn times(kinds: &KindComparison) -> Option<String> {
+    let all = kinds.ratios.len();
+    let slower = kinds.differing().filter(|one| one.estimate.verdict == RatioVerdict::Slower).count();
+    let faster = kinds.differing().count() - slower;
+    let is_undecided = kinds.ratios.iter().all(|one| one.estimate.verdict == RatioVerdict::Indicative);
+    let pairs = kinds.ratios.iter().map(|one| one.estimate.n).min()?;
+    if is_undecided {
+        let why = if pairs < PAIRS_MIN {
+            format!("{pairs} of {PAIRS_MIN} pairs; measure both with `--repeat {PAIRS_MIN}`")
+        } else {
+            "the runs are not alike".to_owned()
+        };
+        return Some(format!("Which of {all} kinds of statement take longer is not sure: {why}."));
+    }
+    let worst = kinds.differing().next();
+    Some(match worst {
+        None => format!("None of {all} kinds of statement shows a difference in its service time."),
+        Some(worst) => {
+            let count = format!("Of {all} kinds of statement {slower} got slower and {faster} faster");
+            let RatioEstimate { ratio, .. } = worst.estimate;
+            let interval = interval_text(&worst.estimate);
+            format!("{count}: `{}` takes {} times as long ({interval}).", worst.kind, ratio_text(ratio))
+        }
+    })
+}
+
+/// A kind of statement as it is told in a table: its name, both times, their ratio, its interval and the verdict.
+pub struct KindCells {
+    /// The kind.
+    pub kind: String,
+    /// The cells.
+    pub cells: [String; 5],
+    /// What colours them.
+    pub verdict: RatioVerdict,
+}
+
+/// The kinds that differ for sure, the slowest first, and how many more there are.
+pub fn kind_rows(kinds: &KindComparison) -> (Vec<KindCells>, usize) {
+    let cells = |one: &KindRatio| KindCells {
+        kind: one.kind.clone(),
+        cells: [
+            time(one.base_ns).to_string(),
+            time(one.new_ns).to_string(),
+            ratio_text(one.estimate.ratio),
+            interval_text(&one.estimate),
+            speed_verdict_word(one.estimate.verdict).to_owned(),
+        ],
+        verdict: one.estimate.verdict,
+    };
+    let rows: Vec<KindCells> = kinds.differing().take(ROWS_MAX).map(cells).collect();
+    let rest = kinds.differing().count() - rows.len();
+    (rows, rest)
+}
+
+/// What stands above the table.
+pub const KINDS_HEADING: &str = "Kinds of statement, by their service times:";
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::{compared, estimate_of};
+    use model::KindResults;
+
+    fn kinds(slower: usize, results: &[(u64, u64)]) -> RunComparison {
+        let mut one = compared();
+        let ratio = |nth: usize| {
+            let pairs = if nth < slower { [(1e6, 3e6); 4] } else { [(1e6, 1e6); 4] };
+            // Of a time less is better.
+            let turned = pairs.map(|(base, new)| (new, base));
+            let estimate = RatioEstimate { ratio: pairs[0].1 / pairs[0].0, ..estimate_of(&turned) };
+            KindRatio { kind: format!("select c{nth}"), base_ns: pairs[0].0, new_ns: pairs[0].1, estimate }
+        };
+        let result = |(nth, (base, new)): (usize, &(u64, u64))| {
+            let of = |rows: u64| KindResults { rows, ..KindResults::default() };
+            ResultDifference { kind: format!("select d{nth}"), base: of(*base), new: of(*new) }
+        };
+        one.places[0].kinds = Some(KindComparison {
+            ratios: (0..20).map(ratio).collect(),
+            other_results: results.iter().enumerate().map(result).collect(),
+            results_compared: 20,
+            ..KindComparison::default()
+        });
+        one
+    }
+
+    #[test]
+    fn other_answers_are_told_before_times() {
+        let told = kind_sentences(&kinds(1, &[(10, 9), (7, 7)]));
+        assert_eq!(
+            told[0],
+            "2 kinds of statement answer differently: `select d0` (10 rows in old, 9 in new); `select d1` (as many rows (7) with other \
+             values)."
+        );
+        assert!(
+            told[1].starts_with("Of 20 kinds of statement 1 got slower and 0 faster: `select c0` takes 3.00 times"),
+            "{told:?}"
+        );
+        let alike = kind_sentences(&kinds(0, &[]));
+        assert_eq!(alike[0], "All 20 kinds of statement whose answers were compared answer alike.");
+        assert_eq!(alike[1], "None of 20 kinds of statement shows a difference in its service time.");
+    }
+
+    #[test]
+    fn ten_kinds_have_rows_and_the_rest_is_counted() {
+        let one = kinds(14, &[]);
+        let (rows, rest) = kind_rows(one.places[0].kinds.as_ref().unwrap());
+        assert_eq!((rows.len(), rest, rows[0].cells[2].as_str()), (10, 4, "3.00"));
+        assert!(kind_sentences(&compared()).is_empty());
+    }
+}
