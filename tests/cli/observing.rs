@@ -2,9 +2,10 @@
 //!
 //! Each watch goes on until the test has seen what it waits for, and is then ended as a user does. Only counts are looked at.
 
-use crate::lab::{Finished, Lab};
+use crate::lab::{Finished, Lab, assert_runs, wait_until};
 use crate::replaying_sql::{OwnPostgres, open_directory};
 use crate::servers::{MariadbByHand, Running, ask_postgres, is_here};
+use rusqlite::{Connection, OpenFlags};
 use serde_json::Value;
 use std::io::Read;
 use std::process::Command;
@@ -29,6 +30,17 @@ impl Watching {
     fn see(&mut self, intervals: u32) {
         let before = self.lab.intervals(1, "run");
         self.lab.wait_for_load(&mut self.child.0, before + intervals);
+    }
+
+    /// Waits until it has recorded an event whose text has `part`.
+    fn await_event(&mut self, part: &str) {
+        let file = self.lab.run_files().remove(0);
+        wait_until(part, || {
+            assert_runs(&mut self.child.0);
+            let db = Connection::open_with_flags(&file, OpenFlags::SQLITE_OPEN_READ_ONLY).unwrap();
+            let sql = "SELECT count(*) FROM event WHERE instr(text, ?1)";
+            db.query_row(sql, [part], |row| row.get::<_, u32>(0)).is_ok_and(|events| events > 0)
+        });
     }
 
     /// Ends it as Ctrl-C does, and returns what it said.
@@ -176,7 +188,7 @@ fn a_server_that_is_started_again_is_watched_on() {
     server.ask(&load());
     watching.see(20);
     running.end();
-    watching.see(0);
+    watching.await_event("the server does not answer");
     let _again = server.start(&["--performance-schema=ON"]);
     server.ask(&load());
     watching.see(20);

@@ -130,7 +130,7 @@ impl WatchedServer for WatchedMysql {
     }
 
     fn data_dir(&mut self) -> Option<String> {
-        self.wire.as_mut()?.query_value("SELECT @@global.datadir").ok().flatten()
+        self.wire.as_mut()?.query_value("SELECT @@global.datadir AS plimsoll_watch").ok().flatten()
     }
 
     fn route(&self) -> &Route {

@@ -41,6 +41,10 @@ pub static ACTIVITY: ServerSource = ServerSource {
     ],
 };
 
+/// How the question for the values begins.
+const OWN_VIEWS: &str =
+    "SELECT key, value FROM pg_stat_wal v, jsonb_each_text(to_jsonb(v)) UNION ALL SELECT key, value";
+
 static SOURCES: [&ServerSource; 2] = [&POSTGRES, &ACTIVITY];
 
 /// What every account may ask. How many sessions are busy is not known if the states of some are hidden.
@@ -115,7 +119,7 @@ impl WatchedServer for WatchedPostgres {
     }
 
     fn data_dir(&mut self) -> Option<String> {
-        self.wire.as_mut()?.query_value("SELECT current_setting('data_directory')").ok().flatten()
+        self.wire.as_mut()?.query_value("SELECT current_setting('data_directory') AS plimsoll_watch").ok().flatten()
     }
 
     fn route(&self) -> &Route {
@@ -225,8 +229,9 @@ impl WatchedServer for WatchedPostgres {
         self.ask(&format!("{texts} ({listed}) GROUP BY 1"))
     }
 
+    /// The question for the values is longer than what is kept of a text.
     fn is_own(&self, text: &str) -> bool {
-        text.contains(OWN)
+        text.contains(OWN) || text.starts_with(OWN_VIEWS)
     }
 }
 

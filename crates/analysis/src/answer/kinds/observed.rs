@@ -4,7 +4,7 @@
 //! process; claims of the first point. Limits: a statement without an index is only suspected, by the rows that it reads for each row that it sends.
 
 use super::super::disturbance::{self, Disturbed};
-use super::super::speech::{percent, short_enough};
+use super::super::speech::short_enough;
 use super::super::{AnswerCell, AnswerColumn, AnswerParts, AnswerRow, AnswerTable, AskedRun, Claim, ClaimKind};
 use crate::numbers::limit_uses::{LimitUse, LimitedThing, limit_uses};
 use crate::recorded::dimensions::ENGINE;
@@ -23,6 +23,13 @@ const OTHERS: usize = 3;
 const ROWS_PER_ROW: f64 = 100.0;
 /// if the statement takes this share of the time.
 const DEAR: f64 = 0.05;
+/// The cost of so many of all statements must be known to tell their mean time. Readings of both are not at the same moment.
+const COVERED: f64 = 0.9;
+
+/// A share in percent: `62 %`.
+fn percent(share: f64) -> String {
+    words::quantity::percent(share).to_string()
+}
 
 /// Whether the run is one of watches.
 fn is_observed(run: &AskedRun) -> bool {
@@ -42,6 +49,7 @@ pub(super) fn answer(run: &AskedRun) -> Option<AnswerParts> {
     let mut claims: Vec<Claim> =
         [rate_claim(point, seen, name), limit_claim(point, &uses)].into_iter().flatten().collect();
     claims.extend(restart_claim(point));
+    claims.extend(uncovered_claim(point, seen));
     claims.extend(disturbance::claims(&disturbed, &[]));
     claims.extend(unindexed_claim(point, seen));
     claims.extend(missing_claim(seen));
@@ -81,7 +89,7 @@ fn rate_claim(point: &PointAnalysis, seen: &Observation, name: &str) -> Option<C
     };
     let share = |class| {
         let of_class = point.statements.iter().filter(|kind| kind.class == class);
-        of_class.filter_map(|kind| kind.share).sum::<f64>()
+        of_class.filter_map(|kind| kind.share).fold(0.0, |sum, share| sum + share)
     };
     let mix = if seen.counts == ObservedCounts::Statements && summary.ops > 0 {
         format!(", {} of them reads and {} writes", percent(share(OpClass::Read)), percent(share(OpClass::Write)))
@@ -89,7 +97,8 @@ fn rate_claim(point: &PointAnalysis, seen: &Observation, name: &str) -> Option<C
         String::new()
     };
     let all = seen.all_statements();
-    let mean_ns = (all.calls > 0).then(|| all.time_ns as f64 / all.calls as f64);
+    let is_whole = covered(point, seen).is_some_and(|share| share >= COVERED);
+    let mean_ns = (all.calls > 0 && is_whole).then(|| all.time_ns as f64 / all.calls as f64);
     let mean = mean_ns.map_or(String::new(), |ns| format!(", in {} on average", time(ns)));
     let sentence = format!("{name} executes {} {noun} per second{mix}{mean}.", count(per_s));
     let claim = Claim::new(ClaimKind::Rate, sentence).figure_of(point.id, "ops_per_s", per_s);
@@ -143,6 +152,22 @@ fn restart_claim(point: &PointAnalysis) -> Option<Claim> {
     let found = point.findings.iter().find(|finding| finding.code() == Code::Restarted)?;
     let title = crate::findings::title(&[&found.detail]);
     Some(Claim::new(ClaimKind::Disturbance, format!("{}.", capital(&title))).from_finding(Code::Restarted))
+}
+
+/// The share of all statements whose cost is known; `None` if no statement was executed.
+fn covered(point: &PointAnalysis, seen: &Observation) -> Option<f64> {
+    let all = point.summary.as_ref()?.ops_per_s * seen.statements_ns as f64 / 1e9;
+    (all > 0.0).then(|| seen.all_statements().calls as f64 / all)
+}
+
+/// That the cost of most statements is not known, as of prepared ones on MariaDB.
+fn uncovered_claim(point: &PointAnalysis, seen: &Observation) -> Option<Claim> {
+    let share = covered(point, seen).filter(|share| !seen.statements.is_empty() && *share < COVERED)?;
+    let sentence = format!(
+        "The cost of {} of the statements is known: the server counts no others by text, such as prepared ones on MariaDB.",
+        percent(share)
+    );
+    Some(Claim::new(ClaimKind::Caution, sentence).figure_of(point.id, "statements_covered_share", share))
 }
 
 /// The dearest statement that reads many rows for each row that it sends.
@@ -259,7 +284,7 @@ fn statements_table(point: &PointAnalysis, seen: &Observation) -> AnswerTable {
 
 /// The first characters of a statement. Quotes of names only take room.
 fn cut(text: &str) -> String {
-    let text = text.replace(['`', '"'], "");
+    let text = text.replace(['`', '"'], "").replace(" . ", ".");
     if text.chars().count() <= TEXT_CHARS {
         return text;
     }
