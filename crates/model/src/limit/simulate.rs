@@ -537,7 +537,7 @@ fn the_limit_of_a_recorded_load_is_found_from_the_load_itself_up_and_down() {
         assert_eq!((first.kind, first.offered_per_s), (ProbeKind::Probe, Some(recorded_per_s)), "no closed loop");
         assert!(found.probes.iter().all(|probe| probe.length <= load.length), "no probe is longer than the log");
         let times = load.times(per_s);
-        assert!((times * 1_000.0 - (times * 1_000.0).round()).abs() < 1e-6, "{times} has four digits");
+        assert!((times * 1e4 - (times * 1e4).round()).abs() < 1e-6, "{times} has four digits");
     }
 }
 
