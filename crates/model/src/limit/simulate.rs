@@ -556,7 +556,7 @@ fn a_probe_of_a_recorded_load_has_its_copies_and_their_clients() {
         probe_trial(&asked, 0, 1, ProbeKind::Probe, Some(340.0), Nanos::from_secs(5))
     };
     let made = probe(load);
-    assert_eq!((made.workload.params.float(TIMES), made.load.clients), (3.4, 32));
+    assert_eq!((made.workload.params.float("times"), made.load.clients), (3.4, 32));
     assert_eq!(made.load.pacing, Pacing::Open { arrivals: Arrivals::Recorded { per_s: 340.0 } });
     assert_eq!(probe(RecordedLoad { clients: None, ..load }).load.clients, 8, "as many as were asked for");
 }
