@@ -362,6 +362,11 @@ impl Phrase {
 pub struct Params(pub BTreeMap<String, Value>);
 
 impl Params {
+    /// Lets a replay have so many copies of its sessions.
+    pub fn set_times(&mut self, times: f64) {
+        self.0.insert(TIMES.to_owned(), Value::Float(times));
+    }
+
     /// The value of `name`.
     ///
     /// # Panics

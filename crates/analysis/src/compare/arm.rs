@@ -4,7 +4,6 @@
 //! they agree in every setting that has an effect on both arms and is not what differs. A setting differs between arms if they have no
 //! value of it in common. If only some values are in common, the points with these are compared and the others are not.
 
-use super::ArmSummary;
 use crate::math::ratio::{Pairing, RepeatValue};
 use crate::points::limit::as_asked;
 use crate::points::sweep::is_comparable;
@@ -12,7 +11,7 @@ use crate::recorded::dimensions::{Described, ENGINE, Role, Setting, Settings};
 use crate::recorded::engine_names::EngineNames;
 use crate::recorded::full_label::describe_in_full;
 use crate::{Analysis, Label, PointAnalysis};
-use model::{PointData, RunData, RunMeta};
+use model::{HourlyCost, PointData, RunData, RunMeta};
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 /// A run to be compared.
@@ -44,6 +43,21 @@ pub struct ArmPoint<'a> {
     label: Label,
     /// Its place in the order of measurement.
     at: u32,
+}
+
+/// One arm of a comparison.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ArmSummary {
+    /// The run that it is from, as it was named.
+    pub run: String,
+    /// The setting that makes it a group of that run; `None` if it is all of the run.
+    pub group: Option<Setting>,
+    /// The engines and their versions, in the order of measurement.
+    pub engines: Vec<(String, Option<String>)>,
+    /// The most repeats of a place.
+    pub repeats: usize,
+    /// What its machine costs, as far as that was stated.
+    pub hourly: HourlyCost,
 }
 
 /// The points that are compared with those of another arm.

@@ -15,7 +15,7 @@ mod metrics;
 mod overlay;
 mod sweep;
 
-pub use arm::{ComparedRun, GroupingError};
+pub use arm::{ArmSummary, ComparedRun, GroupingError};
 pub use conditions::{Condition, ConditionEffect, ConditionKind};
 pub use costs::{CostChange, CostMetric};
 pub use kinds::{KindComparison, KindRatio, ResultDifference};
@@ -30,23 +30,7 @@ use crate::points::work::WorkUnit;
 use crate::recorded::dimensions::Setting;
 use arm::{Arm, ArmPoint, CommonPlace, split_by, split_by_run};
 use conditions::find_conditions;
-use model::HourlyCost;
 use std::collections::BTreeSet;
-
-/// One arm of a comparison.
-#[derive(Clone, Debug, PartialEq)]
-pub struct ArmSummary {
-    /// The run that it is from, as it was named.
-    pub run: String,
-    /// The setting that makes it a group of that run; `None` if it is all of the run.
-    pub group: Option<Setting>,
-    /// The engines and their versions, in the order of measurement.
-    pub engines: Vec<(String, Option<String>)>,
-    /// The most repeats of a place.
-    pub repeats: usize,
-    /// What its machine costs, as far as that was stated.
-    pub hourly: HourlyCost,
-}
 
 /// Two arms side by side.
 #[derive(Clone, Debug)]

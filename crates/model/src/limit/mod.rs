@@ -24,7 +24,6 @@ pub use result::{
 };
 pub use search::{LimitSearch, LimitStep};
 
-use crate::params::{TIMES, Value};
 use crate::run::{PointData, PointState, RunData};
 use crate::sure::needed_trials;
 use crate::trial::{Arrivals, Pacing, Trial};
@@ -91,17 +90,28 @@ impl RecordedLoad {
 
     /// How many copies have a rate of `per_s`.
     pub fn times(&self, per_s: f64) -> f64 {
-        search::rounded(per_s / self.per_s)
+        rounded(per_s / self.per_s)
     }
 
     /// Lets `trial` replay as many copies as a rate of `per_s` needs.
     fn apply(&self, trial: &mut Trial, per_s: f64) {
         let times = self.times(per_s);
-        trial.workload.params.0.insert(TIMES.to_owned(), Value::Float(times));
+        trial.workload.params.set_times(times);
         if let Some(clients) = self.clients {
             trial.load.clients = (f64::from(clients) * times.ceil()).clamp(1.0, RecordedLoad::CLIENTS_MAX) as u32;
         }
     }
+}
+
+/// The rate with four digits: those of a person who would set it, and far finer than the bracket. What is no rate is 0.
+fn rounded(per_s: f64) -> f64 {
+    if per_s <= 0.0 || !per_s.is_finite() {
+        return 0.0;
+    }
+    let unit = 10f64.powf(per_s.log10().floor() - 3.0);
+    let digits = (per_s / unit).round();
+    // A unit of 0.01 is not exact in binary, but 100 is.
+    if unit < 1.0 { digits / (1.0 / unit).round() } else { digits * unit.round() }
 }
 
 /// What a trial has to do with a search: it is the whole of it, as a plan names it, or one of its points.

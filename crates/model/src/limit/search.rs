@@ -16,7 +16,7 @@ use super::result::{
     FailureAbove, HoldCause, HoldDebt, LimitOutcome, LimitProbe, LimitResult, LowerBoundCause, NeededHold,
 };
 use super::scatter::{LimitFit, Sightings};
-use super::{LimitSpec, ProbeKind};
+use super::{LimitSpec, ProbeKind, rounded};
 use crate::units::Nanos;
 
 /// While every rate is missed, the next is this share of it.
@@ -607,17 +607,6 @@ impl LimitSearch {
 fn first_state(spec: &LimitSpec) -> State {
     let most = spec.rate_max.unwrap_or(f64::INFINITY);
     spec.arrivals.recorded().map_or(State::Closed, |load| State::Probe { per_s: load.per_s.min(most) })
-}
-
-/// The rate with four digits: those of a person who would set it, and far finer than the bracket. What is no rate is 0.
-pub(super) fn rounded(per_s: f64) -> f64 {
-    if per_s <= 0.0 || !per_s.is_finite() {
-        return 0.0;
-    }
-    let unit = 10f64.powf(per_s.log10().floor() - 3.0);
-    let digits = (per_s / unit).round();
-    // A unit of 0.01 is not exact in binary, but 100 is.
-    if unit < 1.0 { digits / (1.0 / unit).round() } else { digits * unit.round() }
 }
 
 #[cfg(test)]

@@ -537,7 +537,7 @@ fn the_limit_of_a_recorded_load_is_found_from_the_load_itself_up_and_down() {
         assert_eq!((first.kind, first.offered_per_s), (ProbeKind::Probe, Some(recorded_per_s)), "no closed loop");
         assert!(found.probes.iter().all(|probe| probe.length <= load.length), "no probe is longer than the log");
         let times = load.times(per_s);
-        assert!((times * 1_000.0 - (times * 1_000.0).round()).abs() < 1e-6, "{times} has four digits");
+        assert!((times * 1e4 - (times * 1e4).round()).abs() < 1e-6, "{times} has four digits");
     }
 }
 
@@ -556,7 +556,7 @@ fn a_probe_of_a_recorded_load_has_its_copies_and_their_clients() {
         probe_trial(&asked, 0, 1, ProbeKind::Probe, Some(340.0), Nanos::from_secs(5))
     };
     let made = probe(load);
-    assert_eq!((made.workload.params.float(TIMES), made.load.clients), (3.4, 32));
+    assert_eq!((made.workload.params.float("times"), made.load.clients), (3.4, 32));
     assert_eq!(made.load.pacing, Pacing::Open { arrivals: Arrivals::Recorded { per_s: 340.0 } });
     assert_eq!(probe(RecordedLoad { clients: None, ..load }).load.clients, 8, "as many as were asked for");
 }
