@@ -176,13 +176,13 @@ fn a_point_that_is_skipped_keeps_what_was_measured_and_a_resumed_run_measures_it
     let states: Vec<PointState> = run.points.iter().map(|point| point.state).collect();
     assert_eq!(states, [PointState::Complete, PointState::Partial, PointState::Complete]);
     assert_eq!(run.points[1].error.as_deref(), Some("skipped at your request; what was measured is kept"));
-    assert!(ops(&run.points[1]) > 0 && !limit::is_all_measured(&run));
+    assert!(ops(&run.points[1]) > 0 && !model::sure::is_all_measured(&run));
     // Its data was whole, so the next point used it.
     assert!(run.points[1].phase(Phase::Cleanup).is_none());
 
     let recorded = resume(&lab, &run_file, &[PointId(1), PointId(3)]);
     assert_eq!(recorded.lines, ["point 2: 2 clients", "run", "complete", "ended"]);
-    assert!(limit::is_all_measured(&store::read(&run_file).unwrap()));
+    assert!(model::sure::is_all_measured(&store::read(&run_file).unwrap()));
     assert_is_complete(&lab, &run_file);
 }
 
@@ -210,7 +210,7 @@ fn a_hold_that_is_interrupted_keeps_the_probes_of_its_search_and_is_made_again()
     assert_eq!(search.result.outcome, LimitOutcome::LowerBound(LowerBoundCause::RateMax));
     assert_eq!((search.result.per_s, search.result.held), (Some(200.0), Some(Nanos::from_secs(1))));
     assert_eq!(search.points, [1, 2, 4], "the interrupted hold is left out");
-    assert!(limit::is_all_measured(&run));
+    assert!(model::sure::is_all_measured(&run));
     assert_is_complete(&lab, &run_file);
 }
 

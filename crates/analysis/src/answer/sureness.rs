@@ -192,7 +192,7 @@ mod tests {
     #[test]
     fn a_comparison_says_after_how_many_pairs_it_was_decided_or_how_many_more_would() {
         assert_eq!(compared(6, 1.3, 0.01).as_deref(), Some("Decided after 6 pairs of at most 20."));
-        let alike = compared(12, 1.0, 0.01);
+        let alike = compared(12, 1.0, 0.006);
         assert_eq!(alike.as_deref(), Some("Decided after 12 pairs of at most 20: they differ by less than 2.0 %."));
         let open = compared(6, 1.0, 0.1).expect("it is open");
         assert!(open.starts_with("Not decided after 6 pairs: about ") && open.ends_with(") would."), "{open}");

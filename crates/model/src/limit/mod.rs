@@ -25,7 +25,6 @@ pub use result::{
 pub use search::{LimitSearch, LimitStep};
 
 use crate::run::{PointData, PointState, RunData};
-use crate::sure::needed_trials;
 use crate::trial::{Arrivals, Pacing, Trial};
 use crate::units::Nanos;
 use serde::{Deserialize, Serialize};
@@ -178,14 +177,6 @@ pub fn searches(run: &RunData) -> Vec<RecordedSearch> {
     asked.map(|(search, trial, spec)| repeat_search(search, trial, spec, &run.points)).collect()
 }
 
-/// Whether every point of the plan of `run` is complete, and every search is over.
-pub fn is_all_measured(run: &RunData) -> bool {
-    let trials = run.meta.plan.trials.iter().zip(needed_trials(run));
-    let asked = trials.filter(|(trial, is_needed)| trial.limit.is_none() && *is_needed).count();
-    let complete = run.points.iter().filter(|point| is_complete(point) && point.trial.limit.is_none()).count();
-    complete >= asked && searches(run).iter().all(|search| search.result.outcome != LimitOutcome::Interrupted)
-}
-
 fn repeat_search(search: u32, trial: &Trial, spec: &LimitSpec, points: &[PointData]) -> RecordedSearch {
     let mut machine = LimitSearch::new(spec, trial.phases.run);
     let mut own = Vec::new();
@@ -198,7 +189,7 @@ fn repeat_search(search: u32, trial: &Trial, spec: &LimitSpec, points: &[PointDa
     RecordedSearch { search, spec: spec.clone(), points: own, result: machine.result() }
 }
 
-fn is_complete(point: &PointData) -> bool {
+pub(crate) fn is_complete(point: &PointData) -> bool {
     point.state == PointState::Complete
 }
 

@@ -5,71 +5,17 @@
 //! Limits: only rates decide. A place that is not compared with another is decided when the mean of its repeats is known to the precision that was
 //! asked for.
 
-use super::boundary::{Boundary, PAIRS_MIN};
+use super::asked::{ArmPlace, SurePlan};
+use super::boundary::PAIRS_MIN;
 use super::pairs::{Decision, PairJudgement, PairRule};
-use super::point::Precision;
+use crate::limit::{LimitOutcome, is_complete, searches};
 use crate::mean_interval::{mean, students_t, variance};
 use crate::op::OpKind;
 use crate::pairing::{Pairing, RepeatValue};
 use crate::role::OpClass;
 use crate::run::{PhaseData, PointData, PointState, RunData};
 use crate::trial::{Phase, Plan, Trial};
-use crate::units::Nanos;
-use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
-
-/// The share of comparisons of equal arms, all together, in which a difference may be called, for the integral of normal values. With Student's t of
-/// few pairs a seventh more are called: 5.8 % of 2,000 with 0.05, and with this at most 5 % (`analysis::known_answers::sureness`).
-pub const ERROR: f64 = 0.04;
-
-/// Which of several things that are compared a trial measures, and where.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-pub struct ArmPlace {
-    /// The place: the same for trials that agree in all but what is compared.
-    pub place: u32,
-    /// The arm; 0 is the base.
-    pub arm: u32,
-}
-
-/// How a plan goes on until it is sure.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-pub struct SurePlan {
-    /// Arms that differ by less are alike; a mean that is known to it is known.
-    pub difference: Precision,
-    /// The most pairs of a comparison: the repeats of the plan.
-    pub pairs_max: u32,
-    /// How many comparisons there are; 0 if nothing is compared.
-    pub comparisons: u32,
-    /// The time of the whole run, at most; `None` if its repeats end it.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub budget: Option<Nanos>,
-}
-
-impl SurePlan {
-    /// The boundary of one comparison of rates: all of them together call equal arms different in 5 % of runs at most (Bonferroni).
-    fn boundary(&self) -> Boundary {
-        Boundary::planned(self.pairs_max, self.error())
-    }
-
-    fn error(&self) -> f64 {
-        ERROR / f64::from(self.comparisons.max(1))
-    }
-
-    /// The rule by which rates are judged while the run goes on.
-    pub fn rule(&self) -> PairRule {
-        PairRule::new(self.boundary(), self.difference.share())
-    }
-
-    /// The rule for other metrics of the same pairs, of which no plan says how many there are.
-    pub fn rule_of_other_metrics(&self) -> PairRule {
-        PairRule::new(Boundary::planned(self.pairs_max, ERROR), self.difference.share())
-    }
-
-    /// The rule for rates of which the time allowed `pairs` pairs and no more.
-    pub fn rule_at_the_end(&self, pairs: usize) -> PairRule {
-        PairRule::new(Boundary::ended(pairs as u32, self.pairs_max, self.error()), self.difference.share())
-    }
-}
 
 /// What a point gave.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -189,9 +135,18 @@ pub fn needed_trials(run: &RunData) -> Vec<bool> {
     plan.trials.iter().map(|trial| knowledge.needs(trial) && (trial.repeat == 1 || !is_first_alone)).collect()
 }
 
+/// Whether every point of the plan of `run` is complete, and every search is over.
+pub fn is_all_measured(run: &RunData) -> bool {
+    let trials = run.meta.plan.trials.iter().zip(needed_trials(run));
+    let asked = trials.filter(|(trial, is_needed)| trial.limit.is_none() && *is_needed).count();
+    let complete = run.points.iter().filter(|point| is_complete(point) && point.trial.limit.is_none()).count();
+    complete >= asked && searches(run).iter().all(|search| search.result.outcome != LimitOutcome::Interrupted)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::sure::Precision;
 
     /// A plan of `repeats` repeats of so many arms at each of two places.
     fn plan(arms: u32, repeats: u32) -> Plan {

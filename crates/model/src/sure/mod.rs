@@ -6,11 +6,13 @@
 //! pairs have the intervals of the same rule.
 
 pub mod arms;
+pub mod asked;
 pub mod boundary;
 pub mod pairs;
 pub mod point;
 
-pub use arms::{ArmPlace, ERROR, Knowledge, SeenRate, SurePlan, needed_trials, point_rate};
+pub use arms::{Knowledge, SeenRate, is_all_measured, needed_trials, point_rate};
+pub use asked::{ArmPlace, ERROR, SurePlan};
 pub use boundary::{Boundary, PAIRS_MIN};
 pub use pairs::{Decision, PairJudgement, PairRule};
 pub use point::{IntervalsRule, Precision};

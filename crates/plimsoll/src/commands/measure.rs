@@ -180,7 +180,7 @@ impl RecordedRun {
 
     /// Names the command that measures the points of `run` that the user has skipped, if there are any.
     pub fn note_skipped(&self, run: &RunData, resumption: Resumption, site: &RunSite, context: &Context) {
-        if self.measured.is_ok() && !model::limit::is_all_measured(run) {
+        if self.measured.is_ok() && !model::sure::is_all_measured(run) {
             let command = resume_command(resumption, &self.file, self.made, site, relaunch::loaded_here());
             context.note(format_args!("some points were skipped; measure them with `{command}`"));
         }
@@ -190,7 +190,7 @@ impl RecordedRun {
     /// measures the rest.
     pub fn outcome(self, run: &RunData, resumption: Resumption, site: &RunSite) -> Result<(), Fault> {
         let Err(fault) = self.measured else { return Ok(()) };
-        let text = if is_interruption(&fault) && !model::limit::is_all_measured(run) {
+        let text = if is_interruption(&fault) && !model::sure::is_all_measured(run) {
             let command = resume_command(resumption, &self.file, self.made, site, relaunch::loaded_here());
             format!("{}; resume with `{command}`", fault.text)
         } else {

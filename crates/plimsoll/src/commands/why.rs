@@ -63,7 +63,7 @@ fn answer_again(
     options: &Options,
     context: &Context,
 ) -> Result<Exit, Fault> {
-    match (resumes, model::limit::is_all_measured(run)) {
+    match (resumes, model::sure::is_all_measured(run)) {
         (true, false) => conclude(measure::record_rest(path, options, context)?, options, context),
         (true, true) => Err(Fault::usage("all its points are complete; leave --resume out")),
         (false, is_complete) => {

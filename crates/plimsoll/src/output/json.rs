@@ -58,7 +58,7 @@ fn state(analysis: &Analysis, run: &RunData) -> &'static str {
     let states: Vec<PointState> = with_data(analysis, run).map(|(point, _)| point.state).collect();
     match states {
         states if states.contains(&PointState::Failed) => "failed",
-        states if states.contains(&PointState::Partial) || !model::limit::is_all_measured(run) => "partial",
+        states if states.contains(&PointState::Partial) || !model::sure::is_all_measured(run) => "partial",
         _ => "complete",
     }
 }
