@@ -11,7 +11,7 @@ fn a_comparison_that_is_decided_measures_no_more_pairs_and_is_complete() {
     let compare = ["file", "--engine", "null", "--ab", "service=1ms,4ms", "--until", "sure", "--time", "300ms"];
     let run = lab.json(&[&compare[..], &["--interval", "20ms", "--no-report"]].concat());
     let points = run["points"].as_array().unwrap();
-    assert!((8..40).contains(&points.len()) && points.len() % 2 == 0, "{} points", points.len());
+    assert!((8..40).contains(&points.len()) && points.len().is_multiple_of(2), "{} points", points.len());
     assert_eq!(run["state"], "complete");
     let trust: Vec<&str> = run["answer"]["trust"].as_array().unwrap().iter().filter_map(|one| one.as_str()).collect();
     assert!(trust.iter().any(|sentence| sentence.contains("ecided after")), "{trust:?}");

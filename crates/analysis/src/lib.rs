@@ -29,7 +29,7 @@ pub mod simulated;
 pub mod verdict;
 
 pub use analyse::{Analysis, analyse};
-pub use answer::{Answer, answer};
+pub use answer::{Answer, AnswerKind, answer};
 pub use course::bins::IntervalBin;
 pub use course::response_counts::CountColumn;
 pub use course::series::{CounterSeries, IntervalPoint, Series, Span, TailInterval, TailPart};
@@ -49,7 +49,6 @@ pub use numbers::compression::{BlockTimes, CompressionCost};
 pub use numbers::cost::InsertCost;
 pub use numbers::endpoints::EndpointSummary;
 pub use numbers::instance_shares::InstanceShares;
-pub use numbers::limit_uses::{LimitUse, LimitedThing, limit_uses};
 pub use numbers::network::{InterfaceUse, NetworkUse};
 pub use numbers::op_cost::{ClientCost, Cost, Denominator, OpCost};
 pub use numbers::order_rates::NewOrderRate;
@@ -69,6 +68,7 @@ pub use points::compression::{CompressionRow, CompressionTable, compression_tabl
 pub use points::cpu_owners::{CpuByOwner, CpuOwner};
 pub use points::instance_gain::InstanceGain;
 pub use points::limit::SearchAnalysis;
+pub use points::limit_uses::{LimitUse, LimitedThing, limit_uses};
 pub use points::sweep::ScalingAxis;
 pub use points::variants::{VariantArm, VariantVerdict};
 pub use recorded::data_load::DataLoad;

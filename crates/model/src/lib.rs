@@ -29,6 +29,7 @@ pub mod mean_interval;
 pub mod network;
 pub mod observation;
 pub mod op;
+pub mod op_class;
 pub mod own_gap;
 pub mod own_memory;
 pub mod own_table;
@@ -87,6 +88,7 @@ pub use op::{
     Arrival, Completion, ConnectOp, ConnectStep, FailureClass, IfEmpty, IoKind, IoOp, KEPT_PLACES, KeptAnswer, KeptRow,
     KvAction, KvEntry, KvOp, Op, OpKind, Outcome, SqlArg, SqlCall, SqlOp, TaskOp, TransactionEnd,
 };
+pub use op_class::OpClass;
 pub use own_gap::{OWN_GAP_MIN, OwnGap, OwnGapCause};
 pub use own_memory::close_own_memory;
 pub use params::{
@@ -98,7 +100,7 @@ pub use plan_work::PlanWork;
 pub use readings::{CounterSample, Readings};
 pub use recording::{RecordedPauses, RecordedSessions, RecordedWork, RecordingSummary};
 pub use regular_file::{open_regular, read_regular, read_regular_text};
-pub use role::{CounterRole, KindDef, OpClass, ParamOwner, ParamRole, PointParam, StepIndexes, UsedIf, UsefulValues};
+pub use role::{CounterRole, KindDef, ParamOwner, ParamRole, PointParam, StepIndexes, UsedIf, UsefulValues};
 pub use rows::{ExpectedRows, MostlyRows, RowCounts, RowRange};
 pub use run::{
     COMMAND_FACT, HostData, HostPhase, Interval, LEFT_OUT_FACT, PLAN_DIGEST_FACT, PhaseData, PointData, PointHost,

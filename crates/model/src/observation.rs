@@ -3,7 +3,7 @@
 //! In: the watch of a server fills it. Out: the run file keeps it with the traits of its point. Limits: texts are those that the server itself
 //! keeps, without values; of more statements than [`STATEMENTS_MAX`] the dearest are kept, and the rest is one sum.
 
-use crate::role::OpClass;
+use crate::op_class::OpClass;
 use serde::{Deserialize, Serialize};
 
 /// The most statements that a point keeps.
@@ -26,6 +26,9 @@ pub struct Observation {
     pub statements_ns: u64,
     /// What could not be seen, and what would show it.
     pub missing: Vec<MissingPart>,
+    /// The URL of the server, without a password; `None` if only its process was watched.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub url: Option<String>,
 }
 
 /// What the operations of an observed point are.

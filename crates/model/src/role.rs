@@ -4,6 +4,7 @@
 //! the reading half finds a value by its role.
 //! Limits: a role is what something is, not what it is called. Names are for people; no code of the reading half compares them.
 
+use crate::op_class::OpClass;
 use crate::params::{Entry, ParamDef, Params};
 use crate::thread_state::{ThreadOf, ThreadState};
 use crate::trial::Trial;
@@ -402,42 +403,6 @@ fn is_used(def: &ParamDef, defs: &[ParamDef], own: &Params, others: &Params) -> 
     let Some(condition) = def.used_if else { return true };
     let decisive = defs.iter().find(|other| other.name == condition.param && other.name != def.name);
     condition.holds(own, others) && decisive.is_none_or(|decisive| is_used(decisive, defs, own, others))
-}
-
-/// What operations of a kind do to the data.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum OpClass {
-    /// They read.
-    Read,
-    /// They write.
-    Write,
-    /// They read and write.
-    ReadWrite,
-    /// They bring to the device what was written before; they move no bytes.
-    Sync,
-    /// They make indexes.
-    Index,
-    /// They wait until the engine has written what it put off.
-    Drain,
-    /// They compute, on data in memory.
-    Compute,
-    /// They open a connection.
-    Connect,
-    /// They follow in the turn of an operation that fell due, and are in no rate and no count of operations: the first query over a
-    /// connection, and its end.
-    Step,
-}
-
-impl OpClass {
-    /// The class of operations that read or write; those that do neither count as reads.
-    pub fn from_effects(reads: bool, writes: bool) -> OpClass {
-        match (reads, writes) {
-            (true, true) => OpClass::ReadWrite,
-            (false, true) => OpClass::Write,
-            (_, false) => OpClass::Read,
-        }
-    }
 }
 
 /// A kind of operation of a point.

@@ -611,9 +611,6 @@ impl PointTraits {
             "settings.last_reading" => outcome.is_settings_end_unread = text == "failed",
             "server.ended" => outcome.server_ended = Some(text.to_owned()),
             "page_cache.synced" => outcome.is_synced = text == "yes",
-            "verify.corrupt" => outcome.damage.corrupt = whole.unwrap_or(0),
-            "verify.stale" => outcome.damage.stale = whole.unwrap_or(0),
-            "verify.misdirected" => outcome.damage.misdirected = whole.unwrap_or(0),
             "instances.ops" => outcome.instance_ops = text.split(' ').filter_map(|ops| ops.parse().ok()).collect(),
             "uring.punted" => drop(outcome.io_workers.get_or_insert(IoWorkers { count: 0, cpu: None })),
             "uring.workers" => outcome.io_workers_mut().count = whole.unwrap_or(0),
@@ -629,9 +626,7 @@ impl PointTraits {
             "decompress.seconds" => outcome.compression_mut().decompress_s = number,
             "decompress.own_cpu_s" => outcome.compression_mut().decompress_own_cpu_s = number,
             "decompress.kernel_cpu_s" => outcome.compression_mut().decompress_kernel_cpu_s = number,
-            "result.rows" => outcome.result_mut().rows = whole.unwrap_or(0),
-            "result.columns" => outcome.result_mut().columns = whole.unwrap_or(0),
-            "result.checksum" => outcome.result_mut().checksum = text.to_owned(),
+            "result.rows" | "result.columns" | "result.checksum" => outcome.learn_result(&fact.name, text, whole),
             "explain.built" => outcome.built = Some(text.to_owned()),
             "explain.plan" => outcome.plan = Some(fact.value.clone()),
             "statement.timeouts" => outcome.timeouts = whole.unwrap_or(0),
@@ -645,6 +640,8 @@ impl PointTraits {
                     outcome.hold.get_or_insert_default().learn(name, text);
                 } else if let Some(number) = name.strip_prefix(BROKEN_CONDITION_FACT).and_then(|it| it.parse().ok()) {
                     outcome.learn_broken_condition(number, text);
+                } else if let Some(name) = name.strip_prefix("verify.") {
+                    outcome.damage.learn(name, whole.unwrap_or(0));
                 } else if let Some(name) = name.strip_prefix("flush.") {
                     engine.flushes.get_or_insert_default().learn(name, text, whole);
                 } else if let Some(name) = name.strip_prefix("backlog.") {
@@ -663,6 +660,17 @@ impl PointTraits {
     /// Takes over what all of `facts` state.
     pub fn learn_all(&mut self, facts: &[Fact]) {
         facts.iter().for_each(|fact| self.learn(fact));
+    }
+}
+
+impl DamageCounts {
+    fn learn(&mut self, name: &str, count: u64) {
+        match name {
+            "corrupt" => self.corrupt = count,
+            "stale" => self.stale = count,
+            "misdirected" => self.misdirected = count,
+            _ => {}
+        }
     }
 }
 
@@ -739,6 +747,15 @@ impl PointOutcome {
             self.changed_settings.len() - 1
         });
         &mut self.changed_settings[at]
+    }
+
+    fn learn_result(&mut self, name: &str, text: &str, whole: Option<u64>) {
+        let result = self.result_mut();
+        match name {
+            "result.rows" => result.rows = whole.unwrap_or(0),
+            "result.columns" => result.columns = whole.unwrap_or(0),
+            _ => result.checksum = text.to_owned(),
+        }
     }
 
     fn result_mut(&mut self) -> &mut StatementResult {
@@ -825,7 +842,7 @@ pub struct Machine {
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct DeviceCeiling {
     /// Reads or writes.
-    pub class: crate::role::OpClass,
+    pub class: crate::op_class::OpClass,
     /// The size of each.
     pub block: Bytes,
     /// How many were in flight at once.
@@ -869,8 +886,8 @@ fn find_fact<'a>(facts: &'a [Fact], name: &str) -> Option<&'a Fact> {
 fn parse_ceiling(fact: &Fact) -> Option<DeviceCeiling> {
     let mut parts = fact.name.strip_prefix("ceiling.")?.split('.');
     let class = match parts.next()? {
-        "read" => crate::role::OpClass::Read,
-        "write" => crate::role::OpClass::Write,
+        "read" => crate::op_class::OpClass::Read,
+        "write" => crate::op_class::OpClass::Write,
         _ => return None,
     };
     let (block, depth) = (Bytes(parts.next()?.parse().ok()?), parts.next()?.parse().ok()?);
@@ -889,7 +906,7 @@ fn parse_amount(fact: &Fact) -> Option<f64> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::role::OpClass;
+    use crate::op_class::OpClass;
 
     fn learnt(facts: &[(&str, &str)]) -> PointTraits {
         let mut traits = PointTraits::default();

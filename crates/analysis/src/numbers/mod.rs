@@ -8,7 +8,6 @@ pub mod compression;
 pub mod cost;
 pub mod endpoints;
 pub(crate) mod instance_shares;
-pub mod limit_uses;
 pub mod network;
 pub mod op_cost;
 pub mod order_rates;

@@ -7,6 +7,7 @@ pub mod durability;
 pub mod insert_slowdown;
 pub mod instance_gain;
 pub mod limit;
+pub mod limit_uses;
 mod merged_times;
 pub mod metric;
 mod pair_judging;

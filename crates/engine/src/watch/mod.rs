@@ -339,7 +339,7 @@ impl ServerWatch {
             missing.push(MissingPart { what, mend: String::new() });
         }
         let statements_ns = u64::try_from(self.ledger.watched().as_nanos()).unwrap_or(u64::MAX);
-        Observation { counts: self.counts, statements, others, statements_ns, missing }
+        Observation { counts: self.counts, statements, others, statements_ns, missing, url: None }
     }
 }
 

@@ -63,6 +63,7 @@ fn full_point() -> PointData {
         statements: vec![statement("SELECT a FROM t")],
         others: Some(statement("others")),
         missing: vec![MissingPart { what: "statements".into(), mend: "a setting".into() }],
+        url: Some("mysql://jo@db/".into()),
         ..Observation::default()
     });
     let outcome = &mut traits.outcome;

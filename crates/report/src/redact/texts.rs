@@ -224,6 +224,7 @@ fn visit_observation(observed: &mut Observation, visit: Visit) {
         visit(TextPlace::Other, &mut statement.text);
         visit_some([&mut statement.database], visit);
     }
+    observed.url.iter_mut().for_each(|url| visit(TextPlace::Named("server.url"), url));
     for MissingPart { what, mend } in &mut observed.missing {
         visit(TextPlace::Other, what);
         visit(TextPlace::Other, mend);

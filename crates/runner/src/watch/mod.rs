@@ -91,7 +91,7 @@ impl Watch {
         if !self.url.is_empty() {
             target.params.0.insert("url".into(), Value::Word(self.url.clone()));
         }
-        let phases = Phases { run: time, interval, grace: Nanos(0), ..simple.phases.clone() };
+        let phases = Phases { run: time, interval, grace: Nanos(0), ..simple.phases };
         let title = format!("what {} does", self.names[1]);
         Plan { trials: vec![Trial { target, phases, ..simple }], ..Plan::new(OBSERVE, title) }
     }
@@ -112,7 +112,8 @@ impl Watch {
     }
 
     fn observation(&self) -> Observation {
-        self.server.as_ref().map(ServerWatch::observation).unwrap_or_default()
+        let seen = self.server.as_ref().map(ServerWatch::observation).unwrap_or_default();
+        Observation { url: Some(self.url.clone()).filter(|url| !url.is_empty()), ..seen }
     }
 
     /// What the counters of this machine are of. A process that is not seen may be on another machine.

@@ -6,7 +6,7 @@
 use super::super::disturbance::{self, Disturbed};
 use super::super::speech::short_enough;
 use super::super::{AnswerCell, AnswerColumn, AnswerParts, AnswerRow, AnswerTable, AskedRun, Claim, ClaimKind};
-use crate::numbers::limit_uses::{LimitUse, LimitedThing, limit_uses};
+use crate::points::limit_uses::{LimitUse, LimitedThing, limit_uses};
 use crate::recorded::dimensions::ENGINE;
 use crate::{Code, PointAnalysis};
 use model::{CounterRole, Observation, ObservedCounts, ObservedStatement, OpClass};
@@ -54,11 +54,11 @@ pub(super) fn answer(run: &AskedRun) -> Option<AnswerParts> {
     claims.extend(unindexed_claim(point, seen));
     claims.extend(missing_claim(seen));
     let question = format!("What does {name} do, and what is nearest to its limit?");
-    Some(AnswerParts { question, table: table(point, seen, &uses), claims, next: next(point, seen) })
+    Some(AnswerParts { question, table: table(point, seen, &uses), claims, next: next(seen) })
 }
 
 /// How long it was watched, and what that cost.
-pub(in crate::answer) fn trust(run: &AskedRun) -> Vec<String> {
+pub fn trust(run: &AskedRun) -> Vec<String> {
     let Some(point) = run.analysis.points.first() else { return Vec::new() };
     let Some((summary, series)) = point.summary.as_ref().zip(point.series.as_ref()) else {
         return vec!["It was not watched long enough to tell anything.".to_owned()];
@@ -210,7 +210,7 @@ fn missing_claim(seen: &Observation) -> Option<Claim> {
 }
 
 /// What turns on what is missing; else what tells more of a suspect, or what takes this load along.
-fn next(point: &PointAnalysis, seen: &Observation) -> Option<String> {
+fn next(seen: &Observation) -> Option<String> {
     if let Some(mend) = seen.missing.iter().map(|part| part.mend.as_str()).find(|mend| !mend.is_empty()) {
         return Some(format!("to see that, too: {mend}"));
     }
@@ -221,7 +221,7 @@ fn next(point: &PointAnalysis, seen: &Observation) -> Option<String> {
         let text: String = statement.text.chars().take(60).collect();
         return Some(format!("EXPLAIN {text}"));
     }
-    let url = point.facts.iter().find(|fact| fact.name == "server.url").map(|fact| fact.value.as_str())?;
+    let url = seen.url.as_deref()?;
     let database = seen.statements.iter().find_map(|one| one.database.as_deref());
     (!seen.statements.is_empty())
         .then(|| format!("plimsoll schema '{}' --statements --out load.toml", with_database(url, database)))
@@ -329,9 +329,8 @@ fn limits_table(point: &PointAnalysis, uses: &[LimitUse]) -> AnswerTable {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::answer::{AnswerKind, answer_with};
     use crate::simulated::{Simulation, kind};
-    use crate::{Answer, RepeatRows};
+    use crate::{Answer, AnswerKind, answer};
     use model::{KindRow, MissingPart, OpKind, StatementCost};
 
     fn statement(text: &str, calls: u64, time_ns: u64, read: u64, sent: u64) -> ObservedStatement {
@@ -349,14 +348,12 @@ mod tests {
                 interval.kinds = vec![row(0, 400), row(1, 100)];
             }
             point.traits.phrases.insert(ENGINE.into(), "MariaDB".into());
-            point.facts.push(model::Fact::new("server.url", "mysql://jo@db1"));
-            point.traits.observed = Some(seen);
+            point.traits.observed = Some(Observation { url: Some("mysql://jo@db1".into()), ..seen });
         })
     }
 
     fn answered(simulation: &Simulation) -> Answer {
-        let analysis = simulation.analysis();
-        answer_with(&analysis, &RepeatRows::from_analysis(&analysis).analysis)
+        answer(&simulation.analysis())
     }
 
     fn statements() -> Observation {
@@ -366,9 +363,8 @@ mod tests {
                 statement("SELECT * FROM `orders` WHERE `note` = ?", 600, 6_000_000_000, 600_000, 600),
                 statement("SELECT 1", 29_400, 3_000_000_000, 29_400, 29_400),
             ],
-            others: None,
             statements_ns: 60_000_000_000,
-            missing: Vec::new(),
+            ..Observation::default()
         }
     }
 

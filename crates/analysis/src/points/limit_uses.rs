@@ -8,6 +8,7 @@ use crate::points::cpu_owners::{CpuByOwner, CpuOwner};
 use crate::{CounterSeries, PointAnalysis, Span};
 use model::{CounterRole, EngineProcess, Machine};
 use serde::Serialize;
+use words::quantity::whole;
 
 /// What has a limit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
@@ -96,7 +97,7 @@ fn level_use(
     let levels = &find(level)?.values;
     let mean = levels.iter().map(|(_, value)| value).sum::<f64>() / levels.len() as f64;
     let most = levels.iter().map(|(_, value)| *value).fold(0.0, f64::max);
-    let of = (thing == LimitedThing::Connections).then(|| format!("{limit:.0}"));
+    let of = (thing == LimitedThing::Connections).then(|| whole(limit).to_string());
     Some(LimitUse { thing, mean: mean / limit, most: most / limit, by_engine: None, of })
 }
 
