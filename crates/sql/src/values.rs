@@ -2,13 +2,15 @@
 
 use crate::lexer::{Token, TokenKind, Unclosed, tokens};
 use crate::reading::Dialect;
+use std::borrow::Cow;
 
 /// Signs between numbers, and between times.
 const ARITHMETIC: [&str; 5] = ["+", "-", "*", "/", "%"];
 
 /// `text` with a literal in place of each parameter: the first of `values` for `$1` or the first `?`; `None` if one has no value. What stands
 /// in a comment, in quotes or in a name is no parameter. A parameter right behind a word or before one gets a blank between. In `$1 + $2` no
-/// quotes are left around numbers: PostgreSQL cannot tell what sum of two texts is meant, though its client had said the types.
+/// quotes are left around numbers, and in `date_trunc('hour', $1)` a time is called one: PostgreSQL cannot tell what is meant of texts, though
+/// its client had said the types.
 ///
 /// # Errors
 /// If a quote or a comment is not closed.
@@ -26,9 +28,11 @@ pub fn with_values<S: AsRef<str>>(text: &str, dialect: Dialect, values: &[S]) ->
         if out.ends_with(touches) {
             out.push(' ');
         }
-        let is_number = dialect == Dialect::Postgres && is_calculated_alone(text, &tokens, at);
-        let number = number_in_quotes(value.as_ref()).filter(|_| is_number);
-        out.push_str(number.unwrap_or(value.as_ref()));
+        if dialect == Dialect::Postgres {
+            out.push_str(&typed(value.as_ref(), text, &tokens, at));
+        } else {
+            out.push_str(value.as_ref());
+        }
         if text[token.end..].starts_with(touches) {
             out.push(' ');
         }
@@ -36,6 +40,46 @@ pub fn with_values<S: AsRef<str>>(text: &str, dialect: Dialect, values: &[S]) ->
     }
     out.push_str(&text[done..]);
     Ok(Some(out))
+}
+
+/// Functions of PostgreSQL that are there for several types, of which none is preferred: a text could be any.
+const OF_MANY_TYPES: [&str; 6] = ["age", "date_bin", "date_part", "date_trunc", "extract", "to_char"];
+
+/// `value` with its type, as far as it looks like one, if nothing around the parameter at `at` tells it.
+fn typed<'a>(value: &'a str, text: &str, tokens: &[Token], at: usize) -> Cow<'a, str> {
+    let is_of_many_types = || {
+        has_no_cast(text, tokens, at) && called(text, tokens, at).is_some_and(|name| OF_MANY_TYPES.contains(&&*name))
+    };
+    if is_calculated_alone(text, tokens, at) {
+        return number_in_quotes(value).unwrap_or(value).into();
+    }
+    match time_type(value).filter(|_| is_of_many_types()) {
+        Some(time) => format!("{time} {value}").into(),
+        None => value.into(),
+    }
+}
+
+/// The type of `'2024-03-01'`, `'2024-03-01 10:00:00'` and `'2024-03-01 10:00:00+01'`.
+fn time_type(value: &str) -> Option<&'static str> {
+    let time = value.strip_prefix('\'')?.strip_suffix('\'')?;
+    let shape: String = time.chars().take(12).map(|c| if c.is_ascii_digit() { '9' } else { c }).collect();
+    let has_zone = || time[11..].contains(['+', '-', 'Z']);
+    match shape.as_str() {
+        "9999-99-99" => Some("date"),
+        "9999-99-99 9" if has_zone() => Some("timestamptz"),
+        "9999-99-99 9" => Some("timestamp"),
+        _ => None,
+    }
+}
+
+/// The function, in small letters, whose argument the token at `at` is, or a part of one.
+fn called(text: &str, tokens: &[Token], at: usize) -> Option<String> {
+    let mut closed = 0;
+    let open = (0..at).rev().find(|nth| {
+        closed += i32::from(tokens[*nth].is_sign(text, ")")) - i32::from(tokens[*nth].is_sign(text, "("));
+        closed < 0
+    })?;
+    Some(tokens.get(open.checked_sub(1)?)?.name(text)?.to_ascii_lowercase())
 }
 
 /// The number in `'12.5'`.
@@ -50,10 +94,14 @@ fn number_in_quotes(value: &str) -> Option<&str> {
 fn is_calculated_alone(text: &str, tokens: &[Token], at: usize) -> bool {
     let is_sign =
         |at: usize| tokens.get(at).is_some_and(|token| ARITHMETIC.iter().any(|sign| token.is_sign(text, sign)));
-    let is_cast = |at: usize| tokens.get(at + 1).is_some_and(|token| token.text(text).starts_with(':'));
-    let is_bare = |at: usize| tokens.get(at).is_some_and(|token| token.kind == TokenKind::Param) && !is_cast(at);
+    let is_param = |at: usize| tokens.get(at).is_some_and(|token| token.kind == TokenKind::Param);
+    let is_bare = |at: usize| is_param(at) && has_no_cast(text, tokens, at);
     let is_behind = at >= 2 && is_sign(at - 1) && is_bare(at - 2);
     is_bare(at) && (is_behind || is_sign(at + 1) && is_bare(at + 2))
+}
+
+fn has_no_cast(text: &str, tokens: &[Token], at: usize) -> bool {
+    tokens.get(at + 1).is_none_or(|token| !token.text(text).starts_with(':'))
 }
 
 #[cfg(test)]
@@ -99,7 +147,7 @@ mod tests {
         for (text, expected) in [
             ("SELECT $1 + $2", "SELECT 4 + -2.5"),
             ("k BETWEEN $1 AND $1*$4 - $2", "k BETWEEN '4' AND 4*12 - -2.5"),
-            ("SELECT $1-$2", "SELECT 4- -2.5"),
+            ("SELECT $1-$2", "SELECT 4 - -2.5"),
             ("a = $1 - b AND c = $4", "a = '4' - b AND c = '12'"),
             ("SELECT $1::int + $2, $1 || $4", "SELECT '4'::int + '-2.5', '4' || '12'"),
             ("SELECT $3 - $3", "SELECT '2024-01-01' - '2024-01-01'"),
@@ -110,6 +158,30 @@ mod tests {
             [number_in_quotes("'inf'"), number_in_quotes("'1e5'"), number_in_quotes("5")],
             [None, Some("1e5"), None]
         );
+    }
+
+    #[test]
+    fn times_in_functions_of_many_types_are_called_times() {
+        let values = ["'2024-03-01 10:00:00'", "'2024-03-01 10:00:00.5+01'", "'hour'", "'2024-03-01'"];
+        for (text, expected) in [
+            ("SELECT date_trunc($3, $1)", "SELECT date_trunc('hour', timestamp '2024-03-01 10:00:00')"),
+            (
+                "SELECT EXTRACT(hour FROM $2), lower($1)",
+                "SELECT EXTRACT(hour FROM timestamptz '2024-03-01 10:00:00.5+01'), lower('2024-03-01 10:00:00')",
+            ),
+            ("SELECT age(max(a), $1)", "SELECT age(max(a), timestamp '2024-03-01 10:00:00')"),
+            (
+                "SELECT date_trunc('day', $1::date), $1",
+                "SELECT date_trunc('day', '2024-03-01 10:00:00'::date), '2024-03-01 10:00:00'",
+            ),
+            ("SELECT to_char($4, 'YYYY')", "SELECT to_char(date '2024-03-01', 'YYYY')"),
+            (
+                "SELECT a FROM t WHERE b > $1 AND date_trunc('day', c) = $4",
+                "SELECT a FROM t WHERE b > '2024-03-01 10:00:00' AND date_trunc('day', c) = '2024-03-01'",
+            ),
+        ] {
+            assert_eq!(with_values(text, Dialect::Postgres, &values).unwrap().as_deref(), Some(expected));
+        }
     }
 
     #[test]
