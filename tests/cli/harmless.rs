@@ -139,7 +139,8 @@ fn a_replay_of_reads_changes_nothing_on_mariadb() {
         return eprintln!("skipped: needs mariadb and root");
     }
     let (theirs, dir) = (MariadbByHand::make(), open_directory(&lab));
-    let _server = theirs.start(&["--secure-file-priv=", "--innodb-buffer-pool-size=64M"]);
+    let _server =
+        theirs.start(&["--secure-file-priv=", "--innodb-buffer-pool-size=64M", "--innodb-stats-auto-recalc=OFF"]);
     theirs.ask(
         "CREATE DATABASE shop; CREATE USER visitor@localhost; GRANT ALL ON *.* TO visitor@localhost WITH GRANT OPTION",
     );

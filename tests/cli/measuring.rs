@@ -242,11 +242,7 @@ fn two_arms_are_measured_in_turn_on_fresh_data_and_reported_as_a_ratio() {
     assert_eq!(cell["n"].as_u64().unwrap_or(0) as usize, pairs, "{run}");
     if pairs > 0 {
         assert_eq!((&row["metric"], &cell["verdict"]), (&"ops_per_s".into(), &"indicative".into()), "{row}");
-        // Two pairs have an interval unless they differ so much that it would leave open a factor of 1,000 (t of one degree is 12.706).
-        let rate = |nth: usize| number(&points[nth]["ops_per_s"]);
-        let differ = ((rate(1) / rate(0)).ln() - (rate(2) / rate(3)).ln()).abs();
-        let has_interval = pairs == 2 && 12.706 * differ / 2.0 < 1_000_f64.ln();
-        assert_eq!((number(&cell["ratio"]) > 0.0, cell["ci95"].is_array()), (true, has_interval), "{row}");
+        assert_eq!((number(&cell["ratio"]) > 0.0, cell["ci95"].is_array()), (true, pairs == 2), "{row}");
     }
     let refused = lab.run(&["oltp", "--ab", "durability=os,none,disk"]);
     assert!(refused.exit == 2 && refused.stderr.contains("--ab takes two values"), "{}", refused.stderr);

@@ -172,8 +172,7 @@ fn open_rate(view: &PointView, measured: &Measured) -> Option<Finding> {
     let offered_per_s = summary.offered_per_s.filter(|_| !is_overloaded(view, measured))?;
     // What is replayed need not have the mean rate of all of the recording: its arrivals were counted.
     let is_recorded = matches!(view.point.trial.load.pacing, Pacing::Open { arrivals: Arrivals::Recorded { .. } });
-    let expected =
-        if is_recorded { measured.window.phase.offered as f64 } else { offered_per_s * summary.seconds };
+    let expected = if is_recorded { measured.window.phase.offered as f64 } else { offered_per_s * summary.seconds };
     let missing = expected - summary.ops as f64 - summary.failed as f64;
     let is_off = missing > OFF_MAX * expected && missing > RATE_DEVIATIONS * expected.sqrt() + slots(view.point) as f64;
     let target = MissedTarget::Rate(MissedArrivals {

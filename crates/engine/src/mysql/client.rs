@@ -170,8 +170,8 @@ impl MysqlAddress {
         if is_closed && self.has_run_for(opened.elapsed(), identity) {
             // Ages that are equal tell of a limit of time, here or on the way.
             let text = format!(
-                "the connection was closed {} s after it was opened, and the server runs on (KILL, or a limit of time of the server or \
-                 of a proxy)",
+                "the connection was killed {} s after it was opened: the server runs on, and it or a proxy closed it (KILL, or a limit \
+                 of time)",
                 opened.elapsed().as_secs()
             );
             OpFailure::from_server(FailureClass::Killed, &text)

@@ -940,7 +940,12 @@ impl<S: SqlServer> Instance for SqlServerInstance<S> {
             let mut connection = S::connect_admin(&address, patience).ok()?;
             Some(Box::new(move |question| connection.query_rows(question).ok()))
         };
-        let tables = watched_tables(&program_of(trial, &self.made_for.sequence));
+        // Connections have no statements.
+        let tables = if connect::is_connecting(trial) {
+            Vec::new()
+        } else {
+            watched_tables(&program_of(trial, &self.made_for.sequence))
+        };
         let settings = QueriedSettings::new(&self.server.spec().watched, self.identity.clone(), connect);
         Some(Box::new(settings.with_tables(tables)))
     }

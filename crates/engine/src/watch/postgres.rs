@@ -70,6 +70,11 @@ pub(super) struct WatchedPostgres {
     statements: Option<[String; 2]>,
 }
 
+/// The question for a setting. The server takes statements that differ in a name after AS for one, and keeps the text of the first.
+fn question_for(setting: &str) -> String {
+    format!("SELECT {OWN}.setting FROM pg_settings AS {OWN} WHERE {OWN}.name = '{setting}'")
+}
+
 impl WatchedPostgres {
     pub fn new(address: PostgresAddress) -> WatchedPostgres {
         let (version, question) = (String::new(), String::new());
@@ -95,7 +100,7 @@ impl WatchedServer for WatchedPostgres {
         {
             wire.set_up(setting)?;
         }
-        self.version = wire.query_value("SELECT current_setting('server_version')")?.unwrap_or_default();
+        self.version = wire.query_value(&question_for("server_version"))?.unwrap_or_default();
         let sees_all = wire.query_value("SELECT pg_has_role(current_user, 'pg_read_all_stats', 'USAGE')")?;
         self.hides_others = sees_all.as_deref() == Some("f");
         let views = views_question(&mut wire)?;
@@ -119,7 +124,7 @@ impl WatchedServer for WatchedPostgres {
     }
 
     fn data_dir(&mut self) -> Option<String> {
-        self.wire.as_mut()?.query_value("SELECT current_setting('data_directory') AS plimsoll_watch").ok().flatten()
+        self.wire.as_mut()?.query_value(&question_for("data_directory")).ok().flatten()
     }
 
     fn route(&self) -> &Route {

@@ -48,7 +48,7 @@ pub(super) fn kind_of(text: &str) -> usize {
 }
 
 fn first_word(words: &[&str]) -> Option<String> {
-    let first = words.first()?.trim_start_matches('(');
+    let first = words.iter().map(|word| word.trim_start_matches('(')).find(|word| !word.is_empty())?;
     Some(first.chars().take_while(char::is_ascii_alphabetic).collect::<String>().to_ascii_uppercase())
 }
 

@@ -208,8 +208,9 @@ fn leaves(value: &serde_json::Value) -> Vec<String> {
 fn every_text_of_a_run_is_visited() {
     const SEEN: &str = "visited";
     /// Words of types, which are no texts.
-    const WORDS: [&str; 14] = [
+    const WORDS: [&str; 15] = [
         "none",
+        "nothing",
         "kept",
         "unknown",
         "stop",

@@ -48,6 +48,7 @@ pub static FACTS: &[FactMeaning] = &[
         "data.keys",
         "rows that were read of your tables for the values in statements, of each table in the order of the plan",
     ),
+    fact("observe.missing", "a part of a watched server that could not be seen, and why"),
     fact("os", "operating system, as /etc/os-release names it"),
     fact("kernel.release", "version of the kernel"),
     fact(
