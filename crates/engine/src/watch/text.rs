@@ -28,7 +28,8 @@ pub(super) fn described(text: &str) -> StatementText {
 
 fn class_of(words: &[&str]) -> Option<OpClass> {
     let first = first_word(words)?;
-    if first == "WITH" && words.iter().any(|word| WRITES[..3].contains(&word.to_ascii_uppercase().as_str())) {
+    let writes = |word: &&str| WRITES[..3].contains(&word.trim_start_matches('(').to_ascii_uppercase().as_str());
+    if first == "WITH" && words.iter().any(writes) {
         return Some(OpClass::Write);
     }
     let has = |all: &[&str]| all.contains(&first.as_str());
