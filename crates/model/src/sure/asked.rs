@@ -9,7 +9,8 @@ use crate::units::Nanos;
 use serde::{Deserialize, Serialize};
 
 /// The share of comparisons of equal arms, all together, in which a difference may be called, for the integral of normal values. With Student's t of
-/// few pairs a seventh more are called: 5.2 to 5.8 % of 6,000 with 0.05, and 3.6 to 3.9 % with this (`analysis::known_answers::sureness`).
+/// few pairs a seventh more are called: 4.6 to 5.8 % of 6,000 with 0.05, and 3.2 to 3.9 % with this
+/// (docs/journal/2026-11-29-until-sure.md); `analysis::known_answers::sureness` holds it below 5 %.
 pub const ERROR: f64 = 0.035;
 
 /// Which of several things that are compared a trial measures, and where.
