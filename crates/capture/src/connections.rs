@@ -1,7 +1,7 @@
 //! The connections of a capture: which segment is of which, and what each speaks.
 //!
 //! A connection begins with its first segment and is forgotten when it ends, when another begins with the same addresses, or when more than
-//! [`CONNECTIONS_MAX`] are open and it was silent for longest. While nobody knows what it speaks nothing of it is kept.
+//! [`CONNECTIONS_MAX`] are open and it was silent for longest. As long as its protocol is not known, nothing of it is kept.
 
 use crate::connection::{Found, Going};
 use crate::mysql::MysqlSession;
@@ -24,7 +24,7 @@ const SERVERS_MAX: usize = 4096;
 const USUAL_PORTS: [u16; 2] = [3306, 5432];
 
 enum Speaks {
-    /// Nobody knows yet.
+    /// It is not known yet.
     Unknown,
     Mysql(Box<MysqlSession>),
     Postgres(Box<PostgresSession>),

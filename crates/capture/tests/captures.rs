@@ -209,7 +209,7 @@ fn every_form_of_the_file_has_the_same_statements() {
 /// Whether each session of `part` has statements of that session of `whole`, in its order.
 fn assert_is_part(part: &[CapturedStatement], whole: &[CapturedStatement], of: &str) {
     let mut rests = BTreeMap::new();
-    // The server did not run this one, after an error in its pipeline. Where the error was not captured nobody can tell.
+    // The server did not run this one, after an error in its pipeline. If the error was not captured, that is not known.
     let is_not_run = |one: &CapturedStatement| one.values == Values::Known(vec!["'9'::int2".to_owned()]);
     for one in part.iter().filter(|one| !is_not_run(one)) {
         let rest = rests.entry(one.session.client).or_insert_with(|| whole.iter());

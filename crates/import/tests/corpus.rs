@@ -4,30 +4,13 @@
 //! replaced. Out: for each file its points, or why it is refused, as `fixtures/corpus.expected` has them; `UPDATE_GOLDEN=1` writes that file.
 //! Each line of it was compared with the output by hand. Limits: a catalogue without engines.
 
+mod common;
+
+use common::catalogue;
 use import::{ImportError, ImportedPoint, ImportedRun, StatedSettings, read_files};
-use model::Catalogue;
 use std::fmt::Write as _;
 use std::fs;
 use std::path::{Path, PathBuf};
-
-fn catalogue() -> Catalogue {
-    Catalogue {
-        engines: Vec::new(),
-        workloads: Vec::new(),
-        distributions: Vec::new(),
-        run_ops: |_, _| None,
-        load_rows: |_, _| None,
-        traits: |_, _| Default::default(),
-        shares_data: |_, _| false,
-        usable_cpus: 1,
-        has_step: |_, _, _| true,
-        size_at: |_| None,
-        read_config: |_, _| Ok(Vec::new()),
-        read_recording: |_, _, _| Err("no files".into()),
-        check_tables: |_| Ok(()),
-        read_text: |_| Ok(String::new()),
-    }
-}
 
 fn fixtures() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures")

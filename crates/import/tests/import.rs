@@ -3,30 +3,14 @@
 //! In: the directory `fixtures`, as the programs wrote it (names of files and disks left out). Out: the totals are those that the program
 //! printed. Limits: a catalogue without engines; what declared parameters do is tested with the program.
 
+mod common;
+
+use common::catalogue;
 use import::{ImportError, ImportedPoint, ImportedRun, StatedSettings, read_files};
-use model::{Catalogue, Nanos, Pacing, Phase, PointData, PointState, Times};
+use model::{Nanos, Pacing, Phase, PointData, PointState, Times};
 use proptest::prelude::*;
 use std::fs;
 use std::path::{Path, PathBuf};
-
-fn catalogue() -> Catalogue {
-    Catalogue {
-        engines: Vec::new(),
-        workloads: Vec::new(),
-        distributions: Vec::new(),
-        run_ops: |_, _| None,
-        load_rows: |_, _| None,
-        traits: |_, _| Default::default(),
-        shares_data: |_, _| false,
-        usable_cpus: 1,
-        has_step: |_, _, _| true,
-        size_at: |_| None,
-        read_config: |_, _| Ok(Vec::new()),
-        read_recording: |_, _, _| Err("no files".into()),
-        check_tables: |_| Ok(()),
-        read_text: |_| Ok(String::new()),
-    }
-}
 
 fn fixture(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures").join(name)

@@ -17,8 +17,19 @@ const ARITHMETIC: [&str; 5] = ["+", "-", "*", "/", "%"];
 pub fn with_values<S: AsRef<str>>(text: &str, dialect: Dialect, values: &[S]) -> Result<Option<String>, Unclosed> {
     let (mut out, mut done) = (String::with_capacity(text.len() + 16 * values.len()), 0);
     let tokens = tokens(text, dialect)?;
-    let params = tokens.iter().enumerate().filter(|(_, token)| token.kind == TokenKind::Param);
-    for (nth, (at, token)) in (1..).zip(params) {
+    // Where the brackets begin that the token is in.
+    let mut open = Vec::new();
+    let mut nth = 0;
+    for (at, token) in tokens.iter().enumerate() {
+        if token.is_sign(text, "(") {
+            open.push(at);
+        } else if token.is_sign(text, ")") {
+            open.pop();
+        }
+        if token.kind != TokenKind::Param {
+            continue;
+        }
+        nth += 1;
         let number: Option<usize> =
             if token.text(text) == "?" { Some(nth) } else { token.text(text)[1..].parse().ok() };
         let Some(value) = number.and_then(|number| values.get(number.checked_sub(1)?)) else { return Ok(None) };
@@ -29,7 +40,8 @@ pub fn with_values<S: AsRef<str>>(text: &str, dialect: Dialect, values: &[S]) ->
             out.push(' ');
         }
         if dialect == Dialect::Postgres {
-            out.push_str(&typed(value.as_ref(), text, &tokens, at));
+            let called = open.last().and_then(|open| tokens.get(open.checked_sub(1)?)).copied();
+            out.push_str(&typed(value.as_ref(), text, &tokens, (at, called)));
         } else {
             out.push_str(value.as_ref());
         }
@@ -45,15 +57,17 @@ pub fn with_values<S: AsRef<str>>(text: &str, dialect: Dialect, values: &[S]) ->
 /// Functions of PostgreSQL that are there for several types, of which none is preferred: a text could be any.
 const OF_MANY_TYPES: [&str; 6] = ["age", "date_bin", "date_part", "date_trunc", "extract", "to_char"];
 
-/// `value` with its type, as far as it looks like one, if nothing around the parameter at `at` tells it.
-fn typed<'a>(value: &'a str, text: &str, tokens: &[Token], at: usize) -> Cow<'a, str> {
-    let is_of_many_types = || {
-        has_no_cast(text, tokens, at) && called(text, tokens, at).is_some_and(|name| OF_MANY_TYPES.contains(&&*name))
-    };
+/// `value` with its type, as far as it looks like one, if nothing around the parameter at `at` tells it; what is `called` stands before the bracket
+/// that it is in.
+fn typed<'a>(value: &'a str, text: &str, tokens: &[Token], (at, called): (usize, Option<Token>)) -> Cow<'a, str> {
     if is_calculated_alone(text, tokens, at) {
         return number_in_quotes(value).unwrap_or(value).into();
     }
-    match time_type(value).filter(|_| is_of_many_types()) {
+    let is_of_many_types = || {
+        let name = called.and_then(|token| token.name(text));
+        name.is_some_and(|name| OF_MANY_TYPES.contains(&name.to_ascii_lowercase().as_str()))
+    };
+    match time_type(value).filter(|_| has_no_cast(text, tokens, at) && is_of_many_types()) {
         Some(time) => format!("{time} {value}").into(),
         None => value.into(),
     }
@@ -61,25 +75,17 @@ fn typed<'a>(value: &'a str, text: &str, tokens: &[Token], at: usize) -> Cow<'a,
 
 /// The type of `'2024-03-01'`, `'2024-03-01 10:00:00'` and `'2024-03-01 10:00:00+01'`.
 fn time_type(value: &str) -> Option<&'static str> {
-    let time = value.strip_prefix('\'')?.strip_suffix('\'')?;
-    let shape: String = time.chars().take(12).map(|c| if c.is_ascii_digit() { '9' } else { c }).collect();
-    let has_zone = || time[11..].contains(['+', '-', 'Z']);
-    match shape.as_str() {
-        "9999-99-99" => Some("date"),
-        "9999-99-99 9" if has_zone() => Some("timestamptz"),
-        "9999-99-99 9" => Some("timestamp"),
+    let time = value.strip_prefix('\'')?.strip_suffix('\'')?.as_bytes();
+    let is_right = |(at, byte): (usize, &u8)| if matches!(at, 4 | 7) { *byte == b'-' } else { byte.is_ascii_digit() };
+    let (day, rest) = time.split_at_checked(10)?;
+    let is_day = day.iter().enumerate().all(is_right);
+    match rest {
+        _ if !is_day => None,
+        [] => Some("date"),
+        [b' ', b'0'..=b'9', ..] if rest.iter().any(|byte| b"+-Z".contains(byte)) => Some("timestamptz"),
+        [b' ', b'0'..=b'9', ..] => Some("timestamp"),
         _ => None,
     }
-}
-
-/// The function, in small letters, whose argument the token at `at` is, or a part of one.
-fn called(text: &str, tokens: &[Token], at: usize) -> Option<String> {
-    let mut closed = 0;
-    let open = (0..at).rev().find(|nth| {
-        closed += i32::from(tokens[*nth].is_sign(text, ")")) - i32::from(tokens[*nth].is_sign(text, "("));
-        closed < 0
-    })?;
-    Some(tokens.get(open.checked_sub(1)?)?.name(text)?.to_ascii_lowercase())
 }
 
 /// The number in `'12.5'`.

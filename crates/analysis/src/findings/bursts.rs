@@ -3,7 +3,7 @@
 //! In: the bursts of the run phase. Out: a note with the period and the share of time without anything.
 //! Limits: intervals of a slice or longer do not show it; then only the slow tail of the service times does.
 
-use super::{Detects, Finding, FindingKind};
+use super::{Detects, Finding, FindingKind, Watched};
 use crate::computed_phase::Measured;
 use crate::course::shape::bursts::Bursts;
 use crate::evidence::PointView;
@@ -54,6 +54,7 @@ fn delivered(found: &Bursts, measured: &Measured) -> Finding {
 impl FindingKind for RateBursts {
     const SEVERITIES: &'static [Severity] = &[Severity::Note];
     const DETECTS: Detects = Detects::Point(detect);
+    const WATCHED: Watched = Watched::OfStatements;
 
     fn can_judge_imported(view: &PointView) -> bool {
         view.has_intervals()

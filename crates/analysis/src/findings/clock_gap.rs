@@ -5,7 +5,7 @@
 
 use super::foreign_cpu::STEAL_WARNING;
 use super::phrases::tenths;
-use super::{Detects, Finding, FindingKind};
+use super::{Detects, Finding, FindingKind, Watched};
 use crate::Span;
 use crate::computed_phase::Measured;
 use crate::evidence::PointView;
@@ -78,6 +78,7 @@ fn gap_min(interval: Nanos) -> Nanos {
 impl FindingKind for ClockGaps {
     const SEVERITIES: &'static [Severity] = &[Severity::Error];
     const DETECTS: Detects = Detects::EachHost(detect);
+    const WATCHED: Watched = Watched::AsOwnFault;
 
     fn is_like(&self, other: &Self) -> bool {
         (self.is_crowded(), self.longest_ns.is_some()) == (other.is_crowded(), other.longest_ns.is_some())

@@ -3,7 +3,7 @@
 //! In: the events of sources that broke or were never there. Out: a note. Limits: what a missing counter would have shown
 //! stays unknown; values that need it are absent, not 0.
 
-use super::{Detects, Finding, FindingKind};
+use super::{Detects, Finding, FindingKind, Watched};
 use crate::evidence::PointView;
 use crate::judgement::{NextStep, Severity};
 use model::EventKind;
@@ -30,6 +30,7 @@ fn detect(view: &PointView) -> Vec<Finding> {
 impl FindingKind for MissingCounters {
     const SEVERITIES: &'static [Severity] = &[Severity::Note];
     const DETECTS: Detects = Detects::EachHost(detect);
+    const WATCHED: Watched = Watched::Always;
 
     fn title(alike: &[&Self]) -> String {
         let sources = range(alike, |one| one.quoted.len() as f64, whole);

@@ -3,7 +3,7 @@
 //! In: the counters of `quota` and `frequency`, the quota of the machine's description. Out: warnings. Limits: a quota of a group that
 //! plimsoll does not see (around a container) shows as steal, if at all; what a virtual machine's host does to the frequency is not seen.
 
-use super::{Detects, Finding, FindingKind};
+use super::{Detects, Finding, FindingKind, Watched};
 use crate::computed_phase::Measured;
 use crate::evidence::PointView;
 use crate::evidence::quota::held_by_quota;
@@ -61,6 +61,7 @@ fn by_heat(view: &PointView, measured: &Measured) -> Option<CpuThrottling> {
 impl FindingKind for CpuThrottling {
     const SEVERITIES: &'static [Severity] = &[Severity::Warning];
     const DETECTS: Detects = Detects::EachHost(detect);
+    const WATCHED: Watched = Watched::Always;
 
     fn is_like(&self, other: &Self) -> bool {
         std::mem::discriminant(self) == std::mem::discriminant(other)

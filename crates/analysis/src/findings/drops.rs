@@ -5,7 +5,7 @@
 
 use super::phrases::{SPANS_LISTED_MAX, at_second, span};
 use super::stall::{EventPeriod, one_every};
-use super::{Detects, Finding, FindingKind};
+use super::{Detects, Finding, FindingKind, Watched};
 use crate::computed_phase::Measured;
 use crate::course::shape::Shape;
 use crate::course::shape::drops::DropSpan;
@@ -71,6 +71,7 @@ fn usual(shape: &Shape, value: fn(&DropSpan) -> f64) -> f64 {
 impl FindingKind for RateDrops {
     const SEVERITIES: &'static [Severity] = &[Severity::Note];
     const DETECTS: Detects = Detects::Point(detect);
+    const WATCHED: Watched = Watched::OfStatements;
 
     fn can_judge_imported(view: &PointView) -> bool {
         view.has_intervals()

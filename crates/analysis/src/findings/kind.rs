@@ -5,7 +5,7 @@ use crate::Span;
 use crate::evidence::PointView;
 use crate::judgement::Severity;
 use crate::point::PointAnalysis;
-use model::Plan;
+use model::{ObservedCounts, Plan};
 use words::quantity::plural;
 
 /// A kind of finding, as the type of its figures. Text that a run recorded is quoted as it is; it must be escaped for its place.
@@ -14,6 +14,9 @@ pub trait FindingKind: DetailKind {
     const SEVERITIES: &'static [Severity];
     /// What looks for them.
     const DETECTS: Detects;
+
+    /// Whether they are looked for in a point without a load of plimsoll's own.
+    const WATCHED: Watched = Watched::Never;
 
     /// Whether they can be looked for in results of another program, which have no counters, no events and no settings, and often neither
     /// intervals nor times.
@@ -54,6 +57,30 @@ pub trait FindingKind: DetailKind {
     }
 }
 
+/// Whether findings are looked for where others make the load and plimsoll only watches. The rate is then theirs, and neither too short nor too low.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Watched {
+    /// They are about a load of plimsoll's own.
+    Never,
+    /// They are about the course of the rate: when it stood still, dropped, or changed its level. Transactions are reported late, so that their
+    /// rate has gaps that are none.
+    OfStatements,
+    /// They are about the machine or the server.
+    Always,
+    /// They are about what plimsoll itself missed. Only these count against the point: whatever else disturbs it is what was to be seen.
+    AsOwnFault,
+}
+
+impl Watched {
+    fn includes(self, counts: ObservedCounts) -> bool {
+        match self {
+            Watched::Never => false,
+            Watched::OfStatements => counts == ObservedCounts::Statements,
+            Watched::Always | Watched::AsOwnFault => true,
+        }
+    }
+}
+
 /// What looks for findings, and where.
 #[derive(Clone, Copy)]
 pub enum Detects {
@@ -74,7 +101,8 @@ pub(super) struct Kind {
     pub page: &'static str,
     pub severities: &'static [Severity],
     pub detects: Detects,
-    pub can_judge_imported: fn(&PointView) -> bool,
+    pub watched: Watched,
+    can_judge_imported: fn(&PointView) -> bool,
     is_alike: fn(&Detail, &Detail) -> bool,
     gravity: fn(&Detail) -> Option<f64>,
     title: fn(&[&Detail]) -> String,
@@ -89,6 +117,7 @@ impl Kind {
             page,
             severities: K::SEVERITIES,
             detects: K::DETECTS,
+            watched: K::WATCHED,
             can_judge_imported: K::can_judge_imported,
             is_alike: |one, other| {
                 K::in_detail(one).zip(K::in_detail(other)).is_some_and(|(one, other)| one.is_like(other))
@@ -103,6 +132,13 @@ impl Kind {
                 K::in_detail(detail).map_or(String::new(), |figures| figures.evidence() + &figures.times(spans))
             },
         }
+    }
+
+    /// Whether such findings are looked for in `view`.
+    pub fn can_judge(&self, view: &PointView) -> bool {
+        let traits = &view.point.traits;
+        (traits.imported.is_none() || (self.can_judge_imported)(view))
+            && traits.observed.as_ref().is_none_or(|observed| self.watched.includes(observed.counts))
     }
 }
 

@@ -5,7 +5,7 @@
 //! left to `unsteady`, and a rate that swings or jumps back and forth to `wave` and `two-levels`.
 
 use super::phrases::{at_second, span};
-use super::{Detects, Finding, FindingKind};
+use super::{Detects, Finding, FindingKind, Watched};
 use crate::computed_phase::Measured;
 use crate::course::shape::levels::LevelSpan;
 use crate::evidence::PointView;
@@ -91,6 +91,7 @@ fn shifted(levels: &[LevelSpan], measured: &Measured) -> Finding {
 impl FindingKind for LevelShifts {
     const SEVERITIES: &'static [Severity] = &[Severity::Note];
     const DETECTS: Detects = Detects::Point(detect);
+    const WATCHED: Watched = Watched::OfStatements;
 
     fn can_judge_imported(view: &PointView) -> bool {
         view.has_intervals()

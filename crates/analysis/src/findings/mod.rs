@@ -12,7 +12,7 @@ mod phrases;
 pub mod setting_words;
 
 pub use explanation::{Explanation, explanation};
-pub use kind::{Detects, FindingKind, evidence, gravity, is_alike, mixed_title, title};
+pub use kind::{Detects, FindingKind, Watched, evidence, gravity, is_alike, mixed_title, title};
 
 use crate::Span;
 use crate::evidence::{HostPartView, PointView};
@@ -20,7 +20,7 @@ use crate::hosts::HostPart;
 use crate::judgement::{NextStep, Severity, Validity};
 use crate::point::PointAnalysis;
 use kind::Kind;
-use model::{CounterRole, ObservedCounts, Plan, PointData};
+use model::{Plan, PointData};
 use serde::Serialize;
 
 /// One thing that the analysis found.
@@ -289,54 +289,20 @@ impl Finding {
 
 /// The findings in `view`, in the order of the list.
 pub fn detect_in_point(view: &PointView) -> Vec<Finding> {
-    let is_imported = view.point.traits.imported.is_some();
-    let observed = view.point.traits.observed.as_ref();
-    let able = KINDS.iter().filter(|kind| !is_imported || (kind.can_judge_imported)(view));
-    let able = able.filter(|kind| observed.is_none_or(|observed| can_judge_observed(kind.name, observed.counts)));
+    let able = KINDS.iter().filter(|kind| kind.can_judge(view));
     let mut found: Vec<Finding> = able.flat_map(|kind| detect_kind(view, kind)).collect();
-    found.retain(|finding| observed.is_none() || finding.code() != Code::Stall || was_asked(view, &finding.spans));
-    if is_imported {
+    if view.point.traits.imported.is_some() {
         found.iter_mut().for_each(|finding| finding.next = finding.next.for_imported());
     }
     debug_assert!(found.iter().all(has_declared_severity), "a severity is not the declared one: {found:?}");
     found
 }
 
-/// Whether findings of the kind `name` can be looked for where others make the load. Its rate is theirs, and neither too short nor too low; but
-/// it shows when it stood still, dropped, or changed its level. Transactions are reported late, so that their rate has gaps that are none.
-fn can_judge_observed(name: &str, counts: ObservedCounts) -> bool {
-    const OF_RATE: [Code; 7] =
-        [Code::LevelShift, Code::TwoLevels, Code::Wave, Code::Stall, Code::Drops, Code::StallCause, Code::Bursts];
-    const OF_MACHINE: [Code; 9] = [
-        Code::OwnGap,
-        Code::ClockGap,
-        Code::WallClock,
-        Code::Restarted,
-        Code::OtherServer,
-        Code::CpuThrottled,
-        Code::Swap,
-        Code::CounterGap,
-        Code::ServerUnseen,
-    ];
-    let is_in = |codes: &[Code]| codes.iter().any(|code| code.as_str() == name);
-    is_in(&OF_MACHINE) || counts == ObservedCounts::Statements && is_in(&OF_RATE)
-}
-
-/// Whether some client waited for an answer in `spans`: else the server did nothing because nobody asked.
-fn was_asked(view: &PointView, spans: &[Span]) -> bool {
-    let counters = view.measured.iter().flat_map(|measured| &measured.series.counters);
-    let mut busy = counters.filter(|counter| counter.role == Some(CounterRole::BusyConnections)).peekable();
-    let is_inside = |at_s: f64| spans.iter().any(|span| span.from_s <= at_s && at_s <= span.to_s);
-    busy.peek().is_none()
-        || busy.any(|counter| counter.values.iter().any(|(at, level)| is_inside(at.middle_s()) && *level >= 1.0))
-}
-
-/// How far the numbers of `point` can be trusted. What disturbs a load of others is what was to be seen: only what plimsoll itself missed
-/// counts against it.
+/// How far the numbers of `point` can be trusted.
 pub fn validity_of(point: &PointData, findings: &[Finding]) -> Validity {
-    let counts =
-        |finding: &&Finding| point.traits.observed.is_none() || matches!(finding.code(), Code::OwnGap | Code::ClockGap);
-    Validity::from_severities(findings.iter().filter(counts).map(|finding| finding.severity))
+    let is_own_fault = |finding: &&Finding| finding.code().kind().watched == Watched::AsOwnFault;
+    let counted = findings.iter().filter(|finding| point.traits.observed.is_none() || is_own_fault(finding));
+    Validity::from_severities(counted.map(|finding| finding.severity))
 }
 
 /// The findings of one kind. What is about one machine is looked for on each of several hosts.

@@ -3,7 +3,7 @@
 //! In: what the servers at the address reported of themselves. Out: an error. Limits: servers are told apart by the names and numbers that
 //! they report; how the operations of the point are divided between them is not known.
 
-use super::{Detects, Finding, FindingKind};
+use super::{Detects, Finding, FindingKind, Watched};
 use crate::evidence::PointView;
 use crate::judgement::{NextStep, Severity};
 use model::{EventKind, Nanos};
@@ -30,6 +30,7 @@ fn detect(view: &PointView) -> Vec<Finding> {
 impl FindingKind for OtherServerFound {
     const SEVERITIES: &'static [Severity] = &[Severity::Error];
     const DETECTS: Detects = Detects::Point(detect);
+    const WATCHED: Watched = Watched::Always;
 
     fn is_like(&self, other: &Self) -> bool {
         (&self.first, &self.other) == (&other.first, &other.other)

@@ -3,7 +3,7 @@
 //! In: the gaps that the recorder saw. Out: a note for short waits for a CPU, else a warning, and an error if they took much of the run.
 //! Limits: what the engine did meanwhile is unknown. Gaps before and after the part that counts do no harm and are left out.
 
-use super::{Detects, Finding, FindingKind};
+use super::{Detects, Finding, FindingKind, Watched};
 use crate::Span;
 use crate::computed_phase::Measured;
 use crate::course::own_gaps::GapSpan;
@@ -121,6 +121,7 @@ const GAPS_LISTED_MAX: usize = 5;
 impl FindingKind for RecorderGaps {
     const SEVERITIES: &'static [Severity] = &[Severity::Note, Severity::Warning, Severity::Error];
     const DETECTS: Detects = Detects::EachHost(detect);
+    const WATCHED: Watched = Watched::AsOwnFault;
 
     fn is_like(&self, other: &Self) -> bool {
         self.cause == other.cause

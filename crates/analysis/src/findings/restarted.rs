@@ -4,7 +4,7 @@
 //! when the settings are read, a minute later at most; that operations failed meanwhile is a finding of its own. Restarts in outages are not reported again. The end of a server on
 //! another machine cannot be told from that of the network.
 
-use super::{Detects, Finding, FindingKind};
+use super::{Detects, Finding, FindingKind, Watched};
 use crate::evidence::PointView;
 use crate::judgement::{NextStep, Severity};
 use model::{EventKind, Nanos, PointState};
@@ -49,6 +49,7 @@ fn is_explained(view: &PointView, restarts: usize) -> bool {
 impl FindingKind for ServerRestarts {
     const SEVERITIES: &'static [Severity] = &[Severity::Warning, Severity::Error];
     const DETECTS: Detects = Detects::Point(detect);
+    const WATCHED: Watched = Watched::Always;
 
     fn is_like(&self, other: &Self) -> bool {
         (self.count > 0, &self.ended) == (other.count > 0, &other.ended)

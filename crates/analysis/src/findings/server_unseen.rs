@@ -3,7 +3,7 @@
 //! In: what the instance found when it connected, the counters of `cpu`. Out: a note. Limits: how much of the CPU time a server used that
 //! is on this machine and not seen cannot be told from that of other processes.
 
-use super::{Detects, Finding, FindingKind};
+use super::{Detects, Finding, FindingKind, Watched};
 use crate::evidence::PointView;
 use crate::evidence::cpu_usage::CpuUsage;
 use crate::judgement::{NextStep, Severity};
@@ -43,6 +43,7 @@ fn next_step(why: UnseenServer) -> NextStep {
 impl FindingKind for UnseenProcess {
     const SEVERITIES: &'static [Severity] = &[Severity::Note];
     const DETECTS: Detects = Detects::Point(detect);
+    const WATCHED: Watched = Watched::Always;
 
     fn is_like(&self, other: &Self) -> bool {
         self.why == other.why

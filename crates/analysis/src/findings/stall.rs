@@ -4,7 +4,7 @@
 //! Limits: those of [`crate::course::shape::stalls`].
 
 use super::phrases::{SPANS_LISTED_MAX, span};
-use super::{Detects, Finding, FindingKind};
+use super::{Detects, Finding, FindingKind, Watched};
 use crate::Span;
 use crate::computed_phase::Measured;
 use crate::course::shape::Shape;
@@ -14,7 +14,7 @@ use crate::evidence::PointView;
 use crate::judgement::{NextStep, Severity};
 use crate::math::units::{Share, nanos};
 use crate::recorded::facts::slots;
-use model::Nanos;
+use model::{CounterRole, Nanos};
 use serde::Serialize;
 use words::list::listed;
 use words::quantity::{counted, percent, range, rate, seconds, time, whole};
@@ -91,7 +91,17 @@ fn detect(view: &PointView) -> Vec<Finding> {
     let shape = measured.shape;
     let long = (!shape.stalls.is_empty()).then(|| long_stalls(shape, &measured));
     let short = shape.short_stalls.map(|slow| short_stalls(slow, view, &measured));
-    long.into_iter().chain(short).collect()
+    let is_watched = view.point.traits.observed.is_some();
+    long.into_iter().chain(short).filter(|found| !is_watched || was_asked(&measured, &found.spans)).collect()
+}
+
+/// Whether a client waited for an answer in `spans`. If none did, the server was idle because nobody asked it.
+fn was_asked(measured: &Measured, spans: &[Span]) -> bool {
+    let counters = measured.series.counters.iter();
+    let mut busy = counters.filter(|counter| counter.role == Some(CounterRole::BusyConnections)).peekable();
+    let is_inside = |at_s: f64| spans.iter().any(|span| span.from_s <= at_s && at_s <= span.to_s);
+    busy.peek().is_none()
+        || busy.any(|counter| counter.values.iter().any(|(at, level)| is_inside(at.middle_s()) && *level >= 1.0))
 }
 
 fn long_stalls(shape: &Shape, measured: &Measured) -> Finding {
@@ -127,6 +137,7 @@ fn short_stalls(slow: SlowOps, view: &PointView, measured: &Measured) -> Finding
 impl FindingKind for Stalls {
     const SEVERITIES: &'static [Severity] = &[Severity::Note];
     const DETECTS: Detects = Detects::Point(detect);
+    const WATCHED: Watched = Watched::OfStatements;
 
     fn can_judge_imported(view: &PointView) -> bool {
         view.has_intervals()

@@ -3,7 +3,7 @@
 //! In: the stalls and drops of the run phase, and every counter of the point. Out: a note. Limits: those of [`crate::course::anatomy`]; stalls
 //! that only single operations show have no time that counters could be compared at.
 
-use super::{Detects, Finding, FindingKind};
+use super::{Detects, Finding, FindingKind, Watched};
 use crate::course::anatomy::{CauseForm, DipCause, DipKind, LoggedLine, find_causes};
 use crate::evidence::PointView;
 use crate::judgement::{NextStep, Severity};
@@ -38,6 +38,7 @@ const LINES_LISTED_MAX: usize = 4;
 impl FindingKind for StallCauses {
     const SEVERITIES: &'static [Severity] = &[Severity::Note];
     const DETECTS: Detects = Detects::Point(detect);
+    const WATCHED: Watched = Watched::OfStatements;
 
     fn is_like(&self, other: &Self) -> bool {
         let key = |one: &Self| one.causes.first().map(|first| (name(first), first.form, first.limit.is_some()));

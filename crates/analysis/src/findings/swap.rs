@@ -3,7 +3,7 @@
 //! In: the counters of `memory` and `psi`. Out: a warning. Limits: a memory limit of a group shows in `psi` only if the
 //! kernel counts it for the whole machine.
 
-use super::{Detects, Finding, FindingKind};
+use super::{Detects, Finding, FindingKind, Watched};
 use crate::evidence::PointView;
 use crate::judgement::{NextStep, Severity};
 use crate::math::units::Share;
@@ -52,6 +52,7 @@ fn detect(view: &PointView) -> Vec<Finding> {
 impl FindingKind for MemoryPressure {
     const SEVERITIES: &'static [Severity] = &[Severity::Warning];
     const DETECTS: Detects = Detects::EachHost(detect);
+    const WATCHED: Watched = Watched::Always;
 
     fn title(_: &[&Self]) -> String {
         "the machine was short of memory".to_owned()

@@ -3,7 +3,7 @@
 //! In: the events of the watch over the clocks. Out: a note: the clock of the run does not know it. Limits: a clock that is slewed is not set,
 //! and one that was set before the point began is not seen.
 
-use super::{Detects, Finding, FindingKind};
+use super::{Detects, Finding, FindingKind, Watched};
 use crate::evidence::PointView;
 use crate::judgement::Severity;
 use model::EventKind;
@@ -31,6 +31,7 @@ fn detect(view: &PointView) -> Vec<Finding> {
 impl FindingKind for ClockSettings {
     const SEVERITIES: &'static [Severity] = &[Severity::Note];
     const DETECTS: Detects = Detects::EachHost(detect);
+    const WATCHED: Watched = Watched::Always;
 
     fn is_like(&self, other: &Self) -> bool {
         self.quoted == other.quoted

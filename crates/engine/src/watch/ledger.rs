@@ -88,7 +88,7 @@ impl StatementLedger {
         }
     }
 
-    /// Begins anew with a server that was started again: its sums count from zero. Texts and totals stay.
+    /// Starts over if the server was restarted: its sums then count from zero. Texts and totals stay.
     pub fn restart(&mut self) {
         self.last = self.last.take().map(|_| HashMap::new());
     }

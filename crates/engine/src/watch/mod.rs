@@ -2,8 +2,8 @@
 //!
 //! In: its URL. Out: at each reading the values of its counters, how many statements of each kind clients have sent since the reading before,
 //! and in the end what each kind of statement cost. Limits: it only reads, in a session that may not write and in which no statement takes longer
-//! than two seconds. What it asks itself is in no number. A server that is away is a gap; when it is back it is told whether it was
-//! started again. Statements are read less often than counters if that takes more than a hundredth of the time.
+//! than two seconds. What it asks itself is in no number. While the server does not answer there is a gap. When it answers again, the watch says
+//! whether it was restarted. Statements are read less often than counters if that takes more than a hundredth of the time.
 //!
 //! To watch another kind of server: a file here with a [`WatchedServer`].
 
@@ -121,7 +121,7 @@ pub struct ServerWatch {
     statements: Option<Instant>,
     missing: Vec<MissingPart>,
     counts: ObservedCounts,
-    /// What was told of a server that is away, so that it is told once.
+    /// Whether the server does not answer. That is said once.
     is_away: bool,
 }
 

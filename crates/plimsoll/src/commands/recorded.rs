@@ -6,7 +6,7 @@
 use crate::context::Context;
 use crate::exit::{Exit, Fault};
 use crate::output;
-use ::workload::replay_sql::{LogDialect, RecordingSurvey, SqlRecording};
+use ::workload::replay_sql::{LogDialect, RecordingSurvey, SqlRecording, clock_text};
 use clap::{Arg, ArgMatches, Command};
 use model::{Nanos, OpClass};
 use report::wording::quantity::{count, percent, whole};
@@ -61,12 +61,6 @@ fn server_name(dialect: LogDialect) -> &'static str {
     }
 }
 
-/// `20:00:05`
-fn clock(time: Nanos) -> String {
-    let seconds = time.0 / 1_000_000_000 % 86_400;
-    format!("{:02}:{:02}:{:02}", seconds / 3_600, seconds / 60 % 60, seconds % 60)
-}
-
 fn class_word(class: OpClass) -> &'static str {
     match class {
         OpClass::Write => "write",
@@ -88,8 +82,8 @@ fn text_of(path: &Path, dialect: LogDialect, recording: &SqlRecording, survey: &
         server_name(dialect),
         whole(recording.len() as f64),
         recording.length(),
-        clock(from),
-        clock(Nanos(from.0 + recording.length().0)),
+        clock_text(from),
+        clock_text(Nanos(from.0 + recording.length().0)),
         count(per_s),
         whole(f64::from(recording.sessions())),
         whole(f64::from(recording.most_at_once())),
@@ -137,7 +131,7 @@ fn rates_text(recording: &SqlRecording, survey: &RecordingSurvey) -> String {
     for stretch in survey.stretches.iter().filter(|stretch| stretch.begin < recording.length()) {
         let per_s = stretch.statements as f64 / stretch.length.as_secs_f64();
         let bar = "#".repeat((stretch.statements as f64 / most as f64 * BAR_CHARS).round() as usize);
-        let at = clock(Nanos(recording.time_of_day().0 + stretch.begin.0));
+        let at = clock_text(Nanos(recording.time_of_day().0 + stretch.begin.0));
         text += format!("{at} {:>8}  {bar}", count(per_s).to_string()).trim_end();
         text.push('\n');
     }
@@ -150,7 +144,7 @@ fn json(path: &Path, dialect: LogDialect, recording: &SqlRecording, survey: &Rec
     let table = |table: &::workload::replay_sql::UsedTable| json!({"table": table.name, "reads": table.reads, "writes": table.writes});
     json!({
         "schema": "plimsoll.workload/1", "log": path, "server": server_name(dialect), "version": recording.server.version,
-        "statements": recording.len(), "seconds": recording.length().as_secs_f64(), "begins_at": clock(recording.time_of_day()),
+        "statements": recording.len(), "seconds": recording.length().as_secs_f64(), "begins_at": clock_text(recording.time_of_day()),
         "sessions": recording.sessions(), "sessions_at_once_max": recording.most_at_once(), "sessions_at_once_mean": survey.mean_at_once,
         "transactions": survey.transactions, "kinds": recording.kinds().iter().map(kind).collect::<Vec<Value>>(),
         "rates": survey.stretches.iter().map(stretch).collect::<Vec<Value>>(),

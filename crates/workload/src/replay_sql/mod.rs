@@ -19,7 +19,7 @@ mod source;
 mod spill;
 mod wanted;
 
-pub use part::{copies_of, shift_of, stretch_of, times_of};
+pub use part::{clock_text, copies_of, shift_of, stretch_of, times_of};
 pub use recording::{
     Copies, KINDS_MAX, Lanes, LeftOut, MadeCopies, OTHERS, RecordedServer, RecordedStatement, RecordingSurvey,
     STATEMENTS_MAX, SqlRecording, StatementKind, SurveyedStretch, UsedTable,

@@ -98,7 +98,7 @@ fn begin_of(recording: &SqlRecording, text: &str) -> Result<Nanos, String> {
     if from <= recording.length() {
         return Ok(from);
     }
-    let last = Nanos((first.0 + recording.length().0) % DAY.0);
+    let last = Nanos(first.0 + recording.length().0);
     Err(format!(
         "from = `{}`: the log goes from {} to {} by its own clock",
         shown(text),
@@ -121,8 +121,9 @@ fn time_of_day(text: &str) -> Option<Nanos> {
         .map(|s| Nanos::from_secs(s as u64))
 }
 
-fn clock_text(time: Nanos) -> String {
-    let seconds = time.0 / 1_000_000_000;
+/// The time of the day `20:00:05`; a later one is of the next day.
+pub fn clock_text(time: Nanos) -> String {
+    let seconds = time.0 / 1_000_000_000 % 86_400;
     format!("{:02}:{:02}:{:02}", seconds / 3_600, seconds / 60 % 60, seconds % 60)
 }
 
