@@ -264,6 +264,13 @@ mod tests {
     }
 
     #[test]
+    fn a_restart_in_an_outage_is_told_where_outages_are_not_looked_for() {
+        let watched = restart(outage(), 24).with(|point| point.traits.observed = Some(model::Observation::default()));
+        assert!(watched.findings("outage").is_empty());
+        assert_eq!(watched.figures::<ServerRestarts>().count, 1);
+    }
+
+    #[test]
     fn a_second_outage_of_the_same_clients_has_no_event_and_is_found() {
         let twice = outage().with(|point| {
             for interval in &mut point.phases[0].intervals[40..44] {

@@ -4,7 +4,7 @@
 //! when the settings are read, a minute later at most; that operations failed meanwhile is a finding of its own. Restarts in outages are not reported again. The end of a server on
 //! another machine cannot be told from that of the network.
 
-use super::{Detects, Finding, FindingKind, Watched};
+use super::{Code, Detects, Finding, FindingKind, Watched};
 use crate::evidence::PointView;
 use crate::judgement::{NextStep, Severity};
 use model::{EventKind, Nanos, PointState};
@@ -37,9 +37,9 @@ fn detect(view: &PointView) -> Vec<Finding> {
     vec![Finding::new(severity, detail).next(NextStep::ReadServerLog)]
 }
 
-/// Whether all `restarts` were in outages, of which the server came back: its process may have ended then, too.
+/// Whether all `restarts` were in outages, of which the server came back: its process may have ended then, too. The outages have to be told.
 fn is_explained(view: &PointView, restarts: usize) -> bool {
-    view.measured.is_some_and(|measured| {
+    view.measured.filter(|_| Code::Outage.kind().can_judge(view)).is_some_and(|measured| {
         let outages = &measured.shape.outages;
         let in_outages: usize = outages.iter().map(|outage| outage.restarts).sum();
         in_outages > 0 && restarts <= in_outages && outages.iter().all(|outage| outage.is_over)
