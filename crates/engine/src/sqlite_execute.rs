@@ -7,7 +7,7 @@ use crate::sql::kept::{AfterAnswer, KeptRows, KeptValues, NOT_THERE, answer_kept
 use crate::sql::row_tally::{Answered, RowTally};
 use crate::sql::session_options::StatementMode;
 use crate::sql::{args_of, end_text};
-use model::{RowCounts, SqlArg, SqlOp};
+use model::{RowCounts, SqlArg, SqlOp, TransactionEnd};
 use rusqlite::{Connection, Statement};
 
 /// What begins a transaction that writes, one that only reads, and what ends both.
@@ -40,7 +40,7 @@ pub(crate) fn perform_op(
     op: &SqlOp,
     keeper: &mut Keeper,
 ) -> rusqlite::Result<()> {
-    keeper.tally.begin();
+    keeper.tally.begin(op);
     if !op.transaction {
         return perform_calls(connection, how, statements, op, keeper);
     }
@@ -51,6 +51,7 @@ pub(crate) fn perform_op(
     connection.prepare_cached(begin)?.raw_execute()?;
     perform_calls(connection, how, statements, op, keeper)?;
     connection.prepare_cached(end_text(op))?.raw_execute()?;
+    keeper.tally.end_transaction(op.ending == TransactionEnd::Commit);
     Ok(())
 }
 
@@ -70,7 +71,7 @@ fn perform_calls(
         args = rest;
         let text = &statements[call.statement as usize];
         let rows = with_statement(connection, how, text, |statement| execute_statement(statement, mine, &op.text))?;
-        keeper.tally.add(call.statement, &Answered { rows, ..Answered::default() });
+        keeper.tally.add(call.statement, &answered(connection, rows));
     }
     Ok(())
 }
@@ -98,13 +99,17 @@ fn perform_keeping(
             let execute = |statement: &mut Statement| execute_statement(statement, mine, &op.text);
             (with_statement(connection, how, text, execute)?, AfterAnswer::Next { skipped: 0 })
         };
-        tally.add(call.statement, &Answered { rows: rows_of_call, ..Answered::default() });
+        tally.add(call.statement, &answered(connection, rows_of_call));
         let AfterAnswer::Next { skipped } = after else { continue };
         let next = nth + 1 + usize::from(skipped);
         args = &args[args_of(op, nth..next)..];
         nth = next;
     }
     Ok(())
+}
+
+fn answered(connection: &Connection, rows: RowCounts) -> Answered {
+    Answered { rows, in_transaction: !connection.is_autocommit(), ..Answered::default() }
 }
 
 fn row_missing() -> rusqlite::Error {

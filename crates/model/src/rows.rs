@@ -16,8 +16,11 @@ pub struct RowCounts {
     /// Operations that missed rows: a statement of theirs returned or changed another number than it must.
     pub missed: u64,
     /// Operations that found nothing to do: a statement of theirs had no row, which may be, and is rare.
-    #[serde(default, skip_serializing_if = "is_none_idle")]
+    #[serde(default, skip_serializing_if = "is_none")]
     pub idle: u64,
+    /// Commits of changed rows, each of which a durable server must flush.
+    #[serde(default, skip_serializing_if = "is_none")]
+    pub commits: u64,
 }
 
 impl RowCounts {
@@ -28,6 +31,7 @@ impl RowCounts {
         self.changed += other.changed;
         self.missed += other.missed;
         self.idle += other.idle;
+        self.commits += other.commits;
     }
 
     /// Whether nothing was counted.
@@ -36,8 +40,8 @@ impl RowCounts {
     }
 }
 
-fn is_none_idle(idle: &u64) -> bool {
-    *idle == 0
+fn is_none(count: &u64) -> bool {
+    *count == 0
 }
 
 /// How many rows a statement returns and changes if it does what it is for.
@@ -228,7 +232,7 @@ mod tests {
     fn counts_add_up() {
         let mut sum = counts(1, 2);
         sum.add(&RowCounts { missed: 1, ..counts(10, 20) });
-        assert_eq!(sum, RowCounts { returned: 11, changed: 22, missed: 1, idle: 0 });
+        assert_eq!(sum, RowCounts { returned: 11, changed: 22, missed: 1, ..RowCounts::default() });
         assert!(!sum.is_zero() && RowCounts::default().is_zero());
     }
 }

@@ -190,13 +190,13 @@ impl PointReader {
     }
 
     fn read_rows(&mut self, run: &RunFile) -> Result<(), ReadFault> {
-        const ROWS: &str = "SELECT point, phase, interval, kind, returned, changed, missed, idle, host FROM interval_rows WHERE point >= ?1";
+        const ROWS: &str = "SELECT point, phase, interval, kind, returned, changed, missed, idle, commits, host FROM interval_rows WHERE point >= ?1";
         if !has_table(&run.db, "interval_rows")? {
             return Ok(());
         }
         self.each_point_row(run, ROWS, |point, budget, row| {
             let kind: u8 = read_cell(row, 3)?;
-            for interval in intervals_of(point, budget, row, HostId(read_cell(row, 8)?))? {
+            for interval in intervals_of(point, budget, row, HostId(read_cell(row, 9)?))? {
                 let Some(kind) = interval.kinds.iter_mut().find(|known| known.kind == OpKind(kind)) else {
                     return Err(ReadFault::wrong(format!("rows of kind {kind} have no interval")));
                 };
@@ -204,6 +204,7 @@ impl PointReader {
                 budget.add_to(&mut kind.rows.changed, read_count(row, 5)?)?;
                 budget.add_to(&mut kind.rows.missed, read_count(row, 6)?)?;
                 budget.add_to(&mut kind.rows.idle, read_count(row, 7)?)?;
+                budget.add_to(&mut kind.rows.commits, read_count(row, 8)?)?;
             }
             Ok(())
         })

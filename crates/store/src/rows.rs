@@ -89,11 +89,11 @@ fn insert_kind(tx: &Transaction, place: RowPlace, row: &IntervalRow, kind: &Kind
 }
 
 fn insert_rows(tx: &Transaction, place: RowPlace, row: &IntervalRow, kind: &KindRow) -> rusqlite::Result<()> {
-    let RowCounts { returned, changed, missed, idle } = kind.rows;
+    let RowCounts { returned, changed, missed, idle, commits } = kind.rows;
     if kind.rows.is_zero() {
         return Ok(());
     }
-    let mut insert = prepare_cached(tx, "INSERT INTO interval_rows VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)")?;
+    let mut insert = prepare_cached(tx, "INSERT INTO interval_rows VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)")?;
     let values = params![
         place.point.0,
         row.phase.as_str(),
@@ -103,6 +103,7 @@ fn insert_rows(tx: &Transaction, place: RowPlace, row: &IntervalRow, kind: &Kind
         sql_int(changed),
         sql_int(missed),
         sql_int(idle),
+        sql_int(commits),
         place.host.0,
     ];
     insert.execute(values).map(drop)

@@ -137,6 +137,7 @@ CREATE TABLE interval_rows (
     changed INTEGER NOT NULL,  -- rows that they inserted, updated or deleted, as the engine counts them
     missed INTEGER NOT NULL,   -- operations among `ok` of which a statement returned or changed another number of rows than it must
     idle INTEGER NOT NULL,     -- operations among `ok` of which a statement found no row, which may be, and is rare
+    commits INTEGER NOT NULL,  -- commits of changed rows
     host INTEGER NOT NULL DEFAULT 0 -- whose clients did them
 ) STRICT;
 

@@ -1,6 +1,6 @@
 //! Finds commits that were acknowledged before they can have been on the disk, although they were to be there.
 //!
-//! In: the writing operations, each of which is a commit; the flushes of the device; how the device flushes, as plimsoll saw it before the
+//! In: the commits of rows that were changed; the flushes of the device; how the device flushes, as plimsoll saw it before the
 //! load. Out: an error. Limits: clients whose commits are in flight at the same time may share a flush, so only far too few are found; flushes
 //! of others on the device hide them. Whether the device keeps what it has flushed cannot be seen from here, and neither can a cache that a
 //! battery keeps, which is no fault. Of a device whose flushes the kernel does not count only commits are found that took less time than a flush.
@@ -101,17 +101,17 @@ fn flushes_between(point: &PointData, device: DeviceFlushes, start: Tick, end: T
     Some(CountedFlushes { from: flushed.from, to: flushed.to, flushes: flushed.amount + durable_writes })
 }
 
-/// The operations that write and found something to change, each of which is a commit.
+/// The commits of changed rows, or, of an engine that counts no rows, the operations that write.
 fn commits_between(point: &PointData, from: Tick, to: Tick) -> f64 {
+    let mut rows = point.phases.iter().flat_map(|phase| &phase.intervals).flat_map(|interval| &interval.kinds);
+    if rows.any(|row| !row.rows.is_zero()) {
+        return done_between(point, from, to, |row| row.rows.commits as f64);
+    }
     let writes = |row: &KindRow| {
         let kind = point.kinds.get(usize::from(row.kind.0));
         kind.is_some_and(|kind| matches!(kind.class, OpClass::Write | OpClass::ReadWrite))
     };
-    // What changed nothing need not be flushed. Engines that do not count rows have no operations of the kind.
-    let mut rows = point.phases.iter().flat_map(|phase| &phase.intervals).flat_map(|interval| &interval.kinds);
-    let counts_rows = rows.any(|row| !row.rows.is_zero());
-    let commits = |row: &KindRow| if counts_rows { row.ok.min(row.rows.changed) } else { row.ok };
-    done_between(point, from, to, |row| if writes(row) { commits(row) as f64 } else { 0.0 })
+    done_between(point, from, to, |row| if writes(row) { row.ok as f64 } else { 0.0 })
 }
 
 /// How many operations can be in flight at once, those of background clients included.
@@ -225,15 +225,15 @@ mod tests {
     }
 
     #[test]
-    fn operations_that_change_no_row_are_no_commits() {
-        let changing = |changed: u64| {
+    fn operations_that_change_rows_and_do_not_commit_them_are_no_commits() {
+        let committed = |commits: u64| {
             committing(2.0, &COUNTED).with(|point| {
                 let intervals = point.phases.iter_mut().flat_map(|phase| &mut phase.intervals);
                 let rows = intervals.flat_map(|interval| &mut interval.kinds);
-                rows.for_each(|row| row.rows = RowCounts { returned: 1, changed, ..RowCounts::default() });
+                rows.for_each(|row| row.rows = RowCounts { returned: 1, changed: 1000, commits, ..RowCounts::default() });
             })
         };
-        assert!(is_found(&changing(1000)) && !is_found(&changing(2)));
+        assert!(is_found(&committed(1000)) && !is_found(&committed(2)));
     }
 
     #[test]

@@ -191,7 +191,7 @@ pub trait SqlConnection {
 /// Performs the calls of `op`, between BEGIN and COMMIT if it is a transaction.
 #[inline]
 pub fn run_transaction<S: SqlConnection>(server: &mut S, op: &SqlOp, rows: &mut RowTally) -> Result<(), S::Error> {
-    rows.begin();
+    rows.begin(op);
     if !op.transaction {
         return call_all(server, op, rows);
     }
@@ -201,7 +201,11 @@ pub fn run_transaction<S: SqlConnection>(server: &mut S, op: &SqlOp, rows: &mut 
         return Err(S::rolled_back());
     }
     server.run_text(end_text(op))?;
-    if rows.is_undone(op, &server.answered()) { Err(S::rolled_back()) } else { Ok(()) }
+    if rows.is_undone(op, &server.answered()) {
+        return Err(S::rolled_back());
+    }
+    rows.end_transaction(op.ending == TransactionEnd::Commit);
+    Ok(())
 }
 
 /// The statement that ends the transaction `op`.

@@ -21,7 +21,7 @@ use crate::sql::row_tally::{Answered, ROLLED_BACK, RowTally};
 use crate::sql::session_options::SessionOptions;
 use crate::sql::{OpFailure, OpNames, PAUSE, PAUSE_MAX, SessionFactory, SqlSession, args_of, end_text, for_source};
 use load::{BatchClient, BatchDriver, Client, FinishedOp, OpSource, StampMode};
-use model::{FailureClass, LoadPart, Nanos, OpKind, Outcome, RowCounts, SqlArg, SqlOp};
+use model::{FailureClass, LoadPart, Nanos, OpKind, Outcome, RowCounts, SqlArg, SqlOp, TransactionEnd};
 use rustix::event::epoll::{self, Event, EventData, EventFlags};
 use rustix::event::{PollFd, PollFlags, poll};
 use rustix::io::Errno;
@@ -315,7 +315,7 @@ impl<C: SessionFactory<Session: PollableSession>> MultiplexedDriver<C> {
             connection.state = OpState::Unconnected;
             return self.wait_for_connection(slot);
         }
-        connection.rows.begin();
+        connection.rows.begin(&connection.op);
         let first = if connection.op.transaction { OpState::Begin } else { next_call(&connection.op, 0, 0) };
         self.send_command(slot, first, done);
     }
@@ -400,7 +400,11 @@ impl<C: SessionFactory<Session: PollableSession>> MultiplexedDriver<C> {
             OpState::Commit if connection.rows.is_undone(&connection.op, &answered) => {
                 return self.handle_failure(slot, rolled_back(), done);
             }
-            OpState::Commit | OpState::Idle | OpState::Unconnected => OpState::Idle,
+            OpState::Commit => {
+                connection.rows.end_transaction(connection.op.ending == TransactionEnd::Commit);
+                OpState::Idle
+            }
+            OpState::Idle | OpState::Unconnected => OpState::Idle,
         };
         if matches!(next, OpState::Commit) && self.connections[slot as usize].is_over(&answered) {
             return self.handle_failure(slot, rolled_back(), done);

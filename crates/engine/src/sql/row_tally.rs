@@ -68,6 +68,8 @@ impl ReplacedRows {
 pub struct RowTally {
     statements: StatementRows,
     of_op: RowCounts,
+    /// Whether rows were changed that are not committed, by this operation or, of a recorded session, by one before it.
+    is_uncommitted: bool,
     /// The last statement that missed rows, by its number, and its rows.
     miss: Option<(u16, RowCounts)>,
 }
@@ -84,10 +86,11 @@ impl RowTally {
         RowTally::new(&StatementRows(statements.iter().map(|(text, rows)| ((*text).to_owned(), *rows)).collect()))
     }
 
-    /// Begins an operation, or another attempt at it.
+    /// Begins `op`, or another attempt at it.
     #[inline]
-    pub fn begin(&mut self) {
+    pub fn begin(&mut self, op: &SqlOp) {
         self.of_op = RowCounts::default();
+        self.is_uncommitted &= !op.transaction;
     }
 
     /// Counts the answer to a call of `statement`.
@@ -95,6 +98,10 @@ impl RowTally {
     pub fn add(&mut self, statement: u16, answered: &Answered) {
         let rows = &answered.rows;
         self.of_op.add(rows);
+        self.is_uncommitted |= rows.changed > 0;
+        if !answered.in_transaction {
+            self.end_transaction(!answered.is_rollback);
+        }
         let Some((_, expected)) = self.statements.0.get(usize::from(statement)) else { return };
         if !expected.hold_for(rows) {
             if !expected.hold_for_found(rows, answered.found) {
@@ -103,6 +110,12 @@ impl RowTally {
         } else if answered.found == 0 && expected.is_idle_with(rows) {
             self.of_op.idle = 1;
         }
+    }
+
+    /// Counts the end of a transaction, if it changed rows and was committed.
+    #[inline]
+    pub fn end_transaction(&mut self, is_committed: bool) {
+        self.of_op.commits += u64::from(std::mem::take(&mut self.is_uncommitted) && is_committed);
     }
 
     #[cold]
@@ -169,11 +182,11 @@ mod tests {
     #[test]
     fn an_operation_misses_rows_once_and_its_last_miss_is_told() {
         let mut tally = tally();
-        tally.begin();
+        tally.begin(&SqlOp::default());
         tally.add(0, &answered(0, 1));
         tally.add(1, &answered(7, 0));
         assert_eq!((tally.rows(), tally.describe_miss()), (rows(7, 1), String::new()));
-        tally.begin();
+        tally.begin(&SqlOp::default());
         (0..2).for_each(|_| tally.add(0, &answered(0, 0)));
         tally.add(9, &answered(0, 3));
         assert_eq!(tally.rows(), RowCounts { missed: 1, ..rows(0, 3) });
@@ -185,7 +198,7 @@ mod tests {
         let expected = [ExpectedRows::CHANGES_ONE.or_repeated(), ExpectedRows::CHANGES_ONE];
         let mut tally = RowTally::of_statements(&expected.map(|rows| ("UPDATE t", rows)));
         for (statement, found, missed) in [(0, 1, 0), (0, 0, 1), (1, 1, 1)] {
-            tally.begin();
+            tally.begin(&SqlOp::default());
             tally.add(statement, &Answered { found, ..answered(0, 0) });
             assert_eq!(tally.rows().missed, missed, "{statement} {found}");
         }
@@ -202,5 +215,26 @@ mod tests {
         let given_up = SqlOp { ending: TransactionEnd::RollBack, ..of(0) };
         assert!(tally.is_undone(&of(0), &undone) && !tally.is_undone(&given_up, &undone));
         assert!(!tally.is_over(&given_up, &Answered::default()) && !tally.is_undone(&of(0), &open));
+    }
+
+    #[test]
+    fn a_commit_is_the_end_of_a_transaction_that_changed_rows_in_whichever_operation_it_ends() {
+        let mut tally = tally();
+        let mut commits_of = |transaction, answers: &[Answered]| {
+            tally.begin(&SqlOp { transaction, ..SqlOp::default() });
+            answers.iter().for_each(|answered| tally.add(9, answered));
+            tally.rows().commits
+        };
+        let open = |changed| Answered { in_transaction: true, ..answered(0, changed) };
+        let undone = Answered { is_rollback: true, ..Answered::default() };
+        assert_eq!(
+            (commits_of(false, &[answered(0, 3), answered(0, 1)]), commits_of(false, &[answered(5, 0)])),
+            (2, 0)
+        );
+        // A recorded session: each of its statements is an operation.
+        assert_eq!([open(0), open(2), open(1), answered(0, 0)].map(|one| commits_of(false, &[one])), [0, 0, 0, 1]);
+        assert_eq!([open(2), undone, answered(0, 0)].map(|one| commits_of(false, &[one])), [0, 0, 0]);
+        // An attempt that failed has left nothing for the next one to commit.
+        assert_eq!((commits_of(true, &[open(2)]), commits_of(true, &[open(0), answered(0, 0)])), (0, 0));
     }
 }

@@ -24,14 +24,15 @@ fn oltp(engine: &str, mix: &str, more: &[(&str, &str)]) -> Trial {
     trial(engine, "oltp", &[&own[..], more].concat())
 }
 
+/// Of operations that change one row each and commit it.
 fn counts(returned: u64, changed: u64) -> RowCounts {
-    RowCounts { returned, changed, ..RowCounts::default() }
+    RowCounts { returned, changed, commits: changed, ..RowCounts::default() }
 }
 
 /// Asserts that all operations of `read_write` have returned and changed what they must. A row that the other client replaces at that moment may be
 /// gone for one of the four changes: such an operation is counted as idle.
 fn assert_all_done(rows: &RowCounts, what: &str) {
-    assert_eq!((rows.returned, rows.missed), (14 * OPS, 0), "{what}: {rows:?}");
+    assert_eq!((rows.returned, rows.missed, rows.commits), (14 * OPS, 0, OPS), "{what}: {rows:?}");
     let changes = 4 * OPS;
     assert!((changes - 4 * rows.idle..=changes).contains(&rows.changed), "{what}: {rows:?}");
 }

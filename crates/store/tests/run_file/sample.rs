@@ -70,7 +70,7 @@ pub fn row(phase: Phase, index: u32, kind: u8, ok: u64) -> IntervalRow {
         failed: 3,
         bytes: ok * 16_384,
         late: 2,
-        rows: RowCounts { returned: 5 * ok, changed: ok, missed: 1, idle: 2 },
+        rows: RowCounts { returned: 5 * ok, changed: ok, missed: 1, idle: 2, commits: ok },
         response: if ok.is_multiple_of(2) { times(500_000) } else { times(0) },
         service: times(0),
     };
