@@ -64,6 +64,28 @@ impl Nanos {
     pub const fn from_secs(n: u64) -> Self {
         Nanos(n * 1_000_000_000)
     }
+    /// The length of time in `text`: a number with `ns`, `us`, `ms`, `s`, `m` = `min`, `h` or `d`; without a unit it is seconds. A fraction is
+    /// rounded to a whole nanosecond.
+    pub fn parse(text: &str) -> Option<Nanos> {
+        let end = text.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(text.len());
+        let factor = match text[end..].trim_start_matches(' ') {
+            "ns" => 1,
+            "us" | "µs" => 1_000,
+            "ms" => 1_000_000,
+            "" | "s" => 1_000_000_000,
+            "m" | "min" => 60_000_000_000,
+            "h" => 3_600_000_000_000,
+            "d" => 86_400_000_000_000,
+            _ => return None,
+        };
+        let number = &text[..end];
+        if let Ok(whole) = number.parse::<u64>() {
+            return whole.checked_mul(factor).map(Nanos);
+        }
+        let ns = number.parse::<f64>().ok()? * factor as f64;
+        (ns < u64::MAX as f64).then_some(Nanos(ns.round() as u64))
+    }
+
     /// The length in seconds.
     pub fn as_secs_f64(self) -> f64 {
         self.0 as f64 / 1e9
@@ -145,6 +167,28 @@ pub fn number_word(number: impl Into<u64>) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn times_are_seconds_unless_they_say_otherwise() {
+        let cases = [
+            ("30s", 30_000_000_000),
+            ("30", 30_000_000_000),
+            ("0.5", 500_000_000),
+            ("100us", 100_000),
+            ("100µs", 100_000),
+            ("250ms", 250_000_000),
+            ("5m", 300_000_000_000),
+            ("1h", 3_600_000_000_000),
+            ("7ns", 7),
+            ("4.00 s", 4_000_000_000),
+        ];
+        for (text, expected) in cases {
+            assert_eq!(Nanos::parse(text), Some(Nanos(expected)), "{text}");
+        }
+        for text in ["", "s", "-1s", "1S", "5 weeks", "20000000000", ".", "nan", "99999999999999999999h"] {
+            assert_eq!(Nanos::parse(text), None, "{text}");
+        }
+    }
 
     #[test]
     fn times_print_with_three_digits_and_a_fitting_unit() {

@@ -1,12 +1,11 @@
-//! Sizes, times and numbers as people write them, and ranges of them.
+//! Sizes and numbers as people write them, and ranges of them.
 //!
-//! In: `16KiB`, `2g`, `1GB`, `30s`, `100us`, `0.9`, `1..64`. Out: bytes, nanoseconds, numbers.
-//! Limits: a fraction is rounded to a whole byte or nanosecond. `k`, `m`, `g`, `t` alone are powers of 1024; of times, `m` is
-//! a minute.
+//! In: `16KiB`, `2g`, `1GB`, `0.9`, `1..64`. Out: bytes, numbers.
+//! Limits: a fraction is rounded to a whole byte. `k`, `m`, `g`, `t` alone are powers of 1024.
 
 /// What [`parse_size`] takes, for messages.
 pub(crate) const SIZE: &str = "a size in KiB, MiB, GiB or TiB, such as `16KiB`, `2g`, `1GB`, or a number of bytes";
-/// What [`parse_time`] takes, for messages.
+/// What [`model::Nanos::parse`] takes, for messages.
 pub(crate) const TIME: &str = "a time such as `30s`, `250ms`, `5m` or a number of seconds";
 
 /// The bytes of a size: a number with `B`, `k` = `KiB`, `m` = `MiB`, `g` = `GiB`, `t` = `TiB`, or `KB`, `MB`, `GB`, `TB` (powers of
@@ -23,22 +22,6 @@ pub(crate) fn parse_size(text: &str) -> Option<u64> {
         "mb" => 1_000_000,
         "gb" => 1_000_000_000,
         "tb" => 1_000_000_000_000,
-        _ => return None,
-    };
-    multiply(number, factor)
-}
-
-/// The nanoseconds of a length of time: a number with `ns`, `us`, `ms`, `s`, `m` = `min`, `h` or `d`; without a unit it is seconds.
-pub(crate) fn parse_time(text: &str) -> Option<u64> {
-    let (number, unit) = split_unit(text);
-    let factor = match unit {
-        "ns" => 1,
-        "us" | "µs" => 1_000,
-        "ms" => 1_000_000,
-        "" | "s" => 1_000_000_000,
-        "m" | "min" => 60_000_000_000,
-        "h" => 3_600_000_000_000,
-        "d" => 86_400_000_000_000,
         _ => return None,
     };
     multiply(number, factor)
@@ -109,31 +92,9 @@ mod tests {
     }
 
     #[test]
-    fn times_are_seconds_unless_they_say_otherwise() {
-        let cases = [
-            ("30s", 30_000_000_000),
-            ("30", 30_000_000_000),
-            ("0.5", 500_000_000),
-            ("100us", 100_000),
-            ("100µs", 100_000),
-            ("250ms", 250_000_000),
-            ("5m", 300_000_000_000),
-            ("1h", 3_600_000_000_000),
-            ("7ns", 7),
-            ("4.00 s", 4_000_000_000),
-        ];
-        for (text, expected) in cases {
-            assert_eq!(parse_time(text), Some(expected), "{text}");
-        }
-    }
-
-    #[test]
-    fn what_is_no_size_or_time_is_refused() {
+    fn what_is_no_size_is_refused() {
         for text in ["", "k", "-1", "1.2.3k", "1e9", "16q", "99999999999999999999", "16777216t", "+4", "inf", "1 0"] {
             assert_eq!(parse_size(text), None, "{text}");
-        }
-        for text in ["", "s", "-1s", "1S", "5 weeks", "20000000000", ".", "nan"] {
-            assert_eq!(parse_time(text), None, "{text}");
         }
         assert_eq!((parse_whole("+5"), parse_finite("inf")), (None, None));
     }

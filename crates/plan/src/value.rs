@@ -115,11 +115,11 @@ pub(crate) fn parse_above_zero(written: &Written<'_>, max: u64) -> Result<f64, P
 
 /// A length of time within the bounds.
 pub(crate) fn parse_duration(written: &Written<'_>, min: Nanos, max: Nanos) -> Result<Nanos, PlanError> {
-    let value = text::parse_time(&written.text).ok_or_else(|| written.refused(text::TIME))?;
-    if !(min.0..=max.0).contains(&value) {
+    let value = Nanos::parse(&written.text).ok_or_else(|| written.refused(text::TIME))?;
+    if !(min..=max).contains(&value) {
         return Err(written.refused(format_args!("a time from {} to {}", time_text(min), time_text(max))));
     }
-    Ok(Nanos(value))
+    Ok(value)
 }
 
 pub(crate) fn parse_word<'w>(written: &Written<'_>, words: &[&'w str]) -> Result<&'w str, PlanError> {

@@ -283,11 +283,10 @@ impl SampledShare {
     }
 }
 
+/// A time with a unit: `p99<10` could be seconds or milliseconds.
 fn parse_time(text: &str) -> Option<Nanos> {
-    let units = [("us", 1e3), ("ms", 1e6), ("s", 1e9)];
-    let (number, unit_ns) = units.into_iter().find_map(|(unit, ns)| Some((text.strip_suffix(unit)?, ns)))?;
-    let ns = (parse_number(number)? * unit_ns).round();
-    (1.0..=TIME_MAX.0 as f64).contains(&ns).then_some(Nanos(ns as u64))
+    let has_unit = text.ends_with(|c: char| c.is_ascii_alphabetic());
+    Nanos::parse(text).filter(|time| has_unit && (Nanos(1)..=TIME_MAX).contains(time))
 }
 
 fn parse_share(text: &str) -> Option<f64> {

@@ -42,7 +42,7 @@ pub fn stretch_of(recording: &SqlRecording, params: &Params) -> Result<Option<Sq
     let length = match params.word(FOR.name) {
         "end" => None,
         text => Some(
-            parse_time(text)
+            Nanos::parse(text)
                 .filter(|length| length.0 > 0)
                 .ok_or_else(|| format!("for = `{}`: write a time such as `30m` or `90s`, or `end`", shown(text)))?,
         ),
@@ -61,7 +61,7 @@ pub fn shift_of(params: &Params, length: Nanos) -> Result<Nanos, String> {
     match params.word(SHIFT.name) {
         "auto" => Ok(Nanos(length.0 / 10).min(SHIFT_MAX)),
         text => {
-            let shift = parse_time(text);
+            let shift = Nanos::parse(text);
             let shift =
                 shift.ok_or_else(|| format!("shift = `{}`: write a time such as `30s`, or `auto`", shown(text)))?;
             let is_within = shift == Nanos(0) || shift < length;
@@ -90,7 +90,7 @@ fn begin_of(recording: &SqlRecording, text: &str) -> Result<Nanos, String> {
         )
     };
     if !text.contains(':') {
-        return parse_time(text).ok_or_else(wrong);
+        return Nanos::parse(text).ok_or_else(wrong);
     }
     let at = time_of_day(text).ok_or_else(wrong)?;
     let first = recording.time_of_day();
@@ -125,22 +125,6 @@ fn time_of_day(text: &str) -> Option<Nanos> {
 pub fn clock_text(time: Nanos) -> String {
     let seconds = time.0 / 1_000_000_000 % 86_400;
     format!("{:02}:{:02}:{:02}", seconds / 3_600, seconds / 60 % 60, seconds % 60)
-}
-
-/// A number with `ms`, `s`, `m`, `h` or `d`; without a unit it is seconds.
-fn parse_time(text: &str) -> Option<Nanos> {
-    let digits = text.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(text.len());
-    let factor = match text[digits..].trim() {
-        "ms" => 1e6,
-        "" | "s" => 1e9,
-        "m" | "min" => 60e9,
-        "h" => 3_600e9,
-        "d" => 86_400e9,
-        _ => return None,
-    };
-    let number: f64 = text[..digits].parse().ok()?;
-    // A hundred years are beyond every log.
-    (number * factor < 3.2e18).then_some(Nanos((number * factor).round() as u64))
 }
 
 #[cfg(test)]
