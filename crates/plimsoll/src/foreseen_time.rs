@@ -1,12 +1,13 @@
-//! How long a plan takes beside its loads: data is made, points begin and end, reports are written. As far as earlier runs tell.
+//! How long a plan takes, as far as its phases do not say: data is made, points begin and end or go on until their rows are in, reports are
+//! written.
 //!
 //! In: a directory of run files. Out: seconds for the data of a trial, for a point, for a report. Limits: the newest runs count, whatever
-//! their disk and machine: the runs of a directory are usually of one. What no run tells of points is taken from [`usual_seconds`]; of data
-//! it is not guessed.
+//! their disk and machine: the runs of a directory are usually of one. What no run tells is taken to be as is usual; how long rows or
+//! statements take is not guessed.
 
 use crate::commands::{list, measure};
 use engine::EngineLocation;
-use model::{PointState, Trial};
+use model::{PointState, Trial, Value};
 use std::collections::HashMap;
 use std::path::Path;
 use std::time::SystemTime;
@@ -16,6 +17,10 @@ use store::{PointHead, PointTimes};
 const RUNS_MAX: usize = 50;
 /// The analysis and the charts of a point, if no run tells.
 const REPORT_USUAL_S: f64 = 0.03;
+/// The bytes of data that a database on a machine with two CPUs loads in a second, its indexes included, if no run tells.
+const USUAL_LOAD_RATE: f64 = 30e6;
+/// The same for plain files.
+const USUAL_FILE_RATE: f64 = 400e6;
 
 /// What earlier runs took.
 #[derive(Default)]
@@ -26,6 +31,15 @@ pub struct EarlierRuns {
     points: HashMap<PointKey, Vec<f64>>,
     /// The seconds of a report for each of its points.
     reports: Vec<f64>,
+    /// The points that ended when their operations were done, the newest first.
+    self_ended: Vec<SelfEnded>,
+}
+
+/// A point that ended when its operations were done.
+struct SelfEnded {
+    trial: Trial,
+    seconds: f64,
+    seconds_per_op: f64,
 }
 
 /// The engine of a point, and whether data was made for it.
@@ -38,7 +52,9 @@ impl EarlierRuns {
         for file in list::run_files_of(runs).unwrap_or_default().iter().rev().take(RUNS_MAX) {
             let points = store::read_meta(file).map(|head| head.points).unwrap_or_default();
             points.iter().for_each(|point| earlier.note_load(point));
-            earlier.note_times(&points, &store::read_point_times(file).unwrap_or_default());
+            let times = store::read_point_times(file).unwrap_or_default();
+            earlier.note_times(&points, &times);
+            earlier.note_self_ended(&points, &times);
             earlier.reports.extend(report_seconds(file, points.len()));
         }
         earlier
@@ -67,12 +83,49 @@ impl EarlierRuns {
         }
     }
 
-    /// How long the data of `trial` takes to make; `None` if no run has made such data.
-    pub fn load_seconds(&self, trial: &Trial) -> Option<f64> {
-        if engine::engine_of(trial).scripted {
-            return Some(0.0); // it keeps none
+    fn note_self_ended(&mut self, points: &[PointHead], times: &[PointTimes]) {
+        for one in times {
+            let Some(point) = points.iter().find(|point| point.id == one.point) else { continue };
+            let Some(ops) = run_ops(&point.trial).filter(|_| point.state == PointState::Complete) else { continue };
+            let seconds = one.run.as_secs_f64();
+            let seconds_per_op = seconds / ops.max(1) as f64;
+            self.self_ended.push(SelfEnded { trial: point.trial.clone(), seconds, seconds_per_op });
         }
-        self.loads.get(&load_key(trial)).map(|rate| data_bytes(trial) / rate)
+    }
+
+    /// How long the data of `trial` takes to make.
+    pub fn load_seconds(&self, trial: &Trial) -> f64 {
+        let entry = engine::engine_of(trial);
+        if entry.scripted {
+            return 0.0; // it keeps none
+        }
+        let bytes = data_bytes(trial);
+        match (self.loads.get(&load_key(trial)), entry.runs) {
+            (Some(rate), _) => bytes / rate,
+            (None, EngineLocation::InClients) => bytes / USUAL_FILE_RATE,
+            (None, EngineLocation::Embedded) => bytes / USUAL_LOAD_RATE,
+            // It comes to rest afterwards.
+            (None, EngineLocation::Server | EngineLocation::Elsewhere) => 0.5 + bytes / USUAL_LOAD_RATE,
+        }
+    }
+
+    /// How long `trial` runs, which ends when its operations are done; `None` if no run has performed such operations.
+    pub fn self_ended_seconds(&self, trial: &Trial) -> Option<f64> {
+        let alike = |one: &&SelfEnded| {
+            let (target, workload) = (&one.trial.target, &one.trial.workload);
+            target.engine == trial.target.engine && workload.name == trial.workload.name
+        };
+        let alike: Vec<&SelfEnded> = self.self_ended.iter().filter(alike).collect();
+        // The same work took the same time; other work takes as long as its operations do.
+        let same = alike.iter().filter(|one| one.trial.workload.params == trial.workload.params);
+        let same: Vec<f64> = same.map(|one| one.seconds).collect();
+        if !same.is_empty() {
+            return Some(median(&same));
+        }
+        let of_words = words(trial);
+        let like_words = alike.iter().filter(|one| words(&one.trial) == of_words).map(|one| one.seconds_per_op);
+        let like_words: Vec<f64> = like_words.collect();
+        (!like_words.is_empty()).then(|| median(&like_words) * run_ops(trial).unwrap_or(1) as f64)
     }
 
     /// How long a point of `trial` takes beside its phases: its server is started, its sources are opened, the machine comes to rest.
@@ -88,6 +141,11 @@ impl EarlierRuns {
         if self.reports.is_empty() { REPORT_USUAL_S } else { median(&self.reports) }
     }
 
+    /// Whether runs tell how long the data of `trial` takes to make.
+    pub fn knows_load_of(&self, trial: &Trial) -> bool {
+        self.loads.contains_key(&load_key(trial)) || engine::engine_of(trial).scripted
+    }
+
     /// Whether runs of the engine of `trial` tell how long its points take.
     pub fn knows_points_of(&self, trial: &Trial) -> bool {
         [true, false].iter().any(|makes| self.points.contains_key(&(trial.target.engine.clone(), *makes)))
@@ -96,12 +154,13 @@ impl EarlierRuns {
 
 /// What a point takes beside its phases where no run tells: most of it is the start of a server.
 fn usual_seconds(trial: &Trial, makes_data: bool) -> f64 {
-    match (engine::engine_of(trial).runs, makes_data) {
+    let each = match (engine::engine_of(trial).runs, makes_data) {
         (EngineLocation::Server, true) => 2.0,
         (EngineLocation::Elsewhere, true) => 1.0,
         (EngineLocation::Server | EngineLocation::Elsewhere, false) => 0.3,
         (EngineLocation::InClients | EngineLocation::Embedded, _) => 0.15,
-    }
+    };
+    each * f64::from(trial.target.instances)
 }
 
 /// The seconds for each of `points` from the end of the run in `file` until its report was written.
@@ -119,6 +178,15 @@ fn median(values: &[f64]) -> f64 {
     let mut sorted = values.to_vec();
     sorted.sort_by(f64::total_cmp);
     sorted[sorted.len() / 2]
+}
+
+fn run_ops(trial: &Trial) -> Option<u64> {
+    engine::workload_of(trial).run_ops(&trial.workload.params)
+}
+
+/// The parameters of the workload whose values are words: they say what is done, and numbers how much of it.
+fn words(trial: &Trial) -> Vec<(&String, &Value)> {
+    trial.workload.params.0.iter().filter(|(_, value)| matches!(value, Value::Word(_))).collect()
 }
 
 fn data_bytes(trial: &Trial) -> f64 {
@@ -157,14 +225,32 @@ mod tests {
     fn the_newest_load_counts_and_larger_data_takes_longer_in_proportion() {
         let mut rates = EarlierRuns::default();
         let first = point(&[("load.all_s", "2.0")]);
-        assert_eq!(rates.load_seconds(&first.trial), None);
+        assert!(!rates.knows_load_of(&first.trial));
+        assert_eq!(rates.load_seconds(&first.trial), data_bytes(&first.trial) / USUAL_LOAD_RATE);
         rates.note_load(&first);
         rates.note_load(&point(&[("load.all_s", "9.0")]));
         rates.note_load(&PointHead { state: PointState::Failed, ..point(&[("load.all_s", "0.1")]) });
-        assert_eq!(rates.load_seconds(&first.trial), Some(2.0));
+        assert_eq!(rates.load_seconds(&first.trial), 2.0);
         let mut double = first.trial.clone();
         double.workload.params.0.insert("tables".into(), model::Value::Int(2));
-        assert_eq!(rates.load_seconds(&double), Some(4.0));
+        assert_eq!(rates.load_seconds(&double), 4.0);
+    }
+
+    #[test]
+    fn work_that_ends_itself_takes_as_long_as_the_same_before_or_as_its_operations() {
+        let inserting = |rows: u64| {
+            let text = format!("workload = 'insert'\nengine = 'sqlite'\nstep = 'l.i0'\nrows = {rows}");
+            let plan = plan::parse(&text, "test.toml", &plan::Overrides::default(), 1.0, &runner::catalogue());
+            PointHead { trial: plan.expect("it is a plan").trials.remove(0), ..point(&[]) }
+        };
+        let mut earlier = EarlierRuns::default();
+        let (small, large) = (inserting(10_000), inserting(40_000));
+        assert_eq!(earlier.self_ended_seconds(&small.trial), None);
+        let run = Nanos::from_secs(3);
+        let times = [PointTimes { point: 1, began: Tick(0), phases: run, run, makes_data: true }];
+        earlier.note_self_ended(std::slice::from_ref(&small), &times);
+        assert_eq!(earlier.self_ended_seconds(&small.trial), Some(3.0));
+        assert_eq!(earlier.self_ended_seconds(&large.trial), Some(12.0));
     }
 
     #[test]
@@ -177,6 +263,7 @@ mod tests {
             point,
             began: Tick(Nanos::from_millis(began_ms).0),
             phases: Nanos::from_secs(1),
+            run: Nanos::from_secs(1),
             makes_data,
         };
         // Points of a second: the second begins after two seconds, with data of its own, the others after 1.25 s each.

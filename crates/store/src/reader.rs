@@ -58,6 +58,8 @@ pub struct PointTimes {
     pub began: Tick,
     /// How long its phases took, all together.
     pub phases: Nanos,
+    /// How long it ran, its warmup left out.
+    pub run: Nanos,
     /// Whether data was made for it.
     pub makes_data: bool,
 }
@@ -82,14 +84,15 @@ pub fn read_meta(path: &Path) -> Result<RunHead, StoreError> {
 
 /// Reads when the points were at work whose phases all ended, in the order of their numbers: as cheap and as blind as [`read_meta`].
 pub fn read_point_times(path: &Path) -> Result<Vec<PointTimes>, StoreError> {
-    const TIMES: &str = "SELECT point, min(start_ns), sum(max(end_ns - start_ns, 0)), max(phase = 'prepare') FROM phase
-         GROUP BY point HAVING count(*) = count(end_ns) ORDER BY point";
+    const TIMES: &str = "SELECT point, min(start_ns), sum(max(end_ns - start_ns, 0)), max(phase = 'prepare'),
+         sum(max(end_ns - start_ns, 0) * (phase = 'run')) FROM phase GROUP BY point HAVING count(*) = count(end_ns) ORDER BY point";
     let run = open::open(path)?;
     let mut times = Vec::new();
     let read = each_row(&run, &mut Budget::default(), (TIMES, &[]), |_, row| {
         let (began, phases) = (read_count(row, 1)?, read_count(row, 2)?);
         let makes_data = read_cell::<u32>(row, 3)? == 1;
-        times.push(PointTimes { point: read_cell(row, 0)?, began: Tick(began), phases: Nanos(phases), makes_data });
+        let (phases, run) = (Nanos(phases), Nanos(read_count(row, 4)?));
+        times.push(PointTimes { point: read_cell(row, 0)?, began: Tick(began), phases, run, makes_data });
         Ok(())
     });
     read.map(|()| times).map_err(|fault| fault.at(path))

@@ -26,6 +26,7 @@ pub fn clap() -> Command {
     let command = Command::new("plan")
         .arg(plan)
         .arg(flags::directory().help("Directory that the run would measure"))
+        .arg(flags::runs("Directory of run files: earlier ones tell how long this takes"))
         .arg(print.help("Print the plan file, so that you can change a copy of it"));
     flags::with_quick_look(flags::with_scale(flags::with_common(command, &flags::engine_entries())))
         .about("Show what a plan would do, without running it: points, time, disk space, warnings")
@@ -121,8 +122,10 @@ fn budget(plan: &Plan) -> Option<String> {
 /// What a plan needs.
 struct Needs {
     estimate: plan::Estimate,
-    /// Seconds to make all data; `None` if no earlier run tells for some of it.
-    loading: Option<f64>,
+    /// Whether the points take no longer than the estimate says.
+    is_at_most: bool,
+    /// Seconds to make all data.
+    loading: f64,
     /// How long points take beside that, and their reports.
     beside: BesideLoad,
     disk: Bytes,
@@ -146,10 +149,17 @@ impl Needs {
         let chains = plan::chains(plan, &context.catalogue).into_iter();
         let starts = plan::chains_with_new_data(plan, &context.catalogue).into_iter().map(|chain| chain.start);
         let made: Vec<usize> = starts.filter(|start| !uses_found_data(&plan.trials[*start])).collect();
+        let mut estimate = plan::Estimate { data_sets: made.len(), ..plan::estimate(plan, &context.catalogue) };
+        let ending_themselves =
+            plan.trials.iter().filter(|trial| plan::expected_seconds(trial, &context.catalogue).is_none());
+        let known: Vec<f64> = ending_themselves.filter_map(|trial| earlier.self_ended_seconds(trial)).collect();
+        estimate.until_rows -= known.len();
+        estimate.seconds += known.iter().sum::<f64>();
         Needs {
-            estimate: plan::Estimate { data_sets: made.len(), ..plan::estimate(plan, &context.catalogue) },
+            estimate,
+            is_at_most: known.is_empty(),
             beside: BesideLoad::of(plan, &made, earlier),
-            loading: made.into_iter().map(|start| earlier.load_seconds(&plan.trials[start])).sum(),
+            loading: made.iter().map(|start| earlier.load_seconds(&plan.trials[*start])).sum(),
             disk: chains.map(|chain| room_needed(&plan.trials[chain], dir)).max().unwrap_or_default(),
             written: PlannedWrites::of(plan, context),
             outside: outside(plan),
@@ -313,7 +323,7 @@ fn at_most(disk: Bytes) -> String {
 #[derive(Clone, Copy)]
 struct BesideLoad {
     seconds: f64,
-    /// Whether earlier runs tell that of every engine.
+    /// Whether earlier runs tell that of every engine, and of its data.
     is_known: bool,
 }
 
@@ -328,7 +338,9 @@ impl BesideLoad {
             first + (points - 1.0).max(0.0) * earlier.point_seconds(trial, false) + points * report
         };
         let seconds = plan.trials.iter().enumerate().map(of_trial).sum();
-        BesideLoad { seconds, is_known: plan.trials.iter().all(|trial| earlier.knows_points_of(trial)) }
+        let is_known = plan.trials.iter().all(|trial| earlier.knows_points_of(trial))
+            && made.iter().all(|start| earlier.knows_load_of(&plan.trials[*start]));
+        BesideLoad { seconds, is_known }
     }
 }
 
@@ -338,19 +350,17 @@ fn time_of(plan: &Plan, needs: &Needs) -> String {
         Some(budget) => {
             format!("at most {}, and what the last point takes beyond it", plans::long_time(budget.as_secs_f64()))
         }
-        None => time(&needs.estimate, needs.loading, needs.beside),
+        None => time(&needs.estimate, needs.is_at_most, needs.loading, needs.beside),
     }
 }
 
-/// How long all of it takes; `None` if it has no limit, or if nothing tells how long its data takes to make.
-fn all_seconds(estimate: &plan::Estimate, loading: Option<f64>, beside: BesideLoad) -> Option<f64> {
-    let loading = if estimate.data_sets == 0 { Some(0.0) } else { loading };
-    let is_limited = estimate.until_rows == 0;
-    loading.filter(|_| is_limited).map(|loading| estimate.seconds + loading + beside.seconds)
+/// How long all of it takes; `None` if it has no limit.
+fn all_seconds(estimate: &plan::Estimate, loading: f64, beside: BesideLoad) -> Option<f64> {
+    (estimate.until_rows == 0).then_some(estimate.seconds + loading + beside.seconds)
 }
 
-fn time(estimate: &plan::Estimate, loading: Option<f64>, beside: BesideLoad) -> String {
-    let bound = if estimate.searches > 0 { "about" } else { "at most" };
+fn time(estimate: &plan::Estimate, is_at_most: bool, loading: f64, beside: BesideLoad) -> String {
+    let bound = if estimate.searches > 0 || !is_at_most { "about" } else { "at most" };
     let bounded = format!("{bound} {}", plans::long_time(estimate.seconds));
     let other = estimate.points - estimate.until_rows;
     let bounded = match (estimate.until_rows, other) {
@@ -364,14 +374,13 @@ fn time(estimate: &plan::Estimate, loading: Option<f64>, beside: BesideLoad) -> 
     };
     let by = if beside.is_known { ", by earlier runs" } else { "" };
     let points = format!("{} to begin and end points", plans::long_time(beside.seconds));
-    match (all_seconds(estimate, loading, beside), loading.filter(|_| estimate.data_sets > 0)) {
-        (Some(all), None) => format!("{bounded}, plus about {points}{by}: {} in all", plans::long_time(all)),
-        (Some(all), Some(data)) => {
-            let data = plans::long_time(data);
-            format!("{bounded}, plus about {points} and {data} for the data{by}: {} in all", plans::long_time(all))
-        }
-        (None, _) if estimate.until_rows > 0 => bounded,
-        (None, _) => format!("{bounded}, plus about {points}, plus loading the data"),
+    let data = match estimate.data_sets {
+        0 => String::new(),
+        _ => format!(" and {} for the data", plans::long_time(loading)),
+    };
+    match all_seconds(estimate, loading, beside) {
+        Some(all) => format!("{bounded}, plus about {points}{data}{by}: {} in all", plans::long_time(all)),
+        None => bounded,
     }
 }
 
@@ -423,10 +432,15 @@ mod tests {
     fn the_time_of_points_that_end_by_their_rows_is_not_estimated() {
         let estimate = |seconds, until_rows, searches| {
             let warnings = Vec::new();
-            time(&plan::Estimate { points: 7, data_sets: 1, seconds, searches, until_rows, warnings }, None, BESIDE)
+            time(
+                &plan::Estimate { points: 7, data_sets: 1, seconds, searches, until_rows, warnings },
+                true,
+                2.0,
+                BESIDE,
+            )
         };
         let shown = |seconds, until_rows| estimate(seconds, until_rows, 0);
-        let beside = "plus about 7.00 s to begin and end points, plus loading the data";
+        let beside = "plus about 7.00 s to begin and end points and 2.00 s for the data: 4 min in all";
         assert_eq!(estimate(210.0, 0, 1), format!("about 4 min, {beside}"));
         assert_eq!(shown(210.0, 0), format!("at most 4 min, {beside}"));
         let some = "at most 60.0 s for 2 of the points; the other 5 end when their data is done";
@@ -436,7 +450,7 @@ mod tests {
             plan::Estimate { points: 1, data_sets: 1, seconds: 30.0, searches: 0, until_rows: 0, warnings: Vec::new() };
         let known = BesideLoad { is_known: true, ..BESIDE };
         assert_eq!(
-            time(&once, Some(300.0), known),
+            time(&once, true, 300.0, known),
             "at most 30.0 s, plus about 7.00 s to begin and end points and 5 min for the data, by earlier runs: 6 min in all"
         );
     }
