@@ -333,7 +333,7 @@ pub const DEFAULTS: &[CommonKey] = &[
          on fresh data and a restarted engine (`between`)",
     )
     .without("no comparison"),
-    key("repeat", "1", int(1, REPEAT_MAX), "how many times each point is measured, interleaved A B B A; with until = sure at most, in random order"),
+    key("repeat", "1", int(1, REPEAT_MAX), "how many times each point is measured, interleaved A B B A; with until = sure at most, in random order; a command that compares, and says neither `time` nor `repeat`, takes 5 times 6s instead of once 30s"),
     key(
         BUDGET,
         "",
@@ -431,9 +431,7 @@ mod tests {
                 CommonKind::Int { min, max } => {
                     crate::text::parse_whole(text).is_some_and(|n| (min..=max).contains(&n))
                 }
-                CommonKind::Duration { min, max } => {
-                    crate::text::parse_time(text).is_some_and(|ns| (min.0..=max.0).contains(&ns))
-                }
+                CommonKind::Duration { min, max } => Nanos::parse(text).is_some_and(|time| (min..=max).contains(&time)),
                 CommonKind::OneOf(words) => words.contains(&text),
                 CommonKind::Truth => [FALSE, TRUE].contains(&text),
                 _ => true,

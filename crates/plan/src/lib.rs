@@ -87,11 +87,42 @@ pub fn parse(
 /// # Errors
 /// The first thing that is wrong with it, in one line with its flag.
 pub fn from_flags(workload: &str, overrides: &Overrides, scale: f64, catalogue: &Catalogue) -> Result<Plan, PlanError> {
+    flags_as_meant(workload, overrides, scale, catalogue).map(|(plan, _)| plan)
+}
+
+/// The same, and the flags that say all of it.
+fn flags_as_meant(
+    workload: &str,
+    overrides: &Overrides,
+    scale: f64,
+    catalogue: &Catalogue,
+) -> Result<(Plan, Overrides), PlanError> {
     let mut document = Document::empty(Place::Flag("workload"));
     let written = Written { key: "workload".into(), text: workload.into(), place: document.place };
     document.defaults.push(WrittenSetting { key: "workload".into(), place: document.place, values: vec![written] });
     let (name, title) = (plan_name(workload), overrides::title(workload, overrides));
-    resolved(&document, overrides, Plan { scale, ..Plan::new(name, title) }, catalogue)
+    let empty = Plan { scale, ..Plan::new(name, title) };
+    let plan = resolved(&document, overrides, empty.clone(), catalogue)?;
+    if !may_be_divided(&plan, overrides, catalogue) {
+        return Ok((plan, overrides.clone()));
+    }
+    let mut divided = overrides.clone();
+    divided.usual("repeat", PAIRS_USUAL);
+    divided.usual("time", TIME_OF_PAIRS);
+    resolved(&document, &divided, empty, catalogue).map(|plan| (plan, divided))
+}
+
+/// A comparison of which nothing but the values is said spends the usual time of a point in so many pairs: one pair concludes nothing.
+const PAIRS_USUAL: &str = "5";
+const TIME_OF_PAIRS: &str = "6s";
+
+/// Whether `plan` compares, for as long as is usual and once.
+fn may_be_divided(plan: &Plan, overrides: &Overrides, catalogue: &Catalogue) -> bool {
+    let is_said = ["time", "repeat", "until", "budget", "interval", "ops_max"].iter().any(|key| overrides.has(key));
+    let is_timed = |trial: &Trial| {
+        trial.limit.is_none() && (catalogue.run_ops)(&trial.workload.name, &trial.workload.params).is_none()
+    };
+    !is_said && plan.asked.compare.is_some() && plan.ab.is_none() && plan.trials.iter().all(is_timed)
 }
 
 /// The access distributions in `text`, with commas between them, given by the argument `key`.
@@ -1102,6 +1133,21 @@ mod tests {
                 "{refused}"
             );
         }
+    }
+
+    #[test]
+    fn a_comparison_of_which_only_the_values_are_said_has_five_pairs_in_the_usual_time() {
+        let planned = |flags: &[(&str, &str)]| {
+            let flags =
+                Overrides::from_flags(flags.iter().map(|(key, text)| (key.to_string(), text.to_string())).collect());
+            let trials = from_flags("oltp", &flags, 1.0, &fixture::catalogue()).expect("valid flags").trials;
+            (trials.len(), trials[0].phases.run)
+        };
+        let engines = ("engine", "sqlite,null");
+        assert_eq!(planned(&[engines]), (10, Nanos::from_secs(6)));
+        assert_eq!(planned(&[engines, ("time", "20s")]), (2, Nanos::from_secs(20)));
+        assert_eq!(planned(&[engines, ("repeat", "2")]), (4, Nanos::from_secs(30)));
+        assert_eq!(planned(&[("clients", "1,4")]), (2, Nanos::from_secs(30)), "a sweep compares nothing");
     }
 
     #[test]

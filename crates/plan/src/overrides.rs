@@ -35,13 +35,13 @@ enum GivenBy {
 
 /// The small plan of one workload and flags as a plan file (`--print-plan`). At `scale` it parses to what [`crate::from_flags`] gives.
 pub fn to_toml(workload: &str, overrides: &Overrides, scale: f64, catalogue: &Catalogue) -> String {
-    let mut all = Overrides::from_flags(vec![("workload".to_owned(), workload.to_owned())]);
-    all.0.extend(overrides.0.iter().cloned());
     let (name, title) = (quoted(&crate::plan_name(workload)), quoted(&title(workload, overrides)));
     let mut plan = format!("name = {name}\ntitle = {title}\n");
     // Flags that are refused are refused when they are used.
-    let asked =
-        crate::from_flags(workload, overrides, scale, catalogue).map_or_else(|_| Asked::default(), |plan| plan.asked);
+    let (asked, meant) = crate::flags_as_meant(workload, overrides, scale, catalogue)
+        .map_or_else(|_| (Asked::default(), overrides.clone()), |(plan, meant)| (plan.asked, meant));
+    let mut all = Overrides::from_flags(vec![("workload".to_owned(), workload.to_owned())]);
+    all.0.extend(meant.0);
     for (key, text) in [("question", asked.question), ("compare", asked.compare), ("over", asked.over)] {
         if let Some(text) = text {
             writeln!(plan, "{key} = {}", quoted(&text)).expect("writing to a string does not fail");

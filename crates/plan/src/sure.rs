@@ -12,7 +12,7 @@ use crate::question::setting_name;
 use crate::sweep::{Matrix, Point, TRIALS_MAX};
 use crate::value::time_text;
 use model::sure::{ArmPlace, Precision, SurePlan};
-use model::{Catalogue, Nanos, Phases, Until};
+use model::{Catalogue, Nanos, Phases, Trial, Until};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// The first round takes this part of the budget.
@@ -85,29 +85,37 @@ fn fit_to_budget(points: &mut [Point<'_>], budget: Nanos, catalogue: &Catalogue)
         let other = if point.trial.limit.is_some() { "rate = `limit`" } else { "until = `steady`" };
         return Err(point.place.error(format_args!("`{BUDGET}` and {other} exclude each other; leave one out")));
     }
-    let least = Nanos(POINT_MIN.0.saturating_mul(count));
+    let ends_itself = |trial: &Trial| (catalogue.run_ops)(&trial.workload.name, &trial.workload.params).is_some();
+    let timed = points.iter().map(|point| &point.trial).filter(|trial| !ends_itself(trial));
+    let lengths: Vec<u64> = timed.map(|trial| length(&trial.phases).min(POINT_MIN).0).collect();
+    let least = Nanos(lengths.iter().fold(0, |sum, one| sum.saturating_add(*one)));
     if least > budget {
         let place = points[0].place;
-        let (budget, least) = (time_text(budget), time_text(least));
+        let (budget, least, timed) = (time_text(budget), time_text(least), lengths.len());
         return Err(place.error(format_args!(
-            "`{BUDGET}` = `{budget}` is too short for {count} points of 2 s; use at least `{least}`, or fewer points"
+            "`{BUDGET}` = `{budget}` is too short for {timed} points of up to 2 s; use at least `{least}`, or fewer points"
         )));
     }
-    let each = Nanos(budget.0 / FIRST_ROUND_PART / count).max(POINT_MIN);
+    let each = Nanos(budget.0 / FIRST_ROUND_PART / (lengths.len() as u64).max(1)).max(POINT_MIN);
     let repeats = PAIRS_MAX.min((TRIALS_MAX as u64 / count) as u32);
     for point in points {
         point.repeats = point.repeats.max(repeats);
         let trial = &mut point.trial;
-        if (catalogue.run_ops)(&trial.workload.name, &trial.workload.params).is_none() {
+        if !ends_itself(trial) {
             cut(&mut trial.phases, each);
         }
     }
     Ok(())
 }
 
+/// Warmup and run.
+fn length(phases: &Phases) -> Nanos {
+    Nanos(phases.warmup.0.saturating_add(phases.run.0))
+}
+
 /// Cuts warmup and run to `each` together.
 fn cut(phases: &mut Phases, each: Nanos) {
-    if phases.warmup.0.saturating_add(phases.run.0) <= each.0 {
+    if length(phases) <= each {
         return;
     }
     phases.warmup = phases.warmup.min(Nanos(each.0 / WARMUP_PART));
@@ -208,7 +216,9 @@ mod tests {
         let refused = |text: &str, flags: &[(&str, &str)]| with(text, flags).expect_err(text);
         let few = refused("workload = 'oltp'", &[("clients", "1..128"), ("budget", "10s")]);
         assert!(
-            few.ends_with("`budget` = `10s` is too short for 8 points of 2 s; use at least `16s`, or fewer points"),
+            few.ends_with(
+                "`budget` = `10s` is too short for 8 points of up to 2 s; use at least `16s`, or fewer points"
+            ),
             "{few}"
         );
         let limit = refused("workload = 'oltp'\nrate = 'limit'\nbudget = '1h'", &[]);

@@ -88,7 +88,7 @@ mod tests {
     #[test]
     fn an_engine_may_name_the_folder_of_its_programs() {
         let targets = |text: &str| {
-            let overrides = Overrides::from_flags(vec![("engine".into(), text.into())]);
+            let overrides = Overrides::from_flags(vec![("engine".into(), text.into()), ("repeat".into(), "1".into())]);
             let plan = from_flags("oltp", &overrides, 1.0, &catalogue()).map_err(|error| error.to_string())?;
             let of = |trial: &model::Trial| {
                 let folder = trial.target.programs.as_ref().map(|folder| folder.display().to_string());

@@ -157,7 +157,7 @@ impl<'a> Choice<'_, 'a> {
 #[cfg(test)]
 mod tests {
     use crate::fixture::{with_a_tuned_engine, with_engines_of_a_server as catalogue};
-    use crate::{Overrides, fixture, from_flags};
+    use crate::{Overrides, from_flags};
     use model::{Trial, Value};
 
     /// The parameters of each point on the engine `tuned`, in words.
@@ -165,7 +165,7 @@ mod tests {
         let flags = flags
             .iter()
             .map(|(key, text)| (key.to_string(), text.to_string()))
-            .chain([("engine".into(), "tuned".into())]);
+            .chain([("engine", "tuned"), ("repeat", "1")].map(|(key, text)| (key.into(), text.into())));
         let plan = from_flags("oltp", &Overrides::from_flags(flags.collect()), 1.0, &with_a_tuned_engine());
         let words = |trial: &Trial| trial.target.params.0.values().map(Value::to_string).collect::<Vec<_>>().join(" ");
         Ok(plan.map_err(|error| error.to_string())?.trials.iter().map(words).collect())
@@ -208,7 +208,7 @@ mod tests {
             ("engine".into(), "maria".into()),
             ("maria.purge_threads".into(), "1,4".into()),
         ]);
-        let printed = crate::to_toml("oltp", &flags, 1.0, &fixture::catalogue());
+        let printed = crate::to_toml("oltp", &flags, 1.0, &catalogue());
         let same = from_flags("oltp", &flags, 1.0, &catalogue()).unwrap();
         assert_eq!(read(&printed).unwrap(), same, "{printed}");
         for (text, message) in [
