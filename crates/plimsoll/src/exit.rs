@@ -29,7 +29,7 @@ pub enum Exit {
     TargetFailed,
     /// Measured, but a point is invalid, or a search found no rate (with `--strict`).
     Invalid,
-    /// Compared, and the new one is slower than `--fail-below` allows, or lost its repeats.
+    /// Compared, and the new one is slower than `--fail-below` allows, lost its repeats, or answers differently.
     Slower,
     /// Ended by Ctrl-C; what was measured is kept.
     Interrupted,
@@ -51,7 +51,10 @@ pub const EXITS: &[(Exit, &str)] = &[
         "the engine failed or could not be reached, or a limit such as the free disk space ended the run; points that were measured are kept",
     ),
     (Exit::Invalid, "measured, but a point is invalid, or a search found no rate (only with --strict)"),
-    (Exit::Slower, "compared, and slower than --fail-below allows, or repeats were lost"),
+    (
+        Exit::Slower,
+        "compared, and slower than --fail-below allows, or repeats were lost, or statements answer differently",
+    ),
     (Exit::Interrupted, "interrupted by Ctrl-C; points that were measured are kept"),
     (Exit::Terminated, "terminated by SIGTERM; points that were measured are kept"),
 ];

@@ -150,7 +150,10 @@ fn compare_two(base: &Arm, new: &Arm) -> RunComparison {
 
 /// The places at which the base has usable repeats and `new` has lost so many of its own that nothing can be decided.
 fn lost_places(base: &Arm, new: &Arm, matched: &[CommonPlace], differing: &arm::Differences) -> Vec<LostPlace> {
-    let usable = |points: &[&ArmPoint]| points.iter().filter(|point| point.is_usable()).count();
+    // A step that had nothing to do is compared with none, and is no loss.
+    let usable = |points: &[&ArmPoint]| {
+        points.iter().filter(|point| point.is_usable() || point.analysis.had_nothing_to_do()).count()
+    };
     let of_matched = matched.iter().filter_map(|place| {
         let [of_base, of_new] = [usable(&place.base), usable(&place.new)];
         let is_lost = of_new == 0 || of_base >= PAIRS_MIN && of_new < PAIRS_MIN && of_new < place.new.len();
@@ -559,6 +562,23 @@ mod tests {
         assert_eq!(lost(&new, &[0, 1, 2, 3, 4]), [[5, 0]], "all of them");
         assert_eq!(lost(&new, &[2, 3]), [[5, 3]], "too few are left to decide");
         assert_eq!(lost(&new, &[2]), Vec::<[usize; 2]>::new(), "four pairs decide");
+    }
+
+    #[test]
+    fn a_step_that_had_nothing_to_do_in_the_new_run_is_not_lost() {
+        let as_step = |point: &mut PointData| {
+            point.trial.workload.params = params(&[("step", Value::Word("drain".into()))]);
+            point.traits.course.run_ops = Some(1);
+        };
+        let runs = [16, 17].map(|seed| run(seed, 4, 1000.0, 50e3, 3.0, as_step));
+        let mut analyses = [analyse(&runs[0]), analyse(&runs[1])];
+        for point in &mut analyses[1].points {
+            point.summary.as_mut().expect("it was measured").seconds = 0.000_1;
+            assert!(point.had_nothing_to_do());
+        }
+        let all = runs.iter().zip(&analyses).map(|(data, analysis)| ComparedRun { name: "run", data, analysis });
+        let one = compare_runs(&all.collect::<Vec<_>>()).remove(0);
+        assert_eq!((one.lost.len(), one.speeds().count()), (0, 0));
     }
 
     #[test]

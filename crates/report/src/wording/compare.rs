@@ -83,7 +83,7 @@ fn short_version(version: &str) -> &str {
 }
 
 /// `a, b and c`, `a, b and 4 more`
-fn listed(values: &[String]) -> String {
+pub fn listed(values: &[String]) -> String {
     match values {
         [first @ .., _] if first.len() > VALUES_MAX => {
             let more = format!("{} more", values.len() - VALUES_MAX);
@@ -464,17 +464,6 @@ pub fn row_name(place: &PlaceComparison, metric: &MetricRatio) -> Vec<String> {
         }
         false => vec![format!("  {}", metric_head(metric.metric, place.unit))],
     }
-}
-
-/// What a ratio that was asked for decides: `plimsoll compare --fail-below`.
-pub fn regression_sentence(below: &[(&PlaceComparison, &MetricRatio)], share: f64) -> String {
-    let name = |place: &PlaceComparison| Some(place_name(place)).filter(|label| !label.is_empty());
-    let one = |(place, metric): &(&PlaceComparison, &MetricRatio)| match name(place) {
-        Some(name) => format!("{name} ({})", ratio_text(metric.estimate.ratio)),
-        None => ratio_text(metric.estimate.ratio),
-    };
-    let all: Vec<String> = below.iter().map(one).collect();
-    format!("slower than {} of the base: {}", ratio_text(share), listed(&all))
 }
 
 /// `lost: clients 64 (4 usable repeats in the base, none in the new)`

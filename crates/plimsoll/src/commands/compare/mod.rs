@@ -3,6 +3,8 @@
 //! In: run files. Out: the first with each other one: ratios with intervals, what differs, which costs changed. Limits: whole runs are
 //! read into memory, all at once.
 
+mod gate;
+
 use super::list;
 use crate::context::Context;
 use crate::exit::{Exit, Fault};
@@ -11,11 +13,11 @@ use crate::output;
 use crate::read_run::ReadRun;
 use analysis::compare::{
     ComparedRun, CostChange, GroupingError, KindRatio, LostPlace, MetricRatio, PlaceComparison, ResultDifference,
-    RunComparison, compare_groups, compare_runs, is_below, overlay_groups, overlay_runs,
+    RunComparison, compare_groups, compare_runs, overlay_groups, overlay_runs,
 };
-use analysis::math::ratio::PAIRS_MIN;
-use clap::{Arg, ArgAction, ArgMatches, Command};
-use report::wording::compare::{arm_name, condition_key, cost_key, effect_word, lost_sentence, regression_sentence};
+use clap::{Arg, ArgAction, ArgMatches, Command, value_parser};
+use gate::Gate;
+use report::wording::compare::{arm_name, condition_key, cost_key, effect_word};
 use report::wording::compared_sweep::answers;
 use report::wording::label::settings_label;
 use report::wording::metric::{metric_key, verdict_word};
@@ -26,6 +28,7 @@ pub fn clap() -> Command {
     let runs = Arg::new("run").value_name("RUN").required(true).num_args(1..).action(ArgAction::Append);
     let by = Arg::new("by").long("by").value_name("NAME[=BASE]");
     let fail_below = Arg::new("fail-below").long("fail-below").value_name("RATIO").value_parser(parse_share);
+    let junit = Arg::new("junit").long("junit").value_name("FILE").value_parser(value_parser!(PathBuf));
     let out = Arg::new("out")
         .long("out")
         .value_name("DIR")
@@ -33,7 +36,8 @@ pub fn clap() -> Command {
     Command::new("compare")
         .arg(runs.help("Run files, names of runs in --runs, or `last`; the first is what the others are compared with"))
         .arg(by.help("Compare the groups of one RUN that differ in this parameter; BASE is the value that the others are compared with [default: the first measured]"))
-        .arg(fail_below.help("Exit with code 10 if a rate is shown to be lower than this share of the base, such as 0.97, or was lost"))
+        .arg(fail_below.help("Exit with code 10 if a rate or a kind of statement is shown to do less than this share of the base, such as 0.97, if it was lost, or if it answers differently"))
+        .arg(junit.help("Write what passes and what fails into this file, as JUnit XML for a pipeline (the share is that of --fail-below, or 1)"))
         .arg(out)
         .arg(flags::runs("Directory of run files"))
         .about("Compare runs, or the groups of one run: ratio with interval, what differs, which costs changed")
@@ -64,10 +68,12 @@ pub fn execute(matches: &ArgMatches, context: &Context) -> Result<Exit, Fault> {
     } else {
         print_text(&all, report.as_deref(), context)
     }
-    match matches.get_one::<f64>("fail-below") {
-        Some(share) => judge(&all, *share),
-        None => Ok(Exit::Done),
+    let share = matches.get_one::<f64>("fail-below").copied();
+    let gate = Gate::new(&all, share.unwrap_or(1.0));
+    if let Some(file) = matches.get_one::<PathBuf>("junit") {
+        gate.write_junit(file)?;
     }
+    share.map_or(Ok(Exit::Done), |_| gate.judge())
 }
 
 /// Writes the report, if it was asked for, and gives its path.
@@ -123,32 +129,6 @@ fn by_groups(run: &ComparedRun, by: &str) -> Result<Vec<RunComparison>, Fault> {
             }
         })
     })
-}
-
-/// Whether a rate is lower than was allowed, or lost. What could not be concluded is no pass.
-fn judge(all: &[RunComparison], share: f64) -> Result<Exit, Fault> {
-    let speeds: Vec<(&PlaceComparison, &MetricRatio)> = all.iter().flat_map(RunComparison::speeds).collect();
-    let below: Vec<(&PlaceComparison, &MetricRatio)> =
-        speeds.iter().filter(|(_, metric)| is_below(metric, share)).copied().collect();
-    let lost: Vec<&LostPlace> = all.iter().flat_map(|one| &one.lost).collect();
-    let failed = (!below.is_empty()).then(|| regression_sentence(&below, share)).into_iter();
-    let failed: Vec<String> = failed.chain((!lost.is_empty()).then(|| lost_sentence(&lost))).collect();
-    if !failed.is_empty() {
-        let text = report::terminal_text(&failed.join("; "));
-        return Err(Fault { reported: true, ..Fault::new(Exit::Slower, text) });
-    }
-    let is_undecided =
-        |(_, metric): &&(&PlaceComparison, &MetricRatio)| metric.estimate.verdict == analysis::RatioVerdict::Indicative;
-    match speeds.iter().filter(is_undecided).count() {
-        0 if !speeds.is_empty() => Ok(Exit::Done),
-        undecided => Err(Fault { reported: true, ..Fault::usage(undecided_sentence(undecided, speeds.len())) }),
-    }
-}
-
-/// Why a gate passes nothing.
-fn undecided_sentence(undecided: usize, all: usize) -> String {
-    let what = if undecided == all { "nothing".to_owned() } else { format!("{undecided} of {all} rates not") };
-    format!("--fail-below decides {what}: it takes at least {PAIRS_MIN} pairs of comparable repeats")
 }
 
 fn json(all: &[RunComparison], report: Option<&Path>) -> Value {
@@ -256,10 +236,12 @@ fn causes(one: &RunComparison) -> Vec<Value> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use analysis::RepeatPair;
-    use analysis::compare::ArmSummary;
+    use analysis::compare::{ArmSummary, KindComparison};
+    use analysis::math::ratio::Preference;
     use analysis::points::metric::Metric;
     use analysis::points::work::WorkUnit;
+    use analysis::{RatioEstimate, RepeatPair};
+    use model::KindResults;
 
     /// A comparison at one place, in which the new arm did `share` of the base's work in each of `n` repeats.
     fn one_place(share: f64, n: usize) -> Vec<RunComparison> {
@@ -292,7 +274,7 @@ mod tests {
     }
 
     fn exit_of(all: &[RunComparison], share: f64) -> (Exit, String) {
-        judge(all, share).map_or_else(|fault| (fault.exit, fault.text), |exit| (exit, String::new()))
+        Gate::new(all, share).judge().map_or_else(|fault| (fault.exit, fault.text), |exit| (exit, String::new()))
     }
 
     #[test]
@@ -322,6 +304,52 @@ mod tests {
         let (exit, text) = exit_of(&one_place(0.9, 3), 0.97);
         assert_eq!(exit, Exit::Usage);
         assert!(text.contains("at least 4 pairs"), "{text}");
+    }
+
+    /// One place at which one statement takes twice as long, one is as fast, one answers differently, and one fails.
+    fn replays() -> Vec<RunComparison> {
+        let ratio = |kind: &str, times: f64| {
+            let pairs: Vec<RepeatPair> =
+                (0..6).map(|nth| RepeatPair { base: 100.0, new: times * (100.0 + f64::from(nth) / 10.0) }).collect();
+            let estimate = RatioEstimate::from_pairs(&pairs, Preference::Less).expect("there are pairs");
+            KindRatio { kind: kind.into(), base_ns: 100.0, new_ns: 100.0 * times, estimate }
+        };
+        let results = |rows| KindResults { kind: "select <c>".into(), answers: 1, rows, ..KindResults::default() };
+        let mut all = one_place(1.0, 4);
+        all[0].places[0].kinds = Some(KindComparison {
+            ratios: vec![ratio("select a", 2.0), ratio("select b", 1.0)],
+            other_results: vec![ResultDifference { kind: "select <c>".into(), base: results(1), new: results(2) }],
+            failures: vec![("insert d".into(), [0, 3]), ("insert e".into(), [1, 0])],
+            ..KindComparison::default()
+        });
+        all
+    }
+
+    #[test]
+    fn statements_that_take_longer_fail_or_answer_differently_end_with_code_10() {
+        let (exit, text) = exit_of(&replays(), 0.97);
+        assert_eq!(exit, Exit::Slower);
+        let other = "statements that answer differently: insert d (fails 3 times in the new, never in the base) and \
+                     select <c> (1 rows in the base, 2 in the new); statements slower than 0.97 of the base: \
+                     select a (takes 2.00 times as long";
+        assert!(text.starts_with(other), "{text}");
+        assert!(!exit_of(&replays(), 0.4).1.contains("slower than"), "twice as long is above 0.4 of the base");
+    }
+
+    #[test]
+    fn a_junit_file_has_a_case_for_each_rate_and_statement_and_replaces_only_its_own_kind() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("compare.xml");
+        let gate = Gate::new(&replays(), 0.97);
+        (0..2).for_each(|_| gate.write_junit(&file).expect("it is new, or of an earlier comparison"));
+        let text = std::fs::read_to_string(&file).unwrap();
+        let parsed = roxmltree::Document::parse(&text).unwrap();
+        let count = |tag: &str| parsed.descendants().filter(|node| node.has_tag_name(tag)).count();
+        assert_eq!(["testsuite", "testcase", "failure", "skipped"].map(count), [1, 5, 3, 0], "{text}");
+        std::fs::write(&file, "mine").unwrap();
+        let refused = gate.write_junit(&file).expect_err("it is of somebody else").text;
+        assert!(refused.contains("compare.xml") && refused.contains("use another name"), "{refused}");
+        assert_eq!(std::fs::read_to_string(&file).unwrap(), "mine");
     }
 
     #[test]
