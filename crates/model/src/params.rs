@@ -351,6 +351,8 @@ impl Phrase {
     pub fn say(&self, value: &Value) -> Option<String> {
         match value {
             Value::Int(number) => self.say_number(*number),
+            Value::Background(entries) if entries.is_empty() => Some("no background load".to_owned()),
+            Value::Background(_) => Some(format!("{value} in the background")),
             other => self.say_written(&other.to_string()),
         }
     }

@@ -29,6 +29,11 @@ impl<'a> AskedRun<'a> {
         self.analysis.meta.plan.asked.over.as_deref()
     }
 
+    /// Whether the plan asks how its points go along an axis, and compares nothing.
+    pub fn asks_along_axis_only(&self) -> bool {
+        self.stated_question().is_some() && self.stated_axis().is_some() && self.stated_comparison().is_none()
+    }
+
     /// Whether the plan has the repeats that a comparison needs. If pairs are missing all the same, points could not be used.
     pub fn has_enough_repeats(&self) -> bool {
         self.analysis.meta.plan.trials.iter().any(|trial| trial.repeat as usize >= PAIRS_MIN)

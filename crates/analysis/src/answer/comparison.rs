@@ -42,6 +42,9 @@ impl<'a> Comparison<'a> {
     pub(super) fn of(run: &'a AskedRun<'a>) -> Option<Comparison<'a>> {
         let tables = &run.analysis.verdict.relative;
         let stated = run.stated_comparison();
+        if run.asks_along_axis_only() {
+            return None;
+        }
         let table = tables.iter().find(|table| stated == Some(&table.arms[0].name)).or(tables.first())?;
         Some(Comparison::of_table(run, table.clone()))
     }

@@ -7,8 +7,8 @@ use super::thing::Thing;
 use crate::PointAnalysis;
 use crate::points::durability::durability;
 use crate::points::sweep::ScalingAxis;
-use crate::recorded::dimensions::{DURABILITY, SettingValue};
-use model::{AccessPattern, FoundDataUse, IoWork};
+use crate::recorded::dimensions::{DURABILITY, ENGINE, SettingValue};
+use model::{AccessPattern, Bytes, FoundDataUse, IoWork, Value};
 use words::quantity::{plural, whole};
 
 /// More parts do not fit into one line.
@@ -19,6 +19,8 @@ pub(super) fn conditions(things: &[Thing]) -> String {
     let points: Vec<&PointAnalysis> = things.iter().flat_map(Thing::points).collect();
     let mut parts: Vec<Option<String>> = vec![
         common(&points, |point| point.traits.found_data.as_ref().map(found_words)),
+        // Where engines are compared, or one thing is measured, the rows and the claims name them.
+        (things.len() > 1).then(|| common(&points, engine_words)).flatten(),
         common(&points, |point| {
             point.traits.work.io.as_ref().filter(|io| io.block.0 > 0).map(|io| io.block.to_string())
         }),
@@ -50,6 +52,12 @@ pub(super) fn conditions(things: &[Thing]) -> String {
 fn common(points: &[&PointAnalysis], words: impl Fn(&PointAnalysis) -> Option<String>) -> Option<String> {
     let first = words(points.first()?)?;
     points.iter().all(|point| words(point).as_ref() == Some(&first)).then_some(first)
+}
+
+/// The database that all arms have; a disk is named by the claims.
+fn engine_words(point: &PointAnalysis) -> Option<String> {
+    let is_database = point.traits.work.io.is_none() && point.compression.is_none();
+    point.settings.get(ENGINE).filter(|_| is_database).map(spoken)
 }
 
 /// Whose the tables were, which decides about all other numbers.
@@ -88,7 +96,10 @@ fn data_set_words(point: &PointAnalysis) -> Option<String> {
 
 /// How large the data is.
 fn size_words(point: &PointAnalysis) -> Option<String> {
-    let is_stated = |value: &SettingValue| !matches!(value, SettingValue::Absent | SettingValue::Default);
+    // A size of nothing leaves the choice to another setting.
+    let is_stated = |value: &SettingValue| {
+        !matches!(value, SettingValue::Absent | SettingValue::Default | SettingValue::Param(Value::Bytes(Bytes(0))))
+    };
     let sizes = point.settings.used().filter(|setting| setting.is_data_size() && is_stated(&setting.value));
     let sizes: Vec<String> = sizes.map(spoken).collect();
     (!sizes.is_empty()).then(|| sizes.join(", "))

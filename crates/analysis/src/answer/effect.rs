@@ -10,6 +10,8 @@ use crate::recorded::dimensions::Setting;
 
 /// Ratios that differ by less than this factor are the same to a reader, however exactly they are known.
 const ALIKE_BELOW: f64 = 1.1;
+/// A place that shows no difference by itself shares one of others if its own is so much of theirs, as logarithms.
+const SHARED_LEAST: f64 = 0.5;
 
 /// What the arm does at one place.
 #[derive(Clone, Debug)]
@@ -79,9 +81,15 @@ pub(super) fn together(effects: &[RatioEstimate]) -> Option<RatioEstimate> {
     };
     let are_near = low_most <= high_least || most < ALIKE_BELOW * least;
     let verdict = verdict.filter(|_| are_near)?;
+    let ratio = log_mean(&mut effects.iter().map(|one| one.ratio));
+    // A place whose wide interval allows the difference, but whose own ratio is next to none of it, does not share it.
+    let shares = |one: &RatioEstimate| one.verdict == verdict || one.ratio.ln() / ratio.ln() >= SHARED_LEAST;
+    if verdict.is_difference() && !effects.iter().all(shares) {
+        return None;
+    }
     let smallest = effects.iter().filter_map(|one| one.smallest_effect).reduce(f64::max);
     Some(RatioEstimate {
-        ratio: log_mean(&mut effects.iter().map(|one| one.ratio)),
+        ratio,
         ci95: Some([low, high]),
         n: effects.iter().map(|one| one.n).min().unwrap_or(first.n),
         smallest_effect: smallest,
@@ -96,7 +104,12 @@ fn ends(values: impl Iterator<Item = f64>) -> (f64, f64) {
 
 /// What the arm does at `all` places, of which there is at least one: along the axis that needs the fewest parts.
 pub(super) fn split<'a>(all: &[PlaceEffect<'a>], axes: &[Axis<'a>]) -> Branch<'a> {
-    branch(all.iter().collect(), axes, Vec::new())
+    split_within(all, axes, Vec::new())
+}
+
+/// The same of places that `path` distinguishes from others of which nothing is said.
+pub(super) fn split_within<'a>(all: &[PlaceEffect<'a>], axes: &[Axis<'a>], path: Vec<Part<'a>>) -> Branch<'a> {
+    branch(all.iter().collect(), axes, path)
 }
 
 fn branch<'a>(places: Vec<&PlaceEffect<'a>>, axes: &[Axis<'a>], path: Vec<Part<'a>>) -> Branch<'a> {
@@ -229,6 +242,8 @@ mod tests {
         assert_eq!(together(&[effect(1.0, 1.0, NoDifferenceShown), effect(1.6, 0.1, Faster)]), None);
         let nearly = together(&[effect(1.05, 0.06, NoDifferenceShown), effect(1.08, 0.02, Faster)]).unwrap();
         assert_eq!(nearly.verdict, Faster);
+        // The intervals have points in common, all of them above 1.
+        assert_eq!(together(&[effect(1.02, 0.05, NoDifferenceShown), effect(1.4, 0.35, Faster)]), None);
     }
 
     #[test]

@@ -43,6 +43,23 @@ where
     all
 }
 
+/// What distinguishes the places `some` from all others of `all`: `with 16 clients`, if none of `some` has one client.
+pub(super) fn distinguishing<'a, 'p>(
+    some: impl Iterator<Item = &'p Vec<&'a Setting>> + Clone,
+    all: impl Iterator<Item = &'p Vec<&'a Setting>>,
+) -> Vec<Part<'a>>
+where
+    'a: 'p,
+{
+    let part_of = |axis: Axis<'a>| {
+        let is_own =
+            |value: &&Setting| some.clone().flatten().any(|own| own.name == value.name && own.value == value.value);
+        let values: Vec<&Setting> = axis.values.iter().copied().filter(is_own).collect();
+        (!values.is_empty() && values.len() < axis.values.len()).then_some(Part { axis, values })
+    };
+    axes(all).into_iter().filter_map(part_of).collect()
+}
+
 fn count(setting: &Setting) -> Option<u32> {
     match setting.value {
         SettingValue::Count(count) => Some(count),

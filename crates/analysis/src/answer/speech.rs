@@ -34,7 +34,7 @@ pub fn short(setting: &Setting, length_max: usize) -> String {
 
 /// `setting` above a column.
 pub fn column(setting: &Setting) -> String {
-    short(setting, 16)
+    short(setting, 24)
 }
 
 /// `setting` as the name of a row.

@@ -6,7 +6,7 @@
 use super::asked::AskedRun;
 use crate::PointAnalysis;
 use crate::math::repeats::half_width_share;
-use crate::points::relative::{RelativeCell, RelativeTable};
+use crate::points::relative::{RelativeCell, RelativeRow, RelativeTable};
 use crate::recorded::dimensions::SettingValue;
 use model::sure::{Decision, Precision, SurePlan};
 use model::{Nanos, Until};
@@ -25,7 +25,8 @@ pub(super) fn sentence(run: &AskedRun) -> Option<String> {
 
 /// `decided after 9 of at most 20 pairs`; `2 of 3 comparisons are decided, the other not after 20 pairs: about 30 more (5.0 min) would decide it`
 fn of_pairs(run: &AskedRun, sure: &SurePlan) -> Option<String> {
-    let cells = comparisons(run)?;
+    let rows = compared_rows(run)?;
+    let cells: Vec<&RelativeCell> = rows.iter().flatten().copied().collect();
     let (open, decided): (Vec<&RelativeCell>, Vec<&RelativeCell>) =
         cells.iter().copied().partition(|cell| cell.decision == Some(Decision::Open));
     let which = if cells.len() == 1 { String::new() } else { format!("all {} comparisons are ", cells.len()) };
@@ -42,7 +43,11 @@ fn of_pairs(run: &AskedRun, sure: &SurePlan) -> Option<String> {
     let more = open.iter().filter_map(|cell| cell.pairs_more).max().unwrap_or(1);
     let longer = match more {
         more if more > PAIRS_TOLD_MAX => ": no number of pairs will, as they vary".to_owned(),
-        more => format!(": about {} more ({}) would", more, time(pair_seconds(run) * f64::from(more) * 1e9)),
+        more => {
+            let each = if open.len() == 1 { "" } else { " each" };
+            let seconds = f64::from(points_missing(&rows)) * point_seconds(run);
+            format!(": about {more} more{each} ({} of measuring) would", time(seconds * 1e9))
+        }
     };
     let which = match cells.len() {
         1 => "not decided".to_owned(),
@@ -60,22 +65,32 @@ fn pairs_of(cells: &[&RelativeCell]) -> String {
     if least == most { plural(most as u64, "pair") } else { format!("{least} to {most} pairs") }
 }
 
-/// The comparisons that were to be decided.
-fn comparisons<'a>(run: &AskedRun<'a>) -> Option<Vec<&'a RelativeCell>> {
+/// The comparisons that were to be decided, of each place.
+fn compared_rows<'a>(run: &AskedRun<'a>) -> Option<Vec<Vec<&'a RelativeCell>>> {
     let tables = &run.analysis.verdict.relative;
     let stated = run.stated_comparison();
     let table: &RelativeTable = tables.iter().find(|table| stated == Some(&table.arms[0].name))?;
-    let cells: Vec<&RelativeCell> =
-        table.rows.iter().flat_map(|row| &row.cells).flatten().filter(|cell| cell.decision.is_some()).collect();
-    (!cells.is_empty()).then_some(cells)
+    let of_row = |row: &'a RelativeRow| row.cells.iter().flatten().filter(|cell| cell.decision.is_some()).collect();
+    let rows: Vec<Vec<&RelativeCell>> = table.rows.iter().map(of_row).filter(|row: &Vec<_>| !row.is_empty()).collect();
+    (!rows.is_empty()).then_some(rows)
 }
 
-/// How long the load of a pair took.
-fn pair_seconds(run: &AskedRun) -> f64 {
+/// How many points the pairs have that are missing: the arms of a place share its base.
+fn points_missing(rows: &[Vec<&RelativeCell>]) -> u32 {
+    let of_row = |row: &Vec<&RelativeCell>| {
+        let open = row.iter().filter(|cell| cell.decision == Some(Decision::Open));
+        let missing: Vec<u32> = open.map(|cell| cell.pairs_more.unwrap_or(1)).collect();
+        missing.iter().sum::<u32>() + missing.iter().max().unwrap_or(&0)
+    };
+    rows.iter().map(of_row).sum()
+}
+
+/// How long the load of a point took.
+fn point_seconds(run: &AskedRun) -> f64 {
     let warmup =
         run.analysis.meta.plan.trials.iter().map(|trial| trial.phases.warmup.as_secs_f64()).fold(0.0, f64::max);
     let seconds: Vec<f64> = measured(run).map(|summary| summary.seconds + warmup).collect();
-    2.0 * crate::math::stats::mean(&seconds)
+    crate::math::stats::mean(&seconds)
 }
 
 fn measured<'a>(run: &AskedRun<'a>) -> impl Iterator<Item = &'a crate::Summary> {

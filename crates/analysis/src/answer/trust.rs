@@ -141,9 +141,13 @@ fn validity(run: &AskedRun, weakness: Option<(Code, usize)>) -> Option<String> {
         (0, indicative) => format!("{indicative} {} only indicative", if indicative == 1 { "is" } else { "are" }),
         (1, _) if all == 1 => "the point must not be used".to_owned(),
         (invalid, _) if invalid == all => format!("none of {all} points can be used"),
-        (invalid, _) => {
+        (invalid, indicative) => {
+            let are = |count| if count == 1 { "is" } else { "are" };
             let of = if valid.is_empty() { format!(" of {all} points") } else { String::new() };
-            format!("{invalid}{of} {} left out", if invalid == 1 { "is" } else { "are" })
+            let is_told = !valid.is_empty() && indicative > 0;
+            let weaker =
+                if is_told { format!("{indicative} {} only indicative; ", are(indicative)) } else { String::new() };
+            format!("{weaker}{invalid}{of} {} left out", are(invalid))
         }
     };
     let why = weakness.map(|(code, points)| weakness_words(run, code, points, tally.invalid)).unwrap_or_default();
@@ -331,7 +335,7 @@ mod tests {
         let (idle, short) = (Simulation::counts(&[0; 20]), Simulation::counts(&[20_000; 3]));
         let told = |points: Vec<Simulation>| trust(&of(points)).remove(0);
         let some = told(vec![quiet(), quiet(), idle.clone(), idle.clone(), short.clone(), short.clone()]);
-        assert_eq!(some, "2 of 6 points are valid; 2 are left out: they did no operation.");
+        assert_eq!(some, "2 of 6 points are valid; 2 are only indicative; 2 are left out: they did no operation.");
         let none = trust(&of(vec![short.clone(), short, idle]));
         assert_eq!(
             none,
@@ -349,8 +353,10 @@ mod tests {
         let told = trust(&of(vec![shared.clone(), quiet()]));
         assert_eq!(told, ["1 of 2 points is valid; other programs took 30 % of the CPU at 1 of 2 points."]);
         let idle = trust(&of(vec![shared, quiet(), Simulation::counts(&[0; 20])]));
-        let expected =
-            ["1 of 3 points is valid; 1 is left out: it did no operation.", "Other programs took 30 % of the CPU."];
+        let expected = [
+            "1 of 3 points is valid; 1 is only indicative; 1 is left out: it did no operation.",
+            "Other programs took 30 % of the CPU.",
+        ];
         assert_eq!(idle, expected);
         let one = Unmeasured { engine: "postgres".into(), workload: "oltp".into(), missing: 2, planned: 4 };
         assert_eq!(

@@ -85,7 +85,10 @@ impl RepeatRows {
 fn row_point(repeats: &[&PointAnalysis]) -> PointAnalysis {
     let first = repeats[0];
     if repeats.len() == 1 {
-        return first.clone();
+        // Of a run that has not come to its other repeats.
+        let mut only = first.clone();
+        only.label.place.retain(|setting| setting.role != Role::Repeat);
+        return only;
     }
     let those = |may: fn(&PointAnalysis) -> bool| -> Vec<&PointAnalysis> {
         repeats.iter().copied().filter(|point| may(point)).collect()

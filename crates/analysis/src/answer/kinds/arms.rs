@@ -13,8 +13,8 @@ pub(super) use table::{ratio_cell, speed_cell};
 
 use crate::answer::claim::{Claim, ClaimKind};
 use crate::answer::comparison::{ArmEffects, Comparison, without_result};
-use crate::answer::effect::{Branch, Is, split};
-use crate::answer::places::axes;
+use crate::answer::effect::{Branch, Is, split_within};
+use crate::answer::places::{axes, distinguishing};
 use crate::answer::speech::{number_word, spoken, under};
 use crate::answer::{AnswerParts, AskedRun, bottleneck};
 use crate::math::ratio::{PAIRS_MIN, RatioEstimate};
@@ -71,10 +71,13 @@ fn decided(comparison: &Comparison, effects: &[ArmEffects]) -> Vec<Claim> {
     let noun = comparison.noun();
     let mut arms: Vec<(Pair, Branch)> = Vec::new();
     for (nth, own) in effects.iter().enumerate().filter(|(_, own)| !own.decided.is_empty()) {
-        let axes = axes(own.decided.iter().map(|one| &one.place));
-        let pair =
-            Pair { base: comparison.base(), arm: &comparison.table.arms[nth + 1], noun: &noun, axes: axes.clone() };
-        arms.push((pair, split(&own.decided, &axes)));
+        let decided = own.decided.iter().map(|one| &one.place);
+        let path = distinguishing(decided.clone(), decided.clone().chain(own.undecided.iter().map(|one| &one.place)));
+        let branch = split_within(&own.decided, &axes(decided.clone()), path);
+        // What holds at each place that is decided need not hold at the others.
+        let axes = if own.undecided.is_empty() { axes(decided) } else { Vec::new() };
+        let pair = Pair { base: comparison.base(), arm: &comparison.table.arms[nth + 1], noun: &noun, axes };
+        arms.push((pair, branch));
     }
     let largest = |branch: &Branch| {
         let shown = branch.ends().into_iter().filter(|end| end.verdict.is_difference());
@@ -135,9 +138,13 @@ pub(super) fn undecided(comparison: &Comparison, effects: &[ArmEffects]) -> Vec<
 pub(super) fn not_decided(run: &AskedRun, pairs: usize) -> Claim {
     let (measured, needed) = (sentences::pairs(pairs), number_word(PAIRS_MIN as u32));
     let sentence = if run.has_enough_repeats() {
-        format!("Not decided: only {measured} of measurements can be used each, and a difference needs {needed}.")
+        format!(
+            "Not decided: no comparison has more than {measured} that can be used, and a difference needs {needed}."
+        )
     } else {
-        format!("Not decided: {measured} of measurements each, and a difference needs {needed} (--repeat {PAIRS_MIN}).")
+        format!(
+            "Not decided: each comparison has {measured} of measurements, and a difference needs {needed} (--repeat {PAIRS_MIN})."
+        )
     };
     Claim::new(ClaimKind::Undecided, sentence)
 }

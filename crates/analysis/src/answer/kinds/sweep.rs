@@ -8,6 +8,7 @@ use super::super::speech::{amount, number_word, short_enough};
 use super::super::thing::Thing;
 use super::super::{AnswerColumn, AnswerParts, AnswerRow, AnswerTable, AskedRun, COLUMNS_MAX, Claim, ClaimKind};
 use super::super::{bottleneck, conditions::conditions};
+use super::timeline;
 use crate::findings::knee::FALL_MIN;
 use crate::points::sweep::{ScalingAxis, Sweep, SweepStep};
 use crate::{Code, Role};
@@ -15,6 +16,8 @@ use words::quantity::{percent, time};
 
 /// More sorts of work are no single sweep.
 const THINGS_MAX: usize = 3;
+/// The same of a plan that says that it is one.
+const THINGS_ASKED_MAX: usize = 8;
 /// More claims about disturbances are left to the details.
 const DISTURBANCES_MAX: usize = 2;
 /// Response times that grow by so much show that more clients only wait.
@@ -25,11 +28,12 @@ const GAIN_MIN: f64 = 0.02;
 pub(super) fn answer(run: &AskedRun) -> Option<AnswerParts> {
     let things = Thing::all(run);
     let is_asked_otherwise = run.stated_comparison().is_some_and(|key| !["clients", "depth"].contains(&key));
-    let is_sweep = (1..=THINGS_MAX).contains(&things.len())
+    let things_max = if run.asks_along_axis_only() { THINGS_ASKED_MAX } else { THINGS_MAX };
+    let is_sweep = (1..=things_max).contains(&things.len())
         && things.iter().any(Thing::is_swept)
         && things.iter().all(|thing| thing.first().workload == things[0].first().workload)
         && things.iter().all(|thing| thing.distinguishing.iter().all(|setting| setting.role == Role::Work));
-    if is_asked_otherwise || !is_sweep || !run.analysis.searches.is_empty() {
+    if is_asked_otherwise || !is_sweep || timeline::is_asked(run, &things) || !run.analysis.searches.is_empty() {
         return None;
     }
     let mut claims: Vec<Claim> =

@@ -19,15 +19,15 @@ const POINTS_MAX: usize = 4;
 const STEPS_MAX: usize = 2;
 /// A point must be so long, in seconds, to be called steady.
 const STEADY_MIN_S: f64 = 10.0;
+/// A p99 of so many medians is not what its users call steady, however even the rate is.
+const TAIL_LONG: f64 = 20.0;
 
 pub(super) fn answer(run: &AskedRun) -> Option<AnswerParts> {
     let things = Thing::all(run);
     let points = run.rows.points.len();
-    let steps = things.iter().map(|thing| thing.sweep.steps.len()).max().unwrap_or(0);
-    let is_asked = run.stated_question().is_some() && run.stated_axis().is_none();
     let is_timeline = (1..=POINTS_MAX).contains(&points)
         && !things.is_empty()
-        && (steps == 1 || is_asked && steps <= STEPS_MAX)
+        && (things.iter().all(|thing| thing.sweep.steps.len() == 1) || is_asked(run, &things))
         && things.iter().all(|thing| thing.first().workload == things[0].first().workload)
         && things.iter().all(|thing| thing.distinguishing.iter().all(|setting| setting.role == Role::Work));
     if run.stated_comparison().is_some() || !is_timeline || !run.analysis.searches.is_empty() {
@@ -44,7 +44,7 @@ pub(super) fn answer(run: &AskedRun) -> Option<AnswerParts> {
     let mut found = run.analysis.points.iter().flat_map(|point| &point.findings);
     let is_disturbed = found.any(|finding| finding.code().is_disturbance());
     if are_steady(all) && !is_disturbed && shortest_s(&things) >= STEADY_MIN_S {
-        claims.push(steadiness(&things));
+        claims.push(long_tail(&things).unwrap_or_else(|| steadiness(&things)));
     }
     claims.extend(Thing::unusable(run));
     claims.extend(bottleneck::claims(run, &things.iter().collect::<Vec<_>>()));
@@ -54,6 +54,15 @@ pub(super) fn answer(run: &AskedRun) -> Option<AnswerParts> {
         claims,
         next: None,
     })
+}
+
+/// Whether the plan asks how few points went, one after the other: it has a question, and nothing along which it looks.
+pub(super) fn is_asked(run: &AskedRun, things: &[Thing]) -> bool {
+    run.stated_question().is_some()
+        && run.stated_axis().is_none()
+        && run.stated_comparison().is_none()
+        && run.rows.points.len() <= POINTS_MAX
+        && things.iter().all(|thing| thing.sweep.steps.len() <= STEPS_MAX)
 }
 
 fn steps_of<'t, 'a>(things: &'t [Thing<'a>]) -> impl Iterator<Item = (&'t Thing<'a>, &'t SweepStep<'a>)> {
@@ -178,6 +187,24 @@ fn steadiness(things: &[Thing]) -> Claim {
     Claim::new(ClaimKind::Steadiness, sentence)
 }
 
+/// `Its rate is steady, its response time is not: the p99 of 41.0 ms is 50 times the median.` `None` if the tail is short.
+fn long_tail(things: &[Thing]) -> Option<Claim> {
+    let tails = steps_of(things).filter_map(|(thing, step)| {
+        let of = |quantile, figure| Some(thing.time_cell(step, quantile, figure)?.value).filter(|ns| *ns > 0.0);
+        let (p50, p99) = (of(0.5, "response_p50_ns")?, of(0.99, "response_p99_ns")?);
+        Some((thing, step, p99, p99 / p50))
+    });
+    let (thing, step, p99, factor) = tails.max_by(|a, b| a.3.total_cmp(&b.3)).filter(|tail| tail.3 >= TAIL_LONG)?;
+    let place = if steps_of(things).count() > 1 { format!(" {}", thing.place(step)) } else { String::new() };
+    let sentence = format!(
+        "Its rate is steady, its response time is not: the p99 of {}{} is {} times the median.",
+        time(p99),
+        place.trim_end(),
+        whole(factor)
+    );
+    Some(Claim::new(ClaimKind::Caution, sentence).figure("response_p99_ns", p99, None))
+}
+
 /// Rate, payload and response times of each step.
 fn table(things: &[Thing]) -> AnswerTable {
     let steps: Vec<(&Thing, &SweepStep)> = steps_of(things).collect();
@@ -255,6 +282,27 @@ mod tests {
         assert_eq!(told.len(), 2, "{told:?}");
         assert!(told[0].starts_with("Sqlite does 1,000 operations per second (p99 "), "{told:?}");
         assert_eq!(told[1], "It ran steadily for 300 s: no stall, no drop and no drift was found.");
+    }
+
+    #[test]
+    fn an_even_rate_of_operations_some_of_which_take_long_is_not_called_steady() {
+        let with_tail = |slow_ns: u64| {
+            noisy(1, 300, 20.0, |_| 1_000.0).with(|point| {
+                for row in point.phases.iter_mut().flat_map(|phase| &mut phase.intervals).flat_map(|i| &mut i.kinds) {
+                    let mut times = model::Times::default();
+                    times.record_n(200_000, row.ok - row.ok / 20);
+                    times.record_n(slow_ns, row.ok / 20);
+                    (row.response, row.service) = (times.clone(), times);
+                }
+            })
+        };
+        let told_of = |slow_ns| told(&with_tail(slow_ns)).pop().expect("it has claims");
+        assert!(told_of(1_000_000).starts_with("It ran steadily"));
+        let long = told_of(10_000_000);
+        assert!(
+            long.starts_with("Its rate is steady, its response time is not: the p99 of 10.0 ms is 50 times"),
+            "{long}"
+        );
     }
 
     #[test]

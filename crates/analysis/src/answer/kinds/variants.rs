@@ -8,16 +8,20 @@ use crate::answer::claim::{Claim, ClaimKind, WORDS_MAX};
 use crate::answer::effect::{Branch, Is, PlaceEffect, inverse, split};
 use crate::answer::places::{Axis, axes};
 use crate::answer::speech::{self, fine, percent, size, spoken, words_in};
-use crate::answer::{AnswerCell, AnswerColumn, AnswerParts, AnswerRow, AnswerTable, AskedRun};
+use crate::answer::{AnswerCell, AnswerColumn, AnswerParts, AnswerRow, AnswerTable, AskedRun, ROWS_MAX};
 use crate::math::ratio::{RatioEstimate, RatioVerdict};
 use crate::points::variants::{EffortContrast, VariantArm, VariantVerdict};
-use crate::recorded::dimensions::Setting;
+use crate::recorded::dimensions::{ENGINE, Setting};
 use model::StatementEffort;
 use words::list::{capital, join_and};
 use words::quantity::{bytes, count, time, whole};
 
 /// The most claims about variants that are faster at some place.
 const FASTER_MAX: usize = 2;
+/// From so many places on it is counted at how many something holds.
+const PLACES_COUNTED: usize = 3;
+/// More places have a row each, and not a column.
+const PLACES_BESIDE_MAX: usize = 4;
 /// If less than this share would not have shown, nothing is decided.
 const SHOWN_MAX: f64 = 0.5;
 
@@ -39,6 +43,11 @@ pub(super) fn answer(run: &AskedRun) -> Option<AnswerParts> {
     let mut claims = Vec::new();
     if let Some(base) = base {
         claims.extend(rivals.iter().flat_map(|rival| rival.gains(base)).take(FASTER_MAX));
+        // If nothing pays, it is told what is built, and what it would gain without its set-up.
+        if claims.is_empty() && verdicts.len() >= PLACES_COUNTED {
+            claims.extend(made(&verdicts, base));
+            claims.extend(names.iter().filter(|name| *name != base).filter_map(|name| without_setup(&verdicts, name)));
+        }
         claims.extend(no_gain(&rivals, base));
         claims.extend(rivals.iter().flat_map(|rival| rival.losses(base)).take(1));
         claims.extend(pays(&verdicts, base));
@@ -154,6 +163,66 @@ fn no_gain(rivals: &[Rival], base: &str) -> Vec<Claim> {
     [(!told.is_empty()).then(gains), (!open.is_empty()).then(undecided)].into_iter().flatten().collect()
 }
 
+/// `A temporary table or tree is made on MariaDB for 5 of 5 (with-index 3), on PostgreSQL for none.` `None` if none is made anywhere.
+fn made(verdicts: &[&VariantVerdict], base: &str) -> Option<Claim> {
+    let makes = |arm: &VariantArm| {
+        let says_so = arm.built.as_ref().is_some_and(|built| built.contains("temporary"));
+        says_so || arm.efforts.get(&StatementEffort::TempTables).is_some_and(|tables| *tables >= 1.0)
+    };
+    let other = verdicts[0].arms.iter().map(|arm| arm.name.as_str()).find(|name| *name != base)?;
+    let is_pair = verdicts.iter().all(|one| one.arms.len() == 2);
+    let engine_of = |verdict: &VariantVerdict| verdict.place.iter().find(|setting| setting.name == ENGINE).map(spoken);
+    let mut engines: Vec<String> = Vec::new();
+    for engine in verdicts.iter().filter_map(|one| engine_of(one)) {
+        if !engines.contains(&engine) {
+            engines.push(engine);
+        }
+    }
+    let count = |engine: &String, name: &str| {
+        let own = verdicts.iter().filter(|one| engine_of(one).as_ref() == Some(engine));
+        let arms: Vec<&VariantArm> = own.flat_map(|one| &one.arms).filter(|arm| arm.name == name).collect();
+        (arms.iter().filter(|arm| makes(arm)).count(), arms.len())
+    };
+    let mut any = 0;
+    let told: Vec<String> = engines
+        .iter()
+        .enumerate()
+        .map(|(nth, engine)| {
+            let ((of_base, all), (of_other, _)) = (count(engine, base), count(engine, other));
+            any += of_base + of_other;
+            let label = if nth == 0 { format!("{other} ") } else { String::new() };
+            match (of_base, is_pair) {
+                (0, true) if of_other == 0 => format!("on {engine} for none"),
+                (_, true) => format!("on {engine} for {of_base} of {all} ({label}{of_other})"),
+                (_, false) => format!("on {engine} for {of_base} of {all}"),
+            }
+        })
+        .collect();
+    let sentence = format!("A temporary table or tree is made {}.", join_and(&told));
+    (any > 0 && words_in(&sentence) <= WORDS_MAX).then(|| Claim::new(ClaimKind::Bottleneck, sentence))
+}
+
+/// `Without its set-up with-index is faster in 8 of 15 cases: it takes 16 to 97 % less time there.` `None` if it is nowhere, or needs no set-up.
+fn without_setup(verdicts: &[&VariantVerdict], name: &str) -> Option<Claim> {
+    let arms: Vec<&VariantArm> = verdicts.iter().flat_map(|one| &one.arms).filter(|arm| arm.name == name).collect();
+    let ratios: Vec<RatioEstimate> = arms.iter().filter_map(|arm| arm.statement_ratio).collect();
+    let faster: Vec<f64> =
+        ratios.iter().filter(|one| one.verdict == RatioVerdict::Faster).map(|one| one.ratio).collect();
+    if faster.is_empty() || arms.iter().all(|arm| arm.setup_seconds.is_none()) {
+        return None;
+    }
+    let least = 1.0 - faster.iter().copied().fold(0.0, f64::max);
+    let most = 1.0 - faster.iter().copied().fold(1.0, f64::min);
+    let less = if faster.len() == 1 { percent(least) } else { format!("{} to {}", percent(least), percent(most)) };
+    let sentence = format!(
+        "Without its set-up {name} is faster in {} of {} cases: it takes {less} % less time there.",
+        faster.len(),
+        ratios.len()
+    );
+    let claim = Claim::new(ClaimKind::Difference, sentence);
+    Some(claim.figure("statement_ratio", 1.0 - least, None).figure("statement_ratio", 1.0 - most, None))
+}
+
 /// The place of `verdict` at the beginning of a sentence: `For group-by, `; nothing if there is one place.
 fn head(verdict: &VariantVerdict, all: &[&VariantVerdict]) -> String {
     let is_common = |setting: &&Setting| all.iter().all(|other| other.place.contains(setting));
@@ -211,6 +280,7 @@ fn explanation(verdicts: &[&VariantVerdict]) -> Vec<Claim> {
 fn amounts(head: &str, base: &VariantArm, best: &VariantArm, contrast: EffortContrast) -> Claim {
     let (verb, things) = effort(contrast.effort);
     let amount = |value: f64| match contrast.effort {
+        _ if value == 0.0 => "none".to_owned(),
         StatementEffort::TempBytes => bytes(value).to_string(),
         _ => count(value).to_string(),
     };
@@ -282,9 +352,9 @@ fn table(verdicts: &[&VariantVerdict], base: &str) -> Option<AnswerTable> {
     }
     let places: Vec<Vec<&Setting>> = verdicts.iter().map(|one| one.place.iter().collect()).collect();
     let all = axes(&places);
-    let name = |place: &Vec<&Setting>| -> String {
+    let parts = |place: &Vec<&Setting>, say: fn(&Setting) -> String| -> Vec<String> {
         let named = all.iter().filter_map(|axis| place.iter().find(|setting| setting.name == axis.name));
-        named.map(|setting| speech::column(setting)).collect::<Vec<_>>().join(" ")
+        named.map(|setting| say(setting)).collect()
     };
     let mut names: Vec<&str> = vec![base];
     for arm in verdicts.iter().flat_map(|one| &one.arms) {
@@ -292,16 +362,42 @@ fn table(verdicts: &[&VariantVerdict], base: &str) -> Option<AnswerTable> {
             names.push(&arm.name);
         }
     }
-    let rows = names.iter().map(|name| {
-        let own = |verdict: &&VariantVerdict| {
-            let arm = verdict.arms.iter().find(|arm| arm.name == *name)?;
-            if *name == base { total(arm) } else { arm.ratio.map(ratio_cell) }
-        };
-        AnswerRow { name: vec![(*name).to_owned()], cells: verdicts.iter().map(own).collect() }
-    });
+    let of_arm = |verdict: &VariantVerdict, name: &str| {
+        let arm = verdict.arms.iter().find(|arm| arm.name == name)?;
+        if name == base { total(arm) } else { arm.ratio.map(ratio_cell) }
+    };
     let head = format!("time, then over {base}");
-    let heads = places.iter().map(name).collect();
+    if places.len() > names.len().max(PLACES_BESIDE_MAX) {
+        let own = without_common_words(places.iter().map(|place| parts(place, speech::row)).collect());
+        let cells = |verdict: &&VariantVerdict| names.iter().map(|name| of_arm(verdict, name)).collect();
+        let rows = own.into_iter().zip(verdicts.iter().map(cells)).map(|(name, cells)| AnswerRow { name, cells });
+        let heads = columns(names.iter().map(|name| (*name).to_owned()).collect());
+        let rows_of = places.len();
+        return Some(AnswerTable {
+            head,
+            columns: heads,
+            rows: rows.take(ROWS_MAX).collect(),
+            rows_of,
+            ..AnswerTable::default()
+        });
+    }
+    let rows = names.iter().map(|name| AnswerRow {
+        name: vec![(*name).to_owned()],
+        cells: verdicts.iter().map(|verdict| of_arm(verdict, name)).collect(),
+    });
+    let heads = without_common_words(places.iter().map(|place| parts(place, speech::column)).collect());
+    let heads = heads.iter().map(|parts| parts.join(" ")).collect();
     Some(AnswerTable { head, columns: columns(heads), rows: rows.collect(), ..AnswerTable::default() })
+}
+
+/// `data schema count-distinct` and `data schema group-by` differ in their last word: the names of places without the words that all have.
+fn without_common_words(names: Vec<Vec<String>>) -> Vec<Vec<String>> {
+    let has = |name: &Vec<String>, word: &str| name.iter().flat_map(|part| part.split(' ')).any(|own| own == word);
+    let own_words = |part: &String| -> String {
+        let own = part.split(' ').filter(|word| !names.iter().all(|name| has(name, word)));
+        own.collect::<Vec<_>>().join(" ")
+    };
+    names.iter().map(|name| name.iter().map(own_words).filter(|part| !part.is_empty()).collect()).collect()
 }
 
 /// The time of a variant over that of the base: `0.16`, `1.05 =` if no difference is shown, `0.9 ?` if too few pairs make it.
@@ -437,7 +533,33 @@ mod tests {
         other.ratio = Some(ratio(0.5, 1));
         other.statement_ratio = Some(ratio(0.5, 1));
         let (claims, table) = parts(vec![verdict("mariadb", vec![arm("derived", 1.0, 1.0, None), other], None)]);
-        assert_eq!(claims, ["Not decided: one pair of measurements each, and a difference needs four (--repeat 4)."]);
+        assert_eq!(
+            claims,
+            ["Not decided: each comparison has one pair of measurements, and a difference needs four (--repeat 4)."]
+        );
         assert_eq!(table.rows[1].cells[3].as_ref().unwrap().text, "0.50 ?");
+    }
+
+    #[test]
+    fn where_nothing_pays_it_is_told_what_is_built_and_what_it_would_gain_without_its_setup() {
+        let engines = ["mariadb", "postgres", "sqlite"];
+        let of = |engine: &str, places: usize| -> Vec<VariantVerdict> {
+            let arms = || {
+                let mut as_written = arm("as-written", 1.0, 1.0, None);
+                let statement = if engine == "postgres" { 1.0 } else { 0.5 };
+                as_written.built = Some(if engine == "postgres" { "HashAggregate" } else { "temporary table" }.into());
+                vec![as_written, arm("with-index", 6.0, statement, Some(40.0))]
+            };
+            (0..places).map(|_| verdict(engine, arms(), None)).collect()
+        };
+        let (claims, table) = parts(engines.iter().flat_map(|engine| of(engine, 2)).collect());
+        assert_eq!(
+            claims[..2],
+            [
+                "A temporary table or tree is made on mariadb for 2 of 2 (with-index 0), on postgres for none and on sqlite for 2 of 2 (0).",
+                "Without its set-up with-index is faster in 4 of 6 cases: it takes 50 to 50 % less time there.",
+            ]
+        );
+        assert_eq!((table.rows.len(), table.columns.len(), table.rows[1].name[0].as_str()), (6, 2, "mariadb"));
     }
 }

@@ -14,6 +14,8 @@ use words::list::{capital, join_and};
 const FACTOR_MIN: f64 = 1.5;
 /// If less than this share would not have shown, nothing is decided.
 const SHOWN_MAX: f64 = 0.5;
+/// A smaller difference is none to a reader.
+const NEARLY_NONE: f64 = 0.05;
 /// A loss of more is said as a factor.
 const LOSS_MAX: f64 = 0.9;
 
@@ -117,6 +119,18 @@ impl Pair<'_> {
         let all = join_and(&[self.base].iter().chain(arms).map(|arm| spoken(arm)).collect::<Vec<_>>());
         let smallest = effect.smallest_effect.filter(|one| *one > 0.0 && one.is_finite());
         let claim = match smallest {
+            Some(one) if arms.len() == 1 && (effect.ratio - 1.0).abs() >= NEARLY_NONE && one >= NEARLY_NONE => {
+                let measured = self.spread(&work, [effect.ratio; 2], true);
+                let sentence = format!(
+                    "in these measurements {measured}, which is not proven: only {} would have shown",
+                    size(one)
+                );
+                Claim::new(ClaimKind::Undecided, self.placed(branch, &sentence)).figure(
+                    "ratio",
+                    effect.ratio,
+                    effect.ci95,
+                )
+            }
             Some(one) if one > SHOWN_MAX => {
                 let differ = format!("repeats differ too much to tell {all} apart: only {} would show", size(one));
                 Claim::new(ClaimKind::Undecided, self.placed(branch, &differ))

@@ -7,7 +7,7 @@ use super::sentences::pairs;
 use crate::answer::comparison::Comparison;
 use crate::answer::conditions::conditions;
 use crate::answer::places::{Axis, axes};
-use crate::answer::speech::{self, fine, size};
+use crate::answer::speech::{self, fine};
 use crate::answer::table::COLUMNS_MAX;
 use crate::answer::thing::Thing;
 use crate::answer::{AnswerCell, AnswerColumn, AnswerRow, AnswerTable};
@@ -220,8 +220,8 @@ fn p99_cell(point: &PointAnalysis) -> Option<AnswerCell> {
     })
 }
 
-/// `1.35 (1.22 to 1.49)`, `no difference (3 %)`, `0.63 ?`: a ratio that is shown, one that is not, and one that too few pairs make. Of times of
-/// a whole step it is that of their speeds.
+/// `1.35 (1.22 to 1.49)`, `0.97 (0.94 to 1.01)`, `0.63 ?`: a ratio that is shown, one that is not, whose interval has 1 in it, and one that too few
+/// pairs make. Of times of a whole step it is that of their speeds.
 pub(in crate::answer::kinds) fn ratio_cell(
     comparison: &Comparison,
     metric: &RelativeRow,
@@ -236,11 +236,8 @@ pub(in crate::answer::kinds) fn ratio_cell(
     let is_decided = ratio.verdict != RatioVerdict::Indicative;
     let text = match (ratio.verdict, ratio.ci95) {
         (RatioVerdict::Indicative, _) => format!("{} ?", fine(ratio.ratio)),
-        (RatioVerdict::NoDifferenceShown, _) if is_wide => {
-            let bound = ratio.telling_effect();
-            bound.map_or_else(|| "no difference".to_owned(), |one| format!("no difference ({})", size(one)))
-        }
-        (RatioVerdict::NoDifferenceShown, _) => format!("{} =", fine(ratio.ratio)),
+        (RatioVerdict::NoDifferenceShown, None) if is_wide => "no difference".to_owned(),
+        (RatioVerdict::NoDifferenceShown, _) if !is_wide => format!("{} =", fine(ratio.ratio)),
         (_, Some([low, high])) if is_wide => {
             format!("{} ({} to {})", fine(ratio.ratio), fine(low), fine(high))
         }

@@ -186,7 +186,7 @@ fn one_pair_decides_nothing_and_says_so_once_and_first() {
     let cells = [cell("MariaDB", 1000.0), cell("PostgreSQL", 630.0)];
     let answer = answer_of(points(&cells, 1), None);
     let expected = [
-        "Not decided: one pair of measurements each, and a difference needs four (--repeat 4).",
+        "Not decided: each comparison has one pair of measurements, and a difference needs four (--repeat 4).",
         "In these measurements MariaDB did 1.60 times as many transactions as PostgreSQL.",
         "One operation at a time limits it: it takes 917 us to 1.47 ms, and nothing else is full.",
     ];

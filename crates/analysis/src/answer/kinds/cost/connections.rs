@@ -7,8 +7,12 @@ use crate::findings::connect_retries::RetrySpikes;
 use crate::points::work::WorkRate;
 use crate::recorded::dimensions::ENGINE;
 use crate::{Code, DetailKind, KindSummary, PointAnalysis, Role, Setting};
+use model::Nanos;
 use words::list::{capital, join_and};
 use words::quantity::{count, number, time, whole};
+
+/// Of fewer connections it says little that none waited.
+const CONNECTIONS_TELLING: u64 = 1_000;
 
 pub(super) fn answer(run: &AskedRun) -> Option<AnswerParts> {
     let points = &run.analysis.points;
@@ -22,7 +26,7 @@ pub(super) fn answer(run: &AskedRun) -> Option<AnswerParts> {
     let mut claims: Vec<Claim> = engines.iter().flat_map(|engine| opening(run, &of_engine(engine))).collect();
     let found =
         points.iter().find_map(|point| point.findings.iter().find_map(|one| RetrySpikes::in_detail(&one.detail)));
-    claims.extend(found.map(retry_claim));
+    claims.extend(found.map(retry_claim).or_else(|| none_waited(points)));
     claims.extend(engines.iter().filter_map(|engine| most(run, &of_engine(engine))));
     Some(AnswerParts {
         question: "What does it take to open a connection?".to_owned(),
@@ -133,12 +137,12 @@ fn opening_claims(run: &AskedRun, rows: &[&PointAnalysis]) -> Option<Vec<Claim>>
     });
     let costs = own.iter().skip(1).filter_map(|row| {
         let times = parts_of(row).next()?.1 / first;
-        Some((times, format!("{} times over {}", number(times), way(row))))
+        Some((times, format!("{} takes {} times", way(row), number(times))))
     });
     let (ratios, costs): (Vec<f64>, Vec<String>) = costs.unzip();
     let sentence = short_enough(vec![
-        format!("For {engine} that is {} what {} takes.", join_and(&costs), way(own[0])),
-        format!("For {engine} that is up to {} times as long.", number(ratios.iter().copied().fold(1.0, f64::max))),
+        format!("On {engine} {} as long as {}.", join_and(&costs), way(own[0])),
+        format!("On {engine} the slowest takes {} times as long.", number(ratios.iter().copied().fold(1.0, f64::max))),
     ]);
     let cost = ratios
         .iter()
@@ -162,6 +166,18 @@ fn most(run: &AskedRun, rows: &[&PointAnalysis]) -> Option<Claim> {
         rate.value,
         rate.ci95,
     ))
+}
+
+/// `None of 87,000 connections took a second: no client had to ask again.` `None` of few connections.
+fn none_waited(points: &[PointAnalysis]) -> Option<Claim> {
+    let opened = || points.iter().filter_map(|point| Some((parts_of(point).next()?.0, point)));
+    let all: u64 = opened().map(|(kind, _)| kind.ops).sum();
+    let longest = opened().filter_map(|(kind, _)| Some(kind.response_ns?.max)).max()?;
+    let asks_again_after = Nanos::from_secs(1);
+    (all >= CONNECTIONS_TELLING && longest < asks_again_after.0).then(|| {
+        let sentence = format!("None of {} connections took a second: no client had to ask again.", amount(all as f64));
+        Claim::new(ClaimKind::NoDifference, sentence).figure("connections", all as f64, None)
+    })
 }
 
 /// `30 of 87,000 connections took 1 s, because the server's queue for new ones (1 long) was full.`

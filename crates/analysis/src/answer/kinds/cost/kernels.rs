@@ -26,7 +26,8 @@ pub(super) fn answer(run: &AskedRun) -> Option<AnswerParts> {
         question: "What can the CPUs do?".to_owned(),
         claims: claims(&kernels, &rows),
         table: Some(table(&kernels, &rows)),
-        next: Some("Run the same on another machine, and `plimsoll compare` both.".to_owned()),
+        next: (run.analysis.verdict.trust.validity.valid > 0)
+            .then(|| "Run the same on another machine, and `plimsoll compare` both.".to_owned()),
     })
 }
 
