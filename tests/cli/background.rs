@@ -1,7 +1,7 @@
 //! Statements in the background of a workload: their own rate, their own row, and nothing of them in the headline.
 
 use crate::lab::Lab;
-use crate::servers::is_here;
+use crate::servers::{ask_mariadb, is_here, measuring, socket_of};
 use serde_json::Value;
 
 /// Runs `plan` and returns the answer.
@@ -15,10 +15,10 @@ fn row<'a>(point: &'a Value, kind: &str) -> &'a Value {
     all.iter().find(|row| row["kind"] == kind).unwrap_or_else(|| panic!("no {kind} in {all:?}"))
 }
 
-/// A plan of `head` with a report ten times a second and two clients that pause for 20 ms between their reads of `table`.
+/// A plan of `head` whose clients pause, with a report ten times a second and two clients that pause for 20 ms between their reads of `table`.
 fn with_background(head: &str, table: &str) -> String {
     format!(
-        "{head}\ntime = '2s'\n[[background]]\nname = 'report'\nrate = 10\nsql = 'SELECT count(*) FROM {table}'\n\
+        "{head}\nthink = '5ms'\ntime = '2s'\n[[background]]\nname = 'report'\nrate = 10\nsql = 'SELECT count(*) FROM {table}'\n\
          [[background]]\nname = 'reader'\nclients = 2\nthink = '20ms'\nsql = ['SELECT count(*) FROM {table}', 'SELECT :int(1,9)']\n"
     )
 }
@@ -70,15 +70,22 @@ fn each_workload_of_statements_has_a_background_on_sqlite() {
 
 #[test]
 fn each_workload_of_statements_has_a_background_on_mariadb() {
-    if is_here(&Lab::new(), "mariadb:innodb") {
-        each_workload_on("mariadb:innodb");
+    let theirs = Lab::new();
+    if is_here(&theirs, "mariadb:innodb") {
+        let _server = measuring(&theirs, &[]);
+        let socket = socket_of(&theirs, "m.sock");
+        ask_mariadb(&socket, "CREATE USER visitor@localhost; GRANT ALL ON *.* TO visitor@localhost");
+        each_workload_on(&format!("mysql://visitor@localhost/?socket={socket}"));
     }
 }
 
 #[test]
 fn each_workload_of_statements_has_a_background_on_postgres() {
-    if is_here(&Lab::new(), "postgres") {
-        each_workload_on("postgres");
+    let theirs = Lab::new();
+    if is_here(&theirs, "postgres") {
+        let _server = measuring(&theirs, &["--engine", "postgres"]);
+        let socket = socket_of(&theirs, ".s.PGSQL.5432");
+        each_workload_on(&format!("postgres://plimsoll@localhost/postgres?socket={socket}"));
     }
 }
 

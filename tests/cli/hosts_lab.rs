@@ -87,7 +87,7 @@ pub const VISITOR: &str = "visitor";
 
 /// Four clients that share a load of two agents.
 pub const LOAD: &[&str] =
-    &["file", "--engine", "null", "--service", "1ms", "--clients", "4", "--interval", "100ms", "--agents", "2"];
+    &["file", "--engine", "null", "--service", "5ms", "--clients", "4", "--interval", "100ms", "--agents", "2"];
 
 pub fn socket(dir: &Path) -> PathBuf {
     dir.join("bus.sock")

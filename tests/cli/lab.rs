@@ -119,7 +119,8 @@ pub fn wait_until(what: &str, mut is_so: impl FnMut() -> bool) {
     let until = Instant::now() + WAITS_AT_MOST;
     while !is_so() {
         assert!(Instant::now() < until, "{what} did not come in {WAITS_AT_MOST:?}");
-        std::thread::sleep(Duration::from_millis(20)); // the real time of another process: there is nothing to fake
+        // The real time of another process: there is nothing to fake. To look may take a process, too: more often it would be half of all work.
+        std::thread::sleep(Duration::from_millis(50));
     }
 }
 

@@ -34,7 +34,7 @@ const LARGER_THAN_CACHE: [&str; 18] = [
     "--mix",
     "point_select",
     "--table-rows",
-    "100000",
+    "60000",
     "--cache",
     "6MiB",
     "--clients",

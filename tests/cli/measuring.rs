@@ -215,7 +215,7 @@ fn inserts_beside_queries_that_cannot_keep_their_rate_mark_the_point() {
 
 #[test]
 fn transactions_are_told_in_queries_too_and_what_a_query_costs() {
-    let oltp = ["oltp", "--mix", "read_write", "--table-rows", "500", "--durability", "none", "--time", "2s"];
+    let oltp = ["oltp", "--mix", "read_write", "--table-rows", "500", "--durability", "none", "--time", "1s"];
     let run = Lab::new().json(&[&oltp[..], &["--interval", "50ms", "--no-report"]].concat());
     let point = &run["points"][0];
     assert!((number(&point["queries_per_s"]) / number(&point["ops_per_s"]) - 20.0).abs() < 1e-9, "{point}");

@@ -15,7 +15,8 @@ struct Measured {
 }
 
 fn measure(lab: &Lab) -> Measured {
-    let arguments = [NULL, &["--clients", "2", "--time", "600s", "--metrics", "127.0.0.1:0"]].concat();
+    let arguments =
+        [NULL, &["--clients", "2", "--think", "2ms", "--time", "600s", "--metrics", "127.0.0.1:0"]].concat();
     let mut child = lab.command(&arguments).spawn().unwrap();
     let mut stderr = BufReader::new(child.stderr.take().unwrap());
     let mut line = String::new();

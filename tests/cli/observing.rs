@@ -100,10 +100,6 @@ fn mariadb(options: &[&str]) -> Option<(MariadbByHand, Running)> {
     Some((server, running))
 }
 
-fn allow_digests(server: &MariadbByHand) {
-    server.ask("GRANT SELECT ON performance_schema.* TO visitor@localhost");
-}
-
 const READS: u64 = 120;
 const WRITES: u64 = 30;
 
@@ -114,10 +110,26 @@ fn load() -> String {
     read + &write
 }
 
+/// On one server: each watch knows only what comes in its time.
 #[test]
-fn a_known_load_on_mariadb_is_counted_exactly_over_one_connection() {
-    let Some((server, _running)) = mariadb(&["--performance-schema=ON"]) else { return };
-    allow_digests(&server);
+fn what_a_mariadb_does_is_counted_exactly_without_rights_after_a_reset_and_after_a_restart() {
+    let Some((server, running)) = mariadb(&["--performance-schema=ON"]) else { return };
+    an_account_without_rights_sees_the_counters_and_is_told_what_it_lacks(&server);
+    server.ask("GRANT SELECT ON performance_schema.* TO visitor@localhost");
+    a_known_load_is_counted_exactly_over_one_connection(&server);
+    digests_that_are_reset_are_noticed_and_counted_on(&server);
+    a_server_that_is_started_again_is_watched_on(&server, running);
+}
+
+fn an_account_without_rights_sees_the_counters_and_is_told_what_it_lacks(server: &MariadbByHand) {
+    let watching = Watching::start(&[&server.url()]);
+    server.ask(&load());
+    let (_lab, finished, point) = watching.point();
+    assert_eq!(ops(&point, "update"), WRITES);
+    assert!(finished.stderr.contains("GRANT SELECT ON performance_schema.* TO"), "{}", finished.stderr);
+}
+
+fn a_known_load_is_counted_exactly_over_one_connection(server: &MariadbByHand) {
     let watching = Watching::start(&[&server.url()]);
     server.ask(&load());
     let connections = server.ask("SELECT count(*) FROM information_schema.processlist WHERE user = 'visitor'");
@@ -137,35 +149,7 @@ fn a_known_load_on_mariadb_is_counted_exactly_over_one_connection() {
     assert!(rate.as_str().unwrap().starts_with("MariaDB executes "), "{rate}");
 }
 
-#[test]
-fn without_performance_schema_statements_are_counted_and_what_shows_more_is_said() {
-    let Some((server, _running)) = mariadb(&["--performance-schema=OFF"]) else { return };
-    let watching = Watching::start(&[&server.url()]);
-    server.ask(&load());
-    let (_lab, finished, point) = watching.point();
-    assert_eq!(ops(&point, "update"), WRITES);
-    assert_eq!(point["observed"]["statements"].as_array().unwrap().len(), 0);
-    assert!(
-        finished.stderr.contains("statements: performance_schema is off; set `performance_schema = ON`"),
-        "{}",
-        finished.stderr
-    );
-}
-
-#[test]
-fn an_account_without_rights_sees_the_counters_and_is_told_what_it_lacks() {
-    let Some((server, _running)) = mariadb(&["--performance-schema=ON"]) else { return };
-    let watching = Watching::start(&[&server.url()]);
-    server.ask(&load());
-    let (_lab, finished, point) = watching.point();
-    assert_eq!(ops(&point, "update"), WRITES);
-    assert!(finished.stderr.contains("GRANT SELECT ON performance_schema.* TO"), "{}", finished.stderr);
-}
-
-#[test]
-fn digests_that_are_reset_are_noticed_and_counted_on() {
-    let Some((server, _running)) = mariadb(&["--performance-schema=ON"]) else { return };
-    allow_digests(&server);
+fn digests_that_are_reset_are_noticed_and_counted_on(server: &MariadbByHand) {
     server.ask(&load());
     let mut watching = Watching::start(&[&server.url()]);
     server.ask(&load());
@@ -180,10 +164,7 @@ fn digests_that_are_reset_are_noticed_and_counted_on() {
     assert_eq!(ops(&point, "update"), 2 * WRITES, "its counters are others");
 }
 
-#[test]
-fn a_server_that_is_started_again_is_watched_on() {
-    let Some((server, mut running)) = mariadb(&["--performance-schema=ON"]) else { return };
-    allow_digests(&server);
+fn a_server_that_is_started_again_is_watched_on(server: &MariadbByHand, mut running: Running) {
     let mut watching = Watching::start(&[&server.url()]);
     server.ask(&load());
     // Starts that are 3 s apart or less are taken for one.
@@ -203,6 +184,21 @@ fn a_server_that_is_started_again_is_watched_on() {
     assert!(findings.contains(&&"restarted".into()), "{findings:?}");
     let shown = lab.run(&["show", "last"]);
     assert!(shown.exit == 0 && shown.stdout.contains("restarted"), "{}", shown.stdout);
+}
+
+#[test]
+fn without_performance_schema_statements_are_counted_and_what_shows_more_is_said() {
+    let Some((server, _running)) = mariadb(&["--performance-schema=OFF"]) else { return };
+    let watching = Watching::start(&[&server.url()]);
+    server.ask(&load());
+    let (_lab, finished, point) = watching.point();
+    assert_eq!(ops(&point, "update"), WRITES);
+    assert_eq!(point["observed"]["statements"].as_array().unwrap().len(), 0);
+    assert!(
+        finished.stderr.contains("statements: performance_schema is off; set `performance_schema = ON`"),
+        "{}",
+        finished.stderr
+    );
 }
 
 fn postgres(preloads: bool) -> Option<(Lab, OwnPostgres)> {

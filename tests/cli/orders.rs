@@ -54,7 +54,8 @@ fn database_below(dir: &Path) -> Option<PathBuf> {
 fn damaged_run(lab: &Lab, seconds: u32) -> Value {
     let time = format!("{seconds}s");
     let arguments =
-        [&SMALL[..], &["--time", &time, "--interval", "100ms", "--json", "--quiet", "--no-report"]].concat();
+        [&SMALL[..], &["--think", "5ms", "--time", &time, "--interval", "100ms", "--json", "--quiet", "--no-report"]]
+            .concat();
     let mut child = lab.command(&arguments).spawn().unwrap();
     lab.wait_for_load(&mut child, 0);
     let database = Connection::open(database_below(lab.path()).expect("it is there while it runs")).unwrap();

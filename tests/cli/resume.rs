@@ -5,9 +5,11 @@ use rusqlite::{Connection, OpenFlags};
 use serde_json::Value;
 use std::process::{Child, Command};
 
-/// Inserts into SQLite, one point for each number of indexes.
+/// Inserts into SQLite, one point for each number of indexes, with pauses in which others can work.
 const INSERT: &[&str] = &[
     "insert",
+    "--think",
+    "2ms",
     "--engine",
     "sqlite",
     "--durability",

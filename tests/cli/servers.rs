@@ -42,7 +42,7 @@ fn measuring_as(lab: &Lab, engine: &[&str], password: &str) -> Running {
 /// The same for so long.
 fn measuring_for(lab: &Lab, time: &str, engine: &[&str], password: &str) -> Running {
     let load = ["insert", "--step", "l.i1", "--rows", "0", "--rows-per-commit", "1"];
-    let more_of_it = ["--think", "5ms", "--time", time, "--interval", "50ms", "--no-report", "--json"];
+    let more_of_it = ["--think", "20ms", "--time", time, "--interval", "50ms", "--no-report", "--json"];
     let mut command = lab.command(&[&load[..], &more_of_it, engine].concat());
     let mut run = Running(command.env("PLIMSOLL_PASSWORD", password).spawn().unwrap());
     lab.wait_for_load(&mut run.0, 3);
@@ -138,17 +138,16 @@ fn two_builds_of_one_server_are_compared_in_one_run_and_told_apart() {
         return;
     }
     unpacked_mariadb(&lab, "build-b");
-    let load =
-        ["oltp", "--engine", "mariadb,mariadb@build-b", "--repeat", "2", "--table-rows", "100", "--ops-max", "50"];
+    let load = ["oltp", "--engine", "mariadb,mariadb@build-b", "--table-rows", "100", "--ops-max", "50"];
     let run = lab.json(&[&load[..], &["--durability", "none", "--time", "60s", "--interval", "50ms"]].concat());
     let points = run["points"].as_array().unwrap();
     let told =
         |key: &str| points.iter().map(|point| point[key].as_str().unwrap_or("none").to_owned()).collect::<Vec<_>>();
     let engines = told("engine");
     assert!(engines[0].starts_with("mariadb:innodb 1") && !engines[0].ends_with("build-b"), "{engines:?}");
-    assert_eq!(engines, [0, 1, 1, 0].map(|nth| [engines[0].clone(), format!("{} build-b", engines[0])][nth].clone()));
+    assert_eq!(engines, [engines[0].clone(), format!("{} build-b", engines[0])]);
     let folders: Vec<&Value> = points.iter().map(|point| &point["params"]["programs"]).collect();
-    assert_eq!(folders, [&Value::Null, &"build-b".into(), &"build-b".into(), &Value::Null]);
+    assert_eq!(folders, [&Value::Null, &"build-b".into()]);
     let report = lab.path().join(run["report"].as_str().unwrap()).with_file_name("report.md");
     let report = std::fs::read_to_string(report).unwrap();
     engines.iter().for_each(|engine| assert!(report.contains(engine.as_str()), "{engine}"));
@@ -199,28 +198,26 @@ fn the_parameters_of_an_engine_are_listed_with_its_programs() {
     }
 }
 
-/// Also if errors are counted: only errors can follow.
+/// Also if errors are counted: only errors can follow. A server by URL is killed where they are not.
 #[test]
 fn a_server_that_is_killed_fails_the_point_and_what_was_measured_is_kept() {
-    for on_error in ["stop", "count"] {
-        let lab = Lab::new();
-        if !is_here(&lab, "mariadb:innodb") {
-            return;
-        }
-        let mut child = measuring(&lab, &["--engine", "mariadb", "--on-error", on_error]);
-        for server in servers_in(&lab) {
-            assert!(Command::new("kill").args(["-9", &server]).status().unwrap().success());
-        }
-        let finished = child.finished();
-        assert_eq!(finished.exit, 4, "{}", finished.stderr);
-        assert!(finished.stderr.contains("mariadbd was killed by signal 9"), "{}", finished.stderr);
-        assert!(finished.stderr.contains("what was measured is kept"), "{}", finished.stderr);
-        let point = &finished.json()["points"][0];
-        assert_eq!((&point["state"], &point["validity"]), (&"failed".into(), &"invalid".into()));
-        assert_eq!(title_of(point, "restarted"), Some("the server ended while it was measured (signal 9)"));
-        assert!(point["ops"].as_u64().unwrap() > 0);
-        assert_eq!((servers_in(&lab), lab.left_behind()), (vec![], vec![]));
+    let lab = Lab::new();
+    if !is_here(&lab, "mariadb:innodb") {
+        return;
     }
+    let mut child = measuring(&lab, &["--engine", "mariadb", "--on-error", "count"]);
+    for server in servers_in(&lab) {
+        assert!(Command::new("kill").args(["-9", &server]).status().unwrap().success());
+    }
+    let finished = child.finished();
+    assert_eq!(finished.exit, 4, "{}", finished.stderr);
+    assert!(finished.stderr.contains("mariadbd was killed by signal 9"), "{}", finished.stderr);
+    assert!(finished.stderr.contains("what was measured is kept"), "{}", finished.stderr);
+    let point = &finished.json()["points"][0];
+    assert_eq!((&point["state"], &point["validity"]), (&"failed".into(), &"invalid".into()));
+    assert_eq!(title_of(point, "restarted"), Some("the server ended while it was measured (signal 9)"));
+    assert!(point["ops"].as_u64().unwrap() > 0);
+    assert_eq!((servers_in(&lab), lab.left_behind()), (vec![], vec![]));
 }
 
 /// The title of the finding with this code, if `point` has it.

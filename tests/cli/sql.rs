@@ -142,9 +142,9 @@ fn flags_are_printed_as_a_plan_that_does_the_same() {
     assert_eq!(params(lab.json(&["sql", "p.toml", "--no-report"])), params(direct));
 }
 
-fn on_a_server(engine: &str) {
+fn on_a_server(engine: &str, more: &[&str]) {
     let lab = lab_with(PLAN);
-    all_agree(&lab.json(&["sql", "p.toml", "--engine", engine, "--no-report"]));
+    all_agree(&lab.json(&[&["sql", "p.toml", "--engine", engine, "--no-report"], more].concat()));
     let endless = format!("endless={ENDLESS}");
     let endless = if engine == "mariadb" {
         "endless=SELECT COUNT(*) FROM seq_1_to_100000 a, seq_1_to_100000 b WHERE a.seq + b.seq < 0"
@@ -159,18 +159,15 @@ fn on_a_server(engine: &str) {
 #[test]
 fn variants_run_on_mariadb() {
     if is_here(&Lab::new(), "mariadb:innodb") {
-        on_a_server("mariadb");
+        on_a_server("mariadb", &[]);
     }
 }
 
 #[test]
 fn variants_run_on_postgres_and_start_cold() {
-    if !is_here(&Lab::new(), "postgres") {
-        return;
+    if is_here(&Lab::new(), "postgres") {
+        on_a_server("postgres", &["--start", "cold"]);
     }
-    on_a_server("postgres");
-    let lab = lab_with(PLAN);
-    all_agree(&lab.json(&["sql", "p.toml", "--engine", "postgres", "--start", "cold", "--no-report"]));
 }
 
 /// A statement that takes a server hours.

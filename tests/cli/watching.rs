@@ -10,8 +10,8 @@ use std::time::{Duration, Instant};
 /// Longer than a screen takes to show anything, also on a machine with other work.
 const WAITS_AT_MOST: Duration = Duration::from_secs(120);
 
-/// Three points of a minute each on an engine that does nothing.
-const SWEEP: &str = "file --engine null --service 100us --interval 100ms --clients 1,2,3 --time 60s --no-report";
+/// Three points of a minute each on an engine that does nothing, whose clients mostly sleep.
+const SWEEP: &str = "file --engine null --service 1ms --interval 100ms --clients 1,2,3 --time 60s --no-report";
 
 /// A shell in a window of its own.
 struct Window {

@@ -1,11 +1,11 @@
 //! Loads in blocks of rows on real servers: texts arrive as they were, and a load that fails says why in one line.
 
 use crate::failures::SmallDisk;
-use crate::insert::asked;
 use crate::lab::{
     directory, load_data, loading_phase, names_in, own_trial, perform, prepared, servers, sql_engines, start, trial,
 };
 use crate::schemas::{ask, visiting};
+use crate::visited::{TableHome, Visited};
 use engine::Instance;
 use load::{LoadEnd, LoadOutcome, Sink};
 use model::{Event, FailureClass, IntervalRow, Phase, Tick, Trial};
@@ -35,10 +35,10 @@ sql = "SELECT odd FROM texts WHERE id = :texts.id"
 fn texts_arrive_as_they_were() {
     let hex: String = ODD.bytes().map(|byte| format!("{byte:02x}")).collect();
     for engine in sql_engines() {
-        let parent = directory();
-        let instance = prepared(&own_trial(engine, TEXTS, 1.0, &[("durability", "none")]), parent.path());
+        let home = TableHome::of(engine);
+        let instance = prepared(&own_trial(home.engine, TEXTS, 1.0, &[home.setting()]), home.path());
         let in_hex = if engine == "postgres" { "encode(convert_to(odd, 'UTF8'), 'hex')" } else { "lower(hex(odd))" };
-        let ask = |question: &str| asked(engine, parent.path(), question);
+        let ask = |question: &str| home.asked(&*instance, question);
         assert_eq!(ask(&format!("SELECT DISTINCT {in_hex} FROM texts")), [&*hex], "{engine}");
         let count = |condition: &str| {
             ask(&format!("SELECT cast(count(*) AS char(12)) FROM texts WHERE {condition}"))[0].trim().to_owned()
@@ -73,10 +73,10 @@ fn a_role_that_may_not_insert_and_a_key_that_is_there_are_named() {
         return;
     }
     let parent = directory();
-    let theirs = prepared(&trial("postgres", "oltp", &[]), parent.path());
-    let ask = |statements: &str| ask("postgres", parent.path(), statements);
+    let theirs = Visited::of("postgres");
+    let ask = |statements: &str| ask("postgres", theirs.path(), statements);
     ask("CREATE ROLE guest LOGIN; GRANT CREATE ON DATABASE postgres TO guest");
-    let mut visiting = visiting("postgres", parent.path());
+    let mut visiting = visiting("postgres", theirs.path());
     let url = visiting.target.params.word("url").replace("//plimsoll@", "//guest@");
     visiting.target.params.0.insert("url".into(), model::Value::Word(url));
 
@@ -94,7 +94,6 @@ fn a_role_that_may_not_insert_and_a_key_that_is_there_are_named() {
     let (_, text) = ended(&mut *visitor, &visiting, || of_schema("INSERT INTO sbtest1 VALUES (77, 1, 'c', 'pad')"));
     assert!(text.contains("ERROR 23505: duplicate key") && text.ends_with("Key (id)=(77) already exists."), "{text}");
     visitor.stop().unwrap();
-    theirs.stop().unwrap();
 }
 
 /// Kills a process as soon as a block was loaded.

@@ -2,10 +2,11 @@
 
 use crate::insert::asked;
 use crate::lab::{
-    Seen, directory, load_data, loading_phase, names_in, own_trial, perform, prepared, prepared_with_facts,
+    Seen, directory, fact, load_data, loading_phase, names_in, own_trial, perform, prepared_with_facts,
     server_programs, start, trial,
 };
 use crate::schemas::{ask, visiting};
+use crate::visited::Visited;
 use engine::{Instance, WorkloadClients};
 use load::{LoadEnd, Sink};
 use model::{Event, FailureClass, IntervalRow, Phase, Tick, Trial, Value};
@@ -52,41 +53,46 @@ sql = "SELECT c FROM odd WHERE id = :odd.id"
 "#;
 const CONSTANT: &str = "tab\t line\n return\r slash\\ \\N quote' \"double\" \u{1} NULL ;--";
 
+/// The answers to questions about all rows, in the schema that a visitor has made.
+fn answers(engine: &str, theirs: &Path, schema: &str) -> Vec<String> {
+    let questions = [
+        "count(*), count(DISTINCT c), min(hex(c)), max(empty), count(v), count(note), max(length(note))",
+        "sum(crc32(concat_ws('|', id, v, price, weight, ratio, paid, day, at, big, note)))",
+    ];
+    let ask = |question: &str| ask(engine, theirs, &format!("SELECT {question} FROM {schema}.odd"));
+    questions.map(ask).into()
+}
+
 #[test]
 fn rows_are_the_same_by_load_data_and_by_inserts_and_in_small_packets() {
-    let hex = CONSTANT.bytes().fold(String::new(), |hex, byte| hex + &format!("{byte:02X}"));
+    let (parent, hex) = (directory(), CONSTANT.bytes().fold(String::new(), |hex, byte| hex + &format!("{byte:02X}")));
     for engine in mysql_servers() {
-        let mut expected: Option<Vec<String>> = None;
+        let (theirs, mut expected) = (Visited::of(engine), None);
+        let url = visiting(engine, theirs.path()).target.params.word("url").to_owned();
+        let trial = own_trial("mysql", ODD, 1.0, &[("clients", "3"), ("url", &url)]);
         for (file, packet) in WAYS.into_iter().flat_map(|way| [(way, "16777216"), (way, "65536")]) {
-            let parent = directory();
-            let (local, longest) = (variable(engine, "local_infile"), variable(engine, "max_allowed_packet"));
-            let settings = [("clients", "3"), ("durability", "none"), (&*local, file), (&*longest, packet)];
-            let (instance, facts) = prepared_with_facts(&own_trial(engine, ODD, 1.0, &settings), parent.path());
-            let questions = [
-                "SELECT count(*), count(DISTINCT c), min(hex(c)), max(empty), count(v), count(note), max(length(note)) FROM odd",
-                "SELECT sum(crc32(concat_ws('|', id, v, price, weight, ratio, paid, day, at, big, note))) FROM odd",
-            ];
-            let answers: Vec<String> = questions.iter().flat_map(|it| asked(engine, parent.path(), it)).collect();
+            let limits = format!("SET GLOBAL local_infile = {file}, GLOBAL max_allowed_packet = {packet}");
+            ask(engine, theirs.path(), &limits);
+            let (instance, facts) = prepared_with_facts(&trial, parent.path());
+            let schema = fact(&*instance, "server.schema").expect("it has one");
+            let answers = answers(engine, theirs.path(), &schema);
             assert!(answers[0].starts_with(&format!("12000\t1\t{hex}\t\t10800\t6000\t")), "{answers:?}");
             assert_eq!(*expected.get_or_insert_with(|| answers.clone()), answers, "{engine} {file} {packet}");
             let way = facts.iter().find(|fact| fact.name == "load.way").unwrap();
             assert_eq!(way.value, if file == "ON" { "LOAD DATA" } else { "INSERT of many rows" });
-            let uses = asked(
-                engine,
-                parent.path(),
-                "SELECT count(*) FROM information_schema.statistics WHERE table_name = 'odd'",
-            );
-            assert_eq!(uses, ["2"], "the index is made afterwards");
+            let of_table = "FROM information_schema.statistics WHERE table_name = 'odd'";
+            let indexes = ask(engine, theirs.path(), &format!("SELECT count(*) {of_table}"));
+            assert_eq!(indexes, "2", "the index is made afterwards");
             instance.stop().unwrap();
         }
     }
 }
 
 /// How the load of `trial` ends if `statement` is executed when its tables are there.
-fn load_after(trial: &Trial, parent: &Path, statement: impl Fn(&Path)) -> (Option<FailureClass>, String) {
+fn load_after(trial: &Trial, parent: &Path, statement: impl Fn(&dyn Instance)) -> (Option<FailureClass>, String) {
     let mut instance = start(trial, parent).unwrap();
     let loading = instance.make_loaders(trial).unwrap().unwrap();
-    statement(parent);
+    statement(&*instance);
     let ended = load_data(loading, trial).ended;
     instance.stop().unwrap();
     let LoadEnd::Failed { class, text } = ended else { panic!("it ended {ended:?}") };
@@ -96,9 +102,10 @@ fn load_after(trial: &Trial, parent: &Path, statement: impl Fn(&Path)) -> (Optio
 #[test]
 fn a_row_that_the_server_would_leave_out_or_change_is_a_failure() {
     let parent = directory();
-    for (engine, way) in mysql_servers().flat_map(|engine| WAYS.map(|way| (engine, way))) {
-        let local = variable(engine, "local_infile");
-        let filling = trial(engine, "oltp", &[(&*local, way), ("durability", "none"), ("table_rows", "20000")]);
+    for engine in mysql_servers() {
+        let theirs = Visited::of(engine);
+        let url = visiting(engine, theirs.path()).target.params.word("url").to_owned();
+        let filling = trial("mysql", "oltp", &[("url", &url), ("table_rows", "20000")]);
         let cases = [
             ("INSERT INTO sbtest1 VALUES (7, 1, 'a', 'b')", "Duplicate entry '7'"),
             ("ALTER TABLE sbtest1 MODIFY c CHAR(100) NOT NULL", "column 'c' at row 1"),
@@ -106,8 +113,12 @@ fn a_row_that_the_server_would_leave_out_or_change_is_a_failure() {
             ("ALTER TABLE sbtest1 DROP COLUMN pad", "Unknown column 'pad'"),
             ("DROP TABLE sbtest1", "sbtest1' doesn't exist"),
         ];
-        for (statement, why) in cases {
-            let (class, text) = load_after(&filling, parent.path(), |parent| drop(asked(engine, parent, statement)));
+        for (way, (statement, why)) in WAYS.into_iter().flat_map(|way| cases.map(|case| (way, case))) {
+            ask(engine, theirs.path(), &format!("SET GLOBAL local_infile = {way}"));
+            let (class, text) = load_after(&filling, parent.path(), |visitor| {
+                let schema = fact(visitor, "server.schema").expect("it has one");
+                ask(engine, theirs.path(), &format!("USE {schema}; {statement}"));
+            });
             assert!(class == Some(FailureClass::Other) && text.contains(why), "{engine} {way}: {text}");
             assert!(!text.contains('\n') && text.contains("operation `load`"), "{text}");
         }
@@ -119,15 +130,13 @@ fn a_row_that_the_server_would_leave_out_or_change_is_a_failure() {
 fn values_that_a_lax_server_would_cut_are_a_failure_in_both_ways() {
     let parent = directory();
     for (engine, way) in mysql_servers().flat_map(|engine| WAYS.map(|way| (engine, way))) {
-        let theirs = prepared(&trial(engine, "oltp", &[(&variable(engine, "local_infile"), way)]), parent.path());
-        ask(engine, parent.path(), "SET GLOBAL sql_mode = ''");
-        let schema = "SELECT schema_name FROM information_schema.schemata WHERE schema_name LIKE 'plimsoll\\_%'";
-        let (_, text) = load_after(&visiting(engine, parent.path()), parent.path(), |parent| {
-            let schema = ask(engine, parent, schema);
-            ask(engine, parent, &format!("ALTER TABLE {schema}.sbtest1 MODIFY c CHAR(100) NOT NULL"));
+        let theirs = Visited::of(engine);
+        ask(engine, theirs.path(), &format!("SET GLOBAL sql_mode = '', GLOBAL local_infile = {way}"));
+        let (_, text) = load_after(&visiting(engine, theirs.path()), parent.path(), |visitor| {
+            let schema = fact(visitor, "server.schema").expect("it has one");
+            ask(engine, theirs.path(), &format!("ALTER TABLE {schema}.sbtest1 MODIFY c CHAR(100) NOT NULL"));
         });
         assert!(text.contains("the server changed a value") && text.contains("column 'c' at row 1"), "{way}: {text}");
-        theirs.stop().unwrap();
     }
 }
 
@@ -135,16 +144,16 @@ fn values_that_a_lax_server_would_cut_are_a_failure_in_both_ways() {
 fn an_account_that_may_not_insert_is_told_so() {
     let parent = directory();
     for (engine, way) in mysql_servers().flat_map(|engine| WAYS.map(|way| (engine, way))) {
-        let theirs = prepared(&trial(engine, "oltp", &[(&variable(engine, "local_infile"), way)]), parent.path());
-        ask(engine, parent.path(), "CREATE USER guest@localhost; GRANT ALL ON `plimsoll\\_%`.* TO guest@localhost");
-        let mut visitor = visiting(engine, parent.path());
+        let theirs = Visited::of(engine);
+        let guest = "CREATE USER guest@localhost; GRANT ALL ON `plimsoll\\_%`.* TO guest@localhost";
+        ask(engine, theirs.path(), &format!("SET GLOBAL local_infile = {way}; {guest}"));
+        let mut visitor = visiting(engine, theirs.path());
         let url = visitor.target.params.word("url").replace("root@", "guest@");
         visitor.target.params.0.insert("url".into(), Value::Word(url));
-        let (class, text) = load_after(&visitor, parent.path(), |parent| {
-            ask(engine, parent, "REVOKE INSERT ON `plimsoll\\_%`.* FROM guest@localhost");
+        let (class, text) = load_after(&visitor, parent.path(), |_| {
+            ask(engine, theirs.path(), "REVOKE INSERT ON `plimsoll\\_%`.* FROM guest@localhost");
         });
         assert!(class == Some(FailureClass::Other) && text.contains("INSERT command denied to user 'guest'"), "{text}");
-        theirs.stop().unwrap();
     }
 }
 

@@ -1,8 +1,11 @@
 //! The options of the clients of SQL engines: statements of the user's own, and how clients connect to the server.
 
-use crate::lab::{custom_trial, directory, fact, prepared, run, servers, sql_engines, trial};
+use crate::insert::asked;
+use crate::lab::{custom_trial, directory, fact, names_in, prepared, run, servers, sql_engines, trial};
+use engine::Instance;
 use load::LoadEnd;
 use model::{OnError, Phase, Trial};
+use std::path::Path;
 
 const NOTHING: [String; 0] = [];
 
@@ -27,89 +30,78 @@ const MIXED: &str = "
     sql = 'INSERT INTO sbtest{table} (id, k, c, pad) VALUES (:new_id, :k, :c, :pad)'
 ";
 
+/// A trial on the rows that all parts of the test below share.
+fn on_two_tables(engine: &str, settings: &[(&str, &str)]) -> Trial {
+    trial(engine, "oltp", &[&TWO_TABLES[..], settings].concat())
+}
+
+const TWO_TABLES: [(&str, &str); 4] = [("tables", "2"), ("clients", "2"), ("durability", "none"), ("time", "60s")];
+
 #[test]
-fn every_sql_engine_performs_the_statements_of_a_plan_file_in_their_shares() {
+fn every_sql_engine_does_what_its_clients_ask_for_and_quotes_what_it_does_not_take() {
     let parent = directory();
     for engine in sql_engines() {
-        for settings in [vec![("clients", "3")], vec![("rate", "2000"), ("clients", "2")]] {
-            let trial = custom_trial(
-                engine,
-                MIXED,
-                &[&settings[..], &[("tables", "2"), ("durability", "none"), ("time", "60s")]].concat(),
-            );
-            let mut instance = prepared(&trial, parent.path());
-            let names: Vec<&str> = instance.make_clients(&trial).unwrap().kinds.iter().map(|kind| kind.name).collect();
-            assert_eq!(names, ["by_key", "near", "replace", "add", "load"]);
-            let (outcome, seen) = run(&mut *instance, &trial).unwrap();
-            let (ok, failed) = seen.total(Phase::Run);
-            assert_eq!((outcome.ended, failed), (LoadEnd::AsPlanned, 0), "{engine}: {:?}", seen.events);
-            let kinds: Vec<u8> = seen.counts.keys().map(|(_, kind)| *kind).collect();
-            assert!(ok == 300 && kinds == [0, 1, 2, 3], "{engine}: {:?}", seen.counts);
-            instance.stop().unwrap();
-            assert_eq!(crate::lab::names_in(parent.path()), NOTHING);
-        }
+        let mut instance = prepared(&on_two_tables(engine, &[]), parent.path());
+        performs_the_statements_of_a_plan_file_in_their_shares(&mut *instance, engine, parent.path());
+        ends_the_point_at_a_statement_that_it_does_not_take(&mut *instance, engine);
+        has_the_statements_connections_and_isolation_that_were_asked_for(&mut *instance, engine);
+        instance.stop().unwrap();
+        assert_eq!(names_in(parent.path()), NOTHING);
     }
 }
 
-#[test]
-fn a_statement_that_the_engine_does_not_take_ends_the_point_and_is_quoted_as_it_was_written() {
-    let parent = directory();
-    for engine in sql_engines() {
-        let wrong = "[[statement]]\nname = 'wrong'\nsql = 'SELECT nothing FROM sbtest{table} WHERE id = :id'";
-        let trial = custom_trial(engine, wrong, &[]);
-        let mut instance = prepared(&trial, parent.path());
-        let (outcome, _) = run(&mut *instance, &trial).unwrap();
-        let LoadEnd::Failed { text, .. } = &outcome.ended else { panic!("{outcome:?}") };
-        assert!(
-            text.contains("statement `wrong` was rejected: ") && !text.contains("cannot connect"),
-            "{engine}: {text}"
-        );
-        assert!(text.ends_with(" in `SELECT nothing FROM sbtest{table} WHERE id = :id`"), "{engine}: {text}");
-        instance.stop().unwrap();
+fn performs_the_statements_of_a_plan_file_in_their_shares(instance: &mut dyn Instance, engine: &str, parent: &Path) {
+    for settings in [vec![("clients", "3")], vec![("rate", "2000")]] {
+        let trial = custom_trial(engine, MIXED, &[&TWO_TABLES[..], &settings[..]].concat());
+        let names: Vec<&str> = instance.make_clients(&trial).unwrap().kinds.iter().map(|kind| kind.name).collect();
+        assert_eq!(names, ["by_key", "near", "replace", "add", "load"]);
+        let (outcome, seen) = run(instance, &trial).unwrap();
+        let (ok, failed) = seen.total(Phase::Run);
+        assert_eq!((outcome.ended, failed), (LoadEnd::AsPlanned, 0), "{engine}: {:?}", seen.events);
+        let kinds: Vec<u8> = seen.counts.keys().map(|(_, kind)| *kind).collect();
+        assert!(ok == 300 && kinds == [0, 1, 2, 3], "{engine}: {:?}", seen.counts);
+        // The next run adds the same rows.
+        ["sbtest1", "sbtest2"].iter().for_each(|table| {
+            asked(engine, parent, &format!("DELETE FROM {table} WHERE id > 500"));
+        });
     }
 }
 
-#[test]
-fn statements_connections_and_isolation_are_what_was_asked_for_on_the_same_data() {
-    let parent = directory();
-    for engine in sql_engines() {
-        let with = |settings: &[(&str, &str)]| {
-            let all = [&[("mix", "read_write"), ("clients", "2"), ("durability", "none"), ("time", "60s")], settings]
-                .concat();
-            trial(engine, "oltp", &[&all[..], &[("ops_max", "100")]].concat())
-        };
-        let mut instance = prepared(&with(&[]), parent.path());
-        // MyRocks has no serializable transactions.
-        let strictest = if engine.ends_with(":rocksdb") { "repeatable-read" } else { "serializable" };
-        let all: [&[(&str, &str)]; 4] = [
-            &[("statements", "plain"), ("isolation", strictest)],
-            &[("connection", "per-transaction")],
-            &[("statements", "plain"), ("connection", "per-transaction")],
-            &[("transaction", "false"), ("statements", "plain")],
-        ];
-        for settings in all {
-            let trial = with(settings);
-            let (outcome, seen) = run(&mut *instance, &trial).unwrap();
-            let done = seen.total(Phase::Run);
-            assert_eq!(
-                (outcome.ended, done),
-                (LoadEnd::AsPlanned, (100, 0)),
-                "{engine} {settings:?}: {:?}",
-                seen.events
-            );
-        }
-        let default = match engine {
-            "sqlite" => "serializable",
-            "postgres" => "read-committed",
-            _ => "repeatable-read",
-        };
-        let levels = ["default", "read-committed", strictest];
-        for level in levels.iter().filter(|level| engine != "sqlite" || **level != "read-committed") {
-            drop(instance.make_clients(&with(&[("isolation", level)])).unwrap());
-            let expected = if *level == "default" { default } else { level };
-            assert_eq!(fact(&*instance, "isolation").as_deref(), Some(expected), "{engine}");
-        }
-        instance.stop().unwrap();
+fn ends_the_point_at_a_statement_that_it_does_not_take(instance: &mut dyn Instance, engine: &str) {
+    let wrong = "[[statement]]\nname = 'wrong'\nsql = 'SELECT nothing FROM sbtest{table} WHERE id = :id'";
+    let (outcome, _) = run(instance, &custom_trial(engine, wrong, &TWO_TABLES)).unwrap();
+    let LoadEnd::Failed { text, .. } = &outcome.ended else { panic!("{outcome:?}") };
+    assert!(text.contains("statement `wrong` was rejected: ") && !text.contains("cannot connect"), "{engine}: {text}");
+    assert!(text.ends_with(" in `SELECT nothing FROM sbtest{table} WHERE id = :id`"), "{engine}: {text}");
+}
+
+fn has_the_statements_connections_and_isolation_that_were_asked_for(instance: &mut dyn Instance, engine: &str) {
+    let with = |settings: &[(&str, &str)]| {
+        on_two_tables(engine, &[&[("mix", "read_write"), ("ops_max", "100")], settings].concat())
+    };
+    // MyRocks has no serializable transactions.
+    let strictest = if engine.ends_with(":rocksdb") { "repeatable-read" } else { "serializable" };
+    let all: [&[(&str, &str)]; 4] = [
+        &[("statements", "plain"), ("isolation", strictest)],
+        &[("connection", "per-transaction")],
+        &[("statements", "plain"), ("connection", "per-transaction")],
+        &[("transaction", "false"), ("statements", "plain")],
+    ];
+    for settings in all {
+        let (outcome, seen) = run(instance, &with(settings)).unwrap();
+        let done = (outcome.ended, seen.total(Phase::Run));
+        assert_eq!(done, (LoadEnd::AsPlanned, (100, 0)), "{engine} {settings:?}: {:?}", seen.events);
+    }
+    let default = match engine {
+        "sqlite" => "serializable",
+        "postgres" => "read-committed",
+        _ => "repeatable-read",
+    };
+    let levels = ["default", "read-committed", strictest];
+    for level in levels.iter().filter(|level| engine != "sqlite" || **level != "read-committed") {
+        drop(instance.make_clients(&with(&[("isolation", level)])).unwrap());
+        let expected = if *level == "default" { default } else { level };
+        assert_eq!(fact(instance, "isolation").as_deref(), Some(expected), "{engine}");
     }
 }
 

@@ -1,60 +1,44 @@
 //! What every engine must do with every workload.
 
 use crate::lab::{
-    MOMENT, can_run, directory, embedded, found, key_value, names_in, pairs, prepare, prepared, quick_pairs, run,
+    MOMENT, Seen, can_run, directory, embedded, found, key_value, names_in, pairs, prepare, prepared, quick_pairs, run,
     start, trial,
 };
+use engine::Instance;
 use host::TargetError;
 use load::LoadEnd;
-use model::{FailureClass, Phase};
+use model::{FailureClass, Phase, Trial};
 use rusqlite::Connection;
 
 const NOTHING: [String; 0] = [];
 
 #[test]
-fn every_kind_is_named_and_the_load_has_kinds_of_its_own() {
+fn two_instances_live_side_by_side_and_leave_nothing_whether_they_are_stopped_or_not() {
     let parent = directory();
     for (engine, workload) in quick_pairs() {
         let trial = trial(engine.entry.name, workload.entry.name, &[MOMENT]);
         if !can_run(&trial, parent.path()) {
             continue;
         }
-        let mut instance = start(&trial, parent.path()).unwrap();
-        let loaded = prepare(&mut *instance, &trial).unwrap().1;
-        let kinds = instance.make_clients(&trial).unwrap().kinds;
-        let performed = run(&mut *instance, &trial).unwrap().1;
-        assert!(kinds.iter().all(|kind| !kind.name.is_empty()), "{kinds:?}");
-        let of_load: Vec<u8> = loaded.counts.keys().map(|(_, kind)| *kind).collect();
-        for (_, kind) in performed.counts.keys() {
-            assert!((*kind as usize) < kinds.len() && !of_load.contains(kind), "{kind} of {kinds:?}");
-        }
-        instance.stop().unwrap();
-    }
-}
-
-#[test]
-fn two_instances_live_side_by_side() {
-    let parent = directory();
-    for (engine, workload) in quick_pairs() {
-        let trial = trial(engine.entry.name, workload.entry.name, &[MOMENT]);
-        if !can_run(&trial, parent.path()) {
-            continue;
-        }
-        let (mut one, mut other) = (prepared(&trial, parent.path()), prepared(&trial, parent.path()));
-        assert_eq!(run(&mut *one, &trial).unwrap().0.ended, LoadEnd::AsPlanned);
+        let mut one = start(&trial, parent.path()).unwrap();
+        let loaded = prepare(&mut *one, &trial).unwrap().1;
+        let mut other = prepared(&trial, parent.path());
+        kinds_are_named_and_the_load_has_its_own(&mut *one, &trial, &loaded);
         one.stop().unwrap();
         assert_eq!(run(&mut *other, &trial).unwrap().0.ended, LoadEnd::AsPlanned);
-        other.stop().unwrap();
-        assert_eq!(names_in(parent.path()), NOTHING);
+        drop(other);
+        assert_eq!(names_in(parent.path()), NOTHING, "{}", engine.entry.name);
     }
 }
 
-#[test]
-fn an_instance_that_nobody_stopped_leaves_nothing() {
-    let parent = directory();
-    for (engine, workload) in quick_pairs() {
-        drop(prepared(&trial(engine.entry.name, workload.entry.name, &[MOMENT]), parent.path()));
-        assert_eq!(names_in(parent.path()), NOTHING, "{}", engine.entry.name);
+fn kinds_are_named_and_the_load_has_its_own(instance: &mut dyn Instance, trial: &Trial, loaded: &Seen) {
+    let kinds = instance.make_clients(trial).unwrap().kinds;
+    let (outcome, performed) = run(instance, trial).unwrap();
+    assert_eq!(outcome.ended, LoadEnd::AsPlanned);
+    assert!(kinds.iter().all(|kind| !kind.name.is_empty()), "{kinds:?}");
+    let of_load: Vec<u8> = loaded.counts.keys().map(|(_, kind)| *kind).collect();
+    for (_, kind) in performed.counts.keys() {
+        assert!((*kind as usize) < kinds.len() && !of_load.contains(kind), "{kind} of {kinds:?}");
     }
 }
 

@@ -29,7 +29,7 @@ fn loaded_data_takes_about_what_was_estimated_and_in_sqlite_no_more() {
 fn warehouses_take_no_more_than_is_foreseen_and_a_run_adds_what_its_transactions_can() {
     let parent = directory();
     for engine in crate::lab::sql_engines() {
-        let settings = [("warehouses", "2"), ("items", "10000"), ("customers", "300"), ("durability", "none")];
+        let settings = [("warehouses", "2"), ("items", "5000"), ("customers", "100"), ("durability", "none")];
         let trial = trial(engine, "orders", &[&settings[..], &[("ops_max", "10")]].concat());
         let instance = prepared(&trial, parent.path());
         let space = instance.measure_space();

@@ -4,6 +4,7 @@
 //! Limits: MariaDB, MySQL and PostgreSQL, as far as they are to be had.
 
 use crate::lab::{directory, fact, found, own_trial, prepared, run, servers, sql_engines, start, trial};
+use crate::visited::Visited;
 use engine::Instance;
 use load::LoadEnd;
 use model::{Phase, Trial, Value};
@@ -13,19 +14,22 @@ use std::process::Command;
 /// A server with tables that plimsoll did not make.
 struct Theirs<'p> {
     engine: &'static str,
+    /// Where those work who visit it.
     parent: &'p Path,
-    _server: Box<dyn Instance>,
+    server: Visited,
 }
 
 impl<'p> Theirs<'p> {
-    /// The private servers of this machine, each with an empty database `sbtest`. MyRocks differs in its storage only.
+    /// The servers of this machine, each with an empty database `sbtest`. MyRocks differs in its storage only.
     fn all(parent: &'p Path) -> impl Iterator<Item = Theirs<'p>> {
         let names = servers().map(|engine| engine.entry.name).filter(|name| !name.ends_with(":rocksdb"));
-        names.map(move |engine| {
-            let theirs = Theirs { engine, parent, _server: prepared(&trial(engine, "oltp", &[]), parent) };
-            theirs.ask_in(if engine == "postgres" { "postgres" } else { "mysql" }, "CREATE DATABASE sbtest");
-            theirs
-        })
+        names.map(move |engine| Theirs::of(engine, parent))
+    }
+
+    fn of(engine: &'static str, parent: &'p Path) -> Theirs<'p> {
+        let theirs = Theirs { engine, parent, server: Visited::of(engine) };
+        theirs.ask_in(if engine == "postgres" { "postgres" } else { "mysql" }, "CREATE DATABASE sbtest");
+        theirs
     }
 
     fn is_postgres(&self) -> bool {
@@ -34,7 +38,7 @@ impl<'p> Theirs<'p> {
 
     fn socket(&self) -> String {
         let name = if self.is_postgres() { ".s.PGSQL.5432" } else { "m.sock" };
-        found(self.parent, name).display().to_string()
+        found(self.server.path(), name).display().to_string()
     }
 
     fn socket_dir(&self) -> String {
@@ -428,7 +432,10 @@ fn the_tables_that_pgbench_has_made_carry_its_statements() {
         return;
     };
     let parent = directory();
-    let Some(theirs) = Theirs::all(parent.path()).find(|theirs| theirs.is_postgres()) else { return };
+    if !servers().any(|engine| engine.entry.name == "postgres") {
+        return;
+    }
+    let theirs = Theirs::of("postgres", parent.path());
     let made = Command::new(pgbench)
         .args(["-q", "-i", "-s", "2", "-U", "plimsoll", "-h", &theirs.socket_dir(), "sbtest"])
         .output()

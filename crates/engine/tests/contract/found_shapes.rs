@@ -5,7 +5,8 @@
 
 use crate::found_schema::{plan_of, read_schema};
 use crate::insert::asked;
-use crate::lab::{directory, own_trial, prepared, sql_engines, trial};
+use crate::lab::{directory, own_trial, sql_engines};
+use crate::visited::Visited;
 use engine::found_schema::{FoundTables, SchemaSource, find_tables};
 use std::path::Path;
 
@@ -197,9 +198,7 @@ fn rounds_on_a_server(engine: &'static str, shapes: &[Shape], rounds: u64) {
     if !sql_engines().any(|known| known == engine) {
         return;
     }
-    let home = directory();
-    let server = prepared(&trial(engine, "oltp", &[("table_rows", "1"), ("durability", "none")]), home.path());
-    asked(engine, home.path(), "DROP TABLE sbtest1");
+    let home = Visited::of(engine);
     for seed in 0..rounds {
         let round = round_of(seed, engine, shapes);
         asked(engine, home.path(), &round.statements.join("; "));
@@ -207,7 +206,6 @@ fn rounds_on_a_server(engine: &'static str, shapes: &[Shape], rounds: u64) {
         let dropped: Vec<String> = (0..round.tables).map(|nth| format!("DROP TABLE r{seed}_{nth}")).collect();
         asked(engine, home.path(), &dropped.join("; "));
     }
-    server.stop().unwrap();
 }
 
 fn read_file(path: &Path) -> FoundTables {
@@ -254,8 +252,7 @@ fn every_type_that_postgres_lists_has_a_type_of_a_plan() {
     if !sql_engines().any(|engine| engine == "postgres") {
         return;
     }
-    let home = directory();
-    let server = prepared(&trial("postgres", "oltp", &[("table_rows", "1"), ("durability", "none")]), home.path());
+    let home = Visited::of("postgres");
     let listed = "SELECT format_type(oid, NULL) FROM pg_type WHERE typtype IN ('b', 'r', 'm') AND typcategory <> 'A' \
                   AND typnamespace = 'pg_catalog'::regnamespace ORDER BY 1";
     let types = asked("postgres", home.path(), listed);
@@ -267,7 +264,6 @@ fn every_type_that_postgres_lists_has_a_type_of_a_plan() {
     assert!(unknown.is_empty(), "{unknown:?}");
     let table = found.tables.iter().find(|table| table.name == "every_type").unwrap();
     assert_eq!(table.columns.len(), types.len());
-    server.stop().unwrap();
 }
 
 /// A time, indexes of every kind, a column that is computed, a table that is empty, and one that cannot be read.
@@ -285,10 +281,7 @@ fn times_are_no_nulls_and_indexes_that_are_not_made_are_named_with_the_reason() 
     if !sql_engines().any(|engine| engine == "mariadb:innodb") {
         return;
     }
-    let home = directory();
-    let engine = "mariadb:innodb";
-    let server = prepared(&trial(engine, "oltp", &[("table_rows", "1"), ("durability", "none")]), home.path());
-    asked(engine, home.path(), "DROP TABLE sbtest1");
+    let (engine, home) = ("mariadb:innodb", Visited::of("mariadb:innodb"));
     INDEXED.iter().for_each(|statement| drop(asked(engine, home.path(), statement)));
     let found = read_schema(engine, home.path(), false);
     let table = found.tables.iter().find(|table| table.name == "tms").unwrap();
@@ -309,7 +302,6 @@ fn times_are_no_nulls_and_indexes_that_are_not_made_are_named_with_the_reason() 
     }
     assert!(found.tables.iter().any(|table| table.name == "pairs" && table.rows == 0));
     own_trial(engine, &text, 1.0, &[("durability", "none"), ("ops_max", "10")]);
-    server.stop().unwrap();
 }
 
 #[test]

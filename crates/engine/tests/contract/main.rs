@@ -28,3 +28,4 @@ mod schemas;
 mod servers;
 mod sightings;
 mod tls;
+mod visited;

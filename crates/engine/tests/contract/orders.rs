@@ -40,27 +40,22 @@ fn the_conditions_hold_after_the_load_and_after_sixteen_clients_on_every_engine(
             if keys == "true" && engine.ends_with(":rocksdb") {
                 continue; // it has no foreign keys
             }
-            let entering = entering(engine, &[("foreign_keys", keys)]);
-            let mut instance = prepared(&entering, parent.path());
-            assert_eq!(checked(&mut *instance, &entering), HOLD, "{engine} after the load");
-            let counts = entered(&mut *instance, &entering);
+            let entering = |more: &[(&'static str, &'static str)]| {
+                entering(engine, &[&[("foreign_keys", keys)][..], more].concat())
+            };
+            let mut instance = prepared(&entering(&[]), parent.path());
+            assert_eq!(checked(&mut *instance, &entering(&[])), HOLD, "{engine} after the load");
+            let counts = entered(&mut *instance, &entering(&[]));
             assert!(counts.iter().sum::<u64>() >= 600 && counts.iter().all(|count| *count > 0), "{counts:?}");
-            assert_eq!(checked(&mut *instance, &entering), HOLD, "{engine} after the run");
+            assert_eq!(checked(&mut *instance, &entering(&[])), HOLD, "{engine} after the run");
+            if keys == "false" && engine != "sqlite" {
+                let shared = entering(&[("threads", "2"), ("statements", "plain")]);
+                entered(&mut *instance, &shared);
+                assert_eq!(checked(&mut *instance, &shared), HOLD, "{engine} after plain text of shared threads");
+            }
             instance.stop().unwrap();
             assert_eq!(names_in(parent.path()), [""; 0]);
         }
-    }
-}
-
-#[test]
-fn the_conditions_hold_if_clients_share_threads_and_statements_are_plain_text() {
-    let parent = directory();
-    for engine in sql_engines().filter(|engine| *engine != "sqlite") {
-        let entering = entering(engine, &[("threads", "2"), ("statements", "plain")]);
-        let mut instance = prepared(&entering, parent.path());
-        entered(&mut *instance, &entering);
-        assert_eq!(checked(&mut *instance, &entering), HOLD, "{engine}");
-        instance.stop().unwrap();
     }
 }
 
@@ -73,11 +68,13 @@ fn orders_there(engine: &str, parent: &Path) -> u64 {
 fn the_conditions_hold_after_stored_procedures_of_many_clients_and_mistaken_orders_leave_nothing() {
     let parent = directory();
     for engine in sql_engines().filter(|engine| *engine != "sqlite") {
-        for (statements, threads) in [("prepared", "0"), ("plain", "2")] {
+        let entering = |statements, threads| {
             let more = [("ops_max", "4000"), ("threads", threads)];
-            let settings = [&[("calls", "procedures"), ("statements", statements)][..], &more].concat();
-            let entering = entering(engine, &settings);
-            let mut instance = prepared(&entering, parent.path());
+            entering(engine, &[&[("calls", "procedures"), ("statements", statements)][..], &more].concat())
+        };
+        let mut instance = prepared(&entering("prepared", "0"), parent.path());
+        for (statements, threads) in [("prepared", "0"), ("plain", "2")] {
+            let entering = entering(statements, threads);
             let can_ask = matches!(engine, "postgres" | "mariadb:innodb");
             let before = if can_ask { orders_there(engine, parent.path()) } else { 0 };
             let counts = entered(&mut *instance, &entering);
@@ -92,8 +89,8 @@ fn the_conditions_hold_after_stored_procedures_of_many_clients_and_mistaken_orde
                 // One order in a hundred is rolled back.
                 assert!(made < counts[0] && made * 100 > counts[0] * 95, "{engine}: {made} of {}", counts[0]);
             }
-            instance.stop().unwrap();
         }
+        instance.stop().unwrap();
     }
 }
 

@@ -3,6 +3,8 @@
 
 use crate::insert::asked;
 use crate::lab::{directory, found, names_in, own_trial, prepared, run, sql_engines};
+use crate::visited::TableHome;
+use engine::Instance;
 use load::LoadEnd;
 use model::{Phase, Trial};
 use std::path::Path;
@@ -54,15 +56,15 @@ name = "add"
 sql = "INSERT INTO customers (id, email, city, zip, big) VALUES (:customers.id@new, :customers.email@new, :customers.city@new, :customers.zip@new, :customers.big@new)"
 "#;
 
-fn shopping(engine: &str, settings: &[(&str, &str)]) -> Trial {
-    let always = [("clients", "4"), ("durability", "none"), ("time", "60s"), ("ops_max", "300")];
-    own_trial(engine, SHOP, 1.0, &[&always, settings].concat())
+fn shopping(home: &TableHome, scale: f64, keys: &str) -> Trial {
+    let always = [("clients", "4"), ("time", "60s"), ("ops_max", "300"), ("foreign_keys", keys), home.setting()];
+    own_trial(home.engine, SHOP, scale, &always)
 }
 
 /// The names in the question as the engine quotes them.
-fn answer(engine: &str, parent: &Path, question: &str) -> String {
-    let question = if engine.starts_with("m") { question.replace('"', "`") } else { question.to_owned() };
-    let answer = asked(engine, parent, &question).join("|");
+fn answer(home: &TableHome, instance: &dyn Instance, question: &str) -> String {
+    let question = if home.engine.starts_with('m') { question.replace('"', "`") } else { question.to_owned() };
+    let answer = home.asked(instance, &question).join("|");
     // SQLite has no decimals, and shows a whole number so.
     answer.trim().trim_end_matches(".0").to_owned()
 }
@@ -87,14 +89,14 @@ const QUESTIONS: [&str; 12] = [
 fn rows_are_the_same_on_every_engine_and_statements_find_them() {
     let mut expected: Option<Vec<String>> = None;
     for engine in sql_engines() {
-        let parent = directory();
+        let home = TableHome::of(engine);
         let keys = if engine.ends_with(":rocksdb") { "false" } else { "true" };
-        let shopping = shopping(engine, &[("foreign_keys", keys)]);
-        let mut instance = prepared(&shopping, parent.path());
-        let answers: Vec<String> = QUESTIONS.iter().map(|it| answer(engine, parent.path(), it)).collect();
+        let small = shopping(&home, 1.0, keys);
+        let mut instance = prepared(&small, home.path());
+        let answers: Vec<String> = QUESTIONS.iter().map(|it| answer(&home, &*instance, it)).collect();
         assert_eq!((&*answers[0], &*answers[1], &*answers[3], &*answers[4]), ("2000", "1500", "100", "11"), "{engine}");
         assert_eq!(*expected.get_or_insert_with(|| answers.clone()), answers, "{engine}");
-        let (outcome, seen) = run(&mut *instance, &shopping).unwrap();
+        let (outcome, seen) = run(&mut *instance, &small).unwrap();
         assert_eq!(outcome.ended, LoadEnd::AsPlanned, "{engine}: {:?}", seen.events);
         let counts: Vec<(u64, u64)> =
             (0..3).map(|kind| seen.counts[&(Phase::Run, kind)]).map(|count| (count.0, count.1)).collect();
@@ -103,10 +105,11 @@ fn rows_are_the_same_on_every_engine_and_statements_find_them() {
             "{engine}: {counts:?} {:?}",
             seen.events
         );
-        let added = answer(engine, parent.path(), "SELECT cast(count(*) AS char(12)) FROM customers WHERE id > 100");
+        let added = answer(&home, &*instance, "SELECT cast(count(*) AS char(12)) FROM customers WHERE id > 100");
         assert!(added.trim().parse::<u64>().unwrap() >= counts[2].0, "{engine}: {added}");
+        assert_refuses_another_scale(&mut *instance, &shopping(&home, 1.5, keys));
         instance.stop().unwrap();
-        assert_eq!(names_in(parent.path()), [""; 0]);
+        assert_eq!(names_in(home.path()), [""; 0]);
     }
 }
 
@@ -128,11 +131,11 @@ sql = "SELECT count(*) FROM tree WHERE parent = :tree.id"
 fn a_table_refers_to_itself_by_a_foreign_key_that_its_rows_fulfil() {
     let mut expected: Option<String> = None;
     for engine in sql_engines().filter(|engine| !engine.ends_with(":rocksdb")) {
-        let parent = directory();
-        let settings = [("foreign_keys", "true"), ("durability", "none"), ("time", "60s"), ("ops_max", "100")];
-        let growing = own_trial(engine, TREE, 1.0, &settings);
-        let mut instance = prepared(&growing, parent.path());
-        let count = |question: &str| answer(engine, parent.path(), question);
+        let home = TableHome::of(engine);
+        let settings = [("foreign_keys", "true"), ("time", "60s"), ("ops_max", "100"), home.setting()];
+        let growing = own_trial(home.engine, TREE, 1.0, &settings);
+        let mut instance = prepared(&growing, home.path());
+        let count = |question: &str| answer(&home, &*instance, question);
         assert_eq!(count("SELECT cast(count(*) AS char(12)) FROM tree WHERE parent IS NULL"), "200", "{engine}");
         let lost = "SELECT cast(count(*) AS char(12)) FROM tree t LEFT JOIN tree p ON p.id = t.parent \
                     WHERE t.parent IS NOT NULL AND p.id IS NULL";
@@ -144,21 +147,11 @@ fn a_table_refers_to_itself_by_a_foreign_key_that_its_rows_fulfil() {
     }
 }
 
-#[test]
-fn data_of_another_scale_is_refused_in_one_line() {
-    for engine in sql_engines() {
-        let parent = directory();
-        let small = shopping(engine, &[]);
-        let larger = own_trial(engine, SHOP, 1.5, &[("clients", "4"), ("durability", "none"), ("ops_max", "300")]);
-        let mut instance = prepared(&small, parent.path());
-        let refused = instance.make_clients(&larger).map(drop).unwrap_err().to_string();
-        assert!(
-            refused.contains("does not fit this trial") && refused.contains("order 3000, customers 150"),
-            "{refused}"
-        );
-        assert!(refused.contains("order 2000, customers 100") && !refused.contains('\n'), "{refused}");
-        instance.stop().unwrap();
-    }
+/// Data of another scale is refused in one line.
+fn assert_refuses_another_scale(instance: &mut dyn Instance, larger: &Trial) {
+    let refused = instance.make_clients(larger).map(drop).unwrap_err().to_string();
+    assert!(refused.contains("does not fit this trial") && refused.contains("order 3000, customers 150"), "{refused}");
+    assert!(refused.contains("order 2000, customers 100") && !refused.contains('\n'), "{refused}");
 }
 
 /// A digest of all rows of a table in the order of its first column.
@@ -211,10 +204,9 @@ fn rows_are_spread_over_partitions_by_range_and_by_hash() {
     for engine in
         ["mariadb:innodb", "mariadb:rocksdb", "postgres"].into_iter().filter(|name| sql_engines().any(|it| it == *name))
     {
-        let parent = directory();
-        let text = TABLES_IN_PARTS;
-        let parted = own_trial(engine, text, 1.0, &[("durability", "none"), ("ops_max", "50")]);
-        let mut instance = prepared(&parted, parent.path());
+        let home = TableHome::of(engine);
+        let parted = own_trial(home.engine, TABLES_IN_PARTS, 1.0, &[("ops_max", "50"), home.setting()]);
+        let mut instance = prepared(&parted, home.path());
         let rows = match engine {
             "postgres" => {
                 "SELECT tableoid::regclass::text || ' ' || count(*) FROM by_range GROUP BY tableoid ORDER BY 1"
@@ -225,14 +217,14 @@ fn rows_are_spread_over_partitions_by_range_and_by_hash() {
             }
         };
         let expected = ["by_range_p0 200", "by_range_p1 200", "by_range_pmax 200"];
-        assert_eq!(asked(engine, parent.path(), rows), expected, "{engine}");
+        assert_eq!(home.asked(&*instance, rows), expected, "{engine}");
         let parts = match engine {
             "postgres" => "SELECT count(*) FROM pg_inherits WHERE inhparent = 'by_hash'::regclass",
             _ => {
-                "SELECT count(*) FROM information_schema.partitions WHERE table_name = 'by_hash' AND table_schema = 'plimsoll'"
+                "SELECT count(*) FROM information_schema.partitions WHERE table_name = 'by_hash' AND table_schema = database()"
             }
         };
-        assert_eq!(asked(engine, parent.path(), parts), ["4"], "{engine}");
+        assert_eq!(home.asked(&*instance, parts), ["4"], "{engine}");
         let (outcome, seen) = run(&mut *instance, &parted).unwrap();
         assert_eq!((outcome.ended, seen.total(Phase::Run).1), (LoadEnd::AsPlanned, 0), "{engine}: {:?}", seen.events);
         instance.stop().unwrap();

@@ -1,6 +1,7 @@
 //! Schemas on a server of another process: what plimsoll did not make is left as it is.
 
 use crate::lab::{directory, fact, found, prepared, servers, start, trial};
+use crate::visited::Visited;
 use host::TargetError;
 use model::Trial;
 use std::os::unix::fs::PermissionsExt;
@@ -42,14 +43,14 @@ fn a_server_that_has_a_schema_of_plimsolls_name_is_refused_and_left_as_it_is() {
     let parent = directory();
     for engine in servers().map(|engine| engine.entry.name).filter(|name| !name.ends_with(":rocksdb")) {
         // Somebody else's for whom it is visited.
-        let theirs = prepared(&trial(engine, "oltp", &[]), parent.path());
-        let ask = |statements: &str| ask(engine, parent.path(), statements);
+        let theirs = Visited::of(engine);
+        let ask = |statements: &str| ask(engine, theirs.path(), statements);
         let schemas = || ask("SELECT schema_name FROM information_schema.schemata ORDER BY schema_name");
         ask(&format!(
             "CREATE SCHEMA {TAKEN}; CREATE TABLE {TAKEN}.sbtest1 (id INT); INSERT INTO {TAKEN}.sbtest1 VALUES (7)"
         ));
         let before = schemas();
-        let visiting = visiting(engine, parent.path());
+        let visiting = visiting(engine, theirs.path());
 
         let refused = start(&visiting, parent.path()).err().expect("a refusal");
         let text = refused.to_string();
@@ -89,7 +90,6 @@ fn a_server_that_has_a_schema_of_plimsolls_name_is_refused_and_left_as_it_is() {
         let visitor = start(&visiting, parent.path()).unwrap();
         assert_eq!(fact(&*visitor, "server.left_schemas").as_deref(), Some(TAKEN));
         visitor.stop().unwrap();
-        theirs.stop().unwrap();
     }
 }
 
@@ -98,12 +98,12 @@ fn an_account_that_lacks_a_password_or_a_privilege_is_refused_with_what_it_needs
     let parent = directory();
     let password_file = parent.path().join("password");
     for engine in servers().map(|engine| engine.entry.name).filter(|name| !name.ends_with(":rocksdb")) {
-        let theirs = prepared(&trial(engine, "oltp", &[]), parent.path());
-        let ask = |statements: &str| ask(engine, parent.path(), statements);
+        let theirs = Visited::of(engine);
+        let ask = |statements: &str| ask(engine, theirs.path(), statements);
         let visit = |password: &str| {
             std::fs::write(&password_file, password).unwrap();
             std::fs::set_permissions(&password_file, std::fs::Permissions::from_mode(0o600)).unwrap();
-            let mut trial = visiting(engine, parent.path());
+            let mut trial = visiting(engine, theirs.path());
             let params = &mut trial.target.params.0;
             let url = params["url"].to_string().replace("root@", "guest@").replace("//plimsoll@", "//guest@");
             params.insert("url".into(), model::Value::Word(url));
@@ -139,7 +139,6 @@ fn an_account_that_lacks_a_password_or_a_privilege_is_refused_with_what_it_needs
             ask("GRANT PROCESS, SLAVE MONITOR ON *.* TO guest@localhost");
             assert_eq!(replication(), None);
         }
-        theirs.stop().unwrap();
     }
 }
 
@@ -147,12 +146,12 @@ fn an_account_that_lacks_a_password_or_a_privilege_is_refused_with_what_it_needs
 fn an_empty_database_in_the_url_is_worked_in_and_stays_and_any_other_is_refused() {
     let parent = directory();
     for engine in servers().map(|engine| engine.entry.name).filter(|name| *name == "mariadb:innodb") {
-        let theirs = prepared(&trial(engine, "oltp", &[]), parent.path());
-        let ask = |statements: &str| ask(engine, parent.path(), statements);
+        let theirs = Visited::of(engine);
+        let ask = |statements: &str| ask(engine, theirs.path(), statements);
         ask("CREATE DATABASE bench; CREATE DATABASE full; CREATE TABLE full.thesis (id INT); \
              CREATE USER guest@localhost; GRANT ALL ON bench.* TO guest@localhost");
         let visit = |user: &str, database: &str| {
-            let mut trial = visiting(engine, parent.path());
+            let mut trial = visiting(engine, theirs.path());
             let url =
                 trial.target.params.word("url").replace("root@localhost/", &format!("{user}@localhost/{database}"));
             trial.target.params.0.insert("url".into(), model::Value::Word(url));
@@ -179,6 +178,5 @@ fn an_empty_database_in_the_url_is_worked_in_and_stays_and_any_other_is_refused(
             assert!(text.contains(why), "{text}");
         }
         assert_eq!((tables("bench"), tables("full")), ("other".into(), "thesis".into()));
-        theirs.stop().unwrap();
     }
 }

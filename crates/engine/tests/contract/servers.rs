@@ -4,7 +4,7 @@ use crate::lab::{
     Seen, directory, fact, found, names_in, perform, prepared, run, run_loading, server_programs, servers, start, trial,
 };
 use engine::requirements::check_server_place;
-use engine::{EngineDef, Instance};
+use engine::{EngineDef, Instance, ResetFor};
 use host::TargetError;
 use load::{LoadEnd, Sink};
 use model::{Event, FailureClass, IntervalRow, OnError, Phase, Tick, Trial};
@@ -120,60 +120,70 @@ fn with_each_server(test: impl Fn(&'static EngineDef, &Path) + Sync) {
     });
 }
 
+/// What is done when a server is gone: errors, connections.
+const WHEN_GONE: [(OnError, &str); 3] = [(OnError::Stop, "again"), (OnError::Count, "again"), (OnError::Count, "stop")];
+
 #[test]
 fn a_server_that_is_killed_ends_the_point_or_is_counted_and_leaves_nothing() {
     with_each_server(|engine, parent| {
-        let ends = ["0", "1"].into_iter().flat_map(|threads| [OnError::Stop, OnError::Count].map(|end| (threads, end)));
-        for (threads, on_error) in ends {
-            let trial = lasting(engine.entry.name, on_error, threads);
-            let mut instance = prepared(&trial, parent);
-            let pid = pid_of(&*instance);
-            assert_eq!(instance.describe_trouble(), None);
-            let (outcome, seen) = interrupted(&mut *instance, &trial, Signal::KILL);
-            let (ok, failed) = seen.total(Phase::Run);
-            println!("{}: {ok} done, {failed} failed, {:?}", engine.entry.name, seen.events);
-            match on_error {
-                OnError::Stop => {
-                    let LoadEnd::Failed { class, text } = &outcome.ended else { panic!("{outcome:?}") };
-                    assert_eq!(*class, Some(FailureClass::Lost), "{text}");
-                }
-                // Each client tries to connect again after 50, 100, 200, 400 ms: a gap, and no flood of failures.
-                OnError::Count => {
-                    assert!(outcome.ended == LoadEnd::AsPlanned && (2..=20).contains(&failed), "{failed}")
-                }
+        let all = || ["0", "1"].into_iter().flat_map(|threads| WHEN_GONE.map(|(errors, lost)| (threads, errors, lost)));
+        let first = killable(engine.entry.name, "0", OnError::Stop, "again");
+        let mut instance = prepared(&first, parent);
+        for (nth, (threads, on_error, reconnect)) in all().enumerate() {
+            if nth > 0 {
+                // The first attempt says that the server had ended, the second one starts it.
+                assert!(instance.reset(ResetFor::NextStep).is_err());
+                instance.reset(ResetFor::NextStep).unwrap();
             }
-            assert!(ok > 0, "{ok} done");
-            let trouble = instance.describe_trouble().unwrap();
-            assert!(trouble.contains("was killed by signal 9"), "{trouble}");
-            assert!(instance.finish_trial().iter().any(|f| f.name == "server.ended" && f.value == "signal 9"));
-            instance.stop().unwrap();
-            assert!(!runs(pid));
-            assert_eq!(names_in(parent), NOTHING);
+            let pid = pid_of(&*instance);
+            kill_and_check(&mut *instance, &killable(engine.entry.name, threads, on_error, reconnect), reconnect);
+            assert!(ends(pid), "{}", engine.entry.name);
         }
+        instance.stop().unwrap();
+        assert_eq!(names_in(parent), NOTHING);
     });
 }
 
-#[test]
-fn clients_that_are_to_stop_end_the_point_when_their_server_is_gone() {
-    let parent = directory();
-    for (engine, threads) in with_threads(server_programs()) {
-        let counting = lasting(engine.entry.name, OnError::Count, threads);
-        let settings = [("reconnect", "stop"), ("durability", "none"), ("clients", "2"), ("threads", threads)];
-        let mut trial = trial(engine.entry.name, "oltp", &settings);
-        (trial.phases, trial.on_error) = (counting.phases, OnError::Count);
-        trial.phases.run = model::Nanos::from_secs(600);
-        let mut instance = prepared(&trial, parent.path());
-        let (outcome, seen) = interrupted(&mut *instance, &trial, Signal::KILL);
-        assert!(matches!(outcome.ended, LoadEnd::Failed { .. }), "{outcome:?}");
-        assert!((1..=2).contains(&seen.total(Phase::Run).1), "{:?}", seen.events);
-        instance.stop().unwrap();
+/// The trial of a load on a server that can be started again. Only time ends it, and if its clients are to stop, not even that.
+fn killable(engine: &str, threads: &str, on_error: OnError, reconnect: &str) -> Trial {
+    let time = if reconnect == "stop" { "600s" } else { "4s" };
+    let ends = [("ops_max", "none"), ("time", time), ("grace", "100ms"), ("reconnect", reconnect)];
+    let more = [("durability", "os"), ("between", "restart"), ("clients", "2"), ("threads", threads)];
+    Trial { on_error, ..trial(engine, "oltp", &[ends, more].concat()) }
+}
+
+fn kill_and_check(instance: &mut dyn Instance, trial: &Trial, reconnect: &str) {
+    assert_eq!(instance.describe_trouble(), None);
+    let (outcome, seen) = interrupted(instance, trial, Signal::KILL);
+    let (ok, failed) = seen.total(Phase::Run);
+    println!("{}: {ok} done, {failed} failed, {:?}", trial.target.engine, seen.events);
+    match (trial.on_error, reconnect) {
+        (OnError::Stop, _) => {
+            let LoadEnd::Failed { class, text } = &outcome.ended else { panic!("{outcome:?}") };
+            assert_eq!(*class, Some(FailureClass::Lost), "{text}");
+        }
+        // Each client tries to connect again after 50, 100, 200, 400 ms: a gap, and no flood of failures.
+        (OnError::Count, "again") => {
+            assert!(outcome.ended == LoadEnd::AsPlanned && (2..=20).contains(&failed), "{failed}")
+        }
+        (OnError::Count, _) => {
+            assert!(matches!(outcome.ended, LoadEnd::Failed { .. }), "{outcome:?}");
+            assert!((1..=2).contains(&failed), "{:?}", seen.events);
+        }
     }
+    assert!(ok > 0, "{ok} done");
+    let trouble = instance.describe_trouble().unwrap();
+    assert!(trouble.contains("was killed by signal 9"), "{trouble}");
+    assert!(instance.finish_trial().iter().any(|f| f.name == "server.ended" && f.value == "signal 9"));
 }
 
 #[test]
 fn a_server_that_stands_still_holds_up_neither_the_end_nor_the_removal() {
     let parent = directory();
-    for (engine, threads) in with_threads(server_programs()) {
+    // No client of PostgreSQL comes before the stop, however many share a thread.
+    let all =
+        with_threads(server_programs()).filter(|(engine, threads)| engine.entry.name != "postgres" || *threads == "0");
+    for (engine, threads) in all {
         let trial = lasting(engine.entry.name, OnError::Stop, threads);
         let mut instance = prepared(&trial, parent.path());
         let pid = pid_of(&*instance);
@@ -195,59 +205,57 @@ fn a_server_that_stands_still_holds_up_neither_the_end_nor_the_removal() {
 #[test]
 fn transactions_that_lose_against_others_are_performed_again() {
     let parent = directory();
-    for (engine, threads) in with_threads(servers()) {
-        let settings = [("mix", "read_write"), ("table_rows", "10"), ("clients", "4"), ("durability", "none")];
-        let more = [("ops_max", "150"), ("time", "60s"), ("threads", threads)];
-        let trial = trial(engine.entry.name, "oltp", &[&settings[..], &more].concat());
-        let mut instance = prepared(&trial, parent.path());
-        // They need not meet in any one round of 150 transactions; that they never do would be a miracle.
-        let met = (0..20).any(|_| {
-            let (outcome, seen) = run(&mut *instance, &trial).unwrap();
-            assert_eq!((outcome.ended, seen.total(Phase::Run)), (LoadEnd::AsPlanned, (150, 0)), "{:?}", seen.events);
-            let retries = instance.finish_trial().into_iter().find(|fact| fact.name == "client.retries").unwrap();
-            retries.value != "0"
-        });
-        assert!(met, "{}: 4 clients on 10 rows did not meet", engine.entry.name);
+    for engine in servers() {
+        let with = |threads| {
+            let settings = [("mix", "read_write"), ("table_rows", "10"), ("clients", "4"), ("durability", "none")];
+            let more = [("ops_max", "150"), ("time", "60s"), ("threads", threads)];
+            trial(engine.entry.name, "oltp", &[&settings[..], &more].concat())
+        };
+        let mut instance = prepared(&with("0"), parent.path());
+        for trial in ["0", "1"].map(with) {
+            // They need not meet in any one round of 150 transactions; that they never do would be a miracle.
+            let met = (0..20).any(|_| {
+                let (outcome, seen) = run(&mut *instance, &trial).unwrap();
+                assert_eq!(
+                    (outcome.ended, seen.total(Phase::Run)),
+                    (LoadEnd::AsPlanned, (150, 0)),
+                    "{:?}",
+                    seen.events
+                );
+                let retries = instance.finish_trial().into_iter().find(|fact| fact.name == "client.retries").unwrap();
+                retries.value != "0"
+            });
+            assert!(met, "{}: 4 clients on 10 rows did not meet", engine.entry.name);
+        }
         instance.stop().unwrap();
     }
 }
 
+/// If plimsoll is root, the directory is below one that only root may enter, and it stays closed.
 #[test]
 fn a_server_runs_unprivileged_in_a_directory_that_is_closed_to_others() {
-    let parent = directory();
-    for engine in server_programs() {
-        let mut instance = start(&trial(engine.entry.name, "insert", &[]), parent.path()).unwrap();
-        let process = std::fs::metadata(format!("/proc/{}", instance.report().processes[0])).unwrap();
-        let own = found(parent.path(), if engine.entry.name == "postgres" { "PG_VERSION" } else { "m.sock" });
-        let directory = std::fs::metadata(own.parent().unwrap()).unwrap();
-        assert_eq!((directory.permissions().mode() & 0o777, directory.uid()), (0o700, process.uid()));
-        let around = std::fs::metadata(own.parent().unwrap().parent().unwrap()).unwrap();
-        assert_eq!(around.permissions().mode() & 0o007, 0);
-        if rustix::process::geteuid().is_root() {
-            assert!(process.uid() != 0 && fact(&*instance, "server.user").is_some());
-        }
-        drop(instance.make_loaders(&trial(engine.entry.name, "insert", &[])).unwrap());
-        instance.stop().unwrap();
-    }
-}
-
-#[test]
-fn a_server_works_below_a_directory_that_only_root_may_enter_and_it_stays_closed() {
-    if !rustix::process::geteuid().is_root() {
-        return eprintln!("skipped: needs root: servers run as plimsoll does elsewhere");
-    }
+    let is_root = rustix::process::geteuid().is_root();
     let closed = directory();
     let parent = closed.path().join("in/ner");
     std::fs::create_dir_all(&parent).unwrap();
-    std::fs::set_permissions(closed.path(), std::fs::Permissions::from_mode(0o700)).unwrap();
+    if is_root {
+        std::fs::set_permissions(closed.path(), std::fs::Permissions::from_mode(0o700)).unwrap();
+    }
     for engine in server_programs() {
         let trial = trial(engine.entry.name, "insert", &[("rows_per_commit", "10")]);
         check_server_place(&trial, &parent).unwrap();
         let mut instance = prepared(&trial, &parent);
         let process = std::fs::metadata(format!("/proc/{}", instance.report().processes[0])).unwrap();
-        assert!(process.uid() != 0, "{}", engine.entry.name);
+        let own = found(&parent, if engine.entry.name == "postgres" { "PG_VERSION" } else { "m.sock" });
+        let directory = std::fs::metadata(own.parent().unwrap()).unwrap();
+        assert_eq!((directory.permissions().mode() & 0o777, directory.uid()), (0o700, process.uid()));
+        let around = std::fs::metadata(own.parent().unwrap().parent().unwrap()).unwrap();
+        assert_eq!(around.permissions().mode() & 0o007, 0);
+        if is_root {
+            assert!(process.uid() != 0 && fact(&*instance, "server.user").is_some());
+            assert_eq!(std::fs::metadata(closed.path()).unwrap().permissions().mode() & 0o777, 0o700);
+        }
         assert_eq!(run(&mut *instance, &trial).unwrap().1.total(Phase::Run).1, 0);
-        assert_eq!(std::fs::metadata(closed.path()).unwrap().permissions().mode() & 0o777, 0o700);
         instance.stop().unwrap();
         assert_eq!(names_in(&parent), NOTHING);
     }
@@ -317,23 +325,21 @@ fn the_waits_of_a_server_are_counted_if_its_performance_schema_is_on() {
     let parent = directory();
     for engine in servers().map(|engine| engine.entry.name).filter(|name| name.ends_with(":innodb")) {
         let variable = format!("{}.performance_schema", engine.trim_end_matches(":innodb"));
-        for switch in ["OFF", "ON"] {
-            let trial = trial(engine, "insert", &[("rows_per_commit", "10"), (&variable, switch)]);
-            let mut instance = prepared(&trial, parent.path());
-            let mut sources = instance.counter_sources();
-            let waits = sources.iter_mut().find(|source| source.describe().name == "server-waits");
-            assert_eq!(waits.is_some(), switch == "ON", "{engine}");
-            if let Some(waits) = waits {
-                let before = waits.read();
-                assert_eq!(run(&mut *instance, &trial).unwrap().1.total(Phase::Run).1, 0);
-                let after = waits.read();
-                // Files are timed by default, by both flavours.
-                assert!(after[0] > before[0], "{engine}: {before:?} {after:?}");
-                assert!(before.iter().zip(&after).all(|(before, after)| before <= after), "{before:?} {after:?}");
-            }
-            instance.stop().unwrap();
-        }
+        let trial = trial(engine, "insert", &[("rows_per_commit", "10"), (&variable, "ON")]);
+        let mut instance = prepared(&trial, parent.path());
+        let mut waits = waits_of(&*instance).unwrap_or_else(|| panic!("{engine} has no waits"));
+        let before = waits.read();
+        assert_eq!(run(&mut *instance, &trial).unwrap().1.total(Phase::Run).1, 0);
+        let after = waits.read();
+        // Files are timed by default, by both flavours.
+        assert!(after[0] > before[0], "{engine}: {before:?} {after:?}");
+        assert!(before.iter().zip(&after).all(|(before, after)| before <= after), "{before:?} {after:?}");
+        instance.stop().unwrap();
     }
+}
+
+fn waits_of(instance: &dyn Instance) -> Option<Box<dyn model::CounterSource>> {
+    instance.counter_sources().into_iter().find(|source| source.describe().name == "server-waits")
 }
 
 #[test]
@@ -343,8 +349,10 @@ fn mariadb_has_every_row_of_the_load_in_the_engine_that_was_asked_for() {
         if !servers().any(|server| server.entry.name == engine) {
             continue;
         }
-        let trial = trial(engine, "oltp", &[("tables", "2"), ("table_rows", "1500"), ("mix", "read_write")]);
+        let settings = [("tables", "2"), ("table_rows", "1500"), ("mix", "read_write")];
+        let trial = trial(engine, "oltp", &[&settings[..], &[("mariadb.performance_schema", "OFF")]].concat());
         let mut instance = prepared(&trial, parent.path());
+        assert!(waits_of(&*instance).is_none(), "{engine} has waits without its performance schema");
         let socket = found(parent.path(), "m.sock");
         assert_eq!(run(&mut *instance, &trial).unwrap().1.total(Phase::Run).1, 0);
         for table in ["sbtest1", "sbtest2"] {
@@ -364,7 +372,10 @@ fn clients_that_lose_their_connection_come_back() {
     if !servers().any(|server| server.entry.name == "mariadb:innodb") {
         return;
     }
-    ["0", "1"].into_iter().for_each(|threads| comes_back(parent.path(), threads));
+    let with = |threads| lasting("mariadb:innodb", OnError::Count, threads);
+    let mut instance = prepared(&with("0"), parent.path());
+    ["0", "1"].into_iter().for_each(|threads| comes_back(&mut *instance, parent.path(), &with(threads)));
+    instance.stop().unwrap();
 }
 
 /// The answer of the server behind `socket`, without the line's end.
@@ -375,11 +386,9 @@ fn ask_mariadb(socket: &Path, statement: &str) -> String {
 }
 
 /// A connection is killed in the middle of a load.
-fn comes_back(parent: &Path, threads: &str) {
-    let trial = lasting("mariadb:innodb", OnError::Count, threads);
-    let mut instance = prepared(&trial, parent);
+fn comes_back(instance: &mut dyn Instance, parent: &Path, trial: &Trial) {
     let socket = found(parent, "m.sock");
-    let loading = instance.make_clients(&trial).unwrap();
+    let loading = instance.make_clients(trial).unwrap();
     let killer = std::thread::spawn(move || {
         let victims = "SELECT id FROM information_schema.processlist WHERE db = 'plimsoll' AND command = 'Execute'";
         let until = Instant::now() + Duration::from_secs(120);
@@ -390,11 +399,10 @@ fn comes_back(parent: &Path, threads: &str) {
             }
         }
     });
-    let (outcome, seen) = run_loading(loading, &trial);
+    let (outcome, seen) = run_loading(loading, trial);
     killer.join().unwrap();
     let (ok, failed) = seen.total(Phase::Run);
     assert_eq!((outcome.ended, failed), (LoadEnd::AsPlanned, 1), "{:?}", seen.events);
     let reconnects = instance.finish_trial().into_iter().find(|fact| fact.name == "client.reconnects").unwrap();
     assert!(ok > 0 && reconnects.value == "1", "{ok} done, {} reconnects", reconnects.value);
-    instance.stop().unwrap();
 }

@@ -2,6 +2,7 @@
 
 use crate::lab::{directory, fact, prepared, servers, start, trial};
 use crate::schemas::visiting;
+use crate::visited::Visited;
 use engine::Instance;
 use host::filesystem::find_mount;
 use model::{Trial, Value};
@@ -34,14 +35,13 @@ fn socket_of(visiting: &Trial) -> String {
 fn a_server_on_this_machine_is_found_with_the_device_of_its_data() {
     let parent = directory();
     for engine in kinds() {
-        let theirs = prepared(&trial(engine, "oltp", &[]), parent.path());
-        let visitor = start(&visiting(engine, parent.path()), parent.path()).unwrap();
-        let (own, seen) = (theirs.report(), visitor.report());
-        assert_eq!(seen.processes, own.processes, "{engine}");
-        assert_eq!(seen.device, find_mount(parent.path()).unwrap().device, "{engine}");
+        let theirs = Visited::of(engine);
+        let visitor = start(&visiting(engine, theirs.path()), parent.path()).unwrap();
+        let seen = visitor.report();
+        assert_eq!(seen.processes, [theirs.process().as_raw_nonzero().get() as u32], "{engine}");
+        assert_eq!(seen.device, find_mount(theirs.path()).unwrap().device, "{engine}");
         assert_eq!(fact(&*visitor, "server.unseen"), None, "{engine}");
         visitor.stop().unwrap();
-        theirs.stop().unwrap();
     }
 }
 
@@ -66,15 +66,14 @@ fn pass_on(path: &Path, to: String) {
 fn a_proxy_is_not_taken_for_the_server_behind_it() {
     let parent = directory();
     for (nth, engine) in kinds().enumerate() {
-        let theirs = prepared(&trial(engine, "oltp", &[]), parent.path());
-        let (direct, proxy) = (visiting(engine, parent.path()), parent.path().join(format!("proxy{nth}")));
+        let theirs = Visited::of(engine);
+        let (direct, proxy) = (visiting(engine, theirs.path()), parent.path().join(format!("proxy{nth}")));
         pass_on(&proxy, socket_of(&direct));
         let visitor = start(&through(&proxy, &direct), parent.path()).unwrap();
         let seen = visitor.report();
         assert_eq!((seen.processes, seen.device), (vec![], None), "{engine}");
         assert_eq!(fact(&*visitor, "server.unseen").as_deref(), Some("other-program"), "{engine}");
         visitor.stop().unwrap();
-        theirs.stop().unwrap();
     }
 }
 
