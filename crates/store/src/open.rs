@@ -302,7 +302,7 @@ fn check_schema(db: &Connection) -> Result<(), ReadFault> {
 }
 
 /// Tables that files of this format may lack, because plimsoll has made files without them.
-const LATER_TABLES: [&str; 1] = ["interval_rows"];
+const LATER_TABLES: [&str; 2] = ["interval_rows", "interval_commits"];
 
 /// Whether the file has the table `name`.
 pub(crate) fn has_table(db: &Connection, name: &str) -> Result<bool, ReadFault> {
@@ -355,7 +355,7 @@ mod tests {
         let tables: Vec<String> = expected_tables().unwrap().into_keys().collect();
         assert_eq!(
             tables.join(" "),
-            "bus_position counter endpoint_interval event generator histogram host interval interval_rows kind meta param phase point source \
+            "bus_position counter endpoint_interval event generator histogram host interval interval_commits interval_rows kind meta param phase point source \
              stack_snapshot"
         );
     }

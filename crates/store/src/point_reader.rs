@@ -31,6 +31,7 @@ pub(crate) fn points_from(run: &RunFile, first: u32) -> Result<Vec<PointData>, R
     points.read_phases(run)?;
     points.read_intervals(run)?;
     points.read_rows(run)?;
+    points.read_commits(run)?;
     points.read_histograms(run)?;
     points.read_generator(run)?;
     points.read_counters(run)?;
@@ -190,13 +191,13 @@ impl PointReader {
     }
 
     fn read_rows(&mut self, run: &RunFile) -> Result<(), ReadFault> {
-        const ROWS: &str = "SELECT point, phase, interval, kind, returned, changed, missed, idle, commits, host FROM interval_rows WHERE point >= ?1";
+        const ROWS: &str = "SELECT point, phase, interval, kind, returned, changed, missed, idle, host FROM interval_rows WHERE point >= ?1";
         if !has_table(&run.db, "interval_rows")? {
             return Ok(());
         }
         self.each_point_row(run, ROWS, |point, budget, row| {
             let kind: u8 = read_cell(row, 3)?;
-            for interval in intervals_of(point, budget, row, HostId(read_cell(row, 9)?))? {
+            for interval in intervals_of(point, budget, row, HostId(read_cell(row, 8)?))? {
                 let Some(kind) = interval.kinds.iter_mut().find(|known| known.kind == OpKind(kind)) else {
                     return Err(ReadFault::wrong(format!("rows of kind {kind} have no interval")));
                 };
@@ -204,7 +205,24 @@ impl PointReader {
                 budget.add_to(&mut kind.rows.changed, read_count(row, 5)?)?;
                 budget.add_to(&mut kind.rows.missed, read_count(row, 6)?)?;
                 budget.add_to(&mut kind.rows.idle, read_count(row, 7)?)?;
-                budget.add_to(&mut kind.rows.commits, read_count(row, 8)?)?;
+            }
+            Ok(())
+        })
+    }
+
+    fn read_commits(&mut self, run: &RunFile) -> Result<(), ReadFault> {
+        const COMMITS: &str =
+            "SELECT point, phase, interval, kind, commits, host FROM interval_commits WHERE point >= ?1";
+        if !has_table(&run.db, "interval_commits")? {
+            return Ok(());
+        }
+        self.each_point_row(run, COMMITS, |point, budget, row| {
+            let kind: u8 = read_cell(row, 3)?;
+            for interval in intervals_of(point, budget, row, HostId(read_cell(row, 5)?))? {
+                let Some(kind) = interval.kinds.iter_mut().find(|known| known.kind == OpKind(kind)) else {
+                    return Err(ReadFault::wrong(format!("commits of kind {kind} have no interval")));
+                };
+                budget.add_to(&mut kind.rows.commits, read_count(row, 4)?)?;
             }
             Ok(())
         })

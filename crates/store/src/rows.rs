@@ -93,7 +93,7 @@ fn insert_rows(tx: &Transaction, place: RowPlace, row: &IntervalRow, kind: &Kind
     if kind.rows.is_zero() {
         return Ok(());
     }
-    let mut insert = prepare_cached(tx, "INSERT INTO interval_rows VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)")?;
+    let mut insert = prepare_cached(tx, "INSERT INTO interval_rows VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)")?;
     let values = params![
         place.point.0,
         row.phase.as_str(),
@@ -103,10 +103,15 @@ fn insert_rows(tx: &Transaction, place: RowPlace, row: &IntervalRow, kind: &Kind
         sql_int(changed),
         sql_int(missed),
         sql_int(idle),
-        sql_int(commits),
         place.host.0,
     ];
-    insert.execute(values).map(drop)
+    insert.execute(values)?;
+    if commits == 0 {
+        return Ok(());
+    }
+    let mut insert = prepare_cached(tx, "INSERT INTO interval_commits VALUES (?1, ?2, ?3, ?4, ?5, ?6)")?;
+    let place = params![place.point.0, row.phase.as_str(), row.index, kind.kind.0, sql_int(commits), place.host.0];
+    insert.execute(place).map(drop)
 }
 
 fn insert_histograms(

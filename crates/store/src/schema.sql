@@ -137,8 +137,17 @@ CREATE TABLE interval_rows (
     changed INTEGER NOT NULL,  -- rows that they inserted, updated or deleted, as the engine counts them
     missed INTEGER NOT NULL,   -- operations among `ok` of which a statement returned or changed another number of rows than it must
     idle INTEGER NOT NULL,     -- operations among `ok` of which a statement found no row, which may be, and is rare
-    commits INTEGER NOT NULL,  -- commits of changed rows
     host INTEGER NOT NULL DEFAULT 0 -- whose clients did them
+) STRICT;
+
+-- Commits of changed rows by the operations of one kind that ended in one interval: increments. Where there were none there is no row here.
+CREATE TABLE interval_commits (
+    point INTEGER NOT NULL REFERENCES point (id),
+    phase TEXT NOT NULL,
+    interval INTEGER NOT NULL,
+    kind INTEGER NOT NULL,
+    commits INTEGER NOT NULL,
+    host INTEGER NOT NULL DEFAULT 0 -- whose clients committed
 ) STRICT;
 
 -- Times of the operations of one kind that ended in one interval: increments.

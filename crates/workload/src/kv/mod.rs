@@ -67,7 +67,7 @@ const PARAMS: &[ParamDef] = &[
         help: "mix of operations: half reads, half updates (`a`), 5 % updates (`b`), reads only (`c`), reads of the newest records and 5 % \
                inserts (`d`), scans and 5 % inserts (`e`), half reads, half reads followed by an update (`f`)",
         phrase: Phrase::Words(&[
-            ("a", "reads and updates in equal parts"),
+            ("a", "equal reads and updates"),
             ("b", "reads with 5 % updates"),
             ("c", "reads only"),
             ("d", "reads of the newest with 5 % inserts"),

@@ -28,11 +28,13 @@ const GAIN_MIN: f64 = 0.02;
 pub(super) fn answer(run: &AskedRun) -> Option<AnswerParts> {
     let things = Thing::all(run);
     let is_asked_otherwise = run.stated_comparison().is_some_and(|key| !["clients", "depth"].contains(&key));
-    let things_max = if run.asks_along_axis_only() { THINGS_ASKED_MAX } else { THINGS_MAX };
+    let is_asked = run.asks_along_axis_only();
+    let things_max = if is_asked { THINGS_ASKED_MAX } else { THINGS_MAX };
     let is_sweep = (1..=things_max).contains(&things.len())
         && things.iter().any(Thing::is_swept)
         && things.iter().all(|thing| thing.first().workload == things[0].first().workload)
-        && things.iter().all(|thing| thing.distinguishing.iter().all(|setting| setting.role == Role::Work));
+        && (is_asked
+            || things.iter().all(|thing| thing.distinguishing.iter().all(|setting| setting.role == Role::Work)));
     if is_asked_otherwise || !is_sweep || timeline::is_asked(run, &things) || !run.analysis.searches.is_empty() {
         return None;
     }

@@ -75,8 +75,8 @@ fn course(thing: &Thing, step: &SweepStep, is_one_of_several: bool) -> Vec<Claim
     let place = thing.place(step);
     let subject = match (is_one_of_several, place.is_empty()) {
         (false, _) => "It".to_owned(),
-        (true, true) => words::list::capital(&thing.whose_work()),
-        (true, false) => format!("{} {place}", words::list::capital(&thing.whose_work())),
+        (true, true) => format!("The rate of {}", thing.whose_work()),
+        (true, false) => format!("The rate of {} {place}", thing.whose_work()),
     };
     let points = step.points.iter().map(|point| Disturbed { point, subject: subject.clone() });
     let mut claims = disturbance::claims(&points.collect::<Vec<_>>(), &level.findings);

@@ -136,6 +136,7 @@ impl Paint {
         };
         let notes = [
             is_marked.then(|| "?: only a hint.".to_owned()),
+            has_text(table, " =").then(|| "=: no difference is proven.".to_owned()),
             more(table.rows_of.saturating_sub(table.rows.len()), "row"),
             more(columns_left_out, "column"),
         ];
@@ -151,6 +152,11 @@ fn has_both(table: &AnswerTable) -> bool {
     let mut cells = table.rows.iter().flat_map(|row| &row.cells).flatten();
     let first = cells.next().map(|cell| cell.is_indicative);
     cells.any(|cell| Some(cell.is_indicative) != first)
+}
+
+/// Whether some cell ends with `mark`.
+fn has_text(table: &AnswerTable, mark: &str) -> bool {
+    table.rows.iter().flat_map(|row| &row.cells).flatten().any(|cell| cell.text.ends_with(mark))
 }
 
 fn cell_text(cell: &AnswerCell, is_marked: bool) -> String {
@@ -349,7 +355,7 @@ mod tests {
         table.head = "per second (p99)".to_owned();
         table.rows.truncate(9);
         for row in &mut table.rows {
-            row.name[0] = "read-only transactions with MariaDB".to_owned();
+            row.name[0] = "reads".to_owned();
         }
         for rate in table.rows[..8].iter_mut().flat_map(|row| row.cells.iter_mut().flatten()) {
             (rate.text, rate.figure) = ("1.23k (10.9 ms)".to_owned(), "ops_per_s".to_owned());

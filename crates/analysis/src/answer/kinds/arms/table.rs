@@ -21,6 +21,8 @@ use words::quantity::{count, time};
 
 /// With more columns there is no room for intervals and response times.
 const WIDE_COLUMNS_MAX: usize = 3;
+/// Where so small a difference would have shown, there is none to a reader.
+const NEARLY_NONE: f64 = 0.05;
 
 pub(super) fn table(comparison: &Comparison, is_decided: bool) -> Option<AnswerTable> {
     let places = comparison.places();
@@ -220,8 +222,8 @@ fn p99_cell(point: &PointAnalysis) -> Option<AnswerCell> {
     })
 }
 
-/// `1.35 (1.22 to 1.49)`, `0.97 (0.94 to 1.01)`, `0.63 ?`: a ratio that is shown, one that is not, whose interval has 1 in it, and one that too few
-/// pairs make. Of times of a whole step it is that of their speeds.
+/// `1.35 (1.22 to 1.49)`, `0.97 unproven`, `0.63 ?`: a ratio that is shown, one that is not, and one that too few pairs make. Of times of a whole
+/// step it is that of their speeds.
 pub(in crate::answer::kinds) fn ratio_cell(
     comparison: &Comparison,
     metric: &RelativeRow,
@@ -236,8 +238,11 @@ pub(in crate::answer::kinds) fn ratio_cell(
     let is_decided = ratio.verdict != RatioVerdict::Indicative;
     let text = match (ratio.verdict, ratio.ci95) {
         (RatioVerdict::Indicative, _) => format!("{} ?", fine(ratio.ratio)),
-        (RatioVerdict::NoDifferenceShown, None) if is_wide => "no difference".to_owned(),
         (RatioVerdict::NoDifferenceShown, _) if !is_wide => format!("{} =", fine(ratio.ratio)),
+        (RatioVerdict::NoDifferenceShown, _) if ratio.telling_effect().is_some_and(|one| one <= NEARLY_NONE) => {
+            "no difference".to_owned()
+        }
+        (RatioVerdict::NoDifferenceShown, _) => format!("{} unproven", fine(ratio.ratio)),
         (_, Some([low, high])) if is_wide => {
             format!("{} ({} to {})", fine(ratio.ratio), fine(low), fine(high))
         }

@@ -26,7 +26,8 @@ pub(super) fn answer(run: &AskedRun) -> Option<AnswerParts> {
     let mut claims: Vec<Claim> = engines.iter().flat_map(|engine| opening(run, &of_engine(engine))).collect();
     let found =
         points.iter().find_map(|point| point.findings.iter().find_map(|one| RetrySpikes::in_detail(&one.detail)));
-    claims.extend(found.map(retry_claim).or_else(|| none_waited(points)));
+    let waited = found.map(retry_claim).or_else(|| none_waited(points));
+    waited.into_iter().for_each(|claim| claims.insert(claims.len().min(1), claim));
     claims.extend(engines.iter().filter_map(|engine| most(run, &of_engine(engine))));
     Some(AnswerParts {
         question: "What does it take to open a connection?".to_owned(),
