@@ -88,12 +88,22 @@ pub const INPUT: Family = Family {
         },
         Fault {
             name: "a_file_is_a_pipe_or_a_device",
-            what: "A log, a recording, a key, a password, a certificate or a file of SQL is a named pipe or a device",
+            what: "A log, a recording, a run file, a result, a configuration, a key, a password, a certificate or a file of SQL is a named pipe \
+                   or a device",
             exit: 2,
             message: "it is not a regular file",
             kept: Kept::NothingBegun,
             length: Length::Short,
             make: files_that_never_answer,
+        },
+        Fault {
+            name: "a_pipe_is_among_run_files",
+            what: "A named pipe has the name of a run file, among others: it is listed as what it is",
+            exit: 0,
+            message: "it is not a regular file",
+            kept: Kept::NoRun,
+            length: Length::Short,
+            make: list_a_pipe,
         },
         Fault {
             name: "files_are_mutated",
@@ -317,7 +327,16 @@ fn files_that_never_answer(lab: &Lab) -> Option<Finished> {
     let oltp = ["oltp", "--engine", server, "--quiet", "--password-file", "pipe"];
     let bus = ["agent", "--bus", "redis://127.0.0.1:1/", "--name", "a", "--bus-key-file", "pipe"];
     let with_issuers = format!("{server}?ssl-mode=VERIFY_CA&ssl-ca=pipe");
-    let all: [&[&str]; 7] = [
+    let all: [&[&str]; 16] = [
+        &["show", "pipe"],
+        &["report", "pipe"],
+        &["export", "pipe"],
+        &["run", "--resume", "pipe"],
+        &["import", "pipe"],
+        &["schema", "pipe"],
+        &["compress", "pipe", "--quiet"],
+        &["oltp", "--engine", "mariadb", "--config", "pipe", "--quiet"],
+        &["oltp", "--engine", "postgres://u@127.0.0.1:1/d?sslmode=require&sslcert=pipe&sslkey=pipe", "--quiet"],
         &oltp,
         &bus,
         &["oltp", "--engine", "postgres://u@127.0.0.1:1/d?sslmode=verify-ca&sslrootcert=pipe", "--quiet"],
@@ -331,11 +350,20 @@ fn files_that_never_answer(lab: &Lab) -> Option<Finished> {
         let mut child = lab.command(arguments).spawn().unwrap();
         wait_until("a refusal", || child.try_wait().unwrap().is_some());
         let finished: Finished = child.wait_with_output().unwrap().into();
-        let is_refused = [2, 3, 4].contains(&finished.exit) && finished.stderr.contains("it is not a regular file");
+        let is_named = ["regular file", "`pipe` is no file"].iter().any(|words| finished.stderr.contains(words));
+        let is_refused = [2, 3, 4].contains(&finished.exit) && is_named;
         assert!(is_refused, "{arguments:?}: {} {}", finished.exit, finished.stderr);
         last = Some(finished);
     }
     last
+}
+
+fn list_a_pipe(lab: &Lab) -> Option<Finished> {
+    stranger(lab, "run.plimsoll");
+    assert!(Command::new("mkfifo").arg(lab.path().join("pipe.plimsoll")).status().unwrap().success());
+    let listed = lab.run(&["list", "--runs", "."]);
+    assert!(listed.stdout.contains("2 points"), "{}", listed.stdout);
+    Some(listed)
 }
 
 fn plan_from_a_pipe(lab: &Lab) -> Option<Finished> {

@@ -3,7 +3,7 @@
 mod link;
 
 use crate::database::{MariaDb, PASSWORD, has_mariadb};
-use crate::fault::{Family, Fault, Kept, Length, signal};
+use crate::fault::{Family, Fault, FaultElsewhere, Kept, Length, signal};
 use crate::lab::{Finished, Lab};
 use crate::liar::listen;
 use std::io::{self, BufRead, BufReader, Read, Write};
@@ -81,6 +81,21 @@ pub const NETWORK: Family = Family {
         },
     ],
 };
+
+pub const ELSEWHERE: &[FaultElsewhere] = &[
+    FaultElsewhere {
+        what: "The bus of several hosts takes connections and is silent",
+        then: "leaves it in time, and says so in one line",
+        file: "crates/bus/src/socket.rs",
+        test: "a_server_that_takes_connections_and_says_nothing_is_left_in_time",
+    },
+    FaultElsewhere {
+        what: "The queue of the socket of the bus is full",
+        then: "does the same",
+        file: "crates/bus/src/socket.rs",
+        test: "a_server_whose_queue_is_full_is_left_in_time",
+    },
+];
 
 fn oltp(lab: &Lab, url: &str) -> Finished {
     lab.run(&["oltp", "--engine", url, "--control-timeout", "2s", "--time", "1s", "--no-report"])

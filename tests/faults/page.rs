@@ -1,7 +1,7 @@
 //! The page of all faults: `docs/reference/faults.md`.
 
 use crate::fault::{Family, Fault, FaultElsewhere, Length};
-use crate::{clock, disk, input, memory, process, server, user};
+use crate::{clock, disk, input, memory, network, process, server, user};
 use std::fmt::Write;
 use std::path::Path;
 
@@ -10,6 +10,7 @@ const ELSEWHERE: &[(&str, &[FaultElsewhere])] = &[
     ("disk", disk::ELSEWHERE),
     ("memory", memory::ELSEWHERE),
     ("process", process::ELSEWHERE),
+    ("network", network::ELSEWHERE),
     ("clock", clock::ELSEWHERE),
     ("server", server::ELSEWHERE),
     ("input", input::ELSEWHERE),

@@ -367,6 +367,12 @@ pub const ELSEWHERE: &[FaultElsewhere] = &[
         test: "a_panic_in_a_driver_is_a_failure_of_the_point_and_not_of_plimsoll",
     },
     FaultElsewhere {
+        what: "A program that plimsoll runs leaves a process behind, which keeps its outputs open",
+        then: "ends that process, and does not wait for the end of the outputs",
+        file: "crates/host/src/deadline/program.rs",
+        test: "nothing_is_waited_for_that_a_program_has_left_with_its_outputs",
+    },
+    FaultElsewhere {
         what: "A CPU quota holds plimsoll back",
         then: "names it",
         file: "crates/analysis/src/findings/cpu_throttled.rs",

@@ -6,6 +6,7 @@ mod ends;
 mod hangs;
 mod lies;
 mod others;
+mod programs;
 mod shared;
 mod skew;
 mod work;
@@ -102,6 +103,33 @@ pub const SERVER: Family = Family {
             kept: Kept::NoRun,
             length: Length::Short,
             make: hangs::interrupted_at_each_stage,
+        },
+        Fault {
+            name: "version_is_never_printed",
+            what: "The program of a server is asked for its version and does not end: it is ended with what it has started",
+            exit: 2,
+            message: "printed no version within 20 s",
+            kept: Kept::NothingBegun,
+            length: Length::Long,
+            make: programs::version_is_never_printed,
+        },
+        Fault {
+            name: "files_are_never_made",
+            what: "The program that makes the files of a private server does not end: the same, after two minutes",
+            exit: 4,
+            message: "`mariadb-install-db` did not end within 120 s",
+            kept: Kept::NoRun,
+            length: Length::Long,
+            make: programs::files_are_never_made,
+        },
+        Fault {
+            name: "ctrl_c_while_files_are_made",
+            what: "Ctrl-C while that program does not end: the same, at once",
+            exit: 130,
+            message: "",
+            kept: Kept::NoRun,
+            length: Length::Short,
+            make: programs::interrupted_while_files_are_made,
         },
         Fault {
             name: "stopped_across_the_end",

@@ -5,6 +5,7 @@
 use crate::socket::TOO_LONG;
 use redis::{ErrorKind, RedisError, ServerErrorKind};
 use std::error::Error;
+use std::io;
 use std::sync::Arc;
 
 /// Why the bus could not do what was asked.
@@ -97,7 +98,14 @@ fn io_error(error: &RedisError) -> Option<&std::io::Error> {
 
 /// The words of the operating system for an error of input or output.
 fn system_words(error: &RedisError) -> String {
-    io_error(error).map_or_else(|| plain(error), model::system_words)
+    match io_error(error) {
+        // A socket that has waited for its time says that it could wait longer.
+        Some(late) if matches!(late.kind(), io::ErrorKind::WouldBlock | io::ErrorKind::TimedOut) => {
+            "it does not answer in time".to_owned()
+        }
+        Some(error) => model::system_words(error),
+        None => plain(error),
+    }
 }
 
 /// The error in one line.

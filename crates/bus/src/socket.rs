@@ -5,18 +5,25 @@
 //! allowed length is made of small values decides how much memory it takes: up to fourteen times its length.
 
 use redis::{Cmd, ConnectionAddr, ConnectionLike, ErrorKind, Parser, RedisError, RedisResult, Value, cmd};
+use rustix::io::Errno;
+use rustix::net::sockopt::{Timeout, set_socket_timeout};
+use rustix::net::{AddressFamily, SocketAddrUnix, SocketFlags, SocketType, connect, socket_with};
 use rustls::pki_types::ServerName;
 use rustls::{ClientConfig, ClientConnection, StreamOwned};
 use std::io::{self, Read, Write};
 use std::net::{TcpStream, ToSocketAddrs};
 use std::os::unix::net::UnixStream;
+use std::path::Path;
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// What an error has in its text if an answer was too long.
 pub(crate) const TOO_LONG: &str = "the answer is longer than it may be";
 /// The longest answer, unless more is allowed: leases, names, numbers.
 const ANSWER_BYTES: u64 = 1 << 20;
+
+/// How long one answer may come in for, however little of it at a time.
+const ANSWER_TIME_MAX: Duration = Duration::from_secs(300);
 
 /// A connection whose answers are bounded.
 pub(crate) struct BoundedSocket {
@@ -51,7 +58,7 @@ impl BoundedSocket {
         wait: Duration,
     ) -> RedisResult<BoundedSocket> {
         let stream = match address {
-            ConnectionAddr::Unix(path) => SocketStream::Unix(UnixStream::connect(path)?),
+            ConnectionAddr::Unix(path) => SocketStream::Unix(connect_unix(path, wait)?),
             ConnectionAddr::Tcp(host, port) => SocketStream::Tcp(connect_tcp(host, *port, wait)?),
             ConnectionAddr::TcpTls { host, port, .. } => connect_tls(host, *port, tls, wait)?,
             other => return Err(invalid(format!("`{other}` is an address of a kind that is not known"))),
@@ -101,11 +108,24 @@ impl BoundedSocket {
     }
 
     fn receive(&mut self) -> RedisResult<Value> {
-        let mut reader = BoundedReader { stream: &mut self.stream, left: self.allowed, is_over: false };
+        let until = Instant::now() + ANSWER_TIME_MAX;
+        let mut reader = BoundedReader { stream: &mut self.stream, left: self.allowed, until, is_over: false };
         let answer = self.parser.parse_value(&mut reader);
         let is_over = reader.is_over;
         self.is_open &= answer.is_ok();
         if is_over { Err((ErrorKind::Parse, TOO_LONG).into()) } else { answer }
+    }
+}
+
+/// Connects to the socket at `path`. While the queue of the server is full the kernel waits, for as long as a send may take: for ever unless
+/// that has a limit.
+fn connect_unix(path: &Path, wait: Duration) -> io::Result<UnixStream> {
+    let address = SocketAddrUnix::new(path)?;
+    let socket = socket_with(AddressFamily::UNIX, SocketType::STREAM, SocketFlags::CLOEXEC, None)?;
+    set_socket_timeout(&socket, Timeout::Send, Some(wait))?;
+    match connect(&socket, &address) {
+        Err(Errno::AGAIN) => Err(io::ErrorKind::TimedOut.into()),
+        connected => Ok(connected.map(|()| socket.into())?),
     }
 }
 
@@ -129,6 +149,7 @@ fn connect_tls(host: &str, port: u16, tls: Option<&Arc<ClientConfig>>, wait: Dur
     let connection = ClientConnection::new(config.clone(), name).map_err(|error| invalid(error.to_string()))?;
     let stream = connect_tcp(host, port, wait)?;
     stream.set_read_timeout(Some(wait))?;
+    stream.set_write_timeout(Some(wait))?;
     let mut stream = StreamOwned::new(connection, stream);
     // A certificate that is not trusted is an error here, and not that of the first command.
     stream.conn.complete_io(&mut stream.sock)?;
@@ -171,6 +192,7 @@ impl Write for SocketStream {
 struct BoundedReader<'a, S> {
     stream: &'a mut S,
     left: u64,
+    until: Instant,
     /// Whether more was there than may be.
     is_over: bool,
 }
@@ -180,6 +202,9 @@ impl<S: Read> Read for BoundedReader<'_, S> {
         if self.left == 0 {
             self.is_over = true;
             return Err(io::Error::other(TOO_LONG));
+        }
+        if Instant::now() >= self.until {
+            return Err(io::ErrorKind::TimedOut.into());
         }
         let most = buffer.len().min(usize::try_from(self.left).unwrap_or(usize::MAX));
         let read = self.stream.read(&mut buffer[..most])?;
@@ -249,6 +274,37 @@ mod tests {
         // What is announced and never sent takes nothing.
         let error = answer_of(format!("${}\r\n{}", u32::MAX, "x".repeat(2_000_000)), 1_000_000).unwrap_err();
         assert!(error.to_string().contains(TOO_LONG), "{error}");
+    }
+
+    #[test]
+    fn a_server_that_takes_connections_and_says_nothing_is_left_in_time() {
+        let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+        let address = ConnectionAddr::Tcp("127.0.0.1".into(), listener.local_addr().unwrap().port());
+        let login = BusLogin { user: None, password: Some("secret"), database: 0 };
+        let error =
+            BoundedSocket::connect(&address, None, login, Duration::from_millis(100)).err().expect("it is silent");
+        let told = crate::BusError::of_server("redis://a", &error);
+        assert!(told.is_away());
+        assert_eq!(told.to_string(), "the bus `redis://a` cannot be reached: it does not answer in time");
+    }
+
+    #[test]
+    fn an_answer_that_never_ends_is_left_in_time() {
+        let mut stream = io::repeat(b'x');
+        let mut reader = BoundedReader { stream: &mut stream, left: u64::MAX, until: Instant::now(), is_over: false };
+        assert_eq!(reader.read(&mut [0; 1]).unwrap_err().kind(), io::ErrorKind::TimedOut);
+    }
+
+    #[test]
+    fn a_server_whose_queue_is_full_is_left_in_time() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("socket");
+        let listener = std::os::unix::net::UnixListener::bind(&path).unwrap();
+        rustix::net::listen(&listener, 0).unwrap();
+        let wait = Duration::from_millis(100);
+        let queued: Vec<UnixStream> = (0..9).map_while(|_| connect_unix(&path, wait).ok()).collect();
+        assert!((1..9).contains(&queued.len()), "{}", queued.len());
+        assert_eq!(connect_unix(&path, wait).unwrap_err().kind(), io::ErrorKind::TimedOut);
     }
 
     #[test]

@@ -14,7 +14,7 @@ use crate::engine::{
     depth_one_only, loaders_for,
 };
 use crate::kv::{KvDriver, KvStore, program_of};
-use crate::maintenance::{self, BackgroundWork, Maintenance};
+use crate::maintenance::{self, BackgroundWork, Maintenance, WaitEnd};
 use crate::open_files::open_files;
 use crate::params::durability_help;
 use crate::periodic::PeriodicTask;
@@ -22,6 +22,7 @@ use crate::reset::{BETWEEN, DataReset, ResetMode, WhileStopped};
 use crate::{params, sql};
 use ::fjall::{Database, Error, Keyspace, KeyspaceCreateOptions, LsmError as StorageError, PersistMode};
 use host::data_dir::DataDir;
+use host::deadline::poll_until;
 use host::error::{TargetError, shown};
 use host::privileged::copy::move_contents;
 use load::SyncClient;
@@ -30,10 +31,10 @@ use model::{
     Bytes, CounterRole, CounterSource, Entry, Fact, FailureClass, Family, KvEntry, KvOp, LoadPart, ParamDef, Params,
     Trial, WritePath,
 };
-use std::io::ErrorKind;
+use std::io::{self, ErrorKind};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 use workload::{BackgroundOps, OpKindDef, OpStream, SequenceState};
 
 pub static FJALL: EngineDef = EngineDef {
@@ -142,10 +143,7 @@ impl OpenDatabase {
     /// a removed file that is open keeps its space.
     fn close(self, own: &Path) {
         drop(self);
-        let until = Instant::now() + CLOSES_WITHIN;
-        while has_open_files(own) && Instant::now() < until {
-            std::thread::sleep(Duration::from_millis(1));
-        }
+        poll_until(CLOSES_WITHIN, || (!has_open_files(own)).then_some(()));
     }
 }
 
@@ -367,6 +365,8 @@ fn counter_values(database: &Database, keyspaces: &[Keyspace]) -> Vec<Option<f64
 
 /// The threads that flush tell those that compact within a millisecond.
 const QUIET_FOR: Duration = Duration::from_millis(100);
+/// Nothing shows how far a compaction is until it ends, and one of a large level takes minutes on a slow disk.
+const ONE_COMPACTION_WITHIN: Duration = Duration::from_secs(1_800);
 
 /// Writes out what is in memory, and waits for the compactions that follow: else they would come during the run and be counted
 /// there.
@@ -376,12 +376,18 @@ fn quiesce_database(database: &Database, keyspaces: &[Keyspace]) -> Result<(), E
         keyspace.rotate_memtable_and_wait()?;
     }
     database.persist(PersistMode::SyncAll)?;
-    // Pending work is running here, so it ends.
-    let ended = maintenance::wait_until_quiet(QUIET_FOR, Duration::MAX, || {
+    let ended = maintenance::wait_until_quiet(QUIET_FOR, ONE_COMPACTION_WITHIN, || {
         let is_pending = database.outstanding_flushes() > 0 || database.active_compactions() > 0;
-        Ok(BackgroundWork { done: database.compactions_completed() as u64, is_pending })
-    });
-    ended.map(drop)
+        Ok::<_, Error>(BackgroundWork { done: database.compactions_completed() as u64, is_pending })
+    })?;
+    match ended {
+        WaitEnd::Quiet => Ok(()),
+        // Pending work is running here: its thread has failed, or its disk does not answer.
+        WaitEnd::HeldBack => {
+            let text = format!("no compaction ended within {} s; look at the disk", ONE_COMPACTION_WITHIN.as_secs());
+            Err(io::Error::new(ErrorKind::TimedOut, text).into())
+        }
+    }
 }
 
 /// A drain as an operation.

@@ -61,8 +61,8 @@ pub use recordings::{read_recording, read_whole_log};
 pub use registry::{
     ENGINES, counter_sources, data_origin, engine_of, find, has_step, read_config, server_variables, shape_of,
 };
+pub use server::answers::heed;
 pub use server::identity::OtherServer;
-pub use server::interruption::{Heeding, has_cut_a_wait, heed};
 pub use server::listener::{ServerHere, find_endpoint_here, find_server_here};
 pub use server::location::has_log_beside;
 pub use settings::{SettingsReader, SettingsReading};

@@ -548,7 +548,7 @@ fn sync_each_second(database: &Path, params: &Params) -> Result<Option<PeriodicT
 /// Only the log may be opened past SQLite: POSIX locks go when any descriptor of their file is closed, so closing the database file
 /// here would give up SQLite's locks on it.
 fn sync_log(log: &Path) -> Result<(), String> {
-    match std::fs::File::open(log).and_then(|file| file.sync_data()) {
+    match model::open_regular(log).and_then(|file| file.sync_data()) {
         Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
             let (log, why) = (shown(log), host::error::system_words(&error));
             Err(format!("durability = `os` did not hold: cannot sync `{log}`: {why}"))
@@ -571,7 +571,7 @@ fn file_length(path: &Path) -> Option<f64> {
 /// (<https://sqlite.org/fileformat.html#the_write_ahead_log>) Of SQLite's files only the log may be opened past it.
 fn log_restarts(log: &Path) -> Option<f64> {
     let mut header = [0; 16];
-    std::fs::File::open(log).ok()?.read_exact(&mut header).ok()?;
+    model::open_regular(log).ok()?.read_exact(&mut header).ok()?;
     Some(f64::from(u32::from_be_bytes(header[12..].try_into().expect("four bytes"))))
 }
 

@@ -7,9 +7,10 @@ use crate::connect::backlog::backlog_facts;
 use crate::connect::hold::{HoldReport, HoldTarget, hold_clients};
 use crate::connect::{self, ConnectTarget, connect_clients, connect_program_of};
 use crate::engine::{DataSpace, EngineDef, EngineLocation, Instance, InstanceReport, WorkloadClients, depth_one_only};
-use crate::server::network::{Deadline, PlainStream, Route};
+use crate::server::network::{PlainStream, Route};
 use crate::server::url::URL;
 use crate::sql::OpFailure;
+use host::deadline::Deadline;
 use host::error::TargetError;
 use model::{Entry, Fact, FailureClass, Family, HoldKind, ParamDef, Params, Trial, WritePath};
 use std::time::Duration;
@@ -88,7 +89,8 @@ impl ConnectTarget for Listener {
     }
 
     fn open(&self, allowed: Duration) -> Result<PlainStream, OpFailure> {
-        let opened = Route::Host(self.host.clone(), self.port, None).connect(Deadline::from_now(allowed), allowed);
+        let opened =
+            Route::Host(self.host.clone(), self.port, None).connect(Deadline::unless_interrupted(allowed), allowed);
         opened.map_err(|error| match crate::server::network::explanation(&error) {
             Some(text) => OpFailure::from_server(FailureClass::Lost, text),
             None => OpFailure::connection_lost(&error),

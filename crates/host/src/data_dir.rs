@@ -9,6 +9,7 @@
 //! [`sweep_abandoned`] removes it at the next start, and ends a server that is still at work in it. The manifest is replaced by
 //! a rename, so a kill cannot tear it. It is on the disk before what it announces is made, so that a power cut cannot empty it.
 
+use crate::deadline::poll_until;
 use crate::error::{IoContext, TargetError, shown};
 use crate::lock::lock_new_directory;
 use crate::privileged::server_account::give_to_group;
@@ -23,7 +24,7 @@ use std::os::fd::AsRawFd;
 use std::os::unix::fs::{DirBuilderExt, MetadataExt};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 /// What the name of every data directory begins with.
 pub const DATA_DIR_PREFIX: &str = "plimsoll-data-";
@@ -38,7 +39,6 @@ const MANIFEST_FORMAT: u32 = 1;
 const MANIFEST_BYTES_MAX: u64 = 1 << 20;
 /// Another plimsoll removes a directory within this: its servers are ended and its volume is unmounted first.
 const REMOVED_WITHIN: Duration = Duration::from_secs(10);
-const LOOK_EVERY: Duration = Duration::from_millis(20);
 
 /// The version of what the generators make of a seed. To be raised whenever the same plan would make other data.
 pub const GENERATOR_VERSION: u32 = 1;
@@ -337,13 +337,11 @@ pub fn sweep_abandoned(parent: &Path, release: ReleaseVolume) -> SweepResult {
 
 /// As [`sweep_one`]. If the process of a directory is gone and the directory is in use, another plimsoll is removing it: its end is awaited.
 fn sweep_when_free(dir: &Path, release: ReleaseVolume) -> SweptDir {
-    let until = Instant::now() + REMOVED_WITHIN;
-    loop {
-        match sweep_one(dir, release) {
-            SweptDir::InUse if !has_living_owner(dir) && Instant::now() < until => std::thread::sleep(LOOK_EVERY),
-            swept => return swept,
-        }
-    }
+    let swept = poll_until(REMOVED_WITHIN, || match sweep_one(dir, release) {
+        SweptDir::InUse if !has_living_owner(dir) => None,
+        swept => Some(swept),
+    });
+    swept.unwrap_or(SweptDir::InUse)
 }
 
 /// Whether the process that the name of a data directory has is there. Of another container it is not seen.

@@ -229,7 +229,8 @@ pub fn open_to_remove(dir: &Path, name: &str) -> Result<SetDir, TargetError> {
 pub fn shares_blocks(dir: &Path, name: &str) -> bool {
     let Ok(found) = find(dir, name, SetLock::Shared) else { return false };
     let copy = || -> rustix::io::Result<()> {
-        let manifest = openat(&found.locked, MANIFEST, OFlags::RDONLY | OFlags::CLOEXEC, Mode::empty())?;
+        let manifest =
+            openat(&found.locked, MANIFEST, OFlags::RDONLY | OFlags::NONBLOCK | OFlags::CLOEXEC, Mode::empty())?;
         // It has no name, and is gone when it is closed.
         let copy =
             openat(&found.locked, ".", OFlags::TMPFILE | OFlags::WRONLY | OFlags::CLOEXEC, Mode::RUSR | Mode::WUSR)?;

@@ -9,6 +9,7 @@ pub mod allocator;
 pub mod cpu;
 pub mod data_dir;
 pub mod data_set;
+pub mod deadline;
 pub mod device;
 pub mod disk_timing;
 pub mod disturbance;

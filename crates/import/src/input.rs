@@ -66,7 +66,7 @@ impl Input {
         match about.len() {
             0 => Err(ImportError::whole(path, format!("the file is empty; {EXPECTED}"))),
             1..=BYTES_MAX => {
-                let mut reader = BufReader::with_capacity(256 << 10, File::open(path).map_err(cannot)?);
+                let mut reader = BufReader::with_capacity(256 << 10, model::open_regular(path).map_err(cannot)?);
                 if let Some(what) = unreadable_encoding(reader.fill_buf().map_err(cannot)?) {
                     return Err(ImportError::whole(path, what));
                 }

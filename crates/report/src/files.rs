@@ -31,6 +31,7 @@ use std::os::fd::OwnedFd;
 use std::os::unix::fs::{DirBuilderExt, MetadataExt};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::thread::Builder;
 
 /// What was written.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -167,8 +168,11 @@ pub(crate) fn in_threads<T: Send>(
         }
     };
     let parts: Vec<Result<Vec<(usize, T)>, ReportError>> = std::thread::scope(|scope| {
-        let workers: Vec<_> = (0..threads).map(|_| scope.spawn(do_some)).collect();
-        workers.into_iter().map(|worker| worker.join().expect("a thread that draws does not panic")).collect()
+        // This thread is one of them, and does it all if no other can be started.
+        let others: Vec<_> = (1..threads).map_while(|_| Builder::new().spawn_scoped(scope, do_some).ok()).collect();
+        let own = do_some();
+        let others = others.into_iter().map(|other| other.join().expect("a thread that draws does not panic"));
+        others.chain([own]).collect()
     });
     let mut done: Vec<(usize, T)> = parts.into_iter().collect::<Result<Vec<_>, _>>()?.into_iter().flatten().collect();
     done.sort_by_key(|(nth, _)| *nth);

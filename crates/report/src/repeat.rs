@@ -9,7 +9,6 @@ use analysis::{Analysis, PointAnalysis};
 use model::{COMMAND_FACT, Fact, PLAN_DIGEST_FACT, Plan, RUN_DIGEST_FACT, RUN_FILE_FACT, RunMeta};
 use sha2::{Digest, Sha256};
 use std::collections::BTreeMap;
-use std::fs::File;
 use std::io::Read;
 use std::path::Path;
 
@@ -58,7 +57,7 @@ pub fn state_source(meta: &mut RunMeta, file: &Path) -> std::io::Result<()> {
 }
 
 fn file_digest(path: &Path) -> std::io::Result<String> {
-    let (mut file, mut digest) = (File::open(path)?, Sha256::new());
+    let (mut file, mut digest) = (model::open_regular(path)?, Sha256::new());
     let mut part = vec![0; 1 << 16];
     loop {
         match file.read(&mut part)? {

@@ -24,7 +24,7 @@ impl LogSync {
     /// Begins to sync the log of the run file at `path`. `None` if it has no log: then each commit is synced by SQLite. Without a thread
     /// more than the last interval may be lost, which is no reason to record nothing.
     pub fn start(path: &Path) -> Option<LogSync> {
-        let log = File::open(sibling_path(path, "-wal")).ok()?;
+        let log = model::open_regular(&sibling_path(path, "-wal")).ok()?;
         let around = path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
         // Whoever may write to a directory need not be able to read it.
         let directory = File::open(around).ok();

@@ -111,11 +111,8 @@ fn directory_text(dir: &Path) -> String {
 
 /// At most `len` bytes from the start of a regular file.
 fn read_start(path: &Path, len: u64) -> io::Result<Vec<u8>> {
-    if !fs::metadata(path)?.is_file() {
-        return Err(io::Error::new(io::ErrorKind::InvalidData, "what lies there is no regular file"));
-    }
     let mut start = Vec::new();
-    File::open(path)?.take(len).read_to_end(&mut start)?;
+    model::open_regular(path)?.take(len).read_to_end(&mut start)?;
     Ok(start)
 }
 
@@ -235,7 +232,7 @@ fn copy_file(from: &Path, to: &Path, room: &mut u64) -> io::Result<()> {
             "it is too large to copy, or its log is no regular file",
         ));
     }
-    *room -= io::copy(&mut File::open(from)?.take(*room), &mut File::create(to)?)?;
+    *room -= io::copy(&mut model::open_regular(from)?.take(*room), &mut File::create(to)?)?;
     Ok(())
 }
 

@@ -301,7 +301,7 @@ struct FilePlace {
 
 impl FilePlace {
     fn of(path: &Path) -> Option<FilePlace> {
-        let file = File::open(path).ok()?;
+        let file = model::open_regular(path).ok()?;
         let id = id_of(&file.metadata().ok()?);
         Some(FilePlace { file, id })
     }
@@ -448,7 +448,7 @@ fn leave_wal(db: &Connection) -> rusqlite::Result<()> {
 
 /// Waits until the file and its name are on disk.
 fn sync_with_directory(path: &Path) -> io::Result<()> {
-    File::open(path)?.sync_all()?;
+    model::open_regular(path)?.sync_all()?;
     let directory = path.parent().filter(|parent| !parent.as_os_str().is_empty());
     File::open(directory.unwrap_or(Path::new(".")))?.sync_all()
 }

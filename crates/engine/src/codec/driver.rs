@@ -108,7 +108,7 @@ impl CodecDriver {
         match &mut self.blocks {
             Some(blocks) => blocks.decompress_all(&mut *self.codec, &self.target, target),
             None => {
-                let mut packed = BufReader::with_capacity(PIECE, File::open(&self.path)?);
+                let mut packed = BufReader::with_capacity(PIECE, model::open_regular(&self.path)?);
                 self.codec.decompress_stream(&mut packed, target)
             }
         }

@@ -41,7 +41,7 @@ impl SourceFile {
         if found.len() == 0 {
             return refused(format!("file = `{named}` is empty; name one with data in it"));
         }
-        File::open(path).trying("open", path)?;
+        model::open_regular(path).trying("open", path)?;
         Ok(SourceFile { path: path.to_owned(), seen: FileState::of(&found) })
     }
 
@@ -52,7 +52,7 @@ impl SourceFile {
 
     /// Opens it from the beginning.
     pub fn reader(&self) -> io::Result<File> {
-        File::open(&self.path)
+        model::open_regular(&self.path)
     }
 
     /// Reads all of it, so that later readings find it in memory, if it fits there.

@@ -4,9 +4,11 @@
 //! `/proc` how many connections wait in a listener's queue, and how many may wait by netlink only: `ss -l` asks for it and prints it as
 //! `Send-Q`, so that program is run if it is installed.
 
+use host::deadline::output_within;
 use model::Fact;
 use std::net::IpAddr;
 use std::process::Command;
+use std::time::Duration;
 
 const SETTINGS: [(&str, &str); 4] = [
     ("somaxconn", "/proc/sys/net/core/somaxconn"),
@@ -14,6 +16,9 @@ const SETTINGS: [(&str, &str); 4] = [
     ("tcp_syncookies", "/proc/sys/net/ipv4/tcp_syncookies"),
     ("tcp_abort_on_overflow", "/proc/sys/net/ipv4/tcp_abort_on_overflow"),
 ];
+
+/// How long `ss` may take, which asks the kernel once.
+const LISTED_WITHIN: Duration = Duration::from_secs(5);
 
 /// The kernel's settings, and the queue of the listener on `host` and `port` if it is on this machine.
 pub fn backlog_facts(host: &str, port: u16) -> Vec<Fact> {
@@ -27,7 +32,7 @@ pub fn backlog_facts(host: &str, port: u16) -> Vec<Fact> {
 
 /// How many connections wait in the queue of the listener on `port`, and how many may.
 fn queue_facts(port: u16) -> Vec<Fact> {
-    let listed = Command::new("ss").args(["-Hltn", &format!("sport = :{port}")]).output();
+    let listed = output_within(Command::new("ss").args(["-Hltn", &format!("sport = :{port}")]), LISTED_WITHIN);
     let listed = listed.ok().filter(|output| output.status.success());
     let queue = listed.and_then(|output| parse_ss(&String::from_utf8_lossy(&output.stdout)));
     if let Some([queued, most]) = queue {

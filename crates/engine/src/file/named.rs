@@ -280,7 +280,9 @@ fn write_note(path: &Path, meta: &Metadata, bytes: u64, at_rest: Option<RestTime
     let note = OwnerNote { made_by: MADE_BY.into(), device: meta.dev(), inode: meta.ino(), bytes, at_rest };
     let text = serde_json::to_vec(&note).expect("a note is plain data");
     let note_path = note_path(path);
-    let flags = OFlags::CREATE | OFlags::TRUNC | OFlags::WRONLY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+    // A named pipe in its place would be opened when somebody reads it.
+    let flags = OFlags::CREATE | OFlags::TRUNC | OFlags::WRONLY | OFlags::NONBLOCK;
+    let flags = flags | OFlags::NOFOLLOW | OFlags::CLOEXEC;
     let mut file = File::from(open(&note_path, flags, Mode::from_raw_mode(0o600)).trying("create", &note_path)?);
     file.write_all(&text).trying("write", &note_path)
 }
@@ -369,6 +371,7 @@ mod tests {
         fs::remove_file(&note).unwrap();
         rustix::fs::mknodat(rustix::fs::CWD, &note, rustix::fs::FileType::Fifo, Mode::RUSR | Mode::WUSR, 0).unwrap();
         assert!(NamedFile::open_or_make(&path, SIZE, true).is_err());
+        assert!(write_note(&path, &meta, 1, None).is_err(), "nobody reads it");
     }
 
     #[test]

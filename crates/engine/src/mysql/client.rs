@@ -8,7 +8,7 @@ use super::settings::UPTIME;
 use super::wire::{MysqlWire, MysqlWireError};
 use crate::server::dir::ServerSocket;
 use crate::server::identity::IdentityWatch;
-use crate::server::network::{AnswerLimits, Deadline, Route, explanation};
+use crate::server::network::{AnswerLimits, Route, explanation};
 use crate::server::url::{Password, ServerUrl};
 use crate::sql::admin_connection::{self, AdminConnection, WireError};
 use crate::sql::kept::KeptRows;
@@ -21,6 +21,7 @@ use crate::sql::session_options::SessionOptions;
 use crate::sql::statement::StatementExecutor;
 use crate::sql::variant::rows::RowBuffer;
 use crate::sql::{OpFailure, SessionFactory, SqlConnection, SqlSession, keep_used, run_transaction};
+use host::deadline::Deadline;
 use host::error::TargetError;
 use model::{Fact, FailureClass, SqlOp};
 use std::io::{self, ErrorKind};
@@ -132,7 +133,8 @@ impl MysqlAddress {
     fn open_wire(&self, allowed: Duration, patience: Duration, sends_rows: bool) -> Result<MysqlWire, OpFailure> {
         let password = self.password.as_ref().map(Password::reveal);
         let login = Credentials { user: &self.user, password, database: self.database.as_deref(), sends_rows };
-        let socket = self.route.connect(Deadline::from_now(allowed), patience).map_err(|cause| io_failure(&cause))?;
+        let socket =
+            self.route.connect(Deadline::unless_interrupted(allowed), patience).map_err(|cause| io_failure(&cause))?;
         let opened = log_in(socket, self.route.tls(), &login);
         let (mut stream, id) = opened.map_err(|error| self.login_failure(error))?;
         // The deadline is for the login. Later answers have one only in control queries: it costs a system call for each read.

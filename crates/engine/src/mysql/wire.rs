@@ -8,12 +8,13 @@
 //! <https://mariadb.com/kb/en/com_stmt_prepare/>, <https://mariadb.com/kb/en/com_stmt_execute/>,
 //! <https://mariadb.com/kb/en/result-set-packets/>
 
-use crate::server::network::{AnswerLimits, Deadline, ServerStream, explained_error};
+use crate::server::network::{AnswerLimits, ServerStream, explained_error};
 use crate::sql::kept::{KeptRows, NOT_THERE};
 use crate::sql::open_connections::{CancelAtServer, ConnectionKey};
 use crate::sql::preparing::PreparingConnection;
 use crate::sql::recv_buffer::{self, RecvBuffer};
 use crate::sql::row_tally::{Answered, ROLLED_BACK};
+use host::deadline::Deadline;
 use model::{KEPT_PLACES, SqlArg};
 use std::hint::black_box;
 use std::io::{self, ErrorKind, Read, Write};
@@ -162,7 +163,7 @@ impl MysqlWire {
 
     /// All answers until [`MysqlWire::end_preparing`] come within `allowed`.
     pub fn begin_preparing(&mut self, allowed: Duration) {
-        self.stream.set_deadline(Some(Deadline::from_now(allowed)));
+        self.stream.set_deadline(Some(Deadline::unless_interrupted(allowed)));
     }
 
     /// From now on each read waits as long as its socket does, and the answer to a statement takes at most `limit`, if there is one.

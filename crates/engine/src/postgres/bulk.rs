@@ -11,13 +11,13 @@
 use super::client::PostgresAddress;
 use super::tables::quote_name;
 use super::wire::{PostgresWire, PostgresWireError};
-use crate::server::network::Deadline;
 use crate::sql::OpFailure;
 use crate::sql::admin_connection::AdminConnection;
 use crate::sql::bulk::{BlockRows, BulkConnect, BulkConnection};
 use crate::sql::open_connections::Registration;
 use crate::sql::preparing::PreparingConnection;
 use crate::sql::session_options::SessionOptions;
+use host::deadline::Deadline;
 use model::FailureClass;
 use std::io::Write as _;
 use std::sync::Arc;
@@ -104,7 +104,7 @@ impl BulkConnection for CopyConnection {
 impl CopyConnection {
     /// All that is sent and received for the next command ends in time.
     fn begin_command(&mut self) {
-        self.wire.stream().set_deadline(self.limit.map(Deadline::from_now));
+        self.wire.stream().set_deadline(self.limit.map(Deadline::unless_interrupted));
     }
 
     fn send_rows(&mut self, target: usize, rows: BlockRows<'_>) -> Result<(), PostgresWireError> {

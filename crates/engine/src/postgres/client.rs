@@ -6,7 +6,7 @@
 use super::wire::{PostgresLogin, PostgresWire, PostgresWireError, request_cancel, start_tls};
 use crate::server::dir::ServerSocket;
 use crate::server::identity::IdentityWatch;
-use crate::server::network::{AnswerLimits, Deadline, Route, ServerStream, explanation};
+use crate::server::network::{AnswerLimits, Route, ServerStream, explanation};
 use crate::server::url::{Password, ServerUrl};
 use crate::sql::admin_connection::{AdminConnection, WireError};
 use crate::sql::kept::KeptRows;
@@ -19,6 +19,7 @@ use crate::sql::session_options::SessionOptions;
 use crate::sql::statement::StatementExecutor;
 use crate::sql::variant::rows::RowBuffer;
 use crate::sql::{OpFailure, SessionFactory, SqlConnection, SqlSession, keep_used, run_transaction};
+use host::deadline::Deadline;
 use host::error::TargetError;
 use model::{Fact, FailureClass, SqlOp};
 use std::io;
@@ -109,7 +110,7 @@ impl PostgresAddress {
 
     /// A connection on which nothing was sent yet, encrypted if the URL asks for it.
     fn connect(&self, allowed: Duration, patience: Duration) -> io::Result<ServerStream> {
-        let socket = self.route.connect(Deadline::from_now(allowed), patience)?;
+        let socket = self.route.connect(Deadline::unless_interrupted(allowed), patience)?;
         match self.route.tls() {
             None => Ok(ServerStream::Plain(socket)),
             Some(tls) => start_tls(socket, tls),

@@ -11,9 +11,7 @@
 //! asynchronous runtime: without a time-out on a unix socket, and with a task switch for each statement.
 
 use super::tables::number_placeholders;
-use crate::server::network::{
-    AnswerBudget, AnswerLimits, Deadline, PlainStream, ServerStream, TextRows, explained_error,
-};
+use crate::server::network::{AnswerBudget, AnswerLimits, PlainStream, ServerStream, TextRows, explained_error};
 use crate::server::tls::TlsConnector;
 use crate::sql::admin_connection::AdminConnection;
 use crate::sql::kept::{KeptRows, NOT_THERE};
@@ -23,6 +21,7 @@ use crate::sql::recv_buffer::{self, RecvBuffer};
 use crate::sql::row_tally::{Answered, ROLLED_BACK};
 use crate::sql::variant::rows::RowBuffer;
 use bytes::{Buf, BytesMut};
+use host::deadline::Deadline;
 use model::SqlArg;
 use postgres_protocol::IsNull;
 use postgres_protocol::authentication::md5_hash;
@@ -144,7 +143,7 @@ impl PostgresWire {
 
     /// All answers until [`PostgresWire::end_preparing`] come within `allowed`.
     pub fn begin_preparing(&mut self, allowed: Duration) {
-        self.stream.set_deadline(Some(Deadline::from_now(allowed)));
+        self.stream.set_deadline(Some(Deadline::unless_interrupted(allowed)));
     }
 
     /// From now on each read waits as long as its socket does, and the answer to a statement takes at most `limit`, if there is one.

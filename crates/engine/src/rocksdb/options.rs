@@ -93,7 +93,7 @@ pub fn read_back(directory: &Path) -> BTreeMap<String, String> {
         let number = entry.file_name().to_str()?.strip_prefix("OPTIONS-")?.parse::<u64>().ok()?;
         Some((number, entry.path()))
     });
-    let text = numbered.max().and_then(|(_, path)| std::fs::read_to_string(path).ok());
+    let text = numbered.max().and_then(|(_, path)| model::read_regular_text(&path).ok());
     settings_in(&text.unwrap_or_default())
 }
 

@@ -1,20 +1,18 @@
 //! What a server may answer outside of the load: how long it may take, and how much it may send.
 //!
-//! In: a limit, or a budget. Out: the time that is left, an error of one line when nothing is. Limits: of a wait that a user has ended the
-//! rest is for [`super::interruption`].
+//! In: a wait that is over, or a budget. Out: an error of one line. Limits: the waits themselves are those of [`host::deadline`].
 
-use super::interruption::{self, LOOK_EVERY};
+use host::deadline::{Heeding, WaitOver};
+use load::Stop;
 use std::io::{self, ErrorKind};
-use std::time::{Duration, Instant};
+use std::sync::Arc;
+use std::time::Duration;
 
 /// Connecting, logging in and each control query end within this time.
 pub const CONTROL_ANSWER: Duration = Duration::from_secs(5);
 
 /// A statement that sets up a schema and touches no data ends within this time.
 const SETUP_STATEMENT: Duration = Duration::from_secs(30);
-
-/// A schema is removed within this time after Ctrl-C, by a server that answers.
-const REMOVAL_AFTER_INTERRUPTION: Duration = Duration::from_secs(10);
 
 /// How long a server may take for its answers outside of the load.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -31,66 +29,22 @@ impl Default for AnswerLimits {
     }
 }
 
-/// The moment at which an answer must be complete.
-#[derive(Clone, Copy, Debug)]
-pub struct Deadline {
-    at: Instant,
-    allowed: Duration,
-    /// Whether it comes sooner after Ctrl-C.
-    heeds_interruption: bool,
+/// From now on waits of this thread end soon after an interruption by `stop`.
+pub fn heed(stop: &Arc<Stop>) -> Heeding {
+    let stop = stop.clone();
+    host::deadline::heed(move || stop.since_interruption())
 }
 
-impl Deadline {
-    /// The moment when `allowed` has passed from now on, or sooner if the user wants the end.
-    pub fn from_now(allowed: Duration) -> Deadline {
-        Deadline { at: Instant::now() + allowed, allowed, heeds_interruption: true }
-    }
-
-    /// The same for the removal of a schema. A user who has pressed Ctrl-C before wants it removed all the same.
-    pub fn for_removal(allowed: Duration) -> Deadline {
-        match interruption::time_left(Duration::ZERO) {
-            None => Deadline::from_now(allowed),
-            Some(_) => {
-                let allowed = allowed.min(REMOVAL_AFTER_INTERRUPTION);
-                Deadline { heeds_interruption: false, ..Deadline::from_now(allowed) }
-            }
-        }
-    }
-
-    /// The whole time that the answer may take.
-    pub fn allowed(&self) -> Duration {
-        self.allowed
-    }
-
-    /// The time that is left; an error when there is none.
-    pub fn time_left(&self) -> io::Result<Duration> {
-        let left = self.at.saturating_duration_since(Instant::now());
-        let hurried = interruption::time_left(self.allowed.saturating_sub(left));
-        match hurried.filter(|hurried| self.heeds_interruption && *hurried < left) {
-            Some(Duration::ZERO) => Err(interrupted_error()),
-            Some(hurried) => Ok(hurried),
-            None if left.is_zero() => Err(self.missed_error()),
-            None => Ok(left),
-        }
-    }
-
-    /// How long one wait may take before it looks again at the time that is left.
-    pub(super) fn wait_at_most(&self) -> io::Result<Duration> {
-        let left = self.time_left()?;
-        Ok(if self.heeds_interruption && interruption::is_heeded() { left.min(LOOK_EVERY) } else { left })
-    }
-
-    #[cold]
-    fn missed_error(&self) -> io::Error {
-        let seconds = self.allowed.as_secs_f64();
-        explained_error(ErrorKind::TimedOut, format!("the server gave no complete answer within {seconds} s"))
-    }
-}
-
+/// The error of an answer that is not waited for any more.
 #[cold]
-fn interrupted_error() -> io::Error {
-    interruption::note_cut();
-    explained_error(ErrorKind::TimedOut, "the server had not answered when you ended the run")
+pub fn unanswered(over: WaitOver) -> io::Error {
+    let text = match over {
+        WaitOver::Late(allowed) => {
+            format!("the server gave no complete answer within {} s", allowed.as_secs_f64())
+        }
+        WaitOver::Interrupted => "the server had not answered when you ended the run".to_owned(),
+    };
+    explained_error(ErrorKind::TimedOut, text)
 }
 
 /// An explanation that is a message by itself.

@@ -5,10 +5,8 @@
 
 pub mod answers;
 pub mod config_file;
-pub mod deadline;
 pub mod dir;
 pub mod identity;
-pub mod interruption;
 pub mod listener;
 pub mod location;
 pub mod network;

@@ -6,12 +6,12 @@
 //! long as it takes to look up a name.
 
 pub use super::answers::{
-    AnswerBudget, AnswerLimits, CONTROL_ANSWER, Deadline, TextRows, explained_error, explanation, first_number,
+    AnswerBudget, AnswerLimits, CONTROL_ANSWER, TextRows, explained_error, explanation, first_number, unanswered,
 };
 use super::dir::ServerSocket;
-use super::interruption;
 use super::tls::{EncryptedStream, TlsConnector};
 use super::url::ServerUrl;
+use host::deadline::{Deadline, has_cut_a_wait};
 use host::error::TargetError;
 use model::{Fact, ServerWay};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
@@ -107,7 +107,7 @@ fn connect_unix(path: &str, deadline: Deadline) -> io::Result<UnixStream> {
     loop {
         match connect(&socket, &address) {
             Ok(()) => break,
-            Err(Errno::AGAIN) => std::thread::sleep(deadline.wait_at_most()?.min(QUEUE_IS_FULL)),
+            Err(Errno::AGAIN) => std::thread::sleep(deadline.wait_at_most().map_err(unanswered)?.min(QUEUE_IS_FULL)),
             Err(Errno::INTR) => {}
             Err(error) => return Err(no_server(error)),
         }
@@ -137,7 +137,7 @@ fn connect_tcp(host: &str, port: u16, deadline: Deadline) -> io::Result<TcpStrea
                 keep_alive(&stream)?;
                 return Ok(stream);
             }
-            Err(error) if interruption::has_cut_a_wait() => return Err(error),
+            Err(error) if has_cut_a_wait() => return Err(error),
             Err(error) => last = Some(error),
         }
     }
@@ -180,7 +180,7 @@ fn connect_address(address: SocketAddr, deadline: Deadline) -> io::Result<TcpStr
 #[cold]
 fn wait_until_ready(socket: &impl AsFd, deadline: Deadline, ready: PollFlags) -> io::Result<()> {
     loop {
-        match poll(&mut [PollFd::new(socket, ready)], Some(&timespec(deadline.wait_at_most()?))) {
+        match poll(&mut [PollFd::new(socket, ready)], Some(&timespec(deadline.wait_at_most().map_err(unanswered)?))) {
             // The loop looks at the time that is left, which is an error when there is none.
             Ok(0) | Err(Errno::INTR) => {}
             Ok(_) => return Ok(()),
@@ -389,7 +389,7 @@ mod tests {
         let (ours, mut theirs) = UnixStream::pair().unwrap();
         theirs.write_all(b"abc").unwrap();
         let mut stream = ServerStream::Plain(ours.into());
-        stream.set_deadline(Some(Deadline::from_now(Duration::from_millis(50))));
+        stream.set_deadline(Some(Deadline::unless_interrupted(Duration::from_millis(50))));
         let mut answer = [0; 4];
         let error = stream.read_exact(&mut answer).unwrap_err();
         assert_eq!(explanation(&error), Some("the server gave no complete answer within 0.05 s"));
@@ -407,7 +407,7 @@ mod tests {
     fn a_connection_that_says_nothing_is_kept_alive() {
         let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
         let port = listener.local_addr().unwrap().port();
-        let stream = connect_tcp("127.0.0.1", port, Deadline::from_now(Duration::from_secs(10))).unwrap();
+        let stream = connect_tcp("127.0.0.1", port, Deadline::unless_interrupted(Duration::from_secs(10))).unwrap();
         assert!(rustix::net::sockopt::socket_keepalive(&stream).unwrap());
         assert_eq!(rustix::net::sockopt::tcp_keepidle(&stream).unwrap(), QUIET_MAX);
     }
@@ -418,12 +418,13 @@ mod tests {
         let mut stream = ServerStream::Plain(ours.into());
         rustix::io::ioctl_fionbio(&stream, true).unwrap();
         while stream.write(&[0; 1 << 16]).is_ok() {}
-        stream.set_deadline(Some(Deadline::from_now(Duration::from_millis(20))));
+        stream.set_deadline(Some(Deadline::unless_interrupted(Duration::from_millis(20))));
         assert_eq!(stream.write(&[0; 1 << 16]).unwrap_err().kind(), ErrorKind::TimedOut);
     }
 
     fn refused(route: Route) -> String {
-        let error = route.connect(Deadline::from_now(CONTROL_ANSWER), CONTROL_ANSWER).err().expect("an error");
+        let error =
+            route.connect(Deadline::unless_interrupted(CONTROL_ANSWER), CONTROL_ANSWER).err().expect("an error");
         explanation(&error).expect("an explanation").to_owned()
     }
 

@@ -4,9 +4,8 @@
 //! Limits: a server dies with the *thread* that started it (PR_SET_PDEATHSIG), so instances are started on a thread that
 //! stays. What a killed plimsoll could not take with it is found by [`host::leftover`] at the next start.
 
-use super::deadline::{MOMENT, poll_until, poll_until_interrupted};
-use super::interruption;
 use super::start_progress::{START_AT_MOST, StartProgress, WorkDone};
+use host::deadline::{MOMENT, has_cut_a_wait, poll_until, poll_until_interrupted};
 use host::error::{IoContext, TargetError, shown, system_words};
 use host::out_of_memory::OutOfMemoryWatch;
 use host::privileged::private_mounts::{PrivateMounts, installation_of};
@@ -67,10 +66,13 @@ impl ServerLaunch<'_> {
             Some(_) => {
                 Err(server.memory.explain_any().map_or_else(|| server.exit_error(), |how| server.killed_error(&how)))
             }
-            None if interruption::has_cut_a_wait() => {
+            None if has_cut_a_wait() => {
                 Err(TargetError::Failed(format!("`{}` still worked when you ended the run", server.name)))
             }
-            None => Err(TargetError::Failed(format!("`{}` did not end within {SETUP_AT_MOST:?}", server.name))),
+            None => {
+                let (seconds, said) = (SETUP_AT_MOST.as_secs(), log_phrase(&last_words(&server.log)));
+                Err(TargetError::Failed(format!("`{}` did not end within {seconds} s; {said}", server.name)))
+            }
         }
     }
 
@@ -214,13 +216,11 @@ impl ServerProcess {
         if let Some(how) = was_forced.then(|| self.memory.explain(self.pid())).flatten() {
             return self.killed_error(&how);
         }
-        let said = if said.is_empty() {
-            "its log is empty".to_owned()
-        } else if was_forced && !is_error_line(&said) {
+        let said = if was_forced && !said.is_empty() && !is_error_line(&said) {
             // It had no time to write about it: what its log ends with is of before.
             "its log has no error".to_owned()
         } else {
-            format!("its log ends: {said}")
+            log_phrase(&said)
         };
         TargetError::Failed(format!("{} {how}; {said}{advice}", self.name))
     }
@@ -317,6 +317,10 @@ fn advice_on(said: &str) -> &'static str {
     }
 }
 
+fn log_phrase(last_words: &str) -> String {
+    if last_words.is_empty() { "its log is empty".to_owned() } else { format!("its log ends: {last_words}") }
+}
+
 /// How much of the end of a log is read.
 const LOG_TAIL: u64 = 16 << 10;
 /// How many lines of it a message has.
@@ -327,7 +331,7 @@ const CHARS_KEPT: usize = 200;
 /// The last messages of a server: its errors, or its last lines if it reported none. One line, and no control characters.
 fn last_words(log: &Path) -> String {
     let mut tail = Vec::new();
-    let read = File::open(log).and_then(|mut file| {
+    let read = model::open_regular(log).and_then(|mut file| {
         let length = file.metadata()?.len();
         file.seek(SeekFrom::Start(length.saturating_sub(LOG_TAIL)))?;
         file.take(LOG_TAIL).read_to_end(&mut tail)

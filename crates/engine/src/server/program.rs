@@ -5,13 +5,13 @@
 //! Without one, PATH and the usual places are searched; relative entries of PATH are not. To ask a server for its version is to run it:
 //! it runs as the user that the server will have, and never as root.
 
-use super::deadline::poll_until;
+use host::deadline::output_within;
 use host::error::{TargetError, shown, system_words};
 use host::privileged::server_account::ServerAccount;
 use std::collections::HashMap;
-use std::io::Read;
+use std::io::{ErrorKind, Read};
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
+use std::process::Command;
 use std::sync::{Mutex, OnceLock, PoisonError};
 use std::time::Duration;
 
@@ -286,40 +286,24 @@ fn ask_once(program: &Path, args: &[&str], user: &str) -> Result<String, String>
 fn ask(program: &Path, args: &[&str], user: &str) -> Result<String, String> {
     let account = ServerAccount::for_server(user).map_err(|error| error.to_string())?;
     let mut command = Command::new(program);
-    command.args(args).current_dir("/").stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    command.args(args).current_dir("/");
     if let Some(account) = &account {
         account.run_as(&mut command);
     }
-    let child = command.spawn().map_err(|error| {
+    let ended = output_within(&mut command, ANSWER_AT_MOST).map_err(|error| {
+        if error.kind() == ErrorKind::TimedOut {
+            return format!("`{}` printed no version within {} s", shown(program), ANSWER_AT_MOST.as_secs());
+        }
         let user = account.as_ref().map_or(String::new(), |account| format!(" as the user `{}`", account.name));
         format!("cannot start `{}`{user}: {}", shown(program), system_words(&error))
     })?;
-    let (succeeded, printed, complaint) = read_answer(child)
-        .ok_or_else(|| format!("`{}` printed no version within {} s", shown(program), ANSWER_AT_MOST.as_secs()))?;
-    if succeeded {
-        Ok(printed)
+    if ended.status.success() {
+        Ok(String::from_utf8_lossy(&ended.stdout).into_owned())
     } else {
-        let line = complaint.lines().next_back().unwrap_or("no reason was given").to_owned();
+        let complaint = String::from_utf8_lossy(&ended.stderr);
+        let line: String = complaint.lines().next_back().unwrap_or("no reason was given").chars().take(300).collect();
         Err(format!("`{}` does not work: {}", shown(program), shown(Path::new(&line))))
     }
-}
-
-/// Whether `child` succeeded, and what it wrote to both of its outputs; `None` if it did not end in time.
-fn read_answer(mut child: Child) -> Option<(bool, String, String)> {
-    let Some(Ok(status)) = poll_until(ANSWER_AT_MOST, || child.try_wait().transpose()) else {
-        // It may have gone in this moment.
-        let _ = child.kill();
-        let _ = child.wait();
-        return None;
-    };
-    let text = |pipe: Option<&mut dyn Read>| {
-        let mut bytes = vec![0; 4096];
-        let length = pipe.and_then(|pipe| pipe.read(&mut bytes).ok()).unwrap_or(0);
-        String::from_utf8_lossy(&bytes[..length]).into_owned()
-    };
-    let printed = text(child.stdout.as_mut().map(|pipe| pipe as &mut dyn Read));
-    let complaint = text(child.stderr.as_mut().map(|pipe| pipe as &mut dyn Read));
-    Some((status.success(), printed, complaint))
 }
 
 /// The first word that begins with a digit.

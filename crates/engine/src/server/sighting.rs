@@ -6,9 +6,9 @@
 //! only. Only the device under the data directory is watched: a log or a table elsewhere is not. A server that is restarted while it is
 //! measured is not followed.
 
-use super::deadline::{MOMENT, poll_until};
 use super::listener::ServerHere;
 use super::peer::find_peer;
+use host::deadline::{MOMENT, poll_until};
 use host::filesystem::device_below;
 use model::{Fact, UnseenServer};
 use procfs::process::{Process, Stat};

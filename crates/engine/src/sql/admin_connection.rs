@@ -5,7 +5,8 @@ use super::OpFailure;
 use super::preparing::PreparingConnection;
 use super::variant::rows::RowBuffer;
 use crate::server::identity::IdentityWatch;
-use crate::server::network::{AnswerLimits, Deadline, ServerStream, TextRows, first_number};
+use crate::server::network::{AnswerLimits, ServerStream, TextRows, first_number};
+use host::deadline::Deadline;
 use std::io::{self, ErrorKind};
 use std::os::fd::BorrowedFd;
 use std::time::Duration;
@@ -75,7 +76,7 @@ pub trait AdminConnection: PreparingConnection<Error: WireError> + Send + 'stati
 
     /// Runs `statement`, which sets up a schema and touches no data.
     fn set_up(&mut self, statement: &str) -> Result<(), Self::Error> {
-        self.query_until(statement, Deadline::from_now(self.limits().setup.min(self.patience()))).map(drop)
+        self.query_until(statement, Deadline::unless_interrupted(self.limits().setup.min(self.patience()))).map(drop)
     }
 
     /// Runs `statement`, which removes data. If it is not awaited to its end, the server goes on with it.
@@ -85,12 +86,12 @@ pub trait AdminConnection: PreparingConnection<Error: WireError> + Send + 'stati
 
     /// The rows that answer a control query, which the server has at hand.
     fn query_rows(&mut self, question: &str) -> Result<TextRows, Self::Error> {
-        self.query_until(question, Deadline::from_now(self.limits().control.min(self.patience())))
+        self.query_until(question, Deadline::unless_interrupted(self.limits().control.min(self.patience())))
     }
 
     /// The rows that answer a question about data, which may take as long as a statement.
     fn rows_patiently(&mut self, question: &str) -> Result<TextRows, Self::Error> {
-        let answer = self.query_until(question, Deadline::from_now(self.patience()));
+        let answer = self.query_until(question, Deadline::unless_interrupted(self.patience()));
         let lost = answer.as_ref().err().and_then(WireError::lost);
         if lost.is_some_and(|error| error.kind() == ErrorKind::TimedOut) {
             self.cancel_statement();

@@ -5,11 +5,12 @@
 //! one that ends meanwhile by itself may have been cancelled, too.
 
 use super::OpFailure;
+use host::deadline::Deadline;
 use std::collections::BTreeMap;
 use std::os::fd::{AsRawFd, BorrowedFd, RawFd};
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 /// How long it may take to cancel what a connection executes.
 pub const CANCEL_WITHIN: Duration = Duration::from_secs(1);
@@ -84,12 +85,9 @@ impl OpenConnections {
     }
 
     fn cancel_all(&self, allowed: Duration) -> bool {
-        let until = Instant::now() + allowed;
+        let deadline = Deadline::after(allowed);
         let left: Vec<_> = self.lock().values().map(|open| (open.key, open.server.clone())).collect();
-        left.into_iter().all(|(key, server)| {
-            let time = until.saturating_duration_since(Instant::now());
-            !time.is_zero() && server.cancel(key, time).is_ok()
-        })
+        left.into_iter().all(|(key, server)| deadline.time_left().is_ok_and(|time| server.cancel(key, time).is_ok()))
     }
 
     fn lock(&self) -> MutexGuard<'_, BTreeMap<u64, OpenConnection>> {

@@ -4,7 +4,8 @@
 //! there, which is a complete answer in most cases. Limits: the buffer grows to the longest message and stays so. An answer can have a limit of
 //! time, which is looked at before each read.
 
-use crate::server::network::Deadline;
+use crate::server::network::unanswered;
+use host::deadline::Deadline;
 use std::io::{self, ErrorKind, Read};
 use std::time::Duration;
 
@@ -80,7 +81,11 @@ impl RecvBuffer {
     /// An error if the answer has taken longer than it may.
     fn check_limit(&mut self) -> io::Result<()> {
         let Some(limit) = self.limit else { return Ok(()) };
-        self.deadline.get_or_insert_with(|| Deadline::from_now(limit)).time_left().map(drop)
+        self.deadline
+            .get_or_insert_with(|| Deadline::unless_interrupted(limit))
+            .time_left()
+            .map(drop)
+            .map_err(unanswered)
     }
 }
 

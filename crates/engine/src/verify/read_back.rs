@@ -14,6 +14,7 @@ use std::os::unix::fs::FileExt;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
+use std::thread::Builder;
 
 /// How many damaged units are named; all are counted.
 pub const DAMAGE_KEPT: usize = 100;
@@ -149,7 +150,12 @@ pub(crate) fn read_back(
         let (found, parts) = sync_channel(READERS);
         for _ in 0..READERS {
             let (found, next, stop) = (found.clone(), &next, &stop);
-            scope.spawn(move || read_parts(written, units, next, stop, &found));
+            let reader = Builder::new().spawn_scoped(scope, move || read_parts(written, units, next, stop, &found));
+            if let Err(error) = reader {
+                stop.store(true, Relaxed);
+                let why = host::error::system_words(&error);
+                return Err(TargetError::Failed(format!("cannot start a thread that reads the data back: {why}")));
+            }
         }
         // The loop over the parts ends when the last sender is gone; this one would keep it waiting.
         drop(found);

@@ -120,8 +120,8 @@ fn make_directory(directory: &CString) -> std::io::Result<()> {
 /// Whether this process may make mounts of its own. A thread tries it and takes the attempt with it.
 fn may_make_mounts() -> bool {
     // SAFETY: the thread shares no descriptors that the call would take from others: only its mounts become its own.
-    let tried = std::thread::spawn(|| unsafe { unshare_unsafe(UnshareFlags::NEWNS) }.is_ok());
-    tried.join().unwrap_or(false)
+    let tried = std::thread::Builder::new().spawn(|| unsafe { unshare_unsafe(UnshareFlags::NEWNS) }.is_ok());
+    tried.is_ok_and(|thread| thread.join().unwrap_or(false))
 }
 
 fn kernel_text(path: &Path) -> Result<CString, TargetError> {

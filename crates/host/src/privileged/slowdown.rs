@@ -86,7 +86,8 @@ impl Drop for CpuSlowdown {
 /// Refuses a slower CPU if the kernel does not list its CPUs, or if threads may not have real-time priority here.
 pub fn check_slowdown() -> Result<(), TargetError> {
     all_cpus()?;
-    let tried = std::thread::spawn(raise_priority).join().expect("it makes one system call");
+    let tried = std::thread::Builder::new().spawn(raise_priority);
+    let tried = tried.and_then(|thread| thread.join().expect("it makes one system call"));
     tried.map_err(|error| {
         let why = model::system_words(&error);
         TargetError::Unsupported(format!(

@@ -207,7 +207,7 @@ pub(crate) fn read_text(path: &Path) -> Result<String, ImportError> {
             ),
         ));
     }
-    let text = String::from_utf8_lossy(&fs::read(path).map_err(cannot)?).into_owned();
+    let text = String::from_utf8_lossy(&model::read_regular(path).map_err(cannot)?).into_owned();
     Ok(text.strip_prefix('\u{feff}').map(str::to_owned).unwrap_or(text))
 }
 

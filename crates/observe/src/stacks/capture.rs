@@ -5,18 +5,21 @@
 //! tool that takes longer than its time is killed, and a process that it leaves stopped is resumed (SIGCONT).
 
 use crate::proc_file::{number_after, read_once};
+use host::deadline::{end_group, has_ended};
 use rustix::process::{Pid, Signal, kill_process};
 use std::io::{self, Read};
 use std::os::unix::process::CommandExt;
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
-use std::thread::JoinHandle;
+use std::sync::mpsc::{self, Receiver};
 use std::time::{Duration, Instant};
 
 /// How long a tool may run. A process is stopped meanwhile.
 pub(super) const TIME_MAX: Duration = Duration::from_secs(10);
 /// From one look at the processes to the next.
 const LOOK_EVERY: Duration = Duration::from_millis(2);
+/// How long it takes to read the rest of what a tool printed that has ended. What has left its group may hold its outputs open for good.
+const READ_WITHIN: Duration = Duration::from_secs(5);
 /// The most text that is kept: some thousand threads.
 const TEXT_MAX: u64 = 16 << 20;
 /// The most that is kept of what a tool complains about.
@@ -70,68 +73,75 @@ pub(super) fn run_tools(commands: &mut [Command], watched: &[u32]) -> Result<Cap
 /// Tools that run, each reading what the one before prints.
 struct Pipeline {
     children: Vec<Child>,
-    text: Option<JoinHandle<String>>,
-    complaints: Vec<JoinHandle<String>>,
+    text: Option<Receiver<String>>,
+    complaints: Vec<Receiver<String>>,
 }
 
 impl Pipeline {
     fn start(commands: &mut [Command]) -> Result<Pipeline, String> {
         let mut pipeline = Pipeline { children: Vec::new(), text: None, complaints: Vec::new() };
+        match pipeline.start_all(commands) {
+            Ok(()) => Ok(pipeline),
+            Err(error) => {
+                pipeline.end();
+                Err(format!("it cannot be started: {}", model::system_words(&error)))
+            }
+        }
+    }
+
+    fn start_all(&mut self, commands: &mut [Command]) -> io::Result<()> {
         let (mut input, last) = (Stdio::null(), commands.len().saturating_sub(1));
         for (nth, command) in commands.iter_mut().enumerate() {
             // In a group of its own: a Ctrl-C in the terminal would end it while it holds the engine.
             command.process_group(0).stdin(input).stdout(Stdio::piped()).stderr(Stdio::piped());
             // Symbols of a server would need a network, and names in another language could not be read.
             command.env_remove("DEBUGINFOD_URLS").env("LC_ALL", "C");
-            let mut child = match command.spawn() {
-                Ok(child) => child,
-                Err(error) => {
-                    pipeline.end();
-                    return Err(format!("it cannot be started: {}", model::system_words(&error)));
-                }
-            };
-            let output = child.stdout.take().expect("it is piped");
-            pipeline.complaints.push(read_text(child.stderr.take().expect("it is piped"), COMPLAINT_MAX));
-            pipeline.children.push(child);
+            let mut child = command.spawn()?;
+            let pipes = child.stdout.take().zip(child.stderr.take());
+            self.children.push(child);
+            let (output, complaint) = pipes.expect("both are piped");
+            self.complaints.push(read_text(complaint, COMPLAINT_MAX)?);
             input = if nth == last {
-                pipeline.text = Some(read_text(output, TEXT_MAX));
+                self.text = Some(read_text(output, TEXT_MAX)?);
                 Stdio::null()
             } else {
                 output.into()
             };
         }
-        Ok(pipeline)
+        Ok(())
     }
 
     /// Whether all of its tools have ended.
-    fn has_ended(&mut self) -> bool {
-        self.children.iter_mut().all(|child| !matches!(child.try_wait(), Ok(None)))
+    fn has_ended(&self) -> bool {
+        self.children.iter().all(has_ended)
     }
 
     /// Ends the tools that still run.
     fn end(&mut self) {
         for child in &mut self.children {
-            let _ = child.kill(); // it may have ended by itself
-            let _ = child.wait();
+            end_group(child);
         }
     }
 
     /// What the last tool printed, and what all complained about.
     fn into_texts(self) -> (String, String) {
-        let join = |reader: JoinHandle<String>| reader.join().unwrap_or_default();
-        (self.text.map(join).unwrap_or_default(), self.complaints.into_iter().map(join).collect())
+        let text_of = |reader: Receiver<String>| reader.recv_timeout(READ_WITHIN).unwrap_or_default();
+        (self.text.map(text_of).unwrap_or_default(), self.complaints.into_iter().map(text_of).collect())
     }
 }
 
 /// Reads `source` to its end on a thread of its own, so that its writer is never held up, and keeps `most` bytes of it.
-fn read_text(mut source: impl Read + Send + 'static, most: u64) -> JoinHandle<String> {
-    std::thread::spawn(move || {
+fn read_text(mut source: impl Read + Send + 'static, most: u64) -> io::Result<Receiver<String>> {
+    let (read, text) = mpsc::channel();
+    let thread = std::thread::Builder::new().name("tool".into());
+    thread.spawn(move || {
         let mut kept = Vec::new();
         // What could not be read is missing in the text; the caller sees that it has no stacks.
         let _ = source.by_ref().take(most).read_to_end(&mut kept);
         let _ = io::copy(&mut source, &mut io::sink());
-        String::from_utf8_lossy(&kept).into_owned()
-    })
+        let _ = read.send(String::from_utf8_lossy(&kept).into_owned()); // whoever waited may have given up
+    })?;
+    Ok(text)
 }
 
 /// Whether a tracer is attached to the process or thread `pid`. The process is stopped while the tracer works.
@@ -175,6 +185,12 @@ mod tests {
     }
 
     #[test]
+    fn what_a_tool_leaves_behind_with_its_outputs_is_ended_and_not_waited_for() {
+        let capture = run_tools(&mut [shell("echo said; sleep 600 & exit 0")], &[]).unwrap();
+        assert_eq!(capture.text, "said\n");
+    }
+
+    #[test]
     fn a_tool_that_is_not_there_is_refused_and_the_one_before_it_is_ended() {
         let mut commands = [shell("sleep 60"), Command::new("/nonexistent/tool")];
         let refused = run_tools(&mut commands, &[]).unwrap_err();
@@ -183,7 +199,7 @@ mod tests {
 
     #[test]
     fn more_text_than_is_kept_holds_up_nothing() {
-        let reader = read_text(io::repeat(b'x').take(1 << 20), 10);
-        assert_eq!(reader.join().unwrap(), "xxxxxxxxxx");
+        let reader = read_text(io::repeat(b'x').take(1 << 20), 10).unwrap();
+        assert_eq!(reader.recv().unwrap(), "xxxxxxxxxx");
     }
 }

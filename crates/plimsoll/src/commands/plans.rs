@@ -10,9 +10,9 @@ use plan::Overrides;
 use std::fmt::Write as _;
 use std::fs::File;
 use std::io::{ErrorKind, Read};
-use std::os::unix::fs::FileTypeExt;
 use std::path::Path;
 use std::sync::mpsc::{self, RecvTimeoutError};
+use std::thread::Builder;
 use std::time::Duration;
 
 /// The built-in plans: their file names and texts.
@@ -144,29 +144,32 @@ fn read(path: &Path) -> Result<String, Fault> {
             _ => format!("cannot read the plan `{name}`: {}", host::error::system_words(&error)),
         })
     };
-    let file = open_plan(path).map_err(cannot)?;
-    let mut text = String::new();
-    file.take(PLAN_BYTES_MAX + 1).read_to_string(&mut text).map_err(cannot)?;
+    let (name, mut text) = (path.display(), String::new());
+    if std::fs::metadata(path).map_err(cannot)?.is_file() {
+        let file = File::open(path).map_err(cannot)?;
+        file.take(PLAN_BYTES_MAX + 1).read_to_string(&mut text).map_err(cannot)?;
+        return Ok(text);
+    }
+    let unopened = format!("waiting for the plan `{name}`, which is a named pipe that no program writes to yet");
+    let file = tell_if_slow(unopened, || File::open(path)).map_err(cannot)?;
+    let unended = format!("waiting for the end of the plan `{name}`, which whoever writes it has not closed yet");
+    tell_if_slow(unended, || file.take(PLAN_BYTES_MAX + 1).read_to_string(&mut text)).map_err(cannot)?;
     Ok(text)
 }
 
-/// Opens the file of a plan. To open a named pipe takes until another program opens it, too: after a second the user learns why.
-fn open_plan(path: &Path) -> std::io::Result<File> {
+/// What `work` returns. A plan may come through a pipe, from a program that takes its time: after a second the user reads `why` it is waited for.
+fn tell_if_slow<T>(why: String, work: impl FnOnce() -> T) -> T {
     const PATIENCE: Duration = Duration::from_secs(1);
-    if !std::fs::metadata(path)?.file_type().is_fifo() {
-        return File::open(path);
-    }
-    let (opened, is_opened) = mpsc::channel::<()>();
-    let name = path.display().to_string();
-    std::thread::spawn(move || {
-        if is_opened.recv_timeout(PATIENCE) == Err(RecvTimeoutError::Timeout) {
-            let why = "which is a named pipe that no program writes to yet";
-            crate::output::say(format_args!("plimsoll: waiting for the plan `{name}`, {why}"));
+    let (done, is_done) = mpsc::channel::<()>();
+    // Without a thread it is not told.
+    let _ = Builder::new().spawn(move || {
+        if is_done.recv_timeout(PATIENCE) == Err(RecvTimeoutError::Timeout) {
+            crate::output::say(format_args!("plimsoll: {why}"));
         }
     });
-    let file = File::open(path);
-    drop(opened);
-    file
+    let result = work();
+    drop(done);
+    result
 }
 
 /// The built-in plan that is spelt alike, or the command that lists them.

@@ -8,6 +8,7 @@ use crate::context::Context;
 use crate::exit::{Exit, Fault};
 use crate::{output, signals};
 use clap::{Arg, ArgGroup, ArgMatches, Command, value_parser};
+use host::deadline::Deadline;
 use host::error::{IoContext, shown};
 use host::privileged::block_trace::{BlockTrace, TracedDevice, TracedRequests, is_on};
 use load::Stop;
@@ -83,13 +84,10 @@ fn record(mut trace: BlockTrace, file: File, time: Nanos, requests: &TracedReque
     let mut out = BufWriter::with_capacity(1 << 20, file);
     // The name of a tracer is what a trace begins with when it is read as a whole.
     writeln!(out, "# tracer: nop\n# recorded by plimsoll {}", env!("CARGO_PKG_VERSION")).map_err(failed)?;
-    let end = Instant::now() + Duration::from_nanos(time.0);
+    let end = Deadline::after(Duration::from_nanos(time.0));
     let mut flushed = Instant::now();
     while stop.reason().is_none() && is_there(requests) {
-        let left = end.saturating_duration_since(Instant::now());
-        if left.is_zero() {
-            break;
-        }
+        let Ok(left) = end.time_left() else { break };
         trace.take(left.min(LOOK_EVERY), &mut out)?;
         if flushed.elapsed() >= FLUSH_EVERY {
             out.flush().map_err(failed)?;
@@ -111,7 +109,7 @@ fn is_there(requests: &TracedRequests) -> bool {
 
 /// Reads the recording again, as a replay will, and shows its figures.
 fn show(path: &Path, context: &Context) -> Result<Exit, Fault> {
-    let file = File::open(path).trying("open", path)?;
+    let file = model::open_regular(path).trying("open", path)?;
     let recording = match Recording::from_text(BufReader::new(file), None) {
         Ok(recording) => recording,
         // Of several devices one is chosen when it is replayed.

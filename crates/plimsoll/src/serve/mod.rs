@@ -19,7 +19,7 @@ use std::cmp::Reverse;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 use summary::RunSummary;
 use web::{AccessToken, Guard, Request, Response, Status, percent_encoded};
 
@@ -58,12 +58,10 @@ impl Site {
 
     /// Waits until no run is being read, at most so long.
     pub fn wait_for_copies(&self, most: Duration) {
-        let until = Instant::now() + most;
-        while Instant::now() < until
-            && (self.library.is_reading() || self.live.is_reading() || self.documents.is_making())
-        {
-            std::thread::sleep(Duration::from_millis(10));
-        }
+        host::deadline::poll_until(most, || {
+            let reads = self.library.is_reading() || self.live.is_reading() || self.documents.is_making();
+            (!reads).then_some(())
+        });
     }
 
     /// Answers `request`.

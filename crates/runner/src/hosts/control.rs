@@ -9,6 +9,7 @@ use super::run_clock::RunClock;
 use super::wire::{AgentInfo, LeadInfo, NumberedOrder, Order, from_bytes};
 use crate::error::RunnerError;
 use bus::{Appended, BusConnector, BusError, BusKeys, BusLink, Outbox, StreamPosition};
+use host::deadline::poll_each;
 use load::{Stop, StopReason};
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering::SeqCst};
 use std::sync::mpsc::{Receiver, Sender, channel};
@@ -238,10 +239,7 @@ impl OrderHearer {
     }
 
     fn rest(&self) {
-        let until = Instant::now() + ODD_REST;
-        while Instant::now() < until && !self.control.ended.load(SeqCst) {
-            std::thread::sleep(LOOK_EACH);
-        }
+        poll_each(LOOK_EACH, ODD_REST, || self.control.ended.load(SeqCst).then_some(()));
     }
 
     fn hear(&mut self) -> Result<(), BusError> {

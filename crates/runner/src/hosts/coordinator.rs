@@ -12,6 +12,7 @@ use super::wire::{Order, PreparedHosts, WholeAssignment};
 use crate::error::RunnerError;
 use crate::messages::{Assignment, ConductorHandle, Performer, PerformerMessage};
 use crate::perform::{KeptData, can_keep_data, data_of};
+use host::deadline::poll_until;
 use load::{Stop, StopReason};
 use model::{CommonData, DataOrigin, HostClock, Nanos, PointHost, Tick, Trial};
 use std::sync::Arc;
@@ -101,10 +102,10 @@ impl HostsPerformer {
     pub fn end(&mut self) {
         self.link.order(&Order::End);
         // An agent that does not hear it ends when the coordinator is gone for long.
-        let until = Instant::now() + Duration::from_secs(5);
-        while !self.link.are_orders_out() && Instant::now() < until {
+        poll_until(Duration::from_secs(5), || {
             self.link.send_orders();
-        }
+            self.link.are_orders_out().then_some(())
+        });
     }
 
     fn members(&self) -> impl Iterator<Item = &HostAgent> {

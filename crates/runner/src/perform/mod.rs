@@ -23,7 +23,8 @@ use crate::messages::{Assignment, ConductorHandle, OpenedTrial, Performer, Perfo
 use crate::preflight::RunSite;
 use compare_results::ExpectedResults;
 use engine::estimate::chain_bytes;
-use engine::{Heeding, ResetFor, WorkloadClients};
+use engine::{ResetFor, WorkloadClients};
+use host::deadline::Heeding;
 use host::error::TargetError;
 use host::safety::WriteRoom;
 pub(crate) use instance::data_of;
@@ -534,7 +535,9 @@ impl Performer for TrialPerformer<'_> {
 /// The error of a server for which the user did not want to wait is that of an interruption.
 fn of_interruption(error: RunnerError) -> RunnerError {
     match error {
-        RunnerError::Target(TargetError::Failed(text)) if engine::has_cut_a_wait() => RunnerError::Interrupted(text),
+        RunnerError::Target(TargetError::Failed(text)) if host::deadline::has_cut_a_wait() => {
+            RunnerError::Interrupted(text)
+        }
         error => error,
     }
 }

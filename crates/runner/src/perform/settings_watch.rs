@@ -6,6 +6,7 @@
 //! on, and after it.
 
 use engine::{OtherServer, SettingsReader, SettingsReading};
+use host::deadline::poll_each;
 use load::{Clock, MonotonicClock, Stop};
 use model::{Event, EventKind, Fact, Nanos, Tick, is_part_of_table};
 use std::collections::{BTreeMap, BTreeSet};
@@ -227,20 +228,13 @@ impl SettingsKeeper {
 
     /// Reads after the load. That it fails is a fact of the point, and no gap of a reading among others.
     fn read_last(&mut self, last: LastReading) -> bool {
-        let until = Instant::now() + last.patience();
-        loop {
-            match self.reader.read_settings() {
-                None if Instant::now() >= until => {
-                    self.note_others();
-                    return false;
-                }
-                None => std::thread::sleep(ASK_AGAIN),
-                reading => {
-                    self.reader.look_anew();
-                    return self.note(reading);
-                }
-            }
+        let reading = poll_each(ASK_AGAIN, last.patience(), || self.reader.read_settings());
+        if reading.is_none() {
+            self.note_others();
+            return false;
         }
+        self.reader.look_anew();
+        self.note(reading)
     }
 }
 

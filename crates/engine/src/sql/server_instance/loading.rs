@@ -12,6 +12,7 @@ use crate::sql::bulk::index_facts;
 use host::error::TargetError;
 use model::Fact;
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
+use std::thread::Builder;
 use std::time::Instant;
 use workload::{SqlProgram, SqlTable};
 
@@ -63,7 +64,11 @@ impl<S: SqlServer> SqlServerInstance<S> {
         };
         let makers = cores_of_process().min(tables.len());
         let made: Result<Vec<_>, OpFailure> = std::thread::scope(|scope| {
-            let makers: Vec<_> = (0..makers).map(|_| scope.spawn(make)).collect();
+            let makers = (0..makers).map(|_| Builder::new().spawn_scoped(scope, make));
+            let makers: Vec<_> = makers.map_while(Result::ok).collect();
+            if makers.is_empty() {
+                return make().map(|made| vec![made]); // no thread can be started
+            }
             makers.into_iter().map(|maker| maker.join().expect("a maker of indexes does not panic")).collect()
         });
         let made = made.map_err(|failure| self.admin_error(failure))?;

@@ -9,7 +9,6 @@ use super::starting::launch_server;
 use super::{ADMIN_PATIENCE, SqlServer, make_server_dir};
 use crate::engine::StartContext;
 use crate::instance_group::summed_sources;
-use crate::server::deadline::poll_until_interrupted;
 use crate::server::dir::ServerDir;
 use crate::server::location::DataLocation;
 use crate::server::private_network::free_ports;
@@ -22,6 +21,7 @@ use crate::sql::endpoints::{
     EndpointHealth, EndpointIdentity, EndpointPolicy, PROBE_PATIENCE, Probe, check_cluster, start_watch,
 };
 use crate::sql::{OpFailure, server_error};
+use host::deadline::poll_until_interrupted;
 use host::error::{TargetError, shown};
 use model::{Bytes, CounterSource, Fact, Params, Trial};
 use std::path::PathBuf;

@@ -4,6 +4,7 @@
 //! process, so a group of others cannot be harmed by a removal; names and locks only select which to try.
 
 use super::hierarchy;
+use crate::deadline::poll_until;
 use crate::error::{IoContext, TargetError, shown};
 use crate::lock::{lock_new_directory, lock_own_directory};
 use rustix::fs::{Mode, OFlags, open};
@@ -13,7 +14,7 @@ use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 /// What the name of every group begins with; a process number and a count follow.
 const PREFIX: &str = "plimsoll-";
@@ -22,7 +23,6 @@ const PROCESSES: &str = "cgroup.procs";
 
 /// A process that has ended leaves its group some moments later.
 const LEAVES_WITHIN: Duration = Duration::from_secs(5);
-const LOOK_EVERY: Duration = Duration::from_millis(5);
 /// Hierarchies are nested less deeply than this.
 const DEPTH_MAX: usize = 16;
 
@@ -87,15 +87,13 @@ impl ControlGroup {
 
 /// Removes the group, when the last process has left: one that was killed takes a moment to go.
 fn remove_when_left(group: &Path) -> rustix::io::Result<()> {
-    let until = Instant::now() + LEAVES_WITHIN;
-    loop {
-        match rustix::fs::rmdir(group) {
-            Err(Errno::NOENT) => return Ok(()),
-            // EBUSY: a process is still in it, perhaps one that was killed and is still giving back its memory.
-            Err(Errno::BUSY) if Instant::now() < until => std::thread::sleep(LOOK_EVERY),
-            removed => return removed,
-        }
-    }
+    let removed = poll_until(LEAVES_WITHIN, || match rustix::fs::rmdir(group) {
+        Err(Errno::NOENT) => Some(Ok(())),
+        // EBUSY: a process is still in it, perhaps one that was killed and is still giving back its memory.
+        Err(Errno::BUSY) => None,
+        removed => Some(removed),
+    });
+    removed.unwrap_or(Err(Errno::BUSY))
 }
 
 /// Removes the groups whose plimsoll is gone, with a line on each.

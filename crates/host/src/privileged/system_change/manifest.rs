@@ -93,7 +93,7 @@ impl LockedState {
             fs::set_permissions(dir, fs::Permissions::from_mode(DIR_MODE)).trying("close", dir)?;
         }
         let path = dir.join(LOCK);
-        let flags = OFlags::RDWR | OFlags::CREATE | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+        let flags = OFlags::RDWR | OFlags::CREATE | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
         let lock = File::from(open(&path, flags, Mode::from_raw_mode(0o600)).trying("open", &path)?);
         match flock(&lock, FlockOperation::NonBlockingLockExclusive) {
             Ok(()) => Ok(Some(LockedState { dir: dir.into(), _lock: lock })),

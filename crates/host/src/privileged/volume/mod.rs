@@ -20,6 +20,7 @@ mod loop_device;
 mod zfs;
 
 use crate::data_dir::{DataDir, VolumeNames, path_inside};
+use crate::deadline::output_within;
 use crate::error::{IoContext, TargetError, shown};
 use crate::filesystem::{self, DirectAlignment, direct_alignment};
 use crate::leftover::end_program_with;
@@ -32,9 +33,9 @@ use rustix::mount::{MountFlags, UnmountFlags, mount, unmount};
 use std::ffi::CString;
 use std::fs::{self, File};
 use std::os::fd::AsRawFd;
-use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Output, Stdio};
+use std::process::{Command, Output};
+use std::time::Duration;
 
 use zfs::ZfsDaemon;
 
@@ -44,6 +45,8 @@ pub use zfs::VolumeDaemon;
 
 /// The directories of root's programs. The caller's search path may lead anywhere.
 const PROGRAM_DIRS: [&str; 4] = ["/usr/sbin", "/sbin", "/usr/local/sbin", "/usr/bin"];
+/// How long one of them may take: it writes the inode tables of a large image, perhaps to a slow disk.
+const MADE_WITHIN: Duration = Duration::from_secs(3_600);
 const BLOCK_LEAST: u32 = 512;
 /// The largest block that all file systems here take.
 const BLOCK_MOST: u32 = 4096;
@@ -173,8 +176,7 @@ fn attach_device(image: &File, disk_block: u32) -> Result<LoopDevice, TargetErro
     }
 }
 
-/// Makes the file system and returns the version of the program that did. The program gets a process group of its own: Ctrl-C is for plimsoll, which removes
-/// what is half made.
+/// Makes the file system and returns the version of the program that did. Ctrl-C is for plimsoll, which removes what is half made.
 fn make_file_system(kind: FileSystem, device: &LoopDevice) -> Result<String, TargetError> {
     let program = find_program(kind)?;
     let maker = kinds::maker_of(kind);
@@ -206,7 +208,7 @@ fn start_zfs(
 fn run_program(program: &Path, arguments: &[&str]) -> Result<Output, TargetError> {
     let mut command = Command::new(program);
     command.args(arguments).env_clear().env("PATH", PROGRAM_DIRS.join(":")).env("LC_ALL", "C");
-    command.stdin(Stdio::null()).process_group(0).output().trying("run", program)
+    output_within(&mut command, MADE_WITHIN).trying("run", program)
 }
 
 fn first_line(text: &[u8]) -> String {

@@ -7,7 +7,8 @@
 //! mounts of its own, in which these places are empty: it never sees a pool or a socket of others, and they do not see it. What it mounts
 //! is copied from there to the volume's mount point. It ends with plimsoll, and no other zfs-fuse lists its pool.
 
-use super::{PROGRAM_DIRS, first_line};
+use super::{MADE_WITHIN, PROGRAM_DIRS, first_line};
+use crate::deadline::{end_child, output_within, poll_until};
 use crate::error::{IoContext, TargetError, shown};
 use model::ZfsCompression;
 use rustix::fs::{CWD, MemfdFlags, Mode, memfd_create, mkdir};
@@ -24,7 +25,7 @@ use std::os::unix::net::UnixStream;
 use std::os::unix::process::CommandExt;
 use std::path::Path;
 use std::process::{Child, Command, Output, Stdio};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 /// The name of its process.
 pub const DAEMON: &str = "zfs-fuse";
@@ -34,7 +35,6 @@ const CACHE_MB: &str = "100";
 const SOCKET: &str = "run/zfs/zfs_socket";
 /// It listens within a tenth of a second on a quiet machine.
 const START_AT_MOST: Duration = Duration::from_secs(30);
-const LOOK_EVERY: Duration = Duration::from_millis(20);
 
 /// The process that is a volume's file system, for those who measure on the volume.
 #[derive(Clone, Debug)]
@@ -71,10 +71,10 @@ impl VolumeDaemon {
         let path =
             found.ok_or_else(|| TargetError::Unsupported(format!("{DAEMON} without `{program}`; install it again")))?;
         let mut command = plain_command(&path);
-        command.args(arguments).stdin(Stdio::null());
+        command.args(arguments);
         // SAFETY: between fork and exec only one system call is made.
         unsafe { command.pre_exec(move || Ok(enter_mounts(&mounts)?)) };
-        let done = command.output().trying("run", &path)?;
+        let done = output_within(&mut command, MADE_WITHIN).trying("run", &path)?;
         if done.status.success() {
             return Ok(done);
         }
@@ -91,12 +91,13 @@ impl VolumeDaemon {
     fn take_mount(&self, place: &Path) -> Result<OwnedFd, TargetError> {
         let (mounts, path) = (self.mounts()?, place.to_owned());
         // A thread that has entered other mounts cannot leave them without privileges; this one ends.
-        let taken = std::thread::spawn(move || -> rustix::io::Result<OwnedFd> {
+        let taken = std::thread::Builder::new().spawn(move || -> rustix::io::Result<OwnedFd> {
             // SAFETY: the thread shares no descriptors that the call would take from others: only its directory becomes its own.
             unsafe { unshare_unsafe(UnshareFlags::FS) }?;
             enter_mounts(&mounts)?;
             open_tree(CWD, &path, OpenTreeFlags::OPEN_TREE_CLONE | OpenTreeFlags::OPEN_TREE_CLOEXEC)
         });
+        let taken = taken.trying("start a thread for", place)?;
         taken.join().unwrap_or(Err(Errno::SRCH)).trying("take the mount of", place)
     }
 }
@@ -155,25 +156,24 @@ impl ZfsDaemon {
 
     fn wait_until_it_listens(&mut self, words: &mut File) -> Result<(), TargetError> {
         let socket = Path::new("/proc").join(self.handle.pid.to_string()).join("root").join(SOCKET);
-        let began = Instant::now();
-        while UnixStream::connect(&socket).is_err() {
-            let ended = self.child.try_wait().trying("wait for", DAEMON)?;
-            if ended.is_some() || began.elapsed() > START_AT_MOST {
-                let mut text = Vec::new();
-                let _ = words.rewind().and_then(|()| words.read_to_end(&mut text)); // without them the message is shorter
-                let how = ended.map_or("does not listen".to_owned(), |status| format!("ended at once ({status})"));
-                return Err(TargetError::Failed(format!("{DAEMON} {how}: {}", first_line(&text))));
-            }
-            std::thread::sleep(LOOK_EVERY);
-        }
-        Ok(())
+        let seen = poll_until(START_AT_MOST, || match self.child.try_wait() {
+            Ok(None) => UnixStream::connect(&socket).is_ok().then_some(Ok(None)),
+            ended => Some(ended),
+        });
+        let how = match seen.transpose().trying("wait for", DAEMON)? {
+            Some(None) => return Ok(()),
+            Some(Some(status)) => format!("ended at once ({status})"),
+            None => format!("does not listen after {} s", START_AT_MOST.as_secs()),
+        };
+        let mut text = Vec::new();
+        let _ = words.rewind().and_then(|()| words.read_to_end(&mut text)); // without them the message is shorter
+        Err(TargetError::Failed(format!("{DAEMON} {how}: {}", first_line(&text))))
     }
 }
 
 impl Drop for ZfsDaemon {
     fn drop(&mut self) {
-        let _ = self.child.kill(); // it may have been ended with its volume
-        let _ = self.child.wait();
+        end_child(&mut self.child);
     }
 }
 

@@ -1,15 +1,13 @@
 //! A user who wants the end waits for no silent server: what Ctrl-C means for the waits of the thread that starts and stops instances.
 //!
-//! In: the request to stop of a session. Out: the time that waits of this thread have left. Limits: the request is known to the thread that
+//! In: how long ago the user asked. Out: the time that waits of this thread have left. Limits: the request is known to the thread that
 //! called [`heed`], so a client's thread does not see it; a wait looks for it 20 times a second.
 //!
 //! It is known by thread because the waits are deep in the protocols of the servers: all of them go through
-//! [`Deadline::time_left`](super::network::Deadline::time_left), and none of the functions in between has to pass it on.
+//! [`Deadline::time_left`](super::Deadline::time_left), and none of the functions in between has to pass it on.
 
-use load::Stop;
 use std::cell::{Cell, RefCell};
 use std::marker::PhantomData;
-use std::sync::Arc;
 use std::time::Duration;
 
 /// All waits of a thread end so long after Ctrl-C: what was measured is still to be shown within 2 s.
@@ -19,22 +17,26 @@ const WAITS_AT_MOST: Duration = Duration::from_millis(1_600);
 const FOUND_WAIT_AT_MOST: Duration = Duration::from_millis(500);
 
 /// Between two looks at the request to stop.
-pub const LOOK_EVERY: Duration = Duration::from_millis(50);
+pub(super) const LOOK_EVERY: Duration = Duration::from_millis(50);
+
+/// How long ago the user asked for the end; `None` if that was not asked for.
+type SinceInterruption = Box<dyn Fn() -> Option<Duration>>;
 
 thread_local! {
-    static HEEDED: RefCell<Option<Arc<Stop>>> = const { RefCell::new(None) };
+    static HEEDED: RefCell<Option<SinceInterruption>> = const { RefCell::new(None) };
     static WAS_CUT: Cell<bool> = const { Cell::new(false) };
 }
 
 /// While it lives, waits of this thread heed a request to stop.
+#[must_use = "nothing is heeded any more when this is dropped"]
 pub struct Heeding {
     /// It belongs to its thread.
     of_thread: PhantomData<*const ()>,
 }
 
-/// From now on waits of this thread end soon after an interruption by `stop`.
-pub fn heed(stop: &Arc<Stop>) -> Heeding {
-    HEEDED.set(Some(stop.clone()));
+/// From now on waits of this thread end soon after an interruption, which was `since_interruption` ago.
+pub fn heed(since_interruption: impl Fn() -> Option<Duration> + 'static) -> Heeding {
+    HEEDED.set(Some(Box::new(since_interruption)));
     WAS_CUT.set(false);
     Heeding { of_thread: PhantomData }
 }
@@ -51,40 +53,42 @@ pub fn has_cut_a_wait() -> bool {
 }
 
 /// Whether waits of this thread have to look for an interruption.
-pub(crate) fn is_heeded() -> bool {
+pub(super) fn is_heeded() -> bool {
     HEEDED.with_borrow(Option::is_some)
 }
 
 /// The time that a wait of this thread has left, which has lasted for `waited`, after an interruption; `None` if there was none.
-pub(crate) fn time_left(waited: Duration) -> Option<Duration> {
-    let since = HEEDED.with_borrow(|stop| stop.as_ref()?.since_interruption())?;
+pub(super) fn time_left(waited: Duration) -> Option<Duration> {
+    let since = HEEDED.with_borrow(|since| since.as_ref()?())?;
     let at_most = if waited > since { FOUND_WAIT_AT_MOST } else { WAITS_AT_MOST };
     Some(at_most.saturating_sub(since))
 }
 
 /// A wait ended because of an interruption.
-pub(crate) fn note_cut() {
+pub(super) fn note_cut() {
     WAS_CUT.set(true);
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use load::StopReason;
+    use std::rc::Rc;
 
     #[test]
     fn waits_have_little_time_left_after_an_interruption_and_only_while_it_is_heeded() {
-        let stop = Arc::<Stop>::default();
+        let asked = Rc::new(Cell::new(None));
         let new_wait = || time_left(Duration::ZERO);
         assert!(!is_heeded() && new_wait().is_none());
-        let heeding = heed(&stop);
+        let of_user = asked.clone();
+        let heeding = heed(move || of_user.get());
         assert!(is_heeded() && new_wait().is_none());
-        stop.request(StopReason::Failure);
-        assert_eq!(new_wait(), None, "only a user is in a hurry");
-        stop.request(StopReason::Interrupted);
-        assert!(new_wait().is_some_and(|left| left <= WAITS_AT_MOST));
-        assert!(time_left(Duration::from_secs(3_600)).is_some_and(|left| left <= FOUND_WAIT_AT_MOST));
-        assert!(std::thread::spawn(new_wait).join().unwrap().is_none(), "another thread heeds nothing");
+        asked.set(Some(Duration::from_millis(100)));
+        assert_eq!(new_wait(), Some(Duration::from_millis(1_500)));
+        assert_eq!(time_left(Duration::from_secs(3_600)), Some(Duration::from_millis(400)));
+        assert!(
+            std::thread::spawn(|| time_left(Duration::ZERO)).join().unwrap().is_none(),
+            "another thread heeds nothing"
+        );
         drop(heeding);
         assert!(!is_heeded() && new_wait().is_none());
     }
