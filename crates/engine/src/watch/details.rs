@@ -90,7 +90,7 @@ mod tests {
 
     #[test]
     fn no_value_of_a_statement_is_kept_whatever_the_settings_of_its_session() {
-        let mysql = |text| without_values(text, Dialect::Mysql);
+        let mysql = |text: &str| without_values(text, Dialect::Mysql);
         assert_eq!(mysql("UPDATE t\nSET a = 'canary' /* canary */ WHERE id=7"), "update t set a = ? where id = ?");
         for text in [
             "SELECT 'a\\' AND b = 'canary",
@@ -103,7 +103,7 @@ mod tests {
             assert!(!mysql(text).contains("canary"), "{}", mysql(text));
             assert!(mysql(text).starts_with("select"), "{}", mysql(text));
         }
-        let postgres = |text| without_values(text, Dialect::Postgres);
+        let postgres = |text: &str| without_values(text, Dialect::Postgres);
         assert_eq!(postgres("DO $$ canary $$"), "do ?");
         for text in ["SELECT E'a\\'canary'", "SELECT $a$ canary", "SELECT 'a\\' || canary || '"] {
             assert!(!postgres(text).contains("canary"), "{}", postgres(text));
