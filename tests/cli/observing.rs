@@ -7,8 +7,9 @@ use crate::replaying_sql::{OwnPostgres, open_directory};
 use crate::servers::{MariadbByHand, Running, ask_postgres, is_here};
 use rusqlite::{Connection, OpenFlags};
 use serde_json::Value;
-use std::io::Read;
-use std::process::Command;
+use std::io::{Read, Write};
+use std::path::Path;
+use std::process::{Command, Stdio};
 
 /// A watch that goes on until it is ended, when it has recorded some intervals.
 struct Watching {
@@ -32,6 +33,17 @@ impl Watching {
         self.lab.wait_for_load(&mut self.child.0, before + intervals);
     }
 
+    /// Waits until what it has kept of its point has `part`.
+    fn await_kept(&mut self, part: &str) {
+        let file = self.lab.run_files().remove(0);
+        wait_until(part, || {
+            assert_runs(&mut self.child.0);
+            let db = Connection::open_with_flags(&file, OpenFlags::SQLITE_OPEN_READ_ONLY).unwrap();
+            let sql = "SELECT count(*) FROM point WHERE instr(traits, ?1)";
+            db.query_row(sql, [part], |row| row.get::<_, u32>(0)).is_ok_and(|points| points > 0)
+        });
+    }
+
     /// Waits until it has recorded an event whose text has `part`.
     fn await_event(&mut self, part: &str) {
         let file = self.lab.run_files().remove(0);
@@ -46,6 +58,10 @@ impl Watching {
     /// Ends it as Ctrl-C does, and returns what it said.
     fn end(mut self) -> (Lab, Finished) {
         self.see(2);
+        self.interrupt()
+    }
+
+    fn interrupt(mut self) -> (Lab, Finished) {
         let pid = rustix::process::Pid::from_child(&self.child.0);
         rustix::process::kill_process(pid, rustix::process::Signal::INT).unwrap();
         (self.lab, finished(&mut self.child))
@@ -164,6 +180,138 @@ fn digests_that_are_reset_are_noticed_and_counted_on(server: &MariadbByHand) {
     assert_eq!(ops(&point, "update"), 2 * WRITES, "its counters are others");
 }
 
+/// A value that must be in nothing that is kept.
+const CANARY: &str = "c4n4ry";
+
+/// A client that keeps a transaction open in which it has changed row 1.
+struct Blocker(Running);
+
+impl Blocker {
+    fn start(client: &mut Command, update: &str) -> Blocker {
+        let client = client.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::inherit());
+        let mut running = Running(client.spawn().unwrap());
+        let said = format!("BEGIN;\n{update};\nSELECT 'changed';\n");
+        let stdin = running.0.stdin.as_mut().unwrap();
+        stdin.write_all(said.as_bytes()).unwrap();
+        stdin.flush().unwrap();
+        let mut seen = [0; 1];
+        running.0.stdout.as_mut().unwrap().read_exact(&mut seen).unwrap();
+        Blocker(running)
+    }
+
+    /// Ends it with its transaction.
+    fn end(mut self) {
+        drop(self.0.0.stdin.take());
+        self.0.0.wait().unwrap();
+    }
+}
+
+/// Lets one client wait for another while a watch keeps details, and looks at what it kept.
+fn watch_a_blocked_update(url: &str, client: &dyn Fn() -> Command, (begins, table): (&str, &str)) {
+    let mut watching = Watching::start(&[url, "--when", "waiting>0"]);
+    let update = format!("UPDATE {table} SET n = n + 1 WHERE id = 1 AND '{CANARY}' = '{CANARY}'");
+    let blocker = Blocker::start(&mut client(), &update);
+    let mut waiter = Running(client().args([begins, &update]).stdout(Stdio::null()).spawn().unwrap());
+    watching.await_kept("\"blocker\"");
+    blocker.end();
+    assert!(waiter.0.wait().unwrap().success());
+    watching.see(5);
+    let (lab, finished, point) = watching.point();
+    let events = point["observed"]["events"].as_array().unwrap_or_else(|| panic!("no events: {point}"));
+    assert_eq!((events.len(), &events[0]["condition"]), (1, &"waiting>0".into()));
+    let looks = events[0]["looks"].as_array().unwrap();
+    let look = looks.iter().find(|look| !look["waits"].as_array().unwrap().is_empty()).expect("one has the wait");
+    let session = |id: &Value| look["sessions"].as_array().unwrap().iter().find(|session| session["id"] == *id);
+    let wait = &look["waits"][0];
+    let (waiting, blocking) = (session(&wait["waiter"]).unwrap(), session(&wait["blocker"]).unwrap());
+    let statement = waiting["statement"].as_str().unwrap();
+    assert!(statement.starts_with(&format!("update {table} set n = n + ? where id = ? and ? = ?")), "{statement}");
+    assert!(blocking["transaction_s"].is_number(), "{blocking}");
+    let answer = finished.json()["answer"]["claims"].to_string();
+    assert!(answer.contains("idle in a transaction of") && answer.contains("blocked 1 session"), "{answer}");
+    let shown = lab.run(&["show", "last", "--details"]);
+    assert!(shown.stdout.contains("Who worked and who waited then"), "{}", shown.stdout);
+    let kept = std::fs::read(&lab.run_files()[0]).unwrap();
+    for all in [&kept[..], finished.stdout.as_bytes(), finished.stderr.as_bytes(), shown.stdout.as_bytes()] {
+        assert!(!all.windows(CANARY.len()).any(|part| part == CANARY.as_bytes()), "a value was kept");
+    }
+}
+
+/// Watches in several files while a known load goes on, and adds up what is in them.
+fn watch_in_several_files(server: &MariadbByHand) {
+    let mut watching = Watching::start(&[&server.url(), "--roll", "1s"]);
+    let mut loads = 0;
+    wait_until("a fourth file", || {
+        assert_runs(&mut watching.child.0);
+        server.ask(&load());
+        loads += 1;
+        watching.lab.run_files().len() > 3
+    });
+    // What was done just now is seen when one more file has ended.
+    let files = watching.lab.run_files().len();
+    wait_until("one more file", || {
+        assert_runs(&mut watching.child.0);
+        watching.lab.run_files().len() > files + 1
+    });
+    let (lab, finished) = watching.interrupt();
+    assert_eq!(finished.exit, 0, "{}", finished.stderr);
+    assert!(finished.stderr.contains("is complete; the watch goes on"), "{}", finished.stderr);
+    let (mut updates, mut last) = (0, String::new());
+    for file in lab.run_files() {
+        let run = lab.json(&["show", file.to_str().unwrap()]);
+        let point = &run["points"][0];
+        assert_eq!((&run["state"], &point["state"]), (&"complete".into(), &"complete".into()), "{run}");
+        assert!(!run["answer"]["trust"].as_array().unwrap().is_empty(), "{run}");
+        updates += has_no_holes(&file);
+        let begins = started(&file);
+        assert!(begins > last, "names sort by time");
+        last = begins;
+    }
+    assert_eq!(updates, WRITES * loads, "nothing is lost between files, and nothing is twice");
+    let files = lab.run_files();
+    let compared = lab.run(&["compare", files[1].to_str().unwrap(), files[2].to_str().unwrap()]);
+    assert_eq!(compared.exit, 0, "{}", compared.stderr);
+}
+
+/// Each interval of the run phase has its number, from 0 on, and each source has been read. How many updates there are.
+fn has_no_holes(file: &Path) -> u64 {
+    let db = Connection::open_with_flags(file, OpenFlags::SQLITE_OPEN_READ_ONLY).unwrap();
+    let numbers = "SELECT count(DISTINCT interval), max(interval) + 1 FROM interval WHERE phase = 'run'";
+    let (intervals, after_last): (u32, u32) = db.query_row(numbers, [], |row| Ok((row.get(0)?, row.get(1)?))).unwrap();
+    assert_eq!(intervals, after_last, "{}", file.display());
+    let sources = "SELECT (SELECT count(*) FROM source) - (SELECT count(DISTINCT source) FROM counter)";
+    assert_eq!(db.query_row(sources, [], |row| row.get::<_, i64>(0)).unwrap(), 0, "{}", file.display());
+    let updates = "SELECT coalesce(sum(ok), 0) FROM interval JOIN kind USING (point, kind) WHERE kind.name = 'update'";
+    db.query_row(updates, [], |row| row.get::<_, i64>(0)).unwrap() as u64
+}
+
+/// When a run began, as a text that sorts.
+fn started(file: &Path) -> String {
+    let db = Connection::open_with_flags(file, OpenFlags::SQLITE_OPEN_READ_ONLY).unwrap();
+    db.query_row("SELECT value FROM meta WHERE key = 'started_unix_ms'", [], |row| row.get(0)).unwrap()
+}
+
+#[test]
+fn a_watch_keeps_who_blocked_whom_and_goes_on_in_one_file_after_the_other() {
+    let Some((server, _running)) = mariadb(&["--performance-schema=ON"]) else { return };
+    allow_digests(&server);
+    let (_lab, finished, _) = Watching::start(&[&server.url(), "--when", "waiting>0"]).point();
+    let expected = "who waits for whom, and open transactions: ";
+    assert!(
+        finished.stderr.contains(expected) && finished.stderr.contains("GRANT PROCESS ON *.* TO the account"),
+        "{}",
+        finished.stderr
+    );
+    watch_in_several_files(&server);
+    server.ask("GRANT PROCESS ON *.* TO visitor@localhost");
+    let client = || {
+        let mut command = Command::new("mariadb");
+        command.args(["-N", "--unbuffered", "-uroot", "-S", server.socket()]);
+        command
+    };
+    watch_a_blocked_update(&server.url(), &client, ("-e", "shop.t"));
+}
+
 fn a_server_that_is_started_again_is_watched_on(server: &MariadbByHand, mut running: Running) {
     let mut watching = Watching::start(&[&server.url()]);
     server.ask(&load());
@@ -249,6 +397,12 @@ fn a_known_load_on_postgresql_is_counted_exactly() {
     let read = cost(&point, "from t where n >=");
     assert_eq!((&read["calls"], &read["rows_sent"]), (&READS.into(), &(3 * READS).into()));
     assert_eq!(cost(&point, "plimsoll_watch"), Value::Null, "its own questions are left out");
+    let client = || {
+        let mut command = Command::new("psql");
+        command.args(["-qAt", "-U", "plimsoll", "postgres", "-h", server.socket().rsplit_once('/').unwrap().0]);
+        command
+    };
+    watch_a_blocked_update(&url_of(&server), &client, ("-c", "t"));
 }
 
 #[test]
@@ -295,6 +449,19 @@ fn what_cannot_be_watched_is_one_line() {
         (&["mysql://nobody@127.0.0.1:1/"], 4, "mysql://nobody@127.0.0.1:1/"),
         (&["--pid", "1", "--time", "1s", "--interval", "2s"], 2, "--interval is longer than --time"),
         (&["--pid", "1", "--interval", "1ms"], 2, "--interval"),
+        (&["--pid", "1", "--time", "unlimited"], 2, "--time unlimited needs --roll: one file would grow without end"),
+        (
+            &["--pid", "1", "--time", "30d"],
+            2,
+            "one file would have 2592000 intervals, and may have 300000; make --interval longer",
+        ),
+        (&["--pid", "1", "--roll", "1s", "--interval", "2s"], 2, "--interval is longer than --roll"),
+        (
+            &["--pid", "1", "--when", "p99>50ms"],
+            2,
+            "the names are `qps`, `mean`, `running`, `waiting`, `connections`, `cpu`, `disk`",
+        ),
+        (&["--pid", "1", "--when", "running>5"], 2, "--when: `running>5` is not seen here: only the server tells it"),
         (&["--pid", "1", "--out", "x.txt"], 2, "--out: `x.txt` is no name of a run file"),
     ] {
         let refused = lab.run(&[&["observe"], arguments].concat());

@@ -68,6 +68,11 @@ impl CounterSpec {
         self.known_as.split('+')
     }
 
+    /// Its name in the run file.
+    pub fn name(&self) -> &'static str {
+        self.name
+    }
+
     /// What the server calls it.
     pub fn known_as(&self) -> &'static str {
         self.known_as

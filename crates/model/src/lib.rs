@@ -82,7 +82,9 @@ pub use live::{LiveInterval, LivePhase, LivePoint, LiveRun};
 pub use machine_setup::{CPU_MAX, CpuAssignment, CpuChoice, CpuList, IoScheduler, MachineSetup, Switch};
 pub use network::{INTERFACE_FACT, InterfaceLink, LINK_FACT, LinkSpeed, ServerWay, StatedLinks};
 pub use observation::{
-    MissingPart, Observation, ObservedCounts, ObservedStatement, STATEMENT_CHARS_MAX, STATEMENTS_MAX, StatementCost,
+    MissingPart, Observation, ObservedCounts, ObservedEvent, ObservedSession, ObservedStatement, ObservedThreads,
+    ObservedWait, STATEMENT_CHARS_MAX, STATEMENTS_MAX, ServerLook, StatementCost, WATCH_EVENTS_MAX, WATCH_LOOKS_MAX,
+    WATCH_ROWS_MAX, WatchCondition, WatchedFigure,
 };
 pub use op::{
     Arrival, Completion, ConnectOp, ConnectStep, FailureClass, IfEmpty, IoKind, IoOp, KEPT_PLACES, KeptAnswer, KeptRow,

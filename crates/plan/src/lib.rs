@@ -37,6 +37,7 @@ mod tables;
 mod text;
 mod value;
 mod variants;
+mod watch;
 mod why;
 
 pub use chain::chains;
@@ -51,6 +52,7 @@ pub use question::{differing_keys, plan_key};
 pub use quick_look::quick_look;
 pub use recorded::check;
 pub use table_text::tables_text;
+pub use watch::{UNLIMITED, watch_condition, watch_interval, watch_roll, watch_time};
 pub use why::{LEFT, RecordedPoint, Variation, check_closed, why_plan};
 
 use document::{Document, Written, WrittenSetting};
@@ -176,17 +178,6 @@ pub fn count(key: &'static str, text: &str, min: u64, max: u64) -> Result<u64, P
 pub fn run_time(text: &str) -> Result<Nanos, PlanError> {
     let written = Written { key: "time".into(), text: text.into(), place: Place::Flag("time") };
     value::parse_duration(&written, common::INTERVAL_MIN, common::PHASE_MAX)
-}
-
-/// The length of an interval of a watch, given by the flag `interval`.
-///
-/// # Errors
-/// What it takes, in one line.
-pub fn watch_interval(text: &str) -> Result<Nanos, PlanError> {
-    const LEAST: Nanos = Nanos::from_millis(100);
-    const MOST: Nanos = Nanos::from_secs(3_600);
-    let written = Written { key: "interval".into(), text: text.into(), place: Place::Flag("interval") };
-    value::parse_duration(&written, LEAST, MOST)
 }
 
 /// What a machine costs per hour, given by the flags `price` and `watts`; a flag that is not given states nothing.

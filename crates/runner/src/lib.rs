@@ -44,7 +44,7 @@ pub use preflight::{
 };
 pub use room::room_needed;
 pub use session::RunSession;
-pub use watch::{OBSERVE, Watch, WatchSession};
+pub use watch::{FileEnd, OBSERVE, Watch, WatchSession, until_next_file};
 
 use model::Nanos;
 

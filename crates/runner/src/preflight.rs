@@ -331,10 +331,21 @@ pub(crate) fn create_run_of_host(
     create_run_file(RunMeta { run_id: name.to_owned(), started_unix_ms, ..meta }, site, observer)
 }
 
-/// Makes the run file of a watch, called `name` if it has one. `data_dir` is the way to the data of what is watched, if that is seen here.
+/// How a run file of a watch is called, and when it begins.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct WatchFile<'a> {
+    /// The name that the user gives.
+    pub name: Option<&'a str>,
+    /// Whether it is one of several, whose names end with their times.
+    pub is_of_several: bool,
+    /// When it begins, since 1970; `None` if that is now.
+    pub began: Option<Duration>,
+}
+
+/// Makes the run file `file` of a watch. `data_dir` is the way to the data of what is watched, if that is seen here.
 pub(crate) fn create_watch_run(
     plan: &Plan,
-    name: Option<&str>,
+    file: WatchFile,
     command: Option<String>,
     (data_dir, site): (Option<&Path>, &RunSite),
     observer: &mut dyn RunObserver,
@@ -348,14 +359,26 @@ pub(crate) fn create_watch_run(
     let dir = data_dir.map_or_else(|| PathBuf::from("/nonexistent"), Path::to_owned);
     let mut meta = describe_run(plan, &RunSite { dir, ..site.clone() }, observer);
     meta.environment.extend(command.map(|command| Fact::new(COMMAND_FACT, command)));
-    if let Some(name) = name {
-        let path = site.runs.join(format!("{name}.{}", store::EXTENSION));
-        if path.symlink_metadata().is_ok() {
-            return Err(StoreError::Exists { path }.into());
+    let began = file.began.unwrap_or(Duration::from_millis(meta.started_unix_ms));
+    meta.started_unix_ms = u64::try_from(began.as_millis()).unwrap_or(u64::MAX);
+    match file.name {
+        Some(name) if file.is_of_several => meta.run_id = format!("{name}-{}", time_in_name(began)),
+        Some(name) => {
+            let path = site.runs.join(format!("{name}.{}", store::EXTENSION));
+            if path.symlink_metadata().is_ok() {
+                return Err(StoreError::Exists { path }.into());
+            }
+            meta.run_id = name.to_owned();
         }
-        meta.run_id = name.to_owned();
+        None => meta.run_id = format!("{}-{}", time_in_name(began), plan.name),
     }
     create_run_file(meta, site, observer)
+}
+
+/// A moment since 1970 as names of runs begin with it, so that they sort by time: `20261121-030405`, in UTC.
+fn time_in_name(moment: Duration) -> String {
+    let moment = chrono::DateTime::from_timestamp(moment.as_secs() as i64, 0).unwrap_or_default();
+    moment.format("%Y%m%d-%H%M%S").to_string()
 }
 
 /// How long ago, by the wall clock, a run began that started at `started_unix_ms`; 0 if the clock was set back since.
@@ -367,11 +390,10 @@ pub(crate) fn wall_time_of_run(started_unix_ms: u64) -> Tick {
 
 fn describe_run(plan: &Plan, site: &RunSite, observer: &mut dyn RunObserver) -> RunMeta {
     let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-    let started = chrono::DateTime::from_timestamp(now.as_secs() as i64, 0).unwrap_or_default();
     let stated = plan.hourly.facts().chain(plan.link.map(|speed| Fact::new(LINK_FACT, speed.fact_value())));
     let environment: Vec<Fact> = describe_environment(site, observer).into_iter().chain(stated).collect();
     RunMeta {
-        run_id: format!("{}-{}", started.format("%Y%m%d-%H%M%S"), plan.name),
+        run_id: format!("{}-{}", time_in_name(now), plan.name),
         started_unix_ms: now.as_millis() as u64,
         plimsoll_version: env!("CARGO_PKG_VERSION").into(),
         plan: plan.clone(),

@@ -18,6 +18,7 @@ mod hdr;
 mod host_reader;
 mod host_rows;
 mod live;
+mod local_time;
 mod log_sync;
 mod open;
 mod point_reader;
@@ -28,6 +29,7 @@ pub mod writer;
 
 pub use error::StoreError;
 pub use live::{LIVE_BYTES_MAX, is_being_recorded, read_live};
+pub use local_time::local_offset_s;
 pub use reader::{PointHead, PointTimes, RunHead, read, read_meta, read_point_times, read_points_from};
 pub use writer::{Batch, NewPoint, PointId, RunWriter};
 

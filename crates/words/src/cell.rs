@@ -42,6 +42,23 @@ pub fn bytes(value: f64) -> String {
     if value.is_finite() { quantity::bytes(value).to_string() } else { dash() }
 }
 
+/// A moment as `2026-11-21 03:04:05 UTC`. The calendar is Howard Hinnant's `civil_from_days`
+/// (<https://howardhinnant.github.io/date_algorithms.html>).
+pub fn utc(unix_ms: u64) -> String {
+    let seconds = unix_ms / 1000;
+    let days = seconds / 86_400 + 719_468;
+    let era = days / 146_097;
+    let of_era = days % 146_097;
+    let year_of_era = (of_era - of_era / 1_460 + of_era / 36_524 - of_era / 146_096) / 365;
+    let of_year = of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
+    let shifted = (5 * of_year + 2) / 153;
+    let day = of_year - (153 * shifted + 2) / 5 + 1;
+    let month = if shifted < 10 { shifted + 3 } else { shifted - 9 };
+    let year = year_of_era + era * 400 + u64::from(month <= 2);
+    let (h, m, s) = (seconds / 3600 % 24, seconds / 60 % 60, seconds % 60);
+    format!("{year}-{month:02}-{day:02} {h:02}:{m:02}:{s:02} UTC")
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -59,5 +76,12 @@ mod tests {
     fn bytes_are_decimal_and_seconds_have_no_needless_digits() {
         assert_eq!([0.04, 812.0, 12_300.0, f64::NAN].map(bytes), ["0.04 B", "812 B", "12.3 KB", "-"]);
         assert_eq!([0.25, 30.0, 1.005].map(seconds), ["0.25 s", "30 s", "1 s"]);
+    }
+
+    #[test]
+    fn moments_are_given_in_utc() {
+        assert_eq!(utc(0), "1970-01-01 00:00:00 UTC");
+        assert_eq!(utc(951_782_400_000), "2000-02-29 00:00:00 UTC");
+        assert_eq!(utc(1_795_230_245_000), "2026-11-21 03:04:05 UTC");
     }
 }

@@ -5,7 +5,7 @@
 //! the dearest are kept, and the rest is one sum.
 
 use model::{ObservedStatement, OpClass, STATEMENTS_MAX, StatementCost};
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::time::{Duration, Instant};
 
 /// Of more kinds than this, the cheaper half becomes a part of the others: a watch may go on for days.
@@ -32,8 +32,9 @@ pub(super) struct StatementLedger {
     /// The sums as they were last read; `None` before the first reading.
     last: Option<HashMap<StatementKey, StatementCost>>,
     totals: HashMap<StatementKey, StatementCost>,
-    /// Those that are no more in `totals`.
+    /// Those that are no more in `totals`, and how many kinds they were.
     others: StatementCost,
+    others_kinds: u64,
     texts: HashMap<String, StatementText>,
     /// When the sums were first and last read.
     read: Option<(Instant, Instant)>,
@@ -83,6 +84,7 @@ impl StatementLedger {
             let kept = by_time(std::mem::take(&mut self.totals));
             let (kept, rest) = kept.split_at(KINDS_MAX / 2);
             rest.iter().for_each(|(_, cost)| self.others.add(cost));
+            self.others_kinds += rest.len() as u64;
             self.totals = kept.iter().cloned().collect();
             self.texts.retain(|id, _| kept.iter().any(|(key, _)| key.id == *id));
         }
@@ -91,6 +93,15 @@ impl StatementLedger {
     /// Starts over if the server was restarted: its sums then count from zero. Texts and totals stay.
     pub fn restart(&mut self) {
         self.last = self.last.take().map(|_| HashMap::new());
+    }
+
+    /// Begins a new account at the last reading. Texts of kinds that the server still has stay.
+    pub fn begin_anew(&mut self) {
+        self.totals.clear();
+        (self.others, self.others_kinds, self.forgotten) = (StatementCost::default(), 0, 0);
+        self.read = self.read.map(|(_, last)| (last, last));
+        let there: HashSet<&str> = self.last.iter().flatten().map(|(key, _)| key.id.as_str()).collect();
+        self.texts.retain(|id, _| there.contains(id.as_str()));
     }
 
     /// The identifiers among `grown` whose text is not known, at most `most`, those that took the most time first.
@@ -120,8 +131,8 @@ impl StatementLedger {
         self.read.map_or(Duration::ZERO, |(first, last)| last - first)
     }
 
-    /// The dearest statements, and all others together; `None` if there are no others.
-    pub fn dearest(&self) -> (Vec<ObservedStatement>, Option<ObservedStatement>) {
+    /// The dearest statements, and all others together with the number of their kinds; `None` if there are no others.
+    pub fn dearest(&self) -> (Vec<ObservedStatement>, Option<(ObservedStatement, u64)>) {
         let all = by_time(self.totals.clone());
         let (named, rest): (Vec<_>, Vec<_>) = all.into_iter().partition(|(key, _)| self.texts.contains_key(&key.id));
         let (kept, left) = named.split_at(named.len().min(STATEMENTS_MAX));
@@ -131,7 +142,9 @@ impl StatementLedger {
             let StatementText { text, class } = self.texts.get(&key.id).cloned().unwrap_or_default();
             ObservedStatement { text, database: key.database.clone(), class, cost: *cost }
         };
-        let others = (others.calls > 0).then(|| ObservedStatement { cost: others, ..ObservedStatement::default() });
+        let others_kinds = self.others_kinds + (left.len() + rest.len()) as u64;
+        let others = (others.calls > 0)
+            .then(|| (ObservedStatement { cost: others, ..ObservedStatement::default() }, others_kinds));
         (kept.iter().map(statement).collect(), others)
     }
 }
@@ -218,7 +231,26 @@ mod tests {
         }
         let (dearest, others) = ledger.dearest();
         assert_eq!((dearest.len(), dearest[0].text.as_str()), (STATEMENTS_MAX, "SELECT 02999"));
-        assert_eq!(others.expect("most are").cost.calls, 3_000 - STATEMENTS_MAX as u64);
+        let (others, kinds) = others.expect("most are");
+        assert_eq!((others.cost.calls, kinds), (3_000 - STATEMENTS_MAX as u64, 3_000 - STATEMENTS_MAX as u64));
+    }
+
+    #[test]
+    fn a_new_account_goes_on_where_the_one_before_ended_and_keeps_no_text_that_the_server_has_forgotten() {
+        let mut ledger = StatementLedger::default();
+        for (a, b) in [(100, 50), (110, 55)] {
+            let grown = ledger.take(sums(&[("a", a, a), ("b", b, b)]), Instant::now());
+            ledger.add(&grown.statements);
+        }
+        for id in ["a", "b"] {
+            ledger.learn(id.to_owned(), StatementText { text: id.to_owned(), class: None });
+        }
+        ledger.take(sums(&[("a", 110, 110)]), Instant::now());
+        ledger.begin_anew();
+        assert_eq!((ledger.dearest(), ledger.texts.len(), ledger.watched()), ((vec![], None), 1, Duration::ZERO));
+        let grown = ledger.take(sums(&[("a", 113, 113)]), Instant::now());
+        ledger.add(&grown.statements);
+        assert_eq!(ledger.dearest().0.iter().map(|one| one.cost.calls).collect::<Vec<_>>(), [3]);
     }
 
     #[test]

@@ -3,10 +3,12 @@
 //! In: its URL. Out: at each reading the values of its counters, how many statements of each kind clients have sent since the reading before,
 //! and in the end what each kind of statement cost. Limits: it only reads, in a session that may not write and in which no statement takes longer
 //! than two seconds. What it asks itself is in no number. While the server does not answer there is a gap. When it answers again, the watch says
-//! whether it was restarted. Statements are read less often than counters if that takes more than a hundredth of the time.
+//! whether it was restarted. Statements are read less often than counters if that takes more than a hundredth of the time. What its sessions do
+//! and who waits for whom is asked only if the caller wants it, over the same connection and without a lock.
 //!
 //! To watch another kind of server: a file here with a [`WatchedServer`].
 
+mod details;
 mod ledger;
 mod mysql;
 mod postgres;
@@ -19,11 +21,12 @@ use crate::server::network::{AnswerLimits, Route, TextRows};
 use crate::server::sighting::ServerSighting;
 use crate::server::url::{PASSWORD_FILE, Password, ServerUrl, URL, ask_for_passwords};
 use crate::sql::{OpFailure, server_error};
+use details::Details;
 use host::error::TargetError;
 use ledger::{StatementKey, StatementLedger};
 use model::{
-    EventKind, Fact, FailureClass, KindDef, MissingPart, Observation, ObservedCounts, OpClass, Params, ServerWay,
-    SourceDef, StatementCost, Value,
+    EventKind, Fact, FailureClass, KindDef, MissingPart, Observation, ObservedCounts, OpClass, Params, ServerLook,
+    ServerWay, SourceDef, StatementCost, Value,
 };
 use std::collections::HashMap;
 use std::os::fd::BorrowedFd;
@@ -99,6 +102,8 @@ trait WatchedServer: Send {
     fn read_statements(&mut self, own: &mut OwnQuestions) -> Result<Vec<(StatementKey, StatementCost)>, OpFailure>;
     /// The texts of `ids`: rows of identifier and text.
     fn read_texts(&mut self, ids: &[String], own: &mut OwnQuestions) -> Result<TextRows, OpFailure>;
+    /// Its sessions that work or hold a transaction, and who waits for whom. A part that it refuses is missing in the answer.
+    fn read_details(&mut self, own: &mut OwnQuestions) -> Result<Details, OpFailure>;
     /// Whether the watch itself has sent the statement.
     fn is_own(&self, text: &str) -> bool;
 }
@@ -123,6 +128,8 @@ pub struct ServerWatch {
     counts: ObservedCounts,
     /// Whether the server does not answer. That is said once.
     is_away: bool,
+    /// What it told first.
+    first: Vec<Vec<Option<f64>>>,
 }
 
 /// What a reading has shown.
@@ -132,6 +139,8 @@ pub struct ServerReading {
     pub values: Vec<Vec<Option<f64>>>,
     /// What clients did since the last reading that had it, by kind; `None` if that is not known yet.
     pub done: Option<Vec<u64>>,
+    /// Nanoseconds that a statement took on average since the statements were read before; `None` if that is not known now.
+    pub mean_ns: Option<f64>,
     /// Whether the server was started again since the reading before: then all that was done was done after that.
     pub restarted: bool,
     /// What happened, in words for people.
@@ -166,10 +175,12 @@ impl ServerWatch {
             missing,
             counts,
             is_away: false,
+            first: Vec::new(),
         };
         // What was counted before the watch.
         let first = watch.read_all().map_err(|failure| failed(&*watch.server, failure))?;
         watch.started = first.started;
+        watch.first = watch.values_by_source(&first.values);
         Ok(watch)
     }
 
@@ -206,6 +217,27 @@ impl ServerWatch {
         }
     }
 
+    /// The value of the counter `name` among those of a reading; `None` if the server has none, or did not tell.
+    pub fn value_of(&self, name: &str, values: &[Vec<Option<f64>>]) -> Option<f64> {
+        let sources = self.server.sources().iter().zip(values);
+        let mut counters = sources.flat_map(|(source, values)| source.counters.iter().zip(values));
+        counters.find(|(counter, _)| counter.name() == name).and_then(|(_, value)| *value)
+    }
+
+    /// Whether the server tells this account the value of the counter `name`.
+    pub fn tells(&self, name: &str) -> bool {
+        self.value_of(name, &self.first).is_some()
+    }
+
+    /// Whether it tells what its statements cost.
+    pub fn tells_statements(&self) -> bool {
+        self.statements.is_some()
+    }
+
+    fn values_by_source(&self, values: &Values) -> Vec<Vec<Option<f64>>> {
+        self.server.sources().iter().map(|source| values_of(source, values)).collect()
+    }
+
     /// What its counters are.
     pub fn sources(&self) -> Vec<SourceDef> {
         let subject = self.server.names()[0];
@@ -215,6 +247,37 @@ impl ServerWatch {
     /// At the next reading statements are read, too, whether it is time for that or not.
     pub fn want_statements(&mut self) {
         self.statements = self.statements.map(|_| Instant::now());
+    }
+
+    /// What follows goes into a new account: the statements of the one before are forgotten, and what was counted counts on.
+    pub fn begin_account(&mut self) {
+        self.ledger.begin_anew();
+    }
+
+    /// Finds out which details the account may see, and keeps what is missing.
+    ///
+    /// # Errors
+    /// If the server does not answer.
+    pub fn try_details(&mut self) -> Result<(), TargetError> {
+        let tried = self.server.read_details(&mut self.own);
+        let details = tried.map_err(|failure| server_error(self.server.shown(), failure))?;
+        self.missing.extend(details.missing);
+        Ok(())
+    }
+
+    /// What the sessions do now, and who waits for whom. If the server does not answer in time, the next reading connects again.
+    pub fn read_details(&mut self) -> ServerLook {
+        if !self.is_connected {
+            return ServerLook { failed: Some("there was no connection".to_owned()), ..ServerLook::default() };
+        }
+        match self.server.read_details(&mut self.own) {
+            Ok(details) => details.look,
+            Err(failure) => {
+                self.server.disconnect();
+                self.is_connected = false;
+                ServerLook { failed: Some(failure.text), ..ServerLook::default() }
+            }
+        }
     }
 
     /// Reads everything. A server that does not answer is a gap, and is connected to again at the next reading.
@@ -283,8 +346,11 @@ impl ServerWatch {
             kinds[ledger.text(&key.id).map_or(KINDS.len() - 1, |known| kind_of(&known.text))] += cost.calls;
         }
         self.ledger.add(&grown.statements);
+        let mut all = StatementCost::default();
+        grown.statements.iter().for_each(|(_, cost)| all.add(cost));
+        let mean_ns = (all.calls > 0).then(|| all.time_ns as f64 / all.calls as f64);
         self.statements = Some(began + began.elapsed() * STATEMENTS_SHARE);
-        Ok((!is_first).then_some(GrownKinds { kinds, was_reset: grown.was_reset }))
+        Ok((!is_first).then_some(GrownKinds { kinds, was_reset: grown.was_reset, mean_ns }))
     }
 
     fn take(&mut self, read: ReadAll, was_away: bool) -> ServerReading {
@@ -300,6 +366,7 @@ impl ServerWatch {
             news.push((EventKind::Engine, text.to_owned()));
         }
         (self.started, self.is_away) = (started.or(self.started), false);
+        let mean_ns = by_statement.as_ref().and_then(|grown| grown.mean_ns);
         let counted = self.server.counts(&values);
         let before = std::mem::replace(&mut self.counted, counted.clone());
         let done = if self.counts == ObservedCounts::Statements && self.server.counts_by_statements() {
@@ -309,8 +376,8 @@ impl ServerWatch {
             let before = if began_anew { counted.as_ref().map(|counted| vec![0; counted.len()]) } else { before };
             counted.zip(before).map(|(now, before)| self.done_between(&now, &before, own))
         };
-        let values = self.server.sources().iter().map(|source| values_of(source, &values)).collect();
-        ServerReading { values, done, restarted, news }
+        let values = self.values_by_source(&values);
+        ServerReading { values, done, mean_ns, restarted, news }
     }
 
     /// What clients did between two counts. A count that fell was set to zero by a statement (FLUSH STATUS), and all of it is new.
@@ -339,7 +406,9 @@ impl ServerWatch {
             missing.push(MissingPart { what, mend: String::new() });
         }
         let statements_ns = u64::try_from(self.ledger.watched().as_nanos()).unwrap_or(u64::MAX);
-        Observation { counts: self.counts, statements, others, statements_ns, missing, url: None }
+        let (others, others_kinds) = others.map_or((None, 0), |(others, kinds)| (Some(others), kinds));
+        let counts = self.counts;
+        Observation { counts, statements, others, others_kinds, statements_ns, missing, ..Observation::default() }
     }
 }
 
@@ -356,6 +425,7 @@ struct ReadAll {
 struct GrownKinds {
     kinds: Vec<u64>,
     was_reset: bool,
+    mean_ns: Option<f64>,
 }
 
 fn server_at(url: &str, password_file: &str) -> Result<Box<dyn WatchedServer>, TargetError> {

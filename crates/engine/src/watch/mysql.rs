@@ -3,6 +3,7 @@
 //! In: an address. Out: values, and the sums of statements by digest. Limits: statements inside of stored procedures count with their CALL.
 //! MariaDB counts no executions of prepared statements by digest, and all of them among its counters.
 
+use super::details::{Details, ROWS_ASKED, name, number, rows_or_reason, seconds, without_values};
 use super::ledger::StatementKey;
 use super::{OWN, OwnQuestions, Values, WatchedServer};
 use crate::counters::{ServerSource, grows, level, number_in};
@@ -12,7 +13,8 @@ use crate::mysql::wire::MysqlWire;
 use crate::server::network::{Route, TextRows};
 use crate::sql::OpFailure;
 use crate::sql::admin_connection::{AdminConnection, allowed};
-use model::{CounterRole, MissingPart, StatementCost};
+use model::{CounterRole, MissingPart, ObservedSession, ObservedWait, StatementCost};
+use sql::Dialect;
 use std::os::fd::BorrowedFd;
 use std::time::{Duration, Instant};
 
@@ -39,6 +41,7 @@ pub static ACTIVITY: ServerSource = ServerSource {
             "connections that are executing a statement, that of the watch left out",
         )
         .read_as(CounterRole::BusyConnections),
+        level("lock_waiting", "Innodb_row_lock_current_waits", "count", "connections that wait for a row lock"),
     ],
 };
 
@@ -58,8 +61,15 @@ const PARTS: [(&str, &[&str]); 4] = [
     (UPDATES, &["Com_update", "Com_update_multi"]),
     (DELETES, &["Com_delete", "Com_delete_multi"]),
 ];
-const ALSO: [&str; 6] =
-    ["Questions", "Slow_queries", "Aborted_clients", "Threads_connected", "Threads_running", "Uptime"];
+const ALSO: [&str; 7] = [
+    "Questions",
+    "Slow_queries",
+    "Aborted_clients",
+    "Threads_connected",
+    "Threads_running",
+    "Innodb_row_lock_current_waits",
+    "Uptime",
+];
 
 /// What the watch itself asks in each reading, as the server writes it.
 const OWN_STATUS: &str = "SHOW GLOBAL STATUS WHERE `Variable_name` IN (...)";
@@ -76,6 +86,8 @@ pub(super) struct WatchedMysql {
     version: String,
     max_connections: Option<String>,
     question: String,
+    /// Whether the session has the zone in which the server tells when a transaction began.
+    is_in_system_zone: bool,
     /// What times of a start are told against: the wall clock may be set.
     began: Instant,
 }
@@ -92,6 +104,7 @@ impl WatchedMysql {
             version,
             max_connections,
             question,
+            is_in_system_zone: false,
             began: Instant::now(),
         }
     }
@@ -102,6 +115,12 @@ impl WatchedMysql {
 
     fn ask(&mut self, question: &str) -> Result<TextRows, OpFailure> {
         Ok(self.wire()?.query_rows(question)?)
+    }
+
+    /// MySQL has its locks in performance_schema since version 8, and MariaDB as they were before.
+    fn has_newer_lock_tables(&self) -> bool {
+        let major = self.version.split('.').next().and_then(|major| major.parse::<u32>().ok());
+        !self.is_mariadb && major.is_some_and(|major| major >= 8)
     }
 }
 
@@ -114,6 +133,7 @@ impl WatchedServer for WatchedMysql {
         for limit in ["SET SESSION max_statement_time = 2", "SET SESSION max_execution_time = 2000"] {
             allowed(wire.query_rows(limit))?;
         }
+        self.is_in_system_zone = false;
         self.version = wire.query_value("SELECT @@global.version")?.unwrap_or_default();
         self.is_mariadb = self.version.contains("MariaDB");
         self.max_connections = wire.query_value("SELECT @@global.max_connections")?;
@@ -221,6 +241,31 @@ impl WatchedServer for WatchedMysql {
         ))
     }
 
+    fn read_details(&mut self, own: &mut OwnQuestions) -> Result<Details, OpFailure> {
+        if !self.is_in_system_zone {
+            own.other += 1;
+            allowed(self.wire()?.query_rows("SET SESSION time_zone = 'SYSTEM'"))?;
+            self.is_in_system_zone = true;
+        }
+        own.reads += 1;
+        let question = format!("{SESSIONS} LIMIT {ROWS_ASKED}");
+        let sessions = match rows_or_reason(self.wire()?.query_rows(&question))? {
+            Ok(rows) => rows.into_iter().filter_map(session_of).collect(),
+            Err(reason) => {
+                let what = "who waits for whom, and open transactions";
+                return Ok(Details::default().without(what, &reason, ALLOW_PROCESS));
+            }
+        };
+        own.reads += 1;
+        let (waits, mend) =
+            if self.has_newer_lock_tables() { (NEWER_WAITS, ALLOW_LOCKS) } else { (WAITS, ALLOW_PROCESS) };
+        let question = format!("{waits} LIMIT {ROWS_ASKED}");
+        Ok(match rows_or_reason(self.wire()?.query_rows(&question))? {
+            Ok(rows) => Details::new(sessions, rows.into_iter().filter_map(wait_of).collect()),
+            Err(reason) => Details::new(sessions, Vec::new()).without("who waits for whom", &reason, mend),
+        })
+    }
+
     fn is_own(&self, text: &str) -> bool {
         text.contains(OWN) || text == OWN_STATUS
     }
@@ -230,6 +275,59 @@ impl WatchedServer for WatchedMysql {
 const DIGESTS: &str = "\
                        SELECT schema_name, digest, count_star, sum_timer_wait DIV 1000, sum_errors, sum_rows_sent, sum_rows_examined \
                        FROM performance_schema.events_statements_summary_by_digest AS plimsoll_watch";
+
+/// Sessions that execute a statement or hold a transaction, the longest first. None of these tables is locked by what clients do.
+const SESSIONS: &str = "\
+    SELECT plimsoll_watch.id, plimsoll_watch.user, plimsoll_watch.db, plimsoll_watch.command, plimsoll_watch.time, plimsoll_watch.state, \
+    left(plimsoll_watch.info, 1000), timestampdiff(SECOND, t.trx_started, now()), t.trx_rows_locked, t.trx_rows_modified \
+    FROM information_schema.processlist AS plimsoll_watch \
+    LEFT JOIN information_schema.innodb_trx AS t ON t.trx_mysql_thread_id = plimsoll_watch.id \
+    WHERE plimsoll_watch.id <> connection_id() AND (t.trx_id IS NOT NULL OR plimsoll_watch.command NOT IN \
+    ('Sleep', 'Daemon', 'Connect', 'Binlog Dump', 'Binlog Dump GTID', 'Slave_IO', 'Slave_SQL', 'Slave_worker')) \
+    ORDER BY greatest(coalesce(timestampdiff(SECOND, t.trx_started, now()), 0), coalesce(plimsoll_watch.time, 0)) DESC";
+
+/// Who waits for a row lock of whom: the numbers of both, since when, and what is locked. The keys that are locked are not asked for.
+const WAITS: &str = "\
+    SELECT r.trx_mysql_thread_id, b.trx_mysql_thread_id, timestampdiff(SECOND, r.trx_wait_started, now()), l.lock_table, l.lock_index \
+    FROM information_schema.innodb_lock_waits AS plimsoll_watch \
+    JOIN information_schema.innodb_trx AS r ON r.trx_id = plimsoll_watch.requesting_trx_id \
+    JOIN information_schema.innodb_trx AS b ON b.trx_id = plimsoll_watch.blocking_trx_id \
+    LEFT JOIN information_schema.innodb_locks AS l ON l.lock_id = plimsoll_watch.requested_lock_id ORDER BY 3 DESC";
+const NEWER_WAITS: &str = "\
+    SELECT r.trx_mysql_thread_id, b.trx_mysql_thread_id, timestampdiff(SECOND, r.trx_wait_started, now()), \
+    concat(l.object_schema, '.', l.object_name), l.index_name \
+    FROM performance_schema.data_lock_waits AS plimsoll_watch \
+    JOIN information_schema.innodb_trx AS r ON r.trx_id = plimsoll_watch.requesting_engine_transaction_id \
+    JOIN information_schema.innodb_trx AS b ON b.trx_id = plimsoll_watch.blocking_engine_transaction_id \
+    LEFT JOIN performance_schema.data_locks AS l ON l.engine_lock_id = plimsoll_watch.requesting_engine_lock_id \
+    AND l.engine = plimsoll_watch.engine ORDER BY 3 DESC";
+const ALLOW_PROCESS: &str = "GRANT PROCESS ON *.* TO the account";
+const ALLOW_LOCKS: &str =
+    "GRANT PROCESS ON *.* TO the account, and GRANT SELECT ON performance_schema.* TO the account";
+
+fn session_of(row: Vec<Option<String>>) -> Option<ObservedSession> {
+    let [id, user, database, command, time, state, text, transaction, locked, changed] = row.try_into().ok()?;
+    let doing = [name(command), name(state)].into_iter().flatten().collect::<Vec<_>>().join(": ");
+    Some(ObservedSession {
+        id: number(id)?,
+        user: name(user).unwrap_or_default(),
+        database: name(database),
+        doing,
+        seconds: seconds(time).unwrap_or(0.0),
+        statement: text.map_or(String::new(), |text| without_values(&text, Dialect::Mysql)),
+        transaction_s: seconds(transaction),
+        rows_locked: number(locked),
+        rows_changed: number(changed),
+        xmin_age: None,
+    })
+}
+
+fn wait_of(row: Vec<Option<String>>) -> Option<ObservedWait> {
+    let [waiter, blocker, waited, table, index] = row.try_into().ok()?;
+    let table = name(table).map(|table| table.replace('`', ""));
+    let lock = table.map(|table| name(index).map_or(table.clone(), |index| format!("{table}, index {index}")));
+    Some(ObservedWait { waiter: number(waiter)?, blocker: number(blocker)?, seconds: seconds(waited), lock })
+}
 
 fn missing(why: &str, mend: &str) -> Option<MissingPart> {
     Some(MissingPart { what: format!("statements: {why}"), mend: mend.to_owned() })

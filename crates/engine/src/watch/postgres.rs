@@ -3,6 +3,7 @@
 //! In: an address. Out: values, and the sums of statements of all databases. Limits: the statistics of sessions are up to a second late, so that
 //! without pg_stat_statements only transactions are counted, and one second may have those of another. Rows sent include rows changed.
 
+use super::details::{Details, ROWS_ASKED, name, number, rows_or_reason, seconds, without_values};
 use super::ledger::StatementKey;
 use super::{OWN, OwnQuestions, Values, WatchedServer};
 use crate::counters::{ServerSource, grows, level, number_in};
@@ -13,7 +14,8 @@ use crate::postgres::wire::PostgresWire;
 use crate::server::network::{Route, TextRows};
 use crate::sql::OpFailure;
 use crate::sql::admin_connection::{AdminConnection, WireError};
-use model::{CounterRole, MissingPart, StatementCost};
+use model::{CounterRole, MissingPart, ObservedSession, ObservedWait, StatementCost};
+use sql::Dialect;
 use std::os::fd::BorrowedFd;
 use std::time::Duration;
 
@@ -38,6 +40,7 @@ pub static ACTIVITY: ServerSource = ServerSource {
             "connections that execute a statement, that of the watch left out",
         )
         .read_as(CounterRole::BusyConnections),
+        level("lock_waiting", "plimsoll_waiting", "count", "connections that wait for a lock of another one"),
     ],
 };
 
@@ -58,7 +61,9 @@ const ACTIVITY_VIEWS: &str = "\
     ('plimsoll_started', extract(epoch FROM pg_postmaster_start_time())::text)) AS v(key, value) \
     UNION ALL SELECT 'plimsoll_busy', CASE WHEN bool_or(state IS NULL AND datid IS NOT NULL AND backend_type IS NULL) THEN NULL \
     ELSE (count(*) FILTER (WHERE state NOT IN ('idle', 'disabled') AND backend_type = 'client backend' AND pid <> pg_backend_pid() \
-    AND application_name <> 'plimsoll counters'))::text END FROM pg_stat_activity";
+    AND application_name <> 'plimsoll counters'))::text END FROM pg_stat_activity \
+    UNION ALL SELECT 'plimsoll_waiting', CASE WHEN bool_or(state IS NULL AND datid IS NOT NULL AND backend_type IS NULL) THEN NULL \
+    ELSE (count(*) FILTER (WHERE wait_event_type = 'Lock'))::text END FROM pg_stat_activity";
 
 pub(super) struct WatchedPostgres {
     address: PostgresAddress,
@@ -234,10 +239,68 @@ impl WatchedServer for WatchedPostgres {
         self.ask(&format!("{texts} ({listed}) GROUP BY 1"))
     }
 
+    fn read_details(&mut self, own: &mut OwnQuestions) -> Result<Details, OpFailure> {
+        own.other += 1;
+        let question = format!("{SESSIONS} LIMIT {ROWS_ASKED}");
+        Ok(match rows_or_reason(self.wire()?.query_rows(&question))? {
+            Ok(rows) => {
+                let (sessions, waits): (Vec<_>, Vec<_>) = rows.into_iter().filter_map(session_of).unzip();
+                Details::new(sessions, longest_first(waits.into_iter().flatten().collect()))
+            }
+            Err(reason) => Details::default().without("who waits for whom, and open transactions", &reason, ALLOW),
+        })
+    }
+
     /// The question for the values is longer than what is kept of a text.
     fn is_own(&self, text: &str) -> bool {
         text.contains(OWN) || text.starts_with(OWN_VIEWS)
     }
+}
+
+/// Sessions that execute a statement or hold a transaction, the oldest first, with those that each waits for. Only of sessions that wait for a
+/// lock the server looks for who has it. Versions before 14 do not tell since when one waits.
+const SESSIONS: &str = "\
+    SELECT plimsoll_watch.pid, plimsoll_watch.usename, plimsoll_watch.datname, plimsoll_watch.state, \
+    concat_ws(': ', plimsoll_watch.wait_event_type, plimsoll_watch.wait_event), \
+    extract(epoch FROM clock_timestamp() - plimsoll_watch.state_change), extract(epoch FROM clock_timestamp() - plimsoll_watch.xact_start), \
+    age(plimsoll_watch.backend_xmin), CASE WHEN plimsoll_watch.wait_event_type = 'Lock' \
+    THEN array_to_string(pg_blocking_pids(plimsoll_watch.pid), ',') END, extract(epoch FROM clock_timestamp() - w.since), \
+    left(plimsoll_watch.query, 1000) FROM pg_stat_activity AS plimsoll_watch \
+    LEFT JOIN (SELECT l.pid, min((to_jsonb(l) ->> 'waitstart')::timestamptz) AS since FROM pg_locks AS l WHERE NOT l.granted GROUP BY l.pid) \
+    AS w ON w.pid = plimsoll_watch.pid \
+    WHERE plimsoll_watch.pid <> pg_backend_pid() AND plimsoll_watch.backend_type = 'client backend' AND plimsoll_watch.state <> 'idle' \
+    AND plimsoll_watch.application_name <> 'plimsoll counters' \
+    ORDER BY coalesce(plimsoll_watch.xact_start, plimsoll_watch.state_change)";
+const ALLOW: &str = "GRANT pg_monitor TO the account";
+
+/// A session, and those that it waits for.
+fn session_of(row: Vec<Option<String>>) -> Option<(ObservedSession, Vec<ObservedWait>)> {
+    let [id, user, database, state, event, time, transaction, xmin_age, blockers, waited, text] =
+        row.try_into().ok()?;
+    let (waiter, waited) = (number(id)?, seconds(waited));
+    let blockers = blockers.unwrap_or_default();
+    let waits = blockers.split(',').filter_map(|blocker| blocker.parse().ok());
+    let lock = name(event.clone());
+    let wait = |blocker| ObservedWait { waiter, blocker, seconds: waited, lock: lock.clone() };
+    let waits = waits.map(wait).collect();
+    let session = ObservedSession {
+        id: waiter,
+        user: name(user).unwrap_or_default(),
+        database: name(database),
+        doing: [name(state), name(event)].into_iter().flatten().collect::<Vec<_>>().join(": "),
+        seconds: seconds(time).unwrap_or(0.0),
+        statement: text.map_or(String::new(), |text| without_values(&text, Dialect::Postgres)),
+        transaction_s: seconds(transaction),
+        rows_locked: None,
+        rows_changed: None,
+        xmin_age: number(xmin_age),
+    };
+    Some((session, waits))
+}
+
+fn longest_first(mut waits: Vec<ObservedWait>) -> Vec<ObservedWait> {
+    waits.sort_by(|one, other| other.seconds.unwrap_or(0.0).total_cmp(&one.seconds.unwrap_or(0.0)));
+    waits
 }
 
 const TURN_ON: &str = "set `shared_preload_libraries = 'pg_stat_statements'`, start the server again, and execute CREATE EXTENSION \

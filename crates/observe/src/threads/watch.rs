@@ -196,6 +196,8 @@ impl Watch {
     fn match_connections(&mut self, now_ns: u64) {
         let Watch { threads, buffer, listening, .. } = self;
         let processes: BTreeSet<u32> = threads.keys().map(|id| id.0).collect();
+        // A number may be used again, and a server that starts a process for each job has ever new ones.
+        listening.retain(|pid, _| processes.contains(pid));
         for pid in processes {
             // The first thread of a process listens; of a process for each session it is the only one.
             let of_process = threads.iter_mut().filter(|(id, _)| id.0 == pid && id.1 != pid);

@@ -1,7 +1,7 @@
 //! `plimsoll observe URL|--pid PID`: a server that others load, watched without a load of its own.
 //!
-//! In: the URL of a server, or the number of a process. Out: a run file with one point, its report and its answer. Limits: it only reads. Ctrl-C
-//! ends it as its time does: what was seen is a complete run.
+//! In: the URL of a server, or the number of a process. Out: a run file with one point, its report and its answer; with `--roll` one run file after
+//! the other, and the answer of the last. Limits: it only reads. Ctrl-C ends it as its time does: what was seen is a complete run.
 
 use super::answer;
 use super::measure::{RecordedRun, write_report};
@@ -17,9 +17,12 @@ use load::Stop;
 use model::Nanos;
 use report::PointCharts;
 use report::wording::quantity::{count, time};
-use runner::{RunEvent, RunObserver, RunSite, Watch, WatchSession};
+use runner::{FileEnd, RunEvent, RunObserver, RunSite, Watch, WatchSession};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::thread::JoinHandle;
+use std::time::Duration;
+use store::{RunWriter, StoreError};
 
 pub fn clap() -> Command {
     let url = Arg::new("observed-url").value_name("URL").required_unless_present("observed-pid");
@@ -30,6 +33,8 @@ pub fn clap() -> Command {
         .default_value("")
         .hide_default_value(true);
     let length = Arg::new("observe-time").long("time").value_name("TIME").default_value("10m");
+    let roll = Arg::new("observe-roll").long("roll").value_name("TIME");
+    let when = Arg::new("observe-when").long("when").value_name("CONDITION").action(ArgAction::Append);
     let interval = Arg::new("observe-interval").long("interval").value_name("TIME").default_value("1s");
     let out = Arg::new("observe-out").long("out").short('o').value_name("RUN").value_parser(value_parser!(PathBuf));
     let no_report = Arg::new("observe-no-report").long("no-report").action(ArgAction::SetTrue);
@@ -39,8 +44,15 @@ pub fn clap() -> Command {
         .arg(password.help(
             "File that contains only the password, or `ask`; default: the environment variable PLIMSOLL_PASSWORD",
         ))
-        .arg(length.help("How long to watch; Ctrl-C ends it before, and what was seen is kept"))
+        .arg(length.help("How long to watch, or `unlimited` with --roll; Ctrl-C ends it before, and what was seen is kept"))
         .arg(interval.help("How often to read everything, from 100ms to 1h"))
+        .arg(roll.help(
+            "Begin a new run file at each multiple of this time by the local clock: 1d is from midnight to midnight, 1h from hour to hour",
+        ))
+        .arg(when.help(
+            "Keep details (who runs what, who blocks whom) when this holds in two intervals in a row: `waiting>0`, `running>20`, \
+             `connections>200`, `mean>50ms`, `qps<10`, `cpu>90%`, `disk>90%`; may be given several times",
+        ))
         .arg(out.help("The run file [default: a name with the time, in the directory of run files]"))
         .arg(flags::runs("Directory of run files and reports"))
         .arg(flags::details())
@@ -50,21 +62,72 @@ pub fn clap() -> Command {
 
 pub fn execute(matches: &ArgMatches, context: &Context) -> Result<Exit, Fault> {
     let text_of = |name: &str| matches.get_one::<String>(name).map(String::as_str);
-    let length = plan::run_time(text_of("observe-time").expect("it has a default"))?;
-    let interval = plan::watch_interval(text_of("observe-interval").expect("it has a default"))?;
-    if interval > length {
-        return Err(Fault::usage("--interval is longer than --time: nothing would be seen; make --time longer"));
-    }
+    let times = WatchTimes::from_flags(matches)?;
+    let conditions = matches.get_many::<String>("observe-when").into_iter().flatten();
+    let conditions = conditions.map(|text| plan::watch_condition(text)).collect::<Result<Vec<_>, _>>()?;
     let (site, name) = place_of(matches)?;
     let pid = matches.get_one::<u32>("observed-pid").copied();
-    let watch = match text_of("observed-url") {
+    let mut watch = match text_of("observed-url") {
         Some(url) => Watch::of_server(url, text_of("observe-password").unwrap_or_default(), pid)?,
         None => Watch::of_process(pid.expect("clap requires one of both"))?,
     };
+    watch.check_conditions(&conditions)?;
     let stop = Arc::new(Stop::default());
     signals::listen(&stop)?;
-    let recorded = record(watch, (length, interval), (&site, name.as_deref()), stop, context)?;
+    let mut session = WatchSession::new(watch, conditions, stop.clone());
+    let recorded = record(&mut session, &times, (&site, name.as_deref()), &stop, context)?;
     conclude(recorded, matches, context)
+}
+
+/// How long is watched, how often is read, and how often a new file begins.
+struct WatchTimes {
+    /// `None` until the user ends it.
+    length: Option<Nanos>,
+    interval: Nanos,
+    roll: Option<Nanos>,
+}
+
+/// The most intervals of a file. Each has a reading of some hundred counters: to analyse more would take more than a gigabyte of memory.
+const INTERVALS_MAX: u64 = 300_000;
+
+impl WatchTimes {
+    fn from_flags(matches: &ArgMatches) -> Result<WatchTimes, Fault> {
+        let text_of = |name: &str| matches.get_one::<String>(name).map(String::as_str);
+        let length = plan::watch_time(text_of("observe-time").expect("it has a default"))?;
+        let interval = plan::watch_interval(text_of("observe-interval").expect("it has a default"))?;
+        let roll = text_of("observe-roll").map(plan::watch_roll).transpose()?;
+        if length.is_some_and(|length| interval > length) {
+            return Err(Fault::usage("--interval is longer than --time: nothing would be seen; make --time longer"));
+        }
+        if roll.is_some_and(|roll| interval > roll) {
+            return Err(Fault::usage("--interval is longer than --roll: files would be empty; make --roll longer"));
+        }
+        let Some(file) = length.into_iter().chain(roll).min() else {
+            return Err(Fault::usage(format!(
+                "--time {} needs --roll: one file would grow without end; add --roll 1d",
+                plan::UNLIMITED
+            )));
+        };
+        if file.0 / interval.0 > INTERVALS_MAX {
+            return Err(Fault::usage(format!(
+                "one file would have {} intervals, and may have {INTERVALS_MAX}; make --interval longer, or give --roll a shorter time",
+                file.0 / interval.0
+            )));
+        }
+        Ok(WatchTimes { length, interval, roll })
+    }
+
+    /// How long the file is that begins at `began`, when so much is left of the whole time, and whether the watch goes on after it.
+    fn of_file(&self, began: Duration, left: Option<Nanos>) -> (Nanos, bool) {
+        let until_next =
+            self.roll.map(|roll| runner::until_next_file(began, roll, self.interval, store::local_offset_s));
+        match (until_next, left) {
+            // What would be left for another file is less than an interval.
+            (Some(next), Some(left)) if left.0 < next.0.saturating_add(self.interval.0) => (left, false),
+            (Some(next), _) => (next, true),
+            (None, left) => (left.expect("without --roll there is a time"), false),
+        }
+    }
 }
 
 /// The directory of the run file, and its name if the user gives one.
@@ -98,22 +161,61 @@ fn run_name(path: &Path) -> Result<String, Fault> {
     })
 }
 
+/// Records one file after the other, and returns the last.
 fn record(
-    watch: Watch,
-    (length, interval): (Nanos, Nanos),
+    session: &mut WatchSession,
+    times: &WatchTimes,
     (site, name): (&RunSite, Option<&str>),
-    stop: Arc<Stop>,
+    stop: &Stop,
     context: &Context,
 ) -> Result<RecordedRun, Fault> {
-    let plan = watch.plan(length, interval);
-    let mut display = WatchDisplay::start(length, context);
-    let (run_file, mut writer) = watch.create_run(&plan, name, command_line(), site, &mut display)?;
-    context.note(format_args!("watching {} for {}; Ctrl-C ends it", watch.spoken(), time(length.0 as f64)));
-    let session = WatchSession { plan: &plan, writer: &mut writer, stop, observer: &mut display, watch };
-    let measured = session.record().map_err(Fault::from);
-    drop(display);
-    let finished = writer.finish().map_err(Fault::from);
-    Ok(RecordedRun::made_now(run_file, measured.and(finished)))
+    let length = times.length.map_or(String::new(), |length| format!(" for {}", time(length.0 as f64)));
+    context.note(format_args!("watching {}{length}; Ctrl-C ends it", session.watch().spoken()));
+    let mut left = times.length;
+    let mut finishing: Option<Finishing> = None;
+    loop {
+        let (file_length, goes_on) = times.of_file(session.next_file_begins(), left);
+        let plan = session.watch().plan(file_length, times.interval);
+        let mut display = WatchDisplay::start(file_length, context);
+        let naming = (name, times.roll.is_some());
+        let (run_file, mut writer) = session.create_file(&plan, naming, command_line(), site, &mut display)?;
+        let measured = session.record(&plan, &mut writer, goes_on, &mut display);
+        drop(display);
+        let finished = finishing.take().map_or(Ok(()), Finishing::wait);
+        if matches!(measured, Ok(FileEnd::GoesOn)) && stop.reason().is_none() && finished.is_ok() {
+            context.note(format_args!("{} is complete; the watch goes on", output::shown(&run_file)));
+            finishing = Some(Finishing::start(writer));
+            left = left.map(|left| Nanos(left.0.saturating_sub(file_length.0)));
+            continue;
+        }
+        let last = writer.finish().map_err(Fault::from);
+        let measured = measured.map(drop).map_err(Fault::from);
+        return Ok(RecordedRun::made_now(run_file, measured.and(last).and(finished)));
+    }
+}
+
+/// A run file that is made one file and synced while the next is recorded: that may take seconds, in which nothing would be read.
+struct Finishing(Option<JoinHandle<Result<(), StoreError>>>);
+
+impl Finishing {
+    fn start(writer: RunWriter) -> Finishing {
+        Finishing(Some(std::thread::spawn(move || writer.finish())))
+    }
+
+    fn wait(mut self) -> Result<(), Fault> {
+        match self.0.take().map(JoinHandle::join) {
+            Some(Ok(finished)) => finished.map_err(Fault::from),
+            Some(Err(panic)) => std::panic::resume_unwind(panic),
+            None => Ok(()),
+        }
+    }
+}
+
+impl Drop for Finishing {
+    /// The process may end now, and would leave the file unfinished.
+    fn drop(&mut self) {
+        let _ = self.0.take().map(JoinHandle::join); // another error is on its way to the user
+    }
 }
 
 /// Reads the run back and prints its answer, also if the watch has ended before its time.

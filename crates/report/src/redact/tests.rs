@@ -7,8 +7,9 @@ use crate::testing::{meta, recorded};
 use model::stacks::FoldedStack;
 use model::{
     ChangedSetting, Event, EventKind, Fact, HoldOutcome, HostData, HostId, HostRole, IoWorkers, MissingPart, Nanos,
-    Observation, ObservedStatement, OtherServerSeen, PointData, PointHost, ServerSetting, SourceDef, StackReason,
-    StackSnapshot, StatementResult, StepIndexes, StepWork, Tick, Value, VariantWork, WhySpec,
+    Observation, ObservedEvent, ObservedSession, ObservedStatement, ObservedWait, OtherServerSeen, PointData,
+    PointHost, ServerLook, ServerSetting, SourceDef, StackReason, StackSnapshot, StatementResult, StepIndexes,
+    StepWork, Tick, Value, VariantWork, WhySpec,
 };
 
 /// What a reader must not find, in any capitals.
@@ -16,6 +17,19 @@ const SECRETS: [&str; 6] = ["zacharias", "vault7", "corp.example", "10.77.66.55"
 
 /// A sentence with all of them.
 const PLANTED: &str = " zacharias at vault7.corp.example (10.77.66.55) in /srv/zebra-crossing/bench/f0 on SN-QX99812";
+
+fn look() -> ServerLook {
+    let session = ObservedSession {
+        user: "jo".into(),
+        database: Some("shop".into()),
+        doing: "Query".into(),
+        statement: "select a from t".into(),
+        ..ObservedSession::default()
+    };
+    let wait = ObservedWait { lock: Some("shop.t".into()), ..ObservedWait::default() };
+    let failed = Some("it did not answer".into());
+    ServerLook { sessions: vec![session], waits: vec![wait], failed, ..ServerLook::default() }
+}
 
 /// A point with something in every field that holds text.
 fn full_point() -> PointData {
@@ -64,6 +78,7 @@ fn full_point() -> PointData {
         others: Some(statement("others")),
         missing: vec![MissingPart { what: "statements".into(), mend: "a setting".into() }],
         url: Some("mysql://jo@db/".into()),
+        events: vec![ObservedEvent { condition: "waiting>0".into(), looks: vec![look()], ..ObservedEvent::default() }],
         ..Observation::default()
     });
     let outcome = &mut traits.outcome;
@@ -208,7 +223,7 @@ fn leaves(value: &serde_json::Value) -> Vec<String> {
 fn every_text_of_a_run_is_visited() {
     const SEEN: &str = "visited";
     /// Words of types, which are no texts.
-    const WORDS: [&str; 15] = [
+    const WORDS: [&str; 16] = [
         "none",
         "nothing",
         "kept",
@@ -224,6 +239,7 @@ fn every_text_of_a_run_is_visited() {
         "other",
         "stall",
         "load",
+        "qps",
     ];
     let mut run = full_run();
     visit_texts(&mut run, &mut |_, text| *text = SEEN.to_owned());

@@ -7,8 +7,8 @@ use model::own_table::{DrawnValues, OwnColumn, OwnConstant, OwnKeys, OwnTable, V
 use model::statement::Draw;
 use model::{
     Access, Asked, Event, Fact, HostData, KindDef, Machine, MissingPart, OTHER_SERVER_FACTS, Observation,
-    OtherServerSeen, Params, Plan, PointData, PointOutcome, PointTraits, RunData, RunMeta, ServerSetting, SourceDef,
-    SqlDataSet, SqlVariant, StackSnapshot, Trial, Value,
+    ObservedSession, OtherServerSeen, Params, Plan, PointData, PointOutcome, PointTraits, RunData, RunMeta, ServerLook,
+    ServerSetting, SourceDef, SqlDataSet, SqlVariant, StackSnapshot, Trial, Value,
 };
 use std::path::PathBuf;
 
@@ -229,6 +229,21 @@ fn visit_observation(observed: &mut Observation, visit: Visit) {
         visit(TextPlace::Other, what);
         visit(TextPlace::Other, mend);
     }
+    for event in &mut observed.events {
+        visit(TextPlace::Other, &mut event.condition);
+        event.looks.iter_mut().for_each(|look| visit_look(look, visit));
+    }
+}
+
+fn visit_look(look: &mut ServerLook, visit: Visit) {
+    for ObservedSession { user, database, doing, statement, .. } in &mut look.sessions {
+        visit(TextPlace::Named("user"), user);
+        visit_some([database], visit);
+        visit(TextPlace::Other, doing);
+        visit(TextPlace::Other, statement);
+    }
+    look.waits.iter_mut().for_each(|wait| visit_some([&mut wait.lock], visit));
+    visit_some([&mut look.failed], visit);
 }
 
 fn visit_outcome(outcome: &mut PointOutcome, visit: Visit) {

@@ -27,6 +27,8 @@ pub static TABLES: &[&TableDef] = &[
     &points::TABLE,
     &observed::STATEMENTS,
     &observed::LIMITS,
+    &observed::EVENTS,
+    &observed::SESSIONS,
     &statements::TABLE,
     &endpoints::TABLE,
     &hosts::TABLE,

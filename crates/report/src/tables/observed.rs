@@ -1,11 +1,11 @@
-//! The statements of a server that others load, and how much of each of its limits it used.
+//! The statements of a server that others load, how much of each of its limits it used, and what was seen when a condition of the user held.
 
 use crate::format;
 use crate::table::{Column, Row, Table, TableDef};
 use crate::wording::label::point_label;
 use crate::wording::quantity::{count, percent, time};
 use analysis::{Analysis, LimitUse, LimitedThing, PointAnalysis, limit_uses};
-use model::{Observation, ObservedStatement};
+use model::{Observation, ObservedEvent, ObservedSession, ObservedStatement, ServerLook, ThreadState, WatchedFigure};
 
 pub const STATEMENTS: TableDef = TableDef {
     id: "observed-statements",
@@ -25,6 +25,24 @@ pub const LIMITS: TableDef = TableDef {
     make: |analysis, _| limits(analysis),
 };
 
+pub const EVENTS: TableDef = TableDef {
+    id: "observed-events",
+    title: "When your conditions held",
+    is_open: true,
+    in_narrow: false,
+    chart: None,
+    make: |analysis, _| events(analysis),
+};
+
+pub const SESSIONS: TableDef = TableDef {
+    id: "observed-sessions",
+    title: "Who worked and who waited then",
+    is_open: true,
+    in_narrow: false,
+    chart: None,
+    make: |analysis, _| sessions(analysis),
+};
+
 const SHORT_LEGEND: &str = "by the server's own account; time: of all statements together, waits included";
 const LEGEND: &str = "By the server's own account, without values. Time: the share of the time of all statements together, waits included. Rows read \
     per row sent: far above 1, an index may be missing; an aggregate sends one row for all that it reads. Pages: of tables and indexes, \
@@ -41,7 +59,7 @@ fn observed(analysis: &Analysis) -> impl Iterator<Item = (String, &Observation)>
 
 fn statements(analysis: &Analysis) -> Vec<Table> {
     let rows = observed(analysis).flat_map(|(group, seen)| {
-        let others = seen.others.as_ref().map(|others| row("all others", others, seen));
+        let others = seen.others.as_ref().map(|others| row(&others_label(seen), others, seen));
         let named = seen.statements.iter().map(|one| row(&cut(&one.text), one, seen));
         named.chain(others).map(|row| row.in_group(group.clone())).collect::<Vec<_>>()
     });
@@ -50,6 +68,13 @@ fn statements(analysis: &Analysis) -> Vec<Table> {
     let table =
         Table { legend: LEGEND.to_owned(), short_legend: SHORT_LEGEND, label_head, columns, rows, ..Table::default() };
     Some(table).filter(|table| !table.rows.is_empty()).into_iter().collect()
+}
+
+fn others_label(seen: &Observation) -> String {
+    match seen.others_kinds {
+        0 => "all others".to_owned(),
+        kinds => format!("all others, {} kinds at most", format::count(kinds)),
+    }
 }
 
 fn row(label: &str, one: &ObservedStatement, seen: &Observation) -> Row {
@@ -100,4 +125,177 @@ fn limit_row(used: &LimitUse) -> Row {
     };
     let by_engine = used.by_engine.map_or_else(format::dash, |share| percent(share).to_string());
     Row::new(label, [percent(used.mean).to_string(), percent(used.most).to_string(), by_engine])
+}
+
+/// The states of threads that the table of events has.
+const EVENT_STATES: [(ThreadState, &str); 5] = [
+    (ThreadState::Cpu, "threads: CPU"),
+    (ThreadState::Runnable, "queue"),
+    (ThreadState::Read, "read"),
+    (ThreadState::Sync, "sync"),
+    (ThreadState::Lock, "lock"),
+];
+
+fn events(analysis: &Analysis) -> Vec<Table> {
+    let rows = observed(analysis).flat_map(|(group, seen)| {
+        let row = |event: &ObservedEvent| event_row(event, analysis.meta.started_unix_ms).in_group(group.clone());
+        seen.events.iter().map(row).collect::<Vec<_>>()
+    });
+    let rows: Vec<Row> = rows.collect();
+    let left_out: u64 = observed(analysis).map(|(_, seen)| seen.events_left_out).sum();
+    let notes = match left_out {
+        0 => Vec::new(),
+        left_out => vec![format!("{} further events are not kept.", format::count(left_out))],
+    };
+    let states = EVENT_STATES.map(|(_, head)| Column::number(head).documents_only());
+    let columns = ["condition", "lasted", "worst", "sessions", "waits"].map(Column::number);
+    let columns = columns.into_iter().chain(states).collect();
+    let legend = "From the beginning of the first interval in which a condition held to the end of the last. Worst: the value furthest beyond the \
+        limit. Sessions and waits: those that the server named when it was asked, where it named most. Threads: how many of the server's were on a \
+        CPU, waited for one, for a read, for a write or sync, and for another thread, on average over the interval before that.";
+    let (legend, label_head) = (legend.to_owned(), "from".to_owned());
+    let short_legend = "sessions and waits: those that the server named when it was asked";
+    let table = Table { legend, short_legend, label_head, columns, rows, notes, ..Table::default() };
+    Some(table).filter(|table| !table.rows.is_empty()).into_iter().collect()
+}
+
+fn event_row(event: &ObservedEvent, started_unix_ms: u64) -> Row {
+    let worst = match event.figure {
+        WatchedFigure::Mean => time(event.worst).to_string(),
+        WatchedFigure::Cpu | WatchedFigure::Disk => percent(event.worst).to_string(),
+        _ => format::number(event.worst),
+    };
+    let look = event.telling_look();
+    let number = |count: fn(&ServerLook) -> u64| look.map_or_else(format::dash, |look| format::count(count(look)));
+    let lasted = time(event.lasted.0 as f64).to_string();
+    let cells = [
+        event.condition.clone(),
+        if event.goes_on { format!("{lasted}, and went on") } else { lasted },
+        worst,
+        number(|look| look.sessions.len() as u64 + look.sessions_left_out),
+        number(|look| look.waits.len() as u64 + look.waits_left_out),
+    ];
+    let threads = |state| look.and_then(|look| look.threads_in(state)).map_or_else(format::dash, format::number);
+    let in_states = EVENT_STATES.map(|(state, _)| threads(state));
+    Row::new(moment(event, started_unix_ms), cells.into_iter().chain(in_states))
+}
+
+/// When an event began.
+fn moment(event: &ObservedEvent, started_unix_ms: u64) -> String {
+    format::utc(started_unix_ms.saturating_add(event.at.0 / 1_000_000))
+}
+
+fn sessions(analysis: &Analysis) -> Vec<Table> {
+    let started = analysis.meta.started_unix_ms;
+    let of_event = |event: &ObservedEvent| {
+        let group = moment(event, started);
+        let look = event.telling_look();
+        let rows =
+            look.into_iter().flat_map(|look| look.sessions.iter().map(move |session| session_row(session, look)));
+        rows.map(|row| row.in_group(group.clone())).collect::<Vec<_>>()
+    };
+    let rows: Vec<Row> = observed(analysis).flat_map(|(_, seen)| seen.events.iter()).flat_map(of_event).collect();
+    let columns = vec![
+        Column::number("waits for"),
+        Column::number("in this for"),
+        Column::number("transaction"),
+        Column::number("rows locked").documents_only(),
+        Column::number("rows changed").documents_only(),
+        Column::number("xmin age").documents_only(),
+        Column::text("does").documents_only(),
+    ];
+    let legend = "The sessions that executed a statement or held a transaction, at the moment of the event at which the server named most. \
+        Waits for: the number of the session whose lock it waits for. Transaction: for how long it is open. Statements are without values. Xmin \
+        age: how many transactions have begun since the oldest one that it can still see.";
+    let legend = legend.to_owned();
+    let (group_head, label_head) = ("event", "session".to_owned());
+    let short_legend = "at the moment at which the server named most; statements are without values";
+    let table = Table { legend, short_legend, group_head, label_head, columns, rows, ..Table::default() };
+    Some(table).filter(|table| !table.rows.is_empty()).into_iter().collect()
+}
+
+fn session_row(session: &ObservedSession, look: &ServerLook) -> Row {
+    let waits = look.waits.iter().filter(|wait| wait.waiter == session.id);
+    let blockers: Vec<String> = waits.map(|wait| wait.blocker.to_string()).collect();
+    let of_transaction = |rows: Option<u64>| rows.map_or_else(format::dash, format::count);
+    let cells = [
+        if blockers.is_empty() { format::dash() } else { blockers.join(", ") },
+        format::seconds(session.seconds),
+        session.transaction_s.map_or_else(format::dash, format::seconds),
+        of_transaction(session.rows_locked),
+        of_transaction(session.rows_changed),
+        of_transaction(session.xmin_age),
+        session.doing.clone(),
+    ];
+    let whose: Vec<&str> = std::iter::once(session.user.as_str()).chain(session.database.as_deref()).collect();
+    Row::new(cut(format!("{} {} {}", session.id, whose.join("/"), session.statement).trim_end()), cells)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::with_points;
+    use model::{Nanos, ObservedThreads, ObservedWait, Tick};
+
+    fn watched(seen: Observation) -> Analysis {
+        let mut analysis = with_points(1);
+        analysis.points[0].traits.observed = Some(seen);
+        analysis
+    }
+
+    fn cells(row: &Row) -> Vec<&str> {
+        row.cells.iter().map(|cell| cell.text.as_str()).collect()
+    }
+
+    fn blocked() -> Observation {
+        let session = |id, statement: &str, transaction_s| ObservedSession {
+            id,
+            user: "jo".into(),
+            database: Some("shop".into()),
+            doing: "Query".into(),
+            seconds: 8.0,
+            statement: statement.into(),
+            transaction_s,
+            ..ObservedSession::default()
+        };
+        let look = ServerLook {
+            sessions: vec![session(12, "", Some(40.0)), session(15, "update t set n = ?", None)],
+            sessions_left_out: 3,
+            waits: vec![ObservedWait { waiter: 15, blocker: 12, ..ObservedWait::default() }],
+            threads: vec![ObservedThreads { state: ThreadState::Lock, threads: 2.0 }],
+            ..ServerLook::default()
+        };
+        let event = ObservedEvent {
+            at: Tick(2_000_000_000),
+            lasted: Nanos::from_secs(9),
+            condition: "waiting>0".into(),
+            figure: WatchedFigure::Waiting,
+            worst: 1.0,
+            looks: vec![ServerLook::default(), look],
+            ..ObservedEvent::default()
+        };
+        Observation { events: vec![event], events_left_out: 4, ..Observation::default() }
+    }
+
+    #[test]
+    fn an_event_has_its_length_and_the_sessions_that_were_seen_in_it() {
+        let analysis = watched(blocked());
+        let all = events(&analysis);
+        let expected = ["waiting>0", "9.00 s", "1.00", "5", "1", "-", "-", "-", "-", "2.00"];
+        assert_eq!(cells(&all[0].rows[0]), expected);
+        assert_eq!(all[0].notes, ["4 further events are not kept."]);
+        let all = sessions(&analysis);
+        let labels: Vec<String> = all[0].rows.iter().map(Row::label_text).collect();
+        assert_eq!(labels, ["12 jo/shop", "15 jo/shop update t set n = ?"]);
+        assert_eq!(cells(&all[0].rows[0])[..3], ["-", "8 s", "40 s"]);
+        assert_eq!(cells(&all[0].rows[1])[..3], ["12", "8 s", "-"]);
+        assert_eq!(all[0].rows[0].group, all[0].rows[1].group);
+    }
+
+    #[test]
+    fn a_watch_without_events_has_no_such_table() {
+        let analysis = watched(Observation::default());
+        assert!(events(&analysis).is_empty() && sessions(&analysis).is_empty());
+        assert!(events(&with_points(1)).is_empty());
+    }
 }

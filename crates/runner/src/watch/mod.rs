@@ -1,9 +1,15 @@
 //! A watch: a server that others load, or a process, is recorded as one point without a load.
 //!
 //! In: the URL of a server or the number of a process, how long and how often. Out: a point in the run file with the counters of machine, process
-//! and server, what clients of the server did, and what its statements cost. Limits: it reads only. A server that goes away is waited for until
-//! the time is over; a process that ends, ends the watch. The user may end it at any time, and what was seen is a complete point.
+//! and server, what clients of the server did, what its statements cost, and what happened when a condition of the user held. Limits: it reads
+//! only. A server that goes away is waited for until the time is over; a process that ends, ends the watch. The user may end it at any time, and
+//! what was seen is a complete point.
+//!
+//! A watch may go on for days, in one run file after the other. Where one ends the next begins: at the same moment, with the same readings. Nothing
+//! that is kept in memory grows with the time.
 
+mod conditions;
+mod roll;
 mod rows;
 
 use crate::conduct::Conductor;
@@ -11,19 +17,21 @@ use crate::conduct::strategy::Strategy;
 use crate::error::RunnerError;
 use crate::events::{RunObserver, note};
 use crate::messages::{Assignment, ConductorHandle, OpenedTrial, Performer, PerformerMessage};
-use crate::preflight::{RunSite, create_watch_run, wall_time_of_run};
+use crate::preflight::{RunSite, WatchFile, create_watch_run, wall_time_of_run};
+use conditions::{EventStep, EventWatch, Figures, counter_of};
 use engine::server::sighting::ServerSighting;
 use engine::watch::{ServerReading, ServerWatch};
 use load::{Clock, MonotonicClock, Stop};
 use model::{
-    CounterSample, EngineProcess, Event, Fact, IntervalRow, Nanos, Observation, Phase, Phases, Plan, PointTraits,
-    ServerWay, SourceDef, TargetSpec, Tick, Trial, Value,
+    CounterSample, EngineProcess, Event, Fact, IntervalRow, Nanos, Observation, ObservedThreads, Phase, Phases, Plan,
+    PointTraits, ServerLook, ServerWay, SourceDef, TargetSpec, Tick, Trial, Value, WatchCondition, WatchedFigure,
 };
 use observe::{EnginePids, READING_WAIT, Sampler, SamplingSubject};
+pub use roll::until_next_file;
 use rows::WatchedRows;
 use std::path::PathBuf;
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use store::{PointId, RunWriter};
 
 /// The name of the workload of a watch, and of its plan.
@@ -96,19 +104,40 @@ impl Watch {
         Plan { trials: vec![Trial { target, phases, ..simple }], ..Plan::new(OBSERVE, title) }
     }
 
-    /// Makes its run file, called `name` if it has one, in the directory of run files of `site`.
+    /// Checks that it shows what `conditions` are about, and finds out which details it shows.
     ///
     /// # Errors
-    /// If the file cannot be made, or is there already.
-    pub fn create_run(
-        &self,
-        plan: &Plan,
-        name: Option<&str>,
-        command: String,
-        site: &RunSite,
-        observer: &mut dyn RunObserver,
-    ) -> Result<(PathBuf, RunWriter), RunnerError> {
-        create_watch_run(plan, name, Some(command), (self.sighting.data_dir(), site), observer)
+    /// If it does not show what one of them is about, or does not answer.
+    pub fn check_conditions(&mut self, conditions: &[WatchCondition]) -> Result<(), RunnerError> {
+        for condition in conditions {
+            if let Err(why) = self.check_figure(condition.figure) {
+                return Err(RunnerError::Unsupported(format!("--when: `{condition}` is not seen here: {why}")));
+            }
+        }
+        match self.server.as_mut().filter(|_| !conditions.is_empty()) {
+            Some(server) => Ok(server.try_details()?),
+            None => Ok(()),
+        }
+    }
+
+    /// Why `figure` is not seen, if it is not.
+    fn check_figure(&self, figure: WatchedFigure) -> Result<(), &'static str> {
+        const NO_URL: &str = "only the server tells it; give its URL, too";
+        match (figure, &self.server) {
+            (WatchedFigure::Cpu, _) if self.sighting.pid().is_none() => {
+                Err("the server's process is not seen on this machine")
+            }
+            (WatchedFigure::Disk, _) if self.sighting.device().is_none() => {
+                Err("the disk of its data is not seen on this machine")
+            }
+            (WatchedFigure::Cpu | WatchedFigure::Disk, _) => Ok(()),
+            (_, None) => Err(NO_URL),
+            (WatchedFigure::Qps, Some(_)) => Ok(()),
+            (WatchedFigure::Mean, Some(server)) if server.tells_statements() => Ok(()),
+            (WatchedFigure::Mean, Some(_)) => Err("the server does not tell what its statements cost"),
+            (figure, Some(server)) if server.tells(counter_of(figure)) => Ok(()),
+            _ => Err("the server does not tell it to this account"),
+        }
     }
 
     fn observation(&self) -> Observation {
@@ -154,35 +183,145 @@ fn unseen_words(why: &str) -> &'static str {
     }
 }
 
-/// A watch that is recorded.
-pub struct WatchSession<'a> {
-    /// Its plan.
-    pub plan: &'a Plan,
-    /// The run file.
-    pub writer: &'a mut RunWriter,
+/// A watch that is recorded, in one run file or in one after the other.
+pub struct WatchSession {
+    watch: Watch,
     /// The request to end it before its time.
-    pub stop: Arc<Stop>,
-    /// The receiver of its events.
-    pub observer: &'a mut dyn RunObserver,
-    /// What is watched.
-    pub watch: Watch,
+    stop: Arc<Stop>,
+    /// The clock of the whole watch. Each file has a clock of its own, whose Tick 0 is `origin` of this one.
+    clock: MonotonicClock,
+    origin: Tick,
+    /// Reads the counters of this machine while it runs.
+    machine: Option<MachineWatch>,
+    /// What the server told last, at times of the file.
+    told: Vec<CounterSample>,
+    events: EventWatch,
+    /// Where the file before ended.
+    seam: Option<Seam>,
 }
 
-impl WatchSession<'_> {
-    /// Watches until the time is over, the user ends it, or the process has ended.
+struct MachineWatch {
+    sampler: Sampler,
+    sources: Vec<SourceDef>,
+    /// Why there are no others.
+    missing: Vec<String>,
+}
+
+/// Where one file ends and the next begins.
+struct Seam {
+    /// By the clock of the whole watch.
+    at: Tick,
+    /// By the wall clock, since 1970.
+    wall: Duration,
+    /// The last readings, by the clock of the whole watch: the first ones of the next file.
+    counters: Vec<CounterSample>,
+}
+
+/// How the record of a file ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum FileEnd {
+    /// The watch goes on in the next one.
+    GoesOn,
+    /// The watch is over.
+    Over,
+}
+
+impl WatchSession {
+    /// A watch that ends before its time if `stop` asks for it, and keeps details when one of `conditions` holds.
+    pub fn new(watch: Watch, conditions: Vec<WatchCondition>, stop: Arc<Stop>) -> WatchSession {
+        WatchSession {
+            watch,
+            stop,
+            clock: MonotonicClock::start(),
+            origin: Tick(0),
+            machine: None,
+            told: Vec::new(),
+            events: EventWatch::new(conditions),
+            seam: None,
+        }
+    }
+
+    /// What is watched.
+    pub fn watch(&self) -> &Watch {
+        &self.watch
+    }
+
+    /// When the next file begins, since 1970: where the one before ended, or now.
+    pub fn next_file_begins(&self) -> Duration {
+        self.seam.as_ref().map_or_else(wall_now, |seam| seam.wall)
+    }
+
+    /// Makes the next run file in the directory of run files of `site`: called `name` if the user gives one, with its time behind it if it is
+    /// one of several.
+    ///
+    /// # Errors
+    /// If the file cannot be made, or is there already.
+    pub fn create_file(
+        &self,
+        plan: &Plan,
+        (name, is_of_several): (Option<&str>, bool),
+        command: String,
+        site: &RunSite,
+        observer: &mut dyn RunObserver,
+    ) -> Result<(PathBuf, RunWriter), RunnerError> {
+        let file = WatchFile { name, is_of_several, began: self.seam.as_ref().map(|seam| seam.wall) };
+        create_watch_run(plan, file, Some(command), (self.watch.sighting.data_dir(), site), observer)
+    }
+
+    /// Watches until the time of `plan` is over, the user ends it, or the process has ended. If `goes_on` is true and it was the time that
+    /// ended it, the next file begins at that moment.
     ///
     /// # Errors
     /// If the process has ended, or if the run file cannot be written. What was seen is kept.
-    pub fn record(self) -> Result<(), RunnerError> {
-        let WatchSession { plan, writer, stop, observer, watch } = self;
+    pub fn record(
+        &mut self,
+        plan: &Plan,
+        writer: &mut RunWriter,
+        goes_on: bool,
+        observer: &mut dyn RunObserver,
+    ) -> Result<FileEnd, RunnerError> {
         let started_unix_ms = writer.started_unix_ms()?;
-        let clock = MonotonicClock::start_when(|| wall_time_of_run(started_unix_ms));
-        watch.missing().iter().for_each(|text| note(observer, text));
+        match &self.seam {
+            None => {
+                self.clock = MonotonicClock::start_when(|| wall_time_of_run(started_unix_ms));
+                self.watch.missing().iter().for_each(|text| note(observer, text));
+            }
+            // A file knows when it began to the millisecond.
+            Some(seam) => self.origin = seam.at - Nanos(u64::from(seam.wall.subsec_nanos() % 1_000_000)),
+        }
+        let clock = MonotonicClock::start_when(|| self.in_file(self.clock.now()));
+        let stop = self.stop.clone();
         let mut performer =
-            WatchPerformer { watch, clock, stop: stop.clone(), time: Nanos(0), interval: Nanos(0), sampler: None };
+            WatchPerformer { session: self, clock, time: Nanos(0), interval: Nanos(0), goes_on, end: FileEnd::Over };
         let conductor = Conductor { writer, observer, stop, clock, done: Vec::new(), interruption: None };
-        conductor.conduct_run(&mut Once(Some(plan.trials[0].clone())), &mut performer)
+        conductor.conduct_run(&mut Once(Some(plan.trials[0].clone())), &mut performer)?;
+        Ok(performer.end)
     }
+
+    /// A time of the whole watch by the clock of the file.
+    fn in_file(&self, at: Tick) -> Tick {
+        Tick(at.0.saturating_sub(self.origin.0))
+    }
+
+    /// Readings at times of the file.
+    fn all_in_file(&self, mut counters: Vec<CounterSample>) -> Vec<CounterSample> {
+        counters.iter_mut().for_each(|sample| sample.at = self.in_file(sample.at));
+        counters
+    }
+
+    fn events_in_file(&self, mut events: Vec<Event>) -> Vec<Event> {
+        events.iter_mut().for_each(|event| event.at = self.in_file(event.at));
+        events
+    }
+
+    fn observation(&self) -> Observation {
+        let (events, events_left_out) = self.events.events();
+        Observation { events, events_left_out, ..self.watch.observation() }
+    }
+}
+
+fn wall_now() -> Duration {
+    SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default()
 }
 
 /// One trial.
@@ -194,17 +333,19 @@ impl Strategy for Once {
     }
 }
 
-struct WatchPerformer {
-    watch: Watch,
+/// Records one file.
+struct WatchPerformer<'a> {
+    session: &'a mut WatchSession,
+    /// The clock of the file.
     clock: MonotonicClock,
-    stop: Arc<Stop>,
     time: Nanos,
     interval: Nanos,
-    /// Reads the counters of this machine while it runs, and how many sources these are.
-    sampler: Option<(Sampler, u16)>,
+    /// Whether the watch goes on in another file when the time of this one is over.
+    goes_on: bool,
+    end: FileEnd,
 }
 
-impl WatchPerformer {
+impl WatchPerformer<'_> {
     /// Reads once an interval until `end`, a request, or the end of the process.
     fn watch_until_end(
         &mut self,
@@ -213,6 +354,7 @@ impl WatchPerformer {
         conductor: &mut dyn ConductorHandle,
     ) -> Result<(), RunnerError> {
         let mut rows = WatchedRows::new(start, self.interval);
+        let mut figures = Figures::default();
         let mut kept = start;
         let mut intervals = 0;
         loop {
@@ -221,27 +363,53 @@ impl WatchPerformer {
             intervals = u32::try_from(at.since(start).0 / self.interval.0).unwrap_or(u32::MAX);
             // What was done after the last whole interval has a row, too.
             let rows_end = if is_over { intervals + 1 } else { intervals };
-            self.watch.server.iter_mut().filter(|_| is_over).for_each(ServerWatch::want_statements);
-            self.read(at, |reading| rows.take(rows_end, reading.done.as_deref(), reading.restarted), conductor);
-            let ended = self.watch.sighting.describe_end(false).filter(|_| self.watch.server.is_none());
+            let is_roll = is_over && self.will_go_on();
+            if let Some(server) = self.session.watch.server.as_mut().filter(|_| is_over) {
+                server.want_statements();
+            }
+            let take = |reading: &ServerReading| {
+                // What a server that is away has done by now is told when it answers again, and counts there.
+                let done = reading.done.as_deref().or(is_roll.then_some(&[][..]));
+                rows.take(rows_end, done, reading.restarted)
+            };
+            let values = self.read(at, take, &mut figures, conductor);
+            let is_new = self.follow_events(at, start, (&values, figures.threads()), conductor);
+            let ended = self.session.watch.sighting.describe_end(false);
+            let ended = ended.filter(|_| self.session.watch.server.is_none());
             if is_over || ended.is_some() {
                 self.keep(conductor);
                 conductor.deliver(PerformerMessage::PhaseEnded { phase: Phase::Run, end: at, offered: 0, unserved: 0 });
+                if is_roll && ended.is_none() {
+                    self.end = FileEnd::GoesOn;
+                    self.session.seam = Some(self.seam_at(at));
+                }
                 return ended
                     .map_or(Ok(()), |ended| Err(RunnerError::failed(format!("{ended}; what was seen is kept"))));
             }
-            if at.since(kept) >= KEEP_EVERY {
+            if is_new || at.since(kept) >= KEEP_EVERY {
                 self.keep(conductor);
                 kept = at;
             }
         }
     }
 
+    /// Whether the watch is to go on when the time of this file is over.
+    fn will_go_on(&self) -> bool {
+        self.goes_on && self.session.stop.reason().is_none()
+    }
+
+    /// The seam at the time `at` of the file.
+    fn seam_at(&self, at: Tick) -> Seam {
+        let passed = self.clock.now().since(at);
+        let wall = wall_now().saturating_sub(Duration::from_nanos(passed.0));
+        Seam { at: self.session.origin + Nanos(at.0), wall, counters: Vec::new() }
+    }
+
     /// Waits until `at`. True if the watch is over: its time, or by request.
     fn wait_until(&self, at: Tick, end: Tick) -> bool {
         loop {
             let left = at.since(self.clock.now());
-            if self.stop.reason().is_some() {
+            if self.session.stop.reason().is_some() {
                 return true;
             }
             if left.0 == 0 {
@@ -251,19 +419,31 @@ impl WatchPerformer {
         }
     }
 
-    /// Reads the server, and delivers all that was read since the last time. Without a server each interval is empty.
+    /// Reads the server, and delivers all that was read since the last time. Without a server each interval is empty. Returns what is known of the
+    /// interval for conditions.
     fn read(
         &mut self,
         at: Tick,
         rows: impl FnOnce(&ServerReading) -> Vec<IntervalRow>,
+        figures: &mut Figures,
         conductor: &mut dyn ConductorHandle,
-    ) {
+    ) -> Vec<(WatchedFigure, f64)> {
         let idle = || ServerReading { done: Some(Vec::new()), ..ServerReading::default() };
-        let reading = self.watch.server.as_mut().map_or_else(idle, ServerWatch::read);
-        let (sampler, own_sources) = self.sampler.as_mut().expect("prepare starts it");
-        let (mut counters, mut events) = sampler.drain();
-        let numbered = (*own_sources..).zip(&reading.values);
-        counters.extend(numbered.map(|(source, values)| CounterSample { at, source, values: values.clone() }));
+        let reading = self.session.watch.server.as_mut().map_or_else(idle, ServerWatch::read);
+        let (mut counters, mut events) = self.session.drain();
+        let session = &mut *self.session;
+        let sources = session.machine.as_ref().map_or(&[][..], |machine| machine.sources.as_slice());
+        let values = if session.events.is_wanted() {
+            figures.take(at, (session.watch.server.as_ref(), &reading), &counters, sources)
+        } else {
+            Vec::new()
+        };
+        let own_sources = u16::try_from(sources.len()).unwrap_or(u16::MAX);
+        let numbered = (own_sources..).zip(&reading.values);
+        let told: Vec<CounterSample> =
+            numbered.map(|(source, values)| CounterSample { at, source, values: values.clone() }).collect();
+        counters.extend(told.iter().cloned());
+        session.told = told;
         for (kind, text) in &reading.news {
             conductor.deliver(PerformerMessage::Note(text.clone()));
             events.push(Event::new(at, *kind, text.as_str()));
@@ -272,54 +452,116 @@ impl WatchPerformer {
         if reading.restarted {
             self.follow_restart();
         }
+        values
+    }
+
+    /// Follows the conditions of the user after an interval, and asks for details if they are wanted. True if that is worth to be kept soon.
+    fn follow_events(
+        &mut self,
+        at: Tick,
+        start: Tick,
+        (values, threads): (&[(WatchedFigure, f64)], Vec<ObservedThreads>),
+        conductor: &mut dyn ConductorHandle,
+    ) -> bool {
+        let text = match self.session.events.take(at, self.interval, start, values) {
+            EventStep::Nothing => return false,
+            EventStep::Began(condition) => {
+                self.look(at, threads);
+                format!("`{condition}` holds; details are kept")
+            }
+            EventStep::Look => {
+                self.look(at, threads);
+                return true;
+            }
+            EventStep::Ended => "the condition does not hold any more".to_owned(),
+        };
+        conductor.deliver(PerformerMessage::Note(text));
+        true
+    }
+
+    /// Asks the server for details, and keeps them with what its threads did. Of a process alone there are only these.
+    fn look(&mut self, at: Tick, threads: Vec<ObservedThreads>) {
+        let server = self.session.watch.server.as_mut();
+        let told = server.map(ServerWatch::read_details).unwrap_or_default();
+        self.session.events.keep(ServerLook { at, threads, ..told });
     }
 
     /// A server that was started again has another process.
     fn follow_restart(&mut self) {
-        let Some(server) = &mut self.watch.server else { return };
-        self.watch.sighting = server.look();
-        let (sources, _) = observe::open_all(&self.watch.subject());
-        if let Some((sampler, _)) = &self.sampler {
-            sampler.renew(sources);
+        let WatchSession { watch, machine, .. } = &mut *self.session;
+        let Some(server) = &mut watch.server else { return };
+        watch.sighting = server.look();
+        let (sources, _) = observe::open_all(&watch.subject());
+        if let Some(machine) = machine {
+            machine.sampler.renew(sources);
         }
     }
 
     fn keep(&self, conductor: &mut dyn ConductorHandle) {
-        conductor.deliver(PerformerMessage::Observed(Box::new(self.watch.observation())));
+        conductor.deliver(PerformerMessage::Observed(Box::new(self.session.observation())));
     }
 }
 
-impl Performer for WatchPerformer {
+impl WatchSession {
+    /// What was read of this machine since the last time, at times of the file.
+    fn drain(&mut self) -> (Vec<CounterSample>, Vec<Event>) {
+        let (counters, events) = self.machine.as_mut().map(|machine| machine.sampler.drain()).unwrap_or_default();
+        (self.all_in_file(counters), self.events_in_file(events))
+    }
+
+    /// Begins to read the counters of this machine every `interval`.
+    fn start_machine(&self, interval: Nanos) -> MachineWatch {
+        let (sources, missing) = observe::open_all(&self.watch.subject());
+        let described = sources.iter().map(|source| source.describe()).collect();
+        let clock = self.clock;
+        MachineWatch { sampler: Sampler::start(sources, interval, move || clock.now()), sources: described, missing }
+    }
+}
+
+impl Performer for WatchPerformer<'_> {
     fn prepare(&mut self, assignment: &Assignment, conductor: &mut dyn ConductorHandle) -> Result<(), RunnerError> {
         (self.time, self.interval) = (assignment.trial.phases.run, assignment.trial.phases.interval);
-        let (sources, missing) = observe::open_all(&self.watch.subject());
-        let mut facts = self.watch.facts();
-        facts.extend(missing.into_iter().map(|note| Fact::new("counters.missing", note)));
-        let mut traits = PointTraits { observed: Some(self.watch.observation()), ..PointTraits::default() };
-        traits.phrases.insert("engine".into(), self.watch.names[1].clone());
-        let own: Vec<SourceDef> = sources.iter().map(|source| source.describe()).collect();
-        let own_sources = u16::try_from(own.len()).unwrap_or(u16::MAX);
-        let of_server = self.watch.server.as_ref().map(ServerWatch::sources).unwrap_or_default();
+        let session = &mut *self.session;
+        let machine = match session.machine.take() {
+            Some(machine) => machine,
+            None => session.start_machine(self.interval),
+        };
+        if session.seam.is_some() {
+            session.watch.server.iter_mut().for_each(ServerWatch::begin_account);
+            session.events.begin_file();
+        }
+        let mut facts = session.watch.facts();
+        facts.extend(machine.missing.iter().map(|note| Fact::new("counters.missing", note.as_str())));
+        let mut traits = PointTraits { observed: Some(session.observation()), ..PointTraits::default() };
+        traits.phrases.insert("engine".into(), session.watch.names[1].clone());
+        let of_server = session.watch.server.as_ref().map(ServerWatch::sources).unwrap_or_default();
         conductor.deliver(PerformerMessage::Opened(Box::new(OpenedTrial {
             facts,
             traits,
             params: Vec::new(),
-            kinds: self.watch.server.as_ref().map(ServerWatch::kinds).unwrap_or_default(),
-            sources: own.into_iter().chain(of_server).collect(),
+            kinds: session.watch.server.as_ref().map(ServerWatch::kinds).unwrap_or_default(),
+            sources: machine.sources.iter().cloned().chain(of_server).collect(),
         })));
-        let clock = self.clock;
-        self.sampler = Some((Sampler::start(sources, self.interval, move || clock.now()), own_sources));
+        session.machine = Some(machine);
         Ok(())
     }
 
     fn go(&mut self, _: Tick, conductor: &mut dyn ConductorHandle) -> Result<(), RunnerError> {
-        if let Some((sampler, _)) = &self.sampler {
-            sampler.read_and_wait();
-        }
-        let start = self.clock.now();
+        let Some(seam) = self.session.seam.take() else {
+            if let Some(machine) = &self.session.machine {
+                machine.sampler.read_and_wait();
+            }
+            let start = self.clock.now();
+            conductor.deliver(PerformerMessage::PhaseBegan(Phase::Run, start));
+            // What the server had counted when the watch began.
+            self.read(start, |_| Vec::new(), &mut Figures::default(), conductor);
+            return self.watch_until_end(start, start + self.time, conductor);
+        };
+        let start = self.session.in_file(seam.at);
         conductor.deliver(PerformerMessage::PhaseBegan(Phase::Run, start));
-        // What the server had counted when the watch began.
-        self.read(start, |_| Vec::new(), conductor);
+        let counters = self.session.all_in_file(seam.counters);
+        let (intervals, events) = (Vec::new(), Vec::new());
+        conductor.deliver(PerformerMessage::Rows { intervals, counters, events, at: start });
         self.watch_until_end(start, start + self.time, conductor)
     }
 
@@ -328,10 +570,20 @@ impl Performer for WatchPerformer {
         measured: Result<(), RunnerError>,
         conductor: &mut dyn ConductorHandle,
     ) -> Result<(), RunnerError> {
-        if let Some((sampler, _)) = self.sampler.take() {
-            let (counters, events) = sampler.stop(READING_WAIT);
+        let session = &mut *self.session;
+        let Some(machine) = session.machine.take() else { return measured };
+        let Some(mut seam) = session.seam.take().filter(|_| measured.is_ok()) else {
+            let (counters, events) = machine.sampler.stop(READING_WAIT);
+            let (counters, events) = (session.all_in_file(counters), session.events_in_file(events));
             conductor.deliver(PerformerMessage::LastReadings(counters, events));
-        }
+            return measured;
+        };
+        machine.sampler.read_and_wait();
+        session.machine = Some(machine);
+        let (counters, events) = session.drain();
+        seam.counters = session.last_readings(&counters);
+        session.seam = Some(seam);
+        conductor.deliver(PerformerMessage::LastReadings(counters, events));
         measured
     }
 
@@ -341,5 +593,18 @@ impl Performer for WatchPerformer {
 
     fn clear(&mut self) -> Result<(), RunnerError> {
         Ok(())
+    }
+}
+
+impl WatchSession {
+    /// The last reading of each source, by the clock of the whole watch. `counters` are the last ones of this machine, at times of the file.
+    fn last_readings(&self, counters: &[CounterSample]) -> Vec<CounterSample> {
+        let is_last = |(place, sample): &(usize, &CounterSample)| {
+            counters[place + 1..].iter().all(|later| later.source != sample.source)
+        };
+        let of_machine = counters.iter().enumerate().filter(is_last).map(|(_, sample)| sample);
+        let mut last: Vec<CounterSample> = of_machine.chain(&self.told).cloned().collect();
+        last.iter_mut().for_each(|sample| sample.at = self.origin + Nanos(sample.at.0));
+        last
     }
 }

@@ -2,9 +2,13 @@
 //!
 //! In: the number of whole intervals that are over, and what was done since the last reading that knew it. Out: a row for each interval. Limits:
 //! readings are at the ends of intervals. If some were left out, what was done is spread evenly over their intervals, because it is not known
-//! when it was done; after a restart it is all in the last one, because the server was away before.
+//! when it was done; after a restart it is all in the last one, because the server was away before. If nothing is known for very long, the
+//! intervals so far are empty ones.
 
 use model::{Generator, IntervalRow, KindRow, Nanos, OpKind, Phase, Tick};
+
+/// So many intervals wait for a reading that knows what was done in them: a server may be away for days.
+const WAITING_MAX: u32 = 10_000;
 
 pub(super) struct WatchedRows {
     start: Tick,
@@ -22,6 +26,7 @@ impl WatchedRows {
     /// The rows of the intervals up to number `end` in which so many were `done` of each kind; none as long as that is not known.
     pub fn take(&mut self, end: u32, done: Option<&[u64]>, restarted: bool) -> Vec<IntervalRow> {
         let intervals = end.saturating_sub(self.next);
+        let done = done.or((intervals >= WAITING_MAX).then_some(&[][..]));
         let Some(done) = done.filter(|_| intervals > 0) else { return Vec::new() };
         let first = std::mem::replace(&mut self.next, end);
         let row = |place: u32| {
@@ -76,6 +81,15 @@ mod tests {
         assert!(rows.take(2, None, false).is_empty());
         let found = taken(&mut rows, 3, Some(&[10]), false);
         assert_eq!(found, [(0, vec![3]), (1, vec![3]), (2, vec![4])]);
+    }
+
+    #[test]
+    fn a_server_that_is_away_for_very_long_takes_no_more_and_more_memory() {
+        let mut rows = WatchedRows::new(Tick(0), Nanos(100));
+        assert!(rows.take(WAITING_MAX - 1, None, false).is_empty());
+        let empty = rows.take(WAITING_MAX, None, false);
+        assert!(empty.len() == WAITING_MAX as usize && empty.iter().all(|row| row.kinds.is_empty()));
+        assert_eq!(taken(&mut rows, WAITING_MAX + 1, Some(&[5]), false), [(WAITING_MAX, vec![5])]);
     }
 
     #[test]

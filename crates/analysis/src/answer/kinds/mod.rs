@@ -7,6 +7,7 @@ mod failover;
 mod limit;
 mod numbers;
 mod observed;
+mod observed_events;
 mod suite;
 mod sweep;
 mod timeline;

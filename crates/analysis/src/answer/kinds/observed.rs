@@ -6,6 +6,7 @@
 use super::super::disturbance::{self, Disturbed};
 use super::super::speech::short_enough;
 use super::super::{AnswerCell, AnswerColumn, AnswerParts, AnswerRow, AnswerTable, AskedRun, Claim, ClaimKind};
+use super::observed_events;
 use crate::points::limit_uses::{LimitUse, LimitedThing, limit_uses};
 use crate::recorded::dimensions::ENGINE;
 use crate::{Code, PointAnalysis};
@@ -49,6 +50,7 @@ pub(super) fn answer(run: &AskedRun) -> Option<AnswerParts> {
     let mut claims: Vec<Claim> =
         [rate_claim(point, seen, name), limit_claim(point, &uses)].into_iter().flatten().collect();
     claims.extend(restart_claim(point));
+    claims.extend(observed_events::claims(seen, run.analysis.meta.started_unix_ms));
     claims.extend(uncovered_claim(point, seen));
     claims.extend(disturbance::claims(&disturbed, &[]));
     claims.extend(unindexed_claim(point, seen));
