@@ -134,6 +134,7 @@ fn what_a_mariadb_does_is_counted_exactly_without_rights_after_a_reset_and_after
     server.ask("GRANT SELECT ON performance_schema.* TO visitor@localhost");
     a_known_load_is_counted_exactly_over_one_connection(&server);
     digests_that_are_reset_are_noticed_and_counted_on(&server);
+    a_watch_keeps_who_blocked_whom_and_goes_on_in_one_file_after_the_other(&server);
     a_server_that_is_started_again_is_watched_on(&server, running);
 }
 
@@ -291,10 +292,7 @@ fn started(file: &Path) -> String {
     db.query_row("SELECT value FROM meta WHERE key = 'started_unix_ms'", [], |row| row.get(0)).unwrap()
 }
 
-#[test]
-fn a_watch_keeps_who_blocked_whom_and_goes_on_in_one_file_after_the_other() {
-    let Some((server, _running)) = mariadb(&["--performance-schema=ON"]) else { return };
-    allow_digests(&server);
+fn a_watch_keeps_who_blocked_whom_and_goes_on_in_one_file_after_the_other(server: &MariadbByHand) {
     let (_lab, finished, _) = Watching::start(&[&server.url(), "--when", "waiting>0"]).point();
     let expected = "who waits for whom, and open transactions: ";
     assert!(
@@ -302,7 +300,7 @@ fn a_watch_keeps_who_blocked_whom_and_goes_on_in_one_file_after_the_other() {
         "{}",
         finished.stderr
     );
-    watch_in_several_files(&server);
+    watch_in_several_files(server);
     server.ask("GRANT PROCESS ON *.* TO visitor@localhost");
     let client = || {
         let mut command = Command::new("mariadb");

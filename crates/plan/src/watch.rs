@@ -61,7 +61,7 @@ pub fn watch_condition(text: &str) -> Result<WatchCondition, PlanError> {
         return Err(written.refused(format_args!("{}{}", takes(), hint(name, names()))));
     };
     let (value, kind) = match figure {
-        WatchedFigure::Mean => (text::parse_time(limit).map(|ns| ns as f64), "a time such as 50ms"),
+        WatchedFigure::Mean => (Nanos::parse(limit).map(|time| time.0 as f64), "a time such as 50ms"),
         WatchedFigure::Cpu | WatchedFigure::Disk => (share(limit), "a share from 0% to 100%"),
         _ => (text::parse_finite(limit).filter(|value| *value >= 0.0), "a number of at least 0"),
     };

@@ -184,7 +184,7 @@ fn record(
         let finished = finishing.take().map_or(Ok(()), Finishing::wait);
         if matches!(measured, Ok(FileEnd::GoesOn)) && stop.reason().is_none() && finished.is_ok() {
             context.note(format_args!("{} is complete; the watch goes on", output::shown(&run_file)));
-            finishing = Some(Finishing::start(writer));
+            finishing = Some(Finishing::start(writer)?);
             left = left.map(|left| Nanos(left.0.saturating_sub(file_length.0)));
             continue;
         }
@@ -198,8 +198,11 @@ fn record(
 struct Finishing(Option<JoinHandle<Result<(), StoreError>>>);
 
 impl Finishing {
-    fn start(writer: RunWriter) -> Finishing {
-        Finishing(Some(std::thread::spawn(move || writer.finish())))
+    fn start(writer: RunWriter) -> Result<Finishing, Fault> {
+        let thread = std::thread::Builder::new().name("finish".into()).spawn(move || writer.finish());
+        Ok(Finishing(Some(thread.map_err(|error| {
+            Fault::new(Exit::TargetFailed, format!("cannot start a thread to finish the run file: {error}"))
+        })?)))
     }
 
     fn wait(mut self) -> Result<(), Fault> {
