@@ -230,7 +230,9 @@ mod tests {
             committing(2.0, &COUNTED).with(|point| {
                 let intervals = point.phases.iter_mut().flat_map(|phase| &mut phase.intervals);
                 let rows = intervals.flat_map(|interval| &mut interval.kinds);
-                rows.for_each(|row| row.rows = RowCounts { returned: 1, changed: 1000, commits, ..RowCounts::default() });
+                rows.for_each(|row| {
+                    row.rows = RowCounts { returned: 1, changed: 1000, commits, ..RowCounts::default() }
+                });
             })
         };
         assert!(is_found(&committed(1000)) && !is_found(&committed(2)));
