@@ -32,7 +32,7 @@ fn a_plan_says_what_it_would_do_with_its_time() {
     );
     let few = lab.run(&["plan", "quick", "--budget", "10s"]);
     assert!(
-        few.exit == 2 && few.stderr.contains("is too short for 10 points of up to 2 s"),
+        few.exit == 2 && few.stderr.contains("is too short for 9 points of up to 2 s"),
         "{}: {}",
         few.exit,
         few.stderr

@@ -185,11 +185,11 @@ mod tests {
         tally.begin(&SqlOp::default());
         tally.add(0, &answered(0, 1));
         tally.add(1, &answered(7, 0));
-        assert_eq!((tally.rows(), tally.describe_miss()), (rows(7, 1), String::new()));
+        assert_eq!((tally.rows(), tally.describe_miss()), (RowCounts { commits: 1, ..rows(7, 1) }, String::new()));
         tally.begin(&SqlOp::default());
         (0..2).for_each(|_| tally.add(0, &answered(0, 0)));
         tally.add(9, &answered(0, 3));
-        assert_eq!(tally.rows(), RowCounts { missed: 1, ..rows(0, 3) });
+        assert_eq!(tally.rows(), RowCounts { missed: 1, commits: 1, ..rows(0, 3) });
         assert_eq!(tally.describe_miss(), "`UPDATE t` changed 0 rows, must change 1");
     }
 
