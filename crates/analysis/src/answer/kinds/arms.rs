@@ -11,13 +11,15 @@ mod tests;
 
 pub(super) use table::{ratio_cell, speed_cell};
 
+use super::numbers;
 use crate::answer::claim::{Claim, ClaimKind};
 use crate::answer::comparison::{ArmEffects, Comparison, without_result};
 use crate::answer::effect::{Branch, Is, split_within};
 use crate::answer::places::{axes, distinguishing};
-use crate::answer::speech::{number_word, spoken, under};
+use crate::answer::speech::{fine, number_word, spoken, under};
 use crate::answer::{AnswerParts, AskedRun, bottleneck};
 use crate::math::ratio::{PAIRS_MIN, RatioEstimate};
+use crate::points::metric::Metric;
 use crate::recorded::dimensions::{Role, Setting};
 use sentences::Pair;
 
@@ -48,10 +50,13 @@ pub(super) fn answer(run: &AskedRun) -> Option<AnswerParts> {
     claims.extend(costs.next());
     claims.extend(bottleneck::claim_of_points(run, &comparison.points()));
     claims.extend(costs);
+    if effects.iter().all(|one| one.decided.is_empty() && one.undecided.is_empty()) {
+        claims.splice(0..0, (0..others).filter_map(|nth| tail(&comparison, nth)));
+    }
     let lacks_pairs = effects.iter().any(|one| !one.undecided.is_empty());
     Some(AnswerParts {
         question: question(&comparison),
-        table: table::table(&comparison, is_decided),
+        table: table::table(&comparison, is_decided).or_else(|| numbers::table(run)),
         claims,
         next: (lacks_pairs && !run.has_enough_repeats())
             .then(|| format!("Repeat it: the same command with --repeat {PAIRS_MIN}.")),
@@ -64,6 +69,22 @@ fn question(comparison: &Comparison) -> String {
         Role::Engine => format!("{}?", arms.join(" or ")),
         _ => format!("What changes {}?", under(&comparison.table.arms[1])),
     }
+}
+
+/// `The p99 is 1,778 times as long with a rate of 5,000 per second as with a closed loop.`, where rates are given and not compared.
+fn tail(comparison: &Comparison, nth: usize) -> Option<Claim> {
+    let times = comparison.effects_of(nth, Metric::P99Ns).decided;
+    if times.is_empty() {
+        return None;
+    }
+    let effect = split_within(&times, &[], Vec::new()).alike().copied().filter(|one| one.verdict.is_difference())?;
+    let [arm, base] = [&comparison.table.arms[nth + 1], comparison.base()].map(under);
+    let sentence = if effect.ratio >= 1.0 {
+        format!("The p99 is {} times as long {arm} as {base}.", fine(effect.ratio))
+    } else {
+        format!("The p99 is {} times as long {base} as {arm}.", fine(1.0 / effect.ratio))
+    };
+    Some(Claim::new(ClaimKind::Difference, sentence).figure("ratio", effect.ratio, effect.ci95))
 }
 
 /// What each arm does, the largest difference first.

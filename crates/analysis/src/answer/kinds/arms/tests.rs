@@ -7,7 +7,7 @@ use crate::answer::{Answer, AnswerKind, COLUMNS_MAX, ClaimKind, ROWS_MAX, answer
 use crate::numbers::cost::InsertCost;
 use crate::points::relative::relative_tables;
 use crate::simulated::{Random, Simulation, params, run_of};
-use model::{Fact, PointData, PointState, Value};
+use model::{Arrivals, Fact, Pacing, PointData, PointState, Value};
 
 /// What distinguishes a point, and its rate.
 #[derive(Clone)]
@@ -230,6 +230,29 @@ fn engines_of_unlike_durability_are_not_ranked() {
         "One operation at a time limits it: it takes 573 to 948 us, and nothing else is full.",
     ];
     assert_eq!(sentences(&answer), expected);
+}
+
+#[test]
+fn rates_that_are_given_are_compared_by_their_p99() {
+    let closed = points(&[cell("MariaDB", 1000.0)], 4);
+    let mut open = closed.clone();
+    for point in &mut open {
+        point.trial.load.pacing = Pacing::Open { arrivals: Arrivals::Constant { per_s: 500.0 } };
+        for row in point.phases.iter_mut().flat_map(|phase| &mut phase.intervals).flat_map(|i| &mut i.kinds) {
+            let mut times = model::Times::default();
+            times.record_n(20_000_000, row.ok);
+            row.response = times;
+        }
+    }
+    let all: Vec<PointData> = closed.into_iter().zip(open).flat_map(|(one, other)| [one, other]).collect();
+    let answer = answer_of(all, Some("pacing"));
+    assert_eq!(answer.kind, AnswerKind::Arms);
+    let first = &answer.claims[0].sentence;
+    assert!(
+        first.starts_with("The p99 is ") && first.contains(" times as long with a rate of 500 per second as"),
+        "{first}"
+    );
+    assert_eq!(answer.table.expect("their times").rows.len(), 2);
 }
 
 #[test]
