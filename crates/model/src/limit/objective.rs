@@ -283,10 +283,11 @@ impl SampledShare {
     }
 }
 
-/// A time with a unit: `p99<10` could be seconds or milliseconds.
+/// A time in one of the units of response times: `p99<10` could be seconds or milliseconds, and who writes `5m` may mean 5 ms.
 fn parse_time(text: &str) -> Option<Nanos> {
-    let has_unit = text.ends_with(|c: char| c.is_ascii_alphabetic());
-    Nanos::parse(text).filter(|time| has_unit && (Nanos(1)..=TIME_MAX).contains(time))
+    let unit = text.trim_start_matches(|c: char| c.is_ascii_digit() || c == '.');
+    let time = ["us", "ms", "s"].contains(&unit).then(|| Nanos::parse(text))?;
+    time.filter(|time| (Nanos(1)..=TIME_MAX).contains(time))
 }
 
 fn parse_share(text: &str) -> Option<f64> {
@@ -386,6 +387,9 @@ mod tests {
             "p99<10ms,",
             "p99<10ms,p99<20ms",
             "p99<2h",
+            "p99<5m",
+            "p99<10ns",
+            "p99<10 ms",
             "stall<3601s",
             "p99<10ms errors<1%",
             "p99<.ms",

@@ -42,7 +42,7 @@ pub fn stretch_of(recording: &SqlRecording, params: &Params) -> Result<Option<Sq
     let length = match params.word(FOR.name) {
         "end" => None,
         text => Some(
-            Nanos::parse(text)
+            parse_time(text)
                 .filter(|length| length.0 > 0)
                 .ok_or_else(|| format!("for = `{}`: write a time such as `30m` or `90s`, or `end`", shown(text)))?,
         ),
@@ -61,7 +61,7 @@ pub fn shift_of(params: &Params, length: Nanos) -> Result<Nanos, String> {
     match params.word(SHIFT.name) {
         "auto" => Ok(Nanos(length.0 / 10).min(SHIFT_MAX)),
         text => {
-            let shift = Nanos::parse(text);
+            let shift = parse_time(text);
             let shift =
                 shift.ok_or_else(|| format!("shift = `{}`: write a time such as `30s`, or `auto`", shown(text)))?;
             let is_within = shift == Nanos(0) || shift < length;
@@ -90,7 +90,7 @@ fn begin_of(recording: &SqlRecording, text: &str) -> Result<Nanos, String> {
         )
     };
     if !text.contains(':') {
-        return Nanos::parse(text).ok_or_else(wrong);
+        return parse_time(text).ok_or_else(wrong);
     }
     let at = time_of_day(text).ok_or_else(wrong)?;
     let first = recording.time_of_day();
@@ -125,6 +125,11 @@ fn time_of_day(text: &str) -> Option<Nanos> {
 pub fn clock_text(time: Nanos) -> String {
     let seconds = time.0 / 1_000_000_000 % 86_400;
     format!("{:02}:{:02}:{:02}", seconds / 3_600, seconds / 60 % 60, seconds % 60)
+}
+
+/// A length of time. A hundred years are beyond every log, and such times can be added.
+fn parse_time(text: &str) -> Option<Nanos> {
+    Nanos::parse(text).filter(|time| time.0 < 3_200_000_000_000_000_000)
 }
 
 #[cfg(test)]
