@@ -6,7 +6,7 @@
 
 use crate::op_class::OpClass;
 use crate::thread_state::ThreadState;
-use crate::units::{Nanos, Tick};
+use crate::units::{Nanos, Tick, is_zero};
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
@@ -48,10 +48,6 @@ pub struct Observation {
     /// How many further events there were.
     #[serde(skip_serializing_if = "is_zero")]
     pub events_left_out: u64,
-}
-
-fn is_zero(number: &u64) -> bool {
-    *number == 0
 }
 
 /// What the operations of an observed point are.

@@ -3,6 +3,7 @@
 //! In: workloads declare what their statements do, drivers count what answers say. Out: recorders add the counts up, the store keeps them.
 //! Limits: the numbers are the engine's own words; whether a changed row is on disk is not told by them.
 
+use crate::units::is_zero;
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
@@ -16,10 +17,10 @@ pub struct RowCounts {
     /// Operations that missed rows: a statement of theirs returned or changed another number than it must.
     pub missed: u64,
     /// Operations that found nothing to do: a statement of theirs had no row, which may be, and is rare.
-    #[serde(default, skip_serializing_if = "is_none")]
+    #[serde(default, skip_serializing_if = "is_zero")]
     pub idle: u64,
     /// Commits of changed rows, each of which a durable server must flush.
-    #[serde(default, skip_serializing_if = "is_none")]
+    #[serde(default, skip_serializing_if = "is_zero")]
     pub commits: u64,
 }
 
@@ -38,10 +39,6 @@ impl RowCounts {
     pub fn is_zero(&self) -> bool {
         *self == RowCounts::default()
     }
-}
-
-fn is_none(count: &u64) -> bool {
-    *count == 0
 }
 
 /// How many rows a statement returns and changes if it does what it is for.

@@ -137,6 +137,11 @@ impl fmt::Display for Bytes {
     }
 }
 
+/// What a file leaves out.
+pub(crate) fn is_zero(count: &u64) -> bool {
+    *count == 0
+}
+
 /// `value` with three significant digits if it is below 1000, and no fraction above.
 pub fn three_digits(value: f64) -> String {
     match value.abs() {

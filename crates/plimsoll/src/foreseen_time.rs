@@ -104,7 +104,7 @@ impl EarlierRuns {
             (Some(rate), _) => bytes / rate,
             (None, EngineLocation::InClients) => bytes / USUAL_FILE_RATE,
             (None, EngineLocation::Embedded) => bytes / USUAL_LOAD_RATE,
-            // It comes to rest afterwards.
+            // A server settles for about half a second after a load.
             (None, EngineLocation::Server | EngineLocation::Elsewhere) => 0.5 + bytes / USUAL_LOAD_RATE,
         }
     }

@@ -198,9 +198,7 @@ impl PointReader {
         self.each_point_row(run, ROWS, |point, budget, row| {
             let kind: u8 = read_cell(row, 3)?;
             for interval in intervals_of(point, budget, row, HostId(read_cell(row, 8)?))? {
-                let Some(kind) = interval.kinds.iter_mut().find(|known| known.kind == OpKind(kind)) else {
-                    return Err(ReadFault::wrong(format!("rows of kind {kind} have no interval")));
-                };
+                let kind = recorded_kind(interval, kind, "rows")?;
                 budget.add_to(&mut kind.rows.returned, read_count(row, 4)?)?;
                 budget.add_to(&mut kind.rows.changed, read_count(row, 5)?)?;
                 budget.add_to(&mut kind.rows.missed, read_count(row, 6)?)?;
@@ -219,9 +217,7 @@ impl PointReader {
         self.each_point_row(run, COMMITS, |point, budget, row| {
             let kind: u8 = read_cell(row, 3)?;
             for interval in intervals_of(point, budget, row, HostId(read_cell(row, 5)?))? {
-                let Some(kind) = interval.kinds.iter_mut().find(|known| known.kind == OpKind(kind)) else {
-                    return Err(ReadFault::wrong(format!("commits of kind {kind} have no interval")));
-                };
+                let kind = recorded_kind(interval, kind, "commits")?;
                 budget.add_to(&mut kind.rows.commits, read_count(row, 4)?)?;
             }
             Ok(())
@@ -407,6 +403,12 @@ fn kind_of<'a>(interval: &'a mut Interval, budget: &mut Budget, kind: OpKind) ->
         }
     };
     Ok(&mut interval.kinds[place])
+}
+
+/// The same, of which `what` was recorded: it must be there.
+fn recorded_kind<'a>(interval: &'a mut Interval, kind: u8, what: &str) -> Result<&'a mut KindRow, ReadFault> {
+    let known = interval.kinds.iter_mut().find(|known| known.kind == OpKind(kind));
+    known.ok_or_else(|| ReadFault::wrong(format!("{what} of kind {kind} have no interval")))
 }
 
 /// The histogram in columns 5 and 6, with its exact sum and maximum in columns 7 and 8.

@@ -9,6 +9,17 @@ pub fn join_and(parts: &[String]) -> String {
     }
 }
 
+/// Each of `all` once, in the order in which they first come.
+pub fn distinct<K: PartialEq>(all: impl IntoIterator<Item = K>) -> Vec<K> {
+    let mut known: Vec<K> = Vec::new();
+    for one in all {
+        if !known.contains(&one) {
+            known.push(one);
+        }
+    }
+    known
+}
+
 /// The first `most` of `all`, and how many more there are.
 pub fn listed<T>(all: &[T], most: usize, one: impl Fn(&T) -> String) -> String {
     let mut text = all.iter().take(most).map(one).collect::<Vec<_>>().join(", ");

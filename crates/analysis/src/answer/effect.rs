@@ -10,6 +10,8 @@ use crate::recorded::dimensions::Setting;
 
 /// Ratios that differ by less than this factor are the same to a reader, however exactly they are known.
 const ALIKE_BELOW: f64 = 1.1;
+/// A smaller difference is none to a reader, shown or not.
+pub(super) const NEARLY_NONE: f64 = 0.05;
 /// A place that shows no difference by itself shares one of others if its own is so much of theirs, as logarithms.
 const SHARED_LEAST: f64 = 0.5;
 

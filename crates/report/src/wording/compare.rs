@@ -468,16 +468,18 @@ pub fn row_name(place: &PlaceComparison, metric: &MetricRatio) -> Vec<String> {
 
 /// `lost: clients 64 (4 usable repeats in the base, none in the new)`
 pub fn lost_sentence(lost: &[&LostPlace]) -> String {
-    let one = |place: &&LostPlace| {
-        let [base, new] = place.usable;
-        let few = if new == 0 { "none".to_owned() } else { new.to_string() };
-        let kept = format!("{} in the base, {few} in the new", plural(base as u64, "usable repeat"));
-        match settings_label(&place.label) {
-            label if label.is_empty() => kept,
-            label => format!("{label} ({kept})"),
-        }
+    let one = |place: &&LostPlace| match settings_label(&place.label) {
+        label if label.is_empty() => repeats_left(place),
+        label => format!("{label} ({})", repeats_left(place)),
     };
     format!("lost: {}", listed(&lost.iter().map(one).collect::<Vec<_>>()))
+}
+
+/// `4 usable repeats in the base, none in the new`
+pub fn repeats_left(lost: &LostPlace) -> String {
+    let [base, new] = lost.usable;
+    let few = if new == 0 { "none".to_owned() } else { new.to_string() };
+    format!("{} in the base, {few} in the new", plural(base as u64, "usable repeat"))
 }
 
 #[cfg(test)]

@@ -13,8 +13,8 @@ use crate::math::ratio::{RatioEstimate, RatioVerdict};
 use crate::points::variants::{EffortContrast, VariantArm, VariantVerdict};
 use crate::recorded::dimensions::{ENGINE, Setting};
 use model::StatementEffort;
-use words::list::{capital, join_and};
-use words::quantity::{bytes, count, time, whole};
+use words::list::{capital, distinct, join_and};
+use words::quantity::{self, bytes, count, range, time, whole};
 
 /// The most claims about variants that are faster at some place.
 const FASTER_MAX: usize = 2;
@@ -43,7 +43,7 @@ pub(super) fn answer(run: &AskedRun) -> Option<AnswerParts> {
     let mut claims = Vec::new();
     if let Some(base) = base {
         claims.extend(rivals.iter().flat_map(|rival| rival.gains(base)).take(FASTER_MAX));
-        // If nothing pays, it is told what is built, and what it would gain without its set-up.
+        // If no variant is faster, say what the engine builds, and what a variant gains without its set-up.
         if claims.is_empty() && verdicts.len() >= PLACES_COUNTED {
             claims.extend(made(&verdicts, base));
             claims.extend(names.iter().filter(|name| *name != base).filter_map(|name| without_setup(&verdicts, name)));
@@ -172,55 +172,45 @@ fn made(verdicts: &[&VariantVerdict], base: &str) -> Option<Claim> {
     let other = verdicts[0].arms.iter().map(|arm| arm.name.as_str()).find(|name| *name != base)?;
     let is_pair = verdicts.iter().all(|one| one.arms.len() == 2);
     let engine_of = |verdict: &VariantVerdict| verdict.place.iter().find(|setting| setting.name == ENGINE).map(spoken);
-    let mut engines: Vec<String> = Vec::new();
-    for engine in verdicts.iter().filter_map(|one| engine_of(one)) {
-        if !engines.contains(&engine) {
-            engines.push(engine);
-        }
-    }
+    let engines = distinct(verdicts.iter().filter_map(|one| engine_of(one)));
     let count = |engine: &String, name: &str| {
         let own = verdicts.iter().filter(|one| engine_of(one).as_ref() == Some(engine));
         let arms: Vec<&VariantArm> = own.flat_map(|one| &one.arms).filter(|arm| arm.name == name).collect();
         (arms.iter().filter(|arm| makes(arm)).count(), arms.len())
     };
-    let mut any = 0;
-    let told: Vec<String> = engines
-        .iter()
-        .enumerate()
-        .map(|(nth, engine)| {
-            let ((of_base, all), (of_other, _)) = (count(engine, base), count(engine, other));
-            any += of_base + of_other;
-            let label = if nth == 0 { format!("{other} ") } else { String::new() };
-            match (of_base, is_pair) {
-                (0, true) if of_other == 0 => format!("on {engine} for none"),
-                (_, true) => format!("on {engine} for {of_base} of {all} ({label}{of_other})"),
-                (_, false) => format!("on {engine} for {of_base} of {all}"),
-            }
-        })
-        .collect();
+    let of_engine = |(nth, engine): (usize, &String)| {
+        let ((of_base, all), (of_other, _)) = (count(engine, base), count(engine, other));
+        // The other variant is named once.
+        let label = if nth == 0 { format!("{other} ") } else { String::new() };
+        match (of_base, of_other, is_pair) {
+            (0, 0, true) => format!("on {engine} for none"),
+            (_, _, true) => format!("on {engine} for {of_base} of {all} ({label}{of_other})"),
+            (_, _, false) => format!("on {engine} for {of_base} of {all}"),
+        }
+    };
+    let told: Vec<String> = engines.iter().enumerate().map(of_engine).collect();
+    let any = engines.iter().any(|engine| [base, other].iter().any(|name| count(engine, name).0 > 0));
     let sentence = format!("A temporary table or tree is made {}.", join_and(&told));
-    (any > 0 && words_in(&sentence) <= WORDS_MAX).then(|| Claim::new(ClaimKind::Bottleneck, sentence))
+    (any && words_in(&sentence) <= WORDS_MAX).then(|| Claim::new(ClaimKind::Bottleneck, sentence))
 }
 
 /// `Without its set-up with-index is faster in 8 of 15 cases: it takes 16 to 97 % less time there.` `None` if it is nowhere, or needs no set-up.
 fn without_setup(verdicts: &[&VariantVerdict], name: &str) -> Option<Claim> {
     let arms: Vec<&VariantArm> = verdicts.iter().flat_map(|one| &one.arms).filter(|arm| arm.name == name).collect();
     let ratios: Vec<RatioEstimate> = arms.iter().filter_map(|arm| arm.statement_ratio).collect();
-    let faster: Vec<f64> =
-        ratios.iter().filter(|one| one.verdict == RatioVerdict::Faster).map(|one| one.ratio).collect();
+    let faster: Vec<&RatioEstimate> = ratios.iter().filter(|one| one.verdict == RatioVerdict::Faster).collect();
     if faster.is_empty() || arms.iter().all(|arm| arm.setup_seconds.is_none()) {
         return None;
     }
-    let least = 1.0 - faster.iter().copied().fold(0.0, f64::max);
-    let most = 1.0 - faster.iter().copied().fold(1.0, f64::min);
-    let less = if faster.len() == 1 { percent(least) } else { format!("{} to {}", percent(least), percent(most)) };
+    let less = range(&faster, |one| 1.0 - one.ratio, quantity::percent);
     let sentence = format!(
-        "Without its set-up {name} is faster in {} of {} cases: it takes {less} % less time there.",
+        "Without its set-up {name} is faster in {} of {} cases: it takes {less} less time there.",
         faster.len(),
         ratios.len()
     );
+    let ends = [f64::max as fn(f64, f64) -> f64, f64::min].map(|end| faster.iter().map(|one| one.ratio).reduce(end));
     let claim = Claim::new(ClaimKind::Difference, sentence);
-    Some(claim.figure("statement_ratio", 1.0 - least, None).figure("statement_ratio", 1.0 - most, None))
+    Some(ends.into_iter().flatten().fold(claim, |claim, ratio| claim.figure("statement_ratio", ratio, None)))
 }
 
 /// The place of `verdict` at the beginning of a sentence: `For group-by, `; nothing if there is one place.
@@ -356,12 +346,8 @@ fn table(verdicts: &[&VariantVerdict], base: &str) -> Option<AnswerTable> {
         let named = all.iter().filter_map(|axis| place.iter().find(|setting| setting.name == axis.name));
         named.map(|setting| say(setting)).collect()
     };
-    let mut names: Vec<&str> = vec![base];
-    for arm in verdicts.iter().flat_map(|one| &one.arms) {
-        if !names.contains(&arm.name.as_str()) {
-            names.push(&arm.name);
-        }
-    }
+    let arms = verdicts.iter().flat_map(|one| &one.arms);
+    let names = distinct([base].into_iter().chain(arms.map(|arm| arm.name.as_str())));
     let of_arm = |verdict: &VariantVerdict, name: &str| {
         let arm = verdict.arms.iter().find(|arm| arm.name == name)?;
         if name == base { total(arm) } else { arm.ratio.map(ratio_cell) }
@@ -557,7 +543,7 @@ mod tests {
             claims[..2],
             [
                 "A temporary table or tree is made on mariadb for 2 of 2 (with-index 0), on postgres for none and on sqlite for 2 of 2 (0).",
-                "Without its set-up with-index is faster in 4 of 6 cases: it takes 50 to 50 % less time there.",
+                "Without its set-up with-index is faster in 4 of 6 cases: it takes 50 % less time there.",
             ]
         );
         assert_eq!((table.rows.len(), table.columns.len(), table.rows[1].name[0].as_str()), (6, 2, "mariadb"));

@@ -6,11 +6,11 @@
 use crate::exit::{Exit, Fault};
 use crate::output;
 use analysis::RatioVerdict;
-use analysis::compare::{KindRatio, LostPlace, PlaceComparison, RunComparison, is_below};
+use analysis::compare::{KindRatio, PlaceComparison, RunComparison, is_below};
 use analysis::math::ratio::PAIRS_MIN;
 use host::error::IoContext;
 use plot::escape::escape_xml;
-use report::wording::compare::{arm_name, interval_text, listed, lost_sentence, place_name, ratio_text};
+use report::wording::compare::{arm_name, interval_text, listed, place_name, ratio_text, repeats_left};
 use std::fmt::Write as _;
 use std::io::{ErrorKind, Read, Write as _};
 use std::path::Path;
@@ -185,10 +185,8 @@ fn cases_of(one: &RunComparison, share: f64) -> Vec<GateCase> {
         }));
     }
     cases.extend(one.lost.iter().map(|lost| {
-        let named = LostPlace { label: Vec::new(), ..lost.clone() };
-        let why = lost_sentence(&[&named]);
         let name = report::wording::label::settings_label(&lost.label);
-        case(CaseKind::Lost, name, CaseOutcome::Failed(why.trim_start_matches("lost: ").to_owned()))
+        case(CaseKind::Lost, name, CaseOutcome::Failed(repeats_left(lost)))
     }));
     cases
 }

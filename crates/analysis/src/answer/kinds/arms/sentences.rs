@@ -3,7 +3,7 @@
 //! In: what the arm does at some places. Out: a claim. Limits: a sentence that grew too long is said without its interval, which its figures have.
 
 use crate::answer::claim::{Claim, ClaimKind, WORDS_MAX};
-use crate::answer::effect::{Branch, Is, PlaceEffect, inverse};
+use crate::answer::effect::{Branch, Is, NEARLY_NONE, PlaceEffect, inverse};
 use crate::answer::places::{Axis, Part};
 use crate::answer::speech::{factor, fine, number_word, percent, size, spoken, under, words_in};
 use crate::math::ratio::RatioEstimate;
@@ -14,8 +14,6 @@ use words::list::{capital, join_and};
 const FACTOR_MIN: f64 = 1.5;
 /// If less than this share would not have shown, nothing is decided.
 const SHOWN_MAX: f64 = 0.5;
-/// A smaller difference is none to a reader.
-const NEARLY_NONE: f64 = 0.05;
 /// A loss of more is said as a factor.
 const LOSS_MAX: f64 = 0.9;
 

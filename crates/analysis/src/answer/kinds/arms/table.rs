@@ -6,6 +6,7 @@
 use super::sentences::pairs;
 use crate::answer::comparison::Comparison;
 use crate::answer::conditions::conditions;
+use crate::answer::effect::NEARLY_NONE;
 use crate::answer::places::{Axis, axes};
 use crate::answer::speech::{self, fine};
 use crate::answer::table::COLUMNS_MAX;
@@ -21,8 +22,6 @@ use words::quantity::{count, time};
 
 /// With more columns there is no room for intervals and response times.
 const WIDE_COLUMNS_MAX: usize = 3;
-/// Where so small a difference would have shown, there is none to a reader.
-const NEARLY_NONE: f64 = 0.05;
 
 pub(super) fn table(comparison: &Comparison, is_decided: bool) -> Option<AnswerTable> {
     let places = comparison.places();

@@ -8,7 +8,7 @@ use crate::points::work::WorkRate;
 use crate::recorded::dimensions::ENGINE;
 use crate::{Code, DetailKind, KindSummary, PointAnalysis, Role, Setting};
 use model::Nanos;
-use words::list::{capital, join_and};
+use words::list::{capital, distinct, join_and};
 use words::quantity::{count, number, time, whole};
 
 /// Of fewer connections it says little that none waited.
@@ -21,13 +21,14 @@ pub(super) fn answer(run: &AskedRun) -> Option<AnswerParts> {
         return None;
     }
     let rows: Vec<&PointAnalysis> = run.usable().filter(|point| parts_of(point).next().is_some()).collect();
-    let engines = in_order(&rows, |row| row.engine.clone());
+    let engines = distinct(rows.iter().map(|row| row.engine.clone()));
     let of_engine = |engine: &String| rows.iter().copied().filter(|row| row.engine == *engine).collect::<Vec<_>>();
     let mut claims: Vec<Claim> = engines.iter().flat_map(|engine| opening(run, &of_engine(engine))).collect();
     let found =
         points.iter().find_map(|point| point.findings.iter().find_map(|one| RetrySpikes::in_detail(&one.detail)));
-    let waited = found.map(retry_claim).or_else(|| none_waited(points));
-    waited.into_iter().for_each(|claim| claims.insert(claims.len().min(1), claim));
+    if let Some(waited) = found.map(retry_claim).or_else(|| none_waited(points)) {
+        claims.insert(claims.len().min(1), waited);
+    }
     claims.extend(engines.iter().filter_map(|engine| most(run, &of_engine(engine))));
     Some(AnswerParts {
         question: "What does it take to open a connection?".to_owned(),
@@ -35,17 +36,6 @@ pub(super) fn answer(run: &AskedRun) -> Option<AnswerParts> {
         claims,
         next: None,
     })
-}
-
-fn in_order<K: PartialEq>(rows: &[&PointAnalysis], key: impl Fn(&PointAnalysis) -> K) -> Vec<K> {
-    let mut all: Vec<K> = Vec::new();
-    for row in rows {
-        let own = key(row);
-        if !all.contains(&own) {
-            all.push(own);
-        }
-    }
-    all
 }
 
 /// The parts of a turn with their times, the opening first.
@@ -154,7 +144,7 @@ fn opening_claims(run: &AskedRun, rows: &[&PointAnalysis]) -> Option<Vec<Claim>>
 
 /// `MariaDB opens at most 4,310 connections per second, with 16 clients.`
 fn most(run: &AskedRun, rows: &[&PointAnalysis]) -> Option<Claim> {
-    let clients: Vec<u32> = in_order(rows, |row| row.clients);
+    let clients: Vec<u32> = distinct(rows.iter().map(|row| row.clients));
     let rates = rows.iter().filter_map(|row| Some((*row, WorkRate::of(row)?)));
     let (best, rate) = rates.max_by(|a, b| a.1.value.total_cmp(&b.1.value)).filter(|_| clients.len() > 1)?;
     let with =
@@ -171,9 +161,9 @@ fn most(run: &AskedRun, rows: &[&PointAnalysis]) -> Option<Claim> {
 
 /// `None of 87,000 connections took a second: no client had to ask again.` `None` of few connections.
 fn none_waited(points: &[PointAnalysis]) -> Option<Claim> {
-    let opened = || points.iter().filter_map(|point| Some((parts_of(point).next()?.0, point)));
-    let all: u64 = opened().map(|(kind, _)| kind.ops).sum();
-    let longest = opened().filter_map(|(kind, _)| Some(kind.response_ns?.max)).max()?;
+    let opened = || points.iter().filter_map(|point| Some(parts_of(point).next()?.0));
+    let all: u64 = opened().map(|kind| kind.ops).sum();
+    let longest = opened().filter_map(|kind| Some(kind.response_ns?.max)).max()?;
     let asks_again_after = Nanos::from_secs(1);
     (all >= CONNECTIONS_TELLING && longest < asks_again_after.0).then(|| {
         let sentence = format!("None of {} connections took a second: no client had to ask again.", amount(all as f64));
