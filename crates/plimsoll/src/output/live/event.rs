@@ -7,6 +7,7 @@ use crate::output::progress::sums::Second;
 use analysis::{PointAnalysis, Severity};
 use model::{Nanos, Phase, Plan};
 use std::collections::BTreeSet;
+use std::path::PathBuf;
 
 /// What a run is about.
 pub struct LivePlan {
@@ -48,6 +49,8 @@ pub enum LiveEvent {
         /// The work left in the run.
         left: String,
     },
+    /// Where the run is recorded.
+    Recorded(PathBuf),
     /// What is done in a phase without a length: rows are loaded, data is read back.
     Stage(String),
     /// What the disk can do is known.

@@ -11,7 +11,7 @@ use std::time::Instant;
 
 /// The keys, for the page that explains them.
 pub const KEYS: [(&str, &str); 6] = [
-    ("1 to 4, Tab", "another panel: overview, points, machine, notes"),
+    ("1 to 5, Tab", "another panel: overview, the answer so far, points, machine, notes"),
     ("Up, Down, PgUp, PgDn", "scroll in points and notes"),
     ("s, then s again", "skip this point: what was measured is kept, a resumed run measures it"),
     ("q or Ctrl-C", "end the run and report what was measured; once more: end at once"),
@@ -41,7 +41,7 @@ fn press(state: &mut LiveState, key: KeyEvent, stop: &Stop) {
         KeyCode::Char('?' | 'h') => state.is_helping = true,
         KeyCode::Char('s') => skip(state, stop, Instant::now()),
         KeyCode::Tab => show(state, state.panel.next()),
-        KeyCode::Char(digit @ '1'..='4') => show(state, ScreenPanel::ALL[digit as usize - '1' as usize]),
+        KeyCode::Char(digit @ '1'..='5') => show(state, ScreenPanel::ALL[digit as usize - '1' as usize]),
         KeyCode::Up => state.scroll += 1,
         KeyCode::PageUp => state.scroll += 10,
         KeyCode::Down => state.scroll = state.scroll.saturating_sub(1),
@@ -107,7 +107,7 @@ mod tests {
     #[test]
     fn panels_have_numbers_and_help_closes_with_any_key() {
         let (mut state, stop) = (state(), Stop::default());
-        press_all(&mut state, &[KeyCode::Char('3'), KeyCode::Tab], &stop);
+        press_all(&mut state, &[KeyCode::Char('4'), KeyCode::Tab], &stop);
         assert_eq!(state.panel, ScreenPanel::Notes);
         press_all(&mut state, &[KeyCode::Tab, KeyCode::Char('?')], &stop);
         assert!(state.panel == ScreenPanel::Overview && state.is_helping);

@@ -147,6 +147,7 @@ fn wait_for_keyboard(wait: Duration) -> std::io::Result<()> {
 
 fn draw(terminal: &mut Screen, state: &mut LiveState) -> std::io::Result<()> {
     state.measure_own_cost();
+    state.look_for_answer(terminal.size()?.width.into());
     if std::mem::take(&mut state.is_torn) {
         terminal.clear()?;
     }

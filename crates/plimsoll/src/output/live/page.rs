@@ -57,6 +57,7 @@ impl ScreenPage<'_> {
             (true, _) => self.help(),
             (false, ScreenPanel::Overview) if is_wide => self.overview(room),
             (false, ScreenPanel::Overview) => self.figures(room),
+            (false, ScreenPanel::Answer) => self.answer(room),
             (false, ScreenPanel::Points) => self.points(room),
             (false, ScreenPanel::Machine) => self.machine(room),
             (false, ScreenPanel::Notes) => self.notes(room),
@@ -141,7 +142,7 @@ impl ScreenPage<'_> {
 
     fn keys(&self) -> ScreenRow {
         if self.width < WIDTH_MIN {
-            return self.row("1-4 panels  s skip  q end  ? keys", TextTone::Faint);
+            return self.row("1-5 panels  s skip  q end  ? keys", TextTone::Faint);
         }
         let panels = (1..).zip(ScreenPanel::ALL).flat_map(|(nth, panel)| {
             let tone = if panel == self.state.panel { TextTone::Strong } else { TextTone::Faint };
@@ -266,6 +267,18 @@ impl ScreenPage<'_> {
         rows.push(ScreenRow::default());
         rows.extend(self.two_charts(&busy, &disk, height));
         rows
+    }
+
+    /// The answer of the points that are over, from its first line on.
+    fn answer(&self, room: usize) -> Vec<ScreenRow> {
+        let lines = &self.state.answer.lines;
+        if lines.is_empty() {
+            return vec![self.row("no point is over yet", TextTone::Faint)];
+        }
+        let head = format!("so far, of {} points", self.state.answer.points);
+        let head = [self.row(head, TextTone::Faint), ScreenRow::default()];
+        let shown = lines.iter().map(|line| self.row(line.clone(), TextTone::Plain));
+        head.into_iter().chain(shown).take(room).collect()
     }
 
     /// The rows of the points that are over, the last at the end.

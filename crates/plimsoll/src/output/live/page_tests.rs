@@ -5,7 +5,7 @@
 
 use super::event::{CellMark, LiveEvent, LivePlan, Note};
 use super::page::paint_with;
-use super::state::{LiveState, ScreenPanel, Wish};
+use super::state::{LiveState, ScreenPanel, SoFar, Wish};
 use super::words::Looks;
 use crate::output::progress::machine::{CpuUse, DiskCeilings, DiskUse, MachineUse};
 use crate::output::progress::sums::{ResponseTimes, Second};
@@ -127,6 +127,18 @@ fn the_machine_has_a_panel_and_the_keys_are_explained() {
 }
 
 #[test]
+fn the_answer_so_far_has_a_panel() {
+    let (mut state, now) = in_the_middle();
+    state.panel = ScreenPanel::Answer;
+    assert!(shown(UNICODE, &state, now, 80, 24).contains("no point is over yet"));
+    let lines = vec!["Which one?".to_owned(), String::new(), "SQLite does 1.6 times as many.".to_owned()];
+    state.answer = SoFar { points: 4, width: 80, lines };
+    let page = shown(UNICODE, &state, now, 80, 24);
+    let shown: Vec<&str> = page.lines().skip(3).take(5).collect();
+    assert_eq!(shown, ["so far, of 4 points", "", "Which one?", "", "SQLite does 1.6 times as many."]);
+}
+
+#[test]
 fn a_terminal_without_utf_8_gets_ascii() {
     let (mut state, now) = in_the_middle();
     state.notes.clear();
@@ -163,7 +175,7 @@ fn a_key_that_was_pressed_is_answered_in_the_last_line() {
         state.wish = wish;
         shown(UNICODE, &state, now, 80, 24).lines().last().unwrap().to_owned()
     };
-    assert!(foot(Wish::None).starts_with("1 overview  2 points  3 machine  4 notes"));
+    assert!(foot(Wish::None).starts_with("1 overview  2 answer  3 points  4 machine  5 notes"));
     assert_eq!(foot(Wish::PerhapsSkip(now)), "s again skips this point; what was measured is kept");
     assert!(foot(Wish::PerhapsSkip(now - Duration::from_secs(6))).starts_with("1 overview"), "the question is over");
     assert!(foot(Wish::Stop).starts_with("ending the run"));

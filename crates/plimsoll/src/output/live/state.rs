@@ -9,9 +9,10 @@ use crate::output::progress::left::clock_since;
 use crate::output::progress::machine::DiskCeilings;
 use crate::output::progress::sums::Second;
 use analysis::{Severity, Validity};
-use model::{Nanos, Phase};
+use model::{Nanos, Phase, PointState, RunData};
 use rustix::time::{ClockId, clock_gettime};
 use std::collections::VecDeque;
+use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 const SECONDS_MAX: usize = 600;
@@ -24,6 +25,8 @@ pub const ANSWER_WITHIN: Duration = Duration::from_secs(5);
 pub enum ScreenPanel {
     /// Something of everything.
     Overview,
+    /// The answer of the points that are over.
+    Answer,
     /// The rows of the points that are over.
     Points,
     /// CPUs and disk.
@@ -33,12 +36,13 @@ pub enum ScreenPanel {
 
 impl ScreenPanel {
     /// All in the order of their keys.
-    pub const ALL: [ScreenPanel; 4] =
-        [ScreenPanel::Overview, ScreenPanel::Points, ScreenPanel::Machine, ScreenPanel::Notes];
+    pub const ALL: [ScreenPanel; 5] =
+        [ScreenPanel::Overview, ScreenPanel::Answer, ScreenPanel::Points, ScreenPanel::Machine, ScreenPanel::Notes];
 
     pub fn name(self) -> &'static str {
         match self {
             ScreenPanel::Overview => "overview",
+            ScreenPanel::Answer => "answer",
             ScreenPanel::Points => "points",
             ScreenPanel::Machine => "machine",
             ScreenPanel::Notes => "notes",
@@ -62,6 +66,14 @@ pub enum Wish {
     Skip,
     /// To end the run.
     Stop,
+}
+
+/// The answer of the points that are over, for a screen of this width.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct SoFar {
+    pub points: usize,
+    pub width: usize,
+    pub lines: Vec<String>,
 }
 
 pub struct LiveState {
@@ -88,6 +100,10 @@ pub struct LiveState {
     pub ceilings: DiskCeilings,
     /// The points that are over and judged.
     pub ended: Vec<EndedPoint>,
+    /// Where the run is recorded, once that is known.
+    pub run_file: Option<PathBuf>,
+    /// The answer so far, when it was last looked at.
+    pub answer: SoFar,
     /// Findings and notes, the oldest first.
     pub notes: VecDeque<Note>,
     /// What is on the screen.
@@ -121,6 +137,8 @@ impl LiveState {
             seconds: VecDeque::new(),
             ceilings: DiskCeilings::default(),
             ended: Vec::new(),
+            run_file: None,
+            answer: SoFar::default(),
             notes: VecDeque::new(),
             panel: ScreenPanel::Overview,
             is_helping: false,
@@ -143,6 +161,7 @@ impl LiveState {
                 self.left = left;
                 self.add_second(Some(*second));
             }
+            LiveEvent::Recorded(file) => self.run_file = Some(file),
             LiveEvent::Stage(part) => self.stage = Some(part),
             LiveEvent::Disk(ceilings) => self.ceilings = ceilings,
             LiveEvent::Note(note) => self.add_note(note),
@@ -224,6 +243,21 @@ impl LiveState {
         self.own_share = used_s / self.began.elapsed().as_secs_f64().max(1.0);
     }
 
+    /// Makes the answer anew if it is looked at, and a point has ended since. The run file is read for it, by a thread that gives way to the load:
+    /// who does not look does not pay.
+    pub fn look_for_answer(&mut self, width: usize) {
+        let points = self.ended.len();
+        let is_known = self.answer.points == points && self.answer.width == width;
+        if self.panel != ScreenPanel::Answer || is_known {
+            return;
+        }
+        let lines = self.run_file.as_deref().and_then(answer_of).map(|answer| {
+            let text = report::terminal::answer(&answer, width, false);
+            text.lines().map(str::to_owned).collect()
+        });
+        self.answer = SoFar { points, width, lines: lines.unwrap_or_default() };
+    }
+
     /// `1:20`: since the view began.
     pub fn passed(&self, now: Instant) -> String {
         clock_since(self.began, now)
@@ -247,4 +281,12 @@ impl LiveState {
         let from = if grave.is_empty() { self.notes.iter().collect() } else { grave };
         from[from.len().saturating_sub(most)..].to_vec()
     }
+}
+
+/// The answer of the complete points in `run_file`; `None` if there is none, or it cannot be read now.
+fn answer_of(run_file: &Path) -> Option<analysis::Answer> {
+    let meta = store::read_meta(run_file).ok()?.meta;
+    let mut points = store::read_points_from(run_file, 0).ok()?;
+    points.retain(|point| point.state == PointState::Complete);
+    (!points.is_empty()).then(|| analysis::answer::answer(&analysis::analyse(&RunData { meta, points })))
 }

@@ -128,6 +128,7 @@ impl ProgressDisplay {
         self.ended.follow(run_file);
         if let Show::Live(view) = &self.show {
             view.send(LiveEvent::Disk(self.ended.ceilings(&self.trials)));
+            view.send(LiveEvent::Recorded(run_file.to_owned()));
         }
     }
 
