@@ -1,8 +1,9 @@
 //! The experiments on the pages of `docs/experiments`: each is run as its page has it, and its charts and answer are written into the page.
 //!
 //! In: a page with a command and a line `<!-- measured CHART... -->`. Out: the same page with the charts, the answer and the machine below
-//! that line, and the charts next to the page. Limits: the command is the last one before the line, and the data is made in `target`; a
-//! page without such a line is left as it is.
+//! that line, and the charts next to the page. Limits: the command is the last one before the line; the run stays in `target/site-runs` until
+//! the page is measured again, so that a program which words its answers in another way can write them anew; a page without such a line is
+//! left as it is.
 
 use crate::workspace;
 use anyhow::{Context, Result, ensure};
@@ -15,6 +16,18 @@ use std::time::Instant;
 const FOLDER: &str = "docs/experiments";
 const BEGIN: &str = "<!-- measured ";
 const END: &str = "<!-- /measured -->";
+
+/// Where the answers of pages come from.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub enum Source {
+    /// The experiments are run.
+    NewRuns,
+    /// The runs that the last measurement left.
+    KeptRuns,
+}
+
+/// The time that a kept run took, in seconds, beside it.
+const SECONDS: &str = "seconds";
 
 /// The experiment of a page.
 #[derive(Debug, PartialEq, Eq)]
@@ -34,15 +47,17 @@ struct Measured {
     seconds: f64,
 }
 
-/// Runs the experiments of `pages`.
-pub fn measure_pages(root: &Path, pages: &[String]) -> Result<()> {
+/// Writes the answers of `pages` into them.
+pub fn write_answers(root: &Path, pages: &[String], source: Source) -> Result<()> {
     if pages.is_empty() {
         return Ok(());
     }
     let program = build(root)?;
     let all = pages.iter().any(|page| page == "all");
     let pages = if all { all_pages(root)? } else { pages.to_vec() };
-    pages.iter().try_for_each(|page| measure_page(root, &program, page).with_context(|| format!("the page `{page}`")))
+    pages
+        .iter()
+        .try_for_each(|page| write_answer(root, &program, page, source).with_context(|| format!("the page `{page}`")))
 }
 
 fn build(root: &Path) -> Result<PathBuf> {
@@ -61,19 +76,17 @@ fn all_pages(root: &Path) -> Result<Vec<String>> {
     Ok(names)
 }
 
-fn measure_page(root: &Path, program: &Path, page: &str) -> Result<()> {
+fn write_answer(root: &Path, program: &Path, page: &str, source: Source) -> Result<()> {
     let file = root.join(FOLDER).join(format!("{page}.md"));
     let text = fs::read_to_string(&file).with_context(|| format!("cannot read `{}`", file.display()))?;
     let Some(experiment) = experiment_of(&text) else { return Ok(()) };
-    println!("site: {page}: plimsoll {}", experiment.words.join(" "));
     let place = root.join("target/site-runs").join(page);
-    if place.exists() {
-        fs::remove_dir_all(&place)?;
+    if source == Source::NewRuns {
+        println!("site: {page}: plimsoll {}", experiment.words.join(" "));
+        measure(program, &experiment, &place)?;
     }
-    fs::create_dir_all(&place)?;
-    let measured = run_experiment(program, &experiment, &place, &root.join(FOLDER).join(page))?;
-    fs::write(&file, with_results(&text, page, &measured, &machine())?)?;
-    Ok(fs::remove_dir_all(&place)?)
+    let measured = answer_of(program, &experiment, &place, &root.join(FOLDER).join(page))?;
+    Ok(fs::write(&file, with_results(&text, page, &measured, &machine())?)?)
 }
 
 /// The last command before the line of the results.
@@ -85,17 +98,28 @@ fn experiment_of(text: &str) -> Option<PageExperiment> {
     Some(PageExperiment { words: command.split_whitespace().map(str::to_owned).collect(), charts })
 }
 
-fn run_experiment(program: &Path, experiment: &PageExperiment, place: &Path, pictures: &Path) -> Result<Measured> {
+/// Runs `experiment` in `place`, from which the run before is removed.
+fn measure(program: &Path, experiment: &PageExperiment, place: &Path) -> Result<()> {
+    if place.exists() {
+        fs::remove_dir_all(place)?;
+    }
+    fs::create_dir_all(place)?;
     let begun = Instant::now();
     let mut command = Command::new(program);
-    command.args(&experiment.words).args(["--json", "--quiet"]).current_dir(place).stdin(Stdio::null());
-    let output = command.stderr(Stdio::inherit()).output().context("cannot start plimsoll")?;
+    command.args(&experiment.words).arg("--quiet").current_dir(place).stdin(Stdio::null()).stdout(Stdio::null());
+    workspace::run(&mut command)?;
+    Ok(fs::write(place.join(SECONDS), begun.elapsed().as_secs().to_string())?)
+}
+
+/// The answer and the charts of the run in `place`, by the present program.
+fn answer_of(program: &Path, experiment: &PageExperiment, place: &Path, pictures: &Path) -> Result<Measured> {
+    workspace::run(Command::new(program).args(["report", "last"]).current_dir(place).stdout(Stdio::null()))?;
+    let output = Command::new(program).args(["show", "last", "--json"]).current_dir(place).output()?;
     let answer: Value = serde_json::from_slice(&output.stdout).context("plimsoll printed no JSON")?;
-    ensure!(output.status.success(), "plimsoll ended with {}: {answer}", output.status);
-    let seconds = begun.elapsed().as_secs_f64();
     let report = answer["report"].as_str().context("there is no report")?;
     let charts = copy_charts(&place.join(report), &experiment.charts, pictures)?;
-    Ok(Measured { charts, answer: answer_markdown(&answer["answer"])?, seconds })
+    let seconds = fs::read_to_string(place.join(SECONDS)).context("no run was kept; --measure makes one")?;
+    Ok(Measured { charts, answer: answer_markdown(&answer["answer"])?, seconds: seconds.trim().parse()? })
 }
 
 /// `answer` of the JSON of a run, quoted: the claims, the table, and how far to trust it.

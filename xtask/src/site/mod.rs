@@ -11,6 +11,7 @@ mod stage;
 use crate::tools::MDBOOK;
 use crate::workspace;
 use anyhow::{Context, Result, bail};
+use measure::Source;
 use std::fs;
 use std::path::Path;
 use std::process::Command;
@@ -21,11 +22,16 @@ pub struct SiteArguments {
     /// Run the experiment of this page first, such as `threads`, or of `all` (may be given several times).
     #[arg(long, value_name = "PAGE")]
     measure: Vec<String>,
+
+    /// Write the answer of this page, or of `all`, again from the run that its last measurement kept (may be given several times).
+    #[arg(long, value_name = "PAGE")]
+    again: Vec<String>,
 }
 
 /// Makes the site and checks its links.
 pub fn run(root: &Path, arguments: &SiteArguments) -> Result<()> {
-    measure::measure_pages(root, &arguments.measure)?;
+    measure::write_answers(root, &arguments.measure, Source::NewRuns)?;
+    measure::write_answers(root, &arguments.again, Source::KeptRuns)?;
     let place = root.join("target/site");
     if place.exists() {
         fs::remove_dir_all(&place).with_context(|| format!("cannot remove `{}`", place.display()))?;
