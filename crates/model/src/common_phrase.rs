@@ -54,7 +54,11 @@ pub fn common_phrase(key: &str, trial: &Trial) -> Option<String> {
             Pacing::Closed { think: Nanos(0) } => "a closed loop".to_owned(),
             Pacing::Closed { think } => format!("a closed loop with pauses of {think}"),
             Pacing::Open { arrivals: Arrivals::Recorded { .. } } => "the recorded times".to_owned(),
-            Pacing::Open { arrivals } => format!("a rate of {} per second", arrivals.per_s()),
+            Pacing::Open { arrivals } => {
+                let per_s = arrivals.per_s();
+                let is_whole = per_s.fract() == 0.0 && per_s > 12.0;
+                format!("a rate of {} per second", if is_whole { number_word(per_s as u64) } else { per_s.to_string() })
+            }
         },
         _ => return None,
     };

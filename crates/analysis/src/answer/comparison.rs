@@ -17,11 +17,16 @@ use crate::{Analysis, PointAnalysis};
 use model::EngineProcess;
 use words::list::join_and;
 
+/// If less than this share would not have shown, nothing is decided.
+pub(super) const SHOWN_MAX: f64 = 0.5;
+
 /// The arms of one setting.
 pub(super) struct Comparison<'a> {
     pub run: &'a AskedRun<'a>,
     /// The first arm is the base.
     pub table: RelativeTable,
+    /// All that were measured, those that are not ranked among them.
+    pub arms: Vec<Setting>,
     /// Which arms are not ranked, and why.
     pub not_ranked: Option<Claim>,
     /// Whether any are.
@@ -35,6 +40,8 @@ pub(super) struct ArmEffects<'a> {
     pub decided: Vec<PlaceEffect<'a>>,
     /// The places with too few.
     pub undecided: Vec<PlaceEffect<'a>>,
+    /// The places whose repeats differ so much that nothing but a very large difference would have shown, if others are better known.
+    pub noisy: Vec<PlaceEffect<'a>>,
 }
 
 impl<'a> Comparison<'a> {
@@ -58,9 +65,10 @@ impl<'a> Comparison<'a> {
     fn of_table(run: &'a AskedRun<'a>, table: RelativeTable) -> Comparison<'a> {
         let sorts = embedded_and_servers(run.analysis, &table);
         let (not_ranked, is_mixed) = (not_ranked(&table, sorts.as_ref()), sorts.is_some());
+        let arms = table.arms.clone();
         let table = sorts.map_or_else(|| table.clone(), |sorts| rankable(run.analysis, &table, sorts));
         let is_ranked = !is_mixed || table.arms.len() > 1 && embedded_and_servers(run.analysis, &table).is_none();
-        Comparison { run, table, not_ranked, is_ranked }
+        Comparison { run, table, arms, not_ranked, is_ranked }
     }
 
     /// The base.
@@ -90,8 +98,14 @@ impl<'a> Comparison<'a> {
             let one = PlaceEffect { place: row.place.iter().collect(), effect: ratio(row.metric, cell.ratio) };
             match cell.ratio.verdict {
                 RatioVerdict::Indicative => all.undecided.push(one),
+                RatioVerdict::NoDifferenceShown if cell.ratio.smallest_effect.is_some_and(|one| one > SHOWN_MAX) => {
+                    all.noisy.push(one);
+                }
                 _ => all.decided.push(one),
             }
+        }
+        if all.decided.is_empty() {
+            all.decided.append(&mut all.noisy);
         }
         all
     }
@@ -144,7 +158,7 @@ impl<'a> Comparison<'a> {
 }
 
 /// What is done, if work is counted in `unit`.
-fn done(unit: WorkUnit) -> &'static str {
+pub(super) fn done(unit: WorkUnit) -> &'static str {
     if unit == WorkUnit::Rows { "inserts" } else { unit.plural() }
 }
 

@@ -25,6 +25,7 @@ mod table;
 mod tests;
 mod thing;
 mod trust;
+mod wakeups;
 
 pub use crate::points::work::{WorkRate, WorkUnit};
 pub use asked::AskedRun;

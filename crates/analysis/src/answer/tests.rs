@@ -30,9 +30,16 @@ fn check(what: &str, analysis: &Analysis) {
         check_figures(claim, analysis, &context);
         check_ranks(kind, claim, analysis, &context);
     }
-    let disturbed = analysis.points.iter().flat_map(|point| &point.findings).any(|one| one.code().is_disturbance());
-    let is_called_steady = claims.iter().any(|claim| claim.kind == ClaimKind::Steadiness);
-    assert!(!(disturbed && is_called_steady), "{}", context());
+    let is_disturbed = |point: &PointAnalysis| point.findings.iter().any(|one| one.code().is_disturbance());
+    for claim in claims.iter().filter(|claim| claim.kind == ClaimKind::Steadiness) {
+        let is_of_all = ["It ", "All ran "].iter().any(|begin| claim.sentence.starts_with(begin));
+        let disturbed = analysis.points.iter().filter(|point| is_disturbed(point)).count();
+        assert!(
+            if is_of_all { disturbed == 0 } else { (1..analysis.points.len()).contains(&disturbed) },
+            "{}",
+            context()
+        );
+    }
 }
 
 fn check_words(sentence: &str, context: &dyn Fn() -> String) {

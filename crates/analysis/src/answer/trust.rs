@@ -255,10 +255,11 @@ pub fn not_measured(unmeasured: &[Unmeasured]) -> Option<String> {
     (!parts.is_empty()).then(|| format!("Not measured: {}.", join_and(&parts)))
 }
 
-/// What mends the weakness that most points share, or the next step of the gravest finding that has one.
+/// What mends the weakness that most points share, or the next step of the gravest finding that is more than a note. A run without such needs
+/// none.
 pub(super) fn next_step(run: &AskedRun) -> Option<String> {
     let findings = run.analysis.points.iter().flat_map(|point| &point.findings).chain(&run.analysis.findings);
-    let steps = findings.filter(|finding| !finding.next.sentence().is_empty());
+    let steps = findings.filter(|one| one.severity > Severity::Note && !one.next.sentence().is_empty());
     // Of several that are equally grave the first: findings are listed in the order of their weight.
     let gravest = steps.reduce(|gravest, one| if one.severity > gravest.severity { one } else { gravest });
     let step = mending_step(run).or(gravest.map(|finding| finding.next))?;

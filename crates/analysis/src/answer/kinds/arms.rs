@@ -4,27 +4,32 @@
 //! interval, and of places that are not where what holds. Limits: a ratio without enough pairs is claimed as undecided.
 
 mod costs;
+mod levels;
 mod sentences;
 mod table;
 #[cfg(test)]
 mod tests;
 
-pub(super) use table::{ratio_cell, speed_cell};
+pub(super) use table::{by_place, has_column_for_each_arm, ratio_cell, speed_cell};
 
 use super::numbers;
 use crate::answer::claim::{Claim, ClaimKind};
 use crate::answer::comparison::{ArmEffects, Comparison, without_result};
 use crate::answer::effect::{Branch, Is, split_within};
 use crate::answer::places::{axes, distinguishing};
-use crate::answer::speech::{fine, number_word, spoken, under};
-use crate::answer::{AnswerParts, AskedRun, bottleneck};
+use crate::answer::speech::{fine, number_word, size, spoken, under};
+use crate::answer::thing::Thing;
+use crate::answer::{AnswerParts, AskedRun, bottleneck, wakeups};
 use crate::math::ratio::{PAIRS_MIN, RatioEstimate};
 use crate::points::metric::Metric;
 use crate::recorded::dimensions::{Role, Setting};
 use sentences::Pair;
+use words::list::capital;
 
 /// From so many other arms on, each has one claim.
 const ARMS_WITH_DETAILS: usize = 3;
+/// A larger factor that would have shown tells nothing.
+const FACTOR_TOLD_MAX: f64 = 20.0;
 /// So many different results are said one by one; of more the ends are said.
 const RESULTS_MAX: usize = 5;
 
@@ -44,7 +49,9 @@ pub(super) fn answer(run: &AskedRun) -> Option<AnswerParts> {
     if is_decided {
         claims.extend(comparison.not_ranked.clone());
         claims.extend(partly_undecided(run, &effects));
+        claims.extend(too_noisy(&effects));
     }
+    claims.extend(wakeups::claim(&Thing::all(run)));
     claims.extend(costs::of_engines(&comparison));
     let mut costs = costs::claims(&comparison).into_iter();
     claims.extend(costs.next());
@@ -53,6 +60,7 @@ pub(super) fn answer(run: &AskedRun) -> Option<AnswerParts> {
     if effects.iter().all(|one| one.decided.is_empty() && one.undecided.is_empty()) {
         claims.splice(0..0, (0..others).filter_map(|nth| tail(&comparison, nth)));
     }
+    claims.splice(0..0, levels::claim(&comparison));
     let lacks_pairs = effects.iter().any(|one| !one.undecided.is_empty());
     Some(AnswerParts {
         question: question(&comparison),
@@ -93,10 +101,11 @@ fn decided(comparison: &Comparison, effects: &[ArmEffects]) -> Vec<Claim> {
     let mut arms: Vec<(Pair, Branch)> = Vec::new();
     for (nth, own) in effects.iter().enumerate().filter(|(_, own)| !own.decided.is_empty()) {
         let decided = own.decided.iter().map(|one| &one.place);
-        let path = distinguishing(decided.clone(), decided.clone().chain(own.undecided.iter().map(|one| &one.place)));
+        let others = own.undecided.iter().chain(&own.noisy).map(|one| &one.place);
+        let path = distinguishing(decided.clone(), decided.clone().chain(others));
         let branch = split_within(&own.decided, &axes(decided.clone()), path);
         // What holds at each place that is decided need not hold at the others.
-        let axes = if own.undecided.is_empty() { axes(decided) } else { Vec::new() };
+        let axes = if own.undecided.is_empty() && own.noisy.is_empty() { axes(decided) } else { Vec::new() };
         let pair = Pair { base: comparison.base(), arm: &comparison.table.arms[nth + 1], noun: &noun, axes };
         arms.push((pair, branch));
     }
@@ -168,6 +177,30 @@ pub(super) fn not_decided(run: &AskedRun, pairs: usize) -> Claim {
         )
     };
     Claim::new(ClaimKind::Undecided, sentence)
+}
+
+/// `With one client, repeats differ too much to tell: only a factor of 2.5 would show.`, if that is so there and not elsewhere.
+fn too_noisy(effects: &[ArmEffects]) -> Option<Claim> {
+    let noisy = || effects.iter().flat_map(|one| &one.noisy);
+    let largest = noisy().filter_map(|one| one.effect.smallest_effect).reduce(f64::max)?;
+    let all = effects.iter().flat_map(|one| one.decided.iter().chain(&one.noisy));
+    let places: Vec<_> = noisy().map(|one| one.place.clone()).collect();
+    let everywhere: Vec<_> = all.map(|one| one.place.clone()).collect();
+    let path = distinguishing(places.iter(), everywhere.iter());
+    let is_there =
+        |place: &&Vec<&Setting>| path.iter().all(|part| part.values.iter().any(|value| place.contains(value)));
+    let place = capital(sentences::path_words(&path).trim_start());
+    let which = if place.is_empty() || everywhere.iter().filter(is_there).count() > places.len() {
+        format!("In {} of {} comparisons", places.len(), everywhere.len())
+    } else {
+        place
+    };
+    let shown = if largest.is_finite() && largest < FACTOR_TOLD_MAX {
+        format!(": only {} would show", size(largest))
+    } else {
+        String::new()
+    };
+    Some(Claim::new(ClaimKind::Undecided, format!("{which}, repeats differ too much to tell{shown}.")))
 }
 
 /// That some places have too few pairs.

@@ -5,6 +5,7 @@ mod catalogue;
 mod cost;
 mod failover;
 mod limit;
+mod many_sweeps;
 mod numbers;
 mod observed;
 mod observed_events;

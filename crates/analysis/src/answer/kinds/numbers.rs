@@ -27,17 +27,31 @@ pub(super) fn table(run: &AskedRun) -> Option<AnswerTable> {
     let columns: Vec<Column> = columns.collect();
     let units: Vec<WorkUnit> = shown.iter().filter_map(|point| WorkUnit::of(point)).collect();
     let unit = units.first().copied().filter(|first| units.iter().all(|unit| unit == first));
-    let row = |point: &&PointAnalysis| AnswerRow {
-        name: name_of(run, point),
+    let mut names: Vec<Vec<String>> = shown.iter().map(|point| name_of(run, point)).collect();
+    let conditions = take_common(names.iter_mut().collect()).join(", ");
+    let row = |(point, name): (&&PointAnalysis, Vec<String>)| AnswerRow {
+        name,
         cells: columns.iter().map(|column| column.cell(run, point, unit)).collect(),
     };
     (!shown.is_empty() && !columns.is_empty()).then(|| AnswerTable {
         head: String::new(),
         columns: columns.iter().map(|column| AnswerColumn::new(column.head(unit))).collect(),
-        rows: shown.iter().map(row).collect(),
+        rows: shown.iter().zip(names).map(row).collect(),
         rows_of: measured.len(),
-        conditions: String::new(),
+        conditions,
     })
+}
+
+/// Takes the parts that all of several names have out of them, unless one has no other.
+pub(super) fn take_common(mut names: Vec<&mut Vec<String>>) -> Vec<String> {
+    let [first, others @ ..] = names.as_slice() else { return Vec::new() };
+    let is_common = |part: &&String| !others.is_empty() && others.iter().all(|name| name.contains(part));
+    let common: Vec<String> = first.iter().filter(is_common).cloned().collect();
+    if names.iter().any(|name| name.iter().all(|part| common.contains(part))) {
+        return Vec::new();
+    }
+    names.iter_mut().for_each(|name| name.retain(|part| !common.contains(part)));
+    common
 }
 
 /// Of each group the point with the highest rate that may be used.

@@ -3,10 +3,11 @@
 //! In: the relative table of engines, versions or settings over at least six sorts of work. Out: two claims for each arm, one of those that are
 //! alike, and the tests that differ most. Limits: at most 5 % of the differences are false, as in the relative table.
 
-use super::arms::{ratio_cell, speed_cell, undecided};
+use super::arms::{by_place, has_column_for_each_arm, ratio_cell, speed_cell, undecided};
 use crate::answer::claim::{Claim, ClaimKind};
 use crate::answer::comparison::{ArmEffects, Comparison};
 use crate::answer::effect::PlaceEffect;
+use crate::answer::places::axes;
 use crate::answer::speech::{self, fine, number_word, size, spoken, under, with};
 use crate::answer::{AnswerColumn, AnswerParts, AnswerRow, AnswerTable, AskedRun};
 use crate::math::ratio::RatioVerdict;
@@ -112,8 +113,12 @@ fn alike(effects: &[ArmEffects]) -> Option<Claim> {
     Some(Claim::new(ClaimKind::NoDifference, sentence).figure("smallest_effect", middle, None))
 }
 
-/// The lines that differ most, of all arms.
+/// All lines, if arms and lines are few; else the lines that differ most.
 fn table(comparison: &Comparison) -> AnswerTable {
+    if has_column_for_each_arm(comparison) {
+        let places = comparison.places();
+        return by_place(comparison, &places, &axes(&places));
+    }
     let arms = &comparison.table.arms;
     let mut speeds: Vec<&RelativeRow> = comparison.table.rows.iter().filter(|row| row.metric.is_speed()).collect();
     let rows_of = speeds.len();

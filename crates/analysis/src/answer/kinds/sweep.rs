@@ -7,8 +7,8 @@ use super::super::disturbance::{self, Disturbed};
 use super::super::speech::{amount, number_word, short_enough};
 use super::super::thing::Thing;
 use super::super::{AnswerColumn, AnswerParts, AnswerRow, AnswerTable, AskedRun, COLUMNS_MAX, Claim, ClaimKind};
-use super::super::{bottleneck, conditions::conditions};
-use super::timeline;
+use super::super::{bottleneck, conditions::conditions, wakeups};
+use super::{many_sweeps, timeline};
 use crate::findings::knee::FALL_MIN;
 use crate::points::sweep::{ScalingAxis, Sweep, SweepStep};
 use crate::{Code, Role};
@@ -38,9 +38,13 @@ pub(super) fn answer(run: &AskedRun) -> Option<AnswerParts> {
     if is_asked_otherwise || !is_sweep || timeline::is_asked(run, &things) || !run.analysis.searches.is_empty() {
         return None;
     }
-    let mut claims: Vec<Claim> =
-        rising_together(&things).map_or_else(|| things.iter().map(rate_claim).collect(), |one| vec![one]);
+    let mut claims: Vec<Claim> = match rising_together(&things) {
+        _ if things.len() > THINGS_MAX => many_sweeps::claims(&things),
+        Some(both) => vec![both],
+        None => things.iter().map(rate_claim).collect(),
+    };
     claims.extend(Thing::unusable(run));
+    claims.extend(wakeups::claim(&things));
     claims.extend(bottleneck::claims(run, &things.iter().collect::<Vec<_>>()));
     claims.extend(disturbances(&things));
     Some(AnswerParts {
@@ -116,14 +120,14 @@ pub(super) fn is_rising(thing: &Thing) -> bool {
 }
 
 /// Whether `step` is below the best by more than the intervals of both allow, and by more than matters.
-fn is_clearly_below(best: &SweepStep, step: &SweepStep) -> bool {
+pub(super) fn is_clearly_below(best: &SweepStep, step: &SweepStep) -> bool {
     let gap = best.ops_per_s() - step.ops_per_s();
     let noise = best.half_width_per_s().zip(step.half_width_per_s()).map_or(0.0, |(a, b)| a.hypot(b));
     gap > noise && gap > GAIN_MIN * best.ops_per_s()
 }
 
 /// The first step beyond the best at which the rate is clearly lower.
-fn first_fall<'s, 'a>(sweep: &'s Sweep<'a>) -> Option<&'s SweepStep<'a>> {
+pub(super) fn first_fall<'s, 'a>(sweep: &'s Sweep<'a>) -> Option<&'s SweepStep<'a>> {
     let best = sweep.best();
     let beyond = sweep.steps.iter().skip_while(|step| !std::ptr::eq(*step, best)).skip(1);
     let is_below = |step: &&SweepStep| {
@@ -210,10 +214,15 @@ fn table(things: &[Thing]) -> AnswerTable {
         let shown = format!("{} of {all} steps shown", places.len());
         conditions = if conditions.is_empty() { shown } else { format!("{conditions}; {shown}") };
     }
+    let rows = match things.len() > THINGS_MAX {
+        true => many_sweeps::rows(things, &places),
+        false => things.iter().flat_map(|thing| rows(thing, &places, things.len() > 1)).collect(),
+    };
+    let unit = if things.len() > THINGS_MAX { "per second, by " } else { "" };
     AnswerTable {
-        head: head.to_owned(),
+        head: format!("{unit}{head}"),
         columns: places.iter().map(|place| AnswerColumn { head: heads(place) }).collect(),
-        rows: things.iter().flat_map(|thing| rows(thing, &places, things.len() > 1)).collect(),
+        rows,
         rows_of: 0,
         conditions,
     }

@@ -39,13 +39,9 @@ pub(super) fn answer(run: &AskedRun) -> Option<AnswerParts> {
     }
     // The level of each comes before what disturbs one of them.
     claims.sort_by_key(|claim| claim.kind == ClaimKind::Disturbance);
-    let all = things.iter().flat_map(Thing::points);
-    // A shorter run is too short to be called so, and what must not be used may have been disturbed all the same.
-    let mut found = run.analysis.points.iter().flat_map(|point| &point.findings);
-    let is_disturbed = found.any(|finding| finding.code().is_disturbance());
-    if are_steady(all) && !is_disturbed && shortest_s(&things) >= STEADY_MIN_S {
-        claims.push(long_tail(&things).unwrap_or_else(|| steadiness(&things)));
-    }
+    // Of several the reader asks first which of them were steady.
+    let at = if points > 1 { 0 } else { claims.len() };
+    claims.splice(at..at, steadiness(run, &things));
     claims.extend(Thing::unusable(run));
     claims.extend(bottleneck::claims(run, &things.iter().collect::<Vec<_>>()));
     Some(AnswerParts {
@@ -179,12 +175,26 @@ fn shortest_s(things: &[Thing]) -> f64 {
     seconds.fold(f64::INFINITY, f64::min)
 }
 
-/// `It ran steadily for 300 s: no stall, no drop and no drift was found.`
-fn steadiness(things: &[Thing]) -> Claim {
-    let shortest = shortest_s(things);
-    let what = if things.len() == 1 { "It ran" } else { "All ran" };
-    let sentence = format!("{what} steadily for {} s: no stall, no drop and no drift was found.", whole(shortest));
-    Claim::new(ClaimKind::Steadiness, sentence)
+/// `It ran steadily for 300 s: no stall, no drop and no drift was found.`, or which of several did not. `None` if none can be called steady: a
+/// shorter run is too short for that, and what must not be used may have been disturbed all the same.
+fn steadiness(run: &AskedRun, things: &[Thing]) -> Option<Claim> {
+    let is_long = shortest_s(things) >= STEADY_MIN_S;
+    let (steady, disturbed): (Vec<_>, Vec<_>) =
+        steps_of(things).partition(|(_, step)| are_steady(step.points.iter().copied()));
+    let is_disturbed = |point: &PointAnalysis| point.findings.iter().any(|finding| finding.code().is_disturbance());
+    if !is_long || steady.is_empty() || disturbed.is_empty() && run.analysis.points.iter().any(is_disturbed) {
+        return None;
+    }
+    let what = match disturbed.as_slice() {
+        [] if steady.len() == 1 => "It".to_owned(),
+        [] => "All".to_owned(),
+        [(thing, step)] => format!("All but {}", [thing.whose_work(), thing.place(step)].join(" ").trim_end()),
+        several => format!("{} of {} points", steady.len(), steady.len() + several.len()),
+    };
+    let shortest = whole(shortest_s(things));
+    let sentence = format!("{what} ran steadily for {shortest} s: no stall, no drop and no drift was found.");
+    let calm = Claim::new(ClaimKind::Steadiness, sentence);
+    Some(if disturbed.is_empty() { long_tail(things).unwrap_or(calm) } else { calm })
 }
 
 /// `Its rate is steady, its response time is not: the p99 of 41.0 ms is 50 times the median.` `None` if the tail is short.

@@ -5,6 +5,7 @@
 
 use super::arms::not_decided;
 use crate::answer::claim::{Claim, ClaimKind, WORDS_MAX};
+use crate::answer::comparison::SHOWN_MAX;
 use crate::answer::effect::{Branch, Is, PlaceEffect, inverse, split};
 use crate::answer::places::{Axis, axes};
 use crate::answer::speech::{self, fine, percent, size, spoken, words_in};
@@ -16,14 +17,23 @@ use model::StatementEffort;
 use words::list::{capital, distinct, join_and};
 use words::quantity::{self, bytes, count, range, time, whole};
 
+/// The name of a variant in words: `temp-table` is `temp table`.
+fn words_of(name: &str) -> String {
+    name.replace(['-', '_'], " ")
+}
+
+/// The same in a sentence: `the temp table`; a name of one word, such as `exists`, stays as it is.
+fn said(name: &str) -> String {
+    let words = words_of(name);
+    if words.contains(' ') { format!("the {words}") } else { words }
+}
+
 /// The most claims about variants that are faster at some place.
 const FASTER_MAX: usize = 2;
 /// From so many places on it is counted at how many something holds.
 const PLACES_COUNTED: usize = 3;
 /// More places have a row each, and not a column.
 const PLACES_BESIDE_MAX: usize = 4;
-/// If less than this share would not have shown, nothing is decided.
-const SHOWN_MAX: f64 = 0.5;
 
 /// A variant and what it does to the base at each place.
 struct Rival<'a> {
@@ -48,7 +58,9 @@ pub(super) fn answer(run: &AskedRun) -> Option<AnswerParts> {
             claims.extend(made(&verdicts, base));
             claims.extend(names.iter().filter(|name| *name != base).filter_map(|name| without_setup(&verdicts, name)));
         }
-        claims.extend(no_gain(&rivals, base));
+        let nothing = no_gain(&rivals, base);
+        claims.extend(if nothing.is_empty() { no_gain_there(&verdicts) } else { None });
+        claims.extend(nothing);
         claims.extend(rivals.iter().flat_map(|rival| rival.losses(base)).take(1));
         claims.extend(pays(&verdicts, base));
         claims.extend(explanation(&verdicts));
@@ -61,7 +73,10 @@ pub(super) fn answer(run: &AskedRun) -> Option<AnswerParts> {
     claims.extend(verdicts.iter().flat_map(|one| &one.arms).filter(|arm| arm.timeouts > 0).map(cancelled));
     claims.iter_mut().for_each(|claim| claim.sentence = capital(&claim.sentence));
     Some(AnswerParts {
-        question: format!("Which is the fastest of {}?", join_and(&names)),
+        question: format!(
+            "Which is the fastest of {}?",
+            join_and(&names.iter().map(|name| said(name)).collect::<Vec<_>>())
+        ),
         table: base.and_then(|base| table(&verdicts, base)),
         claims,
         next: None,
@@ -117,14 +132,15 @@ impl Rival<'_> {
         if low.ratio > high.ratio {
             std::mem::swap(&mut low, &mut high);
         }
-        let how = if is_faster { "as fast" } else { "as slow" };
+        let how = if is_faster { "is" } else { "takes" };
+        let than = if is_faster { "as fast as" } else { "as long as" };
         let amount = match (&part.is, low.telling_ci95()) {
             (Is::Alike(_), Some([from, to])) => format!("{} times ({} to {})", fine(low.ratio), fine(from), fine(to)),
             (Is::Alike(_), None) => format!("{} times", fine(low.ratio)),
             _ => format!("{} to {} times", fine(low.ratio), fine(high.ratio)),
         };
         let setup = if self.has_setup { ", its set-up included" } else { "" };
-        let sentence = format!("{} is {amount} {how} as {base}{}{setup}.", self.name, self.place(part));
+        let sentence = format!("{} {how} {amount} {than} {}{}{setup}.", said(self.name), said(base), self.place(part));
         let claim = Claim::new(ClaimKind::Difference, sentence);
         let ends = if part.alike().is_some() { vec![low] } else { vec![low, high] };
         ends.into_iter().fold(claim, |claim, end| claim.figure("ratio", end.ratio, end.ci95))
@@ -145,22 +161,50 @@ fn no_gain(rivals: &[Rival], base: &str) -> Vec<Claim> {
     let even = even.filter(|(_, effect)| effect.verdict == RatioVerdict::NoDifferenceShown);
     let is_shown = |(_, effect): &(&str, &RatioEstimate)| effect.smallest_effect.is_none_or(|one| one <= SHOWN_MAX);
     let (told, open): (Vec<_>, Vec<_>) = even.partition(is_shown);
-    let names = |all: &[(&str, &RatioEstimate)]| join_and(&all.iter().map(|one| one.0.to_owned()).collect::<Vec<_>>());
+    let names = |all: &[(&str, &RatioEstimate)]| join_and(&all.iter().map(|one| said(one.0)).collect::<Vec<_>>());
     let bound = |all: &[(&str, &RatioEstimate)]| all.iter().filter_map(|one| one.1.smallest_effect).reduce(f64::max);
     let verb = if told.len() == 1 { "gains" } else { "gain" };
     let smallest = bound(&told).filter(|one| *one > 0.0);
     let shown = smallest.map_or(String::new(), |one| format!(": a difference of {} would have shown", size(one)));
     let gains = || {
-        let sentence = format!("{} {verb} nothing against {base}{shown}.", names(&told));
+        let sentence = format!("{} {verb} nothing against {}{shown}.", names(&told), said(base));
         let claim = Claim::new(ClaimKind::NoDifference, sentence);
         smallest.into_iter().fold(claim, |claim, one| claim.figure("smallest_effect", one, None))
     };
     let undecided = || {
-        let sentence =
-            format!("Repeats of {} differ too much to tell it from {base}: measure more of them.", names(&open));
+        let sentence = format!(
+            "Repeats of {} differ too much to tell it from {}: measure more of them.",
+            names(&open),
+            said(base)
+        );
         Claim::new(ClaimKind::Undecided, sentence)
     };
     [(!told.is_empty()).then(gains), (!open.is_empty()).then(undecided)].into_iter().flatten().collect()
+}
+
+/// `For MariaDB on fanout, view and the temp table gain nothing: a difference of 6 % would have shown.`, of the place at which most is gained.
+fn no_gain_there(verdicts: &[&VariantVerdict]) -> Option<Claim> {
+    let gain = |verdict: &&&VariantVerdict| {
+        let ratios = verdict.arms.iter().filter_map(|arm| arm.ratio).filter(|one| one.verdict == RatioVerdict::Faster);
+        ratios.map(|one| one.ratio).reduce(f64::min)
+    };
+    let of_gain = verdicts.iter().filter_map(|verdict| Some((verdict, gain(&verdict)?)));
+    let (verdict, _) = of_gain.min_by(|a, b| a.1.total_cmp(&b.1))?;
+    let is_even = |arm: &&VariantArm| {
+        arm.ratio.is_some_and(|one| {
+            one.verdict == RatioVerdict::NoDifferenceShown && one.smallest_effect.is_some_and(|one| one <= SHOWN_MAX)
+        })
+    };
+    let even: Vec<&VariantArm> = verdict.arms.iter().filter(is_even).collect();
+    let smallest = even.iter().filter_map(|arm| arm.ratio?.smallest_effect).reduce(f64::max)?;
+    let verb = if even.len() == 1 { "gains" } else { "gain" };
+    let names = join_and(&even.iter().map(|arm| said(&arm.name)).collect::<Vec<_>>());
+    let sentence = format!(
+        "{}{names} {verb} nothing: a difference of {} would have shown.",
+        head(verdict, verdicts),
+        size(smallest)
+    );
+    Some(Claim::new(ClaimKind::NoDifference, sentence).figure("smallest_effect", smallest, None))
 }
 
 /// `A temporary table or tree is made on MariaDB for 5 of 5 (with-index 3), on PostgreSQL for none.` `None` if none is made anywhere.
@@ -181,7 +225,7 @@ fn made(verdicts: &[&VariantVerdict], base: &str) -> Option<Claim> {
     let of_engine = |(nth, engine): (usize, &String)| {
         let ((of_base, all), (of_other, _)) = (count(engine, base), count(engine, other));
         // The other variant is named once.
-        let label = if nth == 0 { format!("{other} ") } else { String::new() };
+        let label = if nth == 0 { format!("{} ", said(other)) } else { String::new() };
         match (of_base, of_other, is_pair) {
             (0, 0, true) => format!("on {engine} for none"),
             (_, _, true) => format!("on {engine} for {of_base} of {all} ({label}{of_other})"),
@@ -204,7 +248,8 @@ fn without_setup(verdicts: &[&VariantVerdict], name: &str) -> Option<Claim> {
     }
     let less = range(&faster, |one| 1.0 - one.ratio, quantity::percent);
     let sentence = format!(
-        "Without its set-up {name} is faster in {} of {} cases: it takes {less} less time there.",
+        "Without its set-up {} is faster in {} of {} cases: it takes {less} less time there.",
+        said(name),
         faster.len(),
         ratios.len()
     );
@@ -243,7 +288,7 @@ fn pays(verdicts: &[&VariantVerdict], base: &str) -> Option<Claim> {
     let sentence = format!(
         "{}without its set-up {} takes {} % less time; the set-up costs {}, so it pays after {runs}.",
         head(verdict, verdicts),
-        arm.name,
+        said(&arm.name),
         percent(1.0 - ratio.ratio),
         time(cost * 1e9),
     );
@@ -275,7 +320,7 @@ fn amounts(head: &str, base: &VariantArm, best: &VariantArm, contrast: EffortCon
         _ => count(value).to_string(),
     };
     let (much, little) = (amount(contrast.base), amount(contrast.arm));
-    let sentence = format!("{head}{} {verb} {much} {things}, and {} {little}.", base.name, best.name);
+    let sentence = format!("{head}{} {verb} {much} {things}, and {} {little}.", said(&base.name), said(&best.name));
     Claim::new(ClaimKind::Bottleneck, sentence).figure("base", contrast.base, None).figure(
         "variant",
         contrast.arm,
@@ -302,14 +347,15 @@ fn effort(effort: StatementEffort) -> (&'static str, &'static str) {
 /// `The engine builds a temporary table for derived, and nothing for indexed.`
 fn built(head: &str, base: &VariantArm, best: &VariantArm) -> Option<Claim> {
     let (before, after) = (base.built.as_ref()?, best.built.as_ref()?);
-    let sentence = format!("{head}the engine builds {before} for {}, and {after} for {}.", base.name, best.name);
-    let is_sayable = [before, after, &base.name, &best.name].iter().all(|words| !words.contains(['=', '_']));
+    let (base, best) = (said(&base.name), said(&best.name));
+    let sentence = format!("{head}the engine builds {before} for {base}, and {after} for {best}.");
+    let is_sayable = [before, after].iter().all(|words| !words.contains(['=', '_']));
     (before != after && is_sayable).then(|| Claim::new(ClaimKind::Bottleneck, capital(&sentence)))
 }
 
 fn cancelled(arm: &VariantArm) -> Claim {
     let limit = arm.timeout_seconds.map_or(String::new(), |limit| format!(" of {}", time(limit * 1e9)));
-    Claim::new(ClaimKind::Caution, format!("{} was cancelled at its time limit{limit}.", arm.name))
+    Claim::new(ClaimKind::Caution, format!("{} was cancelled at its time limit{limit}.", said(&arm.name)))
 }
 
 /// A row for each variant: at one place with its parts, at several with its time over that of the base, which has its times.
@@ -326,12 +372,12 @@ fn table(verdicts: &[&VariantVerdict], base: &str) -> Option<AnswerTable> {
             let setup = cell(arm.setup_seconds, "setup_seconds");
             let statement = cell(arm.statement_seconds, "statement_seconds");
             AnswerRow {
-                name: vec![arm.name.clone()],
+                name: vec![words_of(&arm.name)],
                 cells: vec![setup, statement, total(arm), arm.ratio.map(ratio_cell)],
             }
         };
         let heads = ["set-up", "statement", "total"].map(str::to_owned).to_vec();
-        let heads = [heads, vec![format!("of {base}")]].concat();
+        let heads = [heads, vec![format!("times {}", words_of(base))]].concat();
         let rows = only.arms.iter().map(row).collect();
         return Some(AnswerTable {
             head: "variant".to_owned(),
@@ -352,12 +398,12 @@ fn table(verdicts: &[&VariantVerdict], base: &str) -> Option<AnswerTable> {
         let arm = verdict.arms.iter().find(|arm| arm.name == name)?;
         if name == base { total(arm) } else { arm.ratio.map(ratio_cell) }
     };
-    let head = format!("time, then over {base}");
+    let head = format!("time of {}; the others in multiples of it", said(base));
     if places.len() > names.len().max(PLACES_BESIDE_MAX) {
         let own = without_common_words(places.iter().map(|place| parts(place, speech::row)).collect());
         let cells = |verdict: &&VariantVerdict| names.iter().map(|name| of_arm(verdict, name)).collect();
         let rows = own.into_iter().zip(verdicts.iter().map(cells)).map(|(name, cells)| AnswerRow { name, cells });
-        let heads = columns(names.iter().map(|name| (*name).to_owned()).collect());
+        let heads = columns(names.iter().map(|name| words_of(name)).collect());
         let rows_of = places.len();
         return Some(AnswerTable {
             head,
@@ -368,7 +414,7 @@ fn table(verdicts: &[&VariantVerdict], base: &str) -> Option<AnswerTable> {
         });
     }
     let rows = names.iter().map(|name| AnswerRow {
-        name: vec![(*name).to_owned()],
+        name: vec![words_of(name)],
         cells: verdicts.iter().map(|verdict| of_arm(verdict, name)).collect(),
     });
     let heads = without_common_words(places.iter().map(|place| parts(place, speech::column)).collect());
@@ -470,15 +516,15 @@ mod tests {
             arm("derived", 1.0, 1.0, None),
             arm("view", 1.02, 1.0, None),
             arm("temp", 1.05, 0.99, Some(0.1)),
-            arm("temp-indexed", 0.16, 0.1, Some(0.5)),
+            arm("temp-table-with-index", 0.16, 0.1, Some(0.5)),
         ];
         let contrast = EffortContrast { effort: StatementEffort::RowsCompared, base: 1e6, arm: 100.0 };
         let (claims, table) = parts(vec![verdict("mariadb", arms, Some(contrast))]);
         let expected = [
-            "Temp-indexed is 6.2 times (6.0 to 6.6) as fast as derived, its set-up included.",
+            "The temp table with index is 6.2 times (6.0 to 6.6) as fast as derived, its set-up included.",
             "View and temp gain nothing against derived: a difference of 6 % would have shown.",
-            "Derived compares 1.00M pairs of rows, and temp-indexed 100.",
-            "The engine builds a temporary table for derived, and nothing for temp-indexed.",
+            "Derived compares 1.00M pairs of rows, and the temp table with index 100.",
+            "The engine builds a temporary table for derived, and nothing for the temp table with index.",
         ];
         assert_eq!(claims, expected);
         let cells: Vec<String> = table.rows[3].cells.iter().flatten().map(|cell| cell.text.clone()).collect();
@@ -487,12 +533,12 @@ mod tests {
 
     #[test]
     fn a_set_up_that_costs_more_than_it_saves_pays_after_some_runs() {
-        let arms = vec![arm("as-written", 1.0, 1.0, None), arm("with-index", 4.1, 0.45, Some(50.0))];
+        let arms = vec![arm("query-as-written", 1.0, 1.0, None), arm("query-with-index", 4.1, 0.45, Some(50.0))];
         let (claims, _) = parts(vec![verdict("mariadb", arms, None)]);
         let expected = [
-            "With-index is 4.1 times (3.9 to 4.3) as slow as as-written, its set-up included.",
-            "Without its set-up with-index takes 55 % less time; the set-up costs 50.0 ms, so it pays after 9 to 10 runs.",
-            "The engine builds a temporary table for as-written, and nothing for with-index.",
+            "The query with index takes 4.1 times (3.9 to 4.3) as long as the query as written, its set-up included.",
+            "Without its set-up the query with index takes 55 % less time; the set-up costs 50.0 ms, so it pays after 9 to 10 runs.",
+            "The engine builds a temporary table for the query as written, and nothing for the query with index.",
         ];
         assert_eq!(claims, expected);
     }
@@ -531,10 +577,10 @@ mod tests {
         let engines = ["mariadb", "postgres", "sqlite"];
         let of = |engine: &str, places: usize| -> Vec<VariantVerdict> {
             let arms = || {
-                let mut as_written = arm("as-written", 1.0, 1.0, None);
+                let mut as_written = arm("query-as-written", 1.0, 1.0, None);
                 let statement = if engine == "postgres" { 1.0 } else { 0.5 };
                 as_written.built = Some(if engine == "postgres" { "HashAggregate" } else { "temporary table" }.into());
-                vec![as_written, arm("with-index", 6.0, statement, Some(40.0))]
+                vec![as_written, arm("query-with-index", 6.0, statement, Some(40.0))]
             };
             (0..places).map(|_| verdict(engine, arms(), None)).collect()
         };
@@ -542,8 +588,8 @@ mod tests {
         assert_eq!(
             claims[..2],
             [
-                "A temporary table or tree is made on mariadb for 2 of 2 (with-index 0), on postgres for none and on sqlite for 2 of 2 (0).",
-                "Without its set-up with-index is faster in 4 of 6 cases: it takes 50 % less time there.",
+                "A temporary table or tree is made on mariadb for 2 of 2 (the query with index 0), on postgres for none and on sqlite for 2 of 2 (0).",
+                "Without its set-up the query with index is faster in 4 of 6 cases: it takes 50 % less time there.",
             ]
         );
         assert_eq!((table.rows.len(), table.columns.len(), table.rows[1].name[0].as_str()), (6, 2, "mariadb"));

@@ -42,7 +42,7 @@ fn shorten(answer: &mut Answer, paint: Paint) -> bool {
         _ if answer.trust.len() > TRUST_KEPT => drop(answer.trust.pop()),
         _ if rows > ROWS_KEPT => drop_row(answer),
         _ if answer.trust.len() > 1 => drop(answer.trust.pop()),
-        _ if leave_out_times(answer, paint) => {}
+        _ if leave_out_times(answer, paint) || leave_out_intervals(answer, paint) => {}
         _ if rows > ROWS_LEAST => drop_row(answer),
         _ if answer.claims.len() > 1 => drop(answer.claims.pop()),
         _ if rows > 1 => drop_row(answer),
@@ -59,6 +59,22 @@ fn leave_out_times(answer: &mut Answer, paint: Paint) -> bool {
     without.head = without.head.replace(HEAD, "");
     let rates = without.rows.iter_mut().flat_map(|row| row.cells.iter_mut().flatten());
     for cell in rates.filter(|cell| !cell.figure.ends_with("ratio")) {
+        cell.text.truncate(cell.text.find(" (").unwrap_or(cell.text.len()));
+    }
+    let is_shorter = paint.table(&without).len() < paint.table(table).len();
+    if is_shorter {
+        *table = without;
+    }
+    is_shorter
+}
+
+/// Takes the intervals, which claims have, out of the ratios, if they stand on lines of their own.
+fn leave_out_intervals(answer: &mut Answer, paint: Paint) -> bool {
+    let Some(table) = &mut answer.table else { return false };
+    let mut without = table.clone();
+    without.columns.iter_mut().for_each(|column| column.head = column.head.replace(" (95 %)", ""));
+    let ratios = without.rows.iter_mut().flat_map(|row| row.cells.iter_mut().flatten());
+    for cell in ratios.filter(|cell| cell.figure.ends_with("ratio")) {
         cell.text.truncate(cell.text.find(" (").unwrap_or(cell.text.len()));
     }
     let is_shorter = paint.table(&without).len() < paint.table(table).len();
@@ -400,7 +416,10 @@ Next: plimsoll run insert-engines --repeat 6
 
     #[test]
     fn intervals_stand_below_their_numbers_where_they_have_no_room_beside_them() {
-        let shown = text(&made_answer(), 80);
+        let mut low = made_answer();
+        low.claims.truncate(1);
+        low.table.iter_mut().for_each(|table| table.rows.truncate(4));
+        let shown = text(&low, 80);
         let lines: Vec<&str> = shown.lines().collect();
         assert_eq!(
             lines[3].split_whitespace().collect::<Vec<_>>().join(" "),
@@ -410,13 +429,15 @@ Next: plimsoll run insert-engines --repeat 6
             lines[4].starts_with(" sqlite batches of 10 rows") && lines[5].trim_start().starts_with("(1.22 to 1.49)"),
             "{shown}"
         );
+        let tall = text(&made_answer(), 80);
+        assert!(!tall.contains("(1.22 to 1.49)") && tall.contains(" 1.35x"), "they go before rows do: {tall}");
         let mut long = made_answer();
         long.table
             .iter_mut()
             .flat_map(|table| &mut table.rows)
             .for_each(|row| row.name = vec!["a name of many words ".repeat(3)]);
         let shown = text(&long, 80);
-        assert!(shown.contains("\n a name of many words a name  "), "names go on in the next line: {shown}");
+        assert!(shown.contains("\n many words\n"), "names go on in the next line: {shown}");
         for row in long.table.iter_mut().flat_map(|table| &mut table.rows) {
             row.cells.iter_mut().flatten().for_each(|cell| cell.text = "a text as wide as a third".to_owned());
         }

@@ -3,6 +3,7 @@
 //! In: what the arm does at some places. Out: a claim. Limits: a sentence that grew too long is said without its interval, which its figures have.
 
 use crate::answer::claim::{Claim, ClaimKind, WORDS_MAX};
+use crate::answer::comparison::SHOWN_MAX;
 use crate::answer::effect::{Branch, Is, NEARLY_NONE, PlaceEffect, inverse};
 use crate::answer::places::{Axis, Part};
 use crate::answer::speech::{factor, fine, number_word, percent, size, spoken, under, words_in};
@@ -12,8 +13,6 @@ use words::list::{capital, join_and};
 
 /// From this factor on a ratio is said as a factor, below in percent.
 const FACTOR_MIN: f64 = 1.5;
-/// If less than this share would not have shown, nothing is decided.
-const SHOWN_MAX: f64 = 0.5;
 /// A loss of more is said as a factor.
 const LOSS_MAX: f64 = 0.9;
 
@@ -159,28 +158,46 @@ impl Pair<'_> {
         Some(if low == high { claim } else { claim.figure("ratio", high, None) })
     }
 
-    /// `PostgreSQL does 1.2 to 2.4 times as many transactions as MariaDB`, the better one first if one is better at both ends.
+    /// `PostgreSQL does 1.2 to 2.4 times as many transactions as MariaDB`, or `12 to 40 % more`: the better one first if one is better at both
+    /// ends.
     fn spread(&self, work: &str, [low, high]: [f64; 2], is_past: bool) -> String {
         let is_loss = high < 1.0;
-        let [from, to] = if is_loss { [1.0 / high, 1.0 / low] } else { [low, high] }.map(fine);
-        let times = if from == to { format!("{from} times") } else { format!("{from} to {to} times") };
+        let is_one_sided = (low >= 1.0 || is_loss) && (low - high).abs().max((1.0 - low).abs()) >= 0.005;
+        let is_percent = is_one_sided && low > 1.0 / FACTOR_MIN && high < FACTOR_MIN;
+        let between = |from: String, to: String| if from == to { from } else { format!("{from} to {to}") };
+        let [slow, fast] = if is_loss { [1.0 / high, 1.0 / low] } else { [low, high] };
+        let times = format!("{} times", between(fine(slow), fine(fast)));
+        let more = format!("{} %", between(percent(slow - 1.0), percent(fast - 1.0)));
+        let plural = is_plural(work);
         if self.are_engines() {
             let (who, other) = if is_loss { (self.base, self.arm) } else { (self.arm, self.base) };
-            let (does, many) = match (is_plural(work), is_past) {
-                (true, false) => ("does", format!("as many {work}")),
-                (true, true) => ("did", format!("as many {work}")),
-                (false, false) => ("is", "as fast".to_owned()),
-                (false, true) => ("was", "as fast".to_owned()),
+            let (who, other) = (spoken(who), spoken(other));
+            let verb = match (plural, is_past) {
+                (true, false) => "does",
+                (true, true) => "did",
+                (false, false) => "is",
+                (false, true) => "was",
             };
-            return format!("{} {does} {times} {many} as {}", spoken(who), spoken(other));
+            return match (plural, is_percent) {
+                (true, true) => format!("{who} {verb} {more} more {work} than {other}"),
+                (false, true) => format!("{who} {verb} {more} faster than {other}"),
+                (true, false) => format!("{who} {verb} {times} as many {work} as {other}"),
+                (false, false) => format!("{who} {verb} {times} as fast as {other}"),
+            };
         }
-        let be = match (is_plural(work), is_past) {
+        let be = match (plural, is_past) {
             (true, true) => "were",
             (false, true) => "was",
             (_, false) => be(work),
         };
-        let (how, than) = if is_loss { ("slower", "than") } else { ("as fast", "as") };
-        format!("{work} {be} {times} {how} {} {than} {}", under(self.arm), under(self.base))
+        let less = format!("{} %", between(percent(1.0 - high), percent(1.0 - low)));
+        let (how, than) = match (is_percent, is_loss) {
+            (true, true) => (format!("{less} slower"), "than"),
+            (true, false) => (format!("{more} faster"), "than"),
+            (false, true) => (format!("{times} slower"), "than"),
+            (false, false) => (format!("{times} as fast"), "as"),
+        };
+        format!("{work} {be} {how} {} {than} {}", under(self.arm), under(self.base))
     }
 
     /// `, depending on the engine and the number of clients`
@@ -263,7 +280,7 @@ fn at(path: &[Part], sentence: &str) -> String {
 }
 
 /// Where `path` leads, with a space before it; the work is said elsewhere.
-fn path_words(path: &[Part]) -> String {
+pub(super) fn path_words(path: &[Part]) -> String {
     path.iter().filter(|part| part.axis.role != Role::Work).map(|part| format!(" {}", part.words())).collect()
 }
 

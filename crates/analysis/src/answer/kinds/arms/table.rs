@@ -3,7 +3,6 @@
 //! In: a comparison. Out: its table. Limits: of an axis with more values than columns, those that are spread over it; of more rows than a
 //! table has, the first.
 
-use super::sentences::pairs;
 use crate::answer::comparison::Comparison;
 use crate::answer::conditions::conditions;
 use crate::answer::effect::NEARLY_NONE;
@@ -11,7 +10,7 @@ use crate::answer::places::{Axis, axes};
 use crate::answer::speech::{self, fine};
 use crate::answer::table::COLUMNS_MAX;
 use crate::answer::thing::Thing;
-use crate::answer::{AnswerCell, AnswerColumn, AnswerRow, AnswerTable};
+use crate::answer::{AnswerCell, AnswerColumn, AnswerRow, AnswerTable, ROWS_MAX};
 use crate::math::ratio::RatioVerdict;
 use crate::points::metric::Metric;
 use crate::points::relative::{RelativeCell, RelativeRow};
@@ -29,15 +28,19 @@ pub(super) fn table(comparison: &Comparison, is_decided: bool) -> Option<AnswerT
     let axis = column_axis(comparison, &all);
     let arms = comparison.table.arms.len();
     let mut table = match (axis, arms) {
+        (Some(_), _) if has_column_for_each_arm(comparison) => Some(by_place(comparison, &places, &all)),
         (None, 2) => by_metric(comparison, &places),
-        (Some(axis), 2) if all.len() > 1 && axis.role < Role::Clients => pairs_table(comparison, &places, &all),
+        (Some(axis), 2) if all.len() > 1 && (axis.role < Role::Clients || places.len() <= ROWS_MAX) => {
+            pairs_table(comparison, &places, &all)
+        }
         (Some(axis), _) => by_axis(comparison, &places, &all, axis, is_decided),
         (None, _) => by_arm(comparison, &places),
     }?;
     let measured =
         comparison.table.rows.iter().flat_map(|row| row.cells.iter().flatten()).map(|cell| cell.ratio.n).max();
     if let Some(measured) = measured {
-        let parts = [table.head.as_str(), &pairs(measured)];
+        let each = if measured == 1 { "once each".to_owned() } else { format!("{measured} times each") };
+        let parts = [table.head.as_str(), &each];
         table.head = parts.into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join(", ");
     }
     table.conditions = conditions(&Thing::all(comparison.run));
@@ -113,6 +116,40 @@ fn place_name(place: &[&Setting], all: &[Axis], columns: Option<&Axis>) -> Vec<S
     named.filter_map(|axis| place.iter().find(|own| own.name == axis.name)).map(|own| speech::row(own)).collect()
 }
 
+/// Whether the arms are so many that they need a column each, and so few that they have one, with a row for each place.
+pub(in crate::answer::kinds) fn has_column_for_each_arm(comparison: &Comparison) -> bool {
+    (3..COLUMNS_MAX).contains(&comparison.arms.len()) && comparison.places().len() <= ROWS_MAX
+}
+
+/// A row for each place and a column for each arm: its rate, and its ratio to the base where that is decided.
+pub(in crate::answer::kinds) fn by_place(
+    comparison: &Comparison,
+    places: &[Vec<&Setting>],
+    all: &[Axis],
+) -> AnswerTable {
+    let compared = &comparison.table.arms;
+    let speeds = comparison.table.rows.iter().filter(|row| row.metric.is_speed());
+    let rows = places.iter().zip(speeds).map(|(place, speed)| {
+        let cell = |arm: &Setting| {
+            let rate = speed_cell(comparison.row(place, arm)?, false)?;
+            let nth = compared[1..].iter().position(|one| one.value == arm.value);
+            let ratio = nth.and_then(|nth| ratio_cell(comparison, speed, speed.cells[nth]?, false));
+            let text = match ratio.filter(|ratio| !ratio.is_indicative).map(|ratio| ratio.text) {
+                Some(even) if even.ends_with('=') => format!("{} =", rate.text),
+                Some(ratio) => format!("{} ({ratio})", rate.text),
+                None => rate.text.clone(),
+            };
+            Some(AnswerCell { text, ..rate })
+        };
+        row(place_name(place, all, None), comparison.arms.iter().map(cell).collect())
+    });
+    let rows: Vec<AnswerRow> = rows.collect();
+    let has_ratio = rows.iter().flat_map(|row| row.cells.iter().flatten()).any(|cell| cell.text.ends_with(')'));
+    let unit = unit_head(comparison);
+    let head = if has_ratio { format!("{unit} (ratio to {})", speech::row(&compared[0])) } else { unit };
+    AnswerTable { head, columns: columns(comparison.arms.iter().map(speech::column)), rows, ..AnswerTable::default() }
+}
+
 /// A column for each value of `axis`; the rates of the arms and their ratios, or the ratios alone if all of it has no room.
 fn by_axis(
     comparison: &Comparison,
@@ -135,7 +172,7 @@ fn by_axis(
         let mut both = places.iter().zip(&speeds);
         both.find(|(place, _)| place_name(place, all, Some(axis)) == name && place.contains(&value))
     };
-    let has_room = names.len() * (2 * arms.len() - 1) <= crate::answer::ROWS_MAX && !(is_decided && arms.len() > 2);
+    let has_room = names.len() * (2 * arms.len() - 1) <= ROWS_MAX && !(is_decided && arms.len() > 2);
     let mut rows = Vec::new();
     for name in &names {
         let with = |arm: &str| name.iter().cloned().chain([arm.to_owned()]).collect::<Vec<_>>();

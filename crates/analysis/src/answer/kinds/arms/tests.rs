@@ -273,7 +273,10 @@ fn the_table_of_two_arms_has_rates_and_their_ratio_over_clients() {
     let pair = |clients| [cell("MariaDB", 1000.0).clients(clients), cell("PostgreSQL", 1600.0).clients(clients)];
     let table = answer_of(points(&[pair(1), pair(4)].concat(), 4), None).table.unwrap();
     let heads: Vec<&str> = table.columns.iter().map(|column| column.head.as_str()).collect();
-    assert_eq!((table.head.as_str(), heads), ("transactions/s (p99), four pairs", vec!["one client", "four clients"]));
+    assert_eq!(
+        (table.head.as_str(), heads),
+        ("transactions/s (p99), 4 times each", vec!["one client", "four clients"])
+    );
     let names: Vec<&str> = table.rows.iter().map(|row| row.name[0].as_str()).collect();
     assert_eq!(names, ["MariaDB", "PostgreSQL", "PostgreSQL : MariaDB"]);
     let ratio = table.rows[2].cells[0].as_ref().unwrap();

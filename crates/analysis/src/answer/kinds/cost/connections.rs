@@ -1,7 +1,8 @@
 //! Connections that are opened, asked once and closed: what each part takes.
 
 use super::super::super::speech::{amount, number_word, plain, short_enough, spoken};
-use super::super::super::{AnswerCell, AnswerColumn, AnswerRow, AnswerTable, Claim, ClaimKind, ROWS_MAX};
+use super::super::super::{AnswerCell, AnswerColumn, AnswerRow, AnswerTable, Claim, ClaimKind};
+use super::super::numbers::take_common;
 use crate::answer::{AnswerParts, AskedRun};
 use crate::findings::connect_retries::RetrySpikes;
 use crate::points::work::WorkRate;
@@ -11,6 +12,8 @@ use model::Nanos;
 use words::list::{capital, distinct, join_and};
 use words::quantity::{count, number, time, whole};
 
+/// Of more rows some are left to the details.
+const ROWS_ALL_MAX: usize = 8;
 /// Of fewer connections it says little that none waited.
 const CONNECTIONS_TELLING: u64 = 1_000;
 
@@ -26,9 +29,10 @@ pub(super) fn answer(run: &AskedRun) -> Option<AnswerParts> {
     let mut claims: Vec<Claim> = engines.iter().flat_map(|engine| opening(run, &of_engine(engine))).collect();
     let found =
         points.iter().find_map(|point| point.findings.iter().find_map(|one| RetrySpikes::in_detail(&one.detail)));
-    if let Some(waited) = found.map(retry_claim).or_else(|| none_waited(points)) {
-        claims.insert(claims.len().min(1), waited);
-    }
+    // What each engine takes comes before what that costs, and whether a client had to ask again between them.
+    claims.sort_by_key(|claim| claim.kind != ClaimKind::Rate);
+    let rates = claims.iter().filter(|claim| claim.kind == ClaimKind::Rate).count();
+    claims.splice(rates..rates, found.map(retry_claim).or_else(|| none_waited(points)));
     claims.extend(engines.iter().filter_map(|engine| most(run, &of_engine(engine))));
     Some(AnswerParts {
         question: "What does it take to open a connection?".to_owned(),
@@ -44,10 +48,10 @@ fn parts_of(point: &PointAnalysis) -> impl Iterator<Item = (&KindSummary, f64)> 
     kinds.filter_map(|kind| Some((kind, kind.response_ns?.p50 as f64)))
 }
 
-/// Of too many rows those with the fewest and with the most clients.
+/// Of many rows those with the fewest clients, which wait for nothing but their connection.
 fn table(run: &AskedRun, rows: &[&PointAnalysis]) -> Option<AnswerTable> {
-    let (fewest, most) = (rows.iter().map(|row| row.clients).min()?, rows.iter().map(|row| row.clients).max()?);
-    let is_shown = |row: &&&PointAnalysis| rows.len() <= ROWS_MAX || [fewest, most].contains(&row.clients);
+    let fewest = rows.iter().map(|row| row.clients).min()?;
+    let is_shown = |row: &&&PointAnalysis| rows.len() <= ROWS_ALL_MAX || row.clients == fewest;
     let row = |point: &&PointAnalysis| {
         let id = run.point_of(point);
         let cell = |figure: &str, ns: f64| AnswerCell::of(id, figure, ns, time(ns).to_string());
@@ -67,13 +71,8 @@ fn table(run: &AskedRun, rows: &[&PointAnalysis]) -> Option<AnswerTable> {
     let columns: Vec<AnswerColumn> = heads.map(AnswerColumn::new).collect();
     let mut shown: Vec<AnswerRow> = rows.iter().filter(is_shown).map(row).collect();
     shown.iter_mut().for_each(|row| row.cells.truncate(columns.len()));
-    Some(AnswerTable {
-        head: "medians".to_owned(),
-        columns,
-        rows: shown,
-        rows_of: rows.len(),
-        conditions: String::new(),
-    })
+    let conditions = take_common(shown.iter_mut().map(|row| &mut row.name).collect()).join(", ");
+    Some(AnswerTable { head: "medians".to_owned(), columns, rows: shown, rows_of: rows.len(), conditions })
 }
 
 /// What distinguishes it, part by part.

@@ -1,11 +1,15 @@
 //! Computations on one core and on all: what more cores give.
 
-use super::super::super::speech::{plain, short_enough};
+use super::super::super::speech::{number_word, plain, short_enough};
 use super::super::super::{AnswerCell, AnswerColumn, AnswerRow, AnswerTable, Claim, ClaimKind};
 use crate::answer::{AnswerParts, AskedRun};
 use crate::compare::kernels::{KernelRate, KernelRow, KernelTable};
 use crate::{Validity, math};
+use words::list::capital;
 use words::quantity::{count, number};
+
+/// Beyond so much of their number, threads gain more than there is of them.
+const BEYOND_THREADS: f64 = 1.15;
 
 pub(super) fn answer(run: &AskedRun) -> Option<AnswerParts> {
     let points = &run.analysis.points;
@@ -58,13 +62,16 @@ fn claims(kernels: &KernelTable, rows: &[KernelRow]) -> Vec<Claim> {
     let mut scaled: Vec<(&str, f64)> =
         rows.iter().filter_map(|row| Some((row.kernel.as_str(), row.scaling?))).collect();
     scaled.sort_by(|a, b| a.1.total_cmp(&b.1));
+    // More threads do not do more than their share of the same work: such a kernel measures something else with one thread.
+    let share_max = kernels.most_clients().map_or(f64::INFINITY, |most| f64::from(most) * BEYOND_THREADS);
+    let beyond = scaled.split_off(scaled.partition_point(|(_, times)| *times <= share_max));
     let mut claims = Vec::new();
     if let (Some((least, low)), Some((best, high)), Some(most)) =
         (scaled.first(), scaled.last(), kernels.most_clients())
     {
         let logs: Vec<f64> = scaled.iter().map(|(_, times)| times.ln()).collect();
         let mean = math::stats::mean(&logs).exp();
-        let work = format!("{most} threads do {} times the work of one", number(mean));
+        let work = format!("{} threads do {} times the work of one", capital(&number_word(most)), number(mean));
         let sentence = if scaled.len() == 1 {
             format!("{work} ({}).", plain(best))
         } else {
@@ -81,11 +88,19 @@ fn claims(kernels: &KernelTable, rows: &[KernelRow]) -> Vec<Claim> {
         };
         claims.push(Claim::new(ClaimKind::Scaling, sentence).figure("ratio", mean, None));
     }
+    claims.extend(beyond.last().map(|(kernel, times)| {
+        let sentence = format!(
+            "{} gains {} times, more than threads can give: one alone wakes another CPU at each turn, which takes longest.",
+            capital(&plain(kernel)),
+            number(*times)
+        );
+        Claim::new(ClaimKind::Caution, sentence).figure("ratio", *times, None)
+    }));
     if let [KernelRow { kernel, single: Some(rate), .. }] = rows {
         let sentence = format!("One thread does {} rounds of {} per second.", count(rate.ops_per_s), plain(kernel));
         claims.push(Claim::new(ClaimKind::Rate, sentence).figure("ops_per_s", rate.ops_per_s, rate.ops_per_s_ci95));
     } else if rows.iter().any(|row| row.single.is_some() || row.all.is_some()) {
-        let sentence = "The rates have no meaning of their own: compare them with those of another machine.";
+        let sentence = "What the CPU is worth shows beside another: the rates have no meaning of their own.";
         claims.push(Claim::new(ClaimKind::Caution, sentence));
     }
     if let Some(quota) = kernels.cpu_quota {

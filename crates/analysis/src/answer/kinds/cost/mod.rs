@@ -169,8 +169,8 @@ mod tests {
         assert_eq!(
             said(&answer),
             [
-                "8 threads do 4.00 times the work of one on average: 2.00 times for chase, 8.00 times for sort.",
-                "The rates have no meaning of their own: compare them with those of another machine.",
+                "Eight threads do 4.00 times the work of one on average: 2.00 times for chase, 8.00 times for sort.",
+                "What the CPU is worth shows beside another: the rates have no meaning of their own.",
             ]
         );
         assert_eq!(rows(&answer)[1], "chase: 50.0 | 100 | 2.00");
