@@ -10,7 +10,7 @@ use crate::evidence::limited_flow::LimitedFlow;
 use crate::points::sweep::ScalingAxis;
 use crate::{Code, PointAnalysis};
 use std::collections::BTreeMap;
-use words::list::{capital, join_and};
+use words::list::{capital, distinct, join_and};
 use words::quantity::{bytes, number, percent, range, time};
 
 /// More are not read.
@@ -50,9 +50,16 @@ pub(super) fn claims(run: &AskedRun, things: &[&Thing]) -> Vec<Claim> {
         }
     }
     let is_one = groups.len() == 1 && groups[0].things.len() == things.len();
+    let all = things.len();
+    let are_told_apart = distinct(things.iter().map(|thing| thing.whose_work())).len() == all;
     let claim = |group: &LimitedThings| {
         let whose: Vec<String> = group.things.iter().map(|thing| thing.whose_work()).collect();
-        let whom = if is_one { "it".to_owned() } else { join_and(&whose) };
+        let sorts = || format!("{} of {} sorts of work", number_word(whose.len() as u32), number_word(all as u32));
+        let whom = match (is_one, are_told_apart) {
+            (true, _) => "it".to_owned(),
+            (false, true) => join_and(&whose),
+            (false, false) => sorts(),
+        };
         // Where it begins is said if it begins there for all.
         let begins = &group.begins;
         let from = begins[0].as_deref().filter(|from| begins.iter().all(|other| other.as_deref() == Some(from)));

@@ -36,7 +36,12 @@ pub(super) fn conditions(things: &[Thing]) -> String {
         parts.push(common(&points, |point| Some(plural(u64::from(point.clients), "client"))));
     }
     if !varies(ScalingAxis::Depth) {
-        parts.push(common(&points, |point| (point.depth > 1).then(|| format!("{} in flight", point.depth))));
+        parts.push(common(&points, |point| {
+            (point.depth > 1).then(|| match point.clients {
+                1 => format!("{} in flight", point.depth),
+                _ => format!("{} in flight for each client", point.depth),
+            })
+        }));
     }
     parts.push(common(&points, |point| {
         let seconds = point.summary.as_ref()?.seconds;

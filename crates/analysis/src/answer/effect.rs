@@ -12,8 +12,6 @@ use crate::recorded::dimensions::Setting;
 const ALIKE_BELOW: f64 = 1.1;
 /// A smaller difference is none to a reader, shown or not.
 pub(super) const NEARLY_NONE: f64 = 0.05;
-/// A place that shows no difference by itself shares one of others if its own is so much of theirs, as logarithms.
-const SHARED_LEAST: f64 = 0.5;
 
 /// What the arm does at one place.
 #[derive(Clone, Debug)]
@@ -31,6 +29,8 @@ pub(super) struct Branch<'a> {
     pub path: Vec<Part<'a>>,
     /// How many places they are.
     pub places: usize,
+    /// The least and the greatest ratio of them.
+    pub range: [f64; 2],
     pub is: Is<'a>,
 }
 
@@ -84,9 +84,8 @@ pub(super) fn together(effects: &[RatioEstimate]) -> Option<RatioEstimate> {
     let are_near = low_most <= high_least || most < ALIKE_BELOW * least;
     let verdict = verdict.filter(|_| are_near)?;
     let ratio = log_mean(&mut effects.iter().map(|one| one.ratio));
-    // A place whose wide interval allows the difference, but whose own ratio is next to none of it, does not share it.
-    let shares = |one: &RatioEstimate| one.verdict == verdict || one.ratio.ln() / ratio.ln() >= SHARED_LEAST;
-    if verdict.is_difference() && !effects.iter().all(shares) {
+    // A place that shows no difference by itself has none in the table: a sentence must not give it one.
+    if verdict.is_difference() && effects.iter().any(|one| one.verdict != verdict) {
         return None;
     }
     let smallest = effects.iter().filter_map(|one| one.smallest_effect).reduce(f64::max);
@@ -116,8 +115,9 @@ pub(super) fn split_within<'a>(all: &[PlaceEffect<'a>], axes: &[Axis<'a>], path:
 
 fn branch<'a>(places: Vec<&PlaceEffect<'a>>, axes: &[Axis<'a>], path: Vec<Part<'a>>) -> Branch<'a> {
     let effects: Vec<RatioEstimate> = places.iter().map(|one| one.effect).collect();
+    let range = ends(effects.iter().map(|one| one.ratio)).into();
     if let Some(alike) = together(&effects) {
-        return Branch { path, places: places.len(), is: Is::Alike(alike) };
+        return Branch { path, places: places.len(), range, is: Is::Alike(alike) };
     }
     let ways = (0..axes.len()).filter_map(|nth| {
         let mut others = axes.to_vec();
@@ -132,7 +132,7 @@ fn branch<'a>(places: Vec<&PlaceEffect<'a>>, axes: &[Axis<'a>], path: Vec<Part<'
         let end = |one: Option<&RatioEstimate>| *one.expect("there is a place");
         Is::Unlike([end(effects.iter().min_by(by_ratio)), end(effects.iter().max_by(by_ratio))])
     });
-    Branch { path, places: places.len(), is }
+    Branch { path, places: places.len(), range, is }
 }
 
 /// A part of an axis, and its places.
@@ -242,8 +242,7 @@ mod tests {
     #[test]
     fn a_place_without_a_difference_does_not_hide_that_of_another() {
         assert_eq!(together(&[effect(1.0, 1.0, NoDifferenceShown), effect(1.6, 0.1, Faster)]), None);
-        let nearly = together(&[effect(1.05, 0.06, NoDifferenceShown), effect(1.08, 0.02, Faster)]).unwrap();
-        assert_eq!(nearly.verdict, Faster);
+        assert_eq!(together(&[effect(1.05, 0.06, NoDifferenceShown), effect(1.08, 0.02, Faster)]), None);
         // The intervals have points in common, all of them above 1.
         assert_eq!(together(&[effect(1.02, 0.05, NoDifferenceShown), effect(1.4, 0.35, Faster)]), None);
     }

@@ -130,7 +130,7 @@ fn validity(run: &AskedRun, weakness: Option<(Code, usize)>) -> Option<String> {
         (1, all) => format!("1 of {all} points is valid"),
         (valid, all) => format!("{valid} of {all} points are valid"),
     };
-    let is_foreign = weakness.is_some_and(|(code, _)| code == Code::ForeignCpu);
+    let is_foreign = is_foreign_weakness(weakness);
     let weak = match (tally.invalid, tally.indicative) {
         (0, _) if is_foreign && all == 1 => "a lower bound".to_owned(),
         (0, _) if is_foreign && valid.is_empty() => "lower bounds".to_owned(),
@@ -150,10 +150,19 @@ fn validity(run: &AskedRun, weakness: Option<(Code, usize)>) -> Option<String> {
             format!("{weaker}{invalid}{of} {} left out", are(invalid))
         }
     };
-    let why = weakness.map(|(code, points)| weakness_words(run, code, points, tally.invalid)).unwrap_or_default();
+    let mut why = weakness.map(|(code, points)| weakness_words(run, code, points, tally.invalid)).unwrap_or_default();
+    // Who counts finds all of them.
+    let others = weakness.map_or(0, |(_, points)| tally.indicative.saturating_sub(points));
+    if tally.invalid == 0 && others > 0 && !why.is_empty() && !is_foreign_weakness(weakness) {
+        why += &format!(", {others} for other reasons");
+    }
     let why = if why.is_empty() || weak.is_empty() { why } else { format!(": {why}") };
     let separator = if valid.is_empty() { "" } else { "; " };
     Some(format!("{}.", capital(&format!("{valid}{separator}{weak}{why}"))))
+}
+
+fn is_foreign_weakness(weakness: Option<(Code, usize)>) -> bool {
+    weakness.is_some_and(|(code, _)| code == Code::ForeignCpu)
 }
 
 /// What weakens so many `points`: `they ran too short`, `other programs took 12 to 40 % of the CPU at 3 of them`. If some are left out, it

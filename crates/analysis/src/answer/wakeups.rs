@@ -26,10 +26,11 @@ pub(super) fn claim(things: &[Thing]) -> Option<Claim> {
     };
     let (times, first, second) = things.iter().filter_map(of_thing).max_by(|a, b| a.0.total_cmp(&b.0))?;
     let sentence = format!(
-        "{} clients do {} times the work of {}: with few, each message wakes a thread on another CPU, which probably takes longer than a query.",
+        "{} clients do {} times the work of {}: each message of few probably wakes a thread on another CPU, so conclude nothing from {}.",
         capital(&number_word(second)),
         number(times),
-        number_word(first)
+        number_word(first),
+        if first == 1 { "one client".to_owned() } else { format!("{} clients", number_word(first)) }
     );
     Some(Claim::new(ClaimKind::Caution, sentence).figure("ratio", times, None))
 }

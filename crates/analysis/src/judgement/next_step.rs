@@ -272,7 +272,9 @@ impl NextStep {
             NextStep::RaiseStorageLimit => "raise `--storage-limit`, unless the limit is what you measure",
             NextStep::AskLessOfDisk => "use fewer or larger operations, or a faster disk",
             NextStep::ReadEngineLog => "read the engine's log for what keeps it from writing",
-            NextStep::LetDrainFollow => "add the step `drain`, or insert until the pending writes stop growing",
+            NextStep::LetDrainFollow => {
+                "write what is pending, too, so that it counts: add the step `drain` (--step l.i1,drain)"
+            }
             NextStep::WatchFilesWithOwnVolume => {
                 "see which files grow; with a volume (`--fs`) all writes of the device show"
             }

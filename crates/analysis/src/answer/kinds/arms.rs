@@ -14,17 +14,19 @@ pub(super) use table::{by_place, has_column_for_each_arm, ratio_cell, speed_cell
 
 use super::numbers;
 use crate::answer::claim::{Claim, ClaimKind};
-use crate::answer::comparison::{ArmEffects, Comparison, without_result};
+use crate::answer::comparison::{ArmEffects, Comparison, SHOWN_MAX, without_result};
 use crate::answer::effect::{Branch, Is, split_within};
 use crate::answer::places::{axes, distinguishing};
-use crate::answer::speech::{fine, number_word, size, spoken, under};
+use crate::answer::speech::{number_word, size, spoken, under};
 use crate::answer::thing::Thing;
 use crate::answer::{AnswerParts, AskedRun, bottleneck, wakeups};
-use crate::math::ratio::{PAIRS_MIN, RatioEstimate};
+use crate::math::ratio::PAIRS_MIN;
 use crate::points::metric::Metric;
-use crate::recorded::dimensions::{Role, Setting};
+use crate::recorded::dimensions::{Role, Setting, SettingValue};
+use model::Pacing;
 use sentences::Pair;
 use words::list::capital;
+use words::quantity::time;
 
 /// From so many other arms on, each has one claim.
 const ARMS_WITH_DETAILS: usize = 3;
@@ -51,7 +53,6 @@ pub(super) fn answer(run: &AskedRun) -> Option<AnswerParts> {
         claims.extend(partly_undecided(run, &effects));
         claims.extend(too_noisy(&effects));
     }
-    claims.extend(wakeups::claim(&Thing::all(run)));
     claims.extend(costs::of_engines(&comparison));
     let mut costs = costs::claims(&comparison).into_iter();
     claims.extend(costs.next());
@@ -61,6 +62,9 @@ pub(super) fn answer(run: &AskedRun) -> Option<AnswerParts> {
         claims.splice(0..0, (0..others).filter_map(|nth| tail(&comparison, nth)));
     }
     claims.splice(0..0, levels::claim(&comparison));
+    // It changes what the table says, so that no other comes before it but the answer.
+    let second = claims.len().min(1);
+    claims.splice(second..second, wakeups::claim(&Thing::all(run)));
     let lacks_pairs = effects.iter().any(|one| !one.undecided.is_empty());
     Some(AnswerParts {
         question: question(&comparison),
@@ -79,19 +83,24 @@ fn question(comparison: &Comparison) -> String {
     }
 }
 
-/// `The p99 is 1,778 times as long with a rate of 5,000 per second as with a closed loop.`, where rates are given and not compared.
+/// `With a rate of 5,000 per second the p99 is 186 ms, with a closed loop 116 us: ...`, where rates are given and not compared.
 fn tail(comparison: &Comparison, nth: usize) -> Option<Claim> {
     let times = comparison.effects_of(nth, Metric::P99Ns).decided;
     if times.is_empty() {
         return None;
     }
     let effect = split_within(&times, &[], Vec::new()).alike().copied().filter(|one| one.verdict.is_difference())?;
-    let [arm, base] = [&comparison.table.arms[nth + 1], comparison.base()].map(under);
-    let sentence = if effect.ratio >= 1.0 {
-        format!("The p99 is {} times as long {arm} as {base}.", fine(effect.ratio))
-    } else {
-        format!("The p99 is {} times as long {base} as {arm}.", fine(1.0 / effect.ratio))
+    let arms = [&comparison.table.arms[nth + 1], comparison.base()];
+    let place: Vec<&Setting> = times[0].place.clone();
+    let p99 = |arm: &Setting| Some(comparison.row(&place, arm)?.summary.as_ref()?.response_ns.as_ref()?.p99 as f64);
+    let [(long, most), (short, least)] = match [p99(arms[0])?, p99(arms[1])?] {
+        [one, other] if one >= other => [(arms[0], one), (arms[1], other)],
+        [one, other] => [(arms[1], other), (arms[0], one)],
     };
+    let sentence = format!("{} the p99 is {}, {} {}", capital(&under(long)), time(most), under(short), time(least));
+    let is_closed = |arm: &Setting| matches!(arm.value, SettingValue::Pacing(Pacing::Closed { .. }));
+    let why = ": a client that waits sends nothing meanwhile, and hardly sees the stall";
+    let sentence = format!("{sentence}{}.", if is_closed(short) { why } else { "" });
     Some(Claim::new(ClaimKind::Difference, sentence).figure("ratio", effect.ratio, effect.ci95))
 }
 
@@ -123,13 +132,13 @@ fn decided(comparison: &Comparison, effects: &[ArmEffects]) -> Vec<Claim> {
     };
     let mut claims: Vec<Claim> =
         different.iter().flat_map(|(pair, branch)| of_arm(pair, branch).into_iter().take(per_arm)).collect();
-    if let [(first, branch), others @ ..] = even.as_slice() {
-        let arms: Vec<&Setting> = even.iter().map(|(pair, _)| pair.arm).collect();
-        let worst = others.iter().map(|(_, branch)| branch).chain([branch]).filter_map(Branch::alike);
-        // One without a bound says nothing, so any other comes first.
-        let bound = |effect: &RatioEstimate| effect.smallest_effect.unwrap_or(f64::NEG_INFINITY);
-        let worst = worst.max_by(|a, b| bound(a).total_cmp(&bound(b)));
-        claims.extend(worst.map(|effect| first.no_difference(&arms, effect, branch)));
+    // One without a bound says nothing, so any other comes first.
+    let bound = |branch: &Branch| branch.alike().and_then(|one| one.smallest_effect).unwrap_or(f64::NEG_INFINITY);
+    let (told, open): (Vec<_>, Vec<_>) = even.into_iter().partition(|(_, branch)| bound(branch) <= SHOWN_MAX);
+    for group in [told, open] {
+        let arms: Vec<&Setting> = group.iter().map(|(pair, _)| pair.arm).collect();
+        let worst = group.iter().max_by(|a, b| bound(&a.1).total_cmp(&bound(&b.1)));
+        claims.extend(worst.and_then(|(pair, branch)| Some(pair.no_difference(&arms, branch.alike()?, branch))));
     }
     claims
 }
@@ -179,7 +188,7 @@ pub(super) fn not_decided(run: &AskedRun, pairs: usize) -> Claim {
     Claim::new(ClaimKind::Undecided, sentence)
 }
 
-/// `With one client, repeats differ too much to tell: only a factor of 2.5 would show.`, if that is so there and not elsewhere.
+/// `With one client, repeats differ too much to tell: less than a factor of 2.5 is within the noise.`, if that is so there and not elsewhere.
 fn too_noisy(effects: &[ArmEffects]) -> Option<Claim> {
     let noisy = || effects.iter().flat_map(|one| &one.noisy);
     let largest = noisy().filter_map(|one| one.effect.smallest_effect).reduce(f64::max)?;
@@ -196,7 +205,7 @@ fn too_noisy(effects: &[ArmEffects]) -> Option<Claim> {
         place
     };
     let shown = if largest.is_finite() && largest < FACTOR_TOLD_MAX {
-        format!(": only {} would show", size(largest))
+        format!(": less than {} is within the noise", size(largest))
     } else {
         String::new()
     };

@@ -105,7 +105,8 @@ pub(in super::super) fn rate_claim(thing: &Thing) -> Claim {
     }
     let at_knee = thing.reached(knee);
     if !is_clearly_below(best, knee) {
-        let sentence = format!("{}; {}.", thing.clause(at_knee.rate.mean, knee), no_gain(thing, knee));
+        let tail = slight_gain(thing, knee).unwrap_or_else(|| no_gain(thing, knee));
+        let sentence = format!("{}; {tail}.", thing.clause(at_knee.rate.mean, knee));
         return thing.with_figure(Claim::new(ClaimKind::Scaling, sentence), &at_knee);
     }
     let share = percent(at_knee.rate.mean / reached.rate.mean);
@@ -136,6 +137,19 @@ pub(super) fn first_fall<'s, 'a>(sweep: &'s Sweep<'a>) -> Option<&'s SweepStep<'
         fall > FALL_MIN * best.ops_per_s() && fall > noise
     };
     beyond.into_iter().find(is_below)
+}
+
+/// `32 clients add 8.3 %, no more than the noise, and wait longer (p99 1.35 ms)`, if the best is another step whose gain would matter.
+fn slight_gain(thing: &Thing, knee: &SweepStep) -> Option<String> {
+    let best = thing.sweep.best();
+    let [reached, at_knee] = [best, knee].map(|step| thing.reached(step));
+    let gain = reached.rate.mean / at_knee.rate.mean - 1.0;
+    let place = thing.place(best);
+    let more = place.strip_prefix("with ")?;
+    let p99 = reached.p99_ns.map_or(String::new(), |ns| format!(" (p99 {})", time(ns as f64)));
+    let waits = at_knee.p99_ns.zip(reached.p99_ns).is_some_and(|(few, many)| many as f64 >= WAITS * few as f64);
+    let how = if waits { format!(" and wait longer{p99}") } else { p99 };
+    (gain >= GAIN_MIN).then(|| format!("{more} add {}, no more than the noise,{how}", percent(gain)))
 }
 
 /// `more clients only wait longer (p99 25 ms with 16)`
@@ -182,7 +196,7 @@ fn rising_together(things: &[Thing]) -> Option<Claim> {
     Some(other.with_figure(claim, &other_rate))
 }
 
-/// `--depth 128,256`, if the rate still rises at the last step.
+/// `Go on: --depth 128,256.`, if the rate still rises at the last step.
 fn more_steps(thing: &Thing) -> Option<String> {
     let sweep = &thing.sweep;
     if !std::ptr::eq(sweep.knee(), sweep.last()) || sweep.steps.len() < 2 {
@@ -193,7 +207,7 @@ fn more_steps(thing: &Thing) -> Option<String> {
         ScalingAxis::Depth => ("--depth", sweep.last().depth),
         ScalingAxis::None | ScalingAxis::Both => return None,
     };
-    Some(format!("{flag} {},{}", last.saturating_mul(2), last.saturating_mul(4)))
+    Some(format!("Go on: {flag} {},{}.", last.saturating_mul(2), last.saturating_mul(4)))
 }
 
 /// Where a step is: clients and depth.
@@ -370,7 +384,7 @@ mod tests {
         let expected = "Reads and writes still rise with 64 requests at a time: 50,100 and 54,700 per second.";
         assert_eq!(answer.claims[0].sentence, expected);
         assert_eq!(answer.claims[0].figures.len(), 2);
-        assert_eq!(answer.next.as_deref(), Some("--depth 128,256"));
+        assert_eq!(answer.next.as_deref(), Some("Go on: --depth 128,256."));
         let table = answer.table.unwrap();
         assert_eq!((table.head.as_str(), table.rows.len()), ("depth", 6));
         assert_eq!(table.rows[0].name, ["reads", "per second"]);

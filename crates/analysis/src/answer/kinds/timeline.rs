@@ -175,7 +175,7 @@ fn shortest_s(things: &[Thing]) -> f64 {
     seconds.fold(f64::INFINITY, f64::min)
 }
 
-/// `It ran steadily for 300 s: no stall, no drop and no drift was found.`, or which of several did not. `None` if none can be called steady: a
+/// `It ran steadily for 300 s: the rate did not stall, drop or drift.`, or which of several did not. `None` if none can be called steady: a
 /// shorter run is too short for that, and what must not be used may have been disturbed all the same.
 fn steadiness(run: &AskedRun, things: &[Thing]) -> Option<Claim> {
     let is_long = shortest_s(things) >= STEADY_MIN_S;
@@ -192,7 +192,7 @@ fn steadiness(run: &AskedRun, things: &[Thing]) -> Option<Claim> {
         several => format!("{} of {} points", steady.len(), steady.len() + several.len()),
     };
     let shortest = whole(shortest_s(things));
-    let sentence = format!("{what} ran steadily for {shortest} s: no stall, no drop and no drift was found.");
+    let sentence = format!("{what} ran steadily for {shortest} s: the rate did not stall, drop or drift.");
     let calm = Claim::new(ClaimKind::Steadiness, sentence);
     Some(if disturbed.is_empty() { long_tail(things).unwrap_or(calm) } else { calm })
 }
@@ -291,7 +291,7 @@ mod tests {
         let told = told(&noisy(1, 300, 20.0, |_| 1_000.0));
         assert_eq!(told.len(), 2, "{told:?}");
         assert!(told[0].starts_with("Sqlite does 1,000 operations per second (p99 "), "{told:?}");
-        assert_eq!(told[1], "It ran steadily for 300 s: no stall, no drop and no drift was found.");
+        assert_eq!(told[1], "It ran steadily for 300 s: the rate did not stall, drop or drift.");
     }
 
     #[test]

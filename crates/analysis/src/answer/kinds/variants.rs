@@ -53,6 +53,8 @@ pub(super) fn answer(run: &AskedRun) -> Option<AnswerParts> {
     let mut claims = Vec::new();
     if let Some(base) = base {
         claims.extend(rivals.iter().flat_map(|rival| rival.gains(base)).take(FASTER_MAX));
+        let elsewhere = none_faster_elsewhere(&verdicts, base).filter(|_| !claims.is_empty());
+        claims.splice(claims.len().min(1)..claims.len().min(1), elsewhere);
         // If no variant is faster, say what the engine builds, and what a variant gains without its set-up.
         if claims.is_empty() && verdicts.len() >= PLACES_COUNTED {
             claims.extend(made(&verdicts, base));
@@ -182,6 +184,20 @@ fn no_gain(rivals: &[Rival], base: &str) -> Vec<Claim> {
     [(!told.is_empty()).then(gains), (!open.is_empty()).then(undecided)].into_iter().flatten().collect()
 }
 
+/// `On PostgreSQL and SQLite no other way is proven faster than the derived table.`, of engines on which none is at any place.
+fn none_faster_elsewhere(verdicts: &[&VariantVerdict], base: &str) -> Option<Claim> {
+    let engine_of = |verdict: &VariantVerdict| verdict.place.iter().find(|setting| setting.name == ENGINE).map(spoken);
+    let is_faster = |arm: &VariantArm| arm.ratio.is_some_and(|one| one.verdict == RatioVerdict::Faster);
+    let gains = |engine: &String| {
+        let own = verdicts.iter().filter(|one| engine_of(one).as_ref() == Some(engine));
+        own.flat_map(|one| &one.arms).any(is_faster)
+    };
+    let engines = distinct(verdicts.iter().filter_map(|one| engine_of(one)));
+    let without: Vec<String> = engines.iter().filter(|engine| !gains(engine)).cloned().collect();
+    let sentence = || format!("On {} no other way is proven faster than {}.", join_and(&without), said(base));
+    (!without.is_empty() && without.len() < engines.len()).then(|| Claim::new(ClaimKind::NoDifference, sentence()))
+}
+
 /// `For MariaDB on fanout, view and the temp table gain nothing: a difference of 6 % would have shown.`, of the place at which most is gained.
 fn no_gain_there(verdicts: &[&VariantVerdict]) -> Option<Claim> {
     let gain = |verdict: &&&VariantVerdict| {
@@ -207,7 +223,7 @@ fn no_gain_there(verdicts: &[&VariantVerdict]) -> Option<Claim> {
     Some(Claim::new(ClaimKind::NoDifference, sentence).figure("smallest_effect", smallest, None))
 }
 
-/// `A temporary table or tree is made on MariaDB for 5 of 5 (with-index 3), on PostgreSQL for none.` `None` if none is made anywhere.
+/// `A temporary table is made on MariaDB for 5 of 5 (with-index 3), on PostgreSQL for none.` `None` if none is made anywhere.
 fn made(verdicts: &[&VariantVerdict], base: &str) -> Option<Claim> {
     let makes = |arm: &VariantArm| {
         let says_so = arm.built.as_ref().is_some_and(|built| built.contains("temporary"));
@@ -234,7 +250,7 @@ fn made(verdicts: &[&VariantVerdict], base: &str) -> Option<Claim> {
     };
     let told: Vec<String> = engines.iter().enumerate().map(of_engine).collect();
     let any = engines.iter().any(|engine| [base, other].iter().any(|name| count(engine, name).0 > 0));
-    let sentence = format!("A temporary table or tree is made {}.", join_and(&told));
+    let sentence = format!("A temporary table is made {}.", join_and(&told));
     (any && words_in(&sentence) <= WORDS_MAX).then(|| Claim::new(ClaimKind::Bottleneck, sentence))
 }
 
@@ -377,7 +393,7 @@ fn table(verdicts: &[&VariantVerdict], base: &str) -> Option<AnswerTable> {
             }
         };
         let heads = ["set-up", "statement", "total"].map(str::to_owned).to_vec();
-        let heads = [heads, vec![format!("times {}", words_of(base))]].concat();
+        let heads = [heads, vec!["of the first".to_owned()]].concat();
         let rows = only.arms.iter().map(row).collect();
         return Some(AnswerTable {
             head: "variant".to_owned(),
@@ -398,7 +414,7 @@ fn table(verdicts: &[&VariantVerdict], base: &str) -> Option<AnswerTable> {
         let arm = verdict.arms.iter().find(|arm| arm.name == name)?;
         if name == base { total(arm) } else { arm.ratio.map(ratio_cell) }
     };
-    let head = format!("time of {}; the others in multiples of it", said(base));
+    let head = "time (x: times the first)".to_owned();
     if places.len() > names.len().max(PLACES_BESIDE_MAX) {
         let own = without_common_words(places.iter().map(|place| parts(place, speech::row)).collect());
         let cells = |verdict: &&VariantVerdict| names.iter().map(|name| of_arm(verdict, name)).collect();
@@ -432,7 +448,7 @@ fn without_common_words(names: Vec<Vec<String>>) -> Vec<Vec<String>> {
     names.iter().map(|name| name.iter().map(own_words).filter(|part| !part.is_empty()).collect()).collect()
 }
 
-/// The time of a variant over that of the base: `0.16`, `1.05 =` if no difference is shown, `0.9 ?` if too few pairs make it.
+/// The time of a variant over that of the base: `0.16x`, `1.05x =` if no difference is shown, `0.9x ?` if too few pairs make it.
 fn ratio_cell(ratio: RatioEstimate) -> AnswerCell {
     let mark = match ratio.verdict {
         RatioVerdict::Faster | RatioVerdict::Slower => "",
@@ -441,7 +457,7 @@ fn ratio_cell(ratio: RatioEstimate) -> AnswerCell {
     };
     AnswerCell {
         value: ratio.ratio,
-        text: format!("{}{mark}", fine(ratio.ratio)),
+        text: format!("{}x{mark}", fine(ratio.ratio)),
         figure: "ratio".to_owned(),
         point: None,
         is_indicative: ratio.verdict == RatioVerdict::Indicative,
@@ -528,7 +544,7 @@ mod tests {
         ];
         assert_eq!(claims, expected);
         let cells: Vec<String> = table.rows[3].cells.iter().flatten().map(|cell| cell.text.clone()).collect();
-        assert_eq!(cells, ["500 us", "1.00 ms", "1.60 ms", "0.16"]);
+        assert_eq!(cells, ["500 us", "1.00 ms", "1.60 ms", "0.16x"]);
     }
 
     #[test]
@@ -555,7 +571,7 @@ mod tests {
             claims[0],
             "Indexed is 5.0 times (4.8 to 5.3) as fast as derived on mariadb and sqlite, its set-up included."
         );
-        assert_eq!(table.rows[1].cells[1].as_ref().unwrap().text, "1.00 =");
+        assert_eq!(table.rows[1].cells[1].as_ref().unwrap().text, "1.00x =");
         assert_eq!((table.rows[1].name[0].as_str(), table.columns[1].head.as_str()), ("indexed", "postgres"));
     }
 
@@ -569,7 +585,7 @@ mod tests {
             claims,
             ["Not decided: each comparison has one pair of measurements, and a difference needs four (--repeat 4)."]
         );
-        assert_eq!(table.rows[1].cells[3].as_ref().unwrap().text, "0.50 ?");
+        assert_eq!(table.rows[1].cells[3].as_ref().unwrap().text, "0.50x ?");
     }
 
     #[test]
@@ -588,7 +604,7 @@ mod tests {
         assert_eq!(
             claims[..2],
             [
-                "A temporary table or tree is made on mariadb for 2 of 2 (the query with index 0), on postgres for none and on sqlite for 2 of 2 (0).",
+                "A temporary table is made on mariadb for 2 of 2 (the query with index 0), on postgres for none and on sqlite for 2 of 2 (0).",
                 "Without its set-up the query with index is faster in 4 of 6 cases: it takes 50 % less time there.",
             ]
         );

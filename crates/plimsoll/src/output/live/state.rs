@@ -283,10 +283,13 @@ impl LiveState {
     }
 }
 
-/// The answer of the complete points in `run_file`; `None` if there is none, or it cannot be read now.
+/// The answer of the complete points in `run_file`, without what is still to be measured; `None` if there is none, or it cannot be read now.
 fn answer_of(run_file: &Path) -> Option<analysis::Answer> {
     let meta = store::read_meta(run_file).ok()?.meta;
     let mut points = store::read_points_from(run_file, 0).ok()?;
     points.retain(|point| point.state == PointState::Complete);
-    (!points.is_empty()).then(|| analysis::answer::answer(&analysis::analyse(&RunData { meta, points })))
+    let mut run = RunData { meta, points };
+    run.meta.plan.trials = run.points.iter().map(|point| point.trial.clone()).collect();
+    (!run.points.is_empty())
+        .then(|| analysis::Answer { next: None, ..analysis::answer::answer(&analysis::analyse(&run)) })
 }

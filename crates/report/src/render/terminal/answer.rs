@@ -14,6 +14,9 @@ const CLAIMS_KEPT: usize = 3;
 const TRUST_KEPT: usize = 2;
 const ROWS_KEPT: usize = 9;
 const ROWS_LEAST: usize = 6;
+/// A second claim is worth more than the rows beyond these.
+const CLAIMS_LEAST: usize = 2;
+const ROWS_FEW: usize = 4;
 /// A longer question is read in the plan.
 const QUESTION_LINES_MAX: usize = 2;
 /// In less room than this the name of a row cannot be read.
@@ -44,6 +47,8 @@ fn shorten(answer: &mut Answer, paint: Paint) -> bool {
         _ if answer.trust.len() > 1 => drop(answer.trust.pop()),
         _ if leave_out_times(answer, paint) || leave_out_intervals(answer, paint) => {}
         _ if rows > ROWS_LEAST => drop_row(answer),
+        _ if answer.claims.len() > CLAIMS_LEAST => drop(answer.claims.pop()),
+        _ if rows > ROWS_FEW => drop_row(answer),
         _ if answer.claims.len() > 1 => drop(answer.claims.pop()),
         _ if rows > 1 => drop_row(answer),
         _ => return false,

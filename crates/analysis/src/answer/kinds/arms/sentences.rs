@@ -117,9 +117,9 @@ impl Pair<'_> {
         let smallest = effect.smallest_effect.filter(|one| *one > 0.0 && one.is_finite());
         let claim = match smallest {
             Some(one) if arms.len() == 1 && (effect.ratio - 1.0).abs() >= NEARLY_NONE && one >= NEARLY_NONE => {
-                let measured = self.spread(&work, [effect.ratio; 2], true);
+                let measured = self.spread(&work, branch.range, true);
                 let sentence = format!(
-                    "in these measurements {measured}, which is not proven: only {} would have shown",
+                    "in these measurements {measured}, which is not proven: less than {} is within the noise",
                     size(one)
                 );
                 Claim::new(ClaimKind::Undecided, self.placed(branch, &sentence)).figure(
@@ -129,7 +129,8 @@ impl Pair<'_> {
                 )
             }
             Some(one) if one > SHOWN_MAX => {
-                let differ = format!("repeats differ too much to tell {all} apart: only {} would show", size(one));
+                let differ =
+                    format!("repeats differ too much to tell {all} apart: less than {} is within the noise", size(one));
                 Claim::new(ClaimKind::Undecided, self.placed(branch, &differ))
             }
             _ => {
@@ -279,9 +280,11 @@ fn at(path: &[Part], sentence: &str) -> String {
     if place.is_empty() { capital(sentence) } else { format!("{}, {sentence}", capital(place.trim_start())) }
 }
 
-/// Where `path` leads, with a space before it; the work is said elsewhere.
+/// Where `path` leads, with a space before it; the work is said elsewhere. Of two parts of an axis the second is within the first.
 pub(super) fn path_words(path: &[Part]) -> String {
-    path.iter().filter(|part| part.axis.role != Role::Work).map(|part| format!(" {}", part.words())).collect()
+    let is_last = |(nth, part): &(usize, &Part)| path[nth + 1..].iter().all(|other| other.axis.name != part.axis.name);
+    let parts = path.iter().enumerate().filter(is_last).map(|(_, part)| part);
+    parts.filter(|part| part.axis.role != Role::Work).map(|part| format!(" {}", part.words())).collect()
 }
 
 fn figure(claim: Claim, effect: &RatioEstimate) -> Claim {

@@ -7,11 +7,13 @@ use crate::answer::{AnswerParts, AskedRun};
 use crate::findings::connect_retries::RetrySpikes;
 use crate::points::work::WorkRate;
 use crate::recorded::dimensions::ENGINE;
-use crate::{Code, DetailKind, KindSummary, PointAnalysis, Role, Setting};
-use model::Nanos;
+use crate::{Code, DetailKind, KindSummary, PointAnalysis, Role, Setting, Validity};
+use model::{EngineProcess, Nanos};
 use words::list::{capital, distinct, join_and};
 use words::quantity::{count, number, time, whole};
 
+/// The setting that names the way to the server.
+const VIA: &str = "via";
 /// Of more rows some are left to the details.
 const ROWS_ALL_MAX: usize = 8;
 /// Of fewer connections it says little that none waited.
@@ -26,11 +28,19 @@ pub(super) fn answer(run: &AskedRun) -> Option<AnswerParts> {
     let rows: Vec<&PointAnalysis> = run.usable().filter(|point| parts_of(point).next().is_some()).collect();
     let engines = distinct(rows.iter().map(|row| row.engine.clone()));
     let of_engine = |engine: &String| rows.iter().copied().filter(|row| row.engine == *engine).collect::<Vec<_>>();
-    let mut claims: Vec<Claim> = engines.iter().flat_map(|engine| opening(run, &of_engine(engine))).collect();
+    let of_ways = |engine: &String| {
+        let rows = of_engine(engine);
+        opening(run, &rows).into_iter().chain(unlike_logins(&rows)).collect::<Vec<_>>()
+    };
+    let mut claims: Vec<Claim> = engines.iter().flat_map(of_ways).collect();
     let found =
         points.iter().find_map(|point| point.findings.iter().find_map(|one| RetrySpikes::in_detail(&one.detail)));
     // What each engine takes comes before what that costs, and whether a client had to ask again between them.
-    claims.sort_by_key(|claim| claim.kind != ClaimKind::Rate);
+    claims.sort_by_key(|claim| match claim.kind {
+        ClaimKind::Rate => 0,
+        ClaimKind::Caution => 1,
+        _ => 2,
+    });
     let rates = claims.iter().filter(|claim| claim.kind == ClaimKind::Rate).count();
     claims.splice(rates..rates, found.map(retry_claim).or_else(|| none_waited(points)));
     claims.extend(engines.iter().filter_map(|engine| most(run, &of_engine(engine))));
@@ -62,7 +72,9 @@ fn table(run: &AskedRun, rows: &[&PointAnalysis]) -> Option<AnswerTable> {
         let p99 = first.and_then(|(kind, _)| kind.response_ns).map(|times| times.p99 as f64);
         let medians = [first.map(|(_, p50)| p50), parts.next().map(|(_, p50)| p50)];
         let [opening, asking] = medians.map(|p50| p50.map(|p50| cell("kind_response_p50_ns", p50)));
-        let cells = vec![rate, opening, p99.map(|p99| cell("kind_response_p99_ns", p99)), asking];
+        let is_indicative = point.validity != Validity::Valid;
+        let p99 = p99.map(|p99| AnswerCell { is_indicative, ..cell("kind_response_p99_ns", p99) });
+        let cells = vec![rate, opening, p99, asking];
         AnswerRow { name: name_of(run, point), cells }
     };
     let longest = rows.iter().max_by_key(|row| parts_of(row).count())?;
@@ -158,14 +170,28 @@ fn most(run: &AskedRun, rows: &[&PointAnalysis]) -> Option<Claim> {
     ))
 }
 
-/// `None of 87,000 connections took a second: no client had to ask again.` `None` of few connections.
+/// That the ways to a private PostgreSQL differ in more than the way: its socket asks for no password, and SCRAM computes thousands of hashes.
+fn unlike_logins(rows: &[&PointAnalysis]) -> Option<Claim> {
+    let first = rows.first()?;
+    let is_private = first.traits.engine.process == EngineProcess::Own && first.engine.starts_with("postgres");
+    let ways = distinct(rows.iter().filter_map(|row| row.settings.get(VIA).map(|way| way.value.to_string())));
+    let is_mixed = ways.len() > 1 && ways.iter().any(|way| way == "socket");
+    let sentence = format!(
+        "Most of what TCP adds to {} is the login: it asks for a password by SCRAM except at its socket.",
+        engine_of(first)
+    );
+    (is_private && is_mixed).then(|| Claim::new(ClaimKind::Caution, sentence))
+}
+
+/// `None of 87,000 connections took a second: no attempt had to be repeated.` `None` of few connections.
 fn none_waited(points: &[PointAnalysis]) -> Option<Claim> {
     let opened = || points.iter().filter_map(|point| Some(parts_of(point).next()?.0));
     let all: u64 = opened().map(|kind| kind.ops).sum();
     let longest = opened().filter_map(|kind| Some(kind.response_ns?.max)).max()?;
     let asks_again_after = Nanos::from_secs(1);
     (all >= CONNECTIONS_TELLING && longest < asks_again_after.0).then(|| {
-        let sentence = format!("None of {} connections took a second: no client had to ask again.", amount(all as f64));
+        let sentence =
+            format!("None of {} connections took a second: no attempt had to be repeated.", amount(all as f64));
         Claim::new(ClaimKind::NoDifference, sentence).figure("connections", all as f64, None)
     })
 }

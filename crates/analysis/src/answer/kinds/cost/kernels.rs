@@ -71,26 +71,26 @@ fn claims(kernels: &KernelTable, rows: &[KernelRow]) -> Vec<Claim> {
     {
         let logs: Vec<f64> = scaled.iter().map(|(_, times)| times.ln()).collect();
         let mean = math::stats::mean(&logs).exp();
-        let work = format!("{} threads do {} times the work of one", capital(&number_word(most)), number(mean));
+        let work = format!("{} threads do {} times the work of one", number_word(most), number(mean));
         let sentence = if scaled.len() == 1 {
-            format!("{work} ({}).", plain(best))
+            capital(&format!("{work} ({}).", plain(best)))
         } else {
             short_enough(vec![
                 format!(
-                    "{work} on average: {} times for {}, {} times for {}.",
+                    "Alone this tells how threads scale: {work} on average, {} times for {} and {} times for {}.",
                     number(*low),
                     plain(least),
                     number(*high),
                     plain(best)
                 ),
-                format!("{work} on average."),
+                format!("Alone this tells how threads scale: {work} on average."),
             ])
         };
         claims.push(Claim::new(ClaimKind::Scaling, sentence).figure("ratio", mean, None));
     }
     claims.extend(beyond.last().map(|(kernel, times)| {
         let sentence = format!(
-            "{} gains {} times, more than threads can give: one alone wakes another CPU at each turn, which takes longest.",
+            "{} gains {} times, more than threads can give: one pair of them wakes another CPU at each turn, several pairs need not.",
             capital(&plain(kernel)),
             number(*times)
         );

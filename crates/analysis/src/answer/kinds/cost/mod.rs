@@ -99,14 +99,14 @@ mod tests {
             said(&ways),
             [
                 "With one client sqlite opens a connection in 237 us (socket) and 475 us (tcp).",
-                "None of 180,000 connections took a second: no client had to ask again.",
+                "None of 180,000 connections took a second: no attempt had to be repeated.",
                 "On sqlite tcp takes 2.00 times as long as socket.",
                 "Sqlite opens at most 4,000 connections per second, with one client.",
             ]
         );
         let one = answered(vec![connecting("tcp", 1, 2_000)]);
         let parts = "With one client sqlite opens a connection in 475 us (median); first query takes 48.0 us and close takes 20.0 us.";
-        assert_eq!(said(&one), [parts, "None of 40,000 connections took a second: no client had to ask again."]);
+        assert_eq!(said(&one), [parts, "None of 40,000 connections took a second: no attempt had to be repeated."]);
     }
 
     #[test]
@@ -169,7 +169,7 @@ mod tests {
         assert_eq!(
             said(&answer),
             [
-                "Eight threads do 4.00 times the work of one on average: 2.00 times for chase, 8.00 times for sort.",
+                "Alone this tells how threads scale: eight threads do 4.00 times the work of one on average, 2.00 times for chase and 8.00 times for sort.",
                 "What the CPU is worth shows beside another: the rates have no meaning of their own.",
             ]
         );
