@@ -36,12 +36,8 @@ pub(super) fn conditions(things: &[Thing]) -> String {
         parts.push(common(&points, |point| Some(plural(u64::from(point.clients), "client"))));
     }
     if !varies(ScalingAxis::Depth) {
-        parts.push(common(&points, |point| {
-            (point.depth > 1).then(|| match point.clients {
-                1 => format!("{} in flight", point.depth),
-                _ => format!("{} in flight for each client", point.depth),
-            })
-        }));
+        let each = if points.iter().any(|point| point.clients > 1) { " for each client" } else { "" };
+        parts.push(common(&points, |point| (point.depth > 1).then(|| format!("{} in flight{each}", point.depth))));
     }
     parts.push(common(&points, |point| {
         let seconds = point.summary.as_ref()?.seconds;

@@ -183,6 +183,15 @@ impl<'a> Branch<'a> {
         }
     }
 
+    /// Whether it shows a difference at each of its places.
+    pub(super) fn is_all_different(&self) -> bool {
+        match &self.is {
+            Is::Alike(effect) => effect.verdict.is_difference(),
+            Is::Split(parts) => parts.iter().all(Branch::is_all_different),
+            Is::Unlike(ends) => ends.iter().all(|end| end.verdict.is_difference()),
+        }
+    }
+
     /// The least and the greatest effect in it.
     pub(super) fn ends(&self) -> [RatioEstimate; 2] {
         match &self.is {

@@ -26,7 +26,7 @@ pub(super) fn claim(things: &[Thing]) -> Option<Claim> {
     };
     let (times, first, second) = things.iter().filter_map(of_thing).max_by(|a, b| a.0.total_cmp(&b.0))?;
     let sentence = format!(
-        "{} clients do {} times the work of {}: each message of few probably wakes a thread on another CPU, so conclude nothing from {}.",
+        "{} clients do up to {} times the work of {}: each message of few probably wakes a thread on another CPU, so conclude nothing from {}.",
         capital(&number_word(second)),
         number(times),
         number_word(first),

@@ -139,7 +139,10 @@ impl Rival<'_> {
         let amount = match (&part.is, low.telling_ci95()) {
             (Is::Alike(_), Some([from, to])) => format!("{} times ({} to {})", fine(low.ratio), fine(from), fine(to)),
             (Is::Alike(_), None) => format!("{} times", fine(low.ratio)),
-            _ => format!("{} to {} times", fine(low.ratio), fine(high.ratio)),
+            _ => {
+                let [from, to] = if is_faster { part.range } else { part.range.map(|ratio| 1.0 / ratio) };
+                format!("{} to {} times", fine(from.min(to)), fine(from.max(to)))
+            }
         };
         let setup = if self.has_setup { ", its set-up included" } else { "" };
         let sentence = format!("{} {how} {amount} {than} {}{}{setup}.", said(self.name), said(base), self.place(part));

@@ -52,6 +52,8 @@ impl Pair<'_> {
         match &branch.is {
             Is::Alike(effect) if effect.verdict.is_difference() => self.difference(effect, branch),
             Is::Alike(effect) => self.no_difference(&[self.arm], effect, branch),
+            // What is not proven is in no range of what is.
+            Is::Split(parts) if !parts.iter().all(Branch::is_all_different) => self.claim(branch.parts_by_weight()[0]),
             Is::Split(_) | Is::Unlike(_) => self.range(branch),
         }
     }
@@ -145,7 +147,7 @@ impl Pair<'_> {
     /// That what the arm does differs, from where to where, and on what it depends.
     pub(super) fn range(&self, branch: &Branch) -> Claim {
         let [low, high] = branch.ends();
-        let spread = self.spread(&self.work_at(branch), [low.ratio, high.ratio], false);
+        let spread = self.spread(&self.work_at(branch), branch.range, false);
         let sentence = at(&branch.path, &format!("{spread}{}.", self.depends_on(branch)));
         figure(figure(Claim::new(ClaimKind::Difference, sentence), &low), &high)
     }

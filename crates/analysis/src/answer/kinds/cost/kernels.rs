@@ -77,20 +77,20 @@ fn claims(kernels: &KernelTable, rows: &[KernelRow]) -> Vec<Claim> {
         } else {
             short_enough(vec![
                 format!(
-                    "Alone this tells how threads scale: {work} on average, {} times for {} and {} times for {}.",
+                    "Worth shows only beside another machine; alone, {work} on average, {} times for {} and {} times for {}.",
                     number(*low),
                     plain(least),
                     number(*high),
                     plain(best)
                 ),
-                format!("Alone this tells how threads scale: {work} on average."),
+                format!("Worth shows only beside another machine; alone, {work} on average."),
             ])
         };
         claims.push(Claim::new(ClaimKind::Scaling, sentence).figure("ratio", mean, None));
     }
     claims.extend(beyond.last().map(|(kernel, times)| {
         let sentence = format!(
-            "{} gains {} times, more than threads can give: one pair of them wakes another CPU at each turn, several pairs need not.",
+            "{} gains {} times, more than threads can give: a pair of threads wakes another CPU at each turn, several pairs share one.",
             capital(&plain(kernel)),
             number(*times)
         );
@@ -99,8 +99,8 @@ fn claims(kernels: &KernelTable, rows: &[KernelRow]) -> Vec<Claim> {
     if let [KernelRow { kernel, single: Some(rate), .. }] = rows {
         let sentence = format!("One thread does {} rounds of {} per second.", count(rate.ops_per_s), plain(kernel));
         claims.push(Claim::new(ClaimKind::Rate, sentence).figure("ops_per_s", rate.ops_per_s, rate.ops_per_s_ci95));
-    } else if rows.iter().any(|row| row.single.is_some() || row.all.is_some()) {
-        let sentence = "What the CPU is worth shows beside another: the rates have no meaning of their own.";
+    } else if scaled.is_empty() && rows.iter().any(|row| row.single.is_some() || row.all.is_some()) {
+        let sentence = "Worth shows only beside another machine: the rates have no meaning of their own.";
         claims.push(Claim::new(ClaimKind::Caution, sentence));
     }
     if let Some(quota) = kernels.cpu_quota {
