@@ -119,9 +119,9 @@ pub use system_error::system_words;
 pub use thread_state::{ThreadOf, ThreadState};
 pub use traits::{
     AccessPattern, BROKEN_CONDITION_FACT, BrokenCondition, ChangedSetting, CompressionOutcome, Course, DamageCounts,
-    DeviceCeiling, DeviceFlushes, EngineProcess, EngineTraits, FOUND_DATA_CHANGED, FoundDataUse, IMPORTED_FACT, IoWork,
-    IoWorkers, KindResults, Machine, OTHER_SERVER_FACTS, OrderWork, OtherServerSeen, PointOutcome, PointTraits,
-    REPLAY_RESULTS_FACT, RecordedStarts, RowWork, ServerSetting, StepWork, UnseenServer, VariantWork, WorkTraits,
+    DeviceCeiling, DeviceFlushes, EngineProcess, EngineTraits, FOUND_DATA_CHANGED, FailureMessage, FoundDataUse,
+    IMPORTED_FACT, IoWork, IoWorkers, KindResults, Machine, OTHER_SERVER_FACTS, OrderWork, OtherServerSeen, PointOutcome, PointTraits,
+    REPLAY_FAILURES_FACT, REPLAY_RESULTS_FACT, RecordedStarts, RowWork, ServerSetting, StepWork, UnseenServer, VariantWork, WorkTraits,
     WritePath, is_part_of_table,
 };
 pub use trial::{

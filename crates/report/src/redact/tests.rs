@@ -6,8 +6,8 @@ use super::*;
 use crate::testing::{meta, recorded};
 use model::stacks::FoldedStack;
 use model::{
-    ChangedSetting, Event, EventKind, Fact, HoldOutcome, HostData, HostId, HostRole, IoWorkers, MissingPart, Nanos,
-    Observation, ObservedEvent, ObservedSession, ObservedStatement, ObservedWait, OtherServerSeen, PointData,
+    ChangedSetting, Event, EventKind, Fact, FailureMessage, HoldOutcome, HostData, HostId, HostRole, IoWorkers,
+    MissingPart, Nanos, Observation, ObservedEvent, ObservedSession, ObservedStatement, ObservedWait, OtherServerSeen, PointData,
     PointHost, ServerLook, ServerSetting, SourceDef, StackReason, StackSnapshot, StatementResult, StepIndexes,
     StepWork, Tick, Value, VariantWork, WhySpec,
 };
@@ -86,6 +86,7 @@ fn full_point() -> PointData {
     outcome.server_ended = Some("killed".into());
     outcome.other_server = Some(OtherServerSeen { first: "port `1`".into(), other: "port `2`".into() });
     outcome.io_workers = Some(IoWorkers { count: 1, cpu: Some("1 s".into()) });
+    outcome.replay_failures = vec![FailureMessage { failed: 1, message: "denied to jo".into() }];
     outcome.result = Some(StatementResult { rows: 1, columns: 1, checksum: "00".into() });
     outcome.hold = Some(HoldOutcome { error: Some("too many".into()), ..HoldOutcome::default() });
     (outcome.built, outcome.plan) = (Some("a table".into()), Some("a plan".into()));

@@ -260,6 +260,7 @@ fn visit_outcome(outcome: &mut PointOutcome, visit: Visit) {
     outcome.io_workers.iter_mut().for_each(|workers| visit_some([&mut workers.cpu], visit));
     outcome.result.iter_mut().for_each(|result| visit(TextPlace::Other, &mut result.checksum));
     outcome.hold.iter_mut().for_each(|hold| visit_some([&mut hold.error], visit));
+    outcome.replay_failures.iter_mut().for_each(|failure| visit(TextPlace::Other, &mut failure.message));
 }
 
 fn visit_facts(facts: &mut [Fact], visit: Visit) {

@@ -270,6 +270,7 @@ mod tests {
             kernels: None,
             left_out: 0,
             lost: Vec::new(),
+            failed_replays: [None, None],
         }]
     }
 
