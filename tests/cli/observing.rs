@@ -326,6 +326,9 @@ fn a_server_that_is_started_again_is_watched_on(server: &MariadbByHand, mut runn
     }
     // The end of the connection may hide what came in the last interval before.
     assert!((WRITES..=2 * WRITES).contains(&ops(&point, "update")), "{}", point["statements"]);
+    for own in ["set session", "@@global"] {
+        assert_eq!(cost(&point, own), Value::Null, "what the watch sends when it connects again is left out");
+    }
     let findings: Vec<&Value> = point["findings"].as_array().unwrap().iter().map(|finding| &finding["code"]).collect();
     assert!(findings.contains(&&"restarted".into()), "{findings:?}");
     let shown = lab.run(&["show", "last"]);

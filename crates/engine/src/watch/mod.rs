@@ -46,6 +46,8 @@ const STATEMENTS_SHARE: u32 = 100;
 const TEXTS_AT_ONCE: usize = 500;
 /// The name by which the statements of the watch are left out.
 const OWN: &str = "plimsoll_watch";
+/// So many of its own settings are remembered until statements are read.
+const SETTINGS_MAX: usize = 100;
 /// Two times of a start that differ by less are of one start: a server counts its age in seconds.
 const SAME_START_S: f64 = 3.0;
 
@@ -53,16 +55,26 @@ const SAME_START_S: f64 = 3.0;
 type Values = HashMap<String, String>;
 
 /// The statements that the watch itself has sent.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 struct OwnQuestions {
     reads: u64,
     other: u64,
+    /// Settings of its session, which are among `other`. They can bear no name that tells them from those of clients.
+    settings: Vec<&'static str>,
+}
+
+impl OwnQuestions {
+    fn add_setting(&mut self, statement: &'static str) {
+        self.other += 1;
+        self.settings.push(statement);
+        self.settings.truncate(SETTINGS_MAX);
+    }
 }
 
 /// A server of one kind, with the one connection to it. After a failure of the connection it is closed.
 trait WatchedServer: Send {
-    /// Connects within `patience`, and sets the session to read only.
-    fn connect(&mut self, patience: Duration) -> Result<(), OpFailure>;
+    /// Connects within `patience`, and sets the session to read only. What that takes is added to `own`.
+    fn connect(&mut self, patience: Duration, own: &mut OwnQuestions) -> Result<(), OpFailure>;
     fn disconnect(&mut self);
     fn socket_fd(&self) -> Option<BorrowedFd<'_>>;
     fn data_dir(&mut self) -> Option<String>;
@@ -121,6 +133,8 @@ pub struct ServerWatch {
     /// What it had counted at the last reading.
     counted: Option<Vec<u64>>,
     own: OwnQuestions,
+    /// Its own settings that statements which are read next have among them.
+    settings: Vec<&'static str>,
     ledger: StatementLedger,
     /// Whether statements are counted, and when they are read next.
     statements: Option<Instant>,
@@ -155,7 +169,8 @@ impl ServerWatch {
     pub fn open(url: &str, password_file: &str) -> Result<ServerWatch, TargetError> {
         let mut server = server_at(url, password_file)?;
         let failed = |server: &dyn WatchedServer, failure| server_error(server.shown(), failure);
-        server.connect(OPEN_WITHIN).map_err(|failure| failed(&*server, failure))?;
+        // What that takes was before the watch, as all that the server has counted by then.
+        server.connect(OPEN_WITHIN, &mut OwnQuestions::default()).map_err(|failure| failed(&*server, failure))?;
         let missing = server.find_statements().map_err(|failure| failed(&*server, failure))?;
         let counts = if server.counts_by_statements() && missing.is_some() {
             ObservedCounts::Transactions
@@ -170,6 +185,7 @@ impl ServerWatch {
             started: None,
             counted: None,
             own: OwnQuestions::default(),
+            settings: Vec::new(),
             ledger: StatementLedger::default(),
             statements,
             missing,
@@ -301,7 +317,7 @@ impl ServerWatch {
     fn reconnect(&mut self) -> Result<ReadAll, OpFailure> {
         self.server.disconnect();
         self.is_connected = false;
-        self.server.connect(ANSWER_WITHIN)?;
+        self.server.connect(ANSWER_WITHIN, &mut self.own)?;
         self.is_connected = true;
         self.read_all()
     }
@@ -309,6 +325,8 @@ impl ServerWatch {
     fn read_all(&mut self) -> Result<ReadAll, OpFailure> {
         let values = self.server.read_values(&mut self.own)?;
         let own = std::mem::replace(&mut self.own, self.server.own_of_further_values());
+        self.settings.extend(&own.settings);
+        self.settings.truncate(SETTINGS_MAX);
         let started = self.server.started(&values);
         let restarted = started.zip(self.started).is_some_and(|(now, before)| now > before + SAME_START_S);
         if restarted {
@@ -341,6 +359,7 @@ impl ServerWatch {
         }
         let (ledger, server) = (&self.ledger, &self.server);
         grown.statements.retain(|(key, _)| ledger.text(&key.id).is_none_or(|known| !server.is_own(&known.text)));
+        ledger.leave_out(&std::mem::take(&mut self.settings), &mut grown.statements);
         let mut kinds = vec![0; KINDS.len()];
         for (key, cost) in &grown.statements {
             kinds[ledger.text(&key.id).map_or(KINDS.len() - 1, |known| kind_of(&known.text))] += cost.calls;
@@ -374,14 +393,14 @@ impl ServerWatch {
         } else {
             let began_anew = restarted && !self.server.keeps_counts();
             let before = if began_anew { counted.as_ref().map(|counted| vec![0; counted.len()]) } else { before };
-            counted.zip(before).map(|(now, before)| self.done_between(&now, &before, own))
+            counted.zip(before).map(|(now, before)| self.done_between(&now, &before, &own))
         };
         let values = self.values_by_source(&values);
         ServerReading { values, done, mean_ns, restarted, news }
     }
 
     /// What clients did between two counts. A count that fell was set to zero by a statement (FLUSH STATUS), and all of it is new.
-    fn done_between(&self, now: &[u64], before: &[u64], own: OwnQuestions) -> Vec<u64> {
+    fn done_between(&self, now: &[u64], before: &[u64], own: &OwnQuestions) -> Vec<u64> {
         let grown: Vec<u64> =
             now.iter().zip(before).map(|(now, before)| now.checked_sub(*before).unwrap_or(*now)).collect();
         match grown.as_slice() {

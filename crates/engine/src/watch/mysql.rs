@@ -71,6 +71,9 @@ const ALSO: [&str; 7] = [
     "Uptime",
 ];
 
+const READ_ONLY: &str = "SET SESSION TRANSACTION READ ONLY";
+const SYSTEM_ZONE: &str = "SET SESSION time_zone = 'SYSTEM'";
+
 /// What the watch itself asks in each reading, as the server writes it.
 const OWN_STATUS: &str = "SHOW GLOBAL STATUS WHERE `Variable_name` IN (...)";
 
@@ -125,18 +128,21 @@ impl WatchedMysql {
 }
 
 impl WatchedServer for WatchedMysql {
-    fn connect(&mut self, patience: Duration) -> Result<(), OpFailure> {
+    fn connect(&mut self, patience: Duration, own: &mut OwnQuestions) -> Result<(), OpFailure> {
         self.wire = None;
         let mut wire = self.address.connect_admin(patience)?;
-        wire.set_up("SET SESSION TRANSACTION READ ONLY")?;
+        own.add_setting(READ_ONLY);
+        wire.set_up(READ_ONLY)?;
         // MariaDB and MySQL each know one of them.
         for limit in ["SET SESSION max_statement_time = 2", "SET SESSION max_execution_time = 2000"] {
+            own.add_setting(limit);
             allowed(wire.query_rows(limit))?;
         }
         self.is_in_system_zone = false;
-        self.version = wire.query_value("SELECT @@global.version")?.unwrap_or_default();
+        own.reads += 2;
+        self.version = wire.query_value("SELECT @@global.version AS plimsoll_watch")?.unwrap_or_default();
         self.is_mariadb = self.version.contains("MariaDB");
-        self.max_connections = wire.query_value("SELECT @@global.max_connections")?;
+        self.max_connections = wire.query_value("SELECT @@global.max_connections AS plimsoll_watch")?;
         self.wire = Some(wire);
         Ok(())
     }
@@ -194,7 +200,7 @@ impl WatchedServer for WatchedMysql {
     }
 
     fn own_of_further_values(&self) -> OwnQuestions {
-        OwnQuestions { reads: u64::from(!self.is_mariadb), other: 0 }
+        OwnQuestions { reads: u64::from(!self.is_mariadb), ..OwnQuestions::default() }
     }
 
     fn started(&self, values: &Values) -> Option<f64> {
@@ -243,8 +249,8 @@ impl WatchedServer for WatchedMysql {
 
     fn read_details(&mut self, own: &mut OwnQuestions) -> Result<Details, OpFailure> {
         if !self.is_in_system_zone {
-            own.other += 1;
-            allowed(self.wire()?.query_rows("SET SESSION time_zone = 'SYSTEM'"))?;
+            own.add_setting(SYSTEM_ZONE);
+            allowed(self.wire()?.query_rows(SYSTEM_ZONE))?;
             self.is_in_system_zone = true;
         }
         own.reads += 1;

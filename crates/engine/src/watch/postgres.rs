@@ -96,17 +96,23 @@ impl WatchedPostgres {
 }
 
 impl WatchedServer for WatchedPostgres {
-    fn connect(&mut self, patience: Duration) -> Result<(), OpFailure> {
+    fn connect(&mut self, patience: Duration, own: &mut OwnQuestions) -> Result<(), OpFailure> {
         self.wire = None;
         let mut wire = self.address.connect_admin(patience)?;
+        own.add_setting("SET application_name");
         name_watcher(&mut wire);
         for setting in
             ["SET default_transaction_read_only = on", "SET statement_timeout = '2s'", "SET lock_timeout = '1s'"]
         {
+            own.add_setting(setting);
             wire.set_up(setting)?;
         }
+        // Each question is a transaction, as each setting is.
+        own.other += 4;
         self.version = wire.query_value(&question_for("server_version"))?.unwrap_or_default();
-        let sees_all = wire.query_value("SELECT pg_has_role(current_user, 'pg_read_all_stats', 'USAGE')")?;
+        let sees_all = wire.query_value(
+            "SELECT pg_has_role(current_user, 'pg_read_all_stats', 'USAGE') FROM (SELECT 1) AS plimsoll_watch",
+        )?;
         self.hides_others = sees_all.as_deref() == Some("f");
         let views = views_question(&mut wire)?;
         // An account without the rights of pg_monitor may be refused some of the views, and then gets no answer at all.
