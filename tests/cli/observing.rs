@@ -313,8 +313,7 @@ fn a_watch_keeps_who_blocked_whom_and_goes_on_in_one_file_after_the_other(server
 fn a_server_that_is_started_again_is_watched_on(server: &MariadbByHand, mut running: Running) {
     let mut watching = Watching::start(&[&server.url()]);
     server.ask(&load());
-    // Starts that are 3 s apart or less are taken for one.
-    watching.see(40);
+    watching.see(2);
     running.end();
     watching.await_event("the server does not answer");
     let _again = server.start(&["--performance-schema=ON"]);

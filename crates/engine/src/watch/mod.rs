@@ -48,8 +48,8 @@ const TEXTS_AT_ONCE: usize = 500;
 const OWN: &str = "plimsoll_watch";
 /// So many of its own settings are remembered until statements are read.
 const SETTINGS_MAX: usize = 100;
-/// Two times of a start that differ by less are of one start: a server counts its age in seconds.
-const SAME_START_S: f64 = 3.0;
+/// Two times of a start that differ by less are of one start, besides what a server rounds and how long a reading takes: clocks are not alike.
+const SAME_START_S: f64 = 0.2;
 
 /// The values of a server by its own names.
 type Values = HashMap<String, String>;
@@ -97,8 +97,16 @@ trait WatchedServer: Send {
     fn own_of_further_values(&self) -> OwnQuestions {
         OwnQuestions::default()
     }
-    /// When it was started, in seconds of some clock.
+    /// When it was started, in seconds of some clock; of one start never earlier, and later by as much as it rounds and a reading takes.
     fn started(&self, values: &Values) -> Option<f64>;
+    /// To how many seconds it rounds that.
+    fn rounds_start_to_s(&self) -> f64 {
+        0.0
+    }
+    /// The number of the connection, if each has a higher one than those before it since the server was started.
+    fn connection_number(&self) -> Option<u32> {
+        None
+    }
     /// What it has counted of statements or transactions since it was started.
     fn counts(&self, values: &Values) -> Option<Vec<u64>>;
     /// Whether the statements by kind are counted from the sums of statements, if these are known.
@@ -128,6 +136,9 @@ fn not_connected() -> OpFailure {
 pub struct ServerWatch {
     server: Box<dyn WatchedServer>,
     is_connected: bool,
+    /// Whether the connection is another than that of the last reading: a server that goes on keeps it.
+    is_new_connection: bool,
+    connection_number: Option<u32>,
     /// When it was started, as it said last.
     started: Option<f64>,
     /// What it had counted at the last reading.
@@ -167,7 +178,10 @@ impl ServerWatch {
     /// # Errors
     /// If the URL is none of a server that can be watched, or if the server cannot be reached.
     pub fn open(url: &str, password_file: &str) -> Result<ServerWatch, TargetError> {
-        let mut server = server_at(url, password_file)?;
+        ServerWatch::begin(server_at(url, password_file)?)
+    }
+
+    fn begin(mut server: Box<dyn WatchedServer>) -> Result<ServerWatch, TargetError> {
         let failed = |server: &dyn WatchedServer, failure| server_error(server.shown(), failure);
         // What that takes was before the watch, as all that the server has counted by then.
         server.connect(OPEN_WITHIN, &mut OwnQuestions::default()).map_err(|failure| failed(&*server, failure))?;
@@ -182,6 +196,8 @@ impl ServerWatch {
         let mut watch = ServerWatch {
             server,
             is_connected: true,
+            is_new_connection: false,
+            connection_number: None,
             started: None,
             counted: None,
             own: OwnQuestions::default(),
@@ -196,6 +212,8 @@ impl ServerWatch {
         // What was counted before the watch.
         let first = watch.read_all().map_err(|failure| failed(&*watch.server, failure))?;
         watch.started = first.started;
+        watch.counted = watch.server.counts(&first.values);
+        watch.connection_number = watch.server.connection_number();
         watch.first = watch.values_by_source(&first.values);
         Ok(watch)
     }
@@ -318,17 +336,19 @@ impl ServerWatch {
         self.server.disconnect();
         self.is_connected = false;
         self.server.connect(ANSWER_WITHIN, &mut self.own)?;
-        self.is_connected = true;
+        (self.is_connected, self.is_new_connection) = (true, true);
         self.read_all()
     }
 
     fn read_all(&mut self) -> Result<ReadAll, OpFailure> {
+        let asked = Instant::now();
         let values = self.server.read_values(&mut self.own)?;
+        let took = asked.elapsed();
         let own = std::mem::replace(&mut self.own, self.server.own_of_further_values());
         self.settings.extend(&own.settings);
         self.settings.truncate(SETTINGS_MAX);
         let started = self.server.started(&values);
-        let restarted = started.zip(self.started).is_some_and(|(now, before)| now > before + SAME_START_S);
+        let restarted = self.is_new_connection && self.was_restarted(&values, took);
         if restarted {
             if !self.server.keeps_counts() {
                 self.ledger.restart();
@@ -337,6 +357,20 @@ impl ServerWatch {
         }
         let by_statement = self.read_statements()?;
         Ok(ReadAll { values, own, started, restarted, by_statement })
+    }
+
+    /// Whether the server was started again since the last reading. Each of three signs is enough: when it was started, which tells nothing of two
+    /// starts within a second; the number of the connection; and that it has counted much less than before, as PostgreSQL has after a crash of
+    /// one of its processes. Only asked of a new connection: a FLUSH STATUS ends none.
+    fn was_restarted(&self, values: &Values, took: Duration) -> bool {
+        let same_start_s = self.server.rounds_start_to_s() + took.as_secs_f64() + SAME_START_S;
+        let started = self.server.started(values).zip(self.started);
+        let number = self.server.connection_number().zip(self.connection_number);
+        let counted = self.server.counts(values);
+        let counted = counted.as_ref().and_then(|now| now.last()).zip(self.counted.as_ref().and_then(|all| all.last()));
+        started.is_some_and(|(now, before)| now > before + same_start_s)
+            || number.is_some_and(|(now, before)| now <= before)
+            || counted.is_some_and(|(now, before)| *now < before / 2)
     }
 
     /// What came in the sums of statements, if it is time to read them.
@@ -384,7 +418,8 @@ impl ServerWatch {
             let text = "the server's account of statements was set to zero: what ran just before is missing in it";
             news.push((EventKind::Engine, text.to_owned()));
         }
-        (self.started, self.is_away) = (started.or(self.started), false);
+        (self.started, self.is_away, self.is_new_connection) = (started.or(self.started), false, false);
+        self.connection_number = self.server.connection_number();
         let mean_ns = by_statement.as_ref().and_then(|grown| grown.mean_ns);
         let counted = self.server.counts(&values);
         let before = std::mem::replace(&mut self.counted, counted.clone());
@@ -477,4 +512,143 @@ fn server_at(url: &str, password_file: &str) -> Result<Box<dyn WatchedServer>, T
     } else {
         Box::new(postgres::WatchedPostgres::new(PostgresAddress::from_url(server, password, limits)?))
     })
+}
+
+#[cfg(test)]
+mod tests {
+    //! A scripted server; real ones are in the tests of the program.
+
+    use super::*;
+
+    /// What the server tells at a reading. `number` is that of the connection, and `None` that it is lost.
+    #[derive(Clone, Copy)]
+    struct Told {
+        started: f64,
+        counted: u64,
+        number: Option<u32>,
+    }
+
+    struct Scripted {
+        script: std::vec::IntoIter<Told>,
+        number: Option<u32>,
+        route: Route,
+    }
+
+    impl WatchedServer for Scripted {
+        fn connect(&mut self, _: Duration, _: &mut OwnQuestions) -> Result<(), OpFailure> {
+            Ok(())
+        }
+
+        fn disconnect(&mut self) {
+            self.number = None;
+        }
+
+        fn socket_fd(&self) -> Option<BorrowedFd<'_>> {
+            None
+        }
+
+        fn data_dir(&mut self) -> Option<String> {
+            None
+        }
+
+        fn route(&self) -> &Route {
+            &self.route
+        }
+
+        fn shown(&self) -> &str {
+            "a script"
+        }
+
+        fn names(&self) -> [&'static str; 2] {
+            ["script", "Script"]
+        }
+
+        fn version(&self) -> &str {
+            "1"
+        }
+
+        fn programs(&self) -> &'static [&'static str] {
+            &[]
+        }
+
+        fn sources(&self) -> &'static [&'static ServerSource] {
+            &[]
+        }
+
+        fn read_values(&mut self, _: &mut OwnQuestions) -> Result<Values, OpFailure> {
+            let told = self.script.next().expect("the script has a line for each reading");
+            self.number = Some(told.number.ok_or_else(not_connected)?);
+            let values = [("started", told.started.to_string()), ("counted", told.counted.to_string())];
+            Ok(values.into_iter().map(|(name, value)| (name.to_owned(), value)).collect())
+        }
+
+        fn started(&self, values: &Values) -> Option<f64> {
+            values["started"].parse().ok()
+        }
+
+        fn rounds_start_to_s(&self) -> f64 {
+            1.0
+        }
+
+        fn connection_number(&self) -> Option<u32> {
+            self.number
+        }
+
+        fn counts(&self, values: &Values) -> Option<Vec<u64>> {
+            values["counted"].parse().ok().map(|counted| vec![counted])
+        }
+
+        fn find_statements(&mut self) -> Result<Option<MissingPart>, OpFailure> {
+            Ok(Some(MissingPart { what: "statements".to_owned(), mend: String::new() }))
+        }
+
+        fn read_statements(&mut self, _: &mut OwnQuestions) -> Result<Vec<(StatementKey, StatementCost)>, OpFailure> {
+            Ok(Vec::new())
+        }
+
+        fn read_texts(&mut self, _: &[String], _: &mut OwnQuestions) -> Result<TextRows, OpFailure> {
+            Ok(TextRows::default())
+        }
+
+        fn read_details(&mut self, _: &mut OwnQuestions) -> Result<Details, OpFailure> {
+            Ok(Details::default())
+        }
+
+        fn is_own(&self, _: &str) -> bool {
+            false
+        }
+    }
+
+    const LOST: Told = Told { started: 0.0, counted: 0, number: None };
+
+    fn told(started: f64, counted: u64, number: u32) -> Told {
+        Told { started, counted, number: Some(number) }
+    }
+
+    /// Whether the second reading of a script shows a restart.
+    fn is_restart(script: &[Told]) -> bool {
+        let script = Vec::from(script).into_iter();
+        let server = Scripted { script, number: None, route: Route::Socket("/nowhere".to_owned()) };
+        let mut watch = ServerWatch::begin(Box::new(server)).expect("it answers");
+        let reading = watch.read();
+        assert_eq!(reading.restarted, reading.news.iter().any(|(kind, _)| *kind == EventKind::Restart));
+        assert!(!watch.is_away);
+        reading.restarted
+    }
+
+    #[test]
+    fn a_restart_between_two_readings_is_noticed_by_age_by_connection_and_by_counts() {
+        let before = told(100.0, 1_000, 50);
+        assert!(is_restart(&[before, LOST, told(102.0, 2_000, 60)]), "started two seconds later");
+        assert!(is_restart(&[before, LOST, told(100.5, 2_000, 5)]), "an earlier connection");
+        assert!(is_restart(&[before, LOST, told(100.5, 40, 60)]), "counts that begin anew");
+    }
+
+    #[test]
+    fn a_connection_that_was_ended_and_a_clock_that_was_set_are_no_restart() {
+        let before = told(100.0, 1_000, 50);
+        assert!(!is_restart(&[before, LOST, told(100.9, 1_005, 51)]), "KILL");
+        assert!(!is_restart(&[before, told(160.0, 1_005, 50)]), "the wall clock");
+        assert!(!is_restart(&[before, told(100.0, 3, 50)]), "FLUSH STATUS");
+    }
 }

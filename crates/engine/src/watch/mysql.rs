@@ -207,7 +207,15 @@ impl WatchedServer for WatchedMysql {
         Some(self.began.elapsed().as_secs_f64() - number_in(values, "Uptime")? as f64)
     }
 
-    /// Statements by kind; the last is what is none of these.
+    fn rounds_start_to_s(&self) -> f64 {
+        1.0
+    }
+
+    fn connection_number(&self) -> Option<u32> {
+        self.wire.as_ref().map(|wire| wire.key().id)
+    }
+
+    /// Statements by kind; the last is all of them.
     fn counts(&self, values: &Values) -> Option<Vec<u64>> {
         let all = number_in(values, "Questions")?;
         let mut kinds: Vec<u64> = PARTS.iter().filter_map(|(name, _)| number_in(values, name)).collect();
