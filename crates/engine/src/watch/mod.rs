@@ -10,6 +10,7 @@
 
 mod details;
 mod ledger;
+mod log;
 mod mysql;
 mod postgres;
 mod text;
@@ -24,17 +25,19 @@ use crate::sql::{OpFailure, server_error};
 use details::Details;
 use host::error::TargetError;
 use ledger::{StatementKey, StatementLedger};
+use log::{ErrorLog, LOG, Marks};
 use model::{
     EventKind, Fact, FailureClass, KindDef, MissingPart, Observation, ObservedCounts, OpClass, Params, ServerLook,
     ServerWay, SourceDef, StatementCost, Value,
 };
 use std::collections::HashMap;
 use std::os::fd::BorrowedFd;
+use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 use text::{KINDS, kind_of};
 
 /// The sources that a watch brings along, for the reference.
-pub(crate) static SOURCES: [&ServerSource; 2] = [&mysql::ACTIVITY, &postgres::ACTIVITY];
+pub(crate) static SOURCES: [&ServerSource; 3] = [&mysql::ACTIVITY, &postgres::ACTIVITY, &log::LOG];
 
 /// How long the first connection may take.
 const OPEN_WITHIN: Duration = Duration::from_secs(10);
@@ -78,6 +81,11 @@ trait WatchedServer: Send {
     fn disconnect(&mut self);
     fn socket_fd(&self) -> Option<BorrowedFd<'_>>;
     fn data_dir(&mut self) -> Option<String>;
+    /// The file of its error log, which may be within its data directory, and how it marks severities there; `None` if it writes none, or does not
+    /// tell.
+    fn error_log(&mut self) -> Option<(String, Marks)> {
+        None
+    }
     fn route(&self) -> &Route;
     /// Its URL, for messages.
     fn shown(&self) -> &str;
@@ -150,6 +158,9 @@ pub struct ServerWatch {
     /// Whether statements are counted, and when they are read next.
     statements: Option<Instant>,
     missing: Vec<MissingPart>,
+    /// Looked for once, so that its counters are in all of a file or in none.
+    log: Option<ErrorLog>,
+    has_looked_for_log: bool,
     counts: ObservedCounts,
     /// Whether the server does not answer. That is said once.
     is_away: bool,
@@ -205,6 +216,8 @@ impl ServerWatch {
             ledger: StatementLedger::default(),
             statements,
             missing,
+            log: None,
+            has_looked_for_log: false,
             counts,
             is_away: false,
             first: Vec::new(),
@@ -232,9 +245,31 @@ impl ServerWatch {
     pub fn look(&mut self) -> ServerSighting {
         let data_dir = self.server.data_dir();
         self.own.reads += 1;
-        match self.server.socket_fd() {
+        let seen = match self.server.socket_fd() {
             Some(socket) => ServerSighting::look(socket, data_dir.as_deref(), self.server.programs()),
             None => ServerSighting::default(),
+        };
+        if !std::mem::replace(&mut self.has_looked_for_log, true) && seen.pid().is_some() {
+            self.open_log(data_dir.as_deref());
+        }
+        seen
+    }
+
+    /// Opens the error log of a server that is here. One that cannot be read is a part that is missing.
+    fn open_log(&mut self, data_dir: Option<&str>) {
+        self.own.reads += 1;
+        let Some((file, marks)) = self.server.error_log() else { return };
+        let path = data_dir.map_or_else(|| PathBuf::from(&file), |dir| Path::new(dir).join(&file));
+        if path.is_relative() {
+            return;
+        }
+        match ErrorLog::open(path.clone(), marks) {
+            Ok(log) => self.log = Some(log),
+            Err(error) => {
+                let reason = host::error::system_words(&error);
+                let what = format!("the error log {}: {reason}", host::error::shown(&path));
+                self.missing.push(MissingPart { what, mend: String::new() });
+            }
         }
     }
 
@@ -253,7 +288,7 @@ impl ServerWatch {
 
     /// The value of the counter `name` among those of a reading; `None` if the server has none, or did not tell.
     pub fn value_of(&self, name: &str, values: &[Vec<Option<f64>>]) -> Option<f64> {
-        let sources = self.server.sources().iter().zip(values);
+        let sources = self.all_sources().zip(values);
         let mut counters = sources.flat_map(|(source, values)| source.counters.iter().zip(values));
         counters.find(|(counter, _)| counter.name() == name).and_then(|(_, value)| *value)
     }
@@ -269,13 +304,17 @@ impl ServerWatch {
     }
 
     fn values_by_source(&self, values: &Values) -> Vec<Vec<Option<f64>>> {
-        self.server.sources().iter().map(|source| values_of(source, values)).collect()
+        self.all_sources().map(|source| values_of(source, values)).collect()
+    }
+
+    fn all_sources(&self) -> impl Iterator<Item = &'static ServerSource> + use<> {
+        self.server.sources().iter().copied().chain(self.log.is_some().then_some(&LOG))
     }
 
     /// What its counters are.
     pub fn sources(&self) -> Vec<SourceDef> {
         let subject = self.server.names()[0];
-        self.server.sources().iter().map(|source| described(source, subject)).collect()
+        self.all_sources().map(|source| described(source, subject)).collect()
     }
 
     /// At the next reading statements are read, too, whether it is time for that or not.
@@ -286,6 +325,7 @@ impl ServerWatch {
     /// What follows goes into a new account: the statements of the one before are forgotten, and what was counted counts on.
     pub fn begin_account(&mut self) {
         self.ledger.begin_anew();
+        self.log.iter_mut().for_each(ErrorLog::begin_anew);
     }
 
     /// Finds out which details the account may see, and keeps what is missing.
@@ -325,7 +365,9 @@ impl ServerWatch {
                 self.server.disconnect();
                 (self.is_connected, self.is_away) = (false, true);
                 let text = format!("the server does not answer: {}", failure.text);
-                let values = self.server.sources().iter().map(|source| vec![None; source.counters.len()]).collect();
+                // What it logs while it does not answer is what one wants to know.
+                let values = self.log_values();
+                let values = self.values_by_source(&values);
                 let news = if was_away { Vec::new() } else { vec![(EventKind::SourceGap, text)] };
                 ServerReading { values, news, ..ServerReading::default() }
             }
@@ -342,8 +384,9 @@ impl ServerWatch {
 
     fn read_all(&mut self) -> Result<ReadAll, OpFailure> {
         let asked = Instant::now();
-        let values = self.server.read_values(&mut self.own)?;
+        let mut values = self.server.read_values(&mut self.own)?;
         let took = asked.elapsed();
+        values.extend(self.log_values());
         let own = std::mem::replace(&mut self.own, self.server.own_of_further_values());
         self.settings.extend(&own.settings);
         self.settings.truncate(SETTINGS_MAX);
@@ -357,6 +400,16 @@ impl ServerWatch {
         }
         let by_statement = self.read_statements()?;
         Ok(ReadAll { values, own, started, restarted, by_statement })
+    }
+
+    /// The counts of its error log, if that is read.
+    fn log_values(&mut self) -> Values {
+        let mut values = Values::new();
+        if let Some(log) = &mut self.log {
+            log.read();
+            log.add_to(&mut values);
+        }
+        values
     }
 
     /// Whether the server was started again since the last reading. Each of three signs is enough: when it was started, which tells nothing of two
@@ -462,7 +515,8 @@ impl ServerWatch {
         let statements_ns = u64::try_from(self.ledger.watched().as_nanos()).unwrap_or(u64::MAX);
         let (others, others_kinds) = others.map_or((None, 0), |(others, kinds)| (Some(others), kinds));
         let counts = self.counts;
-        Observation { counts, statements, others, others_kinds, statements_ns, missing, ..Observation::default() }
+        let log = self.log.as_ref().map(ErrorLog::observed);
+        Observation { counts, statements, others, others_kinds, statements_ns, missing, log, ..Observation::default() }
     }
 }
 

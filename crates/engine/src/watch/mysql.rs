@@ -5,6 +5,7 @@
 
 use super::details::{Details, ROWS_ASKED, name, number, rows_or_reason, seconds, without_values};
 use super::ledger::StatementKey;
+use super::log::{MYSQL_MARKS, Marks};
 use super::{OWN, OwnQuestions, Values, WatchedServer};
 use crate::counters::{ServerSource, grows, level, number_in};
 use crate::mysql::client::MysqlAddress;
@@ -157,6 +158,11 @@ impl WatchedServer for WatchedMysql {
 
     fn data_dir(&mut self) -> Option<String> {
         self.wire.as_mut()?.query_value("SELECT @@global.datadir AS plimsoll_watch").ok().flatten()
+    }
+
+    fn error_log(&mut self) -> Option<(String, Marks)> {
+        let file = self.wire.as_mut()?.query_value("SELECT @@global.log_error AS plimsoll_watch").ok().flatten();
+        file.filter(|file| !file.is_empty() && file != "stderr").map(|file| (file, MYSQL_MARKS))
     }
 
     fn route(&self) -> &Route {

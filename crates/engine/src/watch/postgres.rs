@@ -5,6 +5,7 @@
 
 use super::details::{Details, ROWS_ASKED, name, number, rows_or_reason, seconds, without_values};
 use super::ledger::StatementKey;
+use super::log::{Marks, POSTGRES_MARKS};
 use super::{OWN, OwnQuestions, Values, WatchedServer};
 use crate::counters::{ServerSource, grows, level, number_in};
 use crate::postgres::client::PostgresAddress;
@@ -136,6 +137,12 @@ impl WatchedServer for WatchedPostgres {
 
     fn data_dir(&mut self) -> Option<String> {
         self.wire.as_mut()?.query_value(&question_for("data_directory")).ok().flatten()
+    }
+
+    fn error_log(&mut self) -> Option<(String, Marks)> {
+        let question = format!("SELECT {OWN}.file FROM pg_current_logfile('stderr') AS {OWN}(file)");
+        let file = self.wire.as_mut()?.query_value(&question).ok().flatten();
+        file.map(|file| (file, POSTGRES_MARKS))
     }
 
     fn route(&self) -> &Route {
