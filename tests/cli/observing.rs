@@ -313,8 +313,7 @@ fn a_watch_keeps_who_blocked_whom_and_goes_on_in_one_file_after_the_other(server
 fn a_server_that_is_started_again_is_watched_on(server: &MariadbByHand, mut running: Running) {
     let mut watching = Watching::start(&[&server.url()]);
     server.ask(&load());
-    // Starts that are 3 s apart or less are taken for one.
-    watching.see(40);
+    watching.see(2);
     running.end();
     watching.await_event("the server does not answer");
     let _again = server.start(&["--performance-schema=ON"]);
@@ -326,6 +325,9 @@ fn a_server_that_is_started_again_is_watched_on(server: &MariadbByHand, mut runn
     }
     // The end of the connection may hide what came in the last interval before.
     assert!((WRITES..=2 * WRITES).contains(&ops(&point, "update")), "{}", point["statements"]);
+    for own in ["set session", "@@global"] {
+        assert_eq!(cost(&point, own), Value::Null, "what the watch sends when it connects again is left out");
+    }
     let findings: Vec<&Value> = point["findings"].as_array().unwrap().iter().map(|finding| &finding["code"]).collect();
     assert!(findings.contains(&&"restarted".into()), "{findings:?}");
     let shown = lab.run(&["show", "last"]);

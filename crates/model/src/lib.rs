@@ -82,9 +82,10 @@ pub use live::{LiveInterval, LivePhase, LivePoint, LiveRun};
 pub use machine_setup::{CPU_MAX, CpuAssignment, CpuChoice, CpuList, IoScheduler, MachineSetup, Switch};
 pub use network::{INTERFACE_FACT, InterfaceLink, LINK_FACT, LinkSpeed, ServerWay, StatedLinks};
 pub use observation::{
-    MissingPart, Observation, ObservedCounts, ObservedEvent, ObservedSession, ObservedStatement, ObservedThreads,
-    ObservedWait, STATEMENT_CHARS_MAX, STATEMENTS_MAX, ServerLook, StatementCost, WATCH_EVENTS_MAX, WATCH_LOOKS_MAX,
-    WATCH_ROWS_MAX, WatchCondition, WatchedFigure,
+    LOG_MESSAGES_MAX, LogSeverity, MissingPart, Observation, ObservedCounts, ObservedEvent, ObservedLog,
+    ObservedMessage, ObservedSession, ObservedStatement, ObservedThreads, ObservedWait, STATEMENT_CHARS_MAX,
+    STATEMENTS_MAX, ServerLook, StatementCost, WATCH_EVENTS_MAX, WATCH_LOOKS_MAX, WATCH_ROWS_MAX, WatchCondition,
+    WatchedFigure,
 };
 pub use op::{
     Arrival, Completion, ConnectOp, ConnectStep, FailureClass, IfEmpty, IoKind, IoOp, KEPT_PLACES, KeptAnswer, KeptRow,
@@ -119,10 +120,10 @@ pub use system_error::system_words;
 pub use thread_state::{ThreadOf, ThreadState};
 pub use traits::{
     AccessPattern, BROKEN_CONDITION_FACT, BrokenCondition, ChangedSetting, CompressionOutcome, Course, DamageCounts,
-    DeviceCeiling, DeviceFlushes, EngineProcess, EngineTraits, FOUND_DATA_CHANGED, FoundDataUse, IMPORTED_FACT, IoWork,
-    IoWorkers, KindResults, Machine, OTHER_SERVER_FACTS, OrderWork, OtherServerSeen, PointOutcome, PointTraits,
-    REPLAY_RESULTS_FACT, RecordedStarts, RowWork, ServerSetting, StepWork, UnseenServer, VariantWork, WorkTraits,
-    WritePath, is_part_of_table,
+    DeviceCeiling, DeviceFlushes, EngineProcess, EngineTraits, FOUND_DATA_CHANGED, FailureMessage, FoundDataUse,
+    IMPORTED_FACT, IoWork, IoWorkers, KindResults, Machine, OTHER_SERVER_FACTS, OrderWork, OtherServerSeen,
+    PointOutcome, PointTraits, REPLAY_FAILURES_FACT, REPLAY_RESULTS_FACT, RecordedStarts, RowWork, ServerSetting,
+    StepWork, UnseenServer, VariantWork, WorkTraits, WritePath, is_part_of_table,
 };
 pub use trial::{
     Arrivals, Asked, DataOrigin, HostShare, Load, OnError, Pacing, Phase, Phases, Plan, TargetSpec, Trial, Until,

@@ -18,6 +18,8 @@ pub const STATEMENT_CHARS_MAX: usize = 1_000;
 pub const WATCH_EVENTS_MAX: usize = 50;
 /// How often the server is asked for details in one event at most.
 pub const WATCH_LOOKS_MAX: usize = 4;
+/// The most distinct messages of an error log that a point keeps.
+pub const LOG_MESSAGES_MAX: usize = 50;
 /// The most sessions, and the most waits, that one look keeps.
 pub const WATCH_ROWS_MAX: usize = 30;
 
@@ -48,6 +50,50 @@ pub struct Observation {
     /// How many further events there were.
     #[serde(skip_serializing_if = "is_zero")]
     pub events_left_out: u64,
+    /// What the server wrote to its error log; `None` if that is not read.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub log: Option<ObservedLog>,
+}
+
+/// What a server wrote to its error log while it was watched.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct ObservedLog {
+    /// Its file.
+    pub file: String,
+    /// Errors, and what is worse.
+    pub errors: u64,
+    /// Warnings.
+    pub warnings: u64,
+    /// All other messages.
+    pub notes: u64,
+    /// The distinct errors and warnings, the gravest and most frequent first; of more than [`LOG_MESSAGES_MAX`] those that came first.
+    pub messages: Vec<ObservedMessage>,
+}
+
+/// A message of an error log.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct ObservedMessage {
+    /// How grave the server calls it.
+    pub severity: LogSeverity,
+    /// Without numbers and values.
+    pub text: String,
+    /// How often it came.
+    pub count: u64,
+}
+
+/// How grave a message of an error log is, the gravest first.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum LogSeverity {
+    /// An error, or worse.
+    Error,
+    /// A warning.
+    Warning,
+    /// Anything else.
+    #[default]
+    Note,
 }
 
 /// What the operations of an observed point are.

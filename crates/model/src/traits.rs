@@ -472,7 +472,22 @@ pub struct PointOutcome {
     /// What the statements of a replay have returned, by their kinds; empty if that was not asked for.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub replay_results: Vec<KindResults>,
+    /// What the statements of a replay failed with, the most frequent message first; empty if none failed.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub replay_failures: Vec<FailureMessage>,
 }
+
+/// A message with which statements of a replay failed.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct FailureMessage {
+    /// How many.
+    pub failed: u64,
+    /// What the server said, without numbers in quotes.
+    pub message: String,
+}
+
+/// What the name of a fact begins with that tells with which message statements of a replay failed; its rank follows.
+pub const REPLAY_FAILURES_FACT: &str = "replay_failures.";
 
 /// What all statements of one kind have returned.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -646,8 +661,8 @@ impl PointTraits {
                     engine.flushes.get_or_insert_default().learn(name, text, whole);
                 } else if let Some(name) = name.strip_prefix("backlog.") {
                     outcome.backlog.learn(name, whole);
-                } else if name.starts_with(REPLAY_RESULTS_FACT) {
-                    outcome.replay_results.extend(KindResults::from_text(text));
+                } else if name.starts_with("replay_") {
+                    outcome.learn_replay(name, text);
                 } else if let Some(name) = name.strip_prefix("replay.") {
                     outcome.learn_starts(name, whole.unwrap_or(0));
                 } else {
@@ -695,6 +710,14 @@ impl FoundDataUse {
     }
 }
 
+impl FailureMessage {
+    /// What a fact says: how many statements, and the message; `None` if it says something else.
+    fn from_text(text: &str) -> Option<FailureMessage> {
+        let (failed, message) = text.split_once(' ')?;
+        Some(FailureMessage { failed: failed.parse().ok()?, message: message.to_owned() })
+    }
+}
+
 impl KindResults {
     /// What a fact says: answers, rows, columns, the checksum and the name of the kind; `None` if it says something else.
     fn from_text(text: &str) -> Option<KindResults> {
@@ -707,6 +730,17 @@ impl KindResults {
 }
 
 impl PointOutcome {
+    /// Takes over what a fact says of the statements of a replay: what they returned, or what they failed with.
+    fn learn_replay(&mut self, name: &str, text: &str) {
+        if name.starts_with(REPLAY_RESULTS_FACT) {
+            self.replay_results.extend(KindResults::from_text(text));
+        } else if name.starts_with(REPLAY_FAILURES_FACT) {
+            self.replay_failures.extend(FailureMessage::from_text(text));
+        } else {
+            self.learn_setting(name, text);
+        }
+    }
+
     /// Takes over what a fact says of the load, of the data set and of the size of the data.
     fn learn_data(&mut self, name: &str, text: &str, whole: Option<u64>, number: Option<f64>) {
         match name {

@@ -44,7 +44,7 @@ pub use escape::terminal as terminal_text;
 pub use files::{WrittenReport, write, write_comparison, write_figures, write_history};
 pub use format::count as with_separators;
 pub use history::{history_csv, history_text};
-pub use overlay::comparison_html;
+pub use overlay::{comparison_html, comparison_summary};
 pub use publish::{PublishedRun, publish};
 pub use render::comparison::comparison as terminal_comparison;
 pub use render::compression_csv::compression_csv;

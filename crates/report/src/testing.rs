@@ -1402,6 +1402,7 @@ pub fn compared() -> analysis::compare::RunComparison {
         kernels: None,
         left_out: 0,
         lost: Vec::new(),
+        failed_replays: [None, None],
     }
 }
 

@@ -19,6 +19,7 @@ mod hosts;
 pub mod io_replay;
 mod killed_run;
 mod messages;
+mod objective_kinds;
 mod open_set;
 mod perform;
 mod preflight;

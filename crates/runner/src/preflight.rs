@@ -8,6 +8,7 @@ use crate::error::RunnerError;
 use crate::events::{RunObserver, note};
 use crate::fitting;
 use crate::killed_run;
+use crate::objective_kinds;
 use crate::open_set;
 use crate::room::{check_room, data_location};
 use engine::EngineLocation;
@@ -87,6 +88,7 @@ pub fn check_abilities(plan: &Plan, catalogue: &Catalogue) -> Result<(), RunnerE
         engine::requirements::check_programs(trial)?;
         engine::process_limits::check(trial)?;
         (engine::engine_of(trial).check)(trial)?;
+        objective_kinds::check(trial)?;
     }
     plan::chains(plan, catalogue).into_iter().try_for_each(|chain| check_first_step(&plan.trials[chain.start]))
 }

@@ -79,6 +79,19 @@ impl WorkloadDef {
         Some((kind.rows * blocks.ops? as f64).round() as u64)
     }
 
+    /// The names of the kinds of its operations, those of its load and of clients in the background left out.
+    pub fn kind_names(&self, input: &ProgramInput) -> Vec<&'static str> {
+        let kinds = match self {
+            WorkloadDef { io: Some(make), .. } => make(input).kinds,
+            WorkloadDef { sql: Some(make), .. } => make(input).kinds,
+            WorkloadDef { kv: Some(make), .. } => make(input).map_or_else(|_| Vec::new(), |program| program.kinds),
+            WorkloadDef { task: Some(make), .. } => make(input).kinds,
+            WorkloadDef { connect: Some(make), .. } => make(input.params, true).kinds,
+            _ => Vec::new(),
+        };
+        kinds.iter().filter(|kind| kind.name != "load" || kind.rows == 0.0).map(|kind| kind.name).collect()
+    }
+
     /// How many operations the run of one host has; 0 if other hosts perform all of them, such as a drain of common data.
     pub fn own_run_ops(&self, input: &ProgramInput) -> Option<u64> {
         match self {

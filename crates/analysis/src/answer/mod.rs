@@ -14,6 +14,7 @@ mod comparison;
 mod conditions;
 mod disturbance;
 mod effect;
+mod failed_replay;
 mod kinds;
 pub mod objective;
 mod parts;
@@ -31,13 +32,14 @@ pub use crate::points::work::{WorkRate, WorkUnit};
 pub use asked::AskedRun;
 pub use claim::{Claim, ClaimFigure, ClaimKind, WORDS_MAX};
 pub use comparison::comparison_cautions;
+pub use failed_replay::FailedReplay;
 pub use kinds::search_claims;
 pub use parts::{AnswerKind, AnswerParts};
 pub use table::{AnswerCell, AnswerColumn, AnswerRow, AnswerTable, COLUMNS_MAX, ROWS_MAX};
 pub use trust::not_measured;
 
 use crate::points::sweep::is_usable;
-use crate::{Analysis, RepeatRows};
+use crate::{Analysis, Code, RepeatRows};
 use serde::Serialize;
 
 /// The most claims.
@@ -67,6 +69,12 @@ impl Answer {
     pub fn headline(&self) -> &str {
         self.claims.first().map_or(&self.question, |claim| &claim.sentence)
     }
+
+    /// Whether the first claim is that operations failed, so that it comes before all numbers.
+    pub fn begins_with_failures(&self) -> bool {
+        let first = self.claims.first().filter(|claim| claim.kind == ClaimKind::Caution);
+        first.is_some_and(|claim| claim.findings.contains(&Code::Errors))
+    }
 }
 
 /// The answer of `analysis`.
@@ -83,6 +91,12 @@ pub fn answer_with(analysis: &Analysis, rows: &Analysis) -> Answer {
     let is_watch = kind == AnswerKind::Observed;
     if !is_watch && !run.rows.points.iter().any(is_usable) && analysis.searches.is_empty() {
         claims = vec![trust::nothing_usable(&run)];
+    }
+    let failures = failed_replay::claims(&run);
+    if !failures.is_empty() {
+        // They say why nothing is usable, with more words.
+        claims.retain(|claim| !claim.findings.contains(&Code::Errors));
+        claims.splice(0..0, failures);
     }
     claims.truncate(CLAIMS_MAX);
     let next = next.or_else(|| if is_watch { None } else { trust::next_step(&run) });

@@ -7,25 +7,46 @@ use model::limit::{Criterion, Percentile};
 use words::list::join_and;
 use words::quantity::{percent, time};
 
-/// `p99 under 10 ms and errors under 0.1 %`; without the errors if `is_short` and something else is asked for.
+/// The most characters of the name of a kind: a statement of a log is long.
+const KIND_CHARS_MAX: usize = 40;
+
+/// `p99 under 10 ms and errors under 0.1 %`, `p99 of checkout under 50 ms`; without the errors if `is_short` and something else is asked for.
 pub fn objective_words(search: &SearchAnalysis, is_short: bool) -> String {
     let criteria = search.spec.objective.criteria();
     let is_kept = |criterion: &&Criterion| !is_short || criteria.len() == 1 || criterion.time().is_some();
     let words = |criterion: &Criterion| match criterion {
-        Criterion::Errors { below } => format!("errors under {}", percent(*below)),
-        Criterion::Longest { below } => format!("no response of {} or more", set_time(*below)),
+        Criterion::Errors { below, .. } => format!("errors{} under {}", of_kind(criterion), percent(*below)),
+        Criterion::Longest { below, .. } => {
+            format!("no response{} of {} or more", of_kind(criterion), set_time(*below))
+        }
         Criterion::Stall { below } => format!("no stall of {} or more", set_time(*below)),
-        Criterion::Percentile { percentile, below } => format!("{} under {}", percentile.as_str(), set_time(*below)),
+        Criterion::Percentile { percentile, below, .. } => {
+            format!("{}{} under {}", percentile.as_str(), of_kind(criterion), set_time(*below))
+        }
     };
     join_and(&criteria.iter().filter(is_kept).map(words).collect::<Vec<_>>())
+}
+
+/// ` of checkout`; nothing if `criterion` is of all operations.
+pub fn of_kind(criterion: &Criterion) -> String {
+    let Some(kind) = criterion.kind() else { return String::new() };
+    let cut: String = kind.chars().take(KIND_CHARS_MAX).collect();
+    let end = if cut.len() < kind.len() { ".." } else { "" };
+    format!(" of {}{end}", cut.trim_end())
 }
 
 /// What `probe` showed of what `criterion` limits; `None` if that is no response time or share.
 pub fn criterion_value(probe: &ProbeAnalysis, criterion: Criterion) -> Option<String> {
     let summary = probe.point.summary.as_ref()?;
-    let times = summary.response_ns;
+    let (times, failed) = match criterion.kind() {
+        None => (summary.response_ns, summary.success_rate.map(|rate| 1.0 - rate)),
+        Some(kind) => {
+            let own = probe.point.statements.iter().find(|own| own.kind == kind && !own.background)?;
+            (own.response_ns, Some(own.failed as f64 / (own.failed + own.response.len()).max(1) as f64))
+        }
+    };
     let ns = match criterion {
-        Criterion::Errors { .. } => return Some(percent(1.0 - summary.success_rate?).to_string()),
+        Criterion::Errors { .. } => return Some(percent(failed?).to_string()),
         Criterion::Stall { .. } => return None,
         Criterion::Percentile { percentile: Percentile::P50, .. } => times?.p50,
         Criterion::Percentile { percentile: Percentile::P95, .. } => times?.p95,

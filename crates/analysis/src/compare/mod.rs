@@ -23,6 +23,7 @@ pub use metrics::MetricRatio;
 pub use overlay::{ArmCurve, ArmOverlay, RateBand, overlay_groups, overlay_runs};
 pub use sweep::{ComparedSweep, SweepStretch};
 
+use crate::answer::FailedReplay;
 use crate::compare::kernels::KernelComparison;
 use crate::math::ratio::{FALSE_DISCOVERIES_MAX, PAIRS_MIN, RatioEstimate, discoveries, hold_false_discoveries};
 use crate::points::metric::{Metric, shared_unit};
@@ -51,6 +52,8 @@ pub struct RunComparison {
     pub left_out: usize,
     /// Places of the base whose repeats the other arm has lost, in the order of the base.
     pub lost: Vec<LostPlace>,
+    /// The statements of replays that failed, in the base and in the other, if they were more than one in a hundred.
+    pub failed_replays: [Option<FailedReplay>; 2],
 }
 
 /// A place at which the other arm has too few usable repeats, although the base has enough: they failed, are invalid or were not measured.
@@ -145,7 +148,9 @@ fn compare_two(base: &Arm, new: &Arm) -> RunComparison {
         kinds.for_each(|kind| kind.estimate = kind.estimate.as_indicative());
     }
     let left_out = [base, new].iter().flat_map(|arm| &arm.points).filter(|point| !point.is_usable()).count();
-    RunComparison { base: base.summary(), new: new.summary(), unlike, places, unmatched, kernels: None, left_out, lost }
+    let failed_replays = [base, new].map(|arm| FailedReplay::of(arm.points.iter().map(|point| point.analysis)));
+    let (base, new) = (base.summary(), new.summary());
+    RunComparison { base, new, unlike, places, unmatched, kernels: None, left_out, lost, failed_replays }
 }
 
 /// The places at which the base has usable repeats and `new` has lost so many of its own that nothing can be decided.

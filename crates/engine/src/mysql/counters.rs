@@ -156,7 +156,7 @@ const COMPACTION_STALLS: &str =
 /// What MySQL has among its metrics only, under MariaDB's names.
 pub(crate) const METRICS: &str = "\
                        SELECT IF(name = 'lock_deadlocks', 'Innodb_deadlocks', 'Innodb_history_list_length'), CAST(`count` AS CHAR) \
-                       FROM information_schema.innodb_metrics WHERE name IN ('lock_deadlocks', 'trx_rseg_history_len')";
+                       FROM information_schema.innodb_metrics AS plimsoll_watch WHERE name IN ('lock_deadlocks', 'trx_rseg_history_len')";
 
 /// The query for MyRocks' tree. A level that is larger than its target has a score above 1: its size over the target. That of
 /// level 0 goes by its number of files, and all of it moves. (<https://github.com/facebook/rocksdb/wiki/Leveled-Compaction>)

@@ -115,7 +115,8 @@ pub fn counter_sources(address: &PostgresAddress) -> Vec<Box<dyn CounterSource>>
 }
 
 /// The views that not all versions have.
-const NEWER_VIEWS: &str = "SELECT relname FROM pg_class WHERE relname IN ('pg_stat_checkpointer', 'pg_stat_io')";
+const NEWER_VIEWS: &str = "SELECT plimsoll_watch.relname FROM pg_class AS plimsoll_watch \
+                           WHERE plimsoll_watch.relname IN ('pg_stat_checkpointer', 'pg_stat_io')";
 
 struct StatsViews {
     address: PostgresAddress,

@@ -29,6 +29,7 @@ pub mod recv_buffer;
 pub mod rejection;
 pub mod replay;
 pub mod replay_catalogue;
+pub mod replay_failures;
 pub mod replay_results;
 pub mod row_tally;
 pub mod server_instance;

@@ -15,6 +15,7 @@ use crate::server::network::Route;
 use crate::sql::admin_connection::AdminConnection;
 use crate::sql::external::PATIENCE;
 use crate::sql::replay_catalogue::{CatalogueWords, server_names};
+use crate::sql::replay_failures::ReplayFailures;
 use crate::sql::replay_results::ReplayResults;
 use crate::sql::server_instance::SqlServer;
 use crate::sql::session_options::SessionOptions;
@@ -275,13 +276,27 @@ fn is_like(recorded: &RecordedServer, found: &RecordedServer) -> bool {
         && recorded.socket.as_ref().is_none_or(|socket| Some(socket) == found.socket.as_ref())
 }
 
-/// The clients of `trial` that replay `recording` on the server at `address`, and what their statements will have returned, if that is asked for.
+/// What the statements of all clients have come to.
+pub struct ReplayTally {
+    /// What they returned; `None` if that is not asked for.
+    results: Option<Arc<ReplayResults>>,
+    failures: Arc<ReplayFailures>,
+}
+
+impl ReplayTally {
+    pub fn facts(&self) -> Vec<Fact> {
+        let results = self.results.as_ref().map_or_else(Vec::new, |results| results.facts());
+        results.into_iter().chain(self.failures.facts()).collect()
+    }
+}
+
+/// The clients of `trial` that replay `recording` on the server at `address`, and what their statements will have come to.
 pub fn replay_clients<S: SqlServer>(
     recording: &Arc<SqlRecording>,
     trial: &Trial,
     address: &S::Address,
     options: &SessionOptions,
-) -> Result<(WorkloadClients, Option<Arc<ReplayResults>>), TargetError> {
+) -> Result<(WorkloadClients, ReplayTally), TargetError> {
     let params = &trial.workload.params;
     let clients = trial.load.clients;
     let speed = replay_sql::speed_of(params);
@@ -292,6 +307,7 @@ pub fn replay_clients<S: SqlServer>(
     let kinds = replay_sql::kinds_of(recording);
     let results = replay_sql::checks_results(params);
     let results = results.then(|| Arc::new(ReplayResults::new(kinds.iter().map(|kind| kind.name))));
+    let tally = ReplayTally { results, failures: Arc::default() };
     let server = ReplayServer::<S> {
         address: address.clone(),
         options: SessionOptions { open: options.open.clone(), ..options.clone() },
@@ -308,13 +324,14 @@ pub fn replay_clients<S: SqlServer>(
         let place = place(slot.client).map_err(|error| unusable(&error))?;
         // Copies have fewer sessions at once than clients if these are shorter than the recording.
         let is_idle = lanes.count_of(slot.client) == 0;
-        let results = results.clone().map(|sums| FetchedResults { sums, rows: RowBuffer::new(S::ROW_LAYOUT) });
-        let driver = ReplayDriver { server: server.clone(), session: None, place, is_idle, results, failure: None };
+        let results = tally.results.clone().map(|sums| FetchedResults { sums, rows: RowBuffer::new(S::ROW_LAYOUT) });
+        let (server, failures) = (server.clone(), tally.failures.clone());
+        let driver = ReplayDriver { server, session: None, place, is_idle, results, failures, failure: None };
         Ok(Box::new(SyncClient::new(OpSource::new(&stream, slot), driver)))
     };
     let clients = ClientIndex::all_in(LoadPart::all_of(clients)).map(client).collect::<Result<_, _>>()?;
     let due = speed.map(|speed| -> Arc<dyn DueTimes> { Arc::new(ReplayTimes { recording: recording.clone(), speed }) });
-    Ok((WorkloadClients { kinds, clients, background: Vec::new(), parts: Vec::new(), due }, results))
+    Ok((WorkloadClients { kinds, clients, background: Vec::new(), parts: Vec::new(), due }, tally))
 }
 
 /// When the statements fall due.
@@ -420,6 +437,8 @@ struct ReplayDriver<S: SqlServer> {
     is_idle: bool,
     /// Where what was returned is added; `None` if rows are dropped.
     results: Option<FetchedResults>,
+    failures: Arc<ReplayFailures>,
+    /// The last one.
     failure: Option<(OpKind, OpFailure)>,
 }
 
@@ -499,6 +518,9 @@ impl<S: SqlServer> Driver for ReplayDriver<S> {
         if let (Some(results), Outcome::Ok { .. }) = (&self.results, &outcome) {
             let statement = [1, 2].map(|nth| number_in(op, nth));
             results.sums.add(op.op_kind, statement, &results.rows.summary());
+        }
+        if let (Some((_, failure)), Outcome::Failed(_)) = (&self.failure, &outcome) {
+            self.failures.add(&failure.text);
         }
         outcome
     }

@@ -55,8 +55,7 @@ use crate::sql::external::SchemaUse;
 use crate::sql::found_data::{self, FoundServer, FoundWords};
 use crate::sql::multiplex::PollableSession;
 use crate::sql::open_connections::{CANCEL_WITHIN, OpenConnections};
-use crate::sql::replay::{self, ReplayWords};
-use crate::sql::replay_results::ReplayResults;
+use crate::sql::replay::{self, ReplayTally, ReplayWords};
 use crate::sql::row_tally::{ReplacedRows, StatementRows};
 use crate::sql::session_options::{self, ClientThreads, SessionOptions};
 use crate::sql::variant::rows::RowLayout;
@@ -337,8 +336,8 @@ pub struct SqlServerInstance<S: SqlServer> {
     /// Whether its trials open connections and do nothing else.
     is_connecting: bool,
     replay_facts: Vec<Fact>,
-    /// What the statements of a replay have returned, if that is compared.
-    replay_results: Option<Arc<ReplayResults>>,
+    /// What the statements of a replay have come to; `None` of any other load.
+    replay_tally: Option<ReplayTally>,
     /// What was found of data that is there already; empty of data that plimsoll makes.
     found_facts: Vec<Fact>,
     /// What a hold found.
@@ -496,7 +495,7 @@ impl<S: SqlServer> SqlServerInstance<S> {
             policy: EndpointPolicy::from_params(&start.trial.target.params),
             is_connecting: connect::is_connecting(start.trial),
             replay_facts: Vec::new(),
-            replay_results: None,
+            replay_tally: None,
             found_facts: Vec::new(),
             held: HoldReport::default(),
             warnings: Vec::new(),
@@ -579,8 +578,8 @@ impl<S: SqlServer> SqlServerInstance<S> {
         self.replay_facts = replay::facts(&recording);
         let (open, identity) = (self.open.clone(), self.identity.clone());
         let options = SessionOptions { open, identity, ..self.options.clone() };
-        let (clients, results) = replay::replay_clients::<S>(&recording, trial, &self.client_address, &options)?;
-        self.replay_results = results;
+        let (clients, tally) = replay::replay_clients::<S>(&recording, trial, &self.client_address, &options)?;
+        self.replay_tally = Some(tally);
         Ok(clients)
     }
 
@@ -729,8 +728,8 @@ impl<S: SqlServer> Instance for SqlServerInstance<S> {
         let limit = if self.held.is_empty() { None } else { self.read_variable(self.server.hold_words().limit) };
         let limit = limit.map(|limit| Fact::new("hold.connections_max", limit));
         let tally = self.endpoints.as_ref().map_or_else(|| self.tally.take_facts(), |all| all.health.take_facts());
-        let results = self.replay_results.take().map_or_else(Vec::new, |results| results.facts());
-        let own = tally.into_iter().chain(ended).chain(self.debt.take_fact()).chain(limit).chain(results);
+        let replayed = self.replay_tally.take().map_or_else(Vec::new, |tally| tally.facts());
+        let own = tally.into_iter().chain(ended).chain(self.debt.take_fact()).chain(limit).chain(replayed);
         own.chain(variant.into_iter().flatten()).chain(std::mem::take(&mut self.replay_facts)).collect()
     }
 

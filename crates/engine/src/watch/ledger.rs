@@ -4,6 +4,7 @@
 //! begun again, so all of it is new; what ran between the reading before and that moment is lost, and no number is ever below 0. Of many kinds
 //! the dearest are kept, and the rest is one sum.
 
+use super::text::sets_same;
 use model::{ObservedStatement, OpClass, STATEMENTS_MAX, StatementCost};
 use std::collections::{HashMap, HashSet};
 use std::time::{Duration, Instant};
@@ -88,6 +89,22 @@ impl StatementLedger {
             self.totals = kept.iter().cloned().collect();
             self.texts.retain(|id, _| kept.iter().any(|(key, _)| key.id == *id));
         }
+    }
+
+    /// Takes one execution of each of `settings`, which the watch has sent itself, out of `grown`. Clients may have set the same: theirs stay.
+    pub fn leave_out(&self, settings: &[&str], grown: &mut Vec<(StatementKey, StatementCost)>) {
+        for setting in settings {
+            let is_same = |(key, cost): &&mut (StatementKey, StatementCost)| {
+                cost.calls > 0 && self.text(&key.id).is_some_and(|known| sets_same(&known.text, setting))
+            };
+            // Sessions in other databases have rows of their own, and a watch sets little.
+            if let Some((_, cost)) = grown.iter_mut().filter(is_same).min_by_key(|(_, cost)| cost.calls) {
+                let others =
+                    StatementCost { calls: cost.calls - 1, time_ns: cost.time_ns - cost.time_ns / cost.calls, ..*cost };
+                *cost = if others.calls == 0 { StatementCost::default() } else { others };
+            }
+        }
+        grown.retain(|(_, cost)| cost.calls > 0 || cost.errors > 0);
     }
 
     /// Starts over if the server was restarted: its sums then count from zero. Texts and totals stay.
@@ -251,6 +268,26 @@ mod tests {
         let grown = ledger.take(sums(&[("a", 113, 113)]), Instant::now());
         ledger.add(&grown.statements);
         assert_eq!(ledger.dearest().0.iter().map(|one| one.cost.calls).collect::<Vec<_>>(), [3]);
+    }
+
+    #[test]
+    fn own_settings_are_left_out_as_often_as_they_were_sent_and_those_of_clients_stay() {
+        let mut ledger = StatementLedger::default();
+        for (id, text) in [("a", "SET SESSION TRANSACTION READ ONLY"), ("b", "SET SESSION `max_statement_time` = ?")] {
+            ledger.learn(id.to_owned(), StatementText { text: text.to_owned(), class: None });
+        }
+        let own =
+            ["SET SESSION TRANSACTION READ ONLY", "SET SESSION max_statement_time = 2", "SET lock_timeout = '1s'"];
+        let mut grown = sums(&[("a", 10, 1_000), ("b", 1, 500), ("c", 1, 1)]);
+        ledger.leave_out(&own, &mut grown);
+        assert_eq!(grown, sums(&[("a", 9, 900), ("c", 1, 1)]));
+        ledger.leave_out(&[], &mut grown);
+        assert_eq!(grown.len(), 2);
+        let key = |database: &str| StatementKey { database: Some(database.to_owned()), id: "a".to_owned() };
+        let one = |database: &str, calls| (key(database), StatementCost { calls, ..StatementCost::default() });
+        let mut of_two = vec![one("shop", 7), one("watch", 1)];
+        ledger.leave_out(&own[..1], &mut of_two);
+        assert_eq!(of_two, [one("shop", 7)]);
     }
 
     #[test]

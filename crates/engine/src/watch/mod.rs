@@ -10,6 +10,7 @@
 
 mod details;
 mod ledger;
+mod log;
 mod mysql;
 mod postgres;
 mod text;
@@ -24,17 +25,19 @@ use crate::sql::{OpFailure, server_error};
 use details::Details;
 use host::error::TargetError;
 use ledger::{StatementKey, StatementLedger};
+use log::{ErrorLog, LOG, Marks};
 use model::{
     EventKind, Fact, FailureClass, KindDef, MissingPart, Observation, ObservedCounts, OpClass, Params, ServerLook,
     ServerWay, SourceDef, StatementCost, Value,
 };
 use std::collections::HashMap;
 use std::os::fd::BorrowedFd;
+use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 use text::{KINDS, kind_of};
 
 /// The sources that a watch brings along, for the reference.
-pub(crate) static SOURCES: [&ServerSource; 2] = [&mysql::ACTIVITY, &postgres::ACTIVITY];
+pub(crate) static SOURCES: [&ServerSource; 3] = [&mysql::ACTIVITY, &postgres::ACTIVITY, &log::LOG];
 
 /// How long the first connection may take.
 const OPEN_WITHIN: Duration = Duration::from_secs(10);
@@ -46,26 +49,43 @@ const STATEMENTS_SHARE: u32 = 100;
 const TEXTS_AT_ONCE: usize = 500;
 /// The name by which the statements of the watch are left out.
 const OWN: &str = "plimsoll_watch";
-/// Two times of a start that differ by less are of one start: a server counts its age in seconds.
-const SAME_START_S: f64 = 3.0;
+/// So many of its own settings are remembered until statements are read.
+const SETTINGS_MAX: usize = 100;
+/// Two times of a start that differ by less are of one start, besides what a server rounds and how long a reading takes: clocks are not alike.
+const SAME_START_S: f64 = 0.2;
 
 /// The values of a server by its own names.
 type Values = HashMap<String, String>;
 
 /// The statements that the watch itself has sent.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 struct OwnQuestions {
     reads: u64,
     other: u64,
+    /// Settings of its session, which are among `other`. They can bear no name that tells them from those of clients.
+    settings: Vec<&'static str>,
+}
+
+impl OwnQuestions {
+    fn add_setting(&mut self, statement: &'static str) {
+        self.other += 1;
+        self.settings.push(statement);
+        self.settings.truncate(SETTINGS_MAX);
+    }
 }
 
 /// A server of one kind, with the one connection to it. After a failure of the connection it is closed.
 trait WatchedServer: Send {
-    /// Connects within `patience`, and sets the session to read only.
-    fn connect(&mut self, patience: Duration) -> Result<(), OpFailure>;
+    /// Connects within `patience`, and sets the session to read only. What that takes is added to `own`.
+    fn connect(&mut self, patience: Duration, own: &mut OwnQuestions) -> Result<(), OpFailure>;
     fn disconnect(&mut self);
     fn socket_fd(&self) -> Option<BorrowedFd<'_>>;
     fn data_dir(&mut self) -> Option<String>;
+    /// The file of its error log, which may be within its data directory, and how it marks severities there; `None` if it writes none, or does not
+    /// tell.
+    fn error_log(&mut self) -> Option<(String, Marks)> {
+        None
+    }
     fn route(&self) -> &Route;
     /// Its URL, for messages.
     fn shown(&self) -> &str;
@@ -85,8 +105,16 @@ trait WatchedServer: Send {
     fn own_of_further_values(&self) -> OwnQuestions {
         OwnQuestions::default()
     }
-    /// When it was started, in seconds of some clock.
+    /// When it was started, in seconds of some clock; of one start never earlier, and later by as much as it rounds and a reading takes.
     fn started(&self, values: &Values) -> Option<f64>;
+    /// To how many seconds it rounds that.
+    fn rounds_start_to_s(&self) -> f64 {
+        0.0
+    }
+    /// The number of the connection, if each has a higher one than those before it since the server was started.
+    fn connection_number(&self) -> Option<u32> {
+        None
+    }
     /// What it has counted of statements or transactions since it was started.
     fn counts(&self, values: &Values) -> Option<Vec<u64>>;
     /// Whether the statements by kind are counted from the sums of statements, if these are known.
@@ -116,15 +144,23 @@ fn not_connected() -> OpFailure {
 pub struct ServerWatch {
     server: Box<dyn WatchedServer>,
     is_connected: bool,
+    /// Whether the connection is another than that of the last reading: a server that goes on keeps it.
+    is_new_connection: bool,
+    connection_number: Option<u32>,
     /// When it was started, as it said last.
     started: Option<f64>,
     /// What it had counted at the last reading.
     counted: Option<Vec<u64>>,
     own: OwnQuestions,
+    /// Its own settings that statements which are read next have among them.
+    settings: Vec<&'static str>,
     ledger: StatementLedger,
     /// Whether statements are counted, and when they are read next.
     statements: Option<Instant>,
     missing: Vec<MissingPart>,
+    /// Looked for once, so that its counters are in all of a file or in none.
+    log: Option<ErrorLog>,
+    has_looked_for_log: bool,
     counts: ObservedCounts,
     /// Whether the server does not answer. That is said once.
     is_away: bool,
@@ -153,9 +189,13 @@ impl ServerWatch {
     /// # Errors
     /// If the URL is none of a server that can be watched, or if the server cannot be reached.
     pub fn open(url: &str, password_file: &str) -> Result<ServerWatch, TargetError> {
-        let mut server = server_at(url, password_file)?;
+        ServerWatch::begin(server_at(url, password_file)?)
+    }
+
+    fn begin(mut server: Box<dyn WatchedServer>) -> Result<ServerWatch, TargetError> {
         let failed = |server: &dyn WatchedServer, failure| server_error(server.shown(), failure);
-        server.connect(OPEN_WITHIN).map_err(|failure| failed(&*server, failure))?;
+        // What that takes was before the watch, as all that the server has counted by then.
+        server.connect(OPEN_WITHIN, &mut OwnQuestions::default()).map_err(|failure| failed(&*server, failure))?;
         let missing = server.find_statements().map_err(|failure| failed(&*server, failure))?;
         let counts = if server.counts_by_statements() && missing.is_some() {
             ObservedCounts::Transactions
@@ -167,12 +207,17 @@ impl ServerWatch {
         let mut watch = ServerWatch {
             server,
             is_connected: true,
+            is_new_connection: false,
+            connection_number: None,
             started: None,
             counted: None,
             own: OwnQuestions::default(),
+            settings: Vec::new(),
             ledger: StatementLedger::default(),
             statements,
             missing,
+            log: None,
+            has_looked_for_log: false,
             counts,
             is_away: false,
             first: Vec::new(),
@@ -180,6 +225,8 @@ impl ServerWatch {
         // What was counted before the watch.
         let first = watch.read_all().map_err(|failure| failed(&*watch.server, failure))?;
         watch.started = first.started;
+        watch.counted = watch.server.counts(&first.values);
+        watch.connection_number = watch.server.connection_number();
         watch.first = watch.values_by_source(&first.values);
         Ok(watch)
     }
@@ -198,9 +245,31 @@ impl ServerWatch {
     pub fn look(&mut self) -> ServerSighting {
         let data_dir = self.server.data_dir();
         self.own.reads += 1;
-        match self.server.socket_fd() {
+        let seen = match self.server.socket_fd() {
             Some(socket) => ServerSighting::look(socket, data_dir.as_deref(), self.server.programs()),
             None => ServerSighting::default(),
+        };
+        if !std::mem::replace(&mut self.has_looked_for_log, true) && seen.pid().is_some() {
+            self.open_log(data_dir.as_deref());
+        }
+        seen
+    }
+
+    /// Opens the error log of a server that is here. One that cannot be read is a part that is missing.
+    fn open_log(&mut self, data_dir: Option<&str>) {
+        self.own.reads += 1;
+        let Some((file, marks)) = self.server.error_log() else { return };
+        let path = data_dir.map_or_else(|| PathBuf::from(&file), |dir| Path::new(dir).join(&file));
+        if path.is_relative() {
+            return;
+        }
+        match ErrorLog::open(path.clone(), marks) {
+            Ok(log) => self.log = Some(log),
+            Err(error) => {
+                let reason = host::error::system_words(&error);
+                let what = format!("the error log {}: {reason}", host::error::shown(&path));
+                self.missing.push(MissingPart { what, mend: String::new() });
+            }
         }
     }
 
@@ -219,7 +288,7 @@ impl ServerWatch {
 
     /// The value of the counter `name` among those of a reading; `None` if the server has none, or did not tell.
     pub fn value_of(&self, name: &str, values: &[Vec<Option<f64>>]) -> Option<f64> {
-        let sources = self.server.sources().iter().zip(values);
+        let sources = self.all_sources().zip(values);
         let mut counters = sources.flat_map(|(source, values)| source.counters.iter().zip(values));
         counters.find(|(counter, _)| counter.name() == name).and_then(|(_, value)| *value)
     }
@@ -235,13 +304,17 @@ impl ServerWatch {
     }
 
     fn values_by_source(&self, values: &Values) -> Vec<Vec<Option<f64>>> {
-        self.server.sources().iter().map(|source| values_of(source, values)).collect()
+        self.all_sources().map(|source| values_of(source, values)).collect()
+    }
+
+    fn all_sources(&self) -> impl Iterator<Item = &'static ServerSource> + use<> {
+        self.server.sources().iter().copied().chain(self.log.is_some().then_some(&LOG))
     }
 
     /// What its counters are.
     pub fn sources(&self) -> Vec<SourceDef> {
         let subject = self.server.names()[0];
-        self.server.sources().iter().map(|source| described(source, subject)).collect()
+        self.all_sources().map(|source| described(source, subject)).collect()
     }
 
     /// At the next reading statements are read, too, whether it is time for that or not.
@@ -252,6 +325,7 @@ impl ServerWatch {
     /// What follows goes into a new account: the statements of the one before are forgotten, and what was counted counts on.
     pub fn begin_account(&mut self) {
         self.ledger.begin_anew();
+        self.log.iter_mut().for_each(ErrorLog::begin_anew);
     }
 
     /// Finds out which details the account may see, and keeps what is missing.
@@ -291,7 +365,9 @@ impl ServerWatch {
                 self.server.disconnect();
                 (self.is_connected, self.is_away) = (false, true);
                 let text = format!("the server does not answer: {}", failure.text);
-                let values = self.server.sources().iter().map(|source| vec![None; source.counters.len()]).collect();
+                // What it logs while it does not answer is what one wants to know.
+                let values = self.log_values();
+                let values = self.values_by_source(&values);
                 let news = if was_away { Vec::new() } else { vec![(EventKind::SourceGap, text)] };
                 ServerReading { values, news, ..ServerReading::default() }
             }
@@ -301,16 +377,21 @@ impl ServerWatch {
     fn reconnect(&mut self) -> Result<ReadAll, OpFailure> {
         self.server.disconnect();
         self.is_connected = false;
-        self.server.connect(ANSWER_WITHIN)?;
-        self.is_connected = true;
+        self.server.connect(ANSWER_WITHIN, &mut self.own)?;
+        (self.is_connected, self.is_new_connection) = (true, true);
         self.read_all()
     }
 
     fn read_all(&mut self) -> Result<ReadAll, OpFailure> {
-        let values = self.server.read_values(&mut self.own)?;
+        let asked = Instant::now();
+        let mut values = self.server.read_values(&mut self.own)?;
+        let took = asked.elapsed();
+        values.extend(self.log_values());
         let own = std::mem::replace(&mut self.own, self.server.own_of_further_values());
+        self.settings.extend(&own.settings);
+        self.settings.truncate(SETTINGS_MAX);
         let started = self.server.started(&values);
-        let restarted = started.zip(self.started).is_some_and(|(now, before)| now > before + SAME_START_S);
+        let restarted = self.is_new_connection && self.was_restarted(&values, took);
         if restarted {
             if !self.server.keeps_counts() {
                 self.ledger.restart();
@@ -319,6 +400,30 @@ impl ServerWatch {
         }
         let by_statement = self.read_statements()?;
         Ok(ReadAll { values, own, started, restarted, by_statement })
+    }
+
+    /// The counts of its error log, if that is read.
+    fn log_values(&mut self) -> Values {
+        let mut values = Values::new();
+        if let Some(log) = &mut self.log {
+            log.read();
+            log.add_to(&mut values);
+        }
+        values
+    }
+
+    /// Whether the server was started again since the last reading. Each of three signs is enough: when it was started, which tells nothing of two
+    /// starts within a second; the number of the connection; and that it has counted much less than before, as PostgreSQL has after a crash of
+    /// one of its processes. Only asked of a new connection: a FLUSH STATUS ends none.
+    fn was_restarted(&self, values: &Values, took: Duration) -> bool {
+        let same_start_s = self.server.rounds_start_to_s() + took.as_secs_f64() + SAME_START_S;
+        let started = self.server.started(values).zip(self.started);
+        let number = self.server.connection_number().zip(self.connection_number);
+        let counted = self.server.counts(values);
+        let counted = counted.as_ref().and_then(|now| now.last()).zip(self.counted.as_ref().and_then(|all| all.last()));
+        started.is_some_and(|(now, before)| now > before + same_start_s)
+            || number.is_some_and(|(now, before)| now <= before)
+            || counted.is_some_and(|(now, before)| *now < before / 2)
     }
 
     /// What came in the sums of statements, if it is time to read them.
@@ -341,6 +446,7 @@ impl ServerWatch {
         }
         let (ledger, server) = (&self.ledger, &self.server);
         grown.statements.retain(|(key, _)| ledger.text(&key.id).is_none_or(|known| !server.is_own(&known.text)));
+        ledger.leave_out(&std::mem::take(&mut self.settings), &mut grown.statements);
         let mut kinds = vec![0; KINDS.len()];
         for (key, cost) in &grown.statements {
             kinds[ledger.text(&key.id).map_or(KINDS.len() - 1, |known| kind_of(&known.text))] += cost.calls;
@@ -365,7 +471,8 @@ impl ServerWatch {
             let text = "the server's account of statements was set to zero: what ran just before is missing in it";
             news.push((EventKind::Engine, text.to_owned()));
         }
-        (self.started, self.is_away) = (started.or(self.started), false);
+        (self.started, self.is_away, self.is_new_connection) = (started.or(self.started), false, false);
+        self.connection_number = self.server.connection_number();
         let mean_ns = by_statement.as_ref().and_then(|grown| grown.mean_ns);
         let counted = self.server.counts(&values);
         let before = std::mem::replace(&mut self.counted, counted.clone());
@@ -374,14 +481,14 @@ impl ServerWatch {
         } else {
             let began_anew = restarted && !self.server.keeps_counts();
             let before = if began_anew { counted.as_ref().map(|counted| vec![0; counted.len()]) } else { before };
-            counted.zip(before).map(|(now, before)| self.done_between(&now, &before, own))
+            counted.zip(before).map(|(now, before)| self.done_between(&now, &before, &own))
         };
         let values = self.values_by_source(&values);
         ServerReading { values, done, mean_ns, restarted, news }
     }
 
     /// What clients did between two counts. A count that fell was set to zero by a statement (FLUSH STATUS), and all of it is new.
-    fn done_between(&self, now: &[u64], before: &[u64], own: OwnQuestions) -> Vec<u64> {
+    fn done_between(&self, now: &[u64], before: &[u64], own: &OwnQuestions) -> Vec<u64> {
         let grown: Vec<u64> =
             now.iter().zip(before).map(|(now, before)| now.checked_sub(*before).unwrap_or(*now)).collect();
         match grown.as_slice() {
@@ -408,7 +515,8 @@ impl ServerWatch {
         let statements_ns = u64::try_from(self.ledger.watched().as_nanos()).unwrap_or(u64::MAX);
         let (others, others_kinds) = others.map_or((None, 0), |(others, kinds)| (Some(others), kinds));
         let counts = self.counts;
-        Observation { counts, statements, others, others_kinds, statements_ns, missing, ..Observation::default() }
+        let log = self.log.as_ref().map(ErrorLog::observed);
+        Observation { counts, statements, others, others_kinds, statements_ns, missing, log, ..Observation::default() }
     }
 }
 
@@ -458,4 +566,143 @@ fn server_at(url: &str, password_file: &str) -> Result<Box<dyn WatchedServer>, T
     } else {
         Box::new(postgres::WatchedPostgres::new(PostgresAddress::from_url(server, password, limits)?))
     })
+}
+
+#[cfg(test)]
+mod tests {
+    //! A scripted server; real ones are in the tests of the program.
+
+    use super::*;
+
+    /// What the server tells at a reading. `number` is that of the connection, and `None` that it is lost.
+    #[derive(Clone, Copy)]
+    struct Told {
+        started: f64,
+        counted: u64,
+        number: Option<u32>,
+    }
+
+    struct Scripted {
+        script: std::vec::IntoIter<Told>,
+        number: Option<u32>,
+        route: Route,
+    }
+
+    impl WatchedServer for Scripted {
+        fn connect(&mut self, _: Duration, _: &mut OwnQuestions) -> Result<(), OpFailure> {
+            Ok(())
+        }
+
+        fn disconnect(&mut self) {
+            self.number = None;
+        }
+
+        fn socket_fd(&self) -> Option<BorrowedFd<'_>> {
+            None
+        }
+
+        fn data_dir(&mut self) -> Option<String> {
+            None
+        }
+
+        fn route(&self) -> &Route {
+            &self.route
+        }
+
+        fn shown(&self) -> &str {
+            "a script"
+        }
+
+        fn names(&self) -> [&'static str; 2] {
+            ["script", "Script"]
+        }
+
+        fn version(&self) -> &str {
+            "1"
+        }
+
+        fn programs(&self) -> &'static [&'static str] {
+            &[]
+        }
+
+        fn sources(&self) -> &'static [&'static ServerSource] {
+            &[]
+        }
+
+        fn read_values(&mut self, _: &mut OwnQuestions) -> Result<Values, OpFailure> {
+            let told = self.script.next().expect("the script has a line for each reading");
+            self.number = Some(told.number.ok_or_else(not_connected)?);
+            let values = [("started", told.started.to_string()), ("counted", told.counted.to_string())];
+            Ok(values.into_iter().map(|(name, value)| (name.to_owned(), value)).collect())
+        }
+
+        fn started(&self, values: &Values) -> Option<f64> {
+            values["started"].parse().ok()
+        }
+
+        fn rounds_start_to_s(&self) -> f64 {
+            1.0
+        }
+
+        fn connection_number(&self) -> Option<u32> {
+            self.number
+        }
+
+        fn counts(&self, values: &Values) -> Option<Vec<u64>> {
+            values["counted"].parse().ok().map(|counted| vec![counted])
+        }
+
+        fn find_statements(&mut self) -> Result<Option<MissingPart>, OpFailure> {
+            Ok(Some(MissingPart { what: "statements".to_owned(), mend: String::new() }))
+        }
+
+        fn read_statements(&mut self, _: &mut OwnQuestions) -> Result<Vec<(StatementKey, StatementCost)>, OpFailure> {
+            Ok(Vec::new())
+        }
+
+        fn read_texts(&mut self, _: &[String], _: &mut OwnQuestions) -> Result<TextRows, OpFailure> {
+            Ok(TextRows::default())
+        }
+
+        fn read_details(&mut self, _: &mut OwnQuestions) -> Result<Details, OpFailure> {
+            Ok(Details::default())
+        }
+
+        fn is_own(&self, _: &str) -> bool {
+            false
+        }
+    }
+
+    const LOST: Told = Told { started: 0.0, counted: 0, number: None };
+
+    fn told(started: f64, counted: u64, number: u32) -> Told {
+        Told { started, counted, number: Some(number) }
+    }
+
+    /// Whether the second reading of a script shows a restart.
+    fn is_restart(script: &[Told]) -> bool {
+        let script = Vec::from(script).into_iter();
+        let server = Scripted { script, number: None, route: Route::Socket("/nowhere".to_owned()) };
+        let mut watch = ServerWatch::begin(Box::new(server)).expect("it answers");
+        let reading = watch.read();
+        assert_eq!(reading.restarted, reading.news.iter().any(|(kind, _)| *kind == EventKind::Restart));
+        assert!(!watch.is_away);
+        reading.restarted
+    }
+
+    #[test]
+    fn a_restart_between_two_readings_is_noticed_by_age_by_connection_and_by_counts() {
+        let before = told(100.0, 1_000, 50);
+        assert!(is_restart(&[before, LOST, told(102.0, 2_000, 60)]), "started two seconds later");
+        assert!(is_restart(&[before, LOST, told(100.5, 2_000, 5)]), "an earlier connection");
+        assert!(is_restart(&[before, LOST, told(100.5, 40, 60)]), "counts that begin anew");
+    }
+
+    #[test]
+    fn a_connection_that_was_ended_and_a_clock_that_was_set_are_no_restart() {
+        let before = told(100.0, 1_000, 50);
+        assert!(!is_restart(&[before, LOST, told(100.9, 1_005, 51)]), "KILL");
+        assert!(!is_restart(&[before, told(160.0, 1_005, 50)]), "the wall clock");
+        assert!(!is_restart(&[before, told(100.0, 3, 50)]), "FLUSH STATUS");
+    }
 }

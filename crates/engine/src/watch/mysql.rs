@@ -5,6 +5,7 @@
 
 use super::details::{Details, ROWS_ASKED, name, number, rows_or_reason, seconds, without_values};
 use super::ledger::StatementKey;
+use super::log::{MYSQL_MARKS, Marks};
 use super::{OWN, OwnQuestions, Values, WatchedServer};
 use crate::counters::{ServerSource, grows, level, number_in};
 use crate::mysql::client::MysqlAddress;
@@ -71,6 +72,9 @@ const ALSO: [&str; 7] = [
     "Uptime",
 ];
 
+const READ_ONLY: &str = "SET SESSION TRANSACTION READ ONLY";
+const SYSTEM_ZONE: &str = "SET SESSION time_zone = 'SYSTEM'";
+
 /// What the watch itself asks in each reading, as the server writes it.
 const OWN_STATUS: &str = "SHOW GLOBAL STATUS WHERE `Variable_name` IN (...)";
 
@@ -125,18 +129,21 @@ impl WatchedMysql {
 }
 
 impl WatchedServer for WatchedMysql {
-    fn connect(&mut self, patience: Duration) -> Result<(), OpFailure> {
+    fn connect(&mut self, patience: Duration, own: &mut OwnQuestions) -> Result<(), OpFailure> {
         self.wire = None;
         let mut wire = self.address.connect_admin(patience)?;
-        wire.set_up("SET SESSION TRANSACTION READ ONLY")?;
+        own.add_setting(READ_ONLY);
+        wire.set_up(READ_ONLY)?;
         // MariaDB and MySQL each know one of them.
         for limit in ["SET SESSION max_statement_time = 2", "SET SESSION max_execution_time = 2000"] {
+            own.add_setting(limit);
             allowed(wire.query_rows(limit))?;
         }
         self.is_in_system_zone = false;
-        self.version = wire.query_value("SELECT @@global.version")?.unwrap_or_default();
+        own.reads += 2;
+        self.version = wire.query_value("SELECT @@global.version AS plimsoll_watch")?.unwrap_or_default();
         self.is_mariadb = self.version.contains("MariaDB");
-        self.max_connections = wire.query_value("SELECT @@global.max_connections")?;
+        self.max_connections = wire.query_value("SELECT @@global.max_connections AS plimsoll_watch")?;
         self.wire = Some(wire);
         Ok(())
     }
@@ -151,6 +158,11 @@ impl WatchedServer for WatchedMysql {
 
     fn data_dir(&mut self) -> Option<String> {
         self.wire.as_mut()?.query_value("SELECT @@global.datadir AS plimsoll_watch").ok().flatten()
+    }
+
+    fn error_log(&mut self) -> Option<(String, Marks)> {
+        let file = self.wire.as_mut()?.query_value("SELECT @@global.log_error AS plimsoll_watch").ok().flatten();
+        file.filter(|file| !file.is_empty() && file != "stderr").map(|file| (file, MYSQL_MARKS))
     }
 
     fn route(&self) -> &Route {
@@ -194,14 +206,22 @@ impl WatchedServer for WatchedMysql {
     }
 
     fn own_of_further_values(&self) -> OwnQuestions {
-        OwnQuestions { reads: u64::from(!self.is_mariadb), other: 0 }
+        OwnQuestions { reads: u64::from(!self.is_mariadb), ..OwnQuestions::default() }
     }
 
     fn started(&self, values: &Values) -> Option<f64> {
         Some(self.began.elapsed().as_secs_f64() - number_in(values, "Uptime")? as f64)
     }
 
-    /// Statements by kind; the last is what is none of these.
+    fn rounds_start_to_s(&self) -> f64 {
+        1.0
+    }
+
+    fn connection_number(&self) -> Option<u32> {
+        self.wire.as_ref().map(|wire| wire.key().id)
+    }
+
+    /// Statements by kind; the last is all of them.
     fn counts(&self, values: &Values) -> Option<Vec<u64>> {
         let all = number_in(values, "Questions")?;
         let mut kinds: Vec<u64> = PARTS.iter().filter_map(|(name, _)| number_in(values, name)).collect();
@@ -243,8 +263,8 @@ impl WatchedServer for WatchedMysql {
 
     fn read_details(&mut self, own: &mut OwnQuestions) -> Result<Details, OpFailure> {
         if !self.is_in_system_zone {
-            own.other += 1;
-            allowed(self.wire()?.query_rows("SET SESSION time_zone = 'SYSTEM'"))?;
+            own.add_setting(SYSTEM_ZONE);
+            allowed(self.wire()?.query_rows(SYSTEM_ZONE))?;
             self.is_in_system_zone = true;
         }
         own.reads += 1;

@@ -5,6 +5,7 @@
 
 use super::details::{Details, ROWS_ASKED, name, number, rows_or_reason, seconds, without_values};
 use super::ledger::StatementKey;
+use super::log::{Marks, POSTGRES_MARKS};
 use super::{OWN, OwnQuestions, Values, WatchedServer};
 use crate::counters::{ServerSource, grows, level, number_in};
 use crate::postgres::client::PostgresAddress;
@@ -96,17 +97,23 @@ impl WatchedPostgres {
 }
 
 impl WatchedServer for WatchedPostgres {
-    fn connect(&mut self, patience: Duration) -> Result<(), OpFailure> {
+    fn connect(&mut self, patience: Duration, own: &mut OwnQuestions) -> Result<(), OpFailure> {
         self.wire = None;
         let mut wire = self.address.connect_admin(patience)?;
+        own.add_setting("SET application_name");
         name_watcher(&mut wire);
         for setting in
             ["SET default_transaction_read_only = on", "SET statement_timeout = '2s'", "SET lock_timeout = '1s'"]
         {
+            own.add_setting(setting);
             wire.set_up(setting)?;
         }
+        // Each question is a transaction, as each setting is.
+        own.other += 4;
         self.version = wire.query_value(&question_for("server_version"))?.unwrap_or_default();
-        let sees_all = wire.query_value("SELECT pg_has_role(current_user, 'pg_read_all_stats', 'USAGE')")?;
+        let sees_all = wire.query_value(
+            "SELECT pg_has_role(current_user, 'pg_read_all_stats', 'USAGE') FROM (SELECT 1) AS plimsoll_watch",
+        )?;
         self.hides_others = sees_all.as_deref() == Some("f");
         let views = views_question(&mut wire)?;
         // An account without the rights of pg_monitor may be refused some of the views, and then gets no answer at all.
@@ -130,6 +137,12 @@ impl WatchedServer for WatchedPostgres {
 
     fn data_dir(&mut self) -> Option<String> {
         self.wire.as_mut()?.query_value(&question_for("data_directory")).ok().flatten()
+    }
+
+    fn error_log(&mut self) -> Option<(String, Marks)> {
+        let question = format!("SELECT {OWN}.file FROM pg_current_logfile('stderr') AS {OWN}(file)");
+        let file = self.wire.as_mut()?.query_value(&question).ok().flatten();
+        file.map(|file| (file, POSTGRES_MARKS))
     }
 
     fn route(&self) -> &Route {

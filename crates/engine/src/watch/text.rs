@@ -48,6 +48,15 @@ pub(super) fn kind_of(text: &str) -> usize {
     }
 }
 
+/// Whether the statement `known`, as a server keeps it, sets what `setting` sets. The value is left out: servers write it in many ways.
+pub(super) fn sets_same(known: &str, setting: &str) -> bool {
+    let target = |text: &str| -> String {
+        let text = text.split('=').next().unwrap_or_default();
+        text.chars().filter(|c| !c.is_whitespace() && *c != '`').flat_map(char::to_lowercase).collect()
+    };
+    target(known) == target(setting)
+}
+
 fn first_word(words: &[&str]) -> Option<String> {
     let first = words.iter().map(|word| word.trim_start_matches('(')).find(|word| !word.is_empty())?;
     Some(first.chars().take_while(char::is_ascii_alphabetic).collect::<String>().to_ascii_uppercase())
@@ -69,6 +78,15 @@ mod tests {
         assert_eq!(kinds(&["BEGIN", "COMMIT", "SET a = ?", "", "SELECTED"]), ["other"; 5]);
         let moved = described("WITH a AS (DELETE FROM t RETURNING *) SELECT count(*) FROM a");
         assert_eq!(moved.class, Some(OpClass::Write));
+    }
+
+    #[test]
+    fn a_setting_is_known_whatever_its_value_and_however_the_server_writes_it() {
+        let zone = "SET SESSION time_zone = 'SYSTEM'";
+        assert!(sets_same("SET SESSION `time_zone` = ?", zone));
+        assert!(sets_same("SET statement_timeout = $1", "SET statement_timeout = '2s'"));
+        assert!(sets_same("SET SESSION TRANSACTION READ ONLY", "SET SESSION TRANSACTION READ ONLY"));
+        assert!(!sets_same("SET SESSION `sql_mode` = ?", zone) && !sets_same("SELECT 1", zone));
     }
 
     #[test]

@@ -18,7 +18,7 @@ mod stops;
 
 pub use debt::DebtCourse;
 pub use objective::{Criterion, Judgement, Objective, Percentile, SampledShare};
-pub use observation::{Observation, ProbeFault, ResponseWindow};
+pub use observation::{KindWindow, Observation, ProbeFault, ResponseWindow};
 pub use result::{
     FailureAbove, HoldCause, HoldDebt, LimitOutcome, LimitProbe, LimitResult, LowerBoundCause, NeededHold, TargetChange,
 };

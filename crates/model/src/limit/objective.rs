@@ -1,16 +1,18 @@
 //! The objective of a search for the largest rate: its grammar, and whether an observation meets it.
 //!
-//! In: text such as `p99<10ms,errors<0.1%`, and an [`Observation`]. Out: an [`Objective`] that prints as it was written, and a
-//! [`Judgement`]. Limits: a percentile is judged with the scatter between windows of the observation; what happens less often than once
+//! In: text such as `p99<10ms,errors<0.1%` or `checkout:p99<50ms`, and an [`Observation`]. Out: an [`Objective`] that prints as it was written,
+//! and a [`Judgement`]. Limits: a percentile is judged with the scatter between windows of the observation; what happens less often than once
 //! an observation is in none.
 
 use super::observation::Observation;
 use crate::units::Nanos;
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeSet;
 use std::fmt;
+use std::sync::{Mutex, PoisonError};
 
 /// What [`Objective::parse`] reads.
-pub const GRAMMAR: &str = "`p50`, `p95`, `p99`, `p99.9`, `max` or `stall` with a time, or `errors` with a share, joined by commas, such as `p99<10ms,errors<0.1%`";
+pub const GRAMMAR: &str = "`p50`, `p95`, `p99`, `p99.9`, `max` or `stall` with a time, or `errors` with a share, joined by commas, such as `p99<10ms,errors<0.1%`; for one kind of operation its name and a colon before it, such as `checkout:p99<50ms`";
 
 /// Two-sided 95 % of the normal distribution.
 const Z: f64 = 1.96;
@@ -24,11 +26,13 @@ const TIME_MAX: Nanos = Nanos::from_secs(3_600);
 #[serde(try_from = "String", into = "String")]
 pub struct Objective(Vec<Criterion>);
 
-/// One condition.
+/// One condition, of all operations or of those of one kind.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Criterion {
     /// A percentile of the response times is below a time.
     Percentile {
+        /// The name of the kind; `None` for all operations.
+        kind: Option<&'static str>,
         /// Which.
         percentile: Percentile,
         /// The time.
@@ -36,11 +40,15 @@ pub enum Criterion {
     },
     /// The longest response time is below a time.
     Longest {
+        /// The name of the kind; `None` for all operations.
+        kind: Option<&'static str>,
         /// The time.
         below: Nanos,
     },
     /// The share of operations that fail is below a share.
     Errors {
+        /// The name of the kind; `None` for all operations.
+        kind: Option<&'static str>,
         /// The share, from 0 to 1.
         below: f64,
     },
@@ -124,10 +132,28 @@ impl Judgement {
 impl Objective {
     /// The objective that `text` describes; `None` if it is none. [`GRAMMAR`] describes what is read.
     pub fn parse(text: &str) -> Option<Objective> {
-        let criteria: Vec<Criterion> =
-            text.split(',').map(|part| Criterion::parse(part.trim())).collect::<Option<_>>()?;
-        let is_named_twice = |nth: usize| criteria[..nth].iter().any(|other| other.name() == criteria[nth].name());
-        (!(0..criteria.len()).any(is_named_twice)).then_some(Objective(criteria))
+        let (mut criteria, mut begun): (Vec<Criterion>, String) = (Vec::new(), String::new());
+        for part in text.split(',') {
+            begun += part;
+            match Criterion::parse(begun.trim()) {
+                Some(criterion) => {
+                    criteria.push(criterion);
+                    begun.clear();
+                }
+                // The name of a statement may have commas in it.
+                None => begun.push(','),
+            }
+        }
+        let key = |criterion: &Criterion| (criterion.name(), criterion.kind());
+        let is_named_twice = |nth: usize| criteria[..nth].iter().any(|other| key(other) == key(&criteria[nth]));
+        let is_whole = begun.is_empty() && !(0..criteria.len()).any(is_named_twice);
+        is_whole.then_some(Objective(criteria))
+    }
+
+    /// The names of the kinds that it has conditions of, each once.
+    pub fn kinds(&self) -> Vec<&'static str> {
+        let all: BTreeSet<&str> = self.0.iter().filter_map(Criterion::kind).collect();
+        all.into_iter().collect()
     }
 
     /// Its conditions, in the order in which they were written.
@@ -137,15 +163,16 @@ impl Objective {
 
     /// The conditions by which it is judged: those that were written, and the usual share of errors if they name none.
     fn judged(&self) -> impl Iterator<Item = Criterion> {
-        let names_errors = self.0.iter().any(|criterion| matches!(criterion, Criterion::Errors { .. }));
-        let usual = (!names_errors).then_some(Criterion::Errors { below: ERRORS_USUAL });
+        let names_errors = self.0.iter().any(|criterion| matches!(criterion, Criterion::Errors { kind: None, .. }));
+        let usual = (!names_errors).then_some(Criterion::Errors { kind: None, below: ERRORS_USUAL });
         self.0.iter().copied().chain(usual)
     }
 
-    /// The smallest share of the operations that a percentile of it lets take longer; `None` without a percentile.
-    pub fn smallest_tail(&self) -> Option<f64> {
+    /// The smallest share of the operations that a percentile of it lets take longer; `None` without a percentile. Of a kind of operation it is a
+    /// share of all, if `share_of` gives that of the kind.
+    pub fn smallest_tail(&self, share_of: impl Fn(&str) -> f64) -> Option<f64> {
         let tails = self.0.iter().filter_map(|criterion| match criterion {
-            Criterion::Percentile { percentile, .. } => Some(percentile.tail()),
+            Criterion::Percentile { kind, percentile, .. } => Some(percentile.tail() * kind.map_or(1.0, &share_of)),
             _ => None,
         });
         tails.min_by(f64::total_cmp)
@@ -156,13 +183,18 @@ impl Objective {
         self.0.iter().filter_map(Criterion::time).min()
     }
 
-    /// The 95 % interval of the share of operations of `seen` that are slower than its first percentile allows; `None` without a percentile.
+    /// Its conditions of one kind alone, or those of all operations; `None` if there are none.
+    pub(super) fn part_of(&self, kind: Option<&str>) -> Option<Objective> {
+        let own: Vec<Criterion> = self.0.iter().copied().filter(|criterion| criterion.kind() == kind).collect();
+        (!own.is_empty()).then_some(Objective(own))
+    }
+
+    /// The 95 % interval of the share of operations of `seen` that are slower than its first percentile allows; `None` without a percentile, and
+    /// if there are no operations of its kind.
     pub fn slow_share(&self, seen: &Observation) -> Option<[f64; 2]> {
-        let shares = self.0.iter().filter_map(|criterion| match *criterion {
-            Criterion::Percentile { below, .. } => Some(seen.share_above(below).interval()),
-            _ => None,
-        });
-        shares.into_iter().next()
+        let first = self.0.iter().find(|criterion| matches!(criterion, Criterion::Percentile { .. }))?;
+        let share = || Some(seen.share_above(first.kind(), first.time()?).interval());
+        if first.kind().is_some() && seen.ended_of(first.kind()) == 0 { None } else { share() }
     }
 
     /// What `seen` shows of it.
@@ -180,23 +212,38 @@ impl Default for Objective {
     fn default() -> Objective {
         let below = Nanos::from_millis(10);
         Objective(vec![
-            Criterion::Percentile { percentile: Percentile::P99, below },
-            Criterion::Errors { below: ERRORS_USUAL },
+            Criterion::Percentile { kind: None, percentile: Percentile::P99, below },
+            Criterion::Errors { kind: None, below: ERRORS_USUAL },
         ])
     }
 }
 
 impl Criterion {
     fn parse(text: &str) -> Option<Criterion> {
+        let (kind, text) = text.rsplit_once(':').map_or((None, text), |(kind, text)| (Some(kind.trim()), text));
+        if kind.is_some_and(str::is_empty) {
+            return None;
+        }
         let (name, limit) = text.split_once('<')?;
         let (name, limit) = (name.trim(), limit.trim());
         let percentile = Percentile::ALL.into_iter().find(|percentile| percentile.as_str() == name);
-        match (percentile, name) {
-            (Some(percentile), _) => Some(Criterion::Percentile { percentile, below: parse_time(limit)? }),
-            (None, "max") => Some(Criterion::Longest { below: parse_time(limit)? }),
-            (None, "stall") => Some(Criterion::Stall { below: parse_time(limit)? }),
-            (None, "errors") => Some(Criterion::Errors { below: parse_share(limit)? }),
-            _ => None,
+        let criterion = match (percentile, name) {
+            (Some(percentile), _) => Criterion::Percentile { kind: None, percentile, below: parse_time(limit)? },
+            (None, "max") => Criterion::Longest { kind: None, below: parse_time(limit)? },
+            (None, "stall") if kind.is_none() => Criterion::Stall { below: parse_time(limit)? },
+            (None, "errors") => Criterion::Errors { kind: None, below: parse_share(limit)? },
+            _ => return None,
+        };
+        Some(kind.map_or(criterion, |kind| criterion.of_kind(kept_name(kind))))
+    }
+
+    fn of_kind(self, name: &'static str) -> Criterion {
+        let kind = Some(name);
+        match self {
+            Criterion::Percentile { percentile, below, .. } => Criterion::Percentile { kind, percentile, below },
+            Criterion::Longest { below, .. } => Criterion::Longest { kind, below },
+            Criterion::Errors { below, .. } => Criterion::Errors { kind, below },
+            Criterion::Stall { .. } => self,
         }
     }
 
@@ -210,10 +257,20 @@ impl Criterion {
         }
     }
 
+    /// The name of the kind of operation that it is of; `None` if it is of all.
+    pub fn kind(&self) -> Option<&'static str> {
+        match *self {
+            Criterion::Percentile { kind, .. } | Criterion::Longest { kind, .. } | Criterion::Errors { kind, .. } => {
+                kind
+            }
+            Criterion::Stall { .. } => None,
+        }
+    }
+
     /// The time that it names, if it limits one.
     pub fn time(&self) -> Option<Nanos> {
         match *self {
-            Criterion::Percentile { below, .. } | Criterion::Longest { below } | Criterion::Stall { below } => {
+            Criterion::Percentile { below, .. } | Criterion::Longest { below, .. } | Criterion::Stall { below } => {
                 Some(below)
             }
             Criterion::Errors { .. } => None,
@@ -225,11 +282,17 @@ impl Criterion {
         if seen.ended_early && self.time().is_some() {
             return Judgement::Missed(*self);
         }
+        // A kind that is rare may not be in a probe at all.
+        if self.kind().is_some_and(|kind| seen.ended_of(Some(kind)) == 0) {
+            return Judgement::Undecided { on: *self, value_keeps: true };
+        }
         let decided = |keeps| if keeps { Judgement::Kept } else { Judgement::Missed(*self) };
         match *self {
-            Criterion::Percentile { percentile, below } => self.judge_share(seen.share_above(below), percentile.tail()),
-            Criterion::Errors { below } => self.judge_share(seen.share_failed(), below),
-            Criterion::Longest { below } => decided(seen.longest_response() < below),
+            Criterion::Percentile { kind, percentile, below } => {
+                self.judge_share(seen.share_above(kind, below), percentile.tail())
+            }
+            Criterion::Errors { kind, below } => self.judge_share(seen.share_failed(kind), below),
+            Criterion::Longest { kind, below } => decided(seen.longest_response(kind) < below),
             Criterion::Stall { below } => decided(seen.longest_stall() < below),
         }
     }
@@ -290,6 +353,18 @@ fn parse_time(text: &str) -> Option<Nanos> {
     time.filter(|time| (Nanos(1)..=TIME_MAX).contains(time))
 }
 
+/// `name`, kept as long as the program runs, once however often it is read: criteria are copied for each probe.
+fn kept_name(name: &str) -> &'static str {
+    static NAMES: Mutex<BTreeSet<&'static str>> = Mutex::new(BTreeSet::new());
+    let mut names = NAMES.lock().unwrap_or_else(PoisonError::into_inner);
+    if let Some(known) = names.get(name).copied() {
+        return known;
+    }
+    let kept: &'static str = Box::leak(name.to_owned().into_boxed_str());
+    names.insert(kept);
+    kept
+}
+
 fn parse_share(text: &str) -> Option<f64> {
     let share = parse_number(text.strip_suffix('%')?)? / 100.0;
     (share > 0.0 && share < 1.0).then_some(share)
@@ -311,9 +386,12 @@ impl fmt::Display for Objective {
 
 impl fmt::Display for Criterion {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if let Some(kind) = self.kind() {
+            write!(f, "{kind}:")?;
+        }
         match *self {
             // The product of a share and 100 has digits that nobody wrote: 0.07 % is 0.07000000000000001.
-            Criterion::Errors { below } => write!(f, "errors<{}%", (below * 100.0 * 1e9).round() / 1e9),
+            Criterion::Errors { below, .. } => write!(f, "errors<{}%", (below * 100.0 * 1e9).round() / 1e9),
             _ => write!(f, "{}<{}", self.name(), exact_time(self.time().unwrap_or_default())),
         }
     }
@@ -355,6 +433,10 @@ mod tests {
             "max<1s,stall<500ms",
             "errors<0.07%",
             "errors<5%,p50<1us",
+            "checkout:p99<50ms",
+            "p99<10ms,new_order:p95<2s,new_order:max<5s,payment:errors<0.5%",
+            "select a, b from t where id = ? and n < ?:p99<5ms,p99<1s",
+            "select a::text from t:p50<1ms",
         ] {
             let objective = Objective::parse(text).unwrap_or_else(|| panic!("{text}"));
             assert_eq!(objective.to_string(), text);
@@ -393,6 +475,12 @@ mod tests {
             "stall<3601s",
             "p99<10ms errors<1%",
             "p99<.ms",
+            ":p99<10ms",
+            "checkout:p99",
+            "checkout:",
+            "checkout:stall<1s",
+            "checkout:p99<10ms,checkout:p99<20ms",
+            "checkout:errors<10ms",
         ] {
             assert_eq!(Objective::parse(text), None, "{text}");
         }
@@ -400,7 +488,7 @@ mod tests {
 
     #[test]
     fn a_share_is_told_from_a_limit_only_if_its_interval_ends_before_it() {
-        let p99 = Criterion::Percentile { percentile: Percentile::P99, below: Nanos::from_millis(10) };
+        let p99 = Criterion::Percentile { kind: None, percentile: Percentile::P99, below: Nanos::from_millis(10) };
         let share = |hits, of, clustering| SampledShare { hits, of, clustering, freedom: 39.0 };
         let judge = |share| p99.judge_share(share, 0.01);
         assert_eq!(judge(share(800.0, 100_000.0, 1.0)), Judgement::Kept);
@@ -424,7 +512,7 @@ mod tests {
 
     #[test]
     fn operations_that_fail_are_in_every_objective() {
-        let errors = |below| Judgement::Missed(Criterion::Errors { below });
+        let errors = |below| Judgement::Missed(Criterion::Errors { kind: None, below });
         for (objective, failed, expected) in [
             ("p99<10ms", 0, Judgement::Kept),
             ("p99<10ms", 9_000, errors(0.001)),
@@ -436,6 +524,29 @@ mod tests {
             assert_eq!(asked.judge(&with_failed(failed)), expected, "{objective}: {failed} of 10,000 failed");
             assert_eq!(asked.to_string(), objective, "it prints as it was written");
         }
+    }
+
+    #[test]
+    fn an_objective_of_one_kind_is_judged_by_the_operations_of_that_kind() {
+        let window = || {
+            let mut window = super::super::ResponseWindow::default();
+            window.response.record_n(1_000_000, 900);
+            window.response.record_n(80_000_000, 100);
+            let mut checkout = super::super::KindWindow::default();
+            checkout.response.record_n(80_000_000, 100);
+            window.kinds.insert("checkout", checkout);
+            window
+        };
+        let windows = (0..10).map(|_| window()).collect();
+        let seen = Observation { offered_per_s: Some(1_000.0), windows, ..Observation::default() };
+        let judge = |objective: &str| Objective::parse(objective).expect(objective).judge(&seen);
+        assert_eq!(judge("checkout:p99<100ms,p50<10ms"), Judgement::Kept);
+        assert_eq!(judge("p99<100ms"), Judgement::Kept);
+        let missed = judge("p50<10ms,checkout:p50<50ms").missed().expect("each of them takes 80 ms");
+        assert_eq!((missed.kind(), missed.to_string().as_str()), (Some("checkout"), "checkout:p50<50ms"));
+        assert!(judge("checkout:max<50ms").missed().is_some() && judge("checkout:errors<1%") == Judgement::Kept);
+        let rare = judge("refund:p99<1ms");
+        assert!(rare.keeps() && rare != Judgement::Kept, "there was none: {rare:?}");
     }
 
     #[test]

@@ -14,6 +14,7 @@ use crate::own_gap::{OwnGap, OwnGapCause};
 use crate::run::{Interval, PhaseData, PointData};
 use crate::trial::{Arrivals, Pacing, Phase};
 use crate::units::{Nanos, Tick};
+use std::collections::BTreeMap;
 
 /// What a probe showed, or several probes of one rate together.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -51,6 +52,27 @@ pub struct ResponseWindow {
     pub stolen: Nanos,
     /// The same of other programs.
     pub foreign: Nanos,
+    /// Those of its operations that are of a kind which the objective names, by that name.
+    pub kinds: BTreeMap<&'static str, KindWindow>,
+}
+
+/// What ended of one kind of operation in one stretch of a probe.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct KindWindow {
+    /// Response times of the operations done.
+    pub response: Times,
+    /// Operations failed.
+    pub failed: u64,
+}
+
+impl ResponseWindow {
+    /// The response times and the failures of all operations, or of those of one kind; `None` if nothing of that kind ended.
+    pub(super) fn part_of(&self, kind: Option<&str>) -> Option<(&Times, u64)> {
+        match kind {
+            None => Some((&self.response, self.failed)),
+            Some(kind) => self.kinds.get(kind).map(|own| (&own.response, own.failed)),
+        }
+    }
 }
 
 /// Why a probe shows nothing about its target: its client or its machine was at fault.
@@ -106,7 +128,7 @@ impl Observation {
             length,
             // The end of a phase that lasted as long as was asked is exact. A replay is over with its last operation, and has none left then.
             ended_early: offered_per_s.is_some() && length < planned && !(is_recorded && run.unserved == 0),
-            windows: windows_of(run, &background, &TakenTimes::of(point)),
+            windows: windows_of(run, &background, &named_kinds(point), &TakenTimes::of(point)),
             unserved: run.unserved,
             own_gaps: own_gaps_within(point, run),
             lag_count: run.intervals.iter().map(|interval| interval.generator.lag_count).sum(),
@@ -151,26 +173,40 @@ impl Observation {
         Times::merged(self.windows.iter().map(|window| &window.response))
     }
 
-    /// The share of the arrivals with a response time of `limit` or more. Arrivals that were never started count as such if they had
-    /// waited for so long.
-    pub fn share_above(&self, limit: Nanos) -> SampledShare {
-        let waited = self.unserved_after(limit);
-        let counts = self
-            .windows
-            .iter()
-            .map(|window| (window.response.count_from(limit.0) as f64, window.response.len() as f64));
+    /// What ended in each window of all operations, or of those of one kind: their response times, and how many failed.
+    fn parts_of(&self, kind: Option<&str>) -> impl Iterator<Item = (&Times, u64)> {
+        self.windows.iter().filter_map(move |window| window.part_of(kind))
+    }
+
+    /// How many operations of `kind` were done or failed.
+    pub fn ended_of(&self, kind: Option<&str>) -> u64 {
+        self.parts_of(kind).map(|(response, failed)| response.len() + failed).sum()
+    }
+
+    /// The share of its operations that are of `kind`; 1 if there are none, of which nothing is known.
+    pub fn share_of(&self, kind: Option<&str>) -> f64 {
+        let own = self.ended_of(kind);
+        if own == 0 { 1.0 } else { own as f64 / self.ended_of(None) as f64 }
+    }
+
+    /// The share of the arrivals, or of those of one kind, with a response time of `limit` or more. Arrivals that were never started count as
+    /// such if they had waited for so long; of each kind there are as many among them as among the others.
+    pub fn share_above(&self, kind: Option<&str>, limit: Nanos) -> SampledShare {
+        let waited = self.unserved_after(limit) * self.share_of(kind);
+        let counts =
+            self.parts_of(kind).map(|(response, _)| (response.count_from(limit.0) as f64, response.len() as f64));
         sampled(counts.chain((waited > 0.0).then_some((waited, waited))).collect())
     }
 
-    /// The share of the operations that failed.
-    pub fn share_failed(&self) -> SampledShare {
-        let of = |window: &ResponseWindow| (window.response.len() + window.failed) as f64;
-        sampled(self.windows.iter().map(|window| (window.failed as f64, of(window))).collect())
+    /// The share of the operations, or of those of one kind, that failed.
+    pub fn share_failed(&self, kind: Option<&str>) -> SampledShare {
+        let counts = self.parts_of(kind).map(|(response, failed)| (failed as f64, (response.len() + failed) as f64));
+        sampled(counts.collect())
     }
 
-    /// The longest response time, or the longest wait of an arrival that was never started.
-    pub fn longest_response(&self) -> Nanos {
-        let longest = self.windows.iter().map(|window| Nanos(window.response.max_ns())).max().unwrap_or_default();
+    /// The longest response time of all operations, or of those of one kind; or the longest wait of an arrival that was never started.
+    pub fn longest_response(&self, kind: Option<&str>) -> Nanos {
+        let longest = self.parts_of(kind).map(|(response, _)| Nanos(response.max_ns())).max().unwrap_or_default();
         longest.max(self.longest_unserved_wait())
     }
 
@@ -200,7 +236,7 @@ impl Observation {
     /// Why it shows nothing about the target under `objective`, if its client or its machine was at fault. A fault makes response times longer
     /// and never shorter, so an objective that was kept all the same is kept.
     pub fn fault(&self, objective: &Objective) -> Option<ProbeFault> {
-        let tail = objective.smallest_tail().unwrap_or(TAIL_OTHERWISE);
+        let tail = objective.smallest_tail(|kind| self.share_of(Some(kind))).unwrap_or(TAIL_OTHERWISE);
         if self.own_gaps.as_secs_f64() > 0.5 * tail * self.length.as_secs_f64() {
             return Some(ProbeFault::OwnGaps { length: self.own_gaps });
         }
@@ -241,31 +277,60 @@ impl Observation {
     }
 }
 
+/// The kinds of operation of `point` that the objective of its search names.
+fn named_kinds(point: &PointData) -> Vec<(&'static str, OpKind)> {
+    let named = point.trial.limit.iter().flat_map(|limit| limit.spec.objective.kinds());
+    let numbers = |name: &'static str| {
+        let own = (0u8..).zip(&point.kinds).filter(move |(_, def)| def.name == name && !def.background);
+        own.map(move |(number, _)| (name, OpKind(number)))
+    };
+    named.flat_map(numbers).collect()
+}
+
 /// The windows of a phase, without the kinds of operation `background`. What ended after the end of the phase is in its last window.
-fn windows_of(run: &PhaseData, background: &[OpKind], taken: &TakenTimes) -> Vec<ResponseWindow> {
+fn windows_of(
+    run: &PhaseData,
+    background: &[OpKind],
+    named: &[(&'static str, OpKind)],
+    taken: &TakenTimes,
+) -> Vec<ResponseWindow> {
     let (inside, beyond): (Vec<&Interval>, Vec<_>) =
         run.intervals.iter().partition(|interval| interval.start < run.end);
     let window = |interval: &Interval| {
         let [stolen, foreign] = taken.within(interval.start, interval.start + interval.length);
-        ResponseWindow { stolen, foreign, ..window_of(interval, background) }
+        ResponseWindow { stolen, foreign, ..window_of(interval, background, named) }
     };
     let mut windows: Vec<ResponseWindow> = inside.into_iter().map(window).collect();
     if let Some(last) = windows.last_mut() {
         for late in beyond {
-            let late = window_of(late, background);
+            let late = window_of(late, background, named);
             last.response.add(&late.response);
             last.failed += late.failed;
+            for (name, late) in late.kinds {
+                let own = last.kinds.entry(name).or_default();
+                own.response.add(&late.response);
+                own.failed += late.failed;
+            }
         }
     }
     windows
 }
 
-fn window_of(interval: &Interval, background: &[OpKind]) -> ResponseWindow {
+fn window_of(interval: &Interval, background: &[OpKind], named: &[(&'static str, OpKind)]) -> ResponseWindow {
+    let mut kinds: BTreeMap<&'static str, KindWindow> = BTreeMap::new();
+    for (name, number) in named.iter().copied() {
+        for row in interval.kinds.iter().filter(|row| row.kind == number) {
+            let own = kinds.entry(name).or_default();
+            own.response.add(&row.response);
+            own.failed += row.failed;
+        }
+    }
     let own = || interval.kinds.iter().filter(|row| !background.contains(&row.kind));
     ResponseWindow {
         length: interval.length,
         response: Times::merged(own().map(|row| &row.response)),
         failed: own().map(|row| row.failed).sum(),
+        kinds,
         ..ResponseWindow::default()
     }
 }
@@ -327,7 +392,7 @@ mod tests {
         let mut windows = vec![window(&[(1, 100)]); 20];
         windows[7] = window(&[(1, 60), (50, 40)]);
         let together = observed(windows);
-        let [spread, together] = [spread, together].map(|seen| seen.share_above(Nanos::from_millis(10)));
+        let [spread, together] = [spread, together].map(|seen| seen.share_above(None, Nanos::from_millis(10)));
         assert_eq!((spread.value(), together.value()), (0.02, 0.02));
         assert_eq!(spread.clustering, 1.0);
         assert!(together.clustering > 30.0, "{together:?}");
@@ -336,10 +401,10 @@ mod tests {
     #[test]
     fn arrivals_that_were_never_started_count_if_they_waited_long_enough() {
         let seen = Observation { unserved: 3, ..observed(vec![window(&[(1, 100)]); 10]) };
-        let share = |limit_ms| seen.share_above(Nanos::from_millis(limit_ms)).hits;
+        let share = |limit_ms| seen.share_above(None, Nanos::from_millis(limit_ms)).hits;
         // At 100 a second the first of three has waited for 30 ms.
         assert_eq!([share(20), share(40)], [1.0, 0.0]);
-        assert_eq!(seen.longest_response(), Nanos::from_millis(30));
+        assert_eq!(seen.longest_response(None), Nanos::from_millis(30));
     }
 
     #[test]

@@ -78,6 +78,8 @@ pub struct LimitSearch {
     failure: Option<FailureAbove>,
     /// The longest rhythm that was seen.
     rhythm: Option<Nanos>,
+    /// The share of all operations that a percentile of the objective lets take longer, by the kinds of operation that were seen last.
+    tail: Option<f64>,
     faults: usize,
     /// What each probe and hold has shown by itself.
     sightings: Sightings,
@@ -180,6 +182,7 @@ impl LimitSearch {
             failure_of_probes: None,
             failure: None,
             rhythm: None,
+            tail: spec.objective.smallest_tail(|_| 1.0),
             faults: 0,
             sightings: Sightings::default(),
             rates: Vec::new(),
@@ -215,6 +218,7 @@ impl LimitSearch {
     /// Takes what the step that was asked for has shown.
     pub fn observe(&mut self, seen: Observation) {
         self.rhythm = self.rhythm.max(seen.rhythm());
+        self.tail = self.spec.objective.smallest_tail(|kind| seen.share_of(Some(kind)));
         let state = self.state;
         self.state = match state {
             State::Closed => self.observe_closed(&seen),
@@ -261,7 +265,7 @@ impl LimitSearch {
         self.faults = 0;
         let growth_per_s = seen.debt.growth_per_s();
         self.note_probe(ProbeKind::Hold, seen, Some(judgement), None, growth_per_s);
-        let failed = if seen.failed() > 0 { seen.share_failed().value() } else { 0.0 };
+        let failed = if seen.failed() > 0 { seen.share_failed(None).value() } else { 0.0 };
         let held = HeldRate { per_s, judgement, failed, growth_per_s, length: seen.length };
         self.holds.push(held);
         self.sightings.add(per_s, &self.spec.objective, seen);
@@ -578,8 +582,7 @@ impl LimitSearch {
 
     /// As long as it takes for enough operations above the percentile to fall due.
     fn length_for_ops(&self, per_s: f64) -> Nanos {
-        let tail = self.spec.objective.smallest_tail().unwrap_or(1.0);
-        Nanos((TAIL_OPS / tail / per_s * 1e9) as u64)
+        Nanos((TAIL_OPS / self.tail.unwrap_or(1.0) / per_s * 1e9) as u64)
     }
 
     /// Three periods of the rhythm, if that is no longer than a hold or two probes.
@@ -592,10 +595,7 @@ impl LimitSearch {
     fn needed_hold(&self, per_s: f64, length: Nanos) -> Option<NeededHold> {
         let (for_ops, for_rhythm) = (self.length_for_ops(per_s), self.length_for_rhythm());
         let (needed, cause) = if for_ops >= for_rhythm {
-            (
-                for_ops,
-                HoldCause::Operations { needed: (TAIL_OPS / self.spec.objective.smallest_tail()?).round() as u64 },
-            )
+            (for_ops, HoldCause::Operations { needed: (TAIL_OPS / self.tail?).round() as u64 })
         } else {
             (for_rhythm, HoldCause::Rhythm { period: self.rhythm? })
         };

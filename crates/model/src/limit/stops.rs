@@ -60,12 +60,17 @@ fn is_taken_by_others(window: &ResponseWindow, usual: u64) -> bool {
     window.foreign >= least.max(Nanos(STOP_FACTOR * usual + 1))
 }
 
-/// Whether more operations of `window` took long than `objective` allows, or none ended in it.
+/// Whether more operations of `window`, or of a kind that `objective` names, took long than it allows, or none ended in it.
 fn is_slow(window: &ResponseWindow, objective: &Objective) -> bool {
-    let (limit, tail) =
-        (objective.shortest_time().unwrap_or(Nanos(u64::MAX)), objective.smallest_tail().unwrap_or(0.0));
-    let done = window.response.len();
-    done == 0 || window.response.count_from(limit.0) as f64 > tail * done as f64
+    let mut kinds: Vec<Option<&str>> = vec![None];
+    kinds.extend(objective.kinds().into_iter().map(Some));
+    let is_part_slow = |kind: Option<&str>| {
+        let (Some(part), Some((response, _))) = (objective.part_of(kind), window.part_of(kind)) else { return false };
+        let limit = part.shortest_time().unwrap_or(Nanos(u64::MAX));
+        let tail = part.smallest_tail(|_| 1.0).unwrap_or(0.0);
+        response.count_from(limit.0) as f64 > tail * response.len() as f64
+    };
+    window.response.is_empty() || kinds.into_iter().any(is_part_slow)
 }
 
 /// The CPU time that others took from all CPUs together, as (from, to, time), between readings of a point.

@@ -151,7 +151,9 @@ fn line_through(dots: &[(f64, f64, bool)]) -> Vec<(f64, f64)> {
 
 /// The objective across all rates, if it limits the time that is drawn.
 fn objective_line(search: &SearchAnalysis, rates: &[f64]) -> Option<DataSeries> {
-    let timed = |one: &&Criterion| matches!(one, Criterion::Percentile { .. } | Criterion::Longest { .. });
+    let timed = |one: &&Criterion| {
+        one.kind().is_none() && matches!(one, Criterion::Percentile { .. } | Criterion::Longest { .. })
+    };
     let criterion = search.spec.objective.criteria().iter().find(timed)?;
     let below = criterion.time()?.0 as f64;
     let ends = [f64::min as fn(f64, f64) -> f64, f64::max].map(|end| rates.iter().copied().reduce(end));

@@ -8,6 +8,7 @@ pub(crate) mod forest;
 mod page;
 mod percentiles;
 mod relative;
+mod summary;
 mod sweep;
 mod timeline;
 mod work_csv;
@@ -17,6 +18,7 @@ pub use csv::{
     comparison_csv, conditions_csv, costs_csv,
 };
 pub use page::{comparison_html, comparison_page};
+pub use summary::comparison_summary;
 pub use work_csv::{ComparedWork, WORK_COLUMNS, work_csv};
 
 use crate::wording::compare::arm_name;

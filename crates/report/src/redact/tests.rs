@@ -6,10 +6,10 @@ use super::*;
 use crate::testing::{meta, recorded};
 use model::stacks::FoldedStack;
 use model::{
-    ChangedSetting, Event, EventKind, Fact, HoldOutcome, HostData, HostId, HostRole, IoWorkers, MissingPart, Nanos,
-    Observation, ObservedEvent, ObservedSession, ObservedStatement, ObservedWait, OtherServerSeen, PointData,
-    PointHost, ServerLook, ServerSetting, SourceDef, StackReason, StackSnapshot, StatementResult, StepIndexes,
-    StepWork, Tick, Value, VariantWork, WhySpec,
+    ChangedSetting, Event, EventKind, Fact, FailureMessage, HoldOutcome, HostData, HostId, HostRole, IoWorkers,
+    MissingPart, Nanos, Observation, ObservedEvent, ObservedLog, ObservedMessage, ObservedSession, ObservedStatement,
+    ObservedWait, OtherServerSeen, PointData, PointHost, ServerLook, ServerSetting, SourceDef, StackReason,
+    StackSnapshot, StatementResult, StepIndexes, StepWork, Tick, Value, VariantWork, WhySpec,
 };
 
 /// What a reader must not find, in any capitals.
@@ -78,6 +78,11 @@ fn full_point() -> PointData {
         others: Some(statement("others")),
         missing: vec![MissingPart { what: "statements".into(), mend: "a setting".into() }],
         url: Some("mysql://jo@db/".into()),
+        log: Some(ObservedLog {
+            file: "/var/log/error.log".into(),
+            messages: vec![ObservedMessage { text: "it ended".into(), ..ObservedMessage::default() }],
+            ..ObservedLog::default()
+        }),
         events: vec![ObservedEvent { condition: "waiting>0".into(), looks: vec![look()], ..ObservedEvent::default() }],
         ..Observation::default()
     });
@@ -86,6 +91,7 @@ fn full_point() -> PointData {
     outcome.server_ended = Some("killed".into());
     outcome.other_server = Some(OtherServerSeen { first: "port `1`".into(), other: "port `2`".into() });
     outcome.io_workers = Some(IoWorkers { count: 1, cpu: Some("1 s".into()) });
+    outcome.replay_failures = vec![FailureMessage { failed: 1, message: "denied to jo".into() }];
     outcome.result = Some(StatementResult { rows: 1, columns: 1, checksum: "00".into() });
     outcome.hold = Some(HoldOutcome { error: Some("too many".into()), ..HoldOutcome::default() });
     (outcome.built, outcome.plan) = (Some("a table".into()), Some("a plan".into()));
@@ -223,7 +229,7 @@ fn leaves(value: &serde_json::Value) -> Vec<String> {
 fn every_text_of_a_run_is_visited() {
     const SEEN: &str = "visited";
     /// Words of types, which are no texts.
-    const WORDS: [&str; 16] = [
+    const WORDS: [&str; 17] = [
         "none",
         "nothing",
         "kept",
@@ -240,6 +246,7 @@ fn every_text_of_a_run_is_visited() {
         "stall",
         "load",
         "qps",
+        "note",
     ];
     let mut run = full_run();
     visit_texts(&mut run, &mut |_, text| *text = SEEN.to_owned());

@@ -233,6 +233,10 @@ fn visit_observation(observed: &mut Observation, visit: Visit) {
         visit(TextPlace::Other, &mut event.condition);
         event.looks.iter_mut().for_each(|look| visit_look(look, visit));
     }
+    if let Some(log) = &mut observed.log {
+        visit(TextPlace::Other, &mut log.file);
+        log.messages.iter_mut().for_each(|message| visit(TextPlace::Other, &mut message.text));
+    }
 }
 
 fn visit_look(look: &mut ServerLook, visit: Visit) {
@@ -260,6 +264,7 @@ fn visit_outcome(outcome: &mut PointOutcome, visit: Visit) {
     outcome.io_workers.iter_mut().for_each(|workers| visit_some([&mut workers.cpu], visit));
     outcome.result.iter_mut().for_each(|result| visit(TextPlace::Other, &mut result.checksum));
     outcome.hold.iter_mut().for_each(|hold| visit_some([&mut hold.error], visit));
+    outcome.replay_failures.iter_mut().for_each(|failure| visit(TextPlace::Other, &mut failure.message));
 }
 
 fn visit_facts(facts: &mut [Fact], visit: Visit) {

@@ -6,7 +6,8 @@ use super::compare::{arm_name, interval_text, ratio_text};
 use super::list::join_and;
 use super::metric::speed_verdict_word;
 use super::quantity::time;
-use analysis::compare::{KindComparison, KindRatio, ResultDifference, RunComparison};
+use analysis::answer::FailedReplay;
+use analysis::compare::{ArmSummary, KindComparison, KindRatio, ResultDifference, RunComparison};
 use analysis::math::ratio::PAIRS_MIN;
 use analysis::{RatioEstimate, RatioVerdict};
 
@@ -24,6 +25,17 @@ pub fn kind_sentences(comparison: &RunComparison) -> Vec<String> {
         wrong.chain(results_alike(kinds)).chain(unknown_results(kinds)).chain(times(kinds)).collect::<Vec<String>>()
     })
     .collect()
+}
+
+/// `In new 1,204 of 24,080 statements failed (5.0 %), all with: ...`, and what to do.
+pub fn failed_sentences(comparison: &RunComparison) -> Vec<String> {
+    let [base, new] = comparison.failed_replays.each_ref().map(Option::as_ref);
+    let told = |arm: &ArmSummary, failed: &FailedReplay| format!("In {} {}", arm_name(arm), failed.sentence());
+    let all = base.map(|failed| told(&comparison.base, failed));
+    let all = all.into_iter().chain(new.map(|failed| told(&comparison.new, failed)));
+    // The times of statements that failed are in no ratio, and what the others had to do changed with that.
+    let remedy = |failed: &FailedReplay| format!("Do not rely on the ratios. {}", failed.remedy());
+    all.chain(new.or(base).map(remedy)).collect()
 }
 
 /// `1 kind of statement answers differently: ...`
@@ -180,6 +192,20 @@ mod tests {
         let alike = kind_sentences(&kinds(0, &[]));
         assert_eq!(alike[0], "All 20 kinds of statement whose answers were compared answer alike.");
         assert_eq!(alike[1], "None of 20 kinds of statement shows a difference in its service time.");
+    }
+
+    #[test]
+    fn statements_that_failed_are_told_before_all_ratios() {
+        let mut one = kinds(1, &[]);
+        let message = ("Table 'shop.orders' doesn't exist".to_owned(), 1_000);
+        one.failed_replays[1] = Some(FailedReplay { failed: 1_000, sent: 20_000, message });
+        let told = crate::wording::compared_sweep::answers(&one);
+        assert_eq!(
+            told[0],
+            "In new 1,000 of 20,000 statements failed (5.0 %), all with: Table 'shop.orders' doesn't exist."
+        );
+        assert!(told[1].starts_with("Do not rely on the ratios. The copy lacks table shop.orders: "), "{told:?}");
+        assert!(told[2].contains("answer alike"), "{told:?}");
     }
 
     #[test]

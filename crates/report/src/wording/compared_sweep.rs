@@ -3,7 +3,7 @@
 //! In: a comparison. Out: the answer, a sentence for each sweep, and for a place that is in none. What differs or weakens is said elsewhere.
 
 use super::compare::{arm_name, place_name};
-use super::compared_kinds::kind_sentences;
+use super::compared_kinds::{failed_sentences, kind_sentences};
 use super::label::settings_label;
 use super::list::join_and;
 use super::quantity::{number, percent, plural};
@@ -12,7 +12,8 @@ use analysis::math::ratio::PAIRS_MIN;
 use analysis::points::metric::Metric;
 use analysis::{RatioVerdict, Role};
 
-/// The sentences that answer which arm is faster; of a replay first those that answer which statements are, and which answer differently.
+/// The sentences that answer which arm is faster. Of replays there are first those that failed, then which statements are faster and which answer
+/// differently.
 pub fn answers(comparison: &RunComparison) -> Vec<String> {
     let sweeps = comparison.sweeps();
     let is_swept = |place: &PlaceComparison| {
@@ -20,7 +21,7 @@ pub fn answers(comparison: &RunComparison) -> Vec<String> {
     };
     let alone = comparison.speeds().filter(|(place, _)| !is_swept(place)).map(|one| place_sentence(comparison, one));
     let of_sweeps = sweeps.iter().map(|sweep| sweep_sentence(comparison, sweep));
-    kind_sentences(comparison).into_iter().chain(of_sweeps).chain(alone).collect()
+    failed_sentences(comparison).into_iter().chain(kind_sentences(comparison)).chain(of_sweeps).chain(alone).collect()
 }
 
 fn sweep_sentence(comparison: &RunComparison, sweep: &ComparedSweep) -> String {

@@ -267,6 +267,10 @@ pub static FACTS: &[FactMeaning] = &[
         "replay_results.*",
         "what one kind of statement has returned: answers, rows, columns of all answers, a checksum that does not depend on their order, and the name of the kind",
     ),
+    fact(
+        "replay_failures.*",
+        "how many statements failed with one message of the server, the most frequent message first",
+    ),
     fact("recorded.room", "room that the statements take in a file while they are replayed"),
     fact("recorded.skipped", "what of the log is no statement, or cannot be read"),
     fact("recorded.skipped.*", "how often that was of this kind, and where first"),

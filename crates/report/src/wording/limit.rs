@@ -4,6 +4,7 @@
 //! per second, whatever an operation is.
 
 use super::quantity::{bytes, number, whole};
+use analysis::answer::objective::of_kind;
 use analysis::answer::search_claims;
 use analysis::points::limit::ProbeAnalysis;
 use analysis::{Analysis, Quantiles, SearchAnalysis};
@@ -26,9 +27,10 @@ pub fn sentences(analysis: &Analysis) -> Vec<String> {
     sentences
 }
 
-/// The time that tables and charts show of a search: the first that its objective limits, with its name; else the 99th percentile.
+/// The time that tables and charts show of a search: the first that its objective limits of all operations, with its name; else the 99th
+/// percentile.
 pub fn shown_time(search: &SearchAnalysis) -> (&'static str, fn(Quantiles) -> Option<u64>) {
-    let criteria = search.spec.objective.criteria().iter();
+    let criteria = search.spec.objective.criteria().iter().filter(|one| one.kind().is_none());
     let timed = criteria.filter(|one| matches!(one, Criterion::Percentile { .. } | Criterion::Longest { .. }));
     match timed.copied().next() {
         Some(Criterion::Percentile { percentile: Percentile::P50, .. }) => ("p50", |times| Some(times.p50)),
@@ -87,8 +89,10 @@ fn fault_words(fault: &ProbeFault) -> String {
 
 fn judgement_words(search: &SearchAnalysis, nth: usize, seen: &LimitProbe, judgement: Judgement) -> String {
     let outcome = match judgement.missed() {
-        Some(criterion) if seen.ended_early => format!("missed: {}, the backlog grew", criterion.name()),
-        Some(criterion) => format!("missed: {}", criterion.name()),
+        Some(criterion) if seen.ended_early => {
+            format!("missed: {}{}, the backlog grew", criterion.name(), of_kind(&criterion))
+        }
+        Some(criterion) => format!("missed: {}{}", criterion.name(), of_kind(&criterion)),
         None => "kept".to_owned(),
     };
     let is_open = matches!(judgement, Judgement::Undecided { .. });

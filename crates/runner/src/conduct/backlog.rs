@@ -83,18 +83,17 @@ impl BacklogWatch {
     fn is_missed_for_certain(&self) -> bool {
         let above =
             |limit: Nanos| self.rows.values().map(|waits| waits.response.count_from(limit.0)).sum::<u64>() as f64;
-        // An objective of errors or stalls alone is not missed by waits; a backlog that grows for good breaks any.
-        let names_waits = self
-            .objective
-            .criteria()
-            .iter()
-            .any(|criterion| matches!(criterion, Criterion::Percentile { .. } | Criterion::Longest { .. }));
+        // An objective of errors or stalls alone is not missed by waits; a backlog that grows for good breaks any. So it does one of single kinds
+        // of operation, whose times are not known here: they wait for the same clients.
+        let criteria = || self.objective.criteria().iter().filter(|criterion| criterion.kind().is_none());
+        let names_waits =
+            criteria().any(|criterion| matches!(criterion, Criterion::Percentile { .. } | Criterion::Longest { .. }));
         !names_waits
-            || self.objective.criteria().iter().any(|criterion| match *criterion {
-                Criterion::Percentile { percentile, below } => {
+            || criteria().any(|criterion| match *criterion {
+                Criterion::Percentile { percentile, below, .. } => {
                     above(below) > (CERTAIN_FACTOR * percentile.tail()).min(1.0) * self.arrivals
                 }
-                Criterion::Longest { below } => above(below) > 0.0,
+                Criterion::Longest { below, .. } => above(below) > 0.0,
                 Criterion::Errors { .. } | Criterion::Stall { .. } => false,
             })
     }

@@ -20,6 +20,7 @@ use crate::PREPARE_AT_MOST;
 use crate::catalogue::declared_params;
 use crate::error::RunnerError;
 use crate::messages::{Assignment, ConductorHandle, OpenedTrial, Performer, PerformerMessage};
+use crate::objective_kinds;
 use crate::preflight::RunSite;
 use compare_results::ExpectedResults;
 use engine::estimate::chain_bytes;
@@ -218,6 +219,9 @@ impl<'a> TrialPerformer<'a> {
             InitialPhase::Prepare(loading) | InitialPhase::Run(loading) => loading.kinds.clone(),
             InitialPhase::Nothing => unreachable!("a trial has clients when it is opened"),
         };
+        if trial.workload.params.recording().is_some() {
+            objective_kinds::check_names(trial, &kinds.iter().map(|kind| kind.name).collect::<Vec<_>>())?;
+        }
         let (sources, missing) = running.sources(trial, &self.site.dir);
         let mut facts = running.facts(trial, &self.site.dir)?;
         // Its threads are there only now: those of a server that was kept may still have the CPUs of the trial before.

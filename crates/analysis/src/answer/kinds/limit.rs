@@ -7,7 +7,7 @@
 
 mod recorded;
 
-use super::super::objective::{criterion_value, objective_words};
+use super::super::objective::{criterion_value, objective_words, of_kind};
 use super::super::speech::{amount, number_word, plain, short_enough, spoken, unquoted};
 use super::super::{AnswerCell, AnswerColumn, AnswerRow, AnswerTable, Claim, ClaimKind};
 use crate::answer::{AnswerParts, AskedRun};
@@ -83,7 +83,7 @@ fn table(run: &AskedRun, all: &[SearchRepeats]) -> Option<AnswerTable> {
                 return None;
             };
             let seen = criterion_value(missed, criterion).map_or(String::new(), |value| format!(" {value}"));
-            let text = format!("{}{seen} at {}", criterion.name(), count(per_s));
+            let text = format!("{}{}{seen} at {}", criterion.name(), of_kind(&criterion), count(per_s));
             Some(AnswerCell::of(Some(missed.point.id), "offered_per_s", per_s, text))
         });
         AnswerRow { name: vec![name_of(run, one)], cells: vec![rate, range, p99, above] }
@@ -169,6 +169,7 @@ fn claims_of_one(search: &SearchAnalysis, name: &str) -> Vec<Claim> {
     carried
         .into_iter()
         .chain(failing(search))
+        .chain(unseen_kinds(search))
         .chain(above(search))
         .chain(bottleneck(search))
         .chain(debt(search))
@@ -224,10 +225,10 @@ fn above(search: &SearchAnalysis) -> Option<Claim> {
             let seen =
                 missed.and_then(|probe| Some((probe, probe.offered_per_s()?, criterion_value(probe, criterion)?)));
             let Some((probe, per_s, value)) = seen else {
-                return caution(&format!("Above it {} first.", fails(criterion)));
+                return caution(&format!("Above it {} first.", fails(&criterion)));
             };
             let rate = spoken_rate(search, per_s);
-            let sentence = format!("Above it {} first: at {rate} it is {value}.", fails(criterion));
+            let sentence = format!("Above it {} first: at {rate} it is {value}.", fails(&criterion));
             Some(Claim::new(ClaimKind::Bottleneck, sentence).figure_at(
                 Some(probe.point.id),
                 "offered_per_s",
@@ -259,17 +260,25 @@ fn above(search: &SearchAnalysis) -> Option<Claim> {
     }
 }
 
-/// `p99 fails`
-fn fails(criterion: Criterion) -> &'static str {
-    match criterion {
-        Criterion::Percentile { percentile: Percentile::P50, .. } => "the median fails",
-        Criterion::Percentile { percentile: Percentile::P95, .. } => "p95 fails",
-        Criterion::Percentile { percentile: Percentile::P99, .. } => "p99 fails",
-        Criterion::Percentile { percentile: Percentile::P999, .. } => "p99.9 fails",
-        Criterion::Longest { .. } => "the longest response time fails",
-        Criterion::Errors { .. } => "the share of errors fails",
-        Criterion::Stall { .. } => "a stall is too long",
-    }
+/// `p99 fails`, `p99 of checkout fails`
+fn fails(criterion: &Criterion) -> String {
+    let what = match criterion {
+        Criterion::Percentile { percentile: Percentile::P50, .. } => "the median",
+        Criterion::Percentile { percentile, .. } => percentile.as_str(),
+        Criterion::Longest { .. } => "the longest response time",
+        Criterion::Errors { .. } => "the share of errors",
+        Criterion::Stall { .. } => return "a stall is too long".to_owned(),
+    };
+    format!("{what}{} fails", of_kind(criterion))
+}
+
+/// `No checkout ended while the rate was held: hold it for longer.`, of the kinds that the objective names.
+fn unseen_kinds(search: &SearchAnalysis) -> Option<Claim> {
+    let held = search.held()?;
+    let is_seen = |kind: &str| held.point.statements.iter().any(|one| one.kind == kind);
+    let unseen: Vec<&str> = search.spec.objective.kinds().into_iter().filter(|kind| !is_seen(kind)).collect();
+    let sentence = || format!("No {} ended while the rate was held: hold it for longer.", unseen.join(" and no "));
+    (!unseen.is_empty()).then(|| Claim::new(ClaimKind::Caution, sentence()))
 }
 
 /// `At 1,680 per second it was limited by the CPU, which was 97 % busy, and stalled for up to 2.10 s.`
@@ -566,6 +575,21 @@ mod tests {
         let table = answer.table.unwrap();
         let cells: Vec<&str> = table.rows[0].cells.iter().flatten().map(|cell| cell.text.as_str()).collect();
         assert_eq!(cells, ["758", "744 to 774", "16.5 ms", "p99 26.4 ms at 774"]);
+    }
+
+    #[test]
+    fn an_objective_of_one_kind_of_operation_is_told_with_its_name() {
+        let (_, answer) = answered(&searched(&["sqlite"], "transaction:p99<20ms,errors<1%", None, usize::MAX));
+        assert_eq!(answer.question, "How much does it carry with p99 of transaction under 20 ms?");
+        let told = said(&answer);
+        assert!(
+            told[0].contains("758 operations per second (744 to 774) with p99 of transaction under 20 ms"),
+            "{told:?}"
+        );
+        assert_eq!(told[1], "Above it p99 of transaction fails first: at 774 per second it is 26.4 ms.");
+        let (_, unseen) = answered(&searched(&["sqlite"], "refund:p99<1ms", Some(500.0), usize::MAX));
+        let told = said(&unseen);
+        assert!(told.contains(&"No refund ended while the rate was held: hold it for longer."), "{told:?}");
     }
 
     #[test]

@@ -18,6 +18,8 @@ use words::quantity::{count, plural, rate, time};
 const ROWS: usize = 7;
 /// The most characters of a statement in the table.
 const TEXT_CHARS: usize = 36;
+/// The most characters of a message of the error log in a claim.
+const MESSAGE_CHARS: usize = 100;
 /// The limits that are named behind the nearest.
 const OTHERS: usize = 3;
 /// From so many rows read for each row sent on, an index is probably missing,
@@ -50,6 +52,7 @@ pub(super) fn answer(run: &AskedRun) -> Option<AnswerParts> {
     let mut claims: Vec<Claim> =
         [rate_claim(point, seen, name), limit_claim(point, &uses)].into_iter().flatten().collect();
     claims.extend(restart_claim(point));
+    claims.extend(log_claim(seen));
     claims.extend(observed_events::claims(seen, run.analysis.meta.started_unix_ms));
     claims.extend(uncovered_claim(point, seen));
     claims.extend(disturbance::claims(&disturbed, &[]));
@@ -154,6 +157,25 @@ fn restart_claim(point: &PointAnalysis) -> Option<Claim> {
     let found = point.findings.iter().find(|finding| finding.code() == Code::Restarted)?;
     let title = crate::findings::title(&[&found.detail]);
     Some(Claim::new(ClaimKind::Disturbance, format!("{}.", capital(&title))).from_finding(Code::Restarted))
+}
+
+/// `Its error log has 12 errors and 3 warnings, most often (10 times): InnoDB: Page ? cannot be read.`; nothing without errors.
+fn log_claim(seen: &Observation) -> Option<Claim> {
+    let log = seen.log.as_ref().filter(|log| log.errors > 0)?;
+    let warnings = if log.warnings > 0 { format!(" and {}", plural(log.warnings, "warning")) } else { String::new() };
+    let counted = format!("Its error log has {}{warnings}", plural(log.errors, "error"));
+    let most = log.messages.first().map(|most| {
+        let text: String = most.text.chars().take(MESSAGE_CHARS).collect();
+        let end = if text.len() < most.text.len() { "..." } else { "." };
+        let text = text.trim_end_matches('.').replace('`', "");
+        if most.count > 1 {
+            format!("{counted}, most often ({} times): {text}{end}", most.count)
+        } else {
+            format!("{counted}: {text}{end}")
+        }
+    });
+    let sentence = short_enough(most.into_iter().chain([format!("{counted}.")]).collect());
+    Some(Claim::new(ClaimKind::Disturbance, sentence))
 }
 
 /// The share of all statements whose cost is known; `None` if no statement was executed.
@@ -333,7 +355,7 @@ mod tests {
     use super::*;
     use crate::simulated::{Simulation, kind};
     use crate::{Answer, AnswerKind, answer};
-    use model::{KindRow, MissingPart, OpKind, StatementCost};
+    use model::{KindRow, LogSeverity, MissingPart, ObservedLog, ObservedMessage, OpKind, StatementCost};
 
     fn statement(text: &str, calls: u64, time_ns: u64, read: u64, sent: u64) -> ObservedStatement {
         let cost = StatementCost { calls, time_ns, rows_read: Some(read), rows_sent: sent, ..StatementCost::default() };
@@ -414,6 +436,29 @@ mod tests {
         let rows: Vec<String> =
             found.table.expect("kinds are known").rows.into_iter().map(|row| row.name.join(" ")).collect();
         assert_eq!(rows, ["read", "write"]);
+    }
+
+    #[test]
+    fn errors_of_the_log_are_told_and_warnings_alone_are_not() {
+        let message = |count| ObservedMessage {
+            severity: LogSeverity::Error,
+            text: "InnoDB: Page ? of `t` cannot be read".into(),
+            count,
+        };
+        let told = |errors, warnings, messages| {
+            let log = Some(ObservedLog { errors, warnings, messages, ..ObservedLog::default() });
+            let found = answered(&watched(Observation { log, ..statements() }));
+            found.claims.into_iter().map(|claim| claim.sentence).find(|sentence| sentence.contains("error log"))
+        };
+        assert_eq!(
+            told(12, 3, vec![message(10)]).as_deref(),
+            Some(
+                "Its error log has 12 errors and 3 warnings, most often (10 times): InnoDB: Page ? of t cannot be read."
+            )
+        );
+        let one = told(1, 0, vec![message(1)]);
+        assert_eq!(one.as_deref(), Some("Its error log has 1 error: InnoDB: Page ? of t cannot be read."));
+        assert_eq!(told(0, 5, Vec::new()), None);
     }
 
     #[test]

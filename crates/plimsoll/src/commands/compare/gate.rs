@@ -3,18 +3,15 @@
 //! In: comparisons, and the share of the base that is allowed. Out: a case for each rate, kind of statement, and lost place; an exit code; a JUnit
 //! file, as Jenkins, GitLab and GitHub's actions read it. Limits: a kind of statement that is not decided is skipped and holds nothing up.
 
+use super::own_file;
 use crate::exit::{Exit, Fault};
-use crate::output;
 use analysis::RatioVerdict;
 use analysis::compare::{KindRatio, PlaceComparison, RunComparison, is_below};
 use analysis::math::ratio::PAIRS_MIN;
-use host::error::IoContext;
 use plot::escape::escape_xml;
 use report::wording::compare::{arm_name, interval_text, listed, place_name, ratio_text, repeats_left};
 use std::fmt::Write as _;
-use std::io::{ErrorKind, Read, Write as _};
 use std::path::Path;
-use tempfile::NamedTempFile;
 
 /// One thing that may fail.
 #[derive(Debug, PartialEq)]
@@ -96,29 +93,12 @@ impl Gate {
 
     /// Writes the cases into `file`, in the place of those of an earlier comparison.
     pub fn write_junit(&self, file: &Path) -> Result<(), Fault> {
-        host::safety::check_links(file)?;
-        let mut head = Vec::new();
-        match model::open_regular(file) {
-            Ok(found) => _ = found.take(JUNIT_HEAD.len() as u64).read_to_end(&mut head).trying("read", file)?,
-            Err(error) if error.kind() == ErrorKind::NotFound => head = JUNIT_HEAD.into(),
-            Err(error) => return Err(host::error::TargetError::io("read", file, &error).into()),
-        }
-        if head != JUNIT_HEAD.as_bytes() {
-            let shown = output::shown(file);
-            return Err(Fault::usage(format!(
-                "--junit: `{shown}` is there and not of `plimsoll compare`; use another name"
-            )));
-        }
-        let dir = file.parent().filter(|dir| !dir.as_os_str().is_empty()).unwrap_or(Path::new("."));
-        let mut whole = NamedTempFile::new_in(dir).trying("create a file in", dir)?;
-        whole.write_all(self.junit().as_bytes()).trying("write", file)?;
-        whole.persist(file).map_err(|failed| failed.error).trying("write", file)?;
-        Ok(())
+        own_file::replace(file, "--junit", JUNIT_HEAD, &self.junit())
     }
 
-    /// The cases as a JUnit file: a suite for each arm.
+    /// The cases as a JUnit file behind its head: a suite for each arm.
     fn junit(&self) -> String {
-        let mut text = String::from(JUNIT_HEAD);
+        let mut text = String::new();
         for cases in self.cases.chunk_by(|one, next| one.arm == next.arm) {
             let count = |is: fn(&CaseOutcome) -> bool| cases.iter().filter(|case| is(&case.outcome)).count();
             let failures = count(|outcome| matches!(outcome, CaseOutcome::Failed(_)));

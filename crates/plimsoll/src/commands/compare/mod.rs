@@ -4,6 +4,7 @@
 //! read into memory, all at once.
 
 mod gate;
+mod own_file;
 
 use super::list;
 use crate::context::Context;
@@ -24,11 +25,15 @@ use report::wording::metric::{metric_key, verdict_word};
 use serde_json::{Value, json};
 use std::path::{Path, PathBuf};
 
+/// By which a summary is known that may be replaced; readers of Markdown do not see it.
+const MARKDOWN_HEAD: &str = "<!-- plimsoll compare -->\n";
+
 pub fn clap() -> Command {
     let runs = Arg::new("run").value_name("RUN").required(true).num_args(1..).action(ArgAction::Append);
     let by = Arg::new("by").long("by").value_name("NAME[=BASE]");
     let fail_below = Arg::new("fail-below").long("fail-below").value_name("RATIO").value_parser(parse_share);
     let junit = Arg::new("junit").long("junit").value_name("FILE").value_parser(value_parser!(PathBuf));
+    let markdown = Arg::new("markdown").long("markdown").value_name("FILE").value_parser(value_parser!(PathBuf));
     let out = Arg::new("out")
         .long("out")
         .value_name("DIR")
@@ -38,6 +43,7 @@ pub fn clap() -> Command {
         .arg(by.help("Compare the groups of one RUN that differ in this parameter; BASE is the value that the others are compared with [default: the first measured]"))
         .arg(fail_below.help("Exit with code 10 if a rate or a kind of statement is shown to do less than this share of the base, such as 0.97, if it was lost, or if it answers differently"))
         .arg(junit.help("Write what passes and what fails into this file, as JUnit XML for a pipeline (the share is that of --fail-below, or 1)"))
+        .arg(markdown.help("Write the verdict, what differs and how far to trust it into this file, as Markdown for a pull request, 40 lines at most"))
         .arg(out)
         .arg(flags::runs("Directory of run files"))
         .about("Compare runs, or the groups of one run: ratio with interval, what differs, which costs changed")
@@ -72,6 +78,9 @@ pub fn execute(matches: &ArgMatches, context: &Context) -> Result<Exit, Fault> {
     let gate = Gate::new(&all, share.unwrap_or(1.0));
     if let Some(file) = matches.get_one::<PathBuf>("junit") {
         gate.write_junit(file)?;
+    }
+    if let Some(file) = matches.get_one::<PathBuf>("markdown") {
+        own_file::replace(file, "--markdown", MARKDOWN_HEAD, &report::comparison_summary(&all))?;
     }
     share.map_or(Ok(Exit::Done), |_| gate.judge())
 }
@@ -270,6 +279,7 @@ mod tests {
             kernels: None,
             left_out: 0,
             lost: Vec::new(),
+            failed_replays: [None, None],
         }]
     }
 

@@ -95,7 +95,8 @@ fn lines(answer: &Answer, paint: Paint) -> Vec<String> {
     last.extend(paint.labelled("Trust", &answer.trust.join(" ")));
     last.extend(paint.labelled("Next", answer.next.as_deref().unwrap_or_default()));
     let table = answer.table.as_ref().map_or(Vec::new(), |table| paint.table(table));
-    let parts = [paint.question(&answer.question), table, last];
+    let question = paint.question(&answer.question);
+    let parts = if answer.begins_with_failures() { [question, last, table] } else { [question, table, last] };
     parts.into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join(&String::new())
 }
 

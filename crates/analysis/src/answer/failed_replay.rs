@@ -1,0 +1,214 @@
+//! That statements of a replay failed, before anything else is said of it: a server that refuses them is fast.
+//!
+//! In: the points of a replay, with what the server said. Out: how many failed, the most frequent message, and what to do. Limits: nothing if no
+//! more than one in a hundred failed; the finding `errors` has those. Messages are known in English.
+
+use super::asked::AskedRun;
+use super::claim::{Claim, ClaimKind};
+use super::speech::unquoted;
+use crate::{Code, PointAnalysis};
+use std::collections::BTreeMap;
+use words::quantity::{percent, whole};
+
+/// More are told first.
+const FAILED_MAX: f64 = 0.01;
+/// A longer message would be all that is read.
+const MESSAGE_CHARS_MAX: usize = 120;
+
+/// The statements of replays that failed.
+#[derive(Clone, Debug, PartialEq)]
+pub struct FailedReplay {
+    /// How many.
+    pub failed: u64,
+    /// Of how many that were sent.
+    pub sent: u64,
+    /// The most frequent message, and how often it came.
+    pub message: (String, u64),
+}
+
+impl FailedReplay {
+    /// Those of the replays among `points` in which more than one in a hundred failed; `None` if there are none.
+    pub fn of<'a>(points: impl Iterator<Item = &'a PointAnalysis>) -> Option<FailedReplay> {
+        let (mut failed, mut sent) = (0, 0);
+        let mut messages: BTreeMap<&str, u64> = BTreeMap::new();
+        for point in points.filter(|point| failed_share(point).is_some_and(|share| share > FAILED_MAX)) {
+            let summary = point.summary.as_ref()?;
+            failed += summary.failed;
+            sent += summary.failed + summary.ops + summary.grace_ops;
+            for one in &point.traits.outcome.replay_failures {
+                *messages.entry(&one.message).or_default() += one.failed;
+            }
+        }
+        let (message, times) = messages.into_iter().max_by_key(|(_, times)| *times)?;
+        Some(FailedReplay { failed, sent, message: (message.to_owned(), times) })
+    }
+
+    /// `1,204 of 24,080 statements failed (5.0 %), most of them with: Table 'shop.x' doesn't exist.`
+    pub fn sentence(&self) -> String {
+        let (message, times) = (unquoted(&self.message.0), self.message.1);
+        let most = if times >= self.failed {
+            "all with"
+        } else if 2 * times > self.failed {
+            "most of them with"
+        } else {
+            "most often with"
+        };
+        let cut: String = message.chars().take(MESSAGE_CHARS_MAX).collect();
+        let end = if cut.len() < message.len() { "..." } else { "." };
+        format!(
+            "{} of {} statements failed ({}), {most}: {}{end}",
+            whole(self.failed as f64),
+            whole(self.sent as f64),
+            percent(self.failed as f64 / self.sent as f64),
+            cut.trim_end_matches('.')
+        )
+    }
+
+    /// What is probably wrong, and what to do.
+    pub fn remedy(&self) -> String {
+        let message = &self.message.0;
+        let known = REMEDIES.iter().find(|(parts, _)| parts.iter().all(|part| message.contains(part)));
+        let remedy = known.map_or(LOOK, |(_, remedy)| remedy);
+        remedy.replace("{}", quoted_in(message).unwrap_or("that they name"))
+    }
+}
+
+/// The share of the statements sent that failed; `None` if `point` is no replay with failures.
+fn failed_share(point: &PointAnalysis) -> Option<f64> {
+    let summary = point.summary.as_ref().filter(|_| !point.traits.outcome.replay_failures.is_empty())?;
+    Some(summary.failed as f64 / (summary.failed + summary.ops + summary.grace_ops) as f64)
+}
+
+/// What is claimed of `run` first. In a search that is only said if statements fail at every multiple of the load: else the load is the reason.
+pub(super) fn claims(run: &AskedRun) -> Vec<Claim> {
+    let points = || run.analysis.points.iter().filter(|point| point.summary.is_some());
+    let is_of_load = !run.analysis.searches.is_empty()
+        && points().any(|point| failed_share(point).is_none_or(|share| share <= FAILED_MAX));
+    let Some(failed) = FailedReplay::of(points()).filter(|_| !is_of_load) else { return Vec::new() };
+    let claim = |sentence| Claim::new(ClaimKind::Caution, sentence).from_finding(Code::Errors);
+    let counted = claim(failed.sentence()).figure("failed", failed.failed as f64, None);
+    vec![counted, claim(unquoted(&failed.remedy()))]
+}
+
+const LACKS_TABLE: &str =
+    "The copy lacks table {}: make it from a backup of the recorded server, or name its schema by --schemas.";
+const OTHER_COLUMNS: &str =
+    "Tables of the copy have other columns than those of the recorded server: make the copy from a backup of it.";
+const LACKS_SCHEMA: &str = "The copy lacks schema {}: restore it there, or say what it is called by --schemas.";
+const LACKS_FUNCTION: &str = "The copy lacks a function that statements call: restore functions and procedures, too.";
+const NO_RIGHTS: &str = "The account of the URL lacks rights on the copy: GRANT them, and replay again.";
+const READ_ONLY: &str =
+    "Statements write, and the replay is read-only: use --allow-writes true on a copy that you can throw away.";
+const NO_CONNECTIONS: &str = "The server has too few connections: raise max_connections, or give fewer --clients.";
+const ROWS_THERE: &str = "The copy has rows already that the log inserts: restore it before each replay.";
+const LOCKED: &str = "Statements waited for locks of each other: that is what this server does under this load.";
+const TIME_LIMIT: &str = "A time limit of the server ended them: set it as on the recorded server, and replay again.";
+const OTHER_SYNTAX: &str =
+    "The copy does not know these statements: compare its version and sql_mode with the recorded server's.";
+const NO_ANSWER: &str = "The server ended connections or did not answer: look at its error log.";
+const LOOK: &str = "Mend what the message says, and replay again; --details has the kinds of statement that failed.";
+
+/// By what a message has in it, in MySQL's and MariaDB's words or in PostgreSQL's. The first that fits counts.
+const REMEDIES: &[(&[&str], &str)] = &[
+    (&["Table '", "doesn't exist"], LACKS_TABLE),
+    (&["relation \"", "does not exist"], LACKS_TABLE),
+    (&["Unknown column"], OTHER_COLUMNS),
+    (&["column ", "does not exist"], OTHER_COLUMNS),
+    (&["Unknown database"], LACKS_SCHEMA),
+    (&["schema \"", "does not exist"], LACKS_SCHEMA),
+    (&["database \"", "does not exist"], LACKS_SCHEMA),
+    (&["FUNCTION ", "does not exist"], LACKS_FUNCTION),
+    (&["PROCEDURE ", "does not exist"], LACKS_FUNCTION),
+    (&["function ", "does not exist"], LACKS_FUNCTION),
+    (&["denied"], NO_RIGHTS),
+    (&["READ ONLY transaction"], READ_ONLY),
+    (&["read-only"], READ_ONLY),
+    (&["Too many connections"], NO_CONNECTIONS),
+    (&["too many clients"], NO_CONNECTIONS),
+    (&["connection slots"], NO_CONNECTIONS),
+    (&["Duplicate entry"], ROWS_THERE),
+    (&["duplicate key value"], ROWS_THERE),
+    (&["Lock wait timeout"], LOCKED),
+    (&["eadlock"], LOCKED),
+    (&["max_statement_time"], TIME_LIMIT),
+    (&["maximum statement execution time"], TIME_LIMIT),
+    (&["statement timeout"], TIME_LIMIT),
+    (&["syntax"], OTHER_SYNTAX),
+    (&["connection was lost"], NO_ANSWER),
+    (&["did not answer"], NO_ANSWER),
+];
+
+/// The first name in quotes: `shop.x` of `Table 'shop.x' doesn't exist`.
+fn quoted_in(message: &str) -> Option<&str> {
+    let (_, rest) = message.split_once(['\'', '"'])?;
+    rest.split_once(['\'', '"']).map(|(name, _)| name)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::simulated::{Simulation, run_of};
+    use crate::{Analysis, analyse, answer};
+    use model::FailureMessage;
+
+    /// A replay of 20,000 statements of which so many fail.
+    fn replay(failed: u64, messages: &[(u64, &str)]) -> Simulation {
+        Simulation::counts(&[1_000; 20]).with(|point| {
+            point.phases[0].intervals[3].kinds[0].failed = failed;
+            let message =
+                |(failed, text): &(u64, &str)| FailureMessage { failed: *failed, message: (*text).to_owned() };
+            point.traits.outcome.replay_failures = messages.iter().map(message).collect();
+        })
+    }
+
+    fn of(points: Vec<Simulation>) -> Analysis {
+        analyse(&run_of(points.into_iter().map(Simulation::point).collect(), Vec::new()))
+    }
+
+    fn said(points: Vec<Simulation>) -> Vec<String> {
+        answer(&of(points)).claims.into_iter().map(|claim| claim.sentence).collect()
+    }
+
+    const NO_TABLE: &str = "Table 'shop.orders' doesn't exist";
+
+    #[test]
+    fn failures_are_the_first_claim_with_their_message_and_what_to_do() {
+        let told = said(vec![replay(1_000, &[(900, NO_TABLE), (100, "Unknown column 'a' in 'field list'")])]);
+        assert_eq!(
+            told[..2],
+            [
+                "1,000 of 21,000 statements failed (4.8 %), most of them with: Table 'shop.orders' doesn't exist.",
+                "The copy lacks table shop.orders: make it from a backup of the recorded server, or name its schema by --schemas.",
+            ]
+        );
+        assert!(answer(&of(vec![replay(1_000, &[(1_000, NO_TABLE)])])).begins_with_failures());
+    }
+
+    #[test]
+    fn one_in_a_hundred_and_failures_of_other_loads_are_not_told_first() {
+        let few = answer(&of(vec![replay(100, &[(100, NO_TABLE)])]));
+        assert!(!few.begins_with_failures(), "{:?}", few.claims);
+        let other = said(vec![replay(1_000, &[])]);
+        assert!(other.iter().all(|sentence| !sentence.contains("statements failed")), "{other:?}");
+    }
+
+    #[test]
+    fn of_several_points_those_that_fail_are_counted_together() {
+        let points =
+            vec![replay(0, &[]), replay(1_000, &[(1_000, NO_TABLE)]), replay(2_000, &[(1_400, "x"), (600, NO_TABLE)])];
+        let failed = FailedReplay::of(of(points).points.iter()).expect("two of them fail");
+        assert_eq!((failed.failed, failed.sent, failed.message), (3_000, 43_000, (NO_TABLE.to_owned(), 1_600)));
+    }
+
+    #[test]
+    fn a_remedy_is_for_the_message_in_the_words_of_each_server() {
+        let remedy = |message: &str| FailedReplay { failed: 1, sent: 1, message: (message.to_owned(), 1) }.remedy();
+        assert!(remedy("relation \"orders\" does not exist").starts_with("The copy lacks table orders:"));
+        assert!(remedy("Unknown database 'shop'").starts_with("The copy lacks schema shop:"));
+        assert_eq!(remedy("column o.total does not exist"), OTHER_COLUMNS);
+        assert_eq!(remedy("function f(integer) does not exist"), LACKS_FUNCTION);
+        assert_eq!(remedy("SELECT command denied to user 'a'@'b' for table 't'"), NO_RIGHTS);
+        assert_eq!(remedy("cannot execute UPDATE in a read-only transaction"), READ_ONLY);
+        assert_eq!(remedy("it is broken"), LOOK);
+    }
+}

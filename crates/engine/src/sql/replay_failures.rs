@@ -1,0 +1,82 @@
+//! What the statements of a replay failed with: each message of the server, and how often it came.
+//!
+//! In: the messages of all clients. Out: a fact for each of the most frequent ones. Limits: a number in quotes is `?`, so that `Duplicate entry
+//! '5'` and `Duplicate entry '6'` are one message. Of more than a thousand messages the later ones are one.
+
+use model::{Fact, REPLAY_FAILURES_FACT};
+use std::collections::HashMap;
+use std::sync::{Mutex, PoisonError};
+
+const MESSAGES_MAX: usize = 1_000;
+/// So many become facts.
+const TOLD_MAX: usize = 5;
+const OTHERS: &str = "other messages";
+
+/// The messages of all clients. Clients lock it only after a failure, when the statement has its times.
+#[derive(Default)]
+pub struct ReplayFailures(Mutex<HashMap<String, u64>>);
+
+impl ReplayFailures {
+    /// Counts a statement that failed with `message`.
+    pub fn add(&self, message: &str) {
+        let message = without_numbers(message);
+        let mut all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let has_room = all.len() < MESSAGES_MAX || all.contains_key(&message);
+        *all.entry(if has_room { message } else { OTHERS.to_owned() }).or_default() += 1;
+    }
+
+    /// The most frequent messages, each with its number of statements before it.
+    pub fn facts(&self) -> Vec<Fact> {
+        let all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut all: Vec<(&String, &u64)> = all.iter().collect();
+        all.sort_by(|one, other| other.1.cmp(one.1).then(one.0.cmp(other.0)));
+        let told = (1..).zip(all.into_iter().take(TOLD_MAX));
+        told.map(|(nth, (message, failed))| {
+            Fact::new(format!("{REPLAY_FAILURES_FACT}{nth}"), format!("{failed} {message}"))
+        })
+        .collect()
+    }
+}
+
+/// `message` with `?` for what it quotes, where that is a number or a time: names of tables and columns stay.
+fn without_numbers(message: &str) -> String {
+    let is_number = |text: &str| {
+        text.contains(|c: char| c.is_ascii_digit()) && text.chars().all(|c| c.is_ascii_digit() || " .:-+".contains(c))
+    };
+    let parts: Vec<&str> = message.split('\'').collect();
+    // What is between two quotes is neither the first part nor the last.
+    let part = |(nth, part): (usize, &&str)| {
+        if nth > 0 && nth + 1 < parts.len() && is_number(part) { "?".to_owned() } else { (*part).to_owned() }
+    };
+    parts.iter().enumerate().map(part).collect::<Vec<String>>().join("'")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_most_frequent_message_comes_first_and_numbers_in_it_make_no_difference() {
+        let failures = ReplayFailures::default();
+        assert!(failures.facts().is_empty());
+        failures.add("Table 'shop.t2' doesn't exist");
+        for nth in 0..3 {
+            failures.add(&format!("Duplicate entry '2026-11-{nth}' for key 'PRIMARY'"));
+        }
+        let facts: Vec<(String, String)> = failures.facts().into_iter().map(|fact| (fact.name, fact.value)).collect();
+        let fact = |name: &str, value: &str| (name.to_owned(), value.to_owned());
+        let expected = [
+            fact("replay_failures.1", "3 Duplicate entry '?' for key 'PRIMARY'"),
+            fact("replay_failures.2", "1 Table 'shop.t2' doesn't exist"),
+        ];
+        assert_eq!(facts, expected);
+    }
+
+    #[test]
+    fn however_many_messages_there_are_the_account_is_bounded_and_none_is_lost() {
+        let failures = ReplayFailures::default();
+        (0..3_000).for_each(|nth| failures.add(&format!("unknown column c{nth}")));
+        let all = failures.0.lock().unwrap();
+        assert_eq!((all.len(), all.values().sum::<u64>()), (MESSAGES_MAX + 1, 3_000));
+    }
+}
