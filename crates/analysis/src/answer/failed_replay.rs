@@ -1,82 +1,45 @@
 //! That statements of a replay failed, before anything else is said of it: a server that refuses them is fast.
 //!
-//! In: the points of a replay, with what the server said. Out: how many failed, the most frequent message, and what to do. Limits: nothing if no
-//! more than one in a hundred failed; the finding `errors` has those. Messages are known in English.
+//! In: the points of a run. Out: how many failed, with the most frequent message, and what to do. Limits: nothing if no more than one in a
+//! hundred failed.
 
 use super::asked::AskedRun;
 use super::claim::{Claim, ClaimKind};
 use super::speech::unquoted;
-use crate::{Code, PointAnalysis};
-use std::collections::BTreeMap;
+use crate::Code;
+use crate::points::failed_replay::{FAILED_MAX, FailedReplay, failed_share};
 use words::quantity::{percent, whole};
 
-/// More are told first.
-const FAILED_MAX: f64 = 0.01;
 /// A longer message would be all that is read.
 const MESSAGE_CHARS_MAX: usize = 120;
 
-/// The statements of replays that failed.
-#[derive(Clone, Debug, PartialEq)]
-pub struct FailedReplay {
-    /// How many.
-    pub failed: u64,
-    /// Of how many that were sent.
-    pub sent: u64,
-    /// The most frequent message, and how often it came.
-    pub message: (String, u64),
+/// `1,204 of 24,080 statements failed (5.0 %), most of them with: Table 'shop.x' doesn't exist.`
+pub fn failed_sentence(failed: &FailedReplay) -> String {
+    let (message, times) = (unquoted(&failed.message.0), failed.message.1);
+    let most = if times >= failed.failed {
+        "all with"
+    } else if 2 * times > failed.failed {
+        "most of them with"
+    } else {
+        "most often with"
+    };
+    let cut: String = message.chars().take(MESSAGE_CHARS_MAX).collect();
+    let end = if cut.len() < message.len() { "..." } else { "." };
+    format!(
+        "{} of {} statements failed ({}), {most}: {}{end}",
+        whole(failed.failed as f64),
+        whole(failed.sent as f64),
+        percent(failed.failed as f64 / failed.sent as f64),
+        cut.trim_end_matches('.')
+    )
 }
 
-impl FailedReplay {
-    /// Those of the replays among `points` in which more than one in a hundred failed; `None` if there are none.
-    pub fn of<'a>(points: impl Iterator<Item = &'a PointAnalysis>) -> Option<FailedReplay> {
-        let (mut failed, mut sent) = (0, 0);
-        let mut messages: BTreeMap<&str, u64> = BTreeMap::new();
-        for point in points.filter(|point| failed_share(point).is_some_and(|share| share > FAILED_MAX)) {
-            let summary = point.summary.as_ref()?;
-            failed += summary.failed;
-            sent += summary.failed + summary.ops + summary.grace_ops;
-            for one in &point.traits.outcome.replay_failures {
-                *messages.entry(&one.message).or_default() += one.failed;
-            }
-        }
-        let (message, times) = messages.into_iter().max_by_key(|(_, times)| *times)?;
-        Some(FailedReplay { failed, sent, message: (message.to_owned(), times) })
-    }
-
-    /// `1,204 of 24,080 statements failed (5.0 %), most of them with: Table 'shop.x' doesn't exist.`
-    pub fn sentence(&self) -> String {
-        let (message, times) = (unquoted(&self.message.0), self.message.1);
-        let most = if times >= self.failed {
-            "all with"
-        } else if 2 * times > self.failed {
-            "most of them with"
-        } else {
-            "most often with"
-        };
-        let cut: String = message.chars().take(MESSAGE_CHARS_MAX).collect();
-        let end = if cut.len() < message.len() { "..." } else { "." };
-        format!(
-            "{} of {} statements failed ({}), {most}: {}{end}",
-            whole(self.failed as f64),
-            whole(self.sent as f64),
-            percent(self.failed as f64 / self.sent as f64),
-            cut.trim_end_matches('.')
-        )
-    }
-
-    /// What is probably wrong, and what to do.
-    pub fn remedy(&self) -> String {
-        let message = &self.message.0;
-        let known = REMEDIES.iter().find(|(parts, _)| parts.iter().all(|part| message.contains(part)));
-        let remedy = known.map_or(LOOK, |(_, remedy)| remedy);
-        remedy.replace("{}", quoted_in(message).unwrap_or("that they name"))
-    }
-}
-
-/// The share of the statements sent that failed; `None` if `point` is no replay with failures.
-fn failed_share(point: &PointAnalysis) -> Option<f64> {
-    let summary = point.summary.as_ref().filter(|_| !point.traits.outcome.replay_failures.is_empty())?;
-    Some(summary.failed as f64 / (summary.failed + summary.ops + summary.grace_ops) as f64)
+/// What is probably wrong, and what to do.
+pub fn remedy(failed: &FailedReplay) -> String {
+    let message = &failed.message.0;
+    let known = REMEDIES.iter().find(|(parts, _)| parts.iter().all(|part| message.contains(part)));
+    let remedy = known.map_or(LOOK, |(_, remedy)| remedy);
+    remedy.replace("{}", quoted_in(message).unwrap_or("that they name"))
 }
 
 /// What is claimed of `run` first. In a search that is only said if statements fail at every multiple of the load: else the load is the reason.
@@ -86,8 +49,8 @@ pub(super) fn claims(run: &AskedRun) -> Vec<Claim> {
         && points().any(|point| failed_share(point).is_none_or(|share| share <= FAILED_MAX));
     let Some(failed) = FailedReplay::of(points()).filter(|_| !is_of_load) else { return Vec::new() };
     let claim = |sentence| Claim::new(ClaimKind::Caution, sentence).from_finding(Code::Errors);
-    let counted = claim(failed.sentence()).figure("failed", failed.failed as f64, None);
-    vec![counted, claim(unquoted(&failed.remedy()))]
+    let counted = claim(failed_sentence(&failed)).figure("failed", failed.failed as f64, None);
+    vec![counted, claim(unquoted(&remedy(&failed)))]
 }
 
 const LACKS_TABLE: &str =
@@ -147,19 +110,8 @@ fn quoted_in(message: &str) -> Option<&str> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::simulated::{Simulation, run_of};
+    use crate::simulated::{Simulation, replay_with_failures as replay, run_of};
     use crate::{Analysis, analyse, answer};
-    use model::FailureMessage;
-
-    /// A replay of 20,000 statements of which so many fail.
-    fn replay(failed: u64, messages: &[(u64, &str)]) -> Simulation {
-        Simulation::counts(&[1_000; 20]).with(|point| {
-            point.phases[0].intervals[3].kinds[0].failed = failed;
-            let message =
-                |(failed, text): &(u64, &str)| FailureMessage { failed: *failed, message: (*text).to_owned() };
-            point.traits.outcome.replay_failures = messages.iter().map(message).collect();
-        })
-    }
 
     fn of(points: Vec<Simulation>) -> Analysis {
         analyse(&run_of(points.into_iter().map(Simulation::point).collect(), Vec::new()))
@@ -193,16 +145,8 @@ mod tests {
     }
 
     #[test]
-    fn of_several_points_those_that_fail_are_counted_together() {
-        let points =
-            vec![replay(0, &[]), replay(1_000, &[(1_000, NO_TABLE)]), replay(2_000, &[(1_400, "x"), (600, NO_TABLE)])];
-        let failed = FailedReplay::of(of(points).points.iter()).expect("two of them fail");
-        assert_eq!((failed.failed, failed.sent, failed.message), (3_000, 43_000, (NO_TABLE.to_owned(), 1_600)));
-    }
-
-    #[test]
     fn a_remedy_is_for_the_message_in_the_words_of_each_server() {
-        let remedy = |message: &str| FailedReplay { failed: 1, sent: 1, message: (message.to_owned(), 1) }.remedy();
+        let remedy = |message: &str| remedy(&FailedReplay { failed: 1, sent: 1, message: (message.to_owned(), 1) });
         assert!(remedy("relation \"orders\" does not exist").starts_with("The copy lacks table orders:"));
         assert!(remedy("Unknown database 'shop'").starts_with("The copy lacks schema shop:"));
         assert_eq!(remedy("column o.total does not exist"), OTHER_COLUMNS);

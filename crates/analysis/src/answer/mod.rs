@@ -28,11 +28,12 @@ mod thing;
 mod trust;
 mod wakeups;
 
+pub use crate::points::failed_replay::FailedReplay;
 pub use crate::points::work::{WorkRate, WorkUnit};
 pub use asked::AskedRun;
 pub use claim::{Claim, ClaimFigure, ClaimKind, WORDS_MAX};
 pub use comparison::comparison_cautions;
-pub use failed_replay::FailedReplay;
+pub use failed_replay::{failed_sentence, remedy};
 pub use kinds::search_claims;
 pub use parts::{AnswerKind, AnswerParts};
 pub use table::{AnswerCell, AnswerColumn, AnswerRow, AnswerTable, COLUMNS_MAX, ROWS_MAX};

@@ -7,6 +7,7 @@ use super::amounts::in_table;
 use super::speech::{amount, number_word, spoken};
 use super::table::AnswerCell;
 use super::{AskedRun, Claim, ClaimFigure, ClaimKind};
+use crate::findings::knee::FALL_MIN;
 use crate::math::repeats::{MeanOfRepeats, combine};
 use crate::points::sweep::{ScalingAxis, Sweep, SweepStep, is_usable, sweeps};
 use crate::points::work::{WorkRate, WorkUnit};
@@ -17,6 +18,9 @@ use model::{AccessPattern, OpClass};
 use std::collections::BTreeMap;
 use words::list::capital;
 use words::quantity::time;
+
+/// Less than this share more is no gain.
+pub(super) const GAIN_MIN: f64 = 0.02;
 
 /// The points that differ at most in clients, depth and repetition.
 pub(super) struct Thing<'a> {
@@ -218,4 +222,23 @@ impl<'a> Thing<'a> {
 /// Whether nothing must be concluded from `step`.
 fn is_indicative(step: &SweepStep) -> bool {
     step.points.iter().any(|point| point.validity != Validity::Valid)
+}
+
+/// Whether `step` is below the best by more than the intervals of both allow, and by more than matters.
+pub(super) fn is_clearly_below(best: &SweepStep, step: &SweepStep) -> bool {
+    let gap = best.ops_per_s() - step.ops_per_s();
+    let noise = best.half_width_per_s().zip(step.half_width_per_s()).map_or(0.0, |(a, b)| a.hypot(b));
+    gap > noise && gap > GAIN_MIN * best.ops_per_s()
+}
+
+/// The first step beyond the best at which the rate is clearly lower.
+pub(super) fn first_fall<'s, 'a>(sweep: &'s Sweep<'a>) -> Option<&'s SweepStep<'a>> {
+    let best = sweep.best();
+    let beyond = sweep.steps.iter().skip_while(|step| !std::ptr::eq(*step, best)).skip(1);
+    let is_below = |step: &&SweepStep| {
+        let fall = best.ops_per_s() - step.ops_per_s();
+        let noise = best.half_width_per_s().zip(step.half_width_per_s()).map_or(0.0, |(a, b)| a.hypot(b));
+        fall > FALL_MIN * best.ops_per_s() && fall > noise
+    };
+    beyond.into_iter().find(is_below)
 }

@@ -23,9 +23,9 @@ pub use metrics::MetricRatio;
 pub use overlay::{ArmCurve, ArmOverlay, RateBand, overlay_groups, overlay_runs};
 pub use sweep::{ComparedSweep, SweepStretch};
 
-use crate::answer::FailedReplay;
 use crate::compare::kernels::KernelComparison;
 use crate::math::ratio::{FALSE_DISCOVERIES_MAX, PAIRS_MIN, RatioEstimate, discoveries, hold_false_discoveries};
+use crate::points::failed_replay::FailedReplay;
 use crate::points::metric::{Metric, shared_unit};
 use crate::points::work::WorkUnit;
 use crate::recorded::dimensions::Setting;

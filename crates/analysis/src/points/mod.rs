@@ -4,6 +4,7 @@ pub mod bottleneck_above;
 pub mod compression;
 pub mod cpu_owners;
 pub mod durability;
+pub mod failed_replay;
 pub mod insert_slowdown;
 pub mod instance_gain;
 pub mod limit;

@@ -12,10 +12,10 @@ pub use by_name::kind;
 
 use crate::{Analysis, DetailKind, Finding, analyse};
 use model::{
-    Arrivals, Background, CounterDef, CounterKind, CounterSample, Event, EventKind, Fact, Generator, Interval, KindDef,
-    KindRow, LatencyCounts, Load, Machine, Nanos, OnError, OpClass, OpKind, Pacing, Params, Phase, PhaseData, Phases,
-    Plan, PointData, PointState, PointTraits, RunData, RunMeta, SourceDef, TargetSpec, Tick, Times, Trial, Until,
-    Value, WorkloadSpec,
+    Arrivals, Background, CounterDef, CounterKind, CounterSample, Event, EventKind, Fact, FailureMessage, Generator,
+    Interval, KindDef, KindRow, LatencyCounts, Load, Machine, Nanos, OnError, OpClass, OpKind, Pacing, Params, Phase,
+    PhaseData, Phases, Plan, PointData, PointState, PointTraits, RunData, RunMeta, SourceDef, TargetSpec, Tick, Times,
+    Trial, Until, Value, WorkloadSpec,
 };
 
 /// One second in nanoseconds.
@@ -413,6 +413,15 @@ pub fn noisy(seed: u64, n: u64, deviation: f64, level: impl Fn(u64) -> f64) -> S
     let mut random = Random::new(seed);
     let counts: Vec<u64> = (0..n).map(|at| (level(at) + deviation * random.normal()).max(0.0) as u64).collect();
     Simulation::counts(&counts)
+}
+
+/// A replay of 20,000 statements of which so many fail, with these messages and how often each came.
+pub fn replay_with_failures(failed: u64, messages: &[(u64, &str)]) -> Simulation {
+    Simulation::counts(&[1_000; 20]).with(|point| {
+        point.phases[0].intervals[3].kinds[0].failed = failed;
+        let message = |(failed, text): &(u64, &str)| FailureMessage { failed: *failed, message: (*text).to_owned() };
+        point.traits.outcome.replay_failures = messages.iter().map(message).collect();
+    })
 }
 
 /// So many seconds of 1000 inserts each on InnoDB, which read and wrote so many bytes a second (the log has them all) and

@@ -6,7 +6,7 @@ use super::compare::{arm_name, interval_text, ratio_text};
 use super::list::join_and;
 use super::metric::speed_verdict_word;
 use super::quantity::time;
-use analysis::answer::FailedReplay;
+use analysis::answer::{FailedReplay, failed_sentence, remedy};
 use analysis::compare::{ArmSummary, KindComparison, KindRatio, ResultDifference, RunComparison};
 use analysis::math::ratio::PAIRS_MIN;
 use analysis::{RatioEstimate, RatioVerdict};
@@ -30,11 +30,11 @@ pub fn kind_sentences(comparison: &RunComparison) -> Vec<String> {
 /// `In new 1,204 of 24,080 statements failed (5.0 %), all with: ...`, and what to do.
 pub fn failed_sentences(comparison: &RunComparison) -> Vec<String> {
     let [base, new] = comparison.failed_replays.each_ref().map(Option::as_ref);
-    let told = |arm: &ArmSummary, failed: &FailedReplay| format!("In {} {}", arm_name(arm), failed.sentence());
+    let told = |arm: &ArmSummary, failed: &FailedReplay| format!("In {} {}", arm_name(arm), failed_sentence(failed));
     let all = base.map(|failed| told(&comparison.base, failed));
     let all = all.into_iter().chain(new.map(|failed| told(&comparison.new, failed)));
     // The times of statements that failed are in no ratio, and what the others had to do changed with that.
-    let remedy = |failed: &FailedReplay| format!("Do not rely on the ratios. {}", failed.remedy());
+    let remedy = |failed: &FailedReplay| format!("Do not rely on the ratios. {}", remedy(failed));
     all.chain(new.or(base).map(remedy)).collect()
 }
 

@@ -4,9 +4,8 @@
 //! most, and two that are hurt, are named; the table has the others.
 
 use super::super::speech::{amount, number_word, short_enough, spoken, under};
-use super::super::thing::Thing;
+use super::super::thing::{Thing, first_fall, is_clearly_below};
 use super::super::{AnswerRow, Claim, ClaimKind};
-use super::sweep::{first_fall, is_clearly_below};
 use crate::points::sweep::ScalingAxis;
 use words::list::{capital, join_and};
 use words::quantity::{number, percent};

@@ -5,12 +5,11 @@
 
 use super::super::disturbance::{self, Disturbed};
 use super::super::speech::{amount, number_word, short_enough};
-use super::super::thing::Thing;
+use super::super::thing::{GAIN_MIN, Thing, first_fall, is_clearly_below};
 use super::super::{AnswerColumn, AnswerParts, AnswerRow, AnswerTable, AskedRun, COLUMNS_MAX, Claim, ClaimKind};
 use super::super::{bottleneck, conditions::conditions, wakeups};
 use super::{many_sweeps, timeline};
-use crate::findings::knee::FALL_MIN;
-use crate::points::sweep::{ScalingAxis, Sweep, SweepStep};
+use crate::points::sweep::{ScalingAxis, SweepStep};
 use crate::{Code, Role};
 use words::quantity::{percent, time};
 
@@ -22,8 +21,6 @@ const THINGS_ASKED_MAX: usize = 8;
 const DISTURBANCES_MAX: usize = 2;
 /// Response times that grow by so much show that more clients only wait.
 const WAITS: f64 = 1.5;
-/// Less than this share more is no gain.
-const GAIN_MIN: f64 = 0.02;
 
 pub(super) fn answer(run: &AskedRun) -> Option<AnswerParts> {
     let things = Thing::all(run);
@@ -118,25 +115,6 @@ pub(in super::super) fn rate_claim(thing: &Thing) -> Claim {
 pub(super) fn is_rising(thing: &Thing) -> bool {
     let sweep = &thing.sweep;
     std::ptr::eq(sweep.best(), sweep.last()) && std::ptr::eq(sweep.knee(), sweep.last()) && sweep.is_rise_shown()
-}
-
-/// Whether `step` is below the best by more than the intervals of both allow, and by more than matters.
-pub(super) fn is_clearly_below(best: &SweepStep, step: &SweepStep) -> bool {
-    let gap = best.ops_per_s() - step.ops_per_s();
-    let noise = best.half_width_per_s().zip(step.half_width_per_s()).map_or(0.0, |(a, b)| a.hypot(b));
-    gap > noise && gap > GAIN_MIN * best.ops_per_s()
-}
-
-/// The first step beyond the best at which the rate is clearly lower.
-pub(super) fn first_fall<'s, 'a>(sweep: &'s Sweep<'a>) -> Option<&'s SweepStep<'a>> {
-    let best = sweep.best();
-    let beyond = sweep.steps.iter().skip_while(|step| !std::ptr::eq(*step, best)).skip(1);
-    let is_below = |step: &&SweepStep| {
-        let fall = best.ops_per_s() - step.ops_per_s();
-        let noise = best.half_width_per_s().zip(step.half_width_per_s()).map_or(0.0, |(a, b)| a.hypot(b));
-        fall > FALL_MIN * best.ops_per_s() && fall > noise
-    };
-    beyond.into_iter().find(is_below)
 }
 
 /// `32 clients add 8.3 %, no more than the noise, and wait longer (p99 1.35 ms)`, if the best is another step whose gain would matter.

@@ -1,0 +1,69 @@
+//! The statements of replays that failed: how many, with which message, and what probably mends it.
+//!
+//! In: the points of a replay, with what the server said. Out: a [`FailedReplay`]. Limits: `None` if no more than one in a hundred failed; the
+//! finding `errors` has those. Messages are known in English.
+
+use crate::PointAnalysis;
+use std::collections::BTreeMap;
+
+/// More are told first.
+pub(crate) const FAILED_MAX: f64 = 0.01;
+
+/// The statements of replays that failed.
+#[derive(Clone, Debug, PartialEq)]
+pub struct FailedReplay {
+    /// How many.
+    pub failed: u64,
+    /// Of how many that were sent.
+    pub sent: u64,
+    /// The most frequent message, and how often it came.
+    pub message: (String, u64),
+}
+
+impl FailedReplay {
+    /// Those of the replays among `points` in which more than one in a hundred failed; `None` if there are none.
+    pub fn of<'a>(points: impl Iterator<Item = &'a PointAnalysis>) -> Option<FailedReplay> {
+        let (mut failed, mut sent) = (0, 0);
+        let mut messages: BTreeMap<&str, u64> = BTreeMap::new();
+        for point in points.filter(|point| failed_share(point).is_some_and(|share| share > FAILED_MAX)) {
+            let summary = point.summary.as_ref()?;
+            failed += summary.failed;
+            sent += summary.failed + summary.ops + summary.grace_ops;
+            for one in &point.traits.outcome.replay_failures {
+                *messages.entry(&one.message).or_default() += one.failed;
+            }
+        }
+        let (message, times) = messages.into_iter().max_by_key(|(_, times)| *times)?;
+        Some(FailedReplay { failed, sent, message: (message.to_owned(), times) })
+    }
+}
+
+/// The share of the statements sent that failed; `None` if `point` is no replay with failures.
+pub(crate) fn failed_share(point: &PointAnalysis) -> Option<f64> {
+    let summary = point.summary.as_ref().filter(|_| !point.traits.outcome.replay_failures.is_empty())?;
+    Some(summary.failed as f64 / (summary.failed + summary.ops + summary.grace_ops) as f64)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::analyse;
+    use crate::simulated::{replay_with_failures, run_of};
+
+    #[test]
+    fn of_several_points_those_that_fail_are_counted_together() {
+        let points = vec![
+            replay_with_failures(0, &[]),
+            replay_with_failures(1_000, &[(1_000, "Table 'shop.orders' doesn't exist")]),
+            replay_with_failures(2_000, &[(1_400, "x"), (600, "Table 'shop.orders' doesn't exist")]),
+        ];
+        let failed = FailedReplay::of(
+            analyse(&run_of(points.into_iter().map(|one| one.point()).collect(), Vec::new())).points.iter(),
+        )
+        .expect("two of them fail");
+        assert_eq!(
+            (failed.failed, failed.sent, failed.message),
+            (3_000, 43_000, ("Table 'shop.orders' doesn't exist".to_owned(), 1_600))
+        );
+    }
+}
