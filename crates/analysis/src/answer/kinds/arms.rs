@@ -13,6 +13,7 @@ mod tests;
 pub(super) use table::{by_place, has_column_for_each_arm, ratio_cell, speed_cell};
 
 use super::numbers;
+use crate::PointAnalysis;
 use crate::answer::claim::{Claim, ClaimKind};
 use crate::answer::comparison::{ArmEffects, Comparison, SHOWN_MAX, without_result};
 use crate::answer::effect::{Branch, Is, split_within};
@@ -23,7 +24,7 @@ use crate::answer::{AnswerParts, AskedRun, bottleneck, wakeups};
 use crate::math::ratio::PAIRS_MIN;
 use crate::points::metric::Metric;
 use crate::recorded::dimensions::{Role, Setting, SettingValue};
-use model::Pacing;
+use model::{Arrivals, Pacing};
 use sentences::Pair;
 use words::list::capital;
 use words::quantity::time;
@@ -61,7 +62,9 @@ pub(super) fn answer(run: &AskedRun) -> Option<AnswerParts> {
     if effects.iter().all(|one| one.decided.is_empty() && one.undecided.is_empty()) {
         claims.splice(0..0, (0..others).filter_map(|nth| tail(&comparison, nth)));
     }
-    claims.splice(0..0, levels::claim(&comparison));
+    // Rates that are given are what was offered.
+    let is_given = effects.iter().all(|one| one.decided.is_empty() && one.undecided.is_empty());
+    claims.splice(0..0, levels::claim(&comparison).filter(|_| !is_given));
     // It changes what the table says, so that no other comes before it but the answer.
     let second = claims.len().min(1);
     claims.splice(second..second, wakeups::claim(&Thing::all(run)));
@@ -71,7 +74,8 @@ pub(super) fn answer(run: &AskedRun) -> Option<AnswerParts> {
         table: table::table(&comparison, is_decided).or_else(|| numbers::table(run)),
         claims,
         next: (lacks_pairs && !run.has_enough_repeats())
-            .then(|| format!("Repeat it: the same command with --repeat {PAIRS_MIN}.")),
+            .then(|| format!("Repeat it: the same command with --repeat {PAIRS_MIN}."))
+            .or_else(|| statement_by_statement(&comparison)),
     })
 }
 
@@ -102,6 +106,19 @@ fn tail(comparison: &Comparison, nth: usize) -> Option<Claim> {
     let why = ": a client that waits sends nothing meanwhile, and hardly sees the stall";
     let sentence = format!("{sentence}{}.", if is_closed(short) { why } else { "" });
     Some(Claim::new(ClaimKind::Difference, sentence).figure("ratio", effect.ratio, effect.ci95))
+}
+
+/// What compares the kinds of statement of replays on several servers.
+fn statement_by_statement(comparison: &Comparison) -> Option<String> {
+    let is_recorded = |point: &PointAnalysis| {
+        let pacing = point.settings.used().find_map(|one| match &one.value {
+            SettingValue::Pacing(pacing) => Some(pacing),
+            _ => None,
+        });
+        point.traits.work.io.is_none() && matches!(pacing, Some(Pacing::Open { arrivals: Arrivals::Recorded { .. } }))
+    };
+    let is_replay = comparison.run.usable().all(is_recorded);
+    is_replay.then(|| format!("Statement by statement: plimsoll compare last --by {}.", comparison.base().name))
 }
 
 /// What each arm does, the largest difference first.

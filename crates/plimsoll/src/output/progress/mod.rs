@@ -44,6 +44,8 @@ pub struct ProgressDisplay {
     /// The trials that are over: measured, skipped, or complete before the run was resumed.
     over: BTreeSet<usize>,
     ended: EndedPoints,
+    /// The notes that were shown.
+    noted: BTreeSet<String>,
     /// The number of the current trial in the plan, from 0.
     point: usize,
     label: String,
@@ -108,6 +110,7 @@ impl ProgressDisplay {
             trials: plan.trials.clone(),
             over,
             ended: EndedPoints::new(context.width_of_stderr()),
+            noted: BTreeSet::new(),
             point: 0,
             label: String::new(),
             classes: Vec::new(),
@@ -361,6 +364,8 @@ impl ProgressDisplay {
 impl RunObserver for ProgressDisplay {
     fn on(&mut self, event: RunEvent<'_>) {
         match event {
+            // What is noted of a server comes again with each of its points.
+            RunEvent::Note(text) if !self.noted.insert(text.to_owned()) => {}
             RunEvent::Note(text) => self.line(format!("plimsoll: {text}")),
             RunEvent::PointBegan { number, trial } => self.point(number, trial),
             RunEvent::PointOpened { kinds, sources, process } => {

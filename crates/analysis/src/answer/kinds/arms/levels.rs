@@ -46,12 +46,18 @@ pub(super) fn claim(comparison: &Comparison) -> Option<Claim> {
         }
         let amounts = join_and(&amounts);
         parts.push(match parts.is_empty() {
-            true => format!("{} serves up to {amounts} {per}", capital(&spoken(arm))),
+            true => format!("{} serves up to {amounts} {per}", begins(arm)),
             false => format!("{} {amounts}", spoken(arm)),
         });
     }
     claim.sentence = format!("{}.", parts.join(", "));
     (words_in(&claim.sentence) <= WORDS_MAX && is_one_unit(comparison)).then_some(claim)
+}
+
+/// `arm` at the beginning of a sentence; the address of a server stays as it is.
+fn begins(arm: &Setting) -> String {
+    let name = spoken(arm);
+    if name.contains('/') { name } else { capital(&name) }
 }
 
 /// The sorts of work, if there are several.

@@ -394,3 +394,72 @@ fn no_claim_is_long_or_has_a_key() {
         assert!(table.rows.len() <= ROWS_MAX && table.columns.len() < COLUMNS_MAX, "{table:?}");
     }
 }
+
+/// The answer to `question` about the engines of `cells`.
+fn asked(question: &str, cells: &[Cell]) -> Answer {
+    let mut run = run_of(points(cells, 4), Vec::new());
+    run.meta.plan.asked.question = Some(question.to_owned());
+    run.meta.plan.asked.compare = Some("engine".to_owned());
+    answer(&analyse(&run))
+}
+
+#[test]
+fn how_many_is_answered_with_amounts_and_three_arms_have_a_column_each() {
+    let at = |clients, rates: [f64; 3]| {
+        let engines = ["MariaDB", "MyRocks", "PostgreSQL"];
+        engines.into_iter().zip(rates).map(move |(engine, rate)| cell(engine, rate).clients(clients))
+    };
+    let cells: Vec<Cell> = at(1, [1000.0, 500.0, 1000.0]).chain(at(4, [3000.0, 1500.0, 4500.0])).collect();
+    let told = asked("How many transactions does each carry?", &cells);
+    assert!(
+        told.claims[0].sentence.starts_with("MariaDB serves up to 3,0")
+            && told.claims[0].sentence.contains(" transactions per second, MyRocks 1,5")
+            && told.claims[0].figures.len() == 3,
+        "{told:?}"
+    );
+    let table = told.table.as_ref().unwrap();
+    let heads: Vec<&str> = table.columns.iter().map(|column| column.head.as_str()).collect();
+    assert_eq!(table.head, "transactions/s (ratio to MariaDB), 4 times each");
+    assert_eq!(heads, ["MariaDB", "MyRocks", "PostgreSQL"]);
+    let text = |row: usize, nth: usize| table.rows[row].cells[nth].as_ref().unwrap().text.clone();
+    assert!(text(0, 1).ends_with(" (0.50)") && text(0, 2).ends_with(" ="), "{table:?}");
+    assert!(!text(1, 0).contains('(') && text(1, 2).ends_with(" (1.50)"), "{table:?}");
+    let better = asked("Which one is better?", &cells);
+    assert!(!better.claims[0].sentence.contains("serves up to"), "{better:?}");
+}
+
+#[test]
+fn a_client_alone_that_is_much_slower_than_its_share_is_told_before_its_rate_is_used() {
+    let cells = [
+        cell("MariaDB", 1000.0),
+        cell("MariaDB", 7000.0).clients(2),
+        cell("PostgreSQL", 1100.0),
+        cell("PostgreSQL", 7700.0).clients(2),
+    ];
+    let told = asked("Which one is better?", &cells);
+    assert!(told.claims[1].sentence.starts_with("Two clients do up to 7.0"), "{told:?}");
+    let even = [cell("MariaDB", 1000.0), cell("MariaDB", 2000.0).clients(2), cell("PostgreSQL", 1000.0)];
+    let told = asked("Which one is better?", &even);
+    assert!(told.claims.iter().all(|claim| !claim.sentence.contains("wakes a thread")), "{told:?}");
+}
+
+#[test]
+fn places_that_are_too_noisy_are_told_apart_from_those_that_are_known() {
+    let repeat = |repeat: u32| {
+        let wild = if repeat.is_multiple_of(2) { 0.1 } else { 8.0 };
+        let other = if repeat.is_multiple_of(3) { 0.1 } else { 6.0 };
+        let cells = [
+            cell("MariaDB", 1000.0 * wild),
+            cell("PostgreSQL", 2000.0 * other),
+            cell("MariaDB", 1000.0).clients(4),
+            cell("PostgreSQL", 2000.0).clients(4),
+        ];
+        cells.iter().enumerate().map(|(nth, cell)| cell.point(repeat, nth)).collect::<Vec<_>>()
+    };
+    let all = (1..=6).flat_map(repeat).collect();
+    let told = answer_of(all, Some("engine"));
+    let sentences = sentences(&told);
+    assert!(sentences[0].starts_with("With four clients, PostgreSQL does 2.0 times"), "{sentences:?}");
+    let noisy = "With one client, repeats differ too much to tell";
+    assert!(sentences.iter().any(|sentence| sentence.starts_with(noisy)), "{sentences:?}");
+}
