@@ -110,7 +110,7 @@ fn keys_show_panels_and_skip_a_point_and_a_sigterm_gives_the_terminal_back() {
     window.wait_for("s again skips this point");
     window.keys(&["s"]);
     window.wait_for("point 2 of 3");
-    window.keys(&["2"]);
+    window.keys(&["3"]);
     window.wait_for("skipped at your request");
     let sent = Command::new("kill").args(["-s", "TERM", &window.child()]).status().unwrap();
     assert!(sent.success());

@@ -24,7 +24,7 @@ use crate::answer::{AnswerParts, AskedRun, bottleneck, wakeups};
 use crate::math::ratio::PAIRS_MIN;
 use crate::points::metric::Metric;
 use crate::recorded::dimensions::{Role, Setting, SettingValue};
-use model::{Arrivals, Pacing};
+use model::Pacing;
 use sentences::Pair;
 use words::list::capital;
 use words::quantity::time;
@@ -65,6 +65,14 @@ pub(super) fn answer(run: &AskedRun) -> Option<AnswerParts> {
     // Rates that are given are what was offered.
     let is_given = effects.iter().all(|one| one.decided.is_empty() && one.undecided.is_empty());
     claims.splice(0..0, levels::claim(&comparison).filter(|_| !is_given));
+    claims.splice(
+        0..0,
+        statement_by_statement(&comparison).filter(|_| is_given).map(|command| {
+            let sentence =
+                format!("Each was given the rates of the log; which statements differ is told by {command}.");
+            Claim::new(ClaimKind::Caution, sentence)
+        }),
+    );
     // It changes what the table says, so that no other comes before it but the answer.
     let second = claims.len().min(1);
     claims.splice(second..second, wakeups::claim(&Thing::all(run)));
@@ -75,7 +83,7 @@ pub(super) fn answer(run: &AskedRun) -> Option<AnswerParts> {
         claims,
         next: (lacks_pairs && !run.has_enough_repeats())
             .then(|| format!("Repeat it: the same command with --repeat {PAIRS_MIN}."))
-            .or_else(|| statement_by_statement(&comparison)),
+            .or_else(|| Some(format!("Statement by statement: {}.", statement_by_statement(&comparison)?))),
     })
 }
 
@@ -110,15 +118,10 @@ fn tail(comparison: &Comparison, nth: usize) -> Option<Claim> {
 
 /// What compares the kinds of statement of replays on several servers.
 fn statement_by_statement(comparison: &Comparison) -> Option<String> {
-    let is_recorded = |point: &PointAnalysis| {
-        let pacing = point.settings.used().find_map(|one| match &one.value {
-            SettingValue::Pacing(pacing) => Some(pacing),
-            _ => None,
-        });
-        point.traits.work.io.is_none() && matches!(pacing, Some(Pacing::Open { arrivals: Arrivals::Recorded { .. } }))
-    };
-    let is_replay = comparison.run.usable().all(is_recorded);
-    is_replay.then(|| format!("Statement by statement: plimsoll compare last --by {}.", comparison.base().name))
+    let is_recorded =
+        |setting: &Setting| setting.role == Role::Pacing && matches!(setting.value, SettingValue::Name(_));
+    let is_replay = |point: &PointAnalysis| point.traits.work.io.is_none() && point.settings.used().any(is_recorded);
+    comparison.run.usable().all(is_replay).then(|| format!("plimsoll compare last --by {}", comparison.base().name))
 }
 
 /// What each arm does, the largest difference first.
