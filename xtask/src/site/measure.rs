@@ -113,10 +113,14 @@ fn measure(program: &Path, experiment: &PageExperiment, place: &Path) -> Result<
 
 /// The answer and the charts of the run in `place`, by the present program.
 fn answer_of(program: &Path, experiment: &PageExperiment, place: &Path, pictures: &Path) -> Result<Measured> {
-    workspace::run(Command::new(program).args(["report", "last"]).current_dir(place).stdout(Stdio::null()))?;
-    let output = Command::new(program).args(["show", "last", "--json"]).current_dir(place).output()?;
-    let answer: Value = serde_json::from_slice(&output.stdout).context("plimsoll printed no JSON")?;
-    let report = answer["report"].as_str().context("there is no report")?;
+    let json_of = |words: &[&str]| -> Result<Value> {
+        let mut command = Command::new(program);
+        let text = workspace::output_of(command.args(words).arg("--json").current_dir(place))?;
+        serde_json::from_str(&text).context("plimsoll printed no JSON")
+    };
+    let report = json_of(&["report", "last"])?;
+    let report = report["reports"][0].as_str().context("there is no report")?;
+    let answer = json_of(&["show", "last"])?;
     let charts = copy_charts(&place.join(report), &experiment.charts, pictures)?;
     let seconds = fs::read_to_string(place.join(SECONDS)).context("no run was kept; --measure makes one")?;
     Ok(Measured { charts, answer: answer_markdown(&answer["answer"])?, seconds: seconds.trim().parse()? })
@@ -158,15 +162,15 @@ fn copy_charts(report: &Path, beginnings: &[String], pictures: &Path) -> Result<
         names.extend(name.strip_suffix(".svg").map(str::to_owned));
     }
     names.sort();
-    if pictures.exists() {
-        fs::remove_dir_all(pictures)?;
-    }
-    fs::create_dir_all(pictures)?;
     let first = |beginning: &String| {
         let found = names.iter().find(|name| name.starts_with(beginning.as_str()));
         found.with_context(|| format!("no chart begins with `{beginning}`; there are {}", names.join(", ")))
     };
     let chosen = beginnings.iter().map(|beginning| first(beginning).cloned()).collect::<Result<Vec<_>>>()?;
+    if pictures.exists() {
+        fs::remove_dir_all(pictures)?;
+    }
+    fs::create_dir_all(pictures)?;
     for name in &chosen {
         let svg = fs::read(folder.join("charts").join(format!("{name}.svg")))?;
         fs::write(pictures.join(format!("{name}.svg")), svg)?;

@@ -1,7 +1,7 @@
 //! The sources of the book: the documents in the same folders as in the working tree, so that their links stay right.
 //!
 //! In: the working tree. Out: a folder that mdBook builds. Limits: a file that a document links to is copied with it; a link to a folder
-//! becomes its text, because a folder has no page.
+//! becomes its text, because a folder has no page, and so does one to the summary, which is beside every page.
 
 use anyhow::{Context, Result};
 use std::fs;
@@ -80,8 +80,11 @@ fn stage_document(root: &Path, source: &Path, path: &Path) -> Result<()> {
             copy(root, source, &target)?;
         }
     }
-    let is_folder = |target: &str| root.join(normal(&folder.join(target))).is_dir();
-    write(&source.join(path), without_links_to(&text, is_folder).as_bytes())
+    let has_no_page = |target: &str| {
+        let target = normal(&folder.join(target));
+        root.join(&target).is_dir() || target == Path::new("docs/SUMMARY.md")
+    };
+    write(&source.join(path), without_links_to(&text, has_no_page).as_bytes())
 }
 
 fn copy(root: &Path, source: &Path, path: &Path) -> Result<()> {
