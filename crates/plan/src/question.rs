@@ -43,7 +43,8 @@ pub(crate) fn asked(
         return Err(over.refused("another key than `compare`"));
     }
     let is_dimension = |key: &String| dimensions.iter().any(|own| own.key == *key);
-    let is_lost = is_changed && written.compare.as_ref().is_some_and(|key| !is_dimension(key));
+    // Flags, or this machine, have left nothing to compare: the question is another one.
+    let is_lost = written.compare.as_ref().is_some_and(|key| !is_dimension(key));
     let compares_other = ab.is_some_and(|ab| written.compare.as_deref().is_some_and(|compare| compare != ab));
     if is_lost || compares_other {
         return Ok(infer(trials, &dimensions, ab, &Asked::default(), catalogue));

@@ -121,7 +121,10 @@ fn still_asked(asked: &Asked, trials: &[Trial]) -> Asked {
     let keys = plan::differing_keys(trials);
     let differs = |key: &String| keys.iter().any(|(own, _)| own == plan::plan_key(key));
     let [compare, over] = [&asked.compare, &asked.over].map(|key| key.clone().filter(differs));
-    Asked { compare, over, ..asked.clone() }
+    // What is not compared is not asked any more: what is left has a question of its own.
+    let is_lost = asked.compare.is_some() && compare.is_none();
+    let question = asked.question.clone().filter(|_| !is_lost);
+    Asked { question, compare, over }
 }
 
 impl EffectiveMachine {
