@@ -25,9 +25,8 @@ impl LogSync {
     /// more than the last interval may be lost, which is no reason to record nothing.
     pub fn start(path: &Path) -> Option<LogSync> {
         let log = model::open_regular(&sibling_path(path, "-wal")).ok()?;
-        let around = path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
         // Whoever may write to a directory need not be able to read it.
-        let directory = File::open(around).ok();
+        let directory = File::open(model::folder_of(path)).ok();
         // One wish is enough: it is for all that was recorded until it is heard.
         let (wish, wishes) = sync_channel(1);
         let sync = move || sync_when_asked(&log, directory.as_ref(), &wishes);

@@ -19,8 +19,9 @@ pub(crate) struct SpaceReserve {
 impl SpaceReserve {
     /// Takes it on the file system of the file at `path`.
     pub fn take(path: &Path) -> Option<SpaceReserve> {
-        let dir = path.parent().filter(|dir| !dir.as_os_str().is_empty()).unwrap_or(Path::new("."));
-        let file = open(dir, OFlags::TMPFILE | OFlags::RDWR | OFlags::CLOEXEC, Mode::from_raw_mode(0o600)).ok()?;
+        let file =
+            open(model::folder_of(path), OFlags::TMPFILE | OFlags::RDWR | OFlags::CLOEXEC, Mode::from_raw_mode(0o600))
+                .ok()?;
         fallocate(&file, FallocateFlags::empty(), 0, BYTES).ok()?;
         Some(SpaceReserve { _file: file })
     }

@@ -449,8 +449,7 @@ fn leave_wal(db: &Connection) -> rusqlite::Result<()> {
 /// Waits until the file and its name are on disk.
 fn sync_with_directory(path: &Path) -> io::Result<()> {
     model::open_regular(path)?.sync_all()?;
-    let directory = path.parent().filter(|parent| !parent.as_os_str().is_empty());
-    File::open(directory.unwrap_or(Path::new(".")))?.sync_all()
+    File::open(model::folder_of(path))?.sync_all()
 }
 
 #[cfg(test)]

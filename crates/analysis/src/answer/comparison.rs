@@ -126,9 +126,7 @@ impl<'a> Comparison<'a> {
 
     /// What one of them is: `transaction`, or `row`.
     pub(super) fn unit(&self) -> String {
-        let units: Vec<WorkUnit> = self.run.usable().filter_map(WorkUnit::of).collect();
-        let first = units.first().copied().filter(|first| units.iter().all(|unit| unit == first));
-        match first {
+        match WorkUnit::common(self.run.usable().filter_map(WorkUnit::of)) {
             Some(WorkUnit::Queries) => "query".to_owned(),
             Some(WorkUnit::ReadsAndWrites) | None => "operation".to_owned(),
             Some(unit) => unit.plural().trim_end_matches('s').to_owned(),
@@ -137,17 +135,15 @@ impl<'a> Comparison<'a> {
 
     /// The points that are compared.
     pub(super) fn points(&self) -> Vec<&'a PointAnalysis> {
-        let is_arm = |point: &&PointAnalysis| {
-            self.table.arms.iter().any(|arm| point.settings.value(&arm.name) == Some(&arm.value))
-        };
+        let is_arm = |point: &&PointAnalysis| self.table.arms.iter().any(|arm| point.settings.has(arm));
         self.run.analysis.points.iter().filter(|point| is_comparable(point)).filter(is_arm).collect()
     }
 
     /// The repeats of `arm` at `place`, taken together.
     pub(super) fn row(&self, place: &[&Setting], arm: &Setting) -> Option<&PointAnalysis> {
-        let has =
-            |point: &PointAnalysis, setting: &Setting| point.settings.value(&setting.name) == Some(&setting.value);
-        self.run.usable().find(|point| has(point, arm) && place.iter().all(|setting| has(point, setting)))
+        let is_there =
+            |point: &&PointAnalysis| point.settings.has(arm) && place.iter().all(|one| point.settings.has(one));
+        self.run.usable().find(is_there)
     }
 
     /// Each place at which speeds are compared, once.
@@ -165,7 +161,7 @@ pub(super) fn done(unit: WorkUnit) -> &'static str {
 /// The arms whose engine is inside plimsoll's process, and those that are servers, if there are both.
 fn embedded_and_servers(analysis: &Analysis, table: &RelativeTable) -> Option<[Vec<Setting>; 2]> {
     let is = |arm: &Setting, wanted: fn(EngineProcess) -> bool| {
-        let mut own = analysis.points.iter().filter(|point| point.settings.value(&arm.name) == Some(&arm.value));
+        let mut own = analysis.points.iter().filter(|point| point.settings.has(arm));
         arm.role == Role::Engine && own.any(|point| wanted(point.traits.engine.process))
     };
     let those = |wanted: fn(EngineProcess) -> bool| -> Vec<Setting> {
@@ -207,7 +203,7 @@ pub(super) fn without_result(table: &RelativeTable) -> Option<Claim> {
 /// The table of the larger sort of engines, compared by themselves.
 fn rankable(analysis: &Analysis, table: &RelativeTable, [embedded, servers]: [Vec<Setting>; 2]) -> RelativeTable {
     let kept = if embedded.len() > servers.len() { embedded } else { servers };
-    let is_kept = |point: &&PointAnalysis| kept.iter().any(|arm| point.settings.value(&arm.name) == Some(&arm.value));
+    let is_kept = |point: &&PointAnalysis| kept.iter().any(|arm| point.settings.has(arm));
     let points: Vec<PointAnalysis> = match kept.len() {
         1 => Vec::new(),
         _ => analysis.points.iter().filter(is_kept).cloned().collect(),

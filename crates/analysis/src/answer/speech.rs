@@ -5,6 +5,7 @@
 use super::claim::WORDS_MAX;
 use crate::findings::setting_words::phrase;
 use crate::recorded::dimensions::{Role, Setting, SettingValue};
+use words::list::capital;
 use words::quantity::{number, whole};
 
 pub use model::number_word;
@@ -63,6 +64,11 @@ pub fn under(setting: &Setting) -> String {
 /// Where an arm is: `on SQLite`, `with three secondary indexes`.
 pub fn with(arm: &Setting) -> String {
     if arm.role == Role::Engine { format!("on {}", spoken(arm)) } else { under(arm) }
+}
+
+/// `who` at the beginning of a sentence. A path and the address of a server stay as they are.
+pub fn begins(who: &str) -> String {
+    if who.contains('/') { who.to_owned() } else { capital(who) }
 }
 
 /// How many words a sentence has.

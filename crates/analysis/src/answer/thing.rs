@@ -4,7 +4,7 @@
 //! in none.
 
 use super::amounts::in_table;
-use super::speech::{amount, number_word, spoken};
+use super::speech::{amount, begins, number_word, spoken};
 use super::table::AnswerCell;
 use super::{AskedRun, Claim, ClaimFigure, ClaimKind};
 use crate::findings::knee::FALL_MIN;
@@ -109,10 +109,9 @@ impl<'a> Thing<'a> {
         if first.traits.engine.direct_io == Some(true) { "the disk".to_owned() } else { "the file".to_owned() }
     }
 
-    /// The same at the beginning of a sentence. A path stays as it is.
+    /// The same at the beginning of a sentence.
     pub fn who_begins(&self) -> String {
-        let who = self.who();
-        if who.contains('/') { who } else { capital(&who) }
+        begins(&self.who())
     }
 
     /// What it does with its work.
@@ -167,6 +166,11 @@ impl<'a> Thing<'a> {
             ScalingAxis::Both if step.clients == 1 => format!("with {clients} and {requests} at a time"),
             ScalingAxis::Both => format!("with {clients} and {requests} of each at a time"),
         }
+    }
+
+    /// The step with so many clients and this depth.
+    pub fn step_at(&self, (clients, depth): (u32, u32)) -> Option<&SweepStep<'a>> {
+        self.sweep.steps.iter().find(|step| (step.clients, step.depth) == (clients, depth))
     }
 
     /// The same in a table: `4 clients`, `32 in flight`.
@@ -226,19 +230,19 @@ fn is_indicative(step: &SweepStep) -> bool {
 
 /// Whether `step` is below the best by more than the intervals of both allow, and by more than matters.
 pub(super) fn is_clearly_below(best: &SweepStep, step: &SweepStep) -> bool {
-    let gap = best.ops_per_s() - step.ops_per_s();
-    let noise = best.half_width_per_s().zip(step.half_width_per_s()).map_or(0.0, |(a, b)| a.hypot(b));
-    gap > noise && gap > GAIN_MIN * best.ops_per_s()
+    is_below(best, step, GAIN_MIN)
 }
 
 /// The first step beyond the best at which the rate is clearly lower.
 pub(super) fn first_fall<'s, 'a>(sweep: &'s Sweep<'a>) -> Option<&'s SweepStep<'a>> {
     let best = sweep.best();
     let beyond = sweep.steps.iter().skip_while(|step| !std::ptr::eq(*step, best)).skip(1);
-    let is_below = |step: &&SweepStep| {
-        let fall = best.ops_per_s() - step.ops_per_s();
-        let noise = best.half_width_per_s().zip(step.half_width_per_s()).map_or(0.0, |(a, b)| a.hypot(b));
-        fall > FALL_MIN * best.ops_per_s() && fall > noise
-    };
-    beyond.into_iter().find(is_below)
+    beyond.into_iter().find(|step| is_below(best, step, FALL_MIN))
+}
+
+/// Whether `step` is below the best by more than this share, and by more than the intervals of both allow.
+fn is_below(best: &SweepStep, step: &SweepStep, share: f64) -> bool {
+    let gap = best.ops_per_s() - step.ops_per_s();
+    let noise = best.half_width_per_s().zip(step.half_width_per_s()).map_or(0.0, |(a, b)| a.hypot(b));
+    gap > noise && gap > share * best.ops_per_s()
 }

@@ -53,9 +53,8 @@ pub(super) fn sentences(run: &AskedRun) -> Vec<String> {
     // Why points are left out is said of these alone.
     let weakness = common_weakness(run, has_left_out.then_some(Validity::Invalid));
     let rest = common_weakness(run, Some(Validity::Indicative)).filter(|_| has_left_out && tally.valid == 0);
-    let is_foreign = |weakness: Option<(Code, usize)>| weakness.is_some_and(|(code, _)| code == Code::ForeignCpu);
     let others = foreign_cpu(run.analysis.points.iter(), Severity::Note)
-        .filter(|_| !is_foreign(weakness) && !is_foreign(rest))
+        .filter(|_| !is_foreign_weakness(weakness) && !is_foreign_weakness(rest))
         .map(|(words, _)| format!("{}.", capital(&words)));
     let missing = not_measured(&run.analysis.verdict.trust.unmeasured);
     let rest = rest.map(|(code, points)| rest_words(run, code, points));
@@ -153,7 +152,7 @@ fn validity(run: &AskedRun, weakness: Option<(Code, usize)>) -> Option<String> {
     let mut why = weakness.map(|(code, points)| weakness_words(run, code, points, tally.invalid)).unwrap_or_default();
     // Who counts finds all of them.
     let others = weakness.map_or(0, |(_, points)| tally.indicative.saturating_sub(points));
-    if tally.invalid == 0 && others > 0 && !why.is_empty() && !is_foreign_weakness(weakness) {
+    if tally.invalid == 0 && others > 0 && !why.is_empty() && !is_foreign {
         why += &format!(", {others} for other reasons");
     }
     let why = if why.is_empty() || weak.is_empty() { why } else { format!(": {why}") };

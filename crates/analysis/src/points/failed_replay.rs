@@ -6,7 +6,7 @@
 use crate::PointAnalysis;
 use std::collections::BTreeMap;
 
-/// More are told first.
+/// If a larger share failed, the answer begins with that.
 pub(crate) const FAILED_MAX: f64 = 0.01;
 
 /// The statements of replays that failed.

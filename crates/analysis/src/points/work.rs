@@ -58,6 +58,12 @@ impl WorkUnit {
         })
     }
 
+    /// The one of all; `None` if they differ, or if there is none.
+    pub fn common(units: impl IntoIterator<Item = WorkUnit>) -> Option<WorkUnit> {
+        let mut units = units.into_iter();
+        units.next().filter(|first| units.all(|unit| unit == *first))
+    }
+
     /// Several of them: `transactions`.
     pub fn plural(self) -> &'static str {
         match self {

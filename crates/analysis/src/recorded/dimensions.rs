@@ -329,6 +329,11 @@ impl Settings {
         self.0.iter().find(|setting| setting.name == name)
     }
 
+    /// Whether the point has the value of `setting`, and uses it.
+    pub fn has(&self, setting: &Setting) -> bool {
+        self.value(&setting.name) == Some(&setting.value)
+    }
+
     /// The value of `name`; `None` if the point lacks it or makes no use of it.
     pub fn value(&self, name: &str) -> Option<&SettingValue> {
         self.get(name).filter(|setting| setting.used).map(|setting| &setting.value)

@@ -199,7 +199,7 @@ pub fn size_at(path: &Path) -> Option<Bytes> {
 }
 
 fn make_named(path: &Path, size: Bytes) -> Result<FileOwner, TargetError> {
-    let parent = path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    let parent = model::folder_of(path);
     refuse_absent_device(path, parent)?;
     host::safety::check_space(parent, size)?;
     let note = note_path(path);

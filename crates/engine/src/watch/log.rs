@@ -81,7 +81,7 @@ impl ErrorLog {
     pub fn read(&mut self) {
         let is_cut = |length: u64| (&self.file).stream_position().is_ok_and(|at| at > length);
         if self.file.metadata().is_ok_and(|now| is_cut(now.len())) {
-            // A rotation has made a copy, and the file begins anew.
+            // A rotation has copied the file and emptied it.
             let _ = self.file.rewind();
         }
         let _ = (&self.file).take(READ_MAX).read_to_end(&mut self.partial);

@@ -1,7 +1,7 @@
 //! A comparison on half a screen, for a pull request: the verdict, the lines that differ, and how far to trust them.
 //!
 //! In: comparisons. Out: a [`Page`], which as Markdown has fewer than 40 lines. Limits: what shows no difference, costs and pictures are in the
-//! report; of too many lines the first are told and the others counted.
+//! report; if there are too many lines, it has the first and the number of the others.
 
 use super::arm_names;
 use crate::render::markdown::page_markdown;
@@ -46,7 +46,7 @@ fn first_of(mut all: Vec<String>, most: usize, noun: &str) -> Vec<String> {
     if all.len() > most {
         let left_out = all.len() - (most - 1);
         all.truncate(most - 1);
-        all.push(format!("{left_out} more {noun}s are told by `plimsoll compare`."));
+        all.push(format!("`plimsoll compare` has {left_out} more {noun}s."));
     }
     all
 }

@@ -45,7 +45,7 @@ impl StagedDir {
     /// If it holds anything but a report, or is a symbolic link.
     pub fn claim(target: &Path) -> Result<StagedDir, ReportError> {
         occupant(target)?;
-        let parent = parent_of(target);
+        let parent = model::folder_of(target);
         fs::create_dir_all(parent).map_err(|reason| failed(parent, reason))?;
         let name = target.file_name().unwrap_or_default().to_string_lossy().into_owned();
         for nth in 0..TRIES {
@@ -131,10 +131,6 @@ impl Drop for StagedDir {
 
 fn failed(path: &Path, reason: io::Error) -> ReportError {
     ReportError::Write { path: path.to_owned(), reason }
-}
-
-fn parent_of(target: &Path) -> &Path {
-    target.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."))
 }
 
 fn write_new(path: &Path, bytes: &[u8]) -> io::Result<()> {

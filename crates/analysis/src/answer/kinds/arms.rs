@@ -59,17 +59,16 @@ pub(super) fn answer(run: &AskedRun) -> Option<AnswerParts> {
     claims.extend(costs.next());
     claims.extend(bottleneck::claim_of_points(run, &comparison.points()));
     claims.extend(costs);
-    if effects.iter().all(|one| one.decided.is_empty() && one.undecided.is_empty()) {
-        claims.splice(0..0, (0..others).filter_map(|nth| tail(&comparison, nth)));
-    }
     // Rates that are given are what was offered.
     let is_given = effects.iter().all(|one| one.decided.is_empty() && one.undecided.is_empty());
+    if is_given {
+        claims.splice(0..0, (0..others).filter_map(|nth| tail(&comparison, nth)));
+    }
     claims.splice(0..0, levels::claim(&comparison).filter(|_| !is_given));
     claims.splice(
         0..0,
         statement_by_statement(&comparison).filter(|_| is_given).map(|command| {
-            let sentence =
-                format!("Each was given the rates of the log; which statements differ is told by {command}.");
+            let sentence = format!("Each server got the load of the log; {command} shows which statements differ.");
             Claim::new(ClaimKind::Caution, sentence)
         }),
     );

@@ -58,8 +58,7 @@ fn unit_of(search: &SearchAnalysis) -> WorkUnit {
 }
 
 fn table(run: &AskedRun, all: &[SearchRepeats]) -> Option<AnswerTable> {
-    let units: Vec<WorkUnit> = all.iter().map(|one| unit_of(one.searches[0])).collect();
-    let unit = units.first().copied().filter(|first| units.iter().all(|unit| unit == first));
+    let unit = WorkUnit::common(all.iter().map(|one| unit_of(one.searches[0])));
     let row = |one: &SearchRepeats| {
         let search = one.searches[0];
         let is_alone = one.searches.len() == 1;

@@ -36,9 +36,8 @@ pub(super) fn claims(things: &[Thing]) -> Vec<Claim> {
 /// The rate of each of `things` at each place.
 pub(super) fn rows(things: &[Thing], places: &[(u32, u32)]) -> Vec<AnswerRow> {
     let row = |thing: &Thing| {
-        let at = |place: &(u32, u32)| thing.sweep.steps.iter().find(|step| (step.clients, step.depth) == *place);
         let name = thing.distinguishing.iter().map(|setting| spoken(setting)).collect();
-        AnswerRow { name, cells: places.iter().map(|place| at(place).map(|step| thing.rate_cell(step))).collect() }
+        AnswerRow { name, cells: places.iter().map(|place| Some(thing.rate_cell(thing.step_at(*place)?))).collect() }
     };
     things.iter().map(row).collect()
 }

@@ -25,8 +25,7 @@ pub(super) fn table(run: &AskedRun) -> Option<AnswerTable> {
     let shown = if measured.len() > ROWS_MAX { best_of_groups(&measured) } else { measured.clone() };
     let columns = Column::ALL.into_iter().filter(|column| column.is_shown(run, &shown)).take(FIGURES_MAX);
     let columns: Vec<Column> = columns.collect();
-    let units: Vec<WorkUnit> = shown.iter().filter_map(|point| WorkUnit::of(point)).collect();
-    let unit = units.first().copied().filter(|first| units.iter().all(|unit| unit == first));
+    let unit = WorkUnit::common(shown.iter().filter_map(|point| WorkUnit::of(point)));
     let mut names: Vec<Vec<String>> = shown.iter().map(|point| name_of(run, point)).collect();
     let conditions = take_common(names.iter_mut().collect()).join(", ");
     let row = |(point, name): (&&PointAnalysis, Vec<String>)| AnswerRow {

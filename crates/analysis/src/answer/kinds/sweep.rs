@@ -221,7 +221,6 @@ fn table(things: &[Thing]) -> AnswerTable {
 }
 
 fn rows(thing: &Thing, places: &[Place], is_named: bool) -> Vec<AnswerRow> {
-    let at = |place: &Place| thing.sweep.steps.iter().find(|step| (step.clients, step.depth) == *place);
     let name = |what: &str| match is_named {
         true => vec![thing.object(), what.to_owned()],
         false => vec![what.to_owned()],
@@ -232,7 +231,7 @@ fn rows(thing: &Thing, places: &[Place], is_named: bool) -> Vec<AnswerRow> {
     let rate = if is_io { "per second".to_owned() } else { thing.unit.head() };
     let row = |what: &str, cell: &dyn Fn(&SweepStep) -> Option<super::super::AnswerCell>| AnswerRow {
         name: name(what),
-        cells: places.iter().map(|place| at(place).and_then(cell)).collect(),
+        cells: places.iter().map(|place| thing.step_at(*place).and_then(cell)).collect(),
     };
     let all = [
         row(&rate, &|step| Some(thing.rate_cell(step))),

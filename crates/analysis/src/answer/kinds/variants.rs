@@ -17,6 +17,16 @@ use model::StatementEffort;
 use words::list::{capital, distinct, join_and};
 use words::quantity::{self, bytes, count, range, time, whole};
 
+/// Whether a ratio of times shows a gain.
+fn is_faster(ratio: Option<RatioEstimate>) -> bool {
+    ratio.is_some_and(|ratio| ratio.verdict == RatioVerdict::Faster)
+}
+
+/// The engine at the place of `verdict`.
+fn engine_of(verdict: &VariantVerdict) -> Option<String> {
+    verdict.place.iter().find(|setting| setting.name == ENGINE).map(spoken)
+}
+
 /// The name of a variant in words: `temp-table` is `temp table`.
 fn words_of(name: &str) -> String {
     name.replace(['-', '_'], " ")
@@ -54,7 +64,8 @@ pub(super) fn answer(run: &AskedRun) -> Option<AnswerParts> {
     if let Some(base) = base {
         claims.extend(rivals.iter().flat_map(|rival| rival.gains(base)).take(FASTER_MAX));
         let elsewhere = none_faster_elsewhere(&verdicts, base).filter(|_| !claims.is_empty());
-        claims.splice(claims.len().min(1)..claims.len().min(1), elsewhere);
+        let second = claims.len().min(1);
+        claims.splice(second..second, elsewhere);
         // If no variant is faster, say what the engine builds, and what a variant gains without its set-up.
         if claims.is_empty() && verdicts.len() >= PLACES_COUNTED {
             claims.extend(made(&verdicts, base));
@@ -189,11 +200,9 @@ fn no_gain(rivals: &[Rival], base: &str) -> Vec<Claim> {
 
 /// `On PostgreSQL and SQLite no other way is proven faster than the derived table.`, of engines on which none is at any place.
 fn none_faster_elsewhere(verdicts: &[&VariantVerdict], base: &str) -> Option<Claim> {
-    let engine_of = |verdict: &VariantVerdict| verdict.place.iter().find(|setting| setting.name == ENGINE).map(spoken);
-    let is_faster = |arm: &VariantArm| arm.ratio.is_some_and(|one| one.verdict == RatioVerdict::Faster);
     let gains = |engine: &String| {
         let own = verdicts.iter().filter(|one| engine_of(one).as_ref() == Some(engine));
-        own.flat_map(|one| &one.arms).any(is_faster)
+        own.flat_map(|one| &one.arms).any(|arm| is_faster(arm.ratio))
     };
     let engines = distinct(verdicts.iter().filter_map(|one| engine_of(one)));
     let without: Vec<String> = engines.iter().filter(|engine| !gains(engine)).cloned().collect();
@@ -204,8 +213,8 @@ fn none_faster_elsewhere(verdicts: &[&VariantVerdict], base: &str) -> Option<Cla
 /// `For MariaDB on fanout, view and the temp table gain nothing: a difference of 6 % would have shown.`, of the place at which most is gained.
 fn no_gain_there(verdicts: &[&VariantVerdict]) -> Option<Claim> {
     let gain = |verdict: &&&VariantVerdict| {
-        let ratios = verdict.arms.iter().filter_map(|arm| arm.ratio).filter(|one| one.verdict == RatioVerdict::Faster);
-        ratios.map(|one| one.ratio).reduce(f64::min)
+        let faster = verdict.arms.iter().filter(|arm| is_faster(arm.ratio));
+        faster.filter_map(|arm| Some(arm.ratio?.ratio)).reduce(f64::min)
     };
     let of_gain = verdicts.iter().filter_map(|verdict| Some((verdict, gain(&verdict)?)));
     let (verdict, _) = of_gain.min_by(|a, b| a.1.total_cmp(&b.1))?;
@@ -234,7 +243,6 @@ fn made(verdicts: &[&VariantVerdict], base: &str) -> Option<Claim> {
     };
     let other = verdicts[0].arms.iter().map(|arm| arm.name.as_str()).find(|name| *name != base)?;
     let is_pair = verdicts.iter().all(|one| one.arms.len() == 2);
-    let engine_of = |verdict: &VariantVerdict| verdict.place.iter().find(|setting| setting.name == ENGINE).map(spoken);
     let engines = distinct(verdicts.iter().filter_map(|one| engine_of(one)));
     let count = |engine: &String, name: &str| {
         let own = verdicts.iter().filter(|one| engine_of(one).as_ref() == Some(engine));
@@ -287,7 +295,6 @@ fn head(verdict: &VariantVerdict, all: &[&VariantVerdict]) -> String {
 /// After how many runs a set-up has paid, where the statement alone is faster and the total is not, at the place at which it gains most: `Without
 /// its set-up, with-index takes 55 % less time; the set-up costs 5.5 ms, so it pays after 8 to 10 runs.`
 fn pays(verdicts: &[&VariantVerdict], base: &str) -> Option<Claim> {
-    let is_faster = |ratio: Option<RatioEstimate>| ratio.is_some_and(|ratio| ratio.verdict == RatioVerdict::Faster);
     let arms = verdicts.iter().copied().flat_map(|verdict| {
         let base = verdict.arms.iter().find(|arm| arm.name == base);
         base.into_iter().flat_map(move |base| verdict.arms.iter().map(move |arm| (verdict, base, arm)))
@@ -318,9 +325,8 @@ fn pays(verdicts: &[&VariantVerdict], base: &str) -> Option<Claim> {
 /// What the fastest does less of, and what is built for it: `derived compares 1.00M pairs of rows, and indexed 100.` If none is faster, what is
 /// built for the one whose statement alone is.
 fn explanation(verdicts: &[&VariantVerdict]) -> Vec<Claim> {
-    let is_faster_alone = |arm: &VariantArm| arm.statement_ratio.is_some_and(|it| it.verdict == RatioVerdict::Faster);
     for verdict in verdicts {
-        let best = verdict.fastest.or_else(|| verdict.arms.iter().position(is_faster_alone));
+        let best = verdict.fastest.or_else(|| verdict.arms.iter().position(|arm| is_faster(arm.statement_ratio)));
         let Some((base, best)) = verdict.base.zip(best) else { continue };
         let (base, best) = (&verdict.arms[base], &verdict.arms[best]);
         let head = head(verdict, verdicts);

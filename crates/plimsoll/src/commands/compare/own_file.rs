@@ -1,4 +1,4 @@
-//! A file that a command writes anew each time: it takes the place of its own earlier one, and of nothing else.
+//! A file that a command writes again each time: it replaces its own earlier one, and nothing else.
 
 use crate::exit::Fault;
 use crate::output;
@@ -22,7 +22,7 @@ pub fn replace(file: &Path, flag: &str, head: &str, rest: &str) -> Result<(), Fa
             "{flag}: `{shown}` is there and not of `plimsoll compare`; use another name"
         )));
     }
-    let dir = file.parent().filter(|dir| !dir.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    let dir = model::folder_of(file);
     let mut whole = NamedTempFile::new_in(dir).trying("create a file in", dir)?;
     whole.write_all(head.as_bytes()).and_then(|()| whole.write_all(rest.as_bytes())).trying("write", file)?;
     whole.persist(file).map_err(|failed| failed.error).trying("write", file)?;

@@ -243,8 +243,7 @@ impl LiveState {
         self.own_share = used_s / self.began.elapsed().as_secs_f64().max(1.0);
     }
 
-    /// Makes the answer anew if it is looked at, and a point has ended since. The run file is read for it, by a thread that gives way to the load:
-    /// who does not look does not pay.
+    /// Makes the answer again if somebody looks at it and a point has ended since. The thread that reads the run file for it gives way to the load.
     pub fn look_for_answer(&mut self, width: usize) {
         let points = self.ended.len();
         let is_known = self.answer.points == points && self.answer.width == width;

@@ -56,37 +56,44 @@ fn shorten(answer: &mut Answer, paint: Paint) -> bool {
     true
 }
 
-/// Takes the response time out of the cells that have it beside a rate, if it has no room there but on lines of its own.
+/// Takes the response times that stand beside rates out of the table, if they have no room there but on lines of their own.
 fn leave_out_times(answer: &mut Answer, paint: Paint) -> bool {
     const HEAD: &str = " (p99)";
-    let Some(table) = answer.table.as_mut().filter(|table| table.head.contains(HEAD)) else { return false };
-    let mut without = table.clone();
-    without.head = without.head.replace(HEAD, "");
-    let rates = without.rows.iter_mut().flat_map(|row| row.cells.iter_mut().flatten());
-    for cell in rates.filter(|cell| !cell.figure.ends_with("ratio")) {
-        cell.text.truncate(cell.text.find(" (").unwrap_or(cell.text.len()));
-    }
-    let is_shorter = paint.table(&without).len() < paint.table(table).len();
-    if is_shorter {
-        *table = without;
-    }
-    is_shorter
+    let has_times = answer.table.as_ref().is_some_and(|table| table.head.contains(HEAD));
+    has_times
+        && leave_out_brackets(answer, paint, |cell| !is_ratio(cell), |table| table.head = table.head.replace(HEAD, ""))
 }
 
 /// Takes the intervals, which claims have, out of the ratios, if they stand on lines of their own.
 fn leave_out_intervals(answer: &mut Answer, paint: Paint) -> bool {
+    leave_out_brackets(answer, paint, is_ratio, |table| {
+        table.columns.iter_mut().for_each(|column| column.head = column.head.replace(" (95 %)", ""));
+    })
+}
+
+fn is_ratio(cell: &AnswerCell) -> bool {
+    cell.figure.ends_with("ratio")
+}
+
+/// Takes what is in brackets out of the cells that are meant, and out of the heads by `mend_heads`, if that makes the table lower.
+fn leave_out_brackets(
+    answer: &mut Answer,
+    paint: Paint,
+    is_meant: fn(&AnswerCell) -> bool,
+    mend_heads: impl Fn(&mut AnswerTable),
+) -> bool {
     let Some(table) = &mut answer.table else { return false };
     let mut without = table.clone();
-    without.columns.iter_mut().for_each(|column| column.head = column.head.replace(" (95 %)", ""));
-    let ratios = without.rows.iter_mut().flat_map(|row| row.cells.iter_mut().flatten());
-    for cell in ratios.filter(|cell| cell.figure.ends_with("ratio")) {
+    mend_heads(&mut without);
+    let cells = without.rows.iter_mut().flat_map(|row| row.cells.iter_mut().flatten());
+    for cell in cells.filter(|cell| is_meant(cell)) {
         cell.text.truncate(cell.text.find(" (").unwrap_or(cell.text.len()));
     }
-    let is_shorter = paint.table(&without).len() < paint.table(table).len();
-    if is_shorter {
+    let is_lower = paint.table(&without).len() < paint.table(table).len();
+    if is_lower {
         *table = without;
     }
-    is_shorter
+    is_lower
 }
 
 fn lines(answer: &Answer, paint: Paint) -> Vec<String> {

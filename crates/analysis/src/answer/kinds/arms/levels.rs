@@ -5,10 +5,10 @@
 use crate::PointAnalysis;
 use crate::answer::claim::{Claim, ClaimFigure, ClaimKind, WORDS_MAX};
 use crate::answer::comparison::{Comparison, done};
-use crate::answer::speech::{amount, spoken, words_in};
+use crate::answer::speech::{amount, begins, spoken, words_in};
 use crate::answer::{WorkRate, WorkUnit};
 use crate::recorded::dimensions::{Role, Setting};
-use words::list::{capital, join_and};
+use words::list::join_and;
 
 /// Whether the plan asks for amounts, and not for the better one.
 fn asks_how_many(comparison: &Comparison) -> bool {
@@ -25,9 +25,8 @@ pub(super) fn claim(comparison: &Comparison) -> Option<Claim> {
     }
     let works = works(comparison);
     let best_of = |arm: &Setting, work: &Option<&Setting>| -> Option<(WorkRate, Option<u32>)> {
-        let has =
-            |point: &&PointAnalysis, setting: &Setting| point.settings.value(&setting.name) == Some(&setting.value);
-        let own = comparison.run.usable().filter(|point| has(point, arm) && work.is_none_or(|work| has(point, work)));
+        let of_work = |point: &&PointAnalysis| work.is_none_or(|work| point.settings.has(work));
+        let own = comparison.run.usable().filter(|point| point.settings.has(arm)).filter(of_work);
         let rates = own.filter_map(|point| Some((WorkRate::of(point)?, comparison.run.point_of(point))));
         rates.max_by(|a, b| a.0.value.total_cmp(&b.0.value))
     };
@@ -46,18 +45,14 @@ pub(super) fn claim(comparison: &Comparison) -> Option<Claim> {
         }
         let amounts = join_and(&amounts);
         parts.push(match parts.is_empty() {
-            true => format!("{} serves up to {amounts} {per}", begins(arm)),
+            true => format!("{} serves up to {amounts} {per}", begins(&spoken(arm))),
             false => format!("{} {amounts}", spoken(arm)),
         });
     }
     claim.sentence = format!("{}.", parts.join(", "));
-    (words_in(&claim.sentence) <= WORDS_MAX && is_one_unit(comparison)).then_some(claim)
-}
-
-/// `arm` at the beginning of a sentence; the address of a server stays as it is.
-fn begins(arm: &Setting) -> String {
-    let name = spoken(arm);
-    if name.contains('/') { name } else { capital(&name) }
+    // Sorts of work have their own names; else all rates must be said with the same words.
+    let is_sayable = works.len() > 1 || WorkUnit::common(comparison.run.usable().filter_map(WorkUnit::of)).is_some();
+    (words_in(&claim.sentence) <= WORDS_MAX && is_sayable).then_some(claim)
 }
 
 /// The sorts of work, if there are several.
@@ -69,10 +64,4 @@ fn works<'a>(comparison: &'a Comparison) -> Vec<Option<&'a Setting>> {
         }
     }
     if all.len() > 1 { all.into_iter().map(Some).collect() } else { vec![None] }
-}
-
-/// Whether all rates can be said with the same words.
-fn is_one_unit(comparison: &Comparison) -> bool {
-    let mut units = comparison.run.usable().filter_map(WorkUnit::of);
-    units.next().is_some_and(|first| works(comparison).len() > 1 || units.all(|unit| unit == first))
 }

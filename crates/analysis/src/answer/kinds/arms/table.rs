@@ -57,9 +57,8 @@ fn column_axis<'s, 'a>(comparison: &Comparison, all: &'s [Axis<'a>]) -> Option<&
 
 /// What the rates are counted in, above the names of the rows.
 fn unit_head(comparison: &Comparison) -> String {
-    let units: Vec<WorkUnit> = comparison.run.usable().filter_map(WorkUnit::of).collect();
-    let first = units.first().filter(|first| units.iter().all(|unit| unit == *first));
-    first.map_or_else(|| "per second".to_owned(), |unit| unit.head())
+    let common = WorkUnit::common(comparison.run.usable().filter_map(WorkUnit::of));
+    common.map_or_else(|| "per second".to_owned(), |unit| unit.head())
 }
 
 fn columns(heads: impl IntoIterator<Item = String>) -> Vec<AnswerColumn> {
