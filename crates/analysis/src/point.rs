@@ -7,7 +7,8 @@ use crate::course::shape::Shape;
 use crate::evidence::cause::Bottlenecks;
 use crate::{
     CompressionCost, DataLoad, EndpointSummary, Finding, HostSummary, InsertCost, InstanceShares, Label, Projection,
-    Rounds, Series, Settings, StackProfile, StatementSummary, Summary, ThreadStates, Validity, VariantCost, WorkDone,
+    Role, Rounds, Series, SettingValue, Settings, StackProfile, StatementSummary, Summary, ThreadStates, Validity,
+    VariantCost, WorkDone,
 };
 use model::{Fact, PointState, PointTraits};
 
@@ -117,6 +118,11 @@ impl PointAnalysis {
         let has_group = self.traits.work.step.as_ref().is_some_and(|step| step.group.is_some());
         let is_short = summary.ops_of_a_repeat() < OPS_WITH_RATE_MIN && (ends_itself || !has_group);
         (ends_itself && summary.rows_per_s.is_none() || is_short).then_some(summary.seconds)
+    }
+
+    /// Whether its operations have the times of a recording.
+    pub fn is_recorded_load(&self) -> bool {
+        self.settings.iter().any(|one| one.role == Role::Pacing && matches!(one.value, SettingValue::Name(_)))
     }
 
     /// Whether it is a step that ended at once, as the building of no indexes does.

@@ -8,7 +8,9 @@ use crate::common;
 use crate::document::{Document, Written};
 use crate::error::{PlanError, hint, listed, shown};
 use crate::sweep::own_name;
-use model::{Asked, Catalogue, Entry, Family, Pacing, ParamDef, ParamKind, ParamRole, Params, Trial, common_phrase};
+use model::{
+    Arrivals, Asked, Catalogue, Entry, Family, Pacing, ParamDef, ParamKind, ParamRole, Params, Trial, common_phrase,
+};
 
 const QUESTION_CHARS_MAX: usize = 200;
 /// More values are not named one by one in a question.
@@ -247,6 +249,7 @@ impl Shape<'_> {
             (None, Some(DEPTH)) => format!("How many {work} does {who} carry{with}, and with how many in flight?"),
             (None, Some(CLIENTS)) => format!("How many {work} does {who} carry{with}, and with how many clients?"),
             _ if self.is_task() => format!("How fast is {who}?"),
+            _ if self.is_recorded() && with.is_empty() => format!("Does {who} keep up with the recorded load?"),
             _ => format!("How many {work} per second does {who} carry{with}?"),
         };
         Some(question).filter(|text| text.chars().count() <= QUESTION_CHARS_MAX && !text.chars().any(char::is_control))
@@ -255,6 +258,12 @@ impl Shape<'_> {
     fn is_task(&self) -> bool {
         let workload = self.catalogue.workloads.iter().find(|entry| entry.name == self.trials[0].workload.name);
         workload.is_some_and(|entry| entry.families.iter().all(|family| matches!(family, Family::Task(_))))
+    }
+
+    /// Whether all operations have the times of a recording.
+    fn is_recorded(&self) -> bool {
+        let is_of_recording = |pacing| matches!(pacing, Pacing::Open { arrivals: Arrivals::Recorded { .. } });
+        self.trials.iter().all(|trial| is_of_recording(trial.load.pacing))
     }
 
     fn engine_of(&self, trial: &Trial) -> Option<&Entry> {

@@ -1446,6 +1446,7 @@ pub fn variant_arm(name: &str, setup: Option<f64>, statement: f64) -> analysis::
     let step = |name: &str, part, seconds| StepCost { name: name.into(), part, seconds: Some(seconds) };
     let measured = step("statement", StepPart::Statement, statement);
     analysis::points::variants::VariantArm {
+        validity: analysis::Validity::Valid,
         name: name.into(),
         total_seconds: Some(analysis::math::repeats::MeanOfRepeats {
             mean: statement + setup.unwrap_or(0.0),

@@ -184,11 +184,14 @@ impl<'a> Thing<'a> {
         }
     }
 
-    /// `The disk reads 79,200 random blocks of 4 KiB per second with 32 requests at a time`
+    /// `The disk reads 79,200 random blocks of 4 KiB per second with 32 requests at a time`; of a step that is worth less than others it is
+    /// `about 79,200`.
     pub fn clause(&self, value: f64, step: &SweepStep) -> String {
         let place = self.place(step);
         let place = if place.is_empty() { place } else { format!(" {place}") };
-        format!("{} {} {} {} {}{place}", self.who_begins(), self.verb(), amount(value), self.object(), self.unit.per())
+        let about = if is_indicative(step) && !self.sweep.steps.iter().all(is_indicative) { "about " } else { "" };
+        let (who, verb, per) = (self.who_begins(), self.verb(), self.unit.per());
+        format!("{who} {verb} {about}{} {} {per}{place}", amount(value), self.object())
     }
 
     /// `claim` with what `step` reached as its figure.

@@ -134,6 +134,7 @@ fn validity(run: &AskedRun, weakness: Option<(Code, usize)>) -> Option<String> {
         (0, _) if is_foreign && all == 1 => "a lower bound".to_owned(),
         (0, _) if is_foreign && valid.is_empty() => "lower bounds".to_owned(),
         (0, 1) if all == 1 => "the point is only indicative".to_owned(),
+        (0, _) if valid.is_empty() && all == 2 => "both points are only indicative".to_owned(),
         (0, _) if valid.is_empty() => format!("all {all} points are only indicative"),
         // Each of them has the reason that follows.
         (0, indicative) if weakness.is_some_and(|(_, points)| points == indicative) => String::new(),
@@ -301,6 +302,10 @@ mod tests {
         let mixed = answer(&of(vec![quiet(), quiet(), short.clone()]));
         assert_eq!(mixed.trust, ["2 of 3 points are valid; one ran too short."]);
         assert_eq!(mixed.next.as_deref(), Some("Run longer: --time 80s."));
+        assert_eq!(
+            trust(&of(vec![short.clone(), short.clone()])),
+            ["Both points are only indicative: they ran too short."]
+        );
         assert_eq!(trust(&of(vec![short])), ["The point is only indicative: it ran too short."]);
     }
 

@@ -9,7 +9,7 @@ use crate::math::repeats::{MeanOfRepeats, combine, combine_plain};
 use crate::numbers::variants::StepCost;
 use crate::points::sweep::is_usable;
 use crate::recorded::dimensions::{Role, Setting};
-use crate::{PointAnalysis, VariantCost};
+use crate::{PointAnalysis, Validity, VariantCost};
 use model::{StatementEffort, StatementResult, StepPart};
 use serde::Serialize;
 use std::collections::BTreeMap;
@@ -51,6 +51,8 @@ pub struct VariantArm {
     pub ratio: Option<RatioEstimate>,
     /// Its statement over that of the base, without set-up and clean-up.
     pub statement_ratio: Option<RatioEstimate>,
+    /// That of its worst usable repeat.
+    pub validity: Validity,
     /// What it returned.
     pub result: Option<StatementResult>,
     /// What the optimizer built for it alone.
@@ -218,6 +220,12 @@ impl VariantArm {
             steps: mean_steps(&usable),
             ratio: None,
             statement_ratio: None,
+            validity: points
+                .iter()
+                .filter(|point| is_usable(point))
+                .map(|point| point.validity)
+                .max()
+                .unwrap_or(Validity::Invalid),
             result: all().find_map(|variant| variant.result.clone()),
             built: explained.and_then(|variant| variant.built.clone()),
             efforts: explained.map(|variant| variant.efforts.clone()).unwrap_or_default(),

@@ -6,7 +6,7 @@ use crate::context::Context;
 use crate::flags;
 use crate::output::{self, escaped, shell_word, shown};
 use analysis::Analysis;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// Prints the answer of the run in `run_file`, behind it the details if they are asked for, and a line that names its report.
 pub fn print(analysis: &Analysis, run_file: &Path, details: bool, context: &Context) {
@@ -19,10 +19,15 @@ pub fn print(analysis: &Analysis, run_file: &Path, details: bool, context: &Cont
     output::print(&format!("\n{}\n", whereabouts(run_file, details)));
 }
 
+/// The report of the run in `run_file`, if one was written.
+pub fn page_of(run_file: &Path) -> Option<PathBuf> {
+    Some(report_dir(run_file).join("report.html")).filter(|page| page.is_file())
+}
+
 /// `Report: r/x-report/report.html  (details: plimsoll show last --details)`
 fn whereabouts(run_file: &Path, has_details: bool) -> String {
-    let page = report_dir(run_file).join("report.html");
-    let (what, file) = if page.is_file() { ("Report", page.as_path()) } else { ("Run file", run_file) };
+    let page = page_of(run_file);
+    let (what, file) = page.as_deref().map_or(("Run file", run_file), |page| ("Report", page));
     if has_details {
         return format!("{what}: {}", shown(file));
     }

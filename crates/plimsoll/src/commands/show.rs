@@ -18,7 +18,7 @@ pub fn execute(matches: &ArgMatches, context: &Context) -> Result<Exit, Fault> {
     StatedMachine::from_flags(matches)?.state(&mut run.meta);
     let analysis = analysis::analyse(&run);
     if context.json {
-        output::json::print(&output::json::run(&analysis, &run, &path, None))
+        output::json::print(&output::json::run(&analysis, &run, &path, answer::page_of(&path).as_deref()))
     } else {
         answer::print(&analysis, &path, matches.get_flag("details"), context);
     }

@@ -49,7 +49,9 @@ fn place_sentence(comparison: &RunComparison, (place, speed): (&PlaceComparison,
     let name =
         Some(place_name(place)).filter(|name| !name.is_empty()).map_or(String::new(), |name| format!("{name}: "));
     let undecided = estimate.verdict == RatioVerdict::Indicative;
-    format!("{name}{new} {said}.{}", if undecided { indicative(estimate.n) } else { String::new() })
+    // Of a replay the times of its statements are the answer: its rate is that of the log as long as both keep up.
+    let of_what = if place.kinds.is_some() { " in statements per second" } else { "" };
+    format!("{name}{new} {said}{of_what}.{}", if undecided { indicative(estimate.n) } else { String::new() })
 }
 
 /// `is 2.6 to 7.4 times as fast as drv30`, `is 31 % slower than drv30 (28 to 34 %)`; `ci95` if one interval holds for all, and `base` if it

@@ -60,7 +60,7 @@ pub(super) fn answer(run: &AskedRun) -> Option<AnswerParts> {
     claims.extend(bottleneck::claim_of_points(run, &comparison.points()));
     claims.extend(costs);
     // Rates that are given are what was offered.
-    let is_given = effects.iter().all(|one| one.decided.is_empty() && one.undecided.is_empty());
+    let is_given = comparison.table.rows.iter().all(|row| !row.metric.is_speed());
     if is_given {
         claims.splice(0..0, (0..others).filter_map(|nth| tail(&comparison, nth)));
     }
@@ -117,9 +117,7 @@ fn tail(comparison: &Comparison, nth: usize) -> Option<Claim> {
 
 /// What compares the kinds of statement of replays on several servers.
 fn statement_by_statement(comparison: &Comparison) -> Option<String> {
-    let is_recorded =
-        |setting: &Setting| setting.role == Role::Pacing && matches!(setting.value, SettingValue::Name(_));
-    let is_replay = |point: &PointAnalysis| point.traits.work.io.is_none() && point.settings.used().any(is_recorded);
+    let is_replay = |point: &PointAnalysis| point.traits.work.io.is_none() && point.is_recorded_load();
     comparison.run.usable().all(is_replay).then(|| format!("plimsoll compare last --by {}", comparison.base().name))
 }
 

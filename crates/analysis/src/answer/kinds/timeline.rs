@@ -5,12 +5,13 @@
 
 use super::super::disturbance::{self, Disturbed, are_steady, seconds_at};
 use super::super::speech::amount;
-use super::super::thing::Thing;
+use super::super::thing::{Reached, Thing};
 use super::super::{AnswerCell, AnswerColumn, AnswerParts, AnswerRow, AnswerTable, AskedRun, Claim, ClaimKind};
 use super::super::{bottleneck, conditions::conditions};
+use crate::findings::overload::Overload;
 use crate::findings::stall::Stalls;
 use crate::points::sweep::SweepStep;
-use crate::{Code, Detail, PointAnalysis, Role};
+use crate::{Code, Detail, DetailKind, PointAnalysis, Role};
 use words::quantity::{percent, plural, time, whole};
 
 /// More are no timeline.
@@ -80,9 +81,12 @@ fn course(thing: &Thing, step: &SweepStep, is_one_of_several: bool) -> Vec<Claim
     claims
 }
 
-/// How much `step` does: its level, or each of its levels.
+/// How much `step` does: its level, or each of its levels; of a recorded load, whether it is served.
 fn level_claim(thing: &Thing, step: &SweepStep) -> Claim {
     let reached = thing.reached(step);
+    if step.points.iter().all(|point| point.is_recorded_load()) {
+        return served_claim(thing, step, &reached);
+    }
     let courses = step.points.iter().filter_map(|point| Some((*point, course_of(point)?)));
     let Some((point, (code, course))) = courses.max_by_key(|(_, (code, _))| std::cmp::Reverse(*code as usize)) else {
         let p99 = reached.p99_ns.map_or(String::new(), |ns| format!(" (p99 {})", time(ns as f64)));
@@ -122,6 +126,27 @@ fn level_claim(thing: &Thing, step: &SweepStep) -> Claim {
     let claim = Claim::new(ClaimKind::Rate, format!("{sentence}."));
     let claim = if is_whole(code) { claim.from_finding(code) } else { claim };
     levels.into_iter().fold(claim, |claim, level| claim.figure_of(point.id, "level_per_s", level * per_op))
+}
+
+/// `MariaDB keeps up with the recorded load: 1,230 queries per second (p99 4.20 ms).`, or how much of it was done. Its levels are those of the
+/// recording.
+fn served_claim(thing: &Thing, step: &SweepStep, reached: &Reached) -> Claim {
+    let who = thing.who_begins();
+    let (done, work) = (amount(reached.rate.mean), thing.object());
+    let findings = step.points.iter().flat_map(|point| &point.findings);
+    let behind = findings.clone().find_map(|finding| Overload::in_detail(&finding.detail));
+    let sentence = match behind {
+        Some(behind) => format!(
+            "{who} does not keep up with the recorded load: it did {} of the {work} that were due.",
+            percent(behind.done_per_s / behind.offered_per_s)
+        ),
+        None => {
+            let p99 = reached.p99_ns.map_or(String::new(), |ns| format!(" (p99 {})", time(ns as f64)));
+            format!("{who} keeps up with the recorded load: {done} {work} {}{p99}.", thing.unit.per())
+        }
+    };
+    let claim = thing.with_figure(Claim::new(ClaimKind::Rate, sentence), reached);
+    if behind.is_some() { claim.from_finding(Code::Overload) } else { claim }
 }
 
 /// Whether the level says all that the finding has.

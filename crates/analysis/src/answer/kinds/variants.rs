@@ -4,6 +4,7 @@
 //! one execution, and of the first place that has them; what the optimizer built is what the engine says of it.
 
 use super::arms::not_decided;
+use crate::Validity;
 use crate::answer::claim::{Claim, ClaimKind, WORDS_MAX};
 use crate::answer::comparison::SHOWN_MAX;
 use crate::answer::effect::{Branch, Is, PlaceEffect, inverse, split};
@@ -385,20 +386,19 @@ fn cancelled(arm: &VariantArm) -> Claim {
 
 /// A row for each variant: at one place with its parts, at several with its time over that of the base, which has its times.
 fn table(verdicts: &[&VariantVerdict], base: &str) -> Option<AnswerTable> {
-    let cell = |seconds: Option<f64>, figure: &str| {
-        let text = |value: f64| time(value * 1e9).to_string();
-        let (point, is_indicative, figure) = (None, false, figure.to_owned());
-        seconds.map(|value| AnswerCell { value, text: text(value), figure, point, is_indicative })
+    let cell = |arm: &VariantArm, seconds: Option<f64>, figure: &str| {
+        let seconds = seconds.map(|value| AnswerCell::of(None, figure, value, time(value * 1e9).to_string()));
+        seconds.map(|cell| AnswerCell { is_indicative: arm.validity != Validity::Valid, ..cell })
     };
-    let total = |arm: &VariantArm| cell(arm.total_seconds.map(|total| total.mean), "total_seconds");
+    let total = |arm: &VariantArm| cell(arm, arm.total_seconds.map(|total| total.mean), "total_seconds");
     let columns = |heads: Vec<String>| heads.into_iter().map(AnswerColumn::new).collect();
     if let [only] = verdicts {
         let row = |arm: &VariantArm| {
-            let setup = cell(arm.setup_seconds, "setup_seconds");
-            let statement = cell(arm.statement_seconds, "statement_seconds");
+            let setup = cell(arm, arm.setup_seconds, "setup_seconds");
+            let statement = cell(arm, arm.statement_seconds, "statement_seconds");
             AnswerRow {
                 name: vec![words_of(&arm.name)],
-                cells: vec![setup, statement, total(arm), arm.ratio.map(ratio_cell)],
+                cells: vec![setup, statement, total(arm), ratio_cell(only, arm)],
             }
         };
         let heads = ["set-up", "statement", "total"].map(str::to_owned).to_vec();
@@ -421,7 +421,7 @@ fn table(verdicts: &[&VariantVerdict], base: &str) -> Option<AnswerTable> {
     let names = distinct([base].into_iter().chain(arms.map(|arm| arm.name.as_str())));
     let of_arm = |verdict: &VariantVerdict, name: &str| {
         let arm = verdict.arms.iter().find(|arm| arm.name == name)?;
-        if name == base { total(arm) } else { arm.ratio.map(ratio_cell) }
+        if name == base { total(arm) } else { ratio_cell(verdict, arm) }
     };
     let head = "time (x: times the first)".to_owned();
     if places.len() > names.len().max(PLACES_BESIDE_MAX) {
@@ -457,20 +457,19 @@ fn without_common_words(names: Vec<Vec<String>>) -> Vec<Vec<String>> {
     names.iter().map(|name| name.iter().map(own_words).filter(|part| !part.is_empty()).collect()).collect()
 }
 
-/// The time of a variant over that of the base: `0.16x`, `1.05x =` if no difference is shown, `0.9x ?` if too few pairs make it.
-fn ratio_cell(ratio: RatioEstimate) -> AnswerCell {
+/// The time of a variant over that of the base: `0.16x`, `1.05x =` if no difference is shown, `0.9x ?` if too few pairs make it. It is as
+/// indicative as the weaker of the two.
+fn ratio_cell(verdict: &VariantVerdict, arm: &VariantArm) -> Option<AnswerCell> {
+    let ratio = arm.ratio?;
+    let base = verdict.base.map(|base| &verdict.arms[base]);
+    let is_weak = base.into_iter().chain([arm]).any(|one| one.validity != Validity::Valid);
     let mark = match ratio.verdict {
         RatioVerdict::Faster | RatioVerdict::Slower => "",
         RatioVerdict::NoDifferenceShown => " =",
         RatioVerdict::Indicative => " ?",
     };
-    AnswerCell {
-        value: ratio.ratio,
-        text: format!("{}x{mark}", fine(ratio.ratio)),
-        figure: "ratio".to_owned(),
-        point: None,
-        is_indicative: ratio.verdict == RatioVerdict::Indicative,
-    }
+    let cell = AnswerCell::of(None, "ratio", ratio.ratio, format!("{}x{mark}", fine(ratio.ratio)));
+    Some(AnswerCell { is_indicative: is_weak || ratio.verdict == RatioVerdict::Indicative, ..cell })
 }
 
 #[cfg(test)]
@@ -505,6 +504,7 @@ mod tests {
             steps: Vec::new(),
             ratio: (!is_base).then(|| ratio(total, 5)),
             statement_ratio: (!is_base).then(|| ratio(statement, 5)),
+            validity: Validity::Valid,
             result: None,
             built: Some(if is_base { "a temporary table" } else { "nothing" }.into()),
             efforts: Default::default(),
@@ -582,6 +582,17 @@ mod tests {
         );
         assert_eq!(table.rows[1].cells[1].as_ref().unwrap().text, "1.00x =");
         assert_eq!((table.rows[1].name[0].as_str(), table.columns[1].head.as_str()), ("indexed", "postgres"));
+    }
+
+    #[test]
+    fn what_a_disturbed_repeat_went_into_is_only_a_hint() {
+        let mut view = arm("view", 0.5, 0.5, None);
+        view.validity = Validity::Indicative;
+        let arms = vec![arm("derived", 1.0, 1.0, None), view, arm("temp", 0.8, 0.7, Some(0.1))];
+        let (_, table) = parts(vec![verdict("mariadb", arms, None)]);
+        let marks =
+            |row: usize| table.rows[row].cells.iter().flatten().map(|cell| cell.is_indicative).collect::<Vec<_>>();
+        assert_eq!((marks(0), marks(1), marks(2)), (vec![false; 2], vec![true; 3], vec![false; 4]));
     }
 
     #[test]

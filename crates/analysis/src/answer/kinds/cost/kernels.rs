@@ -5,7 +5,7 @@ use super::super::super::{AnswerCell, AnswerColumn, AnswerRow, AnswerTable, Clai
 use crate::answer::{AnswerParts, AskedRun};
 use crate::compare::kernels::{KernelRate, KernelRow, KernelTable};
 use crate::{Validity, math};
-use words::list::capital;
+use words::list::{capital, join_and};
 use words::quantity::{count, number};
 
 /// Beyond so much of their number, threads gain more than there is of them.
@@ -72,18 +72,24 @@ fn claims(kernels: &KernelTable, rows: &[KernelRow]) -> Vec<Claim> {
         let logs: Vec<f64> = scaled.iter().map(|(_, times)| times.ln()).collect();
         let mean = math::stats::mean(&logs).exp();
         let work = format!("{} threads do {} times the work of one", number_word(most), number(mean));
+        let without = beyond.iter().map(|(kernel, _)| plain(kernel)).collect::<Vec<_>>();
+        let average = if without.is_empty() {
+            "on average".to_owned()
+        } else {
+            format!("on average without {}", join_and(&without))
+        };
         let sentence = if scaled.len() == 1 {
             capital(&format!("{work} ({}).", plain(best)))
         } else {
             short_enough(vec![
                 format!(
-                    "Worth shows only beside another machine; alone, {work} on average, {} times for {} and {} times for {}.",
+                    "Worth shows only beside another machine; alone, {work} {average}, {} times for {} and {} times for {}.",
                     number(*low),
                     plain(least),
                     number(*high),
                     plain(best)
                 ),
-                format!("Worth shows only beside another machine; alone, {work} on average."),
+                format!("Worth shows only beside another machine; alone, {work} {average}."),
             ])
         };
         claims.push(Claim::new(ClaimKind::Scaling, sentence).figure("ratio", mean, None));
