@@ -18,6 +18,8 @@ const SET: &str = "set.";
 const BETWEEN: &str = "between";
 /// They name what a point is, which one of several equal points, or what the machine costs: two of them are no arms of a comparison.
 const NO_ARMS: [&str; 9] = ["workload", "repeat", "seed", "price", "watts", "link", DATA_SET, AB, BUDGET];
+/// They say how and how long a point is measured: points that differ in nothing else are repeats of each other.
+const OF_MEASURING: &str = "time warmup interval grace ops_max on_error stacks round rounds_max rate_max precondition";
 
 /// The settings with `ab` replaced by what it asks for: the key with its two values, and defaults of `repeat` and `between`. Returns the
 /// key, too.
@@ -85,6 +87,8 @@ fn check_key(key: &str, place: Place<'_>, catalogue: &Catalogue) -> Result<(), P
     let mut defs = declarations(key, catalogue);
     if NO_ARMS.contains(&key) {
         Err(place.error_of(AB, format_args!("cannot compare `{key}`; name another key than {}", listed(NO_ARMS))))
+    } else if OF_MEASURING.split(' ').any(|own| own == key) {
+        Err(place.error_of(AB, format_args!("cannot compare `{key}`: it says how a point is measured, and not what")))
     } else if common::find(key).is_none()
         && defs.any(|def| {
             matches!(def.kind, ParamKind::Steps(_))
@@ -227,6 +231,10 @@ mod tests {
         assert_eq!(refused("client=1,2"), "--ab: unknown key `client`; did you mean `clients`?");
         assert_eq!(refused("clients=4,4"), "--ab: `clients` names `4` twice: remove one");
         assert!(refused("seed=1,2").starts_with("--ab cannot compare `seed`; name another key than"));
+        assert_eq!(
+            refused("grace=5s,6s"),
+            "--ab cannot compare `grace`: it says how a point is measured, and not what"
+        );
         assert_eq!(refused("step=l.i0,l.x"), "--ab cannot compare `step`: another value asks for other work");
         assert_eq!(refused("mode=rndrd,rndwr"), "--ab cannot compare `mode`: another value asks for other work");
         assert_eq!(refused("indexes=0,3"), "--ab names a key that none of these engines and workloads takes");

@@ -99,7 +99,7 @@ const READ_SHARE: ParamDef = ParamDef {
 const CURSOR: ParamDef = ParamDef {
     help: "sequential modes: each client has a `region` of its own, or all clients have one `shared` position, as in sysbench",
     used_if: Some(UsedIf::one_of("mode", &["seqrd", "seqwr"])),
-    phrase: Phrase::Words(&[("region", "a region per client"), ("shared", "one cursor for all clients")]),
+    phrase: Phrase::Words(&[("region", "own regions"), ("shared", "a shared cursor")]),
     ..ParamDef::new("cursor", ParamRole::Work, ParamKind::OneOf(&["region", "shared"]), "region")
 };
 

@@ -54,8 +54,11 @@ impl<'a> AskedRun<'a> {
         label.into_iter().filter(|setting| varies || setting.role != Role::Workload).collect()
     }
 
-    /// The rows that claims may be made of.
+    /// The rows that claims may be made of. A step that writes what others put off completes their costs, and is no work that is asked about.
     pub fn usable(&self) -> impl Iterator<Item = &PointAnalysis> {
-        self.rows.points.iter().filter(|point| is_comparable(point))
+        let drains = |point: &PointAnalysis| point.traits.work.step.as_ref().is_some_and(|step| step.drains);
+        let comparable = || self.rows.points.iter().filter(|point| is_comparable(point));
+        let has_work = comparable().any(|point| !drains(point));
+        comparable().filter(move |point| !has_work || !drains(point))
     }
 }

@@ -66,7 +66,9 @@ impl<'a> Comparison<'a> {
         let sorts = embedded_and_servers(run.analysis, &table);
         let (not_ranked, is_mixed) = (not_ranked(&table, sorts.as_ref()), sorts.is_some());
         let arms = table.arms.clone();
-        let table = sorts.map_or_else(|| table.clone(), |sorts| rankable(run.analysis, &table, sorts));
+        let mut table = sorts.map_or_else(|| table.clone(), |sorts| rankable(run.analysis, &table, sorts));
+        let is_at = |point: &PointAnalysis, place: &[Setting]| place.iter().all(|one| point.settings.has(one));
+        table.rows.retain(|row| run.usable().any(|point| is_at(point, &row.place)));
         let is_ranked = !is_mixed || table.arms.len() > 1 && embedded_and_servers(run.analysis, &table).is_none();
         Comparison { run, table, arms, not_ranked, is_ranked }
     }

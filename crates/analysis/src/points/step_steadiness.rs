@@ -56,7 +56,8 @@ pub fn step_steadiness(sweeps: &[Sweep]) -> Vec<StepSteadiness> {
     sweeps.iter().filter(has_steps).filter_map(ends_of).collect()
 }
 
-fn ends_of(sweep: &Sweep) -> Option<StepSteadiness> {
+/// The steps of `sweep` with their variation and that of each repeat, the steadiest first; `None` if one of them is too short for it.
+fn by_variation(sweep: &Sweep) -> Option<Vec<(StepVariation, Vec<RepeatValue>)>> {
     let varied = |step: &SweepStep| -> Vec<RepeatValue> {
         step.points.iter().filter_map(|point| Some(RepeatValue { place: point.id, value: variation(point)? })).collect()
     };
@@ -67,6 +68,17 @@ fn ends_of(sweep: &Sweep) -> Option<StepSteadiness> {
         steps.push((StepVariation { place: sweep.place(step), variation }, values));
     }
     steps.sort_by(|a, b| a.0.variation.mean.total_cmp(&b.0.variation.mean));
+    Some(steps)
+}
+
+/// How much the rate of the steadiest and of the least steady step of `sweep` varies, however little they differ.
+pub fn least_and_most_varied(sweep: &Sweep) -> Option<[StepVariation; 2]> {
+    let steps = by_variation(sweep)?;
+    Some([steps.first()?.0, steps.last()?.0])
+}
+
+fn ends_of(sweep: &Sweep) -> Option<StepSteadiness> {
+    let steps = by_variation(sweep)?;
     let [(steadiest, low), .., (least_steady, high)] = steps.as_slice() else { return None };
     if least_steady.variation.mean < RATIO_MIN * steadiest.variation.mean {
         return None;

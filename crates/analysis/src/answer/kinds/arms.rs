@@ -132,7 +132,8 @@ fn decided(comparison: &Comparison, effects: &[ArmEffects]) -> Vec<Claim> {
         let branch = split_within(&own.decided, &axes(decided.clone()), path);
         // What holds at each place that is decided need not hold at the others.
         let axes = if own.undecided.is_empty() && own.noisy.is_empty() { axes(decided) } else { Vec::new() };
-        let pair = Pair { base: comparison.base(), arm: &comparison.table.arms[nth + 1], noun: &noun, axes };
+        let open = own.undecided.iter().chain(&own.noisy).map(|one| one.place.clone()).collect();
+        let pair = Pair { base: comparison.base(), arm: &comparison.table.arms[nth + 1], noun: &noun, axes, open };
         arms.push((pair, branch));
     }
     let largest = |branch: &Branch| {
@@ -183,8 +184,13 @@ pub(super) fn undecided(comparison: &Comparison, effects: &[ArmEffects]) -> Vec<
     let Some(pairs) = pairs else { return Vec::new() };
     let noun = comparison.noun();
     let as_measured = effects.iter().enumerate().filter_map(|(nth, own)| {
-        let pair =
-            Pair { base: comparison.base(), arm: &comparison.table.arms[nth + 1], noun: &noun, axes: Vec::new() };
+        let pair = Pair {
+            base: comparison.base(),
+            arm: &comparison.table.arms[nth + 1],
+            noun: &noun,
+            axes: Vec::new(),
+            open: Vec::new(),
+        };
         pair.as_measured(&own.undecided)
     });
     [not_decided(comparison.run, pairs)].into_iter().chain(as_measured.take(1)).collect()

@@ -57,7 +57,7 @@ fn more(things: &[Thing]) -> &'static str {
     if is_depth { "more requests at a time" } else { "more clients" }
 }
 
-/// `sequential reads with one cursor for all clients`
+/// `sequential reads with a shared cursor`
 fn name(thing: &Thing) -> String {
     match thing.distinguishing.as_slice() {
         [] => thing.whose_work(),
@@ -96,7 +96,7 @@ fn carried(things: &[Thing], helped: usize) -> Claim {
     most.with_figure(claim, &most.reached(most.sweep.best()))
 }
 
-/// `They hurt sequential reads with one cursor for all clients: 5,630 per second with one client, 615 with two clients (89 % less).`
+/// `They hurt sequential reads with a shared cursor: 5,630 per second with one client, 615 with two clients (89 % less).`
 fn falls(thing: &Thing) -> Claim {
     let (best, fallen) = (thing.sweep.best(), first_fall(&thing.sweep).unwrap_or(thing.sweep.last()));
     let [high, low] = [best, fallen].map(|step| thing.reached(step));

@@ -9,6 +9,7 @@ use super::super::thing::{GAIN_MIN, Thing, first_fall, is_clearly_below};
 use super::super::{AnswerColumn, AnswerParts, AnswerRow, AnswerTable, AskedRun, COLUMNS_MAX, Claim, ClaimKind};
 use super::super::{bottleneck, conditions::conditions, wakeups};
 use super::{many_sweeps, timeline};
+use crate::points::step_steadiness::{StepVariation, least_and_most_varied};
 use crate::points::sweep::{ScalingAxis, SweepStep};
 use crate::{Code, Role};
 use words::quantity::{percent, time};
@@ -40,6 +41,7 @@ pub(super) fn answer(run: &AskedRun) -> Option<AnswerParts> {
         Some(both) => vec![both],
         None => things.iter().map(rate_claim).collect(),
     };
+    claims.extend(steadiness(run, &things));
     claims.extend(Thing::unusable(run));
     claims.extend(wakeups::claim(&things));
     claims.extend(bottleneck::claims(run, &things.iter().collect::<Vec<_>>()));
@@ -50,6 +52,28 @@ pub(super) fn answer(run: &AskedRun) -> Option<AnswerParts> {
         claims,
         next: things.iter().find_map(more_steps),
     })
+}
+
+/// `In intervals of 1 s its rate varies by 3.4 % with one client and by 12 % with 32 clients.`, of one sort of work, if the plan asks how steady it
+/// is.
+fn steadiness(run: &AskedRun, things: &[Thing]) -> Option<Claim> {
+    let ([thing], true) = (things, run.stated_question().is_some_and(|question| question.contains("stead"))) else {
+        return None;
+    };
+    let length_s = thing.first().series.as_ref()?.counted_intervals().first()?.length_s;
+    let ends = least_and_most_varied(&thing.sweep)?;
+    let at = |end: &StepVariation| -> Option<String> {
+        let is_it = |step: &&SweepStep| thing.sweep.place(step) == end.place;
+        Some(format!("{} {}", percent(end.variation.mean), thing.place(thing.sweep.steps.iter().find(is_it)?)))
+    };
+    let sentence = format!(
+        "In intervals of {} its rate varies by {} and by {}.",
+        time(length_s * 1e9),
+        at(&ends[0])?,
+        at(&ends[1])?
+    );
+    let claim = Claim::new(ClaimKind::Rate, sentence);
+    Some(ends.iter().fold(claim, |claim, end| claim.figure("variation", end.variation.mean, None)))
 }
 
 fn question(things: &[Thing]) -> String {
@@ -382,6 +406,21 @@ mod tests {
         assert_eq!(heads.len(), 5);
         assert!(["1", "32", "128", "256"].iter().all(|head| heads.contains(head)), "{heads:?}");
         assert!(table.conditions.ends_with("; 5 of 9 steps shown"), "{}", table.conditions);
+    }
+
+    #[test]
+    fn a_plan_that_asks_how_steady_it_is_is_told_by_how_much_the_rate_varies() {
+        let step = |(clients, swing): (u32, u64)| {
+            let counts: Vec<u64> =
+                (0..40).map(|nth| if nth % 2 == 0 { 1_000 + swing } else { 1_000 - swing }).collect();
+            Simulation::counts(&counts).with(|point| point.trial.load.clients = clients).point()
+        };
+        let mut run = run_of([(1, 20), (4, 50), (8, 200)].map(step).to_vec(), Vec::new());
+        let claims = |run: &model::RunData| answer_of(&analyse(run)).claims;
+        assert!(claims(&run).iter().all(|claim| !claim.sentence.contains("varies by")));
+        run.meta.plan.asked.question = Some("How steady is it, and do more clients help?".into());
+        let varied = "In intervals of 1.00 s its rate varies by 2.0 % with one client and by 20 % with eight clients.";
+        assert_eq!(claims(&run)[1].sentence, varied);
     }
 
     #[test]

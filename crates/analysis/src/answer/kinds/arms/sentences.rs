@@ -24,11 +24,21 @@ pub(super) struct Pair<'a> {
     pub noun: &'a str,
     /// In what the places differ.
     pub axes: Vec<Axis<'a>>,
+    /// The places at which nothing is decided.
+    pub open: Vec<Vec<&'a Setting>>,
 }
 
 impl Pair<'_> {
     fn are_engines(&self) -> bool {
         self.arm.role == Role::Engine
+    }
+
+    /// `, where that is proven`, if one of the places that `branch` names is not decided.
+    fn where_proven(&self, branch: &Branch) -> &'static str {
+        let is_there = |place: &&Vec<&Setting>| {
+            branch.path.iter().all(|part| part.values.iter().any(|value| place.contains(value)))
+        };
+        if self.open.iter().any(|place| is_there(&place)) { ", where that is proven" } else { "" }
     }
 
     /// What is done at the places of `branch`: the work that distinguishes them, else what is done everywhere.
@@ -62,19 +72,30 @@ impl Pair<'_> {
     pub(super) fn further(&self, branch: &Branch) -> Claim {
         let Is::Split(parts) = &branch.is else { return self.claim(branch) };
         let effects: Option<Vec<(&Branch, &RatioEstimate)>> =
-            parts.iter().map(|part| Some((part, part.alike().filter(|one| one.verdict.is_difference())?))).collect();
+            parts.iter().map(|part| Some((part, part.alike()?))).collect();
         let Some(effects) = effects.filter(|all| all.len() < 4 && !self.are_engines()) else {
-            return self.range(branch);
+            return self.claim(branch);
         };
+        let (effects, even): (Vec<_>, Vec<_>) = effects.into_iter().partition(|(_, one)| one.verdict.is_difference());
+        if effects.is_empty() {
+            return self.claim(branch);
+        }
         let work = self.work_at(branch);
+        let own_path = |part: &Branch| path_words(&part.path[branch.path.len()..]);
+        let show = if is_plural(&work) { "show" } else { "shows" };
+        let at_even = join_and(&even.iter().map(|(part, _)| own_path(part).trim().to_owned()).collect::<Vec<_>>());
+        let even = if even.is_empty() { String::new() } else { format!(", and {show} no proven difference {at_even}") };
         let each = |with_interval| {
             let one = |(part, effect): &(&Branch, &RatioEstimate)| {
-                format!("{}{}", change(effect, with_interval).0, path_words(&part.path[branch.path.len()..]))
+                format!("{}{}", change(effect, with_interval).0, own_path(part))
             };
             join_and(&effects.iter().map(one).collect::<Vec<_>>())
         };
         let sentence =
-            fitting(|with_interval| at(&branch.path, &format!("{work} {} {}.", be(&work), each(with_interval))));
+            fitting(|with_interval| at(&branch.path, &format!("{work} {} {}{even}.", be(&work), each(with_interval))));
+        if words_in(&sentence) > WORDS_MAX {
+            return self.claim(branch);
+        }
         effects.iter().fold(Claim::new(ClaimKind::Difference, sentence), |claim, (_, effect)| figure(claim, effect))
     }
 
@@ -82,11 +103,13 @@ impl Pair<'_> {
         let work = self.work_at(branch);
         let sentence = fitting(|with_interval| {
             if self.are_engines() {
-                return self.placed(branch, &self.ranked(effect, &work, with_interval));
+                let ranked = self.ranked(effect, &work, with_interval) + self.where_proven(branch);
+                return self.placed(branch, &ranked);
             }
             let (change, than) = change(effect, with_interval);
             let (arm, base) = (under(self.arm), under(self.base));
-            self.placed(branch, &format!("{work} {} {change} {arm} {than} {base}", be(&work)))
+            let proven = self.where_proven(branch);
+            self.placed(branch, &format!("{work} {} {change} {arm} {than} {base}{proven}", be(&work)))
         });
         figure(Claim::new(ClaimKind::Difference, sentence), effect)
     }

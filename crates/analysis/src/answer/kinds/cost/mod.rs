@@ -104,6 +104,16 @@ mod tests {
                 "Sqlite opens at most 4,000 connections per second, with one client.",
             ]
         );
+        let of = |engine: &str, mut point: PointData| {
+            point.trial.target.engine = engine.into();
+            point
+        };
+        let both = ["sqlite", "fjall"].map(|engine| {
+            [("socket", 4_000), ("tcp", 2_000)].map(|(via, per_s)| of(engine, connecting(via, 1, per_s)))
+        });
+        let first =
+            "With one client a connection takes 237 us (socket) to 475 us (tcp) on sqlite and 237 to 475 us on fjall.";
+        assert_eq!(said(&answered(both.concat()))[0], first, "the first sentence has both");
         let one = answered(vec![connecting("tcp", 1, 2_000)]);
         let parts = "With one client sqlite opens a connection in 475 us (median); first query takes 48.0 us and close takes 20.0 us.";
         assert_eq!(said(&one), [parts, "None of 40,000 connections took a second: no attempt had to be repeated."]);
