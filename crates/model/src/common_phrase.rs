@@ -57,7 +57,10 @@ pub fn common_phrase(key: &str, trial: &Trial) -> Option<String> {
             Pacing::Open { arrivals } => {
                 let per_s = arrivals.per_s();
                 let is_whole = per_s.fract() == 0.0 && per_s > 12.0;
-                format!("a rate of {} per second", if is_whole { number_word(per_s as u64) } else { per_s.to_string() })
+                format!(
+                    "an open loop of {} per second",
+                    if is_whole { number_word(per_s as u64) } else { per_s.to_string() }
+                )
             }
         },
         _ => return None,

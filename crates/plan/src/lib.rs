@@ -1042,7 +1042,7 @@ mod tests {
         let plans = [
             ("quick", include_str!("../../../plans/quick.toml"), 10),
             ("null-stall", include_str!("../../../plans/null-stall.toml"), 8),
-            ("insert-engines", include_str!("../../../plans/insert-engines.toml"), 32),
+            ("insert-engines", include_str!("../../../plans/insert-engines.toml"), 64),
             ("file-depth", include_str!("../../../plans/file-depth.toml"), 28),
             ("ssd-timeline", include_str!("../../../plans/ssd-timeline.toml"), 3),
             ("ssd-threads", include_str!("../../../plans/ssd-threads.toml"), 7),

@@ -74,7 +74,7 @@ pub struct OverviewCell {
     pub tone: i8,
     /// Whether its number must not be used.
     pub is_invalid: bool,
-    /// Whether its number is only a hint.
+    /// Whether its number is only indicative.
     pub is_indicative: bool,
 }
 

@@ -18,6 +18,14 @@ impl<'a> AskedRun<'a> {
         self.analysis.meta.plan.asked.question.as_deref()
     }
 
+    /// Whether the plan asks what limits the work, and not how much it is.
+    pub fn asks_what_limits(&self) -> bool {
+        let begins = |question: &str| {
+            ["Which is full", "What is full", "What limits"].iter().any(|words| question.starts_with(words))
+        };
+        self.stated_question().is_some_and(begins)
+    }
+
     /// The name of the setting that the plan compares: what it states, or the two values of an A/B run.
     pub fn stated_comparison(&self) -> Option<&str> {
         let plan = &self.analysis.meta.plan;

@@ -24,7 +24,7 @@ const BUSY_MIN: f64 = 0.5;
 pub(super) fn claim_of_points(run: &AskedRun, points: &[&PointAnalysis]) -> Option<Claim> {
     let common = CommonLimit::of(points.iter().copied().map(|point| vec![point]).collect(), 0)?;
     let is_common = common.causes.len() as f64 >= SHARE_MIN * points.len() as f64;
-    is_common.then(|| common.claim(run, "it", None))
+    is_common.then(|| common.claim(run, Some("it"), None))
 }
 
 /// Things that the same resource limits.
@@ -63,7 +63,8 @@ pub(super) fn claims(run: &AskedRun, things: &[&Thing]) -> Vec<Claim> {
         // Where it begins is said if it begins there for all.
         let begins = &group.begins;
         let from = begins[0].as_deref().filter(|from| begins.iter().all(|other| other.as_deref() == Some(from)));
-        group.limit.claim(run, &whom, from)
+        let is_rising = group.things.iter().all(|thing| thing.is_rising());
+        group.limit.claim(run, (!is_rising).then_some(whom.as_str()), from)
     };
     groups.iter().take(CLAIMS_MAX).map(claim).collect()
 }
@@ -118,8 +119,8 @@ impl<'a> CommonLimit<'a> {
         evidence(self) == evidence(other) && place(self) == place(other)
     }
 
-    /// `The disk limits it: 93 to 99 % busy from depth 16 on.`
-    fn claim(&self, run: &AskedRun, whom: &str, from: Option<&str>) -> Claim {
+    /// `The disk limits it: 93 to 99 % busy from depth 16 on.` Without `whom` nothing is limited yet, and the disk is nearest to its limit.
+    fn claim(&self, run: &AskedRun, whom: Option<&str>, from: Option<&str>) -> Claim {
         let causes: Vec<&Cause> = self.causes.iter().map(|(_, cause)| *cause).collect();
         let from = from.map_or(String::new(), |from| format!(" {from}"));
         let sentence = format!("{}{from}.", self.words(run, &causes, whom));
@@ -129,10 +130,12 @@ impl<'a> CommonLimit<'a> {
     }
 
     #[expect(clippy::too_many_lines, reason = "a sentence for each resource")]
-    fn words(&self, run: &AskedRun, causes: &[&Cause], whom: &str) -> String {
-        let first = causes[0];
+    fn words(&self, run: &AskedRun, causes: &[&Cause], whom: Option<&str>) -> String {
+        let (first, whose) = (causes[0], whom);
+        let whom = whom.unwrap_or("it");
         let share = || range(causes, |one| one.share.0, percent);
         let limits = |who: &str, verb: &str| match first.confidence {
+            _ if whose.is_none() && verb == "limits" => format!("Nearest to its limit is {who}"),
             Confidence::Sure => format!("{} {verb} {whom}", capital(who)),
             Confidence::Likely => format!("{} probably {verb} {whom}", capital(who)),
             Confidence::Possible => format!("{} may limit {whom}", capital(who)),
@@ -245,7 +248,10 @@ impl<'a> CommonLimit<'a> {
             }
             LimitEvidence::OneAtATime { in_flight: 1, .. } => {
                 let took = range(causes, service_ns, time);
-                format!("{}: it takes {took}, and nothing else is full", limits("one operation at a time", "limits"))
+                let limits = limits("the number of clients", "limits");
+                format!(
+                    "{limits}: each waits for one operation ({took}) before it sends the next, and nothing else is full"
+                )
             }
             LimitEvidence::OneAtATime { .. } => {
                 let in_flight = causes.iter().map(|cause| in_flight(cause)).max().unwrap_or(0);
@@ -390,7 +396,7 @@ mod tests {
         let disk = LimitEvidence::Disk { busy_share: busy, queue: None, used_share: None, waited_share: None };
         let disk = Cause::new(disk, 0.95).confidence(Confidence::Likely);
         assert_eq!(said_of(&[(1, disk)]), "The disk probably limits it: 95 % busy.");
-        let one = "One operation at a time limits it: it takes 46.0 us, and nothing else is full.";
+        let one = "The number of clients limits it: each waits for one operation (46.0 us) before it sends the next, and nothing else is full.";
         assert_eq!(said_of(&[(1, few(1))]), one);
         assert_eq!(said_of(&[(4, few(4))]), "Even four operations at a time are too few: nothing is full.");
     }

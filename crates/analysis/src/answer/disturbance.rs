@@ -38,6 +38,13 @@ fn said_better_by(code: Code) -> &'static [Code] {
     }
 }
 
+/// Whether `finding` of `point` is a wide variation that stalls, drops or waves explain.
+fn is_explained(point: &PointAnalysis, finding: &Finding) -> bool {
+    let explains = |code: Code| matches!(code, Code::Stall | Code::Drops | Code::Wave);
+    matches!(finding.detail, Detail::Unsteady(Unsteadiness::Variation(_)))
+        && point.findings.iter().any(|other| explains(other.code()))
+}
+
 /// Whether nothing disturbed any of `points`, and each is long enough to say so.
 pub(super) fn are_steady<'a>(points: impl IntoIterator<Item = &'a PointAnalysis>) -> bool {
     points.into_iter().all(|point| {
@@ -53,7 +60,11 @@ fn claim(code: Code, points: &[Disturbed]) -> Option<Claim> {
     let with_it = points.iter().filter(is_new).filter_map(|one| {
         Some((
             one,
-            one.point.findings.iter().filter(|f| f.code() == code).max_by(|a, b| weight(a).total_cmp(&weight(b)))?,
+            one.point
+                .findings
+                .iter()
+                .filter(|f| f.code() == code && !is_explained(one.point, f))
+                .max_by(|a, b| weight(a).total_cmp(&weight(b)))?,
         ))
     });
     let with_it: Vec<(&Disturbed, &Finding)> = with_it.collect();

@@ -99,6 +99,9 @@ pub fn answer_with(analysis: &Analysis, rows: &Analysis) -> Answer {
         claims.retain(|claim| !claim.findings.contains(&Code::Errors));
         claims.splice(0..0, failures);
     }
+    if run.asks_what_limits() {
+        claims.sort_by_key(|claim| claim.kind != ClaimKind::Bottleneck);
+    }
     claims.truncate(CLAIMS_MAX);
     let next = next.or_else(|| if is_watch { None } else { trust::next_step(&run) });
     Answer {

@@ -6,6 +6,9 @@ use super::speech::{number_word, spoken, things, under};
 use crate::recorded::dimensions::{Role, Setting, SettingValue};
 use words::list::join_and;
 
+/// So many numbers are said one by one.
+const LISTED_MAX: usize = 3;
+
 /// A setting in which places differ.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Axis<'a> {
@@ -92,6 +95,10 @@ impl<'a> Axis<'a> {
         match (self.role, self.values.len()) {
             (Role::Engine, 2) => Some("on both engines".to_owned()),
             (Role::Engine, all) => Some(format!("on all {} engines", number_word(all as u32))),
+            (Role::Clients, ..=LISTED_MAX) => {
+                let counts = self.values.iter().filter_map(|value| count(value)).map(number_word);
+                Some(format!("at {} clients", join_and(&counts.collect::<Vec<_>>())))
+            }
             (Role::Clients, _) => Some("at every number of clients".to_owned()),
             (Role::Depth, _) => Some("with any number of requests in flight".to_owned()),
             _ => None,

@@ -93,6 +93,13 @@ impl<'a> Thing<'a> {
         self.sweep.axis != ScalingAxis::None
     }
 
+    /// Whether its rate is shown to rise up to the last step.
+    pub fn is_rising(&self) -> bool {
+        let sweep = &self.sweep;
+        let ends = [sweep.best(), sweep.knee()];
+        self.is_swept() && ends.iter().all(|end| std::ptr::eq(*end, sweep.last())) && sweep.is_rise_shown()
+    }
+
     /// What `step` reached.
     pub fn reached(&self, step: &SweepStep) -> Reached {
         let rates = step.points.iter().filter_map(|point| WorkRate::of(point).map(|rate| (rate.value, rate.ci95)));
@@ -184,12 +191,12 @@ impl<'a> Thing<'a> {
         }
     }
 
-    /// `The disk reads 79,200 random blocks of 4 KiB per second with 32 requests at a time`; of a step that is worth less than others it is
-    /// `about 79,200`.
+    /// `The disk reads 79,200 random blocks of 4 KiB per second with 32 requests at a time`; of a step that is only indicative
+    /// it is `about 79,200`.
     pub fn clause(&self, value: f64, step: &SweepStep) -> String {
         let place = self.place(step);
         let place = if place.is_empty() { place } else { format!(" {place}") };
-        let about = if is_indicative(step) && !self.sweep.steps.iter().all(is_indicative) { "about " } else { "" };
+        let about = if is_indicative(step) { "about " } else { "" };
         let (who, verb, per) = (self.who_begins(), self.verb(), self.unit.per());
         format!("{who} {verb} {about}{} {} {per}{place}", amount(value), self.object())
     }

@@ -351,8 +351,36 @@ fn possible<T>(measured: Result<T, Fault>) -> Result<Result<T, Fault>, Fault> {
     }
 }
 
+/// What the timings and the best rates come to, a sentence for each that was taken.
+fn answer(measured: &DiskMeasurements) -> String {
+    let in_sequence = |via: ReadPath, reads: TimedReads| {
+        let own = measured.timings.iter().find(|one| one.via == via && one.reads == reads)?;
+        let mut all: Vec<f64> = own.timed.as_ref().ok()?.iter().map(DiskTiming::bytes_per_s).collect();
+        all.sort_by(f64::total_cmp);
+        Some(report::with_separators((all.get(all.len() / 2)? / 1e6).round() as u64))
+    };
+    let deepest = measured.ceilings.iter().filter(|one| operation(one) == "read" && one.measured.is_ok());
+    let at_random = deepest.min_by_key(|one| (one.block, std::cmp::Reverse(one.depth)));
+    let mut text = String::new();
+    if let Some(disk) = in_sequence(ReadPath::Direct, TimedReads::Disk) {
+        let _ = writeln!(text, "In sequence the disk reads {disk} MB/s past the page cache.");
+    }
+    if let Some((ceiling, sums)) = at_random.and_then(|one| Some((one, one.measured.as_ref().ok()?))) {
+        let rate = report::with_separators(sums.ops_per_s().round() as u64);
+        let _ = writeln!(
+            text,
+            "At random it reads {rate} blocks of {} per second, {} at a time.",
+            ceiling.block, ceiling.depth
+        );
+    }
+    if let Some(memory) = in_sequence(ReadPath::Buffered, TimedReads::Cached) {
+        let _ = writeln!(text, "What is in the page cache is read at {memory} MB/s.");
+    }
+    text
+}
+
 fn text(facts: &[Fact], measured: &DiskMeasurements, width: usize) -> String {
-    let mut text = String::from("disk\n");
+    let mut text = format!("{}\ndisk\n", answer(measured));
     facts.iter().for_each(|fact| text += &fact_lines(fact, width));
     let what = if measured.is_device { "the device" } else { "a file" };
     let _ =
@@ -480,6 +508,23 @@ mod tests {
 
     fn repeats(timing: DiskTiming) -> Repeats {
         Repeats { via: timing.via, reads: timing.reads, timed: Ok(vec![timing]) }
+    }
+
+    #[test]
+    fn the_answer_has_the_middle_timing_and_the_smallest_blocks_at_the_greatest_depth() {
+        let timed = [900, 1_100, 1_000].map(|mib| timing(TimedReads::Disk, ReadPath::Direct, mib, 1_000)).to_vec();
+        let timings = vec![Repeats { via: ReadPath::Direct, reads: TimedReads::Disk, timed: Ok(timed) }];
+        let ceiling = |kib, depth, ops| {
+            let sums = PhaseTotals { ops, took: Nanos::from_millis(500), ..PhaseTotals::default() };
+            MeasuredCeiling { mode: "rndrd".into(), block: Bytes::from_kib(kib), depth, measured: Ok(sums) }
+        };
+        let ceilings = vec![ceiling(4, 1, 5_000), ceiling(4, 32, 20_000), ceiling(16, 32, 15_000)];
+        let told = answer(&DiskMeasurements { size: Bytes::from_mib(16), is_device: false, timings, ceilings });
+        let expected = [
+            "In sequence the disk reads 1,049 MB/s past the page cache.",
+            "At random it reads 40,000 blocks of 4 KiB per second, 32 at a time.",
+        ];
+        assert_eq!(told.lines().collect::<Vec<_>>(), expected);
     }
 
     #[test]

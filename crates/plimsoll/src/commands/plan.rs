@@ -379,7 +379,7 @@ fn time(estimate: &plan::Estimate, is_at_most: bool, loading: f64, beside: Besid
         _ => format!(" and {} for the data", plans::long_time(loading)),
     };
     match all_seconds(estimate, loading, beside) {
-        Some(all) => format!("{bounded}, plus about {points}{data}{by}: {} in all", plans::long_time(all)),
+        Some(all) => format!("{} in all: {bounded} of measuring, about {points}{data}{by}", plans::long_time(all)),
         None => bounded,
     }
 }
@@ -440,9 +440,9 @@ mod tests {
             )
         };
         let shown = |seconds, until_rows| estimate(seconds, until_rows, 0);
-        let beside = "plus about 7.00 s to begin and end points and 2.00 s for the data: 4 min in all";
-        assert_eq!(estimate(210.0, 0, 1), format!("about 4 min, {beside}"));
-        assert_eq!(shown(210.0, 0), format!("at most 4 min, {beside}"));
+        let beside = "of measuring, about 7.00 s to begin and end points and 2.00 s for the data";
+        assert_eq!(estimate(210.0, 0, 1), format!("4 min in all: about 4 min {beside}"));
+        assert_eq!(shown(210.0, 0), format!("4 min in all: at most 4 min {beside}"));
         let some = "at most 60.0 s for 2 of the points; the other 5 end when their data is done";
         assert_eq!(shown(60.0, 5), some);
         assert_eq!(shown(0.0, 7), "not limited: each point ends when its data is done");
@@ -451,7 +451,7 @@ mod tests {
         let known = BesideLoad { is_known: true, ..BESIDE };
         assert_eq!(
             time(&once, true, 300.0, known),
-            "at most 30.0 s, plus about 7.00 s to begin and end points and 5 min for the data, by earlier runs: 6 min in all"
+            "6 min in all: at most 30.0 s of measuring, about 7.00 s to begin and end points and 5 min for the data, by earlier runs"
         );
     }
 }

@@ -233,7 +233,7 @@ const ANSWER_KEYS: &[(&str, &str)] = &[
     ("table.rows[].cells[].text", "the number as people read it"),
     ("table.rows[].cells[].figure", "what it is, as the JSON of a point calls it"),
     ("table.rows[].cells[].point", "the point that has it; absent of a ratio and of a mean of repeats"),
-    ("table.rows[].cells[].is_indicative", "whether it is only a hint"),
+    ("table.rows[].cells[].is_indicative", "whether it is only indicative"),
     ("table.rows_of", "how many rows there would be without the bound of twelve"),
     ("table.conditions", "the conditions that all numbers share"),
     (

@@ -19,7 +19,7 @@ pub fn answer_blocks(analysis: &Analysis, answer: &Answer, main: Option<ChartSec
     if let Some(table) = &answer.table {
         blocks.push(PageBlock::Matrix(vec![answer_matrix(table)]));
         let cells = || table.rows.iter().flat_map(|row| &row.cells).flatten();
-        let hint = if cells().any(|cell| cell.is_indicative) { "Dotted: only a hint." } else { "" };
+        let hint = if cells().any(|cell| cell.is_indicative) { "Dotted: only indicative." } else { "" };
         let notes = [table.conditions.as_str(), hint].into_iter().filter(|note| !note.is_empty());
         let notes = notes.collect::<Vec<_>>().join(". ");
         blocks.extend((!notes.is_empty()).then_some(PageBlock::Small(notes)));

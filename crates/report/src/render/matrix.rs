@@ -47,7 +47,7 @@ pub struct MatrixCell {
     pub tone: i8,
     /// Whether the value must not be used.
     pub is_invalid: bool,
-    /// Whether the value is only a hint.
+    /// Whether the value is only indicative.
     pub is_indicative: bool,
 }
 

@@ -94,7 +94,7 @@ fn question(comparison: &Comparison) -> String {
     }
 }
 
-/// `With a rate of 5,000 per second the p99 is 186 ms, with a closed loop 116 us: ...`, where rates are given and not compared.
+/// `With an open loop of 5,000 per second the p99 is 186 ms, with a closed loop 116 us: ...`, where rates are given and not compared.
 fn tail(comparison: &Comparison, nth: usize) -> Option<Claim> {
     let times = comparison.effects_of(nth, Metric::P99Ns).decided;
     if times.is_empty() {

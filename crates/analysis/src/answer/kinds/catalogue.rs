@@ -9,7 +9,7 @@ use super::super::conditions::conditions;
 use super::super::speech::amount;
 use super::super::thing::Thing;
 use super::super::{AnswerColumn, AnswerParts, AnswerRow, AnswerTable, AskedRun, Claim, ClaimKind, ROWS_MAX};
-use super::sweep::{disturbances, is_rising, rate_claim};
+use super::sweep::{disturbances, rate_claim};
 use crate::PointAnalysis;
 use crate::points::sweep::{ScalingAxis, SweepStep};
 use crate::points::work::WorkUnit;
@@ -51,7 +51,7 @@ fn with_first_step(mut claim: Claim, thing: &Thing) -> Claim {
     let first = &thing.sweep.steps[0];
     let is_depth = thing.sweep.axis == ScalingAxis::Depth;
     let alone = (is_depth && first.clients == 1 && first.depth == 1).then(|| first.response_ns(0.5)).flatten();
-    if let Some(ns) = alone.filter(|_| is_rising(thing)) {
+    if let Some(ns) = alone.filter(|_| thing.is_rising()) {
         claim.sentence = format!("{}; one at a time takes {}.", claim.sentence.trim_end_matches('.'), time(ns as f64));
     }
     claim

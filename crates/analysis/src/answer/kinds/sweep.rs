@@ -121,7 +121,7 @@ pub(in super::super) fn rate_claim(thing: &Thing) -> Claim {
         return thing.with_figure(claim(ClaimKind::Scaling, tail), &lower);
     }
     if std::ptr::eq(best, last) && std::ptr::eq(knee, last) {
-        let more = if is_rising(thing) { " and can do more" } else { "; whether more would help is not known" };
+        let more = if thing.is_rising() { " and can do more" } else { "; whether more would help is not known" };
         return claim(ClaimKind::Scaling, more.to_owned());
     }
     let at_knee = thing.reached(knee);
@@ -133,12 +133,6 @@ pub(in super::super) fn rate_claim(thing: &Thing) -> Claim {
     let share = percent(at_knee.rate.mean / reached.rate.mean);
     let tail = format!(", and {share} of that already {}", thing.place(knee));
     thing.with_figure(claim(ClaimKind::Scaling, tail), &at_knee)
-}
-
-/// Whether the rate is shown to rise up to the last step.
-pub(super) fn is_rising(thing: &Thing) -> bool {
-    let sweep = &thing.sweep;
-    std::ptr::eq(sweep.best(), sweep.last()) && std::ptr::eq(sweep.knee(), sweep.last()) && sweep.is_rise_shown()
 }
 
 /// `32 clients add 8.3 %, no more than the noise, and wait longer (p99 1.35 ms)`, if the best is another step whose gain would matter.

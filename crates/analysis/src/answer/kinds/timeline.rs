@@ -99,7 +99,10 @@ fn level_claim(thing: &Thing, step: &SweepStep) -> Claim {
     let per_op = if reached.point.is_some() { per_op } else { 1.0 };
     let clause = |value: f64| thing.clause(value * per_op, step);
     let (sentence, levels) = match course {
-        Course::Level(level) => (clause(level), vec![level]),
+        Course::Level(level) => {
+            let between = if code == Code::Drops { "drops" } else { "stalls" };
+            (format!("{} between {between}", clause(level)), vec![level])
+        }
         Course::Average(mean) => (format!("{} on average", clause(mean)), vec![mean]),
         Course::Shift { before, at, after } => {
             let change = after / before - 1.0;
@@ -269,7 +272,7 @@ fn table(things: &[Thing]) -> AnswerTable {
     }
 }
 
-/// The rate, the level that drops and stalls interrupt, or both levels.
+/// The rate, or both levels.
 fn level_cell(thing: &Thing, step: &SweepStep) -> AnswerCell {
     let cell = thing.rate_cell(step);
     let [point] = step.points.as_slice() else { return cell };
@@ -281,10 +284,6 @@ fn level_cell(thing: &Thing, step: &SweepStep) -> AnswerCell {
         }
         Some((_, Course::Jumps { low, high } | Course::Shifts { least: low, most: high, .. })) => {
             format!("{} to {}", amount(low * per_op), amount(high * per_op))
-        }
-        Some((_, Course::Level(level))) => {
-            let (value, figure) = (level * per_op, "level_per_s".to_owned());
-            return AnswerCell { text: amount(value), value, figure, ..cell };
         }
         _ => return cell,
     };
@@ -366,6 +365,7 @@ mod tests {
         assert!(stalls[0].starts_with("Sqlite does 32"), "the level and not the mean: {stalls:?}");
         let expected = "It stood still six times, 150.0 s in all and 25.0 s at most, once every 300.0 s.";
         assert!(stalls.contains(&expected.to_owned()), "{stalls:?}");
+        assert!(stalls.iter().all(|one| !one.contains("varies")), "the stalls are why: {stalls:?}");
         let wave = told(&Simulation::counts(&swinging(1_800, 190.0, 25.0, 6.0)));
         assert!(wave[0].ends_with(" operations per second on average."), "{wave:?}");
         assert!(

@@ -39,6 +39,8 @@ fn said(name: &str) -> String {
     if words.contains(' ') { format!("the {words}") } else { words }
 }
 
+/// Who reads that a variant gains nothing expects that less than this share could be hidden in the noise.
+const GAIN_SHOWN_MAX: f64 = 0.25;
 /// The most claims about variants that are faster at some place.
 const FASTER_MAX: usize = 2;
 /// From so many places on it is counted at how many something holds.
@@ -63,10 +65,13 @@ pub(super) fn answer(run: &AskedRun) -> Option<AnswerParts> {
     let rivals = base.map_or_else(Vec::new, |base| rivals(&verdicts, base));
     let mut claims = Vec::new();
     if let Some(base) = base {
-        claims.extend(rivals.iter().flat_map(|rival| rival.gains(base)).take(FASTER_MAX));
-        let elsewhere = none_faster_elsewhere(&verdicts, base).filter(|_| !claims.is_empty());
-        let second = claims.len().min(1);
-        claims.splice(second..second, elsewhere);
+        let mut gains = rivals.iter().flat_map(|rival| rival.gains(base)).take(FASTER_MAX);
+        claims.extend(gains.next());
+        claims.extend(none_faster_elsewhere(&verdicts, base).filter(|_| !claims.is_empty()));
+        if claims.is_empty() && !rivals.is_empty() && verdicts.len() < PLACES_COUNTED {
+            let sentence = format!("No other way is proven faster than {}.", said(base));
+            claims.push(Claim::new(ClaimKind::NoDifference, sentence));
+        }
         // If no variant is faster, say what the engine builds, and what a variant gains without its set-up.
         if claims.is_empty() && verdicts.len() >= PLACES_COUNTED {
             claims.extend(made(&verdicts, base));
@@ -75,9 +80,11 @@ pub(super) fn answer(run: &AskedRun) -> Option<AnswerParts> {
                 claims.extend(with_setup(&verdicts, name));
             }
         }
+        // What gains nothing is asked for before what gains less.
         let nothing = no_gain(&rivals, base);
         claims.extend(if nothing.is_empty() { no_gain_there(&verdicts) } else { None });
         claims.extend(nothing);
+        claims.extend(gains);
         claims.extend(rivals.iter().flat_map(|rival| rival.losses(base)).take(1));
         claims.extend(pays(&verdicts, base));
         claims.extend(explanation(&verdicts));
@@ -183,11 +190,19 @@ fn no_gain(rivals: &[Rival], base: &str) -> Vec<Claim> {
     let (told, open): (Vec<_>, Vec<_>) = even.partition(is_shown);
     let names = |all: &[(&str, &RatioEstimate)]| join_and(&all.iter().map(|one| said(one.0)).collect::<Vec<_>>());
     let bound = |all: &[(&str, &RatioEstimate)]| all.iter().filter_map(|one| one.1.smallest_effect).reduce(f64::max);
-    let verb = if told.len() == 1 { "gains" } else { "gain" };
+    let s = if told.len() == 1 { "s" } else { "" };
     let smallest = bound(&told).filter(|one| *one > 0.0);
-    let shown = smallest.map_or(String::new(), |one| format!(": a difference of {} would have shown", size(one)));
     let gains = || {
-        let sentence = format!("{} {verb} nothing against {}{shown}.", names(&told), said(base));
+        let found = match smallest {
+            Some(one) if one > GAIN_SHOWN_MAX => {
+                format!("show{s} no gain against {}, though less than {} is within the noise", said(base), size(one))
+            }
+            Some(one) => {
+                format!("gain{s} nothing against {}: a difference of {} would have shown", said(base), size(one))
+            }
+            None => format!("gain{s} nothing against {}", said(base)),
+        };
+        let sentence = format!("{} {found}.", names(&told));
         let claim = Claim::new(ClaimKind::NoDifference, sentence);
         smallest.into_iter().fold(claim, |claim, one| claim.figure("smallest_effect", one, None))
     };
@@ -227,7 +242,7 @@ fn no_gain_there(verdicts: &[&VariantVerdict]) -> Option<Claim> {
     let smallest = even.iter().filter_map(|arm| arm.ratio?.smallest_effect).reduce(f64::max)?;
     let s = if even.len() == 1 { "s" } else { "" };
     let names = join_and(&even.iter().map(|arm| said(&arm.name)).collect::<Vec<_>>());
-    let (kind, found) = if smallest <= SHOWN_MAX {
+    let (kind, found) = if smallest <= GAIN_SHOWN_MAX {
         (ClaimKind::NoDifference, format!("gain{s} nothing: a difference of {} would have shown", size(smallest)))
     } else if smallest.is_finite() {
         (ClaimKind::Undecided, format!("show{s} no gain, though less than {} is within the noise", size(smallest)))
@@ -582,6 +597,7 @@ mod tests {
         let arms = vec![arm("query-as-written", 1.0, 1.0, None), arm("query-with-index", 4.1, 0.45, Some(50.0))];
         let (claims, _) = parts(vec![verdict("mariadb", arms, None)]);
         let expected = [
+            "No other way is proven faster than the query as written.",
             "The query with index takes 4.1 times (3.9 to 4.3) as long as the query as written, its set-up included.",
             "Without its set-up the query with index takes 55 % less time; the set-up costs 50.0 ms, so it pays after 9 to 10 runs.",
             "The engine builds a temporary table for the query as written, and nothing for the query with index.",

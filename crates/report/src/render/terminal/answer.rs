@@ -164,7 +164,7 @@ impl Paint {
                 .then(|| format!("{left_out} more {noun}{}: --details.", if left_out == 1 { "" } else { "s" }))
         };
         let notes = [
-            is_marked.then(|| "?: only a hint.".to_owned()),
+            is_marked.then(|| "?: only indicative.".to_owned()),
             has_text(table, " =").then(|| "=: no difference is proven.".to_owned()),
             more(table.rows_of.saturating_sub(table.rows.len()), "row"),
             more(columns_left_out, "column"),
@@ -464,7 +464,10 @@ Next: plimsoll run insert-engines --repeat 6
         for width in [60, 80, 132, 200] {
             let shown = text(&made_answer(), width);
             assert!(shown.lines().count() <= LINES_MAX, "{width}: {shown}");
-            assert!(shown.contains("?: only a hint.") && shown.contains(" more rows: --details."), "{width}: {shown}");
+            assert!(
+                shown.contains("?: only indicative.") && shown.contains(" more rows: --details."),
+                "{width}: {shown}"
+            );
             assert!(
                 shown.contains("Trust: ") && shown.contains("Next: ") && shown.contains("Three secondary"),
                 "{shown}"
@@ -483,7 +486,7 @@ Next: plimsoll run insert-engines --repeat 6
         let cells =
             made.table.iter_mut().flat_map(|table| &mut table.rows).flat_map(|row| row.cells.iter_mut().flatten());
         cells.for_each(|cell| cell.is_indicative = true);
-        assert!(!text(&made, 132).contains(")?") && !text(&made, 132).contains("only a hint"));
+        assert!(!text(&made, 132).contains(")?") && !text(&made, 132).contains("only indicative"));
     }
 
     #[test]

@@ -188,7 +188,7 @@ fn one_pair_decides_nothing_and_says_so_once_and_first() {
     let expected = [
         "Not decided: each comparison has one pair of measurements, and a difference needs four (--repeat 4).",
         "In these measurements MariaDB did 1.60 times as many transactions as PostgreSQL.",
-        "One operation at a time limits it: it takes 917 us to 1.47 ms, and nothing else is full.",
+        "The number of clients limits it: each waits for one operation (917 us to 1.47 ms) before it sends the next, and nothing else is full.",
     ];
     assert_eq!(sentences(&answer), expected);
     assert_eq!(answer.next.as_deref(), Some("Repeat it: the same command with --repeat 4."));
@@ -227,7 +227,7 @@ fn engines_of_unlike_durability_are_not_ranked() {
     let answer = answer_of(all, None);
     let expected = [
         "Not ranked: MariaDB and PostgreSQL promise different things of a commit; give all the same --durability.",
-        "One operation at a time limits it: it takes 573 to 948 us, and nothing else is full.",
+        "The number of clients limits it: each waits for one operation (573 to 948 us) before it sends the next, and nothing else is full.",
     ];
     assert_eq!(sentences(&answer), expected);
 }
@@ -248,7 +248,7 @@ fn rates_that_are_given_are_compared_by_their_p99() {
     let answer = answer_of(all, Some("pacing"));
     assert_eq!(answer.kind, AnswerKind::Arms);
     let first = &answer.claims[0].sentence;
-    let begin = "With a rate of 500 per second the p99 is 20.0 ms, with a closed loop ";
+    let begin = "With an open loop of 500 per second the p99 is 20.0 ms, with a closed loop ";
     assert!(first.starts_with(begin) && first.contains(": a client that waits sends nothing meanwhile"), "{first}");
     assert_eq!(answer.table.expect("their times").rows.len(), 2);
 }
