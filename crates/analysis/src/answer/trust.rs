@@ -129,6 +129,14 @@ fn validity(run: &AskedRun, weakness: Option<(Code, usize)>) -> Option<String> {
         (1, all) => format!("1 of {all} points is valid"),
         (valid, all) => format!("{valid} of {all} points are valid"),
     };
+    let drains = |point: &&PointAnalysis| point.traits.work.step.as_ref().is_some_and(|step| step.drains);
+    let drains = run.analysis.points.iter().filter(drains).count();
+    let valid = match drains {
+        0 => valid,
+        // The table has no rows of them.
+        some if valid.is_empty() || some == all => valid,
+        some => format!("{valid} ({some} of them only write what was put off)"),
+    };
     let is_foreign = is_foreign_weakness(weakness);
     let weak = match (tally.invalid, tally.indicative) {
         (0, _) if is_foreign && all == 1 => "a lower bound".to_owned(),

@@ -63,6 +63,9 @@ pub struct CostChange {
     damped: RatioEstimate,
 }
 
+/// A smaller change, as a logarithm, explains no difference.
+const CHANGE_MIN: f64 = 0.02;
+
 /// The counters of devices and machine that are costs of an operation.
 const MACHINE_COSTS: [CounterRole; 8] = [
     CounterRole::DeviceReadOps,
@@ -167,9 +170,9 @@ impl CostChange {
         self.damped.n
     }
 
-    /// Takes it for a discovery, or not.
+    /// Takes it for a discovery, or not. A change that explains nothing is none, however sure it is.
     pub fn keep_if(&mut self, is_discovery: bool) {
-        self.is_shown = is_discovery && self.damped.n >= PAIRS_MIN;
+        self.is_shown = is_discovery && self.damped.n >= PAIRS_MIN && self.likely_change() >= CHANGE_MIN;
     }
 
     /// By which factor it changed at least, as a logarithm: the end of its interval that is nearer to no change; 0 if that is inside.

@@ -357,13 +357,13 @@ fn answer(measured: &DiskMeasurements) -> String {
         let own = measured.timings.iter().find(|one| one.via == via && one.reads == reads)?;
         let mut all: Vec<f64> = own.timed.as_ref().ok()?.iter().map(DiskTiming::bytes_per_s).collect();
         all.sort_by(f64::total_cmp);
-        Some(report::with_separators((all.get(all.len() / 2)? / 1e6).round() as u64))
+        Some(report::with_separators((all.get(all.len() / 2)? / f64::from(1u32 << 20)).round() as u64))
     };
     let deepest = measured.ceilings.iter().filter(|one| operation(one) == "read" && one.measured.is_ok());
     let at_random = deepest.min_by_key(|one| (one.block, std::cmp::Reverse(one.depth)));
     let mut text = String::new();
     if let Some(disk) = in_sequence(ReadPath::Direct, TimedReads::Disk) {
-        let _ = writeln!(text, "In sequence the disk reads {disk} MB/s past the page cache.");
+        let _ = writeln!(text, "In sequence the disk reads {disk} MiB/s past the page cache.");
     }
     if let Some((ceiling, sums)) = at_random.and_then(|one| Some((one, one.measured.as_ref().ok()?))) {
         let rate = report::with_separators(sums.ops_per_s().round() as u64);
@@ -374,7 +374,7 @@ fn answer(measured: &DiskMeasurements) -> String {
         );
     }
     if let Some(memory) = in_sequence(ReadPath::Buffered, TimedReads::Cached) {
-        let _ = writeln!(text, "What is in the page cache is read at {memory} MB/s.");
+        let _ = writeln!(text, "What is in the page cache is read at {memory} MiB/s.");
     }
     text
 }
@@ -521,7 +521,7 @@ mod tests {
         let ceilings = vec![ceiling(4, 1, 5_000), ceiling(4, 32, 20_000), ceiling(16, 32, 15_000)];
         let told = answer(&DiskMeasurements { size: Bytes::from_mib(16), is_device: false, timings, ceilings });
         let expected = [
-            "In sequence the disk reads 1,049 MB/s past the page cache.",
+            "In sequence the disk reads 1,000 MiB/s past the page cache.",
             "At random it reads 40,000 blocks of 4 KiB per second, 32 at a time.",
         ];
         assert_eq!(told.lines().collect::<Vec<_>>(), expected);

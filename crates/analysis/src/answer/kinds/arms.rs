@@ -55,12 +55,12 @@ pub(super) fn answer(run: &AskedRun) -> Option<AnswerParts> {
         claims.extend(too_noisy(&effects));
     }
     claims.extend(costs::of_engines(&comparison));
-    let mut costs = costs::claims(&comparison).into_iter();
+    // Rates that are given are what was offered, and how long their operations take is the answer.
+    let is_given = comparison.table.rows.iter().all(|row| !row.metric.is_speed());
+    let mut costs = costs::claims(&comparison, is_given).into_iter();
     claims.extend(costs.next());
     claims.extend(bottleneck::claim_of_points(run, &comparison.points()));
     claims.extend(costs);
-    // Rates that are given are what was offered.
-    let is_given = comparison.table.rows.iter().all(|row| !row.metric.is_speed());
     if is_given {
         claims.splice(0..0, (0..others).filter_map(|nth| tail(&comparison, nth)));
     }
@@ -211,7 +211,7 @@ pub(super) fn not_decided(run: &AskedRun, pairs: usize) -> Claim {
     Claim::new(ClaimKind::Undecided, sentence)
 }
 
-/// `With one client, repeats differ too much to tell: less than a factor of 2.5 is within the noise.`, if that is so there and not elsewhere.
+/// `With one client, repeats differ too much to tell: even a factor of 2.5 could be noise there.`, if that is so there and not elsewhere.
 fn too_noisy(effects: &[ArmEffects]) -> Option<Claim> {
     let noisy = || effects.iter().flat_map(|one| &one.noisy);
     let largest = noisy().filter_map(|one| one.effect.smallest_effect).reduce(f64::max)?;
@@ -228,7 +228,7 @@ fn too_noisy(effects: &[ArmEffects]) -> Option<Claim> {
         place
     };
     let shown = if largest.is_finite() && largest < FACTOR_TOLD_MAX {
-        format!(": less than {} is within the noise", size(largest))
+        format!(": even {} could be noise there", size(largest))
     } else {
         String::new()
     };

@@ -38,14 +38,15 @@ impl Cost {
     }
 }
 
-/// How each is larger, in the order of what explains most.
-pub(super) fn claims(comparison: &Comparison) -> Vec<Claim> {
+/// How each is larger, in the order of what explains most; without response times if they are told already.
+pub(super) fn claims(comparison: &Comparison, are_times_told: bool) -> Vec<Claim> {
     // Of many arms the table has the costs.
     if comparison.table.arms.len() != 2 {
         return Vec::new();
     }
     [Cost::Written, Cost::Slowest, Cost::Cpu]
         .into_iter()
+        .filter(|cost| !(are_times_told && matches!(cost, Cost::Slowest)))
         .filter_map(|cost| claim(comparison, cost))
         .take(CLAIMS_MAX)
         .collect()
