@@ -12,6 +12,7 @@ mod dist;
 mod effort;
 mod file;
 mod fio;
+mod floor;
 mod insert;
 mod keep;
 mod load;
@@ -60,7 +61,7 @@ pub struct BenchArguments {
     /// Compare with this binary of plimsoll, too (bench `show`), or with it in place of anything else (benches `file` and `workloads`).
     #[arg(long)]
     older: Option<PathBuf>,
-    /// Use this binary of plimsoll, build none, and keep no result (benches `cluster`, `load` and `replay`).
+    /// Use this binary of plimsoll, build none, and keep no result (benches `cluster`, `floor`, `load` and `replay`).
     #[arg(long)]
     binary: Option<PathBuf>,
     /// Takes two minutes: fewer and shorter runs.
@@ -76,6 +77,7 @@ struct Bench {
 
 const BENCHES: &[Bench] = &[
     Bench { name: file::NAME, run: file::run },
+    Bench { name: floor::NAME, run: floor::run },
     Bench { name: dist::NAME, run: dist::run },
     Bench { name: oltp::NAME, run: oltp::run },
     Bench { name: insert::NAME, run: insert::run },
@@ -95,6 +97,7 @@ fn all_cases() -> impl Iterator<Item = &'static str> {
     cases::CASES
         .iter()
         .map(|case| case.name)
+        .chain(floor::CASES)
         .chain(oltp::CASES)
         .chain(insert::CASES)
         .chain(load::CASES)
