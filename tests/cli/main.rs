@@ -48,3 +48,4 @@ mod until_sure;
 mod verified;
 mod verify;
 mod watching;
+mod workload_files;

@@ -12,7 +12,7 @@ use std::io::BufReader;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 use workload::replay::{Placement, Recording, parse_device_number};
-use workload::replay_sql::{self, LogDialect, LogWanted, REPLAY_SQL, SqlRecording};
+use workload::replay_sql::{self, FileContent, LogDialect, LogWanted, REPLAY_SQL, SavedWorkload, SqlRecording, ToSave};
 
 /// A recording with the path of its log.
 pub struct ReplayedLog {
@@ -135,12 +135,32 @@ fn read_log_summary(path: &Path, params: &Params) -> Result<RecordingSummary, St
 /// # Errors
 /// Why it cannot be read, in one line.
 pub fn read_whole_log(path: &Path, log_line_prefix: &str) -> Result<(LogDialect, SqlRecording), String> {
-    let (file, meta) = open(path)?;
-    if !meta.is_file() {
-        return Err(format!("`{}` is no file; name the file of a log", shown(path)));
-    }
+    let (file, _) = open_log(path)?;
     let wanted = LogWanted { writes: true, log_line_prefix: log_line_prefix.to_owned(), ..LogWanted::default() };
-    replay_sql::read_log(buffered(file), &wanted).map_err(|error| error.in_file(&shown(path)))
+    replay_sql::read_file(path, file, &wanted).map_err(|error| error.in_file(&shown(path)))
+}
+
+/// What the file at `path` says of itself if it is a workload file.
+///
+/// # Errors
+/// Why it cannot be read, in one line.
+pub fn content_of_log(path: &Path) -> Result<Option<FileContent>, String> {
+    let (file, _) = open_log(path)?;
+    replay_sql::content_of_file(path, file).map_err(|error| error.in_file(&shown(path)))
+}
+
+/// Saves the log at `path` as the new workload file `out`.
+///
+/// # Errors
+/// Why it cannot be saved, in one line: then there is no such file.
+pub fn save_log(path: &Path, out: &Path, to_save: &ToSave<'_>) -> Result<SavedWorkload, String> {
+    let (file, _) = open_log(path)?;
+    replay_sql::save_file(path, file, out, to_save).map_err(|error| error.in_file(&shown(path)))
+}
+
+fn open_log(path: &Path) -> Result<(File, Metadata), String> {
+    let (file, meta) = open(path)?;
+    if meta.is_file() { Ok((file, meta)) } else { Err(format!("`{}` is no file; name the file of a log", shown(path))) }
 }
 
 /// Where the log is that `trial` replays.
@@ -165,14 +185,11 @@ pub(crate) fn log_of(trial: &Trial) -> Result<Arc<ReplayedLog>, TargetError> {
 }
 
 fn log_at(path: &Path, params: &Params) -> Result<Arc<ReplayedLog>, String> {
-    let (file, meta) = open(path)?;
-    if !meta.is_file() {
-        return Err(format!("`{}` is no file; name the file of a log", shown(path)));
-    }
+    let (file, meta) = open_log(path)?;
     let wanted = LogWanted::from_params(params)?;
     let state = FileState::of(&meta);
     let log = read_once(&LAST_LOG, path, &format!("{wanted:?}"), state, || {
-        let read = replay_sql::read_log(buffered(file), &wanted);
+        let read = replay_sql::read_file(path, file, &wanted);
         let (dialect, recording) = read.map_err(|error| error.in_file(&shown(path)))?;
         Ok(ReplayedLog { path: path.to_owned(), dialect, recording: Arc::new(recording) })
     })?;

@@ -25,6 +25,7 @@ mod point_reader;
 pub mod reader;
 mod reserve;
 mod rows;
+pub mod untrusted;
 pub mod writer;
 
 pub use error::StoreError;
@@ -41,7 +42,7 @@ pub const EXTENSION: &str = "plimsoll";
 pub const FORMAT: u32 = 1;
 
 /// Marks a SQLite file as a run file: "PLIM".
-const APPLICATION_ID: u32 = 0x504C_494D;
+pub const APPLICATION_ID: u32 = 0x504C_494D;
 
 /// Tables, columns and views with their meaning.
 pub const SCHEMA: &str = include_str!("schema.sql");

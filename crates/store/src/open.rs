@@ -8,9 +8,11 @@
 //! Limits: run and log together up to 8 GiB are copied; `TMPDIR` names the directory.
 
 use crate::error::{ReadFault, StoreError};
+use crate::untrusted::{
+    HEADER_BYTES, MAGIC, application_id, format_number, harden, in_wal_mode, open_database, refuse_stored_sql,
+    table_definitions, tables_of, told_bytes,
+};
 use crate::{APPLICATION_ID, FORMAT, SCHEMA};
-use rusqlite::config::DbConfig;
-use rusqlite::limits::Limit;
 use rusqlite::{Connection, ErrorCode, OpenFlags};
 use std::collections::BTreeMap;
 use std::ffi::OsString;
@@ -25,9 +27,7 @@ const COPY_BYTES_MAX: u64 = 8 << 30;
 const COPY_TRIES: usize = 5;
 /// A recorder holds the file for as long as it lives, a reader for milliseconds.
 const IN_USE_WAIT: Duration = Duration::from_millis(500);
-const FILE_HEADER_BYTES: u64 = 100;
 const LOG_HEADER_BYTES: u64 = 32;
-const MAGIC: &[u8] = b"SQLite format 3\0";
 
 /// An open run file. The connection is closed before the copy is removed: fields drop in order.
 pub(crate) struct RunFile {
@@ -41,7 +41,7 @@ pub(crate) fn reopen(path: &Path) -> Result<Connection, StoreError> {
     let opened =
         open_database(path, OpenFlags::SQLITE_OPEN_READ_WRITE).and_then(|db| db.busy_timeout(IN_USE_WAIT).map(|()| db));
     let db = opened.map_err(|error| StoreError::sqlite(path, "open", error))?;
-    refuse_stored_sql(&db).and_then(|()| check_schema(&db)).map_err(|fault| fault.at(path))?;
+    refuse_stored_sql(&db).map_err(ReadFault::Sql).and_then(|()| check_schema(&db)).map_err(|fault| fault.at(path))?;
     // Only the last connection to a file may leave its log: so this shows whether a recorder is still at work.
     match db.pragma_update_and_check(None, "journal_mode", "DELETE", |row| row.get::<_, String>(0)) {
         Ok(mode) if mode == "delete" => add_later_tables(&db).map(|()| db).map_err(|fault| fault.at(path)),
@@ -68,7 +68,7 @@ pub(crate) fn open_copied(path: &Path, scratch: &Path, most: u64) -> Result<RunF
 
 /// `db` as a connection that runs no stranger's SQL, with the tables of a run.
 fn checked(path: &Path, db: Connection, copy: Option<TempDir>) -> Result<RunFile, StoreError> {
-    harden_connection(&db).and_then(|()| check_schema(&db)).map_err(|fault| fault.at(path))?;
+    harden(&db).map_err(ReadFault::Sql).and_then(|()| check_schema(&db)).map_err(|fault| fault.at(path))?;
     Ok(RunFile { db, _copy: copy })
 }
 
@@ -82,7 +82,7 @@ fn read_header(path: &Path) -> Result<Vec<u8>, StoreError> {
     if !kind.is_file() {
         return Err(StoreError::not_a_run(path, "it is not a regular file"));
     }
-    read_start(path, FILE_HEADER_BYTES).map_err(failed)
+    read_start(path, HEADER_BYTES as u64).map_err(failed)
 }
 
 /// What to name in place of the directory `dir`: the run file of this report, or those in it.
@@ -122,27 +122,17 @@ fn check_identity(path: &Path, header: &[u8]) -> Result<(), StoreError> {
     if header.is_empty() {
         return refuse("it is empty; its recorder was stopped before it wrote anything, or something else made it");
     }
-    if !header.starts_with(MAGIC) || (header.len() as u64) < FILE_HEADER_BYTES {
+    if !header.starts_with(MAGIC) || header.len() < HEADER_BYTES {
         return refuse("it is not an SQLite database");
     }
-    if header_word(header, 68) != APPLICATION_ID {
+    if application_id(header) != APPLICATION_ID {
         return refuse("it is an SQLite database of another program");
     }
-    match header_word(header, 60) {
+    match format_number(header) {
         FORMAT => Ok(()),
         0 => Err(StoreError::damaged(path, "its format number is 0")),
         format => Err(StoreError::UnknownFormat { path: path.to_owned(), format }),
     }
-}
-
-/// The big-endian number at `at`, in a header of full length.
-fn header_word(header: &[u8], at: usize) -> u32 {
-    header[at..at + 4].iter().fold(0, |word, byte| word << 8 | u32::from(*byte))
-}
-
-/// Whether changes go to a log first, by the header.
-fn in_wal_mode(header: &[u8]) -> bool {
-    header[18] == 2 || header[19] == 2
 }
 
 /// Whether SQLite would find a file that it takes for the log of the database.
@@ -165,12 +155,7 @@ fn open_in_place(path: &Path, header: &[u8]) -> Result<Connection, StoreError> {
 
 /// Refuses a file that was cut short in plain words. SQLite would notice, and report "malformed".
 fn check_length(path: &Path, header: &[u8]) -> Result<(), StoreError> {
-    // 1 means 64 KiB, which 16 bits do not hold.
-    let page_bytes = match u64::from(header[16]) << 8 | u64::from(header[17]) {
-        1 => 65_536,
-        bytes => bytes,
-    };
-    let told = page_bytes * u64::from(header_word(header, 28));
+    let told = told_bytes(header);
     let there = fs::metadata(path).map_err(|error| StoreError::io(path, "open", error))?.len();
     if there < told {
         return Err(StoreError::damaged(path, format!("it is truncated: {there} of {told} bytes")));
@@ -236,53 +221,6 @@ fn copy_file(from: &Path, to: &Path, room: &mut u64) -> io::Result<()> {
     Ok(())
 }
 
-fn open_database(path: &Path, access: OpenFlags) -> rusqlite::Result<Connection> {
-    Connection::open_with_flags(path, access | OpenFlags::SQLITE_OPEN_NO_MUTEX)
-}
-
-/// Follows <https://www.sqlite.org/security.html>, "untrusted SQLite database files". No memory map: a file that shrinks
-/// under it would be SIGBUS.
-fn harden_connection(db: &Connection) -> Result<(), ReadFault> {
-    refuse_stored_sql(db)?;
-    // A copy is thrown away: nothing in it need be moved or synced.
-    db.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, true)?;
-    for (limit, most) in LIMITS {
-        db.set_limit(limit, most)?;
-    }
-    db.execute_batch("PRAGMA cell_size_check = ON; PRAGMA query_only = ON; PRAGMA synchronous = OFF;")?;
-    db.pragma_update_and_check(None, "mmap_size", 0, |_| Ok(())).or_else(no_map)
-}
-
-/// Runs no SQL that the file contains.
-fn refuse_stored_sql(db: &Connection) -> Result<(), ReadFault> {
-    use DbConfig::{SQLITE_DBCONFIG_DEFENSIVE, SQLITE_DBCONFIG_ENABLE_TRIGGER, SQLITE_DBCONFIG_ENABLE_VIEW};
-    db.set_db_config(SQLITE_DBCONFIG_DEFENSIVE, true)?;
-    db.set_db_config(DbConfig::SQLITE_DBCONFIG_TRUSTED_SCHEMA, false)?;
-    db.set_db_config(SQLITE_DBCONFIG_ENABLE_TRIGGER, false)?;
-    Ok(db.set_db_config(SQLITE_DBCONFIG_ENABLE_VIEW, false).map(drop)?)
-}
-
-/// A SQLite without memory maps answers nothing, which is as good.
-fn no_map(error: rusqlite::Error) -> Result<(), ReadFault> {
-    match error {
-        rusqlite::Error::QueryReturnedNoRows => Ok(()),
-        error => Err(ReadFault::Sql(error)),
-    }
-}
-
-/// Far above what a run needs. The length is that of a plan with tens of thousands of trials.
-const LIMITS: [(Limit, i32); 9] = [
-    (Limit::SQLITE_LIMIT_LENGTH, 64 << 20),
-    (Limit::SQLITE_LIMIT_SQL_LENGTH, 100_000),
-    (Limit::SQLITE_LIMIT_COLUMN, 64),
-    (Limit::SQLITE_LIMIT_EXPR_DEPTH, 50),
-    (Limit::SQLITE_LIMIT_COMPOUND_SELECT, 8),
-    (Limit::SQLITE_LIMIT_VDBE_OP, 25_000),
-    (Limit::SQLITE_LIMIT_FUNCTION_ARG, 8),
-    (Limit::SQLITE_LIMIT_ATTACHED, 0),
-    (Limit::SQLITE_LIMIT_TRIGGER_DEPTH, 1),
-];
-
 /// Insists that the tables are tables and have the columns of the format, so that no query here runs SQL of a stranger. What else is in the
 /// file is not looked at: people may add their own indexes and views.
 fn check_schema(db: &Connection) -> Result<(), ReadFault> {
@@ -317,35 +255,12 @@ fn add_later_tables(db: &Connection) -> Result<(), ReadFault> {
 
 /// The names and definitions of the tables of a run file.
 pub(crate) fn expected_tables() -> Result<BTreeMap<String, String>, ReadFault> {
-    let fresh = Connection::open_in_memory()?;
-    fresh.execute_batch(SCHEMA)?;
-    table_definitions(&fresh)
-}
-
-/// What is called a table in the file, by name: its definition without comments and layout, which may be edited.
-fn table_definitions(db: &Connection) -> Result<BTreeMap<String, String>, ReadFault> {
-    const TABLES: &str = "SELECT name, sql FROM sqlite_schema WHERE type = 'table' AND sql IS NOT NULL LIMIT 1000";
-    let mut query = db.prepare(TABLES)?;
-    let rows = query.query_map([], |row| Ok((row.get(0)?, without_comments(&row.get::<_, String>(1)?))))?;
-    Ok(rows.collect::<rusqlite::Result<_>>()?)
-}
-
-fn without_comments(sql: &str) -> String {
-    let lines = sql.lines().map(|line| line.split("--").next().unwrap_or_default());
-    lines.flat_map(str::split_whitespace).collect::<Vec<_>>().join(" ")
+    Ok(tables_of(SCHEMA)?)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn the_shape_of_a_table_is_its_sql_without_comments_and_layout() {
-        assert_eq!(
-            without_comments("CREATE TABLE t (\n  a TEXT, -- a comment\n  b  INTEGER\n)"),
-            "CREATE TABLE t ( a TEXT, b INTEGER )"
-        );
-    }
 
     #[test]
     fn the_schema_makes_all_tables() {

@@ -1,4 +1,4 @@
-//! Files of strangers: run files, plans, results of other programs, recorded I/O and logs of servers, mutated at random and read.
+//! Files of strangers: run files, plans, results of other programs, recorded I/O, logs of servers and workload files, mutated at random and read.
 //!
 //! In: the golden runs, the built-in plans, the fixtures of imports and recordings; a seed and a time. Out: how many inputs were read, and each place that
 //! panicked with its first input. Limits: the readers run in a process of their own, within [`MEMORY_MAX`] and [`CPU_MAX`] for each input,

@@ -6,11 +6,12 @@ use super::texts::mutate_text;
 use import::StatedSettings;
 use model::Catalogue;
 use plan::Overrides;
-use std::fs;
+use std::fs::{self, File};
 use std::panic::{RefUnwindSafe, UnwindSafe};
 use std::path::{Path, PathBuf};
+use workload::RecordingError;
 use workload::replay::{Placement, RecordedIo, Recording};
-use workload::replay_sql::{self, LogWanted};
+use workload::replay_sql::{self, FileContent, LogDialect, LogWanted, SqlRecording, ToSave};
 
 /// Makes the files of one input in a directory.
 type MakeFiles = dyn Fn(&Path, &mut Dice) -> Vec<PathBuf> + UnwindSafe + RefUnwindSafe;
@@ -34,6 +35,7 @@ pub fn all() -> Vec<Reader> {
         Reader { name: "imports", make: Box::new(make_import), read: read_import },
         Reader { name: "recorded I/O", make: Box::new(make_trace), read: |_, files| read_trace(&files[0]) },
         Reader { name: "logs of servers", make: Box::new(make_log), read: |_, files| read_server_log(&files[0]) },
+        Reader { name: "workload files", make: Box::new(make_workload), read: |_, files| read_workload(&files[0]) },
     ]
 }
 
@@ -168,7 +170,35 @@ fn read_server_log(path: &Path) -> bool {
     let text = fs::read(path).unwrap();
     let renamed = vec![("shop".into(), "copy".into())];
     let wanted = LogWanted { writes: text.len().is_multiple_of(2), renamed, ..LogWanted::default() };
-    match replay_sql::read_log(&text[..], &wanted) {
+    is_recording(replay_sql::read_log(&text[..], &wanted))
+}
+
+fn make_workload(dir: &Path, dice: &mut Dice) -> Vec<PathBuf> {
+    let name = dice.pick(&["mysql-slow.log", "mariadb-general.log", "postgres.csv"]);
+    let log = recorded(name);
+    let path = dir.join("it.workload");
+    let to_save = ToSave {
+        log_line_prefix: "",
+        from: "0s",
+        length: "end",
+        hash_values: dice.one_in(2),
+        is_stopped: &|| false,
+        ask: &|_, _| Ok(FileContent::default()),
+    };
+    replay_sql::save_file(&log, File::open(&log).unwrap(), &path, &to_save).unwrap();
+    mutate_run(&path, dice);
+    vec![path]
+}
+
+/// As `replay-sql` and `workload show` do.
+fn read_workload(path: &Path) -> bool {
+    let wanted = LogWanted { writes: path.metadata().unwrap().len().is_multiple_of(8_192), ..LogWanted::default() };
+    let _content = replay_sql::content_of_file(path, File::open(path).unwrap());
+    is_recording(replay_sql::read_file(path, File::open(path).unwrap(), &wanted))
+}
+
+fn is_recording(read: Result<(LogDialect, SqlRecording), RecordingError>) -> bool {
+    match read {
         Ok((_, recording)) => {
             let times = recording.statements().map(|statement| statement.unwrap().due);
             assert!(times.is_sorted(), "a statement is due before the one before it");

@@ -1,4 +1,4 @@
-//! Mutations of run files: of the bytes of the database, and of its tables, values and JSON.
+//! Mutations of run files and workload files: of the bytes of the database, and of its tables, values and JSON.
 
 use super::dice::Dice;
 use super::texts::mutate_bytes;
@@ -8,7 +8,7 @@ use serde_json::Value as Json;
 use std::fs;
 use std::path::Path;
 
-/// Changes the run file at `path`. What SQLite refuses stays as it was.
+/// Changes the run or workload file at `path`. What SQLite refuses stays as it was.
 pub fn mutate_run(path: &Path, dice: &mut Dice) {
     if dice.one_in(3) {
         let mut bytes = fs::read(path).unwrap();

@@ -13,7 +13,7 @@ const ALLOWED: &[(&str, &[&str])] = &[
     ("model", &[]),
     ("sql", &["model"]),
     ("plan", &["model", "sql"]),
-    ("workload", &["model", "sql", "capture"]),
+    ("workload", &["model", "sql", "capture", "store"]),
     ("load", &["model", "workload"]),
     ("host", &["model"]),
     // `plan` for the contract tests, which make their trials from the declared defaults as a user would.

@@ -6,6 +6,7 @@
 //!
 //! `mysql`, `postgres` and `sqlite` read, `types` knows the types, `sample` computes the statistics that an engine lacks, `tables` makes tables of
 //! what was found, `names` replaces names. `digests` reads the statements that a server has counted, `placeholders` gives them values.
+//! `server_facts` reads what is saved with a workload.
 
 mod digests;
 mod mysql;
@@ -13,12 +14,14 @@ mod names;
 mod placeholders;
 mod postgres;
 mod sample;
+mod server_facts;
 mod sqlite;
 mod tables;
 mod types;
 
 pub use digests::{CountedStatement, find_statements};
 pub use placeholders::with_values;
+pub use server_facts::{find_settings, find_sizes};
 pub use tables::with_keys;
 
 use crate::server::url::{PASSWORD_FILE, Password, ServerUrl, URL};

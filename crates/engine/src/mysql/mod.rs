@@ -28,7 +28,7 @@ mod params;
 mod procedures;
 mod programs;
 mod quiesce;
-mod settings;
+pub(crate) mod settings;
 mod storage;
 pub(crate) mod tables;
 mod waits;

@@ -9,7 +9,7 @@ use crate::settings::{PARTS_MAX, WatchedSettings, quoted_list};
 pub(super) const UPTIME: &str = "SHOW GLOBAL STATUS LIKE 'Uptime'";
 
 /// What is watched. To watch another variable: its name here.
-pub(super) const WATCHED: WatchedSettings = WatchedSettings {
+pub(crate) const WATCHED: WatchedSettings = WatchedSettings {
     names: &[
         // Durability.
         "innodb_flush_log_at_trx_commit",

@@ -19,7 +19,7 @@ mod external;
 mod procedures;
 mod quiesce;
 mod replication;
-mod settings;
+pub(crate) mod settings;
 mod tables;
 pub(crate) mod wait_events;
 pub(crate) mod wire;

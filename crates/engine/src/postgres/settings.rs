@@ -6,7 +6,7 @@
 use crate::settings::{PARTS_MAX, WatchedSettings, quoted_list};
 
 /// What is watched. To watch another setting: its name here.
-pub(super) const WATCHED: WatchedSettings = WatchedSettings {
+pub(crate) const WATCHED: WatchedSettings = WatchedSettings {
     names: &[
         // Durability.
         "fsync",

@@ -88,11 +88,15 @@ pub fn check_server<S: SqlServer>(
     let words = S::replay_words();
     let refused = |text: String| Err(TargetError::Unsupported(text));
     if words.dialect != log.dialect {
-        let (of, on) = match log.dialect {
-            LogDialect::Mysql => ("MySQL or MariaDB", "postgres"),
-            LogDialect::Postgres => ("PostgreSQL", "mysql"),
+        let on = match words.dialect {
+            LogDialect::Mysql => "mysql",
+            LogDialect::Postgres => "postgres",
         };
-        return refused(format!("`{}` is a log of {of}; it cannot be replayed on `{on}`", shown(&log.path)));
+        return refused(format!(
+            "`{}` has the statements of {}; they cannot be replayed on `{on}`: name a copy of their own server",
+            shown(&log.path),
+            log.dialect
+        ));
     }
     let recorded_on = replay_sql::recorded_on(params);
     if !recorded_on.is_empty() && is_recorded(server, recorded_on, address, admin)? {

@@ -28,6 +28,7 @@ pub mod plans;
 mod quick;
 mod record_io;
 mod recorded;
+mod recorded_save;
 mod reference;
 mod report;
 mod run;

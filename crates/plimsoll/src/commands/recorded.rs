@@ -1,14 +1,15 @@
-//! `plimsoll workload show FILE`: what a log holds that `replay-sql` could replay.
+//! `plimsoll workload show FILE`: what a log holds that `replay-sql` could replay. Its sister `save` is in `recorded_save`.
 //!
-//! In: a log. Out: its statements by kind, its rate over time, its sessions, its tables, and what is left out. Limits: nothing is sent
+//! In: a log or a workload file. Out: its statements by kind, its rate over time, its sessions, its tables, and what is left out. Limits: nothing is sent
 //! anywhere, so functions and views of a server are not judged: a replay of reads may send less.
 
+use super::recorded_save;
 use crate::context::Context;
 use crate::exit::{Exit, Fault};
 use crate::output;
-use ::workload::replay_sql::{LogDialect, RecordingSurvey, SqlRecording, clock_text};
+use ::workload::replay_sql::{FileContent, LogDialect, RecordingSurvey, SqlRecording, clock_text};
 use clap::{Arg, ArgMatches, Command};
-use model::{Nanos, OpClass};
+use model::{Bytes, Nanos, OpClass};
 use report::wording::quantity::{count, percent, whole};
 use serde_json::{Value, json};
 use std::path::Path;
@@ -29,36 +30,38 @@ pub fn clap() -> Command {
         .hide_default_value(true);
     let show = Command::new("show")
         .about("Show what a log holds: statements by kind, rate over time, sessions, transactions, tables")
-        .arg(log.help("Log of MySQL, MariaDB or PostgreSQL, or a packet capture, as `replay-sql --log` takes it"))
+        .arg(log.help(
+            "Log of MySQL, MariaDB or PostgreSQL, a packet capture, or a workload file, as `replay-sql --log` takes it",
+        ))
         .arg(prefix.help("Setting log_line_prefix of the PostgreSQL that wrote a log as text"));
     Command::new("workload")
-        .about("Look at the workload in a server's log before it is replayed")
+        .about("Look at the workload in a server's log, or save it, before it is replayed")
         .subcommand_required(true)
         .arg_required_else_help(true)
         .disable_help_subcommand(true)
-        .subcommand(show)
+        .subcommands([show, recorded_save::clap()])
 }
 
 pub fn execute(matches: &ArgMatches, context: &Context) -> Result<Exit, Fault> {
-    let (_, matches) = matches.subcommand().expect("clap requires one");
+    let (command, matches) = matches.subcommand().expect("clap requires one");
+    if command == "save" {
+        return recorded_save::execute(matches, context);
+    }
     let text = |name: &str| matches.get_one::<String>(name).map_or("", String::as_str);
     let path = Path::new(text("recorded-log"));
     let (dialect, recording) = engine::read_whole_log(path, text("recorded-prefix")).map_err(Fault::usage)?;
     let survey = recording.survey(dialect.sql(), STRETCHES);
     let survey = survey.map_err(|error| Fault::usage(error.in_file(&output::shown(path))))?;
+    let content = engine::content_of_log(path).map_err(Fault::usage)?;
     if context.json {
-        output::json::print(&json(path, dialect, &recording, &survey));
+        output::json::print(&json(path, dialect, &recording, &survey, content.as_ref()));
     } else {
-        output::print(&text_of(path, dialect, &recording, &survey));
+        let what = if content.is_some() { "a workload file" } else { "a log" };
+        let what = format!("{}: {what} of {dialect}", output::shown(path));
+        let text = text_of(&what, &recording, &survey);
+        output::print(&(text + &content.map_or_else(String::new, |content| content_text(&content))));
     }
     Ok(Exit::Done)
-}
-
-fn server_name(dialect: LogDialect) -> &'static str {
-    match dialect {
-        LogDialect::Mysql => "MySQL or MariaDB",
-        LogDialect::Postgres => "PostgreSQL",
-    }
 }
 
 fn class_word(class: OpClass) -> &'static str {
@@ -69,17 +72,16 @@ fn class_word(class: OpClass) -> &'static str {
     }
 }
 
-fn text_of(path: &Path, dialect: LogDialect, recording: &SqlRecording, survey: &RecordingSurvey) -> String {
+/// What the recording holds, which `what` names.
+fn text_of(what: &str, recording: &SqlRecording, survey: &RecordingSurvey) -> String {
     let length_s = recording.length().as_secs_f64();
-    let version =
-        if recording.server.version.is_empty() { String::new() } else { format!(" {}", recording.server.version) };
+    let version = output::escaped(&recording.server.version);
+    let version = if version.is_empty() { String::new() } else { format!(" {version}") };
     let from = recording.time_of_day();
     let per_s = recording.len() as f64 / length_s.max(1e-9);
     let mut text = format!(
-        "{}: a log of {}{version}\n{} statements in {} ({} to {} by its clock), {} per second on average\n{} sessions, at most {} at once, {:.1} on \
+        "{what}{version}\n{} statements in {} ({} to {} by its clock), {} per second on average\n{} sessions, at most {} at once, {:.1} on \
          average; {} transactions\n",
-        output::shown(path),
-        server_name(dialect),
         whole(recording.len() as f64),
         recording.length(),
         clock_text(from),
@@ -138,17 +140,53 @@ fn rates_text(recording: &SqlRecording, survey: &RecordingSurvey) -> String {
     text
 }
 
-fn json(path: &Path, dialect: LogDialect, recording: &SqlRecording, survey: &RecordingSurvey) -> Value {
+/// What a workload file has besides its statements.
+fn content_text(content: &FileContent) -> String {
+    let mut text = String::new();
+    if content.is_hashed {
+        text += "\nIts values are not those that were recorded: each was replaced by another one.\n";
+    }
+    if !content.settings.is_empty() {
+        text += "\nSettings of its server:\n";
+    }
+    for (name, value) in &content.settings {
+        text += &format!("  {} = {}\n", output::escaped(name), output::escaped(value));
+    }
+    if !content.tables.is_empty() {
+        text += "\nSizes of its tables (rows, bytes):\n";
+    }
+    for table in content.tables.iter().take(ROWS_MAX) {
+        let rows = table.rows.map_or_else(|| "-".to_owned(), |rows| whole(rows as f64).to_string());
+        let bytes = table.bytes.map_or_else(|| "-".to_owned(), |bytes| Bytes(bytes.max(0) as u64).to_string());
+        text += &format!("{rows:>14} {bytes:>10}  {}\n", output::escaped(&table.name));
+    }
+    text + &rest_text(content.tables.len())
+}
+
+fn json(
+    path: &Path,
+    dialect: LogDialect,
+    recording: &SqlRecording,
+    survey: &RecordingSurvey,
+    content: Option<&FileContent>,
+) -> Value {
     let kind = |kind: &::workload::replay_sql::StatementKind| json!({"kind": kind.name, "class": class_word(kind.class), "statements": kind.count});
     let stretch = |stretch: &::workload::replay_sql::SurveyedStretch| json!({"begin_s": stretch.begin.as_secs_f64(), "seconds": stretch.length.as_secs_f64(), "statements": stretch.statements});
     let table = |table: &::workload::replay_sql::UsedTable| json!({"table": table.name, "reads": table.reads, "writes": table.writes});
+    let settings =
+        content.iter().flat_map(|content| &content.settings).map(|(name, value)| (name.clone(), json!(value)));
+    let settings: serde_json::Map<String, Value> = settings.collect();
+    let sizes = content.iter().flat_map(|content| &content.tables);
+    let sizes = sizes.map(|table| json!({"table": table.name, "rows": table.rows, "bytes": table.bytes}));
+    let sizes: Vec<Value> = sizes.collect();
     json!({
-        "schema": "plimsoll.workload/1", "log": path, "server": server_name(dialect), "version": recording.server.version,
+        "schema": "plimsoll.workload/1", "log": path, "server": dialect.to_string(), "version": recording.server.version,
         "statements": recording.len(), "seconds": recording.length().as_secs_f64(), "begins_at": clock_text(recording.time_of_day()),
         "sessions": recording.sessions(), "sessions_at_once_max": recording.most_at_once(), "sessions_at_once_mean": survey.mean_at_once,
         "transactions": survey.transactions, "kinds": recording.kinds().iter().map(kind).collect::<Vec<Value>>(),
         "rates": survey.stretches.iter().map(stretch).collect::<Vec<Value>>(),
         "tables": survey.tables.iter().map(table).collect::<Vec<Value>>(),
         "left_out": recording.left_out.total(), "skipped": recording.skipped.total(),
+        "hashed": content.is_some_and(|content| content.is_hashed), "settings": settings, "sizes": sizes,
     })
 }

@@ -1,25 +1,36 @@
-//! The statements of a packet capture as a recording.
+//! The statements of a packet capture.
 //!
-//! In: a capture, as pcap or pcapng. Out: a [`SqlRecording`] of the server whose statements come first. Limits: those of [`capture`].
+//! In: a capture, as pcap or pcapng. Out: the statements of the server whose statements come first, for a [`LogTaker`]. Limits: those of
+//! [`capture`].
 
-use super::recording::{FoundStatement, RecordedServer, RecordingBuilder, SqlRecording};
-use super::wanted::{LogDialect, LogWanted};
+use super::log_taker::{FoundStatement, LogTaker, RecordedServer, TakenLog};
+use super::skipped::Skipped;
+use super::wanted::LogDialect;
 use crate::recording_error::RecordingError;
 use capture::{CaptureEvent, CapturedStatement, Dialect, Values};
 use std::io::Read;
 use std::ops::ControlFlow;
 
-pub(super) fn read(reader: impl Read + Send, wanted: &LogWanted) -> Result<(LogDialect, SqlRecording), RecordingError> {
-    let mut found: Option<Found> = None;
+/// Passes a capture on to the taker that `make` makes once it is known whose statements they are.
+pub(super) fn read<T: LogTaker>(
+    reader: impl Read + Send,
+    make: impl FnOnce(LogDialect) -> Result<T, RecordingError>,
+) -> Result<TakenLog<T>, RecordingError> {
+    let mut found: Option<Found<T>> = None;
+    let mut make = Some(make);
     let mut failed = None;
     let summary = capture::read_capture(reader, |event| {
         let taken = match event {
             CaptureEvent::Statement(statement) => {
-                found.get_or_insert_with(|| Found::new(dialect_of(&statement), wanted)).take(&statement)
+                let dialect = dialect_of(&statement);
+                let begun = make.take().map_or(Ok(()), |make| {
+                    found = Some(Found { taker: make(dialect)?, dialect, count: 0 });
+                    Ok(())
+                });
+                begun.and_then(|()| found.as_mut().expect("it was begun").take(&statement))
             }
             CaptureEvent::SessionEnded { session, .. } => {
-                found.iter_mut().for_each(|found| found.builder.end_session(&session.to_string()));
-                Ok(())
+                found.as_mut().map_or(Ok(()), |found| found.taker.end_session(&session.to_string()))
             }
         };
         failed = taken.err();
@@ -29,16 +40,16 @@ pub(super) fn read(reader: impl Read + Send, wanted: &LogWanted) -> Result<(LogD
     if let Some(error) = failed {
         return Err(error);
     }
-    let Some(Found { mut builder, dialect, .. }) = found else {
+    let Some(Found { mut taker, dialect, .. }) = found else {
         let skipped = summary.skipped.sentences().join("; ");
         let skipped = if skipped.is_empty() { String::new() } else { format!(": {skipped}") };
         return Err(RecordingError::of_file(format!("the capture has no statement{skipped}")));
     };
     if let Some((version, address)) = summary.server {
-        builder.set_server(RecordedServer { version, port: Some(address.port()), socket: None });
+        taker.set_server(RecordedServer { version, port: Some(address.port()), socket: None });
     }
-    summary.skipped.counts().for_each(|(count, what, _)| builder.skip_many(what, count));
-    Ok((dialect, builder.finish(false)?))
+    summary.skipped.counts().for_each(|(count, what, _)| taker.skip_many(what, count, 0));
+    Ok(TakenLog { dialect, taker, has_whole_seconds: false, of_lines: Skipped::default() })
 }
 
 fn dialect_of(statement: &CapturedStatement) -> LogDialect {
@@ -48,31 +59,27 @@ fn dialect_of(statement: &CapturedStatement) -> LogDialect {
     }
 }
 
-struct Found {
-    builder: RecordingBuilder,
+struct Found<T> {
+    taker: T,
     dialect: LogDialect,
     count: u64,
 }
 
-impl Found {
-    fn new(dialect: LogDialect, wanted: &LogWanted) -> Found {
-        Found { builder: RecordingBuilder::new(dialect, wanted), dialect, count: 0 }
-    }
-
+impl<T: LogTaker> Found<T> {
     fn take(&mut self, statement: &CapturedStatement) -> Result<(), RecordingError> {
         self.count += 1;
         if dialect_of(statement) != self.dialect {
-            self.builder.skip("statement of another kind of server", self.count);
+            self.taker.skip("statement of another kind of server", self.count);
             return Ok(());
         }
         let Some(text) = self.bound(statement) else {
-            self.builder.count_unbound();
+            self.taker.count_unbound(1);
             return Ok(());
         };
         let (session, began_us) = (statement.session.to_string(), statement.began_us);
         let schema = statement.schema.as_str();
         let text = text.as_str();
-        self.builder.add(&FoundStatement {
+        self.taker.add(&FoundStatement {
             line: self.count,
             began_us,
             took_us: None,
@@ -81,7 +88,7 @@ impl Found {
             text,
         })?;
         if let Some(took_us) = statement.took_us {
-            self.builder.end_last_of(&session, began_us.saturating_add_unsigned(took_us));
+            self.taker.end_last_of(&session, began_us.saturating_add_unsigned(took_us))?;
         }
         Ok(())
     }

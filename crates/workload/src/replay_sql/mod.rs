@@ -9,6 +9,8 @@
 mod captured;
 mod days;
 mod lines;
+mod log_file;
+mod log_taker;
 mod mysql_log;
 mod part;
 mod postgres_log;
@@ -18,25 +20,31 @@ mod skipped;
 mod source;
 mod spill;
 mod wanted;
+mod workload_file;
 
+pub use log_file::{SavedWorkload, ToSave, content_of_file, read_file, save_file};
+pub use log_taker::RecordedServer;
 pub use part::{clock_text, copies_of, shift_of, stretch_of, times_of};
 pub use recording::{
-    Copies, KINDS_MAX, Lanes, LeftOut, MadeCopies, OTHERS, RecordedServer, RecordedStatement, RecordingSurvey,
-    STATEMENTS_MAX, SqlRecording, StatementKind, SurveyedStretch, UsedTable,
+    Copies, KINDS_MAX, Lanes, LeftOut, MadeCopies, OTHERS, RecordedStatement, RecordingSurvey, STATEMENTS_MAX,
+    SqlRecording, StatementKind, SurveyedStretch, UsedTable,
 };
 pub use skipped::{Skipped, SkippedKind};
 pub use wanted::{LogDialect, LogWanted};
+pub use workload_file::{FileContent, TableSize};
 
 use crate::oltp::custom::keep_name;
 use crate::program::{ClientIndex, OpKindDef, OpStream, ProgramInput, SqlProgram, SqlWork};
 use crate::recording_error::RecordingError;
 use crate::{DataReuse, Workload, WorkloadDef};
 use lines::Lines;
+use log_taker::{LogTaker, TakenLog};
 use model::{
     Bytes, Entry, Family, Nanos, OpClass, OpKind, ParamDef, ParamKind, ParamRole, Params, SqlArg, SqlOp, Value,
     WorkTraits,
 };
 use part::{FOR, FROM, SHIFT, TIMES_DEF};
+use recording::RecordingBuilder;
 use std::io::BufRead;
 use std::sync::Arc;
 
@@ -79,7 +87,7 @@ pub static REPLAY_SQL: WorkloadDef = WorkloadDef {
 };
 
 const LOG: ParamDef = ParamDef {
-    help: "log to replay, plain or packed by gzip or zstd: a slow or general log of MySQL or MariaDB, PostgreSQL's log in CSV, in JSON or as text, or a packet capture",
+    help: "log to replay, plain or packed by gzip or zstd: a slow or general log of MySQL or MariaDB, PostgreSQL's log in CSV, in JSON or as text, a packet capture; or a workload file",
     ..ParamDef::new("log", ParamRole::Mode, ParamKind::Recording, "")
 };
 const LOG_LINE_PREFIX: ParamDef = ParamDef {
@@ -139,18 +147,37 @@ const LINES_BEFORE_MAX: usize = 1_000;
 /// # Errors
 /// If it is no log or of another version, if there is no room for its statements, or if it has nothing to replay.
 pub fn read_log(reader: impl BufRead + Send, wanted: &LogWanted) -> Result<(LogDialect, SqlRecording), RecordingError> {
+    recording_of(take_log(reader, wanted, |dialect| Ok(RecordingBuilder::new(dialect, wanted)))?)
+}
+
+fn recording_of(taken: TakenLog<RecordingBuilder>) -> Result<(LogDialect, SqlRecording), RecordingError> {
+    let mut recording = taken.taker.finish(taken.has_whole_seconds)?;
+    recording.skipped.add_all(&taken.of_lines);
+    Ok((taken.dialect, recording))
+}
+
+/// Passes a log on to the taker that `make` makes once it is known whose log it is.
+fn take_log<T: LogTaker>(
+    reader: impl BufRead + Send,
+    wanted: &LogWanted,
+    make: impl FnOnce(LogDialect) -> Result<T, RecordingError>,
+) -> Result<TakenLog<T>, RecordingError> {
     let mut reader = source::unpacked(reader)?;
     let head = reader.fill_buf().map_err(|error| source::unreadable(&error))?;
     if head.first_chunk().is_some_and(|head| capture::is_capture(*head)) {
-        return captured::read(reader, wanted);
+        return captured::read(reader, make);
     }
     let mut lines = Lines::new(reader);
     let first = lines.peek(1)?.ok_or_else(|| RecordingError::of_file("it is empty".to_owned()))?;
     let first = String::from_utf8_lossy(first).into_owned();
-    let (dialect, mut recording) = if !mysql_log::is_first_line(&first) && postgres_log::is_first_line(&first, wanted) {
-        (LogDialect::Postgres, postgres_log::read(&mut lines, wanted)?)
+    if first.as_bytes().starts_with(store::untrusted::MAGIC) {
+        let text = "it is an SQLite file that is packed or comes through a pipe; unpack it, and name the file";
+        return Err(RecordingError::of_file(text));
+    }
+    let dialect = if !mysql_log::is_first_line(&first) && postgres_log::is_first_line(&first, wanted) {
+        LogDialect::Postgres
     } else if has_entry_of_mysql(&mut lines)? {
-        (LogDialect::Mysql, mysql_log::read(&mut lines, wanted)?)
+        LogDialect::Mysql
     } else {
         let text = format!(
             "`{}` begins neither a slow or general log of MySQL or MariaDB nor a log of PostgreSQL nor a packet capture",
@@ -158,8 +185,12 @@ pub fn read_log(reader: impl BufRead + Send, wanted: &LogWanted) -> Result<(LogD
         );
         return Err(RecordingError::at(1, text));
     };
-    recording.skipped.add_all(&lines.skipped);
-    Ok((dialect, recording))
+    let mut taker = make(dialect)?;
+    let has_whole_seconds = match dialect {
+        LogDialect::Postgres => postgres_log::read(&mut lines, wanted, &mut taker)?,
+        LogDialect::Mysql => mysql_log::read(&mut lines, &mut taker)?,
+    };
+    Ok(TakenLog { dialect, taker, has_whole_seconds, of_lines: lines.skipped })
 }
 
 fn has_entry_of_mysql(lines: &mut Lines<impl BufRead>) -> Result<bool, RecordingError> {

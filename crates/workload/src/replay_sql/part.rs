@@ -38,8 +38,17 @@ pub fn times_of(params: &Params) -> f64 {
 /// # Errors
 /// What is wrong with the parameters, or that there is nothing, in one line.
 pub fn stretch_of(recording: &SqlRecording, params: &Params) -> Result<Option<SqlRecording>, String> {
-    let from = begin_of(recording, params.word(FROM.name))?;
-    let length = match params.word(FOR.name) {
+    let (from, length) = bounds_of(recording, params.word(FROM.name), params.word(FOR.name))?;
+    if from == Nanos(0) && length.is_none_or(|length| length >= recording.length()) {
+        return Ok(None);
+    }
+    recording.stretch(from, length).map(Some).map_err(|error| error.to_string())
+}
+
+/// How long after the first statement of `recording` the part begins that is named by `from` and `length`, and how long it is, unless to the end.
+pub(super) fn bounds_of(recording: &SqlRecording, from: &str, length: &str) -> Result<(Nanos, Option<Nanos>), String> {
+    let from = begin_of(recording, from)?;
+    let length = match length {
         "end" => None,
         text => Some(
             parse_time(text)
@@ -47,10 +56,7 @@ pub fn stretch_of(recording: &SqlRecording, params: &Params) -> Result<Option<Sq
                 .ok_or_else(|| format!("for = `{}`: write a time such as `30m` or `90s`, or `end`", shown(text)))?,
         ),
     };
-    if from == Nanos(0) && length.is_none_or(|length| length >= recording.length()) {
-        return Ok(None);
-    }
-    recording.stretch(from, length).map(Some).map_err(|error| error.to_string())
+    Ok((from, length))
 }
 
 /// How far into a recording of this `length` a further copy begins at most.

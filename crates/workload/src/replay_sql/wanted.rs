@@ -1,5 +1,7 @@
 //! What of a log is replayed, and whose log it is.
 
+use std::fmt;
+
 /// Whose log it is.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum LogDialect {
@@ -17,6 +19,28 @@ impl LogDialect {
             LogDialect::Mysql => sql::Dialect::Mysql,
             LogDialect::Postgres => sql::Dialect::Postgres,
         }
+    }
+
+    /// The word for it in a workload file.
+    pub(super) fn family_word(self) -> &'static str {
+        match self {
+            LogDialect::Mysql => "mysql",
+            LogDialect::Postgres => "postgres",
+        }
+    }
+
+    /// [`LogDialect::family_word`] the other way round.
+    pub(super) fn of_family(word: &str) -> Option<LogDialect> {
+        [LogDialect::Mysql, LogDialect::Postgres].into_iter().find(|dialect| dialect.family_word() == word)
+    }
+}
+
+impl fmt::Display for LogDialect {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            LogDialect::Mysql => "MySQL or MariaDB",
+            LogDialect::Postgres => "PostgreSQL",
+        })
     }
 }
 

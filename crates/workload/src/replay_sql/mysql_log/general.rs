@@ -4,7 +4,7 @@
 //! answered is not in this log.
 
 use super::super::lines::Lines;
-use super::super::recording::FoundStatement;
+use super::super::log_taker::FoundStatement;
 use super::times::{Moment, is_like_time, parse_time};
 use super::{CUT_OFF, NO_TIME, Reader, TOO_LONG, add_line, is_server_head, is_too_long};
 use crate::recording_error::RecordingError;
@@ -78,7 +78,7 @@ impl GeneralSessions {
     }
 }
 
-impl Reader {
+impl Reader<'_> {
     pub(super) fn read_general_entry<R: BufRead>(
         &mut self,
         line: &str,
@@ -108,7 +108,7 @@ impl Reader {
                 self.take_command(&entry, number, time.us, &argument)
             }
             _ => {
-                self.builder.skip(if time.is_none() { NO_TIME } else { CUT_OFF }, number);
+                self.taker.skip(if time.is_none() { NO_TIME } else { CUT_OFF }, number);
                 Ok(())
             }
         }
@@ -123,20 +123,20 @@ impl Reader {
     ) -> Result<(), RecordingError> {
         match entry.command {
             "Connect" | "Change user" if argument.starts_with("Access denied") => {
-                self.builder.skip("connection that was refused", line);
+                self.taker.skip("connection that was refused", line);
             }
             "Connect" | "Change user" => self.general.begin(entry.session, schema_of_connect(argument).to_owned()),
             "Init DB" => argument.trim().clone_into(&mut self.general.get(entry.session).schema),
             "Query" | "Execute" => return self.take_statement(entry.session, line, began_us, argument),
             "Quit" => {
                 if let Some(session) = self.general.open.remove(entry.session) {
-                    self.builder.end_session(&session.name);
+                    self.taker.end_session(&session.name)?;
                 }
             }
             // Its Execute follows.
-            "Prepare" => self.builder.count_repeated(),
+            "Prepare" => self.taker.count_repeated(1),
             "Close stmt" => {}
-            command => self.builder.skip(&format!("command {command}"), line),
+            command => self.taker.skip(&format!("command {command}"), line),
         }
         Ok(())
     }
@@ -144,16 +144,16 @@ impl Reader {
     fn take_statement(&mut self, id: &str, line: u64, began_us: i64, text: &str) -> Result<(), RecordingError> {
         let session = self.general.get(id);
         if is_too_long(text) {
-            self.builder.skip(TOO_LONG, line);
+            self.taker.skip(TOO_LONG, line);
             return Ok(());
         }
         if let Some(schema) = schema_of_use(text) {
             session.schema = schema;
-            self.builder.count_repeated();
+            self.taker.count_repeated(1);
             return Ok(());
         }
         let (session, schema) = (&session.name, &session.schema);
-        self.builder.add(&FoundStatement { line, began_us, took_us: None, session, schema, text })
+        self.taker.add(&FoundStatement { line, began_us, took_us: None, session, schema, text })
     }
 }
 

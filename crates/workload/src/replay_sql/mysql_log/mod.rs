@@ -1,6 +1,6 @@
 //! The slow log and the general log of MySQL and MariaDB, and of what writes as they do: Percona Server, Aurora, TiDB.
 //!
-//! In: lines. Out: statements for a [`RecordingBuilder`]. Limits: logs in files, not in tables. What an entry is, is seen by its form: a command
+//! In: lines. Out: statements for a [`LogTaker`]. Limits: logs in files, not in tables. What an entry is, is seen by its form: a command
 //! or a key that is not known here is skipped and counted, and so is an entry that is cut off or has no time.
 //!
 //! The form of the slow log is that of `File_query_log::write_slow` in MySQL's `sql/log.cc` and of `MYSQL_QUERY_LOG::write` in MariaDB's;
@@ -11,8 +11,7 @@ mod slow;
 mod times;
 
 use super::lines::Lines;
-use super::recording::{RecordedServer, RecordingBuilder, SqlRecording};
-use super::wanted::{LogDialect, LogWanted};
+use super::log_taker::{LogTaker, RecordedServer};
 use crate::recording_error::RecordingError;
 use general::{GeneralLine, GeneralSessions};
 use slow::SlowState;
@@ -29,10 +28,10 @@ pub(super) fn is_first_line(line: &str) -> bool {
     is_server_head(line) || slow::is_head_line(line) || GeneralLine::parse(line).is_some()
 }
 
-/// Reads a log.
-pub(super) fn read<R: BufRead>(lines: &mut Lines<R>, wanted: &LogWanted) -> Result<SqlRecording, RecordingError> {
+/// Passes a log on to `taker`. Whether its times have no fractions.
+pub(super) fn read<R: BufRead>(lines: &mut Lines<R>, taker: &mut dyn LogTaker) -> Result<bool, RecordingError> {
     let mut reader = Reader {
-        builder: RecordingBuilder::new(LogDialect::Mysql, wanted),
+        taker,
         server: RecordedServer::default(),
         has_fractions: false,
         slow: SlowState::default(),
@@ -41,20 +40,19 @@ pub(super) fn read<R: BufRead>(lines: &mut Lines<R>, wanted: &LogWanted) -> Resu
     while let Some(line) = lines.next_line()? {
         reader.read_entry(line, lines)?;
     }
-    let mut builder = reader.builder;
-    builder.set_server(reader.server);
-    builder.finish(!reader.has_fractions)
+    reader.taker.set_server(reader.server);
+    Ok(!reader.has_fractions)
 }
 
-struct Reader {
-    builder: RecordingBuilder,
+struct Reader<'a> {
+    taker: &'a mut dyn LogTaker,
     server: RecordedServer,
     has_fractions: bool,
     slow: SlowState,
     general: GeneralSessions,
 }
 
-impl Reader {
+impl Reader<'_> {
     fn read_entry<R: BufRead>(&mut self, line: String, lines: &mut Lines<R>) -> Result<(), RecordingError> {
         if is_server_head(&line) {
             self.read_server_head(&line, lines)
@@ -64,7 +62,7 @@ impl Reader {
             self.read_general_entry(&line, lines)
         } else {
             if !line.is_empty() {
-                self.builder.skip("line outside of an entry", lines.number());
+                self.taker.skip("line outside of an entry", lines.number());
             }
             Ok(())
         }

@@ -5,7 +5,8 @@
 //! head of an entry in quotes is read as one text, if the quote ends within [`AHEAD_LINES`].
 
 use super::super::lines::Lines;
-use super::super::recording::{FoundStatement, shown};
+use super::super::log_taker::FoundStatement;
+use super::super::recording::shown;
 use super::general::schema_of_use;
 use super::times::{Moment, parse_seconds, parse_time};
 use super::{CUT_OFF, NO_TIME, Reader, TOO_LONG, add_line, is_server_head, is_too_long};
@@ -115,7 +116,7 @@ struct SlowEntry {
     statement: String,
 }
 
-impl Reader {
+impl Reader<'_> {
     /// An entry: its head, then the statement.
     pub(super) fn read_slow_entry<R: BufRead>(
         &mut self,
@@ -128,7 +129,7 @@ impl Reader {
             let begins_another = text.starts_with(USER) && entry.account.is_some()
                 || text.starts_with(TIME) && (entry.account.is_some() || entry.took_us.is_some());
             if begins_another {
-                self.builder.skip(CUT_OFF, entry.line);
+                self.taker.skip(CUT_OFF, entry.line);
                 entry = SlowEntry { line: lines.number(), ..SlowEntry::default() };
             }
             self.read_head_line(&text, lines.number(), &mut entry);
@@ -167,7 +168,7 @@ impl Reader {
             let us = seconds.map(|seconds| (seconds * 1e6).round());
             match us.filter(|us| (0.0..TOOK_US_MAX).contains(us)) {
                 Some(us) => entry.took_us = Some(us as u64),
-                None => self.builder.skip("duration that cannot be", number),
+                None => self.taker.skip("duration that cannot be", number),
             }
         }
         entry.is_internal |= line.starts_with("# Is_internal: true");
@@ -197,14 +198,14 @@ impl Reader {
         };
         match (skipped, self.slow.began(&entry)) {
             (Some(kind), _) => {
-                self.builder.skip(&kind, entry.line);
-                if kind == "command Quit" {
-                    entry.session.iter().for_each(|session| self.builder.end_session(session));
+                self.taker.skip(&kind, entry.line);
+                match entry.session.filter(|_| kind == "command Quit") {
+                    Some(session) => self.taker.end_session(&session),
+                    None => Ok(()),
                 }
-                Ok(())
             }
             (None, None) => {
-                self.builder.skip(NO_TIME, entry.line);
+                self.taker.skip(NO_TIME, entry.line);
                 Ok(())
             }
             (None, Some(began)) => self.take_slow_statement(&entry, began),
@@ -215,12 +216,12 @@ impl Reader {
         self.has_fractions |= began.has_fraction;
         if entry.statement.ends_with("];") && entry.statement.contains(" [arguments: ") {
             // TiDB has the values of a prepared statement behind it, not as literals.
-            self.builder.count_unbound();
+            self.taker.count_unbound(1);
             return Ok(());
         }
         if schema_of_use(&entry.statement).is_some() {
             // Each entry behind it says its schema itself.
-            self.builder.count_repeated();
+            self.taker.count_repeated(1);
             return Ok(());
         }
         let took_us = entry.took_us;
@@ -235,7 +236,7 @@ impl Reader {
         };
         let schema = entry.schema.as_ref().unwrap_or(&self.slow.schema);
         let (line, began_us, text) = (entry.line, began.us, &entry.statement);
-        self.builder.add(&FoundStatement { line, began_us, took_us, session, schema, text })
+        self.taker.add(&FoundStatement { line, began_us, took_us, session, schema, text })
     }
 }
 

@@ -1,10 +1,14 @@
 //! What is read of both logs, entry by entry. Whole logs of many servers are in `tests/logs`.
 
+use super::super::recording::{RecordingBuilder, SqlRecording};
 use super::super::skipped::Skipped;
+use super::super::wanted::{LogDialect, LogWanted};
 use super::*;
 
 fn recording(text: &str) -> Result<SqlRecording, String> {
-    read(&mut Lines::new(text.as_bytes()), &LogWanted::default()).map_err(|error| error.to_string())
+    let mut builder = RecordingBuilder::new(LogDialect::Mysql, &LogWanted::default());
+    let has_whole_seconds = read(&mut Lines::new(text.as_bytes()), &mut builder);
+    has_whole_seconds.and_then(|has| builder.finish(has)).map_err(|error| error.to_string())
 }
 
 /// Each statement with its time in milliseconds, its session and its schema.

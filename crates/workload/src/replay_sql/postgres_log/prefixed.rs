@@ -27,7 +27,7 @@ pub(super) fn is_line(line: &str) -> bool {
 pub(super) fn read<R: BufRead>(
     lines: &mut Lines<R>,
     log_line_prefix: &str,
-    sessions: &mut Sessions,
+    sessions: &mut Sessions<'_>,
 ) -> Result<(), RecordingError> {
     let mut reader = Reader::new(log_line_prefix)?;
     while let Some(line) = lines.next_line()? {

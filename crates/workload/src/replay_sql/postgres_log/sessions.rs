@@ -1,10 +1,10 @@
-//! The records of a log of PostgreSQL, session by session, as statements of a recording.
+//! The records of a log of PostgreSQL, session by session, as statements.
 //!
-//! In: [`Record`]s in the order of the log. Out: a [`SqlRecording`]. Limits: the number of a process may be used again; that it is another
+//! In: [`Record`]s in the order of the log. Out: statements for a [`LogTaker`]. Limits: the number of a process may be used again; that it is another
 //! session is seen if connections are logged. Without a database in each record, that of a session is known if `log_connections` is on.
 
-use super::super::recording::{FoundStatement, RecordedServer, RecordingBuilder, SqlRecording, shown};
-use super::super::wanted::{LogDialect, LogWanted};
+use super::super::log_taker::{FoundStatement, LogTaker, RecordedServer};
+use super::super::recording::shown;
 use super::binding;
 use super::messages::{Event, ServerWord};
 use super::record::Record;
@@ -12,8 +12,8 @@ use crate::recording_error::RecordingError;
 use std::collections::HashMap;
 
 /// All sessions of a log.
-pub(super) struct Sessions {
-    builder: RecordingBuilder,
+pub(super) struct Sessions<'a> {
+    taker: &'a mut dyn LogTaker,
     server: RecordedServer,
     /// By their names in the log.
     open: HashMap<String, Session>,
@@ -23,7 +23,7 @@ pub(super) struct Sessions {
 }
 
 struct Session {
-    /// Its name in the recording.
+    /// Its name for whoever takes it up.
     name: String,
     /// Its database, as the record of its connection names it.
     database: String,
@@ -31,15 +31,9 @@ struct Session {
     has_sent: bool,
 }
 
-impl Sessions {
-    pub(super) fn new(wanted: &LogWanted) -> Sessions {
-        Sessions {
-            builder: RecordingBuilder::new(LogDialect::Postgres, wanted),
-            server: RecordedServer::default(),
-            open: HashMap::new(),
-            count: 0,
-            has_fractions: false,
-        }
+impl<'a> Sessions<'a> {
+    pub(super) fn new(taker: &'a mut dyn LogTaker) -> Sessions<'a> {
+        Sessions { taker, server: RecordedServer::default(), open: HashMap::new(), count: 0, has_fractions: false }
     }
 
     /// Takes up one record.
@@ -56,15 +50,15 @@ impl Sessions {
             },
             Event::FunctionCall => self.leave_out(record),
             Event::Fetch => {
-                self.builder.count_repeated();
-                self.end_last(record);
+                self.taker.count_repeated(1);
+                self.end_last(record)?;
             }
-            Event::Ended => self.end_last(record),
-            Event::Connected => self.begin_session(record, ""),
-            Event::Authorized { database } => self.begin_session(record, database),
-            Event::Disconnected => self.end_session(&record.session),
+            Event::Ended => self.end_last(record)?,
+            Event::Connected => self.begin_session(record, "")?,
+            Event::Authorized { database } => self.begin_session(record, database)?,
+            Event::Disconnected => self.end_session(&record.session)?,
             Event::OtherLanguage => return Err(other_language(record)),
-            Event::Other if record.ends_statement => self.end_last(record),
+            Event::Other if record.ends_statement => self.end_last(record)?,
             Event::Other => {}
         }
         Ok(())
@@ -72,13 +66,13 @@ impl Sessions {
 
     /// Counts what is of no record.
     pub(super) fn skip(&mut self, kind: &str, line: u64) {
-        self.builder.skip(kind, line);
+        self.taker.skip(kind, line);
     }
 
-    /// The recording.
-    pub(super) fn finish(mut self) -> Result<SqlRecording, RecordingError> {
-        self.builder.set_server(self.server);
-        self.builder.finish(!self.has_fractions)
+    /// The end of the log. Whether its times have no fractions.
+    pub(super) fn finish(self) -> bool {
+        self.taker.set_server(self.server);
+        !self.has_fractions
     }
 
     /// A log that goes on after a restart names the server again.
@@ -102,16 +96,18 @@ impl Sessions {
     }
 
     /// A client came: the process may have served another one before.
-    fn begin_session(&mut self, record: &Record, database: &str) {
+    fn begin_session(&mut self, record: &Record, database: &str) -> Result<(), RecordingError> {
         if record.is_process && self.session(record).has_sent {
-            self.end_session(&record.session);
+            self.end_session(&record.session)?;
         }
         self.session(record).database = database.to_owned();
+        Ok(())
     }
 
-    fn end_session(&mut self, session: &str) {
-        if let Some(Session { name, .. }) = self.open.remove(session) {
-            self.builder.end_session(&name);
+    fn end_session(&mut self, session: &str) -> Result<(), RecordingError> {
+        match self.open.remove(session) {
+            Some(Session { name, .. }) => self.taker.end_session(&name),
+            None => Ok(()),
         }
     }
 
@@ -127,23 +123,24 @@ impl Sessions {
         session.has_sent = true;
         let (name, known) = (session.name.clone(), session.database.clone());
         let schema = if record.database.is_empty() { &known } else { &record.database };
-        self.builder.add(&FoundStatement { line: record.line, began_us, took_us, session: &name, schema, text })
+        self.taker.add(&FoundStatement { line: record.line, began_us, took_us, session: &name, schema, text })
     }
 
     /// A statement that the log does not have whole.
     fn leave_out(&mut self, record: &Record) {
-        self.builder.count_unbound();
+        self.taker.count_unbound(1);
         // A duration behind it is its own.
         self.session(record).has_sent = false;
     }
 
     /// What the session did ended at the time of `record`.
-    fn end_last(&mut self, record: &Record) {
+    fn end_last(&mut self, record: &Record) -> Result<(), RecordingError> {
         let session = self.session(record);
-        if session.has_sent {
-            let name = session.name.clone();
-            self.builder.end_last_of(&name, record.at.us);
+        if !session.has_sent {
+            return Ok(());
         }
+        let name = session.name.clone();
+        self.taker.end_last_of(&name, record.at.us)
     }
 }
 

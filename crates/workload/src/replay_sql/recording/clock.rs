@@ -12,7 +12,7 @@ const BACK_US: i64 = 5_000_000;
 const GOES_BACK: &str = "clock that goes back";
 
 #[derive(Default)]
-pub(super) struct Clock {
+pub struct Clock {
     /// The latest time so far, shifted.
     latest_us: Option<i64>,
     /// The last time, as it was logged.
@@ -27,7 +27,7 @@ pub(super) struct Clock {
 
 impl Clock {
     /// Goes on to `logged_us`. What to count if the clock went back: from there on, times are as if it had stood.
-    pub(super) fn advance(&mut self, logged_us: i64) -> Option<&'static str> {
+    pub fn advance(&mut self, logged_us: i64) -> Option<&'static str> {
         let last_us = std::mem::replace(&mut self.logged_us, logged_us);
         let jumps = logged_us.saturating_sub(last_us) > BACK_US;
         if let Some((_, shift_us)) = self.before_step.take_if(|before| jumps && logged_us > before.0 - BACK_US) {
@@ -45,7 +45,7 @@ impl Clock {
         goes_back.then_some(GOES_BACK)
     }
 
-    pub(super) fn shifted(&self, us: i64) -> i64 {
+    pub fn shifted(&self, us: i64) -> i64 {
         us.saturating_add(self.shift_us)
     }
 

@@ -201,7 +201,8 @@ impl Stretch {
 mod tests {
     use super::super::tests::builder;
     use super::*;
-    use crate::replay_sql::recording::{FoundStatement, RecordingBuilder};
+    use crate::replay_sql::log_taker::{FoundStatement, LogTaker};
+    use crate::replay_sql::recording::RecordingBuilder;
     use crate::replay_sql::{LogDialect, LogWanted};
     use std::collections::HashSet;
 

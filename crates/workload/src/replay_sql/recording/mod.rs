@@ -12,18 +12,21 @@ mod records;
 mod shapes;
 mod survey;
 
+pub(super) use clock::Clock;
 pub use copies::{Copies, MadeCopies};
 pub use lanes::Lanes;
 pub use records::STATEMENTS_MAX;
 pub use shapes::{KINDS_MAX, OTHERS, StatementKind};
+pub(super) use survey::tables_in;
 pub use survey::{RecordingSurvey, SurveyedStretch, UsedTable};
 
+use super::log_taker::{FoundStatement, LogTaker, RecordedServer};
 use super::renaming::with_schemas;
 use super::skipped::Skipped;
 use super::spill::{Spill, lost};
 use super::wanted::{LogDialect, LogWanted};
 use crate::recording_error::RecordingError;
-use clock::{Clock, SecondCounts};
+use clock::SecondCounts;
 use lanes::SessionSpan;
 use model::{Nanos, RecordedPauses};
 use records::{Record, Records};
@@ -35,37 +38,11 @@ use std::io;
 use std::sync::Arc;
 
 /// The most schemas: a log of a server for many tenants has thousands.
-const SCHEMAS_MAX: usize = 100_000;
+pub(super) const SCHEMAS_MAX: usize = 100_000;
+/// What is counted of a statement that cannot be split.
+pub(super) const OPEN_QUOTE: &str = "statement with an open quote or comment";
 /// A longer pause between two statements is one of the log, not of its load.
 const PAUSE: Nanos = Nanos::from_secs(60);
-
-/// A statement as a reader has found it.
-#[derive(Debug)]
-pub struct FoundStatement<'a> {
-    /// The number of its line, for messages.
-    pub line: u64,
-    /// When it began, in microseconds since 1970.
-    pub began_us: i64,
-    /// How long it took, if the log has that.
-    pub took_us: Option<u64>,
-    /// The session that sent it, in the log's own words.
-    pub session: &'a str,
-    /// The schema or database that names without one are in; empty for none.
-    pub schema: &'a str,
-    /// Its text.
-    pub text: &'a str,
-}
-
-/// What a log says of the server that wrote it.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct RecordedServer {
-    /// Its version; empty if the log does not name it.
-    pub version: String,
-    /// The TCP port on which it listened.
-    pub port: Option<u16>,
-    /// The path of its socket.
-    pub socket: Option<String>,
-}
 
 /// What was not replayed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -169,65 +146,6 @@ impl RecordingBuilder {
         }
     }
 
-    /// Takes up what the log says of its server. A log that goes on after a restart says it again: the last counts.
-    pub fn set_server(&mut self, server: RecordedServer) {
-        self.made.server = server;
-    }
-
-    /// Counts what is no statement to replay, or cannot be read: its kind in a few words, and its line.
-    pub fn skip(&mut self, kind: &str, line: u64) {
-        self.made.skipped.add(kind, line);
-    }
-
-    /// Counts several of a kind, which are at no line.
-    pub fn skip_many(&mut self, kind: &str, count: u64) {
-        self.made.skipped.add_many(kind, count, 0);
-    }
-
-    /// Takes up one statement.
-    ///
-    /// # Errors
-    /// If there are too many, or no room for them.
-    pub fn add(&mut self, found: &FoundStatement<'_>) -> Result<(), RecordingError> {
-        let text = found.text.trim().trim_end_matches(';').trim_end();
-        let Ok(lexed) = sql::lex(text, Reading::usual(self.dialect.sql())) else {
-            self.skip("statement with an open quote or comment", found.line);
-            return Ok(());
-        };
-        let judgement = self.judge.judge_lexed(text, &lexed);
-        let left_out = &mut self.made.left_out;
-        match judgement.effect {
-            Effect::Repeated => left_out.repeated += 1,
-            Effect::Writes if !self.wanted.writes => left_out.writes += 1,
-            Effect::OfSession if !self.wanted.writes => left_out.of_session += 1,
-            Effect::Calls if !self.wanted.writes => self.made.leave_out(judgement.cause),
-            effect => return self.push(found, text, &lexed, effect),
-        }
-        Ok(())
-    }
-
-    /// A statement whose values the log does not have.
-    pub fn count_unbound(&mut self) {
-        self.made.left_out.unbound += 1;
-    }
-
-    /// A statement that is no load of its own: the log has it otherwise, too.
-    pub fn count_repeated(&mut self) {
-        self.made.left_out.repeated += 1;
-    }
-
-    /// The last statement of `session` ended at `end_us`, as a line of its own says.
-    pub fn end_last_of(&mut self, session: &str, end_us: i64) {
-        let Some(number) = self.session_numbers.get(&self.hasher.hash_one(session)) else { return };
-        let end = &mut self.session_ends[*number as usize];
-        *end = (*end).max(self.clock.shifted(end_us));
-    }
-
-    /// `session` is over: one of the same name is another.
-    pub fn end_session(&mut self, session: &str) {
-        self.session_numbers.remove(&self.hasher.hash_one(session));
-    }
-
     fn push(
         &mut self,
         found: &FoundStatement<'_>,
@@ -315,6 +233,59 @@ impl RecordingBuilder {
         made.keeps_sessions_whole = self.wanted.writes;
         Ok(made)
     }
+}
+
+impl LogTaker for RecordingBuilder {
+    fn set_server(&mut self, server: RecordedServer) {
+        self.made.server = server;
+    }
+
+    fn skip_many(&mut self, kind: &str, count: u64, line: u64) {
+        self.made.skipped.add_many(kind, count, line);
+    }
+
+    fn add(&mut self, found: &FoundStatement<'_>) -> Result<(), RecordingError> {
+        let text = without_end(found.text);
+        let Ok(lexed) = sql::lex(text, Reading::usual(self.dialect.sql())) else {
+            self.skip(OPEN_QUOTE, found.line);
+            return Ok(());
+        };
+        let judgement = self.judge.judge_lexed(text, &lexed);
+        let left_out = &mut self.made.left_out;
+        match judgement.effect {
+            Effect::Repeated => left_out.repeated += 1,
+            Effect::Writes if !self.wanted.writes => left_out.writes += 1,
+            Effect::OfSession if !self.wanted.writes => left_out.of_session += 1,
+            Effect::Calls if !self.wanted.writes => self.made.leave_out(judgement.cause),
+            effect => return self.push(found, text, &lexed, effect),
+        }
+        Ok(())
+    }
+
+    fn count_unbound(&mut self, many: u64) {
+        self.made.left_out.unbound += many;
+    }
+
+    fn count_repeated(&mut self, many: u64) {
+        self.made.left_out.repeated += many;
+    }
+
+    fn end_last_of(&mut self, session: &str, end_us: i64) -> Result<(), RecordingError> {
+        let Some(number) = self.session_numbers.get(&self.hasher.hash_one(session)) else { return Ok(()) };
+        let end = &mut self.session_ends[*number as usize];
+        *end = (*end).max(self.clock.shifted(end_us));
+        Ok(())
+    }
+
+    fn end_session(&mut self, session: &str) -> Result<(), RecordingError> {
+        self.session_numbers.remove(&self.hasher.hash_one(session));
+        Ok(())
+    }
+}
+
+/// A statement without the blanks around it and the semicolon behind it.
+pub(super) fn without_end(text: &str) -> &str {
+    text.trim().trim_end_matches(';').trim_end()
 }
 
 /// The time from `first_us` to `us`, both in microseconds since 1970.
@@ -473,6 +444,11 @@ impl SqlRecording {
         self.length
     }
 
+    /// When its first statement began, in microseconds since 1970, by the clock of the log.
+    pub(super) fn first_us(&self) -> i64 {
+        self.first_us
+    }
+
     /// How much of the day was over at its first statement, by the clock of the log.
     pub fn time_of_day(&self) -> Nanos {
         const DAY_US: i64 = 86_400_000_000;
@@ -608,7 +584,7 @@ mod tests {
     #[test]
     fn a_session_that_ended_is_another_than_the_next_of_its_name() {
         let mut builder = builder(&[(0, 0, "a", "SELECT 1"), (1, 0, "b", "SELECT 1")]);
-        builder.end_session("a");
+        builder.end_session("a").unwrap();
         let found = FoundStatement { line: 3, began_us: 2, took_us: None, session: "a", schema: "", text: "SELECT 3" };
         builder.add(&found).unwrap();
         builder.add(&FoundStatement { session: "b", ..found }).unwrap();

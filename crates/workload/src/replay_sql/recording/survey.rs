@@ -95,7 +95,7 @@ impl SqlRecording {
 }
 
 /// The names of tables in a statement, each once.
-fn tables_in(text: &str, tokens: &[Token]) -> Vec<String> {
+pub fn tables_in(text: &str, tokens: &[Token]) -> Vec<String> {
     let mut names: Vec<String> = Vec::new();
     for (at, _) in
         tokens.iter().enumerate().filter(|(_, token)| token.is_word(text, &["from", "join", "into", "update"]))
@@ -118,7 +118,8 @@ fn tables_in(text: &str, tokens: &[Token]) -> Vec<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::replay_sql::recording::{FoundStatement, RecordingBuilder};
+    use crate::replay_sql::log_taker::{FoundStatement, LogTaker};
+    use crate::replay_sql::recording::RecordingBuilder;
     use crate::replay_sql::{LogDialect, LogWanted};
 
     #[test]

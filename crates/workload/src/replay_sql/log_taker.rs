@@ -1,0 +1,86 @@
+//! Whoever takes up what is found in a log: a recording that is replayed, or a workload file that is kept.
+//!
+//! In: what a reader finds, in the order of the log. Out: nothing; what became of it is asked of the taker itself. Limits: a reader passes on all
+//! that the log has, also statements that will not be replayed.
+
+use super::skipped::Skipped;
+use super::wanted::LogDialect;
+use crate::recording_error::RecordingError;
+
+/// A statement as a reader has found it.
+#[derive(Clone, Copy, Debug)]
+pub struct FoundStatement<'a> {
+    /// The number of its line, for messages.
+    pub line: u64,
+    /// When it began, in microseconds since 1970.
+    pub began_us: i64,
+    /// How long it took, if the log has that.
+    pub took_us: Option<u64>,
+    /// The session that sent it, in the log's own words.
+    pub session: &'a str,
+    /// The schema or database that names without one are in; empty for none.
+    pub schema: &'a str,
+    /// Its text.
+    pub text: &'a str,
+}
+
+/// What a log says of the server that wrote it.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct RecordedServer {
+    /// Its version; empty if the log does not name it.
+    pub version: String,
+    /// The TCP port on which it listened.
+    pub port: Option<u16>,
+    /// The path of its socket.
+    pub socket: Option<String>,
+}
+
+/// Takes up what a log holds.
+pub(super) trait LogTaker {
+    /// Takes up what the log says of its server. A log that goes on after a restart says it again: the last counts.
+    fn set_server(&mut self, server: RecordedServer);
+
+    /// Counts what is no statement to replay, or cannot be read: its kind in a few words, and the first line, or 0 if there are no lines.
+    fn skip_many(&mut self, kind: &str, count: u64, line: u64);
+
+    /// The same of one.
+    fn skip(&mut self, kind: &str, line: u64) {
+        self.skip_many(kind, 1, line);
+    }
+
+    /// Takes up one statement.
+    ///
+    /// # Errors
+    /// If there are too many, or no room for them.
+    fn add(&mut self, found: &FoundStatement<'_>) -> Result<(), RecordingError>;
+
+    /// Counts statements whose values the log does not have.
+    fn count_unbound(&mut self, many: u64);
+
+    /// Counts statements that are no load of their own: the log has them otherwise, too.
+    fn count_repeated(&mut self, many: u64);
+
+    /// The last statement of `session` ended at `end_us`, as a line of its own says.
+    ///
+    /// # Errors
+    /// If there is no room for that.
+    fn end_last_of(&mut self, session: &str, end_us: i64) -> Result<(), RecordingError>;
+
+    /// `session` is over: one of the same name is another.
+    ///
+    /// # Errors
+    /// If there is no room for that.
+    fn end_session(&mut self, session: &str) -> Result<(), RecordingError>;
+}
+
+/// A log that was read to its end.
+pub(super) struct TakenLog<T> {
+    /// Whose log it is.
+    pub dialect: LogDialect,
+    /// Who has taken it up.
+    pub taker: T,
+    /// Whether its times have no fractions.
+    pub has_whole_seconds: bool,
+    /// What was left out of its lines.
+    pub of_lines: Skipped,
+}
