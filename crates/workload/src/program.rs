@@ -260,6 +260,9 @@ pub struct SqlProgram {
     pub load: Option<SqlLoad>,
     /// What the measured operations are.
     pub work: SqlWork,
+    /// Whether a client goes on by what it is answered: values for its next statement, or the end of its transaction. It may also be a
+    /// terminal, which shows the answer before it thinks.
+    pub needs_answers: bool,
     /// The measured operations.
     pub run: OpStream<SqlOp>,
     /// The background loads.
@@ -403,6 +406,8 @@ pub struct OpKindDef {
     pub class: OpClass,
     /// How many statements one operation is, BEGIN and COMMIT included; 1 if operations are no statements.
     pub queries: f64,
+    /// Whether BEGIN and COMMIT are two of them.
+    pub transaction: bool,
     /// How many rows one operation inserts on average: the last of several may insert fewer.
     pub rows: f64,
 }
@@ -410,7 +415,25 @@ pub struct OpKindDef {
 impl OpKindDef {
     /// One statement, or none, that inserts nothing.
     pub const fn without_rows(name: &'static str, class: OpClass) -> OpKindDef {
-        OpKindDef { name, class, queries: 1.0, rows: 0.0 }
+        OpKindDef { name, class, queries: 1.0, transaction: false, rows: 0.0 }
+    }
+
+    /// One statement that inserts `rows` rows on average.
+    pub const fn with_rows(name: &'static str, class: OpClass, rows: f64) -> OpKindDef {
+        OpKindDef { rows, ..OpKindDef::without_rows(name, class) }
+    }
+
+    /// `calls` statements that insert nothing, with two more around them if they are a `transaction`: BEGIN and COMMIT, which are round
+    /// trips like them.
+    pub fn of_calls(name: &'static str, class: OpClass, calls: f64, transaction: bool) -> OpKindDef {
+        let queries = calls + if transaction { 2.0 } else { 0.0 };
+        OpKindDef { queries, transaction, ..OpKindDef::without_rows(name, class) }
+    }
+
+    /// The same on a connection that begins and ends a transaction without statements.
+    pub fn without_begin_and_commit(self) -> OpKindDef {
+        let queries = self.queries - if self.transaction { 2.0 } else { 0.0 };
+        OpKindDef { queries, transaction: false, ..self }
     }
 }
 

@@ -120,6 +120,7 @@ fn program(input: &ProgramInput) -> SqlProgram {
         load,
         run: in_turn(0, count, params.int(EXECUTIONS.name)),
         work: SqlWork::Variant(work),
+        needs_answers: false,
         background: Vec::new(),
         conditions: Vec::new(),
         found: None,

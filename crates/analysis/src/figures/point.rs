@@ -71,7 +71,7 @@ pub static POINT_FIGURES: &[Point] = &[
         |p| of_summary(p, |s| Some(s.retries?.per_s))),
     Point::number("retries_per_op", Number, "the same for each operation that ended, background clients included",
         |p| of_summary(p, |s| Some(s.retries?.per_op))).less().repeats(OfAll),
-    Point::number("queries_per_s", PerSecond, "statements per second, BEGIN and COMMIT included",
+    Point::number("queries_per_s", PerSecond, "statements per second, BEGIN and COMMIT included if they are sent",
         |p| of_summary(p, |s| Some(s.queries_per_s))).more().ci95(|p| ci95(p, |s| s.queries_per_s_ci95)),
     Point::number("rows_per_s", PerSecond, "rows inserted per second, without background clients",
         |p| of_summary(p, |s| s.rows_per_s)).more().ci95(|p| ci95(p, |s| s.rows_per_s_ci95)),

@@ -21,7 +21,7 @@ use crate::sql::variant::rows::RowBuffer;
 use crate::sql::{OpFailure, SessionFactory, SqlConnection, SqlSession, keep_used, run_transaction};
 use host::deadline::Deadline;
 use host::error::TargetError;
-use model::{Fact, FailureClass, SqlOp};
+use model::{Fact, FailureClass, RowCounts, SqlOp};
 use std::io;
 use std::os::fd::BorrowedFd;
 use std::sync::Arc;
@@ -231,7 +231,8 @@ impl SessionFactory for ConnectPostgres {
         // Known before the run: whether a failed operation had deleted a row decides its class.
         let deletes = self.statements.iter().map(|text| is_delete(text)).collect();
         let identity = self.options.identity.clone();
-        Ok(PostgresSession { server, identity, _registered: registered, executor, deletes })
+        let ahead = AnswerAhead::default();
+        Ok(PostgresSession { server, identity, _registered: registered, executor, deletes, ahead })
     }
 
     fn connect_after_loss(&self) -> Result<PostgresSession, OpFailure> {
@@ -257,6 +258,20 @@ pub struct PostgresSession {
     executor: StatementExecutor<PostgresWire>,
     /// Which statements delete rows, by their numbers.
     deletes: Vec<bool>,
+    ahead: AnswerAhead,
+}
+
+/// How much has arrived of the answer to an operation that was sent ahead.
+#[derive(Default)]
+struct AnswerAhead {
+    /// The number of the call that is answered next.
+    call: usize,
+    /// How many of its Syncs were answered.
+    syncs: usize,
+    /// The rows of the call so far.
+    rows: RowCounts,
+    /// The first error among its calls.
+    failed: Option<OpFailure>,
 }
 
 impl SqlSession for PostgresSession {
@@ -298,6 +313,14 @@ impl PostgresSession {
         }
     }
 
+    /// A call of `op` failed, and the server has answered its Sync. What it has left out has no rows.
+    #[cold]
+    fn note_failure_ahead(&mut self, op: &SqlOp, error: PostgresWireError) {
+        let failure = self.failure_of(op, error);
+        self.ahead.failed.get_or_insert(failure);
+        (self.ahead.call, self.ahead.rows) = (self.ahead.syncs + 1, RowCounts::default());
+    }
+
     /// Whether the server answers, and is the same.
     #[cold]
     fn runs_on(&self) -> bool {
@@ -333,6 +356,43 @@ impl PollableSession for PostgresSession {
     #[inline]
     fn take_some(&mut self, op: &SqlOp) -> Result<bool, OpFailure> {
         self.executor.wire.take_some().map_err(|error| self.failure_of(op, error))
+    }
+
+    #[inline]
+    fn put_ahead(&mut self, op: &SqlOp) -> Result<(), OpFailure> {
+        self.executor.wire.put_ahead(op).map_err(OpFailure::from)
+    }
+
+    #[inline]
+    fn take_ahead(&mut self, op: &SqlOp, rows: &mut RowTally) -> Result<bool, OpFailure> {
+        let syncs = if op.transaction { 1 } else { op.calls.len() };
+        while self.ahead.syncs < syncs {
+            let AnswerAhead { call, rows: of_call, .. } = &mut self.ahead;
+            let taken = self.executor.wire.take_statements(of_call, |returned| {
+                let answered = Answered { rows: returned, in_transaction: op.transaction, ..Answered::default() };
+                op.calls.get(*call).into_iter().for_each(|call| rows.add(call.statement, &answered));
+                *call += 1;
+            });
+            match taken {
+                Ok(true) => {}
+                Ok(false) => return Ok(false),
+                Err(error @ PostgresWireError::Io(_)) => return Err(error.into()),
+                Err(error) => self.note_failure_ahead(op, error),
+            }
+            self.ahead.syncs += 1;
+        }
+        match std::mem::take(&mut self.ahead).failed {
+            Some(failure) => Err(failure),
+            None => {
+                rows.end_transaction(true);
+                Ok(true)
+            }
+        }
+    }
+
+    #[inline]
+    fn has_received(&self) -> bool {
+        self.executor.wire.has_received()
     }
 
     fn keep_rows(&mut self, columns: u8) {

@@ -1,14 +1,16 @@
 //! PostgreSQL as a private server, and by URL.
 //!
 //! In: a trial of the family sql. Out: one connection, and so one server process, per client over a unix socket or, if asked, over
-//! loopback, statements prepared once. The server has a directory of its own, no other network and no configuration but its defaults and the
-//! settings here; it is read back as facts. Limits: PostgreSQL 14 or newer. It runs as the user `postgres` (or `nobody`) if plimsoll is root.
+//! loopback, statements prepared once; with depth above 1 a client sends operations before the first of them is answered. The server has a
+//! directory of its own, no other network and no configuration but its defaults and the settings here; it is read back as facts.
+//! Limits: PostgreSQL 14 or newer. It runs as the user `postgres` (or `nobody`) if plimsoll is root.
 //!
 //! Durability: `disk` = fsync and synchronous_commit on; `os` = fsync on, synchronous_commit off: commits are handed to the
 //! system and synced by the WAL writer every 200 ms, so that a killed server, too, may lose up to 0.6 s, while InnoDB and
 //! SQLite lose nothing: PostgreSQL has nothing nearer; `none` = both off.
 //! (<https://www.postgresql.org/docs/current/wal-async-commit.html>)
 
+mod ahead;
 mod bulk;
 mod catalogue;
 pub(crate) mod client;
@@ -102,7 +104,7 @@ pub static POSTGRESQL: EngineDef = EngineDef {
     sources: EXTERNAL_SOURCES,
     version: || Err(format!("give its URL: --engine {EXAMPLE}")),
     check: |trial| {
-        session_options::check_trial(trial)?;
+        ahead::check_trial(trial)?;
         crate::connect::check_trial(trial)?;
         let named = ServerUrl::endpoints_from_params(&trial.target.params, SCHEMES, EXAMPLE)?;
         endpoints::check_trial(trial, named.len())?;
@@ -254,7 +256,7 @@ const SETTINGS: [&str; 13] = [
 ];
 
 fn check_trial(trial: &Trial) -> Result<(), TargetError> {
-    session_options::check_trial(trial)?;
+    ahead::check_trial(trial)?;
     session_options::check_via(trial)?;
     crate::connect::check_trial(trial)?;
     PostgresServer.find_programs(trial)?;

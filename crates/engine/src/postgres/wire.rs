@@ -22,7 +22,7 @@ use crate::sql::row_tally::{Answered, ROLLED_BACK};
 use crate::sql::variant::rows::RowBuffer;
 use bytes::{Buf, BytesMut};
 use host::deadline::Deadline;
-use model::SqlArg;
+use model::{RowCounts, SqlArg, SqlOp};
 use postgres_protocol::IsNull;
 use postgres_protocol::authentication::md5_hash;
 use postgres_protocol::authentication::sasl::{ChannelBinding, SCRAM_SHA_256, ScramSha256};
@@ -163,6 +163,69 @@ impl PostgresWire {
         let sent = self.stream.write(&self.out);
         self.out.advance(recv_buffer::if_ready(sent)?.unwrap_or(0));
         Ok(self.out.is_empty())
+    }
+
+    /// Puts all calls of `op` into the send buffer, behind what is there. The server commits at each Sync what came since the last: the
+    /// calls of a transaction together, without BEGIN and COMMIT, so that one that fails leaves nothing open in which those after it would
+    /// fail, too.
+    #[inline]
+    pub fn put_ahead(&mut self, op: &SqlOp) -> Result<(), PostgresWireError> {
+        let mut args = &op.args[..];
+        for call in &op.calls {
+            let (mine, rest) = args.split_at(call.args.into());
+            args = rest;
+            self.put_bound(call.statement.into(), mine, &op.text)?;
+            if !op.transaction {
+                frontend::sync(&mut self.out);
+            }
+        }
+        if op.transaction {
+            frontend::sync(&mut self.out);
+        }
+        Ok(())
+    }
+
+    /// Puts the execution of prepared statement `number` into the send buffer, without the Sync that the server answers.
+    #[inline]
+    fn put_bound(&mut self, number: usize, args: &[SqlArg], text: &[u8]) -> Result<(), PostgresWireError> {
+        // The unnamed portal is replaced by the next bind, so nothing has to be closed. No result formats: values come as text.
+        let bound =
+            frontend::bind("", &self.names[number], [], args, |arg, out| put_value(arg, text, out), [], &mut self.out);
+        bound.map_err(|_| too_long())?;
+        frontend::execute("", 0, &mut self.out)?;
+        Ok(())
+    }
+
+    /// Takes what has arrived of the answer up to the next Sync, which may be to several statements: `each` is told the rows of each of them.
+    /// `rows` are those of a statement of which a part had arrived. True if that was all.
+    #[inline]
+    pub fn take_statements(
+        &mut self,
+        rows: &mut RowCounts,
+        mut each: impl FnMut(RowCounts),
+    ) -> Result<bool, PostgresWireError> {
+        let taken = self.take_messages(|tag, body| match tag {
+            b'D' => {
+                look_at(body);
+                rows.returned += 1;
+            }
+            b'C' => {
+                rows.changed = changed_in_tag(body);
+                each(std::mem::take(rows));
+            }
+            _ => {}
+        });
+        match taken {
+            Ok(()) => Ok(true),
+            Err(PostgresWireError::Io(error)) if error.kind() == io::ErrorKind::WouldBlock => Ok(false),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// Whether bytes were received that are not taken.
+    #[inline]
+    pub fn has_received(&self) -> bool {
+        !self.inbox.is_empty()
     }
 
     /// Takes the part of the answer that has arrived. True if that was all of it.
@@ -510,11 +573,7 @@ impl PreparingConnection for PostgresWire {
     #[inline]
     fn put_execution(&mut self, number: usize, args: &[SqlArg], text: &[u8]) -> Result<(), PostgresWireError> {
         self.answered = Answered::default();
-        // The unnamed portal is replaced by the next bind, so nothing has to be closed. No result formats: values come as text.
-        let bound =
-            frontend::bind("", &self.names[number], [], args, |arg, out| put_value(arg, text, out), [], &mut self.out);
-        bound.map_err(|_| too_long())?;
-        frontend::execute("", 0, &mut self.out)?;
+        self.put_bound(number, args, text)?;
         frontend::sync(&mut self.out);
         Ok(())
     }

@@ -1,7 +1,7 @@
 //! What all SQL servers share: a client that performs transactions over a connection, retries conflicts, and reconnects.
 //!
 //! In: how to connect, and what a connection does. Out: a [`Driver`]. Limits: one connection per client, and one thread; clients
-//! that share threads are in [`multiplex`].
+//! that share threads are in [`multiplex`], and those that keep several operations in flight on their connection in [`pipeline`].
 //!
 //! A transaction that fails with a conflict (deadlock, serialization failure) is rolled back and retried for as long as the trial's
 //! [`SessionOptions`] allow. Its response time includes all attempts, and the instance counts them. After that it fails as a conflict.
@@ -14,6 +14,7 @@ pub mod admin_connection;
 pub mod bulk;
 pub mod client_needs;
 pub mod client_tally;
+pub mod clients;
 pub mod common_data;
 pub mod connections;
 pub mod endpoints;
@@ -23,6 +24,7 @@ pub mod kept;
 pub mod literals;
 pub mod multiplex;
 pub mod open_connections;
+pub mod pipeline;
 pub mod preparing;
 pub mod procedure_steps;
 pub mod recv_buffer;
@@ -40,21 +42,20 @@ pub mod testing;
 pub mod variant;
 pub mod watched_tables;
 
-use crate::engine::{WorkloadClients, workload_of};
+use crate::engine::workload_of;
 use crate::sql::variant::rows::RowBuffer;
 use client_tally::ClientTally;
 use host::error::TargetError;
 use kept::{AfterAnswer, KeptRows, KeptValues, answer_kept};
-use load::{Driver, OpSource, SyncClient};
-use model::{FailureClass, LoadPart, OpKind, Outcome, RowCounts, SqlArg, SqlOp, TransactionEnd, Trial};
-use multiplex::{PollableSession, SharedThreads};
+use load::{Driver, OpSource};
+use model::{FailureClass, OpKind, Outcome, RowCounts, SqlArg, SqlOp, TransactionEnd, Trial};
 use row_tally::{Answered, RowTally};
-use session_options::{ClientThreads, ConnectionLifetime, SessionOptions};
+use session_options::{ConnectionLifetime, SessionOptions};
 use std::io::{self, ErrorKind};
 use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
 use std::time::{Duration, Instant};
-use workload::{BackgroundOps, OpKindDef, OpStream, ProgramInput, SequenceState, SqlProgram};
+use workload::{OpKindDef, ProgramInput, SequenceState, SqlProgram};
 
 /// The pause before the first attempt to connect again, and the longest.
 pub const PAUSE: Duration = Duration::from_millis(50);
@@ -279,39 +280,18 @@ pub fn args_of(op: &SqlOp, calls: std::ops::Range<usize>) -> usize {
 /// The program of `trial`.
 pub fn program_of(trial: &Trial, sequence: &SequenceState) -> SqlProgram {
     let program = workload_of(trial).sql_program(&ProgramInput::from_trial(trial, sequence));
-    program.expect("the plan was checked: workload and engine share a family")
+    let mut program = program.expect("the plan was checked: workload and engine share a family");
+    if trial.load.depth > 1 {
+        // Sent ahead, a transaction ends with its Sync.
+        program.kinds.iter_mut().for_each(|kind| *kind = kind.without_begin_and_commit());
+    }
+    program
 }
 
 /// How many connections the clients of `trial`, on all hosts that use its data, need for its `program`.
 pub fn connections_needed(trial: &Trial, program: &SqlProgram) -> u32 {
     let of_run = trial.data_part().of();
     program.background.iter().map(|ops| ops.clients.unwrap_or(of_run)).fold(of_run, u32::saturating_add)
-}
-
-/// The `clients` of this host, a part of all, for `stream`, and those of the loads `background`: one thread each, or fewer threads that multiplex.
-pub fn sql_clients(
-    stream: &OpStream<SqlOp>,
-    background: &[BackgroundOps<SqlOp>],
-    kinds: &[OpKindDef],
-    clients: LoadPart,
-    connect: &impl SessionFactory<Session: PollableSession>,
-    tally: &Arc<ClientTally>,
-) -> WorkloadClients {
-    if let ClientThreads::Shared(threads) = connect.session_options().threads {
-        return multiplex::multiplexed_clients(
-            stream,
-            background,
-            kinds,
-            SharedThreads { clients, threads },
-            connect,
-            tally,
-        );
-    }
-    let names = OpNames::new(kinds);
-    WorkloadClients::new(kinds, stream, background, clients, |source, _| {
-        let connect = for_source(connect, &source);
-        Box::new(SyncClient::new(source, SqlDriver::new(connect, names.clone(), tally.clone())))
-    })
 }
 
 /// The session factory of a client that takes its operations from `source`.

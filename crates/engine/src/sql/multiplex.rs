@@ -44,6 +44,18 @@ pub trait PollableSession: SqlSession {
     fn send_some(&mut self) -> Result<bool, OpFailure>;
     /// Reads what has arrived of the answer to `op`; true if that was all of it.
     fn take_some(&mut self, op: &SqlOp) -> Result<bool, OpFailure>;
+    /// Puts `op` as a whole into the send buffer, behind what is there. Only an engine that takes more than one operation at a time does.
+    fn put_ahead(&mut self, _: &SqlOp) -> Result<(), OpFailure> {
+        unreachable!("the depth was checked")
+    }
+    /// Takes what has arrived of the answer to the oldest of those, `op`, and counts its rows; true if that was all of it.
+    fn take_ahead(&mut self, _: &SqlOp, _: &mut RowTally) -> Result<bool, OpFailure> {
+        unreachable!("the depth was checked")
+    }
+    /// Whether bytes were received that are not taken.
+    fn has_received(&self) -> bool {
+        false
+    }
     /// Keeps the integers in the first `columns` columns of the answer to the command in the send buffer.
     fn keep_rows(&mut self, columns: u8);
     /// What was kept of the last such answer.
@@ -588,7 +600,7 @@ fn command_for<'a>(state: &OpState, op: &'a SqlOp, kept: &'a KeptValues) -> Opti
 
 /// Copies `op` into the buffers of `mine`.
 #[inline]
-fn copy_op(mine: &mut SqlOp, op: &SqlOp) {
+pub fn copy_op(mine: &mut SqlOp, op: &SqlOp) {
     (mine.op_kind, mine.transaction, mine.writes) = (op.op_kind, op.transaction, op.writes);
     mine.ending = op.ending;
     mine.keeps.clone_from(&op.keeps);

@@ -57,6 +57,12 @@ impl RecvBuffer {
         &self.buffer[from..self.at]
     }
 
+    /// Whether everything that was received was taken.
+    #[inline]
+    pub fn is_empty(&self) -> bool {
+        self.at == self.end
+    }
+
     /// Reads once, with what is left moved to the front: little or nothing.
     fn receive_more(&mut self, bytes: usize, socket: &mut impl Read) -> io::Result<()> {
         self.buffer.copy_within(self.at..self.end, 0);

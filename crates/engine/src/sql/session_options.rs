@@ -176,6 +176,8 @@ pub struct SessionOptions {
     pub identity: IdentityWatch,
     /// Which threads run them.
     pub threads: ClientThreads,
+    /// How many operations each keeps in flight on its connection.
+    pub depth: u32,
     /// The operations that the user wrote, for messages.
     pub written: Arc<[CustomOp]>,
     /// What each connection executes first.
@@ -200,6 +202,7 @@ impl SessionOptions {
             },
             retries_for: Duration::from_nanos(retries_for),
             threads: client_threads(trial),
+            depth: trial.load.depth,
             written: custom_ops(trial).into(),
             answer_limit: None,
             ..SessionOptions::for_loading(trial)
@@ -221,6 +224,7 @@ impl SessionOptions {
             open: OpenConnections::default(),
             identity: IdentityWatch::default(),
             threads: ClientThreads::Each,
+            depth: 1,
             written: Arc::default(),
             begins_with: Vec::new(),
             rows: StatementRows::default(),
@@ -246,11 +250,17 @@ impl SessionOptions {
         class == FailureClass::Conflict && began.get_or_insert_with(Instant::now).elapsed() < self.retries_for
     }
 
-    /// A fact about threads that clients share, if they do.
-    pub fn facts(&self) -> Option<Fact> {
-        let ClientThreads::Shared(threads) = self.threads else { return None };
-        let told = format!("{threads}; a reply may wait for its thread");
-        Some(Fact::new("client.threads", told))
+    /// Facts about threads that clients share, if they do, and about operations that they send ahead.
+    pub fn facts(&self) -> Vec<Fact> {
+        let mut facts = Vec::new();
+        if let ClientThreads::Shared(threads) = self.threads {
+            facts.push(Fact::new("client.threads", format!("{threads}; a reply may wait for its thread")));
+        }
+        if self.depth > 1 {
+            let told = format!("{} on a connection; each waits for those before it; no BEGIN and COMMIT", self.depth);
+            facts.push(Fact::new("client.pipeline", told));
+        }
+        facts
     }
 
     /// Whether a failure of `class` ends the load.
@@ -262,6 +272,11 @@ impl SessionOptions {
 /// Refuses what no client of a server can do: several operations in flight, and threads that cannot be shared.
 pub fn check_trial(trial: &Trial) -> Result<(), TargetError> {
     crate::engine::depth_one_only(trial)?;
+    check_threads(trial)
+}
+
+/// Refuses threads that cannot be shared.
+pub fn check_threads(trial: &Trial) -> Result<(), TargetError> {
     let (threads, clients) = (trial.target.params.int(THREADS.name), trial.load.clients);
     if threads > clients.into() {
         let threads_word = if clients == 1 { "thread" } else { "threads" };
@@ -279,8 +294,11 @@ pub fn check_trial(trial: &Trial) -> Result<(), TargetError> {
     }
 }
 
-/// Refuses shared threads over TLS: data that TLS has buffered does not show at the socket.
+/// Refuses shared threads and operations sent ahead over TLS: data that TLS has buffered does not show at the socket.
 pub fn check_url(trial: &Trial, url: &ServerUrl) -> Result<(), TargetError> {
+    if url.tls.is_some() && trial.load.depth > 1 {
+        return Err(deep_over_tls(trial));
+    }
     match (client_threads(trial), &url.tls) {
         (ClientThreads::Shared(shared), Some(_)) => Err(TargetError::Unsupported(format!(
             "threads = `{shared}` for {} clients does not work over TLS; leave out `threads` or TLS",
@@ -290,6 +308,13 @@ pub fn check_url(trial: &Trial, url: &ServerUrl) -> Result<(), TargetError> {
     }
 }
 
+fn deep_over_tls(trial: &Trial) -> TargetError {
+    TargetError::Unsupported(format!(
+        "depth = `{}` does not work over TLS; use depth = `1`, or no TLS",
+        trial.load.depth
+    ))
+}
+
 /// Refuses what does not work over the network of a private server.
 pub fn check_via(trial: &Trial) -> Result<(), TargetError> {
     let Some(way) = NetworkWay::from_params(&trial.target.params) else { return Ok(()) };
@@ -297,6 +322,9 @@ pub fn check_via(trial: &Trial) -> Result<(), TargetError> {
     if (workload_of(trial).traits)(&trial.workload.params).variant.is_some() {
         let text = format!("via = `{via}`: the variants of a statement are executed over the socket; leave out `via`");
         return Err(TargetError::Unsupported(text));
+    }
+    if way == NetworkWay::Tls && trial.load.depth > 1 {
+        return Err(deep_over_tls(trial));
     }
     match (way, client_threads(trial)) {
         // As with a URL, see `check_url`.

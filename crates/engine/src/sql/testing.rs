@@ -22,6 +22,7 @@ pub fn options() -> SessionOptions {
         retries_for: Duration::from_secs(3600),
         patience: Duration::from_secs(1),
         threads: ClientThreads::Each,
+        depth: 1,
         written: Arc::default(),
         answer_limit: None,
         open: OpenConnections::default(),

@@ -1,7 +1,7 @@
 //! The options of the clients of SQL engines: statements of the user's own, and how clients connect to the server.
 
 use crate::insert::asked;
-use crate::lab::{custom_trial, directory, fact, names_in, prepared, run, servers, sql_engines, trial};
+use crate::lab::{custom_trial, directory, fact, names_in, prepared, run, run_loading, servers, sql_engines, trial};
 use engine::Instance;
 use load::LoadEnd;
 use model::{OnError, Phase, Trial};
@@ -75,6 +75,21 @@ fn ends_the_point_at_a_statement_that_it_does_not_take(instance: &mut dyn Instan
     assert!(text.ends_with(" in `SELECT nothing FROM sbtest{table} WHERE id = :id`"), "{engine}: {text}");
 }
 
+/// With and without transactions: all of them are done, each of their statements has found its rows, and BEGIN and COMMIT are not counted.
+fn sends_operations_before_others_are_answered(instance: &mut dyn Instance) {
+    for settings in
+        [[("mix", "read_write"), ("transaction", "true")], [("mix", "read_write"), ("transaction", "false")]]
+    {
+        let deep = [("depth", "8"), ("ops_max", "200")];
+        let trial = on_two_tables("postgres", &[&settings[..], &deep].concat());
+        let loading = instance.make_clients(&trial).unwrap();
+        assert_eq!(loading.kinds[0].queries, 18.0, "{settings:?}");
+        let (outcome, seen) = run_loading(loading, &trial);
+        let done = (outcome.ended, seen.total(Phase::Run));
+        assert_eq!(done, (LoadEnd::AsPlanned, (200, 0)), "{settings:?}: {:?}", seen.events);
+    }
+}
+
 fn has_the_statements_connections_and_isolation_that_were_asked_for(instance: &mut dyn Instance, engine: &str) {
     let with = |settings: &[(&str, &str)]| {
         on_two_tables(engine, &[&[("mix", "read_write"), ("ops_max", "100")], settings].concat())
@@ -91,6 +106,9 @@ fn has_the_statements_connections_and_isolation_that_were_asked_for(instance: &m
         let (outcome, seen) = run(instance, &with(settings)).unwrap();
         let done = (outcome.ended, seen.total(Phase::Run));
         assert_eq!(done, (LoadEnd::AsPlanned, (100, 0)), "{engine} {settings:?}: {:?}", seen.events);
+    }
+    if engine == "postgres" {
+        sends_operations_before_others_are_answered(instance);
     }
     let default = match engine {
         "sqlite" => "serializable",

@@ -68,11 +68,30 @@ fn data_of_another_seed_or_shape_or_unfinished_is_refused() {
 
 #[test]
 fn a_depth_is_refused_where_operations_come_one_at_a_time() {
-    for (engine, workload) in pairs() {
+    // PostgreSQL takes an operation before it has answered those before it.
+    for (engine, workload) in pairs().filter(|(engine, _)| engine.entry.name != "postgres") {
         let sync = if engine.entry.name == "file" { vec![("io", "sync"), ("direct", "false")] } else { vec![] };
         let trial = trial(engine.entry.name, workload.entry.name, &[sync, vec![("depth", "2")]].concat());
         let error = (engine.check)(&trial).unwrap_err();
         assert!(matches!(error, TargetError::Unsupported(_)) && error.to_string().contains("`2`"), "{error}");
+    }
+}
+
+#[test]
+fn a_depth_is_refused_on_postgresql_where_clients_wait_for_answers() {
+    let refusal = |workload, settings: &[(&str, &str)]| {
+        let trial = trial("postgres", workload, &[settings, &[("depth", "8")]].concat());
+        (engine::find("postgres").unwrap().check)(&trial).unwrap_err().to_string()
+    };
+    for (text, why) in [
+        (refusal("oltp", &[("statements", "plain")]), "use statements = `prepared`"),
+        (refusal("oltp", &[("connection", "per-transaction")]), "use connection = `kept`"),
+        (refusal("oltp", &[("clients", "4"), ("threads", "2")]), "leave out `threads`"),
+        (refusal("oltp", &[("via", "tls")]), "does not work over TLS"),
+        (refusal("orders", &[]), "wait for answers"),
+        (refusal("insert", &[("step", "drain")]), "wait for answers"),
+    ] {
+        assert!(text.contains("depth = `8`") && text.contains(why), "{text}");
     }
 }
 

@@ -162,7 +162,7 @@ pub static FACTS: &[FactMeaning] = &[
     ),
     fact("run.ops", "operations after which the point ended by itself: the work of the step"),
     fact("prepare.steps", "steps that were repeated before this one, because the run was resumed"),
-    fact("queries_per_op.*", "statements of one operation of this kind, BEGIN and COMMIT included"),
+    fact("queries_per_op.*", "statements of one operation of this kind, BEGIN and COMMIT included if they are sent"),
     fact("rows_per_op.*", "rows that one operation of this kind inserts"),
     fact("background.clients", "clients that worked in the background while others were measured"),
     fact("background.kinds", "kinds of operation of these clients"),
@@ -234,6 +234,7 @@ pub static FACTS: &[FactMeaning] = &[
     fact("conditions.checked", "result of checking the consistency conditions of the workload after the run"),
     fact("conditions.broken.*", "the consistency condition of this number, and the first row that breaks it"),
     fact("client.threads", "threads that the measured clients shared; a load in the background has threads of its own"),
+    fact("client.pipeline", "operations that each client sent before the first of them was answered"),
     fact("endpoints", "names of the endpoints, in the order of their numbers, if the engine has several"),
     fact(
         "endpoints.cluster",

@@ -53,16 +53,12 @@ impl Commits {
         }
     }
 
-    /// Statements of one commit, BEGIN and COMMIT included.
-    fn queries_per_op(self) -> f64 {
-        // One statement is a transaction by itself; several are put between BEGIN and COMMIT, which count as queries.
-        let calls = self.per_commit.div_ceil(ROWS_PER_STATEMENT) + u64::from(self.delete);
-        (if calls > 1 { calls + 2 } else { calls }) as f64
-    }
-
     /// The kind of operation that they are.
     pub(super) fn op_kind(self) -> OpKindDef {
-        OpKindDef { name: "insert", class: OpClass::Write, queries: self.queries_per_op(), rows: self.rows_each() }
+        // One statement is a transaction by itself.
+        let calls = self.per_commit.div_ceil(ROWS_PER_STATEMENT) + u64::from(self.delete);
+        let kind = OpKindDef::of_calls("insert", OpClass::Write, calls as f64, calls > 1);
+        OpKindDef { rows: self.rows_each(), ..kind }
     }
 
     /// The stream that performs them as operations of `kind`.

@@ -329,6 +329,7 @@ fn sql_program(input: &ProgramInput) -> SqlProgram {
         kinds: op_kinds(step, commits, background),
         load: None,
         work,
+        needs_answers: false,
         run,
         background: background.map(|inserts| inserts.background_ops(data, statements)).into_iter().collect(),
         conditions: Vec::new(),

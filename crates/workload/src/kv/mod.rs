@@ -132,7 +132,7 @@ impl RecordAction {
         match self {
             RecordAction::Read => OpKindDef::without_rows("read", OpClass::Read),
             RecordAction::Update => OpKindDef::without_rows("update", OpClass::Write),
-            RecordAction::Insert => OpKindDef { rows: 1.0, ..OpKindDef::without_rows("insert", OpClass::Write) },
+            RecordAction::Insert => OpKindDef::with_rows("insert", OpClass::Write, 1.0),
             RecordAction::Scan => OpKindDef::without_rows("scan", OpClass::Read),
             RecordAction::ReadModifyWrite => {
                 let class = OpClass::from_effects(true, true);
@@ -230,6 +230,7 @@ fn sql_program(input: &ProgramInput) -> SqlProgram {
         writes: mix.writes(),
         kinds: mix.kinds(data),
         work: SqlWork::Calls,
+        needs_answers: false,
         run: mix.run(input, data),
         background: Vec::new(),
         conditions: Vec::new(),

@@ -111,7 +111,7 @@ impl RecordData {
     /// What an operation of the load is: the last may have fewer records than the others, so it is a mean.
     pub(super) fn load_kind(&self) -> OpKindDef {
         let rows = self.records as f64 / self.records.div_ceil(RECORDS_PER_BLOCK) as f64;
-        OpKindDef { name: "load", class: OpClass::Write, queries: 1.0, rows }
+        OpKindDef::with_rows("load", OpClass::Write, rows)
     }
 
     /// The part that makes all records, by operations of `kind`.

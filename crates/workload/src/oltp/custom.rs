@@ -83,8 +83,7 @@ impl<V> CustomMix<V> {
         let class = OpClass::from_effects(reads, writes);
         self.writes |= writes;
         self.weight_total += u64::from(op.weight);
-        let queries = op.statements.len() as f64 + if transaction { 2.0 } else { 0.0 };
-        self.kinds.push(OpKindDef { name: keep_name(&op.name), class, queries, rows: 0.0 });
+        self.kinds.push(OpKindDef::of_calls(keep_name(&op.name), class, op.statements.len() as f64, transaction));
         let values = distinct.into_iter().map(value_of).collect();
         self.ops.push(OpTemplate { weight_up_to: self.weight_total, transaction, writes, values, calls });
     }

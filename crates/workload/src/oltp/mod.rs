@@ -263,6 +263,7 @@ fn on_tables(params: &Params, data: OltpData, load: OpKind, run: OpStream<SqlOp>
         writes: false,
         kinds: Vec::new(),
         work: SqlWork::Calls,
+        needs_answers: false,
         run,
         background: Vec::new(),
         conditions: Vec::new(),
@@ -306,9 +307,7 @@ pub(crate) fn mix_program(input: &ProgramInput, run: MixRun) -> SqlProgram {
     let are_there = mix.rows_are_there(transaction) && !background::changes_rows(input.params);
     let rows = statements.iter().map(|it| it.expected_rows(lengths, are_there));
     let rows: Vec<ExpectedRows> = rows.map(|rows| if mix.replaces() { rows.while_replaced() } else { rows }).collect();
-    // BEGIN and COMMIT are statements of their own: two more round trips.
-    let queries = f64::from(mix.call_count() + if transaction { 2 } else { 0 });
-    let of_run = OpKindDef { name: mix.name, class: mix.op_class(), queries, rows: 0.0 };
+    let of_run = OpKindDef::of_calls(mix.name, mix.op_class(), mix.call_count().into(), transaction);
     let run = OpStream::new(None, mix.listed(lengths).div_ceil(POINTS_PER_ROW), move |slot| {
         MixOps::new(mix, lengths, transaction, RowPicker::new(slot, data, access), new_ids.clone())
     });
@@ -443,7 +442,11 @@ mod tests {
             ]
         );
         assert!(op.transaction && op.writes && program.writes);
-        assert_eq!(program.kinds[0].queries, calls.len() as f64 + 2.0);
+        let kind = program.kinds[0];
+        assert_eq!(
+            (kind.queries, kind.without_begin_and_commit().queries),
+            (calls.len() as f64 + 2.0, calls.len() as f64)
+        );
     }
 
     #[test]
@@ -592,7 +595,8 @@ mod tests {
         let program = sql_with(&[("mix", "read_write"), ("transaction", "false")]);
         let op = filled(&program.run, ALONE, 1).remove(0);
         assert_eq!((op.calls.len(), op.transaction, op.writes), (18, false, true));
-        assert_eq!(program.kinds[0].queries, 18.0);
+        let kind = program.kinds[0];
+        assert_eq!((kind.queries, kind.without_begin_and_commit()), (18.0, kind));
     }
 
     #[test]

@@ -53,7 +53,7 @@ impl OltpData {
     /// What an operation of the load is: the last of each table may have fewer rows than the others, so it is a mean.
     pub(crate) fn load_kind(self) -> OpKindDef {
         let rows = self.rows as f64 / self.blocks_per_table() as f64;
-        OpKindDef { name: "load", class: OpClass::Write, queries: 1.0, rows }
+        OpKindDef::with_rows("load", OpClass::Write, rows)
     }
 
     /// The part that fills the tables, by operations of `kind`.

@@ -195,6 +195,7 @@ fn sql_program(input: &ProgramInput) -> SqlProgram {
         kinds: TransactionKind::ALL.iter().map(|kind| kind.op_kind_def(calls)).chain([load_kind(&data)]).collect(),
         load: Some(SqlLoad::Rows { targets: rows::load_targets(), blocks: data.load_stream(LOAD) }),
         work: SqlWork::Calls,
+        needs_answers: true,
         run: run_stream(data, calls, pauses),
         background: Vec::new(),
         conditions,
@@ -208,7 +209,7 @@ fn run_stream(data: OrderData, calls: TransactionCalls, pauses: f64) -> OpStream
 
 fn load_kind(data: &OrderData) -> OpKindDef {
     let rows = data.row_count() as f64 / data.commit_count() as f64;
-    OpKindDef { name: "load", class: OpClass::Write, queries: 1.0, rows }
+    OpKindDef::with_rows("load", OpClass::Write, rows)
 }
 
 #[cfg(test)]

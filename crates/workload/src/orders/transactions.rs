@@ -60,12 +60,11 @@ impl TransactionKind {
             Delivery => ("delivery", false, 70.0),
             StockLevel => ("stock_level", true, 2.0),
         };
-        let queries = match calls {
-            // BEGIN and COMMIT are statements, too.
-            TransactionCalls::Statements => statements + 2.0,
-            TransactionCalls::Procedures => 1.0,
-        };
-        OpKindDef { name, class: OpClass::from_effects(true, !reads_only), queries, rows: 0.0 }
+        let class = OpClass::from_effects(true, !reads_only);
+        match calls {
+            TransactionCalls::Statements => OpKindDef::of_calls(name, class, statements, true),
+            TransactionCalls::Procedures => OpKindDef::without_rows(name, class),
+        }
     }
 }
 

@@ -73,7 +73,7 @@ impl LoadPlan {
     pub(super) fn kind(&self) -> OpKindDef {
         let rows: u64 = self.tables.iter().map(|table| table.rows).sum();
         let rows = rows as f64 / self.blocks.max(1) as f64;
-        OpKindDef { name: "load", class: OpClass::Write, queries: 1.0, rows }
+        OpKindDef::with_rows("load", OpClass::Write, rows)
     }
 
     fn push_block(&self, op: &mut SqlOp, block: u64) {

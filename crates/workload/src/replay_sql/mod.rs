@@ -272,6 +272,7 @@ fn sql_program(input: &ProgramInput) -> SqlProgram {
         kinds: vec![OpKindDef::without_rows(OTHERS, OpClass::Read)],
         load: None,
         work: SqlWork::Replay,
+        needs_answers: false,
         run: OpStream::new(Some(ops), 1, |_| NoStatements),
         background: Vec::new(),
         conditions: Vec::new(),

@@ -80,6 +80,9 @@ pub fn check_trial(trial: &Trial, endpoints: usize) -> Result<(), TargetError> {
     if let ClientThreads::Shared(threads) = session_options::client_threads(trial) {
         return refused(format!("threads = `{threads}` works with one endpoint; leave out `threads`"));
     }
+    if trial.load.depth > 1 {
+        return refused(format!("depth = `{}` works with one endpoint; use depth = `1`", trial.load.depth));
+    }
     if workload_of(trial).entry.families.contains(&Family::Connection) {
         return refused(format!("workload `{workload}` works with one endpoint; name one in the URL"));
     }
