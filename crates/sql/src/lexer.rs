@@ -454,9 +454,12 @@ fn is_of_operator(byte: u8) -> bool {
     b"+-*/<>=~!@#%^&|`?".contains(&byte)
 }
 
+/// An operator is a name, and no name is longer.
+const OPERATOR_BYTES_MAX: usize = 63;
+
 /// As long as can be, without a comment in it; one that ends with a sign of a number has a sign in it that no number has (`scan.l`).
 fn postgres_operator_length(rest: &[u8]) -> usize {
-    let length = rest.iter().take_while(|byte| is_of_operator(**byte)).count();
+    let length = rest.iter().take(OPERATOR_BYTES_MAX + 1).take_while(|byte| is_of_operator(**byte)).count();
     let comment = rest[..length].windows(2).position(|two| two == b"--" || two == b"/*").unwrap_or(length);
     let mut length = comment.max(1);
     while length > 1 && matches!(rest[length - 1], b'+' | b'-') {

@@ -20,6 +20,8 @@ use store::untrusted::{self, HEADER_BYTES, MAGIC};
 const COUNT_MAX: i64 = 1 << 48;
 /// Kinds, settings and tables that are read; a writer writes fewer.
 const ROWS_MAX: u32 = 100_000;
+/// A server has some hundred settings.
+const SETTINGS_MAX: u32 = 5_000;
 
 /// What a workload file says of itself.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -377,7 +379,7 @@ fn content_of(db: &Connection) -> Result<FileContent, ReadFault> {
     let is_hashed = head_of(db)?.is_hashed;
     let mut content = FileContent { is_hashed, ..FileContent::default() };
     let mut query = db.prepare("SELECT name, value FROM setting ORDER BY name LIMIT ?1")?;
-    let mut rows = query.query([ROWS_MAX])?;
+    let mut rows = query.query([SETTINGS_MAX])?;
     while let Some(row) = rows.next()? {
         content.settings.push((name_cell(row, 0)?, name_cell(row, 1)?));
     }

@@ -111,6 +111,8 @@ pub struct WorkloadWriter<'a> {
     schemas: HashMap<String, i64>,
     tables: BTreeSet<String>,
     counts: Counts,
+    /// Statements that were found, those that are left out among them.
+    seen: u64,
     server: RecordedServer,
     skipped: Skipped,
     digest: FileDigest,
@@ -147,6 +149,7 @@ impl<'a> WorkloadWriter<'a> {
             schemas: HashMap::new(),
             tables: BTreeSet::new(),
             counts: Counts::default(),
+            seen: 0,
             server: RecordedServer::default(),
             skipped: Skipped::default(),
             digest: FileDigest::default(),
@@ -311,14 +314,16 @@ impl LogTaker for WorkloadWriter<'_> {
 
     fn skip_many(&mut self, kind: &str, count: u64, line: u64) {
         // The words of a command may be a value.
-        let kind = if self.hasher.is_some() && kind.starts_with("command ") { "command" } else { kind };
+        let is_command = kind.starts_with("command ") || kind.starts_with("command_");
+        let kind = if self.hasher.is_some() && is_command { "command" } else { kind };
         self.skipped.add_many(kind, count, line);
     }
 
     fn add(&mut self, found: &FoundStatement<'_>) -> Result<(), RecordingError> {
-        if self.counts.statements.is_multiple_of(BETWEEN_LOOKS) && (self.writing.is_stopped)() {
+        if self.seen.is_multiple_of(BETWEEN_LOOKS) && (self.writing.is_stopped)() {
             return Err(RecordingError::of_file("it was not saved: you ended it".to_owned()));
         }
+        self.seen += 1;
         let text = without_end(found.text);
         let Ok(lexed) = sql::lex(text, Reading::usual(self.dialect.sql())) else {
             self.skip(OPEN_QUOTE, found.line);
