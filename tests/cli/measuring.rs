@@ -342,7 +342,7 @@ fn a_plan_until_steady_says_what_it_takes_at_most_and_refuses_a_time_beside_it()
     let lab = Lab::new();
     std::fs::write(lab.path().join("p.toml"), "workload = \"file\"\nfile_size = \"8MiB\"\n").unwrap();
     let planned = lab.run(&["plan", "p.toml", "--until", "steady", "--round", "2s", "--rounds-max", "9"]);
-    assert!(planned.stdout.contains("time           at most 18.0 s"), "{}", planned.stdout);
+    assert!(planned.stdout.contains(" in all: at most 18.0 s of measuring"), "{}", planned.stdout);
     let refused = lab.run(&["plan", "p.toml", "--until", "steady", "--time", "60s"]);
     assert_eq!(refused.exit, 2);
     assert!(refused.stderr.contains("--time has no effect with until = `steady`"), "{}", refused.stderr);
