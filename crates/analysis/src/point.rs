@@ -120,6 +120,11 @@ impl PointAnalysis {
         (ends_itself && summary.rows_per_s.is_none() || is_short).then_some(summary.seconds)
     }
 
+    /// Whether it is the step that writes what others have put off.
+    pub fn is_drain(&self) -> bool {
+        self.traits.work.step.as_ref().is_some_and(|step| step.drains)
+    }
+
     /// Whether its operations have the times of a recording.
     pub fn is_recorded_load(&self) -> bool {
         self.settings.iter().any(|one| one.role == Role::Pacing && matches!(one.value, SettingValue::Name(_)))

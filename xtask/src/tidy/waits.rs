@@ -207,7 +207,6 @@ const ALLOWED: &[Ending] = &[
             "crates/engine/src/connect/hold.rs",
             "crates/engine/src/connect/mod.rs",
             "crates/engine/src/sql/mod.rs",
-            "crates/engine/src/sql/pipeline.rs",
             "crates/load/src/tsc.rs",
             "crates/runner/src/hosts/hosts_link.rs",
         ],

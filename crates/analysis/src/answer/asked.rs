@@ -64,9 +64,8 @@ impl<'a> AskedRun<'a> {
 
     /// The rows that claims may be made of. A step that writes what others put off completes their costs, and is no work that is asked about.
     pub fn usable(&self) -> impl Iterator<Item = &PointAnalysis> {
-        let drains = |point: &PointAnalysis| point.traits.work.step.as_ref().is_some_and(|step| step.drains);
         let comparable = || self.rows.points.iter().filter(|point| is_comparable(point));
-        let has_work = comparable().any(|point| !drains(point));
-        comparable().filter(move |point| !has_work || !drains(point))
+        let has_work = comparable().any(|point| !point.is_drain());
+        comparable().filter(move |point| !has_work || !point.is_drain())
     }
 }

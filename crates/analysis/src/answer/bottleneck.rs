@@ -131,11 +131,11 @@ impl<'a> CommonLimit<'a> {
 
     #[expect(clippy::too_many_lines, reason = "a sentence for each resource")]
     fn words(&self, run: &AskedRun, causes: &[&Cause], whom: Option<&str>) -> String {
-        let (first, whose) = (causes[0], whom);
+        let (first, is_limited) = (causes[0], whom.is_some());
         let whom = whom.unwrap_or("it");
         let share = || range(causes, |one| one.share.0, percent);
         let limits = |who: &str, verb: &str| match first.confidence {
-            _ if whose.is_none() && verb == "limits" => format!("Nearest to its limit is {who}"),
+            _ if !is_limited && verb == "limits" => format!("Nearest to its limit is {who}"),
             Confidence::Sure => format!("{} {verb} {whom}", capital(who)),
             Confidence::Likely => format!("{} probably {verb} {whom}", capital(who)),
             Confidence::Possible => format!("{} may limit {whom}", capital(who)),

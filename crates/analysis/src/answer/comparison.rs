@@ -67,8 +67,7 @@ impl<'a> Comparison<'a> {
         let (not_ranked, is_mixed) = (not_ranked(&table, sorts.as_ref()), sorts.is_some());
         let arms = table.arms.clone();
         let mut table = sorts.map_or_else(|| table.clone(), |sorts| rankable(run.analysis, &table, sorts));
-        let is_at = |point: &PointAnalysis, place: &[Setting]| place.iter().all(|one| point.settings.has(one));
-        table.rows.retain(|row| run.usable().any(|point| is_at(point, &row.place)));
+        table.rows.retain(|row| run.usable().any(|point| point.settings.are_at(&row.place)));
         let is_ranked = !is_mixed || table.arms.len() > 1 && embedded_and_servers(run.analysis, &table).is_none();
         Comparison { run, table, arms, not_ranked, is_ranked }
     }
@@ -143,8 +142,7 @@ impl<'a> Comparison<'a> {
 
     /// The repeats of `arm` at `place`, taken together.
     pub(super) fn row(&self, place: &[&Setting], arm: &Setting) -> Option<&PointAnalysis> {
-        let is_there =
-            |point: &&PointAnalysis| point.settings.has(arm) && place.iter().all(|one| point.settings.has(one));
+        let is_there = |point: &&PointAnalysis| point.settings.has(arm) && point.settings.are_at(place.iter().copied());
         self.run.usable().find(is_there)
     }
 

@@ -63,6 +63,11 @@ where
     axes(all).into_iter().filter_map(part_of).collect()
 }
 
+/// Whether `path` leads to `place`.
+pub(super) fn leads_to(path: &[Part], place: &[&Setting]) -> bool {
+    path.iter().all(|part| part.values.iter().any(|value| place.contains(value)))
+}
+
 fn count(setting: &Setting) -> Option<u32> {
     match setting.value {
         SettingValue::Count(count) => Some(count),

@@ -129,9 +129,7 @@ fn validity(run: &AskedRun, weakness: Option<(Code, usize)>) -> Option<String> {
         (1, all) => format!("1 of {all} points is valid"),
         (valid, all) => format!("{valid} of {all} points are valid"),
     };
-    let drains = |point: &&PointAnalysis| point.traits.work.step.as_ref().is_some_and(|step| step.drains);
-    let drains = run.analysis.points.iter().filter(drains).count();
-    let valid = match drains {
+    let valid = match run.analysis.points.iter().filter(|point| point.is_drain()).count() {
         0 => valid,
         // The table has no rows of them.
         some if valid.is_empty() || some == all => valid,

@@ -329,6 +329,11 @@ impl Settings {
         self.0.iter().find(|setting| setting.name == name)
     }
 
+    /// Whether the point is at `place`, which these settings name.
+    pub fn are_at<'s>(&self, place: impl IntoIterator<Item = &'s Setting>) -> bool {
+        place.into_iter().all(|one| self.has(one))
+    }
+
     /// Whether the point has the value of `setting`, and uses it.
     pub fn has(&self, setting: &Setting) -> bool {
         self.value(&setting.name) == Some(&setting.value)

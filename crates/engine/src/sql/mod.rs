@@ -294,6 +294,24 @@ pub fn connections_needed(trial: &Trial, program: &SqlProgram) -> u32 {
     program.background.iter().map(|ops| ops.clients.unwrap_or(of_run)).fold(of_run, u32::saturating_add)
 }
 
+/// Connects again after a loss, when `pause` is over, and makes the session ready by `prepare`. The pause grows with each attempt until one succeeds.
+#[cold]
+fn connect_after_pause<C: SessionFactory>(
+    connect: &C,
+    pause: &mut Duration,
+    tally: &ClientTally,
+    prepare: impl FnOnce(&mut C::Session) -> Result<(), OpFailure>,
+) -> Result<C::Session, OpFailure> {
+    std::thread::sleep(*pause);
+    // Doubled before the attempt, so that it also grows if connecting fails.
+    *pause = (2 * *pause).min(PAUSE_MAX);
+    let mut session = connect.connect_after_loss().map_err(OpFailure::into_lost)?;
+    prepare(&mut session)?;
+    *pause = PAUSE;
+    tally.reconnected.fetch_add(1, Relaxed);
+    Ok(session)
+}
+
 /// The session factory of a client that takes its operations from `source`.
 pub fn for_source<C: SessionFactory>(connect: &C, source: &OpSource<SqlOp>) -> C {
     source.statements().map_or_else(|| connect.clone(), |used| connect.with_statements(used))
@@ -375,13 +393,8 @@ impl<C: SessionFactory> SqlDriver<C> {
 
     #[cold]
     fn connect_again(&mut self) -> Result<(), OpFailure> {
-        std::thread::sleep(self.pause);
-        // Doubled before the attempt, so that it also grows if connecting fails.
-        self.pause = (2 * self.pause).min(PAUSE_MAX);
-        self.session = Some(self.connect.connect_after_loss().map_err(OpFailure::into_lost)?);
-        self.pause = PAUSE;
+        self.session = Some(connect_after_pause(&self.connect, &mut self.pause, &self.tally, |_| Ok(()))?);
         self.is_lost = false;
-        self.tally.reconnected.fetch_add(1, Relaxed);
         Ok(())
     }
 

@@ -11,7 +11,7 @@
 use crate::sql::client_tally::ClientTally;
 use crate::sql::multiplex::{PollableSession, copy_op};
 use crate::sql::row_tally::RowTally;
-use crate::sql::{OpFailure, OpNames, PAUSE, PAUSE_MAX, SessionFactory};
+use crate::sql::{OpFailure, OpNames, PAUSE, SessionFactory, connect_after_pause};
 use load::{BatchDriver, FinishedOp};
 use model::{Nanos, OpKind, Outcome, RowCounts, SqlOp};
 use rustix::event::{PollFd, PollFlags, poll};
@@ -175,13 +175,8 @@ impl<C: SessionFactory<Session: PollableSession>> PipelinedDriver<C> {
 
     #[cold]
     fn connect_again(&mut self) -> Result<(), OpFailure> {
-        std::thread::sleep(self.pause);
-        // Doubled before the attempt, so that it also grows if connecting fails.
-        self.pause = (2 * self.pause).min(PAUSE_MAX);
-        let mut session = self.connect.connect_after_loss().map_err(OpFailure::into_lost)?;
-        session.stop_waiting()?;
-        (self.session, self.pause) = (Some(session), PAUSE);
-        self.tally.reconnected.fetch_add(1, Relaxed);
+        let stop_waiting = |session: &mut C::Session| session.stop_waiting();
+        self.session = Some(connect_after_pause(&self.connect, &mut self.pause, &self.tally, stop_waiting)?);
         Ok(())
     }
 }

@@ -17,7 +17,7 @@ use crate::PointAnalysis;
 use crate::answer::claim::{Claim, ClaimKind};
 use crate::answer::comparison::{ArmEffects, Comparison, SHOWN_MAX, without_result};
 use crate::answer::effect::{Branch, Is, split_within};
-use crate::answer::places::{axes, distinguishing};
+use crate::answer::places::{axes, distinguishing, leads_to};
 use crate::answer::speech::{number_word, size, spoken, under};
 use crate::answer::thing::Thing;
 use crate::answer::{AnswerParts, AskedRun, bottleneck, wakeups};
@@ -219,10 +219,8 @@ fn too_noisy(effects: &[ArmEffects]) -> Option<Claim> {
     let places: Vec<_> = noisy().map(|one| one.place.clone()).collect();
     let everywhere: Vec<_> = all.map(|one| one.place.clone()).collect();
     let path = distinguishing(places.iter(), everywhere.iter());
-    let is_there =
-        |place: &&Vec<&Setting>| path.iter().all(|part| part.values.iter().any(|value| place.contains(value)));
     let place = capital(sentences::path_words(&path).trim_start());
-    let which = if place.is_empty() || everywhere.iter().filter(is_there).count() > places.len() {
+    let which = if place.is_empty() || everywhere.iter().filter(|place| leads_to(&path, place)).count() > places.len() {
         format!("In {} of {} comparisons", places.len(), everywhere.len())
     } else {
         place

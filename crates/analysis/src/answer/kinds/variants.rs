@@ -190,19 +190,10 @@ fn no_gain(rivals: &[Rival], base: &str) -> Vec<Claim> {
     let (told, open): (Vec<_>, Vec<_>) = even.partition(is_shown);
     let names = |all: &[(&str, &RatioEstimate)]| join_and(&all.iter().map(|one| said(one.0)).collect::<Vec<_>>());
     let bound = |all: &[(&str, &RatioEstimate)]| all.iter().filter_map(|one| one.1.smallest_effect).reduce(f64::max);
-    let s = if told.len() == 1 { "s" } else { "" };
     let smallest = bound(&told).filter(|one| *one > 0.0);
     let gains = || {
-        let found = match smallest {
-            Some(one) if one > GAIN_SHOWN_MAX => {
-                format!("show{s} no gain against {}, though less than {} is within the noise", said(base), size(one))
-            }
-            Some(one) => {
-                format!("gain{s} nothing against {}: a difference of {} would have shown", said(base), size(one))
-            }
-            None => format!("gain{s} nothing against {}", said(base)),
-        };
-        let sentence = format!("{} {found}.", names(&told));
+        let against = format!(" against {}", said(base));
+        let sentence = format!("{} {}.", names(&told), no_gain_words(told.len(), &against, smallest));
         let claim = Claim::new(ClaimKind::NoDifference, sentence);
         smallest.into_iter().fold(claim, |claim, one| claim.figure("smallest_effect", one, None))
     };
@@ -215,6 +206,22 @@ fn no_gain(rivals: &[Rival], base: &str) -> Vec<Claim> {
         Claim::new(ClaimKind::Undecided, sentence)
     };
     [(!told.is_empty()).then(gains), (!open.is_empty()).then(undecided)].into_iter().flatten().collect()
+}
+
+/// What so many variants do that gain nothing: `gain nothing: a difference of 6 % would have shown`. If more than a small gain could be hidden, it
+/// says so.
+fn no_gain_words(variants: usize, against: &str, smallest: Option<f64>) -> String {
+    let s = if variants == 1 { "s" } else { "" };
+    match smallest {
+        None => format!("gain{s} nothing{against}"),
+        Some(one) if one <= GAIN_SHOWN_MAX => {
+            format!("gain{s} nothing{against}: a difference of {} would have shown", size(one))
+        }
+        Some(one) if one.is_finite() => {
+            format!("show{s} no gain{against}, though less than {} is within the noise", size(one))
+        }
+        Some(_) => format!("show{s} no gain{against}, though repeats differ too much to be sure"),
+    }
 }
 
 /// `On PostgreSQL and SQLite no other way is proven faster than the derived table.`, of engines on which none is at any place.
@@ -240,15 +247,9 @@ fn no_gain_there(verdicts: &[&VariantVerdict]) -> Option<Claim> {
     let is_even = |arm: &&VariantArm| arm.ratio.is_some_and(|one| one.verdict == RatioVerdict::NoDifferenceShown);
     let even: Vec<&VariantArm> = verdict.arms.iter().filter(is_even).collect();
     let smallest = even.iter().filter_map(|arm| arm.ratio?.smallest_effect).reduce(f64::max)?;
-    let s = if even.len() == 1 { "s" } else { "" };
     let names = join_and(&even.iter().map(|arm| said(&arm.name)).collect::<Vec<_>>());
-    let (kind, found) = if smallest <= GAIN_SHOWN_MAX {
-        (ClaimKind::NoDifference, format!("gain{s} nothing: a difference of {} would have shown", size(smallest)))
-    } else if smallest.is_finite() {
-        (ClaimKind::Undecided, format!("show{s} no gain, though less than {} is within the noise", size(smallest)))
-    } else {
-        (ClaimKind::Undecided, format!("show{s} no gain, though repeats differ too much to be sure"))
-    };
+    let kind = if smallest <= GAIN_SHOWN_MAX { ClaimKind::NoDifference } else { ClaimKind::Undecided };
+    let found = no_gain_words(even.len(), "", Some(smallest));
     let sentence = format!("{}{names} {found}.", head(verdict, verdicts));
     Some(Claim::new(kind, sentence).figure("smallest_effect", smallest, None))
 }
@@ -622,7 +623,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_disturbed_repeat_went_into_is_only_a_hint() {
+    fn what_a_disturbed_repeat_went_into_is_only_indicative() {
         let mut view = arm("view", 0.5, 0.5, None);
         view.validity = Validity::Indicative;
         let arms = vec![arm("derived", 1.0, 1.0, None), view, arm("temp", 0.8, 0.7, Some(0.1))];

@@ -5,7 +5,7 @@
 use crate::answer::claim::{Claim, ClaimKind, WORDS_MAX};
 use crate::answer::comparison::SHOWN_MAX;
 use crate::answer::effect::{Branch, Is, NEARLY_NONE, PlaceEffect, inverse};
-use crate::answer::places::{Axis, Part};
+use crate::answer::places::{Axis, Part, leads_to};
 use crate::answer::speech::{factor, fine, number_word, percent, size, spoken, under, words_in};
 use crate::math::ratio::RatioEstimate;
 use crate::recorded::dimensions::{Role, Setting};
@@ -35,10 +35,7 @@ impl Pair<'_> {
 
     /// `, where that is proven`, if one of the places that `branch` names is not decided.
     fn where_proven(&self, branch: &Branch) -> &'static str {
-        let is_there = |place: &&Vec<&Setting>| {
-            branch.path.iter().all(|part| part.values.iter().any(|value| place.contains(value)))
-        };
-        if self.open.iter().any(|place| is_there(&place)) { ", where that is proven" } else { "" }
+        if self.open.iter().any(|place| leads_to(&branch.path, place)) { ", where that is proven" } else { "" }
     }
 
     /// What is done at the places of `branch`: the work that distinguishes them, else what is done everywhere.
