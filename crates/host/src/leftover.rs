@@ -11,6 +11,7 @@ use rustix::process::{Pid, PidfdFlags, Signal, pidfd_open, pidfd_send_signal};
 use std::ffi::OsStr;
 use std::os::fd::OwnedFd;
 use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::{FileTypeExt, MetadataExt};
 use std::path::Path;
 
 const PROGRAMS: [&str; 3] = ["mariadbd", "mysqld", "postgres"];
@@ -92,8 +93,13 @@ pub fn end_program_with(program: &str, device: &Path) -> Result<(), TargetError>
 fn runs_with(pid: Pid, program: &str, device: &Path) -> bool {
     let own = std::path::PathBuf::from(format!("/proc/{}", pid.as_raw_nonzero()));
     let runs = std::fs::read_link(own.join("exe")).is_ok_and(|exe| exe.file_name() == Some(OsStr::new(program)));
+    // By its number: among other mounts or below another root the same device has another path.
+    let number = |path: &Path| {
+        std::fs::metadata(path).ok().filter(|found| found.file_type().is_block_device()).map(|found| found.rdev())
+    };
     let open = std::fs::read_dir(own.join("fd")).into_iter().flatten().flatten();
-    runs && open.filter_map(|entry| std::fs::read_link(entry.path()).ok()).any(|opened| opened == device)
+    runs && number(device)
+        .is_some_and(|device| open.filter_map(|entry| number(&entry.path())).any(|opened| opened == device))
 }
 
 /// Whether it has ended. A server that ends when asked takes its shared memory with it.

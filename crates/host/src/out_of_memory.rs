@@ -1,14 +1,15 @@
 //! Whether the kernel killed a process because memory ran out.
 //!
 //! In: a process, or the time since when. Out: that it was killed for this, with the limit of its control group. Limits: the kernel's log
-//! names the process, but only root may read it, and containers have none; then the counters of kills of the control group that plimsoll
-//! is in count, or those of the machine. They do not name the process.
+//! names the process, but only root may read it, and containers have none, or one with numbers of processes that are not theirs; then the
+//! counters of kills of the control group that plimsoll is in count, or those of the machine. They do not name the process.
 
 use crate::privileged::cgroup::MemoryOfOwnGroup;
 use crate::text_file::text_of;
 use model::Bytes;
 use rustix::fs::{Mode, OFlags, open};
 use rustix::time::{ClockId, clock_gettime};
+use std::path::Path;
 use std::time::{Duration, SystemTime};
 
 /// How many processes the kernel had killed when it was made.
@@ -26,7 +27,8 @@ impl OutOfMemoryWatch {
 
     /// What to say if the process `pid`, which was killed, was killed because memory ran out.
     pub fn explain(&self, pid: u32) -> Option<String> {
-        let named = kills_in_log().map(|kills| kills.iter().any(|kill| kill.pid == pid && kill.at >= self.since));
+        let log = if has_numbers_of_kernel() { kills_in_log() } else { None };
+        let named = log.map(|kills| kills.iter().any(|kill| kill.pid == pid && kill.at >= self.since));
         named.unwrap_or_else(|| self.has_counted()).then(describe)
     }
 
@@ -39,6 +41,12 @@ impl OutOfMemoryWatch {
     fn has_counted(&self) -> bool {
         count_kills().zip(self.kills).is_some_and(|(now, before)| now > before)
     }
+}
+
+/// Whether processes have the same numbers here as in the kernel's log: those of the first namespace, whose number is fixed
+/// (PROC_PID_INIT_INO in linux/proc_ns.h).
+fn has_numbers_of_kernel() -> bool {
+    std::fs::read_link("/proc/self/ns/pid").is_ok_and(|namespace| namespace == Path::new("pid:[4026531836]"))
 }
 
 /// Whether the kernel's log has that a process called `name` was killed at about `at`, because memory ran out.

@@ -126,8 +126,12 @@ pub fn loses_power(lab: &Lab) -> Option<Finished> {
     done("xfs_io", &["-x", "-c", "shutdown", place.text()]);
     signal(&child, "KILL");
     child.wait().unwrap();
-    done("umount", &[place.text()]);
-    done("mount", &[&place.disk().node, place.text()]);
+    // As long as mounts of another process have it, the device is still that of the file system that is gone.
+    wait_until("the file system as the disk has it", || {
+        done("umount", &[place.text()]);
+        done("mount", &[&place.disk().node, place.text()]);
+        std::fs::metadata(place.text()).is_ok()
+    });
     let runs = lab.path().join("plimsoll-runs");
     std::fs::remove_file(&runs).unwrap();
     done("cp", &["-r", place.text(), runs.to_str().unwrap()]);

@@ -113,8 +113,10 @@ impl<'p> Theirs<'p> {
         } else {
             (
                 "INTEGER NOT NULL AUTO_INCREMENT",
+                // No recursion is deeper than 1,000 by itself.
                 format!(
-                    "(WITH RECURSIVE n(s) AS (SELECT 1 UNION ALL SELECT s + 1 FROM n WHERE s < {rows}) SELECT s FROM n) AS numbers"
+                    "(WITH RECURSIVE n(s) AS (SELECT 0 UNION ALL SELECT s + 1 FROM n WHERE s < 99) \
+                     SELECT 1 + 100 * a.s + b.s AS s FROM n AS a JOIN n AS b) AS numbers WHERE s <= {rows}"
                 ),
             )
         };

@@ -66,14 +66,14 @@ impl VolumeDaemon {
 
     /// Executes `zfs` or `zpool`, which talk to the daemon by a socket that only its own mounts have.
     fn execute(&self, program: &str, arguments: &[&str]) -> Result<Output, TargetError> {
-        let mounts = self.mounts()?;
+        let world = self.world()?;
         let found = PROGRAM_DIRS.iter().map(|dir| Path::new(dir).join(program)).find(|path| path.is_file());
         let path =
             found.ok_or_else(|| TargetError::Unsupported(format!("{DAEMON} without `{program}`; install it again")))?;
         let mut command = plain_command(&path);
         command.args(arguments);
-        // SAFETY: between fork and exec only one system call is made.
-        unsafe { command.pre_exec(move || Ok(enter_mounts(&mounts)?)) };
+        // SAFETY: between fork and exec it only makes system calls.
+        unsafe { command.pre_exec(move || Ok(world.enter()?)) };
         let done = output_within(&mut command, MADE_WITHIN).trying("run", &path)?;
         if done.status.success() {
             return Ok(done);
@@ -82,19 +82,22 @@ impl VolumeDaemon {
         Err(TargetError::Failed(format!("`{program} {}` failed: {words}", arguments.join(" "))))
     }
 
-    fn mounts(&self) -> Result<File, TargetError> {
-        let path = format!("/proc/{}/ns/mnt", self.pid);
-        File::open(&path).trying("open", &path)
+    fn world(&self) -> Result<DaemonWorld, TargetError> {
+        let open = |what: &str| {
+            let path = format!("/proc/{}/{what}", self.pid);
+            File::open(&path).trying("open", &path)
+        };
+        Ok(DaemonWorld { mounts: open("ns/mnt")?, root: open("root")? })
     }
 
     /// What is mounted at `place` among the daemon's mounts, to be mounted here as well.
     fn take_mount(&self, place: &Path) -> Result<OwnedFd, TargetError> {
-        let (mounts, path) = (self.mounts()?, place.to_owned());
+        let (world, path) = (self.world()?, place.to_owned());
         // A thread that has entered other mounts cannot leave them without privileges; this one ends.
         let taken = std::thread::Builder::new().spawn(move || -> rustix::io::Result<OwnedFd> {
             // SAFETY: the thread shares no descriptors that the call would take from others: only its directory becomes its own.
             unsafe { unshare_unsafe(UnshareFlags::FS) }?;
-            enter_mounts(&mounts)?;
+            world.enter()?;
             open_tree(CWD, &path, OpenTreeFlags::OPEN_TREE_CLONE | OpenTreeFlags::OPEN_TREE_CLOEXEC)
         });
         let taken = taken.trying("start a thread for", place)?;
@@ -183,8 +186,19 @@ fn plain_command(program: &Path) -> Command {
     command
 }
 
-fn enter_mounts(mounts: &File) -> rustix::io::Result<()> {
-    move_into_link_name_space(mounts.as_fd(), Some(LinkNameSpaceType::Mount))
+/// Where the daemon's paths lead: its own mounts, below a root that need not be theirs.
+struct DaemonWorld {
+    mounts: File,
+    root: File,
+}
+
+impl DaemonWorld {
+    /// To enter other mounts leads to their root, out of a root that was changed.
+    fn enter(&self) -> rustix::io::Result<()> {
+        move_into_link_name_space(self.mounts.as_fd(), Some(LinkNameSpaceType::Mount))?;
+        rustix::process::fchdir(&self.root)?;
+        rustix::process::chroot(c".")
+    }
 }
 
 /// In the daemon's process: mounts of its own, without the pools, the lock and the socket of another one. Allocates nothing.
