@@ -415,6 +415,25 @@ fn equal_values_stay_equal_in_the_whole_file() {
 }
 
 #[test]
+fn what_was_hashed_once_says_so_when_it_is_saved_again_without_hashing() {
+    let folder = Folder::new();
+    let log = folder.with("general.log", &general_log(&["SELECT 'Xanadu'"]));
+    let (first, again) = (folder.path("first.workload"), folder.path("again.workload"));
+    saved(&log, &first, &hashed()).unwrap();
+    saved(&first, &again, &whole()).unwrap();
+    let content = workload::replay_sql::content_of_file(&again, File::open(&again).unwrap()).unwrap();
+    assert!(content.unwrap().is_hashed);
+}
+
+#[test]
+fn a_folder_that_is_missing_is_not_told_as_lack_of_room() {
+    let folder = Folder::new();
+    let log = folder.with("general.log", &general_log(&["SELECT 1"]));
+    let error = saved(&log, &folder.path("nowhere/it.workload"), &whole()).unwrap_err();
+    assert!(error.ends_with("make the directory first, or choose another"), "{error}");
+}
+
+#[test]
 fn a_file_has_what_a_server_has_said_and_is_never_overwritten() {
     let folder = Folder::new();
     let log = folder.with("general.log", &general_log(&["SELECT 1 FROM t"]));

@@ -40,6 +40,9 @@ pub(super) trait LogTaker {
     /// Takes up what the log says of its server. A log that goes on after a restart says it again: the last counts.
     fn set_server(&mut self, server: RecordedServer);
 
+    /// The values of the log were replaced by others before.
+    fn note_hashed(&mut self) {}
+
     /// Counts what is no statement to replay, or cannot be read: its kind in a few words, and the first line, or 0 if there are no lines.
     fn skip_many(&mut self, kind: &str, count: u64, line: u64);
 

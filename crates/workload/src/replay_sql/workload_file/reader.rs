@@ -101,6 +101,9 @@ pub fn take_workload<T: LogTaker>(
     let head = head_of(&db)?;
     let mut taker = make(head.dialect)?;
     taker.set_server(head.server.clone());
+    if head.is_hashed {
+        taker.note_hashed();
+    }
     pass_on(&db, &head, &mut taker)?;
     taker.count_unbound(head.unbound);
     taker.count_repeated(head.repeated);

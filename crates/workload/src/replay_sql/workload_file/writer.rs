@@ -20,6 +20,7 @@ use sql::{Effect, Judge, Reading, Token};
 use std::collections::{BTreeSet, HashMap};
 use std::fs::File;
 use std::hash::{BuildHasher, RandomState};
+use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use tempfile::NamedTempFile;
 
@@ -52,14 +53,14 @@ impl Place {
             .prefix(&format!(".{name}."))
             .suffix(".part")
             .tempfile_in(model::folder_of(path))
-            .map_err(|error| not_written(path, &model::system_words(&error)))?;
+            .map_err(|error| not_written(path, &error))?;
         Ok(Place { path: path.to_owned(), unfinished })
     }
 
     /// Gives the file its name.
     fn finish(self) -> Result<(), RecordingError> {
         let Place { path, unfinished } = self;
-        let failed = |error: std::io::Error| not_written(&path, &model::system_words(&error));
+        let failed = |error: std::io::Error| not_written(&path, &error);
         unfinished.as_file().sync_all().map_err(failed)?;
         match unfinished.into_temp_path().persist_noclobber(&path) {
             Ok(()) => {}
@@ -77,11 +78,19 @@ fn exists(path: &Path) -> RecordingError {
     ))
 }
 
-fn not_written(path: &Path, why: &str) -> RecordingError {
-    RecordingError::of_file(format!(
-        "it cannot be saved as `{}`: {why}; free some room, or choose another directory",
-        path.display()
-    ))
+fn not_written(path: &Path, error: &std::io::Error) -> RecordingError {
+    let remedy = match error.kind() {
+        ErrorKind::NotFound | ErrorKind::NotADirectory => "make the directory first, or choose another",
+        ErrorKind::PermissionDenied | ErrorKind::ReadOnlyFilesystem => "choose a directory in which you may write",
+        _ => FREE_ROOM,
+    };
+    not_saved(path, &model::system_words(error), remedy)
+}
+
+const FREE_ROOM: &str = "free some room, or choose another directory";
+
+fn not_saved(path: &Path, why: &str, remedy: &str) -> RecordingError {
+    RecordingError::of_file(format!("it cannot be saved as `{}`: {why}; {remedy}", path.display()))
 }
 
 /// How a file is written.
@@ -102,6 +111,8 @@ pub struct WorkloadWriter<'a> {
     dialect: LogDialect,
     judge: Judge,
     hasher: Option<ValueHasher>,
+    /// Whether the log has other values than were recorded.
+    was_hashed: bool,
     writing: &'a Writing<'a>,
     clock: Clock,
     hashes: RandomState,
@@ -141,6 +152,7 @@ impl<'a> WorkloadWriter<'a> {
             dialect,
             judge: Judge::new(dialect.sql()),
             hasher: if writing.hash_values { Some(ValueHasher::new(dialect.sql())?) } else { None },
+            was_hashed: false,
             writing,
             clock: Clock::default(),
             hashes: RandomState::default(),
@@ -282,7 +294,8 @@ impl<'a> WorkloadWriter<'a> {
         let Counts { statements, sessions, unbound, repeated, .. } = taker.counts;
         let RecordedServer { version, port, socket } = &taker.server;
         let digest = std::mem::take(&mut taker.digest).finish();
-        let (family, hashed) = (taker.dialect.family_word(), taker.hasher.is_some());
+        let hashed = taker.hasher.is_some() || taker.was_hashed;
+        let family = taker.dialect.family_word();
         taker.insert("INSERT INTO workload VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12)", |insert| {
             insert.execute(params![
                 family,
@@ -310,6 +323,10 @@ impl<'a> WorkloadWriter<'a> {
 impl LogTaker for WorkloadWriter<'_> {
     fn set_server(&mut self, server: RecordedServer) {
         self.server = server;
+    }
+
+    fn note_hashed(&mut self) {
+        self.was_hashed = true;
     }
 
     fn skip_many(&mut self, kind: &str, count: u64, line: u64) {
@@ -395,7 +412,7 @@ fn open_new(path: &Path) -> rusqlite::Result<Connection> {
 
 fn refused(path: &Path, error: &rusqlite::Error) -> RecordingError {
     match error.sqlite_error_code() {
-        Some(ErrorCode::DiskFull) => not_written(path, "no space left on its disk"),
-        _ => not_written(path, &model::system_error::without_number(&error.to_string())),
+        Some(ErrorCode::DiskFull) => not_saved(path, "no space left on its disk", FREE_ROOM),
+        _ => not_saved(path, &model::system_error::without_number(&error.to_string()), FREE_ROOM),
     }
 }
