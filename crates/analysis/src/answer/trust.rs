@@ -133,6 +133,7 @@ fn validity(run: &AskedRun, weakness: Option<(Code, usize)>) -> Option<String> {
         0 => valid,
         // The table has no rows of them.
         some if valid.is_empty() || some == all => valid,
+        1 => format!("{valid} (1 of them only writes what was put off)"),
         some => format!("{valid} ({some} of them only write what was put off)"),
     };
     let is_foreign = is_foreign_weakness(weakness);
