@@ -98,7 +98,7 @@ fn all_cases() -> impl Iterator<Item = &'static str> {
         .iter()
         .map(|case| case.name)
         .chain(floor::CASES)
-        .chain(oltp::CASES)
+        .chain(oltp::case_names())
         .chain(insert::CASES)
         .chain(load::CASES)
         .chain(show::CASES)

@@ -12,28 +12,69 @@ use super::plimsoll;
 use super::server::BenchServer;
 use super::watch::{self, MANY_CLIENTS, MemoryUse, RateStream, WatchedRun};
 use crate::workspace;
-use anyhow::Result;
+use anyhow::{Context, Result};
+use std::fs;
 use std::path::Path;
 use std::process::Command;
 
 pub const NAME: &str = "oltp";
 
-/// The cases by name.
-pub const CASES: [&str; 11] = [
-    "mariadb-1",
-    "mariadb-8",
-    "mariadb-64",
-    "postgres-1",
-    "postgres-8",
-    "postgres-64",
-    "postgres-8-threads",
-    "postgres-64-threads",
-    "memory-null",
-    "memory-mariadb",
-    "memory-mariadb-shared",
+/// A comparison of plimsoll with a peer.
+struct OltpCase {
+    name: &'static str,
+    peer: Peer,
+    clients: u32,
+    threads: ClientThreads,
+    /// Operations that a client of both programs sends before the first of them is answered.
+    depth: u32,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Peer {
+    /// On MariaDB, with a thread for each client, which it always has.
+    Sysbench,
+    /// On PostgreSQL, with as many threads as plimsoll.
+    Pgbench,
+}
+
+/// How many threads plimsoll has for its clients.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum ClientThreads {
+    Each,
+    /// As many as there are cores.
+    Cores,
+}
+
+const fn case(name: &'static str, peer: Peer, clients: u32, threads: ClientThreads) -> OltpCase {
+    OltpCase { name, peer, clients, threads, depth: 1 }
+}
+
+const OLTP_CASES: [OltpCase; 15] = [
+    case("mariadb-1", Peer::Sysbench, 1, ClientThreads::Each),
+    case("mariadb-8", Peer::Sysbench, 8, ClientThreads::Each),
+    case("mariadb-64", Peer::Sysbench, 64, ClientThreads::Each),
+    case("mariadb-512", Peer::Sysbench, 512, ClientThreads::Each),
+    case("mariadb-8-shared", Peer::Sysbench, 8, ClientThreads::Cores),
+    case("mariadb-64-shared", Peer::Sysbench, 64, ClientThreads::Cores),
+    case("mariadb-512-shared", Peer::Sysbench, 512, ClientThreads::Cores),
+    case("postgres-1", Peer::Pgbench, 1, ClientThreads::Cores),
+    case("postgres-8", Peer::Pgbench, 8, ClientThreads::Cores),
+    case("postgres-64", Peer::Pgbench, 64, ClientThreads::Cores),
+    case("postgres-512", Peer::Pgbench, 512, ClientThreads::Cores),
+    case("postgres-8-threads", Peer::Pgbench, 8, ClientThreads::Each),
+    case("postgres-64-threads", Peer::Pgbench, 64, ClientThreads::Each),
+    OltpCase { depth: 8, ..case("postgres-1-pipeline", Peer::Pgbench, 1, ClientThreads::Each) },
+    OltpCase { depth: 8, ..case("postgres-8-pipeline", Peer::Pgbench, 8, ClientThreads::Each) },
 ];
 
-const CLIENTS: [u32; 3] = [1, 8, 64];
+/// The memory of many clients: on an engine without a server, on MariaDB, and there on as many threads as cores.
+const MEMORY_CASES: [&str; 3] = ["memory-null", "memory-mariadb", "memory-mariadb-shared"];
+
+/// The cases by name.
+pub fn case_names() -> impl Iterator<Item = &'static str> {
+    OLTP_CASES.iter().map(|case| case.name).chain(MEMORY_CASES)
+}
+
 /// sysbench's own default, and one level more than a root in the trees of both servers.
 const ROWS: &str = "10000";
 /// The smallest that pgbench makes, on as many levels.
@@ -56,120 +97,124 @@ struct OltpLab<'a> {
     seconds: u32,
 }
 
-/// A comparison of plimsoll with a peer.
-struct OltpCase<'a> {
-    name: String,
-    against: &'static str,
-    engine: &'a str,
-    rows: &'static str,
-    clients: u32,
-    /// The number of plimsoll's client threads.
-    threads: u32,
-}
-
 impl OltpLab<'_> {
     fn measure_cases(&self, effort: &Effort, rows: &mut Vec<String>) -> Result<()> {
-        if effort.wants_any(&CASES[..3]) || effort.wants_any(&CASES[9..]) {
-            self.on_mariadb(effort, rows)?;
+        let wanted = |peer: Peer| OLTP_CASES.iter().filter(move |case| case.peer == peer && effort.wants(case.name));
+        let [null, mariadb, shared] = MEMORY_CASES;
+        if wanted(Peer::Sysbench).next().is_some() || effort.wants_any(&[mariadb, shared]) {
+            let server = BenchServer::start_mariadb()?;
+            let socket = server.dir().join("m.sock");
+            let url = format!("mysql://root@localhost/?socket={}", socket.display());
+            workspace::output_of(sysbench_select(&socket).arg("prepare"))?;
+            for case in wanted(Peer::Sysbench) {
+                rows.push(self.compare_case(case, effort, &url, ROWS, || self.run_sysbench(&socket, case))?);
+            }
+            if effort.wants(mariadb) {
+                rows.push(self.measure_memory(mariadb, &url, None)?);
+            }
+            if effort.wants(shared) {
+                rows.push(self.measure_memory(shared, &url, Some(core_count()))?);
+            }
         }
-        if effort.wants_any(&CASES[3..8]) {
-            self.on_postgres(effort, rows)?;
+        if wanted(Peer::Pgbench).next().is_some() {
+            let server = BenchServer::start_postgres()?;
+            let url = format!("postgres://plimsoll@localhost/postgres?socket={}/.s.PGSQL.5432", server.dir().display());
+            workspace::output_of(pgbench(&server).args(["--initialize", "--quiet", "postgres"]))?;
+            for case in wanted(Peer::Pgbench) {
+                rows.push(self.compare_case(case, effort, &url, PGBENCH_ROWS, || self.run_pgbench(&server, case))?);
+            }
         }
-        if effort.wants("memory-null") {
-            rows.push(self.measure_memory("memory-null", "null", None)?);
+        if effort.wants(null) {
+            rows.push(self.measure_memory(null, "null", None)?);
         }
         Ok(())
     }
 
-    fn on_mariadb(&self, effort: &Effort, rows: &mut Vec<String>) -> Result<()> {
-        let server = BenchServer::start_mariadb()?;
-        let socket = server.dir().join("m.sock");
-        let url = format!("mysql://root@localhost/?socket={}", socket.display());
-        workspace::output_of(sysbench_select(&socket).arg("prepare"))?;
-        for clients in CLIENTS {
-            let name = format!("mariadb-{clients}");
-            let case = OltpCase { name, against: "sysbench", engine: &url, rows: ROWS, clients, threads: clients };
-            rows.extend(self.compare_case(&case, effort, || self.run_sysbench(&socket, clients))?);
-        }
-        if effort.wants("memory-mariadb") {
-            rows.push(self.measure_memory("memory-mariadb", &url, None)?);
-        }
-        if effort.wants("memory-mariadb-shared") {
-            rows.push(self.measure_memory("memory-mariadb-shared", &url, Some(core_count()))?);
-        }
-        Ok(())
-    }
-
-    fn run_sysbench(&self, socket: &Path, clients: u32) -> Result<WatchedRun> {
+    fn run_sysbench(&self, socket: &Path, case: &OltpCase) -> Result<WatchedRun> {
         let mut command = sysbench_select(socket);
-        command.arg(format!("--threads={clients}")).arg(format!("--time={}", self.seconds)).arg("run");
+        command.arg(format!("--threads={}", case.clients)).arg(format!("--time={}", self.seconds)).arg("run");
         watch::run(&mut command, RateStream::Stdout, watch::of_sysbench)
     }
 
-    fn on_postgres(&self, effort: &Effort, rows: &mut Vec<String>) -> Result<()> {
-        let server = BenchServer::start_postgres()?;
-        let url = format!("postgres://plimsoll@localhost/postgres?socket={}/.s.PGSQL.5432", server.dir().display());
-        workspace::output_of(pgbench(&server).args(["--initialize", "--quiet", "postgres"]))?;
-        for clients in CLIENTS {
-            // Both programs can serve many connections on a few threads,
-            let (threads, name) = (clients.min(core_count()), format!("postgres-{clients}"));
-            let against = "pgbench -S, both threads as cores";
-            let case = OltpCase { name, against, engine: &url, rows: PGBENCH_ROWS, clients, threads };
-            rows.extend(self.compare_case(&case, effort, || self.run_pgbench(&server, clients, threads))?);
-        }
-        for clients in CLIENTS.into_iter().filter(|clients| *clients > 1 && (!effort.quick || !effort.cases.is_empty()))
-        {
-            // or each on its own thread, which is plimsoll's default and the only way of sysbench.
-            let (threads, name) = (clients, format!("postgres-{clients}-threads"));
-            let against = "pgbench -S, both threads as clients";
-            let case = OltpCase { name, against, engine: &url, rows: PGBENCH_ROWS, clients, threads };
-            rows.extend(self.compare_case(&case, effort, || self.run_pgbench(&server, clients, threads))?);
-        }
-        Ok(())
-    }
-
-    fn run_pgbench(&self, server: &BenchServer, clients: u32, threads: u32) -> Result<WatchedRun> {
+    fn run_pgbench(&self, server: &BenchServer, case: &OltpCase) -> Result<WatchedRun> {
         let mut command = pgbench(server);
-        command.args(["-S", "-M", "prepared", "-n", "-P", "1", "-c", &clients.to_string()]);
-        command.args(["-j", &threads.to_string(), "-T", &self.seconds.to_string(), "postgres"]);
-        watch::run(&mut command, RateStream::Stderr, watch::of_pgbench)
+        command.args(["-M", "prepared", "-n", "-P", "1", "-c", &case.clients.to_string()]);
+        command.args(["-j", &case.threads_of_plimsoll().to_string(), "-T", &self.seconds.to_string()]);
+        if case.depth == 1 {
+            command.arg("-S");
+        } else {
+            let select = "\\set aid random(1, 100000)\nSELECT abalance FROM pgbench_accounts WHERE aid = :aid;\n";
+            let script = self.work.join("pipeline.sql");
+            let script_text = format!("\\startpipeline\n{}\\endpipeline\n", select.repeat(case.depth as usize));
+            fs::write(&script, script_text).with_context(|| format!("cannot write `{}`", script.display()))?;
+            command.arg("-f").arg(script);
+        }
+        watch::run(command.arg("postgres"), RateStream::Stderr, watch::of_pgbench)
     }
 
-    /// Measures `case` if it is wanted.
     fn compare_case(
         &self,
         case: &OltpCase,
         effort: &Effort,
+        engine: &str,
+        rows: &str,
         peer: impl Fn() -> Result<WatchedRun>,
-    ) -> Result<Option<String>> {
-        if !effort.wants(&case.name) {
-            return Ok(None);
-        }
-        let OltpCase { name, against, engine, rows, clients, threads } = case;
+    ) -> Result<String> {
+        let (against, threads) = (case.against(), case.threads_of_plimsoll());
+        let OltpCase { name, clients, depth, .. } = case;
         println!("\n{name}: prepared point selects, {clients} clients on {threads} threads, plimsoll : {against}");
+        // A transaction of pgbench is a whole pipeline.
         let comparison = compare(
             effort.rounds(),
-            || Ok(pairs::price_of(&self.run_plimsoll(engine, rows, *clients, Some(*threads))?, 1.0)),
-            || Ok(pairs::price_of(&peer()?, 1.0)),
+            || Ok(pairs::price_of(&self.run_plimsoll(engine, rows, *clients, Some(threads), *depth)?, 1.0)),
+            || Ok(pairs::price_of(&peer()?, f64::from(*depth))),
         )?;
-        Ok(Some(table_row(name, against, &comparison)))
+        Ok(table_row(name, against, &comparison))
     }
 
     /// The memory of many clients. They get twice the time, because they need some to connect on a busy machine.
     fn measure_memory(&self, name: &str, engine: &str, threads: Option<u32>) -> Result<String> {
         let lab = OltpLab { seconds: 2 * self.seconds, ..*self };
-        Ok(memory_row(name, &lab.run_plimsoll(engine, ROWS, MANY_CLIENTS, threads)?.memory))
+        Ok(memory_row(name, &lab.run_plimsoll(engine, ROWS, MANY_CLIENTS, threads, 1)?.memory))
     }
 
     /// Only engines that are servers have `threads`.
-    fn run_plimsoll(&self, engine: &str, rows: &str, clients: u32, threads: Option<u32>) -> Result<WatchedRun> {
+    fn run_plimsoll(
+        &self,
+        engine: &str,
+        rows: &str,
+        clients: u32,
+        threads: Option<u32>,
+        depth: u32,
+    ) -> Result<WatchedRun> {
         let mut command = Command::new(plimsoll::binary(self.root));
         command.args(["oltp", "--mix", "point_select", "--warmup", "0s", "--interval", "250ms", "--no-report"]);
         command.args(["--engine", engine, "--table-rows", rows, "--clients", &clients.to_string()]);
-        command.args(threads.map(|threads| format!("--threads={threads}")));
+        // A client that sends ahead has a thread of its own, which is the only way.
+        command.args(threads.filter(|_| depth == 1).map(|threads| format!("--threads={threads}")));
+        command.arg(format!("--depth={depth}"));
         command.arg("--time").arg(format!("{}s", self.seconds)).arg("--dir").arg(self.work);
         command.arg("--runs").arg(self.work.join("runs"));
         watch::run(&mut command, RateStream::Stderr, watch::of_plimsoll)
+    }
+}
+
+impl OltpCase {
+    fn against(&self) -> &'static str {
+        match (self.peer, self.threads, self.depth) {
+            (Peer::Sysbench, ClientThreads::Each, _) => "sysbench",
+            (Peer::Sysbench, ClientThreads::Cores, _) => "sysbench, plimsoll threads as cores",
+            (Peer::Pgbench, ClientThreads::Cores, _) => "pgbench -S, both threads as cores",
+            (Peer::Pgbench, ClientThreads::Each, 1) => "pgbench -S, both threads as clients",
+            (Peer::Pgbench, ClientThreads::Each, _) => "pgbench, \\startpipeline of 8, both threads as clients",
+        }
+    }
+
+    fn threads_of_plimsoll(&self) -> u32 {
+        match self.threads {
+            ClientThreads::Each => self.clients,
+            ClientThreads::Cores => self.clients.min(core_count()),
+        }
     }
 }
 
@@ -217,7 +262,8 @@ on one side, `open` otherwise. Absolute numbers are medians, and true of that ma
 sysbench reads its own table of 10,000 rows and plimsoll one of the same schema and size beside it; pgbench -S reads a number from
 100,000 rows, and plimsoll 120 letters from as many. Both serve the connections of `postgres-N` by as many threads as there are
 cores, and in the cases `threads` by one each, which is plimsoll's default and the only way of sysbench (in lines that do not say
-`both`, plimsoll had a thread each). The lines `memory` are the most that 512 clients of plimsoll took, `shared` on as many
+`both`, plimsoll had a thread each). In `shared` only plimsoll has as few threads. In `pipeline` both send eight selects before the first
+is answered: pgbench as a block that it waits for, plimsoll one more whenever one is answered. The lines `memory` are the most that 512 clients of plimsoll took, `shared` on as many
 threads as there are cores (an embedded engine has caches of its own for each, so there is none among them).
 
 | date | versions | kernel | case | against | plimsoll | peer | CPU ratio | rate ratio | goals |
