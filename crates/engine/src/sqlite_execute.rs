@@ -125,7 +125,7 @@ fn with_statement(
     what: impl FnOnce(&mut Statement) -> rusqlite::Result<RowCounts>,
 ) -> rusqlite::Result<RowCounts> {
     match how {
-        StatementMode::Prepared => {
+        StatementMode::Prepared | StatementMode::Arrays => {
             let mut statement = connection.prepare_cached(text)?;
             what(&mut statement)
         }

@@ -230,7 +230,7 @@ pub const DEFAULTS: &[CommonKey] = &[
         "depth",
         "1",
         int(1, DEPTH_MAX),
-        "queue depth: operations in flight per client; above 1 only for engines that batch, and on PostgreSQL, to which a client then sends \
+        "queue depth: operations in flight per client; above 1 only for engines that batch, and for servers, to which a client then sends \
          operations before earlier ones are answered",
     ),
     key("think", "0s", time(Nanos(0), THINK_MAX), "pause of a client between two operations (closed loop)")

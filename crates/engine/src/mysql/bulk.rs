@@ -304,7 +304,8 @@ impl MysqlWire {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::server::network::{AnswerLimits, ServerStream, explanation};
+    use crate::mysql::login::OpenedConnection;
+    use crate::server::network::{AnswerLimits, explanation};
     use crate::sql::testing::options;
     use model::SqlArg;
     use std::io::Read as _;
@@ -317,8 +318,8 @@ mod tests {
         for body in bodies {
             theirs.write_all(&[&(body.len() as u32).to_le_bytes()[..3], &[1], body].concat()).unwrap();
         }
-        let stream = ServerStream::Plain(ours.into());
-        (MysqlWire::new(stream, 1, Duration::from_secs(5), AnswerLimits::default()), theirs)
+        let opened = OpenedConnection::at_end_of(ours);
+        (MysqlWire::new(opened, Duration::from_secs(5), AnswerLimits::default()), theirs)
     }
 
     fn received(wire: MysqlWire, mut theirs: UnixStream) -> Vec<u8> {

@@ -11,13 +11,14 @@ use crate::server::identity::IdentityWatch;
 use crate::server::network::{AnswerLimits, Route, explanation};
 use crate::server::url::{Password, ServerUrl};
 use crate::sql::admin_connection::{self, AdminConnection, WireError};
+use crate::sql::ahead::NO_TRANSACTION_AHEAD;
 use crate::sql::kept::KeptRows;
 use crate::sql::literals::Dialect;
 use crate::sql::multiplex::{PollableSession, SqlCommand};
 use crate::sql::open_connections::{CancelAtServer, ConnectionKey, Registration};
 use crate::sql::preparing::PreparingConnection;
 use crate::sql::row_tally::{Answered, RowTally};
-use crate::sql::session_options::SessionOptions;
+use crate::sql::session_options::{SessionOptions, StatementMode};
 use crate::sql::statement::StatementExecutor;
 use crate::sql::variant::rows::RowBuffer;
 use crate::sql::{OpFailure, SessionFactory, SqlConnection, SqlSession, keep_used, run_transaction};
@@ -136,10 +137,10 @@ impl MysqlAddress {
         let socket =
             self.route.connect(Deadline::unless_interrupted(allowed), patience).map_err(|cause| io_failure(&cause))?;
         let opened = log_in(socket, self.route.tls(), &login);
-        let (mut stream, id) = opened.map_err(|error| self.login_failure(error))?;
+        let mut opened = opened.map_err(|error| self.login_failure(error))?;
         // The deadline is for the login. Later answers have one only in control queries: it costs a system call for each read.
-        stream.set_deadline(None);
-        Ok(MysqlWire::new(stream, id, patience, self.limits))
+        opened.stream.set_deadline(None);
+        Ok(MysqlWire::new(opened, patience, self.limits))
     }
 
     /// The failure of a login, with what to do about it.
@@ -275,12 +276,16 @@ impl SessionFactory for ConnectMysql {
         let mut wire = self.connect_as_client()?;
         let (key, server) = (wire.key(), self.server.clone());
         wire.begin_preparing(self.options.patience);
+        if self.options.statements == StatementMode::Arrays {
+            wire.send_arrays()?;
+        }
         let executor = StatementExecutor::new(wire, &self.statements, &self.options, Dialect::Mysql);
         let mut executor = executor.map_err(|(text, error)| self.options.failed_preparation(text, error.into()))?;
         executor.wire.end_preparing(self.options.answer_limit);
         let registered = self.options.open.register(key, server.clone(), executor.wire.socket_fd());
         let identity = self.options.identity.clone();
-        Ok(MysqlSession { opened: Instant::now(), server, identity, _registered: registered, executor })
+        let ahead = AnswerAhead::default();
+        Ok(MysqlSession { opened: Instant::now(), server, identity, _registered: registered, executor, ahead })
     }
 
     fn connect_after_loss(&self) -> Result<MysqlSession, OpFailure> {
@@ -298,6 +303,16 @@ pub struct MysqlSession {
     /// Dropped first: it names the socket.
     _registered: Registration,
     executor: StatementExecutor<MysqlWire>,
+    ahead: AnswerAhead,
+}
+
+/// How much has arrived of the answer to an operation that was sent ahead.
+#[derive(Default)]
+struct AnswerAhead {
+    /// The number of the call that is answered next.
+    call: usize,
+    /// The first error among its calls.
+    failed: Option<OpFailure>,
 }
 
 impl SqlSession for MysqlSession {
@@ -350,6 +365,42 @@ impl PollableSession for MysqlSession {
     #[inline]
     fn take_some(&mut self, _: &SqlOp) -> Result<bool, OpFailure> {
         self.executor.wire.take_some().map_err(|error| self.failure_of(error))
+    }
+
+    #[inline]
+    fn put_ahead(&mut self, op: &SqlOp) -> Result<(), OpFailure> {
+        if op.transaction {
+            return Err(OpFailure { class: FailureClass::Other, text: NO_TRANSACTION_AHEAD.into() });
+        }
+        self.executor.wire.put_ahead(op).map_err(OpFailure::from)
+    }
+
+    #[inline]
+    fn take_ahead(&mut self, op: &SqlOp, rows: &mut RowTally) -> Result<bool, OpFailure> {
+        while let Some(call) = op.calls.get(self.ahead.call) {
+            match self.executor.wire.take_ahead(call.statement.into()) {
+                Ok(None) => return Ok(false),
+                Ok(Some(answered)) => rows.add(call.statement, &answered),
+                Err(error @ MysqlWireError::Io(_)) => return Err(self.failure_of(error)),
+                Err(error) => {
+                    let failure = self.failure_of(error);
+                    self.ahead.failed.get_or_insert(failure);
+                }
+            }
+            self.ahead.call += 1;
+        }
+        match std::mem::take(&mut self.ahead).failed {
+            Some(failure) => Err(failure),
+            None => {
+                rows.end_transaction(true);
+                Ok(true)
+            }
+        }
+    }
+
+    #[inline]
+    fn has_received(&self) -> bool {
+        self.executor.wire.has_received()
     }
 
     fn keep_rows(&mut self, columns: u8) {

@@ -180,6 +180,7 @@ fn next_value(row: &[u8]) -> Option<(Option<String>, &[u8])> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::mysql::login::OpenedConnection;
     use crate::server::network::{AnswerLimits, explanation};
     use std::io::Read;
     use std::os::unix::net::UnixStream;
@@ -195,7 +196,7 @@ mod tests {
     }
 
     fn wire(ours: UnixStream, patience: Duration) -> MysqlWire {
-        MysqlWire::new(ServerStream::Plain(ours.into()), 1, patience, AnswerLimits::default())
+        MysqlWire::new(OpenedConnection::at_end_of(ours), patience, AnswerLimits::default())
     }
 
     /// A connection on which the server has sent `bytes` and then nothing, and its end.

@@ -33,13 +33,29 @@ pub struct Credentials<'a> {
     pub sends_rows: bool,
 }
 
-/// Logs in over `socket`, which is encrypted first if there is `tls`. Returns the stream, which keeps the socket's deadline, and the
-/// number of the connection.
+/// A connection that is logged in.
+pub struct OpenedConnection {
+    pub stream: ServerStream,
+    /// The number that the server gave it.
+    pub id: u32,
+    /// Whether the server takes the arguments of many executions in one message.
+    pub takes_arrays: bool,
+}
+
+#[cfg(test)]
+impl OpenedConnection {
+    /// The connection of a server that the test is.
+    pub fn at_end_of(socket: std::os::unix::net::UnixStream) -> OpenedConnection {
+        OpenedConnection { stream: ServerStream::Plain(socket.into()), id: 1, takes_arrays: true }
+    }
+}
+
+/// Logs in over `socket`, which is encrypted first if there is `tls`. The stream keeps the socket's deadline.
 pub fn log_in(
     socket: PlainStream,
     tls: Option<&TlsConnector>,
     login: &Credentials,
-) -> Result<(ServerStream, u32), MysqlWireError> {
+) -> Result<OpenedConnection, MysqlWireError> {
     let mut packets = LoginPackets::new(ServerStream::Plain(socket), 0);
     let greeting = packets.read_packet()?;
     let greeting = parse_greeting(&greeting)?;
@@ -53,7 +69,14 @@ pub fn log_in(
     loop {
         let answer = packets.read_packet()?;
         match answer[0] {
-            OK => return Ok((packets.into_stream()?, greeting.connection_id())),
+            OK => {
+                let takes_arrays = abilities.mariadb.contains(MariadbCapabilities::MARIADB_CLIENT_STMT_BULK_OPERATIONS);
+                return Ok(OpenedConnection {
+                    stream: packets.into_stream()?,
+                    id: greeting.connection_id(),
+                    takes_arrays,
+                });
+            }
             AUTH_SWITCH => {
                 challenge = LoginChallenge::from_switch(&answer)?;
                 packets.write_packet(&challenge.answer(password, &packets)?)?;
@@ -254,7 +277,8 @@ impl LoginAbilities {
         let flags = greeting.capabilities() & wanted;
         // Only MariaDB leaves this flag out, and puts its own flags into bytes that are zero in others.
         let is_mariadb = !greeting.capabilities().contains(CapabilityFlags::CLIENT_LONG_PASSWORD);
-        let own = MariadbCapabilities::MARIADB_CLIENT_CACHE_METADATA;
+        let own = MariadbCapabilities::MARIADB_CLIENT_CACHE_METADATA
+            | MariadbCapabilities::MARIADB_CLIENT_STMT_BULK_OPERATIONS;
         let mariadb = if is_mariadb { greeting.mariadb_ext_capabilities() & own } else { MariadbCapabilities::empty() };
         LoginAbilities { flags, mariadb }
     }

@@ -14,6 +14,7 @@
 //! OFF. It is, for `os`: then each commit is written.
 
 mod arguments;
+mod arrays;
 mod bulk;
 mod catalogue;
 pub(crate) mod client;
@@ -49,6 +50,7 @@ use crate::server::url::{PASSWORD_FILE, Password, ServerUrl, URL};
 use crate::server::variables::{ServerVariables, VariableRules};
 use crate::sql::OpFailure;
 use crate::sql::admin_connection::AdminConnection;
+use crate::sql::ahead::{self, AfterFailure};
 use crate::sql::client_needs::{ClientNeeds, ReadVariable};
 use crate::sql::client_tally::CLIENTS;
 use crate::sql::connections::HoldWords;
@@ -58,7 +60,9 @@ use crate::sql::found_data::FoundWords;
 use crate::sql::replay::ReplayWords;
 use crate::sql::row_tally::ReplacedRows;
 use crate::sql::server_instance::{NodeGroup, ServerSpec, SqlServer, SqlServerInstance, sets_on_server};
-use crate::sql::session_options::{self, CONTROL_TIMEOUT, ISOLATION, SETUP_TIMEOUT, SessionOptions};
+use crate::sql::session_options::{
+    self, CONTROL_TIMEOUT, ISOLATION, SETUP_TIMEOUT, STATEMENTS_OR_ARRAYS, SessionOptions,
+};
 use crate::sql::variant::refuse_database;
 use crate::sql::variant::rows::RowLayout;
 use arguments::{
@@ -202,7 +206,7 @@ pub static MYSQL: EngineDef = EngineDef {
         families: &[Family::Sql, Family::Connection],
         params: &session_options::params_with::<12>(
             &[EXTERNAL_URL, PASSWORD_FILE, STORAGE, POLICY],
-            ISOLATION,
+            [STATEMENTS_OR_ARRAYS, ISOLATION],
             &[CONTROL_TIMEOUT, SETUP_TIMEOUT],
         ),
     },
@@ -210,7 +214,8 @@ pub static MYSQL: EngineDef = EngineDef {
     sources: EXTERNAL_SOURCES,
     version: || Err(format!("give its URL: --engine {EXAMPLE}")),
     check: |trial| {
-        session_options::check_trial(trial)?;
+        ahead::check_trial(trial, AfterFailure::GoesOn)?;
+        arrays::check_trial(trial)?;
         crate::connect::check_trial(trial)?;
         let named = ServerUrl::endpoints_from_params(&trial.target.params, &["mysql"], EXAMPLE)?;
         endpoints::check_trial(trial, named.len())?;
@@ -294,7 +299,8 @@ impl MysqlServer {
     }
 
     fn check(&self, trial: &Trial) -> Result<(), TargetError> {
-        session_options::check_trial(trial)?;
+        ahead::check_trial(trial, AfterFailure::GoesOn)?;
+        arrays::check_trial(trial)?;
         session_options::check_via(trial)?;
         crate::connect::check_trial(trial)?;
         endpoints::check_trial(trial, self.node_count(&trial.target.params))?;

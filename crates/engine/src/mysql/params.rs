@@ -7,7 +7,7 @@ use crate::params::durability_help;
 use crate::reset::BETWEEN;
 use crate::server::private_network::VIA;
 use crate::sql::endpoints::POLICY;
-use crate::sql::session_options::{self, ISOLATION};
+use crate::sql::session_options::{self, ISOLATION, STATEMENTS, STATEMENTS_OR_ARRAYS};
 use model::{Meaning, ParamDef, ParamKind, ParamRole, Phrase};
 
 const FLUSH_METHOD: ParamDef = ParamDef {
@@ -49,7 +49,7 @@ const MYSQL_VARIABLES: ParamDef = ParamDef {
 /// Those of `mariadb:galera`: without restarts, and without a network for clients.
 pub const MARIADB_GALERA: &[ParamDef] = &session_options::params_with::<17>(
     &[DURABILITY, NODE_CACHE, FLUSH_METHOD, LOG_SIZE, IO_CAPACITY, NODES, APPLIERS, POLICY],
-    ISOLATION,
+    [STATEMENTS_OR_ARRAYS, ISOLATION],
     &[params::ALLOCATOR, CONFIG, VARIABLES],
 );
 /// How many servers a cluster has.
@@ -68,12 +68,12 @@ pub const APPLIERS: ParamDef = ParamDef {
 };
 const NODE_CACHE: ParamDef =
     ParamDef { help: "size of the buffer pool of each node (innodb_buffer_pool_size)", ..CACHE };
-pub const MARIADB_INNODB: &[ParamDef] = &innodb_params(LOG_SIZE, VARIABLES);
-pub const MYSQL_INNODB: &[ParamDef] = &innodb_params(REDO_LOG_CAPACITY, MYSQL_VARIABLES);
+pub const MARIADB_INNODB: &[ParamDef] = &innodb_params(LOG_SIZE, STATEMENTS_OR_ARRAYS, VARIABLES);
+pub const MYSQL_INNODB: &[ParamDef] = &innodb_params(REDO_LOG_CAPACITY, STATEMENTS, MYSQL_VARIABLES);
 
-const fn innodb_params(log_size: ParamDef, variables: ParamDef) -> [ParamDef; 16] {
+const fn innodb_params(log_size: ParamDef, statements: ParamDef, variables: ParamDef) -> [ParamDef; 16] {
     let own = [DURABILITY, CACHE, FLUSH_METHOD, log_size, IO_CAPACITY, BETWEEN];
-    session_options::params_with(&own, ISOLATION, &[params::ALLOCATOR, VIA, CONFIG, variables])
+    session_options::params_with(&own, [statements, ISOLATION], &[params::ALLOCATOR, VIA, CONFIG, variables])
 }
 
 const DURABILITY: ParamDef =
@@ -92,12 +92,12 @@ const REDO_LOG_CAPACITY: ParamDef =
 /// It refuses the others: `MyRocks supports only READ COMMITTED and REPEATABLE READ isolation levels`.
 const ROCKSDB_ISOLATION: ParamDef =
     ParamDef { kind: ParamKind::OneOf(&["default", "read-committed", "repeatable-read"]), ..ISOLATION };
-pub const MARIADB_ROCKSDB: &[ParamDef] = &rocksdb_params(VARIABLES);
-pub const MYSQL_ROCKSDB: &[ParamDef] = &rocksdb_params(MYSQL_VARIABLES);
+pub const MARIADB_ROCKSDB: &[ParamDef] = &rocksdb_params(STATEMENTS_OR_ARRAYS, VARIABLES);
+pub const MYSQL_ROCKSDB: &[ParamDef] = &rocksdb_params(STATEMENTS, MYSQL_VARIABLES);
 
-const fn rocksdb_params(variables: ParamDef) -> [ParamDef; 14] {
+const fn rocksdb_params(statements: ParamDef, variables: ParamDef) -> [ParamDef; 14] {
     let own = [ROCKSDB_DURABILITY, BLOCK_CACHE, DIRECT, BETWEEN];
-    session_options::params_with(&own, ROCKSDB_ISOLATION, &[params::ALLOCATOR, VIA, CONFIG, variables])
+    session_options::params_with(&own, [statements, ROCKSDB_ISOLATION], &[params::ALLOCATOR, VIA, CONFIG, variables])
 }
 const BLOCK_CACHE: ParamDef = ParamDef { help: "size of the block cache (rocksdb_block_cache_size)", ..params::CACHE };
 const DIRECT: ParamDef = ParamDef {

@@ -8,6 +8,8 @@
 //! <https://mariadb.com/kb/en/com_stmt_prepare/>, <https://mariadb.com/kb/en/com_stmt_execute/>,
 //! <https://mariadb.com/kb/en/result-set-packets/>
 
+use super::arrays;
+use super::login::OpenedConnection;
 use crate::server::network::{AnswerLimits, ServerStream, explained_error};
 use crate::sql::kept::{KeptRows, NOT_THERE};
 use crate::sql::open_connections::{CancelAtServer, ConnectionKey};
@@ -15,7 +17,7 @@ use crate::sql::preparing::PreparingConnection;
 use crate::sql::recv_buffer::{self, RecvBuffer};
 use crate::sql::row_tally::{Answered, ROLLED_BACK};
 use host::deadline::Deadline;
-use model::{KEPT_PLACES, SqlArg};
+use model::{KEPT_PLACES, SqlArg, SqlOp};
 use std::hint::black_box;
 use std::io::{self, ErrorKind, Read, Write};
 use std::sync::Arc;
@@ -50,6 +52,10 @@ pub struct MysqlWire {
     pub(super) limits: AnswerLimits,
     /// The number that the server gave it.
     id: u32,
+    /// Whether the server takes the arguments of many executions in one message.
+    takes_arrays: bool,
+    /// Whether the rows of an INSERT are sent so.
+    sends_arrays: bool,
     /// The server, if what takes too long is to be cancelled there.
     pub(super) server: Option<Arc<dyn CancelAtServer>>,
     statements: Vec<PreparedStatement>,
@@ -85,6 +91,8 @@ struct PreparedStatement {
     id: u32,
     /// The types of its arguments as the server has them; none before the first execution.
     types: Vec<u8>,
+    /// The arguments of one of its rows, if it is an INSERT of one row that is executed for many.
+    row_args: Option<usize>,
     row: RowShape,
 }
 
@@ -127,8 +135,9 @@ const IN_TRANSACTION: u16 = 0x0001;
 const MORE_RESULTS: u16 = 0x0008;
 
 impl MysqlWire {
-    /// Connection number `id` over `stream`, which is logged in. A statement on data may take as long as `patience`.
-    pub fn new(stream: ServerStream, id: u32, patience: Duration, limits: AnswerLimits) -> MysqlWire {
+    /// The connection that was `opened`. A statement on data may take as long as `patience`.
+    pub fn new(opened: OpenedConnection, patience: Duration, limits: AnswerLimits) -> MysqlWire {
+        let OpenedConnection { stream, id, takes_arrays } = opened;
         let (statements, out, inbox) = (Vec::new(), Vec::new(), RecvBuffer::new());
         let (part, executing, server, kept) = (AnswerPart::First, None, None, KeptRows::default());
         let (sent, is_keeping) = (0, false);
@@ -137,6 +146,8 @@ impl MysqlWire {
             patience,
             limits,
             id,
+            takes_arrays,
+            sends_arrays: false,
             server,
             statements,
             out,
@@ -170,6 +181,52 @@ impl MysqlWire {
     pub fn end_preparing(&mut self, limit: Option<Duration>) {
         self.stream.set_deadline(None);
         limit.into_iter().for_each(|limit| self.inbox.set_limit(limit));
+    }
+
+    /// From now on an INSERT of several rows is prepared for one, and its rows are sent as an array.
+    ///
+    /// # Errors
+    /// If the server takes none.
+    pub fn send_arrays(&mut self) -> Result<(), MysqlWireError> {
+        self.sends_arrays = true;
+        if self.takes_arrays { Ok(()) } else { Err(without_arrays().into()) }
+    }
+
+    /// Puts each call of `op` into the send buffer, behind what is there.
+    #[inline]
+    pub fn put_ahead(&mut self, op: &SqlOp) -> Result<(), MysqlWireError> {
+        if self.sent == self.out.len() {
+            self.out.clear();
+            self.sent = 0;
+        }
+        let mut args = &op.args[..];
+        for call in &op.calls {
+            let (mine, rest) = args.split_at(call.args.into());
+            args = rest;
+            self.put_call(call.statement.into(), mine, &op.text)?;
+        }
+        Ok(())
+    }
+
+    /// Takes what has arrived of the answer to prepared `statement`, the oldest that was sent ahead. `None` if that was not all of it.
+    #[inline]
+    pub fn take_ahead(&mut self, statement: usize) -> Result<Option<Answered>, MysqlWireError> {
+        self.executing = Some(statement);
+        let taken = self.take_some();
+        if matches!(taken, Ok(false)) {
+            return Ok(None);
+        }
+        // The next answer begins here, even if this one ended with an error.
+        self.part = AnswerPart::First;
+        self.inbox.begin_answer();
+        let answered = std::mem::take(&mut self.answered);
+        taken.map(|_| Some(answered))
+    }
+
+    /// Whether bytes were received that are not taken.
+    #[inline]
+    pub fn has_received(&self) -> bool {
+        !self.inbox.is_empty()
     }
 
     /// Makes the socket non-blocking, for [`MysqlWire::send_some`] and [`MysqlWire::take_some`].
@@ -221,19 +278,45 @@ impl MysqlWire {
         }
     }
 
-    /// Writes the length of the command into its header.
+    /// Puts the execution of a prepared statement into the send buffer, behind what is there.
     #[inline]
-    fn seal_command(&mut self) -> Result<(), MysqlWireError> {
-        let length = self.out.len() - HEADER;
+    fn put_call(&mut self, statement: usize, args: &[SqlArg], text: &[u8]) -> Result<(), MysqlWireError> {
+        let start = self.out.len();
+        let prepared = &mut self.statements[statement];
+        match prepared.row_args {
+            None => put_execution(&mut self.out, prepared, args, text),
+            Some(row_args) => arrays::put_execution(&mut self.out, prepared.id, row_args, args, text),
+        }
+        self.executing = Some(statement);
+        self.seal_command(start)
+    }
+
+    /// Writes the length of the command that begins at `start` into its header.
+    #[inline]
+    fn seal_command(&mut self, start: usize) -> Result<(), MysqlWireError> {
+        let length = self.out.len() - start - HEADER;
         if length >= PACKET_MAX {
             self.forget_types();
             return Err(too_long().into());
         }
-        self.out[..HEADER].copy_from_slice(&(length as u32).to_le_bytes());
+        self.out[start..start + HEADER].copy_from_slice(&(length as u32).to_le_bytes());
+        Ok(())
+    }
+
+    /// Sends the command over a socket that waits.
+    #[inline]
+    fn send_all(&mut self) -> io::Result<()> {
+        self.stream.write_all(&self.out)?;
+        self.sent = self.out.len();
+        Ok(())
+    }
+
+    /// The command in the send buffer is the next that is sent and answered.
+    #[inline]
+    fn await_answer(&mut self) {
         (self.sent, self.part, self.is_keeping) = (0, AnswerPart::First, false);
         self.answered = Answered::default();
         self.inbox.begin_answer();
-        Ok(())
     }
 
     /// Sends the types of the arguments again next time: the server may not have taken them.
@@ -249,34 +332,46 @@ impl PreparingConnection for MysqlWire {
     type Error = MysqlWireError;
 
     fn prepare_statement(&mut self, text: &str) -> Result<(), MysqlWireError> {
+        let one_row = if self.sends_arrays { arrays::of_one_row(text) } else { None };
+        let (text, row_args) = match &one_row {
+            Some((text, row_args)) => (text.as_str(), Some(*row_args)),
+            None => (text, None),
+        };
+        self.out.clear();
         begin_command(&mut self.out, COM_STMT_PREPARE);
         self.out.extend_from_slice(text.as_bytes());
         self.executing = None;
-        self.seal_command()?;
-        self.stream.write_all(&self.out)?;
+        self.seal_command(0)?;
+        self.await_answer();
+        self.send_all()?;
         // The text of a statement is sent once; an execution then names it by the id in this answer.
-        self.statements.push(take_prepared(&mut self.inbox, &mut self.stream)?);
+        let prepared = take_prepared(&mut self.inbox, &mut self.stream)?;
+        self.statements.push(PreparedStatement { row_args, ..prepared });
         Ok(())
     }
 
     #[inline]
     fn put_execution(&mut self, statement: usize, args: &[SqlArg], text: &[u8]) -> Result<(), MysqlWireError> {
-        put_execution(&mut self.out, &mut self.statements[statement], args, text);
-        self.executing = Some(statement);
-        self.seal_command()
+        self.out.clear();
+        self.put_call(statement, args, text)?;
+        self.await_answer();
+        Ok(())
     }
 
     #[inline]
     fn put_text(&mut self, text: &str) -> Result<(), MysqlWireError> {
+        self.out.clear();
         begin_command(&mut self.out, COM_QUERY);
         self.out.extend_from_slice(text.as_bytes());
         self.executing = None;
-        self.seal_command()
+        self.seal_command(0)?;
+        self.await_answer();
+        Ok(())
     }
 
     #[inline]
     fn send_and_receive(&mut self) -> Result<(), MysqlWireError> {
-        self.stream.write_all(&self.out)?;
+        self.send_all()?;
         self.take_all()
     }
 
@@ -330,7 +425,7 @@ fn take_prepared(inbox: &mut RecvBuffer, socket: &mut impl Read) -> Result<Prepa
         }
     }
     let row = RowShape { columns: columns.into(), types };
-    Ok(PreparedStatement { id: u32::from_le_bytes(id), types: Vec::new(), row })
+    Ok(PreparedStatement { id: u32::from_le_bytes(id), types: Vec::new(), row_args: None, row })
 }
 
 /// The type in the description of a column: behind six texts, the length of the rest, a character set and a length.
@@ -487,8 +582,7 @@ pub(super) fn next_packet<'a>(inbox: &'a mut RecvBuffer, socket: &mut impl Read)
 
 /// Begins a command. Its length is written when it is complete.
 #[inline]
-fn begin_command(out: &mut Vec<u8>, command: u8) {
-    out.clear();
+pub(super) fn begin_command(out: &mut Vec<u8>, command: u8) {
     out.extend_from_slice(&[0, 0, 0, 0, command]);
 }
 
@@ -526,7 +620,7 @@ fn has_types(types: &[u8], args: &[SqlArg]) -> bool {
 }
 
 #[inline]
-fn type_of(arg: &SqlArg) -> u8 {
+pub(super) fn type_of(arg: &SqlArg) -> u8 {
     match arg {
         SqlArg::Int(_) => LONGLONG,
         SqlArg::Float(_) => DOUBLE,
@@ -536,7 +630,7 @@ fn type_of(arg: &SqlArg) -> u8 {
 }
 
 #[inline]
-fn put_argument(out: &mut Vec<u8>, arg: &SqlArg, text: &[u8]) {
+pub(super) fn put_argument(out: &mut Vec<u8>, arg: &SqlArg, text: &[u8]) {
     match *arg {
         // Numbers have the fixed width of their type; only texts have a length.
         SqlArg::Int(value) => out.extend_from_slice(&value.to_le_bytes()),
@@ -635,6 +729,12 @@ pub fn server_error(body: &[u8]) -> MysqlWireError {
 #[cold]
 pub fn protocol_error(what: String) -> MysqlWireError {
     explained_error(ErrorKind::InvalidData, format!("the server breaks the MySQL protocol: it sent {what}")).into()
+}
+
+#[cold]
+fn without_arrays() -> io::Error {
+    let why = "the server takes no arrays of rows, as MariaDB does; use statements = `prepared`";
+    explained_error(ErrorKind::Unsupported, why)
 }
 
 #[cold]
@@ -778,8 +878,11 @@ mod tests {
     #[test]
     fn arguments_carry_their_types_until_the_server_has_them() {
         let args = [SqlArg::Int(-2), SqlArg::Text { start: 1, len: 2 }, SqlArg::Float(0.5)];
-        let (mut prepared, mut first, mut second) =
-            (PreparedStatement { id: 7, types: Vec::new(), row: RowShape::default() }, Vec::new(), Vec::new());
+        let (mut prepared, mut first, mut second) = (
+            PreparedStatement { id: 7, types: Vec::new(), row_args: None, row: RowShape::default() },
+            Vec::new(),
+            Vec::new(),
+        );
         put_execution(&mut first, &mut prepared, &args, b"xyz");
         put_execution(&mut second, &mut prepared, &args, b"xyz");
         let head = [0, 0, 0, 0, COM_STMT_EXECUTE, 7, 0, 0, 0, 0, 1, 0, 0, 0, 0];
@@ -787,6 +890,7 @@ mod tests {
         let types = [1, LONGLONG, 0, VAR_STRING, 0, DOUBLE, 0];
         assert_eq!(first, [&head[..], &types, &values].concat());
         assert_eq!(second, [&head[..], &[0], &values].concat());
+        first.clear();
         put_execution(&mut first, &mut prepared, &[args[1], args[1], args[1]], b"xyz");
         assert_eq!(first[15..22], [1, VAR_STRING, 0, VAR_STRING, 0, VAR_STRING, 0]);
     }

@@ -10,7 +10,6 @@
 //! SQLite lose nothing: PostgreSQL has nothing nearer; `none` = both off.
 //! (<https://www.postgresql.org/docs/current/wal-async-commit.html>)
 
-mod ahead;
 mod bulk;
 mod catalogue;
 pub(crate) mod client;
@@ -39,6 +38,7 @@ use crate::server::program::{FoundPrograms, ProgramSet, ServerProgram};
 use crate::server::url::{PASSWORD_FILE, Password, ServerUrl, URL};
 use crate::server::variables::{ServerVariables, VariableRules};
 use crate::sql::admin_connection::AdminConnection;
+use crate::sql::ahead::{self, AfterFailure};
 use crate::sql::client_needs::{ClientNeeds, OWN_CONNECTIONS, ReadVariable, number_of};
 use crate::sql::client_tally::CLIENTS;
 use crate::sql::connections::HoldWords;
@@ -48,7 +48,7 @@ use crate::sql::found_data::FoundWords;
 use crate::sql::replay::ReplayWords;
 use crate::sql::row_tally::ReplacedRows;
 use crate::sql::server_instance::{ServerSpec, SqlServer, SqlServerInstance, sets_on_server};
-use crate::sql::session_options::{self, CONTROL_TIMEOUT, ISOLATION, SETUP_TIMEOUT, SessionOptions};
+use crate::sql::session_options::{self, CONTROL_TIMEOUT, ISOLATION, SETUP_TIMEOUT, STATEMENTS, SessionOptions};
 use crate::sql::variant::rows::RowLayout;
 use crate::sql::{OpFailure, connections_needed, program_of};
 use bulk::CopyInto;
@@ -96,7 +96,7 @@ pub static POSTGRESQL: EngineDef = EngineDef {
         families: &[Family::Sql, Family::Connection],
         params: &session_options::params_with::<11>(
             &[EXTERNAL_URL, PASSWORD_FILE, POLICY],
-            ISOLATION,
+            [STATEMENTS, ISOLATION],
             &[CONTROL_TIMEOUT, SETUP_TIMEOUT],
         ),
     },
@@ -104,7 +104,7 @@ pub static POSTGRESQL: EngineDef = EngineDef {
     sources: EXTERNAL_SOURCES,
     version: || Err(format!("give its URL: --engine {EXAMPLE}")),
     check: |trial| {
-        ahead::check_trial(trial)?;
+        ahead::check_trial(trial, AfterFailure::LeavesOut)?;
         crate::connect::check_trial(trial)?;
         let named = ServerUrl::endpoints_from_params(&trial.target.params, SCHEMES, EXAMPLE)?;
         endpoints::check_trial(trial, named.len())?;
@@ -131,7 +131,7 @@ const EXTERNAL_SOURCES: &[&ServerSource] =
 
 const PARAMS: &[ParamDef] = &session_options::params_with::<14>(
     &[DURABILITY, CACHE, LOG_SIZE, BETWEEN],
-    ISOLATION,
+    [STATEMENTS, ISOLATION],
     &[params::ALLOCATOR, VIA, CONFIG, VARIABLES],
 );
 /// With `os` a killed server, too, can lose the last commits.
@@ -256,7 +256,7 @@ const SETTINGS: [&str; 13] = [
 ];
 
 fn check_trial(trial: &Trial) -> Result<(), TargetError> {
-    ahead::check_trial(trial)?;
+    ahead::check_trial(trial, AfterFailure::LeavesOut)?;
     session_options::check_via(trial)?;
     crate::connect::check_trial(trial)?;
     PostgresServer.find_programs(trial)?;

@@ -11,6 +11,7 @@
 //! With a connection per transaction an operation opens one, and closes it, within its response time.
 
 pub mod admin_connection;
+pub mod ahead;
 pub mod bulk;
 pub mod client_needs;
 pub mod client_tally;

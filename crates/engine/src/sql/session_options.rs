@@ -25,6 +25,19 @@ pub const STATEMENTS: ParamDef = ParamDef {
     ..ParamDef::new("statements", ParamRole::Tuning, ParamKind::OneOf(&["prepared", "plain"]), "prepared")
 };
 
+/// The same where the server takes arrays of rows.
+pub const STATEMENTS_OR_ARRAYS: ParamDef = ParamDef {
+    help: "how statements are sent: `prepared` once per connection, as `plain` text that is parsed each time, or prepared with the rows of \
+           an INSERT as `arrays` (MariaDB's bulk protocol)",
+    phrase: Phrase::Words(&[
+        ("prepared", "prepared statements"),
+        ("plain", "plain statements"),
+        ("arrays", "arrays of rows"),
+    ]),
+    kind: ParamKind::OneOf(&["prepared", "plain", "arrays"]),
+    ..STATEMENTS
+};
+
 /// What transactions may see of each other.
 pub const ISOLATION: ParamDef = ParamDef {
     help: "isolation level of the clients' transactions; default = the server's own",
@@ -98,9 +111,14 @@ pub fn answer_limits(params: &Params) -> AnswerLimits {
     AnswerLimits { control, setup }
 }
 
-/// The parameters of an engine with clients of a server: its `own`, the session options with this `isolation`, and `more`; N in all.
-pub const fn params_with<const N: usize>(own: &[ParamDef], isolation: ParamDef, more: &[ParamDef]) -> [ParamDef; N] {
-    let session = [STATEMENTS, isolation, CONNECTION, RECONNECT, RETRIES_FOR, THREADS];
+/// The parameters of an engine with clients of a server: its `own`, the session options with this way of `statements` and this `isolation`,
+/// and `more`; N in all.
+pub const fn params_with<const N: usize>(
+    own: &[ParamDef],
+    [statements, isolation]: [ParamDef; 2],
+    more: &[ParamDef],
+) -> [ParamDef; N] {
+    let session = [statements, isolation, CONNECTION, RECONNECT, RETRIES_FOR, THREADS];
     let more_from = own.len() + session.len();
     assert!(N == more_from + more.len(), "N is the number of all parameters");
     let (mut all, mut nth) = ([isolation; N], 0);
@@ -120,6 +138,8 @@ pub const fn params_with<const N: usize>(own: &[ParamDef], isolation: ParamDef, 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum StatementMode {
     Prepared,
+    /// Prepared, with the rows of an INSERT as an array of arguments.
+    Arrays,
     Plain,
 }
 
@@ -233,7 +253,7 @@ impl SessionOptions {
 
     /// Whether all statements are prepared when a connection is made. One that serves one operation prepares what that needs.
     pub fn prepares_all(&self) -> bool {
-        self.statements == StatementMode::Prepared && self.connection == ConnectionLifetime::Kept
+        self.statements != StatementMode::Plain && self.connection == ConnectionLifetime::Kept
     }
 
     /// The failure of a connection whose server did not prepare `statement`. A lost connection shows nothing about the statement.
@@ -267,12 +287,6 @@ impl SessionOptions {
     pub fn ends_load_on(&self, class: FailureClass) -> bool {
         class.is_of_connection() && self.reconnect == ReconnectPolicy::Stop
     }
-}
-
-/// Refuses what no client of a server can do: several operations in flight, and threads that cannot be shared.
-pub fn check_trial(trial: &Trial) -> Result<(), TargetError> {
-    crate::engine::depth_one_only(trial)?;
-    check_threads(trial)
 }
 
 /// Refuses threads that cannot be shared.
@@ -344,7 +358,11 @@ pub fn client_threads(trial: &Trial) -> ClientThreads {
 
 /// Whether the clients of `params` prepare their statements.
 pub fn statement_mode(params: &Params) -> StatementMode {
-    if params.word(STATEMENTS.name) == "plain" { StatementMode::Plain } else { StatementMode::Prepared }
+    match params.word(STATEMENTS.name) {
+        "plain" => StatementMode::Plain,
+        "arrays" => StatementMode::Arrays,
+        _ => StatementMode::Prepared,
+    }
 }
 
 /// How long the connections of `params` last.

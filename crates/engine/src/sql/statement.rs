@@ -44,13 +44,13 @@ impl<W: PreparingConnection> StatementExecutor<W> {
     ) -> Result<Self, (&'s str, W::Error)> {
         let mode = match options.statements {
             StatementMode::Plain => ExecutionMode::Plain(PlainStatements::new(statements, dialect), String::new()),
-            StatementMode::Prepared if options.prepares_all() => {
+            StatementMode::Prepared | StatementMode::Arrays if options.prepares_all() => {
                 let mut prepare =
                     |text: &'s String| wire.prepare_statement(text).map_err(|error| (text.as_str(), error));
                 statements.iter().try_for_each(&mut prepare)?;
                 ExecutionMode::Prepared
             }
-            StatementMode::Prepared => {
+            StatementMode::Prepared | StatementMode::Arrays => {
                 ExecutionMode::WhenNeeded { statements: statements.clone(), prepared: Vec::new() }
             }
         };

@@ -4,10 +4,10 @@ use crate::lab::{
     MOMENT, Seen, can_run, directory, embedded, found, key_value, names_in, pairs, prepare, prepared, quick_pairs, run,
     start, trial,
 };
-use engine::Instance;
+use engine::{EngineDef, Instance};
 use host::TargetError;
 use load::LoadEnd;
-use model::{FailureClass, Phase, Trial};
+use model::{FailureClass, Family, Phase, Trial};
 use rusqlite::Connection;
 
 const NOTHING: [String; 0] = [];
@@ -68,8 +68,9 @@ fn data_of_another_seed_or_shape_or_unfinished_is_refused() {
 
 #[test]
 fn a_depth_is_refused_where_operations_come_one_at_a_time() {
-    // PostgreSQL takes an operation before it has answered those before it.
-    for (engine, workload) in pairs().filter(|(engine, _)| engine.entry.name != "postgres") {
+    // Servers take an operation before they have answered those before it.
+    let is_server = |engine: &EngineDef| engine.entry.families.contains(&Family::Sql) && engine.entry.name != "sqlite";
+    for (engine, workload) in pairs().filter(|(engine, _)| engine.scripted || !is_server(engine)) {
         let sync = if engine.entry.name == "file" { vec![("io", "sync"), ("direct", "false")] } else { vec![] };
         let trial = trial(engine.entry.name, workload.entry.name, &[sync, vec![("depth", "2")]].concat());
         let error = (engine.check)(&trial).unwrap_err();
@@ -93,6 +94,24 @@ fn a_depth_is_refused_on_postgresql_where_clients_wait_for_answers() {
     ] {
         assert!(text.contains("depth = `8`") && text.contains(why), "{text}");
     }
+}
+
+#[test]
+fn a_transaction_is_not_sent_ahead_to_a_server_that_goes_on_after_a_failure() {
+    let check = |settings: &[(&str, &str)]| {
+        let trial = trial("mariadb:innodb", "oltp", &[settings, &[("depth", "8")]].concat());
+        (engine::find("mariadb:innodb").unwrap().check)(&trial)
+    };
+    let refusal = check(&[("mix", "read_write")]).unwrap_err().to_string();
+    assert!(refusal.contains("half of a transaction") && refusal.contains("use transaction = `false`"), "{refusal}");
+    check(&[("mix", "read_write"), ("transaction", "false")]).unwrap();
+}
+
+#[test]
+fn arrays_of_rows_are_refused_where_no_statement_inserts_several() {
+    let trial = trial("mariadb:innodb", "oltp", &[("statements", "arrays")]);
+    let refusal = (engine::find("mariadb:innodb").unwrap().check)(&trial).unwrap_err().to_string();
+    assert!(refusal.contains("use statements = `prepared`"), "{refusal}");
 }
 
 #[test]
