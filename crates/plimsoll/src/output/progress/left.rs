@@ -19,15 +19,19 @@ pub struct Planned {
 /// The time left of the first point in `planned`, of whose load `passed_s` are over, and of those after it; and how many of its operations
 /// are done. While its data is made (`passed_s` is `None`) all of its load is left, and more. A phase may end before its time, none lasts
 /// longer.
-pub fn left(planned: &[Planned], passed_s: Option<f64>, done: Option<(u64, u64)>) -> String {
+/// If the run `may_end_early`, nobody knows more than how long it takes at most.
+pub fn left(planned: &[Planned], passed_s: Option<f64>, done: Option<(u64, u64)>, may_end_early: bool) -> String {
     let own = planned.first().and_then(|own| own.seconds).map_or(0.0, |own| own - passed_s.unwrap_or(0.0).min(own));
     let others: f64 = planned.iter().skip(1).filter_map(|point| point.seconds).sum();
     let is_more = passed_s.is_none() || planned.iter().any(|point| point.seconds.is_none());
     let done = done.map(|(done, ops)| format!("{} of {} ops", count(done), count(ops)));
-    let time = match (is_more, clock(own + others)) {
-        (true, time) if time == clock(0.0) => None,
-        (true, time) => Some(format!("at least {time} left")),
-        (false, time) => Some(format!("{time} left")),
+    let time = clock(own + others);
+    let time = match (is_more, may_end_early) {
+        (true, true) => None,
+        (true, false) if time == clock(0.0) => None,
+        (true, false) => Some(format!("at least {time} left")),
+        (false, true) => Some(format!("at most {time} left")),
+        (false, false) => Some(format!("{time} left")),
     };
     let parts: Vec<String> = [done, time].into_iter().flatten().collect();
     if parts.is_empty() { "time left unknown".to_owned() } else { parts.join(", ") }
@@ -64,10 +68,13 @@ mod tests {
 
     #[test]
     fn the_time_left_is_shown_if_it_is_known_and_the_operations_if_they_are() {
+        let left = |planned: &[Planned], passed_s, done| super::left(planned, passed_s, done, false);
         let timed = |seconds| Planned { seconds: Some(seconds), ops: None };
         let counted = Planned { seconds: None, ops: Some(20_000) };
         let (both, at) = ([timed(30.0), timed(60.0)], Some);
         assert_eq!(left(&both, at(10.0), None), "1:20 left");
+        assert_eq!(super::left(&both, at(10.0), None, true), "at most 1:20 left");
+        assert_eq!(super::left(&both, None, None, true), "time left unknown");
         assert_eq!(left(&both, at(99.0), None), "1:00 left", "it waits for the current point");
         assert_eq!(left(&both, None, None), "at least 1:30 left", "making the data takes a time of its own");
         let done = Some((12_000, 20_000));

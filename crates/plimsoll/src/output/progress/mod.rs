@@ -41,6 +41,8 @@ pub struct ProgressDisplay {
     labels: Vec<String>,
     /// The trials of the plan.
     trials: Vec<Trial>,
+    /// Set if the run may end before all of them are measured.
+    early_end: Option<EarlyEnd>,
     /// The trials that are over: measured, skipped, or complete before the run was resumed.
     over: BTreeSet<usize>,
     ended: EndedPoints,
@@ -61,6 +63,15 @@ pub struct ProgressDisplay {
     since: Instant,
     /// The last moment of the point that an interval reached.
     last_at: Option<Tick>,
+}
+
+/// When a run ends that goes on until it is sure.
+#[derive(Clone, Copy)]
+enum EarlyEnd {
+    /// At the latest when its budget is spent.
+    By(Instant),
+    /// At the latest after all trials.
+    AfterAll,
 }
 
 enum Show {
@@ -108,6 +119,10 @@ impl ProgressDisplay {
             loaded: LoadedRows::default(),
             labels: label::all(plan),
             trials: plan.trials.clone(),
+            early_end: plan.sure.as_ref().map(|sure| match sure.budget {
+                Some(Nanos(budget)) => EarlyEnd::By(Instant::now() + Duration::from_nanos(budget)),
+                None => EarlyEnd::AfterAll,
+            }),
             over,
             ended: EndedPoints::new(context.width_of_stderr()),
             noted: BTreeSet::new(),
@@ -241,7 +256,7 @@ impl ProgressDisplay {
         let took = at.zip(self.last_at).map_or(passed, |(at, last)| Duration::from_nanos(at.since(last).0));
         self.last_at = at;
         let mut second = self.sums.take(took, &self.classes);
-        let (points, left, mut stage) = (self.planned.len(), self.left(), None);
+        let (left, mut stage) = (self.left(), None);
         if self.phase == Phase::Prepare {
             // An operation of a load writes many rows or blocks at once: its rate is not that of the run.
             second.noun = "writes";
@@ -257,9 +272,8 @@ impl ProgressDisplay {
                 stage.into_iter().for_each(|text| crate::output::say(format_args!("{}: {text}", self.label)));
             }
             Show::Lines => {
-                let nth = self.point + 1;
                 let now = stage.unwrap_or_else(|| format!("{phase}, {rate}, {left}"));
-                crate::output::say(format_args!("[{nth}/{points}] {}: {now}", self.label));
+                crate::output::say(format_args!("[{}] {}: {now}", self.number(), self.label));
             }
             Show::Bar(bar) => {
                 bar.set_position(self.over.len() as u64);
@@ -284,8 +298,7 @@ impl ProgressDisplay {
         match &self.show {
             Show::Nothing | Show::Points => {}
             Show::Lines => {
-                let (nth, points) = (self.point + 1, self.planned.len());
-                crate::output::say(format_args!("[{nth}/{points}] {}: {part}", self.label));
+                crate::output::say(format_args!("[{}] {}: {part}", self.number(), self.label));
             }
             Show::Bar(bar) => bar.set_message(format!("{part}  {}", self.label)),
             Show::Live(view) => view.send(LiveEvent::Stage(part)),
@@ -349,15 +362,26 @@ impl ProgressDisplay {
         }
     }
 
+    /// `3/24`, or `3` if nobody knows how many there will be.
+    fn number(&self) -> String {
+        let nth = self.point + 1;
+        if self.early_end.is_some() { nth.to_string() } else { format!("{nth}/{}", self.planned.len()) }
+    }
+
     /// The work left, as far as it is known.
     fn left(&self) -> String {
+        if let Some(EarlyEnd::By(end)) = self.early_end {
+            let left = end.saturating_duration_since(Instant::now());
+            return format!("at most {} left", left::clock(left.as_secs_f64()));
+        }
         // A search may measure more points than its plan names.
         let is_left = |nth: &usize| *nth != self.point && !self.over.contains(nth);
         let own = self.planned.get(self.point);
         let others = (0..self.planned.len()).filter(is_left).map(|nth| &self.planned[nth]);
         let planned: Vec<Planned> = own.into_iter().chain(others).copied().collect();
         let ops = own.and_then(|point| point.ops).filter(|_| self.phase == Phase::Run);
-        left(&planned, self.load_began.map(|began| began.elapsed().as_secs_f64()), ops.map(|ops| (self.done, ops)))
+        let passed_s = self.load_began.map(|began| began.elapsed().as_secs_f64());
+        left(&planned, passed_s, ops.map(|ops| (self.done, ops)), self.early_end.is_some())
     }
 }
 
