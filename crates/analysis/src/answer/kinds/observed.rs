@@ -289,26 +289,65 @@ fn statements_table(point: &PointAnalysis, seen: &Observation) -> AnswerTable {
     let all = seen.all_statements();
     let seconds = seen.statements_ns as f64 / 1e9;
     let cell = |figure: &str, value: f64, text: String| Some(AnswerCell::of(Some(point.id), figure, value, text));
+    let effort = Effort::known_of(&seen.statements);
     let row = |(place, one): (usize, &ObservedStatement)| {
         let cost = &one.cost;
         let share = cost.time_ns as f64 / all.time_ns.max(1) as f64;
         let per_s = if seconds > 0.0 { cost.calls as f64 / seconds } else { 0.0 };
         let mean = cost.time_ns as f64 / cost.calls.max(1) as f64;
-        let ratio = rows_per_row(one).and_then(|ratio| cell("rows_read_per_row_sent", ratio, count(ratio).to_string()));
-        let cells = vec![
+        let mut cells = vec![
             cell("time_share", share, percent(share)),
             cell("calls_per_s", per_s, rate(per_s).digits().to_owned()),
             cell("statement_mean_ns", mean, time(mean).to_string()),
-            ratio,
         ];
+        if let Some(effort) = effort {
+            let spent = effort.of(one);
+            cells.push(spent.and_then(|spent| cell(effort.figure(), spent, count(spent).to_string())));
+        }
         AnswerRow { name: vec![format!("{} {}", place + 1, cut(&one.text))], cells }
     };
     AnswerTable {
         head: "the dearest statements".to_owned(),
-        columns: columns(&["time", "calls/s", "mean", "rows read per row sent"]),
+        columns: columns(&[&["time", "calls/s", "mean"][..], effort.map(Effort::head).as_slice()].concat()),
         rows: seen.statements.iter().enumerate().take(ROWS).map(row).collect(),
         rows_of: seen.statements.len(),
         conditions: String::new(),
+    }
+}
+
+/// What a server tells of the work that a statement makes.
+#[derive(Clone, Copy)]
+enum Effort {
+    RowsRead,
+    Pages,
+}
+
+impl Effort {
+    /// The first that is known of any of `statements`.
+    fn known_of(statements: &[ObservedStatement]) -> Option<Effort> {
+        let known = |effort: &Effort| statements.iter().any(|one| effort.of(one).is_some());
+        [Effort::RowsRead, Effort::Pages].into_iter().find(known)
+    }
+
+    fn of(self, one: &ObservedStatement) -> Option<f64> {
+        match self {
+            Effort::RowsRead => rows_per_row(one),
+            Effort::Pages => one.cost.pages.map(|pages| pages as f64 / one.cost.calls.max(1) as f64),
+        }
+    }
+
+    fn head(self) -> &'static str {
+        match self {
+            Effort::RowsRead => "rows read per row sent",
+            Effort::Pages => "pages per call",
+        }
+    }
+
+    fn figure(self) -> &'static str {
+        match self {
+            Effort::RowsRead => "rows_read_per_row_sent",
+            Effort::Pages => "pages_per_call",
+        }
     }
 }
 
@@ -412,6 +451,19 @@ mod tests {
         assert_eq!(table.rows[0].name, ["1 SELECT * FROM orders WHERE note = ?"]);
         let suspected = found.claims.iter().any(|claim| claim.sentence.contains("may lack an index"));
         assert!(suspected && found.next.expect("it is suspected").starts_with("EXPLAIN SELECT * FROM"));
+    }
+
+    #[test]
+    fn where_the_server_counts_no_rows_read_the_table_has_pages_or_nothing() {
+        let heads = |pages: Option<u64>| {
+            let mut seen = statements();
+            seen.statements.iter_mut().for_each(|one| (one.cost.rows_read, one.cost.pages) = (None, pages));
+            let table = answered(&watched(seen)).table.expect("statements are known");
+            let last = table.rows[0].cells.last().expect("it has cells").as_ref().map(|cell| cell.text.clone());
+            (table.columns.last().expect("it has columns").head.clone(), last.unwrap_or_default())
+        };
+        assert_eq!(heads(Some(1_200)), ("pages per call".to_owned(), "2.00".to_owned()));
+        assert_eq!(heads(None), ("mean".to_owned(), "10.0 ms".to_owned()));
     }
 
     #[test]
