@@ -22,8 +22,18 @@ impl Found<'_> {
         };
         let (text, schema) = (text.to_owned(), schema.to_owned());
         let (session, dialect) = (self.session, self.dialect);
-        let statement =
-            CapturedStatement { began_us, took_us: None, session, dialect, schema, text, values, failed: false };
+        let statement = CapturedStatement {
+            began_us,
+            took_us: None,
+            session,
+            dialect,
+            schema,
+            text,
+            values,
+            failed: false,
+            counts: None,
+            made: None,
+        };
         Some(self.order.begin(statement))
     }
 

@@ -5,8 +5,9 @@
 //! was skipped, and why.
 //!
 //! What a capture holds: everything that was on the wire. All statements with their values are in it, all rows that were read, and what
-//! clients authenticated with. Treat the file as you treat a copy of the data. This crate keeps no row of an answer, no password and no
-//! other part of an authentication; from a handshake it takes the schema, and the user's name where PostgreSQL has it for the schema.
+//! clients authenticated with. Treat the file as you treat a copy of the data. Of the rows of an answer this crate keeps only the ids that
+//! an INSERT of PostgreSQL returned, and it keeps no password and no other part of an authentication; from a handshake it takes the schema,
+//! and the user's name where PostgreSQL has it for the schema.
 //!
 //! Limits: connections must be neither encrypted nor compressed. Memory is bounded, whatever the file holds: [`STATEMENT_BYTES_MAX`] for a
 //! statement, [`HELD_BYTES_MAX`] for all connections, and as much as [`WAITING_BYTES_MAX`] for statements whose answers have not ended.
@@ -27,8 +28,8 @@ pub use connections::{CONNECTIONS_MAX, HELD_BYTES_MAX};
 pub use order::{WAITING_BYTES_MAX, WAITING_MAX};
 pub use packets::{CaptureError, is_capture};
 pub use statement::{
-    CaptureEvent, CaptureSummary, CapturedStatement, Dialect, STATEMENT_BYTES_MAX, Session, Skipped, UnknownValues,
-    Values,
+    AnswerCounts, CaptureEvent, CaptureSummary, CapturedStatement, Dialect, MadeIds, STATEMENT_BYTES_MAX, Session,
+    Skipped, UnknownValues, Values,
 };
 pub use stream::PENDING_BYTES_MAX;
 

@@ -3,7 +3,7 @@
 //! At most [`WAITING_MAX`] statements of [`WAITING_BYTES_MAX`] bytes wait. Then the first leaves as it is: with the time to the last packet of
 //! its answer so far.
 
-use crate::statement::{CaptureEvent, CapturedStatement, Session, Values};
+use crate::statement::{AnswerCounts, CaptureEvent, CapturedStatement, MadeIds, Session, Values};
 use std::collections::BTreeMap;
 use std::ops::ControlFlow;
 
@@ -64,6 +64,20 @@ impl Order {
     pub fn fail(&mut self, ticket: Ticket) {
         if let Some(Waiting::Statement { statement, .. }) = self.waiting.get_mut(&ticket) {
             statement.failed = true;
+        }
+    }
+
+    /// The answer was taken to its end.
+    pub fn set_counts(&mut self, ticket: Ticket, counts: AnswerCounts) {
+        if let Some(Waiting::Statement { statement, .. }) = self.waiting.get_mut(&ticket) {
+            statement.counts = Some(counts);
+        }
+    }
+
+    /// The rows that were inserted have these ids.
+    pub fn set_made(&mut self, ticket: Ticket, made: MadeIds) {
+        if let Some(Waiting::Statement { statement, .. }) = self.waiting.get_mut(&ticket) {
+            statement.made = Some(made);
         }
     }
 
@@ -138,6 +152,8 @@ mod tests {
             text: "SELECT 1".to_owned(),
             values: Values::Known(Vec::new()),
             failed: false,
+            counts: None,
+            made: None,
         }
     }
 

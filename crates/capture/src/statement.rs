@@ -56,6 +56,26 @@ pub enum Values {
     Unknown(UnknownValues),
 }
 
+/// What an answer tells of rows.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct AnswerCounts {
+    /// Rows that were returned.
+    pub sent: u64,
+    /// Rows that were changed, in the words of the server.
+    pub affected: u64,
+    /// The id that the server made for the first row that it inserted (MySQL and MariaDB); 0 for none.
+    pub made_id: u64,
+}
+
+/// The values of one column, in the order of the rows that an INSERT returned.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct MadeIds {
+    /// The name of the column in these rows.
+    pub column: String,
+    /// Integers or UUIDs.
+    pub ids: Vec<String>,
+}
+
 /// One statement, as a client sent it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CapturedStatement {
@@ -75,6 +95,10 @@ pub struct CapturedStatement {
     pub values: Values,
     /// Whether the server answered an error.
     pub failed: bool,
+    /// The rows of its answer; `None` if that was an error, or was not captured whole.
+    pub counts: Option<AnswerCounts>,
+    /// What an INSERT of PostgreSQL returned of the rows that it made.
+    pub made: Option<MadeIds>,
 }
 
 /// What [`crate::read_capture`] gives to its caller, in order of time.

@@ -1,9 +1,10 @@
 //! A session of MySQL's or MariaDB's protocol.
 //!
 //! A client's packet with sequence number 0 is a command; all others are authentication or the file of a `LOAD DATA LOCAL`, and are not looked
-//! at. An answer begins with the sequence number after the command's, and ends before the next command, so that result sets need not be
-//! parsed: a packet of it that begins with 0xff is an error. Answers come in the order of commands, of which a client may send several at once.
+//! at. An answer begins with the sequence number after the command's, and ends before the next command, however many packets it has. Its rows
+//! are counted. Answers come in the order of commands, of which a client may send several at once.
 
+mod answer;
 mod framing;
 pub mod handshake;
 mod values;
@@ -15,6 +16,7 @@ use crate::literal::Cursor;
 use crate::order::Ticket;
 use crate::statement::{STATEMENT_BYTES_MAX, UnknownValues, Values};
 use crate::stream::Arrived;
+use answer::{AnswerRows, is_error};
 use framing::{Message, Packets};
 use handshake::{COMPRESS, QUERY_ATTRIBUTES, SSL, ZSTD};
 use std::collections::{HashMap, VecDeque};
@@ -80,6 +82,8 @@ pub struct MysqlSession {
     last_prepared: u32,
     awaited: VecDeque<Awaited>,
     answering: Option<Ticket>,
+    /// The rows of that answer.
+    rows: AnswerRows,
     last_server_seq: Option<u8>,
     /// Bytes of prepared texts, long data and commands that wait.
     kept_bytes: usize,
@@ -99,6 +103,7 @@ impl MysqlSession {
             last_prepared: 0,
             awaited: VecDeque::new(),
             answering: None,
+            rows: AnswerRows::default(),
             last_server_seq: None,
             kept_bytes: 0,
             going: Going::On,
@@ -365,10 +370,10 @@ impl MysqlSession {
         // After 255 comes 0: then this number is the next of an answer, and begins none.
         let goes_on = self.last_server_seq.is_some_and(|last| last.wrapping_add(1) == message.first_seq);
         self.last_server_seq = Some(message.last_seq);
-        let has_failed = message.body.first() == Some(&0xff);
+        let has_failed = is_error(message.body);
         if !goes_on && let Some(awaited) = self.awaited.pop_front_if(|next| next.first_seq == message.first_seq) {
             self.end_answer(found);
-            self.answering = awaited.ticket;
+            (self.answering, self.rows) = (awaited.ticket, AnswerRows::default());
             self.begin_answer(awaited.asked, has_failed, message.body, found);
         }
         if let Some(ticket) = self.answering {
@@ -376,6 +381,7 @@ impl MysqlSession {
             if has_failed {
                 found.order.fail(ticket);
             }
+            self.rows.take(message);
         }
     }
 
@@ -418,6 +424,7 @@ impl MysqlSession {
 
     fn end_answer(&mut self, found: &mut Found<'_>) {
         if let Some(ticket) = self.answering.take() {
+            self.rows.counts().into_iter().for_each(|counts| found.order.set_counts(ticket, counts));
             found.order.finish(ticket);
         }
     }

@@ -1,7 +1,7 @@
 //! Messages of PostgreSQL's protocol in one direction: a letter, four bytes of length, the payload; the first of a client has no letter.
 //!
-//! Source: <https://www.postgresql.org/docs/current/protocol-message-formats.html>. Only the letters that are asked for are kept: no row, no
-//! password and no data of a COPY is ever copied.
+//! Source: <https://www.postgresql.org/docs/current/protocol-message-formats.html>. Only the letters that are asked for are kept: no
+//! password and no data of a COPY is ever copied, and a row only if it comes in several pieces.
 
 use crate::literal::Cursor;
 

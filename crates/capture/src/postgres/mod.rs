@@ -5,6 +5,7 @@
 //! Sync: what was sent between did not run, and is no statement. A portal that is fetched in parts is one execution.
 
 mod framing;
+mod made;
 mod values;
 
 pub use framing::are_requests;
@@ -12,9 +13,10 @@ pub use framing::are_requests;
 use crate::connection::{Found, Going};
 use crate::literal::Cursor;
 use crate::order::Ticket;
-use crate::statement::{STATEMENT_BYTES_MAX, UnknownValues, Values};
+use crate::statement::{AnswerCounts, STATEMENT_BYTES_MAX, UnknownValues, Values};
 use crate::stream::Arrived;
 use framing::{Message, Messages};
+use made::{AnswerIds, IdColumn, returns_inserted};
 use std::cell::RefCell;
 use std::collections::{HashMap, VecDeque};
 use std::rc::Rc;
@@ -22,8 +24,8 @@ use values::Bound;
 
 /// What is kept of a client: the start (0), query, parse, bind, describe, execute, close.
 const CLIENT_KINDS: &[u8] = &[0, b'Q', b'P', b'B', b'D', b'E', b'C'];
-/// What is kept of a server: descriptions of parameters, and its settings.
-const SERVER_KINDS: &[u8] = b"tS";
+/// What is kept of a server: descriptions of parameters and of rows, rows, its settings, and what a statement has done.
+const SERVER_KINDS: &[u8] = b"tTDSC";
 const SERVER_BYTES_MAX: usize = 1 << 20;
 /// More requests than a client sends ahead: some load a million rows so.
 const AWAITED_MAX: usize = 100_000;
@@ -53,6 +55,8 @@ pub fn is_start(bytes: &[u8]) -> bool {
 struct Prepared {
     text: Vec<u8>,
     types: RefCell<Vec<u32>>,
+    /// The ids of the rows that it inserts, if they are described.
+    ids: RefCell<Option<IdColumn>>,
 }
 
 /// A statement with its values.
@@ -64,7 +68,10 @@ struct Portal {
 }
 
 enum Asked {
-    Query,
+    /// Whether it returns what it inserts.
+    Query {
+        inserts: bool,
+    },
     Parse(Vec<u8>, Option<Rc<Prepared>>),
     Bind(Vec<u8>, Option<Rc<Bound>>),
     DescribeStatement(Option<Rc<Prepared>>),
@@ -92,6 +99,11 @@ pub struct PostgresSession {
     prepared: HashMap<Vec<u8>, Rc<Prepared>>,
     portals: HashMap<Vec<u8>, Portal>,
     awaited: VecDeque<Awaited>,
+    /// The rows of the answer to the first of them so far.
+    counts: AnswerCounts,
+    /// The ids in them, and where these are.
+    ids: AnswerIds,
+    id_column: Option<IdColumn>,
     /// Bytes of prepared texts and bound values, an upper bound between two cleanings.
     kept_bytes: usize,
     /// What they were at the last cleaning.
@@ -113,6 +125,9 @@ impl PostgresSession {
             prepared: HashMap::new(),
             portals: HashMap::new(),
             awaited: VecDeque::new(),
+            counts: AnswerCounts::default(),
+            ids: AnswerIds::default(),
+            id_column: None,
             kept_bytes: 0,
             cleaned_bytes: 0,
             going: Going::On,
@@ -162,7 +177,7 @@ impl PostgresSession {
             b'Q' => {
                 let text = message.body.strip_suffix(&[0]).unwrap_or(message.body);
                 let ticket = found.begin(at_us, &self.schema, text, Values::Known(Vec::new()));
-                self.await_answer(Asked::Query, ticket);
+                self.await_answer(Asked::Query { inserts: returns_inserted(text) }, ticket);
             }
             b'P' => self.take_parse(message.body),
             b'B' => self.take_bind(message.body, found),
@@ -176,7 +191,7 @@ impl PostgresSession {
             b'C' => self.take_close(message.body),
             b'S' => self.await_answer(Asked::Sync, None),
             // Its answer ends as a query's does.
-            b'F' => self.await_answer(Asked::Query, None),
+            b'F' => self.await_answer(Asked::Query { inserts: false }, None),
             // Flush, the end of a COPY or its data, a password, the end.
             b'H' | b'd' | b'c' | b'f' | b'p' | b'X' => {}
             _ => found.skipped.unknown_commands += 1,
@@ -214,7 +229,7 @@ impl PostgresSession {
     /// The answer comes all the same.
     fn take_cut(&mut self, message: &Message<'_>, found: &mut Found<'_>) {
         let asked = match message.kind {
-            b'Q' => Asked::Query,
+            b'Q' => Asked::Query { inserts: false },
             b'P' => {
                 self.prepared.remove(&b""[..]);
                 Asked::Parse(Vec::new(), None)
@@ -236,7 +251,7 @@ impl PostgresSession {
         let (Some(name), Some(text)) = (cursor.until_nul(), cursor.until_nul()) else { return };
         let count = cursor.array().map_or(0, u16::from_be_bytes);
         let types = (0..count).map_while(|_| cursor.array().map(u32::from_be_bytes)).collect();
-        let prepared = Prepared { text: text.to_vec(), types: RefCell::new(types) };
+        let prepared = Prepared { text: text.to_vec(), types: RefCell::new(types), ids: RefCell::new(None) };
         if self.prepared.len() >= NAMES_MAX {
             self.prepared.clear();
         }
@@ -342,22 +357,49 @@ impl PostgresSession {
         match (message.kind, self.awaited.front().map(|awaited| &awaited.asked)) {
             (b'S', _) => take_setting(message.body, found),
             (b'1', Some(Asked::Parse(..))) | (b'2', Some(Asked::Bind(..))) | (b'3', Some(Asked::Close)) => {
-                self.pop(at_us, found)
+                self.pop(at_us, false, found)
             }
             (b't', Some(Asked::DescribeStatement(Some(prepared)))) => take_types(message.body, prepared),
-            (b'T' | b'n', Some(Asked::DescribeStatement(_) | Asked::DescribePortal)) => self.pop(at_us, found),
-            // Done, nothing to do, or suspended until the portal is fetched again.
-            (b'C' | b'I' | b's', Some(Asked::Execute(_))) => self.pop(at_us, found),
+            (b'T' | b'n', Some(Asked::DescribeStatement(prepared))) => {
+                prepared.iter().for_each(|prepared| drop(prepared.ids.replace(IdColumn::read(message.body))));
+                self.pop(at_us, false, found);
+            }
+            (b'T' | b'n', Some(Asked::DescribePortal)) => {
+                self.pop(at_us, false, found);
+                self.id_column = IdColumn::read(message.body);
+            }
+            (b'T', Some(Asked::Query { .. })) => self.id_column = IdColumn::read(message.body),
+            (b'D', Some(asked)) => {
+                self.counts.sent += 1;
+                if let Some(column) = id_column(asked, &mut self.id_column) {
+                    self.ids.take(column, message.body);
+                }
+            }
+            (b'C', Some(Asked::Query { .. })) => self.counts.affected += changed_in_tag(message.body),
+            // Done, or nothing to do.
+            (b'C' | b'I', Some(Asked::Execute(_))) => {
+                self.counts.affected += changed_in_tag(message.body);
+                self.pop(at_us, true, found);
+            }
+            // Suspended until the portal is fetched again.
+            (b's', Some(Asked::Execute(_))) => self.pop(at_us, false, found),
             (b'E', Some(_)) => self.take_error(at_us, found),
             (b'Z', Some(_)) => self.take_ready(at_us, found),
             _ => {}
         }
     }
 
-    /// The first of the queue has its answer.
-    fn pop(&mut self, at_us: i64, found: &mut Found<'_>) {
+    /// The first of the queue has its answer, with all of its rows if it `is_whole`.
+    fn pop(&mut self, at_us: i64, is_whole: bool, found: &mut Found<'_>) {
+        let (counts, ids) = (std::mem::take(&mut self.counts), std::mem::take(&mut self.ids));
+        let column = self.id_column.take();
         let Some(awaited) = self.awaited.pop_front() else { return };
         if let Some(ticket) = awaited.ticket {
+            if is_whole {
+                found.order.set_counts(ticket, counts);
+                let made = column.and_then(|column| ids.made(&column));
+                made.into_iter().for_each(|made| found.order.set_made(ticket, made));
+            }
             found.order.answered(ticket, at_us);
             finish(&awaited.asked, ticket, found);
         }
@@ -366,7 +408,8 @@ impl PostgresSession {
     /// The first of the queue failed. What follows it up to a Sync does not run; a query goes on to its ReadyForQuery. An execution of what
     /// could not be parsed or bound is the statement that failed.
     fn take_error(&mut self, at_us: i64, found: &mut Found<'_>) {
-        if let Some(Awaited { asked: Asked::Query | Asked::Sync, ticket }) = self.awaited.front() {
+        (self.counts, self.ids) = (AnswerCounts::default(), AnswerIds::default());
+        if let Some(Awaited { asked: Asked::Query { .. } | Asked::Sync, ticket }) = self.awaited.front() {
             ticket.iter().for_each(|ticket| found.order.fail(*ticket));
             return;
         }
@@ -405,8 +448,9 @@ impl PostgresSession {
     /// The answer to a query or a Sync is over, and with it all before.
     fn take_ready(&mut self, at_us: i64, found: &mut Found<'_>) {
         while let Some(awaited) = self.awaited.front() {
-            let is_last = matches!(awaited.asked, Asked::Query | Asked::Sync);
-            self.pop(at_us, found);
+            let is_query = matches!(awaited.asked, Asked::Query { .. });
+            let is_last = is_query || matches!(awaited.asked, Asked::Sync);
+            self.pop(at_us, is_query, found);
             if is_last {
                 break;
             }
@@ -422,11 +466,27 @@ impl PostgresSession {
 
     /// The connection has ended, or it is not known what is answered.
     pub fn end(&mut self, found: &mut Found<'_>) {
+        (self.counts, self.ids) = (AnswerCounts::default(), AnswerIds::default());
         while let Some(awaited) = self.awaited.pop_front() {
             if let Some(ticket) = awaited.ticket {
                 finish(&awaited.asked, ticket, found);
             }
         }
+    }
+}
+
+/// Where the ids are in the rows of the answer to `asked`, which are described as `described`, or were when it was prepared.
+fn id_column<'a>(asked: &Asked, described: &'a mut Option<IdColumn>) -> Option<&'a IdColumn> {
+    match asked {
+        Asked::Query { inserts: true } => described.as_ref(),
+        Asked::Execute(Some((prepared, bound))) if returns_inserted(&prepared.text) => {
+            if described.is_none() {
+                let known = prepared.ids.borrow();
+                *described = known.as_ref().map(|column| column.in_format(|index| bound.has_binary_column(index)));
+            }
+            described.as_ref()
+        }
+        _ => None,
     }
 }
 
@@ -437,6 +497,13 @@ fn finish(asked: &Asked, ticket: Ticket, found: &mut Found<'_>) {
         found.order.set_values(ticket, values);
     }
     found.order.finish(ticket);
+}
+
+/// The number at the end of `UPDATE 1` or `INSERT 0 1`; 0 if the statement changes no rows.
+fn changed_in_tag(tag: &[u8]) -> u64 {
+    let number =
+        || std::str::from_utf8(tag.strip_suffix(b"\0")?.rsplit(|byte| *byte == b' ').next()?).ok()?.parse().ok();
+    if matches!(tag.first(), Some(b'I' | b'U' | b'D' | b'M')) { number().unwrap_or(0) } else { 0 }
 }
 
 fn take_setting(body: &[u8], found: &mut Found<'_>) {

@@ -8,9 +8,9 @@ use crate::statement::UnknownValues;
 
 const BOOL: u32 = 16;
 const BYTEA: u32 = 17;
-const INT8: u32 = 20;
-const INT2: u32 = 21;
-const INT4: u32 = 23;
+pub const INT8: u32 = 20;
+pub const INT2: u32 = 21;
+pub const INT4: u32 = 23;
 const OID: u32 = 26;
 const FLOAT4: u32 = 700;
 const FLOAT8: u32 = 701;
@@ -20,7 +20,7 @@ const TIMESTAMP: u32 = 1114;
 const TIMESTAMPTZ: u32 = 1184;
 const INTERVAL: u32 = 1186;
 const NUMERIC: u32 = 1700;
-const UUID: u32 = 2950;
+pub const UUID: u32 = 2950;
 const JSONB: u32 = 3802;
 
 /// The number of a type, that of its array, its name, and whether its binary form is its text.
@@ -60,6 +60,8 @@ const TYPES: [(u32, u32, &str, bool); 29] = [
 pub struct Bound {
     /// For each, whether it is binary; one stands for all.
     formats: Vec<bool>,
+    /// The same of each column of its rows.
+    result_formats: Vec<bool>,
     /// NULL is `None`.
     values: Vec<Option<Vec<u8>>>,
 }
@@ -67,12 +69,15 @@ pub struct Bound {
 impl Bound {
     /// Reads what follows the names of portal and statement.
     pub fn read(cursor: &mut Cursor<'_>) -> Option<Bound> {
-        let count = u16::from_be_bytes(cursor.array()?);
-        let formats =
-            (0..count).map(|_| cursor.array().map(|format| u16::from_be_bytes(format) == 1)).collect::<Option<_>>()?;
+        let formats = read_formats(cursor)?;
         let count = u16::from_be_bytes(cursor.array()?);
         let values = (0..count).map(|_| read_value(cursor)).collect::<Option<_>>()?;
-        Some(Bound { formats, values })
+        Some(Bound { formats, values, result_formats: read_formats(cursor).unwrap_or_default() })
+    }
+
+    /// Whether column `index` of its rows is binary.
+    pub fn has_binary_column(&self, index: usize) -> bool {
+        is_binary(&self.result_formats, index)
     }
 
     /// Bytes in memory.
@@ -84,11 +89,7 @@ impl Bound {
     pub fn literals(&self, types: &[u32]) -> Result<Vec<String>, UnknownValues> {
         let mut literals = Vec::with_capacity(self.values.len());
         for (index, value) in self.values.iter().enumerate() {
-            let is_binary = match self.formats.as_slice() {
-                [] => false,
-                [all] => *all,
-                each => each.get(index).copied().unwrap_or(false),
-            };
+            let is_binary = is_binary(&self.formats, index);
             let oid = types.get(index).copied().unwrap_or(0);
             literals.push(match value {
                 None => "NULL".to_owned(),
@@ -97,6 +98,20 @@ impl Bound {
             });
         }
         Ok(literals)
+    }
+}
+
+fn read_formats(cursor: &mut Cursor<'_>) -> Option<Vec<bool>> {
+    let count = u16::from_be_bytes(cursor.array()?);
+    (0..count).map(|_| cursor.array().map(|format| u16::from_be_bytes(format) == 1)).collect()
+}
+
+/// Whether value `index` is binary; one format stands for all.
+fn is_binary(formats: &[bool], index: usize) -> bool {
+    match formats {
+        [] => false,
+        [all] => *all,
+        each => each.get(index).copied().unwrap_or(false),
     }
 }
 
@@ -131,7 +146,7 @@ fn binary_literal(oid: u32, bytes: &[u8]) -> Result<String, UnknownValues> {
 }
 
 /// The text that the type's input takes, of its binary form.
-fn text_of(oid: u32, bytes: &[u8]) -> Result<String, UnknownValues> {
+pub fn text_of(oid: u32, bytes: &[u8]) -> Result<String, UnknownValues> {
     let is_text = TYPES.iter().any(|(of_one, _, _, is_text)| *of_one == oid && *is_text);
     let mut cursor = Cursor(bytes);
     let text = match oid {
@@ -281,7 +296,7 @@ mod tests {
     use super::*;
 
     fn binary(oid: u32, bytes: &[u8]) -> String {
-        let bound = Bound { formats: vec![true], values: vec![Some(bytes.to_vec())] };
+        let bound = Bound { formats: vec![true], result_formats: vec![], values: vec![Some(bytes.to_vec())] };
         bound.literals(&[oid]).expect("known").remove(0)
     }
 
@@ -324,10 +339,10 @@ mod tests {
 
     #[test]
     fn a_binary_value_of_a_type_that_is_not_known_has_no_literal() {
-        let bound = Bound { formats: vec![true], values: vec![Some(vec![1])] };
+        let bound = Bound { formats: vec![true], result_formats: vec![], values: vec![Some(vec![1])] };
         assert_eq!(bound.literals(&[]), Err(UnknownValues::TypesNotSeen));
         assert_eq!(bound.literals(&[99_999]), Err(UnknownValues::UnknownType));
-        let text = Bound { formats: vec![], values: vec![Some(b"x".to_vec()), None] };
+        let text = Bound { formats: vec![], result_formats: vec![], values: vec![Some(b"x".to_vec()), None] };
         assert_eq!(text.literals(&[]), Ok(vec!["'x'".to_owned(), "NULL".to_owned()]));
     }
 }
