@@ -51,7 +51,7 @@ pub fn read_recording(workload: &str, path: &Path, params: &Params) -> Result<Re
 }
 
 /// Whether `trial` replays the statements of a log.
-pub(crate) fn is_of_statements(trial: &Trial) -> bool {
+pub fn replays_statements(trial: &Trial) -> bool {
     trial.workload.name == REPLAY_SQL.entry.name
 }
 

@@ -121,11 +121,12 @@ pub use stacks::{FoldedStack, StackReason, StackSnapshot};
 pub use system_error::system_words;
 pub use thread_state::{ThreadOf, ThreadState};
 pub use traits::{
-    AccessPattern, BROKEN_CONDITION_FACT, BrokenCondition, ChangedSetting, CompressionOutcome, Course, DamageCounts,
-    DeviceCeiling, DeviceFlushes, EngineProcess, EngineTraits, FOUND_DATA_CHANGED, FailureMessage, FoundDataUse,
-    IMPORTED_FACT, IoWork, IoWorkers, KindResults, Machine, OTHER_SERVER_FACTS, OrderWork, OtherServerSeen,
-    PointOutcome, PointTraits, REPLAY_FAILURES_FACT, REPLAY_RESULTS_FACT, RecordedStarts, RowWork, ServerSetting,
-    StepWork, UnseenServer, VariantWork, WorkTraits, WritePath, is_part_of_table,
+    AccessPattern, BROKEN_CONDITION_FACT, BrokenCondition, ChangedSetting, ComparedBy, CompressionOutcome, Course,
+    DamageCounts, DeviceCeiling, DeviceFlushes, EngineProcess, EngineTraits, FOUND_DATA_CHANGED, FailureMessage,
+    FoundDataUse, IMPORTED_FACT, IoWork, IoWorkers, KindDivergence, KindResults, Machine, OTHER_SERVER_FACTS,
+    OrderWork, OtherServerSeen, PointOutcome, PointTraits, REPLAY_COMPARED_FACT, REPLAY_DIVERGENCE_FACT,
+    REPLAY_FAILURES_FACT, REPLAY_RESULTS_FACT, RecordedStarts, ReplayDivergence, RowWork, ServerSetting, StepWork,
+    UnseenServer, VariantWork, WorkTraits, WritePath, is_part_of_table,
 };
 pub use trial::{
     Arrivals, Asked, DataOrigin, HostShare, Load, OnError, Pacing, Phase, Phases, Plan, TargetSpec, Trial, Until,

@@ -475,7 +475,60 @@ pub struct PointOutcome {
     /// What the statements of a replay failed with, the most frequent message first; empty if none failed.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub replay_failures: Vec<FailureMessage>,
+    /// How far the statements of a replay did what the recorded ones did; `None` if that was not looked at.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub replay_divergence: Option<ReplayDivergence>,
 }
+
+/// How far the statements of a replay did what the recorded ones did.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ReplayDivergence {
+    /// By what they were compared.
+    pub compared_by: ComparedBy,
+    /// How many were compared.
+    pub compared: u64,
+    /// How many of them diverged.
+    pub diverged: u64,
+    /// Each kind of which some were compared.
+    pub kinds: Vec<KindDivergence>,
+}
+
+/// What a log has of answers.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum ComparedBy {
+    /// None.
+    #[default]
+    Nothing,
+    /// Whether statements failed.
+    Errors,
+    /// How many rows they returned and changed.
+    Rows,
+}
+
+/// How far the statements of one kind did what the recorded ones did. Each of them counts once.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct KindDivergence {
+    /// The name of the kind.
+    pub kind: String,
+    /// How many were compared.
+    pub compared: u64,
+    /// Those that failed, and had not failed.
+    pub failed: u64,
+    /// Those that did not fail, and had failed.
+    pub succeeded: u64,
+    /// Those that returned another number of rows.
+    pub returned: u64,
+    /// Those that changed another number of rows.
+    pub changed: u64,
+    /// Those that made another id.
+    pub other_id: u64,
+}
+
+/// What the name of a fact begins with that tells how far statements of one kind diverged; the number of the kind follows.
+pub const REPLAY_DIVERGENCE_FACT: &str = "replay_divergence.";
+/// The fact that tells by what the statements of a replay were compared with the recorded ones.
+pub const REPLAY_COMPARED_FACT: &str = "replay_compared";
 
 /// A message with which statements of a replay failed.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -729,13 +782,49 @@ impl KindResults {
     }
 }
 
+impl KindDivergence {
+    /// What a fact says: how many were compared, how many diverged in each way, and the name of the kind; `None` if it says something else.
+    fn from_text(text: &str) -> Option<KindDivergence> {
+        let mut parts = text.splitn(7, ' ');
+        let mut number = || parts.next()?.parse().ok();
+        let [compared, failed, succeeded] = [number()?, number()?, number()?];
+        let [returned, changed, other_id] = [number()?, number()?, number()?];
+        let kind = parts.next()?.to_owned();
+        Some(KindDivergence { kind, compared, failed, succeeded, returned, changed, other_id })
+    }
+
+    /// How many diverged in any way.
+    pub fn diverged(&self) -> u64 {
+        let ways = [self.failed, self.succeeded, self.returned, self.changed, self.other_id];
+        ways.into_iter().fold(0, u64::saturating_add)
+    }
+}
+
+impl ReplayDivergence {
+    fn learn(&mut self, name: &str, text: &str) {
+        if name == REPLAY_COMPARED_FACT {
+            self.compared_by = match text {
+                "rows" => ComparedBy::Rows,
+                "errors" => ComparedBy::Errors,
+                _ => ComparedBy::Nothing,
+            };
+        } else if let Some(kind) = KindDivergence::from_text(text) {
+            self.compared = self.compared.saturating_add(kind.compared);
+            self.diverged = self.diverged.saturating_add(kind.diverged());
+            self.kinds.push(kind);
+        }
+    }
+}
+
 impl PointOutcome {
-    /// Takes over what a fact says of the statements of a replay: what they returned, or what they failed with.
+    /// Takes over what a fact says of the statements of a replay: what they returned, what they failed with, or how far they diverged.
     fn learn_replay(&mut self, name: &str, text: &str) {
         if name.starts_with(REPLAY_RESULTS_FACT) {
             self.replay_results.extend(KindResults::from_text(text));
         } else if name.starts_with(REPLAY_FAILURES_FACT) {
             self.replay_failures.extend(FailureMessage::from_text(text));
+        } else if name == REPLAY_COMPARED_FACT || name.starts_with(REPLAY_DIVERGENCE_FACT) {
+            self.replay_divergence.get_or_insert_default().learn(name, text);
         } else {
             self.learn_setting(name, text);
         }

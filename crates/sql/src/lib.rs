@@ -1,12 +1,14 @@
 //! What an SQL text says: its tokens, its shape, its effect, its parameters.
 //!
 //! In: a text, and the dialect of the server that has performed it or is to perform it. Out: [`tokens`] with their places in the text, the
-//! [`fingerprint`] without values, the [`Judgement`] of what it does, the text [`with_values`] in place of its parameters.
+//! [`fingerprint`] without values, the [`Judgement`] of what it does, the text [`with_values`] in place of its parameters, or with an id
+//! that an INSERT made ([`with_inserted`]).
 //! Limits: a statement is split into tokens and not parsed, so what cannot be told from its tokens is judged as the worse. It knows no server:
 //! whoever asks it gives it what a server has of its own (functions, views) as [`ServerNames`].
 
 mod effect;
 mod functions;
+mod inserted;
 mod lexer;
 mod names;
 mod reading;
@@ -14,6 +16,7 @@ mod shape;
 mod values;
 
 pub use effect::{Effect, Judge, Judgement};
+pub use inserted::{inserted_table, with_inserted};
 pub use lexer::{Lexed, Token, TokenKind, Unclosed, lex, lex_to_end, tokens};
 pub use names::ServerNames;
 pub use reading::{Dialect, Reading};

@@ -6,7 +6,7 @@
 
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
-use workload::replay_sql::{LeftOut, LogWanted, Skipped, SqlRecording, read_log};
+use workload::replay_sql::{LeftOut, LogWanted, RecordedAnswer, RecordedStatement, Skipped, SqlRecording, read_log};
 
 const STATEMENTS_SHOWN: usize = 40;
 const TEXT_CHARS_SHOWN: usize = 300;
@@ -106,9 +106,26 @@ fn told_recording(recording: &SqlRecording) -> String {
     for it in recording.statements().map(Result::unwrap).take(STATEMENTS_SHOWN) {
         let shown: String = format!("{:?}", recording.text(&it).unwrap()).chars().take(TEXT_CHARS_SHOWN).collect();
         let schema = recording.schema(it.schema);
-        writeln!(text, "  {} session {} in `{schema}`: {shown}", seconds(it.due.0), it.session).unwrap();
+        let answer = told_answer(recording, &it);
+        writeln!(text, "  {} session {} in `{schema}`: {shown}{answer}", seconds(it.due.0), it.session).unwrap();
     }
     text
+}
+
+/// What the log has of the answer to a statement, and the ids that it made.
+fn told_answer(recording: &SqlRecording, statement: &RecordedStatement) -> String {
+    let mut text = Vec::new();
+    let (answer, made_bytes) = recording.read_text(statement, &mut text).unwrap();
+    let made = String::from_utf8(text.split_off(text.len() - made_bytes)).unwrap();
+    let RecordedAnswer { failed, sent, affected, made_id, last_id } = answer;
+    let failed = failed.map(|failed| if failed { "failed" } else { "passed" }.to_owned());
+    // Of most statements that may make an id it is not known.
+    let made_id = made_id.filter(|id| *id > 0);
+    let numbers = [("sent", sent), ("affected", affected), ("made id", made_id), ("last id", last_id)];
+    let numbers = numbers.into_iter().filter_map(|(name, number)| Some(format!("{name} {}", number?)));
+    let made = (!made.is_empty()).then(|| format!("made {made:?}"));
+    let known: Vec<String> = failed.into_iter().chain(numbers).chain(made).collect();
+    if known.is_empty() { String::new() } else { format!(" ({})", known.join(", ")) }
 }
 
 fn seconds(ns: u64) -> String {

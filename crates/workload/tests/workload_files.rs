@@ -87,11 +87,13 @@ fn all() -> LogWanted {
     LogWanted { writes: true, ..LogWanted::default() }
 }
 
-/// All that a replay of `recording` does, statement by statement.
+/// All that a replay of `recording` does, statement by statement, and what was answered.
 fn statements(recording: &SqlRecording) -> Vec<String> {
     let told = recording.statements().map(Result::unwrap).map(|it| {
-        let (schema, text) = (recording.schema(it.schema), recording.text(&it).unwrap());
-        format!("{:?} session {} in {schema}, kind {}: {text}", it.due, it.session, it.kind)
+        let (schema, mut text) = (recording.schema(it.schema), Vec::new());
+        let answered = recording.read_text(&it, &mut text).unwrap();
+        let text = String::from_utf8(text).unwrap();
+        format!("{:?} session {} in {schema}, kind {}: {text} {answered:?}", it.due, it.session, it.kind)
     });
     told.collect()
 }
@@ -517,8 +519,11 @@ fn what_does_not_belong_into_a_file_is_named_and_ends_the_reading() {
         ("UPDATE statement SET schema = 5", "statement 1 is in schema 5, which is not there"),
         ("UPDATE schema_name SET id = 3", "the numbers of its schemas"),
         ("UPDATE schema_name SET name = printf('%.*c', 9000, 'a')", "a name has 9000 bytes"),
-        ("INSERT INTO session_end VALUES (-1, 0, 1, NULL)", "not in order"),
-        ("INSERT INTO session_end VALUES (1, 0, 1, -9223372036854775808)", "is no time of a log"),
+        ("INSERT INTO session_end VALUES (-1, 0, 1, NULL, 0)", "not in order"),
+        ("INSERT INTO session_end VALUES (1, 0, 1, -9223372036854775808, 0)", "is no time of a log"),
+        ("UPDATE statement SET affected = -1", "there is -1"),
+        ("UPDATE statement SET failed = 2", "there is 2"),
+        ("UPDATE statement SET sent = 3 WHERE id = 2", "its statements are not those that were saved"),
         ("INSERT INTO skipped VALUES ('a', -1, 0)", "there is -1"),
     ] {
         let refused = refused_after(&folder, |db| db.execute_batch(sql).unwrap_or(()));

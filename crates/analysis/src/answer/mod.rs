@@ -13,6 +13,7 @@ mod claim;
 mod comparison;
 mod conditions;
 mod disturbance;
+mod divergence;
 mod effect;
 mod failed_replay;
 mod kinds;

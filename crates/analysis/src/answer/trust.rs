@@ -6,6 +6,7 @@
 use super::asked::AskedRun;
 use super::claim::{Claim, ClaimKind};
 use super::disturbance::clause;
+use super::divergence;
 use super::speech::unquoted;
 use super::sureness;
 use crate::findings::errors::FailedOps;
@@ -46,7 +47,8 @@ pub(super) fn nothing_usable(run: &AskedRun) -> Claim {
 }
 
 /// At most three sentences: how many points are valid, or left out of all numbers, and what weakens most of them; why one ended early; what
-/// others took of the CPU; and what is missing. What mends it is the next step. If the run went on until it was sure, what that came to is the second.
+/// others took of the CPU; and what is missing. What mends it is the next step. Of a replay, how far it did what was recorded is the second;
+/// if the run went on until it was sure, what that came to is.
 pub(super) fn sentences(run: &AskedRun) -> Vec<String> {
     let tally = run.analysis.verdict.trust.validity;
     let has_left_out = (1..run.analysis.points.len()).contains(&tally.invalid);
@@ -59,7 +61,8 @@ pub(super) fn sentences(run: &AskedRun) -> Vec<String> {
     let missing = not_measured(&run.analysis.verdict.trust.unmeasured);
     let rest = rest.map(|(code, points)| rest_words(run, code, points));
     let why = why_ended(run, weakness).or_else(|| why_failed(run, weakness));
-    let all = [validity(run, weakness), sureness::sentence(run), why, rest, others, missing];
+    let diverged = divergence::sentence(run);
+    let all = [validity(run, weakness), diverged, sureness::sentence(run), why, rest, others, missing];
     all.into_iter().flatten().take(SENTENCES_MAX).collect()
 }
 

@@ -456,7 +456,7 @@ impl SqlServer for MysqlServer {
         let (_, first) =
             Self::external_endpoints(trial)?.into_iter().next().expect("a URL names at least one endpoint");
         // A recording names the schema of each statement.
-        let usual = recordings::is_of_statements(trial).then_some("information_schema");
+        let usual = recordings::replays_statements(trial).then_some("information_schema");
         external::visit_database(&first, &urls[0], usual)
     }
 
@@ -629,4 +629,5 @@ static REPLAY_WORDS: ReplayWords = ReplayWords {
     catalogue: catalogue::WORDS,
     has_schema: "SELECT schema_name FROM information_schema.schemata WHERE schema_name = '{}'",
     enter_schema: Some("USE {}"),
+    made_columns: None,
 };

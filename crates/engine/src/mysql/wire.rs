@@ -519,8 +519,9 @@ fn take_answer(
             AnswerPart::First => match body[0] {
                 // A statement without a result, such as an UPDATE, is answered by one packet.
                 OK => {
-                    let (changed, status) = changed_and_status(body).ok_or_else(malformed_packet)?;
+                    let (changed, made_id, status) = read_ok(body).ok_or_else(malformed_packet)?;
                     answered.rows.changed += changed;
+                    answered.made_id = if answered.made_id == 0 { made_id } else { answered.made_id };
                     if changed == 0 {
                         answered.found += found_in_ok(body);
                     }
@@ -673,12 +674,12 @@ pub fn length_encoded(bytes: &[u8]) -> Option<(u64, &[u8])> {
     Some((value, rest))
 }
 
-/// How many rows were changed, and the status, in an OK packet; the last id is between them.
+/// How many rows were changed, the id that was made, and the status, in an OK packet.
 #[inline]
-fn changed_and_status(body: &[u8]) -> Option<(u64, u16)> {
+fn read_ok(body: &[u8]) -> Option<(u64, u64, u16)> {
     let (changed, rest) = length_encoded(body.get(1..)?)?;
-    let (_, rest) = length_encoded(rest)?;
-    Some((changed, status_at(rest, 0)?))
+    let (made_id, rest) = length_encoded(rest)?;
+    Some((changed, made_id, status_at(rest, 0)?))
 }
 
 /// `Rows matched: 1  Changed: 0  Warnings: 0`: how many rows an UPDATE has found, in the text at the end of an OK packet that has changed
@@ -698,7 +699,7 @@ fn found_in_ok(body: &[u8]) -> u64 {
 /// The status in an OK packet.
 #[inline]
 pub fn status_of_ok(body: &[u8]) -> Option<u16> {
-    changed_and_status(body).map(|(_, status)| status)
+    read_ok(body).map(|(_, _, status)| status)
 }
 
 #[inline]

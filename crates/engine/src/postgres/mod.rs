@@ -630,7 +630,17 @@ static REPLAY_WORDS: ReplayWords = ReplayWords {
     catalogue: catalogue::WORDS,
     has_schema: "SELECT datname FROM pg_database WHERE datname = '{}'",
     enter_schema: None,
+    made_columns: Some(MADE_COLUMNS),
 };
+
+/// Columns that a sequence fills, or that hold UUIDs which the server makes.
+const MADE_COLUMNS: &str = "SELECT c.relname, a.attname, CASE WHEN a.atttypid = 'uuid'::regtype THEN '' ELSE coalesce('nextval(' || \
+    quote_literal(pg_get_serial_sequence(quote_ident(n.nspname) || '.' || quote_ident(c.relname), a.attname)) || '::regclass)', \
+    pg_get_expr(d.adbin, d.adrelid)) END \
+    FROM pg_attribute a JOIN pg_class c ON c.oid = a.attrelid JOIN pg_namespace n ON n.oid = c.relnamespace \
+    LEFT JOIN pg_attrdef d ON d.adrelid = a.attrelid AND d.adnum = a.attnum \
+    WHERE a.attnum > 0 AND NOT a.attisdropped AND c.relkind IN ('r', 'p') AND n.nspname NOT IN ('pg_catalog', 'information_schema') \
+    AND (a.attidentity <> '' OR pg_get_expr(d.adbin, d.adrelid) LIKE '%nextval(%' OR a.atttypid = 'uuid'::regtype AND d.oid IS NOT NULL)";
 
 #[cfg(test)]
 mod tests {

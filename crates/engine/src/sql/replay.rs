@@ -14,23 +14,27 @@ use crate::server::identity::is_same_server;
 use crate::server::network::Route;
 use crate::sql::admin_connection::AdminConnection;
 use crate::sql::external::PATIENCE;
+use crate::sql::multiplex::PollableSession;
 use crate::sql::replay_catalogue::{CatalogueWords, server_names};
+use crate::sql::replay_divergence::ReplayDivergence;
 use crate::sql::replay_failures::ReplayFailures;
+use crate::sql::replay_ids::{MadeColumns, ReplayIds, SetIds};
 use crate::sql::replay_results::ReplayResults;
+use crate::sql::row_tally::Answered;
 use crate::sql::server_instance::SqlServer;
 use crate::sql::session_options::SessionOptions;
 use crate::sql::variant::rows::RowBuffer;
 use crate::sql::{OpFailure, OpNames, SessionFactory, SqlSession, server_error};
 use host::error::{TargetError, shown};
 use load::{Client, Driver, DueTimes, OpSource, SyncClient};
-use model::{Fact, FailureClass, LoadPart, Nanos, OpKind, Outcome, Params, SqlArg, SqlOp, Trial};
+use model::{Fact, FailureClass, LoadPart, Nanos, OpKind, Outcome, Params, RowCounts, SqlArg, SqlOp, Trial};
 use std::net::{SocketAddr, ToSocketAddrs};
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 use workload::ClientIndex;
-use workload::replay_sql::{self, LogDialect, MadeCopies, RecordedServer, SqlRecording};
+use workload::replay_sql::{self, LogDialect, MadeCopies, RecordedAnswer, RecordedServer, SqlRecording};
 
 /// Why other engines are refused.
 pub const NEEDS_COPY: &str = "workload `replay-sql` needs a server that holds a copy of the recorded data: use --engine mysql://USER@HOST/ or \
@@ -57,6 +61,9 @@ pub struct ReplayWords {
     pub has_schema: &'static str,
     /// The statement that makes the schema in `{}` the current one; `None` if that takes another connection.
     pub enter_schema: Option<&'static str>,
+    /// The query for the columns for which it makes ids that a statement can say itself: tables, columns, expressions. `None` if it is told the
+    /// next id.
+    pub made_columns: Option<&'static str>,
 }
 
 /// Refuses the server behind `admin` if it writes the log at `path` itself. Asked before the log is read again: it would have grown by what
@@ -243,6 +250,28 @@ pub fn judged_recording<S: SqlServer>(
     judged.map_err(|error| TargetError::Unsupported(error.in_file(&shown(&log.path))))
 }
 
+/// The columns for which the server makes ids, if a replay has them made as they were recorded. A server that does not answer makes its own.
+pub fn made_columns<S: SqlServer>(
+    recording: &SqlRecording,
+    params: &Params,
+    address: &S::Address,
+    admin: &mut S::Admin,
+) -> Result<MadeColumns, TargetError> {
+    let mut made = MadeColumns::default();
+    let question = S::replay_words().made_columns.filter(|_| replay_sql::allows_writes(params));
+    let Some(question) = question else { return Ok(made) };
+    let named = copied_schemas(recording, params)?;
+    let others = named.iter().filter(|name| !name.is_empty());
+    for name in others {
+        let there = S::connect_admin(&S::in_recorded_schema(address, name), PATIENCE);
+        made.add(there.ok().and_then(|mut there| there.query_rows(question).ok()).unwrap_or_default());
+    }
+    if named.iter().any(String::is_empty) {
+        made.add(admin.query_rows(question).unwrap_or_default());
+    }
+    Ok(made)
+}
+
 /// Refuses to compare what statements return if that depends on when they are sent.
 pub fn check_comparable(params: &Params) -> Result<(), TargetError> {
     let refused = |why: &str| Err(TargetError::Unsupported(format!("check_results = `true`: {why}")));
@@ -285,12 +314,14 @@ pub struct ReplayTally {
     /// What they returned; `None` if that is not asked for.
     results: Option<Arc<ReplayResults>>,
     failures: Arc<ReplayFailures>,
+    divergence: Arc<ReplayDivergence>,
+    ids: Arc<ReplayIds>,
 }
 
 impl ReplayTally {
     pub fn facts(&self) -> Vec<Fact> {
         let results = self.results.as_ref().map_or_else(Vec::new, |results| results.facts());
-        results.into_iter().chain(self.failures.facts()).collect()
+        results.into_iter().chain(self.failures.facts()).chain(self.divergence.facts()).chain(self.ids.fact()).collect()
     }
 }
 
@@ -300,6 +331,7 @@ pub fn replay_clients<S: SqlServer>(
     trial: &Trial,
     address: &S::Address,
     options: &SessionOptions,
+    made_columns: MadeColumns,
 ) -> Result<(WorkloadClients, ReplayTally), TargetError> {
     let params = &trial.workload.params;
     let clients = trial.load.clients;
@@ -311,13 +343,17 @@ pub fn replay_clients<S: SqlServer>(
     let kinds = replay_sql::kinds_of(recording);
     let results = replay_sql::checks_results(params);
     let results = results.then(|| Arc::new(ReplayResults::new(kinds.iter().map(|kind| kind.name))));
-    let tally = ReplayTally { results, failures: Arc::default() };
+    let divergence = Arc::new(ReplayDivergence::new(kinds.iter().map(|kind| kind.name)));
+    let tally = ReplayTally { results, failures: Arc::default(), divergence, ids: Arc::default() };
     let server = ReplayServer::<S> {
         address: address.clone(),
         options: SessionOptions { open: options.open.clone(), ..options.clone() },
         schemas: copied_schemas(recording, params)?.into(),
         allows_writes: replay_sql::allows_writes(params),
         names: OpNames::new(&kinds),
+        // Several copies would insert rows with the same ids.
+        makes_ids: recording.copies.as_ref().is_none_or(|copies| copies.begins.len() == 1),
+        made_columns: Arc::new(made_columns),
     };
     let place = |lane: u32| -> std::io::Result<(u32, u32)> {
         let Some(first) = lanes.numbers_of(lane, 0, 1)?.pop() else { return Ok((0, 0)) };
@@ -330,7 +366,20 @@ pub fn replay_clients<S: SqlServer>(
         let is_idle = lanes.count_of(slot.client) == 0;
         let results = tally.results.clone().map(|sums| FetchedResults { sums, rows: RowBuffer::new(S::ROW_LAYOUT) });
         let (server, failures) = (server.clone(), tally.failures.clone());
-        let driver = ReplayDriver { server, session: None, place, is_idle, results, failures, failure: None };
+        let (divergence, ids) = (tally.divergence.clone(), tally.ids.clone());
+        let driver = ReplayDriver {
+            server,
+            session: None,
+            place,
+            is_idle,
+            results,
+            failures,
+            failure: None,
+            divergence,
+            ids,
+            set_ids: SetIds::default(),
+            with_ids: None,
+        };
         Ok(Box::new(SyncClient::new(OpSource::new(&stream, slot), driver)))
     };
     let clients = ClientIndex::all_in(LoadPart::all_of(clients)).map(client).collect::<Result<_, _>>()?;
@@ -403,6 +452,9 @@ struct ReplayServer<S: SqlServer> {
     schemas: Arc<[String]>,
     allows_writes: bool,
     names: OpNames,
+    /// Whether it is told to make the ids that the recorded server made.
+    makes_ids: bool,
+    made_columns: Arc<MadeColumns>,
 }
 
 impl<S: SqlServer> Clone for ReplayServer<S> {
@@ -413,6 +465,8 @@ impl<S: SqlServer> Clone for ReplayServer<S> {
             schemas: self.schemas.clone(),
             allows_writes: self.allows_writes,
             names: self.names.clone(),
+            makes_ids: self.makes_ids,
+            made_columns: self.made_columns.clone(),
         }
     }
 }
@@ -444,11 +498,30 @@ struct ReplayDriver<S: SqlServer> {
     failures: Arc<ReplayFailures>,
     /// The last one.
     failure: Option<(OpKind, OpFailure)>,
+    divergence: Arc<ReplayDivergence>,
+    ids: Arc<ReplayIds>,
+    set_ids: SetIds,
+    /// The statement that is next with the ids that it made, if it says them itself.
+    with_ids: Option<String>,
 }
 
-/// Argument number `nth` of a statement: its schema, its session, or its time.
+/// The argument with how many bytes the ids have that a statement made, behind those of what it was answered.
+const MADE_BYTES_ARG: usize = 8;
+
+/// Argument number `nth` of a statement: its schema, its session, its time, or the bytes of its ids.
 fn number_in(op: &SqlOp, nth: usize) -> i64 {
     if let Some(SqlArg::Int(number)) = op.args.get(nth) { *number } else { 0 }
+}
+
+/// What the statement was answered when it was recorded.
+fn recorded_answer(op: &SqlOp) -> RecordedAnswer {
+    RecordedAnswer::from_args(op.args.get(3..).unwrap_or_default())
+}
+
+/// The text of the statement, and the ids that it made.
+fn statement_and_made(op: &SqlOp) -> (&str, &str) {
+    let text = std::str::from_utf8(&op.text).expect("texts of a recording are UTF-8");
+    text.split_at_checked(text.len().saturating_sub(number_in(op, MADE_BYTES_ARG) as usize)).unwrap_or((text, ""))
 }
 
 struct FetchedResults {
@@ -465,7 +538,7 @@ impl<S: SqlServer> ReplayDriver<S> {
         }
         self.enter(number_in(op, 0) as u32, number_in(op, 1) as u32)?;
         let session = self.session.as_mut().expect("entered above");
-        let text = std::str::from_utf8(&op.text).expect("texts of a recording are UTF-8");
+        let text = self.with_ids.as_deref().unwrap_or_else(|| statement_and_made(op).0);
         match &mut self.results {
             None => session.run_text(text),
             Some(results) => {
@@ -489,7 +562,25 @@ impl<S: SqlServer> ReplayDriver<S> {
             }
         }
         if self.session.is_none() {
+            self.set_ids.forget();
             self.session = Some(self.server.connect(schema)?);
+        }
+        Ok(())
+    }
+
+    /// Tells the server which ids `op` is to make. An error of the connection meets the statement itself.
+    fn tell_ids(&mut self, op: &SqlOp) -> Result<(), OpFailure> {
+        let recorded = recorded_answer(op);
+        if recorded.made_id.is_none() && recorded.last_id.is_none() {
+            return Ok(());
+        }
+        self.enter(number_in(op, 0) as u32, number_in(op, 1) as u32)?;
+        let session = self.session.as_mut().expect("entered above");
+        let Some(text) = self.set_ids.statement_before(&recorded) else { return Ok(()) };
+        match session.run_text(text) {
+            Ok(()) => self.ids.count_set(),
+            Err(failure) if failure.class.is_of_connection() => self.session = None,
+            Err(failure) => self.ids.count_refused(&failure.text),
         }
         Ok(())
     }
@@ -508,6 +599,19 @@ impl<S: SqlServer> Driver for ReplayDriver<S> {
         Ok(())
     }
 
+    fn prepare_op(&mut self, op: &SqlOp) {
+        self.with_ids = None;
+        if !self.server.makes_ids {
+            return;
+        }
+        let _ = self.tell_ids(op); // the statement itself meets what is wrong
+        let (text, made) = statement_and_made(op);
+        if !made.is_empty() {
+            self.with_ids = self.server.made_columns.with_ids(text, made);
+            self.with_ids.iter().for_each(|_| self.ids.count_set());
+        }
+    }
+
     fn execute_op(&mut self, op: &SqlOp) -> Outcome {
         let Err(failure) = self.perform(op) else { return Outcome::Ok { bytes: 0 } };
         let class = failure.class;
@@ -519,13 +623,18 @@ impl<S: SqlServer> Driver for ReplayDriver<S> {
     }
 
     fn check_outcome(&mut self, op: &SqlOp, outcome: Outcome) -> Outcome {
-        if let (Some(results), Outcome::Ok { .. }) = (&self.results, &outcome) {
-            let statement = [1, 2].map(|nth| number_in(op, nth));
-            results.sums.add(op.op_kind, statement, &results.rows.summary());
-        }
+        let now = matches!(outcome, Outcome::Ok { .. }).then(|| match &self.results {
+            None => self.session.as_ref().map_or_else(Answered::default, PollableSession::answered),
+            Some(results) => {
+                let (statement, summary) = ([1, 2].map(|nth| number_in(op, nth)), results.rows.summary());
+                results.sums.add(op.op_kind, statement, &summary);
+                Answered { rows: RowCounts { returned: summary.rows, ..RowCounts::default() }, ..Answered::default() }
+            }
+        });
         if let (Some((_, failure)), Outcome::Failed(_)) = (&self.failure, &outcome) {
             self.failures.add(&failure.text);
         }
+        self.divergence.compare(op.op_kind, &recorded_answer(op), now.as_ref());
         outcome
     }
 

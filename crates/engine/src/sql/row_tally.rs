@@ -14,6 +14,8 @@ pub struct Answered {
     pub rows: RowCounts,
     /// Rows that an UPDATE has found, changed or not, as far as the server says so.
     pub found: u64,
+    /// The id that the server made for the first row that was inserted (MySQL, MariaDB); 0 for none.
+    pub made_id: u64,
     /// Whether a transaction is open.
     pub in_transaction: bool,
     /// Whether it says that a transaction was rolled back.

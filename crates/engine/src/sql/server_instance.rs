@@ -426,7 +426,7 @@ impl<S: SqlServer> SqlServerInstance<S> {
             )));
         }
         let (address, mut admin, mut external) = match (start.joins, &wanted) {
-            (None, None) if !recordings::is_of_statements(start.trial) => {
+            (None, None) if !recordings::replays_statements(start.trial) => {
                 S::open_external(start.trial, SchemaUse::of_instance(start.data_set))?
             }
             // Nothing is made: an account that may only read is enough for a replay of reads.
@@ -574,12 +574,14 @@ impl<S: SqlServer> SqlServerInstance<S> {
         replay::check_comparable(params)?;
         replay::check_server(&self.server, &log, params, &self.address, &mut admin)?;
         let recording = replay::judged_recording::<S>(&log, params, &self.address, &mut admin)?;
+        let made_columns = replay::made_columns::<S>(&recording, params, &self.address, &mut admin)?;
         drop(admin);
         let recording = replay::copied_recording(&recording, trial)?;
         self.replay_facts = replay::facts(&recording);
         let (open, identity) = (self.open.clone(), self.identity.clone());
         let options = SessionOptions { open, identity, ..self.options.clone() };
-        let (clients, tally) = replay::replay_clients::<S>(&recording, trial, &self.client_address, &options)?;
+        let (clients, tally) =
+            replay::replay_clients::<S>(&recording, trial, &self.client_address, &options, made_columns)?;
         self.replay_tally = Some(tally);
         Ok(clients)
     }

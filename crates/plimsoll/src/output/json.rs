@@ -100,6 +100,9 @@ pub fn point(point: &PointAnalysis, trial: &Trial) -> Value {
     all.extend(rounds);
     // Only points that were watched have it.
     all.extend(point.traits.observed.as_ref().map(|seen| ("observed".to_owned(), json!(seen))));
+    // Only replays of statements have it.
+    let divergence = &point.traits.outcome.replay_divergence;
+    all.extend(divergence.as_ref().map(|found| ("replay_divergence".to_owned(), json!(found))));
     // Only points of one workload have it.
     let compression =
         point.compression.as_ref().map(|found| serde_json::to_value(found).expect("numbers are plain data"));

@@ -7,9 +7,10 @@ use crate::testing::{meta, recorded};
 use model::stacks::FoldedStack;
 use model::{
     ChangedSetting, Event, EventKind, Fact, FailureMessage, HoldOutcome, HostData, HostId, HostRole, IoWorkers,
-    MissingPart, Nanos, Observation, ObservedEvent, ObservedLog, ObservedMessage, ObservedSession, ObservedStatement,
-    ObservedWait, OtherServerSeen, PointData, PointHost, ServerLook, ServerSetting, SourceDef, StackReason,
-    StackSnapshot, StatementResult, StepIndexes, StepWork, Tick, Value, VariantWork, WhySpec,
+    KindDivergence, MissingPart, Nanos, Observation, ObservedEvent, ObservedLog, ObservedMessage, ObservedSession,
+    ObservedStatement, ObservedWait, OtherServerSeen, PointData, PointHost, ReplayDivergence, ServerLook,
+    ServerSetting, SourceDef, StackReason, StackSnapshot, StatementResult, StepIndexes, StepWork, Tick, Value,
+    VariantWork, WhySpec,
 };
 
 /// What a reader must not find, in any capitals.
@@ -92,6 +93,8 @@ fn full_point() -> PointData {
     outcome.other_server = Some(OtherServerSeen { first: "port `1`".into(), other: "port `2`".into() });
     outcome.io_workers = Some(IoWorkers { count: 1, cpu: Some("1 s".into()) });
     outcome.replay_failures = vec![FailureMessage { failed: 1, message: "denied to jo".into() }];
+    let kinds = vec![KindDivergence { kind: "select c from jo".into(), ..KindDivergence::default() }];
+    outcome.replay_divergence = Some(ReplayDivergence { kinds, ..ReplayDivergence::default() });
     outcome.result = Some(StatementResult { rows: 1, columns: 1, checksum: "00".into() });
     outcome.hold = Some(HoldOutcome { error: Some("too many".into()), ..HoldOutcome::default() });
     (outcome.built, outcome.plan) = (Some("a table".into()), Some("a plan".into()));

@@ -264,6 +264,8 @@ fn visit_outcome(outcome: &mut PointOutcome, visit: Visit) {
     outcome.io_workers.iter_mut().for_each(|workers| visit_some([&mut workers.cpu], visit));
     outcome.result.iter_mut().for_each(|result| visit(TextPlace::Other, &mut result.checksum));
     outcome.hold.iter_mut().for_each(|hold| visit_some([&mut hold.error], visit));
+    let kinds = outcome.replay_divergence.iter_mut().flat_map(|divergence| &mut divergence.kinds);
+    kinds.for_each(|kind| visit(TextPlace::Other, &mut kind.kind));
     outcome.replay_failures.iter_mut().for_each(|failure| visit(TextPlace::Other, &mut failure.message));
 }
 

@@ -4,6 +4,7 @@ mod bottlenecks;
 mod compression;
 mod costs;
 mod cross;
+mod divergence;
 mod endpoints;
 mod hosts;
 mod inserts;
@@ -30,6 +31,7 @@ pub static TABLES: &[&TableDef] = &[
     &observed::EVENTS,
     &observed::SESSIONS,
     &statements::TABLE,
+    &divergence::TABLE,
     &endpoints::TABLE,
     &hosts::TABLE,
     &variants::TABLE,

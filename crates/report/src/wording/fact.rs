@@ -272,6 +272,19 @@ pub static FACTS: &[FactMeaning] = &[
         "replay_failures.*",
         "how many statements failed with one message of the server, the most frequent message first",
     ),
+    fact(
+        "restore",
+        "the program that brought the server back to what its data was before the point, and how long it took",
+    ),
+    fact(
+        "replay_compared",
+        "by what the statements of a replay were compared with the recorded ones: `rows`, `errors`, or `nothing` if the log has no answers",
+    ),
+    fact(
+        "replay_divergence.*",
+        "of one kind of statement how many were compared with the recorded ones; how many failed and had not; did not fail and had; returned, or changed, more or fewer rows; made another id; and the name of the kind",
+    ),
+    fact("replay_ids", "how often the server was told which id to make, as the recorded one made it"),
     fact("recorded.room", "room that the statements take in a file while they are replayed"),
     fact("recorded.skipped", "what of the log is no statement, or cannot be read"),
     fact("recorded.skipped.*", "how often that was of this kind, and where first"),

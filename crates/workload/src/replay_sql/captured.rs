@@ -3,6 +3,7 @@
 //! In: a capture, as pcap or pcapng. Out: the statements of the server whose statements come first, for a [`LogTaker`]. Limits: those of
 //! [`capture`].
 
+use super::answer::RecordedAnswer;
 use super::log_taker::{FoundStatement, LogTaker, RecordedServer, TakenLog};
 use super::skipped::Skipped;
 use super::wanted::LogDialect;
@@ -59,6 +60,18 @@ fn dialect_of(statement: &CapturedStatement) -> LogDialect {
     }
 }
 
+/// What the capture has of the answer to a statement.
+fn answer_of(statement: &CapturedStatement) -> RecordedAnswer {
+    let counts = statement.counts;
+    RecordedAnswer {
+        failed: statement.took_us.map(|_| statement.failed),
+        sent: counts.map(|counts| counts.sent),
+        affected: counts.map(|counts| counts.affected),
+        made_id: counts.map(|counts| counts.made_id).filter(|id| *id > 0),
+        last_id: None,
+    }
+}
+
 struct Found<T> {
     taker: T,
     dialect: LogDialect,
@@ -79,6 +92,10 @@ impl<T: LogTaker> Found<T> {
         let (session, began_us) = (statement.session.to_string(), statement.began_us);
         let schema = statement.schema.as_str();
         let text = text.as_str();
+        let made = statement
+            .made
+            .as_ref()
+            .map_or_else(String::new, |made| format!("{}\t{}", made.column, made.ids.join("\t")));
         self.taker.add(&FoundStatement {
             line: self.count,
             began_us,
@@ -86,9 +103,11 @@ impl<T: LogTaker> Found<T> {
             session: &session,
             schema,
             text,
+            answer: answer_of(statement),
+            made: &made,
         })?;
         if let Some(took_us) = statement.took_us {
-            self.taker.end_last_of(&session, began_us.saturating_add_unsigned(took_us))?;
+            self.taker.end_last_of(&session, began_us.saturating_add_unsigned(took_us), false)?;
         }
         Ok(())
     }

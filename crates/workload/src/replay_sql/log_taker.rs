@@ -3,12 +3,13 @@
 //! In: what a reader finds, in the order of the log. Out: nothing; what became of it is asked of the taker itself. Limits: a reader passes on all
 //! that the log has, also statements that will not be replayed.
 
+use super::answer::RecordedAnswer;
 use super::skipped::Skipped;
 use super::wanted::LogDialect;
 use crate::recording_error::RecordingError;
 
 /// A statement as a reader has found it.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Default)]
 pub struct FoundStatement<'a> {
     /// The number of its line, for messages.
     pub line: u64,
@@ -22,6 +23,11 @@ pub struct FoundStatement<'a> {
     pub schema: &'a str,
     /// Its text.
     pub text: &'a str,
+    /// What the server answered.
+    pub answer: RecordedAnswer,
+    /// The ids of the rows that it inserted (PostgreSQL): the name of their column and each of them, with tabs between; empty if they are not
+    /// known.
+    pub made: &'a str,
 }
 
 /// What a log says of the server that wrote it.
@@ -63,11 +69,11 @@ pub(super) trait LogTaker {
     /// Counts statements that are no load of their own: the log has them otherwise, too.
     fn count_repeated(&mut self, many: u64);
 
-    /// The last statement of `session` ended at `end_us`, as a line of its own says.
+    /// The last statement of `session` ended at `end_us`, as a line of its own says, which may be an error.
     ///
     /// # Errors
     /// If there is no room for that.
-    fn end_last_of(&mut self, session: &str, end_us: i64) -> Result<(), RecordingError>;
+    fn end_last_of(&mut self, session: &str, end_us: i64, has_failed: bool) -> Result<(), RecordingError>;
 
     /// `session` is over: one of the same name is another.
     ///

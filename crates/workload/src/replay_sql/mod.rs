@@ -1,11 +1,13 @@
 //! The workload `replay-sql`: the statements of a server's log again, session by session and at their own times, on a copy of its data.
 //!
-//! In: a log that was read, which part of it how many times and how fast, the number of clients. Out: [`SqlOp`]s without calls, each with the text of one statement,
-//! the time at which it falls due, and as its arguments the numbers of its schema and its session and its time in the recording.
+//! In: a log that was read, which part of it how many times and how fast, the number of clients. Out: [`SqlOp`]s without calls, each with the
+//! text of one statement and the ids that it made, the time at which it falls due, and as its arguments the numbers of its schema and its
+//! session, its time in the recording, what it was answered there, and how many bytes those ids have.
 //! Limits: statements are sent as text, one round trip each. A client has one session after the other; with fewer clients than sessions at
-//! once it has several, and then a slow statement holds up those of another session. Errors that the recorded server answered are not in a
-//! log, or not told apart: their statements are sent again, and fail again.
+//! once it has several, and then a slow statement holds up those of another session. Statements
+//! that failed when they were recorded are sent again, too.
 
+mod answer;
 mod captured;
 mod days;
 mod lines;
@@ -22,6 +24,7 @@ mod spill;
 mod wanted;
 mod workload_file;
 
+pub use answer::RecordedAnswer;
 pub use log_file::{SavedWorkload, ToSave, content_of_file, read_file, save_file};
 pub use log_taker::RecordedServer;
 pub use part::{clock_text, copies_of, shift_of, stretch_of, times_of};
@@ -350,8 +353,10 @@ impl LaneOps {
         op.op_kind = OpKind(statement.kind);
         op.due = due_at(statement.due, self.speed);
         let recorded = [statement.schema.into(), statement.session.into(), statement.due.0 as i64];
-        op.args.extend(recorded.map(SqlArg::Int));
-        self.recording.read_text(&statement, &mut op.text)
+        let (answer, made_bytes) = self.recording.read_text(&statement, &mut op.text)?;
+        op.args.extend(recorded.map(SqlArg::Int).into_iter().chain(answer.args()));
+        op.args.push(SqlArg::Int(made_bytes as i64));
+        Ok(())
     }
 }
 

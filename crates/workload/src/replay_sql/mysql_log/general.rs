@@ -3,6 +3,7 @@
 //! In: lines. Out: the statements of Query and Execute. Limits: Prepare has no values, and Execute repeats it with them; what the server
 //! answered is not in this log.
 
+use super::super::answer::RecordedAnswer;
 use super::super::lines::Lines;
 use super::super::log_taker::FoundStatement;
 use super::times::{Moment, is_like_time, parse_time};
@@ -153,7 +154,9 @@ impl Reader<'_> {
             return Ok(());
         }
         let (session, schema) = (&session.name, &session.schema);
-        self.taker.add(&FoundStatement { line, began_us, took_us: None, session, schema, text })
+        // What came back is not in this log.
+        let answer = RecordedAnswer::default();
+        self.taker.add(&FoundStatement { line, began_us, took_us: None, session, schema, text, answer, made: "" })
     }
 }
 

@@ -4,6 +4,7 @@
 //! as possible: without the number of a session (MySQL 5.5), statements of one account that overlap are of several. A text that has the
 //! head of an entry in quotes is read as one text, if the quote ends within [`AHEAD_LINES`].
 
+use super::super::answer::RecordedAnswer;
 use super::super::lines::Lines;
 use super::super::log_taker::FoundStatement;
 use super::super::recording::shown;
@@ -111,6 +112,7 @@ struct SlowEntry {
     set: Option<Moment>,
     has_bad_time: bool,
     is_internal: bool,
+    answer: RecordedAnswer,
     /// A `use` that is either the log's, before a statement, or the statement.
     used: Option<String>,
     statement: String,
@@ -171,6 +173,12 @@ impl Reader<'_> {
                 None => self.taker.skip("duration that cannot be", number),
             }
         }
+        let number = |key: &str| value_of(line, key).and_then(number_in)?.parse().ok();
+        let answer = &mut entry.answer;
+        answer.sent = answer.sent.or_else(|| number("Rows_sent:"));
+        answer.affected = answer.affected.or_else(|| number("Rows_affected:"));
+        let code: Option<u64> = number("Errno:").or_else(|| number("Last_errno:"));
+        answer.failed = answer.failed.or(code.map(|code| code != 0));
         entry.is_internal |= line.starts_with("# Is_internal: true");
     }
 
@@ -235,8 +243,8 @@ impl Reader<'_> {
             }
         };
         let schema = entry.schema.as_ref().unwrap_or(&self.slow.schema);
-        let (line, began_us, text) = (entry.line, began.us, &entry.statement);
-        self.taker.add(&FoundStatement { line, began_us, took_us, session, schema, text })
+        let (line, began_us, text, answer) = (entry.line, began.us, &entry.statement, entry.answer);
+        self.taker.add(&FoundStatement { line, began_us, took_us, session, schema, text, answer, made: "" })
     }
 }
 
@@ -245,8 +253,9 @@ impl SlowEntry {
     /// warning in the head may have several lines.
     fn add_line(&mut self, line: &str) {
         if self.set.is_none() {
-            self.set = timestamp_of(line);
-            if self.set.is_some() {
+            if let Some(set) = SetLine::parse(line) {
+                self.set = Some(set.timestamp);
+                (self.answer.made_id, self.answer.last_id) = (set.insert_id, set.last_insert_id);
                 self.statement.clear();
                 return;
             }
@@ -311,18 +320,29 @@ fn closes_later<R: BufRead>(line: &str, statement: &str, lines: &mut Lines<R>) -
     Ok(false)
 }
 
-/// `1700000000` of `SET timestamp=1700000000;`, or of `SET last_insert_id=9,insert_id=1,timestamp=1700000000;`, in any order.
-fn timestamp_of(line: &str) -> Option<Moment> {
-    let mut found = None;
-    for pair in line.strip_prefix("SET ")?.strip_suffix(';')?.split(',') {
-        let (name, value) = pair.split_once('=')?;
-        match name.trim() {
-            "timestamp" => found = Some(parse_seconds(value.trim())?),
-            "last_insert_id" | "insert_id" => drop(value.trim().parse::<u64>().ok()?),
-            _ => return None,
+/// The line that the log adds before a statement.
+struct SetLine {
+    timestamp: Moment,
+    last_insert_id: Option<u64>,
+    insert_id: Option<u64>,
+}
+
+impl SetLine {
+    /// `SET timestamp=1700000000;`, or `SET last_insert_id=9,insert_id=1,timestamp=1700000000;`, in any order.
+    fn parse(line: &str) -> Option<SetLine> {
+        let (mut timestamp, mut last_insert_id, mut insert_id) = (None, None, None);
+        for pair in line.strip_prefix("SET ")?.strip_suffix(';')?.split(',') {
+            let (name, value) = pair.split_once('=')?;
+            let value = value.trim();
+            match name.trim() {
+                "timestamp" => timestamp = Some(parse_seconds(value)?),
+                "last_insert_id" => last_insert_id = Some(value.parse().ok()?),
+                "insert_id" => insert_id = Some(value.parse().ok()?),
+                _ => return None,
+            }
         }
+        Some(SetLine { timestamp: timestamp?, last_insert_id, insert_id })
     }
-    found
 }
 
 /// Whether TiDB has cut a statement: `... (len:12345)` at its end.

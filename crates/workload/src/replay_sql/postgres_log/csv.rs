@@ -19,6 +19,7 @@ const SESSION: usize = 5;
 const SEVERITY: usize = 11;
 const MESSAGE: usize = 13;
 const DETAIL: usize = 14;
+const STATEMENT: usize = 19;
 
 /// Whether `line` is the first of a record: a time, and a user in quotes or none.
 pub(super) fn is_first_line(line: &str) -> bool {
@@ -40,6 +41,7 @@ pub(super) fn next_record<R: BufRead>(lines: &mut Lines<R>) -> Result<Option<Rec
         ends_statement: super::record::is_error(&take(SEVERITY)),
         message: take(MESSAGE),
         detail: take(DETAIL),
+        statement: take(STATEMENT),
     }))
 }
 

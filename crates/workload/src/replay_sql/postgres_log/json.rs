@@ -22,6 +22,8 @@ struct Line {
     message: String,
     #[serde(default)]
     detail: String,
+    #[serde(default)]
+    statement: String,
 }
 
 /// Whether `line` is of such a log.
@@ -46,5 +48,6 @@ pub(super) fn next_record<R: BufRead>(lines: &mut Lines<R>) -> Result<Option<Rec
         ends_statement: super::record::is_error(&found.error_severity),
         message: found.message,
         detail: found.detail,
+        statement: found.statement,
     }))
 }

@@ -57,6 +57,7 @@ struct Pending {
 enum MessagePart {
     Message,
     Detail,
+    Statement,
     Other,
 }
 
@@ -75,7 +76,8 @@ impl Reader {
     }
 
     fn bytes(&self) -> usize {
-        self.pending.iter().map(|pending| pending.record.message.len() + pending.record.detail.len()).sum()
+        let bytes = |Record { message, detail, statement, .. }: &Record| message.len() + detail.len() + statement.len();
+        self.pending.iter().map(|pending| bytes(&pending.record)).sum()
     }
 
     /// Takes a line up; whether it is of a record.
@@ -125,7 +127,8 @@ impl Reader {
     fn take_line(&mut self, found: Prefixed<'_>, head: Option<&SyslogHead<'_>>, number: u64) {
         let part = match found.severity {
             "DETAIL" => MessagePart::Detail,
-            "HINT" | "QUERY" | "CONTEXT" | "LOCATION" | "BACKTRACE" | "STATEMENT" => MessagePart::Other,
+            "STATEMENT" => MessagePart::Statement,
+            "HINT" | "QUERY" | "CONTEXT" | "LOCATION" | "BACKTRACE" => MessagePart::Other,
             severity => {
                 let process = head.map_or(String::new(), |head| head.process.to_owned());
                 let record = Record {
@@ -137,6 +140,7 @@ impl Reader {
                     ends_statement: super::record::is_error(severity),
                     message: without_sqlstate(found.text).to_owned(),
                     detail: String::new(),
+                    statement: String::new(),
                 };
                 self.pending.push_back(Pending { record, part: MessagePart::Message, process });
                 return;
@@ -144,8 +148,10 @@ impl Reader {
         };
         if let Some(pending) = self.pending.iter_mut().rfind(|pending| pending.record.session == found.session) {
             pending.part = part;
-            if part == MessagePart::Detail {
-                pending.record.detail = found.text.to_owned();
+            match part {
+                MessagePart::Detail => found.text.clone_into(&mut pending.record.detail),
+                MessagePart::Statement => found.text.clone_into(&mut pending.record.statement),
+                MessagePart::Message | MessagePart::Other => {}
             }
         }
     }
@@ -162,6 +168,7 @@ impl Reader {
         let text = match pending.part {
             MessagePart::Message => &mut pending.record.message,
             MessagePart::Detail => &mut pending.record.detail,
+            MessagePart::Statement => &mut pending.record.statement,
             MessagePart::Other => return Ok(()),
         };
         more.iter().for_each(|more| text.push_str(more));

@@ -18,8 +18,10 @@ pub(super) struct Record {
     pub database: String,
     pub message: String,
     pub detail: String,
-    /// Whether it is the error that ended a statement.
+    /// Whether it is the error that ended a statement,
     pub ends_statement: bool,
+    /// and the text of that, as it was sent.
+    pub statement: String,
 }
 
 /// Whether a record of this severity ends the statement that it is about.

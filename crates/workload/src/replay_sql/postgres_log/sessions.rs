@@ -3,6 +3,7 @@
 //! In: [`Record`]s in the order of the log. Out: statements for a [`LogTaker`]. Limits: the number of a process may be used again; that it is another
 //! session is seen if connections are logged. Without a database in each record, that of a session is known if `log_connections` is on.
 
+use super::super::answer::RecordedAnswer;
 use super::super::log_taker::{FoundStatement, LogTaker, RecordedServer};
 use super::super::recording::shown;
 use super::binding;
@@ -29,6 +30,8 @@ struct Session {
     database: String,
     /// Whether it has sent a statement, and the last one is replayed.
     has_sent: bool,
+    /// That one as it was sent, if it has not ended.
+    statement: Option<String>,
 }
 
 impl<'a> Sessions<'a> {
@@ -43,22 +46,22 @@ impl<'a> Sessions<'a> {
         }
         self.learn_server(&record.message);
         match Event::of(&record.message) {
-            Event::Statement { took_us, text } => self.add(record, took_us, text)?,
+            Event::Statement { took_us, text } => self.add(record, took_us, text, text)?,
             Event::Execution { took_us, text } => match binding::bound(text, &record.detail) {
-                Some(text) => self.add(record, took_us, &text)?,
+                Some(bound) => self.add(record, took_us, text, &bound)?,
                 None => self.leave_out(record),
             },
             Event::FunctionCall => self.leave_out(record),
             Event::Fetch => {
                 self.taker.count_repeated(1);
-                self.end_last(record)?;
+                self.end_last(record, false)?;
             }
-            Event::Ended => self.end_last(record)?,
+            Event::Ended => self.end_last(record, false)?,
             Event::Connected => self.begin_session(record, "")?,
             Event::Authorized { database } => self.begin_session(record, database)?,
             Event::Disconnected => self.end_session(&record.session)?,
             Event::OtherLanguage => return Err(other_language(record)),
-            Event::Other if record.ends_statement => self.end_last(record)?,
+            Event::Other if record.ends_statement => self.end_last(record, true)?,
             Event::Other => {}
         }
         Ok(())
@@ -91,7 +94,7 @@ impl<'a> Sessions<'a> {
         let count = &mut self.count;
         self.open.entry(record.session.clone()).or_insert_with(|| {
             *count += 1;
-            Session { name: count.to_string(), database: String::new(), has_sent: false }
+            Session { name: count.to_string(), database: String::new(), has_sent: false, statement: None }
         })
     }
 
@@ -111,7 +114,8 @@ impl<'a> Sessions<'a> {
         }
     }
 
-    fn add(&mut self, record: &Record, took_us: Option<u64>, text: &str) -> Result<(), RecordingError> {
+    /// Takes up a statement that was `sent`, with its values. A log has the errors of all statements, also of those that it has before.
+    fn add(&mut self, record: &Record, took_us: Option<u64>, sent: &str, text: &str) -> Result<(), RecordingError> {
         if sql::tokens(text, sql::Dialect::Postgres).is_err() {
             // A server logs no statement that it could not parse: the end of its text is missing.
             self.leave_out(record);
@@ -121,9 +125,11 @@ impl<'a> Sessions<'a> {
         let began_us = began_us(record, took_us);
         let session = self.session(record);
         session.has_sent = true;
+        session.statement = if took_us.is_none() { Some(sent.to_owned()) } else { None };
         let (name, known) = (session.name.clone(), session.database.clone());
         let schema = if record.database.is_empty() { &known } else { &record.database };
-        self.taker.add(&FoundStatement { line: record.line, began_us, took_us, session: &name, schema, text })
+        let (line, answer) = (record.line, RecordedAnswer { failed: Some(false), ..RecordedAnswer::default() });
+        self.taker.add(&FoundStatement { line, began_us, took_us, session: &name, schema, text, answer, made: "" })
     }
 
     /// A statement that the log does not have whole.
@@ -133,14 +139,15 @@ impl<'a> Sessions<'a> {
         self.session(record).has_sent = false;
     }
 
-    /// What the session did ended at the time of `record`.
-    fn end_last(&mut self, record: &Record) -> Result<(), RecordingError> {
+    /// What the session did ended at the time of `record`, by an error if it `is_error`. An error may be that of a statement that was not logged.
+    fn end_last(&mut self, record: &Record, is_error: bool) -> Result<(), RecordingError> {
         let session = self.session(record);
         if !session.has_sent {
             return Ok(());
         }
-        let name = session.name.clone();
-        self.taker.end_last_of(&name, record.at.us)
+        let (name, ended) = (session.name.clone(), session.statement.take());
+        let has_failed = is_error && ended.is_some_and(|ended| ended == record.statement);
+        self.taker.end_last_of(&name, record.at.us, has_failed)
     }
 }
 

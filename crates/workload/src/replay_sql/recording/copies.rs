@@ -3,7 +3,7 @@
 //! In: a recording, and which stretch of it or how many copies. Out: a recording that is replayed as any other. Limits: a stretch begins in
 //! the middle of the sessions that are open then. Each copy is a stretch of the same length, so that all of them begin and end together and the
 //! load is as many times the recorded one from beginning to end; the first begins at the beginning, each other at a random place of the
-//! `shift`. Texts are shared, so a copy takes 44 bytes for each statement.
+//! `shift`. Texts are shared, so a copy takes 42 bytes for each statement.
 
 use super::lanes::SessionSpan;
 use super::records::{Record, Records, STATEMENTS_MAX};
@@ -213,8 +213,14 @@ mod tests {
         for (nth, session) in (0..100).flat_map(|second| (0..100).map(move |session| (second, session))) {
             let began_us = nth * 1_000_000 + session * 10_000;
             let (text, name) = (format!("SELECT {session}"), session.to_string());
-            let found =
-                FoundStatement { line: 1, began_us, took_us: Some(500), session: &name, schema: "", text: &text };
+            let found = FoundStatement {
+                line: 1,
+                began_us,
+                took_us: Some(500),
+                session: &name,
+                text: &text,
+                ..FoundStatement::default()
+            };
             builder.add(&found).unwrap();
         }
         Arc::new(builder.finish(false).unwrap())

@@ -96,9 +96,9 @@ impl SqlRecording {
 
     /// Takes over those of `kinds` that still have statements.
     pub(super) fn number_kinds(&mut self, kinds: &[StatementKind], counts: &[u64]) -> Result<(), RecordingError> {
-        let mut numbers = vec![0; kinds.len()];
+        let mut numbers = vec![0u8; kinds.len()];
         for ((number, kind), count) in numbers.iter_mut().zip(kinds).zip(counts).filter(|(_, count)| **count > 0) {
-            *number = self.kinds.len() as u32;
+            *number = self.kinds.len() as u8;
             self.kinds.push(StatementKind { count: *count, ..kind.clone() });
         }
         self.records.put_in_order(|record| record.kind = numbers[record.kind as usize])

@@ -20,6 +20,7 @@ pub use shapes::{KINDS_MAX, OTHERS, StatementKind};
 pub(super) use survey::tables_in;
 pub use survey::{RecordingSurvey, SurveyedStretch, UsedTable};
 
+use super::answer::RecordedAnswer;
 use super::log_taker::{FoundStatement, LogTaker, RecordedServer};
 use super::renaming::with_schemas;
 use super::skipped::Skipped;
@@ -77,6 +78,8 @@ pub struct RecordedStatement {
     pub schema: u32,
     /// The number of its kind.
     pub kind: u8,
+    /// Whether the log says in another line that it failed.
+    has_failed: bool,
     text_at: u64,
     text_bytes: u32,
 }
@@ -124,6 +127,10 @@ pub struct RecordingBuilder {
     session_numbers: HashMap<u64, u32>,
     /// When each session ended, by the clock of the log.
     session_ends: Vec<i64>,
+    /// The last statement of each session, if it is replayed, by its number in the order of the log.
+    session_lasts: Vec<Option<u32>>,
+    /// The numbers of those that failed, as lines behind them say.
+    failed: Vec<u32>,
     schema_numbers: HashMap<String, u32>,
     shapes: Shapes,
 }
@@ -141,6 +148,8 @@ impl RecordingBuilder {
             hasher: RandomState::default(),
             session_numbers: HashMap::new(),
             session_ends: Vec::new(),
+            session_lasts: Vec::new(),
+            failed: Vec::new(),
             schema_numbers: HashMap::new(),
             shapes: Shapes::default(),
         }
@@ -171,9 +180,13 @@ impl RecordingBuilder {
         *end = (*end).max(began_us.saturating_add_unsigned(took_us));
         let renamed = self.renamed(text, lexed);
         let text = renamed.as_deref().unwrap_or(text);
-        let text_at = self.texts.append(text.as_bytes())?;
-        let text_bytes = u32::try_from(text.len()).expect("a statement is shorter than 4 GiB");
-        let record = Record { began_us, took_us, text_at, text_bytes, session, schema, shape, kind: 0 };
+        let mut kept = text.as_bytes().to_vec();
+        let made = if self.wanted.writes { found.made } else { "" };
+        self.kept_answer(found, lexed).put_behind(&mut kept, made);
+        let text_at = self.texts.append(&kept)?;
+        let text_bytes = u32::try_from(kept.len()).expect("a statement is shorter than 4 GiB");
+        let record = Record { began_us, took_us, text_at, text_bytes, session, schema, shape, ..Record::default() };
+        self.session_lasts[session as usize] = Some(self.made.records.count() as u32);
         if shape as usize == self.made.samples.len() {
             self.made.samples.push(record);
         }
@@ -185,6 +198,7 @@ impl RecordingBuilder {
         let number = *self.session_numbers.entry(self.hasher.hash_one(name)).or_insert(next);
         if number == next {
             self.session_ends.push(i64::MIN);
+            self.session_lasts.push(None);
         }
         number
     }
@@ -201,6 +215,21 @@ impl RecordingBuilder {
         self.made.schemas.push(found.schema.to_owned());
         self.schema_numbers.insert(found.schema.to_owned(), next as u32);
         Ok(next as u32)
+    }
+
+    /// What is kept of the answer to a statement: ids only where a replay has them made again. What may make an id that is not known has 0, so that
+    /// it does not get the one of a statement before it.
+    fn kept_answer(&self, found: &FoundStatement<'_>, lexed: &Lexed) -> RecordedAnswer {
+        let (text, answer) = (without_end(found.text), found.answer);
+        let may_insert = self.wanted.writes
+            && self.dialect == LogDialect::Mysql
+            && lexed.tokens.first().is_some_and(|first| first.is_word(text, &["insert", "replace", "call"]));
+        // ON DUPLICATE KEY UPDATE answers the id of a row that was there, unless it has inserted one. Ids that follow that of such a row are other
+        // rows' own.
+        let is_new =
+            || answer.affected == Some(1) || !lexed.tokens.iter().any(|token| token.is_word(text, &["duplicate"]));
+        let made_id = may_insert.then(|| answer.made_id.filter(|_| is_new()).unwrap_or(0));
+        RecordedAnswer { made_id, last_id: answer.last_id.filter(|_| self.wanted.writes), ..answer }
     }
 
     /// `text` with the names that schemas have on the copy; `None` if it stays as it is. A name with a dot behind it is no database of
@@ -227,7 +256,7 @@ impl RecordingBuilder {
         let kind_of;
         (made.kinds, kind_of) = self.shapes.into_kinds();
         let seconds = if whole_seconds { self.clock.take_seconds() } else { SecondCounts::default() };
-        made.put_in_order(seconds, &kind_of, &self.session_ends)?;
+        made.put_in_order(seconds, &kind_of, &self.session_ends, &mut self.failed)?;
         made.measure_pauses()?;
         made.has_whole_seconds = whole_seconds;
         made.keeps_sessions_whole = self.wanted.writes;
@@ -245,6 +274,9 @@ impl LogTaker for RecordingBuilder {
     }
 
     fn add(&mut self, found: &FoundStatement<'_>) -> Result<(), RecordingError> {
+        if let Some(number) = self.session_numbers.get(&self.hasher.hash_one(found.session)) {
+            self.session_lasts[*number as usize] = None;
+        }
         let text = without_end(found.text);
         let Ok(lexed) = sql::lex(text, Reading::usual(self.dialect.sql())) else {
             self.skip(OPEN_QUOTE, found.line);
@@ -270,10 +302,11 @@ impl LogTaker for RecordingBuilder {
         self.made.left_out.repeated += many;
     }
 
-    fn end_last_of(&mut self, session: &str, end_us: i64) -> Result<(), RecordingError> {
+    fn end_last_of(&mut self, session: &str, end_us: i64, has_failed: bool) -> Result<(), RecordingError> {
         let Some(number) = self.session_numbers.get(&self.hasher.hash_one(session)) else { return Ok(()) };
         let end = &mut self.session_ends[*number as usize];
         *end = (*end).max(self.clock.shifted(end_us));
+        self.failed.extend(self.session_lasts[*number as usize].filter(|_| has_failed));
         Ok(())
     }
 
@@ -311,14 +344,21 @@ impl SqlRecording {
         mut seconds: SecondCounts,
         kind_of: &[u32],
         session_ends: &[i64],
+        failed: &mut [u32],
     ) -> Result<(), RecordingError> {
         const NONE: i64 = i64::MIN;
+        failed.sort_unstable();
+        let (mut failed, mut number) = (failed.iter().copied().peekable(), 0);
         let mut begins = vec![NONE; session_ends.len()];
         let mut lasts = vec![NONE; session_ends.len()];
         let mut ends = session_ends.to_vec();
         self.records.put_in_order(|record| {
             record.began_us = seconds.spread(record.began_us).max(lasts[record.session as usize]);
-            record.kind = kind_of[record.shape as usize];
+            record.kind = kind_of[record.shape as usize] as u8;
+            while failed.next_if_eq(&number).is_some() {
+                record.has_failed = true;
+            }
+            number += 1;
             let session = record.session as usize;
             lasts[session] = record.began_us;
             if begins[session] == NONE {
@@ -357,9 +397,9 @@ impl SqlRecording {
     }
 
     fn statement_of(&self, record: Record) -> RecordedStatement {
-        let Record { began_us, text_at, text_bytes, session, schema, kind, .. } = record;
+        let Record { began_us, text_at, text_bytes, session, schema, kind, has_failed, .. } = record;
         let due = since(self.first_us, began_us);
-        RecordedStatement { due, session, schema, kind: kind as u8, text_at, text_bytes }
+        RecordedStatement { due, session, schema, kind, has_failed, text_at, text_bytes }
     }
 
     /// How many statements there are: at least one.
@@ -384,14 +424,20 @@ impl SqlRecording {
         self.records.iter().map(move |record| Ok(self.statement_of(record?)))
     }
 
-    /// Adds the text of `statement` to `text`, in UTF-8.
+    /// Puts the text of `statement` into `text`, in UTF-8, and behind it the ids that it made, and returns what it was answered and how many bytes
+    /// these ids have.
     ///
     /// # Errors
     /// If the file that they are kept in cannot be read.
-    pub fn read_text(&self, statement: &RecordedStatement, text: &mut Vec<u8>) -> io::Result<()> {
-        let start = text.len();
-        text.resize(start + statement.text_bytes as usize, 0);
-        self.texts.read_at(statement.text_at, &mut text[start..])
+    pub fn read_text(&self, statement: &RecordedStatement, text: &mut Vec<u8>) -> io::Result<(RecordedAnswer, usize)> {
+        text.clear();
+        text.resize(statement.text_bytes as usize, 0);
+        self.texts.read_at(statement.text_at, text)?;
+        let (mut answer, made_bytes) = RecordedAnswer::take_off(text).ok_or(io::ErrorKind::InvalidData)?;
+        if statement.has_failed {
+            answer.failed = Some(true);
+        }
+        Ok((answer, made_bytes))
     }
 
     /// The text of `statement`.
@@ -400,7 +446,8 @@ impl SqlRecording {
     /// If the file that they are kept in cannot be read.
     pub fn text(&self, statement: &RecordedStatement) -> io::Result<String> {
         let mut bytes = Vec::new();
-        self.read_text(statement, &mut bytes)?;
+        let (_, made_bytes) = self.read_text(statement, &mut bytes)?;
+        bytes.truncate(bytes.len() - made_bytes);
         String::from_utf8(bytes).map_err(io::Error::other)
     }
 
@@ -465,7 +512,16 @@ mod tests {
         for (nth, (began_us, took_us, session, text)) in found.iter().enumerate() {
             let took_us = Some(*took_us);
             let line = nth as u64 + 1;
-            builder.add(&FoundStatement { line, began_us: *began_us, took_us, session, schema: "shop", text }).unwrap();
+            let found = FoundStatement {
+                line,
+                began_us: *began_us,
+                took_us,
+                session,
+                schema: "shop",
+                text,
+                ..FoundStatement::default()
+            };
+            builder.add(&found).unwrap();
         }
         builder
     }
@@ -501,7 +557,7 @@ mod tests {
             [("a", "BEGIN"), ("b", "BEGIN"), ("a", "COMMIT"), ("b", "COMMIT")].iter().enumerate()
         {
             let (line, began_us) = (nth as u64, nth as i64);
-            builder.add(&FoundStatement { line, began_us, took_us: None, session, schema: "", text }).unwrap();
+            builder.add(&FoundStatement { line, began_us, session, text, ..FoundStatement::default() }).unwrap();
         }
         let recording = builder.finish(false).unwrap();
         assert_eq!(recording.lanes(1).unwrap().numbers_of(0, 0, 9).unwrap(), [0, 2, 1, 3]);
@@ -528,7 +584,7 @@ mod tests {
             let mut builder = RecordingBuilder::new(dialect, &wanted);
             let text = "SELECT c FROM shop.t";
             builder
-                .add(&FoundStatement { line: 1, began_us: 0, took_us: None, session: "a", schema: "shop", text })
+                .add(&FoundStatement { line: 1, session: "a", schema: "shop", text, ..FoundStatement::default() })
                 .unwrap();
             let recording = builder.finish(false).unwrap();
             assert_eq!(recording.text(&recording.statement(0).unwrap()).unwrap(), sent);
@@ -582,10 +638,41 @@ mod tests {
     }
 
     #[test]
+    fn ids_are_kept_of_statements_that_make_them_if_these_are_replayed() {
+        let kept = |writes: bool, text: &str, affected| {
+            let mut builder = RecordingBuilder::new(LogDialect::Mysql, &LogWanted { writes, ..LogWanted::default() });
+            let answer = RecordedAnswer { affected: Some(affected), made_id: Some(7), ..RecordedAnswer::default() };
+            builder.add(&FoundStatement { session: "a", text, answer, ..FoundStatement::default() }).unwrap();
+            let recording = builder.finish(false).unwrap();
+            recording.read_text(&recording.statement(0).unwrap(), &mut Vec::new()).unwrap().0.made_id
+        };
+        assert_eq!(kept(true, "INSERT INTO t (c) VALUES (1), (2)", 2), Some(7));
+        assert_eq!(kept(true, "UPDATE t SET id = last_insert_id(7)", 1), None);
+        assert_eq!(kept(false, "SELECT 1", 0), None);
+        let or_updated = "INSERT INTO t (c) VALUES (1) ON DUPLICATE KEY UPDATE n = n + 1";
+        assert_eq!([1, 2].map(|affected| kept(true, or_updated, affected)), [Some(7), Some(0)]);
+    }
+
+    #[test]
+    fn an_error_in_a_line_of_its_own_is_that_of_the_last_statement_of_its_session() {
+        let found = [(0, 0, "a", "SELECT 1"), (1, 0, "b", "SELECT 2"), (2, 0, "a", "SELECT 3")];
+        let mut builder = builder(&found);
+        builder.end_last_of("a", 3, true).unwrap();
+        builder.end_last_of("b", 3, false).unwrap();
+        builder.add(&FoundStatement { session: "b", text: "UPDATE t SET c = 1", ..FoundStatement::default() }).unwrap();
+        builder.end_last_of("b", 4, true).unwrap();
+        let recording = builder.finish(false).unwrap();
+        let failed =
+            recording.statements().map(|it| recording.read_text(&it.unwrap(), &mut Vec::new()).unwrap().0.failed);
+        assert_eq!(failed.collect::<Vec<_>>(), [None, None, Some(true)], "the UPDATE is left out");
+    }
+
+    #[test]
     fn a_session_that_ended_is_another_than_the_next_of_its_name() {
         let mut builder = builder(&[(0, 0, "a", "SELECT 1"), (1, 0, "b", "SELECT 1")]);
         builder.end_session("a").unwrap();
-        let found = FoundStatement { line: 3, began_us: 2, took_us: None, session: "a", schema: "", text: "SELECT 3" };
+        let found =
+            FoundStatement { line: 3, began_us: 2, session: "a", text: "SELECT 3", ..FoundStatement::default() };
         builder.add(&found).unwrap();
         builder.add(&FoundStatement { session: "b", ..found }).unwrap();
         assert_eq!(builder.finish(false).unwrap().sessions(), 3);

@@ -16,10 +16,10 @@ pub const STATEMENTS_MAX: u64 = u32::MAX as u64;
 const CHUNK: usize = 1 << 19;
 /// The memory that all parts have for what is read of them while they are merged.
 const MERGE_RECORDS: usize = 1 << 19;
-const BYTES: usize = 44;
+const BYTES: usize = 42;
 
 /// One statement.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Record {
     /// In microseconds since 1970.
     pub began_us: i64,
@@ -31,7 +31,9 @@ pub(super) struct Record {
     /// The number of its shape.
     pub shape: u32,
     /// The number of its kind, once that is known.
-    pub kind: u32,
+    pub kind: u8,
+    /// Whether a line behind it says that it failed.
+    pub has_failed: bool,
 }
 
 impl Record {
@@ -40,10 +42,10 @@ impl Record {
         for (nth, long) in [self.began_us as u64, self.took_us, self.text_at].into_iter().enumerate() {
             bytes[nth * 8..nth * 8 + 8].copy_from_slice(&long.to_le_bytes());
         }
-        for (nth, short) in [self.text_bytes, self.session, self.schema, self.shape, self.kind].into_iter().enumerate()
-        {
+        for (nth, short) in [self.text_bytes, self.session, self.schema, self.shape].into_iter().enumerate() {
             bytes[24 + nth * 4..28 + nth * 4].copy_from_slice(&short.to_le_bytes());
         }
+        [bytes[40], bytes[41]] = [self.kind, self.has_failed.into()];
         bytes
     }
 
@@ -58,7 +60,8 @@ impl Record {
             session: short(28),
             schema: short(32),
             shape: short(36),
-            kind: short(40),
+            kind: bytes[40],
+            has_failed: bytes[41] != 0,
         }
     }
 }
@@ -184,7 +187,7 @@ mod tests {
 
     fn record(nth: u64, began_us: i64) -> Record {
         let session = nth as u32;
-        Record { began_us, took_us: 1, text_at: nth, text_bytes: 3, session, schema: 5, shape: 6, kind: 0 }
+        Record { began_us, took_us: 1, text_at: nth, text_bytes: 3, session, schema: 5, shape: 6, ..Record::default() }
     }
 
     #[test]

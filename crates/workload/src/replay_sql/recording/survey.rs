@@ -135,7 +135,7 @@ mod tests {
         ];
         for (second, session, text) in statements {
             let (line, began_us) = (1, second * 1_000_000);
-            builder.add(&FoundStatement { line, began_us, took_us: None, session, schema: "", text }).unwrap();
+            builder.add(&FoundStatement { line, began_us, session, text, ..FoundStatement::default() }).unwrap();
         }
         let survey = builder.finish(false).unwrap().survey(Dialect::Mysql, 2).unwrap();
         let counts: Vec<u64> = survey.stretches.iter().map(|stretch| stretch.statements).collect();

@@ -13,6 +13,8 @@ pub use reader::{FileContent, TableSize};
 pub(super) use reader::{read_content, take_workload};
 pub(super) use writer::{Place, WorkloadWriter, Writing};
 
+use super::answer::RecordedAnswer;
+
 /// The number of the format, kept as SQLite's `user_version`. A change of the format is a new number.
 const FORMAT: u32 = 1;
 /// Marks a SQLite file as a workload file: "PLWK".
@@ -37,15 +39,16 @@ struct KeptStatement {
     schema: i64,
     began_us: i64,
     took_us: Option<i64>,
+    answer: RecordedAnswer,
 }
 
 impl FileDigest {
-    fn add(&mut self, kept: &KeptStatement, text: &str) {
+    fn add(&mut self, kept: &KeptStatement, text: &str, made: &str) {
         use sha2::Digest as _;
-        let KeptStatement { line, session, schema, began_us, took_us } = *kept;
+        let KeptStatement { line, session, schema, began_us, took_us, answer } = *kept;
         let numbers = [line, session, schema, began_us, took_us.unwrap_or(-1), text.len() as i64];
-        let mut bytes = [0; 48];
-        bytes.chunks_exact_mut(8).zip(numbers).for_each(|(to, number)| to.copy_from_slice(&number.to_le_bytes()));
+        let mut bytes: Vec<u8> = numbers.into_iter().flat_map(i64::to_le_bytes).collect();
+        answer.put_behind(&mut bytes, made);
         self.0.update(bytes);
         self.0.update(text);
     }

@@ -6,6 +6,7 @@
 use super::template::put_together;
 use super::{APPLICATION_ID, FORMAT, FileDigest, KeptStatement, NAME_BYTES_MAX, SCHEMA, STATEMENT_BYTES_MAX, US_MAX};
 use crate::recording_error::RecordingError;
+use crate::replay_sql::answer::RecordedAnswer;
 use crate::replay_sql::log_taker::{FoundStatement, LogTaker, RecordedServer, TakenLog};
 use crate::replay_sql::recording::{SCHEMAS_MAX, STATEMENTS_MAX, shown};
 use crate::replay_sql::skipped::Skipped;
@@ -255,10 +256,11 @@ fn schemas_of(db: &Connection) -> Result<Vec<String>, ReadFault> {
 /// All statements, and what was said of the ends of sessions behind each.
 fn pass_on(db: &Connection, head: &Head, taker: &mut impl LogTaker) -> Result<(), ReadFault> {
     // A statement whose template is missing must be seen.
-    const STATEMENTS: &str = "SELECT s.id, s.line, s.session, s.schema, s.began_us, s.took_us, t.text, s.vals
+    const STATEMENTS: &str = "SELECT s.id, s.line, s.session, s.schema, s.began_us, s.took_us, t.text, s.vals,
+        s.failed, s.sent, s.affected, s.made_id, s.last_id, s.made
         FROM statement s LEFT JOIN template t ON t.id = s.template ORDER BY s.id";
     let schemas = schemas_of(db)?;
-    let mut ends_query = db.prepare("SELECT id, after, session, ended_us FROM session_end ORDER BY id")?;
+    let mut ends_query = db.prepare("SELECT id, after, session, ended_us, failed FROM session_end ORDER BY id")?;
     let mut ends = SessionEnds { rows: ends_query.query([])?, last: 0, next: None };
     ends.read()?;
     let mut query = db.prepare(STATEMENTS)?;
@@ -275,7 +277,8 @@ fn pass_on(db: &Connection, head: &Head, taker: &mut impl LogTaker) -> Result<()
         let Some(schema) = usize::try_from(kept.schema).ok().and_then(|number| schemas.get(number)) else {
             return wrong(format!("statement {count} is in schema {}, which is not there", kept.schema));
         };
-        digest.add(&kept, &text);
+        let made = made_in(row)?;
+        digest.add(&kept, &text, made);
         taker.add(&FoundStatement {
             line: kept.line as u64,
             began_us: kept.began_us,
@@ -283,6 +286,8 @@ fn pass_on(db: &Connection, head: &Head, taker: &mut impl LogTaker) -> Result<()
             session: &kept.session.to_string(),
             schema,
             text: &text,
+            answer: kept.answer,
+            made,
         })?;
     }
     ends.pass_on(count, taker)?;
@@ -315,7 +320,24 @@ fn statement_in(row: &Row, text: &mut String) -> Result<KeptStatement, ReadFault
     let [line, session, schema] =
         [count_cell(row, 1, i64::MAX)?, count_cell(row, 2, i64::MAX)?, count_cell(row, 3, i64::MAX)?];
     let began_us = us_cell(row, 4)?;
-    Ok(KeptStatement { line: line as i64, session: session as i64, schema: schema as i64, began_us, took_us })
+    let (line, session, schema) = (line as i64, session as i64, schema as i64);
+    Ok(KeptStatement { line, session, schema, began_us, took_us, answer: answer_in(row)? })
+}
+
+/// The ids that a statement made; empty for none.
+fn made_in<'a>(row: &'a Row) -> Result<&'a str, ReadFault> {
+    match row.get_ref(13)?.as_str_or_null() {
+        Ok(made) if made.is_none_or(|made| made.len() <= STATEMENT_BYTES_MAX) => Ok(made.unwrap_or_default()),
+        _ => wrong("ids that a statement made are no text, or too many"),
+    }
+}
+
+fn answer_in(row: &Row) -> Result<RecordedAnswer, ReadFault> {
+    let number = |column: usize| -> Result<Option<u64>, ReadFault> {
+        row.get::<_, Option<i64>>(column)?.map(|_| count_cell(row, column, i64::MAX)).transpose()
+    };
+    let failed = row.get::<_, Option<i64>>(8)?.map(|_| flag_cell(row, 8)).transpose()?;
+    Ok(RecordedAnswer { failed, sent: number(9)?, affected: number(10)?, made_id: number(11)?, last_id: number(12)? })
 }
 
 /// The rows of `session_end`, one ahead.
@@ -330,6 +352,7 @@ struct SessionEnd {
     after: u64,
     session: u64,
     ended_us: Option<i64>,
+    has_failed: bool,
 }
 
 impl SessionEnds<'_> {
@@ -347,6 +370,7 @@ impl SessionEnds<'_> {
                     after: count_cell(row, 1, i64::MAX)?,
                     session: count_cell(row, 2, i64::MAX)?,
                     ended_us,
+                    has_failed: flag_cell(row, 4)?,
                 })
             }
         };
@@ -355,10 +379,12 @@ impl SessionEnds<'_> {
 
     /// Passes on what was said behind statement `number`.
     fn pass_on(&mut self, number: u64, taker: &mut impl LogTaker) -> Result<(), ReadFault> {
-        while let Some(SessionEnd { session, ended_us, .. }) = self.next.take_if(|next| next.after <= number) {
+        while let Some(SessionEnd { session, ended_us, has_failed, .. }) =
+            self.next.take_if(|next| next.after <= number)
+        {
             let session = session.to_string();
             match ended_us {
-                Some(ended_us) => taker.end_last_of(&session, ended_us)?,
+                Some(ended_us) => taker.end_last_of(&session, ended_us, has_failed)?,
                 None => taker.end_session(&session)?,
             }
             self.read()?;

@@ -42,7 +42,13 @@ CREATE TABLE statement (
     began_us INTEGER NOT NULL,
     took_us INTEGER,           -- NULL if the log does not have it in the same entry
     template INTEGER NOT NULL REFERENCES template (id),
-    vals TEXT NOT NULL         -- JSON array: what stands in place of each ? of the template
+    vals TEXT NOT NULL,        -- JSON array: what stands in place of each ? of the template
+    failed INTEGER,            -- 1 if the server answered an error, 0 if not; this and what follows is NULL if the log does not have it
+    sent INTEGER,              -- rows that it returned
+    affected INTEGER,          -- rows that it changed
+    made_id INTEGER,           -- the id that it made for the first row that it inserted (MySQL, MariaDB)
+    last_id INTEGER,           -- what LAST_INSERT_ID() was
+    made TEXT                  -- the ids of the rows that it inserted (PostgreSQL): their column and each of them, with tabs between
 ) STRICT;
 
 -- What the log says of the end of a session or of its last statement in an entry of its own, in the order of the log.
@@ -50,7 +56,8 @@ CREATE TABLE session_end (
     id INTEGER PRIMARY KEY,
     after INTEGER NOT NULL,   -- the last statement before that entry
     session INTEGER NOT NULL,
-    ended_us INTEGER          -- when the last statement of the session ended; NULL if the session itself is over
+    ended_us INTEGER,         -- when the last statement of the session ended; NULL if the session itself is over
+    failed INTEGER NOT NULL   -- 1 if that statement ended with an error
 ) STRICT;
 
 -- What of the log is no statement, or cannot be kept, by kind.

@@ -10,6 +10,7 @@ use super::{
     APPLICATION_ID, FORMAT, FileContent, FileDigest, KeptStatement, NAME_BYTES_MAX, SCHEMA, STATEMENT_BYTES_MAX, US_MAX,
 };
 use crate::recording_error::RecordingError;
+use crate::replay_sql::answer::RecordedAnswer;
 use crate::replay_sql::log_file::SavedWorkload;
 use crate::replay_sql::log_taker::{FoundStatement, LogTaker, RecordedServer, TakenLog};
 use crate::replay_sql::recording::{Clock, OPEN_QUOTE, SCHEMAS_MAX, STATEMENTS_MAX, tables_in, without_end};
@@ -200,13 +201,36 @@ impl<'a> WorkloadWriter<'a> {
         };
         let line = i64::try_from(found.line).unwrap_or(i64::MAX);
         let took_us = found.took_us.map(|took| i64::try_from(took).unwrap_or(i64::MAX));
-        let kept = KeptStatement { line, session, schema, began_us: found.began_us, took_us };
-        self.digest.add(&kept, text);
+        // Of other values there are other rows and ids.
+        let (answer, made) =
+            if self.hasher.is_some() { (RecordedAnswer::default(), "") } else { (storable(found.answer), found.made) };
+        let kept = KeptStatement { line, session, schema, began_us: found.began_us, took_us, answer };
+        self.digest.add(&kept, text, made);
         self.counts.statements += 1;
         let KeptStatement { began_us, .. } = kept;
         let number = self.counts.statements as i64;
-        self.insert("INSERT INTO statement VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)", |insert| {
-            insert.execute(params![number, line, session, schema, began_us, took_us, template, values])
+        let RecordedAnswer { failed, sent, affected, made_id, last_id } = answer;
+        let [sent, affected, made_id, last_id] = [sent, affected, made_id, last_id].map(|it| it.map(|it| it as i64));
+        const INSERT: &str =
+            "INSERT INTO statement VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14)";
+        self.insert(INSERT, |insert| {
+            let numbers = params![
+                number,
+                line,
+                session,
+                schema,
+                began_us,
+                took_us,
+                template,
+                values,
+                failed,
+                sent,
+                affected,
+                made_id,
+                last_id,
+                (!made.is_empty()).then_some(made)
+            ];
+            insert.execute(numbers)
         })
     }
 
@@ -262,10 +286,10 @@ impl<'a> WorkloadWriter<'a> {
         Ok(Some(number))
     }
 
-    fn push_end(&self, session: i64, ended_us: Option<i64>) -> Result<(), RecordingError> {
+    fn push_end(&self, session: i64, ended_us: Option<i64>, has_failed: bool) -> Result<(), RecordingError> {
         let after = self.counts.statements as i64;
-        self.insert("INSERT INTO session_end (after, session, ended_us) VALUES (?1, ?2, ?3)", |insert| {
-            insert.execute(params![after, session, ended_us])
+        self.insert("INSERT INTO session_end (after, session, ended_us, failed) VALUES (?1, ?2, ?3, ?4)", |insert| {
+            insert.execute(params![after, session, ended_us, has_failed])
         })
     }
 
@@ -380,19 +404,27 @@ impl LogTaker for WorkloadWriter<'_> {
         self.counts.repeated += many;
     }
 
-    fn end_last_of(&mut self, session: &str, end_us: i64) -> Result<(), RecordingError> {
+    fn end_last_of(&mut self, session: &str, end_us: i64, has_failed: bool) -> Result<(), RecordingError> {
         match self.sessions.get(&self.hashes.hash_one(session)) {
-            Some(number) if end_us.abs() < US_MAX => self.push_end(*number, Some(end_us)),
+            Some(number) if end_us.abs() < US_MAX => self.push_end(*number, Some(end_us), has_failed),
             _ => Ok(()),
         }
     }
 
     fn end_session(&mut self, session: &str) -> Result<(), RecordingError> {
         match self.sessions.remove(&self.hashes.hash_one(session)) {
-            Some(number) => self.push_end(number, None),
+            Some(number) => self.push_end(number, None, false),
             None => Ok(()),
         }
     }
+}
+
+/// `answer` without numbers that a column cannot hold.
+fn storable(answer: RecordedAnswer) -> RecordedAnswer {
+    let fits = |number: &u64| i64::try_from(*number).is_ok();
+    let RecordedAnswer { failed, sent, affected, made_id, last_id } = answer;
+    let [sent, affected, made_id, last_id] = [sent, affected, made_id, last_id].map(|number| number.filter(fits));
+    RecordedAnswer { failed, sent, affected, made_id, last_id }
 }
 
 /// Fills the empty file at `path`. Nobody reads it before it is whole, so nothing of it need be undone.

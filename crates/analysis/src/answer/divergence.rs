@@ -1,0 +1,93 @@
+//! How far the statements of a replay did what the recorded ones did: a replay that takes another course is no measure of the recorded load.
+//!
+//! In: the points of a run. Out: a sentence of the trust line. Limits: the points are counted together, those of a search, too: copies of a load
+//! that write the same rows diverge by their nature.
+
+use super::asked::AskedRun;
+use model::{ComparedBy, KindDivergence, ReplayDivergence};
+use words::list::join_and;
+use words::quantity::{percent, whole};
+
+/// `103 of 12,300 statements (0.8 %) diverged from the log: 52 failed, and 51 changed more or fewer rows.`; `None` if nothing was replayed.
+pub(super) fn sentence(run: &AskedRun) -> Option<String> {
+    let all: Vec<&ReplayDivergence> =
+        run.analysis.points.iter().filter_map(|point| point.traits.outcome.replay_divergence.as_ref()).collect();
+    let compared_by = all.iter().map(|one| one.compared_by).max()?;
+    let sum = |of: fn(&ReplayDivergence) -> u64| all.iter().map(|one| of(one)).fold(0, u64::saturating_add);
+    let (compared, diverged) = (sum(|one| one.compared), sum(|one| one.diverged));
+    let counted = whole(compared as f64);
+    Some(match (compared_by, diverged) {
+        (ComparedBy::Nothing, _) => {
+            "The log has no counts of rows and no errors: whether the statements did what was recorded is not known."
+                .to_owned()
+        }
+        (ComparedBy::Errors, 0) => {
+            format!("All {counted} statements failed or not as recorded; the log has no counts of rows.")
+        }
+        (ComparedBy::Rows, 0) => format!("All {counted} statements that were compared had as many rows as recorded."),
+        (by, _) => {
+            let (of, share) = (whole(diverged as f64), percent(diverged as f64 / compared.max(1) as f64));
+            let without_rows = if by == ComparedBy::Errors { ", which has no counts of rows" } else { "" };
+            let ways = ways(all.iter().flat_map(|one| &one.kinds));
+            format!("{of} of {counted} statements ({share}) diverged from the log{without_rows}: {ways}.")
+        }
+    })
+}
+
+/// `52 failed and 51 changed more or fewer rows`.
+fn ways<'a>(kinds: impl Iterator<Item = &'a KindDivergence> + Clone) -> String {
+    type Way = (fn(&KindDivergence) -> u64, &'static str);
+    const WAYS: [Way; 5] = [
+        (|kind| kind.failed, "failed"),
+        (|kind| kind.succeeded, "did not fail"),
+        (|kind| kind.returned, "returned more or fewer rows"),
+        (|kind| kind.changed, "changed more or fewer rows"),
+        (|kind| kind.other_id, "made another id"),
+    ];
+    let counted = WAYS.iter().filter_map(|(of, words)| {
+        let count = kinds.clone().map(of).fold(0, u64::saturating_add);
+        (count > 0).then(|| format!("{} {words}", whole(count as f64)))
+    });
+    join_and(&counted.collect::<Vec<String>>())
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::simulated::{Simulation, run_of};
+    use crate::{analyse, answer};
+    use model::Fact;
+
+    fn trust(facts: &[(&str, &str)]) -> Vec<String> {
+        let point = Simulation::counts(&[2_000; 20])
+            .with(|point| facts.iter().for_each(|(name, text)| point.traits.learn(&Fact::new(*name, *text))));
+        answer(&analyse(&run_of(vec![point.point()], Vec::new()))).trust
+    }
+
+    #[test]
+    fn the_share_that_diverged_stands_behind_the_validity_with_what_differs() {
+        let rows = ("replay_compared", "rows");
+        let told = |facts: &[(&str, &str)]| trust(facts)[1].clone();
+        assert_eq!(
+            told(&[
+                rows,
+                ("replay_divergence.1", "12000 50 0 10 0 0 select c from t where id = ?"),
+                ("replay_divergence.2", "300 2 1 0 40 0 update t set c = ?"),
+            ]),
+            "103 of 12,300 statements (0.8 %) diverged from the log: 52 failed, 1 did not fail, 10 returned more or fewer rows and 40 \
+             changed more or fewer rows."
+        );
+        assert_eq!(
+            told(&[rows, ("replay_divergence.1", "12000 0 0 0 0 0 select ?")]),
+            "All 12,000 statements that were compared had as many rows as recorded."
+        );
+        assert_eq!(
+            told(&[("replay_compared", "errors"), ("replay_divergence.1", "100 5 0 0 0 0 select ?")]),
+            "5 of 100 statements (5.0 %) diverged from the log, which has no counts of rows: 5 failed."
+        );
+        assert_eq!(
+            told(&[("replay_compared", "nothing")]),
+            "The log has no counts of rows and no errors: whether the statements did what was recorded is not known."
+        );
+        assert_eq!(trust(&[]), ["The point is valid."]);
+    }
+}

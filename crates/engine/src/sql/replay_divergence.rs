@@ -1,0 +1,164 @@
+//! How far the statements of a replay did what the recorded ones did: each answer is compared with the one in the log.
+//!
+//! In: the recorded answer and the new one, of one statement after the other, from all clients. Out: a fact with what the log has to compare with,
+//! and one for each kind. Limits: rows are compared by their number. If a log does not say whether a statement failed, one that fails now
+//! agrees with it if it had no rows. An UPDATE of a client that asked for the rows that it finds, in place of those that it changes, agrees if it
+//! changes all that it finds, or none.
+
+use super::row_tally::Answered;
+use model::{Fact, OpKind, REPLAY_COMPARED_FACT, REPLAY_DIVERGENCE_FACT};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
+use workload::replay_sql::RecordedAnswer;
+
+/// In what a statement differs from the recorded one; the first that holds counts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Divergence {
+    /// It failed, and the recorded one did not.
+    Failed,
+    /// It did not fail, and the recorded one did.
+    Succeeded,
+    /// It returned another number of rows.
+    Returned,
+    /// It changed another number of rows.
+    Changed,
+    /// It made another id.
+    OtherId,
+}
+
+const DIVERGENCES: usize = 5;
+
+/// The counts of all clients, by the numbers of the kinds.
+pub struct ReplayDivergence {
+    kinds: Vec<(&'static str, KindCounts)>,
+    has_rows: AtomicBool,
+    has_errors: AtomicBool,
+}
+
+#[derive(Default)]
+struct KindCounts {
+    compared: AtomicU64,
+    diverged: [AtomicU64; DIVERGENCES],
+}
+
+impl ReplayDivergence {
+    /// Of kinds with these names nothing yet.
+    pub fn new(names: impl Iterator<Item = &'static str>) -> ReplayDivergence {
+        let kinds = names.map(|name| (name, KindCounts::default())).collect();
+        ReplayDivergence { kinds, has_rows: AtomicBool::new(false), has_errors: AtomicBool::new(false) }
+    }
+
+    /// Compares one statement of `kind` with the recorded one; `now` is `None` if it failed.
+    pub fn compare(&self, kind: OpKind, recorded: &RecordedAnswer, now: Option<&Answered>) {
+        let Some((_, counts)) = self.kinds.get(usize::from(kind.0)) else { return };
+        if !recorded.has_rows() && recorded.failed.is_none() {
+            return;
+        }
+        let known = if recorded.has_rows() { &self.has_rows } else { &self.has_errors };
+        // Written once, so that clients do not take the line of the cache from each other.
+        if !known.load(Relaxed) {
+            known.store(true, Relaxed);
+        }
+        counts.compared.fetch_add(1, Relaxed);
+        if let Some(divergence) = divergence_of(recorded, now) {
+            counts.diverged[divergence as usize].fetch_add(1, Relaxed);
+        }
+    }
+
+    /// What the log has to compare with: `rows`, `errors` or `nothing`; and for each kind that was compared, how many were, how many diverged in
+    /// each way, and its name.
+    pub fn facts(&self) -> Vec<Fact> {
+        let with = match (self.has_rows.load(Relaxed), self.has_errors.load(Relaxed)) {
+            (true, _) => "rows",
+            (false, true) => "errors",
+            (false, false) => "nothing",
+        };
+        let value = |(name, counts): &(&'static str, KindCounts)| {
+            let compared = counts.compared.load(Relaxed);
+            let diverged: Vec<String> = counts.diverged.iter().map(|count| count.load(Relaxed).to_string()).collect();
+            (compared > 0).then(|| format!("{compared} {} {name}", diverged.join(" ")))
+        };
+        let kinds = (1..).zip(&self.kinds);
+        let kinds =
+            kinds.filter_map(|(nth, kind)| Some(Fact::new(format!("{REPLAY_DIVERGENCE_FACT}{nth}"), value(kind)?)));
+        std::iter::once(Fact::new(REPLAY_COMPARED_FACT, with)).chain(kinds).collect()
+    }
+}
+
+fn divergence_of(recorded: &RecordedAnswer, now: Option<&Answered>) -> Option<Divergence> {
+    let RecordedAnswer { failed, sent, affected, made_id, .. } = *recorded;
+    let Some(now) = now else {
+        let had_rows = [sent, affected].into_iter().flatten().any(|rows| rows > 0);
+        return (!failed.unwrap_or(!had_rows)).then_some(Divergence::Failed);
+    };
+    if failed == Some(true) {
+        return Some(Divergence::Succeeded);
+    }
+    if sent.is_some_and(|sent| sent != now.rows.returned) {
+        return Some(Divergence::Returned);
+    }
+    let is_found = |affected: u64| now.rows.changed == 0 && affected == now.found;
+    if affected.is_some_and(|affected| affected != now.rows.changed && !is_found(affected)) {
+        return Some(Divergence::Changed);
+    }
+    made_id.is_some_and(|id| id > 0 && id != now.made_id).then_some(Divergence::OtherId)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use model::RowCounts;
+
+    fn rows(sent: u64, affected: u64) -> RecordedAnswer {
+        RecordedAnswer { sent: Some(sent), affected: Some(affected), ..RecordedAnswer::default() }
+    }
+
+    fn answered(returned: u64, changed: u64) -> Answered {
+        Answered { rows: RowCounts { returned, changed, ..RowCounts::default() }, ..Answered::default() }
+    }
+
+    #[test]
+    fn a_statement_diverges_by_its_error_its_rows_or_its_id() {
+        let of = |recorded: RecordedAnswer, now: Option<Answered>| divergence_of(&recorded, now.as_ref());
+        let errors = |failed| RecordedAnswer { failed: Some(failed), ..RecordedAnswer::default() };
+        assert_eq!(of(errors(false), None), Some(Divergence::Failed));
+        assert_eq!(of(errors(true), None), None);
+        assert_eq!(of(errors(true), Some(answered(0, 0))), Some(Divergence::Succeeded));
+        assert_eq!(of(errors(false), Some(answered(7, 7))), None, "rows are not known");
+        assert_eq!(of(rows(2, 0), Some(answered(2, 0))), None);
+        assert_eq!(of(rows(2, 0), Some(answered(1, 0))), Some(Divergence::Returned));
+        assert_eq!(of(rows(0, 1), Some(answered(0, 0))), Some(Divergence::Changed));
+        assert_eq!(of(rows(0, 2), Some(Answered { found: 2, ..answered(0, 0) })), None, "the rows that it found");
+        assert_eq!(of(rows(0, 1), None), Some(Divergence::Failed));
+        assert_eq!(of(rows(0, 0), None), None, "the recorded one may have failed, too");
+        let made = |id| Some(Answered { made_id: id, ..answered(0, 1) });
+        let recorded = RecordedAnswer { made_id: Some(9), ..rows(0, 1) };
+        assert_eq!((of(recorded, made(9)), of(recorded, made(10))), (None, Some(Divergence::OtherId)));
+        assert_eq!(of(RecordedAnswer { made_id: Some(0), ..rows(0, 1) }, made(10)), None, "it is not known");
+    }
+
+    #[test]
+    fn each_kind_has_its_counts_and_a_log_without_answers_says_so() {
+        let facts = |compared: &[(u8, RecordedAnswer, Option<Answered>)]| -> Vec<(String, String)> {
+            let divergence = ReplayDivergence::new(["select ?", "insert ?"].into_iter());
+            compared.iter().for_each(|(kind, recorded, now)| {
+                divergence.compare(OpKind(*kind), recorded, now.as_ref());
+            });
+            divergence.facts().into_iter().map(|fact| (fact.name, fact.value)).collect()
+        };
+        let fact = |name: &str, value: &str| (name.to_owned(), value.to_owned());
+        assert_eq!(facts(&[(0, RecordedAnswer::default(), None)]), [fact("replay_compared", "nothing")]);
+        let failed = RecordedAnswer { failed: Some(true), ..RecordedAnswer::default() };
+        assert_eq!(
+            facts(&[(1, failed, None), (1, failed, Some(answered(0, 1)))]),
+            [fact("replay_compared", "errors"), fact("replay_divergence.2", "2 0 1 0 0 0 insert ?")]
+        );
+        assert_eq!(
+            facts(&[(0, rows(1, 0), Some(answered(1, 0))), (0, rows(1, 0), Some(answered(2, 0))), (1, failed, None)]),
+            [
+                fact("replay_compared", "rows"),
+                fact("replay_divergence.1", "2 0 0 1 0 0 select ?"),
+                fact("replay_divergence.2", "1 0 0 0 0 0 insert ?")
+            ]
+        );
+    }
+}

@@ -1,0 +1,153 @@
+//! The ids that the recorded server made are made again, so that later statements of all sessions find their rows.
+//!
+//! In: what a statement was answered when it was recorded. Out: the SET to be sent before it (MySQL, MariaDB), or the INSERT that says the ids
+//! itself (PostgreSQL); a fact. Limits: an id that was set and not used stays set: before the next statement that may make one of its own, it is
+//! taken back. PostgreSQL's sequences are counted up as they were, so that what takes the next number without telling it gets about the same.
+
+use model::Fact;
+use std::collections::HashMap;
+use std::fmt::Write as _;
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use std::sync::{Mutex, PoisonError};
+use workload::replay_sql::RecordedAnswer;
+
+/// How many ids were set, and why others were not.
+#[derive(Default)]
+pub struct ReplayIds {
+    set: AtomicU64,
+    refused: AtomicU64,
+    /// The first refusal of the server.
+    why: Mutex<String>,
+}
+
+impl ReplayIds {
+    pub fn count_set(&self) {
+        self.set.fetch_add(1, Relaxed);
+    }
+
+    /// Counts an id that the server did not take, with its message.
+    pub fn count_refused(&self, message: &str) {
+        self.refused.fetch_add(1, Relaxed);
+        let mut why = self.why.lock().unwrap_or_else(PoisonError::into_inner);
+        if why.is_empty() {
+            message.clone_into(&mut why);
+        }
+    }
+
+    /// Nothing if the log has no ids.
+    pub fn fact(&self) -> Option<Fact> {
+        let [set, refused] = [&self.set, &self.refused].map(|count| count.load(Relaxed));
+        let why = self.why.lock().unwrap_or_else(PoisonError::into_inner);
+        let refused = if refused > 0 { format!(", {refused} refused: {why}") } else { String::new() };
+        (set > 0 || !refused.is_empty()).then(|| Fact::new("replay_ids", format!("{set} set{refused}")))
+    }
+}
+
+/// What a connection was told of ids.
+#[derive(Default)]
+pub struct SetIds {
+    /// The statement that tells it; empty for none.
+    text: String,
+    /// Whether an id is set that may not be used.
+    is_left: bool,
+}
+
+impl SetIds {
+    /// Another connection begins: it was told nothing.
+    pub fn forget(&mut self) {
+        self.is_left = false;
+    }
+
+    /// The statement to be sent before the one that was `answered`; `None` if there is nothing to tell.
+    pub fn statement_before(&mut self, answered: &RecordedAnswer) -> Option<&str> {
+        self.text.clear();
+        if let Some(id) = answered.made_id.filter(|id| *id > 0 || self.is_left) {
+            let _ = write!(self.text, "SET insert_id = {id}");
+            self.is_left = id > 0;
+        }
+        if let Some(id) = answered.last_id {
+            let separator = if self.text.is_empty() { "SET" } else { "," };
+            let _ = write!(self.text, "{separator} last_insert_id = {id}");
+        }
+        (!self.text.is_empty()).then_some(&self.text)
+    }
+}
+
+/// The columns of a server for which it makes ids, with the expressions that it makes them by, which are empty if no sequence is behind them.
+#[derive(Debug, Default)]
+pub struct MadeColumns(HashMap<String, Vec<(String, String)>>);
+
+impl MadeColumns {
+    /// Adds what the server has answered: tables, columns and expressions.
+    pub fn add(&mut self, rows: Vec<Vec<Option<String>>>) {
+        for row in rows {
+            let Ok([Some(table), Some(column), by]) = <[Option<String>; 3]>::try_from(row) else { continue };
+            self.0.entry(table).or_default().push((column, by.unwrap_or_default()));
+        }
+    }
+
+    /// The INSERT `text` with the ids that it `made`: the name of a column and each of them, with tabs between. `None` if the server does not make
+    /// them, or the text has no place for them.
+    pub fn with_ids(&self, text: &str, made: &str) -> Option<String> {
+        let mut parts = made.split('\t');
+        let column = parts.next()?;
+        let columns = self.0.get(&sql::inserted_table(text)?)?;
+        let (_, by) = columns.iter().find(|(name, _)| name == column)?;
+        // What comes from a file is no SQL.
+        let is_id = |id: &str| id.bytes().all(|byte| byte.is_ascii_hexdigit() || byte == b'-');
+        let value = |id: &str| match id.parse::<i64>() {
+            Ok(number) if by.contains("nextval(") => Some(format!("{number} + 0 * {by}")),
+            _ => is_id(id).then(|| format!("'{id}'")),
+        };
+        sql::with_inserted(text, column, &parts.map(value).collect::<Option<Vec<String>>>()?)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_insert_says_the_ids_of_columns_that_the_server_fills() {
+        let mut columns = MadeColumns::default();
+        let row = |words: [&str; 3]| words.map(|word| Some(word.to_owned())).to_vec();
+        columns.add(vec![row(["t", "id", "nextval('t_id_seq'::regclass)"]), row(["u", "key", ""])]);
+        let with = |text: &str, made: &str| columns.with_ids(text, made);
+        assert_eq!(
+            with("INSERT INTO t (a) VALUES (1), (2) RETURNING id", "id\t7\t8").unwrap(),
+            "INSERT INTO t (a, \"id\") OVERRIDING SYSTEM VALUE VALUES (1, 7 + 0 * nextval('t_id_seq'::regclass)), \
+             (2, 8 + 0 * nextval('t_id_seq'::regclass)) RETURNING id"
+        );
+        let uuid = "abababab-abab-abab-abab-abababababab";
+        let made = with("INSERT INTO u (a) VALUES (1) RETURNING *", &format!("key\t{uuid}")).unwrap();
+        assert!(made.contains(&format!("VALUES (1, '{uuid}')")), "{made}");
+        assert_eq!(with("INSERT INTO t (a) VALUES (1) RETURNING a", "a\t1"), None, "the client says it");
+        assert_eq!(with("INSERT INTO v (a) VALUES (1) RETURNING id", "id\t1"), None, "it has no such table");
+        assert_eq!(with("INSERT INTO t (a) VALUES (1) RETURNING id", "id\t1); DROP TABLE t"), None);
+    }
+
+    #[test]
+    fn an_id_is_set_before_its_statement_and_taken_back_before_one_without() {
+        let mut ids = SetIds::default();
+        let mut before = |made_id, last_id| {
+            let answered = RecordedAnswer { made_id, last_id, ..RecordedAnswer::default() };
+            ids.statement_before(&answered).map(str::to_owned)
+        };
+        assert_eq!(before(Some(0), None), None);
+        assert_eq!(before(Some(7), None).as_deref(), Some("SET insert_id = 7"));
+        assert_eq!(before(Some(8), Some(7)).as_deref(), Some("SET insert_id = 8, last_insert_id = 7"));
+        assert_eq!(before(None, None), None, "it makes no id");
+        assert_eq!(before(Some(0), None).as_deref(), Some("SET insert_id = 0"));
+        assert_eq!(before(Some(0), Some(9)).as_deref(), Some("SET last_insert_id = 9"));
+    }
+
+    #[test]
+    fn what_was_set_and_what_was_refused_is_told() {
+        let ids = ReplayIds::default();
+        assert_eq!(ids.fact(), None);
+        ids.count_set();
+        assert_eq!(ids.fact().unwrap().value, "1 set");
+        ["no right", "another"].iter().for_each(|why| ids.count_refused(why));
+        assert_eq!(ids.fact().unwrap().value, "1 set, 2 refused: no right");
+    }
+}

@@ -1,0 +1,222 @@
+//! What an INSERT of PostgreSQL inserts: its table, and the same statement with given values for one column.
+//!
+//! In: a statement, the column, a value for each row. Out: the statement that inserts these. Limits: one INSERT with VALUES or DEFAULT VALUES, and
+//! with as many rows as there are values; anything else stays as it is. A column that the statement names must have DEFAULT as its value.
+
+use crate::lexer::{Token, TokenKind, tokens};
+use crate::reading::Dialect;
+
+/// An INSERT, as far as it is looked at.
+struct Insert<'a> {
+    text: &'a str,
+    tokens: &'a [Token],
+    /// The number of the token behind the name of its table, and behind its alias.
+    behind_table: usize,
+}
+
+/// The table of an INSERT, without its schema; `None` if `text` is none.
+pub fn inserted_table(text: &str) -> Option<String> {
+    let tokens = tokens(text, Dialect::Postgres).ok()?;
+    table_and_rest(text, &tokens).map(|(table, _)| table)
+}
+
+/// `text` with `values`, which are expressions, for `column`: one for each row. `None` if it is not known where they belong.
+pub fn with_inserted(text: &str, column: &str, values: &[String]) -> Option<String> {
+    if values.is_empty() {
+        return None;
+    }
+    let tokens = tokens(text, Dialect::Postgres).ok()?;
+    let (_, behind_table) = table_and_rest(text, &tokens)?;
+    let insert = Insert { text, tokens: &tokens, behind_table };
+    let edits = insert.edits(column, values)?;
+    let mut made = String::with_capacity(text.len() + 64);
+    let mut at = 0;
+    for (start, end, replacement) in edits {
+        made.push_str(&text[at..start]);
+        made.push_str(&replacement);
+        at = end;
+    }
+    made.push_str(&text[at..]);
+    Some(made)
+}
+
+/// The table of an INSERT, and the number of the token behind its name and alias.
+fn table_and_rest(text: &str, tokens: &[Token]) -> Option<(String, usize)> {
+    let is_word = |at: usize, words: &[&str]| tokens.get(at).is_some_and(|token| token.is_word(text, words));
+    if !is_word(0, &["insert"]) || !is_word(1, &["into"]) {
+        return None;
+    }
+    let (mut at, mut table) = (2, name_in(text, tokens.get(2)?)?);
+    while tokens.get(at + 1).is_some_and(|token| token.is_sign(text, ".")) {
+        at += 2;
+        table = name_in(text, tokens.get(at)?)?;
+    }
+    let behind_table = if is_word(at + 1, &["as"]) { at + 3 } else { at + 1 };
+    Some((table, behind_table))
+}
+
+/// A name as the server folds it.
+fn name_in(text: &str, token: &Token) -> Option<String> {
+    let name = token.name(text)?;
+    Some(if token.kind == TokenKind::Word { name.to_lowercase() } else { name })
+}
+
+/// From, to, and what comes in between.
+type Edit = (usize, usize, String);
+
+impl Insert<'_> {
+    fn is_word(&self, at: usize, words: &[&str]) -> bool {
+        self.tokens.get(at).is_some_and(|token| token.is_word(self.text, words))
+    }
+
+    fn is_sign(&self, at: usize, sign: &str) -> bool {
+        self.tokens.get(at).is_some_and(|token| token.is_sign(self.text, sign))
+    }
+
+    /// The number of the bracket that closes the one at `at`, with those of the commas between.
+    fn bracket(&self, at: usize) -> Option<(usize, Vec<usize>)> {
+        let (mut depth, mut commas) = (0, Vec::new());
+        for (nth, token) in self.tokens.iter().enumerate().skip(at) {
+            match token.text(self.text) {
+                "(" | "[" => depth += 1,
+                ")" | "]" => depth -= 1,
+                "," if depth == 1 => commas.push(nth),
+                _ => {}
+            }
+            if depth == 0 {
+                return Some((nth, commas));
+            }
+        }
+        None
+    }
+
+    fn edits(&self, column: &str, values: &[String]) -> Option<Vec<Edit>> {
+        let quoted = format!("\"{}\"", column.replace('"', "\"\""));
+        let start_of = |at: usize| self.tokens[at].start;
+        if self.is_word(self.behind_table, &["default"]) && self.is_word(self.behind_table + 1, &["values"]) {
+            let [value] = values else { return None };
+            let end = self.tokens[self.behind_table + 1].end;
+            return Some(vec![(
+                start_of(self.behind_table),
+                end,
+                format!("({quoted}) OVERRIDING SYSTEM VALUE VALUES ({value})"),
+            )]);
+        }
+        if !self.is_sign(self.behind_table, "(") {
+            return None;
+        }
+        let (end_of_columns, commas) = self.bracket(self.behind_table)?;
+        let begins = std::iter::once(self.behind_table + 1).chain(commas.iter().map(|comma| comma + 1));
+        let place = begins.into_iter().position(|at| name_in(self.text, &self.tokens[at]).as_deref() == Some(column));
+        let mut edits = Vec::new();
+        if place.is_none() {
+            edits.push((start_of(end_of_columns), start_of(end_of_columns), format!(", {quoted}")));
+        }
+        let mut at = end_of_columns + 1;
+        let behind = self.tokens[end_of_columns].end;
+        if self.is_word(at, &["overriding"]) {
+            at += 3;
+        } else {
+            edits.push((behind, behind, " OVERRIDING SYSTEM VALUE".to_owned()));
+        }
+        if !self.is_word(at, &["values"]) {
+            return None;
+        }
+        self.edit_rows(at + 1, place, values, &mut edits)?;
+        Some(edits)
+    }
+
+    /// Puts each value into its row, the first of which begins at `at`, at the `place` of its column, or at the end.
+    fn edit_rows(&self, at: usize, place: Option<usize>, values: &[String], edits: &mut Vec<Edit>) -> Option<()> {
+        let mut at = at;
+        for (nth, value) in values.iter().enumerate() {
+            if !self.is_sign(at, "(") {
+                return None;
+            }
+            let (end, commas) = self.bracket(at)?;
+            match place {
+                None => edits.push((self.tokens[end].start, self.tokens[end].start, format!(", {value}"))),
+                Some(place) => {
+                    let first = if place == 0 { at + 1 } else { *commas.get(place - 1)? + 1 };
+                    let last = commas.get(place).copied().unwrap_or(end);
+                    if last != first + 1 || !self.is_word(first, &["default"]) {
+                        return None;
+                    }
+                    edits.push((self.tokens[first].start, self.tokens[first].end, value.clone()));
+                }
+            }
+            at = end + 1;
+            let goes_on = self.is_sign(at, ",");
+            if goes_on != (nth + 1 < values.len()) {
+                return None;
+            }
+            at += usize::from(goes_on);
+        }
+        (!self.tokens[at..].iter().any(|token| token.is_sign(self.text, ";"))).then_some(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn with(text: &str, values: &[&str]) -> Option<String> {
+        with_inserted(text, "id", &values.iter().map(|value| (*value).to_owned()).collect::<Vec<_>>())
+    }
+
+    #[test]
+    fn a_column_is_added_to_each_row() {
+        assert_eq!(
+            with("INSERT INTO shop.orders (a, b) VALUES (1, f(2, 3)), (4, '),(') RETURNING id", &["7", "8"]).unwrap(),
+            "INSERT INTO shop.orders (a, b, \"id\") OVERRIDING SYSTEM VALUE VALUES (1, f(2, 3), 7), (4, '),(', 8) RETURNING id"
+        );
+        assert_eq!(
+            with("insert into t as x (a) overriding user value values (1) on conflict (a) do update set b = 2", &["7"])
+                .unwrap(),
+            "insert into t as x (a, \"id\") overriding user value values (1, 7) on conflict (a) do update set b = 2"
+        );
+        assert_eq!(
+            with("INSERT INTO t DEFAULT VALUES RETURNING id", &["7"]).unwrap(),
+            "INSERT INTO t (\"id\") OVERRIDING SYSTEM VALUE VALUES (7) RETURNING id"
+        );
+    }
+
+    #[test]
+    fn a_column_that_is_named_has_its_default_replaced() {
+        assert_eq!(
+            with("INSERT INTO t (\"id\", a) VALUES (DEFAULT, 1), (default, 2)", &["7", "8"]).unwrap(),
+            "INSERT INTO t (\"id\", a) OVERRIDING SYSTEM VALUE VALUES (7, 1), (8, 2)"
+        );
+        assert_eq!(
+            with("INSERT INTO t (a, ID) VALUES (1, DEFAULT)", &["7"]).unwrap(),
+            "INSERT INTO t (a, ID) OVERRIDING SYSTEM VALUE VALUES (1, 7)"
+        );
+        assert_eq!(with("INSERT INTO t (id, a) VALUES (5, 1)", &["5"]), None, "it says the id itself");
+    }
+
+    #[test]
+    fn what_is_not_known_stays_as_it_is() {
+        for text in [
+            "INSERT INTO t VALUES (1)",
+            "INSERT INTO t (a) SELECT 1",
+            "INSERT INTO t (a) VALUES (1), (2)",
+            "INSERT INTO t (a) VALUES (1); DELETE FROM t",
+            "INSERT INTO t (a",
+            "UPDATE t SET a = 1",
+            "INSERT INTO t (a) VALUES",
+            "INSERT INTO",
+            "",
+        ] {
+            assert_eq!(with(text, &["7"]), None, "{text}");
+        }
+        assert_eq!(with("INSERT INTO t (a) VALUES (1)", &["7", "8"]), None, "there are fewer rows");
+        assert_eq!(with("INSERT INTO t (a) VALUES (1)", &[]), None);
+    }
+
+    #[test]
+    fn the_table_is_named_as_the_server_folds_it() {
+        assert_eq!(inserted_table("INSERT INTO Shop.\"Orders\" (a) VALUES (1)").as_deref(), Some("Orders"));
+        assert_eq!(inserted_table("insert into ORDERS values (1)").as_deref(), Some("orders"));
+        assert_eq!(inserted_table("SELECT 1"), None);
+    }
+}
