@@ -36,6 +36,7 @@ mod recipes;
 mod replaying;
 mod replaying_copies;
 mod replaying_sql;
+mod replaying_writes;
 mod replicas;
 mod resume;
 mod schema;

@@ -25,6 +25,7 @@ pub mod page_cache;
 pub mod privileged;
 pub mod safety;
 mod text_file;
+pub mod user_command;
 
 pub use data_dir::DataDir;
 pub use error::TargetError;

@@ -11,6 +11,7 @@ use clap::parser::ValueSource;
 use clap::{Arg, ArgAction, ArgMatches, Command};
 use host::device::DestroyConsent;
 use host::lock::IfHeld;
+use host::user_command::UserCommand;
 use model::{Catalogue, Entry, HourlyCost, LinkSpeed, ParamDef, ParamKind, Plan, RunMeta};
 use plan::{CommonKey, CommonKind, Overrides};
 use report::wording::list::capital;
@@ -61,7 +62,8 @@ pub fn with_common(command: Command, engines: &[Entry]) -> Command {
     let common = plan::DEFAULTS.iter().filter(|key| key.name != "workload");
     let command = command.args(common.map(common_flag));
     let has_servers = engines.iter().filter_map(|entry| engine::find(entry.name)).any(|def| def.programs.is_some());
-    command.args(has_servers.then(engine_bin)).arg(set.help(set_help(engines))).arg(destroy()).arg(system_change())
+    let command = command.args(has_servers.then(engine_bin)).arg(set.help(set_help(engines)));
+    command.arg(destroy()).arg(system_change()).arg(restore())
 }
 
 /// The flag of a common key. One that is on or off may be given alone, and takes its value behind `=` only: the next argument is no value.
@@ -123,6 +125,20 @@ pub fn with_usual(command: Command, key: &'static str, text: &str) -> Command {
 /// All engines, as plans name them.
 pub fn engine_entries() -> Vec<Entry> {
     engine::ENGINES.iter().map(|engine| engine.entry).collect()
+}
+
+/// `--restore`. It is no environment variable and no key of a plan: a plan of a stranger starts no program.
+fn restore() -> Arg {
+    Arg::new("restore")
+        .long("restore")
+        .value_name("COMMAND")
+        .help_heading(COMMON)
+        .value_parser(UserCommand::parse)
+        .help(
+            "Command that brings the server of a replay of statements back to what its data was, run before each point, without a shell, as \
+            `/usr/local/bin/restore copy1`; the variable RESTORE_URL tells it which server; it is recorded with the command line, so write no \
+            password in it",
+        )
 }
 
 /// `--destroy`. It is no environment variable and no key of a plan, so that you allow it each time.
@@ -513,6 +529,7 @@ pub fn options(matches: &ArgMatches) -> Options {
             system_changes: if set(SYSTEM_CHANGE) { SystemChangeConsent::Given } else { SystemChangeConsent::Refused },
             writes: if allows_writes(matches) { WriteConsent::Given } else { WriteConsent::Refused },
             if_held: if set(WAIT) { IfHeld::Wait } else { IfHeld::Refuse },
+            restore: matches.try_get_one("restore").ok().flatten().cloned(),
         },
         report: !set("no-report"),
         details: set("details"),
@@ -599,7 +616,7 @@ pub fn in_flags(text: &str, command: &Command) -> String {
 
 /// Whether the argument of that name is a key of a plan.
 fn is_key(id: &str) -> bool {
-    const OTHERS: [&str; 23] = [
+    const OTHERS: [&str; 24] = [
         SET_NAME,
         WAIT,
         ALLOW_WRITES,
@@ -621,6 +638,7 @@ fn is_key(id: &str) -> bool {
         "strict",
         "print-plan",
         "destroy",
+        "restore",
         SYSTEM_CHANGE,
         COMPRESSED_FILES,
     ];

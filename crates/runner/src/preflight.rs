@@ -15,6 +15,7 @@ use engine::EngineLocation;
 use host::TargetError;
 use host::device::{BlockDevice, DestroyConsent};
 use host::lock::{HeldLock, IfHeld, LockedThing};
+use host::user_command::UserCommand;
 use model::{COMMAND_FACT, Catalogue, Fact, LEFT_OUT_FACT, LINK_FACT, Machine, Plan, RunMeta, Tick, Trial};
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -36,6 +37,8 @@ pub struct RunSite {
     pub writes: WriteConsent,
     /// What to do if another plimsoll measures there, or records the run.
     pub if_held: IfHeld,
+    /// What brings the server of a replay of statements back to what its data was, before each point.
+    pub restore: Option<UserCommand>,
 }
 
 /// Whether the user allows statements of a plan to change what plimsoll did not make: tables of the user's, other schemas, a server.
@@ -243,8 +246,13 @@ pub fn check_targets(plan: &Plan, site: &RunSite) -> Result<(), TargetError> {
     })
 }
 
-/// Refuses the consent to destroy a device that no point is measured on: it would be ignored, and a slip of the path remain unseen.
+/// Refuses a command that is never run, and the consent to destroy a device that no point is measured on: it would be ignored, and a slip of the
+/// path remain unseen.
 fn check_consents(plan: &Plan, site: &RunSite) -> Result<(), TargetError> {
+    if site.restore.is_some() && !plan.trials.iter().any(engine::replays_statements) {
+        let text = "--restore has no effect: no point replays the statements of a log (`replay-sql`)";
+        return Err(TargetError::Unsupported(text.to_owned()));
+    }
     let is_measured = |device: &Path| plan.trials.iter().any(|trial| trial.target.path.as_deref() == Some(device));
     match site.destroy.iter().find(|consent| !is_measured(&consent.device)) {
         None => Ok(()),

@@ -36,6 +36,7 @@ fn what_is_written_to_the_run_file_is_not_charged_to_the_engine() {
         system_changes: Default::default(),
         writes: Default::default(),
         if_held: Default::default(),
+        restore: None,
     };
     let keys = [("engine", "null"), ("time", "1s"), ("interval", "50ms"), ("warmup", "0s"), ("service", "1ms")];
     let keys = keys.map(|(key, value)| (key.to_owned(), value.to_owned()));

@@ -30,6 +30,7 @@ impl Lab {
             system_changes: Default::default(),
             writes: Default::default(),
             if_held: Default::default(),
+            restore: None,
         };
         Lab { _dir: dir, site }
     }

@@ -296,6 +296,7 @@ mod tests {
             system_changes: Default::default(),
             writes: Default::default(),
             if_held: Default::default(),
+            restore: None,
         };
         let (of_run, of_why) = (Resumption::OfRun, Resumption::OfWhy);
         let resume = |made, site| resume_command(of_run, Path::new("r/x.plimsoll"), made, &site, Allocator::System);

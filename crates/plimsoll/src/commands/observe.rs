@@ -147,6 +147,7 @@ fn place_of(matches: &ArgMatches) -> Result<(RunSite, Option<String>), Fault> {
         system_changes: Default::default(),
         writes: Default::default(),
         if_held: Default::default(),
+        restore: None,
     };
     Ok((site, name))
 }

@@ -14,6 +14,7 @@ use plan::{Overrides, PlanError};
 use report::wording::list::capital;
 use runner::SetPlace;
 use workload::WorkloadDef;
+use workload::replay_sql::REPLAY_SQL;
 
 /// The command of one workload: its parameters, and those of every engine that can perform it.
 pub fn clap(def: &WorkloadDef) -> Command {
@@ -30,7 +31,9 @@ pub fn clap(def: &WorkloadDef) -> Command {
         .arg(print.help("Print these flags as a plan file, and run nothing"));
     command = def.usual_keys.iter().fold(command, |command, (key, text)| flags::with_usual(command, key, text));
     let is_on_files = def.entry.families.contains(&Family::Io);
-    let not_useful = ON_FILES_ONLY.iter().filter(|_| !is_on_files);
+    let is_of_statements = def.entry.name == REPLAY_SQL.entry.name;
+    let not_useful =
+        ON_FILES_ONLY.iter().filter(|_| !is_on_files).chain(["restore"].iter().filter(|_| !is_of_statements));
     not_useful.fold(command, |command, flag| command.mut_arg(*flag, |flag| flag.hide(true)))
 }
 

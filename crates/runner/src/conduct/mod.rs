@@ -289,6 +289,7 @@ mod tests {
             system_changes: Default::default(),
             writes: Default::default(),
             if_held: Default::default(),
+            restore: None,
         };
         let plan = plan::from_flags("file", &plan::Overrides::default(), 1.0, &crate::catalogue()).unwrap();
         let mut notes = Notes::default();

@@ -60,6 +60,8 @@ pub(crate) struct TrialPerformer<'a> {
     running: Option<RunningInstance>,
     current: Option<CurrentTrial>,
     results: ExpectedResults,
+    /// That the server was restored for the trial that is opened next.
+    restored: Option<Fact>,
     /// The reasons for missing stacks that the user has seen.
     noted: BTreeSet<String>,
     /// Waits of this thread for a server end soon after the user has ended the run.
@@ -117,6 +119,7 @@ impl<'a> TrialPerformer<'a> {
             running: None,
             current: None,
             results: ExpectedResults::default(),
+            restored: None,
             noted: BTreeSet::new(),
             _heeding: heeding,
         }
@@ -156,6 +159,7 @@ impl<'a> TrialPerformer<'a> {
     ) -> Result<(InitialPhase, Option<ReplayedSteps>), RunnerError> {
         // One instance at a time: two would share CPU, memory and disk.
         self.clear()?;
+        self.restore_server(&assignment.trial)?;
         let (steps, before) = (&assignment.sequence.steps, assignment.sequence.steps_before());
         let running = self.running.insert(RunningInstance::start(
             assignment,
@@ -187,6 +191,23 @@ impl<'a> TrialPerformer<'a> {
             None => InitialPhase::Run(running.instance.make_clients(&assignment.trial)?),
         };
         Ok((next, None))
+    }
+
+    /// Brings the server on which `trial` replays statements back to what its data was, by the command of the user. No connection to it is open.
+    fn restore_server(&mut self, trial: &Trial) -> Result<(), RunnerError> {
+        let Some(command) = self.site.restore.as_ref().filter(|_| engine::replays_statements(trial)) else {
+            return Ok(());
+        };
+        let failed = |why: String| {
+            let text = format!("--restore: `{}`: {why}", host::error::shown(command.program().as_ref()));
+            of_interruption(TargetError::Failed(text).into())
+        };
+        // Of several servers the command restores this one. No URL has a password.
+        let url = trial.target.params.0.get("url").map(ToString::to_string).unwrap_or_default();
+        let took = command.run_with("RESTORE_URL", &url).map_err(failed)?;
+        let text = format!("`{}` took {:.1} s", command.program(), took.as_secs_f64());
+        self.restored = Some(Fact::new("restore", text));
+        Ok(())
     }
 
     fn replay_steps(
@@ -230,6 +251,7 @@ impl<'a> TrialPerformer<'a> {
         facts.extend(self.machine.facts(!server.is_empty()));
         facts.extend(missing.into_iter().map(|note| Fact::new("counters.missing", note)));
         facts.extend(facts::of_trial(assignment, &kinds));
+        facts.extend(self.restored.take());
         facts.extend(replayed.iter().map(|replayed| Fact::new("prepare.steps", replayed.steps.join(", "))));
         let stacks = self.open_stacks(trial, conductor);
         facts.extend(stacks.as_ref().err().map(|why| Fact::new("stacks.missing", why.as_str())));
@@ -520,6 +542,10 @@ impl Performer for TrialPerformer<'_> {
     }
 
     fn can_keep(&self, next: &Assignment) -> bool {
+        if self.site.restore.is_some() && engine::replays_statements(&next.trial) {
+            // What is restored may be the whole server.
+            return false;
+        }
         let kept = self.running.as_ref().map(|running| {
             let (data, last, can_restore) = (running.data.as_str(), &running.last, running.instance.can_restore());
             KeptData { data, last, can_restore }

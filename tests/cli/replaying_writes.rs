@@ -1,0 +1,89 @@
+//! Replays of writes: the ids that the recorded server made are made again, the copy is restored before each point, and what diverged is told.
+//!
+//! In: captures of the crate `capture`, of servers on which the next id was 501; servers whose tables are new, so that they would make other ids.
+//! Out: the rows on the copy, and what JSON and facts say. Limits: nothing here depends on how fast the machine is.
+
+use crate::lab::Lab;
+use crate::replaying_sql::{fact, replayed};
+use crate::servers::{ask_mariadb, ask_postgres, is_here, measuring, socket_of};
+use serde_json::Value;
+use std::path::{Path, PathBuf};
+
+fn capture(name: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../capture/tests/fixtures").join(name)
+}
+
+/// By what a point was compared with the log, and how many statements diverged.
+fn divergence(point: &Value) -> (&str, u64) {
+    let found = &point["replay_divergence"];
+    assert!(found["compared"].as_u64().unwrap() > 5, "{point}");
+    (found["compared_by"].as_str().unwrap(), found["diverged"].as_u64().unwrap())
+}
+
+#[test]
+fn a_capture_of_mariadb_has_its_ids_made_again_on_a_server_that_is_restored_before_each_point() {
+    let (lab, held) = (Lab::new(), Lab::new());
+    if !is_here(&lab, "mariadb:innodb") {
+        return;
+    }
+    let _server = measuring(&held, &[]);
+    let socket = socket_of(&held, "m.sock");
+    ask_mariadb(
+        &socket,
+        "CREATE USER visitor@localhost; GRANT ALL ON *.* TO visitor@localhost; CREATE DATABASE shop; USE shop; \
+         CREATE TABLE orders (id INT AUTO_INCREMENT PRIMARY KEY, customer INT, total INT, note VARCHAR(50)); \
+         CREATE TABLE order_lines (id INT AUTO_INCREMENT PRIMARY KEY, order_id INT, qty INT); \
+         INSERT INTO orders (id) VALUES (501)",
+    );
+    let url = format!("mysql://visitor@localhost/?socket={socket}");
+    let log = capture("mysql-ids.pcap");
+    let restore =
+        format!("mariadb -N -uroot -S '{socket}' shop -e 'TRUNCATE orders; TRUNCATE order_lines; SELECT \"restored\"'");
+    let base = ["replay-sql", "--log", log.to_str().unwrap(), "--engine", &url, "--allow-writes", "true"];
+    let more = ["--restore", &restore, "--repeat", "2", "--no-report"];
+    let all = lab.json(&[&base[..], &more].concat());
+    let points = all["points"].as_array().unwrap();
+    assert_eq!(points.len(), 2, "{all}");
+    points.iter().for_each(|point| assert_eq!(divergence(point), ("rows", 0), "{point}"));
+    let ids = ask_mariadb(&socket, "SELECT group_concat(id ORDER BY id), sum(total) FROM shop.orders");
+    assert_eq!(ids.split_whitespace().collect::<Vec<_>>(), ["501,502,503", "5"]);
+    let lines = ask_mariadb(&socket, "SELECT id, order_id FROM shop.order_lines");
+    assert_eq!(lines.split_whitespace().collect::<Vec<_>>(), ["501", "501"]);
+
+    // Rows that are there already are inserted again.
+    let point = replayed(&lab, &log, &url, &["--allow-writes", "true"]);
+    assert!(divergence(&point).1 >= 2, "{point}");
+    assert!(fact(&lab, "replay_ids").ends_with(" set"), "{}", fact(&lab, "replay_ids"));
+
+    let failing = ["--restore", "sh -c 'echo begun; echo it broke >&2; exit 3'", "--no-report"];
+    let refused = lab.run(&[&base[..], &failing].concat());
+    let line = "--restore: `sh`: it ended with exit status: 3: it broke";
+    assert!(refused.exit != 0 && refused.stderr.contains(line), "{} {}", refused.exit, refused.stderr);
+}
+
+#[test]
+fn a_capture_of_postgresql_has_its_ids_made_again_in_both_protocols() {
+    let (lab, held) = (Lab::new(), Lab::new());
+    if !is_here(&lab, "postgres") {
+        return;
+    }
+    let _server = measuring(&held, &["--engine", "postgres"]);
+    let socket = socket_of(&held, ".s.PGSQL.5432");
+    ask_postgres(
+        &socket,
+        "CREATE TABLE customers (id SERIAL PRIMARY KEY, email VARCHAR(50) UNIQUE); \
+         CREATE TABLE orders (id BIGINT GENERATED ALWAYS AS IDENTITY PRIMARY KEY, customer INT, total INT, note VARCHAR(50), \
+         created timestamptz DEFAULT now()); \
+         CREATE TABLE order_lines (id SERIAL PRIMARY KEY, order_id BIGINT REFERENCES orders, qty INT)",
+    );
+    let url = format!("postgres://plimsoll@localhost/postgres?socket={socket}");
+    let more = ["--allow-writes", "true", "--schemas", "shop=postgres"];
+    let point = replayed(&lab, &capture("postgres-ids.pcap"), &url, &more);
+    assert_eq!(divergence(&point), ("rows", 0), "{point}");
+    let ids_of = |table: &str| {
+        let ids = ask_postgres(&socket, &format!("SELECT string_agg(id::text, ',' ORDER BY id) FROM {table}"));
+        ids.split_whitespace().find(|word| word.contains("501")).unwrap_or_default().to_owned()
+    };
+    assert_eq!((ids_of("orders"), ids_of("order_lines")), ("501,502,503,504".into(), "501,502".into()));
+    assert_eq!(fact(&lab, "replay_ids"), "5 set");
+}
