@@ -1,6 +1,7 @@
 //! The rows of repeats, computed once more by other code: SQL over the run file and arithmetic, and the columns of points.csv, each by the
-//! rule that is stated here. Percentiles are not computed again: those of a row must lie between those of its repeats.
+//! rule that its figure declares. Percentiles are not computed again: those of a row must lie between those of its repeats.
 
+use analysis::figures::{INSERT_FIGURES, POINT_FIGURES, Repeats};
 use analysis::{Analysis, RepeatRows, Validity};
 use rusqlite::{Connection, OpenFlags};
 use std::collections::BTreeMap;
@@ -9,44 +10,24 @@ use std::path::{Path, PathBuf};
 /// How the values of repeats make that of a row.
 #[derive(Clone, Copy, PartialEq)]
 enum Rule {
-    Sum,
-    Mean,
-    /// The same in all, or nothing.
-    Same,
-    Least,
-    Most,
-    /// That of the repeat with the slowest second.
-    OfSlowest,
-    /// Of the times of all repeats together.
-    Pooled,
+    /// As the figure declares it.
+    Declared(Repeats),
     /// An end of the interval of the mean.
     Interval,
-    /// Text, and what follows from other columns.
-    Other,
+    /// Text that says what a row is of.
+    Text,
 }
 
-/// The columns that are no [`Rule::Mean`] or [`Rule::Interval`], with their rules.
-const RULES: &[(Rule, &str)] = &[
-    (Rule::Other, "point label params repeat state work_done findings bottlenecks validity"),
-    (Rule::Same, "engine workload clients depth written_account instances"),
-    (Rule::Sum, "ops failed late unserved background_failed background_late background_unserved network_drops"),
-    (
-        Rule::Other,
-        "success_rate retries_per_s retries_per_op instances_fairness instance_ops_per_s_min instance_ops_per_s_max",
-    ),
-    (Rule::Other, "cost_per_million_ops cost_per_gb kwh_per_million_ops kwh_per_gb"),
-    (Rule::Least, "worst_ops_per_s"),
-    (Rule::OfSlowest, "worst_at_s worst_length_s"),
-    (Rule::Most, "response_max_ns service_max_ns background_response_max_ns"),
-    (Rule::Pooled, "response_mean_ns response_p50_ns response_p95_ns response_p99_ns response_p999_ns"),
-    (Rule::Pooled, "service_mean_ns service_p50_ns service_p95_ns service_p99_ns service_p999_ns"),
-    (Rule::Pooled, "background_response_p50_ns background_response_p99_ns"),
-];
-
+/// Which rule a figure has is a matter of its declaration; what the rule makes of numbers is computed here.
 fn rule_of(column: &str) -> Rule {
-    let listed = RULES.iter().find(|(_, names)| names.split(' ').any(|name| name == column));
-    let is_end = column.ends_with("_low95") || column.ends_with("_high95");
-    listed.map_or(if is_end { Rule::Interval } else { Rule::Mean }, |(rule, _)| *rule)
+    let of_point = POINT_FIGURES.iter().map(|figure| (figure.key, figure.repeats));
+    let mut declared = of_point.chain(INSERT_FIGURES.iter().map(|figure| (figure.key, figure.repeats)));
+    match (declared.find(|(key, _)| *key == column), column) {
+        (Some((_, repeats)), _) => Rule::Declared(repeats),
+        (None, "engine" | "workload" | "clients" | "depth") => Rule::Declared(Repeats::Same),
+        (None, end) if end.ends_with("_low95") || end.ends_with("_high95") => Rule::Interval,
+        (None, _) => Rule::Text,
+    }
 }
 
 #[test]
@@ -84,27 +65,32 @@ fn follows(column: &str, cell: &str, repeats: &[&BTreeMap<String, String>]) -> b
     let sum: f64 = own.iter().sum();
     let (least, most) = (own.iter().copied().fold(f64::MAX, f64::min), own.iter().copied().fold(f64::MIN, f64::max));
     let is = |expected: f64| number(cell).is_some_and(|cell| is_near(cell, expected));
-    match rule_of(column) {
-        Rule::Other => true,
-        Rule::Same => {
+    let rule = match rule_of(column) {
+        Rule::Text => return true,
+        Rule::Interval if own.is_empty() => return cell.is_empty(),
+        // Two repeats have one only if each has its own.
+        Rule::Interval => return number(cell).is_some() || repeats.len() == 2 && own.len() < 2,
+        Rule::Declared(rule) => rule,
+    };
+    match rule {
+        Repeats::Follows => true,
+        Repeats::Same => {
             let first = &repeats[0][column];
             let all_same = repeats.iter().all(|repeat| repeat[column] == *first);
             cell == if all_same { first.as_str() } else { "" }
         }
         // Together they may have the operations that none has alone.
-        Rule::Pooled if own.is_empty() && column.ends_with("_p999_ns") => {
+        Repeats::Pooled if own.is_empty() && column.ends_with("_p999_ns") => {
             let ops: f64 = repeats.iter().filter_map(|repeat| number(&repeat["ops"])).sum();
             number(cell).is_some() == (ops >= 10_000.0)
         }
         _ if own.is_empty() => cell.is_empty(),
-        Rule::Sum => is(sum),
-        Rule::Mean => is(sum / own.len() as f64),
-        Rule::Least => is(least),
-        Rule::Most => is(most),
-        Rule::OfSlowest => own.iter().any(|one| is(*one)),
-        Rule::Pooled => number(cell).is_some_and(|cell| (least..=most).contains(&cell)),
-        // Two repeats have one only if each has its own.
-        Rule::Interval => number(cell).is_some() || repeats.len() == 2 && own.len() < 2,
+        Repeats::Sum => is(sum),
+        Repeats::Mean => is(sum / own.len() as f64),
+        Repeats::Least => is(least),
+        Repeats::Most => is(most),
+        Repeats::OfSlowest => own.iter().any(|one| is(*one)),
+        Repeats::Pooled => number(cell).is_some_and(|cell| (least..=most).contains(&cell)),
     }
 }
 

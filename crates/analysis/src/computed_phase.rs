@@ -1,7 +1,7 @@
 //! A run phase with all that is computed of it before anything is judged: numbers, series, the shape of its rate, states of threads.
 
 use crate::course::series::compute_series;
-use crate::numbers::quantiles::PhaseTimes;
+use crate::numbers::phase_times::PhaseTimes;
 use crate::numbers::summary::summarise;
 use crate::recorded::counters::growth_of_all;
 use crate::recorded::window::Window;

@@ -39,6 +39,7 @@ pub mod pairing;
 pub mod params;
 pub mod phrase;
 pub mod plan_work;
+pub mod quantiles;
 pub mod readings;
 pub mod recording;
 pub mod regular_file;
@@ -102,6 +103,7 @@ pub use params::{
 };
 pub use phrase::Phrase;
 pub use plan_work::PlanWork;
+pub use quantiles::{Percentile, Quantiles, QuotedTime};
 pub use readings::{CounterSample, Readings};
 pub use recording::{RecordedPauses, RecordedSessions, RecordedWork, RecordingSummary};
 pub use regular_file::{open_regular, read_regular, read_regular_text};

@@ -252,8 +252,12 @@ pub const DEFAULTS: &[CommonKey] = &[
         "slo",
         "p99<10ms,errors<0.1%",
         CommonKind::Objective,
-        "with rate = limit: what the rate must keep: `p50`, `p95`, `p99`, `p99.9` or `max` of the response times, `stall`, `errors` (below 0.1% if it is not named); \
-         `checkout:p99<50ms` is of the operations of kind `checkout` alone",
+        concat!(
+            "with rate = limit: what the rate must keep: ",
+            model::percentile_words!(),
+            " or `max` of the response times, `stall`, `errors` (below 0.1% if it is not named); `checkout:p99<50ms` is of the operations of kind \
+             `checkout` alone"
+        ),
     )
     .if_is("rate", &[LIMIT]),
     key(

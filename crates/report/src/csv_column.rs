@@ -37,7 +37,7 @@ pub(crate) fn figure_columns<T>(figures: &[FigureDef<T>]) -> Vec<Explained> {
 pub(crate) fn figure_fields<T>(figures: &[FigureDef<T>], row: Option<&T>) -> Vec<String> {
     let of_figure = |figure: &FigureDef<T>| {
         let own = match figure.read {
-            Read::Number(read) => float(row.and_then(read)),
+            Read::Number(_) | Read::Time(..) => float(row.and_then(|row| figure.value(row))),
             Read::Word(read) => escape::csv(&row.and_then(read).unwrap_or_default()),
         };
         let ci95 = row.and_then(|row| figure.interval(row));

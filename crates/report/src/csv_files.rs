@@ -10,7 +10,7 @@ use crate::render::csv::{insert_columns, interval_columns, point_columns};
 use crate::render::endpoints_csv::endpoint_columns;
 use crate::render::hosts_csv::host_columns;
 use crate::render::kernels_csv::kernel_columns;
-use crate::render::probes_csv::PROBE_COLUMNS;
+use crate::render::probes_csv::probe_columns;
 use crate::render::relative_csv::RELATIVE_COLUMNS;
 use crate::render::statements_csv::statement_columns;
 use crate::tables::variants::VARIANT_COLUMNS;
@@ -38,7 +38,7 @@ pub static CSV_FILES: &[CsvFile] = &[
     CsvFile { name: "kinds.csv", parts: &[("In the report of a run whose operations have steps: one row for each point and kind of operation.", kind_columns)] },
     CsvFile { name: "held.csv", parts: &[("In the report of a run that held connections or transactions: one row for each reading of the engine's memory.", held_columns)] },
     CsvFile { name: "variants.csv", parts: &[("In the report of a run with variants of a statement.", || explained(VARIANT_COLUMNS))] },
-    CsvFile { name: "probes.csv", parts: &[("In the report of a run that looked for the largest rate.", || explained(PROBE_COLUMNS))] },
+    CsvFile { name: "probes.csv", parts: &[("In the report of a run that looked for the largest rate.", probe_columns)] },
     CsvFile { name: "history.csv", parts: &[("`plimsoll history` writes it into its report: one row for each run and series.", || explained(HISTORY_COLUMNS))] },
     CsvFile { name: "data.csv", parts: &[("`plimsoll report RUN... --out DIR` writes it: one row for each run and point, repeats taken together.", || explained(DATA_COLUMNS))] },
     CsvFile { name: "ratios.csv", parts: &[("`plimsoll compare --out DIR` writes it into its report: one row for each point and metric.", || explained(COMPARISON_COLUMNS))] },

@@ -201,11 +201,11 @@ mod tests {
     use super::*;
     use crate::testing::quick;
     use analysis::NextStep;
-    use analysis::SupportedPercentile;
     use analysis::findings::few_samples::FewSamples;
     use analysis::findings::target_not_reached::MissedTarget;
     use analysis::findings::too_short::ShortRun;
     use model::Nanos;
+    use model::Percentile;
 
     /// The quick run with these findings at its first points.
     fn with(details: Vec<Detail>) -> Analysis {
@@ -228,7 +228,7 @@ mod tests {
         ShortRun { intervals: 14, intervals_min: 8, interval_ns, length_ns, length_min_ns }.into()
     }
 
-    fn few(highest: Option<SupportedPercentile>) -> Detail {
+    fn few(highest: Option<Percentile>) -> Detail {
         FewSamples { ops: 500, grace_ops: 0, highest, length_ns: Nanos::from_secs(1), failed_ops: 0 }.into()
     }
 
@@ -246,11 +246,7 @@ mod tests {
     fn numbers_that_differ_are_a_range_and_other_differences_are_groups_of_their_own() {
         assert_eq!(headings(vec![short(1.44), short(0.42)]), ["too short: 420 ms to 1.44 s"]);
         assert_eq!(headings(vec![short(1.44)]), ["too short: 1.44 s"]);
-        let percentiles = [
-            few(Some(SupportedPercentile::P99)),
-            few(Some(SupportedPercentile::P95)),
-            few(Some(SupportedPercentile::P99)),
-        ];
+        let percentiles = [few(Some(Percentile::P99)), few(Some(Percentile::P95)), few(Some(Percentile::P99))];
         let expected = ["too few operations for percentiles above p99", "too few operations for percentiles above p95"];
         assert_eq!(headings(percentiles.to_vec()), expected);
     }
@@ -287,9 +283,7 @@ mod tests {
 
     #[test]
     fn few_operations_share_a_heading_with_the_percentiles_that_hold() {
-        let all =
-            [Some(SupportedPercentile::P99), Some(SupportedPercentile::P95), Some(SupportedPercentile::P50), None]
-                .map(few);
+        let all = [Some(Percentile::P99), Some(Percentile::P95), Some(Percentile::P50), None].map(few);
         let expected = "too few operations for the high percentiles: the highest that holds is none to p99";
         assert_eq!(headings(all.to_vec()), [expected]);
     }

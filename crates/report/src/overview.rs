@@ -21,7 +21,7 @@ use analysis::points::relative::RelativeTable;
 use analysis::points::sweep::{is_comparable, is_usable};
 use analysis::recorded::dimensions::{independent, varying};
 use analysis::{Analysis, Dimension, PointAnalysis, Role, Settings, Validity};
-use model::EngineProcess;
+use model::{EngineProcess, Percentile};
 use plot::figure::SeriesStyle;
 use std::cmp::Ordering;
 use std::collections::BTreeMap;
@@ -30,8 +30,6 @@ use std::collections::BTreeMap;
 const COLUMNS_MAX: usize = 9;
 /// A wider interval is shown in the cell.
 const WIDE: f64 = 0.05;
-/// What is shown of a single place.
-const METRICS: [Metric; 4] = [Metric::P50Ns, Metric::P95Ns, Metric::P99Ns, Metric::WrittenBytesPerOp];
 
 /// The comparison within one workload.
 #[derive(Debug)]
@@ -308,7 +306,8 @@ impl<'a> Table<'a> {
         let (things, place) = (self.things(), self.places().remove(0));
         let main = self.points.iter().find_map(|point| self.metric_at(&place, point)).unwrap_or(Metric::OpsPerS);
         let has = |metric: &Metric| self.points.iter().any(|point| metric.value(point).is_some());
-        let metrics: Vec<Metric> = std::iter::once(main).chain(METRICS.into_iter().filter(has)).collect();
+        let more = Metric::response_times().chain([Metric::WrittenBytesPerOp]).filter(has);
+        let metrics: Vec<Metric> = std::iter::once(main).chain(more).collect();
         let row = |thing: &Key| {
             let point = self.at(thing, &place);
             let base = self.base_of(thing, &things).and_then(|base| self.at(&base, &place));
@@ -340,7 +339,8 @@ impl<'a> Table<'a> {
         let cells =
             |metric: fn(&PointAnalysis, Metric) -> Metric| places.iter().map(|place| cell(place, metric)).collect();
         let mut rate = self.row(&thing, cells(|_, main| main));
-        let times = OverviewRow { name: "p99".to_owned(), style: None, cells: cells(|_, _| Metric::P99Ns) };
+        let times =
+            OverviewRow { name: "p99".to_owned(), style: None, cells: cells(|_, _| Metric::Response(Percentile::P99)) };
         let (counted, heads) = self.counted(&places);
         let name = std::mem::replace(&mut rate.name, counted);
         let rows = [rate, times].into_iter().filter(|row| row.cells.iter().any(Option::is_some)).collect();

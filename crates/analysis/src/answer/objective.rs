@@ -3,7 +3,7 @@
 use crate::SearchAnalysis;
 use crate::points::limit::ProbeAnalysis;
 use model::Nanos;
-use model::limit::{Criterion, Percentile};
+use model::limit::Criterion;
 use words::list::join_and;
 use words::quantity::{percent, time};
 
@@ -48,10 +48,7 @@ pub fn criterion_value(probe: &ProbeAnalysis, criterion: Criterion) -> Option<St
     let ns = match criterion {
         Criterion::Errors { .. } => return Some(percent(failed?).to_string()),
         Criterion::Stall { .. } => return None,
-        Criterion::Percentile { percentile: Percentile::P50, .. } => times?.p50,
-        Criterion::Percentile { percentile: Percentile::P95, .. } => times?.p95,
-        Criterion::Percentile { percentile: Percentile::P99, .. } => times?.p99,
-        Criterion::Percentile { percentile: Percentile::P999, .. } => times?.p999?,
+        Criterion::Percentile { percentile, .. } => times?.at(percentile)?,
         Criterion::Longest { .. } => times?.max,
     };
     Some(time(ns as f64).to_string())

@@ -284,7 +284,7 @@ fn of_processes(point: &PointAnalysis) -> BTreeMap<CostMetric, f64> {
         (CostMetric::ContextSwitches, "context_switches_per_op"),
         (CostMetric::NetworkBytes, "network_bytes_per_op"),
     ];
-    all.into_iter().filter_map(|(metric, key)| Some((metric, figure(POINT_FIGURES, key).value(point)?))).collect()
+    all.into_iter().filter_map(|(metric, key)| Some((metric, figure(&POINT_FIGURES, key).value(point)?))).collect()
 }
 
 /// Every counter that the engine keeps of itself.

@@ -6,7 +6,7 @@
 //! are 80 times as fine.
 
 use crate::Span;
-use crate::numbers::quantiles::merge_times;
+use crate::numbers::phase_times::merge_times;
 use crate::recorded::window::{OpTally, Window};
 use model::{Interval, PhaseData};
 use std::collections::BTreeMap;

@@ -7,7 +7,7 @@
 use crate::course::bins::{IntervalBin, intervals_per_bin, make_bins};
 use crate::course::response_counts::{CountColumn, count_columns};
 use crate::numbers::amounts::Amounts;
-use crate::numbers::quantiles::{PhaseTimes, merge_times};
+use crate::numbers::phase_times::{PhaseTimes, merge_times};
 use crate::recorded::counters::{idle_reading_before, readings};
 use crate::recorded::window::{OpTally, Window, whole_tallies};
 use model::{CounterDef, CounterKind, CounterRole, Interval, Phase, PhaseData, PointData, SourceDef, Times};

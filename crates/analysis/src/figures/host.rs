@@ -1,49 +1,48 @@
 //! The figures of a host, in the order of hosts.csv: what it did, its network interface, the rest of it.
 
-use super::Repeats::{Most, OfAll, Same, Sum};
+use super::Repeats::{Follows, Most, Same, Sum};
 use super::Unit::{BitsPerSecond, BytesPerSecond, Count, Nanoseconds, Number, PerSecond, Seconds, Share};
-use super::{FigureDef, P999};
+use super::{FigureDef, Figures};
 use crate::{HostSummary, InterfaceUse};
+use model::QuotedTime;
+use std::sync::LazyLock;
 
 type Host = FigureDef<HostSummary>;
 type Interface = FigureDef<InterfaceUse>;
 
 /// What the clients of a host did, and how its CPUs were used.
 #[rustfmt::skip]
-pub static HOST_FIGURES: &[Host] = &[
-    Host::word("host", "name of the host", |h| Some(h.host.clone())),
-    Host::word("role", "`load`, `observe` (a node of the database runs on it) or `load-and-observe`", |h| Some(h.role.as_str().to_owned())),
-    Host::word("validity", "how far the numbers of the host can be trusted: `valid`, `indicative` or `invalid`",
-        |h| Some(h.validity.as_str().to_owned())),
-    Host::number("lost_at_s", Seconds, "when the host was lost, in seconds since the run phase began", |h| h.lost_at_s),
-    Host::number("clients", Count, "clients of the host", |h| h.planned.map(|planned| f64::from(planned.clients))),
-    Host::number("planned_share", Share, "part of all operations that was planned, from 0 to 1", |h| h.planned.map(|planned| planned.part)),
-    Host::number("share", Share, "share of the operations of all hosts, from 0 to 1",
-        |h| h.load?.share).repeats(OfAll),
-    Host::number("ops", Count, "operations that its clients did by the end of the run phase",
-        |h| h.load.map(|load| load.ops as f64)).repeats(Sum),
-    Host::number("ops_per_s", PerSecond, "operations that they did per second", |h| h.load.map(|load| load.ops_per_s)),
-    Host::number("failed", Count, "operations that failed", |h| h.load.map(|load| load.failed as f64)).less().repeats(Sum),
-    Host::number("response_mean_ns", Nanoseconds, "mean response time (finished - intended)",
-        |h| h.load?.response_ns.map(|times| times.mean)).less().repeats(OfAll),
-    Host::number("response_p50_ns", Nanoseconds, "median of it", |h| h.load?.response_ns.map(|q| q.p50 as f64)).less().repeats(OfAll),
-    Host::number("response_p95_ns", Nanoseconds, "95th percentile of it", |h| h.load?.response_ns.map(|q| q.p95 as f64)).less().repeats(OfAll),
-    Host::number("response_p99_ns", Nanoseconds, "99th percentile of it", |h| h.load?.response_ns.map(|q| q.p99 as f64)).less().repeats(OfAll),
-    Host::number("response_p999_ns", Nanoseconds, P999,
-        |h| Some(h.load?.response_ns?.p999? as f64)).less().repeats(OfAll),
-    Host::number("response_max_ns", Nanoseconds, "longest response time", |h| h.load?.response_ns.map(|q| q.max as f64)).less().repeats(OfAll),
-    Host::number("lag_mean_ns", Nanoseconds, "how late clients woke up for arrivals on average (open loop)",
-        |h| h.load?.lag_mean_ns).less(),
-    Host::number("lag_max_ns", Nanoseconds, "the longest of it",
-        |h| h.load?.lag_max_ns.map(|ns| ns as f64)).less().repeats(Most),
-    Host::number("client_cores", Number, "cores that the client threads used", |h| h.load?.cores_used),
-    Host::number("cpus", Number, "CPUs of the host", |h| h.cpu.map(|cpu| cpu.cpus)),
-    Host::number("cpu_busy_share", Share, "share of its CPU time that was used, from 0 to 1", |h| h.cpu.map(|cpu| cpu.busy)),
-    Host::number("cpu_engine_share", Share, "share that the engine used", |h| h.cpu?.engine),
-    Host::number("cpu_plimsoll_share", Share, "share that plimsoll used", |h| h.cpu?.plimsoll),
-    Host::number("cpu_stolen_share", Share, "share that the hypervisor took", |h| h.cpu?.stolen),
-    Host::number("cpu_iowait_share", Share, "share that was idle while a task waited for I/O", |h| h.cpu?.waited_for_io),
-];
+pub static HOST_FIGURES: Figures<HostSummary> = LazyLock::new(|| [
+    &[
+        Host::word("host", "name of the host", |h| Some(h.host.clone())),
+        Host::word("role", "`load`, `observe` (a node of the database runs on it) or `load-and-observe`", |h| Some(h.role.as_str().to_owned())),
+        Host::word("validity", "how far the numbers of the host can be trusted: `valid`, `indicative` or `invalid`",
+            |h| Some(h.validity.as_str().to_owned())),
+        Host::number("lost_at_s", Seconds, "when the host was lost, in seconds since the run phase began", |h| h.lost_at_s),
+        Host::number("clients", Count, "clients of the host", |h| h.planned.map(|planned| f64::from(planned.clients))),
+        Host::number("planned_share", Share, "part of all operations that was planned, from 0 to 1", |h| h.planned.map(|planned| planned.part)),
+        Host::number("share", Share, "share of the operations of all hosts, from 0 to 1",
+            |h| h.load?.share).repeats(Follows),
+        Host::number("ops", Count, "operations that its clients did by the end of the run phase",
+            |h| h.load.map(|load| load.ops as f64)).repeats(Sum),
+        Host::number("ops_per_s", PerSecond, "operations that they did per second", |h| h.load.map(|load| load.ops_per_s)),
+        Host::number("failed", Count, "operations that failed", |h| h.load.map(|load| load.failed as f64)).less().repeats(Sum),
+    ][..],
+    &Host::times("response", QuotedTime::Mean, "response time (finished - intended)", |h| h.load?.response_ns),
+    &[
+        Host::number("lag_mean_ns", Nanoseconds, "how late clients woke up for arrivals on average (open loop)",
+            |h| h.load?.lag_mean_ns).less(),
+        Host::number("lag_max_ns", Nanoseconds, "the longest of it",
+            |h| h.load?.lag_max_ns.map(|ns| ns as f64)).less().repeats(Most),
+        Host::number("client_cores", Number, "cores that the client threads used", |h| h.load?.cores_used),
+        Host::number("cpus", Number, "CPUs of the host", |h| h.cpu.map(|cpu| cpu.cpus)),
+        Host::number("cpu_busy_share", Share, "share of its CPU time that was used, from 0 to 1", |h| h.cpu.map(|cpu| cpu.busy)),
+        Host::number("cpu_engine_share", Share, "share that the engine used", |h| h.cpu?.engine),
+        Host::number("cpu_plimsoll_share", Share, "share that plimsoll used", |h| h.cpu?.plimsoll),
+        Host::number("cpu_stolen_share", Share, "share that the hypervisor took", |h| h.cpu?.stolen),
+        Host::number("cpu_iowait_share", Share, "share that was idle while a task waited for I/O", |h| h.cpu?.waited_for_io),
+    ],
+].concat());
 
 /// A network interface of a host.
 #[rustfmt::skip]

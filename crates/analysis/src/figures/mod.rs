@@ -2,7 +2,8 @@
 //!
 //! A slice of [`FigureDef`] is what is known of a subject, in the order of its CSV file. From it come the file and its reference, the columns
 //! of tables, and what is compared. The structs with the values combine repeats themselves, field by field and without a rest, so that the
-//! compiler asks for a rule for each new field; a test compares those rules with the ones declared here.
+//! compiler asks for a rule for each new field; tests compare those rules with the ones declared here. The figures of response and service
+//! times are made from the list of percentiles, by [`FigureDef::times`].
 
 mod compression;
 mod endpoint;
@@ -18,8 +19,15 @@ pub use insert::INSERT_FIGURES;
 pub use point::POINT_FIGURES;
 pub use statement::{KIND_FIGURES, STATEMENT_FIGURES};
 
-/// The help of the 99.9th percentile.
-pub const P999: &str = "99.9th percentile of it; empty with fewer than 10,000 operations";
+use model::{Percentile, Quantiles, QuotedTime};
+use std::sync::LazyLock;
+use words::quantity::whole;
+
+/// Of subjects whose mean time is no figure.
+const FIRST_PERCENTILE: QuotedTime = QuotedTime::At(Percentile::ALL[0]);
+
+/// The figures of a subject that has times.
+pub type Figures<T> = LazyLock<Vec<FigureDef<T>>>;
 
 /// One figure of a `T`.
 pub struct FigureDef<T> {
@@ -50,6 +58,8 @@ pub type ReadInterval<T> = fn(&T) -> Option<[f64; 2]>;
 pub enum Read<T> {
     /// It is a number.
     Number(fn(&T) -> Option<f64>),
+    /// It is one of several times.
+    Time(fn(&T) -> Option<Quantiles>, QuotedTime),
     /// It is a word or a name.
     Word(fn(&T) -> Option<String>),
 }
@@ -107,10 +117,16 @@ pub enum Repeats {
     Sum,
     /// The greatest.
     Most,
+    /// The least.
+    Least,
     /// That of all repeats, or nothing if they differ.
     Same,
-    /// What follows from other figures of the row: a percentile of the times of all repeats, a share of the sums, a cost at the mean rate.
-    OfAll,
+    /// That of the repeat with the slowest second.
+    OfSlowest,
+    /// It is of the times of all repeats together.
+    Pooled,
+    /// It follows from other figures of the row: a share of the sums, a cost at the mean rate.
+    Follows,
 }
 
 impl<T> Clone for Read<T> {
@@ -147,6 +163,41 @@ impl<T> FigureDef<T> {
         FigureDef { key, unit, head: key, long_head: key, help, better, repeats, read: Read::Word(read), ci95: None }
     }
 
+    /// One of several times. A row has that of the times of all repeats together.
+    pub const fn time(
+        key: &'static str,
+        help: &'static str,
+        read: fn(&T) -> Option<Quantiles>,
+        quoted: QuotedTime,
+    ) -> FigureDef<T> {
+        let repeats = if matches!(quoted, QuotedTime::Longest) { Repeats::Most } else { Repeats::Pooled };
+        let (unit, better, read) = (Unit::Nanoseconds, Better::Less, Read::Time(read, quoted));
+        FigureDef { key, unit, head: key, long_head: key, help, better, repeats, read, ci95: None }
+    }
+
+    /// The figures of the `response` or `service` times that `read` takes, from `first` on. `subject` says what they are of, behind the name of the
+    /// first: `response time (finished - intended)`.
+    pub fn times(word: &str, first: QuotedTime, subject: &str, read: fn(&T) -> Option<Quantiles>) -> Vec<FigureDef<T>> {
+        let shown = QuotedTime::all().skip_while(|quoted| *quoted != first);
+        let declared = shown.map(|quoted| {
+            let needed = match quoted {
+                QuotedTime::At(percentile) if percentile.needs_support() => {
+                    ["; empty with fewer than ", &whole(percentile.ops_min() as f64).to_string(), " operations"]
+                        .concat()
+                }
+                _ => String::new(),
+            };
+            let help = match quoted {
+                _ if quoted == first => [quoted.name(), " ", subject].concat(),
+                QuotedTime::Longest => [quoted.name(), " ", word, " time"].concat(),
+                _ => [quoted.name(), " of it", &needed].concat(),
+            };
+            // Once for each figure, for as long as the program runs.
+            FigureDef::time([word, "_", quoted.key()].concat().leak(), help.leak(), read, quoted)
+        });
+        declared.collect()
+    }
+
     /// With a head for the terminal and one for a page.
     pub const fn heads(self, head: &'static str, long_head: &'static str) -> Self {
         FigureDef { head, long_head, ..self }
@@ -176,6 +227,7 @@ impl<T> FigureDef<T> {
     pub fn value(&self, one: &T) -> Option<f64> {
         match self.read {
             Read::Number(read) => read(one),
+            Read::Time(read, quoted) => quoted.of(read(one)?),
             Read::Word(_) => None,
         }
     }
@@ -183,7 +235,7 @@ impl<T> FigureDef<T> {
     /// The word that it is in `one`.
     pub fn text(&self, one: &T) -> Option<String> {
         match self.read {
-            Read::Number(_) => None,
+            Read::Number(_) | Read::Time(..) => None,
             Read::Word(read) => read(one),
         }
     }

@@ -4,12 +4,12 @@
 //! Limits: intervals of a slice or longer do not show it; then only the slow tail of the service times does.
 
 use super::{Detects, Finding, FindingKind, Watched};
+use crate::Quantiles;
 use crate::computed_phase::Measured;
 use crate::course::shape::bursts::Bursts;
 use crate::evidence::PointView;
 use crate::judgement::{NextStep, Severity};
 use crate::math::units::{Share, nanos};
-use crate::numbers::quantiles::Quantiles;
 use model::Nanos;
 use serde::Serialize;
 use words::quantity::{percent, range, rate, seconds, time, whole};

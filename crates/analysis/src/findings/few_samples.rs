@@ -10,8 +10,7 @@ use super::{Detects, Finding, FindingKind};
 use crate::evidence::PointView;
 use crate::judgement::Severity;
 use crate::math::units::nanos;
-use crate::numbers::quantiles::SupportedPercentile;
-use model::Nanos;
+use model::{Nanos, Percentile};
 use serde::Serialize;
 use words::quantity::{plural, whole};
 
@@ -23,7 +22,7 @@ pub struct FewSamples {
     /// Of them, those that ended in the grace time.
     pub grace_ops: u64,
     /// The highest percentile that they support; `None` if they support none.
-    pub highest: Option<SupportedPercentile>,
+    pub highest: Option<Percentile>,
     /// The length of the run.
     pub length_ns: Nanos,
     /// Operations failed.
@@ -40,9 +39,9 @@ impl FewSamples {
 fn detect(view: &PointView) -> Vec<Finding> {
     let Some(measured) = view.measured else { return Vec::new() };
     let ops = measured.series.response.len();
-    let highest = SupportedPercentile::ALL.into_iter().find(|percentile| percentile.holds(ops));
+    let highest = Percentile::ALL.iter().copied().rfind(|percentile| percentile.holds(ops));
     let severity = match highest {
-        Some(SupportedPercentile::P999 | SupportedPercentile::P99) => return Vec::new(),
+        Some(highest) if highest >= Percentile::P99 => return Vec::new(),
         _ if measured.summary.ops > 0 && view.is_timed_as_whole() => return Vec::new(),
         // A rate of 0 beside the times of operations that ended too late would be read as one.
         _ if measured.summary.ops == 0 => Severity::Error,
@@ -70,7 +69,7 @@ impl FindingKind for FewSamples {
         match alike[0].highest {
             _ if alike[0].ops == 0 => "no operation was done".to_owned(),
             _ if alike[0].is_all_grace() => "no operation ended within the run phase".to_owned(),
-            Some(highest) => format!("too few operations for percentiles above {}", percentile(highest)),
+            Some(highest) => format!("too few operations for percentiles above {}", highest.as_str()),
             None => "too few operations for any percentile".to_owned(),
         }
     }
@@ -78,8 +77,8 @@ impl FindingKind for FewSamples {
     fn mixed_title(alike: &[(&str, &Self)]) -> Option<String> {
         let highest = || alike.iter().map(|(_, one)| one.highest);
         // A higher percentile needs more operations; none at all needs the fewest.
-        let (low, high) = (highest().min()?, highest().max()?.map(percentile)?);
-        let low = low.map_or("none", percentile);
+        let (low, high) = (highest().min()?, highest().max()?.map(Percentile::as_str)?);
+        let low = low.map_or("none", Percentile::as_str);
         Some(format!("too few operations for the high percentiles: the highest that holds is {low} to {high}"))
     }
 
@@ -97,15 +96,6 @@ impl FindingKind for FewSamples {
     }
 }
 
-fn percentile(of: SupportedPercentile) -> &'static str {
-    match of {
-        SupportedPercentile::P50 => "p50",
-        SupportedPercentile::P95 => "p95",
-        SupportedPercentile::P99 => "p99",
-        SupportedPercentile::P999 => "p99.9",
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -113,13 +103,13 @@ mod tests {
     use crate::simulated::{Simulation, drain};
     use model::Fact;
 
-    fn highest(ops: u64) -> Option<SupportedPercentile> {
+    fn highest(ops: u64) -> Option<Percentile> {
         Simulation::counts(&[ops]).figures::<FewSamples>().highest
     }
 
     #[test]
     fn the_highest_percentile_that_holds_is_named() {
-        let expected = [Some(SupportedPercentile::P95), Some(SupportedPercentile::P50), None];
+        let expected = [Some(Percentile::P95), Some(Percentile::P50), None];
         assert_eq!([999, 199, 19].map(highest), expected);
     }
 

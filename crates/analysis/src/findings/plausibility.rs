@@ -4,12 +4,12 @@
 //! Limits: data that is wrong in the same way everywhere agrees with itself.
 
 use super::{Detects, Finding, FindingKind};
+use crate::Quantiles;
 use crate::computed_phase::Measured;
 use crate::evidence::PointView;
 use crate::judgement::{NextStep, Severity};
-use crate::numbers::quantiles::Quantiles;
 use crate::recorded::facts::{is_scripted, slots};
-use model::{Bytes, KindRow, OpClass, PointData};
+use model::{Bytes, KindRow, OpClass, Percentile, PointData};
 use serde::Serialize;
 use words::quantity::plural;
 
@@ -102,7 +102,8 @@ fn response_not_below_service(measured: &Measured) -> Option<Contradiction> {
 
 fn falling_percentiles(of: TimeKind, quantiles: Option<Quantiles>) -> Option<Contradiction> {
     let q = quantiles?;
-    let rises = [Some(q.p50), Some(q.p95), Some(q.p99), q.p999, Some(q.max)].into_iter().flatten().is_sorted();
+    let known = Percentile::ALL.iter().filter_map(|percentile| q.at(*percentile));
+    let rises = known.chain([q.max]).is_sorted();
     (!rises).then_some(Contradiction::PercentilesFall { of, quantiles_ns: q })
 }
 
@@ -156,8 +157,8 @@ impl FindingKind for Contradiction {
                     TimeKind::Response => "response",
                     TimeKind::Service => "service",
                 };
-                let p999 = q.p999.map_or(String::new(), |ns| format!(" p99.9 {ns}"));
-                format!("{of}: p50 {} p95 {} p99 {}{p999} max {} ns", q.p50, q.p95, q.p99, q.max)
+                let known = Percentile::ALL.iter().filter_map(|one| Some(format!("{} {}", one.as_str(), q.at(*one)?)));
+                format!("{of}: {} max {} ns", known.collect::<Vec<_>>().join(" "), q.max)
             }
             Contradiction::ArrivalsDiffer { offered, performed, unserved } => {
                 format!("{offered} offered, {performed} performed, {unserved} unserved")
@@ -222,10 +223,13 @@ mod tests {
 
     #[test]
     fn percentiles_that_fall_are_found_and_equal_ones_are_not() {
-        let falling = Quantiles { mean: 1.0, p50: 5, p95: 4, p99: 6, p999: Some(7), max: 8 };
+        let mut times = Times::default();
+        times.record_n(5, 1);
+        let equal = Quantiles::from_times(&times).expect("there is one");
+        let falling = Quantiles { p95: 4, ..equal };
         let (of, quantiles_ns) = (TimeKind::Response, falling);
         assert_eq!(falling_percentiles(of, Some(falling)), Some(Contradiction::PercentilesFall { of, quantiles_ns }));
-        assert_eq!(falling_percentiles(of, Some(Quantiles { p50: 4, ..falling })), None);
+        assert_eq!(falling_percentiles(of, Some(equal)), None);
     }
 
     #[test]

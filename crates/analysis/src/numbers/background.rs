@@ -5,8 +5,9 @@
 //! Limits: a phase records its arrivals as one number; the background parts are computed from their constant rates. CPU, I/O and context
 //! switches of the engine and the generator cannot be separated: they are divided by the operations of both.
 
+use crate::Quantiles;
 use crate::math::repeats::{Repeated, combined};
-use crate::numbers::quantiles::{PhaseTimes, Quantiles};
+use crate::numbers::phase_times::PhaseTimes;
 use crate::numbers::rates::{PerOp, RateEstimate};
 use crate::numbers::statements::{StatementSummary, summarise_statements};
 use crate::recorded::window::{OpTally, Window};
@@ -16,7 +17,7 @@ use std::borrow::Cow;
 use std::cmp::Reverse;
 
 /// The numbers of the background clients, over the part of the run that counts.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct BackgroundSummary {
     /// The kinds of their operations.
     pub kinds: Vec<String>,

@@ -3,8 +3,8 @@
 //! In: a point whose engine has several endpoints, and the part of its run phase that counts. Out: an [`EndpointSummary`] for each.
 //! Limits: operations of background clients and steps are counted, too; an endpoint that no client used has no times.
 
+use crate::Quantiles;
 use crate::math::units::nanos;
-use crate::numbers::quantiles::Quantiles;
 use crate::recorded::counters::growth_of_counter;
 use crate::recorded::window::Window;
 use model::{CounterRole, EndpointInterval, FailureCounts, Interval, Nanos, Phase, PointData, Times};

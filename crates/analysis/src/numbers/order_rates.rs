@@ -46,7 +46,7 @@ fn count_in(work: &OrderWork, kind: &KindRow) -> f64 {
 }
 
 /// The rate of new orders.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct NewOrderRate {
     /// New orders per minute,
     pub per_minute: f64,

@@ -10,7 +10,7 @@ use model::{CounterRole, Phase, PointData};
 use serde::{Deserialize, Serialize};
 
 /// How often operations were tried again in the run phase.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct RetryRate {
     /// Retries per second.
     pub per_s: f64,

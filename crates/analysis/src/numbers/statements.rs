@@ -5,8 +5,8 @@
 //! Limits: an operation is timed as a whole. Of a transaction, that is from its first statement to the end of its commit: the statements in
 //! it have no times of their own.
 
+use crate::Quantiles;
 use crate::math::repeats::Repeated;
-use crate::numbers::quantiles::Quantiles;
 use crate::recorded::window::Window;
 use model::{Interval, KindDef, KindRow, OpClass, OpKind, PointData, Times};
 use serde::Serialize;

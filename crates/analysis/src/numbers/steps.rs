@@ -4,15 +4,15 @@
 //! so that an operation is a turn; and a [`KindSummary`] for each kind, those of the steps among them.
 //! Limits: a point without steps has no summaries by kind. The CPU and the I/O of a turn cannot be divided among its steps.
 
+use crate::Quantiles;
 use crate::math::repeats::{Repeated, combined};
-use crate::numbers::quantiles::Quantiles;
 use model::{Interval, KindRow, OpClass, Phase, PhaseData, PointData, Tick, Times};
 use serde::{Deserialize, Serialize};
 use std::borrow::Cow;
 use std::cmp::Reverse;
 
 /// The numbers of one kind of operation, over the part of the run that counts and its grace time.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct KindSummary {
     /// Its name.
     pub kind: String,

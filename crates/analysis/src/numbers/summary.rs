@@ -7,9 +7,10 @@
 use super::achieved::{Achieved, compute_achieved};
 use super::network::NetworkUse;
 use super::op_cost::{ClientCost, Cost, OpCost, client_cost, write_per_query};
-use super::quantiles::{PhaseTimes, Quantiles};
+use super::phase_times::PhaseTimes;
 use super::rates::{PerOp, RateEstimate};
 use super::retries::RetryRate;
+use crate::Quantiles;
 use crate::math::repeats::{Repeated, combined};
 use crate::numbers::background::{BackgroundSummary, EndedOps};
 use crate::numbers::order_rates::NewOrderRate;
@@ -101,7 +102,7 @@ pub struct Summary {
 }
 
 /// The stretch with the fewest operations.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct WorstInterval {
     /// When it began, in seconds since the run phase began.
     pub at_s: f64,

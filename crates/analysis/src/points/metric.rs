@@ -5,14 +5,13 @@
 
 use crate::figures::{Better, FigureDef, INSERT_FIGURES, POINT_FIGURES, figure};
 use crate::math::ratio::Preference;
-use crate::numbers::quantiles::SupportedPercentile;
 use crate::points::work::WorkUnit;
 use crate::{InsertCost, PointAnalysis};
-use serde::Serialize;
+use model::Percentile;
+use serde::{Serialize, Serializer};
 
 /// What is compared.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
-#[serde(rename_all = "snake_case")]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Metric {
     /// The largest rate that keeps an objective, in operations per second.
     LimitPerS,
@@ -24,12 +23,8 @@ pub enum Metric {
     Seconds,
     /// The statement of a variant alone, without set-up and clean-up, in seconds.
     StatementSeconds,
-    /// The median response time.
-    P50Ns,
-    /// Its 95th percentile.
-    P95Ns,
-    /// Its 99th percentile.
-    P99Ns,
+    /// A percentile of the response times.
+    Response(Percentile),
     /// CPU time of the engine for an operation.
     EngineCpuNsPerOp,
     /// The same for a row inserted.
@@ -85,17 +80,44 @@ impl Metric {
         metric.value(point).is_some().then_some(metric)
     }
 
+    /// The percentiles of response times that are compared: those that every point has.
+    pub fn response_times() -> impl Iterator<Item = Metric> {
+        let always = Percentile::ALL.iter().filter(|percentile| !percentile.needs_support());
+        always.map(|percentile| Metric::Response(*percentile))
+    }
+
+    /// Its name in JSON and CSV.
+    pub fn key(self) -> &'static str {
+        match self {
+            Metric::LimitPerS => "limit_per_s",
+            Metric::RowsPerS => "rows_per_s",
+            Metric::OpsPerS => "ops_per_s",
+            Metric::Seconds => "seconds",
+            Metric::StatementSeconds => "statement_seconds",
+            Metric::Response(percentile) => percentile.key(),
+            Metric::EngineCpuNsPerOp => "engine_cpu_ns_per_op",
+            Metric::EngineCpuNsPerInsert => "engine_cpu_ns_per_insert",
+            Metric::ContextSwitchesPerOp => "context_switches_per_op",
+            Metric::ReadBytesPerOp => "read_bytes_per_op",
+            Metric::ReadBytesPerInsert => "read_bytes_per_insert",
+            Metric::WrittenBytesPerOp => "written_bytes_per_op",
+            Metric::WrittenBytesPerInsert => "written_bytes_per_insert",
+            Metric::PerMillionOps => "per_million_ops",
+            Metric::KwhPerMillionOps => "kwh_per_million_ops",
+            Metric::PerGb => "per_gb",
+            Metric::KwhPerGb => "kwh_per_gb",
+        }
+    }
+
     /// Its declaration among the figures; `None` of a largest rate and of durations, which are no figures of a phase.
     fn declared(self) -> Option<Declared> {
-        let point = |key| Some(Declared::Point(figure(POINT_FIGURES, key)));
+        let point = |key: &str| Some(Declared::Point(figure(&POINT_FIGURES, key)));
         let insert = |key| Some(Declared::Insert(figure(INSERT_FIGURES, key)));
         match self {
             Metric::LimitPerS | Metric::Seconds | Metric::StatementSeconds => None,
             Metric::RowsPerS => point("rows_per_s"),
             Metric::OpsPerS => point("ops_per_s"),
-            Metric::P50Ns => point("response_p50_ns"),
-            Metric::P95Ns => point("response_p95_ns"),
-            Metric::P99Ns => point("response_p99_ns"),
+            Metric::Response(percentile) => point(&["response_", percentile.key()].concat()),
             Metric::EngineCpuNsPerOp => point("engine_cpu_ns_per_op"),
             Metric::EngineCpuNsPerInsert => insert("engine_cpu_ns_per_insert"),
             Metric::ContextSwitchesPerOp => point("context_switches_per_op"),
@@ -133,15 +155,13 @@ impl Metric {
 
     /// Whether it is how long an operation takes.
     pub fn is_response_time(self) -> bool {
-        matches!(self, Metric::StatementSeconds | Metric::P50Ns | Metric::P95Ns | Metric::P99Ns)
+        matches!(self, Metric::StatementSeconds | Metric::Response(_))
     }
 
-    /// Which quantile of the response times it is; `None` of all else.
-    pub fn quantile(self) -> Option<f64> {
+    /// Which percentile of the response times it is; `None` of all else.
+    pub fn percentile(self) -> Option<Percentile> {
         match self {
-            Metric::P50Ns => Some(0.5),
-            Metric::P95Ns => Some(0.95),
-            Metric::P99Ns => Some(0.99),
+            Metric::Response(percentile) => Some(percentile),
             _ => None,
         }
     }
@@ -179,7 +199,6 @@ impl Metric {
     /// The value of its figure, unless that would mislead.
     fn figure_value(self, point: &PointAnalysis) -> Option<MeasuredValue> {
         let summary = point.summary.as_ref()?;
-        let is_supported = |percentile: SupportedPercentile| percentile.holds(summary.ops + summary.grace_ops);
         let (value, ci95) = match self.declared()? {
             Declared::Point(figure) => (figure.value(point)?, figure.interval(point)),
             Declared::Insert(figure) => {
@@ -189,12 +208,16 @@ impl Metric {
         };
         let counts = match self {
             Metric::RowsPerS => value > 0.0,
-            Metric::P50Ns => is_supported(SupportedPercentile::P50),
-            Metric::P95Ns => is_supported(SupportedPercentile::P95),
-            Metric::P99Ns => is_supported(SupportedPercentile::P99),
+            Metric::Response(percentile) => percentile.holds(summary.ops + summary.grace_ops),
             _ => true,
         };
         counts.then_some(MeasuredValue { value, ci95 })
+    }
+}
+
+impl Serialize for Metric {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(self.key())
     }
 }
 

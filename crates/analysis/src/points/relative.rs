@@ -5,7 +5,6 @@
 //! the plan compares that very key; so an index build is never set against queries. Points whose numbers must not be used, and points that
 //! were cut short or ran on data that was, are in no ratio and are listed. Arms that are more than two have the first in common, so their ratios depend on each other.
 
-use crate::PointAnalysis;
 use crate::findings::Code;
 use crate::math::ratio::{Pairing, RatioEstimate, RepeatValue, hold_false_discoveries};
 use crate::math::repeats::{MeanOfRepeats, combine};
@@ -17,6 +16,7 @@ use crate::points::sweep::{is_comparable, is_usable};
 use crate::points::work::WorkUnit;
 use crate::recorded::dimensions::{Role, Setting};
 use crate::recorded::exact_text::exact_text;
+use crate::{PointAnalysis, Quantiles};
 use model::Plan;
 use model::sure::Decision;
 use serde::Serialize;
@@ -76,16 +76,11 @@ pub struct RelativeCell {
     pub pairs_more: Option<u32>,
 }
 
-/// The metrics of a table, in its order.
-const METRICS: [Metric; 15] = [
-    Metric::LimitPerS,
-    Metric::RowsPerS,
-    Metric::OpsPerS,
-    Metric::Seconds,
-    Metric::StatementSeconds,
-    Metric::P50Ns,
-    Metric::P95Ns,
-    Metric::P99Ns,
+/// The metrics of a table, in its order: speeds,
+const SPEEDS: [Metric; 5] =
+    [Metric::LimitPerS, Metric::RowsPerS, Metric::OpsPerS, Metric::Seconds, Metric::StatementSeconds];
+/// response times, and costs.
+const COSTS: [Metric; 7] = [
     Metric::EngineCpuNsPerOp,
     Metric::EngineCpuNsPerInsert,
     Metric::ContextSwitchesPerOp,
@@ -110,9 +105,7 @@ fn own_value(metric: Metric, point: &PointAnalysis) -> Option<MeasuredValue> {
         | Metric::LimitPerS
         | Metric::Seconds
         | Metric::StatementSeconds
-        | Metric::P50Ns
-        | Metric::P95Ns
-        | Metric::P99Ns => true,
+        | Metric::Response(_) => true,
         // The arms of one run have one price: these ratios are those of the rates.
         Metric::PerMillionOps | Metric::KwhPerMillionOps | Metric::PerGb | Metric::KwhPerGb => false,
     };
@@ -256,7 +249,13 @@ fn rows_of(place: &ArmsAtPlace, judging: &PairJudging) -> Vec<RelativeRow> {
     let own: Option<Vec<Metric>> = points.map(|point| own_rate(point)).collect();
     let rate = own.and_then(shared_rate);
     let counts = |metric: &Metric| !metric.is_rate() || Some(*metric) == rate;
-    METRICS.into_iter().filter(counts).filter_map(|metric| row_of(place, metric, judging)).collect()
+    SPEEDS
+        .into_iter()
+        .chain(Metric::response_times())
+        .chain(COSTS)
+        .filter(counts)
+        .filter_map(|metric| row_of(place, metric, judging))
+        .collect()
 }
 
 fn row_of(place: &ArmsAtPlace, metric: Metric, judging: &PairJudging) -> Option<RelativeRow> {
@@ -307,11 +306,11 @@ fn mean_of(points: &[&PointAnalysis], metric: Metric) -> Option<MeanOfRepeats> {
     let usable: Vec<&PointAnalysis> = points.iter().copied().filter(|point| is_comparable(point)).collect();
     let values = usable.iter().filter_map(|point| own_value(metric, point));
     let mean = combine(values.map(|measured| (measured.value, measured.ci95)))?;
-    let times = metric.quantile().map(|quantile| (quantile, merge_times(&usable, |series| &series.response)));
-    Some(match times.filter(|(_, times)| mean.repeats > 1 && !times.is_empty()) {
-        Some((quantile, times)) => MeanOfRepeats { mean: times.value_at_quantile(quantile) as f64, ci95: None, ..mean },
-        None => mean,
-    })
+    let pooled = metric
+        .percentile()
+        .filter(|_| mean.repeats > 1)
+        .and_then(|percentile| Quantiles::from_times(&merge_times(&usable, |series| &series.response))?.at(percentile));
+    Some(pooled.map_or(mean, |ns| MeanOfRepeats { mean: ns as f64, ci95: None, ..mean }))
 }
 
 #[cfg(test)]
@@ -322,7 +321,7 @@ mod tests {
     use crate::simulated::{Simulation, params, run_of};
     use crate::{Analysis, analyse};
     use model::sure::SurePlan;
-    use model::{Fact, ParamOwner, ParamRole, PointData, PointParam, StepIndexes, StepWork, Value};
+    use model::{Fact, ParamOwner, ParamRole, Percentile, PointData, PointParam, StepIndexes, StepWork, Value};
 
     /// Twelve seconds at about `rate`; repeats differ by a little.
     fn point(engine: &str, rate: u64, repeat: u32) -> PointData {
@@ -515,7 +514,7 @@ mod tests {
             let pairs = Pairing::adjacent(&seen(&run, "a"), &seen(&run, "b")).pairs;
             let logs: Vec<f64> = pairs.iter().filter_map(|pair| pair.log_ratio()).collect();
             assert_eq!(cell.decision, Some(sure.rule().decision_of(&logs)), "as the runner judges");
-            assert!(cells(&table, Metric::P50Ns)[0].decision.is_none(), "times decide nothing");
+            assert!(cells(&table, Metric::Response(Percentile::P50))[0].decision.is_none(), "times decide nothing");
             cell
         };
         let faster = judged(1300);
@@ -538,8 +537,10 @@ mod tests {
             tables(pairs(&[("a", rate), ("b", 2 * rate)], 4))[0].rows.iter().map(|row| row.metric).collect()
         };
         // 12 seconds: some 240 operations support the 95th percentile and not the 99th.
-        assert_eq!(metrics(20), [Metric::OpsPerS, Metric::P50Ns, Metric::P95Ns]);
-        assert!(metrics(1000).contains(&Metric::P99Ns));
+        let [few, many] = [20, 1000].map(metrics);
+        let compares = |metrics: &[Metric], percentile| metrics.contains(&Metric::Response(percentile));
+        assert!(compares(&few, Percentile::P95) && !compares(&few, Percentile::P99), "{few:?}");
+        assert!(compares(&many, Percentile::P99), "{many:?}");
     }
 
     #[test]
@@ -572,8 +573,11 @@ mod tests {
         };
         let points = (1..=4).flat_map(|repeat| [slow(1_000, repeat), point("b", 1_000, repeat)]).collect();
         let analysis = analyse(&run_of(points, Vec::new()));
-        let row =
-            analysis.verdict.relative[0].rows.iter().find(|row| row.metric == Metric::P99Ns).expect("it is there");
+        let row = analysis.verdict.relative[0]
+            .rows
+            .iter()
+            .find(|row| row.metric == Metric::Response(Percentile::P99))
+            .expect("it is there");
         let rows = crate::RepeatRows::from_analysis(&analysis).analysis;
         let shown = rows.points[0].summary.as_ref().and_then(|summary| summary.response_ns).expect("it ran").p99;
         assert_eq!(row.base.mean, shown as f64);

@@ -19,7 +19,7 @@ use crate::evidence::cause::{Bottlenecks, Cause};
 use crate::hosts;
 use crate::math::repeats::{Repeated, combine_plain};
 use crate::numbers::endpoints;
-use crate::numbers::quantiles::PhaseTimes;
+use crate::numbers::phase_times::PhaseTimes;
 use crate::numbers::statements::merge_repeats;
 use crate::points::merge_times;
 use crate::points::sweep::{is_usable, is_whole};
@@ -183,12 +183,18 @@ fn summed_shares(repeats: &[&PointAnalysis], summary: &Summary) -> Option<Instan
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::figures::{FigureDef, INSERT_FIGURES, POINT_FIGURES, Repeats};
-    use crate::numbers::background::EndedOps;
+    use crate::figures::{FigureDef, INSERT_FIGURES, POINT_FIGURES, Read, Repeats};
+    use crate::numbers::background::{BackgroundSummary, EndedOps};
     use crate::numbers::cost::DataFound;
+    use crate::numbers::network::NetworkUse;
+    use crate::numbers::order_rates::NewOrderRate;
+    use crate::numbers::retries::RetryRate;
+    use crate::numbers::steps::KindSummary;
+    use crate::numbers::summary::WorstInterval;
     use crate::simulated::{Simulation, params, run_of};
     use crate::{
-        ByteAccount, Cost, OpCost, RunningCost, UnknownWritten, Validity, WriteAccounts, WriteBreakdown, analyse,
+        ByteAccount, Cost, OpCost, Quantiles, RunningCost, UnknownWritten, Validity, WriteAccounts, WriteBreakdown,
+        analyse,
     };
     use model::{PointData, Times};
     use serde::Serialize;
@@ -262,55 +268,50 @@ mod tests {
 
     /// A summary with a value in each field.
     fn full_summary() -> Value {
-        let times = json!({"mean": 1, "p50": 1, "p95": 1, "p99": 1, "p999": 1, "max": 1});
-        json!({
-            "seconds": 1, "ops": 1, "grace_ops": 1, "failed": 1, "success_rate": 1, "retries": {"per_s": 1, "per_op": 1},
-            "late": 1, "unserved": 1, "offered_per_s": 1, "ops_per_s": 1, "ops_per_s_ci95": [1, 1], "queries_per_s": 1,
-            "queries_per_s_ci95": [1, 1], "rows_per_s": 1, "rows_per_s_ci95": [1, 1],
-            "new_orders": {"per_minute": 1, "per_minute_ci95": [1, 1], "per_minute_and_warehouse": 1},
-            "bytes_per_s": 1, "response_ns": times, "service_ns": times,
-            "worst": {"at_s": 1, "length_s": 1, "ops_per_s": 1},
-            "client": {"cpu_ns_per_op": 1, "cpu_user_ns_per_op": 1, "cores_used": 1, "lag_mean_ns": 1, "lag_max_ns": 1},
-            "cost": {
-                "read_bytes_per_op": 1, "written_bytes_per_op": 1, "written_account": "device", "written_unknown": "no-device",
-                "written_accounts": {
-                    "process_bytes": 1, "device_bytes": 1, "others_bytes": 1, "engine_bytes": 1, "flush_ops": 1, "is_synced": true,
-                },
-                "file_system_bytes": 1, "network_bytes_per_op": 1, "engine_cpu_ns_per_op": 1, "context_switches_per_op": 1,
-                "price_per_hour": 1, "per_million_ops": 1, "per_gb": 1, "per_year": 1, "watts": 1, "kwh_per_million_ops": 1,
-                "kwh_per_gb": 1, "kwh_per_year": 1,
-            },
-            "cost_per_query": {
-                "read_bytes_per_query": 1, "written_bytes_per_query": 1, "network_bytes_per_query": 1, "engine_cpu_ns_per_query": 1,
-                "context_switches_per_query": 1, "client_cpu_ns_per_query": 1,
-            },
-            "network": {
-                "sent_bytes_per_s": 1, "received_bytes_per_s": 1, "packets_per_s": 1, "bytes_per_op": 1, "packets_per_op": 1, "drops": 1,
-                "retransmitted_share": 1, "link_bits_per_s": 1, "link_share": 1,
-            },
-            "achieved": {
-                "under_way_mean": 1, "device_under_way_mean": 1, "device_bytes_per_read": 1, "device_bytes_per_write": 1,
-            },
-            "background": [{
-                "kinds": ["insert"], "clients": 1, "asked_per_s": 1, "ops": 1, "ops_per_s": 1, "ops_per_s_ci95": [1, 1], "kept": 1,
-                "rows_per_s": 1, "failed": 1, "late": 1, "unserved": 1, "response_ns": times, "service_ns": times,
-            }],
-            "kinds": [{"kind": "close", "ops": 1, "failed": 1, "response_ns": times}],
+        let mut times = Times::default();
+        times.record_n(1, 20_000);
+        let times = Quantiles::from_times(&times);
+        let background = BackgroundSummary {
+            kinds: vec!["insert".to_owned()],
+            response_ns: times,
+            service_ns: times,
+            ..BackgroundSummary::default()
+        };
+        full(&Summary {
+            retries: Some(RetryRate::default()),
+            new_orders: Some(NewOrderRate::default()),
+            response_ns: times,
+            service_ns: times,
+            worst: Some(WorstInterval::default()),
+            network: Some(NetworkUse::default()),
+            background: vec![background],
+            kinds: vec![KindSummary { response_ns: times, ..KindSummary::default() }],
+            ..Summary::default()
         })
     }
 
-    /// What an insert cost, with a value in each field.
-    fn full_cost() -> Value {
-        let mut all = serde_json::to_value(InsertCost::default()).unwrap();
-        for (key, value) in all.as_object_mut().unwrap() {
-            *value = match key.as_str() {
-                "read_account" => json!("volume"),
-                "found" => json!("in memory"),
-                key if key.ends_with("ci95") => json!([1, 1]),
-                _ => json!(1),
-            };
+    /// `template` with a value in the place of each that is not known.
+    fn full(template: &impl Serialize) -> Value {
+        fn fill(key: &str, value: &mut Value) {
+            match value {
+                Value::Object(all) => all.iter_mut().for_each(|(key, one)| fill(key, one)),
+                Value::Array(all) => all.iter_mut().for_each(|one| fill(key, one)),
+                Value::Null => {
+                    *value = match key {
+                        "written_account" => json!("device"),
+                        "written_unknown" => json!("no-device"),
+                        "read_account" => json!("volume"),
+                        "found" => json!("in memory"),
+                        key if key.ends_with("ci95") => json!([1, 1]),
+                        _ => json!(1),
+                    }
+                }
+                _ => {}
+            }
         }
-        all
+        let mut value = serde_json::to_value(template).expect("it is plain");
+        fill("", &mut value);
+        value
     }
 
     /// The numbers of `value` by their paths. Each number is unlike that of any other path.
@@ -440,30 +441,39 @@ mod tests {
         }
         let [response, service] = times;
         let row = Summary::combine(&Repeated::new(&all), &PhaseTimes { response, service }).unwrap();
+        let mut shown = analyse(&run_of(vec![point(1, 1000, 1)], Vec::new())).points.remove(0);
+        shown.summary = Some(all[0].clone());
+        let declared = |path: &str| {
+            let figure = POINT_FIGURES.iter().find(|figure| figure.value(&shown) == Some(numbers[0][path]));
+            figure.map(|figure| figure.repeats)
+        };
         let ci_of = |path: &str| path.contains("_ci95.").then(|| path.split("_ci95").next().unwrap().to_owned());
         let at_mean = |path: &str| mean([0, 1, 2].map(|nth| numbers[nth][path]));
         compare(&row, &numbers, |path, values| {
             let [first, _, last] = values;
-            let last_key = path.rsplit('.').next().unwrap();
+            if path.contains("_ns.") {
+                return row_time(&row, path);
+            }
             if let Some(rate) = ci_of(path) {
                 return Some(end_of_interval(path, [0, 1, 2].map(|nth| numbers[nth][&rate])));
             }
-            Some(match last_key {
-                _ if path.contains("_ns.") => return row_time(&row, path),
-                "ops" | "grace_ops" | "failed" | "late" | "unserved" | "drops" => values.iter().sum(),
+            // What is no figure, and what follows from others.
+            let by_name = || match path.rsplit('.').next().unwrap() {
+                "ops" | "grace_ops" | "failed" => values.iter().sum(),
                 "success_rate" => 30.0 / 37.0,
                 "per_op" => (10.0 * values[0] + 11.0 * values[1] + 16.0 * values[2]) / 37.0,
                 "lag_max_ns" => last,
-                "at_s" | "length_s" => first,
-                "ops_per_s" if path == ".worst.ops_per_s" => first,
-                "link_bits_per_s" => return None,
                 "clients" => first,
                 "per_million_ops" => at_mean(".cost.price_per_hour") * 1e6 / at_mean(".ops_per_s") / 3600.0,
                 "kwh_per_million_ops" => at_mean(".cost.watts") * 1e3 / at_mean(".ops_per_s") / 3600.0,
                 "per_year" => at_mean(".cost.price_per_hour") * 8760.0,
                 "kwh_per_year" => at_mean(".cost.watts") * 8.76,
                 _ => mean(values),
-            })
+            };
+            match declared(path) {
+                None | Some(Repeats::Pooled | Repeats::Follows) => Some(by_name()),
+                Some(rule) => made_by(rule, values),
+            }
         });
         assert_eq!((row.repeats, row.ops_of_a_repeat() * 3.0), (3, row.ops as f64));
         assert_eq!(row.cost.written_account, Some(ByteAccount::Device));
@@ -485,8 +495,9 @@ mod tests {
 
     #[test]
     fn each_number_of_the_cost_of_an_insert_is_a_mean() {
-        let (mut all, numbers) =
-            three_repeats::<InsertCost>(&full_cost(), |cost, numbers| cost.per_row = cost_of(numbers, "", "insert"));
+        let (mut all, numbers) = three_repeats::<InsertCost>(&full(&InsertCost::default()), |cost, numbers| {
+            cost.per_row = cost_of(numbers, "", "insert")
+        });
         for (cost, factor) in all.iter_mut().zip(FACTORS) {
             (cost.pending_at_start_bytes, cost.in_log_only) = (Some(3.0 * factor), factor == 4.0);
             cost.written_account = Some(ByteAccount::Engine);
@@ -504,6 +515,19 @@ mod tests {
         assert_eq!((unlike.found, unlike.read_account), (None, None));
     }
 
+    /// What `rule` makes of the numbers of three repeats, of which the first has the slowest second; `None` if they differ and must not.
+    fn made_by(rule: Repeats, [a, b, c]: [f64; 3]) -> Option<f64> {
+        match rule {
+            Repeats::Mean => Some(mean([a, b, c])),
+            Repeats::Sum => Some(a + b + c),
+            Repeats::Most => Some(a.max(b).max(c)),
+            Repeats::Least => Some(a.min(b).min(c)),
+            Repeats::Same => Some(a).filter(|a| *a == b && *a == c),
+            Repeats::OfSlowest => Some(a),
+            Repeats::Pooled | Repeats::Follows => unreachable!("they need more than these numbers"),
+        }
+    }
+
     /// Compares what `row` has of each figure with what its declaration makes of those of the repeats.
     fn compare_declared<T>(figures: &[FigureDef<T>], repeats: [&T; 3], row: &T) {
         for figure in figures {
@@ -515,13 +539,11 @@ mod tests {
             else {
                 continue;
             };
-            let wanted = match figure.repeats {
-                Repeats::Mean => Some(mean([a, b, c])),
-                Repeats::Sum => Some(a + b + c),
-                Repeats::Most => Some(a.max(b).max(c)),
-                Repeats::Same => Some(a).filter(|a| *a == b && *a == c),
-                Repeats::OfAll => continue,
-            };
+            // Times are of all repeats together, and what follows from others is tested with them.
+            if matches!(figure.read, Read::Time(..)) || figure.repeats == Repeats::Follows {
+                continue;
+            }
+            let wanted = made_by(figure.repeats, [a, b, c]);
             let found = figure.value(row);
             let is_near = wanted.zip(found).is_some_and(|(wanted, found)| (wanted / found - 1.0).abs() < 1e-9);
             assert!(is_near || wanted == found, "{}: {found:?} in place of {wanted:?}", figure.key);
@@ -531,8 +553,9 @@ mod tests {
     #[test]
     fn a_row_has_of_each_figure_what_its_declaration_says() {
         let (summaries, _) = three_repeats::<Summary>(&full_summary(), fill_costs);
-        let (costs, _) =
-            three_repeats::<InsertCost>(&full_cost(), |cost, numbers| cost.per_row = cost_of(numbers, "", "insert"));
+        let (costs, _) = three_repeats::<InsertCost>(&full(&InsertCost::default()), |cost, numbers| {
+            cost.per_row = cost_of(numbers, "", "insert")
+        });
         let mut analysis = analyse(&run_of((1..=3).map(|nth| point(1, 1000, nth)).collect(), Vec::new()));
         for ((point, summary), cost) in analysis.points.iter_mut().zip(summaries).zip(costs) {
             let ended = EndedOps { done: 10, failed: 0 };
@@ -540,7 +563,7 @@ mod tests {
         }
         let row = RepeatRows::from_analysis(&analysis).analysis.points.remove(0);
         let [a, b, c] = [0, 1, 2].map(|nth| &analysis.points[nth]);
-        compare_declared(POINT_FIGURES, [a, b, c], &row);
+        compare_declared(&POINT_FIGURES, [a, b, c], &row);
         let [a, b, c] = [a, b, c].map(|point| point.inserts.as_ref().unwrap());
         compare_declared(INSERT_FIGURES, [a, b, c], row.inserts.as_ref().unwrap());
     }

@@ -17,7 +17,7 @@ mod simulate;
 mod stops;
 
 pub use debt::DebtCourse;
-pub use objective::{Criterion, Judgement, Objective, Percentile, SampledShare};
+pub use objective::{Criterion, Judgement, Objective, SampledShare};
 pub use observation::{KindWindow, Observation, ProbeFault, ResponseWindow};
 pub use result::{
     FailureAbove, HoldCause, HoldDebt, LimitOutcome, LimitProbe, LimitResult, LowerBoundCause, NeededHold, TargetChange,

@@ -5,14 +5,12 @@
 //! an observation is in none.
 
 use super::observation::Observation;
+use crate::quantiles::Percentile;
 use crate::units::Nanos;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;
 use std::fmt;
 use std::sync::{Mutex, PoisonError};
-
-/// What [`Objective::parse`] reads.
-pub const GRAMMAR: &str = "`p50`, `p95`, `p99`, `p99.9`, `max` or `stall` with a time, or `errors` with a share, joined by commas, such as `p99<10ms,errors<0.1%`; for one kind of operation its name and a colon before it, such as `checkout:p99<50ms`";
 
 /// Two-sided 95 % of the normal distribution.
 const Z: f64 = 1.96;
@@ -59,43 +57,6 @@ pub enum Criterion {
     },
 }
 
-/// A percentile that an objective can name.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Percentile {
-    /// The median.
-    P50,
-    /// 95 %.
-    P95,
-    /// 99 %.
-    P99,
-    /// 99.9 %.
-    P999,
-}
-
-impl Percentile {
-    const ALL: [Percentile; 4] = [Percentile::P50, Percentile::P95, Percentile::P99, Percentile::P999];
-
-    /// The word for it.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Percentile::P50 => "p50",
-            Percentile::P95 => "p95",
-            Percentile::P99 => "p99",
-            Percentile::P999 => "p99.9",
-        }
-    }
-
-    /// The share of the operations that may take longer.
-    pub fn tail(self) -> f64 {
-        match self {
-            Percentile::P50 => 0.5,
-            Percentile::P95 => 0.05,
-            Percentile::P99 => 0.01,
-            Percentile::P999 => 0.001,
-        }
-    }
-}
-
 /// What an observation shows of an objective.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Judgement {
@@ -130,7 +91,7 @@ impl Judgement {
 }
 
 impl Objective {
-    /// The objective that `text` describes; `None` if it is none. [`GRAMMAR`] describes what is read.
+    /// The objective that `text` describes; `None` if it is none. [`grammar`] describes what is read.
     pub fn parse(text: &str) -> Option<Objective> {
         let (mut criteria, mut begun): (Vec<Criterion>, String) = (Vec::new(), String::new());
         for part in text.split(',') {
@@ -226,7 +187,7 @@ impl Criterion {
         }
         let (name, limit) = text.split_once('<')?;
         let (name, limit) = (name.trim(), limit.trim());
-        let percentile = Percentile::ALL.into_iter().find(|percentile| percentile.as_str() == name);
+        let percentile = Percentile::ALL.iter().copied().find(|percentile| percentile.as_str() == name);
         let criterion = match (percentile, name) {
             (Some(percentile), _) => Criterion::Percentile { kind: None, percentile, below: parse_time(limit)? },
             (None, "max") => Criterion::Longest { kind: None, below: parse_time(limit)? },
@@ -344,6 +305,16 @@ impl SampledShare {
         let half = t / (1.0 + t * t / n) * (p * (1.0 - p) / n + t * t / (4.0 * n * n)).sqrt();
         [(middle - half).max(0.0), (middle + half).min(1.0)]
     }
+}
+
+/// What [`Objective::parse`] reads.
+pub fn grammar() -> String {
+    let percentiles: Vec<String> = Percentile::ALL.iter().map(|one| format!("`{}`", one.as_str())).collect();
+    format!(
+        "{}, `max` or `stall` with a time, or `errors` with a share, joined by commas, such as `p99<10ms,errors<0.1%`; for one kind of operation its \
+         name and a colon before it, such as `checkout:p99<50ms`",
+        percentiles.join(", ")
+    )
 }
 
 /// A time in one of the units of response times: `p99<10` could be seconds or milliseconds, and who writes `5m` may mean 5 ms.

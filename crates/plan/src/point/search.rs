@@ -4,7 +4,7 @@ use super::Choice;
 use crate::common::{LIMIT, NONE, RATE_MAX};
 use crate::error::PlanError;
 use crate::value;
-use model::limit::objective::GRAMMAR;
+use model::limit::objective::grammar;
 use model::limit::{ArrivalLaw, LimitPart, LimitSpec, Objective, RecordedLoad};
 use model::params::TIMES;
 use model::{Entry, Nanos, NoRate, Value};
@@ -25,7 +25,7 @@ impl Choice<'_, '_> {
             return Err(self.no_search(workload, "with these parameters it ends by itself"));
         }
         let slo = self.common_value("slo");
-        let objective = Objective::parse(&slo.text).ok_or_else(|| slo.refused(GRAMMAR))?;
+        let objective = Objective::parse(&slo.text).ok_or_else(|| slo.refused(grammar()))?;
         let rate_max = self.common_value("rate_max");
         let rate_max = match rate_max.text.as_str() {
             NONE => None,

@@ -72,7 +72,6 @@ fn decided(search: &SearchAnalysis) -> Vec<(f64, bool, &ProbeAnalysis)> {
 }
 
 fn curves(analysis: &Analysis, id: &str, searches: &[&SearchAnalysis]) -> Figure {
-    let (time, _) = shown_time(searches[0]);
     let rates: Vec<f64> = searches.iter().flat_map(|search| decided(search)).map(|probe| probe.0).collect();
     let mut series: Vec<DataSeries> = searches
         .iter()
@@ -80,7 +79,7 @@ fn curves(analysis: &Analysis, id: &str, searches: &[&SearchAnalysis]) -> Figure
         .map(|(nth, search)| curve(search, limit_label(search, searches), SeriesStyle::nth(nth)))
         .collect();
     series.extend(objective_line(searches[0], &rates));
-    let y = Axis::nanos(&format!("{} of the response time", long_name(time)));
+    let y = Axis::nanos(&format!("{} of the response time", shown_time(searches[0]).name()));
     let panel = Panel { title: String::new(), note: String::new(), y, height: 300.0, series, shades: Vec::new() };
     let x = Axis {
         label: "offered rate, operations/s (log scale)".to_owned(),
@@ -106,16 +105,6 @@ fn answer(searches: &[&SearchAnalysis]) -> String {
     search.result.per_s.map_or(String::new(), |per_s| format!(": {}/s", rate_words(per_s)))
 }
 
-fn long_name(time: &str) -> &str {
-    match time {
-        "p50" => "median",
-        "p95" => "95th percentile",
-        "p99" => "99th percentile",
-        "p99.9" => "99.9th percentile",
-        _ => "longest",
-    }
-}
-
 /// The limit of `search` in words, if no other limit of the figure is so near that the two would overlap.
 fn limit_label(search: &SearchAnalysis, searches: &[&SearchAnalysis]) -> String {
     let Some(per_s) = search.result.per_s else { return String::new() };
@@ -129,12 +118,11 @@ fn limit_label(search: &SearchAnalysis, searches: &[&SearchAnalysis]) -> String 
 }
 
 fn curve(search: &SearchAnalysis, limit: String, style: SeriesStyle) -> DataSeries {
-    let (_, time) = shown_time(search);
     // A rate that was offered several times has a dot each; the line goes through their means on the logarithmic axis.
     let mut dots: Vec<(f64, f64, bool)> = Vec::new();
     for (rate, kept, probe) in decided(search) {
         let times = probe.point.summary.as_ref().and_then(|summary| summary.response_ns);
-        dots.extend(times.and_then(time).map(|ns| (rate, ns as f64, kept)));
+        dots.extend(times.and_then(|times| shown_time(search).of(times)).map(|ns| (rate, ns, kept)));
     }
     let of = |wanted: bool| dots.iter().filter(|dot| dot.2 == wanted).map(|dot| (dot.0, dot.1)).collect::<Vec<_>>();
     let mut marks =

@@ -6,7 +6,7 @@ use crate::csv_column::{CsvColumn, column, csv_table};
 use crate::escape;
 use crate::wording::compare::{arm_name, condition_key, cost_key, effect_word};
 use crate::wording::label::settings_label;
-use crate::wording::metric::{metric_key, verdict_word};
+use crate::wording::metric::verdict_word;
 use analysis::compare::{Condition, CostChange, MetricRatio, PlaceComparison, RunComparison};
 
 /// One ratio with where it belongs.
@@ -26,7 +26,7 @@ pub static COMPARISON_COLUMNS: &[ComparisonColumn] = &[
     column("point", "what distinguishes the points from the others of their arms", |r| {
         escape::csv(&settings_label(&r.place.label))
     }),
-    column("metric", "what is compared, with its unit", |r| metric_key(r.metric.metric).to_owned()),
+    column("metric", "what is compared, with its unit", |r| r.metric.metric.key().to_owned()),
     column("base", "geometric mean of the base's repeats", |r| r.metric.base.to_string()),
     column("new", "geometric mean of the other's repeats", |r| r.metric.new.to_string()),
     column("ratio", "new : base", |r| r.metric.estimate.ratio.to_string()),

@@ -9,6 +9,7 @@ use crate::wording::metric::metric_head;
 use analysis::Role;
 use analysis::compare::{ComparedSweep, MetricRatio, PlaceComparison, RunComparison};
 use analysis::points::metric::Metric;
+use model::Percentile;
 use plot::figure::{Axis, AxisScale, AxisUnit, DataSeries, Figure, FigureBody, Mark, Panel, SeriesStyle, Stroke};
 
 /// An arm with its colour, its name, and its value in a ratio.
@@ -50,8 +51,16 @@ fn figure(comparison: &RunComparison, sweep: &ComparedSweep, nth: usize) -> Figu
     };
     let head = metric_head(rate, sweep.places[0].1.unit);
     let mut panels = vec![panel(Axis::from_zero(&head, AxisUnit::Count), 240.0, rate)];
-    if sweep.places.iter().any(|(_, place, _)| place.metrics.iter().any(|one| one.metric == Metric::P99Ns)) {
-        panels.push(panel(Axis::nanos("99th percentile of the response time"), 180.0, Metric::P99Ns));
+    if sweep
+        .places
+        .iter()
+        .any(|(_, place, _)| place.metrics.iter().any(|one| one.metric == Metric::Response(Percentile::P99)))
+    {
+        panels.push(panel(
+            Axis::nanos("99th percentile of the response time"),
+            180.0,
+            Metric::Response(Percentile::P99),
+        ));
     }
     let of = Some(settings_label(&sweep.common)).filter(|label| !label.is_empty());
     Figure {

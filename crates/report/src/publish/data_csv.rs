@@ -7,11 +7,12 @@ use super::{Publication, PublishedRun};
 use crate::csv_column::{CsvColumn, column, csv_table, float};
 use crate::escape;
 use crate::wording::label::point_label;
-use crate::wording::metric::{metric_key, verdict_word};
+use crate::wording::metric::verdict_word;
 use analysis::compare::{MetricRatio, PlaceComparison};
 use analysis::points::metric::{MeasuredValue, Metric};
 use analysis::run::repeat_rows::{RepeatCount, RepeatRows};
 use analysis::{PointAnalysis, Summary};
+use model::Percentile;
 
 /// The metrics of a row: the first that the point has.
 const METRICS: [Metric; 3] = [Metric::LimitPerS, Metric::OpsPerS, Metric::Seconds];
@@ -62,14 +63,14 @@ pub static DATA_COLUMNS: &[DataColumn] = &[
     column(
         "metric",
         "what the value is, with its unit: `ops_per_s`, `seconds` of a step that is timed as a whole, or `limit_per_s`",
-        |r| r.metric().map_or(String::new(), |metric| metric_key(metric).to_owned()),
+        |r| r.metric().map_or(String::new(), |metric| metric.key().to_owned()),
     ),
     column("value", "the value", |r| float(r.value().map(|value| value.value))),
     column("low95", "lower end of its 95 % confidence interval", |r| float(r.ci95().map(|ci95| ci95[0]))),
     column("high95", "upper end of it", |r| float(r.ci95().map(|ci95| ci95[1]))),
-    column("p50_ns", "median response time", |r| response(r, Metric::P50Ns)),
-    column("p95_ns", "95th percentile of it", |r| response(r, Metric::P95Ns)),
-    column("p99_ns", "99th percentile of it", |r| response(r, Metric::P99Ns)),
+    column("p50_ns", "median response time", |r| response(r, Metric::Response(Percentile::P50))),
+    column("p95_ns", "95th percentile of it", |r| response(r, Metric::Response(Percentile::P95))),
+    column("p99_ns", "99th percentile of it", |r| response(r, Metric::Response(Percentile::P99))),
     column("failed", "operations that failed", |r| {
         summary(r).map_or(String::new(), |summary| summary.failed.to_string())
     }),
@@ -109,7 +110,7 @@ impl PublishedPoint<'_> {
     }
 
     fn p99(&self) -> Option<&MetricRatio> {
-        self.place()?.metrics.iter().find(|metric| metric.metric == Metric::P99Ns)
+        self.place()?.metrics.iter().find(|metric| metric.metric == Metric::Response(Percentile::P99))
     }
 
     fn metric(&self) -> Option<Metric> {

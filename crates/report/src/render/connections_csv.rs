@@ -8,14 +8,14 @@ use analysis::figures::KIND_FIGURES;
 
 /// The columns of kinds.csv.
 pub fn kind_columns() -> Vec<Explained> {
-    [place_columns(), figure_columns(KIND_FIGURES)].concat()
+    [place_columns(), figure_columns(&KIND_FIGURES)].concat()
 }
 
 /// One row for each kind of operation of each point that has steps; `None` if no point has.
 pub fn kinds_csv(analysis: &Analysis) -> Option<String> {
     let rows = analysis.points.iter().flat_map(|point| {
         let kinds = point.summary.iter().flat_map(|summary| &summary.kinds);
-        kinds.map(move |kind| [place_fields(point), figure_fields(KIND_FIGURES, Some(kind))].concat())
+        kinds.map(move |kind| [place_fields(point), figure_fields(&KIND_FIGURES, Some(kind))].concat())
     });
     let mut rows = rows.peekable();
     rows.peek().is_some().then(|| csv_lines(kind_columns(), rows))

@@ -8,14 +8,14 @@ use analysis::figures::ENDPOINT_FIGURES;
 
 /// The columns of endpoints.csv.
 pub fn endpoint_columns() -> Vec<Explained> {
-    [place_columns(), figure_columns(ENDPOINT_FIGURES)].concat()
+    [place_columns(), figure_columns(&ENDPOINT_FIGURES)].concat()
 }
 
 /// One row for each endpoint of each point that had several.
 pub fn endpoints_csv(analysis: &Analysis) -> String {
     let rows = analysis.points.iter().flat_map(|point| {
         let all = point.endpoints.iter();
-        all.map(move |one| [place_fields(point), figure_fields(ENDPOINT_FIGURES, Some(one))].concat())
+        all.map(move |one| [place_fields(point), figure_fields(&ENDPOINT_FIGURES, Some(one))].concat())
     });
     csv_lines(endpoint_columns(), rows)
 }

@@ -10,7 +10,7 @@ use analysis::{Analysis, HostSummary, InterfaceUse, PointAnalysis};
 /// The columns of hosts.csv.
 pub fn host_columns() -> Vec<Explained> {
     let interface = figure_columns(INTERFACE_FIGURES);
-    [place_columns(), figure_columns(HOST_FIGURES), interface, figure_columns(HOST_SYSTEM_FIGURES)].concat()
+    [place_columns(), figure_columns(&HOST_FIGURES), interface, figure_columns(HOST_SYSTEM_FIGURES)].concat()
 }
 
 /// A row for each network interface of each host of each point that had several hosts; one row for a host without any.
@@ -26,7 +26,7 @@ pub fn hosts_csv(analysis: &Analysis) -> String {
 fn host_row(point: &PointAnalysis, host: &HostSummary, network: Option<&InterfaceUse>) -> Vec<String> {
     let system = figure_fields(HOST_SYSTEM_FIGURES, Some(host));
     let interface = figure_fields(INTERFACE_FIGURES, network);
-    [place_fields(point), figure_fields(HOST_FIGURES, Some(host)), interface, system].concat()
+    [place_fields(point), figure_fields(&HOST_FIGURES, Some(host)), interface, system].concat()
 }
 
 #[cfg(test)]

@@ -3,12 +3,14 @@
 //! In: an analysis. Out: text with a header line and a row for each probe. Limits: what could not be measured is an empty field, never 0.
 //! Only the probe in which a limit was held is a row of points.csv, too.
 
-use crate::csv_column::{CsvColumn, column, csv_table, float};
+use crate::csv_column::{CsvColumn, Explained, column, csv_lines, explained, figure_columns, figure_fields, float};
 use crate::escape;
 use crate::wording::label::settings_label;
-use analysis::figures::P999;
+use analysis::figures::{FigureDef, Figures};
 use analysis::points::limit::ProbeAnalysis;
-use analysis::{Analysis, Quantiles, SearchAnalysis};
+use analysis::{Analysis, PointAnalysis, SearchAnalysis};
+use model::{Percentile, QuotedTime};
+use std::sync::LazyLock;
 
 /// A probe, as probes.csv has it.
 pub struct CsvProbe<'a> {
@@ -20,18 +22,13 @@ impl CsvProbe<'_> {
     fn probe(&self) -> &ProbeAnalysis {
         &self.search.probes[self.nth]
     }
-
-    fn time(&self, which: fn(Quantiles) -> Option<u64>) -> String {
-        let times = self.probe().point.summary.as_ref().and_then(|summary| summary.response_ns);
-        times.and_then(which).map(|ns| ns.to_string()).unwrap_or_default()
-    }
 }
 
 /// A column of probes.csv.
 type ProbeColumn = CsvColumn<fn(&CsvProbe) -> String>;
 
-/// The columns of probes.csv.
-pub static PROBE_COLUMNS: &[ProbeColumn] = &[
+/// The columns before the response times.
+static PROBE_COLUMNS: &[ProbeColumn] = &[
     column("search", "what distinguishes the search from the others of the run", |row| {
         escape::csv(&settings_label(row.search.settings()))
     }),
@@ -54,18 +51,27 @@ pub static PROBE_COLUMNS: &[ProbeColumn] = &[
     column("seconds", "length of the probe", |row| {
         float(row.probe().point.summary.as_ref().map(|summary| summary.seconds))
     }),
-    column("response_p50_ns", "median response time", |row| row.time(|times| Some(times.p50))),
-    column("response_p95_ns", "95th percentile of it", |row| row.time(|times| Some(times.p95))),
-    column("response_p99_ns", "99th percentile of it", |row| row.time(|times| Some(times.p99))),
-    column("response_p999_ns", P999, |row| row.time(|times| times.p999)),
-    column("response_max_ns", "longest response time", |row| row.time(|times| Some(times.max))),
 ];
+
+static RESPONSE_TIMES: Figures<PointAnalysis> = LazyLock::new(|| {
+    let first = QuotedTime::At(Percentile::P50);
+    FigureDef::<PointAnalysis>::times("response", first, "response time", |point| point.summary.as_ref()?.response_ns)
+});
+
+/// The columns of probes.csv.
+pub fn probe_columns() -> Vec<Explained> {
+    [explained(PROBE_COLUMNS), figure_columns(&RESPONSE_TIMES)].concat()
+}
 
 /// One row per probe.
 pub fn probes_csv(analysis: &Analysis) -> String {
     let rows =
         analysis.searches.iter().flat_map(|search| (0..search.probes.len()).map(move |nth| CsvProbe { search, nth }));
-    csv_table(PROBE_COLUMNS, rows)
+    let row = |probe: CsvProbe| {
+        let own = PROBE_COLUMNS.iter().map(|column| (column.value)(&probe)).collect();
+        [own, figure_fields(&RESPONSE_TIMES, Some(&probe.probe().point))].concat()
+    };
+    csv_lines(probe_columns(), rows.map(row))
 }
 
 #[cfg(test)]
@@ -83,7 +89,7 @@ mod tests {
         let (head, first) = (&rows[0], &rows[1]);
         // The objective is quoted, and its comma is inside.
         assert!(text.contains("sqlite oltp,\"p99<20ms,errors<0.1%\","), "{text}");
-        assert_eq!((head.len(), first.len()), (PROBE_COLUMNS.len(), PROBE_COLUMNS.len() + 1));
+        assert_eq!((head.len(), first.len()), (probe_columns().len(), probe_columns().len() + 1));
         assert_eq!(first[6..9], ["closed", "", ""], "{first:?}");
     }
 }

@@ -6,7 +6,7 @@
 use crate::csv_column::{CsvColumn, column, csv_table};
 use crate::escape;
 use crate::wording::label::{phrase, settings_label};
-use crate::wording::metric::{metric_key, verdict_word};
+use crate::wording::metric::verdict_word;
 use analysis::Analysis;
 use analysis::points::relative::{RelativeCell, RelativeRow, RelativeTable};
 
@@ -30,7 +30,7 @@ pub static RELATIVE_COLUMNS: &[RelativeColumn] = &[
     column("group", "the lines with which it belongs together; empty if there are no groups", |r| {
         escape::csv(r.row.group.as_deref().unwrap_or(""))
     }),
-    column("metric", "what is compared, with its unit", |r| metric_key(r.row.metric).to_owned()),
+    column("metric", "what is compared, with its unit", |r| r.row.metric.key().to_owned()),
     column("base", "mean of the first arm's repeats", |r| r.row.base.mean.to_string()),
     column("new", "mean of the other's repeats", |r| r.cell.mean.mean.to_string()),
     column("ratio", "geometric mean of the pairs' ratios", |r| r.cell.ratio.ratio.to_string()),

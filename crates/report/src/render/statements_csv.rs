@@ -8,14 +8,14 @@ use analysis::figures::STATEMENT_FIGURES;
 
 /// The columns of statements.csv.
 pub fn statement_columns() -> Vec<Explained> {
-    [place_columns(), figure_columns(STATEMENT_FIGURES)].concat()
+    [place_columns(), figure_columns(&STATEMENT_FIGURES)].concat()
 }
 
 /// One row for each kind of operation of each point that performed several.
 pub fn statements_csv(analysis: &Analysis) -> String {
     let rows = analysis.points.iter().flat_map(|point| {
         let all = point.several_statements().iter();
-        all.map(move |kind| [place_fields(point), figure_fields(STATEMENT_FIGURES, Some(kind))].concat())
+        all.map(move |kind| [place_fields(point), figure_fields(&STATEMENT_FIGURES, Some(kind))].concat())
     });
     csv_lines(statement_columns(), rows)
 }

@@ -12,6 +12,7 @@ use analysis::math::ratio::RatioVerdict;
 use analysis::points::metric::Metric;
 use analysis::points::relative::{RelativeCell, RelativeRow, RelativeTable};
 use analysis::{Analysis, Setting};
+use model::Percentile;
 
 pub const TABLE: TableDef = TableDef {
     id: "relative",
@@ -110,7 +111,8 @@ fn short_heads(names: &[String]) -> Vec<String> {
 
 /// Whether a terminal has it: the speed and p99, of places in groups the speed alone.
 fn is_brief(row: &RelativeRow) -> bool {
-    row.metric.is_speed() || row.group.is_none() && matches!(row.metric, Metric::P99Ns | Metric::StatementSeconds)
+    row.metric.is_speed()
+        || row.group.is_none() && matches!(row.metric, Metric::Response(Percentile::P99) | Metric::StatementSeconds)
 }
 
 fn row_of(row: &RelativeRow, common: &[Setting]) -> Row {

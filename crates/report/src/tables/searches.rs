@@ -31,7 +31,7 @@ fn table(search: &SearchAnalysis) -> Table {
         label_head: "probe".to_owned(),
         columns: vec![
             Column::number("rate/s").least_width(10),
-            Column::number(shown_time(search).0).least_width(8),
+            Column::number(shown_time(search).as_str()).least_width(8),
             Column::text("outcome"),
         ],
         rows: (0..search.probes.len()).map(|nth| row(search, nth)).collect(),
@@ -48,7 +48,7 @@ fn row(search: &SearchAnalysis, nth: usize) -> Row {
     };
     let rate = probe.offered_per_s().map_or_else(|| "closed".to_owned(), rate_words);
     let times = probe.point.summary.as_ref().and_then(|summary| summary.response_ns);
-    let time = format::nanos_or_dash(times.and_then(shown_time(search).1));
+    let time = format::nanos_or_dash(times.and_then(|times| shown_time(search).of(times)).map(|ns| ns as u64));
     let look = match search.keeps(nth) {
         Some(true) => Look::Better,
         Some(false) => Look::Caution,

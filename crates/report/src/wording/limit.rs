@@ -7,9 +7,9 @@ use super::quantity::{bytes, number, whole};
 use analysis::answer::objective::of_kind;
 use analysis::answer::search_claims;
 use analysis::points::limit::ProbeAnalysis;
-use analysis::{Analysis, Quantiles, SearchAnalysis};
-use model::limit::{Criterion, Judgement, LimitProbe, Percentile, ProbeFault, ProbeKind};
-use model::{Nanos, PointState};
+use analysis::{Analysis, SearchAnalysis};
+use model::limit::{Criterion, Judgement, LimitProbe, ProbeFault, ProbeKind};
+use model::{Nanos, Percentile, PointState, QuotedTime};
 
 /// The most searches with sentences of their own.
 const DESCRIBED_MAX: usize = 6;
@@ -27,18 +27,15 @@ pub fn sentences(analysis: &Analysis) -> Vec<String> {
     sentences
 }
 
-/// The time that tables and charts show of a search: the first that its objective limits of all operations, with its name; else the 99th
-/// percentile.
-pub fn shown_time(search: &SearchAnalysis) -> (&'static str, fn(Quantiles) -> Option<u64>) {
+/// The time that tables and charts show of a search: the first that its objective limits of all operations; else the 99th percentile.
+pub fn shown_time(search: &SearchAnalysis) -> QuotedTime {
     let criteria = search.spec.objective.criteria().iter().filter(|one| one.kind().is_none());
-    let timed = criteria.filter(|one| matches!(one, Criterion::Percentile { .. } | Criterion::Longest { .. }));
-    match timed.copied().next() {
-        Some(Criterion::Percentile { percentile: Percentile::P50, .. }) => ("p50", |times| Some(times.p50)),
-        Some(Criterion::Percentile { percentile: Percentile::P95, .. }) => ("p95", |times| Some(times.p95)),
-        Some(Criterion::Percentile { percentile: Percentile::P999, .. }) => ("p99.9", |times| times.p999),
-        Some(Criterion::Longest { .. }) => ("max", |times| Some(times.max)),
-        _ => ("p99", |times| Some(times.p99)),
-    }
+    let mut timed = criteria.filter_map(|one| match one {
+        Criterion::Percentile { percentile, .. } => Some(QuotedTime::At(*percentile)),
+        Criterion::Longest { .. } => Some(QuotedTime::Longest),
+        _ => None,
+    });
+    timed.next().unwrap_or(QuotedTime::At(Percentile::P99))
 }
 
 /// `5 minutes`, `20 seconds`

@@ -9,31 +9,6 @@ use analysis::math::ratio::RatioVerdict;
 use analysis::points::metric::{Metric, shared_unit};
 use analysis::points::work::WorkUnit;
 
-/// The name of `metric`, as JSON and CSV have it.
-pub fn metric_key(metric: Metric) -> &'static str {
-    match metric {
-        Metric::LimitPerS => "limit_per_s",
-        Metric::RowsPerS => "rows_per_s",
-        Metric::OpsPerS => "ops_per_s",
-        Metric::Seconds => "seconds",
-        Metric::StatementSeconds => "statement_seconds",
-        Metric::P50Ns => "p50_ns",
-        Metric::P95Ns => "p95_ns",
-        Metric::P99Ns => "p99_ns",
-        Metric::EngineCpuNsPerOp => "engine_cpu_ns_per_op",
-        Metric::EngineCpuNsPerInsert => "engine_cpu_ns_per_insert",
-        Metric::ContextSwitchesPerOp => "context_switches_per_op",
-        Metric::ReadBytesPerOp => "read_bytes_per_op",
-        Metric::ReadBytesPerInsert => "read_bytes_per_insert",
-        Metric::WrittenBytesPerOp => "written_bytes_per_op",
-        Metric::WrittenBytesPerInsert => "written_bytes_per_insert",
-        Metric::PerMillionOps => "per_million_ops",
-        Metric::KwhPerMillionOps => "kwh_per_million_ops",
-        Metric::PerGb => "per_gb",
-        Metric::KwhPerGb => "kwh_per_gb",
-    }
-}
-
 /// The name of `metric`, as people read it.
 pub fn metric_name(metric: Metric) -> &'static str {
     match metric {
@@ -42,9 +17,7 @@ pub fn metric_name(metric: Metric) -> &'static str {
         Metric::OpsPerS => "ops/s",
         Metric::Seconds => "duration",
         Metric::StatementSeconds => "statement",
-        Metric::P50Ns => "p50",
-        Metric::P95Ns => "p95",
-        Metric::P99Ns => "p99",
+        Metric::Response(percentile) => percentile.as_str(),
         Metric::EngineCpuNsPerOp => "CPU per op",
         Metric::EngineCpuNsPerInsert => "CPU per row",
         Metric::ContextSwitchesPerOp => "switches per op",
@@ -86,9 +59,7 @@ pub fn metric_value(metric: Metric, value: f64) -> String {
     match metric {
         Metric::LimitPerS | Metric::RowsPerS | Metric::OpsPerS => rate(value).to_string(),
         Metric::Seconds | Metric::StatementSeconds => time(value * 1e9).to_string(),
-        Metric::P50Ns | Metric::P95Ns | Metric::P99Ns | Metric::EngineCpuNsPerOp | Metric::EngineCpuNsPerInsert => {
-            time(value).to_string()
-        }
+        Metric::Response(_) | Metric::EngineCpuNsPerOp | Metric::EngineCpuNsPerInsert => time(value).to_string(),
         Metric::ReadBytesPerOp
         | Metric::ReadBytesPerInsert
         | Metric::WrittenBytesPerOp
@@ -123,24 +94,19 @@ pub fn speed_verdict_word(verdict: RatioVerdict) -> &'static str {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use model::Percentile;
 
     #[test]
     fn values_have_the_unit_of_their_metric() {
         assert_eq!(metric_value(Metric::OpsPerS, 81_200.0), "81.2k/s");
         assert_eq!(metric_value(Metric::Seconds, 2.7), "2.70 s");
-        assert_eq!(metric_value(Metric::P99Ns, 12_300_000.0), "12.3 ms");
+        assert_eq!(metric_value(Metric::Response(Percentile::P99), 12_300_000.0), "12.3 ms");
         assert_eq!(metric_value(Metric::WrittenBytesPerInsert, 4_000.0), "4.00 KB");
     }
 
     #[test]
     fn more_of_a_cost_is_not_slower() {
         assert_eq!(verdict_word(Metric::WrittenBytesPerOp, RatioVerdict::Slower), "more");
-        assert_eq!(verdict_word(Metric::P99Ns, RatioVerdict::Slower), "slower");
-    }
-
-    #[test]
-    fn a_key_has_its_unit() {
-        let all = [Metric::RowsPerS, Metric::Seconds, Metric::P99Ns, Metric::ReadBytesPerInsert];
-        assert_eq!(all.map(metric_key), ["rows_per_s", "seconds", "p99_ns", "read_bytes_per_insert"]);
+        assert_eq!(verdict_word(Metric::Response(Percentile::P99), RatioVerdict::Slower), "slower");
     }
 }

@@ -205,7 +205,7 @@ mod tests {
     use analysis::math::ratio::RatioEstimate;
     use analysis::math::repeats::MeanOfRepeats;
     use analysis::points::work::WorkUnit;
-    use model::Value;
+    use model::{Percentile, Value};
 
     fn word(name: &str, value: &str) -> Setting {
         setting(name, SettingValue::Param(Value::Word(value.into())))
@@ -252,7 +252,7 @@ mod tests {
     fn a_gain_has_its_interval_and_what_was_not_shown_is_called_so() {
         let rows = vec![
             ("read_write", Metric::OpsPerS, cell(1.04, 6, Faster)),
-            ("read_write", Metric::P99Ns, cell(0.5, 6, Faster)),
+            ("read_write", Metric::Response(Percentile::P99), cell(0.5, 6, Faster)),
             ("read_only", Metric::OpsPerS, cell(1.0, 6, NoDifferenceShown)),
         ];
         let expected = "Against ext4, ext4:nobarrier gains 4.0 % (95 % CI 1.9 to 6.1, 6 pairs) with read_write; no difference \

@@ -24,7 +24,7 @@ use crate::answer::{AnswerParts, AskedRun, bottleneck, wakeups};
 use crate::math::ratio::PAIRS_MIN;
 use crate::points::metric::Metric;
 use crate::recorded::dimensions::{Role, Setting, SettingValue};
-use model::Pacing;
+use model::{Pacing, Percentile};
 use sentences::Pair;
 use words::list::capital;
 use words::quantity::time;
@@ -96,7 +96,7 @@ fn question(comparison: &Comparison) -> String {
 
 /// `With an open loop of 5,000 per second the p99 is 186 ms, with a closed loop 116 us: ...`, where rates are given and not compared.
 fn tail(comparison: &Comparison, nth: usize) -> Option<Claim> {
-    let times = comparison.effects_of(nth, Metric::P99Ns).decided;
+    let times = comparison.effects_of(nth, Metric::Response(Percentile::P99)).decided;
     if times.is_empty() {
         return None;
     }

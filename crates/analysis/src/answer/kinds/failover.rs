@@ -13,7 +13,7 @@ use crate::numbers::endpoints::FullRate;
 use crate::points::metric::Metric;
 use crate::points::sweep::is_usable;
 use crate::{Code, DetailKind, EndpointSummary, PointAnalysis};
-use model::Nanos;
+use model::{Nanos, Percentile};
 use words::list::{capital, join_and};
 use words::quantity::{count, percent, seconds, time};
 
@@ -68,7 +68,7 @@ fn table(point: &PointAnalysis) -> Option<AnswerTable> {
     };
     let (heads, rows): (&[&str], Vec<AnswerRow>) = if point.endpoints.is_empty() {
         let summary = point.summary.as_ref()?;
-        let p99 = Metric::P99Ns.value(point).map(|p99| p99.value);
+        let p99 = Metric::Response(Percentile::P99).value(point).map(|p99| p99.value);
         let cells = vec![
             found::<Outages>(point).map(|outages| gone(outages.total_ns.0 as f64)),
             Some(failed(summary.failed)),

@@ -19,10 +19,10 @@ use crate::points::search_repeats::{SearchRepeats, search_repeats};
 use crate::points::work::WorkUnit;
 use crate::recorded::dimensions::ENGINE;
 use crate::{Analysis, Code, Role, SearchAnalysis, Setting};
-use model::Nanos;
 use model::limit::{
-    Criterion, FailureAbove, HoldCause, HoldDebt, LimitOutcome, LowerBoundCause, Percentile, ProbeFault, ProbeKind,
+    Criterion, FailureAbove, HoldCause, HoldDebt, LimitOutcome, LowerBoundCause, ProbeFault, ProbeKind,
 };
+use model::{Nanos, Percentile};
 use recorded::{replayed, spoken_rate, times_carried};
 use std::collections::BTreeSet;
 use words::list::{capital, join_and};

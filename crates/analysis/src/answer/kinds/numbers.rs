@@ -10,6 +10,7 @@ use crate::points::metric::Metric;
 use crate::points::sweep::is_usable;
 use crate::points::work::{WorkRate, WorkUnit};
 use crate::{PointAnalysis, Validity};
+use model::Percentile;
 use words::quantity::{count, megabytes_per_s, percent, time, whole};
 
 pub(super) fn answer(run: &AskedRun) -> AnswerParts {
@@ -127,11 +128,11 @@ impl Column {
                 ("bytes_per_s", summary.bytes_per_s, megabytes_per_s(summary.bytes_per_s).digits().to_owned())
             }
             Column::P50 => {
-                let p50 = Metric::P50Ns.value(point)?.value;
+                let p50 = Metric::Response(Percentile::P50).value(point)?.value;
                 ("response_p50_ns", p50, time(p50).to_string())
             }
             Column::P99 => {
-                let p99 = Metric::P99Ns.value(point)?.value;
+                let p99 = Metric::Response(Percentile::P99).value(point)?.value;
                 ("response_p99_ns", p99, time(p99).to_string())
             }
             Column::Longest => {

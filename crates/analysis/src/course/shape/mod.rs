@@ -15,9 +15,9 @@ pub mod stalls;
 pub mod two_levels;
 pub mod waves;
 
+use crate::Quantiles;
 use crate::course::own_gaps::OwnGaps;
 use crate::math::stats::{median, total};
-use crate::numbers::quantiles::Quantiles;
 use crate::recorded::facts::{has_rhythm, slots};
 use crate::recorded::window::{OpTally, Window};
 use crate::{IntervalPoint, Series, Span};

@@ -7,10 +7,11 @@
 //! chance), and no short stall that delayed only some of many operations in flight and was not rare.
 
 use super::bursts::Bursts;
+use crate::Quantiles;
 use crate::course::own_gaps::OwnGaps;
 use crate::math::stats::median;
 use crate::math::units::nanos;
-use crate::numbers::quantiles::{Quantiles, merge_times};
+use crate::numbers::phase_times::merge_times;
 use crate::recorded::window::Window;
 use crate::{IntervalPoint, Span};
 use model::Interval;

@@ -21,7 +21,7 @@ use gate::Gate;
 use report::wording::compare::{arm_name, condition_key, cost_key, effect_word};
 use report::wording::compared_sweep::answers;
 use report::wording::label::settings_label;
-use report::wording::metric::{metric_key, verdict_word};
+use report::wording::metric::verdict_word;
 use serde_json::{Value, json};
 use std::path::{Path, PathBuf};
 
@@ -203,7 +203,7 @@ fn pairs(one: &RunComparison) -> Vec<Value> {
         let estimate = &metric.estimate;
         json!({
             "base_arm": arm_name(&one.base), "new_arm": arm_name(&one.new), "point": settings_label(&place.label),
-            "metric": metric_key(metric.metric), "base": metric.base, "new": metric.new, "ratio": estimate.ratio,
+            "metric": metric.metric.key(), "base": metric.base, "new": metric.new, "ratio": estimate.ratio,
             "ci95": estimate.ci95, "n": estimate.n, "in_turn": place.is_interleaved,
             "smallest_effect": estimate.smallest_effect, "verdict": verdict_key(metric),
         })

@@ -12,6 +12,7 @@ use crate::math::ratio::{RatioEstimate, RatioVerdict};
 use crate::points::metric::Metric;
 use crate::points::relative::{RelativeCell, RelativeRow};
 use crate::recorded::dimensions::{Role, Setting};
+use model::Percentile;
 use words::list::capital;
 use words::quantity::{bytes, range, time};
 
@@ -32,7 +33,7 @@ impl Cost {
     fn metrics(self) -> &'static [Metric] {
         match self {
             Cost::Written => &[Metric::WrittenBytesPerInsert, Metric::WrittenBytesPerOp],
-            Cost::Slowest => &[Metric::P99Ns],
+            Cost::Slowest => &[Metric::Response(Percentile::P99)],
             Cost::Cpu => &[Metric::EngineCpuNsPerInsert, Metric::EngineCpuNsPerOp],
         }
     }

@@ -17,6 +17,7 @@ use crate::points::relative::{RelativeCell, RelativeRow};
 use crate::points::work::{WorkRate, WorkUnit};
 use crate::recorded::dimensions::{Role, Setting};
 use crate::{PointAnalysis, Preference, Validity};
+use model::Percentile;
 use words::quantity::{count, time};
 
 /// With more columns there is no room for intervals and response times.
@@ -75,7 +76,7 @@ fn by_metric(comparison: &Comparison, places: &[Vec<&Setting>]) -> Option<Answer
     let arms = &comparison.table.arms;
     let points: Vec<Option<&PointAnalysis>> = arms.iter().map(|arm| comparison.row(place, arm)).collect();
     let speed = comparison.table.rows.iter().find(|row| row.metric.is_speed());
-    let p99 = comparison.table.rows.iter().find(|row| row.metric == Metric::P99Ns);
+    let p99 = comparison.table.rows.iter().find(|row| row.metric == Metric::Response(Percentile::P99));
     let of = |metric: Option<&RelativeRow>, value: fn(&PointAnalysis) -> Option<AnswerCell>| {
         let ratio = metric.and_then(|row| ratio_cell(comparison, row, row.cells[0]?, true));
         let values = points.iter().map(|point| value((*point)?));

@@ -8,7 +8,7 @@ use crate::points::metric::Metric;
 use crate::points::sweep::{is_comparable, is_usable};
 use crate::points::work::{WorkRate, WorkUnit};
 use crate::{PointAnalysis, Setting};
-use model::StepIndexes;
+use model::{Percentile, StepIndexes};
 use std::collections::BTreeSet;
 use words::list::capital;
 use words::quantity::{number, plural, time};
@@ -110,7 +110,7 @@ fn step_claim(run: &AskedRun, row: &PointAnalysis) -> Option<Claim> {
         let sentence = format!("{step} took {}.", time(seconds * 1e9));
         return Some(Claim::new(ClaimKind::Rate, sentence).figure_at(id, "seconds", seconds, None));
     };
-    let p99 = Metric::P99Ns.value(row).map(|p99| p99.value).filter(|_| rate.unit != WorkUnit::Rows);
+    let p99 = Metric::Response(Percentile::P99).value(row).map(|p99| p99.value).filter(|_| rate.unit != WorkUnit::Rows);
     let beside = background_words(row);
     let reaches = format!("{step}: {} {}", amount(rate.value), rate.unit.spoken());
     let p99_words = p99.map_or(String::new(), |ns| format!(", p99 {}", time(ns)));
