@@ -4,7 +4,6 @@
 //! differs between them may be the work itself. Invalid points are counted and named and otherwise left out. Nothing here is a
 //! sentence: the crate `report` words it.
 
-mod reason_words;
 mod steadiness;
 
 pub use steadiness::{LongestWait, Steadiness};
@@ -231,6 +230,13 @@ pub struct Reason {
     pub validity: Validity,
     /// How many points.
     pub points: usize,
+}
+
+impl Reason {
+    /// What the points did or had: `ran too short`.
+    pub fn words(&self) -> &'static str {
+        self.code.reason(self.validity)
+    }
 }
 
 /// Points of one engine that the plan asked for and the run has not.

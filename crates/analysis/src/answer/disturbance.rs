@@ -8,7 +8,7 @@ use super::{Claim, ClaimKind};
 use crate::findings::level_shift::{LevelShifts, signed_change};
 use crate::findings::stall::{LongStalls, Stalls};
 use crate::findings::unsteady::Unsteadiness;
-use crate::findings::{DISTURBANCES, gravity, title};
+use crate::findings::{gravity, title};
 use crate::math::stats::INTERVALS_MIN;
 use crate::{Code, Detail, Finding, PointAnalysis};
 use model::Nanos;
@@ -23,8 +23,8 @@ pub(super) struct Disturbed<'a> {
 
 /// What disturbed `points`, without the kinds in `told`.
 pub(super) fn claims(points: &[Disturbed], told: &[Code]) -> Vec<Claim> {
-    let kinds = DISTURBANCES.iter().filter(|code| !told.contains(code));
-    kinds.filter_map(|code| claim(*code, points)).collect()
+    let kinds = Code::disturbances().into_iter().filter(|code| !told.contains(code));
+    kinds.filter_map(|code| claim(code, points)).collect()
 }
 
 /// The kinds that say what `code` says, and more: a rate that shifted is slower in the second half, and one that varies is not known well.

@@ -12,7 +12,6 @@ use crate::math::repeats::{MeanOfRepeats, combine};
 use crate::points::sweep::{ScalingAxis, Sweep, SweepStep, is_usable, sweeps};
 use crate::points::work::{WorkRate, WorkUnit};
 use crate::recorded::dimensions::ENGINE;
-use crate::verdict::Reason;
 use crate::{Finding, PointAnalysis, Role, Setting, Severity, Validity};
 use model::{AccessPattern, OpClass};
 use std::collections::BTreeMap;
@@ -69,10 +68,10 @@ impl<'a> Thing<'a> {
         let claim = |own: Vec<&PointAnalysis>| {
             let findings = own[0].findings.iter().filter(|finding| finding.severity == Severity::Error);
             let code = findings.map(Finding::code).next()?;
-            let reason = Reason { code, validity: Validity::Invalid, points: own.len() };
             let unit = WorkUnit::of(own[0])?;
             let thing = Thing { sweep: Sweep::from_points(own), unit, distinguishing: Vec::new() };
-            let sentence = format!("{} cannot be used: they {}.", capital(&thing.whose_work()), reason.words());
+            let sentence =
+                format!("{} cannot be used: they {}.", capital(&thing.whose_work()), code.reason(Validity::Invalid));
             Some(Claim::new(ClaimKind::Caution, sentence).from_finding(code))
         };
         spoilt.filter_map(claim).collect()

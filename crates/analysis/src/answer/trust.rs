@@ -12,7 +12,7 @@ use super::sureness;
 use crate::findings::errors::FailedOps;
 use crate::findings::foreign_cpu::{CpuUser, ForeignCpu};
 use crate::judgement::NextStep;
-use crate::verdict::{Reason, Unmeasured};
+use crate::verdict::Unmeasured;
 use crate::{Code, DetailKind, PointAnalysis, Severity, Validity};
 use words::list::{at_points, capital, join_and};
 use words::quantity::{percent, plural, range};
@@ -70,7 +70,7 @@ pub(super) fn sentences(run: &AskedRun) -> Vec<String> {
 fn rest_words(run: &AskedRun, code: Code, points: usize) -> String {
     let kept = run.analysis.points.iter().filter(|point| point.validity != Validity::Invalid);
     let is_one = run.analysis.verdict.trust.validity.indicative == 1;
-    let words = Reason { code, validity: Validity::Indicative, points }.words();
+    let words = code.reason(Validity::Indicative);
     match foreign_cpu(kept, Severity::Note).filter(|_| code == Code::ForeignCpu) {
         Some((words, _)) if is_one => format!("The other is a lower bound: {words}."),
         Some((words, _)) => format!("The others are lower bounds: {words}."),
@@ -184,7 +184,7 @@ fn weakness_words(run: &AskedRun, code: Code, points: usize, invalid: usize) -> 
         if let Some((words, _)) = foreign_cpu(left_out, Severity::Error).filter(|_| code == Code::ForeignCpu) {
             return words;
         }
-        let words = Reason { code, validity: Validity::Invalid, points }.words();
+        let words = code.reason(Validity::Invalid);
         return match (points, invalid) {
             (1, 1) => format!("it {words}"),
             (points, invalid) if points == invalid => format!("they {words}"),
@@ -205,7 +205,7 @@ fn weakness_words(run: &AskedRun, code: Code, points: usize, invalid: usize) -> 
     if let Some(words) = failed_words(run, code) {
         return words;
     }
-    let words = Reason { code, validity: Validity::Indicative, points }.words();
+    let words = code.reason(Validity::Indicative);
     match (points, own.len()) {
         (1, 1) => format!("it {words}"),
         (1, _) => format!("one {words}"),

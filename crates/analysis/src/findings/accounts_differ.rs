@@ -157,6 +157,7 @@ fn finding(point: &PointData, shown: ByteAccount, detail: UnlikeAccounts) -> Fin
 impl FindingKind for UnlikeAccounts {
     const SEVERITIES: &'static [Severity] = &[Severity::Note, Severity::Warning];
     const DETECTS: Detects = Detects::Point(detect);
+    const REASON: &'static str = "had conflicting write counts";
 
     fn is_like(&self, other: &Self) -> bool {
         (self.shown, self.other) == (other.shown, other.other)

@@ -39,6 +39,7 @@ fn missed(load: &BackgroundSummary) -> Finding {
 impl FindingKind for MissedRate {
     const SEVERITIES: &'static [Severity] = &[Severity::Warning];
     const DETECTS: Detects = Detects::Point(detect);
+    const REASON: &'static str = "missed the rate of the background load";
 
     fn is_like(&self, other: &Self) -> bool {
         self.load.kinds == other.load.kinds

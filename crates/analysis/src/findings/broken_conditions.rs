@@ -37,6 +37,7 @@ fn detect(view: &PointView) -> Vec<Finding> {
 impl FindingKind for BrokenConditions {
     const SEVERITIES: &'static [Severity] = &[Severity::Error];
     const DETECTS: Detects = Detects::Point(detect);
+    const REASON: &'static str = "left rows that break a consistency condition";
 
     fn is_like(&self, other: &Self) -> bool {
         let numbers = |one: &Self| one.broken.iter().map(|row| row.condition).collect::<Vec<_>>();

@@ -3,7 +3,7 @@
 //! In: the bursts of the run phase. Out: a note with the period and the share of time without anything.
 //! Limits: intervals of a slice or longer do not show it; then only the slow tail of the service times does.
 
-use super::{Detects, Finding, FindingKind, Watched};
+use super::{CourseDisturbance, Detects, Finding, FindingKind, ShownBy, Watched};
 use crate::Quantiles;
 use crate::computed_phase::Measured;
 use crate::course::shape::bursts::Bursts;
@@ -55,10 +55,8 @@ impl FindingKind for RateBursts {
     const SEVERITIES: &'static [Severity] = &[Severity::Note];
     const DETECTS: Detects = Detects::Point(detect);
     const WATCHED: Watched = Watched::OfStatements;
-
-    fn can_judge_imported(view: &PointView) -> bool {
-        view.has_intervals()
-    }
+    const DISTURBANCE: Option<CourseDisturbance> = Some(CourseDisturbance::StoodStill);
+    const SHOWN_BY: ShownBy = ShownBy::Rates;
 
     fn title(alike: &[&Self]) -> String {
         format!(

@@ -71,6 +71,7 @@ fn read_per_second(point: &PointData, measured: &Measured) -> f64 {
 impl FindingKind for CachedReads {
     const SEVERITIES: &'static [Severity] = &[Severity::Note, Severity::Warning];
     const DETECTS: Detects = Detects::Point(detect);
+    const REASON: &'static str = "read from a cache";
 
     fn is_like(&self, other: &Self) -> bool {
         self.via == other.via

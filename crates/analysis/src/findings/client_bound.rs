@@ -84,6 +84,7 @@ fn lagging(measured: &Measured) -> Option<Finding> {
 impl FindingKind for BoundClients {
     const SEVERITIES: &'static [Severity] = &[Severity::Warning];
     const DETECTS: Detects = Detects::EachLoad(detect);
+    const REASON: &'static str = "had a busy or late load generator";
 
     fn is_like(&self, other: &Self) -> bool {
         match (self, other) {

@@ -79,6 +79,7 @@ impl FindingKind for ClockGaps {
     const SEVERITIES: &'static [Severity] = &[Severity::Error];
     const DETECTS: Detects = Detects::EachHost(detect);
     const WATCHED: Watched = Watched::AsOwnFault;
+    const REASON: &'static str = "lost time while nothing was recorded";
 
     fn is_like(&self, other: &Self) -> bool {
         (self.is_crowded(), self.longest_ns.is_some()) == (other.is_crowded(), other.longest_ns.is_some())

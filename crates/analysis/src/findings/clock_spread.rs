@@ -72,6 +72,7 @@ fn steps_of(view: &PointView, host: &HostData) -> impl Iterator<Item = HostStep>
 impl FindingKind for ClockSpread {
     const SEVERITIES: &'static [Severity] = &[Severity::Warning];
     const DETECTS: Detects = Detects::Point(detect);
+    const REASON: &'static str = "had hosts whose clocks are not known well enough";
 
     fn is_like(&self, other: &Self) -> bool {
         self.hosts.is_empty() == other.hosts.is_empty()

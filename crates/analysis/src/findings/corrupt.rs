@@ -58,6 +58,7 @@ fn detect(view: &PointView) -> Vec<Finding> {
 impl FindingKind for CorruptData {
     const SEVERITIES: &'static [Severity] = &[Severity::Error];
     const DETECTS: Detects = Detects::Point(detect);
+    const REASON: &'static str = "read back wrong data";
 
     fn is_like(&self, other: &Self) -> bool {
         let kinds = |one: &Self| one.counts().map(|(count, _)| count > 0);

@@ -62,6 +62,7 @@ impl FindingKind for CpuThrottling {
     const SEVERITIES: &'static [Severity] = &[Severity::Warning];
     const DETECTS: Detects = Detects::EachHost(detect);
     const WATCHED: Watched = Watched::Always;
+    const REASON: &'static str = "were slowed down by a CPU quota or by heat";
 
     fn is_like(&self, other: &Self) -> bool {
         std::mem::discriminant(self) == std::mem::discriminant(other)

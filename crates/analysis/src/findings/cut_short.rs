@@ -31,6 +31,7 @@ fn detect(view: &PointView) -> Vec<Finding> {
 impl FindingKind for UnfinishedStep {
     const SEVERITIES: &'static [Severity] = &[Severity::Warning];
     const DETECTS: Detects = Detects::Point(detect);
+    const REASON: &'static str = "ended before the work was done";
 
     fn title(alike: &[&Self]) -> String {
         let done = range(alike, |one| one.done_ops as f64 / one.planned_ops as f64, percent);

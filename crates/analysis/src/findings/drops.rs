@@ -5,7 +5,7 @@
 
 use super::phrases::{SPANS_LISTED_MAX, at_second, span};
 use super::stall::{EventPeriod, one_every};
-use super::{Detects, Finding, FindingKind, Watched};
+use super::{CourseDisturbance, Detects, Finding, FindingKind, ShownBy, Watched};
 use crate::computed_phase::Measured;
 use crate::course::shape::Shape;
 use crate::course::shape::drops::DropSpan;
@@ -72,10 +72,8 @@ impl FindingKind for RateDrops {
     const SEVERITIES: &'static [Severity] = &[Severity::Note];
     const DETECTS: Detects = Detects::Point(detect);
     const WATCHED: Watched = Watched::OfStatements;
-
-    fn can_judge_imported(view: &PointView) -> bool {
-        view.has_intervals()
-    }
+    const DISTURBANCE: Option<CourseDisturbance> = Some(CourseDisturbance::Dropped);
+    const SHOWN_BY: ShownBy = ShownBy::Rates;
 
     fn gravity(&self) -> Option<f64> {
         Some(self.fall_share() * self.drops.len() as f64)

@@ -4,7 +4,7 @@
 //! the first connection that was lost and could not be opened again; a shorter loss than 0.2 s has no finding.
 
 use super::outage::OutageEnd;
-use super::{Detects, Finding, FindingKind};
+use super::{CourseDisturbance, Detects, Finding, FindingKind};
 use crate::Span;
 use crate::evidence::PointView;
 use crate::judgement::{NextStep, Severity};
@@ -79,6 +79,8 @@ fn figures(view: &PointView, number: u16, name: &str, down: &DownTime, window: &
 impl FindingKind for EndpointOutages {
     const SEVERITIES: &'static [Severity] = &[Severity::Warning];
     const DETECTS: Detects = Detects::Point(detect);
+    const DISTURBANCE: Option<CourseDisturbance> = Some(CourseDisturbance::Gone);
+    const REASON: &'static str = "had an endpoint that was down";
 
     fn is_like(&self, other: &Self) -> bool {
         let form = |one: &Self| (one.outages.len() == 1, one.interval_ns);

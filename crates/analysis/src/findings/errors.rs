@@ -58,6 +58,7 @@ fn detect(view: &PointView) -> Vec<Finding> {
 impl FindingKind for FailedOps {
     const SEVERITIES: &'static [Severity] = &[Severity::Warning, Severity::Error];
     const DETECTS: Detects = Detects::Point(detect);
+    const REASON: &'static str = "had failed operations";
 
     fn can_judge_imported(_: &PointView) -> bool {
         true

@@ -8,7 +8,7 @@
 
 use super::{Detects, Finding, FindingKind};
 use crate::evidence::PointView;
-use crate::judgement::Severity;
+use crate::judgement::{Severity, Validity};
 use crate::math::units::nanos;
 use model::{Nanos, Percentile};
 use serde::Serialize;
@@ -56,6 +56,11 @@ fn detect(view: &PointView) -> Vec<Finding> {
 impl FindingKind for FewSamples {
     const SEVERITIES: &'static [Severity] = &[Severity::Warning, Severity::Error];
     const DETECTS: Detects = Detects::Point(detect);
+    const REASON: &'static str = "had too few operations for p99";
+
+    fn reason(validity: Validity) -> &'static str {
+        if validity == Validity::Invalid { "did no operation" } else { Self::REASON }
+    }
 
     fn can_judge_imported(view: &PointView) -> bool {
         view.measured.is_some_and(|measured| measured.summary.ops == 0 || !measured.series.response.is_empty())
@@ -99,7 +104,7 @@ impl FindingKind for FewSamples {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::judgement::{NextStep, Validity};
+    use crate::judgement::NextStep;
     use crate::simulated::{Simulation, drain};
     use model::Fact;
 

@@ -79,6 +79,7 @@ fn taken(usage: &CpuUsage) -> Option<Finding> {
 impl FindingKind for ForeignCpu {
     const SEVERITIES: &'static [Severity] = &[Severity::Warning, Severity::Error];
     const DETECTS: Detects = Detects::EachHost(detect);
+    const REASON: &'static str = "lost CPU time to other processes or the hypervisor";
 
     fn is_like(&self, other: &Self) -> bool {
         std::mem::discriminant(&self.by) == std::mem::discriminant(&other.by)

@@ -168,6 +168,7 @@ fn begin_of_others(point: &PointData, all: &Growth, counted: CountedWork, per_s:
 impl FindingKind for ForeignStatements {
     const SEVERITIES: &'static [Severity] = &[Severity::Warning, Severity::Error];
     const DETECTS: Detects = Detects::Point(detect);
+    const REASON: &'static str = "shared the server with other clients";
 
     fn is_like(&self, other: &Self) -> bool {
         self.counted == other.counted

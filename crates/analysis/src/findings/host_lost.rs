@@ -4,7 +4,7 @@
 //! after the run phase changes no number of it and is left out.
 
 use super::phrases::HOSTS_MAX;
-use super::{Detects, Finding, FindingKind};
+use super::{CourseDisturbance, Detects, Finding, FindingKind};
 use crate::Span;
 use crate::evidence::PointView;
 use crate::judgement::{NextStep, Severity};
@@ -81,6 +81,8 @@ fn spans(view: &PointView, lost: &[(&HostData, &Event)]) -> Vec<Span> {
 impl FindingKind for LostHosts {
     const SEVERITIES: &'static [Severity] = &[Severity::Warning, Severity::Error];
     const DETECTS: Detects = Detects::Point(detect);
+    const DISTURBANCE: Option<CourseDisturbance> = Some(CourseDisturbance::Gone);
+    const REASON: &'static str = "lost a host";
 
     fn is_like(&self, other: &Self) -> bool {
         self.went_on == other.went_on && self.lost.len() == other.lost.len()

@@ -62,6 +62,7 @@ fn detect(view: &PointView) -> Vec<Finding> {
 impl FindingKind for UnevenHosts {
     const SEVERITIES: &'static [Severity] = &[Severity::Note, Severity::Warning];
     const DETECTS: Detects = Detects::Point(detect);
+    const REASON: &'static str = "had a host that did less than its share";
 
     fn title(alike: &[&Self]) -> String {
         let worst = |one: &Self| one.uneven.first().map_or(1.0, UnevenHost::kept);

@@ -32,6 +32,7 @@ fn detect(view: &PointView) -> Vec<Finding> {
 impl FindingKind for BlockedClients {
     const SEVERITIES: &'static [Severity] = &[Severity::Error];
     const DETECTS: Detects = Detects::Point(detect);
+    const REASON: &'static str = "left clients blocked at the end";
 
     fn title(alike: &[&Self]) -> String {
         let clients = counted(alike, |one| one.clients as u64, "client");

@@ -28,6 +28,7 @@ fn detect(view: &PointView) -> Vec<Finding> {
 impl FindingKind for ImportedResults {
     const SEVERITIES: &'static [Severity] = &[Severity::Warning];
     const DETECTS: Detects = Detects::Point(detect);
+    const REASON: &'static str = "came from another program";
 
     fn can_judge_imported(_: &PointView) -> bool {
         true

@@ -75,6 +75,7 @@ fn progress(view: &PointView) -> ProgressMade {
 impl FindingKind for IncompletePoint {
     const SEVERITIES: &'static [Severity] = &[Severity::Warning, Severity::Error];
     const DETECTS: Detects = Detects::Point(detect);
+    const REASON: &'static str = "did not complete";
 
     fn can_judge_imported(_: &PointView) -> bool {
         true

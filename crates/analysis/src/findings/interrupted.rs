@@ -27,6 +27,7 @@ fn detect(view: &PointView) -> Vec<Finding> {
 impl FindingKind for PointInterruption {
     const SEVERITIES: &'static [Severity] = &[Severity::Warning];
     const DETECTS: Detects = Detects::Point(detect);
+    const REASON: &'static str = "stopped early: interrupted, or the disk was full";
 
     fn is_like(&self, other: &Self) -> bool {
         (self.at_ns.is_some(), &self.reason) == (other.at_ns.is_some(), &other.reason)

@@ -3,7 +3,7 @@
 use super::{Detail, DetailKind, Finding};
 use crate::Span;
 use crate::evidence::PointView;
-use crate::judgement::Severity;
+use crate::judgement::{Severity, Validity};
 use crate::point::PointAnalysis;
 use model::{ObservedCounts, Plan};
 use words::quantity::plural;
@@ -18,11 +18,26 @@ pub trait FindingKind: DetailKind {
     /// Whether they are looked for in a point without a load of plimsoll's own.
     const WATCHED: Watched = Watched::Never;
 
+    /// How it disturbs the course of a rate or a service; `None` if it says nothing of that.
+    const DISTURBANCE: Option<CourseDisturbance> = None;
+
+    /// What shows it.
+    const SHOWN_BY: ShownBy = ShownBy::Records;
+
+    /// What a point did or had that is less than valid because of it, in the past tense: `ran too short`. Empty of a kind that is always a note,
+    /// or about several points.
+    const REASON: &'static str = "";
+
+    /// [`Self::REASON`], if it depends on what the point is because of it.
+    fn reason(validity: Validity) -> &'static str {
+        let _ = validity;
+        Self::REASON
+    }
+
     /// Whether they can be looked for in results of another program, which have no counters, no events and no settings, and often neither
     /// intervals nor times.
     fn can_judge_imported(view: &PointView) -> bool {
-        let _ = view;
-        false
+        Self::SHOWN_BY == ShownBy::Rates && view.has_intervals()
     }
 
     /// Whether one title can hold both: they differ in their numbers only.
@@ -55,6 +70,45 @@ pub trait FindingKind: DetailKind {
         let _ = spans;
         String::new()
     }
+}
+
+/// How something disturbs the course of a rate or a service, the gravest first. A point with such a finding did not run steadily.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum CourseDisturbance {
+    /// The server, an endpoint or a host was gone.
+    Gone,
+    /// Next to nothing was done for a while.
+    StoodStill,
+    /// The rate went to another level, or jumped between two.
+    Shifted,
+    /// It began higher than it went on.
+    SlowedDown,
+    /// It dropped for short whiles.
+    Dropped,
+    /// It rose and fell.
+    Swung,
+    /// It did not become steady, or drifted.
+    Unsettled,
+    /// Some operations waited while others were served.
+    Unfair,
+    /// It varied so much that it is hardly known.
+    Noisy,
+}
+
+impl CourseDisturbance {
+    /// Whether the course of the rate shows it at a glance.
+    pub fn is_seen_in_course(self) -> bool {
+        self <= CourseDisturbance::Swung
+    }
+}
+
+/// What shows a finding.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ShownBy {
+    /// The rates of the intervals, which noise has, too: its false alarms are counted.
+    Rates,
+    /// Events, counters, times, or what else is recorded.
+    Records,
 }
 
 /// Whether findings are looked for where others make the load and plimsoll only watches. The rate is then theirs, and neither too short nor too low.
@@ -102,6 +156,9 @@ pub(super) struct Kind {
     pub severities: &'static [Severity],
     pub detects: Detects,
     pub watched: Watched,
+    pub disturbance: Option<CourseDisturbance>,
+    pub shown_by: ShownBy,
+    pub reason: fn(Validity) -> &'static str,
     can_judge_imported: fn(&PointView) -> bool,
     is_alike: fn(&Detail, &Detail) -> bool,
     gravity: fn(&Detail) -> Option<f64>,
@@ -118,6 +175,9 @@ impl Kind {
             severities: K::SEVERITIES,
             detects: K::DETECTS,
             watched: K::WATCHED,
+            disturbance: K::DISTURBANCE,
+            shown_by: K::SHOWN_BY,
+            reason: K::reason,
             can_judge_imported: K::can_judge_imported,
             is_alike: |one, other| {
                 K::in_detail(one).zip(K::in_detail(other)).is_some_and(|(one, other)| one.is_like(other))

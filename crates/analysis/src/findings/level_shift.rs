@@ -5,7 +5,7 @@
 //! left to `unsteady`, and a rate that swings or jumps back and forth to `wave` and `two-levels`.
 
 use super::phrases::{at_second, span};
-use super::{Detects, Finding, FindingKind, Watched};
+use super::{CourseDisturbance, Detects, Finding, FindingKind, ShownBy, Watched};
 use crate::computed_phase::Measured;
 use crate::course::shape::levels::LevelSpan;
 use crate::evidence::PointView;
@@ -92,10 +92,8 @@ impl FindingKind for LevelShifts {
     const SEVERITIES: &'static [Severity] = &[Severity::Note];
     const DETECTS: Detects = Detects::Point(detect);
     const WATCHED: Watched = Watched::OfStatements;
-
-    fn can_judge_imported(view: &PointView) -> bool {
-        view.has_intervals()
-    }
+    const DISTURBANCE: Option<CourseDisturbance> = Some(CourseDisturbance::Shifted);
+    const SHOWN_BY: ShownBy = ShownBy::Rates;
 
     fn gravity(&self) -> Option<f64> {
         let [least, most] = self.extremes();

@@ -58,6 +58,7 @@ fn passed(view: &PointView, measured: &Measured, flow: LimitedFlow, limit_per_s:
 impl FindingKind for EscapedLimit {
     const SEVERITIES: &'static [Severity] = &[Severity::Warning];
     const DETECTS: Detects = Detects::Point(detect);
+    const REASON: &'static str = "used a device that exceeded its storage limit";
 
     fn is_like(&self, other: &Self) -> bool {
         self.flow == other.flow

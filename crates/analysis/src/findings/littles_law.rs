@@ -8,7 +8,7 @@
 use super::{Detects, Finding, FindingKind};
 use crate::computed_phase::Measured;
 use crate::evidence::PointView;
-use crate::judgement::{NextStep, Severity};
+use crate::judgement::{NextStep, Severity, Validity};
 use crate::numbers::achieved::mean_in_flight;
 use crate::numbers::steps::has_steps;
 use crate::recorded::facts::{is_scripted, slots};
@@ -79,6 +79,11 @@ fn lower_bound_holds(view: &PointView) -> bool {
 impl FindingKind for InFlightMismatch {
     const SEVERITIES: &'static [Severity] = &[Severity::Warning, Severity::Error];
     const DETECTS: Detects = Detects::Point(detect);
+    const REASON: &'static str = "showed more operations in flight than clients";
+
+    fn reason(validity: Validity) -> &'static str {
+        if validity == Validity::Indicative { "had clients busy outside operations" } else { Self::REASON }
+    }
 
     fn is_like(&self, other: &Self) -> bool {
         self.is_impossible() == other.is_impossible()

@@ -12,7 +12,9 @@ mod phrases;
 pub mod setting_words;
 
 pub use explanation::{Explanation, explanation};
-pub use kind::{Detects, FindingKind, Watched, evidence, gravity, is_alike, mixed_title, title};
+pub use kind::{
+    CourseDisturbance, Detects, FindingKind, ShownBy, Watched, evidence, gravity, is_alike, mixed_title, title,
+};
 
 use crate::Span;
 use crate::evidence::{HostPartView, PointView};
@@ -198,25 +200,6 @@ findings! {
     knee::Knee => Knee = "knee",
 }
 
-/// What disturbs the course of a rate, the gravest first.
-pub const DISTURBANCES: [Code; 15] = [
-    Code::Outage,
-    Code::EndpointOutage,
-    Code::HostLost,
-    Code::Stall,
-    Code::Bursts,
-    Code::LevelShift,
-    Code::TwoLevels,
-    Code::Slowdown,
-    Code::Drops,
-    Code::PartitionDrops,
-    Code::Wave,
-    Code::NotSteady,
-    Code::Unsteady,
-    Code::Starvation,
-    Code::WideInterval,
-];
-
 impl Code {
     /// The code that is written `text` today.
     pub fn parse(text: &str) -> Option<Code> {
@@ -233,9 +216,31 @@ impl Code {
         self.kind().severities
     }
 
-    /// Whether it says that a rate or a service was not even over the run phase: a point with such a finding did not run steadily.
+    /// What disturbs the course of a rate, the gravest first.
+    pub fn disturbances() -> Vec<Code> {
+        let mut all: Vec<Code> = Code::ALL.iter().copied().filter(|code| code.disturbance().is_some()).collect();
+        all.sort_by_key(|code| code.disturbance());
+        all
+    }
+
+    /// How it disturbs the course of a rate or a service, if it says that it was not even over the run phase.
+    pub fn disturbance(self) -> Option<CourseDisturbance> {
+        self.kind().disturbance
+    }
+
+    /// Whether a point with such a finding did not run steadily.
     pub fn is_disturbance(self) -> bool {
-        DISTURBANCES.contains(&self)
+        self.disturbance().is_some()
+    }
+
+    /// Whether the rates of intervals show it, which noise has, too.
+    pub fn is_shown_by_rates(self) -> bool {
+        self.kind().shown_by == ShownBy::Rates
+    }
+
+    /// What a point did or had that is of this validity because of it, in words that suit one point and many: `ran too short`.
+    pub fn reason(self, validity: Validity) -> &'static str {
+        (self.kind().reason)(validity)
     }
 
     /// Whether such a finding is about several points, so that it does not change the validity of any.
@@ -357,6 +362,17 @@ mod tests {
         assert!(names.iter().all(|name| name.chars().all(|c| c.is_ascii_lowercase() || c == '-')), "{names:?}");
         for kind in KINDS {
             assert!(kind.severities.is_sorted_by(|a, b| a < b) && !kind.severities.is_empty(), "{}", kind.name);
+        }
+    }
+
+    #[test]
+    fn whatever_weakens_a_point_says_what_the_point_did() {
+        let weakening = Code::ALL.iter().filter(|code| {
+            let severities = code.severities();
+            !code.is_about_several_points() && severities.iter().any(|severity| *severity > Severity::Note)
+        });
+        for code in weakening {
+            assert!(!code.reason(Validity::Indicative).is_empty(), "{} has no REASON", code.as_str());
         }
     }
 

@@ -123,6 +123,7 @@ fn in_flight_max(point: &PointData) -> u64 {
 impl FindingKind for UnflushedCommits {
     const SEVERITIES: &'static [Severity] = &[Severity::Error];
     const DETECTS: Detects = Detects::Point(detect);
+    const REASON: &'static str = "acknowledged commits that a power cut may lose";
 
     fn is_like(&self, other: &Self) -> bool {
         self.flushes_per_s.is_some() == other.flushes_per_s.is_some()

@@ -4,7 +4,7 @@
 //! [`model::steady`].
 
 use super::steady::{RoundsWindow, rates, rounds};
-use super::{Detects, Finding, FindingKind};
+use super::{CourseDisturbance, Detects, Finding, FindingKind};
 use crate::evidence::PointView;
 use crate::judgement::{NextStep, Severity};
 use crate::math::units::Share;
@@ -62,6 +62,8 @@ fn detect(view: &PointView) -> Vec<Finding> {
 impl FindingKind for UnsteadyRounds {
     const SEVERITIES: &'static [Severity] = &[Severity::Warning];
     const DETECTS: Detects = Detects::Point(detect);
+    const DISTURBANCE: Option<CourseDisturbance> = Some(CourseDisturbance::Unsettled);
+    const REASON: &'static str = "did not settle";
 
     fn is_like(&self, other: &Self) -> bool {
         let excess = |one: &Self| one.window.as_ref().map(Excess::of);

@@ -31,6 +31,7 @@ impl FindingKind for OtherServerFound {
     const SEVERITIES: &'static [Severity] = &[Severity::Error];
     const DETECTS: Detects = Detects::Point(detect);
     const WATCHED: Watched = Watched::Always;
+    const REASON: &'static str = "had another server answer in the place of the first";
 
     fn is_like(&self, other: &Self) -> bool {
         (&self.first, &self.other) == (&other.first, &other.other)

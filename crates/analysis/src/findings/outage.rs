@@ -4,7 +4,7 @@
 //! What an outage explains is not reported again: it is no `stall`, its failures are no `errors`, its restart is no `restarted`.
 //! Limits: those of [`crate::course::shape::outages`].
 
-use super::{Detects, Finding, FindingKind};
+use super::{CourseDisturbance, Detects, Finding, FindingKind};
 use crate::Span;
 use crate::computed_phase::Measured;
 use crate::course::shape::outages::Outage;
@@ -107,6 +107,8 @@ const OUTAGES_LISTED_MAX: usize = 6;
 impl FindingKind for Outages {
     const SEVERITIES: &'static [Severity] = &[Severity::Warning, Severity::Error];
     const DETECTS: Detects = Detects::Point(detect);
+    const DISTURBANCE: Option<CourseDisturbance> = Some(CourseDisturbance::Gone);
+    const REASON: &'static str = "had an outage of the server";
 
     fn is_like(&self, other: &Self) -> bool {
         let form = |one: &Self| (one.end, one.restarts > 0, one.count == 1, one.interval_ns);

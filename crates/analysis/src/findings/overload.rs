@@ -73,6 +73,7 @@ fn detect(view: &PointView) -> Vec<Finding> {
 impl FindingKind for Overload {
     const SEVERITIES: &'static [Severity] = &[Severity::Warning];
     const DETECTS: Detects = Detects::Point(detect);
+    const REASON: &'static str = "did not serve all arrivals in time";
 
     fn is_like(&self, other: &Self) -> bool {
         self.is_lasting == other.is_lasting

@@ -122,6 +122,7 @@ impl FindingKind for RecorderGaps {
     const SEVERITIES: &'static [Severity] = &[Severity::Note, Severity::Warning, Severity::Error];
     const DETECTS: Detects = Detects::EachHost(detect);
     const WATCHED: Watched = Watched::AsOwnFault;
+    const REASON: &'static str = "lost time in which plimsoll itself did not run";
 
     fn is_like(&self, other: &Self) -> bool {
         self.cause == other.cause

@@ -39,6 +39,7 @@ fn detect(view: &PointView) -> Vec<Finding> {
 impl FindingKind for ExceededPace {
     const SEVERITIES: &'static [Severity] = &[Severity::Error];
     const DETECTS: Detects = Detects::Point(detect);
+    const REASON: &'static str = "entered more new orders than its terminals can";
 
     fn title(alike: &[&Self]) -> String {
         let found = range(alike, |one| one.per_minute_and_warehouse, number);

@@ -6,7 +6,7 @@
 //! cannot be distinguished from it.
 
 use super::phrases::SPANS_LISTED_MAX;
-use super::{Detects, Finding, FindingKind};
+use super::{CourseDisturbance, Detects, Finding, FindingKind};
 use crate::evidence::PointView;
 use crate::judgement::{NextStep, Severity};
 use crate::math::stats::{mean, median};
@@ -221,6 +221,7 @@ fn usual(found: &[(&Stretch, usize)], value: impl Fn(&Stretch, usize) -> f64) ->
 impl FindingKind for PartitionRates {
     const SEVERITIES: &'static [Severity] = &[Severity::Note];
     const DETECTS: Detects = Detects::Point(detect);
+    const DISTURBANCE: Option<CourseDisturbance> = Some(CourseDisturbance::Dropped);
 
     fn is_like(&self, other: &Self) -> bool {
         let form = |one: &Self| (one.drops.is_some(), one.peaks.is_some());

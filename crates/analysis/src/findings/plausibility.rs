@@ -120,6 +120,7 @@ fn arrivals(point: &PointData, measured: &Measured) -> Option<Contradiction> {
 impl FindingKind for Contradiction {
     const SEVERITIES: &'static [Severity] = &[Severity::Error];
     const DETECTS: Detects = Detects::Point(detect);
+    const REASON: &'static str = "showed impossible numbers";
 
     fn is_like(&self, other: &Self) -> bool {
         std::mem::discriminant(self) == std::mem::discriminant(other)

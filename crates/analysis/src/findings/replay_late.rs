@@ -49,6 +49,7 @@ fn detect(view: &PointView) -> Vec<Finding> {
 impl FindingKind for LateStarts {
     const SEVERITIES: &'static [Severity] = &[Severity::Warning];
     const DETECTS: Detects = Detects::Point(detect);
+    const REASON: &'static str = "replayed requests later than recorded";
 
     fn title(alike: &[&Self]) -> String {
         let share = range(alike, |one| one.late_share.0, percent);

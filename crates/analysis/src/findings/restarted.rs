@@ -50,6 +50,7 @@ impl FindingKind for ServerRestarts {
     const SEVERITIES: &'static [Severity] = &[Severity::Warning, Severity::Error];
     const DETECTS: Detects = Detects::Point(detect);
     const WATCHED: Watched = Watched::Always;
+    const REASON: &'static str = "had a server that ended or was restarted";
 
     fn is_like(&self, other: &Self) -> bool {
         (self.count > 0, &self.ended) == (other.count > 0, &other.ended)

@@ -32,6 +32,7 @@ fn detect(view: &PointView) -> Vec<Finding> {
 impl FindingKind for RetriedOps {
     const SEVERITIES: &'static [Severity] = &[Severity::Warning];
     const DETECTS: Detects = Detects::Point(detect);
+    const REASON: &'static str = "tried more than 1 % of the operations again";
 
     fn title(alike: &[&Self]) -> String {
         let per_100 = range(alike, |one| 100.0 * one.retries_per_op, number);

@@ -32,6 +32,7 @@ fn detect(view: &PointView) -> Vec<Finding> {
 impl FindingKind for SettingChanges {
     const SEVERITIES: &'static [Severity] = &[Severity::Error];
     const DETECTS: Detects = Detects::Point(detect);
+    const REASON: &'static str = "had a server whose settings or tables were changed";
 
     fn is_like(&self, other: &Self) -> bool {
         self.changes == other.changes

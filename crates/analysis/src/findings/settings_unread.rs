@@ -22,6 +22,7 @@ fn detect(view: &PointView) -> Vec<Finding> {
 impl FindingKind for UnreadSettings {
     const SEVERITIES: &'static [Severity] = &[Severity::Warning];
     const DETECTS: Detects = Detects::Point(detect);
+    const REASON: &'static str = "had a server whose settings could not be read at the end";
 
     fn title(_: &[&Self]) -> String {
         "the server's settings could not be read after the load: a change of them would not have been seen".to_owned()

@@ -29,6 +29,7 @@ fn detect(view: &PointView) -> Vec<Finding> {
 impl FindingKind for ShortData {
     const SEVERITIES: &'static [Severity] = &[Severity::Warning];
     const DETECTS: Detects = Detects::Point(detect);
+    const REASON: &'static str = "ran on the data of a step that was cut short";
 
     fn is_like(&self, other: &Self) -> bool {
         self.step == other.step

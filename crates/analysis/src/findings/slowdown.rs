@@ -7,7 +7,7 @@
 //! a `level-shift`; one that still falls is a drift (`unsteady`); a run until steady is judged by its rounds. Points are not compared with
 //! each other: that is for `insert-slowdown`.
 
-use super::{Detects, Finding, FindingKind};
+use super::{CourseDisturbance, Detects, Finding, FindingKind, ShownBy};
 use crate::computed_phase::Measured;
 use crate::evidence::PointView;
 use crate::judgement::{NextStep, Severity};
@@ -168,10 +168,9 @@ fn steady_from(rates: &[f64], length: usize, near_per_s: f64) -> usize {
 impl FindingKind for Slowdown {
     const SEVERITIES: &'static [Severity] = &[Severity::Note, Severity::Warning];
     const DETECTS: Detects = Detects::Point(detect);
-
-    fn can_judge_imported(view: &PointView) -> bool {
-        view.has_intervals()
-    }
+    const DISTURBANCE: Option<CourseDisturbance> = Some(CourseDisturbance::SlowedDown);
+    const SHOWN_BY: ShownBy = ShownBy::Rates;
+    const REASON: &'static str = "slowed down";
 
     fn is_like(&self, other: &Self) -> bool {
         self.interval_ns == other.interval_ns

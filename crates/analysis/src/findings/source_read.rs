@@ -37,6 +37,7 @@ fn detect(view: &PointView) -> Vec<Finding> {
 impl FindingKind for SourceReads {
     const SEVERITIES: &'static [Severity] = &[Severity::Warning];
     const DETECTS: Detects = Detects::Point(detect);
+    const REASON: &'static str = "read their file from its disk";
 
     fn is_like(&self, _: &Self) -> bool {
         true

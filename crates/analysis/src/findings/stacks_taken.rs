@@ -54,6 +54,7 @@ fn detect(view: &PointView) -> Vec<Finding> {
 impl FindingKind for StackStops {
     const SEVERITIES: &'static [Severity] = &[Severity::Note, Severity::Warning];
     const DETECTS: Detects = Detects::Point(detect);
+    const REASON: &'static str = "had an engine that was stopped for its stacks";
 
     fn title(alike: &[&Self]) -> String {
         let times = counted(alike, |one| (one.at_stalls + one.at_random) as u64, "time");

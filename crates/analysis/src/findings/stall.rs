@@ -4,7 +4,7 @@
 //! Limits: those of [`crate::course::shape::stalls`].
 
 use super::phrases::{SPANS_LISTED_MAX, span};
-use super::{Detects, Finding, FindingKind, Watched};
+use super::{CourseDisturbance, Detects, Finding, FindingKind, ShownBy, Watched};
 use crate::Span;
 use crate::computed_phase::Measured;
 use crate::course::shape::Shape;
@@ -138,10 +138,8 @@ impl FindingKind for Stalls {
     const SEVERITIES: &'static [Severity] = &[Severity::Note];
     const DETECTS: Detects = Detects::Point(detect);
     const WATCHED: Watched = Watched::OfStatements;
-
-    fn can_judge_imported(view: &PointView) -> bool {
-        view.has_intervals()
-    }
+    const DISTURBANCE: Option<CourseDisturbance> = Some(CourseDisturbance::StoodStill);
+    const SHOWN_BY: ShownBy = ShownBy::Rates;
 
     fn is_like(&self, other: &Self) -> bool {
         let is_slow = |one: &Stalls| one.in_rates().is_some_and(|found| found.slower.is_some());

@@ -39,6 +39,7 @@ fn detect(view: &PointView) -> Vec<Finding> {
 impl FindingKind for StartSkew {
     const SEVERITIES: &'static [Severity] = &[Severity::Warning];
     const DETECTS: Detects = Detects::Point(detect);
+    const REASON: &'static str = "had hosts that did not begin together";
 
     fn title(alike: &[&Self]) -> String {
         let worst = |one: &Self| one.hosts.first().map_or(0.0, |host| host.time_ns.unsigned_abs() as f64);

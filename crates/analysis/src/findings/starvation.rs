@@ -3,7 +3,7 @@
 //! In: the slow operations during which others were served. Out: a note. Limits: which client it was is not recorded; a target
 //! that served no client at all has a stall, and operations that ended during or right after one are left to that detector.
 
-use super::{Detects, Finding, FindingKind};
+use super::{CourseDisturbance, Detects, Finding, FindingKind};
 use crate::computed_phase::Measured;
 use crate::course::shape::stalls::SlowOps;
 use crate::evidence::PointView;
@@ -42,6 +42,7 @@ fn starved(slow: SlowOps, view: &PointView, measured: &Measured) -> Finding {
 impl FindingKind for StarvedOps {
     const SEVERITIES: &'static [Severity] = &[Severity::Note];
     const DETECTS: Detects = Detects::Point(detect);
+    const DISTURBANCE: Option<CourseDisturbance> = Some(CourseDisturbance::Unfair);
 
     fn title(alike: &[&Self]) -> String {
         let is_one = alike.iter().all(|one| one.slow.count == 1);

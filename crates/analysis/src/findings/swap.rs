@@ -53,6 +53,7 @@ impl FindingKind for MemoryPressure {
     const SEVERITIES: &'static [Severity] = &[Severity::Warning];
     const DETECTS: Detects = Detects::EachHost(detect);
     const WATCHED: Watched = Watched::Always;
+    const REASON: &'static str = "ran short of memory";
 
     fn title(_: &[&Self]) -> String {
         "the machine was short of memory".to_owned()

@@ -3,7 +3,7 @@
 //! In: the number of whole intervals and the length of the run. Out: a warning. Limits: does not cover rare events, which a
 //! run of any length may have missed.
 
-use super::{Detects, Finding, FindingKind};
+use super::{Detects, Finding, FindingKind, ShownBy};
 use crate::evidence::PointView;
 use crate::judgement::{NextStep, Severity};
 use crate::math::stats::INTERVALS_MIN;
@@ -61,10 +61,8 @@ fn detect(view: &PointView) -> Vec<Finding> {
 impl FindingKind for ShortRun {
     const SEVERITIES: &'static [Severity] = &[Severity::Warning];
     const DETECTS: Detects = Detects::Point(detect);
-
-    fn can_judge_imported(view: &PointView) -> bool {
-        view.has_intervals()
-    }
+    const SHOWN_BY: ShownBy = ShownBy::Rates;
+    const REASON: &'static str = "ran too short";
 
     fn is_like(&self, other: &Self) -> bool {
         self.lacks_intervals() == other.lacks_intervals()

@@ -3,7 +3,7 @@
 //! In: the two levels of the run phase. Out: a note with both rates. Limits: needs 20 intervals, three jumps to either side, and
 //! rates that keep apart; one of next to nothing is a stall or a burst.
 
-use super::{Detects, Finding, FindingKind, Watched};
+use super::{CourseDisturbance, Detects, Finding, FindingKind, ShownBy, Watched};
 use crate::computed_phase::Measured;
 use crate::course::shape::two_levels::TwoLevels;
 use crate::evidence::PointView;
@@ -51,10 +51,8 @@ impl FindingKind for LevelPair {
     const SEVERITIES: &'static [Severity] = &[Severity::Note];
     const DETECTS: Detects = Detects::Point(detect);
     const WATCHED: Watched = Watched::OfStatements;
-
-    fn can_judge_imported(view: &PointView) -> bool {
-        view.has_intervals()
-    }
+    const DISTURBANCE: Option<CourseDisturbance> = Some(CourseDisturbance::Shifted);
+    const SHOWN_BY: ShownBy = ShownBy::Rates;
 
     fn gravity(&self) -> Option<f64> {
         Some(1.0 - self.low_per_s / self.high_per_s.max(f64::MIN_POSITIVE))

@@ -4,7 +4,7 @@
 //! Limits: needs 16 intervals to compare halves, 8 for a trend; a run that rises and falls again by as much has neither. A rate that
 //! fell and is steady since is a `slowdown`.
 
-use super::{Detects, Finding, FindingKind, slowdown};
+use super::{CourseDisturbance, Detects, Finding, FindingKind, ShownBy, slowdown};
 use crate::evidence::PointView;
 use crate::judgement::{NextStep, Severity};
 use crate::math::stats::{
@@ -175,10 +175,9 @@ fn variation(whole: &[OpTally]) -> Option<Unsteadiness> {
 impl FindingKind for Unsteadiness {
     const SEVERITIES: &'static [Severity] = &[Severity::Note, Severity::Warning];
     const DETECTS: Detects = Detects::Point(detect);
-
-    fn can_judge_imported(view: &PointView) -> bool {
-        view.has_intervals()
-    }
+    const DISTURBANCE: Option<CourseDisturbance> = Some(CourseDisturbance::Unsettled);
+    const SHOWN_BY: ShownBy = ShownBy::Rates;
+    const REASON: &'static str = "drifted";
 
     fn is_like(&self, other: &Self) -> bool {
         let form = |one: &Self| (std::mem::discriminant(one), one.change_share() < 0.0);

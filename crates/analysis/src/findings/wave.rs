@@ -3,7 +3,7 @@
 //! In: the wave that the rates of the run phase follow. Out: a note with the period and the height. Limits: needs 40 intervals,
 //! four waves and four intervals a wave; waves whose period changes by more than a wave over the run are not found.
 
-use super::{Detects, Finding, FindingKind, Watched};
+use super::{CourseDisturbance, Detects, Finding, FindingKind, ShownBy, Watched};
 use crate::computed_phase::Measured;
 use crate::course::shape::waves::Wave;
 use crate::evidence::PointView;
@@ -49,10 +49,8 @@ impl FindingKind for RateWave {
     const SEVERITIES: &'static [Severity] = &[Severity::Note];
     const DETECTS: Detects = Detects::Point(detect);
     const WATCHED: Watched = Watched::OfStatements;
-
-    fn can_judge_imported(view: &PointView) -> bool {
-        view.has_intervals()
-    }
+    const DISTURBANCE: Option<CourseDisturbance> = Some(CourseDisturbance::Swung);
+    const SHOWN_BY: ShownBy = ShownBy::Rates;
 
     fn gravity(&self) -> Option<f64> {
         Some(1.0 - self.low_per_s / self.high_per_s.max(f64::MIN_POSITIVE))

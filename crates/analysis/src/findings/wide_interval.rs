@@ -3,7 +3,7 @@
 //! In: the throughput and its 95 % confidence interval. Out: a note, because each table and sentence has the interval with the rate; a
 //! warning if it is so wide that there is no rate to state. Without an interval nothing is known of its width: see `too-short`.
 
-use super::{Detects, Finding, FindingKind};
+use super::{CourseDisturbance, Detects, Finding, FindingKind, ShownBy};
 use crate::evidence::PointView;
 use crate::judgement::Severity;
 use crate::math::repeats::half_width_share;
@@ -46,10 +46,9 @@ fn detect(view: &PointView) -> Vec<Finding> {
 impl FindingKind for WideInterval {
     const SEVERITIES: &'static [Severity] = &[Severity::Note, Severity::Warning];
     const DETECTS: Detects = Detects::Point(detect);
-
-    fn can_judge_imported(view: &PointView) -> bool {
-        view.has_intervals()
-    }
+    const DISTURBANCE: Option<CourseDisturbance> = Some(CourseDisturbance::Noisy);
+    const SHOWN_BY: ShownBy = ShownBy::Rates;
+    const REASON: &'static str = "had a rate that is hardly known";
 
     fn is_like(&self, _: &Self) -> bool {
         true

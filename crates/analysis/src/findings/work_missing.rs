@@ -91,6 +91,7 @@ fn missing_kind(point: &PointData, kind: OpKind, name: &str) -> Option<MissingKi
 impl FindingKind for MissingWork {
     const SEVERITIES: &'static [Severity] = &[Severity::Warning, Severity::Error];
     const DETECTS: Detects = Detects::Point(detect);
+    const REASON: &'static str = "had operations that did not do their work";
 
     fn is_like(&self, other: &Self) -> bool {
         let names = |one: &Self| one.kinds.iter().map(|kind| kind.kind.clone()).collect::<Vec<_>>();

@@ -99,6 +99,7 @@ fn figures(cost: &InsertCost, share: f64) -> PendingShare {
 impl FindingKind for WriteDebt {
     const SEVERITIES: &'static [Severity] = &[Severity::Note, Severity::Warning];
     const DETECTS: Detects = Detects::Point(detect);
+    const REASON: &'static str = "left writes pending";
 
     fn is_like(&self, other: &Self) -> bool {
         match (self, other) {

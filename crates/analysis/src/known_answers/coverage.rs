@@ -13,22 +13,22 @@ const COVERAGE_MIN: f64 = 0.94;
 /// The cases of coverage.
 pub const CASES: &[Case] = &[
     Case {
-        codes: &[Code::WideInterval],
+        codes: Some(&[Code::WideInterval]),
         series: "the interval of the throughput of 60 intervals of white noise",
         measure: |random, runs| measure(random, runs, 60, 0.0),
     },
     Case {
-        codes: &[Code::WideInterval],
+        codes: Some(&[Code::WideInterval]),
         series: "the interval of the throughput of 60 intervals of AR(1) noise of 0.5",
         measure: |random, runs| measure(random, runs, 60, 0.5),
     },
     Case {
-        codes: &[Code::WideInterval],
+        codes: Some(&[Code::WideInterval]),
         series: "the interval of the throughput of 60 intervals of AR(1) noise of 0.8",
         measure: |random, runs| measure(random, runs, 60, 0.8),
     },
     Case {
-        codes: &[Code::WideInterval],
+        codes: Some(&[Code::WideInterval]),
         series: "the interval of the throughput of 300 intervals of AR(1) noise of 0.8",
         measure: |random, runs| measure(random, runs, 300, 0.8),
     },

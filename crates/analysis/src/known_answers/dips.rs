@@ -16,22 +16,22 @@ const DEPTH: [f64; 2] = [0.5, 1.0];
 /// The cases of dips.
 pub const CASES: &[Case] = &[
     Case {
-        codes: &[Code::Stall, Code::Drops],
+        codes: Some(&[Code::Stall, Code::Drops]),
         series: "1 to 10 dips of 1 to 5 of 300 intervals, 50 to 100 % deep, noise of 10 %",
         measure: |random, runs| measure(random, runs, &Dips { n: 300, count: 1..=10, length: 1..=5, noise: WHITE }),
     },
     Case {
-        codes: &[Code::Stall, Code::Drops],
+        codes: Some(&[Code::Stall, Code::Drops]),
         series: "1 to 10 dips of one of 300 intervals, 50 to 100 % deep, noise of 10 %",
         measure: |random, runs| measure(random, runs, &Dips { n: 300, count: 1..=10, length: 1..=1, noise: WHITE }),
     },
     Case {
-        codes: &[Code::Stall, Code::Drops],
+        codes: Some(&[Code::Stall, Code::Drops]),
         series: "1 to 20 dips of 1 to 10 of 1,800 intervals, 50 to 100 % deep, noise of 10 %",
         measure: |random, runs| measure(random, runs, &Dips { n: 1_800, count: 1..=20, length: 1..=10, noise: WHITE }),
     },
     Case {
-        codes: &[Code::Stall, Code::Drops],
+        codes: Some(&[Code::Stall, Code::Drops]),
         series: "1 to 10 dips of 1 to 5 of 300 intervals, 50 to 100 % deep, AR(1) noise of 10 % and 0.5",
         measure: |random, runs| measure(random, runs, &Dips { n: 300, count: 1..=10, length: 1..=5, noise: SLOW }),
     },

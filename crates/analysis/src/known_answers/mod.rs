@@ -18,12 +18,20 @@ use crate::simulated::Random;
 
 /// A kind of series, and what is asked of the findings in it.
 pub struct Case {
-    /// The findings that it is about.
-    pub codes: &'static [Code],
+    /// The findings that it is about; `None` for all that the rates of intervals show of their course. Each of these is found in no more runs than any
+    /// of all.
+    pub codes: Option<&'static [Code]>,
     /// What the series are.
     pub series: &'static str,
     /// Makes so many series and counts.
     pub measure: fn(&mut Random, usize) -> Vec<Figure>,
+}
+
+impl Case {
+    fn codes(&self) -> Vec<Code> {
+        let of_rates = || Code::disturbances().into_iter().filter(|code| code.is_shown_by_rates()).collect();
+        self.codes.map_or_else(of_rates, <[Code]>::to_vec)
+    }
 }
 
 /// Every case, in the order of the table.
@@ -123,7 +131,7 @@ mod tests {
         for (case, figure) in figures_of(CASES, seed, BENCH_RUNS) {
             let (name, share) = (figure.measure.name(), figure.share());
             let Figure { of, goal, .. } = figure;
-            let codes: Vec<&str> = case.codes.iter().map(|code| code.as_str()).collect();
+            let codes: Vec<&str> = case.codes().iter().map(|code| code.as_str()).collect();
             println!("figure\t{}\t{}\t{name}\t{share:.4}\t{of}\t{goal}", codes.join(", "), case.series);
         }
     }

@@ -20,22 +20,22 @@ const JITTER: f64 = 0.1;
 /// The cases of periods.
 pub const CASES: &[Case] = &[
     Case {
-        codes: &[Code::Stall, Code::Drops],
+        codes: Some(&[Code::Stall, Code::Drops]),
         series: "6 dips, one every 20 min with jitter of 10 %, 50 to 100 % deep, noise of 10 %",
         measure: measure_dips,
     },
     Case {
-        codes: &[Code::Drops, Code::TwoLevels],
+        codes: Some(&[Code::Drops, Code::TwoLevels]),
         series: "15 drops at equal distances that fill a tenth of 300 intervals, 40 to 75 % deep, noise of 5 %",
         measure: measure_comb,
     },
     Case {
-        codes: &[Code::Wave],
+        codes: Some(&[Code::Wave]),
         series: "6 waves of 20 min with jitter of 10 %, up and down by 20 %, noise of 10 %",
         measure: measure_jittered_waves,
     },
     Case {
-        codes: &[Code::Wave],
+        codes: Some(&[Code::Wave]),
         series: "10 waves whose period grows by a half, up and down by 15 %, noise of 5 %",
         measure: measure_changing_waves,
     },

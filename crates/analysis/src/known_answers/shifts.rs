@@ -16,22 +16,22 @@ const NEAR: f64 = 3.0;
 /// The cases of shifts.
 pub const CASES: &[Case] = &[
     Case {
-        codes: &[Code::LevelShift],
+        codes: Some(&[Code::LevelShift]),
         series: "a shift of 15 % in 300 intervals, noise of 5 %",
         measure: |random, runs| measure_shift(random, runs, 0.15, SeriesNoise::white(0.05), 0.95),
     },
     Case {
-        codes: &[Code::LevelShift],
+        codes: Some(&[Code::LevelShift]),
         series: "a shift of 8 % in 300 intervals, noise of 1.5 %",
         measure: |random, runs| measure_shift(random, runs, 0.08, SeriesNoise::white(0.015), 0.95),
     },
     Case {
-        codes: &[Code::LevelShift],
+        codes: Some(&[Code::LevelShift]),
         series: "a shift of 20 % in 300 intervals, noise of 10 %",
         measure: |random, runs| measure_shift(random, runs, 0.20, SeriesNoise::white(0.10), 0.90),
     },
     Case {
-        codes: &[Code::LevelShift],
+        codes: Some(&[Code::LevelShift]),
         series: "a rate that rises by a half or falls by a third over 300 intervals, noise of 5 %",
         measure: |random, runs| {
             measure_alarms(random, runs, |random| {
@@ -42,12 +42,12 @@ pub const CASES: &[Case] = &[
         },
     },
     Case {
-        codes: &[Code::LevelShift],
+        codes: Some(&[Code::LevelShift]),
         series: "an open loop that works off what a stall of 5 to 20 of 300 intervals left, noise of 3 %",
         measure: |random, runs| measure_alarms(random, runs, has_shift_after_stall),
     },
     Case {
-        codes: &[Code::LevelShift],
+        codes: Some(&[Code::LevelShift]),
         series: "8 clients with equal shares that end one after the other over a fifth of 300 intervals, noise of 3 %",
         measure: |random, runs| measure_alarms(random, runs, has_shift_in_cool_down),
     },

@@ -11,7 +11,8 @@ use crate::format::slug;
 use crate::palette::Palette;
 use crate::sheet::{Group, conditions, groups};
 use crate::wording::label::point_label;
-use analysis::{Analysis, Code, PointAnalysis};
+use analysis::findings::CourseDisturbance;
+use analysis::{Analysis, Finding, PointAnalysis};
 use plot::figure::{Axis, DataSeries, Figure, FigureBody, Mark, Panel, Stroke};
 use std::collections::BTreeSet;
 
@@ -173,30 +174,21 @@ fn thinning_note(each: usize) -> String {
     }
 }
 
-/// What is seen best in the charts of a single point.
-const DISTURBANCES: [Code; 8] = [
-    Code::Stall,
-    Code::Outage,
-    Code::EndpointOutage,
-    Code::Drops,
-    Code::Wave,
-    Code::LevelShift,
-    Code::TwoLevels,
-    Code::Slowdown,
-];
-
 /// At most `most` points in their order: first those that something disturbed, then the best and the worst of each sweep. A point that is
 /// alone in its group is no best one, unless it is the whole run.
 fn telling(analysis: &Analysis, most: usize) -> Vec<&PointAnalysis> {
-    let is_disturbed =
-        |point: &&PointAnalysis| point.findings.iter().any(|finding| DISTURBANCES.contains(&finding.code()));
-    let disturbed = analysis.points.iter().filter(is_disturbed);
+    let disturbed = analysis.points.iter().filter(|point| point.findings.iter().any(is_seen));
     let groups = groups(analysis);
     let sweeps: Vec<&Group> = groups.iter().filter(|group| group.dimension().is_some()).collect();
     let best = if sweeps.is_empty() { fastest(&analysis.points.iter().collect::<Vec<_>>()) } else { None };
     let ends = sweeps.iter().flat_map(|group| [fastest(&group.points), slowest(&group.points)]).chain([best]).flatten();
     let drawn: BTreeSet<u32> = disturbed.chain(ends).map(|point| point.id).take(most).collect();
     analysis.points.iter().filter(|point| drawn.contains(&point.id)).collect()
+}
+
+/// Whether the charts of a single point show what `finding` is about.
+fn is_seen(finding: &Finding) -> bool {
+    finding.code().disturbance().is_some_and(CourseDisturbance::is_seen_in_course)
 }
 
 fn fastest<'a>(points: &[&'a PointAnalysis]) -> Option<&'a PointAnalysis> {
@@ -239,7 +231,7 @@ mod tests {
             point.summary.as_mut().unwrap().ops_per_s = f64::from(point.id % 20);
         }
         let stall = crate::testing::quick().points.into_iter().flat_map(|point| point.findings);
-        let stall = stall.chain(crate::testing::one_of_many_kinds()).find(|one| DISTURBANCES.contains(&one.code()));
+        let stall = stall.chain(crate::testing::one_of_many_kinds()).find(is_seen);
         analysis.points[4].findings.push(stall.expect("a finding of a disturbance"));
         let ids = |analysis: &Analysis| telling(analysis, FIGURES_MAX).iter().map(|p| p.id).collect::<Vec<_>>();
         assert_eq!(ids(&analysis), [5, 19, 20, 39, 40]);
