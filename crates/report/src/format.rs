@@ -3,7 +3,13 @@
 pub use words::cell::{bytes, count, dash, nanos, nanos_or_dash, number, seconds, utc};
 
 use analysis::math::repeats::half_width_share;
+use model::{Quantiles, QuotedTime};
 use words::quantity::percent;
+
+/// One of several times; a dash if it was not kept.
+pub fn quoted(times: Option<Quantiles>, quoted: QuotedTime) -> String {
+    nanos_or_dash(times.and_then(|times| quoted.of(times)).map(|ns| ns as u64))
+}
 
 /// Half the width of a confidence interval around `mean`, in percent of it: `± 1.8 %`.
 pub fn half_width(mean: f64, ci95: Option<[f64; 2]>) -> String {

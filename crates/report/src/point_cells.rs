@@ -6,8 +6,8 @@
 use crate::format;
 use crate::wording::work_done::work_done_mark;
 use analysis::points::work::{WorkRate, WorkUnit};
-use analysis::{Analysis, PointAnalysis, Quantiles, RepeatRows, Summary};
-use model::PointState;
+use analysis::{Analysis, PointAnalysis, RepeatRows, Summary};
+use model::{PointState, QuotedTime};
 
 /// What the rates of several points are counted in.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -100,10 +100,7 @@ fn own_orders(point: &PointAnalysis) -> String {
 
 /// Queries per second, if they are not as many as the operations.
 fn own_queries(point: &PointAnalysis) -> String {
-    of_rate(point, |summary| match summary.has_queries() {
-        true => format::number(summary.queries_per_s),
-        false => format::dash(),
-    })
+    of_rate(point, |summary| if summary.has_queries() { format::number(summary.queries_per_s) } else { format::dash() })
 }
 
 /// How wide the confidence interval of the rate is.
@@ -112,8 +109,8 @@ pub fn half_width(point: &PointAnalysis) -> String {
 }
 
 /// One of the response times.
-pub fn response_time(point: &PointAnalysis, which: fn(Quantiles) -> u64) -> String {
-    of_rate(point, |summary| format::nanos_or_dash(summary.response_ns.map(which)))
+pub fn response_time(point: &PointAnalysis, quoted: QuotedTime) -> String {
+    of_rate(point, |summary| format::quoted(summary.response_ns, quoted))
 }
 
 /// The rate of the slowest second, or interval if that is longer.
@@ -163,12 +160,13 @@ mod tests {
         let mut point = quick().points.remove(6);
         let text = |point: &PointAnalysis| rate_or_duration(point, ColumnUnit::of([point]));
         assert_eq!(text(&point), format::number(point.summary.as_ref().unwrap().ops_per_s));
-        assert!(response_time(&point, |q| q.max).ends_with(" us") || response_time(&point, |q| q.max).ends_with(" ms"));
+        let longest = |point: &PointAnalysis| response_time(point, QuotedTime::Longest);
+        assert!(longest(&point).ends_with(" us") || longest(&point).ends_with(" ms"));
         set(&mut point, "step", "drain");
         let summary = point.summary.as_mut().unwrap();
         (summary.ops, summary.seconds) = (1, 0.375);
         assert_eq!(text(&point), "375 ms");
-        let others = [own_queries(&point), half_width(&point), response_time(&point, |q| q.max), worst(&point)];
+        let others = [own_queries(&point), half_width(&point), longest(&point), worst(&point)];
         assert_eq!(others, ["-"; 4]);
     }
 

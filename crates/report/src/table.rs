@@ -1,11 +1,14 @@
 //! A table as a value: columns, rows and notes. The terminal, Markdown and HTML are renderers of it.
 //!
+//! A table of a run is best made by [`Table::of`]: each of its columns is one [`ColumnOf`], which has the head and how the cell of a row is read.
+//!
 //! A document shows every column under its long head; a terminal shows those that fit, under their short heads. All text is escaped by the
 //! renderers, for its place.
 
 use crate::format;
 use analysis::Validity;
 use analysis::{Analysis, RepeatRows};
+use std::borrow::Borrow;
 
 /// A table, or several of one kind.
 pub struct TableDef {
@@ -87,6 +90,18 @@ pub struct Column {
     pub part: &'static str,
 }
 
+/// A column of a table whose rows are each of a `T`, with the cell that it has for one.
+pub struct ColumnOf<'a, T> {
+    column: Column,
+    cell: Box<dyn Fn(&T) -> Cell + 'a>,
+}
+
+impl<'a, T> ColumnOf<'a, T> {
+    pub fn new<C: Into<Cell>>(column: Column, cell: impl Fn(&T) -> C + 'a) -> ColumnOf<'a, T> {
+        ColumnOf { column, cell: Box::new(move |of| cell(of).into()) }
+    }
+}
+
 /// Whether a terminal shows a column.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum InTerminal {
@@ -151,6 +166,11 @@ pub struct Row {
 }
 
 impl Row {
+    /// A row whose cells come from columns.
+    pub fn labelled(label: Vec<String>) -> Row {
+        Row { label, ..Row::default() }
+    }
+
     pub fn new<C: Into<Cell>>(label: impl Into<String>, cells: impl IntoIterator<Item = C>) -> Row {
         Row::of_phrases(vec![label.into()], cells)
     }
@@ -235,6 +255,21 @@ impl<T: Into<Cell>> From<Option<T>> for Cell {
 }
 
 impl Table {
+    /// A table of `rows`, with the cells that `columns` have for each.
+    pub fn of<T, B: Borrow<T>>(columns: Vec<ColumnOf<T>>, rows: impl IntoIterator<Item = (Row, B)>) -> Table {
+        let filled = |(row, of): (Row, B)| {
+            let cells = columns.iter().map(|column| (column.cell)(of.borrow())).collect();
+            Row { cells, ..row }
+        };
+        let rows = rows.into_iter().map(filled).collect();
+        Table { columns: columns.into_iter().map(|column| column.column).collect(), rows, ..Table::default() }
+    }
+
+    /// It, unless it has no row: a run that has nothing of its kind has no such table.
+    pub fn if_any(self) -> Vec<Table> {
+        if self.rows.is_empty() { Vec::new() } else { vec![self] }
+    }
+
     /// The head of the labels in a terminal.
     pub fn shown_label_head(&self) -> &str {
         self.short_label_head.unwrap_or(&self.label_head)

@@ -2,11 +2,11 @@
 //! engine) have no row.
 
 use crate::table::TableDef;
-use crate::table::{Cell, Column, Row, Table};
+use crate::table::{Cell, Column, ColumnOf, Row, Table};
 use crate::wording::finding::bottleneck::{cause_words, placed_cause_name, ruled_out_figure, ruled_out_words};
 use crate::wording::label::point_phrases;
+use analysis::Analysis;
 use analysis::evidence::cause::{Bottlenecks, RuledOut};
-use analysis::{Analysis, PointAnalysis};
 
 pub const TABLE: TableDef = TableDef {
     id: "bottlenecks",
@@ -24,42 +24,33 @@ const LEGEND: &str = "sure: a second counter agrees, or the figure leaves no oth
 /// A terminal has as much of what was ruled out as fits.
 const RULED_OUT: usize = 30;
 
+type LimitColumn = ColumnOf<'static, Bottlenecks>;
+
 fn tables(analysis: &Analysis) -> Vec<Table> {
-    let rows: Vec<Row> =
-        analysis.points.iter().filter_map(|point| row_of(point, point.bottlenecks.as_ref()?)).collect();
-    if rows.is_empty() {
-        return Vec::new();
-    }
-    vec![Table {
-        legend: LEGEND.to_owned(),
-        short_label_head: Some("what limits it"),
-        columns: vec![
-            Column::text("bottleneck"),
-            Column::text("how sure"),
-            Column::text("evidence and next step").documents_only(),
-            Column::text("ruled out (used)").long_head("ruled out").least_width(RULED_OUT),
-        ],
-        rows,
-        most_rows: 20,
-        ..Table::default()
-    }]
+    let columns = vec![
+        LimitColumn::new(Column::text("bottleneck"), |found| {
+            found.causes.iter().map(placed_cause_name).collect::<Vec<_>>().join(" and ")
+        }),
+        // Of no bottleneck or an unclear one nothing is sure.
+        LimitColumn::new(Column::text("how sure"), |found| {
+            let first = &found.causes[0];
+            if first.limit().is_cause() { first.confidence.as_str() } else { "" }
+        }),
+        LimitColumn::new(Column::text("evidence and next step").documents_only(), evidence),
+        LimitColumn::new(Column::text("ruled out (used)").long_head("ruled out").least_width(RULED_OUT), ruled_out),
+    ];
+    let judged = analysis.points.iter().filter_map(|point| Some((point, point.bottlenecks.as_ref()?)));
+    let caused = judged.filter(|(_, found)| !found.causes.is_empty());
+    let rows = caused.map(|(point, found)| (Row::labelled(point_phrases(point)), found));
+    let short_label_head = Some("what limits it");
+    Table { legend: LEGEND.to_owned(), short_label_head, most_rows: 20, ..Table::of(columns, rows) }.if_any()
 }
 
-fn row_of(point: &PointAnalysis, found: &Bottlenecks) -> Option<Row> {
-    let first = found.causes.first()?;
-    let names: Vec<String> = found.causes.iter().map(placed_cause_name).collect();
+fn ruled_out(found: &Bottlenecks) -> Cell {
     let nearest = nearest_first(found);
-    let ruled_out: Vec<String> = nearest.iter().map(ruled_out_words).collect();
+    let words: Vec<String> = nearest.iter().map(ruled_out_words).collect();
     let figures: Vec<String> = nearest.iter().map(ruled_out_figure).collect();
-    // Of no bottleneck or an unclear one nothing is sure.
-    let confidence = if first.limit().is_cause() { first.confidence.as_str() } else { "" };
-    let cells: [Cell; 4] = [
-        names.join(" and ").into(),
-        confidence.into(),
-        evidence(found).into(),
-        Cell::from(ruled_out.join(", ")).short(fitted(&figures, RULED_OUT)),
-    ];
-    Some(Row::of_phrases(point_phrases(point), cells))
+    Cell::from(words.join(", ")).short(fitted(&figures, RULED_OUT))
 }
 
 /// As many of `texts` as fit into `width`, with commas.

@@ -2,9 +2,9 @@
 
 use crate::format;
 use crate::table::TableDef;
-use crate::table::{Column, Row, Table};
+use crate::table::{Column, ColumnOf, Row, Table};
 use crate::wording::compression::{arm_name, file_name};
-use analysis::{Analysis, CompressionRow, CompressionTable, compression_tables};
+use analysis::{Analysis, BlockTimes, CompressionRow, CompressionTable, compression_tables};
 
 pub const TABLE: TableDef = TableDef {
     id: "compression-table",
@@ -34,52 +34,46 @@ fn file_table(table: &CompressionTable) -> Table {
         Some(file) => format!("{} ({})", file_name(file), format::bytes(size)),
         None => format!("all {} files together ({})", table.files, format::bytes(size)),
     };
-    table_of(
-        title,
-        &["n", "size", "ratio", "best", "median", "MB/s", "CPU", "back"],
-        table.rows.iter().map(row).collect(),
-    )
+    let rows = table.rows.iter().map(|row| (Row::labelled(vec![codec_name(row)]), row));
+    let label_head = "codec".to_owned();
+    Table { title, label_head, most_rows: usize::MAX, ..Table::of(codec_columns(), rows) }
 }
 
-fn table_of(title: String, heads: &[&str], rows: Vec<Row>) -> Table {
-    let columns = heads.iter().map(|head| Column::number(*head).least_width(if *head == "n" { 3 } else { 7 }));
-    Table {
-        title,
-        label_head: "codec".to_owned(),
-        columns: columns.collect(),
-        rows,
-        most_rows: usize::MAX,
-        ..Table::default()
-    }
+type CodecColumn = ColumnOf<'static, CompressionRow>;
+
+fn codec_columns() -> Vec<CodecColumn> {
+    let time = |head, value: fn(&CompressionRow) -> Option<f64>| {
+        CodecColumn::new(Column::number(head), move |row| value(row).map(|s| format::nanos((s * 1e9) as u64)))
+    };
+    vec![
+        CodecColumn::new(Column::number("n").least_width(3), |row| row.repeats.to_string()),
+        CodecColumn::new(Column::number("size"), |row| format::bytes(row.output_bytes)),
+        CodecColumn::new(Column::number("ratio"), |row| row.ratio().map(|ratio| format!("{ratio:.2}"))),
+        time("best", |row| row.best_s),
+        time("median", |row| row.median_s),
+        CodecColumn::new(Column::number("MB/s"), |row| row.bytes_per_s().map(|per_s| format::number(per_s / 1e6))),
+        time("CPU", |row| row.cpu_s),
+        time("back", |row| row.back_s),
+    ]
 }
 
-fn row(row: &CompressionRow) -> Row {
-    let time = |s: Option<f64>| s.map_or_else(format::dash, |s| format::nanos((s * 1e9) as u64));
-    let star = if row.on_front { " *" } else { "" };
-    let cells = [
-        row.repeats.to_string(),
-        format::bytes(row.output_bytes),
-        row.ratio().map_or_else(format::dash, |ratio| format!("{ratio:.2}")),
-        time(row.best_s),
-        time(row.median_s),
-        row.bytes_per_s().map_or_else(format::dash, |per_s| format::number(per_s / 1e6)),
-        time(row.cpu_s),
-        time(row.back_s),
-    ];
-    Row::new(format!("{}{star}", arm_name(&row.arm)), cells)
+fn codec_name(row: &CompressionRow) -> String {
+    format!("{}{}", arm_name(&row.arm), if row.on_front { " *" } else { "" })
 }
 
 /// The times of single blocks; `None` if the file was one stream.
 fn block_table(table: &CompressionTable) -> Option<Table> {
+    let columns: Vec<ColumnOf<BlockTimes>> = vec![
+        ColumnOf::new(Column::number("n").least_width(3), |block: &BlockTimes| format::count(block.ops)),
+        ColumnOf::new(Column::number("p50"), |block: &BlockTimes| format::nanos(block.p50_ns)),
+        ColumnOf::new(Column::number("p99"), |block: &BlockTimes| format::nanos(block.p99_ns)),
+    ];
     let rows = table.rows.iter().flat_map(|row| {
-        row.blocks.iter().map(|block| {
-            let figures = [format::count(block.ops), format::nanos(block.p50_ns), format::nanos(block.p99_ns)];
-            Row::of_phrases(vec![arm_name(&row.arm), block.kind.clone()], figures)
-        })
+        row.blocks.iter().map(|block| (Row::labelled(vec![arm_name(&row.arm), block.kind.clone()]), block))
     });
-    let rows: Vec<Row> = rows.collect();
-    let file = table.file.as_ref().filter(|_| !rows.is_empty())?;
-    Some(table_of(format!("{}: single blocks", file_name(file)), &["n", "p50", "p99"], rows))
+    let title = format!("{}: single blocks", file_name(table.file.as_ref()?));
+    let label_head = "codec".to_owned();
+    Table { title, label_head, most_rows: usize::MAX, ..Table::of(columns, rows) }.if_any().pop()
 }
 
 #[cfg(test)]

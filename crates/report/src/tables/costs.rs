@@ -2,12 +2,11 @@
 
 use crate::charts::cost::CHART;
 use crate::charts::cost_columns;
-use crate::format;
 use crate::table::TableDef;
-use crate::table::{Cell, Column, Look, Row, Table};
+use crate::table::{Cell, Column, ColumnOf, Look, Row, Table};
 use crate::wording::label::point_label;
 use crate::wording::written::written_sentences;
-use analysis::Analysis;
+use analysis::{Analysis, PointAnalysis};
 
 pub const TABLE: TableDef = TableDef {
     id: "costs",
@@ -22,26 +21,18 @@ const LEGEND: &str = "A dash means that the value was not measured or does not a
     end (dirty pages, compaction) is not counted.";
 
 fn tables(analysis: &Analysis) -> Vec<Table> {
-    let columns = cost_columns(analysis);
-    let mut rows: Vec<Row> =
-        analysis.points.iter().map(|point| Row::new(point_label(point), Vec::<Cell>::new())).collect();
-    for (_, written, value) in &columns {
-        let values: Vec<Option<f64>> = analysis
-            .points
-            .iter()
-            .map(|point| value(&point.summary.as_ref()?.cost).filter(|cost| cost.is_finite()))
-            .collect();
-        let greatest = values.iter().flatten().copied().fold(0.0, f64::max);
-        for (row, value) in rows.iter_mut().zip(values) {
-            let percent = value.filter(|_| greatest > 0.0).map_or(0.0, |value| 100.0 * value / greatest);
-            row.cells.push(Cell::from(value.map_or_else(format::dash, written)).look(Look::Bar(percent)));
-        }
-    }
+    let columns = cost_columns(analysis).into_iter().map(|(head, written, value)| {
+        let cost = move |point: &PointAnalysis| value(&point.summary.as_ref()?.cost).filter(|cost| cost.is_finite());
+        let greatest = analysis.points.iter().filter_map(cost).fold(0.0, f64::max);
+        ColumnOf::new(Column::number(head).documents_only(), move |point| {
+            let percent = cost(point).filter(|_| greatest > 0.0).map_or(0.0, |cost| 100.0 * cost / greatest);
+            Cell::from(cost(point).map(written)).look(Look::Bar(percent))
+        })
+    });
+    let rows = analysis.points.iter().map(|point| (Row::labelled(vec![point_label(point)]), point));
     vec![Table {
         legend: LEGEND.to_owned(),
-        columns: columns.iter().map(|column| Column::number(column.0).documents_only()).collect(),
-        rows,
         notes: written_sentences(&analysis.points.iter().collect::<Vec<_>>()),
-        ..Table::default()
+        ..Table::of(columns.collect(), rows)
     }]
 }

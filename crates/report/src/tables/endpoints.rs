@@ -3,12 +3,13 @@
 
 use crate::format;
 use crate::table::TableDef;
-use crate::table::{Column, Row, Table};
+use crate::table::{Column, ColumnOf, Row, Table};
 use crate::wording::label::point_label;
 use crate::wording::metric::metric_head;
 use crate::wording::quantity::percent;
 use analysis::points::metric::{Metric, shared_unit};
-use analysis::{Analysis, EndpointSummary, Quantiles};
+use analysis::{Analysis, EndpointSummary};
+use model::{Percentile, QuotedTime};
 
 pub const TABLE: TableDef = TableDef {
     id: "endpoint-table",
@@ -29,74 +30,53 @@ const LEGEND: &str = "An endpoint is one of the servers that clients can use: th
     was held back (of Galera only). Behind (of PostgreSQL only): the most log of the first endpoint that a replica had not replayed, and of a \
     server that feeds replicas, the longest delay of the slowest.";
 
-fn columns(rate: String) -> Vec<Column> {
+type EndpointColumn = ColumnOf<'static, EndpointSummary>;
+
+fn columns(rate: String) -> Vec<EndpointColumn> {
+    let time = |column: Column, quoted| EndpointColumn::new(column, move |one| format::quoted(one.response_ns, quoted));
+    let [p50, p95, p99] = [Percentile::P50, Percentile::P95, Percentile::P99].map(QuotedTime::At);
     vec![
-        Column::number(rate),
-        Column::number("share"),
-        Column::number("p50").documents_only(),
-        Column::number("p95").documents_only(),
-        Column::number("p99"),
-        Column::number("max").documents_only(),
-        Column::number("failed"),
-        Column::number("retry").long_head("retries"),
-        Column::number("conn").long_head("reconnects"),
-        Column::number("down"),
-        Column::number("certified against / flow control").documents_only(),
-        Column::number("behind").documents_only(),
+        EndpointColumn::new(Column::number(rate), |one| format::number(one.ops_per_s)),
+        EndpointColumn::new(Column::number("share"), |one| percent(one.share).to_string()),
+        time(Column::number("p50").documents_only(), p50),
+        time(Column::number("p95").documents_only(), p95),
+        time(Column::number("p99"), p99),
+        time(Column::number("max").documents_only(), QuotedTime::Longest),
+        EndpointColumn::new(Column::number("failed"), |one| format::count(one.failed)),
+        EndpointColumn::new(Column::number("retry").long_head("retries"), |one| one.retries.map(format::count)),
+        EndpointColumn::new(Column::number("conn").long_head("reconnects"), |one| one.reconnects.map(format::count)),
+        EndpointColumn::new(Column::number("down"), |one| one.down_s.map(down)),
+        EndpointColumn::new(Column::number("certified against / flow control").documents_only(), replication),
+        EndpointColumn::new(Column::number("behind").documents_only(), behind),
     ]
 }
 
 fn tables(analysis: &Analysis) -> Vec<Table> {
     let rows = analysis.points.iter().flat_map(|point| {
         let group = if analysis.points.len() > 1 { point_label(point) } else { String::new() };
-        point.endpoints.iter().map(move |endpoint| row(endpoint).in_group(group.clone()))
+        let endpoints = point.endpoints.iter();
+        endpoints.map(move |one| (Row::labelled(vec![one.endpoint.clone()]).in_group(group.clone()), one))
     });
-    let rows: Vec<Row> = rows.collect();
-    if rows.is_empty() {
-        return Vec::new();
-    }
     let label_head = "endpoint".to_owned();
-    vec![Table {
-        legend: LEGEND.to_owned(),
-        short_legend: SHORT_LEGEND,
-        label_head,
-        columns: columns(metric_head(Metric::OpsPerS, shared_unit(&analysis.points))),
-        rows,
-        ..Table::default()
-    }]
+    let table = Table::of(columns(metric_head(Metric::OpsPerS, shared_unit(&analysis.points))), rows);
+    Table { legend: LEGEND.to_owned(), short_legend: SHORT_LEGEND, label_head, ..table }.if_any()
 }
 
-fn row(one: &EndpointSummary) -> Row {
-    let time = |which: fn(Quantiles) -> u64| format::nanos_or_dash(one.response_ns.map(which));
-    let count = |value: Option<u64>| value.map_or_else(format::dash, format::count);
-    let down = match one.down_s {
-        None => format::dash(),
-        Some(seconds) if seconds < 0.05 => "0".to_owned(),
-        Some(seconds) => format!("{seconds:.1} s"),
-    };
-    let aborted = one.certification_failures.zip(one.replication_aborts).map(|(failed, aborted)| failed + aborted);
+fn down(seconds: f64) -> String {
+    if seconds < 0.05 { "0".to_owned() } else { format!("{seconds:.1} s") }
+}
+
+/// Own transactions of a Galera node that replication ended, and how long it was held back.
+fn replication(one: &EndpointSummary) -> Option<String> {
+    let (failed, aborted) = one.certification_failures.zip(one.replication_aborts)?;
     let held = one.flow_control_share.map_or_else(format::dash, |share| percent(share).to_string());
-    let cells = [
-        format::number(one.ops_per_s),
-        percent(one.share).to_string(),
-        time(|q| q.p50),
-        time(|q| q.p95),
-        time(|q| q.p99),
-        time(|q| q.max),
-        format::count(one.failed),
-        count(one.retries),
-        count(one.reconnects),
-        down,
-        aborted.map_or_else(format::dash, |aborted| format!("{} / {held}", format::count(aborted))),
-        behind(one),
-    ];
-    Row::new(one.endpoint.clone(), cells)
+    Some(format!("{} / {held}", format::count(failed + aborted)))
 }
 
 /// How far a replica, or the slowest replica of a server, was behind at the worst.
-fn behind(one: &EndpointSummary) -> String {
+fn behind(one: &EndpointSummary) -> Option<String> {
     let log = one.replica_lag_bytes_max.map(|bytes| format::bytes(bytes as f64));
-    log.or_else(|| one.replica_delay_ns_max.map(format::nanos)).unwrap_or("-".to_owned())
+    log.or_else(|| one.replica_delay_ns_max.map(format::nanos))
 }
 
 #[cfg(test)]

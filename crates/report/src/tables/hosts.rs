@@ -3,12 +3,13 @@
 
 use crate::format;
 use crate::table::TableDef;
-use crate::table::{Cell, Column, Row, Table};
+use crate::table::{Cell, Column, ColumnOf, Row, Table};
 use crate::wording::label::point_label;
 use crate::wording::metric::metric_head;
 use crate::wording::quantity::{bytes, megabytes_per_s, number, percent, time};
 use analysis::points::metric::{Metric, shared_unit};
 use analysis::{Analysis, HostSummary, InterfaceUse};
+use model::{Percentile, QuotedTime};
 
 pub const TABLE: TableDef = TableDef {
     id: "host-table",
@@ -29,73 +30,61 @@ const LEGEND: &str = "Share: of the operations of all hosts, and what was planne
     Disk: read and written, and for how much of the time it was busy. Clock: how well it was compared with that of the bus. Start: how much later \
     than planned the host began.";
 
-fn columns(rate: String) -> Vec<Column> {
+type HostColumn = ColumnOf<'static, HostSummary>;
+
+fn columns(rate: String) -> Vec<HostColumn> {
+    let response = |column: Column, percentile| {
+        let quoted = QuotedTime::At(percentile);
+        HostColumn::new(column, move |one| format::quoted(one.load.and_then(|load| load.response_ns), quoted))
+    };
     vec![
-        Column::number("clients").documents_only(),
-        Column::number("share").long_head("share / planned"),
-        Column::number(rate),
-        Column::number("p50").documents_only(),
-        Column::number("p99"),
-        Column::number("failed").documents_only(),
-        Column::number("lag"),
-        Column::number("client cores").documents_only(),
-        Column::number("CPU"),
-        Column::number("net").long_head("network"),
-        Column::number("between nodes").documents_only(),
-        Column::number("disk"),
-        Column::number("clock / start").documents_only(),
+        HostColumn::new(Column::number("clients").documents_only(), |one| {
+            one.planned.map(|planned| planned.clients.to_string())
+        }),
+        HostColumn::new(Column::number("share").long_head("share / planned"), share_cell),
+        HostColumn::new(Column::number(rate), |one| one.load.map(|load| format::number(load.ops_per_s))),
+        response(Column::number("p50").documents_only(), Percentile::P50),
+        response(Column::number("p99"), Percentile::P99),
+        HostColumn::new(Column::number("failed").documents_only(), |one| {
+            one.load.map(|load| format::count(load.failed))
+        }),
+        HostColumn::new(Column::number("lag"), |one| {
+            one.load.and_then(|load| load.lag_mean_ns).map(|ns| time(ns).to_string())
+        }),
+        HostColumn::new(Column::number("client cores").documents_only(), |one| {
+            one.load.and_then(|load| load.cores_used).map(|cores| number(cores).to_string())
+        }),
+        HostColumn::new(Column::number("CPU"), |one| {
+            one.cpu.map(|cpu| Cell::from(cpu_words(one)).short(percent(cpu.busy).to_string()))
+        }),
+        HostColumn::new(Column::number("net").long_head("network"), |one| {
+            let all = Some(networks_words(one)).filter(|text| !text.is_empty());
+            Cell::from(all).short(one.busiest_link().and_then(short_network).unwrap_or_else(format::dash))
+        }),
+        HostColumn::new(Column::number("between nodes").documents_only(), |one| {
+            one.replicated_bytes_per_s.map(|sent| between_words(one, sent))
+        }),
+        HostColumn::new(Column::number("disk"), |one| {
+            let busy = one.disk.and_then(|disk| disk.busy_share).map(|share| percent(share).to_string());
+            Cell::from(disk_words(one)).short(busy.unwrap_or_else(format::dash))
+        }),
+        HostColumn::new(Column::number("clock / start").documents_only(), clock_words),
     ]
 }
 
 fn tables(analysis: &Analysis) -> Vec<Table> {
-    let with_several = || analysis.points.iter().filter(|point| !point.hosts.is_empty());
-    let rows = with_several().flat_map(|point| {
+    let rows = analysis.points.iter().flat_map(|point| {
         let group = if analysis.points.len() > 1 { point_label(point) } else { String::new() };
-        point.hosts.iter().map(move |host| row(host).in_group(group.clone()))
+        point.hosts.iter().map(move |host| (head_of(host).in_group(group.clone()), host))
     });
-    let rows: Vec<Row> = rows.collect();
-    if rows.is_empty() {
-        return Vec::new();
-    }
     let label_head = "host".to_owned();
-    vec![Table {
-        legend: LEGEND.to_owned(),
-        short_legend: SHORT_LEGEND,
-        label_head,
-        columns: columns(metric_head(Metric::OpsPerS, shared_unit(&analysis.points))),
-        rows,
-        ..Table::default()
-    }]
+    let table = Table::of(columns(metric_head(Metric::OpsPerS, shared_unit(&analysis.points))), rows);
+    Table { legend: LEGEND.to_owned(), short_legend: SHORT_LEGEND, label_head, ..table }.if_any()
 }
 
-fn row(one: &HostSummary) -> Row {
-    let load = one.load;
-    let times = load.and_then(|load| load.response_ns);
-    let is_uneven = one.missed_share().is_some();
-    let share = load.and_then(|load| load.share).map(|share| {
-        let below = if is_uneven { "<" } else { "" };
-        Cell::from(share_words(one, share)).short(format!("{below}{}", percent(share)))
-    });
-    let cpu = one.cpu.map(|cpu| Cell::from(cpu_words(one)).short(percent(cpu.busy).to_string()));
-    let network = Some(networks_words(one)).filter(|text| !text.is_empty());
-    let short_network = one.busiest_link().and_then(short_network).unwrap_or_else(format::dash);
-    let busy = one.disk.and_then(|disk| disk.busy_share).map_or_else(format::dash, |share| percent(share).to_string());
-    let cells: [Cell; 13] = [
-        one.planned.map(|planned| planned.clients.to_string()).into(),
-        share.into(),
-        load.map(|load| format::number(load.ops_per_s)).into(),
-        format::nanos_or_dash(times.map(|times| times.p50)).into(),
-        format::nanos_or_dash(times.map(|times| times.p99)).into(),
-        load.map(|load| format::count(load.failed)).into(),
-        load.and_then(|load| load.lag_mean_ns).map(|ns| time(ns).to_string()).into(),
-        load.and_then(|load| load.cores_used).map(|cores| number(cores).to_string()).into(),
-        cpu.into(),
-        Cell::from(network).short(short_network),
-        one.replicated_bytes_per_s.map(|sent| between_words(one, sent)).into(),
-        Cell::from(disk_words(one)).short(busy),
-        clock_words(one).into(),
-    ];
-    Row { is_marked: is_uneven || one.lost_at_s.is_some(), ..Row::new(host_name(one), cells) }
+fn head_of(one: &HostSummary) -> Row {
+    let is_marked = one.missed_share().is_some() || one.lost_at_s.is_some();
+    Row { is_marked, ..Row::labelled(vec![host_name(one)]) }
 }
 
 /// `c2 (uneven)`
@@ -107,6 +96,12 @@ fn host_name(one: &HostSummary) -> String {
     ];
     let marks: Vec<String> = marks.into_iter().flatten().collect();
     if marks.is_empty() { one.host.clone() } else { format!("{} ({})", one.host, marks.join(", ")) }
+}
+
+fn share_cell(one: &HostSummary) -> Option<Cell> {
+    let share = one.load?.share?;
+    let below = if one.missed_share().is_some() { "<" } else { "" };
+    Some(Cell::from(share_words(one, share)).short(format!("{below}{}", percent(share))))
 }
 
 fn share_words(one: &HostSummary, share: f64) -> String {

@@ -3,11 +3,11 @@
 
 use crate::format;
 use crate::table::TableDef;
-use crate::table::{Column, Row, Table};
+use crate::table::{Column, ColumnOf, Row, Table};
 use crate::wording::kernels::{frequency_sentence, money_sentence, score_sentence};
 use crate::wording::quantity::count;
 use analysis::Analysis;
-use analysis::compare::kernels::{KernelRate, KernelRow, KernelTable};
+use analysis::compare::kernels::{KernelRow, KernelTable};
 
 pub const TABLE: TableDef = TableDef {
     id: "kernel-table",
@@ -20,44 +20,44 @@ pub const TABLE: TableDef = TableDef {
 
 fn tables(analysis: &Analysis) -> Vec<Table> {
     let Some(table) = KernelTable::from_analysis(analysis) else { return Vec::new() };
-    let (most, priced) = (table.most_clients(), table.price_per_hour.is_some());
-    let mut heads = vec!["1 client".to_owned(), "per GHz".to_owned()];
-    if let Some(most) = most {
-        heads.extend([format!("{most} clients"), "per core".to_owned(), "per GHz".to_owned(), "scaling".to_owned()]);
-    }
-    heads.extend(priced.then(|| "per money".to_owned()));
     let notes = [Some(score_sentence(&table)), frequency_sentence(&table), money_sentence(&table)];
+    let rows = table.rows.iter().map(|row| (Row::labelled(vec![row.kernel.clone()]), row));
     vec![Table {
         label_head: "rounds/s".to_owned(),
-        columns: heads.into_iter().map(|head| Column::number(head).least_width(9)).collect(),
-        rows: table.rows.iter().map(|row| row_of(row, most.is_some(), priced)).collect(),
         notes: notes.into_iter().flatten().collect(),
         most_rows: usize::MAX,
-        ..Table::default()
+        ..Table::of(columns(&table), rows)
     }]
 }
 
-fn row_of(row: &KernelRow, has_all: bool, priced: bool) -> Row {
-    let text = |rate: Option<KernelRate>, value: fn(&KernelRate) -> Option<f64>| {
-        rate.as_ref().and_then(value).map_or_else(format::dash, format::number)
+type KernelColumn = ColumnOf<'static, KernelRow>;
+
+/// The rates of one client, those of the most if several were measured, and the rounds for money if there is a price.
+fn columns(table: &KernelTable) -> Vec<KernelColumn> {
+    let number = |head: String, value: fn(&KernelRow) -> Option<f64>| {
+        KernelColumn::new(Column::number(head).least_width(9), move |row| value(row).map(format::number))
     };
-    let single = [text(row.single, |rate| Some(rate.ops_per_s)), text(row.single, |rate| rate.per_ghz)];
-    let of_all = || {
-        let scaling = row.scaling.map_or_else(format::dash, |scaling| format!("{scaling:.2}"));
-        [
-            text(row.all, |rate| Some(rate.ops_per_s)),
-            text(row.all, |rate| Some(rate.per_core)),
-            text(row.all, |rate| rate.per_ghz),
-            scaling,
-        ]
-    };
-    let most = row.all.or(row.single);
-    // A machine does billions of small rounds for the money: with all digits they are wider than a narrow terminal.
-    let per_money =
-        || most.and_then(|rate| rate.per_money).map_or_else(format::dash, |rounds| count(rounds).to_string());
-    let money = priced.then(per_money);
-    let all = has_all.then(of_all).into_iter().flatten();
-    Row::new(row.kernel.clone(), single.into_iter().chain(all).chain(money))
+    let mut columns = vec![
+        number("1 client".to_owned(), |row| row.single.map(|rate| rate.ops_per_s)),
+        number("per GHz".to_owned(), |row| row.single?.per_ghz),
+    ];
+    if let Some(most) = table.most_clients() {
+        columns.extend([
+            number(format!("{most} clients"), |row| row.all.map(|rate| rate.ops_per_s)),
+            number("per core".to_owned(), |row| row.all.map(|rate| rate.per_core)),
+            number("per GHz".to_owned(), |row| row.all?.per_ghz),
+            KernelColumn::new(Column::number("scaling").least_width(9), |row| {
+                row.scaling.map(|scaling| format!("{scaling:.2}"))
+            }),
+        ]);
+    }
+    if table.price_per_hour.is_some() {
+        // A machine does billions of small rounds for the money: with all digits they are wider than a narrow terminal.
+        columns.push(KernelColumn::new(Column::number("per money").least_width(9), |row| {
+            row.all.or(row.single)?.per_money.map(|rounds| count(rounds).to_string())
+        }));
+    }
+    columns
 }
 
 #[cfg(test)]

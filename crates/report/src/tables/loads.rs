@@ -3,9 +3,9 @@
 
 use crate::format;
 use crate::table::TableDef;
-use crate::table::{Column, InTerminal, Row, Table};
+use crate::table::{Column, ColumnOf, InTerminal, Row, Table};
 use crate::wording::label::point_phrases;
-use analysis::{Analysis, DataLoad, PointAnalysis};
+use analysis::{Analysis, DataLoad};
 
 pub const TABLE: TableDef = TableDef {
     id: "loads",
@@ -19,50 +19,32 @@ pub const TABLE: TableDef = TableDef {
 const LEGEND: &str = "Rows counted afterwards, divided by the time to insert them. The time of the indexes, which are made when the rows are \
     there, and the time to settle (flushes, checkpoints, statistics, counting) are not included. The data on disk is without logs where those are known. A shared data set is listed at its first point.";
 
-fn tables(analysis: &Analysis) -> Vec<Table> {
-    let rows: Vec<Row> = analysis.points.iter().filter_map(|point| row(point, point.load.as_ref()?)).collect();
-    if rows.is_empty() {
-        return Vec::new();
-    }
-    let column = |head| Column::number(head).terminal(InTerminal::IfRoom);
-    vec![Table {
-        legend: LEGEND.to_owned(),
-        label_head: "point that loaded the data".to_owned(),
-        columns: vec![
-            column("rows"),
-            column("time"),
-            column("rows/s"),
-            column("indexes"),
-            column("data on disk"),
-            column("logs").documents_only(),
-            column("time to settle").documents_only(),
-        ],
-        rows,
-        most_rows: 3,
-        ..Table::default()
-    }]
-}
+/// A load whose rows were counted: how many, how many a second, and all else.
+type CountedLoad = (u64, f64, DataLoad);
+type LoadColumn = ColumnOf<'static, CountedLoad>;
 
-fn row(point: &PointAnalysis, load: &DataLoad) -> Option<Row> {
-    let (rows, rows_per_s) = load.rows.zip(load.rows_per_s)?;
-    let cells = [
-        format::count(rows),
-        taken(load.seconds),
-        format::number(rows_per_s),
-        or_dash(load.index_seconds.map(taken)),
-        or_dash(load.data_bytes().map(size)),
-        or_dash(load.log_bytes.map(size)),
-        or_dash(load.settle_seconds.map(taken)),
+fn tables(analysis: &Analysis) -> Vec<Table> {
+    let column = |head| Column::number(head).terminal(InTerminal::IfRoom);
+    let columns = vec![
+        LoadColumn::new(column("rows"), |(rows, ..)| format::count(*rows)),
+        LoadColumn::new(column("time"), |(_, _, load)| taken(load.seconds)),
+        LoadColumn::new(column("rows/s"), |(_, per_s, _)| format::number(*per_s)),
+        LoadColumn::new(column("indexes"), |(_, _, load)| load.index_seconds.map(taken)),
+        LoadColumn::new(column("data on disk"), |(_, _, load)| load.data_bytes().map(size)),
+        LoadColumn::new(column("logs").documents_only(), |(_, _, load)| load.log_bytes.map(size)),
+        LoadColumn::new(column("time to settle").documents_only(), |(_, _, load)| load.settle_seconds.map(taken)),
     ];
-    Some(Row::of_phrases(point_phrases(point), cells))
+    let rows = analysis.points.iter().filter_map(|point| {
+        let load = point.load?;
+        let (rows, per_s) = load.rows.zip(load.rows_per_s)?;
+        Some((Row::labelled(point_phrases(point)), (rows, per_s, load)))
+    });
+    let label_head = "point that loaded the data".to_owned();
+    Table { legend: LEGEND.to_owned(), label_head, most_rows: 3, ..Table::of(columns, rows) }.if_any()
 }
 
 fn size(bytes: u64) -> String {
     format::bytes(bytes as f64)
-}
-
-fn or_dash(text: Option<String>) -> String {
-    text.unwrap_or_else(format::dash)
 }
 
 /// A time in seconds, or in the unit that fits if it is too short for them.

@@ -1,7 +1,7 @@
 //! The statements of a server that others load, how much of each of its limits it used, and what was seen when a condition of the user held.
 
 use crate::format;
-use crate::table::{Column, Row, Table, TableDef};
+use crate::table::{Column, ColumnOf, Row, Table, TableDef};
 use crate::wording::label::point_label;
 use crate::wording::quantity::{count, percent, time};
 use analysis::{Analysis, LimitUse, LimitedThing, PointAnalysis, limit_uses};
@@ -47,7 +47,6 @@ const SHORT_LEGEND: &str = "by the server's own account; time: of all statements
 const LEGEND: &str = "By the server's own account, without values. Time: the share of the time of all statements together, waits included. Rows read \
     per row sent: far above 1, an index may be missing; an aggregate sends one row for all that it reads. Pages: of tables and indexes, \
     looked at per execution.";
-const HEADS: [&str; 6] = ["time", "calls/s", "mean", "rows read/sent", "pages/call", "errors"];
 /// The most characters of a statement in a table.
 const TEXT_CHARS: usize = 120;
 
@@ -57,17 +56,43 @@ fn observed(analysis: &Analysis) -> impl Iterator<Item = (String, &Observation)>
     analysis.points.iter().filter_map(move |point| Some((label(point), point.traits.observed.as_ref()?)))
 }
 
+/// A statement among all that were seen.
+type SeenStatement<'a> = (&'a ObservedStatement, &'a Observation);
+
+fn statement_columns<'a>() -> Vec<ColumnOf<'static, SeenStatement<'a>>> {
+    type StatementColumn<'a> = ColumnOf<'static, SeenStatement<'a>>;
+    let calls = |one: &ObservedStatement| one.cost.calls.max(1) as f64;
+    vec![
+        StatementColumn::new(Column::number("time"), |(one, seen)| {
+            percent(one.cost.time_ns as f64 / seen.all_statements().time_ns.max(1) as f64).to_string()
+        }),
+        StatementColumn::new(Column::number("calls/s"), |(one, seen)| {
+            let seconds = seen.statements_ns as f64 / 1e9;
+            format::number(if seconds > 0.0 { one.cost.calls as f64 / seconds } else { 0.0 })
+        }),
+        StatementColumn::new(Column::number("mean"), move |(one, _)| {
+            time(one.cost.time_ns as f64 / calls(one)).to_string()
+        }),
+        StatementColumn::new(Column::number("rows read/sent"), |(one, _)| {
+            let read = one.cost.rows_read.filter(|_| one.cost.rows_sent > 0);
+            read.map(|read| count(read as f64 / one.cost.rows_sent as f64).to_string())
+        }),
+        StatementColumn::new(Column::number("pages/call"), move |(one, _)| {
+            one.cost.pages.map(|pages| count(pages as f64 / calls(one)).to_string())
+        }),
+        StatementColumn::new(Column::number("errors"), |(one, _)| format::count(one.cost.errors)),
+    ]
+}
+
 fn statements(analysis: &Analysis) -> Vec<Table> {
     let rows = observed(analysis).flat_map(|(group, seen)| {
-        let others = seen.others.as_ref().map(|others| row(&others_label(seen), others, seen));
-        let named = seen.statements.iter().map(|one| row(&cut(&one.text), one, seen));
-        named.chain(others).map(|row| row.in_group(group.clone())).collect::<Vec<_>>()
+        let others = seen.others.iter().map(|others| (others_label(seen), others));
+        let all = seen.statements.iter().map(|one| (cut(&one.text), one)).chain(others);
+        all.map(move |(label, one)| (Row::labelled(vec![label]).in_group(group.clone()), (one, seen)))
     });
-    let rows: Vec<Row> = rows.collect();
-    let (columns, label_head) = (HEADS.map(Column::number).to_vec(), "statement".to_owned());
-    let table =
-        Table { legend: LEGEND.to_owned(), short_legend: SHORT_LEGEND, label_head, columns, rows, ..Table::default() };
-    Some(table).filter(|table| !table.rows.is_empty()).into_iter().collect()
+    let label_head = "statement".to_owned();
+    let table = Table::of(statement_columns(), rows);
+    Table { legend: LEGEND.to_owned(), short_legend: SHORT_LEGEND, label_head, ..table }.if_any()
 }
 
 fn others_label(seen: &Observation) -> String {
@@ -77,21 +102,6 @@ fn others_label(seen: &Observation) -> String {
     }
 }
 
-fn row(label: &str, one: &ObservedStatement, seen: &Observation) -> Row {
-    let (all, cost, seconds) = (seen.all_statements(), &one.cost, seen.statements_ns as f64 / 1e9);
-    let (calls, time_ns) = (cost.calls.max(1) as f64, cost.time_ns as f64);
-    let ratio = cost.rows_read.filter(|_| cost.rows_sent > 0).map(|read| read as f64 / cost.rows_sent as f64);
-    let cells = [
-        percent(time_ns / all.time_ns.max(1) as f64).to_string(),
-        format::number(if seconds > 0.0 { cost.calls as f64 / seconds } else { 0.0 }),
-        time(time_ns / calls).to_string(),
-        ratio.map_or_else(format::dash, |ratio| count(ratio).to_string()),
-        cost.pages.map_or_else(format::dash, |pages| count(pages as f64 / calls).to_string()),
-        format::count(cost.errors),
-    ];
-    Row::new(label.to_owned(), cells)
-}
-
 fn cut(text: &str) -> String {
     if text.chars().count() <= TEXT_CHARS {
         return text.to_owned();
@@ -99,32 +109,34 @@ fn cut(text: &str) -> String {
     text.chars().take(TEXT_CHARS - 2).collect::<String>() + ".."
 }
 
+type UseColumn = ColumnOf<'static, LimitUse>;
+
 fn limits(analysis: &Analysis) -> Vec<Table> {
     let is_one = analysis.points.len() == 1;
     let watched = analysis.points.iter().filter(|point| point.traits.observed.is_some());
     let rows = watched.flat_map(|point| {
         let group = if is_one { String::new() } else { point_label(point) };
         let uses = limit_uses(point, &analysis.meta.machine);
-        uses.iter().map(|used| limit_row(used).in_group(group.clone())).collect::<Vec<_>>()
+        uses.into_iter().map(move |used| (Row::labelled(vec![limit_name(&used)]).in_group(group.clone()), used))
     });
-    let rows: Vec<Row> = rows.collect();
-    let columns = ["mean", "most", "by the server"].map(Column::number).to_vec();
+    let columns = vec![
+        UseColumn::new(Column::number("mean"), |used| percent(used.mean).to_string()),
+        UseColumn::new(Column::number("most"), |used| percent(used.most).to_string()),
+        UseColumn::new(Column::number("by the server"), |used| used.by_engine.map(|share| percent(share).to_string())),
+    ];
     let legend = "Shares of the limit, on average and in the interval in which it was most. Of a disk the time in which it was busy.";
-    let table = Table { legend: legend.to_owned(), label_head: "limit".to_owned(), columns, rows, ..Table::default() };
-    Some(table).filter(|table| !table.rows.is_empty()).into_iter().collect()
+    Table { legend: legend.to_owned(), label_head: "limit".to_owned(), ..Table::of(columns, rows) }.if_any()
 }
 
-fn limit_row(used: &LimitUse) -> Row {
+fn limit_name(used: &LimitUse) -> String {
     let of = used.of.as_deref().unwrap_or_default();
-    let label = match used.thing {
+    match used.thing {
         LimitedThing::Cpu => "CPU".to_owned(),
         LimitedThing::Disk => format!("disk {of}"),
         LimitedThing::Connections => format!("connections ({of})"),
         LimitedThing::Log => "age of the log".to_owned(),
         LimitedThing::Memory => "memory".to_owned(),
-    };
-    let by_engine = used.by_engine.map_or_else(format::dash, |share| percent(share).to_string());
-    Row::new(label, [percent(used.mean).to_string(), percent(used.most).to_string(), by_engine])
+    }
 }
 
 /// The states of threads that the table of events has.
@@ -136,48 +148,53 @@ const EVENT_STATES: [(ThreadState, &str); 5] = [
     (ThreadState::Lock, "lock"),
 ];
 
-fn events(analysis: &Analysis) -> Vec<Table> {
-    let rows = observed(analysis).flat_map(|(group, seen)| {
-        let row = |event: &ObservedEvent| event_row(event, analysis.meta.started_unix_ms).in_group(group.clone());
-        seen.events.iter().map(row).collect::<Vec<_>>()
+type EventColumn = ColumnOf<'static, ObservedEvent>;
+
+fn event_columns() -> Vec<EventColumn> {
+    let number = |head, number: fn(&ServerLook) -> u64| {
+        EventColumn::new(Column::number(head), move |event| {
+            event.telling_look().map(|look| format::count(number(look)))
+        })
+    };
+    let own = [
+        EventColumn::new(Column::number("condition"), |event| event.condition.clone()),
+        EventColumn::new(Column::number("lasted"), |event| {
+            let lasted = time(event.lasted.0 as f64).to_string();
+            if event.goes_on { format!("{lasted}, and went on") } else { lasted }
+        }),
+        EventColumn::new(Column::number("worst"), |event| match event.figure {
+            WatchedFigure::Mean => time(event.worst).to_string(),
+            WatchedFigure::Cpu | WatchedFigure::Disk => percent(event.worst).to_string(),
+            _ => format::number(event.worst),
+        }),
+        number("sessions", |look| look.sessions.len() as u64 + look.sessions_left_out),
+        number("waits", |look| look.waits.len() as u64 + look.waits_left_out),
+    ];
+    let states = EVENT_STATES.into_iter().map(|(state, head)| {
+        EventColumn::new(Column::number(head).documents_only(), move |event| {
+            event.telling_look().and_then(|look| look.threads_in(state)).map(format::number)
+        })
     });
-    let rows: Vec<Row> = rows.collect();
+    own.into_iter().chain(states).collect()
+}
+
+fn events(analysis: &Analysis) -> Vec<Table> {
+    let started = analysis.meta.started_unix_ms;
+    let rows = observed(analysis).flat_map(|(group, seen)| {
+        let label = move |event| Row::labelled(vec![moment(event, started)]).in_group(group.clone());
+        seen.events.iter().map(move |event| (label(event), event))
+    });
     let left_out: u64 = observed(analysis).map(|(_, seen)| seen.events_left_out).sum();
     let notes = match left_out {
         0 => Vec::new(),
         left_out => vec![format!("{} further events are not kept.", format::count(left_out))],
     };
-    let states = EVENT_STATES.map(|(_, head)| Column::number(head).documents_only());
-    let columns = ["condition", "lasted", "worst", "sessions", "waits"].map(Column::number);
-    let columns = columns.into_iter().chain(states).collect();
     let legend = "From the beginning of the first interval in which a condition held to the end of the last. Worst: the value furthest beyond the \
         limit. Sessions and waits: those that the server named when it was asked, where it named most. Threads: how many of the server's were on a \
         CPU, waited for one, for a read, for a write or sync, and for another thread, on average over the interval before that.";
     let (legend, label_head) = (legend.to_owned(), "from".to_owned());
     let short_legend = "sessions and waits: those that the server named when it was asked";
-    let table = Table { legend, short_legend, label_head, columns, rows, notes, ..Table::default() };
-    Some(table).filter(|table| !table.rows.is_empty()).into_iter().collect()
-}
-
-fn event_row(event: &ObservedEvent, started_unix_ms: u64) -> Row {
-    let worst = match event.figure {
-        WatchedFigure::Mean => time(event.worst).to_string(),
-        WatchedFigure::Cpu | WatchedFigure::Disk => percent(event.worst).to_string(),
-        _ => format::number(event.worst),
-    };
-    let look = event.telling_look();
-    let number = |count: fn(&ServerLook) -> u64| look.map_or_else(format::dash, |look| format::count(count(look)));
-    let lasted = time(event.lasted.0 as f64).to_string();
-    let cells = [
-        event.condition.clone(),
-        if event.goes_on { format!("{lasted}, and went on") } else { lasted },
-        worst,
-        number(|look| look.sessions.len() as u64 + look.sessions_left_out),
-        number(|look| look.waits.len() as u64 + look.waits_left_out),
-    ];
-    let threads = |state| look.and_then(|look| look.threads_in(state)).map_or_else(format::dash, format::number);
-    let in_states = EVENT_STATES.map(|(state, _)| threads(state));
-    Row::new(moment(event, started_unix_ms), cells.into_iter().chain(in_states))
+    Table { legend, short_legend, label_head, notes, ..Table::of(event_columns(), rows) }.if_any()
 }
 
 /// When an event began.
@@ -185,50 +202,48 @@ fn moment(event: &ObservedEvent, started_unix_ms: u64) -> String {
     format::utc(started_unix_ms.saturating_add(event.at.0 / 1_000_000))
 }
 
+/// A session when the server named most.
+type SeenSession<'a> = (&'a ObservedSession, &'a ServerLook);
+
+fn session_columns<'a>() -> Vec<ColumnOf<'static, SeenSession<'a>>> {
+    type SessionColumn<'a> = ColumnOf<'static, SeenSession<'a>>;
+    let rows = |head, rows: fn(&ObservedSession) -> Option<u64>| {
+        SessionColumn::new(Column::number(head).documents_only(), move |(one, _)| rows(one).map(format::count))
+    };
+    vec![
+        SessionColumn::new(Column::number("waits for"), |(one, look)| {
+            let waits = look.waits.iter().filter(|wait| wait.waiter == one.id);
+            let blockers: Vec<String> = waits.map(|wait| wait.blocker.to_string()).collect();
+            Some(blockers.join(", ")).filter(|blockers| !blockers.is_empty())
+        }),
+        SessionColumn::new(Column::number("in this for"), |(one, _)| format::seconds(one.seconds)),
+        SessionColumn::new(Column::number("transaction"), |(one, _)| one.transaction_s.map(format::seconds)),
+        rows("rows locked", |one| one.rows_locked),
+        rows("rows changed", |one| one.rows_changed),
+        rows("xmin age", |one| one.xmin_age),
+        SessionColumn::new(Column::text("does").documents_only(), |(one, _)| one.doing.clone()),
+    ]
+}
+
 fn sessions(analysis: &Analysis) -> Vec<Table> {
     let started = analysis.meta.started_unix_ms;
-    let of_event = |event: &ObservedEvent| {
-        let group = moment(event, started);
-        let look = event.telling_look();
-        let rows =
-            look.into_iter().flat_map(|look| look.sessions.iter().map(move |session| session_row(session, look)));
-        rows.map(|row| row.in_group(group.clone())).collect::<Vec<_>>()
-    };
-    let rows: Vec<Row> = observed(analysis).flat_map(|(_, seen)| seen.events.iter()).flat_map(of_event).collect();
-    let columns = vec![
-        Column::number("waits for"),
-        Column::number("in this for"),
-        Column::number("transaction"),
-        Column::number("rows locked").documents_only(),
-        Column::number("rows changed").documents_only(),
-        Column::number("xmin age").documents_only(),
-        Column::text("does").documents_only(),
-    ];
+    let rows = observed(analysis).flat_map(|(_, seen)| seen.events.iter()).flat_map(|event| {
+        let looks = event.telling_look().into_iter();
+        let all = looks.flat_map(|look| look.sessions.iter().map(move |session| (session, look)));
+        all.map(move |seen| (Row::labelled(vec![session_name(seen.0)]).in_group(moment(event, started)), seen))
+    });
     let legend = "The sessions that executed a statement or held a transaction, at the moment of the event at which the server named most. \
         Waits for: the number of the session whose lock it waits for. Transaction: for how long it is open. Statements are without values. Xmin \
         age: how many transactions have begun since the oldest one that it can still see.";
     let legend = legend.to_owned();
     let (group_head, label_head) = ("event", "session".to_owned());
     let short_legend = "at the moment at which the server named most; statements are without values";
-    let table = Table { legend, short_legend, group_head, label_head, columns, rows, ..Table::default() };
-    Some(table).filter(|table| !table.rows.is_empty()).into_iter().collect()
+    Table { legend, short_legend, group_head, label_head, ..Table::of(session_columns(), rows) }.if_any()
 }
 
-fn session_row(session: &ObservedSession, look: &ServerLook) -> Row {
-    let waits = look.waits.iter().filter(|wait| wait.waiter == session.id);
-    let blockers: Vec<String> = waits.map(|wait| wait.blocker.to_string()).collect();
-    let of_transaction = |rows: Option<u64>| rows.map_or_else(format::dash, format::count);
-    let cells = [
-        if blockers.is_empty() { format::dash() } else { blockers.join(", ") },
-        format::seconds(session.seconds),
-        session.transaction_s.map_or_else(format::dash, format::seconds),
-        of_transaction(session.rows_locked),
-        of_transaction(session.rows_changed),
-        of_transaction(session.xmin_age),
-        session.doing.clone(),
-    ];
+fn session_name(session: &ObservedSession) -> String {
     let whose: Vec<&str> = std::iter::once(session.user.as_str()).chain(session.database.as_deref()).collect();
-    Row::new(cut(format!("{} {} {}", session.id, whose.join("/"), session.statement).trim_end()), cells)
+    cut(format!("{} {} {}", session.id, whose.join("/"), session.statement).trim_end())
 }
 
 #[cfg(test)]

@@ -3,9 +3,9 @@
 use super::cross::cross_tables;
 use crate::format;
 use crate::inserts;
-use crate::point_cells::{self, ColumnUnit};
+use crate::point_cells::{self, ColumnUnit, SecondRate};
 use crate::table::TableDef;
-use crate::table::{Cell, Column, InTerminal, Look, Row, Table};
+use crate::table::{Cell, Column, ColumnOf, InTerminal, Look, Row, Table};
 use crate::wording::background::background_line;
 use crate::wording::connections::steps_line;
 use crate::wording::instances::instances_line;
@@ -13,7 +13,7 @@ use crate::wording::label::point_phrases;
 use crate::wording::list::join_and;
 use crate::wording::work_done::work_done_line;
 use analysis::{Analysis, BusyFunction, PointAnalysis, RepeatRows, StackProfile};
-use model::READ_BACK_FACT;
+use model::{Percentile, QuotedTime, READ_BACK_FACT};
 
 pub const TABLE: TableDef =
     TableDef { id: "points", title: "Each point", is_open: false, in_narrow: true, chart: None, make: tables };
@@ -33,93 +33,108 @@ fn tables(analysis: &Analysis, all: &RepeatRows) -> Vec<Table> {
     let held = rows.searches.iter().filter(|search| search.held().is_some()).count();
     // A terminal has the points of a search among its probes, and compressed files in tables of their own.
     let is_told = !rows.searches.is_empty() && held == all.counts.values().map(|count| count.all).sum::<usize>();
-    let mut table = point_table(rows, all.has_repeats());
+    let mut table = point_table(rows, all);
     for (row, point) in table.rows.iter_mut().zip(&rows.points) {
         row.documents_only = is_told || point.compression.is_some();
-        if let Some(n) = point_cells::repeats_cell(all, point) {
-            row.cells[1] = n.into();
-        }
     }
     [table].into_iter().chain(cross_tables(analysis)).collect()
 }
 
 /// The point that ended, in the columns that every run has, with the label that it has in its plan.
 pub fn ended_table(point: Option<(&PointAnalysis, &str)>) -> Table {
-    let own = |(point, label): (&PointAnalysis, &str)| Row {
-        label: vec![label.to_owned()],
-        ..row(point, ColumnUnit::Own, None, false)
-    };
-    let rows = point.map(own);
-    let columns = columns(ColumnUnit::Own, None, false);
-    Table { columns, rows: rows.into_iter().collect(), ..Table::default() }
+    let labelled = |(point, label): (&PointAnalysis, &str)| Row { label: vec![label.to_owned()], ..row(point) };
+    let own = ShownColumns { rate: ColumnUnit::Own, second: None, repeats: None, is_open_loop: false };
+    Table::of(own.columns(), point.map(|point| (labelled(point), point.0)))
 }
 
-fn point_table(rows: &Analysis, has_repeats: bool) -> Table {
-    let second = point_cells::second_rate(rows);
-    let is_open_loop = rows.points.iter().filter_map(|p| p.summary.as_ref()).any(|s| s.offered_per_s.is_some());
-    let unit = ColumnUnit::of(&rows.points);
-    let mut columns = columns(unit, second, is_open_loop);
-    let mut lines: Vec<Row> = rows.points.iter().map(|point| row(point, unit, second, is_open_loop)).collect();
-    if has_repeats {
-        columns.insert(1, Column::number("n").least_width(3));
-        lines.iter_mut().for_each(|row| row.cells.insert(1, Cell::default()));
-    }
+fn point_table(rows: &Analysis, all: &RepeatRows) -> Table {
+    let shown = ShownColumns {
+        rate: ColumnUnit::of(&rows.points),
+        second: point_cells::second_rate(rows),
+        repeats: Some(all).filter(|all| all.has_repeats()),
+        is_open_loop: rows.points.iter().filter_map(|p| p.summary.as_ref()).any(|s| s.offered_per_s.is_some()),
+    };
     Table {
-        legend: format!("{}{LEGEND}", if has_repeats { REPEATS } else { "" }),
-        columns,
-        rows: lines,
+        legend: format!("{}{LEGEND}", if all.has_repeats() { REPEATS } else { "" }),
         warnings: inserts::warnings(rows),
         most_rows: usize::MAX,
         label_least: LABEL_LEAST,
-        ..Table::default()
+        ..Table::of(shown.columns(), rows.points.iter().map(|point| (row(point), point)))
     }
 }
 
-fn columns(rate: ColumnUnit, second: Option<point_cells::SecondRate>, is_open_loop: bool) -> Vec<Column> {
-    let second = second.map(|second| {
-        Column::number(second.short_head).long_head(second.head).least_width(9).terminal(InTerminal::IfRoom)
-    });
-    let mut columns = vec![
-        Column::number("#").documents_only(),
-        Column::number(rate.head()).least_width(if rate == ColumnUnit::Own { 14 } else { 9 }),
-    ];
-    columns.extend(second);
-    columns.extend(["95 % CI", "p50"].map(Column::number));
-    columns.extend([
-        Column::number("p95").documents_only(),
-        Column::number("p99"),
-        Column::number("max"),
-        Column::number("worst second").documents_only(),
-        Column::number("failed").documents_only(),
-    ]);
-    columns.extend(is_open_loop.then(|| Column::number("late / unserved").documents_only()));
-    columns.extend([Column::number("findings").documents_only(), Column::number("validity").least_width(10)]);
-    columns
+/// Which columns points have, besides those that all have.
+struct ShownColumns<'a> {
+    rate: ColumnUnit,
+    second: Option<SecondRate>,
+    /// Rows of several repeats.
+    repeats: Option<&'a RepeatRows>,
+    is_open_loop: bool,
 }
 
-fn row(point: &PointAnalysis, unit: ColumnUnit, second: Option<point_cells::SecondRate>, is_open_loop: bool) -> Row {
-    let summary = point.summary.as_ref();
-    let worst_at = summary.filter(|_| point.duration_s().is_none()).and_then(|summary| summary.worst);
-    let at = worst_at.map_or(String::new(), |worst| format!(" at {}", format::seconds(worst.at_s)));
-    let late = summary.map(|s| format!("{} / {}", format::count(s.late), format::count(s.unserved)));
-    let validity =
-        Cell::from(point_cells::validity(point)).short(point.validity.as_str()).look(Look::Badge(point.validity));
-    let mut cells: Vec<Cell> = vec![point.id.to_string().into(), point_cells::rate_or_duration(point, unit).into()];
-    cells.extend(second.map(|second| Cell::from((second.cell)(point))));
-    cells.extend([
-        point_cells::half_width(point).into(),
-        point_cells::response_time(point, |q| q.p50).into(),
-        point_cells::response_time(point, |q| q.p95).into(),
-        point_cells::response_time(point, |q| q.p99).into(),
-        point_cells::response_time(point, |q| q.max).into(),
-        Cell::from(point_cells::worst(point) + &at),
-        summary.map(|summary| format::count(summary.failed)).into(),
-    ]);
-    cells.extend(is_open_loop.then(|| Cell::from(late)));
-    let findings = Cell::from(point.findings.len().to_string());
-    cells.push(if point.findings.is_empty() { findings } else { findings.link("findings") });
-    cells.push(validity);
-    Row { below: lines_below(point), ..Row::of_phrases(point_phrases(point), cells) }
+type ShownColumn<'a> = ColumnOf<'a, PointAnalysis>;
+
+impl<'a> ShownColumns<'a> {
+    fn columns(self) -> Vec<ShownColumn<'a>> {
+        let time =
+            |column: Column, quoted| ShownColumn::new(column, move |point| point_cells::response_time(point, quoted));
+        let [p50, p95, p99] = [Percentile::P50, Percentile::P95, Percentile::P99].map(QuotedTime::At);
+        let of_all = [
+            self.repeats.map(|rows| {
+                let n = Column::number("n").least_width(3);
+                ShownColumn::new(n, move |point| point_cells::repeats_cell(rows, point).unwrap_or_default())
+            }),
+            Some(rate_column(self.rate)),
+            self.second.map(second_column),
+            Some(ShownColumn::new(Column::number("95 % CI"), point_cells::half_width)),
+            Some(time(Column::number("p50"), p50)),
+            Some(time(Column::number("p95").documents_only(), p95)),
+            Some(time(Column::number("p99"), p99)),
+            Some(time(Column::number("max"), QuotedTime::Longest)),
+            Some(ShownColumn::new(Column::number("worst second").documents_only(), worst_second)),
+            Some(ShownColumn::new(Column::number("failed").documents_only(), |point| {
+                point.summary.as_ref().map(|summary| format::count(summary.failed))
+            })),
+            self.is_open_loop.then(|| {
+                ShownColumn::new(Column::number("late / unserved").documents_only(), |point| {
+                    let summary = point.summary.as_ref();
+                    summary.map(|s| format!("{} / {}", format::count(s.late), format::count(s.unserved)))
+                })
+            }),
+            Some(ShownColumn::new(Column::number("findings").documents_only(), findings_cell)),
+            Some(ShownColumn::new(Column::number("validity").least_width(10), |point| {
+                let look = Look::Badge(point.validity);
+                Cell::from(point_cells::validity(point)).short(point.validity.as_str()).look(look)
+            })),
+        ];
+        let number = ShownColumn::new(Column::number("#").documents_only(), |point| point.id.to_string());
+        [number].into_iter().chain(of_all.into_iter().flatten()).collect()
+    }
+}
+
+fn rate_column<'a>(unit: ColumnUnit) -> ShownColumn<'a> {
+    let column = Column::number(unit.head()).least_width(if unit == ColumnUnit::Own { 14 } else { 9 });
+    ShownColumn::new(column, move |point| point_cells::rate_or_duration(point, unit))
+}
+
+fn second_column<'a>(second: SecondRate) -> ShownColumn<'a> {
+    let column = Column::number(second.short_head).long_head(second.head).least_width(9).terminal(InTerminal::IfRoom);
+    ShownColumn::new(column, second.cell)
+}
+
+fn worst_second(point: &PointAnalysis) -> String {
+    let worst = point.summary.as_ref().filter(|_| point.duration_s().is_none()).and_then(|summary| summary.worst);
+    let at = worst.map_or(String::new(), |worst| format!(" at {}", format::seconds(worst.at_s)));
+    point_cells::worst(point) + &at
+}
+
+fn findings_cell(point: &PointAnalysis) -> Cell {
+    let number = Cell::from(point.findings.len().to_string());
+    if point.findings.is_empty() { number } else { number.link("findings") }
+}
+
+fn row(point: &PointAnalysis) -> Row {
+    Row { below: lines_below(point), ..Row::labelled(point_phrases(point)) }
 }
 
 /// What the background clients and each of several instances did, how long the steps of a turn took, what keeps the point from being compared,

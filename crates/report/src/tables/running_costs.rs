@@ -1,8 +1,7 @@
 //! What the points cost in money and energy, if a price or a power is known. An amount has the currency of the price.
 
-use crate::format;
 use crate::table::TableDef;
-use crate::table::{Column, InTerminal, Row, Table};
+use crate::table::{Column, ColumnOf, InTerminal, Row, Table};
 use crate::wording::label::point_phrases;
 use crate::wording::quantity::small_number;
 use analysis::{Analysis, PointAnalysis, RunningCost};
@@ -38,20 +37,19 @@ fn tables(analysis: &Analysis) -> Vec<Table> {
     if costs.is_empty() {
         return Vec::new();
     }
-    let columns: Vec<&RunningColumn> =
-        COLUMNS.iter().filter(|(_, value)| costs.iter().any(|(_, cost)| value(cost).is_some())).collect();
-    let row = |(point, cost): &(&PointAnalysis, RunningCost)| {
-        let cells = columns.iter().map(|(_, value)| value(cost).map_or_else(format::dash, small_number));
-        Row::of_phrases(point_phrases(point), cells)
-    };
-    let column = |(head, _): &&RunningColumn| Column::number(*head).least_width(9).terminal(InTerminal::IfRoom);
+    let filled = COLUMNS.iter().filter(|(_, value)| costs.iter().any(|(_, cost)| value(cost).is_some()));
+    let columns: Vec<ColumnOf<RunningCost>> = filled
+        .map(|(head, value)| {
+            let column = Column::number(*head).least_width(9).terminal(InTerminal::IfRoom);
+            ColumnOf::new(column, |cost| value(cost).map(small_number))
+        })
+        .collect();
+    let rows = costs.into_iter().map(|(point, cost)| (Row::labelled(point_phrases(point)), cost));
     vec![Table {
         legend: LEGEND.to_owned(),
         short_legend: "M: a million; GB: of payload, or stored",
-        columns: columns.iter().map(column).collect(),
-        rows: costs.iter().map(row).collect(),
         most_rows: usize::MAX,
-        ..Table::default()
+        ..Table::of(columns, rows)
     }]
 }
 

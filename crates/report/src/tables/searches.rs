@@ -2,11 +2,11 @@
 
 use crate::format;
 use crate::table::TableDef;
-use crate::table::{Cell, Column, Look, Row, Table};
+use crate::table::{Cell, Column, ColumnOf, Look, Row, Table};
 use crate::wording::label::settings_label;
 use crate::wording::limit::{probe_words, rate_words, shown_time};
 use analysis::{Analysis, SearchAnalysis};
-use model::limit::ProbeKind;
+use model::limit::{ProbeKind, ProbePart};
 
 pub const TABLE: TableDef = TableDef {
     id: "searches",
@@ -25,36 +25,36 @@ fn tables(analysis: &Analysis) -> Vec<Table> {
 }
 
 fn table(search: &SearchAnalysis) -> Table {
+    let shown = shown_time(search);
+    let columns: Vec<ColumnOf<usize>> = vec![
+        ColumnOf::new(Column::number("rate/s").least_width(10), |nth: &usize| {
+            search.probes[*nth].offered_per_s().map_or_else(|| "closed".to_owned(), rate_words)
+        }),
+        ColumnOf::new(Column::number(shown.as_str()).least_width(8), move |nth: &usize| {
+            let summary = search.probes[*nth].point.summary.as_ref();
+            format::quoted(summary.and_then(|summary| summary.response_ns), shown)
+        }),
+        ColumnOf::new(Column::text("outcome"), |nth: &usize| {
+            let look = match search.keeps(*nth) {
+                Some(true) => Look::Better,
+                Some(false) => Look::Caution,
+                None => Look::Plain,
+            };
+            Cell::from(probe_words(search, *nth)).look(look)
+        }),
+    ];
+    let number = |part: &ProbePart| match part.kind {
+        ProbeKind::Hold => "hold".to_owned(),
+        ProbeKind::Closed | ProbeKind::Probe => part.nth.to_string(),
+    };
+    let rows = search.probes.iter().enumerate().map(|(nth, probe)| (Row::labelled(vec![number(&probe.part)]), nth));
     Table {
         title: format!("{}: {}", settings_label(search.settings()), search.spec.objective),
         legend: LEGEND.to_owned(),
         label_head: "probe".to_owned(),
-        columns: vec![
-            Column::number("rate/s").least_width(10),
-            Column::number(shown_time(search).as_str()).least_width(8),
-            Column::text("outcome"),
-        ],
-        rows: (0..search.probes.len()).map(|nth| row(search, nth)).collect(),
         most_rows: usize::MAX,
-        ..Table::default()
+        ..Table::of(columns, rows)
     }
-}
-
-fn row(search: &SearchAnalysis, nth: usize) -> Row {
-    let probe = &search.probes[nth];
-    let number = match probe.part.kind {
-        ProbeKind::Hold => "hold".to_owned(),
-        ProbeKind::Closed | ProbeKind::Probe => probe.part.nth.to_string(),
-    };
-    let rate = probe.offered_per_s().map_or_else(|| "closed".to_owned(), rate_words);
-    let times = probe.point.summary.as_ref().and_then(|summary| summary.response_ns);
-    let time = format::nanos_or_dash(times.and_then(|times| shown_time(search).of(times)).map(|ns| ns as u64));
-    let look = match search.keeps(nth) {
-        Some(true) => Look::Better,
-        Some(false) => Look::Caution,
-        None => Look::Plain,
-    };
-    Row::new(number, [rate.into(), time.into(), Cell::from(probe_words(search, nth)).look(look)])
 }
 
 #[cfg(test)]

@@ -2,9 +2,9 @@
 
 use crate::format;
 use crate::table::TableDef;
-use crate::table::{Column, Row, Table};
+use crate::table::{Column, ColumnOf, Row, Table};
 use crate::wording::label::point_label;
-use analysis::{Analysis, FrameShift, PointAnalysis};
+use analysis::{Analysis, FrameShift};
 
 pub const TABLE: TableDef = TableDef {
     id: "stalled-functions",
@@ -18,24 +18,24 @@ pub const TABLE: TableDef = TableDef {
 const LEGEND: &str = "In how many threads a function is at a stall and at a random moment, on average over the snapshots (of `perf`: in \
     how many samples); those that differ most, at most five a point. Of functions that are always seen together the innermost is named.";
 
-fn tables(analysis: &Analysis) -> Vec<Table> {
-    let rows: Vec<Row> = analysis.points.iter().flat_map(rows_of).collect();
-    if rows.is_empty() {
-        return Vec::new();
-    }
-    let numbers = ["at stalls", "at random", "difference"].map(Column::number);
-    let columns = [Column::text("function")].into_iter().chain(numbers).map(Column::documents_only).collect();
-    vec![Table { legend: LEGEND.to_owned(), columns, rows, ..Table::default() }]
-}
+type ShiftColumn = ColumnOf<'static, FrameShift>;
 
-fn rows_of(point: &PointAnalysis) -> Vec<Row> {
-    let row = |shift: &FrameShift| {
-        let sign = if shift.difference() < 0.0 { "-" } else { "+" };
-        let difference = format!("{sign}{}", format::number(shift.difference().abs()));
-        let [at_stalls, at_random] = [shift.at_stalls, shift.at_random].map(format::number);
-        Row::new(point_label(point), [shift.frame.clone(), at_stalls, at_random, difference])
-    };
-    point.stacks.iter().flat_map(|profile| &profile.shifts).map(row).collect()
+fn tables(analysis: &Analysis) -> Vec<Table> {
+    let number = |head| Column::number(head).documents_only();
+    let columns = vec![
+        ShiftColumn::new(Column::text("function").documents_only(), |shift| shift.frame.clone()),
+        ShiftColumn::new(number("at stalls"), |shift| format::number(shift.at_stalls)),
+        ShiftColumn::new(number("at random"), |shift| format::number(shift.at_random)),
+        ShiftColumn::new(number("difference"), |shift| {
+            let sign = if shift.difference() < 0.0 { "-" } else { "+" };
+            format!("{sign}{}", format::number(shift.difference().abs()))
+        }),
+    ];
+    let rows = analysis.points.iter().flat_map(|point| {
+        let shifts = point.stacks.iter().flat_map(|profile| &profile.shifts);
+        shifts.map(|shift| (Row::labelled(vec![point_label(point)]), shift))
+    });
+    Table { legend: LEGEND.to_owned(), ..Table::of(columns, rows) }.if_any()
 }
 
 #[cfg(test)]

@@ -3,10 +3,11 @@
 
 use crate::format;
 use crate::table::TableDef;
-use crate::table::{Column, Row, Table};
+use crate::table::{Column, ColumnOf, Row, Table};
 use crate::wording::label::point_label;
 use crate::wording::quantity::percent;
-use analysis::{Analysis, Quantiles, StatementSummary};
+use analysis::{Analysis, StatementSummary};
+use model::{Percentile, QuotedTime};
 
 pub const TABLE: TableDef = TableDef {
     id: "statements",
@@ -23,34 +24,33 @@ const LEGEND: &str = "A kind is a statement or transaction that the plan names, 
     in the run phase; what clients do in the background is not counted. Times are response times of whole operations: of a transaction, from its first statement to the end of its commit. \
     The statements in a transaction have no times of their own.";
 
-const HEADS: [&str; 7] = ["ops/s", "share", "p50", "p95", "p99", "max", "failed"];
+type KindColumn = ColumnOf<'static, StatementSummary>;
+
+fn columns() -> Vec<KindColumn> {
+    let time = |quoted: QuotedTime| {
+        KindColumn::new(Column::number(quoted.as_str()), move |kind| format::quoted(kind.response_ns, quoted))
+    };
+    let [p50, p95, p99] = [Percentile::P50, Percentile::P95, Percentile::P99].map(|one| time(QuotedTime::At(one)));
+    vec![
+        KindColumn::new(Column::number("ops/s"), |kind| format::number(kind.ops_per_s)),
+        KindColumn::new(Column::number("share"), |kind| kind.share.map(|share| percent(share).to_string())),
+        p50,
+        p95,
+        p99,
+        time(QuotedTime::Longest),
+        KindColumn::new(Column::number("failed"), |kind| format::count(kind.failed)),
+    ]
+}
 
 fn tables(analysis: &Analysis) -> Vec<Table> {
     let rows = analysis.points.iter().flat_map(|point| {
         let group = if analysis.points.len() > 1 { point_label(point) } else { String::new() };
-        point.several_statements().iter().map(move |kind| row(kind).in_group(group.clone()))
+        let kinds = point.several_statements().iter();
+        kinds.map(move |kind| (Row::labelled(vec![label(kind)]).in_group(group.clone()), kind))
     });
-    let rows: Vec<Row> = rows.collect();
-    if rows.is_empty() {
-        return Vec::new();
-    }
-    let columns = HEADS.map(Column::number).to_vec();
     let label_head = "kind".to_owned();
-    vec![Table { legend: LEGEND.to_owned(), short_legend: SHORT_LEGEND, label_head, columns, rows, ..Table::default() }]
-}
-
-fn row(kind: &StatementSummary) -> Row {
-    let time = |which: fn(Quantiles) -> u64| format::nanos_or_dash(kind.response_ns.map(which));
-    let cells = [
-        format::number(kind.ops_per_s),
-        kind.share.map_or_else(format::dash, |share| percent(share).to_string()),
-        time(|q| q.p50),
-        time(|q| q.p95),
-        time(|q| q.p99),
-        time(|q| q.max),
-        format::count(kind.failed),
-    ];
-    Row::new(label(kind), cells)
+    let table = Table::of(columns(), rows);
+    Table { legend: LEGEND.to_owned(), short_legend: SHORT_LEGEND, label_head, ..table }.if_any()
 }
 
 /// `lookup`; in the background `report (background)`. The rate that was asked for is in the line of the load, below its point.

@@ -2,7 +2,7 @@
 
 use crate::format;
 use crate::table::TableDef;
-use crate::table::{Column, InTerminal, Row, Table};
+use crate::table::{Column, ColumnOf, InTerminal, Row, Table};
 use crate::wording::label::{point_label, point_phrases};
 use crate::wording::quantity::{percent, whole_percent};
 use analysis::{Analysis, PointAnalysis, StateShares};
@@ -26,7 +26,28 @@ const LEGEND: &str = "Percent of the time of the threads that worked, and how ma
     the kernel, waits are sampled up to 20 times a second. Sessions are the engine's own account, which has no queue: a \
     session that waits for a CPU is still in the wait that has ended, or counts as computing.";
 
-const HEADS: [&str; 8] = ["threads", "CPU", "queue", "read", "sync", "lock", "peer", "other"];
+type ThreadColumn = ColumnOf<'static, StateShares>;
+
+/// How many threads worked, and the share of each state of their time.
+fn columns() -> Vec<ThreadColumn> {
+    let column = |head| Column::number(head).terminal(InTerminal::IfRoom);
+    let number = ThreadColumn::new(column("threads"), |shares| {
+        if shares.threads < 9.95 { format!("{:.1}", shares.threads) } else { format::number(shares.threads) }
+    });
+    let states = ThreadState::ALL.into_iter().map(|state| {
+        let head = match state {
+            ThreadState::Cpu => "CPU",
+            ThreadState::Runnable => "queue",
+            ThreadState::Read => "read",
+            ThreadState::Sync => "sync",
+            ThreadState::Lock => "lock",
+            ThreadState::Client => "peer",
+            ThreadState::Other => "other",
+        };
+        ThreadColumn::new(column(head), move |shares| whole_percent(shares.share(state)))
+    });
+    [number].into_iter().chain(states).collect()
+}
 
 /// Fewer sessions that wait for row locks are not worth a sentence.
 const LOCKED_MIN: f64 = 0.05;
@@ -34,22 +55,18 @@ const LOCKED_MIN: f64 = 0.05;
 const ON_LOCKS_MIN: f64 = 0.1;
 
 fn tables(analysis: &Analysis) -> Vec<Table> {
-    let rows: Vec<Row> = analysis.points.iter().flat_map(|point| rows_of(point, analysis.points.len() == 1)).collect();
-    if rows.is_empty() {
-        return Vec::new();
-    }
+    let rows = analysis.points.iter().flat_map(|point| rows_of(point, analysis.points.len() == 1));
     let costs = analysis.points.iter().filter_map(|point| point.threads.watch_cores);
     let most =
         costs.reduce(f64::max).map(|cores| format!("To look at threads took at most {} of a core.", percent(cores)));
-    vec![Table {
+    let table = Table {
         legend: LEGEND.to_owned(),
         short_legend: SHORT_LEGEND,
-        columns: HEADS.map(|head| Column::number(head).terminal(InTerminal::IfRoom)).to_vec(),
-        rows,
         notes: row_locks(analysis).into_iter().chain(most).collect(),
         most_rows: 24,
-        ..Table::default()
-    }]
+        ..Table::of(columns(), rows)
+    };
+    table.if_any()
 }
 
 /// The point whose sessions waited most for row locks, by the engine's own account.
@@ -68,12 +85,12 @@ fn is_worth_a_sentence((point, sessions): &(&PointAnalysis, f64)) -> bool {
 }
 
 /// A row for each kind of thread; of several points a terminal has the first of each.
-fn rows_of(point: &PointAnalysis, is_alone: bool) -> Vec<Row> {
+fn rows_of(point: &PointAnalysis, is_alone: bool) -> Vec<(Row, &StateShares)> {
     let shown = [ThreadOf::Engine, ThreadOf::Session, ThreadOf::Client];
     let all = shown.into_iter().filter_map(|of| Some((of, point.threads.of(of)?)));
-    let row = |(nth, (of, shares)): (usize, (ThreadOf, &StateShares))| {
+    let row = |(nth, (of, shares)): (usize, (ThreadOf, _))| {
         let label = [point_phrases(point), vec![whose(of, point).to_owned()]].concat();
-        Row { documents_only: nth > 0 && !is_alone, ..Row::of_phrases(label, figures(shares)) }
+        (Row { documents_only: nth > 0 && !is_alone, ..Row::labelled(label) }, shares)
     };
     all.enumerate().map(row).collect()
 }
@@ -86,12 +103,6 @@ pub fn whose(of: ThreadOf, point: &PointAnalysis) -> &'static str {
         ThreadOf::Client if point.traits.engine.process == model::EngineProcess::Embedded => "clients+engine",
         ThreadOf::Client => "clients",
     }
-}
-
-fn figures(shares: &StateShares) -> Vec<String> {
-    let share = |state| whole_percent(shares.share(state));
-    let threads = if shares.threads < 9.95 { format!("{:.1}", shares.threads) } else { format::number(shares.threads) };
-    [threads].into_iter().chain(ThreadState::ALL.into_iter().map(share)).collect()
 }
 
 #[cfg(test)]

@@ -3,7 +3,7 @@
 
 use crate::csv_column::{CsvColumn, column, csv_table, float};
 use crate::table::TableDef;
-use crate::table::{Cell, Column, InTerminal, Row, Table};
+use crate::table::{Cell, Column, ColumnOf, InTerminal, Row, Table};
 use crate::wording::label::settings_label;
 use crate::wording::metric::verdict_word;
 use crate::wording::quantity::{plural, time};
@@ -36,71 +36,84 @@ const EFFORTS: &str = "Amounts";
 
 fn table(verdict: &VariantVerdict, all: &[VariantVerdict]) -> Table {
     let place = place_name(verdict, all);
-    let duration = |head| Column::number(head).least_width(9);
-    let mut columns = ["set-up", "statement", "clean-up", "total"].map(duration).to_vec();
-    columns.extend([
-        Column::number("total").long_head("total, ratio").terminal(InTerminal::Below),
-        Column::number("statement").long_head("statement, ratio").terminal(InTerminal::Below),
-        duration("rows"),
-    ]);
-    let mut rows: Vec<Row> =
-        verdict.arms.iter().enumerate().map(|(at, arm)| row(arm, verdict.base == Some(at))).collect();
-    if verdict.arms.iter().any(|arm| arm.built.is_some()) {
-        let is_shown = |effort: &StatementEffort| {
-            verdict.arms.iter().any(|arm| arm.efforts.get(effort).is_some_and(|value| *value > 0.0))
-        };
-        let shown: Vec<StatementEffort> =
-            STATEMENT_EFFORTS.iter().map(|(effort, _)| *effort).filter(is_shown).collect();
-        columns.extend(shown.iter().map(|effort| Column::number(effort_name(*effort)).part(EFFORTS).documents_only()));
-        columns.push(Column::text("built").part(EFFORTS).terminal(InTerminal::Below));
-        for (row, arm) in rows.iter_mut().zip(&verdict.arms) {
-            let amounts = shown.iter().map(|effort| arm.efforts.get(effort).map(|value| amount(*effort, *value)));
-            row.cells.extend(amounts.chain([arm.built.clone()]).map(Cell::from));
-        }
-    }
+    let rows = verdict.arms.iter().enumerate().map(|(at, arm)| {
+        let shown = ShownArm { arm, is_base: verdict.base == Some(at) };
+        (Row::labelled(vec![arm.name.clone()]), shown)
+    });
     Table {
         title: if place.is_empty() { "Variants".to_owned() } else { format!("Variants: {place}") },
         legend: LEGEND.to_owned(),
         label_head: "variant".to_owned(),
-        columns,
-        rows,
         texts: verdict
             .arms
             .iter()
             .filter_map(|arm| Some((format!("Plan of {}", arm.name), arm.plan.clone()?)))
             .collect(),
         most_rows: usize::MAX,
-        ..Table::default()
+        ..Table::of(columns(&verdict.arms), rows)
     }
 }
 
-fn row(arm: &VariantArm, is_base: bool) -> Row {
-    let duration = |seconds: Option<f64>| Cell::from(seconds.map(|it| time(it * 1e9).to_string()));
-    let ratio = |ratio: &Option<RatioEstimate>| match ratio {
-        _ if is_base => Cell::from("base").short(""),
-        None => Cell::from(format::dash()),
-        Some(ratio) => {
-            let verdict = verdict_word(Metric::Seconds, ratio.verdict);
-            Cell::from(format!("{}, n {}, {verdict}", ratio_text(ratio.ratio, ratio.telling_ci95()), ratio.n))
-        }
+/// A variant, and whether the ratios are to it.
+struct ShownArm<'a> {
+    arm: &'a VariantArm,
+    is_base: bool,
+}
+
+type ArmColumn<'a> = ColumnOf<'static, ShownArm<'a>>;
+
+fn columns<'a>(arms: &[VariantArm]) -> Vec<ArmColumn<'a>> {
+    let duration = |head, seconds: fn(&VariantArm) -> Option<f64>| {
+        ArmColumn::new(Column::number(head).least_width(9), move |shown| {
+            seconds(shown.arm).map(|seconds| time(seconds * 1e9).to_string())
+        })
     };
-    let rows = match (&arm.result, arm.timeouts) {
+    let ratio = |head, long_head, ratio: fn(&VariantArm) -> Option<&RatioEstimate>| {
+        let column = Column::number(head).long_head(long_head).terminal(InTerminal::Below);
+        ArmColumn::new(column, move |shown| {
+            if shown.is_base { Cell::from("base").short("") } else { Cell::from(ratio(shown.arm).map(ratio_words)) }
+        })
+    };
+    let own = vec![
+        duration("set-up", |arm| arm.setup_seconds),
+        duration("statement", |arm| arm.statement_seconds),
+        duration("clean-up", |arm| arm.cleanup_seconds),
+        duration("total", |arm| arm.total_seconds.map(|total| total.mean)),
+        ratio("total", "total, ratio", |arm| arm.ratio.as_ref()),
+        ratio("statement", "statement, ratio", |arm| arm.statement_ratio.as_ref()),
+        ArmColumn::new(Column::number("rows").least_width(9), |shown| rows_cell(shown.arm)),
+    ];
+    own.into_iter().chain(amount_columns(arms)).collect()
+}
+
+/// What the optimizer did for each, and what it built; none if it built nothing.
+fn amount_columns<'a>(arms: &[VariantArm]) -> Vec<ArmColumn<'a>> {
+    if arms.iter().all(|arm| arm.built.is_none()) {
+        return Vec::new();
+    }
+    let is_shown =
+        |effort: &StatementEffort| arms.iter().any(|arm| arm.efforts.get(effort).is_some_and(|value| *value > 0.0));
+    let efforts = STATEMENT_EFFORTS.iter().map(|(effort, _)| *effort).filter(is_shown).map(|effort| {
+        let column = Column::number(effort_name(effort)).part(EFFORTS).documents_only();
+        ArmColumn::new(column, move |shown| shown.arm.efforts.get(&effort).map(|value| amount(effort, *value)))
+    });
+    let built = Column::text("built").part(EFFORTS).terminal(InTerminal::Below);
+    efforts.chain([ArmColumn::new(built, |shown| shown.arm.built.clone())]).collect()
+}
+
+fn ratio_words(ratio: &RatioEstimate) -> String {
+    let verdict = verdict_word(Metric::Seconds, ratio.verdict);
+    format!("{}, n {}, {verdict}", ratio_text(ratio.ratio, ratio.telling_ci95()), ratio.n)
+}
+
+fn rows_cell(arm: &VariantArm) -> Cell {
+    match (&arm.result, arm.timeouts) {
         (None, cancelled) if cancelled > 0 => {
             Cell::from(format!("cancelled ({})", plural(cancelled, "time"))).short("cancelled")
         }
         (None, _) => Cell::from(format::dash()),
         (Some(result), _) => Cell::from(format::count(result.rows)),
-    };
-    let cells = [
-        duration(arm.setup_seconds),
-        duration(arm.statement_seconds),
-        duration(arm.cleanup_seconds),
-        duration(arm.total_seconds.map(|total| total.mean)),
-        ratio(&arm.ratio),
-        ratio(&arm.statement_ratio),
-        rows,
-    ];
-    Row::new(arm.name.clone(), cells)
+    }
 }
 
 /// One variant at one place, as variants.csv has it.
