@@ -1,7 +1,7 @@
 //! The rows of repeats, computed once more by other code: SQL over the run file and arithmetic, and the columns of points.csv, each by the
 //! rule that its figure declares. Percentiles are not computed again: those of a row must lie between those of its repeats.
 
-use analysis::figures::{INSERT_FIGURES, POINT_FIGURES, Repeats};
+use analysis::figures::{INSERT_FIGURES, POINT_FIGURES, RepeatRule};
 use analysis::{Analysis, RepeatRows, Validity};
 use rusqlite::{Connection, OpenFlags};
 use std::collections::BTreeMap;
@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 #[derive(Clone, Copy, PartialEq)]
 enum Rule {
     /// As the figure declares it.
-    Declared(Repeats),
+    Declared(RepeatRule),
     /// An end of the interval of the mean.
     Interval,
     /// Text that says what a row is of.
@@ -24,7 +24,7 @@ fn rule_of(column: &str) -> Rule {
     let mut declared = of_point.chain(INSERT_FIGURES.iter().map(|figure| (figure.key, figure.repeats)));
     match (declared.find(|(key, _)| *key == column), column) {
         (Some((_, repeats)), _) => Rule::Declared(repeats),
-        (None, "engine" | "workload" | "clients" | "depth") => Rule::Declared(Repeats::Same),
+        (None, "engine" | "workload" | "clients" | "depth") => Rule::Declared(RepeatRule::Same),
         (None, end) if end.ends_with("_low95") || end.ends_with("_high95") => Rule::Interval,
         (None, _) => Rule::Text,
     }
@@ -73,24 +73,24 @@ fn follows(column: &str, cell: &str, repeats: &[&BTreeMap<String, String>]) -> b
         Rule::Declared(rule) => rule,
     };
     match rule {
-        Repeats::Follows => true,
-        Repeats::Same => {
+        RepeatRule::Follows => true,
+        RepeatRule::Same => {
             let first = &repeats[0][column];
             let all_same = repeats.iter().all(|repeat| repeat[column] == *first);
             cell == if all_same { first.as_str() } else { "" }
         }
         // Together they may have the operations that none has alone.
-        Repeats::Pooled if own.is_empty() && column.ends_with("_p999_ns") => {
+        RepeatRule::Pooled if own.is_empty() && column.ends_with("_p999_ns") => {
             let ops: f64 = repeats.iter().filter_map(|repeat| number(&repeat["ops"])).sum();
             number(cell).is_some() == (ops >= 10_000.0)
         }
         _ if own.is_empty() => cell.is_empty(),
-        Repeats::Sum => is(sum),
-        Repeats::Mean => is(sum / own.len() as f64),
-        Repeats::Least => is(least),
-        Repeats::Most => is(most),
-        Repeats::OfSlowest => own.iter().any(|one| is(*one)),
-        Repeats::Pooled => number(cell).is_some_and(|cell| (least..=most).contains(&cell)),
+        RepeatRule::Sum => is(sum),
+        RepeatRule::Mean => is(sum / own.len() as f64),
+        RepeatRule::Least => is(least),
+        RepeatRule::Most => is(most),
+        RepeatRule::OfSlowest => own.iter().any(|one| is(*one)),
+        RepeatRule::Pooled => number(cell).is_some_and(|cell| (least..=most).contains(&cell)),
     }
 }
 

@@ -124,9 +124,10 @@ struct RunContext<'a> {
 impl<'a> RunContext<'a> {
     /// The attempts at `trial` that broke off.
     fn broken_off(&self, trial: &Trial) -> Vec<&'a PointData> {
-        match self.broken_off.is_empty() {
-            true => Vec::new(),
-            false => self.broken_off.get(&exact_text(trial)).cloned().unwrap_or_default(),
+        if self.broken_off.is_empty() {
+            Vec::new()
+        } else {
+            self.broken_off.get(&exact_text(trial)).cloned().unwrap_or_default()
         }
     }
 }

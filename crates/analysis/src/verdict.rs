@@ -16,7 +16,7 @@ use crate::math::ratio::{Pairing, Preference, RatioEstimate, RepeatValue};
 use crate::math::repeats::{MeanOfRepeats, REPEATS_MIN, combine};
 use crate::numbers::background::BackgroundSummary;
 use crate::points::durability::durability;
-use crate::points::insert_slowdown::{Comparison, compare};
+use crate::points::insert_slowdown::{InsertComparison, compare};
 use crate::points::instance_gain::{InstanceGain, instance_gains};
 use crate::points::limit::RateLimit;
 use crate::points::relative::{RelativeTable, relative_tables};
@@ -39,7 +39,7 @@ pub struct Verdict {
     /// Each group, in the order of the run.
     pub groups: Vec<GroupVerdict>,
     /// What slower storage and larger data cost inserts; `None` if the run does not show it.
-    pub comparison: Option<Comparison>,
+    pub comparison: Option<InsertComparison>,
     /// What one setting does to the same work, for each setting with several values.
     pub relative: Vec<RelativeTable>,
     /// What more instances carry against fewer, if their number varies.
@@ -291,9 +291,10 @@ fn without_held<'a>(points: &'a [PointAnalysis], searches: &[SearchAnalysis]) ->
     let held: BTreeSet<u32> = searches.iter().filter_map(|search| Some(search.held()?.point.id)).collect();
     // What holds connections has no rate either: its result is their number.
     let is_ordinary = |point: &PointAnalysis| !held.contains(&point.id) && point.traits.work.hold.is_none();
-    match points.iter().all(is_ordinary) {
-        true => Cow::Borrowed(points),
-        false => points.iter().filter(|point| is_ordinary(point)).cloned().collect(),
+    if points.iter().all(is_ordinary) {
+        Cow::Borrowed(points)
+    } else {
+        points.iter().filter(|point| is_ordinary(point)).cloned().collect()
     }
 }
 

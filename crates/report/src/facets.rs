@@ -91,9 +91,10 @@ impl<'a> Facets<'a> {
             let drawn = self.panels.iter().filter(|panel| !panel.lines[nth].is_empty());
             let styles: Vec<SeriesStyle> = drawn.map(|panel| panel.styles[nth]).collect();
             let first = styles.first().copied().unwrap_or(SeriesStyle::nth(nth));
-            match styles.iter().all(|style| style.colour == first.colour) {
-                true => first,
-                false => SeriesStyle { colour: Colour::Black, ..first },
+            if styles.iter().all(|style| style.colour == first.colour) {
+                first
+            } else {
+                SeriesStyle { colour: Colour::Black, ..first }
             }
         };
         self.lines.iter().enumerate().map(|(nth, line)| (line.clone(), style(nth))).collect()

@@ -80,9 +80,10 @@ fn by_form<'a>(members: &[Member<'a>]) -> Vec<FindingGroup<'a>> {
         }
     }
     let severity = members[0].finding.severity;
-    match forms.len() > FORMS_MAX {
-        true => vec![FindingGroup { severity, members: members.to_vec() }],
-        false => forms.into_iter().map(|members| FindingGroup { severity, members }).collect(),
+    if forms.len() > FORMS_MAX {
+        vec![FindingGroup { severity, members: members.to_vec() }]
+    } else {
+        forms.into_iter().map(|members| FindingGroup { severity, members }).collect()
     }
 }
 

@@ -24,7 +24,7 @@ pub const PAGE_LEGEND: &str = "KB and MB are 1000 and 10^6 bytes, without discar
 
 /// A point of the table with what its inserts cost.
 #[derive(Clone, Copy)]
-pub struct Line<'a> {
+pub struct InsertLine<'a> {
     /// The point.
     pub point: &'a PointAnalysis,
     /// What an insert cost.
@@ -52,7 +52,7 @@ impl CostPart {
 }
 
 /// A column: a figure of inserts, or what follows from several.
-pub struct Column {
+pub struct InsertColumn {
     /// The head in text.
     pub head: &'static str,
     /// The head in a page, where it has more room.
@@ -66,73 +66,78 @@ pub struct Column {
 }
 
 /// What writes the cell of a line.
-type CellText = Box<dyn Fn(&Line) -> String + Send + Sync>;
+type CellText = Box<dyn Fn(&InsertLine) -> String + Send + Sync>;
 
-impl Column {
-    fn of(part: CostPart, key: &str) -> Column {
+impl InsertColumn {
+    fn of(part: CostPart, key: &str) -> InsertColumn {
         let figure = figure(INSERT_FIGURES, key);
-        let cell: CellText = Box::new(move |line: &Line| scaled(figure.value(line.cost), figure.unit));
-        Column { head: figure.head, long_head: figure.long_head, part, width: None, cell }
+        let cell: CellText = Box::new(move |line: &InsertLine| scaled(figure.value(line.cost), figure.unit));
+        InsertColumn { head: figure.head, long_head: figure.long_head, part, width: None, cell }
     }
 
-    fn of_text(part: CostPart, head: &'static str, long_head: &'static str, text: fn(&Line) -> String) -> Column {
-        Column { head, long_head, part, width: None, cell: Box::new(text) }
+    fn of_text(
+        part: CostPart,
+        head: &'static str,
+        long_head: &'static str,
+        text: fn(&InsertLine) -> String,
+    ) -> InsertColumn {
+        InsertColumn { head, long_head, part, width: None, cell: Box::new(text) }
     }
 
-    fn brief(self, width: usize) -> Column {
-        Column { width: Some(width), ..self }
+    fn brief(self, width: usize) -> InsertColumn {
+        InsertColumn { width: Some(width), ..self }
     }
 
-    fn written(self, text: fn(&Line) -> String) -> Column {
-        Column { cell: Box::new(text), ..self }
+    fn written(self, text: fn(&InsertLine) -> String) -> InsertColumn {
+        InsertColumn { cell: Box::new(text), ..self }
     }
 }
 
 /// The columns. Those of the terminal leave more than fifteen columns of eighty for the point.
 #[rustfmt::skip]
-pub static COLUMNS: LazyLock<[Column; 26]> = LazyLock::new(|| {
+pub static COLUMNS: LazyLock<[InsertColumn; 26]> = LazyLock::new(|| {
     use CostPart::{CpuAndSize, Disk, Engine};
     [
-        Column::of(Disk, "inserts_per_s").brief(7),
-        Column::of_text(Disk, "95 % CI", "95 % CI", |l| {
+        InsertColumn::of(Disk, "inserts_per_s").brief(7),
+        InsertColumn::of_text(Disk, "95 % CI", "95 % CI", |l| {
             format::half_width(l.cost.inserts_per_s.unwrap_or(0.0), l.cost.inserts_per_s_ci95)
         }),
-        Column::of(Disk, "block_read_bytes_per_s").brief(5),
-        Column::of(Disk, "written_bytes_per_s").brief(5),
-        Column::of(Disk, "block_read_bytes_per_insert").brief(5),
-        Column::of(Disk, "written_bytes_per_insert").brief(6).written(|l| marked(l, l.cost.per_row.written_bytes)),
-        Column::of_text(Disk, "account", "written, counted by", |l| {
+        InsertColumn::of(Disk, "block_read_bytes_per_s").brief(5),
+        InsertColumn::of(Disk, "written_bytes_per_s").brief(5),
+        InsertColumn::of(Disk, "block_read_bytes_per_insert").brief(5),
+        InsertColumn::of(Disk, "written_bytes_per_insert").brief(6).written(|l| marked(l, l.cost.per_row.written_bytes)),
+        InsertColumn::of_text(Disk, "account", "written, counted by", |l| {
             l.cost.written_account.map_or_else(format::dash, |account| account.word().to_owned())
         }),
-        Column::of(Engine, "engine_read_bytes_per_insert").brief(5),
-        Column::of(Engine, "engine_written_bytes_per_insert").brief(6).written(|l| marked(l, l.cost.per_row.by_engine.written)),
-        Column::of(Engine, "engine_log_bytes_per_insert"),
-        Column::of(Engine, "engine_pages_bytes_per_insert"),
-        Column::of(Engine, "engine_compaction_bytes_per_insert"),
-        Column::of(Engine, "engine_doublewrite_bytes_per_insert"),
-        Column::of(Disk, "written_with_drain_bytes_per_insert").brief(5).written(|l| paid(l.cost)),
-        Column::of_text(CpuAndSize, "d:c:m", "data : cache : memory", |l| ratio(l.cost)).brief(11),
-        Column::of_text(Disk, "shown", "reads found the data in", |l| {
+        InsertColumn::of(Engine, "engine_read_bytes_per_insert").brief(5),
+        InsertColumn::of(Engine, "engine_written_bytes_per_insert").brief(6).written(|l| marked(l, l.cost.per_row.by_engine.written)),
+        InsertColumn::of(Engine, "engine_log_bytes_per_insert"),
+        InsertColumn::of(Engine, "engine_pages_bytes_per_insert"),
+        InsertColumn::of(Engine, "engine_compaction_bytes_per_insert"),
+        InsertColumn::of(Engine, "engine_doublewrite_bytes_per_insert"),
+        InsertColumn::of(Disk, "written_with_drain_bytes_per_insert").brief(5).written(|l| paid(l.cost)),
+        InsertColumn::of_text(CpuAndSize, "d:c:m", "data : cache : memory", |l| ratio(l.cost)).brief(11),
+        InsertColumn::of_text(Disk, "shown", "reads found the data in", |l| {
             l.cost.found.map_or_else(format::dash, |found| found.as_str().to_owned())
         }),
-        Column::of(Engine, "pending_bytes").written(|l| l.cost.pending_bytes.map_or_else(format::dash, format::bytes)),
-        Column::of(CpuAndSize, "engine_cpu_ns_per_insert"),
-        Column::of(CpuAndSize, "client_cpu_ns_per_insert"),
-        Column::of(CpuAndSize, "engine_context_switches_per_insert"),
-        Column::of(CpuAndSize, "client_context_switches_per_insert"),
-        Column::of_text(CpuAndSize, "data", "data", |l| data_bytes(l.cost).map_or_else(format::dash, format::bytes)),
-        Column::of(CpuAndSize, "log_bytes").written(|l| l.cost.log_bytes.map_or_else(format::dash, format::bytes)),
-        Column::of(CpuAndSize, "data_bytes_per_row").written(|l| number(l.cost.data_bytes_per_row)),
-        Column::of(Disk, "write_amplification"),
-        Column::of_text(CpuAndSize, "durability", "durability", |l| {
+        InsertColumn::of(Engine, "pending_bytes").written(|l| l.cost.pending_bytes.map_or_else(format::dash, format::bytes)),
+        InsertColumn::of(CpuAndSize, "engine_cpu_ns_per_insert"),
+        InsertColumn::of(CpuAndSize, "client_cpu_ns_per_insert"),
+        InsertColumn::of(CpuAndSize, "engine_context_switches_per_insert"),
+        InsertColumn::of(CpuAndSize, "client_context_switches_per_insert"),
+        InsertColumn::of_text(CpuAndSize, "data", "data", |l| data_bytes(l.cost).map_or_else(format::dash, format::bytes)),
+        InsertColumn::of(CpuAndSize, "log_bytes").written(|l| l.cost.log_bytes.map_or_else(format::dash, format::bytes)),
+        InsertColumn::of(CpuAndSize, "data_bytes_per_row").written(|l| number(l.cost.data_bytes_per_row)),
+        InsertColumn::of(Disk, "write_amplification"),
+        InsertColumn::of_text(CpuAndSize, "durability", "durability", |l| {
             durability(l.point).map_or_else(format::dash, crate::escape::terminal)
         }),
     ]
 });
 
 /// The columns that have a value in any of `lines`, in their order.
-pub fn filled_columns(lines: &[Line]) -> Vec<&'static Column> {
-    let has_value = |column: &&Column| lines.iter().any(|line| (column.cell)(line) != format::dash());
+pub fn filled_columns(lines: &[InsertLine]) -> Vec<&'static InsertColumn> {
+    let has_value = |column: &&InsertColumn| lines.iter().any(|line| (column.cell)(line) != format::dash());
     COLUMNS.iter().filter(has_value).collect()
 }
 
@@ -155,7 +160,7 @@ fn scaled(value: Option<f64>, unit: Unit) -> String {
     number(value.map(|value| value / scale))
 }
 
-fn marked(line: &Line, value: Option<f64>) -> String {
+fn marked(line: &InsertLine, value: Option<f64>) -> String {
     let too_low =
         value.is_some() && line.point.findings.iter().any(|finding| finding.code() == analysis::Code::WriteDebt);
     format!("{}{}", if too_low { ">" } else { "" }, scaled(value, Unit::Bytes))
@@ -188,13 +193,13 @@ fn ratio(cost: &InsertCost) -> String {
 }
 
 /// The lines of the table, in the order of the run.
-pub fn lines(analysis: &Analysis) -> Vec<Line<'_>> {
-    let line = |point| Some(Line { point, cost: Option::as_ref(&point.inserts)? });
+pub fn lines(analysis: &Analysis) -> Vec<InsertLine<'_>> {
+    let line = |point| Some(InsertLine { point, cost: Option::as_ref(&point.inserts)? });
     analysis.points.iter().filter_map(|point: &PointAnalysis| line(point)).collect()
 }
 
 /// Whose count of the bytes written the table shows.
-pub fn accounts(lines: &[Line]) -> Vec<String> {
+pub fn accounts(lines: &[InsertLine]) -> Vec<String> {
     written_sentences(&lines.iter().map(|line| line.point).collect::<Vec<_>>())
 }
 

@@ -90,9 +90,9 @@ pub fn overviews(rows: &Analysis, palette: &Palette) -> Vec<Overview> {
 fn overview(rows: &Analysis, workload: &str, palette: &Palette) -> Option<Overview> {
     let own = |point: &&PointAnalysis| point.workload == workload && Metric::of_work(point).is_some();
     let points: Vec<&PointAnalysis> = rows.points.iter().filter(own).collect();
-    let layout = Layout::new(&points, palette.compared(workload));
+    let layout = OverviewLayout::new(&points, palette.compared(workload));
     let tables = rows.verdict.relative.as_slice();
-    let table = Table { points, layout, tables, palette };
+    let table = WorkloadPoints { points, layout, tables, palette };
     match (table.things().len(), table.places().len()) {
         (0, _) | (_, 0) => None,
         (_, 1) => Some(table.by_metric(workload)),
@@ -102,7 +102,7 @@ fn overview(rows: &Analysis, workload: &str, palette: &Palette) -> Option<Overvi
 }
 
 /// Which settings name the rows and which the columns.
-struct Layout {
+struct OverviewLayout {
     things: Vec<Dimension>,
     places: Vec<Dimension>,
     compared: String,
@@ -113,8 +113,8 @@ struct Layout {
 /// The values that a point has of some settings; `None` of one that has no effect on it.
 type Key = Vec<Option<String>>;
 
-impl Layout {
-    fn new(points: &[&PointAnalysis], compared: &str) -> Layout {
+impl OverviewLayout {
+    fn new(points: &[&PointAnalysis], compared: &str) -> OverviewLayout {
         let settings: Vec<&Settings> = points.iter().map(|point| &point.settings).collect();
         let mut all = varying(settings.iter().copied());
         all.retain(|one| one.role != Role::Repeat && one.role != Role::Workload);
@@ -122,7 +122,7 @@ impl Layout {
         let all = independent(&settings, all);
         let is_place = |one: &Dimension| one.name != compared && (one.role == Role::Work || is_load(one));
         let (places, things): (Vec<Dimension>, Vec<Dimension>) = all.into_iter().partition(is_place);
-        let mut layout = Layout { things, places, compared: compared.to_owned(), is_best: false };
+        let mut layout = OverviewLayout { things, places, compared: compared.to_owned(), is_best: false };
         if distinct(points, &layout.places).len() > COLUMNS_MAX && layout.places.iter().any(|one| !is_load(one)) {
             layout.places.retain(|one| !is_load(one));
             layout.is_best = true;
@@ -168,14 +168,14 @@ fn key_text(points: &[&PointAnalysis], key: &Key, dimensions: &[Dimension]) -> S
 }
 
 /// The points of one workload, as rows and columns.
-struct Table<'a> {
+struct WorkloadPoints<'a> {
     points: Vec<&'a PointAnalysis>,
-    layout: Layout,
+    layout: OverviewLayout,
     tables: &'a [RelativeTable],
     palette: &'a Palette<'a>,
 }
 
-impl<'a> Table<'a> {
+impl<'a> WorkloadPoints<'a> {
     /// The rows, those that have all but what is compared in common below each other.
     fn things(&self) -> Vec<Key> {
         let mut keys = distinct(&self.points, &self.layout.things);

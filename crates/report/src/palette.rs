@@ -34,11 +34,11 @@ pub struct Palette<'a> {
     /// The name of the setting that is compared in each workload.
     compared: HashMap<&'a str, String>,
     /// The place of each thing that has a colour, in the order of their first points.
-    things: HashMap<Thing, usize>,
+    things: HashMap<ColouredThing, usize>,
 }
 
 /// A setting with one of its values: what has a colour.
-type Thing = (String, String);
+type ColouredThing = (String, String);
 
 impl<'a> Palette<'a> {
     /// The colours of `analysis`.
@@ -98,7 +98,7 @@ impl<'a> Palette<'a> {
         lines.iter().any(|point| self.compared(&point.workload) == name)
     }
 
-    fn thing(&self, point: &PointAnalysis) -> Thing {
+    fn thing(&self, point: &PointAnalysis) -> ColouredThing {
         let name = self.compared(&point.workload);
         (name.to_owned(), point.settings.text(name).unwrap_or_default())
     }

@@ -277,14 +277,16 @@ fn phases(points: &[&PointAnalysis]) -> Option<String> {
     let first = |series: &Series| series.intervals.first().map_or(0.0, |i| i.at_s.min(0.0).abs());
     let warmups: Vec<f64> = measured().map(|(_, series)| first(series)).collect();
     let run = (!runs.is_empty()).then(|| seconds_range(&runs))?;
-    let warmup = match warmups.iter().any(|warmup| *warmup > 0.0) {
-        true => format!("run {run} after {} warmup", seconds_range(&warmups)),
-        false => format!("run {run}, no warmup"),
+    let warmup = if warmups.iter().any(|warmup| *warmup > 0.0) {
+        format!("run {run} after {} warmup", seconds_range(&warmups))
+    } else {
+        format!("run {run}, no warmup")
     };
     let before: Vec<f64> = measured().map(|(_, series)| series.counted.from_s).collect();
-    Some(match before.iter().any(|before| *before > 0.0) {
-        true => format!("{warmup}, {} of rounds before it not counted", seconds_range(&before)),
-        false => warmup,
+    Some(if before.iter().any(|before| *before > 0.0) {
+        format!("{warmup}, {} of rounds before it not counted", seconds_range(&before))
+    } else {
+        warmup
     })
 }
 

@@ -30,14 +30,13 @@ pub fn why_text(answer: &WhyAnswer, width: usize) -> String {
 fn rows(it: &Elasticity, width: usize) -> Vec<String> {
     let (name, change, value) = (resource_name(it.resource), change_cell(it), elasticity_cell(it));
     let setting = safe(&it.setting);
-    match setting.chars().count() <= SETTING {
-        true => vec![row([name, &setting, &change, &value, verdict_cell(it.verdict)])],
-        false => {
-            let own = row([name, "", &change, &value, verdict_cell(it.verdict)]);
-            let indent = " ".repeat(RESOURCE + 1);
-            let setting = wrap(&setting, width.saturating_sub(RESOURCE + 1));
-            std::iter::once(own).chain(setting.into_iter().map(|line| format!("{indent}{line}"))).collect()
-        }
+    if setting.chars().count() <= SETTING {
+        vec![row([name, &setting, &change, &value, verdict_cell(it.verdict)])]
+    } else {
+        let own = row([name, "", &change, &value, verdict_cell(it.verdict)]);
+        let indent = " ".repeat(RESOURCE + 1);
+        let setting = wrap(&setting, width.saturating_sub(RESOURCE + 1));
+        std::iter::once(own).chain(setting.into_iter().map(|line| format!("{indent}{line}"))).collect()
     }
 }
 

@@ -308,9 +308,10 @@ fn throttled(throttle: Throttle, share: &str) -> String {
                 LimitedFlow::ReadBytes => format!("{} read", bytes(limit_per_s)),
                 LimitedFlow::WriteBytes => format!("{} written", bytes(limit_per_s)),
             };
-            let figure = match throttle.is_reached_in_bursts() {
-                true => format!("it is reached {share} of the time"),
-                false => format!("{share} used"),
+            let figure = if throttle.is_reached_in_bursts() {
+                format!("it is reached {share} of the time")
+            } else {
+                format!("{share} used")
             };
             format!("The limit of {limit} per second that you set is what limits it: {figure}")
         }

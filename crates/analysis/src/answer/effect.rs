@@ -3,7 +3,7 @@
 //! In: the ratio arm : base at each place, as a ratio of speeds: above 1 the arm is faster. Out: a [`Branch`], whose leaves are places that are
 //! alike. Limits: a ratio without a conclusion splits nothing; callers leave such places out.
 
-use super::places::{Axis, Part};
+use super::places::{AxisPart, PlaceAxis};
 use crate::math::ratio::{RatioEstimate, RatioVerdict};
 use crate::points::metric::Metric;
 use crate::recorded::dimensions::Setting;
@@ -26,7 +26,7 @@ pub(super) struct PlaceEffect<'a> {
 #[derive(Clone, Debug)]
 pub(super) struct Branch<'a> {
     /// What distinguishes them from all others; empty for all places.
-    pub path: Vec<Part<'a>>,
+    pub path: Vec<AxisPart<'a>>,
     /// How many places they are.
     pub places: usize,
     /// The least and the greatest ratio of them.
@@ -104,16 +104,16 @@ fn ends(values: impl Iterator<Item = f64>) -> (f64, f64) {
 }
 
 /// What the arm does at `all` places, of which there is at least one: along the axis that needs the fewest parts.
-pub(super) fn split<'a>(all: &[PlaceEffect<'a>], axes: &[Axis<'a>]) -> Branch<'a> {
+pub(super) fn split<'a>(all: &[PlaceEffect<'a>], axes: &[PlaceAxis<'a>]) -> Branch<'a> {
     split_within(all, axes, Vec::new())
 }
 
 /// The same of places that `path` distinguishes from others of which nothing is said.
-pub(super) fn split_within<'a>(all: &[PlaceEffect<'a>], axes: &[Axis<'a>], path: Vec<Part<'a>>) -> Branch<'a> {
+pub(super) fn split_within<'a>(all: &[PlaceEffect<'a>], axes: &[PlaceAxis<'a>], path: Vec<AxisPart<'a>>) -> Branch<'a> {
     branch(all.iter().collect(), axes, path)
 }
 
-fn branch<'a>(places: Vec<&PlaceEffect<'a>>, axes: &[Axis<'a>], path: Vec<Part<'a>>) -> Branch<'a> {
+fn branch<'a>(places: Vec<&PlaceEffect<'a>>, axes: &[PlaceAxis<'a>], path: Vec<AxisPart<'a>>) -> Branch<'a> {
     let effects: Vec<RatioEstimate> = places.iter().map(|one| one.effect).collect();
     let range = ends(effects.iter().map(|one| one.ratio)).into();
     if let Some(alike) = together(&effects) {
@@ -136,11 +136,11 @@ fn branch<'a>(places: Vec<&PlaceEffect<'a>>, axes: &[Axis<'a>], path: Vec<Part<'
 }
 
 /// A part of an axis, and its places.
-type PartPlaces<'p, 'a> = (Part<'a>, Vec<&'p PlaceEffect<'a>>);
+type PartPlaces<'p, 'a> = (AxisPart<'a>, Vec<&'p PlaceEffect<'a>>);
 
 /// `places` by their values of `axis`; values at which the arm does the same come together, numbers only with their neighbours. `None` if
 /// that separates nothing.
-fn parts_along<'p, 'a>(places: &[&'p PlaceEffect<'a>], axis: &Axis<'a>) -> Option<Vec<PartPlaces<'p, 'a>>> {
+fn parts_along<'p, 'a>(places: &[&'p PlaceEffect<'a>], axis: &PlaceAxis<'a>) -> Option<Vec<PartPlaces<'p, 'a>>> {
     let mut parts: Vec<PartPlaces> = Vec::new();
     let mut placed = 0;
     for value in &axis.values {
@@ -160,7 +160,7 @@ fn parts_along<'p, 'a>(places: &[&'p PlaceEffect<'a>], axis: &Axis<'a>) -> Optio
                 part.values.push(value);
                 known.extend(own);
             }
-            None => parts.push((Part { axis: axis.clone(), values: vec![value] }, own)),
+            None => parts.push((AxisPart { axis: axis.clone(), values: vec![value] }, own)),
         }
     }
     (parts.len() > 1 && placed == places.len()).then_some(parts)

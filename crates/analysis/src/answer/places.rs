@@ -1,6 +1,6 @@
 //! Where something holds, in words: `with one client`, `from eight clients on`, `on both engines`, `with batches of 1,000 rows`.
 //!
-//! In: the settings that name the places of a comparison. Out: the [`Axis`] that each of them makes, and words for a part of one.
+//! In: the settings that name the places of a comparison. Out: the [`PlaceAxis`] that each of them makes, and words for a part of one.
 
 use super::speech::{number_word, spoken, things, under};
 use crate::recorded::dimensions::{Role, Setting, SettingValue};
@@ -11,7 +11,7 @@ const LISTED_MAX: usize = 3;
 
 /// A setting in which places differ.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) struct Axis<'a> {
+pub(super) struct PlaceAxis<'a> {
     pub name: &'a str,
     pub role: Role,
     /// Numbers in their order, others in that of the run.
@@ -20,22 +20,22 @@ pub(super) struct Axis<'a> {
 
 /// Some values of an axis.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) struct Part<'a> {
-    pub axis: Axis<'a>,
+pub(super) struct AxisPart<'a> {
+    pub axis: PlaceAxis<'a>,
     pub values: Vec<&'a Setting>,
 }
 
 /// The settings in which `places` differ, the outermost first.
-pub(super) fn axes<'a, 'p>(places: impl IntoIterator<Item = &'p Vec<&'a Setting>>) -> Vec<Axis<'a>>
+pub(super) fn axes<'a, 'p>(places: impl IntoIterator<Item = &'p Vec<&'a Setting>>) -> Vec<PlaceAxis<'a>>
 where
     'a: 'p,
 {
-    let mut all: Vec<Axis> = Vec::new();
+    let mut all: Vec<PlaceAxis> = Vec::new();
     for setting in places.into_iter().flatten().copied() {
         match all.iter_mut().find(|axis| axis.name == setting.name) {
             Some(axis) if axis.values.iter().any(|known| known.value == setting.value) => {}
             Some(axis) => axis.values.push(setting),
-            None => all.push(Axis { name: &setting.name, role: setting.role, values: vec![setting] }),
+            None => all.push(PlaceAxis { name: &setting.name, role: setting.role, values: vec![setting] }),
         }
     }
     all.retain(|axis| axis.values.len() > 1);
@@ -50,21 +50,21 @@ where
 pub(super) fn distinguishing<'a, 'p>(
     some: impl Iterator<Item = &'p Vec<&'a Setting>> + Clone,
     all: impl Iterator<Item = &'p Vec<&'a Setting>>,
-) -> Vec<Part<'a>>
+) -> Vec<AxisPart<'a>>
 where
     'a: 'p,
 {
-    let part_of = |axis: Axis<'a>| {
+    let part_of = |axis: PlaceAxis<'a>| {
         let is_own =
             |value: &&Setting| some.clone().flatten().any(|own| own.name == value.name && own.value == value.value);
         let values: Vec<&Setting> = axis.values.iter().copied().filter(is_own).collect();
-        (!values.is_empty() && values.len() < axis.values.len()).then_some(Part { axis, values })
+        (!values.is_empty() && values.len() < axis.values.len()).then_some(AxisPart { axis, values })
     };
     axes(all).into_iter().filter_map(part_of).collect()
 }
 
 /// Whether `path` leads to `place`.
-pub(super) fn leads_to(path: &[Part], place: &[&Setting]) -> bool {
+pub(super) fn leads_to(path: &[AxisPart], place: &[&Setting]) -> bool {
     path.iter().all(|part| part.values.iter().any(|value| place.contains(value)))
 }
 
@@ -75,7 +75,7 @@ fn count(setting: &Setting) -> Option<u32> {
     }
 }
 
-impl<'a> Axis<'a> {
+impl<'a> PlaceAxis<'a> {
     /// Whether its values are numbers of things, so that a part of it is from one of them to another.
     pub(super) fn is_ordered(&self) -> bool {
         things(self.role).is_some() && self.values.iter().all(|value| count(value).is_some())
@@ -111,7 +111,7 @@ impl<'a> Axis<'a> {
     }
 }
 
-impl Part<'_> {
+impl AxisPart<'_> {
     /// The part in words: `from eight clients on`.
     pub(super) fn words(&self) -> String {
         let (first, last) = (self.values[0], self.values[self.values.len() - 1]);

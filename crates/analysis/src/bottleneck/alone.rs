@@ -32,9 +32,10 @@ pub fn unexplained(seen: &Seen) -> Cause {
     let counters = seen.counters();
     let all = [counters.disk_busy_share, counters.cpu_share, counters.client_cores_share];
     let busiest = all.into_iter().flatten().fold(0.0, |most: f64, share| most.max(share.0));
-    let (evidence, next) = match is_overloaded(seen.view, seen.measured) {
-        true => (LimitEvidence::TargetOrClients(counters), NextStep::TestMoreClients),
-        false => (LimitEvidence::Unclear(counters), NextStep::None),
+    let (evidence, next) = if is_overloaded(seen.view, seen.measured) {
+        (LimitEvidence::TargetOrClients(counters), NextStep::TestMoreClients)
+    } else {
+        (LimitEvidence::Unclear(counters), NextStep::None)
     };
     Cause::new(evidence, busiest).confidence(Confidence::Possible).next(next)
 }

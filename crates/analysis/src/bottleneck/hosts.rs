@@ -3,7 +3,7 @@
 //! In: the parts of the hosts. Out: the answers of a test, each with its host. Limits: a host of which nothing was counted rules nothing
 //! out.
 
-use super::Test;
+use super::LimitTest;
 use super::seen::Seen;
 use super::tested::Tested;
 use crate::evidence::cause::{Cause, CausePlace, Limit};
@@ -37,7 +37,7 @@ pub fn seen_on_hosts<'a>(view: &'a PointView) -> Vec<SeenPart<'a>> {
 /// The answers of `test`: of the point, or of each host of its scope with the name of the host.
 pub fn test_in_scope<'a>(
     scope: TestScope,
-    test: Test,
+    test: LimitTest,
     whole: &Seen,
     hosts: &'a [SeenPart<'a>],
 ) -> Vec<(Tested, Option<&'a str>)> {

@@ -40,10 +40,10 @@ use seen::Seen;
 use tested::Tested;
 
 /// Looks at one resource.
-type Test = fn(&Seen) -> Tested;
+type LimitTest = fn(&Seen) -> Tested;
 
 /// The test of each resource, in the order in which causes are named.
-const TESTS: &[(TestScope, Test)] = &[
+const TESTS: &[(TestScope, LimitTest)] = &[
     (TestScope::Database, frozen::test),
     (TestScope::Clients, client::test),
     (TestScope::EveryHost, network::test),

@@ -342,12 +342,11 @@ impl CommonPlace<'_> {
             let usable = points.iter().filter(|point| point.is_usable());
             usable.filter_map(|point| Some(RepeatValue { place: place(point), value: value(point)? })).collect()
         };
-        match self.is_of_one_run {
-            true => Pairing::adjacent(&repeats(&self.base, |point| point.at), &repeats(&self.new, |point| point.at)),
-            false => {
-                let number = |point: &ArmPoint| point.data.trial.repeat;
-                Pairing::by_number(&repeats(&self.base, number), &repeats(&self.new, number))
-            }
+        if self.is_of_one_run {
+            Pairing::adjacent(&repeats(&self.base, |point| point.at), &repeats(&self.new, |point| point.at))
+        } else {
+            let number = |point: &ArmPoint| point.data.trial.repeat;
+            Pairing::by_number(&repeats(&self.base, number), &repeats(&self.new, number))
         }
     }
 }

@@ -157,10 +157,8 @@ fn unlike(
 /// What the plans set to other values, and the versions. If that is one thing, it is what is compared; the effect of one of
 /// several cannot be separated from the others.
 fn compared(differing: &Differences, versions: (BTreeSet<String>, BTreeSet<String>)) -> Vec<Condition> {
-    let kind = |name: &String| match name == ENGINE {
-        true => ConditionKind::Engine,
-        false => ConditionKind::Setting(name.clone()),
-    };
+    let kind =
+        |name: &String| if name == ENGINE { ConditionKind::Engine } else { ConditionKind::Setting(name.clone()) };
     let changed = differing.compared.iter();
     let mut all: Vec<Condition> =
         changed.map(|one| of_difference(kind(&one.name), one, ConditionEffect::Compared)).collect();
@@ -215,9 +213,10 @@ fn data_per_cache(places: &[CommonPlace], differing: &Differences) -> Option<Con
     let shares = places.iter().filter_map(|place| Some((share(&place.base)?, share(&place.new)?)));
     let (base, new) = shares.max_by(|a, b| factor(*a).total_cmp(&factor(*b)))?;
     let text = |share: f64| vec![((share * 100.0).round() / 100.0).to_string()];
-    let effect = match differing.compared.iter().any(|one| one.decides_fit) {
-        true => ConditionEffect::Compared,
-        false => ConditionEffect::Weakens,
+    let effect = if differing.compared.iter().any(|one| one.decides_fit) {
+        ConditionEffect::Compared
+    } else {
+        ConditionEffect::Weakens
     };
     let matters = factor((base, new)) > DATA_PER_CACHE_MAX && base.max(new) > 1.0;
     matters.then(|| Condition { kind: ConditionKind::DataPerCache, base: text(base), new: text(new), effect })

@@ -233,9 +233,8 @@ impl CostChange {
         }
         let more = pairs.iter().map(|pair| RepeatPair { base: pair.base + little, new: pair.new + little });
         let is_positive = pairs.iter().all(|pair| pair.base > 0.0 && pair.new > 0.0);
-        let mean = |side: fn(&RepeatPair) -> f64| match is_positive {
-            true => middle(pairs, side),
-            false => pairs.iter().map(side).sum::<f64>() / pairs.len() as f64,
+        let mean = |side: fn(&RepeatPair) -> f64| {
+            if is_positive { middle(pairs, side) } else { pairs.iter().map(side).sum::<f64>() / pairs.len() as f64 }
         };
         Some(CostChange {
             metric,

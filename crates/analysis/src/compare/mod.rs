@@ -317,9 +317,10 @@ mod tests {
             let counters = ["throttled_ns", "throttled_periods"];
             let points = (1..=5).map(|number| {
                 let repeat = repeat(&mut random, number, 1000.0 * (1.0 - held), 50e3, 3.0);
-                match held > 0.0 {
-                    true => repeat.source("quota", &counters, |s| vec![held * 1e9 * s, 5.0 * s]).point(),
-                    false => repeat.point(),
+                if held > 0.0 {
+                    repeat.source("quota", &counters, |s| vec![held * 1e9 * s, 5.0 * s]).point()
+                } else {
+                    repeat.point()
                 }
             });
             let mut run = run_of(points.collect(), Vec::new());

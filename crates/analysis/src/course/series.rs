@@ -277,9 +277,10 @@ fn thin_out(counter: CounterSeries, cell_s: f64, counted: &Span) -> CounterSerie
 pub fn mean_value(part: &[(Span, f64)]) -> (Span, f64) {
     let span = Span { from_s: part[0].0.from_s, to_s: part[part.len() - 1].0.to_s };
     let seconds: f64 = part.iter().map(|(span, _)| span.length_s()).sum();
-    let mean = match seconds > 0.0 {
-        true => part.iter().map(|(span, value)| span.length_s() * value).sum::<f64>() / seconds,
-        false => part.iter().map(|(_, value)| value).sum::<f64>() / part.len() as f64,
+    let mean = if seconds > 0.0 {
+        part.iter().map(|(span, value)| span.length_s() * value).sum::<f64>() / seconds
+    } else {
+        part.iter().map(|(_, value)| value).sum::<f64>() / part.len() as f64
     };
     (span, mean)
 }

@@ -144,10 +144,7 @@ fn is_like(one: CeilingMix, other: CeilingMix) -> bool {
 /// Smaller operations than the ceiling's are compared by their number, larger ones by their bytes.
 fn share(flow: Flow, ceiling: &ShownCeiling) -> f64 {
     let block = ceiling.block_bytes.0 as f64;
-    match flow.bytes / flow.ops <= block {
-        true => flow.ops / ceiling.ops_per_s,
-        false => flow.bytes / (ceiling.ops_per_s * block),
-    }
+    if flow.bytes / flow.ops <= block { flow.ops / ceiling.ops_per_s } else { flow.bytes / (ceiling.ops_per_s * block) }
 }
 
 /// Those of earlier measurements, if they are of the point's device, and those of the run's file points.

@@ -44,7 +44,7 @@ pub struct FigureDef<T> {
     /// Which way is the better one.
     pub better: Better,
     /// What a row of several repeats has of it.
-    pub repeats: Repeats,
+    pub repeats: RepeatRule,
     /// Takes it from a `T`.
     pub read: Read<T>,
     /// Takes its 95 % confidence interval, if it can have one.
@@ -110,7 +110,7 @@ pub enum Better {
 
 /// What a row of several repeats has of a figure.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Repeats {
+pub enum RepeatRule {
     /// The mean of those that have it, with an interval if the figure can have one.
     Mean,
     /// The sum.
@@ -153,13 +153,13 @@ impl<T> FigureDef<T> {
         help: &'static str,
         read: fn(&T) -> Option<f64>,
     ) -> FigureDef<T> {
-        let (better, repeats) = (Better::Neither, Repeats::Mean);
+        let (better, repeats) = (Better::Neither, RepeatRule::Mean);
         FigureDef { key, unit, head: key, long_head: key, help, better, repeats, read: Read::Number(read), ci95: None }
     }
 
     /// A word or a name. A row has it if all repeats have the same.
     pub const fn word(key: &'static str, help: &'static str, read: fn(&T) -> Option<String>) -> FigureDef<T> {
-        let (unit, better, repeats) = (Unit::Word, Better::Neither, Repeats::Same);
+        let (unit, better, repeats) = (Unit::Word, Better::Neither, RepeatRule::Same);
         FigureDef { key, unit, head: key, long_head: key, help, better, repeats, read: Read::Word(read), ci95: None }
     }
 
@@ -170,7 +170,7 @@ impl<T> FigureDef<T> {
         read: fn(&T) -> Option<Quantiles>,
         quoted: QuotedTime,
     ) -> FigureDef<T> {
-        let repeats = if matches!(quoted, QuotedTime::Longest) { Repeats::Most } else { Repeats::Pooled };
+        let repeats = if matches!(quoted, QuotedTime::Longest) { RepeatRule::Most } else { RepeatRule::Pooled };
         let (unit, better, read) = (Unit::Nanoseconds, Better::Less, Read::Time(read, quoted));
         FigureDef { key, unit, head: key, long_head: key, help, better, repeats, read, ci95: None }
     }
@@ -214,7 +214,7 @@ impl<T> FigureDef<T> {
     }
 
     /// The same figure; a row of several repeats shows it by this rule.
-    pub const fn repeats(self, repeats: Repeats) -> Self {
+    pub const fn repeats(self, repeats: RepeatRule) -> Self {
         FigureDef { repeats, ..self }
     }
 

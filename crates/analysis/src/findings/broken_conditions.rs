@@ -28,9 +28,10 @@ fn detect(view: &PointView) -> Vec<Finding> {
     let broken = &view.point.traits.outcome.broken_conditions;
     let rows: Vec<BrokenRow> =
         broken.iter().map(|one| BrokenRow { condition: one.number, first_row: one.text.clone() }).collect();
-    match rows.is_empty() {
-        true => Vec::new(),
-        false => vec![Finding::new(Severity::Error, BrokenConditions { broken: rows }).next(NextStep::DistrustEngine)],
+    if rows.is_empty() {
+        Vec::new()
+    } else {
+        vec![Finding::new(Severity::Error, BrokenConditions { broken: rows }).next(NextStep::DistrustEngine)]
     }
 }
 

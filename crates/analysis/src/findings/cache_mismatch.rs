@@ -59,16 +59,17 @@ impl FindingKind for CacheMismatch {
     }
 
     fn title(alike: &[&Self]) -> String {
-        match alike[0].was_in_memory {
-            true => format!(
+        if alike[0].was_in_memory {
+            format!(
                 "the data is {} times the engine's cache, but inserts read almost nothing: the data was in memory, or the engine \
                  inserts without reading",
                 range(alike, |one| one.data_per_cache, number)
-            ),
-            false => format!(
+            )
+        } else {
+            format!(
                 "the data fits the engine's cache, but each insert read {}",
                 range(alike, |one| one.read_bytes_per_insert, kilobytes)
-            ),
+            )
         }
     }
 

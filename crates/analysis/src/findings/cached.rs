@@ -53,9 +53,10 @@ fn detect(view: &PointView) -> Vec<Finding> {
         // The page cache answers whom it was asked to answer: the numbers are right, but they are not those of the disk.
         ReadRoute::PageCache => (Severity::Note, NextStep::BypassPageCache),
     };
-    match detail.device_read_bytes_per_s < DEVICE_SHARE_MIN * read_bytes_per_s {
-        true => vec![Finding::new(severity, detail).next(next)],
-        false => Vec::new(),
+    if detail.device_read_bytes_per_s < DEVICE_SHARE_MIN * read_bytes_per_s {
+        vec![Finding::new(severity, detail).next(next)]
+    } else {
+        Vec::new()
     }
 }
 

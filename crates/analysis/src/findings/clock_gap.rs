@@ -89,9 +89,10 @@ impl FindingKind for ClockGaps {
         let times = counted(alike, |one| one.count as u64, "time");
         let first = tenths(alike, |one| one.first_at_ns.unwrap_or_default());
         let share = |one: &Self| one.foreign_cpu_share.map_or(0.0, |share| share.0);
-        let cause = match alike[0].is_crowded() {
-            true => format!("; others used {} of the CPU", range(alike, share, percent)),
-            false => String::new(),
+        let cause = if alike[0].is_crowded() {
+            format!("; others used {} of the CPU", range(alike, share, percent))
+        } else {
+            String::new()
         };
         let gap = match alike[0].longest_ns {
             Some(_) => format!("up to {}", range(alike, |one| one.longest_ns.unwrap_or_default().0 as f64, time)),

@@ -49,9 +49,10 @@ fn detect(view: &PointView) -> Vec<Finding> {
         misdirected_units: damage.misdirected,
         quoted: described.take(QUOTED_MAX).map(str::to_owned).collect(),
     };
-    match detail.units() == 0 && detail.quoted.is_empty() {
-        true => Vec::new(),
-        false => vec![Finding::new(Severity::Error, detail).next(NextStep::DistrustStorage)],
+    if detail.units() == 0 && detail.quoted.is_empty() {
+        Vec::new()
+    } else {
+        vec![Finding::new(Severity::Error, detail).next(NextStep::DistrustStorage)]
     }
 }
 
@@ -80,9 +81,10 @@ impl FindingKind for CorruptData {
     }
 
     fn evidence(&self) -> String {
-        match self.quoted.is_empty() {
-            true => "counted by the check after the run".to_owned(),
-            false => format!("first: {}", self.quoted.join("; ")),
+        if self.quoted.is_empty() {
+            "counted by the check after the run".to_owned()
+        } else {
+            format!("first: {}", self.quoted.join("; "))
         }
     }
 }

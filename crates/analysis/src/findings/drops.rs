@@ -37,10 +37,7 @@ pub struct RateDrops {
 
 fn detect(view: &PointView) -> Vec<Finding> {
     let Some(measured) = view.measured else { return Vec::new() };
-    match measured.shape.drops.is_empty() {
-        true => Vec::new(),
-        false => vec![dropped(measured.shape, &measured)],
-    }
+    if measured.shape.drops.is_empty() { Vec::new() } else { vec![dropped(measured.shape, &measured)] }
 }
 
 fn dropped(shape: &Shape, measured: &Measured) -> Finding {

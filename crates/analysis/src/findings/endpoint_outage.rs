@@ -134,9 +134,10 @@ const TENTH: Nanos = Nanos::from_millis(100);
 fn failed_clause(failed: &FailureCounts) -> String {
     let classes: Vec<String> =
         failed.by_class().map(|(class, number)| format!("{} {number}", class.as_str())).collect();
-    match classes.is_empty() {
-        true => "no operation failed".to_owned(),
-        false => format!("{} failed ({})", plural(failed.total(), "operation"), classes.join(", ")),
+    if classes.is_empty() {
+        "no operation failed".to_owned()
+    } else {
+        format!("{} failed ({})", plural(failed.total(), "operation"), classes.join(", "))
     }
 }
 

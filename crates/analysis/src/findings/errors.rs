@@ -67,19 +67,17 @@ impl FindingKind for FailedOps {
     fn title(alike: &[&Self]) -> String {
         let failed = counted(alike, |one| one.failed_ops, "operation");
         let share = range(alike, |one| one.failed_share.0, percent);
-        let in_outages = match alike.iter().all(|one| one.in_outages_ops == 0) {
-            true => String::new(),
-            false => format!(", {} of them in outages", range(alike, |one| one.in_outages_ops as f64, whole)),
+        let in_outages = if alike.iter().all(|one| one.in_outages_ops == 0) {
+            String::new()
+        } else {
+            format!(", {} of them in outages", range(alike, |one| one.in_outages_ops as f64, whole))
         };
         format!("{failed} failed ({share}){in_outages}")
     }
 
     fn evidence(&self) -> String {
         let counts = format!("{} done, {} failed", whole(self.done_ops as f64), whole(self.failed_ops as f64));
-        match self.quoted.is_empty() {
-            true => counts,
-            false => format!("{counts}; first: {}", self.quoted.join("; ")),
-        }
+        if self.quoted.is_empty() { counts } else { format!("{counts}; first: {}", self.quoted.join("; ")) }
     }
 }
 

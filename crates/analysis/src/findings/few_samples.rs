@@ -115,7 +115,7 @@ mod tests {
     #[test]
     fn the_highest_percentile_that_holds_is_named() {
         let expected = [Some(Percentile::P95), Some(Percentile::P50), None];
-        assert_eq!([999, 199, 19].map(highest), expected);
+        assert_eq!([999, 39, 19].map(highest), expected);
     }
 
     #[test]

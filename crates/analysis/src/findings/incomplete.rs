@@ -13,7 +13,7 @@ use words::quantity::{plural, whole};
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct IncompletePoint {
     /// In which way it ended.
-    pub ending: Ending,
+    pub ending: PointEnding,
     /// The error that was recorded.
     pub error: Option<String>,
     /// How much was measured, of how much.
@@ -23,7 +23,7 @@ pub struct IncompletePoint {
 /// In which way a point ended early.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Ending {
+pub enum PointEnding {
     /// The target failed.
     TargetFailed,
     /// Data did not come back as it was written, and the load was stopped.
@@ -48,11 +48,11 @@ pub enum ProgressMade {
 fn detect(view: &PointView) -> Vec<Finding> {
     let stopped = view.events(EventKind::Stopped).next().is_some();
     let (severity, ending) = match (view.point.state, view.measured) {
-        (PointState::Failed, _) if corrupt::is_found(view) => (Severity::Error, Ending::DataDamaged),
-        (PointState::Failed, _) => (Severity::Error, Ending::TargetFailed),
-        (_, None) => (Severity::Error, Ending::NotStarted),
+        (PointState::Failed, _) if corrupt::is_found(view) => (Severity::Error, PointEnding::DataDamaged),
+        (PointState::Failed, _) => (Severity::Error, PointEnding::TargetFailed),
+        (_, None) => (Severity::Error, PointEnding::NotStarted),
         (PointState::Partial, Some(_)) if stopped => return Vec::new(),
-        (PointState::Partial, Some(_)) => (Severity::Warning, Ending::RecordingStopped),
+        (PointState::Partial, Some(_)) => (Severity::Warning, PointEnding::RecordingStopped),
         (PointState::Complete, Some(_)) => return Vec::new(),
     };
     let detail = IncompletePoint { ending, error: view.point.error.clone(), progress: progress(view) };
@@ -87,13 +87,13 @@ impl FindingKind for IncompletePoint {
 
     fn title(alike: &[&Self]) -> String {
         let title = match alike[0].ending {
-            Ending::TargetFailed => match &alike[0].error {
+            PointEnding::TargetFailed => match &alike[0].error {
                 Some(error) if alike.iter().all(|one| one.error.as_ref() == Some(error)) => error,
                 _ => "the engine failed",
             },
-            Ending::DataDamaged => "stopped because data was corrupt",
-            Ending::NotStarted => "the run phase was not reached",
-            Ending::RecordingStopped => "recording stopped before the end",
+            PointEnding::DataDamaged => "stopped because data was corrupt",
+            PointEnding::NotStarted => "the run phase was not reached",
+            PointEnding::RecordingStopped => "recording stopped before the end",
         };
         title.to_owned()
     }
@@ -130,7 +130,7 @@ mod tests {
         let failed = ended(PointState::Failed).finding("incomplete");
         let ten = Nanos::from_secs(10);
         let detail = IncompletePoint {
-            ending: Ending::TargetFailed,
+            ending: PointEnding::TargetFailed,
             error: Some("disk full".into()),
             progress: ProgressMade::Time { measured_ns: ten, planned_ns: ten },
         };
@@ -138,14 +138,14 @@ mod tests {
         assert_eq!(ended(PointState::Partial).finding("incomplete").severity, Severity::Warning);
         assert!(ended(PointState::Complete).findings("incomplete").is_empty());
         let damaged = ended(PointState::Failed).event(EventKind::Failure, "corrupt: client 0: read of 16 KiB");
-        assert_eq!(damaged.figures::<IncompletePoint>().ending, Ending::DataDamaged);
+        assert_eq!(damaged.figures::<IncompletePoint>().ending, PointEnding::DataDamaged);
     }
 
     #[test]
     fn a_point_that_never_ran_is_invalid_and_has_no_numbers() {
         let never = ended(PointState::Partial).with(|point| point.phases.clear());
         let point = never.analysis().points.remove(0);
-        assert_eq!(figures_of::<IncompletePoint>(&point.findings)[0].ending, Ending::NotStarted);
+        assert_eq!(figures_of::<IncompletePoint>(&point.findings)[0].ending, PointEnding::NotStarted);
         assert_eq!((point.validity, point.summary), (Validity::Invalid, None));
     }
 }

@@ -238,9 +238,10 @@ const TIMES_MAX: f64 = 100.0;
 /// `differ by 33 % (700 to 1,000/s), 12.3 times what their intervals allow`
 fn spread_words(spreads: &[&RateSpread]) -> String {
     let (least, most) = (range(spreads, |one| one.least_per_s, rate), range(spreads, |one| one.most_per_s, rate));
-    let times = match spreads.iter().any(|one| one.times_interval > TIMES_MAX) {
-        true => format!("more than {TIMES_MAX}"),
-        false => range(spreads, |one| one.times_interval, number),
+    let times = if spreads.iter().any(|one| one.times_interval > TIMES_MAX) {
+        format!("more than {TIMES_MAX}")
+    } else {
+        range(spreads, |one| one.times_interval, number)
     };
     let share = range(spreads, |one| one.share.0, percent);
     format!("differ by {share} (from {least} to {most}), {times} times what their intervals allow")

@@ -88,10 +88,7 @@ pub fn circumstances(slowdown: &EngineSlowdown) -> String {
         Change::Storage { from, to } => format!("storage limited to {to} instead of {from}"),
         Change::CacheOutgrown => "data larger than the cache".to_owned(),
     };
-    match slowdown.place.is_empty() {
-        true => change,
-        false => format!("{change} ({})", settings_label(&slowdown.place)),
-    }
+    if slowdown.place.is_empty() { change } else { format!("{change} ({})", settings_label(&slowdown.place)) }
 }
 
 #[cfg(test)]

@@ -184,13 +184,12 @@ impl FindingKind for Knee {
             BeyondKnee::Level => {
                 let share = range(alike, knee_share, percent);
                 let best = range(alike, |one| one.best.ops_per_s, rate);
-                match alike.iter().all(|one| one.knee == one.best) {
-                    true => format!("best at {} ({best}); more does not help", at(&first.knee)),
-                    false => {
-                        let reach = if be(first.axis, &first.knee) == "is" { "reaches" } else { "reach" };
-                        let (knee, fastest) = (at(&first.knee), at(&first.best));
-                        format!("{knee} {reach} {share} of the best rate ({best} at {fastest})")
-                    }
+                if alike.iter().all(|one| one.knee == one.best) {
+                    format!("best at {} ({best}); more does not help", at(&first.knee))
+                } else {
+                    let reach = if be(first.axis, &first.knee) == "is" { "reaches" } else { "reach" };
+                    let (knee, fastest) = (at(&first.knee), at(&first.best));
+                    format!("{knee} {reach} {share} of the best rate ({best} at {fastest})")
                 }
             }
         };

@@ -76,10 +76,7 @@ fn detect(view: &PointView) -> Vec<Finding> {
     let is_long_enough = measured.window.whole.len() >= INTERVALS_MIN;
     let swings = measured.shape.two_levels.is_some() || measured.shape.wave.is_some();
     let has_shifted = measured.shape.levels.len() > 1 && !swings;
-    match is_long_enough && has_shifted {
-        true => vec![shifted(&measured.shape.levels, &measured)],
-        false => Vec::new(),
-    }
+    if is_long_enough && has_shifted { vec![shifted(&measured.shape.levels, &measured)] } else { Vec::new() }
 }
 
 fn shifted(levels: &[LevelSpan], measured: &Measured) -> Finding {

@@ -48,9 +48,10 @@ fn detect(view: &PointView) -> Vec<Finding> {
         return vec![Finding::new(Severity::Error, detail).next(NextStep::ReportBug)];
     }
     let outside = 1.0 - share - edge_share(view.point, &measured);
-    match outside > 1.0 - LOWER_SHARE && lower_bound_holds(view) {
-        true => vec![Finding::new(Severity::Warning, detail).next(NextStep::AddClients)],
-        false => Vec::new(),
+    if outside > 1.0 - LOWER_SHARE && lower_bound_holds(view) {
+        vec![Finding::new(Severity::Warning, detail).next(NextStep::AddClients)]
+    } else {
+        Vec::new()
     }
 }
 
@@ -90,20 +91,20 @@ impl FindingKind for InFlightMismatch {
     }
 
     fn title(alike: &[&Self]) -> String {
-        match alike[0].is_impossible() {
-            true => "more operations in flight than the clients can have".to_owned(),
-            false => {
-                let outside = |one: &Self| 1.0 - one.in_flight_mean / one.in_flight_max as f64;
-                format!("clients spent {} of their time outside operations", range(alike, outside, percent))
-            }
+        if alike[0].is_impossible() {
+            "more operations in flight than the clients can have".to_owned()
+        } else {
+            let outside = |one: &Self| 1.0 - one.in_flight_mean / one.in_flight_max as f64;
+            format!("clients spent {} of their time outside operations", range(alike, outside, percent))
         }
     }
 
     fn evidence(&self) -> String {
         let mean = number(self.in_flight_mean);
-        match self.is_impossible() {
-            true => format!("throughput * mean service time = {mean} > clients * depth = {}", self.in_flight_max),
-            false => format!("throughput * mean service time = {mean} of {} clients", self.in_flight_max),
+        if self.is_impossible() {
+            format!("throughput * mean service time = {mean} > clients * depth = {}", self.in_flight_max)
+        } else {
+            format!("throughput * mean service time = {mean} of {} clients", self.in_flight_max)
         }
     }
 }

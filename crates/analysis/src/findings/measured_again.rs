@@ -51,12 +51,11 @@ impl FindingKind for BrokenAttempts {
     }
 
     fn title(alike: &[&Self]) -> String {
-        match alike[0].attempts.is_empty() {
-            true => "resumed: the data was made again for this point".to_owned(),
-            false => {
-                let attempts = counted(alike, |one| one.attempts.len() as u64, "interrupted attempt");
-                format!("resumed: this point was repeated after {attempts}")
-            }
+        if alike[0].attempts.is_empty() {
+            "resumed: the data was made again for this point".to_owned()
+        } else {
+            let attempts = counted(alike, |one| one.attempts.len() as u64, "interrupted attempt");
+            format!("resumed: this point was repeated after {attempts}")
         }
     }
 

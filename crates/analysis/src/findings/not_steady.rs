@@ -82,9 +82,10 @@ impl FindingKind for UnsteadyRounds {
         let sign = if excess.falls { "-" } else { "" };
         let slope = excess.slope.then(|| format!("trend {sign}{}", of_window(|w| w.slope_share.0.abs())));
         let found: Vec<String> = spread.into_iter().chain(slope).collect();
-        match found.is_empty() {
-            true => format!("not steady after {rounds}: no operation was done in them"),
-            false => format!("not steady after {rounds}: {}", found.join(", ") + " of the mean"),
+        if found.is_empty() {
+            format!("not steady after {rounds}: no operation was done in them")
+        } else {
+            format!("not steady after {rounds}: {}", found.join(", ") + " of the mean")
         }
     }
 

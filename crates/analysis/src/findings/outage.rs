@@ -147,10 +147,7 @@ impl FindingKind for Outages {
             0 => String::new(),
             restarts => format!(", {}", plural(restarts as u64, "restart")),
         };
-        let first = match self.quoted.is_empty() {
-            true => String::new(),
-            false => format!("; first: {}", self.quoted.join("; ")),
-        };
+        let first = if self.quoted.is_empty() { String::new() } else { format!("; first: {}", self.quoted.join("; ")) };
         format!("{} of the run phase, {failed} failed{restarts}{first}", percent(self.run_share.0))
     }
 

@@ -80,16 +80,15 @@ impl FindingKind for Overload {
     }
 
     fn title(alike: &[&Self]) -> String {
-        match alike[0].is_lasting {
-            false => {
-                format!("{} left at the end and never served", counted(alike, |one| one.unserved_arrivals, "arrival"),)
-            }
-            true => format!(
+        if alike[0].is_lasting {
+            format!(
                 "overloaded: {} never served; {} offered, {} done",
                 counted(alike, |one| one.unserved_arrivals, "arrival"),
                 range(alike, |one| one.offered_per_s, rate),
                 range(alike, |one| one.done_per_s, rate)
-            ),
+            )
+        } else {
+            format!("{} left at the end and never served", counted(alike, |one| one.unserved_arrivals, "arrival"),)
         }
     }
 

@@ -103,13 +103,13 @@ fn detect(view: &PointView) -> Vec<Finding> {
     vec![Finding::new(Severity::Note, detail).next(NextStep::StudyPartitions)]
 }
 
-fn passed_at(stretch: &Stretch) -> Nanos {
+fn passed_at(stretch: &BoundaryStretch) -> Nanos {
     let nearest = stretch.intervals.iter().find(|interval| interval.rows_after() as f64 >= stretch.boundary);
     nanos(nearest.map_or(0.0, |interval| interval.at_s))
 }
 
 /// A boundary with half a partition on both sides.
-struct Stretch<'a> {
+struct BoundaryStretch<'a> {
     intervals: &'a [InsertedRows],
     /// Rows inserted at the boundary.
     boundary: f64,
@@ -118,7 +118,7 @@ struct Stretch<'a> {
 }
 
 /// Those that lie whole within `inserted` and have intervals enough.
-fn stretches(inserted: &[InsertedRows], partition_rows: u64) -> Vec<Stretch<'_>> {
+fn stretches(inserted: &[InsertedRows], partition_rows: u64) -> Vec<BoundaryStretch<'_>> {
     let (Some(first), Some(last)) = (inserted.first(), inserted.last()) else { return Vec::new() };
     let (rows, half) = (partition_rows as f64, partition_rows as f64 / 2.0);
     let until = |rows: f64| inserted.partition_point(|interval| middle(interval) < rows);
@@ -130,7 +130,7 @@ fn stretches(inserted: &[InsertedRows], partition_rows: u64) -> Vec<Stretch<'_>>
         let is_enough = is_whole && intervals.len() >= INTERVALS_MIN;
         // The two intervals at the boundary are near it, however long they are.
         let longest = intervals.iter().map(|interval| interval.rows).max().unwrap_or(0) as f64;
-        is_enough.then_some(Stretch { intervals, boundary, near: (NEAR_SHARE * rows).max(longest) })
+        is_enough.then_some(BoundaryStretch { intervals, boundary, near: (NEAR_SHARE * rows).max(longest) })
     };
     boundaries.filter_map(stretch).collect()
 }
@@ -140,7 +140,7 @@ fn middle(interval: &InsertedRows) -> f64 {
     interval.before as f64 + interval.rows as f64 / 2.0
 }
 
-impl Stretch<'_> {
+impl BoundaryStretch<'_> {
     fn is_near(&self, interval: &InsertedRows) -> bool {
         self.distance(interval) <= self.near
     }
@@ -189,8 +189,8 @@ impl Stretch<'_> {
 }
 
 /// The boundaries at which the rate differs that way; `None` if there are no more of them than by chance.
-fn pattern(stretches: &[Stretch], way: ShiftDirection) -> Option<BoundaryPattern> {
-    let found: Vec<(&Stretch, usize)> = stretches
+fn pattern(stretches: &[BoundaryStretch], way: ShiftDirection) -> Option<BoundaryPattern> {
+    let found: Vec<(&BoundaryStretch, usize)> = stretches
         .iter()
         .map(|stretch| (stretch, stretch.extreme(way)))
         .filter(|(stretch, at)| stretch.is_near(&stretch.intervals[*at]))
@@ -199,7 +199,7 @@ fn pattern(stretches: &[Stretch], way: ShiftDirection) -> Option<BoundaryPattern
     if of < BOUNDARIES_MIN || at == 0 {
         return None;
     }
-    let share = mean(&stretches.iter().map(Stretch::near_share).collect::<Vec<_>>());
+    let share = mean(&stretches.iter().map(BoundaryStretch::near_share).collect::<Vec<_>>());
     let chance = Binomial::new(share.min(1.0), of as u64).ok()?.sf(at as u64 - 1);
     let depth = usual(&found, |stretch, at| stretch.depth(at));
     (chance <= CHANCE_MAX && depth >= DEPTH_MIN).then(|| BoundaryPattern {
@@ -214,7 +214,7 @@ fn pattern(stretches: &[Stretch], way: ShiftDirection) -> Option<BoundaryPattern
 }
 
 /// The median over the boundaries that were found.
-fn usual(found: &[(&Stretch, usize)], value: impl Fn(&Stretch, usize) -> f64) -> f64 {
+fn usual(found: &[(&BoundaryStretch, usize)], value: impl Fn(&BoundaryStretch, usize) -> f64) -> f64 {
     median(&found.iter().map(|(stretch, at)| value(stretch, *at)).collect::<Vec<_>>()).unwrap_or(0.0)
 }
 

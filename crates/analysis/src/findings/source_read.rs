@@ -28,9 +28,10 @@ fn detect(view: &PointView) -> Vec<Finding> {
     let Some((read_bytes, input_bytes)) = sizes.filter(|(_, input)| *input > 0) else { return Vec::new() };
     let share = read_bytes as f64 / input_bytes as f64;
     let detail = SourceReads { read_bytes, read_share: Share(share) };
-    match share > READ_MAX {
-        true => vec![Finding::new(Severity::Warning, detail).next(NextStep::UseSmallerFile)],
-        false => Vec::new(),
+    if share > READ_MAX {
+        vec![Finding::new(Severity::Warning, detail).next(NextStep::UseSmallerFile)]
+    } else {
+        Vec::new()
     }
 }
 

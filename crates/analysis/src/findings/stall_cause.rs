@@ -51,9 +51,10 @@ impl FindingKind for StallCauses {
             return logged_title(alike);
         }
         let others = |one: &StallCauses| (one.moved as u64).saturating_sub(1);
-        let more = match alike.iter().any(|one| others(one) > 0) {
-            true => format!("; {} moved with them", counted(alike, others, "other counter")),
-            false => String::new(),
+        let more = if alike.iter().any(|one| others(one) > 0) {
+            format!("; {} moved with them", counted(alike, others, "other counter"))
+        } else {
+            String::new()
         };
         let is_logged = alike.iter().all(|one| one.is_mostly_logged());
         let logged = if is_logged { format!("; {}", logged_title(alike)) } else { String::new() };

@@ -69,12 +69,11 @@ impl FindingKind for ShortRun {
     }
 
     fn title(alike: &[&Self]) -> String {
-        match alike[0].lacks_intervals() {
-            true => {
-                let intervals = counted(alike, |one| one.intervals as u64, "interval");
-                format!("too short for a confidence interval: {intervals}, {} needed", alike[0].intervals_min)
-            }
-            false => format!("too short: {}", range(alike, |one| one.length_ns.0 as f64, time)),
+        if alike[0].lacks_intervals() {
+            let intervals = counted(alike, |one| one.intervals as u64, "interval");
+            format!("too short for a confidence interval: {intervals}, {} needed", alike[0].intervals_min)
+        } else {
+            format!("too short: {}", range(alike, |one| one.length_ns.0 as f64, time))
         }
     }
 

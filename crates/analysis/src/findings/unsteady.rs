@@ -260,9 +260,10 @@ impl Unsteadiness {
 const MANIFOLD: f64 = 10.0;
 
 fn changed_by(alike: &[&Unsteadiness]) -> String {
-    match alike.iter().all(|one| one.change_share().abs() <= MANIFOLD) {
-        true => range(alike, |one| one.change_share().abs(), percent),
-        false => "more than tenfold".to_owned(),
+    if alike.iter().all(|one| one.change_share().abs() <= MANIFOLD) {
+        range(alike, |one| one.change_share().abs(), percent)
+    } else {
+        "more than tenfold".to_owned()
     }
 }
 

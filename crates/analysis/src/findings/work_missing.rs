@@ -119,10 +119,7 @@ impl FindingKind for MissingWork {
             )
         });
         let kinds = kinds.collect::<Vec<_>>().join("; ");
-        match self.quoted.is_empty() {
-            true => kinds,
-            false => format!("{kinds}; first: {}", self.quoted.join("; ")),
-        }
+        if self.quoted.is_empty() { kinds } else { format!("{kinds}; first: {}", self.quoted.join("; ")) }
     }
 }
 

@@ -64,9 +64,10 @@ fn detect(view: &PointView) -> Vec<Finding> {
 /// The engine was to settle, and did not.
 fn unsettled(view: &PointView) -> Option<Finding> {
     let left_bytes = left_at_rest(view.point)?;
-    let (detail, next) = match sequence::is_drain(view.point) {
-        true => (WriteDebt::AfterDrain { left_bytes }, NextStep::ReadEngineLog),
-        false => (WriteDebt::BeforeRun { left_bytes }, NextStep::MeasureAgain),
+    let (detail, next) = if sequence::is_drain(view.point) {
+        (WriteDebt::AfterDrain { left_bytes }, NextStep::ReadEngineLog)
+    } else {
+        (WriteDebt::BeforeRun { left_bytes }, NextStep::MeasureAgain)
     };
     Some(Finding::new(Severity::Warning, detail).next(next))
 }
@@ -77,10 +78,8 @@ fn pending(view: &PointView) -> Option<Finding> {
     let has_drain =
         sequence::up_to_drain(view.point, view.sequence).last().is_some_and(|last| sequence::is_drain(last));
     let is_paid = has_drain && cost.drain_left_bytes.is_none();
-    let (severity, next) = match is_paid {
-        true => (Severity::Note, NextStep::None),
-        false => (Severity::Warning, NextStep::LetDrainFollow),
-    };
+    let (severity, next) =
+        if is_paid { (Severity::Note, NextStep::None) } else { (Severity::Warning, NextStep::LetDrainFollow) };
     Some(Finding::new(severity, WriteDebt::AfterInserts(figures(cost, share))).next(next))
 }
 
@@ -119,9 +118,10 @@ impl FindingKind for WriteDebt {
             ),
             WriteDebt::AfterInserts(found) => {
                 let share = range(alike, |one| one.figure(), percent);
-                let cost = match found.is_paid() {
-                    true => "the full cost is in the row of the drain",
-                    false => "KB written per insert is too low",
+                let cost = if found.is_paid() {
+                    "the full cost is in the row of the drain"
+                } else {
+                    "KB written per insert is too low"
                 };
                 format!("{share} of the writes that these inserts caused were still pending at the end; {cost}")
             }

@@ -28,7 +28,7 @@ pub const VALUES_MIN: usize = 2 * PART_MIN;
 
 /// The indices at which another level of `logs` begins, in rising order.
 pub fn change_points(logs: &[f64]) -> Vec<usize> {
-    let test = Test::of(logs);
+    let test = StretchTest::of(logs);
     let mut points = weak_points(logs, &test);
     while let Some(weakest) = weakest_point(logs, &points, &test) {
         points.remove(weakest);
@@ -37,7 +37,7 @@ pub fn change_points(logs: &[f64]) -> Vec<usize> {
 }
 
 /// The points of all windows, each of which begins behind the last point of the one before, or half a window later.
-fn weak_points(logs: &[f64], test: &Test) -> Vec<usize> {
+fn weak_points(logs: &[f64], test: &StretchTest) -> Vec<usize> {
     let (mut points, mut start) = (Vec::new(), 0);
     while start < logs.len() {
         let end = logs.len().min(start + WINDOW);
@@ -54,7 +54,7 @@ fn weak_points(logs: &[f64], test: &Test) -> Vec<usize> {
 }
 
 /// Divides `part`, which begins at `offset`, as long as both halves differ.
-fn divide(part: &[f64], offset: usize, test: &Test, found: &mut Vec<usize>) {
+fn divide(part: &[f64], offset: usize, test: &StretchTest, found: &mut Vec<usize>) {
     if let Some(at) = test.candidate(part) {
         found.push(offset + at);
         divide(&part[..at], offset, test, found);
@@ -64,7 +64,7 @@ fn divide(part: &[f64], offset: usize, test: &Test, found: &mut Vec<usize>) {
 
 /// The place in `points` of the one that is to go next: the one with the greatest p that is too great, or else the smallest change that
 /// is too small; `None` if all may stay.
-fn weakest_point(logs: &[f64], points: &[usize], test: &Test) -> Option<usize> {
+fn weakest_point(logs: &[f64], points: &[usize], test: &StretchTest) -> Option<usize> {
     let all: Vec<Contrast> = contrasts(logs, points);
     let numbered = || all.iter().enumerate();
     let unlikely = numbered().max_by(|(_, a), (_, b)| a.p.total_cmp(&b.p)).filter(|(_, one)| one.p >= test.p_max);
@@ -77,12 +77,12 @@ fn weakest_point(logs: &[f64], points: &[usize], test: &Test) -> Option<usize> {
 /// The contrast at each of `points`: between the stretch since the point before it and the stretch to the point after it.
 pub fn contrasts(logs: &[f64], points: &[usize]) -> Vec<Contrast> {
     let ends = [&[0], points, &[logs.len()]].concat();
-    let of = Test::of(logs).strong;
+    let of = StretchTest::of(logs).strong;
     ends.windows(3).map(|ends| of(&logs[ends[0]..ends[1]], &logs[ends[1]..ends[2]])).collect()
 }
 
 /// How two stretches of a series are told from each other.
-struct Test {
+struct StretchTest {
     is_short: bool,
     /// In the first pass, which lets points through up to `weak_max`.
     weak: fn(&[f64], &[f64]) -> Contrast,
@@ -92,11 +92,11 @@ struct Test {
     p_max: f64,
 }
 
-impl Test {
-    fn of(logs: &[f64]) -> Test {
+impl StretchTest {
+    fn of(logs: &[f64]) -> StretchTest {
         if logs.len() <= SHORT_MAX {
             let of_short = Contrast::of_short;
-            return Test {
+            return StretchTest {
                 is_short: true,
                 weak: of_short,
                 weak_max: P_MAX_SHORT,
@@ -105,7 +105,7 @@ impl Test {
             };
         }
         let (weak, weak_max) = (Contrast::of_independent as fn(&[f64], &[f64]) -> Contrast, P_MAX * WEAK);
-        Test { is_short: false, weak, weak_max, strong: Contrast::between, p_max: P_MAX }
+        StretchTest { is_short: false, weak, weak_max, strong: Contrast::between, p_max: P_MAX }
     }
 
     /// Where `part` divides best, if the first pass lets that through. In a short series a third level behind the second would leave hardly any

@@ -4,7 +4,7 @@
 //! runs that have one.
 
 use super::series::{LEVEL, SeriesNoise, simulate_counts};
-use super::{Case, Figure, Measure};
+use super::{Case, CountedShare, Measure};
 use crate::Code;
 use crate::simulated::Random;
 
@@ -34,7 +34,7 @@ pub const CASES: &[Case] = &[
     },
 ];
 
-fn measure(random: &mut Random, runs: usize, n: usize, memory: f64) -> Vec<Figure> {
+fn measure(random: &mut Random, runs: usize, n: usize, memory: f64) -> Vec<CountedShare> {
     let noise = SeriesNoise { deviation: 0.05, memory };
     let (mut covered, mut of) = (0, 0);
     for _ in 0..runs {
@@ -44,5 +44,5 @@ fn measure(random: &mut Random, runs: usize, n: usize, memory: f64) -> Vec<Figur
         of += 1;
         covered += usize::from((low..=high).contains(&LEVEL));
     }
-    vec![Figure { measure: Measure::Coverage, count: covered, of, goal: COVERAGE_MIN }]
+    vec![CountedShare { measure: Measure::Coverage, count: covered, of, goal: COVERAGE_MIN }]
 }

@@ -4,7 +4,7 @@
 //! least; a dip that is found in parts counts once as found, and each of its parts as right.
 
 use super::series::{SeriesNoise, analyse_counts, between, meets, whole_of};
-use super::{Case, Figure, Measure};
+use super::{Case, CountedShare, Measure};
 use crate::Code;
 use crate::simulated::Random;
 use std::ops::{Range, RangeInclusive};
@@ -62,7 +62,7 @@ impl Dips {
     }
 }
 
-fn measure(random: &mut Random, runs: usize, dips: &Dips) -> Vec<Figure> {
+fn measure(random: &mut Random, runs: usize, dips: &Dips) -> Vec<CountedShare> {
     let (mut wanted, mut hit, mut found, mut right) = (0, 0, 0, 0);
     for _ in 0..runs {
         let placed = dips.place(random);
@@ -78,7 +78,7 @@ fn measure(random: &mut Random, runs: usize, dips: &Dips) -> Vec<Figure> {
         right += seen.iter().filter(|span| placed.iter().any(|range| meets(span, range, 1.0))).count();
     }
     vec![
-        Figure { measure: Measure::Recall, count: hit, of: wanted, goal: RECALL_MIN },
-        Figure { measure: Measure::Precision, count: right, of: found, goal: PRECISION_MIN },
+        CountedShare { measure: Measure::Recall, count: hit, of: wanted, goal: RECALL_MIN },
+        CountedShare { measure: Measure::Precision, count: right, of: found, goal: PRECISION_MIN },
     ]
 }

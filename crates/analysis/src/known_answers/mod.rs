@@ -1,6 +1,6 @@
 //! Series with a known answer: how often the findings about the course of a rate are right on series that they were not tuned to.
 //!
-//! In: a seed and a number of runs. Out: the [`Figure`]s of each of [`CASES`]: recall, precision, false alarms, coverage. The whole analysis
+//! In: a seed and a number of runs. Out: the [`CountedShare`]s of each of [`CASES`]: recall, precision, false alarms, coverage. The whole analysis
 //! is asked, not its parts. `cargo xtask bench analysis` takes a fresh seed each time; the tests take a fixed one and fewer runs.
 //! Limits: the series are simulated, of 1,000 operations in an interval at their level, and their noise is normal.
 
@@ -24,7 +24,7 @@ pub struct Case {
     /// What the series are.
     pub series: &'static str,
     /// Makes so many series and counts.
-    pub measure: fn(&mut Random, usize) -> Vec<Figure>,
+    pub measure: fn(&mut Random, usize) -> Vec<CountedShare>,
 }
 
 impl Case {
@@ -67,7 +67,7 @@ impl Measure {
 
 /// A share that was counted, and the goal for it.
 #[derive(Clone, Copy, Debug)]
-pub struct Figure {
+pub struct CountedShare {
     /// What was counted.
     pub measure: Measure,
     /// How many were as asked; with false alarms, how many were not.
@@ -78,7 +78,7 @@ pub struct Figure {
     pub goal: f64,
 }
 
-impl Figure {
+impl CountedShare {
     /// The share; of nothing it is as good as can be.
     pub fn share(&self) -> f64 {
         match (self.of, self.measure) {
@@ -107,7 +107,7 @@ mod tests {
     /// Of so few runs one or two more may be wrong than the goal says.
     const TEST_SLACK: f64 = 0.06;
 
-    fn figures_of(cases: &[&'static [Case]], seed: u64, runs: usize) -> Vec<(&'static Case, Figure)> {
+    fn figures_of(cases: &[&'static [Case]], seed: u64, runs: usize) -> Vec<(&'static Case, CountedShare)> {
         let cases = cases.iter().flat_map(|cases| cases.iter()).zip(0..);
         let measured = cases.flat_map(|(case, nth)| {
             let figures = (case.measure)(&mut Random::new(seed.wrapping_mul(1_000) + nth), runs);
@@ -130,7 +130,7 @@ mod tests {
         let seed = std::env::var("PLIMSOLL_BENCH_SEED").ok().and_then(|seed| seed.parse().ok()).unwrap_or(1);
         for (case, figure) in figures_of(CASES, seed, BENCH_RUNS) {
             let (name, share) = (figure.measure.name(), figure.share());
-            let Figure { of, goal, .. } = figure;
+            let CountedShare { of, goal, .. } = figure;
             let codes: Vec<&str> = case.codes().iter().map(|code| code.as_str()).collect();
             println!("figure\t{}\t{}\t{name}\t{share:.4}\t{of}\t{goal}", codes.join(", "), case.series);
         }

@@ -3,7 +3,7 @@
 //! In: nothing. Out: in how many runs something is found. Limits: `bottleneck` describes every point and is no alarm.
 
 use super::series::{SeriesNoise, analyse_counts};
-use super::{Case, Figure, Measure};
+use super::{Case, CountedShare, Measure};
 use crate::Code;
 use crate::simulated::Random;
 
@@ -28,12 +28,12 @@ pub const CASES: &[Case] = &[
     },
 ];
 
-fn measure(random: &mut Random, runs: usize, n: usize) -> Vec<Figure> {
+fn measure(random: &mut Random, runs: usize, n: usize) -> Vec<CountedShare> {
     let noise = SeriesNoise { deviation: 0.05, memory: 0.5 };
     let has_any = |random: &mut Random| {
         let seen = analyse_counts(&noise.counts(random, &vec![1.0; n]), 1);
         seen.findings.iter().any(|finding| finding.code() != Code::Bottleneck)
     };
     let count = (0..runs).filter(|_| has_any(random)).count();
-    vec![Figure { measure: Measure::FalseAlarms, count, of: runs, goal: ANY_MAX }]
+    vec![CountedShare { measure: Measure::FalseAlarms, count, of: runs, goal: ANY_MAX }]
 }

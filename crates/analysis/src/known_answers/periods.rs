@@ -4,7 +4,7 @@
 //! were drawn, not of those that could have been.
 
 use super::series::{SeriesNoise, analyse_counts, between, whole_of};
-use super::{Case, Figure, Measure};
+use super::{Case, CountedShare, Measure};
 use crate::Code;
 use crate::simulated::Random;
 use std::f64::consts::TAU;
@@ -42,15 +42,15 @@ pub const CASES: &[Case] = &[
 ];
 
 /// The figures of as many runs, in each of which the period found and the true one were these.
-fn figures(periods: &[(Option<f64>, f64)]) -> Vec<Figure> {
+fn figures(periods: &[(Option<f64>, f64)]) -> Vec<CountedShare> {
     let found = periods.iter().filter(|(found, _)| found.is_some()).count();
     let is_right =
         |(found, truth): &&(Option<f64>, f64)| found.is_some_and(|found| (found / truth - 1.0).abs() <= WITHIN);
     let right = periods.iter().filter(is_right).count();
     let of = periods.len();
     vec![
-        Figure { measure: Measure::Recall, count: found, of, goal: GOAL },
-        Figure { measure: Measure::Exact, count: right, of, goal: GOAL },
+        CountedShare { measure: Measure::Recall, count: found, of, goal: GOAL },
+        CountedShare { measure: Measure::Exact, count: right, of, goal: GOAL },
     ]
 }
 
@@ -58,7 +58,7 @@ fn jittered(random: &mut Random) -> f64 {
     PERIOD * between(random, 1.0 - JITTER, 1.0 + JITTER)
 }
 
-fn measure_dips(random: &mut Random, runs: usize) -> Vec<Figure> {
+fn measure_dips(random: &mut Random, runs: usize) -> Vec<CountedShare> {
     let one = |random: &mut Random| {
         let (depth, length) = (between(random, 0.5, 1.0), whole_of(random, 1..=6));
         let first = between(random, 10.0, 50.0);
@@ -75,7 +75,7 @@ fn measure_dips(random: &mut Random, runs: usize) -> Vec<Figure> {
     figures(&(0..runs).map(|_| one(random)).collect::<Vec<_>>())
 }
 
-fn measure_comb(random: &mut Random, runs: usize) -> Vec<Figure> {
+fn measure_comb(random: &mut Random, runs: usize) -> Vec<CountedShare> {
     let mut two_levels = 0;
     let mut one = |random: &mut Random| {
         let (depth, first) = (between(random, 0.4, 0.75), whole_of(random, 2..=15));
@@ -87,11 +87,11 @@ fn measure_comb(random: &mut Random, runs: usize) -> Vec<Figure> {
     };
     let periods: Vec<(Option<f64>, f64)> = (0..runs).map(|_| one(random)).collect();
     let mut figures = figures(&periods);
-    figures.push(Figure { measure: Measure::FalseAlarms, count: two_levels, of: runs, goal: 0.05 });
+    figures.push(CountedShare { measure: Measure::FalseAlarms, count: two_levels, of: runs, goal: 0.05 });
     figures
 }
 
-fn measure_jittered_waves(random: &mut Random, runs: usize) -> Vec<Figure> {
+fn measure_jittered_waves(random: &mut Random, runs: usize) -> Vec<CountedShare> {
     let one = |random: &mut Random| {
         let lengths: Vec<f64> = (0..CYCLES).map(|_| jittered(random)).collect();
         let levels = lengths.iter().flat_map(|length| {
@@ -106,7 +106,7 @@ fn measure_jittered_waves(random: &mut Random, runs: usize) -> Vec<Figure> {
     figures(&(0..runs).map(|_| one(random)).collect::<Vec<_>>())
 }
 
-fn measure_changing_waves(random: &mut Random, runs: usize) -> Vec<Figure> {
+fn measure_changing_waves(random: &mut Random, runs: usize) -> Vec<CountedShare> {
     let one = |random: &mut Random| {
         let (first, phase) = (between(random, 30.0, 60.0), random.uniform());
         let (mut turns, mut levels) = (phase, Vec::new());

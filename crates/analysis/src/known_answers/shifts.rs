@@ -4,7 +4,7 @@
 //! many runs without a shift one is found. Limits: the shift is in the middle three fifths of the run.
 
 use super::series::{SeriesNoise, analyse_counts, between, see, simulate_counts, whole_of};
-use super::{Case, Figure, Measure};
+use super::{Case, CountedShare, Measure};
 use crate::Code;
 use crate::simulated::{Random, SECOND};
 use model::{Arrivals, Nanos, Pacing};
@@ -53,28 +53,29 @@ pub const CASES: &[Case] = &[
     },
 ];
 
-fn measure_shift(random: &mut Random, runs: usize, by: f64, noise: SeriesNoise, goal: f64) -> Vec<Figure> {
+fn measure_shift(random: &mut Random, runs: usize, by: f64, noise: SeriesNoise, goal: f64) -> Vec<CountedShare> {
     let (mut found, mut near) = (0, 0);
     for _ in 0..runs {
         let (at, is_up) = (whole_of(random, N / 5..=N * 4 / 5), random.uniform() < 0.5);
         let levels: Vec<f64> = (0..N).map(|nth| if (nth >= at) == is_up { 1.0 } else { 1.0 - by }).collect();
         let seen = analyse_counts(&noise.counts(random, &levels), 1);
-        let shifts: Vec<f64> = match seen.has(Code::LevelShift) {
-            true => seen.shape.levels.iter().skip(1).map(|level| level.span.from_s).collect(),
-            false => Vec::new(),
+        let shifts: Vec<f64> = if seen.has(Code::LevelShift) {
+            seen.shape.levels.iter().skip(1).map(|level| level.span.from_s).collect()
+        } else {
+            Vec::new()
         };
         found += usize::from(!shifts.is_empty());
         near += usize::from(matches!(shifts[..], [one] if (one - at as f64).abs() <= NEAR));
     }
     vec![
-        Figure { measure: Measure::Recall, count: found, of: runs, goal },
-        Figure { measure: Measure::Exact, count: near, of: runs, goal },
+        CountedShare { measure: Measure::Recall, count: found, of: runs, goal },
+        CountedShare { measure: Measure::Exact, count: near, of: runs, goal },
     ]
 }
 
-fn measure_alarms(random: &mut Random, runs: usize, has_one: fn(&mut Random) -> bool) -> Vec<Figure> {
+fn measure_alarms(random: &mut Random, runs: usize, has_one: fn(&mut Random) -> bool) -> Vec<CountedShare> {
     let count = (0..runs).filter(|_| has_one(random)).count();
-    vec![Figure { measure: Measure::FalseAlarms, count, of: runs, goal: FALSE_ALARMS_MAX }]
+    vec![CountedShare { measure: Measure::FalseAlarms, count, of: runs, goal: FALSE_ALARMS_MAX }]
 }
 
 fn has_shift_after_stall(random: &mut Random) -> bool {

@@ -114,9 +114,10 @@ impl BackgroundLoads {
 
     /// The phases of `point` with the operations of foreground clients only; as recorded if there is no background.
     pub fn own_phases<'a>(&self, point: &'a PointData) -> Cow<'a, [PhaseData]> {
-        match self.is_empty() {
-            false => Cow::Owned(point.phases.iter().map(|phase| self.without_background(phase)).collect()),
-            true => Cow::Borrowed(&point.phases),
+        if self.is_empty() {
+            Cow::Borrowed(&point.phases)
+        } else {
+            Cow::Owned(point.phases.iter().map(|phase| self.without_background(phase)).collect())
         }
     }
 

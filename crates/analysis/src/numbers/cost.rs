@@ -194,9 +194,8 @@ impl InsertCost {
         self.payload_bytes_per_row = payload_bytes(totals.point);
         let written = self.per_row.written_bytes.zip(self.payload_bytes_per_row);
         self.write_amplification = written.map(|(written, payload)| written / payload);
-        self.found = self.per_row.read_bytes.map(|read| match read < READ_BYTES_PER_INSERT_MIN {
-            true => DataFound::InMemory,
-            false => DataFound::LargerThanMemory,
+        self.found = self.per_row.read_bytes.map(|read| {
+            if read < READ_BYTES_PER_INSERT_MIN { DataFound::InMemory } else { DataFound::LargerThanMemory }
         });
     }
 

@@ -1,6 +1,6 @@
 //! By how much the insert rate of each engine drops when storage slows, and when data outgrows its cache.
 //!
-//! In: the points of a run that insert. Out: a [`Comparison`]: [`EngineSlowdown`]s, each of one engine between two settings of one dimension
+//! In: the points of a run that insert. Out: a [`InsertComparison`]: [`EngineSlowdown`]s, each of one engine between two settings of one dimension
 //! while all others are equal, and the points that were left out. A slowdown is one minus the slower rate over the faster, with its
 //! interval.
 //! Limits: a slowdown needs an interval, so a rate needs its own interval or at least three repeats. Inserts at a fixed rate are left
@@ -16,11 +16,11 @@ use std::collections::{BTreeMap, BTreeSet};
 
 /// What a run shows of slowdowns.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
-pub struct Comparison {
+pub struct InsertComparison {
     /// The slowdowns: those of one change at one place together, the greatest first.
     pub slowdowns: Vec<EngineSlowdown>,
     /// The points that insert and are in none of them.
-    pub left_out: Vec<LeftOut>,
+    pub left_out: Vec<LeftOutPoint>,
 }
 
 /// By how much the insert rate of one engine drops when one thing changes.
@@ -57,7 +57,7 @@ pub enum Change {
 
 /// A point that inserts and was not compared.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-pub struct LeftOut {
+pub struct LeftOutPoint {
     /// Its number.
     pub point: u32,
     /// Why.
@@ -109,7 +109,7 @@ impl EngineSlowdown {
     }
 }
 
-impl Comparison {
+impl InsertComparison {
     /// The slowdowns by one change at one place, together.
     pub fn by_change(&self) -> impl Iterator<Item = &[EngineSlowdown]> {
         self.slowdowns.chunk_by(|a, b| a.change == b.change && a.place == b.place)
@@ -122,12 +122,12 @@ const NO_PLACE: [Role; 2] = [Role::Engine, Role::Repeat];
 type InsertingPoint<'a> = (&'a PointAnalysis, &'a InsertCost);
 
 /// What `points`, all those of a run, show of slowdowns.
-pub fn compare(points: &[PointAnalysis]) -> Comparison {
+pub fn compare(points: &[PointAnalysis]) -> InsertComparison {
     let mut left_out = Vec::new();
     let mut by_engine: BTreeMap<&str, Vec<InsertingPoint>> = BTreeMap::new();
     for (point, cost) in points.iter().filter_map(|point| Some((point, point.inserts.as_ref()?))) {
         match reason_to_leave_out(point, cost) {
-            Some(reason) => left_out.push(LeftOut { point: point.id, reason }),
+            Some(reason) => left_out.push(LeftOutPoint { point: point.id, reason }),
             None => by_engine.entry(&point.engine).or_default().push((point, cost)),
         }
     }
@@ -136,7 +136,7 @@ pub fn compare(points: &[PointAnalysis]) -> Comparison {
     left_out.extend(by_engine.values().flatten().filter_map(|(point, _)| search.left_out(point.id)));
     let mut slowdowns = search.slowdowns;
     slowdowns.sort_by(|a, b| sort_key(a).cmp(&sort_key(b)).then(b.drop.share.total_cmp(&a.drop.share)));
-    Comparison { slowdowns, left_out }
+    InsertComparison { slowdowns, left_out }
 }
 
 fn reason_to_leave_out(point: &PointAnalysis, cost: &InsertCost) -> Option<LeftOutReason> {
@@ -212,14 +212,14 @@ impl SlowdownSearch {
         self.slowdowns.push(EngineSlowdown { change, place, engine, before: before_rate, after: after_rate, drop });
     }
 
-    fn left_out(&self, point: u32) -> Option<LeftOut> {
+    fn left_out(&self, point: u32) -> Option<LeftOutPoint> {
         // A point may lack an interval in one comparison and be in another: then it was compared.
         let reason = match self.without_interval.contains(&point) {
             _ if self.in_one.contains(&point) => return None,
             true => LeftOutReason::NoInterval,
             false => LeftOutReason::NoPartner,
         };
-        Some(LeftOut { point, reason })
+        Some(LeftOutPoint { point, reason })
     }
 }
 

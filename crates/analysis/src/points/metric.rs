@@ -50,7 +50,7 @@ pub enum Metric {
 }
 
 /// The figure that a metric is.
-enum Declared {
+enum MetricFigure {
     Point(&'static FigureDef<PointAnalysis>),
     Insert(&'static FigureDef<InsertCost>),
 }
@@ -110,9 +110,9 @@ impl Metric {
     }
 
     /// Its declaration among the figures; `None` of a largest rate and of durations, which are no figures of a phase.
-    fn declared(self) -> Option<Declared> {
-        let point = |key: &str| Some(Declared::Point(figure(&POINT_FIGURES, key)));
-        let insert = |key| Some(Declared::Insert(figure(INSERT_FIGURES, key)));
+    fn declared(self) -> Option<MetricFigure> {
+        let point = |key: &str| Some(MetricFigure::Point(figure(&POINT_FIGURES, key)));
+        let insert = |key| Some(MetricFigure::Insert(figure(INSERT_FIGURES, key)));
         match self {
             Metric::LimitPerS | Metric::Seconds | Metric::StatementSeconds => None,
             Metric::RowsPerS => point("rows_per_s"),
@@ -137,8 +137,8 @@ impl Metric {
         let better = match self.declared() {
             None if self == Metric::LimitPerS => Better::More,
             None => Better::Less,
-            Some(Declared::Point(figure)) => figure.better,
-            Some(Declared::Insert(figure)) => figure.better,
+            Some(MetricFigure::Point(figure)) => figure.better,
+            Some(MetricFigure::Insert(figure)) => figure.better,
         };
         if better == Better::More { Preference::More } else { Preference::Less }
     }
@@ -200,8 +200,8 @@ impl Metric {
     fn figure_value(self, point: &PointAnalysis) -> Option<MeasuredValue> {
         let summary = point.summary.as_ref()?;
         let (value, ci95) = match self.declared()? {
-            Declared::Point(figure) => (figure.value(point)?, figure.interval(point)),
-            Declared::Insert(figure) => {
+            MetricFigure::Point(figure) => (figure.value(point)?, figure.interval(point)),
+            MetricFigure::Insert(figure) => {
                 let inserts = point.inserts.as_ref()?;
                 (figure.value(inserts)?, figure.interval(inserts))
             }

@@ -173,9 +173,10 @@ fn rates_of(step: &SweepStep, think_s: f64) -> Vec<ScaledRate> {
     let all = step.points.iter().filter_map(|point| {
         let summary = point.summary.as_ref()?;
         // With think time N - X Z clients are in the system. By Little's law that is X R, which is no difference of two large numbers.
-        let in_system = match think_s > 0.0 {
-            true => summary.ops_per_s * summary.response_ns?.mean / 1e9,
-            false => f64::from(step.clients) * f64::from(step.depth),
+        let in_system = if think_s > 0.0 {
+            summary.ops_per_s * summary.response_ns?.mean / 1e9
+        } else {
+            f64::from(step.clients) * f64::from(step.depth)
         };
         Some(ScaledRate { in_system, per_s: summary.ops_per_s })
     });
@@ -211,10 +212,7 @@ impl MeasuredRates {
             squares += variance(&errors(law, rates)) * (rates.len() - 1) as f64;
             freedom += rates.len() - 1;
         }
-        match freedom >= REPEATS_FREEDOM_MIN {
-            true => (squares / freedom as f64).sqrt().max(NOISE_MIN),
-            false => NOISE_ASSUMED,
-        }
+        if freedom >= REPEATS_FREEDOM_MIN { (squares / freedom as f64).sqrt().max(NOISE_MIN) } else { NOISE_ASSUMED }
     }
 
     /// Whether steps beyond the place of `ceiling` are at it.

@@ -109,10 +109,7 @@ pub fn bytes_grown(point: &PointData, role: CounterRole, start: Tick, end: Tick)
 
 /// How many bytes a count of one of `def` is.
 fn bytes_each(point: &PointData, def: &CounterDef) -> Option<f64> {
-    match def.in_pages {
-        true => point.traits.engine.page_bytes.map(|bytes| bytes as f64),
-        false => Some(1.0),
-    }
+    if def.in_pages { point.traits.engine.page_bytes.map(|bytes| bytes as f64) } else { Some(1.0) }
 }
 
 /// The growth of the subject that is observed first: the device of a volume before the disk below it.

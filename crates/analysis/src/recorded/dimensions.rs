@@ -447,10 +447,8 @@ fn ground_settings(trial: &Trial) -> Vec<Setting> {
     let (fs, limits) = (trial.target.fs, trial.target.limits);
     let kind = fs.map_or(SettingValue::Absent, |fs| SettingValue::FileSystem(fs.kind));
     let memory = limits.memory.map_or(SettingValue::Absent, size_value);
-    let storage = match limits.storage.is_none() {
-        true => SettingValue::Absent,
-        false => SettingValue::StorageLimit(limits.storage),
-    };
+    let storage =
+        if limits.storage.is_none() { SettingValue::Absent } else { SettingValue::StorageLimit(limits.storage) };
     let mut all = vec![Setting::of_run("fs", Role::Ground, kind)];
     if let Some(fs) = fs {
         all.push(Setting::of_run("fs_size", Role::Size, fs.size.map_or(SettingValue::Default, size_value)));

@@ -15,7 +15,7 @@ pub struct EngineNames(HashMap<(String, Option<PathBuf>), String>);
 
 /// Where the programs of an engine are from, and the version that they reported.
 #[derive(Clone, Copy, PartialEq, Eq)]
-struct Source<'a> {
+struct ProgramSource<'a> {
     folder: Option<&'a Path>,
     version: Option<&'a str>,
 }
@@ -23,14 +23,14 @@ struct Source<'a> {
 impl EngineNames {
     /// The names of the engines of `points` and of `planned` trials, which may not have been measured.
     pub fn new(points: &[PointData], planned: &[Trial]) -> EngineNames {
-        let mut engines: BTreeMap<String, Vec<Source>> = BTreeMap::new();
+        let mut engines: BTreeMap<String, Vec<ProgramSource>> = BTreeMap::new();
         let measured = points.iter().map(|point| (&point.trial, point.traits.engine.version.as_deref()));
         for (trial, version) in measured.chain(planned.iter().map(|trial| (trial, None))) {
             let folder = trial.target.programs.as_deref();
             let sources = engines.entry(engine_or_path(trial)).or_default();
             match sources.iter_mut().find(|source| source.folder == folder) {
                 Some(known) => known.version = known.version.or(version),
-                None => sources.push(Source { folder, version }),
+                None => sources.push(ProgramSource { folder, version }),
             }
         }
         let named = engines.iter().flat_map(|(engine, sources)| {
@@ -49,7 +49,7 @@ impl EngineNames {
 }
 
 /// A name for `engine` from each of `sources`: the shortest that tell all of them apart.
-fn name_all(engine: &str, sources: &[Source]) -> Vec<String> {
+fn name_all(engine: &str, sources: &[ProgramSource]) -> Vec<String> {
     if let [source] = sources {
         // A server that is reached by the protocol of another engine.
         let product = source.version.and_then(product_of);
@@ -69,9 +69,10 @@ fn name_all(engine: &str, sources: &[Source]) -> Vec<String> {
         }
     });
     let names: Vec<String> = names.collect();
-    match names.iter().collect::<HashSet<_>>().len() == names.len() {
-        true => names,
-        false => sources.iter().map(|source| with_folder(engine, source.folder)).collect(),
+    if names.iter().collect::<HashSet<_>>().len() == names.len() {
+        names
+    } else {
+        sources.iter().map(|source| with_folder(engine, source.folder)).collect()
     }
 }
 

@@ -1,6 +1,6 @@
 //! One row for all repeats of a point: what a table shows of them.
 //!
-//! In: an analysis. Out: the same with one point in the place of its repeats, and how many it is of. Repeats whose numbers must not be used,
+//! In: an analysis. Out: the same with one point in the place of its repeats, and how many it is of. RepeatRule whose numbers must not be used,
 //! or that were cut short, are left out, unless all are such. Points that a setting distinguishes which has no effect on them did the same
 //! work, and are repeats.
 //!
@@ -183,7 +183,7 @@ fn summed_shares(repeats: &[&PointAnalysis], summary: &Summary) -> Option<Instan
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::figures::{FigureDef, INSERT_FIGURES, POINT_FIGURES, Read, Repeats};
+    use crate::figures::{FigureDef, INSERT_FIGURES, POINT_FIGURES, Read, RepeatRule};
     use crate::numbers::background::{BackgroundSummary, EndedOps};
     use crate::numbers::cost::DataFound;
     use crate::numbers::network::NetworkUse;
@@ -471,7 +471,7 @@ mod tests {
                 _ => mean(values),
             };
             match declared(path) {
-                None | Some(Repeats::Pooled | Repeats::Follows) => Some(by_name()),
+                None | Some(RepeatRule::Pooled | RepeatRule::Follows) => Some(by_name()),
                 Some(rule) => made_by(rule, values),
             }
         });
@@ -516,15 +516,15 @@ mod tests {
     }
 
     /// What `rule` makes of the numbers of three repeats, of which the first has the slowest second; `None` if they differ and must not.
-    fn made_by(rule: Repeats, [a, b, c]: [f64; 3]) -> Option<f64> {
+    fn made_by(rule: RepeatRule, [a, b, c]: [f64; 3]) -> Option<f64> {
         match rule {
-            Repeats::Mean => Some(mean([a, b, c])),
-            Repeats::Sum => Some(a + b + c),
-            Repeats::Most => Some(a.max(b).max(c)),
-            Repeats::Least => Some(a.min(b).min(c)),
-            Repeats::Same => Some(a).filter(|a| *a == b && *a == c),
-            Repeats::OfSlowest => Some(a),
-            Repeats::Pooled | Repeats::Follows => unreachable!("they need more than these numbers"),
+            RepeatRule::Mean => Some(mean([a, b, c])),
+            RepeatRule::Sum => Some(a + b + c),
+            RepeatRule::Most => Some(a.max(b).max(c)),
+            RepeatRule::Least => Some(a.min(b).min(c)),
+            RepeatRule::Same => Some(a).filter(|a| *a == b && *a == c),
+            RepeatRule::OfSlowest => Some(a),
+            RepeatRule::Pooled | RepeatRule::Follows => unreachable!("they need more than these numbers"),
         }
     }
 
@@ -540,7 +540,7 @@ mod tests {
                 continue;
             };
             // Times are of all repeats together, and what follows from others is tested with them.
-            if matches!(figure.read, Read::Time(..)) || figure.repeats == Repeats::Follows {
+            if matches!(figure.read, Read::Time(..)) || figure.repeats == RepeatRule::Follows {
                 continue;
             }
             let wanted = made_by(figure.repeats, [a, b, c]);

@@ -20,20 +20,20 @@ pub fn clap() -> Command {
 pub fn execute(matches: &ArgMatches, context: &Context) -> Result<Exit, Fault> {
     let Some(code) = matches.get_one::<String>("code") else { return list(context) };
     if let (None, Some(word)) = (Code::parse(code), word(code, context)) {
-        match context.json {
-            true => output::json::print(&serde_json::json!({"word": code, "explain": word})),
-            false => output::print(&format!("{code}: {word}\n")),
+        if context.json {
+            output::json::print(&serde_json::json!({"word": code, "explain": word}))
+        } else {
+            output::print(&format!("{code}: {word}\n"))
         }
         return Ok(Exit::Done);
     }
     let known = explanation(parse(code)?);
-    match context.json {
-        true => output::json::print(&json(&known)),
-        false => {
-            let text = report::terminal::wrap(&known.explanation, context.width()).join("\n");
-            let (code, severity) = (known.code.as_str(), known.severity());
-            output::print(&format!("{code}: {}\n{severity}\n\n{text}\n", known.summary))
-        }
+    if context.json {
+        output::json::print(&json(&known))
+    } else {
+        let text = report::terminal::wrap(&known.explanation, context.width()).join("\n");
+        let (code, severity) = (known.code.as_str(), known.severity());
+        output::print(&format!("{code}: {}\n{severity}\n\n{text}\n", known.summary))
     }
     Ok(Exit::Done)
 }
@@ -81,13 +81,14 @@ fn parse(text: &str) -> Result<Code, Fault> {
 fn list(context: &Context) -> Result<Exit, Fault> {
     let all: Vec<Explanation> = Code::ALL.iter().map(|code| explanation(*code)).collect();
     let width = all.iter().map(|known| known.code.as_str().len()).max().unwrap_or_default();
-    match context.json {
-        true => output::json::print(
+    if context.json {
+        output::json::print(
             &serde_json::json!({"schema": "plimsoll.findings/1", "findings": all.iter().map(json).collect::<Vec<_>>()}),
-        ),
-        false => output::print(
+        )
+    } else {
+        output::print(
             &all.iter().map(|known| format!("{:width$}  {}\n", known.code.as_str(), known.summary)).collect::<String>(),
-        ),
+        )
     }
     Ok(Exit::Done)
 }

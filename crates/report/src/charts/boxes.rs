@@ -64,13 +64,15 @@ fn x_axis(sheet: &FigurePoints) -> Axis {
 
 /// What boxes and dots mean, of those that are drawn.
 fn key_of(series: &[DataSeries]) -> String {
-    let boxes = match series.iter().any(has_box) {
-        true => " Box: percentiles 25, 50, 75. Whiskers: 5 and 95. Dots: intervals beyond.",
-        false => "",
+    let boxes = if series.iter().any(has_box) {
+        " Box: percentiles 25, 50, 75. Whiskers: 5 and 95. Dots: intervals beyond."
+    } else {
+        ""
     };
-    let dots = match series.iter().all(has_box) {
-        true => String::new(),
-        false => format!(" Fewer than {BOX_VALUES_MIN} intervals: dots only."),
+    let dots = if series.iter().all(has_box) {
+        String::new()
+    } else {
+        format!(" Fewer than {BOX_VALUES_MIN} intervals: dots only.")
     };
     boxes.to_owned() + &dots
 }

@@ -45,7 +45,7 @@ enum Ceiling {
 }
 
 /// How far a point went towards a limit.
-struct Reached {
+struct LimitReached {
     ceiling: Ceiling,
     /// The figure that counters show.
     value: f64,
@@ -103,26 +103,23 @@ fn columns(points: &[&PointAnalysis]) -> (Vec<Ceiling>, String) {
 }
 
 /// What the counters of `point` show of each limit.
-fn reached(point: &PointAnalysis) -> Vec<Reached> {
+fn reached(point: &PointAnalysis) -> Vec<LimitReached> {
     let Some(found) = &point.bottlenecks else { return Vec::new() };
-    let causes = found.causes.iter().filter(|cause| is_resource(cause.limit())).map(|cause| Reached {
+    let causes = found.causes.iter().filter(|cause| is_resource(cause.limit())).map(|cause| LimitReached {
         ceiling: Ceiling::Limit(cause.limit()),
         value: cause.share.0,
         share: 1.0,
         is_cause: true,
     });
     let others =
-        found.ruled_out.iter().filter(|one| is_resource(one.code) && !found.has(one.code)).map(|one| Reached {
+        found.ruled_out.iter().filter(|one| is_resource(one.code) && !found.has(one.code)).map(|one| LimitReached {
             ceiling: Ceiling::Limit(one.code),
             value: one.value,
             share: if one.limit > 0.0 { one.value / one.limit } else { 0.0 },
             is_cause: false,
         });
-    let best = point.findings.iter().filter_map(|finding| CeilingUse::in_detail(&finding.detail)).map(|used| Reached {
-        ceiling: Ceiling::BestRate,
-        value: used.used_share.0,
-        share: used.used_share.0,
-        is_cause: false,
+    let best = point.findings.iter().filter_map(|finding| CeilingUse::in_detail(&finding.detail)).map(|used| {
+        LimitReached { ceiling: Ceiling::BestRate, value: used.used_share.0, share: used.used_share.0, is_cause: false }
     });
     causes.chain(others).chain(best).collect()
 }

@@ -36,9 +36,10 @@ fn draw_sheet(analysis: &Analysis, sheet: &FigurePoints) -> Option<Figure> {
         return None;
     }
     let points = sheet.points();
-    let (label, note) = match points.iter().all(|p| is_closed(p)) {
-        true => ("response time", "Response and service time are the same in a closed loop"),
-        false => ("time", "Solid: response time, from the intended start. Dashed: service time"),
+    let (label, note) = if points.iter().all(|p| is_closed(p)) {
+        ("response time", "Response and service time are the same in a closed loop")
+    } else {
+        ("time", "Solid: response time, from the intended start. Dashed: service time")
     };
     let y = Axis::nanos(label);
     let panel = Panel { title: String::new(), note: String::new(), y, height: 280.0, series, shades: Vec::new() };

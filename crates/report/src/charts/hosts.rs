@@ -93,9 +93,10 @@ fn busiest_ways(point: &PointAnalysis) -> Vec<LinkDirection<'_>> {
 
 fn interfaces_note(point: &PointAnalysis) -> String {
     let ways = busiest_ways(point).len();
-    match ways > LINES_MAX {
-        true => format!(" Drawn of the interfaces: the {LINES_MAX} of {ways} directions that carried most."),
-        false => String::new(),
+    if ways > LINES_MAX {
+        format!(" Drawn of the interfaces: the {LINES_MAX} of {ways} directions that carried most.")
+    } else {
+        String::new()
     }
 }
 

@@ -80,7 +80,7 @@ fn draw_family(analysis: &Analysis, name: &str, points: &[&PointAnalysis]) -> Ve
     let count = parts.len();
     let part = |(nth, split): (usize, Facets<'_>)| {
         let name = if count > 1 { format!("{name}, part {}", nth + 1) } else { name.to_owned() };
-        let part = Part {
+        let part = FigurePart {
             analysis,
             slug: format::slug(&name),
             name,
@@ -93,7 +93,7 @@ fn draw_family(analysis: &Analysis, name: &str, points: &[&PointAnalysis]) -> Ve
 }
 
 /// What is drawn in one figure.
-struct Part<'a> {
+struct FigurePart<'a> {
     analysis: &'a Analysis,
     name: String,
     slug: String,
@@ -102,7 +102,7 @@ struct Part<'a> {
     short: Vec<String>,
 }
 
-fn over_rows(part: &Part) -> Figure {
+fn over_rows(part: &FigurePart) -> Figure {
     let points = part.split.points();
     let y = common_axis(&part.split);
     let panel = |facet: &Facet| Panel {
@@ -146,7 +146,7 @@ fn series_over_rows(split: &Facets, facet: &Facet) -> Vec<DataSeries> {
 }
 
 /// Each interval of each line; `None` for a single line, which the throughput over time shows.
-fn over_time(part: &Part) -> Option<Figure> {
+fn over_time(part: &FigurePart) -> Option<Figure> {
     let points = part.split.points();
     let (_, end) = super::axes::time_range(points.iter().copied()).filter(|_| part.split.lines.len() > 1)?;
     let y = common_axis(&part.split);
@@ -275,7 +275,7 @@ fn boundaries(facet: &Facet) -> Vec<(f64, String)> {
 }
 
 /// `: 25,100 rows/s (indexes 0), 9,020 rows/s (indexes 3)`, if they are few; without those that are invalid.
-fn means(part: &Part) -> String {
+fn means(part: &FigurePart) -> String {
     let split = &part.split;
     let points = split.points();
     if points.len() > NAMED_MAX {
@@ -304,7 +304,7 @@ fn rows_per_s(point: &PointAnalysis) -> f64 {
 }
 
 /// What the reader has to know of bands, boundaries and repeats.
-fn notes(part: &Part) -> String {
+fn notes(part: &FigurePart) -> String {
     let panels = &part.split.panels;
     let is_binned = part.split.points().iter().any(|point| inserted(point).len() > STEPS_OVER_ROWS_MAX);
     let mut notes = String::new();

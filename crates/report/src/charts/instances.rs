@@ -83,9 +83,8 @@ fn lines_of<'a>(points: &[&'a PointAnalysis]) -> Vec<InstanceLine<'a>> {
     let mut lines: BTreeMap<(u32, u32), Vec<&PointAnalysis>> = BTreeMap::new();
     points.iter().for_each(|point| lines.entry((point.clients, point.depth)).or_default().push(point));
     let has_depths = lines.keys().any(|(_, depth)| *depth > 1);
-    let name = |(clients, depth): (u32, u32)| match has_depths {
-        true => format!("clients {clients}, depth {depth}"),
-        false => format!("clients {clients}"),
+    let name = |(clients, depth): (u32, u32)| {
+        if has_depths { format!("clients {clients}, depth {depth}") } else { format!("clients {clients}") }
     };
     let named = lines.into_iter().map(|(place, points)| InstanceLine { name: name(place), points });
     named.take(LINES_MAX).collect()

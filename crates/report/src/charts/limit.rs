@@ -169,17 +169,19 @@ fn is_wide(searches: &[SearchRepeats]) -> bool {
 
 /// A bar from zero to `per_s`, or where that would hide others a dot.
 fn limit_mark(x: f64, per_s: f64, is_wide: bool) -> Mark {
-    match is_wide {
-        true => Mark::Dots(5.0, vec![(x, per_s)]),
-        false => Mark::Area(vec![(x - BAR, 0.0, per_s), (x + BAR, 0.0, per_s)]),
+    if is_wide {
+        Mark::Dots(5.0, vec![(x, per_s)])
+    } else {
+        Mark::Area(vec![(x - BAR, 0.0, per_s), (x + BAR, 0.0, per_s)])
     }
 }
 
 fn rate_axis(is_wide: bool) -> Axis {
     let label = "operations/s (log scale)".to_owned();
-    match is_wide {
-        true => Axis { label, scale: AxisScale::Log, unit: AxisUnit::Count, range: None },
-        false => Axis::from_zero("operations/s", AxisUnit::Count),
+    if is_wide {
+        Axis { label, scale: AxisScale::Log, unit: AxisUnit::Count, range: None }
+    } else {
+        Axis::from_zero("operations/s", AxisUnit::Count)
     }
 }
 

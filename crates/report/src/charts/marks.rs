@@ -31,9 +31,10 @@ pub(super) fn trusted_name(name: &str, point: &PointAnalysis) -> String {
 /// The intervals as they are drawn: as recorded, or in bins if there are too many.
 pub(super) fn drawn_intervals(point: &PointAnalysis) -> Vec<&IntervalPoint> {
     let Some(series) = &point.series else { return Vec::new() };
-    match series.bins.is_empty() {
-        true => series.intervals.iter().collect(),
-        false => series.bins.iter().map(|bin| &bin.all).collect(),
+    if series.bins.is_empty() {
+        series.intervals.iter().collect()
+    } else {
+        series.bins.iter().map(|bin| &bin.all).collect()
     }
 }
 

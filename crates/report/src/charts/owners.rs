@@ -6,7 +6,7 @@
 use super::below::panel;
 use super::chart::Chart;
 use super::counters::mean_values;
-use super::stack::{Bound, percent_axis, stacked_percent};
+use super::stack::{AreaBound, percent_axis, stacked_percent};
 use crate::palette;
 use crate::sheet::{Row, conditions, sheets};
 use crate::wording::label::phrases;
@@ -164,7 +164,7 @@ fn amounts(by_owner: &CpuByOwner) -> Vec<Vec<(f64, f64)>> {
     owned.chain([unused]).collect()
 }
 
-fn is_seen(bounds: &[Bound]) -> bool {
+fn is_seen(bounds: &[AreaBound]) -> bool {
     bounds.iter().any(|(_, low, high)| high - low >= 100.0 * SEEN_MIN)
 }
 

@@ -107,9 +107,10 @@ fn extent(points: &[&PointAnalysis]) -> Option<(f64, f64)> {
 
 /// What a hollow dot is, for captions; empty if there is none.
 fn late_note(points: &[&PointAnalysis]) -> &'static str {
-    match points.iter().any(|point| late_operation(point).is_some()) {
-        true => " Hollow: the slowest operation, which ended after the last whole interval.",
-        false => "",
+    if points.iter().any(|point| late_operation(point).is_some()) {
+        " Hollow: the slowest operation, which ended after the last whole interval."
+    } else {
+        ""
     }
 }
 

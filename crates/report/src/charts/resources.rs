@@ -82,10 +82,7 @@ fn highest(panel: &Panel) -> f64 {
 
 /// `panel` with an axis that reaches `least` at least: next to nothing is then not drawn as high as a lot.
 fn up_to_at_least(panel: Panel, least: f64) -> Panel {
-    match highest(&panel) < least {
-        true => Panel { y: Axis { range: Some((0.0, least)), ..panel.y }, ..panel },
-        false => panel,
-    }
+    if highest(&panel) < least { Panel { y: Axis { range: Some((0.0, least)), ..panel.y }, ..panel } } else { panel }
 }
 
 /// What the panels are about.

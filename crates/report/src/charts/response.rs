@@ -27,7 +27,7 @@ pub const CHART: Chart = Chart {
 fn draw(analysis: &Analysis) -> Vec<Figure> {
     let all = named(analysis, ("response", "Response time"));
     let alone = all.iter().filter(|(sweep, _)| !sweep.split.is_grid());
-    let draw = |(sweep, names): &(super::sweep::SweepFigure, super::throughput::Names)| {
+    let draw = |(sweep, names): &(super::sweep::SweepFigure, super::throughput::FigureNames)| {
         let y = Axis::nanos("99th percentile of the response time");
         let mut figure = lines(analysis, sweep, names, (y, &P99));
         if sweep.split.points().iter().any(|point| point.repeat > 1) {

@@ -59,11 +59,13 @@ const KEY: &str =
     " Shaded: the rounds that count. Band: 10 % to either side of their mean. Dashed: the line fitted through them.";
 
 fn x_axis<T>(rounds: &[(T, Rounds)], most: usize) -> Axis {
-    let length =
-        rounds.first().map_or(String::new(), |(_, first)| match rounds.iter().all(|(_, r)| r.length == first.length) {
-            true => format!(" of {}", format::seconds(first.length.as_secs_f64())),
-            false => String::new(),
-        });
+    let length = rounds.first().map_or(String::new(), |(_, first)| {
+        if rounds.iter().all(|(_, r)| r.length == first.length) {
+            format!(" of {}", format::seconds(first.length.as_secs_f64()))
+        } else {
+            String::new()
+        }
+    });
     let range = Some((0.5, most as f64 + 0.5));
     Axis { label: format!("round{length}"), scale: AxisScale::Linear, unit: AxisUnit::Count, range }
 }

@@ -11,7 +11,7 @@ use plot::figure::{Axis, AxisUnit, Mark};
 const ALL: f64 = 100.0;
 
 /// A place on the x axis, and where an area begins and ends there.
-pub(super) type Bound = (f64, f64, f64);
+pub(super) type AreaBound = (f64, f64, f64);
 
 /// From 0 to 100 %.
 pub(super) fn percent_axis(label: &str) -> Axis {
@@ -24,7 +24,7 @@ pub(super) fn percent_of(amount: f64, total: f64) -> f64 {
 }
 
 /// The areas of `all`, the first at the bottom. Each has an amount at the same places.
-pub(super) fn stacked_percent(all: &[Vec<(f64, f64)>]) -> Vec<Vec<Bound>> {
+pub(super) fn stacked_percent(all: &[Vec<(f64, f64)>]) -> Vec<Vec<AreaBound>> {
     let mut below = vec![0.0; all.first().map_or(0, Vec::len)];
     let area = |amounts: &Vec<(f64, f64)>| {
         let places = amounts.iter().zip(&mut below).enumerate();
@@ -34,7 +34,7 @@ pub(super) fn stacked_percent(all: &[Vec<(f64, f64)>]) -> Vec<Vec<Bound>> {
             *below += percent_of(*amount, total);
             (*x, low, *below)
         });
-        bounds.collect::<Vec<Bound>>()
+        bounds.collect::<Vec<AreaBound>>()
     };
     all.iter().map(area).collect()
 }
@@ -42,9 +42,9 @@ pub(super) fn stacked_percent(all: &[Vec<(f64, f64)>]) -> Vec<Vec<Bound>> {
 /// An area of a stack.
 pub(super) struct StackedArea {
     /// As it is drawn.
-    pub(super) bounds: Vec<Bound>,
+    pub(super) bounds: Vec<AreaBound>,
     /// All its bounds, if those drawn are fewer.
-    full: Option<Vec<Bound>>,
+    full: Option<Vec<AreaBound>>,
 }
 
 impl StackedArea {

@@ -37,17 +37,16 @@ fn draw(analysis: &Analysis) -> Vec<Figure> {
     all.iter().map(|(sweep, names)| draw_sweep(analysis, sweep, names)).collect()
 }
 
-fn draw_sweep(analysis: &Analysis, sweep: &SweepFigure, names: &Names) -> Figure {
+fn draw_sweep(analysis: &Analysis, sweep: &SweepFigure, names: &FigureNames) -> Figure {
     let points = sweep.split.points();
     let (rate, axis, unit) = rate_of(&points);
     let axis = fit_for(axis, heights(sweep, rate));
-    let mut figure = match sweep.split.is_grid() {
-        true => {
-            let times = Axis::nanos("response time: 99th percentile, dashed the mean");
-            let rows = vec![row(sweep, axis, &[(rate, Stroke::Solid)]), row(sweep, times, &TIMES)];
-            multiples(analysis, sweep, names, rows)
-        }
-        false => lines(analysis, sweep, names, (axis, rate)),
+    let mut figure = if sweep.split.is_grid() {
+        let times = Axis::nanos("response time: 99th percentile, dashed the mean");
+        let rows = vec![row(sweep, axis, &[(rate, Stroke::Solid)]), row(sweep, times, &TIMES)];
+        multiples(analysis, sweep, names, rows)
+    } else {
+        lines(analysis, sweep, names, (axis, rate))
     };
     let curves = add_curves(analysis, sweep, &mut figure);
     figure.caption += note(&points);
@@ -176,10 +175,10 @@ pub fn places<'a>(points: &[&'a PointAnalysis], dimension: SweepAxis) -> Vec<(u3
 }
 
 /// Id and title of a figure.
-pub type Names = (String, String);
+pub type FigureNames = (String, String);
 
 /// The sweeps with the id and the title of a figure of each, which are its own.
-pub fn named<'a>(analysis: &'a Analysis, (id, title): (&str, &str)) -> Vec<(SweepFigure<'a>, Names)> {
+pub fn named<'a>(analysis: &'a Analysis, (id, title): (&str, &str)) -> Vec<(SweepFigure<'a>, FigureNames)> {
     let mut seen: Vec<String> = Vec::new();
     let name = |sweep: SweepFigure<'a>| {
         let base = format!("{id}-{}-{}", format::slug(&sweep.subject), sweep.dimension.as_str());
@@ -196,7 +195,7 @@ pub fn named<'a>(analysis: &'a Analysis, (id, title): (&str, &str)) -> Vec<(Swee
 pub fn lines(
     analysis: &Analysis,
     sweep: &SweepFigure,
-    (id, title): &Names,
+    (id, title): &FigureNames,
     (y, measure): (Axis, &SweepMeasure),
 ) -> Figure {
     let all = sweep.split.panels.iter().flat_map(|panel| {
@@ -217,7 +216,7 @@ pub fn lines(
 }
 
 /// The panels of `sweep` in columns, with a row for each of `rows`.
-pub fn multiples(analysis: &Analysis, sweep: &SweepFigure, (id, title): &Names, rows: Vec<GridRow>) -> Figure {
+pub fn multiples(analysis: &Analysis, sweep: &SweepFigure, (id, title): &FigureNames, rows: Vec<GridRow>) -> Figure {
     let (points, split) = (sweep.split.points(), &sweep.split);
     let columns = split.panels.iter().map(|panel| panel.name.clone()).collect();
     Figure {

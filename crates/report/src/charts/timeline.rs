@@ -202,9 +202,10 @@ fn partial_interval(point: &PointAnalysis) -> Option<(f64, f64)> {
 
 /// What a hollow dot is, for captions; empty if there is none.
 pub fn partial_note(points: &[&PointAnalysis]) -> &'static str {
-    match points.iter().any(|point| partial_interval(point).is_some()) {
-        true => " Hollow: the incomplete last interval.",
-        false => "",
+    if points.iter().any(|point| partial_interval(point).is_some()) {
+        " Hollow: the incomplete last interval."
+    } else {
+        ""
     }
 }
 

@@ -2,7 +2,7 @@
 //!
 //! In: a row for each run that is shown, and what the list is filtered by. Out: a page. Limits: it neither sorts nor filters.
 
-use super::Frame;
+use super::PageFrame;
 use crate::format;
 use crate::render::html::{coded, plain};
 use crate::wording::quantity::plural;
@@ -95,7 +95,7 @@ pub fn library_html(page: &LibraryPage, nonce: &str) -> String {
         filters(page),
         list(page)
     );
-    Frame { title: "runs".to_owned(), head, main, script }.html(nonce)
+    PageFrame { title: "runs".to_owned(), head, main, script }.html(nonce)
 }
 
 fn filters(page: &LibraryPage) -> String {

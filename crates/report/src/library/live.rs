@@ -3,7 +3,7 @@
 //! In: a [`LiveRun`] and the labels of its points. Out: a [`LiveRunText`] in words, for a page and as JSON, by which the page changes itself.
 //! Limits: it judges nothing; the report does, when the run is over.
 
-use super::Frame;
+use super::PageFrame;
 use crate::format;
 use crate::render::html::plain;
 use model::{LiveInterval, LivePoint, LiveRun, Nanos, PointState};
@@ -189,7 +189,7 @@ pub fn live_html(name: &str, key: &str, view: &LiveRunText, nonce: &str) -> Stri
         view.trends.iter().map(trend_html).collect::<String>(),
         view.points.iter().map(row_html).collect::<String>()
     );
-    Frame { title, head, main, script }.html(nonce)
+    PageFrame { title, head, main, script }.html(nonce)
 }
 
 fn trend_html(trend: &Trend) -> String {

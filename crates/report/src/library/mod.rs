@@ -16,7 +16,7 @@ const OWN_STYLE: &str = include_str!("library.css");
 
 /// What every page has around its content. All its texts are HTML already.
 #[derive(Default)]
-struct Frame {
+struct PageFrame {
     title: String,
     /// What is in the head besides title and style.
     head: String,
@@ -24,9 +24,9 @@ struct Frame {
     script: String,
 }
 
-impl Frame {
+impl PageFrame {
     fn html(&self, nonce: &str) -> String {
-        let Frame { title, head, main, script } = self;
+        let PageFrame { title, head, main, script } = self;
         let (nonce, version) = (plain(nonce), env!("CARGO_PKG_VERSION"));
         format!(
             "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
@@ -44,7 +44,7 @@ pub fn message_html(title: &str, text: &str, nonce: &str) -> String {
     let main = format!(
         "<header>\n<p class=\"small\"><a href=\"/\">All runs</a></p>\n<h1>{title}</h1>\n<p>{text}</p>\n</header>\n"
     );
-    Frame { title, main, ..Frame::default() }.html(nonce)
+    PageFrame { title, main, ..PageFrame::default() }.html(nonce)
 }
 
 /// Adds a link to the list of runs at the top of a report that was made to be a file.

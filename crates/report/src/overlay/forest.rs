@@ -114,11 +114,10 @@ fn discovery_note(rows: &[ForestRow]) -> &'static str {
         let interval = row.estimate.ci95.filter(|_| row.estimate.verdict == RatioVerdict::NoDifferenceShown);
         interval.is_some_and(|[low, high]| low > 1.0 || high < 1.0)
     };
-    match rows.iter().any(leaves_out_1) {
-        true => {
-            " Among so many rows an interval that leaves out 1 by little shows no difference: at most 5 % of those shown are false."
-        }
-        false => "",
+    if rows.iter().any(leaves_out_1) {
+        " Among so many rows an interval that leaves out 1 by little shows no difference: at most 5 % of those shown are false."
+    } else {
+        ""
     }
 }
 

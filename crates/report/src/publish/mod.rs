@@ -167,12 +167,13 @@ pub mod tests {
         let (mut folders, mut all) = (vec![dir.to_owned()], Vec::new());
         while let Some(folder) = folders.pop() {
             for entry in fs::read_dir(folder).unwrap().flatten() {
-                match entry.file_type().unwrap().is_dir() {
-                    true => folders.push(entry.path()),
-                    false => all.push((
+                if entry.file_type().unwrap().is_dir() {
+                    folders.push(entry.path())
+                } else {
+                    all.push((
                         entry.path().strip_prefix(dir).unwrap().display().to_string(),
                         fs::read(entry.path()).unwrap(),
-                    )),
+                    ))
                 }
             }
         }

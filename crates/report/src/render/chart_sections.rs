@@ -96,21 +96,21 @@ pub fn lay_out(all: &[Drawn], kind: AnswerKind) -> ChartLayout {
         .map(|(chart, figures)| Rest { chart, figures: figures.iter().filter(|figure| !is_main(figure)).collect() })
         .collect();
     let of = |id: &str| rests.iter().find(|rest| rest.chart.id == id);
-    let shared = Shared { measured: measured(all), has_many: has_many(all) };
+    let shared = SharedParts { measured: measured(all), has_many: has_many(all) };
     let open = OPEN.iter().filter_map(|id| of(id));
-    let open = open.filter_map(|rest| section(rest.chart, &rest.figures, Place::Open, &shared));
+    let open = open.filter_map(|rest| section(rest.chart, &rest.figures, SectionPlace::Open, &shared));
     let others = rests.iter().filter(|rest| !OPEN.contains(&rest.chart.id) && rest.chart.id != SIDE_BY_SIDE[1]);
     let folded = others.filter_map(|rest| match of(SIDE_BY_SIDE[1]).filter(|_| rest.chart.id == SIDE_BY_SIDE[0]) {
         Some(partners) => paired(all, rest, partners, &shared),
-        None => section(rest.chart, &rest.figures, Place::Folded, &shared),
+        None => section(rest.chart, &rest.figures, SectionPlace::Folded, &shared),
     });
     let (open, folded) = (open.collect(), folded.collect());
-    let main = chosen.and_then(|(chart, _)| section(chart, &main, Place::Main, &shared));
+    let main = chosen.and_then(|(chart, _)| section(chart, &main, SectionPlace::Main, &shared));
     ChartLayout { main, open, folded, measured: shared.measured }
 }
 
 /// What all pictures of a page have in common.
-struct Shared {
+struct SharedParts {
     /// Their conditions, each once.
     measured: Vec<String>,
     /// Whether there are so many that each must be small.
@@ -119,19 +119,19 @@ struct Shared {
 
 /// Where a section is.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Place {
+enum SectionPlace {
     Main,
     Open,
     Folded,
 }
 
-impl Place {
+impl SectionPlace {
     /// So many of its figures are not folded.
     fn seen_max(self) -> usize {
         match self {
-            Place::Main => usize::MAX,
-            Place::Open => OPEN_FIGURES_MAX,
-            Place::Folded => FIGURES_UNFOLDED_MAX,
+            SectionPlace::Main => usize::MAX,
+            SectionPlace::Open => OPEN_FIGURES_MAX,
+            SectionPlace::Folded => FIGURES_UNFOLDED_MAX,
         }
     }
 }
@@ -168,7 +168,7 @@ fn with_partner<'a>(all: &'a [Drawn], figure: &'a Figure) -> Vec<&'a Figure> {
 }
 
 /// The section of `rest`, with each figure of `partners` next to its own.
-fn paired(all: &[Drawn], rest: &Rest, partners: &Rest, shared: &Shared) -> Option<ChartSection> {
+fn paired(all: &[Drawn], rest: &Rest, partners: &Rest, shared: &SharedParts) -> Option<ChartSection> {
     let mut figures: Vec<&Figure> = rest.figures.iter().flat_map(|figure| with_partner(all, figure)).collect();
     let is_new = |other: &&&Figure| figures.iter().all(|figure| figure.id != other.id);
     let alone: Vec<&Figure> = partners.figures.iter().filter(is_new).copied().collect();
@@ -177,7 +177,7 @@ fn paired(all: &[Drawn], rest: &Rest, partners: &Rest, shared: &Shared) -> Optio
     Some(ChartSection {
         title: format!("{} and {}", own.title.replace(" against clients and depth", ""), lower_first(other.title)),
         help: format!("{} {}", own.help, other.help),
-        ..section(rest.chart, &figures, Place::Folded, shared)?
+        ..section(rest.chart, &figures, SectionPlace::Folded, shared)?
     })
 }
 
@@ -187,10 +187,15 @@ fn lower_first(text: &str) -> String {
 }
 
 /// The section of `chart`; `None` without figures. If there are more than its place shows, the others are folded.
-fn section(chart: &'static Chart, figures: &[&Figure], place: Place, shared: &Shared) -> Option<ChartSection> {
+fn section(
+    chart: &'static Chart,
+    figures: &[&Figure],
+    place: SectionPlace,
+    shared: &SharedParts,
+) -> Option<ChartSection> {
     // Of those twice as many pictures would be half of the file.
     let is_of_point = chart.of_points.is_some();
-    let is_wide_only = is_of_point || (place == Place::Folded && shared.has_many);
+    let is_wide_only = is_of_point || (place == SectionPlace::Folded && shared.has_many);
     let picture = |(nth, figure): (usize, &&Figure)| {
         // A figure that is folded under its title is alone, too, when it is opened.
         let wide = is_of_point || is_wide(figure) || figures.len() == 1 || nth >= place.seen_max();

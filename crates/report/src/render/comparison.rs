@@ -87,9 +87,10 @@ fn table(one: &RunComparison, width: usize, colour: bool) -> Vec<String> {
     for row in &rows {
         let figures = figures(row.1);
         let painted = paint(figures.trim_end(), row.1.estimate.verdict, colour);
-        match row.1.metric.is_speed() {
-            true => lines.extend(labels.row(&safe_name(row), &painted, width)),
-            false => lines.push(format!("{:<label_width$}{painted}", safe_name(row).concat())),
+        if row.1.metric.is_speed() {
+            lines.extend(labels.row(&safe_name(row), &painted, width))
+        } else {
+            lines.push(format!("{:<label_width$}{painted}", safe_name(row).concat()))
         }
     }
     lines

@@ -73,9 +73,10 @@ fn write_repeats(out: &mut String, last: Option<PackedItem>, repeats: i64) {
     write_item(&mut once, last.flatten());
     let mut short = "~".to_owned();
     write_item(&mut short, Some(repeats));
-    match once.len() as i64 * repeats <= short.len() as i64 {
-        true => out.extend((0..repeats).map(|_| once.as_str())),
-        false => out.push_str(&short),
+    if once.len() as i64 * repeats <= short.len() as i64 {
+        out.extend((0..repeats).map(|_| once.as_str()))
+    } else {
+        out.push_str(&short)
     }
 }
 
@@ -110,9 +111,10 @@ mod tests {
                     shift += 5;
                     if bits < 32 {
                         let value = (number >> 1) as i64 * if number & 1 == 1 { -1 } else { 1 };
-                        match is_repeat {
-                            true => items.extend(vec![*items.last().expect("an item"); value as usize]),
-                            false => items.push(Some(value)),
+                        if is_repeat {
+                            items.extend(vec![*items.last().expect("an item"); value as usize])
+                        } else {
+                            items.push(Some(value))
                         }
                         (number, shift, is_repeat) = (0, 0, false);
                     }

@@ -19,9 +19,8 @@ fn base64(bytes: &[u8]) -> String {
     const LETTERS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
     let group = |part: &[u8]| {
         let bits = part.iter().fold(0u32, |bits, byte| bits << 8 | u32::from(*byte)) << (8 * (3 - part.len()));
-        let letter = |nth: usize| match nth <= part.len() {
-            true => char::from(LETTERS[(bits >> (18 - 6 * nth)) as usize & 63]),
-            false => '=',
+        let letter = |nth: usize| {
+            if nth <= part.len() { char::from(LETTERS[(bits >> (18 - 6 * nth)) as usize & 63]) } else { '=' }
         };
         (0..4).map(letter).collect::<String>()
     };

@@ -1,6 +1,6 @@
 //! What an insert costs: a table for each group of columns in a document, one of the most telling columns in a terminal.
 
-use crate::inserts::{self, Column as InsertColumn, CostPart, PAGE_LEGEND, TITLE, accounts, filled_columns};
+use crate::inserts::{self, CostPart, InsertColumn, PAGE_LEGEND, TITLE, accounts, filled_columns};
 use crate::table::TableDef;
 use crate::table::{Column, InTerminal, Row, Table};
 use crate::wording::label::point_phrases;
@@ -18,7 +18,7 @@ fn tables(analysis: &Analysis, all: &RepeatRows) -> Vec<Table> {
         return Vec::new();
     }
     let columns = filled_columns(&lines);
-    let row = |line: &inserts::Line| {
+    let row = |line: &inserts::InsertLine| {
         Row::of_phrases(point_phrases(line.point), columns.iter().map(|column| (column.cell)(line)))
     };
     let projections = inserts::projections(analysis).into_iter().map(|(labels, text)| format!("{labels}: {text}"));

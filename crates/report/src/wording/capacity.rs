@@ -395,9 +395,10 @@ fn scaling(scaling: &Scaling) -> String {
 /// `; 16 clients are 26 % slower (95 % CI 22 to 30)`; of too few pairs `; 16 clients gave 26 % less (95 % CI 22 to 30, indicative)`
 fn fall(last: &StepPlace, share: Quantity, ends: [f64; 2], pairs: usize) -> String {
     let [low, high] = ends.map(|end| percent(end).digits().to_owned());
-    match pairs >= PAIRS_MIN {
-        true => format!("; {} {} {share} slower (95 % CI {low} to {high})", known_place(last), be(last)),
-        false => format!("; {} gave {share} less (95 % CI {low} to {high}, indicative)", known_place(last)),
+    if pairs >= PAIRS_MIN {
+        format!("; {} {} {share} slower (95 % CI {low} to {high})", known_place(last), be(last))
+    } else {
+        format!("; {} gave {share} less (95 % CI {low} to {high}, indicative)", known_place(last))
     }
 }
 

@@ -181,9 +181,10 @@ fn imported_results(comparison: &RunComparison, what: &str) -> Option<String> {
     programs.retain(|program| program != OWN_GENERATOR);
     programs.sort_unstable();
     programs.dedup();
-    let differ = match condition.base == condition.new {
-        true => String::new(),
-        false => format!("The {what} differ in {}. ", difference(condition)),
+    let differ = if condition.base == condition.new {
+        String::new()
+    } else {
+        format!("The {what} differ in {}. ", difference(condition))
     };
     let programs = join_and(&programs);
     Some(format!(
@@ -338,15 +339,13 @@ pub fn design_sentence(comparison: &RunComparison) -> Option<String> {
 
 /// `a difference of 3.0 to 5.0 %`; of more than everything `a factor of 1.5 to 10.3`.
 fn effect(low: f64, high: f64) -> String {
-    let [least, most] = match high >= 1.0 {
-        true => [ratio_text(1.0 + low), ratio_text(1.0 + high)],
-        false => [percent(low).digits().to_owned(), percent(high).to_string()],
+    let [least, most] = if high >= 1.0 {
+        [ratio_text(1.0 + low), ratio_text(1.0 + high)]
+    } else {
+        [percent(low).digits().to_owned(), percent(high).to_string()]
     };
     let what = if high >= 1.0 { "a factor" } else { "a difference" };
-    match percent(low) == percent(high) {
-        true => format!("{what} of {most}"),
-        false => format!("{what} of {least} to {most}"),
-    }
+    if percent(low) == percent(high) { format!("{what} of {most}") } else { format!("{what} of {least} to {most}") }
 }
 
 /// What was shown at `place`, and how the costs that follow are to be read.
@@ -457,12 +456,11 @@ pub fn place_name(place: &PlaceComparison) -> String {
 
 /// What a row of a table is called: the place in phrases, or below it the percentile.
 pub fn row_name(place: &PlaceComparison, metric: &MetricRatio) -> Vec<String> {
-    match metric.metric.is_speed() {
-        true => {
-            let label = phrases(&place.label);
-            if label.is_empty() { vec![metric_head(metric.metric, place.unit)] } else { label }
-        }
-        false => vec![format!("  {}", metric_head(metric.metric, place.unit))],
+    if metric.metric.is_speed() {
+        let label = phrases(&place.label);
+        if label.is_empty() { vec![metric_head(metric.metric, place.unit)] } else { label }
+    } else {
+        vec![format!("  {}", metric_head(metric.metric, place.unit))]
     }
 }
 

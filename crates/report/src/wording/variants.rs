@@ -76,26 +76,23 @@ fn no_gain(verdict: &VariantVerdict, base: &VariantArm) -> Option<String> {
         |arm: &&VariantArm| arm.ratio.as_ref().map_or(String::new(), |it| ratio_text(it.ratio, it.telling_ci95()));
     let list: Vec<String> = judged.iter().map(|arm| format!("{} {}", arm.name, ratio(arm))).collect();
     let is_open = |arm: &&VariantArm| arm.ratio.is_some_and(|ratio| ratio.verdict == RatioVerdict::Indicative);
-    let text = match judged.iter().any(is_open) {
-        true => format!(
+    let text = if judged.iter().any(is_open) {
+        format!(
             "nothing is concluded from fewer than {PAIRS_MIN} pairs (--repeat); duration over that of {}: {}.",
             base.name,
             join_and(&list)
-        ),
-        false => {
-            let open = verdict.open_gains();
-            let none = if open.is_empty() { "no gain" } else { "no gain shown" };
-            let open: Vec<String> = open.iter().map(|arm| arm.name.clone()).collect();
-            let left = match open.is_empty() {
-                true => String::new(),
-                false => format!(
-                    " The interval of {} is wide enough for a gain: a higher --repeat narrows it.",
-                    join_and(&open)
-                ),
-            };
-            let listed = join_and(&list);
-            format!("{none}: no variant is faster than {} ({}): {listed}.{left}", base.name, total(base))
-        }
+        )
+    } else {
+        let open = verdict.open_gains();
+        let none = if open.is_empty() { "no gain" } else { "no gain shown" };
+        let open: Vec<String> = open.iter().map(|arm| arm.name.clone()).collect();
+        let left = if open.is_empty() {
+            String::new()
+        } else {
+            format!(" The interval of {} is wide enough for a gain: a higher --repeat narrows it.", join_and(&open))
+        };
+        let listed = join_and(&list);
+        format!("{none}: no variant is faster than {} ({}): {listed}.{left}", base.name, total(base))
     };
     Some(text)
 }

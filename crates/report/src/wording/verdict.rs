@@ -462,7 +462,7 @@ mod tests {
     use analysis::PointAnalysis;
     use analysis::SettingValue;
     use analysis::math::repeats::{MeanOfRepeats, RateDrop};
-    use analysis::points::insert_slowdown::Comparison;
+    use analysis::points::insert_slowdown::InsertComparison;
     use model::Value;
 
     #[test]
@@ -738,7 +738,7 @@ mod tests {
             drop: RateDrop { share, ci95: [share - 0.02, share + 0.02] },
         };
         let told = |share| {
-            let comparison = Some(Comparison { slowdowns: vec![one(share)], left_out: Vec::new() });
+            let comparison = Some(InsertComparison { slowdowns: vec![one(share)], left_out: Vec::new() });
             slowdowns(&Verdict { comparison, ..Verdict::default() })
         };
         let expected = "With storage limited to iops=2000, the insert rate of fjall drops by 64 % (95 % CI 62 to 66).";

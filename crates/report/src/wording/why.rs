@@ -143,9 +143,10 @@ pub fn verdict_cell(verdict: Binding) -> &'static str {
 pub fn notes(answer: &WhyAnswer) -> Vec<String> {
     let unchanged = answer.ops_per_s.map(|per_s| format!(" Unchanged, it does {}.", rate(per_s)));
     let planned = u64::from(answer.rounds_planned);
-    let measured = match answer.rounds as u64 == planned {
-        true => format!("{}, in turn.", plural(planned, "round")),
-        false => format!("{} of {planned}, in turn.", plural(answer.rounds as u64, "round")),
+    let measured = if answer.rounds as u64 == planned {
+        format!("{}, in turn.", plural(planned, "round"))
+    } else {
+        format!("{} of {planned}, in turn.", plural(answer.rounds as u64, "round"))
     };
     let few = (answer.rounds < PAIRS_MIN).then(|| format!("A verdict needs {PAIRS_MIN} rounds (--rounds)."));
     let escaped = answer.elasticities.iter().any(|it| it.verdict == Binding::LimitEscaped);

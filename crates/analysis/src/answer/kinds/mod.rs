@@ -20,24 +20,24 @@ pub(super) use observed::trust as trust_of_watch;
 use super::{AnswerKind, AnswerParts, AskedRun};
 
 /// A kind of answer.
-struct KindDef {
+struct AnswerKindDef {
     kind: AnswerKind,
     /// What it makes of a run; `None` if the run has another shape.
     answer: fn(&AskedRun) -> Option<AnswerParts>,
 }
 
 /// In the order in which they are tried.
-const KINDS: &[KindDef] = &[
-    KindDef { kind: AnswerKind::Observed, answer: observed::answer },
-    KindDef { kind: AnswerKind::Failover, answer: failover::answer },
-    KindDef { kind: AnswerKind::Limit, answer: limit::answer },
-    KindDef { kind: AnswerKind::Variants, answer: variants::answer },
-    KindDef { kind: AnswerKind::Cost, answer: cost::answer },
-    KindDef { kind: AnswerKind::Suite, answer: suite::answer },
-    KindDef { kind: AnswerKind::Catalogue, answer: catalogue::answer },
-    KindDef { kind: AnswerKind::Arms, answer: arms::answer },
-    KindDef { kind: AnswerKind::Sweep, answer: sweep::answer },
-    KindDef { kind: AnswerKind::Timeline, answer: timeline::answer },
+const KINDS: &[AnswerKindDef] = &[
+    AnswerKindDef { kind: AnswerKind::Observed, answer: observed::answer },
+    AnswerKindDef { kind: AnswerKind::Failover, answer: failover::answer },
+    AnswerKindDef { kind: AnswerKind::Limit, answer: limit::answer },
+    AnswerKindDef { kind: AnswerKind::Variants, answer: variants::answer },
+    AnswerKindDef { kind: AnswerKind::Cost, answer: cost::answer },
+    AnswerKindDef { kind: AnswerKind::Suite, answer: suite::answer },
+    AnswerKindDef { kind: AnswerKind::Catalogue, answer: catalogue::answer },
+    AnswerKindDef { kind: AnswerKind::Arms, answer: arms::answer },
+    AnswerKindDef { kind: AnswerKind::Sweep, answer: sweep::answer },
+    AnswerKindDef { kind: AnswerKind::Timeline, answer: timeline::answer },
 ];
 
 /// The answer of the first kind that `run` has the shape of.

@@ -24,8 +24,8 @@ const FIGURES_MAX: usize = 4;
 pub(super) fn table(run: &AskedRun) -> Option<AnswerTable> {
     let measured: Vec<&PointAnalysis> = run.rows.points.iter().filter(|point| is_usable(point)).collect();
     let shown = if measured.len() > ROWS_MAX { best_of_groups(&measured) } else { measured.clone() };
-    let columns = Column::ALL.into_iter().filter(|column| column.is_shown(run, &shown)).take(FIGURES_MAX);
-    let columns: Vec<Column> = columns.collect();
+    let columns = ShownNumber::ALL.into_iter().filter(|column| column.is_shown(run, &shown)).take(FIGURES_MAX);
+    let columns: Vec<ShownNumber> = columns.collect();
     let unit = WorkUnit::common(shown.iter().filter_map(|point| WorkUnit::of(point)));
     let mut names: Vec<Vec<String>> = shown.iter().map(|point| name_of(run, point)).collect();
     let conditions = take_common(names.iter_mut().collect()).join(", ");
@@ -77,7 +77,7 @@ fn name_of(run: &AskedRun, point: &PointAnalysis) -> Vec<String> {
 
 /// What a column shows.
 #[derive(Clone, Copy)]
-enum Column {
+enum ShownNumber {
     Rate,
     Took,
     Bytes,
@@ -87,20 +87,27 @@ enum Column {
     Failed,
 }
 
-impl Column {
+impl ShownNumber {
     /// In the order of importance: those behind the fourth are left out.
-    const ALL: [Column; 7] =
-        [Column::Rate, Column::Took, Column::Failed, Column::P50, Column::P99, Column::Longest, Column::Bytes];
+    const ALL: [ShownNumber; 7] = [
+        ShownNumber::Rate,
+        ShownNumber::Took,
+        ShownNumber::Failed,
+        ShownNumber::P50,
+        ShownNumber::P99,
+        ShownNumber::Longest,
+        ShownNumber::Bytes,
+    ];
 
     fn head(self, unit: Option<WorkUnit>) -> String {
         match self {
-            Column::Rate => unit.map_or_else(|| "per second".to_owned(), WorkUnit::head),
-            Column::Took => "took".to_owned(),
-            Column::Bytes => "MB/s".to_owned(),
-            Column::P50 => "p50".to_owned(),
-            Column::P99 => "p99".to_owned(),
-            Column::Longest => "longest".to_owned(),
-            Column::Failed => "failed".to_owned(),
+            ShownNumber::Rate => unit.map_or_else(|| "per second".to_owned(), WorkUnit::head),
+            ShownNumber::Took => "took".to_owned(),
+            ShownNumber::Bytes => "MB/s".to_owned(),
+            ShownNumber::P50 => "p50".to_owned(),
+            ShownNumber::P99 => "p99".to_owned(),
+            ShownNumber::Longest => "longest".to_owned(),
+            ShownNumber::Failed => "failed".to_owned(),
         }
     }
 
@@ -114,32 +121,32 @@ impl Column {
         let summary = point.summary.as_ref()?;
         let has_rate = point.duration_s().is_none();
         let (figure, value, text) = match self {
-            Column::Rate => {
+            ShownNumber::Rate => {
                 let rate = WorkRate::of(point)?;
                 let named = if unit.is_some() { String::new() } else { format!(" {}", rate.unit.head()) };
                 (rate.unit.figure(), rate.value, format!("{}{named}{}", count(rate.value), wide(&rate)))
             }
-            Column::Took => {
+            ShownNumber::Took => {
                 let taken = point.duration_s()?;
                 ("seconds", taken, time(taken * 1e9).to_string())
             }
-            Column::Bytes => {
+            ShownNumber::Bytes => {
                 point.traits.work.io.as_ref()?;
                 ("bytes_per_s", summary.bytes_per_s, megabytes_per_s(summary.bytes_per_s).digits().to_owned())
             }
-            Column::P50 => {
+            ShownNumber::P50 => {
                 let p50 = Metric::Response(Percentile::P50).value(point)?.value;
                 ("response_p50_ns", p50, time(p50).to_string())
             }
-            Column::P99 => {
+            ShownNumber::P99 => {
                 let p99 = Metric::Response(Percentile::P99).value(point)?.value;
                 ("response_p99_ns", p99, time(p99).to_string())
             }
-            Column::Longest => {
+            ShownNumber::Longest => {
                 let longest = summary.response_ns.filter(|_| has_rate)?.max as f64;
                 ("response_max_ns", longest, time(longest).to_string())
             }
-            Column::Failed => {
+            ShownNumber::Failed => {
                 let failed = Some(summary.failed).filter(|failed| *failed > 0)?;
                 ("failed", failed as f64, whole(failed as f64).to_string())
             }

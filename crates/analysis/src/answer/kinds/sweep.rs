@@ -207,14 +207,14 @@ fn more_steps(thing: &Thing) -> Option<String> {
 }
 
 /// Where a step is: clients and depth.
-type Place = (u32, u32);
+type ClientsAndDepth = (u32, u32);
 
 /// Rate, payload and p99 of each thing over the steps.
 fn table(things: &[Thing]) -> AnswerTable {
     let places = columns(things);
     let all = steps_of(things).len();
     let axis = things.iter().map(|thing| thing.sweep.axis).find(|axis| *axis != ScalingAxis::None);
-    let (head, heads): (&str, fn(&Place) -> String) = match axis {
+    let (head, heads): (&str, fn(&ClientsAndDepth) -> String) = match axis {
         Some(ScalingAxis::Depth) => ("depth", |(_, depth)| depth.to_string()),
         Some(ScalingAxis::Both) => ("clients x depth", |(clients, depth)| format!("{clients} x {depth}")),
         _ => ("clients", |(clients, _)| clients.to_string()),
@@ -224,9 +224,10 @@ fn table(things: &[Thing]) -> AnswerTable {
         let shown = format!("{} of {all} steps shown", places.len());
         conditions = if conditions.is_empty() { shown } else { format!("{conditions}; {shown}") };
     }
-    let rows = match things.len() > THINGS_MAX {
-        true => many_sweeps::rows(things, &places),
-        false => things.iter().flat_map(|thing| rows(thing, &places, things.len() > 1)).collect(),
+    let rows = if things.len() > THINGS_MAX {
+        many_sweeps::rows(things, &places)
+    } else {
+        things.iter().flat_map(|thing| rows(thing, &places, things.len() > 1)).collect()
     };
     let unit = if things.len() > THINGS_MAX { "per second, by " } else { "" };
     AnswerTable {
@@ -238,11 +239,8 @@ fn table(things: &[Thing]) -> AnswerTable {
     }
 }
 
-fn rows(thing: &Thing, places: &[Place], is_named: bool) -> Vec<AnswerRow> {
-    let name = |what: &str| match is_named {
-        true => vec![thing.object(), what.to_owned()],
-        false => vec![what.to_owned()],
-    };
+fn rows(thing: &Thing, places: &[ClientsAndDepth], is_named: bool) -> Vec<AnswerRow> {
+    let name = |what: &str| if is_named { vec![thing.object(), what.to_owned()] } else { vec![what.to_owned()] };
     let is_io = thing.first().traits.work.io.is_some();
     let name =
         |what: &str| if is_named && is_io { vec![thing.unit.plural().to_owned(), what.to_owned()] } else { name(what) };
@@ -260,8 +258,8 @@ fn rows(thing: &Thing, places: &[Place], is_named: bool) -> Vec<AnswerRow> {
 }
 
 /// The steps of all things, by the operations in flight.
-fn steps_of(things: &[Thing]) -> Vec<Place> {
-    let mut all: Vec<Place> =
+fn steps_of(things: &[Thing]) -> Vec<ClientsAndDepth> {
+    let mut all: Vec<ClientsAndDepth> =
         things.iter().flat_map(|thing| &thing.sweep.steps).map(|step| (step.clients, step.depth)).collect();
     all.sort_by_key(|(clients, depth)| (u64::from(*clients) * u64::from(*depth), *clients));
     all.dedup();
@@ -269,7 +267,7 @@ fn steps_of(things: &[Thing]) -> Vec<Place> {
 }
 
 /// The steps that have a column: all if they are few; else the first, the last, those that claims name, and some between them.
-fn columns(things: &[Thing]) -> Vec<Place> {
+fn columns(things: &[Thing]) -> Vec<ClientsAndDepth> {
     let all = steps_of(things);
     let most = COLUMNS_MAX - 1;
     if all.len() <= most {

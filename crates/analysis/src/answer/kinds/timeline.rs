@@ -99,12 +99,12 @@ fn level_claim(thing: &Thing, step: &SweepStep) -> Claim {
     let per_op = if reached.point.is_some() { per_op } else { 1.0 };
     let clause = |value: f64| thing.clause(value * per_op, step);
     let (sentence, levels) = match course {
-        Course::Level(level) => {
+        RateLevel::Level(level) => {
             let between = if code == Code::Drops { "drops" } else { "stalls" };
             (format!("{} between {between}", clause(level)), vec![level])
         }
-        Course::Average(mean) => (format!("{} on average", clause(mean)), vec![mean]),
-        Course::Shift { before, at, after } => {
+        RateLevel::Average(mean) => (format!("{} on average", clause(mean)), vec![mean]),
+        RateLevel::Shift { before, at, after } => {
             let change = after / before - 1.0;
             let more = if change < 0.0 { "less" } else { "more" };
             let change = percent(change.abs());
@@ -113,7 +113,7 @@ fn level_claim(thing: &Thing, step: &SweepStep) -> Claim {
                 vec![before, after],
             )
         }
-        Course::Shifts { least, most, count } => {
+        RateLevel::Shifts { least, most, count } => {
             let sentence = format!(
                 "{} at least and {} at most: its level changes {}",
                 clause(least),
@@ -122,7 +122,7 @@ fn level_claim(thing: &Thing, step: &SweepStep) -> Claim {
             );
             (sentence, vec![least, most])
         }
-        Course::Jumps { low, high } => {
+        RateLevel::Jumps { low, high } => {
             (format!("{} or {}: it jumps between the two", clause(low), amount(high * per_op)), vec![low, high])
         }
     };
@@ -158,7 +158,7 @@ fn is_whole(code: Code) -> bool {
 }
 
 /// The level that a rate kept to, in operations per second.
-enum Course {
+enum RateLevel {
     Level(f64),
     Average(f64),
     Shift { before: f64, at: String, after: f64 },
@@ -167,28 +167,28 @@ enum Course {
 }
 
 /// The course that the findings of `point` tell, and the finding that does; `None` if its rate has one level, which is its mean.
-fn course_of(point: &PointAnalysis) -> Option<(Code, Course)> {
+fn course_of(point: &PointAnalysis) -> Option<(Code, RateLevel)> {
     let told = point.findings.iter().filter_map(|finding| {
         let course = match &finding.detail {
             Detail::LevelShift(found) => match found.levels.as_slice() {
                 [before, after] => {
                     let at = seconds_at(after.span.from_s, found.interval_ns);
-                    Course::Shift { before: before.ops_per_s, at, after: after.ops_per_s }
+                    RateLevel::Shift { before: before.ops_per_s, at, after: after.ops_per_s }
                 }
                 levels => {
                     let [least, most] = found.extremes();
-                    Course::Shifts { least, most, count: levels.len() as u64 - 1 }
+                    RateLevel::Shifts { least, most, count: levels.len() as u64 - 1 }
                 }
             },
-            Detail::TwoLevels(found) => Course::Jumps { low: found.low_per_s, high: found.high_per_s },
+            Detail::TwoLevels(found) => RateLevel::Jumps { low: found.low_per_s, high: found.high_per_s },
             Detail::Slowdown(found) => {
                 let at = seconds_at(found.steady_from_ns.as_secs_f64(), found.interval_ns);
-                Course::Shift { before: found.begin_per_s, at, after: found.steady_per_s }
+                RateLevel::Shift { before: found.begin_per_s, at, after: found.steady_per_s }
             }
-            Detail::Drops(found) => Course::Level(found.from_per_s),
-            Detail::Stall(Stalls::Rates(found)) => Course::Level(found.usual_per_s),
-            Detail::Wave(found) => Course::Average((found.low_per_s + found.high_per_s) / 2.0),
-            Detail::Bursts(found) => Course::Average(found.mean_per_s),
+            Detail::Drops(found) => RateLevel::Level(found.from_per_s),
+            Detail::Stall(Stalls::Rates(found)) => RateLevel::Level(found.usual_per_s),
+            Detail::Wave(found) => RateLevel::Average((found.low_per_s + found.high_per_s) / 2.0),
+            Detail::Bursts(found) => RateLevel::Average(found.mean_per_s),
             _ => return None,
         };
         Some((finding.code(), course))
@@ -279,10 +279,10 @@ fn level_cell(thing: &Thing, step: &SweepStep) -> AnswerCell {
     let ops_per_s = point.summary.as_ref().map_or(0.0, |summary| summary.ops_per_s);
     let per_op = if ops_per_s > 0.0 { cell.value / ops_per_s } else { 1.0 };
     let text = match course_of(point) {
-        Some((_, Course::Shift { before, after, .. })) => {
+        Some((_, RateLevel::Shift { before, after, .. })) => {
             format!("{}, then {}", amount(before * per_op), amount(after * per_op))
         }
-        Some((_, Course::Jumps { low, high } | Course::Shifts { least: low, most: high, .. })) => {
+        Some((_, RateLevel::Jumps { low, high } | RateLevel::Shifts { least: low, most: high, .. })) => {
             format!("{} to {}", amount(low * per_op), amount(high * per_op))
         }
         _ => return cell,

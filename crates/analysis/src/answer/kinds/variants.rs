@@ -8,7 +8,7 @@ use crate::Validity;
 use crate::answer::claim::{Claim, ClaimKind, WORDS_MAX};
 use crate::answer::comparison::SHOWN_MAX;
 use crate::answer::effect::{Branch, Is, PlaceEffect, inverse, split};
-use crate::answer::places::{Axis, axes};
+use crate::answer::places::{PlaceAxis, axes};
 use crate::answer::speech::{self, fine, percent, size, spoken, words_in};
 use crate::answer::{AnswerCell, AnswerColumn, AnswerParts, AnswerRow, AnswerTable, AskedRun, ROWS_MAX};
 use crate::math::ratio::{RatioEstimate, RatioVerdict};
@@ -52,7 +52,7 @@ const PLACES_BESIDE_MAX: usize = 4;
 struct Rival<'a> {
     name: &'a str,
     has_setup: bool,
-    axes: Vec<Axis<'a>>,
+    axes: Vec<PlaceAxis<'a>>,
     /// As a ratio of speeds.
     total: Branch<'a>,
 }
@@ -175,7 +175,7 @@ impl Rival<'_> {
 
     fn place(&self, part: &Branch) -> String {
         if part.path.is_empty() {
-            let everywhere = self.axes.iter().find_map(Axis::everywhere);
+            let everywhere = self.axes.iter().find_map(PlaceAxis::everywhere);
             return everywhere.map_or(String::new(), |words| format!(" {words}"));
         }
         part.path.iter().map(|one| format!(" {}", one.words())).collect()

@@ -67,7 +67,7 @@ pub fn find_drops_except(values: &[f64], levels: &[LevelRange], others: &[Range<
     let bodies = bodies_of(values, levels);
     let is_other = |low: &Low| others.iter().any(|other| meet(other, &low.drop.range));
     let (other, lows): (Vec<Low>, Vec<Low>) = low_stretches(values, &bodies).into_iter().partition(is_other);
-    let noise = Noise { values, bodies: &bodies, others: &other };
+    let noise = LevelNoise { values, bodies: &bodies, others: &other };
     let found = regular_ones(&lows).or_else(|| noise.lasting_ones(&lows)).or_else(|| noise.deep_ones(&lows));
     without_lone_ends(values.len(), found.unwrap_or_default())
 }
@@ -195,13 +195,13 @@ fn regular_ones(lows: &[Low]) -> Option<Vec<DropRange>> {
 }
 
 /// The values about their levels, among which drops must stand out.
-struct Noise<'a> {
+struct LevelNoise<'a> {
     values: &'a [f64],
     bodies: &'a [Body],
     others: &'a [Low],
 }
 
-impl Noise<'_> {
+impl LevelNoise<'_> {
     fn lasting_ones(&self, lows: &[Low]) -> Option<Vec<DropRange>> {
         let dropped = total_length(lows);
         let are_lasting = match lows.len() {

@@ -209,7 +209,7 @@ fn listed(table: &AnswerTable, is_marked: bool, width: usize) -> Vec<String> {
 
 /// How the texts of a table are set.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Setting {
+enum TextSetting {
     /// Each in one line.
     Whole,
     /// Intervals below their numbers, and heads in several lines.
@@ -224,11 +224,11 @@ struct Grid {
     names: Vec<usize>,
     /// The width of each column behind them.
     columns: Vec<usize>,
-    blocks: Vec<Block>,
+    blocks: Vec<LineBlock>,
 }
 
 /// The heads, or a row: the lines of its name, each in its parts, and the lines of its cells.
-struct Block {
+struct LineBlock {
     name: Vec<Vec<String>>,
     cells: Vec<Vec<String>>,
     is_head: bool,
@@ -237,17 +237,17 @@ struct Block {
 impl Grid {
     /// The first setting that is not too wide; `None` if all are.
     fn fitted(table: &AnswerTable, is_marked: bool, width: usize) -> Option<Grid> {
-        let settings = [Setting::Whole, Setting::Split, Setting::Within(width)];
+        let settings = [TextSetting::Whole, TextSetting::Split, TextSetting::Within(width)];
         let mut grids = settings.into_iter().map(|setting| Grid::new(table, is_marked, setting));
         grids.find(|grid| grid.width() <= width && width >= WIDTH_MIN)
     }
 
-    fn new(table: &AnswerTable, is_marked: bool, setting: Setting) -> Grid {
+    fn new(table: &AnswerTable, is_marked: bool, setting: TextSetting) -> Grid {
         let rows = table.rows.iter().map(|row| {
             let texts = (0..table.columns.len()).map(|nth| row.cells.get(nth).and_then(Option::as_ref));
             in_lines(texts.map(|cell| match cell.map(|cell| cell_text(cell, is_marked)) {
                 None => vec!["-".to_owned()],
-                Some(text) if setting == Setting::Whole => vec![text],
+                Some(text) if setting == TextSetting::Whole => vec![text],
                 Some(text) => split_interval(&text),
             }))
         });
@@ -256,24 +256,24 @@ impl Grid {
             let head = safe(&column.head);
             let words = head.split(' ').map(chars).max().unwrap_or(0);
             let below = rows.iter().flatten().map(|cells| chars(&cells[nth])).max().unwrap_or(0);
-            if setting == Setting::Whole { vec![head] } else { wrap(&head, words.max(below).max(1)) }
+            if setting == TextSetting::Whole { vec![head] } else { wrap(&head, words.max(below).max(1)) }
         });
         let heads = in_lines(heads.collect::<Vec<_>>().into_iter());
         let columns: Vec<usize> = (0..table.columns.len())
             .map(|nth| heads.iter().chain(rows.iter().flatten()).map(|cells| chars(&cells[nth])).max().unwrap_or(0))
             .collect();
         let room = match setting {
-            Setting::Whole | Setting::Split => usize::MAX,
-            Setting::Within(width) => width.saturating_sub(1 + columns_width(&columns)).max(NAME_LEAST),
+            TextSetting::Whole | TextSetting::Split => usize::MAX,
+            TextSetting::Within(width) => width.saturating_sub(1 + columns_width(&columns)).max(NAME_LEAST),
         };
         let mut above: &[String] = &[];
         let mut blocks = Vec::new();
         for (row, cells) in table.rows.iter().zip(rows) {
             let name = match setting {
-                Setting::Within(_) => wrapped_name(&safe(&row.name.join(" ")), room),
-                Setting::Whole | Setting::Split => vec![new_parts(&row.name, above)],
+                TextSetting::Within(_) => wrapped_name(&safe(&row.name.join(" ")), room),
+                TextSetting::Whole | TextSetting::Split => vec![new_parts(&row.name, above)],
             };
-            blocks.push(Block { name, cells, is_head: false });
+            blocks.push(LineBlock { name, cells, is_head: false });
             above = &row.name;
         }
         let parts = blocks.iter().flat_map(|block| &block.name).map(Vec::len).max().unwrap_or(0);
@@ -303,7 +303,7 @@ impl Grid {
         self.blocks.iter().flat_map(|block| self.block_lines(block, paint)).collect()
     }
 
-    fn block_lines(&self, block: &Block, paint: Paint) -> Vec<String> {
+    fn block_lines(&self, block: &LineBlock, paint: Paint) -> Vec<String> {
         let names_width = self.names_width();
         let line = |nth: usize| {
             let parts = block.name.get(nth).into_iter().flatten();
@@ -357,11 +357,11 @@ fn wrapped_name(name: &str, width: usize) -> Vec<Vec<String>> {
 }
 
 /// The head of the names is as low as the last line of the other heads.
-fn head_block(mut name: Vec<Vec<String>>, mut cells: Vec<Vec<String>>) -> Block {
+fn head_block(mut name: Vec<Vec<String>>, mut cells: Vec<Vec<String>>) -> LineBlock {
     let (names, heads, columns) = (name.len(), cells.len(), cells.first().map_or(0, Vec::len));
     name.splice(0..0, std::iter::repeat_n(Vec::new(), heads.saturating_sub(names)));
     cells.splice(0..0, std::iter::repeat_n(vec![String::new(); columns], names.saturating_sub(heads)));
-    Block { name, cells, is_head: true }
+    LineBlock { name, cells, is_head: true }
 }
 
 #[cfg(test)]

@@ -3,7 +3,7 @@
 //! The lines are no wider than asked for, and like those of the summary afterwards. What only a comparison with later points shows is not known
 //! yet, so the summary may find more.
 
-use super::table::{Layout, fields};
+use super::table::{FittedColumns, fields};
 use super::{Paint, safe, unquoted, wrap};
 use crate::findings::grouped;
 use crate::tables::points::ended_table;
@@ -12,7 +12,7 @@ use model::PointState;
 
 /// The head of the rows of [`ended_point`]; `None` if they are too narrow for a table.
 pub fn ended_head(width: usize) -> Option<String> {
-    Layout::fitted(&ended_table(None), &[], width).map(|layout| layout.head())
+    FittedColumns::fitted(&ended_table(None), &[], width).map(|layout| layout.head())
 }
 
 /// The row of `point`, whose label in the whole plan is `label`, and why it is not complete. Below 60 columns one field a line.
@@ -23,7 +23,7 @@ pub fn ended_point(point: &PointAnalysis, label: &str, width: usize, colour: boo
     // The reason is below all else, and is there only if the point is not complete.
     table.rows[0].below.retain(|cell| Some(&cell.text) != point.error.as_ref());
     let row = &table.rows[0];
-    let mut lines = match Layout::fitted(&table, &[row], width) {
+    let mut lines = match FittedColumns::fitted(&table, &[row], width) {
         Some(layout) => layout.row(row, &mut layout.labels(&[row]), paint),
         None => fields(&table, &[row], paint),
     };

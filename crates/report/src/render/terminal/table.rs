@@ -23,7 +23,7 @@ pub fn table_lines(table: &Table, title: &str, paint: Paint, said: &mut Option<S
     if shown.is_empty() || !table.is_for_terminal() {
         return warnings;
     }
-    let layout = Layout::fitted(table, shown, paint.width);
+    let layout = FittedColumns::fitted(table, shown, paint.width);
     let caption = caption(table, title).into_iter().flat_map(|caption| wrap(&caption, paint.width));
     let mut lines: Vec<String> = caption.map(|line| paint.text(&line, Tone::Faint)).collect();
     match &layout {
@@ -48,16 +48,16 @@ fn caption(table: &Table, title: &str) -> Option<String> {
 }
 
 /// The columns that fit, each with its width.
-pub struct Layout<'a> {
+pub struct FittedColumns<'a> {
     table: &'a Table,
     columns: Vec<(usize, usize)>,
     label_width: usize,
     indent: usize,
 }
 
-impl<'a> Layout<'a> {
+impl<'a> FittedColumns<'a> {
     /// `None` if each column needs a line of its own.
-    pub fn fitted(table: &'a Table, rows: &[&Row], page: usize) -> Option<Layout<'a>> {
+    pub fn fitted(table: &'a Table, rows: &[&Row], page: usize) -> Option<FittedColumns<'a>> {
         let mut columns: Vec<(usize, usize)> = (0..table.columns.len())
             .filter(|nth| matches!(table.columns[*nth].terminal, InTerminal::Always | InTerminal::IfRoom))
             .map(|nth| (nth, natural_width(&table.columns[nth], rows.iter().map(|row| &row.cells[nth]))))
@@ -83,7 +83,7 @@ impl<'a> Layout<'a> {
             columns.last_mut()?.1 = width;
             label_width = page.saturating_sub(others + width).min(longest);
         }
-        (page >= WIDTH_MIN && label_width >= LABEL_WIDTH_MIN.min(longest)).then_some(Layout {
+        (page >= WIDTH_MIN && label_width >= LABEL_WIDTH_MIN.min(longest)).then_some(FittedColumns {
             table,
             columns,
             label_width,

@@ -22,19 +22,19 @@ const FACTOR_MIN: f64 = 1.25;
 const CLAIMS_MAX: usize = 2;
 
 #[derive(Clone, Copy)]
-enum Cost {
+enum LargerCost {
     Written,
     Slowest,
     Cpu,
 }
 
-impl Cost {
+impl LargerCost {
     /// Those of an inserted row, and those of an operation.
     fn metrics(self) -> &'static [Metric] {
         match self {
-            Cost::Written => &[Metric::WrittenBytesPerInsert, Metric::WrittenBytesPerOp],
-            Cost::Slowest => &[Metric::Response(Percentile::P99)],
-            Cost::Cpu => &[Metric::EngineCpuNsPerInsert, Metric::EngineCpuNsPerOp],
+            LargerCost::Written => &[Metric::WrittenBytesPerInsert, Metric::WrittenBytesPerOp],
+            LargerCost::Slowest => &[Metric::Response(Percentile::P99)],
+            LargerCost::Cpu => &[Metric::EngineCpuNsPerInsert, Metric::EngineCpuNsPerOp],
         }
     }
 }
@@ -45,9 +45,9 @@ pub(super) fn claims(comparison: &Comparison, are_times_told: bool) -> Vec<Claim
     if comparison.table.arms.len() != 2 {
         return Vec::new();
     }
-    [Cost::Written, Cost::Slowest, Cost::Cpu]
+    [LargerCost::Written, LargerCost::Slowest, LargerCost::Cpu]
         .into_iter()
-        .filter(|cost| !(are_times_told && matches!(cost, Cost::Slowest)))
+        .filter(|cost| !(are_times_told && matches!(cost, LargerCost::Slowest)))
         .filter_map(|cost| claim(comparison, cost))
         .take(CLAIMS_MAX)
         .collect()
@@ -98,7 +98,7 @@ pub(super) fn of_engines(comparison: &Comparison) -> Option<Claim> {
     )
 }
 
-fn claim(comparison: &Comparison, cost: Cost) -> Option<Claim> {
+fn claim(comparison: &Comparison, cost: LargerCost) -> Option<Claim> {
     let shown = |metric: &Metric| -> Vec<RatioEstimate> {
         comparison.effects_of(0, *metric).decided.iter().map(|one| one.effect).collect()
     };
@@ -118,20 +118,24 @@ fn claim(comparison: &Comparison, cost: Cost) -> Option<Claim> {
 }
 
 /// The amounts at the only place: `Per row, 1.50 KB are written on SQLite and 0.30 KB on fjall.`
-fn amounts(comparison: &Comparison, row: &RelativeRow, cost: Cost) -> Option<String> {
+fn amounts(comparison: &Comparison, row: &RelativeRow, cost: LargerCost) -> Option<String> {
     let arms = [0, 1].map(|nth| &comparison.table.arms[nth]);
     let place: Vec<&Setting> = row.place.iter().collect();
     // As the table has it: of the times of all repeats.
     let p99 = |arm| Some(comparison.row(&place, arm)?.summary.as_ref()?.response_ns.as_ref()?.p99 as f64);
     let [of_base, of_arm] = match cost {
-        Cost::Slowest => [p99(arms[0])?, p99(arms[1])?],
-        Cost::Written | Cost::Cpu => [row.base.mean, row.cells[0]?.mean.mean],
+        LargerCost::Slowest => [p99(arms[0])?, p99(arms[1])?],
+        LargerCost::Written | LargerCost::Cpu => [row.base.mean, row.cells[0]?.mean.mean],
     };
     let ([base, arm], unit) = (arms.map(with), comparison.unit());
     Some(match cost {
-        Cost::Written => format!("Per {unit}, {} are written {base} and {} {arm}.", bytes(of_base), bytes(of_arm)),
-        Cost::Cpu => format!("Per {unit}, {} of CPU time are used {base} and {} {arm}.", time(of_base), time(of_arm)),
-        Cost::Slowest => {
+        LargerCost::Written => {
+            format!("Per {unit}, {} are written {base} and {} {arm}.", bytes(of_base), bytes(of_arm))
+        }
+        LargerCost::Cpu => {
+            format!("Per {unit}, {} of CPU time are used {base} and {} {arm}.", time(of_base), time(of_arm))
+        }
+        LargerCost::Slowest => {
             let noun = comparison.noun();
             format!("99 of 100 {noun} are done within {} {base} and {} {arm}.", time(of_base), time(of_arm))
         }
@@ -139,18 +143,20 @@ fn amounts(comparison: &Comparison, row: &RelativeRow, cost: Cost) -> Option<Str
 }
 
 /// The factor over all places: `Per row, 5.0 times as many bytes (4.8 to 5.2) are written on SQLite as on fjall.`
-fn ratio(effect: RatioEstimate, cost: Cost, unit: &str, [base, arm]: [&Setting; 2]) -> String {
+fn ratio(effect: RatioEstimate, cost: LargerCost, unit: &str, [base, arm]: [&Setting; 2]) -> String {
     let is_more = effect.ratio >= 1.0;
     let effect = if is_more { effect } else { inverse(effect) };
     let (more, less) = if is_more { (arm, base) } else { (base, arm) };
     let (more, less, times) = (with(more), with(less), factor(effect.ratio));
     let [low, high] = effect.ci95.unwrap_or([effect.ratio; 2]).map(factor);
     match cost {
-        Cost::Written => {
+        LargerCost::Written => {
             format!("Per {unit}, {times} times as many bytes ({low} to {high}) are written {more} as {less}.")
         }
-        Cost::Cpu => format!("Per {unit}, {times} times as much CPU time ({low} to {high}) is used {more} as {less}."),
-        Cost::Slowest => capital(&format!(
+        LargerCost::Cpu => {
+            format!("Per {unit}, {times} times as much CPU time ({low} to {high}) is used {more} as {less}.")
+        }
+        LargerCost::Slowest => capital(&format!(
             "the time within which 99 of 100 are done is {times} times as long ({low} to {high}) {more} as {less}."
         )),
     }

@@ -44,9 +44,10 @@ pub(super) fn claim(comparison: &Comparison) -> Option<Claim> {
             claim.figures.push(ClaimFigure { name, value: rate.value, ci95: rate.ci95, point });
         }
         let amounts = join_and(&amounts);
-        parts.push(match parts.is_empty() {
-            true => format!("{} serves up to {amounts} {per}", begins(&spoken(arm))),
-            false => format!("{} {amounts}", spoken(arm)),
+        parts.push(if parts.is_empty() {
+            format!("{} serves up to {amounts} {per}", begins(&spoken(arm)))
+        } else {
+            format!("{} {amounts}", spoken(arm))
         });
     }
     claim.sentence = format!("{}.", parts.join(", "));

@@ -5,7 +5,7 @@
 use crate::answer::claim::{Claim, ClaimKind, WORDS_MAX};
 use crate::answer::comparison::SHOWN_MAX;
 use crate::answer::effect::{Branch, Is, NEARLY_NONE, PlaceEffect, inverse};
-use crate::answer::places::{Axis, Part, leads_to};
+use crate::answer::places::{AxisPart, PlaceAxis, leads_to};
 use crate::answer::speech::{factor, fine, number_word, percent, size, spoken, under, words_in};
 use crate::math::ratio::RatioEstimate;
 use crate::recorded::dimensions::{Role, Setting};
@@ -23,7 +23,7 @@ pub(super) struct Pair<'a> {
     /// What they do: `transactions`.
     pub noun: &'a str,
     /// In what the places differ.
-    pub axes: Vec<Axis<'a>>,
+    pub axes: Vec<PlaceAxis<'a>>,
     /// The places at which nothing is decided.
     pub open: Vec<Vec<&'a Setting>>,
 }
@@ -41,16 +41,16 @@ impl Pair<'_> {
     /// What is done at the places of `branch`: the work that distinguishes them, else what is done everywhere.
     fn work_at(&self, branch: &Branch) -> String {
         let work = branch.path.iter().find(|part| part.axis.role == Role::Work);
-        let named = |part: &Part| join_and(&part.values.iter().map(|value| spoken(value)).collect::<Vec<_>>());
+        let named = |part: &AxisPart| join_and(&part.values.iter().map(|value| spoken(value)).collect::<Vec<_>>());
         work.map_or_else(|| self.noun.to_owned(), named)
     }
 
     /// `sentence` with the place where it holds; engines that do not tell places apart are mentioned.
     fn placed(&self, branch: &Branch, sentence: &str) -> String {
-        let is_said = |axis: &&Axis| branch.path.is_empty() || axis.role == Role::Engine;
+        let is_said = |axis: &&PlaceAxis| branch.path.is_empty() || axis.role == Role::Engine;
         let free = self.axes.iter().filter(|axis| branch.path.iter().all(|part| part.axis.name != axis.name));
         let everywhere: String =
-            free.filter(is_said).filter_map(Axis::everywhere).map(|words| format!(" {words}")).collect();
+            free.filter(is_said).filter_map(PlaceAxis::everywhere).map(|words| format!(" {words}")).collect();
         at(&branch.path, &format!("{sentence}{everywhere}."))
     }
 
@@ -226,7 +226,7 @@ impl Pair<'_> {
     /// `, depending on the engine and the number of clients`
     fn depends_on(&self, branch: &Branch) -> String {
         let mut names: Vec<String> = Vec::new();
-        let mut add = |axis: &Axis| {
+        let mut add = |axis: &PlaceAxis| {
             let name = axis.spoken_name().to_owned();
             if !names.contains(&name) {
                 names.push(name);
@@ -252,7 +252,7 @@ impl Pair<'_> {
     pub(super) fn interaction(&self, root: &Branch) -> Option<Claim> {
         let parts = root.parts_by_weight();
         let of_engines = |part: &&Branch| part.path.len() == 1 && part.path[0].axis.role == Role::Engine;
-        let effects: Vec<(&Part, &RatioEstimate)> = parts
+        let effects: Vec<(&AxisPart, &RatioEstimate)> = parts
             .iter()
             .filter(|part| of_engines(part))
             .filter_map(|part| Some((&part.path[0], part.alike()?)))
@@ -261,7 +261,7 @@ impl Pair<'_> {
             return None;
         }
         let each = |with_interval| {
-            let one = |(nth, (part, effect)): (usize, &(&Part, &RatioEstimate))| {
+            let one = |(nth, (part, effect)): (usize, &(&AxisPart, &RatioEstimate))| {
                 let names = join_and(&part.values.iter().map(|value| spoken(value)).collect::<Vec<_>>());
                 let is_one = part.values.len() == 1;
                 format!("{names} {}", self.fate(effect, is_one, nth == 0, with_interval))
@@ -297,14 +297,15 @@ impl Pair<'_> {
 }
 
 /// `sentence` behind the place where it holds.
-fn at(path: &[Part], sentence: &str) -> String {
+fn at(path: &[AxisPart], sentence: &str) -> String {
     let place = path_words(path);
     if place.is_empty() { capital(sentence) } else { format!("{}, {sentence}", capital(place.trim_start())) }
 }
 
 /// Where `path` leads, with a space before it; the work is said elsewhere. Of two parts of an axis the second is within the first.
-pub(super) fn path_words(path: &[Part]) -> String {
-    let is_last = |(nth, part): &(usize, &Part)| path[nth + 1..].iter().all(|other| other.axis.name != part.axis.name);
+pub(super) fn path_words(path: &[AxisPart]) -> String {
+    let is_last =
+        |(nth, part): &(usize, &AxisPart)| path[nth + 1..].iter().all(|other| other.axis.name != part.axis.name);
     let parts = path.iter().enumerate().filter(is_last).map(|(_, part)| part);
     parts.filter(|part| part.axis.role != Role::Work).map(|part| format!(" {}", part.words())).collect()
 }

@@ -6,7 +6,7 @@
 use crate::answer::comparison::Comparison;
 use crate::answer::conditions::conditions;
 use crate::answer::effect::NEARLY_NONE;
-use crate::answer::places::{Axis, axes};
+use crate::answer::places::{PlaceAxis, axes};
 use crate::answer::speech::{self, fine};
 use crate::answer::table::COLUMNS_MAX;
 use crate::answer::thing::Thing;
@@ -49,7 +49,7 @@ pub(super) fn table(comparison: &Comparison, is_decided: bool) -> Option<AnswerT
 }
 
 /// The setting that the columns are of: the one that the plan names, else clients or depth, else that with the most values that have room.
-fn column_axis<'s, 'a>(comparison: &Comparison, all: &'s [Axis<'a>]) -> Option<&'s Axis<'a>> {
+fn column_axis<'s, 'a>(comparison: &Comparison, all: &'s [PlaceAxis<'a>]) -> Option<&'s PlaceAxis<'a>> {
     let stated = all.iter().find(|axis| comparison.run.stated_axis() == Some(axis.name));
     let counted = all.iter().find(|axis| matches!(axis.role, Role::Clients | Role::Depth));
     let roomy = all.iter().filter(|axis| axis.values.len() < COLUMNS_MAX).max_by_key(|axis| axis.values.len());
@@ -93,7 +93,7 @@ fn by_metric(comparison: &Comparison, places: &[Vec<&Setting>]) -> Option<Answer
 }
 
 /// Two arms at places that differ in several settings: a row for each place, with the rates and what the arm costs or gains.
-fn pairs_table(comparison: &Comparison, places: &[Vec<&Setting>], all: &[Axis]) -> Option<AnswerTable> {
+fn pairs_table(comparison: &Comparison, places: &[Vec<&Setting>], all: &[PlaceAxis]) -> Option<AnswerTable> {
     let arms = &comparison.table.arms;
     let speeds = comparison.table.rows.iter().filter(|row| row.metric.is_speed());
     let rows = places.iter().zip(speeds).map(|(place, speed)| {
@@ -111,7 +111,7 @@ fn pairs_table(comparison: &Comparison, places: &[Vec<&Setting>], all: &[Axis]) 
 }
 
 /// The name of `place` by what distinguishes it, without the axis of the columns.
-fn place_name(place: &[&Setting], all: &[Axis], columns: Option<&Axis>) -> Vec<String> {
+fn place_name(place: &[&Setting], all: &[PlaceAxis], columns: Option<&PlaceAxis>) -> Vec<String> {
     let named = all.iter().filter(|axis| columns.is_none_or(|columns| columns.name != axis.name));
     named.filter_map(|axis| place.iter().find(|own| own.name == axis.name)).map(|own| speech::row(own)).collect()
 }
@@ -125,7 +125,7 @@ pub(in crate::answer::kinds) fn has_column_for_each_arm(comparison: &Comparison)
 pub(in crate::answer::kinds) fn by_place(
     comparison: &Comparison,
     places: &[Vec<&Setting>],
-    all: &[Axis],
+    all: &[PlaceAxis],
 ) -> AnswerTable {
     let compared = &comparison.table.arms;
     let speeds = comparison.table.rows.iter().filter(|row| row.metric.is_speed());
@@ -154,8 +154,8 @@ pub(in crate::answer::kinds) fn by_place(
 fn by_axis(
     comparison: &Comparison,
     places: &[Vec<&Setting>],
-    all: &[Axis],
-    axis: &Axis,
+    all: &[PlaceAxis],
+    axis: &PlaceAxis,
     is_decided: bool,
 ) -> Option<AnswerTable> {
     let values = spread(&axis.values, COLUMNS_MAX - 1);
