@@ -1,12 +1,14 @@
 //! The times that are quoted of many: their mean, percentiles and maximum.
 //!
-//! In: recorded [`Times`]. Out: their [`Quantiles`]. A percentile is one line of the list below: fields, JSON, CSV, comparisons and objectives have
+//! In: recorded [`Times`]. Out: their [`Quantiles`]. A percentile is one line of the list below: fields, JSON, CSV, comparisons and
+//! objectives have
 //! it from there. Limits: percentiles are those of merged times, never means of percentiles.
 
 use crate::histogram::Times;
 use serde::{Deserialize, Serialize};
 
-/// Declares [`Percentile`] and the fields of [`Quantiles`] together. A percentile that is an `Option` is chance if too few operations lie above
+/// Declares [`Percentile`] and the fields of [`Quantiles`] together. A percentile that is an `Option` is chance if too few operations
+/// lie above
 /// it: then no table, file or sentence has it.
 macro_rules! percentiles {
     ($($variant:ident $field:ident: $Kept:ty = $above:literal, $word:literal, $name:literal;)*) => {

@@ -1,6 +1,7 @@
 //! A table as a value: columns, rows and notes. The terminal, Markdown and HTML are renderers of it.
 //!
-//! A table of a run is best made by [`Table::of`]: each of its columns is one [`ColumnOf`], which has the head and how the cell of a row is read.
+//! A table of a run is best made by [`Table::of`]: each of its columns is one [`ColumnOf`], which has the head and how the cell of a row
+//! is read.
 //!
 //! A document shows every column under its long head; a terminal shows those that fit, under their short heads. All text is escaped by the
 //! renderers, for its place.

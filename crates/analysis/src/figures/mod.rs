@@ -175,7 +175,8 @@ impl<T> FigureDef<T> {
         FigureDef { key, unit, head: key, long_head: key, help, better, repeats, read, ci95: None }
     }
 
-    /// The figures of the `response` or `service` times that `read` takes, from `first` on. `subject` says what they are of, behind the name of the
+    /// The figures of the `response` or `service` times that `read` takes, from `first` on. `subject` says what they are of, behind the
+    /// name of the
     /// first: `response time (finished - intended)`.
     pub fn times(word: &str, first: QuotedTime, subject: &str, read: fn(&T) -> Option<Quantiles>) -> Vec<FigureDef<T>> {
         let shown = QuotedTime::all().skip_while(|quoted| *quoted != first);

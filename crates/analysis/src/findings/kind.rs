@@ -24,7 +24,8 @@ pub trait FindingKind: DetailKind {
     /// What shows it.
     const SHOWN_BY: ShownBy = ShownBy::Records;
 
-    /// What a point did or had that is less than valid because of it, in the past tense: `ran too short`. Empty of a kind that is always a note,
+    /// What a point did or had that is less than valid because of it, in the past tense: `ran too short`. Empty of a kind that is always
+    /// a note,
     /// or about several points.
     const REASON: &'static str = "";
 

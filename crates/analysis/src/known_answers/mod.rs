@@ -1,6 +1,7 @@
 //! Series with a known answer: how often the findings about the course of a rate are right on series that they were not tuned to.
 //!
-//! In: a seed and a number of runs. Out: the [`CountedShare`]s of each of [`CASES`]: recall, precision, false alarms, coverage. The whole analysis
+//! In: a seed and a number of runs. Out: the [`CountedShare`]s of each of [`CASES`]: recall, precision, false alarms, coverage. The
+//! whole analysis
 //! is asked, not its parts. `cargo xtask bench analysis` takes a fresh seed each time; the tests take a fixed one and fewer runs.
 //! Limits: the series are simulated, of 1,000 operations in an interval at their level, and their noise is normal.
 
@@ -18,7 +19,8 @@ use crate::simulated::Random;
 
 /// A kind of series, and what is asked of the findings in it.
 pub struct Case {
-    /// The findings that it is about; `None` for all that the rates of intervals show of their course. Each of these is found in no more runs than any
+    /// The findings that it is about; `None` for all that the rates of intervals show of their course. Each of these is found in no more
+    /// runs than any
     /// of all.
     pub codes: Option<&'static [Code]>,
     /// What the series are.

@@ -1,6 +1,7 @@
 //! By how much the insert rate of each engine drops when storage slows, and when data outgrows its cache.
 //!
-//! In: the points of a run that insert. Out: a [`InsertComparison`]: [`EngineSlowdown`]s, each of one engine between two settings of one dimension
+//! In: the points of a run that insert. Out: a [`InsertComparison`]: [`EngineSlowdown`]s, each of one engine between two settings of one
+//! dimension
 //! while all others are equal, and the points that were left out. A slowdown is one minus the slower rate over the faster, with its
 //! interval.
 //! Limits: a slowdown needs an interval, so a rate needs its own interval or at least three repeats. Inserts at a fixed rate are left

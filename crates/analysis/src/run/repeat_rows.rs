@@ -1,6 +1,7 @@
 //! One row for all repeats of a point: what a table shows of them.
 //!
-//! In: an analysis. Out: the same with one point in the place of its repeats, and how many it is of. RepeatRule whose numbers must not be used,
+//! In: an analysis. Out: the same with one point in the place of its repeats, and how many it is of. Repeats whose numbers must not
+//! be used,
 //! or that were cut short, are left out, unless all are such. Points that a setting distinguishes which has no effect on them did the same
 //! work, and are repeats.
 //!
