@@ -35,6 +35,7 @@ mod recordings;
 mod registry;
 pub mod requirements;
 mod reset;
+mod ring;
 mod rocksdb;
 pub mod server;
 pub mod set_fit;

@@ -9,6 +9,7 @@ use super::files::OpenFiles;
 use super::in_flight::InFlight;
 use super::verifier::Verifier;
 use super::workers::WorkerTally;
+use crate::ring::{RingSetup, submit_and_wait};
 use host::error::TargetError;
 use io_uring::{IoUring, opcode, types};
 use load::{BatchDriver, FinishedOp};
@@ -21,10 +22,7 @@ use std::sync::Arc;
 pub struct RingAbilities {
     /// Buffers may be pinned once instead of at every operation.
     registered_buffers: bool,
-    /// Completions are processed when the client asks, not in interrupts of its other work.
-    deferred: bool,
-    /// The kernel takes submissions in the order of the ring, without a separate array of indexes.
-    plain_queue: bool,
+    setup: RingSetup,
 }
 
 impl RingAbilities {
@@ -33,24 +31,16 @@ impl RingAbilities {
     /// # Errors
     /// If the kernel has no io_uring for this process, or one that cannot wait with a timeout.
     pub fn probe(clients: u32, room: BufferSizes) -> Result<RingAbilities, TargetError> {
-        let deferred = build_ring(8, true, false).is_ok();
-        // Each feature is tried with those that worked: a kernel refuses a ring with any flag that it does not know.
-        let plain_queue = build_ring(8, deferred, true).is_ok();
-        let ring = build_ring(8, deferred, plain_queue).map_err(ring_unusable)?;
-        if !ring.params().is_feature_ext_arg() {
-            return Err(ring_unusable(std::io::Error::other("the kernel is older than Linux 5.11")));
-        }
+        let setup = RingSetup::probe().map_err(ring_unusable)?;
+        let ring = setup.build(8, 16).map_err(ring_unusable)?;
         let registered_buffers =
             register_buffers(&ring, &IoBuffers::zeroed(BufferSizes { depth: clients * room.depth, ..room })).is_ok();
-        Ok(RingAbilities { registered_buffers, deferred, plain_queue })
+        Ok(RingAbilities { registered_buffers, setup })
     }
 
     /// What a reader of the run wants to know.
     pub fn facts(&self) -> [Fact; 2] {
-        [
-            Fact::new("uring.registered_buffers", self.registered_buffers.to_string()),
-            Fact::new("uring.deferred_taskrun", self.deferred.to_string()),
-        ]
+        [Fact::new("uring.registered_buffers", self.registered_buffers.to_string()), self.setup.fact()]
     }
 }
 
@@ -62,20 +52,6 @@ fn ring_unusable(error: std::io::Error) -> TargetError {
     let why = host::error::system_words(&error);
     TargetError::Unsupported(format!("io_uring cannot be used here: {why} (see {see}); use io = `sync`"))
 }
-
-fn build_ring(entries: u32, deferred: bool, plain_queue: bool) -> std::io::Result<IoUring> {
-    let mut builder = IoUring::builder();
-    if deferred {
-        builder.setup_single_issuer().setup_defer_taskrun();
-    }
-    if plain_queue {
-        builder.setup_no_sqarray();
-    }
-    builder.build(entries)
-}
-
-/// Of `io_uring_enter`, from linux/io_uring.h.
-const IORING_ENTER_GETEVENTS: u32 = 1;
 
 /// The most memory that the kernel takes as one registered buffer.
 const REGISTERED_MAX: usize = 1 << 30;
@@ -124,7 +100,7 @@ impl BatchDriver for UringFile {
 
     fn open(&mut self) -> Result<(), String> {
         let entries = self.depth().next_power_of_two();
-        let ring = build_ring(entries, self.abilities.deferred, self.abilities.plain_queue).map_err(setup_failed)?;
+        let ring = self.abilities.setup.build(entries, 2 * entries).map_err(setup_failed)?;
         let fds: Vec<RawFd> = self.slots.files.as_slice().iter().map(AsRawFd::as_raw_fd).collect();
         // Registered files spare each operation the lookup of its descriptor.
         ring.submitter().register_files(&fds).map_err(setup_failed)?;
@@ -168,26 +144,13 @@ impl BatchDriver for UringFile {
         let Some(ring) = self.ring.as_mut().filter(|_| self.slots.buffers().is_some()) else {
             return self.slots.lose_all("io_uring", &std::io::Error::other("the ring is gone"), done);
         };
-        let entered = match timeout {
-            Nanos(0) => {
-                let queued = ring.submission().len() as u32; // with what an earlier call could not submit
-                // Completions that the kernel has put off are processed by a call that asks for some, be it none.
-                // SAFETY: the call has no argument that could be of the wrong size.
-                unsafe { ring.submitter().enter::<libc::sigset_t>(queued, 0, IORING_ENTER_GETEVENTS, None) }
-            }
-            Nanos(ns) => {
-                let wait = types::Timespec::new().sec(ns / 1_000_000_000).nsec((ns % 1_000_000_000) as u32);
-                ring.submitter().submit_with_args(1, &types::SubmitArgs::new().timespec(&wait))
-            }
-        };
-        match entered.map_err(|error| (error.raw_os_error(), error)) {
-            // Nothing in time, a signal, or the completion queue wants to be emptied first: all are answered by looking.
-            Ok(_) | Err((Some(libc::ETIME | libc::EINTR | libc::EBUSY | libc::EAGAIN), _)) => {
+        match submit_and_wait(ring, timeout) {
+            Ok(()) => {
                 for entry in ring.completion() {
                     done.push(self.slots.finish_op(entry.user_data() as u32, entry.result().into()));
                 }
             }
-            Err((_, error)) => self.slots.lose_all("io_uring", &error, done),
+            Err(error) => self.slots.lose_all("io_uring", &error, done),
         }
     }
 
