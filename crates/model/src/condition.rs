@@ -98,6 +98,7 @@ const KNOWN: &[(&str, Option<ConditionRole>)] = &[
     ("isolation", Some(ConditionRole::EngineSetting)),
     ("server.tls", Some(ConditionRole::EngineSetting)),
     ("server.device", Some(ConditionRole::Disk)),
+    ("client.sockets", Some(ConditionRole::KernelSetting)),
     ("uring.registered_buffers", Some(ConditionRole::KernelSetting)),
     ("uring.deferred_taskrun", Some(ConditionRole::KernelSetting)),
 ];

@@ -8,6 +8,7 @@ use super::settings::UPTIME;
 use super::wire::{MysqlWire, MysqlWireError};
 use crate::server::dir::ServerSocket;
 use crate::server::identity::IdentityWatch;
+use crate::server::memory::HandedSocket;
 use crate::server::network::{AnswerLimits, Route, explanation};
 use crate::server::url::{Password, ServerUrl};
 use crate::sql::admin_connection::{self, AdminConnection, WireError};
@@ -352,9 +353,23 @@ impl PollableSession for MysqlSession {
         self.executor.wire.socket_fd()
     }
 
+    fn hand_over_socket(&mut self) {
+        self.executor.wire.stream.hand_over_socket();
+    }
+
+    #[inline]
+    fn handed_socket(&mut self) -> HandedSocket<'_> {
+        self.executor.wire.stream.handed_socket()
+    }
+
     #[inline]
     fn put_command(&mut self, next: SqlCommand<'_>) -> Result<(), OpFailure> {
         self.executor.put_command(next).map_err(OpFailure::from)
+    }
+
+    #[inline]
+    fn write_command(&mut self) -> Result<(), OpFailure> {
+        self.executor.wire.write_command().map_err(|error| self.failure_of(error))
     }
 
     #[inline]

@@ -204,7 +204,7 @@ pub static MYSQL: EngineDef = EngineDef {
         help: "an existing MySQL or MariaDB server, given by its URL, or the nodes of a Galera cluster (`mysql://user@n1,n2,n3/`); \
                works in a schema of its own",
         families: &[Family::Sql, Family::Connection],
-        params: &session_options::params_with::<12>(
+        params: &session_options::params_with::<13>(
             &[EXTERNAL_URL, PASSWORD_FILE, STORAGE, POLICY],
             [STATEMENTS_OR_ARRAYS, ISOLATION],
             &[CONTROL_TIMEOUT, SETUP_TIMEOUT],

@@ -47,7 +47,7 @@ const MYSQL_VARIABLES: ParamDef = ParamDef {
     ..VARIABLES
 };
 /// Those of `mariadb:galera`: without restarts, and without a network for clients.
-pub const MARIADB_GALERA: &[ParamDef] = &session_options::params_with::<17>(
+pub const MARIADB_GALERA: &[ParamDef] = &session_options::params_with::<18>(
     &[DURABILITY, NODE_CACHE, FLUSH_METHOD, LOG_SIZE, IO_CAPACITY, NODES, APPLIERS, POLICY],
     [STATEMENTS_OR_ARRAYS, ISOLATION],
     &[params::ALLOCATOR, CONFIG, VARIABLES],
@@ -71,7 +71,7 @@ const NODE_CACHE: ParamDef =
 pub const MARIADB_INNODB: &[ParamDef] = &innodb_params(LOG_SIZE, STATEMENTS_OR_ARRAYS, VARIABLES);
 pub const MYSQL_INNODB: &[ParamDef] = &innodb_params(REDO_LOG_CAPACITY, STATEMENTS, MYSQL_VARIABLES);
 
-const fn innodb_params(log_size: ParamDef, statements: ParamDef, variables: ParamDef) -> [ParamDef; 16] {
+const fn innodb_params(log_size: ParamDef, statements: ParamDef, variables: ParamDef) -> [ParamDef; 17] {
     let own = [DURABILITY, CACHE, FLUSH_METHOD, log_size, IO_CAPACITY, BETWEEN];
     session_options::params_with(&own, [statements, ISOLATION], &[params::ALLOCATOR, VIA, CONFIG, variables])
 }
@@ -95,7 +95,7 @@ const ROCKSDB_ISOLATION: ParamDef =
 pub const MARIADB_ROCKSDB: &[ParamDef] = &rocksdb_params(STATEMENTS_OR_ARRAYS, VARIABLES);
 pub const MYSQL_ROCKSDB: &[ParamDef] = &rocksdb_params(STATEMENTS, MYSQL_VARIABLES);
 
-const fn rocksdb_params(statements: ParamDef, variables: ParamDef) -> [ParamDef; 14] {
+const fn rocksdb_params(statements: ParamDef, variables: ParamDef) -> [ParamDef; 15] {
     let own = [ROCKSDB_DURABILITY, BLOCK_CACHE, DIRECT, BETWEEN];
     session_options::params_with(&own, [statements, ROCKSDB_ISOLATION], &[params::ALLOCATOR, VIA, CONFIG, variables])
 }

@@ -234,6 +234,14 @@ impl MysqlWire {
         Ok(rustix::io::ioctl_fionbio(&self.stream, true)?)
     }
 
+    /// Writes the command, over a stream that takes all.
+    #[inline]
+    pub fn write_command(&mut self) -> Result<(), MysqlWireError> {
+        self.stream.write_all(&self.out)?;
+        self.sent = self.out.len();
+        Ok(())
+    }
+
     /// Sends as much of the command as the socket takes. True if that was all of it.
     #[inline]
     pub fn send_some(&mut self) -> Result<bool, MysqlWireError> {
@@ -303,14 +311,6 @@ impl MysqlWire {
         Ok(())
     }
 
-    /// Sends the command over a socket that waits.
-    #[inline]
-    fn send_all(&mut self) -> io::Result<()> {
-        self.stream.write_all(&self.out)?;
-        self.sent = self.out.len();
-        Ok(())
-    }
-
     /// The command in the send buffer is the next that is sent and answered.
     #[inline]
     fn await_answer(&mut self) {
@@ -343,7 +343,7 @@ impl PreparingConnection for MysqlWire {
         self.executing = None;
         self.seal_command(0)?;
         self.await_answer();
-        self.send_all()?;
+        self.write_command()?;
         // The text of a statement is sent once; an execution then names it by the id in this answer.
         let prepared = take_prepared(&mut self.inbox, &mut self.stream)?;
         self.statements.push(PreparedStatement { row_args, ..prepared });
@@ -371,7 +371,7 @@ impl PreparingConnection for MysqlWire {
 
     #[inline]
     fn send_and_receive(&mut self) -> Result<(), MysqlWireError> {
-        self.send_all()?;
+        self.write_command()?;
         self.take_all()
     }
 
@@ -403,7 +403,7 @@ impl Drop for MysqlWire {
     /// A server counts a client that does not take its leave as an aborted one.
     fn drop(&mut self) {
         const QUIT: [u8; 5] = [1, 0, 0, 0, 1];
-        let _ = self.stream.write_all(&QUIT); // the server may have closed the connection
+        self.stream.send_last(&QUIT);
     }
 }
 

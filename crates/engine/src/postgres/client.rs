@@ -6,6 +6,7 @@
 use super::wire::{PostgresLogin, PostgresWire, PostgresWireError, request_cancel, start_tls};
 use crate::server::dir::ServerSocket;
 use crate::server::identity::IdentityWatch;
+use crate::server::memory::HandedSocket;
 use crate::server::network::{AnswerLimits, Route, ServerStream, explanation};
 use crate::server::url::{Password, ServerUrl};
 use crate::sql::admin_connection::{AdminConnection, WireError};
@@ -343,9 +344,23 @@ impl PollableSession for PostgresSession {
         self.executor.wire.socket_fd()
     }
 
+    fn hand_over_socket(&mut self) {
+        self.executor.wire.stream.hand_over_socket();
+    }
+
+    #[inline]
+    fn handed_socket(&mut self) -> HandedSocket<'_> {
+        self.executor.wire.stream.handed_socket()
+    }
+
     #[inline]
     fn put_command(&mut self, next: SqlCommand<'_>) -> Result<(), OpFailure> {
         self.executor.put_command(next).map_err(OpFailure::from)
+    }
+
+    #[inline]
+    fn write_command(&mut self) -> Result<(), OpFailure> {
+        self.executor.wire.send_command().map_err(|error| PostgresWireError::from(error).into())
     }
 
     #[inline]

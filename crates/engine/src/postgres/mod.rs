@@ -94,7 +94,7 @@ pub static POSTGRESQL: EngineDef = EngineDef {
         help: "an existing PostgreSQL server, given by its URL, or one with its replicas (`postgres://user@h1,h2/`); works in a schema of \
                its own",
         families: &[Family::Sql, Family::Connection],
-        params: &session_options::params_with::<11>(
+        params: &session_options::params_with::<12>(
             &[EXTERNAL_URL, PASSWORD_FILE, POLICY],
             [STATEMENTS, ISOLATION],
             &[CONTROL_TIMEOUT, SETUP_TIMEOUT],
@@ -129,7 +129,7 @@ const SOURCES: &[&ServerSource] = &[&counters::POSTGRES, &wait_events::SESSIONS,
 const EXTERNAL_SOURCES: &[&ServerSource] =
     &[&counters::POSTGRES, &wait_events::SESSIONS, &replication::REPLICATION, &CLIENTS, &ENDPOINT];
 
-const PARAMS: &[ParamDef] = &session_options::params_with::<14>(
+const PARAMS: &[ParamDef] = &session_options::params_with::<15>(
     &[DURABILITY, CACHE, LOG_SIZE, BETWEEN],
     [STATEMENTS, ISOLATION],
     &[params::ALLOCATOR, VIA, CONFIG, VARIABLES],

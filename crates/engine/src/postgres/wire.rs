@@ -70,7 +70,7 @@ impl PostgresLogin<'_> {
 }
 
 pub struct PostgresWire {
-    stream: ServerStream,
+    pub(super) stream: ServerStream,
     /// How long a statement on data may take.
     patience: Duration,
     /// How long answers that touch no data may take.
@@ -659,7 +659,7 @@ impl Drop for PostgresWire {
     fn drop(&mut self) {
         self.out.clear();
         frontend::terminate(&mut self.out);
-        let _ = self.send_command();
+        self.stream.send_last(&self.out);
     }
 }
 

@@ -9,6 +9,7 @@ pub mod dir;
 pub mod identity;
 pub mod listener;
 pub mod location;
+pub mod memory;
 pub mod network;
 mod peer;
 pub mod private_network;

@@ -1,7 +1,7 @@
 //! Connections to database servers: a unix socket or TCP, in clear text or over TLS, with a deadline for each answer.
 //!
 //! In: a route from a URL or to a private server, the time that an answer may take. Out: a stream whose reads and writes end in time: each
-//! at the time-out of its socket, and all together at a deadline if one is set. Limits: a
+//! at the time-out of its socket, and all together at a deadline if one is set; or to and from a memory, without a wait. Limits: a
 //! deadline costs one more system call for each read and write, so timed operations run without one. The system's resolver takes as
 //! long as it takes to look up a name.
 
@@ -9,6 +9,7 @@ pub use super::answers::{
     AnswerBudget, AnswerLimits, CONTROL_ANSWER, TextRows, explained_error, explanation, first_number, unanswered,
 };
 use super::dir::ServerSocket;
+use super::memory::{HandedSocket, SocketMemory};
 use super::tls::{EncryptedStream, TlsConnector};
 use super::url::ServerUrl;
 use host::deadline::{Deadline, has_cut_a_wait};
@@ -16,7 +17,7 @@ use host::error::TargetError;
 use model::{Fact, ServerWay};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
-use rustix::net::{AddressFamily, SocketAddrUnix, SocketFlags, SocketType, connect, socket_with};
+use rustix::net::{AddressFamily, SendFlags, SocketAddrUnix, SocketFlags, SocketType, connect, socket_with};
 use std::io::{self, ErrorKind, Read, Write};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, Shutdown, SocketAddr, TcpStream, ToSocketAddrs, UdpSocket};
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
@@ -91,7 +92,7 @@ impl Route {
         };
         // The deadline is of this connection attempt and the login; these limits hold for every later answer.
         transport.set_timeouts(patience)?;
-        Ok(PlainStream { transport, deadline: Some(deadline) })
+        Ok(PlainStream { transport, deadline: Some(deadline), memory: None })
     }
 }
 
@@ -251,36 +252,48 @@ impl Transport {
     }
 }
 
-/// A connected socket in clear text. Reads and writes end at its time-outs, and at its deadline while it has one.
-pub struct PlainStream {
-    transport: Transport,
-    deadline: Option<Deadline>,
-}
-
-impl From<UnixStream> for PlainStream {
-    fn from(stream: UnixStream) -> PlainStream {
-        PlainStream { transport: Transport::Unix(stream), deadline: None }
-    }
-}
-
-impl From<TcpStream> for PlainStream {
-    fn from(stream: TcpStream) -> PlainStream {
-        PlainStream { transport: Transport::Tcp(stream), deadline: None }
-    }
-}
-
-impl AsFd for PlainStream {
+impl AsFd for Transport {
+    #[inline]
     fn as_fd(&self) -> BorrowedFd<'_> {
-        match &self.transport {
+        match self {
             Transport::Unix(stream) => stream.as_fd(),
             Transport::Tcp(stream) => stream.as_fd(),
         }
     }
 }
 
+/// A connected socket in clear text. Reads and writes end at its time-outs, and at its deadline while it has one.
+pub struct PlainStream {
+    transport: Transport,
+    deadline: Option<Deadline>,
+    /// What is read and written in place of the socket, once that was handed over.
+    memory: Option<Box<SocketMemory>>,
+}
+
+impl From<UnixStream> for PlainStream {
+    fn from(stream: UnixStream) -> PlainStream {
+        PlainStream { transport: Transport::Unix(stream), deadline: None, memory: None }
+    }
+}
+
+impl From<TcpStream> for PlainStream {
+    fn from(stream: TcpStream) -> PlainStream {
+        PlainStream { transport: Transport::Tcp(stream), deadline: None, memory: None }
+    }
+}
+
+impl AsFd for PlainStream {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.transport.as_fd()
+    }
+}
+
 impl Read for PlainStream {
     #[inline]
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        if let Some(memory) = &mut self.memory {
+            return memory.read(buffer);
+        }
         if let Some(deadline) = self.deadline {
             wait_until_ready(self, deadline, PollFlags::IN)?;
         }
@@ -294,6 +307,9 @@ impl Read for PlainStream {
 impl Write for PlainStream {
     #[inline]
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        if let Some(memory) = &mut self.memory {
+            return memory.write(bytes);
+        }
         if let Some(deadline) = self.deadline {
             wait_until_ready(self, deadline, PollFlags::OUT)?;
         }
@@ -319,10 +335,7 @@ pub enum ServerStream {
 impl ServerStream {
     /// Sets the moment at which reads and writes end, or lets each wait for its socket's time-out.
     pub fn set_deadline(&mut self, deadline: Option<Deadline>) {
-        match self {
-            ServerStream::Plain(stream) => stream.deadline = deadline,
-            ServerStream::Encrypted(stream) => stream.sock.deadline = deadline,
-        }
+        self.socket_stream_mut().deadline = deadline;
     }
 
     /// Whether others on the network can read what is sent: TCP in clear text.
@@ -337,6 +350,36 @@ impl ServerStream {
             Transport::Unix(stream) => stream.shutdown(Shutdown::Both),
             Transport::Tcp(stream) => stream.shutdown(Shutdown::Both),
         };
+    }
+
+    /// From now on reads and writes are those of a memory, and the socket is another's to read and write.
+    pub fn hand_over_socket(&mut self) {
+        let stream = self.socket_stream_mut();
+        (stream.memory, stream.deadline) = (Some(Box::default()), None);
+    }
+
+    /// The socket that was handed over.
+    #[inline]
+    pub fn handed_socket(&mut self) -> HandedSocket<'_> {
+        let PlainStream { transport, memory, .. } = self.socket_stream_mut();
+        HandedSocket { fd: (*transport).as_fd(), memory: memory.as_mut().expect("the socket was handed over") }
+    }
+
+    /// Sends `bytes` before the connection is closed, as far as that is possible without a wait if the socket was handed over.
+    pub fn send_last(&mut self, bytes: &[u8]) {
+        // The server may have closed the connection.
+        let _ = self.write_all(bytes);
+        if let PlainStream { transport, memory: Some(memory), .. } = self.socket_stream() {
+            let _ = rustix::net::send(transport, &memory.outgoing, SendFlags::DONTWAIT | SendFlags::NOSIGNAL);
+        }
+    }
+
+    #[inline]
+    fn socket_stream_mut(&mut self) -> &mut PlainStream {
+        match self {
+            ServerStream::Plain(stream) => stream,
+            ServerStream::Encrypted(stream) => stream.get_mut(),
+        }
     }
 
     fn socket_stream(&self) -> &PlainStream {

@@ -39,6 +39,7 @@ pub mod replay_results;
 pub mod row_tally;
 pub mod server_instance;
 pub mod session_options;
+pub mod sockets;
 pub mod statement;
 #[cfg(test)]
 pub mod testing;

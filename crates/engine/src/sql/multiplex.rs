@@ -1,34 +1,31 @@
 //! Clients of an SQL server that share threads: a thread serves many connections, each of which has one operation in flight.
 //!
-//! In: how to connect, and a non-blocking connection. Out: a [`BatchDriver`] whose slots are clients, each with operations of its
-//! own. Limits: connections are kept open. A statement that does not fit into the socket buffer is continued when there is room,
-//! and delays no other client.
+//! In: how to connect, and connections that take answers from a memory. Out: a [`BatchDriver`] whose slots are clients, each with
+//! operations of its own. Limits: connections are kept open. A statement that does not fit into the socket buffer is continued when there
+//! is room, and delays no other client. How sockets are read and written is in [`super::sockets`].
 //!
-//! Each operation has its own two stamps, before its first statement is sent and after its last answer is read, as with a thread
-//! per client. The difference is in between: an answer that has arrived waits until the thread has handled those before it and
-//! has sent what follows them. So an overloaded thread makes times longer, never shorter, and they are the times that an
-//! event-driven program would see. For that, the driver hands over one operation at a time, and polls the sockets again only when
-//! it has handled all that the last poll found.
+//! Each operation has its own two stamps, before its first statement is written and after its last answer is read, as with a thread
+//! per client. The difference is in between: a statement may wait until those of other clients are sent with it, and an answer that has
+//! arrived waits until the thread has handled those before it. So an overloaded thread makes times longer, never shorter, and they are the
+//! times that an event-driven program would see. For that, the driver hands over one operation at a time, and waits for the sockets again
+//! only when it has handled all that the last wait brought.
 //!
 //! Conflicts and lost connections are treated as in [`super`]. Reconnecting does block: it delays the other clients of its thread,
 //! by at most [`ANSWER_AT_MOST`] if the server does not answer. If it fails, all clients that wait for a connection fail with it,
 //! so an outage costs one attempt per pause, not one per client.
 
 use crate::engine::{WorkloadClients, background_clients, background_load};
+use crate::server::memory::HandedSocket;
 use crate::sql::client_tally::ClientTally;
 use crate::sql::kept::{AfterAnswer, KeptRows, KeptValues, NOT_THERE, answer_kept};
 use crate::sql::row_tally::{Answered, ROLLED_BACK, RowTally};
 use crate::sql::session_options::SessionOptions;
+use crate::sql::sockets::{ConnectionSlots, Sockets};
 use crate::sql::{OpFailure, OpNames, PAUSE, PAUSE_MAX, SessionFactory, SqlSession, args_of, end_text, for_source};
 use load::{BatchClient, BatchDriver, Client, FinishedOp, OpSource, StampMode};
 use model::{FailureClass, LoadPart, Nanos, OpKind, Outcome, RowCounts, SqlArg, SqlOp, TransactionEnd};
-use rustix::event::epoll::{self, Event, EventData, EventFlags};
-use rustix::event::{PollFd, PollFlags, poll};
-use rustix::io::Errno;
-use rustix::time::Timespec;
 use std::collections::VecDeque;
-use std::mem::MaybeUninit;
-use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::os::fd::BorrowedFd;
 use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
 use std::time::{Duration, Instant};
@@ -38,8 +35,13 @@ pub trait PollableSession: SqlSession {
     /// Makes the socket non-blocking.
     fn stop_waiting(&mut self) -> Result<(), OpFailure>;
     fn socket_fd(&self) -> BorrowedFd<'_>;
+    /// From now on the socket is another's to read and write: this side has a memory in its place.
+    fn hand_over_socket(&mut self);
+    fn handed_socket(&mut self) -> HandedSocket<'_>;
     /// Puts a command into the send buffer.
     fn put_command(&mut self, next: SqlCommand<'_>) -> Result<(), OpFailure>;
+    /// Writes all that is in the send buffer into the memory.
+    fn write_command(&mut self) -> Result<(), OpFailure>;
     /// Sends as much as the socket takes; true if that was all.
     fn send_some(&mut self) -> Result<bool, OpFailure>;
     /// Reads what has arrived of the answer to `op`; true if that was all of it.
@@ -91,9 +93,6 @@ const ANSWER_AT_MOST: Duration = Duration::from_secs(2);
 
 /// Operations made ahead per client: with more, hundreds of clients would fill the CPU caches.
 const AHEAD_MAX: usize = 2;
-
-/// Events taken by one poll; the others are left to the next.
-const READY_MAX: usize = 64;
 
 /// How often connections are checked for answers that are overdue.
 const SWEEP_EVERY: Duration = Duration::from_millis(100);
@@ -163,8 +162,6 @@ struct MultiplexedConnection<C: SessionFactory> {
     connect: C,
     /// Opened on the clients' own thread. `None` while it is lost.
     session: Option<C::Session>,
-    /// Whether the socket buffer is full, so that it is watched for room.
-    is_full: bool,
     op: SqlOp,
     state: OpState,
     /// What the operation has kept of its answers.
@@ -183,7 +180,6 @@ impl<C: SessionFactory> MultiplexedConnection<C> {
             rows: RowTally::new(&connect.session_options().rows),
             connect,
             session: None,
-            is_full: false,
             op: SqlOp::default(),
             state: OpState::Idle,
             kept: KeptValues::default(),
@@ -236,6 +232,13 @@ impl<C: SessionFactory<Session: PollableSession>> MultiplexedConnection<C> {
     }
 }
 
+impl<C: SessionFactory<Session: PollableSession>> ConnectionSlots for Vec<MultiplexedConnection<C>> {
+    #[inline]
+    fn socket_of(&mut self, slot: u32) -> Option<HandedSocket<'_>> {
+        self[slot as usize].session.as_mut().map(PollableSession::handed_socket)
+    }
+}
+
 /// What the operation of a connection waits for.
 enum OpState {
     /// There is no operation.
@@ -255,10 +258,8 @@ enum OpState {
 /// The connections of one thread.
 struct MultiplexedDriver<C: SessionFactory> {
     connections: Vec<MultiplexedConnection<C>>,
-    /// Watches the sockets; made on the clients' own thread.
-    epoll: Option<OwnedFd>,
-    /// Slots with events from the last poll that are not handled yet, in reverse order.
-    ready: Vec<u32>,
+    /// Opened on the clients' own thread.
+    sockets: Option<Sockets>,
     /// Slots with an operation that is not started yet.
     pushed: Vec<u32>,
     /// Slots whose operations wait for a connection.
@@ -266,8 +267,8 @@ struct MultiplexedDriver<C: SessionFactory> {
     /// When the next of them may try, and the pause after a failed attempt.
     connect_at: Instant,
     pause: Duration,
-    /// When the sockets were last polled, and when overdue answers are checked next.
-    polled_at: Instant,
+    /// When the last wait ended, and when overdue answers are checked next.
+    waited_at: Instant,
     check_silence_at: Instant,
     is_over: bool,
     names: OpNames,
@@ -282,13 +283,12 @@ impl<C: SessionFactory<Session: PollableSession>> MultiplexedDriver<C> {
         let connections: Vec<_> = factories.into_iter().map(MultiplexedConnection::unconnected).collect();
         let many = connections.len();
         MultiplexedDriver {
-            epoll: None,
-            ready: Vec::with_capacity(READY_MAX),
+            sockets: None,
             pushed: Vec::with_capacity(many),
             waiting: VecDeque::with_capacity(many),
             connect_at: now,
             pause: PAUSE,
-            polled_at: now,
+            waited_at: now,
             check_silence_at: now,
             is_over: false,
             names,
@@ -304,19 +304,11 @@ impl<C: SessionFactory<Session: PollableSession>> MultiplexedDriver<C> {
 
     /// Takes over a new connection for `slot`.
     fn adopt_session(&mut self, slot: u32, mut session: C::Session) -> Result<(), OpFailure> {
-        session.stop_waiting()?;
-        if self.epoll.is_none() {
-            self.epoll = Some(epoll::create(epoll::CreateFlags::CLOEXEC).map_err(epoll_failure)?);
-        }
-        epoll::add(self.epoll(), session.socket_fd(), EventData::new_u64(slot.into()), ANSWERS)
-            .map_err(epoll_failure)?;
-        let connection = &mut self.connections[slot as usize];
-        (connection.session, connection.is_full) = (Some(session), false);
+        session.hand_over_socket();
+        let sockets = self.sockets.as_mut().expect("opened with the clients");
+        sockets.add(slot, session.handed_socket()).map_err(|error| socket_failure(&error))?;
+        self.connections[slot as usize].session = Some(session);
         Ok(())
-    }
-
-    fn epoll(&self) -> BorrowedFd<'_> {
-        self.epoll.as_ref().expect("made with the first connection").as_fd()
     }
 
     /// Starts the operation of `slot`, from its beginning.
@@ -342,48 +334,29 @@ impl<C: SessionFactory<Session: PollableSession>> MultiplexedDriver<C> {
             return self.finish_op(slot, Outcome::Ok { bytes: 0 }, done);
         };
         let session = connection.session.as_mut().expect("connected: it is at a statement");
-        match session.put_command(command) {
-            Ok(()) => {
-                columns.into_iter().for_each(|columns| session.keep_rows(columns));
-                self.send_pending(slot, done);
-            }
-            Err(failure) => self.handle_failure(slot, failure, done),
+        let written = session.put_command(command).and_then(|()| {
+            columns.into_iter().for_each(|columns| session.keep_rows(columns));
+            session.write_command()
+        });
+        if let Err(failure) = written {
+            return self.handle_failure(slot, failure, done);
+        }
+        let sockets = self.sockets.as_mut().expect("opened with the clients");
+        sockets.send(slot, session.handed_socket());
+        if session.handed_socket().memory.has_ended() {
+            // No answer will come: what did come says why.
+            self.take_answer(slot, done);
         }
     }
 
-    /// Sends what is in the buffer, as far as there is room.
+    /// Something has come to `slot`, or more of its statement was sent.
     #[inline]
-    fn send_pending(&mut self, slot: u32, done: &mut Vec<FinishedOp>) {
-        let connection = &mut self.connections[slot as usize];
-        let Some(session) = &mut connection.session else { return };
-        match session.send_some() {
-            Ok(all) if all != connection.is_full => {}
-            Ok(all) => self.watch_for_room(slot, !all),
-            Err(failure) => self.handle_failure(slot, failure, done),
-        }
-    }
-
-    /// Watches the socket of `slot` for room to send, or no longer.
-    #[cold]
-    fn watch_for_room(&mut self, slot: u32, is_full: bool) {
-        self.connections[slot as usize].is_full = is_full;
-        let Some(session) = &self.connections[slot as usize].session else { return };
-        let flags = if is_full { ANSWERS | EventFlags::OUT } else { ANSWERS };
-        // If it cannot be watched, the check for overdue answers finds it.
-        let _ = epoll::modify(self.epoll(), session.socket_fd(), EventData::new_u64(slot.into()), flags);
-    }
-
-    /// The socket of `slot` has an answer, or room again.
-    #[inline]
-    fn receive_answer(&mut self, slot: u32, done: &mut Vec<FinishedOp>) {
+    fn take_answer(&mut self, slot: u32, done: &mut Vec<FinishedOp>) {
         let connection = &mut self.connections[slot as usize];
         if matches!(connection.state, OpState::Idle | OpState::Unconnected) {
             return; // the server closed an idle connection: the next operation on it will notice
         }
         connection.silent_since = None;
-        if connection.is_full {
-            return self.send_pending(slot, done);
-        }
         let Some(session) = &mut connection.session else { return };
         match session.take_some(&connection.op) {
             Ok(true) => self.send_next(slot, done),
@@ -450,7 +423,10 @@ impl<C: SessionFactory<Session: PollableSession>> MultiplexedDriver<C> {
     /// The connection of `slot` is lost, and its operation with it.
     #[cold]
     fn drop_connection(&mut self, slot: u32, failure: OpFailure, done: &mut Vec<FinishedOp>) {
-        self.connections[slot as usize].session = None; // closes the socket, which ends the watch
+        if let (Some(sockets), Some(session)) = (&mut self.sockets, &self.connections[slot as usize].session) {
+            sockets.remove(slot, session.socket_fd());
+        }
+        self.connections[slot as usize].session = None;
         self.give_up(slot, failure, done);
     }
 
@@ -481,7 +457,7 @@ impl<C: SessionFactory<Session: PollableSession>> MultiplexedDriver<C> {
     /// Connects one waiting client when it is time. If that fails, all waiting clients fail with it.
     #[cold]
     fn connect_one(&mut self, done: &mut Vec<FinishedOp>) {
-        let Some(slot) = self.waiting.pop_front_if(|_| self.polled_at >= self.connect_at) else { return };
+        let Some(slot) = self.waiting.pop_front_if(|_| self.waited_at >= self.connect_at) else { return };
         let connect = &self.connections[slot as usize].connect;
         let hurried = connect.with_patience(connect.session_options().patience.min(ANSWER_AT_MOST));
         match hurried.connect_after_loss().and_then(|session| self.adopt_session(slot, session)) {
@@ -502,32 +478,20 @@ impl<C: SessionFactory<Session: PollableSession>> MultiplexedDriver<C> {
         }
     }
 
-    /// Polls the sockets once, for at most `timeout`.
+    /// Waits for the sockets, for at most `timeout`.
     #[inline]
-    fn poll_sockets(&mut self, timeout: Nanos) {
-        let timeout = Duration::from_nanos(timeout.0).min(self.until_attempt());
-        let epoll = self.epoll.as_ref().expect("made when the clients were opened");
-        // epoll waits for full milliseconds: too long for what falls due before. Poll does not.
-        let whole = timeout.as_nanos().is_multiple_of(1_000_000);
-        if !whole && poll(&mut [PollFd::new(epoll, PollFlags::IN)], Some(&to_timespec(timeout))) == Ok(0) {
-            self.polled_at = Instant::now();
-            return;
-        }
-        let timeout = if whole { timeout } else { Duration::ZERO };
-        // If a signal comes, the loop asks again.
-        if let Ok((ready, _)) = epoll::wait(epoll, &mut [MaybeUninit::uninit(); READY_MAX], Some(&to_timespec(timeout)))
-        {
-            self.ready.extend(ready.iter().rev().map(|event: &Event| event.data.u64() as u32));
-        }
-        self.polled_at = Instant::now();
+    fn wait_for_sockets(&mut self, timeout: Nanos) {
+        let timeout = timeout.min(self.until_attempt());
+        self.sockets.as_mut().expect("opened with the clients").wait_at_most(timeout);
+        self.waited_at = Instant::now();
     }
 
     /// Time until the next attempt to connect; for ever if no client waits for it.
     #[inline]
-    fn until_attempt(&self) -> Duration {
+    fn until_attempt(&self) -> Nanos {
         match self.waiting.is_empty() {
-            true => Duration::MAX,
-            false => self.connect_at.saturating_duration_since(Instant::now()),
+            true => Nanos(u64::MAX),
+            false => Nanos(self.connect_at.saturating_duration_since(Instant::now()).as_nanos() as u64),
         }
     }
 
@@ -535,18 +499,18 @@ impl<C: SessionFactory<Session: PollableSession>> MultiplexedDriver<C> {
     /// before the command was sent, if all clients were in think time.
     #[inline]
     fn end_silent_connections(&mut self, done: &mut Vec<FinishedOp>) {
-        if self.polled_at < self.check_silence_at {
+        if self.waited_at < self.check_silence_at {
             return;
         }
-        self.check_silence_at = self.polled_at + SWEEP_EVERY;
-        let (patience, polled_at) = (self.session_options().patience, self.polled_at);
+        self.check_silence_at = self.waited_at + SWEEP_EVERY;
+        let (patience, waited_at) = (self.session_options().patience, self.waited_at);
         for slot in 0..self.connections.len() as u32 {
             let connection = &mut self.connections[slot as usize];
             if matches!(connection.state, OpState::Idle | OpState::Unconnected) {
                 continue;
             }
-            let since = *connection.silent_since.get_or_insert(polled_at);
-            if polled_at.saturating_duration_since(since) > patience {
+            let since = *connection.silent_since.get_or_insert(waited_at);
+            if waited_at.saturating_duration_since(since) > patience {
                 self.handle_failure(slot, OpFailure::timed_out(), done);
             }
         }
@@ -558,15 +522,8 @@ fn rolled_back() -> OpFailure {
     OpFailure { class: FailureClass::Other, text: ROLLED_BACK.into() }
 }
 
-/// Edge-triggered: each answer is announced once. It is read until nothing is left, so nothing is missed.
-const ANSWERS: EventFlags = EventFlags::IN.union(EventFlags::ET);
-
-fn epoll_failure(errno: Errno) -> OpFailure {
-    OpFailure { class: FailureClass::Other, text: std::io::Error::from(errno).to_string() }
-}
-
-fn to_timespec(time: Duration) -> Timespec {
-    Timespec { tv_sec: time.as_secs() as i64, tv_nsec: time.subsec_nanos().into() }
+fn socket_failure(error: &std::io::Error) -> OpFailure {
+    OpFailure { class: FailureClass::Other, text: host::error::system_words(error) }
 }
 
 /// The state of an operation whose next call is number `nth`, with arguments from `args` on.
@@ -618,6 +575,8 @@ impl<C: SessionFactory<Session: PollableSession>> BatchDriver for MultiplexedDri
     }
 
     fn open(&mut self) -> Result<(), String> {
+        let opened = Sockets::open(self.session_options().sockets, self.depth());
+        self.sockets = Some(opened.map_err(|error| socket_failure(&error).text)?);
         for slot in 0..self.connections.len() as u32 {
             let connect = &self.connections[slot as usize].connect;
             let server = connect.server_name();
@@ -640,17 +599,16 @@ impl<C: SessionFactory<Session: PollableSession>> BatchDriver for MultiplexedDri
         while let Some(slot) = self.pushed.pop() {
             self.start_op(slot, done);
         }
-        // Sockets are asked only when all that the last poll found is handled: a poll in between would cost a system call an
-        // answer.
-        if done.is_empty() && self.ready.is_empty() {
-            self.poll_sockets(timeout);
+        // Sockets are waited for only when all that the last wait brought is handled: a wait in between would cost a system call an answer.
+        if done.is_empty() && !self.sockets.as_mut().is_some_and(Sockets::has_more) {
+            self.wait_for_sockets(timeout);
             self.end_silent_connections(done);
             self.connect_one(done);
         }
         while done.is_empty()
-            && let Some(slot) = self.ready.pop()
+            && let Some(slot) = self.sockets.as_mut().and_then(|sockets| sockets.take_next(&mut self.connections))
         {
-            self.receive_answer(slot, done);
+            self.take_answer(slot, done);
         }
     }
 
@@ -679,11 +637,14 @@ mod tests {
     //! The way of operations on sockets whose other ends are here; the real servers are in the contract tests.
 
     use super::*;
+    use crate::server::memory::SocketMemory;
     use crate::sql::session_options::{ClientThreads, ReconnectPolicy};
+    use crate::sql::sockets::SocketWay;
     use crate::sql::testing::options;
     use crate::sql::variant::rows::RowBuffer;
     use model::{IfEmpty, KeptAnswer, KeptRow, SqlCall, TransactionEnd};
     use std::io::{ErrorKind, Read, Write};
+    use std::os::fd::AsFd;
     use std::os::unix::net::UnixStream;
     use std::sync::Mutex;
     use std::sync::atomic::{AtomicBool, AtomicU32};
@@ -700,6 +661,7 @@ mod tests {
     /// A client's end: commands are lines, and answers are letters.
     struct Line {
         socket: UnixStream,
+        memory: SocketMemory,
         out: Vec<u8>,
         kept: KeptRows,
         answered: Answered,
@@ -731,7 +693,7 @@ mod tests {
             let (socket, end) = UnixStream::pair().unwrap();
             self.ends.lock().unwrap().push(Some(end));
             let answered = Answered { in_transaction: true, ..Answered::default() };
-            Ok(Line { socket, out: Vec::new(), kept: KeptRows::default(), answered })
+            Ok(Line { socket, memory: SocketMemory::default(), out: Vec::new(), kept: KeptRows::default(), answered })
         }
     }
 
@@ -752,10 +714,14 @@ mod tests {
 
     impl PollableSession for Line {
         fn stop_waiting(&mut self) -> Result<(), OpFailure> {
-            self.socket.set_nonblocking(true).map_err(|error| lost(&error.to_string()))
+            unreachable!("the socket is handed over")
         }
         fn socket_fd(&self) -> BorrowedFd<'_> {
             self.socket.as_fd()
+        }
+        fn hand_over_socket(&mut self) {}
+        fn handed_socket(&mut self) -> HandedSocket<'_> {
+            HandedSocket { fd: self.socket.as_fd(), memory: &mut self.memory }
         }
         fn put_command(&mut self, next: SqlCommand<'_>) -> Result<(), OpFailure> {
             self.out = match next {
@@ -766,13 +732,11 @@ mod tests {
             };
             Ok(())
         }
+        fn write_command(&mut self) -> Result<(), OpFailure> {
+            self.memory.write_all(&self.out).map_err(|error| lost(&error.to_string()))
+        }
         fn send_some(&mut self) -> Result<bool, OpFailure> {
-            match self.socket.write(&self.out) {
-                Ok(sent) => drop(self.out.drain(..sent)),
-                Err(error) if error.kind() == ErrorKind::WouldBlock => {}
-                Err(error) => return Err(lost(&error.to_string())),
-            }
-            Ok(self.out.is_empty())
+            unreachable!("the socket is handed over")
         }
         fn keep_rows(&mut self, columns: u8) {
             self.kept.begin(columns);
@@ -785,7 +749,7 @@ mod tests {
         }
         fn take_some(&mut self, _: &SqlOp) -> Result<bool, OpFailure> {
             let mut letter = [0];
-            match self.socket.read(&mut letter) {
+            match self.memory.read(&mut letter) {
                 Ok(1) if letter == *b"y" => Ok(true),
                 // A row with this digit.
                 Ok(1) if letter[0].is_ascii_digit() => {
@@ -822,9 +786,14 @@ mod tests {
         }
     }
 
+    /// With io_uring, if this kernel has it, and with epoll.
+    fn in_both_ways(test: impl Fn(SocketWay)) {
+        [SocketWay::best(), SocketWay::Epoll].into_iter().for_each(test);
+    }
+
     /// A server and its clients on one thread, which wait for an answer as long as `patience`.
-    fn clients(count: usize, patience: Duration) -> (Server, MultiplexedDriver<Server>) {
-        let options = SessionOptions { patience, threads: ClientThreads::Shared(1), ..options() };
+    fn clients(sockets: SocketWay, count: usize, patience: Duration) -> (Server, MultiplexedDriver<Server>) {
+        let options = SessionOptions { patience, threads: ClientThreads::Shared(1), sockets, ..options() };
         let server = Server { ends: Arc::default(), is_gone: Arc::default(), attempts: Arc::default(), options };
         let mut driver = MultiplexedDriver::new(vec![server.clone(); count], OpNames::default(), Arc::default());
         driver.open().unwrap();
@@ -838,10 +807,13 @@ mod tests {
         SqlOp { transaction, calls, args: [1, 2, 3].map(SqlArg::Int).into(), ..SqlOp::default() }
     }
 
-    /// What one look finds.
+    /// What one look finds. A second one sends what follows, if nothing was done.
     fn look(driver: &mut MultiplexedDriver<Server>) -> Vec<FinishedOp> {
         let mut done = Vec::new();
         driver.submit_and_wait(Nanos(0), &mut done);
+        if done.is_empty() {
+            driver.submit_and_wait(Nanos(0), &mut done);
+        }
         done
     }
 
@@ -863,186 +835,206 @@ mod tests {
 
     #[test]
     fn an_operation_says_its_statements_one_after_the_other_while_its_neighbours_go_on() {
-        let (server, mut driver) = clients(2, HOUR);
-        driver.push_op(0, &operation(true));
-        assert_eq!(look(&mut driver), []);
-        driver.push_op(1, &operation(false));
-        assert_eq!(look(&mut driver), []);
-        for said in ["BEGIN", "7 [Int(1)]", "8 [Int(2), Int(3)]"] {
-            assert_eq!(server.answer(0, b"y"), said);
+        in_both_ways(|way| {
+            let (server, mut driver) = clients(way, 2, HOUR);
+            driver.push_op(0, &operation(true));
             assert_eq!(look(&mut driver), []);
-        }
-        assert_eq!(server.answer(1, b"y"), "7 [Int(1)]");
-        assert_eq!(look(&mut driver), []);
-        assert_eq!((server.answer(1, b"y"), server.answer(0, b"y")), ("8 [Int(2), Int(3)]".into(), "COMMIT".into()));
-        // Both are there, and each is handed over alone.
-        let both = [look(&mut driver), look(&mut driver)].map(|done| (done.len(), done[0].outcome));
-        assert_eq!(both, [(1, OK); 2]);
+            driver.push_op(1, &operation(false));
+            assert_eq!(look(&mut driver), []);
+            for said in ["BEGIN", "7 [Int(1)]", "8 [Int(2), Int(3)]"] {
+                assert_eq!(server.answer(0, b"y"), said);
+                assert_eq!(look(&mut driver), []);
+            }
+            assert_eq!(server.answer(1, b"y"), "7 [Int(1)]");
+            assert_eq!(look(&mut driver), []);
+            assert_eq!(
+                (server.answer(1, b"y"), server.answer(0, b"y")),
+                ("8 [Int(2), Int(3)]".into(), "COMMIT".into())
+            );
+            // Both are there, and each is handed over alone.
+            let both = [look(&mut driver), look(&mut driver)].map(|done| (done.len(), done[0].outcome));
+            assert_eq!(both, [(1, OK); 2]);
+        });
     }
 
     #[test]
     fn an_operation_that_loses_is_rolled_back_and_performed_again_within_itself() {
-        let (server, mut driver) = clients(1, HOUR);
-        driver.push_op(0, &operation(true));
-        let talk = [("BEGIN", b"y"), ("7 [Int(1)]", b"n"), ("ROLLBACK", b"y"), ("BEGIN", b"y"), ("7 [Int(1)]", b"y")];
-        for (said, letter) in talk {
+        in_both_ways(|way| {
+            let (server, mut driver) = clients(way, 1, HOUR);
+            driver.push_op(0, &operation(true));
+            let talk =
+                [("BEGIN", b"y"), ("7 [Int(1)]", b"n"), ("ROLLBACK", b"y"), ("BEGIN", b"y"), ("7 [Int(1)]", b"y")];
+            for (said, letter) in talk {
+                assert_eq!(look(&mut driver), []);
+                assert_eq!(server.answer(0, letter), said);
+            }
             assert_eq!(look(&mut driver), []);
-            assert_eq!(server.answer(0, letter), said);
-        }
-        assert_eq!(look(&mut driver), []);
-        server.answer(0, b"y");
-        assert_eq!(look(&mut driver), []);
-        assert_eq!(server.answer(0, b"y"), "COMMIT");
-        assert_eq!(look(&mut driver), [FinishedOp { slot: 0, outcome: OK }]);
-        assert_eq!(counts(&driver), ["1", "0"]);
+            server.answer(0, b"y");
+            assert_eq!(look(&mut driver), []);
+            assert_eq!(server.answer(0, b"y"), "COMMIT");
+            assert_eq!(look(&mut driver), [FinishedOp { slot: 0, outcome: OK }]);
+            assert_eq!(counts(&driver), ["1", "0"]);
+        });
     }
 
     #[test]
     fn what_a_call_has_returned_is_an_argument_of_a_later_one_and_is_read_again_after_a_conflict() {
-        let (server, mut driver) = clients(1, HOUR);
-        let call = |statement, args| SqlCall { statement, args };
-        let keep = |call, if_empty| KeptAnswer { call, row: KeptRow::First, columns: 1, place: 0, if_empty };
-        let op = SqlOp {
-            transaction: true,
-            ending: TransactionEnd::RollBack,
-            calls: vec![call(1, 0), call(2, 2), call(3, 0), call(4, 1), call(5, 1)],
-            args: vec![SqlArg::Kept(0), SqlArg::Int(9), SqlArg::Int(8), SqlArg::Kept(0)],
-            keeps: vec![keep(0, IfEmpty::Fail), keep(2, IfEmpty::Skip(1))],
-            ..SqlOp::default()
-        };
-        driver.push_op(0, &op);
-        let talk = [
-            ("BEGIN", "y"),
-            ("1 []", "4"),
-            ("2 [Int(4), Int(9)]", "n"),
-            ("ROLLBACK", "y"),
-            ("BEGIN", "y"),
-            ("1 []", "5"),
-            ("2 [Int(5), Int(9)]", "y"),
-            ("3 []", "y"),
-            ("3 []", "y"),
-            ("5 [Int(5)]", "y"),
-            ("ROLLBACK", "y"),
-        ];
-        for (said, letter) in talk {
-            assert_eq!(look(&mut driver), []);
-            assert_eq!(server.answer(0, letter.as_bytes()), said);
-        }
-        assert_eq!(look(&mut driver), [FinishedOp { slot: 0, outcome: OK }]);
-        assert_eq!(counts(&driver), ["1", "0"]);
-        // A row that must be there is not.
-        driver.push_op(0, &op);
-        for (said, letter) in [("BEGIN", b"y"), ("1 []", b"y"), ("ROLLBACK", b"y")] {
-            assert_eq!(look(&mut driver), []);
-            assert_eq!(server.answer(0, letter), said);
-        }
-        assert_eq!(look(&mut driver), [FinishedOp { slot: 0, outcome: Outcome::Failed(FailureClass::Other) }]);
+        in_both_ways(|way| {
+            let (server, mut driver) = clients(way, 1, HOUR);
+            let call = |statement, args| SqlCall { statement, args };
+            let keep = |call, if_empty| KeptAnswer { call, row: KeptRow::First, columns: 1, place: 0, if_empty };
+            let op = SqlOp {
+                transaction: true,
+                ending: TransactionEnd::RollBack,
+                calls: vec![call(1, 0), call(2, 2), call(3, 0), call(4, 1), call(5, 1)],
+                args: vec![SqlArg::Kept(0), SqlArg::Int(9), SqlArg::Int(8), SqlArg::Kept(0)],
+                keeps: vec![keep(0, IfEmpty::Fail), keep(2, IfEmpty::Skip(1))],
+                ..SqlOp::default()
+            };
+            driver.push_op(0, &op);
+            let talk = [
+                ("BEGIN", "y"),
+                ("1 []", "4"),
+                ("2 [Int(4), Int(9)]", "n"),
+                ("ROLLBACK", "y"),
+                ("BEGIN", "y"),
+                ("1 []", "5"),
+                ("2 [Int(5), Int(9)]", "y"),
+                ("3 []", "y"),
+                ("3 []", "y"),
+                ("5 [Int(5)]", "y"),
+                ("ROLLBACK", "y"),
+            ];
+            for (said, letter) in talk {
+                assert_eq!(look(&mut driver), []);
+                assert_eq!(server.answer(0, letter.as_bytes()), said);
+            }
+            assert_eq!(look(&mut driver), [FinishedOp { slot: 0, outcome: OK }]);
+            assert_eq!(counts(&driver), ["1", "0"]);
+            // A row that must be there is not.
+            driver.push_op(0, &op);
+            for (said, letter) in [("BEGIN", b"y"), ("1 []", b"y"), ("ROLLBACK", b"y")] {
+                assert_eq!(look(&mut driver), []);
+                assert_eq!(server.answer(0, letter), said);
+            }
+            assert_eq!(look(&mut driver), [FinishedOp { slot: 0, outcome: Outcome::Failed(FailureClass::Other) }]);
+        });
     }
 
     #[test]
     fn without_time_for_retries_a_conflict_is_a_failure_after_its_roll_back() {
-        let (server, mut driver) = clients(1, HOUR);
-        driver.connections[0].connect.options.retries_for = Duration::ZERO;
-        driver.push_op(0, &operation(false));
-        look(&mut driver);
-        server.answer(0, b"n");
-        assert_eq!(look(&mut driver), []);
-        assert_eq!(server.answer(0, b"y"), "ROLLBACK");
-        let failed = Outcome::Failed(FailureClass::Conflict);
-        assert_eq!(look(&mut driver), [FinishedOp { slot: 0, outcome: failed }]);
-        assert_eq!(
-            (driver.describe_failure().as_str(), counts(&driver)),
-            ("a server: deadlock", ["0".into(), "0".into()])
-        );
+        in_both_ways(|way| {
+            let (server, mut driver) = clients(way, 1, HOUR);
+            driver.connections[0].connect.options.retries_for = Duration::ZERO;
+            driver.push_op(0, &operation(false));
+            look(&mut driver);
+            server.answer(0, b"n");
+            assert_eq!(look(&mut driver), []);
+            assert_eq!(server.answer(0, b"y"), "ROLLBACK");
+            let failed = Outcome::Failed(FailureClass::Conflict);
+            assert_eq!(look(&mut driver), [FinishedOp { slot: 0, outcome: failed }]);
+            assert_eq!(
+                (driver.describe_failure().as_str(), counts(&driver)),
+                ("a server: deadlock", ["0".into(), "0".into()])
+            );
+        });
     }
 
     #[test]
     fn a_server_that_says_nothing_is_lost_when_its_time_is_over_and_others_are_not() {
-        let (server, mut driver) = clients(2, Duration::from_millis(300));
-        [0, 1].into_iter().for_each(|slot| driver.push_op(slot, &operation(false)));
-        let mut done = Vec::new();
-        while done.is_empty() {
-            driver.submit_and_wait(Nanos::from_millis(20), &mut done);
-            server.answer_if_asked(1);
-            done.retain(|done| done.slot == 0);
-            if matches!(driver.connections[1].state, OpState::Idle) {
-                driver.push_op(1, &operation(false));
+        in_both_ways(|way| {
+            let (server, mut driver) = clients(way, 2, Duration::from_millis(300));
+            [0, 1].into_iter().for_each(|slot| driver.push_op(slot, &operation(false)));
+            let mut done = Vec::new();
+            while done.is_empty() {
+                driver.submit_and_wait(Nanos::from_millis(20), &mut done);
+                server.answer_if_asked(1);
+                done.retain(|done| done.slot == 0);
+                if matches!(driver.connections[1].state, OpState::Idle) {
+                    driver.push_op(1, &operation(false));
+                }
             }
-        }
-        assert_eq!(done, [FinishedOp { slot: 0, outcome: Outcome::Failed(FailureClass::Lost) }]);
-        assert!(driver.describe_failure().contains("did not answer") && driver.connections[1].session.is_some());
+            assert_eq!(done, [FinishedOp { slot: 0, outcome: Outcome::Failed(FailureClass::Lost) }]);
+            assert!(driver.describe_failure().contains("did not answer") && driver.connections[1].session.is_some());
+        });
     }
 
     #[test]
     fn a_server_is_not_lost_because_nobody_looked_for_long_before_it_was_told_anything() {
-        let (server, mut driver) = clients(1, HOUR);
-        // All clients thought for two hours.
-        driver.polled_at -= 2 * HOUR;
-        driver.push_op(0, &operation(false));
-        assert_eq!(look(&mut driver), []);
-        server.answer(0, b"y");
-        assert_eq!(look(&mut driver), []);
-        server.answer(0, b"y");
-        assert_eq!(look(&mut driver), [FinishedOp { slot: 0, outcome: OK }]);
+        in_both_ways(|way| {
+            let (server, mut driver) = clients(way, 1, HOUR);
+            // All clients thought for two hours.
+            driver.waited_at -= 2 * HOUR;
+            driver.push_op(0, &operation(false));
+            assert_eq!(look(&mut driver), []);
+            server.answer(0, b"y");
+            assert_eq!(look(&mut driver), []);
+            server.answer(0, b"y");
+            assert_eq!(look(&mut driver), [FinishedOp { slot: 0, outcome: OK }]);
+        });
     }
 
     #[test]
     fn an_outage_costs_one_attempt_for_all_on_the_thread_and_they_come_back_when_it_is_over() {
-        let (server, mut driver) = clients(3, HOUR);
-        (0..3).for_each(|slot| driver.push_op(slot, &operation(true)));
-        look(&mut driver);
-        server.is_gone.store(true, Relaxed);
-        server.ends.lock().unwrap().iter_mut().for_each(|end| *end = None);
-        let mut failed = Vec::new();
-        while failed.len() < 3 {
+        in_both_ways(|way| {
+            let (server, mut driver) = clients(way, 3, HOUR);
+            (0..3).for_each(|slot| driver.push_op(slot, &operation(true)));
+            look(&mut driver);
+            server.is_gone.store(true, Relaxed);
+            server.ends.lock().unwrap().iter_mut().for_each(|end| *end = None);
+            let mut failed = Vec::new();
+            while failed.len() < 3 {
+                failed.extend(until_done(&mut driver));
+            }
+            let before = server.attempts.load(Relaxed);
+            (0..3).for_each(|slot| driver.push_op(slot, &operation(true)));
             failed.extend(until_done(&mut driver));
-        }
-        let before = server.attempts.load(Relaxed);
-        (0..3).for_each(|slot| driver.push_op(slot, &operation(true)));
-        failed.extend(until_done(&mut driver));
-        assert_eq!((failed.len(), server.attempts.load(Relaxed) - before), (6, 1), "{failed:?}");
-        assert!(failed.iter().all(|done| done.outcome == Outcome::Failed(FailureClass::Lost)));
-        server.is_gone.store(false, Relaxed);
-        (0..3).for_each(|slot| driver.push_op(slot, &operation(true)));
-        while server.ends.lock().unwrap().len() < 6 {
-            assert_eq!(look(&mut driver), []);
-        }
-        assert_eq!((server.answer(5, b"y"), counts(&driver)), ("BEGIN".into(), ["0".into(), "3".into()]));
+            assert_eq!((failed.len(), server.attempts.load(Relaxed) - before), (6, 1), "{failed:?}");
+            assert!(failed.iter().all(|done| done.outcome == Outcome::Failed(FailureClass::Lost)));
+            server.is_gone.store(false, Relaxed);
+            (0..3).for_each(|slot| driver.push_op(slot, &operation(true)));
+            while server.ends.lock().unwrap().len() < 6 {
+                assert_eq!(look(&mut driver), []);
+            }
+            assert_eq!((server.answer(5, b"y"), counts(&driver)), ("BEGIN".into(), ["0".into(), "3".into()]));
+        });
     }
 
     #[test]
     fn a_lost_connection_is_the_end_where_the_clients_are_to_stop() {
-        for reconnect in [ReconnectPolicy::Again, ReconnectPolicy::Stop] {
-            let (server, mut driver) = clients(1, HOUR);
-            driver.connections[0].connect.options.reconnect = reconnect;
-            driver.push_op(0, &operation(true));
-            look(&mut driver);
-            server.ends.lock().unwrap()[0] = None;
-            until_done(&mut driver);
-            assert_eq!(driver.is_over(), reconnect == ReconnectPolicy::Stop);
-        }
+        in_both_ways(|way| {
+            for reconnect in [ReconnectPolicy::Again, ReconnectPolicy::Stop] {
+                let (server, mut driver) = clients(way, 1, HOUR);
+                driver.connections[0].connect.options.reconnect = reconnect;
+                driver.push_op(0, &operation(true));
+                look(&mut driver);
+                server.ends.lock().unwrap()[0] = None;
+                until_done(&mut driver);
+                assert_eq!(driver.is_over(), reconnect == ReconnectPolicy::Stop);
+            }
+        });
     }
 
     #[test]
     fn a_statement_for_which_there_is_no_room_goes_on_when_there_is_and_holds_nobody_up() {
-        let (server, mut driver) = clients(2, HOUR);
-        let call = SqlCall { statement: 1, args: 0 };
-        let long = SqlOp { calls: vec![call], text: vec![b'x'; 3 << 20], ..SqlOp::default() };
-        [0, 1].into_iter().zip([&long, &operation(false)]).for_each(|(slot, op)| driver.push_op(slot, op));
-        assert_eq!(look(&mut driver), []);
-        assert!(driver.connections[0].is_full && !driver.connections[1].is_full);
-        server.answer(1, b"y");
-        look(&mut driver);
-        server.answer(1, b"y");
-        assert_eq!(look(&mut driver), [FinishedOp { slot: 1, outcome: OK }]);
-        let mut received = 0;
-        while received < long.text.len() {
-            received += server.answer(0, b"").len();
+        in_both_ways(|way| {
+            let (server, mut driver) = clients(way, 2, HOUR);
+            let call = SqlCall { statement: 1, args: 0 };
+            let long = SqlOp { calls: vec![call], text: vec![b'x'; 3 << 20], ..SqlOp::default() };
+            [0, 1].into_iter().zip([&long, &operation(false)]).for_each(|(slot, op)| driver.push_op(slot, op));
+            assert_eq!(look(&mut driver), []);
+            server.answer(1, b"y");
             look(&mut driver);
-        }
-        assert!(!driver.connections[0].is_full);
-        server.ends.lock().unwrap()[0].as_mut().unwrap().write_all(b"y").unwrap();
-        assert_eq!(until_done(&mut driver), [FinishedOp { slot: 0, outcome: OK }]);
+            server.answer(1, b"y");
+            assert_eq!(look(&mut driver), [FinishedOp { slot: 1, outcome: OK }]);
+            let mut received = 0;
+            while received < long.text.len() {
+                received += server.answer(0, b"").len();
+                look(&mut driver);
+            }
+            server.ends.lock().unwrap()[0].as_mut().unwrap().write_all(b"y").unwrap();
+            assert_eq!(until_done(&mut driver), [FinishedOp { slot: 0, outcome: OK }]);
+        });
     }
 
     #[test]

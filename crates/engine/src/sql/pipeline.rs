@@ -235,6 +235,7 @@ mod tests {
     //! The other end of the connection is here; PostgreSQL itself is in the contract tests.
 
     use super::*;
+    use crate::server::memory::HandedSocket;
     use crate::sql::SqlSession;
     use crate::sql::kept::KeptRows;
     use crate::sql::multiplex::SqlCommand;
@@ -308,8 +309,17 @@ mod tests {
         fn socket_fd(&self) -> BorrowedFd<'_> {
             self.socket.as_fd()
         }
+        fn hand_over_socket(&mut self) {
+            unreachable!("the socket is its own")
+        }
+        fn handed_socket(&mut self) -> HandedSocket<'_> {
+            unreachable!("the socket is its own")
+        }
         fn put_command(&mut self, _: SqlCommand<'_>) -> Result<(), OpFailure> {
             unreachable!("operations are sent ahead")
+        }
+        fn write_command(&mut self) -> Result<(), OpFailure> {
+            unreachable!("the socket is its own")
         }
         fn send_some(&mut self) -> Result<bool, OpFailure> {
             self.socket

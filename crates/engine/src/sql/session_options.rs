@@ -12,6 +12,7 @@ use crate::sql::OpFailure;
 use crate::sql::open_connections::OpenConnections;
 use crate::sql::rejection::{custom_ops, rejection};
 use crate::sql::row_tally::StatementRows;
+use crate::sql::sockets::SocketWay;
 use host::error::TargetError;
 use model::statement::CustomOp;
 use model::{Fact, FailureClass, Meaning, Nanos, ParamDef, ParamKind, ParamRole, Params, Phrase, Trial};
@@ -91,6 +92,14 @@ const THREADS: ParamDef = ParamDef {
     ..ParamDef::new("threads", ParamRole::Tuning, ParamKind::Int { min: 0, max: 16_384 }, "0")
 };
 
+/// How the sockets of clients that share threads are read and written.
+const SOCKETS: ParamDef = ParamDef {
+    help: "how clients that share threads send and receive: by io_uring (`uring`), one call for many, or by `epoll`; best = io_uring where \
+           the kernel has it",
+    phrase: Phrase::Words(&[("best", "the best way"), ("uring", "io_uring"), ("epoll", "epoll")]),
+    ..ParamDef::new("sockets", ParamRole::Tuning, ParamKind::OneOf(&["best", "uring", "epoll"]), "best")
+};
+
 /// How long connecting and control queries may take.
 pub const CONTROL_TIMEOUT: ParamDef = ParamDef {
     help: "give up if connecting, or the answer to a control query, takes longer than this",
@@ -118,7 +127,7 @@ pub const fn params_with<const N: usize>(
     [statements, isolation]: [ParamDef; 2],
     more: &[ParamDef],
 ) -> [ParamDef; N] {
-    let session = [statements, isolation, CONNECTION, RECONNECT, RETRIES_FOR, THREADS];
+    let session = [statements, isolation, CONNECTION, RECONNECT, RETRIES_FOR, THREADS, SOCKETS];
     let more_from = own.len() + session.len();
     assert!(N == more_from + more.len(), "N is the number of all parameters");
     let (mut all, mut nth) = ([isolation; N], 0);
@@ -196,6 +205,8 @@ pub struct SessionOptions {
     pub identity: IdentityWatch,
     /// Which threads run them.
     pub threads: ClientThreads,
+    /// How the sockets of those that share threads are read and written.
+    pub sockets: SocketWay,
     /// How many operations each keeps in flight on its connection.
     pub depth: u32,
     /// The operations that the user wrote, for messages.
@@ -222,6 +233,7 @@ impl SessionOptions {
             },
             retries_for: Duration::from_nanos(retries_for),
             threads: client_threads(trial),
+            sockets: socket_way(trial),
             depth: trial.load.depth,
             written: custom_ops(trial).into(),
             answer_limit: None,
@@ -244,6 +256,7 @@ impl SessionOptions {
             open: OpenConnections::default(),
             identity: IdentityWatch::default(),
             threads: ClientThreads::Each,
+            sockets: SocketWay::Epoll,
             depth: 1,
             written: Arc::default(),
             begins_with: Vec::new(),
@@ -275,6 +288,7 @@ impl SessionOptions {
         let mut facts = Vec::new();
         if let ClientThreads::Shared(threads) = self.threads {
             facts.push(Fact::new("client.threads", format!("{threads}; a reply may wait for its thread")));
+            facts.extend(self.sockets.facts());
         }
         if self.depth > 1 {
             let told = format!("{} on a connection; each waits for those before it; no BEGIN and COMMIT", self.depth);
@@ -299,13 +313,31 @@ pub fn check_threads(trial: &Trial) -> Result<(), TargetError> {
              for one thread per client"
         )));
     }
-    match (client_threads(trial), connection_lifetime(&trial.target.params)) {
-        (ClientThreads::Shared(_), ConnectionLifetime::PerTransaction) => Err(TargetError::Unsupported(format!(
+    let is_shared = client_threads(trial) != ClientThreads::Each;
+    if is_shared && connection_lifetime(&trial.target.params) == ConnectionLifetime::PerTransaction {
+        return Err(TargetError::Unsupported(format!(
             "threads = `{threads}` for {clients} clients needs connection = `kept`: while one client connects, the \
              others on its thread would wait"
-        ))),
-        _ => Ok(()),
+        )));
     }
+    check_sockets(socket_word(&trial.target.params), is_shared)
+}
+
+fn check_sockets(word: &str, is_shared: bool) -> Result<(), TargetError> {
+    if word != "best" && !is_shared {
+        return Err(TargetError::Unsupported(format!(
+            "sockets = `{word}` is for clients that share threads; use fewer `threads` than clients, or leave out `sockets`"
+        )));
+    }
+    if word == "uring"
+        && let Err(why) = SocketWay::by_ring()
+    {
+        return Err(TargetError::Unsupported(format!(
+            "sockets = `uring`: io_uring cannot be used here: {why} (see `sysctl kernel.io_uring_disabled` or the container's seccomp \
+             profile); use sockets = `epoll`"
+        )));
+    }
+    Ok(())
 }
 
 /// Refuses shared threads and operations sent ahead over TLS: data that TLS has buffered does not show at the socket.
@@ -348,6 +380,19 @@ pub fn check_via(trial: &Trial) -> Result<(), TargetError> {
         ))),
         _ => Ok(()),
     }
+}
+
+/// How the sockets of the clients of `trial` are read and written, if they share threads.
+fn socket_way(trial: &Trial) -> SocketWay {
+    match client_threads(trial) {
+        ClientThreads::Shared(_) if socket_word(&trial.target.params) != "epoll" => SocketWay::best(),
+        _ => SocketWay::Epoll,
+    }
+}
+
+/// The word in [`SOCKETS`], which older plans do not have.
+fn socket_word(params: &Params) -> &str {
+    if params.0.contains_key(SOCKETS.name) { params.word(SOCKETS.name) } else { SOCKETS.default }
 }
 
 /// Which threads run the clients of `trial`.

@@ -3,6 +3,7 @@
 use super::open_connections::OpenConnections;
 use super::row_tally::{RowTally, StatementRows};
 use super::session_options::{ClientThreads, ConnectionLifetime, ReconnectPolicy, SessionOptions, StatementMode};
+use super::sockets::SocketWay;
 use super::variant::rows::RowBuffer;
 use super::{OpFailure, SessionFactory, SqlSession};
 use crate::server::identity::IdentityWatch;
@@ -22,6 +23,7 @@ pub fn options() -> SessionOptions {
         retries_for: Duration::from_secs(3600),
         patience: Duration::from_secs(1),
         threads: ClientThreads::Each,
+        sockets: SocketWay::Epoll,
         depth: 1,
         written: Arc::default(),
         answer_limit: None,

@@ -41,18 +41,26 @@ fn the_server_counts_what_the_clients_count_and_each_has_its_part_at_any_pace() 
     let parent = directory();
     for engine in server_programs().map(|engine| engine.entry.name) {
         let mut instance = prepared(&sixteen(engine, &[]), parent.path());
-        the_server_counts_as_many_operations_as_the_clients(&mut *instance, engine, parent.path());
+        for sockets in ["best", "epoll"] {
+            the_server_counts_as_many_operations_as_the_clients(&mut *instance, engine, parent.path(), sockets);
+        }
         each_client_has_a_connection_and_its_part_of_the_operations(&mut *instance, engine, parent.path());
         instance.stop().unwrap();
         assert_eq!(names_in(parent.path()), NOTHING);
     }
 }
 
-fn the_server_counts_as_many_operations_as_the_clients(instance: &mut dyn Instance, engine: &str, parent: &Path) {
+fn the_server_counts_as_many_operations_as_the_clients(
+    instance: &mut dyn Instance,
+    engine: &str,
+    parent: &Path,
+    sockets: &str,
+) {
     for (mix, counter) in [("point_select", "Com_stmt_execute"), ("read_write", "Com_commit")] {
         for statements in ["prepared", "plain"] {
             let counter = if statements == "plain" && mix == "point_select" { "Com_select" } else { counter };
-            let trial = sixteen(engine, &[("mix", mix), ("ops_max", "1000"), ("statements", statements)]);
+            let more = [("mix", mix), ("ops_max", "1000"), ("statements", statements), ("sockets", sockets)];
+            let trial = sixteen(engine, &more);
             let before = count(engine, parent, counter);
             assert_eq!(done(instance, &trial), 1_000, "{engine} {mix}");
             // PostgreSQL's processes tell what they did when they end, and once a second; it and those that ask commit, too.
@@ -70,6 +78,8 @@ fn the_server_counts_as_many_operations_as_the_clients(instance: &mut dyn Instan
     }
     let told = fact(instance, "client.threads").unwrap();
     assert!(told.starts_with("2; a reply may wait for its thread"), "{told}");
+    let told = fact(instance, "client.sockets").unwrap();
+    assert!(sockets == "best" || told.starts_with("epoll"), "{told}");
 }
 
 /// The last of its instance: its clients sign the rows.
@@ -122,5 +132,8 @@ fn threads_that_cannot_be_shared_are_refused_with_what_to_do() {
         }
         let each = sixteen(engine.entry.name, &[("threads", "16"), ("connection", "per-transaction")]);
         (engine.check)(&each).unwrap();
+        let alone = sixteen(engine.entry.name, &[("threads", "0"), ("sockets", "epoll")]);
+        let text = (engine.check)(&alone).unwrap_err().to_string();
+        assert!(text.contains("sockets = `epoll` is for clients that share threads"), "{text}");
     }
 }

@@ -234,6 +234,7 @@ pub static FACTS: &[FactMeaning] = &[
     fact("conditions.checked", "result of checking the consistency conditions of the workload after the run"),
     fact("conditions.broken.*", "the consistency condition of this number, and the first row that breaks it"),
     fact("client.threads", "threads that the measured clients shared; a load in the background has threads of its own"),
+    fact("client.sockets", "how clients that share threads sent and received: by io_uring or by epoll"),
     fact("client.pipeline", "operations that each client sent before the first of them was answered"),
     fact("endpoints", "names of the endpoints, in the order of their numbers, if the engine has several"),
     fact(
