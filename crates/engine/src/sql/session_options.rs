@@ -340,18 +340,9 @@ fn check_sockets(word: &str, is_shared: bool) -> Result<(), TargetError> {
     Ok(())
 }
 
-/// Refuses shared threads and operations sent ahead over TLS: data that TLS has buffered does not show at the socket.
+/// Refuses operations sent ahead over TLS: data that TLS has buffered does not show at the socket.
 pub fn check_url(trial: &Trial, url: &ServerUrl) -> Result<(), TargetError> {
-    if url.tls.is_some() && trial.load.depth > 1 {
-        return Err(deep_over_tls(trial));
-    }
-    match (client_threads(trial), &url.tls) {
-        (ClientThreads::Shared(shared), Some(_)) => Err(TargetError::Unsupported(format!(
-            "threads = `{shared}` for {} clients does not work over TLS; leave out `threads` or TLS",
-            trial.load.clients
-        ))),
-        _ => Ok(()),
-    }
+    if url.tls.is_some() && trial.load.depth > 1 { Err(deep_over_tls(trial)) } else { Ok(()) }
 }
 
 fn deep_over_tls(trial: &Trial) -> TargetError {
@@ -372,14 +363,7 @@ pub fn check_via(trial: &Trial) -> Result<(), TargetError> {
     if way == NetworkWay::Tls && trial.load.depth > 1 {
         return Err(deep_over_tls(trial));
     }
-    match (way, client_threads(trial)) {
-        // As with a URL, see `check_url`.
-        (NetworkWay::Tls, ClientThreads::Shared(shared)) => Err(TargetError::Unsupported(format!(
-            "threads = `{shared}` for {} clients does not work over TLS; leave out `threads`, or use via = `tcp`",
-            trial.load.clients
-        ))),
-        _ => Ok(()),
-    }
+    Ok(())
 }
 
 /// How the sockets of the clients of `trial` are read and written, if they share threads.

@@ -102,6 +102,29 @@ fn each_client_has_a_connection_and_its_part_of_the_operations(
 }
 
 #[test]
+fn clients_that_share_threads_are_encrypted_and_take_their_leave() {
+    let parent = directory();
+    for engine in server_programs().map(|engine| engine.entry.name) {
+        let with =
+            |sockets, mix| sixteen(engine, &[("via", "tls"), ("ops_max", "500"), ("sockets", sockets), ("mix", mix)]);
+        let mut instance = prepared(&with("best", "read_write"), parent.path());
+        for (sockets, mix) in [("best", "read_write"), ("epoll", "read_write"), ("best", "point_select")] {
+            assert_eq!(done(&mut *instance, &with(sockets, mix)), 500, "{engine} {sockets} {mix}");
+        }
+        assert!(fact(&*instance, "server.tls").unwrap().starts_with("TLS"));
+        if engine != "postgres" {
+            // A server counts those that are gone without a word, and does so in its own time.
+            let until = Instant::now() + Duration::from_secs(20);
+            while count(engine, parent.path(), "Threads_connected") > 3 && Instant::now() < until {
+                std::thread::sleep(Duration::from_millis(50)); // the real time of another process: there is nothing to fake
+            }
+            assert_eq!(count(engine, parent.path(), "Aborted_clients"), 0, "{engine}");
+        }
+        instance.stop().unwrap();
+    }
+}
+
+#[test]
 fn the_steps_of_the_insert_benchmark_end_with_all_of_their_rows() {
     let parent = directory();
     for engine in servers().map(|engine| engine.entry.name) {
