@@ -27,6 +27,7 @@ mod replay;
 pub mod server;
 mod show;
 mod slow_link;
+mod sockets;
 mod sql;
 mod statistics;
 mod sysbench;
@@ -61,7 +62,7 @@ pub struct BenchArguments {
     /// Compare with this binary of plimsoll, too (bench `show`), or with it in place of anything else (benches `file` and `workloads`).
     #[arg(long)]
     older: Option<PathBuf>,
-    /// Use this binary of plimsoll, build none, and keep no result (benches `cluster`, `floor`, `load` and `replay`).
+    /// Use this binary of plimsoll, build none, and keep no result (benches `cluster`, `floor`, `load`, `replay` and `sockets`).
     #[arg(long)]
     binary: Option<PathBuf>,
     /// Takes two minutes: fewer and shorter runs.
@@ -91,6 +92,7 @@ const BENCHES: &[Bench] = &[
     Bench { name: replay::NAME, run: replay::run },
     Bench { name: logs::NAME, run: logs::run },
     Bench { name: sql::NAME, run: sql::run },
+    Bench { name: sockets::NAME, run: sockets::run },
 ];
 
 fn all_cases() -> impl Iterator<Item = &'static str> {
@@ -107,6 +109,7 @@ fn all_cases() -> impl Iterator<Item = &'static str> {
         .chain(cluster::CASES.iter().map(|case| case.name))
         .chain(workloads::CASES)
         .chain(replay::CASES)
+        .chain(sockets::case_names())
 }
 
 /// Runs the bench that was named, or all.

@@ -88,7 +88,7 @@ impl BenchServer {
         let mut command = user.command(&find_program("postgres")?);
         command.arg("-D").arg(&data).arg("-k").arg(dir.path());
         let (addresses, port_setting) = (format!("listen_addresses={address}"), format!("port={port}"));
-        for setting in [&addresses, &port_setting, "max_connections=600", "shared_buffers=256MB", "fsync=off"] {
+        for setting in [&addresses, &port_setting, "max_connections=10100", "shared_buffers=256MB", "fsync=off"] {
             command.args(["-c", setting]);
         }
         // SIGQUIT ends all its processes at once and frees its shared memory; after SIGKILL both may be left.
