@@ -23,7 +23,7 @@ use std::os::fd::{AsRawFd, BorrowedFd, RawFd};
 pub const SENDS_MAX: u32 = 16;
 
 /// Receive buffers for few connections, and for many: with fewer buffers than answers that come at once, the receives start again.
-const BUFFERS: [u32; 2] = [16, 1024];
+const BUFFERS: [u32; 2] = [16, 8192];
 
 /// Sent within the call or not at all, all or as much as there is room for, and without a signal if the other side is gone.
 const SEND_FLAGS: i32 = libc::MSG_DONTWAIT | libc::MSG_WAITALL | libc::MSG_NOSIGNAL;
