@@ -77,8 +77,8 @@ impl AnswerRows {
     }
 
     fn begin_result(&mut self, body: &[u8]) -> Option<Part> {
-        match body.first()? {
-            &OK => {
+        match *body.first()? {
+            OK => {
                 let (affected, made_id, status) = read_ok(body)?;
                 self.counts.affected = self.counts.affected.saturating_add(affected);
                 if self.counts.made_id == 0 {
@@ -87,8 +87,8 @@ impl AnswerRows {
                 Some(after(status))
             }
             // Its answer comes when the client has sent the file.
-            &LOCAL_FILE => Some(Part::First),
-            &END => None,
+            LOCAL_FILE => Some(Part::First),
+            END => None,
             _ => {
                 let mut cursor = Cursor(body);
                 let columns = cursor.lenenc()?;

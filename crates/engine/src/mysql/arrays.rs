@@ -4,12 +4,8 @@
 //! all rows have the same types, and a value may be NULL. The server answers as to one statement.
 //! <https://mariadb.com/kb/en/com_stmt_bulk_execute/>
 
-use super::wire::{begin_command, put_argument, type_of};
-use crate::sql::program_of;
-use crate::sql::session_options::{StatementMode, statement_mode};
-use host::error::TargetError;
-use model::{SqlArg, Trial};
-use workload::SequenceState;
+use super::binary::{begin_command, put_argument, type_of};
+use model::SqlArg;
 
 const COM_STMT_BULK_EXECUTE: u8 = 0xfa;
 /// The types of the arguments are in the message.
@@ -19,20 +15,6 @@ const WITH_TYPES: u16 = 128;
 const GIVEN: u8 = 0;
 const NULL: u8 = 1;
 
-/// Refuses arrays where no statement of `trial` inserts several rows.
-pub fn check_trial(trial: &Trial) -> Result<(), TargetError> {
-    if statement_mode(&trial.target.params) != StatementMode::Arrays {
-        return Ok(());
-    }
-    let program = program_of(trial, &SequenceState::default());
-    if program.statements.iter().any(|text| of_one_row(text).is_some()) {
-        return Ok(());
-    }
-    let text =
-        "statements = `arrays` is of INSERTs of several rows, and this workload has none; use statements = `prepared`";
-    Err(TargetError::Unsupported(text.into()))
-}
-
 /// The same INSERT of one row, and how many arguments that has, if `text` is one of several rows of nothing but arguments.
 pub fn of_one_row(text: &str) -> Option<(String, usize)> {
     const WORD: &str = "VALUES";
@@ -40,8 +22,8 @@ pub fn of_one_row(text: &str) -> Option<(String, usize)> {
     let (head, rows) = text.split_at(at);
     let rows: String = rows.chars().filter(|letter| !letter.is_whitespace()).collect();
     let row = &rows[..=rows.find(')')?];
-    let row_args = row.strip_prefix('(')?.strip_suffix(')')?.split(',').map(|arg| arg == "?");
-    let row_args = row_args.fold(Some(0), |count, is_arg| count.filter(|_| is_arg).map(|count| count + 1))?;
+    let mut args = row.strip_prefix('(')?.strip_suffix(')')?.split(',');
+    let row_args = args.try_fold(0, |count, arg| (arg == "?").then_some(count + 1))?;
     let count = (rows.len() + 1) / (row.len() + 1);
     let is_of_many = count > 1 && rows == vec![row; count].join(",");
     is_of_many.then(|| (format!("{head} {row}"), row_args))

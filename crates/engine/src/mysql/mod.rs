@@ -15,6 +15,7 @@
 
 mod arguments;
 mod arrays;
+mod binary;
 mod bulk;
 mod catalogue;
 pub(crate) mod client;
@@ -48,7 +49,6 @@ use crate::server::private_network::PrivateNetwork;
 use crate::server::program::{FoundPrograms, ProgramSet};
 use crate::server::url::{PASSWORD_FILE, Password, ServerUrl, URL};
 use crate::server::variables::{ServerVariables, VariableRules};
-use crate::sql::OpFailure;
 use crate::sql::admin_connection::AdminConnection;
 use crate::sql::ahead::{self, AfterFailure};
 use crate::sql::client_needs::{ClientNeeds, ReadVariable};
@@ -61,10 +61,12 @@ use crate::sql::replay::ReplayWords;
 use crate::sql::row_tally::ReplacedRows;
 use crate::sql::server_instance::{NodeGroup, ServerSpec, SqlServer, SqlServerInstance, sets_on_server};
 use crate::sql::session_options::{
-    self, CONTROL_TIMEOUT, ISOLATION, SETUP_TIMEOUT, STATEMENTS_OR_ARRAYS, SessionOptions,
+    self, CONTROL_TIMEOUT, ISOLATION, SETUP_TIMEOUT, STATEMENTS_OR_ARRAYS, SessionOptions, StatementMode,
+    statement_mode,
 };
 use crate::sql::variant::refuse_database;
 use crate::sql::variant::rows::RowLayout;
+use crate::sql::{OpFailure, program_of};
 use arguments::{
     MARIADB_RULES, MYSQL_RULES, SOCKET, STARTUP_FILE, install_arguments, network_arguments, server_arguments,
 };
@@ -85,7 +87,7 @@ use storage::{Flavour, StorageEngine};
 use wire::MysqlWire;
 use workload::program::HoldProgram;
 use workload::replay_sql::LogDialect;
-use workload::{RowTarget, SqlProcedure, SqlTable};
+use workload::{RowTarget, SequenceState, SqlProcedure, SqlTable};
 
 pub static INNODB: EngineDef = EngineDef {
     entry: Entry {
@@ -215,7 +217,7 @@ pub static MYSQL: EngineDef = EngineDef {
     version: || Err(format!("give its URL: --engine {EXAMPLE}")),
     check: |trial| {
         ahead::check_trial(trial, AfterFailure::GoesOn)?;
-        arrays::check_trial(trial)?;
+        check_arrays(trial)?;
         crate::connect::check_trial(trial)?;
         let named = ServerUrl::endpoints_from_params(&trial.target.params, &["mysql"], EXAMPLE)?;
         endpoints::check_trial(trial, named.len())?;
@@ -300,7 +302,7 @@ impl MysqlServer {
 
     fn check(&self, trial: &Trial) -> Result<(), TargetError> {
         ahead::check_trial(trial, AfterFailure::GoesOn)?;
-        arrays::check_trial(trial)?;
+        check_arrays(trial)?;
         session_options::check_via(trial)?;
         crate::connect::check_trial(trial)?;
         endpoints::check_trial(trial, self.node_count(&trial.target.params))?;
@@ -309,6 +311,20 @@ impl MysqlServer {
         let rules = self.rules();
         rules.check_allowed(&rules.variables_in(&trial.target.params))
     }
+}
+
+/// Refuses arrays where no statement of `trial` inserts several rows.
+fn check_arrays(trial: &Trial) -> Result<(), TargetError> {
+    if statement_mode(&trial.target.params) != StatementMode::Arrays {
+        return Ok(());
+    }
+    let program = program_of(trial, &SequenceState::default());
+    if program.statements.iter().any(|text| arrays::of_one_row(text).is_some()) {
+        return Ok(());
+    }
+    let text =
+        "statements = `arrays` is of INSERTs of several rows, and this workload has none; use statements = `prepared`";
+    Err(TargetError::Unsupported(text.into()))
 }
 
 /// What a private server of `server` has, which is called `name` and whose files `install` makes.

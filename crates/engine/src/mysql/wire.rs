@@ -9,6 +9,7 @@
 //! <https://mariadb.com/kb/en/result-set-packets/>
 
 use super::arrays;
+use super::binary::{LONGLONG, VAR_STRING, begin_command, put_argument, type_of};
 use super::login::OpenedConnection;
 use crate::server::network::{AnswerLimits, ServerStream, explained_error};
 use crate::sql::kept::{KeptRows, NOT_THERE};
@@ -116,11 +117,8 @@ const COM_STMT_EXECUTE: u8 = 0x17;
 const TINY: u8 = 0x01;
 const SHORT: u8 = 0x02;
 const LONG: u8 = 0x03;
-const LONGLONG: u8 = 0x08;
 const INT24: u8 = 0x09;
 const DECIMAL: u8 = 0xf6;
-const DOUBLE: u8 = 0x05;
-const VAR_STRING: u8 = 0xfd;
 
 pub const OK: u8 = 0x00;
 pub const EOF: u8 = 0xfe;
@@ -581,12 +579,6 @@ pub(super) fn next_packet<'a>(inbox: &'a mut RecvBuffer, socket: &mut impl Read)
     }
 }
 
-/// Begins a command. Its length is written when it is complete.
-#[inline]
-pub(super) fn begin_command(out: &mut Vec<u8>, command: u8) {
-    out.extend_from_slice(&[0, 0, 0, 0, command]);
-}
-
 /// Writes the command that executes `prepared`.
 #[inline]
 fn put_execution(out: &mut Vec<u8>, prepared: &mut PreparedStatement, args: &[SqlArg], text: &[u8]) {
@@ -618,43 +610,6 @@ fn has_types(types: &[u8], args: &[SqlArg]) -> bool {
     // NULL has the type of whatever was there before.
     let fits = |(&kind, arg): (&u8, &SqlArg)| kind == type_of(arg) || *arg == SqlArg::Null;
     types.len() == args.len() && types.iter().zip(args).all(fits)
-}
-
-#[inline]
-pub(super) fn type_of(arg: &SqlArg) -> u8 {
-    match arg {
-        SqlArg::Int(_) => LONGLONG,
-        SqlArg::Float(_) => DOUBLE,
-        SqlArg::Text { .. } | SqlArg::Null => VAR_STRING,
-        SqlArg::Kept(_) => unreachable!("kept values are filled in before"),
-    }
-}
-
-#[inline]
-pub(super) fn put_argument(out: &mut Vec<u8>, arg: &SqlArg, text: &[u8]) {
-    match *arg {
-        // Numbers have the fixed width of their type; only texts have a length.
-        SqlArg::Int(value) => out.extend_from_slice(&value.to_le_bytes()),
-        SqlArg::Float(value) => out.extend_from_slice(&value.to_le_bytes()),
-        SqlArg::Text { start, len } => {
-            put_number(out, len);
-            out.extend_from_slice(&text[start as usize..][..len as usize]);
-        }
-        SqlArg::Null => {}
-        SqlArg::Kept(_) => unreachable!("kept values are filled in before"),
-    }
-}
-
-/// A number in as many bytes as it needs.
-#[inline]
-fn put_number(out: &mut Vec<u8>, number: u32) {
-    let [a, b, c, d] = number.to_le_bytes();
-    match number {
-        0..=250 => out.push(a),
-        251..=0xffff => out.extend_from_slice(&[0xfc, a, b]),
-        0x1_0000..=0xff_ffff => out.extend_from_slice(&[0xfd, a, b, c]),
-        _ => out.extend_from_slice(&[0xfe, a, b, c, d, 0, 0, 0, 0]),
-    }
 }
 
 /// The length-encoded number at the start of `bytes`, and the bytes behind it.
@@ -751,6 +706,7 @@ pub fn malformed_packet() -> io::Error {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::mysql::binary::{DOUBLE, put_number};
 
     /// The packets of `bodies`.
     fn packets(bodies: &[&[u8]]) -> Vec<u8> {

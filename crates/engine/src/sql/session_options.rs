@@ -96,7 +96,11 @@ const THREADS: ParamDef = ParamDef {
 const SOCKETS: ParamDef = ParamDef {
     help: "how clients that share threads send and receive: by io_uring (`uring`), one call for many, or by `epoll`; best = io_uring where \
            the kernel has it",
-    phrase: Phrase::Words(&[("best", "the best way"), ("uring", "io_uring"), ("epoll", "epoll")]),
+    phrase: Phrase::Words(&[
+        ("best", "sockets by the best way"),
+        ("uring", "sockets by uring"),
+        ("epoll", "sockets by epoll"),
+    ]),
     ..ParamDef::new("sockets", ParamRole::Tuning, ParamKind::OneOf(&["best", "uring", "epoll"]), "best")
 };
 
