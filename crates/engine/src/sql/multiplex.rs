@@ -998,6 +998,7 @@ mod tests {
             while server.ends.lock().unwrap().len() < 6 {
                 assert_eq!(look(&mut driver), []);
             }
+            assert_eq!(look(&mut driver), [], "what the last one says is sent");
             assert_eq!((server.answer(5, b"y"), counts(&driver)), ("BEGIN".into(), ["0".into(), "3".into()]));
         });
     }
