@@ -36,7 +36,7 @@ pub fn command() -> Command {
         .max_term_width(100)
         .arg(json.help("Print one JSON object on stdout and nothing else (refused by export, completions and man)"))
         .arg(quiet.help("Print no progress messages; errors, results and findings are still printed"))
-        .arg(plain.help("Print progress as lines, even on a terminal"))
+        .arg(plain.help("Print progress as a line each second, on a terminal and elsewhere"))
         // Every command takes it, so that it can be before the command; those that start servers list it.
         .arg(crate::flags::engine_bin().global(true).hide(true))
         .subcommands(commands::all().into_iter().map(|command| command.clap()))

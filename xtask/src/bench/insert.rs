@@ -137,7 +137,7 @@ impl InsertLab<'_> {
 
     fn run_plimsoll(&self, words: &[&str], clients: u32) -> Result<WatchedRun> {
         let mut command = Command::new(plimsoll::binary(self.root));
-        command.args(words).args(["--warmup", "0s", "--interval", "250ms", "--no-report"]);
+        command.args(words).args(["--warmup", "0s", "--interval", "250ms", "--no-report", "--plain"]);
         command.args(["--clients", &clients.to_string()]).arg("--time").arg(format!("{}s", self.seconds));
         command.arg("--dir").arg(self.work).arg("--runs").arg(self.work.join("runs"));
         watch::run(&mut command, RateStream::Stderr, watch::of_plimsoll)

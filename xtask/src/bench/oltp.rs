@@ -188,7 +188,17 @@ impl OltpLab<'_> {
         depth: u32,
     ) -> Result<WatchedRun> {
         let mut command = Command::new(plimsoll::binary(self.root));
-        command.args(["oltp", "--mix", "point_select", "--warmup", "0s", "--interval", "250ms", "--no-report"]);
+        command.args([
+            "oltp",
+            "--mix",
+            "point_select",
+            "--warmup",
+            "0s",
+            "--interval",
+            "250ms",
+            "--no-report",
+            "--plain",
+        ]);
         command.args(["--engine", engine, "--table-rows", rows, "--clients", &clients.to_string()]);
         // A client that sends ahead has a thread of its own, which is the only way.
         command.args(threads.filter(|_| depth == 1).map(|threads| format!("--threads={threads}")));

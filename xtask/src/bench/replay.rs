@@ -152,7 +152,7 @@ struct Loaded {
 impl Loaded {
     fn start(command: &mut Command) -> Result<Loaded> {
         let name = shown(command);
-        let mut child = command.stdout(Stdio::null()).stderr(Stdio::piped()).spawn()?;
+        let mut child = command.arg("--plain").stdout(Stdio::null()).stderr(Stdio::piped()).spawn()?;
         let mut loaded =
             Loaded { stderr: BufReader::new(child.stderr.take().context("stderr is a pipe")?), child, name };
         let mut said = String::new();

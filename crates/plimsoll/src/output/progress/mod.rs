@@ -1,8 +1,9 @@
-//! Progress on stderr: a live view on a terminal, one line for each point that is over elsewhere, nothing when quiet.
+//! Progress on stderr: a live view on a terminal, one line for each point that is over elsewhere, one each second with `--plain`, nothing
+//! when quiet.
 //!
 //! In: the plan and the events of its run. Out: what is running, how fast, how long it still takes, and the row of each point when it ends.
 //! Limits: it is called by the thread that records, once an interval. What it hands to the live view is drawn by a thread of its own. A
-//! terminal that shows no live view (`--plain`, TERM=dumb, stdin or stdout elsewhere, a job in the background) has lines or a bar.
+//! terminal that shows no live view (TERM=dumb, stdin or stdout elsewhere, a job in the background) has a bar.
 
 pub mod chores;
 mod ended;
@@ -412,11 +413,11 @@ fn choose(plan: &Plan, over: &BTreeSet<usize>, stop: &Arc<Stop>, context: &Conte
     if context.quiet {
         return Show::Nothing;
     }
-    if !std::io::stderr().is_terminal() {
-        return Show::Points;
-    }
     if context.plain {
         return Show::Lines;
+    }
+    if !std::io::stderr().is_terminal() {
+        return Show::Points;
     }
     let (plan_points, plan) = (plan.trials.len() as u64, LivePlan::new(plan, over, context.colour()));
     let view = screen::is_possible()
