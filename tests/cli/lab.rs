@@ -124,6 +124,12 @@ pub fn wait_until(what: &str, mut is_so: impl FnMut() -> bool) {
     }
 }
 
+/// Whether the process has ended. Not every parent takes up one that has: then its entry stays.
+pub fn has_ended(process: u32) -> bool {
+    let stat = std::fs::read_to_string(format!("/proc/{process}/stat"));
+    stat.map_or(true, |stat| stat.rsplit(')').next().is_some_and(|rest| rest.trim_start().starts_with('Z')))
+}
+
 /// The child must not have ended.
 pub fn assert_runs(child: &mut Child) {
     if let Some(status) = child.try_wait().unwrap() {

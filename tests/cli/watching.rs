@@ -2,7 +2,7 @@
 //!
 //! In: the binary in a window of tmux. Out: what the window shows. Limits: without tmux nothing is tested, and colours are not looked at.
 
-use crate::lab::{Lab, wait_until};
+use crate::lab::{Lab, has_ended, wait_until};
 use serde_json::Value;
 use std::process::Command;
 use std::time::{Duration, Instant};
@@ -146,13 +146,9 @@ fn a_terminal_that_is_closed_ends_the_run_and_keeps_what_was_measured() {
     let Some(window) = Window::open(80, 24) else { return };
     window.run(SWEEP, "true");
     window.wait_for("max ");
-    let plimsoll = window.child();
+    let plimsoll = window.child().parse().expect("the number of a process");
     window.tmux(&["kill-server"]);
-    wait_until("plimsoll ends", || {
-        // Not every process 1 takes up those that have ended.
-        let stat = std::fs::read_to_string(format!("/proc/{plimsoll}/stat"));
-        stat.map_or(true, |stat| stat.rsplit(')').next().is_some_and(|rest| rest.trim_start().starts_with('Z')))
-    });
+    wait_until("plimsoll ends", || has_ended(plimsoll));
     assert_eq!(window.states(), ["partial"]);
 }
 

@@ -65,12 +65,9 @@ fn perform_calls(
     if !op.keeps.is_empty() {
         return perform_keeping(connection, how, statements, op, keeper);
     }
-    let mut args = &op.args[..];
-    for call in &op.calls {
-        let (mine, rest) = args.split_at(call.args as usize);
-        args = rest;
+    for (call, args) in op.calls_with_args() {
         let text = &statements[call.statement as usize];
-        let rows = with_statement(connection, how, text, |statement| execute_statement(statement, mine, &op.text))?;
+        let rows = with_statement(connection, how, text, |statement| execute_statement(statement, args, &op.text))?;
         keeper.tally.add(call.statement, &answered(connection, rows));
     }
     Ok(())

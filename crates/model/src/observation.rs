@@ -156,6 +156,17 @@ pub struct StatementCost {
 }
 
 impl StatementCost {
+    /// Rows read for each row sent; `None` if the server does not tell, or none were sent.
+    pub fn rows_read_per_row_sent(&self) -> Option<f64> {
+        let read = self.rows_read.filter(|_| self.rows_sent > 0)?;
+        Some(read as f64 / self.rows_sent as f64)
+    }
+
+    /// `None` if the server does not tell.
+    pub fn pages_per_call(&self) -> Option<f64> {
+        Some(self.pages? as f64 / self.calls.max(1) as f64)
+    }
+
     /// Adds `more`.
     pub fn add(&mut self, more: &StatementCost) {
         let sum = |one: Option<u64>, other: Option<u64>| match (one, other) {

@@ -326,6 +326,17 @@ pub enum SqlArg {
 }
 
 impl SqlOp {
+    /// Each call with its own arguments.
+    #[inline]
+    pub fn calls_with_args(&self) -> impl Iterator<Item = (&SqlCall, &[SqlArg])> {
+        let mut args = &self.args[..];
+        self.calls.iter().map(move |call| {
+            let (own, rest) = args.split_at(call.args.into());
+            args = rest;
+            (call, own)
+        })
+    }
+
     /// Empties the slot and keeps its buffers.
     pub fn clear(&mut self) {
         self.transaction = false;

@@ -504,11 +504,8 @@ mod tests {
                 (texts.len(), program.kinds[0].queries, op.transaction),
                 (statements, statements as f64 + 2.0, true)
             );
-            let mut args = &op.args[..];
             let mut spans = BTreeSet::new();
-            for (text, call) in texts.iter().zip(&op.calls) {
-                let (own, rest) = args.split_at(usize::from(call.args));
-                args = rest;
+            for (text, (_, own)) in texts.iter().zip(op.calls_with_args()) {
                 if let ([SqlArg::Int(first), SqlArg::Int(last)], true) = (own, text.contains("BETWEEN")) {
                     spans.insert(last - first);
                 }

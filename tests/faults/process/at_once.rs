@@ -1,7 +1,7 @@
 //! Several plimsolls start at the same moment, as jobs of one minute of cron do: one measures or records, and the others say so.
 
 use crate::fault::signal;
-use crate::lab::{CALM, Finished, Lab, assert_runs, wait_until};
+use crate::lab::{CALM, Finished, Lab, assert_runs, has_ended, wait_until};
 use rusqlite::{Connection, OpenFlags};
 use std::io::{BufRead, BufReader, Read};
 use std::process::{Child, Command};
@@ -133,10 +133,4 @@ fn all_but_one_refused(lab: &Lab, children: Vec<Child>, point: u32, is_refusal: 
     let measured = Finished::from(measures.wait_with_output().unwrap());
     assert_eq!(measured.exit, 130, "{}", measured.stderr);
     refused.pop().expect("the others were refused")
-}
-
-/// Whether the child with that number has ended and was not waited for.
-fn has_ended(process: u32) -> bool {
-    let stat = std::fs::read_to_string(format!("/proc/{process}/stat")).unwrap_or_default();
-    stat.rsplit(')').next().is_some_and(|rest| rest.trim_start().starts_with('Z'))
 }

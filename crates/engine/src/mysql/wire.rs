@@ -197,13 +197,7 @@ impl MysqlWire {
             self.out.clear();
             self.sent = 0;
         }
-        let mut args = &op.args[..];
-        for call in &op.calls {
-            let (mine, rest) = args.split_at(call.args.into());
-            args = rest;
-            self.put_call(call.statement.into(), mine, &op.text)?;
-        }
-        Ok(())
+        op.calls_with_args().try_for_each(|(call, args)| self.put_call(call.statement.into(), args, &op.text))
     }
 
     /// Takes what has arrived of the answer to prepared `statement`, the oldest that was sent ahead. `None` if that was not all of it.

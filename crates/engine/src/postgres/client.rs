@@ -396,13 +396,7 @@ impl PollableSession for PostgresSession {
             }
             self.ahead.syncs += 1;
         }
-        match std::mem::take(&mut self.ahead).failed {
-            Some(failure) => Err(failure),
-            None => {
-                rows.end_transaction(true);
-                Ok(true)
-            }
-        }
+        std::mem::take(&mut self.ahead).failed.map_or(Ok(true), Err)
     }
 
     #[inline]

@@ -170,11 +170,8 @@ impl PostgresWire {
     /// fail, too.
     #[inline]
     pub fn put_ahead(&mut self, op: &SqlOp) -> Result<(), PostgresWireError> {
-        let mut args = &op.args[..];
-        for call in &op.calls {
-            let (mine, rest) = args.split_at(call.args.into());
-            args = rest;
-            self.put_bound(call.statement.into(), mine, &op.text)?;
+        for (call, args) in op.calls_with_args() {
+            self.put_bound(call.statement.into(), args, &op.text)?;
             if !op.transaction {
                 frontend::sync(&mut self.out);
             }

@@ -228,11 +228,8 @@ fn call_all<S: SqlConnection>(server: &mut S, op: &SqlOp, rows: &mut RowTally) -
     if !op.keeps.is_empty() {
         return call_all_keeping(server, op, rows);
     }
-    let mut args = &op.args[..];
-    for call in &op.calls {
-        let (mine, rest) = args.split_at(call.args as usize);
-        args = rest;
-        server.call_statement(call.statement, mine, &op.text)?;
+    for (call, args) in op.calls_with_args() {
+        server.call_statement(call.statement, args, &op.text)?;
         rows.add(call.statement, &server.answered());
     }
     Ok(())

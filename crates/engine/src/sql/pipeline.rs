@@ -131,7 +131,10 @@ impl<C: SessionFactory<Session: PollableSession>> PipelinedDriver<C> {
             let PipelinedOp { op, rows, .. } = &mut self.ops[slot as usize];
             match session.take_ahead(op, rows) {
                 Ok(false) => break,
-                Ok(true) => done.push(FinishedOp { slot, outcome: Outcome::Ok { bytes: 0 } }),
+                Ok(true) => {
+                    rows.end_transaction(true);
+                    done.push(FinishedOp { slot, outcome: Outcome::Ok { bytes: 0 } });
+                }
                 Err(failure) if failure.class.asks_for_reconnect() => return Err(failure),
                 Err(failure) => self.retry_or_give_up(slot, failure, done),
             }

@@ -61,7 +61,6 @@ type SeenStatement<'a> = (&'a ObservedStatement, &'a Observation);
 
 fn statement_columns<'a>() -> Vec<ColumnOf<'static, SeenStatement<'a>>> {
     type StatementColumn<'a> = ColumnOf<'static, SeenStatement<'a>>;
-    let calls = |one: &ObservedStatement| one.cost.calls.max(1) as f64;
     vec![
         StatementColumn::new(Column::number("time"), |(one, seen)| {
             percent(one.cost.time_ns as f64 / seen.all_statements().time_ns.max(1) as f64).to_string()
@@ -70,15 +69,14 @@ fn statement_columns<'a>() -> Vec<ColumnOf<'static, SeenStatement<'a>>> {
             let seconds = seen.statements_ns as f64 / 1e9;
             format::number(if seconds > 0.0 { one.cost.calls as f64 / seconds } else { 0.0 })
         }),
-        StatementColumn::new(Column::number("mean"), move |(one, _)| {
-            time(one.cost.time_ns as f64 / calls(one)).to_string()
+        StatementColumn::new(Column::number("mean"), |(one, _)| {
+            time(one.cost.time_ns as f64 / one.cost.calls.max(1) as f64).to_string()
         }),
         StatementColumn::new(Column::number("rows read/sent"), |(one, _)| {
-            let read = one.cost.rows_read.filter(|_| one.cost.rows_sent > 0);
-            read.map(|read| count(read as f64 / one.cost.rows_sent as f64).to_string())
+            one.cost.rows_read_per_row_sent().map(|ratio| count(ratio).to_string())
         }),
-        StatementColumn::new(Column::number("pages/call"), move |(one, _)| {
-            one.cost.pages.map(|pages| count(pages as f64 / calls(one)).to_string())
+        StatementColumn::new(Column::number("pages/call"), |(one, _)| {
+            one.cost.pages_per_call().map(|pages| count(pages).to_string())
         }),
         StatementColumn::new(Column::number("errors"), |(one, _)| format::count(one.cost.errors)),
     ]

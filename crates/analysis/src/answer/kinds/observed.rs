@@ -199,7 +199,7 @@ fn unindexed_claim(point: &PointAnalysis, seen: &Observation) -> Option<Claim> {
     let all = seen.all_statements().time_ns as f64;
     let (place, statement) = suspect(seen)?;
     let share = statement.cost.time_ns as f64 / all.max(1.0);
-    let ratio = rows_per_row(statement)?;
+    let ratio = statement.cost.rows_read_per_row_sent()?;
     let sentence = format!(
         "Statement {} takes {} of the time and reads {} rows for each row that it sends: it may lack an index.",
         place + 1,
@@ -213,7 +213,7 @@ fn unindexed_claim(point: &PointAnalysis, seen: &Observation) -> Option<Claim> {
 fn suspect(seen: &Observation) -> Option<(usize, &ObservedStatement)> {
     let all = seen.all_statements().time_ns as f64;
     let is_suspect = |one: &&ObservedStatement| {
-        let has_many = rows_per_row(one).is_some_and(|ratio| ratio >= ROWS_PER_ROW);
+        let has_many = one.cost.rows_read_per_row_sent().is_some_and(|ratio| ratio >= ROWS_PER_ROW);
         has_many && !aggregates(&one.text) && one.class == Some(OpClass::Read) && one.cost.time_ns as f64 >= DEAR * all
     };
     seen.statements.iter().enumerate().find(|(_, one)| is_suspect(one))
@@ -223,12 +223,6 @@ fn suspect(seen: &Observation) -> Option<(usize, &ObservedStatement)> {
 fn aggregates(text: &str) -> bool {
     let calls = text.to_lowercase().replace(['`', ' '], "");
     ["count(", "sum(", "min(", "max(", "avg("].iter().any(|call| calls.contains(call)) || calls.contains("groupby")
-}
-
-/// Rows read for each row sent; `None` if the server does not tell.
-fn rows_per_row(statement: &ObservedStatement) -> Option<f64> {
-    let read = statement.cost.rows_read?;
-    (statement.cost.rows_sent > 0).then(|| read as f64 / statement.cost.rows_sent as f64)
 }
 
 fn missing_claim(seen: &Observation) -> Option<Claim> {
@@ -331,8 +325,8 @@ impl Effort {
 
     fn of(self, one: &ObservedStatement) -> Option<f64> {
         match self {
-            Effort::RowsRead => rows_per_row(one),
-            Effort::Pages => one.cost.pages.map(|pages| pages as f64 / one.cost.calls.max(1) as f64),
+            Effort::RowsRead => one.cost.rows_read_per_row_sent(),
+            Effort::Pages => one.cost.pages_per_call(),
         }
     }
 
