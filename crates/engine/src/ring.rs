@@ -31,7 +31,7 @@ impl RingSetup {
         }
     }
 
-    /// A ring for up to `entries` submissions in one call, and as many `completions` that nobody has looked at.
+    /// A ring that takes up to `entries` submissions in one call, and holds up to `completions` that wait to be taken.
     pub fn build(self, entries: u32, completions: u32) -> io::Result<IoUring> {
         let mut builder = IoUring::builder();
         if self.deferred {

@@ -47,7 +47,7 @@ impl UserCommand {
         }
     }
 
-    /// Its program. Arguments may hold what is nobody's business.
+    /// Its program, which messages name alone: arguments may hold secrets.
     pub fn program(&self) -> &str {
         &self.words[0]
     }

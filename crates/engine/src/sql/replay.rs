@@ -61,8 +61,8 @@ pub struct ReplayWords {
     pub has_schema: &'static str,
     /// The statement that makes the schema in `{}` the current one; `None` if that takes another connection.
     pub enter_schema: Option<&'static str>,
-    /// The query for the columns for which it makes ids that a statement can say itself: tables, columns, expressions. `None` if it is told the
-    /// next id.
+    /// The query for the columns whose values the server makes: tables, columns, expressions. An INSERT then names its ids. `None` if the
+    /// server can be told the next id instead.
     pub made_columns: Option<&'static str>,
 }
 
@@ -452,7 +452,7 @@ struct ReplayServer<S: SqlServer> {
     schemas: Arc<[String]>,
     allows_writes: bool,
     names: OpNames,
-    /// Whether it is told to make the ids that the recorded server made.
+    /// Whether the server makes the recorded ids again.
     makes_ids: bool,
     made_columns: Arc<MadeColumns>,
 }

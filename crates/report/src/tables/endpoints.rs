@@ -66,7 +66,7 @@ fn down(seconds: f64) -> String {
     if seconds < 0.05 { "0".to_owned() } else { format!("{seconds:.1} s") }
 }
 
-/// Own transactions of a Galera node that replication ended, and how long it was held back.
+/// How many own transactions of a Galera node were ended by replication, and how long flow control held the node back.
 fn replication(one: &EndpointSummary) -> Option<String> {
     let (failed, aborted) = one.certification_failures.zip(one.replication_aborts)?;
     let held = one.flow_control_share.map_or_else(format::dash, |share| percent(share).to_string());

@@ -1,4 +1,4 @@
-//! What the recorded server answered to a statement, as far as a log says so: a replay is compared with it, and makes the same ids.
+//! What the recorded server answered to a statement, if the log says so. A replay is compared with it, and makes the same ids.
 //!
 //! In: what a reader finds. Out: a [`RecordedAnswer`], also as the bytes that are kept behind the text of a statement, and as arguments of an op.
 //! Limits: rows are counted, and of them only the ids are kept that an INSERT of PostgreSQL returned.

@@ -21,7 +21,7 @@ const READY_MAX: usize = 64;
 /// Bytes read by one call: an answer in most cases.
 const READ_AT_ONCE: usize = 16 << 10;
 
-/// The end of a connection is told apart, because the bytes before it are announced together with it.
+/// The end of a connection has a flag of its own: one event announces it and the bytes before it.
 const ANSWERS: EventFlags = EventFlags::IN.union(EventFlags::RDHUP).union(EventFlags::ET);
 const ENDS: EventFlags = EventFlags::RDHUP.union(EventFlags::HUP).union(EventFlags::ERR);
 

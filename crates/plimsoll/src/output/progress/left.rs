@@ -19,7 +19,7 @@ pub struct Planned {
 /// The time left of the first point in `planned`, of whose load `passed_s` are over, and of those after it; and how many of its operations
 /// are done. While its data is made (`passed_s` is `None`) all of its load is left, and more. A phase may end before its time, none lasts
 /// longer.
-/// If the run `may_end_early`, nobody knows more than how long it takes at most.
+/// If the run `may_end_early`, the time left is the longest that it can take.
 pub fn left(planned: &[Planned], passed_s: Option<f64>, done: Option<(u64, u64)>, may_end_early: bool) -> String {
     let own = planned.first().and_then(|own| own.seconds).map_or(0.0, |own| own - passed_s.unwrap_or(0.0).min(own));
     let others: f64 = planned.iter().skip(1).filter_map(|point| point.seconds).sum();

@@ -363,7 +363,7 @@ impl ProgressDisplay {
         }
     }
 
-    /// `3/24`, or `3` if nobody knows how many there will be.
+    /// `3/24`, or `3` if the run may end before all points are measured.
     fn number(&self) -> String {
         let nth = self.point + 1;
         if self.early_end.is_some() { nth.to_string() } else { format!("{nth}/{}", self.planned.len()) }
