@@ -3,7 +3,7 @@
 //! One private server is recorded and another one is the copy. Both are held by a run that inserts now and then, whose statements are in
 //! the log, too, and are left out.
 
-use crate::lab::{Finished, Lab};
+use crate::lab::{Finished, Lab, wait_until};
 use crate::servers::{Running, ask_mariadb, ask_postgres, is_here, measuring, socket_of};
 use serde_json::Value;
 use std::path::{Path, PathBuf};
@@ -333,6 +333,60 @@ fn a_csv_log_of_postgresql_is_replayed_on_a_copy_at_its_own_times() {
     assert_eq!(ask_postgres(&socket, "SELECT count(*) FROM t").trim(), "3", "nothing was written");
     let other = replay(&lab, &log, "mysql://visitor@127.0.0.1:1/", &[]);
     assert!(other.exit != 0, "there is no such server");
+}
+
+#[test]
+fn what_was_prepared_under_a_name_is_prepared_again() {
+    let (lab, one, two) = (Lab::new(), Lab::new(), Lab::new());
+    let (dir, copy_dir) = (open_directory(&one), open_directory(&two));
+    let Some(recorded) = OwnPostgres::start(dir.clone()) else { return eprintln!("skipped: PostgreSQL is elsewhere") };
+    let copy = OwnPostgres::start(copy_dir.clone()).expect("as the other");
+    for server in [&recorded, &copy] {
+        ask_postgres(&server.socket(), &format!("SET log_min_duration_statement = -1; {TABLES}"));
+    }
+    let script = lab.path().join("script.sql");
+    std::fs::write(
+        &script,
+        "\\set id 2\nSELECT c FROM t WHERE id = :id;\nUPDATE t SET c = 'it''s' WHERE id = 1 + :id;\n",
+    )
+    .unwrap();
+    recorded.run(
+        "pgbench",
+        &[
+            "-n",
+            "-M",
+            "prepared",
+            "-c",
+            "2",
+            "-t",
+            "5",
+            "-f",
+            script.to_str().unwrap(),
+            "-h",
+            dir.to_str().unwrap(),
+            "-U",
+            "plimsoll",
+            "postgres",
+        ],
+    );
+    let log = lab.path().join("kept.csv");
+    std::fs::copy(dir.join("pg.csv"), &log).unwrap();
+    let url = format!("postgres://plimsoll@localhost/postgres?socket={}", copy.socket());
+    let point = replayed(&lab, &log, &url, &["--allow-writes", "true"]);
+    has_no_failure(&point);
+    assert_eq!(ops_of(&point, BY_ID), 10);
+    let told = fact(&lab, "recorded.prepared");
+    assert_eq!(told, "20 statements of the log are calls of 2 that are prepared again");
+    let seen = || std::fs::read_to_string(copy_dir.join("pg.csv")).unwrap();
+    wait_until("the last call in the log of the copy", || seen().matches(" execute plimsoll_").count() == 20);
+    assert!(!seen().contains(" statement: SELECT c FROM t"), "{}", seen());
+    // The same of a workload file, and as text where rows are compared.
+    let file = lab.path().join("it.workload");
+    let saved = lab.run(&["workload", "save", "--log", log.to_str().unwrap(), "--out", file.to_str().unwrap()]);
+    assert_eq!(saved.exit, 0, "{}", saved.stderr);
+    replayed(&lab, &file, &url, &["--allow-writes", "true"]);
+    assert_eq!(fact(&lab, "recorded.prepared"), told);
+    has_no_failure(&replayed(&lab, &log, &url, &["--check-results", "true"]));
 }
 
 /// A general log of `statements` in the schema `shop`.

@@ -9,6 +9,9 @@ use crate::servers::{ask_mariadb, ask_postgres, is_here, measuring, socket_of};
 use serde_json::Value;
 use std::path::{Path, PathBuf};
 
+/// Sessions do not wait for each other: what they did within a millisecond stays in order if it goes slowly.
+const WRITES: [&str; 4] = ["--allow-writes", "true", "--speed", "0.02"];
+
 fn capture(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../capture/tests/fixtures").join(name)
 }
@@ -39,9 +42,9 @@ fn a_capture_of_mariadb_has_its_ids_made_again_on_a_server_that_is_restored_befo
     let log = capture("mysql-ids.pcap");
     let restore =
         format!("mariadb -N -uroot -S '{socket}' shop -e 'TRUNCATE orders; TRUNCATE order_lines; SELECT \"restored\"'");
-    let base = ["replay-sql", "--log", log.to_str().unwrap(), "--engine", &url, "--allow-writes", "true"];
+    let base = ["replay-sql", "--log", log.to_str().unwrap(), "--engine", &url];
     let more = ["--restore", &restore, "--repeat", "2", "--no-report"];
-    let all = lab.json(&[&base[..], &more].concat());
+    let all = lab.json(&[&base[..], &WRITES, &more].concat());
     let points = all["points"].as_array().unwrap();
     assert_eq!(points.len(), 2, "{all}");
     points.iter().for_each(|point| assert_eq!(divergence(point), ("rows", 0), "{point}"));
@@ -51,12 +54,12 @@ fn a_capture_of_mariadb_has_its_ids_made_again_on_a_server_that_is_restored_befo
     assert_eq!(lines.split_whitespace().collect::<Vec<_>>(), ["501", "501"]);
 
     // Rows that are there already are inserted again.
-    let point = replayed(&lab, &log, &url, &["--allow-writes", "true"]);
+    let point = replayed(&lab, &log, &url, &WRITES);
     assert!(divergence(&point).1 >= 2, "{point}");
     assert!(fact(&lab, "replay_ids").ends_with(" set"), "{}", fact(&lab, "replay_ids"));
 
     let failing = ["--restore", "sh -c 'echo begun; echo it broke >&2; exit 3'", "--no-report"];
-    let refused = lab.run(&[&base[..], &failing].concat());
+    let refused = lab.run(&[&base[..], &WRITES, &failing].concat());
     let line = "--restore: `sh`: it ended with exit status: 3: it broke";
     assert!(refused.exit != 0 && refused.stderr.contains(line), "{} {}", refused.exit, refused.stderr);
 }
@@ -77,7 +80,7 @@ fn a_capture_of_postgresql_has_its_ids_made_again_in_both_protocols() {
          CREATE TABLE order_lines (id SERIAL PRIMARY KEY, order_id BIGINT REFERENCES orders, qty INT)",
     );
     let url = format!("postgres://plimsoll@localhost/postgres?socket={socket}");
-    let more = ["--allow-writes", "true", "--schemas", "shop=postgres"];
+    let more = [&WRITES[..], &["--schemas", "shop=postgres"]].concat();
     let point = replayed(&lab, &capture("postgres-ids.pcap"), &url, &more);
     assert_eq!(divergence(&point), ("rows", 0), "{point}");
     let ids_of = |table: &str| {

@@ -30,6 +30,7 @@ impl Found<'_> {
             schema,
             text,
             values,
+            stays_prepared: false,
             failed: false,
             counts: None,
             made: None,

@@ -81,6 +81,13 @@ impl Order {
         }
     }
 
+    /// The statement is one that was prepared for more than one execution.
+    pub fn set_stays_prepared(&mut self, ticket: Ticket) {
+        if let Some(Waiting::Statement { statement, .. }) = self.waiting.get_mut(&ticket) {
+            statement.stays_prepared = true;
+        }
+    }
+
     /// The values of a statement are known later than it.
     pub fn set_values(&mut self, ticket: Ticket, values: Values) {
         if let Some(Waiting::Statement { statement, .. }) = self.waiting.get_mut(&ticket) {
@@ -151,6 +158,7 @@ mod tests {
             schema: String::new(),
             text: "SELECT 1".to_owned(),
             values: Values::Known(Vec::new()),
+            stays_prepared: false,
             failed: false,
             counts: None,
             made: None,

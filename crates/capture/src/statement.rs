@@ -93,6 +93,8 @@ pub struct CapturedStatement {
     pub text: String,
     /// What they stand for.
     pub values: Values,
+    /// Whether it was prepared for more than one execution: under a name (PostgreSQL), or it was executed before (MySQL).
+    pub stays_prepared: bool,
     /// Whether the server answered an error.
     pub failed: bool,
     /// The rows of its answer; `None` if that was an error, or was not captured whole.

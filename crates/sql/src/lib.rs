@@ -21,4 +21,4 @@ pub use lexer::{Lexed, Token, TokenKind, Unclosed, lex, lex_to_end, tokens};
 pub use names::ServerNames;
 pub use reading::{Dialect, Reading};
 pub use shape::{fingerprint, shape_of};
-pub use values::with_values;
+pub use values::{BoundParam, BoundText, with_values};

@@ -3,9 +3,40 @@
 use crate::lexer::{Token, TokenKind, Unclosed, tokens};
 use crate::reading::Dialect;
 use std::borrow::Cow;
+use std::ops::Range;
 
 /// Signs between numbers, and between times.
 const ARITHMETIC: [&str; 5] = ["+", "-", "*", "/", "%"];
+
+/// A statement with literals in place of its parameters, and where they stand.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct BoundText {
+    /// The statement.
+    pub text: String,
+    /// The numbers of the parameters, from 1, and the bytes that have their values.
+    spans: Vec<(u16, Range<usize>)>,
+}
+
+/// Where the value of a parameter stands in a statement.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct BoundParam {
+    /// The number of the parameter, from 1.
+    pub number: u16,
+    /// The tokens of the statement that are its value.
+    pub tokens: Range<usize>,
+}
+
+impl BoundText {
+    /// Where the values stand among the `tokens` of the text.
+    pub fn params(&self, tokens: &[Token]) -> Vec<BoundParam> {
+        let token_at = |byte: usize| tokens.partition_point(|token| token.start < byte);
+        let param = |(number, span): &(u16, Range<usize>)| BoundParam {
+            number: *number,
+            tokens: token_at(span.start)..token_at(span.end),
+        };
+        self.spans.iter().map(param).collect()
+    }
+}
 
 /// `text` with a literal in place of each parameter: the first of `values` for `$1` or the first `?`; `None` if one has no value. What stands
 /// in a comment, in quotes or in a name is no parameter. A parameter right behind a word or before one gets a blank between. In `$1 + $2` no
@@ -14,12 +45,12 @@ const ARITHMETIC: [&str; 5] = ["+", "-", "*", "/", "%"];
 ///
 /// # Errors
 /// If a quote or a comment is not closed.
-pub fn with_values<S: AsRef<str>>(text: &str, dialect: Dialect, values: &[S]) -> Result<Option<String>, Unclosed> {
+pub fn with_values<S: AsRef<str>>(text: &str, dialect: Dialect, values: &[S]) -> Result<Option<BoundText>, Unclosed> {
     let (mut out, mut done) = (String::with_capacity(text.len() + 16 * values.len()), 0);
     let tokens = tokens(text, dialect)?;
     // Where the brackets begin that the token is in.
     let mut open = Vec::new();
-    let mut nth = 0;
+    let (mut nth, mut spans) = (0u16, Vec::new());
     for (at, token) in tokens.iter().enumerate() {
         if token.is_sign(text, "(") {
             open.push(at);
@@ -29,29 +60,31 @@ pub fn with_values<S: AsRef<str>>(text: &str, dialect: Dialect, values: &[S]) ->
         if token.kind != TokenKind::Param {
             continue;
         }
-        nth += 1;
-        let number: Option<usize> =
-            if token.text(text) == "?" { Some(nth) } else { token.text(text)[1..].parse().ok() };
-        let Some(value) = number.and_then(|number| values.get(number.checked_sub(1)?)) else { return Ok(None) };
+        nth = nth.saturating_add(1);
+        let number: Option<u16> = if token.text(text) == "?" { Some(nth) } else { token.text(text)[1..].parse().ok() };
+        let value = number.and_then(|number| Some((number, values.get(usize::from(number.checked_sub(1)?))?)));
+        let Some((number, value)) = value else { return Ok(None) };
         out.push_str(&text[done..token.start]);
         // `a- $1` with -1 would begin a comment, and `in$1` or `$1and` with a word is one word.
         let touches = |c: char| c.is_alphanumeric() || matches!(c, '_' | '-' | '\'' | '"');
         if out.ends_with(touches) {
             out.push(' ');
         }
+        let start = out.len();
         if dialect == Dialect::Postgres {
             let called = open.last().and_then(|open| tokens.get(open.checked_sub(1)?)).copied();
             out.push_str(&typed(value.as_ref(), text, &tokens, (at, called)));
         } else {
             out.push_str(value.as_ref());
         }
+        spans.push((number, start..out.len()));
         if text[token.end..].starts_with(touches) {
             out.push(' ');
         }
         done = token.end;
     }
     out.push_str(&text[done..]);
-    Ok(Some(out))
+    Ok(Some(BoundText { text: out, spans }))
 }
 
 /// Functions of PostgreSQL that are there for several types, of which none is preferred: a text could be any.
@@ -117,7 +150,7 @@ mod tests {
     fn bound(text: &str) -> String {
         with_values(text, Dialect::Postgres, &["'4'", "NULL", "-1"])
             .expect("it is closed")
-            .unwrap_or_else(|| "no value".to_owned())
+            .map_or_else(|| "no value".to_owned(), |bound| bound.text)
     }
 
     #[test]
@@ -143,7 +176,7 @@ mod tests {
         ] {
             assert_eq!(bound(text), expected, "{text}");
         }
-        assert_eq!(with_values("SELECT 'a", Dialect::Postgres, &[""; 0]), Err(Unclosed));
+        assert_eq!(with_values("SELECT 'a", Dialect::Postgres, &[""; 0]).err(), Some(Unclosed));
         assert_eq!(bound("x=$1and y"), "x='4' and y");
     }
 
@@ -158,7 +191,7 @@ mod tests {
             ("SELECT $1::int + $2, $1 || $4", "SELECT '4'::int + '-2.5', '4' || '12'"),
             ("SELECT $3 - $3", "SELECT '2024-01-01' - '2024-01-01'"),
         ] {
-            assert_eq!(with_values(text, Dialect::Postgres, &values).unwrap().as_deref(), Some(expected));
+            assert_eq!(with_values(text, Dialect::Postgres, &values).unwrap().unwrap().text, expected);
         }
         assert_eq!(
             [number_in_quotes("'inf'"), number_in_quotes("'1e5'"), number_in_quotes("5")],
@@ -186,17 +219,34 @@ mod tests {
                 "SELECT a FROM t WHERE b > '2024-03-01 10:00:00' AND date_trunc('day', c) = '2024-03-01'",
             ),
         ] {
-            assert_eq!(with_values(text, Dialect::Postgres, &values).unwrap().as_deref(), Some(expected));
+            assert_eq!(with_values(text, Dialect::Postgres, &values).unwrap().unwrap().text, expected);
         }
     }
 
     #[test]
     fn question_marks_of_mysql_have_the_values_in_their_order() {
-        let bound = |text: &str| with_values(text, Dialect::Mysql, &["1", "'a?'"]).unwrap();
+        let bound = |text: &str| with_values(text, Dialect::Mysql, &["1", "'a?'"]).unwrap().map(|bound| bound.text);
         assert_eq!(
             bound("SELECT '?', `?` /* ? */ FROM t WHERE a=? AND b = ?").as_deref(),
             Some("SELECT '?', `?` /* ? */ FROM t WHERE a=1 AND b = 'a?'")
         );
         assert_eq!(bound("SELECT ?, ?, ?"), None);
+    }
+
+    #[test]
+    fn each_parameter_has_the_tokens_of_its_value() {
+        let told = |text: &str, dialect, values: &[&str]| {
+            let bound = with_values(text, dialect, values).unwrap().unwrap();
+            let tokens = tokens(&bound.text, dialect).unwrap();
+            let param = |param: BoundParam| {
+                let of_it = &tokens[param.tokens];
+                (param.number, bound.text[of_it[0].start..of_it[of_it.len() - 1].end].to_owned())
+            };
+            bound.params(&tokens).into_iter().map(param).collect::<Vec<_>>()
+        };
+        let expected = [(2, "'x'::numeric".to_owned()), (1, "NULL".to_owned()), (2, "'x'::numeric".to_owned())];
+        assert_eq!(told("SELECT $2, a$1 /* $1 */, $1, $2", Dialect::Postgres, &["NULL", "'x'::numeric"]), expected);
+        let expected = [(1, "-1".to_owned()), (2, "'?'".to_owned())];
+        assert_eq!(told("SELECT a-? FROM t WHERE b=?", Dialect::Mysql, &["-1", "'?'"]), expected);
     }
 }

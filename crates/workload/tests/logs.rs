@@ -6,7 +6,9 @@
 
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
-use workload::replay_sql::{LeftOut, LogWanted, RecordedAnswer, RecordedStatement, Skipped, SqlRecording, read_log};
+use workload::replay_sql::{
+    LeftOut, LogWanted, ReadStatement, RecordedAnswer, RecordedStatement, Skipped, SqlRecording, read_log,
+};
 
 const STATEMENTS_SHOWN: usize = 40;
 const TEXT_CHARS_SHOWN: usize = 300;
@@ -115,7 +117,7 @@ fn told_recording(recording: &SqlRecording) -> String {
 /// What the log has of the answer to a statement, and the ids that it made.
 fn told_answer(recording: &SqlRecording, statement: &RecordedStatement) -> String {
     let mut text = Vec::new();
-    let (answer, made_bytes) = recording.read_text(statement, &mut text).unwrap();
+    let ReadStatement { answer, made_bytes, call } = recording.read_text(statement, &mut text).unwrap();
     let made = String::from_utf8(text.split_off(text.len() - made_bytes)).unwrap();
     let RecordedAnswer { failed, sent, affected, made_id, last_id } = answer;
     let failed = failed.map(|failed| if failed { "failed" } else { "passed" }.to_owned());
@@ -124,7 +126,8 @@ fn told_answer(recording: &SqlRecording, statement: &RecordedStatement) -> Strin
     let numbers = [("sent", sent), ("affected", affected), ("made id", made_id), ("last id", last_id)];
     let numbers = numbers.into_iter().filter_map(|(name, number)| Some(format!("{name} {}", number?)));
     let made = (!made.is_empty()).then(|| format!("made {made:?}"));
-    let known: Vec<String> = failed.into_iter().chain(numbers).chain(made).collect();
+    let call = call.map(|_| "call".to_owned());
+    let known: Vec<String> = failed.into_iter().chain(numbers).chain(made).chain(call).collect();
     if known.is_empty() { String::new() } else { format!(" ({})", known.join(", ")) }
 }
 

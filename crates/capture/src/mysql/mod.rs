@@ -41,6 +41,7 @@ struct Prepared {
     params: usize,
     types: Vec<ParamType>,
     long_data: HashMap<u16, Vec<u8>>,
+    has_run: bool,
 }
 
 impl Prepared {
@@ -260,6 +261,9 @@ impl MysqlSession {
         let values = self.values_of(number, body);
         let text = self.prepared.get(&number).map(|prepared| Rc::clone(&prepared.text));
         let ticket = self.begin_execution(at_us, text, values, found);
+        let prepared = self.prepared.get_mut(&number);
+        let has_run = prepared.is_some_and(|prepared| std::mem::replace(&mut prepared.has_run, true));
+        ticket.filter(|_| has_run).into_iter().for_each(|ticket| found.order.set_stays_prepared(ticket));
         self.await_answer(message, Asked::Statement, ticket, found);
     }
 
@@ -416,7 +420,7 @@ impl MysqlSession {
         self.last_prepared = u32::from_le_bytes([a, b, c, d]);
         self.kept_bytes += text.len() + PREPARED_COST_BYTES;
         let params = usize::from(u16::from_le_bytes([low, high]));
-        let prepared = Prepared { text, params, types: Vec::new(), long_data: HashMap::new() };
+        let prepared = Prepared { text, params, types: Vec::new(), long_data: HashMap::new(), has_run: false };
         if let Some(replaced) = self.prepared.insert(self.last_prepared, prepared) {
             self.kept_bytes -= replaced.held_bytes();
         }

@@ -55,6 +55,8 @@ pub fn is_start(bytes: &[u8]) -> bool {
 struct Prepared {
     text: Vec<u8>,
     types: RefCell<Vec<u32>>,
+    /// Whether it has a name, under which it stays.
+    is_named: bool,
     /// The ids of the rows that it inserts, if they are described.
     ids: RefCell<Option<IdColumn>>,
 }
@@ -251,7 +253,8 @@ impl PostgresSession {
         let (Some(name), Some(text)) = (cursor.until_nul(), cursor.until_nul()) else { return };
         let count = cursor.array().map_or(0, u16::from_be_bytes);
         let types = (0..count).map_while(|_| cursor.array().map(u32::from_be_bytes)).collect();
-        let prepared = Prepared { text: text.to_vec(), types: RefCell::new(types), ids: RefCell::new(None) };
+        let (types, ids) = (RefCell::new(types), RefCell::new(None));
+        let prepared = Prepared { text: text.to_vec(), types, is_named: !name.is_empty(), ids };
         if self.prepared.len() >= NAMES_MAX {
             self.prepared.clear();
         }
@@ -290,6 +293,7 @@ impl PostgresSession {
         portal.has_run = true;
         let (prepared, bound) = (Rc::clone(&portal.prepared), Rc::clone(&portal.bound));
         let ticket = found.begin(at_us, &self.schema, &prepared.text, Values::Unknown(UnknownValues::TypesNotSeen));
+        ticket.filter(|_| prepared.is_named).into_iter().for_each(|ticket| found.order.set_stays_prepared(ticket));
         self.await_answer(Asked::Execute(Some((prepared, bound))), ticket);
     }
 

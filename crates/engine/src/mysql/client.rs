@@ -18,6 +18,7 @@ use crate::sql::literals::Dialect;
 use crate::sql::multiplex::{PollableSession, SqlCommand};
 use crate::sql::open_connections::{CancelAtServer, ConnectionKey, Registration};
 use crate::sql::preparing::PreparingConnection;
+use crate::sql::replay_calls::PreparesLater;
 use crate::sql::row_tally::{Answered, RowTally};
 use crate::sql::session_options::{SessionOptions, StatementMode};
 use crate::sql::statement::StatementExecutor;
@@ -25,11 +26,12 @@ use crate::sql::variant::rows::RowBuffer;
 use crate::sql::{OpFailure, SessionFactory, SqlConnection, SqlSession, keep_used, run_transaction};
 use host::deadline::Deadline;
 use host::error::TargetError;
-use model::{Fact, FailureClass, SqlOp};
+use model::{Fact, FailureClass, SqlArg, SqlOp};
 use std::io::{self, ErrorKind};
 use std::os::fd::BorrowedFd;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
+use workload::replay_sql::PreparedTemplate;
 
 /// How long a server has to show that it runs on after it has closed a connection.
 const PROBE_PATIENCE: Duration = Duration::from_millis(500);
@@ -331,6 +333,20 @@ impl SqlSession for MysqlSession {
 
     fn roll_back(&mut self) -> Result<(), OpFailure> {
         self.executor.run_text("ROLLBACK").map_err(OpFailure::from)
+    }
+}
+
+impl PreparesLater for MysqlSession {
+    fn prepare_later(&mut self, template: &PreparedTemplate) -> Result<usize, OpFailure> {
+        let wire = &mut self.executor.wire;
+        wire.prepare_statement(&template.text)?;
+        Ok(wire.prepared() - 1)
+    }
+
+    fn run_prepared(&mut self, number: usize, args: &[SqlArg], text: &[u8]) -> Result<(), OpFailure> {
+        let wire = &mut self.executor.wire;
+        let executed = wire.put_execution(number, args, text).and_then(|()| wire.send_and_receive());
+        executed.map_err(|error| self.failure_of(error))
     }
 }
 

@@ -234,6 +234,11 @@ impl MysqlWire {
         Ok(())
     }
 
+    /// How many statements are prepared.
+    pub fn prepared(&self) -> usize {
+        self.statements.len()
+    }
+
     /// Sends as much of the command as the socket takes. True if that was all of it.
     #[inline]
     pub fn send_some(&mut self) -> Result<bool, MysqlWireError> {

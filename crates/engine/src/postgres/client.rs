@@ -15,6 +15,7 @@ use crate::sql::literals::Dialect;
 use crate::sql::multiplex::{PollableSession, SqlCommand};
 use crate::sql::open_connections::{CancelAtServer, ConnectionKey, Registration};
 use crate::sql::preparing::PreparingConnection;
+use crate::sql::replay_calls::PreparesLater;
 use crate::sql::row_tally::{Answered, RowTally};
 use crate::sql::session_options::SessionOptions;
 use crate::sql::statement::StatementExecutor;
@@ -22,11 +23,12 @@ use crate::sql::variant::rows::RowBuffer;
 use crate::sql::{OpFailure, SessionFactory, SqlConnection, SqlSession, keep_used, run_transaction};
 use host::deadline::Deadline;
 use host::error::TargetError;
-use model::{Fact, FailureClass, RowCounts, SqlOp};
+use model::{Fact, FailureClass, RowCounts, SqlArg, SqlOp};
 use std::io;
 use std::os::fd::BorrowedFd;
 use std::sync::Arc;
 use std::time::Duration;
+use workload::replay_sql::PreparedTemplate;
 
 /// The port of a URL that names none.
 const PORT: u16 = 5432;
@@ -290,6 +292,17 @@ impl SqlSession for PostgresSession {
 
     fn roll_back(&mut self) -> Result<(), OpFailure> {
         self.executor.run_text("ROLLBACK").map_err(OpFailure::from)
+    }
+}
+
+impl PreparesLater for PostgresSession {
+    fn prepare_later(&mut self, template: &PreparedTemplate) -> Result<usize, OpFailure> {
+        self.executor.wire.prepare_typed(&template.text, &template.types).map_err(OpFailure::from)
+    }
+
+    fn run_prepared(&mut self, number: usize, args: &[SqlArg], text: &[u8]) -> Result<(), OpFailure> {
+        self.executor.wire.put_execution(number, args, text)?;
+        self.executor.wire.send_and_receive().map_err(OpFailure::from)
     }
 }
 

@@ -141,6 +141,26 @@ impl PostgresWire {
         self.key
     }
 
+    /// Prepares `text`, with `$1` for each value, under the next number, which is returned. The server finds out the `types` of parameters that are
+    /// `unknown`.
+    pub fn prepare_typed(&mut self, text: &str, types: &[String]) -> Result<usize, PostgresWireError> {
+        const UNKNOWN: &str = "unknown";
+        let number = self.names.len();
+        // What was recorded may have prepared statements as text, under names of its own.
+        let name = format!("plimsoll_{number}");
+        self.answered = Answered::default();
+        if types.iter().all(|it| it == UNKNOWN) {
+            frontend::parse(&name, text, [], &mut self.out)?;
+            frontend::sync(&mut self.out);
+        } else {
+            // The message has numbers of types, and only the server knows all of them.
+            frontend::query(&format!("PREPARE {name} ({}) AS {text}", types.join(", ")), &mut self.out)?;
+        }
+        self.send_and_receive()?;
+        self.names.push(name);
+        Ok(number)
+    }
+
     /// All answers until [`PostgresWire::end_preparing`] come within `allowed`.
     pub fn begin_preparing(&mut self, allowed: Duration) {
         self.stream.set_deadline(Some(Deadline::unless_interrupted(allowed)));

@@ -31,6 +31,7 @@ pub mod procedure_steps;
 pub mod recv_buffer;
 pub mod rejection;
 pub mod replay;
+pub mod replay_calls;
 pub mod replay_catalogue;
 pub mod replay_divergence;
 pub mod replay_failures;

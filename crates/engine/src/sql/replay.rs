@@ -1,7 +1,7 @@
 //! Sends the statements of a recording to an existing server that holds a copy of the recorded data.
 //!
-//! In: a recording, the server and an account on it, how fast it is to go. Out: clients whose operations are the statements as text, and
-//! facts about what is replayed. Limits: MySQL, MariaDB and PostgreSQL by URL. Rows are read and dropped, or summed up if that is asked for. Nothing is tried again: what
+//! In: a recording, the server and an account on it, how fast it is to go. Out: clients whose operations are the statements, as text or, where
+//! they were prepared, as calls again, and facts about what is replayed. Limits: MySQL, MariaDB and PostgreSQL by URL. Rows are read and dropped, or summed up if that is asked for. Nothing is tried again: what
 //! fails is counted. A connection serves one session after the other; with writes each session has a connection of its own, because what
 //! one has set must not be seen by the next.
 //!
@@ -15,6 +15,7 @@ use crate::server::network::Route;
 use crate::sql::admin_connection::AdminConnection;
 use crate::sql::external::PATIENCE;
 use crate::sql::multiplex::PollableSession;
+use crate::sql::replay_calls::{KnownTemplates, PreparedHere, PreparesLater, RecordedCall, forgets_prepared};
 use crate::sql::replay_catalogue::{CatalogueWords, server_names};
 use crate::sql::replay_divergence::ReplayDivergence;
 use crate::sql::replay_failures::ReplayFailures;
@@ -316,12 +317,14 @@ pub struct ReplayTally {
     failures: Arc<ReplayFailures>,
     divergence: Arc<ReplayDivergence>,
     ids: Arc<ReplayIds>,
+    known: Arc<KnownTemplates>,
 }
 
 impl ReplayTally {
     pub fn facts(&self) -> Vec<Fact> {
         let results = self.results.as_ref().map_or_else(Vec::new, |results| results.facts());
-        results.into_iter().chain(self.failures.facts()).chain(self.divergence.facts()).chain(self.ids.fact()).collect()
+        let of_all = [self.ids.fact(), self.known.fact()].into_iter().flatten();
+        results.into_iter().chain(self.failures.facts()).chain(self.divergence.facts()).chain(of_all).collect()
     }
 }
 
@@ -344,8 +347,7 @@ pub fn replay_clients<S: SqlServer>(
     let results = replay_sql::checks_results(params);
     let results = results.then(|| Arc::new(ReplayResults::new(kinds.iter().map(|kind| kind.name))));
     let divergence = Arc::new(ReplayDivergence::new(kinds.iter().map(|kind| kind.name)));
-    let tally = ReplayTally { results, failures: Arc::default(), divergence, ids: Arc::default() };
-    let server = ReplayServer::<S> {
+    let mut server = ReplayServer::<S> {
         address: address.clone(),
         options: SessionOptions { open: options.open.clone(), ..options.clone() },
         schemas: copied_schemas(recording, params)?.into(),
@@ -354,7 +356,14 @@ pub fn replay_clients<S: SqlServer>(
         // Several copies would insert rows with the same ids.
         makes_ids: recording.copies.as_ref().is_none_or(|copies| copies.begins.len() == 1),
         made_columns: Arc::new(made_columns),
+        known: Arc::default(),
     };
+    // Rows that are summed up are those of texts: prepared statements answer in another form.
+    if results.is_none() {
+        server.known = Arc::new(KnownTemplates::ask(recording, |schema| server.connect(schema)));
+    }
+    let (failures, ids, known) = (Arc::default(), Arc::default(), server.known.clone());
+    let tally = ReplayTally { results, failures, divergence, ids, known };
     let place = |lane: u32| -> std::io::Result<(u32, u32)> {
         let Some(first) = lanes.numbers_of(lane, 0, 1)?.pop() else { return Ok((0, 0)) };
         let first = recording.statement(first)?;
@@ -379,6 +388,7 @@ pub fn replay_clients<S: SqlServer>(
             ids,
             set_ids: SetIds::default(),
             with_ids: None,
+            prepared: PreparedHere::default(),
         };
         Ok(Box::new(SyncClient::new(OpSource::new(&stream, slot), driver)))
     };
@@ -455,6 +465,8 @@ struct ReplayServer<S: SqlServer> {
     /// Whether the server makes the recorded ids again.
     makes_ids: bool,
     made_columns: Arc<MadeColumns>,
+    /// What was prepared and can be again.
+    known: Arc<KnownTemplates>,
 }
 
 impl<S: SqlServer> Clone for ReplayServer<S> {
@@ -467,6 +479,7 @@ impl<S: SqlServer> Clone for ReplayServer<S> {
             names: self.names.clone(),
             makes_ids: self.makes_ids,
             made_columns: self.made_columns.clone(),
+            known: self.known.clone(),
         }
     }
 }
@@ -503,12 +516,17 @@ struct ReplayDriver<S: SqlServer> {
     set_ids: SetIds,
     /// The statement that is next with the ids that it made, if it says them itself.
     with_ids: Option<String>,
+    /// On the connection.
+    prepared: PreparedHere,
 }
 
-/// The argument with how many bytes the ids have that a statement made, behind those of what it was answered.
-const MADE_BYTES_ARG: usize = 8;
+/// The arguments with how many bytes the text of a statement has and how many the ids that it made, behind those of what it was answered.
+const TEXT_BYTES_ARG: usize = 8;
+const MADE_BYTES_ARG: usize = 9;
+/// Where the arguments of a call begin.
+const CALL_ARG: usize = 10;
 
-/// Argument number `nth` of a statement: its schema, its session, its time, or the bytes of its ids.
+/// Argument number `nth` of a statement: its schema, its session, its time, or a number of bytes.
 fn number_in(op: &SqlOp, nth: usize) -> i64 {
     if let Some(SqlArg::Int(number)) = op.args.get(nth) { *number } else { 0 }
 }
@@ -521,7 +539,9 @@ fn recorded_answer(op: &SqlOp) -> RecordedAnswer {
 /// The text of the statement, and the ids that it made.
 fn statement_and_made(op: &SqlOp) -> (&str, &str) {
     let text = std::str::from_utf8(&op.text).expect("texts of a recording are UTF-8");
-    text.split_at_checked(text.len().saturating_sub(number_in(op, MADE_BYTES_ARG) as usize)).unwrap_or((text, ""))
+    let [text_bytes, made_bytes] = [TEXT_BYTES_ARG, MADE_BYTES_ARG].map(|nth| number_in(op, nth) as usize);
+    let (text, behind) = text.split_at_checked(text_bytes).unwrap_or((text, ""));
+    (text, behind.get(..made_bytes).unwrap_or_default())
 }
 
 struct FetchedResults {
@@ -538,7 +558,16 @@ impl<S: SqlServer> ReplayDriver<S> {
         }
         self.enter(number_in(op, 0) as u32, number_in(op, 1) as u32)?;
         let session = self.session.as_mut().expect("entered above");
+        if self.with_ids.is_none()
+            && let Some(call) = RecordedCall::in_op(op, CALL_ARG)
+            && let Some(number) = self.prepared.number_of(&call)
+        {
+            return session.run_prepared(number, call.args, &op.text);
+        }
         let text = self.with_ids.as_deref().unwrap_or_else(|| statement_and_made(op).0);
+        if forgets_prepared(text) {
+            self.prepared.forget();
+        }
         match &mut self.results {
             None => session.run_text(text),
             Some(results) => {
@@ -563,9 +592,22 @@ impl<S: SqlServer> ReplayDriver<S> {
         }
         if self.session.is_none() {
             self.set_ids.forget();
+            self.prepared.forget();
             self.session = Some(self.server.connect(schema)?);
         }
         Ok(())
+    }
+
+    /// Prepares what `op` is a call of. An error of the connection meets the statement itself.
+    fn prepare_call(&mut self, op: &SqlOp) -> Result<(), OpFailure> {
+        let Some(call) = RecordedCall::in_op(op, CALL_ARG) else { return Ok(()) };
+        self.enter(number_in(op, 0) as u32, number_in(op, 1) as u32)?;
+        let session = self.session.as_mut().expect("entered above");
+        let prepared = self.prepared.prepare(&call, &self.server.known, session);
+        if prepared.is_err() {
+            self.session = None;
+        }
+        prepared
     }
 
     /// Tells the server which ids `op` is to make. An error of the connection meets the statement itself.
@@ -601,6 +643,7 @@ impl<S: SqlServer> Driver for ReplayDriver<S> {
 
     fn prepare_op(&mut self, op: &SqlOp) {
         self.with_ids = None;
+        let _ = self.prepare_call(op); // the statement itself meets what is wrong
         if !self.server.makes_ids {
             return;
         }

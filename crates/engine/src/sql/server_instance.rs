@@ -57,6 +57,7 @@ use crate::sql::found_data::{self, FoundServer, FoundWords};
 use crate::sql::multiplex::PollableSession;
 use crate::sql::open_connections::{CANCEL_WITHIN, OpenConnections};
 use crate::sql::replay::{self, ReplayTally, ReplayWords};
+use crate::sql::replay_calls::PreparesLater;
 use crate::sql::row_tally::{ReplacedRows, StatementRows};
 use crate::sql::session_options::{self, ClientThreads, SessionOptions};
 use crate::sql::variant::rows::RowLayout;
@@ -126,7 +127,7 @@ pub trait SqlServer: Clone + Send + Sync + 'static {
     /// The address of a server, with the login.
     type Address: Clone + Send + Sync + 'static;
     type Admin: AdminConnection;
-    type Sessions: SessionFactory<Session: PollableSession>;
+    type Sessions: SessionFactory<Session: PollableSession + PreparesLater>;
     /// How its loaders connect.
     type Bulk: BulkConnect;
 

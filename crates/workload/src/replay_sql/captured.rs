@@ -9,6 +9,7 @@ use super::skipped::Skipped;
 use super::wanted::LogDialect;
 use crate::recording_error::RecordingError;
 use capture::{CaptureEvent, CapturedStatement, Dialect, Values};
+use sql::BoundText;
 use std::io::Read;
 use std::ops::ControlFlow;
 
@@ -85,13 +86,16 @@ impl<T: LogTaker> Found<T> {
             self.taker.skip("statement of another kind of server", self.count);
             return Ok(());
         }
-        let Some(text) = self.bound(statement) else {
+        let Some(bound) = self.bound(statement) else {
             self.taker.count_unbound(1);
             return Ok(());
         };
+        let text = bound.as_ref().map_or(&*statement.text, |bound| &bound.text);
+        let tokens = || sql::tokens(text, self.dialect.sql()).ok();
+        let kept = bound.as_ref().filter(|_| statement.stays_prepared);
+        let params = kept.and_then(|bound| Some(bound.params(&tokens()?)));
         let (session, began_us) = (statement.session.to_string(), statement.began_us);
         let schema = statement.schema.as_str();
-        let text = text.as_str();
         let made = statement
             .made
             .as_ref()
@@ -105,6 +109,7 @@ impl<T: LogTaker> Found<T> {
             text,
             answer: answer_of(statement),
             made: &made,
+            params: params.as_deref(),
         })?;
         if let Some(took_us) = statement.took_us {
             self.taker.end_last_of(&session, began_us.saturating_add_unsigned(took_us), false)?;
@@ -112,11 +117,11 @@ impl<T: LogTaker> Found<T> {
         Ok(())
     }
 
-    /// The text with its values; `None` if they are not known.
-    fn bound(&self, statement: &CapturedStatement) -> Option<String> {
+    /// The text with its values, if it was sent without; `None` if they are not known.
+    fn bound(&self, statement: &CapturedStatement) -> Option<Option<BoundText>> {
         match &statement.values {
-            Values::Known(values) if values.is_empty() => Some(statement.text.clone()),
-            Values::Known(values) => sql::with_values(&statement.text, self.dialect.sql(), values).ok()?,
+            Values::Known(values) if values.is_empty() && !statement.stays_prepared => Some(None),
+            Values::Known(values) => sql::with_values(&statement.text, self.dialect.sql(), values).ok()?.map(Some),
             Values::Unknown(_) => None,
         }
     }

@@ -7,6 +7,7 @@ use super::answer::RecordedAnswer;
 use super::skipped::Skipped;
 use super::wanted::LogDialect;
 use crate::recording_error::RecordingError;
+use sql::BoundParam;
 
 /// A statement as a reader has found it.
 #[derive(Clone, Copy, Debug, Default)]
@@ -28,6 +29,8 @@ pub struct FoundStatement<'a> {
     /// The ids of the rows that it inserted (PostgreSQL): the name of their column and each of them, with tabs between; empty if they are not
     /// known.
     pub made: &'a str,
+    /// Where the values stand with which it was called, if it was prepared and stayed so for other calls.
+    pub params: Option<&'a [BoundParam]>,
 }
 
 /// What a log says of the server that wrote it.

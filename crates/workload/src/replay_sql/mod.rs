@@ -2,8 +2,9 @@
 //!
 //! In: a log that was read, which part of it how many times and how fast, the number of clients. Out: [`SqlOp`]s without calls, each with the
 //! text of one statement and the ids that it made, the time at which it falls due, and as its arguments the numbers of its schema and its
-//! session, its time in the recording, what it was answered there, and how many bytes those ids have.
-//! Limits: statements are sent as text, one round trip each. A client has one session after the other; with fewer clients than sessions at
+//! session, its time in the recording, what it was answered there, how many bytes text and ids have, and if it was a call of what was prepared, the
+//! number of that and the values.
+//! Limits: one round trip each. What was prepared is known of a capture and of a log of PostgreSQL; all else is sent as text. A client has one session after the other; with fewer clients than sessions at
 //! once it has several, and then a slow statement holds up those of another session. Statements
 //! that failed when they were recorded are sent again, too.
 
@@ -29,8 +30,8 @@ pub use log_file::{SavedWorkload, ToSave, content_of_file, read_file, save_file}
 pub use log_taker::RecordedServer;
 pub use part::{clock_text, copies_of, shift_of, stretch_of, times_of};
 pub use recording::{
-    Copies, KINDS_MAX, Lanes, LeftOut, MadeCopies, OTHERS, RecordedStatement, RecordingSurvey, STATEMENTS_MAX,
-    SqlRecording, StatementKind, SurveyedStretch, UsedTable,
+    Copies, KINDS_MAX, KeptCall, Lanes, LeftOut, MadeCopies, OTHERS, PreparedTemplate, ReadStatement,
+    RecordedStatement, RecordingSurvey, STATEMENTS_MAX, SqlRecording, StatementKind, SurveyedStretch, UsedTable,
 };
 pub use skipped::{Skipped, SkippedKind};
 pub use wanted::{LogDialect, LogWanted};
@@ -353,9 +354,13 @@ impl LaneOps {
         op.op_kind = OpKind(statement.kind);
         op.due = due_at(statement.due, self.speed);
         let recorded = [statement.schema.into(), statement.session.into(), statement.due.0 as i64];
-        let (answer, made_bytes) = self.recording.read_text(&statement, &mut op.text)?;
-        op.args.extend(recorded.map(SqlArg::Int).into_iter().chain(answer.args()));
-        op.args.push(SqlArg::Int(made_bytes as i64));
+        let ReadStatement { answer, made_bytes, call } = self.recording.read_text(&statement, &mut op.text)?;
+        let bytes = [op.text.len() - made_bytes, made_bytes].map(|bytes| SqlArg::Int(bytes as i64));
+        op.args.extend(recorded.map(SqlArg::Int).into_iter().chain(answer.args()).chain(bytes));
+        if let Some(call) = call {
+            op.args.push(SqlArg::Int(call.template.into()));
+            call.put_args(&mut op.args, &mut op.text).ok_or(std::io::ErrorKind::InvalidData)?;
+        }
         Ok(())
     }
 }

@@ -156,7 +156,16 @@ impl Reader<'_> {
         let (session, schema) = (&session.name, &session.schema);
         // What came back is not in this log.
         let answer = RecordedAnswer::default();
-        self.taker.add(&FoundStatement { line, began_us, took_us: None, session, schema, text, answer, made: "" })
+        self.taker.add(&FoundStatement {
+            line,
+            began_us,
+            took_us: None,
+            session,
+            schema,
+            text,
+            answer,
+            ..FoundStatement::default()
+        })
     }
 }
 

@@ -244,7 +244,16 @@ impl Reader<'_> {
         };
         let schema = entry.schema.as_ref().unwrap_or(&self.slow.schema);
         let (line, began_us, text, answer) = (entry.line, began.us, &entry.statement, entry.answer);
-        self.taker.add(&FoundStatement { line, began_us, took_us, session, schema, text, answer, made: "" })
+        self.taker.add(&FoundStatement {
+            line,
+            began_us,
+            took_us,
+            session,
+            schema,
+            text,
+            answer,
+            ..FoundStatement::default()
+        })
     }
 }
 

@@ -4,8 +4,10 @@
 //! another `lc_messages`). Out: the text with literals. Limits: a value that ends in `...` is taken for one that `log_parameter_max_length`
 //! has cut, because the log does not tell them apart.
 
+use sql::BoundText;
+
 /// `text` with the values of `detail`; `None` if one is missing, or is not whole.
-pub(super) fn bound(text: &str, detail: &str) -> Option<String> {
+pub(super) fn bound(text: &str, detail: &str) -> Option<BoundText> {
     sql::with_values(text, sql::Dialect::Postgres, &values_of(detail)?).ok()?
 }
 
@@ -46,6 +48,10 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
+    fn bound_text(text: &str, detail: &str) -> Option<String> {
+        bound(text, detail).map(|bound| bound.text)
+    }
+
     #[test]
     fn parameters_become_literals_except_in_quotes_and_comments() {
         let detail = "parameters: $1 = '4', $2 = 'it''s, $1 = x', $3 = NULL";
@@ -54,11 +60,11 @@ mod tests {
             ("c, '$1' WHERE $3", "c, '$1' WHERE NULL"),
             ("c -- the customer's rows\nWHERE id = $1", "c -- the customer's rows\nWHERE id = '4'"),
         ] {
-            assert_eq!(bound(text, detail).as_deref(), Some(expected));
+            assert_eq!(bound_text(text, detail).as_deref(), Some(expected));
         }
-        assert_eq!(bound("SELECT $1", "Parameters: $1 = 'x'").as_deref(), Some("SELECT 'x'"));
-        assert_eq!(bound("SELECT $1", "Parameter: $1 = 'x'").as_deref(), Some("SELECT 'x'"));
-        assert_eq!(bound("SELECT 1", "").as_deref(), Some("SELECT 1"));
+        assert_eq!(bound_text("SELECT $1", "Parameters: $1 = 'x'").as_deref(), Some("SELECT 'x'"));
+        assert_eq!(bound_text("SELECT $1", "Parameter: $1 = 'x'").as_deref(), Some("SELECT 'x'"));
+        assert_eq!(bound_text("SELECT 1", "").as_deref(), Some("SELECT 1"));
     }
 
     #[test]

@@ -10,7 +10,12 @@ pub(super) enum Event<'a> {
     /// A statement of the simple protocol.
     Statement { took_us: Option<u64>, text: &'a str },
     /// An execution of a statement of the extended protocol, whose values are in the detail of the record.
-    Execution { took_us: Option<u64>, text: &'a str },
+    Execution {
+        took_us: Option<u64>,
+        /// Whether the statement has a name, under which it stays prepared.
+        is_named: bool,
+        text: &'a str,
+    },
     /// More rows of an execution.
     Fetch,
     /// A call of a function by its number, without its values.
@@ -38,8 +43,8 @@ impl<'a> Event<'a> {
         if rest.starts_with("execute fetch from ") {
             return Event::Fetch;
         }
-        if let Some((_, text)) = rest.strip_prefix("execute ").and_then(|rest| rest.split_once(": ")) {
-            return Event::Execution { took_us, text };
+        if let Some((name, text)) = rest.strip_prefix("execute ").and_then(|rest| rest.split_once(": ")) {
+            return Event::Execution { took_us, is_named: !name.starts_with("<unnamed>"), text };
         }
         match took_us {
             Some(_) if rest.is_empty() => Event::Ended,
@@ -146,8 +151,11 @@ mod tests {
         for (message, event) in [
             ("statement: select 1", Event::Statement { took_us: None, text: "select 1" }),
             ("duration: 0.787 ms  statement: a\n b", Event::Statement { took_us, text: "a\n b" }),
-            ("execute S_1/C_1: select $1", Event::Execution { took_us: None, text: "select $1" }),
-            ("duration: 0.787 ms  execute <unnamed>: a: b", Event::Execution { took_us, text: "a: b" }),
+            ("execute S_1/C_1: select $1", Event::Execution { took_us: None, is_named: true, text: "select $1" }),
+            (
+                "duration: 0.787 ms  execute <unnamed>: a: b",
+                Event::Execution { took_us, is_named: false, text: "a: b" },
+            ),
             ("duration: 0.787 ms  execute fetch from S_1/C_1: select 1", Event::Fetch),
             ("duration: 0.787 ms  parse P_0: select 1", Event::Other),
             ("duration: 0.787 ms  bind P_0: select 1", Event::Other),

@@ -10,6 +10,7 @@ use super::binding;
 use super::messages::{Event, ServerWord};
 use super::record::Record;
 use crate::recording_error::RecordingError;
+use sql::BoundText;
 use std::collections::HashMap;
 
 /// All sessions of a log.
@@ -34,6 +35,15 @@ struct Session {
     statement: Option<String>,
 }
 
+/// A statement as it was sent.
+struct Sent<'a> {
+    text: &'a str,
+    /// With the values that came with it; `None` if it was sent with them.
+    bound: Option<&'a BoundText>,
+    /// Whether it stays prepared.
+    is_named: bool,
+}
+
 impl<'a> Sessions<'a> {
     pub(super) fn new(taker: &'a mut dyn LogTaker) -> Sessions<'a> {
         Sessions { taker, server: RecordedServer::default(), open: HashMap::new(), count: 0, has_fractions: false }
@@ -46,11 +56,16 @@ impl<'a> Sessions<'a> {
         }
         self.learn_server(&record.message);
         match Event::of(&record.message) {
-            Event::Statement { took_us, text } => self.add(record, took_us, text, text)?,
-            Event::Execution { took_us, text } => match binding::bound(text, &record.detail) {
-                Some(bound) => self.add(record, took_us, text, &bound)?,
-                None => self.leave_out(record),
-            },
+            Event::Statement { took_us, text } => {
+                self.add(record, took_us, &Sent { text, bound: None, is_named: false })?
+            }
+            Event::Execution { took_us, is_named, text } => {
+                let bound = binding::bound(text, &record.detail);
+                match &bound {
+                    Some(_) => self.add(record, took_us, &Sent { text, bound: bound.as_ref(), is_named })?,
+                    None => self.leave_out(record),
+                }
+            }
             Event::FunctionCall => self.leave_out(record),
             Event::Fetch => {
                 self.taker.count_repeated(1);
@@ -114,22 +129,35 @@ impl<'a> Sessions<'a> {
         }
     }
 
-    /// Takes up a statement that was `sent`, with its values. A log has the errors of all statements, also of those that it has before.
-    fn add(&mut self, record: &Record, took_us: Option<u64>, sent: &str, text: &str) -> Result<(), RecordingError> {
-        if sql::tokens(text, sql::Dialect::Postgres).is_err() {
+    /// Takes up a statement. A log has the errors of all statements, also of those that it has before.
+    fn add(&mut self, record: &Record, took_us: Option<u64>, sent: &Sent<'_>) -> Result<(), RecordingError> {
+        let text = sent.bound.map_or(sent.text, |bound| &bound.text);
+        let Ok(tokens) = sql::tokens(text, sql::Dialect::Postgres) else {
             // A server logs no statement that it could not parse: the end of its text is missing.
             self.leave_out(record);
             return Ok(());
-        }
+        };
+        let params = sent.bound.filter(|_| sent.is_named).map(|bound| bound.params(&tokens));
         self.has_fractions |= record.at.has_fraction;
         let began_us = began_us(record, took_us);
         let session = self.session(record);
         session.has_sent = true;
-        session.statement = if took_us.is_none() { Some(sent.to_owned()) } else { None };
+        session.statement = if took_us.is_none() { Some(sent.text.to_owned()) } else { None };
         let (name, known) = (session.name.clone(), session.database.clone());
         let schema = if record.database.is_empty() { &known } else { &record.database };
         let (line, answer) = (record.line, RecordedAnswer { failed: Some(false), ..RecordedAnswer::default() });
-        self.taker.add(&FoundStatement { line, began_us, took_us, session: &name, schema, text, answer, made: "" })
+        let params = params.as_deref();
+        self.taker.add(&FoundStatement {
+            line,
+            began_us,
+            took_us,
+            session: &name,
+            schema,
+            text,
+            answer,
+            made: "",
+            params,
+        })
     }
 
     /// A statement that the log does not have whole.

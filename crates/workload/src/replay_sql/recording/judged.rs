@@ -91,6 +91,8 @@ impl SqlRecording {
             keeps_sessions_whole: self.keeps_sessions_whole,
             has_whole_seconds: self.has_whole_seconds,
             copies: self.copies.clone(),
+            templates: self.templates.clone(),
+            calls: self.calls,
         }
     }
 

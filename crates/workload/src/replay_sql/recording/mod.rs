@@ -4,6 +4,7 @@
 //! and the [`Lanes`] in which clients replay them. Limits: [`STATEMENTS_MAX`] statements. Texts and times are in files without a name
 //! once they are more than a few MB; in memory are 30 bytes for each session, and 8 for each second of a log in whole seconds.
 
+mod calls;
 mod clock;
 mod copies;
 mod judged;
@@ -12,6 +13,7 @@ mod records;
 mod shapes;
 mod survey;
 
+pub use calls::{KeptCall, PreparedTemplate};
 pub(super) use clock::Clock;
 pub use copies::{Copies, MadeCopies};
 pub use lanes::Lanes;
@@ -27,6 +29,7 @@ use super::skipped::Skipped;
 use super::spill::{Spill, lost};
 use super::wanted::{LogDialect, LogWanted};
 use crate::recording_error::RecordingError;
+use calls::{Call, Templates};
 use clock::SecondCounts;
 use lanes::SessionSpan;
 use model::{Nanos, RecordedPauses};
@@ -84,6 +87,17 @@ pub struct RecordedStatement {
     text_bytes: u32,
 }
 
+/// What is kept of a statement beside its text.
+#[derive(Debug)]
+pub struct ReadStatement {
+    /// What it was answered.
+    pub answer: RecordedAnswer,
+    /// How many bytes the ids have that it made.
+    pub made_bytes: usize,
+    /// The call that it was, of what was prepared.
+    pub call: Option<KeptCall>,
+}
+
 /// The statements of a log, in the order of their times.
 #[derive(Debug, Default)]
 pub struct SqlRecording {
@@ -112,6 +126,10 @@ pub struct SqlRecording {
     pub has_whole_seconds: bool,
     /// The copies that it was made of; `None` if it is the recording itself.
     pub copies: Option<MadeCopies>,
+    /// What was prepared, and is prepared again.
+    templates: Arc<[PreparedTemplate]>,
+    /// How many statements were calls of these.
+    pub calls: u64,
 }
 
 /// Takes statements up one by one.
@@ -133,6 +151,7 @@ pub struct RecordingBuilder {
     failed: Vec<u32>,
     schema_numbers: HashMap<String, u32>,
     shapes: Shapes,
+    templates: Templates,
 }
 
 impl RecordingBuilder {
@@ -152,6 +171,7 @@ impl RecordingBuilder {
             failed: Vec::new(),
             schema_numbers: HashMap::new(),
             shapes: Shapes::default(),
+            templates: Templates::default(),
         }
     }
 
@@ -183,6 +203,8 @@ impl RecordingBuilder {
         let mut kept = text.as_bytes().to_vec();
         let made = if self.wanted.writes { found.made } else { "" };
         self.kept_answer(found, lexed).put_behind(&mut kept, made);
+        let call = self.call_in(found, text, lexed, schema);
+        self.made.calls += u64::from(self.templates.put_behind(call.as_ref(), &mut kept));
         let text_at = self.texts.append(&kept)?;
         let text_bytes = u32::try_from(kept.len()).expect("a statement is shorter than 4 GiB");
         let record = Record { began_us, took_us, text_at, text_bytes, session, schema, shape, ..Record::default() };
@@ -232,6 +254,16 @@ impl RecordingBuilder {
         RecordedAnswer { made_id, last_id: answer.last_id.filter(|_| self.wanted.writes), ..answer }
     }
 
+    /// The call of what was prepared that `text` is, in which names may have been replaced since it was split as `lexed`.
+    fn call_in(&self, found: &FoundStatement<'_>, text: &str, lexed: &Lexed, schema: u32) -> Option<Call> {
+        let params = found.params?;
+        if self.wanted.renamed.is_empty() {
+            return Call::of(text, &lexed.tokens, params, self.dialect, schema);
+        }
+        let tokens = sql::tokens(text, self.dialect.sql()).ok()?;
+        (tokens.len() == lexed.tokens.len()).then(|| Call::of(text, &tokens, params, self.dialect, schema))?
+    }
+
     /// `text` with the names that schemas have on the copy; `None` if it stays as it is. A name with a dot behind it is no database of
     /// PostgreSQL, which has one for each connection.
     fn renamed(&self, text: &str, lexed: &Lexed) -> Option<String> {
@@ -259,6 +291,7 @@ impl RecordingBuilder {
         made.put_in_order(seconds, &kind_of, &self.session_ends, &mut self.failed)?;
         made.measure_pauses()?;
         made.has_whole_seconds = whole_seconds;
+        made.templates = self.templates.into_all().into();
         made.keeps_sessions_whole = self.wanted.writes;
         Ok(made)
     }
@@ -424,20 +457,20 @@ impl SqlRecording {
         self.records.iter().map(move |record| Ok(self.statement_of(record?)))
     }
 
-    /// Puts the text of `statement` into `text`, in UTF-8, and behind it the ids that it made, and returns what it was answered and how many bytes
-    /// these ids have.
+    /// Puts the text of `statement` into `text`, in UTF-8, and behind it the ids that it made.
     ///
     /// # Errors
     /// If the file that they are kept in cannot be read.
-    pub fn read_text(&self, statement: &RecordedStatement, text: &mut Vec<u8>) -> io::Result<(RecordedAnswer, usize)> {
+    pub fn read_text(&self, statement: &RecordedStatement, text: &mut Vec<u8>) -> io::Result<ReadStatement> {
         text.clear();
         text.resize(statement.text_bytes as usize, 0);
         self.texts.read_at(statement.text_at, text)?;
+        let call = KeptCall::take_off(text).ok_or(io::ErrorKind::InvalidData)?;
         let (mut answer, made_bytes) = RecordedAnswer::take_off(text).ok_or(io::ErrorKind::InvalidData)?;
         if statement.has_failed {
             answer.failed = Some(true);
         }
-        Ok((answer, made_bytes))
+        Ok(ReadStatement { answer, made_bytes, call })
     }
 
     /// The text of `statement`.
@@ -446,8 +479,8 @@ impl SqlRecording {
     /// If the file that they are kept in cannot be read.
     pub fn text(&self, statement: &RecordedStatement) -> io::Result<String> {
         let mut bytes = Vec::new();
-        let (_, made_bytes) = self.read_text(statement, &mut bytes)?;
-        bytes.truncate(bytes.len() - made_bytes);
+        let read = self.read_text(statement, &mut bytes)?;
+        bytes.truncate(bytes.len() - read.made_bytes);
         String::from_utf8(bytes).map_err(io::Error::other)
     }
 
@@ -484,6 +517,11 @@ impl SqlRecording {
     /// The kinds, the most frequent first, and the rest as the last.
     pub fn kinds(&self) -> &[StatementKind] {
         &self.kinds
+    }
+
+    /// What was prepared, by the numbers that calls name.
+    pub fn templates(&self) -> &Arc<[PreparedTemplate]> {
+        &self.templates
     }
 
     /// From the first statement to the last.
@@ -644,7 +682,7 @@ mod tests {
             let answer = RecordedAnswer { affected: Some(affected), made_id: Some(7), ..RecordedAnswer::default() };
             builder.add(&FoundStatement { session: "a", text, answer, ..FoundStatement::default() }).unwrap();
             let recording = builder.finish(false).unwrap();
-            recording.read_text(&recording.statement(0).unwrap(), &mut Vec::new()).unwrap().0.made_id
+            recording.read_text(&recording.statement(0).unwrap(), &mut Vec::new()).unwrap().answer.made_id
         };
         assert_eq!(kept(true, "INSERT INTO t (c) VALUES (1), (2)", 2), Some(7));
         assert_eq!(kept(true, "UPDATE t SET id = last_insert_id(7)", 1), None);
@@ -663,7 +701,7 @@ mod tests {
         builder.end_last_of("b", 4, true).unwrap();
         let recording = builder.finish(false).unwrap();
         let failed =
-            recording.statements().map(|it| recording.read_text(&it.unwrap(), &mut Vec::new()).unwrap().0.failed);
+            recording.statements().map(|it| recording.read_text(&it.unwrap(), &mut Vec::new()).unwrap().answer.failed);
         assert_eq!(failed.collect::<Vec<_>>(), [None, None, Some(true)], "the UPDATE is left out");
     }
 

@@ -16,7 +16,7 @@ pub(super) use writer::{Place, WorkloadWriter, Writing};
 use super::answer::RecordedAnswer;
 
 /// The number of the format, kept as SQLite's `user_version`. A change of the format is a new number.
-const FORMAT: u32 = 1;
+const FORMAT: u32 = 2;
 /// Marks a SQLite file as a workload file: "PLWK".
 const APPLICATION_ID: u32 = 0x504C_574B;
 const SCHEMA: &str = include_str!("schema.sql");
@@ -43,7 +43,7 @@ struct KeptStatement {
 }
 
 impl FileDigest {
-    fn add(&mut self, kept: &KeptStatement, text: &str, made: &str) {
+    fn add(&mut self, kept: &KeptStatement, text: &str, made: &str, params: Option<&str>) {
         use sha2::Digest as _;
         let KeptStatement { line, session, schema, began_us, took_us, answer } = *kept;
         let numbers = [line, session, schema, began_us, took_us.unwrap_or(-1), text.len() as i64];
@@ -51,6 +51,7 @@ impl FileDigest {
         answer.put_behind(&mut bytes, made);
         self.0.update(bytes);
         self.0.update(text);
+        self.0.update(params.unwrap_or_default());
     }
 
     fn finish(self) -> String {

@@ -13,6 +13,7 @@ use crate::replay_sql::skipped::Skipped;
 use crate::replay_sql::source::unreadable;
 use crate::replay_sql::wanted::LogDialect;
 use rusqlite::{Connection, OpenFlags, Row, Rows};
+use sql::BoundParam;
 use std::io::Read;
 use std::path::Path;
 use store::untrusted::{self, HEADER_BYTES, MAGIC};
@@ -153,8 +154,13 @@ fn check_header(header: &[u8], there: u64) -> Result<(), RecordingError> {
         FORMAT => {}
         0 => return Ok(wrong("its format number is 0")?),
         format => {
+            let remedy = if format < FORMAT {
+                "save it again from its log, or use the plimsoll that saved it"
+            } else {
+                "use the plimsoll that saved it, or a newer one"
+            };
             return Err(RecordingError::of_file(format!(
-                "it has the workload file format {format}, and this plimsoll reads format {FORMAT}; use the plimsoll that saved it, or a newer one"
+                "it has the workload file format {format}, and this plimsoll reads format {FORMAT}; {remedy}"
             )));
         }
     }
@@ -257,7 +263,7 @@ fn schemas_of(db: &Connection) -> Result<Vec<String>, ReadFault> {
 fn pass_on(db: &Connection, head: &Head, taker: &mut impl LogTaker) -> Result<(), ReadFault> {
     // A statement whose template is missing must be seen.
     const STATEMENTS: &str = "SELECT s.id, s.line, s.session, s.schema, s.began_us, s.took_us, t.text, s.vals,
-        s.failed, s.sent, s.affected, s.made_id, s.last_id, s.made
+        s.failed, s.sent, s.affected, s.made_id, s.last_id, s.made, t.params
         FROM statement s LEFT JOIN template t ON t.id = s.template ORDER BY s.id";
     let schemas = schemas_of(db)?;
     let mut ends_query = db.prepare("SELECT id, after, session, ended_us, failed FROM session_end ORDER BY id")?;
@@ -277,8 +283,10 @@ fn pass_on(db: &Connection, head: &Head, taker: &mut impl LogTaker) -> Result<()
         let Some(schema) = usize::try_from(kept.schema).ok().and_then(|number| schemas.get(number)) else {
             return wrong(format!("statement {count} is in schema {}, which is not there", kept.schema));
         };
-        let made = made_in(row)?;
-        digest.add(&kept, &text, made);
+        let (made, params) = (optional_text(row, 13)?, optional_text(row, 14)?);
+        let bound = params.map(|params| params_in(params, count)).transpose()?;
+        let made = made.unwrap_or_default();
+        digest.add(&kept, &text, made, params);
         taker.add(&FoundStatement {
             line: kept.line as u64,
             began_us: kept.began_us,
@@ -288,6 +296,7 @@ fn pass_on(db: &Connection, head: &Head, taker: &mut impl LogTaker) -> Result<()
             text: &text,
             answer: kept.answer,
             made,
+            params: bound.as_deref(),
         })?;
     }
     ends.pass_on(count, taker)?;
@@ -324,11 +333,21 @@ fn statement_in(row: &Row, text: &mut String) -> Result<KeptStatement, ReadFault
     Ok(KeptStatement { line, session, schema, began_us, took_us, answer: answer_in(row)? })
 }
 
-/// The ids that a statement made; empty for none.
-fn made_in<'a>(row: &'a Row) -> Result<&'a str, ReadFault> {
-    match row.get_ref(13)?.as_str_or_null() {
-        Ok(made) if made.is_none_or(|made| made.len() <= STATEMENT_BYTES_MAX) => Ok(made.unwrap_or_default()),
-        _ => wrong("ids that a statement made are no text, or too many"),
+/// The ids that a statement made, or where its values stand.
+fn optional_text<'a>(row: &'a Row, column: usize) -> Result<Option<&'a str>, ReadFault> {
+    match row.get_ref(column)?.as_str_or_null() {
+        Ok(text) if text.is_none_or(|text| text.len() <= STATEMENT_BYTES_MAX) => Ok(text),
+        _ => wrong("what belongs to a statement is no text, or too long"),
+    }
+}
+
+/// Where the values of statement `number` stand. Whoever takes it up looks whether it has such tokens.
+fn params_in(json: &str, number: u64) -> Result<Vec<BoundParam>, ReadFault> {
+    match serde_json::from_str::<Vec<(u16, usize, usize)>>(json) {
+        Ok(params) => {
+            Ok(params.into_iter().map(|(number, start, end)| BoundParam { number, tokens: start..end }).collect())
+        }
+        Err(_) => wrong(format!("where the values of statement {number} stand is no list of numbers")),
     }
 }
 

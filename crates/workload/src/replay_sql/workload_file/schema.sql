@@ -1,4 +1,4 @@
--- The workload file: the statements that a server was sent, to be replayed elsewhere. Format 1 (`PRAGMA user_version`),
+-- The workload file: the statements that a server was sent, to be replayed elsewhere. Format 2 (`PRAGMA user_version`),
 -- application_id 0x504C574B ("PLWK").
 --
 -- Times ending in _us are microseconds; those that name a moment (began_us, ended_us) count from 1970, by the clock of the recorded
@@ -24,7 +24,9 @@ CREATE TABLE workload (
 CREATE TABLE template (
     id INTEGER PRIMARY KEY,
     shape TEXT NOT NULL, -- without blanks, comments and values, in small letters: all of one kind have one shape
-    text TEXT NOT NULL   -- as it was written, with ? in place of each value and each comment
+    text TEXT NOT NULL,  -- as it was written, with ? in place of each value and each comment
+    params TEXT          -- JSON array: for each value that came apart from a prepared statement the number of its parameter, and which token of
+                         -- the statement is the first of it and which the first behind it; NULL if it was sent as text
 ) STRICT;
 
 -- The schemas (of PostgreSQL: databases) that statements are in.

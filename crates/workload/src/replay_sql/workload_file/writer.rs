@@ -17,7 +17,7 @@ use crate::replay_sql::recording::{Clock, OPEN_QUOTE, SCHEMAS_MAX, STATEMENTS_MA
 use crate::replay_sql::skipped::Skipped;
 use crate::replay_sql::wanted::LogDialect;
 use rusqlite::{CachedStatement, Connection, ErrorCode, params};
-use sql::{Effect, Judge, Reading, Token};
+use sql::{BoundParam, Effect, Judge, Reading, Token};
 use std::collections::{BTreeSet, HashMap};
 use std::fs::File;
 use std::hash::{BuildHasher, RandomState};
@@ -186,6 +186,7 @@ impl<'a> WorkloadWriter<'a> {
     }
 
     fn push(&mut self, found: &FoundStatement<'_>, text: &str, tokens: &[Token]) -> Result<(), RecordingError> {
+        let params = found.params.map(written_params);
         let parts = Parts::of(text, tokens);
         let values = serde_json::to_string(&parts.values).expect("texts are written as JSON");
         if values.len() > 2 * STATEMENT_BYTES_MAX {
@@ -195,9 +196,9 @@ impl<'a> WorkloadWriter<'a> {
         let (Some(schema), session) = (self.schema_number(found)?, self.session_number(found.session)) else {
             return Ok(());
         };
-        let template = match self.templates.get(&self.hashes.hash_one(&parts.template)) {
+        let template = match self.templates.get(&self.hashes.hash_one((&parts.template, &params))) {
             Some(number) => *number,
-            None => self.add_template(&parts.template, text, tokens)?,
+            None => self.add_template((&parts.template, params.as_ref()), text, tokens)?,
         };
         let line = i64::try_from(found.line).unwrap_or(i64::MAX);
         let took_us = found.took_us.map(|took| i64::try_from(took).unwrap_or(i64::MAX));
@@ -205,7 +206,7 @@ impl<'a> WorkloadWriter<'a> {
         let (answer, made) =
             if self.hasher.is_some() { (RecordedAnswer::default(), "") } else { (storable(found.answer), found.made) };
         let kept = KeptStatement { line, session, schema, began_us: found.began_us, took_us, answer };
-        self.digest.add(&kept, text, made);
+        self.digest.add(&kept, text, made, params.as_deref());
         self.counts.statements += 1;
         let KeptStatement { began_us, .. } = kept;
         let number = self.counts.statements as i64;
@@ -243,7 +244,12 @@ impl<'a> WorkloadWriter<'a> {
         done.map(drop).map_err(|error| refused(&self.place.path, &error))
     }
 
-    fn add_template(&mut self, template: &str, text: &str, tokens: &[Token]) -> Result<i64, RecordingError> {
+    fn add_template(
+        &mut self,
+        template: (&String, Option<&String>),
+        text: &str,
+        tokens: &[Token],
+    ) -> Result<i64, RecordingError> {
         self.counts.templates += 1;
         let number = self.counts.templates;
         if self.templates.len() < TEMPLATES_MAX {
@@ -253,8 +259,8 @@ impl<'a> WorkloadWriter<'a> {
             self.tables.extend(tables_in(text, tokens));
         }
         let shape = sql::shape_of(text, tokens);
-        self.insert("INSERT INTO template VALUES (?1, ?2, ?3)", |insert| {
-            insert.execute(params![number, shape, template])
+        self.insert("INSERT INTO template VALUES (?1, ?2, ?3, ?4)", |insert| {
+            insert.execute(params![number, shape, template.0, template.1])
         })?;
         Ok(number)
     }
@@ -388,7 +394,11 @@ impl LogTaker for WorkloadWriter<'_> {
         }
         match self.hasher.as_ref().map(|hasher| hasher.hashed(text, &lexed)) {
             None => self.push(found, text, &lexed.tokens),
-            Some(Some((hashed, lexed))) => self.push(found, &hashed, &lexed.tokens),
+            Some(Some((hashed, again))) => {
+                // Other values stand where the values stood.
+                let params = found.params.filter(|_| again.tokens.len() == lexed.tokens.len());
+                self.push(&FoundStatement { params, ..*found }, &hashed, &again.tokens)
+            }
             Some(None) => {
                 self.skip(NOT_HASHED, found.line);
                 Ok(())
@@ -417,6 +427,12 @@ impl LogTaker for WorkloadWriter<'_> {
             None => Ok(()),
         }
     }
+}
+
+/// Where values stand, as JSON.
+fn written_params(params: &[BoundParam]) -> String {
+    let numbers = params.iter().map(|it| (it.number, it.tokens.start, it.tokens.end)).collect::<Vec<_>>();
+    serde_json::to_string(&numbers).expect("numbers are written as JSON")
 }
 
 /// `answer` without numbers that a column cannot hold.
