@@ -1,6 +1,6 @@
 //! Watches for gaps of plimsoll itself: it was stopped, frozen or got no CPU, or the machine was suspended; and for a clock that was set.
 //!
-//! In: the run's clock. Out: the events of gaps of [`OWN_GAP_MIN`] and more. A thread wakes every 20 ms and compares clocks: the time
+//! In: the run's clock. Out: the events of gaps of [`OWN_GAP_MIN`] and more. A thread wakes every [`GapGrain`] and compares clocks: the time
 //! since it last ran, its own time in the queue for a CPU (`/proc/thread-self/schedstat`), the CPU time of the whole process, and
 //! CLOCK_BOOTTIME, which goes on while the machine is suspended, and CLOCK_REALTIME, which can be set. A wake-up costs about 5 us.
 //!
@@ -9,7 +9,7 @@
 //! either. The CPU time and the context switches of the process show whether they ran meanwhile: a client that ends operations has a
 //! switch for each, or uses its CPU.
 //!
-//! Limits: a gap is known to 20 ms, and begins at the last wake-up before it. Without `schedstat` a wait for a CPU looks like a stop,
+//! Limits: a gap is known to one grain, and begins at the last wake-up before it. Without `schedstat` a wait for a CPU looks like a stop,
 //! and a process that waits for its own memory to be swapped in looks stopped, too.
 //! In a wait of all of plimsoll its clients may have ended operations at less than two fifths of their pace before.
 
@@ -23,8 +23,29 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
-/// From one wake-up to the next. A shorter time costs more CPU than it is worth: a hundred wake-ups of 5 us are 0.05 % of a CPU.
-const WAKE_EVERY: Nanos = Nanos::from_millis(20);
+/// How finely gaps are seen.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum GapGrain {
+    /// Of a load, whose response times a gap may be in. A shorter time costs more CPU than it is worth.
+    Load,
+    /// Of a watch without a load: of it only readings may be late.
+    Watch,
+}
+
+impl GapGrain {
+    /// From one wake-up to the next.
+    fn wake_every(self) -> Nanos {
+        match self {
+            GapGrain::Load => Nanos::from_millis(20),
+            GapGrain::Watch => Nanos::from_millis(100),
+        }
+    }
+
+    /// A shorter gap is none: it must be several wake-ups long.
+    fn gap_min(self) -> Nanos {
+        OWN_GAP_MIN.max(Nanos(5 * self.wake_every().0))
+    }
+}
 
 /// Two readings of clocks that lie further apart were interrupted, and their difference means nothing.
 const CLOCKS_APART_MAX: Nanos = Nanos::from_millis(1);
@@ -47,11 +68,11 @@ pub(crate) struct GapWatch {
 
 impl GapWatch {
     /// Begins to watch, at the times of the clock `now`. Without a thread nothing is watched.
-    pub fn start(now: impl Fn() -> Tick + Send + 'static) -> GapWatch {
+    pub fn start(grain: GapGrain, now: impl Fn() -> Tick + Send + 'static) -> GapWatch {
         let seen = Arc::new(Mutex::new(Vec::new()));
         let (stop, stopped) = channel();
         let shared = seen.clone();
-        let watch = move || watch_gaps(&now, &stopped, &mut |events| lock(&shared).extend(events));
+        let watch = move || watch_gaps(grain, &now, &stopped, &mut |events| lock(&shared).extend(events));
         let thread = std::thread::Builder::new().name("gap-watch".into()).stack_size(128 << 10).spawn(watch).ok();
         GapWatch { seen, stop: Some(stop), thread }
     }
@@ -76,12 +97,12 @@ fn lock(seen: &Mutex<Vec<Event>>) -> std::sync::MutexGuard<'_, Vec<Event>> {
 }
 
 /// The watch's life: wait, read the clocks, compare; once more when the owner is gone.
-fn watch_gaps(now: &impl Fn() -> Tick, stopped: &Receiver<()>, deliver: &mut dyn FnMut(Vec<Event>)) {
-    let clocks = ProcessClocks::open();
+fn watch_gaps(grain: GapGrain, now: &impl Fn() -> Tick, stopped: &Receiver<()>, deliver: &mut dyn FnMut(Vec<Event>)) {
+    let clocks = ProcessClocks::open(grain);
     let mut before = clocks.read(now);
     let mut pace = 0;
     loop {
-        let wake = stopped.recv_timeout(Duration::from_nanos(WAKE_EVERY.0));
+        let wake = stopped.recv_timeout(Duration::from_nanos(grain.wake_every().0));
         let reading = clocks.read(now);
         let events = clocks.compare(&before, &reading, pace);
         pace = reading.switches.saturating_sub(before.switches);
@@ -101,6 +122,7 @@ struct ProcessClocks {
     schedstat: Option<File>,
     /// How many threads can run at once.
     cpus: u64,
+    grain: GapGrain,
 }
 
 /// The clocks at one moment.
@@ -134,9 +156,9 @@ impl ClockReading {
 }
 
 impl ProcessClocks {
-    fn open() -> ProcessClocks {
+    fn open(grain: GapGrain) -> ProcessClocks {
         let cpus = std::thread::available_parallelism().map_or(1, |cpus| cpus.get() as u64);
-        ProcessClocks { schedstat: File::open("/proc/thread-self/schedstat").ok(), cpus }
+        ProcessClocks { schedstat: File::open("/proc/thread-self/schedstat").ok(), cpus, grain }
     }
 
     fn read(&self, now: &impl Fn() -> Tick) -> ClockReading {
@@ -163,15 +185,15 @@ impl ProcessClocks {
 
     fn find_gap(&self, before: &ClockReading, now: &ClockReading, pace: u64) -> Option<OwnGap> {
         let length = now.at.since(before.at);
-        if length < OWN_GAP_MIN {
+        if length < self.grain.gap_min() {
             return None;
         }
         let since = |now: Nanos, before: Nanos| Nanos(now.0.saturating_sub(before.0));
         let (waited, used) = (since(now.waited, before.waited), since(now.used, before.used));
-        let is_stopped = length.0.saturating_sub(waited.0) >= OWN_GAP_MIN.0;
+        let is_stopped = length.0.saturating_sub(waited.0) >= self.grain.gap_min().0;
         let (cause, used_max) = if is_stopped {
             // Other threads ran until the stop, and while this one waited for its turn after it.
-            (OwnGapCause::Stopped, self.cpus * (2 * WAKE_EVERY.0 + waited.0))
+            (OwnGapCause::Stopped, self.cpus * (2 * self.grain.wake_every().0 + waited.0))
         } else {
             (OwnGapCause::NoCpu, length.0 / USED_PART)
         };
@@ -225,7 +247,7 @@ fn read_waited(schedstat: &File) -> Option<Nanos> {
 mod tests {
     use super::*;
 
-    const CLOCKS: ProcessClocks = ProcessClocks { schedstat: None, cpus: 2 };
+    const CLOCKS: ProcessClocks = ProcessClocks { schedstat: None, cpus: 2, grain: GapGrain::Load };
 
     fn reading(at_ms: u64, waited_ms: u64, used_ms: u64) -> ClockReading {
         let [at, waited, used] = [at_ms, waited_ms, used_ms].map(|ms| ms * 1_000_000);
@@ -303,8 +325,9 @@ mod tests {
     #[test]
     fn a_clock_that_jumps_is_a_gap_that_is_known_at_the_end() {
         let jumps = std::sync::atomic::AtomicU64::new(0);
-        let mut watch =
-            GapWatch::start(move || Tick(jumps.fetch_add(5_000_000_000, std::sync::atomic::Ordering::SeqCst)));
+        let mut watch = GapWatch::start(GapGrain::Load, move || {
+            Tick(jumps.fetch_add(5_000_000_000, std::sync::atomic::Ordering::SeqCst))
+        });
         let events = watch.stop();
         assert!(events.len() >= 2 && events[0].kind == EventKind::OwnStop, "{events:?}");
         assert_eq!(OwnGap::from_events(&events)[0].length(), Nanos::from_secs(5));

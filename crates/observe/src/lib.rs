@@ -18,6 +18,7 @@ pub mod sources;
 mod stacks;
 mod threads;
 
+pub use gap_watch::GapGrain;
 pub use interface::NetworkInterface;
 pub use model::CounterSource;
 pub use sampler::{READING_WAIT, Sampler};
@@ -122,10 +123,22 @@ impl SourceMissing {
 
 /// Opens all sources for `subject`. Each one that is missing comes back as a note with the reason, unless there is nothing to count.
 pub fn open_all(subject: &SamplingSubject) -> (Vec<Box<dyn CounterSource>>, Vec<String>) {
+    open_each(SOURCES.iter().copied(), subject)
+}
+
+/// The same for a watch, which has no clients.
+pub fn open_without_clients(subject: &SamplingSubject) -> (Vec<Box<dyn CounterSource>>, Vec<String>) {
+    open_each(SOURCES.iter().copied().filter(|entry| entry.name != sources::client_threads::ENTRY.name), subject)
+}
+
+fn open_each(
+    entries: impl Iterator<Item = &'static SourceEntry>,
+    subject: &SamplingSubject,
+) -> (Vec<Box<dyn CounterSource>>, Vec<String>) {
     let mut sources = Vec::new();
     let mut notes = Vec::new();
     // Each is opened on its own: a container that hides one file of /proc must not cost the other sources.
-    for entry in SOURCES {
+    for entry in entries {
         match (entry.open)(subject) {
             Ok(source) => sources.push(source),
             // Nothing is missing: it is in another source, or there is nothing of the kind.

@@ -11,7 +11,7 @@
 //! holds up the other sources, and is given up at the stop.
 
 use crate::CounterSource;
-use crate::gap_watch::GapWatch;
+use crate::gap_watch::{GapGrain, GapWatch};
 use model::{CounterSample, Event, EventKind, Nanos, Tick};
 use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -33,9 +33,10 @@ impl Sampler {
     pub fn start(
         sources: Vec<Box<dyn CounterSource>>,
         interval: Nanos,
+        grain: GapGrain,
         now: impl Fn() -> Tick + Send + Clone + 'static,
     ) -> Sampler {
-        let gaps = GapWatch::start(now.clone());
+        let gaps = GapWatch::start(grain, now.clone());
         let shared = Arc::new(SamplerShared::default());
         let pace = ThreadPace { now, shared: shared.clone() };
         shared.lock_state().last_at = (pace.now)();
@@ -541,8 +542,12 @@ mod tests {
     fn a_source_whose_engine_was_started_again_is_read_again_in_its_old_column() {
         let gone = Scripted("engine", 0, |n| vec![(n == 1).then_some(1.0)]);
         let other = |_: u32| vec![Some(7.0)];
-        let mut sampler =
-            Sampler::start(vec![Box::new(gone), Box::new(Scripted("cpu", 0, other))], Nanos::from_secs(60), || Tick(0));
+        let mut sampler = Sampler::start(
+            vec![Box::new(gone), Box::new(Scripted("cpu", 0, other))],
+            Nanos::from_secs(60),
+            GapGrain::Load,
+            || Tick(0),
+        );
         (0..2).for_each(|_| sampler.read_and_wait());
         let fresh = |name| Box::new(Scripted(name, 0, |_| vec![Some(5.0)])) as Box<dyn CounterSource>;
         sampler.renew(vec![fresh("new and unknown"), fresh("engine")]);
@@ -557,7 +562,8 @@ mod tests {
     #[test]
     fn a_reading_that_the_owner_waits_for_is_there_when_it_goes_on() {
         let source = Scripted("a", 0, |n| vec![Some(f64::from(n))]);
-        let mut sampler = Sampler::start(vec![Box::new(source)], Nanos::from_secs(1 << 30), jumping_clock());
+        let mut sampler =
+            Sampler::start(vec![Box::new(source)], Nanos::from_secs(1 << 30), GapGrain::Load, jumping_clock());
         for nth in 1..=100 {
             sampler.read_and_wait();
             // The first wait sees the reading at the start, too.
@@ -626,7 +632,7 @@ mod tests {
     #[test]
     fn the_thread_reads_at_once_and_once_more_at_the_stop() {
         let source = Scripted("a", 0, |n| vec![Some(f64::from(n))]);
-        let sampler = Sampler::start(vec![Box::new(source)], Nanos::from_secs(3600), jumping_clock());
+        let sampler = Sampler::start(vec![Box::new(source)], Nanos::from_secs(3600), GapGrain::Load, jumping_clock());
         let (samples, _) = sampler.stop(READING_WAIT);
         assert!(samples.len() >= 2, "{samples:?}");
         assert!(samples.windows(2).all(|pair| pair[0].at < pair[1].at));
@@ -639,7 +645,8 @@ mod tests {
             let _ = read.send(n);
             vec![Some(f64::from(n))]
         });
-        let mut sampler = Sampler::start(vec![Box::new(source)], Nanos::from_millis(1), jumping_clock());
+        let mut sampler =
+            Sampler::start(vec![Box::new(source)], Nanos::from_millis(1), GapGrain::Load, jumping_clock());
         (0..3).for_each(|_| _ = has_read.recv().unwrap());
         let mut numbers: Vec<f64> = Vec::new();
         numbers.extend(sampler.drain().0.iter().filter_map(|sample| sample.values[0]));
@@ -655,7 +662,7 @@ mod tests {
             let _still_here = &alive;
             vec![Some(1.0)]
         });
-        drop(Sampler::start(vec![Box::new(source)], Nanos::from_secs(3600), jumping_clock()));
+        drop(Sampler::start(vec![Box::new(source)], Nanos::from_secs(3600), GapGrain::Load, jumping_clock()));
         assert!(
             is_alive
                 .recv_timeout(Duration::from_secs(30))

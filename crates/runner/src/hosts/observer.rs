@@ -8,7 +8,7 @@ use crate::messages::{Assignment, ConductorHandle, OpenedTrial, Performer, Perfo
 use crate::preflight::RunSite;
 use load::{Clock, MonotonicClock, Stop};
 use model::{Fact, Nanos, Phase, PointTraits, ServerWay, Tick, Trial};
-use observe::{EnginePids, Sampler, SamplingSubject};
+use observe::{EnginePids, GapGrain, Sampler, SamplingSubject};
 use std::sync::Arc;
 
 /// How long after the planned end of the load it goes on, if no order ends it.
@@ -83,7 +83,7 @@ impl Performer for HostObserver<'_> {
         })));
         let clock = self.clock;
         let trial = assignment.trial.clone();
-        let sampler = Sampler::start(sources, trial.phases.interval, move || clock.now());
+        let sampler = Sampler::start(sources, trial.phases.interval, GapGrain::Load, move || clock.now());
         self.current = Some((trial, sampler));
         Ok(())
     }

@@ -37,7 +37,7 @@ use load::{
 use log_watch::LogWatch;
 use machine::MachineControl;
 use model::{Background, Fact, Nanos, OnError, Pacing, Phase, Plan, Tick, Trial};
-use observe::{READING_WAIT, Sampler};
+use observe::{GapGrain, READING_WAIT, Sampler};
 use replay::{ReplayedSteps, StepReplayer};
 use settings_watch::{LastReading, MidReadings, SettingsWatch};
 use sink::PhaseSink;
@@ -272,7 +272,7 @@ impl<'a> TrialPerformer<'a> {
         let clock = self.clock;
         let settings = SettingsWatch::open(reader, clock);
         let log = LogWatch::open(&log_files, clock.now());
-        let sampler = Sampler::start(sources, trial.phases.interval, move || clock.now());
+        let sampler = Sampler::start(sources, trial.phases.interval, GapGrain::Load, move || clock.now());
         let (trial, kinds) = (trial.clone(), kinds.len());
         let (began_synced, stop_recorded, is_blocked) = (false, false, false);
         self.current = Some(CurrentTrial {

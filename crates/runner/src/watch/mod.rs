@@ -26,7 +26,7 @@ use model::{
     CounterSample, EngineProcess, Event, Fact, IntervalRow, Nanos, Observation, ObservedThreads, Phase, Phases, Plan,
     PointTraits, ServerLook, ServerWay, SourceDef, TargetSpec, Tick, Trial, Value, WatchCondition, WatchedFigure,
 };
-use observe::{EnginePids, READING_WAIT, Sampler, SamplingSubject};
+use observe::{EnginePids, GapGrain, READING_WAIT, Sampler, SamplingSubject};
 pub use roll::until_next_file;
 use rows::WatchedRows;
 use std::path::PathBuf;
@@ -491,7 +491,7 @@ impl WatchPerformer<'_> {
         let WatchSession { watch, machine, .. } = &mut *self.session;
         let Some(server) = &mut watch.server else { return };
         watch.sighting = server.look();
-        let (sources, _) = observe::open_all(&watch.subject());
+        let (sources, _) = observe::open_without_clients(&watch.subject());
         if let Some(machine) = machine {
             machine.sampler.renew(sources);
         }
@@ -511,10 +511,14 @@ impl WatchSession {
 
     /// Begins to read the counters of this machine every `interval`.
     fn start_machine(&self, interval: Nanos) -> MachineWatch {
-        let (sources, missing) = observe::open_all(&self.watch.subject());
+        let (sources, missing) = observe::open_without_clients(&self.watch.subject());
         let described = sources.iter().map(|source| source.describe()).collect();
         let clock = self.clock;
-        MachineWatch { sampler: Sampler::start(sources, interval, move || clock.now()), sources: described, missing }
+        MachineWatch {
+            sampler: Sampler::start(sources, interval, GapGrain::Watch, move || clock.now()),
+            sources: described,
+            missing,
+        }
     }
 }
 
