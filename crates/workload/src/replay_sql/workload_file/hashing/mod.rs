@@ -281,6 +281,7 @@ impl HashedStatement<'_> {
         let distance =
             inside.strip_prefix(['+', '-']).filter(|distance| (1..=5).contains(&distance.len()) && sets_zone);
         let is_zone = distance.is_some_and(|it| it.bytes().all(|byte| byte.is_ascii_digit() || byte == b':'));
+        let is_zone = is_zone || sets_zone && is_zone_name(inside);
         let has_known_signs = inside.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"_, -".contains(&byte));
         let words = inside.split([',', ' ', '-']).filter(|word| !word.is_empty());
         let mut words = words.map(str::to_ascii_lowercase);
@@ -319,6 +320,28 @@ impl HashedStatement<'_> {
         }
         false
     }
+}
+
+/// Whether `name` is written as the names of the time zone database are: `Europe/Berlin`, `America/Argentina/Buenos_Aires`.
+fn is_zone_name(name: &str) -> bool {
+    const AREAS: [&str; 11] = [
+        "Africa",
+        "America",
+        "Antarctica",
+        "Arctic",
+        "Asia",
+        "Atlantic",
+        "Australia",
+        "Etc",
+        "Europe",
+        "Indian",
+        "Pacific",
+    ];
+    let mut parts = name.split('/');
+    let is_place =
+        |part: &str| !part.is_empty() && part.bytes().all(|byte| byte.is_ascii_alphabetic() || b"_-".contains(&byte));
+    let is_in_area = parts.next().is_some_and(|area| AREAS.contains(&area));
+    is_in_area && (1..=2).contains(&parts.clone().count()) && parts.all(is_place)
 }
 
 /// Whether `written` has an exponent that no number of a database has, and which would stay: `1e73731`.
@@ -392,6 +415,9 @@ mod tests {
             ("SET client_encoding TO 'UTF8'", Postgres),
             ("SET SESSION sql_mode = 'STRICT_TRANS_TABLES,NO_ZERO_DATE', time_zone = '+02:00', autocommit = 0", Mysql),
             ("SET search_path = 'Shop', public", Postgres),
+            ("SET TIME ZONE 'Europe/Berlin'", Postgres),
+            ("SET SESSION timezone TO 'America/Argentina/Buenos_Aires'", Postgres),
+            ("SET time_zone = 'Etc/UTC'", Mysql),
             ("BEGIN", Mysql),
         ] {
             assert_eq!(hashed(text, dialect).as_deref(), Some(text));
@@ -415,6 +441,8 @@ mod tests {
             ("DO $$ SECRET $$", Postgres),
             ("CREATE OR REPLACE FUNCTION f() RETURNS int AS $$ SECRET $$ LANGUAGE sql", Postgres),
             ("SET NAMES 'SECRET'", Mysql),
+            ("SET TIME ZONE 'SECRET/Berlin'", Postgres),
+            ("SET time_zone = 'Europe/SECRET7'", Mysql),
             ("CREATE USER 'SECRET'@'SECRET' IDENTIFIED BY 'SECRET'", Mysql),
             ("SET PASSWORD FOR 'SECRET' = PASSWORD('SECRET')", Mysql),
             ("SET PASSWORD = '!@#$'", Mysql),
