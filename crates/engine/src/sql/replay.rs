@@ -674,10 +674,17 @@ impl<S: SqlServer> Driver for ReplayDriver<S> {
                 Answered { rows: RowCounts { returned: summary.rows, ..RowCounts::default() }, ..Answered::default() }
             }
         });
-        if let (Some((_, failure)), Outcome::Failed(_)) = (&self.failure, &outcome) {
-            self.failures.add(&failure.text);
+        let recorded = recorded_answer(op);
+        self.divergence.compare(op.op_kind, &recorded, now.as_ref());
+        match (&self.failure, &outcome) {
+            // What the application was refused then, it is refused again: that is its load, and no fault of the copy.
+            (_, Outcome::Failed(class)) if recorded.failed == Some(true) && !class.is_of_connection() => {
+                self.failures.count_as_recorded();
+                return Outcome::Ok { bytes: 0 };
+            }
+            (Some((_, failure)), Outcome::Failed(_)) => self.failures.add(&failure.text),
+            _ => {}
         }
-        self.divergence.compare(op.op_kind, &recorded_answer(op), now.as_ref());
         outcome
     }
 

@@ -1,10 +1,12 @@
 //! What the statements of a replay failed with: each message of the server, and how often it came.
 //!
-//! In: the messages of all clients. Out: a fact for each of the most frequent ones. Limits: a number in quotes is `?`, so that `Duplicate entry
+//! In: the messages of all clients. Out: a fact for each of the most frequent ones, and one with how many statements failed as they did when they
+//! were recorded, which are no failures here. Limits: a number in quotes is `?`, so that `Duplicate entry
 //! '5'` and `Duplicate entry '6'` are one message. Of more than a thousand messages the later ones are one.
 
 use model::{Fact, REPLAY_FAILURES_FACT};
 use std::collections::HashMap;
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::sync::{Mutex, PoisonError};
 
 const MESSAGES_MAX: usize = 1_000;
@@ -14,27 +16,38 @@ const OTHERS: &str = "other messages";
 
 /// The messages of all clients. Clients lock it only after a failure, when the statement has its times.
 #[derive(Default)]
-pub struct ReplayFailures(Mutex<HashMap<String, u64>>);
+pub struct ReplayFailures {
+    messages: Mutex<HashMap<String, u64>>,
+    /// Statements that failed when they were recorded, too.
+    as_recorded: AtomicU64,
+}
 
 impl ReplayFailures {
+    /// Counts a statement that failed as it did when it was recorded.
+    pub fn count_as_recorded(&self) {
+        self.as_recorded.fetch_add(1, Relaxed);
+    }
+
     /// Counts a statement that failed with `message`.
     pub fn add(&self, message: &str) {
         let message = without_numbers(message);
-        let mut all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut all = self.messages.lock().unwrap_or_else(PoisonError::into_inner);
         let has_room = all.len() < MESSAGES_MAX || all.contains_key(&message);
         *all.entry(if has_room { message } else { OTHERS.to_owned() }).or_default() += 1;
     }
 
     /// The most frequent messages, each with its number of statements before it.
     pub fn facts(&self) -> Vec<Fact> {
-        let all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let all = self.messages.lock().unwrap_or_else(PoisonError::into_inner);
         let mut all: Vec<(&String, &u64)> = all.iter().collect();
         all.sort_by(|one, other| other.1.cmp(one.1).then(one.0.cmp(other.0)));
         let told = (1..).zip(all.into_iter().take(TOLD_MAX));
-        told.map(|(nth, (message, failed))| {
+        let told = told.map(|(nth, (message, failed))| {
             Fact::new(format!("{REPLAY_FAILURES_FACT}{nth}"), format!("{failed} {message}"))
-        })
-        .collect()
+        });
+        let as_recorded = self.as_recorded.load(Relaxed);
+        let as_recorded = (as_recorded > 0).then(|| Fact::new("replay_failed_as_recorded", as_recorded.to_string()));
+        told.chain(as_recorded).collect()
     }
 }
 
@@ -73,10 +86,18 @@ mod tests {
     }
 
     #[test]
+    fn what_fails_as_it_was_recorded_is_counted_apart() {
+        let failures = ReplayFailures::default();
+        (0..2).for_each(|_| failures.count_as_recorded());
+        let facts = failures.facts();
+        assert_eq!(facts, [Fact::new("replay_failed_as_recorded", "2")]);
+    }
+
+    #[test]
     fn however_many_messages_there_are_the_account_is_bounded_and_none_is_lost() {
         let failures = ReplayFailures::default();
         (0..3_000).for_each(|nth| failures.add(&format!("unknown column c{nth}")));
-        let all = failures.0.lock().unwrap();
+        let all = failures.messages.lock().unwrap();
         assert_eq!((all.len(), all.values().sum::<u64>()), (MESSAGES_MAX + 1, 3_000));
     }
 }
