@@ -29,6 +29,7 @@ use crate::sql::{OpFailure, OpNames, SessionFactory, SqlSession, server_error};
 use host::error::{TargetError, shown};
 use load::{Client, Driver, DueTimes, OpSource, SyncClient};
 use model::{Fact, FailureClass, LoadPart, Nanos, OpKind, Outcome, Params, RowCounts, SqlArg, SqlOp, Trial};
+use std::collections::BTreeSet;
 use std::net::{SocketAddr, ToSocketAddrs};
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
@@ -40,6 +41,9 @@ use workload::replay_sql::{self, LogDialect, MadeCopies, RecordedAnswer, Recorde
 /// Why other engines are refused.
 pub const NEEDS_COPY: &str = "workload `replay-sql` needs a server that holds a copy of the recorded data: use --engine mysql://USER@HOST/ or \
      postgres://USER@HOST/DATABASE";
+
+/// What so many statements of a client call first is prepared before the replay begins.
+const FIRST_STATEMENTS: usize = 64;
 
 /// What a replay asks of one kind of server, as SQL.
 pub struct ReplayWords {
@@ -364,13 +368,18 @@ pub fn replay_clients<S: SqlServer>(
     }
     let (failures, ids, known) = (Arc::default(), Arc::default(), server.known.clone());
     let tally = ReplayTally { results, failures, divergence, ids, known };
-    let place = |lane: u32| -> std::io::Result<(u32, u32)> {
-        let Some(first) = lanes.numbers_of(lane, 0, 1)?.pop() else { return Ok((0, 0)) };
-        let first = recording.statement(first)?;
-        Ok((first.schema, first.session))
+    let beginning = |lane: u32| -> std::io::Result<((u32, u32), Vec<u32>)> {
+        let first = lanes.numbers_of(lane, 0, FIRST_STATEMENTS)?.into_iter();
+        let first = first.map(|number| recording.statement(number)).collect::<Result<Vec<_>, _>>()?;
+        let place = first.first().map_or((0, 0), |first| (first.schema, first.session));
+        let mut text = Vec::new();
+        let in_place = first.iter().filter(|it| (it.schema, it.session) == place);
+        let templates = in_place.map(|it| Ok(recording.read_text(it, &mut text)?.template()));
+        let templates: BTreeSet<u32> = templates.collect::<std::io::Result<Vec<_>>>()?.into_iter().flatten().collect();
+        Ok((place, templates.into_iter().collect()))
     };
     let client = |slot: ClientIndex| -> Result<Box<dyn Client>, TargetError> {
-        let place = place(slot.client).map_err(|error| unusable(&error))?;
+        let (place, prepares_first) = beginning(slot.client).map_err(|error| unusable(&error))?;
         // Copies have fewer sessions at once than clients if these are shorter than the recording.
         let is_idle = lanes.count_of(slot.client) == 0;
         let results = tally.results.clone().map(|sums| FetchedResults { sums, rows: RowBuffer::new(S::ROW_LAYOUT) });
@@ -389,6 +398,7 @@ pub fn replay_clients<S: SqlServer>(
             set_ids: SetIds::default(),
             with_ids: None,
             prepared: PreparedHere::default(),
+            prepares_first,
         };
         Ok(Box::new(SyncClient::new(OpSource::new(&stream, slot), driver)))
     };
@@ -518,6 +528,8 @@ struct ReplayDriver<S: SqlServer> {
     with_ids: Option<String>,
     /// On the connection.
     prepared: PreparedHere,
+    /// What the first statements are calls of: the application had it prepared when the recording began.
+    prepares_first: Vec<u32>,
 }
 
 /// The arguments with how many bytes the text of a statement has and how many the ids that it made, behind those of what it was answered.
@@ -603,7 +615,7 @@ impl<S: SqlServer> ReplayDriver<S> {
         let Some(call) = RecordedCall::in_op(op, CALL_ARG) else { return Ok(()) };
         self.enter(number_in(op, 0) as u32, number_in(op, 1) as u32)?;
         let session = self.session.as_mut().expect("entered above");
-        let prepared = self.prepared.prepare(&call, &self.server.known, session);
+        let prepared = self.prepared.prepare(call.template, &self.server.known, session);
         if prepared.is_err() {
             self.session = None;
         }
@@ -635,7 +647,11 @@ impl<S: SqlServer> Driver for ReplayDriver<S> {
         if self.is_idle {
             return Ok(());
         }
-        let opened = self.server.connect(self.place.0);
+        let opened = self.server.connect(self.place.0).and_then(|mut session| {
+            let mut first = self.prepares_first.iter();
+            first.try_for_each(|template| self.prepared.prepare(*template, &self.server.known, &mut session))?;
+            Ok(session)
+        });
         let name = S::display_name(&self.server.address);
         self.session = Some(opened.map_err(|failure| failure.of_opening(name))?);
         Ok(())

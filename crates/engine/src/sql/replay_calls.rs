@@ -66,15 +66,15 @@ impl PreparedHere {
         self.0.clear();
     }
 
-    /// Prepares what `call` is a call of, if it is not prepared.
+    /// Prepares `template` of those that are known, if it is not prepared.
     pub fn prepare<S: PreparesLater>(
         &mut self,
-        call: &RecordedCall<'_>,
+        template: u32,
         known: &KnownTemplates,
         session: &mut S,
     ) -> Result<(), OpFailure> {
-        let number = call.template as usize;
-        if self.0.contains_key(&call.template) || known.can_prepare.get(number) != Some(&true) {
+        let number = template as usize;
+        if self.0.contains_key(&template) || known.can_prepare.get(number) != Some(&true) {
             return Ok(());
         }
         let prepared = session.prepare_later(&known.templates[number]);
@@ -83,7 +83,7 @@ impl PreparedHere {
         {
             return prepared.map(drop);
         }
-        self.0.insert(call.template, prepared.ok());
+        self.0.insert(template, prepared.ok());
         Ok(())
     }
 
@@ -95,7 +95,8 @@ impl PreparedHere {
 
 /// A call as an operation of a replay has it.
 pub struct RecordedCall<'a> {
-    template: u32,
+    /// The number of its template.
+    pub template: u32,
     /// Its values.
     pub args: &'a [SqlArg],
 }

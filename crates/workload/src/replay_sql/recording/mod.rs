@@ -98,6 +98,13 @@ pub struct ReadStatement {
     pub call: Option<KeptCall>,
 }
 
+impl ReadStatement {
+    /// The number of the template that it is a call of.
+    pub fn template(&self) -> Option<u32> {
+        self.call.as_ref().map(|call| call.template)
+    }
+}
+
 /// The statements of a log, in the order of their times.
 #[derive(Debug, Default)]
 pub struct SqlRecording {
