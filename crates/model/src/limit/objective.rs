@@ -117,6 +117,16 @@ impl Objective {
         all.into_iter().collect()
     }
 
+    /// Lets `rename` change the name of each kind that it has a condition of.
+    pub fn rename_kinds(&mut self, mut rename: impl FnMut(&mut String)) {
+        for criterion in &mut self.0 {
+            let Some(kind) = criterion.kind() else { continue };
+            let mut name = kind.to_owned();
+            rename(&mut name);
+            *criterion = criterion.of_kind(kept_name(&name));
+        }
+    }
+
     /// Its conditions, in the order in which they were written.
     pub fn criteria(&self) -> &[Criterion] {
         &self.0

@@ -4,13 +4,14 @@
 
 use super::*;
 use crate::testing::{meta, recorded};
+use model::limit::{ArrivalLaw, LimitPart, LimitSpec, Objective};
 use model::stacks::FoldedStack;
 use model::{
-    ChangedSetting, Event, EventKind, Fact, FailureMessage, HoldOutcome, HostData, HostId, HostRole, IoWorkers,
-    KindDivergence, MissingPart, Nanos, Observation, ObservedEvent, ObservedLog, ObservedMessage, ObservedSession,
-    ObservedStatement, ObservedWait, OtherServerSeen, PointData, PointHost, ReplayDivergence, ServerLook,
-    ServerSetting, SourceDef, StackReason, StackSnapshot, StatementResult, StepIndexes, StepWork, Tick, Value,
-    VariantWork, WhySpec,
+    BrokenCondition, ChangedSetting, Event, EventKind, Fact, FailureMessage, HoldOutcome, HostData, HostId, HostRole,
+    IoWorkers, KindDivergence, MissingPart, Nanos, Observation, ObservedEvent, ObservedLog, ObservedMessage,
+    ObservedSession, ObservedStatement, ObservedWait, OtherServerSeen, PointData, PointHost, ReplayDivergence,
+    ServerLook, ServerSetting, SourceDef, StackReason, StackSnapshot, StatementResult, StepIndexes, StepWork, Tick,
+    Trial, UsedSet, Value, VariantWork, WhySpec,
 };
 
 /// What a reader must not find, in any capitals.
@@ -90,6 +91,8 @@ fn full_point() -> PointData {
     let outcome = &mut traits.outcome;
     outcome.changed_settings = vec![ChangedSetting { name: "x".into(), before: "1".into(), after: "2".into() }];
     outcome.server_ended = Some("killed".into());
+    (outcome.data_set, outcome.data_set_changed) = (Some("a set".into()), Some("a run did".into()));
+    outcome.broken_conditions = vec![BrokenCondition { number: 1, text: "a row of jo".into() }];
     outcome.other_server = Some(OtherServerSeen { first: "port `1`".into(), other: "port `2`".into() });
     outcome.io_workers = Some(IoWorkers { count: 1, cpu: Some("1 s".into()) });
     outcome.replay_failures = vec![FailureMessage { failed: 1, message: "denied to jo".into() }];
@@ -121,7 +124,7 @@ fn host() -> HostData {
 fn full_run() -> RunData {
     let point = full_point();
     let mut meta = meta();
-    meta.plan.trials = vec![point.trial.clone()];
+    meta.plan.trials = vec![searching(&point.trial, "checkout")];
     meta.plan.ab = Some("engine".into());
     meta.plan.why = Some(WhySpec {
         run_id: "r".into(),
@@ -136,6 +139,15 @@ fn full_run() -> RunData {
     (machine.disk, machine.ceilings_measured, machine.ceilings_kernel) =
         (Some("vda".into()), Some("today".into()), Some("6.1".into()));
     RunData { meta, points: vec![point] }
+}
+
+/// `trial` as a search for the largest rate, with a condition for the kind of operation `kind`, on a data set.
+fn searching(trial: &Trial, kind: &str) -> Trial {
+    let mut objective = Objective::parse("checkout:p99<50ms,p95<20ms").unwrap();
+    objective.rename_kinds(|name| *name = kind.to_owned());
+    let spec = LimitSpec { objective, hold: Nanos(1), rate_max: None, arrivals: ArrivalLaw::Constant };
+    let data_set = Some(UsedSet { name: "a set".into(), seed: 1 });
+    Trial { limit: Some(LimitPart { spec, probe: None }), data_set, ..trial.clone() }
 }
 
 /// A run that states its names once, and has them in every text.
@@ -193,6 +205,18 @@ fn names_in_every_field_of_a_run_are_in_no_text_that_is_made_of_it() {
 }
 
 #[test]
+fn a_kind_has_the_same_name_in_an_objective_as_in_the_list_of_kinds() {
+    let mut run = full_run();
+    run.meta.plan.title = "on mysql://zacharias@vault7/".into();
+    run.points[0].kinds[0].name = "orders of zacharias".into();
+    run.points[0].trial = searching(&run.points[0].trial, "orders of zacharias");
+    Redactor::redact(Redaction::parse("users").unwrap(), &mut [&mut run]);
+    let limit = run.points[0].trial.limit.as_ref().unwrap();
+    assert_eq!(limit.spec.objective.to_string(), "orders of user-1:p99<50ms,p95<20ms");
+    assert_eq!(limit.spec.objective.kinds(), [run.points[0].kinds[0].name.as_str()]);
+}
+
+#[test]
 fn what_was_not_asked_for_stays() {
     let mut run = planted_run();
     Redactor::redact(Redaction::parse("users").unwrap(), &mut [&mut run]);
@@ -232,7 +256,9 @@ fn leaves(value: &serde_json::Value) -> Vec<String> {
 fn every_text_of_a_run_is_visited() {
     const SEEN: &str = "visited";
     /// Words of types, which are no texts.
-    const WORDS: [&str; 17] = [
+    const WORDS: [&str; 19] = [
+        "constant",
+        "visited:p99<50ms,p95<20ms",
         "none",
         "nothing",
         "kept",

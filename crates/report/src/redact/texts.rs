@@ -4,7 +4,7 @@
 //! event) are types and no texts. A field of text that is new in the model has to be added here; a test finds one that is not.
 
 use model::own_table::{DrawnValues, OwnColumn, OwnConstant, OwnKeys, OwnTable, ValueNumbers, ValueShape, ValueSource};
-use model::statement::Draw;
+use model::statement::{CustomOp, Draw};
 use model::{
     Access, Asked, Event, Fact, HostData, KindDef, Machine, MissingPart, OTHER_SERVER_FACTS, Observation,
     ObservedSession, OtherServerSeen, Params, Plan, PointData, PointOutcome, PointTraits, RunData, RunMeta, ServerLook,
@@ -61,6 +61,11 @@ fn visit_trial(trial: &mut Trial, visit: Visit) {
     visit_params(&mut trial.target.params, visit);
     visit(TextPlace::Other, &mut trial.workload.name);
     visit_params(&mut trial.workload.params, visit);
+    if let Some(limit) = &mut trial.limit {
+        // A kind keeps the name that it has in the list of kinds.
+        limit.spec.objective.rename_kinds(|kind| visit(TextPlace::Other, kind));
+    }
+    trial.data_set.iter_mut().for_each(|set| visit(TextPlace::Other, &mut set.name));
 }
 
 fn visit_path(path: &mut Option<PathBuf>, visit: Visit) {
@@ -85,17 +90,8 @@ fn visit_value(name: &str, value: &mut Value, visit: Visit) {
         Value::Bool(_) | Value::Int(_) | Value::Float(_) | Value::Bytes(_) | Value::Nanos(_) => {}
         Value::Word(word) => visit(TextPlace::Named(name), word),
         Value::Access(Access { name, .. }) => visit(TextPlace::Other, name),
-        Value::Statements(all) => all.iter_mut().for_each(|op| {
-            visit(TextPlace::Other, &mut op.name);
-            for statement in &mut op.statements {
-                visit(TextPlace::Other, &mut statement.text);
-                statement.values.iter_mut().for_each(|value| visit_draw(&mut value.draw, visit));
-            }
-        }),
-        Value::Background(all) => all.iter_mut().for_each(|entry| {
-            visit(TextPlace::Other, &mut entry.op.name);
-            entry.op.statements.iter_mut().for_each(|statement| visit(TextPlace::Other, &mut statement.text));
-        }),
+        Value::Statements(all) => all.iter_mut().for_each(|op| visit_op(op, visit)),
+        Value::Background(all) => all.iter_mut().for_each(|entry| visit_op(&mut entry.op, visit)),
         Value::Tables(all) => all.iter_mut().for_each(|table| visit_table(table, visit)),
         Value::Variant(SqlVariant { name, steps }) => {
             visit(TextPlace::Other, name);
@@ -106,6 +102,14 @@ fn visit_value(name: &str, value: &mut Value, visit: Visit) {
             visit(TextPlace::Other, name);
             visit_all(statements, visit);
         }
+    }
+}
+
+fn visit_op(op: &mut CustomOp, visit: Visit) {
+    visit(TextPlace::Other, &mut op.name);
+    for statement in &mut op.statements {
+        visit(TextPlace::Other, &mut statement.text);
+        statement.values.iter_mut().for_each(|value| visit_draw(&mut value.draw, visit));
     }
 }
 
@@ -261,6 +265,8 @@ fn visit_outcome(outcome: &mut PointOutcome, visit: Visit) {
         visit(TextPlace::Named(OTHER_SERVER_FACTS[1]), other);
     }
     visit_some([&mut outcome.server_ended, &mut outcome.built, &mut outcome.plan], visit);
+    visit_some([&mut outcome.data_set, &mut outcome.data_set_changed], visit);
+    outcome.broken_conditions.iter_mut().for_each(|broken| visit(TextPlace::Other, &mut broken.text));
     outcome.io_workers.iter_mut().for_each(|workers| visit_some([&mut workers.cpu], visit));
     outcome.result.iter_mut().for_each(|result| visit(TextPlace::Other, &mut result.checksum));
     outcome.hold.iter_mut().for_each(|hold| visit_some([&mut hold.error], visit));
