@@ -13,6 +13,7 @@ mod ledger;
 mod log;
 mod mysql;
 mod postgres;
+mod process_log;
 mod text;
 
 use crate::counters::{ServerSource, described, values_of};
@@ -30,6 +31,7 @@ use model::{
     EventKind, Fact, FailureClass, KindDef, MissingPart, Observation, ObservedCounts, OpClass, Params, ServerLook,
     ServerWay, SourceDef, StatementCost, Value,
 };
+pub use process_log::ProcessLog;
 use std::collections::HashMap;
 use std::os::fd::BorrowedFd;
 use std::path::{Path, PathBuf};
@@ -270,6 +272,16 @@ impl ServerWatch {
                 let what = format!("the error log {}: {reason}", host::error::shown(&path));
                 self.missing.push(MissingPart { what, mend: String::new() });
             }
+        }
+    }
+
+    /// Follows the error log that the server's process `pid`, which runs `program`, has open.
+    pub fn open_log_of(&mut self, pid: u32, program: &str) {
+        self.has_looked_for_log = true;
+        match process_log::open_log(pid, program) {
+            Some(Ok(log)) => self.log = Some(log),
+            Some(Err(missing)) => self.missing.push(missing),
+            None => {}
         }
     }
 

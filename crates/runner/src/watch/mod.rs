@@ -20,7 +20,7 @@ use crate::messages::{Assignment, ConductorHandle, OpenedTrial, Performer, Perfo
 use crate::preflight::{RunSite, WatchFile, create_watch_run, wall_time_of_run};
 use conditions::{EventStep, EventWatch, Figures, counter_of};
 use engine::server::sighting::ServerSighting;
-use engine::watch::{ServerReading, ServerWatch};
+use engine::watch::{ProcessLog, ServerReading, ServerWatch};
 use load::{Clock, MonotonicClock, Stop};
 use model::{
     CounterSample, EngineProcess, Event, Fact, IntervalRow, Nanos, Observation, ObservedThreads, Phase, Phases, Plan,
@@ -44,6 +44,8 @@ const KEEP_EVERY: Nanos = Nanos::from_secs(60);
 /// A server or a process that can be watched.
 pub struct Watch {
     server: Option<ServerWatch>,
+    /// Read without a server.
+    process_log: ProcessLog,
     sighting: ServerSighting,
     /// Its name among engines, and as people say it.
     names: [String; 2],
@@ -61,8 +63,11 @@ impl Watch {
             Some(pid) => sight(pid)?,
             None => server.look(),
         };
-        let names = server.names().map(str::to_owned);
-        Ok(Watch { server: Some(server), sighting, names, url: url.to_owned() })
+        if let Some(here) = sighting.server_here().filter(|_| pid.is_some()) {
+            server.open_log_of(here.pid, &here.program);
+        }
+        let (names, process_log) = (server.names().map(str::to_owned), ProcessLog::default());
+        Ok(Watch { server: Some(server), process_log, sighting, names, url: url.to_owned() })
     }
 
     /// Watches process `pid` with those that descend from it, and their disk.
@@ -71,8 +76,11 @@ impl Watch {
     /// If there is no such process.
     pub fn of_process(pid: u32) -> Result<Watch, RunnerError> {
         let sighting = sight(pid)?;
-        let program = sighting.server_here().map_or_else(|| format!("process {pid}"), |here| here.program);
-        Ok(Watch { server: None, sighting, names: [program.clone(), program], url: String::new() })
+        let here = sighting.server_here();
+        let log = here.as_ref().map(|here| ProcessLog::of_process(here.pid, &here.program));
+        let program = here.map_or_else(|| format!("process {pid}"), |here| here.program);
+        let (names, process_log) = ([program.clone(), program], log.unwrap_or_default());
+        Ok(Watch { server: None, process_log, sighting, names, url: String::new() })
     }
 
     /// How people call it.
@@ -141,8 +149,25 @@ impl Watch {
     }
 
     fn observation(&self) -> Observation {
-        let seen = self.server.as_ref().map(ServerWatch::observation).unwrap_or_default();
+        let of_process = || self.process_log.observation();
+        let seen = self.server.as_ref().map_or_else(of_process, ServerWatch::observation);
         Observation { url: Some(self.url.clone()).filter(|url| !url.is_empty()), ..seen }
+    }
+
+    /// What it reads itself, besides the counters of this machine.
+    fn own_sources(&self) -> Vec<SourceDef> {
+        self.server.as_ref().map_or_else(|| self.process_log.sources(), ServerWatch::sources)
+    }
+
+    fn read(&mut self) -> ServerReading {
+        self.server.as_mut().map_or_else(|| self.process_log.read(), ServerWatch::read)
+    }
+
+    fn begin_account(&mut self) {
+        match &mut self.server {
+            Some(server) => server.begin_account(),
+            None => self.process_log.begin_account(),
+        }
     }
 
     /// What the counters of this machine are of. A process that is not seen may be on another machine.
@@ -428,8 +453,7 @@ impl WatchPerformer<'_> {
         figures: &mut Figures,
         conductor: &mut dyn ConductorHandle,
     ) -> Vec<(WatchedFigure, f64)> {
-        let idle = || ServerReading { done: Some(Vec::new()), ..ServerReading::default() };
-        let reading = self.session.watch.server.as_mut().map_or_else(idle, ServerWatch::read);
+        let reading = self.session.watch.read();
         let (mut counters, mut events) = self.session.drain();
         let session = &mut *self.session;
         let sources = session.machine.as_ref().map_or(&[][..], |machine| machine.sources.as_slice());
@@ -531,14 +555,14 @@ impl Performer for WatchPerformer<'_> {
             None => session.start_machine(self.interval),
         };
         if session.seam.is_some() {
-            session.watch.server.iter_mut().for_each(ServerWatch::begin_account);
+            session.watch.begin_account();
             session.events.begin_file();
         }
         let mut facts = session.watch.facts();
         facts.extend(machine.missing.iter().map(|note| Fact::new("counters.missing", note.as_str())));
         let mut traits = PointTraits { observed: Some(session.observation()), ..PointTraits::default() };
         traits.phrases.insert("engine".into(), session.watch.names[1].clone());
-        let of_server = session.watch.server.as_ref().map(ServerWatch::sources).unwrap_or_default();
+        let of_server = session.watch.own_sources();
         conductor.deliver(PerformerMessage::Opened(Box::new(OpenedTrial {
             facts,
             traits,
