@@ -4,6 +4,7 @@
 
 use crate::lab::{Finished, Lab, assert_runs, wait_until};
 use crate::replaying_sql::{OwnPostgres, open_directory};
+use crate::serve::Served;
 use crate::servers::{MariadbByHand, Running, ask_postgres, is_here};
 use rusqlite::{Connection, OpenFlags};
 use serde_json::Value;
@@ -134,6 +135,7 @@ fn what_a_mariadb_does_is_counted_exactly_without_rights_after_a_reset_and_after
     server.ask("GRANT SELECT ON performance_schema.* TO visitor@localhost");
     a_known_load_is_counted_exactly_over_one_connection(&server);
     digests_that_are_reset_are_noticed_and_counted_on(&server);
+    a_watch_that_goes_on_is_shown_in_a_browser(&server);
     a_watch_keeps_who_blocked_whom_and_goes_on_in_one_file_after_the_other(&server);
     a_server_that_is_started_again_is_watched_on(&server, running);
 }
@@ -179,6 +181,31 @@ fn digests_that_are_reset_are_noticed_and_counted_on(server: &MariadbByHand) {
     assert!(finished.stderr.contains("account of statements was set to zero"), "{}", finished.stderr);
     assert_eq!(cost(&point, "where `n` >=")["calls"], 2 * READS);
     assert_eq!(ops(&point, "update"), 2 * WRITES, "its counters are others");
+}
+
+fn a_watch_that_goes_on_is_shown_in_a_browser(server: &MariadbByHand) {
+    let watching = Watching::start(&[&server.url()]);
+    let served = Served::start(&watching.lab, &[]);
+    let file = watching.lab.run_files().remove(0);
+    let page = format!("/run/{}", file.file_stem().unwrap().to_str().unwrap());
+    server.ask(&load());
+    let mut view = Value::Null;
+    wait_until("the statements of the load", || {
+        view = serde_json::from_str(&served.page(&format!("{page}/live.json"))).unwrap();
+        view["tables"][0].to_string().contains("WHERE `n` >=")
+    });
+    let figures: Vec<&str> =
+        view["figures"].as_array().unwrap().iter().map(|one| one["name"].as_str().unwrap()).collect();
+    assert_eq!(figures[..2], ["statements/s now", "mean time of a statement now"]);
+    assert_eq!(view["trends"][0]["title"], "statements per second");
+    assert_eq!(view["tables"][0]["title"], "Statements of the server");
+    assert!(served.page("/").contains("statements/s."), "the list has what it sees now");
+    let html = served.page(&page);
+    assert!(html.contains("what MariaDB does: ") && html.contains("mean time of a statement"), "{html}");
+    let (_lab, finished) = watching.end();
+    assert_eq!(finished.exit, 0, "{}", finished.stderr);
+    let over: Value = serde_json::from_str(&served.page(&format!("{page}/live.json"))).unwrap();
+    assert_eq!(over["is_over"], true);
 }
 
 /// A value that must be in nothing that is kept.

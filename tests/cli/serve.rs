@@ -9,14 +9,14 @@ use std::sync::OnceLock;
 use std::time::Duration;
 
 /// A server of the runs of a lab, ended with it.
-struct Served {
+pub struct Served {
     child: Child,
     address: String,
     token: String,
 }
 
 impl Served {
-    fn start(lab: &Lab, arguments: &[&str]) -> Served {
+    pub fn start(lab: &Lab, arguments: &[&str]) -> Served {
         let mut child = lab.command(&[&["serve", "--quiet"], arguments].concat()).spawn().unwrap();
         let mut line = String::new();
         BufReader::new(child.stdout.take().unwrap()).read_line(&mut line).unwrap();
@@ -48,7 +48,7 @@ impl Served {
     }
 
     /// The body of a page that must be there.
-    fn page(&self, path: &str) -> String {
+    pub fn page(&self, path: &str) -> String {
         let answer = self.get(path);
         assert!(answer.starts_with("HTTP/1.1 200 "), "{path}: {answer}");
         answer.split_once("\r\n\r\n").unwrap().1.to_owned()
@@ -261,7 +261,7 @@ fn a_run_that_is_being_recorded_grows_and_becomes_its_report() {
     );
     let before = live();
     assert!(!before["trends"][0]["line"].as_str().unwrap().is_empty(), "{before}");
-    wait_until("new intervals", || live()["phase"] != before["phase"]);
+    wait_until("new intervals", || live()["figures"] != before["figures"]);
     Command::new("kill").args(["-s", "INT", &recorder.id().to_string()]).status().unwrap();
     recorder.wait().unwrap();
     assert_eq!(live()["is_over"], true);

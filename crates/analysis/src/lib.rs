@@ -71,6 +71,7 @@ pub use points::limit::SearchAnalysis;
 pub use points::limit_uses::{LimitUse, LimitedThing, limit_uses};
 pub use points::sweep::ScalingAxis;
 pub use points::variants::{VariantArm, VariantVerdict};
+pub use points::watched_course::{WatchedCourse, watched_course};
 pub use recorded::data_load::DataLoad;
 pub use recorded::dimensions::{Dimension, Label, Role, Setting, SettingValue, Settings};
 pub use recorded::full_label::describe_in_full;

@@ -3,7 +3,7 @@
 //! In: the store reads it from a run file that is being written. Out: a page that grows with the run. Limits: sums and the last intervals;
 //! nothing is judged, and what a report would leave out (a warmup, a disturbed point) is in it.
 
-use crate::run::{PointState, RunMeta};
+use crate::run::{PointData, PointState, RunMeta};
 use crate::trial::{Phase, Trial};
 use crate::units::{Nanos, Tick};
 
@@ -16,6 +16,9 @@ pub struct LiveRun {
     pub points: Vec<LivePoint>,
     /// The newest phase of the last point; `None` before the first.
     pub phase: Option<LivePhase>,
+    /// The last point if it watches a server: what is kept of its statements, and the readings of the intervals of `phase`. It has no
+    /// operations, which `phase` has.
+    pub watched: Option<PointData>,
 }
 
 impl LiveRun {

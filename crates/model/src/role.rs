@@ -232,6 +232,10 @@ pub enum CounterRole {
     ReplicaLag,
     /// Nanoseconds until the slowest replica of this endpoint has replayed what is written: a level.
     ReplicaDelay,
+    /// Statements that clients executed, by the account in which the server keeps what they cost.
+    StatementCalls,
+    /// Nanoseconds that those statements took, by the same account.
+    StatementTime,
 }
 
 impl CounterRole {

@@ -10,7 +10,7 @@ use crate::cells::{json_cell, phase_of, read_cell, read_count, state_of};
 use crate::error::{ReadFault, StoreError};
 use crate::hdr::Decoder;
 use crate::open::{self, RunFile};
-use crate::point_reader::{each_row, times_of};
+use crate::point_reader::{each_row, times_of, watched_point};
 use crate::reader::meta_of;
 use model::{LiveInterval, LivePhase, LivePoint, LiveRun, Nanos, OpClass, Phase, Tick, Times};
 use rustix::process::{Flock, FlockOffsetType, FlockType, fcntl_getlk};
@@ -58,7 +58,11 @@ fn live_run(run: &RunFile, most: u32) -> Result<LiveRun, ReadFault> {
         Some(point) => newest_phase(run, &mut budget, point.id, most)?,
         None => None,
     };
-    Ok(LiveRun { meta, points, phase })
+    let watched = match (points.last(), &phase) {
+        (Some(point), Some(phase)) => watched_point(run, point.id, phase)?,
+        _ => None,
+    };
+    Ok(LiveRun { meta, points, phase, watched })
 }
 
 fn live_points(run: &RunFile, budget: &mut Budget) -> Result<Vec<LivePoint>, ReadFault> {

@@ -8,11 +8,12 @@ use crate::error::ReadFault;
 use crate::hdr::Decoder;
 use crate::host_reader::{HostRecords, fill_intervals, host_in, intervals_of, records_of, settle_hosts};
 use crate::open::{RunFile, has_table};
+use crate::rows::sql_int;
 use model::stacks::parse_folded;
 use model::{
     CounterSample, ENDPOINTS_MAX, EndpointInterval, EndpointRow, Event, EventKind, FailureClass, FailureCounts,
-    HostData, HostId, Interval, KindDef, KindRow, Nanos, OpKind, Phase, PhaseData, PointData, PointParam, SourceDef,
-    StackSnapshot, Tick, Times,
+    HostData, HostId, Interval, KindDef, KindRow, LiveInterval, LivePhase, Nanos, OpKind, Phase, PhaseData, PointData,
+    PointParam, SourceDef, StackSnapshot, Tick, Times,
 };
 use rusqlite::Row;
 use std::collections::{BTreeMap, HashMap, HashSet};
@@ -41,6 +42,26 @@ pub(crate) fn points_from(run: &RunFile, first: u32) -> Result<Vec<PointData>, R
     points.into_points()
 }
 
+/// Point `id` if it watches a server, with the readings since the first interval of `phase`, and that phase without operations.
+pub(crate) fn watched_point(run: &RunFile, id: u32, phase: &LivePhase) -> Result<Option<PointData>, ReadFault> {
+    let mut points = PointReader { first: id, ..PointReader::default() };
+    points.read_points(run)?;
+    if points.list.iter().all(|point| point.traits.observed.is_none()) {
+        return Ok(None);
+    }
+    points.read_sources(run)?;
+    let ends = |one: &LiveInterval| one.start + one.length;
+    let start = phase.intervals.first().map_or(phase.start, |first| first.start);
+    let end = phase.intervals.last().map_or(start, ends);
+    points.since = start;
+    points.read_counters(run)?;
+    for point in &mut points.list {
+        let phase = phase.phase;
+        point.phases.push(PhaseData { phase, start, end, unserved: 0, offered: 0, intervals: Vec::new() });
+    }
+    Ok(points.into_points()?.pop())
+}
+
 /// Calls `take` with every row that `sql` with its numbers finds.
 pub(crate) fn each_row(
     run: &RunFile,
@@ -62,6 +83,8 @@ pub(crate) fn each_row(
 pub(crate) struct PointReader {
     /// The first that is read.
     first: u32,
+    /// Readings before this are left out.
+    since: Tick,
     list: Vec<PointData>,
     places: HashMap<u32, usize>,
     /// Whose each source of a point is: the host, and its number among the sources of that.
@@ -272,7 +295,8 @@ impl PointReader {
     fn read_counters(&mut self, run: &RunFile) -> Result<(), ReadFault> {
         const COUNTERS: &str = r#"SELECT point, at_ns, source, "values" FROM counter WHERE point >= ?1"#;
         let places = std::mem::take(&mut self.sources);
-        self.each_point_row(run, COUNTERS, |point, _, row| {
+        let since = sql_int(self.since.0);
+        self.each_point_row(run, &format!("{COUNTERS} AND at_ns >= {since}"), |point, _, row| {
             let source: u16 = read_cell(row, 2)?;
             let values: Vec<Option<f64>> = json_cell(row, 3, "counter.values")?;
             let unfit = || ReadFault::wrong(format!("a reading of source {source} does not fit its definition"));

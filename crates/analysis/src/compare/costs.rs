@@ -114,7 +114,7 @@ fn is_of_kernel(role: CounterRole) -> bool {
         Role::CacheHits | Role::CacheMisses | Role::FullMemtables | Role::UnsortedTables | Role::WritersHeld => false,
         Role::FreePageWaits | Role::LogBufferWaits | Role::Checkpoints | Role::RowLockWaits => false,
         Role::EndpointDown | Role::Retries | Role::EndpointReconnects | Role::RefusedConnections => false,
-        Role::EngineStatements | Role::EngineTransactions => false,
+        Role::EngineStatements | Role::EngineTransactions | Role::StatementCalls | Role::StatementTime => false,
         Role::Connections | Role::ConnectionsMax | Role::BusyConnections => false,
         Role::ReplicatedBytes | Role::ReplicatedBytesReceived | Role::ReplicationLatency => false,
         Role::FlowControlPaused | Role::FlowControlSent | Role::ApplyParallelism => false,

@@ -133,7 +133,9 @@ impl Reach {
             | Role::SendQueue
             | Role::ReplicationLatency
             | Role::ReplicaLag
-            | Role::ReplicaDelay => Reach::Engine,
+            | Role::ReplicaDelay
+            | Role::StatementCalls
+            | Role::StatementTime => Reach::Engine,
         }
     }
 

@@ -18,5 +18,6 @@ pub mod search_repeats;
 pub mod step_steadiness;
 pub mod sweep;
 pub mod variants;
+pub mod watched_course;
 pub mod work;
 pub use merged_times::merge_times;

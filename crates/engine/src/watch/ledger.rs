@@ -4,10 +4,25 @@
 //! begun again, so all of it is new; what ran between the reading before and that moment is lost, and no number is ever below 0. Of many kinds
 //! the dearest are kept, and the rest is one sum.
 
+use super::Values;
 use super::text::sets_same;
-use model::{ObservedStatement, OpClass, STATEMENTS_MAX, StatementCost};
+use crate::counters::{ServerSource, grows};
+use model::{CounterRole, ObservedStatement, OpClass, STATEMENTS_MAX, StatementCost};
 use std::collections::{HashMap, HashSet};
 use std::time::{Duration, Instant};
+
+/// What all statements together cost.
+pub(super) static STATEMENTS: ServerSource = ServerSource {
+    name: "statements",
+    help: "what statements of a server that is watched cost, by its own account (plimsoll observe)",
+    counters: &[
+        grows("calls", CALLS, "ops", "statements in its account of their cost").read_as(CounterRole::StatementCalls),
+        grows("time_ns", TIME, "ns", "time that they took, waits included").read_as(CounterRole::StatementTime),
+    ],
+};
+
+const CALLS: &str = "plimsoll_statement_calls";
+const TIME: &str = "plimsoll_statement_time";
 
 /// Of more kinds than this, the cheaper half becomes a part of the others: a watch may go on for days.
 const KINDS_MAX: usize = 4 * STATEMENTS_MAX;
@@ -33,6 +48,8 @@ pub(super) struct StatementLedger {
     /// The sums as they were last read; `None` before the first reading.
     last: Option<HashMap<StatementKey, StatementCost>>,
     totals: HashMap<StatementKey, StatementCost>,
+    /// All statements since the watch began, over all accounts.
+    all: StatementCost,
     /// Those that are no more in `totals`, and how many kinds they were.
     others: StatementCost,
     others_kinds: u64,
@@ -80,6 +97,7 @@ impl StatementLedger {
     pub fn add(&mut self, grown: &[(StatementKey, StatementCost)]) {
         for (key, cost) in grown {
             self.totals.entry(key.clone()).or_default().add(cost);
+            self.all.add(cost);
         }
         if self.totals.len() > KINDS_MAX {
             let kept = by_time(std::mem::take(&mut self.totals));
@@ -89,6 +107,12 @@ impl StatementLedger {
             self.totals = kept.iter().cloned().collect();
             self.texts.retain(|id, _| kept.iter().any(|(key, _)| key.id == *id));
         }
+    }
+
+    /// Puts the cost of all statements among `values`.
+    pub fn add_to(&self, values: &mut Values) {
+        let sums = [(CALLS, self.all.calls), (TIME, self.all.time_ns)];
+        values.extend(sums.map(|(name, sum)| (name.to_owned(), sum.to_string())));
     }
 
     /// Takes one execution of each of `settings`, which the watch has sent itself, out of `grown`. Clients may have set the same: theirs stay.
@@ -268,6 +292,9 @@ mod tests {
         let grown = ledger.take(sums(&[("a", 113, 113)]), Instant::now());
         ledger.add(&grown.statements);
         assert_eq!(ledger.dearest().0.iter().map(|one| one.cost.calls).collect::<Vec<_>>(), [3]);
+        let mut values = Values::new();
+        ledger.add_to(&mut values);
+        assert_eq!(values[CALLS], "18", "the counter goes on over all accounts");
     }
 
     #[test]

@@ -25,7 +25,7 @@ use crate::server::url::{PASSWORD_FILE, Password, ServerUrl, URL, ask_for_passwo
 use crate::sql::{OpFailure, server_error};
 use details::Details;
 use host::error::TargetError;
-use ledger::{StatementKey, StatementLedger};
+use ledger::{STATEMENTS, StatementKey, StatementLedger};
 use log::{ErrorLog, LOG, Marks};
 use model::{
     EventKind, Fact, FailureClass, KindDef, MissingPart, Observation, ObservedCounts, OpClass, Params, ServerLook,
@@ -39,7 +39,7 @@ use std::time::{Duration, Instant};
 use text::{KINDS, kind_of};
 
 /// The sources that a watch brings along, for the reference.
-pub(crate) static SOURCES: [&ServerSource; 3] = [&mysql::ACTIVITY, &postgres::ACTIVITY, &log::LOG];
+pub(crate) static SOURCES: [&ServerSource; 4] = [&mysql::ACTIVITY, &postgres::ACTIVITY, &ledger::STATEMENTS, &log::LOG];
 
 /// How long the first connection may take.
 const OPEN_WITHIN: Duration = Duration::from_secs(10);
@@ -320,7 +320,8 @@ impl ServerWatch {
     }
 
     fn all_sources(&self) -> impl Iterator<Item = &'static ServerSource> + use<> {
-        self.server.sources().iter().copied().chain(self.log.is_some().then_some(&LOG))
+        let statements = self.statements.is_some().then_some(&STATEMENTS);
+        self.server.sources().iter().copied().chain(statements).chain(self.log.is_some().then_some(&LOG))
     }
 
     /// What its counters are.
@@ -410,7 +411,7 @@ impl ServerWatch {
             }
             self.statements = self.statements.map(|_| Instant::now());
         }
-        let by_statement = self.read_statements()?;
+        let by_statement = self.read_statements(&mut values)?;
         Ok(ReadAll { values, own, started, restarted, by_statement })
     }
 
@@ -438,8 +439,8 @@ impl ServerWatch {
             || counted.is_some_and(|(now, before)| *now < before / 2)
     }
 
-    /// What came in the sums of statements, if it is time to read them.
-    fn read_statements(&mut self) -> Result<Option<GrownKinds>, OpFailure> {
+    /// What came in the sums of statements, if it is time to read them. Then what all of them cost is put among `values`.
+    fn read_statements(&mut self, values: &mut Values) -> Result<Option<GrownKinds>, OpFailure> {
         let began = Instant::now();
         if self.statements.is_none_or(|next| next > began) {
             return Ok(None);
@@ -464,6 +465,7 @@ impl ServerWatch {
             kinds[ledger.text(&key.id).map_or(KINDS.len() - 1, |known| kind_of(&known.text))] += cost.calls;
         }
         self.ledger.add(&grown.statements);
+        self.ledger.add_to(values);
         let mut all = StatementCost::default();
         grown.statements.iter().for_each(|(_, cost)| all.add(cost));
         let mean_ns = (all.calls > 0).then(|| all.time_ns as f64 / all.calls as f64);

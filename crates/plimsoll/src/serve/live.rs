@@ -7,7 +7,8 @@
 use super::library::ListedRun;
 use super::thread_cpu_time;
 use crate::output::label;
-use model::{LiveRun, Plan, Trial};
+use analysis::Analysis;
+use model::{LiveRun, Plan, RunData, Trial};
 use std::collections::HashMap;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError, TryLockError};
@@ -22,6 +23,8 @@ const INTERVALS: u32 = 120;
 pub struct ReadLive {
     /// What is recorded of it.
     pub run: LiveRun,
+    /// Of a watch the analysis of its last intervals.
+    pub watched: Option<Analysis>,
     /// When it is read again at the earliest.
     pub again: Duration,
     /// The plan does not change, so its labels are made once.
@@ -72,13 +75,19 @@ impl LiveRuns {
         }
         let before = readings.get(&run.path).and_then(|known| known.outcome.clone().ok());
         let before_cpu = thread_cpu_time();
-        let read = store::read_live(&run.path, &self.scratch, INTERVALS);
+        let read = store::read_live(&run.path, &self.scratch, INTERVALS).map(|run| (analysis_of_watch(&run), run));
         let again = (thread_cpu_time().saturating_sub(before_cpu) * SHARE_OF_TIME).max(AGAIN_MIN);
         let labels = before.map_or_else(Arc::default, |before| before.labels.clone());
-        let outcome = read.map(|run| Arc::new(ReadLive { run, again, labels })).map_err(|error| error.to_string());
+        let read = read.map(|(watched, run)| Arc::new(ReadLive { run, watched, again, labels }));
+        let outcome = read.map_err(|error| error.to_string());
         readings.insert(run.path.clone(), LiveReading { outcome: outcome.clone(), at: Instant::now(), again });
         outcome
     }
+}
+
+fn analysis_of_watch(run: &LiveRun) -> Option<Analysis> {
+    let point = run.watched.clone()?;
+    Some(analysis::analyse(&RunData { meta: run.meta.clone(), points: vec![point] }))
 }
 
 /// The label of each trial. This version may not know what another one records: then workload and engine have to do.

@@ -149,7 +149,7 @@ impl Site {
 
     fn live_view(&self, run: &ListedRun) -> Result<LiveRunText, (Status, String)> {
         let live = self.live.read(run).map_err(|text| (Status::Unshowable, text))?;
-        Ok(LiveRunText::new(&live.run, &labels_of(&live.run, live.labels()), live.again))
+        Ok(LiveRunText::new(&live.run, &labels_of(&live.run, live.labels()), live.watched.as_ref(), live.again))
     }
 
     fn comparison(&self, request: &Request) -> Answer {

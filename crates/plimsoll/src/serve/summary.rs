@@ -79,8 +79,9 @@ impl RunSummary {
     /// Its row while it is being recorded.
     pub fn recorded_row(&self, run: &ListedRun, live: &LiveRun) -> LibraryRow {
         let last = live.phase.as_ref().and_then(|phase| phase.intervals.last());
-        let now = last
-            .map_or_else(String::new, |last| format!("Now {} ops/s.", report::with_separators(last.per_s() as u64)));
+        let unit = report::library::unit_of(live);
+        let rate = last.zip(unit).map(|(last, unit)| (report::with_separators(last.per_s() as u64), unit));
+        let now = rate.map_or_else(String::new, |(rate, unit)| format!("Now {rate} {unit}/s."));
         LibraryRow { state: "recorded", verdict: now, ..self.row(run) }
     }
 }

@@ -4,24 +4,41 @@
   const source = document.currentScript.dataset.source;
   const QUIET_MS = 2000;
 
+  const texts = (places) => [...places].map((place) => place.textContent);
+
+  // Whether the page has a place for each part of `view`: a watch may learn of more while it goes on.
+  function fits(view) {
+    const heads = (table) => table.heads.join('\n');
+    const shown = [...document.querySelectorAll('section.live')].map((place) => texts(place.querySelectorAll('th')).join('\n'));
+    return texts(document.querySelectorAll('.figure dt')).join('\n') === view.figures.map((one) => one.name).join('\n')
+      && document.querySelectorAll('div.trend').length === view.trends.length
+      && shown.join('\n\n') === view.tables.map(heads).join('\n\n');
+  }
+
   function show(view) {
     document.querySelectorAll('[data-live]').forEach((place) => { place.textContent = view[place.dataset.live]; });
+    document.querySelectorAll('.figure dd').forEach((place, nth) => { place.textContent = view.figures[nth].value; });
     document.querySelectorAll('div.trend').forEach((place, nth) => {
       const trend = view.trends[nth];
       place.querySelector('.top').textContent = trend.top;
       place.querySelector('.span').textContent = trend.span;
       place.querySelector('polyline').setAttribute('points', trend.line);
     });
-    const rows = view.points.map((point) => {
-      const row = document.createElement('tr');
-      for (const key of ['id', 'label', 'state', 'rate', 'failed']) {
-        const cell = row.insertCell();
-        cell.textContent = point[key];
-        if (key === 'id' || key === 'rate' || key === 'failed') cell.className = 'n';
-      }
-      return row;
+    document.querySelectorAll('section.live').forEach((place, nth) => {
+      const table = view.tables[nth];
+      place.querySelector('tbody').replaceChildren(...table.rows.map((cells) => row(cells, table.texts)));
+      place.querySelector('.note').textContent = table.note;
     });
-    document.getElementById('points').replaceChildren(...rows);
+  }
+
+  function row(cells, isText) {
+    const made = document.createElement('tr');
+    cells.forEach((text, nth) => {
+      const cell = made.insertCell();
+      cell.textContent = text;
+      if (!isText[nth]) cell.className = 'n';
+    });
+    return made;
   }
 
   async function load() {
@@ -30,7 +47,7 @@
     const answer = await fetch(source, { cache: 'no-store' });
     if (!answer.ok) throw new Error(answer.statusText);
     const view = await answer.json();
-    if (view.is_over) {
+    if (view.is_over || !fits(view)) {
       location.reload();
       return null;
     }

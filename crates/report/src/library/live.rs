@@ -1,12 +1,13 @@
 //! A run that is being recorded: where it is, what it does now, and the points so far.
 //!
-//! In: a [`LiveRun`] and the labels of its points. Out: a [`LiveRunText`] in words, for a page and as JSON, by which the page changes itself.
-//! Limits: it judges nothing; the report does, when the run is over.
+//! In: a [`LiveRun`] and the labels of its points, of a watch its analysis. Out: a [`LiveRunText`] in words, for a page and as JSON, by which the
+//! page changes itself. Limits: it judges nothing; the report does, when the run is over.
 
-use super::PageFrame;
+use super::{PageFrame, live_watch};
 use crate::format;
 use crate::render::html::plain;
-use model::{LiveInterval, LivePoint, LiveRun, Nanos, PointState};
+use analysis::Analysis;
+use model::{LiveInterval, LivePhase, LivePoint, LiveRun, Nanos, PointState};
 use serde::Serialize;
 use std::time::Duration;
 
@@ -16,35 +17,38 @@ const WIDTH: f64 = 600.0;
 const HEIGHT: f64 = 120.0;
 
 /// A run that is being recorded, in words.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct LiveRunText {
     /// Whether it is over, so that there is a report in place of this.
     pub is_over: bool,
-    /// The point that is measured: `point 3 of 13: sqlite oltp clients 4`.
-    pub point: String,
-    /// Its phase and how long that has gone on: `run, 12 s`.
-    pub phase: String,
-    /// Ops per second in the last interval.
-    pub rate: String,
-    /// The 99th percentile of the response times in it.
-    pub p99: String,
-    /// Failed ops of the point so far.
-    pub failed: String,
+    /// Where it is: `point 3 of 13: sqlite oltp clients 4`.
+    pub place: String,
+    /// Its last numbers.
+    pub figures: Vec<LiveFigure>,
     /// What is drawn.
     pub trends: Vec<Trend>,
-    /// The points that have begun.
-    pub points: Vec<LiveRow>,
+    /// What grows with it: its points, or what a watch has seen.
+    pub tables: Vec<LiveTable>,
     /// How often the run file is read, in words.
     pub every: String,
     /// When to look again, in milliseconds.
     pub again_ms: u64,
 }
 
+/// A number and what it is.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct LiveFigure {
+    /// What it is: `ops/s now`.
+    pub name: String,
+    /// The number with its unit.
+    pub value: String,
+}
+
 /// A number over the last intervals.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Trend {
     /// What it is.
-    pub title: &'static str,
+    pub title: String,
     /// The number at the top of the picture.
     pub top: String,
     /// The time from its left end to its right one.
@@ -53,61 +57,96 @@ pub struct Trend {
     pub line: String,
 }
 
-/// A point that has begun.
+/// A table that grows with the run.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct LiveRow {
-    /// Its number.
-    pub id: u32,
-    /// What it measures.
-    pub label: String,
-    /// How it ended; `now` while it is measured.
-    pub state: &'static str,
-    /// Its rate so far.
-    pub rate: String,
-    /// Failed ops.
-    pub failed: String,
+pub struct LiveTable {
+    /// Its heading.
+    pub title: String,
+    /// The heads of its columns.
+    pub heads: Vec<String>,
+    /// Which of them are of texts; all others are of numbers.
+    pub texts: Vec<bool>,
+    /// Its rows, with a cell for each head.
+    pub rows: Vec<Vec<String>>,
+    /// A sentence below it.
+    pub note: String,
+}
+
+impl LiveFigure {
+    /// The figure `name`.
+    pub fn new(name: impl Into<String>, value: String) -> LiveFigure {
+        LiveFigure { name: name.into(), value }
+    }
 }
 
 impl LiveRunText {
-    /// `run` in words. `labels` has a label for each of its points; the page looks again after `again`.
-    pub fn new(run: &LiveRun, labels: &[String], again: Duration) -> LiveRunText {
-        let intervals = run.phase.as_ref().map_or(&[][..], |phase| &phase.intervals);
-        let last = intervals.last();
+    /// `run` in words. `labels` has a label for each of its points, `watched` is the analysis of what it watches; the page looks again after
+    /// `again`.
+    pub fn new(run: &LiveRun, labels: &[String], watched: Option<&Analysis>, again: Duration) -> LiveRunText {
+        let of_what = match watched.and_then(|analysis| live_watch::text(run, analysis)) {
+            Some(watch) => watch,
+            None => load_text(run, labels),
+        };
         LiveRunText {
-            is_over: false,
-            point: current_point(run, labels),
-            phase: run.phase.as_ref().map_or_else(
-                || "not begun".to_owned(),
-                |phase| {
-                    let end = last.map_or(phase.start, |last| last.start + last.length);
-                    format!("{}, {}", phase.phase.as_str(), end.since(phase.start))
-                },
-            ),
-            rate: last.map_or_else(format::dash, |last| format::number(last.per_s())),
-            p99: format::nanos_or_dash(last.and_then(|last| last.p99_ns)),
-            failed: run.points.last().map_or_else(format::dash, |point| format::count(point.failed)),
-            trends: trends(intervals),
-            points: run.points.iter().zip(labels).map(row).collect(),
             every: Nanos(u64::try_from(again.as_nanos()).unwrap_or(u64::MAX)).to_string(),
             again_ms: u64::try_from(again.as_millis()).unwrap_or(u64::MAX),
+            ..of_what
         }
     }
 
     /// A run that is over.
     pub fn over() -> LiveRunText {
-        LiveRunText {
-            is_over: true,
-            point: String::new(),
-            phase: String::new(),
-            rate: String::new(),
-            p99: String::new(),
-            failed: String::new(),
-            trends: Vec::new(),
-            points: Vec::new(),
-            every: String::new(),
-            again_ms: 0,
-        }
+        LiveRunText { is_over: true, ..LiveRunText::default() }
     }
+}
+
+/// A run that makes a load.
+fn load_text(run: &LiveRun, labels: &[String]) -> LiveRunText {
+    let intervals = intervals_of(run);
+    let last = intervals.last();
+    let phase = run
+        .phase
+        .as_ref()
+        .map_or_else(|| "not begun".to_owned(), |phase| format!("{}, {}", phase.phase.as_str(), so_far(phase)));
+    let failed = run.points.last().map_or_else(format::dash, |point| format::count(point.failed));
+    let heads = ["#", "point", "state", "ops/s so far", "failed"].map(str::to_owned).to_vec();
+    let points = LiveTable {
+        title: "Points so far".to_owned(),
+        heads,
+        texts: vec![false, true, true, false, false],
+        rows: run.points.iter().zip(labels).map(row).collect(),
+        note: String::new(),
+    };
+    LiveRunText {
+        place: current_point(run, labels),
+        figures: vec![
+            LiveFigure::new("phase", phase),
+            LiveFigure::new("ops/s now", last.map_or_else(format::dash, |last| format::number(last.per_s()))),
+            LiveFigure::new("p99 now", format::nanos_or_dash(last.and_then(|last| last.p99_ns))),
+            LiveFigure::new("failed ops of the point", failed),
+        ],
+        trends: trends(intervals),
+        tables: vec![points],
+        ..LiveRunText::default()
+    }
+}
+
+/// What `run` counts: `ops`, or what a watch counts; `None` of a watch that counts nothing.
+pub fn unit_of(run: &LiveRun) -> Option<&'static str> {
+    match run.watched.as_ref().and_then(|point| point.traits.observed.as_ref()) {
+        Some(seen) => live_watch::counted(seen),
+        None => Some("ops"),
+    }
+}
+
+pub(super) fn intervals_of(run: &LiveRun) -> &[LiveInterval] {
+    run.phase.as_ref().map_or(&[], |phase| &phase.intervals)
+}
+
+/// How long `phase` has gone on.
+pub(super) fn so_far(phase: &LivePhase) -> Nanos {
+    let end = phase.intervals.last().map_or(phase.start, |last| last.start + last.length);
+    end.since(phase.start)
 }
 
 fn current_point(run: &LiveRun, labels: &[String]) -> String {
@@ -119,32 +158,37 @@ fn current_point(run: &LiveRun, labels: &[String]) -> String {
     }
 }
 
-fn row((point, label): (&LivePoint, &String)) -> LiveRow {
+fn row((point, label): (&LivePoint, &String)) -> Vec<String> {
     let seconds = point.measured.as_secs_f64();
-    LiveRow {
-        id: point.id,
-        label: label.clone(),
-        state: if point.state == PointState::Partial { "now" } else { point.state.as_str() },
-        rate: if seconds > 0.0 { format::number(point.ops as f64 / seconds) } else { format::dash() },
-        failed: format::count(point.failed),
-    }
+    let state = if point.state == PointState::Partial { "now" } else { point.state.as_str() };
+    let rate = if seconds > 0.0 { format::number(point.ops as f64 / seconds) } else { format::dash() };
+    vec![point.id.to_string(), label.clone(), state.to_owned(), rate, format::count(point.failed)]
 }
 
 fn trends(intervals: &[LiveInterval]) -> Vec<Trend> {
-    let rates: Vec<Option<f64>> = intervals.iter().map(|one| Some(one.per_s())).collect();
     let p99s: Vec<Option<f64>> = intervals.iter().map(|one| one.p99_ns.map(|ns| ns as f64)).collect();
-    let span = intervals
-        .first()
-        .zip(intervals.last())
-        .map_or(Nanos(0), |(first, last)| (last.start + last.length).since(first.start));
-    let trend = |title, values: &[Option<f64>], words: fn(f64) -> String| {
+    let p99s = Trend::new("p99 of the response times", intervals, &p99s, |ns| format::nanos(ns as u64));
+    vec![Trend::of_rate("ops per second", intervals), p99s]
+}
+
+impl Trend {
+    /// `values` over the time of `intervals`; `words` writes one of them.
+    pub(super) fn new(
+        title: impl Into<String>,
+        intervals: &[LiveInterval],
+        values: &[Option<f64>],
+        words: impl Fn(f64) -> String,
+    ) -> Trend {
+        let ends = intervals.first().zip(intervals.last());
+        let span = ends.map_or(Nanos(0), |(first, last)| (last.start + last.length).since(first.start));
         let top = values.iter().flatten().copied().fold(0.0, f64::max);
-        Trend { title, top: words(top), span: span.to_string(), line: line(values, top) }
-    };
-    vec![
-        trend("ops per second", &rates, format::number),
-        trend("p99 of the response times", &p99s, |ns| format::nanos(ns as u64)),
-    ]
+        Trend { title: title.into(), top: words(top), span: span.to_string(), line: line(values, top) }
+    }
+
+    pub(super) fn of_rate(title: impl Into<String>, intervals: &[LiveInterval]) -> Trend {
+        let rates: Vec<Option<f64>> = intervals.iter().map(|one| Some(one.per_s())).collect();
+        Trend::new(title, intervals, &rates, format::number)
+    }
 }
 
 /// The values from left to right, 0 at the bottom and `top` at the top; what is missing is left out.
@@ -164,36 +208,28 @@ pub fn live_html(name: &str, key: &str, view: &LiveRunText, nonce: &str) -> Stri
     let head = format!("<noscript><meta http-equiv=\"refresh\" content=\"{again_s}\"></noscript>\n");
     let script =
         format!("<script nonce=\"{}\" data-source=\"/run/{}/live.json\">{SCRIPT}</script>\n", plain(nonce), plain(key));
-    let now = [
-        ("phase", "phase", &view.phase),
-        ("ops/s now", "rate", &view.rate),
-        ("p99 now", "p99", &view.p99),
-        ("failed ops of the point", "failed", &view.failed),
-    ];
-    let now: String = now
-        .iter()
-        .map(|(name, live, value)| {
-            format!("<div><dt>{name}</dt><dd data-live=\"{live}\">{}</dd></div>\n", plain(value))
-        })
-        .collect();
     let main = format!(
         "<header>\n<p class=\"small\"><a href=\"/\">All runs</a> &middot; being recorded</p>\n<h1>{title}</h1>\n\
-         <p data-live=\"point\">{}</p>\n<dl class=\"now\">\n{now}</dl>\n\
+         <p data-live=\"place\">{}</p>\n<dl class=\"now\">\n{}</dl>\n\
          <p class=\"small\">Read from the run file at most every <span data-live=\"every\">{every}</span>.</p>\n\
          <p class=\"small\" id=\"lost\" hidden>The server does not answer; the numbers are the last that it sent.</p>\n</header>\n\
-         <section>\n<h2>The last intervals</h2>\n<div class=\"trends\">\n{}</div>\n</section>\n\
-         <section>\n<h2>Points so far</h2>\n<div class=\"scroll\"><table>\n<thead><tr><th class=\"n\">#</th><th>point</th><th>state</th>\
-         <th class=\"n\">ops/s so far</th><th class=\"n\">failed</th></tr></thead>\n<tbody id=\"points\">\n{}</tbody></table></div>\n\
-         <p class=\"small\">Nothing here is judged yet. When the run is over, this page becomes its report.</p>\n</section>\n",
-        plain(&view.point),
+         <section>\n<h2>The last intervals</h2>\n<div class=\"trends\">\n{}</div>\n</section>\n{}\
+         <p class=\"small\">Nothing here is judged yet. When the run is over, this page becomes its report.</p>\n",
+        plain(&view.place),
+        view.figures.iter().map(figure_html).collect::<String>(),
         view.trends.iter().map(trend_html).collect::<String>(),
-        view.points.iter().map(row_html).collect::<String>()
+        view.tables.iter().map(table_html).collect::<String>()
     );
     PageFrame { title, head, main, script }.html(nonce)
 }
 
+fn figure_html(figure: &LiveFigure) -> String {
+    format!("<div class=\"figure\"><dt>{}</dt><dd>{}</dd></div>\n", plain(&figure.name), plain(&figure.value))
+}
+
 fn trend_html(trend: &Trend) -> String {
     let Trend { title, top, span, line } = trend;
+    let title = plain(title);
     format!(
         "<div class=\"trend\"><p class=\"small\"><b>{title}</b>, at the top <span class=\"top\">{top}</span>, at the bottom 0</p>\n\
          <svg class=\"trend\" viewBox=\"0 0 {WIDTH} {HEIGHT}\" preserveAspectRatio=\"none\" role=\"img\" \
@@ -203,14 +239,19 @@ fn trend_html(trend: &Trend) -> String {
     )
 }
 
-fn row_html(row: &LiveRow) -> String {
+fn table_html(table: &LiveTable) -> String {
+    let class = |nth: usize| if table.texts[nth] { "" } else { " class=\"n\"" };
+    let cells = |tag: &str, texts: &[String]| -> String {
+        let cell = |(nth, text): (usize, &String)| format!("<{tag}{}>{}</{tag}>", class(nth), plain(text));
+        texts.iter().enumerate().map(cell).collect()
+    };
+    let rows: String = table.rows.iter().map(|row| format!("<tr>{}</tr>\n", cells("td", row))).collect();
     format!(
-        "<tr><td class=\"n\">{}</td><td>{}</td><td>{}</td><td class=\"n\">{}</td><td class=\"n\">{}</td></tr>\n",
-        row.id,
-        plain(&row.label),
-        row.state,
-        row.rate,
-        row.failed
+        "<section class=\"live\">\n<h2>{}</h2>\n<div class=\"scroll\"><table>\n<thead><tr>{}</tr></thead>\n<tbody>\n{rows}</tbody></table>\
+         </div>\n<p class=\"small note\">{}</p>\n</section>\n",
+        plain(&table.title),
+        cells("th", &table.heads),
+        plain(&table.note)
     )
 }
 
@@ -244,16 +285,18 @@ mod tests {
             meta,
             points: vec![point(1, PointState::Complete), point(2, PointState::Partial)],
             phase: Some(phase),
+            watched: None,
         }
     }
 
     #[test]
     fn a_run_is_shown_as_far_as_it_is_recorded() {
-        let view = LiveRunText::new(&live(), &["a".to_owned(), "b".to_owned()], Duration::from_secs(2));
-        assert!(view.point.starts_with("point 2 of ") && view.point.ends_with(": b"), "{}", view.point);
-        assert_eq!((view.phase.as_str(), view.rate.as_str(), view.p99.as_str()), ("run, 3.00 s", "2,000", "2.00 ms"));
-        let states: Vec<&str> = view.points.iter().map(|row| row.state).collect();
-        assert_eq!((states, view.points[0].rate.as_str()), (vec!["complete", "now"], "1,000"));
+        let view = LiveRunText::new(&live(), &["a".to_owned(), "b".to_owned()], None, Duration::from_secs(2));
+        assert!(view.place.starts_with("point 2 of ") && view.place.ends_with(": b"), "{}", view.place);
+        let values: Vec<&str> = view.figures.iter().map(|figure| figure.value.as_str()).collect();
+        assert_eq!(values, ["run, 3.00 s", "2,000", "2.00 ms", "2"]);
+        let points = &view.tables[0].rows;
+        assert_eq!((points[0].join("|"), points[1][2].as_str()), ("1|a|complete|1,000|2".to_owned(), "now"));
         assert_eq!(view.trends[0].line, "0.0,60.0 300.0,120.0 600.0,0.0");
         assert_eq!(view.trends[1].line, "0.0,0.0 600.0,0.0", "nothing was done in the second interval");
         let json = serde_json::to_value(&view).unwrap();
@@ -263,15 +306,15 @@ mod tests {
     #[test]
     fn a_run_without_points_has_a_page() {
         let empty = LiveRun { points: Vec::new(), phase: None, ..live() };
-        let view = LiveRunText::new(&empty, &[], Duration::from_secs(2));
-        assert_eq!((view.phase.as_str(), view.rate.as_str()), ("not begun", "-"));
+        let view = LiveRunText::new(&empty, &[], None, Duration::from_secs(2));
+        assert_eq!((view.figures[0].value.as_str(), view.figures[1].value.as_str()), ("not begun", "-"));
         assert!(live_html("a", "a", &view, "n0").contains("points are complete"));
     }
 
     #[test]
     fn no_hostile_text_becomes_markup() {
         for text in HOSTILE {
-            let view = LiveRunText::new(&live(), &[text.to_owned(), text.to_owned()], Duration::from_secs(2));
+            let view = LiveRunText::new(&live(), &[text.to_owned(), text.to_owned()], None, Duration::from_secs(2));
             let html = live_html(text, "a%20b", &view, "n0");
             for bad in ["<script>alert", "<img", "onerror=alert(1)>", "\u{1b}", "\u{202e}"] {
                 assert!(!html.contains(bad), "{bad}");

@@ -5,9 +5,10 @@
 
 mod list;
 mod live;
+mod live_watch;
 
 pub use list::{LibraryFilter, LibraryPage, LibraryRow, library_html};
-pub use live::{LiveRunText, live_html};
+pub use live::{LiveRunText, live_html, unit_of};
 
 use crate::render::html::{coded, plain};
 

@@ -10,7 +10,7 @@ mod hosts;
 mod inserts;
 mod kernels;
 mod loads;
-mod observed;
+pub mod observed;
 pub mod points;
 mod relative;
 mod running_costs;

@@ -82,7 +82,7 @@ fn statement_columns<'a>() -> Vec<ColumnOf<'static, SeenStatement<'a>>> {
     ]
 }
 
-fn statements(analysis: &Analysis) -> Vec<Table> {
+pub fn statements(analysis: &Analysis) -> Vec<Table> {
     let rows = observed(analysis).flat_map(|(group, seen)| {
         let others = seen.others.iter().map(|others| (others_label(seen), others));
         let all = seen.statements.iter().map(|one| (cut(&one.text), one)).chain(others);
@@ -109,7 +109,7 @@ fn cut(text: &str) -> String {
 
 type UseColumn = ColumnOf<'static, LimitUse>;
 
-fn limits(analysis: &Analysis) -> Vec<Table> {
+pub fn limits(analysis: &Analysis) -> Vec<Table> {
     let is_one = analysis.points.len() == 1;
     let watched = analysis.points.iter().filter(|point| point.traits.observed.is_some());
     let rows = watched.flat_map(|point| {
@@ -126,7 +126,7 @@ fn limits(analysis: &Analysis) -> Vec<Table> {
     Table { legend: legend.to_owned(), label_head: "limit".to_owned(), ..Table::of(columns, rows) }.if_any()
 }
 
-fn limit_name(used: &LimitUse) -> String {
+pub fn limit_name(used: &LimitUse) -> String {
     let of = used.of.as_deref().unwrap_or_default();
     match used.thing {
         LimitedThing::Cpu => "CPU".to_owned(),
@@ -176,7 +176,7 @@ fn event_columns() -> Vec<EventColumn> {
     own.into_iter().chain(states).collect()
 }
 
-fn events(analysis: &Analysis) -> Vec<Table> {
+pub fn events(analysis: &Analysis) -> Vec<Table> {
     let started = analysis.meta.started_unix_ms;
     let rows = observed(analysis).flat_map(|(group, seen)| {
         let label = move |event| Row::labelled(vec![moment(event, started)]).in_group(group.clone());

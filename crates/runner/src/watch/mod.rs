@@ -38,8 +38,11 @@ use store::{PointId, RunWriter};
 pub const OBSERVE: &str = "observe";
 /// How soon a request to end is heeded.
 const HEED_EVERY: Duration = Duration::from_millis(50);
-/// How often what is known of the statements is written to the run file: that is all that is lost if plimsoll is killed.
+/// How often what is known of the statements is written to the run file: that is all that is lost if plimsoll is killed, and what others who
+/// look at the file see late. Kept so often it takes some 100 MB of writes a day.
 const KEEP_EVERY: Nanos = Nanos::from_secs(60);
+/// When it is written first. Then each time when twice as much has been seen, until that would be later than [`KEEP_EVERY`] has it.
+const KEEP_FIRST: Nanos = Nanos::from_secs(2);
 
 /// A server or a process that can be watched.
 pub struct Watch {
@@ -411,7 +414,7 @@ impl WatchPerformer<'_> {
                 return ended
                     .map_or(Ok(()), |ended| Err(RunnerError::failed(format!("{ended}; what was seen is kept"))));
             }
-            if is_new || at.since(kept) >= KEEP_EVERY {
+            if is_new || at.since(kept) >= kept.since(start).clamp(KEEP_FIRST, KEEP_EVERY) {
                 self.keep(conductor);
                 kept = at;
             }
