@@ -1,0 +1,36 @@
+//! Records a watch of as many intervals as a day of seconds has, in much less time: `watched_day DIR FILES INTERVALS MILLISECONDS URL|PID`.
+//!
+//! In: a directory, how many files, how many intervals each has and how long they are, and what is watched. Out: the files, and on stdout lines
+//! `memory INTERVALS BYTES` and `file PATH BYTES`. Limits: what comes once a minute of the clock comes less often than in a day.
+
+#[path = "../tests/watched_files/mod.rs"]
+mod watched_files;
+
+use model::Nanos;
+use runner::Watch;
+use std::error::Error;
+use std::path::Path;
+use watched_files::{FileLength, MemoryWatch, record_files};
+
+/// The memory is told so often in each file.
+const STRETCHES: u32 = 24;
+
+fn main() -> Result<(), Box<dyn Error>> {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    let [dir, files, intervals, milliseconds, watched] = arguments.as_slice() else {
+        return Err("usage: watched_day DIR FILES INTERVALS MILLISECONDS URL|PID".into());
+    };
+    let watch = match watched.parse() {
+        Ok(pid) => Watch::of_process(pid)?,
+        Err(_) => Watch::of_server(watched, "", None)?,
+    };
+    let length =
+        FileLength { intervals: intervals.parse()?, interval: Nanos(1_000_000 * milliseconds.parse::<u64>()?) };
+    let mut memory = MemoryWatch::each(u64::from((length.intervals / STRETCHES).max(1)));
+    let recorded = record_files(watch, Path::new(dir), (files.parse()?, length), &mut memory)?;
+    memory.seen.iter().for_each(|seen| println!("memory {} {}", seen.intervals, seen.bytes));
+    for file in recorded {
+        println!("file {} {}", file.display(), file.metadata()?.len());
+    }
+    Ok(())
+}
