@@ -98,9 +98,9 @@ fn find_log(pid: u32, is_log_name: fn(&str) -> bool) -> io::Result<Option<PathBu
     let standard = [STDERR, STDOUT].into_iter().find_map(|fd| own.iter().find(|file| file.fd == fd));
     let is_named = |file: &&AppendedFile| file.path.file_name().and_then(|name| name.to_str()).is_some_and(is_log_name);
     let found = standard.or_else(|| own.iter().find(is_named)).map(|file| file.path.clone());
-    // PostgreSQL's collector is a process of its own.
+    // PostgreSQL's collector is a process of its own, whose standard error is where the server began to write.
     let of_children = || children_of(pid).into_iter().filter_map(|child| appended_files(child).ok()).flatten();
-    Ok(found.or_else(|| of_children().find(|file| is_named(&file)).map(|file| file.path)))
+    Ok(found.or_else(|| of_children().find(|file| file.fd > STDERR && is_named(&file)).map(|file| file.path)))
 }
 
 /// A regular file that a process has open for appending.
