@@ -35,6 +35,7 @@ mod terminal;
 mod traces;
 mod viewers;
 mod watch;
+mod watch_day;
 mod workloads;
 
 use anyhow::Result;
@@ -56,7 +57,7 @@ pub struct BenchArguments {
     /// Seconds of each single run [default: what the bench needs].
     #[arg(long, value_parser = clap::value_parser!(u32).range(1..=600))]
     seconds: Option<u32>,
-    /// Rows of each load (bench `load`) [default: 250000, quick: 100000].
+    /// Rows of each load (bench `load`) [default: 250000, quick: 100000], intervals of a day (bench `watch-day`) [default: 86400, quick: 3600].
     #[arg(long, value_parser = clap::value_parser!(u64).range(10_000..=1_000_000_000))]
     rows: Option<u64>,
     /// Compare with this binary of plimsoll, too (bench `show`), or with it in place of anything else (benches `file` and `workloads`).
@@ -93,6 +94,7 @@ const BENCHES: &[Bench] = &[
     Bench { name: logs::NAME, run: logs::run },
     Bench { name: sql::NAME, run: sql::run },
     Bench { name: sockets::NAME, run: sockets::run },
+    Bench { name: watch_day::NAME, run: watch_day::run },
 ];
 
 fn all_cases() -> impl Iterator<Item = &'static str> {
@@ -110,6 +112,7 @@ fn all_cases() -> impl Iterator<Item = &'static str> {
         .chain(workloads::CASES)
         .chain(replay::CASES)
         .chain(sockets::case_names())
+        .chain(watch_day::CASES)
 }
 
 /// Runs the bench that was named, or all.

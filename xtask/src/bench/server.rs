@@ -26,12 +26,17 @@ const START_AT_MOST: Duration = Duration::from_secs(30);
 impl BenchServer {
     /// MariaDB with one database, `sbtest`; root needs no password.
     pub fn start_mariadb() -> Result<BenchServer> {
-        Self::start_mariadb_with(None)
+        Self::start_mariadb_with(None, &[])
+    }
+
+    /// The same, which keeps an account of its statements.
+    pub fn start_mariadb_with_digests() -> Result<BenchServer> {
+        Self::start_mariadb_with(None, &["--performance-schema=ON"])
     }
 
     /// The same, also on the network at `address`, where `client` is let in as root.
     pub fn start_mariadb_at(address: &str, client: &str) -> Result<BenchServer> {
-        Self::start_mariadb_with(Some((address, client)))
+        Self::start_mariadb_with(Some((address, client)), &[])
     }
 
     /// The port on the network.
@@ -39,7 +44,7 @@ impl BenchServer {
         self.port
     }
 
-    fn start_mariadb_with(network: Option<(&str, &str)>) -> Result<BenchServer> {
+    fn start_mariadb_with(network: Option<(&str, &str)>, more: &[&str]) -> Result<BenchServer> {
         let user = ServerUser::by_name("mysql")?;
         let dir = user.make_dir()?;
         let (data, socket) = (dir.path().join("data"), dir.path().join("m.sock"));
@@ -56,7 +61,7 @@ impl BenchServer {
         };
         command.args(["--skip-name-resolve", "--skip-log-bin", "--max-connections=2000"]);
         command.args(["--innodb-buffer-pool-size=256M", "--innodb-flush-log-at-trx-commit=0"]);
-        command.args(["--character-set-server=latin1", "--max-prepared-stmt-count=1048576"]);
+        command.args(["--character-set-server=latin1", "--max-prepared-stmt-count=1048576"]).args(more);
         let server = BenchServer::spawn(command, dir, Signal::KILL, MARIADB_PORT)?;
         let mut admin = Command::new("mariadb");
         let grant = network.map_or(String::new(), |(_, client)| {
