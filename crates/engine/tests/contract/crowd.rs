@@ -1,13 +1,12 @@
 //! Clients that share threads, on the real servers: what they do is what the server counts, and each of them does some of it.
 
 use crate::insert::asked;
-use crate::lab::{custom_trial, directory, fact, names_in, prepared, run, server_programs, servers, trial};
+use crate::lab::{custom_trial, directory, fact, names_in, prepared, run, server_programs, servers, trial, until};
 use engine::Instance;
 use host::TargetError;
 use load::LoadEnd;
 use model::{Phase, Trial};
 use std::path::Path;
-use std::time::{Duration, Instant};
 
 const NOTHING: [String; 0] = [];
 const SIXTEEN_ON_TWO: [(&str, &str); 4] =
@@ -64,14 +63,11 @@ fn the_server_counts_as_many_operations_as_the_clients(
             let before = count(engine, parent, counter);
             assert_eq!(done(instance, &trial), 1_000, "{engine} {mix}");
             // PostgreSQL's processes tell what they did when they end, and once a second; it and those that ask commit, too.
-            let until = Instant::now() + Duration::from_secs(20);
-            let counted = loop {
-                let counted = count(engine, parent, counter) - before;
-                if counted >= 1_000 || Instant::now() > until {
-                    break counted;
-                }
-                std::thread::sleep(Duration::from_millis(50)); // the real time of another process: there is nothing to fake
-            };
+            let mut counted = 0;
+            until(|| {
+                counted = count(engine, parent, counter) - before;
+                counted >= 1_000
+            });
             let asking = if engine == "postgres" || counter == "Com_select" { 300 } else { 0 };
             assert!((1_000..=1_000 + asking).contains(&counted), "{engine} {mix} {statements}: {counted}");
         }
@@ -114,10 +110,7 @@ fn clients_that_share_threads_are_encrypted_and_take_their_leave() {
         assert!(fact(&*instance, "server.tls").unwrap().starts_with("TLS"));
         if engine != "postgres" {
             // A server counts those that are gone without a word, and does so in its own time.
-            let until = Instant::now() + Duration::from_secs(20);
-            while count(engine, parent.path(), "Threads_connected") > 3 && Instant::now() < until {
-                std::thread::sleep(Duration::from_millis(50)); // the real time of another process: there is nothing to fake
-            }
+            until(|| count(engine, parent.path(), "Threads_connected") <= 3);
             assert_eq!(count(engine, parent.path(), "Aborted_clients"), 0, "{engine}");
         }
         instance.stop().unwrap();

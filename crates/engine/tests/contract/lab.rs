@@ -16,6 +16,7 @@ use std::collections::BTreeMap;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
+use std::time::{Duration, Instant};
 use tempfile::TempDir;
 use workload::{WORKLOADS, WorkloadDef};
 
@@ -82,6 +83,15 @@ pub fn directory() -> TempDir {
 fn may_be_entered(dir: &Path) -> bool {
     let is_open = |dir: &Path| std::fs::metadata(dir).is_ok_and(|metadata| metadata.permissions().mode() & 0o001 != 0);
     dir.ancestors().all(is_open)
+}
+
+/// Waits for a server, which does what it does in its own time.
+pub fn until(mut ready: impl FnMut() -> bool) {
+    let end = Instant::now() + Duration::from_secs(120);
+    while !ready() {
+        assert!(Instant::now() < end, "the server was not ready in time");
+        std::thread::sleep(Duration::from_millis(20)); // the real time of another process: there is nothing to fake
+    }
 }
 
 /// What is in `dir`.

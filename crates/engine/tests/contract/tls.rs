@@ -1,13 +1,12 @@
 //! Servers by URL over TLS: real ones that take nothing else, and those that must not be trusted.
 
-use crate::lab::{directory, fact, prepared, run, servers, start, trial};
+use crate::lab::{directory, fact, prepared, run, servers, start, trial, until};
 use model::{Phase, Trial};
 use rcgen::{BasicConstraints, CertificateParams, DnType, IsCa, Issuer, KeyPair};
 use std::net::{TcpListener, TcpStream};
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
-use std::time::{Duration, Instant};
 
 const PASSWORD: &str = "c4n4ry";
 const NO_TLS: &str = "the server offers no TLS; give it a certificate";
@@ -148,14 +147,6 @@ impl ByHand {
             ready()
         });
         started
-    }
-}
-
-fn until(mut ready: impl FnMut() -> bool) {
-    let end = Instant::now() + Duration::from_secs(120);
-    while !ready() {
-        assert!(Instant::now() < end, "a server was not ready in time");
-        std::thread::sleep(Duration::from_millis(20)); // the real time of another process: there is nothing to fake
     }
 }
 
