@@ -34,6 +34,11 @@ impl BenchServer {
         Self::start_mariadb_with(None, &["--performance-schema=ON"])
     }
 
+    /// The same, which serves up to 4,000 connections by a pool of threads.
+    pub fn start_mariadb_pool() -> Result<BenchServer> {
+        Self::start_mariadb_with(None, &["--thread-handling=pool-of-threads", "--max-connections=4000"])
+    }
+
     /// The same, also on the network at `address`, where `client` is let in as root.
     pub fn start_mariadb_at(address: &str, client: &str) -> Result<BenchServer> {
         Self::start_mariadb_with(Some((address, client)), &[])

@@ -1,8 +1,8 @@
-//! `sockets`: clients that share threads, whose sockets are read and written by io_uring or by epoll.
+//! `sockets`: clients that share threads, whose sockets are read and written by io_uring or by epoll; and thousands of them on a real server.
 //!
-//! In: the release build, PostgreSQL. Out: per case the ratio of client CPU per query and of queries per second, io_uring : epoll, and
-//! the memory of a process with thousands of connections. Limits: two threads on one machine with their server, which is this process and
-//! answers with bytes that it knows ([`crowd`]); its CPU is not counted.
+//! In: the release build, PostgreSQL, MariaDB. Out: per case the ratio of client CPU per query and of queries per second, io_uring : epoll,
+//! or many clients : few, and the memory of a process with thousands of connections. Limits: two threads on one machine with their server,
+//! whose CPU is not counted. It is this process, which answers with bytes that it knows ([`crowd`]), or MariaDB.
 
 mod crowd;
 
@@ -24,19 +24,36 @@ pub const NAME: &str = "sockets";
 const CROWDS: [(&str, u32); 5] =
     [("crowd-3", 3), ("crowd-8", 8), ("crowd-64", 64), ("crowd-512", 512), ("crowd-10000", 10_000)];
 
+/// The case on a real server with its thread pool: many clients, and few of the same.
+const POOL: &str = "pool-2000";
+const POOL_CLIENTS: [u32; 2] = [2_000, 64];
+
 pub fn case_names() -> impl Iterator<Item = &'static str> {
-    CROWDS.iter().map(|(name, _)| *name)
+    CROWDS.iter().map(|(name, _)| *name).chain([POOL])
 }
 
 /// Measures, prints, and keeps the result.
 pub fn run(root: &Path, effort: &Effort) -> Result<()> {
     raise_open_files()?;
     let measure = |binary: PathBuf, work: &Path, rows: &mut Vec<String>| {
-        let server = BenchServer::start_postgres()?;
-        let socket = serve_crowd(server.dir())?;
-        let lab = SocketsLab { binary, work, socket, seconds: effort.seconds(5, 2) };
-        for (name, clients) in CROWDS.into_iter().filter(|(name, _)| effort.wants(name)) {
-            rows.push(lab.compare_ways(name, clients, effort.rounds())?);
+        let lab = SocketsLab { binary, work, seconds: effort.seconds(5, 2), rounds: effort.rounds() };
+        let crowds: Vec<_> = CROWDS.into_iter().filter(|(name, _)| effort.wants(name)).collect();
+        if !crowds.is_empty() {
+            let server = BenchServer::start_postgres()?;
+            let socket = serve_crowd(server.dir())?;
+            let engine = format!("postgres://plimsoll@localhost/postgres?socket={}", socket.display());
+            for (name, clients) in crowds {
+                println!("\n{name}: prepared point selects of {clients} clients on two threads, io_uring : epoll");
+                rows.push(lab.compare_crowds(name, &engine, [(clients, "uring"), (clients, "epoll")])?);
+            }
+        }
+        if effort.wants(POOL) {
+            let server = BenchServer::start_mariadb_pool()?;
+            let engine = format!("mysql://root@localhost/?socket={}", server.dir().join("m.sock").display());
+            println!(
+                "\n{POOL}: prepared point selects on MariaDB's thread pool, {POOL_CLIENTS:?} clients on two threads"
+            );
+            rows.push(lab.compare_crowds(POOL, &engine, POOL_CLIENTS.map(|clients| (clients, "best")))?);
         }
         Ok(())
     };
@@ -44,7 +61,7 @@ pub fn run(root: &Path, effort: &Effort) -> Result<()> {
         let work = tempfile::Builder::new().prefix(NAME).tempdir_in(root.join("target"))?;
         return measure(std::path::absolute(binary)?, work.path(), &mut Vec::new());
     }
-    measure_on_servers(root, NAME, HEAD, &["psql"], |work, rows| measure(plimsoll::binary(root), work, rows))
+    measure_on_servers(root, NAME, HEAD, &["psql", "mariadb"], |work, rows| measure(plimsoll::binary(root), work, rows))
 }
 
 /// The server has a file for each connection.
@@ -58,11 +75,11 @@ fn raise_open_files() -> Result<()> {
 struct SocketsLab<'a> {
     binary: PathBuf,
     work: &'a Path,
-    socket: PathBuf,
     seconds: u32,
+    rounds: u32,
 }
 
-/// What one run with one way came to.
+/// What one run came to.
 struct CrowdRun {
     price: Price,
     /// The most memory of the process.
@@ -72,26 +89,25 @@ struct CrowdRun {
 }
 
 impl SocketsLab<'_> {
-    fn compare_ways(&self, name: &str, clients: u32, rounds: u32) -> Result<String> {
-        println!("\n{name}: prepared point selects of {clients} clients on two threads, io_uring : epoll");
-        let by_ring = RefCell::new(Vec::new());
+    /// Compares two crowds on `engine`, each of so many clients with such sockets.
+    fn compare_crowds(&self, name: &str, engine: &str, [first, second]: [(u32, &str); 2]) -> Result<String> {
+        let of_first = RefCell::new(Vec::new());
         let own = || {
-            let run = self.run_crowd(clients, "uring")?;
+            let run = self.run_crowd(engine, first)?;
             let price = run.price;
-            by_ring.borrow_mut().push(run);
+            of_first.borrow_mut().push(run);
             Ok(price)
         };
-        let compared = compare(rounds, own, || Ok(self.run_crowd(clients, "epoll")?.price))?;
-        let row = table_row(name, &compared, &by_ring.into_inner());
+        let compared = compare(self.rounds, own, || Ok(self.run_crowd(engine, second)?.price))?;
+        let row = table_row(name, &compared, &of_first.into_inner());
         println!("  {row}");
         Ok(row)
     }
 
-    fn run_crowd(&self, clients: u32, sockets: &str) -> Result<CrowdRun> {
+    fn run_crowd(&self, engine: &str, (clients, sockets): (u32, &str)) -> Result<CrowdRun> {
         let mut command = Command::new(&self.binary);
         command.args(["oltp", "--mix", "point_select", "--table-rows", "10000", "--threads", "2"]);
-        command.args(["--clients", &clients.to_string(), "--sockets", sockets, "--engine"]);
-        command.arg(format!("postgres://plimsoll@localhost/postgres?socket={}", self.socket.display()));
+        command.args(["--clients", &clients.to_string(), "--sockets", sockets, "--engine", engine]);
         command.args(["--warmup", "500ms", "--json", "--quiet", "--no-report", "--time"]);
         command.arg(format!("{}s", self.seconds)).arg("--dir").arg(self.work);
         command.arg("--runs").arg(self.work.join("runs"));
@@ -110,10 +126,10 @@ fn mean_response(json: &str) -> Result<f64> {
     run["points"][0]["response_ns"]["mean"].as_f64().context("plimsoll's JSON has no mean response time")
 }
 
-fn table_row(name: &str, compared: &PairComparison, by_ring: &[CrowdRun]) -> String {
+fn table_row(name: &str, compared: &PairComparison, of_first: &[CrowdRun]) -> String {
     let PairComparison { own, peer, cpu, rate } = compared;
-    let memory = median(by_ring.iter().map(|run| run.peak_bytes)) / 1e6;
-    let truth = median(by_ring.iter().map(|run| run.truth));
+    let memory = median(of_first.iter().map(|run| run.peak_bytes)) / 1e6;
+    let truth = median(of_first.iter().map(|run| run.truth));
     format!("{name} | {} | {} | {cpu} | {rate} | {memory:.0} MB | {truth:.2}", price_line(own), price_line(peer))
 }
 
@@ -128,7 +144,10 @@ CPU is that of the client threads per query, as the kernel counts it, with the p
 queries per second. Ratios are io_uring : epoll, the geometric mean over the pairs with its 95 % confidence interval (Student's t on the
 logarithms). Absolute numbers are medians, and true of that machine in those minutes only.
 
-`memory` is the most that plimsoll's process had, with io_uring; with 10,000 connections it is to be below 500 MB. `mean x rate / clients` is
+In `pool-2000` 2,000 clients of MariaDB with its thread pool stand in the place of io_uring, and 64 on the same server in that of epoll. Both use
+the best way that the kernel has.
+
+`memory` is the most that plimsoll's process had, in the first of both ways; with 10,000 connections it is to be below 500 MB. `mean x rate / clients` is
 the mean response time by what it must be if all clients wait all of the time (Little's law): far below 1 it would leave out a
 wait.
 
