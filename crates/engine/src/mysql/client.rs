@@ -3,20 +3,21 @@
 //! In: an address, statements with `?`. Out: sessions that perform operations, and control connections. Limits: those of
 //! [`super::login`] and [`super::wire`].
 
-use super::login::{Credentials, log_in};
+use super::login::{Credentials, LoginEnd, LoginProgress, OpenedConnection, log_in};
 use super::settings::UPTIME;
 use super::wire::{MysqlWire, MysqlWireError};
 use crate::server::dir::ServerSocket;
 use crate::server::identity::IdentityWatch;
 use crate::server::memory::HandedSocket;
-use crate::server::network::{AnswerLimits, Route, explanation};
+use crate::server::network::{AnswerLimits, Route, ServerStream, explanation};
 use crate::server::url::{Password, ServerUrl};
-use crate::sql::admin_connection::{self, AdminConnection, WireError};
+use crate::sql::admin_connection::{self, AdminConnection, WireError, if_complete};
 use crate::sql::ahead::NO_TRANSACTION_AHEAD;
 use crate::sql::kept::KeptRows;
 use crate::sql::literals::Dialect;
 use crate::sql::multiplex::{PollableSession, SqlCommand};
 use crate::sql::open_connections::{CancelAtServer, ConnectionKey, Registration};
+use crate::sql::opening::Opening;
 use crate::sql::preparing::PreparingConnection;
 use crate::sql::replay_calls::PreparesLater;
 use crate::sql::row_tally::{Answered, RowTally};
@@ -104,8 +105,7 @@ impl MysqlAddress {
 
     fn connect_in_latin1(&self, patience: Duration, sends_rows: bool) -> Result<MysqlWire, OpFailure> {
         let mut wire = self.open_wire(patience, patience, sends_rows)?;
-        // The text that workloads write is ASCII, which the server need not convert then.
-        wire.run_statement("SET NAMES latin1")?;
+        wire.run_statement(SET_NAMES)?;
         Ok(wire)
     }
 
@@ -135,15 +135,32 @@ impl MysqlAddress {
     }
 
     fn open_wire(&self, allowed: Duration, patience: Duration, sends_rows: bool) -> Result<MysqlWire, OpFailure> {
-        let password = self.password.as_ref().map(Password::reveal);
-        let login = Credentials { user: &self.user, password, database: self.database.as_deref(), sends_rows };
         let socket =
             self.route.connect(Deadline::unless_interrupted(allowed), patience).map_err(|cause| io_failure(&cause))?;
-        let opened = log_in(socket, self.route.tls(), &login);
+        let opened = log_in(socket, self.route.tls(), &self.credentials(sends_rows));
         let mut opened = opened.map_err(|error| self.login_failure(error))?;
         // The deadline is for the login. Later answers have one only in control queries: it costs a system call for each read.
         opened.stream.set_deadline(None);
         Ok(MysqlWire::new(opened, patience, self.limits))
+    }
+
+    /// Goes on with a `login` over a stream that does not wait. `None` if it is not done.
+    fn go_on_with_login(
+        &self,
+        login: &mut LoginProgress,
+        stream: &mut ServerStream,
+        allowed: Duration,
+    ) -> Result<Option<LoginEnd>, OpFailure> {
+        let done = if_complete(login.go_on(stream, self.route.tls(), &self.credentials(false)));
+        done.map_err(|error| match error {
+            MysqlWireError::Io(cause) => io_failure(&self.route.explain_begun(cause, allowed)),
+            refused => self.login_failure(refused),
+        })
+    }
+
+    fn credentials(&self, sends_rows: bool) -> Credentials<'_> {
+        let password = self.password.as_ref().map(Password::reveal);
+        Credentials { user: &self.user, password, database: self.database.as_deref(), sends_rows }
     }
 
     /// The failure of a login, with what to do about it.
@@ -227,6 +244,9 @@ const ACCESS_DENIED_NO_PASSWORD: u16 = 1698;
 /// ER_SECURE_TRANSPORT_REQUIRED: the server takes no connection in clear text.
 const TLS_REQUIRED: u16 = 3159;
 
+/// The text that workloads write is ASCII, which the server need not convert then.
+const SET_NAMES: &str = "SET NAMES latin1";
+
 /// How the clients of a trial connect.
 #[derive(Clone)]
 pub struct ConnectMysql {
@@ -248,11 +268,33 @@ impl ConnectMysql {
     /// A connection at the isolation level of the clients.
     pub fn connect_as_client(&self) -> Result<MysqlWire, OpFailure> {
         let mut wire = self.address.connect_client(self.options.patience)?;
-        if let Some(level) = &self.options.isolation {
-            wire.run_statement(&format!("SET SESSION TRANSACTION ISOLATION LEVEL {level}"))?;
-        }
-        self.options.begins_with.iter().try_for_each(|text| wire.run_statement(text))?;
+        self.first_texts().try_for_each(|text| wire.run_statement(&text))?;
         Ok(wire)
+    }
+
+    /// What a new connection executes first.
+    fn first_texts(&self) -> impl Iterator<Item = String> {
+        let isolation = self.options.isolation.iter();
+        let isolation = isolation.map(|level| format!("SET SESSION TRANSACTION ISOLATION LEVEL {level}"));
+        isolation.chain(self.options.begins_with.iter().map(|text| (*text).to_owned()))
+    }
+
+    /// The session over `stream`, whose login is still to be done.
+    fn begin_session(&self, stream: ServerStream, is_after_loss: bool) -> MysqlSession {
+        let ConnectMysql { statements, options, .. } = self;
+        let unopened = OpenedConnection { stream, id: 0, takes_arrays: false };
+        let wire = MysqlWire::new(unopened, options.patience, self.address.limits);
+        let texts = std::iter::once(SET_NAMES.to_owned()).chain(self.first_texts());
+        let rest = Opening::new(texts, statements, options, is_after_loss);
+        MysqlSession {
+            opened: Instant::now(),
+            server: self.server.clone(),
+            identity: options.identity.clone(),
+            registered: None,
+            executor: StatementExecutor::unprepared(wire, statements, options, Dialect::Mysql),
+            ahead: AnswerAhead::default(),
+            begun: Some(Box::new(BegunSession { login: Some(LoginProgress::default()), rest })),
+        }
     }
 }
 
@@ -287,8 +329,8 @@ impl SessionFactory for ConnectMysql {
         executor.wire.end_preparing(self.options.answer_limit);
         let registered = self.options.open.register(key, server.clone(), executor.wire.socket_fd());
         let identity = self.options.identity.clone();
-        let ahead = AnswerAhead::default();
-        Ok(MysqlSession { opened: Instant::now(), server, identity, _registered: registered, executor, ahead })
+        let (ahead, registered) = (AnswerAhead::default(), Some(registered));
+        Ok(MysqlSession { opened: Instant::now(), server, identity, registered, executor, ahead, begun: None })
     }
 
     fn connect_after_loss(&self) -> Result<MysqlSession, OpFailure> {
@@ -296,6 +338,40 @@ impl SessionFactory for ConnectMysql {
         session.executor.wire.is_other(&self.options.identity, true);
         Ok(session)
     }
+
+    fn begin_connecting(&self, is_after_loss: bool) -> Result<Option<MysqlSession>, OpFailure> {
+        let begun = self.address.route.begin_to_connect(self.options.patience).map_err(|cause| io_failure(&cause))?;
+        Ok(begun.map(|stream| self.begin_session(stream, is_after_loss)))
+    }
+
+    fn go_on_connecting(&self, session: &mut MysqlSession) -> Result<bool, OpFailure> {
+        let MysqlSession { executor: StatementExecutor { wire, .. }, begun, registered, .. } = session;
+        let Some(BegunSession { login, rest }) = begun.as_deref_mut() else { return Ok(true) };
+        if let Some(progress) = login {
+            let done = self.address.go_on_with_login(progress, &mut wire.stream, self.options.patience)?;
+            let Some(end) = done else { return Ok(false) };
+            *login = None;
+            wire.stream.note_login();
+            wire.set_opened(&end);
+            *registered = Some(self.options.open.register(wire.key(), self.server.clone(), wire.socket_fd()));
+            if self.options.statements == StatementMode::Arrays {
+                wire.send_arrays()?;
+            }
+        }
+        let is_ready = rest.go_on(wire, &self.statements, &self.options)?;
+        if is_ready {
+            wire.end_preparing(self.options.answer_limit);
+            *begun = None;
+        }
+        Ok(is_ready)
+    }
+}
+
+/// A session that is not ready yet.
+struct BegunSession {
+    /// `None` if it is done.
+    login: Option<LoginProgress>,
+    rest: Opening,
 }
 
 /// A connection of a client, and how it executes statements.
@@ -304,9 +380,11 @@ pub struct MysqlSession {
     server: Arc<MysqlAddress>,
     identity: IdentityWatch,
     /// Dropped first: it names the socket.
-    _registered: Registration,
+    registered: Option<Registration>,
     executor: StatementExecutor<MysqlWire>,
     ahead: AnswerAhead,
+    /// `None` if it is ready for operations.
+    begun: Option<Box<BegunSession>>,
 }
 
 /// How much has arrived of the answer to an operation that was sent ahead.
@@ -379,13 +457,13 @@ impl PollableSession for MysqlSession {
     }
 
     #[inline]
-    fn put_command(&mut self, next: SqlCommand<'_>) -> Result<(), OpFailure> {
+    fn put_command(&mut self, next: SqlCommand<'_>) -> Result<bool, OpFailure> {
         self.executor.put_command(next).map_err(OpFailure::from)
     }
 
     #[inline]
     fn write_command(&mut self) -> Result<(), OpFailure> {
-        self.executor.wire.write_command().map_err(|error| self.failure_of(error))
+        self.executor.wire.send_command().map_err(|error| self.failure_of(error))
     }
 
     #[inline]
@@ -395,7 +473,12 @@ impl PollableSession for MysqlSession {
 
     #[inline]
     fn take_some(&mut self, _: &SqlOp) -> Result<bool, OpFailure> {
-        self.executor.wire.take_some().map_err(|error| self.failure_of(error))
+        let taken = if self.executor.is_preparing() {
+            self.executor.take_preparation()
+        } else {
+            self.executor.wire.take_some()
+        };
+        taken.map_err(|error| self.failure_of(error))
     }
 
     #[inline]

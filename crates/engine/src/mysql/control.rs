@@ -13,7 +13,6 @@ use crate::sql::open_connections::CANCEL_WITHIN;
 use crate::sql::preparing::PreparingConnection;
 use crate::sql::recv_buffer::RecvBuffer;
 use crate::sql::variant::rows::RowBuffer;
-use std::io::Write;
 use std::os::fd::{AsFd, BorrowedFd};
 use std::time::Duration;
 
@@ -45,15 +44,17 @@ impl AdminConnection for MysqlWire {
         let _ = self.server.as_ref().map(|server| server.cancel(self.key(), CANCEL_WITHIN));
     }
 
-    fn send_and_read(&mut self) -> Result<TextRows, MysqlWireError> {
-        self.stream.write_all(&self.out)?;
+    fn read_rows(&mut self) -> Result<TextRows, MysqlWireError> {
         let (stream, inbox) = (&mut self.stream, &mut self.inbox);
-        AnswerReader { stream, inbox, sequence: 1, budget: AnswerBudget::full() }.read_all()
+        inbox.hold();
+        let rows = AnswerReader { stream, inbox, sequence: 1, budget: AnswerBudget::full() }.read_all();
+        self.let_go(&rows);
+        rows
     }
 
     fn fetch_rows(&mut self, sql: &str, rows: &mut RowBuffer) -> Result<(), MysqlWireError> {
         self.put_text(sql)?;
-        self.stream.write_all(&self.out)?;
+        self.send_command()?;
         let mut part = AnswerPart::First;
         loop {
             let body = next_packet(&mut self.inbox, &mut self.stream)?;
@@ -182,7 +183,7 @@ mod tests {
     use super::*;
     use crate::mysql::login::OpenedConnection;
     use crate::server::network::{AnswerLimits, explanation};
-    use std::io::Read;
+    use std::io::{Read, Write};
     use std::os::unix::net::UnixStream;
     use std::time::Duration;
 

@@ -12,6 +12,7 @@
 use super::wire::{ERR, HEADER, MysqlWireError, OK, protocol_error, server_error};
 use crate::server::network::{PlainStream, ServerStream, explained_error};
 use crate::server::tls::TlsConnector;
+use crate::sql::recv_buffer::RecvBuffer;
 use mysql_common::collations::CollationId;
 use mysql_common::constants::{CapabilityFlags, MariadbCapabilities};
 use mysql_common::io::ParseBuf;
@@ -19,7 +20,7 @@ use mysql_common::packets::{AuthPlugin, AuthSwitchRequest, HandshakePacket, Hand
 use mysql_common::proto::MySerialize;
 use mysql_common::scramble::{scramble_native, scramble_sha256};
 use std::collections::HashMap;
-use std::io::{BufReader, ErrorKind, Read, Write};
+use std::io::{ErrorKind, Write};
 
 /// The account to log in to, and the database that is current afterwards.
 #[derive(Clone, Copy)]
@@ -31,6 +32,12 @@ pub struct Credentials<'a> {
     pub database: Option<&'a str>,
     /// Whether it sends rows as a file that the server asks for.
     pub sends_rows: bool,
+}
+
+impl Credentials<'_> {
+    fn password(&self) -> &str {
+        self.password.unwrap_or_default()
+    }
 }
 
 /// A connection that is logged in.
@@ -46,7 +53,7 @@ pub struct OpenedConnection {
 impl OpenedConnection {
     /// The connection of a server that the test is.
     pub fn at_end_of(socket: std::os::unix::net::UnixStream) -> OpenedConnection {
-        OpenedConnection { stream: ServerStream::Plain(socket.into()), id: 1, takes_arrays: true }
+        OpenedConnection { stream: socket.into(), id: 1, takes_arrays: true }
     }
 }
 
@@ -56,34 +63,82 @@ pub fn log_in(
     tls: Option<&TlsConnector>,
     login: &Credentials,
 ) -> Result<OpenedConnection, MysqlWireError> {
-    let mut packets = LoginPackets::new(ServerStream::Plain(socket), 0);
-    let greeting = packets.read_packet()?;
-    let greeting = parse_greeting(&greeting)?;
-    let abilities = LoginAbilities::common_with(&greeting, tls.is_some(), login);
-    if let Some(tls) = tls {
-        packets = packets.start_tls(tls, &greeting, &abilities)?;
-    }
-    let password = login.password.unwrap_or_default();
-    let mut challenge = LoginChallenge::from_greeting(&greeting);
-    packets.write_packet(&handshake_response(&challenge, password, login, &abilities))?;
-    loop {
-        let answer = packets.read_packet()?;
-        match answer[0] {
-            OK => {
-                let takes_arrays = abilities.mariadb.contains(MariadbCapabilities::MARIADB_CLIENT_STMT_BULK_OPERATIONS);
-                return Ok(OpenedConnection {
-                    stream: packets.into_stream()?,
-                    id: greeting.connection_id(),
-                    takes_arrays,
-                });
+    let mut stream = ServerStream::from(socket);
+    let LoginEnd { id, takes_arrays } = LoginProgress::default().go_on(&mut stream, tls, login)?;
+    Ok(OpenedConnection { stream, id, takes_arrays })
+}
+
+/// A login, as far as it has come.
+#[derive(Default)]
+pub struct LoginProgress {
+    step: LoginStep,
+    inbox: RecvBuffer,
+    /// The number of the next packet: they are counted in both directions.
+    sequence: u8,
+}
+
+/// What a login waits for.
+#[derive(Default)]
+enum LoginStep {
+    /// The server's first packet.
+    #[default]
+    Greeting,
+    /// The handshake of TLS.
+    Handshake(LoginBegun),
+    /// The server's answer to the account or to a proof of it.
+    Answer(LoginBegun),
+}
+
+/// What a login needs of the greeting.
+struct LoginBegun {
+    challenge: LoginChallenge,
+    abilities: LoginAbilities,
+    /// The number of the connection.
+    id: u32,
+}
+
+/// What a login tells of its connection.
+pub struct LoginEnd {
+    /// The number that the server gave it.
+    pub id: u32,
+    /// Whether the server takes the arguments of many executions in one message.
+    pub takes_arrays: bool,
+}
+
+impl LoginProgress {
+    /// Goes on until the login is done. If `stream` does not wait and has no more for now, the next call goes on from there.
+    pub fn go_on(
+        &mut self,
+        stream: &mut ServerStream,
+        tls: Option<&TlsConnector>,
+        login: &Credentials,
+    ) -> Result<LoginEnd, MysqlWireError> {
+        let LoginProgress { step, inbox, sequence } = self;
+        let mut packets = LoginPackets { stream, inbox, sequence };
+        loop {
+            match step {
+                LoginStep::Greeting => *step = packets.answer_greeting(tls, login)?,
+                LoginStep::Handshake(begun) => {
+                    packets.stream.shake_hands(tls.expect("TLS was begun"))?;
+                    packets.write_packet(&handshake_response(&begun.challenge, login, &begun.abilities))?;
+                    let LoginStep::Handshake(begun) = std::mem::take(step) else { unreachable!("it is matched") };
+                    *step = LoginStep::Answer(begun);
+                }
+                LoginStep::Answer(begun) => {
+                    if packets.take_answer(begun, login)? {
+                        packets.check_unasked()?;
+                        return Ok(begun.end());
+                    }
+                }
             }
-            AUTH_SWITCH => {
-                challenge = LoginChallenge::from_switch(&answer)?;
-                packets.write_packet(&challenge.answer(password, &packets)?)?;
-            }
-            AUTH_MORE_DATA => answer_more_data(&challenge, &answer[1..], password, &mut packets)?,
-            tag => return Err(protocol_error(format!("a packet of type {tag} during the login"))),
         }
+    }
+}
+
+impl LoginBegun {
+    fn end(&self) -> LoginEnd {
+        let takes_arrays = self.abilities.mariadb.contains(MariadbCapabilities::MARIADB_CLIENT_STMT_BULK_OPERATIONS);
+        LoginEnd { id: self.id, takes_arrays }
     }
 }
 
@@ -93,28 +148,6 @@ const AUTH_MORE_DATA: u8 = 0x01;
 const FAST_AUTH_SUCCESS: u8 = 3;
 /// Its answer if the server needs the password itself, because it has no hash of it in its cache.
 const PERFORM_FULL_AUTH: u8 = 4;
-
-/// Answers more data of the plugin.
-fn answer_more_data(
-    challenge: &LoginChallenge,
-    data: &[u8],
-    password: &str,
-    packets: &mut LoginPackets,
-) -> Result<(), MysqlWireError> {
-    match (challenge.plugin, data) {
-        (PasswordPlugin::CachingSha2, [FAST_AUTH_SUCCESS]) => Ok(()),
-        (PasswordPlugin::CachingSha2, [PERFORM_FULL_AUTH]) if packets.is_open_to_others() => {
-            let why = "the server wants the password itself (caching_sha2_password, not in its cache), and this connection is in clear text; \
-                       add `ssl-mode=REQUIRED` or stronger to the URL, or connect over a unix socket";
-            Err(explained_error(ErrorKind::PermissionDenied, why).into())
-        }
-        // The password itself with a closing zero, which is safe on a socket or over TLS.
-        (PasswordPlugin::CachingSha2, [PERFORM_FULL_AUTH]) => {
-            packets.write_packet(&[password.as_bytes(), &[0]].concat())
-        }
-        (plugin, _) => Err(protocol_error(format!("data that {} does not have", plugin.as_str()))),
-    }
-}
 
 const SHA256_PASSWORD: &str = "sha256_password";
 
@@ -185,10 +218,10 @@ impl LoginChallenge {
     }
 
     /// The answer to a switch of plugins.
-    fn answer(&self, password: &str, packets: &LoginPackets) -> Result<Vec<u8>, MysqlWireError> {
+    fn answer(&self, password: &str, is_encrypted: bool) -> Result<Vec<u8>, MysqlWireError> {
         match self.plugin {
             PasswordPlugin::Native | PasswordPlugin::CachingSha2 => Ok(self.scramble_password(password)),
-            PasswordPlugin::Sha256 if packets.is_encrypted() => Ok([password.as_bytes(), &[0]].concat()),
+            PasswordPlugin::Sha256 if is_encrypted => Ok([password.as_bytes(), &[0]].concat()),
             PasswordPlugin::Sha256 => {
                 let why = "the account uses sha256_password, whose server wants the password itself, inside TLS; add `ssl-mode=REQUIRED` or \
                            stronger to the URL";
@@ -292,12 +325,7 @@ impl LoginAbilities {
 const PACKET_MAX: u32 = 16 << 20;
 
 /// The packet that names the account, with the answer to the server's first challenge.
-fn handshake_response(
-    challenge: &LoginChallenge,
-    password: &str,
-    login: &Credentials,
-    abilities: &LoginAbilities,
-) -> Vec<u8> {
+fn handshake_response(challenge: &LoginChallenge, login: &Credentials, abilities: &LoginAbilities) -> Vec<u8> {
     // The collation in the packet is utf8mb4 from this version on.
     const VERSION: (u16, u16, u16) = (5, 5, 3);
     let plugin = abilities.has_flag(CapabilityFlags::CLIENT_PLUGIN_AUTH).then(|| challenge.plugin.to_common());
@@ -305,7 +333,7 @@ fn handshake_response(
         .has_flag(CapabilityFlags::CLIENT_CONNECT_ATTRS)
         .then(|| HashMap::from([("program_name".to_owned(), "plimsoll".to_owned())]));
     let response = HandshakeResponse::new(
-        Some(challenge.scramble_password(password)),
+        Some(challenge.scramble_password(login.password())),
         VERSION,
         Some(login.user.as_bytes()),
         login.database.map(str::as_bytes),
@@ -323,45 +351,89 @@ fn serialize_packet(packet: &impl MySerialize) -> Vec<u8> {
     body
 }
 
-/// Reads and writes the packets of a login, which are counted in both directions.
-struct LoginPackets {
-    stream: BufReader<ServerStream>,
-    sequence: u8,
+/// Reads and writes the packets of a login.
+struct LoginPackets<'a> {
+    stream: &'a mut ServerStream,
+    inbox: &'a mut RecvBuffer,
+    sequence: &'a mut u8,
 }
 
-impl LoginPackets {
-    fn new(stream: ServerStream, sequence: u8) -> LoginPackets {
-        // More than any packet of a login has.
-        LoginPackets { stream: BufReader::with_capacity(512, stream), sequence }
+impl LoginPackets<'_> {
+    /// Asks for TLS, if there is `tls`, or names the account.
+    fn answer_greeting(
+        &mut self,
+        tls: Option<&TlsConnector>,
+        login: &Credentials,
+    ) -> Result<LoginStep, MysqlWireError> {
+        let greeting = self.read_packet()?;
+        let greeting = parse_greeting(&greeting)?;
+        let abilities = LoginAbilities::common_with(&greeting, tls.is_some(), login);
+        let (challenge, id) = (LoginChallenge::from_greeting(&greeting), greeting.connection_id());
+        let Some(tls) = tls else {
+            self.write_packet(&handshake_response(&challenge, login, &abilities))?;
+            return Ok(LoginStep::Answer(LoginBegun { challenge, abilities, id }));
+        };
+        if !greeting.capabilities().contains(CapabilityFlags::CLIENT_SSL) {
+            return Err(tls.is_missing().into());
+        }
+        let request = SslRequest::new(abilities.flags, PACKET_MAX, CollationId::UTF8MB4_GENERAL_CI as u8);
+        self.write_packet(&serialize_packet(&request.with_mariadb_capabilities(abilities.mariadb)))?;
+        self.check_unasked()?;
+        self.stream.begin_tls(tls)?;
+        Ok(LoginStep::Handshake(LoginBegun { challenge, abilities, id }))
     }
 
-    fn is_open_to_others(&self) -> bool {
-        self.stream.get_ref().is_open_to_others()
+    /// Takes the next answer of the server, and answers it if there is more to prove. True if that was the last.
+    fn take_answer(&mut self, begun: &mut LoginBegun, login: &Credentials) -> Result<bool, MysqlWireError> {
+        let answer = self.read_packet()?;
+        match answer[0] {
+            OK => return Ok(true),
+            AUTH_SWITCH => {
+                begun.challenge = LoginChallenge::from_switch(&answer)?;
+                let proof = begun.challenge.answer(login.password(), self.stream.is_encrypted())?;
+                self.write_packet(&proof)?;
+            }
+            AUTH_MORE_DATA => self.answer_more_data(begun.challenge.plugin, &answer[1..], login.password())?,
+            tag => return Err(protocol_error(format!("a packet of type {tag} during the login"))),
+        }
+        Ok(false)
     }
 
-    fn is_encrypted(&self) -> bool {
-        matches!(self.stream.get_ref(), ServerStream::Encrypted(_))
+    /// Answers more data of the `plugin`.
+    fn answer_more_data(&mut self, plugin: PasswordPlugin, data: &[u8], password: &str) -> Result<(), MysqlWireError> {
+        match (plugin, data) {
+            (PasswordPlugin::CachingSha2, [FAST_AUTH_SUCCESS]) => Ok(()),
+            (PasswordPlugin::CachingSha2, [PERFORM_FULL_AUTH]) if self.stream.is_open_to_others() => {
+                let why = "the server wants the password itself (caching_sha2_password, not in its cache), and this connection is in clear                            text; add `ssl-mode=REQUIRED` or stronger to the URL, or connect over a unix socket";
+                Err(explained_error(ErrorKind::PermissionDenied, why).into())
+            }
+            // The password itself with a closing zero, which is safe on a socket or over TLS.
+            (PasswordPlugin::CachingSha2, [PERFORM_FULL_AUTH]) => {
+                self.write_packet(&[password.as_bytes(), &[0]].concat())
+            }
+            (plugin, _) => Err(protocol_error(format!("data that {} does not have", plugin.as_str()))),
+        }
     }
 
     /// The body of the server's next packet, which has at least a byte and is no error.
     fn read_packet(&mut self) -> Result<Vec<u8>, MysqlWireError> {
-        let mut header = [0; HEADER];
-        self.stream.read_exact(&mut header)?;
+        let header = *self.inbox.peek(HEADER, self.stream)?.first_chunk::<HEADER>().expect("so many were asked for");
         let [low, high, highest, sequence] = header;
         if highest > 0 {
             return Err(protocol_error("a packet above 64 KiB during the login".into()));
         }
-        let mut body = vec![0; u16::from_le_bytes([low, high]).into()];
-        self.stream.read_exact(&mut body)?;
+        let length = HEADER + usize::from(u16::from_le_bytes([low, high]));
+        self.inbox.peek(length, self.stream)?;
+        let body = self.inbox.take(length)[HEADER..].to_vec();
         match body.first() {
             None => Err(protocol_error("an empty packet during the login".into())),
             // A server that has no connection left may send its error with any number.
             Some(&ERR) => Err(server_error(&body)),
-            Some(_) if sequence != self.sequence => {
+            Some(_) if sequence != *self.sequence => {
                 Err(protocol_error(format!("packet number {sequence} where {} was due", self.sequence)))
             }
             Some(_) => {
-                self.sequence = self.sequence.wrapping_add(1);
+                *self.sequence = self.sequence.wrapping_add(1);
                 Ok(body)
             }
         }
@@ -369,37 +441,16 @@ impl LoginPackets {
 
     fn write_packet(&mut self, body: &[u8]) -> Result<(), MysqlWireError> {
         let [low, high, highest, _] = (body.len() as u32).to_le_bytes();
-        let packet = [&[low, high, highest, self.sequence], body].concat();
-        self.sequence = self.sequence.wrapping_add(1);
-        Ok(self.stream.get_mut().write_all(&packet)?)
+        let packet = [&[low, high, highest, *self.sequence], body].concat();
+        *self.sequence = self.sequence.wrapping_add(1);
+        Ok(self.stream.write_all(&packet)?)
     }
 
-    /// Asks for TLS, and goes on encrypted.
-    fn start_tls(
-        mut self,
-        tls: &TlsConnector,
-        greeting: &HandshakePacket,
-        abilities: &LoginAbilities,
-    ) -> Result<Self, MysqlWireError> {
-        if !greeting.capabilities().contains(CapabilityFlags::CLIENT_SSL) {
-            return Err(tls.is_missing().into());
-        }
-        let request = SslRequest::new(abilities.flags, PACKET_MAX, CollationId::UTF8MB4_GENERAL_CI as u8);
-        self.write_packet(&serialize_packet(&request.with_mariadb_capabilities(abilities.mariadb)))?;
-        let sequence = self.sequence;
-        match self.into_stream()? {
-            ServerStream::Plain(socket) => {
-                Ok(LoginPackets::new(ServerStream::Encrypted(tls.encrypt(socket)?), sequence))
-            }
-            ServerStream::Encrypted(_) => unreachable!("a login is encrypted once"),
-        }
-    }
-
-    /// The stream itself. Bytes that came before they were asked for may have been put there by an attacker on the way.
-    fn into_stream(self) -> Result<ServerStream, MysqlWireError> {
-        match self.stream.buffer() {
-            [] => Ok(self.stream.into_inner()),
-            _ => Err(protocol_error("bytes that were not asked for".into())),
+    /// Bytes that came before they were asked for may have been put there by an attacker on the way.
+    fn check_unasked(&self) -> Result<(), MysqlWireError> {
+        match self.inbox.is_empty() {
+            true => Ok(()),
+            false => Err(protocol_error("bytes that were not asked for".into())),
         }
     }
 }
@@ -410,7 +461,7 @@ mod tests {
 
     use super::*;
     use crate::server::network::explanation;
-    use std::io;
+    use std::io::{self, Read};
     use std::net::{TcpListener, TcpStream};
     use std::os::unix::net::UnixStream;
     use std::thread::JoinHandle;

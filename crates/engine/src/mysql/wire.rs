@@ -10,7 +10,7 @@
 
 use super::arrays;
 use super::binary::{LONGLONG, VAR_STRING, begin_command, put_argument, type_of};
-use super::login::OpenedConnection;
+use super::login::{LoginEnd, OpenedConnection};
 use crate::server::network::{AnswerLimits, ServerStream, explained_error};
 use crate::sql::kept::{KeptRows, NOT_THERE};
 use crate::sql::open_connections::{CancelAtServer, ConnectionKey};
@@ -60,6 +60,8 @@ pub struct MysqlWire {
     /// The server, if what takes too long is to be cancelled there.
     pub(super) server: Option<Arc<dyn CancelAtServer>>,
     statements: Vec<PreparedStatement>,
+    /// The arguments of one row of the statement that is being prepared, as in [`PreparedStatement`].
+    row_args: Option<usize>,
     /// The command that is sent next.
     pub(super) out: Vec<u8>,
     /// How much of `out` was sent, if the socket does not wait.
@@ -136,7 +138,7 @@ impl MysqlWire {
     /// The connection that was `opened`. A statement on data may take as long as `patience`.
     pub fn new(opened: OpenedConnection, patience: Duration, limits: AnswerLimits) -> MysqlWire {
         let OpenedConnection { stream, id, takes_arrays } = opened;
-        let (statements, out, inbox) = (Vec::new(), Vec::new(), RecvBuffer::new());
+        let (statements, out, inbox) = (Vec::new(), Vec::new(), RecvBuffer::default());
         let (part, executing, server, kept) = (AnswerPart::First, None, None, KeptRows::default());
         let (sent, is_keeping) = (0, false);
         MysqlWire {
@@ -148,6 +150,7 @@ impl MysqlWire {
             sends_arrays: false,
             server,
             statements,
+            row_args: None,
             out,
             sent,
             inbox,
@@ -157,6 +160,17 @@ impl MysqlWire {
             kept,
             answered: Answered::default(),
         }
+    }
+
+    /// The login over it is done, and told `end`.
+    pub fn set_opened(&mut self, end: &LoginEnd) {
+        (self.id, self.takes_arrays) = (end.id, end.takes_arrays);
+    }
+
+    /// An answer that was held came as `taken`.
+    pub(super) fn let_go<T>(&mut self, taken: &Result<T, MysqlWireError>) {
+        let is_incomplete = matches!(taken, Err(MysqlWireError::Io(error)) if error.kind() == ErrorKind::WouldBlock);
+        self.inbox.let_go(is_incomplete);
     }
 
     /// The same, whose statements are cancelled at `server` if they take too long.
@@ -224,14 +238,6 @@ impl MysqlWire {
     /// Makes the socket non-blocking, for [`MysqlWire::send_some`] and [`MysqlWire::take_some`].
     pub fn stop_waiting(&self) -> io::Result<()> {
         Ok(rustix::io::ioctl_fionbio(&self.stream, true)?)
-    }
-
-    /// Writes the command, over a stream that takes all.
-    #[inline]
-    pub fn write_command(&mut self) -> Result<(), MysqlWireError> {
-        self.stream.write_all(&self.out)?;
-        self.sent = self.out.len();
-        Ok(())
     }
 
     /// How many statements are prepared.
@@ -328,22 +334,35 @@ impl MysqlWire {
 impl PreparingConnection for MysqlWire {
     type Error = MysqlWireError;
 
-    fn prepare_statement(&mut self, text: &str) -> Result<(), MysqlWireError> {
+    fn put_preparation(&mut self, text: &str) -> Result<(), MysqlWireError> {
         let one_row = if self.sends_arrays { arrays::of_one_row(text) } else { None };
         let (text, row_args) = match &one_row {
             Some((text, row_args)) => (text.as_str(), Some(*row_args)),
             None => (text, None),
         };
+        self.row_args = row_args;
         self.out.clear();
         begin_command(&mut self.out, COM_STMT_PREPARE);
         self.out.extend_from_slice(text.as_bytes());
         self.executing = None;
         self.seal_command(0)?;
         self.await_answer();
-        self.write_command()?;
+        Ok(())
+    }
+
+    fn take_preparation(&mut self) -> Result<(), MysqlWireError> {
+        self.inbox.hold();
+        let prepared = take_prepared(&mut self.inbox, &mut self.stream);
+        self.let_go(&prepared);
         // The text of a statement is sent once; an execution then names it by the id in this answer.
-        let prepared = take_prepared(&mut self.inbox, &mut self.stream)?;
-        self.statements.push(PreparedStatement { row_args, ..prepared });
+        self.statements.push(PreparedStatement { row_args: self.row_args, ..prepared? });
+        Ok(())
+    }
+
+    #[inline]
+    fn send_command(&mut self) -> Result<(), MysqlWireError> {
+        self.stream.write_all(&self.out)?;
+        self.sent = self.out.len();
         Ok(())
     }
 
@@ -368,7 +387,7 @@ impl PreparingConnection for MysqlWire {
 
     #[inline]
     fn send_and_receive(&mut self) -> Result<(), MysqlWireError> {
-        self.write_command()?;
+        self.send_command()?;
         self.take_all()
     }
 
@@ -719,7 +738,7 @@ mod tests {
     /// Takes one answer of `bodies`, and says how many bytes of it are left.
     fn taken(bodies: &[&[u8]]) -> (Result<bool, MysqlWireError>, usize) {
         let bytes = packets(bodies);
-        let (mut inbox, mut socket) = (RecvBuffer::new(), &bytes[..]);
+        let (mut inbox, mut socket) = (RecvBuffer::default(), &bytes[..]);
         let answer = take_answer(&mut inbox, &mut socket, &mut AnswerPart::First, &mut Answered::default(), look_at);
         let mut left = 0;
         while inbox.peek(1, &mut socket).is_ok() {
@@ -757,7 +776,8 @@ mod tests {
     fn an_answer_that_is_not_there_yet_is_taken_as_far_as_it_is() {
         let bytes = packets(&[&[1], b"a column", END, ROW, &[7; 300], END]);
         for piece in [1, 3, 50, 1000] {
-            let (mut inbox, mut socket, mut part) = (RecvBuffer::new(), Slow(&bytes, piece, false), AnswerPart::First);
+            let (mut inbox, mut socket, mut part) =
+                (RecvBuffer::default(), Slow(&bytes, piece, false), AnswerPart::First);
             let mut answered = Answered::default();
             let answer = loop {
                 match take_answer(&mut inbox, &mut socket, &mut part, &mut answered, look_at) {
@@ -775,7 +795,7 @@ mod tests {
         let told = |bodies: &[&[u8]]| {
             let (bytes, mut answered) = (packets(bodies), Answered::default());
             let mut part = AnswerPart::First;
-            take_answer(&mut RecvBuffer::new(), &mut &bytes[..], &mut part, &mut answered, look_at).unwrap();
+            take_answer(&mut RecvBuffer::default(), &mut &bytes[..], &mut part, &mut answered, look_at).unwrap();
             (answered.rows.returned, answered.rows.changed, answered.in_transaction)
         };
         assert_eq!(told(&[&[OK, 3, 0, 1, 0, 0, 0]]), (0, 3, true));
@@ -795,14 +815,14 @@ mod tests {
         let described = [OK, 7, 1, 0, 0, 1, 0, 2, 0, 0, 0, 0];
         let bytes =
             packets(&[&described, b"first", b"second", END, b"column", END, &[OK, 8, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0]]);
-        let (mut inbox, mut socket) = (RecvBuffer::new(), &bytes[..]);
+        let (mut inbox, mut socket) = (RecvBuffer::default(), &bytes[..]);
         let mut next = || take_prepared(&mut inbox, &mut socket);
         assert_eq!((next().unwrap().id, next().unwrap().id), (0x107, 8));
         assert!(matches!(next(), Err(MysqlWireError::Io(_))));
         for body in [&[OK, 7][..], &[1, 0, 0, 0, 0, 0, 0, 0, 0]] {
             let bytes = packets(&[body]);
             assert!(
-                matches!(take_prepared(&mut RecvBuffer::new(), &mut &bytes[..]), Err(MysqlWireError::Io(_))),
+                matches!(take_prepared(&mut RecvBuffer::default(), &mut &bytes[..]), Err(MysqlWireError::Io(_))),
                 "{body:?}"
             );
         }

@@ -131,7 +131,7 @@ fn copy_statement(target: &RowTarget) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::server::network::{AnswerLimits, ServerStream};
+    use crate::server::network::AnswerLimits;
     use crate::sql::open_connections::{CancelAtServer, ConnectionKey, OpenConnections};
     use model::SqlArg;
     use std::io::Read;
@@ -151,7 +151,7 @@ mod tests {
         let (ours, theirs) = UnixStream::pair().unwrap();
         let registered =
             OpenConnections::default().register(ConnectionKey::default(), Arc::new(NoServer), ours.as_fd());
-        let wire = PostgresWire::over(ServerStream::Plain(ours.into()), limit, AnswerLimits::default());
+        let wire = PostgresWire::over(ours.into(), limit, AnswerLimits::default());
         let targets = [RowTarget { table: "a\"b".into(), columns: vec!["id"] }].into();
         (CopyConnection { _registered: registered, wire, targets, limit: Some(limit), message: Vec::new() }, theirs)
     }

@@ -3,17 +3,19 @@
 //! In: an address, statements with `?`, how clients execute them. Out: sessions that perform operations, and control connections.
 //! Limits: those of [`super::wire`].
 
-use super::wire::{PostgresLogin, PostgresWire, PostgresWireError, request_cancel, start_tls};
+use super::login::{LoginProgress, PostgresLogin, open_wire, start_tls};
+use super::wire::{PostgresWire, PostgresWireError, request_cancel};
 use crate::server::dir::ServerSocket;
 use crate::server::identity::IdentityWatch;
 use crate::server::memory::HandedSocket;
 use crate::server::network::{AnswerLimits, Route, ServerStream, explanation};
 use crate::server::url::{Password, ServerUrl};
-use crate::sql::admin_connection::{AdminConnection, WireError};
+use crate::sql::admin_connection::{AdminConnection, WireError, if_complete};
 use crate::sql::kept::KeptRows;
 use crate::sql::literals::Dialect;
 use crate::sql::multiplex::{PollableSession, SqlCommand};
 use crate::sql::open_connections::{CancelAtServer, ConnectionKey, Registration};
+use crate::sql::opening::Opening;
 use crate::sql::preparing::PreparingConnection;
 use crate::sql::replay_calls::PreparesLater;
 use crate::sql::row_tally::{Answered, RowTally};
@@ -113,22 +115,38 @@ impl PostgresAddress {
 
     /// A connection on which nothing was sent yet, encrypted if the URL asks for it.
     fn connect(&self, allowed: Duration, patience: Duration) -> io::Result<ServerStream> {
-        let socket = self.route.connect(Deadline::unless_interrupted(allowed), patience)?;
-        match self.route.tls() {
-            None => Ok(ServerStream::Plain(socket)),
-            Some(tls) => start_tls(socket, tls),
-        }
+        let mut stream = ServerStream::from(self.route.connect(Deadline::unless_interrupted(allowed), patience)?);
+        self.route.tls().map_or(Ok(()), |tls| start_tls(&mut stream, tls))?;
+        Ok(stream)
     }
 
     fn log_in(&self, allowed: Duration, patience: Duration) -> Result<PostgresWire, PostgresWireError> {
-        let stream = self.connect(allowed, patience)?;
-        let login = PostgresLogin {
+        let socket = self.route.connect(Deadline::unless_interrupted(allowed), patience)?;
+        open_wire(socket, self.route.tls(), &self.login(), patience, self.limits)
+    }
+
+    /// Goes on with a `login` over a connection that does not wait. True if it is done.
+    fn go_on_with_login(
+        &self,
+        login: &mut LoginProgress,
+        wire: &mut PostgresWire,
+        allowed: Duration,
+    ) -> Result<bool, OpFailure> {
+        let done = if_complete(login.go_on(wire, self.route.tls(), &self.login()));
+        let done = done.map_err(|error| match error {
+            PostgresWireError::Io(cause) => self.route.explain_begun(cause, allowed).into(),
+            refused => refused,
+        });
+        Ok(done.map_err(login_failure)?.is_some())
+    }
+
+    fn login(&self) -> PostgresLogin<'_> {
+        PostgresLogin {
             user: &self.user,
             password: self.password.as_ref().map(Password::reveal),
             database: &self.database,
             schema: self.schema.as_deref(),
-        };
-        PostgresWire::open(stream, &login, patience, self.limits)
+        }
     }
 
     /// The database that it logs in to, and the role.
@@ -194,12 +212,39 @@ impl ConnectPostgres {
     /// A connection at the isolation level of the clients.
     pub fn connect_as_client(&self) -> Result<PostgresWire, OpFailure> {
         let mut wire = self.address.open_wire(self.options.patience, self.options.patience)?;
-        if let Some(level) = &self.options.isolation {
-            let set = format!("SET SESSION CHARACTERISTICS AS TRANSACTION ISOLATION LEVEL {level}");
-            wire.run_statement(&set)?;
-        }
-        self.options.begins_with.iter().try_for_each(|text| wire.run_statement(text))?;
+        self.first_texts().try_for_each(|text| wire.run_statement(&text))?;
         Ok(wire)
+    }
+
+    /// What a new connection executes first.
+    fn first_texts(&self) -> impl Iterator<Item = String> {
+        let isolation = self.options.isolation.iter();
+        let isolation =
+            isolation.map(|level| format!("SET SESSION CHARACTERISTICS AS TRANSACTION ISOLATION LEVEL {level}"));
+        isolation.chain(self.options.begins_with.iter().map(|text| (*text).to_owned()))
+    }
+
+    /// The session over `wire`, and what is left to do before it is ready.
+    fn session_over(
+        &self,
+        executor: StatementExecutor<PostgresWire>,
+        registered: Option<Registration>,
+        begun: Option<Box<BegunSession>>,
+    ) -> PostgresSession {
+        PostgresSession {
+            server: self.server.clone(),
+            identity: self.options.identity.clone(),
+            registered,
+            executor,
+            // Known before the run: whether a failed operation had deleted a row decides its class.
+            deletes: self.statements.iter().map(|text| is_delete(text)).collect(),
+            ahead: AnswerAhead::default(),
+            begun,
+        }
+    }
+
+    fn register(&self, wire: &PostgresWire) -> Registration {
+        self.options.open.register(wire.key(), self.server.clone(), wire.socket_fd())
     }
 }
 
@@ -224,18 +269,12 @@ impl SessionFactory for ConnectPostgres {
 
     fn connect(&self) -> Result<PostgresSession, OpFailure> {
         let mut wire = self.connect_as_client()?;
-        let (key, server) = (wire.key(), self.server.clone());
         wire.begin_preparing(self.options.patience);
         let executor = StatementExecutor::new(wire, &self.statements, &self.options, Dialect::Postgres);
         let mut executor = executor.map_err(|(text, error)| self.options.failed_preparation(text, error.into()))?;
-        let wire = &mut executor.wire;
-        wire.end_preparing(self.options.answer_limit);
-        let registered = self.options.open.register(key, server.clone(), wire.socket_fd());
-        // Known before the run: whether a failed operation had deleted a row decides its class.
-        let deletes = self.statements.iter().map(|text| is_delete(text)).collect();
-        let identity = self.options.identity.clone();
-        let ahead = AnswerAhead::default();
-        Ok(PostgresSession { server, identity, _registered: registered, executor, deletes, ahead })
+        executor.wire.end_preparing(self.options.answer_limit);
+        let registered = self.register(&executor.wire);
+        Ok(self.session_over(executor, Some(registered), None))
     }
 
     fn connect_after_loss(&self) -> Result<PostgresSession, OpFailure> {
@@ -243,6 +282,47 @@ impl SessionFactory for ConnectPostgres {
         session.executor.wire.is_other(&self.options.identity, true);
         Ok(session)
     }
+
+    fn begin_connecting(&self, is_after_loss: bool) -> Result<Option<PostgresSession>, OpFailure> {
+        let ConnectPostgres { address, statements, options, .. } = self;
+        let begun = address.route.begin_to_connect(options.patience).map_err(PostgresWireError::from)?;
+        Ok(begun.map(|stream| {
+            let wire = PostgresWire::over(stream, options.patience, address.limits);
+            let executor = StatementExecutor::unprepared(wire, statements, options, Dialect::Postgres);
+            let rest = Opening::new(self.first_texts(), statements, options, is_after_loss);
+            self.session_over(
+                executor,
+                None,
+                Some(Box::new(BegunSession { login: Some(LoginProgress::default()), rest })),
+            )
+        }))
+    }
+
+    fn go_on_connecting(&self, session: &mut PostgresSession) -> Result<bool, OpFailure> {
+        let PostgresSession { executor: StatementExecutor { wire, .. }, begun, registered, .. } = session;
+        let Some(BegunSession { login, rest }) = begun.as_deref_mut() else { return Ok(true) };
+        if let Some(progress) = login {
+            if !self.address.go_on_with_login(progress, wire, self.options.patience)? {
+                return Ok(false);
+            }
+            *login = None;
+            wire.stream.note_login();
+            *registered = Some(self.register(wire));
+        }
+        let is_ready = rest.go_on(wire, &self.statements, &self.options)?;
+        if is_ready {
+            wire.end_preparing(self.options.answer_limit);
+            *begun = None;
+        }
+        Ok(is_ready)
+    }
+}
+
+/// A session that is not ready yet.
+struct BegunSession {
+    /// `None` if it is done.
+    login: Option<LoginProgress>,
+    rest: Opening,
 }
 
 const UNIQUE_VIOLATION: &str = "23505";
@@ -257,11 +337,13 @@ pub struct PostgresSession {
     server: Arc<PostgresAddress>,
     identity: IdentityWatch,
     /// Dropped first: it names the socket.
-    _registered: Registration,
+    registered: Option<Registration>,
     executor: StatementExecutor<PostgresWire>,
     /// Which statements delete rows, by their numbers.
     deletes: Vec<bool>,
     ahead: AnswerAhead,
+    /// `None` if it is ready for operations.
+    begun: Option<Box<BegunSession>>,
 }
 
 /// How much has arrived of the answer to an operation that was sent ahead.
@@ -367,13 +449,13 @@ impl PollableSession for PostgresSession {
     }
 
     #[inline]
-    fn put_command(&mut self, next: SqlCommand<'_>) -> Result<(), OpFailure> {
+    fn put_command(&mut self, next: SqlCommand<'_>) -> Result<bool, OpFailure> {
         self.executor.put_command(next).map_err(OpFailure::from)
     }
 
     #[inline]
     fn write_command(&mut self) -> Result<(), OpFailure> {
-        self.executor.wire.send_command().map_err(|error| PostgresWireError::from(error).into())
+        self.executor.wire.send_command().map_err(OpFailure::from)
     }
 
     #[inline]
@@ -383,7 +465,12 @@ impl PollableSession for PostgresSession {
 
     #[inline]
     fn take_some(&mut self, op: &SqlOp) -> Result<bool, OpFailure> {
-        self.executor.wire.take_some().map_err(|error| self.failure_of(op, error))
+        let taken = if self.executor.is_preparing() {
+            self.executor.take_preparation()
+        } else {
+            self.executor.wire.take_some()
+        };
+        taken.map_err(|error| self.failure_of(op, error))
     }
 
     #[inline]

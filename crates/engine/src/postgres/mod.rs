@@ -17,6 +17,7 @@ mod config;
 pub(crate) mod counters;
 mod explain;
 mod external;
+mod login;
 mod procedures;
 mod quiesce;
 mod replication;

@@ -1,18 +1,16 @@
-//! Speaks PostgreSQL's protocol, version 3, with what a benchmark needs of it: login, prepared statements, control queries, the answer to a
-//! COPY (what is copied is sent by [`super::bulk`]).
+//! Speaks PostgreSQL's protocol, version 3, with what a benchmark needs of it: prepared statements, control queries, the answer to a COPY
+//! (what is copied is sent by [`super::bulk`], and the login is in [`super::login`]).
 //!
-//! In: a connected stream, a login, statements. Out: statements prepared and executed with one round trip each, of which a non-blocking
+//! In: a connected stream, statements. Out: statements prepared and executed with one round trip each, of which a non-blocking
 //! socket gives what has arrived; rows are looked at one by one and not taken apart. Control queries answer rows of text: each
 //! answer has a deadline and a budget of rows and bytes, and after an error of the connection it is closed. Limits: no
-//! notifications; all values go as text, so that the server, which knows the columns' types, converts them. Over TLS SCRAM binds no
-//! channel.
+//! notifications; all values go as text, so that the server, which knows the columns' types, converts them.
 //!
 //! <https://www.postgresql.org/docs/current/protocol-message-formats.html>. The crate `postgres` would do the same over an
 //! asynchronous runtime: without a time-out on a unix socket, and with a task switch for each statement.
 
 use super::tables::number_placeholders;
-use crate::server::network::{AnswerBudget, AnswerLimits, PlainStream, ServerStream, TextRows, explained_error};
-use crate::server::tls::TlsConnector;
+use crate::server::network::{AnswerBudget, AnswerLimits, ServerStream, TextRows, explained_error};
 use crate::sql::admin_connection::AdminConnection;
 use crate::sql::kept::{KeptRows, NOT_THERE};
 use crate::sql::open_connections::{CANCEL_WITHIN, CancelAtServer, ConnectionKey};
@@ -24,8 +22,6 @@ use bytes::{Buf, BytesMut};
 use host::deadline::Deadline;
 use model::{RowCounts, SqlArg, SqlOp};
 use postgres_protocol::IsNull;
-use postgres_protocol::authentication::md5_hash;
-use postgres_protocol::authentication::sasl::{ChannelBinding, SCRAM_SHA_256, ScramSha256};
 use postgres_protocol::message::frontend;
 use std::fmt::Write as _;
 use std::io::{self, ErrorKind, Read, Write};
@@ -52,23 +48,6 @@ impl From<io::Error> for PostgresWireError {
     }
 }
 
-/// The role to log in as, and the database.
-pub struct PostgresLogin<'a> {
-    pub user: &'a str,
-    /// The password, if one was given.
-    pub password: Option<&'a str>,
-    pub database: &'a str,
-    /// The schema of names without one, if it is not the server's choice.
-    pub schema: Option<&'a str>,
-}
-
-impl PostgresLogin<'_> {
-    /// The password, for a server that asks for it.
-    fn require_password(&self) -> io::Result<&str> {
-        self.password.ok_or_else(no_password)
-    }
-}
-
 pub struct PostgresWire {
     pub(super) stream: ServerStream,
     /// How long a statement on data may take.
@@ -82,7 +61,7 @@ pub struct PostgresWire {
     /// The names under which statements are prepared, by their numbers.
     names: Vec<String>,
     /// The command that is sent next.
-    out: BytesMut,
+    pub(super) out: BytesMut,
     inbox: RecvBuffer,
     /// The first error of the server, until its answer is complete.
     failed: Option<PostgresWireError>,
@@ -100,32 +79,10 @@ const MESSAGE_MAX: usize = 64 << 20;
 const HEADER: usize = 5;
 
 impl PostgresWire {
-    /// Logs in over `stream`, before its deadline. A statement on data may take as long as `patience`.
-    pub fn open(
-        stream: ServerStream,
-        login: &PostgresLogin,
-        patience: Duration,
-        limits: AnswerLimits,
-    ) -> Result<PostgresWire, PostgresWireError> {
-        let mut wire = PostgresWire::over(stream, patience, limits);
-        // The path is set with the login: a statement for it would be one more round trip with each connection.
-        let path = login.schema.map(|schema| format!("-c search_path={schema}"));
-        let named = [("user", login.user), ("database", login.database), ("client_encoding", "UTF8")];
-        let named = named.into_iter().chain(path.as_deref().map(|path| ("options", path)));
-        frontend::startup_message(named, &mut wire.out)?;
-        wire.send_command()?;
-        let mut budget = AnswerBudget::full();
-        wire.log_in(login, &mut budget)?;
-        // Parameters of the server and its cancel key, up to the message that it is ready.
-        wire.collect_rows(budget)?;
-        wire.stream.set_deadline(None);
-        Ok(wire)
-    }
-
     /// A connection over `stream` that is not logged in.
     pub(super) fn over(stream: ServerStream, patience: Duration, limits: AnswerLimits) -> PostgresWire {
         let (key, server, names) = (ConnectionKey::default(), None, Vec::new());
-        let (out, inbox, kept) = (BytesMut::new(), RecvBuffer::new(), KeptRows::default());
+        let (out, inbox, kept) = (BytesMut::new(), RecvBuffer::default(), KeptRows::default());
         let (failed, is_keeping, answered) = (None, false, Answered::default());
         PostgresWire { stream, patience, limits, key, server, names, out, inbox, failed, is_keeping, kept, answered }
     }
@@ -255,82 +212,6 @@ impl PostgresWire {
         }
     }
 
-    fn log_in(&mut self, login: &PostgresLogin, budget: &mut AnswerBudget) -> Result<(), PostgresWireError> {
-        let mut scram = None;
-        loop {
-            let (tag, body) = self.message_within(budget)?;
-            let request = match tag {
-                b'R' => body.to_vec(),
-                b'E' => return Err(server_error(body)),
-                _ => continue,
-            };
-            let (kind, data) = request.split_first_chunk::<4>().ok_or_else(malformed_message)?;
-            // A server may ask several times: SCRAM takes three requests before the last one grants access.
-            match i32::from_be_bytes(*kind) {
-                AUTHENTICATED => return Ok(()),
-                kind => self.authenticate(login, kind, data, &mut scram)?,
-            }
-            self.send_command()?;
-        }
-    }
-
-    /// Answers a request to prove the user's identity.
-    fn authenticate(
-        &mut self,
-        login: &PostgresLogin,
-        kind: i32,
-        data: &[u8],
-        scram: &mut Option<ScramSha256>,
-    ) -> Result<(), PostgresWireError> {
-        match kind {
-            CLEAR_TEXT if self.stream.is_open_to_others() => {
-                let why = "the server wants the password in clear text over the network; set its pg_hba.conf to scram-sha-256, or use \
-                           `sslmode=require` or stronger";
-                return Err(explained_error(ErrorKind::PermissionDenied, why).into());
-            }
-            CLEAR_TEXT => frontend::password_message(login.require_password()?.as_bytes(), &mut self.out)?,
-            MD5 => {
-                // The salt is of this connection, so a hash that was overheard is of no use for another.
-                let salt = *data.first_chunk::<4>().ok_or_else(malformed_message)?;
-                let hash = md5_hash(login.user.as_bytes(), login.require_password()?.as_bytes(), salt);
-                frontend::password_message(hash.as_bytes(), &mut self.out)?;
-            }
-            SASL => {
-                let begun =
-                    scram.insert(ScramSha256::new(login.require_password()?.as_bytes(), ChannelBinding::unsupported()));
-                frontend::sasl_initial_response(SCRAM_SHA_256, begun.message(), &mut self.out)?;
-            }
-            SASL_CONTINUE => {
-                let begun = scram.as_mut().ok_or_else(malformed_message)?;
-                begun.update(data).map_err(wrong_scram)?;
-                frontend::sasl_response(begun.message(), &mut self.out)?;
-            }
-            SASL_FINAL => scram.as_mut().ok_or_else(malformed_message)?.finish(data).map_err(wrong_scram)?,
-            kind => {
-                let name = match kind {
-                    2 => "Kerberos",
-                    7 | 8 => "GSSAPI",
-                    9 => "SSPI",
-                    _ => "an unknown one",
-                };
-                let text = format!(
-                    "the server asks for an authentication method that plimsoll does not have ({name}, number {kind}); use a role with \
-                     scram-sha-256"
-                );
-                return Err(explained_error(ErrorKind::Unsupported, text).into());
-            }
-        }
-        Ok(())
-    }
-
-    /// Sends the command in the send buffer.
-    pub(super) fn send_command(&mut self) -> io::Result<()> {
-        self.inbox.begin_answer();
-        let sent = self.stream.write_all(&self.out);
-        self.out.clear();
-        sent
-    }
-
     /// Takes all messages of an answer, up to the one with which the server waits for the next command. If a non-blocking socket has no
     /// more for now, the next call goes on from there.
     #[inline]
@@ -407,7 +288,7 @@ impl PostgresWire {
     }
 
     /// The same for a control query: its rows, as far as `budget` allows.
-    fn collect_rows(&mut self, mut budget: AnswerBudget) -> Result<TextRows, PostgresWireError> {
+    pub(super) fn collect_rows(&mut self, mut budget: AnswerBudget) -> Result<TextRows, PostgresWireError> {
         let mut rows = Vec::new();
         loop {
             let message = match self.message_within(&mut budget) {
@@ -448,7 +329,7 @@ impl PostgresWire {
     }
 
     /// The next message, if `budget` has room for it: the buffer would grow to its length.
-    fn message_within(&mut self, budget: &mut AnswerBudget) -> io::Result<(u8, &[u8])> {
+    pub(super) fn message_within(&mut self, budget: &mut AnswerBudget) -> io::Result<(u8, &[u8])> {
         budget.spend_bytes(self.next_length()?)?;
         self.next_message()
     }
@@ -462,14 +343,6 @@ impl PostgresWire {
         if (4..MESSAGE_MAX).contains(&length) { Ok(1 + length) } else { Err(malformed_message()) }
     }
 }
-
-/// The kinds of authentication requests: <https://www.postgresql.org/docs/current/protocol-message-formats.html>.
-const AUTHENTICATED: i32 = 0;
-const CLEAR_TEXT: i32 = 3;
-const MD5: i32 = 5;
-const SASL: i32 = 10;
-const SASL_CONTINUE: i32 = 11;
-const SASL_FINAL: i32 = 12;
 
 /// What a server sends for requests to cancel what the connection executes. From protocol 3.2 on, which is not asked for, the secret is
 /// longer.
@@ -489,21 +362,6 @@ pub fn request_cancel(mut stream: ServerStream, key: ConnectionKey) -> io::Resul
         Ok(_) => Ok(()),
         Err(error) if error.kind() == ErrorKind::ConnectionReset => Ok(()),
         Err(error) => Err(error),
-    }
-}
-
-/// Asks for TLS on `stream`, and encrypts it.
-pub fn start_tls(mut stream: PlainStream, tls: &TlsConnector) -> io::Result<ServerStream> {
-    let mut request = BytesMut::new();
-    frontend::ssl_request(&mut request);
-    stream.write_all(&request)?;
-    // One byte, and nothing that an attacker on the way may have put behind it.
-    let mut answer = [0];
-    stream.read_exact(&mut answer)?;
-    match answer {
-        [b'S'] => tls.encrypt(stream).map(ServerStream::Encrypted),
-        [b'N'] => Err(tls.is_missing()),
-        _ => Err(malformed_message()),
     }
 }
 
@@ -578,13 +436,23 @@ fn look_at(row: &[u8]) {
 impl PreparingConnection for PostgresWire {
     type Error = PostgresWireError;
 
-    fn prepare_statement(&mut self, text: &str) -> Result<(), PostgresWireError> {
-        let name = format!("s{}", self.names.len());
-        frontend::parse(&name, &number_placeholders(text), [], &mut self.out)?;
+    fn put_preparation(&mut self, text: &str) -> Result<(), PostgresWireError> {
+        frontend::parse(&name_of(self.names.len()), &number_placeholders(text), [], &mut self.out)?;
         frontend::sync(&mut self.out);
-        self.send_and_receive()?;
-        self.names.push(name);
         Ok(())
+    }
+
+    fn take_preparation(&mut self) -> Result<(), PostgresWireError> {
+        self.until_ready()?;
+        self.names.push(name_of(self.names.len()));
+        Ok(())
+    }
+
+    fn send_command(&mut self) -> Result<(), PostgresWireError> {
+        self.inbox.begin_answer();
+        let sent = self.stream.write_all(&self.out);
+        self.out.clear();
+        Ok(sent?)
     }
 
     #[inline]
@@ -655,9 +523,12 @@ impl AdminConnection for PostgresWire {
         let _ = self.server.as_ref().map(|server| server.cancel(self.key, CANCEL_WITHIN));
     }
 
-    fn send_and_read(&mut self) -> Result<TextRows, PostgresWireError> {
-        self.send_command()?;
-        self.collect_rows(AnswerBudget::full())
+    fn read_rows(&mut self) -> Result<TextRows, PostgresWireError> {
+        self.inbox.hold();
+        let rows = self.collect_rows(AnswerBudget::full());
+        let is_incomplete = matches!(&rows, Err(PostgresWireError::Io(error)) if error.kind() == ErrorKind::WouldBlock);
+        self.inbox.let_go(is_incomplete);
+        rows
     }
 
     fn fetch_rows(&mut self, sql: &str, rows: &mut RowBuffer) -> Result<(), PostgresWireError> {
@@ -680,28 +551,23 @@ impl Drop for PostgresWire {
     }
 }
 
+/// The name under which statement number `number` is prepared.
+fn name_of(number: usize) -> String {
+    format!("s{number}")
+}
+
 fn too_long() -> io::Error {
     io::Error::new(ErrorKind::InvalidInput, "a value is too long for the protocol")
 }
 
 #[cold]
-fn malformed_message() -> io::Error {
+pub(super) fn malformed_message() -> io::Error {
     explained_error(ErrorKind::InvalidData, "the server breaks the PostgreSQL protocol: it sent a malformed message")
-}
-
-fn no_password() -> io::Error {
-    let text = "the server asks for a password, and none was given; set PLIMSOLL_PASSWORD or use --password-file FILE";
-    explained_error(ErrorKind::PermissionDenied, text)
-}
-
-/// The error of a server whose part of SCRAM is wrong: it does not know the password, or is not the server that it claims to be.
-fn wrong_scram(error: io::Error) -> io::Error {
-    explained_error(ErrorKind::PermissionDenied, format!("the server failed to authenticate itself (SCRAM): {error}"))
 }
 
 /// The error in the body of an ErrorResponse: fields of a letter and a text.
 #[cold]
-fn server_error(body: &[u8]) -> PostgresWireError {
+pub(super) fn server_error(body: &[u8]) -> PostgresWireError {
     let fields: Vec<String> =
         body.split(|byte| *byte == 0).map(|field| String::from_utf8_lossy(field).into_owned()).collect();
     // Severity, SQLSTATE, message and detail.
@@ -740,11 +606,8 @@ fn row_values(row: &[u8]) -> Option<Vec<Option<String>>> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::server::network::{CONTROL_ANSWER, explanation};
-    use std::net::TcpStream;
+    use crate::server::network::explanation;
     use std::os::unix::net::UnixStream;
-
-    const LOGIN: PostgresLogin = PostgresLogin { user: "u", password: Some("canary"), database: "d", schema: None };
 
     /// A connection on which the server has sent `bytes` and sends no more.
     fn answered(bytes: &[u8]) -> PostgresWire {
@@ -757,8 +620,7 @@ mod tests {
     }
 
     fn wire(ours: UnixStream, patience: Duration) -> PostgresWire {
-        let stream = ServerStream::Plain(ours.into());
-        PostgresWire::over(stream, patience, AnswerLimits::default())
+        PostgresWire::over(ours.into(), patience, AnswerLimits::default())
     }
 
     fn why(error: PostgresWireError) -> String {
@@ -789,40 +651,6 @@ mod tests {
             ["DELETE 0\0", "MERGE 12\0", "UPDATE x\0", "DROP TABLE\0", ""].map(|tag| changed_in_tag(tag.as_bytes())),
             [0, 12, 0, 0, 0]
         );
-    }
-
-    #[test]
-    fn a_password_does_not_go_over_the_network_in_clear_text() {
-        let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
-        let ours = TcpStream::connect(listener.local_addr().unwrap()).unwrap();
-        let (mut theirs, _) = listener.accept().unwrap();
-        theirs.write_all(b"R\0\0\0\x08\0\0\0\x03").unwrap();
-        let opened =
-            PostgresWire::open(ServerStream::Plain(ours.into()), &LOGIN, CONTROL_ANSWER, AnswerLimits::default());
-        let text = why(opened.err().expect("a refusal"));
-        assert!(text.contains("scram-sha-256") && text.contains("sslmode=require"), "{text}");
-        let mut sent = Vec::new();
-        theirs.read_to_end(&mut sent).unwrap();
-        assert!(!sent.windows(6).any(|bytes| bytes == b"canary"), "{sent:?}");
-    }
-
-    #[test]
-    fn a_login_that_cannot_be_made_has_its_reason() {
-        let refused = |login: &PostgresLogin, bytes: &[u8]| {
-            let (ours, mut theirs) = UnixStream::pair().unwrap();
-            theirs.write_all(bytes).unwrap();
-            why(PostgresWire::open(ServerStream::Plain(ours.into()), login, CONTROL_ANSWER, AnswerLimits::default())
-                .err()
-                .expect("a refusal"))
-        };
-        let without = PostgresLogin { password: None, ..LOGIN };
-        for kind in [3, 10] {
-            let text = refused(&without, &[b"R\0\0\0\x08\0\0\0", &[kind][..]].concat());
-            assert!(text.contains("PLIMSOLL_PASSWORD") && text.contains("--password-file"), "{text}");
-        }
-        assert!(refused(&LOGIN, b"R\0\0\0\x08\0\0\0\x07").contains("GSSAPI"));
-        assert!(refused(&LOGIN, b"R\0\0\0\x08\0\0\0\x0b").contains("PostgreSQL protocol"));
-        assert!(refused(&LOGIN, b"R\0\0\0\x04").contains("PostgreSQL protocol"));
     }
 
     #[test]

@@ -119,10 +119,15 @@ impl IdentityWatch {
         IdentityWatch(Arc::new(Mutex::new(Sightings { questions, ..Sightings::default() })))
     }
 
+    /// What it asks.
+    pub fn questions(&self) -> &'static [&'static str] {
+        self.lock().questions
+    }
+
     /// Asks over a new connection who answers; the first who ever did is the server that is measured. Returns whether it is another one.
     /// `is_after_loss` if the connection takes the place of a lost one.
     pub fn look(&self, is_after_loss: bool, mut ask: impl FnMut(&str) -> Option<TextRows>) -> bool {
-        let questions = self.lock().questions;
+        let questions = self.questions();
         // Without the lock: others need not wait for the answer.
         let rows = questions.iter().filter_map(|question| ask(question)).flatten();
         let Some(found) = ServerIdentity::from_rows(rows.collect::<Vec<_>>(), Instant::now()) else { return false };

@@ -6,6 +6,7 @@
 pub mod answers;
 pub mod config_file;
 pub mod dir;
+mod host_addresses;
 pub mod identity;
 pub mod listener;
 pub mod location;

@@ -1,16 +1,17 @@
 //! Connections to database servers: a unix socket or TCP, in clear text or over TLS, with a deadline for each answer.
 //!
 //! In: a route from a URL or to a private server, the time that an answer may take. Out: a stream whose reads and writes end in time: each
-//! at the time-out of its socket, and all together at a deadline if one is set; or to and from a memory, without a wait. Limits: a
-//! deadline costs one more system call for each read and write, so timed operations run without one. The system's resolver takes as
-//! long as it takes to look up a name.
+//! at the time-out of its socket, and all together at a deadline if one is set; or to and from a memory, without a wait, also while it is
+//! connected. Limits: a deadline costs one more system call for each read and write, so timed operations run without one. The system's
+//! resolver takes as long as it takes to look up a name.
 
 pub use super::answers::{
     AnswerBudget, AnswerLimits, CONTROL_ANSWER, TextRows, explained_error, explanation, first_number, unanswered,
 };
 use super::dir::ServerSocket;
+use super::host_addresses::{self, Attempt, resolve_host};
 use super::memory::{HandedSocket, SocketMemory};
-use super::tls::{EncryptedStream, TlsConnector};
+use super::tls::TlsConnector;
 use super::url::ServerUrl;
 use host::deadline::{Deadline, has_cut_a_wait};
 use host::error::TargetError;
@@ -18,8 +19,9 @@ use model::{Fact, ServerWay};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
 use rustix::net::{AddressFamily, SendFlags, SocketAddrUnix, SocketFlags, SocketType, connect, socket_with};
+use rustls::ClientConnection;
 use std::io::{self, ErrorKind, Read, Write};
-use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, Shutdown, SocketAddr, TcpStream, ToSocketAddrs, UdpSocket};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, Shutdown, SocketAddr, TcpStream, UdpSocket};
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::os::unix::net::UnixStream;
 use std::time::Duration;
@@ -92,12 +94,58 @@ impl Route {
         };
         // The deadline is of this connection attempt and the login; these limits hold for every later answer.
         transport.set_timeouts(patience)?;
-        Ok(PlainStream { transport, deadline: Some(deadline), memory: None })
+        Ok(PlainStream { deadline: Some(deadline), ..PlainStream::new(transport) })
+    }
+
+    /// Begins to connect without a wait, over a stream whose socket is handed over: whether it succeeds within `allowed` shows when bytes
+    /// come. `None` if the queue of a unix socket is full; try again after [`QUEUE_IS_FULL`].
+    pub fn begin_to_connect(&self, allowed: Duration) -> io::Result<Option<ServerStream>> {
+        let begun = match self {
+            Route::Private(socket) => begin_unix(&socket.path)?.map(PlainStream::from),
+            Route::Socket(path) => begin_unix(path)?.map(PlainStream::from),
+            Route::Host(host, port, _) => {
+                let attempt = Attempt::begin(host, *port)?;
+                let begun = begin_tcp(attempt.address);
+                let (stream, _) = begun.map_err(|error| why_refused(host, *port, allowed, error))?;
+                Some(PlainStream { attempt: Some(attempt), ..stream.into() })
+            }
+        };
+        let mut begun = begun.map(ServerStream::from);
+        begun.iter_mut().for_each(ServerStream::hand_over_socket);
+        Ok(begun)
+    }
+
+    /// The error of a connection that was begun and has failed by `error` before the server was logged in to within `allowed`.
+    #[cold]
+    pub fn explain_begun(&self, error: io::Error, allowed: Duration) -> io::Error {
+        match self {
+            Route::Host(host, port, _) => why_refused(host, *port, allowed, error),
+            Route::Private(_) | Route::Socket(_) => error,
+        }
+    }
+}
+
+fn why_refused(host: &str, port: u16, allowed: Duration, error: io::Error) -> io::Error {
+    match error.kind() {
+        ErrorKind::ConnectionRefused | ErrorKind::HostUnreachable | ErrorKind::NetworkUnreachable => {
+            no_connection(host, port, allowed, Some(error))
+        }
+        _ => error,
     }
 }
 
 /// Connects to the socket at `path`. While the server's queue is full the kernel would wait for ever.
 fn connect_unix(path: &str, deadline: Deadline) -> io::Result<UnixStream> {
+    loop {
+        match begin_unix(path)? {
+            Some(stream) => return Ok(stream),
+            None => std::thread::sleep(deadline.wait_at_most().map_err(unanswered)?.min(QUEUE_IS_FULL)),
+        }
+    }
+}
+
+/// Connects to the socket at `path` without a wait. `None` if the server's queue is full.
+fn begin_unix(path: &str) -> io::Result<Option<UnixStream>> {
     let no_server = |error: Errno| {
         let (error, advice) = (io::Error::from(error), "start the server, or correct the path in the URL");
         let why = system_words(&error);
@@ -108,17 +156,17 @@ fn connect_unix(path: &str, deadline: Deadline) -> io::Result<UnixStream> {
     loop {
         match connect(&socket, &address) {
             Ok(()) => break,
-            Err(Errno::AGAIN) => std::thread::sleep(deadline.wait_at_most().map_err(unanswered)?.min(QUEUE_IS_FULL)),
+            Err(Errno::AGAIN) => return Ok(None),
             Err(Errno::INTR) => {}
             Err(error) => return Err(no_server(error)),
         }
     }
     rustix::io::ioctl_fionbio(&socket, false)?;
-    Ok(socket.into())
+    Ok(Some(socket.into()))
 }
 
 /// Between two attempts to connect to a unix socket whose queue is full.
-const QUEUE_IS_FULL: Duration = Duration::from_millis(5);
+pub const QUEUE_IS_FULL: Duration = Duration::from_millis(5);
 
 /// A socket that does not wait.
 fn new_socket(family: AddressFamily) -> io::Result<OwnedFd> {
@@ -133,16 +181,14 @@ fn connect_tcp(host: &str, port: u16, deadline: Deadline) -> io::Result<TcpStrea
     for address in resolve_host(host, port)? {
         match connect_address(address, deadline) {
             Ok(stream) => {
-                // Nagle's algorithm would hold back a small statement until the answer to the one before is acknowledged.
-                stream.set_nodelay(true)?;
-                keep_alive(&stream)?;
+                host_addresses::note_answer(host, port, address);
                 return Ok(stream);
             }
             Err(error) if has_cut_a_wait() => return Err(error),
             Err(error) => last = Some(error),
         }
     }
-    Err(no_connection(host, port, deadline, last))
+    Err(no_connection(host, port, deadline.allowed(), last))
 }
 
 /// How long a connection says nothing before the kernel asks whether the other side is there. Firewalls and balancers forget connections
@@ -153,7 +199,7 @@ const ASK_AGAIN: Duration = Duration::from_secs(10);
 /// Questions without an answer after which the connection is lost.
 const UNANSWERED_MAX: u32 = 6;
 
-fn keep_alive(stream: &TcpStream) -> io::Result<()> {
+fn keep_alive(stream: &OwnedFd) -> io::Result<()> {
     use rustix::net::sockopt;
     sockopt::set_socket_keepalive(stream, true)?;
     sockopt::set_tcp_keepidle(stream, QUIET_MAX)?;
@@ -163,18 +209,28 @@ fn keep_alive(stream: &TcpStream) -> io::Result<()> {
 
 /// Connects to `address` before `deadline`.
 fn connect_address(address: SocketAddr, deadline: Deadline) -> io::Result<TcpStream> {
+    let (stream, is_connected) = begin_tcp(address)?;
+    if !is_connected {
+        wait_until_ready(&stream, deadline, PollFlags::OUT)?;
+        rustix::net::sockopt::socket_error(&stream)??;
+    }
+    Ok(stream)
+}
+
+/// Begins to connect to `address`, without a wait, and returns whether that was all. The socket waits for what comes later.
+fn begin_tcp(address: SocketAddr) -> io::Result<(TcpStream, bool)> {
     let family = if address.is_ipv4() { AddressFamily::INET } else { AddressFamily::INET6 };
     let socket = new_socket(family)?;
-    match connect(&socket, &address) {
-        Ok(()) => {}
-        Err(Errno::INPROGRESS | Errno::INTR) => {
-            wait_until_ready(&socket, deadline, PollFlags::OUT)?;
-            rustix::net::sockopt::socket_error(&socket)??;
-        }
+    // Nagle's algorithm would hold back a small statement until the answer to the one before is acknowledged.
+    rustix::net::sockopt::set_tcp_nodelay(&socket, true)?;
+    keep_alive(&socket)?;
+    let is_connected = match connect(&socket, &address) {
+        Ok(()) => true,
+        Err(Errno::INPROGRESS | Errno::INTR) => false,
         Err(error) => return Err(error.into()),
-    }
+    };
     rustix::io::ioctl_fionbio(&socket, false)?;
-    Ok(socket.into())
+    Ok((socket.into(), is_connected))
 }
 
 /// Waits until `socket` is ready, or has failed, before `deadline`.
@@ -194,12 +250,6 @@ fn timespec(time: Duration) -> Timespec {
     Timespec { tv_sec: time.as_secs() as i64, tv_nsec: time.subsec_nanos().into() }
 }
 
-fn resolve_host(host: &str, port: u16) -> io::Result<impl Iterator<Item = SocketAddr>> {
-    (host, port)
-        .to_socket_addrs()
-        .map_err(|error| explained_error(error.kind(), format!("unknown host `{host}`; correct the host in the URL")))
-}
-
 /// The way to the first address of `host` to which there is a route. Nothing is sent: the kernel chooses the address of a socket for
 /// datagrams when it is connected.
 fn way_to(host: &str, port: u16) -> Option<ServerWay> {
@@ -212,16 +262,11 @@ fn way_to(host: &str, port: u16) -> Option<ServerWay> {
 }
 
 /// The error of a host whose addresses were all tried, of which the last failed by `error`.
-fn no_connection(host: &str, port: u16, deadline: Deadline, error: Option<io::Error>) -> io::Error {
-    let Some(error) = error else {
-        return explained_error(
-            ErrorKind::NotFound,
-            format!("the host `{host}` has no address; correct the host in the URL"),
-        );
-    };
+fn no_connection(host: &str, port: u16, allowed: Duration, error: Option<io::Error>) -> io::Error {
+    let Some(error) = error else { return host_addresses::without_address(host) };
     let why = match error.kind() {
         ErrorKind::ConnectionRefused => "connection refused".to_owned(),
-        ErrorKind::TimedOut => format!("no answer within {} s", deadline.allowed().as_secs_f64()),
+        ErrorKind::TimedOut => format!("no answer within {} s", allowed.as_secs_f64()),
         _ => system_words(&error),
     };
     // What other clients reach by the name `localhost` may be a socket in a place of its own.
@@ -268,17 +313,25 @@ pub struct PlainStream {
     deadline: Option<Deadline>,
     /// What is read and written in place of the socket, once that was handed over.
     memory: Option<Box<SocketMemory>>,
+    /// The attempt to reach the server, if it was begun without a wait and has not succeeded yet.
+    attempt: Option<Attempt>,
+}
+
+impl PlainStream {
+    fn new(transport: Transport) -> PlainStream {
+        PlainStream { transport, deadline: None, memory: None, attempt: None }
+    }
 }
 
 impl From<UnixStream> for PlainStream {
     fn from(stream: UnixStream) -> PlainStream {
-        PlainStream { transport: Transport::Unix(stream), deadline: None, memory: None }
+        PlainStream::new(Transport::Unix(stream))
     }
 }
 
 impl From<TcpStream> for PlainStream {
     fn from(stream: TcpStream) -> PlainStream {
-        PlainStream { transport: Transport::Tcp(stream), deadline: None, memory: None }
+        PlainStream::new(Transport::Tcp(stream))
     }
 }
 
@@ -325,28 +378,50 @@ impl Write for PlainStream {
 }
 
 /// A connection to a server.
-pub enum ServerStream {
-    /// In clear text.
-    Plain(PlainStream),
-    /// Over TLS.
-    Encrypted(EncryptedStream<PlainStream>),
+pub struct ServerStream {
+    socket: PlainStream,
+    /// `None` in clear text.
+    encryption: Option<Box<ClientConnection>>,
+}
+
+impl<S: Into<PlainStream>> From<S> for ServerStream {
+    fn from(socket: S) -> ServerStream {
+        ServerStream { socket: socket.into(), encryption: None }
+    }
 }
 
 impl ServerStream {
+    /// From now on all is encrypted, once [`ServerStream::shake_hands`] has succeeded.
+    pub fn begin_tls(&mut self, tls: &TlsConnector) -> io::Result<()> {
+        self.encryption = Some(tls.begin()?);
+        Ok(())
+    }
+
+    /// Does the handshake that was begun, as [`TlsConnector::shake_hands`] does.
+    pub fn shake_hands(&mut self, tls: &TlsConnector) -> io::Result<()> {
+        let connection = self.encryption.as_mut().expect("TLS was begun");
+        tls.shake_hands(connection, &mut self.socket)
+    }
+
+    /// Whether TLS was begun.
+    pub fn is_encrypted(&self) -> bool {
+        self.encryption.is_some()
+    }
+
     /// Sets the moment at which reads and writes end, or lets each wait for its socket's time-out.
     pub fn set_deadline(&mut self, deadline: Option<Deadline>) {
-        self.socket_stream_mut().deadline = deadline;
+        self.socket.deadline = deadline;
     }
 
     /// Whether others on the network can read what is sent: TCP in clear text.
     pub fn is_open_to_others(&self) -> bool {
-        matches!(self, ServerStream::Plain(PlainStream { transport: Transport::Tcp(_), .. }))
+        !self.is_encrypted() && matches!(self.socket.transport, Transport::Tcp(_))
     }
 
     /// Closes the connection in both directions, so that every later read and write fails.
     pub fn shut_down(&self) {
         // It fails if the server has closed the connection, which is as good.
-        let _ = match &self.socket_stream().transport {
+        let _ = match &self.socket.transport {
             Transport::Unix(stream) => stream.shutdown(Shutdown::Both),
             Transport::Tcp(stream) => stream.shutdown(Shutdown::Both),
         };
@@ -354,14 +429,20 @@ impl ServerStream {
 
     /// From now on reads and writes are those of a memory, and the socket is another's to read and write.
     pub fn hand_over_socket(&mut self) {
-        let stream = self.socket_stream_mut();
-        (stream.memory, stream.deadline) = (Some(Box::default()), None);
+        let memory = &mut self.socket.memory;
+        memory.get_or_insert_default();
+        self.socket.deadline = None;
+    }
+
+    /// The server was logged in to over a connection that was begun without a wait.
+    pub fn note_login(&mut self) {
+        self.socket.attempt.take().into_iter().for_each(Attempt::succeed);
     }
 
     /// The socket that was handed over.
     #[inline]
     pub fn handed_socket(&mut self) -> HandedSocket<'_> {
-        let PlainStream { transport, memory, .. } = self.socket_stream_mut();
+        let PlainStream { transport, memory, .. } = &mut self.socket;
         HandedSocket { fd: (*transport).as_fd(), memory: memory.as_mut().expect("the socket was handed over") }
     }
 
@@ -369,39 +450,24 @@ impl ServerStream {
     pub fn send_last(&mut self, bytes: &[u8]) {
         // The server may have closed the connection.
         let _ = self.write_all(bytes);
-        if let PlainStream { transport, memory: Some(memory), .. } = self.socket_stream() {
+        if let PlainStream { transport, memory: Some(memory), .. } = &self.socket {
             let _ = rustix::net::send(transport, &memory.outgoing, SendFlags::DONTWAIT | SendFlags::NOSIGNAL);
-        }
-    }
-
-    #[inline]
-    fn socket_stream_mut(&mut self) -> &mut PlainStream {
-        match self {
-            ServerStream::Plain(stream) => stream,
-            ServerStream::Encrypted(stream) => stream.get_mut(),
-        }
-    }
-
-    fn socket_stream(&self) -> &PlainStream {
-        match self {
-            ServerStream::Plain(stream) => stream,
-            ServerStream::Encrypted(stream) => stream.get_ref(),
         }
     }
 }
 
 impl AsFd for ServerStream {
     fn as_fd(&self) -> BorrowedFd<'_> {
-        self.socket_stream().as_fd()
+        self.socket.as_fd()
     }
 }
 
 impl Read for ServerStream {
     #[inline]
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        match self {
-            ServerStream::Plain(stream) => stream.read(buffer),
-            ServerStream::Encrypted(stream) => stream.read(buffer),
+        match &mut self.encryption {
+            None => self.socket.read(buffer),
+            Some(connection) => rustls::Stream::new(&mut **connection, &mut self.socket).read(buffer),
         }
     }
 }
@@ -409,16 +475,16 @@ impl Read for ServerStream {
 impl Write for ServerStream {
     #[inline]
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        match self {
-            ServerStream::Plain(stream) => stream.write(bytes),
-            ServerStream::Encrypted(stream) => stream.write(bytes),
+        match &mut self.encryption {
+            None => self.socket.write(bytes),
+            Some(connection) => rustls::Stream::new(&mut **connection, &mut self.socket).write(bytes),
         }
     }
 
     fn flush(&mut self) -> io::Result<()> {
-        match self {
-            ServerStream::Plain(stream) => stream.flush(),
-            ServerStream::Encrypted(stream) => stream.flush(),
+        match &mut self.encryption {
+            None => self.socket.flush(),
+            Some(connection) => rustls::Stream::new(&mut **connection, &mut self.socket).flush(),
         }
     }
 }
@@ -431,7 +497,7 @@ mod tests {
     fn a_peer_that_sends_a_byte_now_and_then_is_left_at_the_deadline() {
         let (ours, mut theirs) = UnixStream::pair().unwrap();
         theirs.write_all(b"abc").unwrap();
-        let mut stream = ServerStream::Plain(ours.into());
+        let mut stream = ServerStream::from(ours);
         stream.set_deadline(Some(Deadline::unless_interrupted(Duration::from_millis(50))));
         let mut answer = [0; 4];
         let error = stream.read_exact(&mut answer).unwrap_err();
@@ -458,7 +524,7 @@ mod tests {
     #[test]
     fn a_peer_that_takes_nothing_is_left_at_the_deadline() {
         let (ours, _theirs) = UnixStream::pair().unwrap();
-        let mut stream = ServerStream::Plain(ours.into());
+        let mut stream = ServerStream::from(ours);
         rustix::io::ioctl_fionbio(&stream, true).unwrap();
         while stream.write(&[0; 1 << 16]).is_ok() {}
         stream.set_deadline(Some(Deadline::unless_interrupted(Duration::from_millis(20))));

@@ -1,6 +1,6 @@
-//! TLS to a server: the options in its URL, or the certificate of a private one; and the encrypted stream.
+//! TLS to a server: the options in its URL, or the certificate of a private one; and the handshake.
 //!
-//! In: TLS options of a URL, files in PEM, a connected socket. Out: an encrypted stream to a server that was verified as the
+//! In: TLS options of a URL, files in PEM, a connected socket. Out: the encryption of its stream, to a server that was verified as the
 //! options ask; facts about both. Limits: TLS 1.2 and 1.3 by rustls and ring; names are looked for
 //! in subjectAltName only, as browsers do; no lists of revoked certificates, no channel binding.
 //!
@@ -164,9 +164,6 @@ impl OptionNames {
     }
 }
 
-/// A stream that is encrypted over the socket `S`.
-pub type EncryptedStream<S> = Box<rustls::StreamOwned<ClientConnection, S>>;
-
 /// How connections to one server are encrypted.
 #[derive(Clone)]
 pub struct TlsConnector {
@@ -200,19 +197,24 @@ impl TlsConnector {
         Ok(TlsConnector { config: Arc::new(config), name, options, agreed: Arc::default() })
     }
 
-    /// Encrypts `stream`, whose server waits for that: the handshake is done, and the server is verified.
-    pub fn encrypt<S: Read + Write>(&self, mut stream: S) -> io::Result<EncryptedStream<S>> {
+    /// The encryption of a stream whose server waits for that. Nothing is sent yet.
+    pub fn begin(&self) -> io::Result<Box<ClientConnection>> {
         let made = ClientConnection::new(self.config.clone(), self.name.clone());
-        let mut connection = made.map_err(|error| refused_error(error.to_string()))?;
+        made.map(Box::new).map_err(|error| refused_error(error.to_string()))
+    }
+
+    /// Does the handshake over `stream`, and verifies the server. If `stream` does not wait and has no more for now, the next call goes on
+    /// from there.
+    pub fn shake_hands(&self, connection: &mut ClientConnection, stream: &mut (impl Read + Write)) -> io::Result<()> {
         // The handshake is done here and not with the first statement, so that its error is one of the connection.
         while connection.is_handshaking() {
-            connection.complete_io(&mut stream).map_err(|error| self.explain_error(error))?;
+            connection.complete_io(stream).map_err(|error| self.explain_error(error))?;
         }
         if let (Some(version), Some(suite)) = (connection.protocol_version(), connection.negotiated_cipher_suite()) {
             let version = version.as_str().unwrap_or("unknown").replace('_', ".");
             self.agreed.get_or_init(|| format!("{version}, {}", suite.suite().as_str().unwrap_or("unknown")));
         }
-        Ok(Box::new(rustls::StreamOwned::new(connection, stream)))
+        Ok(())
     }
 
     /// The error of a server that offers no TLS.
@@ -597,7 +599,8 @@ mod tests {
         let given = if mode == "required" { &given[..1] } else { &given };
         let tls =
             TlsConnector::new(&options(&MYSQL, given, ServerRoute::Loopback).unwrap().unwrap(), "localhost").unwrap();
-        tls.encrypt(TcpStream::connect(address).unwrap()).map_err(|error| error.to_string())?;
+        let done = tls.shake_hands(&mut tls.begin().unwrap(), &mut TcpStream::connect(address).unwrap());
+        done.map_err(|error| error.to_string())?;
         Ok(tls_facts(Some(&tls)))
     }
 

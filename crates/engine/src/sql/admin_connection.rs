@@ -34,6 +34,14 @@ pub fn allowed<T, E: WireError>(answer: Result<T, E>) -> Result<Option<T>, E> {
     }
 }
 
+/// What was asked for over a connection that does not wait: `None` if the answer has not come as a whole.
+pub fn if_complete<T, E: WireError>(taken: Result<T, E>) -> Result<Option<T>, E> {
+    match taken {
+        Err(error) if error.lost().is_some_and(|cause| cause.kind() == ErrorKind::WouldBlock) => Ok(None),
+        taken => taken.map(Some),
+    }
+}
+
 /// A control connection, used outside of the load.
 pub trait AdminConnection: PreparingConnection<Error: WireError> + Send + 'static {
     /// Its stream.
@@ -46,8 +54,9 @@ pub trait AdminConnection: PreparingConnection<Error: WireError> + Send + 'stati
     fn limits(&self) -> AnswerLimits;
     /// Cancels at the server what it executes, for which nothing waits any more.
     fn cancel_statement(&self);
-    /// Sends the command in the send buffer and reads the rows of its answer, as far as the budget of a control query allows.
-    fn send_and_read(&mut self) -> Result<TextRows, Self::Error>;
+    /// Reads the rows of the answer to the command that was sent, as far as the budget of a control query allows. If a connection that does
+    /// not wait has no more for now, the next call reads the answer from its beginning.
+    fn read_rows(&mut self) -> Result<TextRows, Self::Error>;
     /// Executes `sql`, which may take as long as the patience of the connection, and puts its rows into `rows` as they arrive.
     fn fetch_rows(&mut self, sql: &str, rows: &mut RowBuffer) -> Result<(), Self::Error>;
 
@@ -60,7 +69,7 @@ pub trait AdminConnection: PreparingConnection<Error: WireError> + Send + 'stati
     fn query_until(&mut self, statement: &str, deadline: Deadline) -> Result<TextRows, Self::Error> {
         self.put_text(statement)?;
         self.stream().set_deadline(Some(deadline));
-        let answer = self.send_and_read();
+        let answer = self.send_command().and_then(|()| self.read_rows());
         self.stream().set_deadline(None);
         // A time-out leaves the rest of the answer on its way: on this connection the next query would read it.
         if answer.as_ref().is_err_and(|error| error.lost().is_some()) {

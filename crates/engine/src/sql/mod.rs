@@ -25,6 +25,7 @@ pub mod kept;
 pub mod literals;
 pub mod multiplex;
 pub mod open_connections;
+pub mod opening;
 pub mod pipeline;
 pub mod preparing;
 pub mod procedure_steps;
@@ -154,6 +155,16 @@ pub trait SessionFactory: Clone + Send + 'static {
     /// The same in the place of a connection that was lost: looks, too, whether the server is another one now.
     fn connect_after_loss(&self) -> Result<Self::Session, OpFailure> {
         self.connect()
+    }
+    /// Begins to connect without a wait: the socket of the session is handed over. `None` if the server's queue is full; try again after
+    /// [`QUEUE_IS_FULL`](crate::server::network::QUEUE_IS_FULL).
+    fn begin_connecting(&self, _is_after_loss: bool) -> Result<Option<Self::Session>, OpFailure> {
+        unreachable!("its clients do not share threads")
+    }
+    /// Goes on to connect `session` with what has come. True if it is as [`SessionFactory::connect`] makes them, or
+    /// [`SessionFactory::connect_after_loss`] if it was begun so.
+    fn go_on_connecting(&self, _session: &mut Self::Session) -> Result<bool, OpFailure> {
+        unreachable!("its clients do not share threads")
     }
 }
 

@@ -1,8 +1,8 @@
 //! Clients of an SQL server that share threads: a thread serves many connections, each of which has one operation in flight.
 //!
 //! In: how to connect, and connections that take answers from a memory. Out: a [`BatchDriver`] whose slots are clients, each with
-//! operations of its own. Limits: connections are kept open. A statement that does not fit into the socket buffer is continued when there
-//! is room, and delays no other client. How sockets are read and written is in [`super::sockets`].
+//! operations of its own. Limits: a statement that does not fit into the socket buffer is continued when there is room, and delays no
+//! other client. How sockets are read and written is in [`super::sockets`].
 //!
 //! Each operation has its own two stamps, before its first statement is written and after its last answer is read, as with a thread
 //! per client. The difference is in between: a statement may wait until those of other clients are sent with it, and an answer that has
@@ -10,21 +10,23 @@
 //! times that an event-driven program would see. For that, the driver hands over one operation at a time, and waits for the sockets again
 //! only when it has handled all that the last wait brought.
 //!
-//! Conflicts and lost connections are treated as in [`super`]. Reconnecting does block: it delays the other clients of its thread,
-//! by at most [`ANSWER_AT_MOST`] if the server does not answer. If it fails, all clients that wait for a connection fail with it,
-//! so an outage costs one attempt per pause, not one per client.
+//! Conflicts and lost connections are treated as in [`super`], and so is a connection per transaction. A connection is made without a wait:
+//! between the parts of its login the thread handles what comes for others. What a login computes is computed on this thread, as the
+//! operations are.
 
 use crate::engine::{WorkloadClients, background_clients, background_load};
 use crate::server::memory::HandedSocket;
+use crate::server::network::QUEUE_IS_FULL;
 use crate::sql::client_tally::ClientTally;
 use crate::sql::kept::{AfterAnswer, KeptRows, KeptValues, NOT_THERE, answer_kept};
 use crate::sql::row_tally::{Answered, ROLLED_BACK, RowTally};
-use crate::sql::session_options::SessionOptions;
+use crate::sql::session_options::{ConnectionLifetime, SessionOptions};
 use crate::sql::sockets::{ConnectionSlots, Sockets};
 use crate::sql::{OpFailure, OpNames, PAUSE, PAUSE_MAX, SessionFactory, SqlSession, args_of, end_text, for_source};
 use load::{BatchClient, BatchDriver, Client, FinishedOp, OpSource, StampMode};
 use model::{FailureClass, LoadPart, Nanos, OpKind, Outcome, RowCounts, SqlArg, SqlOp, TransactionEnd};
-use std::collections::VecDeque;
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
 use std::os::fd::BorrowedFd;
 use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
@@ -38,8 +40,8 @@ pub trait PollableSession: SqlSession {
     /// From now on the socket is another's to read and write: this side has a memory in its place.
     fn hand_over_socket(&mut self);
     fn handed_socket(&mut self) -> HandedSocket<'_>;
-    /// Puts a command into the send buffer.
-    fn put_command(&mut self, next: SqlCommand<'_>) -> Result<(), OpFailure>;
+    /// Puts a command into the send buffer. False if it is the preparation of its statement, after whose answer it is to be put again.
+    fn put_command(&mut self, next: SqlCommand<'_>) -> Result<bool, OpFailure>;
     /// Writes all that is in the send buffer into the memory.
     fn write_command(&mut self) -> Result<(), OpFailure>;
     /// Sends as much as the socket takes; true if that was all.
@@ -87,9 +89,6 @@ pub struct SharedThreads {
     /// Threads, at most as many.
     pub threads: u32,
 }
-
-/// How long a client that reconnects waits for each answer. The other clients of its thread wait with it.
-const ANSWER_AT_MOST: Duration = Duration::from_secs(2);
 
 /// Operations made ahead per client: with more, hundreds of clients would fill the CPU caches.
 const AHEAD_MAX: usize = 2;
@@ -160,10 +159,19 @@ fn slots_of(sharing: SharedThreads, nth: u32) -> impl Iterator<Item = ClientInde
 /// One client's connection, with its operation.
 struct MultiplexedConnection<C: SessionFactory> {
     connect: C,
-    /// Opened on the clients' own thread. `None` while it is lost.
+    /// `None` while it is lost, and between transactions if each has its own. It is not ready for operations while the state is
+    /// [`OpState::Connecting`].
     session: Option<C::Session>,
+    /// Whether the last one was lost, and not just closed.
+    is_lost: bool,
+    /// Before the next attempt to connect after a loss.
+    pause: Duration,
+    /// When the operation that waits for a connection may try to make one.
+    connect_at: Option<Instant>,
     op: SqlOp,
     state: OpState,
+    /// Whether the last command only prepares the statement that `state` is at.
+    is_preparing: bool,
     /// What the operation has kept of its answers.
     kept: KeptValues,
     /// Its rows.
@@ -180,8 +188,12 @@ impl<C: SessionFactory> MultiplexedConnection<C> {
             rows: RowTally::new(&connect.session_options().rows),
             connect,
             session: None,
+            is_lost: false,
+            pause: PAUSE,
+            connect_at: None,
             op: SqlOp::default(),
             state: OpState::Idle,
+            is_preparing: false,
             kept: KeptValues::default(),
             silent_since: None,
             began: None,
@@ -243,8 +255,10 @@ impl<C: SessionFactory<Session: PollableSession>> ConnectionSlots for Vec<Multip
 enum OpState {
     /// There is no operation.
     Idle,
-    /// It waits for a connection.
+    /// It waits for the time to connect again after a loss.
     Unconnected,
+    /// Its connection is being made.
+    Connecting,
     /// The answer to BEGIN.
     Begin,
     /// The answer to call number `nth`. The arguments of the next call begin at `args`.
@@ -262,11 +276,8 @@ struct MultiplexedDriver<C: SessionFactory> {
     sockets: Option<Sockets>,
     /// Slots with an operation that is not started yet.
     pushed: Vec<u32>,
-    /// Slots whose operations wait for a connection.
-    waiting: VecDeque<u32>,
-    /// When the next of them may try, and the pause after a failed attempt.
-    connect_at: Instant,
-    pause: Duration,
+    /// Slots whose operations wait until they may connect, the first of them first. Only the time that a slot still has counts.
+    waiting: BinaryHeap<Reverse<(Instant, u32)>>,
     /// When the last wait ended, and when overdue answers are checked next.
     waited_at: Instant,
     check_silence_at: Instant,
@@ -285,9 +296,7 @@ impl<C: SessionFactory<Session: PollableSession>> MultiplexedDriver<C> {
         MultiplexedDriver {
             sockets: None,
             pushed: Vec::with_capacity(many),
-            waiting: VecDeque::with_capacity(many),
-            connect_at: now,
-            pause: PAUSE,
+            waiting: BinaryHeap::with_capacity(many),
             waited_at: now,
             check_silence_at: now,
             is_over: false,
@@ -316,8 +325,8 @@ impl<C: SessionFactory<Session: PollableSession>> MultiplexedDriver<C> {
     fn start_op(&mut self, slot: u32, done: &mut Vec<FinishedOp>) {
         let connection = &mut self.connections[slot as usize];
         if connection.session.is_none() {
-            connection.state = OpState::Unconnected;
-            return self.wait_for_connection(slot);
+            connection.silent_since = None;
+            return if connection.is_lost { self.wait_after_loss(slot) } else { self.begin_connecting(slot, done) };
         }
         connection.rows.begin(&connection.op);
         let first = if connection.op.transaction { OpState::Begin } else { next_call(&connection.op, 0, 0) };
@@ -334,12 +343,13 @@ impl<C: SessionFactory<Session: PollableSession>> MultiplexedDriver<C> {
             return self.finish_op(slot, Outcome::Ok { bytes: 0 }, done);
         };
         let session = connection.session.as_mut().expect("connected: it is at a statement");
-        let written = session.put_command(command).and_then(|()| {
-            columns.into_iter().for_each(|columns| session.keep_rows(columns));
-            session.write_command()
+        let written = session.put_command(command).and_then(|is_itself| {
+            columns.into_iter().filter(|_| is_itself).for_each(|columns| session.keep_rows(columns));
+            session.write_command().map(|()| is_itself)
         });
-        if let Err(failure) = written {
-            return self.handle_failure(slot, failure, done);
+        match written {
+            Ok(is_itself) => connection.is_preparing = !is_itself,
+            Err(failure) => return self.handle_failure(slot, failure, done),
         }
         let sockets = self.sockets.as_mut().expect("opened with the clients");
         sockets.send(slot, session.handed_socket());
@@ -353,10 +363,11 @@ impl<C: SessionFactory<Session: PollableSession>> MultiplexedDriver<C> {
     #[inline]
     fn take_answer(&mut self, slot: u32, done: &mut Vec<FinishedOp>) {
         let connection = &mut self.connections[slot as usize];
-        if matches!(connection.state, OpState::Idle | OpState::Unconnected) {
-            return; // the server closed an idle connection: the next operation on it will notice
+        match connection.state {
+            OpState::Idle | OpState::Unconnected => return, // the server closed an idle connection: the next operation on it will notice
+            OpState::Connecting => return self.go_on_connecting(slot, done),
+            _ => connection.silent_since = None,
         }
-        connection.silent_since = None;
         let Some(session) = &mut connection.session else { return };
         match session.take_some(&connection.op) {
             Ok(true) => self.send_next(slot, done),
@@ -370,6 +381,9 @@ impl<C: SessionFactory<Session: PollableSession>> MultiplexedDriver<C> {
     fn send_next(&mut self, slot: u32, done: &mut Vec<FinishedOp>) {
         let connection = &mut self.connections[slot as usize];
         let state = std::mem::replace(&mut connection.state, OpState::Idle);
+        if connection.is_preparing {
+            return self.send_command(slot, state, done);
+        }
         let answered = connection.count_answer(&state);
         let next = match state {
             OpState::Begin => next_call(&connection.op, 0, 0),
@@ -389,7 +403,7 @@ impl<C: SessionFactory<Session: PollableSession>> MultiplexedDriver<C> {
                 connection.rows.end_transaction(connection.op.ending == TransactionEnd::Commit);
                 OpState::Idle
             }
-            OpState::Idle | OpState::Unconnected => OpState::Idle,
+            OpState::Idle | OpState::Unconnected | OpState::Connecting => OpState::Idle,
         };
         if matches!(next, OpState::Commit) && self.connections[slot as usize].is_over(&answered) {
             return self.handle_failure(slot, rolled_back(), done);
@@ -423,11 +437,18 @@ impl<C: SessionFactory<Session: PollableSession>> MultiplexedDriver<C> {
     /// The connection of `slot` is lost, and its operation with it.
     #[cold]
     fn drop_connection(&mut self, slot: u32, failure: OpFailure, done: &mut Vec<FinishedOp>) {
-        if let (Some(sockets), Some(session)) = (&mut self.sockets, &self.connections[slot as usize].session) {
+        self.connections[slot as usize].is_lost = true;
+        self.close_connection(slot);
+        self.give_up(slot, failure, done);
+    }
+
+    fn close_connection(&mut self, slot: u32) {
+        let connection = &mut self.connections[slot as usize];
+        connection.connect_at = None;
+        let session = connection.session.take();
+        if let (Some(sockets), Some(session)) = (&mut self.sockets, &session) {
             sockets.remove(slot, session.socket_fd());
         }
-        self.connections[slot as usize].session = None;
-        self.give_up(slot, failure, done);
     }
 
     #[cold]
@@ -442,40 +463,87 @@ impl<C: SessionFactory<Session: PollableSession>> MultiplexedDriver<C> {
     #[inline]
     fn finish_op(&mut self, slot: u32, outcome: Outcome, done: &mut Vec<FinishedOp>) {
         self.connections[slot as usize].state = OpState::Idle;
+        if self.session_options().connection == ConnectionLifetime::PerTransaction {
+            // Before its time is taken, as on a thread of its own.
+            self.close_connection(slot);
+        }
         done.push(FinishedOp { slot, outcome });
     }
 
-    /// The first client that waits does so for a pause, as a client with a thread of its own does.
+    /// The operation of `slot` connects again when its pause is over, as one with a thread of its own does.
     #[cold]
-    fn wait_for_connection(&mut self, slot: u32) {
-        if self.waiting.is_empty() {
-            self.connect_at = self.connect_at.max(Instant::now() + self.pause);
-        }
-        self.waiting.push_back(slot);
+    fn wait_after_loss(&mut self, slot: u32) {
+        let connection = &mut self.connections[slot as usize];
+        let pause = connection.pause;
+        // Doubled before the attempt, so that it also grows if connecting fails.
+        (connection.state, connection.pause) = (OpState::Unconnected, (2 * pause).min(PAUSE_MAX));
+        self.connect_after(slot, pause);
     }
 
-    /// Connects one waiting client when it is time. If that fails, all waiting clients fail with it.
     #[cold]
-    fn connect_one(&mut self, done: &mut Vec<FinishedOp>) {
-        let Some(slot) = self.waiting.pop_front_if(|_| self.waited_at >= self.connect_at) else { return };
-        let connect = &self.connections[slot as usize].connect;
-        let hurried = connect.with_patience(connect.session_options().patience.min(ANSWER_AT_MOST));
-        match hurried.connect_after_loss().and_then(|session| self.adopt_session(slot, session)) {
-            Ok(()) => {
-                self.pause = PAUSE;
-                self.tally.reconnected.fetch_add(1, Relaxed);
-                self.start_op(slot, done);
-            }
-            Err(OpFailure { text, .. }) => {
-                self.pause = (2 * self.pause).min(PAUSE_MAX);
-                self.connect_at = Instant::now() + self.pause;
-                // They would all try the same dead server one after the other, and each would block the thread.
-                let all: Vec<u32> = std::iter::once(slot).chain(self.waiting.drain(..)).collect();
-                for slot in all {
-                    self.give_up(slot, OpFailure { class: FailureClass::Lost, text: text.clone() }, done);
-                }
+    fn connect_after(&mut self, slot: u32, pause: Duration) {
+        let at = Instant::now() + pause;
+        self.connections[slot as usize].connect_at = Some(at);
+        self.waiting.push(Reverse((at, slot)));
+    }
+
+    /// Connects those whose time has come.
+    fn connect_due(&mut self, done: &mut Vec<FinishedOp>) {
+        while done.is_empty()
+            && let Some(Reverse((at, slot))) = self.waiting.peek().copied().filter(|next| next.0.0 <= self.waited_at)
+        {
+            self.waiting.pop();
+            if self.connections[slot as usize].connect_at.take_if(|mine| *mine == at).is_some() {
+                self.begin_connecting(slot, done);
             }
         }
+    }
+
+    fn begin_connecting(&mut self, slot: u32, done: &mut Vec<FinishedOp>) {
+        let connection = &mut self.connections[slot as usize];
+        connection.state = OpState::Connecting;
+        match connection.connect.begin_connecting(connection.is_lost) {
+            Ok(None) => self.connect_after(slot, QUEUE_IS_FULL),
+            Ok(Some(session)) => match self.adopt_session(slot, session) {
+                Ok(()) => self.go_on_connecting(slot, done),
+                Err(failure) => self.drop_connection(slot, failure.into_lost(), done),
+            },
+            Err(failure) => self.drop_connection(slot, failure.into_lost(), done),
+        }
+    }
+
+    /// Goes on with the connection of `slot` as far as what has come allows, and starts its operation if it is ready.
+    fn go_on_connecting(&mut self, slot: u32, done: &mut Vec<FinishedOp>) {
+        loop {
+            let MultiplexedConnection { connect, session: Some(session), .. } = &mut self.connections[slot as usize]
+            else {
+                return;
+            };
+            let is_ready = match connect.go_on_connecting(session) {
+                Ok(is_ready) => is_ready,
+                Err(failure) => return self.drop_connection(slot, failure.into_lost(), done),
+            };
+            if !session.handed_socket().memory.outgoing.is_empty() {
+                let sockets = self.sockets.as_mut().expect("opened with the clients");
+                sockets.send(slot, session.handed_socket());
+            }
+            if is_ready {
+                return self.start_connected(slot, done);
+            }
+            if !session.handed_socket().memory.has_ended() {
+                return;
+            }
+            // Nothing more will come: what did come says why.
+        }
+    }
+
+    fn start_connected(&mut self, slot: u32, done: &mut Vec<FinishedOp>) {
+        let connection = &mut self.connections[slot as usize];
+        if std::mem::take(&mut connection.is_lost) {
+            connection.pause = PAUSE;
+            self.tally.reconnected.fetch_add(1, Relaxed);
+        }
+        self.start_op(slot, done);
     }
 
     /// Waits for the sockets, for at most `timeout`.
@@ -489,14 +557,15 @@ impl<C: SessionFactory<Session: PollableSession>> MultiplexedDriver<C> {
     /// Time until the next attempt to connect; for ever if no client waits for it.
     #[inline]
     fn until_attempt(&self) -> Nanos {
-        match self.waiting.is_empty() {
-            true => Nanos(u64::MAX),
-            false => Nanos(self.connect_at.saturating_duration_since(Instant::now()).as_nanos() as u64),
+        match self.waiting.peek() {
+            None => Nanos(u64::MAX),
+            Some(Reverse((at, _))) => Nanos(at.saturating_duration_since(Instant::now()).as_nanos() as u64),
         }
     }
 
     /// Gives up connections whose answer is overdue. The wait is counted from the first check here: the last poll may have been long
-    /// before the command was sent, if all clients were in think time.
+    /// before the command was sent, if all clients were in think time. For a connection that is being made it is not begun again by what
+    /// comes: all of its answers have this time together.
     #[inline]
     fn end_silent_connections(&mut self, done: &mut Vec<FinishedOp>) {
         if self.waited_at < self.check_silence_at {
@@ -540,7 +609,7 @@ fn next_call(op: &SqlOp, nth: usize, args: usize) -> OpState {
 #[inline]
 fn command_for<'a>(state: &OpState, op: &'a SqlOp, kept: &'a KeptValues) -> Option<SqlCommand<'a>> {
     Some(match *state {
-        OpState::Idle | OpState::Unconnected => return None,
+        OpState::Idle | OpState::Unconnected | OpState::Connecting => return None,
         OpState::Begin => SqlCommand::Text("BEGIN"),
         OpState::Commit => SqlCommand::Text(end_text(op)),
         OpState::RollBack(_) => SqlCommand::Text("ROLLBACK"),
@@ -575,12 +644,18 @@ impl<C: SessionFactory<Session: PollableSession>> BatchDriver for MultiplexedDri
     }
 
     fn open(&mut self) -> Result<(), String> {
-        let opened = Sockets::open(self.session_options().sockets, self.depth());
-        self.sockets = Some(opened.map_err(|error| socket_failure(&error).text)?);
-        for slot in 0..self.connections.len() as u32 {
+        let sockets = Sockets::open(self.session_options().sockets, self.depth());
+        self.sockets = Some(sockets.map_err(|error| socket_failure(&error).text)?);
+        // Of connections per transaction one shows that the server takes them.
+        let is_kept = self.session_options().connection == ConnectionLifetime::Kept;
+        let opened = if is_kept { self.depth() } else { 1 };
+        for slot in 0..opened {
             let connect = &self.connections[slot as usize].connect;
             let server = connect.server_name();
-            let connected = connect.connect().and_then(|session| self.adopt_session(slot, session));
+            let connected = connect.connect().and_then(|session| match is_kept {
+                true => self.adopt_session(slot, session),
+                false => Ok(()),
+            });
             connected.map_err(|failure| failure.of_opening(&server))?;
         }
         Ok(())
@@ -603,7 +678,7 @@ impl<C: SessionFactory<Session: PollableSession>> BatchDriver for MultiplexedDri
         if done.is_empty() && !self.sockets.as_mut().is_some_and(Sockets::has_more) {
             self.wait_for_sockets(timeout);
             self.end_silent_connections(done);
-            self.connect_one(done);
+            self.connect_due(done);
         }
         while done.is_empty()
             && let Some(slot) = self.sockets.as_mut().and_then(|sockets| sockets.take_next(&mut self.connections))
@@ -643,6 +718,7 @@ mod tests {
     use crate::sql::testing::options;
     use crate::sql::variant::rows::RowBuffer;
     use model::{IfEmpty, KeptAnswer, KeptRow, SqlCall, TransactionEnd};
+    use std::collections::BTreeSet;
     use std::io::{ErrorKind, Read, Write};
     use std::os::fd::AsFd;
     use std::os::unix::net::UnixStream;
@@ -654,6 +730,10 @@ mod tests {
     struct Server {
         ends: Arc<Mutex<Vec<Option<UnixStream>>>>,
         is_gone: Arc<AtomicBool>,
+        /// Whether a connection is ready only when a letter has come.
+        greets: bool,
+        /// How often the queue is full before a connection is taken.
+        full: Arc<AtomicU32>,
         attempts: Arc<AtomicU32>,
         options: SessionOptions,
     }
@@ -663,6 +743,7 @@ mod tests {
         socket: UnixStream,
         memory: SocketMemory,
         out: Vec<u8>,
+        prepared: BTreeSet<u16>,
         kept: KeptRows,
         answered: Answered,
     }
@@ -693,7 +774,15 @@ mod tests {
             let (socket, end) = UnixStream::pair().unwrap();
             self.ends.lock().unwrap().push(Some(end));
             let answered = Answered { in_transaction: true, ..Answered::default() };
-            Ok(Line { socket, memory: SocketMemory::default(), out: Vec::new(), kept: KeptRows::default(), answered })
+            let (memory, kept, out) = (SocketMemory::default(), KeptRows::default(), Vec::new());
+            Ok(Line { socket, memory, out, prepared: BTreeSet::new(), kept, answered })
+        }
+        fn begin_connecting(&self, _: bool) -> Result<Option<Line>, OpFailure> {
+            let is_full = self.full.fetch_update(Relaxed, Relaxed, |left| left.checked_sub(1)).is_ok();
+            if is_full { Ok(None) } else { self.connect().map(Some) }
+        }
+        fn go_on_connecting(&self, line: &mut Line) -> Result<bool, OpFailure> {
+            if self.greets { line.take_some(&SqlOp::default()) } else { Ok(true) }
         }
     }
 
@@ -723,14 +812,22 @@ mod tests {
         fn handed_socket(&mut self) -> HandedSocket<'_> {
             HandedSocket { fd: self.socket.as_fd(), memory: &mut self.memory }
         }
-        fn put_command(&mut self, next: SqlCommand<'_>) -> Result<(), OpFailure> {
+        fn put_command(&mut self, next: SqlCommand<'_>) -> Result<bool, OpFailure> {
+            // A statement whose number is a multiple of ten is prepared first.
+            if let SqlCommand::Call { statement, .. } = next
+                && statement % 10 == 0
+                && self.prepared.insert(statement)
+            {
+                self.out = format!("prepare {statement}\n").into();
+                return Ok(false);
+            }
             self.out = match next {
                 SqlCommand::Text(text) => format!("{text}\n").into(),
                 SqlCommand::Call { statement, args, text } => {
                     [format!("{statement} {args:?} ").as_bytes(), text, b"\n"].concat()
                 }
             };
-            Ok(())
+            Ok(true)
         }
         fn write_command(&mut self) -> Result<(), OpFailure> {
             self.memory.write_all(&self.out).map_err(|error| lost(&error.to_string()))
@@ -765,6 +862,11 @@ mod tests {
     }
 
     impl Server {
+        /// Says `letter` over connection number `nth`, unasked.
+        fn say(&self, nth: usize, letter: &[u8]) {
+            self.ends.lock().unwrap()[nth].as_mut().expect("it is open").write_all(letter).unwrap();
+        }
+
         /// Answers connection number `nth` if something came over it.
         fn answer_if_asked(&self, nth: usize) {
             let mut ends = self.ends.lock().unwrap();
@@ -793,11 +895,22 @@ mod tests {
 
     /// A server and its clients on one thread, which wait for an answer as long as `patience`.
     fn clients(sockets: SocketWay, count: usize, patience: Duration) -> (Server, MultiplexedDriver<Server>) {
-        let options = SessionOptions { patience, threads: ClientThreads::Shared(1), sockets, ..options() };
-        let server = Server { ends: Arc::default(), is_gone: Arc::default(), attempts: Arc::default(), options };
+        clients_with(SessionOptions { patience, threads: ClientThreads::Shared(1), sockets, ..options() }, count)
+    }
+
+    fn clients_with(options: SessionOptions, count: usize) -> (Server, MultiplexedDriver<Server>) {
+        let greets = options.connection == ConnectionLifetime::PerTransaction;
+        let (ends, is_gone, attempts, full) = (Arc::default(), Arc::default(), Arc::default(), Arc::default());
+        let server = Server { ends, is_gone, greets, full, attempts, options };
         let mut driver = MultiplexedDriver::new(vec![server.clone(); count], OpNames::default(), Arc::default());
         driver.open().unwrap();
         (server, driver)
+    }
+
+    /// The same whose connections each last for one transaction, and are ready when a letter has come. The first was made to look.
+    fn visitors(sockets: SocketWay, count: usize) -> (Server, MultiplexedDriver<Server>) {
+        let (connection, threads) = (ConnectionLifetime::PerTransaction, ClientThreads::Shared(1));
+        clients_with(SessionOptions { patience: HOUR, threads, sockets, connection, ..options() }, count)
     }
 
     const HOUR: Duration = Duration::from_secs(3600);
@@ -977,21 +1090,22 @@ mod tests {
     }
 
     #[test]
-    fn an_outage_costs_one_attempt_for_all_on_the_thread_and_they_come_back_when_it_is_over() {
+    fn in_an_outage_each_client_tries_again_by_itself_and_they_come_back_when_it_is_over() {
         in_both_ways(|way| {
             let (server, mut driver) = clients(way, 3, HOUR);
             (0..3).for_each(|slot| driver.push_op(slot, &operation(true)));
             look(&mut driver);
             server.is_gone.store(true, Relaxed);
             server.ends.lock().unwrap().iter_mut().for_each(|end| *end = None);
-            let mut failed = Vec::new();
+            let (mut failed, before) = (Vec::new(), server.attempts.load(Relaxed));
             while failed.len() < 3 {
                 failed.extend(until_done(&mut driver));
             }
-            let before = server.attempts.load(Relaxed);
             (0..3).for_each(|slot| driver.push_op(slot, &operation(true)));
-            failed.extend(until_done(&mut driver));
-            assert_eq!((failed.len(), server.attempts.load(Relaxed) - before), (6, 1), "{failed:?}");
+            while failed.len() < 6 {
+                failed.extend(until_done(&mut driver));
+            }
+            assert_eq!(server.attempts.load(Relaxed) - before, 3, "{failed:?}");
             assert!(failed.iter().all(|done| done.outcome == Outcome::Failed(FailureClass::Lost)));
             server.is_gone.store(false, Relaxed);
             (0..3).for_each(|slot| driver.push_op(slot, &operation(true)));
@@ -1000,6 +1114,75 @@ mod tests {
             }
             assert_eq!(look(&mut driver), [], "what the last one says is sent");
             assert_eq!((server.answer(5, b"y"), counts(&driver)), ("BEGIN".into(), ["0".into(), "3".into()]));
+        });
+    }
+
+    #[test]
+    fn a_connection_per_transaction_is_made_while_others_go_on_and_is_closed_within_its_operation() {
+        in_both_ways(|way| {
+            let (server, mut driver) = visitors(way, 2);
+            for round in [0, 2] {
+                server.full.store(2, Relaxed);
+                driver.push_op(0, &operation(false));
+                while server.ends.lock().unwrap().len() < round + 2 {
+                    assert_eq!(look(&mut driver), []);
+                }
+                driver.push_op(1, &operation(false));
+                assert_eq!(look(&mut driver), []);
+                // The second is greeted first.
+                for (slot, nth) in [(1, round + 2), (0, round + 1)] {
+                    server.say(nth, b"y");
+                    for said in ["7 [Int(1)]", "8 [Int(2), Int(3)]"] {
+                        assert_eq!(look(&mut driver), []);
+                        assert_eq!(server.answer(nth, b"y"), said);
+                    }
+                    assert_eq!(look(&mut driver), [FinishedOp { slot, outcome: OK }]);
+                    assert_eq!(server.ends.lock().unwrap()[nth].as_mut().unwrap().read(&mut [0]).unwrap(), 0);
+                }
+            }
+            assert_eq!(counts(&driver), ["0", "0"], "no connection was lost");
+        });
+    }
+
+    #[test]
+    fn a_connection_that_is_refused_or_not_ready_in_time_fails_its_operation_and_no_other() {
+        in_both_ways(|way| {
+            let (server, mut driver) = visitors(way, 3);
+            (0..3).for_each(|slot| driver.push_op(slot, &operation(false)));
+            assert_eq!(look(&mut driver), []);
+            // In the order of the slots, from the last.
+            let failed = |slot| FinishedOp { slot, outcome: Outcome::Failed(FailureClass::Lost) };
+            server.say(3, b"n");
+            assert_eq!(until_done(&mut driver), [failed(0)]);
+            assert_eq!(driver.describe_failure(), "a server: deadlock");
+            // The others: one is greeted and served, and the other hears nothing.
+            server.say(2, b"y");
+            for said in ["7 [Int(1)]", "8 [Int(2), Int(3)]"] {
+                assert_eq!(look(&mut driver), []);
+                assert_eq!(server.answer(2, b"y"), said);
+            }
+            assert_eq!(look(&mut driver), [FinishedOp { slot: 1, outcome: OK }]);
+            driver.connections[0].connect.options.patience = Duration::from_millis(50);
+            assert_eq!(until_done(&mut driver), [failed(2)]);
+            assert!(driver.describe_failure().contains("did not answer"));
+        });
+    }
+
+    #[test]
+    fn a_statement_that_is_not_prepared_yet_is_prepared_before_it_is_called() {
+        in_both_ways(|way| {
+            let (server, mut driver) = clients(way, 1, HOUR);
+            let calls = vec![SqlCall { statement: 10, args: 1 }, SqlCall { statement: 10, args: 1 }];
+            let args = [1, 2].map(SqlArg::Int).into();
+            let op = SqlOp { transaction: true, calls, args, ..SqlOp::default() };
+            driver.push_op(0, &op);
+            for (said, letter) in
+                [("BEGIN", b"y"), ("prepare 10", b"y"), ("10 [Int(1)]", b"y"), ("10 [Int(2)]", b"y"), ("COMMIT", b"y")]
+            {
+                assert_eq!(look(&mut driver), []);
+                assert_eq!(server.answer(0, letter), said);
+            }
+            assert_eq!(look(&mut driver), [FinishedOp { slot: 0, outcome: OK }]);
         });
     }
 

@@ -318,7 +318,7 @@ mod tests {
         fn handed_socket(&mut self) -> HandedSocket<'_> {
             unreachable!("the socket is its own")
         }
-        fn put_command(&mut self, _: SqlCommand<'_>) -> Result<(), OpFailure> {
+        fn put_command(&mut self, _: SqlCommand<'_>) -> Result<bool, OpFailure> {
             unreachable!("operations are sent ahead")
         }
         fn write_command(&mut self) -> Result<(), OpFailure> {

@@ -7,12 +7,23 @@ use model::SqlArg;
 /// A connection that numbers what it prepares from 0 on.
 pub trait PreparingConnection {
     type Error;
-    /// Prepares `text`, with `?` for each value, under the next number.
-    fn prepare_statement(&mut self, text: &str) -> Result<(), Self::Error>;
+    /// Puts the preparation of `text`, with `?` for each value, into the send buffer.
+    fn put_preparation(&mut self, text: &str) -> Result<(), Self::Error>;
+    /// Takes the answer to it: the statement has the next number. If a connection that does not wait has no more for now, the next call
+    /// goes on from there.
+    fn take_preparation(&mut self) -> Result<(), Self::Error>;
+    /// Sends the buffer.
+    fn send_command(&mut self) -> Result<(), Self::Error>;
     /// Puts the execution of prepared statement `number` into the send buffer. Its text arguments are in `text`.
     fn put_execution(&mut self, number: usize, args: &[SqlArg], text: &[u8]) -> Result<(), Self::Error>;
     /// Puts the execution of a text without arguments into the send buffer.
     fn put_text(&mut self, text: &str) -> Result<(), Self::Error>;
+    /// Prepares `text` under the next number.
+    fn prepare_statement(&mut self, text: &str) -> Result<(), Self::Error> {
+        self.put_preparation(text)?;
+        self.send_command()?;
+        self.take_preparation()
+    }
     /// Sends the buffer and reads the complete answer.
     fn send_and_receive(&mut self) -> Result<(), Self::Error>;
     /// Keeps the first `columns` columns of the answer to the command in the send buffer.

@@ -18,15 +18,30 @@ pub struct RecvBuffer {
     /// `buffer[at..end]` was received and not taken.
     at: usize,
     end: usize,
+    /// Where the answer begins that may be taken again from its first byte.
+    held: Option<usize>,
     /// How long an answer may take.
     limit: Option<Duration>,
     /// When that is over, once an answer is awaited.
     deadline: Option<Deadline>,
 }
 
+impl Default for RecvBuffer {
+    fn default() -> RecvBuffer {
+        RecvBuffer { buffer: vec![0; AT_FIRST], at: 0, end: 0, held: None, limit: None, deadline: None }
+    }
+}
+
 impl RecvBuffer {
-    pub fn new() -> RecvBuffer {
-        RecvBuffer { buffer: vec![0; AT_FIRST], at: 0, end: 0, limit: None, deadline: None }
+    /// What is taken from now on is kept until [`RecvBuffer::let_go`].
+    pub fn hold(&mut self) {
+        self.held = Some(self.at);
+    }
+
+    /// What was taken is kept no more. With `again` it comes once more.
+    pub fn let_go(&mut self, again: bool) {
+        let held = self.held.take().filter(|_| again);
+        self.at = held.unwrap_or(self.at);
     }
 
     /// From now on an answer may take so long.
@@ -65,12 +80,16 @@ impl RecvBuffer {
 
     /// Reads once, with what is left moved to the front: little or nothing.
     fn receive_more(&mut self, bytes: usize, socket: &mut impl Read) -> io::Result<()> {
-        self.buffer.copy_within(self.at..self.end, 0);
-        (self.at, self.end) = (0, self.end - self.at);
+        let from = self.held.unwrap_or(self.at);
+        if from > 0 {
+            self.buffer.copy_within(from..self.end, 0);
+        }
+        (self.at, self.end) = (self.at - from, self.end - from);
+        self.held = self.held.map(|_| 0);
         if self.end == self.buffer.len() {
             // Doubled, so that a large answer is not copied at each of its packets; no more than that, because a server may announce
             // more than it sends.
-            self.buffer.resize(bytes.next_power_of_two().min(2 * self.end), 0);
+            self.buffer.resize((self.at + bytes).next_power_of_two().min(2 * self.end), 0);
         }
         self.check_limit()?;
         match socket.read(&mut self.buffer[self.end..]) {
@@ -123,7 +142,7 @@ mod tests {
     fn what_comes_in_pieces_is_put_together_whatever_their_size() {
         let text: Vec<u8> = (0..100_000u32).map(|n| n as u8).collect();
         for piece in [1, 7, 16_384, 100_000] {
-            let (mut inbox, mut socket) = (RecvBuffer::new(), Pieces(&text, piece));
+            let (mut inbox, mut socket) = (RecvBuffer::default(), Pieces(&text, piece));
             let mut seen = Vec::new();
             for length in [1, 20_000, 3, 70_000, 9_996] {
                 inbox.peek(length, &mut socket).unwrap();
@@ -134,15 +153,34 @@ mod tests {
     }
 
     #[test]
+    fn an_answer_that_has_not_come_as_a_whole_is_taken_again_from_its_first_byte() {
+        let text: Vec<u8> = (0..60_000u32).map(|n| n as u8).collect();
+        let (mut inbox, mut socket) = (RecvBuffer::default(), Pieces(&text, 7_000));
+        let take = |inbox: &mut RecvBuffer, bytes, socket: &mut Pieces| {
+            inbox.peek(bytes, socket)?;
+            io::Result::Ok(inbox.take(bytes).to_vec())
+        };
+        assert_eq!(take(&mut inbox, 3, &mut socket).unwrap(), text[..3]);
+        for again in [true, true, false] {
+            inbox.hold();
+            for part in [3..4, 4..20_000, 20_000..50_000] {
+                assert!(take(&mut inbox, part.len(), &mut socket).unwrap() == text[part]);
+            }
+            inbox.let_go(again);
+        }
+        assert!(take(&mut inbox, 10_000, &mut socket).unwrap() == text[50_000..]);
+    }
+
+    #[test]
     fn a_message_that_is_announced_and_not_sent_takes_no_memory() {
-        let mut inbox = RecvBuffer::new();
+        let mut inbox = RecvBuffer::default();
         assert!(inbox.peek(64 << 20, &mut Pieces(&[1; 100_000], 4096)).is_err());
         assert!(inbox.buffer.len() <= 256 << 10, "{}", inbox.buffer.len());
     }
 
     #[test]
     fn an_answer_that_comes_in_too_many_pieces_is_left_at_its_limit() {
-        let mut inbox = RecvBuffer::new();
+        let mut inbox = RecvBuffer::default();
         inbox.set_limit(Duration::ZERO);
         assert_eq!(inbox.peek(2, &mut Pieces(b"ab", 1)).unwrap_err().kind(), ErrorKind::TimedOut);
         inbox.set_limit(Duration::from_secs(3_600));
@@ -152,7 +190,7 @@ mod tests {
 
     #[test]
     fn a_message_that_is_cut_off_is_an_end_that_nobody_expected() {
-        let error = RecvBuffer::new().peek(4, &mut Pieces(b"abc", 2)).unwrap_err();
+        let error = RecvBuffer::default().peek(4, &mut Pieces(b"abc", 2)).unwrap_err();
         assert_eq!(error.kind(), ErrorKind::UnexpectedEof);
     }
 }

@@ -307,7 +307,7 @@ impl SessionOptions {
     }
 }
 
-/// Refuses threads that cannot be shared.
+/// Refuses more threads than clients, and sockets that do not fit the threads.
 pub fn check_threads(trial: &Trial) -> Result<(), TargetError> {
     let (threads, clients) = (trial.target.params.int(THREADS.name), trial.load.clients);
     if threads > clients.into() {
@@ -318,12 +318,6 @@ pub fn check_threads(trial: &Trial) -> Result<(), TargetError> {
         )));
     }
     let is_shared = client_threads(trial) != ClientThreads::Each;
-    if is_shared && connection_lifetime(&trial.target.params) == ConnectionLifetime::PerTransaction {
-        return Err(TargetError::Unsupported(format!(
-            "threads = `{threads}` for {clients} clients needs connection = `kept`: while one client connects, the \
-             others on its thread would wait"
-        )));
-    }
     check_sockets(socket_word(&trial.target.params), is_shared)
 }
 

@@ -4,6 +4,7 @@
 //! statements by their numbers. Limits: a prepared statement stays prepared as long as the connection is open.
 
 use crate::sql::SqlConnection;
+use crate::sql::admin_connection::{WireError, if_complete};
 use crate::sql::kept::{KeptRows, KeptValues};
 use crate::sql::literals::{Dialect, PlainStatements};
 use crate::sql::multiplex::SqlCommand;
@@ -19,6 +20,8 @@ pub struct StatementExecutor<W> {
     pub wire: W,
     mode: ExecutionMode,
     kept: KeptValues,
+    /// The statement whose preparation was put into the send buffer and is not answered yet.
+    preparing: Option<u16>,
 }
 
 /// How statements are executed.
@@ -37,33 +40,81 @@ impl<W: PreparingConnection> StatementExecutor<W> {
     /// # Errors
     /// If a statement could not be prepared: the statement, and why.
     pub fn new<'s>(
-        mut wire: W,
+        wire: W,
         statements: &'s Arc<[String]>,
         options: &SessionOptions,
         dialect: Dialect,
     ) -> Result<Self, (&'s str, W::Error)> {
+        let mut executor = StatementExecutor::unprepared(wire, statements, options, dialect);
+        if options.prepares_all() {
+            let mut prepare =
+                |text: &'s String| executor.wire.prepare_statement(text).map_err(|error| (text.as_str(), error));
+            statements.iter().try_for_each(&mut prepare)?;
+        }
+        Ok(executor)
+    }
+
+    /// The same, whose statements are still to be prepared in their order if `options` ask for all.
+    pub fn unprepared(wire: W, statements: &Arc<[String]>, options: &SessionOptions, dialect: Dialect) -> Self {
         let mode = match options.statements {
             StatementMode::Plain => ExecutionMode::Plain(PlainStatements::new(statements, dialect), String::new()),
-            StatementMode::Prepared | StatementMode::Arrays if options.prepares_all() => {
-                let mut prepare =
-                    |text: &'s String| wire.prepare_statement(text).map_err(|error| (text.as_str(), error));
-                statements.iter().try_for_each(&mut prepare)?;
-                ExecutionMode::Prepared
-            }
+            StatementMode::Prepared | StatementMode::Arrays if options.prepares_all() => ExecutionMode::Prepared,
             StatementMode::Prepared | StatementMode::Arrays => {
                 ExecutionMode::WhenNeeded { statements: statements.clone(), prepared: Vec::new() }
             }
         };
-        Ok(StatementExecutor { wire, mode, kept: KeptValues::default() })
+        StatementExecutor { wire, mode, kept: KeptValues::default(), preparing: None }
     }
 
-    /// Puts the next command into the send buffer.
+    /// Puts the next command into the send buffer. False if it is the preparation of a statement, after whose answer the command is to be
+    /// put again.
     #[inline]
-    pub fn put_command(&mut self, next: SqlCommand<'_>) -> Result<(), W::Error> {
+    pub fn put_command(&mut self, next: SqlCommand<'_>) -> Result<bool, W::Error> {
         match next {
-            SqlCommand::Text(text) => self.wire.put_text(text),
-            SqlCommand::Call { statement, args, text } => self.put_call(statement, args, text),
+            SqlCommand::Text(text) => self.wire.put_text(text)?,
+            SqlCommand::Call { statement, .. } if self.is_unprepared(statement) => {
+                self.put_preparation(statement)?;
+                return Ok(false);
+            }
+            SqlCommand::Call { statement, args, text } => self.put_call(statement, args, text)?,
         }
+        Ok(true)
+    }
+
+    #[inline]
+    fn is_unprepared(&self, statement: u16) -> bool {
+        matches!(&self.mode, ExecutionMode::WhenNeeded { prepared, .. } if !prepared.contains(&statement))
+    }
+
+    #[cold]
+    fn put_preparation(&mut self, statement: u16) -> Result<(), W::Error> {
+        let ExecutionMode::WhenNeeded { statements, .. } = &self.mode else { unreachable!("it is prepared") };
+        self.preparing = Some(statement);
+        self.wire.put_preparation(&statements[usize::from(statement)])
+    }
+
+    /// Whether the last command was a preparation that is not answered yet.
+    #[inline]
+    pub fn is_preparing(&self) -> bool {
+        self.preparing.is_some()
+    }
+
+    /// Takes what has come of the answer to a preparation. True if that was all of it.
+    #[cold]
+    pub fn take_preparation(&mut self) -> Result<bool, W::Error>
+    where
+        W::Error: WireError,
+    {
+        let taken = if_complete(self.wire.take_preparation());
+        if matches!(taken, Ok(None)) {
+            return Ok(false);
+        }
+        let statement = self.preparing.take();
+        taken?;
+        if let (ExecutionMode::WhenNeeded { prepared, .. }, Some(statement)) = (&mut self.mode, statement) {
+            prepared.push(statement);
+        }
+        Ok(true)
     }
 
     #[inline]
@@ -157,9 +208,15 @@ mod tests {
 
     impl PreparingConnection for RecordingConnection {
         type Error = &'static str;
-        fn prepare_statement(&mut self, text: &str) -> Result<(), &'static str> {
+        fn put_preparation(&mut self, text: &str) -> Result<(), &'static str> {
             self.0.push(format!("prepare {text}"));
             if text == "bad" { Err("it is bad") } else { Ok(()) }
+        }
+        fn take_preparation(&mut self) -> Result<(), &'static str> {
+            Ok(())
+        }
+        fn send_command(&mut self) -> Result<(), &'static str> {
+            Ok(())
         }
         fn put_execution(&mut self, number: usize, _: &[SqlArg], _: &[u8]) -> Result<(), &'static str> {
             self.0.push(format!("execute {number}"));

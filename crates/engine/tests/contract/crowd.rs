@@ -1,11 +1,12 @@
 //! Clients that share threads, on the real servers: what they do is what the server counts, and each of them does some of it.
 
 use crate::insert::asked;
-use crate::lab::{custom_trial, directory, fact, names_in, prepared, run, server_programs, servers, trial, until};
+use crate::lab::{
+    custom_trial, directory, fact, names_in, prepared, run, run_loading, server_programs, servers, trial, until,
+};
 use engine::Instance;
-use host::TargetError;
 use load::LoadEnd;
-use model::{Phase, Trial};
+use model::{OnError, Phase, Trial};
 use std::path::Path;
 
 const NOTHING: [String; 0] = [];
@@ -24,10 +25,13 @@ fn done(instance: &mut dyn Instance, trial: &Trial) -> u64 {
     ok
 }
 
-/// A number that the server counts, of transactions or of executed statements.
+/// A number that the server counts: of connections, of transactions or of executed statements.
 fn count(engine: &str, parent: &Path, mariadb: &str) -> u64 {
     let question = match engine {
-        "postgres" => "SELECT xact_commit FROM pg_stat_database WHERE datname = 'postgres'".into(),
+        "postgres" => {
+            let counter = if mariadb == "Connections" { "sessions" } else { "xact_commit" };
+            format!("SELECT {counter} FROM pg_stat_database WHERE datname = 'postgres'")
+        }
         _ => format!("SHOW GLOBAL STATUS LIKE '{mariadb}'"),
     };
     // MariaDB and MySQL answer with the name and the number.
@@ -137,17 +141,69 @@ fn the_steps_of_the_insert_benchmark_end_with_all_of_their_rows() {
 }
 
 #[test]
+fn the_server_counts_a_connection_for_each_transaction_however_it_is_reached() {
+    let parent = directory();
+    for engine in server_programs().map(|engine| engine.entry.name) {
+        for via in ["socket", "tcp", "tls"] {
+            let with = |more: &[_]| visitors(engine, &[&[("via", via)], more].concat());
+            let mut instance = prepared(&with(&[]), parent.path());
+            for (sockets, statements) in [("best", "prepared"), ("epoll", "prepared"), ("best", "plain")] {
+                let trial = with(&[("sockets", sockets), ("statements", statements)]);
+                let before = count(engine, parent.path(), "Connections");
+                assert_eq!(done(&mut *instance, &trial), 600, "{engine} {via} {sockets} {statements}");
+                let mut counted = 0;
+                until(|| {
+                    counted = count(engine, parent.path(), "Connections") - before;
+                    // Each thread has looked once whether the server takes connections.
+                    counted >= 602
+                });
+                // Those that ask have connections, too.
+                let asking = if engine == "postgres" { 300 } else { 20 };
+                assert!((602..=602 + asking).contains(&counted), "{engine} {via} {sockets} {statements}: {counted}");
+            }
+            let told = instance.finish_trial().into_iter().find(|fact| fact.name == "client.reconnects").unwrap();
+            assert_eq!(told.value, "0", "{engine} {via}");
+            instance.stop().unwrap();
+        }
+    }
+}
+
+/// 200 clients on 2 threads, with a connection per transaction.
+fn visitors(engine: &str, more: &[(&str, &str)]) -> Trial {
+    let all = [("clients", "200"), ("connection", "per-transaction"), ("mix", "read_write"), ("ops_max", "600")];
+    sixteen(engine, &[&all, more].concat())
+}
+
+#[test]
+fn connections_that_the_server_has_no_room_for_are_counted_and_the_others_go_on() {
+    let parent = directory();
+    for engine in server_programs().map(|engine| engine.entry.name).filter(|name| *name != "postgres") {
+        let trial = Trial { on_error: OnError::Count, ..visitors(engine, &[("ops_max", "2000")]) };
+        let mut instance = prepared(&trial, parent.path());
+        let loading = instance.make_clients(&trial).unwrap();
+        asked(engine, parent.path(), "SET GLOBAL max_connections = 10");
+        let (outcome, seen) = run_loading(loading, &trial);
+        let (ok, failed) = seen.total(Phase::Run);
+        assert_eq!((outcome.ended, outcome.hung), (LoadEnd::AsPlanned, vec![]), "{engine}");
+        assert!(ok > 0 && failed > 0, "{engine}: {ok} {failed}");
+        let is_full = |text: &String| text.starts_with("lost: ") && text.contains("Too many connections");
+        assert!(seen.events.iter().all(is_full), "{engine}: {:?}", seen.events);
+        asked(engine, parent.path(), "SET GLOBAL max_connections = 1000");
+        assert_eq!(done(&mut *instance, &visitors(engine, &[])), 600, "{engine}");
+        instance.stop().unwrap();
+    }
+}
+
+#[test]
 fn threads_that_cannot_be_shared_are_refused_with_what_to_do() {
     for engine in servers() {
-        for (threads, connection, why) in
-            [("17", "kept", "threads (17) exceeds clients (16)"), ("2", "per-transaction", "needs connection = `kept`")]
-        {
-            let trial = sixteen(engine.entry.name, &[("threads", threads), ("connection", connection)]);
-            let Err(TargetError::Unsupported(text)) = (engine.check)(&trial) else { panic!("{threads} were taken") };
-            assert!(text.contains(why), "{text}");
+        let trial = sixteen(engine.entry.name, &[("threads", "17")]);
+        let text = (engine.check)(&trial).unwrap_err().to_string();
+        assert!(text.contains("threads (17) exceeds clients (16)"), "{text}");
+        for threads in ["2", "16"] {
+            let each = sixteen(engine.entry.name, &[("threads", threads), ("connection", "per-transaction")]);
+            (engine.check)(&each).unwrap();
         }
-        let each = sixteen(engine.entry.name, &[("threads", "16"), ("connection", "per-transaction")]);
-        (engine.check)(&each).unwrap();
         let alone = sixteen(engine.entry.name, &[("threads", "0"), ("sockets", "epoll")]);
         let text = (engine.check)(&alone).unwrap_err().to_string();
         assert!(text.contains("sockets = `epoll` is for clients that share threads"), "{text}");

@@ -73,9 +73,12 @@ pub fn asked(engine: &str, parent: &Path, question: &str) -> Vec<String> {
             return statement.query_map([], |row| row.get(0)).unwrap().map(Result::unwrap).collect();
         }
         "postgres" => {
-            let socket = found(parent, "PG_VERSION");
-            let host = socket.parent().unwrap().to_str().unwrap();
-            let login = ["-h", host, "-U", "plimsoll", "-d", "postgres", "-A", "-t", "-c", question];
+            let version = found(parent, "PG_VERSION");
+            let dir = version.parent().unwrap();
+            // The name of the socket ends in the port, which is another one if the server is on the network, too.
+            let socket = names_in(dir).into_iter().find_map(|name| name.strip_prefix(".s.PGSQL.")?.parse::<u16>().ok());
+            let (host, port) = (dir.to_str().unwrap(), socket.unwrap().to_string());
+            let login = ["-h", host, "-p", &port, "-U", "plimsoll", "-d", "postgres", "-A", "-t", "-c", question];
             Command::new("psql").args(login).output()
         }
         _ => {
