@@ -7,6 +7,7 @@
 use crate::background::Background;
 use crate::connections::{HoldKind, HoldOutcome, ListenBacklog};
 use crate::hourly_cost::HourlyCost;
+use crate::kind_plan::{KindPlan, REPLAY_PLAN_FACT};
 use crate::network::{InterfaceLink, LINK_FACT, LinkSpeed, StatedLinks};
 use crate::observation::Observation;
 use crate::op::OpKind;
@@ -472,6 +473,9 @@ pub struct PointOutcome {
     /// What the statements of a replay have returned, by their kinds; empty if that was not asked for.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub replay_results: Vec<KindResults>,
+    /// How the server performs the statements of a replay, by their kinds; empty if it was not asked.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub replay_plans: Vec<KindPlan>,
     /// What the statements of a replay failed with, the most frequent message first; empty if none failed.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub replay_failures: Vec<FailureMessage>,
@@ -817,10 +821,13 @@ impl ReplayDivergence {
 }
 
 impl PointOutcome {
-    /// Takes over what a fact says of the statements of a replay: what they returned, what they failed with, or how far they diverged.
+    /// Takes over what a fact says of the statements of a replay: what they returned, how they are performed, what they failed with, or how
+    /// far they diverged.
     fn learn_replay(&mut self, name: &str, text: &str) {
         if name.starts_with(REPLAY_RESULTS_FACT) {
             self.replay_results.extend(KindResults::from_text(text));
+        } else if name.starts_with(REPLAY_PLAN_FACT) {
+            self.replay_plans.extend(KindPlan::from_text(text));
         } else if name.starts_with(REPLAY_FAILURES_FACT) {
             self.replay_failures.extend(FailureMessage::from_text(text));
         } else if name == REPLAY_COMPARED_FACT || name.starts_with(REPLAY_DIVERGENCE_FACT) {

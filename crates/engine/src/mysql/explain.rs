@@ -135,7 +135,7 @@ fn each_object(value: &Value, look: &mut impl FnMut(&serde_json::Map<String, Val
 }
 
 /// The columns of EXPLAIN as MariaDB has them; MySQL has `partitions` behind the table, and `filtered` before the last.
-fn column<'r>(row: &'r [Option<String>], name: &str) -> Option<&'r str> {
+pub(super) fn column<'r>(row: &'r [Option<String>], name: &str) -> Option<&'r str> {
     let is_mysql = row.len() == 12;
     let at = match name {
         "id" => 0,
@@ -143,6 +143,7 @@ fn column<'r>(row: &'r [Option<String>], name: &str) -> Option<&'r str> {
         "table" => 2,
         "type" => 3 + usize::from(is_mysql),
         "key" => 5 + usize::from(is_mysql),
+        "ref" => 7 + usize::from(is_mysql),
         "rows" => 8 + usize::from(is_mysql),
         _ => row.len().checked_sub(1)?,
     };

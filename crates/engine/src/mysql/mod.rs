@@ -27,6 +27,7 @@ mod external;
 mod holds;
 mod login;
 mod params;
+mod plan_steps;
 mod procedures;
 mod programs;
 mod quiesce;
@@ -58,6 +59,7 @@ use crate::sql::endpoints::{self, ENDPOINT, EndpointIdentity, POLICY};
 use crate::sql::external::SchemaUse;
 use crate::sql::found_data::FoundWords;
 use crate::sql::replay::ReplayWords;
+use crate::sql::replay_plans::PlanWords;
 use crate::sql::row_tally::ReplacedRows;
 use crate::sql::server_instance::{NodeGroup, ServerSpec, SqlServer, SqlServerInstance, sets_on_server};
 use crate::sql::session_options::{
@@ -646,4 +648,5 @@ static REPLAY_WORDS: ReplayWords = ReplayWords {
     has_schema: "SELECT schema_name FROM information_schema.schemata WHERE schema_name = '{}'",
     enter_schema: Some("USE {}"),
     made_columns: None,
+    plans: PlanWords { explain: "EXPLAIN FORMAT=TRADITIONAL", steps: plan_steps::steps },
 };

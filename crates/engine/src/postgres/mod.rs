@@ -18,6 +18,7 @@ pub(crate) mod counters;
 mod explain;
 mod external;
 mod login;
+mod plan_steps;
 mod procedures;
 mod quiesce;
 mod replication;
@@ -47,6 +48,7 @@ use crate::sql::endpoints::{self, ENDPOINT, EndpointIdentity, POLICY};
 use crate::sql::external::SchemaUse;
 use crate::sql::found_data::FoundWords;
 use crate::sql::replay::ReplayWords;
+use crate::sql::replay_plans::PlanWords;
 use crate::sql::row_tally::ReplacedRows;
 use crate::sql::server_instance::{ServerSpec, SqlServer, SqlServerInstance, sets_on_server};
 use crate::sql::session_options::{self, CONTROL_TIMEOUT, ISOLATION, SETUP_TIMEOUT, STATEMENTS, SessionOptions};
@@ -632,6 +634,7 @@ static REPLAY_WORDS: ReplayWords = ReplayWords {
     has_schema: "SELECT datname FROM pg_database WHERE datname = '{}'",
     enter_schema: None,
     made_columns: Some(MADE_COLUMNS),
+    plans: PlanWords { explain: "EXPLAIN (COSTS OFF, FORMAT JSON)", steps: plan_steps::steps },
 };
 
 /// Columns that a sequence fills, or that hold UUIDs which the server makes.

@@ -20,6 +20,7 @@ use crate::sql::replay_catalogue::{CatalogueWords, server_names};
 use crate::sql::replay_divergence::ReplayDivergence;
 use crate::sql::replay_failures::ReplayFailures;
 use crate::sql::replay_ids::{MadeColumns, ReplayIds, SetIds};
+use crate::sql::replay_plans::{PlanWords, ReplayPlans};
 use crate::sql::replay_results::ReplayResults;
 use crate::sql::row_tally::Answered;
 use crate::sql::server_instance::SqlServer;
@@ -69,6 +70,8 @@ pub struct ReplayWords {
     /// The query for the columns whose values the server makes: tables, columns, expressions. An INSERT then names its ids. `None` if the
     /// server can be told the next id instead.
     pub made_columns: Option<&'static str>,
+    /// How it is asked for a plan.
+    pub plans: PlanWords,
 }
 
 /// Refuses the server behind `admin` if it writes the log at `path` itself. Asked before the log is read again: it would have grown by what
@@ -275,6 +278,16 @@ pub fn made_columns<S: SqlServer>(
         made.add(admin.query_rows(question).unwrap_or_default());
     }
     Ok(made)
+}
+
+/// What is to be asked about the plans of `recording`. The probes of a search are not compared with anything.
+pub fn plans_of(recording: &Arc<SqlRecording>, trial: &Trial) -> Result<Option<ReplayPlans>, TargetError> {
+    let params = &trial.workload.params;
+    if trial.limit.as_ref().is_some_and(|limit| limit.probe.is_some()) {
+        return Ok(None);
+    }
+    let schemas = copied_schemas(recording, params)?;
+    Ok(Some(ReplayPlans::new(recording.clone(), schemas, !replay_sql::allows_writes(params))))
 }
 
 /// Refuses to compare what statements return if that depends on when they are sent.

@@ -58,6 +58,7 @@ use crate::sql::multiplex::PollableSession;
 use crate::sql::open_connections::{CANCEL_WITHIN, OpenConnections};
 use crate::sql::replay::{self, ReplayTally, ReplayWords};
 use crate::sql::replay_calls::PreparesLater;
+use crate::sql::replay_plans::ReplayPlans;
 use crate::sql::row_tally::{ReplacedRows, StatementRows};
 use crate::sql::session_options::{self, ClientThreads, SessionOptions};
 use crate::sql::variant::rows::RowLayout;
@@ -340,6 +341,8 @@ pub struct SqlServerInstance<S: SqlServer> {
     replay_facts: Vec<Fact>,
     /// What the statements of a replay have come to; `None` of any other load.
     replay_tally: Option<ReplayTally>,
+    /// What is asked about its plans when it is over.
+    replay_plans: Option<ReplayPlans>,
     /// What was found of data that is there already; empty of data that plimsoll makes.
     found_facts: Vec<Fact>,
     /// What a hold found.
@@ -498,6 +501,7 @@ impl<S: SqlServer> SqlServerInstance<S> {
             is_connecting: connect::is_connecting(start.trial),
             replay_facts: Vec::new(),
             replay_tally: None,
+            replay_plans: None,
             found_facts: Vec::new(),
             held: HoldReport::default(),
             warnings: Vec::new(),
@@ -584,6 +588,7 @@ impl<S: SqlServer> SqlServerInstance<S> {
         let (clients, tally) =
             replay::replay_clients::<S>(&recording, trial, &self.client_address, &options, made_columns)?;
         self.replay_tally = Some(tally);
+        self.replay_plans = replay::plans_of(&recording, trial)?;
         Ok(clients)
     }
 
@@ -733,6 +738,8 @@ impl<S: SqlServer> Instance for SqlServerInstance<S> {
         let limit = limit.map(|limit| Fact::new("hold.connections_max", limit));
         let tally = self.endpoints.as_ref().map_or_else(|| self.tally.take_facts(), |all| all.health.take_facts());
         let replayed = self.replay_tally.take().map_or_else(Vec::new, |tally| tally.facts());
+        let plans = self.replay_plans.take().map_or_else(Vec::new, |plans| plans.facts::<S>(&self.client_address));
+        let replayed = replayed.into_iter().chain(plans);
         let own = tally.into_iter().chain(ended).chain(self.debt.take_fact()).chain(limit).chain(replayed);
         own.chain(variant.into_iter().flatten()).chain(std::mem::take(&mut self.replay_facts)).collect()
     }

@@ -8,10 +8,10 @@ use model::limit::{ArrivalLaw, LimitPart, LimitSpec, Objective};
 use model::stacks::FoldedStack;
 use model::{
     BrokenCondition, ChangedSetting, Event, EventKind, Fact, FailureMessage, HoldOutcome, HostData, HostId, HostRole,
-    IoWorkers, KindDivergence, MissingPart, Nanos, Observation, ObservedEvent, ObservedLog, ObservedMessage,
-    ObservedSession, ObservedStatement, ObservedWait, OtherServerSeen, PointData, PointHost, ReplayDivergence,
-    ServerLook, ServerSetting, SourceDef, StackReason, StackSnapshot, StatementResult, StepIndexes, StepWork, Tick,
-    Trial, UsedSet, Value, VariantWork, WhySpec,
+    IoWorkers, KindDivergence, KindPlan, KindResults, MissingPart, Nanos, Observation, ObservedEvent, ObservedLog,
+    ObservedMessage, ObservedSession, ObservedStatement, ObservedWait, OtherServerSeen, PointData, PointHost,
+    ReplayDivergence, ServerLook, ServerSetting, SourceDef, StackReason, StackSnapshot, StatementResult, StepIndexes,
+    StepWork, Tick, Trial, UsedSet, Value, VariantWork, WhySpec,
 };
 
 /// What a reader must not find, in any capitals.
@@ -95,6 +95,10 @@ fn full_point() -> PointData {
     outcome.broken_conditions = vec![BrokenCondition { number: 1, text: "a row of jo".into() }];
     outcome.other_server = Some(OtherServerSeen { first: "port `1`".into(), other: "port `2`".into() });
     outcome.io_workers = Some(IoWorkers { count: 1, cpu: Some("1 s".into()) });
+    let steps = vec!["reads all of `jo`".into()];
+    outcome.replay_plans = vec![KindPlan { kind: "select c from jo".into(), steps }];
+    let results = KindResults { kind: "select c from jo".into(), checksum: "00".into(), ..KindResults::default() };
+    outcome.replay_results = vec![results];
     outcome.replay_failures = vec![FailureMessage { failed: 1, message: "denied to jo".into() }];
     let kinds = vec![KindDivergence { kind: "select c from jo".into(), ..KindDivergence::default() }];
     outcome.replay_divergence = Some(ReplayDivergence { kinds, ..ReplayDivergence::default() });

@@ -272,6 +272,14 @@ fn visit_outcome(outcome: &mut PointOutcome, visit: Visit) {
     outcome.hold.iter_mut().for_each(|hold| visit_some([&mut hold.error], visit));
     let kinds = outcome.replay_divergence.iter_mut().flat_map(|divergence| &mut divergence.kinds);
     kinds.for_each(|kind| visit(TextPlace::Other, &mut kind.kind));
+    for results in &mut outcome.replay_results {
+        visit(TextPlace::Other, &mut results.kind);
+        visit(TextPlace::Other, &mut results.checksum);
+    }
+    for plan in &mut outcome.replay_plans {
+        visit(TextPlace::Other, &mut plan.kind);
+        visit_all(&mut plan.steps, visit);
+    }
     outcome.replay_failures.iter_mut().for_each(|failure| visit(TextPlace::Other, &mut failure.message));
 }
 

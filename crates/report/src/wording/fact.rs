@@ -270,6 +270,14 @@ pub static FACTS: &[FactMeaning] = &[
         "what one kind of statement has returned: answers, rows, columns of all answers, a checksum that does not depend on their order, and the name of the kind",
     ),
     fact(
+        "replay_plans",
+        "of how many kinds of statement the server has told its plan after the load, and why not of the others",
+    ),
+    fact(
+        "replay_plan.*",
+        "the name of one kind of statement, and the steps of its plan, a line each, without estimates and values",
+    ),
+    fact(
         "replay_failures.*",
         "how many statements failed with one message of the server, the most frequent message first",
     ),

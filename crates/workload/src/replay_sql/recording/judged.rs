@@ -13,6 +13,8 @@ use std::sync::Arc;
 
 /// Names of functions and views that are told apart in what was left out.
 const EFFECTS_MAX: usize = 200;
+/// The kind of a sample of which nothing is left: there are fewer kinds.
+const NO_KIND: u8 = u8::MAX;
 
 impl SqlRecording {
     /// Counts a read that names `cause`.
@@ -102,6 +104,11 @@ impl SqlRecording {
         for ((number, kind), count) in numbers.iter_mut().zip(kinds).zip(counts).filter(|(_, count)| **count > 0) {
             *number = self.kinds.len() as u8;
             self.kinds.push(StatementKind { count: *count, ..kind.clone() });
+        }
+        for sample in &mut self.samples {
+            let kind = usize::from(sample.kind);
+            let is_left = counts.get(kind).is_some_and(|count| *count > 0);
+            sample.kind = if is_left { numbers[kind] } else { NO_KIND };
         }
         self.records.put_in_order(|record| record.kind = numbers[record.kind as usize])
     }

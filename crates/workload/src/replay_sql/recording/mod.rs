@@ -110,7 +110,8 @@ impl ReadStatement {
 pub struct SqlRecording {
     records: Records,
     texts: Arc<Spill>,
-    /// The first statement of each shape: all of one shape name the same, but for those of the rest.
+    /// The first statement of each shape: all of one shape name the same, but for those of the rest. One has no kind if nothing of its kind is
+    /// replayed.
     samples: Vec<Record>,
     first_us: i64,
     length: Nanos,
@@ -294,6 +295,7 @@ impl RecordingBuilder {
         made.records.seal()?;
         let kind_of;
         (made.kinds, kind_of) = self.shapes.into_kinds();
+        made.samples.iter_mut().zip(&kind_of).for_each(|(sample, kind)| sample.kind = *kind as u8);
         let seconds = if whole_seconds { self.clock.take_seconds() } else { SecondCounts::default() };
         made.put_in_order(seconds, &kind_of, &self.session_ends, &mut self.failed)?;
         made.measure_pauses()?;
@@ -491,6 +493,13 @@ impl SqlRecording {
         String::from_utf8(bytes).map_err(io::Error::other)
     }
 
+    /// A statement of each kind that has one shape: the first of the log.
+    pub fn samples(&self) -> impl Iterator<Item = RecordedStatement> + '_ {
+        let has_one_shape =
+            |sample: &&Record| self.kinds.get(usize::from(sample.kind)).is_some_and(StatementKind::has_one_shape);
+        self.samples.iter().filter(has_one_shape).map(|sample| self.statement_of(*sample))
+    }
+
     /// How many statements are due before the moment for which `is_before` turns false.
     pub fn count_due(&self, is_before: impl Fn(Nanos) -> bool) -> io::Result<u64> {
         let (mut low, mut high) = (0, self.len());
@@ -593,6 +602,22 @@ mod tests {
         assert_eq!(recording.lanes(1).unwrap().count_of(0), 4);
         assert_eq!((recording.lanes(5).unwrap().count_of(4), recording.length()), (0, Nanos::from_secs(1)));
         assert_eq!(recording.count_due(|due| due < Nanos::from_secs(1)).unwrap(), 3);
+    }
+
+    #[test]
+    fn each_kind_that_is_replayed_has_a_sample_with_its_number_and_the_rest_has_none() {
+        let told = |recording: &SqlRecording| -> Vec<(u8, String)> {
+            recording.samples().map(|sample| (sample.kind, recording.text(&sample).unwrap())).collect()
+        };
+        let sample = |kind: u8, text: &str| (kind, text.to_owned());
+        let found = [(0, 0, "a", "SELECT c FROM t"), (1_000_000, 0, "a", "SELECT 1"), (2_000_000, 0, "a", "SELECT 2")];
+        let recording = builder(&found).finish(false).unwrap();
+        assert_eq!(told(&recording), [sample(1, "SELECT c FROM t"), sample(0, "SELECT 1")]);
+        let part = recording.stretch(Nanos(0), Some(Nanos(1))).unwrap();
+        assert_eq!(told(&part), [sample(0, "SELECT c FROM t")]);
+        let texts: Vec<String> = (0..60).map(|nth| format!("SELECT c{nth}")).collect();
+        let many: Vec<(i64, u64, &str, &str)> = texts.iter().map(|text| (0, 0, "a", text.as_str())).collect();
+        assert_eq!(told(&builder(&many).finish(false).unwrap()).len(), KINDS_MAX);
     }
 
     #[test]

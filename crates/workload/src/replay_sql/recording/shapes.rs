@@ -27,6 +27,13 @@ pub struct StatementKind {
     pub count: u64,
 }
 
+impl StatementKind {
+    /// Whether all of its statements differ in their values only.
+    pub fn has_one_shape(&self) -> bool {
+        self.name != OTHERS
+    }
+}
+
 #[derive(Default)]
 pub(super) struct Shapes {
     hasher: RandomState,

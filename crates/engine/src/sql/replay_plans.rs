@@ -1,0 +1,222 @@
+//! How the server performs the statements of a replay: of each kind the plan of one recorded statement, asked for once the load is over.
+//!
+//! In: a recording, the server. Out: a fact with the plan of each kind, and one that tells of how many kinds there is one. Limits: nothing is
+//! executed, all answers together have [`PLANS_WITHIN`], and whatever a plan makes the server compute is rolled back. The kind of the rest has
+//! none. A plan is of the values of its statement: another one of its kind may have another plan. Settings that the recorded sessions made are
+//! not those of the connection that asks.
+
+use super::OpFailure;
+use super::admin_connection::{AdminConnection, WireError};
+use super::server_instance::SqlServer;
+use crate::server::network::TextRows;
+use host::deadline::Deadline;
+use model::{Fact, KindPlan, REPLAY_PLANS_FACT};
+use sql::Reading;
+use std::io::ErrorKind;
+use std::sync::Arc;
+use std::time::Duration;
+use workload::replay_sql::{LogDialect, SqlRecording};
+
+/// The time for all plans of a point: fifty take some 20 ms on a server that is not busy.
+const PLANS_WITHIN: Duration = Duration::from_secs(5);
+/// A longer statement is not asked about: most of it are rows to be inserted.
+const TEXT_BYTES_MAX: usize = 256 << 10;
+/// What servers explain without executing it.
+const EXPLAINED: [&str; 8] = ["select", "insert", "update", "delete", "replace", "with", "table", "values"];
+
+/// How one kind of server is asked for a plan.
+pub struct PlanWords {
+    /// What stands before the statement.
+    pub explain: &'static str,
+    /// The steps of a plan in words, by the rows of the answer; `None` if it says nothing about the kind: it depends on whether the row of the
+    /// sample is there.
+    pub steps: fn(&TextRows) -> Option<Vec<String>>,
+}
+
+/// The plans that are asked for when the load is over.
+pub struct ReplayPlans {
+    recording: Arc<SqlRecording>,
+    /// The names of the copy's schemas, by the numbers of the recording.
+    schemas: Vec<String>,
+    reads_only: bool,
+}
+
+/// What came of asking.
+#[derive(Default)]
+struct AskedPlans {
+    /// By the numbers of the kinds.
+    plans: Vec<(usize, KindPlan)>,
+    asked: usize,
+    /// Why the first failed that did.
+    failure: Option<String>,
+}
+
+impl ReplayPlans {
+    /// Of the statements of `recording`.
+    pub fn new(recording: Arc<SqlRecording>, schemas: Vec<String>, reads_only: bool) -> ReplayPlans {
+        ReplayPlans { recording, schemas, reads_only }
+    }
+
+    /// Asks the server at `address`.
+    pub fn facts<S: SqlServer>(&self, address: &S::Address) -> Vec<Fact> {
+        let (mut found, mut connection) = (AskedPlans::default(), None);
+        let deadline = Deadline::unless_interrupted(PLANS_WITHIN);
+        let mut samples: Vec<_> = self.recording.samples().collect();
+        // Each schema has a connection of its own.
+        samples.sort_by_key(|sample| (sample.schema, sample.kind));
+        for sample in samples {
+            let Ok(text) = self.recording.text(&sample) else { continue };
+            if !is_explained(&text, S::replay_words().dialect) {
+                continue;
+            }
+            found.asked += 1;
+            let steps = self.open_in::<S>(address, sample.schema, &mut connection, deadline);
+            let steps = steps.and_then(|admin| steps_of::<S>(admin, &text, deadline));
+            found.add(&self.recording, usize::from(sample.kind), steps);
+            if deadline.time_left().is_err() {
+                break;
+            }
+        }
+        found.facts()
+    }
+
+    /// The connection in schema number `schema`; it takes the place of one in another.
+    fn open_in<'c, S: SqlServer>(
+        &self,
+        address: &S::Address,
+        schema: u32,
+        connection: &'c mut Option<(u32, S::Admin)>,
+        deadline: Deadline,
+    ) -> Result<&'c mut S::Admin, OpFailure> {
+        if connection.as_ref().is_none_or(|(at, _)| *at != schema) {
+            *connection = None;
+            let name = &self.schemas[schema as usize];
+            let there = if name.is_empty() { address.clone() } else { S::in_recorded_schema(address, name) };
+            let mut admin = S::connect_admin(&there, deadline.time_left().unwrap_or_default())?;
+            let words = S::replay_words();
+            let guard = self.reads_only.then_some(words.read_only);
+            for text in words.begin.iter().copied().chain(guard) {
+                admin.query_until(text, deadline)?;
+            }
+            *connection = Some((schema, admin));
+        }
+        Ok(&mut connection.as_mut().expect("opened above").1)
+    }
+}
+
+/// The steps of the plan of `text`. What a server computes to make it, such as the value of a function, leaves nothing behind.
+fn steps_of<S: SqlServer>(
+    admin: &mut S::Admin,
+    text: &str,
+    deadline: Deadline,
+) -> Result<Option<Vec<String>>, OpFailure> {
+    let words = &S::replay_words().plans;
+    admin.query_until("BEGIN", deadline)?;
+    let answer = admin.query_until(&format!("{} {text}", words.explain), deadline);
+    let lost = answer.as_ref().err().and_then(WireError::lost);
+    if lost.is_some_and(|error| error.kind() == ErrorKind::TimedOut) {
+        admin.cancel_statement();
+    }
+    if lost.is_none() {
+        admin.query_until("ROLLBACK", deadline)?;
+    }
+    Ok((words.steps)(&answer?))
+}
+
+impl AskedPlans {
+    fn add(&mut self, recording: &SqlRecording, kind: usize, steps: Result<Option<Vec<String>>, OpFailure>) {
+        match steps {
+            Ok(Some(steps)) => {
+                let name = recording.kinds()[kind].name.clone();
+                self.plans.push((kind, KindPlan { kind: name, steps }));
+            }
+            Ok(None) => {}
+            Err(failure) => {
+                self.failure.get_or_insert_with(|| without_values(&failure.text));
+            }
+        }
+    }
+
+    /// `18 of 20 kinds`, and why not of the others.
+    fn facts(self) -> Vec<Fact> {
+        if self.asked == 0 {
+            return Vec::new();
+        }
+        let why = self.failure.map_or(String::new(), |why| format!("; the first that failed: {why}"));
+        let count = Fact::new(REPLAY_PLANS_FACT, format!("{} of {} kinds{why}", self.plans.len(), self.asked));
+        [count].into_iter().chain(self.plans.iter().map(|(kind, plan)| plan.fact(kind + 1))).collect()
+    }
+}
+
+/// Whether `text` is one statement that is explained and not executed. Behind a semicolon may be another, which would be.
+fn is_explained(text: &str, dialect: LogDialect) -> bool {
+    let Ok(lexed) = sql::lex(text, Reading::usual(dialect.sql())) else { return false };
+    let first = lexed.tokens.iter().find(|token| !token.is_sign(text, "("));
+    text.len() <= TEXT_BYTES_MAX
+        && !lexed.is_doubtful
+        && first.is_some_and(|first| first.is_word(text, &EXPLAINED))
+        && !lexed.tokens.iter().any(|token| token.is_sign(text, ";"))
+}
+
+/// What a server said, up to what it quotes, and without numbers: both may be values of a statement.
+fn without_values(message: &str) -> String {
+    let end = message.find(['\'', '"', '`']).unwrap_or(message.len());
+    let plain: String = message[..end].chars().map(|c| if c.is_ascii_digit() { '?' } else { c }).collect();
+    plain.trim_end_matches([' ', ':']).to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_one_statement_that_servers_explain_is_asked_about() {
+        let is = |text| is_explained(text, LogDialect::Postgres) && is_explained(text, LogDialect::Mysql);
+        for good in [
+            "select 1",
+            "(SELECT 1) UNION (SELECT 2)",
+            "/* a; b */ UPDATE t SET c = ';'",
+            "WITH x AS (SELECT 1) SELECT 2",
+        ] {
+            assert!(is(good), "{good}");
+        }
+        for bad in [
+            "SELECT 1; DELETE FROM t",
+            "ANALYZE t",
+            "ANALYZE SELECT 1",
+            "CALL p()",
+            "SET a = 1",
+            "(",
+            "SELECT 'a",
+            "BEGIN",
+        ] {
+            assert!(!is(bad), "{bad}");
+        }
+        assert!(!is(&format!("INSERT INTO t VALUES ({})", "1,".repeat(TEXT_BYTES_MAX))));
+    }
+
+    #[test]
+    fn a_failure_is_told_without_the_values_that_a_server_repeats() {
+        for (message, told) in [
+            ("invalid input syntax for type integer: \"secret\"", "invalid input syntax for type integer"),
+            ("value 4711 is out of range", "value ???? is out of range"),
+            ("permission denied for view v", "permission denied for view v"),
+            ("near 'secret' at line 1", "near"),
+        ] {
+            assert_eq!(without_values(message), told);
+        }
+    }
+
+    #[test]
+    fn it_is_told_of_how_many_kinds_there_is_a_plan_and_why_not_of_the_others() {
+        let plan = KindPlan { kind: "select c from t".into(), steps: vec!["reads all of `t`".into()] };
+        let found = AskedPlans { plans: vec![(3, plan.clone())], asked: 2, failure: Some("permission denied".into()) };
+        let facts = found.facts();
+        assert_eq!(
+            (&*facts[0].name, &*facts[0].value),
+            (REPLAY_PLANS_FACT, "1 of 2 kinds; the first that failed: permission denied")
+        );
+        assert_eq!(facts[1], plan.fact(4));
+        assert!(AskedPlans::default().facts().is_empty());
+    }
+}
