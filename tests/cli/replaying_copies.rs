@@ -153,6 +153,9 @@ fn one_of_twenty(nth: u64) -> String {
     }
 }
 
+/// The plan of the other kinds.
+const BY_KEY: &str = "reads `t` by its primary key";
+
 const BIG: &str =
     "CREATE TABLE big (id INT PRIMARY KEY, k INT, KEY (k)) SELECT seq AS id, seq % 1000 AS k FROM seq_1_to_100000";
 
@@ -181,10 +184,24 @@ fn a_dropped_index_and_a_changed_row_are_what_a_comparison_of_replays_says_first
     assert_eq!(compared["statements"].as_array().unwrap().len(), 20, "{compared}");
     assert!(slowest["kind"].as_str().unwrap().starts_with("select count(*) from big"), "{slowest}");
     assert!(slowest["verdict"] == "slower" && number(slowest, "ratio") > 5.0, "{slowest}");
+    let plans = [&slowest["base_plan"][0], &slowest["new_plan"][0]];
+    assert_eq!(plans, ["reads `big` by index `k` alone", "reads all of `big`"], "{slowest}");
+    let others = compared["statements"].as_array().unwrap()[1..].iter();
+    let alike = others.filter(|kind| kind["plan_differs"] == false && kind["new_plan"][0] == BY_KEY).count();
+    assert_eq!((&slowest["plan_differs"], alike), (&true.into(), 19), "{compared}");
+    assert_eq!(fact(&lab, "replay_plans"), "20 of 20 kinds");
     assert_eq!(compared["other_results"], serde_json::json!([]), "{compared}");
     let text = lab.run(&["compare", &base, &new]).stdout;
     assert!(text.contains("All 20 kinds of statement whose answers were compared answer alike."), "{text}");
-    assert!(text.contains("Kinds of statement, by their service times:"), "{text}");
+    let (answer, table) = text.split_once("Kinds of statement, by their service times:").expect("a table of kinds");
+    let words = |text: &str| text.split_whitespace().collect::<Vec<&str>>().join(" ");
+    let differs = |text: &str| {
+        let told = words(text);
+        told.contains("plan differs: ")
+            && told.contains(" reads big by index k alone; ")
+            && told.contains(" reads all of big")
+    };
+    assert!(differs(answer) && differs(table) && !text.contains("plan of 1 kind"), "{text}");
 
     // One row of one kind.
     ask_mariadb(&socket, "USE shop; UPDATE big SET k = k + 1 WHERE id = 7");
@@ -249,11 +266,16 @@ fn copies_and_results_work_on_postgresql_with_writes_and_without() {
     let point = replayed(&lab, &log, &url, &["--times", "2", "--shift", "0", "--allow-writes", "true"]);
     assert_eq!((point["ops"].as_u64(), &point["failed"]), (Some(3_200), &0.into()), "{point}");
     assert_eq!(ask_postgres(&socket, "SELECT count(*) FROM w").trim(), "800", "each copy wrote all of its rows");
+    assert_eq!(fact(&lab, "replay_plans"), "2 of 2 kinds", "of the INSERT, too, which was not executed for that");
     let base = measured(&lab, &log, &url, &[]);
     let same = measured(&lab, &log, &url, &[]);
     assert_eq!(lab.json(&["compare", &base, &same])["other_results"], serde_json::json!([]));
-    ask_postgres(&socket, "DELETE FROM t WHERE id = 300");
+    ask_postgres(&socket, "DELETE FROM t WHERE id = 300; ALTER TABLE t DROP CONSTRAINT t_pkey");
     let other = measured(&lab, &log, &url, &[]);
-    let found = lab.json(&["compare", &base, &other])["other_results"].clone();
+    let compared = lab.json(&["compare", &base, &other]);
+    let kind = &compared["statements"][0];
+    let plans = [&kind["base_plan"][0], &kind["new_plan"][0]];
+    assert_eq!(plans, ["reads `t` by index `t_pkey` (id = ?)", "reads all of `t`"], "{kind}");
+    let found = compared["other_results"].clone();
     assert_eq!((&found[0]["base"]["rows"], &found[0]["new"]["rows"]), (&400.into(), &399.into()), "{found}");
 }

@@ -6,6 +6,7 @@
 //! sessions look slow. Results are compared only if both arms have summed them up, and only of kinds that answer alike in all repeats of an arm.
 
 use super::arm::{ArmPoint, CommonPlace};
+use super::kind_plans::{ArmPlans, PlanComparison};
 use crate::StatementSummary;
 use crate::compare::metrics::middle;
 use crate::math::ratio::{Preference, RatioEstimate, hold_false_discoveries};
@@ -39,6 +40,8 @@ pub struct KindRatio {
     pub new_ns: f64,
     /// Their ratio.
     pub estimate: RatioEstimate,
+    /// How both perform it.
+    pub plans: PlanComparison,
 }
 
 /// A kind of statement that answers differently.
@@ -68,8 +71,9 @@ pub fn compare_kinds(place: &CommonPlace) -> Option<KindComparison> {
             names.push(&kind.kind);
         }
     }
+    let plans = [&place.base, &place.new].map(|points| ArmPlans::of(points));
     let mut made = KindComparison {
-        ratios: names.iter().filter_map(|name| compare_kind(place, name)).collect(),
+        ratios: names.iter().filter_map(|name| compare_kind(place, &plans, name)).collect(),
         failures: names.iter().filter_map(|name| failures(place, name)).collect(),
         ..KindComparison::default()
     };
@@ -81,7 +85,7 @@ fn statement<'a>(point: &'a ArmPoint, name: &str) -> Option<&'a StatementSummary
     point.analysis.statements.iter().find(|kind| kind.kind == name)
 }
 
-fn compare_kind(place: &CommonPlace, name: &str) -> Option<KindRatio> {
+fn compare_kind(place: &CommonPlace, [base_plans, new_plans]: &[ArmPlans; 2], name: &str) -> Option<KindRatio> {
     let mean = |point: &ArmPoint| {
         let service = &statement(point, name)?.service;
         (!service.is_empty()).then(|| service.mean_ns())
@@ -90,7 +94,7 @@ fn compare_kind(place: &CommonPlace, name: &str) -> Option<KindRatio> {
     pairs.retain(|pair| pair.base > 0.0 && pair.new > 0.0);
     let estimate = RatioEstimate::from_pairs(&pairs, Preference::Less)?;
     let (base_ns, new_ns) = (middle(&pairs, |pair| pair.base), middle(&pairs, |pair| pair.new));
-    Some(KindRatio { kind: name.to_owned(), base_ns, new_ns, estimate })
+    Some(KindRatio { kind: name.to_owned(), base_ns, new_ns, estimate, plans: base_plans.compare(new_plans, name) })
 }
 
 /// How many statements of a kind have failed, if they have in one arm only.
@@ -128,6 +132,11 @@ impl KindComparison {
                 _ => self.results_unknown.push((*kind).to_owned()),
             }
         }
+    }
+
+    /// The kinds that are performed otherwise, and show no difference in their times.
+    pub fn replanned(&self) -> impl Iterator<Item = &KindRatio> {
+        self.ratios.iter().filter(|one| one.plans.differs() && !one.estimate.verdict.is_difference())
     }
 
     /// The kinds that take longer for sure, or shorter.
@@ -195,8 +204,9 @@ mod tests {
                     interval.kinds = times.iter().enumerate().map(row).collect();
                 }
                 let facts = results(number).into_iter().enumerate();
+                let name_of = |text: &str| if text.contains('\n') { "replay_plan." } else { "replay_results." };
                 let facts: Vec<Fact> =
-                    facts.map(|(nth, text)| Fact::new(format!("replay_results.{nth}"), text)).collect();
+                    facts.map(|(nth, text)| Fact::new(format!("{}{nth}", name_of(&text)), text)).collect();
                 point.traits.learn_all(&facts);
             });
             simulation.point()
@@ -254,5 +264,26 @@ mod tests {
         let [other] = &found.other_results[..] else { panic!("one kind: {found:?}") };
         assert_eq!((other.kind.as_str(), other.base.rows, other.new.rows), (name(2).as_str(), 10, 9));
         assert_eq!((found.results_compared, &found.results_unknown), (2, &vec![name(3), name(4)]));
+    }
+
+    #[test]
+    fn plans_are_compared_unless_an_arm_has_none_or_several() {
+        let text = |nth: usize, step: &str| format!("{}\n{step}", name(nth));
+        let base = run(1, 2, 1.0, |number| {
+            vec![text(1, "a"), text(2, "a"), text(3, "a"), text(7, &number.to_string()), text(9, "a")]
+        });
+        let new = run(2, 2, 1.0, |_| vec![text(1, "a"), text(2, "b"), text(7, "1"), text(9, "a\nb")]);
+        let one = compared(&base, &new);
+        let plans = |nth: usize| &kinds(&one).ratios.iter().find(|one| one.kind == name(nth)).unwrap().plans;
+        let steps = |steps: &[&str]| steps.iter().map(|step| (*step).to_owned()).collect::<Vec<String>>();
+        assert_eq!(*plans(1), PlanComparison::Same(steps(&["a"])));
+        assert_eq!(*plans(2), PlanComparison::Other([steps(&["a"]), steps(&["b"])]));
+        assert_eq!(
+            (plans(3), plans(7), plans(8)),
+            (&PlanComparison::Unknown, &PlanComparison::Unsteady, &PlanComparison::Unknown)
+        );
+        assert_eq!(plans(9).steps()[1], Some(&steps(&["a", "b"])[..]));
+        let replanned: Vec<&str> = kinds(&one).replanned().map(|one| one.kind.as_str()).collect();
+        assert_eq!(replanned.len(), 2, "{replanned:?}");
     }
 }

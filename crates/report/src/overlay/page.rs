@@ -73,7 +73,7 @@ fn section(comparison: &RunComparison, nth: usize) -> PageSection {
         blocks.push(PageBlock::Figures(forest::draw(comparison, nth)));
     }
     for kinds in comparison.places.iter().filter_map(|place| place.kinds.as_ref()) {
-        let (rows, rest) = kind_rows(kinds);
+        let (rows, rest) = kind_rows(comparison, kinds);
         if !rows.is_empty() {
             blocks.push(PageBlock::Heading(KINDS_HEADING.to_owned()));
             blocks.push(PageBlock::Table(kind_table(rows)));
@@ -113,8 +113,11 @@ fn kind_table(rows: Vec<KindCells>) -> Table {
     let numbers = ["base", "new", "ratio", "95 % interval"].map(Column::number);
     Table {
         label_head: "kind of statement".to_owned(),
-        columns: numbers.into_iter().chain([Column::text("verdict")]).collect(),
-        rows: rows.into_iter().map(|row| Row::new(row.kind, row.cells)).collect(),
+        columns: numbers.into_iter().chain(["verdict", "plan"].map(Column::text)).collect(),
+        rows: rows
+            .into_iter()
+            .map(|row| Row::new(row.kind, row.cells.into_iter().chain([row.plan.unwrap_or_default()])))
+            .collect(),
         ..Table::default()
     }
 }

@@ -8,7 +8,7 @@ use crate::render::markdown::page_markdown;
 use crate::render::page::{Page, PageBlock, PageSection};
 use crate::table::{Column, Row, Table};
 use crate::wording::compare::{arm_name, design_sentence, interval_text, introduction, place_name, ratio_text};
-use crate::wording::compared_kinds::kind_rows;
+use crate::wording::compared_kinds::{KindCells, kind_rows};
 use crate::wording::compared_sweep::answers;
 use crate::wording::metric::{metric_head, metric_value, verdict_word};
 use analysis::RatioVerdict;
@@ -62,8 +62,9 @@ fn differing(all: &[RunComparison]) -> PageBlock {
         let arm = if all.len() > 1 { format!("{}: ", arm_name(&one.new)) } else { String::new() };
         let ratios = one.ratios().filter(|(_, metric)| is_told(metric));
         rows.extend(ratios.map(|(place, metric)| ratio_row(&arm, place, metric)));
-        let kinds = one.places.iter().filter_map(|place| place.kinds.as_ref()).flat_map(|kinds| kind_rows(kinds).0);
-        rows.extend(kinds.map(|kind| Row::new(format!("{arm}{}", kind.kind), kind.cells)));
+        let kinds =
+            one.places.iter().filter_map(|place| place.kinds.as_ref()).flat_map(|kinds| kind_rows(one, kinds).0);
+        rows.extend(kinds.map(|kind| kind_row(&arm, kind)));
     }
     if rows.is_empty() {
         return PageBlock::Paragraph("No line shows a difference.".to_owned());
@@ -92,6 +93,13 @@ fn ratio_row(arm: &str, place: &PlaceComparison, metric: &MetricRatio) -> Row {
         verdict_word(metric.metric, estimate.verdict).to_owned(),
     ];
     Row::new(format!("{arm}{name}{}", metric_head(metric.metric, place.unit)), cells)
+}
+
+/// The sentences above have the plans of the slowest.
+fn kind_row(arm: &str, kind: KindCells) -> Row {
+    let [base, new, ratio, interval, verdict] = kind.cells;
+    let verdict = if kind.plan_word.is_empty() { verdict } else { format!("{verdict}, {}", kind.plan_word) };
+    Row::new(format!("{arm}{}", kind.kind), [base, new, ratio, interval, verdict])
 }
 
 #[cfg(test)]

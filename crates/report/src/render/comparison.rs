@@ -23,6 +23,8 @@ const PLACES_MAX: usize = 4;
 const WIDTH_MIN: usize = 80;
 /// All columns of the table of ratios but the first.
 const CELLS: usize = 63;
+/// Before what is told of a plan.
+const PLAN_INDENT: usize = 6;
 
 /// The answer. Ends with a line break.
 pub fn comparison(all: &[RunComparison], width: usize, colour: bool) -> String {
@@ -40,15 +42,18 @@ fn lines_of(one: &RunComparison, width: usize, colour: bool) -> Vec<String> {
         lines.extend(design_sentence(one).iter().flat_map(|text| wrap(&plain(text), width)));
     }
     lines.extend(
-        one.places.iter().filter_map(|place| place.kinds.as_ref()).flat_map(|kinds| kinds_of(kinds, width, colour)),
+        one.places
+            .iter()
+            .filter_map(|place| place.kinds.as_ref())
+            .flat_map(|kinds| kinds_of(one, kinds, width, colour)),
     );
     lines.extend(costs(one, width));
     lines
 }
 
-/// The kinds of statement that differ for sure, the slowest first: each name above its figures.
-fn kinds_of(kinds: &KindComparison, width: usize, colour: bool) -> Vec<String> {
-    let (rows, rest) = kind_rows(kinds);
+/// The kinds of statement that differ for sure, the slowest first: each name above its figures, and below them whether its plan differs.
+fn kinds_of(one: &RunComparison, kinds: &KindComparison, width: usize, colour: bool) -> Vec<String> {
+    let (rows, rest) = kind_rows(one, kinds);
     if rows.is_empty() {
         return Vec::new();
     }
@@ -59,6 +64,8 @@ fn kinds_of(kinds: &KindComparison, width: usize, colour: bool) -> Vec<String> {
         lines.extend(wrap(&format!("  {}", plain(&row.kind)), width));
         let painted = paint(figures(&row.cells).trim_end(), row.verdict, colour);
         lines.push(format!("{:<indent$}{painted}", ""));
+        let plan = row.plan.iter().flat_map(|plan| wrap(&plain(plan), width - PLAN_INDENT));
+        lines.extend(plan.map(|line| format!("{:PLAN_INDENT$}{line}", "")));
     }
     if rest > 0 {
         lines.push(format!("  and {rest} more; --json has them all"));

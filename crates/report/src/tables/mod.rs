@@ -11,6 +11,8 @@ mod inserts;
 mod kernels;
 mod loads;
 pub mod observed;
+mod observed;
+mod plans;
 pub mod points;
 mod relative;
 mod running_costs;
@@ -32,6 +34,7 @@ pub static TABLES: &[&TableDef] = &[
     &observed::SESSIONS,
     &statements::TABLE,
     &divergence::TABLE,
+    &plans::TABLE,
     &endpoints::TABLE,
     &hosts::TABLE,
     &variants::TABLE,

@@ -1,8 +1,9 @@
-//! The statements of a replay on two arms in words: what answers differently, what fails, and what takes longer.
+//! The statements of a replay on two arms in words: what answers differently, what fails, what takes longer, and whether its plan differs.
 //!
 //! In: a comparison. Out: sentences, and the rows of a table. Limits: ten kinds at most; JSON has all.
 
-use super::compare::{arm_name, interval_text, ratio_text};
+use super::compare::{arm_name, arm_names, interval_text, ratio_text};
+use super::compared_plans::{plan_text, plan_word, replanned_sentence};
 use super::list::join_and;
 use super::metric::speed_verdict_word;
 use super::quantity::time;
@@ -18,11 +19,12 @@ const NAMED_MAX: usize = 3;
 
 /// What is wrong with the answers, and then what takes longer; nothing if no statements of a log were replayed.
 pub fn kind_sentences(comparison: &RunComparison) -> Vec<String> {
-    let names = [arm_name(&comparison.base), arm_name(&comparison.new)];
+    let names = arm_names(comparison);
     let all = comparison.places.iter().filter_map(|place| place.kinds.as_ref());
     all.flat_map(|kinds| {
         let wrong = other_results(kinds, &names).into_iter().chain(failures(kinds, &names));
-        wrong.chain(results_alike(kinds)).chain(unknown_results(kinds)).chain(times(kinds)).collect::<Vec<String>>()
+        let slower = times(kinds).into_iter().chain(worst_plan(kinds, &names)).chain(replanned_sentence(kinds));
+        wrong.chain(results_alike(kinds)).chain(unknown_results(kinds)).chain(slower).collect::<Vec<String>>()
     })
     .collect()
 }
@@ -118,6 +120,11 @@ fn times(kinds: &KindComparison) -> Option<String> {
     })
 }
 
+/// `Its plan differs: ...`, of the kind that [`times`] names.
+fn worst_plan(kinds: &KindComparison, names: &[String; 2]) -> Option<String> {
+    Some(format!("Its {}.", plan_text(&kinds.differing().next()?.plans, names)?))
+}
+
 /// A kind of statement as it is told in a table: its name, both times, their ratio, its interval and the verdict.
 pub struct KindCells {
     /// The kind.
@@ -126,10 +133,15 @@ pub struct KindCells {
     pub cells: [String; 5],
     /// What colours them.
     pub verdict: RatioVerdict,
+    /// Whether its plan is another one, in words, if that is known.
+    pub plan: Option<String>,
+    /// The same in one word or two.
+    pub plan_word: &'static str,
 }
 
-/// The kinds that differ for sure, the slowest first, and how many more there are.
-pub fn kind_rows(kinds: &KindComparison) -> (Vec<KindCells>, usize) {
+/// The kinds of a place of `comparison` that differ for sure, the slowest first, and how many more there are.
+pub fn kind_rows(comparison: &RunComparison, kinds: &KindComparison) -> (Vec<KindCells>, usize) {
+    let names = arm_names(comparison);
     let cells = |one: &KindRatio| KindCells {
         kind: one.kind.clone(),
         cells: [
@@ -140,6 +152,8 @@ pub fn kind_rows(kinds: &KindComparison) -> (Vec<KindCells>, usize) {
             speed_verdict_word(one.estimate.verdict).to_owned(),
         ],
         verdict: one.estimate.verdict,
+        plan: plan_text(&one.plans, &names),
+        plan_word: plan_word(&one.plans),
     };
     let rows: Vec<KindCells> = kinds.differing().take(ROWS_MAX).map(cells).collect();
     let rest = kinds.differing().count() - rows.len();
@@ -153,7 +167,18 @@ pub const KINDS_HEADING: &str = "Kinds of statement, by their service times:";
 mod tests {
     use super::*;
     use crate::testing::{compared, estimate_of};
+    use analysis::compare::PlanComparison;
     use model::KindResults;
+
+    /// Number 0 has another plan, and so has number 19.
+    fn plans_of(nth: usize) -> PlanComparison {
+        let steps = |step: &str| vec![step.to_owned()];
+        match nth {
+            0 | 19 => PlanComparison::Other([steps("reads `big` by index `k`"), steps("reads all of `big`")]),
+            1 => PlanComparison::Same(steps("reads all of `big`")),
+            _ => PlanComparison::Unknown,
+        }
+    }
 
     fn kinds(slower: usize, results: &[(u64, u64)]) -> RunComparison {
         let mut one = compared();
@@ -162,7 +187,8 @@ mod tests {
             // Of a time less is better.
             let turned = pairs.map(|(base, new)| (new, base));
             let estimate = RatioEstimate { ratio: pairs[0].1 / pairs[0].0, ..estimate_of(&turned) };
-            KindRatio { kind: format!("select c{nth}"), base_ns: pairs[0].0, new_ns: pairs[0].1, estimate }
+            let plans = plans_of(nth);
+            KindRatio { kind: format!("select c{nth}"), base_ns: pairs[0].0, new_ns: pairs[0].1, estimate, plans }
         };
         let result = |(nth, (base, new)): (usize, &(u64, u64))| {
             let of = |rows: u64| KindResults { rows, ..KindResults::default() };
@@ -189,6 +215,12 @@ mod tests {
             told[1].starts_with("Of 20 kinds of statement 1 got slower and 0 faster: `select c0` takes 3.00 times"),
             "{told:?}"
         );
+        assert_eq!(told[2], "Its plan differs: old reads `big` by index `k`; new reads all of `big`.");
+        assert_eq!(
+            told[3],
+            "The plan of 1 kind of statement differs without a sure difference in its time: `select c19`."
+        );
+        assert_eq!(told.len(), 4, "{told:?}");
         let alike = kind_sentences(&kinds(0, &[]));
         assert_eq!(alike[0], "All 20 kinds of statement whose answers were compared answer alike.");
         assert_eq!(alike[1], "None of 20 kinds of statement shows a difference in its service time.");
@@ -211,8 +243,11 @@ mod tests {
     #[test]
     fn ten_kinds_have_rows_and_the_rest_is_counted() {
         let one = kinds(14, &[]);
-        let (rows, rest) = kind_rows(one.places[0].kinds.as_ref().unwrap());
+        let (rows, rest) = kind_rows(&one, one.places[0].kinds.as_ref().unwrap());
         assert_eq!((rows.len(), rest, rows[0].cells[2].as_str()), (10, 4, "3.00"));
+        let plans: Vec<Option<&str>> = rows.iter().take(3).map(|row| row.plan.as_deref()).collect();
+        let differs = "plan differs: old reads `big` by index `k`; new reads all of `big`";
+        assert_eq!(plans, [Some(differs), Some("same plan"), None]);
         assert!(kind_sentences(&compared()).is_empty());
     }
 }

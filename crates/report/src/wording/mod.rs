@@ -8,6 +8,7 @@ mod capacity;
 pub mod ceiling;
 pub mod compare;
 pub mod compared_kinds;
+pub mod compared_plans;
 pub mod compared_sweep;
 pub(crate) mod compression;
 pub mod connections;

@@ -163,11 +163,13 @@ fn lost(one: &RunComparison) -> Vec<Value> {
 fn statements(one: &RunComparison) -> Vec<Value> {
     let of_place = |place: &PlaceComparison| -> Vec<Value> {
         let ratio = |kind: &KindRatio| {
-            let estimate = &kind.estimate;
+            let (estimate, [base_plan, new_plan]) = (&kind.estimate, kind.plans.steps());
+            let differs = base_plan.map(|base| Some(base) != new_plan);
             json!({
                 "base_arm": arm_name(&one.base), "new_arm": arm_name(&one.new), "point": settings_label(&place.label),
                 "kind": kind.kind, "metric": "service_mean_ns", "base": kind.base_ns, "new": kind.new_ns, "ratio": estimate.ratio,
                 "ci95": estimate.ci95, "n": estimate.n, "verdict": estimate.verdict,
+                "base_plan": base_plan, "new_plan": new_plan, "plan_differs": differs,
             })
         };
         place.kinds.iter().flat_map(|kinds| kinds.ratios.iter().map(ratio)).collect()
@@ -245,7 +247,7 @@ fn causes(one: &RunComparison) -> Vec<Value> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use analysis::compare::{ArmSummary, KindComparison};
+    use analysis::compare::{ArmSummary, KindComparison, PlanComparison};
     use analysis::math::ratio::Preference;
     use analysis::points::metric::Metric;
     use analysis::points::work::WorkUnit;
@@ -322,7 +324,8 @@ mod tests {
             let pairs: Vec<RepeatPair> =
                 (0..6).map(|nth| RepeatPair { base: 100.0, new: times * (100.0 + f64::from(nth) / 10.0) }).collect();
             let estimate = RatioEstimate::from_pairs(&pairs, Preference::Less).expect("there are pairs");
-            KindRatio { kind: kind.into(), base_ns: 100.0, new_ns: 100.0 * times, estimate }
+            let plans = PlanComparison::Other([vec!["reads a <t>".into()], vec!["reads b".into()]]);
+            KindRatio { kind: kind.into(), base_ns: 100.0, new_ns: 100.0 * times, estimate, plans }
         };
         let results = |rows| KindResults { kind: "select <c>".into(), answers: 1, rows, ..KindResults::default() };
         let mut all = one_place(1.0, 4);
