@@ -73,7 +73,7 @@ fn section(comparison: &RunComparison, nth: usize) -> PageSection {
         blocks.push(PageBlock::Figures(forest::draw(comparison, nth)));
     }
     for kinds in comparison.places.iter().filter_map(|place| place.kinds.as_ref()) {
-        let (rows, rest) = kind_rows(comparison, kinds);
+        let (rows, rest) = kind_rows(kinds);
         if !rows.is_empty() {
             blocks.push(PageBlock::Heading(KINDS_HEADING.to_owned()));
             blocks.push(PageBlock::Table(kind_table(rows)));

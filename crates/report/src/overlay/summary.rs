@@ -62,8 +62,7 @@ fn differing(all: &[RunComparison]) -> PageBlock {
         let arm = if all.len() > 1 { format!("{}: ", arm_name(&one.new)) } else { String::new() };
         let ratios = one.ratios().filter(|(_, metric)| is_told(metric));
         rows.extend(ratios.map(|(place, metric)| ratio_row(&arm, place, metric)));
-        let kinds =
-            one.places.iter().filter_map(|place| place.kinds.as_ref()).flat_map(|kinds| kind_rows(one, kinds).0);
+        let kinds = one.places.iter().filter_map(|place| place.kinds.as_ref()).flat_map(|kinds| kind_rows(kinds).0);
         rows.extend(kinds.map(|kind| kind_row(&arm, kind)));
     }
     if rows.is_empty() {

@@ -42,18 +42,15 @@ fn lines_of(one: &RunComparison, width: usize, colour: bool) -> Vec<String> {
         lines.extend(design_sentence(one).iter().flat_map(|text| wrap(&plain(text), width)));
     }
     lines.extend(
-        one.places
-            .iter()
-            .filter_map(|place| place.kinds.as_ref())
-            .flat_map(|kinds| kinds_of(one, kinds, width, colour)),
+        one.places.iter().filter_map(|place| place.kinds.as_ref()).flat_map(|kinds| kinds_of(kinds, width, colour)),
     );
     lines.extend(costs(one, width));
     lines
 }
 
 /// The kinds of statement that differ for sure, the slowest first: each name above its figures, and below them whether its plan differs.
-fn kinds_of(one: &RunComparison, kinds: &KindComparison, width: usize, colour: bool) -> Vec<String> {
-    let (rows, rest) = kind_rows(one, kinds);
+fn kinds_of(kinds: &KindComparison, width: usize, colour: bool) -> Vec<String> {
+    let (rows, rest) = kind_rows(kinds);
     if rows.is_empty() {
         return Vec::new();
     }

@@ -77,11 +77,6 @@ pub fn arm_name(arm: &ArmSummary) -> String {
     arm.group.as_ref().map_or_else(|| arm.run.clone(), phrase)
 }
 
-/// The names of both arms, the base first.
-pub fn arm_names(comparison: &RunComparison) -> [String; 2] {
-    [arm_name(&comparison.base), arm_name(&comparison.new)]
-}
-
 /// `15.18` of `15.18 (Debian 15.18-0+deb12u1)`.
 fn short_version(version: &str) -> &str {
     version.split([' ', '-']).next().unwrap_or(version)

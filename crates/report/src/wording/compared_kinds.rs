@@ -2,8 +2,8 @@
 //!
 //! In: a comparison. Out: sentences, and the rows of a table. Limits: ten kinds at most; JSON has all.
 
-use super::compare::{arm_name, arm_names, interval_text, ratio_text};
-use super::compared_plans::{plan_text, plan_word, replanned_sentence};
+use super::compare::{arm_name, interval_text, ratio_text};
+use super::compared_plans::{COLUMNS, plan_text, plan_word, replanned_sentence};
 use super::list::join_and;
 use super::metric::speed_verdict_word;
 use super::quantity::time;
@@ -19,7 +19,7 @@ const NAMED_MAX: usize = 3;
 
 /// What is wrong with the answers, and then what takes longer; nothing if no statements of a log were replayed.
 pub fn kind_sentences(comparison: &RunComparison) -> Vec<String> {
-    let names = arm_names(comparison);
+    let names = [arm_name(&comparison.base), arm_name(&comparison.new)];
     let all = comparison.places.iter().filter_map(|place| place.kinds.as_ref());
     all.flat_map(|kinds| {
         let wrong = other_results(kinds, &names).into_iter().chain(failures(kinds, &names));
@@ -121,8 +121,8 @@ fn times(kinds: &KindComparison) -> Option<String> {
 }
 
 /// `Its plan differs: ...`, of the kind that [`times`] names.
-fn worst_plan(kinds: &KindComparison, names: &[String; 2]) -> Option<String> {
-    Some(format!("Its {}.", plan_text(&kinds.differing().next()?.plans, names)?))
+fn worst_plan(kinds: &KindComparison, [base, new]: &[String; 2]) -> Option<String> {
+    Some(format!("Its {}.", plan_text(&kinds.differing().next()?.plans, [base, new])?))
 }
 
 /// A kind of statement as it is told in a table: its name, both times, their ratio, its interval and the verdict.
@@ -139,9 +139,8 @@ pub struct KindCells {
     pub plan_word: &'static str,
 }
 
-/// The kinds of a place of `comparison` that differ for sure, the slowest first, and how many more there are.
-pub fn kind_rows(comparison: &RunComparison, kinds: &KindComparison) -> (Vec<KindCells>, usize) {
-    let names = arm_names(comparison);
+/// The kinds that differ for sure, the slowest first, and how many more there are.
+pub fn kind_rows(kinds: &KindComparison) -> (Vec<KindCells>, usize) {
     let cells = |one: &KindRatio| KindCells {
         kind: one.kind.clone(),
         cells: [
@@ -152,7 +151,7 @@ pub fn kind_rows(comparison: &RunComparison, kinds: &KindComparison) -> (Vec<Kin
             speed_verdict_word(one.estimate.verdict).to_owned(),
         ],
         verdict: one.estimate.verdict,
-        plan: plan_text(&one.plans, &names),
+        plan: plan_text(&one.plans, COLUMNS),
         plan_word: plan_word(&one.plans),
     };
     let rows: Vec<KindCells> = kinds.differing().take(ROWS_MAX).map(cells).collect();
@@ -243,10 +242,10 @@ mod tests {
     #[test]
     fn ten_kinds_have_rows_and_the_rest_is_counted() {
         let one = kinds(14, &[]);
-        let (rows, rest) = kind_rows(&one, one.places[0].kinds.as_ref().unwrap());
+        let (rows, rest) = kind_rows(one.places[0].kinds.as_ref().unwrap());
         assert_eq!((rows.len(), rest, rows[0].cells[2].as_str()), (10, 4, "3.00"));
         let plans: Vec<Option<&str>> = rows.iter().take(3).map(|row| row.plan.as_deref()).collect();
-        let differs = "plan differs: old reads `big` by index `k`; new reads all of `big`";
+        let differs = "plan differs: base reads `big` by index `k`; new reads all of `big`";
         assert_eq!(plans, [Some(differs), Some("same plan"), None]);
         assert!(kind_sentences(&compared()).is_empty());
     }

@@ -6,13 +6,16 @@
 use super::list::join_and;
 use analysis::compare::{KindComparison, PlanComparison};
 
+/// The arms in a table: the heads of its columns.
+pub const COLUMNS: [&str; 2] = ["base", "new"];
+
 /// The steps of each arm that are named.
 const STEPS_MAX: usize = 3;
 /// The kinds that a sentence names.
 const NAMED_MAX: usize = 3;
 
 /// What is to be told of the plans of a kind that got slower or faster; `None` if an arm has none.
-pub fn plan_text(plans: &PlanComparison, names: &[String; 2]) -> Option<String> {
+pub fn plan_text(plans: &PlanComparison, names: [&str; 2]) -> Option<String> {
     match plans {
         PlanComparison::Unknown => None,
         PlanComparison::Same(_) => Some("same plan".to_owned()),
@@ -45,7 +48,7 @@ pub fn replanned_sentence(kinds: &KindComparison) -> Option<String> {
 }
 
 /// What only one of the plans has; of plans with the same steps the first that is in another place.
-fn difference([base, new]: &[Vec<String>; 2], names: &[String; 2]) -> String {
+fn difference([base, new]: &[Vec<String>; 2], names: [&str; 2]) -> String {
     let only = [only_in(base, new), only_in(new, base)];
     let told = [0, 1].map(|arm| format!("{} {}", names[arm], steps_text(&only[arm])));
     match only.each_ref().map(Vec::is_empty) {
@@ -87,7 +90,7 @@ mod tests {
     fn told(base: &[&str], new: &[&str]) -> String {
         let steps = |steps: &[&str]| steps.iter().map(|step| (*step).to_owned()).collect::<Vec<String>>();
         let plans = PlanComparison::Other([steps(base), steps(new)]);
-        plan_text(&plans, &["A".to_owned(), "B".to_owned()]).expect("both have one")
+        plan_text(&plans, ["A", "B"]).expect("both have one")
     }
 
     #[test]
@@ -109,10 +112,10 @@ mod tests {
 
     #[test]
     fn what_is_not_known_of_both_is_not_told() {
-        let names = ["A".to_owned(), "B".to_owned()];
-        assert_eq!(plan_text(&PlanComparison::Unknown, &names), None);
-        assert_eq!(plan_text(&PlanComparison::Same(Vec::new()), &names).as_deref(), Some("same plan"));
-        assert_eq!(plan_text(&PlanComparison::Unsteady, &names).as_deref(), Some("plan changes from repeat to repeat"));
+        let names = ["A", "B"];
+        assert_eq!(plan_text(&PlanComparison::Unknown, names), None);
+        assert_eq!(plan_text(&PlanComparison::Same(Vec::new()), names).as_deref(), Some("same plan"));
+        assert_eq!(plan_text(&PlanComparison::Unsteady, names).as_deref(), Some("plan changes from repeat to repeat"));
         assert_eq!(replanned_sentence(&KindComparison::default()), None);
     }
 }

@@ -9,8 +9,8 @@ use analysis::RatioVerdict;
 use analysis::compare::{KindRatio, PlaceComparison, RunComparison, is_below};
 use analysis::math::ratio::PAIRS_MIN;
 use plot::escape::escape_xml;
-use report::wording::compare::{arm_name, arm_names, interval_text, listed, place_name, ratio_text, repeats_left};
-use report::wording::compared_plans::plan_text;
+use report::wording::compare::{arm_name, interval_text, listed, place_name, ratio_text, repeats_left};
+use report::wording::compared_plans::{COLUMNS, plan_text};
 use std::fmt::Write as _;
 use std::path::Path;
 
@@ -153,10 +153,7 @@ fn cases_of(one: &RunComparison, share: f64) -> Vec<GateCase> {
     let kinds = one.places.iter().filter_map(|place: &PlaceComparison| place.kinds.as_ref());
     for kinds in kinds {
         cases.extend(
-            kinds
-                .ratios
-                .iter()
-                .map(|kind| case(CaseKind::Statement, kind.kind.clone(), of_statement(one, kind, share))),
+            kinds.ratios.iter().map(|kind| case(CaseKind::Statement, kind.kind.clone(), of_statement(kind, share))),
         );
         let failing = kinds.failures.iter().filter(|(_, [_, in_new])| *in_new > 0);
         cases.extend(failing.map(|(kind, [_, in_new])| {
@@ -176,11 +173,11 @@ fn cases_of(one: &RunComparison, share: f64) -> Vec<GateCase> {
 }
 
 /// A kind of statement fails if it is shown to take longer, and so much longer that less than `share` of the work is done in the same time.
-fn of_statement(one: &RunComparison, kind: &KindRatio, share: f64) -> CaseOutcome {
+fn of_statement(kind: &KindRatio, share: f64) -> CaseOutcome {
     match kind.estimate.verdict {
         RatioVerdict::Slower if 1.0 / kind.estimate.ratio < share => {
             let times = ratio_text(kind.estimate.ratio);
-            let plan = plan_text(&kind.plans, &arm_names(one)).map_or(String::new(), |plan| format!("; {plan}"));
+            let plan = plan_text(&kind.plans, COLUMNS).map_or(String::new(), |plan| format!("; {plan}"));
             CaseOutcome::Failed(format!("takes {times} times as long, {}{plan}", interval_text(&kind.estimate)))
         }
         RatioVerdict::Indicative => CaseOutcome::Undecided,
