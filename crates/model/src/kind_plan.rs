@@ -1,9 +1,8 @@
 //! How a server performs one kind of statement of a replay: the steps of its plan, in its order.
 //!
-//! In: the steps, in words, of one recorded statement of the kind. Out: a fact that holds them, and back. Limits: a plan has no costs, no
+//! In: the steps, in words, of one recorded statement of the kind. Out: the text of a fact that holds them, and back. Limits: a plan has no costs, no
 //! estimates and no values, so that the same plan is the same text; of a long one the rest is counted.
 
-use crate::sample::Fact;
 use serde::{Deserialize, Serialize};
 
 /// What the name of a fact begins with that has the plan of one kind of statement of a replay; the number of the kind follows.
@@ -24,8 +23,8 @@ pub struct KindPlan {
 }
 
 impl KindPlan {
-    /// It as a fact, as kind number `nth`: the kind in the first line, and a step in each further one.
-    pub fn fact(&self, nth: usize) -> Fact {
+    /// It as the text of a fact: the kind in the first line, and a step in each further one.
+    pub fn text(&self) -> String {
         let mut text = self.kind.clone();
         for (at, step) in self.steps.iter().enumerate() {
             if text.len() + step.len() > BYTES_MAX {
@@ -35,7 +34,7 @@ impl KindPlan {
             text.push('\n');
             text.extend(step.chars().map(|c| if c.is_control() { ' ' } else { c }));
         }
-        Fact::new(format!("{REPLAY_PLAN_FACT}{nth}"), text)
+        text
     }
 
     /// What a fact says; `None` if it has no step.
@@ -53,14 +52,13 @@ mod tests {
     fn a_plan_comes_back_from_its_fact_and_a_long_one_is_cut() {
         let steps = |count: usize| (0..count).map(|nth| format!("reads all of `part{nth}`")).collect::<Vec<_>>();
         let plan = KindPlan { kind: "select c from t".into(), steps: steps(3) };
-        let fact = plan.fact(7);
-        assert_eq!((fact.name.as_str(), KindPlan::from_text(&fact.value)), ("replay_plan.7", Some(plan)));
-        let long = KindPlan { kind: "select c from parts".into(), steps: steps(1_000) }.fact(1).value;
+        assert_eq!(KindPlan::from_text(&plan.text()), Some(plan));
+        let long = KindPlan { kind: "select c from parts".into(), steps: steps(1_000) }.text();
         let found = KindPlan::from_text(&long).unwrap();
         assert!(long.len() < BYTES_MAX + 30, "{}", long.len());
         assert_eq!(found.steps.last(), Some(&format!("{} more steps", 1_001 - found.steps.len())));
         let odd = KindPlan { kind: "k".into(), steps: vec!["reads all of `a\nb`".into()] };
-        assert_eq!(KindPlan::from_text(&odd.fact(1).value).unwrap().steps, ["reads all of `a b`"]);
+        assert_eq!(KindPlan::from_text(&odd.text()).unwrap().steps, ["reads all of `a b`"]);
         assert_eq!(KindPlan::from_text("select c from t"), None);
     }
 }

@@ -55,6 +55,7 @@ const ALLOWED: &[Ending] = &[
             "crates/engine/src/connect/backlog.rs",
             "crates/engine/src/file/workers.rs",
             "crates/engine/src/server/sighting.rs",
+            "crates/engine/src/watch/process_log.rs",
             "crates/host/src/flush_probe.rs",
             "crates/host/src/privileged/block_trace.rs",
             "crates/host/src/privileged/cgroup/cpu.rs",

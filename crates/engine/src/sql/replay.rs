@@ -233,6 +233,20 @@ fn leads_to_same(one: &Route, other: &Route) -> bool {
     }
 }
 
+/// What the server at `address` says of `plans`.
+pub fn plan_facts<S: SqlServer>(plans: &ReplayPlans, address: &S::Address) -> Vec<Fact> {
+    let words = S::replay_words();
+    plans.facts((words.plans, words.dialect), |schema, deadline| {
+        let there = if schema.is_empty() { address.clone() } else { S::in_recorded_schema(address, schema) };
+        let mut admin = S::connect_admin(&there, deadline.time_left().unwrap_or_default())?;
+        let guard = plans.reads_only().then_some(words.read_only);
+        for text in words.begin.iter().copied().chain(guard) {
+            admin.query_until(text, deadline)?;
+        }
+        Ok(admin)
+    })
+}
+
 /// What of the recording reads, by what the server has of its own: all of it if writes are replayed.
 pub fn judged_recording<S: SqlServer>(
     log: &ReplayedLog,

@@ -7,10 +7,9 @@
 
 use super::OpFailure;
 use super::admin_connection::{AdminConnection, WireError};
-use super::server_instance::SqlServer;
 use crate::server::network::TextRows;
 use host::deadline::Deadline;
-use model::{Fact, KindPlan, REPLAY_PLANS_FACT};
+use model::{Fact, KindPlan, REPLAY_PLAN_FACT, REPLAY_PLANS_FACT};
 use sql::Reading;
 use std::io::ErrorKind;
 use std::sync::Arc;
@@ -25,6 +24,7 @@ const TEXT_BYTES_MAX: usize = 256 << 10;
 const EXPLAINED: [&str; 8] = ["select", "insert", "update", "delete", "replace", "with", "table", "values"];
 
 /// How one kind of server is asked for a plan.
+#[derive(Clone, Copy)]
 pub struct PlanWords {
     /// What stands before the statement.
     pub explain: &'static str,
@@ -57,21 +57,36 @@ impl ReplayPlans {
         ReplayPlans { recording, schemas, reads_only }
     }
 
-    /// Asks the server at `address`.
-    pub fn facts<S: SqlServer>(&self, address: &S::Address) -> Vec<Fact> {
-        let (mut found, mut connection) = (AskedPlans::default(), None);
+    /// Whether nothing may be written.
+    pub fn reads_only(&self) -> bool {
+        self.reads_only
+    }
+
+    /// Asks a server of `dialect` with its own `words`. `connect` opens a connection in the schema of a name, which may be empty.
+    pub fn facts<A: AdminConnection>(
+        &self,
+        (words, dialect): (PlanWords, LogDialect),
+        mut connect: impl FnMut(&str, Deadline) -> Result<A, OpFailure>,
+    ) -> Vec<Fact> {
+        let (mut found, mut connection) = (AskedPlans::default(), None::<(u32, A)>);
         let deadline = Deadline::unless_interrupted(PLANS_WITHIN);
         let mut samples: Vec<_> = self.recording.samples().collect();
         // Each schema has a connection of its own.
         samples.sort_by_key(|sample| (sample.schema, sample.kind));
         for sample in samples {
             let Ok(text) = self.recording.text(&sample) else { continue };
-            if !is_explained(&text, S::replay_words().dialect) {
+            if !is_explained(&text, dialect) {
                 continue;
             }
             found.asked += 1;
-            let steps = self.open_in::<S>(address, sample.schema, &mut connection, deadline);
-            let steps = steps.and_then(|admin| steps_of::<S>(admin, &text, deadline));
+            let admin = match connection.take_if(|(at, _)| *at == sample.schema) {
+                Some((_, admin)) => Ok(admin),
+                None => connect(&self.schemas[sample.schema as usize], deadline),
+            };
+            let steps = admin.and_then(|admin| {
+                let (_, admin) = connection.insert((sample.schema, admin));
+                steps_of(admin, words, &text, deadline)
+            });
             found.add(&self.recording, usize::from(sample.kind), steps);
             if deadline.time_left().is_err() {
                 break;
@@ -79,38 +94,15 @@ impl ReplayPlans {
         }
         found.facts()
     }
-
-    /// The connection in schema number `schema`; it takes the place of one in another.
-    fn open_in<'c, S: SqlServer>(
-        &self,
-        address: &S::Address,
-        schema: u32,
-        connection: &'c mut Option<(u32, S::Admin)>,
-        deadline: Deadline,
-    ) -> Result<&'c mut S::Admin, OpFailure> {
-        if connection.as_ref().is_none_or(|(at, _)| *at != schema) {
-            *connection = None;
-            let name = &self.schemas[schema as usize];
-            let there = if name.is_empty() { address.clone() } else { S::in_recorded_schema(address, name) };
-            let mut admin = S::connect_admin(&there, deadline.time_left().unwrap_or_default())?;
-            let words = S::replay_words();
-            let guard = self.reads_only.then_some(words.read_only);
-            for text in words.begin.iter().copied().chain(guard) {
-                admin.query_until(text, deadline)?;
-            }
-            *connection = Some((schema, admin));
-        }
-        Ok(&mut connection.as_mut().expect("opened above").1)
-    }
 }
 
 /// The steps of the plan of `text`. What a server computes to make it, such as the value of a function, leaves nothing behind.
-fn steps_of<S: SqlServer>(
-    admin: &mut S::Admin,
+fn steps_of<A: AdminConnection>(
+    admin: &mut A,
+    words: PlanWords,
     text: &str,
     deadline: Deadline,
 ) -> Result<Option<Vec<String>>, OpFailure> {
-    let words = &S::replay_words().plans;
     admin.query_until("BEGIN", deadline)?;
     let answer = admin.query_until(&format!("{} {text}", words.explain), deadline);
     let lost = answer.as_ref().err().and_then(WireError::lost);
@@ -144,8 +136,12 @@ impl AskedPlans {
         }
         let why = self.failure.map_or(String::new(), |why| format!("; the first that failed: {why}"));
         let count = Fact::new(REPLAY_PLANS_FACT, format!("{} of {} kinds{why}", self.plans.len(), self.asked));
-        [count].into_iter().chain(self.plans.iter().map(|(kind, plan)| plan.fact(kind + 1))).collect()
+        [count].into_iter().chain(self.plans.iter().map(|(kind, plan)| plan_fact(kind + 1, plan))).collect()
     }
+}
+
+fn plan_fact(nth: usize, plan: &KindPlan) -> Fact {
+    Fact::new(format!("{REPLAY_PLAN_FACT}{nth}"), plan.text())
 }
 
 /// Whether `text` is one statement that is explained and not executed. Behind a semicolon may be another, which would be.
@@ -216,7 +212,7 @@ mod tests {
             (&*facts[0].name, &*facts[0].value),
             (REPLAY_PLANS_FACT, "1 of 2 kinds; the first that failed: permission denied")
         );
-        assert_eq!(facts[1], plan.fact(4));
+        assert_eq!(facts[1], plan_fact(4, &plan));
         assert!(AskedPlans::default().facts().is_empty());
     }
 }

@@ -738,7 +738,10 @@ impl<S: SqlServer> Instance for SqlServerInstance<S> {
         let limit = limit.map(|limit| Fact::new("hold.connections_max", limit));
         let tally = self.endpoints.as_ref().map_or_else(|| self.tally.take_facts(), |all| all.health.take_facts());
         let replayed = self.replay_tally.take().map_or_else(Vec::new, |tally| tally.facts());
-        let plans = self.replay_plans.take().map_or_else(Vec::new, |plans| plans.facts::<S>(&self.client_address));
+        let plans = self
+            .replay_plans
+            .take()
+            .map_or_else(Vec::new, |plans| replay::plan_facts::<S>(&plans, &self.client_address));
         let replayed = replayed.into_iter().chain(plans);
         let own = tally.into_iter().chain(ended).chain(self.debt.take_fact()).chain(limit).chain(replayed);
         own.chain(variant.into_iter().flatten()).chain(std::mem::take(&mut self.replay_facts)).collect()

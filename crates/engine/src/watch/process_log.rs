@@ -83,8 +83,11 @@ pub(super) fn open_log(pid: u32, program: &str) -> Option<Result<ErrorLog, Missi
     })
 }
 
+/// Whether a file of this name may be a log.
+type IsLogName = fn(&str) -> bool;
+
 /// How `program` marks severities, and which names its log may have.
-fn marks_of(program: &str) -> Option<(Marks, fn(&str) -> bool)> {
+fn marks_of(program: &str) -> Option<(Marks, IsLogName)> {
     match program {
         "mariadbd" | "mysqld" => Some((MYSQL_MARKS, |name| name.ends_with(".err") || name.contains("error"))),
         "postgres" | "postmaster" => Some((POSTGRES_MARKS, |name| name.ends_with(".log"))),
@@ -93,7 +96,7 @@ fn marks_of(program: &str) -> Option<(Marks, fn(&str) -> bool)> {
 }
 
 /// The way to the log of process `pid`, or of one that it started.
-fn find_log(pid: u32, is_log_name: fn(&str) -> bool) -> io::Result<Option<PathBuf>> {
+fn find_log(pid: u32, is_log_name: IsLogName) -> io::Result<Option<PathBuf>> {
     let own = appended_files(pid)?;
     let standard = [STDERR, STDOUT].into_iter().find_map(|fd| own.iter().find(|file| file.fd == fd));
     let is_named = |file: &&AppendedFile| file.path.file_name().and_then(|name| name.to_str()).is_some_and(is_log_name);

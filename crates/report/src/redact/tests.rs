@@ -52,8 +52,7 @@ fn full_point() -> PointData {
     }];
     point.hosts = vec![host()];
     let traits = &mut point.traits;
-    traits.engine.version = Some("11.8".into());
-    traits.engine.durability = Some("os".into());
+    (traits.engine.version, traits.engine.durability) = (Some("11.8".into()), Some("os".into()));
     traits.engine.limited_device = Some("vda".into());
     traits.engine.settings = vec![ServerSetting { name: "datadir".into(), value: "/srv/x".into(), matters: true }];
     traits.engine.endpoints = vec!["n1:3306".into()];

@@ -11,7 +11,6 @@ mod inserts;
 mod kernels;
 mod loads;
 pub mod observed;
-mod observed;
 mod plans;
 pub mod points;
 mod relative;

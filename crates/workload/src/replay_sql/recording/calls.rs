@@ -210,7 +210,8 @@ impl CallValue {
 /// A call as it is kept: the number of its template and the bytes of its values.
 #[derive(Debug)]
 pub struct KeptCall {
-    pub(in crate::replay_sql) template: u32,
+    /// The number of its template.
+    pub template: u32,
     values: Vec<u8>,
 }
 
@@ -224,7 +225,7 @@ impl KeptCall {
     }
 
     /// Its values as arguments, with the bytes of texts behind `text`; `None` if they are not whole.
-    pub(in crate::replay_sql) fn put_args(&self, args: &mut Vec<SqlArg>, text: &mut Vec<u8>) -> Option<()> {
+    pub fn put_args(&self, args: &mut Vec<SqlArg>, text: &mut Vec<u8>) -> Option<()> {
         let mut rest = &self.values[..];
         while let Some((tag, behind)) = rest.split_first() {
             let number = |bytes: &[u8]| bytes.first_chunk::<8>().copied();
