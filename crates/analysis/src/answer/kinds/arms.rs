@@ -96,22 +96,27 @@ fn question(comparison: &Comparison) -> String {
 
 /// `With an open loop of 5,000 per second the p99 is 186 ms, with a closed loop 116 us: ...`, where rates are given and not compared.
 fn tail(comparison: &Comparison, nth: usize) -> Option<Claim> {
-    let times = comparison.effects_of(nth, Metric::Response(Percentile::P99)).decided;
-    if times.is_empty() {
-        return None;
-    }
-    let effect = split_within(&times, &[], Vec::new()).alike().copied().filter(|one| one.verdict.is_difference())?;
+    let ArmEffects { decided, undecided, .. } = comparison.effects_of(nth, Metric::Response(Percentile::P99));
+    let place = decided.first().or(undecided.first())?.place.clone();
     let arms = [&comparison.table.arms[nth + 1], comparison.base()];
-    let place: Vec<&Setting> = times[0].place.clone();
     let p99 = |arm: &Setting| Some(comparison.row(&place, arm)?.summary.as_ref()?.response_ns.as_ref()?.p99 as f64);
     let [(long, most), (short, least)] = match [p99(arms[0])?, p99(arms[1])?] {
         [one, other] if one >= other => [(arms[0], one), (arms[1], other)],
         [one, other] => [(arms[1], other), (arms[0], one)],
     };
-    let sentence = format!("{} the p99 is {}, {} {}", capital(&under(long)), time(most), under(short), time(least));
+    let told = |verb: &str| {
+        format!("{} the p99 {verb} {}, {} {}", capital(&under(long)), time(most), under(short), time(least))
+    };
+    if decided.is_empty() {
+        let pairs = undecided.iter().map(|one| one.effect.n).max()?;
+        let (measured, needed) = (sentences::pairs(pairs), number_word(PAIRS_MIN as u32));
+        let sentence = format!("{}: with {measured} that is not proven, a difference needs {needed}.", told("was"));
+        return Some(Claim::new(ClaimKind::Undecided, sentence));
+    }
+    let effect = split_within(&decided, &[], Vec::new()).alike().copied().filter(|one| one.verdict.is_difference())?;
     let is_closed = |arm: &Setting| matches!(arm.value, SettingValue::Pacing(Pacing::Closed { .. }));
     let why = ": a client that waits sends nothing meanwhile, and hardly sees the stall";
-    let sentence = format!("{sentence}{}.", if is_closed(short) { why } else { "" });
+    let sentence = format!("{}{}.", told("is"), if is_closed(short) { why } else { "" });
     Some(Claim::new(ClaimKind::Difference, sentence).figure("ratio", effect.ratio, effect.ci95))
 }
 

@@ -232,9 +232,9 @@ fn engines_of_unlike_durability_are_not_ranked() {
     assert_eq!(sentences(&answer), expected);
 }
 
-#[test]
-fn rates_that_are_given_are_compared_by_their_p99() {
-    let closed = points(&[cell("MariaDB", 1000.0)], 4);
+/// A closed loop and an open one, whose operations take 20 ms.
+fn closed_and_open(repeats: u32) -> Vec<PointData> {
+    let closed = points(&[cell("MariaDB", 1000.0)], repeats);
     let mut open = closed.clone();
     for point in &mut open {
         point.trial.load.pacing = Pacing::Open { arrivals: Arrivals::Constant { per_s: 500.0 } };
@@ -244,13 +244,24 @@ fn rates_that_are_given_are_compared_by_their_p99() {
             row.response = times;
         }
     }
-    let all: Vec<PointData> = closed.into_iter().zip(open).flat_map(|(one, other)| [one, other]).collect();
-    let answer = answer_of(all, Some("pacing"));
+    closed.into_iter().zip(open).flat_map(|(one, other)| [one, other]).collect()
+}
+
+#[test]
+fn rates_that_are_given_are_compared_by_their_p99() {
+    let answer = answer_of(closed_and_open(4), Some("pacing"));
     assert_eq!(answer.kind, AnswerKind::Arms);
     let first = &answer.claims[0].sentence;
     let begin = "With an open loop of 500 per second the p99 is 20.0 ms, with a closed loop ";
     assert!(first.starts_with(begin) && first.contains(": a client that waits sends nothing meanwhile"), "{first}");
     assert_eq!(answer.table.expect("their times").rows.len(), 2);
+    let answer = answer_of(closed_and_open(2), Some("pacing"));
+    let first = &answer.claims[0].sentence;
+    let begin = "With an open loop of 500 per second the p99 was 20.0 ms, with a closed loop ";
+    assert!(
+        first.starts_with(begin) && first.ends_with(": with two pairs that is not proven, a difference needs four."),
+        "{first}"
+    );
 }
 
 #[test]
