@@ -293,7 +293,12 @@ pub static FACTS: &[FactMeaning] = &[
         "replay_divergence.*",
         "of one kind of statement how many were compared with the recorded ones; how many failed and had not; did not fail and had; returned, or changed, more or fewer rows; made another id; and the name of the kind",
     ),
+    fact(
+        "replay_failed_as_recorded",
+        "statements that failed as they did when they were recorded, which count as done",
+    ),
     fact("replay_ids", "how often the server was told which id to make, as the recorded one made it"),
+    fact("recorded.prepared", "how many statements were prepared when they were recorded, and are prepared again"),
     fact("recorded.room", "room that the statements take in a file while they are replayed"),
     fact("recorded.skipped", "what of the log is no statement, or cannot be read"),
     fact("recorded.skipped.*", "how often that was of this kind, and where first"),
