@@ -404,7 +404,8 @@ impl LoginPackets<'_> {
         match (plugin, data) {
             (PasswordPlugin::CachingSha2, [FAST_AUTH_SUCCESS]) => Ok(()),
             (PasswordPlugin::CachingSha2, [PERFORM_FULL_AUTH]) if self.stream.is_open_to_others() => {
-                let why = "the server wants the password itself (caching_sha2_password, not in its cache), and this connection is in clear                            text; add `ssl-mode=REQUIRED` or stronger to the URL, or connect over a unix socket";
+                let why = "the server wants the password itself (caching_sha2_password, not in its cache), and this connection is in clear text; \
+                           add `ssl-mode=REQUIRED` or stronger to the URL, or connect over a unix socket";
                 Err(explained_error(ErrorKind::PermissionDenied, why).into())
             }
             // The password itself with a closing zero, which is safe on a socket or over TLS.
