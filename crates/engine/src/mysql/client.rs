@@ -17,7 +17,7 @@ use crate::sql::kept::KeptRows;
 use crate::sql::literals::Dialect;
 use crate::sql::multiplex::{PollableSession, SqlCommand};
 use crate::sql::open_connections::{CancelAtServer, ConnectionKey, Registration};
-use crate::sql::opening::Opening;
+use crate::sql::opening::{BegunSession, Opening};
 use crate::sql::preparing::PreparingConnection;
 use crate::sql::replay_calls::PreparesLater;
 use crate::sql::row_tally::{Answered, RowTally};
@@ -367,13 +367,6 @@ impl SessionFactory for ConnectMysql {
     }
 }
 
-/// A session that is not ready yet.
-struct BegunSession {
-    /// `None` if it is done.
-    login: Option<LoginProgress>,
-    rest: Opening,
-}
-
 /// A connection of a client, and how it executes statements.
 pub struct MysqlSession {
     opened: Instant,
@@ -384,7 +377,7 @@ pub struct MysqlSession {
     executor: StatementExecutor<MysqlWire>,
     ahead: AnswerAhead,
     /// `None` if it is ready for operations.
-    begun: Option<Box<BegunSession>>,
+    begun: Option<Box<BegunSession<LoginProgress>>>,
 }
 
 /// How much has arrived of the answer to an operation that was sent ahead.
@@ -473,11 +466,7 @@ impl PollableSession for MysqlSession {
 
     #[inline]
     fn take_some(&mut self, _: &SqlOp) -> Result<bool, OpFailure> {
-        let taken = if self.executor.is_preparing() {
-            self.executor.take_preparation()
-        } else {
-            self.executor.wire.take_some()
-        };
+        let taken = self.executor.take_some(MysqlWire::take_some);
         taken.map_err(|error| self.failure_of(error))
     }
 

@@ -15,7 +15,7 @@ use crate::sql::kept::KeptRows;
 use crate::sql::literals::Dialect;
 use crate::sql::multiplex::{PollableSession, SqlCommand};
 use crate::sql::open_connections::{CancelAtServer, ConnectionKey, Registration};
-use crate::sql::opening::Opening;
+use crate::sql::opening::{BegunSession, Opening};
 use crate::sql::preparing::PreparingConnection;
 use crate::sql::replay_calls::PreparesLater;
 use crate::sql::row_tally::{Answered, RowTally};
@@ -229,7 +229,7 @@ impl ConnectPostgres {
         &self,
         executor: StatementExecutor<PostgresWire>,
         registered: Option<Registration>,
-        begun: Option<Box<BegunSession>>,
+        begun: Option<Box<BegunSession<LoginProgress>>>,
     ) -> PostgresSession {
         PostgresSession {
             server: self.server.clone(),
@@ -318,13 +318,6 @@ impl SessionFactory for ConnectPostgres {
     }
 }
 
-/// A session that is not ready yet.
-struct BegunSession {
-    /// `None` if it is done.
-    login: Option<LoginProgress>,
-    rest: Opening,
-}
-
 const UNIQUE_VIOLATION: &str = "23505";
 /// The server ends, or only the connection does: the message is the same.
 const ENDED_BY_ADMINISTRATOR: &str = "57P01";
@@ -343,7 +336,7 @@ pub struct PostgresSession {
     deletes: Vec<bool>,
     ahead: AnswerAhead,
     /// `None` if it is ready for operations.
-    begun: Option<Box<BegunSession>>,
+    begun: Option<Box<BegunSession<LoginProgress>>>,
 }
 
 /// How much has arrived of the answer to an operation that was sent ahead.
@@ -465,11 +458,7 @@ impl PollableSession for PostgresSession {
 
     #[inline]
     fn take_some(&mut self, op: &SqlOp) -> Result<bool, OpFailure> {
-        let taken = if self.executor.is_preparing() {
-            self.executor.take_preparation()
-        } else {
-            self.executor.wire.take_some()
-        };
+        let taken = self.executor.take_some(PostgresWire::take_some);
         taken.map_err(|error| self.failure_of(op, error))
     }
 

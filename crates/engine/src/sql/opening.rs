@@ -9,6 +9,13 @@ use super::session_options::SessionOptions;
 use crate::server::network::TextRows;
 use std::collections::VecDeque;
 
+/// A session that is not ready yet.
+pub struct BegunSession<L> {
+    /// Its login; `None` if that is done.
+    pub login: Option<L>,
+    pub rest: Opening,
+}
+
 /// What is left to do before a connection is ready.
 pub struct Opening {
     steps: VecDeque<OpeningStep>,

@@ -15,7 +15,7 @@ use crate::server::network::Route;
 use crate::sql::admin_connection::AdminConnection;
 use crate::sql::external::PATIENCE;
 use crate::sql::multiplex::PollableSession;
-use crate::sql::replay_calls::{KnownTemplates, PreparedHere, PreparesLater, RecordedCall, forgets_prepared};
+use crate::sql::replay_calls::{KnownTemplates, PreparedHere, PreparesLater, RecordedCall};
 use crate::sql::replay_catalogue::{CatalogueWords, server_names};
 use crate::sql::replay_divergence::ReplayDivergence;
 use crate::sql::replay_failures::ReplayFailures;
@@ -233,14 +233,25 @@ fn leads_to_same(one: &Route, other: &Route) -> bool {
     }
 }
 
+impl ReplayWords {
+    /// What a connection executes first.
+    fn first_texts(&self, reads_only: bool) -> impl Iterator<Item = &'static str> {
+        self.begin.iter().copied().chain(reads_only.then_some(self.read_only))
+    }
+}
+
+/// `address` with the schema `name` of the copy as the current one; an empty name is none.
+fn address_in<S: SqlServer>(address: &S::Address, name: &str) -> S::Address {
+    if name.is_empty() { address.clone() } else { S::in_recorded_schema(address, name) }
+}
+
 /// What the server at `address` says of `plans`.
 pub fn plan_facts<S: SqlServer>(plans: &ReplayPlans, address: &S::Address) -> Vec<Fact> {
     let words = S::replay_words();
     plans.facts((words.plans, words.dialect), |schema, deadline| {
-        let there = if schema.is_empty() { address.clone() } else { S::in_recorded_schema(address, schema) };
+        let there = address_in::<S>(address, schema);
         let mut admin = S::connect_admin(&there, deadline.time_left().unwrap_or_default())?;
-        let guard = plans.reads_only().then_some(words.read_only);
-        for text in words.begin.iter().copied().chain(guard) {
+        for text in words.first_texts(plans.reads_only()) {
             admin.query_until(text, deadline)?;
         }
         Ok(admin)
@@ -396,7 +407,8 @@ pub fn replay_clients<S: SqlServer>(
     let (failures, ids, known) = (Arc::default(), Arc::default(), server.known.clone());
     let tally = ReplayTally { results, failures, divergence, ids, known };
     let beginning = |lane: u32| -> std::io::Result<((u32, u32), Vec<u32>)> {
-        let first = lanes.numbers_of(lane, 0, FIRST_STATEMENTS)?.into_iter();
+        let looked_at = if recording.templates().is_empty() { 1 } else { FIRST_STATEMENTS };
+        let first = lanes.numbers_of(lane, 0, looked_at)?.into_iter();
         let first = first.map(|number| recording.statement(number)).collect::<Result<Vec<_>, _>>()?;
         let place = first.first().map_or((0, 0), |first| (first.schema, first.session));
         let mut text = Vec::new();
@@ -525,11 +537,9 @@ impl<S: SqlServer> ReplayServer<S> {
     /// A connection with schema number `schema` as the current one.
     fn connect(&self, schema: u32) -> Result<SessionOf<S>, OpFailure> {
         let words = S::replay_words();
-        let name = self.schemas.get(schema as usize).filter(|name| !name.is_empty());
-        let address = name.map_or_else(|| self.address.clone(), |name| S::in_recorded_schema(&self.address, name));
+        let address = address_in::<S>(&self.address, self.schemas.get(schema as usize).map_or("", String::as_str));
         let mut session = S::session_factory(address, Arc::new([]), self.options.clone()).connect()?;
-        let guard = (!self.allows_writes).then_some(words.read_only);
-        words.begin.iter().copied().chain(guard).try_for_each(|text| session.run_text(text))?;
+        words.first_texts(!self.allows_writes).try_for_each(|text| session.run_text(text))?;
         Ok(session)
     }
 }
@@ -595,7 +605,7 @@ impl<S: SqlServer> ReplayDriver<S> {
             let text = "the statement cannot be read back from the file in which the recording is kept";
             return Err(OpFailure { class: FailureClass::Io, text: text.to_owned() });
         }
-        self.enter(number_in(op, 0) as u32, number_in(op, 1) as u32)?;
+        self.enter(op)?;
         let session = self.session.as_mut().expect("entered above");
         if self.with_ids.is_none()
             && let Some(call) = RecordedCall::in_op(op, CALL_ARG)
@@ -604,9 +614,7 @@ impl<S: SqlServer> ReplayDriver<S> {
             return session.run_prepared(number, call.args, &op.text);
         }
         let text = self.with_ids.as_deref().unwrap_or_else(|| statement_and_made(op).0);
-        if forgets_prepared(text) {
-            self.prepared.forget();
-        }
+        self.prepared.note_text(text);
         match &mut self.results {
             None => session.run_text(text),
             Some(results) => {
@@ -616,8 +624,9 @@ impl<S: SqlServer> ReplayDriver<S> {
         }
     }
 
-    /// Goes to a schema and a recorded session, over another connection if need be.
-    fn enter(&mut self, schema: u32, recorded: u32) -> Result<(), OpFailure> {
+    /// Goes to the schema and the recorded session of `op`, over another connection if need be.
+    fn enter(&mut self, op: &SqlOp) -> Result<(), OpFailure> {
+        let [schema, recorded] = [0, 1].map(|nth| number_in(op, nth) as u32);
         let (old_schema, old_recorded) = std::mem::replace(&mut self.place, (schema, recorded));
         if self.server.allows_writes && old_recorded != recorded {
             self.session = None;
@@ -640,7 +649,7 @@ impl<S: SqlServer> ReplayDriver<S> {
     /// Prepares what `op` is a call of. An error of the connection meets the statement itself.
     fn prepare_call(&mut self, op: &SqlOp) -> Result<(), OpFailure> {
         let Some(call) = RecordedCall::in_op(op, CALL_ARG) else { return Ok(()) };
-        self.enter(number_in(op, 0) as u32, number_in(op, 1) as u32)?;
+        self.enter(op)?;
         let session = self.session.as_mut().expect("entered above");
         let prepared = self.prepared.prepare(call.template, &self.server.known, session);
         if prepared.is_err() {
@@ -655,7 +664,7 @@ impl<S: SqlServer> ReplayDriver<S> {
         if recorded.made_id.is_none() && recorded.last_id.is_none() {
             return Ok(());
         }
-        self.enter(number_in(op, 0) as u32, number_in(op, 1) as u32)?;
+        self.enter(op)?;
         let session = self.session.as_mut().expect("entered above");
         let Some(text) = self.set_ids.statement_before(&recorded) else { return Ok(()) };
         match session.run_text(text) {

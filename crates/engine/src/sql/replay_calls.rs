@@ -61,9 +61,18 @@ impl KnownTemplates {
 pub struct PreparedHere(HashMap<u32, Option<usize>>);
 
 impl PreparedHere {
-    /// The connection is another one, or has forgotten what was prepared.
+    /// The connection is another one.
     pub fn forget(&mut self) {
         self.0.clear();
+    }
+
+    /// `text` is executed next: behind DEALLOCATE and DISCARD nothing is taken to be prepared.
+    pub fn note_text(&mut self, text: &str) {
+        const FORGETTING: [&str; 2] = ["deallocate", "discard"];
+        let word = || text.split(|c: char| !c.is_ascii_alphabetic()).next().unwrap_or_default();
+        if !self.0.is_empty() && FORGETTING.iter().any(|it| word().eq_ignore_ascii_case(it)) {
+            self.forget();
+        }
     }
 
     /// Prepares `template` of those that are known, if it is not prepared.
@@ -107,10 +116,4 @@ impl<'a> RecordedCall<'a> {
         let (SqlArg::Int(template), args) = op.args.get(first..)?.split_first()? else { return None };
         Some(RecordedCall { template: u32::try_from(*template).ok()?, args })
     }
-}
-
-/// Whether a connection has nothing prepared behind the statement `text`.
-pub fn forgets_prepared(text: &str) -> bool {
-    let word = text.split(|c: char| !c.is_ascii_alphabetic()).next().unwrap_or_default();
-    ["deallocate", "discard"].iter().any(|it| word.eq_ignore_ascii_case(it))
 }

@@ -93,15 +93,17 @@ impl<W: PreparingConnection> StatementExecutor<W> {
         self.wire.put_preparation(&statements[usize::from(statement)])
     }
 
-    /// Whether the last command was a preparation that is not answered yet.
+    /// Takes what has come of the answer to the last command; `take` does if that was no preparation. True if that was all of it.
     #[inline]
-    pub fn is_preparing(&self) -> bool {
-        self.preparing.is_some()
+    pub fn take_some(&mut self, take: impl FnOnce(&mut W) -> Result<bool, W::Error>) -> Result<bool, W::Error>
+    where
+        W::Error: WireError,
+    {
+        if self.preparing.is_some() { self.take_preparation() } else { take(&mut self.wire) }
     }
 
-    /// Takes what has come of the answer to a preparation. True if that was all of it.
     #[cold]
-    pub fn take_preparation(&mut self) -> Result<bool, W::Error>
+    fn take_preparation(&mut self) -> Result<bool, W::Error>
     where
         W::Error: WireError,
     {

@@ -92,10 +92,14 @@ impl RecordedAnswer {
 }
 
 fn take_number(bytes: &mut Vec<u8>) -> Option<u64> {
-    let start = bytes.len().checked_sub(8)?;
-    let number = u64::from_le_bytes(*bytes[start..].first_chunk()?);
-    bytes.truncate(start);
-    Some(number)
+    take_end(bytes).map(u64::from_le_bytes)
+}
+
+/// Takes the last `N` bytes off; `None` if there are fewer.
+pub(super) fn take_end<const N: usize>(bytes: &mut Vec<u8>) -> Option<[u8; N]> {
+    let end = *bytes.last_chunk()?;
+    bytes.truncate(bytes.len() - N);
+    Some(end)
 }
 
 #[cfg(test)]

@@ -91,9 +91,8 @@ impl<T: LogTaker> Found<T> {
             return Ok(());
         };
         let text = bound.as_ref().map_or(&*statement.text, |bound| &bound.text);
-        let tokens = || sql::tokens(text, self.dialect.sql()).ok();
         let kept = bound.as_ref().filter(|_| statement.stays_prepared);
-        let params = kept.and_then(|bound| Some(bound.params(&tokens()?)));
+        let params = kept.and_then(|bound| Some(bound.params(&sql::tokens(text, self.dialect.sql()).ok()?)));
         let (session, began_us) = (statement.session.to_string(), statement.began_us);
         let schema = statement.schema.as_str();
         let made = statement

@@ -59,13 +59,10 @@ impl<'a> Sessions<'a> {
             Event::Statement { took_us, text } => {
                 self.add(record, took_us, &Sent { text, bound: None, is_named: false })?
             }
-            Event::Execution { took_us, is_named, text } => {
-                let bound = binding::bound(text, &record.detail);
-                match &bound {
-                    Some(_) => self.add(record, took_us, &Sent { text, bound: bound.as_ref(), is_named })?,
-                    None => self.leave_out(record),
-                }
-            }
+            Event::Execution { took_us, is_named, text } => match binding::bound(text, &record.detail) {
+                Some(bound) => self.add(record, took_us, &Sent { text, bound: Some(&bound), is_named })?,
+                None => self.leave_out(record),
+            },
             Event::FunctionCall => self.leave_out(record),
             Event::Fetch => {
                 self.taker.count_repeated(1);

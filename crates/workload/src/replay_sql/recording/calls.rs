@@ -4,6 +4,7 @@
 //! sent. Limits: [`TEMPLATES_MAX`] of them. What comes later is sent as text, and so is a call with a value that would be sent in another form: times,
 //! decimals and bits of MySQL.
 
+use crate::replay_sql::answer::take_end;
 use crate::replay_sql::wanted::LogDialect;
 use model::SqlArg;
 use sql::{BoundParam, Token};
@@ -59,7 +60,7 @@ impl Call {
             done = last.end;
             let value = value_of(&text[first.start..done], dialect)?;
             let place = found.get_mut(usize::from(number.checked_sub(1)?))?;
-            // `$1` may stand in two places, and only one of them tells its type.
+            // A statement may use `$1` twice, and only one use may tell its type.
             if place.as_ref().is_none_or(|(_, its_type)| its_type.is_none()) {
                 *place = Some(value);
             }
@@ -218,8 +219,9 @@ pub struct KeptCall {
 impl KeptCall {
     /// Takes off what [`Templates::put_behind`] has put behind; `None` if that is not whole.
     pub(super) fn take_off(kept: &mut Vec<u8>) -> Option<Option<KeptCall>> {
-        let Some(template) = take_u32(kept)?.checked_sub(1) else { return Some(None) };
-        let bytes = take_u32(kept)? as usize;
+        let mut number = || take_end(kept).map(u32::from_le_bytes);
+        let Some(template) = number()?.checked_sub(1) else { return Some(None) };
+        let bytes = number()? as usize;
         let values = kept.split_off(kept.len().checked_sub(bytes)?);
         Some(Some(KeptCall { template, values }))
     }
@@ -245,13 +247,6 @@ impl KeptCall {
         }
         Some(())
     }
-}
-
-fn take_u32(bytes: &mut Vec<u8>) -> Option<u32> {
-    let start = bytes.len().checked_sub(4)?;
-    let number = u32::from_le_bytes(*bytes[start..].first_chunk()?);
-    bytes.truncate(start);
-    Some(number)
 }
 
 #[cfg(test)]
