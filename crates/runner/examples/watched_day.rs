@@ -12,7 +12,7 @@ use std::error::Error;
 use std::path::Path;
 use watched_files::{FileLength, MemoryWatch, record_files};
 
-/// The memory is told so often in each file.
+/// How often the memory is printed for each file.
 const STRETCHES: u32 = 24;
 
 fn main() -> Result<(), Box<dyn Error>> {

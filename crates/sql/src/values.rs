@@ -17,7 +17,7 @@ pub struct BoundText {
     spans: Vec<(u16, Range<usize>)>,
 }
 
-/// Where the value of a parameter stands in a statement.
+/// The place of a parameter's value in a statement.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct BoundParam {
     /// The number of the parameter, from 1.

@@ -1,7 +1,7 @@
 //! Whether the servers of two arms perform a kind of statement in the same way.
 //!
-//! In: the points of both arms at one place. Out: of each kind a [`PlanComparison`]. Limits: the plans are those of one recorded statement; if
-//! those of the repeats of an arm differ, that is told instead.
+//! In: the points of both arms at one place. Out: of each kind a [`PlanComparison`]. Limits: the plans are those of one recorded statement. If an
+//! arm has another plan in some repeats, its plans are not compared.
 
 use super::arm::ArmPoint;
 use serde::Serialize;

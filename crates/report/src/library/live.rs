@@ -21,7 +21,7 @@ const HEIGHT: f64 = 120.0;
 pub struct LiveRunText {
     /// Whether it is over, so that there is a report in place of this.
     pub is_over: bool,
-    /// Where it is: `point 3 of 13: sqlite oltp clients 4`.
+    /// What it measures now: `point 3 of 13: sqlite oltp clients 4`.
     pub place: String,
     /// Its last numbers.
     pub figures: Vec<LiveFigure>,

@@ -23,7 +23,7 @@ const PLACES_MAX: usize = 4;
 const WIDTH_MIN: usize = 80;
 /// All columns of the table of ratios but the first.
 const CELLS: usize = 63;
-/// Before what is told of a plan.
+/// The blanks before a line about a plan.
 const PLAN_INDENT: usize = 6;
 
 /// The answer. Ends with a line break.

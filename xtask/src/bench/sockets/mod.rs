@@ -144,7 +144,7 @@ CPU is that of the client threads per query, as the kernel counts it, with the p
 queries per second. Ratios are io_uring : epoll, the geometric mean over the pairs with its 95 % confidence interval (Student's t on the
 logarithms). Absolute numbers are medians, and true of that machine in those minutes only.
 
-In `pool-2000` 2,000 clients of MariaDB with its thread pool stand in the place of io_uring, and 64 on the same server in that of epoll. Both use
+`pool-2000` compares 2,000 clients of MariaDB's thread pool (column io_uring) with 64 on the same server (column epoll). Both use
 the best way that the kernel has.
 
 `memory` is the most that plimsoll's process had, in the first of both ways; with 10,000 connections it is to be below 500 MB. `mean x rate / clients` is
