@@ -7,8 +7,8 @@
 //! Each operation has its own two stamps, before its first statement is written and after its last answer is read, as with a thread
 //! per client. The difference is in between: a statement may wait until those of other clients are sent with it, and an answer that has
 //! arrived waits until the thread has handled those before it. So an overloaded thread makes times longer, never shorter, and they are the
-//! times that an event-driven program would see. For that, the driver hands over one operation at a time, and waits for the sockets again
-//! only when it has handled all that the last wait brought.
+//! times that an event-driven program would see. For that, the driver hands over one operation at a time, takes no answer while a client
+//! that is free may start, and waits for the sockets again only when it has handled all that the last wait brought.
 //!
 //! Conflicts and lost connections are treated as in [`super`], and so is a connection per transaction. A connection is made without a wait:
 //! between the parts of its login the thread handles what comes for others. What a login computes is computed on this thread, as the
@@ -674,6 +674,11 @@ impl<C: SessionFactory<Session: PollableSession>> BatchDriver for MultiplexedDri
         while let Some(slot) = self.pushed.pop() {
             self.start_op(slot, done);
         }
+        if timeout == Nanos(0) {
+            // Free clients come first. With an answer taken for each start, those that wait to start would never become fewer: they would
+            // wait for this thread outside of their operations, and the server would have fewer clients than it was to have.
+            return;
+        }
         // Sockets are waited for only when all that the last wait brought is handled: a wait in between would cost a system call an answer.
         if done.is_empty() && !self.sockets.as_mut().is_some_and(Sockets::has_more) {
             self.wait_for_sockets(timeout);
@@ -926,7 +931,7 @@ mod tests {
         let mut done = Vec::new();
         for _ in 0..10 {
             if done.is_empty() {
-                driver.submit_and_wait(Nanos(0), &mut done);
+                driver.submit_and_wait(Nanos(1), &mut done);
             }
         }
         done

@@ -91,7 +91,7 @@ pub trait BatchDriver: Send + 'static {
     /// Takes `op` to be started by the next [`BatchDriver::submit_and_wait`].
     fn push_op(&mut self, slot: u32, op: &Self::Op);
     /// Starts what was pushed, waits until at least one operation is done or `timeout` is over, and appends all that are
-    /// done. With a timeout of zero it does not wait.
+    /// done. A timeout of zero says that more may start at once: it does not wait then, and need not look.
     fn submit_and_wait(&mut self, timeout: Nanos, done: &mut Vec<FinishedOp>);
     /// Called after the time of `done` was taken, and before its slot is used again: looks at what was moved, and
     /// decides how the operation counts.
@@ -880,6 +880,48 @@ mod tests {
         fn describe_failure(&self) -> String {
             String::new()
         }
+    }
+
+    /// 64 clients on a thread that needs 5 us to send a statement and 5 us to take an answer, before a server that answers at once.
+    struct BusyThread {
+        clock: Arc<SimClock>,
+        answered: std::collections::VecDeque<u32>,
+    }
+    impl BusyThread {
+        fn work(&self) {
+            self.clock.advance(Nanos::from_micros(5));
+        }
+    }
+    impl BatchDriver for BusyThread {
+        type Op = IoOp;
+        fn depth(&self) -> u32 {
+            64
+        }
+        fn push_op(&mut self, slot: u32, _: &IoOp) {
+            self.answered.push_back(slot);
+        }
+        fn submit_and_wait(&mut self, timeout: Nanos, done: &mut Vec<FinishedOp>) {
+            self.work();
+            if timeout > Nanos(0) {
+                self.work();
+                done.extend(self.answered.pop_front().map(|slot| FinishedOp { slot, outcome: Outcome::Ok { bytes: 1 } }));
+            }
+        }
+        fn describe_failure(&self) -> String {
+            String::new()
+        }
+    }
+
+    /// Little's law: clients = rate x response time, if no client waits for its thread outside of its operations.
+    #[test]
+    fn what_clients_wait_for_a_busy_thread_is_in_their_times() {
+        let (seen, _) = run(CLOSED, 1, |schedule, clock, _, recorder, stop| {
+            let mut sources: Vec<_> = (0..64).map(|_| OpSource::from_workload(Box::new(AnyOp), 64, None)).collect();
+            let mut driver = BusyThread { clock: clock.clone(), answered: Default::default() };
+            run_batched(schedule, clock, &mut sources, &mut driver, StampMode::Each, recorder, stop);
+        });
+        let busy = seen.response.sum_ns() as f64 / 1e9;
+        assert_near(busy, 64.0, "seconds of operations in a second");
     }
 
     /// A second of `pacing` with four clients on a thread, of which number `n` has `limits[n]` operations: how many each did.
