@@ -210,6 +210,10 @@ impl MysqlWire {
         if self.sent == self.out.len() {
             self.out.clear();
             self.sent = 0;
+        } else if self.sent > self.out.len() / 2 {
+            // If the socket is always full, all of it is never sent.
+            self.out.drain(..self.sent);
+            self.sent = 0;
         }
         op.calls_with_args().try_for_each(|(call, args)| self.put_call(call.statement.into(), args, &op.text))
     }
