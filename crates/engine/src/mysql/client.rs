@@ -351,7 +351,6 @@ impl SessionFactory for ConnectMysql {
             let done = self.address.go_on_with_login(progress, &mut wire.stream, self.options.patience)?;
             let Some(end) = done else { return Ok(false) };
             *login = None;
-            wire.stream.note_login();
             wire.set_opened(&end);
             *registered = Some(self.options.open.register(wire.key(), self.server.clone(), wire.socket_fd()));
             if self.options.statements == StatementMode::Arrays {

@@ -306,7 +306,6 @@ impl SessionFactory for ConnectPostgres {
                 return Ok(false);
             }
             *login = None;
-            wire.stream.note_login();
             *registered = Some(self.register(wire));
         }
         let is_ready = rest.go_on(wire, &self.statements, &self.options)?;

@@ -313,7 +313,7 @@ pub struct PlainStream {
     deadline: Option<Deadline>,
     /// What is read and written in place of the socket, once that was handed over.
     memory: Option<Box<SocketMemory>>,
-    /// The attempt to reach the server, if it was begun without a wait and has not succeeded yet.
+    /// The attempt to reach the server, if it was begun without a wait and nothing has come yet.
     attempt: Option<Attempt>,
 }
 
@@ -345,7 +345,12 @@ impl Read for PlainStream {
     #[inline]
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         if let Some(memory) = &mut self.memory {
-            return memory.read(buffer);
+            let read = memory.read(buffer)?;
+            // Who says something has answered, be it to refuse the login.
+            if read > 0 && self.attempt.is_some() {
+                self.attempt.take().into_iter().for_each(Attempt::succeed);
+            }
+            return Ok(read);
         }
         if let Some(deadline) = self.deadline {
             wait_until_ready(self, deadline, PollFlags::IN)?;
@@ -432,11 +437,6 @@ impl ServerStream {
         let memory = &mut self.socket.memory;
         memory.get_or_insert_default();
         self.socket.deadline = None;
-    }
-
-    /// The server was logged in to over a connection that was begun without a wait.
-    pub fn note_login(&mut self) {
-        self.socket.attempt.take().into_iter().for_each(Attempt::succeed);
     }
 
     /// The socket that was handed over.
