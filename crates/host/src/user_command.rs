@@ -14,6 +14,8 @@ const ENDS_WITHIN: Duration = Duration::from_secs(24 * 3_600);
 /// What is kept of what it prints.
 const KEPT_BYTES: usize = 4 << 10;
 const SHOWN_CHARS: usize = 200;
+/// How often the pipe is read before whoever waits looks at the time.
+const READS_AT_ONCE: usize = 64;
 
 /// A program with its arguments.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -102,7 +104,9 @@ impl UserCommand {
 /// Takes what is in the pipe, so that the program does not wait for room in it.
 fn take_printed(reader: &mut PipeReader, printed: &mut Vec<u8>) {
     let mut bytes = [0; KEPT_BYTES];
-    while let Ok(read @ 1..) = reader.read(&mut bytes) {
+    // Not for ever: whoever waits looks at the time in between.
+    for _ in 0..READS_AT_ONCE {
+        let Ok(read @ 1..) = reader.read(&mut bytes) else { return };
         printed.extend_from_slice(&bytes[..read]);
         printed.drain(..printed.len().saturating_sub(KEPT_BYTES));
     }

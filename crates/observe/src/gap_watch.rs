@@ -1,6 +1,6 @@
 //! Watches for gaps of plimsoll itself: it was stopped, frozen or got no CPU, or the machine was suspended; and for a clock that was set.
 //!
-//! In: the run's clock. Out: the events of gaps of [`OWN_GAP_MIN`] and more. A thread wakes every [`GapGrain`] and compares clocks: the time
+//! In: the run's clock. Out: the events of gaps of five [`GapGrain`]s and more, never below [`OWN_GAP_MIN`]. A thread wakes every [`GapGrain`] and compares clocks: the time
 //! since it last ran, its own time in the queue for a CPU (`/proc/thread-self/schedstat`), the CPU time of the whole process, and
 //! CLOCK_BOOTTIME, which goes on while the machine is suspended, and CLOCK_REALTIME, which can be set. A wake-up costs about 5 us.
 //!
@@ -209,7 +209,7 @@ fn find_suspend(before: &ClockReading, now: &ClockReading) -> Option<Event> {
     (slept >= OWN_GAP_MIN).then(|| Event::new(now.at, EventKind::Suspend, text()))
 }
 
-/// A clock that is slewed moves by 10 us between two wake-ups.
+/// A clock that is slewed moves by some 10 us between two wake-ups.
 fn find_clock_set(before: &ClockReading, now: &ClockReading) -> Option<Event> {
     let moved_ns = now.apart?.started_ns.saturating_sub(before.apart?.started_ns);
     let way = if moved_ns < 0 { "back" } else { "forward" };

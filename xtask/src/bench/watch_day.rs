@@ -62,12 +62,15 @@ fn measure_all(root: &Path, dir: &Path, effort: &Effort, rows: &mut Vec<String>)
     for case in DAYS.iter().filter(|case| effort.wants(case.name)) {
         let server = BenchServer::start_mariadb_with_digests()?;
         let url = format!("mysql://root@localhost/?socket={}", server.dir().join("m.sock").display());
-        let load = case.is_loaded.then(|| Load::start(root, dir, &url)).transpose()?;
+        let mut load = case.is_loaded.then(|| Load::start(root, dir, &url)).transpose()?;
         let runs = dir.join(case.name);
         fs::create_dir(&runs)?;
         let mut command = Command::new(root.join("target/release/examples/watched_day"));
         command.arg(&runs).args([case.files, intervals / case.files, INTERVAL_MS].map(|number| number.to_string()));
         let day = WatchedDay::read(&process::run(command.arg(&url))?.stdout)?;
+        if let Some(Load(child)) = &mut load {
+            ensure!(child.try_wait()?.is_none(), "the load ended before the day did");
+        }
         drop(load);
         let last = day.files.last().context("it left no file")?;
         let shown = process::run(Command::new(plimsoll::binary(root)).arg("show").arg(&last.path))?;
