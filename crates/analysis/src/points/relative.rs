@@ -231,7 +231,7 @@ fn places<'a>(points: &'a [PointAnalysis], arms: &[Setting]) -> Vec<ArmsAtPlace<
         let Some(own) = distinguishing(point).find(|setting| setting.name == arms[0].name) else { continue };
         let nth = numbers[&exact_text(&own.value)];
         let rest: Vec<&Setting> = distinguishing(point).filter(|setting| setting.name != own.name).collect();
-        let key = rest.iter().map(|setting| (setting.name.as_str(), setting.value.to_string())).collect();
+        let key = rest.iter().map(|setting| (setting.name.as_str(), exact_text(&setting.value))).collect();
         let at = *known.entry(key).or_insert(places.len());
         if at == places.len() {
             let settings = rest.into_iter().cloned().collect();
