@@ -296,9 +296,20 @@ impl Statement<'_> {
     fn is_of_server(&self, verb: &str) -> bool {
         match verb {
             "shutdown" | "restart" | "kill" | "flush" | "purge" | "change" | "install" | "uninstall" | "clone" => true,
+            "set" if is_in(&self.lower(1), "password") => true,
             "set" => self.has("global persist persist_only @@global @@persist @@persist_only"),
-            "alter" => self.has("system instance"),
+            "alter" if self.has("system instance") => true,
             "start" | "stop" | "reset" => self.has("slave replica master persist group_replication all_slaves"),
+            _ => self.is_of_accounts(verb),
+        }
+    }
+
+    /// Statements that make and change accounts: most of them have a password in clear text.
+    fn is_of_accounts(&self, verb: &str) -> bool {
+        let what = if &*self.lower(1) == "or" { self.lower(3) } else { self.lower(1) };
+        match verb {
+            "create" | "alter" | "drop" | "rename" => is_in(&what, "user role server subscription"),
+            "grant" => self.has("identified"),
             _ => false,
         }
     }
@@ -407,4 +418,32 @@ impl Statement<'_> {
 
 fn is_change(word: &str) -> bool {
     matches!(word.len(), 4..=8) && is_in(word, CHANGES)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_makes_accounts_is_never_replayed_and_tables_of_their_names_are() {
+        let of = |text, dialect| Judge::new(dialect).judge(text).expect("it is whole").effect;
+        for text in [
+            "CREATE USER a IDENTIFIED BY 'x'",
+            "CREATE OR REPLACE USER a IDENTIFIED BY 'x'",
+            "alter user a identified by 'x'",
+            "SET PASSWORD = PASSWORD('x')",
+            "GRANT ALL ON *.* TO a IDENTIFIED BY 'x'",
+            "CREATE SERVER s FOREIGN DATA WRAPPER mysql OPTIONS (PASSWORD 'x')",
+        ] {
+            assert_eq!(of(text, Dialect::Mysql), Effect::Repeated, "{text}");
+        }
+        for text in ["ALTER ROLE a PASSWORD 'x'", "CREATE USER MAPPING FOR a SERVER s OPTIONS (password 'x')"] {
+            assert_eq!(of(text, Dialect::Postgres), Effect::Repeated, "{text}");
+        }
+        for text in
+            ["CREATE TABLE user (id int)", "ALTER TABLE role ADD a int", "DROP TABLE server", "GRANT SELECT ON t TO a"]
+        {
+            assert_eq!(of(text, Dialect::Mysql), Effect::Writes, "{text}");
+        }
+    }
 }

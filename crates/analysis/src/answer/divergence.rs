@@ -22,7 +22,9 @@ pub(super) fn sentence(run: &AskedRun) -> Option<String> {
                 .to_owned()
         }
         (ComparedBy::Errors, 0) => {
-            format!("All {counted} statements failed or not as recorded; the log has no counts of rows.")
+            format!(
+                "All {counted} statements ended as recorded, with an error or without; the log has no counts of rows."
+            )
         }
         (ComparedBy::Rows, 0) => format!("All {counted} statements that were compared had as many rows as recorded."),
         (by, _) => {

@@ -109,7 +109,7 @@ fn of_postgres(url: &str, source: &SchemaSource) -> Result<Vec<Vec<Option<String
     )?;
     let Some(schema) = place.first().and_then(|row| row.first()?.clone()) else {
         return Err(TargetError::Unsupported(format!(
-            "{shown}: this database has no pg_stat_statements; set `shared_preload_libraries = 'pg_stat_statements'`, start the server again, and execute CREATE EXTENSION pg_stat_statements"
+            "{shown}: this database has no pg_stat_statements; execute CREATE EXTENSION pg_stat_statements in it; if `SHOW shared_preload_libraries` does not name it, put it there and start the server again first"
         )));
     };
     ask(&format!(

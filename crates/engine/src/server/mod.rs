@@ -11,6 +11,7 @@ pub mod identity;
 pub mod listener;
 pub mod location;
 pub mod memory;
+pub mod message;
 pub mod network;
 mod peer;
 pub mod private_network;

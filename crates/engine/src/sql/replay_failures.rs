@@ -1,9 +1,10 @@
 //! What the statements of a replay failed with: each message of the server, and how often it came.
 //!
 //! In: the messages of all clients. Out: a fact for each of the most frequent ones, and one with how many statements failed as they did when they
-//! were recorded, which are no failures here. Limits: a number in quotes is `?`, so that `Duplicate entry
-//! '5'` and `Duplicate entry '6'` are one message. Of more than a thousand messages the later ones are one.
+//! were recorded, which are no failures here. Limits: numbers and quoted values are `?`, so that `Duplicate entry
+//! '5'` and `Duplicate entry '6'` are one message, and neither value is in the run file. Of more than a thousand messages the later ones are one.
 
+use crate::server::message;
 use model::{Fact, REPLAY_FAILURES_FACT};
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
@@ -30,7 +31,7 @@ impl ReplayFailures {
 
     /// Counts a statement that failed with `message`.
     pub fn add(&self, message: &str) {
-        let message = without_numbers(message);
+        let message = without_values(message);
         let mut all = self.messages.lock().unwrap_or_else(PoisonError::into_inner);
         let has_room = all.len() < MESSAGES_MAX || all.contains_key(&message);
         *all.entry(if has_room { message } else { OTHERS.to_owned() }).or_default() += 1;
@@ -51,17 +52,13 @@ impl ReplayFailures {
     }
 }
 
-/// `message` with `?` for what it quotes, where that is a number or a time: names of tables and columns stay.
-fn without_numbers(message: &str) -> String {
-    let is_number = |text: &str| {
-        text.contains(|c: char| c.is_ascii_digit()) && text.chars().all(|c| c.is_ascii_digit() || " .:-+".contains(c))
-    };
-    let parts: Vec<&str> = message.split('\'').collect();
-    // What is between two quotes is neither the first part nor the last.
-    let part = |(nth, part): (usize, &&str)| {
-        if nth > 0 && nth + 1 < parts.len() && is_number(part) { "?".to_owned() } else { (*part).to_owned() }
-    };
-    parts.iter().enumerate().map(part).collect::<Vec<String>>().join("'")
+/// In messages of MySQL and MariaDB, names stand behind these words, too.
+const NAMED_IN_MYSQL: [&str; 6] = ["key", "field", "in", "trigger", "procedure", "variable"];
+
+/// `message` without the values of its statement: names of tables and columns stay.
+pub fn without_values(message: &str) -> String {
+    let is_name = |word: &str| message::NAMED.contains(&word) || NAMED_IN_MYSQL.contains(&word);
+    message::without_values(message, |_, word| is_name(&word.to_ascii_lowercase()))
 }
 
 #[cfg(test)]
@@ -74,12 +71,12 @@ mod tests {
         assert!(failures.facts().is_empty());
         failures.add("Table 'shop.t2' doesn't exist");
         for nth in 0..3 {
-            failures.add(&format!("Duplicate entry '2026-11-{nth}' for key 'PRIMARY'"));
+            failures.add(&format!("Duplicate entry 'ann-{nth}@x.y' for key 'PRIMARY'"));
         }
         let facts: Vec<(String, String)> = failures.facts().into_iter().map(|fact| (fact.name, fact.value)).collect();
         let fact = |name: &str, value: &str| (name.to_owned(), value.to_owned());
         let expected = [
-            fact("replay_failures.1", "3 Duplicate entry '?' for key 'PRIMARY'"),
+            fact("replay_failures.1", "3 Duplicate entry ? for key 'PRIMARY'"),
             fact("replay_failures.2", "1 Table 'shop.t2' doesn't exist"),
         ];
         assert_eq!(facts, expected);

@@ -4,6 +4,7 @@
 //! itself (PostgreSQL); a fact. Limits: an id that was set and not used stays set: before the next statement that may make one of its own, it is
 //! taken back. PostgreSQL's sequences are counted up as they were, so that what takes the next number without telling it gets about the same.
 
+use crate::sql::replay_failures::without_values;
 use model::Fact;
 use std::collections::HashMap;
 use std::fmt::Write as _;
@@ -30,7 +31,7 @@ impl ReplayIds {
         self.refused.fetch_add(1, Relaxed);
         let mut why = self.why.lock().unwrap_or_else(PoisonError::into_inner);
         if why.is_empty() {
-            message.clone_into(&mut why);
+            *why = without_values(message);
         }
     }
 

@@ -6,6 +6,7 @@
 
 use super::Values;
 use crate::counters::{ServerSource, grows};
+use crate::server::message;
 use model::{LOG_MESSAGES_MAX, LogSeverity, ObservedLog, ObservedMessage};
 use std::collections::HashMap;
 use std::fs::File;
@@ -153,44 +154,10 @@ fn severity_of(line: &str, marks: Marks) -> Option<(LogSeverity, &str)> {
     Some(((*severity)?, line[at + mark.len()..].trim()))
 }
 
-/// What stands in double quotes behind one of these words is a name and no value.
-const NAMED: [&str; 12] = [
-    "relation",
-    "column",
-    "table",
-    "constraint",
-    "schema",
-    "database",
-    "role",
-    "function",
-    "index",
-    "user",
-    "parameter",
-    "extension",
-];
-
-/// `message` with `?` for numbers and for what is in quotes, except names.
+/// `message` without values, as far as it is kept.
 fn without_values(message: &str) -> String {
-    let mut kept = String::new();
-    let mut rest = message;
-    while let Some(next) = rest.chars().next() {
-        // An apostrophe within a word is no quote.
-        let is_quote = matches!(next, '\'' | '"') && !kept.ends_with(char::is_alphanumeric);
-        let end = if is_quote { rest[1..].find(next).map(|end| end + 2) } else { None };
-        if let Some(end) = end {
-            let is_name = next == '"' && NAMED.contains(&kept.split_whitespace().last().unwrap_or_default());
-            kept += if is_name { &rest[..end] } else { "?" };
-            rest = &rest[end..];
-        } else if next.is_ascii_digit() && !kept.ends_with(|c: char| c.is_alphanumeric() || c == '_') {
-            let end = rest.find(|c: char| !c.is_ascii_alphanumeric()).unwrap_or(rest.len());
-            kept.push('?');
-            rest = &rest[end..];
-        } else {
-            kept.push(if next.is_control() { ' ' } else { next });
-            rest = &rest[next.len_utf8()..];
-        }
-    }
-    kept.chars().take(CHARS_MAX).collect()
+    let is_name = |quote, word: &str| quote == '"' && message::NAMED.contains(&word);
+    message::without_values(message, is_name).chars().take(CHARS_MAX).collect()
 }
 
 #[cfg(test)]

@@ -32,6 +32,7 @@ use model::{
     ServerWay, SourceDef, StatementCost, Value,
 };
 pub use process_log::ProcessLog;
+use sql::Dialect;
 use std::collections::HashMap;
 use std::os::fd::BorrowedFd;
 use std::path::{Path, PathBuf};
@@ -93,6 +94,7 @@ trait WatchedServer: Send {
     fn shown(&self) -> &str;
     /// Its name among engines, and as people say it.
     fn names(&self) -> [&'static str; 2];
+    fn dialect(&self) -> Dialect;
     fn version(&self) -> &str;
     /// The names of its programs.
     fn programs(&self) -> &'static [&'static str];
@@ -449,12 +451,10 @@ impl ServerWatch {
         let sums = self.server.read_statements(&mut self.own)?;
         let mut grown = self.ledger.take(sums, began);
         let unknown = self.ledger.unknown(&grown.statements, TEXTS_AT_ONCE);
-        if !unknown.is_empty() {
-            let texts = self.server.read_texts(&unknown, &mut self.own)?;
-            for row in texts {
-                if let [Some(id), Some(text)] = row.as_slice() {
-                    self.ledger.learn(id.clone(), text::described(text));
-                }
+        let texts = if unknown.is_empty() { Ok(Vec::new()) } else { self.server.read_texts(&unknown, &mut self.own) };
+        for row in texts.iter().flatten() {
+            if let [Some(id), Some(text)] = row.as_slice() {
+                self.ledger.learn(id.clone(), text::described(text, self.server.dialect()));
             }
         }
         let (ledger, server) = (&self.ledger, &self.server);
@@ -470,7 +470,8 @@ impl ServerWatch {
         grown.statements.iter().for_each(|(_, cost)| all.add(cost));
         let mean_ns = (all.calls > 0).then(|| all.time_ns as f64 / all.calls as f64);
         self.statements = Some(began + began.elapsed() * STATEMENTS_SHARE);
-        Ok((!is_first).then_some(GrownKinds { kinds, was_reset: grown.was_reset, mean_ns }))
+        // What has grown is counted, be it without a text: the sums will not tell it again.
+        texts.map(|_| (!is_first).then_some(GrownKinds { kinds, was_reset: grown.was_reset, mean_ns }))
     }
 
     fn take(&mut self, read: ReadAll, was_away: bool) -> ServerReading {
@@ -491,7 +492,8 @@ impl ServerWatch {
         let counted = self.server.counts(&values);
         let before = std::mem::replace(&mut self.counted, counted.clone());
         let done = if self.counts == ObservedCounts::Statements && self.server.counts_by_statements() {
-            by_statement.map(|grown| grown.kinds)
+            // Of a reading at which the account began anew nobody knows what was done: it is a gap.
+            by_statement.filter(|grown| !grown.was_reset).map(|grown| grown.kinds)
         } else {
             let began_anew = restarted && !self.server.keeps_counts();
             let before = if began_anew { counted.as_ref().map(|counted| vec![0; counted.len()]) } else { before };
@@ -629,6 +631,10 @@ mod tests {
 
         fn names(&self) -> [&'static str; 2] {
             ["script", "Script"]
+        }
+
+        fn dialect(&self) -> Dialect {
+            Dialect::Mysql
         }
 
         fn version(&self) -> &str {

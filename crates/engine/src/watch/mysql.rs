@@ -177,6 +177,10 @@ impl WatchedServer for WatchedMysql {
         if self.is_mariadb { ["mariadb", "MariaDB"] } else { ["mysql", "MySQL"] }
     }
 
+    fn dialect(&self) -> Dialect {
+        Dialect::Mysql
+    }
+
     fn version(&self) -> &str {
         &self.version
     }

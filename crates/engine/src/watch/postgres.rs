@@ -157,6 +157,10 @@ impl WatchedServer for WatchedPostgres {
         ["postgres", "PostgreSQL"]
     }
 
+    fn dialect(&self) -> Dialect {
+        Dialect::Postgres
+    }
+
     fn version(&self) -> &str {
         &self.version
     }
@@ -203,6 +207,10 @@ impl WatchedServer for WatchedPostgres {
     fn find_statements(&mut self) -> Result<Option<MissingPart>, OpFailure> {
         let missing =
             |why: &str| Ok(Some(MissingPart { what: format!("statements: {why}"), mend: TURN_ON.to_owned() }));
+        if self.hides_others {
+            let what = "statements: the account may not see those of others".to_owned();
+            return Ok(Some(MissingPart { what, mend: ALLOW.to_owned() }));
+        }
         let found = self.ask(
             "SELECT n.nspname FROM pg_extension e JOIN pg_namespace n ON n.oid = e.extnamespace WHERE e.extname = 'pg_stat_statements'",
         )?;
@@ -316,8 +324,8 @@ fn longest_first(mut waits: Vec<ObservedWait>) -> Vec<ObservedWait> {
     waits
 }
 
-const TURN_ON: &str = "set `shared_preload_libraries = 'pg_stat_statements'`, start the server again, and execute CREATE EXTENSION \
-                       pg_stat_statements";
+const TURN_ON: &str = "execute CREATE EXTENSION pg_stat_statements in this database; if `SHOW shared_preload_libraries` does not name it, put it \
+                       there and start the server again first";
 
 fn sum_of(row: Vec<Option<String>>) -> Option<(StatementKey, StatementCost)> {
     let [database, id, calls, time_ns, rows, pages] = row.try_into().ok()?;

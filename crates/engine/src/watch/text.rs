@@ -3,8 +3,10 @@
 //! In: a text as servers keep it: with `?` or `$1` for values, perhaps cut off. Out: whether it reads or writes. Limits: a function or a
 //! procedure that writes counts as what its statement says.
 
+use super::details::without_values;
 use super::ledger::StatementText;
 use model::{OpClass, STATEMENT_CHARS_MAX};
+use sql::Dialect;
 
 /// Reading words, and writing ones.
 const READS: [&str; 5] = ["SELECT", "WITH", "VALUES", "TABLE", "FETCH"];
@@ -19,11 +21,19 @@ pub(super) const KINDS: [(&str, OpClass); 5] = [
     ("other", OpClass::ReadWrite),
 ];
 
-/// `text` in one line, as it is kept, with what it does.
-pub(super) fn described(text: &str) -> StatementText {
+/// Statements that begin with one of these are kept by all servers without their values.
+const NORMALISED: [&str; 9] = ["SELECT", "WITH", "VALUES", "TABLE", "INSERT", "UPDATE", "DELETE", "REPLACE", "MERGE"];
+
+/// `text` in one line, as it is kept, with what it does. Of all but the usual statements PostgreSQL keeps the values, passwords among them: they are
+/// left out here.
+pub(super) fn described(text: &str, dialect: Dialect) -> StatementText {
     let words: Vec<&str> = text.split_whitespace().collect();
-    let text: String = words.join(" ").chars().take(STATEMENT_CHARS_MAX).collect();
-    StatementText { class: class_of(&words), text }
+    let is_normalised = first_word(&words).is_some_and(|first| NORMALISED.contains(&first.as_str()));
+    let line = match is_normalised || !text.contains(['\'', '"', '$']) {
+        true => words.join(" "),
+        false => without_values(text, dialect),
+    };
+    StatementText { class: class_of(&words), text: line.chars().take(STATEMENT_CHARS_MAX).collect() }
 }
 
 fn class_of(words: &[&str]) -> Option<OpClass> {
@@ -76,7 +86,7 @@ mod tests {
             ["insert", "insert", "update", "delete", "delete"]
         );
         assert_eq!(kinds(&["BEGIN", "COMMIT", "SET a = ?", "", "SELECTED"]), ["other"; 5]);
-        let moved = described("WITH a AS (DELETE FROM t RETURNING *) SELECT count(*) FROM a");
+        let moved = described("WITH a AS (DELETE FROM t RETURNING *) SELECT count(*) FROM a", Dialect::Postgres);
         assert_eq!(moved.class, Some(OpClass::Write));
     }
 
@@ -91,7 +101,26 @@ mod tests {
 
     #[test]
     fn a_text_is_one_line_of_a_bearable_length() {
-        let found = described(&format!("SELECT\n  a,\tb {}", "é".repeat(3_000)));
+        let found = described(&format!("SELECT\n  a,\tb {}", "é".repeat(3_000)), Dialect::Postgres);
         assert!(found.text.starts_with("SELECT a, b é") && found.text.chars().count() == STATEMENT_CHARS_MAX);
+    }
+
+    #[test]
+    fn what_servers_keep_with_its_values_loses_them() {
+        for text in [
+            "create role r1 password 'canary'",
+            "ALTER ROLE r1 PASSWORD E'can\\'ary'",
+            "alter role r1 password $q$canary$q$",
+            "alter role r1 password $$canary$$",
+            "alter role r1 password U&'canary'",
+            "do $$ begin perform 'canary'; end $$",
+            "comment on table t is 'canary",
+            "COPY (SELECT * FROM t WHERE a = 'canary') TO STDOUT",
+        ] {
+            let kept = described(text, Dialect::Postgres).text;
+            assert!(!kept.contains("canary") && !kept.contains("ary"), "{text}: {kept}");
+        }
+        assert_eq!(described("BEGIN", Dialect::Postgres).text, "BEGIN");
+        assert_eq!(described("SELECT $1 FROM \"T\"", Dialect::Postgres).text, "SELECT $1 FROM \"T\"");
     }
 }

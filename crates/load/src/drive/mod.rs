@@ -904,7 +904,9 @@ mod tests {
             self.work();
             if timeout > Nanos(0) {
                 self.work();
-                done.extend(self.answered.pop_front().map(|slot| FinishedOp { slot, outcome: Outcome::Ok { bytes: 1 } }));
+                done.extend(
+                    self.answered.pop_front().map(|slot| FinishedOp { slot, outcome: Outcome::Ok { bytes: 1 } }),
+                );
             }
         }
         fn describe_failure(&self) -> String {

@@ -147,7 +147,7 @@ impl Watch {
             (WatchedFigure::Mean, Some(server)) if server.tells_statements() => Ok(()),
             (WatchedFigure::Mean, Some(_)) => Err("the server does not tell what its statements cost"),
             (figure, Some(server)) if server.tells(counter_of(figure)) => Ok(()),
-            _ => Err("the server does not tell it to this account"),
+            _ => Err("the server does not tell it to this account; without --when the watch says which right it needs"),
         }
     }
 
