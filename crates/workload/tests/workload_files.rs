@@ -160,6 +160,41 @@ fn a_file_is_replayed_as_its_log_whatever_the_log() {
     assert_eq!(folder.names(), Vec::<String>::new(), "what was begun and not saved is gone");
 }
 
+/// Records of one session of PostgreSQL's csvlog: the severity, the message, and the statement of an error.
+fn csv_log(records: &[(&str, &str, &str)]) -> String {
+    let line = |(nth, (severity, message, statement)): (usize, &(&str, &str, &str))| {
+        format!(
+            "2024-03-01 10:00:00.{nth}00 UTC,\"app\",\"shop\",71,\"[local]\",65e1.1,{nth},\"SELECT\",2024-03-01 09:59:59 UTC,3/2,0,\
+             {severity},00000,\"{message}\",,,,,,\"{statement}\",,,\"psql\",\"client backend\",,0\n"
+        )
+    };
+    records.iter().enumerate().map(line).collect()
+}
+
+#[test]
+fn the_error_of_a_statement_that_is_left_out_is_not_that_of_the_one_before() {
+    let folder = Folder::new();
+    let records = [
+        ("LOG", "statement: select 1 from t", ""),
+        ("LOG", "statement: copy t from '/missing'", ""),
+        ("ERROR", "could not open file", "copy t from '/missing'"),
+        ("LOG", "statement: select 1/0", ""),
+        ("ERROR", "division by zero", "select 1/0"),
+    ];
+    let log = folder.with("it.csv", &csv_log(&records));
+    let failed = |path: &Path| -> Vec<bool> {
+        let (_, recording) = read(path, &all()).unwrap();
+        statements(&recording).iter().map(|it| it.contains("failed: Some(true)")).collect()
+    };
+    let file = folder.path("it.workload");
+    saved(&log, &file, &whole()).unwrap();
+    assert_same(&log, &file, &all());
+    assert_eq!(failed(&file), [false, true]);
+    let others = folder.path("others.workload");
+    saved(&log, &others, &hashed()).unwrap();
+    assert_eq!(failed(&others), [false, false], "other values have other answers");
+}
+
 #[test]
 fn a_file_of_a_file_is_the_same_again() {
     let folder = Folder::new();

@@ -117,8 +117,9 @@ pub struct WorkloadWriter<'a> {
     writing: &'a Writing<'a>,
     clock: Clock,
     hashes: RandomState,
-    /// The numbers of sessions that may go on, of templates and of schemas.
-    sessions: HashMap<u64, i64>,
+    /// The sessions that may go on.
+    sessions: HashMap<u64, OpenSession>,
+    /// The numbers of templates and of schemas.
     templates: HashMap<u64, i64>,
     schemas: HashMap<String, i64>,
     tables: BTreeSet<String>,
@@ -128,6 +129,13 @@ pub struct WorkloadWriter<'a> {
     server: RecordedServer,
     skipped: Skipped,
     digest: FileDigest,
+}
+
+/// A session that may go on.
+struct OpenSession {
+    number: i64,
+    /// Whether its last statement is in the file: an error is not that of the one before.
+    has_last: bool,
 }
 
 #[derive(Clone, Copy, Default)]
@@ -193,9 +201,8 @@ impl<'a> WorkloadWriter<'a> {
             self.skip(TOO_LONG, found.line);
             return Ok(());
         }
-        let (Some(schema), session) = (self.schema_number(found)?, self.session_number(found.session)) else {
-            return Ok(());
-        };
+        let Some(schema) = self.schema_number(found)? else { return Ok(()) };
+        let session = self.number_with_last(found.session);
         let template = match self.templates.get(&self.hashes.hash_one((&parts.template, &params))) {
             Some(number) => *number,
             None => self.add_template((&parts.template, params.as_ref()), text, tokens)?,
@@ -265,11 +272,13 @@ impl<'a> WorkloadWriter<'a> {
         Ok(number)
     }
 
-    fn session_number(&mut self, name: &str) -> i64 {
-        let next = self.counts.sessions + 1;
-        let number = *self.sessions.entry(self.hashes.hash_one(name)).or_insert(next);
-        self.counts.sessions = self.counts.sessions.max(number);
-        number
+    /// The number of the session `name`, whose last statement is in the file from now on.
+    fn number_with_last(&mut self, name: &str) -> i64 {
+        let number = self.counts.sessions + 1;
+        let open = self.sessions.entry(self.hashes.hash_one(name)).or_insert(OpenSession { number, has_last: true });
+        open.has_last = true;
+        self.counts.sessions = self.counts.sessions.max(open.number);
+        open.number
     }
 
     /// The number of the schema of a statement; `None` if its name is none.
@@ -371,6 +380,9 @@ impl LogTaker for WorkloadWriter<'_> {
             return Err(RecordingError::of_file("it was not saved: you ended it".to_owned()));
         }
         self.seen += 1;
+        if let Some(open) = self.sessions.get_mut(&self.hashes.hash_one(found.session)) {
+            open.has_last = false;
+        }
         let text = without_end(found.text);
         let Ok(lexed) = sql::lex(text, Reading::usual(self.dialect.sql())) else {
             self.skip(OPEN_QUOTE, found.line);
@@ -416,14 +428,18 @@ impl LogTaker for WorkloadWriter<'_> {
 
     fn end_last_of(&mut self, session: &str, end_us: i64, has_failed: bool) -> Result<(), RecordingError> {
         match self.sessions.get(&self.hashes.hash_one(session)) {
-            Some(number) if end_us.abs() < US_MAX => self.push_end(*number, Some(end_us), has_failed),
+            Some(open) if end_us.abs() < US_MAX => {
+                // Of other values there are other answers.
+                let is_kept = open.has_last && self.hasher.is_none();
+                self.push_end(open.number, Some(end_us), has_failed && is_kept)
+            }
             _ => Ok(()),
         }
     }
 
     fn end_session(&mut self, session: &str) -> Result<(), RecordingError> {
         match self.sessions.remove(&self.hashes.hash_one(session)) {
-            Some(number) => self.push_end(number, None, false),
+            Some(open) => self.push_end(open.number, None, false),
             None => Ok(()),
         }
     }
