@@ -632,9 +632,18 @@ impl<S: SqlServer> ReplayDriver<S> {
             self.session = None;
         }
         let name = &self.server.schemas[schema as usize];
-        if old_schema != schema && !name.is_empty() {
+        if old_schema != schema {
             match (S::replay_words().enter_schema, &mut self.session) {
-                (Some(words), Some(session)) => session.run_text(&words.replace("{}", &S::quote_name(name)))?,
+                // No statement leaves a schema.
+                (Some(_), _) if name.is_empty() => {}
+                (Some(words), Some(session)) => {
+                    let entered = session.run_text(&words.replace("{}", &S::quote_name(name)));
+                    if entered.is_err() {
+                        // It is still in the schema before: the next statement gets a connection in its own.
+                        self.session = None;
+                    }
+                    entered?;
+                }
                 _ => self.session = None,
             }
         }
