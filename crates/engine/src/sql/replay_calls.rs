@@ -6,7 +6,7 @@
 
 use crate::sql::{OpFailure, SqlSession};
 use model::{Fact, SqlArg, SqlOp};
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 use workload::replay_sql::{PreparedTemplate, SqlRecording};
 
@@ -56,23 +56,43 @@ impl KnownTemplates {
     }
 }
 
-/// What is prepared on one connection: the number of each template there, and `None` if it could not be prepared after all.
+/// What is prepared on one connection.
 #[derive(Default)]
-pub struct PreparedHere(HashMap<u32, Option<usize>>);
+pub struct PreparedHere {
+    /// The number of each template there, and `None` if it could not be prepared after all.
+    numbers: HashMap<u32, Option<usize>>,
+    /// The names that texts have prepared.
+    named: HashSet<String>,
+}
 
 impl PreparedHere {
     /// The connection is another one.
     pub fn forget(&mut self) {
-        self.0.clear();
+        self.numbers.clear();
+        self.named.clear();
     }
 
-    /// `text` is executed next: behind DEALLOCATE and DISCARD nothing is taken to be prepared.
-    pub fn note_text(&mut self, text: &str) {
-        const FORGETTING: [&str; 2] = ["deallocate", "discard"];
-        let word = || text.split(|c: char| !c.is_ascii_alphabetic()).next().unwrap_or_default();
-        if !self.0.is_empty() && FORGETTING.iter().any(|it| word().eq_ignore_ascii_case(it)) {
+    /// What is to be sent for `text`, which is executed next: nothing for a DEALLOCATE of what a protocol message had prepared under a name that
+    /// is not there now. It would fail, and end its transaction.
+    pub fn note_text<'t>(&mut self, text: &'t str) -> &'t str {
+        let is_between = |c: char| c.is_ascii_whitespace() || matches!(c, ';' | '(');
+        let mut words = text.split(is_between).filter(|word| !word.is_empty());
+        let is = |word: &str, other: &str| word.eq_ignore_ascii_case(other);
+        let verb = words.next().unwrap_or_default();
+        if is(verb, "prepare") {
+            self.named.extend(words.next().map(name_of));
+        } else if is(verb, "deallocate") {
+            let name = words.find(|word| !word.eq_ignore_ascii_case("prepare")).unwrap_or_default();
+            let is_alone = words.next().is_none();
+            if is(name, "all") {
+                self.forget();
+            } else if !self.named.remove(&name_of(name)) && is_alone {
+                return "";
+            }
+        } else if is(verb, "discard") && words.next().is_some_and(|word| is(word, "all")) {
             self.forget();
         }
+        text
     }
 
     /// Prepares `template` of those that are known, if it is not prepared.
@@ -83,7 +103,7 @@ impl PreparedHere {
         session: &mut S,
     ) -> Result<(), OpFailure> {
         let number = template as usize;
-        if self.0.contains_key(&template) || known.can_prepare.get(number) != Some(&true) {
+        if self.numbers.contains_key(&template) || known.can_prepare.get(number) != Some(&true) {
             return Ok(());
         }
         let prepared = session.prepare_later(&known.templates[number]);
@@ -92,14 +112,20 @@ impl PreparedHere {
         {
             return prepared.map(drop);
         }
-        self.0.insert(template, prepared.ok());
+        self.numbers.insert(template, prepared.ok());
         Ok(())
     }
 
     /// The number under which it is prepared.
     pub fn number_of(&self, call: &RecordedCall<'_>) -> Option<usize> {
-        self.0.get(&call.template).copied().flatten()
+        self.numbers.get(&call.template).copied().flatten()
     }
+}
+
+/// A name as PostgreSQL keeps it: in small letters if it is not in quotes.
+fn name_of(written: &str) -> String {
+    let quoted = written.strip_prefix('"').and_then(|rest| rest.strip_suffix('"'));
+    quoted.map_or_else(|| written.to_ascii_lowercase(), str::to_owned)
 }
 
 /// A call as an operation of a replay has it.
@@ -115,5 +141,25 @@ impl<'a> RecordedCall<'a> {
     pub fn in_op(op: &'a SqlOp, first: usize) -> Option<RecordedCall<'a>> {
         let (SqlArg::Int(template), args) = op.args.get(first..)?.split_first()? else { return None };
         Some(RecordedCall { template: u32::try_from(*template).ok()?, args })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_no_text_has_prepared_is_not_deallocated() {
+        let mut here = PreparedHere { numbers: HashMap::from([(1, Some(1))]), ..PreparedHere::default() };
+        for text in ["DEALLOCATE s1", "deallocate prepare \"S_1\";", "DEALLOCATE PREPARE p"] {
+            assert_eq!(here.note_text(text), "", "{text}");
+        }
+        for text in ["PREPARE P(int) AS SELECT $1", "SELECT 1", "DISCARD TEMP", "DEALLOCATE q; SELECT 1", "DEALLOCATE p"] {
+            assert_eq!(here.note_text(text), text);
+        }
+        assert_eq!(here.note_text("DEALLOCATE p"), "", "it is gone");
+        assert!(here.numbers.contains_key(&1), "a template has a name of its own");
+        assert_eq!(here.note_text("DEALLOCATE ALL"), "DEALLOCATE ALL");
+        assert!(here.numbers.is_empty());
     }
 }
