@@ -23,35 +23,49 @@ pub trait PreparesLater: SqlSession {
 pub struct KnownTemplates {
     templates: Arc<[PreparedTemplate]>,
     can_prepare: Vec<bool>,
+    /// How many of those that it cannot were not asked about, because the connection was refused.
+    unasked: usize,
     /// How many statements of the log are calls of all of them.
     calls: u64,
 }
 
 impl KnownTemplates {
-    /// Asks the server for each template of `recording`, over a connection that `connect` opens to a schema.
+    /// Asks the server for each template of `recording`, over a connection that `connect` opens to a schema: one at a time, because a server
+    /// may allow few.
     pub fn ask<S: PreparesLater>(
         recording: &SqlRecording,
         mut connect: impl FnMut(u32) -> Result<S, OpFailure>,
     ) -> KnownTemplates {
         let templates = recording.templates().clone();
-        let mut sessions: HashMap<u32, Option<S>> = HashMap::new();
-        let can_prepare = templates.iter().map(|template| {
-            let session = sessions.entry(template.schema).or_insert_with(|| connect(template.schema).ok());
-            session.as_mut().is_some_and(|session| session.prepare_later(template).is_ok())
-        });
-        let can_prepare = can_prepare.collect();
-        KnownTemplates { templates, can_prepare, calls: recording.calls }
+        let mut in_order: Vec<usize> = (0..templates.len()).collect();
+        in_order.sort_by_key(|number| templates[*number].schema);
+        let (mut can_prepare, mut unasked) = (vec![false; templates.len()], 0);
+        let mut connection = None::<(u32, Option<S>)>;
+        for number in in_order {
+            let template = &templates[number];
+            if connection.as_ref().is_none_or(|(schema, _)| *schema != template.schema) {
+                drop(connection.take());
+                connection = Some((template.schema, connect(template.schema).ok()));
+            }
+            match connection.as_mut().and_then(|(_, session)| session.as_mut()) {
+                Some(session) => can_prepare[number] = session.prepare_later(template).is_ok(),
+                None => unasked += 1,
+            }
+        }
+        KnownTemplates { templates, can_prepare, unasked, calls: recording.calls }
     }
 
     pub fn fact(&self) -> Option<Fact> {
         let (all, calls) = (self.templates.len(), self.calls);
-        let as_text = self.can_prepare.iter().filter(|can| !**can).count();
-        let rest = if as_text > 0 {
-            format!("; {as_text} of these cannot be prepared here and are sent as text")
-        } else {
-            String::new()
+        let refused = self.can_prepare.iter().filter(|can| !**can).count() - self.unasked;
+        let of_these = |many: usize, why: &str| match many {
+            0 => String::new(),
+            _ => format!("; {many} of these {why} and are sent as text"),
         };
-        let text = || format!("{calls} statements of the log are calls of {all} that are prepared again{rest}");
+        let refused = of_these(refused, "cannot be prepared here");
+        let unasked = of_these(self.unasked, "could not be asked about, because their connection was refused,");
+        let text =
+            || format!("{calls} statements of the log are calls of {all} that are prepared again{refused}{unasked}");
         (all > 0).then(|| Fact::new("recorded.prepared", text()))
     }
 }
@@ -149,12 +163,22 @@ mod tests {
     use super::*;
 
     #[test]
+    fn a_refused_connection_is_not_told_as_a_statement_that_cannot_be_prepared() {
+        let template = |schema| PreparedTemplate { text: "SELECT ?".into(), types: Vec::new(), schema };
+        let templates: Arc<[PreparedTemplate]> = Arc::from([0, 0, 1].map(template));
+        let known = KnownTemplates { templates, can_prepare: vec![true, false, false], unasked: 1, calls: 9 };
+        let told = "9 statements of the log are calls of 3 that are prepared again; 1 of these cannot be prepared here and are sent as text; \
+                    1 of these could not be asked about, because their connection was refused, and are sent as text";
+        assert_eq!(known.fact(), Some(Fact::new("recorded.prepared", told)));
+    }
+
+    #[test]
     fn what_no_text_has_prepared_is_not_deallocated() {
         let mut here = PreparedHere { numbers: HashMap::from([(1, Some(1))]), ..PreparedHere::default() };
         for text in ["DEALLOCATE s1", "deallocate prepare \"S_1\";", "DEALLOCATE PREPARE p"] {
             assert_eq!(here.note_text(text), "", "{text}");
         }
-        for text in ["PREPARE P(int) AS SELECT $1", "SELECT 1", "DISCARD TEMP", "DEALLOCATE q; SELECT 1", "DEALLOCATE p"] {
+        for text in ["PREPARE P(int) AS SELECT $1", "DISCARD TEMP", "DEALLOCATE q; SELECT 1", "DEALLOCATE p"] {
             assert_eq!(here.note_text(text), text);
         }
         assert_eq!(here.note_text("DEALLOCATE p"), "", "it is gone");
