@@ -79,6 +79,10 @@ impl ReplayPlans {
                 continue;
             }
             found.asked += 1;
+            if deadline.time_left().is_err() {
+                found.failure.get_or_insert_with(|| "there was no time left".to_owned());
+                continue;
+            }
             let admin = match connection.take_if(|(at, _)| *at == sample.schema) {
                 Some((_, admin)) => Ok(admin),
                 None => connect(&self.schemas[sample.schema as usize], deadline),
@@ -88,9 +92,6 @@ impl ReplayPlans {
                 steps_of(admin, words, &text, deadline)
             });
             found.add(&self.recording, usize::from(sample.kind), steps);
-            if deadline.time_left().is_err() {
-                break;
-            }
         }
         found.facts()
     }
