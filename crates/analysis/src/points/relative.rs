@@ -277,9 +277,15 @@ fn cell_of(
     let is_unlike = keep_unlike(base, arm);
     let is_bound = metric.is_written() && base.iter().chain(arm).any(|point| owes_writes(point));
     let ratio = if is_unlike || is_bound { ratio.as_indicative() } else { ratio };
+    let decides = decides.filter(|_| !base.iter().chain(arm).any(|point| is_open_loop(point)));
     let decision = decides.map(|judged| judged.decision);
     let pairs_more = decides.map(|judged| judged.pairs_more).filter(|more| *more > 0);
     Some(RelativeCell { mean: mean_of(arm, metric)?, ratio, is_interleaved, is_unlike, decision, pairs_more })
+}
+
+/// Whether the rate of `point` is that of its schedule, which decides nothing.
+fn is_open_loop(point: &PointAnalysis) -> bool {
+    point.summary.as_ref().is_some_and(|summary| summary.offered_per_s.is_some())
 }
 
 /// Whether a good part of the writes that `point` caused was pending at its end, so that its bytes are a lower bound.
@@ -523,6 +529,20 @@ mod tests {
         let fixed = cells(&tables(pairs(&[("a", 1000), ("b", 1300)], 6))[0], Metric::OpsPerS)[0];
         let width = |cell: RelativeCell| cell.ratio.ci95.map(|[low, high]| high / low).unwrap();
         assert!(fixed.decision.is_none() && width(faster) > width(fixed), "who looks early must be surer");
+    }
+
+    #[test]
+    fn equal_schedules_are_not_called_alike() {
+        let mut run = run_of(pairs(&[("a", 1000), ("b", 1000)], 6), Vec::new());
+        let difference = model::sure::Precision::USUAL;
+        run.meta.plan.sure = Some(SurePlan { difference, pairs_max: 20, comparisons: 1, budget: None });
+        let decision =
+            |run: &model::RunData| cells(&analyse(run).verdict.relative[0], Metric::OpsPerS)[0].decision;
+        assert!(decision(&run).is_some());
+        for point in &mut run.points {
+            point.trial.load.pacing = model::Pacing::Open { arrivals: model::Arrivals::Constant { per_s: 1000.0 } };
+        }
+        assert_eq!(decision(&run), None);
     }
 
     /// What the points of an engine gave, as the runner computes it.

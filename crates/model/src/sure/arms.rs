@@ -3,7 +3,7 @@
 //! In: a plan whose trials have places and arms, and what its points gave so far. Out: whether a trial is needed. Everything follows from the plan
 //! and the points of earlier repeats, so a run that is resumed goes on as it would have, and the analysis knows what was left out on purpose.
 //! Limits: only rates decide. A place that is not compared with another is decided when the mean of its repeats is known to the precision that was
-//! asked for.
+//! asked for. The rate of an open loop is that of its schedule and decides nothing: a place that has one goes on to its last repeat.
 
 use super::asked::{ArmPlace, SurePlan};
 use super::boundary::PAIRS_MIN;
@@ -14,7 +14,7 @@ use crate::op::OpKind;
 use crate::op_class::OpClass;
 use crate::pairing::{Pairing, RepeatValue};
 use crate::run::{PhaseData, PointData, PointState, RunData};
-use crate::trial::{Phase, Plan, Trial};
+use crate::trial::{Pacing, Phase, Plan, Trial};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// What a point gave.
@@ -53,6 +53,8 @@ pub struct Knowledge {
     rule: PairRule,
     /// The arms of each place, as the plan has them.
     arms: BTreeMap<u32, BTreeSet<u32>>,
+    /// The places of which an arm is an open loop.
+    scheduled: BTreeSet<u32>,
     seen: BTreeMap<ArmPlace, Vec<SeenRate>>,
     /// What was asked before: whether an arm is open before a repeat.
     known: BTreeMap<(ArmPlace, u32), bool>,
@@ -66,7 +68,9 @@ impl Knowledge {
         for at in plan.trials.iter().filter_map(|trial| trial.arm) {
             arms.entry(at.place).or_default().insert(at.arm);
         }
-        Some(Knowledge { sure, rule: sure.rule(), arms, seen: BTreeMap::new(), known: BTreeMap::new() })
+        let open_loops = plan.trials.iter().filter(|trial| matches!(trial.load.pacing, Pacing::Open { .. }));
+        let scheduled = open_loops.filter_map(|trial| trial.arm).map(|at| at.place).collect();
+        Some(Knowledge { sure, rule: sure.rule(), arms, scheduled, seen: BTreeMap::new(), known: BTreeMap::new() })
     }
 
     /// Adds what a point gave.
@@ -88,6 +92,9 @@ impl Knowledge {
     }
 
     fn is_open(&self, at: ArmPlace, repeat: u32) -> bool {
+        if self.scheduled.contains(&at.place) {
+            return true;
+        }
         let arms = self.arms.get(&at.place).into_iter().flatten().copied();
         let others: Vec<u32> = arms.filter(|arm| *arm > 0).collect();
         let is_undecided = |arm: &u32| {
@@ -147,6 +154,7 @@ pub fn is_all_measured(run: &RunData) -> bool {
 mod tests {
     use super::*;
     use crate::sure::Precision;
+    use crate::trial::Arrivals;
 
     /// A plan of `repeats` repeats of so many arms at each of two places.
     fn plan(arms: u32, repeats: u32) -> Plan {
@@ -213,6 +221,19 @@ mod tests {
         let noisy = |_: ArmPlace, repeat: u32| 100.0 * (1.0 + 4.0 * (jitter(repeat) - 1.0));
         let alone = measured(&plan(1, 20), noisy);
         assert!((4..=8).contains(&alone.len()), "{alone:?}");
+    }
+
+    #[test]
+    fn equal_rates_of_open_loops_decide_nothing() {
+        for arms in [1, 2] {
+            let mut plan = plan(arms, 12);
+            for trial in plan.trials.iter_mut().filter(|trial| trial.arm.is_some_and(|at| at.place == 1)) {
+                trial.load.pacing = Pacing::Open { arrivals: Arrivals::Constant { per_s: 100.0 } };
+            }
+            let all = measured(&plan, |_, _| 100.0);
+            let scheduled: Vec<(u32, u32)> = (0..arms).map(|arm| (1, arm)).collect();
+            assert_eq!((all.len(), &all[11]), (12, &scheduled), "the closed loops are known long before");
+        }
     }
 
     #[test]
