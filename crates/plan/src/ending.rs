@@ -4,7 +4,7 @@
 
 use crate::common::{self, BUDGET, STEADY, SURE};
 use crate::document::{Written, WrittenSetting};
-use crate::error::PlanError;
+use crate::error::{Place, PlanError};
 use crate::hourly::differs;
 use crate::text;
 use crate::value;
@@ -47,28 +47,41 @@ pub(crate) fn is_until_sure(settings: &[WrittenSetting<'_>]) -> bool {
     written.any(|value| matches!(parse_until(value), Ok(Ending::Sure(_))))
 }
 
+/// The time of a whole run, and where it was written.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Budget<'a> {
+    pub(crate) time: Nanos,
+    pub(crate) place: Place<'a>,
+}
+
 /// The budget that `settings`, those of one sweep, state.
-pub(crate) fn budget_of(settings: &[WrittenSetting<'_>]) -> Result<Option<Nanos>, PlanError> {
+pub(crate) fn budget_of<'a>(settings: &[WrittenSetting<'a>]) -> Result<Option<Budget<'a>>, PlanError> {
     let written = settings.iter().find(|setting| setting.key == BUDGET).and_then(|setting| setting.values.first());
     let common::CommonKind::Duration { min, max } = common::kind_of(BUDGET) else {
         unreachable!("`{BUDGET}` is declared as a length of time")
     };
-    written.map(|written| value::parse_duration(written, min, max)).transpose()
+    let read = |written: &Written<'a>| -> Result<Budget<'a>, PlanError> {
+        Ok(Budget { time: value::parse_duration(written, min, max)?, place: written.place })
+    };
+    written.map(read).transpose()
 }
 
 /// Refuses a sweep whose budget is another than that of the sweeps before: it is of the whole run.
 pub(crate) fn check_same(
-    before: Option<Nanos>,
-    own: Option<Nanos>,
+    before: Option<Budget<'_>>,
+    own: Option<Budget<'_>>,
     settings: &[WrittenSetting<'_>],
 ) -> Result<(), PlanError> {
-    if before == own { Ok(()) } else { Err(differs(BUDGET, settings)) }
+    if before.map(|budget| budget.time) == own.map(|budget| budget.time) {
+        Ok(())
+    } else {
+        Err(differs(BUDGET, settings))
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::error::Place;
 
     fn read(text: &str) -> Result<Ending, String> {
         let written = Written { key: "until".into(), text: text.into(), place: Place::Flag("until") };

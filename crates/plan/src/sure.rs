@@ -5,7 +5,7 @@
 //! needed is decided while they are measured, by [`model::sure`]. Searches for a rate, and runs until steady, take the time that they take.
 
 use crate::common::{BUDGET, INTERVAL_MIN};
-use crate::ending::PAIRS_MAX;
+use crate::ending::{Budget, PAIRS_MAX};
 use crate::error::PlanError;
 use crate::point::twentieth_at_most;
 use crate::question::setting_name;
@@ -30,6 +30,7 @@ pub(crate) fn make_sure(
 ) -> Result<Option<SurePlan>, PlanError> {
     let (budget, asked) = (matrix.budget, matrix.points.iter().find_map(|point| point.sure));
     if let Some(budget) = budget {
+        refuse_unbounded(&matrix.points, budget, catalogue)?;
         fit_to_budget(&mut matrix.points, budget, catalogue)?;
     }
     let pairs_max = matrix.points.iter().map(|point| point.repeats).max().unwrap_or(1);
@@ -37,7 +38,7 @@ pub(crate) fn make_sure(
         return Ok(None);
     };
     let comparisons = place_arms(&mut matrix.points, compare);
-    Ok(Some(SurePlan { difference, pairs_max, comparisons, budget }))
+    Ok(Some(SurePlan { difference, pairs_max, comparisons, budget: budget.map(|budget| budget.time) }))
 }
 
 /// Gives each of `points` its place and its arm by the values that were written for it. Returns how many comparisons that makes.
@@ -77,20 +78,38 @@ fn numbered<'k>(all: impl Iterator<Item = &'k Vec<String>>) -> BTreeMap<&'k Vec<
     numbers
 }
 
-/// Cuts `points` to a length at which all of them, once, take a tenth of `budget`; the rest of it is for their repeats.
-fn fit_to_budget(points: &mut [Point<'_>], budget: Nanos, catalogue: &Catalogue) -> Result<(), PlanError> {
-    let count = points.len().max(1) as u64;
+/// Refuses `points` that a budget does not bound. Steps that load what is measured after them take the time that they take.
+fn refuse_unbounded(points: &[Point<'_>], budget: Budget<'_>, catalogue: &Catalogue) -> Result<(), PlanError> {
     let unfit = points.iter().find(|point| point.trial.limit.is_some() || point.trial.phases.round().is_some());
     if let Some(point) = unfit {
         let other = if point.trial.limit.is_some() { "rate = `limit`" } else { "until = `steady`" };
-        return Err(point.place.error(format_args!("`{BUDGET}` and {other} exclude each other; leave one out")));
+        return Err(budget.place.error(format_args!("`{BUDGET}` and {other} exclude each other; leave one out")));
     }
-    let ends_itself = |trial: &Trial| (catalogue.run_ops)(&trial.workload.name, &trial.workload.params).is_some();
+    let has_steps = |name: &str| catalogue.workloads.iter().any(|entry| entry.name == name && entry.steps().is_some());
+    let is_timed = |name: &str| {
+        points.iter().any(|point| point.trial.workload.name == name && !ends_itself(&point.trial, catalogue))
+    };
+    let of_rows = |name: &str| has_steps(name) && !is_timed(name);
+    if points.iter().any(|point| of_rows(&point.trial.workload.name)) {
+        let what = "has no effect on steps that end when their rows are inserted; set rows = 0, or leave it out";
+        return Err(budget.place.error_of(BUDGET, what));
+    }
+    Ok(())
+}
+
+fn ends_itself(trial: &Trial, catalogue: &Catalogue) -> bool {
+    (catalogue.run_ops)(&trial.workload.name, &trial.workload.params).is_some()
+}
+
+/// Cuts `points` to a length at which all of them, once, take a tenth of `budget`; the rest of it is for their repeats.
+fn fit_to_budget(points: &mut [Point<'_>], budget: Budget<'_>, catalogue: &Catalogue) -> Result<(), PlanError> {
+    let Budget { time: budget, place } = budget;
+    let count = points.len().max(1) as u64;
+    let ends_itself = |trial: &Trial| ends_itself(trial, catalogue);
     let timed = points.iter().map(|point| &point.trial).filter(|trial| !ends_itself(trial));
     let lengths: Vec<u64> = timed.map(|trial| length(&trial.phases).min(POINT_MIN).0).collect();
     let least = Nanos(lengths.iter().fold(0, |sum, one| sum.saturating_add(*one)));
     if least > budget {
-        let place = points[0].place;
         let (budget, least, timed) = (time_text(budget), time_text(least), lengths.len());
         return Err(place.error(format_args!(
             "`{BUDGET}` = `{budget}` is too short for {timed} points of up to 2 s; use at least `{least}`, or fewer points"
@@ -229,6 +248,25 @@ mod tests {
         assert!(rate.ends_with("`rate` and until = `sure` exclude each other; leave one out"), "{rate}");
         let twice = refused("workload = 'oltp'\n[[sweep]]\nbudget = '1h'\n[[sweep]]\nbudget = '2h'\nclients = 2", &[]);
         assert!(twice.contains("`budget` must be the same in all sweeps"), "{twice}");
+    }
+
+    #[test]
+    fn a_refused_budget_is_named_where_it_was_written() {
+        let refused = |text: &str, flags: &[(&str, &str)]| with(text, flags).expect_err(text);
+        let flag = refused("workload = 'oltp'\nrate = 'limit'", &[("budget", "1h")]);
+        assert!(flag.starts_with("--budget: "), "{flag}");
+        let line = refused("workload = 'oltp'\nbudget = '10s'", &[("clients", "1..128")]);
+        assert!(line.starts_with("p.toml:2: `budget` = `10s`"), "{line}");
+    }
+
+    #[test]
+    fn a_budget_does_not_bound_steps_that_end_with_their_rows() {
+        let loads = [("step", "l.i0,l.x"), ("budget", "1h")];
+        let refused = with("workload = 'chain'", &loads).expect_err("nothing is measured after the load");
+        let what = "has no effect on steps that end when their rows are inserted; set rows = 0, or leave it out";
+        assert_eq!(refused, format!("--budget {what}"));
+        assert!(with("workload = 'chain'\nrows = 0", &loads).is_ok());
+        assert!(with("workload = 'chain'", &[("budget", "1h")]).is_ok(), "queries are measured after the load");
     }
 
     #[test]

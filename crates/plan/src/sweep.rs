@@ -6,7 +6,7 @@
 use crate::arms::{chooses_arms_of, unfold_arms};
 use crate::common::{self, AB, BUDGET, DATA_SET};
 use crate::document::{Document, SweepTable, Written, WrittenSetting};
-use crate::ending;
+use crate::ending::{self, Budget};
 use crate::entries;
 use crate::error::{Place, PlanError, hint, listed, shown};
 use crate::hourly;
@@ -15,7 +15,7 @@ use crate::point::Choice;
 use crate::text;
 use model::sure::Precision;
 use model::{
-    BACKGROUND, Catalogue, Entry, HourlyCost, LinkSpeed, Meaning, Nanos, ParamDef, ParamKind, Trial, Until, UsedIf,
+    BACKGROUND, Catalogue, Entry, HourlyCost, LinkSpeed, Meaning, ParamDef, ParamKind, Trial, Until, UsedIf,
     UsefulValues, Value,
 };
 use std::collections::{BTreeMap, BTreeSet, HashSet};
@@ -48,7 +48,7 @@ pub(crate) struct Matrix<'a> {
     /// The speed of the link to the server.
     pub(crate) link: Option<LinkSpeed>,
     /// The time of the whole run.
-    pub(crate) budget: Option<Nanos>,
+    pub(crate) budget: Option<Budget<'a>>,
 }
 
 /// The points of all sweeps of `document`, under `overrides`.

@@ -11,7 +11,7 @@ use clap::{Arg, ArgAction, ArgMatches, Command};
 use engine::estimate::{made_files_bytes, written_bytes_at_most};
 use engine::outside::{OutsideStatement, statements_outside};
 use engine::requirements::uses_found_data;
-use model::{Bytes, Plan, Trial};
+use model::{Bytes, Catalogue, Plan, Trial};
 use runner::{RunSite, WriteConsent, room_needed};
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
@@ -107,15 +107,17 @@ fn asked(plan: &Plan) -> Option<String> {
 }
 
 /// What is done with the time of the whole run, if it has one.
-fn budget(plan: &Plan) -> Option<String> {
+fn budget(plan: &Plan, catalogue: &Catalogue) -> Option<String> {
     let budget = plan.sure?.budget?;
     let first: Vec<&Trial> = plan.trials.iter().filter(|trial| trial.repeat == 1).collect();
-    let round: f64 = first.iter().map(|trial| (trial.phases.warmup.0 + trial.phases.run.0) as f64 / 1e9).sum();
+    // What ends with its work takes the time that it takes.
+    let known: Vec<f64> = first.iter().filter_map(|trial| plan::expected_seconds(trial, catalogue)).collect();
+    let bound = if known.len() < first.len() { "at least " } else { "" };
     let points = if first.len() == 1 { "the point".to_owned() } else { format!("all {} points", first.len()) };
     Some(format!(
-        "{}: first {points} once ({}), then repeats of what is not decided",
+        "{}: first {points} once ({bound}{}), then repeats of what is not decided",
         plans::long_time(budget.as_secs_f64()),
-        plans::long_time(round)
+        plans::long_time(known.iter().sum())
     ))
 }
 
@@ -132,6 +134,8 @@ struct Needs {
     written: PlannedWrites,
     /// What it would do outside of plimsoll's own schema, each statement once.
     outside: Vec<OutsideStatement>,
+    /// What is done with the time of the whole run, if it has one.
+    budget: Option<String>,
 }
 
 /// What a plan writes, as far as that is known before.
@@ -163,6 +167,7 @@ impl Needs {
             disk: chains.map(|chain| room_needed(&plan.trials[chain], dir)).max().unwrap_or_default(),
             written: PlannedWrites::of(plan, context),
             outside: outside(plan),
+            budget: budget(plan, &context.catalogue),
         }
     }
 
@@ -187,7 +192,7 @@ impl Needs {
         if let Some(asked) = asked(plan) {
             let _ = writeln!(text, "compared       {asked}");
         }
-        if let Some(budget) = budget(plan) {
+        if let Some(budget) = &self.budget {
             let _ = writeln!(text, "budget         {budget}");
         }
         let _ = write!(
@@ -416,6 +421,9 @@ mod tests {
         assert!(many.contains("they differ in engine (4), clients (2), mix (6), 4 repeats"), "{many}");
         let one = told("kv", &[("repeat", "1")]);
         assert!(one.contains("engine: cannot conclude with 1 pair; use --repeat 4"), "{one}");
+        // The drain takes as long as it takes.
+        let drain = told("quick", &[("budget", "5m")]);
+        assert!(drain.contains("5 min: first all 10 points once (at least ") && !drain.contains(" h)"), "{drain}");
     }
 
     #[test]
