@@ -138,16 +138,26 @@ impl PlanMatrix<'_> {
         self.plan.trials[chain].iter().any(|trial| knowledge.needs(trial))
     }
 
-    /// Whether there is time for the trial number `nth` and for what is compared with it in the same repeat.
-    fn is_in_time(&self, nth: usize, done: &BTreeMap<usize, Vec<PointId>>) -> bool {
-        let Some(left) = &self.left else { return true };
+    /// Whether there is time for the trial number `nth`, for what is compared with it in the same repeat, and for the rest of all pairs that have
+    /// begun there. Half a pair is lost: what has begun ends if the time is not over, and if a single point is missing even then.
+    fn is_in_time(&mut self, nth: usize, done: &BTreeMap<usize, Vec<PointId>>) -> bool {
         let trial = &self.plan.trials[nth];
-        let Some(at) = trial.arm else { return true };
-        let of_pair = |(other, one): (usize, &Trial)| -> Option<ArmPlace> {
-            let own = one.arm.filter(|own| own.place == at.place && one.repeat == trial.repeat)?;
-            (!done.contains_key(&other)).then_some(own)
-        };
-        left.is_enough_for(self.plan.trials.iter().enumerate().filter_map(of_pair))
+        let Some(at) = trial.arm.filter(|_| self.left.is_some()) else { return true };
+        let of_repeat = self.plan.trials.iter().enumerate().filter(|(_, one)| one.repeat == trial.repeat);
+        let own: Vec<(usize, ArmPlace)> = of_repeat.filter_map(|(other, one)| Some((other, one.arm?))).collect();
+        let begun: BTreeSet<u32> =
+            own.iter().filter(|(other, _)| done.contains_key(other)).map(|(_, own)| own.place).collect();
+        let mut missing = Vec::new();
+        for (other, own) in own {
+            let is_open = own.place == at.place || begun.contains(&own.place);
+            let is_left_out = done.contains_key(&other) || self.skipped.contains(&other);
+            if is_open && !is_left_out && self.is_needed(other) {
+                missing.push(own);
+            }
+        }
+        let is_enough =
+            |points: &[ArmPlace]| self.left.as_ref().is_none_or(|left| left.is_enough_for(points.iter().copied()));
+        if begun.contains(&at.place) { missing.len() < 2 || is_enough(&[]) } else { is_enough(&missing) }
     }
 
     /// What the point `id` of a search has shown.
@@ -273,6 +283,40 @@ fn positions(points: &[&PointHead], is_wanted: impl Fn(&PointHead) -> bool) -> V
 mod tests {
     use super::*;
     use plan::Overrides;
+    use std::cell::Cell;
+    use std::rc::Rc;
+
+    #[test]
+    fn a_pair_begins_if_there_is_time_for_all_that_have_begun_and_those_end() {
+        let catalogue = crate::catalogue();
+        let keys = [("engine", "null"), ("ab", "service=1ms,2ms"), ("clients", "1,2"), ("budget", "100s")];
+        let keys = keys.map(|(key, value)| (key.to_owned(), value.to_owned()));
+        let plan = plan::from_flags("file", &Overrides::from_flags(keys.into()), 1.0, &catalogue).unwrap();
+        let (clock, second) = (Rc::new(Cell::new(0)), 1_000_000_000);
+        let now = clock.clone();
+        let matrix = PlanMatrix::new(&plan, &catalogue, Path::new("none"));
+        let mut matrix = matrix.in_time(move || Tick(now.get())).unwrap();
+        let all = [(0, 0), (0, 1), (1, 0), (1, 1)].map(|(place, arm)| ArmPlace { place, arm });
+        for at in all {
+            let left = matrix.left.as_mut().expect("it has a budget");
+            left.note_begin(at);
+            clock.set(clock.get() + 10 * second);
+            left.note_end();
+        }
+        let is_at = |trial: &Trial, at: ArmPlace| trial.repeat == 2 && trial.arm == Some(at);
+        let [base, new, other_base, _] =
+            all.map(|at| plan.trials.iter().position(|trial| is_at(trial, at)).expect("it is planned"));
+        let (none, half) = (BTreeMap::new(), BTreeMap::from([(base, vec![PointId(5)])]));
+        clock.set(75 * second);
+        assert!(matrix.is_in_time(base, &none), "a pair takes 20 s of the 25 s that are left");
+        assert!(!matrix.is_in_time(other_base, &half), "a pair and the rest of another take 30 s");
+        matrix.skipped.insert(new);
+        assert!(matrix.is_in_time(other_base, &half), "what is skipped takes no time");
+        matrix.skipped.clear();
+        clock.set(101 * second);
+        assert!(matrix.is_in_time(new, &half), "half a pair is lost");
+        assert!(!matrix.is_in_time(base, &none));
+    }
 
     #[test]
     fn a_matrix_goes_on_after_the_points_that_are_done_and_knows_the_sequence_of_a_step() {
