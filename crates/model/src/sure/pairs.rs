@@ -13,7 +13,7 @@ use serde::Serialize;
 
 /// Levels below this are beyond what the quantile of Student's t can be computed for.
 const LEVEL_MIN: f64 = 1e-12;
-/// Half an interval is about so many standard errors once a comparison is nearly over; for forecasts only.
+/// Half an interval is about so many standard errors if more pairs are planned than these; for forecasts only.
 const ERRORS_USUAL: f64 = 2.3;
 /// More pairs than this are as good as never.
 const PAIRS_FORESEEN_MAX: f64 = 1e6;
@@ -114,12 +114,19 @@ impl PairRule {
         Some(PairJudgement { half_width: self.half_width(logs), p_value, ..open })
     }
 
-    /// Until the interval leaves out 0 or lies within what matters, whichever is nearer.
+    /// Until the interval leaves out 0 or lies within what matters, whichever is nearer: at the first look at which it does, or beyond the last one.
     fn pairs_more(&self, mean: f64, logs: &[f64]) -> u32 {
+        let (n, spread) = (logs.len(), variance(logs).sqrt());
         let needed_width = mean.abs().max(self.matters - mean.abs());
-        let needed = (ERRORS_USUAL * variance(logs).sqrt() / needed_width).powi(2);
+        let mut later = self.half_widths.iter().filter(|(look, _)| *look > n);
+        let is_enough = |look: usize, errors: f64| errors * spread / (look as f64).sqrt() <= needed_width;
+        if let Some((look, _)) = later.find(|(look, errors)| is_enough(*look, *errors)) {
+            return (*look - n) as u32;
+        }
+        let last = self.half_widths.last().map_or(n, |(look, _)| n.max(*look));
+        let needed = (ERRORS_USUAL * spread / needed_width).powi(2);
         let needed = needed.clamp(f64::from(PAIRS_MIN), PAIRS_FORESEEN_MAX);
-        (needed.ceil() as u32).saturating_sub(logs.len() as u32).max(1)
+        (needed.ceil() as u32).max(last as u32 + 1) - n as u32
     }
 }
 
@@ -180,6 +187,20 @@ mod tests {
         assert_eq!((one.half_width, one.decision, one.pairs_more), (f64::INFINITY, Decision::Open, 3));
         let open = judged(20, &about(0.02, 0.05, 12));
         assert!((10..20).contains(&open.pairs_more), "{open:?}");
+    }
+
+    #[test]
+    fn the_pairs_that_are_missing_are_those_to_the_look_that_decides() {
+        let rule = PairRule::new(Boundary::planned(20, 0.05), 0.02);
+        let logs = about(0.05, 0.05, 8);
+        let open = rule.judge(&logs).expect("there are pairs");
+        assert_eq!(open.decision, Decision::Open);
+        let half_width = |look: usize| {
+            let errors = rule.half_widths.iter().find(|(own, _)| *own == look).expect("it is a look").1;
+            errors * variance(&logs).sqrt() / (look as f64).sqrt()
+        };
+        let look = logs.len() + open.pairs_more as usize;
+        assert!(open.pairs_more > 1 && half_width(look) <= 0.05 && half_width(look - 1) > 0.05, "{open:?}");
     }
 
     #[test]
