@@ -9,12 +9,14 @@ use crate::math::repeats::half_width_share;
 use crate::points::relative::{RelativeCell, RelativeRow, RelativeTable};
 use crate::recorded::dimensions::SettingValue;
 use model::sure::{Decision, Precision, SurePlan};
-use model::{Nanos, Until};
+use model::{Nanos, PointState, Until};
 use words::list::capital;
 use words::quantity::{percent, plural, range, time};
 
 /// More pairs are as good as never.
 const PAIRS_TOLD_MAX: u32 = 10_000;
+/// A point that lasts so much of the longest time was ended by it, and not by what was known.
+const ALL_OF_TIME: f64 = 0.99;
 
 /// What was decided and when it ended; `None` if time ended it.
 pub(super) fn sentence(run: &AskedRun) -> Option<String> {
@@ -40,22 +42,30 @@ fn of_pairs(run: &AskedRun, sure: &SurePlan) -> Option<String> {
         };
         return Some(format!("{which}decided after {} of at most {}{alike}", pairs_of(&decided), sure.pairs_max));
     }
-    let more = open.iter().filter_map(|cell| cell.pairs_more).max().unwrap_or(1);
-    let longer = match more {
-        more if more > PAIRS_TOLD_MAX => ": no number of pairs will, as they vary".to_owned(),
-        more => {
-            let each = if open.len() == 1 { "" } else { " each" };
-            let seconds = f64::from(points_missing(&rows)) * point_seconds(run);
-            format!(": about {more} more{each} ({} of measuring) would", time(seconds * 1e9))
-        }
-    };
+    let longer = pairs_missing(&open, f64::from(points_missing(&rows)) * point_seconds(run));
     let which = match cells.len() {
         1 => "not decided".to_owned(),
         all => {
             format!("{} of {all} comparisons {} not decided", open.len(), if open.len() == 1 { "is" } else { "are" })
         }
     };
-    Some(format!("{which} after {}{longer}", pairs_of(&open)))
+    Some(format!("{which} after {}: {longer}", pairs_of(&open)))
+}
+
+/// `about 14 more (2.3 min of measuring) would`: how many pairs would decide those that are `open`, and how long those take.
+fn pairs_missing(open: &[&RelativeCell], seconds: f64) -> String {
+    // A single pair has no spread to foresee anything by.
+    if open.iter().any(|cell| cell.ratio.n < 2) {
+        return "nothing is decided with fewer than four pairs".to_owned();
+    }
+    let all = || open.iter().map(|cell| cell.pairs_more.unwrap_or(1));
+    let (least, most) = (all().min().unwrap_or(1), all().max().unwrap_or(1));
+    if most > PAIRS_TOLD_MAX {
+        return "no number of pairs will, as they vary".to_owned();
+    }
+    let more = if least == most { most.to_string() } else { format!("{least} to {most}") };
+    let each = if open.len() == 1 { "" } else { " each" };
+    format!("about {more} more{each} ({} of measuring) would", time(seconds * 1e9))
 }
 
 /// `9 pairs`, `5 to 12 pairs`
@@ -85,7 +95,7 @@ fn points_missing(rows: &[Vec<&RelativeCell>]) -> u32 {
     rows.iter().map(of_row).sum()
 }
 
-/// How long the load of a point took.
+/// How long the load of a point took that is complete.
 fn point_seconds(run: &AskedRun) -> f64 {
     let warmup =
         run.analysis.meta.plan.trials.iter().map(|trial| trial.phases.warmup.as_secs_f64()).fold(0.0, f64::max);
@@ -94,7 +104,8 @@ fn point_seconds(run: &AskedRun) -> f64 {
 }
 
 fn measured<'a>(run: &AskedRun<'a>) -> impl Iterator<Item = &'a crate::Summary> {
-    run.analysis.points.iter().filter_map(|point| point.summary.as_ref())
+    let complete = run.analysis.points.iter().filter(|point| point.state == PointState::Complete);
+    complete.filter_map(|point| point.summary.as_ref())
 }
 
 /// `the points ended when their rates were known to ±2 %, after 4.0 to 9.2 s of at most 30.0 s`
@@ -112,22 +123,38 @@ fn of_points(run: &AskedRun) -> Option<String> {
         points.iter().filter(|(point, within)| !is_known(point, *within)).collect();
     let (all, precision) = (points.len(), percent(within.share()));
     if open.is_empty() {
-        let (which, whose) = if all == 1 { ("the point", "its rate was") } else { ("the points", "their rates were") };
         let took = seconds_of(&points.iter().collect::<Vec<_>>());
+        let is_over = |(point, _): &&(&PointAnalysis, Precision)| seconds(point) >= ALL_OF_TIME * most.as_secs_f64();
+        let over = points.iter().filter(is_over).count();
         let most = time(most.0 as f64);
-        return Some(format!("{which} ended when {whose} known to ±{precision}, after {took} of at most {most}"));
+        return Some(match (all, over) {
+            (1, 0) => {
+                format!("the point ended when its rate was known to ±{precision}, after {took} of at most {most}")
+            }
+            (1, _) => format!("the rate is known to ±{precision}; it took all of its {most}"),
+            (_, 0) => {
+                format!("the points ended when their rates were known to ±{precision}, after {took} of at most {most}")
+            }
+            (all, over) if all == over => format!("the rates are known to ±{precision}; they took all of their {most}"),
+            _ => format!("the rates are known to ±{precision}, after {took} of at most {most}"),
+        });
     }
-    let longest = open.iter().filter_map(|(point, within)| seconds_needed(point, *within)).fold(0.0, f64::max);
+    let longest = open.iter().filter_map(|(point, within)| seconds_needed(point, *within)).reduce(f64::max);
+    let longer = longest.map_or(String::new(), |seconds| format!("; about {} would do", time(seconds * 1e9)));
     let which = match (all, open.len()) {
         (1, _) => "the rate is not".to_owned(),
         (all, open) => format!("{open} of {all} rates {} not", if open == 1 { "is" } else { "are" }),
     };
-    Some(format!("{which} known to ±{precision} after {}; about {} would do", seconds_of(&open), time(longest * 1e9)))
+    Some(format!("{which} known to ±{precision} after {}{longer}", seconds_of(&open)))
 }
 
 /// How long `points` lasted.
 fn seconds_of(points: &[&(&PointAnalysis, Precision)]) -> String {
-    range(points, |(point, _)| point.summary.as_ref().map_or(0.0, |summary| summary.seconds) * 1e9, time)
+    range(points, |(point, _)| seconds(point) * 1e9, time)
+}
+
+fn seconds(point: &PointAnalysis) -> f64 {
+    point.summary.as_ref().map_or(0.0, |summary| summary.seconds)
 }
 
 /// How well the rate of `point` was to be known.
@@ -157,6 +184,8 @@ fn seconds_needed(point: &PointAnalysis, within: Precision) -> Option<f64> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::math::ratio::{RatioEstimate, RatioVerdict};
+    use crate::math::repeats::MeanOfRepeats;
     use crate::simulated::{Random, Simulation, run_of};
     use crate::{RepeatRows, analyse};
     use model::PointData;
@@ -188,6 +217,47 @@ mod tests {
         let open = told(vec![until_sure(1, 0.2)], None).expect("it is not known");
         assert!(open.starts_with("The rate is not known to ±2.0 % after 20.0 s; about "), "{open}");
         assert_eq!(told(vec![Simulation::counts(&[100; 20]).point()], None), None);
+    }
+
+    #[test]
+    fn a_point_whose_time_was_over_was_not_ended_by_what_is_known() {
+        let mut whole = until_sure(1, 0.01);
+        whole.trial.phases.run = Nanos::from_secs(20);
+        let one = told(vec![whole], None);
+        assert_eq!(one.as_deref(), Some("The rate is known to ±2.0 %; it took all of its 20.0 s."));
+        // Two intervals have no spread.
+        let sure = Until::Sure(Precision::USUAL);
+        let short = Simulation::counts(&[10_000; 2]).with(|point| point.trial.phases.until = sure).point();
+        let unknown = told(vec![short], None).expect("it is not known");
+        assert!(
+            unknown.starts_with("The rate is not known to ±2.0 % after ") && !unknown.contains("0 ns"),
+            "{unknown}"
+        );
+    }
+
+    #[test]
+    fn several_comparisons_have_a_range_and_a_single_pair_foresees_nothing() {
+        let told = |cells: &[(usize, u32)]| {
+            let cell = |(n, more): &(usize, u32)| RelativeCell {
+                mean: MeanOfRepeats::default(),
+                ratio: RatioEstimate {
+                    ratio: 1.0,
+                    ci95: None,
+                    n: *n,
+                    smallest_effect: None,
+                    p_value: None,
+                    verdict: RatioVerdict::NoDifferenceShown,
+                },
+                is_interleaved: true,
+                is_unlike: false,
+                decision: Some(Decision::Open),
+                pairs_more: Some(*more),
+            };
+            let cells: Vec<RelativeCell> = cells.iter().map(cell).collect();
+            pairs_missing(&cells.iter().collect::<Vec<_>>(), 90.0)
+        };
+        assert!(told(&[(6, 3), (6, 161)]).starts_with("about 3 to 161 more each ("));
+        assert_eq!(told(&[(1, 3), (6, 161)]), "nothing is decided with fewer than four pairs");
     }
 
     /// `pairs` pairs of two engines, of which the second does `factor` times as much; each varies by `share`.
