@@ -254,6 +254,7 @@ const EXTERNAL_SOURCES: &[&ServerSource] =
 
 /// One for the instance itself, one for the counters, and a few for a curious person.
 const CONNECTIONS_KEPT: u64 = 10;
+const MAX_CONNECTIONS: &str = "max_connections";
 const DATABASE: &str = "plimsoll";
 
 fn start_external(start: &StartContext) -> Result<Box<dyn Instance>, TargetError> {
@@ -311,8 +312,22 @@ impl MysqlServer {
         self.storage.check_foreign_keys(trial)?;
         self.find_programs(trial)?;
         let rules = self.rules();
-        rules.check_allowed(&rules.variables_in(&trial.target.params))
+        let variables = rules.variables_in(&trial.target.params);
+        rules.check_allowed(&variables)?;
+        // The clients of a cluster share its servers, each of which has as many connections.
+        if self.topology == Topology::Galera { Ok(()) } else { check_connections(trial, &variables) }
     }
+}
+
+/// Refuses more clients than a plan lets its server have, before anything is measured.
+fn check_connections(trial: &Trial, variables: &ServerVariables) -> Result<(), TargetError> {
+    let Some((_, most)) = variables.iter().find(|(name, _)| *name == MAX_CONNECTIONS) else { return Ok(()) };
+    let needs = if crate::connect::is_connecting(trial) {
+        ClientNeeds::of_connections(trial.load.clients, true)
+    } else {
+        ClientNeeds::of_program(trial, &program_of(trial, &SequenceState::default()), true)
+    };
+    needs.check_connections(MAX_CONNECTIONS, CONNECTIONS_KEPT, &|_: &str| Some(most.to_owned()))
 }
 
 /// Refuses arrays where no statement of `trial` inserts several rows.
@@ -578,7 +593,7 @@ impl SqlServer for MysqlServer {
     }
 
     fn check_needs(needs: &ClientNeeds, value: ReadVariable<'_>) -> Result<Vec<String>, TargetError> {
-        needs.check_connections("max_connections", CONNECTIONS_KEPT, value)?;
+        needs.check_connections(MAX_CONNECTIONS, CONNECTIONS_KEPT, value)?;
         needs.check_statements("max_prepared_stmt_count", value)?;
         Ok(needs.warn_of_tables("table_open_cache", value).into_iter().collect())
     }

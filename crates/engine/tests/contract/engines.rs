@@ -108,6 +108,17 @@ fn a_transaction_is_not_sent_ahead_to_a_server_that_goes_on_after_a_failure() {
 }
 
 #[test]
+fn more_clients_than_a_plan_lets_its_server_have_are_refused_before_it_starts() {
+    let check = |clients: &str| {
+        let settings = [("mariadb.max_connections", "50"), ("clients", clients)];
+        (engine::find("mariadb:innodb").unwrap().check)(&trial("mariadb:innodb", "oltp", &settings))
+    };
+    check("40").unwrap();
+    let refusal = check("41").unwrap_err().to_string();
+    assert!(refusal.contains("41 clients do not fit") && refusal.contains("max_connections = `50`"), "{refusal}");
+}
+
+#[test]
 fn arrays_of_rows_are_refused_where_no_statement_inserts_several() {
     let trial = trial("mariadb:innodb", "oltp", &[("statements", "arrays")]);
     let refusal = (engine::find("mariadb:innodb").unwrap().check)(&trial).unwrap_err().to_string();
