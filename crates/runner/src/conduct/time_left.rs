@@ -1,8 +1,8 @@
 //! The time of a whole run: whether the next point may begin.
 //!
 //! In: a budget, a clock, which points begin. Out: whether what comes next fits into what is left. Limits: a point that begins is measured to its end,
-//! so a run takes longer than its budget by that at most. How long a point takes is what it took before, its data and its server included; of a point
-//! that was never measured nothing is known, and it begins while there is time at all.
+//! so a run takes longer than its budget by that at most, and by the other half of its pair. How long a point takes is what it took before, its data
+//! and its server included; of a point that was never measured nothing is known, and it begins while there is time at all.
 
 use model::sure::ArmPlace;
 use model::{Nanos, Tick};
