@@ -536,7 +536,11 @@ mod tests {
         let mut run = run_of(pairs(&[("a", 1000), ("b", 1000)], 6), Vec::new());
         let difference = model::sure::Precision::USUAL;
         run.meta.plan.sure = Some(SurePlan { difference, pairs_max: 20, comparisons: 1, budget: None });
-        let decision = |run: &model::RunData| cells(&analyse(run).verdict.relative[0], Metric::OpsPerS)[0].decision;
+        let decision = |run: &model::RunData| {
+            let table = analyse(run).verdict.relative.remove(0);
+            let rate = table.rows.iter().find(|row| row.metric == Metric::OpsPerS)?;
+            rate.cells[0].and_then(|cell| cell.decision)
+        };
         assert!(decision(&run).is_some());
         for point in &mut run.points {
             point.trial.load.pacing = model::Pacing::Open { arrivals: model::Arrivals::Constant { per_s: 1000.0 } };
