@@ -442,7 +442,7 @@ fn without_pg_stat_statements_transactions_are_counted_and_what_shows_more_is_sa
     let (_runs, finished, point) = watching.point();
     assert!((READS + WRITES..READS + WRITES + 40).contains(&point["ops"].as_u64().unwrap()), "{point}");
     assert!(
-        finished.stderr.contains("this database has no pg_stat_statements; set `shared_preload_libraries"),
+        finished.stderr.contains("this database has no pg_stat_statements; execute CREATE EXTENSION"),
         "{}",
         finished.stderr
     );

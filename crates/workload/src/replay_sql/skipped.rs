@@ -8,7 +8,7 @@ use std::fmt;
 
 const KINDS_MAX: usize = 60;
 const REST: &str = "others";
-const NAME_CHARS_MAX: usize = 48;
+const NAME_CHARS_MAX: usize = 40;
 
 /// All that was skipped.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

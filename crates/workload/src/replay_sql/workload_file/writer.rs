@@ -35,7 +35,7 @@ const CACHE_KIB: i32 = -8_192;
 const BETWEEN_LOOKS: u64 = 1_024;
 
 const TOO_LONG: &str = "statement of more than 16 MiB";
-const NOT_HASHED: &str = "statement whose values cannot be replaced";
+const NOT_HASHED: &str = "statement whose values nothing replaces";
 
 /// The place of a file that is to be made.
 pub struct Place {
