@@ -8,6 +8,7 @@
 use super::{SchemaSource, server_of};
 use crate::mysql::client::MysqlAddress;
 use crate::postgres::client::PostgresAddress;
+use crate::postgres::statement_view;
 use crate::server::network::AnswerLimits;
 use crate::sql::admin_connection::AdminConnection;
 use crate::sql::external::PATIENCE;
@@ -104,12 +105,12 @@ fn of_postgres(url: &str, source: &SchemaSource) -> Result<Vec<Vec<Option<String
     let shown = address.shown().to_owned();
     let mut wire = address.connect_admin(PATIENCE).map_err(|failure| server_error(&shown, failure))?;
     let mut ask = |question: &str| wire.rows_patiently(question).map_err(|error| server_error(&shown, error));
-    let place = ask(
-        "SELECT n.nspname FROM pg_extension e JOIN pg_namespace n ON n.oid = e.extnamespace WHERE e.extname = 'pg_stat_statements'",
-    )?;
+    let place = ask(statement_view::FIND_SCHEMA)?;
     let Some(schema) = place.first().and_then(|row| row.first()?.clone()) else {
         return Err(TargetError::Unsupported(format!(
-            "{shown}: this database has no pg_stat_statements; execute CREATE EXTENSION pg_stat_statements in it; if `SHOW shared_preload_libraries` does not name it, put it there and start the server again first"
+            "{shown}: {}; {}",
+            statement_view::MISSING,
+            statement_view::TURN_ON
         )));
     };
     ask(&format!(

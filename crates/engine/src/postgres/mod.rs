@@ -23,6 +23,7 @@ mod procedures;
 mod quiesce;
 mod replication;
 pub(crate) mod settings;
+pub(crate) mod statement_view;
 mod tables;
 pub(crate) mod wait_events;
 pub(crate) mod wire;

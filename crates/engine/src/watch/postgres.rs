@@ -10,6 +10,7 @@ use super::{OWN, OwnQuestions, Values, WatchedServer};
 use crate::counters::{ServerSource, grows, level, number_in};
 use crate::postgres::client::PostgresAddress;
 use crate::postgres::counters::{POSTGRES, ask_views, views_question};
+use crate::postgres::statement_view;
 use crate::postgres::wait_events::name_watcher;
 use crate::postgres::wire::PostgresWire;
 use crate::server::network::{Route, TextRows};
@@ -206,16 +207,13 @@ impl WatchedServer for WatchedPostgres {
 
     fn find_statements(&mut self) -> Result<Option<MissingPart>, OpFailure> {
         let missing =
-            |why: &str| Ok(Some(MissingPart { what: format!("statements: {why}"), mend: TURN_ON.to_owned() }));
+            |why: &str, mend: &str| Ok(Some(MissingPart { what: format!("statements: {why}"), mend: mend.to_owned() }));
         if self.hides_others {
-            let what = "statements: the account may not see those of others".to_owned();
-            return Ok(Some(MissingPart { what, mend: ALLOW.to_owned() }));
+            return missing("the account may not see those of others", ALLOW);
         }
-        let found = self.ask(
-            "SELECT n.nspname FROM pg_extension e JOIN pg_namespace n ON n.oid = e.extnamespace WHERE e.extname = 'pg_stat_statements'",
-        )?;
+        let found = self.ask(statement_view::FIND_SCHEMA)?;
         let Some(schema) = found.first().and_then(|row| row.first()?.clone()) else {
-            return missing("this database has no pg_stat_statements");
+            return missing(statement_view::MISSING, statement_view::TURN_ON);
         };
         let view = format!("\"{}\".pg_stat_statements", schema.replace('"', "\"\""));
         let columns = self.ask(&format!(
@@ -241,7 +239,7 @@ impl WatchedServer for WatchedPostgres {
             }
             Err(error) if error.lost().is_some() => Err(error.into()),
             // The extension is there, and its library was not loaded when the server started; or the account may not.
-            Err(error) => missing(&error.into_failure().text),
+            Err(error) => missing(&error.into_failure().text, statement_view::TURN_ON),
         }
     }
 
@@ -323,9 +321,6 @@ fn longest_first(mut waits: Vec<ObservedWait>) -> Vec<ObservedWait> {
     waits.sort_by(|one, other| other.seconds.unwrap_or(0.0).total_cmp(&one.seconds.unwrap_or(0.0)));
     waits
 }
-
-const TURN_ON: &str = "execute CREATE EXTENSION pg_stat_statements in this database; if `SHOW shared_preload_libraries` does not name it, put it \
-                       there and start the server again first";
 
 fn sum_of(row: Vec<Option<String>>) -> Option<(StatementKey, StatementCost)> {
     let [database, id, calls, time_ns, rows, pages] = row.try_into().ok()?;
