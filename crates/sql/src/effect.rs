@@ -122,7 +122,7 @@ impl Judge {
             return Effect::Repeated.into();
         };
         let verb = statement.lower(first);
-        if statement.is_of_server(&verb) {
+        if statement.is_of_server(&verb) || statement.is_of_accounts(&verb) {
             return Effect::Repeated.into();
         }
         let is_mysql = self.dialect == Dialect::Mysql;
@@ -296,20 +296,20 @@ impl Statement<'_> {
     fn is_of_server(&self, verb: &str) -> bool {
         match verb {
             "shutdown" | "restart" | "kill" | "flush" | "purge" | "change" | "install" | "uninstall" | "clone" => true,
-            "set" if is_in(&self.lower(1), "password") => true,
             "set" => self.has("global persist persist_only @@global @@persist @@persist_only"),
-            "alter" if self.has("system instance") => true,
+            "alter" => self.has("system instance"),
             "start" | "stop" | "reset" => self.has("slave replica master persist group_replication all_slaves"),
-            _ => self.is_of_accounts(verb),
+            _ => false,
         }
     }
 
-    /// Statements that make and change accounts: most of them have a password in clear text.
+    /// Statements that make and change accounts are not either. Most of them have a password in clear text.
     fn is_of_accounts(&self, verb: &str) -> bool {
         let what = if &*self.lower(1) == "or" { self.lower(3) } else { self.lower(1) };
         match verb {
             "create" | "alter" | "drop" | "rename" => is_in(&what, "user role server subscription"),
             "grant" => self.has("identified"),
+            "set" => &*what == "password",
             _ => false,
         }
     }

@@ -347,8 +347,8 @@ impl Read for PlainStream {
         if let Some(memory) = &mut self.memory {
             let read = memory.read(buffer)?;
             // Who says something has answered, be it to refuse the login.
-            if read > 0 && self.attempt.is_some() {
-                self.attempt.take().into_iter().for_each(Attempt::succeed);
+            if let Some(attempt) = self.attempt.take_if(|_| read > 0) {
+                attempt.succeed();
             }
             return Ok(read);
         }

@@ -614,9 +614,11 @@ impl<S: SqlServer> ReplayDriver<S> {
             return session.run_prepared(number, call.args, &op.text);
         }
         let text = self.with_ids.as_deref().unwrap_or_else(|| statement_and_made(op).0);
-        let to_send = self.prepared.note_text(text);
-        // What failed when it was recorded fails again.
-        let text = if recorded_answer(op).failed == Some(true) { text } else { to_send };
+        let text = match self.prepared.note_text(text) {
+            // What failed when it was recorded fails again.
+            "" if recorded_answer(op).failed == Some(true) => text,
+            to_send => to_send,
+        };
         match &mut self.results {
             None => session.run_text(text),
             Some(results) => {
