@@ -1,8 +1,9 @@
 //! Watches for gaps of plimsoll itself: it was stopped, frozen or got no CPU, or the machine was suspended; and for a clock that was set.
 //!
-//! In: the run's clock. Out: the events of gaps of five [`GapGrain`]s and more, never below [`OWN_GAP_MIN`]. A thread wakes every [`GapGrain`] and compares clocks: the time
-//! since it last ran, its own time in the queue for a CPU (`/proc/thread-self/schedstat`), the CPU time of the whole process, and
-//! CLOCK_BOOTTIME, which goes on while the machine is suspended, and CLOCK_REALTIME, which can be set. A wake-up costs about 5 us.
+//! In: the run's clock. Out: the events of gaps of five [`GapGrain`]s and more, never below [`OWN_GAP_MIN`]. A thread
+//! wakes every [`GapGrain`] and compares clocks: the time since it last ran, its own time in the queue for a CPU
+//! (`/proc/thread-self/schedstat`), the CPU time of the whole process, and CLOCK_BOOTTIME, which goes on while the machine is
+//! suspended, and CLOCK_REALTIME, which can be set. A wake-up costs about 5 us.
 //!
 //! What is proved. A thread that is late and was not in the queue did not run because something held it: a signal, the freezer, the
 //! hypervisor. A thread that was in the queue waited for a CPU, which is a gap only if the other threads of plimsoll hardly got one

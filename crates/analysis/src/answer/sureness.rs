@@ -95,7 +95,7 @@ fn points_missing(rows: &[Vec<&RelativeCell>]) -> u32 {
     rows.iter().map(of_row).sum()
 }
 
-/// How long the load of a point took that is complete.
+/// How long the load of a complete point took.
 fn point_seconds(run: &AskedRun) -> f64 {
     let warmup =
         run.analysis.meta.plan.trials.iter().map(|trial| trial.phases.warmup.as_secs_f64()).fold(0.0, f64::max);

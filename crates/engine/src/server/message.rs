@@ -1,7 +1,7 @@
 //! Messages of servers without the values of statements that are in them.
 //!
-//! In: a message. Out: the same with `?` for numbers and for what is in quotes. Limits: what is a name and no value is told by the word before it, in
-//! English.
+//! In: a message. Out: the same with `?` for numbers and for what is in quotes. Limits: the word before
+//! a quote tells whether a name or a value is in it. These words are English.
 
 /// A quoted text behind one of these words is a name.
 pub const NAMED: [&str; 12] = [

@@ -492,7 +492,7 @@ impl ServerWatch {
         let counted = self.server.counts(&values);
         let before = std::mem::replace(&mut self.counted, counted.clone());
         let done = if self.counts == ObservedCounts::Statements && self.server.counts_by_statements() {
-            // Of a reading at which the account began anew nobody knows what was done: it is a gap.
+            // If the account began anew, nobody knows what was done: the interval is a gap.
             by_statement.filter(|grown| !grown.was_reset).map(|grown| grown.kinds)
         } else {
             let began_anew = restarted && !self.server.keeps_counts();

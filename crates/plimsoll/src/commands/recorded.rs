@@ -114,7 +114,7 @@ fn text_of(what: &str, recording: &SqlRecording, survey: &RecordingSurvey) -> St
     let skipped: Vec<String> = recording.skipped.kinds().map(|(name, kind)| format!("{name} ({kind})")).collect();
     let left_out = recording.left_out;
     text += &format!(
-        "\nLeft out: {} that other lines repeat or the server itself is told, {} without their values",
+        "\nLeft out: {} repeated by other lines or meant for the server itself, {} without their values",
         left_out.repeated, left_out.unbound
     );
     text += &if skipped.is_empty() { ".\n".to_owned() } else { format!("; skipped: {}.\n", skipped.join(", ")) };
