@@ -17,7 +17,19 @@ fn a_comparison_that_is_decided_measures_no_more_pairs_and_is_complete() {
     assert!(trust.iter().any(|sentence| sentence.contains("ecided after")), "{trust:?}");
     assert!(!trust.iter().any(|sentence| sentence.contains("Not measured")), "{trust:?}");
     let resumed = lab.run(&["run", "--resume", "last", "--no-report"]);
-    assert!(resumed.exit != 0 && resumed.stderr.contains("all its points are complete"), "{}", resumed.stderr);
+    assert!(resumed.exit != 0 && resumed.stderr.contains("all that it was to decide is decided"), "{}", resumed.stderr);
+}
+
+#[test]
+fn a_run_whose_time_is_over_does_not_go_on() {
+    let lab = Lab::new();
+    let compare = ["file", "--engine", "null", "--ab", "service=1ms,4ms", "--budget", "10s", "--time", "2s"];
+    let run = lab.json(&[&compare[..], &["--warmup", "0s", "--no-report"]].concat());
+    let points = run["points"].as_array().unwrap().len();
+    assert!((2..=6).contains(&points) && points.is_multiple_of(2), "{points} points of 2 s in 10 s");
+    let resumed = lab.run(&["run", "--resume", "last", "--no-report"]);
+    let why = "its budget of 10.0 s is spent; start the plan again with a larger `budget`";
+    assert!(resumed.exit != 0 && resumed.stderr.contains(why), "{}", resumed.stderr);
 }
 
 #[test]

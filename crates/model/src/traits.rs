@@ -174,6 +174,9 @@ const FOUND_DATA_ROWS: &str = "data.origin_rows";
 /// Whether the run was to change them.
 pub const FOUND_DATA_CHANGED: &str = "data.origin_changed";
 
+/// The fact of the last point of a run whose time was over: how long the run was to take.
+pub const TIME_OVER_FACT: &str = "budget.over";
+
 /// The facts of a point in which another server answered: what the one that is measured reports of itself, and what the other one does.
 pub const OTHER_SERVER_FACTS: [&str; 2] = ["server.first", "server.other"];
 
@@ -402,6 +405,9 @@ pub struct Course {
     pub replayed_steps: Vec<String>,
     /// The clients in the background of the run, in groups of one pace each.
     pub background: Vec<Background>,
+    /// Whether the time of the run was over after it, so that nothing more was measured.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub is_time_over: bool,
 }
 
 /// What was counted once, at the end of the load or of the point.
@@ -679,6 +685,7 @@ impl PointTraits {
             "sequence" => course.sequence = whole.and_then(|number| number.try_into().ok()),
             "run.ops" => course.run_ops = whole,
             "prepare.steps" => course.replayed_steps = text.split(", ").map(str::to_owned).collect(),
+            TIME_OVER_FACT => course.is_time_over = true,
             "drain.pending_bytes" => outcome.pending_bytes = whole,
             "settings.last_reading" => outcome.is_settings_end_unread = text == "failed",
             "server.ended" => outcome.server_ended = Some(text.to_owned()),
@@ -1053,6 +1060,7 @@ mod tests {
             ("load.settle_s", "0.5"),
             ("data.bytes", "4096"),
             ("prepare.steps", "l.i0, l.x"),
+            ("budget.over", "15 min"),
             ("uring.punted", "no"),
             ("engine.version", "3.50"),
             ("server.pid", "17"),
@@ -1069,6 +1077,7 @@ mod tests {
         assert_eq!((traits.outcome.load_settle_s, traits.outcome.data_bytes), (Some(0.5), Some(4_096)));
         assert_eq!((traits.engine.writes, traits.outcome.is_synced), (WritePath::Append, true));
         assert_eq!(traits.course.replayed_steps, ["l.i0", "l.x"]);
+        assert!(traits.course.is_time_over);
         assert_eq!(traits.outcome.io_workers, Some(IoWorkers { count: 0, cpu: None }));
         assert_eq!(traits.engine.version.as_deref(), Some("3.50"));
         assert_eq!(learnt(&[("server.pid", "17")]), PointTraits::default());

@@ -12,8 +12,8 @@ use crate::perform::TrialPerformer;
 use crate::preflight::RunSite;
 use crate::preflight::wall_time_of_run;
 use crate::rehearsal;
-use load::{Clock, MonotonicClock, Stop};
-use model::{Catalogue, Plan, Tick};
+use load::{MonotonicClock, Stop};
+use model::{Catalogue, Plan};
 use std::sync::Arc;
 use store::RunWriter;
 
@@ -36,8 +36,8 @@ pub struct RunSession<'a> {
 impl RunSession<'_> {
     /// Measures all trials of the plan that are not complete.
     pub fn measure_all(self, catalogue: &Catalogue) -> Result<(), RunnerError> {
-        let done = self.interruption.as_ref().map_or(&[][..], |interruption| &interruption.done);
-        let mut matrix = PlanMatrix::new(self.plan, catalogue, self.writer.path()).after(done).in_time(since_start())?;
+        let matrix = PlanMatrix::new(self.plan, catalogue, self.writer.path());
+        let mut matrix = matrix.of_session(self.interruption.as_ref());
         self.measure(&mut matrix)
     }
 
@@ -56,10 +56,4 @@ impl RunSession<'_> {
         performer.release_machine().iter().for_each(|text| note(observer, text));
         measured
     }
-}
-
-/// The time since now.
-pub(crate) fn since_start() -> impl Fn() -> Tick {
-    let clock = MonotonicClock::start();
-    move || clock.now()
 }

@@ -31,7 +31,9 @@ pub mod writer;
 pub use error::StoreError;
 pub use live::{LIVE_BYTES_MAX, is_being_recorded, read_live};
 pub use local_time::local_offset_s;
-pub use reader::{PointHead, PointTimes, RunHead, read, read_meta, read_point_times, read_points_from};
+pub use reader::{
+    PointHead, PointTimes, RunHead, read, read_meta, read_point_times, read_points_from, read_wall_times,
+};
 pub use writer::{Batch, NewPoint, PointId, RunWriter};
 
 /// The extension of a run file, without the dot.

@@ -98,6 +98,31 @@ pub fn read_point_times(path: &Path) -> Result<Vec<PointTimes>, StoreError> {
     read.map(|()| times).map_err(|fault| fault.at(path))
 }
 
+/// Each point, and how long it took: from the end of the one before it, or from when its session went on, to its own end. What a recorder that was
+/// killed did after its last row is not known.
+pub fn read_wall_times(path: &Path) -> Result<Vec<(u32, Nanos)>, StoreError> {
+    const TIMES: &str = "SELECT id, ifnull(began, 0), max(ifnull(ended, 0), ifnull(reached, 0)), gap FROM point
+         LEFT JOIN (SELECT point AS of_phases, min(start_ns) AS began, max(max(start_ns, ifnull(end_ns, 0))) AS ended
+             FROM phase GROUP BY point) ON of_phases = id
+         LEFT JOIN (SELECT point AS of_intervals, max(start_ns + length_ns) AS reached
+             FROM interval GROUP BY point) ON of_intervals = id
+         LEFT JOIN (SELECT point AS of_gaps, min(at_ns) AS gap
+             FROM event WHERE kind = 'clock_gap' GROUP BY point) ON of_gaps = id
+         ORDER BY id";
+    let run = open::open(path)?;
+    let (mut times, mut before) = (Vec::new(), 0);
+    let read = each_row(&run, &mut Budget::default(), (TIMES, &[]), |_, row| {
+        let (began, end) = (read_count(row, 1)?, read_count(row, 2)?);
+        // A session that goes on says so before the first phase of its first point.
+        let gap: Option<i64> = read_cell(row, 3)?;
+        let resumed = gap.and_then(|at| u64::try_from(at).ok()).filter(|at| *at <= began);
+        times.push((read_cell(row, 0)?, Nanos(end.saturating_sub(resumed.unwrap_or(before)))));
+        before = end.max(before);
+        Ok(())
+    });
+    read.map(|()| times).map_err(|fault| fault.at(path))
+}
+
 fn read_head(run: &RunFile) -> Result<RunHead, ReadFault> {
     let meta = meta_of(run)?;
     let mut points = Vec::new();

@@ -6,8 +6,8 @@
 use crate::PointAnalysis;
 use crate::math::ratio::{RatioEstimate, RepeatPair};
 use crate::points::metric::Metric;
+use model::Plan;
 use model::sure::{Decision, PairJudgement, PairRule, SurePlan};
-use model::{Plan, PointState};
 
 /// How pairs are judged.
 pub(super) enum PairJudging {
@@ -31,7 +31,7 @@ impl PairJudging {
     pub(super) fn new(points: &[PointAnalysis], plan: &Plan) -> PairJudging {
         let Some(sure) = plan.sure else { return PairJudging::Fixed };
         // Who interrupts a run may have seen how it stands.
-        let is_time_over = sure.budget.is_some() && points.iter().all(|point| point.state == PointState::Complete);
+        let is_time_over = points.iter().any(|point| point.traits.course.is_time_over);
         let (rates, others) = (sure.rule(), sure.rule_of_other_metrics());
         PairJudging::UntilSure(Box::new(SureJudging { sure, rates, others, is_time_over }))
     }

@@ -532,6 +532,21 @@ mod tests {
     }
 
     #[test]
+    fn what_is_open_has_its_last_look_only_if_time_ended_the_run() {
+        let decision = |is_time_over: bool| {
+            let rates = (1..).zip([1080, 1020, 1075, 1025, 1070, 1030]);
+            let points = rates.flat_map(|(repeat, rate)| [point("a", 1000, repeat), point("b", rate, repeat)]);
+            let mut run = run_of(points.collect(), Vec::new());
+            let (difference, budget) = (model::sure::Precision::USUAL, Some(model::Nanos::from_secs(60)));
+            run.meta.plan.sure = Some(SurePlan { difference, pairs_max: 20, comparisons: 1, budget });
+            run.points[11].traits.course.is_time_over = is_time_over;
+            let table = analyse(&run).verdict.relative.remove(0);
+            cells(&table, Metric::OpsPerS)[0].decision
+        };
+        assert_eq!([false, true].map(decision), [Some(Decision::Open), Some(Decision::Higher)]);
+    }
+
+    #[test]
     fn equal_schedules_are_not_called_alike() {
         let mut run = run_of(pairs(&[("a", 1000), ("b", 1000)], 6), Vec::new());
         let difference = model::sure::Precision::USUAL;

@@ -77,6 +77,7 @@ pub fn record_rest(run_file: &Path, options: &Options, context: &Context) -> Res
     let (plan, interruption) = resumed.into_interruption(writer.last_tick()?);
     let mut metrics = RunMetrics::start(options.metrics, &plan, context)?;
     let mut progress = ProgressDisplay::start(&plan, &interruption.done, &stop, context);
+    progress.deduct(interruption.spent());
     progress.follow(run_file);
     let (site, observer) = (&options.site, &mut observers(&mut progress, metrics.as_mut()));
     let session =

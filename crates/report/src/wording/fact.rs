@@ -4,7 +4,7 @@
 //! recorded; settings that are read back from an engine have its own names, and one explanation for all.
 
 use super::quantity::{bytes, time};
-use model::{Bytes, Fact, READ_BACK_FACT};
+use model::{Bytes, Fact, READ_BACK_FACT, TIME_OVER_FACT};
 
 /// What a fact is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -226,6 +226,7 @@ pub static FACTS: &[FactMeaning] = &[
     fact("uring.workers", "threads of the kernel that performed what io_uring could not do without blocking"),
     fact("uring.workers_cpu", "CPU time of these threads, which is counted for no client"),
     fact("verify.table", "file with the generations of the blocks, which `plimsoll verify` reads"),
+    fact(TIME_OVER_FACT, "the `budget` of the run, of which too little was left after this point to measure more"),
     fact(READ_BACK_FACT, "result of reading back all data after the load"),
     fact("verify.corrupt", "blocks that did not match their checksum"),
     fact("verify.stale", "blocks that held an earlier write"),

@@ -17,7 +17,7 @@ use crate::events::{PointEnd, RunEvent, RunObserver};
 use crate::messages::{Assignment, Performer, StepSequence};
 use judge::RunJudge;
 use load::{Clock, MonotonicClock, Stop, StopReason};
-use model::{Phase, PointState, Tick};
+use model::{Fact, Phase, PointState, TIME_OVER_FACT, Tick};
 use recorder::PointRecorder;
 use resume::RunInterruption;
 use std::sync::Arc;
@@ -73,7 +73,13 @@ impl Conductor<'_> {
             next = following;
             ended.or_else(|error| if error.is_skip() { Ok(()) } else { Err(error) })?;
         }
-        Ok(())
+        self.note_time_over(strategy)
+    }
+
+    /// Records if the time of the run ended it: the points alone do not tell that from an interruption between two of them.
+    fn note_time_over(&mut self, strategy: &dyn Strategy) -> Result<(), RunnerError> {
+        let Some((budget, last)) = strategy.spent_budget().zip(self.done.last().copied()) else { return Ok(()) };
+        Ok(self.writer.add_facts(last, &[Fact::new(TIME_OVER_FACT, budget.to_string())])?)
     }
 
     /// The trial after one that ended as `measured`; `None` if it was the last, or if it failed.

@@ -6,12 +6,13 @@
 //! as an event.
 
 use super::strategy::{DonePoint, PlanMatrix, Strategy, complete_points};
+use super::time_left::since_start;
 use crate::error::RunnerError;
 use crate::preflight::wall_time_of_run;
-use model::{Event, EventKind, Fact, Nanos, Plan, PointState, Tick, Trial};
+use model::{Event, EventKind, Fact, Nanos, Plan, PointState, TIME_OVER_FACT, Tick, Trial};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
-use store::PointHead;
+use store::{PointHead, PointId, RunHead};
 
 /// Facts that make results incomparable if they differ. Differences in others, such as the scheduler of the disk, are reported.
 const MUST_AGREE: [&str; 9] = [
@@ -35,6 +36,8 @@ pub struct ResumedRun {
     pub plan: Plan,
     /// Its points that are complete, in the order of the plan.
     pub done: Vec<DonePoint>,
+    /// How long each of its points took, those that are not complete included.
+    earlier: Vec<(u32, Nanos)>,
     started_unix_ms: u64,
     versions: BTreeMap<EngineSource, String>,
     unlike: Vec<String>,
@@ -46,6 +49,8 @@ pub struct RunInterruption {
     pub over: Tick,
     /// The points that are complete.
     pub done: Vec<DonePoint>,
+    /// How long each point before it took, those that are not complete included.
+    pub earlier: Vec<(u32, Nanos)>,
     text: Option<String>,
     /// Of each engine that was measured, its version.
     versions: BTreeMap<EngineSource, String>,
@@ -68,9 +73,11 @@ impl ResumedRun {
             return Err(cannot_resume(&shown, &why));
         }
         plan::check(&head.meta.plan, &shown, catalogue)?;
+        let earlier = store::read_wall_times(run_file)?;
         let ids: Vec<_> = done.iter().map(|done| done.point).collect();
-        if PlanMatrix::new(&head.meta.plan, catalogue, run_file).after(&done).next(&ids)?.is_none() {
-            return Err(cannot_resume(&shown, "all its points are complete"));
+        let matrix = PlanMatrix::new(&head.meta.plan, catalogue, run_file).after(&done);
+        if let Some(why) = why_over(matrix.in_time(&earlier, since_start()), &ids, &head)? {
+            return Err(cannot_resume(&shown, &why));
         }
         let (unfit, unlike): (Vec<_>, Vec<_>) = differences(&head.meta.environment, environment)
             .into_iter()
@@ -85,20 +92,37 @@ impl ResumedRun {
         }
         let (plan, started_unix_ms) = (head.meta.plan, head.meta.started_unix_ms);
         let unlike = unlike.into_iter().map(|(_, text)| text).collect();
-        Ok(ResumedRun { plan, done, started_unix_ms, versions: engine_versions(&head.points), unlike })
+        Ok(ResumedRun { plan, done, earlier, started_unix_ms, versions: engine_versions(&head.points), unlike })
     }
 
     /// Its plan and the interruption, which ends now, of a run whose last recorded moment is `last`.
     pub fn into_interruption(self, last: Tick) -> (Plan, RunInterruption) {
-        let (over, gap) = describe_gap(last, wall_time_of_run(self.started_unix_ms));
-        let text = [gap].into_iter().chain(self.unlike).collect::<Vec<_>>().join("; ");
-        (self.plan, RunInterruption { over, done: self.done, text: Some(text), versions: self.versions })
+        let ResumedRun { plan, done, earlier, started_unix_ms, versions, unlike } = self;
+        let (over, gap) = describe_gap(last, wall_time_of_run(started_unix_ms));
+        let text = [gap].into_iter().chain(unlike).collect::<Vec<_>>().join("; ");
+        (plan, RunInterruption { over, done, earlier, text: Some(text), versions })
     }
 
     /// How the machine or its settings differ from those of the earlier points, a sentence each; no reason to refuse.
     pub fn differences(&self) -> &[String] {
         &self.unlike
     }
+}
+
+/// Why nothing is left to measure of a run whose points `done` are complete; `None` if something is.
+fn why_over(mut matrix: PlanMatrix<'_>, done: &[PointId], head: &RunHead) -> Result<Option<String>, RunnerError> {
+    let (has_next, plan) = (matrix.next(done)?.is_some(), &head.meta.plan);
+    // Comparisons that time ended had their last look, and get no other.
+    let mut facts = head.points.iter().flat_map(|point| &point.facts);
+    let is_time_over = matrix.spent_budget().is_some() || facts.any(|fact| fact.name == TIME_OVER_FACT);
+    Ok(match plan.sure.and_then(|sure| sure.budget).filter(|_| is_time_over) {
+        Some(budget) => Some(format!("its budget of {budget} is spent; start the plan again with a larger `budget`")),
+        None if has_next => None,
+        None if plan.sure.is_some() && done.len() < plan.trials.len() => {
+            Some("all that it was to decide is decided".to_owned())
+        }
+        None => Some("all its points are complete".to_owned()),
+    })
 }
 
 fn cannot_resume(run_file: &str, why: &str) -> RunnerError {
@@ -154,6 +178,11 @@ pub(crate) fn describe_difference(before: &Fact, now: &Fact) -> String {
 }
 
 impl RunInterruption {
+    /// How long the sessions before it took.
+    pub fn spent(&self) -> Nanos {
+        Nanos(self.earlier.iter().fold(0, |sum: u64, (_, took)| sum.saturating_add(took.0)))
+    }
+
     /// The event for it, the first time this is called.
     pub fn take_event(&mut self) -> Option<Event> {
         Some(Event::new(self.over, EventKind::ClockGap, self.text.take()?))
@@ -203,7 +232,8 @@ mod tests {
     #[test]
     fn an_engine_of_another_version_is_refused() {
         let versions = [(("sqlite".to_owned(), None), "3.50".to_owned())].into();
-        let mut interruption = RunInterruption { over: Tick(5), done: Vec::new(), text: Some("gap".into()), versions };
+        let (done, earlier, text) = (Vec::new(), Vec::new(), Some("gap".into()));
+        let mut interruption = RunInterruption { over: Tick(5), done, earlier, text, versions };
         let catalogue = crate::catalogue();
         let plan = plan::from_flags("insert", &plan::Overrides::default(), 1.0, &catalogue).unwrap();
         let check = |version: &str| interruption.check_engine(&plan.trials[0], &facts(&[("engine.version", version)]));

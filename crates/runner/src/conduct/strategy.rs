@@ -3,7 +3,8 @@
 //! In: the points of the run that are complete. Out: the next trial, or none if all is measured. Limits: a strategy sees only the
 //! numbers of points; if it decides by results, it reads the finished points from the run file itself.
 
-use super::time_left::TimeLeft;
+use super::resume::RunInterruption;
+use super::time_left::{TimeLeft, since_start};
 use crate::error::RunnerError;
 use crate::messages::StepSequence;
 use model::limit::{LimitProbe, LimitSearch, LimitStep, Observation, probe_of, probe_trial};
@@ -38,6 +39,11 @@ pub trait Strategy {
     fn judged_probe(&self) -> Option<&LimitProbe> {
         None
     }
+
+    /// The time of the whole run, if there was no next trial because too little of it was left.
+    fn spent_budget(&self) -> Option<Nanos> {
+        None
+    }
 }
 
 /// All trials of an expanded plan in their order. A trial that asks for the largest rate becomes the probes of a search. If the plan goes on until it
@@ -61,6 +67,8 @@ pub struct PlanMatrix<'a> {
     known_to: u32,
     /// What is left of its time; `None` without a limit.
     left: Option<TimeLeft>,
+    /// Whether too little was left of it for what came next.
+    is_time_over: bool,
 }
 
 impl PlanMatrix<'_> {
@@ -81,21 +89,29 @@ impl PlanMatrix<'_> {
             knowledge,
             known_to: 0,
             left: None,
+            is_time_over: false,
         }
     }
 
-    /// The same, which ends when the time that the plan has for all of it is over by the clock `now`.
-    ///
-    /// # Errors
-    /// If it cannot read how long earlier sessions took.
-    pub fn in_time(self, now: impl Fn() -> Tick + 'static) -> Result<Self, RunnerError> {
-        let Some(budget) = self.plan.sure.and_then(|sure| sure.budget) else { return Ok(self) };
-        let earlier = match self.trial_of.is_empty() {
-            true => Vec::new(),
-            false => store::read_point_times(&self.run_file)?,
-        };
-        let spent = Nanos(earlier.iter().map(|point| point.phases.0).sum());
-        Ok(PlanMatrix { left: Some(TimeLeft::new(budget, spent, now)), ..self })
+    /// The same, of a session that begins now: after the points and the time of the sessions `before` it, if there were any.
+    pub(crate) fn of_session(self, before: Option<&RunInterruption>) -> Self {
+        let (done, earlier) = before.map_or((&[][..], &[][..]), |gap| (&gap.done[..], &gap.earlier[..]));
+        self.after(done).in_time(earlier, since_start())
+    }
+
+    /// The same, which ends when the time that the plan has for all of it is over by the clock `now`. The points of `earlier` sessions took this
+    /// long, whether they are complete or not.
+    pub fn in_time(self, earlier: &[(u32, Nanos)], now: impl Fn() -> Tick + 'static) -> Self {
+        let Some(budget) = self.plan.sure.and_then(|sure| sure.budget) else { return self };
+        let spent = earlier.iter().fold(0, |sum: u64, (_, took)| sum.saturating_add(took.0));
+        let mut left = TimeLeft::new(budget, Nanos(spent), now);
+        for (point, took) in earlier {
+            let trial = self.trial_of.get(&PointId(*point));
+            if let Some(at) = trial.and_then(|nth| self.plan.trials[*nth].arm) {
+                left.note_earlier(at, *took);
+            }
+        }
+        PlanMatrix { left: Some(left), ..self }
     }
 
     /// The same, of a run in which the points `done` are complete.
@@ -216,6 +232,7 @@ impl Strategy for PlanMatrix<'_> {
             };
             if next.is_some() {
                 if !self.is_in_time(nth, &by_trial) {
+                    self.is_time_over = true;
                     return Ok(None);
                 }
                 self.chosen = nth;
@@ -245,6 +262,10 @@ impl Strategy for PlanMatrix<'_> {
 
     fn judged_probe(&self) -> Option<&LimitProbe> {
         self.judged.as_ref()
+    }
+
+    fn spent_budget(&self) -> Option<Nanos> {
+        self.plan.sure?.budget.filter(|_| self.is_time_over)
     }
 }
 
@@ -295,7 +316,7 @@ mod tests {
         let (clock, second) = (Rc::new(Cell::new(0)), 1_000_000_000);
         let now = clock.clone();
         let matrix = PlanMatrix::new(&plan, &catalogue, Path::new("none"));
-        let mut matrix = matrix.in_time(move || Tick(now.get())).unwrap();
+        let mut matrix = matrix.in_time(&[], move || Tick(now.get()));
         let all = [(0, 0), (0, 1), (1, 0), (1, 1)].map(|(place, arm)| ArmPlace { place, arm });
         for at in all {
             let left = matrix.left.as_mut().expect("it has a budget");
@@ -316,6 +337,26 @@ mod tests {
         clock.set(101 * second);
         assert!(matrix.is_in_time(new, &half), "half a pair is lost");
         assert!(!matrix.is_in_time(base, &none));
+    }
+
+    #[test]
+    fn a_run_that_goes_on_has_what_earlier_sessions_left_of_its_time() {
+        let catalogue = crate::catalogue();
+        let keys = [("engine", "null"), ("clients", "1,2"), ("budget", "100s")];
+        let keys = keys.map(|(key, value)| (key.to_owned(), value.to_owned()));
+        let plan = plan::from_flags("file", &Overrides::from_flags(keys.into()), 1.0, &catalogue).unwrap();
+        let second = 1_000_000_000;
+        // The second point was killed, and only the first is complete.
+        let after = |seconds: [u64; 2]| {
+            let done = [DonePoint { point: PointId(1), trial: 0 }];
+            let earlier = [(1, Nanos(seconds[0] * second)), (2, Nanos(seconds[1] * second))];
+            PlanMatrix::new(&plan, &catalogue, Path::new("none")).after(&done).in_time(&earlier, || Tick(0))
+        };
+        let none = BTreeMap::new();
+        let is_in_time = |seconds: [u64; 2]| [0, 1].map(|nth| after(seconds).is_in_time(nth, &none));
+        assert_eq!(is_in_time([20, 50]), [true, true]);
+        assert_eq!(is_in_time([40, 59]), [false, true], "the first took 40 s, and of the other nothing is known");
+        assert_eq!(is_in_time([40, 60]), [false, false]);
     }
 
     #[test]

@@ -4,6 +4,7 @@
 //! so a run takes longer than its budget by that at most, and by the other half of its pair. How long a point takes is what it took before, its data
 //! and its server included; of a point that was never measured nothing is known, and it begins while there is time at all.
 
+use load::{Clock, MonotonicClock};
 use model::sure::ArmPlace;
 use model::{Nanos, Tick};
 use std::collections::BTreeMap;
@@ -29,6 +30,11 @@ impl TimeLeft {
         TimeLeft { budget, now: Box::new(now), began, spent_before, current: None, took: BTreeMap::new() }
     }
 
+    /// The point at `at` took this long in an earlier session.
+    pub fn note_earlier(&mut self, at: ArmPlace, took: Nanos) {
+        self.took.insert(at, took);
+    }
+
     /// The point that began last is over.
     pub fn note_end(&mut self) {
         if let Some((at, began)) = self.current.take() {
@@ -47,6 +53,12 @@ impl TimeLeft {
         let needed: u64 = next.filter_map(|at| self.took.get(&at)).map(|took| took.0).sum();
         elapsed < self.budget.0 && elapsed.saturating_add(needed) <= self.budget.0
     }
+}
+
+/// The time since now.
+pub(crate) fn since_start() -> impl Fn() -> Tick {
+    let clock = MonotonicClock::start();
+    move || clock.now()
 }
 
 #[cfg(test)]
@@ -73,6 +85,10 @@ mod tests {
         clock.set(clock.get() + 2 * second);
         assert!(!left.is_enough_for(ARMS.into_iter()), "7 of 10 s are gone");
         assert!(left.is_enough_for(ARMS.into_iter().take(1)));
+        let mut resumed = TimeLeft::new(Nanos(10 * second), Nanos(7 * second), || Tick(0));
+        assert!(resumed.is_enough_for(ARMS.into_iter()), "nothing is known of them");
+        ARMS.into_iter().for_each(|at| resumed.note_earlier(at, Nanos(2 * second)));
+        assert!(!resumed.is_enough_for(ARMS.into_iter()), "3 s are left, and a pair took 4");
         clock.set(20 * second);
         assert!(!left.is_enough_for([ArmPlace { place: 9, arm: 0 }].into_iter()), "what is unknown needs time, too");
     }

@@ -16,7 +16,6 @@ use crate::error::RunnerError;
 use crate::events::{RunObserver, note};
 use crate::preflight::wall_time_of_run;
 use crate::session::RunSession;
-use crate::session::since_start;
 use bus::{BusError, BusLink, Lease, random_id};
 use load::{MonotonicClock, Stop};
 use model::{Catalogue, Plan};
@@ -71,9 +70,8 @@ impl HostedSession {
 
     /// Measures all trials of the plan of `session` that are not complete.
     pub fn measure_all(self, session: RunSession, catalogue: &Catalogue) -> Result<(), RunnerError> {
-        let done = session.interruption.as_ref().map_or(&[][..], |interruption| &interruption.done);
-        let mut matrix =
-            PlanMatrix::new(session.plan, catalogue, session.writer.path()).after(done).in_time(since_start())?;
+        let matrix = PlanMatrix::new(session.plan, catalogue, session.writer.path());
+        let mut matrix = matrix.of_session(session.interruption.as_ref());
         self.measure(session, &mut matrix)
     }
 

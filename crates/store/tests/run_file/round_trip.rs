@@ -5,7 +5,7 @@ use model::*;
 use rusqlite::Connection;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
-use store::{Batch, RunWriter, StoreError, read, read_meta, read_points_from};
+use store::{Batch, RunWriter, StoreError, read, read_meta, read_points_from, read_wall_times};
 use tempfile::TempDir;
 
 fn place() -> (TempDir, PathBuf) {
@@ -46,6 +46,27 @@ fn what_is_known_of_run_and_point_is_read_as_written() {
     traits.course.background = vec![background()];
     assert_eq!(point.traits, traits);
     assert_eq!(data.points[1].traits, PointTraits::default());
+}
+
+#[test]
+fn a_point_took_the_time_from_the_end_of_the_one_before_or_from_when_its_session_went_on() {
+    let (_folder, path) = place();
+    let mut run = RunWriter::create(&path, &meta()).unwrap();
+    let second = |n: u64| Tick(n * SECOND.0);
+    // When it begins and ends, and its first gap. The second is killed at once; the gap of the last is within its phase.
+    let all = [(3, Some(5), None), (7, None, None), (102, Some(104), Some(100)), (105, Some(107), Some(106))];
+    for (began, ended, gap) in all {
+        let point = begin_point(&mut run, &trial()).unwrap();
+        let events: Vec<Event> =
+            gap.map(|at| Event::new(second(at), EventKind::ClockGap, "a gap")).into_iter().collect();
+        run.record(point, &Batch { events: &events, ..Batch::default() }).unwrap();
+        run.begin_phase(point, Phase::Run, second(began)).unwrap();
+        ended.iter().for_each(|at| run.end_phase(point, Phase::Run, second(*at), 0, 0).unwrap());
+    }
+    run.finish().unwrap();
+    let seconds: Vec<(u32, u64)> =
+        read_wall_times(&path).unwrap().iter().map(|(point, took)| (*point, took.0 / SECOND.0)).collect();
+    assert_eq!(seconds, [(1, 5), (2, 2), (3, 4), (4, 3)]);
 }
 
 #[test]

@@ -139,6 +139,13 @@ impl ProgressDisplay {
         }
     }
 
+    /// Earlier sessions of the run have taken `spent` of its time.
+    pub fn deduct(&mut self, spent: Nanos) {
+        if let Some(EarlyEnd::By(end)) = &mut self.early_end {
+            *end = end.checked_sub(Duration::from_nanos(spent.0)).unwrap_or(*end);
+        }
+    }
+
     /// The run is recorded in `run_file`, from which the points that ended are read.
     pub fn follow(&mut self, run_file: &Path) {
         if matches!(self.show, Show::Nothing) {
