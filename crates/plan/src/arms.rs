@@ -41,7 +41,10 @@ pub(crate) fn unfold_arms<'a>(
     let most = PAIRS_MAX.to_string();
     let pairs = if is_until_sure(&settings) { most.as_str() } else { PAIRS };
     let defaults = [("repeat", pairs), (BETWEEN, between)];
-    let missing = defaults.into_iter().filter(|(key, _)| !settings.iter().any(|setting| setting.key == *key));
+    let is_set = |key: &str| settings.iter().any(|setting| setting.key == key);
+    // A budget is spent on as many pairs as it has time for.
+    let is_left_open = |key: &str| key == "repeat" && is_set(BUDGET);
+    let missing = defaults.into_iter().filter(|(key, _)| !is_set(key) && !is_left_open(key));
     let missing: Vec<WrittenSetting> = missing.map(|(key, text)| setting_of(key, text, ab.place)).collect();
     settings.extend(missing);
     let key = arms.key.clone();

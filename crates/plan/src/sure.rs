@@ -85,6 +85,10 @@ fn refuse_unbounded(points: &[Point<'_>], budget: Budget<'_>, catalogue: &Catalo
         let other = if point.trial.limit.is_some() { "rate = `limit`" } else { "until = `steady`" };
         return Err(budget.place.error(format_args!("`{BUDGET}` and {other} exclude each other; leave one out")));
     }
+    if !points.is_empty() && points.iter().all(|point| point.repeats_max == Some(1)) {
+        let why = "a budget is spent on repeats; leave one out";
+        return Err(budget.place.error(format_args!("`{BUDGET}` and repeat = `1` exclude each other: {why}")));
+    }
     let has_steps = |name: &str| catalogue.workloads.iter().any(|entry| entry.name == name && entry.steps().is_some());
     let is_timed = |name: &str| {
         points.iter().any(|point| point.trial.workload.name == name && !ends_itself(&point.trial, catalogue))
@@ -118,7 +122,7 @@ fn fit_to_budget(points: &mut [Point<'_>], budget: Budget<'_>, catalogue: &Catal
     let each = Nanos(budget.0 / FIRST_ROUND_PART / (lengths.len() as u64).max(1)).max(POINT_MIN);
     let repeats = PAIRS_MAX.min((TRIALS_MAX as u64 / count) as u32);
     for point in points {
-        point.repeats = point.repeats.max(repeats);
+        point.repeats = point.repeats_max.unwrap_or(point.repeats.max(repeats));
         let trial = &mut point.trial;
         if !ends_itself(trial) {
             cut(&mut trial.phases, each);
@@ -228,6 +232,28 @@ mod tests {
         assert_eq!(plan.sure.and_then(|sure| sure.budget), Some(Nanos::from_secs(300)));
         let short = with("workload = 'oltp'\ntime = '3s'", &[("budget", "1h")]).unwrap();
         assert_eq!(short.trials[0].phases.run, Nanos::from_secs(3), "what is short stays as it is");
+    }
+
+    #[test]
+    fn repeats_that_are_said_with_the_budget_or_after_it_are_the_most() {
+        let pairs_max = |text: &str, flags: &[(&str, &str)]| {
+            let plan = with(text, flags).expect("a valid plan");
+            assert_eq!(plan.trials.iter().map(|trial| trial.repeat).max(), plan.sure.map(|sure| sure.pairs_max));
+            plan.sure.expect("it has a budget").pairs_max
+        };
+        let (flag, ab) = (("budget", "5m"), ("ab", "clients=1,2"));
+        assert_eq!(pairs_max("workload = 'oltp'", &[ab, flag]), 20);
+        assert_eq!(pairs_max("workload = 'oltp'", &[ab, flag, ("until", "sure:5%")]), 20);
+        assert_eq!(pairs_max("workload = 'oltp'", &[ab, flag, ("repeat", "6")]), 6);
+        assert_eq!(pairs_max("workload = 'oltp'\nclients = [1, 4]\nbudget = '5m'\nrepeat = 5", &[]), 5);
+        assert_eq!(pairs_max("workload = 'oltp'\nclients = [1, 4]\nbudget = '5m'", &[("repeat", "30")]), 30);
+        let file = "workload = 'oltp'\nclients = [1, 4]\nrepeat = 4";
+        assert_eq!(pairs_max(file, &[flag]), 20, "the plan was written for another time");
+        let once =
+            with("workload = 'oltp'", &[flag, ("repeat", "1")]).expect_err("it would change nothing but the time");
+        let why = "`budget` and repeat = `1` exclude each other: a budget is spent on repeats; leave one out";
+        assert_eq!(once, format!("--budget: {why}"));
+        assert!(with("workload = 'oltp'\nrepeat = 1", &[flag]).is_ok());
     }
 
     #[test]

@@ -31,6 +31,8 @@ const WORKLOAD: &str = "workload";
 pub(crate) struct Point<'a> {
     pub(crate) trial: Trial,
     pub(crate) repeats: u32,
+    /// The most repeats that the budget of the run may be spent on, if that was said.
+    pub(crate) repeats_max: Option<u32>,
     pub(crate) place: Place<'a>,
     /// How well its mean is to be known, if it goes on until that.
     pub(crate) sure: Option<Precision>,
@@ -515,6 +517,7 @@ fn expand_sweep<'a>(
                 points.push(Point {
                     trial,
                     repeats,
+                    repeats_max: choice.repeats_max()?,
                     place,
                     sure: choice.sure_precision()?,
                     picked: choice.picked_texts(),

@@ -14,7 +14,7 @@ mod target;
 pub(crate) use phases::{longest_run, twentieth_at_most};
 pub(crate) use recording::times_of;
 
-use crate::common::{self, CommonKind, EXACT_MAX, NONE};
+use crate::common::{self, BUDGET, CommonKind, EXACT_MAX, NONE};
 use crate::document::{Written, WrittenSetting};
 use crate::error::{Place, PlanError};
 use crate::value;
@@ -67,6 +67,16 @@ impl<'a> Choice<'_, 'a> {
     /// How often it is to be measured.
     pub(crate) fn repeat_count(&self) -> Result<u32, PlanError> {
         self.common_int("repeat").map(|repeats| repeats as u32)
+    }
+
+    /// How often it is measured at most, if that was said where the budget of the run was, or after it. A budget by flag gives the points of a
+    /// plan file the repeats that it has time for.
+    pub(crate) fn repeats_max(&self) -> Result<Option<u32>, PlanError> {
+        let is_flag = |key: &str| self.chosen_value(key).map(|written| written.place.is_command_line());
+        match (is_flag("repeat"), is_flag(BUDGET)) {
+            (Some(by_flag), Some(budget_by_flag)) if by_flag || !budget_by_flag => self.repeat_count().map(Some),
+            _ => Ok(None),
+        }
     }
 
     /// Whether `key` is a key of this engine and workload: a key for a list of engines need not concern each of them.
