@@ -80,6 +80,8 @@ fn a_flag_is_refused_by_the_name_that_was_typed() {
     refused(&lab, &["file", "--set", "clients=0"], 2, &["plimsoll: --set: `clients` cannot be `0`"]);
     refused(&lab, &["run"], 2, &["plimsoll: PLAN is missing; see `plimsoll run --help`"]);
     refused(&lab, &["run", "quick", "--resume", "last"], 2, &["PLAN and --resume exclude each other"]);
+    let short = ["plan", "quick", "--quick-look", "--budget", "5m"];
+    refused(&lab, &short, 2, &["--quick-look", "--budget", "exclude each other"]);
     refused(&lab, &["explain", ""], 2, &["CODE has an empty value"]);
 }
 

@@ -372,7 +372,7 @@ pub fn with_scale(command: Command) -> Command {
 /// Adds `--quick-look`.
 pub fn with_quick_look(command: Command) -> Command {
     let quick_look = Arg::new(QUICK_LOOK).long(QUICK_LOOK).action(ArgAction::SetTrue).help_heading(COMMON);
-    command.arg(quick_look.conflicts_with_all(["time", "repeat"]).help(
+    command.arg(quick_look.conflicts_with_all(["time", "repeat", "budget"]).help(
         "Each point once and for 3 s at most: shows the direction only, and concludes nothing (its numbers are indicative)",
     ))
 }
