@@ -24,8 +24,10 @@ fn a_comparison_that_is_decided_measures_no_more_pairs_and_is_complete() {
 fn a_run_whose_time_is_over_does_not_go_on() {
     let lab = Lab::new();
     let compare = ["file", "--engine", "null", "--ab", "service=1ms,4ms", "--budget", "10s", "--time", "2s"];
-    let run = lab.json(&[&compare[..], &["--warmup", "0s", "--no-report"]].concat());
-    let points = run["points"].as_array().unwrap().len();
+    let run = lab.run(&[&compare[..], &["--warmup", "0s", "--no-report", "--json"]].concat());
+    let short = "a budget of 10.0 s is too short for 4 pairs, and fewer decide nothing: use --budget ";
+    assert!(run.exit == 0 && run.stderr.contains(short), "{}: {}", run.exit, run.stderr);
+    let points = run.json()["points"].as_array().unwrap().len();
     assert!((2..=6).contains(&points) && points.is_multiple_of(2), "{points} points of 2 s in 10 s");
     let resumed = lab.run(&["run", "--resume", "last", "--no-report"]);
     let why = "its budget of 10.0 s is spent; start the plan again with a larger `budget`";
@@ -42,6 +44,8 @@ fn a_plan_says_what_it_would_do_with_its_time() {
         line.contains("5 min: first all 10 points once (") && line.contains("repeats of what is not decided"),
         "{line}"
     );
+    let first = lab.run(&["plan", "quick", "--budget", "30s"]);
+    assert!(first.stdout.contains("\nwarning: a budget of 30.0 s is too short for 4 "), "{}", first.stdout);
     let few = lab.run(&["plan", "quick", "--budget", "10s"]);
     assert!(
         few.exit == 2 && few.stderr.contains("is too short for 9 points of up to 2 s"),

@@ -1,5 +1,6 @@
 //! What difference a comparison could show, before it is measured.
 
+use model::sure::{PAIRS_MIN, SurePlan};
 use statrs::distribution::{ContinuousCDF, StudentsT};
 
 /// By how much repeats of a point on a quiet machine usually vary: the standard deviation of a rate as a share of its mean.
@@ -16,9 +17,30 @@ pub fn smallest_difference(pairs: u32, spread: f64) -> Option<f64> {
     Some((t * spread * (2.0 / f64::from(pairs)).sqrt()).exp_m1())
 }
 
+/// The same of a comparison that goes on until it is sure, if `pairs` pairs are all that it gets: its last look spends what is left of the error, and
+/// the error is shared with the other comparisons of the plan. `None` of fewer pairs than it looks at.
+pub fn smallest_until_sure(sure: &SurePlan, pairs: u32, spread: f64) -> Option<f64> {
+    let errors = sure.rule_at_the_end(pairs as usize).errors_at(pairs as usize);
+    (pairs >= PAIRS_MIN).then(|| (errors * spread * (2.0 / f64::from(pairs)).sqrt()).exp_m1())
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+    use model::sure::Precision;
+
+    #[test]
+    fn who_looks_often_and_at_many_comparisons_sees_less() {
+        let share = |pairs, comparisons| {
+            let sure = SurePlan { difference: Precision::USUAL, pairs_max: 20, comparisons, budget: None };
+            smallest_until_sure(&sure, pairs, USUAL_SPREAD)
+        };
+        assert_eq!(share(3, 1), None);
+        let [four, six, twenty] = [4, 6, 20].map(|pairs| share(pairs, 1).expect("it is looked at"));
+        assert!(four > six && six > twenty && (0.02..0.03).contains(&twenty), "{four} {six} {twenty}");
+        assert!(smallest_difference(6, USUAL_SPREAD).is_some_and(|fixed| six > fixed));
+        assert!(share(6, 10).is_some_and(|of_ten| of_ten > 1.5 * six));
+    }
 
     #[test]
     fn more_pairs_show_smaller_differences_and_one_pair_shows_none() {

@@ -42,7 +42,7 @@ mod why;
 
 pub use chain::chains;
 pub use common::{CommonKey, CommonKind, DEFAULTS};
-pub use difference::{USUAL_SPREAD, smallest_difference};
+pub use difference::{USUAL_SPREAD, smallest_difference, smallest_until_sure};
 pub use entries::{default_engine, entry_named, offered_engines};
 pub use error::{PlanError, hint};
 pub use estimate::{Estimate, chains_with_new_data, estimate, expected_seconds, measured_points};

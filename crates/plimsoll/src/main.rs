@@ -12,6 +12,7 @@ mod context;
 mod document_tests;
 mod exit;
 mod flags;
+mod foreseen_pairs;
 mod foreseen_time;
 mod metrics;
 mod other_tools;

@@ -93,12 +93,15 @@ impl PairRule {
     }
 
     fn half_width(&self, logs: &[f64]) -> f64 {
-        let n = logs.len();
-        let error = standard_error(logs);
-        let known = self.half_widths.iter().find(|(look, _)| *look == n).map(|(_, errors)| *errors);
+        let (n, error) = (logs.len(), standard_error(logs));
         // No spread at all is no doubt, however sure one must be.
-        let errors = || known.unwrap_or_else(|| errors_in_half(self.boundary.level_at(n as u32), n));
-        if n > 1 && error == 0.0 { 0.0 } else { errors() * error }
+        if n > 1 && error == 0.0 { 0.0 } else { self.errors_at(n) * error }
+    }
+
+    /// How many standard errors half the interval of `pairs` pairs is; infinite if so few have none.
+    pub fn errors_at(&self, pairs: usize) -> f64 {
+        let known = self.half_widths.iter().find(|(look, _)| *look == pairs).map(|(_, errors)| *errors);
+        known.unwrap_or_else(|| errors_in_half(self.boundary.level_at(pairs as u32), pairs))
     }
 
     fn judge_at(&self, logs: &[f64]) -> Option<PairJudgement> {

@@ -9,6 +9,8 @@ use crate::command_line::command_line;
 use crate::context::Context;
 use crate::exit::{Exit, Fault};
 use crate::flags::Options;
+use crate::foreseen_pairs::too_few_pairs;
+use crate::foreseen_time::EarlierRuns;
 use crate::metrics::RunMetrics;
 use crate::output::progress::chores::ProgressLine;
 use crate::output::progress::{NotesOnly, ProgressDisplay};
@@ -45,7 +47,8 @@ pub struct RecordedRun {
 pub fn record_plan(plan: &Plan, options: &Options, context: &Context) -> Result<RecordedRun, Fault> {
     runner::put_back_settings(&mut NotesOnly(context));
     let FittedPlan { plan, left_out, notes } = &fit(plan, options)?;
-    left_out.iter().chain(notes).for_each(|note| context.note(note));
+    let few = plan.sure.and_then(|_| too_few_pairs(plan, &EarlierRuns::recall(&options.site.runs), &context.catalogue));
+    left_out.iter().chain(notes).chain(&few).for_each(|note| context.note(note));
     let Ready { stop, hosts, places: _places } = ready(plan, options, context)?;
     if let Some(question) = plan.asked.question.as_ref().filter(|_| !context.quiet) {
         output::say(format_args!("Question: {question}"));

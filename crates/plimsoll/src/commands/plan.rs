@@ -4,6 +4,7 @@ use super::plans;
 use crate::context::Context;
 use crate::exit::{Exit, Fault};
 use crate::flags;
+use crate::foreseen_pairs::{pairs_in_time, too_few_pairs};
 use crate::foreseen_time::EarlierRuns;
 use crate::output::{self, label};
 use analysis::math::ratio::PAIRS_MIN;
@@ -85,13 +86,22 @@ fn pairs(plan: &Plan) -> Option<u32> {
     plan.trials.iter().map(|trial| trial.repeat).max()
 }
 
-/// What is compared, and what difference that could show.
-fn asked(plan: &Plan) -> Option<String> {
+/// What is compared, and what difference that could show. There is time for so many pairs, if it goes on until it is sure.
+fn asked(plan: &Plan, in_time: Option<u32>) -> Option<String> {
     let (compare, pairs) = (plan::plan_key(plan.asked.compare.as_ref()?), pairs(plan)?);
     if let Some(sure) = plan.sure.filter(|sure| sure.comparisons > 0) {
-        let difference = sure.difference;
+        let (difference, in_time) = (sure.difference, in_time.unwrap_or(pairs));
+        let time = if in_time < pairs { format!("; there is time for about {in_time}") } else { String::new() };
+        let shown = smallest_difference(plan, Some(in_time)).map(|share| {
+            let spread = plan::USUAL_SPREAD * 100.0;
+            format!(
+                ": differences of about {:.0} % and more, if points vary by {spread:.0} %, as they usually do",
+                share * 100.0
+            )
+        });
         return Some(format!(
-            "{compare}, until a difference is decided or surely below {difference}, in at most {pairs} pairs"
+            "{compare}, until a difference is decided or surely below {difference}, in at most {pairs} pairs{time}{}",
+            shown.unwrap_or_default()
         ));
     }
     let enough = plan::smallest_difference(pairs, plan::USUAL_SPREAD).filter(|_| pairs as usize >= PAIRS_MIN);
@@ -104,6 +114,15 @@ fn asked(plan: &Plan) -> Option<String> {
         None if pairs == 1 => format!("{compare}: cannot conclude with 1 pair; use --repeat {PAIRS_MIN}"),
         None => format!("{compare}: cannot conclude with {pairs} pairs; use --repeat {PAIRS_MIN}"),
     })
+}
+
+/// The smallest difference that the comparisons of `plan` could show; there is time for so many pairs, if it goes on until it is sure.
+fn smallest_difference(plan: &Plan, in_time: Option<u32>) -> Option<f64> {
+    let pairs = pairs(plan)?;
+    match plan.sure {
+        Some(sure) => plan::smallest_until_sure(&sure, in_time.unwrap_or(pairs), plan::USUAL_SPREAD),
+        None => plan::smallest_difference(pairs, plan::USUAL_SPREAD),
+    }
 }
 
 /// What is done with the time of the whole run, if it has one.
@@ -136,6 +155,8 @@ struct Needs {
     outside: Vec<OutsideStatement>,
     /// What is done with the time of the whole run, if it has one.
     budget: Option<String>,
+    /// How many pairs there is time for, if it goes on until it is sure.
+    pairs_in_time: Option<u32>,
 }
 
 /// What a plan writes, as far as that is known before.
@@ -159,6 +180,7 @@ impl Needs {
         let known: Vec<f64> = ending_themselves.filter_map(|trial| earlier.self_ended_seconds(trial)).collect();
         estimate.until_rows -= known.len();
         estimate.seconds += known.iter().sum::<f64>();
+        estimate.warnings.extend(too_few_pairs(plan, earlier, &context.catalogue));
         Needs {
             estimate,
             is_at_most: known.is_empty(),
@@ -168,6 +190,7 @@ impl Needs {
             written: PlannedWrites::of(plan, context),
             outside: outside(plan),
             budget: budget(plan, &context.catalogue),
+            pairs_in_time: pairs_in_time(plan, earlier, &context.catalogue),
         }
     }
 
@@ -189,7 +212,7 @@ impl Needs {
         if let Some(differing) = differing(plan) {
             let _ = writeln!(text, "they differ in {differing}");
         }
-        if let Some(asked) = asked(plan) {
+        if let Some(asked) = asked(plan, self.pairs_in_time) {
             let _ = writeln!(text, "compared       {asked}");
         }
         if let Some(budget) = &self.budget {
@@ -235,7 +258,7 @@ impl Needs {
             "schema": "plimsoll.plan/1",
             "plan": plan.name,
             "asked": plan.asked,
-            "smallest_difference": pairs(plan).and_then(|pairs| plan::smallest_difference(pairs, plan::USUAL_SPREAD)),
+            "smallest_difference": smallest_difference(plan, self.pairs_in_time),
             "points": self.estimate.points,
             "data_sets": self.estimate.data_sets,
             "seconds": self.estimate.seconds,
@@ -421,9 +444,30 @@ mod tests {
         assert!(many.contains("they differ in engine (4), clients (2), mix (6), 4 repeats"), "{many}");
         let one = told("kv", &[("repeat", "1")]);
         assert!(one.contains("engine: cannot conclude with 1 pair; use --repeat 4"), "{one}");
+        let short = told("kv", &[("budget", "30m"), ("engine", "sqlite"), ("repeat", "3")]);
+        assert!(short.contains("warning: 3 repeats of a point decide nothing: use --repeat 4 or more"), "{short}");
         // The drain takes as long as it takes.
         let drain = told("quick", &[("budget", "5m")]);
         assert!(drain.contains("5 min: first all 10 points once (at least ") && !drain.contains(" h)"), "{drain}");
+    }
+
+    #[test]
+    fn a_budget_shows_what_the_pairs_show_that_it_has_time_for() {
+        let compared = |budget: &str| {
+            let ab =
+                [("ab", "service=1ms,4ms"), ("engine", "null"), ("time", "2s"), ("warmup", "0s"), ("budget", budget)];
+            let flags = ab.map(|(key, text)| (key.to_string(), text.to_string())).into();
+            let catalogue = runner::catalogue();
+            let plan = plan::from_flags("file", &plan::Overrides::from_flags(flags), 1.0, &catalogue).unwrap();
+            let in_time = pairs_in_time(&plan, &EarlierRuns::default(), &catalogue);
+            (asked(&plan, in_time).expect("it compares"), smallest_difference(&plan, in_time).is_some())
+        };
+        let most = "service, until a difference is decided or surely below 2%, in at most 20 pairs";
+        let usual = "and more, if points vary by 3 %, as they usually do";
+        assert_eq!(compared("1h"), (format!("{most}: differences of about 2 % {usual}"), true));
+        let some = format!("{most}; there is time for about 6: differences of about 5 % {usual}");
+        assert_eq!(compared("26s"), (some, true));
+        assert_eq!(compared("10s"), (format!("{most}; there is time for about 2"), false));
     }
 
     #[test]

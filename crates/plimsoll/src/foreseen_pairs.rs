@@ -1,0 +1,90 @@
+//! How many pairs a comparison can have in the budget of its run, before it is spent.
+//!
+//! In: a plan, and what earlier runs took. Out: how often all of its points fit into the budget, and a line if that decides nothing. Limits: places
+//! that are decided early leave their time to the others, and points that are known end early, so some comparisons get more pairs.
+
+use crate::foreseen_time::EarlierRuns;
+use engine::requirements::uses_found_data;
+use model::sure::PAIRS_MIN;
+use model::{Catalogue, Plan, Trial};
+
+/// How often all points of `plan` can be measured: by its budget, and by the repeats that it allows; `None` if it does not go on until it is sure.
+pub fn pairs_in_time(plan: &Plan, earlier: &EarlierRuns, catalogue: &Catalogue) -> Option<u32> {
+    let sure = plan.sure?;
+    let Some(budget) = sure.budget else { return Some(sure.pairs_max) };
+    // Points that take no time fit as often as one likes: the number saturates.
+    let rounds = (budget.as_secs_f64() / round_seconds(plan, earlier, catalogue).iter().sum::<f64>()) as u32;
+    Some(rounds.min(sure.pairs_max))
+}
+
+/// What `plan` lacks to decide anything, in one line, if it goes on until it is sure.
+pub fn too_few_pairs(plan: &Plan, earlier: &EarlierRuns, catalogue: &Catalogue) -> Option<String> {
+    let (sure, pairs) = (plan.sure?, pairs_in_time(plan, earlier, catalogue)?);
+    let what = if sure.comparisons > 0 { "pairs" } else { "repeats of a point" };
+    if sure.pairs_max < PAIRS_MIN {
+        return Some(format!("{} {what} decide nothing: use --repeat {PAIRS_MIN} or more", sure.pairs_max));
+    }
+    let budget = sure.budget.filter(|_| pairs < PAIRS_MIN)?;
+    let rounds = f64::from(PAIRS_MIN);
+    let [load, beside] = round_seconds(plan, earlier, catalogue).map(|seconds| rounds * seconds);
+    // In a larger budget points are longer: up to a tenth of it in each round.
+    let needed = (load + beside).max(beside / (1.0 - rounds / 10.0)).ceil();
+    Some(format!(
+        "a budget of {budget} is too short for {PAIRS_MIN} {what}, and fewer decide nothing: use --budget {needed}s or more, or fewer points"
+    ))
+}
+
+/// About how long all points of `plan` take once: their warmup and run, and all beside that, such as data and servers.
+fn round_seconds(plan: &Plan, earlier: &EarlierRuns, catalogue: &Catalogue) -> [f64; 2] {
+    let starts = plan::chains_with_new_data(plan, catalogue).into_iter().map(|chain| chain.start);
+    let made: Vec<usize> = starts.filter(|start| !uses_found_data(&plan.trials[*start])).collect();
+    let beside = |(nth, trial): (usize, &Trial)| {
+        let makes_data = made.contains(&nth);
+        let data = if makes_data { earlier.load_seconds(trial) } else { 0.0 };
+        data + earlier.point_seconds(trial, makes_data)
+    };
+    // What ends with its work, and was never measured, takes nobody knows how long.
+    let load = |(_, trial): (usize, &Trial)| {
+        let own = plan::expected_seconds(trial, catalogue).or_else(|| earlier.self_ended_seconds(trial));
+        own.unwrap_or(0.0)
+    };
+    let round = || plan.trials.iter().enumerate().filter(|(_, trial)| trial.repeat == 1);
+    [round().map(load).sum(), round().map(beside).sum()]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// How many pairs there is time for, and what is said of it.
+    fn foreseen(flags: &[(&str, &str)]) -> (Option<u32>, Option<String>) {
+        let catalogue = runner::catalogue();
+        let usual = [("engine", "null"), ("warmup", "0s"), ("time", "2s")];
+        let own = usual.iter().chain(flags).map(|(key, text)| (key.to_string(), text.to_string())).collect();
+        let plan = plan::from_flags("file", &plan::Overrides::from_flags(own), 1.0, &catalogue).expect("a valid plan");
+        let earlier = EarlierRuns::default();
+        (pairs_in_time(&plan, &earlier, &catalogue), too_few_pairs(&plan, &earlier, &catalogue))
+    }
+
+    #[test]
+    fn a_budget_that_is_too_short_for_four_pairs_says_how_long_those_take() {
+        let ab = ("ab", "service=1ms,4ms");
+        let (pairs, said) = foreseen(&[ab, ("budget", "10s")]);
+        // A point of 2 s begins and ends in 0.15 s.
+        let line = "a budget of 10.0 s is too short for 4 pairs, and fewer decide nothing: use --budget 18s or more, or fewer points";
+        assert_eq!((pairs, said.as_deref()), (Some(2), Some(line)));
+        assert_eq!(foreseen(&[ab, ("budget", "18s")]), (Some(4), None));
+        assert_eq!(foreseen(&[ab, ("budget", "1h")]), (Some(20), None));
+        let (_, repeats) = foreseen(&[("clients", "1,2,4"), ("budget", "20s")]);
+        assert!(repeats.is_some_and(|line| line.contains("too short for 4 repeats of a point")));
+    }
+
+    #[test]
+    fn too_few_repeats_are_named_and_a_plan_of_a_fixed_number_says_nothing() {
+        let few = "3 pairs decide nothing: use --repeat 4 or more".to_owned();
+        let ab = ("ab", "service=1ms,4ms");
+        assert_eq!(foreseen(&[ab, ("budget", "5m"), ("repeat", "3")]), (Some(3), Some(few)));
+        assert_eq!(foreseen(&[ab, ("until", "sure")]), (Some(20), None));
+        assert_eq!(foreseen(&[ab, ("repeat", "2")]), (None, None));
+    }
+}
