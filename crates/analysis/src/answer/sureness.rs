@@ -8,10 +8,10 @@ use crate::PointAnalysis;
 use crate::math::repeats::half_width_share;
 use crate::points::relative::{RelativeCell, RelativeRow, RelativeTable};
 use crate::recorded::dimensions::SettingValue;
-use model::sure::{Decision, Precision, SurePlan};
+use model::sure::{Decision, Precision, SurePlan, half_width_of_repeats};
 use model::{Nanos, PointState, Until};
 use words::list::capital;
-use words::quantity::{percent, plural, range, time};
+use words::quantity::{counted, percent, plural, range, time};
 
 /// More pairs are as good as never.
 const PAIRS_TOLD_MAX: u32 = 10_000;
@@ -21,8 +21,8 @@ const ALL_OF_TIME: f64 = 0.99;
 /// What was decided and when it ended; `None` if time ended it.
 pub(super) fn sentence(run: &AskedRun) -> Option<String> {
     let plan = &run.analysis.meta.plan;
-    let of_pairs = plan.sure.and_then(|sure| of_pairs(run, &sure));
-    of_pairs.or_else(|| of_points(run)).map(|words| format!("{}.", capital(&words)))
+    let of_repeats = plan.sure.and_then(|sure| of_pairs(run, &sure).or_else(|| of_repeats(run, &sure)));
+    of_repeats.or_else(|| of_points(run)).map(|words| format!("{}.", capital(&words)))
 }
 
 /// `decided after 9 of at most 20 pairs`; `2 of 3 comparisons are decided, the other not after 20 pairs: about 30 more (5.0 min) would decide it`
@@ -106,6 +106,63 @@ fn point_seconds(run: &AskedRun) -> f64 {
 fn measured<'a>(run: &AskedRun<'a>) -> impl Iterator<Item = &'a crate::Summary> {
     let complete = run.analysis.points.iter().filter(|point| point.state == PointState::Complete);
     complete.filter_map(|point| point.summary.as_ref())
+}
+
+/// The repeats of a point that is compared with nothing.
+struct Repeats {
+    n: u32,
+    /// Half the width of the interval of their mean, as a share; `None` of fewer than four.
+    half_width: Option<f64>,
+}
+
+/// `the means of all 3 points are known to ±2.0 %, after 4 to 7 repeats of at most 20`
+fn of_repeats(run: &AskedRun, sure: &SurePlan) -> Option<String> {
+    let rows = run.rows.points.iter().filter(|_| sure.comparisons == 0);
+    let all: Vec<Repeats> = rows.filter_map(|row| repeats_of(run, row)).collect();
+    if all.is_empty() {
+        return None;
+    }
+    let within = sure.difference.share();
+    let is_known = |one: &&Repeats| one.half_width.is_some_and(|half_width| half_width <= within);
+    let open: Vec<&Repeats> = all.iter().filter(|one| !is_known(one)).collect();
+    let repeats = |some: &[&Repeats]| counted(some, |one| u64::from(one.n), "repeat");
+    let precision = percent(within);
+    if open.is_empty() {
+        let which = match all.len() {
+            1 => "the mean of the point is".to_owned(),
+            points => format!("the means of all {points} points are"),
+        };
+        let after = repeats(&all.iter().collect::<Vec<_>>());
+        return Some(format!("{which} known to ±{precision}, after {after} of at most {}", sure.pairs_max));
+    }
+    let which = match (all.len(), open.len()) {
+        (1, _) => "the mean of the point is not".to_owned(),
+        (all, 1) => format!("the mean of 1 of {all} points is not"),
+        (all, open) => format!("the means of {open} of {all} points are not"),
+    };
+    Some(format!("{which} known to ±{precision} after {}: {}", repeats(&open), repeats_missing(&open, within)))
+}
+
+/// Those of the point of `row`; `None` if its rate is that of its schedule, or if none of them did anything.
+fn repeats_of(run: &AskedRun, row: &PointAnalysis) -> Option<Repeats> {
+    let place = |point: &PointAnalysis| (point.group, point.clients, point.depth);
+    let own = run.analysis.points.iter().filter(|point| place(point) == place(row));
+    let summaries = own.filter(|point| point.state == PointState::Complete).filter_map(|point| point.summary.as_ref());
+    let rates = summaries.filter(|summary| summary.offered_per_s.is_none()).map(|summary| summary.ops_per_s);
+    let rates: Vec<f64> = rates.filter(|rate| *rate > 0.0).collect();
+    (!rates.is_empty()).then(|| Repeats { n: rates.len() as u32, half_width: half_width_of_repeats(&rates) })
+}
+
+/// `about 9 more would do`: four times as many repeats halve the width.
+fn repeats_missing(open: &[&Repeats], within: f64) -> String {
+    let more = |one: &&Repeats| Some(f64::from(one.n) * ((one.half_width? / within).powi(2) - 1.0));
+    let Some(most) = open.iter().map(more).collect::<Option<Vec<f64>>>() else {
+        return "fewer than four tell nothing".to_owned();
+    };
+    match most.into_iter().fold(1.0, f64::max).ceil() {
+        most if most > f64::from(PAIRS_TOLD_MAX) => "no number of repeats will do, as they vary".to_owned(),
+        most => format!("about {most} more{} would do", if open.len() == 1 { "" } else { " each" }),
+    }
 }
 
 /// `the points ended when their rates were known to ±2 %, after 4.0 to 9.2 s of at most 30.0 s`
@@ -217,6 +274,27 @@ mod tests {
         let open = told(vec![until_sure(1, 0.2)], None).expect("it is not known");
         assert!(open.starts_with("The rate is not known to ±2.0 % after 20.0 s; about "), "{open}");
         assert_eq!(told(vec![Simulation::counts(&[100; 20]).point()], None), None);
+    }
+
+    /// What is said of so many repeats of a point whose rate varies by `share` from one to the next.
+    fn repeated(repeats: u32, share: f64) -> Option<String> {
+        let points = (1..=repeats).map(|repeat| {
+            let rate = 1e4 * (1.0 + share * [1.0, -1.0, 0.5, -0.5][repeat as usize % 4]);
+            Simulation::counts(&[rate as u64; 20]).with(|point| point.trial.repeat = repeat).point()
+        });
+        let (difference, budget) = (Precision::USUAL, Some(Nanos::from_secs(60)));
+        told(points.collect(), Some(SurePlan { difference, pairs_max: 20, comparisons: 0, budget }))
+    }
+
+    #[test]
+    fn repeats_that_are_compared_with_nothing_say_how_well_their_mean_is_known() {
+        let known = "The mean of the point is known to ±2.0 %, after 5 repeats of at most 20.";
+        assert_eq!(repeated(5, 0.01).as_deref(), Some(known));
+        // The half width is 5.7 %: (5.7 / 2)^2 times five repeats.
+        let open = "The mean of the point is not known to ±2.0 % after 5 repeats: about 36 more would do.";
+        assert_eq!(repeated(5, 0.05).as_deref(), Some(open));
+        let few = "The mean of the point is not known to ±2.0 % after 3 repeats: fewer than four tell nothing.";
+        assert_eq!(repeated(3, 0.01).as_deref(), Some(few));
     }
 
     #[test]

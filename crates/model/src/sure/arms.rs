@@ -123,13 +123,15 @@ impl Knowledge {
     /// Whether the interval of the mean of the repeats is as narrow as was asked: Student's t, for at least four.
     fn is_mean_known(&self, at: ArmPlace, repeat: u32) -> bool {
         let rates: Vec<f64> = self.values(at, repeat).iter().map(|one| one.value).collect();
-        let n = rates.len();
-        if n < PAIRS_MIN as usize {
-            return false;
-        }
-        let half_width = students_t(0.975, (n - 1) as f64) * (variance(&rates) / n as f64).sqrt();
-        half_width <= self.sure.difference.share() * mean(&rates)
+        half_width_of_repeats(&rates).is_some_and(|half_width| half_width <= self.sure.difference.share())
     }
+}
+
+/// Half the 95 % interval of the mean of the `rates` of repeats, as a share of it: Student's t. `None` of fewer than four.
+pub fn half_width_of_repeats(rates: &[f64]) -> Option<f64> {
+    let n = rates.len();
+    let half_width = || students_t(0.975, (n - 1) as f64) * (variance(rates) / n as f64).sqrt();
+    (n >= PAIRS_MIN as usize).then(|| half_width() / mean(rates))
 }
 
 /// Whether each trial of the plan of `run` is needed: what was decided without it is not missing. If a time was set for the whole run, its first
