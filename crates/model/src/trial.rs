@@ -28,7 +28,7 @@ pub struct Plan {
     pub asked: Asked,
     /// What rows, sizes and caches were multiplied by; 1 at full size.
     pub scale: f64,
-    /// The key of which two values are compared in pairs, if that was asked for.
+    /// The setting of which two values are compared in pairs, if that was asked for.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ab: Option<String>,
     /// What the machine costs, as far as that was stated.

@@ -178,6 +178,17 @@ mod tests {
     }
 
     #[test]
+    fn rates_are_compared_by_the_setting_that_they_decide_and_are_no_result() {
+        let plan = with("workload = 'oltp'", &[("ab", "rate=800,1600")]).expect("a valid comparison");
+        assert_eq!((plan.ab.as_deref(), plan.asked.compare.as_deref()), (Some("pacing"), Some("pacing")));
+        let asked = "How long do operations take with an open loop of 800 per second and with an open loop of 1,600 per second?";
+        assert_eq!(plan.asked.question.as_deref(), Some(asked));
+        let pauses = with("workload = 'oltp'", &[("ab", "think=1ms,5ms"), ("until", "sure")]).expect("closed loops");
+        assert_eq!(pauses.sure.map(|sure| sure.comparisons), Some(1), "their rates are results");
+        assert!(pauses.asked.question.is_some_and(|asked| asked.starts_with("Which is faster: a closed loop with")));
+    }
+
+    #[test]
     fn the_steps_of_an_arm_stay_together() {
         let plan = with("workload = 'chain'\nstep = ['l.i0', 'l.x']", &[("ab", "engine=sqlite,null"), ("repeat", "2")]);
         let told = told(&plan.expect("a valid comparison"));

@@ -229,6 +229,8 @@ fn resolved(
     value::parse_above_zero(&Written { key: "scale".into(), text, place: Place::Flag("scale") }, SCALE_MAX)?;
     let mut matrix = sweep::expand_plan(document, &overrides.settings(), plan.scale, catalogue)?;
     let (ab, hourly, link) = (matrix.compared.take(), matrix.hourly, matrix.link);
+    // Points have the name of the setting, not of the key that decides it: a rate is their pacing.
+    let ab = ab.map(|key| question::setting_name(&key).to_owned());
     let trials = interleaved(&matrix.points, catalogue, |_, repeat| repeat.is_multiple_of(2));
     let asked = question::asked(document, &trials, ab.as_deref(), !overrides.is_empty(), catalogue)?;
     let sure = sure::make_sure(&mut matrix, asked.compare.as_deref(), catalogue)?;

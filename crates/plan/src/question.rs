@@ -18,6 +18,7 @@ const NAMED_MAX: usize = 4;
 const ENGINE: &str = "engine";
 const CLIENTS: &str = "clients";
 const DEPTH: &str = "depth";
+const PACING: &str = "pacing";
 
 /// What `trials`, made of `document`, ask. `ab` is the key that is compared in pairs, if one is. `is_changed` says that flags may have made
 /// other trials of the file than its author meant. If what he compares is no difference any more, nothing of his question is left.
@@ -93,7 +94,7 @@ fn read_key(
 /// What paces a load is one setting, whichever key decides it; so is what is measured.
 pub(crate) fn setting_name(key: &str) -> &str {
     match key {
-        "rate" | "arrivals" | "think" => "pacing",
+        "rate" | "arrivals" | "think" => PACING,
         "path" => ENGINE,
         key => key,
     }
@@ -101,7 +102,7 @@ pub(crate) fn setting_name(key: &str) -> &str {
 
 /// The key of a plan by which the setting that is recorded as `setting` is written.
 pub fn plan_key(setting: &str) -> &str {
-    if setting == "pacing" { "rate" } else { setting }
+    if setting == PACING { "rate" } else { setting }
 }
 
 /// The keys in which `trials` differ, as a plan has them, and how many values each has.
@@ -164,7 +165,7 @@ fn settings(trial: &Trial) -> Vec<(String, String)> {
         kept("turbo"),
         kept("scheduler"),
         ("instances", target.instances.to_string()),
-        ("pacing", pacing),
+        (PACING, pacing),
         ("until", format!("{:?}", trial.phases.until)),
         ("slo", trial.limit.as_ref().map_or(String::new(), |part| part.spec.objective.to_string())),
         (CLIENTS, trial.load.clients.to_string()),
@@ -318,8 +319,13 @@ impl Shape<'_> {
             let one = one.or_else(|| Some(format!("{} {}", key.replace('_', " "), value?)));
             said.extend(one.filter(|one| !said.contains(one)));
         }
+        let is_open = |trial: &Trial| matches!(trial.load.pacing, Pacing::Open { .. });
         if said.len() == count && count <= NAMED_MAX {
-            format!("Which is faster: {}?", or_list(&said))
+            match key == PACING && self.trials.iter().any(is_open) {
+                // A rate that is given is no result.
+                true => format!("How long do operations take with {}?", said.join(" and with ")),
+                false => format!("Which is faster: {}?", or_list(&said)),
+            }
         } else {
             format!("Which of {count} values of {} is the fastest?", key.replace('_', " "))
         }

@@ -102,6 +102,7 @@ fn fit_to(
     }
     match (&plan.ab, left_out.first()) {
         (Some(key), Some(why)) => {
+            let key = plan::plan_key(key);
             Err(RunnerError::Unsupported(format!("ab = `{key}` has nothing to compare here: {why}")))
         }
         (None, Some(why)) if trials.is_empty() => {

@@ -12,7 +12,7 @@ use clap::{Arg, ArgAction, ArgMatches, Command};
 use engine::estimate::{made_files_bytes, written_bytes_at_most};
 use engine::outside::{OutsideStatement, statements_outside};
 use engine::requirements::uses_found_data;
-use model::{Bytes, Catalogue, Plan, Trial};
+use model::{Bytes, Catalogue, Pacing, Plan, Trial};
 use runner::{RunSite, WriteConsent, room_needed};
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
@@ -91,34 +91,46 @@ fn asked(plan: &Plan, in_time: Option<u32>) -> Option<String> {
     let (compare, pairs) = (plan::plan_key(plan.asked.compare.as_ref()?), pairs(plan)?);
     if let Some(sure) = plan.sure.filter(|sure| sure.comparisons > 0) {
         let (difference, in_time) = (sure.difference, in_time.unwrap_or(pairs));
+        let what = match is_given(plan) {
+            true => BY_TIMES.to_owned(),
+            false => format!("until a difference is decided or surely below {difference}"),
+        };
         let time = if in_time < pairs { format!("; there is time for about {in_time}") } else { String::new() };
-        let shown = smallest_difference(plan, Some(in_time)).map(|share| {
-            let spread = plan::USUAL_SPREAD * 100.0;
-            format!(
-                ": differences of about {:.0} % and more, if points vary by {spread:.0} %, as they usually do",
-                share * 100.0
-            )
-        });
-        return Some(format!(
-            "{compare}, until a difference is decided or surely below {difference}, in at most {pairs} pairs{time}{}",
-            shown.unwrap_or_default()
-        ));
+        let shown = smallest_difference(plan, Some(in_time)).map(|share| format!(": {}", differences(share)));
+        return Some(format!("{compare}, {what}, in at most {pairs} pairs{time}{}", shown.unwrap_or_default()));
     }
-    let enough = plan::smallest_difference(pairs, plan::USUAL_SPREAD).filter(|_| pairs as usize >= PAIRS_MIN);
-    Some(match enough {
-        Some(share) => format!(
-            "{compare}, with {pairs} pairs: differences of about {:.0} % and more, if points vary by {:.0} %, as they usually do",
-            share * 100.0,
-            plan::USUAL_SPREAD * 100.0,
-        ),
-        None if pairs == 1 => format!("{compare}: cannot conclude with 1 pair; use --repeat {PAIRS_MIN}"),
-        None => format!("{compare}: cannot conclude with {pairs} pairs; use --repeat {PAIRS_MIN}"),
+    Some(match smallest_difference(plan, None) {
+        _ if pairs == 1 => format!("{compare}: cannot conclude with 1 pair; use --repeat {PAIRS_MIN}"),
+        _ if (pairs as usize) < PAIRS_MIN => {
+            format!("{compare}: cannot conclude with {pairs} pairs; use --repeat {PAIRS_MIN}")
+        }
+        Some(share) => format!("{compare}, with {pairs} pairs: {}", differences(share)),
+        None => format!("{compare}, {BY_TIMES}, with {pairs} pairs"),
     })
 }
 
-/// The smallest difference that the comparisons of `plan` could show; there is time for so many pairs, if it goes on until it is sure.
+/// What is compared where an open loop gives the rate.
+const BY_TIMES: &str = "by response times (the rates are given)";
+
+/// Whether an open loop gives the rates of all comparisons of `plan`, so that they are no result.
+fn is_given(plan: &Plan) -> bool {
+    // A search looks for the rate.
+    let is_open = |trial: &Trial| trial.limit.is_none() && matches!(trial.load.pacing, Pacing::Open { .. });
+    let mut are_open = plan.trials.iter().map(is_open);
+    match plan.asked.compare.as_deref().map(plan::plan_key) {
+        Some("rate") => are_open.any(|is_open| is_open),
+        _ => are_open.all(|is_open| is_open),
+    }
+}
+
+fn differences(smallest: f64) -> String {
+    let (share, spread) = (smallest * 100.0, plan::USUAL_SPREAD * 100.0);
+    format!("differences of about {share:.0} % and more, if points vary by {spread:.0} %, as they usually do")
+}
+
+/// The smallest difference of rates that the comparisons of `plan` could show; there is time for so many pairs, if it goes on until it is sure.
 fn smallest_difference(plan: &Plan, in_time: Option<u32>) -> Option<f64> {
-    let pairs = pairs(plan)?;
+    let pairs = pairs(plan).filter(|_| !is_given(plan))?;
     match plan.sure {
         Some(sure) => plan::smallest_until_sure(&sure, in_time.unwrap_or(pairs), plan::USUAL_SPREAD),
         None => plan::smallest_difference(pairs, plan::USUAL_SPREAD),
@@ -468,6 +480,21 @@ mod tests {
         let some = format!("{most}; there is time for about 6: differences of about 5 % {usual}");
         assert_eq!(compared("26s"), (some, true));
         assert_eq!(compared("10s"), (format!("{most}; there is time for about 2"), false));
+    }
+
+    #[test]
+    fn rates_that_are_given_are_compared_by_response_times() {
+        let compared = |more: &[(&str, &str)]| {
+            let usual = [("ab", "rate=800,1600"), ("engine", "null")];
+            let flags = usual.iter().chain(more).map(|(key, text)| (key.to_string(), text.to_string())).collect();
+            let plan =
+                plan::from_flags("file", &plan::Overrides::from_flags(flags), 1.0, &runner::catalogue()).unwrap();
+            (asked(&plan, None).expect("it compares"), smallest_difference(&plan, None))
+        };
+        let by_times = "rate, by response times (the rates are given)";
+        assert_eq!(compared(&[]), (format!("{by_times}, with 6 pairs"), None));
+        assert_eq!(compared(&[("budget", "1h")]), (format!("{by_times}, in at most 20 pairs"), None));
+        assert_eq!(compared(&[("repeat", "1")]).0, "rate: cannot conclude with 1 pair; use --repeat 4");
     }
 
     #[test]
