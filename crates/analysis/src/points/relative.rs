@@ -37,6 +37,18 @@ pub struct RelativeTable {
     pub left_out: Vec<u32>,
 }
 
+impl RelativeTable {
+    /// Whether an arm has repeats that are in no pair of rates or times. The means are of all repeats, so they make another ratio than the pairs
+    /// do. A cost of 0 is in no ratio anyway.
+    pub fn has_repeats_without_pair(&self) -> bool {
+        let is_unlike = |row: &RelativeRow, cell: &RelativeCell| {
+            [row.base.repeats, cell.mean.repeats].iter().any(|repeats| *repeats != cell.ratio.n)
+        };
+        let mut timed = self.rows.iter().filter(|row| row.metric.is_speed() || row.metric.is_response_time());
+        timed.any(|row| row.cells.iter().flatten().any(|cell| is_unlike(row, cell)))
+    }
+}
+
 /// One metric at one place.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct RelativeRow {
@@ -400,6 +412,8 @@ mod tests {
         let table = tables(points).remove(0);
         let left = table.left_out.clone();
         assert_eq!((left, cells(&table, Metric::OpsPerS)[0].ratio.n), (vec![4], 5));
+        assert!(table.has_repeats_without_pair(), "the partner of the fourth point");
+        assert!(!tables(pairs(&[("a", 1000), ("b", 1300)], 6))[0].has_repeats_without_pair());
     }
 
     #[test]

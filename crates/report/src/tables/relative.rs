@@ -29,6 +29,9 @@ const LEGEND: &str = "Each cell is the arm divided by the first arm, with its 95
     a table at most 5 % of the differences shown are false.";
 const SHORT_LEGEND: &str = "ratio, 95 % CI, pairs; + better, - worse, = no difference shown, ? indicative";
 
+const OF_PAIRS_ONLY: &str = "What the first arm did is the mean of all of its repeats, and a ratio is of the pairs alone: to divide means gives \
+    another number.";
+
 /// The width of a ratio with its interval, its sign and the number of pairs,
 const RATIO: usize = 25;
 /// and that of what the first arm did.
@@ -84,6 +87,7 @@ fn table(relative: &RelativeTable, rows: &[&RelativeRow], name: Option<&str>) ->
         label_head: "place".to_owned(),
         columns: columns(relative, name.is_some()),
         rows: rows.iter().filter(is_shown).map(line).collect(),
+        notes: relative.has_repeats_without_pair().then(|| OF_PAIRS_ONLY.to_owned()).into_iter().collect(),
         most_rows: if name.is_some() { usize::MAX } else { MOST_ROWS },
         ..Table::default()
     }
@@ -160,6 +164,19 @@ mod tests {
         let cell = &row.cells[2];
         assert!(cell.text.ends_with(", n 1, indicative") && cell.short_text().ends_with(" ?  1"), "{cell:?}");
         assert!(!cell.text.contains('(') && row.documents_only, "one pair has no interval: {}", cell.text);
+    }
+
+    #[test]
+    fn a_mean_of_more_repeats_than_there_are_pairs_is_said_to_be_one() {
+        let engines: (&str, &[&str]) = ("engine", &["innodb", "rocksdb"]);
+        let mut analysis = inserting(&[engines, ("indexes", &["0", "3"])], 30);
+        analysis.points.iter_mut().for_each(|point| label(point, &["engine", "workload", "indexes"], &[]));
+        let mut analysis = with_verdict(analysis);
+        let notes = |analysis: &Analysis| of_base(&tables(analysis), "innodb").remove(0).notes;
+        assert!(notes(&analysis).is_empty());
+        let rows = analysis.verdict.relative.iter_mut().flat_map(|table| &mut table.rows);
+        rows.for_each(|row| row.base.repeats = 2);
+        assert_eq!(notes(&analysis), [OF_PAIRS_ONLY]);
     }
 
     #[test]

@@ -23,6 +23,9 @@ use words::quantity::{count, time};
 /// With more columns there is no room for intervals and response times.
 const WIDE_COLUMNS_MAX: usize = 3;
 
+/// Who divides the rates gets another ratio than the pairs make.
+const RATES_OF_ALL: &str = "rates of all repeats, ratios of pairs";
+
 pub(super) fn table(comparison: &Comparison, is_decided: bool) -> Option<AnswerTable> {
     let places = comparison.places();
     let all = axes(&places);
@@ -44,7 +47,9 @@ pub(super) fn table(comparison: &Comparison, is_decided: bool) -> Option<AnswerT
         let parts = [table.head.as_str(), &each];
         table.head = parts.into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join(", ");
     }
-    table.conditions = conditions(&Thing::all(comparison.run));
+    let beside = comparison.table.has_repeats_without_pair().then(|| RATES_OF_ALL.to_owned());
+    let parts = [Some(conditions(&Thing::all(comparison.run))), beside];
+    table.conditions = parts.into_iter().flatten().filter(|part| !part.is_empty()).collect::<Vec<_>>().join(", ");
     Some(table)
 }
 
