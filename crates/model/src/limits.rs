@@ -88,7 +88,7 @@ impl Limits {
 
     /// The limits by the names of their keys, as a person would write them.
     pub fn named(&self) -> Vec<(&'static str, String)> {
-        let memory = self.memory.map(|bytes| ("memory_limit", bytes.to_string()));
+        let memory = self.memory.map(|bytes| ("memory_limit", bytes.in_full()));
         let storage = (!self.storage.is_none()).then(|| ("storage_limit", self.storage.to_string()));
         let cpu = self.cpu.map(|limit| ("cpu_limit", limit.to_string()));
         memory.into_iter().chain(storage).chain(cpu).collect()

@@ -329,8 +329,9 @@ impl fmt::Display for Value {
             Value::Bool(value) => write!(f, "{value}"),
             Value::Int(value) => write!(f, "{value}"),
             Value::Float(value) => write!(f, "{value}"),
-            Value::Bytes(value) => write!(f, "{value}"),
-            Value::Nanos(value) => write!(f, "{value}"),
+            // Values that differ are told apart by their texts.
+            Value::Bytes(value) => f.write_str(&value.in_full()),
+            Value::Nanos(value) => f.write_str(&value.in_full()),
             Value::Word(value) => f.write_str(value),
             Value::Access(value) => write!(f, "{value}"),
             Value::Variant(variant) => write!(f, "{variant}"),

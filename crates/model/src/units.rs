@@ -90,6 +90,23 @@ impl Nanos {
     pub fn as_secs_f64(self) -> f64 {
         self.0 as f64 / 1e9
     }
+
+    /// As it is shown, with more digits if three are not all of it: `12.345 ms`. Lengths that differ look different.
+    pub fn in_full(self) -> String {
+        let (size, unit) = self.unit();
+        let digits = if size == 1 { self.0.to_string() } else { digits_in_full(self.0, size) };
+        format!("{digits} {unit}")
+    }
+
+    /// The unit that keeps its number between 1 and 1000, in nanoseconds, and its name.
+    fn unit(self) -> (u64, &'static str) {
+        match self.0 {
+            0..=999 => (1, "ns"),
+            1_000..=999_499 => (1_000, "us"),
+            999_500..=999_499_999 => (1_000_000, "ms"),
+            _ => (1_000_000_000, "s"),
+        }
+    }
 }
 
 impl Bytes {
@@ -105,17 +122,28 @@ impl Bytes {
     pub const fn from_gib(n: u64) -> Self {
         Bytes(n << 30)
     }
+
+    /// As it is shown, with more digits if three are not all of it: `200.4 MiB`. Sizes that differ look different.
+    pub fn in_full(self) -> String {
+        match self.unit() {
+            (size, _) if self.0.is_multiple_of(size) => self.to_string(),
+            (size, unit) => format!("{} {unit}", digits_in_full(self.0, size)),
+        }
+    }
+
+    /// The largest unit that is not above it, in bytes, and its name.
+    fn unit(self) -> (u64, &'static str) {
+        let units = [(1 << 40, "TiB"), (1 << 30, "GiB"), (1 << 20, "MiB"), (1 << 10, "KiB")];
+        units.into_iter().find(|(size, _)| self.0 >= *size).unwrap_or((1, "B"))
+    }
 }
 
 impl fmt::Display for Nanos {
     /// Three significant digits with the unit that keeps the number between 1 and 1000: `850 ns`, `12.3 ms`, `4.00 s`.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let ns = self.0 as f64;
-        match self.0 {
-            0..=999 => write!(f, "{} ns", self.0),
-            1_000..=999_499 => write!(f, "{} us", three_digits(ns / 1e3)),
-            999_500..=999_499_999 => write!(f, "{} ms", three_digits(ns / 1e6)),
-            _ => write!(f, "{} s", three_digits(ns / 1e9)),
+        match self.unit() {
+            (1, unit) => write!(f, "{} {unit}", self.0),
+            (size, unit) => write!(f, "{} {unit}", three_digits(self.0 as f64 / size as f64)),
         }
     }
 }
@@ -123,19 +151,26 @@ impl fmt::Display for Nanos {
 impl fmt::Display for Bytes {
     /// Binary units, exact if the value is a whole number of them: `16 KiB`, `1.50 GiB`.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let units = [(40, "TiB"), (30, "GiB"), (20, "MiB"), (10, "KiB")];
-        for (shift, unit) in units {
-            let size = 1u64 << shift;
-            if self.0 >= size {
-                return match self.0 % size {
-                    0 => write!(f, "{} {unit}", self.0 / size),
-                    _ => write!(f, "{} {unit}", three_digits(self.0 as f64 / size as f64)),
-                };
-            }
+        match self.unit() {
+            (size, unit) if self.0.is_multiple_of(size) => write!(f, "{} {unit}", self.0 / size),
+            (size, unit) => write!(f, "{} {unit}", three_digits(self.0 as f64 / size as f64)),
         }
-        write!(f, "{} B", self.0)
     }
 }
+
+/// `whole` in units of `size` with three digits, or with as many as it takes to tell it from all others.
+fn digits_in_full(whole: u64, size: u64) -> String {
+    let value = whole as f64 / size as f64;
+    let is_exact = |text: &String| {
+        let number = text.parse::<f64>().unwrap_or_default();
+        (number * size as f64).round() as u64 == whole
+    };
+    let longer = (1..=DIGITS_MAX).map(|digits| format!("{value:.digits$}"));
+    std::iter::once(three_digits(value)).chain(longer).find(is_exact).unwrap_or_else(|| value.to_string())
+}
+
+/// More digits behind the point than a number of 64 bits has.
+const DIGITS_MAX: usize = 20;
 
 /// What a file leaves out.
 pub(crate) fn is_zero(count: &u64) -> bool {
@@ -205,6 +240,15 @@ mod tests {
     fn sizes_print_in_binary_units() {
         let shown: Vec<String> = [12, 16384, 3 << 29, 1 << 20].map(|n| Bytes(n).to_string()).into();
         assert_eq!(shown, ["12 B", "16 KiB", "1.50 GiB", "1 MiB"]);
+    }
+
+    #[test]
+    fn what_was_written_is_shown_in_full_where_three_digits_are_not_all_of_it() {
+        let sizes = [12, 3 << 29, 210_134_630, (2 << 20) + 1].map(|n| Bytes(n).in_full());
+        assert_eq!(sizes, ["12 B", "1.50 GiB", "200.4 MiB", "2.000001 MiB"]);
+        let times = [999, 1_000_000, 12_345_000, 999_600].map(|n| Nanos(n).in_full());
+        assert_eq!(times, ["999 ns", "1.00 ms", "12.345 ms", "0.9996 ms"]);
+        assert_ne!(Nanos(u64::MAX).in_full(), Nanos(u64::MAX / 2).in_full());
     }
 
     #[test]

@@ -189,6 +189,15 @@ mod tests {
     }
 
     #[test]
+    fn values_that_look_alike_with_three_digits_are_two_arms_with_two_names() {
+        let arms = |ab: &str| with("workload = 'oltp'\nengine = 'fjall'", &[("ab", ab)]).expect("a valid comparison");
+        let plan = arms("cache=200MiB,200.4MiB");
+        assert_eq!(crate::differing_keys(&plan.trials), [("cache".to_owned(), 2)]);
+        assert!(plan.asked.question.as_ref().is_some_and(|asked| asked.contains("200.4 MiB")), "{:?}", plan.asked);
+        assert_eq!(crate::differing_keys(&arms("think=1ms,1001us").trials), [("rate".to_owned(), 2)]);
+    }
+
+    #[test]
     fn the_steps_of_an_arm_stay_together() {
         let plan = with("workload = 'chain'\nstep = ['l.i0', 'l.x']", &[("ab", "engine=sqlite,null"), ("repeat", "2")]);
         let told = told(&plan.expect("a valid comparison"));

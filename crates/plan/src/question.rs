@@ -9,7 +9,8 @@ use crate::document::{Document, Written};
 use crate::error::{PlanError, hint, listed, shown};
 use crate::sweep::own_name;
 use model::{
-    Arrivals, Asked, Catalogue, Entry, Family, Pacing, ParamDef, ParamKind, ParamRole, Params, Trial, common_phrase,
+    Arrivals, Asked, Bytes, Catalogue, Entry, Family, Pacing, ParamDef, ParamKind, ParamRole, Params, Trial,
+    common_phrase,
 };
 
 const QUESTION_CHARS_MAX: usize = 200;
@@ -150,13 +151,13 @@ fn settings(trial: &Trial) -> Vec<(String, String)> {
     let kept = |key: &'static str| (key, or(&machine, key, common::KEEP));
     let pacing = match trial.load.pacing {
         Pacing::Open { arrivals } => format!("{arrivals:?}"),
-        Pacing::Closed { think } => think.to_string(),
+        Pacing::Closed { think } => think.in_full(),
     };
     let of_trial = [
         (ENGINE, path.unwrap_or_else(|| format!("{}{programs}", target.engine))),
         ("workload", trial.workload.name.clone()),
         ("fs", target.fs.map_or(common::NONE.to_owned(), |fs| fs.kind.to_string())),
-        ("fs_size", target.fs.and_then(|fs| fs.size).map_or(common::AUTO.to_owned(), |size| size.to_string())),
+        ("fs_size", target.fs.and_then(|fs| fs.size).map_or(common::AUTO.to_owned(), Bytes::in_full)),
         limit("memory_limit"),
         limit("storage_limit"),
         limit("cpu_limit"),

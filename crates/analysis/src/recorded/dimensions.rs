@@ -627,7 +627,7 @@ impl fmt::Display for SettingValue {
             SettingValue::FileSystem(kind) => write!(f, "{kind}"),
             SettingValue::StorageLimit(limit) => write!(f, "{limit}"),
             SettingValue::Pacing(Pacing::Closed { think: Nanos(0) }) => f.write_str("closed"),
-            SettingValue::Pacing(Pacing::Closed { think }) => write!(f, "closed, think {think}"),
+            SettingValue::Pacing(Pacing::Closed { think }) => write!(f, "closed, think {}", think.in_full()),
             SettingValue::Pacing(Pacing::Open { arrivals }) => {
                 write!(f, "{} {}", arrivals_word(arrivals), arrivals.per_s())
             }
