@@ -14,6 +14,7 @@ use crate::findings::foreign_cpu::{CpuUser, ForeignCpu};
 use crate::judgement::NextStep;
 use crate::verdict::Unmeasured;
 use crate::{Code, DetailKind, PointAnalysis, Severity, Validity};
+use model::Plan;
 use words::list::{at_points, capital, join_and};
 use words::quantity::{percent, plural, range};
 
@@ -23,6 +24,10 @@ const SENTENCES_MAX: usize = 3;
 const ENGINES_MAX: usize = 2;
 /// A point that must be longer is made so many times as long.
 const LONGER: f64 = 4.0;
+/// A budget has this part for its first round,
+const FIRST_ROUND_PART: f64 = 10.0;
+/// and of a point that it cuts so much is the run, at least.
+const RUN_PART: f64 = 0.8;
 /// No point that is to be valid is shorter, in seconds.
 const SECONDS_MIN: f64 = 5.0;
 
@@ -234,9 +239,27 @@ fn step_words(run: &AskedRun, step: NextStep) -> String {
     if matches!(step, NextStep::RunLonger | NextStep::RunLongerOrShortenInterval) {
         let longest = run.analysis.points.iter().filter_map(|point| Some(point.summary.as_ref()?.seconds));
         let seconds = (longest.fold(0.0, f64::max) * LONGER).max(SECONDS_MIN).round();
-        return format!("run longer: --time {seconds}s");
+        return format!("run longer: {}", longer_flags(&run.analysis.meta.plan, seconds));
     }
     unquoted(&step.sentence())
+}
+
+/// The flags that make the points of `plan` last so many seconds. A budget cuts them to their share of a tenth of it, whatever `time` says.
+fn longer_flags(plan: &Plan, seconds: f64) -> String {
+    let time = format!("--time {seconds}s");
+    let Some(budget) = plan.sure.and_then(|sure| sure.budget) else { return time };
+    let first = || plan.trials.iter().filter(|trial| trial.repeat == 1);
+    let points = first().count() as f64;
+    let share = budget.as_secs_f64() / FIRST_ROUND_PART / points;
+    let lengths = first().map(|trial| trial.phases.warmup.as_secs_f64() + trial.phases.run.as_secs_f64());
+    let is_cut = lengths.fold(0.0, f64::max) >= share;
+    let needed = seconds / RUN_PART * points * FIRST_ROUND_PART;
+    let larger = if needed > 120.0 { format!("{}m", (needed / 60.0).ceil()) } else { format!("{}s", needed.ceil()) };
+    match (is_cut, needed > budget.as_secs_f64()) {
+        (true, _) => format!("--budget {larger}"),
+        (false, true) => format!("{time} --budget {larger}"),
+        (false, false) => time,
+    }
 }
 
 /// `other programs took 17 to 58 % of the CPU`, and at how many points, by findings of this severity at least.
@@ -290,7 +313,8 @@ mod tests {
     use super::*;
     use crate::simulated::{Simulation, run_of};
     use crate::{Analysis, analyse, answer};
-    use model::{EventKind, PointState};
+    use model::sure::{Precision, SurePlan};
+    use model::{EventKind, Nanos, PointState};
 
     fn trust(analysis: &Analysis) -> Vec<String> {
         answer(analysis).trust
@@ -317,6 +341,21 @@ mod tests {
             ["Both points are only indicative: they ran too short."]
         );
         assert_eq!(trust(&of(vec![short])), ["The point is only indicative: it ran too short."]);
+    }
+
+    #[test]
+    fn points_that_a_budget_cuts_need_a_larger_one() {
+        let next = |budget_s: u64| {
+            let points = [quiet(), quiet(), Simulation::counts(&[20_000; 3])].map(Simulation::point);
+            let mut run = run_of(points.into(), Vec::new());
+            let (difference, budget) = (Precision::USUAL, Some(Nanos::from_secs(budget_s)));
+            run.meta.plan.sure = Some(SurePlan { difference, pairs_max: 20, comparisons: 0, budget });
+            answer(&analyse(&run)).next
+        };
+        // Two of the three trials are of 20 s. They need 80 s, and a quarter more for the warmup, ten times.
+        assert_eq!(next(600).as_deref(), Some("Run longer: --budget 50m."));
+        assert_eq!(next(900).as_deref(), Some("Run longer: --time 80s --budget 50m."));
+        assert_eq!(next(3_600).as_deref(), Some("Run longer: --time 80s."));
     }
 
     #[test]
