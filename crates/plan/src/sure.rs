@@ -142,7 +142,9 @@ fn cut(phases: &mut Phases, each: Nanos) {
         return;
     }
     phases.warmup = phases.warmup.min(Nanos(each.0 / WARMUP_PART));
-    phases.run = phases.run.min(Nanos(each.0 - phases.warmup.0)).max(INTERVAL_MIN);
+    // A run below the least length says little, however long its warmup is.
+    let least = POINT_MIN.min(phases.run).max(INTERVAL_MIN);
+    phases.run = phases.run.min(Nanos(each.0 - phases.warmup.0)).max(least);
     phases.interval = twentieth_at_most(phases.interval, phases.run);
 }
 
@@ -232,6 +234,8 @@ mod tests {
         assert_eq!(plan.sure.and_then(|sure| sure.budget), Some(Nanos::from_secs(300)));
         let short = with("workload = 'oltp'\ntime = '3s'", &[("budget", "1h")]).unwrap();
         assert_eq!(short.trials[0].phases.run, Nanos::from_secs(3), "what is short stays as it is");
+        let least = with(text, &[("budget", "10s")]).expect("two points of 2 s").trials[0].phases;
+        assert_eq!((least.warmup, least.run), (Nanos::from_millis(400), POINT_MIN), "the warmup does not shorten it");
     }
 
     #[test]
