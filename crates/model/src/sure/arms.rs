@@ -137,16 +137,25 @@ pub fn half_width_of_repeats(rates: &[f64]) -> Option<f64> {
 /// Whether each trial of the plan of `run` is needed: what was decided without it is not missing. If a time was set for the whole run, its first
 /// round is needed.
 pub fn needed_trials(run: &RunData) -> Vec<bool> {
+    needed_if(run, run.meta.plan.sure.is_some_and(|sure| sure.budget.is_some()))
+}
+
+/// The same; `is_first_alone`: of the first round only.
+fn needed_if(run: &RunData, is_first_alone: bool) -> Vec<bool> {
     let plan = &run.meta.plan;
     let Some(mut knowledge) = Knowledge::of_plan(plan) else { return vec![true; plan.trials.len()] };
     run.points.iter().filter_map(SeenRate::from_point).for_each(|seen| knowledge.add(seen));
-    let is_first_alone = plan.sure.is_some_and(|sure| sure.budget.is_some());
     plan.trials.iter().map(|trial| knowledge.needs(trial) && (trial.repeat == 1 || !is_first_alone)).collect()
 }
 
-/// Whether every point of the plan of `run` is complete, and every search is over.
+/// Whether the time of `run` was over when it ended: then it is not resumed.
+pub fn is_time_over(run: &RunData) -> bool {
+    run.points.iter().any(|point| point.traits.course.is_time_over)
+}
+
+/// Whether every point of the plan of `run` is complete, and every search is over. If its time was over, its first round is enough.
 pub fn is_all_measured(run: &RunData) -> bool {
-    let trials = run.meta.plan.trials.iter().zip(needed_trials(run));
+    let trials = run.meta.plan.trials.iter().zip(needed_if(run, is_time_over(run)));
     let asked = trials.filter(|(trial, is_needed)| trial.limit.is_none() && *is_needed).count();
     let complete = run.points.iter().filter(|point| is_complete(point) && point.trial.limit.is_none()).count();
     complete >= asked && searches(run).iter().all(|search| search.result.outcome != LimitOutcome::Interrupted)
@@ -155,8 +164,11 @@ pub fn is_all_measured(run: &RunData) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::run::RunMeta;
     use crate::sure::Precision;
+    use crate::traits::Machine;
     use crate::trial::Arrivals;
+    use crate::units::Nanos;
 
     /// A plan of `repeats` repeats of so many arms at each of two places.
     fn plan(arms: u32, repeats: u32) -> Plan {
@@ -236,6 +248,24 @@ mod tests {
             let scheduled: Vec<(u32, u32)> = (0..arms).map(|arm| (1, arm)).collect();
             assert_eq!((all.len(), &all[11]), (12, &scheduled), "the closed loops are known long before");
         }
+    }
+
+    #[test]
+    fn a_budget_leaves_nothing_to_measure_when_it_is_spent_and_something_when_it_was_interrupted() {
+        let mut plan = plan(2, 6);
+        plan.sure = plan.sure.map(|sure| SurePlan { budget: Some(Nanos::from_secs(60)), ..sure });
+        let first = plan.trials.iter().filter(|trial| trial.repeat == 1);
+        let points = (1..).zip(first).map(|(id, trial)| {
+            let state = PointState::Complete;
+            PointData { state, ..PointData::unmeasured(id, trial.clone()) }
+        });
+        let points = points.collect();
+        let (run_id, plimsoll_version, machine) = ("r".into(), "1.0".into(), Machine::default());
+        let meta = RunMeta { run_id, started_unix_ms: 0, plimsoll_version, plan, environment: Vec::new(), machine };
+        let mut run = RunData { meta, points };
+        assert!(!is_all_measured(&run));
+        run.points[3].traits.course.is_time_over = true;
+        assert!(is_all_measured(&run));
     }
 
     #[test]

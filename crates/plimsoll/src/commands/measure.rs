@@ -184,7 +184,7 @@ impl RecordedRun {
 
     /// Names the command that measures the points of `run` that the user has skipped, if there are any.
     pub fn note_skipped(&self, run: &RunData, resumption: Resumption, site: &RunSite, context: &Context) {
-        if self.measured.is_ok() && !model::sure::is_all_measured(run) {
+        if self.measured.is_ok() && can_go_on(run) {
             let command = resume_command(resumption, &self.file, self.made, site, relaunch::loaded_here());
             context.note(format_args!("some points were skipped; measure them with `{command}`"));
         }
@@ -194,7 +194,7 @@ impl RecordedRun {
     /// measures the rest.
     pub fn outcome(self, run: &RunData, resumption: Resumption, site: &RunSite) -> Result<(), Fault> {
         let Err(fault) = self.measured else { return Ok(()) };
-        let text = if is_interruption(&fault) && !model::sure::is_all_measured(run) {
+        let text = if is_interruption(&fault) && can_go_on(run) {
             let command = resume_command(resumption, &self.file, self.made, site, relaunch::loaded_here());
             format!("{}; resume with `{command}`", fault.text)
         } else {
@@ -248,6 +248,11 @@ fn remove_empty_run(run_file: &Path) {
     if run_file.parent() == Some(Path::new(flags::RUNS)) {
         let _ = std::fs::remove_dir(flags::RUNS);
     }
+}
+
+/// Whether something is left to measure of `run`, and time for it.
+fn can_go_on(run: &RunData) -> bool {
+    !model::sure::is_all_measured(run) && !model::sure::is_time_over(run)
 }
 
 fn is_interruption(fault: &Fault) -> bool {
