@@ -211,14 +211,14 @@ fn a_watch_that_goes_on_is_shown_in_a_browser(server: &MariadbByHand) {
 /// A value that must be in nothing that is kept.
 const CANARY: &str = "c4n4ry";
 
-/// A client that keeps a transaction open in which it has changed row 1.
+/// A client that keeps a transaction open in which it has executed a statement.
 struct Blocker(Running);
 
 impl Blocker {
-    fn start(client: &mut Command, update: &str) -> Blocker {
+    fn start(client: &mut Command, statement: &str) -> Blocker {
         let client = client.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::inherit());
         let mut running = Running(client.spawn().unwrap());
-        let said = format!("BEGIN;\n{update};\nSELECT 'changed';\n");
+        let said = format!("BEGIN;\n{statement};\nSELECT 'done';\n");
         let stdin = running.0.stdin.as_mut().unwrap();
         stdin.write_all(said.as_bytes()).unwrap();
         stdin.flush().unwrap();
@@ -262,6 +262,23 @@ fn watch_a_blocked_update(url: &str, client: &dyn Fn() -> Command, (begins, tabl
     let kept = std::fs::read(&lab.run_files()[0]).unwrap();
     for all in [&kept[..], finished.stdout.as_bytes(), finished.stderr.as_bytes(), shown.stdout.as_bytes()] {
         assert!(!all.windows(CANARY.len()).any(|part| part == CANARY.as_bytes()), "a value was kept");
+    }
+}
+
+/// Lets a client wait for one that has only read, and locked what it read, beside one that has read without a lock.
+fn watch_a_wait_beside_a_reader(url: &str, client: &dyn Fn() -> Command) {
+    let mut watching = Watching::start(&[url, "--when", "waiting>0"]);
+    let reader = Blocker::start(&mut client(), "SELECT n FROM shop.t WHERE id = 2");
+    let blocker = Blocker::start(&mut client(), "SELECT n FROM shop.t WHERE id = 1 LOCK IN SHARE MODE");
+    let update = ["-e", "UPDATE shop.t SET n = n + 1 WHERE id = 1"];
+    let mut waiter = Running(client().args(update).stdout(Stdio::null()).spawn().unwrap());
+    watching.await_kept("\"blocker\"");
+    [blocker, reader].into_iter().for_each(Blocker::end);
+    assert!(waiter.0.wait().unwrap().success());
+    let (_lab, _, point) = watching.point();
+    let looks = point["observed"]["events"][0]["looks"].as_array().unwrap_or_else(|| panic!("no looks: {point}"));
+    for look in looks {
+        assert!(look["waits"].as_array().unwrap().len() <= 1, "who holds no lock blocks nobody: {look}");
     }
 }
 
@@ -335,6 +352,7 @@ fn a_watch_keeps_who_blocked_whom_and_goes_on_in_one_file_after_the_other(server
         command
     };
     watch_a_blocked_update(&server.url(), &client, ("-e", "shop.t"));
+    watch_a_wait_beside_a_reader(&server.url(), &client);
 }
 
 fn a_server_that_is_started_again_is_watched_on(server: &MariadbByHand, mut running: Running) {

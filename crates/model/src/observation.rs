@@ -307,7 +307,7 @@ pub struct ServerLook {
     /// How many of the server's threads were in each state on average, in the interval before; empty if its process is not seen.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub threads: Vec<ObservedThreads>,
-    /// Why the server did not answer; `None` if it did.
+    /// What the server did not tell, and why; `None` if it told all.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub failed: Option<String>,
 }

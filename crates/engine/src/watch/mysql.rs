@@ -92,6 +92,8 @@ pub(super) struct WatchedMysql {
     question: String,
     /// Whether the session has the zone in which the server tells when a transaction began.
     is_in_system_zone: bool,
+    /// How many sessions waited for a row lock at the last reading.
+    waiting: u64,
     /// What times of a start are told against: the wall clock may be set.
     began: Instant,
 }
@@ -109,6 +111,7 @@ impl WatchedMysql {
             max_connections,
             question,
             is_in_system_zone: false,
+            waiting: 0,
             began: Instant::now(),
         }
     }
@@ -119,6 +122,19 @@ impl WatchedMysql {
 
     fn ask(&mut self, question: &str) -> Result<TextRows, OpFailure> {
         Ok(self.wire()?.query_rows(question)?)
+    }
+
+    /// Who waits for whom. InnoDB shows what it has collected before until nobody has read that for 100 ms: if it shows no wait although
+    /// sessions waited just now, it is asked again after that time.
+    fn ask_waits(&mut self, question: &str, own: &mut OwnQuestions) -> Result<Result<TextRows, String>, OpFailure> {
+        own.reads += 1;
+        let first = rows_or_reason(self.wire()?.query_rows(question))?;
+        if self.waiting == 0 || !first.as_ref().is_ok_and(Vec::is_empty) {
+            return Ok(first);
+        }
+        own.reads += 2;
+        allowed(self.wire()?.query_rows(PAUSE))?;
+        rows_or_reason(self.wire()?.query_rows(question))
     }
 
     /// MySQL has its locks in performance_schema since version 8, and MariaDB as they were before.
@@ -203,6 +219,7 @@ impl WatchedServer for WatchedMysql {
             let sum = parts.iter().filter_map(|part| number_in(&values, part)).fold(0, u64::saturating_add);
             values.insert(name.to_owned(), sum.to_string());
         }
+        self.waiting = number_in(&values, "Innodb_row_lock_current_waits").unwrap_or(0);
         let busy = number_in(&values, "Threads_running").map(|running| running.saturating_sub(1).to_string());
         values.extend(busy.map(|busy| (BUSY.to_owned(), busy)));
         values.extend(max_connections.map(|most| (CONNECTIONS_MAX.to_owned(), most)));
@@ -271,6 +288,10 @@ impl WatchedServer for WatchedMysql {
             allowed(self.wire()?.query_rows(SYSTEM_ZONE))?;
             self.is_in_system_zone = true;
         }
+        let (waits, mend) =
+            if self.has_newer_lock_tables() { (NEWER_WAITS, ALLOW_LOCKS) } else { (WAITS, ALLOW_PROCESS) };
+        // Asked first: a wait may be short, and what InnoDB has collected for this answer serves for the next one, too.
+        let waits = self.ask_waits(&format!("{waits} LIMIT {ROWS_ASKED}"), own)?;
         own.reads += 1;
         let question = format!("{SESSIONS} LIMIT {ROWS_ASKED}");
         let sessions = match rows_or_reason(self.wire()?.query_rows(&question))? {
@@ -280,12 +301,14 @@ impl WatchedServer for WatchedMysql {
                 return Ok(Details::default().without(what, &reason, ALLOW_PROCESS));
             }
         };
-        own.reads += 1;
-        let (waits, mend) =
-            if self.has_newer_lock_tables() { (NEWER_WAITS, ALLOW_LOCKS) } else { (WAITS, ALLOW_PROCESS) };
-        let question = format!("{waits} LIMIT {ROWS_ASKED}");
-        Ok(match rows_or_reason(self.wire()?.query_rows(&question))? {
-            Ok(rows) => Details::new(sessions, rows.into_iter().filter_map(wait_of).collect()),
+        Ok(match waits {
+            Ok(rows) => {
+                let waits: Vec<ObservedWait> = rows.into_iter().filter_map(wait_of).collect();
+                let is_unseen = self.waiting > 0 && waits.is_empty();
+                let mut details = Details::new(sessions, waits);
+                details.look.failed = is_unseen.then(|| UNSEEN_WAITS.to_owned());
+                details
+            }
             Err(reason) => Details::new(sessions, Vec::new()).without("who waits for whom", &reason, mend),
         })
     }
@@ -310,12 +333,21 @@ const SESSIONS: &str = "\
     ('Sleep', 'Daemon', 'Connect', 'Binlog Dump', 'Binlog Dump GTID', 'Slave_IO', 'Slave_SQL', 'Slave_worker')) \
     ORDER BY greatest(coalesce(timestampdiff(SECOND, t.trx_started, now()), 0), coalesce(plimsoll_watch.time, 0)) DESC";
 
-/// Who waits for a row lock of whom: the numbers of both, since when, and what is locked. The keys that are locked are not asked for.
+/// Longer than the time for which InnoDB keeps what it has collected.
+const PAUSE: &str = "SELECT sleep(0.12) AS plimsoll_watch";
+const UNSEEN_WAITS: &str = "who waits for whom: the waits were over when the server was asked, or another client reads its list of transactions \
+                            more than 10 times a second, which keeps the list old";
+
+/// Who waits for a row lock of whom: the numbers of both, since when, and what is locked. The keys that are locked are not asked for. On
+/// MariaDB all transactions that have changed nothing have the number 0: of these only one that waits for this lock is the waiter, and those
+/// without a lock block nobody.
 const WAITS: &str = "\
     SELECT r.trx_mysql_thread_id, b.trx_mysql_thread_id, timestampdiff(SECOND, r.trx_wait_started, now()), l.lock_table, l.lock_index \
     FROM information_schema.innodb_lock_waits AS plimsoll_watch \
     JOIN information_schema.innodb_trx AS r ON r.trx_id = plimsoll_watch.requesting_trx_id \
+    AND r.trx_requested_lock_id = plimsoll_watch.requested_lock_id \
     JOIN information_schema.innodb_trx AS b ON b.trx_id = plimsoll_watch.blocking_trx_id \
+    AND b.trx_lock_structs > 0 AND b.trx_mysql_thread_id <> r.trx_mysql_thread_id \
     LEFT JOIN information_schema.innodb_locks AS l ON l.lock_id = plimsoll_watch.requested_lock_id ORDER BY 3 DESC";
 const NEWER_WAITS: &str = "\
     SELECT r.trx_mysql_thread_id, b.trx_mysql_thread_id, timestampdiff(SECOND, r.trx_wait_started, now()), \

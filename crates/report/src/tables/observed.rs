@@ -6,6 +6,7 @@ use crate::wording::label::point_label;
 use crate::wording::quantity::{count, percent, time};
 use analysis::{Analysis, LimitUse, LimitedThing, PointAnalysis, limit_uses};
 use model::{Observation, ObservedEvent, ObservedSession, ObservedStatement, ServerLook, ThreadState, WatchedFigure};
+use std::collections::BTreeSet;
 
 pub const STATEMENTS: TableDef = TableDef {
     id: "observed-statements",
@@ -230,13 +231,16 @@ fn sessions(analysis: &Analysis) -> Vec<Table> {
         let all = looks.flat_map(|look| look.sessions.iter().map(move |session| (session, look)));
         all.map(move |seen| (Row::labelled(vec![session_name(seen.0)]).in_group(moment(event, started)), seen))
     });
+    let looks = observed(analysis).flat_map(|(_, seen)| &seen.events).filter_map(ObservedEvent::telling_look);
+    let unseen: BTreeSet<&String> = looks.filter_map(|look| look.failed.as_ref()).collect();
+    let notes = unseen.into_iter().map(|what| format!("Not seen: {what}.")).collect();
     let legend = "The sessions that executed a statement or held a transaction, at the moment of the event at which the server named most. \
         Waits for: the number of the session whose lock it waits for. Transaction: for how long it is open. Statements are without values. Xmin \
         age: how many transactions have begun since the oldest one that it can still see.";
     let legend = legend.to_owned();
     let (group_head, label_head) = ("event", "session".to_owned());
     let short_legend = "at the moment at which the server named most; statements are without values";
-    Table { legend, short_legend, group_head, label_head, ..Table::of(session_columns(), rows) }.if_any()
+    Table { legend, short_legend, group_head, label_head, notes, ..Table::of(session_columns(), rows) }.if_any()
 }
 
 fn session_name(session: &ObservedSession) -> String {
@@ -303,6 +307,14 @@ mod tests {
         assert_eq!(cells(&all[0].rows[0])[..3], ["-", "8 s", "40 s"]);
         assert_eq!(cells(&all[0].rows[1])[..3], ["12", "8 s", "-"]);
         assert_eq!(all[0].rows[0].group, all[0].rows[1].group);
+    }
+
+    #[test]
+    fn what_a_server_did_not_tell_is_said_below_its_sessions() {
+        let mut seen = blocked();
+        assert!(sessions(&watched(seen.clone()))[0].notes.is_empty());
+        seen.events[0].looks[1].failed = Some("who waits for whom: no right".into());
+        assert_eq!(sessions(&watched(seen))[0].notes, ["Not seen: who waits for whom: no right."]);
     }
 
     #[test]
