@@ -89,6 +89,20 @@ fn a_file_shows_what_its_log_shows_and_says_if_its_values_are_others() {
     );
 }
 
+#[test]
+fn what_is_of_transactions_and_settings_is_no_read() {
+    let lab = Lab::new();
+    let log = postgres_log();
+    let classes = |word: &str| -> Vec<String> {
+        let shown = show(&lab, &log);
+        let kinds = shown["kinds"].as_array().unwrap().iter().filter(|kind| kind["class"] == word);
+        kinds.map(|kind| kind["kind"].as_str().unwrap().to_owned()).collect()
+    };
+    assert!(classes("session").iter().any(|kind| kind == "begin"), "{:?}", classes("session"));
+    let is_of_session = |kind: &String| ["begin", "commit"].contains(&kind.as_str());
+    assert!(!classes("read").is_empty() && !classes("read").iter().any(is_of_session), "{:?}", classes("read"));
+}
+
 /// Something in place of a log, and what is said of it.
 fn strange_files(lab: &Lab) -> Vec<(PathBuf, &'static str)> {
     let path = |name: &str| lab.path().join(name);

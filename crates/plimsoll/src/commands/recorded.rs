@@ -7,7 +7,7 @@ use super::recorded_save;
 use crate::context::Context;
 use crate::exit::{Exit, Fault};
 use crate::output;
-use ::workload::replay_sql::{FileContent, LogDialect, RecordingSurvey, SqlRecording, clock_text};
+use ::workload::replay_sql::{FileContent, LogDialect, RecordingSurvey, SqlRecording, StatementKind, clock_text};
 use clap::{Arg, ArgMatches, Command};
 use model::{Bytes, Nanos, OpClass};
 use report::wording::quantity::{count, percent, whole};
@@ -64,8 +64,9 @@ pub fn execute(matches: &ArgMatches, context: &Context) -> Result<Exit, Fault> {
     Ok(Exit::Done)
 }
 
-fn class_word(class: OpClass) -> &'static str {
-    match class {
+fn class_word(kind: &StatementKind) -> &'static str {
+    match kind.class {
+        _ if kind.is_of_session => "session",
         OpClass::Write => "write",
         OpClass::ReadWrite => "both",
         _ => "read",
@@ -93,15 +94,15 @@ fn text_of(what: &str, recording: &SqlRecording, survey: &RecordingSurvey) -> St
         whole(survey.transactions as f64),
     );
     text += &rates_text(recording, survey);
-    text += "\nStatements by kind:\n";
+    text += "\nStatements by kind (session: it begins or ends a transaction, or sets something):\n";
     for kind in recording.kinds().iter().take(ROWS_MAX) {
         let share = kind.count as f64 / recording.len() as f64;
         let name = output::escaped(&kind.name);
         text += &format!(
-            "{:>8} {:>7} {:<5}  {name}\n",
+            "{:>8} {:>7} {:<7}  {name}\n",
             whole(kind.count as f64).to_string(),
             percent(share).to_string(),
-            class_word(kind.class)
+            class_word(kind)
         );
     }
     text += &rest_text(recording.kinds().len());
@@ -170,7 +171,7 @@ fn json(
     survey: &RecordingSurvey,
     content: Option<&FileContent>,
 ) -> Value {
-    let kind = |kind: &::workload::replay_sql::StatementKind| json!({"kind": kind.name, "class": class_word(kind.class), "statements": kind.count});
+    let kind = |kind: &StatementKind| json!({"kind": kind.name, "class": class_word(kind), "statements": kind.count});
     let stretch = |stretch: &::workload::replay_sql::SurveyedStretch| json!({"begin_s": stretch.begin.as_secs_f64(), "seconds": stretch.length.as_secs_f64(), "statements": stretch.statements});
     let table = |table: &::workload::replay_sql::UsedTable| json!({"table": table.name, "reads": table.reads, "writes": table.writes});
     let settings =

@@ -194,7 +194,7 @@ impl RecordingBuilder {
             let text = format!("there are more than {STATEMENTS_MAX} statements; cut the log");
             return Err(RecordingError::at(found.line, text));
         }
-        let shape = self.shapes.count(&sql::shape_of(text, &lexed.tokens), effect == Effect::Writes);
+        let shape = self.shapes.count(&sql::shape_of(text, &lexed.tokens), effect);
         let session = self.session_number(found.session);
         let schema = self.schema_number(found)?;
         let took_us = found.took_us.unwrap_or(0);

@@ -5,6 +5,7 @@
 //! of a hash: of so many, two are taken for one with a chance of 1 in 10^9.
 
 use model::OpClass;
+use sql::Effect;
 use std::collections::{BTreeMap, HashMap};
 use std::hash::{BuildHasher, RandomState};
 
@@ -23,11 +24,17 @@ pub struct StatementKind {
     pub name: String,
     /// What its statements do.
     pub class: OpClass,
+    /// Whether they neither read nor write: they begin or end a transaction, or set something of their session.
+    pub is_of_session: bool,
     /// How many there are.
     pub count: u64,
 }
 
 impl StatementKind {
+    fn new(name: String, count: u64, (reads, writes): (bool, bool)) -> StatementKind {
+        StatementKind { name, class: OpClass::from_effects(reads, writes), is_of_session: !reads && !writes, count }
+    }
+
     /// Whether all of its statements differ in their values only.
     pub fn has_one_shape(&self) -> bool {
         self.name != OTHERS
@@ -49,8 +56,8 @@ struct ShapeCount {
 }
 
 impl Shapes {
-    /// The number of `shape`, of which there is one more.
-    pub(super) fn count(&mut self, shape: &str, writes: bool) -> u32 {
+    /// The number of `shape`, of which there is one more with this `effect`.
+    pub(super) fn count(&mut self, shape: &str, effect: Effect) -> u32 {
         let key = self.hasher.hash_one(shape);
         let next = self.counts.len();
         let number = match self.numbers.get(&key) {
@@ -70,7 +77,11 @@ impl Shapes {
         };
         let known = &mut self.counts[number as usize];
         known.count += 1;
-        *if writes { &mut known.writes } else { &mut known.reads } = true;
+        match effect {
+            Effect::OfSession => {}
+            Effect::Writes => known.writes = true,
+            _ => known.reads = true,
+        }
         number
     }
 
@@ -86,14 +97,13 @@ impl Shapes {
         for (kind, nth) in (0..).zip(named) {
             kind_of[*nth] = kind;
             let ShapeCount { name, count, reads, writes } = &self.counts[*nth];
-            let class = OpClass::from_effects(*reads, *writes);
-            kinds.push(StatementKind { name: unique_name(name, &mut names), class, count: *count });
+            kinds.push(StatementKind::new(unique_name(name, &mut names), *count, (*reads, *writes)));
         }
         if !others.is_empty() {
             let any = |of: fn(&ShapeCount) -> bool| others.iter().any(|nth| of(&self.counts[*nth]));
-            let class = OpClass::from_effects(any(|shape| shape.reads), any(|shape| shape.writes));
+            let effects = (any(|shape| shape.reads), any(|shape| shape.writes));
             let count = others.iter().map(|nth| self.counts[*nth].count).sum();
-            kinds.push(StatementKind { name: OTHERS.to_owned(), class, count });
+            kinds.push(StatementKind::new(OTHERS.to_owned(), count, effects));
         }
         (kinds, kind_of)
     }
@@ -131,7 +141,8 @@ mod tests {
         let mut shapes = Shapes::default();
         let mut numbers = Vec::new();
         for nth in 0..60 {
-            (0..1 + u32::from(nth < 3)).for_each(|_| numbers.push(shapes.count(&format!("select c{nth}"), nth == 59)));
+            let effect = if nth == 59 { Effect::Writes } else { Effect::Reads };
+            (0..1 + u32::from(nth < 3)).for_each(|_| numbers.push(shapes.count(&format!("select c{nth}"), effect)));
         }
         let (kinds, kind_of) = shapes.into_kinds();
         assert_eq!((kinds.len(), kinds[0].count, kinds[0].name.as_str()), (KINDS_MAX + 1, 2, "select c0"));
@@ -142,10 +153,21 @@ mod tests {
     }
 
     #[test]
+    fn what_begins_or_ends_a_transaction_or_sets_something_neither_reads_nor_writes() {
+        let mut shapes = Shapes::default();
+        for effect in [Effect::OfSession, Effect::Reads, Effect::Calls, Effect::Writes] {
+            shapes.count(&format!("{effect:?}"), effect);
+        }
+        let kinds = shapes.into_kinds().0;
+        assert_eq!(kinds.iter().map(|kind| kind.is_of_session).collect::<Vec<_>>(), [true, false, false, false]);
+        assert_eq!(kinds[3].class, OpClass::Write);
+    }
+
+    #[test]
     fn shapes_without_end_take_no_memory_without_end() {
         let mut shapes = Shapes::default();
         for nth in 0..SHAPES_MAX + 500 {
-            shapes.count(&format!("select c{nth}"), false);
+            shapes.count(&format!("select c{nth}"), Effect::Reads);
         }
         let (kinds, kind_of) = shapes.into_kinds();
         assert_eq!((kinds.len(), kind_of.len()), (KINDS_MAX + 1, SHAPES_MAX + 1));
@@ -156,7 +178,7 @@ mod tests {
     fn names_are_short_and_differ() {
         let mut shapes = Shapes::default();
         for end in ["a", "b"] {
-            shapes.count(&["select\n", &"x".repeat(100), end].concat(), false);
+            shapes.count(&["select\n", &"x".repeat(100), end].concat(), Effect::Reads);
         }
         let names: Vec<String> = shapes.into_kinds().0.into_iter().map(|kind| kind.name).collect();
         assert!(names[0].starts_with("select xx") && names[0].ends_with("x..."), "{names:?}");
