@@ -37,7 +37,8 @@ pub struct Observation {
     /// How many kinds of statement the others are at most: one that was left out and came again counts twice.
     #[serde(skip_serializing_if = "is_zero")]
     pub others_kinds: u64,
-    /// For how long statements were counted, in nanoseconds: between the first and the last reading of them.
+    /// For how long statements were counted, in nanoseconds: between the first and the last reading of them, without what was between two readings
+    /// in which the server's account was set to zero.
     pub statements_ns: u64,
     /// What could not be seen, and what would show it.
     pub missing: Vec<MissingPart>,

@@ -1,8 +1,9 @@
 //! What each kind of statement cost while a server was watched, from the sums that the server keeps since it was started.
 //!
-//! In: all sums, each time they are read. Out: what they grew by. Limits: a sum that is lower than before was forgotten or set to zero and has
-//! begun again, so all of it is new; what ran between the reading before and that moment is lost, and no number is ever below 0. Of many kinds
-//! the dearest are kept, and the rest is one sum.
+//! In: all sums, each time they are read. Out: what they grew by. Limits: a sum that is lower than before was forgotten and has begun again, so
+//! all of it is new, and no number is ever below 0. If most are lower, the server's account was set to zero: what ran between the reading before
+//! and that moment is lost, so neither the rest nor the time since that reading counts. Of many kinds the dearest are kept, and the rest is one
+//! sum.
 
 use super::Values;
 use super::text::sets_same;
@@ -56,6 +57,8 @@ pub(super) struct StatementLedger {
     texts: HashMap<String, StatementText>,
     /// When the sums were first and last read.
     read: Option<(Instant, Instant)>,
+    /// The time between two readings in which the server's account was set to zero.
+    unseen: Duration,
     /// How many kinds the server has forgotten.
     pub forgotten: u64,
 }
@@ -63,7 +66,7 @@ pub(super) struct StatementLedger {
 /// What a reading has shown.
 #[derive(Debug, Default, PartialEq)]
 pub(super) struct Grown {
-    /// What each kind grew by, those without executions left out.
+    /// What each kind grew by, those without executions left out; nothing if that is not known.
     pub statements: Vec<(StatementKey, StatementCost)>,
     /// Whether the server's account was set to zero since the reading before.
     pub was_reset: bool,
@@ -73,6 +76,7 @@ impl StatementLedger {
     /// Takes the sums that were read at `now`. The first ones are what was before the watch.
     pub fn take(&mut self, sums: Vec<(StatementKey, StatementCost)>, now: Instant) -> Grown {
         let sums: HashMap<StatementKey, StatementCost> = sums.into_iter().collect();
+        let since = self.read.map_or(Duration::ZERO, |(_, last)| now - last);
         self.read = Some((self.read.map_or(now, |(first, _)| first), now));
         let Some(last) = self.last.take() else {
             self.last = Some(sums);
@@ -82,15 +86,19 @@ impl StatementLedger {
             sums.get(key).is_none_or(|after| after.calls < before.calls || after.time_ns < before.time_ns)
         };
         let fallen = last.iter().filter(|(key, before)| has_fallen(key, before)).count();
-        let was_reset = 2 * fallen > last.len();
-        self.forgotten += if was_reset { 0 } else { fallen as u64 };
+        if 2 * fallen > last.len() {
+            self.unseen += since;
+            self.last = Some(sums);
+            return Grown { statements: Vec::new(), was_reset: true };
+        }
+        self.forgotten += fallen as u64;
         let grown = sums.iter().map(|(key, after)| {
             let before = last.get(key).filter(|before| !has_fallen(key, before)).copied().unwrap_or_default();
             (key.clone(), after.since(&before))
         });
         let statements = grown.filter(|(_, cost)| cost.calls > 0 || cost.errors > 0).collect();
         self.last = Some(sums);
-        Grown { statements, was_reset }
+        Grown { statements, was_reset: false }
     }
 
     /// Adds what came in a reading.
@@ -140,7 +148,7 @@ impl StatementLedger {
     pub fn begin_anew(&mut self) {
         self.totals.clear();
         (self.others, self.others_kinds, self.forgotten) = (StatementCost::default(), 0, 0);
-        self.read = self.read.map(|(_, last)| (last, last));
+        (self.read, self.unseen) = (self.read.map(|(_, last)| (last, last)), Duration::ZERO);
         let there: HashSet<&str> = self.last.iter().flatten().map(|(key, _)| key.id.as_str()).collect();
         self.texts.retain(|id, _| there.contains(id.as_str()));
     }
@@ -169,7 +177,7 @@ impl StatementLedger {
 
     /// For how long statements were counted.
     pub fn watched(&self) -> Duration {
-        self.read.map_or(Duration::ZERO, |(first, last)| last - first)
+        self.read.map_or(Duration::ZERO, |(first, last)| (last - first).saturating_sub(self.unseen))
     }
 
     /// The dearest statements, and all others together with the number of their kinds; `None` if there are no others.
@@ -235,10 +243,24 @@ mod tests {
     #[test]
     fn an_account_that_was_set_to_zero_is_noticed_and_nothing_is_negative() {
         let found = grown(&[&[("a", 100, 90), ("b", 50, 50)], &[("a", 4, 5)], &[("a", 10, 9), ("b", 1, 1)]]);
-        assert_eq!(found[1], (calls(&[("a", 4)]), true));
+        assert_eq!(found[1], (vec![], true));
         assert_eq!(found[2], (calls(&[("a", 6), ("b", 1)]), false));
         let all_gone = grown(&[&[("a", 100, 90)], &[], &[("a", 1, 1)]]);
         assert_eq!((all_gone[1].1, &all_gone[2].0), (true, &calls(&[("a", 1)])));
+    }
+
+    #[test]
+    fn the_time_in_which_an_account_was_set_to_zero_is_in_no_rate() {
+        let (mut ledger, start) = (StatementLedger::default(), Instant::now());
+        for (second, sum) in [(0, 100), (1, 110), (2, 5), (3, 15)] {
+            let grown = ledger.take(sums(&[("a", sum, sum)]), start + Duration::from_secs(second));
+            ledger.add(&grown.statements);
+        }
+        let watched = ledger.watched();
+        assert_eq!((ledger.all.calls, watched), (20, Duration::from_secs(2)), "ten each second");
+        ledger.begin_anew();
+        ledger.take(sums(&[("a", 15, 15)]), start + Duration::from_secs(4));
+        assert_eq!(ledger.watched(), Duration::from_secs(1));
     }
 
     #[test]

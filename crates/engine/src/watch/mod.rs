@@ -483,7 +483,7 @@ impl ServerWatch {
             news.push((EventKind::Engine, "the server answers again; it was not restarted".to_owned()));
         }
         if by_statement.as_ref().is_some_and(|grown| grown.was_reset) && !restarted {
-            let text = "the server's account of statements was set to zero: what ran just before is missing in it";
+            let text = "the server's account of statements was set to zero: what ran in this interval is missing in it";
             news.push((EventKind::Engine, text.to_owned()));
         }
         (self.started, self.is_away, self.is_new_connection) = (started.or(self.started), false, false);
