@@ -7,6 +7,7 @@
 
 use super::OpFailure;
 use super::admin_connection::{AdminConnection, WireError};
+use super::replay_failures::without_values;
 use crate::server::network::TextRows;
 use host::deadline::Deadline;
 use model::{Fact, KindPlan, REPLAY_PLAN_FACT, REPLAY_PLANS_FACT};
@@ -124,10 +125,12 @@ impl AskedPlans {
                 self.plans.push((kind, KindPlan { kind: name, steps }));
             }
             Ok(None) => {}
-            Err(failure) => {
-                self.failure.get_or_insert_with(|| without_values(&failure.text));
-            }
+            Err(failure) => self.fail(&failure),
         }
+    }
+
+    fn fail(&mut self, failure: &OpFailure) {
+        self.failure.get_or_insert_with(|| without_values(&failure.text));
     }
 
     /// `18 of 20 kinds`, and why not of the others.
@@ -155,16 +158,10 @@ fn is_explained(text: &str, dialect: LogDialect) -> bool {
         && !lexed.tokens.iter().any(|token| token.is_sign(text, ";"))
 }
 
-/// What a server said, up to what it quotes, and without numbers: both may be values of a statement.
-fn without_values(message: &str) -> String {
-    let end = message.find(['\'', '"', '`']).unwrap_or(message.len());
-    let plain: String = message[..end].chars().map(|c| if c.is_ascii_digit() { '?' } else { c }).collect();
-    plain.trim_end_matches([' ', ':']).to_owned()
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use model::FailureClass;
 
     #[test]
     fn only_one_statement_that_servers_explain_is_asked_about() {
@@ -195,12 +192,13 @@ mod tests {
     #[test]
     fn a_failure_is_told_without_the_values_that_a_server_repeats() {
         for (message, told) in [
-            ("invalid input syntax for type integer: \"secret\"", "invalid input syntax for type integer"),
-            ("value 4711 is out of range", "value ???? is out of range"),
-            ("permission denied for view v", "permission denied for view v"),
-            ("near 'secret' at line 1", "near"),
+            ("invalid input syntax for type integer: \"secret\"", "invalid input syntax for type integer: ?"),
+            ("Table 'shop.t' doesn't exist", "Table 'shop.t' doesn't exist"),
+            ("near 'secret' at line 1", "near ? at line ?"),
         ] {
-            assert_eq!(without_values(message), told);
+            let mut found = AskedPlans { asked: 1, ..AskedPlans::default() };
+            found.fail(&OpFailure::from_server(FailureClass::Other, message));
+            assert_eq!(found.facts()[0].value, format!("0 of 1 kinds; the first that failed: {told}"));
         }
     }
 
