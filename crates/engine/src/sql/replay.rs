@@ -18,7 +18,7 @@ use crate::sql::multiplex::PollableSession;
 use crate::sql::replay_calls::{KnownTemplates, PreparedHere, PreparesLater, RecordedCall};
 use crate::sql::replay_catalogue::{CatalogueWords, server_names};
 use crate::sql::replay_divergence::ReplayDivergence;
-use crate::sql::replay_failures::ReplayFailures;
+use crate::sql::replay_failures::{self, ReplayFailures};
 use crate::sql::replay_ids::{MadeColumns, ReplayIds, SetIds};
 use crate::sql::replay_plans::{PlanWords, ReplayPlans};
 use crate::sql::replay_results::ReplayResults;
@@ -755,7 +755,8 @@ impl<S: SqlServer> Driver for ReplayDriver<S> {
 
     fn describe_failure(&self) -> String {
         let name = S::display_name(&self.server.address);
-        self.failure.as_ref().map_or_else(String::new, |(op, failure)| self.server.names.describe(name, *op, failure))
+        let Some((op, failure)) = &self.failure else { return String::new() };
+        self.server.names.describe(name, *op, &replay_failures::told(failure))
     }
 }
 

@@ -5,6 +5,7 @@
 //! '5'` and `Duplicate entry '6'` are one message, and neither value is in the run file. Of more than a thousand messages the later ones are one.
 
 use crate::server::message;
+use crate::sql::OpFailure;
 use model::{Fact, REPLAY_FAILURES_FACT};
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
@@ -61,9 +62,24 @@ pub fn without_values(message: &str) -> String {
     message::without_values(message, |_, word| is_name(&word.to_ascii_lowercase()))
 }
 
+/// What is told of `failure`: its class, and its message without the recorded values. That of a connection names none.
+pub fn told(failure: &OpFailure) -> OpFailure {
+    let is_of_connection = failure.class.is_of_connection();
+    let text = if is_of_connection { failure.text.clone() } else { without_values(&failure.text) };
+    OpFailure { class: failure.class, text }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+    use model::FailureClass;
+
+    #[test]
+    fn no_recorded_value_is_told_of_a_failure_and_the_address_of_a_lost_connection_is() {
+        let of = |class, text: &str| told(&OpFailure::from_server(class, text)).text;
+        assert_eq!(of(FailureClass::Other, "Data too long: 'canary 7'"), "Data too long: ?");
+        assert_eq!(of(FailureClass::Lost, "no answer of 127.0.0.1:3306"), "no answer of 127.0.0.1:3306");
+    }
 
     #[test]
     fn the_most_frequent_message_comes_first_and_numbers_in_it_make_no_difference() {
