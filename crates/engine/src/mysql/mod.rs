@@ -322,11 +322,7 @@ impl MysqlServer {
 /// Refuses more clients than a plan lets its server have, before anything is measured.
 fn check_connections(trial: &Trial, variables: &ServerVariables) -> Result<(), TargetError> {
     let Some((_, most)) = variables.iter().find(|(name, _)| *name == MAX_CONNECTIONS) else { return Ok(()) };
-    let needs = if crate::connect::is_connecting(trial) {
-        ClientNeeds::of_connections(trial.load.clients, true)
-    } else {
-        ClientNeeds::of_program(trial, &program_of(trial, &SequenceState::default()), true)
-    };
+    let needs = ClientNeeds::of_trial(trial, true);
     needs.check_connections(MAX_CONNECTIONS, CONNECTIONS_KEPT, &|_: &str| Some(most.to_owned()))
 }
 

@@ -40,6 +40,7 @@ use crate::server::private_network::{CERTIFICATE, KEY, LOOPBACK, NetworkWay, Pri
 use crate::server::program::{FoundPrograms, ProgramSet, ServerProgram};
 use crate::server::url::{PASSWORD_FILE, Password, ServerUrl, URL};
 use crate::server::variables::{ServerVariables, VariableRules};
+use crate::sql::OpFailure;
 use crate::sql::admin_connection::AdminConnection;
 use crate::sql::ahead::{self, AfterFailure};
 use crate::sql::client_needs::{ClientNeeds, OWN_CONNECTIONS, ReadVariable, number_of};
@@ -54,7 +55,6 @@ use crate::sql::row_tally::ReplacedRows;
 use crate::sql::server_instance::{ServerSpec, SqlServer, SqlServerInstance, sets_on_server};
 use crate::sql::session_options::{self, CONTROL_TIMEOUT, ISOLATION, SETUP_TIMEOUT, STATEMENTS, SessionOptions};
 use crate::sql::variant::rows::RowLayout;
-use crate::sql::{OpFailure, connections_needed, program_of};
 use bulk::CopyInto;
 use client::{ConnectPostgres, PostgresAddress};
 use host::error::TargetError;
@@ -68,7 +68,7 @@ use std::sync::Arc;
 use std::time::Duration;
 use wire::PostgresWire;
 use workload::replay_sql::LogDialect;
-use workload::{RowTarget, SequenceState, SqlProcedure, SqlTable};
+use workload::{RowTarget, SqlProcedure, SqlTable};
 
 pub static POSTGRES: EngineDef = EngineDef {
     entry: Entry {
@@ -240,7 +240,8 @@ const NO_PORT: u16 = 5432;
 /// Each takes shared memory from the start, some 20 KB.
 const CONNECTIONS_MAX: u32 = 2_000;
 /// For the instance itself, for the counters, and those that the server keeps for its owner.
-const CONNECTIONS_KEPT: u32 = 10;
+const CONNECTIONS_KEPT: u64 = 10;
+const MAX_CONNECTIONS: &str = "max_connections";
 
 /// The settings that are read back as facts.
 const SETTINGS: [&str; 13] = [
@@ -267,20 +268,10 @@ fn check_trial(trial: &Trial) -> Result<(), TargetError> {
     let variables = RULES.variables_in(&trial.target.params);
     RULES.check_allowed(&variables)?;
     // Checked before the start: max_connections cannot be changed while the server runs.
-    let clients = if crate::connect::is_connecting(trial) {
-        trial.load.clients
-    } else {
-        connections_needed(trial, &program_of(trial, &SequenceState::default()))
-    };
-    let set = variables.iter().find(|(name, _)| *name == "max_connections").and_then(|(_, most)| most.parse().ok());
-    let most = set.unwrap_or(CONNECTIONS_MAX);
-    if clients.saturating_add(CONNECTIONS_KEPT) <= most {
-        return Ok(());
-    }
-    Err(TargetError::Unsupported(format!(
-        "{clients} clients do not fit: the server is started with max_connections = `{most}`, of which \
-         {CONNECTIONS_KEPT} are kept; use fewer clients"
-    )))
+    let set = variables.iter().find(|(name, _)| *name == MAX_CONNECTIONS).map(|(_, most)| most.to_owned());
+    let most = set.unwrap_or_else(|| CONNECTIONS_MAX.to_string());
+    let needs = ClientNeeds::of_trial(trial, true);
+    needs.check_connections(MAX_CONNECTIONS, CONNECTIONS_KEPT, &|_: &str| Some(most.clone()))
 }
 
 static SPEC: ServerSpec = ServerSpec {
@@ -520,7 +511,7 @@ impl SqlServer for PostgresServer {
     fn check_needs(needs: &ClientNeeds, value: ReadVariable<'_>) -> Result<Vec<String>, TargetError> {
         let kept = ["superuser_reserved_connections", "reserved_connections"].map(|name| number_of(name, value));
         let kept = kept.into_iter().flatten().fold(OWN_CONNECTIONS, u64::saturating_add);
-        needs.check_connections("max_connections", kept, value).map(|()| Vec::new())
+        needs.check_connections(MAX_CONNECTIONS, kept, value).map(|()| Vec::new())
     }
 
     fn counter_sources(&self, address: &PostgresAddress) -> Vec<Box<dyn CounterSource>> {

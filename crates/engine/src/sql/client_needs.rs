@@ -4,11 +4,12 @@
 //! for clients that the server would turn away. Limits: what other clients of the server take is not known, so clients that fit just barely
 //! may be turned away all the same.
 
-use super::connections_needed;
+use super::program_of;
 use super::session_options::SessionOptions;
+use crate::connect;
 use host::error::TargetError;
 use model::Trial;
-use workload::SqlProgram;
+use workload::{SequenceState, SqlProgram};
 
 /// Connections that plimsoll has beside those of clients: for control, counters and settings.
 pub const OWN_CONNECTIONS: u64 = 5;
@@ -29,20 +30,25 @@ pub struct ClientNeeds {
 pub type ReadVariable<'a> = &'a dyn Fn(&str) -> Option<String>;
 
 impl ClientNeeds {
+    /// Those of the clients of `trial` before anything of it is made, so that the state of its sequence is the first.
+    pub fn of_trial(trial: &Trial, is_private: bool) -> ClientNeeds {
+        if connect::is_connecting(trial) {
+            // They connect and do nothing else.
+            let connections = trial.data_part().of().into();
+            return ClientNeeds { connections, statements: 0, tables: 0, is_private };
+        }
+        ClientNeeds::of_program(trial, &program_of(trial, &SequenceState::default()), is_private)
+    }
+
     /// Those of the clients of `trial` for `program`.
     pub fn of_program(trial: &Trial, program: &SqlProgram, is_private: bool) -> ClientNeeds {
         let prepares = SessionOptions::from_trial(trial).prepares_all();
         ClientNeeds {
-            connections: connections_needed(trial, program).into(),
+            connections: connections_of(trial, program).into(),
             statements: if prepares { program.statements.len() as u64 } else { 0 },
             tables: program.schema.len() as u64,
             is_private,
         }
-    }
-
-    /// Those of `clients` that connect and do nothing else.
-    pub fn of_connections(clients: u32, is_private: bool) -> ClientNeeds {
-        ClientNeeds { connections: clients.into(), statements: 0, tables: 0, is_private }
     }
 
     /// Refuses more connections than `variable` allows, of which the server keeps `kept` for others.
@@ -88,6 +94,12 @@ impl ClientNeeds {
     fn advice(&self, private: &'static str, external: &'static str) -> String {
         if self.is_private { private.to_owned() } else { format!("raise it on the server, or {external}") }
     }
+}
+
+/// How many connections the clients of `trial`, on all hosts that use its data, need for its `program`.
+fn connections_of(trial: &Trial, program: &SqlProgram) -> u32 {
+    let of_run = trial.data_part().of();
+    program.background.iter().map(|ops| ops.clients.unwrap_or(of_run)).fold(of_run, u32::saturating_add)
 }
 
 /// The whole number that a variable of the server has.

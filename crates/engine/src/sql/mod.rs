@@ -302,12 +302,6 @@ pub fn program_of(trial: &Trial, sequence: &SequenceState) -> SqlProgram {
     program
 }
 
-/// How many connections the clients of `trial`, on all hosts that use its data, need for its `program`.
-pub fn connections_needed(trial: &Trial, program: &SqlProgram) -> u32 {
-    let of_run = trial.data_part().of();
-    program.background.iter().map(|ops| ops.clients.unwrap_or(of_run)).fold(of_run, u32::saturating_add)
-}
-
 /// Connects again after a loss, when `pause` is over, and makes the session ready by `prepare`. The pause grows with each attempt until one succeeds.
 #[cold]
 fn connect_after_pause<C: SessionFactory>(

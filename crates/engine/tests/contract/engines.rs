@@ -2,7 +2,7 @@
 
 use crate::lab::{
     MOMENT, Seen, can_run, directory, embedded, found, key_value, names_in, pairs, prepare, prepared, quick_pairs, run,
-    start, trial,
+    servers, start, trial,
 };
 use engine::{EngineDef, Instance};
 use host::TargetError;
@@ -109,13 +109,20 @@ fn a_transaction_is_not_sent_ahead_to_a_server_that_goes_on_after_a_failure() {
 
 #[test]
 fn more_clients_than_a_plan_lets_its_server_have_are_refused_before_it_starts() {
-    let check = |clients: &str| {
-        let settings = [("mariadb.max_connections", "50"), ("clients", clients)];
-        (engine::find("mariadb:innodb").unwrap().check)(&trial("mariadb:innodb", "oltp", &settings))
-    };
-    check("40").unwrap();
-    let refusal = check("41").unwrap_err().to_string();
-    assert!(refusal.contains("41 clients do not fit") && refusal.contains("max_connections = `50`"), "{refusal}");
+    for (engine, variable) in [("mariadb:innodb", "mariadb.max_connections"), ("postgres", "postgres.max_connections")]
+    {
+        if !servers().any(|here| here.entry.name == engine) {
+            continue;
+        }
+        let check = |clients: &str| {
+            let settings = [(variable, "50"), ("clients", clients)];
+            (engine::find(engine).unwrap().check)(&trial(engine, "oltp", &settings))
+        };
+        check("40").unwrap();
+        let refusal = check("41").unwrap_err().to_string();
+        let expected = "41 clients do not fit: the server takes max_connections = `50`, of which 10 are kept; ";
+        assert!(refusal.contains(expected), "{refusal}");
+    }
 }
 
 #[test]

@@ -49,7 +49,7 @@ impl<S: SqlServer> SqlServerInstance<S> {
             words: self.server.hold_words(),
         };
         let Some(hold) = &program.hold else {
-            let needs = ClientNeeds::of_connections(trial.data_part().of(), self.location.is_private());
+            let needs = ClientNeeds::of_trial(trial, self.location.is_private());
             S::check_needs(&needs, &|name| self.read_variable(name))?;
             return Ok(connect_clients(trial, &program, &target));
         };
