@@ -13,6 +13,7 @@ use crate::server::network::{AnswerLimits, Route, ServerStream, explanation};
 use crate::server::url::{Password, ServerUrl};
 use crate::sql::admin_connection::{self, AdminConnection, WireError, if_complete};
 use crate::sql::ahead::NO_TRANSACTION_AHEAD;
+use crate::sql::inquiries::Inquiry;
 use crate::sql::kept::KeptRows;
 use crate::sql::literals::Dialect;
 use crate::sql::multiplex::{PollableSession, SqlCommand};
@@ -185,22 +186,24 @@ impl MysqlAddress {
         failure
     }
 
-    /// The failure that `error` is on a connection that was `opened` then. A server closes an idle connection that it was asked to kill without a
-    /// word: it runs on, and is still the one of `identity`.
+    /// The failure that `error` is on a connection that was `opened` then.
     #[cold]
     pub(super) fn failure_of(&self, error: MysqlWireError, opened: Instant, identity: &IdentityWatch) -> OpFailure {
-        let is_closed = matches!(&error, MysqlWireError::Io(cause) if CLOSED.contains(&cause.kind()));
-        if is_closed && self.has_run_for(opened.elapsed(), identity) {
-            // Ages that are equal tell of a limit of time, here or on the way.
-            let text = format!(
-                "the connection was killed {} s after it was opened: the server runs on, and it or a proxy closed it (KILL, or a limit \
-                 of time)",
-                opened.elapsed().as_secs()
-            );
-            OpFailure::from_server(FailureClass::Killed, &text)
-        } else {
-            error.into()
-        }
+        let killed = is_closed(&error).then(|| self.killed_after(opened.elapsed(), identity)).flatten();
+        killed.unwrap_or_else(|| error.into())
+    }
+
+    /// The failure of a connection that was closed `time` after it was opened, if the server has killed it; it may have to wait for the server. A
+    /// server closes an idle connection that it was asked to kill without a word: it runs on, and is still the one of `identity`.
+    #[cold]
+    fn killed_after(&self, time: Duration, identity: &IdentityWatch) -> Option<OpFailure> {
+        // Ages that are equal tell of a limit of time, here or on the way.
+        let text = format!(
+            "the connection was killed {} s after it was opened: the server runs on, and it or a proxy closed it (KILL, or a limit of \
+             time)",
+            time.as_secs()
+        );
+        self.has_run_for(time, identity).then(|| OpFailure::from_server(FailureClass::Killed, &text))
     }
 
     /// Whether the server answers, is that of `identity`, and has run for at least about `time`.
@@ -294,6 +297,7 @@ impl ConnectMysql {
             executor: StatementExecutor::unprepared(wire, statements, options, Dialect::Mysql),
             ahead: AnswerAhead::default(),
             begun: Some(Box::new(BegunSession { login: Some(LoginProgress::default()), rest })),
+            loss: Loss::Told,
         }
     }
 }
@@ -329,8 +333,8 @@ impl SessionFactory for ConnectMysql {
         executor.wire.end_preparing(self.options.answer_limit);
         let registered = self.options.open.register(key, server.clone(), executor.wire.socket_fd());
         let identity = self.options.identity.clone();
-        let (ahead, registered) = (AnswerAhead::default(), Some(registered));
-        Ok(MysqlSession { opened: Instant::now(), server, identity, registered, executor, ahead, begun: None })
+        let (ahead, registered, loss) = (AnswerAhead::default(), Some(registered), Loss::Told);
+        Ok(MysqlSession { opened: Instant::now(), server, identity, registered, executor, ahead, begun: None, loss })
     }
 
     fn connect_after_loss(&self) -> Result<MysqlSession, OpFailure> {
@@ -377,6 +381,18 @@ pub struct MysqlSession {
     ahead: AnswerAhead,
     /// `None` if it is ready for operations.
     begun: Option<Box<BegunSession<LoginProgress>>>,
+    loss: Loss,
+}
+
+/// How it is found out why a connection was closed without a word.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Loss {
+    /// Its failure tells: the client waits for that.
+    Told,
+    /// By an inquiry: other clients share the thread.
+    Inquired,
+    /// The same, and it was closed.
+    InquiredNow,
 }
 
 /// How much has arrived of the answer to an operation that was sent ahead.
@@ -422,9 +438,19 @@ impl PreparesLater for MysqlSession {
 
 impl MysqlSession {
     #[cold]
-    fn failure_of(&self, error: MysqlWireError) -> OpFailure {
-        self.server.failure_of(error, self.opened, &self.identity)
+    fn failure_of(&mut self, error: MysqlWireError) -> OpFailure {
+        if self.loss == Loss::Told {
+            return self.server.failure_of(error, self.opened, &self.identity);
+        }
+        if is_closed(&error) {
+            self.loss = Loss::InquiredNow;
+        }
+        error.into()
     }
+}
+
+fn is_closed(error: &MysqlWireError) -> bool {
+    matches!(error, MysqlWireError::Io(cause) if CLOSED.contains(&cause.kind()))
 }
 
 /// What a client sees of a connection that the other side has closed.
@@ -441,6 +467,13 @@ impl PollableSession for MysqlSession {
 
     fn hand_over_socket(&mut self) {
         self.executor.wire.stream.hand_over_socket();
+        self.loss = Loss::Inquired;
+    }
+
+    fn inquiry(&self) -> Option<Inquiry> {
+        let (server, identity, time) = (self.server.clone(), self.identity.clone(), self.opened.elapsed());
+        let inquiry = move || server.killed_after(time, &identity);
+        (self.loss == Loss::InquiredNow).then(|| Box::new(inquiry) as Inquiry)
     }
 
     #[inline]

@@ -21,6 +21,7 @@ pub mod connections;
 pub mod endpoints;
 pub mod external;
 pub mod found_data;
+pub mod inquiries;
 pub mod kept;
 pub mod literals;
 pub mod multiplex;

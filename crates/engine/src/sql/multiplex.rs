@@ -12,12 +12,13 @@
 //!
 //! Conflicts and lost connections are treated as in [`super`], and so is a connection per transaction. A connection is made without a wait:
 //! between the parts of its login the thread handles what comes for others. What a login computes is computed on this thread, as the
-//! operations are.
+//! operations are. What a lost connection was lost by is found out by [`super::inquiries`].
 
 use crate::engine::{WorkloadClients, background_clients, background_load};
 use crate::server::memory::HandedSocket;
 use crate::server::network::QUEUE_IS_FULL;
 use crate::sql::client_tally::ClientTally;
+use crate::sql::inquiries::{Inquiries, Inquiry};
 use crate::sql::kept::{AfterAnswer, KeptRows, KeptValues, NOT_THERE, answer_kept};
 use crate::sql::row_tally::{Answered, ROLLED_BACK, RowTally};
 use crate::sql::session_options::{ConnectionLifetime, SessionOptions};
@@ -30,6 +31,7 @@ use std::collections::BinaryHeap;
 use std::os::fd::BorrowedFd;
 use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
+use std::sync::mpsc::{Receiver, TryRecvError};
 use std::time::{Duration, Instant};
 use workload::{BackgroundOps, ClientIndex, OpKindDef, OpStream};
 
@@ -66,6 +68,10 @@ pub trait PollableSession: SqlSession {
     fn kept_rows(&self) -> &KeptRows;
     /// What the last answer tells.
     fn answered(&self) -> Answered;
+    /// What finds out why the connection is lost, if the failure does not say it.
+    fn inquiry(&self) -> Option<Inquiry> {
+        None
+    }
 }
 
 /// What is sent to a server.
@@ -92,6 +98,9 @@ pub struct SharedThreads {
 
 /// Operations made ahead per client: with more, hundreds of clients would fill the CPU caches.
 const AHEAD_MAX: usize = 2;
+
+/// How often it is looked whether an inquiry has an end.
+const INQUIRY_EVERY: Duration = Duration::from_millis(2);
 
 /// How often connections are checked for answers that are overdue.
 const SWEEP_EVERY: Duration = Duration::from_millis(100);
@@ -166,7 +175,7 @@ struct MultiplexedConnection<C: SessionFactory> {
     is_lost: bool,
     /// Before the next attempt to connect after a loss.
     pause: Duration,
-    /// When the operation that waits for a connection may try to make one.
+    /// When the operation that waits for a connection may try to make one, or when it is looked for the end of an inquiry.
     connect_at: Option<Instant>,
     op: SqlOp,
     state: OpState,
@@ -267,6 +276,8 @@ enum OpState {
     Commit,
     /// The answer to ROLLBACK, sent because of this failure.
     RollBack(OpFailure),
+    /// What an inquiry finds about the loss of its connection. If that is nothing, it failed by this failure.
+    Inquiry { failure: OpFailure, found: Receiver<OpFailure> },
 }
 
 /// The connections of one thread.
@@ -285,6 +296,7 @@ struct MultiplexedDriver<C: SessionFactory> {
     names: OpNames,
     /// The last, with the kind of its operation.
     failure: Option<(OpKind, OpFailure)>,
+    inquiries: Inquiries,
     tally: Arc<ClientTally>,
 }
 
@@ -302,6 +314,7 @@ impl<C: SessionFactory<Session: PollableSession>> MultiplexedDriver<C> {
             is_over: false,
             names,
             failure: None,
+            inquiries: Inquiries::default(),
             tally,
             connections,
         }
@@ -364,7 +377,7 @@ impl<C: SessionFactory<Session: PollableSession>> MultiplexedDriver<C> {
     fn take_answer(&mut self, slot: u32, done: &mut Vec<FinishedOp>) {
         let connection = &mut self.connections[slot as usize];
         match connection.state {
-            OpState::Idle | OpState::Unconnected => return, // the server closed an idle connection: the next operation on it will notice
+            OpState::Idle | OpState::Unconnected | OpState::Inquiry { .. } => return, // the server closed an idle connection: the next operation on it will notice
             OpState::Connecting => return self.go_on_connecting(slot, done),
             _ => connection.silent_since = None,
         }
@@ -403,7 +416,7 @@ impl<C: SessionFactory<Session: PollableSession>> MultiplexedDriver<C> {
                 connection.rows.end_transaction(connection.op.ending == TransactionEnd::Commit);
                 OpState::Idle
             }
-            OpState::Idle | OpState::Unconnected | OpState::Connecting => OpState::Idle,
+            OpState::Idle | OpState::Unconnected | OpState::Connecting | OpState::Inquiry { .. } => OpState::Idle,
         };
         if matches!(next, OpState::Commit) && self.connections[slot as usize].is_over(&answered) {
             return self.handle_failure(slot, rolled_back(), done);
@@ -437,9 +450,28 @@ impl<C: SessionFactory<Session: PollableSession>> MultiplexedDriver<C> {
     /// The connection of `slot` is lost, and its operation with it.
     #[cold]
     fn drop_connection(&mut self, slot: u32, failure: OpFailure, done: &mut Vec<FinishedOp>) {
-        self.connections[slot as usize].is_lost = true;
+        let connection = &mut self.connections[slot as usize];
+        connection.is_lost = true;
+        let session = connection.session.as_ref().filter(|_| failure.class == FailureClass::Lost);
+        let inquiry = session.and_then(PollableSession::inquiry);
         self.close_connection(slot);
-        self.give_up(slot, failure, done);
+        let Some(inquiry) = inquiry else { return self.give_up(slot, failure, done) };
+        let found = self.inquiries.ask(inquiry);
+        self.connections[slot as usize].state = OpState::Inquiry { failure, found };
+        self.connect_after(slot, INQUIRY_EVERY);
+    }
+
+    /// The wait of `slot` is over: it connects, or the inquiry about its loss may have an end.
+    fn end_wait(&mut self, slot: u32, done: &mut Vec<FinishedOp>) {
+        let state = &mut self.connections[slot as usize].state;
+        let OpState::Inquiry { found, .. } = state else { return self.begin_connecting(slot, done) };
+        let found = found.try_recv();
+        if matches!(found, Err(TryRecvError::Empty)) {
+            return self.connect_after(slot, INQUIRY_EVERY);
+        }
+        if let OpState::Inquiry { failure, .. } = std::mem::replace(state, OpState::Idle) {
+            self.give_up(slot, found.unwrap_or(failure), done);
+        }
     }
 
     fn close_connection(&mut self, slot: u32) {
@@ -487,14 +519,14 @@ impl<C: SessionFactory<Session: PollableSession>> MultiplexedDriver<C> {
         self.waiting.push(Reverse((at, slot)));
     }
 
-    /// Connects those whose time has come.
+    /// Goes on with those whose time has come.
     fn connect_due(&mut self, done: &mut Vec<FinishedOp>) {
         while done.is_empty()
             && let Some(Reverse((at, slot))) = self.waiting.peek().copied().filter(|next| next.0.0 <= self.waited_at)
         {
             self.waiting.pop();
             if self.connections[slot as usize].connect_at.take_if(|mine| *mine == at).is_some() {
-                self.begin_connecting(slot, done);
+                self.end_wait(slot, done);
             }
         }
     }
@@ -575,7 +607,7 @@ impl<C: SessionFactory<Session: PollableSession>> MultiplexedDriver<C> {
         let (patience, waited_at) = (self.session_options().patience, self.waited_at);
         for slot in 0..self.connections.len() as u32 {
             let connection = &mut self.connections[slot as usize];
-            if matches!(connection.state, OpState::Idle | OpState::Unconnected) {
+            if matches!(connection.state, OpState::Idle | OpState::Unconnected | OpState::Inquiry { .. }) {
                 continue;
             }
             let since = *connection.silent_since.get_or_insert(waited_at);
@@ -609,7 +641,7 @@ fn next_call(op: &SqlOp, nth: usize, args: usize) -> OpState {
 #[inline]
 fn command_for<'a>(state: &OpState, op: &'a SqlOp, kept: &'a KeptValues) -> Option<SqlCommand<'a>> {
     Some(match *state {
-        OpState::Idle | OpState::Unconnected | OpState::Connecting => return None,
+        OpState::Idle | OpState::Unconnected | OpState::Connecting | OpState::Inquiry { .. } => return None,
         OpState::Begin => SqlCommand::Text("BEGIN"),
         OpState::Commit => SqlCommand::Text(end_text(op)),
         OpState::RollBack(_) => SqlCommand::Text("ROLLBACK"),
@@ -740,7 +772,15 @@ mod tests {
         /// How often the queue is full before a connection is taken.
         full: Arc<AtomicU32>,
         attempts: Arc<AtomicU32>,
+        inquiry: Arc<SlowInquiry>,
         options: SessionOptions,
+    }
+
+    /// Finds that a connection was killed, if it looks; not before it gets the lock.
+    #[derive(Default)]
+    struct SlowInquiry {
+        looks: AtomicBool,
+        lock: Mutex<()>,
     }
 
     /// A client's end: commands are lines, and answers are letters.
@@ -751,6 +791,7 @@ mod tests {
         prepared: BTreeSet<u16>,
         kept: KeptRows,
         answered: Answered,
+        inquiry: Arc<SlowInquiry>,
     }
 
     fn lost(text: &str) -> OpFailure {
@@ -780,7 +821,8 @@ mod tests {
             self.ends.lock().unwrap().push(Some(end));
             let answered = Answered { in_transaction: true, ..Answered::default() };
             let (memory, kept, out) = (SocketMemory::default(), KeptRows::default(), Vec::new());
-            Ok(Line { socket, memory, out, prepared: BTreeSet::new(), kept, answered })
+            let inquiry = self.inquiry.clone();
+            Ok(Line { socket, memory, out, prepared: BTreeSet::new(), kept, answered, inquiry })
         }
         fn begin_connecting(&self, _: bool) -> Result<Option<Line>, OpFailure> {
             let is_full = self.full.fetch_update(Relaxed, Relaxed, |left| left.checked_sub(1)).is_ok();
@@ -849,6 +891,12 @@ mod tests {
         fn answered(&self) -> Answered {
             self.answered
         }
+        fn inquiry(&self) -> Option<Inquiry> {
+            let inquiry = self.inquiry.clone();
+            let killed = || OpFailure { class: FailureClass::Killed, text: "killed".into() };
+            let look = move || inquiry.lock.lock().is_ok().then(killed);
+            self.inquiry.looks.load(Relaxed).then(|| Box::new(look) as Inquiry)
+        }
         fn take_some(&mut self, _: &SqlOp) -> Result<bool, OpFailure> {
             let mut letter = [0];
             match self.memory.read(&mut letter) {
@@ -906,7 +954,8 @@ mod tests {
     fn clients_with(options: SessionOptions, count: usize) -> (Server, MultiplexedDriver<Server>) {
         let greets = options.connection == ConnectionLifetime::PerTransaction;
         let (ends, is_gone, attempts, full) = (Arc::default(), Arc::default(), Arc::default(), Arc::default());
-        let server = Server { ends, is_gone, greets, full, attempts, options };
+        let inquiry = Arc::default();
+        let server = Server { ends, is_gone, greets, full, attempts, inquiry, options };
         let mut driver = MultiplexedDriver::new(vec![server.clone(); count], OpNames::default(), Arc::default());
         driver.open().unwrap();
         (server, driver)
@@ -974,6 +1023,28 @@ mod tests {
             // Both are there, and each is handed over alone.
             let both = [look(&mut driver), look(&mut driver)].map(|done| (done.len(), done[0].outcome));
             assert_eq!(both, [(1, OK); 2]);
+        });
+    }
+
+    #[test]
+    fn the_neighbours_of_a_lost_connection_go_on_while_it_is_found_out_why() {
+        in_both_ways(|way| {
+            let (server, mut driver) = clients(way, 2, HOUR);
+            server.inquiry.looks.store(true, Relaxed);
+            let waits = server.inquiry.lock.lock().unwrap();
+            for slot in [0, 1] {
+                driver.push_op(slot, &operation(false));
+                assert_eq!(look(&mut driver), []);
+            }
+            server.ends.lock().unwrap()[0] = None;
+            assert_eq!(look(&mut driver), []);
+            server.answer(1, b"y");
+            assert_eq!(look(&mut driver), []);
+            server.answer(1, b"y");
+            assert_eq!(until_done(&mut driver), [FinishedOp { slot: 1, outcome: OK }]);
+            drop(waits);
+            let outcome = Outcome::Failed(FailureClass::Killed);
+            assert_eq!(until_done(&mut driver), [FinishedOp { slot: 0, outcome }]);
         });
     }
 
