@@ -65,6 +65,8 @@ pub struct AnswerCounts {
     pub affected: u64,
     /// The id that the server made for the first row that it inserted (MySQL and MariaDB); 0 for none.
     pub made_id: u64,
+    /// The first number that it returned of a column for which the server makes ids (MySQL and MariaDB), as `INSERT .. RETURNING` does; 0 for none.
+    pub returned_id: u64,
 }
 
 /// The values of one column, in the order of the rows that an INSERT returned.

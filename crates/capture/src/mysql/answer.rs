@@ -2,9 +2,9 @@
 //!
 //! In: the packets of one answer, of which the beginnings are enough. Out: [`AnswerCounts`] of one that ended. Limits: whether the end of the
 //! descriptions of columns is a packet of its own is seen by its length, because the handshake may not have been captured. An answer that is
-//! fetched in parts (a cursor) has no counts.
+//! fetched in parts (a cursor) has no counts. In a row of a prepared statement an id is found in the first column only.
 //!
-//! Source: "Text Resultset", `OK_Packet` and `EOF_Packet` of MySQL's source documentation.
+//! Source: "Text Resultset", "Binary Protocol Resultset", `ColumnDefinition41`, `OK_Packet` and `EOF_Packet` of MySQL's source documentation.
 
 use super::framing::Message;
 use crate::literal::Cursor;
@@ -21,6 +21,14 @@ const ROW_LENGTH_MIN: usize = 0xff_ffff;
 /// The bits in a status if another result follows, and if rows are to be fetched.
 const MORE_RESULTS: u16 = 8;
 const CURSOR_EXISTS: u16 = 0x40;
+
+/// The flag of a column for which the server makes ids.
+const AUTO_INCREMENT: u16 = 0x200;
+/// What ends the description of a column: its own length, the character set, a length, the type, flags, decimals.
+const COLUMN_END_LENGTH: usize = 13;
+/// What stands for NULL in a row of texts, and what a row of a prepared statement begins with.
+const NULL: u8 = 0xfb;
+const BINARY_ROW: u8 = 0;
 
 /// How far an answer has come.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -41,6 +49,17 @@ enum Part {
 pub struct AnswerRows {
     part: Part,
     counts: AnswerCounts,
+    /// The columns of the result that is being taken.
+    columns: u64,
+    /// That for which the server makes ids; `None` after the first row.
+    id_column: Option<IdColumn>,
+}
+
+struct IdColumn {
+    /// The number of columns before it.
+    before: u64,
+    /// By the number of the protocol.
+    kind: u8,
 }
 
 /// Whether a packet is an error, and not the progress of a statement that goes on (MariaDB).
@@ -63,7 +82,11 @@ impl AnswerRows {
             Part::Over | Part::Unknown => Part::Unknown,
             _ if message.is_cut || is_error(message.body) => Part::Unknown,
             Part::First => self.begin_result(message.body).unwrap_or(Part::Unknown),
-            Part::Columns(left @ 1..) => Part::Columns(left - 1),
+            Part::Columns(left @ 1..) => {
+                let found = || IdColumn::described(self.columns.saturating_sub(left), message.body);
+                self.id_column = self.id_column.take().or_else(found);
+                Part::Columns(left - 1)
+            }
             Part::Columns(0) if is_end(message) && message.length == EOF_LENGTH => match status_of_eof(message.body) {
                 Some(status) if status & CURSOR_EXISTS == 0 => Part::Rows,
                 _ => Part::Unknown,
@@ -71,6 +94,9 @@ impl AnswerRows {
             Part::Columns(_) | Part::Rows if is_end(message) => end_rows(message).unwrap_or(Part::Unknown),
             Part::Columns(_) | Part::Rows => {
                 self.counts.sent += 1;
+                if let Some(column) = self.id_column.take().filter(|_| self.counts.returned_id == 0) {
+                    self.counts.returned_id = column.number_in(message.body, self.columns).unwrap_or(0);
+                }
                 Part::Rows
             }
         };
@@ -92,10 +118,49 @@ impl AnswerRows {
             _ => {
                 let mut cursor = Cursor(body);
                 let columns = cursor.lenenc()?;
+                (self.columns, self.id_column) = (columns, None);
                 // MariaDB leaves out descriptions that the client has.
                 Some(Part::Columns(if cursor.byte() == Some(0) { 0 } else { columns }))
             }
         }
+    }
+}
+
+impl IdColumn {
+    /// The column that `body` describes, if the server makes its ids.
+    fn described(before: u64, body: &[u8]) -> Option<IdColumn> {
+        let mut cursor = Cursor(body);
+        // The names of catalog, schema, table and column, and what MariaDB may tell of the type.
+        while cursor.0.len() > COLUMN_END_LENGTH {
+            cursor.lenenc_bytes()?;
+        }
+        let [_, _, _, _, _, _, _, kind, low, high, ..] = cursor.array::<COLUMN_END_LENGTH>()?;
+        (u16::from_le_bytes([low, high]) & AUTO_INCREMENT != 0).then_some(IdColumn { before, kind })
+    }
+
+    /// Its number in `row`, which has so many `columns`.
+    fn number_in(&self, row: &[u8], columns: u64) -> Option<u64> {
+        let mut cursor = Cursor(row);
+        if row.first() != Some(&BINARY_ROW) {
+            for _ in 0..self.before {
+                let is_null = cursor.0.first() == Some(&NULL);
+                let skipped = if is_null { cursor.bytes(1) } else { cursor.lenenc_bytes() };
+                skipped?;
+            }
+            return std::str::from_utf8(cursor.lenenc_bytes()?).ok()?.parse().ok();
+        }
+        // Where another column begins depends on the types before it.
+        let width = match self.kind {
+            1 => 1,
+            2 => 2,
+            3 | 9 => 4,
+            8 => 8,
+            _ => return None,
+        };
+        // A bit for each column that may be NULL, behind two that are not used.
+        cursor.bytes(1 + usize::try_from(columns.saturating_add(2)).ok()?.div_ceil(8))?;
+        let number = cursor.bytes(width)?.iter().rev().fold(0, |number, byte| number << 8 | u64::from(*byte));
+        (self.before == 0).then_some(number)
     }
 }
 
@@ -131,12 +196,42 @@ mod tests {
     const EOF_MORE: &[u8] = &[0xfe, 0, 0, 10, 0];
     const OK_AT_END: &[u8] = &[0xfe, 0, 0, 2, 0, 0, 0];
 
-    fn counted(bodies: &[&[u8]]) -> Option<(u64, u64, u64)> {
+    fn counts_of(bodies: &[&[u8]]) -> Option<AnswerCounts> {
         let mut rows = AnswerRows::default();
         for (nth, body) in (1u8..).zip(bodies) {
             rows.take(&Message { first_seq: nth, last_seq: nth, body, length: body.len(), is_cut: false });
         }
-        rows.counts().map(|counts| (counts.sent, counts.affected, counts.made_id))
+        rows.counts()
+    }
+
+    fn counted(bodies: &[&[u8]]) -> Option<(u64, u64, u64)> {
+        counts_of(bodies).map(|counts| (counts.sent, counts.affected, counts.made_id))
+    }
+
+    fn returned(bodies: &[&[u8]]) -> Option<(u64, u64)> {
+        counts_of(bodies).map(|counts| (counts.sent, counts.returned_id))
+    }
+
+    /// A column of whole numbers.
+    fn described(name: &str, flags: u16) -> Vec<u8> {
+        let named = [&[name.len() as u8][..], name.as_bytes()].concat();
+        let end = [&[12, 63, 0, 11, 0, 0, 0, 3][..], &flags.to_le_bytes(), &[0, 0, 0]].concat();
+        [&b"\x03def\x04shop\x01a\x01a"[..], &named, &named, &end].concat()
+    }
+
+    #[test]
+    fn an_id_that_is_returned_is_known_by_the_description_of_its_column() {
+        let (id, other) = (described("id", AUTO_INCREMENT | 3), described("v", 0));
+        let text: &[&[u8]] = &[&[2], &other, &id, EOF, b"\x015\x0217", b"\x016\x0218", EOF];
+        assert_eq!(returned(text), Some((2, 17)), "that of the first row");
+        assert_eq!(returned(&[&[2], &other, &id, EOF, b"\xfb\x0217", EOF]), Some((1, 17)), "behind NULL");
+        assert_eq!(returned(&[&[1], &other, EOF, b"\x015", EOF]), Some((1, 0)));
+        let binary: &[u8] = &[0, 0, 7, 1, 0, 0, 5, 0, 0, 0];
+        assert_eq!(returned(&[&[2], &id, &other, EOF, binary, EOF]), Some((1, 263)));
+        assert_eq!(returned(&[&[2], &other, &id, EOF, binary, EOF]), Some((1, 0)), "not known");
+        let mut longer = id.clone();
+        longer.insert(id.len() - COLUMN_END_LENGTH, 0);
+        assert_eq!(returned(&[&[1], &longer, EOF, b"\x019", EOF]), Some((1, 9)));
     }
 
     #[test]

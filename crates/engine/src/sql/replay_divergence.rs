@@ -100,7 +100,9 @@ fn divergence_of(recorded: &RecordedAnswer, now: Option<&Answered>) -> Option<Di
     if affected.is_some_and(|affected| affected != now.rows.changed && !is_found(affected)) {
         return Some(Divergence::Changed);
     }
-    made_id.is_some_and(|id| id > 0 && id != now.made_id).then_some(Divergence::OtherId)
+    // What INSERT .. RETURNING has made is in rows, which nobody looks at.
+    let is_known = now.made_id > 0 || now.rows.returned == 0;
+    made_id.is_some_and(|id| id > 0 && is_known && id != now.made_id).then_some(Divergence::OtherId)
 }
 
 #[cfg(test)]
@@ -133,6 +135,7 @@ mod tests {
         let made = |id| Some(Answered { made_id: id, ..answered(0, 1) });
         let recorded = RecordedAnswer { made_id: Some(9), ..rows(0, 1) };
         assert_eq!((of(recorded, made(9)), of(recorded, made(10))), (None, Some(Divergence::OtherId)));
+        assert_eq!(of(RecordedAnswer { made_id: Some(9), ..rows(1, 0) }, Some(answered(1, 0))), None, "it is returned");
         assert_eq!(of(RecordedAnswer { made_id: Some(0), ..rows(0, 1) }, made(10)), None, "it is not known");
     }
 

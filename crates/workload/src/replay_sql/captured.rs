@@ -8,7 +8,7 @@ use super::log_taker::{FoundStatement, LogTaker, RecordedServer, TakenLog};
 use super::skipped::Skipped;
 use super::wanted::LogDialect;
 use crate::recording_error::RecordingError;
-use capture::{CaptureEvent, CapturedStatement, Dialect, Values};
+use capture::{AnswerCounts, CaptureEvent, CapturedStatement, Dialect, Values};
 use sql::BoundText;
 use std::io::Read;
 use std::ops::ControlFlow;
@@ -68,9 +68,17 @@ fn answer_of(statement: &CapturedStatement) -> RecordedAnswer {
         failed: statement.took_us.map(|_| statement.failed),
         sent: counts.map(|counts| counts.sent),
         affected: counts.map(|counts| counts.affected),
-        made_id: counts.map(|counts| counts.made_id).filter(|id| *id > 0),
+        made_id: counts.map(|counts| made_id(&statement.text, &counts)).filter(|id| *id > 0),
         last_id: None,
     }
+}
+
+/// The id that the server made for the first row that `text` inserted; 0 if none is known. MariaDB tells that of INSERT .. RETURNING in what it
+/// returns only.
+fn made_id(text: &str, counts: &AnswerCounts) -> u64 {
+    let first = text.split_whitespace().next().unwrap_or_default();
+    let inserts = ["insert", "replace"].iter().any(|word| first.eq_ignore_ascii_case(word));
+    if inserts && counts.made_id == 0 { counts.returned_id } else { counts.made_id }
 }
 
 struct Found<T> {
@@ -123,5 +131,18 @@ impl<T: LogTaker> Found<T> {
             Values::Known(values) => sql::with_values(&statement.text, self.dialect.sql(), values).ok()?.map(Some),
             Values::Unknown(_) => None,
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_an_insert_returns_is_the_id_that_it_made_and_what_another_statement_returns_is_none() {
+        let returned = AnswerCounts { sent: 2, returned_id: 7, ..AnswerCounts::default() };
+        assert_eq!(made_id("Insert INTO t (v) VALUES (1), (2) RETURNING id", &returned), 7);
+        assert_eq!([made_id("SELECT id FROM t", &returned), made_id("CALL p()", &returned)], [0, 0]);
+        assert_eq!(made_id("INSERT INTO t (v) VALUES (1)", &AnswerCounts { made_id: 9, ..returned }), 9);
     }
 }
