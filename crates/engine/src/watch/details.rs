@@ -55,13 +55,18 @@ pub(super) fn rows_or_reason<E: WireError>(answer: Result<TextRows, E>) -> Resul
 
 /// The statement `text` without values and comments, in one line of a bearable length.
 pub(super) fn without_values(text: &str, dialect: Dialect) -> String {
+    shape_in_line(text, dialect, CHARS_MAX)
+}
+
+/// The same of at most so many characters, besides what says that it is cut.
+pub(super) fn shape_in_line(text: &str, dialect: Dialect, chars_max: usize) -> String {
     let (known, is_cut) = text.split_once('\\').map_or((text, false), |(known, _)| (known, true));
     let lexed = lex_to_end(known, Reading::usual(dialect));
     // Servers differ in where a quote ends that is within a comment which some of them perform.
     let tokens = if lexed.is_doubtful { &lexed.tokens[..lexed.tokens.len().min(1)] } else { &lexed.tokens[..] };
     let shape = shape_of(known, tokens);
-    let is_cut = is_cut || lexed.is_doubtful || shape.chars().count() > CHARS_MAX;
-    let line: String = shape.chars().take(CHARS_MAX).map(|c| if c.is_control() { ' ' } else { c }).collect();
+    let is_cut = is_cut || lexed.is_doubtful || shape.chars().count() > chars_max;
+    let line: String = shape.chars().take(chars_max).map(|c| if c.is_control() { ' ' } else { c }).collect();
     if is_cut { line + " .." } else { line }
 }
 

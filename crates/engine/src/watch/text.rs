@@ -3,7 +3,7 @@
 //! In: a text as servers keep it: with `?` or `$1` for values, perhaps cut off. Out: whether it reads or writes. Limits: a function or a
 //! procedure that writes counts as what its statement says.
 
-use super::details::without_values;
+use super::details::shape_in_line;
 use super::ledger::StatementText;
 use model::{OpClass, STATEMENT_CHARS_MAX};
 use sql::Dialect;
@@ -24,15 +24,17 @@ pub(super) const KINDS: [(&str, OpClass); 5] = [
 /// Statements that begin with one of these are kept by all servers without their values.
 const NORMALISED: [&str; 9] = ["SELECT", "WITH", "VALUES", "TABLE", "INSERT", "UPDATE", "DELETE", "REPLACE", "MERGE"];
 
-/// `text` in one line, as it is kept, with what it does. Of all but the usual statements PostgreSQL keeps the values, passwords among them: they are
-/// left out here.
+/// `text` in one line, as it is kept, with what it does. Of all but the usual statements PostgreSQL keeps the values, passwords among them, and of
+/// all the comments, in which clients write who asks: they are left out here.
 pub(super) fn described(text: &str, dialect: Dialect) -> StatementText {
     let words: Vec<&str> = text.split_whitespace().collect();
     let is_normalised = first_word(&words).is_some_and(|first| NORMALISED.contains(&first.as_str()));
-    let line = match is_normalised || !text.contains(['\'', '"', '$']) {
+    let has_comment = text.contains("/*") || text.contains("--");
+    let line = match !has_comment && (is_normalised || !text.contains(['\'', '"', '$'])) {
         true => words.join(" "),
-        false => without_values(text, dialect),
+        false => shape_in_line(text, dialect, STATEMENT_CHARS_MAX),
     };
+    let words: Vec<&str> = line.split_whitespace().collect();
     StatementText { class: class_of(&words), text: line.chars().take(STATEMENT_CHARS_MAX).collect() }
 }
 
@@ -120,6 +122,9 @@ mod tests {
             let kept = described(text, Dialect::Postgres).text;
             assert!(!kept.contains("canary") && !kept.contains("ary"), "{text}: {kept}");
         }
+        let told =
+            described("/* canary */ SELECT a FROM t WHERE b = $1 /*user='can''ary'*/ -- canary", Dialect::Postgres);
+        assert_eq!((told.text.as_str(), told.class), ("select a from t where b = ?", Some(OpClass::Read)));
         assert_eq!(described("BEGIN", Dialect::Postgres).text, "BEGIN");
         assert_eq!(described("SELECT $1 FROM \"T\"", Dialect::Postgres).text, "SELECT $1 FROM \"T\"");
     }
