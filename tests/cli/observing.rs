@@ -282,6 +282,21 @@ fn watch_a_wait_beside_a_reader(url: &str, client: &dyn Fn() -> Command) {
     }
 }
 
+/// Lets a change of a table wait for a client that has read from it.
+fn watch_a_wait_for_a_metadata_lock(server: &MariadbByHand, client: &dyn Fn() -> Command) {
+    server.ask(
+        "UPDATE performance_schema.setup_instruments SET enabled = 'YES' WHERE name = 'wait/lock/metadata/sql/mdl'",
+    );
+    let mut watching = Watching::start(&[&server.url(), "--when", "running>0"]);
+    let blocker = Blocker::start(&mut client(), "SELECT n FROM shop.t WHERE id = 2");
+    let change = ["-e", "ALTER TABLE shop.t FORCE"];
+    let mut waiter = Running(client().args(change).stdout(Stdio::null()).spawn().unwrap());
+    watching.await_kept("shop.t (metadata)");
+    blocker.end();
+    assert!(waiter.0.wait().unwrap().success());
+    let _ = watching.point();
+}
+
 /// Watches in several files while a known load goes on, and adds up what is in them.
 fn watch_in_several_files(server: &MariadbByHand) {
     let mut watching = Watching::start(&[&server.url(), "--roll", "1s"]);
@@ -353,6 +368,7 @@ fn a_watch_keeps_who_blocked_whom_and_goes_on_in_one_file_after_the_other(server
     };
     watch_a_blocked_update(&server.url(), &client, ("-e", "shop.t"));
     watch_a_wait_beside_a_reader(&server.url(), &client);
+    watch_a_wait_for_a_metadata_lock(server, &client);
 }
 
 fn a_server_that_is_started_again_is_watched_on(server: &MariadbByHand, mut running: Running) {

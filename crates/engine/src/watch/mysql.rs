@@ -137,6 +137,24 @@ impl WatchedMysql {
         rows_or_reason(self.wire()?.query_rows(question))
     }
 
+    /// Adds the waits of those `sessions` that wait for a metadata lock. Returns what was not seen of that.
+    fn add_metadata_waits(
+        &mut self,
+        sessions: &[ObservedSession],
+        waits: &mut Vec<ObservedWait>,
+        own: &mut OwnQuestions,
+    ) -> Result<Option<&'static str>, OpFailure> {
+        if !sessions.iter().any(|session| session.doing.ends_with("metadata lock")) {
+            return Ok(None);
+        }
+        own.reads += 1;
+        let found = allowed(self.wire()?.query_rows(&format!("{METADATA_WAITS} LIMIT {ROWS_ASKED}")))?;
+        let found = found.unwrap_or_default();
+        let unseen = found.is_empty().then_some(UNSEEN_METADATA);
+        waits.extend(found.into_iter().filter_map(wait_of));
+        Ok(unseen)
+    }
+
     /// MySQL has its locks in performance_schema since version 8, and MariaDB as they were before.
     fn has_newer_lock_tables(&self) -> bool {
         let major = self.version.split('.').next().and_then(|major| major.parse::<u32>().ok());
@@ -294,7 +312,7 @@ impl WatchedServer for WatchedMysql {
         let waits = self.ask_waits(&format!("{waits} LIMIT {ROWS_ASKED}"), own)?;
         own.reads += 1;
         let question = format!("{SESSIONS} LIMIT {ROWS_ASKED}");
-        let sessions = match rows_or_reason(self.wire()?.query_rows(&question))? {
+        let sessions: Vec<ObservedSession> = match rows_or_reason(self.wire()?.query_rows(&question))? {
             Ok(rows) => rows.into_iter().filter_map(session_of).collect(),
             Err(reason) => {
                 let what = "who waits for whom, and open transactions";
@@ -303,10 +321,11 @@ impl WatchedServer for WatchedMysql {
         };
         Ok(match waits {
             Ok(rows) => {
-                let waits: Vec<ObservedWait> = rows.into_iter().filter_map(wait_of).collect();
-                let is_unseen = self.waiting > 0 && waits.is_empty();
+                let mut waits: Vec<ObservedWait> = rows.into_iter().filter_map(wait_of).collect();
+                let unseen = (self.waiting > 0 && waits.is_empty()).then_some(UNSEEN_WAITS);
+                let unseen_metadata = self.add_metadata_waits(&sessions, &mut waits, own)?;
                 let mut details = Details::new(sessions, waits);
-                details.look.failed = is_unseen.then(|| UNSEEN_WAITS.to_owned());
+                details.look.failed = unseen.or(unseen_metadata).map(str::to_owned);
                 details
             }
             Err(reason) => Details::new(sessions, Vec::new()).without("who waits for whom", &reason, mend),
@@ -357,6 +376,22 @@ const NEWER_WAITS: &str = "\
     JOIN information_schema.innodb_trx AS b ON b.trx_id = plimsoll_watch.blocking_engine_transaction_id \
     LEFT JOIN performance_schema.data_locks AS l ON l.engine_lock_id = plimsoll_watch.requesting_engine_lock_id \
     AND l.engine = plimsoll_watch.engine ORDER BY 3 DESC";
+/// Who waits for a metadata lock of whom: what is exclusive waits for all who have the table, and all others for what is exclusive, also if that
+/// waits itself.
+const METADATA_WAITS: &str = "\
+    SELECT DISTINCT w.processlist_id, b.processlist_id, NULL, \
+    concat(plimsoll_watch.object_schema, '.', plimsoll_watch.object_name, ' (metadata)'), NULL \
+    FROM performance_schema.metadata_locks AS plimsoll_watch \
+    JOIN performance_schema.metadata_locks AS g ON g.object_type = plimsoll_watch.object_type \
+    AND g.object_schema = plimsoll_watch.object_schema AND g.object_name = plimsoll_watch.object_name \
+    AND g.owner_thread_id <> plimsoll_watch.owner_thread_id \
+    AND if(plimsoll_watch.lock_type IN ('EXCLUSIVE', 'SHARED_NO_READ_WRITE'), g.lock_status = 'GRANTED', \
+    g.lock_type IN ('EXCLUSIVE', 'SHARED_NO_READ_WRITE')) \
+    JOIN performance_schema.threads AS w ON w.thread_id = plimsoll_watch.owner_thread_id \
+    JOIN performance_schema.threads AS b ON b.thread_id = g.owner_thread_id \
+    WHERE plimsoll_watch.lock_status = 'PENDING' AND plimsoll_watch.object_type = 'TABLE'";
+const UNSEEN_METADATA: &str = "who has the metadata lock that a session waits for: that needs performance_schema with its instrument \
+                               `wait/lock/metadata/sql/mdl`, and the right to read it";
 const ALLOW_PROCESS: &str = "GRANT PROCESS ON *.* TO the account";
 const ALLOW_LOCKS: &str =
     "GRANT PROCESS ON *.* TO the account, and GRANT SELECT ON performance_schema.* TO the account";
