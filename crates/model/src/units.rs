@@ -91,7 +91,8 @@ impl Nanos {
         self.0 as f64 / 1e9
     }
 
-    /// As it is shown, with more digits if three are not all of it: `12.345 ms`. Lengths that differ look different.
+    /// As it is shown, with more digits if three are not all of it: `12.345 ms`. Lengths look different that differ by a ten-thousandth of
+    /// their unit.
     pub fn in_full(self) -> String {
         let (size, unit) = self.unit();
         let digits = if size == 1 { self.0.to_string() } else { digits_in_full(self.0, size) };
@@ -123,7 +124,8 @@ impl Bytes {
         Bytes(n << 30)
     }
 
-    /// As it is shown, with more digits if three are not all of it: `200.4 MiB`. Sizes that differ look different.
+    /// As it is shown, with more digits if three are not all of it: `200.4 MiB`. Sizes look different that differ by a ten-thousandth of
+    /// their unit.
     pub fn in_full(self) -> String {
         match self.unit() {
             (size, _) if self.0.is_multiple_of(size) => self.to_string(),
@@ -165,12 +167,12 @@ fn digits_in_full(whole: u64, size: u64) -> String {
         let number = text.parse::<f64>().unwrap_or_default();
         (number * size as f64).round() as u64 == whole
     };
-    let longer = (1..=DIGITS_MAX).map(|digits| format!("{value:.digits$}"));
-    std::iter::once(three_digits(value)).chain(longer).find(is_exact).unwrap_or_else(|| value.to_string())
+    let longer = (1..DIGITS_MAX).map(|digits| format!("{value:.digits$}"));
+    std::iter::once(three_digits(value)).chain(longer).find(is_exact).unwrap_or_else(|| format!("{value:.DIGITS_MAX$}"))
 }
 
-/// More digits behind the point than a number of 64 bits has.
-const DIGITS_MAX: usize = 20;
+/// Digits behind the point that tell all settings apart that anybody would compare.
+const DIGITS_MAX: usize = 4;
 
 /// What a file leaves out.
 pub(crate) fn is_zero(count: &u64) -> bool {
@@ -244,8 +246,8 @@ mod tests {
 
     #[test]
     fn what_was_written_is_shown_in_full_where_three_digits_are_not_all_of_it() {
-        let sizes = [12, 3 << 29, 210_134_630, (2 << 20) + 1].map(|n| Bytes(n).in_full());
-        assert_eq!(sizes, ["12 B", "1.50 GiB", "200.4 MiB", "2.000001 MiB"]);
+        let sizes = [12, 3 << 29, 210_134_630, 8_000_000].map(|n| Bytes(n).in_full());
+        assert_eq!(sizes, ["12 B", "1.50 GiB", "200.4 MiB", "7.6294 MiB"]);
         let times = [999, 1_000_000, 12_345_000, 999_600].map(|n| Nanos(n).in_full());
         assert_eq!(times, ["999 ns", "1.00 ms", "12.345 ms", "0.9996 ms"]);
         assert_ne!(Nanos(u64::MAX).in_full(), Nanos(u64::MAX / 2).in_full());
