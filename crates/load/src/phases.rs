@@ -241,7 +241,7 @@ fn phase_schedules(
         let seed = setup.seed.wrapping_add(nth);
         schedules.push(PhaseSchedules {
             foreground: schedule_of(plan, start, plan.ops_max, &plan.pacing, seed, setup.parts.foreground)
-                .with_due_times(due.clone())
+                .with_due_times(due.clone(), start.since(first))
                 .with_on_error(setup.on_error),
             background: background
                 .iter()

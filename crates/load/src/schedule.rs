@@ -156,13 +156,30 @@ enum ArrivalPace {
     Closed,
     Constant(ConstantArrivals),
     Poisson(Mutex<Poisson>),
-    Recorded(Option<Arc<dyn DueTimes>>),
+    Recorded(RecordedArrivals),
+}
+
+/// Arrivals of a recording, which goes on from phase to phase.
+#[derive(Debug, Default)]
+struct RecordedArrivals {
+    /// `None` if they are not known: then none is offered.
+    times: Option<Arc<dyn DueTimes>>,
+    /// How much of the recording the phases before it have.
+    before: Nanos,
+}
+
+impl RecordedArrivals {
+    /// The arrivals of the first `length` of the phase.
+    fn count_within(&self, length: Nanos) -> u64 {
+        let Some(times) = &self.times else { return 0 };
+        times.count_within(self.before + length).saturating_sub(times.count_within(self.before))
+    }
 }
 
 /// When the operations of a recording fall due. Each of them knows its own time ([`model::Op::due`]): whoever performs it has taken it with
 /// its time, so that no two clients can exchange these.
 pub trait DueTimes: fmt::Debug + Send + Sync {
-    /// How many fall due in the first `length` of the phase.
+    /// How many fall due in the first `length` of the recording.
     fn count_within(&self, length: Nanos) -> u64;
     /// The longest time after its own time within which an operation has still begun on time.
     fn on_time_within(&self) -> Nanos {
@@ -200,7 +217,7 @@ impl StartCounts {
     }
 }
 
-/// Times in nanoseconds since the phase began, in rising order.
+/// Times in nanoseconds since the recording began, in rising order.
 impl DueTimes for Vec<u64> {
     fn count_within(&self, length: Nanos) -> u64 {
         self.partition_point(|due_ns| *due_ns < length.0) as u64
@@ -332,10 +349,11 @@ impl Schedule {
         Schedule { phase, start, end_ns, began_ns, think, on_error: OnError::Stop, ops_max, ops_left, left, pace }
     }
 
-    /// The same schedule, which counts the arrivals of a recording by `due`. Without them it offers none, and admits all the same.
-    pub fn with_due_times(mut self, due: Option<Arc<dyn DueTimes>>) -> Schedule {
-        if let ArrivalPace::Recorded(times) = &mut self.pace {
-            *times = due;
+    /// The same schedule, which counts the arrivals of a recording by `due`. Without them it offers none, and admits all the same. The phases
+    /// before it have this much of the recording.
+    pub fn with_due_times(mut self, due: Option<Arc<dyn DueTimes>>, before: Nanos) -> Schedule {
+        if let ArrivalPace::Recorded(recorded) = &mut self.pace {
+            *recorded = RecordedArrivals { times: due, before };
         }
         self
     }
@@ -343,7 +361,7 @@ impl Schedule {
     /// The times of the recording whose operations it admits, if they are known.
     pub fn due_times(&self) -> Option<&Arc<dyn DueTimes>> {
         match &self.pace {
-            ArrivalPace::Recorded(times) => times.as_ref(),
+            ArrivalPace::Recorded(recorded) => recorded.times.as_ref(),
             _ => None,
         }
     }
@@ -401,14 +419,16 @@ impl Schedule {
         if now - behind.min(CATCH_UP_MAX) >= self.end() || !self.take_op() {
             return Admission::Done;
         }
-        let due_ns = match &self.pace {
-            ArrivalPace::Closed => return Admission::AtOnce,
-            ArrivalPace::Constant(constant) => constant.hand_out(),
-            ArrivalPace::Poisson(process) => lock_process(process).hand_out(now.min(self.end()).since(self.start).0),
-            ArrivalPace::Recorded(_) => next_due().0,
-        };
         // The intended time and not the actual one: a late start counts in the response time (coordinated omission).
-        let arrival = Arrival { intended: self.start + Nanos(due_ns) };
+        let intended = match &self.pace {
+            ArrivalPace::Closed => return Admission::AtOnce,
+            ArrivalPace::Constant(constant) => self.start + Nanos(constant.hand_out()),
+            ArrivalPace::Poisson(process) => {
+                self.start + Nanos(lock_process(process).hand_out(now.min(self.end()).since(self.start).0))
+            }
+            ArrivalPace::Recorded(recorded) => (self.start - recorded.before) + next_due(),
+        };
+        let arrival = Arrival { intended };
         match arrival.intended < now - behind {
             true if now < self.end() => Admission::Due(arrival),
             // It waited for the engine until the end.
@@ -455,7 +475,7 @@ impl Schedule {
             ArrivalPace::Closed => 0,
             ArrivalPace::Constant(constant) => constant.count_within(length_ns),
             ArrivalPace::Poisson(process) => lock_process(process).count_within(length_ns),
-            ArrivalPace::Recorded(times) => times.as_ref().map_or(0, |times| times.count_within(Nanos(length_ns))),
+            ArrivalPace::Recorded(recorded) => recorded.count_within(Nanos(length_ns)),
         }
     }
 }
@@ -470,7 +490,7 @@ fn open_pace(arrivals: Arrivals, seed: u64, part: LoadPart) -> ArrivalPace {
             let own_per_s = per_s * f64::from(part.count()) / f64::from(part.of());
             ArrivalPace::Poisson(Mutex::new(Poisson::new(own_per_s, seed)))
         }
-        Arrivals::Recorded { .. } => ArrivalPace::Recorded(None),
+        Arrivals::Recorded { .. } => ArrivalPace::Recorded(RecordedArrivals::default()),
     }
 }
 
@@ -693,7 +713,7 @@ mod tests {
     fn recorded_arrivals_have_the_times_of_their_operations_and_those_of_the_phase_are_offered() {
         let ms = Nanos::from_millis;
         let due = Arc::new([0, 250, 250, 900, 1_000, 1_700].map(|at| ms(at).0).to_vec());
-        let schedule = open(Arrivals::Recorded { per_s: 3.5 }).with_due_times(Some(due));
+        let schedule = open(Arrivals::Recorded { per_s: 3.5 }).with_due_times(Some(due), Nanos(0));
         let admit = |now, behind, due| schedule.admit(Tick(ms(now).0), behind, move || ms(due));
         let arrival = |at| Arrival { intended: Tick(ms(at).0) };
         assert_eq!(admit(0, NO_LAG, 0), Admission::NotBefore(arrival(0)));
@@ -709,10 +729,27 @@ mod tests {
     }
 
     #[test]
+    fn a_recording_goes_on_where_the_phase_before_has_left_it() {
+        let ms = Nanos::from_millis;
+        let due = Arc::new([0, 250, 400, 900, 1_300, 1_700].map(|at| ms(at).0).to_vec());
+        let pacing = Pacing::Open { arrivals: Arrivals::Recorded { per_s: 3.5 } };
+        let schedule = Schedule::new(Phase::Run, Tick(ms(5_400).0), SECOND, None, &pacing, 0);
+        let schedule = schedule.with_due_times(Some(due), ms(400));
+        let admit = |now, due| schedule.admit(Tick(ms(now).0), NO_LAG, move || ms(due));
+        let arrival = |at| Arrival { intended: Tick(ms(at).0) };
+        // It waited while the phase before went on.
+        assert_eq!(admit(5_400, 250), Admission::Due(arrival(5_250)));
+        assert_eq!(admit(5_400, 400), Admission::NotBefore(arrival(5_400)));
+        assert_eq!(admit(6_000, 1_300), Admission::NotBefore(arrival(6_300)));
+        assert_eq!(schedule.offered_until(Tick(u64::MAX)), 3, "those due at 400, 900 and 1,300 ms");
+    }
+
+    #[test]
     fn recorded_arrivals_end_with_the_number_of_operations_that_may_start() {
         let pacing = Pacing::Open { arrivals: Arrivals::Recorded { per_s: 1.0 } };
         let due: Arc<dyn DueTimes> = Arc::new(vec![1, 2, 3, 4]);
-        let schedule = Schedule::new(Phase::Run, Tick(0), SECOND, Some(2), &pacing, 0).with_due_times(Some(due));
+        let schedule =
+            Schedule::new(Phase::Run, Tick(0), SECOND, Some(2), &pacing, 0).with_due_times(Some(due), Nanos(0));
         let admitted = [1, 2, 3].map(|due| schedule.admit(Tick(0), NO_LAG, || Nanos(due)));
         let at = |ns| Admission::NotBefore(Arrival { intended: Tick(ns) });
         assert_eq!(admitted, [at(1), at(2), Admission::Done]);

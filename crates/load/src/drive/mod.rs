@@ -773,7 +773,7 @@ mod tests {
             let (clock, stop) = (Arc::new(SimClock::default()), Stop::default());
             let due: Vec<u64> = (0..2_100).map(Recorded::due_ns).collect();
             let schedule = Schedule::new(Phase::Run, Tick(0), Nanos::from_secs(10), None, &pacing, 1)
-                .with_due_times(Some(Arc::new(due)));
+                .with_due_times(Some(Arc::new(due)), Nanos(0));
             let (out, delivered) = mpsc::channel();
             let mut recorder = Recorder::new(0, 1, Nanos::from_secs(1), out);
             recorder.begin_phase(&schedule);

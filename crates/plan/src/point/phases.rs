@@ -12,6 +12,8 @@ use crate::value::{self, time_text};
 use model::sure::Precision;
 use model::{Entry, Nanos, Phases, Until};
 
+/// So much of a recorded load may be the warmup of its replay.
+const WARMUP_PART: u64 = 5;
 /// Eleven days at one second.
 const INTERVALS_MAX: u64 = 1_000_000;
 /// The interval of a load, whose length is not known before: one of two seconds, the shortest that counts, has ten.
@@ -29,7 +31,13 @@ impl Choice<'_, '_> {
             (false, true) => self.as_long_as_it_takes()?,
             (false, false) => self.timed_run()?,
         };
-        let warmup = if ends_itself { Nanos(0) } else { self.common_duration("warmup")? };
+        let warmup = match (ends_itself, self.is_search()) {
+            (false, _) => self.common_duration("warmup")?,
+            (true, false) => Nanos(0),
+            (true, true) => {
+                self.longest_replay(workload)?.map_or(Ok(Nanos(0)), |longest| self.warmup_of_replay(longest))?
+            }
+        };
         let warmup = if self.outlasts_its_time("warmup") { warmup.min(run) } else { warmup };
         Ok(Phases {
             warmup,
@@ -161,6 +169,12 @@ impl Choice<'_, '_> {
     pub(super) fn ends_with_its_rows(&self) -> Result<bool, PlanError> {
         let (_, workload) = self.engine_and_workload()?;
         Ok(workload.steps().is_some() && self.ends_itself()?)
+    }
+
+    /// The warmup of a probe that replays a part of a recorded load, of which a replay takes `longest`: the first statements of connections that
+    /// are new take longer.
+    pub(super) fn warmup_of_replay(&self, longest: Nanos) -> Result<Nanos, PlanError> {
+        Ok(self.common_duration("warmup")?.min(Nanos(longest.0 / WARMUP_PART)))
     }
 
     /// Whether the run is over when its operations are: a warmup would perform them, and there is nothing to wait for beyond them.

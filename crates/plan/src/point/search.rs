@@ -55,10 +55,18 @@ impl Choice<'_, '_> {
         if let Some(times) = self.chosen_value(TIMES) {
             return Err(times.place.error("`times` is what is searched for; leave it out"));
         }
-        // The longest replay of several copies: probes of one must not differ from these.
-        let length = Nanos((summary.length_of(2.0).0 as f64 / speed) as u64);
+        let longest = self.longest_replay(workload)?.unwrap_or(Nanos(0));
+        let length = Nanos(longest.0 - self.warmup_of_replay(longest)?.0);
         let clients = self.chosen_value("clients").is_none().then_some(sessions.most_at_once);
         Ok(Some(RecordedLoad { per_s: summary.per_s(speed), length, clients }))
+    }
+
+    /// The longest replay of several copies: probes of one must not differ from these. `None` if `workload` replays no sessions at their times.
+    pub(super) fn longest_replay(&self, workload: &Entry) -> Result<Option<Nanos>, PlanError> {
+        let Some(Value::Float(speed)) = self.replay_speed()? else { return Ok(None) };
+        let params = self.typed_params(workload)?;
+        let summary = params.recording().filter(|summary| summary.sessions.is_some());
+        Ok(summary.map(|summary| Nanos((summary.length_of(2.0).0 as f64 / speed) as u64)))
     }
 
     /// Refuses to search for the rate of a workload that has none.
