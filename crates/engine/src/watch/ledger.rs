@@ -34,6 +34,9 @@ pub(super) struct StatementKey {
     pub database: Option<String>,
     /// Its digest or number; empty for all those that the server had no room for.
     pub id: String,
+    /// Which of the sums of this kind it is, if the server has several: PostgreSQL has one of each user, and forgets them one by one. What has
+    /// grown is added up over all of them.
+    pub entry: Option<String>,
 }
 
 /// What is known of a kind of statement apart from its cost.
@@ -92,13 +95,16 @@ impl StatementLedger {
             return Grown { statements: Vec::new(), was_reset: true };
         }
         self.forgotten += fallen as u64;
-        let grown = sums.iter().map(|(key, after)| {
+        let mut grown: HashMap<StatementKey, StatementCost> = HashMap::new();
+        for (key, after) in &sums {
             let before = last.get(key).filter(|before| !has_fallen(key, before)).copied().unwrap_or_default();
-            (key.clone(), after.since(&before))
-        });
-        let statements = grown.filter(|(_, cost)| cost.calls > 0 || cost.errors > 0).collect();
+            let cost = after.since(&before);
+            if cost.calls > 0 || cost.errors > 0 {
+                grown.entry(StatementKey { entry: None, ..key.clone() }).or_default().add(&cost);
+            }
+        }
         self.last = Some(sums);
-        Grown { statements, was_reset: false }
+        Grown { statements: grown.into_iter().collect(), was_reset: false }
     }
 
     /// Adds what came in a reading.
@@ -211,7 +217,7 @@ mod tests {
 
     fn sums(all: &[(&str, u64, u64)]) -> Vec<(StatementKey, StatementCost)> {
         let one = |(id, calls, time_ns): &(&str, u64, u64)| {
-            let key = StatementKey { database: None, id: (*id).to_owned() };
+            let key = StatementKey { id: (*id).to_owned(), ..StatementKey::default() };
             (key, StatementCost { calls: *calls, time_ns: *time_ns, ..StatementCost::default() })
         };
         all.iter().map(one).collect()
@@ -275,6 +281,24 @@ mod tests {
     }
 
     #[test]
+    fn what_users_executed_is_added_up_and_one_that_the_server_forgot_makes_no_execution_of_the_others_new() {
+        let of = |user: &str, calls| {
+            let (id, entry) = ("a".to_owned(), Some(user.to_owned()));
+            let cost = StatementCost { calls, time_ns: calls, ..StatementCost::default() };
+            (StatementKey { id, entry, database: None }, cost)
+        };
+        let calls = |grown: Grown| -> Vec<(Option<String>, u64)> {
+            grown.statements.into_iter().map(|(key, cost)| (key.entry, cost.calls)).collect()
+        };
+        let mut ledger = StatementLedger::default();
+        ledger.take(vec![of("ann", 1_000), of("bob", 5_000), of("jo", 7)], Instant::now());
+        let both = calls(ledger.take(vec![of("ann", 1_003), of("bob", 5_004), of("jo", 7)], Instant::now()));
+        assert_eq!(both, [(None, 7)]);
+        let without_bob = calls(ledger.take(vec![of("ann", 1_005), of("jo", 7)], Instant::now()));
+        assert_eq!((without_bob, ledger.forgotten), (vec![(None, 2)], 1));
+    }
+
+    #[test]
     fn a_server_that_was_started_again_counts_from_zero() {
         let mut ledger = StatementLedger::default();
         ledger.take(sums(&[("a", 9, 9)]), Instant::now());
@@ -332,7 +356,10 @@ mod tests {
         assert_eq!(grown, sums(&[("a", 9, 900), ("c", 1, 1)]));
         ledger.leave_out(&[], &mut grown);
         assert_eq!(grown.len(), 2);
-        let key = |database: &str| StatementKey { database: Some(database.to_owned()), id: "a".to_owned() };
+        let key = |database: &str| {
+            let (database, id) = (Some(database.to_owned()), "a".to_owned());
+            StatementKey { database, id, entry: None }
+        };
         let one = |database: &str, calls| (key(database), StatementCost { calls, ..StatementCost::default() });
         let mut of_two = vec![one("shop", 7), one("watch", 1)];
         ledger.leave_out(&own[..1], &mut of_two);

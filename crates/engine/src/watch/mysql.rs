@@ -435,5 +435,5 @@ fn sum_of(row: Vec<Option<String>>) -> Option<(StatementKey, StatementCost)> {
         rows_read: number(read),
         pages: None,
     };
-    Some((StatementKey { database, id: id.unwrap_or_default() }, cost))
+    Some((StatementKey { database, id: id.unwrap_or_default(), entry: None }, cost))
 }

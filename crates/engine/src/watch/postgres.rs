@@ -224,10 +224,9 @@ impl WatchedServer for WatchedPostgres {
         let time = if has("total_exec_time") { "total_exec_time" } else { "total_time" };
         let outer = if has("toplevel") { " AND s.toplevel" } else { "" };
         let sums = format!(
-            "SELECT {OWN}.datname, s.queryid::text, sum(s.calls)::bigint, round(sum(s.{time}) * 1000000)::bigint, sum(s.rows)::bigint, \
-             sum(s.shared_blks_hit + s.shared_blks_read)::bigint FROM {view}(false) AS s \
-             LEFT JOIN pg_database AS {OWN} ON {OWN}.oid = s.dbid \
-             WHERE s.queryid IS NOT NULL{outer} GROUP BY 1, 2"
+            "SELECT {OWN}.datname, s.queryid::text, concat(s.userid, '/', s.dbid), s.calls, round(s.{time} * 1000000)::bigint, s.rows, \
+             s.shared_blks_hit + s.shared_blks_read FROM {view}(false) AS s \
+             LEFT JOIN pg_database AS {OWN} ON {OWN}.oid = s.dbid WHERE s.queryid IS NOT NULL{outer}"
         );
         let texts = format!(
             "SELECT s.queryid::text, max(left(s.query, 1000)) FROM {view} AS s, (SELECT 1) AS {OWN} WHERE s.queryid IN"
@@ -323,7 +322,7 @@ fn longest_first(mut waits: Vec<ObservedWait>) -> Vec<ObservedWait> {
 }
 
 fn sum_of(row: Vec<Option<String>>) -> Option<(StatementKey, StatementCost)> {
-    let [database, id, calls, time_ns, rows, pages] = row.try_into().ok()?;
+    let [database, id, entry, calls, time_ns, rows, pages] = row.try_into().ok()?;
     let number = |text: Option<String>| text?.parse::<u64>().ok();
     let cost = StatementCost {
         calls: number(calls)?,
@@ -333,5 +332,5 @@ fn sum_of(row: Vec<Option<String>>) -> Option<(StatementKey, StatementCost)> {
         rows_read: None,
         pages: number(pages),
     };
-    Some((StatementKey { database, id: id? }, cost))
+    Some((StatementKey { database, id: id?, entry }, cost))
 }
