@@ -40,6 +40,12 @@ pub struct Observation {
     /// For how long statements were counted, in nanoseconds: between the first and the last reading of them, without what was between two readings
     /// in which the server's account was set to zero.
     pub statements_ns: u64,
+    /// For how long the server did not answer, in nanoseconds.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub away_ns: u64,
+    /// From its last answer to the end, in nanoseconds, if it did not answer then: what it did in that time is not known.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub unknown_ns: u64,
     /// What could not be seen, and what would show it.
     pub missing: Vec<MissingPart>,
     /// The URL of the server, without a password; `None` if only its process was watched.

@@ -79,7 +79,8 @@ fn has_intervals(point: &PointAnalysis) -> bool {
 
 fn is_disturbed(point: &PointAnalysis) -> bool {
     let has_finding = point.findings.iter().any(|finding| finding.code().is_disturbance());
-    has_finding || has_drifted(point) || longest_outage(point).is_some()
+    let was_away = point.traits.observed.as_ref().is_some_and(|seen| seen.away_ns > 0);
+    has_finding || has_drifted(point) || longest_outage(point).is_some() || was_away
 }
 
 fn has(point: &PointAnalysis, code: Code) -> bool {

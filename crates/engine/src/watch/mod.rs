@@ -166,8 +166,12 @@ pub struct ServerWatch {
     log: Option<ErrorLog>,
     has_looked_for_log: bool,
     counts: ObservedCounts,
-    /// Whether the server does not answer. That is said once.
-    is_away: bool,
+    /// Since when the server does not answer, which is said once; `None` if it does. And for how long it did not in this account before that.
+    away_since: Option<Instant>,
+    away: Duration,
+    /// When it was asked last, and when the last time that it answered.
+    asked: Instant,
+    answered: Instant,
     /// What it told first.
     first: Vec<Vec<Option<f64>>>,
 }
@@ -206,7 +210,8 @@ impl ServerWatch {
         } else {
             ObservedCounts::Statements
         };
-        let statements = missing.is_none().then(Instant::now);
+        let now = Instant::now();
+        let statements = missing.is_none().then_some(now);
         let missing = missing.into_iter().chain(server.missing_parts()).collect();
         let mut watch = ServerWatch {
             server,
@@ -223,7 +228,10 @@ impl ServerWatch {
             log: None,
             has_looked_for_log: false,
             counts,
-            is_away: false,
+            away_since: None,
+            away: Duration::ZERO,
+            asked: now,
+            answered: now,
             first: Vec::new(),
         };
         // What was counted before the watch.
@@ -341,6 +349,8 @@ impl ServerWatch {
     pub fn begin_account(&mut self) {
         self.ledger.begin_anew();
         self.log.iter_mut().for_each(ErrorLog::begin_anew);
+        (self.away, self.away_since) = (Duration::ZERO, self.away_since.map(|_| self.asked));
+        self.answered = self.asked;
     }
 
     /// Finds out which details the account may see, and keeps what is missing.
@@ -371,14 +381,21 @@ impl ServerWatch {
 
     /// Reads everything. A server that does not answer is a gap, and is connected to again at the next reading.
     pub fn read(&mut self) -> ServerReading {
-        let was_away = self.is_away;
+        self.asked = Instant::now();
         // KILL, a limit of time or a proxy may have ended the connection of a server that goes on: then nothing is missing.
         let read = if self.is_connected { self.read_all().or_else(|_| self.reconnect()) } else { self.reconnect() };
         match read {
-            Ok(read) => self.take(read, was_away),
+            Ok(read) => {
+                let away_since = self.away_since.take();
+                self.away += away_since.map_or(Duration::ZERO, |since| self.asked - since);
+                self.answered = self.asked;
+                self.take(read, away_since.is_some())
+            }
             Err(failure) => {
                 self.server.disconnect();
-                (self.is_connected, self.is_away) = (false, true);
+                self.is_connected = false;
+                let was_away = self.away_since.is_some();
+                self.away_since = self.away_since.or(Some(self.asked));
                 let text = format!("the server does not answer: {}", failure.text);
                 // What it logs while it does not answer is what one wants to know.
                 let values = self.log_values();
@@ -486,7 +503,7 @@ impl ServerWatch {
             let text = "the server's account of statements was set to zero: what ran in this interval is missing in it";
             news.push((EventKind::Engine, text.to_owned()));
         }
-        (self.started, self.is_away, self.is_new_connection) = (started.or(self.started), false, false);
+        (self.started, self.is_new_connection) = (started.or(self.started), false);
         self.connection_number = self.server.connection_number();
         let mean_ns = by_statement.as_ref().and_then(|grown| grown.mean_ns);
         let counted = self.server.counts(&values);
@@ -528,11 +545,25 @@ impl ServerWatch {
                 format!("the server forgot {} kinds of statement: it has room for too few", self.ledger.forgotten);
             missing.push(MissingPart { what, mend: String::new() });
         }
-        let statements_ns = u64::try_from(self.ledger.watched().as_nanos()).unwrap_or(u64::MAX);
+        let nanos = |time: Duration| u64::try_from(time.as_nanos()).unwrap_or(u64::MAX);
+        let statements_ns = nanos(self.ledger.watched());
+        let away_ns = nanos(self.away + self.away_since.map_or(Duration::ZERO, |since| self.asked - since));
+        let unknown_ns = nanos(self.asked - self.answered);
         let (others, others_kinds) = others.map_or((None, 0), |(others, kinds)| (Some(others), kinds));
         let counts = self.counts;
         let log = self.log.as_ref().map(ErrorLog::observed);
-        Observation { counts, statements, others, others_kinds, statements_ns, missing, log, ..Observation::default() }
+        Observation {
+            counts,
+            statements,
+            others,
+            others_kinds,
+            statements_ns,
+            away_ns,
+            unknown_ns,
+            missing,
+            log,
+            ..Observation::default()
+        }
     }
 }
 
@@ -699,14 +730,18 @@ mod tests {
         Told { started, counted, number: Some(number) }
     }
 
-    /// Whether the second reading of a script shows a restart.
-    fn is_restart(script: &[Told]) -> bool {
+    fn watch_of(script: &[Told]) -> ServerWatch {
         let script = Vec::from(script).into_iter();
         let server = Scripted { script, number: None, route: Route::Socket("/nowhere".to_owned()) };
-        let mut watch = ServerWatch::begin(Box::new(server)).expect("it answers");
+        ServerWatch::begin(Box::new(server)).expect("it answers")
+    }
+
+    /// Whether the second reading of a script shows a restart.
+    fn is_restart(script: &[Told]) -> bool {
+        let mut watch = watch_of(script);
         let reading = watch.read();
         assert_eq!(reading.restarted, reading.news.iter().any(|(kind, _)| *kind == EventKind::Restart));
-        assert!(!watch.is_away);
+        assert_eq!(watch.away_since, None);
         reading.restarted
     }
 
@@ -724,5 +759,25 @@ mod tests {
         assert!(!is_restart(&[before, LOST, told(100.9, 1_005, 51)]), "KILL");
         assert!(!is_restart(&[before, told(160.0, 1_005, 50)]), "the wall clock");
         assert!(!is_restart(&[before, told(100.0, 3, 50)]), "FLUSH STATUS");
+    }
+
+    #[test]
+    fn how_long_a_server_did_not_answer_is_told_in_each_account() {
+        let mut watch = watch_of(&[told(100.0, 1_000, 50), LOST, LOST, LOST, LOST, told(100.5, 1_005, 51)]);
+        let is_told = |watch: &ServerWatch| {
+            let seen = watch.observation();
+            (seen.away_ns > 0, seen.unknown_ns > 0)
+        };
+        assert_eq!(watch.read().news.len(), 1);
+        assert!(watch.read().news.is_empty(), "it is said once");
+        assert_eq!(is_told(&watch), (true, true));
+        watch.begin_account();
+        assert_eq!(is_told(&watch), (false, false));
+        watch.read();
+        assert_eq!(is_told(&watch), (true, true), "it is still away");
+        watch.read();
+        assert_eq!(is_told(&watch), (true, false), "what it did is told now");
+        watch.begin_account();
+        assert_eq!(is_told(&watch), (false, false));
     }
 }

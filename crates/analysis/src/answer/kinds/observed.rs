@@ -28,6 +28,8 @@ const ROWS_PER_ROW: f64 = 100.0;
 const DEAR: f64 = 0.05;
 /// The cost of so many of all statements must be known to tell their mean time. Readings of both are not at the same moment.
 const COVERED: f64 = 0.9;
+/// Of less than this share of the time nothing is told.
+const KNOWN_LEAST: f64 = 0.01;
 
 /// A share in percent: `62 %`.
 fn percent(share: f64) -> String {
@@ -49,8 +51,10 @@ pub(super) fn answer(run: &AskedRun) -> Option<AnswerParts> {
     let name = name_of(point);
     let uses = limit_uses(point, &run.analysis.meta.machine);
     let disturbed = [Disturbed { point, subject: "It".to_owned() }];
-    let mut claims: Vec<Claim> =
-        [rate_claim(point, seen, name), limit_claim(point, &uses)].into_iter().flatten().collect();
+    let mut claims: Vec<Claim> = [rate_claim(point, seen, name), away_claim(point, seen), limit_claim(point, &uses)]
+        .into_iter()
+        .flatten()
+        .collect();
     claims.extend(restart_claim(point));
     claims.extend(log_claim(seen));
     claims.extend(observed_events::claims(seen, run.analysis.meta.started_unix_ms));
@@ -73,7 +77,10 @@ pub fn trust(run: &AskedRun) -> Vec<String> {
     let own = own.map(|own| own.values.iter().map(|(_, ns)| ns / 1e9).sum::<f64>() / own.values.len().max(1) as f64);
     let cost = own.map_or(String::new(), |share| format!("; the watch took {} of one CPU", percent(share)));
     let watched = time(summary.seconds * 1e9);
-    let mut all = vec![format!("Watched for {watched} in {}{cost}.", plural(readings as u64, "interval"))];
+    let away_ns = point.traits.observed.as_ref().map_or(0, |seen| seen.away_ns);
+    let away =
+        if away_ns > 0 { format!("; the server did not answer for {}", time(away_ns as f64)) } else { String::new() };
+    let mut all = vec![format!("Watched for {watched} in {}{away}{cost}.", plural(readings as u64, "interval"))];
     all.extend(point.error.as_ref().map(|error| format!("It ended with: {}.", error.trim_end_matches('.'))));
     all
 }
@@ -86,7 +93,7 @@ fn name_of(point: &PointAnalysis) -> &str {
 /// `MariaDB executes 9.98k statements/s, 70 % of them reads and 20 % writes, in 310 us on average.`
 fn rate_claim(point: &PointAnalysis, seen: &Observation, name: &str) -> Option<Claim> {
     let summary = point.summary.as_ref()?;
-    let per_s = summary.ops_per_s;
+    let per_s = summary.ops_per_s / known_share(point, seen)?;
     let noun = match seen.counts {
         ObservedCounts::Nothing => return None,
         ObservedCounts::Statements => "statements",
@@ -108,6 +115,22 @@ fn rate_claim(point: &PointAnalysis, seen: &Observation, name: &str) -> Option<C
     let sentence = format!("{name} executes {} {noun} per second{mix}{mean}.", count(per_s));
     let claim = Claim::new(ClaimKind::Rate, sentence).figure_of(point.id, "ops_per_s", per_s);
     Some(mean_ns.map_or(claim.clone(), |ns| claim.figure_of(point.id, "statement_mean_ns", ns)))
+}
+
+/// The share of the time of which it is known what was done; `None` if that is hardly any of it.
+fn known_share(point: &PointAnalysis, seen: &Observation) -> Option<f64> {
+    let all_ns = point.summary.as_ref()?.seconds * 1e9;
+    let share = 1.0 - seen.unknown_ns as f64 / all_ns.max(1.0);
+    (share >= KNOWN_LEAST).then_some(share)
+}
+
+/// `The server did not answer for 13.0 s of 17.0 s, up to the end.`
+fn away_claim(point: &PointAnalysis, seen: &Observation) -> Option<Claim> {
+    let away_ns = seen.away_ns as f64;
+    let all = time(point.summary.as_ref().filter(|_| seen.away_ns > 0)?.seconds * 1e9);
+    let end = if seen.unknown_ns > 0 { ", up to the end" } else { "" };
+    let sentence = format!("The server did not answer for {} of {all}{end}.", time(away_ns));
+    Some(Claim::new(ClaimKind::Disturbance, sentence).figure_of(point.id, "away_ns", away_ns))
 }
 
 /// `Nearest to its limit is the CPU: 62 % on average and 81 % at most, 48 % by the server; then connections (11 % of 151).`
@@ -180,7 +203,7 @@ fn log_claim(seen: &Observation) -> Option<Claim> {
 
 /// The share of all statements whose cost is known; `None` if no statement was executed.
 fn covered(point: &PointAnalysis, seen: &Observation) -> Option<f64> {
-    let all = point.summary.as_ref()?.ops_per_s * seen.statements_ns as f64 / 1e9;
+    let all = point.summary.as_ref()?.ops_per_s / known_share(point, seen)? * seen.statements_ns as f64 / 1e9;
     (all > 0.0).then(|| seen.all_statements().calls as f64 / all)
 }
 
@@ -269,7 +292,7 @@ fn table(point: &PointAnalysis, seen: &Observation, uses: &[LimitUse]) -> Option
     } else if seen.counts == ObservedCounts::Nothing {
         limits_table(point, uses)
     } else {
-        kinds_table(point)
+        kinds_table(point, seen)
     };
     Some(table).filter(|table| !table.rows.is_empty())
 }
@@ -354,14 +377,16 @@ fn cut(text: &str) -> String {
     text.chars().take(TEXT_CHARS - 2).collect::<String>() + ".."
 }
 
-/// How much of each kind was done.
-fn kinds_table(point: &PointAnalysis) -> AnswerTable {
+/// How much of each kind was done. It has no rows if nothing is known.
+fn kinds_table(point: &PointAnalysis, seen: &Observation) -> AnswerTable {
+    let known = known_share(point, seen);
     let row = |kind: &crate::StatementSummary| {
-        let per_s = AnswerCell::of(Some(point.id), "ops_per_s", kind.ops_per_s, count(kind.ops_per_s).to_string());
+        let per_s = kind.ops_per_s / known?;
+        let per_s = AnswerCell::of(Some(point.id), "ops_per_s", per_s, count(per_s).to_string());
         let share = kind.share.map(|share| AnswerCell::of(Some(point.id), "share", share, percent(share)));
-        AnswerRow { name: vec![kind.kind.clone()], cells: vec![Some(per_s), share] }
+        Some(AnswerRow { name: vec![kind.kind.clone()], cells: vec![Some(per_s), share] })
     };
-    let rows: Vec<AnswerRow> = point.statements.iter().map(row).collect();
+    let rows: Vec<AnswerRow> = point.statements.iter().filter_map(row).collect();
     AnswerTable {
         head: "statements".to_owned(),
         columns: columns(&["per second", "share"]),
@@ -500,6 +525,31 @@ mod tests {
         let rows: Vec<String> =
             found.table.expect("kinds are known").rows.into_iter().map(|row| row.name.join(" ")).collect();
         assert_eq!(rows, ["read", "write"]);
+    }
+
+    #[test]
+    fn a_server_that_did_not_answer_is_told_and_its_rate_is_of_the_time_that_is_known() {
+        let away = |away_s: u64, unknown_s: u64| {
+            let (away_ns, unknown_ns) = (away_s * 1_000_000_000, unknown_s * 1_000_000_000);
+            let simulation = watched(Observation { away_ns, unknown_ns, ..statements() });
+            let found = answered(&simulation);
+            let sentences: Vec<String> = found.claims.iter().take(2).map(|claim| claim.sentence.clone()).collect();
+            (sentences, found.trust[0].clone(), simulation.analysis().verdict.steadiness().disturbed)
+        };
+        let (sentences, trust, disturbed) = away(20, 30);
+        assert!(sentences[0].starts_with("MariaDB executes 1.00k statements per second"), "{sentences:?}");
+        assert_eq!(sentences[1], "The server did not answer for 20.0 s of 60.0 s, up to the end.");
+        assert!(
+            trust.starts_with("Watched for 60.0 s in 60 intervals; the server did not answer for 20.0 s"),
+            "{trust}"
+        );
+        assert_eq!(disturbed, 1);
+        let (sentences, ..) = away(20, 0);
+        assert!(sentences[0].starts_with("MariaDB executes 500 statements per second"), "{sentences:?}");
+        assert_eq!(sentences[1], "The server did not answer for 20.0 s of 60.0 s.");
+        let (sentences, ..) = away(60, 60);
+        assert_eq!(sentences[0], "The server did not answer for 60.0 s of 60.0 s, up to the end.");
+        assert_eq!(away(0, 0).2, 0);
     }
 
     #[test]
