@@ -11,6 +11,7 @@ use serde_json::Value;
 use std::io::{Read, Write};
 use std::path::Path;
 use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
 
 /// A watch that goes on until it is ended, when it has recorded some intervals.
 struct Watching {
@@ -137,6 +138,7 @@ fn what_a_mariadb_does_is_counted_exactly_without_rights_after_a_reset_and_after
     digests_that_are_reset_are_noticed_and_counted_on(&server);
     a_watch_that_goes_on_is_shown_in_a_browser(&server);
     a_watch_keeps_who_blocked_whom_and_goes_on_in_one_file_after_the_other(&server);
+    a_server_that_hangs_is_told_and_holds_up_no_end(&server, &running);
     a_server_that_is_started_again_is_watched_on(&server, running);
 }
 
@@ -369,6 +371,31 @@ fn a_watch_keeps_who_blocked_whom_and_goes_on_in_one_file_after_the_other(server
     watch_a_blocked_update(&server.url(), &client, ("-e", "shop.t"));
     watch_a_wait_beside_a_reader(&server.url(), &client);
     watch_a_wait_for_a_metadata_lock(server, &client);
+}
+
+/// It waits for a server that hangs less long than for two answers.
+const ENDS_WITHIN: Duration = Duration::from_secs(5);
+
+fn a_server_that_hangs_is_told_and_holds_up_no_end(server: &MariadbByHand, running: &Running) {
+    use rustix::process::{Pid, Signal, kill_process};
+    let signal = |signal| kill_process(Pid::from_child(&running.0), signal).unwrap();
+    let mut watching = Watching::start(&[&server.url()]);
+    server.ask(&load());
+    watching.see(2);
+    signal(Signal::STOP);
+    watching.await_event("the server does not answer");
+    let (_lab, finished) = watching.interrupt();
+    signal(Signal::CONT);
+    assert_eq!(finished.exit, 0, "{}", finished.stderr);
+    let answer = finished.json()["answer"].to_string();
+    assert!(answer.contains("The server did not answer for ") && answer.contains(", up to the end."), "{answer}");
+    let watching = Watching::start(&[&server.url()]);
+    signal(Signal::STOP);
+    let stopped = Instant::now();
+    let (_lab, finished) = watching.interrupt();
+    let took = stopped.elapsed();
+    signal(Signal::CONT);
+    assert!(finished.exit == 0 && took < ENDS_WITHIN, "{took:?}: {}", finished.stderr);
 }
 
 fn a_server_that_is_started_again_is_watched_on(server: &MariadbByHand, mut running: Running) {

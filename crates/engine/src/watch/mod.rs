@@ -46,6 +46,9 @@ pub(crate) static SOURCES: [&ServerSource; 4] = [&mysql::ACTIVITY, &postgres::AC
 const OPEN_WITHIN: Duration = Duration::from_secs(10);
 /// How long a connection and each answer may take later: a reading must not last.
 const ANSWER_WITHIN: Duration = Duration::from_secs(1);
+/// How long an answer over the first connection may take: somewhat longer than a statement may.
+const ANSWER_LIMITS: AnswerLimits =
+    AnswerLimits { control: Duration::from_millis(2_500), setup: Duration::from_millis(2_500) };
 /// A part of the time that reading statements may take.
 const STATEMENTS_SHARE: u32 = 100;
 /// So many texts are asked for at once.
@@ -607,7 +610,7 @@ fn server_at(url: &str, password_file: &str) -> Result<Box<dyn WatchedServer>, T
             "name one server: each of several is watched by a command of its own".into(),
         ));
     };
-    let (password, limits) = (Password::from_params(&params)?, AnswerLimits::default());
+    let (password, limits) = (Password::from_params(&params)?, ANSWER_LIMITS);
     Ok(if is_mysql {
         Box::new(mysql::WatchedMysql::new(MysqlAddress::from_url(server, password, limits)?))
     } else {

@@ -165,7 +165,7 @@ impl WatchedMysql {
 impl WatchedServer for WatchedMysql {
     fn connect(&mut self, patience: Duration, own: &mut OwnQuestions) -> Result<(), OpFailure> {
         self.wire = None;
-        let mut wire = self.address.connect_admin(patience)?;
+        let mut wire = self.address.connect_within(patience)?;
         own.add_setting(READ_ONLY);
         wire.set_up(READ_ONLY)?;
         // MariaDB and MySQL each know one of them.

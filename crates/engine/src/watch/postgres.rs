@@ -100,7 +100,7 @@ impl WatchedPostgres {
 impl WatchedServer for WatchedPostgres {
     fn connect(&mut self, patience: Duration, own: &mut OwnQuestions) -> Result<(), OpFailure> {
         self.wire = None;
-        let mut wire = self.address.connect_admin(patience)?;
+        let mut wire = self.address.connect_within(patience)?;
         own.add_setting("SET application_name");
         name_watcher(&mut wire);
         for setting in

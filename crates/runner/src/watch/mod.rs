@@ -319,6 +319,8 @@ impl WatchSession {
         }
         let clock = MonotonicClock::start_when(|| self.in_file(self.clock.now()));
         let stop = self.stop.clone();
+        // A server that hangs holds up no end.
+        let _heeding = engine::heed(&stop);
         let mut performer =
             WatchPerformer { session: self, clock, time: Nanos(0), interval: Nanos(0), goes_on, end: FileEnd::Over };
         let conductor = Conductor { writer, observer, stop, clock, done: Vec::new(), interruption: None };
