@@ -190,6 +190,10 @@ pub struct ServerReading {
     pub mean_ns: Option<f64>,
     /// Whether the server was started again since the reading before: then all that was done was done after that.
     pub restarted: bool,
+    /// Whether the server did not answer: what it did meanwhile is told when it answers again.
+    pub is_away: bool,
+    /// Whether nobody will tell what was done since the last reading that had it, because the server's account began anew.
+    pub is_lost: bool,
     /// What happened, in words for people.
     pub news: Vec<(EventKind, String)>,
 }
@@ -404,7 +408,7 @@ impl ServerWatch {
                 let values = self.log_values();
                 let values = self.values_by_source(&values);
                 let news = if was_away { Vec::new() } else { vec![(EventKind::SourceGap, text)] };
-                ServerReading { values, news, ..ServerReading::default() }
+                ServerReading { values, news, is_away: true, ..ServerReading::default() }
             }
         }
     }
@@ -427,11 +431,12 @@ impl ServerWatch {
         self.settings.truncate(SETTINGS_MAX);
         let started = self.server.started(&values);
         let restarted = self.is_new_connection && self.was_restarted(&values, took);
-        if restarted {
-            if !self.server.keeps_counts() {
-                self.ledger.restart();
-            }
-            self.statements = self.statements.map(|_| Instant::now());
+        if restarted && !self.server.keeps_counts() {
+            self.ledger.restart();
+        }
+        if self.is_new_connection {
+            // What comes later is not to be mixed with what was done before the server answered again.
+            self.want_statements();
         }
         let by_statement = self.read_statements(&mut values)?;
         Ok(ReadAll { values, own, started, restarted, by_statement })
@@ -511,7 +516,9 @@ impl ServerWatch {
         let mean_ns = by_statement.as_ref().and_then(|grown| grown.mean_ns);
         let counted = self.server.counts(&values);
         let before = std::mem::replace(&mut self.counted, counted.clone());
-        let done = if self.counts == ObservedCounts::Statements && self.server.counts_by_statements() {
+        let by_sums = self.counts == ObservedCounts::Statements && self.server.counts_by_statements();
+        let is_lost = by_sums && by_statement.as_ref().is_some_and(|grown| grown.was_reset);
+        let done = if by_sums {
             // If the account began anew, nobody knows what was done: the interval is a gap.
             by_statement.filter(|grown| !grown.was_reset).map(|grown| grown.kinds)
         } else {
@@ -520,7 +527,7 @@ impl ServerWatch {
             counted.zip(before).map(|(now, before)| self.done_between(&now, &before, &own))
         };
         let values = self.values_by_source(&values);
-        ServerReading { values, done, mean_ns, restarted, news }
+        ServerReading { values, done, mean_ns, restarted, is_away: false, is_lost, news }
     }
 
     /// What clients did between two counts. A count that fell was set to zero by a statement (FLUSH STATUS), and all of it is new.
@@ -634,6 +641,8 @@ mod tests {
 
     struct Scripted {
         script: std::vec::IntoIter<Told>,
+        /// What its one statement was executed, if it counts by statements.
+        executed: Option<u64>,
         number: Option<u32>,
         route: Route,
     }
@@ -686,6 +695,7 @@ mod tests {
         fn read_values(&mut self, _: &mut OwnQuestions) -> Result<Values, OpFailure> {
             let told = self.script.next().expect("the script has a line for each reading");
             self.number = Some(told.number.ok_or_else(not_connected)?);
+            self.executed = self.executed.map(|_| told.counted);
             let values = [("started", told.started.to_string()), ("counted", told.counted.to_string())];
             Ok(values.into_iter().map(|(name, value)| (name.to_owned(), value)).collect())
         }
@@ -706,12 +716,18 @@ mod tests {
             values["counted"].parse().ok().map(|counted| vec![counted])
         }
 
+        fn counts_by_statements(&self) -> bool {
+            self.executed.is_some()
+        }
+
         fn find_statements(&mut self) -> Result<Option<MissingPart>, OpFailure> {
-            Ok(Some(MissingPart { what: "statements".to_owned(), mend: String::new() }))
+            let missing = MissingPart { what: "statements".to_owned(), mend: String::new() };
+            Ok(Some(missing).filter(|_| self.executed.is_none()))
         }
 
         fn read_statements(&mut self, _: &mut OwnQuestions) -> Result<Vec<(StatementKey, StatementCost)>, OpFailure> {
-            Ok(Vec::new())
+            let cost = |calls| StatementCost { calls, ..StatementCost::default() };
+            Ok(self.executed.iter().map(|calls| (StatementKey::default(), cost(*calls))).collect())
         }
 
         fn read_texts(&mut self, _: &[String], _: &mut OwnQuestions) -> Result<TextRows, OpFailure> {
@@ -734,8 +750,12 @@ mod tests {
     }
 
     fn watch_of(script: &[Told]) -> ServerWatch {
+        watch_counting(script, None)
+    }
+
+    fn watch_counting(script: &[Told], executed: Option<u64>) -> ServerWatch {
         let script = Vec::from(script).into_iter();
-        let server = Scripted { script, number: None, route: Route::Socket("/nowhere".to_owned()) };
+        let server = Scripted { script, executed, number: None, route: Route::Socket("/nowhere".to_owned()) };
         ServerWatch::begin(Box::new(server)).expect("it answers")
     }
 
@@ -765,20 +785,33 @@ mod tests {
     }
 
     #[test]
+    fn what_was_done_before_an_account_of_statements_was_set_to_zero_is_lost() {
+        let script = [1_000, 1_010, 5, 15].map(|counted| told(100.0, counted, 50));
+        let mut watch = watch_counting(&script, Some(0));
+        let done = [(); 3].map(|()| {
+            watch.want_statements();
+            let reading = watch.read();
+            (reading.done.map(|done| done.iter().sum::<u64>()), reading.is_lost)
+        });
+        assert_eq!(done, [(Some(10), false), (None, true), (Some(10), false)]);
+    }
+
+    #[test]
     fn how_long_a_server_did_not_answer_is_told_in_each_account() {
         let mut watch = watch_of(&[told(100.0, 1_000, 50), LOST, LOST, LOST, LOST, told(100.5, 1_005, 51)]);
         let is_told = |watch: &ServerWatch| {
             let seen = watch.observation();
             (seen.away_ns > 0, seen.unknown_ns > 0)
         };
-        assert_eq!(watch.read().news.len(), 1);
+        let first = watch.read();
+        assert!(first.is_away && first.news.len() == 1);
         assert!(watch.read().news.is_empty(), "it is said once");
         assert_eq!(is_told(&watch), (true, true));
         watch.begin_account();
         assert_eq!(is_told(&watch), (false, false));
         watch.read();
         assert_eq!(is_told(&watch), (true, true), "it is still away");
-        watch.read();
+        assert!(!watch.read().is_away);
         assert_eq!(is_told(&watch), (true, false), "what it did is told now");
         watch.begin_account();
         assert_eq!(is_told(&watch), (false, false));

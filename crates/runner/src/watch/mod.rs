@@ -398,9 +398,9 @@ impl WatchPerformer<'_> {
                 server.want_statements();
             }
             let take = |reading: &ServerReading| {
-                // What a server that is away has done by now is told when it answers again, and counts there.
-                let done = reading.done.as_deref().or(is_roll.then_some(&[][..]));
-                rows.take(rows_end, done, reading.restarted)
+                // What a server that is away has done by now is told when it answers again, and counts there. What is lost leaves a gap.
+                let done = reading.done.as_deref().or((is_roll || reading.is_lost).then_some(&[][..]));
+                rows.take(rows_end, done, reading.restarted || reading.is_away)
             };
             let values = self.read(at, take, &mut figures, conductor);
             let is_new = self.follow_events(at, start, (&values, figures.threads()), conductor);

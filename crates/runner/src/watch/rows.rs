@@ -2,7 +2,7 @@
 //!
 //! In: the number of whole intervals that are over, and what was done since the last reading that knew it. Out: a row for each interval. Limits:
 //! readings are at the ends of intervals. If some were left out, what was done is spread evenly over their intervals, because it is not known
-//! when it was done; after a restart it is all in the last one, because the server was away before. If nothing is known for very long, the
+//! when it was done; if the server was restarted or did not answer meanwhile it is all in the last one. If nothing is known for very long, the
 //! intervals so far are empty ones.
 
 use model::{Generator, IntervalRow, KindRow, Nanos, OpKind, Phase, Tick};
@@ -15,29 +15,33 @@ pub(super) struct WatchedRows {
     interval: Nanos,
     /// The first interval that has no row yet.
     next: u32,
+    /// Whether the server was away in one of the intervals that have no row yet.
+    was_away: bool,
 }
 
 impl WatchedRows {
     /// Rows of intervals of this length from `start` on.
     pub fn new(start: Tick, interval: Nanos) -> WatchedRows {
-        WatchedRows { start, interval, next: 0 }
+        WatchedRows { start, interval, next: 0, was_away: false }
     }
 
-    /// The rows of the intervals up to number `end` in which so many were `done` of each kind; none as long as that is not known.
-    pub fn take(&mut self, end: u32, done: Option<&[u64]>, restarted: bool) -> Vec<IntervalRow> {
+    /// The rows of the intervals up to number `end` in which so many were `done` of each kind; none as long as that is not known. `was_away` tells
+    /// whether the server was restarted, or did not answer, since the call before.
+    pub fn take(&mut self, end: u32, done: Option<&[u64]>, was_away: bool) -> Vec<IntervalRow> {
+        self.was_away |= was_away;
         let intervals = end.saturating_sub(self.next);
         let done = done.or((intervals >= WAITING_MAX).then_some(&[][..]));
         let Some(done) = done.filter(|_| intervals > 0) else { return Vec::new() };
         let first = std::mem::replace(&mut self.next, end);
+        let was_away = std::mem::take(&mut self.was_away);
         let row = |place: u32| {
-            let (from, to) = if restarted {
-                (u64::from(place + 1 == intervals), intervals.into())
-            } else {
-                (u64::from(place), u64::from(intervals))
-            };
-            let part = |all: u64| match (restarted, from) {
-                (true, last) => all * last,
-                (false, place) => share(all, place + 1, to) - share(all, place, to),
+            let (from, to) = (u64::from(place), u64::from(intervals));
+            let part = |all: u64| {
+                if was_away {
+                    if from + 1 == to { all } else { 0 }
+                } else {
+                    share(all, from + 1, to) - share(all, from, to)
+                }
             };
             let kinds = (0u8..).zip(done).map(|(kind, all)| KindRow { ok: part(*all), ..KindRow::empty(OpKind(kind)) });
             self.row(first + place, kinds.filter(|row| row.ok > 0).collect())
@@ -61,9 +65,9 @@ fn share(all: u64, part: u64, parts: u64) -> u64 {
 mod tests {
     use super::*;
 
-    fn taken(rows: &mut WatchedRows, end: u32, done: Option<&[u64]>, restarted: bool) -> Vec<(u32, Vec<u64>)> {
+    fn taken(rows: &mut WatchedRows, end: u32, done: Option<&[u64]>, was_away: bool) -> Vec<(u32, Vec<u64>)> {
         let of = |row: &IntervalRow| (row.index, row.kinds.iter().map(|kind| kind.ok).collect());
-        rows.take(end, done, restarted).iter().map(of).collect()
+        rows.take(end, done, was_away).iter().map(of).collect()
     }
 
     #[test]
@@ -97,5 +101,14 @@ mod tests {
         let mut rows = WatchedRows::new(Tick(0), Nanos(100));
         let found = taken(&mut rows, 3, Some(&[10]), true);
         assert_eq!(found, [(0, vec![]), (1, vec![]), (2, vec![10])]);
+    }
+
+    #[test]
+    fn what_is_known_only_later_was_done_after_the_server_was_away() {
+        let mut rows = WatchedRows::new(Tick(0), Nanos(100));
+        assert!(rows.take(1, None, true).is_empty() && rows.take(2, None, false).is_empty());
+        let found = taken(&mut rows, 3, Some(&[10]), false);
+        assert_eq!(found, [(0, vec![]), (1, vec![]), (2, vec![10])]);
+        assert_eq!(taken(&mut rows, 5, Some(&[10]), false), [(3, vec![5]), (4, vec![5])]);
     }
 }
