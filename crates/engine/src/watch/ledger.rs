@@ -57,6 +57,8 @@ pub(super) struct StatementLedger {
     /// Those that are no more in `totals`, and how many kinds they were.
     others: StatementCost,
     others_kinds: u64,
+    /// Executions of this account that the server had no room to tell apart.
+    untold: u64,
     texts: HashMap<String, StatementText>,
     /// When the sums were first and last read.
     read: Option<(Instant, Instant)>,
@@ -112,6 +114,7 @@ impl StatementLedger {
         for (key, cost) in grown {
             self.totals.entry(key.clone()).or_default().add(cost);
             self.all.add(cost);
+            self.untold += if key.id.is_empty() { cost.calls } else { 0 };
         }
         if self.totals.len() > KINDS_MAX {
             let kept = by_time(std::mem::take(&mut self.totals));
@@ -153,7 +156,7 @@ impl StatementLedger {
     /// Begins a new account at the last reading. Texts of kinds that the server still has stay.
     pub fn begin_anew(&mut self) {
         self.totals.clear();
-        (self.others, self.others_kinds, self.forgotten) = (StatementCost::default(), 0, 0);
+        (self.others, self.others_kinds, self.untold, self.forgotten) = (StatementCost::default(), 0, 0, 0);
         (self.read, self.unseen) = (self.read.map(|(_, last)| (last, last)), Duration::ZERO);
         let there: HashSet<&str> = self.last.iter().flatten().map(|(key, _)| key.id.as_str()).collect();
         self.texts.retain(|id, _| there.contains(id.as_str()));
@@ -174,6 +177,12 @@ impl StatementLedger {
 
     pub fn text(&self, id: &str) -> Option<&StatementText> {
         self.texts.get(id)
+    }
+
+    /// The share of executions that the server had no room to tell apart.
+    pub fn untold_share(&self) -> f64 {
+        let all = self.totals.values().fold(self.others.calls, |sum, cost| sum.saturating_add(cost.calls));
+        self.untold as f64 / all.max(1) as f64
     }
 
     /// Whether no sums were read yet.
@@ -364,6 +373,17 @@ mod tests {
         let mut of_two = vec![one("shop", 7), one("watch", 1)];
         ledger.leave_out(&own[..1], &mut of_two);
         assert_eq!(of_two, [one("shop", 7)]);
+    }
+
+    #[test]
+    fn statements_for_which_the_server_had_no_room_are_a_share_of_each_account() {
+        let mut ledger = StatementLedger::default();
+        ledger.add(&sums(&[("a", 10, 1), ("", 30, 1)]));
+        assert_eq!(ledger.untold_share(), 0.75);
+        ledger.begin_anew();
+        assert_eq!(ledger.untold_share(), 0.0);
+        ledger.add(&sums(&[("a", 10, 1)]));
+        assert_eq!(ledger.untold_share(), 0.0);
     }
 
     #[test]

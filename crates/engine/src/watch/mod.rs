@@ -53,8 +53,13 @@ const ANSWER_LIMITS: AnswerLimits =
 const STATEMENTS_SHARE: u32 = 100;
 /// So many texts are asked for at once.
 const TEXTS_AT_ONCE: usize = 500;
+/// If the server had no room to tell apart a larger share of the statements, that is said.
+const UNTOLD_SHARE: f64 = 0.05;
 /// The name by which the statements of the watch are left out.
 const OWN: &str = "plimsoll_watch";
+/// What makes the table of statements of MySQL and MariaDB larger.
+const MORE_DIGESTS: &str =
+    "set a larger `performance_schema_digests_size` in the server's configuration file and start it again";
 /// So many of its own settings are remembered until statements are read.
 const SETTINGS_MAX: usize = 100;
 /// Two times of a start that differ by less are of one start, besides what a server rounds and how long a reading takes: clocks are not alike.
@@ -555,6 +560,12 @@ impl ServerWatch {
                 format!("the server forgot {} kinds of statement: it has room for too few", self.ledger.forgotten);
             missing.push(MissingPart { what, mend: String::new() });
         }
+        let untold = self.ledger.untold_share();
+        if untold > UNTOLD_SHARE {
+            let share = untold * 100.0;
+            let what = format!("the texts of {share:.0} % of the statements: the server's table of statements is full");
+            missing.push(MissingPart { what, mend: MORE_DIGESTS.to_owned() });
+        }
         let nanos = |time: Duration| u64::try_from(time.as_nanos()).unwrap_or(u64::MAX);
         let statements_ns = nanos(self.ledger.watched());
         let away_ns = nanos(self.away + self.away_since.map_or(Duration::ZERO, |since| self.asked - since));
@@ -794,6 +805,19 @@ mod tests {
             (reading.done.map(|done| done.iter().sum::<u64>()), reading.is_lost)
         });
         assert_eq!(done, [(Some(10), false), (None, true), (Some(10), false)]);
+    }
+
+    #[test]
+    fn a_table_of_statements_that_is_full_is_told_with_what_makes_it_larger() {
+        // The one statement of the script has no digest.
+        let script = [1_000, 1_010].map(|counted| told(100.0, counted, 50));
+        let mut watch = watch_counting(&script, Some(0));
+        assert!(watch.observation().missing.is_empty());
+        watch.want_statements();
+        watch.read();
+        let missing = watch.observation().missing;
+        assert_eq!(missing[0].what, "the texts of 100 % of the statements: the server's table of statements is full");
+        assert!(missing[0].mend.contains("performance_schema_digests_size"));
     }
 
     #[test]
