@@ -9,9 +9,11 @@
 use super::listener::ServerHere;
 use super::peer::find_peer;
 use host::deadline::{MOMENT, poll_until};
+use host::error::TargetError;
 use host::filesystem::device_below;
 use model::{Fact, UnseenServer};
 use procfs::process::{Process, Stat};
+use std::collections::HashMap;
 use std::os::fd::BorrowedFd;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
@@ -114,6 +116,59 @@ impl ServerSighting {
     }
 }
 
+/// Checks that a number that the user gives, and that is there, is that of a process.
+///
+/// # Errors
+/// If it is that of a thread, or of a process that has ended.
+pub fn check_number(pid: u32) -> Result<(), TargetError> {
+    let process = i32::try_from(pid).ok().and_then(|pid| Process::new(pid).ok());
+    let Some(status) = process.and_then(|process| process.status().ok()) else { return Ok(()) };
+    if status.state.starts_with('Z') {
+        return Err(TargetError::Unsupported(format!("process {pid} has ended, and only its parent keeps its number")));
+    }
+    if status.tgid != status.pid {
+        let process = status.tgid;
+        return Err(TargetError::Unsupported(format!("{pid} is a thread of process {process}; give --pid {process}")));
+    }
+    Ok(())
+}
+
+/// Checks that process `pid`, or one that descends from it, runs one of the `programs` of the server that people call `spoken`.
+///
+/// # Errors
+/// If none does.
+pub fn check_program(pid: u32, programs: &[&str], spoken: &str) -> Result<(), TargetError> {
+    let Some(own) = read_stat(pid) else { return Ok(()) };
+    if programs.contains(&own.comm.as_str()) || has_descendant(pid, programs) {
+        return Ok(());
+    }
+    let program = own.comm;
+    Err(TargetError::Unsupported(format!(
+        "process {pid} runs `{program}`, not {spoken}; give --pid the number of the server's process, or leave it out"
+    )))
+}
+
+/// Whether a process that runs one of `programs` descends from process `pid`.
+fn has_descendant(pid: u32, programs: &[&str]) -> bool {
+    let all = procfs::process::all_processes().into_iter().flatten().flatten();
+    let all: Vec<Stat> = all.filter_map(|process| process.stat().ok()).collect();
+    let parents: HashMap<i32, i32> = all.iter().map(|stat| (stat.pid, stat.ppid)).collect();
+    all.iter().any(|stat| programs.contains(&stat.comm.as_str()) && descends(stat.ppid, pid, &parents))
+}
+
+/// Whether `ancestor` is process `pid`, or descends from it.
+fn descends(mut ancestor: i32, pid: u32, parents: &HashMap<i32, i32>) -> bool {
+    // Numbers may be used again while the list is read: what looks like a circle has an end.
+    for _ in 0..parents.len() {
+        if u32::try_from(ancestor) == Ok(pid) {
+            return true;
+        }
+        let Some(parent) = parents.get(&ancestor) else { return false };
+        ancestor = *parent;
+    }
+    false
+}
+
 impl SeenProcess {
     fn is_running(&self) -> bool {
         // A process that has ended keeps its number until its parent asks how.
@@ -167,6 +222,7 @@ mod tests {
     use super::*;
     use std::os::fd::AsFd;
     use std::os::unix::net::{UnixListener, UnixStream};
+    use std::process::{Command, Stdio};
 
     /// What is seen of this process, which listens at a socket, if it says that its data is in `data_dir`.
     fn seen_as(data_dir: Option<&str>, programs: &[&str]) -> ServerSighting {
@@ -196,6 +252,41 @@ mod tests {
         assert_eq!((proxy.pid(), proxy.device()), (None, None));
         let facts = [Fact::new("server.answered_by", name), Fact::new("server.unseen", "other-program")];
         assert_eq!(proxy.facts(), facts);
+    }
+
+    #[test]
+    fn a_thread_and_a_process_that_has_ended_are_refused() {
+        let refused = |pid| check_number(pid).err().map(|error| error.to_string()).unwrap_or_default();
+        let own = std::process::id();
+        assert_eq!(refused(own), "");
+        let (tell, told) = std::sync::mpsc::channel();
+        let (end, ended) = std::sync::mpsc::channel::<()>();
+        let thread = std::thread::spawn(move || {
+            tell.send(std::fs::read_link("/proc/thread-self").unwrap()).unwrap();
+            let _ = ended.recv();
+        });
+        let number: u32 = told.recv().unwrap().file_name().unwrap().to_str().unwrap().parse().unwrap();
+        assert!(refused(number).contains(&format!("{number} is a thread of process {own}; give --pid {own}")));
+        drop(end);
+        thread.join().unwrap();
+        let mut child = Command::new("true").spawn().unwrap();
+        let state = || read_stat(child.id()).filter(|stat| stat.state == 'Z');
+        assert!(poll_until(MOMENT, state).is_some());
+        assert!(refused(child.id()).contains("has ended"));
+        child.wait().unwrap();
+    }
+
+    #[test]
+    fn a_process_that_neither_runs_nor_has_started_the_servers_program_is_refused() {
+        let mut wrapper = Command::new("sh").args(["-c", "cat; :"]).stdin(Stdio::piped()).spawn().unwrap();
+        let pid = wrapper.id();
+        let is_started = || check_program(pid, &["cat"], "Cat").is_ok().then_some(());
+        assert!(poll_until(MOMENT, is_started).is_some(), "a wrapper starts it");
+        assert!(check_program(pid, &["sh"], "Sh").is_ok(), "it is the server itself");
+        let refused = check_program(pid, &["mariadbd", "mysqld"], "MariaDB").unwrap_err().to_string();
+        assert!(refused.contains(&format!("process {pid} runs `sh`, not MariaDB")), "{refused}");
+        drop(wrapper.stdin.take());
+        wrapper.wait().unwrap();
     }
 
     #[test]

@@ -20,7 +20,7 @@ use crate::counters::{ServerSource, described, values_of};
 use crate::mysql::client::MysqlAddress;
 use crate::postgres::client::PostgresAddress;
 use crate::server::network::{AnswerLimits, Route, TextRows};
-use crate::server::sighting::ServerSighting;
+use crate::server::sighting::{ServerSighting, check_program};
 use crate::server::url::{PASSWORD_FILE, Password, ServerUrl, URL, ask_for_passwords};
 use crate::sql::{OpFailure, server_error};
 use details::Details;
@@ -295,6 +295,14 @@ impl ServerWatch {
                 self.missing.push(MissingPart { what, mend: String::new() });
             }
         }
+    }
+
+    /// Checks that process `pid`, or one that it started, is of this kind of server.
+    ///
+    /// # Errors
+    /// If it runs another program.
+    pub fn check_process(&self, pid: u32) -> Result<(), TargetError> {
+        check_program(pid, self.server.programs(), self.server.names()[1])
     }
 
     /// Follows the error log that the server's process `pid`, which runs `program`, has open.

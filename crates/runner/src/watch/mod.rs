@@ -19,7 +19,7 @@ use crate::events::{RunObserver, note};
 use crate::messages::{Assignment, ConductorHandle, OpenedTrial, Performer, PerformerMessage};
 use crate::preflight::{RunSite, WatchFile, create_watch_run, wall_time_of_run};
 use conditions::{EventStep, EventWatch, Figures, counter_of};
-use engine::server::sighting::ServerSighting;
+use engine::server::sighting::{ServerSighting, check_number};
 use engine::watch::{ProcessLog, ServerReading, ServerWatch};
 use load::{Clock, MonotonicClock, Stop};
 use model::{
@@ -59,11 +59,15 @@ impl Watch {
     /// Connects to the server that `url` names. Its process is found by the connection, unless `pid` names it.
     ///
     /// # Errors
-    /// If the server cannot be reached, or there is no such process.
+    /// If the server cannot be reached, or there is no such process, or it is not the server's.
     pub fn of_server(url: &str, password_file: &str, pid: Option<u32>) -> Result<Watch, RunnerError> {
         let mut server = ServerWatch::open(url, password_file)?;
         let sighting = match pid {
-            Some(pid) => sight(pid)?,
+            Some(pid) => {
+                let seen = sight(pid)?;
+                server.check_process(pid)?;
+                seen
+            }
             None => server.look(),
         };
         if let Some(here) = sighting.server_here().filter(|_| pid.is_some()) {
@@ -192,6 +196,7 @@ impl Watch {
 }
 
 fn sight(pid: u32) -> Result<ServerSighting, RunnerError> {
+    check_number(pid)?;
     let seen = ServerSighting::of_process(pid, None).filter(|seen| seen.pid().is_some());
     seen.ok_or_else(|| {
         RunnerError::Unsupported(format!(
