@@ -10,7 +10,7 @@ use super::observed_events;
 use crate::points::limit_uses::{LimitUse, LimitedThing, limit_uses};
 use crate::recorded::dimensions::ENGINE;
 use crate::{Code, PointAnalysis};
-use model::{CounterRole, Observation, ObservedCounts, ObservedStatement, OpClass};
+use model::{CounterRole, Observation, ObservedCounts, ObservedStatement, OpClass, PointState};
 use words::list::{capital, join_and};
 use words::quantity::{count, plural, rate, time};
 
@@ -69,18 +69,23 @@ pub(super) fn answer(run: &AskedRun) -> Option<AnswerParts> {
 /// How long it was watched, and what that cost.
 pub fn trust(run: &AskedRun) -> Vec<String> {
     let Some(point) = run.analysis.points.first() else { return Vec::new() };
+    let is_partial = point.state == PointState::Partial && point.error.is_none();
+    let mut all: Vec<String> =
+        is_partial.then(|| "It is not complete: the watch was killed, or goes on.".to_owned()).into_iter().collect();
     let Some((summary, series)) = point.summary.as_ref().zip(point.series.as_ref()) else {
-        return vec!["It was not watched long enough to tell anything.".to_owned()];
+        all.push("It was not watched long enough to tell anything.".to_owned());
+        return all;
     };
     let readings = series.intervals.iter().filter(|interval| interval.at_s >= 0.0).count();
     let own = series.counters.iter().find(|one| one.role == Some(CounterRole::PlimsollCpu));
-    let own = own.map(|own| own.values.iter().map(|(_, ns)| ns / 1e9).sum::<f64>() / own.values.len().max(1) as f64);
+    let own = own.filter(|own| !own.values.is_empty());
+    let own = own.map(|own| own.values.iter().map(|(_, ns)| ns / 1e9).sum::<f64>() / own.values.len() as f64);
     let cost = own.map_or(String::new(), |share| format!("; the watch took {} of one CPU", percent(share)));
     let watched = time(summary.seconds * 1e9);
     let away_ns = point.traits.observed.as_ref().map_or(0, |seen| seen.away_ns);
     let away =
         if away_ns > 0 { format!("; the server did not answer for {}", time(away_ns as f64)) } else { String::new() };
-    let mut all = vec![format!("Watched for {watched} in {}{away}{cost}.", plural(readings as u64, "interval"))];
+    all.push(format!("Watched for {watched} in {}{away}{cost}.", plural(readings as u64, "interval")));
     all.extend(point.error.as_ref().map(|error| format!("It ended with: {}.", error.trim_end_matches('.'))));
     all
 }
@@ -419,7 +424,10 @@ mod tests {
     use super::*;
     use crate::simulated::{Simulation, kind};
     use crate::{Answer, AnswerKind, answer};
-    use model::{KindRow, LogSeverity, MissingPart, ObservedLog, ObservedMessage, OpKind, StatementCost};
+    use model::{
+        CounterDef, CounterKind, KindRow, LogSeverity, MissingPart, ObservedLog, ObservedMessage, OpKind, SourceDef,
+        StatementCost,
+    };
 
     fn statement(text: &str, calls: u64, time_ns: u64, read: u64, sent: u64) -> ObservedStatement {
         let cost = StatementCost { calls, time_ns, rows_read: Some(read), rows_sent: sent, ..StatementCost::default() };
@@ -550,6 +558,26 @@ mod tests {
         let (sentences, ..) = away(60, 60);
         assert_eq!(sentences[0], "The server did not answer for 60.0 s of 60.0 s, up to the end.");
         assert_eq!(away(0, 0).2, 0);
+    }
+
+    #[test]
+    fn a_watch_that_was_killed_or_goes_on_says_so_and_claims_no_cost_of_its_own_that_nobody_has_read() {
+        let counter = CounterDef {
+            name: "cpu".into(),
+            unit: "ns".into(),
+            kind: CounterKind::Counter,
+            help: String::new(),
+            role: Some(CounterRole::PlimsollCpu),
+            in_pages: false,
+        };
+        let partial = watched(statements()).with(|point| {
+            point.state = PointState::Partial;
+            let source = SourceDef { name: "plimsoll".into(), subject: String::new(), counters: vec![counter] };
+            point.sources.push(source);
+        });
+        let trust = answered(&partial).trust;
+        assert_eq!(trust[0], "It is not complete: the watch was killed, or goes on.");
+        assert_eq!(trust[1], "Watched for 60.0 s in 60 intervals.");
     }
 
     #[test]
