@@ -376,12 +376,10 @@ pub struct ObservedWait {
 }
 
 impl ObservedEvent {
-    /// The look that tells most: the one with the most waits, else the one with the most sessions, of several the first.
+    /// The look that tells most: the one with the most waits, else the one with the most sessions, of several the last, when they had lasted longest.
     pub fn telling_look(&self) -> Option<&ServerLook> {
-        let mut looks = self.looks.iter();
-        let first = looks.next()?;
-        let weight = |look: &ServerLook| (look.waits.len() as u64 + look.waits_left_out, look.sessions.len());
-        Some(looks.fold(first, |most, look| if weight(look) > weight(most) { look } else { most }))
+        // Of equal ones this is the last.
+        self.looks.iter().max_by_key(|look| (look.waits.len() as u64 + look.waits_left_out, look.sessions.len()))
     }
 }
 
@@ -450,6 +448,12 @@ mod tests {
         let event =
             ObservedEvent { looks: vec![look(&[]), look(&[(1, 2), (3, 2)]), look(&[(1, 2)])], ..Default::default() };
         assert_eq!(event.telling_look(), Some(&event.looks[1]));
+        let waited = |seconds| {
+            let wait = ObservedWait { waiter: 1, blocker: 2, seconds: Some(seconds), lock: None };
+            ServerLook { waits: vec![wait], ..ServerLook::default() }
+        };
+        let lasting = ObservedEvent { looks: vec![waited(0.0), waited(4.0)], ..Default::default() };
+        assert_eq!(lasting.telling_look(), Some(&lasting.looks[1]), "of equal ones the last");
         assert_eq!(ObservedEvent::default().telling_look(), None);
     }
 }

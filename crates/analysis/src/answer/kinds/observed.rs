@@ -56,8 +56,8 @@ pub(super) fn answer(run: &AskedRun) -> Option<AnswerParts> {
         .flatten()
         .collect();
     claims.extend(restart_claim(point));
-    claims.extend(log_claim(seen));
     claims.extend(observed_events::claims(seen, run.analysis.meta.started_unix_ms));
+    claims.extend(log_claim(seen));
     claims.extend(uncovered_claim(point, seen));
     claims.extend(disturbance::claims(&disturbed, &[]));
     claims.extend(unindexed_claim(point, seen));
@@ -360,8 +360,8 @@ impl Effort {
 
     fn head(self) -> &'static str {
         match self {
-            Effort::RowsRead => "rows read per row sent",
-            Effort::Pages => "pages per call",
+            Effort::RowsRead => "rows read/sent",
+            Effort::Pages => "pages/call",
         }
     }
 
@@ -489,7 +489,7 @@ mod tests {
             let last = table.rows[0].cells.last().expect("it has cells").as_ref().map(|cell| cell.text.clone());
             (table.columns.last().expect("it has columns").head.clone(), last.unwrap_or_default())
         };
-        assert_eq!(heads(Some(1_200)), ("pages per call".to_owned(), "2.00".to_owned()));
+        assert_eq!(heads(Some(1_200)), ("pages/call".to_owned(), "2.00".to_owned()));
         assert_eq!(heads(None), ("mean".to_owned(), "10.0 ms".to_owned()));
     }
 

@@ -1,11 +1,12 @@
 //! The answer on one screen: the question, the table in which the answer is seen, what is claimed, how far to trust it, and what to do next.
 //!
 //! In: an [`Answer`], a width in columns, and whether colour is wanted. Out: at most [`LINES_MAX`] lines from 60 columns on. What has no room
-//! there goes in this order: the later claims, the later sentences of trust, the last rows of the table. The details have it all.
+//! there goes in this order: the later claims, the later sentences of trust, the last rows of the table; of a watch, whose claims tell what
+//! disturbed it, the last rows first. The details have it all.
 
 use super::{Paint, Tone, WIDTH_LEAST, WIDTH_MIN, cut, safe, unquoted, wrap};
-use analysis::Answer;
 use analysis::answer::{AnswerCell, AnswerTable};
+use analysis::{Answer, AnswerKind};
 
 /// With the line that names the report, and an empty one before it, a screen of 24.
 const LINES_MAX: usize = 22;
@@ -41,6 +42,7 @@ fn shorten(answer: &mut Answer, paint: Paint) -> bool {
     let rows = answer.table.as_ref().map_or(0, |table| table.rows.len());
     let drop_row = |answer: &mut Answer| answer.table.iter_mut().for_each(|table| drop(table.rows.pop()));
     match answer {
+        _ if answer.kind == AnswerKind::Observed && rows > ROWS_FEW => drop_row(answer),
         _ if answer.claims.len() > CLAIMS_KEPT => drop(answer.claims.pop()),
         _ if answer.trust.len() > TRUST_KEPT => drop(answer.trust.pop()),
         _ if rows > ROWS_KEPT => drop_row(answer),
@@ -392,6 +394,32 @@ mod tests {
         let told = text(&made, 80);
         assert!(told.contains("Claim number 1") && told.contains("1.22 to 1.49"), "{told}");
         assert!(!told.contains("10.9 ms") && !told.contains("(p99)"), "{told}");
+    }
+
+    #[test]
+    fn who_blocked_whom_stays_and_the_cheaper_statements_go() {
+        let mut made = made_answer();
+        made.kind = AnswerKind::Observed;
+        made.trust.truncate(1);
+        for (nth, claim) in made.claims.iter_mut().enumerate() {
+            claim.sentence = format!("Claim number {nth} is a sentence that has about as many words as most of them.");
+        }
+        let table = made.table.as_mut().expect("it has one");
+        (table.head, table.conditions) = ("the dearest statements".to_owned(), String::new());
+        table.rows.truncate(7);
+        for (nth, row) in table.rows.iter_mut().enumerate() {
+            row.name = vec![format!("{} SELECT c FROM t", nth + 1)];
+            row.cells.iter_mut().flatten().for_each(|cell| cell.text = "1.63 ms".to_owned());
+        }
+        let told = text(&made, 80);
+        assert!(told.contains("Claim number 4") && told.contains("4 SELECT"), "{told}");
+        made.kind = AnswerKind::Arms;
+        made.claims.iter_mut().for_each(|claim| claim.sentence = format!("{} {}", claim.sentence, claim.sentence));
+        let told = text(&made, 80);
+        assert!(!told.contains("Claim number 4") && told.contains("7 SELECT"), "{told}");
+        made.kind = AnswerKind::Observed;
+        let told = text(&made, 80);
+        assert!(told.contains("Claim number 3") && !told.contains("7 SELECT"), "{told}");
     }
 
     #[test]
