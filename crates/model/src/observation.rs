@@ -57,6 +57,9 @@ pub struct Observation {
     /// How many further events there were.
     #[serde(skip_serializing_if = "is_zero")]
     pub events_left_out: u64,
+    /// Conditions of the user that did not hold, although what they are about was known.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub unheld: Vec<String>,
     /// What the server wrote to its error log; `None` if that is not read.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub log: Option<ObservedLog>,

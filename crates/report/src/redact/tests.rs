@@ -85,6 +85,7 @@ fn full_point() -> PointData {
             ..ObservedLog::default()
         }),
         events: vec![ObservedEvent { condition: "waiting>0".into(), looks: vec![look()], ..ObservedEvent::default() }],
+        unheld: vec!["running>9".into()],
         ..Observation::default()
     });
     let outcome = &mut traits.outcome;

@@ -237,6 +237,7 @@ fn visit_observation(observed: &mut Observation, visit: Visit) {
         visit(TextPlace::Other, &mut event.condition);
         event.looks.iter_mut().for_each(|look| visit_look(look, visit));
     }
+    observed.unheld.iter_mut().for_each(|condition| visit(TextPlace::Other, condition));
     if let Some(log) = &mut observed.log {
         visit(TextPlace::Other, &mut log.file);
         log.messages.iter_mut().for_each(|message| visit(TextPlace::Other, &mut message.text));

@@ -139,10 +139,21 @@ pub(super) enum EventStep {
     Ended,
 }
 
+/// What is known of one condition in the present file.
+#[derive(Clone, Default)]
+struct ConditionRecord {
+    /// In how many intervals in a row it has held.
+    in_a_row: u32,
+    /// Whether these were enough for an event; `None` if what it is about was never known.
+    has_held: Option<bool>,
+}
+
 /// The events of the present file.
 #[derive(Default)]
 pub(super) struct EventWatch {
     conditions: Vec<WatchCondition>,
+    /// Of each condition: an event names only one of those that hold.
+    records: Vec<ConditionRecord>,
     /// In how many intervals in a row a condition has held, and when the first of them began.
     held: u32,
     since: Tick,
@@ -159,7 +170,8 @@ pub(super) struct EventWatch {
 
 impl EventWatch {
     pub fn new(conditions: Vec<WatchCondition>) -> EventWatch {
-        EventWatch { conditions, ..EventWatch::default() }
+        let records = vec![ConditionRecord::default(); conditions.len()];
+        EventWatch { conditions, records, ..EventWatch::default() }
     }
 
     pub fn is_wanted(&self) -> bool {
@@ -171,9 +183,17 @@ impl EventWatch {
         (self.events.clone(), self.left_out)
     }
 
+    /// The conditions that have not held in the present file.
+    pub fn unheld(&self) -> Vec<String> {
+        let is_named = |name: &String| self.events.iter().any(|event| event.condition == *name);
+        let unheld = self.conditions.iter().zip(&self.records).filter(|(_, record)| record.has_held == Some(false));
+        unheld.map(|(condition, _)| condition.to_string()).filter(|name| !is_named(name)).collect()
+    }
+
     /// Begins a new file. An event that goes on begins there anew, as soon as its condition holds again.
     pub fn begin_file(&mut self) {
         (self.events, self.left_out) = (Vec::new(), 0);
+        self.records.iter_mut().for_each(|record| record.has_held = None);
         // The times of the file before mean nothing in this one.
         self.since = Tick(0);
         if std::mem::take(&mut self.is_open) {
@@ -184,6 +204,11 @@ impl EventWatch {
     /// The interval that ended at `at` had these values. Its length is `interval`, and the file began at `start`.
     pub fn take(&mut self, at: Tick, interval: Nanos, start: Tick, values: &[(WatchedFigure, f64)]) -> EventStep {
         let value_of = |figure| values.iter().find(|(known, _)| *known == figure).map(|(_, value)| *value);
+        for (condition, record) in self.conditions.iter().zip(&mut self.records) {
+            let Some(value) = value_of(condition.figure) else { continue };
+            record.in_a_row = if condition.holds(value) { record.in_a_row.saturating_add(1) } else { 0 };
+            record.has_held = Some(record.has_held == Some(true) || record.in_a_row >= IN_A_ROW);
+        }
         let mut known = self.conditions.iter().filter_map(|one| Some((one, value_of(one.figure)?))).peekable();
         if known.peek().is_none() {
             return EventStep::Nothing;
@@ -346,6 +371,19 @@ mod tests {
         assert_eq!(take(1, &[(WatchedFigure::Qps, 3.0)]), EventStep::Nothing);
         assert_eq!(take(2, &[(WatchedFigure::Cpu, 1.0)]), EventStep::Nothing);
         assert_eq!(take(3, &[(WatchedFigure::Qps, 4.0)]), EventStep::Began("qps<10".to_owned()));
+    }
+
+    #[test]
+    fn a_condition_that_did_not_hold_is_known_from_one_of_which_nothing_is_known() {
+        let mut watch = watch();
+        assert!(watch.unheld().is_empty(), "nothing is known");
+        steps(&mut watch, 0, &[0, 1, 0]);
+        assert_eq!(watch.unheld(), ["waiting>0", "qps<10"]);
+        steps(&mut watch, 3, &[1, 1]);
+        assert_eq!(watch.unheld(), ["qps<10"]);
+        watch.begin_file();
+        watch.take(Tick(SECOND.0), SECOND, Tick(0), &[(WatchedFigure::Waiting, 0.0)]);
+        assert_eq!(watch.unheld(), ["waiting>0"]);
     }
 
     #[test]

@@ -351,7 +351,8 @@ impl WatchSession {
 
     fn observation(&self) -> Observation {
         let (events, events_left_out) = self.events.events();
-        Observation { events, events_left_out, ..self.watch.observation() }
+        let unheld = self.events.unheld();
+        Observation { events, events_left_out, unheld, ..self.watch.observation() }
     }
 }
 

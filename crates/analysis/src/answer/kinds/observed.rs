@@ -58,6 +58,7 @@ pub(super) fn answer(run: &AskedRun) -> Option<AnswerParts> {
     claims.extend(restart_claim(point));
     claims.extend(observed_events::claims(seen, run.analysis.meta.started_unix_ms));
     claims.extend(log_claim(seen));
+    claims.extend(observed_events::unheld_claim(seen));
     claims.extend(uncovered_claim(point, seen));
     claims.extend(disturbance::claims(&disturbed, &[]));
     claims.extend(unindexed_claim(point, seen));

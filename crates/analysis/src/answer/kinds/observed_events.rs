@@ -1,12 +1,13 @@
 //! Conditions of the user that held while a server was watched: when, for how long, and who blocked whom.
 //!
-//! In: the events of a watched point. Out: a claim for the longest of them, and one for what was seen in the gravest. Limits: all of them are in the
-//! details; who blocks whom is what the server said at the moments at which it was asked.
+//! In: the events of a watched point. Out: a claim for the longest of them, one for what was seen in the gravest, and one for conditions that did
+//! not hold. Limits: all of them are in the details; who blocks whom is what the server said at the moments at which it was asked.
 
 use super::super::speech::short_enough;
 use super::super::{Claim, ClaimKind, WORDS_MAX};
 use model::{Observation, ObservedEvent, ObservedSession, ServerLook, WatchedFigure};
 use words::cell::{seconds, utc};
+use words::list::join_and;
 use words::quantity::{count, percent, plural, time, whole};
 
 /// The most characters of a statement in a claim.
@@ -24,6 +25,14 @@ pub(super) fn claims(seen: &Observation, started_unix_ms: u64) -> Vec<Claim> {
     let blocked = gravest.telling_look().and_then(seen_sentence);
     let blocked = blocked.map(|sentence| Claim::new(ClaimKind::Disturbance, sentence));
     [Some(held), blocked].into_iter().flatten().collect()
+}
+
+/// `waiting>0 did not hold.`
+pub(super) fn unheld_claim(seen: &Observation) -> Option<Claim> {
+    let unheld = Some(&seen.unheld).filter(|unheld| !unheld.is_empty())?;
+    let counted = format!("{} conditions of yours did not hold.", unheld.len());
+    let sentence = short_enough(vec![format!("{} did not hold.", join_and(unheld)), counted]);
+    Some(Claim::new(ClaimKind::Steadiness, sentence))
 }
 
 /// `waiting>0 held 3 times, the longest time for 12.0 s from 2026-11-29 22:58:03 UTC on: 4 at most.`
@@ -199,6 +208,18 @@ mod tests {
         let seen = Observation { events: vec![event(0, 2, vec![silent])], ..Observation::default() };
         assert_eq!(sentences(&seen)[1], "What happened then was not seen: time out.");
         assert!(sentences(&Observation::default()).is_empty());
+    }
+
+    #[test]
+    fn conditions_that_did_not_hold_are_told() {
+        let told = |conditions: &[&str]| {
+            let unheld = conditions.iter().map(|condition| (*condition).to_owned()).collect();
+            unheld_claim(&Observation { unheld, ..Observation::default() }).map(|claim| claim.sentence)
+        };
+        assert_eq!(told(&[]), None);
+        assert_eq!(told(&["waiting>0"]).as_deref(), Some("waiting>0 did not hold."));
+        assert_eq!(told(&["running>50", "cpu>90%"]).as_deref(), Some("running>50 and cpu>90% did not hold."));
+        assert_eq!(told(&["running>50"; 40]).as_deref(), Some("40 conditions of yours did not hold."));
     }
 
     #[test]
