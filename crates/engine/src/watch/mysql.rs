@@ -78,8 +78,9 @@ const SYSTEM_ZONE: &str = "SET SESSION time_zone = 'SYSTEM'";
 /// What the watch itself asks in each reading, as the server writes it.
 const OWN_STATUS: &str = "SHOW GLOBAL STATUS WHERE `Variable_name` IN (...)";
 
-const CONSUMERS: &str = "SELECT count(*) FROM performance_schema.setup_consumers WHERE name IN ('global_instrumentation', 'statements_digest') \
-                        AND enabled = 'YES'";
+const HAS_STATEMENTS: &str = "SELECT @@performance_schema AS plimsoll_watch";
+const CONSUMERS: &str = "SELECT count(*) FROM performance_schema.setup_consumers AS plimsoll_watch \
+                        WHERE name IN ('global_instrumentation', 'statements_digest') AND enabled = 'YES'";
 const TURN_ON: &str = "UPDATE performance_schema.setup_consumers SET enabled = 'YES' WHERE name IN ('global_instrumentation', \
                        'thread_instrumentation', 'statements_digest')";
 
@@ -269,7 +270,7 @@ impl WatchedServer for WatchedMysql {
     }
 
     fn find_statements(&mut self) -> Result<Option<MissingPart>, OpFailure> {
-        if self.ask("SELECT @@performance_schema")? != [[Some("1".to_owned())]] {
+        if self.ask(HAS_STATEMENTS)? != [[Some("1".to_owned())]] {
             let mend = "set `performance_schema = ON` in the server's configuration file and start it again";
             return Ok(missing("performance_schema is off", mend));
         }
@@ -436,4 +437,15 @@ fn sum_of(row: Vec<Option<String>>) -> Option<(StatementKey, StatementCost)> {
         pages: None,
     };
     Some((StatementKey { database, id: id.unwrap_or_default(), entry: None }, cost))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_question_has_the_name_by_which_it_is_left_out() {
+        let all = [HAS_STATEMENTS, CONSUMERS, DIGESTS, SESSIONS, PAUSE, WAITS, NEWER_WAITS, METADATA_WAITS];
+        assert!(all.iter().all(|question| question.contains(OWN)));
+    }
 }

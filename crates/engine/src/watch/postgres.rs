@@ -217,7 +217,7 @@ impl WatchedServer for WatchedPostgres {
         };
         let view = format!("\"{}\".pg_stat_statements", schema.replace('"', "\"\""));
         let columns = self.ask(&format!(
-            "SELECT attname FROM pg_attribute WHERE attrelid = '{}'::regclass AND attnum > 0",
+            "SELECT {OWN}.attname FROM pg_attribute AS {OWN} WHERE attrelid = '{}'::regclass AND attnum > 0",
             view.replace('\'', "''")
         ))?;
         let has = |name: &str| columns.iter().flatten().any(|column| column.as_deref() == Some(name));
