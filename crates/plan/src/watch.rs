@@ -61,13 +61,19 @@ pub fn watch_condition(text: &str) -> Result<WatchCondition, PlanError> {
         return Err(written.refused(format_args!("{}{}", takes(), hint(name, names()))));
     };
     let (value, kind) = match figure {
-        WatchedFigure::Mean => (Nanos::parse(limit).map(|time| time.0 as f64), "a time such as 50ms"),
+        WatchedFigure::Mean => (time(limit), "a time with its unit (us, ms, s, m, h), such as 50ms"),
         WatchedFigure::Cpu | WatchedFigure::Disk => (share(limit), "a share from 0% to 100%"),
         _ => (text::parse_finite(limit).filter(|value| *value >= 0.0), "a number of at least 0"),
     };
     let sign = if above { '>' } else { '<' };
     let limit_value = value.ok_or_else(|| written.refused(format_args!("`{name}{sign}` with {kind}")))?;
     Ok(WatchCondition { figure, above, limit: limit_value, written: limit.to_owned() })
+}
+
+/// Nanoseconds. A number alone would be seconds elsewhere, and few mean that here.
+fn time(text: &str) -> Option<f64> {
+    let time = Nanos::parse(text).filter(|_| text.ends_with(char::is_alphabetic))?;
+    Some(time.0 as f64)
 }
 
 fn share(text: &str) -> Option<f64> {
@@ -101,7 +107,10 @@ mod tests {
         let unknown = refused("p99>50ms");
         assert!(unknown.contains("cannot be `p99>50ms`; use NAME>LIMIT or NAME<LIMIT; the names are `qps`, `mean`"));
         assert!(refused("runing>5").contains("did you mean `running`?"));
-        assert!(refused("mean>fast").ends_with("use `mean>` with a time such as 50ms"), "{}", refused("mean>fast"));
+        for text in ["mean>fast", "mean>50"] {
+            let expected = "use `mean>` with a time with its unit (us, ms, s, m, h), such as 50ms";
+            assert!(refused(text).ends_with(expected), "{}", refused(text));
+        }
         assert!(refused("cpu>90").contains("a share from 0% to 100%"), "{}", refused("cpu>90"));
         for text in ["", "running", "running>", "running>-1", "running>1<2", "cpu>101%", "qps>inf", "mean>"] {
             refused(text);
