@@ -77,7 +77,10 @@ pub fn trust(run: &AskedRun) -> Vec<String> {
         all.push("It was not watched long enough to tell anything.".to_owned());
         return all;
     };
-    let readings = series.intervals.iter().filter(|interval| interval.at_s >= 0.0).count();
+    let intervals = match series.intervals.iter().filter(|interval| interval.at_s >= 0.0).count() {
+        0 => "less than an interval".to_owned(),
+        intervals => plural(intervals as u64, "interval"),
+    };
     let own = series.counters.iter().find(|one| one.role == Some(CounterRole::PlimsollCpu));
     let own = own.filter(|own| !own.values.is_empty());
     let own = own.map(|own| own.values.iter().map(|(_, ns)| ns / 1e9).sum::<f64>() / own.values.len() as f64);
@@ -86,7 +89,7 @@ pub fn trust(run: &AskedRun) -> Vec<String> {
     let away_ns = point.traits.observed.as_ref().map_or(0, |seen| seen.away_ns);
     let away =
         if away_ns > 0 { format!("; the server did not answer for {}", time(away_ns as f64)) } else { String::new() };
-    all.push(format!("Watched for {watched} in {}{away}{cost}.", plural(readings as u64, "interval")));
+    all.push(format!("Watched for {watched} in {intervals}{away}{cost}."));
     all.extend(point.error.as_ref().map(|error| format!("It ended with: {}.", error.trim_end_matches('.'))));
     all
 }
@@ -426,8 +429,8 @@ mod tests {
     use crate::simulated::{Simulation, kind};
     use crate::{Answer, AnswerKind, answer};
     use model::{
-        CounterDef, CounterKind, KindRow, LogSeverity, MissingPart, ObservedLog, ObservedMessage, OpKind, SourceDef,
-        StatementCost,
+        CounterDef, CounterKind, KindRow, LogSeverity, MissingPart, Nanos, ObservedLog, ObservedMessage, OpKind,
+        SourceDef, StatementCost,
     };
 
     fn statement(text: &str, calls: u64, time_ns: u64, read: u64, sent: u64) -> ObservedStatement {
@@ -579,6 +582,16 @@ mod tests {
         let trust = answered(&partial).trust;
         assert_eq!(trust[0], "It is not complete: the watch was killed, or goes on.");
         assert_eq!(trust[1], "Watched for 60.0 s in 60 intervals.");
+    }
+
+    #[test]
+    fn a_watch_that_was_ended_at_once_has_no_intervals_to_count() {
+        let short = watched(statements()).with(|point| {
+            point.phases[0].intervals.truncate(1);
+            point.phases[0].end = point.phases[0].start + Nanos::from_millis(300);
+        });
+        let trust = answered(&short).trust;
+        assert!(trust[0].starts_with("Watched for 300 ms in less than an interval"), "{trust:?}");
     }
 
     #[test]
