@@ -242,12 +242,14 @@ fn conclude(recorded: RecordedRun, matches: &ArgMatches, context: &Context) -> R
 struct WatchDisplay<'a> {
     context: &'a Context,
     line: ProgressLine,
+    /// What is over.
+    seconds: f64,
 }
 
 impl WatchDisplay<'_> {
     fn start(length: Nanos, context: &Context) -> WatchDisplay<'_> {
         let seconds = length.0.div_ceil(1_000_000_000);
-        WatchDisplay { context, line: ProgressLine::start(seconds, context) }
+        WatchDisplay { context, line: ProgressLine::start(seconds, context), seconds: 0.0 }
     }
 }
 
@@ -258,7 +260,9 @@ impl RunObserver for WatchDisplay<'_> {
             RunEvent::Interval { rows, .. } if !rows.is_empty() => {
                 let done: u64 = rows.iter().flat_map(|row| &row.kinds).map(|kind| kind.ok).sum();
                 let seconds: f64 = rows.iter().map(|row| row.length.as_secs_f64()).sum();
-                self.line.go_on(seconds, &format!("{} statements/s", count(done as f64 / seconds.max(1e-3))));
+                self.seconds += seconds;
+                let rate = format!("{} statements/s", count(done as f64 / seconds.max(1e-3)));
+                self.line.go_to(self.seconds as u64, &rate);
             }
             _ => {}
         }

@@ -26,9 +26,9 @@ impl ProgressLine {
         self.bar.set_message(crate::output::escaped(what).into_owned());
     }
 
-    /// So many steps are over since the last time, and this is known now.
-    pub fn go_on(&self, steps: f64, what: &str) {
-        self.bar.inc(steps.round() as u64);
+    /// So many steps are over, and this is known now. There are never more than there are in all.
+    pub fn go_to(&self, steps: u64, what: &str) {
+        self.bar.set_position(self.bar.length().map_or(steps, |all| steps.min(all)));
         self.bar.set_message(crate::output::escaped(what).into_owned());
     }
 
@@ -41,5 +41,20 @@ impl ProgressLine {
 impl Drop for ProgressLine {
     fn drop(&mut self) {
         self.bar.finish_and_clear();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_more_steps_are_over_than_there_are() {
+        let context = Context { catalogue: runner::catalogue(), json: false, quiet: true, plain: false };
+        let line = ProgressLine::start(3, &context);
+        line.go_to(2, "two");
+        assert_eq!(line.bar.position(), 2);
+        line.go_to(4, "more");
+        assert_eq!(line.bar.position(), 3);
     }
 }
