@@ -551,6 +551,7 @@ fn what_cannot_be_watched_is_one_line() {
         ),
         (&["--pid", "1", "--when", "running>5"], 2, "--when: `running>5` is not seen here: only the server tells it"),
         (&["--pid", "1", "--out", "x.txt"], 2, "--out: `x.txt` is no name of a run file"),
+        (&["--pid", "1", "--out", "nowhere/x.plimsoll"], 2, "--out: the directory `nowhere` does not exist; create it"),
     ] {
         let refused = lab.run(&[&["observe"], arguments].concat());
         assert_eq!(refused.exit, exit, "{arguments:?}: {}", refused.stderr);

@@ -135,6 +135,10 @@ fn place_of(matches: &ArgMatches) -> Result<(RunSite, Option<String>), Fault> {
     let out = matches.get_one::<PathBuf>("observe-out");
     let name = out.map(|path| run_name(path)).transpose()?;
     let beside = out.and_then(|path| path.parent()).filter(|dir| !dir.as_os_str().is_empty());
+    if let Some(dir) = beside.filter(|dir| !dir.is_dir()) {
+        let dir = output::shown(dir);
+        return Err(Fault::usage(format!("--out: the directory `{dir}` does not exist; create it, or name another")));
+    }
     let runs = match (out, beside) {
         (_, Some(dir)) => dir.to_owned(),
         (Some(_), None) => PathBuf::from("."),
