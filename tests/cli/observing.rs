@@ -333,6 +333,8 @@ fn watch_in_several_files(server: &MariadbByHand) {
     let files = lab.run_files();
     let compared = lab.run(&["compare", files[1].to_str().unwrap(), files[2].to_str().unwrap()]);
     assert_eq!(compared.exit, 0, "{}", compared.stderr);
+    assert!(compared.stdout.contains("watch it again at the same hour"), "{}", compared.stdout);
+    assert!(!compared.stdout.contains("--repeat"), "a watch has no repeats: {}", compared.stdout);
 }
 
 /// Each interval of the run phase has its number, from 0 on, and each source has been read. How many updates there are.

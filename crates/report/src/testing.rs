@@ -1398,6 +1398,7 @@ pub fn compared() -> analysis::compare::RunComparison {
         places: vec![place],
         unmatched: 0,
         kernels: None,
+        watches: None,
         left_out: 0,
         lost: Vec::new(),
         failed_replays: [None, None],

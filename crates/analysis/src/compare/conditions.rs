@@ -99,7 +99,7 @@ pub fn find_conditions(
     let mut found = vec![
         unlike(ConditionKind::Durability, of(&|point| durability(point.analysis).map(str::to_owned)), Prevents),
         places.is_empty().then(|| Condition::of_kind(ConditionKind::NoCommonPlace, Prevents)),
-        unlike(ConditionKind::RunLength, of(&|point| Some(point.data.trial.phases.run.to_string())), Weakens),
+        unlike(ConditionKind::RunLength, of(&run_length), Weakens),
     ];
     found.extend(
         differing.work.iter().map(|work| Some(of_difference(ConditionKind::Work(work.name.clone()), work, Prevents))),
@@ -118,6 +118,11 @@ pub fn find_conditions(
     drop_repeated_durability(&mut found, is_asked_for);
     found.sort_by_key(|condition| condition.effect);
     found
+}
+
+/// How long a point was to run. A watch ends when somebody ends it, or where its file does.
+fn run_length(point: &ArmPoint) -> Option<String> {
+    point.data.traits.observed.is_none().then(|| point.data.trial.phases.run.to_string())
 }
 
 /// The seed of a point that plimsoll measured.

@@ -15,6 +15,7 @@ mod kinds;
 mod metrics;
 mod overlay;
 mod sweep;
+mod watches;
 
 pub use arm::{ArmSummary, ComparedRun, GroupingError};
 pub use conditions::{Condition, ConditionEffect, ConditionKind};
@@ -24,6 +25,9 @@ pub use kinds::{KindComparison, KindRatio, ResultDifference};
 pub use metrics::MetricRatio;
 pub use overlay::{ArmCurve, ArmOverlay, RateBand, overlay_groups, overlay_runs};
 pub use sweep::{ComparedSweep, SweepStretch};
+pub use watches::{
+    CHANGE_MIN, EffortChange, SHARE_MIN, StatementChange, StatementFigures, WatchComparison, WatchedLoad,
+};
 
 use crate::compare::kernels::KernelComparison;
 use crate::math::ratio::{FALSE_DISCOVERIES_MAX, PAIRS_MIN, RatioEstimate, discoveries, hold_false_discoveries};
@@ -50,6 +54,8 @@ pub struct RunComparison {
     pub unmatched: usize,
     /// The kernels of both, if both are runs of such.
     pub kernels: Option<KernelComparison>,
+    /// The statements of both, if both are watches.
+    pub watches: Option<WatchComparison>,
     /// Points that are in no ratio because they are invalid or have no result.
     pub left_out: usize,
     /// Places of the base whose repeats the other arm has lost, in the order of the base.
@@ -92,7 +98,10 @@ pub struct PlaceComparison {
 pub fn compare_runs(runs: &[ComparedRun]) -> Vec<RunComparison> {
     let mut all = compare_arms(&split_by_run(runs));
     let [base, others @ ..] = runs else { return all };
-    all.iter_mut().zip(others).for_each(|(one, new)| one.kernels = KernelComparison::from_runs(base, new));
+    for (one, new) in all.iter_mut().zip(others) {
+        one.kernels = KernelComparison::from_runs(base, new);
+        one.watches = WatchComparison::from_runs(base, new);
+    }
     all
 }
 
@@ -152,7 +161,7 @@ fn compare_two(base: &Arm, new: &Arm) -> RunComparison {
     let left_out = [base, new].iter().flat_map(|arm| &arm.points).filter(|point| !point.is_usable()).count();
     let failed_replays = [base, new].map(|arm| FailedReplay::of(arm.points.iter().map(|point| point.analysis)));
     let (base, new) = (base.summary(), new.summary());
-    RunComparison { base, new, unlike, places, unmatched, kernels: None, left_out, lost, failed_replays }
+    RunComparison { base, new, unlike, places, unmatched, kernels: None, watches: None, left_out, lost, failed_replays }
 }
 
 /// The places at which the base has usable repeats and `new` has lost so many of its own that nothing can be decided.

@@ -13,6 +13,7 @@ use crate::wording::compare::{
 };
 use crate::wording::compared_kinds::{KINDS_HEADING, KindCells, kind_rows};
 use crate::wording::compared_sweep::answers;
+use crate::wording::compared_watches::{WATCHES_HEADING, WatchRow, watch_rows};
 use crate::wording::label::settings_label;
 use crate::wording::metric::{metric_head, metric_value, verdict_word};
 use analysis::compare::{ArmOverlay, CostChange, MetricRatio, PlaceComparison, RunComparison};
@@ -67,7 +68,15 @@ pub fn comparison_html(all: &[RunComparison], overlays: &[ArmOverlay]) -> String
 fn section(comparison: &RunComparison, nth: usize) -> PageSection {
     let title = format!("{} against {}", arm_name(&comparison.new), arm_name(&comparison.base));
     let mut blocks = vec![PageBlock::List(introduction(comparison))];
-    if !comparison.places.is_empty() {
+    if let Some(watches) = &comparison.watches {
+        blocks.extend(design_sentence(comparison).map(PageBlock::Paragraph));
+        let (rows, rest) = watch_rows(watches);
+        if !rows.is_empty() {
+            blocks.push(PageBlock::Heading(WATCHES_HEADING.to_owned()));
+            blocks.push(PageBlock::Table(watch_table(rows)));
+        }
+        blocks.extend(more_lines(rest));
+    } else if !comparison.places.is_empty() {
         blocks.push(PageBlock::Table(ratio_table(comparison)));
         blocks.extend(design_sentence(comparison).map(PageBlock::Paragraph));
         blocks.push(PageBlock::Figures(forest::draw(comparison, nth)));
@@ -78,14 +87,34 @@ fn section(comparison: &RunComparison, nth: usize) -> PageSection {
             blocks.push(PageBlock::Heading(KINDS_HEADING.to_owned()));
             blocks.push(PageBlock::Table(kind_table(rows)));
         }
-        let more = (rest > 0).then(|| format!("There are {rest} more; `plimsoll compare --json` has them all."));
-        blocks.extend(more.map(PageBlock::Paragraph));
+        blocks.extend(more_lines(rest));
     }
     for place in comparison.places.iter().filter(|place| !place.costs.is_empty()) {
         blocks.push(PageBlock::Heading(cost_heading(place)));
         blocks.push(PageBlock::Table(cost_table(place)));
     }
     PageSection { title, blocks, ..PageSection::default() }
+}
+
+fn more_lines(rest: usize) -> Option<PageBlock> {
+    let text = format!("There are {rest} more; `plimsoll compare --json` has them all.");
+    (rest > 0).then_some(PageBlock::Paragraph(text))
+}
+
+/// The statements of two watches: a row for each figure.
+fn watch_table(rows: Vec<WatchRow>) -> Table {
+    let figures = |row: WatchRow| {
+        let statement = row.statement;
+        let figures = row.figures.into_iter();
+        figures.map(move |(name, cells)| Row::new(statement.clone(), [name.to_owned()].into_iter().chain(cells)))
+    };
+    let numbers = ["base", "new", "ratio"].map(Column::number);
+    Table {
+        label_head: "statement".to_owned(),
+        columns: [Column::text("figure")].into_iter().chain(numbers).collect(),
+        rows: rows.into_iter().flat_map(figures).collect(),
+        ..Table::default()
+    }
 }
 
 fn ratio_table(comparison: &RunComparison) -> Table {

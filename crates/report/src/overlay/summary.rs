@@ -10,6 +10,7 @@ use crate::table::{Column, Row, Table};
 use crate::wording::compare::{arm_name, design_sentence, interval_text, introduction, place_name, ratio_text};
 use crate::wording::compared_kinds::{KindCells, kind_rows};
 use crate::wording::compared_sweep::answers;
+use crate::wording::compared_watches::{WatchRow, watch_rows};
 use crate::wording::metric::{metric_head, metric_value, verdict_word};
 use analysis::RatioVerdict;
 use analysis::compare::{MetricRatio, PlaceComparison, RunComparison};
@@ -60,6 +61,12 @@ fn differing(all: &[RunComparison]) -> PageBlock {
     let mut rows = Vec::new();
     for one in all {
         let arm = if all.len() > 1 { format!("{}: ", arm_name(&one.new)) } else { String::new() };
+        if let Some(watches) = &one.watches {
+            rows.extend(
+                watch_rows(watches).0.into_iter().filter(|row| row.is_telling).flat_map(|row| watch_row(&arm, row)),
+            );
+            continue;
+        }
         let ratios = one.ratios().filter(|(_, metric)| is_told(metric));
         rows.extend(ratios.map(|(place, metric)| ratio_row(&arm, place, metric)));
         let kinds = one.places.iter().filter_map(|place| place.kinds.as_ref()).flat_map(|kinds| kind_rows(kinds).0);
@@ -92,6 +99,15 @@ fn ratio_row(arm: &str, place: &PlaceComparison, metric: &MetricRatio) -> Row {
         verdict_word(metric.metric, estimate.verdict).to_owned(),
     ];
     Row::new(format!("{arm}{name}{}", metric_head(metric.metric, place.unit)), cells)
+}
+
+/// The time of a statement, and what else is known of it.
+fn watch_row(arm: &str, row: WatchRow) -> Vec<Row> {
+    let WatchRow { statement, figures, .. } = row;
+    let row = |(name, [base, new, ratio]): (&str, [String; 3])| {
+        Row::new(format!("{arm}{statement}, {name}"), [base, new, ratio, "-".to_owned(), "one sample".to_owned()])
+    };
+    figures.into_iter().map(row).collect()
 }
 
 /// The sentences above have the plans of the slowest.

@@ -12,9 +12,10 @@ use crate::wording::compare::{
 };
 use crate::wording::compared_kinds::{KINDS_HEADING, kind_rows};
 use crate::wording::compared_sweep::answers;
+use crate::wording::compared_watches::{WATCHES_HEADING, watch_rows};
 use crate::wording::metric::{metric_value, verdict_word};
 use analysis::RatioVerdict;
-use analysis::compare::{CostChange, KindComparison, MetricRatio, PlaceComparison, RunComparison};
+use analysis::compare::{CostChange, KindComparison, MetricRatio, PlaceComparison, RunComparison, WatchComparison};
 
 /// The costs of one place that are shown.
 const COSTS_MAX: usize = 5;
@@ -23,6 +24,8 @@ const PLACES_MAX: usize = 4;
 const WIDTH_MIN: usize = 80;
 /// All columns of the table of ratios but the first.
 const CELLS: usize = 63;
+/// The first column of the statements of watches.
+const FIGURE: usize = 40;
 /// The blanks before a line about a plan.
 const PLAN_INDENT: usize = 6;
 
@@ -36,7 +39,10 @@ pub fn comparison(all: &[RunComparison], width: usize, colour: bool) -> String {
 fn lines_of(one: &RunComparison, width: usize, colour: bool) -> Vec<String> {
     let mut lines: Vec<String> =
         answers(one).iter().chain(&introduction(one)).flat_map(|text| wrap(&plain(text), width)).collect();
-    if !one.places.is_empty() {
+    if let Some(watches) = &one.watches {
+        lines.extend(design_sentence(one).iter().flat_map(|text| wrap(text, width)));
+        lines.extend(statements_of(watches, width));
+    } else if !one.places.is_empty() {
         lines.push(String::new());
         lines.extend(table(one, width, colour));
         lines.extend(design_sentence(one).iter().flat_map(|text| wrap(&plain(text), width)));
@@ -63,6 +69,25 @@ fn kinds_of(kinds: &KindComparison, width: usize, colour: bool) -> Vec<String> {
         lines.push(format!("{:<indent$}{painted}", ""));
         let plan = row.plan.iter().flat_map(|plan| wrap(&plain(plan), width - PLAN_INDENT));
         lines.extend(plan.map(|line| format!("{:PLAN_INDENT$}{line}", "")));
+    }
+    if rest > 0 {
+        lines.push(format!("  and {rest} more; --json has them all"));
+    }
+    lines
+}
+
+/// The statements of two watches: each above its figures.
+fn statements_of(watches: &WatchComparison, width: usize) -> Vec<String> {
+    let (rows, rest) = watch_rows(watches);
+    if rows.is_empty() {
+        return Vec::new();
+    }
+    let line = |name: &str, [base, new, ratio]: [&str; 3]| format!("{name:<FIGURE$} {base:>10} {new:>10} {ratio:>10}");
+    let mut lines = vec![String::new(), line(WATCHES_HEADING, ["base", "new", "ratio"])];
+    for row in &rows {
+        lines.extend(wrap(&format!("  {}", plain(&row.statement)), width));
+        let figures = row.figures.iter();
+        lines.extend(figures.map(|(name, cells)| line(&format!("    {name}"), cells.each_ref().map(String::as_str))));
     }
     if rest > 0 {
         lines.push(format!("  and {rest} more; --json has them all"));

@@ -21,10 +21,19 @@ const SETTINGS_MAX: usize = 5;
 /// The most values of one arm that a sentence lists.
 const VALUES_MAX: usize = 3;
 
+/// How far to trust a comparison of watches.
+pub(super) const WATCH_TRUST: &str =
+    "Each watch is one sample: a load that differs is what clients asked for, and not the server's doing.";
+/// What shows more.
+pub(super) const WATCH_NEXT: &str =
+    "To see whether a difference stays, watch it again at the same hour of another day.";
+
 /// What the arms are, and what differs between them.
 pub fn introduction(comparison: &RunComparison) -> Vec<String> {
     let is_interleaved = !comparison.places.is_empty() && comparison.places.iter().all(|place| place.is_interleaved);
     let in_turn = if is_interleaved { ", in turn" } else { "" };
+    // A watch has no repeats.
+    let arm = if comparison.watches.is_some() { arm_with_engine } else { arm };
     let arms = format!("Base: {}. New: {}{in_turn}.", arm(&comparison.base), arm(&comparison.new));
     let mut all = vec![arms];
     all.extend(conditions(comparison));
@@ -56,20 +65,24 @@ fn yearly_costs(comparison: &RunComparison) -> Vec<String> {
 
 /// `run-1 (mariadb:innodb 10.11.19), 6 repeats`
 fn arm(arm: &ArmSummary) -> String {
+    format!("{}, {}", arm_with_engine(arm), plural(arm.repeats as u64, "repeat"))
+}
+
+/// `run-1 (mariadb:innodb 10.11.19)`
+fn arm_with_engine(arm: &ArmSummary) -> String {
     let engine = |(name, version): &(String, Option<String>)| match version.as_deref().map(short_version) {
         Some(version) if !name.ends_with(version) => format!("{name} {version}"),
         _ => name.clone(),
     };
     let engines: Vec<String> = arm.engines.iter().map(engine).collect();
     let engines = listed(&engines);
-    let name = match &arm.group {
+    match &arm.group {
         Some(group) if arm.engines.iter().any(|(name, _)| *name == group.value.to_string()) => engines,
         Some(group) => format!("{} ({engines})", phrase(group)),
         // A run may be called by its engine.
         None if engines == arm.run || engines.starts_with(&format!("{} ", arm.run)) => engines,
         None => format!("{} ({engines})", arm.run),
-    };
-    format!("{name}, {}", plural(arm.repeats as u64, "repeat"))
+    }
 }
 
 /// What an arm is called in the head of a column.
@@ -95,6 +108,9 @@ pub fn listed(values: &[String]) -> String {
 
 /// What makes the comparison doubtful, or prevents it.
 pub fn cautions(comparison: &RunComparison) -> Vec<String> {
+    if comparison.watches.is_some() {
+        return watch_conditions(comparison);
+    }
     if comparison.places.is_empty() {
         return vec![nothing_in_common(comparison)];
     }
@@ -103,12 +119,23 @@ pub fn cautions(comparison: &RunComparison) -> Vec<String> {
 }
 
 fn conditions(comparison: &RunComparison) -> Vec<String> {
+    if comparison.watches.is_some() {
+        return watch_conditions(comparison);
+    }
     if comparison.places.is_empty() {
         return vec![nothing_in_common(comparison)];
     }
     let Doubts { prevented, weakened, order } = Doubts::of(comparison);
     let is_all = prevented.is_empty() && weakened.is_empty();
     prevented.into_iter().chain(what_is_compared(comparison, is_all)).chain(weakened).chain(order).collect()
+}
+
+/// In what two watches differ, and that each is one sample: that they were not measured in turn is the same.
+fn watch_conditions(comparison: &RunComparison) -> Vec<String> {
+    let Doubts { prevented, weakened, .. } = Doubts::of(comparison);
+    let prevented = if comparison.places.is_empty() { Vec::new() } else { prevented };
+    let all = prevented.into_iter().chain(what_is_compared(comparison, false)).chain(weakened);
+    all.chain([WATCH_TRUST.to_owned()]).collect()
 }
 
 /// What the two arms are called together.
@@ -325,6 +352,9 @@ pub fn interval_text(estimate: &RatioEstimate) -> String {
 
 /// What the design could have shown, and what it takes to show anything.
 pub fn design_sentence(comparison: &RunComparison) -> Option<String> {
+    if comparison.watches.is_some() {
+        return Some(WATCH_NEXT.to_owned());
+    }
     let pairs: Vec<u64> = comparison.places.iter().map(|place| place.pairs as u64).collect();
     let (least, most) = (*pairs.iter().min()?, *pairs.iter().max()?);
     let range = if least == most { plural(most, "pair") } else { format!("{least} to {}", plural(most, "pair")) };

@@ -4,6 +4,7 @@
 
 use super::compare::{arm_name, place_name};
 use super::compared_kinds::{failed_sentences, kind_sentences};
+use super::compared_watches::watch_sentences;
 use super::label::settings_label;
 use super::list::join_and;
 use super::quantity::{number, percent, plural};
@@ -13,8 +14,11 @@ use analysis::points::metric::Metric;
 use analysis::{RatioVerdict, Role};
 
 /// The sentences that answer which arm is faster. Of replays there are first those that failed, then which statements are faster and which answer
-/// differently.
+/// differently. Of watches the answer is what their statements cost.
 pub fn answers(comparison: &RunComparison) -> Vec<String> {
+    if comparison.watches.is_some() {
+        return watch_sentences(comparison);
+    }
     let sweeps = comparison.sweeps();
     let is_swept = |place: &PlaceComparison| {
         sweeps.iter().flat_map(|sweep| &sweep.places).any(|(_, own, _)| std::ptr::eq(*own, place))
@@ -86,7 +90,7 @@ fn range([low, high]: [String; 2]) -> String {
 }
 
 /// `2.6`, `1.05`, `0.45`, `12`
-fn factor(ratio: f64) -> String {
+pub(super) fn factor(ratio: f64) -> String {
     match ratio {
         ratio if ratio >= 9.95 => number(ratio.round()).to_string(),
         ratio if ratio >= 1.95 => format!("{ratio:.1}"),

@@ -10,6 +10,7 @@ pub mod compare;
 pub mod compared_kinds;
 pub mod compared_plans;
 pub mod compared_sweep;
+pub mod compared_watches;
 pub(crate) mod compression;
 pub mod connections;
 pub mod fact;

@@ -144,7 +144,7 @@ fn json(all: &[RunComparison], report: Option<&Path>) -> Value {
     let of = |list: fn(&RunComparison) -> Vec<Value>| all.iter().flat_map(list).collect::<Vec<Value>>();
     json!({
         "schema": "plimsoll.compare/1", "answer": all.iter().flat_map(answers).collect::<Vec<String>>(), "report": report, "unlike": of(unlike), "pairs": of(pairs), "causes": of(causes),
-        "kernels": of(kernels), "lost": of(lost), "statements": of(statements), "other_results": of(other_results),
+        "kernels": of(kernels), "watches": of(watches), "lost": of(lost), "statements": of(statements), "other_results": of(other_results),
     })
 }
 
@@ -232,6 +232,14 @@ fn kernels(one: &RunComparison) -> Vec<Value> {
         .collect()
 }
 
+/// What two watches saw of load and statements.
+fn watches(one: &RunComparison) -> Vec<Value> {
+    let watches = one.watches.as_ref();
+    let told = watches
+        .map(|watches| json!({"base_arm": arm_name(&one.base), "new_arm": arm_name(&one.new), "compared": watches}));
+    told.into_iter().collect()
+}
+
 /// Costs of an operation, what changed most for sure first. The ratio is null if one of the two has none of it.
 fn causes(one: &RunComparison) -> Vec<Value> {
     let cause = |place: &PlaceComparison, cost: &CostChange| {
@@ -279,6 +287,7 @@ mod tests {
             places,
             unmatched: 0,
             kernels: None,
+            watches: None,
             left_out: 0,
             lost: Vec::new(),
             failed_replays: [None, None],
