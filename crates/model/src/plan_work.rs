@@ -3,12 +3,14 @@
 //! In: a recorded run. Out: [`PlanWork`]s that can be compared. Two plans ask for the same if their expanded trials are equal, in the same
 //! order, apart from their seeds; names, titles and comments of a plan do not count. A parameter that only one of two trials has is no
 //! difference if it has its default there: a newer plimsoll declares more parameters.
+//! How long a watch lasts is no part of what it asks for: files of one watch end at a time of the clock, and the first has what is left until then.
 //! Limits: a parameter whose default has changed makes another plan, and so does a server from another folder (`NAME@DIR`), since a plan
 //! may have several of those.
 
 use crate::params::Params;
 use crate::run::RunData;
 use crate::trial::Trial;
+use crate::units::Nanos;
 
 /// The trials of a plan without their seeds.
 #[derive(Clone, Debug)]
@@ -22,6 +24,8 @@ struct PlannedWork {
     trial: Trial,
     /// The names of the parameters that are known to have their default.
     defaults: Vec<String>,
+    /// Whether it only watches what others do.
+    is_watch: bool,
 }
 
 impl PlanWork {
@@ -30,9 +34,15 @@ impl PlanWork {
         let work = |trial: &Trial| {
             let point = run.points.iter().find(|point| point.trial == *trial);
             let defaults = point.map(|point| point.traits.defaults.clone()).unwrap_or_default();
-            PlannedWork { trial: Trial { seed: 0, stacks: false, ..trial.clone() }, defaults }
+            let is_watch = point.is_some_and(|point| point.traits.observed.is_some());
+            PlannedWork { trial: Trial { seed: 0, stacks: false, ..trial.clone() }, defaults, is_watch }
         };
         PlanWork { trials: run.meta.plan.trials.iter().map(work).collect() }
+    }
+
+    /// Whether it only watches what others do.
+    pub fn is_watch(&self) -> bool {
+        !self.trials.is_empty() && self.trials.iter().all(|planned| planned.is_watch)
     }
 
     /// Whether `other` asks for the same.
@@ -60,6 +70,9 @@ impl PlannedWork {
     fn without_params(&self) -> Trial {
         let mut trial = self.trial.clone();
         (trial.target.params, trial.workload.params) = (Params::default(), Params::default());
+        if self.is_watch {
+            trial.phases.run = Nanos(0);
+        }
         trial
     }
 
@@ -79,7 +92,6 @@ mod tests {
     use super::*;
     use crate::params::Value;
     use crate::trial::WorkloadSpec;
-    use crate::units::Nanos;
 
     fn trial(repeat: u32, params: &[(&str, u64)]) -> Trial {
         let params = Params(params.iter().map(|(name, value)| ((*name).to_owned(), Value::Int(*value))).collect());
@@ -92,6 +104,7 @@ mod tests {
         let planned = |(trial, defaults): &(Trial, &[&str])| PlannedWork {
             trial: Trial { seed: 0, ..trial.clone() },
             defaults: defaults.iter().map(|name| (*name).to_owned()).collect(),
+            is_watch: false,
         };
         PlanWork { trials: trials.iter().map(planned).collect() }
     }
@@ -119,6 +132,23 @@ mod tests {
         assert!(old.is_same_as(&new(1, &["depth"])) && new(1, &["depth"]).is_same_as(&old));
         assert!(!old.is_same_as(&new(2, &[])) && !new(2, &[]).is_same_as(&old));
         assert!(!new(1, &["depth"]).is_same_as(&new(2, &["depth"])), "the default itself changed");
+    }
+
+    #[test]
+    fn how_long_a_watch_lasts_is_no_difference() {
+        let watch = |ns: u64, clients: u32| {
+            let mut trial = trial(1, &[]);
+            (trial.phases.run, trial.load.clients) = (Nanos(ns), clients);
+            let mut plan = work(&[(trial, &[])]);
+            plan.trials[0].is_watch = true;
+            plan
+        };
+        let (day, rest) = (watch(86_400_000_000_000, 1), watch(12_345_678_901, 1));
+        assert!(day.is_watch() && day.is_same_as(&rest) && !day.is_same_as(&watch(86_400_000_000_000, 2)));
+        let mut own = trial(1, &[]);
+        own.phases.run = Nanos(12_345_678_901);
+        assert_eq!(rest.place_of(&own), Some(0));
+        assert!(!work(&[(own, &[])]).is_watch());
     }
 
     #[test]

@@ -355,6 +355,20 @@ mod tests {
     }
 
     #[test]
+    fn watches_of_any_length_are_of_one_plan() {
+        let watch = |nth: u64| {
+            let mut run = recorded(nth, &[2_000], "6.1");
+            run.points[0].trial.phases.run.0 += nth;
+            run.points[0].traits.observed = Some(model::Observation::default());
+            run.meta.plan.trials = run.points.iter().map(|point| point.trial.clone()).collect();
+            run
+        };
+        let history = history(&(0..7).map(watch).collect::<Vec<_>>());
+        assert_eq!(history.plans.iter().map(|plan| plan.runs.len()).collect::<Vec<_>>(), [7]);
+        assert!(history.plans[0].runs[0].work.is_watch() && !history.plans[0].has_too_few_runs());
+    }
+
+    #[test]
     fn points_that_cannot_be_used_are_left_out_with_the_reason() {
         let mut runs = slower_from_the_sixteenth();
         runs[3].points[0].state = PointState::Partial;

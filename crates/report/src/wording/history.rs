@@ -222,15 +222,17 @@ pub fn too_few_sentence(plan: &PlanHistory) -> String {
     let most = plan.series.iter().map(|series| series.values.len()).max().unwrap_or_default();
     let missing = (RUNS_MIN - most.min(RUNS_MIN)) as u64;
     let usable = plural(most as u64, "usable run");
-    format!("Cannot tell: a change needs {RUNS_MIN} usable runs, and there {} {usable}. {}.", are(most), more(missing))
+    let is_watch = plan.runs.first().is_some_and(|run| run.work.is_watch());
+    let more = more(missing, if is_watch { "Watch it" } else { "Run the plan" });
+    format!("Cannot tell: a change needs {RUNS_MIN} usable runs, and there {} {usable}. {more}.", are(most))
 }
 
 fn are(n: usize) -> &'static str {
     if n == 1 { "is" } else { "are" }
 }
 
-fn more(missing: u64) -> String {
-    format!("Run the plan {} more", if missing == 1 { "once".to_owned() } else { format!("{missing} times") })
+fn more(missing: u64, what: &str) -> String {
+    format!("{what} {} more", if missing == 1 { "once".to_owned() } else { format!("{missing} times") })
 }
 
 /// Why nothing is known of single series; `None` if all are known.
