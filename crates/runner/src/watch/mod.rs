@@ -23,8 +23,9 @@ use engine::server::sighting::{ServerSighting, check_number};
 use engine::watch::{ProcessLog, ServerReading, ServerWatch};
 use load::{Clock, MonotonicClock, Stop};
 use model::{
-    CounterSample, EngineProcess, Event, Fact, IntervalRow, Nanos, Observation, ObservedThreads, Phase, Phases, Plan,
-    PointTraits, ServerLook, ServerWay, SourceDef, TargetSpec, Tick, Trial, Value, WatchCondition, WatchedFigure,
+    CounterSample, EngineProcess, Event, Fact, IntervalRow, MissingPart, Nanos, Observation, ObservedThreads, Phase,
+    Phases, Plan, PointTraits, ServerLook, ServerWay, SourceDef, TargetSpec, Tick, Trial, Value, WatchCondition,
+    WatchedFigure,
 };
 use observe::{EnginePids, GapGrain, READING_WAIT, Sampler, SamplingSubject};
 pub use roll::until_next_file;
@@ -97,14 +98,11 @@ impl Watch {
 
     /// What cannot be seen, in one line each.
     pub fn missing(&self) -> Vec<String> {
-        let unseen = self.sighting.facts().into_iter().find(|fact| fact.name == "server.unseen");
-        let unseen = unseen.map(|fact| format!("of the server's machine: {}", unseen_words(&fact.value)));
-        let parts = self.observation().missing;
-        let parts = parts.into_iter().map(|part| match part.mend.as_str() {
+        let parts = self.observation().missing.into_iter().map(|part| match part.mend.as_str() {
             "" => part.what,
             mend => format!("{}; {mend}", part.what),
         });
-        unseen.into_iter().chain(parts).collect()
+        parts.collect()
     }
 
     /// The plan of a watch of it for `time`, which is read every `interval`.
@@ -157,7 +155,9 @@ impl Watch {
 
     fn observation(&self) -> Observation {
         let of_process = || self.process_log.observation();
-        let seen = self.server.as_ref().map_or_else(of_process, ServerWatch::observation);
+        let mut seen = self.server.as_ref().map_or_else(of_process, ServerWatch::observation);
+        let unseen = self.sighting.facts().into_iter().find(|fact| fact.name == "server.unseen");
+        seen.missing.extend(unseen.map(|fact| unseen_part(&fact.value)));
         Observation { url: Some(self.url.clone()).filter(|url| !url.is_empty()), ..seen }
     }
 
@@ -205,15 +205,22 @@ fn sight(pid: u32) -> Result<ServerSighting, RunnerError> {
     })
 }
 
-/// Why a server's process is not seen, for people.
-fn unseen_words(why: &str) -> &'static str {
-    match why {
-        "remote" => "nothing is known: it is another one; watch it there, too, with `plimsoll observe --pid`",
-        "not-permitted" => "its process is not visible to this user; run as root or as the user of the server",
-        "io-not-permitted" => "the reads and writes of its process are not visible to this user; run as root",
-        "other-program" => "another program answers in the server's place; name the server's process with --pid",
-        _ => "its process was not found; name it with --pid",
+/// What is not seen because the server's process is not, or not all of it.
+fn unseen_part(why: &str) -> MissingPart {
+    if why == "io-not-permitted" {
+        // All else of the process is seen: nothing to turn the user away from what the answer advises.
+        let what = "reads and writes of the server's process: only root sees them".to_owned();
+        return MissingPart { what, mend: String::new() };
     }
+    let (why, mend) = match why {
+        "remote" => ("it is another one", "watch it there, too, with `plimsoll observe --pid`"),
+        "not-permitted" => {
+            ("its process is not visible to this user", "run plimsoll as root or as the user of the server")
+        }
+        "other-program" => ("another program answers in its place", "name the server's process with --pid"),
+        _ => ("its process was not found", "name the server's process with --pid"),
+    };
+    MissingPart { what: format!("CPU, memory and disk of the server's machine: {why}"), mend: mend.to_owned() }
 }
 
 /// A watch that is recorded, in one run file or in one after the other.
@@ -645,5 +652,18 @@ impl WatchSession {
         let mut last: Vec<CounterSample> = of_machine.chain(&self.told).cloned().collect();
         last.iter_mut().for_each(|sample| sample.at = self.origin + Nanos(sample.at.0));
         last
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_machine_that_is_not_seen_is_a_part_that_is_missing() {
+        let remote = unseen_part("remote");
+        assert_eq!(remote.what, "CPU, memory and disk of the server's machine: it is another one");
+        assert!(remote.mend.contains("--pid") && unseen_part("not-permitted").mend.contains("as root"));
+        assert!(unseen_part("io-not-permitted").mend.is_empty(), "CPU and disk are seen all the same");
     }
 }

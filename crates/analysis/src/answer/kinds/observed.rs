@@ -151,7 +151,10 @@ fn limit_claim(point: &PointAnalysis, uses: &[LimitUse]) -> Option<Claim> {
         let named: Vec<String> = uses[1..].iter().take(most).map(short_use).collect();
         if named.is_empty() { String::new() } else { format!("; then {}", join_and(&named)) }
     };
-    let first = format!("Nearest to its limit {}: {used}", is_thing(nearest));
+    // Without the CPU it may be that which is full.
+    let has_cpu = uses.iter().any(|used| used.thing == LimitedThing::Cpu);
+    let nearest_words = if has_cpu { "Nearest to its limit" } else { "Of what is seen, nearest to its limit" };
+    let first = format!("{nearest_words} {}: {used}", is_thing(nearest));
     let sentence = short_enough((0..=OTHERS).rev().map(|most| format!("{first}{}.", others(most))).collect());
     let claim = Claim::new(ClaimKind::Bottleneck, sentence);
     Some(claim.figure_of(point.id, "limit_share", nearest.mean).figure_of(point.id, "limit_share_max", nearest.most))
@@ -257,12 +260,17 @@ fn aggregates(text: &str) -> bool {
     ["count(", "sum(", "min(", "max(", "avg("].iter().any(|call| calls.contains(call)) || calls.contains("groupby")
 }
 
+/// All that was not seen, with the reasons if there is room for them.
 fn missing_claim(seen: &Observation) -> Option<Claim> {
-    let first = seen.missing.first()?;
+    let listed = |text: &dyn Fn(&str) -> String| {
+        let parts: Vec<String> = seen.missing.iter().map(|part| text(&part.what)).collect();
+        format!("Not seen: {}.", parts.join("; "))
+    };
     // The message of a server may be long; what mends it is the next step.
-    let what: String = first.what.chars().take(140).collect();
-    let sentence = short_enough(vec![format!("Not seen: {what}."), "A part was not seen.".to_owned()]);
-    Some(Claim::new(ClaimKind::Caution, sentence))
+    let with_reasons = listed(&|what| what.chars().take(140).collect());
+    let names = listed(&|what| what.split(": ").next().unwrap_or(what).chars().take(140).collect());
+    let sentence = short_enough(vec![with_reasons, names, "Several parts were not seen.".to_owned()]);
+    (!seen.missing.is_empty()).then(|| Claim::new(ClaimKind::Caution, sentence))
 }
 
 /// What turns on what is missing; else what tells more of a suspect, or what takes this load along.
@@ -592,6 +600,27 @@ mod tests {
         });
         let trust = answered(&short).trust;
         assert!(trust[0].starts_with("Watched for 300 ms in less than an interval"), "{trust:?}");
+    }
+
+    #[test]
+    fn all_that_is_missing_is_named_and_without_the_cpu_nothing_is_nearest_for_sure() {
+        let part = |what: &str| MissingPart { what: what.into(), mend: String::new() };
+        let told = |missing: Vec<MissingPart>| {
+            missing_claim(&Observation { missing, ..Observation::default() }).expect("it is missing").sentence
+        };
+        let machine = "CPU, memory and disk of the server's machine: it is another one";
+        let both = told(vec![part("statements: performance_schema is off"), part(machine)]);
+        assert_eq!(both, format!("Not seen: statements: performance_schema is off; {machine}."));
+        let long = told(vec![part(&format!("statements: {}", "a message ".repeat(30))), part(machine)]);
+        assert_eq!(long, "Not seen: statements; CPU, memory and disk of the server's machine.");
+        assert!(missing_claim(&Observation::default()).is_none());
+        let used = |thing, mean| LimitUse { thing, mean, most: mean, by_engine: None, of: None };
+        let analysis = watched(statements()).analysis();
+        let told = |uses: &[LimitUse]| limit_claim(&analysis.points[0], uses).expect("a limit is known").sentence;
+        let log = used(LimitedThing::Log, 0.046);
+        let unsure = told(std::slice::from_ref(&log));
+        assert!(unsure.starts_with("Of what is seen, nearest to its limit is the age of the log: 4.6 %"), "{unsure}");
+        assert!(told(&[log, used(LimitedThing::Cpu, 0.01)]).starts_with("Nearest to its limit is the age of the log"));
     }
 
     #[test]
