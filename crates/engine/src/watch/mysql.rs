@@ -31,6 +31,8 @@ pub static ACTIVITY: ServerSource = ServerSource {
         grows("questions", "Questions", "ops", "all statements that clients have sent"),
         grows("slow_queries", "Slow_queries", "ops", "statements that took longer than long_query_time"),
         grows("aborted_clients", "Aborted_clients", "ops", "connections that ended without a goodbye"),
+        grows("bytes_sent", "Bytes_sent", "bytes", "bytes sent to clients, those of the watch included"),
+        grows("bytes_received", "Bytes_received", "bytes", "bytes received from clients, those of the watch included"),
         level("connections", "Threads_connected", "count", "connections that are open")
             .read_as(CounterRole::Connections),
         level("connections_max", CONNECTIONS_MAX, "count", "the most that it takes")
@@ -62,10 +64,12 @@ const PARTS: [(&str, &[&str]); 4] = [
     (UPDATES, &["Com_update", "Com_update_multi"]),
     (DELETES, &["Com_delete", "Com_delete_multi"]),
 ];
-const ALSO: [&str; 7] = [
+const ALSO: [&str; 9] = [
     "Questions",
     "Slow_queries",
     "Aborted_clients",
+    "Bytes_sent",
+    "Bytes_received",
     "Threads_connected",
     "Threads_running",
     "Innodb_row_lock_current_waits",
@@ -447,5 +451,20 @@ mod tests {
     fn each_question_has_the_name_by_which_it_is_left_out() {
         let all = [HAS_STATEMENTS, CONSUMERS, DIGESTS, SESSIONS, PAUSE, WAITS, NEWER_WAITS, METADATA_WAITS];
         assert!(all.iter().all(|question| question.contains(OWN)));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn all_that_a_watch_counts_of_the_server_s_status_is_asked_for() {
+        let asked: Vec<&str> = PARTS.iter().flat_map(|(_, parts)| parts.iter().copied()).chain(ALSO).collect();
+        let of_status = ACTIVITY.counters.iter().flat_map(crate::counters::CounterSpec::parts);
+        let unasked: Vec<&str> =
+            of_status.filter(|name| !name.starts_with("plimsoll_") && !asked.contains(name)).collect();
+        assert!(unasked.is_empty(), "{unasked:?}");
+        assert!(ACTIVITY.counters.iter().any(|counter| counter.name() == "bytes_sent"));
     }
 }
