@@ -88,9 +88,9 @@ pub use machine_setup::{CPU_MAX, CpuAssignment, CpuChoice, CpuList, IoScheduler,
 pub use network::{INTERFACE_FACT, InterfaceLink, LINK_FACT, LinkSpeed, ServerWay, StatedLinks};
 pub use observation::{
     LOG_MESSAGES_MAX, LogSeverity, MissingPart, Observation, ObservedCounts, ObservedEvent, ObservedLog,
-    ObservedMessage, ObservedSession, ObservedStatement, ObservedThreads, ObservedWait, STATEMENT_CHARS_MAX,
-    STATEMENTS_MAX, ServerLook, StatementCost, WATCH_EVENTS_MAX, WATCH_LOOKS_MAX, WATCH_ROWS_MAX, WatchCondition,
-    WatchedFigure,
+    ObservedMessage, ObservedReplica, ObservedSession, ObservedStatement, ObservedThreads, ObservedWait,
+    STATEMENT_CHARS_MAX, STATEMENTS_MAX, ServerLook, StatementCost, WATCH_EVENTS_MAX, WATCH_LOOKS_MAX, WATCH_ROWS_MAX,
+    WatchCondition, WatchedFigure,
 };
 pub use op::{
     Arrival, Completion, ConnectOp, ConnectStep, FailureClass, IfEmpty, IoKind, IoOp, KEPT_PLACES, KeptAnswer, KeptRow,

@@ -63,6 +63,30 @@ pub struct Observation {
     /// What the server wrote to its error log; `None` if that is not read.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub log: Option<ObservedLog>,
+    /// What it told of its replication; `None` if it is no replica, or does not tell.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub replica: Option<ObservedReplica>,
+}
+
+/// What a replica told of its replication while it was watched.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct ObservedReplica {
+    /// How often it was asked.
+    pub readings: u64,
+    /// How often of these replication stood still,
+    pub stopped: u64,
+    /// and whether it did at the end.
+    pub is_stopped: bool,
+    /// What stood still last, with the number of the error; empty if nothing did.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub stopped_by: String,
+    /// How many seconds it was behind its primary at the end; `None` if it did not tell.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub behind_s: Option<f64>,
+    /// The same at most.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub behind_max_s: Option<f64>,
 }
 
 /// What a server wrote to its error log while it was watched.

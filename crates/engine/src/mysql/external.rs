@@ -222,7 +222,7 @@ fn refuse_production(admin: &mut MysqlWire, server: &MysqlAddress, url: &ServerU
 }
 
 /// The first is MariaDB's. MySQL has the third since 8.0.22, and removed the second in 8.4.
-const REPLICA_STATUS: [&str; 3] = ["SHOW ALL SLAVES STATUS", "SHOW SLAVE STATUS", "SHOW REPLICA STATUS"];
+pub(crate) const REPLICA_STATUS: [&str; 3] = ["SHOW ALL SLAVES STATUS", "SHOW SLAVE STATUS", "SHOW REPLICA STATUS"];
 
 /// Whether the account may see that the server is a replica.
 fn sees_replication(admin: &mut MysqlWire) -> Result<bool, OpFailure> {

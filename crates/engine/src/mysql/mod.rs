@@ -23,7 +23,7 @@ mod config;
 mod control;
 pub(crate) mod counters;
 mod explain;
-mod external;
+pub(crate) mod external;
 mod holds;
 mod login;
 mod params;

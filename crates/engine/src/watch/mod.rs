@@ -14,6 +14,7 @@ mod log;
 mod mysql;
 mod postgres;
 mod process_log;
+mod replica;
 mod text;
 
 use crate::counters::{ServerSource, described, values_of};
@@ -32,6 +33,7 @@ use model::{
     ServerWay, SourceDef, StatementCost, Value,
 };
 pub use process_log::ProcessLog;
+use replica::ReplicaAccount;
 use sql::Dialect;
 use std::collections::HashMap;
 use std::os::fd::BorrowedFd;
@@ -173,6 +175,7 @@ pub struct ServerWatch {
     /// Looked for once, so that its counters are in all of a file or in none.
     log: Option<ErrorLog>,
     has_looked_for_log: bool,
+    replica: ReplicaAccount,
     counts: ObservedCounts,
     /// Since when the server does not answer, which is said once; `None` if it does. And for how long it did not in this account before that.
     away_since: Option<Instant>,
@@ -239,6 +242,7 @@ impl ServerWatch {
             missing,
             log: None,
             has_looked_for_log: false,
+            replica: ReplicaAccount::default(),
             counts,
             away_since: None,
             away: Duration::ZERO,
@@ -371,6 +375,7 @@ impl ServerWatch {
         self.log.iter_mut().for_each(ErrorLog::begin_anew);
         (self.away, self.away_since) = (Duration::ZERO, self.away_since.map(|_| self.asked));
         self.answered = self.asked;
+        self.replica.begin_anew();
     }
 
     /// Finds out which details the account may see, and keeps what is missing.
@@ -439,6 +444,7 @@ impl ServerWatch {
         let mut values = self.server.read_values(&mut self.own)?;
         let took = asked.elapsed();
         values.extend(self.log_values());
+        self.replica.take(&values);
         let own = std::mem::replace(&mut self.own, self.server.own_of_further_values());
         self.settings.extend(&own.settings);
         self.settings.truncate(SETTINGS_MAX);
@@ -580,7 +586,7 @@ impl ServerWatch {
         let unknown_ns = nanos(self.asked - self.answered);
         let (others, others_kinds) = others.map_or((None, 0), |(others, kinds)| (Some(others), kinds));
         let counts = self.counts;
-        let log = self.log.as_ref().map(ErrorLog::observed);
+        let (log, replica) = (self.log.as_ref().map(ErrorLog::observed), self.replica.observed());
         Observation {
             counts,
             statements,
@@ -591,6 +597,7 @@ impl ServerWatch {
             unknown_ns,
             missing,
             log,
+            replica,
             ..Observation::default()
         }
     }

@@ -6,10 +6,11 @@
 use super::details::{Details, ROWS_ASKED, name, number, rows_or_reason, seconds, without_values};
 use super::ledger::StatementKey;
 use super::log::{MYSQL_MARKS, Marks};
-use super::{OWN, OwnQuestions, Values, WatchedServer};
+use super::{OWN, OwnQuestions, Values, WatchedServer, replica};
 use crate::counters::{ServerSource, grows, level, number_in};
 use crate::mysql::client::MysqlAddress;
 use crate::mysql::counters::{INNODB, METRICS, ask_status, status_query_with};
+use crate::mysql::external::REPLICA_STATUS;
 use crate::mysql::wire::MysqlWire;
 use crate::server::network::{Route, TextRows};
 use crate::sql::OpFailure;
@@ -45,6 +46,13 @@ pub static ACTIVITY: ServerSource = ServerSource {
         )
         .read_as(CounterRole::BusyConnections),
         level("lock_waiting", "Innodb_row_lock_current_waits", "count", "connections that wait for a row lock"),
+        level(
+            "replica_runs",
+            replica::RUNS,
+            "count",
+            "of a replica: 1 while replication goes on, 0 while it stands still",
+        ),
+        level("replica_behind_ns", replica::BEHIND_S, "ns", "how far a replica is behind its primary").times(1e9),
     ],
 };
 
@@ -82,6 +90,16 @@ const SYSTEM_ZONE: &str = "SET SESSION time_zone = 'SYSTEM'";
 /// What the watch itself asks in each reading, as the server writes it.
 const OWN_STATUS: &str = "SHOW GLOBAL STATUS WHERE `Variable_name` IN (...)";
 
+/// The columns that MariaDB has in front: the name of the connection, and what its applying thread does.
+const MARIADB_FRONT: usize = 2;
+/// What any account sees of a server that has a primary on MariaDB; elsewhere there is no more than that it takes no writes.
+const HAS_PRIMARY: &str = "\
+    SELECT variable_value FROM information_schema.global_status AS plimsoll_watch WHERE variable_name = 'Slave_heartbeat_period'";
+const IS_READ_ONLY: &str = "SELECT @@global.read_only AS plimsoll_watch";
+/// On MariaDB, and on MySQL.
+const ALLOW_REPLICATION: [&str; 2] =
+    ["GRANT SLAVE MONITOR ON *.* TO the account", "GRANT REPLICATION CLIENT ON *.* TO the account"];
+
 const HAS_STATEMENTS: &str = "SELECT @@performance_schema AS plimsoll_watch";
 const CONSUMERS: &str = "SELECT count(*) FROM performance_schema.setup_consumers AS plimsoll_watch \
                         WHERE name IN ('global_instrumentation', 'statements_digest') AND enabled = 'YES'";
@@ -99,6 +117,12 @@ pub(super) struct WatchedMysql {
     is_in_system_zone: bool,
     /// How many sessions waited for a row lock at the last reading.
     waiting: u64,
+    /// What a replica is asked, and how many columns its answer has in front of the usual ones; `None` if it is no replica.
+    replication: Option<(&'static str, usize)>,
+    /// Whether it may be asked: one that has not answered once is not asked again, since it may not answer while replication is being stopped.
+    may_ask_replication: bool,
+    /// Whether it seems to be a replica, and the account may not see more.
+    hides_replication: bool,
     /// What times of a start are told against: the wall clock may be set.
     began: Instant,
 }
@@ -117,8 +141,45 @@ impl WatchedMysql {
             question,
             is_in_system_zone: false,
             waiting: 0,
+            replication: None,
+            may_ask_replication: true,
+            hides_replication: false,
             began: Instant::now(),
         }
+    }
+
+    /// Finds out whether the server is a replica. What is none is not asked again over this connection.
+    fn find_replication(&mut self, wire: &mut MysqlWire, own: &mut OwnQuestions) -> Result<(), OpFailure> {
+        self.replication = None;
+        if !std::mem::replace(&mut self.may_ask_replication, false) {
+            return Ok(());
+        }
+        let mut rows = None;
+        for (question, front) in REPLICA_STATUS.into_iter().zip([MARIADB_FRONT, 0, 0]) {
+            own.other += 1;
+            rows = allowed(wire.query_rows(question))?;
+            if let Some(rows) = &rows {
+                self.replication = (!rows.is_empty()).then_some((question, front));
+                break;
+            }
+        }
+        if rows.is_none() {
+            own.reads += 1;
+            let sign = if self.is_mariadb { HAS_PRIMARY } else { IS_READ_ONLY };
+            let sign = allowed(wire.query_value(sign))?.flatten();
+            self.hides_replication = sign.and_then(|sign| sign.parse::<f64>().ok()).is_some_and(|value| value > 0.0);
+        }
+        self.may_ask_replication = true;
+        Ok(())
+    }
+
+    /// What a replica tells of its replication; nothing of what is none.
+    fn read_replication(&mut self) -> Result<Values, OpFailure> {
+        let Some((question, front)) = self.replication else { return Ok(Values::new()) };
+        self.may_ask_replication = false;
+        let rows = allowed(self.wire()?.query_rows(question))?;
+        self.may_ask_replication = true;
+        Ok(replica::values_of(&rows.unwrap_or_default(), front))
     }
 
     fn wire(&mut self) -> Result<&mut MysqlWire, OpFailure> {
@@ -183,6 +244,7 @@ impl WatchedServer for WatchedMysql {
         self.version = wire.query_value("SELECT @@global.version AS plimsoll_watch")?.unwrap_or_default();
         self.is_mariadb = self.version.contains("MariaDB");
         self.max_connections = wire.query_value("SELECT @@global.max_connections AS plimsoll_watch")?;
+        self.find_replication(&mut wire, own)?;
         self.wire = Some(wire);
         Ok(())
     }
@@ -238,6 +300,7 @@ impl WatchedServer for WatchedMysql {
         // The server counts a question before it answers: this one is in its own answer, and what follows in the next.
         own.other += 1;
         let mut values = ask_status(self.wire()?, &question, &others)?;
+        values.extend(self.read_replication()?);
         for (name, parts) in PARTS {
             let sum = parts.iter().filter_map(|part| number_in(&values, part)).fold(0, u64::saturating_add);
             values.insert(name.to_owned(), sum.to_string());
@@ -250,7 +313,15 @@ impl WatchedServer for WatchedMysql {
     }
 
     fn own_of_further_values(&self) -> OwnQuestions {
-        OwnQuestions { reads: u64::from(!self.is_mariadb), ..OwnQuestions::default() }
+        let (reads, other) = (u64::from(!self.is_mariadb), u64::from(self.replication.is_some()));
+        OwnQuestions { reads, other, ..OwnQuestions::default() }
+    }
+
+    fn missing_parts(&self) -> Vec<MissingPart> {
+        let (what, mend) = ("how far the replica is behind: the account may not see it", ALLOW_REPLICATION);
+        let mend = mend[usize::from(!self.is_mariadb)];
+        let part = MissingPart { what: what.to_owned(), mend: mend.to_owned() };
+        self.hides_replication.then_some(part).into_iter().collect()
     }
 
     fn started(&self, values: &Values) -> Option<f64> {
@@ -338,7 +409,7 @@ impl WatchedServer for WatchedMysql {
     }
 
     fn is_own(&self, text: &str) -> bool {
-        text.contains(OWN) || text == OWN_STATUS
+        text.contains(OWN) || text == OWN_STATUS || REPLICA_STATUS.contains(&text)
     }
 }
 

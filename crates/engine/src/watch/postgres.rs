@@ -6,7 +6,7 @@
 use super::details::{Details, ROWS_ASKED, name, number, rows_or_reason, seconds, without_values};
 use super::ledger::StatementKey;
 use super::log::{Marks, POSTGRES_MARKS};
-use super::{OWN, OwnQuestions, Values, WatchedServer};
+use super::{OWN, OwnQuestions, Values, WatchedServer, replica};
 use crate::counters::{ServerSource, grows, level, number_in};
 use crate::postgres::client::PostgresAddress;
 use crate::postgres::counters::{POSTGRES, ask_views, views_question};
@@ -43,6 +43,14 @@ pub static ACTIVITY: ServerSource = ServerSource {
         )
         .read_as(CounterRole::BusyConnections),
         level("lock_waiting", "plimsoll_waiting", "count", "connections that wait for a lock of another one"),
+        level(
+            "replica_runs",
+            replica::RUNS,
+            "count",
+            "of a replica: 1 while replication goes on, 0 while it stands still",
+        ),
+        level("replica_behind_ns", replica::BEHIND_S, "ns", "how far a replica is behind its primary").times(1e9),
+        level("replica_unapplied", replica::UNAPPLIED, "bytes", "log that a replica has received and not replayed"),
     ],
 };
 
@@ -65,7 +73,16 @@ const ACTIVITY_VIEWS: &str = "\
     ELSE (count(*) FILTER (WHERE state NOT IN ('idle', 'disabled') AND backend_type = 'client backend' AND pid <> pg_backend_pid() \
     AND application_name <> 'plimsoll counters'))::text END FROM pg_stat_activity \
     UNION ALL SELECT 'plimsoll_waiting', CASE WHEN bool_or(state IS NULL AND datid IS NOT NULL AND backend_type IS NULL) THEN NULL \
-    ELSE (count(*) FILTER (WHERE wait_event_type = 'Lock'))::text END FROM pg_stat_activity";
+    ELSE (count(*) FILTER (WHERE wait_event_type = 'Lock'))::text END FROM pg_stat_activity \
+    UNION ALL SELECT v.key, v.value FROM (SELECT pg_is_in_recovery() AS is_replica) AS plimsoll_watch, \
+    LATERAL (SELECT is_replica AND pg_is_wal_replay_paused() AS is_paused WHERE is_replica) AS r, \
+    LATERAL (VALUES ('plimsoll_replica_runs', CASE WHEN is_paused THEN '0' ELSE '1' END), \
+    ('plimsoll_replica_stopped', CASE WHEN is_paused THEN 'replay is paused' END), \
+    ('plimsoll_replica_behind_s', CASE WHEN pg_last_wal_receive_lsn() = pg_last_wal_replay_lsn() \
+    AND EXISTS (SELECT FROM pg_stat_wal_receiver) THEN '0' \
+    ELSE extract(epoch FROM clock_timestamp() - pg_last_xact_replay_timestamp())::text END), \
+    ('plimsoll_replica_unapplied', \
+    greatest(pg_wal_lsn_diff(pg_last_wal_receive_lsn(), pg_last_wal_replay_lsn()), 0)::text)) AS v(key, value)";
 
 pub(super) struct WatchedPostgres {
     address: PostgresAddress,

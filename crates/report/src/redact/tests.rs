@@ -9,9 +9,9 @@ use model::stacks::FoldedStack;
 use model::{
     BrokenCondition, ChangedSetting, Event, EventKind, Fact, FailureMessage, HoldOutcome, HostData, HostId, HostRole,
     IoWorkers, KindDivergence, KindPlan, KindResults, MissingPart, Nanos, Observation, ObservedEvent, ObservedLog,
-    ObservedMessage, ObservedSession, ObservedStatement, ObservedWait, OtherServerSeen, PointData, PointHost,
-    ReplayDivergence, ServerLook, ServerSetting, SourceDef, StackReason, StackSnapshot, StatementResult, StepIndexes,
-    StepWork, Tick, Trial, UsedSet, Value, VariantWork, WhySpec,
+    ObservedMessage, ObservedReplica, ObservedSession, ObservedStatement, ObservedWait, OtherServerSeen, PointData,
+    PointHost, ReplayDivergence, ServerLook, ServerSetting, SourceDef, StackReason, StackSnapshot, StatementResult,
+    StepIndexes, StepWork, Tick, Trial, UsedSet, Value, VariantWork, WhySpec,
 };
 
 /// What a reader must not find, in any capitals.
@@ -84,6 +84,7 @@ fn full_point() -> PointData {
             messages: vec![ObservedMessage { text: "it ended".into(), ..ObservedMessage::default() }],
             ..ObservedLog::default()
         }),
+        replica: Some(ObservedReplica { stopped_by: "a thread".into(), ..ObservedReplica::default() }),
         events: vec![ObservedEvent { condition: "waiting>0".into(), looks: vec![look()], ..ObservedEvent::default() }],
         unheld: vec!["running>9".into()],
         ..Observation::default()

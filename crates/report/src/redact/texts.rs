@@ -242,6 +242,7 @@ fn visit_observation(observed: &mut Observation, visit: Visit) {
         visit(TextPlace::Other, &mut log.file);
         log.messages.iter_mut().for_each(|message| visit(TextPlace::Other, &mut message.text));
     }
+    observed.replica.iter_mut().for_each(|replica| visit(TextPlace::Other, &mut replica.stopped_by));
 }
 
 fn visit_look(look: &mut ServerLook, visit: Visit) {

@@ -11,6 +11,7 @@ use crate::points::limit_uses::{LimitUse, LimitedThing, limit_uses};
 use crate::recorded::dimensions::ENGINE;
 use crate::{Code, PointAnalysis};
 use model::{CounterRole, Observation, ObservedCounts, ObservedStatement, OpClass, PointState};
+use words::cell::seconds;
 use words::list::{capital, join_and};
 use words::quantity::{count, plural, rate, time};
 
@@ -56,6 +57,7 @@ pub(super) fn answer(run: &AskedRun) -> Option<AnswerParts> {
         .flatten()
         .collect();
     claims.extend(restart_claim(point));
+    claims.extend(replica_claim(point, seen));
     claims.extend(observed_events::claims(seen, run.analysis.meta.started_unix_ms));
     claims.extend(log_claim(seen));
     claims.extend(observed_events::unheld_claim(seen));
@@ -192,6 +194,31 @@ fn restart_claim(point: &PointAnalysis) -> Option<Claim> {
     let found = point.findings.iter().find(|finding| finding.code() == Code::Restarted)?;
     let title = crate::findings::title(&[&found.detail]);
     Some(Claim::new(ClaimKind::Disturbance, format!("{}.", capital(&title))).from_finding(Code::Restarted))
+}
+
+/// `It is a replica, and replication stands still: the thread that applies does not run (error 1062).`
+fn replica_claim(point: &PointAnalysis, seen: &Observation) -> Option<Claim> {
+    let replica = seen.replica.as_ref()?;
+    let behind = |behind_s: f64| format!("{} behind its primary", seconds(behind_s));
+    let why = if replica.stopped_by.is_empty() { String::new() } else { format!(": {}", replica.stopped_by) };
+    let (kind, said) = if replica.is_stopped {
+        let behind = replica.behind_s.map_or(String::new(), |behind_s| format!(", {}", behind(behind_s)));
+        (ClaimKind::Disturbance, format!("and replication stands still{behind}{why}"))
+    } else if replica.stopped > 0 {
+        let (stopped, all) = (replica.stopped, plural(replica.readings, "reading"));
+        (ClaimKind::Disturbance, format!("and replication stood still at {stopped} of {all}{why}"))
+    } else {
+        let said = match replica.behind_s.zip(replica.behind_max_s) {
+            Some((now, most)) => format!("{} at the end and {} at most", behind(now), seconds(most)),
+            None => "and how far it is behind its primary is not known".to_owned(),
+        };
+        (ClaimKind::Caution, said)
+    };
+    let claim = Claim::new(kind, format!("It is a replica, {said}."));
+    Some(match replica.behind_max_s {
+        Some(most) => claim.figure_of(point.id, "replica_behind_max_s", most),
+        None => claim,
+    })
 }
 
 /// `Its error log has 12 errors and 3 warnings, most often (10 times): InnoDB: Page ? cannot be read.`; nothing without errors.
@@ -437,8 +464,8 @@ mod tests {
     use crate::simulated::{Simulation, kind};
     use crate::{Answer, AnswerKind, answer};
     use model::{
-        CounterDef, CounterKind, KindRow, LogSeverity, MissingPart, Nanos, ObservedLog, ObservedMessage, OpKind,
-        SourceDef, StatementCost,
+        CounterDef, CounterKind, KindRow, LogSeverity, MissingPart, Nanos, ObservedLog, ObservedMessage,
+        ObservedReplica, OpKind, SourceDef, StatementCost,
     };
 
     fn statement(text: &str, calls: u64, time_ns: u64, read: u64, sent: u64) -> ObservedStatement {
@@ -621,6 +648,26 @@ mod tests {
         let unsure = told(std::slice::from_ref(&log));
         assert!(unsure.starts_with("Of what is seen, nearest to its limit is the age of the log: 4.6 %"), "{unsure}");
         assert!(told(&[log, used(LimitedThing::Cpu, 0.01)]).starts_with("Nearest to its limit is the age of the log"));
+    }
+
+    #[test]
+    fn of_a_replica_it_is_told_how_far_it_is_behind_or_that_it_stands_still() {
+        let told = |replica| {
+            let found = answered(&watched(Observation { replica: Some(replica), ..statements() }));
+            found.claims.into_iter().map(|claim| claim.sentence).find(|sentence| sentence.contains("replica"))
+        };
+        let runs =
+            ObservedReplica { readings: 60, behind_s: Some(2.0), behind_max_s: Some(40.0), ..Default::default() };
+        let expected = "It is a replica, 2 s behind its primary at the end and 40 s at most.";
+        assert_eq!(told(runs.clone()).as_deref(), Some(expected));
+        let stopped_by = "the thread that applies does not run (error 1062)".to_owned();
+        let stopped = ObservedReplica { stopped: 7, stopped_by, ..runs };
+        let expected = "It is a replica, and replication stood still at 7 of 60 readings: the thread that applies does not run (error 1062).";
+        assert_eq!(told(stopped.clone()).as_deref(), Some(expected));
+        let stands = told(ObservedReplica { is_stopped: true, behind_s: None, ..stopped });
+        let expected =
+            "It is a replica, and replication stands still: the thread that applies does not run (error 1062).";
+        assert_eq!(stands.as_deref(), Some(expected));
     }
 
     #[test]
