@@ -4,6 +4,7 @@
 //! the load, and what a comparison says of statements. Limits: nothing here depends on how fast the machine is; what was slowed down is slow
 //! by a hundred times.
 
+use crate::hosts_lab::query;
 use crate::lab::Lab;
 use crate::replaying_sql::{OwnPostgres, fact, open_directory, replayed};
 use crate::servers::{Running, ask_mariadb, ask_postgres, is_here, measuring, socket_of};
@@ -139,6 +140,11 @@ fn the_limit_of_a_recorded_load_is_a_multiple_of_it() {
     let answer = json["answer"].to_string();
     assert!(answer.contains("carries at least 2.0 times the recorded load"), "{answer}");
     assert!(answer.contains("Each copy replayed up to two seconds of the log in a probe"), "{answer}");
+    // The log goes on after the warmup of a probe, where that has left it.
+    let of_first =
+        |what: &str| query::<i64>(&lab.run_files()[0], &format!("SELECT {what} FROM interval WHERE point = 1"));
+    let (warmup, run) = (of_first("sum(ok * (phase = 'warmup'))"), of_first("sum(ok * (phase = 'run'))"));
+    assert!((80..=105).contains(&warmup) && (190..=210).contains(&run), "{warmup} and {run} of 100 a second");
     let times = lab.run(&[&base[..], &["--times", "2"]].concat());
     assert!(times.exit == 2 && times.stderr.contains("is what is searched for"), "{}", times.stderr);
     let unpaced = lab.run(&[&base[..], &["--speed", "max"]].concat());

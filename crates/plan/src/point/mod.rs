@@ -91,7 +91,7 @@ impl<'a> Choice<'_, 'a> {
             "time" => !self.is_until_steady()? && !self.ends_with_its_rows()?,
             "round" | "rounds_max" => self.is_until_steady()?,
             "precondition" => self.is_until_steady()? && on_files(&workload),
-            "warmup" => !self.ends_itself()?,
+            "warmup" => !self.ends_itself()? || self.is_search(),
             // Pairs of points that end by themselves are measured until they decide.
             "until" => !self.ends_itself()? || self.sure_precision()?.is_some() && self.repeat_count()? > 1,
             key if common::find(key).is_some() => true,

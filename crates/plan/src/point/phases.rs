@@ -12,7 +12,9 @@ use crate::value::{self, time_text};
 use model::sure::Precision;
 use model::{Entry, Nanos, Phases, Until};
 
-/// So much of a recorded load may be the warmup of its replay.
+/// The warmup of a probe that replays a part of a recorded load, unless another was asked for,
+const WARMUP_OF_REPLAY: Nanos = Nanos::from_secs(2);
+/// and so much of the load at most.
 const WARMUP_PART: u64 = 5;
 /// Eleven days at one second.
 const INTERVALS_MAX: u64 = 1_000_000;
@@ -174,7 +176,8 @@ impl Choice<'_, '_> {
     /// The warmup of a probe that replays a part of a recorded load, of which a replay takes `longest`: the first statements of connections that
     /// are new take longer.
     pub(super) fn warmup_of_replay(&self, longest: Nanos) -> Result<Nanos, PlanError> {
-        Ok(self.common_duration("warmup")?.min(Nanos(longest.0 / WARMUP_PART)))
+        let asked = self.chosen_value("warmup").map(|_| self.common_duration("warmup")).transpose()?;
+        Ok(asked.unwrap_or(WARMUP_OF_REPLAY).min(Nanos(longest.0 / WARMUP_PART)))
     }
 
     /// Whether the run is over when its operations are: a warmup would perform them, and there is nothing to wait for beyond them.
