@@ -20,6 +20,7 @@ const READS_AT_ONCE: usize = 64;
 /// A program with its arguments.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct UserCommand {
+    text: String,
     words: Vec<String>,
 }
 
@@ -45,8 +46,13 @@ impl UserCommand {
         match (quote, words.first()) {
             (Some(_), _) => Err("close the quote"),
             (None, None) => Err("name a program, such as `/usr/local/bin/restore`"),
-            (None, Some(_)) => Ok(UserCommand { words }),
+            (None, Some(_)) => Ok(UserCommand { text: text.to_owned(), words }),
         }
+    }
+
+    /// It as the user wrote it: [`UserCommand::parse`] reads it again.
+    pub fn as_written(&self) -> &str {
+        &self.text
     }
 
     /// Its program, which messages name alone: arguments may hold secrets.
@@ -135,7 +141,8 @@ mod tests {
     }
 
     fn run(script: &str) -> Result<Duration, String> {
-        let command = UserCommand { words: ["/bin/sh", "-c", script].map(str::to_owned).to_vec() };
+        let words = ["/bin/sh", "-c", script].map(str::to_owned).to_vec();
+        let command = UserCommand { text: script.to_owned(), words };
         command.run_with("PLACE", "copy 1")
     }
 

@@ -113,7 +113,7 @@ pub use role::{CounterRole, KindDef, ParamOwner, ParamRole, PointParam, StepInde
 pub use rows::{ExpectedRows, MostlyRows, RowCounts, RowRange};
 pub use run::{
     COMMAND_FACT, HostData, HostPhase, Interval, LEFT_OUT_FACT, PLAN_DIGEST_FACT, PhaseData, PointData, PointHost,
-    PointState, READ_BACK_FACT, RUN_DIGEST_FACT, RUN_FILE_FACT, RunData, RunMeta,
+    PointState, READ_BACK_FACT, RESTORE_FACT, RUN_DIGEST_FACT, RUN_FILE_FACT, RunData, RunMeta,
 };
 pub use sample::{
     CounterDef, CounterKind, CounterSource, CounterUnit, EndpointInterval, Fact, Generator, IntervalRow, KindRow,

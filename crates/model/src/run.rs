@@ -27,6 +27,8 @@ pub const LEFT_OUT_FACT: &str = "plan.left_out";
 
 /// The fact of a run with the command that measured it.
 pub const COMMAND_FACT: &str = "plan.command";
+/// The fact of a run with the program that restored the server before each point.
+pub const RESTORE_FACT: &str = "plan.restore";
 /// The fact of a run with the name of its file.
 pub const RUN_FILE_FACT: &str = "run.file";
 /// The fact of a run with the SHA-256 of its file.

@@ -4,6 +4,7 @@
 //! from files that are closed to others, or from the environment.
 
 use crate::exit::Fault;
+use crate::output::shell_word;
 use bus::{BusAddress, BusConnector, BusKeys, RunSecret};
 use clap::{Arg, ArgMatches, Command, value_parser};
 use model::Nanos;
@@ -95,6 +96,23 @@ impl BusFlags {
         })
     }
 
+    /// The flags as they are typed again, each after a blank.
+    pub fn as_typed(&self) -> String {
+        let path = |path: &Option<PathBuf>| path.as_ref().map(|path| path.display().to_string());
+        let flags = [
+            (BUS, Some(self.url.clone())),
+            (NAME, Some(self.name.clone())),
+            (KEY_FILE, path(&self.key_file)),
+            (PASSWORD_FILE, path(&self.password_file)),
+            (AGENTS, Some(self.agents.to_string())),
+            (WAIT, Some(self.wait.clone())),
+            (ON_LOSS, (self.on_host_loss == OnHostLoss::GoOn).then(|| "go-on".to_owned())),
+        ];
+        let given =
+            flags.into_iter().filter_map(|(flag, value)| Some((flag, value.filter(|value| !value.is_empty())?)));
+        given.map(|(flag, value)| format!(" --{flag} {}", shell_word(&value))).collect()
+    }
+
     /// The way to the bus, and the keys on it.
     pub fn connect(&self) -> Result<(BusConnector, BusKeys), Fault> {
         let read = |file: &Option<PathBuf>| file.as_deref().map(Path::to_owned);
@@ -115,4 +133,20 @@ impl BusFlags {
 pub fn waiting_time(name: &'static str, text: &str) -> Result<Duration, Fault> {
     let Nanos(wait) = plan::waiting_time(name, text)?;
     Ok(Duration::from_nanos(wait))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_flags_of_the_bus_are_typed_again_as_they_were_given() {
+        let command = with_coordinator(Command::new("run"));
+        let all = ["run", "--bus", "redis://h/", "--agents", "3", "--bus-key-file", "a b", "--on-host-loss", "go-on"];
+        let flags = BusFlags::from_matches(&command.get_matches_from(all)).unwrap();
+        assert_eq!(
+            flags.as_typed(),
+            " --bus redis://h/ --bus-name main --bus-key-file 'a b' --agents 3 --host-wait 30s --on-host-loss go-on"
+        );
+    }
 }

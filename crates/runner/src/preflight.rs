@@ -16,7 +16,9 @@ use host::TargetError;
 use host::device::{BlockDevice, DestroyConsent};
 use host::lock::{HeldLock, IfHeld, LockedThing};
 use host::user_command::UserCommand;
-use model::{COMMAND_FACT, Catalogue, Fact, LEFT_OUT_FACT, LINK_FACT, Machine, Plan, RunMeta, Tick, Trial};
+use model::{
+    COMMAND_FACT, Catalogue, Fact, LEFT_OUT_FACT, LINK_FACT, Machine, Plan, RESTORE_FACT, RunMeta, Tick, Trial,
+};
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
@@ -319,6 +321,7 @@ pub fn create_run(
     let mut meta = describe_run(plan, site, observer);
     meta.environment.extend((!left_out.is_empty()).then(|| Fact::new(LEFT_OUT_FACT, left_out.join("; "))));
     meta.environment.extend(command.map(|command| Fact::new(COMMAND_FACT, command)));
+    meta.environment.extend(site.restore.as_ref().map(|restore| Fact::new(RESTORE_FACT, restore.program())));
     create_run_file(meta, site, observer)
 }
 

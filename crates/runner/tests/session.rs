@@ -3,6 +3,7 @@
 //! In: plans from flags, and a strategy that decides by what is done. Out: what the run file holds and the events of the observer.
 //! Limits: figures of speed are not looked at.
 
+use host::user_command::UserCommand;
 use load::{Stop, StopReason};
 use model::limit::{self, LimitOutcome, LowerBoundCause, ProbeKind, ProbePart};
 use model::{Nanos, Phase, Plan, PointData, PointState, Trial};
@@ -123,7 +124,7 @@ fn a_session_records_every_point_of_its_plan_and_tells_what_it_does() {
 /// Resumes the run of which `done` is complete, and measures the rest.
 fn resume(lab: &Lab, run_file: &Path, done: &[PointId]) -> Recorded {
     let environment = runner::describe_environment(&lab.site, &mut Recorded::default());
-    let resumed = ResumedRun::open(run_file, &environment, &runner::catalogue()).unwrap();
+    let resumed = ResumedRun::open(run_file, &lab.site, &environment, &runner::catalogue()).unwrap();
     assert_eq!(ids(&resumed.done), done);
     let mut writer = RunWriter::reopen(run_file).unwrap();
     let (plan, interruption) = resumed.into_interruption(writer.last_tick().unwrap());
@@ -142,7 +143,7 @@ fn ids(done: &[DonePoint]) -> Vec<PointId> {
 /// A run with all its points cannot be resumed.
 fn assert_is_complete(lab: &Lab, run_file: &Path) {
     let environment = runner::describe_environment(&lab.site, &mut Recorded::default());
-    let refused = ResumedRun::open(run_file, &environment, &runner::catalogue()).err().unwrap();
+    let refused = ResumedRun::open(run_file, &lab.site, &environment, &runner::catalogue()).err().unwrap();
     assert!(refused.to_string().contains("all its points are complete"), "{refused}");
 }
 
@@ -263,8 +264,23 @@ fn equal_trials_need_a_complete_point_each() {
     measure(&plan, &lab, &mut writer, &mut recorded).unwrap_err();
     writer.finish().unwrap();
     let environment = runner::describe_environment(&lab.site, &mut Recorded::default());
-    let resumed = ResumedRun::open(&run_file, &environment, &runner::catalogue()).unwrap();
+    let resumed = ResumedRun::open(&run_file, &lab.site, &environment, &runner::catalogue()).unwrap();
     assert_eq!(ids(&resumed.done), [PointId(1)]);
+}
+
+#[test]
+fn a_run_whose_server_was_restored_is_not_resumed_without_that() {
+    let (mut lab, plan) = (Lab::new(), plan_of("file", &[]));
+    lab.site.restore = UserCommand::parse("/bin/restore copy").ok();
+    let (run_file, writer) = runner::create_run(&plan, &[], None, &lab.site, &mut Recorded::default()).unwrap();
+    writer.finish().unwrap();
+    let open = |site: &RunSite| ResumedRun::open(&run_file, site, &[], &runner::catalogue());
+    assert!(open(&lab.site).is_ok());
+    let refused = open(&RunSite { restore: None, ..lab.site.clone() }).err().unwrap().to_string();
+    assert!(
+        refused.contains("`/bin/restore` restored the server") && refused.ends_with("add the same --restore"),
+        "{refused}"
+    );
 }
 
 /// Doubles the clients until there are four.

@@ -24,7 +24,8 @@ use load::Stop;
 use model::{Plan, RunData};
 use report::{PointCharts, WrittenReport};
 use runner::{
-    FittedPlan, HeldPlaces, HostedSession, ObserverList, ResumedRun, RunObserver, RunSession, RunSite, WriteConsent,
+    FittedPlan, HeldPlaces, HostedSession, ObserverList, ResumedRun, RunObserver, RunSession, SystemChangeConsent,
+    WriteConsent,
 };
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -72,7 +73,7 @@ pub fn record_rest(run_file: &Path, options: &Options, context: &Context) -> Res
     host::safety::check_links(run_file)?;
     let lock = runner::lock_run(run_file, &options.site, &mut NotesOnly(context))?;
     let environment = runner::describe_environment(&options.site, &mut NotesOnly(context));
-    let resumed = ResumedRun::open(run_file, &environment, &context.catalogue)?;
+    let resumed = ResumedRun::open(run_file, &options.site, &environment, &context.catalogue)?;
     let Ready { stop, hosts, places: _places } = ready(&resumed.plan, options, context)?;
     let mut writer = RunWriter::reopen(run_file)?;
     writer.hold(lock);
@@ -183,19 +184,19 @@ impl RecordedRun {
     }
 
     /// Names the command that measures the points of `run` that the user has skipped, if there are any.
-    pub fn note_skipped(&self, run: &RunData, resumption: Resumption, site: &RunSite, context: &Context) {
+    pub fn note_skipped(&self, run: &RunData, resumption: Resumption, options: &Options, context: &Context) {
         if self.measured.is_ok() && can_go_on(run) {
-            let command = resume_command(resumption, &self.file, self.made, site, relaunch::loaded_here());
+            let command = resume_command(resumption, &self.file, self.made, options, relaunch::loaded_here());
             context.note(format_args!("some points were skipped; measure them with `{command}`"));
         }
     }
 
     /// Whether everything was measured of `run`, which was read back and reported. The fault of an interruption names the command that
     /// measures the rest.
-    pub fn outcome(self, run: &RunData, resumption: Resumption, site: &RunSite) -> Result<(), Fault> {
+    pub fn outcome(self, run: &RunData, resumption: Resumption, options: &Options) -> Result<(), Fault> {
         let Err(fault) = self.measured else { return Ok(()) };
         let text = if is_interruption(&fault) && can_go_on(run) {
-            let command = resume_command(resumption, &self.file, self.made, site, relaunch::loaded_here());
+            let command = resume_command(resumption, &self.file, self.made, options, relaunch::loaded_here());
             format!("{}; resume with `{command}`", fault.text)
         } else {
             fault.text
@@ -224,12 +225,12 @@ pub fn conclude_run(run: &RunData, recorded: RecordedRun, options: &Options, con
     } else {
         answer::print(&analysis, run_file, options.details, context);
     }
-    recorded.note_skipped(run, Resumption::OfRun, &options.site, context);
+    recorded.note_skipped(run, Resumption::OfRun, options, context);
     // A disk that became full under the run file has no room for the report, either: the first error is the one that counts.
     if let (Err(_), Err(error)) = (&recorded.measured, &report) {
         context.note(&error.text);
     }
-    recorded.outcome(run, Resumption::OfRun, &options.site)?;
+    recorded.outcome(run, Resumption::OfRun, options)?;
     report?;
     Ok(Exit::of_analysis(&analysis, options.strict))
 }
@@ -259,8 +260,15 @@ fn is_interruption(fault: &Fault) -> bool {
     matches!(fault.exit, Exit::Interrupted | Exit::Terminated)
 }
 
-/// The command that resumes the run in `run_file`, ready to paste.
-fn resume_command(resumption: Resumption, run_file: &Path, made: Made, site: &RunSite, allocator: Allocator) -> String {
+/// The command that resumes the run in `run_file`, ready to paste, with all that decides what is measured and what may be changed for it.
+fn resume_command(
+    resumption: Resumption,
+    run_file: &Path,
+    made: Made,
+    options: &Options,
+    allocator: Allocator,
+) -> String {
+    let site = &options.site;
     let path = run_file.display().to_string();
     let run = match made {
         Made::Now => "last".into(),
@@ -277,6 +285,19 @@ fn resume_command(resumption: Resumption, run_file: &Path, made: Made, site: &Ru
     }
     if site.writes == WriteConsent::Given {
         command += " --allow-writes";
+    }
+    if site.system_changes == SystemChangeConsent::Given {
+        command += " --allow-system-change";
+    }
+    for consent in &site.destroy {
+        let text = format!("{}={}", consent.device.display(), consent.identity);
+        command += &format!(" --destroy {}", shell_word(&text));
+    }
+    if let Some(restore) = &site.restore {
+        command += &format!(" --restore {}", shell_word(restore.as_written()));
+    }
+    if let Some(bus) = &options.bus {
+        command += &bus.as_typed();
     }
     // `why` has no such flag: it measures with the allocator that it was started with.
     if allocator != Allocator::System && resumption == Resumption::OfRun {
@@ -295,10 +316,12 @@ pub fn report_dir(run_file: &Path) -> PathBuf {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use host::device::DestroyConsent;
+    use host::user_command::UserCommand;
+    use runner::RunSite;
 
-    #[test]
-    fn the_command_that_resumes_names_what_is_not_the_default() {
-        let site = |dir: &str, runs: &str| RunSite {
+    fn site(dir: &str, runs: &str) -> RunSite {
+        RunSite {
             dir: dir.into(),
             runs: runs.into(),
             destroy: Vec::new(),
@@ -306,18 +329,40 @@ mod tests {
             writes: Default::default(),
             if_held: Default::default(),
             restore: None,
-        };
+        }
+    }
+
+    fn resume(resumption: Resumption, made: Made, site: RunSite, allocator: Allocator) -> String {
+        let options = Options { site, report: true, details: false, strict: false, metrics: None, bus: None };
+        resume_command(resumption, Path::new("r/x.plimsoll"), made, &options, allocator)
+    }
+
+    #[test]
+    fn the_command_that_resumes_names_what_is_not_the_default() {
         let (of_run, of_why) = (Resumption::OfRun, Resumption::OfWhy);
-        let resume = |made, site| resume_command(of_run, Path::new("r/x.plimsoll"), made, &site, Allocator::System);
-        let last = |site| resume(Made::Now, site);
+        let last = |site| resume(of_run, Made::Now, site, Allocator::System);
         assert_eq!(last(site(".", "plimsoll-runs")), "plimsoll run --resume last");
         assert_eq!(last(site("/mnt/a b", "r")), "plimsoll run --resume last --dir '/mnt/a b' --runs r");
-        assert_eq!(resume(Made::Before, site(".", "plimsoll-runs")), "plimsoll run --resume r/x.plimsoll");
-        let here = site(".", "plimsoll-runs");
-        let command = resume_command(of_run, Path::new("r/x.plimsoll"), Made::Now, &here, Allocator::Jemalloc);
+        let named = resume(of_run, Made::Before, site(".", "plimsoll-runs"), Allocator::System);
+        assert_eq!(named, "plimsoll run --resume r/x.plimsoll");
+        let command = resume(of_run, Made::Now, site(".", "plimsoll-runs"), Allocator::Jemalloc);
         assert_eq!(command, "plimsoll run --resume last --client-allocator jemalloc");
-        let elsewhere = site("/mnt", "r");
-        let command = resume_command(of_why, Path::new("r/x.plimsoll"), Made::Now, &elsewhere, Allocator::Jemalloc);
+        let command = resume(of_why, Made::Now, site("/mnt", "r"), Allocator::Jemalloc);
         assert_eq!(command, "plimsoll why last --resume --dir /mnt --runs r");
+    }
+
+    #[test]
+    fn the_command_that_resumes_restores_and_changes_what_the_first_one_did() {
+        let changing = RunSite {
+            destroy: DestroyConsent::parse("/dev/sdb=S3 Z8").into_iter().collect(),
+            system_changes: SystemChangeConsent::Given,
+            writes: WriteConsent::Given,
+            restore: UserCommand::parse("restore.sh 'copy 1'").ok(),
+            ..site(".", "plimsoll-runs")
+        };
+        assert_eq!(
+            resume(Resumption::OfRun, Made::Now, changing, Allocator::System),
+            r"plimsoll run --resume last --allow-writes --allow-system-change --destroy '/dev/sdb=S3 Z8' --restore 'restore.sh '\''copy 1'\'''"
+        );
     }
 }

@@ -135,8 +135,8 @@ fn time_of(text: &str) -> Result<Nanos, Fault> {
 fn conclude(recorded: RecordedRun, options: &Options, context: &Context) -> Result<Exit, Fault> {
     let run = recorded.read_back()?;
     let answered = print_answer(&recorded.file, &run, context);
-    recorded.note_skipped(&run, Resumption::OfWhy, &options.site, context);
-    recorded.outcome(&run, Resumption::OfWhy, &options.site)?;
+    recorded.note_skipped(&run, Resumption::OfWhy, options, context);
+    recorded.outcome(&run, Resumption::OfWhy, options)?;
     answered
 }
 

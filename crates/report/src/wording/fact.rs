@@ -111,6 +111,7 @@ pub static FACTS: &[FactMeaning] = &[
         "plan.sha256",
         "SHA-256 of the plan in the run file: equal if the same trials were planned with the same seeds",
     ),
+    fact("plan.restore", "program that brought the server back to what its data was before each point (`--restore`)"),
     fact("run.file", "name of the run file"),
     fact("run.sha256", "SHA-256 of the run file when the report was written"),
     fact(

@@ -3,13 +3,13 @@
 //! In: a run file that is no longer recorded. Out: its plan, the points that are complete, and an event for the gap.
 //! The file keeps what it holds: the analysis leaves out an attempt that was measured again.
 //! Limits: another version of plimsoll, machine, kernel, file system or engine is refused. Other differences are reported and kept
-//! as an event.
+//! as an event. A run whose server was restored before each point is refused if it would not be any more.
 
 use super::strategy::{DonePoint, PlanMatrix, Strategy, complete_points};
 use super::time_left::since_start;
 use crate::error::RunnerError;
-use crate::preflight::wall_time_of_run;
-use model::{Event, EventKind, Fact, Nanos, Plan, PointState, TIME_OVER_FACT, Tick, Trial};
+use crate::preflight::{RunSite, wall_time_of_run};
+use model::{Event, EventKind, Fact, Nanos, Plan, PointState, RESTORE_FACT, RunMeta, TIME_OVER_FACT, Tick, Trial};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use store::{PointHead, PointId, RunHead};
@@ -57,9 +57,10 @@ pub struct RunInterruption {
 }
 
 impl ResumedRun {
-    /// The run in `run_file`, on the machine that `environment` describes.
+    /// The run in `run_file`, to be measured further at `site`, on the machine that `environment` describes.
     pub fn open(
         run_file: &Path,
+        site: &RunSite,
         environment: &[Fact],
         catalogue: &model::Catalogue,
     ) -> Result<ResumedRun, RunnerError> {
@@ -73,6 +74,9 @@ impl ResumedRun {
             return Err(cannot_resume(&shown, &why));
         }
         plan::check(&head.meta.plan, &shown, catalogue)?;
+        if let Some(why) = why_not_restored(&head.meta, site) {
+            return Err(cannot_resume(&shown, &why));
+        }
         let earlier = store::read_wall_times(run_file)?;
         let ids: Vec<_> = done.iter().map(|done| done.point).collect();
         let matrix = PlanMatrix::new(&head.meta.plan, catalogue, run_file).after(&done);
@@ -123,6 +127,15 @@ fn why_over(mut matrix: PlanMatrix<'_>, done: &[PointId], head: &RunHead) -> Res
         }
         None => Some("all its points are complete".to_owned()),
     })
+}
+
+/// Why the points that are left would not begin with the data with which the others began; `None` if they would.
+fn why_not_restored(recorded: &RunMeta, site: &RunSite) -> Option<String> {
+    let program = recorded.fact(RESTORE_FACT).filter(|_| site.restore.is_none())?;
+    Some(format!(
+        "`{program}` restored the server before each of its points, and without --restore the others would begin with what these have \
+         written; add the same --restore"
+    ))
 }
 
 fn cannot_resume(run_file: &str, why: &str) -> RunnerError {
