@@ -124,7 +124,8 @@ fn read_log_summary(path: &Path, params: &Params) -> Result<RecordingSummary, St
     let recording = &log.recording;
     let (count, most_at_once) = (recording.sessions(), recording.most_at_once());
     let shift = replay_sql::shift_of(params, recording.length())?;
-    let sessions = RecordedSessions { count, most_at_once, pauses: recording.pauses, shift };
+    let (pauses, digest) = (recording.pauses, recording.digest);
+    let sessions = RecordedSessions { count, most_at_once, pauses, shift, digest };
     let path = path.to_str().ok_or_else(|| format!("`{}`: its name is no UTF-8", shown(path)))?.to_owned();
     let (ops, length) = (recording.len(), recording.length());
     Ok(RecordingSummary { path, ops, length, io: None, sessions: Some(sessions) })

@@ -37,6 +37,9 @@ pub struct RecordedSessions {
     /// If they are replayed several times at once: how far into the recording further copies begin at most.
     #[serde(default)]
     pub shift: Nanos,
+    /// The beginning of a digest of all statements and their times: the same for a log, a copy of it and its workload file.
+    #[serde(default)]
+    pub digest: u32,
 }
 
 /// The times in which nothing was recorded.
@@ -82,6 +85,15 @@ pub struct RecordedWork {
 }
 
 impl RecordingSummary {
+    /// Whether a replay of `other` is a replay of this: wherever the files are, and however much further copies are shifted.
+    pub fn says_the_same(&self, other: &RecordingSummary) -> bool {
+        let unshifted = |summary: &RecordingSummary| {
+            summary.sessions.map(|sessions| RecordedSessions { shift: Nanos(0), ..sessions })
+        };
+        let figures = |summary: &RecordingSummary| (summary.ops, summary.length);
+        figures(self) == figures(other) && self.io == other.io && unshifted(self) == unshifted(other)
+    }
+
     /// How many operations fall due in a second if it is replayed at `speed`.
     pub fn per_s(&self, speed: f64) -> f64 {
         self.ops as f64 * speed / Nanos(self.length.0.max(1)).as_secs_f64()

@@ -115,7 +115,7 @@ fn figures(recording: &SqlRecording) -> String {
         recording.effects,
         recording.pauses,
         recording.server,
-        (skipped, recording.has_whole_seconds, recording.templates(), recording.calls),
+        (skipped, recording.has_whole_seconds, recording.templates(), recording.calls, recording.digest),
     )
 }
 

@@ -11,7 +11,7 @@ use crate::recorded::dimensions::{Described, ENGINE, Role, Setting, Settings};
 use crate::recorded::engine_names::EngineNames;
 use crate::recorded::full_label::describe_in_full;
 use crate::{Analysis, Label, PointAnalysis};
-use model::{HourlyCost, PointData, RunData, RunMeta};
+use model::{HourlyCost, PointData, RecordingSummary, RunData, RunMeta, Value};
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 /// A run to be compared.
@@ -147,8 +147,12 @@ fn describe_together<'a>(runs: &[ComparedRun<'a>]) -> Vec<ArmPoint<'a>> {
     let numbered = (0u32..).zip(runs).flat_map(|(nth, run)| pairs_of(run).map(move |pair| (nth, pair)));
     let numbered: Vec<(u32, (&PointData, &PointAnalysis))> = numbered.collect();
     let trials = |nth: u32| runs[nth as usize].data.meta.plan.trials.as_slice();
-    let headers: Vec<PointData> =
+    let mut headers: Vec<PointData> =
         numbered.iter().map(|(nth, (data, _))| header(&as_asked(data, trials(*nth)), *nth)).collect();
+    // Within a run, recordings that say the same may be what is compared.
+    if runs.len() > 1 {
+        name_recordings_alike(&mut headers);
+    }
     let planned: Vec<_> = runs.iter().flat_map(|run| run.data.meta.plan.trials.clone()).collect();
     let described = describe_in_full(&headers, &EngineNames::new(&headers, &planned));
     let all = (0u32..).zip(numbered).zip(described);
@@ -160,6 +164,18 @@ fn describe_together<'a>(runs: &[ComparedRun<'a>]) -> Vec<ArmPoint<'a>> {
         at,
     })
     .collect()
+}
+
+/// Gives all recordings that say the same the path of the first of them: a copy of a log, or its workload file, is the same work.
+fn name_recordings_alike(headers: &mut [PointData]) {
+    let mut known: Vec<RecordingSummary> = Vec::new();
+    for value in headers.iter_mut().flat_map(|header| header.trial.workload.params.0.values_mut()) {
+        let Value::Recording(summary) = value else { continue };
+        match known.iter().find(|known| known.says_the_same(summary)) {
+            Some(same) => summary.path.clone_from(&same.path),
+            None => known.push((**summary).clone()),
+        }
+    }
 }
 
 /// Sequences of several runs have the same numbers.

@@ -251,6 +251,23 @@ mod tests {
     }
 
     #[test]
+    fn a_log_at_another_path_is_the_same_work_and_another_log_is_not() {
+        let replay_of = |seed, path: &str, digest| {
+            let mut run = run(seed, 4, 1.0, |_| Vec::new());
+            let params = run.points.iter_mut().map(|point| &mut point.trial.workload.params.0);
+            for value in params.flat_map(|params| params.get_mut("log")) {
+                let Value::Recording(summary) = value else { continue };
+                summary.path = path.to_owned();
+                summary.sessions = Some(RecordedSessions { digest, ..RecordedSessions::default() });
+            }
+            run
+        };
+        let base = replay_of(1, "a.log", 7);
+        assert_eq!(compared(&base, &replay_of(2, "/var/tmp/a.workload", 7)).places.len(), 1);
+        assert!(compared(&base, &replay_of(2, "/var/tmp/a.workload", 8)).places.is_empty());
+    }
+
+    #[test]
     fn kinds_that_answer_differently_are_found_and_unsteady_ones_are_left_out() {
         let text = |nth: usize, rows: u64, sum: &str| format!("10 {rows} 20 {sum} {}", name(nth));
         let base = run(1, 2, 1.0, |number| {

@@ -127,7 +127,7 @@ fn param_role(name: &str) -> ParamRole {
 }
 
 const PARAM_ROLES: [(ParamRole, &[&str]); 9] = [
-    (ParamRole::Mode, &["mode"]),
+    (ParamRole::Mode, &["mode", "log"]),
     (ParamRole::Mix, &["mix"]),
     (ParamRole::Step, &["step"]),
     (

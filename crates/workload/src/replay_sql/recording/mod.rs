@@ -34,6 +34,7 @@ use clock::SecondCounts;
 use lanes::SessionSpan;
 use model::{Nanos, RecordedPauses};
 use records::{Record, Records};
+use sha2::{Digest as _, Sha256};
 use shapes::Shapes;
 use sql::{Effect, Judge, Lexed, Reading};
 use std::collections::{BTreeMap, HashMap};
@@ -138,6 +139,8 @@ pub struct SqlRecording {
     templates: Arc<[PreparedTemplate]>,
     /// How many statements were calls of these.
     pub calls: u64,
+    /// The beginning of the SHA-256 of all statements and their times, in the order of the log.
+    pub digest: u32,
 }
 
 /// Takes statements up one by one.
@@ -160,6 +163,7 @@ pub struct RecordingBuilder {
     schema_numbers: HashMap<String, u32>,
     shapes: Shapes,
     templates: Templates,
+    digest: Sha256,
 }
 
 impl RecordingBuilder {
@@ -180,6 +184,7 @@ impl RecordingBuilder {
             schema_numbers: HashMap::new(),
             shapes: Shapes::default(),
             templates: Templates::default(),
+            digest: Sha256::default(),
         }
     }
 
@@ -206,6 +211,8 @@ impl RecordingBuilder {
         self.clock.count_second(began_us);
         let end = &mut self.session_ends[session as usize];
         *end = (*end).max(began_us.saturating_add_unsigned(took_us));
+        self.digest.update(found.began_us.to_le_bytes());
+        self.digest.update(text);
         let renamed = self.renamed(text, lexed);
         let text = renamed.as_deref().unwrap_or(text);
         let mut kept = text.as_bytes().to_vec();
@@ -300,6 +307,8 @@ impl RecordingBuilder {
         made.put_in_order(seconds, &kind_of, &self.session_ends, &mut self.failed)?;
         made.measure_pauses()?;
         made.has_whole_seconds = whole_seconds;
+        let digest = self.digest.finalize();
+        made.digest = u32::from_be_bytes([digest[0], digest[1], digest[2], digest[3]]);
         made.templates = self.templates.into_all().into();
         made.keeps_sessions_whole = self.wanted.writes;
         Ok(made)
