@@ -1396,6 +1396,8 @@ pub fn compared() -> analysis::compare::RunComparison {
         new: arm("new"),
         unlike,
         places: vec![place],
+        unpaired_kinds: Vec::new(),
+        usable: [4, 4],
         unmatched: 0,
         kernels: None,
         watches: None,

@@ -284,6 +284,21 @@ mod tests {
     }
 
     #[test]
+    fn what_fails_and_answers_differently_is_told_although_errors_leave_no_pair() {
+        let text = |rows: u64| vec![format!("10 {rows} 20 aa {}", name(1))];
+        let base = run(1, 2, 1.0, |_| text(10));
+        let mut new = run(2, 2, 1.0, |_| text(9));
+        for phase in new.points.iter_mut().flat_map(|point| &mut point.phases) {
+            phase.intervals.iter_mut().for_each(|interval| interval.kinds[5].failed = 4);
+        }
+        let one = compared(&base, &new);
+        assert_eq!((one.places.len(), one.usable), (0, [2, 0]));
+        let [found] = &one.unpaired_kinds[..] else { panic!("one place: {one:?}") };
+        assert_eq!(found.other_results.len(), 1);
+        assert!(matches!(&found.failures[..], [(kind, [0, 1..])] if *kind == name(5)), "{:?}", found.failures);
+    }
+
+    #[test]
     fn plans_are_compared_unless_an_arm_has_none_or_several() {
         let text = |nth: usize, step: &str| format!("{}\n{step}", name(nth));
         let base = run(1, 2, 1.0, |number| {

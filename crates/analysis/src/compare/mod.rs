@@ -50,6 +50,10 @@ pub struct RunComparison {
     pub unlike: Vec<Condition>,
     /// The places that both have, in the order of the base.
     pub places: Vec<PlaceComparison>,
+    /// The kinds of statement of replays at places without a pair of repeats that can be used: errors are in no ratio, and told all the same.
+    pub unpaired_kinds: Vec<KindComparison>,
+    /// How many points of the base can be used, and of the other.
+    pub usable: [usize; 2],
     /// Places of one arm that the other lacks.
     pub unmatched: usize,
     /// The kernels of both, if both are runs of such.
@@ -149,7 +153,13 @@ fn compare_two(base: &Arm, new: &Arm) -> RunComparison {
     let differing = arm::differing(base, new);
     let (matched, unmatched) = arm::match_places(base, new, &differing);
     let lost = lost_places(base, new, &matched, &differing);
-    let mut places: Vec<PlaceComparison> = matched.iter().filter_map(|place| compare_place(place)).collect();
+    let (mut places, mut unpaired_kinds) = (Vec::new(), Vec::new());
+    for place in &matched {
+        match compare_place(place) {
+            Some(compared) => places.push(compared),
+            None => unpaired_kinds.extend(kinds::compare_kinds(place)),
+        }
+    }
     let in_turn = places.iter().all(|place| place.is_interleaved);
     let unlike = find_conditions(base, new, &differing, &matched, in_turn);
     if unlike.iter().any(|condition| condition.effect == ConditionEffect::Prevents) {
@@ -158,10 +168,24 @@ fn compare_two(base: &Arm, new: &Arm) -> RunComparison {
         let kinds = places.iter_mut().filter_map(|place| place.kinds.as_mut()).flat_map(|kinds| &mut kinds.ratios);
         kinds.for_each(|kind| kind.estimate = kind.estimate.as_indicative());
     }
-    let left_out = [base, new].iter().flat_map(|arm| &arm.points).filter(|point| !point.is_usable()).count();
+    let usable = [base, new].map(|arm| arm.points.iter().filter(|point| point.is_usable()).count());
+    let left_out = base.points.len() + new.points.len() - usable[0] - usable[1];
     let failed_replays = [base, new].map(|arm| FailedReplay::of(arm.points.iter().map(|point| point.analysis)));
     let (base, new) = (base.summary(), new.summary());
-    RunComparison { base, new, unlike, places, unmatched, kernels: None, watches: None, left_out, lost, failed_replays }
+    RunComparison {
+        base,
+        new,
+        unlike,
+        places,
+        unpaired_kinds,
+        usable,
+        unmatched,
+        kernels: None,
+        watches: None,
+        left_out,
+        lost,
+        failed_replays,
+    }
 }
 
 /// The places at which the base has usable repeats and `new` has lost so many of its own that nothing can be decided.
@@ -201,6 +225,11 @@ impl RunComparison {
     /// Whether both arms are groups of one run.
     pub fn is_of_one_run(&self) -> bool {
         self.base.group.is_some()
+    }
+
+    /// The kinds of statement of all replays.
+    pub fn kinds(&self) -> impl Iterator<Item = &KindComparison> {
+        self.places.iter().filter_map(|place| place.kinds.as_ref()).chain(&self.unpaired_kinds)
     }
 
     /// All ratios, with their places.

@@ -239,11 +239,25 @@ fn server_settings(comparison: &RunComparison, what: &str) -> Option<String> {
 
 /// Why nothing is compared, and what differs.
 fn nothing_in_common(comparison: &RunComparison) -> String {
+    if !comparison.unlike.iter().any(|one| one.kind == ConditionKind::NoCommonPlace) {
+        return format!("Nothing can be compared: {}.", nothing_usable(comparison));
+    }
     let all: Vec<String> = comparison.unlike.iter().filter(|one| !is_sentence(&one.kind)).map(difference).collect();
     let differ = if all.is_empty() { String::new() } else { format!(" They differ in {}.", join_and(&all)) };
     format!(
         "Nothing can be compared: no point of one has a point of the other with the same work and settings.{differ}"
     )
+}
+
+/// `the points of new cannot be used`
+fn nothing_usable(comparison: &RunComparison) -> String {
+    let arms = [&comparison.base, &comparison.new].into_iter().zip(comparison.usable);
+    let unusable: Vec<String> = arms.filter(|(_, usable)| *usable == 0).map(|(arm, _)| arm_name(arm)).collect();
+    if unusable.is_empty() {
+        "no repeat can be used in both".to_owned()
+    } else {
+        format!("the points of {} cannot be used", join_and(&unusable))
+    }
 }
 
 fn prevention(condition: &Condition) -> String {
@@ -527,6 +541,21 @@ mod tests {
         );
     }
 
+    #[test]
+    fn points_that_cannot_be_used_are_told_from_those_that_have_no_place_in_common() {
+        let mut one = compared();
+        one.places.clear();
+        one.usable = [4, 0];
+        assert_eq!(cautions(&one), ["Nothing can be compared: the points of new cannot be used."]);
+        one.unlike.push(Condition {
+            kind: ConditionKind::NoCommonPlace,
+            base: Vec::new(),
+            new: Vec::new(),
+            effect: ConditionEffect::Prevents,
+        });
+        assert!(cautions(&one)[0].contains("no point of one has a point of the other"), "{:?}", cautions(&one));
+    }
+
     fn change(pairs: &[(f64, f64)]) -> String {
         let metric = CostMetric::Engine { source: "innodb".into(), counter: "reads".into(), unit: CounterUnit::Events };
         change_text(&CostChange::from_pairs(metric, &crate::testing::repeat_pairs(pairs)).expect("it matters"))
@@ -568,7 +597,8 @@ mod tests {
         );
         assert_eq!(introduction(&one).len(), 2, "it does not go on with: they differ in nothing");
         one.places.clear();
-        one.unlike = vec![condition(ConditionKind::Work("mode".into()), ConditionEffect::Prevents)];
+        let work = condition(ConditionKind::Work("mode".into()), ConditionEffect::Prevents);
+        one.unlike = vec![condition(ConditionKind::NoCommonPlace, ConditionEffect::Prevents), work];
         assert!(introduction(&one)[1].ends_with("They differ in `mode` (a against b)."), "{:?}", introduction(&one));
     }
 

@@ -20,13 +20,12 @@ const NAMED_MAX: usize = 3;
 /// What is wrong with the answers, and then what takes longer; nothing if no statements of a log were replayed.
 pub fn kind_sentences(comparison: &RunComparison) -> Vec<String> {
     let names = [arm_name(&comparison.base), arm_name(&comparison.new)];
-    let all = comparison.places.iter().filter_map(|place| place.kinds.as_ref());
-    all.flat_map(|kinds| {
+    let all = comparison.kinds().flat_map(|kinds| {
         let wrong = other_results(kinds, &names).into_iter().chain(failures(kinds, &names));
         let slower = times(kinds).into_iter().chain(worst_plan(kinds, &names)).chain(replanned_sentence(kinds));
         wrong.chain(results_alike(kinds)).chain(unknown_results(kinds)).chain(slower).collect::<Vec<String>>()
-    })
-    .collect()
+    });
+    all.collect()
 }
 
 /// `In new 1,204 of 24,080 statements failed (5.0 %), all with: ...`, and what to do.

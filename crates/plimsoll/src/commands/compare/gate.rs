@@ -6,7 +6,7 @@
 use super::own_file;
 use crate::exit::{Exit, Fault};
 use analysis::RatioVerdict;
-use analysis::compare::{KindRatio, PlaceComparison, RunComparison, is_below};
+use analysis::compare::{KindRatio, RunComparison, is_below};
 use analysis::math::ratio::PAIRS_MIN;
 use plot::escape::escape_xml;
 use report::wording::compare::{arm_name, interval_text, listed, place_name, ratio_text, repeats_left};
@@ -150,8 +150,7 @@ fn cases_of(one: &RunComparison, share: f64) -> Vec<GateCase> {
         };
         cases.push(case(CaseKind::Rate, place_name(place), outcome));
     }
-    let kinds = one.places.iter().filter_map(|place: &PlaceComparison| place.kinds.as_ref());
-    for kinds in kinds {
+    for kinds in one.kinds() {
         cases.extend(
             kinds.ratios.iter().map(|kind| case(CaseKind::Statement, kind.kind.clone(), of_statement(kind, share))),
         );

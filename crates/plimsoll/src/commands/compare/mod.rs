@@ -179,7 +179,7 @@ fn statements(one: &RunComparison) -> Vec<Value> {
 
 /// The kinds of statement that answer differently.
 fn other_results(one: &RunComparison) -> Vec<Value> {
-    let found = one.places.iter().filter_map(|place| place.kinds.as_ref()).flat_map(|kinds| &kinds.other_results);
+    let found = one.kinds().flat_map(|kinds| &kinds.other_results);
     let told = |found: &ResultDifference| {
         let of = |results: &model::KindResults| json!({"answers": results.answers, "rows": results.rows, "columns": results.columns, "checksum": results.checksum});
         json!({
@@ -285,6 +285,8 @@ mod tests {
             new: arm(),
             unlike,
             places,
+            unpaired_kinds: Vec::new(),
+            usable: [n, n],
             unmatched: 0,
             kernels: None,
             watches: None,
