@@ -163,8 +163,10 @@ mod tests {
     use super::*;
     use crate::compare::{ComparedRun, RunComparison, compare_runs};
     use crate::simulated::{Random, Simulation, params, run_of};
-    use crate::{Analysis, analyse};
-    use model::{Fact, KindDef, KindRow, OpClass, OpKind, RecordedSessions, RecordingSummary, RunData, Value};
+    use crate::{Analysis, RatioVerdict, analyse};
+    use model::{
+        Arrivals, Fact, KindDef, KindRow, OpClass, OpKind, Pacing, RecordedSessions, RecordingSummary, RunData, Value,
+    };
 
     const KINDS: usize = 40;
 
@@ -296,6 +298,25 @@ mod tests {
         let [found] = &one.unpaired_kinds[..] else { panic!("one place: {one:?}") };
         assert_eq!(found.other_results.len(), 1);
         assert!(matches!(&found.failures[..], [(kind, [0, 1..])] if *kind == name(5)), "{:?}", found.failures);
+    }
+
+    #[test]
+    fn statements_that_fail_at_the_times_of_the_log_make_no_server_slower() {
+        let timed = |seed, failing: Option<usize>| {
+            let mut run = run(seed, 4, 1.0, |_| Vec::new());
+            for point in &mut run.points {
+                point.trial.load.pacing = Pacing::Open { arrivals: Arrivals::Recorded { per_s: KINDS as f64 } };
+                if let Some(nth) = failing {
+                    let row = &mut point.phases[0].intervals[3].kinds[nth];
+                    *row = KindRow { failed: 1, ..KindRow::empty(row.kind) };
+                }
+            }
+            run
+        };
+        let one = compared(&timed(1, None), &timed(2, Some(5)));
+        let verdicts: Vec<RatioVerdict> = one.speeds().map(|(_, speed)| speed.estimate.verdict).collect();
+        assert_eq!(verdicts, [RatioVerdict::NoDifferenceShown]);
+        assert_eq!(kinds(&one).failures, [(name(5), [0, 4])]);
     }
 
     #[test]

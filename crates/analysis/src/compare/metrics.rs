@@ -1,12 +1,13 @@
 //! Rates and response times of two arms at one place.
 //!
 //! In: a place. Out: a [`MetricRatio`] per metric. Limits: response times of an open loop have the wait for a client in them, and
-//! its rate is that of its schedule unless it is overloaded.
+//! its rate is that of its schedule unless it is overloaded, and of a recording that of all statements sent.
 
-use super::arm::CommonPlace;
+use super::arm::{ArmPoint, CommonPlace};
 use crate::math::ratio::{RatioEstimate, RepeatPair};
 use crate::math::stats;
 use crate::points::metric::Metric;
+use model::{Arrivals, Pacing};
 
 /// One metric of two arms at one place.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -37,7 +38,19 @@ pub fn compare_metrics(place: &CommonPlace) -> Vec<MetricRatio> {
 }
 
 fn compare_metric(place: &CommonPlace, metric: Metric) -> Option<MetricRatio> {
-    MetricRatio::from_pairs(metric, &place.pairing(|point| Some(metric.value(point.analysis)?.value)).pairs)
+    MetricRatio::from_pairs(metric, &place.pairing(|point| value_of(metric, point)).pairs)
+}
+
+/// Of a recording at its own times the rate is of all that was sent: the recording sets it, so statements that fail make no server slower. They are
+/// told by themselves.
+fn value_of(metric: Metric, point: &ArmPoint) -> Option<f64> {
+    let is_recorded = matches!(point.data.trial.load.pacing, Pacing::Open { arrivals: Arrivals::Recorded { .. } });
+    match &point.analysis.summary {
+        Some(summary) if is_recorded && metric == Metric::OpsPerS && summary.seconds > 0.0 => {
+            Some((summary.ops + summary.failed) as f64 / summary.seconds)
+        }
+        _ => Some(metric.value(point.analysis)?.value),
+    }
 }
 
 impl MetricRatio {
