@@ -11,7 +11,7 @@ use crate::wording::compare::{
     arm_name, change_text, cost_heading, cost_name, cost_value, design_sentence, interval_text, introduction,
     ratio_text,
 };
-use crate::wording::compared_kinds::{KINDS_HEADING, KindCells, kind_rows};
+use crate::wording::compared_kinds::{KINDS_HEADING, KindCells, OTHER_RESULTS_HEADING, kind_rows, other_result_rows};
 use crate::wording::compared_sweep::answers;
 use crate::wording::compared_watches::{WATCHES_HEADING, WatchRow, watch_rows};
 use crate::wording::label::settings_label;
@@ -81,7 +81,14 @@ fn section(comparison: &RunComparison, nth: usize) -> PageSection {
         blocks.extend(design_sentence(comparison).map(PageBlock::Paragraph));
         blocks.push(PageBlock::Figures(forest::draw(comparison, nth)));
     }
-    for kinds in comparison.places.iter().filter_map(|place| place.kinds.as_ref()) {
+    let names = [&comparison.base, &comparison.new].map(arm_name);
+    for kinds in comparison.kinds() {
+        let (rows, rest) = other_result_rows(kinds, &names);
+        if !rows.is_empty() {
+            blocks.push(PageBlock::Heading(OTHER_RESULTS_HEADING.to_owned()));
+            blocks.push(PageBlock::Table(other_results_table(rows)));
+        }
+        blocks.extend(more_lines(rest));
         let (rows, rest) = kind_rows(kinds);
         if !rows.is_empty() {
             blocks.push(PageBlock::Heading(KINDS_HEADING.to_owned()));
@@ -135,6 +142,16 @@ fn ratio_table(comparison: &RunComparison) -> Table {
     let numbers = ["base", "new", "ratio", "95 % interval", "pairs"].map(Column::number);
     let columns = texts.into_iter().chain(numbers).collect();
     Table { columns, rows: comparison.ratios().map(row).collect(), ..Table::default() }
+}
+
+/// The kinds of statement that answer differently.
+fn other_results_table(rows: Vec<(String, String)>) -> Table {
+    Table {
+        label_head: "kind of statement".to_owned(),
+        columns: vec![Column::text("answers")],
+        rows: rows.into_iter().map(|(kind, how)| Row::new(kind, [how])).collect(),
+        ..Table::default()
+    }
 }
 
 /// The kinds of statement that differ for sure.

@@ -8,7 +8,7 @@ use crate::render::markdown::page_markdown;
 use crate::render::page::{Page, PageBlock, PageSection};
 use crate::table::{Column, Row, Table};
 use crate::wording::compare::{arm_name, design_sentence, interval_text, introduction, place_name, ratio_text};
-use crate::wording::compared_kinds::{KindCells, kind_rows};
+use crate::wording::compared_kinds::{KindCells, kind_rows, other_result_rows};
 use crate::wording::compared_sweep::answers;
 use crate::wording::compared_watches::{WatchRow, watch_rows};
 use crate::wording::metric::{metric_head, metric_value, verdict_word};
@@ -69,7 +69,13 @@ fn differing(all: &[RunComparison]) -> PageBlock {
         }
         let ratios = one.ratios().filter(|(_, metric)| is_told(metric));
         rows.extend(ratios.map(|(place, metric)| ratio_row(&arm, place, metric)));
-        let kinds = one.places.iter().filter_map(|place| place.kinds.as_ref()).flat_map(|kinds| kind_rows(kinds).0);
+        let names = [&one.base, &one.new].map(arm_name);
+        let others = one.kinds().flat_map(|kinds| other_result_rows(kinds, &names).0);
+        rows.extend(others.map(|(kind, how)| {
+            let dash = || "-".to_owned();
+            Row::new(format!("{arm}{kind}"), [dash(), dash(), dash(), dash(), how])
+        }));
+        let kinds = one.kinds().flat_map(|kinds| kind_rows(kinds).0);
         rows.extend(kinds.map(|kind| kind_row(&arm, kind)));
     }
     if rows.is_empty() {

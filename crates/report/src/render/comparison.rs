@@ -7,10 +7,10 @@ use super::labels::Labels;
 use super::terminal::wrap;
 use crate::escape::terminal as safe;
 use crate::wording::compare::{
-    change_text, cost_heading, cost_name, cost_value, design_sentence, interval_text, introduction, ratio_text,
-    row_name,
+    arm_name, change_text, cost_heading, cost_name, cost_value, design_sentence, interval_text, introduction,
+    ratio_text, row_name,
 };
-use crate::wording::compared_kinds::{KINDS_HEADING, kind_rows};
+use crate::wording::compared_kinds::{KINDS_HEADING, OTHER_RESULTS_HEADING, kind_rows, other_result_rows};
 use crate::wording::compared_sweep::answers;
 use crate::wording::compared_watches::{WATCHES_HEADING, watch_rows};
 use crate::wording::metric::{metric_value, verdict_word};
@@ -47,10 +47,26 @@ fn lines_of(one: &RunComparison, width: usize, colour: bool) -> Vec<String> {
         lines.extend(table(one, width, colour));
         lines.extend(design_sentence(one).iter().flat_map(|text| wrap(&plain(text), width)));
     }
-    lines.extend(
-        one.places.iter().filter_map(|place| place.kinds.as_ref()).flat_map(|kinds| kinds_of(kinds, width, colour)),
-    );
+    let names = [&one.base, &one.new].map(arm_name);
+    lines.extend(one.kinds().flat_map(|kinds| other_results_of(kinds, &names, width)));
+    lines.extend(one.kinds().flat_map(|kinds| kinds_of(kinds, width, colour)));
     lines.extend(costs(one, width));
+    lines
+}
+
+/// The kinds of statement that answer differently: each name, and below it how.
+fn other_results_of(kinds: &KindComparison, names: &[String; 2], width: usize) -> Vec<String> {
+    let (rows, rest) = other_result_rows(kinds, names);
+    if rows.is_empty() {
+        return Vec::new();
+    }
+    let mut lines = vec![String::new(), OTHER_RESULTS_HEADING.to_owned()];
+    for (kind, how) in &rows {
+        lines.extend(wrap(&format!("  {}", plain(kind)), width));
+        let how = wrap(&plain(how), width - PLAN_INDENT);
+        lines.extend(how.into_iter().map(|line| format!("{:PLAN_INDENT$}{line}", "")));
+    }
+    lines.extend((rest > 0).then(|| format!("  and {rest} more; --json has them all")));
     lines
 }
 

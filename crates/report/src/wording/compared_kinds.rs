@@ -1,12 +1,12 @@
 //! The statements of a replay on two arms in words: what answers differently, what fails, what takes longer, and whether its plan differs.
 //!
-//! In: a comparison. Out: sentences, and the rows of a table. Limits: ten kinds at most; JSON has all.
+//! In: a comparison. Out: sentences, and the rows of tables. Limits: ten kinds at most; JSON has all.
 
 use super::compare::{arm_name, interval_text, ratio_text};
 use super::compared_plans::{COLUMNS, plan_text, plan_word, replanned_sentence};
 use super::list::join_and;
 use super::metric::speed_verdict_word;
-use super::quantity::time;
+use super::quantity::{plural, time, whole};
 use analysis::answer::{FailedReplay, failed_sentence, remedy};
 use analysis::compare::{ArmSummary, KindComparison, KindRatio, ResultDifference, RunComparison};
 use analysis::math::ratio::PAIRS_MIN;
@@ -42,15 +42,8 @@ pub fn failed_sentences(comparison: &RunComparison) -> Vec<String> {
 /// `1 kind of statement answers differently: ...`
 fn other_results(kinds: &KindComparison, [base, new]: &[String; 2]) -> Option<String> {
     let found = &kinds.other_results;
-    let rows = |one: &ResultDifference| {
-        let how = if one.base.rows == one.new.rows {
-            format!("as many rows ({}) with other values", one.base.rows)
-        } else {
-            format!("{} rows in {base}, {} in {new}", one.base.rows, one.new.rows)
-        };
-        format!("`{}` ({how})", one.kind)
-    };
-    let named: Vec<String> = found.iter().take(NAMED_MAX).map(rows).collect();
+    let told = |one: &ResultDifference| format!("`{}` ({})", one.kind, result_difference(one, [base, new]));
+    let named: Vec<String> = found.iter().take(NAMED_MAX).map(told).collect();
     let rest = found.len() - named.len();
     let rest = if rest > 0 { format!("; and {rest} more") } else { String::new() };
     let what = match found.len() {
@@ -59,6 +52,39 @@ fn other_results(kinds: &KindComparison, [base, new]: &[String; 2]) -> Option<St
         many => format!("{many} kinds of statement answer"),
     };
     Some(format!("{what} differently: {}{rest}.", named.join("; ")))
+}
+
+/// How the answers of two arms with these names differ: `10 rows in old, 9 in new`.
+pub fn result_difference(found: &ResultDifference, [base, new]: [&str; 2]) -> String {
+    let (of_base, of_new) = (&found.base, &found.new);
+    // Both arms have answered equally often. Statements of one kind mostly have equally many columns.
+    let answers = of_base.answers.max(1);
+    let per_answer = if [of_base, of_new].iter().all(|one| one.columns.is_multiple_of(answers)) { answers } else { 1 };
+    let mut all = Vec::new();
+    if of_base.columns != of_new.columns {
+        let columns = plural(of_base.columns / per_answer, "column");
+        all.push(format!("{columns} in {base}, {} in {new}", whole((of_new.columns / per_answer) as f64)));
+    }
+    if of_base.rows != of_new.rows {
+        all.push(format!("{} in {base}, {} in {new}", plural(of_base.rows, "row"), whole(of_new.rows as f64)));
+    }
+    if all.is_empty() {
+        all.push(format!("as many rows ({}) with other values", whole(of_base.rows as f64)));
+    }
+    join_and(&all)
+}
+
+/// The kinds that answer differently, each with how, and how many more there are; none if a sentence has named all of them.
+pub fn other_result_rows(kinds: &KindComparison, names: &[String; 2]) -> (Vec<(String, String)>, usize) {
+    let found = &kinds.other_results;
+    if found.len() <= NAMED_MAX {
+        return (Vec::new(), 0);
+    }
+    let names = names.each_ref().map(String::as_str);
+    let row = |one: &ResultDifference| (one.kind.clone(), result_difference(one, names));
+    let rows: Vec<(String, String)> = found.iter().take(ROWS_MAX).map(row).collect();
+    let rest = found.len() - rows.len();
+    (rows, rest)
 }
 
 fn failures(kinds: &KindComparison, [base, new]: &[String; 2]) -> Option<String> {
@@ -158,6 +184,8 @@ pub fn kind_rows(kinds: &KindComparison) -> (Vec<KindCells>, usize) {
     (rows, rest)
 }
 
+/// What stands above the table of the kinds that answer differently.
+pub const OTHER_RESULTS_HEADING: &str = "Kinds of statement that answer differently:";
 /// What stands above the table.
 pub const KINDS_HEADING: &str = "Kinds of statement, by their service times:";
 
@@ -236,6 +264,24 @@ mod tests {
         );
         assert!(told[1].starts_with("Do not rely on the ratios. The copy lacks table shop.orders: "), "{told:?}");
         assert!(told[2].contains("answer alike"), "{told:?}");
+    }
+
+    #[test]
+    fn answers_differ_in_columns_in_rows_or_in_values_and_ten_kinds_have_rows() {
+        let results = |columns, rows| KindResults { answers: 20, columns, rows, ..KindResults::default() };
+        let told =
+            |base, new| result_difference(&ResultDifference { kind: "select a".into(), base, new }, ["old", "new"]);
+        assert_eq!(told(results(40, 20), results(60, 20)), "2 columns in old, 3 in new");
+        assert_eq!(told(results(40, 1), results(60, 0)), "2 columns in old, 3 in new and 1 row in old, 0 in new");
+        assert_eq!(told(results(40, 20), results(41, 20)), "40 columns in old, 41 in new");
+        assert_eq!(told(results(40, 20), results(40, 20)), "as many rows (20) with other values");
+        let names = ["old", "new"].map(str::to_owned);
+        let rows = |many: usize| {
+            let one = kinds(0, &vec![(10, 9); many]);
+            other_result_rows(one.places[0].kinds.as_ref().unwrap(), &names)
+        };
+        assert_eq!((rows(3).0.len(), rows(12).0.len(), rows(12).1), (0, 10, 2));
+        assert_eq!(rows(4).0[3], ("select d3".to_owned(), "10 rows in old, 9 in new".to_owned()));
     }
 
     #[test]

@@ -10,6 +10,7 @@ use analysis::compare::{KindRatio, RunComparison, is_below};
 use analysis::math::ratio::PAIRS_MIN;
 use plot::escape::escape_xml;
 use report::wording::compare::{arm_name, interval_text, listed, place_name, ratio_text, repeats_left};
+use report::wording::compared_kinds::result_difference;
 use report::wording::compared_plans::{COLUMNS, plan_text};
 use std::fmt::Write as _;
 use std::path::Path;
@@ -160,7 +161,7 @@ fn cases_of(one: &RunComparison, share: f64) -> Vec<GateCase> {
             case(CaseKind::Results, kind.clone(), CaseOutcome::Failed(why))
         }));
         cases.extend(kinds.other_results.iter().map(|found| {
-            let why = format!("{} rows in the base, {} in the new", found.base.rows, found.new.rows);
+            let why = result_difference(found, ["the base", "the new"]);
             case(CaseKind::Results, found.kind.clone(), CaseOutcome::Failed(why))
         }));
     }

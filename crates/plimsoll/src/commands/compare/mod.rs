@@ -354,7 +354,7 @@ mod tests {
         let (exit, text) = exit_of(&replays(), 0.97);
         assert_eq!(exit, Exit::Slower);
         let other = "statements that answer differently: insert d (fails 3 times in the new, never in the base) and \
-                     select <c> (1 rows in the base, 2 in the new); statements slower than 0.97 of the base: \
+                     select <c> (1 row in the base, 2 in the new); statements slower than 0.97 of the base: \
                      select a (takes 2.00 times as long";
         assert!(text.starts_with(other), "{text}");
         assert!(!exit_of(&replays(), 0.4).1.contains("slower than"), "twice as long is above 0.4 of the base");
