@@ -112,8 +112,8 @@ fn strange_files(lab: &Lab) -> Vec<(PathBuf, &'static str)> {
         rusqlite::Connection::open(path(name)).unwrap().execute_batch(sql).unwrap();
         path(name)
     };
-    let newer = changed("newer.workload", "PRAGMA user_version = 3");
-    let older = changed("older.workload", "PRAGMA user_version = 1");
+    let newer = changed("newer.workload", "PRAGMA user_version = 4");
+    let older = changed("older.workload", "PRAGMA user_version = 2");
     let damaged = changed("damaged.workload", "UPDATE statement SET vals = '[\"1\"]' WHERE id = 3");
     let other = changed("other.db", "PRAGMA application_id = 1");
     let cut = path("cut.workload");
@@ -128,8 +128,8 @@ fn strange_files(lab: &Lab) -> Vec<(PathBuf, &'static str)> {
     assert!(Command::new("mkfifo").arg(&fifo).status().unwrap().success());
     std::fs::create_dir(path("directory")).unwrap();
     vec![
-        (newer, "it has the workload file format 3, and this plimsoll reads format 2"),
-        (older, "it has the workload file format 1, and this plimsoll reads format 2; save it again from its log"),
+        (newer, "it has the workload file format 4, and this plimsoll reads format 3"),
+        (older, "it has the workload file format 2, and this plimsoll reads format 3; save it again from its log"),
         (damaged, "the workload file is damaged: "),
         (other, "it is an SQLite database of another program"),
         (cut, "it is cut off: "),

@@ -520,13 +520,13 @@ fn refused_after(folder: &Folder, change: impl FnOnce(&Connection)) -> String {
 fn what_does_not_belong_into_a_file_is_named_and_ends_the_reading() {
     let folder = Folder::new();
     for (sql, why) in [
-        ("PRAGMA user_version = 7", "it has the workload file format 7, and this plimsoll reads format 2"),
+        ("PRAGMA user_version = 7", "it has the workload file format 7, and this plimsoll reads format 3"),
         ("PRAGMA user_version = 0", "damaged: its format number is 0"),
         ("PRAGMA application_id = 7", "it is an SQLite database of another program"),
         ("PRAGMA application_id = 0x504C494D", "it is the file of a run"),
         ("PRAGMA journal_mode = WAL", "another program keeps its changes in a log beside it"),
         ("DROP TABLE skipped", "damaged: its table `skipped` is missing"),
-        ("ALTER TABLE template ADD COLUMN more TEXT", "damaged: its table `template` does not match format 2"),
+        ("ALTER TABLE template ADD COLUMN more TEXT", "damaged: its table `template` does not match format 3"),
         (
             "DROP TABLE setting; CREATE VIEW setting AS SELECT 'a' AS name, 'b' AS value",
             "damaged: its table `setting` is missing",
@@ -538,13 +538,18 @@ fn what_does_not_belong_into_a_file_is_named_and_ends_the_reading() {
         ("UPDATE workload SET statements = -1", "there is -1 where only numbers from 0"),
         ("UPDATE workload SET port = 70000", "its port is none"),
         ("UPDATE workload SET unbound = 9223372036854775807", "there is 9223372036854775807"),
+        ("UPDATE workload SET family = 'postgres'", "what it says is not what was saved"),
+        ("UPDATE workload SET port = 3307", "what it says is not what was saved"),
+        ("UPDATE workload SET hashed = 1", "what it says is not what was saved"),
+        ("UPDATE workload SET sessions = 7", "what it says is not what was saved"),
+        ("UPDATE schema_name SET name = 'other'", "what it says is not what was saved"),
         ("DELETE FROM statement WHERE id = 2", "the numbers of its statements"),
         ("DELETE FROM template WHERE id = 1", "statement 1 has no template"),
         ("UPDATE template SET text = 'select ?, ?'", "the values of statement 1: a value is missing"),
         ("UPDATE template SET text = 'select'", "the values of statement 1: there are more values than places"),
-        ("UPDATE template SET text = text || 'x' WHERE id = 1", "its statements are not those that were saved"),
+        ("UPDATE template SET text = text || 'x' WHERE id = 1", "what it says is not what was saved"),
         ("UPDATE statement SET vals = '[7' WHERE id = 2", "the values of statement 2"),
-        ("UPDATE statement SET vals = '[\"3\"]' WHERE id = 2", "its statements are not those that were saved"),
+        ("UPDATE statement SET vals = '[\"3\"]' WHERE id = 2", "what it says is not what was saved"),
         (
             "UPDATE statement SET began_us = 9223372036854775807 WHERE id = 2",
             "9223372036854775807 us is no time of a log",
@@ -562,7 +567,7 @@ fn what_does_not_belong_into_a_file_is_named_and_ends_the_reading() {
         ("INSERT INTO session_end VALUES (1, 0, 1, -9223372036854775808, 0)", "is no time of a log"),
         ("UPDATE statement SET affected = -1", "there is -1"),
         ("UPDATE statement SET failed = 2", "there is 2"),
-        ("UPDATE statement SET sent = 3 WHERE id = 2", "its statements are not those that were saved"),
+        ("UPDATE statement SET sent = 3 WHERE id = 2", "what it says is not what was saved"),
         ("INSERT INTO skipped VALUES ('a', -1, 0)", "there is -1"),
     ] {
         let refused = refused_after(&folder, |db| db.execute_batch(sql).unwrap_or(()));

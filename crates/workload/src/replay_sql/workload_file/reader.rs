@@ -4,7 +4,9 @@
 //! Whatever is not as a writer would have it ends the reading.
 
 use super::template::put_together;
-use super::{APPLICATION_ID, FORMAT, FileDigest, KeptStatement, NAME_BYTES_MAX, SCHEMA, STATEMENT_BYTES_MAX, US_MAX};
+use super::{
+    APPLICATION_ID, FORMAT, FileDigest, HeadRow, KeptStatement, NAME_BYTES_MAX, SCHEMA, STATEMENT_BYTES_MAX, US_MAX,
+};
 use crate::recording_error::RecordingError;
 use crate::replay_sql::answer::RecordedAnswer;
 use crate::replay_sql::log_taker::{FoundStatement, LogTaker, RecordedServer, TakenLog};
@@ -89,9 +91,24 @@ struct Head {
     has_whole_seconds: bool,
     is_hashed: bool,
     statements: u64,
+    sessions: u64,
     unbound: u64,
     repeated: u64,
     digest: String,
+    plimsoll_version: String,
+}
+
+impl Head {
+    fn row(&self) -> HeadRow<'_> {
+        HeadRow {
+            dialect: self.dialect,
+            server: &self.server,
+            has_whole_seconds: self.has_whole_seconds,
+            is_hashed: self.is_hashed,
+            counts: [self.statements, self.sessions, self.unbound, self.repeated],
+            plimsoll_version: &self.plimsoll_version,
+        }
+    }
 }
 
 /// Passes the file at `path` on to the taker that `make` makes once it is known whose statements it has.
@@ -220,7 +237,8 @@ fn us_cell(row: &Row, column: usize) -> Result<i64, ReadFault> {
 }
 
 fn head_of(db: &Connection) -> Result<Head, ReadFault> {
-    const HEAD: &str = "SELECT family, version, port, socket, whole_seconds, hashed, statements, unbound, repeated, digest FROM workload LIMIT 1";
+    const HEAD: &str = "SELECT family, version, port, socket, whole_seconds, hashed, statements, unbound, repeated, digest, \
+        sessions, plimsoll_version FROM workload LIMIT 1";
     let mut query = db.prepare(HEAD)?;
     let mut rows = query.query([])?;
     let Some(row) = rows.next()? else { return wrong("its table `workload` is empty") };
@@ -243,6 +261,8 @@ fn head_of(db: &Connection) -> Result<Head, ReadFault> {
         unbound: count_cell(row, 7, COUNT_MAX)?,
         repeated: count_cell(row, 8, COUNT_MAX)?,
         digest: name_cell(row, 9)?,
+        sessions: count_cell(row, 10, i64::MAX)?,
+        plimsoll_version: name_cell(row, 11)?,
     })
 }
 
@@ -286,7 +306,7 @@ fn pass_on(db: &Connection, head: &Head, taker: &mut impl LogTaker) -> Result<()
         let (made, params) = (optional_text(row, 13)?, optional_text(row, 14)?);
         let bound = params.map(|params| params_in(params, count)).transpose()?;
         let made = made.unwrap_or_default();
-        digest.add(&kept, &text, made, params);
+        digest.add(&kept, schema, &text, made, params);
         taker.add(&FoundStatement {
             line: kept.line as u64,
             began_us: kept.began_us,
@@ -303,8 +323,8 @@ fn pass_on(db: &Connection, head: &Head, taker: &mut impl LogTaker) -> Result<()
     if count != head.statements {
         return wrong(format!("{count} of {} statements are there", head.statements));
     }
-    if digest.finish() != head.digest {
-        return wrong("its statements are not those that were saved");
+    if digest.finish(&head.row()) != head.digest {
+        return wrong("what it says is not what was saved");
     }
     Ok(())
 }

@@ -1,4 +1,4 @@
--- The workload file: the statements that a server was sent, to be replayed elsewhere. Format 2 (`PRAGMA user_version`),
+-- The workload file: the statements that a server was sent, to be replayed elsewhere. Format 3 (`PRAGMA user_version`),
 -- application_id 0x504C574B ("PLWK").
 --
 -- Times ending in _us are microseconds; those that name a moment (began_us, ended_us) count from 1970, by the clock of the recorded
@@ -16,7 +16,7 @@ CREATE TABLE workload (
     sessions INTEGER NOT NULL,      -- the sessions in it
     unbound INTEGER NOT NULL,       -- statements that were left out because their values are not known
     repeated INTEGER NOT NULL,      -- statements that were left out because others repeat them, or that are none
-    digest TEXT NOT NULL,           -- SHA-256 of all statements, by which a damaged file is known
+    digest TEXT NOT NULL,           -- SHA-256 of all statements and of this row, by which a damaged file is known
     plimsoll_version TEXT NOT NULL
 ) STRICT;
 

@@ -7,7 +7,8 @@
 use super::hashing::ValueHasher;
 use super::template::Parts;
 use super::{
-    APPLICATION_ID, FORMAT, FileContent, FileDigest, KeptStatement, NAME_BYTES_MAX, SCHEMA, STATEMENT_BYTES_MAX, US_MAX,
+    APPLICATION_ID, FORMAT, FileContent, FileDigest, HeadRow, KeptStatement, NAME_BYTES_MAX, SCHEMA,
+    STATEMENT_BYTES_MAX, US_MAX,
 };
 use crate::recording_error::RecordingError;
 use crate::replay_sql::answer::RecordedAnswer;
@@ -213,7 +214,7 @@ impl<'a> WorkloadWriter<'a> {
         let (answer, made) =
             if self.hasher.is_some() { (RecordedAnswer::default(), "") } else { (storable(found.answer), found.made) };
         let kept = KeptStatement { line, session, schema, began_us: found.began_us, took_us, answer };
-        self.digest.add(&kept, text, made, params.as_deref());
+        self.digest.add(&kept, found.schema, text, made, params.as_deref());
         self.counts.statements += 1;
         let KeptStatement { began_us, .. } = kept;
         let number = self.counts.statements as i64;
@@ -332,9 +333,16 @@ impl<'a> WorkloadWriter<'a> {
         }
         let Counts { statements, sessions, unbound, repeated, .. } = taker.counts;
         let RecordedServer { version, port, socket } = &taker.server;
-        let digest = std::mem::take(&mut taker.digest).finish();
         let hashed = taker.hasher.is_some() || taker.was_hashed;
         let family = taker.dialect.family_word();
+        let digest = std::mem::take(&mut taker.digest).finish(&HeadRow {
+            dialect: taker.dialect,
+            server: &taker.server,
+            has_whole_seconds,
+            is_hashed: hashed,
+            counts: [statements, sessions as u64, unbound, repeated],
+            plimsoll_version: env!("CARGO_PKG_VERSION"),
+        });
         taker.insert("INSERT INTO workload VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12)", |insert| {
             insert.execute(params![
                 family,
