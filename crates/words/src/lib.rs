@@ -4,5 +4,6 @@
 //! findings (crate `analysis`) and the tables and documents (crate `report`) write their values by it, so that both say the same.
 
 pub mod cell;
+pub mod code;
 pub mod list;
 pub mod quantity;

@@ -16,6 +16,7 @@ use crate::wording::compared_watches::{WATCHES_HEADING, watch_rows};
 use crate::wording::metric::{metric_value, verdict_word};
 use analysis::RatioVerdict;
 use analysis::compare::{CostChange, KindComparison, MetricRatio, PlaceComparison, RunComparison, WatchComparison};
+use words::code::{SentencePart, sentence_parts};
 
 /// The costs of one place that are shown.
 const COSTS_MAX: usize = 5;
@@ -113,7 +114,11 @@ fn statements_of(watches: &WatchComparison, width: usize) -> Vec<String> {
 
 /// Without the marks of code, which a terminal does not set in another letter.
 fn plain(text: &str) -> String {
-    safe(text).replace('`', "")
+    let text = safe(text);
+    let words = |part: SentencePart| match part {
+        SentencePart::Text(words) | SentencePart::Code(words) => words.replace('`', ""),
+    };
+    sentence_parts(&text).into_iter().map(words).collect()
 }
 
 /// A row for each speed, and for each percentile that adds something to it.

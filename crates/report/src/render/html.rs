@@ -11,6 +11,7 @@ use crate::escape;
 use crate::findings::FindingItem;
 use crate::table::{Cell, Column, Look, Row, Table};
 use plot::figure::Figure;
+use words::code::{SentencePart, sentence_parts};
 
 /// A longer table is folded.
 const UNFOLDED_MAX: usize = 30;
@@ -319,14 +320,11 @@ pub(crate) fn plain(text: &str) -> String {
 
 /// The same, with text between backticks set as code; a backtick without its partner stays one.
 pub(crate) fn coded(text: &str) -> String {
-    let parts: Vec<String> = text.split('`').map(plain).collect();
-    let (pairs, rest) = parts.split_at(parts.len() - (parts.len() + 1) % 2);
-    let mut out = String::new();
-    for (nth, part) in pairs.iter().enumerate() {
-        out += &if nth % 2 == 0 { part.clone() } else { format!("<code>{part}</code>") };
-    }
-    rest.iter().for_each(|part| out += &format!("`{part}"));
-    out
+    let written = |part: SentencePart| match part {
+        SentencePart::Text(text) => plain(text),
+        SentencePart::Code(code) => format!("<code>{}</code>", plain(code)),
+    };
+    sentence_parts(text).into_iter().map(written).collect()
 }
 
 #[cfg(test)]

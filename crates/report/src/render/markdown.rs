@@ -6,6 +6,7 @@ use crate::escape;
 use crate::escape::markdown as safe;
 use crate::findings::FindingItem;
 use crate::table::{Cell, Row, Table};
+use words::code::{SentencePart, code_span, sentence_parts};
 
 /// The document. Its figures are linked as `charts/ID.png`.
 pub fn page_markdown(page: &Page) -> String {
@@ -122,13 +123,31 @@ pub(crate) fn code_block(text: &str) -> String {
 
 /// `text` made harmless. What is between backticks stays code if it has nothing but plain characters.
 pub(crate) fn coded(text: &str) -> String {
-    let is_plain = |c: char| c.is_ascii_alphanumeric() || " _-+=.,:/%".contains(c);
-    let parts: Vec<&str> = text.split('`').collect();
-    let is_paired = parts.len() % 2 == 1;
-    let code = parts.iter().skip(1).step_by(2);
-    if !is_paired || code.clone().any(|part| part.is_empty() || !part.chars().all(is_plain)) {
-        return safe(text);
+    let written = |part: SentencePart| match part {
+        SentencePart::Code(code) if is_plain(code) => code_span(code),
+        SentencePart::Code(text) | SentencePart::Text(text) => safe(text),
+    };
+    sentence_parts(text).into_iter().map(written).collect()
+}
+
+/// Whether `code` is harmless even to a reader that does not see the backticks around it: no tag, link or cell begins in it.
+fn is_plain(code: &str) -> bool {
+    const SIGNS: &str = " _-+=.,:;/%()?*'\"$@{}<>`";
+    let begins_tag = code.split('<').skip(1).any(|behind| !behind.starts_with([' ', '=', '>']));
+    !begins_tag && code.chars().all(|c| c.is_ascii_alphanumeric() || SIGNS.contains(c))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn statements_are_code_and_what_could_be_markup_is_escaped() {
+        let kind = "`select * from t where a < ?` (2)";
+        assert_eq!(coded(kind), kind);
+        let quoted = code_span("select `a` from `t`");
+        assert_eq!((coded(&quoted), quoted.as_str()), (quoted.clone(), "`` select `a` from `t` ``"));
+        assert_eq!(coded("`<b>` and `-t`, a lone `"), "&lt;b&gt; and `-t`, a lone \\`");
+        assert_eq!(coded("`a|b` `a<`"), "a\\|b a&lt;");
     }
-    let part = |(nth, part): (usize, &&str)| if nth % 2 == 0 { safe(part) } else { format!("`{part}`") };
-    parts.iter().enumerate().map(part).collect()
 }

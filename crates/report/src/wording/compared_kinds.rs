@@ -11,6 +11,7 @@ use analysis::answer::{FailedReplay, failed_sentence, remedy};
 use analysis::compare::{ArmSummary, KindComparison, KindRatio, ResultDifference, RunComparison};
 use analysis::math::ratio::PAIRS_MIN;
 use analysis::{RatioEstimate, RatioVerdict};
+use words::code::code_span;
 
 /// The kinds of a table.
 const ROWS_MAX: usize = 10;
@@ -42,7 +43,7 @@ pub fn failed_sentences(comparison: &RunComparison) -> Vec<String> {
 /// `1 kind of statement answers differently: ...`
 fn other_results(kinds: &KindComparison, [base, new]: &[String; 2]) -> Option<String> {
     let found = &kinds.other_results;
-    let told = |one: &ResultDifference| format!("`{}` ({})", one.kind, result_difference(one, [base, new]));
+    let told = |one: &ResultDifference| format!("{} ({})", code_span(&one.kind), result_difference(one, [base, new]));
     let named: Vec<String> = found.iter().take(NAMED_MAX).map(told).collect();
     let rest = found.len() - named.len();
     let rest = if rest > 0 { format!("; and {rest} more") } else { String::new() };
@@ -90,7 +91,7 @@ pub fn other_result_rows(kinds: &KindComparison, names: &[String; 2]) -> (Vec<(S
 fn failures(kinds: &KindComparison, [base, new]: &[String; 2]) -> Option<String> {
     let told = |(kind, [in_base, in_new]): &(String, [u64; 2])| {
         let (count, arm) = if *in_base > 0 { (in_base, base) } else { (in_new, new) };
-        format!("`{kind}` ({count} in {arm})")
+        format!("{} ({count} in {arm})", code_span(kind))
     };
     let named: Vec<String> = kinds.failures.iter().take(NAMED_MAX).map(told).collect();
     let rest = kinds.failures.len() - named.len();
@@ -108,7 +109,7 @@ fn results_alike(kinds: &KindComparison) -> Option<String> {
 
 fn unknown_results(kinds: &KindComparison) -> Option<String> {
     let unknown = &kinds.results_unknown;
-    let named: Vec<String> = unknown.iter().take(NAMED_MAX).map(|kind| format!("`{kind}`")).collect();
+    let named: Vec<String> = unknown.iter().take(NAMED_MAX).map(|kind| code_span(kind)).collect();
     let rest = unknown.len() - named.len();
     let rest = if rest > 0 { format!(" and {rest} more") } else { String::new() };
     (!named.is_empty()).then(|| {
@@ -140,7 +141,7 @@ fn times(kinds: &KindComparison) -> Option<String> {
             let count = format!("Of {all} kinds of statement {slower} got slower and {faster} faster");
             let RatioEstimate { ratio, .. } = worst.estimate;
             let interval = interval_text(&worst.estimate);
-            format!("{count}: `{}` takes {} times as long ({interval}).", worst.kind, ratio_text(ratio))
+            format!("{count}: {} takes {} times as long ({interval}).", code_span(&worst.kind), ratio_text(ratio))
         }
     })
 }

@@ -5,6 +5,7 @@
 
 use super::list::join_and;
 use analysis::compare::{KindComparison, PlanComparison};
+use words::code::code_span;
 
 /// The arms in a table: the heads of its columns.
 pub const COLUMNS: [&str; 2] = ["base", "new"];
@@ -37,7 +38,7 @@ pub fn plan_word(plans: &PlanComparison) -> &'static str {
 /// `The plans of 2 kinds of statement differ without a sure difference in their times: ...`
 pub fn replanned_sentence(kinds: &KindComparison) -> Option<String> {
     let all = kinds.replanned().count();
-    let named: Vec<String> = kinds.replanned().take(NAMED_MAX).map(|one| format!("`{}`", one.kind)).collect();
+    let named: Vec<String> = kinds.replanned().take(NAMED_MAX).map(|one| code_span(&one.kind)).collect();
     let rest = if all > named.len() { format!(" and {} more", all - named.len()) } else { String::new() };
     let what = match all {
         0 => return None,

@@ -1,0 +1,87 @@
+//! Code in a sentence: what is between backticks, as Markdown has it.
+//!
+//! In: a sentence, or what is to be code in one. Out: its parts, or code between backticks. Limits: backticks without their partner are text.
+
+/// A part of a sentence.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum SentencePart<'a> {
+    /// What is no code.
+    Text(&'a str),
+    /// What is between backticks.
+    Code(&'a str),
+}
+
+/// `text` as code: between more backticks than it has in a row itself, so that none of them ends it.
+pub fn code_span(text: &str) -> String {
+    let most = text.split(|c| c != '`').map(str::len).max().unwrap_or(0);
+    if most == 0 {
+        return format!("`{text}`");
+    }
+    let ticks = "`".repeat(most + 1);
+    format!("{ticks} {text} {ticks}")
+}
+
+/// What of `sentence` is code: it is between two runs of equally many backticks.
+pub fn sentence_parts(sentence: &str) -> Vec<SentencePart<'_>> {
+    let (mut parts, mut rest, mut from) = (Vec::new(), sentence, 0);
+    while let Some((at, ticks)) = run_of_ticks(rest, from) {
+        let begin = at + ticks;
+        let Some(end) = end_of_code(rest, begin, ticks) else {
+            from = begin;
+            continue;
+        };
+        if at > 0 {
+            parts.push(SentencePart::Text(&rest[..at]));
+        }
+        let code = &rest[begin..end];
+        // The blanks that `code_span` puts there.
+        let own = code.strip_prefix(' ').and_then(|code| code.strip_suffix(' ')).filter(|_| ticks > 1);
+        parts.push(SentencePart::Code(own.unwrap_or(code)));
+        (rest, from) = (&rest[end + ticks..], 0);
+    }
+    if !rest.is_empty() {
+        parts.push(SentencePart::Text(rest));
+    }
+    parts
+}
+
+/// Where the first backtick of `text` is from `from` on, and how many there are in a row.
+fn run_of_ticks(text: &str, from: usize) -> Option<(usize, usize)> {
+    let at = from + text[from..].find('`')?;
+    let behind = &text[at..];
+    Some((at, behind.len() - behind.trim_start_matches('`').len()))
+}
+
+/// Where code ends that is from `from` on: at the first run of so many backticks.
+fn end_of_code(text: &str, mut from: usize, ticks: usize) -> Option<usize> {
+    loop {
+        let (at, run) = run_of_ticks(text, from)?;
+        if run == ticks {
+            return Some(at);
+        }
+        from = at + run;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::SentencePart::{Code, Text};
+    use super::*;
+
+    #[test]
+    fn code_with_backticks_is_code_as_a_whole() {
+        assert_eq!((code_span("a b"), code_span("`a`.``b")), ("`a b`".into(), "``` `a`.``b ```".into()));
+        let sentence = format!("takes {} longer, as `b` does", code_span("select `a` from `t`"));
+        assert_eq!(
+            sentence_parts(&sentence),
+            [Text("takes "), Code("select `a` from `t`"), Text(" longer, as "), Code("b"), Text(" does")]
+        );
+    }
+
+    #[test]
+    fn a_backtick_without_its_partner_is_text() {
+        assert_eq!(sentence_parts("a ` b"), [Text("a ` b")]);
+        assert_eq!(sentence_parts("`a`` `b"), [Code("a`` "), Text("b")]);
+        assert_eq!((sentence_parts("`` a"), sentence_parts("")), (vec![Text("`` a")], Vec::new()));
+    }
+}
