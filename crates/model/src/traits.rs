@@ -510,6 +510,8 @@ pub enum ComparedBy {
     /// None.
     #[default]
     Nothing,
+    /// None, since its values are others than the recorded ones.
+    Hashed,
     /// Whether statements failed.
     Errors,
     /// How many rows they returned and changed.
@@ -817,6 +819,7 @@ impl ReplayDivergence {
             self.compared_by = match text {
                 "rows" => ComparedBy::Rows,
                 "errors" => ComparedBy::Errors,
+                "hashed" => ComparedBy::Hashed,
                 _ => ComparedBy::Nothing,
             };
         } else if let Some(kind) = KindDivergence::from_text(text) {

@@ -323,6 +323,7 @@ fn nothing_of_a_value_is_in_a_file_of_other_values() {
     // Skipped are a mode that is none, code in comments, and three that cannot be split. What is about accounts is no load of an application.
     assert_eq!((left.statements, left.skipped), (9, 5), "{left:?}");
     let (_, recording) = read(&file, &all()).unwrap();
+    assert!(recording.is_hashed);
     let told = statements(&recording).join("\n");
     for kept in ["shop.orders", "SET NAMES utf8mb4", "f = TRUE", "LIKE '%"] {
         assert!(told.contains(kept), "{kept}: {told}");

@@ -21,6 +21,10 @@ pub(super) fn sentence(run: &AskedRun) -> Option<String> {
             "The log has no counts of rows and no errors: whether the statements did what was recorded is not known."
                 .to_owned()
         }
+        (ComparedBy::Hashed, _) => {
+            "The workload file has no answers, since its values are hashed: whether the statements did what was recorded is not known."
+                .to_owned()
+        }
         (ComparedBy::Errors, 0) => {
             format!(
                 "All {counted} statements ended as recorded, with an error or without; the log has no counts of rows."
@@ -89,6 +93,10 @@ mod tests {
         assert_eq!(
             told(&[("replay_compared", "nothing")]),
             "The log has no counts of rows and no errors: whether the statements did what was recorded is not known."
+        );
+        assert_eq!(
+            told(&[("replay_compared", "hashed")]),
+            "The workload file has no answers, since its values are hashed: whether the statements did what was recorded is not known."
         );
         assert_eq!(trust(&[]), ["The point is valid."]);
     }

@@ -388,7 +388,8 @@ pub fn replay_clients<S: SqlServer>(
     let kinds = replay_sql::kinds_of(recording);
     let results = replay_sql::checks_results(params);
     let results = results.then(|| Arc::new(ReplayResults::new(kinds.iter().map(|kind| kind.name))));
-    let divergence = Arc::new(ReplayDivergence::new(kinds.iter().map(|kind| kind.name)));
+    let names = kinds.iter().map(|kind| kind.name);
+    let divergence = Arc::new(ReplayDivergence::new(names, recording.is_hashed));
     let mut server = ReplayServer::<S> {
         address: address.clone(),
         options: SessionOptions { open: options.open.clone(), ..options.clone() },

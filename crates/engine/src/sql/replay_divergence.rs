@@ -30,6 +30,8 @@ const DIVERGENCES: usize = 5;
 /// The counts of all clients, by the numbers of the kinds.
 pub struct ReplayDivergence {
     kinds: Vec<(&'static str, KindCounts)>,
+    /// Whether the values of the log are others than the recorded ones: then it has no answers.
+    is_hashed: bool,
     has_rows: AtomicBool,
     has_errors: AtomicBool,
 }
@@ -42,9 +44,9 @@ struct KindCounts {
 
 impl ReplayDivergence {
     /// Of kinds with these names nothing yet.
-    pub fn new(names: impl Iterator<Item = &'static str>) -> ReplayDivergence {
+    pub fn new(names: impl Iterator<Item = &'static str>, is_hashed: bool) -> ReplayDivergence {
         let kinds = names.map(|name| (name, KindCounts::default())).collect();
-        ReplayDivergence { kinds, has_rows: AtomicBool::new(false), has_errors: AtomicBool::new(false) }
+        ReplayDivergence { kinds, is_hashed, has_rows: AtomicBool::new(false), has_errors: AtomicBool::new(false) }
     }
 
     /// Compares one statement of `kind` with the recorded one; `now` is `None` if it failed.
@@ -64,12 +66,13 @@ impl ReplayDivergence {
         }
     }
 
-    /// What the log has to compare with: `rows`, `errors` or `nothing`; and for each kind that was compared, how many were, how many diverged in
+    /// What the log has to compare with: `rows`, `errors`, `nothing`, or `hashed` values, which have no answers; and for each kind that was compared, how many were, how many diverged in
     /// each way, and its name.
     pub fn facts(&self) -> Vec<Fact> {
         let with = match (self.has_rows.load(Relaxed), self.has_errors.load(Relaxed)) {
             (true, _) => "rows",
             (false, true) => "errors",
+            (false, false) if self.is_hashed => "hashed",
             (false, false) => "nothing",
         };
         let value = |(name, counts): &(&'static str, KindCounts)| {
@@ -142,7 +145,7 @@ mod tests {
     #[test]
     fn each_kind_has_its_counts_and_a_log_without_answers_says_so() {
         let facts = |compared: &[(u8, RecordedAnswer, Option<Answered>)]| -> Vec<(String, String)> {
-            let divergence = ReplayDivergence::new(["select ?", "insert ?"].into_iter());
+            let divergence = ReplayDivergence::new(["select ?", "insert ?"].into_iter(), false);
             compared.iter().for_each(|(kind, recorded, now)| {
                 divergence.compare(OpKind(*kind), recorded, now.as_ref());
             });
@@ -150,6 +153,8 @@ mod tests {
         };
         let fact = |name: &str, value: &str| (name.to_owned(), value.to_owned());
         assert_eq!(facts(&[(0, RecordedAnswer::default(), None)]), [fact("replay_compared", "nothing")]);
+        let of_hashed = ReplayDivergence::new(["select ?"].into_iter(), true).facts();
+        assert_eq!(of_hashed, [Fact::new("replay_compared", "hashed")]);
         let failed = RecordedAnswer { failed: Some(true), ..RecordedAnswer::default() };
         assert_eq!(
             facts(&[(1, failed, None), (1, failed, Some(answered(0, 1)))]),

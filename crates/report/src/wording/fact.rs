@@ -289,7 +289,7 @@ pub static FACTS: &[FactMeaning] = &[
     ),
     fact(
         "replay_compared",
-        "by what the statements of a replay were compared with the recorded ones: `rows`, `errors`, or `nothing` if the log has no answers",
+        "by what the statements of a replay were compared with the recorded ones: `rows`, `errors`, or `nothing` if the log has no answers; `hashed` if a workload file has none because its values are hashed",
     ),
     fact(
         "replay_divergence.*",

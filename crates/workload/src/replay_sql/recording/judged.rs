@@ -95,6 +95,7 @@ impl SqlRecording {
             copies: self.copies.clone(),
             templates: self.templates.clone(),
             calls: self.calls,
+            is_hashed: self.is_hashed,
             digest: self.digest,
         }
     }

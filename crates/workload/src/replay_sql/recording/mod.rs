@@ -139,6 +139,8 @@ pub struct SqlRecording {
     templates: Arc<[PreparedTemplate]>,
     /// How many statements were calls of these.
     pub calls: u64,
+    /// Whether its values are others than the recorded ones, so that it has no answers.
+    pub is_hashed: bool,
     /// The beginning of the SHA-256 of all statements and their times, in the order of the log.
     pub digest: u32,
 }
@@ -318,6 +320,10 @@ impl RecordingBuilder {
 impl LogTaker for RecordingBuilder {
     fn set_server(&mut self, server: RecordedServer) {
         self.made.server = server;
+    }
+
+    fn note_hashed(&mut self) {
+        self.made.is_hashed = true;
     }
 
     fn skip_many(&mut self, kind: &str, count: u64, line: u64) {
