@@ -177,12 +177,21 @@ pub(crate) fn log_of(trial: &Trial) -> Result<Arc<ReplayedLog>, TargetError> {
     let path = path_of(trial);
     let now = read_log_summary(path, params).map_err(TargetError::Unsupported)?;
     if now != *summary {
-        let (path, now, then) = (shown(path), now.ops, summary.ops);
+        let (path, how) = (shown(path), change_since(summary, &now));
         return Err(TargetError::Unsupported(format!(
-            "the log `{path}` is not the one that was planned: it has {now} statements to replay and had {then}; plan the run again"
+            "the log `{path}` is not the one that was planned: {how}; plan the run again"
         )));
     }
     log_at(path, params).map_err(TargetError::Unsupported)
+}
+
+/// How a log that is `now` differs from what it was when it was planned.
+fn change_since(planned: &RecordingSummary, now: &RecordingSummary) -> String {
+    if now.ops == planned.ops {
+        "its statements or their times are others".to_owned()
+    } else {
+        format!("it has {} statements to replay and had {}", now.ops, planned.ops)
+    }
 }
 
 fn log_at(path: &Path, params: &Params) -> Result<Arc<ReplayedLog>, String> {
@@ -207,6 +216,19 @@ fn log_at(path: &Path, params: &Params) -> Result<Arc<ReplayedLog>, String> {
 mod tests {
     use super::*;
     use model::Value;
+
+    #[test]
+    fn a_log_with_as_many_statements_is_told_to_have_others() {
+        let of = |ops, digest| RecordingSummary {
+            path: "a.log".into(),
+            ops,
+            length: model::Nanos(9),
+            io: None,
+            sessions: Some(RecordedSessions { digest, ..RecordedSessions::default() }),
+        };
+        assert_eq!(change_since(&of(5, 1), &of(5, 2)), "its statements or their times are others");
+        assert_eq!(change_since(&of(5, 1), &of(4, 2)), "it has 4 statements to replay and had 5");
+    }
 
     const LINE: &str = "8,0 1 1 10.000000000 9 D R 8192 + 8 [a]\n";
 
