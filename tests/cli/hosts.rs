@@ -166,6 +166,8 @@ fn a_coordinator_that_was_killed_is_followed_by_another_that_resumes() {
     lab.lab.wait_for_load(&mut run, 3);
     run.kill().unwrap();
     run.wait().unwrap();
+    let alone = lab.lab.run(&["run", "--resume", "last", "--no-report"]);
+    assert!(alone.exit == 2 && alone.stderr.contains("from several hosts"), "{}: {}", alone.exit, alone.stderr);
     let resume = ["run", "--resume", "last", "--agents", "2", "--json", "--no-report"];
     let mut last = None;
     // The place of the one that was killed is free after some seconds.

@@ -77,6 +77,11 @@ pub fn record_rest(run_file: &Path, options: &Options, context: &Context) -> Res
     let Ready { stop, hosts, places: _places } = ready(&resumed.plan, options, context)?;
     let mut writer = RunWriter::reopen(run_file)?;
     writer.hold(lock);
+    if options.bus.is_none() && !writer.bus_positions()?.is_empty() {
+        return Err(Fault::usage(
+            "the points of this run were measured from several hosts, and the others would be measured from this one alone; add the same --bus",
+        ));
+    }
     resumed.differences().iter().for_each(|difference| context.note(difference));
     let (plan, interruption) = resumed.into_interruption(writer.last_tick()?);
     let mut metrics = RunMetrics::start(options.metrics, &plan, context)?;
