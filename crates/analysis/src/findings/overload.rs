@@ -1,19 +1,17 @@
 //! Finds open loops that the target could not serve.
 //!
 //! In: arrivals offered, late and unserved; how long operations and their waits took. Out: a warning if arrivals were left unserved by
-//! more than a queue leaves that does not grow. Limits: does not separate a target that is too slow from too few clients; a point with
-//! more clients does.
+//! more than a queue leaves that does not grow, or if a replay fell behind its recording. Limits: does not separate a target that is too
+//! slow from too few clients; a point with more clients does.
 
 use super::{Detects, Finding, FindingKind};
 use crate::computed_phase::Measured;
 use crate::evidence::PointView;
-use crate::evidence::overload::{is_overloaded, is_too_much_work};
+use crate::evidence::overload::{FellBehind, fell_behind, is_overloaded, is_too_much_work, mean_wait_ns};
 use crate::judgement::{NextStep, Severity};
-use crate::math::stats::total;
 use crate::math::units::Share;
-use model::Interval;
 use serde::Serialize;
-use words::quantity::{counted, plural, range, rate, whole};
+use words::quantity::{counted, plural, range, rate, time, whole};
 
 /// An open loop whose arrivals were not all served.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
@@ -33,6 +31,9 @@ pub struct Overload {
     pub offered_per_s: f64,
     /// The rate done.
     pub done_per_s: f64,
+    /// The times of a replay that fell behind its recording.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub replay: Option<FellBehind>,
 }
 
 /// Of a backlog that grows evenly the first half of the phase waits a third as long as the second.
@@ -46,28 +47,25 @@ fn is_growing(view: &PointView, measured: &Measured) -> bool {
     is_too_much_work(view.point, measured) || GROWTH.contains(&(first_ns / second_ns))
 }
 
-/// How long the operations of `intervals` waited for a client, on average: from the exact sums of response and service times.
-fn mean_wait_ns(intervals: &[Interval]) -> f64 {
-    let kinds = || intervals.iter().flat_map(|interval| &interval.kinds);
-    let waited_ns = total(kinds().map(|kind| kind.response.sum_ns().saturating_sub(kind.service.sum_ns()) as f64));
-    waited_ns / kinds().map(|kind| kind.response.len()).sum::<u64>().max(1) as f64
-}
-
 fn detect(view: &PointView) -> Vec<Finding> {
     let Some(measured) = view.measured.filter(|measured| is_overloaded(view, measured)) else { return Vec::new() };
     let summary = measured.summary;
     let Some(offered_per_s) = summary.offered_per_s else { return Vec::new() };
     let arrivals = measured.window.phase.offered.max(1);
+    let replay = fell_behind(view.point, &measured);
     let detail = Overload {
-        is_lasting: is_growing(view, &measured),
+        is_lasting: replay.is_some() || is_growing(view, &measured),
         arrivals,
         late_arrivals: summary.late,
         late_share: Share(summary.late as f64 / arrivals as f64),
         unserved_arrivals: summary.unserved,
         offered_per_s,
         done_per_s: summary.ops_per_s,
+        replay,
     };
-    vec![Finding::new(Severity::Warning, detail).next(NextStep::LowerRateOrAddClients)]
+    // Sessions of a log are its clients, and it has its own rate.
+    let next = if replay.is_some() { NextStep::None } else { NextStep::LowerRateOrAddClients };
+    vec![Finding::new(Severity::Warning, detail).next(next)]
 }
 
 impl FindingKind for Overload {
@@ -76,11 +74,14 @@ impl FindingKind for Overload {
     const REASON: &'static str = "did not serve all arrivals in time";
 
     fn is_like(&self, other: &Self) -> bool {
-        self.is_lasting == other.is_lasting
+        self.is_lasting == other.is_lasting && self.replay.is_some() == other.replay.is_some()
     }
 
     fn title(alike: &[&Self]) -> String {
-        if alike[0].is_lasting {
+        if alike[0].replay.is_some() {
+            let of = |times: fn(FellBehind) -> f64| range(alike, |one| one.replay.map_or(0.0, times) * 1e9, time);
+            format!("fell behind the recording: took {} for {} of it", of(|one| one.took_s), of(|one| one.recorded_s))
+        } else if alike[0].is_lasting {
             format!(
                 "overloaded: {} never served; {} offered, {} done",
                 counted(alike, |one| one.unserved_arrivals, "arrival"),
@@ -108,7 +109,7 @@ impl FindingKind for Overload {
 mod tests {
     use super::*;
     use crate::simulated::{Random, SECOND, Simulation};
-    use model::Times;
+    use model::{Arrivals, Nanos, Pacing, Times};
 
     const SERVICE_NS: u64 = 1_000_000;
 
@@ -125,6 +126,36 @@ mod tests {
             at_ns as u64
         });
         Simulation::queue(10, clients, per_s, arrivals, service_ns)
+    }
+
+    /// A log of 60 statements a second for 6 s, the first `slow` of which take 80 ms each, and the last so many nanoseconds.
+    fn replay(slow: u64, last_ns: u64) -> Simulation {
+        let due = (0..360).map(|nth| nth * SECOND / 60);
+        let service_ns = |nth| match nth {
+            359 => last_ns,
+            nth if nth < slow => 80_000_000,
+            _ => SERVICE_NS,
+        };
+        let (free, last) = if slow == 360 { (29, 0) } else { (7, last_ns / SECOND) };
+        Simulation::queue(free + last, 1, 60.0, due, service_ns).with(|point| {
+            point.trial.load.pacing = Pacing::Open { arrivals: Arrivals::Recorded { per_s: 60.0 } };
+            point.trial.phases.run = Nanos::from_secs(86_400);
+        })
+    }
+
+    #[test]
+    fn a_replay_that_takes_longer_than_its_recording_is_overloaded_though_it_serves_all() {
+        let found: Overload = replay(360, 80_000_000).figures();
+        assert_eq!((found.unserved_arrivals, found.late_arrivals, found.arrivals), (0, 359, 360));
+        assert_eq!(found.replay, Some(FellBehind { took_s: 29.0, recorded_s: 6.0 }));
+        assert!(found.is_lasting, "{found:?}");
+    }
+
+    #[test]
+    fn a_replay_that_waits_for_its_last_statement_or_is_late_for_a_moment_has_kept_up() {
+        for (slow, last_ns) in [(0, SERVICE_NS), (0, 20 * SECOND), (3, SERVICE_NS)] {
+            assert!(!warns(&replay(slow, last_ns)), "{slow} slow statements, the last in {last_ns} ns");
+        }
     }
 
     fn warns(simulation: &Simulation) -> bool {

@@ -142,6 +142,13 @@ fn served_claim(thing: &Thing, step: &SweepStep, reached: &Reached) -> Claim {
     let findings = step.points.iter().flat_map(|point| &point.findings);
     let behind = findings.clone().find_map(|finding| Overload::in_detail(&finding.detail));
     let sentence = match behind {
+        Some(Overload { replay: Some(replay), late_arrivals, arrivals, .. }) => format!(
+            "{who} does not keep up with the recorded load: it took {} for {} of it, and {} of {} {work} began late.",
+            time(replay.took_s * 1e9),
+            time(replay.recorded_s * 1e9),
+            whole(*late_arrivals as f64),
+            whole(*arrivals as f64)
+        ),
         Some(behind) => format!(
             "{who} does not keep up with the recorded load: it did {} of the {work} that were due.",
             percent(behind.done_per_s / behind.offered_per_s)
@@ -340,6 +347,24 @@ mod tests {
             long.starts_with("Its rate is steady, its response time is not: the p99 of 10.0 ms is 50 times"),
             "{long}"
         );
+    }
+
+    #[test]
+    fn a_replay_that_took_longer_than_its_recording_did_not_keep_up() {
+        use model::{Arrivals, Nanos, Pacing};
+        let replay = |service_ns: u64| {
+            let due = (0..360_u64).map(|nth| nth * 1_000_000_000 / 60);
+            let seconds = if service_ns > 20_000_000 { 29 } else { 7 };
+            told(&Simulation::queue(seconds, 1, 60.0, due, |_| service_ns).with(|point| {
+                point.trial.load.pacing = Pacing::Open { arrivals: Arrivals::Recorded { per_s: 60.0 } };
+                point.trial.phases.run = Nanos::from_secs(86_400);
+            }))
+        };
+        let expected =
+            "Sqlite does not keep up with the recorded load: it took 29.0 s for 6.00 s of it, and 359 of 360 ";
+        let behind = replay(80_000_000);
+        assert!(behind[0].starts_with(expected) && behind[0].ends_with(" began late."), "{behind:?}");
+        assert!(replay(1_000_000)[0].starts_with("Sqlite keeps up with the recorded load: "));
     }
 
     #[test]
