@@ -365,6 +365,8 @@ struct Collector<'a> {
     schedules: Arc<[PhaseSchedules]>,
     /// When the last operation of the run ended.
     last_finished: Tick,
+    /// When a client delivered something last.
+    last_news: Tick,
     failure: Option<(Option<FailureClass>, String)>,
     rows: BTreeMap<(Phase, u32), PendingInterval>,
     /// The same by endpoint, if there are several.
@@ -433,6 +435,7 @@ impl<'a> Collector<'a> {
             background_kinds: background.iter().map(|load| load.kinds.clone()).collect(),
             schedules: Arc::new([]),
             last_finished: Tick(0),
+            last_news: Tick(0),
             failure: None,
             rows: BTreeMap::new(),
             endpoints: BTreeMap::new(),
@@ -494,7 +497,9 @@ impl<'a> Collector<'a> {
             stopped_at = stopped_at.or_else(|| self.requested_stop(schedule));
             // Clients go on from phase to phase by themselves, so only the last one has to wait until they are gone.
             let over = if last {
-                self.running.is_empty() || self.give_up(self.given_up_at(schedule, stopped_at))
+                self.running.is_empty()
+                    || self.give_up(self.given_up_at(schedule, stopped_at))
+                    || self.end_in_silence(of_phase)
             } else {
                 now >= schedule.end() || stopped_at.is_some() || self.running.is_empty()
             };
@@ -530,6 +535,25 @@ impl<'a> Collector<'a> {
         }
         self.gather_until(self.clock.now() + LAST_CHANCE);
         !self.running.is_empty()
+    }
+
+    /// Whether clients of a replay are given up: all that was recorded is due, and nothing has ended for the grace time. Its phase has no
+    /// time that would end it; it ends where the silence began.
+    fn end_in_silence(&mut self, of_phase: &PhaseSchedules) -> bool {
+        if self.silence_of(&of_phase.foreground).is_none() {
+            return false;
+        }
+        self.gather_until(self.clock.now() + LAST_CHANCE);
+        let silence = self.silence_of(&of_phase.foreground).filter(|_| !self.running.is_empty());
+        silence.inspect(|from| of_phase.end_at(*from)).is_some()
+    }
+
+    /// Since when nothing of a recording has fallen due or ended, if that is longer ago than the grace time.
+    fn silence_of(&self, schedule: &Schedule) -> Option<Tick> {
+        let last_due = schedule.start + schedule.due_times()?.last_due()?;
+        // What falls due at the end of a phase is none of its arrivals.
+        let from = last_due.max(self.last_news) + Nanos(1);
+        (from + self.setup.grace <= self.clock.now()).then_some(from)
     }
 
     fn given_up_at(&self, schedule: &Schedule, stopped_at: Option<Tick>) -> Tick {
@@ -605,6 +629,7 @@ impl<'a> Collector<'a> {
     }
 
     fn take_delivery(&mut self, delivery: Delivery) {
+        self.last_news = self.clock.now();
         match delivery {
             Delivery::Opened => self.opened += 1,
             Delivery::Interval { client, row } => {
@@ -1086,6 +1111,20 @@ mod tests {
         let (seen, outcome) = run(vec![Script::Works, Script::BlocksOn(barrier)], None, 1_000, 1_000);
         assert_eq!(outcome.hung, [1]);
         assert!(seen.ok > 0, "the other client's work is kept");
+        assert!(seen.events.contains(&EventKind::Hung));
+    }
+
+    #[test]
+    fn a_replay_whose_statements_do_not_end_is_given_up_when_nothing_has_ended_for_the_grace_time() {
+        let pacing = Pacing::Open { arrivals: Arrivals::Recorded { per_s: 10.0 } };
+        let run = PhasePlan { phase: Phase::Run, length: Nanos::from_secs(3_600), ops_max: None, pacing };
+        let last_due = Nanos::from_millis(100);
+        let due: Arc<dyn DueTimes> = Arc::new(vec![0, last_due.0]);
+        let blocked = clients(vec![Script::BlocksOn(Arc::new(Barrier::new(2)))], OpKind(0));
+        let client_set = ClientSet { due: Some(due), ..ClientSet::from(blocked) };
+        let (seen, outcome) = run_crews(Seen::default(), client_set, &[run], 500);
+        assert_eq!((outcome.ended, outcome.hung, seen.arrivals), (LoadEnd::AsPlanned, vec![0], (2, 2)));
+        assert_eq!(seen.phases, [(Phase::Run, (seen.start + last_due + Nanos(1)).0)], "the wait is no part of it");
         assert!(seen.events.contains(&EventKind::Hung));
     }
 

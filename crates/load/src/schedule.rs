@@ -181,6 +181,10 @@ impl RecordedArrivals {
 pub trait DueTimes: fmt::Debug + Send + Sync {
     /// How many fall due in the first `length` of the recording.
     fn count_within(&self, length: Nanos) -> u64;
+    /// When the last of them falls due; `None` if that is not known.
+    fn last_due(&self) -> Option<Nanos> {
+        None
+    }
     /// The longest time after its own time within which an operation has still begun on time.
     fn on_time_within(&self) -> Nanos {
         Nanos(u64::MAX)
@@ -221,6 +225,10 @@ impl StartCounts {
 impl DueTimes for Vec<u64> {
     fn count_within(&self, length: Nanos) -> u64 {
         self.partition_point(|due_ns| *due_ns < length.0) as u64
+    }
+
+    fn last_due(&self) -> Option<Nanos> {
+        self.last().copied().map(Nanos)
     }
 }
 

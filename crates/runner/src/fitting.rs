@@ -308,6 +308,20 @@ mod tests {
     }
 
     #[test]
+    fn a_replay_is_given_up_after_a_silence_as_long_as_its_log_or_as_was_asked() {
+        let dir = tempfile::tempdir().unwrap();
+        let entry = |time: &str| format!("2024-03-01T{time}.0Z\t    8 Query\tSELECT 1\n");
+        let grace_of = |last: &str, more: &str| {
+            let log = dir.path().join(format!("{}.log", last.replace(':', "-")));
+            std::fs::write(&log, entry("10:00:00") + &entry(last)).unwrap();
+            let source = format!("engine = 'mysql://a@127.0.0.1/'\nlog = '{}'\n{more}", log.display());
+            plan(&format!("workload = 'replay-sql'\n{source}")).trials[0].phases.grace.0 / 1_000_000_000
+        };
+        assert_eq!([grace_of("10:00:04", ""), grace_of("10:03:00", ""), grace_of("13:00:00", "")], [120, 180, 600]);
+        assert_eq!([grace_of("10:00:04", "grace = '5s'"), grace_of("10:00:04", "time = '3s'")], [5, 10]);
+    }
+
+    #[test]
     fn engines_inside_plimsoll_are_said_to_have_the_cpus_of_the_clients() {
         let notes =
             fitted("workload = 'oltp'\nengine = ['sqlite', 'postgres']\ncpus = 'client=0+engine=all'").unwrap().notes;

@@ -36,6 +36,10 @@ impl DueTimes for RecordedTimes {
         self.recording.count_within(|due| due_at(due, self.speed) < length)
     }
 
+    fn last_due(&self) -> Option<Nanos> {
+        Some(due_at(self.recording.length(), self.speed))
+    }
+
     fn on_time_within(&self) -> Nanos {
         on_time_within(due_at(self.recording.length(), self.speed), self.recording.len())
     }

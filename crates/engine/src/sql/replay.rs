@@ -459,6 +459,10 @@ impl DueTimes for ReplayTimes {
         // If they cannot be read back, all count as due, so that those that were not sent are missing.
         replay_sql::count_due(&self.recording, self.speed, length).unwrap_or(self.recording.len())
     }
+
+    fn last_due(&self) -> Option<Nanos> {
+        Some(Nanos((self.recording.length().0 as f64 / self.speed) as u64))
+    }
 }
 
 /// What is replayed, for people.

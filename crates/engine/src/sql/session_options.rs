@@ -248,7 +248,9 @@ impl SessionOptions {
     /// Those of the clients that load the data of `trial`.
     pub fn for_loading(trial: &Trial) -> SessionOptions {
         let Nanos(grace) = trial.phases.grace;
-        let patience = SILENCE_MAX.max(Duration::from_nanos(grace));
+        // That of a replay is for statements as long as its log.
+        let is_replay = trial.workload.params.recording().is_some();
+        let patience = if is_replay { SILENCE_MAX } else { SILENCE_MAX.max(Duration::from_nanos(grace)) };
         SessionOptions {
             statements: StatementMode::Prepared,
             isolation: None,

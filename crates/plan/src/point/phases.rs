@@ -22,6 +22,8 @@ const INTERVALS_MAX: u64 = 1_000_000;
 const LOAD_INTERVAL: Nanos = Nanos::from_millis(200);
 /// At a hundred commits a second more of them take longer than [`INTERVALS_MAX`] such intervals.
 const SMALL_LOAD_MAX: u64 = 10_000_000;
+/// A replay is given up if nothing has ended for as long as its recording, within these bounds: no statement of it took longer, as a rule.
+const REPLAY_GRACE: [Nanos; 2] = [Nanos::from_secs(120), Nanos::from_secs(600)];
 
 impl Choice<'_, '_> {
     pub(super) fn phases(&self, workload: &Entry) -> Result<Phases, PlanError> {
@@ -46,9 +48,17 @@ impl Choice<'_, '_> {
             run,
             ops_max: if steady { None } else { self.ops_max()? },
             interval,
-            grace: self.common_duration("grace")?,
+            grace: self.grace(!steady && ends_itself && !has_time)?,
             until,
         })
+    }
+
+    /// How long operations in flight may take at the end; in a replay that ends with its last operation, for how long nothing may end.
+    fn grace(&self, ends_with_its_work: bool) -> Result<Nanos, PlanError> {
+        let is_written = self.chosen_value("grace").is_some();
+        let replayed = if ends_with_its_work && !is_written { self.replay_length()? } else { None };
+        let [least, most] = REPLAY_GRACE;
+        replayed.map_or_else(|| self.common_duration("grace"), |length| Ok(length.clamp(least, most)))
     }
 
     /// The length of the run phase and of its intervals, and what ends it: its time.

@@ -18,13 +18,16 @@ pub struct Planned {
 
 /// The time left of the first point in `planned`, of whose load `passed_s` are over, and of those after it; and how many of its operations
 /// are done. While its data is made (`passed_s` is `None`) all of its load is left, and more. A phase may end before its time, none lasts
-/// longer.
+/// longer but a replay, which goes on until its last operation has ended: those that are not done when its time is over are overdue.
 /// If the run `may_end_early`, the time left is the longest that it can take.
 pub fn left(planned: &[Planned], passed_s: Option<f64>, done: Option<(u64, u64)>, may_end_early: bool) -> String {
     let own = planned.first().and_then(|own| own.seconds).map_or(0.0, |own| own - passed_s.unwrap_or(0.0).min(own));
     let others: f64 = planned.iter().skip(1).filter_map(|point| point.seconds).sum();
-    let is_more = passed_s.is_none() || planned.iter().any(|point| point.seconds.is_none());
+    let is_over = planned.first().and_then(|own| own.seconds).zip(passed_s).is_some_and(|(own, passed)| passed >= own);
+    let overdue = done.map(|(done, ops)| ops.saturating_sub(done)).filter(|overdue| is_over && *overdue > 0);
+    let is_more = passed_s.is_none() || overdue.is_some() || planned.iter().any(|point| point.seconds.is_none());
     let done = done.map(|(done, ops)| format!("{} of {} ops", count(done), count(ops)));
+    let overdue = overdue.map(|overdue| format!("{} overdue", count(overdue)));
     let time = clock(own + others);
     let time = match (is_more, may_end_early) {
         (true, true) => None,
@@ -33,7 +36,7 @@ pub fn left(planned: &[Planned], passed_s: Option<f64>, done: Option<(u64, u64)>
         (false, true) => Some(format!("at most {time} left")),
         (false, false) => Some(format!("{time} left")),
     };
-    let parts: Vec<String> = [done, time].into_iter().flatten().collect();
+    let parts: Vec<String> = [done, overdue, time].into_iter().flatten().collect();
     if parts.is_empty() { "time left unknown".to_owned() } else { parts.join(", ") }
 }
 
@@ -82,6 +85,11 @@ mod tests {
         assert_eq!(left(&[counted], at(7.0), Some((56, 400))), "56 of 400 ops");
         assert_eq!(left(&[timed(30.0), counted], at(0.0), None), "at least 0:30 left");
         assert_eq!(left(&[counted], None, None), "time left unknown");
+        let replay = Planned { seconds: Some(4.0), ops: Some(465) };
+        let done = Some((276, 465));
+        assert_eq!(left(&[replay], at(3.0), done), "276 of 465 ops, 0:01 left");
+        assert_eq!(left(&[replay], at(140.0), done), "276 of 465 ops, 189 overdue", "nobody knows how long it waits");
+        assert_eq!(left(&[replay], at(4.5), Some((465, 465))), "465 of 465 ops, 0:00 left");
     }
 
     #[test]
