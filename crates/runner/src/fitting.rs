@@ -31,7 +31,8 @@ pub struct FittedPlan {
 /// If nothing can be measured, or nothing compared.
 pub fn fit_plan(plan: &Plan, site: &RunSite) -> Result<FittedPlan, RunnerError> {
     if plan.trials.iter().all(|trial| trial.target.machine.is_none()) {
-        return Ok(FittedPlan { plan: plan.clone(), left_out: Vec::new(), notes: Vec::new() });
+        let notes = notes_on_pauses(&plan.trials);
+        return Ok(FittedPlan { plan: plan.clone(), left_out: Vec::new(), notes });
     }
     let has_schedulers = plan.trials.iter().any(|trial| trial.target.machine.scheduler.is_some());
     fit_to(plan, &CpuTopology::read(), |trial| {
@@ -291,15 +292,24 @@ mod tests {
     #[test]
     fn a_replay_that_would_mostly_wait_is_named_with_its_longest_pause() {
         let dir = tempfile::tempdir().unwrap();
+        let site = RunSite {
+            dir: dir.path().to_owned(),
+            runs: dir.path().to_owned(),
+            destroy: Vec::new(),
+            system_changes: Default::default(),
+            writes: Default::default(),
+            if_held: Default::default(),
+            restore: None,
+        };
         let log = dir.path().join("a.log");
         let entry = |time: &str| format!("{time}\t    8 Query\tSELECT 1\n");
         let times = ["2024-03-01T10:00:00.0Z", "2024-03-01T10:00:03.5Z", "2024-03-13T10:00:00.0Z"];
         let notes_at = |speed: &str, times: &[&str]| {
             std::fs::write(&log, times.iter().map(|time| entry(time)).collect::<String>()).unwrap();
             let engine = "engine = 'mysql://a@127.0.0.1/'";
-            fitted(&format!("workload = 'replay-sql'\n{engine}\nlog = '{}'\nspeed = '{speed}'", log.display()))
-                .unwrap()
-                .notes
+            let text = format!("workload = 'replay-sql'\n{engine}\nlog = '{}'\nspeed = '{speed}'", log.display());
+            // It asks for nothing of the machine, as replays do.
+            fit_plan(&plan(&text), &site).unwrap().notes
         };
         let [note] = &notes_at("2", &times)[..] else { panic!("no note") };
         assert!(note.contains("the replay takes 144 h, but for 144 h of it nothing is sent"), "{note}");

@@ -106,7 +106,10 @@ fn observers<'a>(progress: &'a mut ProgressDisplay, metrics: Option<&'a mut RunM
 fn fit(plan: &Plan, options: &Options) -> Result<FittedPlan, Fault> {
     match &options.bus {
         None => Ok(runner::fit_plan(plan, &options.site)?),
-        Some(_) => Ok(FittedPlan { plan: plan.clone(), left_out: Vec::new(), notes: Vec::new() }),
+        Some(_) => {
+            let notes = runner::notes_on_pauses(&plan.trials);
+            Ok(FittedPlan { plan: plan.clone(), left_out: Vec::new(), notes })
+        }
     }
 }
 
