@@ -69,6 +69,8 @@ const TIME_LIMIT: &str = "A time limit of the server ended them: set it as on th
 const OTHER_SYNTAX: &str =
     "The copy does not know these statements: compare its version and sql_mode with the recorded server's.";
 const NO_ANSWER: &str = "The server ended connections or did not answer: look at its error log.";
+const WENT_AWAY: &str =
+    "The server went away during the replay: look at its error log, restore the copy, and replay again.";
 const LOOK: &str = "Mend what the message says, and replay again; --details has the kinds of statement that failed.";
 
 /// By what a message has in it, in MySQL's and MariaDB's words or in PostgreSQL's. The first that fits counts.
@@ -97,6 +99,7 @@ const REMEDIES: &[(&[&str], &str)] = &[
     (&["maximum statement execution time"], TIME_LIMIT),
     (&["statement timeout"], TIME_LIMIT),
     (&["syntax"], OTHER_SYNTAX),
+    (&["connection refused"], WENT_AWAY),
     (&["connection was lost"], NO_ANSWER),
     (&["did not answer"], NO_ANSWER),
 ];
@@ -153,6 +156,7 @@ mod tests {
         assert_eq!(remedy("function f(integer) does not exist"), LACKS_FUNCTION);
         assert_eq!(remedy("SELECT command denied to user 'a'@'b' for table 't'"), NO_RIGHTS);
         assert_eq!(remedy("cannot execute UPDATE in a read-only transaction"), READ_ONLY);
+        assert_eq!(remedy("connection refused at host `127.0.0.1`, port 3306; is the server there?"), WENT_AWAY);
         assert_eq!(remedy("it is broken"), LOOK);
     }
 }

@@ -752,7 +752,7 @@ impl<S: SqlServer> Driver for ReplayDriver<S> {
                 self.failures.count_as_recorded();
                 return Outcome::Ok { bytes: 0 };
             }
-            (Some((_, failure)), Outcome::Failed(_)) => self.failures.add(&failure.text),
+            (Some((_, failure)), Outcome::Failed(_)) => self.failures.add(failure),
             _ => {}
         }
         outcome

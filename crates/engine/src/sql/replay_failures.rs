@@ -1,7 +1,7 @@
 //! What the statements of a replay failed with: each message of the server, and how often it came.
 //!
 //! In: the messages of all clients. Out: a fact for each of the most frequent ones, and one with how many statements failed as they did when they
-//! were recorded, which are no failures here. Limits: numbers and quoted values are `?`, so that `Duplicate entry
+//! were recorded, which are no failures here. Limits: numbers and quoted values behind the server's own code are `?`, so that `Duplicate entry
 //! '5'` and `Duplicate entry '6'` are one message, and neither value is in the run file. Of more than a thousand messages the later ones are one.
 
 use crate::server::message;
@@ -30,9 +30,9 @@ impl ReplayFailures {
         self.as_recorded.fetch_add(1, Relaxed);
     }
 
-    /// Counts a statement that failed with `message`.
-    pub fn add(&self, message: &str) {
-        let message = without_values(message);
+    /// Counts a statement that failed like this.
+    pub fn add(&self, failure: &OpFailure) {
+        let message = told(failure).text;
         let mut all = self.messages.lock().unwrap_or_else(PoisonError::into_inner);
         let has_room = all.len() < MESSAGES_MAX || all.contains_key(&message);
         *all.entry(if has_room { message } else { OTHERS.to_owned() }).or_default() += 1;
@@ -56,10 +56,22 @@ impl ReplayFailures {
 /// In messages of MySQL and MariaDB, names stand behind these words, too.
 const NAMED_IN_MYSQL: [&str; 6] = ["key", "field", "in", "trigger", "procedure", "variable"];
 
-/// `message` without the values of its statement: names of tables and columns stay.
+/// With these words the server begins a message of its own, before its code.
+const SEVERITIES: [&str; 3] = ["ERROR ", "FATAL ", "PANIC "];
+
+/// `message` without the values of its statement: the server's code and names of tables and columns stay.
 pub fn without_values(message: &str) -> String {
     let is_name = |word: &str| message::NAMED.contains(&word) || NAMED_IN_MYSQL.contains(&word);
-    message::without_values(message, |_, word| is_name(&word.to_ascii_lowercase()))
+    let (code, words) = message.split_at(code_end(message));
+    format!("{code}{}", message::without_values(words, |_, word| is_name(&word.to_ascii_lowercase())))
+}
+
+/// Where the server's code ends, if `message` begins with one: behind `ERROR 1146 (42S02): ` or `ERROR 42P01: `.
+fn code_end(message: &str) -> usize {
+    let is_of_code = |c: char| c.is_ascii_uppercase() || c.is_ascii_digit() || " ()".contains(c);
+    let has_severity = SEVERITIES.iter().any(|severity| message.starts_with(severity));
+    let code = message.split_once(": ").filter(|(code, _)| has_severity && code.chars().all(is_of_code));
+    code.map_or(0, |(code, _)| code.len() + ": ".len())
 }
 
 /// What is told of `failure`: its class, and its message without the recorded values. That of a connection names none.
@@ -74,10 +86,15 @@ mod tests {
     use super::*;
     use model::FailureClass;
 
+    fn failure(text: &str) -> OpFailure {
+        OpFailure::from_server(FailureClass::Other, text)
+    }
+
     #[test]
     fn no_recorded_value_is_told_of_a_failure_and_the_address_of_a_lost_connection_is() {
         let of = |class, text: &str| told(&OpFailure::from_server(class, text)).text;
         assert_eq!(of(FailureClass::Other, "Data too long: 'canary 7'"), "Data too long: ?");
+        assert_eq!(of(FailureClass::Other, "ERROR 7 'canary': 8"), "ERROR ? ?: ?", "no code of a server");
         assert_eq!(of(FailureClass::Lost, "no answer of 127.0.0.1:3306"), "no answer of 127.0.0.1:3306");
     }
 
@@ -85,15 +102,20 @@ mod tests {
     fn the_most_frequent_message_comes_first_and_numbers_in_it_make_no_difference() {
         let failures = ReplayFailures::default();
         assert!(failures.facts().is_empty());
-        failures.add("Table 'shop.t2' doesn't exist");
+        failures.add(&failure("ERROR 1146 (42S02): Table 'shop.t2' doesn't exist"));
+        failures.add(&failure("ERROR 42P01: relation \"t3\" does not exist"));
         for nth in 0..3 {
-            failures.add(&format!("Duplicate entry 'ann-{nth}@x.y' for key 'PRIMARY'"));
+            failures.add(&failure(&format!("ERROR 1062 (23000): Duplicate entry 'ann-{nth}@x.y' for key 'PRIMARY'")));
         }
+        let lost = "connection refused at host `127.0.0.1`, port 3306; is the server running?";
+        (0..2).for_each(|_| failures.add(&OpFailure::from_server(FailureClass::Lost, lost)));
         let facts: Vec<(String, String)> = failures.facts().into_iter().map(|fact| (fact.name, fact.value)).collect();
         let fact = |name: &str, value: &str| (name.to_owned(), value.to_owned());
         let expected = [
-            fact("replay_failures.1", "3 Duplicate entry ? for key 'PRIMARY'"),
-            fact("replay_failures.2", "1 Table 'shop.t2' doesn't exist"),
+            fact("replay_failures.1", "3 ERROR 1062 (23000): Duplicate entry ? for key 'PRIMARY'"),
+            fact("replay_failures.2", &format!("2 {lost}")),
+            fact("replay_failures.3", "1 ERROR 1146 (42S02): Table 'shop.t2' doesn't exist"),
+            fact("replay_failures.4", "1 ERROR 42P01: relation \"t3\" does not exist"),
         ];
         assert_eq!(facts, expected);
     }
@@ -109,7 +131,7 @@ mod tests {
     #[test]
     fn however_many_messages_there_are_the_account_is_bounded_and_none_is_lost() {
         let failures = ReplayFailures::default();
-        (0..3_000).for_each(|nth| failures.add(&format!("unknown column c{nth}")));
+        (0..3_000).for_each(|nth| failures.add(&failure(&format!("unknown column c{nth}"))));
         let all = failures.messages.lock().unwrap();
         assert_eq!((all.len(), all.values().sum::<u64>()), (MESSAGES_MAX + 1, 3_000));
     }
