@@ -62,6 +62,8 @@ fn a_capture_of_mariadb_has_its_ids_made_again_on_a_server_that_is_restored_befo
     let refused = lab.run(&[&base[..], &WRITES, &failing].concat());
     let line = "--restore: `sh`: it ended with exit status: 3: it broke";
     assert!(refused.exit != 0 && refused.stderr.contains(line), "{} {}", refused.exit, refused.stderr);
+    let begun = "plimsoll: `sh` restores the copy at mysql://visitor@localhost";
+    assert!(refused.stderr.contains(begun), "it may take long: {}", refused.stderr);
 }
 
 #[test]

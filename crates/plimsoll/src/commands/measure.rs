@@ -183,8 +183,7 @@ impl RecordedRun {
                 if self.made == Made::Now {
                     remove_empty_run(&self.file);
                 }
-                let text =
-                    if is_interruption(fault) { "interrupted before anything was measured" } else { &fault.text };
+                let text = if is_interruption(fault) { without_points(&fault.text) } else { fault.text.clone() };
                 Err(Fault::new(fault.exit, text))
             }
             _ => Ok(run),
@@ -268,6 +267,12 @@ fn is_interruption(fault: &Fault) -> bool {
     matches!(fault.exit, Exit::Interrupted | Exit::Terminated)
 }
 
+/// What is said of an interruption before the first point: what it ended, if it ended more than a load.
+fn without_points(text: &str) -> String {
+    let nothing = "interrupted before anything was measured";
+    if text.starts_with("interrupted") { nothing.to_owned() } else { format!("{nothing}: {text}") }
+}
+
 /// The command that resumes the run in `run_file`, ready to paste, with all that decides what is measured and what may be changed for it.
 fn resume_command(
     resumption: Resumption,
@@ -327,6 +332,18 @@ mod tests {
     use host::device::DestroyConsent;
     use host::user_command::UserCommand;
     use runner::RunSite;
+
+    #[test]
+    fn what_an_interruption_before_the_first_point_has_ended_is_told() {
+        assert_eq!(
+            without_points("interrupted; what was measured is kept"),
+            "interrupted before anything was measured"
+        );
+        assert_eq!(
+            without_points("--restore: `x` was ended before its end: restore the copy before it is used"),
+            "interrupted before anything was measured: --restore: `x` was ended before its end: restore the copy before it is used"
+        );
+    }
 
     fn site(dir: &str, runs: &str) -> RunSite {
         RunSite {

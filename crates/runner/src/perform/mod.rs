@@ -159,7 +159,7 @@ impl<'a> TrialPerformer<'a> {
     ) -> Result<(InitialPhase, Option<ReplayedSteps>), RunnerError> {
         // One instance at a time: two would share CPU, memory and disk.
         self.clear()?;
-        self.restore_server(&assignment.trial)?;
+        self.restore_server(&assignment.trial, conductor)?;
         let (steps, before) = (&assignment.sequence.steps, assignment.sequence.steps_before());
         let running = self.running.insert(RunningInstance::start(
             assignment,
@@ -194,16 +194,23 @@ impl<'a> TrialPerformer<'a> {
     }
 
     /// Brings the server on which `trial` replays statements back to what its data was, by the command of the user. No connection to it is open.
-    fn restore_server(&mut self, trial: &Trial) -> Result<(), RunnerError> {
+    fn restore_server(&mut self, trial: &Trial, conductor: &mut dyn ConductorHandle) -> Result<(), RunnerError> {
         let Some(command) = self.site.restore.as_ref().filter(|_| engine::replays_statements(trial)) else {
             return Ok(());
         };
+        let program = host::error::shown(command.program().as_ref());
         let failed = |why: String| {
-            let text = format!("--restore: `{}`: {why}", host::error::shown(command.program().as_ref()));
-            of_interruption(TargetError::Failed(text).into())
+            let why = match host::deadline::has_cut_a_wait() {
+                true => " was ended before its end: restore the copy before it is used".to_owned(),
+                false => format!(": {why}"),
+            };
+            of_interruption(TargetError::Failed(format!("--restore: `{program}`{why}")).into())
         };
         // Of several servers the command restores this one. No URL has a password.
         let url = trial.target.params.0.get("url").map(ToString::to_string).unwrap_or_default();
+        // It may take long, and if it hangs it is not plimsoll that does.
+        let note = format!("`{program}` restores the copy at {url} for repeat {}", trial.repeat);
+        conductor.deliver(PerformerMessage::Note(note));
         let took = command.run_with("RESTORE_URL", &url).map_err(failed)?;
         let text = format!("`{}` took {:.1} s", command.program(), took.as_secs_f64());
         self.restored = Some(Fact::new("restore", text));
