@@ -181,6 +181,8 @@ fn repeat_search(search: u32, trial: &Trial, spec: &LimitSpec, points: &[PointDa
     let mut machine = LimitSearch::new(spec, trial.phases.run);
     let mut own = Vec::new();
     for point in points.iter().filter(|point| is_complete(point) && probe_of(&point.trial, search).is_some()) {
+        // A rate that the target refused has no point; those after it have the highest that was left.
+        machine.limit_to(point.trial.limit.as_ref().and_then(|part| part.spec.rate_max));
         if let (LimitStep::Measure { .. }, Some(seen)) = (machine.next_step(), Observation::from_point(point)) {
             machine.observe(seen);
             own.push(point.id);

@@ -29,6 +29,8 @@ pub enum LimitOutcome {
 pub enum LowerBoundCause {
     /// No higher rate was allowed.
     RateMax,
+    /// The target refuses the clients that a higher rate needs.
+    Refused,
     /// The clients could not offer more in time.
     Generator,
 }

@@ -63,11 +63,16 @@ const RAISE_RECORDED: f64 = 2.0;
 /// probe left for its upper end.
 const RESOLUTION: f64 = 0.019;
 
+/// Two rates whose ratio is below this are the same.
+const SAME_RATE: f64 = 1.0 + 1e-9;
+
 /// A search in progress.
 #[derive(Clone, Debug)]
 pub struct LimitSearch {
     spec: LimitSpec,
     probe_max: Nanos,
+    /// Whether the highest rate that is tried is one that the target set, and not the user.
+    is_refused: bool,
     /// Operations per second of the closed loop; `None` before it was measured.
     closed_per_s: Option<f64>,
     /// The highest rate that is kept, and the lowest above it that is not known to be.
@@ -176,6 +181,7 @@ impl LimitSearch {
         LimitSearch {
             spec: spec.clone(),
             probe_max,
+            is_refused: false,
             closed_per_s: None,
             kept_per_s: None,
             upper: None,
@@ -207,6 +213,30 @@ impl LimitSearch {
                 measure(ProbeKind::Hold, Some(per_s), self.spec.hold.max(self.probe_length(per_s)))
             }
             State::Over(_) => LimitStep::Over,
+        }
+    }
+
+    /// The highest rate that can still be tried if what is to be measured next cannot be: the highest that was kept. `None` if none was, or if the
+    /// next rate is no higher.
+    pub fn below_refused(&self) -> Option<f64> {
+        let State::Probe { per_s } = self.state else { return None };
+        self.kept_per_s.filter(|kept| per_s > *kept && self.upper.is_none())
+    }
+
+    /// The highest rate that is tried.
+    pub fn rate_max(&self) -> Option<f64> {
+        self.spec.rate_max
+    }
+
+    /// Tries no rate above `rate_max` from here on, because the target refuses what a higher one needs. It changes nothing if none is tried
+    /// above that anyway: a number may come back from a file with another last digit.
+    pub fn limit_to(&mut self, rate_max: Option<f64>) {
+        let Some(most) = rate_max.filter(|most| *most < self.spec.rate_max.unwrap_or(f64::INFINITY) / SAME_RATE) else {
+            return;
+        };
+        (self.spec.rate_max, self.is_refused) = (Some(most), true);
+        if matches!(self.state, State::Probe { per_s } if per_s > most) {
+            self.state = self.next_probe();
         }
     }
 
@@ -408,7 +438,7 @@ impl LimitSearch {
     fn next_probe(&self) -> State {
         match (self.kept_per_s, self.upper) {
             (Some(kept), None) => match self.allowed(kept * self.raise()) {
-                next if next > kept => State::Probe { per_s: next },
+                next if next > kept * SAME_RATE => State::Probe { per_s: next },
                 _ => State::Hold { per_s: kept },
             },
             (None, Some(upper)) => match (self.rounded(upper.per_s * LOWER), upper.void) {
@@ -475,6 +505,7 @@ impl LimitSearch {
             _ if self.holds.len() > 1 && !self.is_filling() => LimitOutcome::BoundaryFound,
             Some(UpperRate { void: None, .. }) => LimitOutcome::BoundaryFound,
             Some(UpperRate { void: Some(outcome), .. }) => outcome,
+            None if self.is_refused => LimitOutcome::LowerBound(LowerBoundCause::Refused),
             None => LimitOutcome::LowerBound(LowerBoundCause::RateMax),
         }
     }

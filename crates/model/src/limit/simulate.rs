@@ -542,6 +542,37 @@ fn the_limit_of_a_recorded_load_is_found_from_the_load_itself_up_and_down() {
 }
 
 #[test]
+fn the_best_rate_is_held_if_the_target_refuses_what_a_higher_one_needs() {
+    let load = RecordedLoad { per_s: 100.0, length: Nanos::from_secs(25), clients: Some(8) };
+    let spec = LimitSpec { arrivals: ArrivalLaw::Recorded(load), ..spec("p99<5ms", 60) };
+    let (queue, mut random) = (Queue::new(1, 1e5, true), SplitMix(3));
+    let mut search = LimitSearch::new(&spec, Nanos::from_secs(5));
+    let mut measured = Vec::new();
+    while let LimitStep::Measure { kind, per_s, length } = search.next_step() {
+        if per_s > Some(1_600.0) {
+            let below = search.below_refused();
+            assert_eq!(below, Some(1_600.0));
+            search.limit_to(below);
+            continue;
+        }
+        measured.push((kind, search.rate_max(), queue.perform(per_s, length, &mut random)));
+        search.observe(measured[measured.len() - 1].2.clone());
+    }
+    let found = search.result();
+    assert_eq!((found.outcome, found.per_s), (LimitOutcome::LowerBound(LowerBoundCause::Refused), Some(1_600.0)));
+    assert_eq!(measured.iter().map(|(kind, ..)| *kind).filter(|kind| *kind == ProbeKind::Hold).count(), 1);
+    let mut again = LimitSearch::new(&spec, Nanos::from_secs(5));
+    for (_, rate_max, seen) in measured {
+        // As it may come back from a file.
+        again.limit_to(rate_max.map(|most| most * (1.0 + f64::EPSILON)));
+        again.observe(seen);
+    }
+    assert_eq!(again.result().outcome, found.outcome);
+    assert_eq!(again.result().per_s, found.per_s);
+    assert_eq!(LimitSearch::new(&spec, Nanos::from_secs(5)).below_refused(), None, "the load itself is refused");
+}
+
+#[test]
 fn a_probe_of_a_recorded_load_has_its_copies_and_their_clients() {
     let load = RecordedLoad { per_s: 100.0, length: Nanos::from_secs(25), clients: Some(8) };
     let simple = Trial::simple("null", "replay-sql");

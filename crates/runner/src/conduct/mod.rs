@@ -15,6 +15,7 @@ pub(crate) mod time_left;
 use crate::error::RunnerError;
 use crate::events::{PointEnd, RunEvent, RunObserver};
 use crate::messages::{Assignment, Performer, StepSequence};
+use host::error::TargetError;
 use judge::RunJudge;
 use load::{Clock, MonotonicClock, Stop, StopReason};
 use model::{Fact, Phase, PointState, TIME_OVER_FACT, Tick};
@@ -53,7 +54,13 @@ impl Conductor<'_> {
         while let Some(assignment) = next {
             // A wish to skip the point before may have come when that was over already.
             self.stop.end_skip();
-            let MeasuredTrial { point, measured, is_data_whole } = self.measure_trial(&assignment, performer)?;
+            let MeasuredTrial { point, measured, is_data_whole } = match self.measure_trial(&assignment, performer) {
+                Err(error) if is_refusal(&error) && strategy.refuse() => {
+                    next = self.next_after_refusal(&error, strategy, performer)?;
+                    continue;
+                }
+                measured => measured?,
+            };
             // The strategy may look at the point before it decides, so the point is finished first.
             let finished = point.map_or(Ok(()), |point| self.finish_point(point, &measured));
             let measured = measured.and(finished);
@@ -94,6 +101,18 @@ impl Conductor<'_> {
             (Err(error), _) if error.is_skip() => self.next_after_skip(strategy),
             _ => Ok(None),
         }
+    }
+
+    /// What comes after a trial whose target refused it with `error`.
+    fn next_after_refusal(
+        &mut self,
+        error: &RunnerError,
+        strategy: &mut dyn Strategy,
+        performer: &mut dyn Performer,
+    ) -> Result<Option<Assignment>, RunnerError> {
+        performer.clear()?;
+        self.observer.on(RunEvent::Note(&format!("{error}; the search goes on without it")));
+        next_assignment(strategy, &self.done)
     }
 
     /// What comes after a trial that the user skipped, unless the user ended the run meanwhile.
@@ -187,6 +206,11 @@ fn with_removal(measured: Result<(), RunnerError>, removed: Result<(), RunnerErr
     }
 }
 
+/// Whether a target does not take a trial as it is.
+fn is_refusal(error: &RunnerError) -> bool {
+    matches!(error, RunnerError::Unsupported(_) | RunnerError::Target(TargetError::Unsupported(_)))
+}
+
 /// A trial after its load.
 struct MeasuredTrial {
     /// `None` if it was skipped before its engine was ready.
@@ -277,6 +301,56 @@ mod tests {
         }
     }
 
+    /// Refuses the first trial; the load of the others fails.
+    #[derive(Default)]
+    struct Refusing {
+        has_refused: bool,
+        others: Failing,
+    }
+
+    impl Performer for Refusing {
+        fn prepare(&mut self, assignment: &Assignment, conductor: &mut dyn ConductorHandle) -> Result<(), RunnerError> {
+            if std::mem::replace(&mut self.has_refused, true) {
+                self.others.prepare(assignment, conductor)
+            } else {
+                Err(TargetError::Unsupported("192 clients do not fit".into()).into())
+            }
+        }
+
+        fn go(&mut self, at: model::Tick, conductor: &mut dyn ConductorHandle) -> Result<(), RunnerError> {
+            self.others.go(at, conductor)
+        }
+
+        fn settle(
+            &mut self,
+            measured: Result<(), RunnerError>,
+            _: &mut dyn ConductorHandle,
+        ) -> Result<(), RunnerError> {
+            measured
+        }
+
+        fn can_keep(&self, _: &Assignment) -> bool {
+            false
+        }
+
+        fn clear(&mut self) -> Result<(), RunnerError> {
+            Ok(())
+        }
+    }
+
+    /// Has another trial for one that is refused.
+    struct Lowering(Trial);
+
+    impl Strategy for Lowering {
+        fn next(&mut self, _: &[PointId]) -> Result<Option<Trial>, RunnerError> {
+            Ok(Some(self.0.clone()))
+        }
+
+        fn refuse(&mut self) -> bool {
+            true
+        }
+    }
+
     struct Forever(Trial);
 
     impl Strategy for Forever {
@@ -285,8 +359,11 @@ mod tests {
         }
     }
 
-    #[test]
-    fn a_load_that_fails_ends_the_run_and_data_that_cannot_be_removed_is_named_with_it() {
+    /// How a run of a trial ends: its error, its notes, and the states of its points.
+    fn conducted(
+        strategy: impl FnOnce(Trial) -> Box<dyn Strategy>,
+        performer: &mut dyn Performer,
+    ) -> (String, Vec<String>, Vec<(PointState, Option<String>)>) {
         let dir = tempfile::tempdir().unwrap();
         let site = RunSite {
             dir: dir.path().into(),
@@ -303,11 +380,25 @@ mod tests {
         let (stop, clock, done) = (Arc::default(), MonotonicClock::start(), Vec::new());
         let (writer_ref, observer) = (&mut writer, &mut notes);
         let conductor = Conductor { writer: writer_ref, observer, stop, clock, done, interruption: None };
-        let error = conductor.conduct_run(&mut Forever(plan.trials[0].clone()), &mut Failing::default()).unwrap_err();
+        let error = conductor.conduct_run(&mut *strategy(plan.trials[0].clone()), performer).unwrap_err();
         writer.finish().unwrap();
-        assert_eq!(error.to_string(), "the disk failed; the data could not be removed: the schema `p` is still there");
         let run = store::read(&run_file).unwrap();
-        let states: Vec<_> = run.points.iter().map(|point| (point.state, point.error.as_deref())).collect();
-        assert_eq!(states, [(PointState::Failed, Some("the disk failed"))]);
+        (error.to_string(), notes.0, run.points.into_iter().map(|point| (point.state, point.error)).collect())
+    }
+
+    #[test]
+    fn a_load_that_fails_ends_the_run_and_data_that_cannot_be_removed_is_named_with_it() {
+        let (error, _, points) = conducted(|trial| Box::new(Forever(trial)), &mut Failing::default());
+        assert_eq!(error, "the disk failed; the data could not be removed: the schema `p` is still there");
+        assert_eq!(points, [(PointState::Failed, Some("the disk failed".to_owned()))]);
+    }
+
+    #[test]
+    fn a_trial_that_its_target_refuses_has_no_point_and_the_run_goes_on_if_there_is_another() {
+        let (error, notes, points) = conducted(|trial| Box::new(Lowering(trial)), &mut Refusing::default());
+        assert!(notes.contains(&"192 clients do not fit; the search goes on without it".to_owned()), "{notes:?}");
+        assert_eq!((error.as_str(), points.len()), ("the disk failed", 1));
+        let (error, _, points) = conducted(|trial| Box::new(Forever(trial)), &mut Refusing::default());
+        assert_eq!((error.as_str(), points.len()), ("192 clients do not fit", 0));
     }
 }

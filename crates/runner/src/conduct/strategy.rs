@@ -35,6 +35,11 @@ pub trait Strategy {
         false
     }
 
+    /// The trial chosen last is refused by its target. Returns whether there is another one all the same.
+    fn refuse(&mut self) -> bool {
+        false
+    }
+
     /// What the search that measured the last point makes of it; `None` if no search did.
     fn judged_probe(&self) -> Option<&LimitProbe> {
         None
@@ -58,8 +63,12 @@ pub struct PlanMatrix<'a> {
     skipped: BTreeSet<usize>,
     /// Of each complete point, the trial of the plan that it belongs to.
     trial_of: HashMap<PointId, usize>,
-    /// What the points of searches have shown, as far as they were read.
-    seen: BTreeMap<u32, Observation>,
+    /// What the points of searches have shown, and the highest rate that their searches tried, as far as they were read.
+    seen: BTreeMap<u32, (Observation, Option<f64>)>,
+    /// The highest rate of searches whose targets refused what a higher one needs.
+    rates_max: BTreeMap<usize, f64>,
+    /// The highest rate that the search of the trial chosen last could try if that is refused.
+    below_refused: Option<f64>,
     judged: Option<LimitProbe>,
     /// What is known of its comparisons; `None` if it goes on whatever is seen.
     knowledge: Option<Knowledge>,
@@ -85,6 +94,8 @@ impl PlanMatrix<'_> {
             skipped,
             trial_of,
             seen,
+            rates_max: BTreeMap::new(),
+            below_refused: None,
             judged: None,
             knowledge,
             known_to: 0,
@@ -176,16 +187,18 @@ impl PlanMatrix<'_> {
         if begun.contains(&at.place) { missing.len() < 2 || is_enough(&[]) } else { is_enough(&missing) }
     }
 
-    /// What the point `id` of a search has shown.
-    fn observation(&mut self, id: PointId) -> Result<Observation, RunnerError> {
+    /// What the point `id` of a search has shown, and the highest rate that its search tried.
+    fn observation(&mut self, id: PointId) -> Result<(Observation, Option<f64>), RunnerError> {
         if let Some(seen) = self.seen.get(&id.0) {
             return Ok(seen.clone());
         }
         // All that are new at once: after each probe one, and of a run that is resumed all of them.
         let first = self.seen.last_key_value().map_or(0, |(last, _)| last + 1);
         let points = store::read_points_from(&self.run_file, first)?;
-        let observed = points.iter().filter(|point| point.trial.limit.is_some());
-        self.seen.extend(observed.filter_map(|point| Some((point.id, Observation::from_point(point)?))));
+        self.seen.extend(points.iter().filter_map(|point| {
+            let rate_max = point.trial.limit.as_ref()?.spec.rate_max;
+            Some((point.id, (Observation::from_point(point)?, rate_max)))
+        }));
         self.seen
             .get(&id.0)
             .cloned()
@@ -200,16 +213,24 @@ impl PlanMatrix<'_> {
         done: &[PointId],
         last: Option<PointId>,
     ) -> Result<Option<Trial>, RunnerError> {
-        let asked = &self.plan.trials[nth];
-        let spec = &asked.limit.as_ref().expect("it asks for a search").spec;
+        let mut asked = self.plan.trials[nth].clone();
+        let spec = &mut asked.limit.as_mut().expect("it asks for a search").spec;
         let mut search = LimitSearch::new(spec, asked.phases.run);
-        let mut left = done.iter();
-        let next = loop {
-            let LimitStep::Measure { kind, per_s, length } = search.next_step() else { break None };
-            match left.next() {
-                Some(id) => search.observe(self.observation(*id)?),
-                None => break Some(probe_trial(asked, nth as u32, done.len() as u32 + 1, kind, per_s, length)),
+        for id in done {
+            if search.next_step() == LimitStep::Over {
+                break;
             }
+            let (seen, rate_max) = self.observation(*id)?;
+            search.limit_to(rate_max);
+            search.observe(seen);
+        }
+        search.limit_to(self.rates_max.get(&nth).copied());
+        (spec.rate_max, self.below_refused) = (search.rate_max(), search.below_refused());
+        let next = match search.next_step() {
+            LimitStep::Measure { kind, per_s, length } => {
+                Some(probe_trial(&asked, nth as u32, done.len() as u32 + 1, kind, per_s, length))
+            }
+            LimitStep::Over => None,
         };
         if done.last().copied() == last {
             self.judged = search.last_probe().cloned();
@@ -249,6 +270,12 @@ impl Strategy for PlanMatrix<'_> {
         let chain = self.chains.iter().find(|chain| chain.contains(&self.chosen));
         // The later steps of a sequence need the data that this one would have left.
         self.skipped.extend(self.chosen..chain.map_or(self.chosen + 1, |chain| chain.end));
+        true
+    }
+
+    fn refuse(&mut self) -> bool {
+        let Some(per_s) = self.below_refused.take() else { return false };
+        self.rates_max.insert(self.chosen, per_s);
         true
     }
 

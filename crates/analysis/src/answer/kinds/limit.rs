@@ -245,6 +245,9 @@ fn above(search: &SearchAnalysis) -> Option<Claim> {
         (LimitOutcome::LowerBound(LowerBoundCause::RateMax), _) => {
             caution("It may carry more: no higher rate was allowed.")
         }
+        (LimitOutcome::LowerBound(LowerBoundCause::Refused), _) => {
+            caution("It may carry more: it does not take the clients that a higher rate needs.")
+        }
         (LimitOutcome::LowerBound(LowerBoundCause::Generator), _) => {
             caution("It may carry more: the clients could not offer a higher rate in time.")
         }
@@ -515,6 +518,9 @@ fn next_step(search: &SearchAnalysis) -> Option<String> {
         _ if search.result.change.is_some() => "Find out what changed the target in the meantime, and search again.",
         LimitOutcome::Interrupted => "Go on with the search: `plimsoll run --resume last`",
         LimitOutcome::LowerBound(LowerBoundCause::RateMax) => "Search further up with a higher `--rate-max`.",
+        LimitOutcome::LowerBound(LowerBoundCause::Refused) => {
+            "Let the server take more clients (`max_connections`), and search again."
+        }
         LimitOutcome::LowerBound(LowerBoundCause::Generator) => "Run the clients on a machine with more free CPUs.",
         LimitOutcome::BoundedByInvalidProbes => {
             "Search again on a machine that does nothing else, or with a longer `--hold`."
@@ -682,6 +688,15 @@ mod tests {
         assert_eq!(told[1], "Above it the engine does not get its writes done: 1.50 MB more are left each second.");
         let (told, _) = changed(|search| search.result.debt = HoldDebt::Filling { growth_per_s: 2e6 });
         assert!(told.iter().any(|one| one.starts_with("It still put 2.00 MB of writes off each second")), "{told:?}");
+    }
+
+    #[test]
+    fn a_target_that_refuses_more_clients_is_told_with_what_it_needs() {
+        let refused = LimitOutcome::LowerBound(LowerBoundCause::Refused);
+        let (told, next) = changed(|search| search.result.outcome = refused);
+        let expected = "It may carry more: it does not take the clients that a higher rate needs.";
+        assert!(told.contains(&expected.to_owned()), "{told:?}");
+        assert_eq!(next.as_deref(), Some("Let the server take more clients (`max_connections`), and search again."));
     }
 
     #[test]
