@@ -65,6 +65,9 @@ pub struct RecordedLoad {
     /// The clients that one copy needs; `None` if their number was given.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub clients: Option<u32>,
+    /// Its sessions: a part of it has one at least. `None` in old runs.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub sessions: Option<u32>,
 }
 
 impl ArrivalLaw {

@@ -29,6 +29,8 @@ const VOID_RESOLUTION: f64 = 0.2;
 const LATE_MAX: usize = 3;
 /// A probe during which the machine or plimsoll stopped is measured so often at most. Stops come by chance.
 const STOPPED_MAX: usize = 5;
+/// Clients that are late at so many rates, each half of the one before, are late at any: this machine cannot measure the objective.
+const LATE_RATES_MAX: usize = 3;
 /// So many rates are held at most whose holds are void each time.
 const VOID_HOLDS_MAX: usize = 3;
 /// After a hold that missed its objective the next rate is lower by this share; by twice as much after the next.
@@ -92,6 +94,8 @@ pub struct LimitSearch {
     rates: Vec<ProbedRate>,
     /// Probes made since two have contradicted each other.
     scatter_probes: usize,
+    /// Rates one after the other at which the clients of all probes were late.
+    late_rates: usize,
     /// Rates at which all holds were void.
     void_holds: usize,
     holds: Vec<HeldRate>,
@@ -193,6 +197,7 @@ impl LimitSearch {
             sightings: Sightings::default(),
             rates: Vec::new(),
             scatter_probes: 0,
+            late_rates: 0,
             void_holds: 0,
             holds: Vec::new(),
             probes: Vec::new(),
@@ -281,7 +286,7 @@ impl LimitSearch {
         self.sightings.add(per_s, &self.spec.objective, seen);
         let judgement = self.judge_rate(per_s, seen);
         self.note_probe(ProbeKind::Probe, seen, Some(judgement), None, None);
-        self.faults = 0;
+        (self.faults, self.late_rates) = (0, 0);
         self.note_bounds();
         if self.is_scattered() { self.next_of_scattered() } else { self.next_probe() }
     }
@@ -385,7 +390,11 @@ impl LimitSearch {
             State::Probe { per_s } => {
                 // What it shows of the target is not known, but it can be at fault no further up.
                 self.upper = Some(UpperRate { per_s, void: Some(outcome) });
-                self.next_probe()
+                self.late_rates += usize::from(matches!(fault, ProbeFault::Lag { .. }));
+                match self.kept_per_s {
+                    None if self.late_rates >= LATE_RATES_MAX => State::Over(LimitOutcome::BoundedByInvalidProbes),
+                    _ => self.next_probe(),
+                }
             }
             State::Hold { per_s } => self.hold_below_void(per_s, outcome),
             _ => again,
@@ -601,8 +610,11 @@ impl LimitSearch {
     }
 
     fn lowest(&self) -> f64 {
-        let known = self.closed_per_s.or_else(|| Some(self.spec.arrivals.recorded()?.per_s));
-        LOWEST_SHARE * known.unwrap_or(0.0)
+        let recorded = self.spec.arrivals.recorded();
+        let known = self.closed_per_s.or_else(|| Some(recorded?.per_s));
+        // Less than a session is no load.
+        let session = recorded.and_then(|load| Some(load.per_s / f64::from(load.sessions?.max(1))));
+        (LOWEST_SHARE * known.unwrap_or(0.0)).max(session.unwrap_or(0.0))
     }
 
     /// How long a probe at `per_s` lasts: for enough operations above the percentile, and for three periods of the rhythm.

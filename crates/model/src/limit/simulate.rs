@@ -367,6 +367,26 @@ fn probes_that_plimsoll_itself_spoilt_bound_the_search_and_decide_nothing() {
 }
 
 #[test]
+fn clients_that_are_late_at_every_rate_end_the_search_soon() {
+    let late = |seen: &mut Observation| {
+        (seen.lag_count, seen.lag_sum) = (seen.done(), Nanos(seen.done() * 2_000_000));
+        seen.windows.iter_mut().for_each(|window| window.response.record_n(100_000_000, 50));
+    };
+    let found = search_spoilt(0.0, late);
+    assert_eq!((found.outcome, found.per_s), (LimitOutcome::BoundedByInvalidProbes, None));
+    assert_eq!(found.probes.len(), 1 + 3 * 3, "three rates, three times each: {:?}", found.probes);
+}
+
+#[test]
+fn no_less_than_one_session_of_a_recorded_load_is_tried() {
+    let load = RecordedLoad { per_s: 40.0, length: Nanos::from_secs(25), clients: None, sessions: Some(10) };
+    let spec = LimitSpec { arrivals: ArrivalLaw::Recorded(load), ..spec("p99<10ms", 10) };
+    let found = search_on(&Queue::new(1, 20e6, false), &spec, 5, 1);
+    let rates: Vec<f64> = found.probes.iter().filter_map(|probe| probe.offered_per_s).collect();
+    assert_eq!((found.outcome, rates), (LimitOutcome::NoRateHolds, vec![40.0, 20.0, 10.0, 5.0]));
+}
+
+#[test]
 fn a_lower_rate_is_held_if_the_holds_at_the_best_were_void() {
     let (queue, mut random) = (Queue::new(1, 1e5, true), SplitMix(3));
     let mut search = LimitSearch::new(&spec("p99<5ms", 10), Nanos::from_secs(5));
@@ -528,7 +548,8 @@ fn the_limit_of_a_recorded_load_is_found_from_the_load_itself_up_and_down() {
     let (mu, limit_s) = (10_000.0, 0.005);
     let true_per_s = mu - 100f64.ln() / limit_s;
     for recorded_per_s in [2_500.0, 40_000.0] {
-        let load = RecordedLoad { per_s: recorded_per_s, length: Nanos::from_secs(25), clients: Some(8) };
+        let load =
+            RecordedLoad { per_s: recorded_per_s, length: Nanos::from_secs(25), clients: Some(8), sessions: None };
         let spec = LimitSpec { arrivals: ArrivalLaw::Recorded(load), ..spec("p99<5ms", 60) };
         let found = search_on(&Queue::new(1, 1e5, true), &spec, 20, 1);
         let per_s = found.per_s.expect("a rate is held");
@@ -543,7 +564,7 @@ fn the_limit_of_a_recorded_load_is_found_from_the_load_itself_up_and_down() {
 
 #[test]
 fn the_best_rate_is_held_if_the_target_refuses_what_a_higher_one_needs() {
-    let load = RecordedLoad { per_s: 100.0, length: Nanos::from_secs(25), clients: Some(8) };
+    let load = RecordedLoad { per_s: 100.0, length: Nanos::from_secs(25), clients: Some(8), sessions: None };
     let spec = LimitSpec { arrivals: ArrivalLaw::Recorded(load), ..spec("p99<5ms", 60) };
     let (queue, mut random) = (Queue::new(1, 1e5, true), SplitMix(3));
     let mut search = LimitSearch::new(&spec, Nanos::from_secs(5));
@@ -574,7 +595,7 @@ fn the_best_rate_is_held_if_the_target_refuses_what_a_higher_one_needs() {
 
 #[test]
 fn a_probe_of_a_recorded_load_has_its_copies_and_their_clients() {
-    let load = RecordedLoad { per_s: 100.0, length: Nanos::from_secs(25), clients: Some(8) };
+    let load = RecordedLoad { per_s: 100.0, length: Nanos::from_secs(25), clients: Some(8), sessions: None };
     let simple = Trial::simple("null", "replay-sql");
     let mut asked = Trial { load: crate::Load { clients: 8, ..simple.load }, ..simple };
     asked.limit = Some(LimitPart {

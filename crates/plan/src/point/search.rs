@@ -58,7 +58,7 @@ impl Choice<'_, '_> {
         let longest = self.longest_replay(workload)?.unwrap_or(Nanos(0));
         let length = Nanos(longest.0 - self.warmup_of_replay(longest)?.0);
         let clients = self.chosen_value("clients").is_none().then_some(sessions.most_at_once);
-        Ok(Some(RecordedLoad { per_s: summary.per_s(speed), length, clients }))
+        Ok(Some(RecordedLoad { per_s: summary.per_s(speed), length, clients, sessions: Some(sessions.count) }))
     }
 
     /// The longest replay of several copies: probes of one must not differ from these. `None` if `workload` replays no sessions at their times.

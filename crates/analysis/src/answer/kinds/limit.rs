@@ -379,6 +379,16 @@ fn nothing_held(search: &SearchAnalysis, name: &str) -> Claim {
                 ],
             )
         }
+        LimitOutcome::BoundedByInvalidProbes if let Some(mean) = lateness(search) => {
+            let late = format!("its clients woke up {} late on this machine", time(mean.0 as f64));
+            (
+                ClaimKind::Undecided,
+                vec![
+                    format!("How much {name} carries with {objective} cannot be measured: {late}."),
+                    format!("How much it carries cannot be measured: {late}."),
+                ],
+            )
+        }
         LimitOutcome::BoundedByInvalidProbes => (
             ClaimKind::Undecided,
             vec![
@@ -404,6 +414,14 @@ fn nothing_held(search: &SearchAnalysis, name: &str) -> Claim {
         ),
     };
     Claim::new(kind, capital(&short_enough(wordings.into_iter().filter(|words| !words.is_empty()).collect())))
+}
+
+/// By how much the clients of the last probe were late on average, if it shows nothing for that reason.
+fn lateness(search: &SearchAnalysis) -> Option<Nanos> {
+    match search.result.probes.last()?.fault? {
+        ProbeFault::Lag { mean } => Some(mean),
+        _ => None,
+    }
 }
 
 /// `MariaDB kept p99 under 20 ms at 16 times the recorded load; the search ended before that was held, so it may carry more or less.`
@@ -522,6 +540,9 @@ fn next_step(search: &SearchAnalysis) -> Option<String> {
             "Let the server take more clients (`max_connections`), and search again."
         }
         LimitOutcome::LowerBound(LowerBoundCause::Generator) => "Run the clients on a machine with more free CPUs.",
+        LimitOutcome::BoundedByInvalidProbes if lateness(search).is_some() => {
+            "Allow a longer time (`--slo`), or run the clients on a machine with more free CPUs."
+        }
         LimitOutcome::BoundedByInvalidProbes => {
             "Search again on a machine that does nothing else, or with a longer `--hold`."
         }
@@ -688,6 +709,20 @@ mod tests {
         assert_eq!(told[1], "Above it the engine does not get its writes done: 1.50 MB more are left each second.");
         let (told, _) = changed(|search| search.result.debt = HoldDebt::Filling { growth_per_s: 2e6 });
         assert!(told.iter().any(|one| one.starts_with("It still put 2.00 MB of writes off each second")), "{told:?}");
+    }
+
+    #[test]
+    fn clients_that_are_late_at_every_rate_are_why_nothing_is_known() {
+        let (told, next) = changed(|search| {
+            (search.result.per_s, search.result.between) = (None, None);
+            search.result.outcome = LimitOutcome::BoundedByInvalidProbes;
+            let last = search.result.probes.last_mut().expect("it has probes");
+            last.fault = Some(ProbeFault::Lag { mean: Nanos::from_micros(57) });
+        });
+        let expected = "How much sqlite carries with p99 under 20 ms cannot be measured: its clients woke up 57.0 us late on this machine.";
+        assert_eq!(told[0], expected);
+        let expected = "Allow a longer time (`--slo`), or run the clients on a machine with more free CPUs.";
+        assert_eq!(next.as_deref(), Some(expected));
     }
 
     #[test]
