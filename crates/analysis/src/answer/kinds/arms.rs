@@ -3,6 +3,7 @@
 //! In: the relative table of the setting that is compared. Out: a claim for each arm, which says of places that are alike one ratio with one
 //! interval, and of places that are not where what holds. Limits: a ratio without enough pairs is claimed as undecided.
 
+mod answers;
 mod costs;
 mod levels;
 mod sentences;
@@ -72,6 +73,8 @@ pub(super) fn answer(run: &AskedRun) -> Option<AnswerParts> {
             Claim::new(ClaimKind::Caution, sentence)
         }),
     );
+    // A server that answers otherwise is not compared by its times alone.
+    claims.splice(0..0, answers::claim(&comparison));
     // It changes what the table says, so that no other comes before it but the answer.
     let second = claims.len().min(1);
     claims.splice(second..second, wakeups::claim(&Thing::all(run)));

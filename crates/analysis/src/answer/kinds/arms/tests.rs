@@ -104,6 +104,30 @@ fn the_better_engine_is_named_first_with_factor_and_interval() {
 }
 
 #[test]
+fn kinds_of_statement_that_answer_differently_are_counted_first() {
+    let cells = [cell("MariaDB", 1000.0), cell("PostgreSQL", 1600.0)];
+    let first = |of_other: &[(&str, &str)]| {
+        let mut points = points(&cells, 4);
+        for point in &mut points {
+            for kind in ["a", "b", "c"] {
+                let is_other = point.trial.target.engine == "postgresql";
+                let other = of_other.iter().find(|one| one.0 == kind).map(|one| one.1);
+                let sum = if is_other { other } else { Some("aa") };
+                if let Some(sum) = sum {
+                    let text = format!("10 20 30 {sum} select {kind}");
+                    point.traits.learn(&Fact::new(format!("replay_results.{kind}"), text));
+                }
+            }
+        }
+        sentences(&answer_of(points, None))[0].to_owned()
+    };
+    let differing = "1 of 2 kinds of statement answer differently on PostgreSQL than on MariaDB.";
+    assert_eq!(first(&[("a", "aa"), ("b", "bb")]), differing);
+    let alike = first(&[("a", "aa"), ("b", "aa")]);
+    assert_eq!(alike, "PostgreSQL does 1.6 times as many transactions as MariaDB.");
+}
+
+#[test]
 fn a_setting_that_makes_all_slower_is_one_claim_over_all_places() {
     let of = |engine, rate: f64| [cell(engine, rate).indexes(0), cell(engine, rate / 4.3).indexes(3)];
     let cells = [of("SQLite", 66_500.0), of("fjall", 481_000.0)].concat();
