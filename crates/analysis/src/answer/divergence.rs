@@ -35,9 +35,20 @@ pub(super) fn sentence(run: &AskedRun) -> Option<String> {
             let (of, share) = (whole(diverged as f64), percent(diverged as f64 / compared.max(1) as f64));
             let without_rows = if by == ComparedBy::Errors { ", which has no counts of rows" } else { "" };
             let ways = ways(all.iter().flat_map(|one| &one.kinds));
-            format!("{of} of {counted} statements ({share}) diverged from the log{without_rows}: {ways}.")
+            let others = other_failures(run, &all);
+            format!("{of} of {counted} statements ({share}) diverged from the log{without_rows}: {ways}.{others}")
         }
     })
+}
+
+/// ` 13 more failed, of which the log does not say that they succeeded.`: all failures are more than those that diverged.
+fn other_failures(run: &AskedRun, all: &[&ReplayDivergence]) -> String {
+    let failed: u64 = run.analysis.points.iter().filter_map(|point| Some(point.summary.as_ref()?.failed)).sum();
+    let diverged: u64 = all.iter().flat_map(|one| &one.kinds).map(|kind| kind.failed).sum();
+    match failed.saturating_sub(diverged) {
+        0 => String::new(),
+        others => format!(" {} more failed, of which the log does not say that they succeeded.", whole(others as f64)),
+    }
 }
 
 /// `52 failed and 51 changed more or fewer rows`.
@@ -90,6 +101,14 @@ mod tests {
             told(&[("replay_compared", "errors"), ("replay_divergence.1", "100 5 0 0 0 0 select ?")]),
             "5 of 100 statements (5.0 %) diverged from the log, which has no counts of rows: 5 failed."
         );
+        let with_failures = Simulation::counts(&[2_000; 20]).with(|point| {
+            point.phases[0].intervals[3].kinds[0].failed = 18;
+            let facts = [("replay_compared", "errors"), ("replay_divergence.1", "100 5 0 0 0 0 select ?")];
+            facts.iter().for_each(|(name, text)| point.traits.learn(&Fact::new(*name, *text)));
+        });
+        let said = answer(&analyse(&run_of(vec![with_failures.point()], Vec::new()))).trust;
+        let expected = ": 5 failed. 13 more failed, of which the log does not say that they succeeded.";
+        assert!(said.iter().any(|sentence| sentence.ends_with(expected)), "{said:?}");
         assert_eq!(
             told(&[("replay_compared", "nothing")]),
             "The log has no counts of rows and no errors: whether the statements did what was recorded is not known."

@@ -686,7 +686,7 @@ impl<S: SqlServer> ReplayDriver<S> {
         let session = self.session.as_mut().expect("entered above");
         let Some(text) = self.set_ids.statement_before(&recorded) else { return Ok(()) };
         match session.run_text(text) {
-            Ok(()) => self.ids.count_set(),
+            Ok(()) => self.ids.count_told(&recorded),
             Err(failure) if failure.class.is_of_connection() => self.session = None,
             Err(failure) => self.ids.count_refused(&failure.text),
         }

@@ -26,6 +26,13 @@ impl ReplayIds {
         self.set.fetch_add(1, Relaxed);
     }
 
+    /// Counts what the server was told before the statement that was `answered`: an id that is taken back is none that was set.
+    pub fn count_told(&self, answered: &RecordedAnswer) {
+        if answered.made_id.is_some_and(|id| id > 0) {
+            self.count_set();
+        }
+    }
+
     /// Counts an id that the server did not take, with its message.
     pub fn count_refused(&self, message: &str) {
         self.refused.fetch_add(1, Relaxed);
@@ -107,6 +114,21 @@ impl MadeColumns {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn an_id_that_is_taken_back_is_none_that_was_set() {
+        let (ids, mut told) = (ReplayIds::default(), SetIds::default());
+        let of = |made_id, last_id| RecordedAnswer { made_id, last_id, ..RecordedAnswer::default() };
+        let mut tell = |answered: &RecordedAnswer| {
+            let text = told.statement_before(answered).map(str::to_owned);
+            text.iter().for_each(|_| ids.count_told(answered));
+            text
+        };
+        assert_eq!(tell(&of(Some(7), None)).as_deref(), Some("SET insert_id = 7"));
+        assert_eq!(tell(&of(Some(0), None)).as_deref(), Some("SET insert_id = 0"));
+        assert_eq!(tell(&of(None, Some(7))).as_deref(), Some("SET last_insert_id = 7"));
+        assert_eq!(ids.fact(), Some(Fact::new("replay_ids", "1 set")));
+    }
 
     #[test]
     fn an_insert_says_the_ids_of_columns_that_the_server_fills() {

@@ -7,10 +7,12 @@ use super::recorded_save;
 use crate::context::Context;
 use crate::exit::{Exit, Fault};
 use crate::output;
-use ::workload::replay_sql::{FileContent, LogDialect, RecordingSurvey, SqlRecording, StatementKind, clock_text};
+use ::workload::replay_sql::{
+    FileContent, LogDialect, RecordingSurvey, Skipped, SqlRecording, StatementKind, clock_text,
+};
 use clap::{Arg, ArgMatches, Command};
 use model::{Bytes, Nanos, OpClass};
-use report::wording::quantity::{count, percent, whole};
+use report::wording::quantity::{count, percent, plural, whole};
 use serde_json::{Value, json};
 use std::path::Path;
 
@@ -81,17 +83,16 @@ fn text_of(what: &str, recording: &SqlRecording, survey: &RecordingSurvey) -> St
     let from = recording.time_of_day();
     let per_s = recording.len() as f64 / length_s.max(1e-9);
     let mut text = format!(
-        "{what}{version}\n{} statements in {} ({} to {} by its clock), {} per second on average\n{} sessions, at most {} at once, {:.1} on \
-         average; {} transactions\n",
-        whole(recording.len() as f64),
+        "{what}{version}\n{} in {} ({} to {} by its clock), {} per second on average\n{}, at most {} at once, {:.1} on average; {}\n",
+        plural(recording.len(), "statement"),
         recording.length(),
         clock_text(from),
         clock_text(Nanos(from.0 + recording.length().0)),
         count(per_s),
-        whole(f64::from(recording.sessions())),
+        plural(recording.sessions().into(), "session"),
         whole(f64::from(recording.most_at_once())),
         survey.mean_at_once,
-        whole(survey.transactions as f64),
+        plural(survey.transactions, "transaction"),
     );
     text += &rates_text(recording, survey);
     text += "\nStatements by kind (session: it begins or ends a transaction, or sets something):\n";
@@ -112,14 +113,20 @@ fn text_of(what: &str, recording: &SqlRecording, survey: &RecordingSurvey) -> St
         text += &format!("{reads:>8} {writes:>8}  {}\n", output::escaped(&table.name));
     }
     text += &rest_text(survey.tables.len());
-    let skipped: Vec<String> = recording.skipped.kinds().map(|(name, kind)| format!("{name} ({kind})")).collect();
     let left_out = recording.left_out;
     text += &format!(
         "\nLeft out: {} repeated by other lines or meant for the server itself, {} without their values",
         left_out.repeated, left_out.unbound
     );
-    text += &if skipped.is_empty() { ".\n".to_owned() } else { format!("; skipped: {}.\n", skipped.join(", ")) };
+    text += &skipped_text(&recording.skipped);
     text
+}
+
+/// `; skipped: clock that goes back (1, first in line 3).`: the names of kinds are those of facts, without blanks.
+fn skipped_text(skipped: &Skipped) -> String {
+    let kinds: Vec<String> =
+        skipped.kinds().map(|(name, kind)| format!("{} ({kind})", name.replace('_', " "))).collect();
+    if kinds.is_empty() { ".\n".to_owned() } else { format!("; skipped: {}.\n", kinds.join(", ")) }
 }
 
 fn rest_text(all: usize) -> String {
@@ -190,4 +197,17 @@ fn json(
         "left_out": recording.left_out.total(), "skipped": recording.skipped.total(),
         "hashed": content.is_some_and(|content| content.is_hashed), "settings": settings, "sizes": sizes,
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_was_skipped_is_said_in_words() {
+        let mut skipped = Skipped::default();
+        assert_eq!(skipped_text(&skipped), ".\n");
+        skipped.add("clock that goes back", 3);
+        assert_eq!(skipped_text(&skipped), "; skipped: clock that goes back (1, first in line 3).\n");
+    }
 }

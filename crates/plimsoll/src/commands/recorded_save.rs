@@ -11,7 +11,7 @@ use clap::{Arg, ArgAction, ArgMatches, Command, value_parser};
 use engine::found_schema::{SchemaSource, find_settings, find_sizes};
 use load::Stop;
 use model::Bytes;
-use report::wording::quantity::whole;
+use report::wording::quantity::{plural, whole};
 use serde_json::json;
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -123,10 +123,10 @@ fn show(out: &Path, saved: &SavedWorkload, context: &Context) {
     let left =
         if skipped == 0 { String::new() } else { format!("; {} entries could not be kept", whole(skipped as f64)) };
     output::print(&format!(
-        "{}: {} statements of {} sessions, {}{left}\nNext: plimsoll replay-sql --log {} --engine URL\n",
+        "{}: {} of {}, {}{left}\nNext: plimsoll replay-sql --log {} --engine URL\n",
         output::shown(out),
-        whole(statements as f64),
-        whole(sessions as f64),
+        plural(statements, "statement"),
+        plural(sessions, "session"),
         Bytes(bytes),
         output::shell_word(&out.to_string_lossy()),
     ));

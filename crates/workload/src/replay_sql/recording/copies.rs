@@ -58,7 +58,12 @@ impl SqlRecording {
         let width = width.unwrap_or(self.length).min(self.length);
         made.add(&Stretch { begin: from, width, shares: None, seed: 0 })?;
         if made.made.records.count() == 0 {
-            let text = format!("it has no statement to replay from {from} after its first on for {width}");
+            let length = self.length;
+            let text = if from > length {
+                format!("it ends {length} after its first statement: nothing is left from {from} on")
+            } else {
+                format!("it has no statement to replay from {from} after its first on for {width}")
+            };
             return Err(RecordingError::of_file(text));
         }
         let mut made = made.finish()?;
@@ -305,7 +310,10 @@ mod tests {
         let tail = one.stretch(Nanos::from_secs(95), None).unwrap();
         assert_eq!(tail.len(), 500);
         let nothing = one.stretch(Nanos::from_secs(200), None).unwrap_err().to_string();
-        assert!(nothing.starts_with("it has no statement to replay from 200 s"), "{nothing}");
+        assert!(
+            nothing.starts_with("it ends 100 s after its first statement: nothing is left from 200 s"),
+            "{nothing}"
+        );
         let short = one.copies(&Copies { length: Nanos::from_secs(5), ..asked(2.0) }).unwrap();
         assert!((1_000..=1_002).contains(&short.len()), "{}", short.len());
     }
