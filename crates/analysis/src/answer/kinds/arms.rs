@@ -14,17 +14,18 @@ mod tests;
 pub(super) use table::{by_place, has_column_for_each_arm, ratio_cell, speed_cell};
 
 use super::numbers;
-use crate::PointAnalysis;
 use crate::answer::claim::{Claim, ClaimKind};
 use crate::answer::comparison::{ArmEffects, Comparison, SHOWN_MAX, without_result};
 use crate::answer::effect::{Branch, Is, split_within};
 use crate::answer::places::{axes, distinguishing, leads_to};
-use crate::answer::speech::{number_word, size, spoken, under};
+use crate::answer::speech::{number_word, size, spoken, under, with};
 use crate::answer::thing::Thing;
 use crate::answer::{AnswerParts, AskedRun, bottleneck, wakeups};
+use crate::findings::overload::Overload;
 use crate::math::ratio::PAIRS_MIN;
 use crate::points::metric::Metric;
 use crate::recorded::dimensions::{Role, Setting, SettingValue};
+use crate::{Code, DetailKind, PointAnalysis};
 use model::{Pacing, Percentile};
 use sentences::Pair;
 use words::list::capital;
@@ -75,6 +76,7 @@ pub(super) fn answer(run: &AskedRun) -> Option<AnswerParts> {
     );
     // A server that answers otherwise is not compared by its times alone.
     claims.splice(0..0, answers::claim(&comparison));
+    claims.splice(0..0, fell_behind(&comparison));
     // It changes what the table says, so that no other comes before it but the answer.
     let second = claims.len().min(1);
     claims.splice(second..second, wakeups::claim(&Thing::all(run)));
@@ -121,6 +123,21 @@ fn tail(comparison: &Comparison, nth: usize) -> Option<Claim> {
     let why = ": a client that waits sends nothing meanwhile, and hardly sees the stall";
     let sentence = format!("{}{}.", told("is"), if is_closed(short) { why } else { "" });
     Some(Claim::new(ClaimKind::Difference, sentence).figure("ratio", effect.ratio, effect.ci95))
+}
+
+/// `On MariaDB the replay fell behind: it took 31.0 s for 6.00 s of the log.`, of each arm that did in a repeat.
+fn fell_behind(comparison: &Comparison) -> Vec<Claim> {
+    let points = comparison.points();
+    let of_arm = |arm: &Setting| {
+        let findings = points.iter().filter(|point| point.settings.has(arm)).flat_map(|point| &point.findings);
+        let behind = findings.filter_map(|finding| Overload::in_detail(&finding.detail)?.replay);
+        let longest = behind.max_by(|one, other| one.took_s.total_cmp(&other.took_s))?;
+        let [took, recorded] = [longest.took_s, longest.recorded_s].map(|seconds| time(seconds * 1e9));
+        let sentence =
+            format!("{} the replay fell behind: it took {took} for {recorded} of the recording.", capital(&with(arm)));
+        Some(Claim::new(ClaimKind::Caution, sentence).from_finding(Code::Overload))
+    };
+    comparison.table.arms.iter().filter_map(of_arm).collect()
 }
 
 /// What compares the kinds of statement of replays on several servers.

@@ -104,6 +104,29 @@ fn the_better_engine_is_named_first_with_factor_and_interval() {
 }
 
 #[test]
+fn a_server_on_which_the_replay_fell_behind_is_named_first() {
+    let mut points = points(&[cell("MariaDB", 1000.0), cell("PostgreSQL", 1000.0)], 4);
+    for point in &mut points {
+        let is_behind = point.trial.target.engine == "postgresql";
+        let seconds = if is_behind { 6.0 } else { 12.0 };
+        let phase = &mut point.phases[0];
+        phase.offered = phase.intervals.iter().flat_map(|interval| &interval.kinds).map(|kind| kind.ok).sum();
+        let arrivals = Arrivals::Recorded { per_s: phase.offered as f64 / seconds };
+        point.trial.load.pacing = Pacing::Open { arrivals };
+        point.trial.phases.run = model::Nanos::from_secs(86_400);
+        for row in phase.intervals.iter_mut().flat_map(|interval| &mut interval.kinds).filter(|_| is_behind) {
+            let mut times = model::Times::default();
+            times.record_n(3_000_000_000, row.ok);
+            row.response = times;
+        }
+    }
+    let answer = answer_of(points, None);
+    let expected = "On PostgreSQL the replay fell behind: it took 12.0 s for 6.00 s of the recording.";
+    assert_eq!(sentences(&answer)[0], expected);
+    assert_eq!(sentences(&answer).iter().filter(|sentence| sentence.contains("fell behind")).count(), 1);
+}
+
+#[test]
 fn kinds_of_statement_that_answer_differently_are_counted_first() {
     let cells = [cell("MariaDB", 1000.0), cell("PostgreSQL", 1600.0)];
     let first = |of_other: &[(&str, &str)]| {
