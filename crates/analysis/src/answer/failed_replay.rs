@@ -6,9 +6,10 @@
 use super::asked::AskedRun;
 use super::claim::{Claim, ClaimKind};
 use super::speech::unquoted;
-use crate::Code;
+use crate::findings::outage::Outages;
 use crate::points::failed_replay::{FAILED_MAX, FailedReplay, failed_share};
-use words::quantity::{percent, whole};
+use crate::{Code, DetailKind};
+use words::quantity::{percent, time, whole};
 
 /// A longer message would be all that is read.
 const MESSAGE_CHARS_MAX: usize = 120;
@@ -50,7 +51,13 @@ pub(super) fn claims(run: &AskedRun) -> Vec<Claim> {
     let Some(failed) = FailedReplay::of(points()).filter(|_| !is_of_load) else { return Vec::new() };
     let claim = |sentence| Claim::new(ClaimKind::Caution, sentence).from_finding(Code::Errors);
     let counted = claim(failed_sentence(&failed)).figure("failed", failed.failed as f64, None);
-    vec![counted, claim(unquoted(&remedy(&failed)))]
+    let outages = points().flat_map(|point| &point.findings).filter_map(|one| Outages::in_detail(&one.detail));
+    let gone_at = outages.map(|outages| outages.longest_at_ns).min();
+    let advice = unquoted(&remedy(&failed));
+    let advice = gone_at.map_or(advice.clone(), |at| {
+        advice.replace(DURING_REPLAY, &format!("went away {} into the replay", time(at.0 as f64)))
+    });
+    vec![counted, claim(advice)]
 }
 
 const LACKS_TABLE: &str =
@@ -69,6 +76,8 @@ const TIME_LIMIT: &str = "A time limit of the server ended them: set it as on th
 const OTHER_SYNTAX: &str =
     "The copy does not know these statements: compare its version and sql_mode with the recorded server's.";
 const NO_ANSWER: &str = "The server ended connections or did not answer: look at its error log.";
+/// What is said if the moment is not known.
+const DURING_REPLAY: &str = "went away during the replay";
 const WENT_AWAY: &str =
     "The server went away during the replay: look at its error log, restore the copy, and replay again.";
 const LOOK: &str = "Mend what the message says, and replay again; --details has the kinds of statement that failed.";
@@ -137,6 +146,23 @@ mod tests {
             ]
         );
         assert!(answer(&of(vec![replay(1_000, &[(1_000, NO_TABLE)])])).begins_with_failures());
+    }
+
+    #[test]
+    fn a_server_that_went_away_has_the_moment_in_the_advice() {
+        use model::{Event, FailureClass, FailureMessage, Tick};
+        let counts: Vec<u64> = (0..60).map(|at| if (20..25).contains(&at) { 0 } else { 1_000 + at % 7 }).collect();
+        let gone = Simulation::counts(&counts).with(|point| {
+            point.phases[0].intervals[20..25].iter_mut().for_each(|interval| interval.kinds[0].failed = 400);
+            let lost = "client 0: the connection was lost";
+            point.events.push(Event::failure(Tick(20_200_000_000), FailureClass::Lost, lost));
+            let message = "connection refused at host `h`, port 3306".to_owned();
+            point.traits.outcome.replay_failures = vec![FailureMessage { failed: 2_000, message }];
+        });
+        assert_eq!(
+            said(vec![gone])[1],
+            "The server went away 20.2 s into the replay: look at its error log, restore the copy, and replay again."
+        );
     }
 
     #[test]
