@@ -128,8 +128,10 @@ pub struct RateReached {
     pub scaling: Scaling,
     /// The rate of an open loop.
     pub offered_per_s: Option<f64>,
-    /// Whether a part of the offered operations was never served.
+    /// Whether a part of the offered operations was never served, or that of a recording only long after its time.
     pub is_overloaded: bool,
+    /// Whether it is the latter: then all of it was served.
+    pub fell_behind: bool,
     /// The loads in the background that had a rate to keep, and how much of it was done.
     pub background: Vec<BackgroundRate>,
 }
@@ -390,6 +392,7 @@ fn rate_reached(sweep: &Sweep, best: &SweepStep) -> RateReached {
         scaling: scaling(sweep),
         offered_per_s: summaries().find_map(|summary| summary.offered_per_s),
         is_overloaded: best.points.iter().any(|point| is_overloaded(point)),
+        fell_behind: best.points.iter().any(|point| figures::<Overload>(point).any(|one| one.replay.is_some())),
         background: background.into_iter().flatten().filter_map(background_rate).collect(),
     }
 }

@@ -173,9 +173,12 @@ fn group_sentence(group: &GroupVerdict) -> String {
             let served = rate(reached.ops_per_s.mean);
             let offered =
                 reached.offered_per_s.map_or_else(|| "what was offered".to_owned(), |per_s| rate(per_s).to_string());
-            format!(
-                "{head} serves {served} of {offered} offered: it is overloaded, and percentiles are of served operations only."
-            )
+            let left = if reached.fell_behind {
+                "it fell behind the recording"
+            } else {
+                "it is overloaded, and percentiles are of served operations only"
+            };
+            format!("{head} serves {served} of {offered} offered: {left}.")
         }
         Capacity::Rate(reached) => {
             let verb = rate_verb(reached);
@@ -562,5 +565,10 @@ mod tests {
         let expected =
             "serves 1.00k/s of 5.00k/s offered: it is overloaded, and percentiles are of served operations only.";
         assert!(group_sentence(group).ends_with(expected), "{}", group_sentence(group));
+        if let Capacity::Rate(reached) = &mut group.capacity {
+            reached.fell_behind = true;
+        }
+        let expected = "serves 1.00k/s of 5.00k/s offered: it fell behind the recording.";
+        assert!(group_sentence(group).ends_with(expected), "all of it was served: {}", group_sentence(group));
     }
 }
