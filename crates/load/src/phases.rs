@@ -550,9 +550,8 @@ impl<'a> Collector<'a> {
 
     /// Since when nothing of a recording has fallen due or ended, if that is longer ago than the grace time.
     fn silence_of(&self, schedule: &Schedule) -> Option<Tick> {
-        let last_due = schedule.start + schedule.due_times()?.last_due()?;
         // What falls due at the end of a phase is none of its arrivals.
-        let from = last_due.max(self.last_news) + Nanos(1);
+        let from = schedule.last_due()?.max(self.last_news) + Nanos(1);
         (from + self.setup.grace <= self.clock.now()).then_some(from)
     }
 

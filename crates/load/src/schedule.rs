@@ -374,6 +374,12 @@ impl Schedule {
         }
     }
 
+    /// When the last operation of the recording falls due, if that is known.
+    pub fn last_due(&self) -> Option<Tick> {
+        let ArrivalPace::Recorded(recorded) = &self.pace else { return None };
+        Some(self.start - recorded.before + recorded.times.as_ref()?.last_due()?)
+    }
+
     /// The same schedule with another answer to failed operations.
     pub fn with_on_error(self, on_error: OnError) -> Schedule {
         Schedule { on_error, ..self }
@@ -434,7 +440,7 @@ impl Schedule {
             ArrivalPace::Poisson(process) => {
                 self.start + Nanos(lock_process(process).hand_out(now.min(self.end()).since(self.start).0))
             }
-            ArrivalPace::Recorded(recorded) => (self.start - recorded.before) + next_due(),
+            ArrivalPace::Recorded(recorded) => self.start - recorded.before + next_due(),
         };
         let arrival = Arrival { intended };
         match arrival.intended < now - behind {
