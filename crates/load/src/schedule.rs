@@ -172,7 +172,7 @@ impl RecordedArrivals {
     /// The arrivals of the first `length` of the phase.
     fn count_within(&self, length: Nanos) -> u64 {
         let Some(times) = &self.times else { return 0 };
-        times.count_within(self.before + length).saturating_sub(times.count_within(self.before))
+        times.count_within(Nanos(self.before.0 + length.0)).saturating_sub(times.count_within(self.before))
     }
 }
 

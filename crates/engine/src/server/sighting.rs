@@ -122,7 +122,7 @@ impl ServerSighting {
 /// If it is that of a thread, or of a process that has ended.
 pub fn check_number(pid: u32) -> Result<(), TargetError> {
     let process = i32::try_from(pid).ok().and_then(|pid| Process::new(pid).ok());
-    let Some(status) = process.and_then(|process| process.status().ok()) else { return Ok(()) };
+    let Some(status) = process.and_then(|process| Process::status(&process).ok()) else { return Ok(()) };
     if status.state.starts_with('Z') {
         return Err(TargetError::Unsupported(format!("process {pid} has ended, and only its parent keeps its number")));
     }

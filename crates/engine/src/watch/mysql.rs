@@ -523,11 +523,6 @@ mod tests {
         let all = [HAS_STATEMENTS, CONSUMERS, DIGESTS, SESSIONS, PAUSE, WAITS, NEWER_WAITS, METADATA_WAITS];
         assert!(all.iter().all(|question| question.contains(OWN)));
     }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
 
     #[test]
     fn all_that_a_watch_counts_of_the_server_s_status_is_asked_for() {

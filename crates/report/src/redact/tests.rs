@@ -33,6 +33,29 @@ fn look() -> ServerLook {
     ServerLook { sessions: vec![session], waits: vec![wait], failed, ..ServerLook::default() }
 }
 
+fn full_observation() -> Observation {
+    let statement = |text: &str| ObservedStatement {
+        text: text.into(),
+        database: Some("shop".into()),
+        ..ObservedStatement::default()
+    };
+    Observation {
+        statements: vec![statement("SELECT a FROM t")],
+        others: Some(statement("others")),
+        missing: vec![MissingPart { what: "statements".into(), mend: "a setting".into() }],
+        url: Some("mysql://jo@db/".into()),
+        log: Some(ObservedLog {
+            file: "/var/log/error.log".into(),
+            messages: vec![ObservedMessage { text: "it ended".into(), ..ObservedMessage::default() }],
+            ..ObservedLog::default()
+        }),
+        replica: Some(ObservedReplica { stopped_by: "a thread".into(), ..ObservedReplica::default() }),
+        events: vec![ObservedEvent { condition: "waiting>0".into(), looks: vec![look()], ..ObservedEvent::default() }],
+        unheld: vec!["running>9".into()],
+        ..Observation::default()
+    }
+}
+
 /// A point with something in every field that holds text.
 fn full_point() -> PointData {
     let mut point = recorded(1, "mariadb:innodb", 12, |_| 2_000);
@@ -69,26 +92,7 @@ fn full_point() -> PointData {
     traits.course.replayed_steps = vec!["l.i0".into()];
     traits.defaults = vec!["block".into()];
     traits.imported = Some("fio 3.33".into());
-    let statement = |text: &str| ObservedStatement {
-        text: text.into(),
-        database: Some("shop".into()),
-        ..ObservedStatement::default()
-    };
-    traits.observed = Some(Observation {
-        statements: vec![statement("SELECT a FROM t")],
-        others: Some(statement("others")),
-        missing: vec![MissingPart { what: "statements".into(), mend: "a setting".into() }],
-        url: Some("mysql://jo@db/".into()),
-        log: Some(ObservedLog {
-            file: "/var/log/error.log".into(),
-            messages: vec![ObservedMessage { text: "it ended".into(), ..ObservedMessage::default() }],
-            ..ObservedLog::default()
-        }),
-        replica: Some(ObservedReplica { stopped_by: "a thread".into(), ..ObservedReplica::default() }),
-        events: vec![ObservedEvent { condition: "waiting>0".into(), looks: vec![look()], ..ObservedEvent::default() }],
-        unheld: vec!["running>9".into()],
-        ..Observation::default()
-    });
+    traits.observed = Some(full_observation());
     let outcome = &mut traits.outcome;
     outcome.changed_settings = vec![ChangedSetting { name: "x".into(), before: "1".into(), after: "2".into() }];
     outcome.server_ended = Some("killed".into());

@@ -359,11 +359,14 @@ mod tests {
         }
     }
 
-    /// How a run of a trial ends: its error, its notes, and the states of its points.
+    /// The state of a point, and its error.
+    type EndedPoint = (PointState, Option<String>);
+
+    /// How a run of a trial ends: its error, its notes, and its points.
     fn conducted(
         strategy: impl FnOnce(Trial) -> Box<dyn Strategy>,
         performer: &mut dyn Performer,
-    ) -> (String, Vec<String>, Vec<(PointState, Option<String>)>) {
+    ) -> (String, Vec<String>, Vec<EndedPoint>) {
         let dir = tempfile::tempdir().unwrap();
         let site = RunSite {
             dir: dir.path().into(),
