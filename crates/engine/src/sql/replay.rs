@@ -335,8 +335,8 @@ pub fn copied_recording(recording: &Arc<SqlRecording>, trial: &Trial) -> Result<
     let params = &trial.workload.params;
     let is_probe = trial.limit.as_ref().is_some_and(|limit| limit.probe.is_some());
     let speed = replay_sql::speed_of(params).filter(|_| is_probe);
-    let length =
-        speed.map_or(Nanos(u64::MAX), |speed| Nanos(((trial.phases.run.0 as f64 * speed) as u64).saturating_sub(1)));
+    let lasts = trial.phases.warmup.0 + trial.phases.run.0;
+    let length = speed.map_or(Nanos(u64::MAX), |speed| Nanos(((lasts as f64 * speed) as u64).saturating_sub(1)));
     let copies = replay_sql::copies_of(recording, params, trial.seed, length).map_err(TargetError::Unsupported)?;
     recording.copies(&copies).map_err(|error| TargetError::Unsupported(format!("the statements of the log: {error}")))
 }
