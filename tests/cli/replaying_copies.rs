@@ -140,6 +140,7 @@ fn the_limit_of_a_recorded_load_is_a_multiple_of_it() {
     let answer = json["answer"].to_string();
     assert!(answer.contains("carries at least 2.0 times the recorded load"), "{answer}");
     assert!(answer.contains("Each copy replayed up to two seconds of the log in a probe"), "{answer}");
+    assert!(!answer.contains("before the work was done"), "{answer}");
     // The log goes on after the warmup of a probe, where that has left it.
     let of_first =
         |what: &str| query::<i64>(&lab.run_files()[0], &format!("SELECT {what} FROM interval WHERE point = 1"));

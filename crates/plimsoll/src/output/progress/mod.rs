@@ -110,7 +110,9 @@ impl ProgressDisplay {
     pub fn start(plan: &Plan, done: &[DonePoint], stop: &Arc<Stop>, context: &Context) -> ProgressDisplay {
         let known = |trial: &Trial| Planned {
             seconds: plan::expected_seconds(trial, &context.catalogue).filter(|seconds| *seconds < DAY_S),
-            ops: (context.catalogue.run_ops)(&trial.workload.name, &trial.workload.params),
+            // The probes of a search end with their time, whatever they replay.
+            ops: (context.catalogue.run_ops)(&trial.workload.name, &trial.workload.params)
+                .filter(|_| trial.limit.is_none()),
         };
         let over: BTreeSet<usize> = done.iter().map(|done| done.trial).collect();
         ProgressDisplay {
