@@ -45,13 +45,14 @@ pub fn criterion_value(probe: &ProbeAnalysis, criterion: Criterion) -> Option<St
             (own.response_ns, Some(own.failed as f64 / (own.failed + own.response.len()).max(1) as f64))
         }
     };
-    let ns = match criterion {
+    let (ns, below) = match criterion {
         Criterion::Errors { .. } => return Some(percent(failed?).to_string()),
         Criterion::Stall { .. } => return None,
-        Criterion::Percentile { percentile, .. } => times?.at(percentile)?,
-        Criterion::Longest { .. } => times?.max,
+        Criterion::Percentile { percentile, below, .. } => (times?.at(percentile)?, below),
+        Criterion::Longest { below, .. } => (times?.max, below),
     };
-    Some(time(ns as f64).to_string())
+    // If a backlog grew, it is what never began that misses the objective.
+    (ns >= below.0).then(|| time(ns as f64).to_string())
 }
 
 /// A time that a person wrote: `10 ms`, not `10.0 ms`.

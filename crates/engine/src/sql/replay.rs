@@ -465,8 +465,8 @@ impl DueTimes for ReplayTimes {
     }
 }
 
-/// What is replayed, for people.
-pub fn facts(recording: &SqlRecording) -> Vec<Fact> {
+/// What is replayed, for people. The probe of a search ends with its time, and not with the last of its operations.
+pub fn facts(recording: &SqlRecording, is_probe: bool) -> Vec<Fact> {
     let left_out = recording.left_out;
     let counts = [
         ("statements", recording.len()),
@@ -492,10 +492,10 @@ pub fn facts(recording: &SqlRecording) -> Vec<Fact> {
     let copies = recording.copies.iter().map(|copies| Fact::new("recorded.copies", copies_text(recording, copies)));
     let effects = (left_out.effects > 0).then(|| Fact::new("recorded.effects", recording.effects_listed()));
     // Fewer than the log promised, if the server has functions or views of its own that do more than read.
-    let ops = Fact::new("run.ops", recording.len().to_string());
+    let ops = (!is_probe).then(|| Fact::new("run.ops", recording.len().to_string()));
     let room = Fact::new("recorded.room", model::Bytes(recording.bytes()).to_string());
-    let texts = [Fact::new("recorded.version", version), Fact::new("recorded.times", times), room, ops];
-    counts.into_iter().chain(skipped).chain(effects).chain(copies).chain(texts).collect()
+    let texts = [Fact::new("recorded.version", version), Fact::new("recorded.times", times), room];
+    counts.into_iter().chain(skipped).chain(effects).chain(copies).chain(texts).chain(ops).collect()
 }
 
 /// `3.40 times 54.0 s of the log; copies begin 0 s, 3.21 s, 1.02 s and 5.10 s after its first statement`
