@@ -173,7 +173,7 @@ fn visitors(engine: &str, more: &[(&str, &str)]) -> Trial {
     let all = [("clients", "200"), ("connection", "per-transaction"), ("mix", "read_write"), ("ops_max", "600")];
     // PostgreSQL looks for deadlocks once a second: on a busy machine a client may lose for longer than usual.
     let patient = [("retries_for", "60s")];
-    sixteen(engine, &[&all, &patient, more].concat())
+    sixteen(engine, &[&all[..], &patient, more].concat())
 }
 
 #[test]
