@@ -46,13 +46,8 @@ pub static ACTIVITY: ServerSource = ServerSource {
         )
         .read_as(CounterRole::BusyConnections),
         level("lock_waiting", "Innodb_row_lock_current_waits", "count", "connections that wait for a row lock"),
-        level(
-            "replica_runs",
-            replica::RUNS,
-            "count",
-            "of a replica: 1 while replication goes on, 0 while it stands still",
-        ),
-        level("replica_behind_ns", replica::BEHIND_S, "ns", "how far a replica is behind its primary").times(1e9),
+        replica::RUNNING,
+        replica::BEHIND,
     ],
 };
 

@@ -43,14 +43,14 @@ pub static ACTIVITY: ServerSource = ServerSource {
         )
         .read_as(CounterRole::BusyConnections),
         level("lock_waiting", "plimsoll_waiting", "count", "connections that wait for a lock of another one"),
+        replica::RUNNING,
+        replica::BEHIND,
         level(
-            "replica_runs",
-            replica::RUNS,
-            "count",
-            "of a replica: 1 while replication goes on, 0 while it stands still",
+            "replica_unapplied",
+            "plimsoll_replica_unapplied",
+            "bytes",
+            "log that a replica has received and not replayed",
         ),
-        level("replica_behind_ns", replica::BEHIND_S, "ns", "how far a replica is behind its primary").times(1e9),
-        level("replica_unapplied", replica::UNAPPLIED, "bytes", "log that a replica has received and not replayed"),
     ],
 };
 

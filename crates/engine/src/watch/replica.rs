@@ -4,18 +4,19 @@
 //! replication stands still; of several channels the one that is furthest behind counts. PostgreSQL tells the age of the last transaction that was
 //! replayed, unless it has replayed all that it has received and receives. Errors are kept as numbers: their texts have values of rows.
 
+use super::Values;
+use crate::counters::{CounterSpec, level};
 use model::ObservedReplica;
-use std::collections::HashMap;
-
-/// The values of a server by its own names.
-type Values = HashMap<String, String>;
 
 /// 1 while replication goes on, and 0 while it stands still.
-pub(super) const RUNS: &str = "plimsoll_replica_runs";
+const RUNS: &str = "plimsoll_replica_runs";
 /// Seconds behind the primary.
-pub(super) const BEHIND_S: &str = "plimsoll_replica_behind_s";
-/// Bytes of log that were received and not replayed.
-pub(super) const UNAPPLIED: &str = "plimsoll_replica_unapplied";
+const BEHIND_S: &str = "plimsoll_replica_behind_s";
+/// The counters of a replica of any server.
+pub(super) const RUNNING: CounterSpec =
+    level("replica_runs", RUNS, "count", "of a replica: 1 while replication goes on, 0 while it stands still");
+pub(super) const BEHIND: CounterSpec =
+    level("replica_behind_ns", BEHIND_S, "ns", "how far a replica is behind its primary").times(1e9);
 /// Why it stands still.
 const STOPPED: &str = "plimsoll_replica_stopped";
 
