@@ -11,16 +11,12 @@ use crate::point::twentieth_at_most;
 use crate::question::setting_name;
 use crate::sweep::{Matrix, Point, TRIALS_MAX};
 use crate::value::time_text;
-use model::sure::{ArmPlace, Precision, SurePlan};
+use model::sure::{ArmPlace, FIRST_ROUND_PART, Precision, SurePlan, WARMUP_PART};
 use model::{Catalogue, Nanos, Phases, Trial, Until};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// The first round takes this part of the budget.
-const FIRST_ROUND_PART: u64 = 10;
 /// A shorter point says little: the kernel writes back and engines flush about once a second.
 const POINT_MIN: Nanos = Nanos::from_secs(2);
-/// The warmup is this part of a point that is cut to its share of the budget, at most.
-const WARMUP_PART: u64 = 5;
 /// How `matrix` goes on until it is sure, if it does: its points get their places and arms, and with a budget their length and repeats. `compare` is
 /// the setting whose values are compared.
 pub(crate) fn make_sure(
@@ -119,7 +115,7 @@ fn fit_to_budget(points: &mut [Point<'_>], budget: Budget<'_>, catalogue: &Catal
             "`{BUDGET}` = `{budget}` is too short for {timed} points of up to 2 s; use at least `{least}`, or fewer points"
         )));
     }
-    let each = Nanos(budget.0 / FIRST_ROUND_PART / (lengths.len() as u64).max(1)).max(POINT_MIN);
+    let each = Nanos(budget.0 / u64::from(FIRST_ROUND_PART) / (lengths.len() as u64).max(1)).max(POINT_MIN);
     let repeats = PAIRS_MAX.min((TRIALS_MAX as u64 / count) as u32);
     for point in points {
         point.repeats = point.repeats_max.unwrap_or(point.repeats.max(repeats));
@@ -141,7 +137,7 @@ fn cut(phases: &mut Phases, each: Nanos) {
     if length(phases) <= each {
         return;
     }
-    phases.warmup = phases.warmup.min(Nanos(each.0 / WARMUP_PART));
+    phases.warmup = phases.warmup.min(Nanos(each.0 / u64::from(WARMUP_PART)));
     // A run below the least length says little, however long its warmup is.
     let least = POINT_MIN.min(phases.run).max(INTERVAL_MIN);
     phases.run = phases.run.min(Nanos(each.0 - phases.warmup.0)).max(least);

@@ -5,7 +5,7 @@
 
 use crate::foreseen_time::EarlierRuns;
 use engine::requirements::uses_found_data;
-use model::sure::PAIRS_MIN;
+use model::sure::{FIRST_ROUND_PART, PAIRS_MIN};
 use model::{Catalogue, Plan, Trial};
 
 /// How often all points of `plan` can be measured: by its budget, and by the repeats that it allows; `None` if it does not go on until it is sure.
@@ -27,8 +27,8 @@ pub fn too_few_pairs(plan: &Plan, earlier: &EarlierRuns, catalogue: &Catalogue) 
     let budget = sure.budget.filter(|_| pairs < PAIRS_MIN)?;
     let rounds = f64::from(PAIRS_MIN);
     let [load, beside] = round_seconds(plan, earlier, catalogue).map(|seconds| rounds * seconds);
-    // In a larger budget points are longer: up to a tenth of it in each round.
-    let needed = (load + beside).max(beside / (1.0 - rounds / 10.0)).ceil();
+    // In a larger budget points are longer: up to their part of it in each round.
+    let needed = (load + beside).max(beside / (1.0 - rounds / f64::from(FIRST_ROUND_PART))).ceil();
     Some(format!(
         "a budget of {budget} is too short for {PAIRS_MIN} {what}, and fewer decide nothing: use --budget {needed}s or more, or fewer points"
     ))

@@ -15,6 +15,7 @@ use crate::judgement::NextStep;
 use crate::verdict::Unmeasured;
 use crate::{Code, DetailKind, PointAnalysis, Severity, Validity};
 use model::Plan;
+use model::sure::{FIRST_ROUND_PART, WARMUP_PART};
 use words::list::{at_points, capital, join_and};
 use words::quantity::{percent, plural, range};
 
@@ -24,10 +25,8 @@ const SENTENCES_MAX: usize = 3;
 const ENGINES_MAX: usize = 2;
 /// A point that must be longer is made so many times as long.
 const LONGER: f64 = 4.0;
-/// A budget has this part for its first round,
-const FIRST_ROUND_PART: f64 = 10.0;
-/// and of a point that it cuts so much is the run, at least.
-const RUN_PART: f64 = 0.8;
+/// Of a point that a budget cuts this share is the run, at least.
+const RUN_SHARE: f64 = 1.0 - 1.0 / WARMUP_PART as f64;
 /// No point that is to be valid is shorter, in seconds.
 const SECONDS_MIN: f64 = 5.0;
 
@@ -250,10 +249,10 @@ fn longer_flags(plan: &Plan, seconds: f64) -> String {
     let Some(budget) = plan.sure.and_then(|sure| sure.budget) else { return time };
     let first = || plan.trials.iter().filter(|trial| trial.repeat == 1);
     let points = first().count() as f64;
-    let share = budget.as_secs_f64() / FIRST_ROUND_PART / points;
+    let share = budget.as_secs_f64() / f64::from(FIRST_ROUND_PART) / points;
     let lengths = first().map(|trial| trial.phases.warmup.as_secs_f64() + trial.phases.run.as_secs_f64());
     let is_cut = lengths.fold(0.0, f64::max) >= share;
-    let needed = seconds / RUN_PART * points * FIRST_ROUND_PART;
+    let needed = seconds / RUN_SHARE * points * f64::from(FIRST_ROUND_PART);
     let larger = if needed > 120.0 { format!("{}m", (needed / 60.0).ceil()) } else { format!("{}s", needed.ceil()) };
     match (is_cut, needed > budget.as_secs_f64()) {
         (true, _) => format!("--budget {larger}"),

@@ -13,6 +13,11 @@ use serde::{Deserialize, Serialize};
 /// (docs/journal/2026-11-29-until-sure.md); `analysis::known_answers::sureness` holds it below 5 %.
 pub const ERROR: f64 = 0.035;
 
+/// The first round takes this part of a budget.
+pub const FIRST_ROUND_PART: u32 = 10;
+/// The warmup is this part of a point that is cut to its share of a budget, at most.
+pub const WARMUP_PART: u32 = 5;
+
 /// Which of several things that are compared a trial measures, and where.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct ArmPlace {
