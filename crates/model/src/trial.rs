@@ -129,6 +129,11 @@ pub struct UsedSet {
 }
 
 impl Trial {
+    /// Whether it is one probe of a search for the largest rate: whatever it performs, its time ends it.
+    pub fn is_probe(&self) -> bool {
+        self.limit.as_ref().is_some_and(|limit| limit.probe.is_some())
+    }
+
     /// A closed loop of one client, for a second and recorded once, with no settings at all. It stops at a failure. Other trials are made of
     /// it by what differs.
     pub fn simple(engine: &str, workload: &str) -> Trial {

@@ -308,7 +308,7 @@ pub fn made_columns<S: SqlServer>(
 /// What is to be asked about the plans of `recording`. The probes of a search are not compared with anything.
 pub fn plans_of(recording: &Arc<SqlRecording>, trial: &Trial) -> Result<Option<ReplayPlans>, TargetError> {
     let params = &trial.workload.params;
-    if trial.limit.as_ref().is_some_and(|limit| limit.probe.is_some()) {
+    if trial.is_probe() {
         return Ok(None);
     }
     let schemas = copied_schemas(recording, params)?;
@@ -333,8 +333,7 @@ pub fn check_comparable(params: &Params) -> Result<(), TargetError> {
 /// not sent any more.
 pub fn copied_recording(recording: &Arc<SqlRecording>, trial: &Trial) -> Result<Arc<SqlRecording>, TargetError> {
     let params = &trial.workload.params;
-    let is_probe = trial.limit.as_ref().is_some_and(|limit| limit.probe.is_some());
-    let speed = replay_sql::speed_of(params).filter(|_| is_probe);
+    let speed = replay_sql::speed_of(params).filter(|_| trial.is_probe());
     let lasts = trial.phases.warmup.0 + trial.phases.run.0;
     let length = speed.map_or(Nanos(u64::MAX), |speed| Nanos(((lasts as f64 * speed) as u64).saturating_sub(1)));
     let copies = replay_sql::copies_of(recording, params, trial.seed, length).map_err(TargetError::Unsupported)?;
@@ -465,7 +464,7 @@ impl DueTimes for ReplayTimes {
     }
 }
 
-/// What is replayed, for people. The probe of a search ends with its time, and not with the last of its operations.
+/// What is replayed, for people. A probe of a search does not end with the last of its operations.
 pub fn facts(recording: &SqlRecording, is_probe: bool) -> Vec<Fact> {
     let left_out = recording.left_out;
     let counts = [

@@ -582,7 +582,7 @@ impl<S: SqlServer> SqlServerInstance<S> {
         let made_columns = replay::made_columns::<S>(&recording, params, &self.address, &mut admin)?;
         drop(admin);
         let recording = replay::copied_recording(&recording, trial)?;
-        self.replay_facts = replay::facts(&recording, trial.limit.is_some());
+        self.replay_facts = replay::facts(&recording, trial.is_probe());
         let (open, identity) = (self.open.clone(), self.identity.clone());
         let options = SessionOptions { open, identity, ..self.options.clone() };
         let (clients, tally) =

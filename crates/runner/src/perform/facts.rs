@@ -19,9 +19,9 @@ pub(super) fn of_trial(assignment: &Assignment, kinds: &[OpKindDef]) -> Vec<Fact
     kinds.iter().flat_map(kind_facts).chain(sequence).chain(ops).collect()
 }
 
-/// How many operations the run of `trial` has, if it ends by itself. A probe of a search has a part of a recorded load, and ends with its time.
+/// How many operations the run of `trial` has, if it ends by itself.
 fn run_ops(trial: &Trial) -> Option<u64> {
-    if trial.limit.is_some() {
+    if trial.is_probe() {
         return None;
     }
     let own = engine::estimate::own_run_ops(trial)?;
