@@ -71,11 +71,7 @@ fn section(comparison: &RunComparison, nth: usize) -> PageSection {
     if let Some(watches) = &comparison.watches {
         blocks.extend(design_sentence(comparison).map(PageBlock::Paragraph));
         let (rows, rest) = watch_rows(watches);
-        if !rows.is_empty() {
-            blocks.push(PageBlock::Heading(WATCHES_HEADING.to_owned()));
-            blocks.push(PageBlock::Table(watch_table(rows)));
-        }
-        blocks.extend(more_lines(rest));
+        blocks.extend(listing(WATCHES_HEADING, watch_table(rows), rest));
     } else if !comparison.places.is_empty() {
         blocks.push(PageBlock::Table(ratio_table(comparison)));
         blocks.extend(design_sentence(comparison).map(PageBlock::Paragraph));
@@ -84,17 +80,9 @@ fn section(comparison: &RunComparison, nth: usize) -> PageSection {
     let names = [&comparison.base, &comparison.new].map(arm_name);
     for kinds in comparison.kinds() {
         let (rows, rest) = other_result_rows(kinds, &names);
-        if !rows.is_empty() {
-            blocks.push(PageBlock::Heading(OTHER_RESULTS_HEADING.to_owned()));
-            blocks.push(PageBlock::Table(other_results_table(rows)));
-        }
-        blocks.extend(more_lines(rest));
+        blocks.extend(listing(OTHER_RESULTS_HEADING, other_results_table(rows), rest));
         let (rows, rest) = kind_rows(kinds);
-        if !rows.is_empty() {
-            blocks.push(PageBlock::Heading(KINDS_HEADING.to_owned()));
-            blocks.push(PageBlock::Table(kind_table(rows)));
-        }
-        blocks.extend(more_lines(rest));
+        blocks.extend(listing(KINDS_HEADING, kind_table(rows), rest));
     }
     for place in comparison.places.iter().filter(|place| !place.costs.is_empty()) {
         blocks.push(PageBlock::Heading(cost_heading(place)));
@@ -103,9 +91,14 @@ fn section(comparison: &RunComparison, nth: usize) -> PageSection {
     PageSection { title, blocks, ..PageSection::default() }
 }
 
-fn more_lines(rest: usize) -> Option<PageBlock> {
+/// A table below its heading, and how many rows it leaves out; nothing without rows.
+fn listing(heading: &str, table: Table, rest: usize) -> Vec<PageBlock> {
+    if table.rows.is_empty() {
+        return Vec::new();
+    }
     let text = format!("There are {rest} more; `plimsoll compare --json` has them all.");
-    (rest > 0).then_some(PageBlock::Paragraph(text))
+    let more = (rest > 0).then_some(PageBlock::Paragraph(text));
+    [PageBlock::Heading(heading.to_owned()), PageBlock::Table(table)].into_iter().chain(more).collect()
 }
 
 /// The statements of two watches: a row for each figure.

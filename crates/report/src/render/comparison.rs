@@ -67,8 +67,12 @@ fn other_results_of(kinds: &KindComparison, names: &[String; 2], width: usize) -
         let how = wrap(&plain(how), width - PLAN_INDENT);
         lines.extend(how.into_iter().map(|line| format!("{:PLAN_INDENT$}{line}", "")));
     }
-    lines.extend((rest > 0).then(|| format!("  and {rest} more; --json has them all")));
+    lines.extend(rest_line(rest));
     lines
+}
+
+fn rest_line(rest: usize) -> Option<String> {
+    (rest > 0).then(|| format!("  and {rest} more; --json has them all"))
 }
 
 /// The kinds of statement that differ for sure, the slowest first: each name above its figures, and below them whether its plan differs.
@@ -87,9 +91,7 @@ fn kinds_of(kinds: &KindComparison, width: usize, colour: bool) -> Vec<String> {
         let plan = row.plan.iter().flat_map(|plan| wrap(&plain(plan), width - PLAN_INDENT));
         lines.extend(plan.map(|line| format!("{:PLAN_INDENT$}{line}", "")));
     }
-    if rest > 0 {
-        lines.push(format!("  and {rest} more; --json has them all"));
-    }
+    lines.extend(rest_line(rest));
     lines
 }
 
@@ -106,9 +108,7 @@ fn statements_of(watches: &WatchComparison, width: usize) -> Vec<String> {
         let figures = row.figures.iter();
         lines.extend(figures.map(|(name, cells)| line(&format!("    {name}"), cells.each_ref().map(String::as_str))));
     }
-    if rest > 0 {
-        lines.push(format!("  and {rest} more; --json has them all"));
-    }
+    lines.extend(rest_line(rest));
     lines
 }
 
