@@ -10,7 +10,7 @@ use super::kind_plans::{ArmPlans, PlanComparison};
 use crate::StatementSummary;
 use crate::compare::metrics::middle;
 use crate::math::ratio::{Preference, RatioEstimate, hold_false_discoveries};
-use model::KindResults;
+use model::{KindResults, PointOutcome};
 use serde::Serialize;
 use std::collections::BTreeMap;
 
@@ -77,7 +77,9 @@ pub fn compare_kinds(place: &CommonPlace) -> Option<KindComparison> {
         failures: names.iter().filter_map(|name| failures(place, name)).collect(),
         ..KindComparison::default()
     };
-    made.compare_results(&results_of(&place.base), &results_of(&place.new));
+    let [base, new] =
+        [&place.base, &place.new].map(|points| results_of(points.iter().map(|point| &point.data.traits.outcome)));
+    made.compare_results(&base, &new);
     Some(made)
 }
 
@@ -108,9 +110,10 @@ fn failures(place: &CommonPlace, name: &str) -> Option<(String, [u64; 2])> {
 /// What each kind has returned in all repeats of an arm; `None` if they do not agree.
 type ArmResults<'a> = BTreeMap<&'a str, Option<&'a KindResults>>;
 
-fn results_of<'a>(points: &[&'a ArmPoint<'a>]) -> ArmResults<'a> {
+/// Those of an arm whose repeats had these outcomes.
+pub(crate) fn results_of<'a>(repeats: impl Iterator<Item = &'a PointOutcome>) -> ArmResults<'a> {
     let mut all: ArmResults = BTreeMap::new();
-    for found in points.iter().flat_map(|point| &point.data.traits.outcome.replay_results) {
+    for found in repeats.flat_map(|outcome| &outcome.replay_results) {
         let known = all.entry(found.kind.as_str()).or_insert(Some(found));
         *known = known.filter(|known| *known == found);
     }
@@ -118,7 +121,8 @@ fn results_of<'a>(points: &[&'a ArmPoint<'a>]) -> ArmResults<'a> {
 }
 
 impl KindComparison {
-    fn compare_results(&mut self, base: &ArmResults, new: &ArmResults) {
+    /// Adds what two arms answer differently. Kinds that have not answered alike in all repeats, or not as often on both, are not known.
+    pub(crate) fn compare_results(&mut self, base: &ArmResults, new: &ArmResults) {
         for (kind, found) in base {
             let Some(other) = new.get(kind) else { continue };
             match (found, other) {

@@ -7,7 +7,6 @@ use super::arm::{ArmPoint, CommonPlace};
 use crate::math::ratio::{RatioEstimate, RepeatPair};
 use crate::math::stats;
 use crate::points::metric::Metric;
-use model::{Arrivals, Pacing};
 
 /// One metric of two arms at one place.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -44,9 +43,8 @@ fn compare_metric(place: &CommonPlace, metric: Metric) -> Option<MetricRatio> {
 /// Of a recording at its own times the rate is of all that was sent: the recording sets it, so statements that fail make no server slower. They are
 /// told by themselves.
 fn value_of(metric: Metric, point: &ArmPoint) -> Option<f64> {
-    let is_recorded = matches!(point.data.trial.load.pacing, Pacing::Open { arrivals: Arrivals::Recorded { .. } });
     match &point.analysis.summary {
-        Some(summary) if is_recorded && metric == Metric::OpsPerS && summary.seconds > 0.0 => {
+        Some(summary) if point.analysis.is_recorded_load() && metric == Metric::OpsPerS && summary.seconds > 0.0 => {
             Some((summary.ops + summary.failed) as f64 / summary.seconds)
         }
         _ => Some(metric.value(point.analysis)?.value),

@@ -11,7 +11,7 @@ mod costs;
 pub mod kernel_figures;
 pub mod kernels;
 mod kind_plans;
-mod kinds;
+pub(crate) mod kinds;
 mod metrics;
 mod overlay;
 mod sweep;
@@ -50,7 +50,7 @@ pub struct RunComparison {
     pub unlike: Vec<Condition>,
     /// The places that both have, in the order of the base.
     pub places: Vec<PlaceComparison>,
-    /// The kinds of statement of replays at places without a pair of repeats that can be used: errors are in no ratio, and told all the same.
+    /// The kinds of statement at places where errors leave no pair that can be used: they have no ratio, but you see what failed.
     pub unpaired_kinds: Vec<KindComparison>,
     /// How many points of the base can be used, and of the other.
     pub usable: [usize; 2],

@@ -1,21 +1,30 @@
 //! Whether the servers of a replay have answered alike.
 //!
 //! In: a comparison whose points have summed up their answers. Out: a claim if kinds of statement answer otherwise on another arm than on the
-//! base. Limits: only kinds that answer alike in all repeats of an arm are compared, if both arms have answered as often; `compare` names them.
+//! base. Limits: they are counted as `compare` does, which names them.
 
 use crate::answer::claim::{Claim, ClaimKind};
 use crate::answer::comparison::Comparison;
 use crate::answer::speech::with;
+use crate::compare::KindComparison;
+use crate::compare::kinds::results_of;
 use crate::recorded::dimensions::Setting;
-use model::KindResults;
-use std::collections::BTreeMap;
 use words::quantity::whole;
 
 /// `2 of 14 kinds of statement answer differently on the MySQL server (B) than on the MySQL server (A).`, of the arm with the most.
 pub(super) fn claim(comparison: &Comparison) -> Option<Claim> {
-    let base = results_of(comparison, comparison.base());
-    let others = comparison.table.arms.iter().skip(1).map(|arm| (arm, compared(&base, &results_of(comparison, arm))));
-    let (arm, (differing, compared)) = others.max_by_key(|(_, (differing, _))| *differing)?;
+    let points = comparison.points();
+    let results = |arm: &Setting| {
+        let of_arm = points.iter().filter(|point| point.settings.has(arm));
+        results_of(of_arm.map(|point| &point.traits.outcome))
+    };
+    let base = results(comparison.base());
+    let others = comparison.table.arms.iter().skip(1).map(|arm| {
+        let mut found = KindComparison::default();
+        found.compare_results(&base, &results(arm));
+        (arm, found.other_results.len(), found.results_compared)
+    });
+    let (arm, differing, compared) = others.max_by_key(|(_, differing, _)| *differing)?;
     if differing == 0 {
         return None;
     }
@@ -28,24 +37,4 @@ pub(super) fn claim(comparison: &Comparison) -> Option<Claim> {
         with(comparison.base())
     );
     Some(Claim::new(ClaimKind::Caution, sentence))
-}
-
-/// What each kind has returned on an arm; `None` if its repeats do not agree.
-type ArmResults<'a> = BTreeMap<&'a str, Option<&'a KindResults>>;
-
-fn results_of<'a>(comparison: &Comparison<'a>, arm: &Setting) -> ArmResults<'a> {
-    let mut all: ArmResults = BTreeMap::new();
-    let points = comparison.points().into_iter().filter(|point| point.settings.has(arm));
-    for found in points.flat_map(|point| &point.traits.outcome.replay_results) {
-        let known = all.entry(found.kind.as_str()).or_insert(Some(found));
-        *known = known.filter(|known| *known == found);
-    }
-    all
-}
-
-/// How many kinds answer differently, and how many were compared.
-fn compared(base: &ArmResults, other: &ArmResults) -> (usize, usize) {
-    let both = base.iter().filter_map(|(kind, found)| Some(((*found)?, (*other.get(kind)?)?)));
-    let comparable = both.filter(|(found, other)| found.answers == other.answers);
-    comparable.fold((0, 0), |(differing, all), (found, other)| (differing + usize::from(found != other), all + 1))
 }
