@@ -160,7 +160,7 @@ fn repeats_missing(open: &[&Repeats], within: f64) -> String {
         return "fewer than four tell nothing".to_owned();
     };
     match most.into_iter().fold(1.0, f64::max).ceil() {
-        most if most > f64::from(PAIRS_TOLD_MAX) => "no number of repeats will do, as they vary".to_owned(),
+        most if most > f64::from(PAIRS_TOLD_MAX) => "they vary too much for any number of them".to_owned(),
         most => format!("about {most} more{} would do", if open.len() == 1 { "" } else { " each" }),
     }
 }

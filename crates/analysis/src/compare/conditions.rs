@@ -120,7 +120,7 @@ pub fn find_conditions(
     found
 }
 
-/// How long a point was to run. A watch ends when somebody ends it, or where its file does.
+/// How long a point was to run; `None` for a watch, which goes on until somebody ends it.
 fn run_length(point: &ArmPoint) -> Option<String> {
     point.data.traits.observed.is_none().then(|| point.data.trial.phases.run.to_string())
 }

@@ -10,11 +10,11 @@ use model::{Observation, ObservedCounts, StatementCost};
 use serde::Serialize;
 use std::collections::BTreeMap;
 
-/// From this factor on a statement is told to have changed,
+/// A statement has changed if its mean time is larger or smaller by this factor,
 pub const CHANGE_MIN: f64 = 1.25;
 /// if it takes this share of the time in one of the watches,
 pub const SHARE_MIN: f64 = 0.01;
-/// and was executed so often in both: the time of a few says nothing.
+/// and if both watches saw it this often: the mean of a few executions says nothing.
 const CALLS_MIN: u64 = 10;
 /// From this factor on the work of an execution has changed.
 const EFFORT_CHANGE_MIN: f64 = 2.0;

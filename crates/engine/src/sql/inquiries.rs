@@ -1,7 +1,7 @@
-//! What a loss of a connection is, found out on a thread of its own: the thread that serves other clients goes on.
+//! Why a connection was lost, found out on a thread of its own: the thread that serves other clients goes on.
 //!
-//! In: questions that may wait for a server. Out: the failure that each finds, if it finds one. Limits: one is asked after the other. What was
-//! asked before a question that found nothing had its end finds nothing, too: the server did not answer, or has begun anew meanwhile.
+//! In: questions that may wait for a server. Out: the failure that each finds, if it finds one. Limits: one is asked after the other. If a question
+//! finds nothing, the server did not answer or was started again: all that were asked before that are not asked any more, and find nothing either.
 
 use super::OpFailure;
 use std::sync::mpsc::{self, Receiver, Sender};
@@ -26,7 +26,7 @@ impl Inquiries {
     pub fn ask(&mut self, inquiry: Inquiry) -> Receiver<OpFailure> {
         let (answer, found) = mpsc::channel();
         let asked = Asked { at: Instant::now(), inquiry, answer };
-        // Without a thread nobody has the other end of this one, and it finds nothing.
+        // If no thread could be started, the inquiry is dropped here, which is how one ends that finds nothing.
         let _ = self.0.get_or_insert_with(start).send(asked);
         found
     }

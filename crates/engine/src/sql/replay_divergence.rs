@@ -103,7 +103,7 @@ fn divergence_of(recorded: &RecordedAnswer, now: Option<&Answered>) -> Option<Di
     if affected.is_some_and(|affected| affected != now.rows.changed && !is_found(affected)) {
         return Some(Divergence::Changed);
     }
-    // What INSERT .. RETURNING has made is in rows, which nobody looks at.
+    // The id that INSERT .. RETURNING has made is in its rows, and a replay does not read the values of rows.
     let is_known = now.made_id > 0 || now.rows.returned == 0;
     made_id.is_some_and(|id| id > 0 && is_known && id != now.made_id).then_some(Divergence::OtherId)
 }

@@ -74,7 +74,7 @@ fn code_end(message: &str) -> usize {
     code.map_or(0, |(code, _)| code.len() + ": ".len())
 }
 
-/// What is told of `failure`: its class, and its message without the recorded values. That of a connection names none.
+/// `failure` as you may read it: its message without the recorded values. The message of a lost connection has none, and stays as it is.
 pub fn told(failure: &OpFailure) -> OpFailure {
     let is_of_connection = failure.class.is_of_connection();
     let text = if is_of_connection { failure.text.clone() } else { without_values(&failure.text) };

@@ -198,9 +198,9 @@ pub struct ServerReading {
     pub mean_ns: Option<f64>,
     /// Whether the server was started again since the reading before: then all that was done was done after that.
     pub restarted: bool,
-    /// Whether the server did not answer: what it did meanwhile is told when it answers again.
+    /// Whether the server did not answer. When it does, its counts have what it did meanwhile.
     pub is_away: bool,
-    /// Whether nobody will tell what was done since the last reading that had it, because the server's account began anew.
+    /// Whether what was done since the last reading is lost, because the server's account was set to zero.
     pub is_lost: bool,
     /// What happened, in words for people.
     pub news: Vec<(EventKind, String)>,
@@ -851,7 +851,7 @@ mod tests {
         watch.read();
         assert_eq!(is_told(&watch), (true, true), "it is still away");
         assert!(!watch.read().is_away);
-        assert_eq!(is_told(&watch), (true, false), "what it did is told now");
+        assert_eq!(is_told(&watch), (true, false), "its counts have what it did");
         watch.begin_account();
         assert_eq!(is_told(&watch), (false, false));
     }

@@ -29,7 +29,7 @@ const ROWS_PER_ROW: f64 = 100.0;
 const DEAR: f64 = 0.05;
 /// The cost of so many of all statements must be known to tell their mean time. Readings of both are not at the same moment.
 const COVERED: f64 = 0.9;
-/// Of less than this share of the time nothing is told.
+/// If less than this share of the time is known, no rate is told.
 const KNOWN_LEAST: f64 = 0.01;
 
 /// A share in percent: `62 %`.
