@@ -2,7 +2,7 @@
 //!
 //! In: a text, and the dialect of the server that has performed it or is to perform it. Out: [`tokens`] with their places in the text, the
 //! [`fingerprint`] without values, the [`Judgement`] of what it does, the text [`with_values`] in place of its parameters, or with an id
-//! that an INSERT made ([`with_inserted`]).
+//! that an INSERT made ([`with_inserted`]), the rows that it names ([`named_rows`]).
 //! Limits: a statement is split into tokens and not parsed, so what cannot be told from its tokens is judged as the worse. It knows no server:
 //! whoever asks it gives it what a server has of its own (functions, views) as [`ServerNames`].
 
@@ -12,6 +12,7 @@ mod inserted;
 mod lexer;
 mod names;
 mod reading;
+mod rows;
 mod shape;
 mod values;
 
@@ -20,5 +21,6 @@ pub use inserted::{inserted_table, with_inserted};
 pub use lexer::{Lexed, Token, TokenKind, Unclosed, lex, lex_to_end, tokens};
 pub use names::ServerNames;
 pub use reading::{Dialect, Reading};
+pub use rows::{NAMED_MAX, NamedRows, named_rows};
 pub use shape::{fingerprint, shape_of};
 pub use values::{BoundParam, BoundText, with_values};
