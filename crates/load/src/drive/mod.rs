@@ -30,6 +30,12 @@ pub trait Driver: Send + 'static {
     fn open(&mut self) -> Result<(), String> {
         Ok(())
     }
+    /// Called when `op` is due: waits for what must end before it begins, but not when `is_over`. Whether it had to wait: that time is neither of the
+    /// operation's service time nor the client's own lag.
+    #[inline]
+    fn hold_op(&mut self, _: &Self::Op, _is_over: impl Fn() -> bool) -> bool {
+        false
+    }
     /// Called before `started` is taken: makes what [`Driver::execute_op`] moves. Neither allocates nor logs.
     #[inline]
     fn prepare_op(&mut self, _: &Self::Op) {}
@@ -652,6 +658,39 @@ mod tests {
             assert_near(seen.failed as f64, 5_000.0, "operations found wrong");
             assert_near(seen.service.max_ns() as f64, 1e5, "longest time");
         }
+    }
+
+    /// 0.1 ms for each operation, which is held back for 1 ms before.
+    struct Holding(Arc<SimClock>);
+    impl Driver for Holding {
+        type Op = IoOp;
+        fn hold_op(&mut self, _: &IoOp, is_over: impl Fn() -> bool) -> bool {
+            self.0.advance(Nanos::from_millis(1));
+            !is_over()
+        }
+        fn execute_op(&mut self, _: &IoOp) -> Outcome {
+            self.0.advance(Nanos::from_micros(100));
+            Outcome::Ok { bytes: 1 }
+        }
+        fn describe_failure(&self) -> String {
+            String::new()
+        }
+    }
+
+    #[test]
+    fn for_how_long_an_operation_is_held_back_is_in_no_service_time_and_makes_an_arrival_late() {
+        let open = Pacing::Open { arrivals: Arrivals::Constant { per_s: 100.0 } };
+        let [arrivals, closed] = [open, CLOSED].map(|pacing| {
+            let (seen, _) = run(pacing, 10, |schedule, clock, source, recorder, stop| {
+                run_sync(schedule, clock, source, &mut Holding(clock.clone()), recorder, stop);
+            });
+            assert_near(seen.service.max_ns() as f64, 1e5, "longest time");
+            seen
+        });
+        assert_near(ms_at(&arrivals.response, 0.5), 1.1, "p50 from when it was due");
+        // The last one may be held until the end.
+        assert!(arrivals.ok > 900 && arrivals.late + 1 >= arrivals.ok, "{} of {}", arrivals.late, arrivals.ok);
+        assert_eq!(closed.late, 0);
     }
 
     /// `slots` servers of `service` each: a client for each of them, as theory has it (M/D/c and D/D/c).

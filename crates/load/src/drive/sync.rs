@@ -1,6 +1,7 @@
 //! One operation at a time. Two clock reads an operation: the end of one is the admission of the next. What a driver does
 //! before and after those two is in no operation's time; in an open loop it delays the next one, as the generator's lag. So does a
-//! client that wakes up late: the arrivals that fell due meanwhile are its own lag, too, until it has caught up.
+//! client that wakes up late: the arrivals that fell due meanwhile are its own lag, too, until it has caught up. For how long a driver holds an
+//! operation back is no lag: it is in the response time of an arrival, which is late.
 
 use super::{Driver, think_until, wait_for_arrival, wait_for_start};
 use crate::clock::Clock;
@@ -40,6 +41,12 @@ pub fn run_sync<D: Driver, C: Clock>(
             Admission::NotBefore(_) | Admission::Done => return,
         };
         let op = source.take_op();
+        let is_held = driver.hold_op(op, || stop.reason().is_some() || clock.now() >= schedule.end());
+        if is_held && stop.reason().is_some() {
+            return;
+        }
+        // An arrival that was held back waited for the engine to perform another one.
+        let late = late || is_held && due.is_some();
         driver.prepare_op(op);
         // Between the two stamps is the operation and nothing else. An early start makes a time longer and never shorter, so
         // this stamp need not wait for the instructions before it.
