@@ -501,6 +501,12 @@ pub struct ReplayDivergence {
     pub diverged: u64,
     /// Each kind of which some were compared.
     pub kinds: Vec<KindDivergence>,
+    /// How many name a row that another session wrote before them.
+    #[serde(default)]
+    pub ordered: u64,
+    /// How many of these were sent before that write had ended.
+    #[serde(default)]
+    pub ahead: u64,
 }
 
 /// What a log has of answers.
@@ -541,6 +547,9 @@ pub struct KindDivergence {
 pub const REPLAY_DIVERGENCE_FACT: &str = "replay_divergence.";
 /// The fact that tells by what the statements of a replay were compared with the recorded ones.
 pub const REPLAY_COMPARED_FACT: &str = "replay_compared";
+
+/// The fact that tells how many statements of a replay waited for one of another session on the same row.
+pub const REPLAY_ORDER_FACT: &str = "replay_order";
 
 /// A message with which statements of a replay failed.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -822,6 +831,13 @@ impl ReplayDivergence {
                 "hashed" => ComparedBy::Hashed,
                 _ => ComparedBy::Nothing,
             };
+        } else if name == REPLAY_ORDER_FACT {
+            let count_before = |words: &str| -> u64 {
+                let part = text.split("; ").find(|part| part.ends_with(words));
+                part.and_then(|part| part.split(' ').next()?.parse().ok()).unwrap_or(0)
+            };
+            self.ordered = count_before(" wrote before");
+            self.ahead = count_before(" went ahead of it");
         } else if let Some(kind) = KindDivergence::from_text(text) {
             self.compared = self.compared.saturating_add(kind.compared);
             self.diverged = self.diverged.saturating_add(kind.diverged());
@@ -840,7 +856,8 @@ impl PointOutcome {
             self.replay_plans.extend(KindPlan::from_text(text));
         } else if name.starts_with(REPLAY_FAILURES_FACT) {
             self.replay_failures.extend(FailureMessage::from_text(text));
-        } else if name == REPLAY_COMPARED_FACT || name.starts_with(REPLAY_DIVERGENCE_FACT) {
+        } else if [REPLAY_COMPARED_FACT, REPLAY_ORDER_FACT].contains(&name) || name.starts_with(REPLAY_DIVERGENCE_FACT)
+        {
             self.replay_divergence.get_or_insert_default().learn(name, text);
         } else {
             self.learn_setting(name, text);

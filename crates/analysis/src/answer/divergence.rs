@@ -8,6 +8,9 @@ use model::{ComparedBy, KindDivergence, ReplayDivergence};
 use words::list::join_and;
 use words::quantity::{percent, whole};
 
+/// The share of statements on rows of other sessions that may be sent out of order before it is said.
+const AHEAD_MAX: f64 = 0.01;
+
 /// `103 of 12,300 statements (0.8 %) diverged from the log: 52 failed, and 51 changed more or fewer rows.`; `None` if nothing was replayed.
 pub(super) fn sentence(run: &AskedRun) -> Option<String> {
     let all: Vec<&ReplayDivergence> =
@@ -16,7 +19,7 @@ pub(super) fn sentence(run: &AskedRun) -> Option<String> {
     let sum = |of: fn(&ReplayDivergence) -> u64| all.iter().map(|one| of(one)).fold(0, u64::saturating_add);
     let (compared, diverged) = (sum(|one| one.compared), sum(|one| one.diverged));
     let counted = whole(compared as f64);
-    Some(match (compared_by, diverged) {
+    let told = match (compared_by, diverged) {
         (ComparedBy::Nothing, _) => {
             "The log has no counts of rows and no errors: whether the statements did what was recorded is not known."
                 .to_owned()
@@ -38,7 +41,19 @@ pub(super) fn sentence(run: &AskedRun) -> Option<String> {
             let others = other_failures(run, &all);
             format!("{of} of {counted} statements ({share}) diverged from the log{without_rows}: {ways}.{others}")
         }
-    })
+    };
+    Some(told + &out_of_order(sum(|one| one.ordered), sum(|one| one.ahead)))
+}
+
+/// ` 45 of 1,204 statements that name a row which another session wrote before were sent ahead of that write.`; empty if there are few.
+fn out_of_order(ordered: u64, ahead: u64) -> String {
+    if ahead as f64 <= ordered as f64 * AHEAD_MAX {
+        return String::new();
+    }
+    let [ahead, ordered] = [ahead, ordered].map(|count| whole(count as f64));
+    format!(
+        " {ahead} of {ordered} statements that name a row which another session wrote before were sent ahead of that write."
+    )
 }
 
 /// ` 13 more failed, of which the log does not say that they succeeded.`: all failures are more than those that diverged.
@@ -109,6 +124,17 @@ mod tests {
         let said = answer(&analyse(&run_of(vec![with_failures.point()], Vec::new()))).trust;
         let expected = ": 5 failed. 13 more failed, of which the log does not say that they succeeded.";
         assert!(said.iter().any(|sentence| sentence.ends_with(expected)), "{said:?}");
+        let order = |ahead: u64| {
+            let text = format!(
+                "1204 statements name a row that another session wrote before; 37 waited for it, 12.0 ms in all, the longest 3.00 ms; \
+                 {ahead} went ahead of it"
+            );
+            told(&[rows, ("replay_divergence.1", "9 0 0 0 0 0 select ?"), ("replay_order", text.as_str())])
+        };
+        assert!(order(12).ends_with("as recorded."), "{}", order(12));
+        let expected =
+            " 45 of 1,204 statements that name a row which another session wrote before were sent ahead of that write.";
+        assert!(order(45).ends_with(expected), "{}", order(45));
         assert_eq!(
             told(&[("replay_compared", "nothing")]),
             "The log has no counts of rows and no errors: whether the statements did what was recorded is not known."

@@ -3,7 +3,8 @@
 //! In: a recording, the server and an account on it, how fast it is to go. Out: clients whose operations are the statements, as text or, where
 //! they were prepared, as calls again, and facts about what is replayed. Limits: MySQL, MariaDB and PostgreSQL by URL. Rows are read and dropped, or summed up if that is asked for. Nothing is tried again: what
 //! fails is counted. A connection serves one session after the other; with writes each session has a connection of its own, because what
-//! one has set must not be seen by the next.
+//! one has set must not be seen by the next, and a statement waits for those of other sessions on the same row that were before it
+//! ([`replay_order`](crate::sql::replay_order)).
 //!
 //! What must not happen is that statements reach the server that was recorded. So a server is refused that writes the log itself, that the
 //! user named as the recorded one, or whose version, port and socket are those that the log names.
@@ -20,6 +21,7 @@ use crate::sql::replay_catalogue::{CatalogueWords, server_names};
 use crate::sql::replay_divergence::ReplayDivergence;
 use crate::sql::replay_failures::{self, ReplayFailures};
 use crate::sql::replay_ids::{MadeColumns, ReplayIds, SetIds};
+use crate::sql::replay_order::ReplayOrder;
 use crate::sql::replay_plans::{PlanWords, ReplayPlans};
 use crate::sql::replay_results::ReplayResults;
 use crate::sql::row_tally::Answered;
@@ -37,7 +39,9 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 use workload::ClientIndex;
-use workload::replay_sql::{self, LogDialect, MadeCopies, RecordedAnswer, RecordedServer, SqlRecording};
+use workload::replay_sql::{
+    self, LogDialect, MadeCopies, RecordedAnswer, RecordedServer, SqlRecording, StatementPlace,
+};
 
 /// Why other engines are refused.
 pub const NEEDS_COPY: &str = "workload `replay-sql` needs a server that holds a copy of the recorded data: use --engine mysql://USER@HOST/ or \
@@ -359,12 +363,15 @@ pub struct ReplayTally {
     divergence: Arc<ReplayDivergence>,
     ids: Arc<ReplayIds>,
     known: Arc<KnownTemplates>,
+    /// Who waited for whom; `None` if only reads are replayed.
+    order: Option<Arc<ReplayOrder>>,
 }
 
 impl ReplayTally {
     pub fn facts(&self) -> Vec<Fact> {
         let results = self.results.as_ref().map_or_else(Vec::new, |results| results.facts());
-        let of_all = [self.ids.fact(), self.known.fact()].into_iter().flatten();
+        let order = self.order.as_ref().and_then(|order| order.fact());
+        let of_all = [self.ids.fact(), self.known.fact(), order].into_iter().flatten();
         results.into_iter().chain(self.failures.facts()).chain(self.divergence.facts()).chain(of_all).collect()
     }
 }
@@ -405,7 +412,8 @@ pub fn replay_clients<S: SqlServer>(
         server.known = Arc::new(KnownTemplates::ask(recording, |schema| server.connect(schema)));
     }
     let (failures, ids, known) = (Arc::default(), Arc::default(), server.known.clone());
-    let tally = ReplayTally { results, failures, divergence, ids, known };
+    let order = server.allows_writes.then(|| ReplayOrder::new(lanes.clone(), clients, recording.sessions()));
+    let tally = ReplayTally { results, failures, divergence, ids, known, order: order.map(Arc::new) };
     let beginning = |lane: u32| -> std::io::Result<((u32, u32), Vec<u32>)> {
         let looked_at = if recording.templates().is_empty() { 1 } else { FIRST_STATEMENTS };
         let first = lanes.numbers_of(lane, 0, looked_at)?.into_iter();
@@ -423,7 +431,7 @@ pub fn replay_clients<S: SqlServer>(
         let is_idle = lanes.count_of(slot.client) == 0;
         let results = tally.results.clone().map(|sums| FetchedResults { sums, rows: RowBuffer::new(S::ROW_LAYOUT) });
         let (server, failures) = (server.clone(), tally.failures.clone());
-        let (divergence, ids) = (tally.divergence.clone(), tally.ids.clone());
+        let (divergence, ids, order) = (tally.divergence.clone(), tally.ids.clone(), tally.order.clone());
         let driver = ReplayDriver {
             server,
             session: None,
@@ -438,6 +446,8 @@ pub fn replay_clients<S: SqlServer>(
             with_ids: None,
             prepared: PreparedHere::default(),
             prepares_first,
+            order,
+            client: slot.client,
         };
         Ok(Box::new(SyncClient::new(OpSource::new(&stream, slot), driver)))
     };
@@ -571,13 +581,21 @@ struct ReplayDriver<S: SqlServer> {
     prepared: PreparedHere,
     /// What the first statements are calls of: the application had it prepared when the recording began.
     prepares_first: Vec<u32>,
+    /// What statements wait for; `None` if only reads are replayed.
+    order: Option<Arc<ReplayOrder>>,
+    /// Its number among all clients.
+    client: u32,
 }
 
+/// The argument with the number of the recorded session.
+const SESSION_ARG: usize = 1;
 /// The arguments with how many bytes the text of a statement has and how many the ids that it made, behind those of what it was answered.
 const TEXT_BYTES_ARG: usize = 8;
 const MADE_BYTES_ARG: usize = 9;
+/// The argument with the place of the statement that it waits for.
+const AFTER_ARG: usize = 10;
 /// Where the arguments of a call begin.
-const CALL_ARG: usize = 10;
+const CALL_ARG: usize = 11;
 
 /// Argument number `nth` of a statement: its schema, its session, its time, or a number of bytes.
 fn number_in(op: &SqlOp, nth: usize) -> i64 {
@@ -710,6 +728,12 @@ impl<S: SqlServer> Driver for ReplayDriver<S> {
         Ok(())
     }
 
+    fn hold_op(&mut self, op: &SqlOp, is_over: impl Fn() -> bool) -> bool {
+        let Some(order) = &self.order else { return false };
+        let after = op.args.get(AFTER_ARG).and_then(StatementPlace::from_arg);
+        after.is_some_and(|after| order.wait_for(after, self.client, is_over))
+    }
+
     fn prepare_op(&mut self, op: &SqlOp) {
         self.with_ids = None;
         let _ = self.prepare_call(op); // the statement itself meets what is wrong
@@ -735,6 +759,10 @@ impl<S: SqlServer> Driver for ReplayDriver<S> {
     }
 
     fn check_outcome(&mut self, op: &SqlOp, outcome: Outcome) -> Outcome {
+        // A statement that cannot be read back has no arguments.
+        if let (Some(order), Some(SqlArg::Int(session))) = (&self.order, op.args.get(SESSION_ARG)) {
+            order.note_end(*session as u32);
+        }
         let now = matches!(outcome, Outcome::Ok { .. }).then(|| match &self.results {
             None => self.session.as_ref().map_or_else(Answered::default, PollableSession::answered),
             Some(results) => {

@@ -300,6 +300,10 @@ pub static FACTS: &[FactMeaning] = &[
         "statements that failed as they did when they were recorded, which count as done",
     ),
     fact("replay_ids", "how often the server was told which id to make, as the recorded one made it"),
+    fact(
+        "replay_order",
+        "how many statements name a row that another session wrote before, how many of them waited until it had, and how many went ahead",
+    ),
     fact("recorded.prepared", "how many statements were prepared when they were recorded, and are prepared again"),
     fact("recorded.room", "room that the statements take in a file while they are replayed"),
     fact("recorded.skipped", "what of the log is no statement, or cannot be read"),

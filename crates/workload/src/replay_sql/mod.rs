@@ -2,8 +2,8 @@
 //!
 //! In: a log that was read, which part of it how many times and how fast, the number of clients. Out: [`SqlOp`]s without calls, each with the
 //! text of one statement and the ids that it made, the time at which it falls due, and as its arguments the numbers of its schema and its
-//! session, its time in the recording, what it was answered there, how many bytes text and ids have, and if it was a call of what was prepared, the
-//! number of that and the values.
+//! session, its time in the recording, what it was answered there, how many bytes text and ids have, the [`StatementPlace`] of the one that it waits
+//! for, and if it was a call of what was prepared, the number of that and the values.
 //! Limits: one round trip each. What was prepared is known of a capture and of a log of PostgreSQL; all else is sent as text. A client has one session after the other; with fewer clients than sessions at
 //! once it has several, and then a slow statement holds up those of another session. Statements
 //! that failed when they were recorded are sent again, too.
@@ -31,7 +31,8 @@ pub use log_taker::RecordedServer;
 pub use part::{clock_text, copies_of, shift_of, stretch_of, times_of};
 pub use recording::{
     Copies, KINDS_MAX, KeptCall, Lanes, LeftOut, MadeCopies, OTHERS, PreparedTemplate, ReadStatement,
-    RecordedStatement, RecordingSurvey, STATEMENTS_MAX, SqlRecording, StatementKind, SurveyedStretch, UsedTable,
+    RecordedStatement, RecordingSurvey, STATEMENTS_MAX, SqlRecording, StatementKind, StatementPlace, SurveyedStretch,
+    UsedTable,
 };
 pub use skipped::{Skipped, SkippedKind};
 pub use wanted::{LogDialect, LogWanted};
@@ -356,7 +357,8 @@ impl LaneOps {
         let recorded = [statement.schema.into(), statement.session.into(), statement.due.0 as i64];
         let ReadStatement { answer, made_bytes, call } = self.recording.read_text(&statement, &mut op.text)?;
         let bytes = [op.text.len() - made_bytes, made_bytes].map(|bytes| SqlArg::Int(bytes as i64));
-        op.args.extend(recorded.map(SqlArg::Int).into_iter().chain(answer.args()).chain(bytes));
+        let after = statement.after.map_or(SqlArg::Null, StatementPlace::arg);
+        op.args.extend(recorded.map(SqlArg::Int).into_iter().chain(answer.args()).chain(bytes).chain([after]));
         if let Some(call) = call {
             op.args.push(SqlArg::Int(call.template.into()));
             call.put_args(&mut op.args, &mut op.text).ok_or(std::io::ErrorKind::InvalidData)?;

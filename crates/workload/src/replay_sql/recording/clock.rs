@@ -54,6 +54,11 @@ impl Clock {
         self.seconds.count(us);
     }
 
+    /// Whether a time was counted that is no whole second.
+    pub(super) fn has_fractions(&self) -> bool {
+        self.seconds.is_off
+    }
+
     pub(super) fn take_seconds(&mut self) -> SecondCounts {
         std::mem::take(&mut self.seconds)
     }

@@ -3,10 +3,10 @@
 //! In: a recording, and which stretch of it or how many copies. Out: a recording that is replayed as any other. Limits: a stretch begins in
 //! the middle of the sessions that are open then. Each copy is a stretch of the same length, so that all of them begin and end together and the
 //! load is as many times the recorded one from beginning to end; the first begins at the beginning, each other at a random place of the
-//! `shift`. Texts are shared, so a copy takes 42 bytes for each statement.
+//! `shift`. Texts are shared, so a copy takes 50 bytes for each statement. A statement comes after one of its own copy only.
 
 use super::lanes::SessionSpan;
-use super::records::{Record, Records, STATEMENTS_MAX};
+use super::records::{Record, Records, STATEMENTS_MAX, StatementPlace};
 use super::{SqlRecording, since};
 use crate::random::{mix_word, unit_interval};
 use crate::recording_error::RecordingError;
@@ -112,6 +112,16 @@ impl SqlRecording {
         Ok(first..last.max(first))
     }
 
+    /// How many statements of each session are before statement `number`; nothing is counted if none comes after another.
+    fn counts_before(&self, number: u64) -> Result<Vec<u32>, RecordingError> {
+        let mut counts = vec![0; self.spans.len()];
+        let counted = if self.keeps_sessions_whole { 0..number } else { 0..0 };
+        for record in self.records.within(counted) {
+            counts[record.map_err(|error| lost(&error))?.session as usize] += 1;
+        }
+        Ok(counts)
+    }
+
     /// Of each session the share that makes `wanted` of all statements of a stretch: those that come first in a random order are taken whole, so
     /// that a larger share has the sessions of a smaller one. If clients need not finish sessions, one is taken in part.
     fn shares(&self, begin: Nanos, width: Nanos, wanted: f64, seed: u64) -> Result<Vec<f64>, RecordingError> {
@@ -143,6 +153,13 @@ fn place_of(copy: u64, shift: Nanos, seed: u64) -> Nanos {
     Nanos(place as u64 / 1_000 * 1_000)
 }
 
+/// The place of a statement among those that were taken over: `sessions` has their numbers, and `before` how many of each come before these. `None`
+/// if it is none of them.
+fn place_in(place: StatementPlace, sessions: &[Option<u32>], before: &[u32]) -> Option<StatementPlace> {
+    let nth = place.nth.checked_sub(before[place.session as usize])?;
+    Some(StatementPlace { session: sessions[place.session as usize]?, nth })
+}
+
 struct CopyBuilder<'a> {
     of: &'a SqlRecording,
     made: SqlRecording,
@@ -158,6 +175,7 @@ impl CopyBuilder<'_> {
 
     fn add(&mut self, stretch: &Stretch) -> Result<(), RecordingError> {
         let numbers = self.of.numbers_within(stretch.begin, stretch.width)?;
+        let before = self.of.counts_before(numbers.start)?;
         let mut sessions = vec![None; self.of.spans.len()];
         for (number, record) in numbers.clone().zip(self.of.records.within(numbers)) {
             let record = record.map_err(|error| lost(&error))?;
@@ -174,7 +192,8 @@ impl CopyBuilder<'_> {
             }
             self.counts[record.kind as usize] += 1;
             let began_us = record.began_us - (stretch.begin.0 / 1_000) as i64;
-            self.made.records.push(Record { session, began_us, ..record })?;
+            let after = record.after.and_then(|after| place_in(after, &sessions, &before));
+            self.made.records.push(Record { session, began_us, after, ..record })?;
         }
         Ok(())
     }

@@ -30,12 +30,19 @@ pub struct Lanes {
     numbers: Spill,
     /// Where each lane ends, and the next one begins.
     ends: Vec<u64>,
+    /// The lane of each session; nothing if writes are not replayed: then none waits for another.
+    of_sessions: Vec<u32>,
 }
 
 impl Lanes {
     /// How many statements the client of `lane` sends.
     pub fn count_of(&self, lane: u32) -> u64 {
         self.ends[lane as usize] - self.begin_of(lane)
+    }
+
+    /// The lane of `session`; `None` if it is not kept, because only reads are replayed.
+    pub fn lane_of(&self, session: u32) -> Option<u32> {
+        self.of_sessions.get(session as usize).copied()
     }
 
     /// The numbers of the statements of `lane` from its `nth` on, at most so `many`; see [`SqlRecording::statement`].
@@ -93,7 +100,8 @@ impl SqlRecording {
         } else {
             self.put_into_place(next, |record| lane_of[record.session as usize])?
         };
-        Ok(Lanes { numbers, ends })
+        let of_sessions = if self.keeps_sessions_whole { lane_of } else { Vec::new() };
+        Ok(Lanes { numbers, ends, of_sessions })
     }
 
     /// The numbers of all statements, each at the `next` place of its `group`.

@@ -2,7 +2,8 @@
 //!
 //! In: the statements of a log, from its reader. Out: a [`SqlRecording`]: statements with their times, in sessions, in kinds by their shapes,
 //! and the [`Lanes`] in which clients replay them. Limits: [`STATEMENTS_MAX`] statements. Texts and times are in files without a name
-//! once they are more than a few MB; in memory are 30 bytes for each session, and 8 for each second of a log in whole seconds.
+//! once they are more than a few MB; in memory are 30 bytes for each session, and 8 for each second of a log in whole seconds. With writes
+//! a session has 24 more while the log is read and 8 more while it is replayed, and the rows that were written last have 50 MB at most.
 
 mod calls;
 mod clock;
@@ -10,6 +11,7 @@ mod copies;
 mod judged;
 mod lanes;
 mod records;
+mod row_order;
 mod shapes;
 mod survey;
 
@@ -17,7 +19,7 @@ pub use calls::{KeptCall, PreparedTemplate};
 pub(super) use clock::Clock;
 pub use copies::{Copies, MadeCopies};
 pub use lanes::Lanes;
-pub use records::STATEMENTS_MAX;
+pub use records::{STATEMENTS_MAX, StatementPlace};
 pub use shapes::{KINDS_MAX, OTHERS, StatementKind};
 pub(super) use survey::tables_in;
 pub use survey::{RecordingSurvey, SurveyedStretch, UsedTable};
@@ -34,6 +36,7 @@ use clock::SecondCounts;
 use lanes::SessionSpan;
 use model::{Nanos, RecordedPauses};
 use records::{Record, Records};
+use row_order::{RowOrder, SeenStatement};
 use sha2::{Digest as _, Sha256};
 use shapes::Shapes;
 use sql::{Effect, Judge, Lexed, Reading};
@@ -82,6 +85,8 @@ pub struct RecordedStatement {
     pub schema: u32,
     /// The number of its kind.
     pub kind: u8,
+    /// The statement of another session that it waits for, because both name one row; `None` if there is none.
+    pub after: Option<StatementPlace>,
     /// Whether the log says in another line that it failed.
     has_failed: bool,
     text_at: u64,
@@ -164,6 +169,8 @@ pub struct RecordingBuilder {
     failed: Vec<u32>,
     schema_numbers: HashMap<String, u32>,
     shapes: Shapes,
+    /// Which statements come after which; `None` if only reads are replayed.
+    order: Option<RowOrder>,
     templates: Templates,
     digest: Sha256,
 }
@@ -185,6 +192,7 @@ impl RecordingBuilder {
             failed: Vec::new(),
             schema_numbers: HashMap::new(),
             shapes: Shapes::default(),
+            order: wanted.writes.then(|| RowOrder::new(dialect)),
             templates: Templates::default(),
             digest: Sha256::default(),
         }
@@ -215,16 +223,31 @@ impl RecordingBuilder {
         *end = (*end).max(began_us.saturating_add_unsigned(took_us));
         self.digest.update(found.began_us.to_le_bytes());
         self.digest.update(text);
+        let answer = self.kept_answer(found, lexed);
+        let seen = SeenStatement {
+            text,
+            tokens: &lexed.tokens,
+            effect,
+            session,
+            schema: found.schema,
+            began_us,
+            took_us: found.took_us,
+            has_fractions: self.clock.has_fractions(),
+            answer,
+            made: found.made,
+        };
+        let after = self.order.as_mut().and_then(|order| order.add(&seen));
         let renamed = self.renamed(text, lexed);
         let text = renamed.as_deref().unwrap_or(text);
         let mut kept = text.as_bytes().to_vec();
         let made = if self.wanted.writes { found.made } else { "" };
-        self.kept_answer(found, lexed).put_behind(&mut kept, made);
+        answer.put_behind(&mut kept, made);
         let call = self.call_in(found, text, lexed, schema);
         self.made.calls += u64::from(self.templates.put_behind(call.as_ref(), &mut kept));
         let text_at = self.texts.append(&kept)?;
         let text_bytes = u32::try_from(kept.len()).expect("a statement is shorter than 4 GiB");
-        let record = Record { began_us, took_us, text_at, text_bytes, session, schema, shape, ..Record::default() };
+        let record =
+            Record { began_us, took_us, text_at, text_bytes, session, schema, shape, after, ..Record::default() };
         self.session_lasts[session as usize] = Some(self.made.records.count() as u32);
         if shape as usize == self.made.samples.len() {
             self.made.samples.push(record);
@@ -363,7 +386,12 @@ impl LogTaker for RecordingBuilder {
         let Some(number) = self.session_numbers.get(&self.hasher.hash_one(session)) else { return Ok(()) };
         let end = &mut self.session_ends[*number as usize];
         *end = (*end).max(self.clock.shifted(end_us));
-        self.failed.extend(self.session_lasts[*number as usize].filter(|_| has_failed));
+        let last = self.session_lasts[*number as usize];
+        // Logs without ends have lines for errors, too.
+        if let (Some(order), Some(_), false) = (&mut self.order, last, has_failed) {
+            order.end_last_of(*number, self.clock.shifted(end_us));
+        }
+        self.failed.extend(last.filter(|_| has_failed));
         Ok(())
     }
 
@@ -454,9 +482,9 @@ impl SqlRecording {
     }
 
     fn statement_of(&self, record: Record) -> RecordedStatement {
-        let Record { began_us, text_at, text_bytes, session, schema, kind, has_failed, .. } = record;
+        let Record { began_us, text_at, text_bytes, session, schema, kind, after, has_failed, .. } = record;
         let due = since(self.first_us, began_us);
-        RecordedStatement { due, session, schema, kind, has_failed, text_at, text_bytes }
+        RecordedStatement { due, session, schema, kind, after, has_failed, text_at, text_bytes }
     }
 
     /// How many statements there are: at least one.

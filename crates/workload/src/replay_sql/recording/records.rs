@@ -5,6 +5,7 @@
 
 use super::super::spill::{Spill, lost};
 use crate::recording_error::RecordingError;
+use model::SqlArg;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 use std::io;
@@ -12,11 +13,36 @@ use std::ops::Range;
 
 /// The most statements that are replayed.
 pub const STATEMENTS_MAX: u64 = u32::MAX as u64;
-/// So many are sorted at once: 20 MB of them.
+/// So many are sorted at once: 30 MB of them.
 const CHUNK: usize = 1 << 19;
 /// The memory that all parts have for what is read of them while they are merged.
 const MERGE_RECORDS: usize = 1 << 19;
-const BYTES: usize = 42;
+const BYTES: usize = 50;
+/// In place of a session: there are fewer.
+const NO_SESSION: u32 = u32::MAX;
+
+/// A statement by its session, and how many that one has sent before it: the order of all statements does not change it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub struct StatementPlace {
+    /// The number of its session.
+    pub session: u32,
+    /// How many statements of the session are before it.
+    pub nth: u32,
+}
+
+impl StatementPlace {
+    /// It as an argument of an op.
+    pub(in crate::replay_sql) fn arg(self) -> SqlArg {
+        SqlArg::Int((u64::from(self.session) << 32 | u64::from(self.nth)) as i64)
+    }
+
+    /// The place that an argument of an op is; `None` if it is none.
+    pub fn from_arg(arg: &SqlArg) -> Option<StatementPlace> {
+        let SqlArg::Int(both) = arg else { return None };
+        let both = *both as u64;
+        Some(StatementPlace { session: (both >> 32) as u32, nth: both as u32 })
+    }
+}
 
 /// One statement.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
@@ -30,6 +56,8 @@ pub(super) struct Record {
     pub schema: u32,
     /// The number of its shape.
     pub shape: u32,
+    /// The statement of another session on the same row that had ended before this one began.
+    pub after: Option<StatementPlace>,
     /// The number of its kind, once that is known.
     pub kind: u8,
     /// Whether a line behind it says that it failed.
@@ -42,10 +70,12 @@ impl Record {
         for (nth, long) in [self.began_us as u64, self.took_us, self.text_at].into_iter().enumerate() {
             bytes[nth * 8..nth * 8 + 8].copy_from_slice(&long.to_le_bytes());
         }
-        for (nth, short) in [self.text_bytes, self.session, self.schema, self.shape].into_iter().enumerate() {
+        let after = self.after.unwrap_or(StatementPlace { session: NO_SESSION, nth: 0 });
+        let shorts = [self.text_bytes, self.session, self.schema, self.shape, after.session, after.nth];
+        for (nth, short) in shorts.into_iter().enumerate() {
             bytes[24 + nth * 4..28 + nth * 4].copy_from_slice(&short.to_le_bytes());
         }
-        [bytes[40], bytes[41]] = [self.kind, self.has_failed.into()];
+        [bytes[48], bytes[49]] = [self.kind, self.has_failed.into()];
         bytes
     }
 
@@ -60,8 +90,9 @@ impl Record {
             session: short(28),
             schema: short(32),
             shape: short(36),
-            kind: bytes[40],
-            has_failed: bytes[41] != 0,
+            after: Some(StatementPlace { session: short(40), nth: short(44) }).filter(|it| it.session != NO_SESSION),
+            kind: bytes[48],
+            has_failed: bytes[49] != 0,
         }
     }
 }
@@ -187,7 +218,10 @@ mod tests {
 
     fn record(nth: u64, began_us: i64) -> Record {
         let session = nth as u32;
-        Record { began_us, took_us: 1, text_at: nth, text_bytes: 3, session, schema: 5, shape: 6, ..Record::default() }
+        let after = (nth % 2 == 1).then_some(StatementPlace { session: 9, nth: session });
+        let (text_at, text_bytes) = (nth, 3);
+        let of_kind = Record { kind: 7, has_failed: true, ..Record::default() };
+        Record { began_us, took_us: 1, text_at, text_bytes, session, schema: 5, shape: 6, after, ..of_kind }
     }
 
     #[test]
@@ -206,5 +240,13 @@ mod tests {
         }
         assert_eq!(records.get(3).unwrap(), Record { schema: 7, ..record(many / 2 + 1, 1) });
         assert!(records.get(many).is_err());
+    }
+
+    #[test]
+    fn a_place_comes_back_from_an_argument() {
+        for place in [StatementPlace::default(), StatementPlace { session: u32::MAX - 1, nth: u32::MAX }] {
+            assert_eq!(StatementPlace::from_arg(&place.arg()), Some(place));
+        }
+        assert_eq!(StatementPlace::from_arg(&SqlArg::Null), None);
     }
 }

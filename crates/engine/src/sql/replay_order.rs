@@ -1,0 +1,271 @@
+//! Statements of a replay wait for those of other sessions on the same rows that had ended before them in the log.
+//!
+//! In: which statement each one comes after, and the ends of all, from all clients. Out: waits before statements are sent, and a fact about them.
+//! Limits: a wait has an end after 5 s. Clients that would wait for each other, because they have sessions one after the other, do not: the
+//! statement then goes ahead, and is counted. After [`IN_VAIN_MAX`] waits in vain none is begun any more. That a statement has ended is seen
+//! 0.1 ms later, and 2 ms later if it is long waited for.
+
+use host::deadline::poll_each;
+use model::{Fact, Nanos, REPLAY_ORDER_FACT};
+use std::sync::atomic::Ordering::{Acquire, Relaxed, Release, SeqCst};
+use std::sync::atomic::{AtomicU32, AtomicU64};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+use workload::replay_sql::{Lanes, StatementPlace};
+
+/// A statement that takes longer holds up no other.
+const PATIENCE: Duration = Duration::from_secs(5);
+/// More than these waits in vain would be most of the replay.
+const IN_VAIN_MAX: usize = 20;
+/// Most statements end within the first looks; then fewer of them leave the CPUs to the server.
+const LOOK_FIRST_EVERY: Duration = Duration::from_micros(100);
+const LOOK_FIRST_FOR: Duration = Duration::from_millis(5);
+const LOOK_EVERY: Duration = Duration::from_millis(2);
+
+/// Which statements have ended, and who waits for them.
+pub struct ReplayOrder {
+    lanes: Arc<Lanes>,
+    /// How many statements of each session have ended.
+    ended: Vec<AtomicU32>,
+    /// For which client each client waits, from 1; 0 for none.
+    awaited: Vec<AtomicU32>,
+    /// What was waited for until the patience was over.
+    in_vain: Mutex<Vec<StatementPlace>>,
+    patience: Duration,
+    /// Statements that come after another one.
+    named: AtomicU64,
+    waited: AtomicU64,
+    waited_ns: AtomicU64,
+    longest_ns: AtomicU64,
+    /// Those that were sent before that one had ended.
+    ahead: AtomicU64,
+}
+
+/// Why a wait is over.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum WaitEnd {
+    /// The statement has ended.
+    Ended,
+    /// The load is.
+    LoadIsOver,
+    /// The client that is to send it waits for the one that waits for it.
+    Circle,
+    /// It took too long.
+    InVain,
+}
+
+impl ReplayOrder {
+    /// Of so many `sessions`, whose statements so many `clients` send in `lanes`.
+    pub fn new(lanes: Arc<Lanes>, clients: u32, sessions: u32) -> ReplayOrder {
+        let zeros = |many: u32| -> Vec<AtomicU32> { (0..many).map(|_| AtomicU32::new(0)).collect() };
+        ReplayOrder {
+            lanes,
+            ended: zeros(sessions),
+            awaited: zeros(clients),
+            in_vain: Mutex::default(),
+            patience: PATIENCE,
+            named: AtomicU64::new(0),
+            waited: AtomicU64::new(0),
+            waited_ns: AtomicU64::new(0),
+            longest_ns: AtomicU64::new(0),
+            ahead: AtomicU64::new(0),
+        }
+    }
+
+    /// The next statement of `session` has ended, in whatever way.
+    pub fn note_end(&self, session: u32) {
+        if let Some(ended) = self.ended.get(session as usize) {
+            ended.fetch_add(1, Release);
+        }
+    }
+
+    /// Lets `client` wait until the statement at `place` has ended, but not when `is_over`. Whether it had to.
+    pub fn wait_for(&self, place: StatementPlace, client: u32, is_over: impl Fn() -> bool) -> bool {
+        self.named.fetch_add(1, Relaxed);
+        if self.has_ended(place) {
+            return false;
+        }
+        // What the client itself sends later does not end while it waits.
+        let other = self.lanes.lane_of(place.session).filter(|other| *other != client && self.is_worth_waiting(place));
+        let Some(other) = other else {
+            self.ahead.fetch_add(1, Relaxed);
+            return false;
+        };
+        let began = Instant::now();
+        let end = self.wait_until_ended(place, [client, other], is_over);
+        let waited_ns = began.elapsed().as_nanos() as u64;
+        self.waited.fetch_add(1, Relaxed);
+        self.waited_ns.fetch_add(waited_ns, Relaxed);
+        self.longest_ns.fetch_max(waited_ns, Relaxed);
+        if end == WaitEnd::InVain {
+            self.lock_in_vain().push(place);
+        }
+        if matches!(end, WaitEnd::InVain | WaitEnd::Circle) {
+            self.ahead.fetch_add(1, Relaxed);
+        }
+        true
+    }
+
+    fn has_ended(&self, place: StatementPlace) -> bool {
+        self.ended.get(place.session as usize).is_none_or(|ended| ended.load(Acquire) > place.nth)
+    }
+
+    fn is_worth_waiting(&self, place: StatementPlace) -> bool {
+        let in_vain = self.lock_in_vain();
+        in_vain.len() < IN_VAIN_MAX && !in_vain.contains(&place)
+    }
+
+    fn lock_in_vain(&self) -> MutexGuard<'_, Vec<StatementPlace>> {
+        self.in_vain.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn wait_until_ended(
+        &self,
+        place: StatementPlace,
+        [client, other]: [u32; 2],
+        is_over: impl Fn() -> bool,
+    ) -> WaitEnd {
+        let awaited = &self.awaited[client as usize];
+        // All clients see these stores in one order, so that of several that wait for each other the last one sees it.
+        awaited.store(other + 1, SeqCst);
+        let mut circles = 0;
+        let mut look = || {
+            // Twice, because others may go on while it is looked from one to the next.
+            circles = if self.waits_for(other, client) { circles + 1 } else { 0 };
+            if self.has_ended(place) {
+                return Some(WaitEnd::Ended);
+            }
+            if is_over() {
+                return Some(WaitEnd::LoadIsOver);
+            }
+            (circles >= 2).then_some(WaitEnd::Circle)
+        };
+        let found = poll_each(LOOK_FIRST_EVERY, LOOK_FIRST_FOR.min(self.patience), &mut look);
+        let found = found.or_else(|| poll_each(LOOK_EVERY, self.patience, &mut look));
+        awaited.store(0, SeqCst);
+        found.unwrap_or(WaitEnd::InVain)
+    }
+
+    /// Whether client number `first` waits for `client`, perhaps by way of others.
+    fn waits_for(&self, first: u32, client: u32) -> bool {
+        let mut at = first;
+        for _ in 0..self.awaited.len() {
+            match self.awaited.get(at as usize).map_or(0, |awaited| awaited.load(SeqCst)).checked_sub(1) {
+                None => return false,
+                Some(next) if next == client => return true,
+                Some(next) => at = next,
+            }
+        }
+        false
+    }
+
+    /// Nothing if no statement comes after another one.
+    pub fn fact(&self) -> Option<Fact> {
+        let counts = [&self.named, &self.waited, &self.waited_ns, &self.longest_ns, &self.ahead];
+        let [named, waited, waited_ns, longest_ns, ahead] = counts.map(|count| count.load(Relaxed));
+        let times = match waited {
+            0 => String::new(),
+            _ => format!(", {} in all, the longest {}", Nanos(waited_ns), Nanos(longest_ns)),
+        };
+        let is_off = self.lock_in_vain().len() >= IN_VAIN_MAX;
+        let off =
+            if is_off { format!("; after {IN_VAIN_MAX} waits in vain none was begun any more") } else { String::new() };
+        let text = format!(
+            "{named} statements name a row that another session wrote before; {waited} waited for it{times}; {ahead} went ahead of it{off}"
+        );
+        (named > 0).then(|| Fact::new(REPLAY_ORDER_FACT, text))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use workload::replay_sql::{LogWanted, read_log};
+
+    /// Three sessions, each of which updates a row of its own twice while the others are open.
+    const LOG: &str = "261128  3:16:29\t     4 Query\tupdate t set a = 1 where id = 4\n\
+                       \t\t     5 Query\tupdate t set a = 1 where id = 5\n\
+                       \t\t     6 Query\tupdate t set a = 1 where id = 6\n\
+                       261128  3:16:31\t     4 Query\tupdate t set a = 2 where id = 4\n\
+                       \t\t     5 Query\tupdate t set a = 2 where id = 5\n\
+                       \t\t     6 Query\tupdate t set a = 2 where id = 6\n";
+
+    fn order(clients: u32, patience: Duration) -> ReplayOrder {
+        let wanted = LogWanted { writes: true, ..LogWanted::default() };
+        let recording = read_log(LOG.as_bytes(), &wanted).unwrap().1;
+        let lanes = Arc::new(recording.lanes(clients).unwrap());
+        ReplayOrder { patience, ..ReplayOrder::new(lanes, clients, recording.sessions()) }
+    }
+
+    fn place(session: u32, nth: u32) -> StatementPlace {
+        StatementPlace { session, nth }
+    }
+
+    fn told(order: &ReplayOrder) -> String {
+        order.fact().unwrap().value
+    }
+
+    const LONG: Duration = Duration::from_secs(600);
+
+    #[test]
+    fn a_statement_is_sent_when_the_one_before_it_has_ended() {
+        let order = order(3, LONG);
+        assert_eq!(order.fact(), None);
+        order.note_end(1);
+        assert!(!order.wait_for(place(1, 0), 0, || false), "it has ended");
+        std::thread::scope(|scope| {
+            let waiting = scope.spawn(|| order.wait_for(place(1, 1), 0, || false));
+            while order.awaited[0].load(SeqCst) == 0 {
+                std::thread::yield_now();
+            }
+            order.note_end(1);
+            assert!(waiting.join().unwrap());
+        });
+        let told = told(&order);
+        assert!(
+            told.starts_with("2 statements name a row that another session wrote before; 1 waited for it, "),
+            "{told}"
+        );
+        assert!(told.ends_with("; 0 went ahead of it"), "{told}");
+    }
+
+    #[test]
+    fn the_end_of_the_load_ends_a_wait() {
+        let order = order(3, LONG);
+        assert!(order.wait_for(place(1, 0), 0, || true));
+        assert!(told(&order).ends_with("; 0 went ahead of it"));
+    }
+
+    #[test]
+    fn what_was_waited_for_in_vain_is_not_waited_for_again_and_after_many_nothing_is() {
+        let order = order(3, Duration::ZERO);
+        assert!(order.wait_for(place(1, 0), 0, || false));
+        assert!(!order.wait_for(place(1, 0), 2, || false));
+        assert!(told(&order).ends_with("; 2 went ahead of it"), "{}", told(&order));
+        for nth in 1..IN_VAIN_MAX as u32 {
+            assert!(order.wait_for(place(1, nth), 0, || false));
+        }
+        assert!(!order.wait_for(place(2, 0), 0, || false));
+        let expected = format!(
+            "; {} went ahead of it; after {IN_VAIN_MAX} waits in vain none was begun any more",
+            IN_VAIN_MAX + 2
+        );
+        assert!(told(&order).ends_with(&expected), "{}", told(&order));
+    }
+
+    #[test]
+    fn nobody_waits_for_a_client_that_waits_for_him_and_none_for_what_he_sends_himself() {
+        let order = order(3, LONG);
+        assert!(!order.wait_for(place(0, 1), 0, || false), "it is of the same client");
+        // Client 1 waits for 2, and 2 for 0.
+        order.awaited[1].store(3, SeqCst);
+        order.awaited[2].store(1, SeqCst);
+        assert!(order.wait_for(place(1, 0), 0, || false));
+        assert!(told(&order).ends_with("; 2 went ahead of it"), "{}", told(&order));
+        order.awaited[2].store(0, SeqCst);
+        assert!(!order.waits_for(1, 0));
+        // Others that wait for each other are none of his business.
+        order.awaited[2].store(2, SeqCst);
+        assert!(!order.waits_for(1, 0));
+    }
+}
