@@ -1,6 +1,8 @@
-//! Replays of writes: the ids that the recorded server made are made again, the copy is restored before each point, and what diverged is told.
+//! Replays of writes: the ids that the recorded server made are made again, the copy is restored before each point, sessions keep their order on the
+//! same row, and what diverged is told.
 //!
-//! In: captures of the crate `capture`, of servers on which the next id was 501; servers whose tables are new, so that they would make other ids.
+//! In: captures of the crate `capture`, of servers on which the next id was 501; servers whose tables are new, so that they would make other ids; a
+//! slow log that is made here.
 //! Out: the rows on the copy, and what JSON and facts say. Limits: nothing here depends on how fast the machine is.
 
 use crate::lab::Lab;
@@ -9,7 +11,7 @@ use crate::servers::{ask_mariadb, ask_postgres, is_here, measuring, socket_of};
 use serde_json::Value;
 use std::path::{Path, PathBuf};
 
-/// Sessions do not wait for each other: what they did within a millisecond stays in order if it goes slowly.
+/// Statements of several tables wait for nothing: what sessions did within a millisecond stays in order if it goes slowly.
 const WRITES: [&str; 4] = ["--allow-writes", "true", "--speed", "0.02"];
 
 fn capture(name: &str) -> PathBuf {
@@ -91,4 +93,46 @@ fn a_capture_of_postgresql_has_its_ids_made_again_in_both_protocols() {
     };
     assert_eq!((ids_of("orders"), ids_of("order_lines")), ("501,502,503,504".into(), "501,502".into()));
     assert_eq!(fact(&lab, "replay_ids"), "5 set");
+}
+
+/// One statement of a slow log: when it ended and how long it took, in microseconds within a second, its session and text.
+fn logged(ended_us: u64, took_us: u64, session: u32, text: &str) -> String {
+    format!(
+        "# Time: 2026-11-28T03:16:30.{ended_us:06}Z\n# User@Host: app[app] @ localhost []\n\
+         # Thread_id: {session}  Schema: shop  QC_hit: No\n\
+         # Query_time: 0.{took_us:06}  Lock_time: 0.000000  Rows_sent: 0  Rows_examined: 0\n# Rows_affected: 1  Bytes_sent: 52\n\
+         SET timestamp=1795835790;\n{text};\n"
+    )
+}
+
+#[test]
+fn a_statement_waits_for_the_session_that_wrote_its_row_before_it_however_fast_it_goes() {
+    const PAIRS: u64 = 300;
+    let (lab, held) = (Lab::new(), Lab::new());
+    if !is_here(&lab, "mariadb:innodb") {
+        return;
+    }
+    let _server = measuring(&held, &[]);
+    let socket = socket_of(&held, "m.sock");
+    ask_mariadb(
+        &socket,
+        "CREATE USER visitor@localhost; GRANT ALL ON *.* TO visitor@localhost; CREATE DATABASE shop; \
+         CREATE TABLE shop.pairs (id INT PRIMARY KEY, v INT)",
+    );
+    // Each row takes longer to insert than to find, and is changed a millisecond after it was there.
+    let pair = |nth: u64| {
+        let insert = format!("INSERT INTO pairs (id, v) VALUES ({nth}, SLEEP(0.002))");
+        let update = format!("UPDATE `pairs` SET v = v + 1 WHERE id = '{nth}'");
+        let at_us = nth * 3_000;
+        logged(at_us + 1_000, 1_000, 11, &insert) + &logged(at_us + 2_200, 200, 12, &update)
+    };
+    let log = lab.path().join("pairs.log");
+    std::fs::write(&log, (0..PAIRS).map(pair).collect::<String>()).unwrap();
+    let url = format!("mysql://visitor@localhost/?socket={socket}");
+    let point = replayed(&lab, &log, &url, &["--allow-writes", "true", "--speed", "max"]);
+    assert_eq!(divergence(&point), ("rows", 0), "{point}");
+    assert_eq!(ask_mariadb(&socket, "SELECT count(*), sum(v) FROM shop.pairs").trim(), format!("{PAIRS}\t{PAIRS}"));
+    let order = fact(&lab, "replay_order");
+    let named = format!("{PAIRS} statements name a row that another session wrote before; ");
+    assert!(order.starts_with(&named) && order.ends_with("; 0 went ahead of it"), "{order}");
 }
