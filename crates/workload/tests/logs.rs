@@ -141,6 +141,6 @@ fn told_skipped(skipped: &Skipped) -> String {
 }
 
 fn told_left_out(left_out: LeftOut) -> String {
-    let LeftOut { writes, of_session, repeated, unbound, effects } = left_out;
+    let LeftOut { writes, of_session, repeated, unbound, effects, .. } = left_out;
     format!("{writes} writes, {of_session} of sessions, {repeated} repeated, {unbound} unbound, {effects} with effects")
 }

@@ -313,6 +313,20 @@ fn assert_has_none(file: &Path, secrets: &[&str]) {
 }
 
 #[test]
+fn questions_of_plimsoll_itself_are_in_no_file_and_counted_in_each() {
+    let folder = Folder::new();
+    let log = folder.with("general.log", &general_log(&["/* plimsoll */ SELECT a FROM t", "SELECT b FROM t"]));
+    for (name, asked) in [("plain.workload", whole()), ("hashed.workload", hashed())] {
+        let file = folder.path(name);
+        let left = saved(&log, &file, &asked).unwrap();
+        assert_eq!((left.statements, left.skipped), (1, 0), "{name}");
+        let (_, recording) = read(&file, &all()).unwrap();
+        assert_eq!((recording.len(), recording.left_out.own, recording.skipped.total()), (1, 1, 0), "{name}");
+    }
+    assert_same(&log, &folder.path("plain.workload"), &all());
+}
+
+#[test]
 fn nothing_of_a_value_is_in_a_file_of_other_values() {
     let folder = Folder::new();
     let general = folder.with("general.log", &general_log(&SECRET_STATEMENTS));

@@ -97,6 +97,11 @@ pub fn listen(serve: impl Fn(&mut TcpStream) -> io::Result<()> + Send + Sync + '
     port
 }
 
+/// The text of a command, without the mark of what plimsoll itself asks.
+fn text_of(command: &[u8]) -> String {
+    String::from_utf8_lossy(command).trim_start_matches("/* plimsoll */ ").to_owned()
+}
+
 /// A short load on the server at `url`, which has little patience.
 pub fn arguments(url: &str) -> Vec<&str> {
     let load = ["oltp", "--engine", url, "--mix", "point_select", "--table-rows", "10", "--clients", "2"];

@@ -3,7 +3,7 @@
 //! In: a connection, a stage and a lie. Out: the answers of a server on which everything works, up to the lie. Limits: statements are prepared
 //! without arguments, and rows have one column.
 
-use super::{LATE, Lab, Liar, Lie, Stage, flood, measure_all, send, trickle};
+use super::{LATE, Lab, Liar, Lie, Stage, flood, measure_all, send, text_of, trickle};
 use crate::lab::Finished;
 use std::io::{self, Read, Write};
 use std::net::TcpStream;
@@ -36,7 +36,7 @@ pub fn serve(stream: &mut TcpStream, at: Stage, lie: Lie) -> io::Result<()> {
     let mut prepared = String::new();
     loop {
         let command = receive(stream)?;
-        let text = String::from_utf8_lossy(&command[1..]).into_owned();
+        let text = text_of(&command[1..]);
         let due = stage_of(command[0], &text, &prepared);
         if due == Some(at) || at == Stage::Control {
             return lie(stream);

@@ -2,7 +2,7 @@
 //!
 //! In: a connection, a stage and a lie. Out: the answers of a server on which everything works, up to the lie. Limits: rows have one column.
 
-use super::{LATE, Lab, Liar, Lie, Stage, flood, measure_all, send, trickle};
+use super::{LATE, Lab, Liar, Lie, Stage, flood, measure_all, send, text_of, trickle};
 use crate::lab::Finished;
 use std::io::{self, Read, Write};
 use std::net::TcpStream;
@@ -37,7 +37,7 @@ pub fn serve(stream: &mut TcpStream, at: Stage, lie: Lie) -> io::Result<()> {
     loop {
         let mut letter = [0];
         stream.read_exact(&mut letter)?;
-        let text = String::from_utf8_lossy(&receive_body(stream)?).into_owned();
+        let text = text_of(&receive_body(stream)?);
         if stage_of(letter[0], &text, &prepared) == Some(at) || at == Stage::Control {
             return lie(stream);
         }

@@ -76,7 +76,7 @@ fn analyse(wire: &mut MysqlWire, sql: &str) -> Result<Option<String>, MysqlWireE
             return Ok(Some(joined(&rows)));
         }
     }
-    wire.rows_patiently(sql).map(|_| None)
+    wire.run_statement(sql).map(|()| None)
 }
 
 fn joined(rows: &TextRows) -> String {

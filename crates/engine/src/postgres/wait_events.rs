@@ -137,7 +137,7 @@ fn connect(address: &PostgresAddress) -> Option<PostgresWire> {
 
 /// Gives a connection of plimsoll's that is no client its name, by which it is left out of the account.
 pub fn name_watcher(wire: &mut PostgresWire) -> Option<()> {
-    wire.run_statement(&format!("SET application_name = '{WATCHER}'")).ok()
+    wire.query_rows(&format!("SET application_name = '{WATCHER}'")).ok().map(drop)
 }
 
 /// The state and the number of sessions in a row of the answer.

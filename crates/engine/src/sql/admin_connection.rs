@@ -65,8 +65,13 @@ pub trait AdminConnection: PreparingConnection<Error: WireError> + Send + 'stati
         watch.look(is_after_loss, |question| self.query_rows(question).ok())
     }
 
-    /// The rows that answer `statement` before `deadline`.
-    fn query_until(&mut self, statement: &str, deadline: Deadline) -> Result<TextRows, Self::Error> {
+    /// The rows that answer `question` before `deadline`. It has the mark of what plimsoll itself asks: a log that has it is replayed without.
+    fn query_until(&mut self, question: &str, deadline: Deadline) -> Result<TextRows, Self::Error> {
+        self.run_until(&sql::with_own_mark(question), deadline)
+    }
+
+    /// The rows that answer `statement`, as it is, before `deadline`.
+    fn run_until(&mut self, statement: &str, deadline: Deadline) -> Result<TextRows, Self::Error> {
         self.put_text(statement)?;
         self.stream().set_deadline(Some(deadline));
         let answer = self.send_command().and_then(|()| self.read_rows());
@@ -80,17 +85,17 @@ pub trait AdminConnection: PreparingConnection<Error: WireError> + Send + 'stati
 
     /// Runs `statement`, which may take as long as the patience of the connection. After that it is cancelled at the server.
     fn run_statement(&mut self, statement: &str) -> Result<(), Self::Error> {
-        self.rows_patiently(statement).map(drop)
+        self.run_patiently(statement).map(drop)
     }
 
     /// Runs `statement`, which sets up a schema and touches no data.
     fn set_up(&mut self, statement: &str) -> Result<(), Self::Error> {
-        self.query_until(statement, Deadline::unless_interrupted(self.limits().setup.min(self.patience()))).map(drop)
+        self.run_until(statement, Deadline::unless_interrupted(self.limits().setup.min(self.patience()))).map(drop)
     }
 
     /// Runs `statement`, which removes data. If it is not awaited to its end, the server goes on with it.
     fn remove(&mut self, statement: &str) -> Result<(), Self::Error> {
-        self.query_until(statement, Deadline::for_removal(self.patience())).map(drop)
+        self.run_until(statement, Deadline::for_removal(self.patience())).map(drop)
     }
 
     /// The rows that answer a control query, which the server has at hand.
@@ -100,7 +105,12 @@ pub trait AdminConnection: PreparingConnection<Error: WireError> + Send + 'stati
 
     /// The rows that answer a question about data, which may take as long as a statement.
     fn rows_patiently(&mut self, question: &str) -> Result<TextRows, Self::Error> {
-        let answer = self.query_until(question, Deadline::unless_interrupted(self.patience()));
+        self.run_patiently(&sql::with_own_mark(question))
+    }
+
+    /// The rows that answer `statement`, as it is, which is cancelled at the server after the patience of the connection.
+    fn run_patiently(&mut self, statement: &str) -> Result<TextRows, Self::Error> {
+        let answer = self.run_until(statement, Deadline::unless_interrupted(self.patience()));
         let lost = answer.as_ref().err().and_then(WireError::lost);
         if lost.is_some_and(|error| error.kind() == ErrorKind::TimedOut) {
             self.cancel_statement();

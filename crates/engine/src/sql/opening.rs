@@ -61,7 +61,7 @@ impl Opening {
             if !self.is_sent {
                 match step {
                     OpeningStep::Run(text) => wire.put_text(text)?,
-                    OpeningStep::Identify(question) => wire.put_text(question)?,
+                    OpeningStep::Identify(question) => wire.put_text(&sql::with_own_mark(question))?,
                     OpeningStep::Prepare(number) => wire.put_preparation(&statements[*number])?,
                 }
                 wire.send_command()?;

@@ -487,6 +487,7 @@ pub fn facts(recording: &SqlRecording, is_probe: bool) -> Vec<Fact> {
         ("left_out_unbound", left_out.unbound),
         ("skipped", recording.skipped.total()),
         ("left_out_effects", left_out.effects),
+        ("left_out_own", left_out.own),
     ];
     let server = &recording.server;
     let version = if server.version.is_empty() { "the log does not name it" } else { &server.version };

@@ -228,7 +228,7 @@ impl WatchedServer for WatchedMysql {
         self.wire = None;
         let mut wire = self.address.connect_within(patience)?;
         own.add_setting(READ_ONLY);
-        wire.set_up(READ_ONLY)?;
+        wire.query_rows(READ_ONLY)?;
         // MariaDB and MySQL each know one of them.
         for limit in ["SET SESSION max_statement_time = 2", "SET SESSION max_execution_time = 2000"] {
             own.add_setting(limit);

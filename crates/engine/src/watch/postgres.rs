@@ -124,7 +124,7 @@ impl WatchedServer for WatchedPostgres {
             ["SET default_transaction_read_only = on", "SET statement_timeout = '2s'", "SET lock_timeout = '1s'"]
         {
             own.add_setting(setting);
-            wire.set_up(setting)?;
+            wire.query_rows(setting)?;
         }
         // Each question is a transaction, as each setting is.
         own.other += 4;

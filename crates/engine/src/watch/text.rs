@@ -27,6 +27,8 @@ const NORMALISED: [&str; 9] = ["SELECT", "WITH", "VALUES", "TABLE", "INSERT", "U
 /// `text` in one line, as it is kept, with what it does. Of all but the usual statements PostgreSQL keeps the values, passwords among them, and of
 /// all the comments, in which clients write who asks: they are left out here.
 pub(super) fn described(text: &str, dialect: Dialect) -> StatementText {
+    // PostgreSQL keeps the mark, too.
+    let text = sql::without_own_mark(text);
     let words: Vec<&str> = text.split_whitespace().collect();
     let is_normalised = first_word(&words).is_some_and(|first| NORMALISED.contains(&first.as_str()));
     let has_comment = text.contains("/*") || text.contains("--");
@@ -126,6 +128,8 @@ mod tests {
             described("/* canary */ SELECT a FROM t WHERE b = $1 /*user='can''ary'*/ -- canary", Dialect::Postgres);
         assert_eq!((told.text.as_str(), told.class), ("select a from t where b = ?", Some(OpClass::Read)));
         assert_eq!(described("BEGIN", Dialect::Postgres).text, "BEGIN");
+        let own = described("/* plimsoll */ SELECT key, value FROM pg_stat_wal v", Dialect::Postgres).text;
+        assert_eq!(own, "SELECT key, value FROM pg_stat_wal v", "by which the watch knows it");
         assert_eq!(described("SELECT $1 FROM \"T\"", Dialect::Postgres).text, "SELECT $1 FROM \"T\"");
     }
 }

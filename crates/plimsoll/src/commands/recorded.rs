@@ -115,11 +115,18 @@ fn text_of(what: &str, recording: &SqlRecording, survey: &RecordingSurvey) -> St
     text += &rest_text(survey.tables.len());
     let left_out = recording.left_out;
     text += &format!(
-        "\nLeft out: {} repeated by other lines or meant for the server itself, {} without their values",
-        left_out.repeated, left_out.unbound
+        "\nLeft out: {} repeated by other lines or meant for the server itself, {} without their values{}",
+        left_out.repeated,
+        left_out.unbound,
+        own_text(left_out.own)
     );
     text += &skipped_text(&recording.skipped);
     text
+}
+
+/// `, 120 questions of plimsoll itself`
+fn own_text(own: u64) -> String {
+    if own == 0 { String::new() } else { format!(", {} of plimsoll itself", plural(own, "question")) }
 }
 
 /// `; skipped: clock that goes back (1, first in line 3).`: the names of kinds are those of facts, without blanks.
@@ -202,6 +209,11 @@ fn json(
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn questions_of_plimsoll_itself_are_named_if_there_are_some() {
+        assert_eq!((own_text(0), own_text(120)), (String::new(), ", 120 questions of plimsoll itself".to_owned()));
+    }
 
     #[test]
     fn what_was_skipped_is_said_in_words() {

@@ -260,6 +260,10 @@ pub static FACTS: &[FactMeaning] = &[
         "recorded.left_out_effects",
         "reads of the log that were left out because they name a function, a view or an operator that does more than read",
     ),
+    fact(
+        "recorded.left_out_own",
+        "questions of the log that plimsoll itself asked when it watched or loaded the server, which were left out",
+    ),
     fact("recorded.effects", "what these reads name, and how many name it"),
     fact("recorded.version", "version of the recorded server"),
     fact("recorded.times", "what the times of the log are"),

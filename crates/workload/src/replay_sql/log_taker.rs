@@ -60,11 +60,30 @@ pub(super) trait LogTaker {
         self.skip_many(kind, 1, line);
     }
 
-    /// Takes up one statement.
+    /// Takes up one statement, unless it is a question of plimsoll itself, which has watched or loaded the server: that is no load of others.
     ///
     /// # Errors
     /// If there are too many, or no room for them.
-    fn add(&mut self, found: &FoundStatement<'_>) -> Result<(), RecordingError>;
+    fn add(&mut self, found: &FoundStatement<'_>) -> Result<(), RecordingError> {
+        if !sql::has_own_mark(found.text) {
+            return self.keep(found);
+        }
+        self.forget_last_of(found.session);
+        self.count_own(1);
+        Ok(())
+    }
+
+    /// Takes up one statement of others.
+    ///
+    /// # Errors
+    /// If there are too many, or no room for them.
+    fn keep(&mut self, found: &FoundStatement<'_>) -> Result<(), RecordingError>;
+
+    /// What is told of the last statement of `session` from now on is of one that is not kept.
+    fn forget_last_of(&mut self, session: &str);
+
+    /// Counts questions of plimsoll itself.
+    fn count_own(&mut self, many: u64);
 
     /// Counts statements whose values the log does not have.
     fn count_unbound(&mut self, many: u64);

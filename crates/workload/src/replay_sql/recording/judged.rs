@@ -116,11 +116,12 @@ impl SqlRecording {
     }
 
     pub(super) fn nothing_to_replay(&self) -> RecordingError {
-        let LeftOut { writes, of_session, effects, .. } = self.left_out;
+        let LeftOut { writes, of_session, effects, own, .. } = self.left_out;
         if writes + of_session + effects == 0 {
             let skipped: Vec<String> = self.skipped.kinds().map(|(name, kind)| format!("{name} ({kind})")).collect();
             let skipped = if skipped.is_empty() { String::new() } else { format!("; skipped: {}", skipped.join(", ")) };
-            return RecordingError::of_file(format!("it has no statement to replay{skipped}"));
+            let own = if own == 0 { String::new() } else { format!("; {own} are questions of plimsoll itself") };
+            return RecordingError::of_file(format!("it has no statement to replay{own}{skipped}"));
         }
         let named = if effects == 0 {
             String::new()

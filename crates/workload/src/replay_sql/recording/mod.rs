@@ -65,12 +65,14 @@ pub struct LeftOut {
     pub unbound: u64,
     /// Reads that call or name something which does more than read.
     pub effects: u64,
+    /// Questions of a plimsoll that watched or loaded the server.
+    pub own: u64,
 }
 
 impl LeftOut {
     /// All of them.
     pub fn total(self) -> u64 {
-        self.writes + self.of_session + self.repeated + self.unbound + self.effects
+        self.writes + self.of_session + self.repeated + self.unbound + self.effects + self.own
     }
 }
 
@@ -353,10 +355,8 @@ impl LogTaker for RecordingBuilder {
         self.made.skipped.add_many(kind, count, line);
     }
 
-    fn add(&mut self, found: &FoundStatement<'_>) -> Result<(), RecordingError> {
-        if let Some(number) = self.session_numbers.get(&self.hasher.hash_one(found.session)) {
-            self.session_lasts[*number as usize] = None;
-        }
+    fn keep(&mut self, found: &FoundStatement<'_>) -> Result<(), RecordingError> {
+        self.forget_last_of(found.session);
         let text = without_end(found.text);
         let Ok(lexed) = sql::lex(text, Reading::usual(self.dialect.sql())) else {
             self.skip(OPEN_QUOTE, found.line);
@@ -372,6 +372,16 @@ impl LogTaker for RecordingBuilder {
             effect => return self.push(found, text, &lexed, effect),
         }
         Ok(())
+    }
+
+    fn forget_last_of(&mut self, session: &str) {
+        if let Some(number) = self.session_numbers.get(&self.hasher.hash_one(session)) {
+            self.session_lasts[*number as usize] = None;
+        }
+    }
+
+    fn count_own(&mut self, many: u64) {
+        self.made.left_out.own += many;
     }
 
     fn count_unbound(&mut self, many: u64) {
@@ -778,6 +788,25 @@ mod tests {
         let failed =
             recording.statements().map(|it| recording.read_text(&it.unwrap(), &mut Vec::new()).unwrap().answer.failed);
         assert_eq!(failed.collect::<Vec<_>>(), [None, None, Some(true)], "the UPDATE is left out");
+    }
+
+    #[test]
+    fn questions_of_plimsoll_itself_are_left_out_and_counted_and_their_errors_are_of_no_other() {
+        let own = sql::with_own_mark("SELECT count(*) FROM pg_stat_activity");
+        let found = [
+            (0, 0, "a", "SELECT 1"),
+            (1, 0, "watch", own.as_str()),
+            (2, 0, "a", own.as_str()),
+            (3, 0, "b", "SELECT 2"),
+        ];
+        let mut all = builder(&found);
+        all.end_last_of("a", 4, true).unwrap();
+        let recording = all.finish(false).unwrap();
+        assert_eq!((recording.len(), recording.sessions()), (2, 2), "the session of the watch is none");
+        assert_eq!(recording.left_out, LeftOut { own: 2, ..LeftOut::default() });
+        assert!(recording.statements().all(|it| !it.unwrap().has_failed));
+        let nothing = builder(&found[1..3]).finish(false).unwrap_err().to_string();
+        assert_eq!(nothing, "it has no statement to replay; 2 are questions of plimsoll itself");
     }
 
     #[test]

@@ -26,6 +26,8 @@ const SCHEMA: &str = include_str!("schema.sql");
 const STATEMENT_BYTES_MAX: usize = 16 << 20;
 /// A longer name of a schema is none.
 const NAME_BYTES_MAX: usize = 8 << 10;
+/// Under what kind of what was skipped the questions of plimsoll itself are counted.
+const OWN_QUESTIONS: &str = "question_of_plimsoll_itself";
 /// No time and no duration of a log is beyond: more than thirty thousand years.
 const US_MAX: i64 = 1 << 60;
 

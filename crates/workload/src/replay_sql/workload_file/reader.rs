@@ -5,7 +5,8 @@
 
 use super::template::put_together;
 use super::{
-    APPLICATION_ID, FORMAT, FileDigest, HeadRow, KeptStatement, NAME_BYTES_MAX, SCHEMA, STATEMENT_BYTES_MAX, US_MAX,
+    APPLICATION_ID, FORMAT, FileDigest, HeadRow, KeptStatement, NAME_BYTES_MAX, OWN_QUESTIONS, SCHEMA,
+    STATEMENT_BYTES_MAX, US_MAX,
 };
 use crate::recording_error::RecordingError;
 use crate::replay_sql::answer::RecordedAnswer;
@@ -127,7 +128,10 @@ pub fn take_workload<T: LogTaker>(
     taker.count_unbound(head.unbound);
     taker.count_repeated(head.repeated);
     for (kind, count, line) in skipped_of(&db)? {
-        taker.skip_many(&kind, count, line);
+        match kind.as_str() {
+            OWN_QUESTIONS => taker.count_own(count),
+            kind => taker.skip_many(kind, count, line),
+        }
     }
     let has_whole_seconds = head.has_whole_seconds;
     Ok(TakenLog { dialect: head.dialect, taker, has_whole_seconds, of_lines: Skipped::default() })

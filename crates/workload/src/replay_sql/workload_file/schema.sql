@@ -62,7 +62,7 @@ CREATE TABLE session_end (
     failed INTEGER NOT NULL   -- 1 if that statement ended with an error
 ) STRICT;
 
--- What of the log is no statement, or cannot be kept, by kind.
+-- What of the log is no statement, cannot be kept, or is a question of plimsoll itself, by kind.
 CREATE TABLE skipped (
     kind TEXT NOT NULL PRIMARY KEY,
     count INTEGER NOT NULL,

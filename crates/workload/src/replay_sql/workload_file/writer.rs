@@ -7,7 +7,7 @@
 use super::hashing::ValueHasher;
 use super::template::Parts;
 use super::{
-    APPLICATION_ID, FORMAT, FileContent, FileDigest, HeadRow, KeptStatement, NAME_BYTES_MAX, SCHEMA,
+    APPLICATION_ID, FORMAT, FileContent, FileDigest, HeadRow, KeptStatement, NAME_BYTES_MAX, OWN_QUESTIONS, SCHEMA,
     STATEMENT_BYTES_MAX, US_MAX,
 };
 use crate::recording_error::RecordingError;
@@ -15,7 +15,7 @@ use crate::replay_sql::answer::RecordedAnswer;
 use crate::replay_sql::log_file::SavedWorkload;
 use crate::replay_sql::log_taker::{FoundStatement, LogTaker, RecordedServer, TakenLog};
 use crate::replay_sql::recording::{Clock, OPEN_QUOTE, SCHEMAS_MAX, STATEMENTS_MAX, tables_in, without_end};
-use crate::replay_sql::skipped::Skipped;
+use crate::replay_sql::skipped::{Skipped, SkippedKind};
 use crate::replay_sql::wanted::LogDialect;
 use rusqlite::{CachedStatement, Connection, ErrorCode, params};
 use sql::{BoundParam, Effect, Judge, Reading, Token};
@@ -146,6 +146,7 @@ struct Counts {
     templates: i64,
     unbound: u64,
     repeated: u64,
+    own: u64,
 }
 
 impl<'a> WorkloadWriter<'a> {
@@ -326,12 +327,13 @@ impl<'a> WorkloadWriter<'a> {
             let place = if taker.writing.part.is_some() { " in this part" } else { "" };
             return Err(RecordingError::of_file(format!("it has no statement to save{place}{skipped}")));
         }
-        for (name, kind) in taker.skipped.kinds() {
+        let Counts { statements, sessions, unbound, repeated, own, .. } = taker.counts;
+        let own = (own > 0).then_some((OWN_QUESTIONS, SkippedKind { count: own, first_line: 0 }));
+        for (name, kind) in taker.skipped.kinds().chain(own) {
             taker.insert("INSERT INTO skipped VALUES (?1, ?2, ?3)", |insert| {
                 insert.execute(params![name, kind.count as i64, kind.first_line as i64])
             })?;
         }
-        let Counts { statements, sessions, unbound, repeated, .. } = taker.counts;
         let RecordedServer { version, port, socket } = &taker.server;
         let hashed = taker.hasher.is_some() || taker.was_hashed;
         let family = taker.dialect.family_word();
@@ -383,14 +385,12 @@ impl LogTaker for WorkloadWriter<'_> {
         self.skipped.add_many(kind, count, line);
     }
 
-    fn add(&mut self, found: &FoundStatement<'_>) -> Result<(), RecordingError> {
+    fn keep(&mut self, found: &FoundStatement<'_>) -> Result<(), RecordingError> {
         if self.seen.is_multiple_of(BETWEEN_LOOKS) && (self.writing.is_stopped)() {
             return Err(RecordingError::of_file("it was not saved: you ended it".to_owned()));
         }
         self.seen += 1;
-        if let Some(open) = self.sessions.get_mut(&self.hashes.hash_one(found.session)) {
-            open.has_last = false;
-        }
+        self.forget_last_of(found.session);
         let text = without_end(found.text);
         let Ok(lexed) = sql::lex(text, Reading::usual(self.dialect.sql())) else {
             self.skip(OPEN_QUOTE, found.line);
@@ -424,6 +424,16 @@ impl LogTaker for WorkloadWriter<'_> {
                 Ok(())
             }
         }
+    }
+
+    fn forget_last_of(&mut self, session: &str) {
+        if let Some(open) = self.sessions.get_mut(&self.hashes.hash_one(session)) {
+            open.has_last = false;
+        }
+    }
+
+    fn count_own(&mut self, many: u64) {
+        self.counts.own += many;
     }
 
     fn count_unbound(&mut self, many: u64) {
