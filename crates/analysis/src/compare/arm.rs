@@ -166,16 +166,28 @@ fn describe_together<'a>(runs: &[ComparedRun<'a>]) -> Vec<ArmPoint<'a>> {
     .collect()
 }
 
-/// Gives all recordings that say the same the path of the first of them: a copy of a log, or its workload file, is the same work.
+/// Gives all recordings that say the same the path of the first of them: a copy of a log, or its workload file, is the same work. One of the
+/// same path with other statements gets a name of its own: the file was written again, or is in another directory.
 fn name_recordings_alike(headers: &mut [PointData]) {
     let mut known: Vec<RecordingSummary> = Vec::new();
     for value in headers.iter_mut().flat_map(|header| header.trial.workload.params.0.values_mut()) {
         let Value::Recording(summary) = value else { continue };
-        match known.iter().find(|known| known.says_the_same(summary)) {
-            Some(same) => summary.path.clone_from(&same.path),
-            None => known.push((**summary).clone()),
+        if let Some(same) = known.iter().find(|known| known.says_the_same(summary)) {
+            summary.path.clone_from(&same.path);
+            continue;
         }
+        let digest = known_digest(summary);
+        let other = known.iter().find(|known| known.path == summary.path).and_then(known_digest);
+        if let Some(digest) = digest.filter(|digest| other.is_some_and(|other| other != *digest)) {
+            summary.path += &format!(" with other statements, digest {digest:08x}");
+        }
+        known.push((**summary).clone());
     }
+}
+
+/// The digest of the statements of a log; `None` if the run is older than digests.
+fn known_digest(summary: &RecordingSummary) -> Option<u32> {
+    summary.sessions.map(|sessions| sessions.digest).filter(|digest| *digest != 0)
 }
 
 /// Sequences of several runs have the same numbers.

@@ -165,7 +165,7 @@ pub fn judge_together(all: &mut [&mut KindComparison]) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::compare::{ComparedRun, RunComparison, compare_runs};
+    use crate::compare::{ComparedRun, ConditionKind, RunComparison, compare_runs};
     use crate::simulated::{Random, Simulation, params, run_of};
     use crate::{Analysis, RatioVerdict, analyse};
     use model::{
@@ -256,21 +256,35 @@ mod tests {
         assert!(compared(&other(1), &other(2)).places[0].kinds.is_none());
     }
 
+    /// A replay of the log at `path`.
+    fn replay_of(seed: u64, path: &str, digest: u32) -> RunData {
+        let mut run = run(seed, 4, 1.0, |_| Vec::new());
+        let params = run.points.iter_mut().map(|point| &mut point.trial.workload.params.0);
+        for value in params.flat_map(|params| params.get_mut("log")) {
+            let Value::Recording(summary) = value else { continue };
+            summary.path = path.to_owned();
+            summary.sessions = Some(RecordedSessions { digest, ..RecordedSessions::default() });
+        }
+        run
+    }
+
     #[test]
     fn a_log_at_another_path_is_the_same_work_and_another_log_is_not() {
-        let replay_of = |seed, path: &str, digest| {
-            let mut run = run(seed, 4, 1.0, |_| Vec::new());
-            let params = run.points.iter_mut().map(|point| &mut point.trial.workload.params.0);
-            for value in params.flat_map(|params| params.get_mut("log")) {
-                let Value::Recording(summary) = value else { continue };
-                summary.path = path.to_owned();
-                summary.sessions = Some(RecordedSessions { digest, ..RecordedSessions::default() });
-            }
-            run
-        };
         let base = replay_of(1, "a.log", 7);
         assert_eq!(compared(&base, &replay_of(2, "/var/tmp/a.workload", 7)).places.len(), 1);
         assert!(compared(&base, &replay_of(2, "/var/tmp/a.workload", 8)).places.is_empty());
+    }
+
+    #[test]
+    fn other_statements_at_the_same_path_are_another_log() {
+        let base = replay_of(1, "a.log", 7);
+        let one = compared(&base, &replay_of(2, "a.log", 8));
+        assert!(one.places.is_empty());
+        let is_of_log = |kind: &ConditionKind| kind.setting() == Some("log");
+        let log = one.unlike.iter().find(|condition| is_of_log(&condition.kind)).expect("it is said");
+        assert_eq!([&log.base[0], &log.new[0]], ["a.log", "a.log with other statements, digest 00000008"]);
+        assert_eq!(compared(&base, &replay_of(2, "a.log", 7)).places.len(), 1);
+        assert_eq!(compared(&base, &replay_of(2, "a.log", 0)).places.len(), 1, "of an older run it is not known");
     }
 
     #[test]
