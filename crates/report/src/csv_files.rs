@@ -2,7 +2,7 @@
 
 use crate::csv_column::{CsvFile, explained};
 use crate::history::HISTORY_COLUMNS;
-use crate::overlay::{COMPARED_COST_COLUMNS, COMPARISON_COLUMNS, CONDITION_COLUMNS, WORK_COLUMNS};
+use crate::overlay::{COMPARED_COST_COLUMNS, COMPARISON_COLUMNS, CONDITION_COLUMNS, WATCHED_COLUMNS, WORK_COLUMNS};
 use crate::publish::DATA_COLUMNS;
 use crate::render::compression_csv::compression_columns;
 use crate::render::connections_csv::{held_columns, kind_columns};
@@ -45,4 +45,5 @@ pub static CSV_FILES: &[CsvFile] = &[
     CsvFile { name: "costs.csv", parts: &[("`plimsoll compare --out DIR` writes it, too: one row for each point and cost of an op.", || explained(COMPARED_COST_COLUMNS))] },
     CsvFile { name: "conditions.csv", parts: &[("`plimsoll compare --out DIR` writes it, too: one row for each thing in which the arms differ.", || explained(CONDITION_COLUMNS))] },
     CsvFile { name: "work.csv", parts: &[("`plimsoll compare --out DIR` writes it, too, for runs of `cpu`: one row for each ratio over all kernels.", || explained(WORK_COLUMNS))] },
+    CsvFile { name: "watched.csv", parts: &[("`plimsoll compare --out DIR` writes it, too, for watches of a server: one row for each statement.", || explained(WATCHED_COLUMNS))] },
 ];

@@ -6,7 +6,7 @@
 
 use crate::charts::{PointCharts, figures};
 use crate::history::{history_csv, history_page};
-use crate::overlay::{comparison_csv, comparison_page, conditions_csv, costs_csv, work_csv};
+use crate::overlay::{comparison_csv, comparison_page, conditions_csv, costs_csv, watched_csv, work_csv};
 use crate::render::connections_csv::{held_csv, kinds_csv};
 use crate::render::endpoints_csv::endpoints_csv;
 use crate::render::hosts_csv::hosts_csv;
@@ -104,7 +104,7 @@ pub fn write_history(history: &History, dir: &Path) -> Result<WrittenReport, Rep
 }
 
 /// Writes report.html, report.md, ratios.csv, costs.csv, conditions.csv, charts/*.svg and charts/*.png of comparisons into `dir`, which is made if it is
-/// missing; work.csv, too, if the runs repeat kernels.
+/// missing; work.csv, too, if the runs repeat kernels, and watched.csv if they are watches.
 ///
 /// # Errors
 /// As [`write`].
@@ -119,6 +119,7 @@ pub fn write_comparison(
         ("conditions.csv", conditions_csv(all)),
     ];
     rows.extend(work_csv(all).map(|text| ("work.csv", text)));
+    rows.extend(watched_csv(all).map(|text| ("watched.csv", text)));
     write_page(&comparison_page(all, overlays), &rows, dir)
 }
 

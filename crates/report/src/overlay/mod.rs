@@ -11,6 +11,7 @@ mod relative;
 mod summary;
 mod sweep;
 mod timeline;
+mod watched_csv;
 mod work_csv;
 
 pub use csv::{
@@ -19,6 +20,7 @@ pub use csv::{
 };
 pub use page::{comparison_html, comparison_page};
 pub use summary::comparison_summary;
+pub use watched_csv::{ComparedStatement, WATCHED_COLUMNS, watched_csv};
 pub use work_csv::{ComparedWork, WORK_COLUMNS, work_csv};
 
 use crate::wording::compare::arm_name;
