@@ -145,7 +145,10 @@ fn analyse_point(point: &PointData, sequence: &[PointData], names: Described, co
     let run_phase = phases.iter().find(|phase| phase.phase == Phase::Run);
     let rounds = run_phase.and_then(|phase| Rounds::from_phase(phase, &point.trial));
     let counted = run_phase.map(|phase| rounds.as_ref().map_or(Cow::Borrowed(phase), |rounds| rounds.cut_phase(phase)));
-    let window = run_phase.zip(counted.as_deref()).map(|(run, counted)| Window::cut(counted, run.start, &point.trial));
+    let observed = point.traits.observed.as_ref();
+    let window = run_phase
+        .zip(counted.as_deref())
+        .map(|(run, counted)| Window::cut(counted, run.start, &point.trial).of_watch(observed));
     let recorded_hosts = RecordedHosts::of_point(point, &run.meta.machine, rounds.as_ref());
     let measured_hosts = recorded_hosts.measure();
     let hosts = measured_hosts.summarise(point);

@@ -22,6 +22,8 @@ pub const WATCH_LOOKS_MAX: usize = 4;
 pub const LOG_MESSAGES_MAX: usize = 50;
 /// The most sessions, and the most waits, that one look keeps.
 pub const WATCH_ROWS_MAX: usize = 30;
+/// If less than this share of the time is known, no rate is.
+const KNOWN_LEAST: f64 = 0.01;
 
 /// What was seen of a server that plimsoll did not load.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -445,6 +447,12 @@ impl Observation {
         let mut all = StatementCost::default();
         self.statements.iter().chain(&self.others).for_each(|one| all.add(&one.cost));
         all
+    }
+
+    /// Of how much of `all` its time it is known what was done; `None` if that is hardly any of it.
+    pub fn known_of(&self, all: Nanos) -> Option<Nanos> {
+        let known = all.0.saturating_sub(self.unknown_ns);
+        (known as f64 >= KNOWN_LEAST * all.0 as f64).then_some(Nanos(known))
     }
 }
 

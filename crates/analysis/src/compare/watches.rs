@@ -6,6 +6,7 @@
 use super::arm::ComparedRun;
 use crate::PointAnalysis;
 use crate::points::limit_uses::{LimitedThing, limit_uses};
+use crate::points::watched_course::watched_rate;
 use model::{Observation, ObservedCounts, StatementCost};
 use serde::Serialize;
 use std::collections::BTreeMap;
@@ -37,7 +38,7 @@ pub struct WatchedLoad {
     pub seconds: f64,
     /// What is counted.
     pub counts: ObservedCounts,
-    /// How many of them there were in a second; `None` if they are not counted.
+    /// How many of them there were in a second; `None` if they are not counted, or if hardly any of the time is known.
     pub per_s: Option<f64>,
     /// The share of the CPUs of the server's machine that was used; `None` if that is not seen.
     pub cpu_share: Option<f64>,
@@ -107,7 +108,7 @@ fn load(run: &ComparedRun, (point, seen): (&PointAnalysis, &Observation)) -> Wat
     WatchedLoad {
         seconds: summary.map_or(0.0, |summary| summary.seconds),
         counts: seen.counts,
-        per_s: summary.filter(|_| seen.counts != ObservedCounts::Nothing).map(|summary| summary.ops_per_s),
+        per_s: watched_rate(point),
         cpu_share: uses.iter().find(|used| used.thing == LimitedThing::Cpu).map(|cpu| cpu.mean),
         has_statements: !seen.statements.is_empty(),
         has_others: seen.others.is_some(),
@@ -263,6 +264,21 @@ mod tests {
             watches.loads.map(|load| (load.per_s, load.is_idle())),
             [(Some(200.0), false), (Some(190.0), false)]
         );
+    }
+
+    #[test]
+    fn the_rate_of_a_server_that_ended_meanwhile_is_over_the_time_that_is_known_in_all_that_tell_it() {
+        let ended = |unknown_s: u64| {
+            let mut run = watch(200, Vec::new());
+            let seen = run.points[0].traits.observed.as_mut().expect("it was watched");
+            seen.unknown_ns = unknown_s * 1_000_000_000;
+            let one = compared(&run, &watch(200, Vec::new()));
+            let summary = analyse(&run).points.remove(0).summary.expect("it was watched");
+            (one.watches.expect("both were watched").loads[0].per_s, summary.ops_per_s, summary.seconds)
+        };
+        assert_eq!(ended(0), (Some(200.0), 200.0, 10.0));
+        assert_eq!(ended(5), (Some(400.0), 400.0, 10.0));
+        assert_eq!(ended(10).0, None, "hardly anything is known");
     }
 
     #[test]

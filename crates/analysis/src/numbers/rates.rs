@@ -19,9 +19,9 @@ pub struct RateEstimate {
 impl RateEstimate {
     /// The rate of the operations in `window`, each weighted by `worth`.
     pub fn from_window(window: &Window, worth: impl Fn(&KindRow) -> f64) -> RateEstimate {
-        let seconds = window.seconds();
+        let seconds = window.known_seconds();
         let per_s = if seconds > 0.0 { sum_worth(window.inside_intervals, &worth) / seconds } else { 0.0 };
-        let rates = window.whole.iter().enumerate().map(|(nth, tally)| {
+        let rates = window.known_whole().iter().enumerate().map(|(nth, tally)| {
             // Whole intervals at the end in which nothing ended were not recorded.
             let recorded = window.phase.intervals.get(nth..=nth).unwrap_or_default();
             sum_worth(recorded, &worth) / tally.length.as_secs_f64().max(1e-9)

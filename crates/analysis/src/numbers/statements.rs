@@ -74,7 +74,7 @@ fn summarise_kind(number: OpKind, def: &KindDef, window: &Window) -> Option<Stat
     if ops == 0 && failed == 0 && response.is_empty() {
         return None;
     }
-    let per_second = |count: u64| if window.seconds() > 0.0 { count as f64 / window.seconds() } else { 0.0 };
+    let per_second = |count: u64| window.per_second(count);
     Some(StatementSummary {
         kind: def.name.clone(),
         class: def.class,

@@ -5,7 +5,7 @@
 
 use crate::PointAnalysis;
 use crate::points::cpu_owners::CpuByOwner;
-use model::{CounterRole, EngineProcess};
+use model::{CounterRole, EngineProcess, Nanos, ObservedCounts};
 
 /// Values from one reading to the next, in order of time. What is not known is empty.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -24,6 +24,14 @@ pub fn watched_course(point: &PointAnalysis) -> WatchedCourse {
     let of_machine = is_here.then(|| (cpu(point), disk(point)));
     let (cpu, disk) = of_machine.unwrap_or_default();
     WatchedCourse { cpu, disk, statement_ns: statement_ns(point) }
+}
+
+/// How much of what is counted the server did in a second; `None` if nothing is counted, or if hardly any of the time is known.
+pub fn watched_rate(point: &PointAnalysis) -> Option<f64> {
+    let (summary, seen) = point.summary.as_ref().zip(point.traits.observed.as_ref())?;
+    let all = Nanos((summary.seconds * 1e9) as u64);
+    let is_known = seen.counts != ObservedCounts::Nothing && seen.known_of(all).is_some();
+    is_known.then_some(summary.ops_per_s)
 }
 
 fn cpu(point: &PointAnalysis) -> Vec<f64> {

@@ -14,7 +14,7 @@
 //! interval's operations count as inside. At an end by number they all are; at a planned end or an interruption up to
 //! clients * depth of them belong to the grace time.
 
-use model::{Interval, Nanos, PhaseData, Tick, Trial};
+use model::{Interval, Nanos, Observation, PhaseData, Tick, Trial};
 
 /// The run phase of a point, cut.
 #[derive(Clone, Debug)]
@@ -33,6 +33,8 @@ pub struct Window<'a> {
     pub recorded: OpTally,
     /// The index in `phase.intervals` of the first that is not whole.
     recorded_whole: usize,
+    /// What of its end is in no rate: a server that was watched did not answer any more.
+    unknown: Nanos,
 }
 
 /// Sums over all kinds of operation in a stretch of time.
@@ -68,12 +70,39 @@ impl<'a> Window<'a> {
         let inside = all_inside.fold(OpTally::empty(phase), |sum, tally| sum.plus(&tally));
         let whole = whole_tallies(phase, trial.phases.interval);
         let recorded_whole = whole.len().min(phase.intervals.len());
-        Window { phase, origin, whole, inside, inside_intervals, recorded, recorded_whole }
+        Window { phase, origin, whole, inside, inside_intervals, recorded, recorded_whole, unknown: Nanos(0) }
+    }
+
+    /// The same of a point that was `observed`, whose rates are those of the time in which its server is known to have done them.
+    pub fn of_watch(self, observed: Option<&Observation>) -> Window<'a> {
+        let all = self.inside.length;
+        let known = observed.and_then(|seen| seen.known_of(all)).unwrap_or(all);
+        Window { unknown: Nanos(all.0 - known.0), ..self }
     }
 
     /// Length of the phase in seconds.
     pub fn seconds(&self) -> f64 {
         self.inside.length.as_secs_f64()
+    }
+
+    /// The seconds over which its rates are.
+    pub fn known_seconds(&self) -> f64 {
+        self.known().as_secs_f64()
+    }
+
+    /// `count` of what ended inside the phase, per second.
+    pub fn per_second(&self, count: u64) -> f64 {
+        per_second(count, self.known())
+    }
+
+    /// The whole intervals that its rates are of.
+    pub fn known_whole(&self) -> &[OpTally] {
+        let end = self.phase.start + self.known();
+        &self.whole[..self.whole.partition_point(|tally| tally.start < end)]
+    }
+
+    fn known(&self) -> Nanos {
+        Nanos(self.inside.length.0 - self.unknown.0)
     }
 
     /// The recorded ones among the whole intervals: those at the end in which nothing ended may be missing.
@@ -219,6 +248,20 @@ mod tests {
         assert_eq!(window.rates(), [10.0, 10.0, 0.0, 0.0, 0.0]);
         assert_eq!(window.whole[4].start, Tick(4_000_000_000));
         assert_eq!(window.whole_recorded().len(), 2);
+    }
+
+    #[test]
+    fn the_end_of_a_watch_that_is_not_known_is_in_no_rate() {
+        let mut point = Simulation::counts(&[10, 10]).point();
+        point.phases[0].end = Tick(5_000_000_000);
+        let watched = |unknown_s: u64| {
+            let seen = Observation { unknown_ns: unknown_s * 1_000_000_000, ..Observation::default() };
+            let window = Window::cut(&point.phases[0], Tick(0), &point.trial).of_watch(Some(&seen));
+            (window.per_second(window.inside.ok), window.known_seconds(), window.known_whole().len(), window.seconds())
+        };
+        assert_eq!(watched(0), (4.0, 5.0, 5, 5.0));
+        assert_eq!(watched(3), (10.0, 2.0, 2, 5.0));
+        assert_eq!(watched(5), watched(0), "if hardly anything is known, there is no better rate");
     }
 
     #[test]

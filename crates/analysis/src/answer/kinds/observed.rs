@@ -8,6 +8,7 @@ use super::super::speech::short_enough;
 use super::super::{AnswerCell, AnswerColumn, AnswerParts, AnswerRow, AnswerTable, AskedRun, Claim, ClaimKind};
 use super::observed_events;
 use crate::points::limit_uses::{LimitUse, LimitedThing, limit_uses};
+use crate::points::watched_course::watched_rate;
 use crate::recorded::dimensions::ENGINE;
 use crate::{Code, PointAnalysis};
 use model::{CounterRole, Observation, ObservedCounts, ObservedStatement, OpClass, PointState};
@@ -29,8 +30,6 @@ const ROWS_PER_ROW: f64 = 100.0;
 const DEAR: f64 = 0.05;
 /// The cost of so many of all statements must be known to tell their mean time. Readings of both are not at the same moment.
 const COVERED: f64 = 0.9;
-/// If less than this share of the time is known, no rate is told.
-const KNOWN_LEAST: f64 = 0.01;
 
 /// A share in percent: `62 %`.
 fn percent(share: f64) -> String {
@@ -104,7 +103,7 @@ fn name_of(point: &PointAnalysis) -> &str {
 /// `MariaDB executes 9.98k statements/s, 70 % of them reads and 20 % writes, in 310 us on average.`
 fn rate_claim(point: &PointAnalysis, seen: &Observation, name: &str) -> Option<Claim> {
     let summary = point.summary.as_ref()?;
-    let per_s = summary.ops_per_s / known_share(point, seen)?;
+    let per_s = watched_rate(point)?;
     let noun = match seen.counts {
         ObservedCounts::Nothing => return None,
         ObservedCounts::Statements => "statements",
@@ -126,13 +125,6 @@ fn rate_claim(point: &PointAnalysis, seen: &Observation, name: &str) -> Option<C
     let sentence = format!("{name} executes {} {noun} per second{mix}{mean}.", count(per_s));
     let claim = Claim::new(ClaimKind::Rate, sentence).figure_of(point.id, "ops_per_s", per_s);
     Some(mean_ns.map_or(claim.clone(), |ns| claim.figure_of(point.id, "statement_mean_ns", ns)))
-}
-
-/// The share of the time of which it is known what was done; `None` if that is hardly any of it.
-fn known_share(point: &PointAnalysis, seen: &Observation) -> Option<f64> {
-    let all_ns = point.summary.as_ref()?.seconds * 1e9;
-    let share = 1.0 - seen.unknown_ns as f64 / all_ns.max(1.0);
-    (share >= KNOWN_LEAST).then_some(share)
 }
 
 /// `The server did not answer for 13.0 s of 17.0 s, up to the end.`
@@ -242,7 +234,7 @@ fn log_claim(seen: &Observation) -> Option<Claim> {
 
 /// The share of all statements whose cost is known; `None` if no statement was executed.
 fn covered(point: &PointAnalysis, seen: &Observation) -> Option<f64> {
-    let all = point.summary.as_ref()?.ops_per_s / known_share(point, seen)? * seen.statements_ns as f64 / 1e9;
+    let all = watched_rate(point)? * seen.statements_ns as f64 / 1e9;
     (all > 0.0).then(|| seen.all_statements().calls as f64 / all)
 }
 
@@ -336,7 +328,7 @@ fn table(point: &PointAnalysis, seen: &Observation, uses: &[LimitUse]) -> Option
     } else if seen.counts == ObservedCounts::Nothing {
         limits_table(point, uses)
     } else {
-        kinds_table(point, seen)
+        kinds_table(point)
     };
     Some(table).filter(|table| !table.rows.is_empty())
 }
@@ -422,15 +414,14 @@ fn cut(text: &str) -> String {
 }
 
 /// How much of each kind was done. It has no rows if nothing is known.
-fn kinds_table(point: &PointAnalysis, seen: &Observation) -> AnswerTable {
-    let known = known_share(point, seen);
+fn kinds_table(point: &PointAnalysis) -> AnswerTable {
+    let is_known = watched_rate(point).is_some();
     let row = |kind: &crate::StatementSummary| {
-        let per_s = kind.ops_per_s / known?;
-        let per_s = AnswerCell::of(Some(point.id), "ops_per_s", per_s, count(per_s).to_string());
+        let per_s = AnswerCell::of(Some(point.id), "ops_per_s", kind.ops_per_s, count(kind.ops_per_s).to_string());
         let share = kind.share.map(|share| AnswerCell::of(Some(point.id), "share", share, percent(share)));
-        Some(AnswerRow { name: vec![kind.kind.clone()], cells: vec![Some(per_s), share] })
+        AnswerRow { name: vec![kind.kind.clone()], cells: vec![Some(per_s), share] }
     };
-    let rows: Vec<AnswerRow> = point.statements.iter().filter_map(row).collect();
+    let rows: Vec<AnswerRow> = point.statements.iter().filter(|_| is_known).map(row).collect();
     AnswerTable {
         head: "statements".to_owned(),
         columns: columns(&["per second", "share"]),
