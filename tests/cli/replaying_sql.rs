@@ -4,7 +4,7 @@
 //! the log, too, and are left out.
 
 use crate::lab::{Finished, Lab, wait_until};
-use crate::servers::{Running, ask_mariadb, ask_postgres, is_here, measuring, socket_of};
+use crate::servers::{MariadbByHand, Running, ask_mariadb, ask_postgres, is_here, measuring, socket_of};
 use serde_json::Value;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -402,6 +402,34 @@ pub fn general_log(lab: &Lab, statements: &[impl AsRef<str>]) -> PathBuf {
     let log = lab.path().join("reads.log");
     std::fs::write(&log, text).unwrap();
     log
+}
+
+#[test]
+fn a_replay_as_fast_as_it_can_be_is_given_up_if_its_server_hangs() {
+    use rustix::process::{Pid, Signal, kill_process};
+    let lab = Lab::new();
+    if !is_here(&lab, "mariadb:innodb") || !rustix::process::geteuid().is_root() {
+        return eprintln!("skipped: needs mariadb and root");
+    }
+    let theirs = MariadbByHand::make();
+    let server = theirs.start(&[]);
+    theirs.ask(&format!("CREATE DATABASE shop; USE shop; {TABLES}; CREATE USER visitor@localhost"));
+    theirs.ask("GRANT SELECT ON shop.* TO visitor@localhost");
+    // More than it answers before it is stopped: each joins half a million rows.
+    let tables: Vec<String> = (0..12).map(|nth| format!("t t{nth}")).collect();
+    let slow = format!("SELECT count(*) FROM {}", tables.join(", "));
+    let log = general_log(&lab, &std::iter::repeat_n(slow, 2_000).collect::<Vec<String>>());
+    let url = theirs.url();
+    let base = ["replay-sql", "--log", log.to_str().unwrap(), "--engine", &url, "--same-server", "true"];
+    let more = ["--speed", "max", "--clients", "1", "--grace", "2s", "--no-report", "--quiet"];
+    let mut run = Running(lab.command(&[&base[..], &more].concat()).spawn().unwrap());
+    lab.wait_for_load(&mut run.0, 1);
+    let signal = |signal| kill_process(Pid::from_child(&server.0), signal).unwrap();
+    signal(Signal::STOP);
+    wait_until("the end of the replay", || run.0.try_wait().unwrap().is_some());
+    signal(Signal::CONT);
+    let finished = run.finished();
+    assert!(finished.exit != 0 && finished.stderr.contains("still blocked"), "{}", finished.stderr);
 }
 
 #[test]

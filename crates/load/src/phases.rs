@@ -58,6 +58,8 @@ pub struct PhaseSetup {
     pub interval: Nanos,
     /// How long operations in flight at the end may take.
     pub grace: Nanos,
+    /// For how long nothing may end in a replay, once all of it is due; `None` if it has a time that ends it.
+    pub silence: Option<Nanos>,
     /// What a failed operation does.
     pub on_error: OnError,
     /// The seed of Poisson arrivals.
@@ -345,6 +347,16 @@ fn panic_text(panic: &(dyn std::any::Any + Send)) -> &str {
     owned.or(panic.downcast_ref::<&str>().copied()).unwrap_or("no message")
 }
 
+/// When what came as `delivery` at `now` was done; `None` if it tells that a client got no answer.
+fn news_at(delivery: &Delivery, now: Tick) -> Option<Tick> {
+    match delivery {
+        // It comes with the first operation after the interval, which may be long after that.
+        Delivery::Interval { row, is_answered, .. } => is_answered.then(|| now.min(row.start + row.length)),
+        Delivery::Failure { class, .. } if class.is_of_connection() => None,
+        _ => Some(now),
+    }
+}
+
 /// Gathers deliveries and passes them on once per interval.
 struct Collector<'a> {
     /// The phases that the sink knows of, and when they began. Rows of others wait.
@@ -365,7 +377,7 @@ struct Collector<'a> {
     schedules: Arc<[PhaseSchedules]>,
     /// When the last operation of the run ended.
     last_finished: Tick,
-    /// When a client delivered something last.
+    /// When an operation was answered last, or a client came or went.
     last_news: Tick,
     failure: Option<(Option<FailureClass>, String)>,
     rows: BTreeMap<(Phase, u32), PendingInterval>,
@@ -537,8 +549,8 @@ impl<'a> Collector<'a> {
         !self.running.is_empty()
     }
 
-    /// Whether clients of a replay are given up: all that was recorded is due, and nothing has ended for the grace time. Its phase has no
-    /// time that would end it; it ends where the silence began.
+    /// Whether clients of a replay are given up: all that was recorded is due, and nothing has ended for as long as its silence may be. Its
+    /// phase has no time that would end it; it ends where the silence began.
     fn end_in_silence(&mut self, of_phase: &PhaseSchedules) -> bool {
         if self.silence_of(&of_phase.foreground).is_none() {
             return false;
@@ -548,11 +560,14 @@ impl<'a> Collector<'a> {
         silence.inspect(|from| of_phase.end_at(*from)).is_some()
     }
 
-    /// Since when nothing of a recording has fallen due or ended, if that is longer ago than the grace time.
+    /// Since when nothing of a recording has fallen due or ended, if that is longer ago than its silence may be.
     fn silence_of(&self, schedule: &Schedule) -> Option<Tick> {
+        let longest = self.setup.silence?;
+        // As fast as it can be, all of it is due from the start.
+        let last_due = if schedule.is_closed() { schedule.start } else { schedule.last_due()? };
         // What falls due at the end of a phase is none of its arrivals.
-        let from = schedule.last_due()?.max(self.last_news) + Nanos(1);
-        (from + self.setup.grace <= self.clock.now()).then_some(from)
+        let from = last_due.max(self.last_news) + Nanos(1);
+        (from + longest <= self.clock.now()).then_some(from)
     }
 
     fn given_up_at(&self, schedule: &Schedule, stopped_at: Option<Tick>) -> Tick {
@@ -628,10 +643,10 @@ impl<'a> Collector<'a> {
     }
 
     fn take_delivery(&mut self, delivery: Delivery) {
-        self.last_news = self.clock.now();
+        self.last_news = self.last_news.max(news_at(&delivery, self.clock.now()).unwrap_or(Tick(0)));
         match delivery {
             Delivery::Opened => self.opened += 1,
-            Delivery::Interval { client, row } => {
+            Delivery::Interval { client, row, .. } => {
                 self.add_to_part(client, &row);
                 self.add_row(&row);
             }
@@ -765,6 +780,7 @@ mod tests {
 
     enum Script {
         Works,
+        LosesItsConnection,
         AsksToStopAfter(u64, Arc<Stop>),
         FailsAfter(u64),
         CountsIn(Arc<AtomicU64>),
@@ -783,6 +799,7 @@ mod tests {
             match &self.0 {
                 Script::AsksToStopAfter(n, stop) if self.1 == *n => stop.request(StopReason::Interrupted),
                 Script::FailsAfter(n) if self.1 > *n => return model::Outcome::Failed(FailureClass::Io),
+                Script::LosesItsConnection => return model::Outcome::Failed(FailureClass::Lost),
                 Script::CountsIn(performed) => _ = performed.fetch_add(1, Relaxed),
                 Script::Panics => panic!("the driver has a bug"),
                 Script::BlocksOn(barrier) => drop(barrier.wait()),
@@ -901,15 +918,29 @@ mod tests {
         phases: &[PhasePlan],
         grace_ms: u64,
     ) -> (Seen, LoadOutcome) {
-        let setup = PhaseSetup {
+        let outcome = run_phases(client_set, phases, &setup(grace_ms), &clock, stop, &mut seen);
+        (seen, outcome)
+    }
+
+    fn setup(grace_ms: u64) -> PhaseSetup {
+        PhaseSetup {
             kinds: 3,
             interval: Nanos::from_millis(10),
             grace: Nanos::from_millis(grace_ms),
+            silence: None,
             on_error: OnError::Stop,
             seed: 0,
             parts: ArrivalParts::WHOLE,
-        };
-        let outcome = run_phases(client_set, phases, &setup, &clock, stop, &mut seen);
+        }
+    }
+
+    /// A replay without a time of its own, in which nothing may end for half a second.
+    fn replay(client_set: ClientSet, pacing: Pacing) -> (Seen, LoadOutcome) {
+        let run = PhasePlan { phase: Phase::Run, length: Nanos::from_secs(3_600), ops_max: None, pacing };
+        let silence = Some(Nanos::from_millis(500));
+        let setup = PhaseSetup { silence, on_error: OnError::Count, ..setup(3_600_000) };
+        let mut seen = Seen::default();
+        let outcome = run_phases(client_set, &[run], &setup, &MonotonicClock::start(), &Arc::default(), &mut seen);
         (seen, outcome)
     }
 
@@ -1114,17 +1145,26 @@ mod tests {
     }
 
     #[test]
-    fn a_replay_whose_statements_do_not_end_is_given_up_when_nothing_has_ended_for_the_grace_time() {
-        let pacing = Pacing::Open { arrivals: Arrivals::Recorded { per_s: 10.0 } };
-        let run = PhasePlan { phase: Phase::Run, length: Nanos::from_secs(3_600), ops_max: None, pacing };
+    fn a_replay_whose_statements_do_not_end_is_given_up_when_nothing_has_ended_for_so_long() {
         let last_due = Nanos::from_millis(100);
         let due: Arc<dyn DueTimes> = Arc::new(vec![0, last_due.0]);
         let blocked = clients(vec![Script::BlocksOn(Arc::new(Barrier::new(2)))], OpKind(0));
         let client_set = ClientSet { due: Some(due), ..ClientSet::from(blocked) };
-        let (seen, outcome) = run_crews(Seen::default(), client_set, &[run], 500);
+        let (seen, outcome) = replay(client_set, Pacing::Open { arrivals: Arrivals::Recorded { per_s: 10.0 } });
         assert_eq!((outcome.ended, outcome.hung, seen.arrivals), (LoadEnd::AsPlanned, vec![0], (2, 2)));
         assert_eq!(seen.phases, [(Phase::Run, (seen.start + last_due + Nanos(1)).0)], "the wait is no part of it");
         assert!(seen.events.contains(&EventKind::Hung));
+    }
+
+    #[test]
+    fn a_replay_as_fast_as_it_can_be_is_given_up_too_also_if_each_statement_loses_its_connection_in_time() {
+        for script in [Script::BlocksOn(Arc::new(Barrier::new(2))), Script::LosesItsConnection] {
+            let client_set = ClientSet::from(clients(vec![script], OpKind(0)));
+            let (seen, outcome) = replay(client_set, Pacing::Closed { think: Nanos(0) });
+            assert_eq!((outcome.ended, outcome.hung), (LoadEnd::AsPlanned, vec![0]));
+            assert!(seen.events.contains(&EventKind::Hung), "{:?}", seen.events);
+            assert!(seen.phases[0].1 < seen.start.0 + 500_000_000, "the wait is no part of it");
+        }
     }
 
     #[test]

@@ -26,6 +26,8 @@ pub enum Delivery {
         client: u32,
         /// What it did in the interval.
         row: IntervalRow,
+        /// Whether an operation of it ended otherwise than by the loss of its connection.
+        is_answered: bool,
     },
     /// What was done on each of several endpoints in an interval that is over.
     Endpoints(Vec<EndpointInterval>),
@@ -114,6 +116,8 @@ pub struct Recorder {
     interval_end: Tick,
     last_finished: Tick,
     kinds: Vec<KindRecord>,
+    /// How many operations of the open interval have lost their connection.
+    lost: u64,
     /// Of an engine with several endpoints: one for each that this client has used.
     endpoints: Vec<EndpointRecord>,
     lag: Generator,
@@ -140,6 +144,7 @@ impl Recorder {
             interval_end: Tick(0),
             last_finished: Tick(0),
             kinds: (0..kinds).map(|_| KindRecord::default()).collect(),
+            lost: 0,
             endpoints: Vec::new(),
             lag: Generator::default(),
             starts: None,
@@ -189,7 +194,10 @@ impl Recorder {
                     record.response.record(done.finished.since(done.intended).0);
                 }
             }
-            Outcome::Failed(_) => record.failed += 1,
+            Outcome::Failed(class) => {
+                record.failed += 1;
+                self.lost += u64::from(class.is_of_connection());
+            }
         }
         if let Some(starts) = &mut self.starts {
             starts.counts.count(done.started.since(done.intended), starts.on_time_within);
@@ -302,7 +310,9 @@ impl Recorder {
             generator: usage_between(&used, &self.used_before, &std::mem::take(&mut self.lag)),
         };
         self.used_before = used;
-        self.send_delivery(Delivery::Interval { client: self.client, row });
+        let ended: u64 = row.kinds.iter().map(|kind| kind.ok + kind.failed).sum();
+        let is_answered = ended > std::mem::take(&mut self.lost);
+        self.send_delivery(Delivery::Interval { client: self.client, row, is_answered });
         self.hand_over_endpoints();
     }
 
@@ -455,6 +465,27 @@ mod tests {
             }
         }
         assert_eq!((told, counted), (1, 3));
+    }
+
+    #[test]
+    fn an_interval_in_which_all_operations_lost_their_connection_was_not_answered() {
+        let (out, delivered) = mpsc::channel();
+        let mut recorder = Recorder::new(0, 1, Nanos::from_millis(100), out);
+        let closed = Pacing::Closed { think: Nanos(0) };
+        recorder.begin_phase(&Schedule::new(Phase::Run, Tick(0), Nanos::from_secs(1), None, &closed, 0));
+        let failed = |class, at| Completion { outcome: Outcome::Failed(class), ..completion(at, at + 1) };
+        recorder.record(&completion(0, 1), false);
+        recorder.record(&failed(FailureClass::Lost, 50), false);
+        recorder.record(&failed(FailureClass::Lost, 150), false);
+        recorder.record(&failed(FailureClass::Killed, 160), false);
+        recorder.record(&failed(FailureClass::Other, 250), false);
+        recorder.end_phase();
+        drop(recorder);
+        let answered = |delivery| match delivery {
+            Delivery::Interval { is_answered, .. } => is_answered,
+            other => panic!("unexpected {other:?}"),
+        };
+        assert_eq!(delivered.iter().map(answered).collect::<Vec<bool>>(), [true, false, true]);
     }
 
     #[test]

@@ -315,7 +315,7 @@ pub const DEFAULTS: &[CommonKey] = &[
         "grace",
         "10s",
         time(INTERVAL_MIN, PHASE_MAX),
-        "how long to wait for in-flight operations at the end of a phase",
+        "how long to wait for in-flight operations at the end of a phase; for how long nothing may be answered in a replay that ends with its log, by default as long as that, from `2m` to `10m`",
     ),
     key("ops_max", NONE, CommonKind::IntOrNone { max: EXACT_MAX }, "maximum number of operations in the run phase"),
     key(

@@ -6,7 +6,7 @@
 
 use crate::chain::chains;
 use crate::indexes::missing_indexes;
-use crate::point::{longest_run, times_of};
+use crate::point::{has_no_time, times_of};
 use model::limit::LimitSearch;
 use model::{Catalogue, Entry, Pacing, Params, Phases, Plan, Trial};
 use serde::Serialize;
@@ -78,7 +78,7 @@ fn shares_data(trial: &Trial, catalogue: &Catalogue) -> bool {
 
 /// Warmup and run of `trial`, at most, and of a search what it usually takes; `None` if it ends when its rows are in and has no limit.
 pub fn expected_seconds(trial: &Trial, catalogue: &Catalogue) -> Option<f64> {
-    let Phases { warmup, run, interval, .. } = trial.phases;
+    let Phases { warmup, run, .. } = trial.phases;
     if let Some(limit) = &trial.limit {
         let (probes, holds) = (LimitSearch::PROBES_USUAL as f64, LimitSearch::HOLDS_USUAL as f64);
         let (warmup_s, probe_s) = (warmup.as_secs_f64(), run.as_secs_f64());
@@ -87,7 +87,7 @@ pub fn expected_seconds(trial: &Trial, catalogue: &Catalogue) -> Option<f64> {
         return Some(probes * (warmup_s + probe_s) + holds * (warmup_s + hold_s));
     }
     let ends_itself = (catalogue.run_ops)(&trial.workload.name, &trial.workload.params).is_some();
-    let unlimited = ends_itself && run == longest_run(interval);
+    let unlimited = ends_itself && has_no_time(&trial.phases);
     let params = &trial.workload.params;
     let recorded = params.recording().map(|summary| summary.ops_in(times_of(params)) as f64);
     match (trial.load.pacing, recorded) {

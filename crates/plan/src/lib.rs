@@ -48,6 +48,7 @@ pub use error::{PlanError, hint};
 pub use estimate::{Estimate, chains_with_new_data, estimate, expected_seconds, measured_points};
 pub use indexes::missing_indexes;
 pub use overrides::{Overrides, to_toml};
+pub use point::has_no_time;
 pub use question::{differing_keys, plan_key};
 pub use quick_look::quick_look;
 pub use recorded::check;

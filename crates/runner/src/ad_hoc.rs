@@ -81,6 +81,7 @@ impl AdHocRun {
             // One interval is as long as the run phase: what ends in the grace time is then in rows of its own.
             interval: trial.phases.run,
             grace: trial.phases.grace,
+            silence: None,
             on_error: trial.on_error,
             seed: trial.seed,
             parts: ArrivalParts::WHOLE,

@@ -329,6 +329,7 @@ mod tests {
         };
         assert_eq!([grace_of("10:00:04", ""), grace_of("10:03:00", ""), grace_of("13:00:00", "")], [120, 180, 600]);
         assert_eq!([grace_of("10:00:04", "grace = '5s'"), grace_of("10:00:04", "time = '3s'")], [5, 10]);
+        assert_eq!([grace_of("10:03:00", "speed = 'max'"), grace_of("10:03:00", "speed = '0.5'")], [180, 360]);
     }
 
     #[test]

@@ -487,6 +487,7 @@ pub fn perform(loading: WorkloadClients, phase: &PhasePlan, trial: &Trial, seen:
         kinds: loading.kinds.len(),
         interval: trial.phases.interval,
         grace: trial.phases.grace,
+        silence: None,
         on_error: trial.on_error,
         seed: trial.arrival_seed(),
         parts: ArrivalParts { foreground: trial.host_part(), background: trial.client_part() },

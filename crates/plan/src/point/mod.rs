@@ -11,6 +11,7 @@ mod recording;
 mod search;
 mod target;
 
+pub use phases::has_no_time;
 pub(crate) use phases::{longest_run, twentieth_at_most};
 pub(crate) use recording::times_of;
 

@@ -56,7 +56,7 @@ impl Choice<'_, '_> {
     /// How long operations in flight may take at the end; in a replay that ends with its last operation, for how long nothing may end.
     fn grace(&self, ends_with_its_work: bool) -> Result<Nanos, PlanError> {
         let is_written = self.chosen_value("grace").is_some();
-        let replayed = if ends_with_its_work && !is_written { self.replay_length()? } else { None };
+        let replayed = if ends_with_its_work && !is_written { self.length_at_most()? } else { None };
         let [least, most] = REPLAY_GRACE;
         replayed.map_or_else(|| self.common_duration("grace"), |length| Ok(length.clamp(least, most)))
     }
@@ -216,6 +216,11 @@ fn short_enough_to_end(run: Nanos) -> Nanos {
 /// As long as a run phase with intervals of this length can be: the length of one without a limit.
 pub(crate) fn longest_run(interval: Nanos) -> Nanos {
     PHASE_MAX.min(Nanos(interval.0.saturating_mul(INTERVALS_MAX)))
+}
+
+/// Whether no time ends the run phase, but its work.
+pub fn has_no_time(phases: &Phases) -> bool {
+    phases.run == longest_run(phases.interval)
 }
 
 fn few_enough(written: &Written<'_>, run: Nanos, interval: Nanos) -> Result<(), PlanError> {

@@ -64,7 +64,22 @@ impl Choice<'_, '_> {
 
     /// How long a replay lasts that keeps its times; `None` if it has none to keep.
     pub(super) fn replay_length(&self) -> Result<Option<Nanos>, PlanError> {
-        let Some(Value::Float(speed)) = self.replay_speed()? else { return Ok(None) };
+        match self.replay_speed()? {
+            Some(Value::Float(speed)) => self.recorded_length(speed),
+            _ => Ok(None),
+        }
+    }
+
+    /// The same, and of a replay as fast as it can be how long its recording lasts; `None` if nothing is replayed.
+    pub(super) fn length_at_most(&self) -> Result<Option<Nanos>, PlanError> {
+        match self.replay_speed()? {
+            Some(Value::Float(speed)) => self.recorded_length(speed),
+            Some(_) => self.recorded_length(1.0),
+            None => Ok(None),
+        }
+    }
+
+    fn recorded_length(&self, speed: f64) -> Result<Option<Nanos>, PlanError> {
         let (_, workload) = self.engine_and_workload()?;
         let params = self.typed_params(&workload)?;
         let length = |summary: &model::RecordingSummary| summary.length_of(times_of(&params)).0 as f64 / speed;

@@ -647,7 +647,16 @@ fn last_reading(measured: &Result<(), RunnerError>, running: &RunningInstance) -
 pub(crate) fn phase_setup(trial: &Trial, kinds: usize) -> PhaseSetup {
     let (phases, on_error, seed) = (&trial.phases, trial.on_error, trial.arrival_seed());
     let parts = ArrivalParts { foreground: trial.host_part(), background: trial.client_part() };
-    PhaseSetup { kinds, interval: phases.interval, grace: phases.grace, on_error, seed, parts }
+    let (interval, grace, silence) = (phases.interval, phases.grace, longest_silence(trial));
+    PhaseSetup { kinds, interval, grace, silence, on_error, seed, parts }
+}
+
+/// For how long nothing may end in `trial`: a replay that ends with its log has no time that would end it. One with a time of its own has
+/// that, and if it keeps the times of its log, an end of these, too.
+fn longest_silence(trial: &Trial) -> Option<Nanos> {
+    let is_of_statements = trial.workload.params.recording().is_some_and(|summary| summary.sessions.is_some());
+    let keeps_times = matches!(trial.load.pacing, Pacing::Open { .. });
+    (is_of_statements && (keeps_times || plan::has_no_time(&trial.phases))).then_some(trial.phases.grace)
 }
 
 /// Runs `phases` with the clients of `loading`.
