@@ -12,6 +12,7 @@ use host::deadline::{MOMENT, poll_until};
 use host::error::TargetError;
 use host::filesystem::device_below;
 use model::{Fact, UnseenServer};
+use procfs::ProcError;
 use procfs::process::{Process, Stat};
 use std::collections::HashMap;
 use std::os::fd::BorrowedFd;
@@ -119,10 +120,13 @@ impl ServerSighting {
 /// Checks that a number that the user gives, and that is there, is that of a process.
 ///
 /// # Errors
-/// If it is that of a thread, or of a process that has ended.
+/// If it is that of a thread, or of a process that has ended, or if `/proc` cannot be read.
 pub fn check_number(pid: u32) -> Result<(), TargetError> {
-    let process = i32::try_from(pid).ok().and_then(|pid| Process::new(pid).ok());
-    let Some(status) = process.and_then(|process| Process::status(&process).ok()) else { return Ok(()) };
+    let Ok(number) = i32::try_from(pid) else { return Ok(()) };
+    let status = match Process::new(number).and_then(|process| process.status()) {
+        Ok(status) => status,
+        Err(error) => return check_readable(pid, &error, Path::new("/proc/self").exists()),
+    };
     if status.state.starts_with('Z') {
         return Err(TargetError::Unsupported(format!("process {pid} has ended, and only its parent keeps its number")));
     }
@@ -131,6 +135,19 @@ pub fn check_number(pid: u32) -> Result<(), TargetError> {
         return Err(TargetError::Unsupported(format!("{pid} is a thread of process {process}; give --pid {process}")));
     }
     Ok(())
+}
+
+/// Refuses process `pid`, whose status could not be read because of `error`, if no process can be seen. `has_proc`: whether `/proc` is mounted.
+fn check_readable(pid: u32, error: &ProcError, has_proc: bool) -> Result<(), TargetError> {
+    let why = match error {
+        ProcError::PermissionDenied(_) => "this user may not",
+        _ if !has_proc => "it is not mounted",
+        // It is not there, which is said by whoever looks for it next.
+        _ => return Ok(()),
+    };
+    Err(TargetError::Unsupported(format!(
+        "process {pid} cannot be checked, because /proc cannot be read: {why}; mount it so that this user sees the process"
+    )))
 }
 
 /// Checks that process `pid`, or one that descends from it, runs one of the `programs` of the server that people call `spoken`.
@@ -274,6 +291,17 @@ mod tests {
         assert!(poll_until(MOMENT, state).is_some());
         assert!(refused(child.id()).contains("has ended"));
         child.wait().unwrap();
+    }
+
+    #[test]
+    fn a_process_that_nobody_can_see_is_refused_with_the_reason_and_one_that_is_not_there_is_left_to_others() {
+        let refused = |error: ProcError, has_proc| {
+            check_readable(7, &error, has_proc).err().map(|error| error.to_string()).unwrap_or_default()
+        };
+        assert_eq!(refused(ProcError::NotFound(None), true), "");
+        let unmounted = refused(ProcError::NotFound(None), false);
+        assert!(unmounted.contains("process 7 cannot be checked, because /proc cannot be read: it is not mounted"));
+        assert!(refused(ProcError::PermissionDenied(None), true).contains("/proc cannot be read: this user may not"));
     }
 
     #[test]
