@@ -57,12 +57,17 @@ fn has_no_failure(point: &Value) {
 
 /// A fact of the point that was recorded last.
 pub fn fact(lab: &Lab, name: &str) -> String {
+    facts(lab, name).into_iter().next().unwrap_or_else(|| panic!("no {name}"))
+}
+
+/// All of that name.
+fn facts(lab: &Lab, name: &str) -> Vec<String> {
     let newest = lab.run_files().into_iter().max_by_key(|file| file.metadata().unwrap().modified().unwrap());
     let db = rusqlite::Connection::open(newest.expect("a run file")).unwrap();
     let text: String = db.query_row("SELECT facts FROM point", [], |row| row.get(0)).unwrap();
     let facts: Vec<Value> = serde_json::from_str(&text).unwrap();
-    let found = facts.iter().find(|fact| fact["name"] == name).unwrap_or_else(|| panic!("no {name}: {text}"));
-    found["value"].as_str().unwrap().to_owned()
+    let found = facts.iter().filter(|fact| fact["name"] == name);
+    found.map(|fact| fact["value"].as_str().unwrap().to_owned()).collect()
 }
 
 fn mariadb(lab: &Lab) -> (Running, String) {
@@ -324,6 +329,7 @@ fn a_csv_log_of_postgresql_is_replayed_on_a_copy_at_its_own_times() {
     assert_eq!(fact(&lab, "recorded.times"), "fractions of seconds");
     assert!(fact(&lab, "recorded.left_out_own").parse::<u64>().unwrap() > 2, "each reading of the watch is a question");
     let (reads, length_s) = reads_in(&std::fs::read_to_string(&log).unwrap());
+    assert_eq!(facts(&lab, "run.ops"), [reads.to_string()], "it is recorded once");
     let fast = replayed(&lab, &log, &url, &["--speed", "4"]);
     has_all_reads(&fast);
     for (point, speed) in [(&point, 1.0), (&fast, 4.0)] {

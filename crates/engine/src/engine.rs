@@ -287,6 +287,12 @@ pub trait Instance {
         Vec::new()
     }
 
+    /// How many operations the clients that were made last perform, once, if that is not known before they are made: a server has functions and views
+    /// of its own, by which statements of a log are left out.
+    fn take_counted_ops(&mut self) -> Option<u64> {
+        None
+    }
+
     /// What the statement of a variant has returned since the last call; `None` if the trial was none.
     fn take_result(&mut self) -> Option<VariantResult> {
         None

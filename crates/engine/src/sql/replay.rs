@@ -474,8 +474,8 @@ impl DueTimes for ReplayTimes {
     }
 }
 
-/// What is replayed, for people. A probe of a search does not end with the last of its operations.
-pub fn facts(recording: &SqlRecording, is_probe: bool) -> Vec<Fact> {
+/// What is replayed, for people.
+pub fn facts(recording: &SqlRecording) -> Vec<Fact> {
     let left_out = recording.left_out;
     let counts = [
         ("statements", recording.len()),
@@ -501,11 +501,9 @@ pub fn facts(recording: &SqlRecording, is_probe: bool) -> Vec<Fact> {
     let skipped = skipped.map(|(name, kind)| Fact::new(format!("recorded.skipped.{name}"), kind.to_string()));
     let copies = recording.copies.iter().map(|copies| Fact::new("recorded.copies", copies_text(recording, copies)));
     let effects = (left_out.effects > 0).then(|| Fact::new("recorded.effects", recording.effects_listed()));
-    // Fewer than the log promised, if the server has functions or views of its own that do more than read.
-    let ops = (!is_probe).then(|| Fact::new("run.ops", recording.len().to_string()));
     let room = Fact::new("recorded.room", model::Bytes(recording.bytes()).to_string());
     let texts = [Fact::new("recorded.version", version), Fact::new("recorded.times", times), room];
-    counts.into_iter().chain(skipped).chain(effects).chain(copies).chain(texts).chain(ops).collect()
+    counts.into_iter().chain(skipped).chain(effects).chain(copies).chain(texts).collect()
 }
 
 /// `3.40 times 54.0 s of the log; copies begin 0 s, 3.21 s, 1.02 s and 5.10 s after its first statement`

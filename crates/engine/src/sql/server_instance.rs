@@ -339,6 +339,8 @@ pub struct SqlServerInstance<S: SqlServer> {
     /// Whether its trials open connections and do nothing else.
     is_connecting: bool,
     replay_facts: Vec<Fact>,
+    /// How many statements the clients that were made last replay.
+    replayed_ops: Option<u64>,
     /// What the statements of a replay have come to; `None` of any other load.
     replay_tally: Option<ReplayTally>,
     /// What is asked about its plans when it is over.
@@ -500,6 +502,7 @@ impl<S: SqlServer> SqlServerInstance<S> {
             policy: EndpointPolicy::from_params(&start.trial.target.params),
             is_connecting: connect::is_connecting(start.trial),
             replay_facts: Vec::new(),
+            replayed_ops: None,
             replay_tally: None,
             replay_plans: None,
             found_facts: Vec::new(),
@@ -582,7 +585,8 @@ impl<S: SqlServer> SqlServerInstance<S> {
         let made_columns = replay::made_columns::<S>(&recording, params, &self.address, &mut admin)?;
         drop(admin);
         let recording = replay::copied_recording(&recording, trial)?;
-        self.replay_facts = replay::facts(&recording, trial.is_probe());
+        self.replay_facts = replay::facts(&recording);
+        self.replayed_ops = Some(recording.len());
         let (open, identity) = (self.open.clone(), self.identity.clone());
         let options = SessionOptions { open, identity, ..self.options.clone() };
         let (clients, tally) =
@@ -749,6 +753,10 @@ impl<S: SqlServer> Instance for SqlServerInstance<S> {
 
     fn take_held(&mut self) -> Vec<Fact> {
         self.held.take_facts()
+    }
+
+    fn take_counted_ops(&mut self) -> Option<u64> {
+        self.replayed_ops.take()
     }
 
     fn share_data(&mut self) -> Result<Option<CommonData>, TargetError> {

@@ -11,20 +11,21 @@ use load::BackgroundLoad;
 use model::{EngineTraits, Fact, KindDef, PointTraits, Trial};
 use workload::OpKindDef;
 
-/// The kinds of its operations, its place in a sequence, and the number of operations if it ends by itself.
-pub(super) fn of_trial(assignment: &Assignment, kinds: &[OpKindDef]) -> Vec<Fact> {
+/// The kinds of its operations, its place in a sequence, and the number of operations if it ends by itself: so many as the instance has `counted`,
+/// if it has.
+pub(super) fn of_trial(assignment: &Assignment, kinds: &[OpKindDef], counted: Option<u64>) -> Vec<Fact> {
     let sequence = Some(&assignment.sequence).filter(|sequence| sequence.steps.len() > 1);
     let sequence = sequence.map(|sequence| Fact::new("sequence", (sequence.first + 1).to_string()));
-    let ops = run_ops(&assignment.trial).map(|ops| Fact::new("run.ops", ops.to_string()));
+    let ops = run_ops(&assignment.trial, counted).map(|ops| Fact::new("run.ops", ops.to_string()));
     kinds.iter().flat_map(kind_facts).chain(sequence).chain(ops).collect()
 }
 
 /// How many operations the run of `trial` has, if it ends by itself.
-fn run_ops(trial: &Trial) -> Option<u64> {
+fn run_ops(trial: &Trial, counted: Option<u64>) -> Option<u64> {
     if trial.is_probe() {
         return None;
     }
-    let own = engine::estimate::own_run_ops(trial)?;
+    let own = counted.or_else(|| engine::estimate::own_run_ops(trial))?;
     Some(own.saturating_mul(u64::from(trial.target.instances)))
 }
 

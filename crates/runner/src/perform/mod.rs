@@ -257,7 +257,7 @@ impl<'a> TrialPerformer<'a> {
         self.machine.pin_server(&server)?;
         facts.extend(self.machine.facts(!server.is_empty()));
         facts.extend(missing.into_iter().map(|note| Fact::new("counters.missing", note)));
-        facts.extend(facts::of_trial(assignment, &kinds));
+        facts.extend(facts::of_trial(assignment, &kinds, running.instance.take_counted_ops()));
         facts.extend(self.restored.take());
         facts.extend(replayed.iter().map(|replayed| Fact::new("prepare.steps", replayed.steps.join(", "))));
         let stacks = self.open_stacks(trial, conductor);
