@@ -9,7 +9,10 @@ use super::speech::unquoted;
 use crate::findings::outage::Outages;
 use crate::points::failed_replay::{FAILED_MAX, FailedReplay, failed_share};
 use crate::{Code, DetailKind};
+use model::Nanos;
 use words::quantity::{percent, time, whole};
+
+use Remedy::{Says, WentAway};
 
 /// A longer message would be all that is read.
 const MESSAGE_CHARS_MAX: usize = 120;
@@ -35,12 +38,19 @@ pub fn failed_sentence(failed: &FailedReplay) -> String {
     )
 }
 
-/// What is probably wrong, and what to do.
-pub fn remedy(failed: &FailedReplay) -> String {
+/// What is probably wrong, and what to do. `gone_at`: when the server went away, after the replay began, if that is known.
+pub fn remedy(failed: &FailedReplay, gone_at: Option<Nanos>) -> String {
     let message = &failed.message.0;
     let known = REMEDIES.iter().find(|(parts, _)| parts.iter().all(|part| message.contains(part)));
-    let remedy = known.map_or(LOOK, |(_, remedy)| remedy);
-    remedy.replace("{}", quoted_in(message).unwrap_or("that they name"))
+    match known.map_or(Says(LOOK), |(_, remedy)| *remedy) {
+        Says(remedy) => remedy.replace("{}", quoted_in(message).unwrap_or("that they name")),
+        WentAway => went_away(gone_at),
+    }
+}
+
+fn went_away(at: Option<Nanos>) -> String {
+    let when = at.map_or("during the replay".to_owned(), |at| format!("{} into the replay", time(at.0 as f64)));
+    format!("The server went away {when}: look at its error log, restore the copy, and replay again.")
 }
 
 /// What is claimed of `run` first. In a search that is only said if statements fail at every multiple of the load: else the load is the reason.
@@ -53,11 +63,7 @@ pub(super) fn claims(run: &AskedRun) -> Vec<Claim> {
     let counted = claim(failed_sentence(&failed)).figure("failed", failed.failed as f64, None);
     let outages = points().flat_map(|point| &point.findings).filter_map(|one| Outages::in_detail(&one.detail));
     let gone_at = outages.map(|outages| outages.longest_at_ns).min();
-    let advice = unquoted(&remedy(&failed));
-    let advice = gone_at.map_or(advice.clone(), |at| {
-        advice.replace(DURING_REPLAY, &format!("went away {} into the replay", time(at.0 as f64)))
-    });
-    vec![counted, claim(advice)]
+    vec![counted, claim(unquoted(&remedy(&failed, gone_at)))]
 }
 
 const LACKS_TABLE: &str =
@@ -76,41 +82,46 @@ const TIME_LIMIT: &str = "A time limit of the server ended them: set it as on th
 const OTHER_SYNTAX: &str =
     "The copy does not know these statements: compare its version and sql_mode with the recorded server's.";
 const NO_ANSWER: &str = "The server ended connections or did not answer: look at its error log.";
-/// What is said if the moment is not known.
-const DURING_REPLAY: &str = "went away during the replay";
-const WENT_AWAY: &str =
-    "The server went away during the replay: look at its error log, restore the copy, and replay again.";
 const LOOK: &str = "Mend what the message says, and replay again; --details has the kinds of statement that failed.";
 
+/// What is said of a message.
+#[derive(Clone, Copy)]
+enum Remedy {
+    /// These words, with the name that the message quotes in place of `{}`.
+    Says(&'static str),
+    /// When the server went away.
+    WentAway,
+}
+
 /// By what a message has in it, in MySQL's and MariaDB's words or in PostgreSQL's. The first that fits counts.
-const REMEDIES: &[(&[&str], &str)] = &[
-    (&["Table '", "doesn't exist"], LACKS_TABLE),
-    (&["relation \"", "does not exist"], LACKS_TABLE),
-    (&["Unknown column"], OTHER_COLUMNS),
-    (&["column ", "does not exist"], OTHER_COLUMNS),
-    (&["Unknown database"], LACKS_SCHEMA),
-    (&["schema \"", "does not exist"], LACKS_SCHEMA),
-    (&["database \"", "does not exist"], LACKS_SCHEMA),
-    (&["FUNCTION ", "does not exist"], LACKS_FUNCTION),
-    (&["PROCEDURE ", "does not exist"], LACKS_FUNCTION),
-    (&["function ", "does not exist"], LACKS_FUNCTION),
-    (&["denied"], NO_RIGHTS),
-    (&["READ ONLY transaction"], READ_ONLY),
-    (&["read-only"], READ_ONLY),
-    (&["Too many connections"], NO_CONNECTIONS),
-    (&["too many clients"], NO_CONNECTIONS),
-    (&["connection slots"], NO_CONNECTIONS),
-    (&["Duplicate entry"], ROWS_THERE),
-    (&["duplicate key value"], ROWS_THERE),
-    (&["Lock wait timeout"], LOCKED),
-    (&["eadlock"], LOCKED),
-    (&["max_statement_time"], TIME_LIMIT),
-    (&["maximum statement execution time"], TIME_LIMIT),
-    (&["statement timeout"], TIME_LIMIT),
-    (&["syntax"], OTHER_SYNTAX),
-    (&["connection refused"], WENT_AWAY),
-    (&["connection was lost"], NO_ANSWER),
-    (&["did not answer"], NO_ANSWER),
+const REMEDIES: &[(&[&str], Remedy)] = &[
+    (&["Table '", "doesn't exist"], Says(LACKS_TABLE)),
+    (&["relation \"", "does not exist"], Says(LACKS_TABLE)),
+    (&["Unknown column"], Says(OTHER_COLUMNS)),
+    (&["column ", "does not exist"], Says(OTHER_COLUMNS)),
+    (&["Unknown database"], Says(LACKS_SCHEMA)),
+    (&["schema \"", "does not exist"], Says(LACKS_SCHEMA)),
+    (&["database \"", "does not exist"], Says(LACKS_SCHEMA)),
+    (&["FUNCTION ", "does not exist"], Says(LACKS_FUNCTION)),
+    (&["PROCEDURE ", "does not exist"], Says(LACKS_FUNCTION)),
+    (&["function ", "does not exist"], Says(LACKS_FUNCTION)),
+    (&["denied"], Says(NO_RIGHTS)),
+    (&["READ ONLY transaction"], Says(READ_ONLY)),
+    (&["read-only"], Says(READ_ONLY)),
+    (&["Too many connections"], Says(NO_CONNECTIONS)),
+    (&["too many clients"], Says(NO_CONNECTIONS)),
+    (&["connection slots"], Says(NO_CONNECTIONS)),
+    (&["Duplicate entry"], Says(ROWS_THERE)),
+    (&["duplicate key value"], Says(ROWS_THERE)),
+    (&["Lock wait timeout"], Says(LOCKED)),
+    (&["eadlock"], Says(LOCKED)),
+    (&["max_statement_time"], Says(TIME_LIMIT)),
+    (&["maximum statement execution time"], Says(TIME_LIMIT)),
+    (&["statement timeout"], Says(TIME_LIMIT)),
+    (&["syntax"], Says(OTHER_SYNTAX)),
+    (&["connection refused"], WentAway),
+    (&["connection was lost"], Says(NO_ANSWER)),
+    (&["did not answer"], Says(NO_ANSWER)),
 ];
 
 /// The first name in quotes: `shop.x` of `Table 'shop.x' doesn't exist`.
@@ -175,14 +186,16 @@ mod tests {
 
     #[test]
     fn a_remedy_is_for_the_message_in_the_words_of_each_server() {
-        let remedy = |message: &str| remedy(&FailedReplay { failed: 1, sent: 1, message: (message.to_owned(), 1) });
+        let remedy =
+            |message: &str| remedy(&FailedReplay { failed: 1, sent: 1, message: (message.to_owned(), 1) }, None);
         assert!(remedy("relation \"orders\" does not exist").starts_with("The copy lacks table orders:"));
         assert!(remedy("Unknown database 'shop'").starts_with("The copy lacks schema shop:"));
         assert_eq!(remedy("column o.total does not exist"), OTHER_COLUMNS);
         assert_eq!(remedy("function f(integer) does not exist"), LACKS_FUNCTION);
         assert_eq!(remedy("SELECT command denied to user 'a'@'b' for table 't'"), NO_RIGHTS);
         assert_eq!(remedy("cannot execute UPDATE in a read-only transaction"), READ_ONLY);
-        assert_eq!(remedy("connection refused at host `127.0.0.1`, port 3306; is the server there?"), WENT_AWAY);
+        let refused = remedy("connection refused at host `127.0.0.1`, port 3306; is the server there?");
+        assert!(refused.starts_with("The server went away during the replay: look at its error log"), "{refused}");
         assert_eq!(remedy("it is broken"), LOOK);
     }
 }

@@ -36,7 +36,7 @@ pub fn failed_sentences(comparison: &RunComparison) -> Vec<String> {
     let all = base.map(|failed| told(&comparison.base, failed));
     let all = all.into_iter().chain(new.map(|failed| told(&comparison.new, failed)));
     // The times of statements that failed are in no ratio, and what the others had to do changed with that.
-    let remedy = |failed: &FailedReplay| format!("Do not rely on the ratios. {}", remedy(failed));
+    let remedy = |failed: &FailedReplay| format!("Do not rely on the ratios. {}", remedy(failed, None));
     all.chain(new.or(base).map(remedy)).collect()
 }
 
