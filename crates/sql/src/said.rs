@@ -1,0 +1,381 @@
+//! Where a statement says values of given columns: beside a comparison, in a list, in SET, in the rows of an INSERT.
+//!
+//! In: a statement that was split, and the columns. Out: the tokens that are their values. Limits: a statement is not parsed. A value is a
+//! literal or a parameter, alone or as the first of a sum: what else is calculated, a value before its column (`5 = id`) and rows that are compared
+//! with rows are not found, nor is anything in a MERGE. Names are compared without their schemas.
+
+use crate::lexer::{Token, TokenKind};
+use crate::reading::Dialect;
+use crate::scopes::{Scopes, SplitText};
+
+/// A column whose values are looked for.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ValueColumn {
+    /// Its table, without a schema.
+    pub table: String,
+    /// Its name.
+    pub column: String,
+    /// Its place among the columns of its table, from 0: an INSERT may name none.
+    pub place: usize,
+}
+
+/// A value of a column in a statement.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct SaidValue {
+    /// The number of the column among those that were given.
+    pub column: usize,
+    /// The number of its token.
+    pub token: usize,
+    /// Whether a minus is before it.
+    pub is_negative: bool,
+}
+
+/// What a statement says of given columns.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct SaidValues {
+    /// Their values, in the order of the statement.
+    pub values: Vec<SaidValue>,
+    /// The numbers of those columns that are of the table into which it inserts.
+    pub inserted: Vec<usize>,
+}
+
+/// What `text`, which was split into `tokens`, says of `columns`.
+pub fn said_values(text: &str, tokens: &[Token], dialect: Dialect, columns: &[ValueColumn]) -> SaidValues {
+    let split = SplitText { text, tokens, dialect };
+    let scopes = Scopes::of(split);
+    let statement = Statement { split, columns, scopes: &scopes };
+    let mut values = Vec::new();
+    for at in 0..tokens.len() {
+        statement.push_compared(at, &mut values);
+    }
+    for (table, behind) in &scopes.inserts {
+        statement.push_rows(table, *behind, &mut values);
+    }
+    values.sort_by_key(|value| value.token);
+    values.dedup_by_key(|value| value.token);
+    let into = scopes.inserts.first().map(|(table, _)| table);
+    let is_inserted = |nth: &usize| into.is_some_and(|table| split.is_same(table, &columns[*nth].table));
+    SaidValues { values, inserted: (0..columns.len()).filter(is_inserted).collect() }
+}
+
+const COMPARED: [&str; 8] = ["=", "<>", "!=", "<", ">", "<=", ">=", "<=>"];
+/// Signs between what is calculated.
+const CALCULATED: [&str; 11] = ["+", "-", "*", "/", "%", "||", "^", "&", "|", "<<", ">>"];
+
+struct Statement<'a> {
+    split: SplitText<'a>,
+    columns: &'a [ValueColumn],
+    scopes: &'a Scopes,
+}
+
+/// A value, and the number of the token behind it.
+struct FoundValue {
+    token: usize,
+    is_negative: bool,
+    behind: usize,
+}
+
+impl Statement<'_> {
+    /// Adds the values that the column whose name begins at `at` is compared with, if it is one of those.
+    fn push_compared(&self, at: usize, values: &mut Vec<SaidValue>) {
+        let split = &self.split;
+        let is_within = at > 0 && (split.is_sign(at - 1, ".") || self.is_calculated(at - 1));
+        let Some(behind) = split.behind_name(at).filter(|_| !is_within) else { return };
+        let is_sign = COMPARED.iter().any(|sign| split.is_sign(behind, sign));
+        let verb = behind + usize::from(split.is_word(behind, &["not"]));
+        let is_between = split.is_word(verb, &["between"]);
+        let is_list = split.is_word(verb, &["in"]) && split.is_sign(verb + 1, "(");
+        if !is_sign && !is_between && !is_list {
+            return;
+        }
+        let Some(column) = self.column_named(at, behind) else { return };
+        if is_list {
+            self.push_list(column, verb + 2, values);
+        } else if is_between {
+            self.push_between(column, verb + 1, values);
+        } else {
+            self.push_operand(column, behind + 1, values);
+        }
+    }
+
+    /// Adds what is behind the sign of a comparison, from `at` on: a value, `ANY ('{1,2}')`, `ANY (ARRAY[1, 2])`.
+    fn push_operand(&self, column: usize, at: usize, values: &mut Vec<SaidValue>) {
+        let split = &self.split;
+        if !(split.is_word(at, &["any", "some", "all"]) && split.is_sign(at + 1, "(")) {
+            push_value(column, self.value_at(at), values);
+        } else if split.is_word(at + 2, &["array"]) && split.is_sign(at + 3, "[") {
+            self.push_list(column, at + 4, values);
+        } else {
+            self.push_list(column, at + 2, values);
+        }
+    }
+
+    /// Adds both values of a range, or none: one that is left alone would be the end of another range.
+    fn push_between(&self, column: usize, at: usize, values: &mut Vec<SaidValue>) {
+        let Some(first) = self.value_at(at) else { return };
+        let behind_and = self.find_and(first.behind).map(|and| and + 1);
+        if let Some(last) = behind_and.and_then(|at| self.value_at(at)) {
+            push_value(column, Some(first), values);
+            push_value(column, Some(last), values);
+        }
+    }
+
+    /// The AND behind what begins at `at`.
+    fn find_and(&self, at: usize) -> Option<usize> {
+        let end = self.split.end_of_item(at).unwrap_or(self.split.tokens.len());
+        (at..end).find(|nth| self.split.is_word(*nth, &["and"]))
+    }
+
+    /// Adds the values of a list whose first item begins at `at`.
+    fn push_list(&self, column: usize, mut at: usize, values: &mut Vec<SaidValue>) {
+        while let Some(end) = self.split.end_of_item(at) {
+            push_value(column, self.value_at(at).filter(|value| value.behind == end), values);
+            if !self.split.is_sign(end, ",") {
+                return;
+            }
+            at = end + 1;
+        }
+    }
+
+    /// Adds the values in the rows of an INSERT into `table`, which goes on at `behind`.
+    fn push_rows(&self, table: &str, behind: usize, values: &mut Vec<SaidValue>) {
+        let split = &self.split;
+        let mut at = behind;
+        let of_table = |column: &ValueColumn| split.is_same(&column.table, table);
+        let mut places = self.columns.iter().map(|column| of_table(column).then_some(column.place)).collect::<Vec<_>>();
+        if split.is_sign(at, "(") && !split.is_word(at + 1, &["select", "with", "values"]) {
+            let Some((names, end)) = self.names_in(at + 1) else { return };
+            let place_of = |column: &ValueColumn| names.iter().position(|name| split.is_same(name, &column.column));
+            places = self.columns.iter().map(|it| place_of(it).filter(|_| of_table(it))).collect();
+            at = end + 1;
+        }
+        if split.is_word(at, &["overriding"]) {
+            at += 3;
+        }
+        if !split.is_word(at, &["values", "value"]) {
+            return;
+        }
+        at += 1;
+        loop {
+            at += usize::from(split.is_word(at, &["row"]));
+            let Some(end) = self.push_row(&places, at, values) else { return };
+            if !split.is_sign(end + 1, ",") {
+                return;
+            }
+            at = end + 2;
+        }
+    }
+
+    /// Adds the values of the row that begins at `at`, which has each column at its place, and returns the number of the bracket at its end.
+    fn push_row(&self, places: &[Option<usize>], at: usize, values: &mut Vec<SaidValue>) -> Option<usize> {
+        if !self.split.is_sign(at, "(") {
+            return None;
+        }
+        let mut at = at + 1;
+        for place in 0.. {
+            let end = self.split.end_of_item(at)?;
+            if let Some(column) = places.iter().position(|its_place| *its_place == Some(place)) {
+                push_value(column, self.value_at(at).filter(|value| value.behind == end), values);
+            }
+            if !self.split.is_sign(end, ",") {
+                return Some(end);
+            }
+            at = end + 1;
+        }
+        None
+    }
+
+    /// The names in a list that begins at `at`, and the number of the bracket at its end.
+    fn names_in(&self, mut at: usize) -> Option<(Vec<String>, usize)> {
+        let mut names = Vec::new();
+        loop {
+            let end = self.split.end_of_item(at)?;
+            names.push(self.split.name(end.checked_sub(1)?).unwrap_or_default());
+            if !self.split.is_sign(end, ",") {
+                return Some((names, end));
+            }
+            at = end + 1;
+        }
+    }
+
+    /// The number of the column whose name is from `at` to before `behind`.
+    fn column_named(&self, at: usize, behind: usize) -> Option<usize> {
+        let name = self.split.name(behind - 1)?;
+        let is_of = |column: &ValueColumn, table: &str| {
+            self.split.is_same(&column.column, &name) && self.split.is_same(&column.table, table)
+        };
+        let scope = self.scopes.of_token[at];
+        if behind - at > 2 {
+            let table = self.scopes.table_called(scope, &self.split, &self.split.name(behind - 3)?)?;
+            return self.columns.iter().position(|column| is_of(column, table));
+        }
+        let is_here = |nth: &usize| self.scopes.tables_in(scope).any(|table| is_of(&self.columns[*nth], table));
+        let mut found = (0..self.columns.len()).filter(is_here);
+        found.next().filter(|_| found.next().is_none())
+    }
+
+    /// The value that begins at `at`, if it stands alone or is the first of a sum.
+    fn value_at(&self, at: usize) -> Option<FoundValue> {
+        let split = &self.split;
+        let is_negative = split.is_sign(at, "-");
+        let token = at + usize::from(is_negative || split.is_sign(at, "+"));
+        let is_value = |at: usize| {
+            let kind = split.tokens.get(at).map(|token| token.kind);
+            matches!(kind, Some(TokenKind::Number | TokenKind::Text | TokenKind::Param))
+        };
+        let mut behind = token + 1;
+        while split.is_sign(behind, "::") {
+            behind += 2;
+            // Of `bigint[]`.
+            behind += if split.is_sign(behind, "[") && split.is_sign(behind + 1, "]") { 2 } else { 0 };
+        }
+        // A sum moves with its first value: BETWEEN 100 AND 100 + 99.
+        let is_found = is_value(token) && !is_value(behind) && (self.is_sum(behind) || !self.is_calculated(behind));
+        is_found.then_some(FoundValue { token, is_negative, behind })
+    }
+
+    fn is_sum(&self, at: usize) -> bool {
+        self.split.is_sign(at, "+") || self.split.is_sign(at, "-")
+    }
+
+    fn is_calculated(&self, at: usize) -> bool {
+        CALCULATED.iter().any(|sign| self.split.is_sign(at, sign)) || self.split.is_word(at, &["div", "mod"])
+    }
+}
+
+fn push_value(column: usize, value: Option<FoundValue>, values: &mut Vec<SaidValue>) {
+    values.extend(value.map(|FoundValue { token, is_negative, .. }| SaidValue { column, token, is_negative }));
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Dialect::{Mysql, Postgres};
+    use super::*;
+    use crate::lexer;
+
+    /// Two of one table, and one of another.
+    fn columns() -> Vec<ValueColumn> {
+        let of = |(table, column, place): (&str, &str, usize)| ValueColumn {
+            table: table.to_owned(),
+            column: column.to_owned(),
+            place,
+        };
+        [("orders", "id", 0), ("orders", "customer", 2), ("order_lines", "order_id", 1)].map(of).to_vec()
+    }
+
+    /// The values that `text` says of the columns: `id 5`, `customer 7`.
+    fn said(text: &str, dialect: Dialect) -> String {
+        let (tokens, columns) = (lexer::tokens(text, dialect).unwrap(), columns());
+        let said = said_values(text, &tokens, dialect, &columns);
+        let value = |value: &SaidValue| {
+            let sign = if value.is_negative { "-" } else { "" };
+            format!("{} {sign}{}", columns[value.column].column, tokens[value.token].text(text))
+        };
+        said.values.iter().map(value).collect::<Vec<_>>().join(", ")
+    }
+
+    #[test]
+    fn values_beside_comparisons_are_said_of_their_columns() {
+        for (text, expected) in [
+            ("SELECT * FROM orders WHERE id = 5 AND total > 9", "id 5"),
+            ("SELECT id=5, 7 FROM shop.orders WHERE id <>-6 AND orders.id<='7' LIMIT 3", "id 5, id -6, id '7'"),
+            ("SELECT 1 FROM orders WHERE id BETWEEN 5 AND 9 AND total BETWEEN 1 AND 2", "id 5, id 9"),
+            ("SELECT 1 FROM orders WHERE id NOT BETWEEN 5 AND 5 + 99", "id 5, id 5"),
+            ("SELECT 1 FROM orders WHERE id BETWEEN 5 AND customer * 2", ""),
+            (
+                "SELECT 1 FROM orders WHERE id IN (5, -6,'7', f(8), 9) OR id NOT IN (10)",
+                "id 5, id -6, id '7', id 9, id 10",
+            ),
+            ("UPDATE orders SET customer = 7, total = 8 WHERE id = 5", "customer 7, id 5"),
+            ("DELETE FROM orders WHERE id = 5 ORDER BY id LIMIT 6", "id 5"),
+            ("SELECT 1 FROM orders WHERE id = 5 * 2 OR id + 1 = 6 OR id % 8 = 7 OR 9 = id", ""),
+            ("SELECT 1 FROM orders WHERE id = 5 + 1 OR id = 7 - customer", "id 5, id 7"),
+            ("SELECT 'id = 5' /* id = 6 */ FROM orders -- id = 7", ""),
+            ("SELECT 1 FROM orders WHERE note = 'id = 5' AND grid = 6", ""),
+        ] {
+            for dialect in [Mysql, Postgres] {
+                assert_eq!(said(text, dialect), expected, "{text}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_column_belongs_to_the_table_of_its_select() {
+        for (text, expected) in [
+            ("SELECT 1 FROM customers WHERE id = 5", ""),
+            ("SELECT 1 FROM orders AS o, customers c WHERE o.id = 5 AND c.id = 6 AND customer = 7", "id 5, customer 7"),
+            ("SELECT 1 FROM customers c JOIN orders o ON o.id = 5 AND c.id = 6 WHERE orders.id = 7", "id 5"),
+            ("SELECT 1 FROM a LEFT JOIN order_lines l USING (id) WHERE order_id = 5 AND id = 6", "order_id 5"),
+            ("SELECT 1 FROM customers WHERE id = 5 AND id IN (SELECT customer FROM orders WHERE id = 6)", "id 6"),
+            (
+                "SELECT 1 FROM orders o WHERE EXISTS (SELECT 1 FROM t WHERE id = 5 AND o.id = 6) AND id = 7",
+                "id 6, id 7",
+            ),
+            ("SELECT 1 FROM (SELECT id FROM orders WHERE id = 5) o, t WHERE id = 6", "id 5"),
+            ("SELECT 1 FROM (orders o, t) WHERE id = 5", "id 5"),
+            ("SELECT 1 FROM orders WHERE id = 5 UNION SELECT 1 FROM t WHERE id = 6", "id 5"),
+            ("WITH o AS (SELECT 1 FROM orders WHERE id = 5) SELECT 1 FROM o WHERE id = 6", "id 5"),
+            ("INSERT INTO orders (total) SELECT total FROM t WHERE id = 5", ""),
+            ("DELETE FROM t WHERE id = 5; DELETE FROM orders WHERE id = 6", "id 6"),
+            ("SELECT 1 FROM orders o, orders p WHERE o.id = 5 AND p.id = 6", "id 5, id 6"),
+            ("SELECT extract(hour FROM made) FROM orders WHERE id = 5 FOR UPDATE", "id 5"),
+        ] {
+            for dialect in [Mysql, Postgres] {
+                assert_eq!(said(text, dialect), expected, "{text}");
+            }
+        }
+        assert_eq!(said("SELECT 1 FROM `Orders` WHERE `ID` = 5 AND \"id\" = 6", Mysql), "id 5");
+        assert_eq!(said("SELECT 1 FROM ORDERS WHERE Id = 5 AND \"id\" = 6 AND \"Id\" = 7", Postgres), "id 5, id 6");
+        assert_eq!(said("SELECT 1 FROM \"Orders\" WHERE id = 5", Postgres), "");
+        assert_eq!(
+            said("UPDATE t, orders o SET o.customer = 7 WHERE t.id = 5 AND o.id = 6", Mysql),
+            "customer 7, id 6"
+        );
+        assert_eq!(said("UPDATE orders SET total = 1 FROM t WHERE t.id = 5 AND orders.id = 6", Postgres), "id 6");
+        assert_eq!(said("SELECT 1 FROM t WHERE a IS DISTINCT FROM orders AND id = 5", Postgres), "");
+    }
+
+    #[test]
+    fn the_rows_of_an_insert_say_their_values_by_position() {
+        for (text, expected) in [
+            ("INSERT INTO orders (total, id) VALUES (1, 5), (2, -6), (f(3, 4), '7')", "id 5, id -6, id '7'"),
+            ("INSERT INTO shop.orders VALUES (5, 'a), (b', 7), (DEFAULT, NULL, 8)", "id 5, customer 7, customer 8"),
+            ("INSERT INTO order_lines (id, order_id) VALUES (5, 6)", "order_id 6"),
+            ("INSERT INTO orders (id) VALUES (5 + 1)", ""),
+            ("INSERT INTO t (id, customer) VALUES (5, 6)", ""),
+            ("INSERT INTO orders (id", ""),
+            ("INSERT INTO orders (id) VALUES (5", ""),
+        ] {
+            for dialect in [Mysql, Postgres] {
+                assert_eq!(said(text, dialect), expected, "{text}");
+            }
+        }
+        let or_update =
+            "INSERT IGNORE orders (id) VALUES (5) ON DUPLICATE KEY UPDATE customer = 7, total = VALUES(total)";
+        assert_eq!(said(or_update, Mysql), "id 5, customer 7");
+        assert_eq!(said("REPLACE INTO orders SET id = 5, total = replace('a', 'b', 'c')", Mysql), "id 5");
+        let on_conflict = "INSERT INTO orders AS o (\"id\") OVERRIDING SYSTEM VALUE VALUES ('5'::bigint) ON CONFLICT (id) \
+                           DO UPDATE SET customer = 7 WHERE o.id = 6 RETURNING id";
+        assert_eq!(said(on_conflict, Postgres), "id '5', customer 7, id 6");
+    }
+
+    #[test]
+    fn lists_of_postgresql_and_parameters_are_values() {
+        assert_eq!(said("SELECT 1 FROM orders WHERE id = ANY ('{5,6}'::bigint[])", Postgres), "id '{5,6}'");
+        assert_eq!(
+            said("SELECT 1 FROM orders WHERE id = ANY(ARRAY[5, 6]) AND id = ANY($1)", Postgres),
+            "id 5, id 6, id $1"
+        );
+        assert_eq!(said("SELECT 1 FROM orders WHERE id = $2 AND total = $1", Postgres), "id $2");
+        assert_eq!(said("INSERT INTO orders (total, id) VALUES (?, ?), (?, ?)", Mysql), "id ?, id ?");
+    }
+
+    #[test]
+    fn the_columns_of_the_table_of_an_insert_are_told() {
+        let inserted = |text: &str| said_values(text, &lexer::tokens(text, Mysql).unwrap(), Mysql, &columns()).inserted;
+        assert_eq!(inserted("INSERT INTO orders (total) VALUES (1)"), [0, 1]);
+        assert_eq!(inserted("replace order_lines (qty) values (1)"), [2]);
+        assert_eq!(inserted("UPDATE orders SET total = 1"), [0; 0]);
+        assert_eq!(inserted("INSERT INTO t SELECT replace(a, 'b', 'c') FROM orders"), [0; 0]);
+    }
+}
