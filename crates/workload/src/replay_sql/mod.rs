@@ -3,7 +3,7 @@
 //! In: a log that was read, which part of it how many times and how fast, the number of clients. Out: [`SqlOp`]s without calls, each with the
 //! text of one statement and the ids that it made, the time at which it falls due, and as its arguments the numbers of its schema and its
 //! session, its time in the recording, what it was answered there, how many bytes text and ids have, the [`StatementPlace`] of the one that it waits
-//! for, and if it was a call of what was prepared, the number of that and the values.
+//! for, and if it was a call of what was prepared, the number of that and the values. Keys that are named have values of their own in each further copy.
 //! Limits: one round trip each. What was prepared is known of a capture and of a log of PostgreSQL; all else is sent as text. A client has one session after the other; with fewer clients than sessions at
 //! once it has several, and then a slow statement holds up those of another session. Statements
 //! that failed when they were recorded are sent again, too.
@@ -11,6 +11,8 @@
 mod answer;
 mod captured;
 mod days;
+mod key_mover;
+mod keys;
 mod lines;
 mod log_file;
 mod log_taker;
@@ -26,9 +28,11 @@ mod wanted;
 mod workload_file;
 
 pub use answer::RecordedAnswer;
+pub use key_mover::{KeyMover, MovingColumn, MovingKey};
+pub use keys::{AskedKey, KeyColumn};
 pub use log_file::{SavedWorkload, ToSave, content_of_file, read_file, save_file};
 pub use log_taker::RecordedServer;
-pub use part::{clock_text, copies_of, shift_of, stretch_of, times_of};
+pub use part::{asked_keys, clock_text, copies_of, shift_of, stretch_of, times_of};
 pub use recording::{
     Copies, KINDS_MAX, KeptCall, Lanes, LeftOut, MadeCopies, OTHERS, PreparedTemplate, ReadStatement,
     RecordedStatement, RecordingSurvey, STATEMENTS_MAX, SqlRecording, StatementKind, StatementPlace, SurveyedStretch,
@@ -42,13 +46,14 @@ use crate::oltp::custom::keep_name;
 use crate::program::{ClientIndex, OpKindDef, OpStream, ProgramInput, SqlProgram, SqlWork};
 use crate::recording_error::RecordingError;
 use crate::{DataReuse, Workload, WorkloadDef};
+use key_mover::LaneKeys;
 use lines::Lines;
 use log_taker::{LogTaker, TakenLog};
 use model::{
     Bytes, Entry, Family, Nanos, OpClass, OpKind, ParamDef, ParamKind, ParamRole, Params, SqlArg, SqlOp, Value,
     WorkTraits,
 };
-use part::{FOR, FROM, SHIFT, TIMES_DEF};
+use part::{FOR, FROM, KEYS, SHIFT, TIMES_DEF};
 use recording::RecordingBuilder;
 use std::io::BufRead;
 use std::sync::Arc;
@@ -65,6 +70,7 @@ pub static REPLAY_SQL: WorkloadDef = WorkloadDef {
             LOG_LINE_PREFIX,
             TIMES_DEF,
             SHIFT,
+            KEYS,
             FROM,
             FOR,
             SPEED,
@@ -133,8 +139,9 @@ impl LogWanted {
     /// What a trial with these parameters replays.
     ///
     /// # Errors
-    /// What is wrong with the names of schemas, in one line.
+    /// What is wrong with the names of schemas or keys, in one line.
     pub fn from_params(params: &Params) -> Result<LogWanted, String> {
+        asked_keys(params)?;
         Ok(LogWanted {
             writes: allows_writes(params),
             renamed: schema_names(params)?,
@@ -295,8 +302,13 @@ impl Workload<SqlOp> for NoStatements {
 }
 
 /// The statements of `recording` in `lanes`, one for each client, so many times as fast as they were recorded; without a speed, none has
-/// a time. An operation without a text is one whose text cannot be read back.
-pub fn statement_stream(recording: Arc<SqlRecording>, lanes: Arc<Lanes>, speed: Option<f64>) -> OpStream<SqlOp> {
+/// a time. The `keys` of copies are moved. An operation without a text is one whose text cannot be read back.
+pub fn statement_stream(
+    recording: Arc<SqlRecording>,
+    lanes: Arc<Lanes>,
+    speed: Option<f64>,
+    keys: Option<Arc<KeyMover>>,
+) -> OpStream<SqlOp> {
     let all = recording.len();
     let of_lanes = lanes.clone();
     let make = move |slot: ClientIndex| LaneOps {
@@ -306,6 +318,7 @@ pub fn statement_stream(recording: Arc<SqlRecording>, lanes: Arc<Lanes>, speed: 
         next: 0,
         numbers: Vec::new().into_iter(),
         speed,
+        keys: keys.clone().map(LaneKeys::new),
     };
     OpStream::new(Some(all), 1, make).with_ops_by_client(move |slot| lanes.count_of(slot.client))
 }
@@ -336,6 +349,7 @@ struct LaneOps {
     next: u64,
     numbers: std::vec::IntoIter<u32>,
     speed: Option<f64>,
+    keys: Option<LaneKeys>,
 }
 
 impl LaneOps {
@@ -355,13 +369,21 @@ impl LaneOps {
         op.op_kind = OpKind(statement.kind);
         op.due = due_at(statement.due, self.speed);
         let recorded = [statement.schema.into(), statement.session.into(), statement.due.0 as i64];
-        let ReadStatement { answer, made_bytes, call } = self.recording.read_text(&statement, &mut op.text)?;
+        let mut read = self.recording.read_text(&statement, &mut op.text)?;
+        if let Some(keys) = &mut self.keys {
+            keys.move_statement(&self.recording, &statement, &mut op.text, &mut read);
+        }
+        let ReadStatement { answer, made_bytes, call } = read;
         let bytes = [op.text.len() - made_bytes, made_bytes].map(|bytes| SqlArg::Int(bytes as i64));
         let after = statement.after.map_or(SqlArg::Null, StatementPlace::arg);
         op.args.extend(recorded.map(SqlArg::Int).into_iter().chain(answer.args()).chain(bytes).chain([after]));
         if let Some(call) = call {
             op.args.push(SqlArg::Int(call.template.into()));
+            let first = op.args.len();
             call.put_args(&mut op.args, &mut op.text).ok_or(std::io::ErrorKind::InvalidData)?;
+            if let Some(keys) = &self.keys {
+                keys.move_args(call.template, &mut op.args[first..], &mut op.text);
+            }
         }
         Ok(())
     }
@@ -391,7 +413,7 @@ mod tests {
         assert_eq!(dialect, LogDialect::Mysql);
         let recording = Arc::new(recording);
         let lanes = |clients| Arc::new(recording.lanes(clients).unwrap());
-        let stream = statement_stream(recording.clone(), lanes(2), Some(2.0));
+        let stream = statement_stream(recording.clone(), lanes(2), Some(2.0), None);
         let slot = |client| ClientIndex { client, clients: 2 };
         assert_eq!((stream.ops, stream.ops_of(slot(0)), stream.ops_of(slot(1))), (Some(3), Some(2), Some(1)));
         let mut ops = vec![SqlOp::default(); 2];
@@ -402,7 +424,7 @@ mod tests {
         let due = [0, 1, 500_000_000, 500_000_001, 2_000_000_001]
             .map(|within| count_due(&recording, 1.0, Nanos(within)).unwrap());
         assert_eq!(due, [0, 1, 1, 2, 3]);
-        let fast = statement_stream(recording.clone(), lanes(1), None);
+        let fast = statement_stream(recording.clone(), lanes(1), None, None);
         let mut ops = vec![SqlOp::default(); 4];
         (fast.make)(ClientIndex { client: 0, clients: 1 }).fill_ops(&mut ops);
         assert!(ops.iter().all(|op| op.due == Nanos(0)) && ops[3].text.is_empty());

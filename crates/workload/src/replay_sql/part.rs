@@ -1,8 +1,9 @@
 //! Which part of a recording is replayed, and how many copies of it.
 //!
-//! In: the parameters `from`, `for`, `times` and `shift`. Out: the stretch, and the [`Copies`] of it. Limits: a time of the day is that of
-//! the log's own clock (UTC, if the log names zones), and the first one from its first statement on.
+//! In: the parameters `from`, `for`, `times`, `shift` and `keys`. Out: the stretch, the [`Copies`] of it, and their [`AskedKey`]s. Limits: a time
+//! of the day is that of the log's own clock (UTC, if the log names zones), and the first one from its first statement on.
 
+use super::keys::{AskedKey, parse_keys};
 use super::recording::{Copies, SqlRecording, shown};
 use model::params::{TIMES, TIMES_MAX, TIMES_PHRASE};
 use model::{Nanos, ParamDef, ParamKind, ParamRole, Params, Value};
@@ -15,6 +16,10 @@ pub(super) const TIMES_DEF: ParamDef = ParamDef {
 pub(super) const SHIFT: ParamDef = ParamDef {
     help: "how far into the log a further copy begins at most, at a random place; `auto` is a tenth of it, at most 60 s",
     ..ParamDef::new("shift", ParamRole::Work, ParamKind::Path, "auto")
+};
+pub(super) const KEYS: ParamDef = ParamDef {
+    help: "keys of which each copy has values of its own, as `orders.id+order_lines.id`: those above the highest in the table move; `:TABLE.COLUMN` behind a key moves alike, and `=RANGE` moves all its values",
+    ..ParamDef::new("keys", ParamRole::Work, ParamKind::Path, "")
 };
 pub(super) const FROM: ParamDef = ParamDef {
     help: "where the replay begins: a time of the day by the clock of the log, such as `20:00`, or a time after its first statement, such as `90s`",
@@ -31,6 +36,14 @@ const SHIFT_MAX: Nanos = Nanos::from_secs(60);
 /// How many copies a trial with these parameters replays.
 pub fn times_of(params: &Params) -> f64 {
     if let Some(Value::Float(times)) = params.0.get(TIMES) { *times } else { 1.0 }
+}
+
+/// The keys that move from copy to copy.
+///
+/// # Errors
+/// What is wrong with them, in one line.
+pub fn asked_keys(params: &Params) -> Result<Vec<AskedKey>, String> {
+    if let Some(Value::Word(text)) = params.0.get(KEYS.name) { parse_keys(text) } else { Ok(Vec::new()) }
 }
 
 /// The stretch of `recording` that a trial with these parameters replays; `None` if that is all of it.

@@ -37,6 +37,8 @@ pub struct MadeCopies {
     pub times: f64,
     /// Where in the recording each begins.
     pub begins: Vec<Nanos>,
+    /// The number of the first session of each.
+    first_sessions: Vec<u32>,
 }
 
 /// What of the statements from `begin` on is taken over.
@@ -86,10 +88,11 @@ impl SqlRecording {
             return Ok(self.clone());
         }
         let mut builder = CopyBuilder::new(self);
-        let mut begins = Vec::new();
+        let (mut begins, mut first_sessions) = (Vec::new(), Vec::new());
         for copy in 0..whole as u64 + u64::from(rest > 0.0) {
             let begin = place_of(copy, shift, asked.seed);
             begins.push(begin);
+            first_sessions.push(builder.made.spans.len() as u32);
             let seed = mix_word(asked.seed ^ mix_word(copy));
             let shares = if copy < whole as u64 { None } else { Some(self.shares(begin, width, rest, seed)?) };
             builder.add(&Stretch { begin, width, shares, seed })?;
@@ -100,8 +103,14 @@ impl SqlRecording {
         }
         let in_first = self.numbers_within(Nanos(0), width)?.count() as f64;
         let times = builder.made.records.count() as f64 / in_first.max(1.0);
-        builder.made.copies = Some(MadeCopies { times, begins });
+        builder.made.copies = Some(MadeCopies { times, begins, first_sessions });
         builder.finish().map(Arc::new)
+    }
+
+    /// The number of the copy that session number `session` is in, from 0.
+    pub fn copy_of(&self, session: u32) -> u32 {
+        let first_sessions = self.copies.as_ref().map_or(&[][..], |copies| &copies.first_sessions[..]);
+        first_sessions.partition_point(|first| *first <= session).saturating_sub(1) as u32
     }
 
     /// The numbers of the statements that are due from `begin` on within `width`, the last moment included.
@@ -283,7 +292,7 @@ mod tests {
     fn copies_begin_at_places_of_the_seed_and_keep_the_order_of_each_session() {
         let one = steady(true);
         let made = one.copies(&asked(3.0)).unwrap();
-        let MadeCopies { times, begins } = made.copies.clone().unwrap();
+        let MadeCopies { times, begins, .. } = made.copies.clone().unwrap();
         assert!((times - 3.0).abs() < 0.001 && begins.len() == 3 && begins[0] == Nanos(0));
         assert!(begins[1] != begins[2] && begins.iter().all(|begin| *begin < Nanos::from_secs(10)));
         assert_eq!(texts(&made), texts(&one.copies(&asked(3.0)).unwrap()), "the same seed, the same copies");
@@ -295,6 +304,15 @@ mod tests {
             assert!(numbers.len() >= 89 && numbers.is_sorted());
         }
         assert_eq!(made.most_at_once(), 300);
+    }
+
+    #[test]
+    fn a_session_is_in_the_copy_that_it_was_made_for() {
+        let one = steady(true);
+        let made = one.copies(&asked(2.5)).unwrap();
+        let copies = [0, 99, 100, 199, 200, made.sessions() - 1].map(|session| made.copy_of(session));
+        assert_eq!(copies, [0, 0, 1, 1, 2, 2]);
+        assert_eq!(one.copy_of(7), 0);
     }
 
     #[test]
