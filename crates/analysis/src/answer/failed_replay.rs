@@ -76,7 +76,8 @@ const NO_RIGHTS: &str = "The account of the URL lacks rights on the copy: GRANT 
 const READ_ONLY: &str =
     "Statements write, and the replay is read-only: use --allow-writes true on a copy that you can throw away.";
 const NO_CONNECTIONS: &str = "The server has too few connections: raise max_connections, or give fewer --clients.";
-const ROWS_THERE: &str = "The copy has rows already that the log inserts: restore it before each replay.";
+const ROWS_THERE: &str = "The copy has rows already that the log inserts: restore it before each replay, and if several copies of the log \
+    insert, give each its own keys by --keys.";
 const LOCKED: &str = "Statements waited for locks of each other: that is what this server does under this load.";
 const TIME_LIMIT: &str = "A time limit of the server ended them: set it as on the recorded server, and replay again.";
 const OTHER_SYNTAX: &str =
@@ -196,6 +197,7 @@ mod tests {
         assert_eq!(remedy("cannot execute UPDATE in a read-only transaction"), READ_ONLY);
         let refused = remedy("connection refused at host `127.0.0.1`, port 3306; is the server there?");
         assert!(refused.starts_with("The server went away during the replay: look at its error log"), "{refused}");
+        assert!(remedy("ERROR 1062 (23000): Duplicate entry ? for key 'PRIMARY'").ends_with("its own keys by --keys."));
         assert_eq!(remedy("it is broken"), LOOK);
     }
 }

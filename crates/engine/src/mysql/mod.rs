@@ -59,6 +59,7 @@ use crate::sql::endpoints::{self, ENDPOINT, EndpointIdentity, POLICY};
 use crate::sql::external::SchemaUse;
 use crate::sql::found_data::FoundWords;
 use crate::sql::replay::ReplayWords;
+use crate::sql::replay_keys::KeyWords;
 use crate::sql::replay_plans::PlanWords;
 use crate::sql::row_tally::ReplacedRows;
 use crate::sql::server_instance::{NodeGroup, ServerSpec, SqlServer, SqlServerInstance, sets_on_server};
@@ -659,5 +660,11 @@ static REPLAY_WORDS: ReplayWords = ReplayWords {
     has_schema: "SELECT schema_name FROM information_schema.schemata WHERE schema_name = '{}'",
     enter_schema: Some("USE {}"),
     made_columns: None,
+    keys: KeyWords {
+        columns: "SELECT table_schema, column_name, column_type, extra LIKE '%auto_increment%' FROM information_schema.columns \
+                  WHERE table_name = {table} AND {in_schema} ORDER BY table_schema, ordinal_position",
+        in_usual_schema: "table_schema IN (database(), {schemas})",
+        quote: tables::quote_name,
+    },
     plans: PlanWords { explain: "EXPLAIN FORMAT=TRADITIONAL", steps: plan_steps::steps },
 };

@@ -50,6 +50,7 @@ use crate::sql::endpoints::{self, ENDPOINT, EndpointIdentity, POLICY};
 use crate::sql::external::SchemaUse;
 use crate::sql::found_data::FoundWords;
 use crate::sql::replay::ReplayWords;
+use crate::sql::replay_keys::KeyWords;
 use crate::sql::replay_plans::PlanWords;
 use crate::sql::row_tally::ReplacedRows;
 use crate::sql::server_instance::{ServerSpec, SqlServer, SqlServerInstance, sets_on_server};
@@ -626,6 +627,13 @@ static REPLAY_WORDS: ReplayWords = ReplayWords {
     has_schema: "SELECT datname FROM pg_database WHERE datname = '{}'",
     enter_schema: None,
     made_columns: Some(MADE_COLUMNS),
+    keys: KeyWords {
+        // Which ids the server made is known by their column.
+        columns: "SELECT table_schema, column_name, data_type, 0 FROM information_schema.columns \
+                  WHERE table_name = {table} AND {in_schema} ORDER BY table_schema, ordinal_position",
+        in_usual_schema: "table_schema NOT IN ('pg_catalog', 'information_schema')",
+        quote: tables::quote_name,
+    },
     plans: PlanWords { explain: "EXPLAIN (COSTS OFF, FORMAT JSON)", steps: plan_steps::steps },
 };
 

@@ -38,6 +38,7 @@ pub mod replay_catalogue;
 pub mod replay_divergence;
 pub mod replay_failures;
 pub mod replay_ids;
+pub mod replay_keys;
 pub mod replay_order;
 pub mod replay_plans;
 pub mod replay_results;

@@ -21,6 +21,7 @@ use crate::sql::replay_catalogue::{CatalogueWords, server_names};
 use crate::sql::replay_divergence::ReplayDivergence;
 use crate::sql::replay_failures::{self, ReplayFailures};
 use crate::sql::replay_ids::{MadeColumns, ReplayIds, SetIds};
+use crate::sql::replay_keys::{KeyServer, KeyWords, ReplayKeys};
 use crate::sql::replay_order::ReplayOrder;
 use crate::sql::replay_plans::{PlanWords, ReplayPlans};
 use crate::sql::replay_results::ReplayResults;
@@ -40,7 +41,7 @@ use std::sync::Arc;
 use std::time::Duration;
 use workload::ClientIndex;
 use workload::replay_sql::{
-    self, LogDialect, MadeCopies, RecordedAnswer, RecordedServer, SqlRecording, StatementPlace,
+    self, KeyMover, LogDialect, MadeCopies, RecordedAnswer, RecordedServer, SqlRecording, StatementPlace,
 };
 
 /// Why other engines are refused.
@@ -74,6 +75,8 @@ pub struct ReplayWords {
     /// The query for the columns whose values the server makes: tables, columns, expressions. An INSERT then names its ids. `None` if the
     /// server can be told the next id instead.
     pub made_columns: Option<&'static str>,
+    /// How it is asked about the keys of copies.
+    pub keys: KeyWords,
     /// How it is asked for a plan.
     pub plans: PlanWords,
 }
@@ -309,6 +312,38 @@ pub fn made_columns<S: SqlServer>(
     Ok(made)
 }
 
+/// The keys of which each copy in `recording` has values of its own, as the server has them now.
+pub fn moving_keys<S: SqlServer>(
+    recording: &SqlRecording,
+    params: &Params,
+    address: &S::Address,
+    admin: &mut S::Admin,
+) -> Result<ReplayKeys, TargetError> {
+    let asked = replay_sql::asked_keys(params).map_err(TargetError::Unsupported)?;
+    if asked.is_empty() {
+        return Ok(ReplayKeys::NoneNamed);
+    }
+    let copies = recording.copies.as_ref().map_or(1, |copies| copies.begins.len());
+    if copies == 1 {
+        return Ok(ReplayKeys::OneCopy);
+    }
+    let words = S::replay_words();
+    let schemas = copied_schemas(recording, params)?;
+    let is_own = |name: &&String| words.enter_schema.is_none() && !name.is_empty();
+    let mut others = Vec::new();
+    for name in schemas.iter().filter(is_own) {
+        let connected = S::connect_admin(&S::in_recorded_schema(address, name), PATIENCE);
+        others.push(connected.map_err(|failure| server_error(S::display_name(address), failure))?);
+    }
+    let mut admins: Vec<&mut S::Admin> = others.iter_mut().collect();
+    if admins.len() < schemas.len() {
+        admins.push(admin);
+    }
+    let mut server = KeyServer { admins, words: &words.keys, dialect: words.dialect, schemas: &schemas };
+    let keys = asked.iter().map(|key| server.moving_key(key, copies)).collect::<Result<Vec<_>, TargetError>>()?;
+    Ok(ReplayKeys::Moving(Arc::new(KeyMover::new(words.dialect, recording.templates(), keys))))
+}
+
 /// What is to be asked about the plans of `recording`. The probes of a search are not compared with anything.
 pub fn plans_of(recording: &Arc<SqlRecording>, trial: &Trial) -> Result<Option<ReplayPlans>, TargetError> {
     let params = &trial.workload.params;
@@ -363,6 +398,7 @@ pub struct ReplayTally {
     divergence: Arc<ReplayDivergence>,
     ids: Arc<ReplayIds>,
     known: Arc<KnownTemplates>,
+    keys: ReplayKeys,
     /// Who waited for whom; `None` if only reads are replayed.
     order: Option<Arc<ReplayOrder>>,
 }
@@ -371,18 +407,19 @@ impl ReplayTally {
     pub fn facts(&self) -> Vec<Fact> {
         let results = self.results.as_ref().map_or_else(Vec::new, |results| results.facts());
         let order = self.order.as_ref().and_then(|order| order.fact());
-        let of_all = [self.ids.fact(), self.known.fact(), order].into_iter().flatten();
+        let of_all = [self.ids.fact(), self.known.fact(), self.keys.fact(), order].into_iter().flatten();
         results.into_iter().chain(self.failures.facts()).chain(self.divergence.facts()).chain(of_all).collect()
     }
 }
 
-/// The clients of `trial` that replay `recording` on the server at `address`, and what their statements will have come to.
+/// The clients of `trial` that replay `recording` on the server at `address`, moving `keys`, and what their statements will have come to.
 pub fn replay_clients<S: SqlServer>(
     recording: &Arc<SqlRecording>,
     trial: &Trial,
     address: &S::Address,
     options: &SessionOptions,
     made_columns: MadeColumns,
+    keys: ReplayKeys,
 ) -> Result<(WorkloadClients, ReplayTally), TargetError> {
     let params = &trial.workload.params;
     let clients = trial.load.clients;
@@ -390,7 +427,7 @@ pub fn replay_clients<S: SqlServer>(
     let unusable =
         |error: &dyn std::fmt::Display| TargetError::Unsupported(format!("the statements of the log: {error}"));
     let lanes = Arc::new(recording.lanes(clients).map_err(|error| unusable(&error))?);
-    let stream = replay_sql::statement_stream(recording.clone(), lanes.clone(), speed);
+    let stream = replay_sql::statement_stream(recording.clone(), lanes.clone(), speed, keys.mover());
     let kinds = replay_sql::kinds_of(recording);
     let results = replay_sql::checks_results(params);
     let results = results.then(|| Arc::new(ReplayResults::new(kinds.iter().map(|kind| kind.name))));
@@ -402,8 +439,8 @@ pub fn replay_clients<S: SqlServer>(
         schemas: copied_schemas(recording, params)?.into(),
         allows_writes: replay_sql::allows_writes(params),
         names: OpNames::new(&kinds),
-        // Several copies would insert rows with the same ids.
-        makes_ids: recording.copies.as_ref().is_none_or(|copies| copies.begins.len() == 1),
+        // Several copies would insert rows with the same ids, unless these move.
+        makes_ids: keys.mover().is_some() || recording.copies.as_ref().is_none_or(|copies| copies.begins.len() == 1),
         made_columns: Arc::new(made_columns),
         known: Arc::default(),
     };
@@ -413,7 +450,7 @@ pub fn replay_clients<S: SqlServer>(
     }
     let (failures, ids, known) = (Arc::default(), Arc::default(), server.known.clone());
     let order = server.allows_writes.then(|| ReplayOrder::new(lanes.clone(), clients, recording.sessions()));
-    let tally = ReplayTally { results, failures, divergence, ids, known, order: order.map(Arc::new) };
+    let tally = ReplayTally { results, failures, divergence, ids, known, keys, order: order.map(Arc::new) };
     let beginning = |lane: u32| -> std::io::Result<((u32, u32), Vec<u32>)> {
         let looked_at = if recording.templates().is_empty() { 1 } else { FIRST_STATEMENTS };
         let first = lanes.numbers_of(lane, 0, looked_at)?.into_iter();

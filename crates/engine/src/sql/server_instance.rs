@@ -583,14 +583,15 @@ impl<S: SqlServer> SqlServerInstance<S> {
         replay::check_server(&self.server, &log, params, &self.address, &mut admin)?;
         let recording = replay::judged_recording::<S>(&log, params, &self.address, &mut admin)?;
         let made_columns = replay::made_columns::<S>(&recording, params, &self.address, &mut admin)?;
-        drop(admin);
         let recording = replay::copied_recording(&recording, trial)?;
+        let keys = replay::moving_keys::<S>(&recording, params, &self.address, &mut admin)?;
+        drop(admin);
         self.replay_facts = replay::facts(&recording);
         self.replayed_ops = Some(recording.len());
         let (open, identity) = (self.open.clone(), self.identity.clone());
         let options = SessionOptions { open, identity, ..self.options.clone() };
         let (clients, tally) =
-            replay::replay_clients::<S>(&recording, trial, &self.client_address, &options, made_columns)?;
+            replay::replay_clients::<S>(&recording, trial, &self.client_address, &options, made_columns, keys)?;
         self.replay_tally = Some(tally);
         self.replay_plans = replay::plans_of(&recording, trial)?;
         Ok(clients)

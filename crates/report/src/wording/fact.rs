@@ -308,6 +308,10 @@ pub static FACTS: &[FactMeaning] = &[
         "replay_order",
         "how many statements name a row that another session wrote before, how many of them waited until it had, and how many went ahead",
     ),
+    fact(
+        "replay_keys",
+        "of each key that `keys` names, which values moved by how much in each further copy of the sessions, and how many did",
+    ),
     fact("recorded.prepared", "how many statements were prepared when they were recorded, and are prepared again"),
     fact("recorded.room", "room that the statements take in a file while they are replayed"),
     fact("recorded.skipped", "what of the log is no statement, or cannot be read"),

@@ -1,0 +1,262 @@
+//! The keys of which each copy of a recording has values of its own, as the server has them: types, highest values, ranges.
+//!
+//! In: the keys that a user names, control connections to the copy. Out: [`ReplayKeys`], and a fact. Limits: columns of whole
+//! numbers. If several schemas have the table, the highest value of all counts. What the table has is asked before the first statement, so a server
+//! that is not restored has the rows of the replay before as its own.
+
+use super::OpFailure;
+use super::admin_connection::AdminConnection;
+use host::error::TargetError;
+use model::Fact;
+use std::sync::Arc;
+use workload::replay_sql::{AskedKey, KeyColumn, KeyMover, LogDialect, MovingColumn, MovingKey};
+
+/// What is asked of one kind of server, as SQL.
+pub struct KeyWords {
+    /// The query for the columns of the table in `{table}`, a literal, in their order: schemas, names, types, and 1 if the server makes the values.
+    /// `{in_schema}` is a condition.
+    pub columns: &'static str,
+    /// The condition if the user names no schema; `{schemas}` are literals of those that statements are in.
+    pub in_usual_schema: &'static str,
+    /// How a name is written.
+    pub quote: fn(&str) -> String,
+}
+
+/// The keys of a replay.
+pub enum ReplayKeys {
+    /// The user names none.
+    NoneNamed,
+    /// There is one copy, which keeps its values.
+    OneCopy,
+    /// Those of further copies move.
+    Moving(Arc<KeyMover>),
+}
+
+impl ReplayKeys {
+    /// What moves them.
+    pub fn mover(&self) -> Option<Arc<KeyMover>> {
+        if let ReplayKeys::Moving(mover) = self { Some(mover.clone()) } else { None }
+    }
+
+    pub fn fact(&self) -> Option<Fact> {
+        let told = match self {
+            ReplayKeys::NoneNamed => return None,
+            ReplayKeys::OneCopy => "none: one copy keeps its values".to_owned(),
+            ReplayKeys::Moving(mover) => mover.told(),
+        };
+        Some(Fact::new("replay_keys", told))
+    }
+}
+
+/// The server, as it is asked about keys.
+pub struct KeyServer<'a, A> {
+    /// A connection to each catalogue that has the columns of some schemas.
+    pub admins: Vec<&'a mut A>,
+    pub words: &'a KeyWords,
+    pub dialect: LogDialect,
+    /// The names of the schemas on the copy.
+    pub schemas: &'a [String],
+}
+
+/// A column as one of the schemas has it.
+struct FoundColumn {
+    /// The number of the connection, and the schema.
+    there: (usize, String),
+    place: usize,
+    its_type: String,
+    is_made: bool,
+}
+
+impl<A: AdminConnection> KeyServer<'_, A> {
+    /// `key` as so many copies move it.
+    pub fn moving_key(&mut self, key: &AskedKey, copies: usize) -> Result<MovingKey, TargetError> {
+        let (mut columns, mut highest, mut of_first) = (Vec::new(), i64::MAX, Vec::new());
+        for named in &key.columns {
+            let found = self.find(named)?;
+            for column in &found {
+                let no_integer = || refused(&format!("`{named}` is {}: only whole numbers move", column.its_type));
+                highest = highest.min(highest_of(&column.its_type).ok_or_else(no_integer)?);
+            }
+            let Some(FoundColumn { place, is_made, .. }) = found.first() else { continue };
+            let (table, column) = (named.table.clone(), named.column.clone());
+            columns.push(MovingColumn { table, column, place: *place, is_made: *is_made });
+            if columns.len() == 1 {
+                of_first = found;
+            }
+        }
+        let (above, range) = match key.range {
+            Some(range) => (None, checked_range(key, range, highest, copies)?),
+            None => {
+                let above = self.highest_in(&key.columns[0], &of_first)?;
+                (Some(above), usual_range(key, above, highest, copies)?)
+            }
+        };
+        Ok(MovingKey { name: key.to_string(), columns, above, range, highest })
+    }
+
+    /// The column in each schema that has its table.
+    fn find(&mut self, named: &KeyColumn) -> Result<Vec<FoundColumn>, TargetError> {
+        let in_schema = match &named.schema {
+            Some(schema) => format!("table_schema = {}", literal(schema)),
+            None => {
+                let schemas: Vec<String> = self.schemas.iter().map(|name| literal(name)).collect();
+                self.words.in_usual_schema.replace("{schemas}", &schemas.join(", "))
+            }
+        };
+        let question = self.words.columns.replace("{table}", &literal(&named.table)).replace("{in_schema}", &in_schema);
+        let (mut found, mut has_table) = (Vec::new(), false);
+        for (nth, admin) in self.admins.iter_mut().enumerate() {
+            let rows = admin.query_rows(&question).map_err(|error| unanswered(named, error.into()))?;
+            let (mut place, mut last) = (0, String::new());
+            for row in rows {
+                let Ok([Some(schema), Some(column), Some(its_type), made]) = <[Option<String>; 4]>::try_from(row)
+                else {
+                    continue;
+                };
+                has_table = true;
+                place = if schema == last { place + 1 } else { 0 };
+                last.clone_from(&schema);
+                let is_same = match self.dialect {
+                    LogDialect::Mysql => column.eq_ignore_ascii_case(&named.column),
+                    LogDialect::Postgres => column == named.column,
+                };
+                if is_same {
+                    let is_made = made.as_deref() == Some("1");
+                    found.push(FoundColumn { there: (nth, schema), place, its_type, is_made });
+                }
+            }
+        }
+        match (found.is_empty(), has_table) {
+            (false, _) => Ok(found),
+            (true, true) => Err(refused(&format!("table `{}` has no column `{}`", named.table, named.column))),
+            (true, false) => {
+                Err(refused(&format!("the server has no table `{}` where the statements are", named.table)))
+            }
+        }
+    }
+
+    /// The highest value of a column that was `found`; 0 if there are no rows.
+    fn highest_in(&mut self, named: &KeyColumn, found: &[FoundColumn]) -> Result<i64, TargetError> {
+        let mut highest = 0;
+        for FoundColumn { there: (nth, schema), .. } in found {
+            let [schema, table, column] = [schema, &named.table, &named.column].map(|name| (self.words.quote)(name));
+            let question = format!("SELECT max({column}) FROM {schema}.{table}");
+            let rows = self.admins[*nth].rows_patiently(&question).map_err(|error| unanswered(named, error.into()))?;
+            let value = rows.into_iter().flatten().flatten().next();
+            // What is beyond an i64 leaves no room, which is told by who computes the range.
+            highest = value.map_or(highest, |value| value.parse::<i64>().unwrap_or(i64::MAX).max(highest));
+        }
+        Ok(highest)
+    }
+}
+
+fn literal(name: &str) -> String {
+    format!("'{}'", name.replace('\'', "''"))
+}
+
+fn refused(why: &str) -> TargetError {
+    TargetError::Unsupported(format!("keys: {why}"))
+}
+
+fn unanswered(named: &KeyColumn, failure: OpFailure) -> TargetError {
+    TargetError::Failed(format!("keys: the server did not answer about `{named}`: {}", failure.text))
+}
+
+/// The highest value of a type as a catalogue writes it; `None` if it is none of whole numbers. Beyond what an i64 holds nothing moves.
+fn highest_of(written: &str) -> Option<i64> {
+    let written = written.to_ascii_lowercase();
+    let bits = match written.split([' ', '(']).next().unwrap_or_default() {
+        "tinyint" => 8,
+        "smallint" => 16,
+        "mediumint" => 24,
+        "int" | "integer" => 32,
+        "bigint" => 64,
+        _ => return None,
+    };
+    let is_signed = !written.contains("unsigned");
+    let values = 1u128 << (bits - u32::from(is_signed));
+    Some(i64::try_from(values - 1).unwrap_or(i64::MAX))
+}
+
+/// The range that the user names, if the columns have room for it.
+fn checked_range(key: &AskedKey, range: i64, highest: i64, copies: usize) -> Result<i64, TargetError> {
+    let has_room = range.checked_mul(copies as i64 - 1).is_some_and(|last| last < highest);
+    has_room.then_some(range).ok_or_else(|| {
+        refused(&format!(
+            "`{key}` holds values up to {highest}, which is no room for {copies} copies of {range} values"
+        ))
+    })
+}
+
+/// The largest power of ten of which there is one for each copy above the highest value of the table.
+fn usual_range(key: &AskedKey, above: i64, highest: i64, copies: usize) -> Result<i64, TargetError> {
+    let room = highest.saturating_sub(above) / copies as i64;
+    let range = room.checked_ilog10().map(|zeros| 10i64.pow(zeros));
+    range.ok_or_else(|| {
+        refused(&format!(
+            "`{key}` holds values up to {highest}, and the table has {above}: there is no room for {copies} copies above it"
+        ))
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn key() -> AskedKey {
+        let column = KeyColumn { schema: None, table: "orders".to_owned(), column: "id".to_owned() };
+        AskedKey { columns: vec![column], range: None }
+    }
+
+    #[test]
+    fn types_of_whole_numbers_have_a_highest_value() {
+        for (written, highest) in [
+            ("tinyint(4)", Some(127)),
+            ("smallint", Some(32_767)),
+            ("mediumint(8) unsigned", Some(16_777_215)),
+            ("int(11)", Some(i32::MAX.into())),
+            ("INT UNSIGNED", Some(u32::MAX.into())),
+            ("integer", Some(i32::MAX.into())),
+            ("bigint(20)", Some(i64::MAX)),
+            ("bigint unsigned", Some(i64::MAX)),
+            ("varchar(20)", None),
+            ("numeric", None),
+            ("interval", None),
+        ] {
+            assert_eq!(highest_of(written), highest, "{written}");
+        }
+    }
+
+    #[test]
+    fn each_copy_has_a_power_of_ten_above_what_the_table_has() {
+        let range = |above, highest, copies| usual_range(&key(), above, highest, copies).map_err(|why| why.to_string());
+        assert_eq!(range(120_000, i32::MAX.into(), 3), Ok(100_000_000));
+        assert_eq!(range(0, i64::MAX, 4), Ok(1_000_000_000_000_000_000));
+        assert_eq!(range(32_760, 32_767, 7), Ok(1));
+        for above in [32_761, 32_767, i64::MAX] {
+            let why = range(above, 32_767, 7).unwrap_err();
+            assert_eq!(
+                why,
+                format!(
+                    "keys: `orders.id` holds values up to 32767, and the table has {above}: there is no room for 7 copies above it"
+                )
+            );
+        }
+    }
+
+    #[test]
+    fn a_range_that_is_named_must_fit_into_the_column_once_for_each_copy() {
+        let range = |range, copies| checked_range(&key(), range, 32_767, copies).map_err(|why| why.to_string());
+        assert_eq!(range(10_000, 3), Ok(10_000));
+        let why = "keys: `orders.id` holds values up to 32767, which is no room for 4 copies of 20000 values";
+        assert_eq!(range(20_000, 4), Err(why.to_owned()));
+        assert!(range(i64::MAX, 9).is_err());
+    }
+
+    #[test]
+    fn one_copy_tells_that_it_keeps_its_values() {
+        assert_eq!(ReplayKeys::NoneNamed.fact(), None);
+        assert_eq!(ReplayKeys::OneCopy.fact(), Some(Fact::new("replay_keys", "none: one copy keeps its values")));
+        assert!(ReplayKeys::OneCopy.mover().is_none());
+    }
+}
