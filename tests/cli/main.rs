@@ -35,6 +35,7 @@ mod reading;
 mod recipes;
 mod replaying;
 mod replaying_copies;
+mod replaying_keys;
 mod replaying_sql;
 mod replaying_writes;
 mod replicas;
