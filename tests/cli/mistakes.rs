@@ -82,6 +82,9 @@ fn a_flag_is_refused_by_the_name_that_was_typed() {
     refused(&lab, &["run", "quick", "--resume", "last"], 2, &["PLAN and --resume exclude each other"]);
     let short = ["plan", "quick", "--quick-look", "--budget", "5m"];
     refused(&lab, &short, 2, &["--quick-look", "--budget", "exclude each other"]);
+    let sure = "plimsoll: --quick-look and --until sure exclude each other; leave one out";
+    refused(&lab, &["file", "--engine", "null", "--quick-look", "--until", "sure:5%"], 2, &[sure]);
+    refused(&lab, &["file", "--engine", "null", "--quick-look", "--set", "until=sure"], 2, &[sure]);
     refused(&lab, &["explain", ""], 2, &["CODE has an empty value"]);
 }
 

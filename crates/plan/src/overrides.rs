@@ -6,6 +6,7 @@
 
 use crate::common::AB;
 use crate::document::{Written, WrittenSetting};
+use crate::ending::is_until_sure;
 use crate::entries;
 use crate::error::Place;
 use crate::sweep::last_of_each;
@@ -96,6 +97,13 @@ impl Overrides {
     /// Whether `key` was given.
     pub fn has(&self, key: &str) -> bool {
         self.0.iter().any(|one| one.key == key)
+    }
+
+    /// Whether `until` was given last as `sure`.
+    pub fn asks_to_be_sure(&self) -> bool {
+        let settings = self.settings();
+        let last = settings.iter().rposition(|setting| setting.key == "until");
+        last.is_some_and(|at| is_until_sure(&settings[at..=at]))
     }
 
     /// Whether nothing was given.
@@ -212,6 +220,13 @@ mod tests {
 
     fn overrides(pairs: &[(&str, &str)]) -> Overrides {
         Overrides::from_flags(pairs.iter().map(|(key, text)| (key.to_string(), text.to_string())).collect())
+    }
+
+    #[test]
+    fn the_last_ending_that_was_given_says_whether_it_is_to_be_sure() {
+        let asks = |pairs: &[(&str, &str)]| overrides(pairs).asks_to_be_sure();
+        assert!(asks(&[("until", "sure:5%"), ("clients", "4")]) && asks(&[("until", "time,sure")]));
+        assert!(!asks(&[]) && !asks(&[("until", "steady")]) && !asks(&[("until", "sure"), ("until", "time")]));
     }
 
     #[test]

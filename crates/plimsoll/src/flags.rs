@@ -377,9 +377,16 @@ pub fn with_quick_look(command: Command) -> Command {
     ))
 }
 
-/// `plan`, or its short form if `--quick-look` is given.
-pub fn quick_look(plan: Plan, matches: &ArgMatches, catalogue: &Catalogue) -> Plan {
-    if matches.get_flag(QUICK_LOOK) { plan::quick_look(plan, catalogue) } else { plan }
+/// `plan`, or its short form if `--quick-look` is given. That of a plan file which goes on until it is sure is short as well; who asks for both on
+/// one command line would get only one of them.
+pub fn quick_look(plan: Plan, matches: &ArgMatches, catalogue: &Catalogue) -> Result<Plan, Fault> {
+    if !matches.get_flag(QUICK_LOOK) {
+        return Ok(plan);
+    }
+    if overrides(matches)?.asks_to_be_sure() {
+        return Err(Fault::usage(format!("--{QUICK_LOOK} and --until sure exclude each other; leave one out")));
+    }
+    Ok(plan::quick_look(plan, catalogue))
 }
 
 const QUICK_LOOK: &str = "quick-look";

@@ -40,7 +40,7 @@ pub fn execute(matches: &ArgMatches, context: &Context) -> Result<Exit, Fault> {
         return print_file(name, &overrides);
     }
     let plan = plans::load(name, &overrides, flags::scale(matches)?, context)?;
-    let plan = flags::quick_look(plan, matches, &context.catalogue);
+    let plan = flags::quick_look(plan, matches, &context.catalogue)?;
     runner::check_abilities(&plan, &context.catalogue)?;
     let site = flags::options(matches).site;
     let needs = Needs::of(&plan, context, &EarlierRuns::recall(&site.runs), &site.dir);

@@ -46,7 +46,7 @@ pub fn execute(matches: &ArgMatches, context: &Context) -> Result<Exit, Fault> {
     } else {
         plans::load(name, &flags::overrides(matches)?, flags::scale(matches)?, context)?
     };
-    let plan = flags::quick_look(plan, matches, &context.catalogue);
+    let plan = flags::quick_look(plan, matches, &context.catalogue)?;
     conclude(measure::record_plan(&plan, &options, context)?, with_ceiling, &options, context)
 }
 

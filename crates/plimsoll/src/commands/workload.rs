@@ -75,7 +75,7 @@ pub fn execute_with(
         output::print(&plan::to_toml(def.entry.name, &overrides, scale, &context.catalogue));
         return Ok(Exit::Done);
     }
-    let plan = flags::quick_look(plan, matches, &context.catalogue);
+    let plan = flags::quick_look(plan, matches, &context.catalogue)?;
     let done = measure::run_plan(&plan, &flags::options(matches), context);
     done.map_err(|fault| Fault { text: flags::in_flags(&fault.text, &clap(def)), ..fault })
 }
