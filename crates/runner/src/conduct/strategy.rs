@@ -52,7 +52,7 @@ pub trait Strategy {
 }
 
 /// All trials of an expanded plan in their order. A trial that asks for the largest rate becomes the probes of a search. If the plan goes on until it
-/// is sure, repeats are left out on which nothing depends any more, and all that does not fit into its time.
+/// is sure, repeats are left out on which nothing depends any more, and all that does not fit into its time: what is shorter goes on without it.
 pub struct PlanMatrix<'a> {
     plan: &'a Plan,
     chains: Vec<Range<usize>>,
@@ -76,7 +76,7 @@ pub struct PlanMatrix<'a> {
     known_to: u32,
     /// What is left of its time; `None` without a limit.
     left: Option<TimeLeft>,
-    /// Whether too little was left of it for what came next.
+    /// Whether too little was left of it for anything that was still needed.
     is_time_over: bool,
 }
 
@@ -160,8 +160,7 @@ impl PlanMatrix<'_> {
     /// Whether the trial number `nth` is needed, or a step of its sequence.
     fn is_needed(&mut self, nth: usize) -> bool {
         let Some(knowledge) = &mut self.knowledge else { return true };
-        let before = self.chains.partition_point(|chain| chain.end <= nth);
-        let chain = self.chains.get(before).filter(|chain| chain.contains(&nth)).cloned().unwrap_or(nth..nth + 1);
+        let chain = chain_of(&self.chains, nth);
         self.plan.trials[chain].iter().any(|trial| knowledge.needs(trial))
     }
 
@@ -244,25 +243,32 @@ impl Strategy for PlanMatrix<'_> {
         let (by_trial, last) = (self.by_trial(done), done.last().copied());
         self.judged = None;
         self.learn(done)?;
+        let mut too_long = PassedOver::default();
         for (nth, trial) in self.plan.trials.iter().enumerate() {
+            if too_long.holds(nth, trial) {
+                too_long.add(trial, &chain_of(&self.chains, nth));
+                continue;
+            }
             let own = by_trial.get(&nth).map_or(&[][..], Vec::as_slice);
             let next = match (&trial.limit, self.skipped.contains(&nth)) {
                 (_, true) => None,
                 (Some(_), false) => self.next_probe(nth, own, last)?,
                 (None, false) => (own.is_empty() && self.is_needed(nth)).then(|| trial.clone()),
             };
-            if next.is_some() {
-                if !self.is_in_time(nth, &by_trial) {
-                    self.is_time_over = true;
-                    return Ok(None);
-                }
-                self.chosen = nth;
-                if let (Some(left), Some(at)) = (&mut self.left, trial.arm) {
-                    left.note_begin(at);
-                }
-                return Ok(next);
+            if next.is_none() {
+                continue;
             }
+            if !self.is_in_time(nth, &by_trial) {
+                too_long.add(trial, &chain_of(&self.chains, nth));
+                continue;
+            }
+            self.chosen = nth;
+            if let (Some(left), Some(at)) = (&mut self.left, trial.arm) {
+                left.note_begin(at);
+            }
+            return Ok(next);
         }
+        self.is_time_over = too_long.is_any();
         Ok(None)
     }
 
@@ -294,6 +300,37 @@ impl Strategy for PlanMatrix<'_> {
     fn spent_budget(&self) -> Option<Nanos> {
         self.plan.sure?.budget.filter(|_| self.is_time_over)
     }
+}
+
+/// What is needed and takes longer than what is left of the time. Nothing of it begins: half a pair would be worth nothing.
+#[derive(Default)]
+struct PassedOver {
+    /// The places that it is at: what has no time in one repeat has none in a later one.
+    places: BTreeSet<u32>,
+    /// The trials before this one: the later steps of a sequence need the data of the step that is passed over.
+    before: usize,
+}
+
+impl PassedOver {
+    fn holds(&self, nth: usize, trial: &Trial) -> bool {
+        nth < self.before || trial.arm.is_some_and(|at| self.places.contains(&at.place))
+    }
+
+    /// Adds `trial` and the rest of its sequence `chain`.
+    fn add(&mut self, trial: &Trial, chain: &Range<usize>) {
+        self.places.extend(trial.arm.map(|at| at.place));
+        self.before = self.before.max(chain.end);
+    }
+
+    fn is_any(&self) -> bool {
+        self.before > 0
+    }
+}
+
+/// The sequence among `chains` that the trial number `nth` belongs to: itself if it belongs to none.
+fn chain_of(chains: &[Range<usize>], nth: usize) -> Range<usize> {
+    let before = chains.partition_point(|chain| chain.end <= nth);
+    chains.get(before).filter(|chain| chain.contains(&nth)).cloned().unwrap_or(nth..nth + 1)
 }
 
 /// A point that is complete.
@@ -330,6 +367,7 @@ fn positions(points: &[&PointHead], is_wanted: impl Fn(&PointHead) -> bool) -> V
 #[cfg(test)]
 mod tests {
     use super::*;
+    use model::sure::{Precision, SurePlan};
     use plan::Overrides;
     use std::cell::Cell;
     use std::rc::Rc;
@@ -364,6 +402,77 @@ mod tests {
         clock.set(101 * second);
         assert!(matrix.is_in_time(new, &half), "half a pair is lost");
         assert!(!matrix.is_in_time(base, &none));
+    }
+
+    /// The repeat, the place and the arm of each point that a run of `plan` measures if nothing is ever decided and points take so many seconds.
+    fn conducted(
+        plan: &Plan,
+        chains: Option<Vec<Range<usize>>>,
+        seconds: impl Fn(ArmPlace) -> u64,
+    ) -> Vec<(u32, u32, u32)> {
+        let clock = Rc::new(Cell::new(0));
+        let now = clock.clone();
+        let matrix = PlanMatrix::new(plan, &crate::catalogue(), Path::new("none"));
+        let mut matrix = matrix.in_time(&[], move || Tick(now.get()));
+        if let Some(chains) = chains {
+            matrix.chains = chains;
+        }
+        // No point is read.
+        matrix.known_to = u32::MAX;
+        let (mut done, mut all) = (Vec::new(), Vec::new());
+        while let Some(trial) = matrix.next(&done).expect("nothing is read") {
+            let at = trial.arm.expect("all have a place");
+            clock.set(clock.get() + seconds(at) * 1_000_000_000);
+            done.push(PointId(done.len() as u32 + 1));
+            all.push((trial.repeat, at.place, at.arm));
+        }
+        assert!(matrix.spent_budget().is_some(), "its time ended it: {all:?}");
+        all
+    }
+
+    /// A plan with a budget of 100 s, whose repeats have points at these places with these arms.
+    fn with_budget(points: &[(u32, u32)]) -> Plan {
+        let repeats = (1..=20).flat_map(|repeat| points.iter().map(move |point| (repeat, *point)));
+        let trials = repeats.map(|(repeat, (place, arm))| Trial {
+            repeat,
+            arm: Some(ArmPlace { place, arm }),
+            ..Trial::simple("null", "file")
+        });
+        let (difference, budget) = (Precision::USUAL, Some(Nanos::from_secs(100)));
+        let sure = SurePlan { difference, pairs_max: 20, comparisons: 2, budget };
+        Plan { trials: trials.collect(), sure: Some(sure), ..Plan::new("test", "") }
+    }
+
+    #[test]
+    fn pairs_of_shorter_points_go_on_when_longer_ones_do_not_fit_any_more() {
+        let seconds = |at: ArmPlace| if at.place == 0 { 20 } else { 3 };
+        let all = conducted(&with_budget(&[(0, 0), (0, 1), (1, 0), (1, 1)]), None, seconds);
+        // Two rounds take 92 s, and a pair at the second place 6 s.
+        let places: Vec<(u32, u32)> = all.iter().map(|(repeat, place, _)| (*repeat, *place)).collect();
+        let round = |repeat| [(repeat, 0), (repeat, 0), (repeat, 1), (repeat, 1)];
+        assert_eq!(places, [&round(1)[..], &round(2), &[(3, 1), (3, 1)]].concat());
+        let last: Vec<u32> = all[8..].iter().map(|(_, _, arm)| *arm).collect();
+        assert_eq!(last, [0, 1], "the pair is whole");
+    }
+
+    #[test]
+    fn the_other_half_of_what_has_begun_comes_before_any_other_pair() {
+        let seconds = |at: ArmPlace| if at.place == 0 { 30 } else { 9 };
+        // One arm after the other: all places have begun before one has ended.
+        let all = conducted(&with_budget(&[(0, 0), (1, 0), (0, 1), (1, 1)]), None, seconds);
+        assert_eq!(all[..4], [(1, 0, 0), (1, 1, 0), (1, 0, 1), (1, 1, 1)]);
+        assert_eq!(all[4..], [(2, 1, 0), (2, 1, 1)], "a pair at the first place takes 60 s of the 22 s that are left");
+    }
+
+    #[test]
+    fn the_later_steps_of_a_sequence_are_passed_over_with_the_step_that_has_no_time() {
+        // Two arms of three steps each: the second takes long, and the third needs its data.
+        let plan = with_budget(&[(0, 0), (1, 0), (2, 0), (0, 1), (1, 1), (2, 1)]);
+        let chains = (0..40).map(|nth| 3 * nth..3 * nth + 3).collect();
+        let all = conducted(&plan, Some(chains), |at| if at.place == 1 { 30 } else { 2 });
+        assert_eq!(all.iter().filter(|(_, place, _)| *place > 0).count(), 4, "once each: {all:?}");
+        assert_eq!(all[6..8], [(2, 0, 0), (2, 0, 1)]);
+        assert_eq!(all.len(), 6 + 2 * 8, "the first steps fill the 32 s that are left: {all:?}");
     }
 
     #[test]

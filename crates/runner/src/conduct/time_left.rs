@@ -1,4 +1,4 @@
-//! The time of a whole run: whether the next point may begin.
+//! The time of a whole run: whether a point may begin.
 //!
 //! In: a budget, a clock, which points begin. Out: whether what comes next fits into what is left. Limits: a point that begins is measured to its end,
 //! so a run takes longer than its budget by that at most, and by the other half of its pair. How long a point takes is what it took before, its data
