@@ -31,10 +31,11 @@ use crate::{
     CompressionCost, DataLoad, Finding, HostSummary, InsertCost, InstanceShares, PointAnalysis, Rounds, SearchAnalysis,
     StackProfile, Summary, ThreadStates, Validity, VariantCost, Verdict, WorkDone,
 };
-use model::sure::needed_trials;
+use model::sure::{LookKind, MeanRule, is_time_over, needed_trials};
 use model::{CounterRole, HourlyCost, Phase, Plan, PointData, PointState, RunData, RunMeta, Trial};
 use std::borrow::Cow;
 use std::collections::HashMap;
+use std::sync::Arc;
 
 /// A run and what it means.
 #[derive(Clone, Debug)]
@@ -60,7 +61,9 @@ pub fn analyse(run: &RunData) -> Analysis {
     let ceilings = RunCeilings::from_points(&kept.points);
     let context = RunContext { run: &kept, broken_off: by_trial(&replaced), ceilings };
     let described = in_sequences(&kept.points).zip(describe_all(&kept, &names));
-    let points = described.map(|((point, sequence), names)| analyse_point(point, sequence, names, &context)).collect();
+    let analysed = described.map(|((point, sequence), names)| analyse_point(point, sequence, names, &context));
+    let mean_rule = mean_rule_of(&kept);
+    let points = analysed.map(|point| PointAnalysis { mean_rule: mean_rule.clone(), ..point }).collect();
     let (searches, points) = separate_searches(&kept, &names, points);
     let plan = &as_needed(&kept);
     let findings = findings::detect_in_run(&points, plan);
@@ -78,6 +81,13 @@ fn as_needed(run: &RunData) -> Cow<'_, Plan> {
     let needed =
         plan.trials.iter().zip(needed_trials(run)).filter(|(trial, is_needed)| *is_needed || is_measured(trial));
     Cow::Owned(Plan { trials: needed.map(|(trial, _)| trial.clone()).collect(), ..plan.clone() })
+}
+
+/// How the means of the repeats of `run` are judged, if they were looked at until they were known.
+fn mean_rule_of(run: &RunData) -> Option<Arc<MeanRule>> {
+    let sure = run.meta.plan.sure.filter(|sure| sure.comparisons == 0)?;
+    let look = if is_time_over(run) { LookKind::Last } else { LookKind::Planned };
+    Some(Arc::new(MeanRule::new(sure, look)))
 }
 
 /// The run in which a point of several hosts has the machine on which the database runs.
@@ -242,6 +252,7 @@ fn unjudged(point: &PointData, sequence: &[PointData], names: Described) -> Poin
         findings: Vec::new(),
         validity: Validity::Valid,
         held: None,
+        mean_rule: None,
     }
 }
 

@@ -10,7 +10,10 @@ use crate::{
     Role, Rounds, Series, SettingValue, Settings, StackProfile, StatementSummary, Summary, ThreadStates, Validity,
     VariantCost, WorkDone,
 };
+use model::pairing::RepeatValue;
+use model::sure::MeanRule;
 use model::{Fact, PointState, PointTraits};
+use std::sync::Arc;
 
 /// One point and what it means.
 #[derive(Clone, Debug)]
@@ -84,6 +87,8 @@ pub struct PointAnalysis {
     pub validity: Validity,
     /// What a search has found whose limit was held in this point; `None` of any other point.
     pub held: Option<HeldLimit>,
+    /// How the mean of its repeats is judged that were looked at until it was known; `None` if their number was planned, or if they are compared.
+    pub mean_rule: Option<Arc<MeanRule>>,
 }
 
 /// The largest rate that keeps an objective.
@@ -134,6 +139,20 @@ impl PointAnalysis {
     pub fn had_nothing_to_do(&self) -> bool {
         self.variant.is_none() && self.duration_s().is_some_and(|seconds| seconds < WORK_MIN_S)
     }
+}
+
+/// How many standard errors half the interval of the mean of `repeats`, all of one point, is if they were looked at until it was known; `None` if not.
+pub(crate) fn errors_of_mean(repeats: &[&PointAnalysis]) -> Option<f64> {
+    repeats.first()?.mean_rule.as_ref()?.errors(&rates_of(repeats))
+}
+
+/// The rates of `repeats`, with their places in the run.
+pub(crate) fn rates_of(repeats: &[&PointAnalysis]) -> Vec<RepeatValue> {
+    let rate = |point: &&PointAnalysis| {
+        let value = point.summary.as_ref()?.ops_per_s;
+        (value > 0.0).then_some(RepeatValue { place: point.id, value })
+    };
+    repeats.iter().filter_map(rate).collect()
 }
 
 #[cfg(test)]

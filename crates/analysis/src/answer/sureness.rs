@@ -6,9 +6,10 @@
 use super::asked::AskedRun;
 use crate::PointAnalysis;
 use crate::math::repeats::half_width_share;
+use crate::point::rates_of;
 use crate::points::relative::{RelativeCell, RelativeRow, RelativeTable};
 use crate::recorded::dimensions::SettingValue;
-use model::sure::{Decision, Precision, SurePlan, half_width_of_repeats};
+use model::sure::{Decision, Precision, SurePlan};
 use model::{Nanos, PointState, Until};
 use words::list::capital;
 use words::quantity::{counted, percent, plural, range, time};
@@ -113,6 +114,8 @@ struct Repeats {
     n: u32,
     /// Half the width of the interval of their mean, as a share; `None` of fewer than four.
     half_width: Option<f64>,
+    /// How many more would do; `None` of fewer than four.
+    more: Option<u32>,
 }
 
 /// `the means of all 3 points are known to ±2.0 %, after 4 to 7 repeats of at most 20`
@@ -140,27 +143,30 @@ fn of_repeats(run: &AskedRun, sure: &SurePlan) -> Option<String> {
         (all, 1) => format!("the mean of 1 of {all} points is not"),
         (all, open) => format!("the means of {open} of {all} points are not"),
     };
-    Some(format!("{which} known to ±{precision} after {}: {}", repeats(&open), repeats_missing(&open, within)))
+    Some(format!("{which} known to ±{precision} after {}: {}", repeats(&open), repeats_missing(&open)))
 }
 
 /// Those of the point of `row`; `None` if its rate is that of its schedule, or if none of them did anything.
 fn repeats_of(run: &AskedRun, row: &PointAnalysis) -> Option<Repeats> {
     let place = |point: &PointAnalysis| (point.group, point.clients, point.depth);
-    let own = run.analysis.points.iter().filter(|point| place(point) == place(row));
-    let summaries = own.filter(|point| point.state == PointState::Complete).filter_map(|point| point.summary.as_ref());
-    let rates = summaries.filter(|summary| summary.offered_per_s.is_none()).map(|summary| summary.ops_per_s);
-    let rates: Vec<f64> = rates.filter(|rate| *rate > 0.0).collect();
-    (!rates.is_empty()).then(|| Repeats { n: rates.len() as u32, half_width: half_width_of_repeats(&rates) })
+    let has_own_rate = |point: &PointAnalysis| {
+        let summary = point.summary.as_ref().filter(|_| point.state == PointState::Complete);
+        summary.is_some_and(|summary| summary.offered_per_s.is_none())
+    };
+    let own = run.analysis.points.iter().filter(|point| place(point) == place(row) && has_own_rate(point));
+    let (rates, rule) = (rates_of(&own.collect::<Vec<_>>()), row.mean_rule.as_ref()?);
+    let repeats =
+        || Repeats { n: rates.len() as u32, half_width: rule.half_width(&rates), more: rule.repeats_more(&rates) };
+    (!rates.is_empty()).then(repeats)
 }
 
-/// `about 9 more would do`: four times as many repeats halve the width.
-fn repeats_missing(open: &[&Repeats], within: f64) -> String {
-    let more = |one: &&Repeats| Some(f64::from(one.n) * ((one.half_width? / within).powi(2) - 1.0));
-    let Some(most) = open.iter().map(more).collect::<Option<Vec<f64>>>() else {
+/// `about 9 more would do`
+fn repeats_missing(open: &[&Repeats]) -> String {
+    let Some(more) = open.iter().map(|one| one.more).collect::<Option<Vec<u32>>>() else {
         return "fewer than four tell nothing".to_owned();
     };
-    match most.into_iter().fold(1.0, f64::max).ceil() {
-        most if most > f64::from(PAIRS_TOLD_MAX) => "they vary too much for any number of them".to_owned(),
+    match more.into_iter().fold(1, u32::max) {
+        most if most > PAIRS_TOLD_MAX => "they vary too much for any number of them".to_owned(),
         most => format!("about {most} more{} would do", if open.len() == 1 { "" } else { " each" }),
     }
 }
@@ -289,12 +295,34 @@ mod tests {
     #[test]
     fn repeats_that_are_compared_with_nothing_say_how_well_their_mean_is_known() {
         let known = "The mean of the point is known to ±2.0 %, after 5 repeats of at most 20.";
-        assert_eq!(repeated(5, 0.01).as_deref(), Some(known));
-        // The half width is 5.7 %: (5.7 / 2)^2 times five repeats.
-        let open = "The mean of the point is not known to ±2.0 % after 5 repeats: about 36 more would do.";
-        assert_eq!(repeated(5, 0.05).as_deref(), Some(open));
+        assert_eq!(repeated(5, 0.002).as_deref(), Some(known));
+        let open = repeated(5, 0.05).expect("it is told");
+        let begins = "The mean of the point is not known to ±2.0 % after 5 repeats: about ";
+        assert!(open.starts_with(begins) && open.ends_with(" more would do."), "{open}");
         let few = "The mean of the point is not known to ±2.0 % after 3 repeats: fewer than four tell nothing.";
         assert_eq!(repeated(3, 0.01).as_deref(), Some(few));
+    }
+
+    #[test]
+    fn a_mean_that_was_looked_at_again_and_again_has_a_wider_interval_in_its_row() {
+        let width = |sure: Option<SurePlan>| {
+            let points = (1..=5).map(|repeat| {
+                let rate = 10_000 + 100 * u64::from(repeat % 2);
+                Simulation::counts(&[rate; 20]).with(|point| point.trial.repeat = repeat).point()
+            });
+            let mut run = run_of(points.collect(), Vec::new());
+            run.meta.plan.sure = sure;
+            let rows = RepeatRows::from_analysis(&analyse(&run)).analysis;
+            half_width_share((
+                rows.points[0].summary.as_ref()?.ops_per_s,
+                rows.points[0].summary.as_ref()?.ops_per_s_ci95,
+            ))
+        };
+        let sure = |comparisons| SurePlan { difference: Precision::USUAL, pairs_max: 20, comparisons, budget: None };
+        let [once, again, compared] =
+            [None, Some(sure(0)), Some(sure(1))].map(|sure| width(sure).expect("five repeats"));
+        assert!(again > 3.0 * once, "{again} {once}");
+        assert_eq!(compared, once, "pairs decide, and not the means");
     }
 
     #[test]

@@ -8,7 +8,8 @@ use super::speech::{amount, begins, number_word, spoken};
 use super::table::AnswerCell;
 use super::{AskedRun, Claim, ClaimFigure, ClaimKind};
 use crate::findings::knee::FALL_MIN;
-use crate::math::repeats::{MeanOfRepeats, combine};
+use crate::math::repeats::{MeanOfRepeats, combine_looked_at};
+use crate::point::errors_of_mean;
 use crate::points::sweep::{ScalingAxis, Sweep, SweepStep, is_usable, sweeps};
 use crate::points::work::{WorkRate, WorkUnit};
 use crate::recorded::dimensions::ENGINE;
@@ -103,7 +104,8 @@ impl<'a> Thing<'a> {
     pub fn reached(&self, step: &SweepStep) -> Reached {
         let rates = step.points.iter().filter_map(|point| WorkRate::of(point).map(|rate| (rate.value, rate.ci95)));
         let point = if let [only] = step.points.as_slice() { Some(only.id) } else { None };
-        Reached { rate: combine(rates).unwrap_or_default(), p99_ns: step.p99_ns(), point }
+        let rate = combine_looked_at(rates, errors_of_mean(&step.points)).unwrap_or_default();
+        Reached { rate, p99_ns: step.p99_ns(), point }
     }
 
     /// Who does the work: `the disk`, `SQLite`.

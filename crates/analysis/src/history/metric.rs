@@ -3,7 +3,8 @@
 //! In: the usable repeats of one point of one run. Out: one [`MetricValue`] for each metric that was measured.
 //! Limits: a percentile is that of all repeats together. A cost that a run could not measure has no value there.
 
-use crate::math::repeats::{combine, combine_plain};
+use crate::math::repeats::{combine_looked_at, combine_plain};
+use crate::point::errors_of_mean;
 use crate::points::merge_times;
 use crate::{PointAnalysis, Summary};
 use serde::Serialize;
@@ -76,7 +77,7 @@ impl HistoryMetric {
         let (value, ci95) = match self {
             HistoryMetric::OpsPerS => {
                 let rates = summaries(repeats).map(|summary| (summary.ops_per_s, summary.ops_per_s_ci95));
-                combine(rates).map(|mean| (mean.mean, mean.ci95))?
+                combine_looked_at(rates, errors_of_mean(repeats)).map(|mean| (mean.mean, mean.ci95))?
             }
             HistoryMetric::ResponseP99Ns => {
                 let times = merge_times(repeats, |series| &series.response);

@@ -6,7 +6,7 @@
 
 use crate::simulated::Random;
 use model::pairing::{Pairing, RepeatValue};
-use model::sure::{Boundary, Decision, ERROR, IntervalsRule, PairRule, Precision};
+use model::sure::{Boundary, Decision, ERROR, IntervalsRule, LookKind, MeanRule, PairRule, Precision, SurePlan};
 
 const RUNS: usize = 2_000;
 /// The most pairs of a comparison.
@@ -162,6 +162,48 @@ mod tests {
             let wrong = found.share(found.alike);
             println!("{}: {wrong}", course.name);
             assert!(wrong <= 0.05, "{}: {wrong}", course.name);
+        }
+    }
+
+    /// The share of points whose stated interval lacks their mean, if their repeats vary by `noise` and lie `gap` points apart in `course`. Planned
+    /// looks come after each of them until the mean is known, and the last one after all.
+    fn misses(seed: u64, course: &Course, (noise, gap): (f64, usize), repeats_max: usize, look: LookKind) -> f64 {
+        const POINTS: usize = 500;
+        let sure = SurePlan { difference: Precision::USUAL, pairs_max: PAIRS_MAX as u32, comparisons: 0, budget: None };
+        let (rule, mut random) = (MeanRule::new(sure, look), Random::new(seed));
+        let own = noise * (1.0 - course.memory.powi(2)).sqrt();
+        let mut missed = 0;
+        for _ in 0..POINTS {
+            let all = random.autoregressive(gap * repeats_max, course.memory);
+            let repeat = |(place, noise): (usize, &f64)| RepeatValue { place: place as u32, value: 1.0 + own * noise };
+            let all: Vec<RepeatValue> = all.iter().enumerate().step_by(gap).map(repeat).collect();
+            let end = (4..repeats_max).find(|n| look == LookKind::Planned && rule.is_known(&all[..*n]));
+            let seen = &all[..end.unwrap_or(repeats_max)];
+            let mean = seen.iter().map(|one| one.value).sum::<f64>() / seen.len() as f64;
+            let half_width = rule.half_width(seen).expect("four repeats have an interval") * mean;
+            missed += usize::from((mean - 1.0).abs() > half_width);
+        }
+        missed as f64 / POINTS as f64
+    }
+
+    #[test]
+    fn the_mean_of_repeats_that_were_looked_at_again_and_again_has_its_interval() {
+        let courses = [&COURSES[0], &COURSES[2]];
+        for (course, noise) in courses.into_iter().flat_map(|course| [0.01, 0.02, 0.04].map(|noise| (course, noise))) {
+            for gap in [1, 3] {
+                let missed = misses(41, course, (noise, gap), PAIRS_MAX, LookKind::Planned);
+                println!("{}, {noise}, {gap} points apart: {missed}", course.name);
+                assert!(missed <= 0.05, "{}, {noise}, {gap} points apart: {missed}", course.name);
+            }
+        }
+    }
+
+    #[test]
+    fn the_mean_of_repeats_that_time_ended_has_its_interval() {
+        for (course, repeats) in [(&COURSES[0], 4), (&COURSES[0], 9), (&COURSES[2], 4), (&COURSES[2], 9)] {
+            let missed = misses(43, course, (0.1, 1), repeats, LookKind::Last);
+            println!("{}, {repeats} repeats: {missed}", course.name);
+            assert!(missed <= 0.05, "{}, {repeats} repeats: {missed}", course.name);
         }
     }
 

@@ -41,6 +41,12 @@ pub struct MeanOfRepeats {
 /// squares and divided by n), and that of the spread between repeats (Student's t with n - 1 degrees of freedom). With two repeats the
 /// second has one degree of freedom, so it is taken with the normal quantile, and only if the repeats have intervals of their own.
 pub fn combine(values: impl IntoIterator<Item = WithInterval>) -> Option<MeanOfRepeats> {
+    combine_looked_at(values, None)
+}
+
+/// The same of repeats that were looked at again and again, so that half the interval of their spread must be at least so many standard
+/// errors: [`model::sure::MeanRule::errors`].
+pub fn combine_looked_at(values: impl IntoIterator<Item = WithInterval>, errors: Option<f64>) -> Option<MeanOfRepeats> {
     let values: Vec<WithInterval> = values.into_iter().filter(|(value, _)| value.is_finite()).collect();
     let means: Vec<f64> = values.iter().map(|(value, _)| *value).collect();
     if means.is_empty() {
@@ -56,7 +62,10 @@ pub fn combine(values: impl IntoIterator<Item = WithInterval>) -> Option<MeanOfR
     // With two values Student's t has one degree of freedom and is 12.7: hardly any difference would lie outside such an interval.
     let half_width = match means.len() {
         n if n < REPEATS_MIN => within.map(|within| within.max(NORMAL_975 * spread)),
-        n => Some(within.unwrap_or(0.0).max(students_t(0.975, (n - 1) as f64) * spread)),
+        n => {
+            let errors = errors.unwrap_or(0.0).max(students_t(0.975, (n - 1) as f64));
+            Some(within.unwrap_or(0.0).max(errors * spread))
+        }
     };
     let half_width = half_width.filter(|half| half.is_finite());
     Some(MeanOfRepeats { mean, ci95: half_width.map(|half| [mean - half, mean + half]), repeats: means.len() })
@@ -68,27 +77,36 @@ pub fn combine_plain(values: impl IntoIterator<Item = f64>) -> Option<f64> {
 }
 
 /// The same thing of several repeats, as it goes into one row. What is unknown in a repeat is left out: a mean is of those that know it.
-pub struct Repeated<'a, T>(Vec<&'a T>);
+pub struct Repeated<'a, T> {
+    all: Vec<&'a T>,
+    /// How many standard errors half the interval of a mean is, if they were looked at again and again.
+    errors: Option<f64>,
+}
 
 impl<'a, T> Repeated<'a, T> {
     /// Of `all`, in the order of their repeats.
     pub fn new(all: impl IntoIterator<Item = &'a T>) -> Self {
-        Repeated(all.into_iter().collect())
+        Repeated { all: all.into_iter().collect(), errors: None }
+    }
+
+    /// The same, whose means have intervals by [`combine_looked_at`].
+    pub fn looked_at(self, errors: Option<f64>) -> Self {
+        Repeated { errors, ..self }
     }
 
     /// They, in the order of their repeats.
     pub fn iter(&self) -> impl Iterator<Item = &'a T> + '_ {
-        self.0.iter().copied()
+        self.all.iter().copied()
     }
 
     /// The first; `None` if there is none.
     pub fn first(&self) -> Option<&'a T> {
-        self.0.first().copied()
+        self.all.first().copied()
     }
 
     /// A part of each, of those that have it.
     pub fn parts<U: 'a>(&self, part: impl Fn(&'a T) -> Option<&'a U>) -> Repeated<'a, U> {
-        Repeated(self.iter().filter_map(part).collect())
+        Repeated { all: self.iter().filter_map(part).collect(), errors: self.errors }
     }
 
     /// The mean.
@@ -98,7 +116,7 @@ impl<'a, T> Repeated<'a, T> {
 
     /// The mean of a rate and its interval.
     pub fn rate(&self, value: impl Fn(&T) -> Option<WithInterval>) -> (Option<f64>, Option<[f64; 2]>) {
-        let all = combine(self.iter().filter_map(value));
+        let all = combine_looked_at(self.iter().filter_map(value), self.errors);
         (all.map(|all| all.mean), all.and_then(|all| all.ci95))
     }
 

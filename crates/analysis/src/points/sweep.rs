@@ -4,7 +4,8 @@
 //! unless all were.
 //! Limits: a knee is a measured step and not interpolated, so few steps give a coarse knee.
 
-use crate::math::repeats::{MeanOfRepeats, combine, half_width_share};
+use crate::math::repeats::{MeanOfRepeats, combine_looked_at, half_width_share};
+use crate::point::errors_of_mean;
 use crate::points::merge_times;
 use crate::recorded::dimensions::Setting;
 use crate::{PointAnalysis, Summary, Validity};
@@ -173,7 +174,8 @@ impl SweepStep<'_> {
 
     /// The repeats' mean of what `value` takes from a summary, with its interval; `None` if no repeat has it.
     pub fn estimate(&self, value: impl Fn(&Summary) -> Option<(f64, Option<[f64; 2]>)>) -> Option<MeanOfRepeats> {
-        combine(self.points.iter().filter_map(|point| value(point.summary.as_ref()?)))
+        let values = self.points.iter().filter_map(|point| value(point.summary.as_ref()?));
+        combine_looked_at(values, errors_of_mean(&self.points))
     }
 
     /// The 99th percentile of the response times of all repeats together.

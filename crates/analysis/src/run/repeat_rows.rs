@@ -7,7 +7,7 @@
 //!
 //! What a row shows of its repeats:
 //! - counts of operations, failures, late and unserved arrivals, drops: sums; the success rate and the retries of an operation are of these;
-//! - rates: means, with an interval by [`crate::math::repeats::combine`];
+//! - rates: means, with an interval by [`crate::math::repeats::combine_looked_at`];
 //! - costs, sizes, durations, shares and other amounts: means of the repeats that have them;
 //! - percentiles: of the times of all repeats; maxima, the longest lag and the worst second: the worst of all;
 //! - the cost of a million operations: that at the mean rate;
@@ -22,6 +22,7 @@ use crate::math::repeats::{Repeated, combine_plain};
 use crate::numbers::endpoints;
 use crate::numbers::phase_times::PhaseTimes;
 use crate::numbers::statements::merge_repeats;
+use crate::point::errors_of_mean;
 use crate::points::merge_times;
 use crate::points::sweep::{is_usable, is_whole};
 use crate::recorded::dimensions::Role;
@@ -96,7 +97,7 @@ fn row_point(repeats: &[&PointAnalysis]) -> PointAnalysis {
     };
     let (comparable, usable) = (those(is_whole), those(is_usable));
     let shown = [comparable, usable].into_iter().find(|own| !own.is_empty()).unwrap_or_else(|| repeats.to_vec());
-    let all = Repeated::new(shown.iter().copied());
+    let all = Repeated::new(shown.iter().copied()).looked_at(errors_of_mean(&shown));
     let mut label = shown[0].label.clone();
     label.place.retain(|setting| setting.role != Role::Repeat && setting.used);
     let times = PhaseTimes {
@@ -142,6 +143,7 @@ fn row_point(repeats: &[&PointAnalysis]) -> PointAnalysis {
         findings: shown.iter().flat_map(|point| point.findings.iter().cloned()).collect(),
         validity: shown.iter().map(|point| point.validity).max().unwrap_or(first.validity),
         held: all.first().and_then(|point| point.held).map(|_| HeldLimit { per_s: mean_limit(&all) }),
+        mean_rule: first.mean_rule.clone(),
     }
 }
 

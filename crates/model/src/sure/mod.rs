@@ -8,11 +8,13 @@
 pub mod arms;
 pub mod asked;
 pub mod boundary;
+pub mod means;
 pub mod pairs;
 pub mod point;
 
-pub use arms::{Knowledge, SeenRate, half_width_of_repeats, is_all_measured, is_time_over, needed_trials, point_rate};
+pub use arms::{Knowledge, SeenRate, is_all_measured, is_time_over, needed_trials, point_rate};
 pub use asked::{ArmPlace, ERROR, FIRST_ROUND_PART, SurePlan, WARMUP_PART};
 pub use boundary::{Boundary, PAIRS_MIN};
+pub use means::{LookKind, MeanRule};
 pub use pairs::{Decision, PairJudgement, PairRule};
 pub use point::{IntervalsRule, Precision};

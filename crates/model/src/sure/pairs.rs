@@ -14,9 +14,9 @@ use serde::Serialize;
 /// Levels below this are beyond what the quantile of Student's t can be computed for.
 const LEVEL_MIN: f64 = 1e-12;
 /// Half an interval is about so many standard errors if more pairs are planned than these; for forecasts only.
-const ERRORS_USUAL: f64 = 2.3;
+pub(super) const ERRORS_USUAL: f64 = 2.3;
 /// More pairs than this are as good as never.
-const PAIRS_FORESEEN_MAX: f64 = 1e6;
+pub(super) const PAIRS_FORESEEN_MAX: f64 = 1e6;
 
 /// What pairs show.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
