@@ -63,7 +63,11 @@ pub fn analyse(run: &RunData) -> Analysis {
     let described = in_sequences(&kept.points).zip(describe_all(&kept, &names));
     let analysed = described.map(|((point, sequence), names)| analyse_point(point, sequence, names, &context));
     let mean_rule = mean_rule_of(&kept);
-    let points = analysed.map(|point| PointAnalysis { mean_rule: mean_rule.clone(), ..point }).collect();
+    let mut points: Vec<PointAnalysis> = analysed.collect();
+    for point in &mut points {
+        point.mean_rule.clone_from(&mean_rule);
+        findings::fit_steps(&mut point.findings, &kept.meta.plan);
+    }
     let (searches, points) = separate_searches(&kept, &names, points);
     let plan = &as_needed(&kept);
     let findings = findings::detect_in_run(&points, plan);

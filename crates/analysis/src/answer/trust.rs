@@ -358,6 +358,21 @@ mod tests {
     }
 
     #[test]
+    fn a_drift_in_a_budget_is_not_mended_by_what_a_budget_excludes() {
+        let steps = |budget: Option<Nanos>| -> Vec<NextStep> {
+            let rising: Vec<u64> = (0..60).map(|second| 1_000 + 8 * second + second * 37 % 41).collect();
+            let mut run = run_of(vec![Simulation::counts(&rising).point()], Vec::new());
+            let (difference, pairs_max) = (Precision::USUAL, 20);
+            run.meta.plan.sure = budget.map(|_| SurePlan { difference, pairs_max, comparisons: 0, budget });
+            analyse(&run).points[0].findings.iter().map(|finding| finding.next).collect()
+        };
+        assert!(steps(None).contains(&NextStep::WarmUpLonger), "{:?}", steps(None));
+        let bounded = steps(Some(Nanos::from_secs(600)));
+        assert!(bounded.contains(&NextStep::WarmUpLongerInBudget), "{bounded:?}");
+        assert!(bounded.iter().all(|step| !step.sentence().contains("--until steady")), "{bounded:?}");
+    }
+
+    #[test]
     fn failures_have_the_reason_of_the_first_without_the_server_before_it() {
         let failing = |text: &str| {
             let failing = Simulation::counts(&[2_000; 20]).event(EventKind::Failure, text);

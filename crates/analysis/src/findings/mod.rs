@@ -303,6 +303,13 @@ pub fn detect_in_point(view: &PointView) -> Vec<Finding> {
     found
 }
 
+/// Puts in the place of what to do next about `found` what is possible in a run of `plan`: a budget excludes some of it.
+pub fn fit_steps(found: &mut [Finding], plan: &Plan) {
+    if plan.sure.is_some_and(|sure| sure.budget.is_some()) {
+        found.iter_mut().for_each(|finding| finding.next = finding.next.for_budget());
+    }
+}
+
 /// How far the numbers of `point` can be trusted.
 pub fn validity_of(point: &PointData, findings: &[Finding]) -> Validity {
     let is_own_fault = |finding: &&Finding| finding.code().kind().watched == Watched::AsOwnFault;
@@ -341,6 +348,7 @@ pub fn detect_in_run(points: &[PointAnalysis], plan: &Plan) -> Vec<Finding> {
     if points.iter().all(|point| point.traits.imported.is_some()) {
         found.iter_mut().for_each(|finding| finding.next = finding.next.for_imported());
     }
+    fit_steps(&mut found, plan);
     found
 }
 

@@ -66,6 +66,7 @@ pub enum NextStep {
     ImportLonger,
     ImportFiner,
     WarmUpLonger,
+    WarmUpLongerInBudget,
     QuoteSpread,
     FindWhatBegan,
     FindWhatDiffers,
@@ -127,6 +128,14 @@ impl NextStep {
             NextStep::CompareCharts | NextStep::EnlargeLog | NextStep::RunDoctor | NextStep::UseOpenLoop { .. } => {
                 NextStep::None
             }
+            other => other,
+        }
+    }
+
+    /// The same step for a run whose time is bounded as a whole: that bounds its warmups, too, and excludes a run until steady.
+    pub fn for_budget(self) -> NextStep {
+        match self {
+            NextStep::WarmUpLonger => NextStep::WarmUpLongerInBudget,
             other => other,
         }
     }
@@ -227,6 +236,9 @@ impl NextStep {
                 "quote the rate together with the number of rows: see the chart of inserts over rows"
             }
             NextStep::WarmUpLonger => "use a longer warmup, or run until the rate settles (`--until steady`)",
+            NextStep::WarmUpLongerInBudget => {
+                "use a longer `--warmup` and a larger `--budget`: a fifth of what a point gets of it is warmup, at most"
+            }
             NextStep::QuoteSpread => "see the timeline; quote the spread with the mean",
             NextStep::FindWhatBegan => "see what began at these times; quote the levels, not the mean over them",
             NextStep::FindWhatDiffers => {
