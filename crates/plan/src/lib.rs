@@ -52,6 +52,7 @@ pub use point::has_no_time;
 pub use question::{differing_keys, plan_key};
 pub use quick_look::quick_look;
 pub use recorded::check;
+pub use sure::leave_room;
 pub use table_text::tables_text;
 pub use watch::{UNLIMITED, watch_condition, watch_interval, watch_roll, watch_time};
 pub use why::{LEFT, RecordedPoint, Variation, check_closed, why_plan};

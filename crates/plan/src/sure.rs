@@ -12,11 +12,13 @@ use crate::question::setting_name;
 use crate::sweep::{Matrix, Point, TRIALS_MAX};
 use crate::value::time_text;
 use model::sure::{ArmPlace, FIRST_ROUND_PART, Precision, SurePlan, WARMUP_PART};
-use model::{Catalogue, Nanos, Phases, Trial, Until};
+use model::{Catalogue, Nanos, Phases, Plan, Trial, Until};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// A shorter point says little: the kernel writes back and engines flush about once a second.
 const POINT_MIN: Nanos = Nanos::from_secs(2);
+/// The warmup keeps this part of a point that has no room for more.
+const WARMUP_LEAST_PART: u64 = 10;
 /// How `matrix` goes on until it is sure, if it does: its points get their places and arms, and with a budget their length and repeats. `compare` is
 /// the setting whose values are compared.
 pub(crate) fn make_sure(
@@ -127,6 +129,23 @@ fn fit_to_budget(points: &mut [Point<'_>], budget: Budget<'_>, catalogue: &Catal
     Ok(())
 }
 
+/// `plan` with points so short that its first round keeps to its part of the budget, although its data, its servers and all else beside warmup and
+/// run take `beside`; none is shorter than the least length. Without a budget nothing changes.
+pub fn leave_room(mut plan: Plan, beside: Nanos, catalogue: &Catalogue) -> Plan {
+    let Some(budget) = plan.sure.and_then(|sure| sure.budget) else { return plan };
+    let is_timed = |trial: &Trial| !ends_itself(trial, catalogue);
+    let timed = plan.trials.iter().filter(|trial| trial.repeat == 1 && is_timed(trial)).count() as u64;
+    let room = (budget.0 / u64::from(FIRST_ROUND_PART)).saturating_sub(beside.0);
+    let each = Nanos(room / timed.max(1)).max(POINT_MIN);
+    for trial in plan.trials.iter_mut().filter(|trial| is_timed(trial)) {
+        cut(&mut trial.phases, each);
+        // The run has its least length first, but no engine begins at its usual rate.
+        let rest = each.0.saturating_sub(trial.phases.run.0).max(each.0 / WARMUP_LEAST_PART);
+        trial.phases.warmup = trial.phases.warmup.min(Nanos(rest));
+    }
+    plan
+}
+
 /// Warmup and run.
 fn length(phases: &Phases) -> Nanos {
     Nanos(phases.warmup.0.saturating_add(phases.run.0))
@@ -165,7 +184,6 @@ pub(crate) fn without(phases: &mut Phases) {
 mod tests {
     use super::*;
     use crate::{Overrides, check, fixture, parse};
-    use model::Plan;
 
     fn with(text: &str, flags: &[(&str, &str)]) -> Result<Plan, String> {
         let flags = flags.iter().map(|(key, text)| (key.to_string(), text.to_string())).collect();
@@ -232,6 +250,28 @@ mod tests {
         assert_eq!(short.trials[0].phases.run, Nanos::from_secs(3), "what is short stays as it is");
         let least = with(text, &[("budget", "10s")]).expect("two points of 2 s").trials[0].phases;
         assert_eq!((least.warmup, least.run), (Nanos::from_millis(400), POINT_MIN), "the warmup does not shorten it");
+    }
+
+    #[test]
+    fn what_points_take_beside_their_load_makes_them_shorter_and_never_too_short() {
+        let text = "workload = 'oltp'\nclients = [1, 4]\ntime = '30s'\nwarmup = '10s'\nbudget = '5m'";
+        let (plan, catalogue) = (with(text, &[]).expect("a valid plan"), fixture::with_steps());
+        let phases = |beside_s: u64| {
+            let plan = leave_room(plan.clone(), Nanos::from_secs(beside_s), &catalogue);
+            let phases = plan.trials[0].phases;
+            assert!(plan.trials.iter().all(|trial| trial.phases == phases), "all repeats are alike");
+            assert_eq!(check(&plan, "run", &catalogue), Ok(()));
+            (phases.warmup, phases.run)
+        };
+        let second = Nanos::from_secs(1).0;
+        assert_eq!(phases(0), (Nanos(3 * second), Nanos(12 * second)));
+        assert_eq!(phases(10), (Nanos(2 * second), Nanos(8 * second)));
+        // 2.3 s are left for each: two of them run.
+        let tight = leave_room(plan.clone(), Nanos(254 * second / 10), &catalogue).trials[0].phases;
+        assert_eq!((tight.warmup, tight.run), (Nanos(3 * second / 10), POINT_MIN));
+        assert_eq!(phases(600), (Nanos(2 * second / 10), POINT_MIN));
+        let fixed = with("workload = 'oltp'\ntime = '30s'", &[]).unwrap();
+        assert_eq!(leave_room(fixed.clone(), Nanos::from_secs(60), &catalogue), fixed);
     }
 
     #[test]

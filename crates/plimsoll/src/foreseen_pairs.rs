@@ -6,7 +6,8 @@
 use crate::foreseen_time::EarlierRuns;
 use engine::requirements::uses_found_data;
 use model::sure::{FIRST_ROUND_PART, PAIRS_MIN};
-use model::{Catalogue, Plan, Trial};
+use model::{Catalogue, Nanos, Plan, Trial};
+use std::path::Path;
 
 /// How often all points of `plan` can be measured: by its budget, and by the repeats that it allows; `None` if it does not go on until it is sure.
 pub fn pairs_in_time(plan: &Plan, earlier: &EarlierRuns, catalogue: &Catalogue) -> Option<u32> {
@@ -15,6 +16,18 @@ pub fn pairs_in_time(plan: &Plan, earlier: &EarlierRuns, catalogue: &Catalogue) 
     // Points that take no time fit as often as one likes: the number saturates.
     let rounds = (budget.as_secs_f64() / round_seconds(plan, earlier, catalogue).iter().sum::<f64>()) as u32;
     Some(rounds.min(sure.pairs_max))
+}
+
+/// `plan` whose points leave room in the first round of its budget for what they take beside their load, as far as the runs in `runs` tell, or as is
+/// usual. Without a budget nothing changes.
+pub fn fit_first_round(plan: Plan, runs: &Path, catalogue: &Catalogue) -> Plan {
+    let is_bounded = plan.sure.is_some_and(|sure| sure.budget.is_some());
+    if is_bounded { with_room(plan, &EarlierRuns::recall(runs), catalogue) } else { plan }
+}
+
+fn with_room(plan: Plan, earlier: &EarlierRuns, catalogue: &Catalogue) -> Plan {
+    let [_, beside] = round_seconds(&plan, earlier, catalogue);
+    plan::leave_room(plan, Nanos((beside * 1e9) as u64), catalogue)
 }
 
 /// What `plan` lacks to decide anything, in one line, if it goes on until it is sure.
@@ -77,6 +90,23 @@ mod tests {
         assert_eq!(foreseen(&[ab, ("budget", "1h")]), (Some(20), None));
         let (_, repeats) = foreseen(&[("clients", "1,2,4"), ("budget", "20s")]);
         assert!(repeats.is_some_and(|line| line.contains("too short for 4 repeats of a point")));
+    }
+
+    #[test]
+    fn a_first_round_of_24_points_keeps_to_a_tenth_of_the_budget_with_all_that_it_takes() {
+        let (catalogue, earlier) = (runner::catalogue(), EarlierRuns::default());
+        let clients: Vec<String> = (1..=24).map(|clients| clients.to_string()).collect();
+        let clients = clients.join(",");
+        let flags =
+            [("engine", "null"), ("clients", clients.as_str()), ("warmup", "10s"), ("time", "60s"), ("budget", "10m")];
+        let flags = flags.iter().map(|(key, text)| (key.to_string(), text.to_string())).collect();
+        let plan =
+            plan::from_flags("file", &plan::Overrides::from_flags(flags), 1.0, &catalogue).expect("a valid plan");
+        let round = |plan: &Plan| round_seconds(plan, &earlier, &catalogue).iter().sum::<f64>();
+        assert!(round(&plan) > 61.0, "the load alone takes a tenth: {}", round(&plan));
+        let fitted = with_room(plan, &earlier, &catalogue);
+        assert!(round(&fitted) <= 60.001, "{}", round(&fitted));
+        assert!(fitted.trials.iter().all(|trial| trial.phases.run.as_secs_f64() >= 2.0));
     }
 
     #[test]

@@ -6,6 +6,7 @@ use crate::bus_flags;
 use crate::context::Context;
 use crate::exit::{Exit, Fault};
 use crate::flags::{self, Options};
+use crate::foreseen_pairs::fit_first_round;
 use crate::output;
 use clap::{Arg, ArgAction, ArgMatches, Command};
 use model::Plan;
@@ -44,7 +45,8 @@ pub fn execute(matches: &ArgMatches, context: &Context) -> Result<Exit, Fault> {
     let plan = if name.ends_with(&format!(".{}", store::EXTENSION)) {
         recorded_plan(name, matches, &options, context)?
     } else {
-        plans::load(name, &flags::overrides(matches)?, flags::scale(matches)?, context)?
+        let plan = plans::load(name, &flags::overrides(matches)?, flags::scale(matches)?, context)?;
+        fit_first_round(plan, &options.site.runs, &context.catalogue)
     };
     let plan = flags::quick_look(plan, matches, &context.catalogue)?;
     conclude(measure::record_plan(&plan, &options, context)?, with_ceiling, &options, context)

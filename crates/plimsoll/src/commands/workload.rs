@@ -5,6 +5,7 @@ use crate::bus_flags;
 use crate::context::Context;
 use crate::exit::{Exit, Fault};
 use crate::flags;
+use crate::foreseen_pairs::fit_first_round;
 use crate::output;
 use clap::parser::ValueSource;
 use clap::{Arg, ArgAction, ArgMatches, Command};
@@ -75,8 +76,10 @@ pub fn execute_with(
         output::print(&plan::to_toml(def.entry.name, &overrides, scale, &context.catalogue));
         return Ok(Exit::Done);
     }
+    let options = flags::options(matches);
+    let plan = fit_first_round(plan, &options.site.runs, &context.catalogue);
     let plan = flags::quick_look(plan, matches, &context.catalogue)?;
-    let done = measure::run_plan(&plan, &flags::options(matches), context);
+    let done = measure::run_plan(&plan, &options, context);
     done.map_err(|fault| Fault { text: flags::in_flags(&fault.text, &clap(def)), ..fault })
 }
 

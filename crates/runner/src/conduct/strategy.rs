@@ -456,6 +456,15 @@ mod tests {
     }
 
     #[test]
+    fn all_of_24_points_are_measured_once_before_any_is_repeated() {
+        let places: Vec<(u32, u32)> = (0..24).map(|place| (place, 0)).collect();
+        let all = conducted(&with_budget(&places), None, |_| 2);
+        let first: Vec<(u32, u32)> = all[..24].iter().map(|(repeat, place, _)| (*repeat, *place)).collect();
+        assert_eq!(first, (0..24).map(|place| (1, place)).collect::<Vec<_>>());
+        assert!(all.len() == 50 && all[24..].iter().all(|(repeat, ..)| *repeat > 1), "{all:?}");
+    }
+
+    #[test]
     fn the_other_half_of_what_has_begun_comes_before_any_other_pair() {
         let seconds = |at: ArmPlace| if at.place == 0 { 30 } else { 9 };
         // One arm after the other: all places have begun before one has ended.
