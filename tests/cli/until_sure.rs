@@ -21,6 +21,21 @@ fn a_comparison_that_is_decided_measures_no_more_pairs_and_is_complete() {
 }
 
 #[test]
+fn a_run_with_a_budget_prints_a_first_table_when_every_point_was_measured_once() {
+    let lab = Lab::new();
+    let compare = ["file", "--engine", "null", "--ab", "service=1ms,4ms", "--budget", "60s", "--time", "300ms"];
+    let run = lab.run(&[&compare[..], &["--interval", "20ms", "--warmup", "0s", "--no-report"]].concat());
+    assert_eq!(run.exit, 0, "{}", run.stderr);
+    let lines: Vec<&str> = run.stderr.lines().collect();
+    let first = lines.iter().position(|line| line.starts_with("First look after ")).expect("a heading");
+    // Rows of a table begin with a blank, and those of points do not.
+    let table: Vec<&&str> = lines[first..].iter().skip_while(|line| !line.starts_with(' ')).collect();
+    assert!(table.len() > 2 && table[1].starts_with(' '), "{}", run.stderr);
+    assert_eq!(lines.iter().filter(|line| line.starts_with("First look")).count(), 1, "{}", run.stderr);
+    assert!(!run.stdout.contains("First look"), "{}", run.stdout);
+}
+
+#[test]
 fn a_run_whose_time_is_over_does_not_go_on() {
     let lab = Lab::new();
     let compare = ["file", "--engine", "null", "--ab", "service=1ms,4ms", "--budget", "10s", "--time", "2s"];

@@ -9,6 +9,7 @@ pub mod json;
 pub mod label;
 pub mod live;
 pub mod progress;
+pub mod so_far;
 pub mod why_json;
 
 use std::borrow::Cow;

@@ -56,6 +56,8 @@ pub enum LiveEvent {
     /// What the disk can do is known.
     Disk(DiskCeilings),
     Note(Note),
+    /// Every point was measured once: a heading, and the lines of a table.
+    FirstLook(Vec<String>),
     /// The cell of a trial changes.
     Marked {
         /// The number of the trial in the plan, from 0.

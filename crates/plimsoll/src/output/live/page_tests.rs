@@ -193,3 +193,19 @@ fn notes_scroll_from_the_newest_back() {
     state.scroll = 500;
     assert!(line(&state, 3).starts_with("warning: file rndrd depth 32"));
 }
+
+#[test]
+fn a_first_look_fills_the_overview_and_stays_among_the_notes() {
+    let (mut state, now) = in_the_middle();
+    let lines = ["First look after 8.00 s of 80.0 s", " ops/s  sqlite", " 1         910", " 1         910"];
+    state.take(LiveEvent::FirstLook(lines.map(str::to_owned).into()), now);
+    assert_eq!(state.panel, ScreenPanel::Notes);
+    let page = shown(UNICODE, &state, now, 80, 24);
+    assert_eq!(page.matches("1         910").count(), 2, "{page}");
+    assert!(page.contains("First look after 8.00 s of 80.0 s") && page.contains("ops/s  sqlite"), "{page}");
+    let last: Vec<String> = state.scrollback(80).into_iter().filter(|line| line.starts_with("First look")).collect();
+    assert_eq!(last.len(), 1);
+    state.panel = ScreenPanel::Machine;
+    state.take(LiveEvent::FirstLook(vec!["First look".to_owned()]), now);
+    assert_eq!(state.panel, ScreenPanel::Machine, "who looks at something else is left alone");
+}

@@ -8,11 +8,12 @@ use super::grid::PointGrid;
 use crate::output::progress::left::clock_since;
 use crate::output::progress::machine::DiskCeilings;
 use crate::output::progress::sums::Second;
+use crate::output::so_far;
 use analysis::{Severity, Validity};
-use model::{Nanos, Phase, PointState, RunData};
+use model::{Nanos, Phase};
 use rustix::time::{ClockId, clock_gettime};
 use std::collections::VecDeque;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 const SECONDS_MAX: usize = 600;
@@ -165,6 +166,7 @@ impl LiveState {
             LiveEvent::Stage(part) => self.stage = Some(part),
             LiveEvent::Disk(ceilings) => self.ceilings = ceilings,
             LiveEvent::Note(note) => self.add_note(note),
+            LiveEvent::FirstLook(lines) => self.add_first_look(lines),
             LiveEvent::Marked { trial, mark } => self.mark(trial, mark),
             LiveEvent::Judged(point) => {
                 self.judge(&point);
@@ -221,6 +223,19 @@ impl LiveState {
         if !is_known {
             self.notes.push_back(note);
         }
+        self.forget_old_notes();
+    }
+
+    /// A table stays among the notes, and is shown at once to whoever looks at nothing else. Rows that are equal are no repetition.
+    fn add_first_look(&mut self, lines: Vec<String>) {
+        self.notes.extend(lines.into_iter().map(|text| Note { severity: None, text }));
+        self.forget_old_notes();
+        if self.panel == ScreenPanel::Overview {
+            (self.panel, self.scroll) = (ScreenPanel::Notes, 0);
+        }
+    }
+
+    fn forget_old_notes(&mut self) {
         while self.notes.len() > NOTES_MAX {
             self.notes.pop_front();
         }
@@ -250,7 +265,7 @@ impl LiveState {
         if self.panel != ScreenPanel::Answer || is_known {
             return;
         }
-        let lines = self.run_file.as_deref().and_then(answer_of).map(|answer| {
+        let lines = self.run_file.as_deref().and_then(so_far::answer).map(|answer| {
             let text = report::terminal::answer(&answer, width, false);
             text.lines().map(str::to_owned).collect()
         });
@@ -280,15 +295,4 @@ impl LiveState {
         let from = if grave.is_empty() { self.notes.iter().collect() } else { grave };
         from[from.len().saturating_sub(most)..].to_vec()
     }
-}
-
-/// The answer of the complete points in `run_file`, without what is still to be measured; `None` if there is none, or it cannot be read now.
-fn answer_of(run_file: &Path) -> Option<analysis::Answer> {
-    let meta = store::read_meta(run_file).ok()?.meta;
-    let mut points = store::read_points_from(run_file, 0).ok()?;
-    points.retain(|point| point.state == PointState::Complete);
-    let mut run = RunData { meta, points };
-    run.meta.plan.trials = run.points.iter().map(|point| point.trial.clone()).collect();
-    (!run.points.is_empty())
-        .then(|| analysis::Answer { next: None, ..analysis::answer::answer(&analysis::analyse(&run)) })
 }

@@ -6,6 +6,7 @@
 
 use super::machine::DiskCeilings;
 use crate::output::live::{CellMark, EndedPoint, Note};
+use crate::output::so_far;
 use analysis::{Analysis, PointAnalysis};
 use model::{Fact, PointState, RunData, Trial};
 use runner::PointEnd;
@@ -74,6 +75,16 @@ impl EndedPoints {
         let mut points = store::read_points_from(file, first.0).ok()?;
         points.retain(|point| pending.iter().any(|pending| pending.id.0 == point.id));
         Some(analysis::analyse(&RunData { meta, points }))
+    }
+
+    /// The table of the answer so far; empty if there is none.
+    pub fn table_so_far(&self) -> Vec<String> {
+        self.run_file.as_deref().map(|file| so_far::table(file, self.width)).unwrap_or_default()
+    }
+
+    /// Columns of the terminal.
+    pub fn width(&self) -> usize {
+        self.width
     }
 
     /// The rows of `points`, with the head of the table before the first of all.

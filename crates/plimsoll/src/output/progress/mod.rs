@@ -7,6 +7,7 @@
 
 pub mod chores;
 mod ended;
+mod first_round;
 pub mod left;
 mod loading;
 pub mod machine;
@@ -17,6 +18,7 @@ use super::label;
 use super::live::{CellMark, LiveEvent, LivePlan, LiveView, screen};
 use crate::context::Context;
 use ended::{EndedPoints, mark_of};
+use first_round::FirstRound;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use left::{Planned, left, per_s};
 use load::Stop;
@@ -44,6 +46,8 @@ pub struct ProgressDisplay {
     trials: Vec<Trial>,
     /// Set if the run may end before all of them are measured.
     early_end: Option<EarlyEnd>,
+    /// Its first round, if it has a budget, until that is told.
+    first_round: Option<FirstRound>,
     /// The trials that are over: measured, skipped, or complete before the run was resumed.
     over: BTreeSet<usize>,
     ended: EndedPoints,
@@ -126,6 +130,7 @@ impl ProgressDisplay {
                 Some(Nanos(budget)) => EarlyEnd::By(Instant::now() + Duration::from_nanos(budget)),
                 None => EarlyEnd::AfterAll,
             }),
+            first_round: FirstRound::of_plan(plan, &over),
             over,
             ended: EndedPoints::new(context.width_of_stderr()),
             noted: BTreeSet::new(),
@@ -162,6 +167,7 @@ impl ProgressDisplay {
 
     /// The point of `trial` begins; `nth` points are complete before it.
     fn point(&mut self, nth: usize, trial: &Trial) {
+        self.tell_first_round(trial);
         let probe = trial.limit.as_ref().and_then(|limit| limit.probe);
         let mut equal = self.trials.iter().enumerate().filter(|(_, planned)| *planned == trial).map(|(nth, _)| nth);
         // Repeats may be equal; the probes of a search are many points, and one trial of the plan.
@@ -178,6 +184,25 @@ impl ProgressDisplay {
             view.send(LiveEvent::PointBegan { trial: nth, label: self.label.clone() });
         }
         self.phase(Phase::Prepare);
+    }
+
+    /// The table of the first round, if that is over when `next` begins.
+    fn tell_first_round(&mut self, next: &Trial) {
+        let (Some(EarlyEnd::By(end)), true) = (self.early_end, !matches!(self.show, Show::Nothing)) else { return };
+        let Some(round) = self.first_round.take_if(|round| round.is_over_before(next)) else { return };
+        let table = self.ended.table_so_far();
+        if table.is_empty() {
+            return;
+        }
+        let left = end.saturating_duration_since(Instant::now());
+        let heading = report::wrapped(&round.heading(Nanos(left.as_nanos() as u64)), self.ended.width());
+        let lines: Vec<String> = heading.into_iter().chain(table).collect();
+        match &self.show {
+            Show::Nothing => {}
+            Show::Points | Show::Lines => lines.iter().for_each(crate::output::say),
+            Show::Bar(bar) => bar.suspend(|| lines.iter().for_each(crate::output::say)),
+            Show::Live(view) => view.send(LiveEvent::FirstLook(lines)),
+        }
     }
 
     /// A search is over when another trial begins, and its cell in the grid with it.
