@@ -460,9 +460,11 @@ impl<'a> Collector<'a> {
     /// Takes deliveries until every client has opened or is gone, or the load is to stop.
     fn wait_for_opening(&mut self, sink: &mut dyn Sink) {
         let threads = self.running.len();
+        let is_opening = |own: &Self| own.opened < threads;
         let mut told_at = Some(self.clock.now() + OPENING_USUAL);
-        while self.opened < threads && !self.running.is_empty() && self.stop.reason().is_none() {
-            self.gather_until(self.clock.now() + Nanos::from_millis(20));
+        while is_opening(self) && !self.running.is_empty() && self.stop.reason().is_none() {
+            // It ends with the last that opens, and not with the next look at the clock: files and embedded engines open at once.
+            self.gather_while(self.clock.now() + Nanos::from_millis(20), is_opening);
             if told_at.take_if(|at| *at <= self.clock.now()).is_some() {
                 sink.still_opening(self.opened, threads);
             }
@@ -610,7 +612,12 @@ impl<'a> Collector<'a> {
     /// Takes deliveries until `until`, until all clients are gone, or soon after a request to stop. Deliveries that wait already
     /// are taken in any case.
     fn gather_until(&mut self, until: Tick) {
-        while !self.running.is_empty() {
+        self.gather_while(until, |_| true);
+    }
+
+    /// The same, no longer than `goes_on`.
+    fn gather_while(&mut self, until: Tick, goes_on: impl Fn(&Self) -> bool) {
+        while !self.running.is_empty() && goes_on(self) {
             match self.delivered.try_recv() {
                 Ok(delivery) => {
                     self.take_delivery(delivery);
@@ -1132,6 +1139,19 @@ mod tests {
     fn a_panic_in_a_driver_is_a_failure_of_the_point_and_not_of_plimsoll() {
         let (_, outcome) = run(vec![Script::Panics], None, 60_000, 1_000);
         assert!(matches!(outcome.ended, LoadEnd::Failed { class: None, ref text } if text.contains("has a bug")));
+    }
+
+    #[test]
+    fn the_wait_for_clients_ends_with_the_last_that_opens() {
+        let (clock, stop, setup) = (MonotonicClock::start(), Stop::default(), setup(1_000));
+        let (out, delivered) = channel();
+        let two = clients(vec![Script::Works, Script::Works], OpKind(0));
+        let mut collector = Collector::new(&two, &[], &setup, &clock, &stop, delivered);
+        (0..2).for_each(|_| out.send(Delivery::Opened).expect("the collector is there"));
+        let far_off = clock.now() + Nanos::from_secs(60);
+        collector.gather_while(far_off, |own| own.opened < 2);
+        assert_eq!(collector.opened, 2);
+        assert!(clock.now() < far_off, "it did not wait for its time");
     }
 
     #[test]

@@ -8,7 +8,7 @@ use super::machine::DiskCeilings;
 use crate::output::live::{CellMark, EndedPoint, Note};
 use crate::output::so_far;
 use analysis::{Analysis, PointAnalysis};
-use model::{Fact, PointState, RunData, Trial};
+use model::{Fact, PointState, RunData, RunMeta, Trial};
 use runner::PointEnd;
 use std::path::{Path, PathBuf};
 use store::PointId;
@@ -16,6 +16,8 @@ use store::PointId;
 /// The points that are over.
 pub struct EndedPoints {
     run_file: Option<PathBuf>,
+    /// What is known of the run as a whole, once it was read: that takes the longer the more points the run has.
+    meta: Option<RunMeta>,
     /// Those that are not judged yet.
     pending: Vec<PendingPoint>,
     /// Columns of the terminal.
@@ -33,7 +35,7 @@ struct PendingPoint {
 impl EndedPoints {
     /// No point is over yet; the rows have `width` columns.
     pub fn new(width: usize) -> EndedPoints {
-        EndedPoints { run_file: None, pending: Vec::new(), width, is_headed: false }
+        EndedPoints { run_file: None, meta: None, pending: Vec::new(), width, is_headed: false }
     }
 
     /// Points are read from `run_file` from now on.
@@ -69,9 +71,12 @@ impl EndedPoints {
         (analysis.points.into_iter().filter_map(ended).collect(), notes)
     }
 
-    fn analyse(&self, pending: &[PendingPoint]) -> Option<Analysis> {
+    fn analyse(&mut self, pending: &[PendingPoint]) -> Option<Analysis> {
         let (first, file) = (pending.first()?.id, self.run_file.as_ref()?);
-        let meta = store::read_meta(file).ok()?.meta;
+        if self.meta.is_none() {
+            self.meta = Some(store::read_meta(file).ok()?.meta);
+        }
+        let meta = self.meta.clone()?;
         let mut points = store::read_points_from(file, first.0).ok()?;
         points.retain(|point| pending.iter().any(|pending| pending.id.0 == point.id));
         Some(analysis::analyse(&RunData { meta, points }))
