@@ -71,6 +71,8 @@ fn the_answer_is_one_screen_of_eighty_columns_and_the_details_end_with_the_verdi
     let verdict = shown.trim_end().rsplit("\n\n").nth(1).unwrap();
     let verdict = verdict.split_whitespace().collect::<Vec<_>>().join(" ");
     assert!(verdict.contains(" operations succeeded."), "{shown}");
+    let end = shown.trim_end().rsplit("\n\n").next().unwrap();
+    assert!(end.starts_with("The run took ") && end.contains(" % measuring"), "{shown}");
     let json = lab.json(&["show", &file]);
     let claims = json["answer"]["claims"].as_array().unwrap();
     let sentences = claims.iter().map(|claim| claim["sentence"].as_str().unwrap());

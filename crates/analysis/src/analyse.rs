@@ -24,6 +24,7 @@ use crate::recorded::counters::mean_level;
 use crate::recorded::dimensions::{Described, ENGINE};
 use crate::recorded::engine_names::EngineNames;
 use crate::recorded::exact_text::exact_text;
+use crate::recorded::run_time::RunTime;
 use crate::recorded::sequence::sequences;
 use crate::recorded::window::Window;
 use crate::verdict::verdict_with_searches;
@@ -51,6 +52,8 @@ pub struct Analysis {
     pub findings: Vec<Finding>,
     /// The answer: how much, how steadily, what limits it, and how far to trust it.
     pub verdict: Verdict,
+    /// Where its time went; `None` if plimsoll measured nothing of it.
+    pub time: Option<RunTime>,
 }
 
 /// Analyses `run` with every detector.
@@ -72,7 +75,9 @@ pub fn analyse(run: &RunData) -> Analysis {
     let plan = &as_needed(&kept);
     let findings = findings::detect_in_run(&points, plan);
     let verdict = verdict_with_searches(&points, &searches, plan, &names);
-    Analysis { meta: run.meta.clone(), points, searches, findings, verdict }
+    // An attempt that broke off took its time, too.
+    let time = RunTime::of_points(&run.points);
+    Analysis { meta: run.meta.clone(), points, searches, findings, verdict, time }
 }
 
 /// The plan of `run` without the repeats that were left out because nothing depended on them any more.

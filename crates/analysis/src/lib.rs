@@ -76,5 +76,6 @@ pub use recorded::data_load::DataLoad;
 pub use recorded::dimensions::{Dimension, Label, Role, Setting, SettingValue, Settings};
 pub use recorded::full_label::describe_in_full;
 pub use recorded::rounds::Rounds;
+pub use recorded::run_time::RunTime;
 pub use run::repeat_rows::{RepeatCount, RepeatRows};
 pub use verdict::{Verdict, verdict};

@@ -11,5 +11,6 @@ pub(crate) mod facts;
 pub(crate) mod full_label;
 pub mod io_shape;
 pub mod rounds;
+pub mod run_time;
 pub(crate) mod sequence;
 pub mod window;

@@ -71,10 +71,10 @@ impl RepeatRows {
             .collect();
         let points = rows.iter().map(|row| row_point(row)).collect();
         // All but the points: their series are large.
-        let Analysis { meta, searches, findings, verdict, .. } = analysis;
+        let Analysis { meta, searches, findings, verdict, time, .. } = analysis;
         let (meta, searches) = (meta.clone(), searches.clone());
         let (findings, verdict) = (findings.clone(), verdict.clone());
-        RepeatRows { analysis: Analysis { meta, points, searches, findings, verdict }, counts }
+        RepeatRows { analysis: Analysis { meta, points, searches, findings, verdict, time: *time }, counts }
     }
 
     /// Whether any row is of several repeats.

@@ -6,6 +6,7 @@ use crate::context::Context;
 use crate::flags;
 use crate::output::{self, escaped, shell_word, shown};
 use analysis::Analysis;
+use report::wording::run_time::run_time;
 use std::path::{Path, PathBuf};
 
 /// Prints the answer of the run in `run_file`, behind it the details if they are asked for, and a line that names its report.
@@ -16,7 +17,9 @@ pub fn print(analysis: &Analysis, run_file: &Path, details: bool, context: &Cont
     if details {
         output::print(&format!("\n{}", report::terminal::details(analysis, &answer, width, colour)));
     }
-    output::print(&format!("\n{}\n", whereabouts(run_file, details)));
+    let spent = analysis.time.as_ref().filter(|_| details).map(run_time);
+    let spent = spent.map(|text| report::wrapped(&text, width).join("\n") + "\n").unwrap_or_default();
+    output::print(&format!("\n{spent}{}\n", whereabouts(run_file, details)));
 }
 
 /// The report of the run in `run_file`, if one was written.

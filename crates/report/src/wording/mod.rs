@@ -27,6 +27,7 @@ pub mod projection;
 pub mod published;
 pub mod quantity;
 pub mod relative;
+pub mod run_time;
 mod survey;
 pub mod variants;
 pub mod verdict;
