@@ -344,7 +344,7 @@ pub const DEFAULTS: &[CommonKey] = &[
         BUDGET,
         "",
         time(BUDGET_MIN, PHASE_MAX),
-        "time of the whole run: first all points once in a tenth of it, then repeats of what is not decided (until = sure), until all is or the time is over",
+        "time of the whole run: first all points once, in about a tenth of it, and a first table; then repeats of what is not decided (until = sure), until all is decided or the time is over",
     )
     .without("all repeats are measured"),
     key(

@@ -3,6 +3,7 @@
 //! In: a plan, and what earlier runs took. Out: how often all of its points fit into the budget, and a line if that decides nothing. Limits: places
 //! that are decided early leave their time to the others, and points that are known end early, so some comparisons get more pairs.
 
+use crate::commands::plans;
 use crate::foreseen_time::EarlierRuns;
 use engine::requirements::uses_found_data;
 use model::sure::{FIRST_ROUND_PART, PAIRS_MIN};
@@ -43,8 +44,15 @@ pub fn too_few_pairs(plan: &Plan, earlier: &EarlierRuns, catalogue: &Catalogue) 
     // In a larger budget points are longer: up to their part of it in each round.
     let needed = (load + beside).max(beside / (1.0 - rounds / f64::from(FIRST_ROUND_PART))).ceil();
     Some(format!(
-        "a budget of {budget} is too short for {PAIRS_MIN} {what}, and fewer decide nothing: use --budget {needed}s or more, or fewer points"
+        "a budget of {} is too short for {PAIRS_MIN} {what}, and fewer decide nothing: use --budget {} or more, or fewer points",
+        plans::long_time(budget.as_secs_f64()),
+        as_flag(needed)
     ))
+}
+
+/// `90s`, `12m`: not less than so many seconds.
+fn as_flag(seconds: f64) -> String {
+    if seconds > 120.0 { format!("{}m", (seconds / 60.0).ceil()) } else { format!("{seconds}s") }
 }
 
 /// About how long all points of `plan` take once: their warmup and run, and all beside that, such as data and servers.
@@ -90,6 +98,7 @@ mod tests {
         assert_eq!(foreseen(&[ab, ("budget", "1h")]), (Some(20), None));
         let (_, repeats) = foreseen(&[("clients", "1,2,4"), ("budget", "20s")]);
         assert!(repeats.is_some_and(|line| line.contains("too short for 4 repeats of a point")));
+        assert_eq!([90.0, 121.0, 600.0].map(as_flag), ["90s", "3m", "10m"]);
     }
 
     #[test]

@@ -12,7 +12,7 @@ use crate::recorded::dimensions::SettingValue;
 use model::sure::{Decision, Precision, SurePlan};
 use model::{Nanos, PointState, Until};
 use words::list::capital;
-use words::quantity::{counted, percent, plural, range, time};
+use words::quantity::{counted, percent, range, time};
 
 /// More pairs are as good as never.
 const PAIRS_TOLD_MAX: u32 = 10_000;
@@ -26,7 +26,7 @@ pub(super) fn sentence(run: &AskedRun) -> Option<String> {
     of_repeats.or_else(|| of_points(run)).map(|words| format!("{}.", capital(&words)))
 }
 
-/// `decided after 9 of at most 20 pairs`; `2 of 3 comparisons are decided, the other not after 20 pairs: about 30 more (5.0 min) would decide it`
+/// `decided after 9 of at most 20 pairs`; `2 of 3 comparisons are not decided after 20 pairs: about 30 more each (5 min of measuring) would decide them`
 fn of_pairs(run: &AskedRun, sure: &SurePlan) -> Option<String> {
     let rows = compared_rows(run)?;
     let cells: Vec<&RelativeCell> = rows.iter().flatten().copied().collect();
@@ -41,7 +41,8 @@ fn of_pairs(run: &AskedRun, sure: &SurePlan) -> Option<String> {
             (1, 1) => format!(": they differ by less than {difference}"),
             (alike, _) => format!("; {alike} differ by less than {difference}"),
         };
-        return Some(format!("{which}decided after {} of at most {}{alike}", pairs_of(&decided), sure.pairs_max));
+        let (some, most) = (counts_of(&decided), sure.pairs_max);
+        return Some(format!("{which}decided after {some} of at most {most} pairs{alike}"));
     }
     let longer = pairs_missing(&open, f64::from(points_missing(&rows)) * point_seconds(run));
     let which = match cells.len() {
@@ -53,7 +54,7 @@ fn of_pairs(run: &AskedRun, sure: &SurePlan) -> Option<String> {
     Some(format!("{which} after {}: {longer}", pairs_of(&open)))
 }
 
-/// `about 14 more (2.3 min of measuring) would`: how many pairs would decide those that are `open`, and how long those take.
+/// `about 14 more (2 min of measuring) would decide it`: how many pairs would decide those that are `open`, and how long those take.
 fn pairs_missing(open: &[&RelativeCell], seconds: f64) -> String {
     // A single pair has no spread to foresee anything by.
     if open.iter().any(|cell| cell.ratio.n < 2) {
@@ -62,18 +63,33 @@ fn pairs_missing(open: &[&RelativeCell], seconds: f64) -> String {
     let all = || open.iter().map(|cell| cell.pairs_more.unwrap_or(1));
     let (least, most) = (all().min().unwrap_or(1), all().max().unwrap_or(1));
     if most > PAIRS_TOLD_MAX {
-        return "no number of pairs will, as they vary".to_owned();
+        return "they vary too much for any number of pairs".to_owned();
     }
     let more = if least == most { most.to_string() } else { format!("{least} to {most}") };
-    let each = if open.len() == 1 { "" } else { " each" };
-    format!("about {more} more{each} ({} of measuring) would", time(seconds * 1e9))
+    let (each, what) = if open.len() == 1 { ("", "it") } else { (" each", "them") };
+    format!("about {more} more{each} ({} of measuring) would decide {what}", long_time(seconds))
+}
+
+/// `47.5 s`, `6 min`, `3.5 h`.
+fn long_time(seconds: f64) -> String {
+    match seconds {
+        short if short < 120.0 => time(short * 1e9).to_string(),
+        some if some < 7_200.0 => format!("{:.0} min", some / 60.0),
+        long => format!("{:.1} h", long / 3_600.0),
+    }
 }
 
 /// `9 pairs`, `5 to 12 pairs`
 fn pairs_of(cells: &[&RelativeCell]) -> String {
+    let most = cells.iter().map(|cell| cell.ratio.n).max().unwrap_or(0);
+    format!("{} {}", counts_of(cells), if most == 1 { "pair" } else { "pairs" })
+}
+
+/// `9`, `5 to 12`
+fn counts_of(cells: &[&RelativeCell]) -> String {
     let all = || cells.iter().map(|cell| cell.ratio.n);
     let (least, most) = (all().min().unwrap_or(0), all().max().unwrap_or(0));
-    if least == most { plural(most as u64, "pair") } else { format!("{least} to {most} pairs") }
+    if least == most { most.to_string() } else { format!("{least} to {most}") }
 }
 
 /// The comparisons that were to be decided, of each place.
@@ -166,7 +182,7 @@ fn repeats_missing(open: &[&Repeats]) -> String {
         return "fewer than four tell nothing".to_owned();
     };
     match more.into_iter().fold(1, u32::max) {
-        most if most > PAIRS_TOLD_MAX => "they vary too much for any number of them".to_owned(),
+        most if most > PAIRS_TOLD_MAX => "they vary too much for any number of repeats".to_owned(),
         most => format!("about {most} more{} would do", if open.len() == 1 { "" } else { " each" }),
     }
 }
@@ -194,11 +210,13 @@ fn of_points(run: &AskedRun) -> Option<String> {
             (1, 0) => {
                 format!("the point ended when its rate was known to ±{precision}, after {took} of at most {most}")
             }
-            (1, _) => format!("the rate is known to ±{precision}; it took all of its {most}"),
+            (1, _) => format!("the rate is known to ±{precision}; the point took all of its {most}"),
             (_, 0) => {
                 format!("the points ended when their rates were known to ±{precision}, after {took} of at most {most}")
             }
-            (all, over) if all == over => format!("the rates are known to ±{precision}; they took all of their {most}"),
+            (all, over) if all == over => {
+                format!("the rates are known to ±{precision}; the points took all of their {most}")
+            }
             _ => format!("the rates are known to ±{precision}, after {took} of at most {most}"),
         });
     }
@@ -330,7 +348,7 @@ mod tests {
         let mut whole = until_sure(1, 0.01);
         whole.trial.phases.run = Nanos::from_secs(20);
         let one = told(vec![whole], None);
-        assert_eq!(one.as_deref(), Some("The rate is known to ±2.0 %; it took all of its 20.0 s."));
+        assert_eq!(one.as_deref(), Some("The rate is known to ±2.0 %; the point took all of its 20.0 s."));
         // Two intervals have no spread.
         let sure = Until::Sure(Precision::USUAL);
         let short = Simulation::counts(&[10_000; 2]).with(|point| point.trial.phases.until = sure).point();
@@ -362,7 +380,8 @@ mod tests {
             let cells: Vec<RelativeCell> = cells.iter().map(cell).collect();
             pairs_missing(&cells.iter().collect::<Vec<_>>(), 90.0)
         };
-        assert!(told(&[(6, 3), (6, 161)]).starts_with("about 3 to 161 more each ("));
+        assert_eq!(told(&[(6, 3), (6, 161)]), "about 3 to 161 more each (90.0 s of measuring) would decide them");
+        assert_eq!([600.0, 9_000.0].map(long_time), ["10 min", "2.5 h"]);
         assert_eq!(told(&[(1, 3), (6, 161)]), "nothing is decided with fewer than four pairs");
     }
 
@@ -382,10 +401,13 @@ mod tests {
 
     #[test]
     fn a_comparison_says_after_how_many_pairs_it_was_decided_or_how_many_more_would() {
-        assert_eq!(compared(6, 1.3, 0.01).as_deref(), Some("Decided after 6 pairs of at most 20."));
+        assert_eq!(compared(6, 1.3, 0.01).as_deref(), Some("Decided after 6 of at most 20 pairs."));
         let alike = compared(12, 1.0, 0.006);
-        assert_eq!(alike.as_deref(), Some("Decided after 12 pairs of at most 20: they differ by less than 2.0 %."));
+        assert_eq!(alike.as_deref(), Some("Decided after 12 of at most 20 pairs: they differ by less than 2.0 %."));
         let open = compared(6, 1.0, 0.1).expect("it is open");
-        assert!(open.starts_with("Not decided after 6 pairs: about ") && open.ends_with(") would."), "{open}");
+        assert!(
+            open.starts_with("Not decided after 6 pairs: about ") && open.ends_with(" of measuring) would decide it."),
+            "{open}"
+        );
     }
 }

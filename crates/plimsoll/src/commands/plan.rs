@@ -389,7 +389,10 @@ impl BesideLoad {
 fn time_of(plan: &Plan, needs: &Needs) -> String {
     match plan.sure.and_then(|sure| sure.budget) {
         Some(budget) => {
-            format!("at most {}, and what the last point takes beyond it", plans::long_time(budget.as_secs_f64()))
+            format!(
+                "at most {}, and a little more if the last point ends later",
+                plans::long_time(budget.as_secs_f64())
+            )
         }
         None => time(&needs.estimate, needs.is_at_most, needs.loading, needs.beside),
     }
