@@ -15,7 +15,7 @@ const ORDERS: u64 = 20;
 /// Three copies that all send the same at the same moments.
 const COPIES: [&str; 6] = ["--times", "3", "--shift", "0", "--allow-writes", "true"];
 
-fn with_keys<'a>(keys: &'a str) -> Vec<&'a str> {
+fn with_keys(keys: &str) -> Vec<&str> {
     [&COPIES[..], &["--keys", keys]].concat()
 }
 

@@ -94,6 +94,11 @@ impl RecordingSummary {
         figures(self) == figures(other) && self.io == other.io && unshifted(self) == unshifted(other)
     }
 
+    /// Names it apart from another recording at the same path: by `digest`, which is that of its statements.
+    pub fn name_by_digest(&mut self, digest: u32) {
+        self.path += &format!(" with other statements, digest {digest:08x}");
+    }
+
     /// How many operations fall due in a second if it is replayed at `speed`.
     pub fn per_s(&self, speed: f64) -> f64 {
         self.ops as f64 * speed / Nanos(self.length.0.max(1)).as_secs_f64()

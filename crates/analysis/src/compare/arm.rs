@@ -179,7 +179,7 @@ fn name_recordings_alike(headers: &mut [PointData]) {
         let digest = known_digest(summary);
         let other = known.iter().find(|known| known.path == summary.path).and_then(known_digest);
         if let Some(digest) = digest.filter(|digest| other.is_some_and(|other| other != *digest)) {
-            summary.path += &format!(" with other statements, digest {digest:08x}");
+            summary.name_by_digest(digest);
         }
         known.push((**summary).clone());
     }

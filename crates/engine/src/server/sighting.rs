@@ -123,7 +123,7 @@ impl ServerSighting {
 /// If it is that of a thread, or of a process that has ended, or if `/proc` cannot be read.
 pub fn check_number(pid: u32) -> Result<(), TargetError> {
     let Ok(number) = i32::try_from(pid) else { return Ok(()) };
-    let status = match Process::new(number).and_then(|process| process.status()) {
+    let status = match Process::new(number).and_then(|process| Process::status(&process)) {
         Ok(status) => status,
         Err(error) => return check_readable(pid, &error, Path::new("/proc/self").exists()),
     };

@@ -330,7 +330,7 @@ impl LaneKeys {
 mod tests {
     use super::*;
     use crate::replay_sql::{Copies, LogWanted, read_log, statement_stream};
-    use crate::{ClientIndex, Workload};
+    use crate::ClientIndex;
     use model::{Nanos, SqlOp};
 
     /// Orders above 500 by 1000, with their lines, and all customers by 50.

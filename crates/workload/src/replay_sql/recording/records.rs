@@ -32,7 +32,7 @@ pub struct StatementPlace {
 
 impl StatementPlace {
     /// It as an argument of an op.
-    pub(in crate::replay_sql) fn arg(self) -> SqlArg {
+    pub fn arg(self) -> SqlArg {
         SqlArg::Int((u64::from(self.session) << 32 | u64::from(self.nth)) as i64)
     }
 
