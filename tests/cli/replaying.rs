@@ -25,7 +25,7 @@ fn moved(point: &Value) -> u64 {
 fn a_recorded_database_is_replayed_in_full_at_each_speed_and_by_each_interface() {
     let lab = Lab::new();
     let trace = recording();
-    let run = lab.json(&["replay", "--trace", &trace, "--speed", "1,2,max", "--no-report"]);
+    let run = lab.json(&["replay", &trace, "--speed", "1,2,max", "--no-report"]);
     let threads = ["--io", "sync", "--clients", "16", "--no-report"];
     let sync = lab
         .json(&[&["replay", "--trace", &trace, "--places", "wrapped", "--file-size", "1MiB"], &threads[..]].concat());

@@ -121,8 +121,7 @@ fn the_limit_of_a_recorded_load_is_a_multiple_of_it() {
     }
     let (_server, _, url) = copy(&held);
     let log = slow_log(&lab, by_id);
-    let base =
-        ["limit", "replay-sql", "--log", log.to_str().unwrap(), "--engine", &url, "--no-report", "--json", "--quiet"];
+    let base = ["limit", "replay-sql", log.to_str().unwrap(), "--engine", &url, "--no-report", "--json", "--quiet"];
     // Twice the load is certain to be carried with so much time, and nothing more is tried.
     let most = (2 * PER_S).to_string();
     let run = lab.run(&[&base[..], &["--slo", "p99<5s", "--time", "2s", "--hold", "3s", "--rate-max", &most]].concat());

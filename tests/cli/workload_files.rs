@@ -39,7 +39,7 @@ fn postgres_log() -> PathBuf {
 /// Saves the log, and where.
 fn saved(lab: &Lab, log: &Path, name: &str, more: &[&str]) -> PathBuf {
     let out = lab.path().join(name);
-    let base = ["workload", "save", "--log", log.to_str().unwrap(), "--out", out.to_str().unwrap()];
+    let base = ["workload", "save", log.to_str().unwrap(), "--out", out.to_str().unwrap()];
     let told = lab.json(&[&base[..], more].concat());
     assert_eq!(told["file"].as_str(), out.to_str(), "{told}");
     assert_eq!(told["bytes"].as_u64(), Some(out.metadata().unwrap().len()));

@@ -275,6 +275,11 @@ impl ParamDef {
             _ => self.name == key,
         }
     }
+
+    /// Whether its value may be given without its flag on the command line: what a command is about, as the file of a replay.
+    pub fn is_positional(&self) -> bool {
+        self.kind == ParamKind::Recording
+    }
 }
 
 /// The value of a parameter in a trial.

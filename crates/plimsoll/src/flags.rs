@@ -53,6 +53,8 @@ const WAIT: &str = "wait-for-others";
 pub const COMPRESSED_FILES: &str = "compressed-files";
 /// The name of a data set that is made, by `--name`.
 pub const SET_NAME: &str = "set-name";
+/// What the name of an argument begins with that is the value of a parameter without its flag. The name of the parameter follows.
+const BARE: &str = "value-of-";
 const COMMON: &str = "Load and plan";
 const OUTPUT: &str = "Output";
 
@@ -164,8 +166,10 @@ fn system_change() -> Arg {
     )
 }
 
-/// Adds one flag for each parameter of the workload `entry`.
+/// Adds one flag for each parameter of the workload `entry`, and an argument for the value that may be given without its flag.
 pub fn with_workload_params(command: Command, entry: &Entry) -> Command {
+    let bare = entry.params.iter().filter(|def| def.is_positional());
+    let command = command.args(bare.map(bare_value));
     let defs = entry.params.iter().filter(|def| has_flag(def));
     command.args(defs.map(|def| {
         let help = format!("{}{}", def.help, values_text(&[def.help], &value_lists(&[(entry.name, def)])));
@@ -175,9 +179,15 @@ pub fn with_workload_params(command: Command, entry: &Entry) -> Command {
             ParamKind::Steps(_) => flag.visible_alias(format!("{}s", def.name)),
             // The guides, and other programs, call what it holds a distribution.
             ParamKind::Access => flag.alias("distribution"),
+            _ if def.is_positional() => flag.help(format!("The same as {}", value_name(def))),
             _ => flag,
         }
     }))
+}
+
+/// The value of a parameter without its flag.
+fn bare_value(def: &ParamDef) -> Arg {
+    Arg::new(format!("{BARE}{}", def.name)).value_name(value_name(def)).help(capital(def.help))
 }
 
 /// Adds one flag for each parameter of `engines` that is not there yet. Its help names the engines that have it.
@@ -555,6 +565,9 @@ pub fn overrides(matches: &ArgMatches) -> Result<Overrides, Fault> {
         Some((key_of(matches, id, text), text.clone()))
     };
     let mut all = Overrides::from_flags(keys.filter_map(text_of).collect());
+    if let Some((key, text)) = bare_text(matches)? {
+        all.flag(key, text);
+    }
     for text in matches.get_many::<String>("set").into_iter().flatten() {
         let (key, value) = text
             .split_once('=')
@@ -562,6 +575,23 @@ pub fn overrides(matches: &ArgMatches) -> Result<Overrides, Fault> {
         all.set(key.trim(), value);
     }
     Ok(all)
+}
+
+/// The parameter whose value was given without its flag, and the value, which is stronger than that of the environment.
+fn bare_text(matches: &ArgMatches) -> Result<Option<(&str, &str)>, Fault> {
+    let bare = matches.ids().map(|id| id.as_str()).find_map(|id| Some((id, id.strip_prefix(BARE)?)));
+    let Some((id, key)) = bare else { return Ok(None) };
+    let value = |id: &str| matches.get_one::<String>(id).map(String::as_str);
+    let text = value(id).expect("an argument that is there has a value");
+    let is_typed = matches.value_source(key) == Some(ValueSource::CommandLine);
+    match value(key).filter(|other| is_typed && *other != text) {
+        Some(other) => Err(Fault::usage(format!(
+            "`{}` and `--{key} {}` are not the same; leave one out",
+            text.escape_debug(),
+            other.escape_debug()
+        ))),
+        None => Ok(Some((key, text))),
+    }
 }
 
 /// The key that the flag `id` sets to `text`. `--hold` is the time for which a rate is held, unless it names connections or transactions.
@@ -649,7 +679,7 @@ fn is_key(id: &str) -> bool {
         SYSTEM_CHANGE,
         COMPRESSED_FILES,
     ];
-    !OTHERS.contains(&id) && !bus_flags::FLAGS.contains(&id)
+    !OTHERS.contains(&id) && !bus_flags::FLAGS.contains(&id) && !id.starts_with(BARE)
 }
 
 fn has(command: &Command, name: &str) -> bool {
@@ -671,6 +701,9 @@ fn flag(name: &'static str, value: &str, help: &str, default: &str, heading: &st
 
 #[cfg(test)]
 mod tests {
+    use crate::exit::Fault;
+    use plan::Overrides;
+
     /// The help of the flag `name` of the command for a workload, in one line, with the name of its value.
     fn help_of(workload: &str, name: &str) -> (String, String) {
         let command = crate::commands::find(workload).clap();
@@ -720,6 +753,33 @@ mod tests {
         );
         assert_eq!(super::shared_clauses(&["a; b: c", "a; b: d"]), "a; b: ");
         assert_eq!([super::shared_clauses(&["a; b"]), super::shared_clauses(&["a; b", "a, c"])], ["", ""]);
+    }
+
+    /// What a command line without its first word gives.
+    fn given(words: &[&str]) -> Result<Overrides, Fault> {
+        let matches = crate::cli::command().try_get_matches_from([&["plimsoll"][..], words].concat());
+        let matches = matches.expect("clap accepts it");
+        let mut below = &matches;
+        while let Some((_, next)) = below.subcommand() {
+            below = next;
+        }
+        super::overrides(below)
+    }
+
+    #[test]
+    fn a_recording_may_be_given_without_its_flag() {
+        for (command, flag) in
+            [(&["replay-sql"][..], "--log"), (&["limit", "replay-sql"], "--log"), (&["replay"], "--trace")]
+        {
+            let with = |words: &[&str]| given(&[command, words].concat()).map_err(|fault| fault.text);
+            assert_eq!(with(&["a.log"]), with(&[flag, "a.log"]), "{command:?}");
+            assert!(with(&["a.log", flag, "a.log"]).is_ok(), "{command:?}");
+            let refused = with(&["a.log", flag, "b.log"]).expect_err("these are two files");
+            assert_eq!(refused, format!("`a.log` and `{flag} b.log` are not the same; leave one out"));
+        }
+        let (value, help) = help_of("replay-sql", "value-of-log");
+        assert!(value == "FILE" && help.starts_with("Log to replay, "), "{value}: {help}");
+        assert_eq!(help_of("replay-sql", "log").1, "The same as FILE");
     }
 
     #[test]

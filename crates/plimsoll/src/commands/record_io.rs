@@ -148,6 +148,6 @@ fn text(path: &Path, requests: u64, length: Nanos, work: &RecordedWork) -> Strin
     if work.lost > 0 {
         text += &format!("The kernel lost {} events: the disk was faster than they could be read.\n", count(work.lost));
     }
-    let replay = format!("plimsoll replay --trace {} --dir DIR", shown(path));
+    let replay = format!("plimsoll replay {} --dir DIR", shown(path));
     text + &format!("A replay needs a file of {}: {replay}\n", Bytes(work.data.0))
 }

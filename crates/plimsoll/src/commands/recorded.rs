@@ -33,7 +33,7 @@ pub fn clap() -> Command {
     let show = Command::new("show")
         .about("Show what a log holds: statements by kind, rate over time, sessions, transactions, tables")
         .arg(log.help(
-            "Log of MySQL, MariaDB or PostgreSQL, a packet capture, or a workload file, as `replay-sql --log` takes it",
+            "Log of MySQL, MariaDB or PostgreSQL, a packet capture, or a workload file, as `replay-sql` takes it",
         ))
         .arg(prefix.help("Setting log_line_prefix of the PostgreSQL that wrote a log as text"));
     Command::new("workload")

@@ -1,6 +1,6 @@
-//! `plimsoll workload save --log FILE --out FILE`: a log as one file that can be taken along.
+//! `plimsoll workload save LOG --out FILE`: a log as one file that can be taken along.
 //!
-//! In: whatever `replay-sql --log` takes, and a server if its settings are to be in the file, too. Out: a workload file, which `replay-sql --log`
+//! In: whatever `replay-sql` takes, and a server if its settings are to be in the file, too. Out: a workload file, which `replay-sql`
 //! takes in place of the log. Limits: nothing is sent to the server but questions about its catalogue.
 
 use crate::context::Context;
@@ -17,17 +17,24 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+/// The log, and the flag that names it, too.
+const LOG: &str = "saved-log";
+const LOG_FLAG: &str = "saved-log-flag";
+
 pub fn clap() -> Command {
     let text = |name: &'static str, flag: &'static str, usual: &'static str| {
         Arg::new(name).long(flag).default_value(usual).hide_default_value(usual.is_empty())
     };
-    let log = Arg::new("saved-log").long("log").value_name("LOG").required(true).value_parser(value_parser!(PathBuf));
+    let log = |id: &'static str| Arg::new(id).value_name("LOG").value_parser(value_parser!(PathBuf));
+    let flag = log(LOG_FLAG).long("log").conflicts_with(LOG).help("The same as LOG");
+    let log = log(LOG).required_unless_present(LOG_FLAG);
     let out = Arg::new("saved-out").long("out").short('o').value_name("FILE").required(true);
     let hash = Arg::new("hash-values").long("hash-values").action(ArgAction::SetTrue);
     let server = Arg::new("asked-server").long("engine").value_name("URL");
     Command::new("save")
         .about("Save a log as one file that can be taken along and replayed elsewhere")
-        .arg(log.help("Log of MySQL, MariaDB or PostgreSQL, a packet capture, or a workload file, as `replay-sql --log` takes it"))
+        .arg(log.help("Log of MySQL, MariaDB or PostgreSQL, a packet capture, or a workload file, as `replay-sql` takes it"))
+        .arg(flag)
         .arg(out.value_parser(value_parser!(PathBuf)).help("Workload file, which must not exist yet, such as `load.workload`"))
         .arg(
             text("saved-prefix", "log-line-prefix", "")
@@ -52,8 +59,9 @@ pub fn clap() -> Command {
 
 pub fn execute(matches: &ArgMatches, context: &Context) -> Result<Exit, Fault> {
     let text = |name: &str| matches.get_one::<String>(name).map_or("", String::as_str);
-    let path = |name: &str| matches.get_one::<PathBuf>(name).expect("clap requires it");
-    let (log, out) = (path("saved-log"), path("saved-out"));
+    let path = |name: &str| matches.get_one::<PathBuf>(name);
+    let log = path(LOG).or_else(|| path(LOG_FLAG)).expect("clap requires one of them");
+    let out = path("saved-out").expect("clap requires it");
     host::safety::check_links(out)?;
     let asked = matches
         .get_one::<String>("asked-server")
@@ -123,7 +131,7 @@ fn show(out: &Path, saved: &SavedWorkload, context: &Context) {
     let left =
         if skipped == 0 { String::new() } else { format!("; {} entries could not be kept", whole(skipped as f64)) };
     output::print(&format!(
-        "{}: {} of {}, {}{left}\nNext: plimsoll replay-sql --log {} --engine URL\n",
+        "{}: {} of {}, {}{left}\nNext: plimsoll replay-sql {} --engine URL\n",
         output::shown(out),
         plural(statements, "statement"),
         plural(sessions, "session"),
