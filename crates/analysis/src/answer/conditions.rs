@@ -81,11 +81,13 @@ fn syncs(io: &IoWork) -> Option<&'static str> {
     (io.read_share < 1.0).then_some(if io.syncs { "writes synced" } else { "nothing synced" })
 }
 
-/// The durability as its parameter's phrase has it.
+/// The durability as its parameter's phrase has it. A server that plimsoll did not start has one by its own settings, if these can be read.
 fn durability_words(point: &PointAnalysis) -> Option<String> {
-    let word = durability(point)?;
-    let setting = point.settings.used().find(|setting| setting.name == DURABILITY);
-    Some(setting.and_then(|setting| setting.phrase.clone()).unwrap_or_else(|| format!("durability {word}")))
+    let word = durability(point).filter(|word| ["disk", "os", "none"].contains(word))?;
+    let Some(setting) = point.settings.used().find(|setting| setting.name == DURABILITY) else {
+        return Some(format!("durability {word} by the server's own settings"));
+    };
+    Some(setting.phrase.clone().unwrap_or_else(|| format!("durability {word}")))
 }
 
 /// The data set that was used, and how far it is from what was made.
@@ -97,9 +99,10 @@ fn data_set_words(point: &PointAnalysis) -> Option<String> {
 
 /// How large the data is.
 fn size_words(point: &PointAnalysis) -> Option<String> {
-    // A size of nothing leaves the choice to another setting.
+    // A size of nothing leaves the choice to another setting, and no table to the statements.
     let is_stated = |value: &SettingValue| {
         !matches!(value, SettingValue::Absent | SettingValue::Default | SettingValue::Param(Value::Bytes(Bytes(0))))
+            && !value.to_string().is_empty()
     };
     let sizes = point.settings.used().filter(|setting| setting.is_data_size() && is_stated(&setting.value));
     let sizes: Vec<String> = sizes.map(spoken).collect();
@@ -109,6 +112,38 @@ fn size_words(point: &PointAnalysis) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::simulated::Simulation;
+    use crate::{Setting, Settings};
+    use model::ParamRole;
+
+    /// A point without settings.
+    fn bare_point() -> PointAnalysis {
+        let point = Simulation::counts(&[1]).analysis().points.remove(0);
+        PointAnalysis { settings: Settings::default(), ..point }
+    }
+
+    #[test]
+    fn a_size_of_nothing_is_left_out() {
+        let mut point = bare_point();
+        let mut words = |name: &str, value: Value| {
+            point.settings.put(Setting::of_workload(name, ParamRole::DataSize, value));
+            size_words(&point)
+        };
+        assert_eq!(words("table", Value::Tables(Vec::new())), None);
+        assert_eq!(words("file_size", Value::Bytes(Bytes(0))), None);
+        assert_eq!(words("rows", Value::Int(5)).as_deref(), Some("rows 5"));
+    }
+
+    #[test]
+    fn the_durability_of_a_server_that_nobody_configured_is_told_as_its_own_and_only_if_it_is_known() {
+        let mut point = bare_point();
+        point.traits.engine.durability = Some("unknown".to_owned());
+        assert_eq!(durability_words(&point), None);
+        point.traits.engine.durability = Some("os".to_owned());
+        assert_eq!(durability_words(&point).as_deref(), Some("durability os by the server's own settings"));
+        point.settings.put(Setting::of_workload(DURABILITY, ParamRole::Ground, Value::Word("os".to_owned())));
+        assert_eq!(durability_words(&point).as_deref(), Some("durability os"));
+    }
 
     #[test]
     fn tables_of_the_user_are_named_with_their_rows_and_whether_these_have_changed() {

@@ -36,7 +36,10 @@ pub fn phrase(setting: &Setting) -> String {
         SettingValue::Until(Until::Sure(within)) => format!("until sure to {within}"),
         SettingValue::Param(Value::Word(word)) if speaks_for_itself(&setting.name, word) => word.clone(),
         SettingValue::Param(Value::Access(access)) => access.to_string(),
-        other => format!("{name} {other}"),
+        other => match other.to_string() {
+            nothing if nothing.is_empty() => format!("no {name}"),
+            value => format!("{name} {value}"),
+        },
     }
 }
 
@@ -67,4 +70,18 @@ const NEED_THEIR_NAME: [&str; 13] =
 fn speaks_for_itself(name: &str, word: &str) -> bool {
     let begins_as_word = word.starts_with(|c: char| c.is_alphabetic());
     begins_as_word && !name.contains('.') && !NEED_THEIR_NAME.contains(&word)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use model::ParamRole;
+
+    #[test]
+    fn a_value_of_nothing_is_said_as_none() {
+        let said = |name: &str, value: Value| phrase(&Setting::of_workload(name, ParamRole::Work, value));
+        assert_eq!(said("table", Value::Tables(Vec::new())), "no table");
+        assert_eq!(said("functions", Value::Word(String::new())), "no functions");
+        assert_eq!(said("rows", Value::Int(5)), "rows 5");
+    }
 }
