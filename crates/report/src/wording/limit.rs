@@ -93,16 +93,19 @@ fn judgement_words(search: &SearchAnalysis, nth: usize, seen: &LimitProbe, judge
         None => "kept".to_owned(),
     };
     let is_open = matches!(judgement, Judgement::Undecided { .. });
+    // Another measurement decides a probe, but not a hold.
+    let is_just = is_open && seen.kind == ProbeKind::Hold;
     let outcome = match (is_open, search.is_repeated(nth)) {
         (true, true) => return "undecided, measured again".to_owned(),
         (false, true) => return format!("{outcome}, measured again"),
-        (true, false) => format!("undecided, counts as {outcome}"),
-        (false, false) => outcome,
+        (true, false) if !is_just => format!("undecided, counts as {outcome}"),
+        (_, false) => outcome,
     };
+    let just = if is_just { ", but only just" } else { "" };
     match (seen.kind, seen.debt_growth_per_s) {
-        (ProbeKind::Hold, Some(growth)) => format!("{outcome}; write debt grew by {}/s", bytes(growth)),
-        (ProbeKind::Hold, None) if judgement.keeps() => format!("{outcome} for {}", held_words(seen.length)),
-        _ => outcome,
+        (ProbeKind::Hold, Some(growth)) => format!("{outcome}{just}; write debt grew by {}/s", bytes(growth)),
+        (ProbeKind::Hold, None) if judgement.keeps() => format!("{outcome} for {}{just}", held_words(seen.length)),
+        _ => outcome + just,
     }
 }
 
@@ -127,5 +130,9 @@ mod tests {
         assert_eq!(probe_words(&search, 1), "not usable: plimsoll did not run for 800 ms");
         search.probes[1].seen = None;
         assert_eq!(probe_words(&search, 1), "interrupted");
+        let (held, criterion) = (search.probes.len() - 1, search.spec.objective.criteria()[0]);
+        let just = Judgement::Undecided { on: criterion, value_keeps: true };
+        search.probes[held].seen.as_mut().unwrap().judgement = Some(just);
+        assert_eq!(probe_words(&search, held), "kept for 20 seconds, but only just");
     }
 }

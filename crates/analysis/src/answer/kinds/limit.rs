@@ -77,14 +77,7 @@ fn table(run: &AskedRun, all: &[SearchRepeats]) -> Option<AnswerTable> {
             let p99 = held.point.summary.as_ref()?.response_ns?.p99 as f64;
             Some(AnswerCell::of(point, "response_p99_ns", p99, time(p99).to_string()))
         });
-        let above = search.lowest_missed().filter(|_| is_alone).and_then(|missed| {
-            let (per_s, FailureAbove::Objective(criterion)) = (missed.offered_per_s()?, search.result.failure?) else {
-                return None;
-            };
-            let seen = criterion_value(missed, criterion).map_or(String::new(), |value| format!(" {value}"));
-            let text = format!("{}{}{seen} at {}", criterion.name(), of_kind(&criterion), count(per_s));
-            Some(AnswerCell::of(Some(missed.point.id), "offered_per_s", per_s, text))
-        });
+        let above = held.and_then(|_| cell_above(search));
         AnswerRow { name: vec![name_of(run, one)], cells: vec![rate, range, p99, above] }
     };
     let heads = [unit.map_or("per second".to_owned(), WorkUnit::head), "95 %".into(), "p99".into(), "above it".into()];
@@ -97,6 +90,27 @@ fn table(run: &AskedRun, all: &[SearchRepeats]) -> Option<AnswerTable> {
         rows,
         conditions: String::new(),
     })
+}
+
+/// `p99 26.4 ms at 774`, `backlog grew at 774`: what missed the objective above the rate that was held.
+fn cell_above(search: &SearchAnalysis) -> Option<AnswerCell> {
+    let missed = search.lowest_missed()?;
+    let (per_s, FailureAbove::Objective(criterion)) = (missed.offered_per_s()?, search.result.failure?) else {
+        return None;
+    };
+    let what = format!("{}{}", criterion.name(), of_kind(&criterion));
+    let seen = match criterion_value(missed, criterion) {
+        Some(value) => format!("{what} {value}"),
+        None if misses_by_backlog(&criterion) => "backlog grew".to_owned(),
+        None => what,
+    };
+    let text = format!("{seen} at {}", count(per_s));
+    Some(AnswerCell::of(Some(missed.point.id), "offered_per_s", per_s, text))
+}
+
+/// Whether `criterion` was missed by what never began, if the times of what ended kept it: it is about response times.
+fn misses_by_backlog(criterion: &Criterion) -> bool {
+    matches!(criterion, Criterion::Percentile { .. } | Criterion::Longest { .. })
 }
 
 /// `PostgreSQL with eight clients`
@@ -182,15 +196,15 @@ fn claims_of_one(search: &SearchAnalysis, name: &str) -> Vec<Claim> {
 /// If a larger share of the operations failed, the answer says so.
 const FAILED_WORTH_SAYING: f64 = 0.001;
 
-/// `2,000 per second are due then, and 40 % of them fail, which the objective allows.`
+/// `To carry that, 2,000 per second are sent, and 40 % of them fail, which the objective allows.`
 fn failing(search: &SearchAnalysis) -> Option<Claim> {
     let (failed, due) = (search.result.failed_share, search.result.per_s?);
     let sentence = format!(
-        "{} per second are due then, and {} of them fail, which the objective allows.",
+        "To carry that, {} per second are sent, and {} of them fail, which the objective allows.",
         amount(due),
         percent(failed)
     );
-    (failed > FAILED_WORTH_SAYING).then(|| Claim::new(ClaimKind::Caution, capital(&sentence)))
+    (failed > FAILED_WORTH_SAYING).then(|| Claim::new(ClaimKind::Caution, sentence))
 }
 
 /// `It carries 770 operations per second with p99 under 20 ms: the mean of three searches (762 to 778).`
@@ -207,7 +221,7 @@ fn claims_of_repeats(run: &AskedRun, one: &SearchRepeats, mean: f64) -> Vec<Clai
     let mut claims = vec![Claim::new(ClaimKind::Rate, capital(&sentence)).figure("offered_per_s", mean, None)];
     if one.agree() == Some(false) {
         let why = one.closed_range().filter(|[slow, fast]| *fast > 1.1 * slow).map_or(String::new(), |[slow, fast]| {
-            format!(": without a pace it did {} to {} per second", amount(slow), amount(fast))
+            format!(": at full speed it did {} to {} per second", amount(slow), amount(fast))
         });
         let sentence = format!("The searches do not agree, so the target was not the same each time{why}.");
         claims.push(Claim::new(ClaimKind::Caution, sentence));
@@ -220,20 +234,13 @@ fn above(search: &SearchAnalysis) -> Option<Claim> {
     let caution = |sentence: &str| Some(Claim::new(ClaimKind::Caution, sentence));
     match (search.result.outcome, search.result.failure) {
         (LimitOutcome::BoundaryFound, Some(FailureAbove::Objective(criterion))) => {
-            let missed = search.lowest_missed();
-            let seen =
-                missed.and_then(|probe| Some((probe, probe.offered_per_s()?, criterion_value(probe, criterion)?)));
-            let Some((probe, per_s, value)) = seen else {
-                return caution(&format!("Above it {} first.", fails(&criterion)));
+            let fails = fails_first(&criterion);
+            let Some((probe, per_s, seen)) = seen_above(search, criterion) else {
+                return caution(&format!("Above it {fails}."));
             };
-            let rate = spoken_rate(search, per_s);
-            let sentence = format!("Above it {} first: at {rate} it is {value}.", fails(&criterion));
-            Some(Claim::new(ClaimKind::Bottleneck, sentence).figure_at(
-                Some(probe.point.id),
-                "offered_per_s",
-                per_s,
-                None,
-            ))
+            let sentence = format!("Above it {fails}: at {} {seen}.", spoken_rate(search, per_s));
+            let claim = Claim::new(ClaimKind::Bottleneck, sentence);
+            Some(claim.figure_at(Some(probe.point.id), "offered_per_s", per_s, None))
         }
         (LimitOutcome::BoundaryFound, Some(FailureAbove::WriteDebt { growth_per_s })) => {
             let sentence = format!(
@@ -252,7 +259,7 @@ fn above(search: &SearchAnalysis) -> Option<Claim> {
             caution("It may carry more: the clients could not offer a higher rate in time.")
         }
         (LimitOutcome::BoundedByInvalidProbes, _) => {
-            caution("It may carry more: at higher rates the machine or plimsoll itself did not run in time.")
+            caution("It may carry more: at higher rates the machine or plimsoll itself was held up.")
         }
         (LimitOutcome::SearchLimitReached, _) => {
             caution("It may carry more: the search ended after as many probes as it may take.")
@@ -262,16 +269,27 @@ fn above(search: &SearchAnalysis) -> Option<Claim> {
     }
 }
 
-/// `p99 fails`, `p99 of checkout fails`
-fn fails(criterion: &Criterion) -> String {
+/// The lowest probe that missed `criterion`, its rate, and what it showed: `it is 26.4 ms`, `the backlog grew`.
+fn seen_above(search: &SearchAnalysis, criterion: Criterion) -> Option<(&ProbeAnalysis, f64, String)> {
+    let probe = search.lowest_missed()?;
+    let seen = match criterion_value(probe, criterion) {
+        Some(value) => format!("it is {value}"),
+        None if misses_by_backlog(&criterion) => "the backlog grew".to_owned(),
+        None => return None,
+    };
+    Some((probe, probe.offered_per_s()?, seen))
+}
+
+/// `p99 fails first`, `p99 of checkout fails first`
+fn fails_first(criterion: &Criterion) -> String {
     let what = match criterion {
         Criterion::Percentile { percentile: Percentile::P50, .. } => "the median",
         Criterion::Percentile { percentile, .. } => percentile.as_str(),
         Criterion::Longest { .. } => "the longest response time",
         Criterion::Errors { .. } => "the share of errors",
-        Criterion::Stall { .. } => return "a stall is too long".to_owned(),
+        Criterion::Stall { .. } => return "stalls are too long".to_owned(),
     };
-    format!("{what}{} fails", of_kind(criterion))
+    format!("{what}{} fails first", of_kind(criterion))
 }
 
 /// `No checkout ended while the rate was held: hold it for longer.`, of the kinds that the objective names.
@@ -340,12 +358,12 @@ fn short_hold(search: &SearchAnalysis) -> Option<Claim> {
     Some(Claim::new(ClaimKind::Caution, sentence))
 }
 
-/// `The target changed while it was searched: at first it carried about 690 per second, and after five probes about 350.`
+/// `The target changed during the search: at first it carried about 690 per second, and after five probes about 350.`
 fn changed(search: &SearchAnalysis) -> Option<Claim> {
     let change = search.result.change?;
     let probes = format!("{} probes", number_word(change.after as u32));
     let sentence = format!(
-        "The target changed while it was searched: at first it carried about {} per second, and after {probes} about {}.",
+        "The target changed during the search: at first it carried about {} per second, and after {probes} about {}.",
         amount(change.before_per_s),
         amount(change.after_per_s)
     );
@@ -356,12 +374,10 @@ fn changed(search: &SearchAnalysis) -> Option<Claim> {
 fn void_probes(search: &SearchAnalysis) -> Option<Claim> {
     let is_stop = |fault: &ProbeFault| !matches!(fault, ProbeFault::Lag { .. });
     let void = search.result.probes.iter().filter_map(|probe| probe.fault).filter(is_stop).count() as u32;
-    let probes = if void == 1 { "one probe".to_owned() } else { format!("{} probes", number_word(void)) };
-    let sentence = || {
-        let probes = capital(&probes);
-        format!("{probes} missed it while the machine or plimsoll itself was held up: such rates are measured again.")
-    };
-    (void > 0).then(|| Claim::new(ClaimKind::Caution, sentence()))
+    let probes =
+        if void == 1 { "One probe does".to_owned() } else { format!("{} probes do", capital(&number_word(void))) };
+    let sentence = format!("{probes} not count: meanwhile the machine or plimsoll itself was held up.");
+    (void > 0).then(|| Claim::new(ClaimKind::Caution, sentence))
 }
 
 /// Why a search has no limit.
@@ -392,28 +408,20 @@ fn nothing_held(search: &SearchAnalysis, name: &str) -> Claim {
         LimitOutcome::BoundedByInvalidProbes => (
             ClaimKind::Undecided,
             vec![
-                format!("How much {name} carries is not known: the machine or plimsoll itself did not run in time."),
-                "How much it carries is not known: the machine or plimsoll itself did not run in time.".to_owned(),
+                format!(
+                    "How much {name} carries is not known: the machine or plimsoll itself was held up again and again."
+                ),
+                "How much it carries is not known: the machine or plimsoll itself was held up again and again."
+                    .to_owned(),
             ],
         ),
         _ if search.probes.is_empty() => (
             ClaimKind::Undecided,
             vec![format!("How much {name} carries was not measured."), "Nothing was measured.".to_owned()],
         ),
-        _ => (
-            ClaimKind::Undecided,
-            vec![
-                kept_and_not_held(search, name, &objective).unwrap_or_default(),
-                format!(
-                    "How much {name} carries is not known: the search ended before a rate was held{}.",
-                    known(search)
-                ),
-                format!("How much {name} carries is not known: the search ended before a rate was held."),
-                "How much it carries is not known: the search ended before a rate was held.".to_owned(),
-            ],
-        ),
+        _ => (ClaimKind::Undecided, ended_before_a_hold(search, name, &objective)),
     };
-    Claim::new(kind, capital(&short_enough(wordings.into_iter().filter(|words| !words.is_empty()).collect())))
+    Claim::new(kind, capital(&short_enough(wordings)))
 }
 
 /// By how much the clients of the last probe were late on average, if it shows nothing for that reason.
@@ -433,17 +441,38 @@ fn kept_and_not_held(search: &SearchAnalysis, name: &str, objective: &str) -> Op
     ))
 }
 
-/// ` (960 per second kept it, the hold at 900 missed it)`: what probes and holds have shown. A hold is longer than a probe, so it may miss what
-/// a probe at a higher rate kept.
-fn known(search: &SearchAnalysis) -> String {
-    let kept = search.highest_kept().and_then(ProbeAnalysis::offered_per_s);
-    let kept = kept.map(|per_s| format!("{} per second kept it", amount(per_s)));
-    let missed = search.lowest_missed().and_then(|probe| {
-        let hold = if probe.part.kind == ProbeKind::Hold { "the hold at " } else { "" };
-        Some(format!("{hold}{} missed it", amount(probe.offered_per_s()?)))
-    });
-    let parts: Vec<String> = [kept, missed].into_iter().flatten().collect();
-    if parts.is_empty() { String::new() } else { format!(" ({})", parts.join(", ")) }
+/// Wordings for a search that ended before a rate was held, with what its probes have shown as far as there is room for it.
+fn ended_before_a_hold(search: &SearchAnalysis, name: &str, objective: &str) -> Vec<String> {
+    const ENDED: &str = "the search ended before a rate was held";
+    let (shown, unknown) = (shown_by_probes(search), format!("How much {name} carries is not known"));
+    let mut wordings: Vec<String> = kept_and_not_held(search, name, objective).into_iter().collect();
+    wordings.extend(shown.iter().map(|shown| format!("{unknown}: {ENDED}; {shown}.")));
+    wordings.extend(shown.iter().map(|shown| format!("{unknown}: {shown}.")));
+    wordings.extend([format!("{unknown}: {ENDED}."), format!("How much it carries is not known: {ENDED}.")]);
+    wordings
+}
+
+/// `a probe at 960 per second kept the objective, and the hold at 900 missed it`: what probes and holds have shown. A hold is longer than a
+/// probe, so it may miss what a probe at a higher rate kept; probes that do so contradict each other.
+fn shown_by_probes(search: &SearchAnalysis) -> Option<String> {
+    let rate = |probe: &ProbeAnalysis| Some((probe.part.kind, probe.offered_per_s()?));
+    let (kept, missed) = (search.highest_kept().and_then(rate), search.lowest_missed().and_then(rate));
+    let bare = |per_s: f64| times_carried(search, per_s, None).unwrap_or_else(|| amount(per_s));
+    let tried = |kind: ProbeKind| if kind == ProbeKind::Hold { "the hold" } else { "a probe" };
+    let at = |(kind, per_s): (ProbeKind, f64)| format!("{} at {}", tried(kind), spoken_rate(search, per_s));
+    Some(match (kept, missed) {
+        (Some((_, kept)), Some((ProbeKind::Probe, missed))) if kept >= missed => {
+            let low = if bare(missed) == bare(kept) { "at".to_owned() } else { format!("from {} to", bare(missed)) };
+            format!("{low} {} some probes kept the objective, and others missed it", spoken_rate(search, kept))
+        }
+        (Some(kept), Some((kind, missed))) => {
+            let other = if kind == ProbeKind::Hold { "the hold" } else { "one" };
+            format!("{} kept the objective, and {other} at {} missed it", at(kept), bare(missed))
+        }
+        (Some(kept), None) => format!("{} kept the objective", at(kept)),
+        (None, Some(missed)) => format!("{} missed the objective", at(missed)),
+        (None, None) => return None,
+    })
 }
 
 /// How several searches compare, and of each what it carries.
@@ -452,7 +481,7 @@ fn claims_of_several(run: &AskedRun, all: &[SearchRepeats]) -> Vec<Claim> {
     found.sort_by(|a, b| b.1.total_cmp(&a.1));
     let mut claims = Vec::new();
     match found.as_slice() {
-        [] => return vec![nothing_held(all[0].searches[0], "any of them")],
+        [] => return vec![none_held(all)],
         [(best, most), .., (worst, fewest)] => {
             claims.extend(comparison(run, (best, *most), (worst, *fewest), found.len()))
         }
@@ -479,6 +508,18 @@ fn claims_of_several(run: &AskedRun, all: &[SearchRepeats]) -> Vec<Claim> {
         ));
     }
     claims
+}
+
+/// Why none of several searches has a limit.
+fn none_held(all: &[SearchRepeats]) -> Claim {
+    let mut searches = all.iter().flat_map(|one| one.searches.iter().copied());
+    match searches.find(|search| search.result.outcome != LimitOutcome::NoRateHolds) {
+        Some(open) => nothing_held(open, "any of them"),
+        None => {
+            let objective = objective_words(all[0].searches[0], true);
+            Claim::new(ClaimKind::Rate, format!("None of them carries any rate with {objective}."))
+        }
+    }
 }
 
 /// The most that is carried against the least.
@@ -712,6 +753,29 @@ mod tests {
     }
 
     #[test]
+    fn where_what_ended_was_fast_enough_the_backlog_that_grew_is_told() {
+        let mut analysis = analyse(&searched(&["sqlite"], "p99<20ms", None, usize::MAX));
+        let summaries = analysis.searches[0].probes.iter_mut().filter_map(|probe| probe.point.summary.as_mut());
+        summaries.filter_map(|summary| summary.response_ns.as_mut()).for_each(|times| times.p99 = 1_000_000);
+        let told = answer(&analysis);
+        assert_eq!(said(&told)[1], "Above it p99 fails first: at 774 per second the backlog grew.");
+        let cell = |told: &Answer| told.table.as_ref()?.rows[0].cells[3].as_ref().map(|cell| cell.text.clone());
+        assert_eq!(cell(&told).as_deref(), Some("backlog grew at 774"));
+        let stall = Criterion::Stall { below: Nanos::from_secs(1) };
+        let (told, _) = changed(|search| search.result.failure = Some(FailureAbove::Objective(stall)));
+        assert_eq!(told[1], "Above it stalls are too long.");
+    }
+
+    #[test]
+    fn nothing_is_above_a_rate_that_was_not_held() {
+        let mut analysis = analyse(&searched(&["sqlite"], "p99<20ms", None, usize::MAX));
+        (analysis.searches[0].result.per_s, analysis.searches[0].result.between) = (None, None);
+        assert_eq!(answer(&analysis).table, None);
+        let (_, none) = answered(&searched(&["sqlite", "fjall"], "p99<1us", None, usize::MAX));
+        assert_eq!(said(&none), ["None of them carries any rate with p99 under 1 us."]);
+    }
+
+    #[test]
     fn clients_that_are_late_at_every_rate_are_why_nothing_is_known() {
         let (told, next) = changed(|search| {
             (search.result.per_s, search.result.between) = (None, None);
@@ -740,12 +804,12 @@ mod tests {
         let per_s = changed(|_| ()).0;
         assert_ne!(told[0], per_s[0], "what fails is not carried");
         assert!(
-            told[1].ends_with("per second are due then, and 40 % of them fail, which the objective allows."),
+            told[1].ends_with(" per second are sent, and 40 % of them fail, which the objective allows."),
             "{told:?}"
         );
         let change = model::limit::TargetChange { after: 5, before_per_s: 690.0, after_per_s: 350.0 };
         let (told, next) = changed(|search| search.result.change = Some(change));
-        let expected = "The target changed while it was searched: at first it carried about 690 per second, and after five probes about 350.";
+        let expected = "The target changed during the search: at first it carried about 690 per second, and after five probes about 350.";
         assert!(told.contains(&expected.to_owned()), "{told:?}");
         assert_eq!(next.as_deref(), Some("Find out what changed the target in the meantime, and search again."));
     }
@@ -787,10 +851,9 @@ mod tests {
             });
             told.last().cloned().unwrap_or_default()
         };
-        let one =
-            "One probe missed it while the machine or plimsoll itself was held up: such rates are measured again.";
-        assert_eq!(void(1), one);
-        assert_eq!(void(2), one.replace("One probe", "Two probes"));
+        let held_up = "not count: meanwhile the machine or plimsoll itself was held up.";
+        assert_eq!(void(1), format!("One probe does {held_up}"));
+        assert_eq!(void(2), format!("Two probes do {held_up}"));
     }
 
     #[test]
@@ -804,10 +867,22 @@ mod tests {
             .0
             .remove(0)
         };
-        let begun = interrupted(|_| ());
-        assert!(begun.contains("the search ended before a rate was held (") && begun.contains(" kept it, "), "{begun}");
+        let begun = interrupted(|search| search.probes.retain(|probe| probe.part.kind != ProbeKind::Hold));
+        let told = "How much sqlite carries is not known: the search ended before a rate was held; a probe at ";
+        assert!(begun.starts_with(told) && begun.contains(" per second kept the objective, and one at "), "{begun}");
+        assert!(begun.ends_with(" missed it."), "{begun}");
         let held = interrupted(|search| search.probes.iter_mut().for_each(|probe| probe.part.kind = ProbeKind::Hold));
-        assert!(held.contains("the hold at ") && held.ends_with(" missed it)."), "{held}");
+        assert!(held.contains(" kept the objective, and the hold at ") && held.ends_with(" missed it."), "{held}");
+        let contradicting = interrupted(|search| {
+            let seen = search.probes.iter_mut().filter_map(|probe| probe.seen.as_mut());
+            let missed = seen.filter(|seen| seen.judgement.is_some_and(|judgement| judgement.missed().is_some()));
+            missed.for_each(|seen| seen.offered_per_s = Some(500.0));
+        });
+        assert!(
+            contradicting.contains("; from 500 to 7")
+                && contradicting.ends_with(" per second some probes kept the objective, and others missed it."),
+            "{contradicting}"
+        );
         assert_eq!(interrupted(|search| search.probes.clear()), "How much sqlite carries was not measured.");
     }
 
@@ -840,7 +915,7 @@ mod tests {
             })
         };
         let differ = "The searches do not agree, so the target was not the same each time";
-        assert!(slower(0.5)[1].starts_with(&format!("{differ}: without a pace it did ")), "{:?}", slower(0.5));
+        assert!(slower(0.5)[1].starts_with(&format!("{differ}: at full speed it did ")), "{:?}", slower(0.5));
         assert_eq!(slower(1.05)[1], format!("{differ}."), "closed loops that agree explain nothing");
         assert_eq!(repeated(&|_| ()).len(), 1, "searches that agree");
     }
