@@ -157,6 +157,7 @@ impl Trial {
                 ops_max: None,
                 interval: second,
                 grace: second,
+                silence: None,
                 until: Until::Time,
             },
             on_error: OnError::Stop,
@@ -347,8 +348,18 @@ pub struct Phases {
     pub interval: Nanos,
     /// How long operations in flight at the end may take before their clients are given up.
     pub grace: Nanos,
+    /// For how long nothing may end in a replay that ends with its recording, before it is given up; `None` for as long as `grace`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub silence: Option<Nanos>,
     /// What ends the measurement before `run` is over.
     pub until: Until,
+}
+
+impl Phases {
+    /// For how long nothing may end in a replay before it is given up.
+    pub fn longest_silence(&self) -> Nanos {
+        self.silence.unwrap_or(self.grace)
+    }
 }
 
 /// What ends the measurement.

@@ -384,6 +384,7 @@ mod tests {
             ops_max: None,
             interval: Nanos::from_secs(1),
             grace: Nanos::from_secs(10),
+            silence: None,
             until: Until::Time,
         };
         assert_eq!(trial.phases, phases);

@@ -184,7 +184,8 @@ fn in_time(phases: &Phases) -> bool {
         Until::Sure(within) => within.is_allowed(),
     };
     let run_fits = phases.interval >= INTERVAL_MIN && phases.run <= longest_run(phases.interval) && phases.run.0 > 0;
-    round_fits && run_fits && phases.warmup <= PHASE_MAX && phases.grace <= PHASE_MAX
+    let waits_fit = phases.grace <= PHASE_MAX && phases.longest_silence() <= PHASE_MAX;
+    round_fits && run_fits && phases.warmup <= PHASE_MAX && waits_fit
 }
 
 #[cfg(test)]

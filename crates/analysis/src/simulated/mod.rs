@@ -217,6 +217,7 @@ impl Simulation {
                 ops_max: None,
                 interval: Nanos(SECOND),
                 grace: Nanos::from_secs(5),
+                silence: None,
                 until: Until::Time,
             },
             on_error: OnError::Stop,

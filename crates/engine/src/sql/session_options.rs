@@ -247,10 +247,7 @@ impl SessionOptions {
 
     /// Those of the clients that load the data of `trial`.
     pub fn for_loading(trial: &Trial) -> SessionOptions {
-        let Nanos(grace) = trial.phases.grace;
-        // That of a replay is for statements as long as its log.
-        let is_replay = trial.workload.params.recording().is_some();
-        let patience = if is_replay { SILENCE_MAX } else { SILENCE_MAX.max(Duration::from_nanos(grace)) };
+        let patience = SILENCE_MAX.max(Duration::from_nanos(trial.phases.grace.0));
         SessionOptions {
             statements: StatementMode::Prepared,
             isolation: None,
@@ -408,4 +405,20 @@ fn isolation_level(params: &Params) -> Option<String> {
 /// A server's name of a level (`REPEATABLE-READ`, `repeatable read`) in the words of [`ISOLATION`].
 pub fn isolation_word(told: &str) -> String {
     told.trim().to_lowercase().replace(' ', "-")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_answer_is_waited_for_as_long_as_what_is_in_flight_may_take_however_long_a_replay_may_be_silent() {
+        let mut trial = Trial::simple("postgres", "replay-sql");
+        let mut patience = |grace_s: u64| {
+            trial.phases.grace = Nanos::from_secs(grace_s);
+            trial.phases.silence = Some(Nanos::from_secs(600));
+            SessionOptions::for_loading(&trial).patience.as_secs()
+        };
+        assert_eq!([10, 45].map(&mut patience), [30, 45]);
+    }
 }

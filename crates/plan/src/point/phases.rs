@@ -23,7 +23,7 @@ const LOAD_INTERVAL: Nanos = Nanos::from_millis(200);
 /// At a hundred commits a second more of them take longer than [`INTERVALS_MAX`] such intervals.
 const SMALL_LOAD_MAX: u64 = 10_000_000;
 /// A replay is given up if nothing has ended for as long as its recording, within these bounds: no statement of it took longer, as a rule.
-const REPLAY_GRACE: [Nanos; 2] = [Nanos::from_secs(120), Nanos::from_secs(600)];
+const REPLAY_SILENCE: [Nanos; 2] = [Nanos::from_secs(120), Nanos::from_secs(600)];
 
 impl Choice<'_, '_> {
     pub(super) fn phases(&self, workload: &Entry) -> Result<Phases, PlanError> {
@@ -48,17 +48,20 @@ impl Choice<'_, '_> {
             run,
             ops_max: if steady { None } else { self.ops_max()? },
             interval,
-            grace: self.grace(!steady && ends_itself && !has_time)?,
+            grace: self.common_duration("grace")?,
+            silence: if !steady && ends_itself && !has_time { self.silence_of_replay()? } else { None },
             until,
         })
     }
 
-    /// How long operations in flight may take at the end; in a replay that ends with its last operation, for how long nothing may end.
-    fn grace(&self, ends_with_its_work: bool) -> Result<Nanos, PlanError> {
-        let is_written = self.chosen_value("grace").is_some();
-        let replayed = if ends_with_its_work && !is_written { self.length_at_most()? } else { None };
-        let [least, most] = REPLAY_GRACE;
-        replayed.map_or_else(|| self.common_duration("grace"), |length| Ok(length.clamp(least, most)))
+    /// For how long nothing may end in a replay that ends with its last operation; `None` if the plan has a grace time, which is for both, and
+    /// if nothing is replayed.
+    fn silence_of_replay(&self) -> Result<Option<Nanos>, PlanError> {
+        if self.chosen_value("grace").is_some() {
+            return Ok(None);
+        }
+        let [least, most] = REPLAY_SILENCE;
+        Ok(self.length_at_most()?.map(|length| length.clamp(least, most)))
     }
 
     /// The length of the run phase and of its intervals, and what ends it: its time.

@@ -126,6 +126,7 @@ mod tests {
             ops_max: None,
             interval: Nanos(SECOND),
             grace: Nanos(SECOND),
+            silence: None,
             until: Until::Steady { round: Nanos(2 * SECOND), precondition: 1 },
         };
         let steady = SteadyJudge::from_phases(&phases).expect("there are rounds until steady");

@@ -57,8 +57,8 @@ mod tests {
     fn sure_at(counts: &[u64]) -> Option<usize> {
         let (second, zero) = (Nanos(SECOND), Nanos(0));
         let until = Until::Sure(Precision::USUAL);
-        let phases =
-            Phases { warmup: zero, run: Nanos(100 * SECOND), ops_max: None, interval: second, grace: second, until };
+        let (run, ops_max, silence) = (Nanos(100 * SECOND), None, None);
+        let phases = Phases { warmup: zero, run, ops_max, interval: second, grace: second, silence, until };
         let mut judge = SureJudge::from_phases(&phases).expect("it lasts until it is sure");
         (1..=counts.len()).find(|n| {
             let row = KindRow { ok: counts[n - 1], ..KindRow::empty(OpKind(0)) };

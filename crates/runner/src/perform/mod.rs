@@ -656,7 +656,7 @@ pub(crate) fn phase_setup(trial: &Trial, kinds: usize) -> PhaseSetup {
 fn longest_silence(trial: &Trial) -> Option<Nanos> {
     let is_of_statements = trial.workload.params.recording().is_some_and(|summary| summary.sessions.is_some());
     let keeps_times = matches!(trial.load.pacing, Pacing::Open { .. });
-    (is_of_statements && (keeps_times || plan::has_no_time(&trial.phases))).then_some(trial.phases.grace)
+    (is_of_statements && (keeps_times || plan::has_no_time(&trial.phases))).then(|| trial.phases.longest_silence())
 }
 
 /// Runs `phases` with the clients of `loading`.
