@@ -20,4 +20,5 @@ pub(super) const WORDS: CatalogueWords = CatalogueWords {
                WHERE grantee = CONCAT('''', REPLACE(CURRENT_USER(), '@', '''@'''), '''') AND privilege_type IN ('FILE', 'SUPER', 'SHUTDOWN', \
                'RELOAD', 'CREATE USER', 'SET USER', 'BINLOG ADMIN', 'CONNECTION ADMIN', 'READ_ONLY ADMIN', 'FEDERATED ADMIN', \
                'SYSTEM_VARIABLES_ADMIN', 'SESSION_VARIABLES_ADMIN', 'CONNECTION_ADMIN', 'BINLOG_ADMIN') ORDER BY 1"],
+    enough: "SELECT, EXECUTE, SHOW VIEW",
 };

@@ -32,4 +32,5 @@ pub(super) const WORDS: CatalogueWords = CatalogueWords {
                WHERE r.rolname IN ('pg_write_server_files', 'pg_execute_server_program', 'pg_signal_backend', 'pg_read_server_files') \
                AND NOT (SELECT rolsuper FROM pg_roles WHERE rolname = current_user) AND pg_has_role(current_user, r.oid, 'member')",
     ],
+    enough: "pg_read_all_data",
 };

@@ -22,6 +22,8 @@ pub struct CatalogueWords {
     pub operators: &'static [&'static str],
     /// Rows of the name of a right that the account has and does not need.
     pub powers: &'static [&'static str],
+    /// The rights that a replay of reads needs.
+    pub enough: &'static str,
 }
 
 /// What runs if a name is in a statement.
@@ -102,12 +104,17 @@ pub fn powers_warning<A: AdminConnection>(
         let rows = allowed(admin.query_rows(question)).map_err(|error| server_error(server, error))?;
         powers.extend(rows.unwrap_or_default().into_iter().flatten().flatten());
     }
-    Ok((!powers.is_empty()).then(|| {
-        format!(
-            "{server}: the account has {}, which a read-only transaction does not bound; replay with an account that lacks it",
-            powers.join(", ")
-        )
-    }))
+    Ok((!powers.is_empty()).then(|| powers_text(server, &powers, words.enough)))
+}
+
+/// What may happen with `powers`, and what to do.
+fn powers_text(server: &str, powers: &[String], enough: &str) -> String {
+    format!(
+        "{server}: the account has {}: only reads are sent, but if plimsoll takes another statement for a read by mistake, a read-only \
+         transaction does not keep it from changing files, settings or other sessions; to be safe, replay with an account that may only \
+         read ({enough})",
+        powers.join(", ")
+    )
 }
 
 #[cfg(test)]
@@ -124,6 +131,19 @@ mod tests {
         let judge = Judge::new(dialect);
         let names = with_definitions(names, definitions.collect(), &judge);
         judge.with_server(Arc::new(names)).judge(text).unwrap().cause
+    }
+
+    #[test]
+    fn rights_that_are_not_needed_are_told_with_what_may_happen_and_which_are_enough() {
+        let told = powers_text("`mysql://b@h/`", &["FILE".to_owned(), "SUPER".to_owned()], "SELECT");
+        assert!(
+            told.starts_with("`mysql://b@h/`: the account has FILE, SUPER: only reads are sent, but if "),
+            "{told}"
+        );
+        assert!(
+            told.ends_with(" replay with an account that may only read (SELECT)") && !told.contains("  "),
+            "{told}"
+        );
     }
 
     #[test]
