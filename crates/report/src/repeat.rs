@@ -4,7 +4,7 @@
 //! plan in its run file takes its place. Settings of a server that no plan sets are under Conditions.
 
 use crate::render::page::{PageBlock, PageFact};
-use crate::wording::label::list_settings;
+use crate::wording::label::{ListedSetting, list_settings};
 use analysis::{Analysis, PointAnalysis};
 use model::{COMMAND_FACT, Fact, PLAN_DIGEST_FACT, Plan, RUN_DIGEST_FACT, RUN_FILE_FACT, RunMeta};
 use sha2::{Digest, Sha256};
@@ -147,9 +147,8 @@ fn settings(points: &[PointAnalysis]) -> Vec<(String, String)> {
             engines.push((&point.engine, BTreeMap::new()));
             engines.len() - 1
         });
-        for (name, setting) in
-            list_settings(point).into_iter().filter(|(_, setting)| setting.used && !setting.is_default)
-        {
+        let is_told = |setting: &ListedSetting| setting.used && !setting.is_default && !setting.text.is_empty();
+        for (name, setting) in list_settings(point).into_iter().filter(|(_, setting)| is_told(setting)) {
             let values = engines[at].1.entry(name).or_default();
             if !values.contains(&setting.text) {
                 values.push(setting.text);
@@ -181,6 +180,8 @@ mod tests {
     use crate::render::markdown::page_markdown;
     use crate::render::page::{Page, PageSection};
     use crate::testing::{meta, quick};
+    use analysis::Setting;
+    use model::{ParamRole, Value};
 
     #[test]
     fn a_run_has_its_command_its_versions_and_the_digests_of_its_files() {
@@ -212,6 +213,16 @@ mod tests {
         let guide = RepeatGuide::from_analysis(&analysis);
         assert_eq!(guide.command, Some("plimsoll run 20261121-030405-quick.plimsoll".to_owned()));
         assert!(guide.note.starts_with("The command was not recorded."), "{}", guide.note);
+    }
+
+    #[test]
+    fn a_setting_without_a_value_is_left_out() {
+        let mut analysis = quick();
+        let mut told = |value: Value| {
+            analysis.points[0].settings.put(Setting::of_workload("table", ParamRole::DataSize, value));
+            settings(&analysis.points).into_iter().any(|(_, text)| text.contains("table = "))
+        };
+        assert!(!told(Value::Tables(Vec::new())) && told(Value::Int(5)));
     }
 
     #[test]
