@@ -329,8 +329,8 @@ impl LaneKeys {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::replay_sql::{Copies, LogWanted, read_log, statement_stream};
     use crate::ClientIndex;
+    use crate::replay_sql::{Copies, LogWanted, read_log, statement_stream};
     use model::{Nanos, SqlOp};
 
     /// Orders above 500 by 1000, with their lines, and all customers by 50.
