@@ -26,7 +26,7 @@ pub use lexer::{Lexed, Token, TokenKind, Unclosed, lex, lex_to_end, tokens};
 pub use names::ServerNames;
 pub use own::{has_own_mark, with_own_mark, without_own_mark};
 pub use reading::{Dialect, Reading};
-pub use rows::{NAMED_MAX, NamedRows, named_rows};
+pub use rows::{NAMED_MAX, NamedRows, NamedTable, named_rows};
 pub use said::{SaidValue, SaidValues, ValueColumn, said_values};
 pub use shape::{fingerprint, shape_of};
 pub use values::{BoundParam, BoundText, with_values};

@@ -1,59 +1,64 @@
 //! The rows that a statement names by values of its own.
 //!
-//! In: a statement that was split into tokens. Out: its table, and the values that it compares columns with behind WHERE (`=` and IN), or that an
-//! INSERT has for its first column, if that looks like a key. Limits: a statement with more than one table or a query within names nothing, and
-//! so does a WITH. At most [`NAMED_MAX`] values. Which column a value is of is not kept: two statements may seem to name one row and do not.
+//! In: a statement that was split into tokens. Out: its tables, and the values that it compares columns with behind WHERE (`=` and IN), or that an
+//! INSERT has for its first column, if that looks like a key. If a column that is compared looks like a key, the others count for nothing: many
+//! rows have one state. Limits: a WITH names nothing. At most [`NAMED_MAX`] values and as many tables. Which column and which table a value is of is
+//! not kept: two statements may seem to name one row and do not.
 
 use crate::lexer::{Token, TokenKind};
 
-/// The most values of one statement.
+/// The most values, and the most tables, of one statement.
 pub const NAMED_MAX: usize = 4;
 
-/// A table, and values of its rows.
+/// Tables, and values of their rows.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct NamedRows {
-    /// The schema that is written before the table, in small letters.
-    pub schema: Option<String>,
-    /// The table, in small letters.
-    pub table: String,
+    /// The tables, the one that is written to first.
+    pub tables: Vec<NamedTable>,
     /// The values, texts without their quotes.
     pub values: Vec<String>,
 }
 
+/// A table, in small letters.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct NamedTable {
+    /// The schema that is written before it.
+    pub schema: Option<String>,
+    /// Its name.
+    pub table: String,
+}
+
 /// Words between the verb, or FROM, and the table.
 const BEFORE_TABLE: [&str; 8] = ["low_priority", "delayed", "high_priority", "quick", "ignore", "into", "from", "only"];
-/// Words that bring another table, behind the first one.
-const OTHER_TABLES: [&str; 7] = ["from", "join", "straight_join", "using", "union", "intersect", "except"];
+/// Words that a table stands behind.
+const OPENS_TABLE: [&str; 4] = ["from", "join", "straight_join", "using"];
+/// Words that may stand behind a table and are no other name of it.
+const BEHIND_TABLE: [&str; 8] = ["where", "set", "on", "inner", "left", "group", "order", "limit"];
 /// How the names of keys end.
-const KEY_ENDS: [&str; 3] = ["id", "key", "code"];
+const KEY_ENDS: [&str; 4] = ["id", "key", "code", "number"];
 
-/// The rows that `text` names, which was split into `tokens`; `None` if it is no SELECT, INSERT, REPLACE, UPDATE or DELETE of one table.
+/// The rows that `text` names, which was split into `tokens`; `None` if it is no SELECT, INSERT, REPLACE, UPDATE or DELETE of a table.
 pub fn named_rows(text: &str, tokens: &[Token]) -> Option<NamedRows> {
     let statement = Statement { text, tokens };
+    let is_verb = statement.is_word(0, &["select", "insert", "replace", "update", "delete"]);
+    if !is_verb || (0..tokens.len()).any(|at| statement.is_sign(at, ";")) {
+        return None;
+    }
+    let mut tables = Vec::new();
+    let mut behind = 1;
+    if !statement.is_word(0, &["select"]) {
+        behind = statement.add_tables(1, &mut tables);
+    }
     let inserts = statement.is_word(0, &["insert", "replace"]);
-    let mut at = if inserts || statement.is_word(0, &["update", "delete"]) {
-        1
-    } else if statement.is_word(0, &["select"]) {
-        statement.behind_from()?
-    } else {
-        return None;
-    };
-    while statement.is_word(at, &BEFORE_TABLE) {
-        at += 1;
+    let inserted = if inserts { statement.inserted(behind) } else { Vec::new() };
+    for at in behind..tokens.len() {
+        if statement.is_word(at, &OPENS_TABLE) {
+            statement.add_tables(at + 1, &mut tables);
+        }
     }
-    let (mut schema, mut table) = (None, statement.name(at)?);
-    while statement.is_sign(at + 1, ".") {
-        at += 2;
-        schema = Some(std::mem::replace(&mut table, statement.name(at)?));
-    }
-    let has_other = !inserts && (at + 1..at + 4).any(|at| statement.is_sign(at, ","))
-        || (1..tokens.len()).any(|at| statement.is_word(at, &["select"]) || statement.is_sign(at, ";"))
-        || (at + 1..tokens.len()).any(|at| statement.is_word(at, &OTHER_TABLES));
-    if has_other {
-        return None;
-    }
-    let values = if inserts { statement.inserted(at + 1) } else { statement.compared(at + 1) };
-    Some(NamedRows { schema, table, values })
+    tables.truncate(NAMED_MAX);
+    let values = if inserted.is_empty() { statement.compared(behind) } else { inserted };
+    (!tables.is_empty()).then_some(NamedRows { tables, values })
 }
 
 struct Statement<'a> {
@@ -77,32 +82,45 @@ impl Statement<'_> {
         token.name(self.text).filter(|_| is_name).map(|name| name.to_lowercase())
     }
 
-    /// The place behind the first FROM that is in no brackets.
-    fn behind_from(&self) -> Option<usize> {
-        let mut depth = 0;
-        for at in 0..self.tokens.len() {
-            depth += i32::from(self.is_sign(at, "(")) - i32::from(self.is_sign(at, ")"));
-            if depth == 0 && self.is_word(at, &["from"]) {
-                return Some(at + 1);
+    /// Adds the table at `at`, and those behind commas; the place behind them.
+    fn add_tables(&self, mut at: usize, tables: &mut Vec<NamedTable>) -> usize {
+        loop {
+            while self.is_word(at, &BEFORE_TABLE) {
+                at += 1;
             }
+            let Some(mut table) = self.name(at) else { return at };
+            let mut schema = None;
+            while self.is_sign(at + 1, ".") {
+                let Some(name) = self.name(at + 2) else { return at };
+                at += 2;
+                schema = Some(std::mem::replace(&mut table, name));
+            }
+            tables.push(NamedTable { schema, table });
+            at += 1;
+            let behind = at + usize::from(self.is_word(at, &["as"]));
+            let is_other_name = self.name(behind).is_some() && !self.is_word(behind, &BEHIND_TABLE);
+            let comma = behind + usize::from(is_other_name);
+            if !self.is_sign(comma, ",") {
+                return at;
+            }
+            at = comma + 1;
         }
-        None
     }
 
-    /// What columns are compared with behind WHERE, which is at `from` or later.
+    /// What columns are compared with behind WHERE, which is at `from` or later: keys, if any of them looks like one.
     fn compared(&self, from: usize) -> Vec<String> {
-        let mut values = Vec::new();
+        let (mut keys, mut others) = (Vec::new(), Vec::new());
         let begin = (from..self.tokens.len()).find(|at| self.is_word(*at, &["where"]));
         for at in begin.unwrap_or(self.tokens.len())..self.tokens.len() {
-            if self.is_sign(at, "=") && self.name(at - 1).is_some() {
+            let Some(column) = self.name(at - 1) else { continue };
+            let values = if looks_like_key(&column) { &mut keys } else { &mut others };
+            if self.is_sign(at, "=") {
                 values.extend(self.literal(at + 1).map(|(value, _)| value));
-            } else if self.is_word(at, &["in"]) && self.is_sign(at + 1, "(") && !self.is_word(at - 1, &["not"]) {
-                self.add_listed(at + 2, &mut values);
-            }
-            if values.len() >= NAMED_MAX {
-                break;
+            } else if self.is_word(at, &["in"]) && self.is_sign(at + 1, "(") && column != "not" {
+                self.add_listed(at + 2, values);
             }
         }
+        let mut values = if keys.is_empty() { others } else { keys };
         values.truncate(NAMED_MAX);
         values
     }
@@ -122,8 +140,7 @@ impl Statement<'_> {
     fn inserted(&self, at: usize) -> Vec<String> {
         let mut values = Vec::new();
         let at = if self.is_word(at, &["as"]) { at + 2 } else { at };
-        let is_key = |name: String| KEY_ENDS.iter().any(|end| name.ends_with(end));
-        if !self.is_sign(at, "(") || !self.name(at + 1).is_some_and(is_key) {
+        if !self.is_sign(at, "(") || !self.name(at + 1).is_some_and(|name| looks_like_key(&name)) {
             return values;
         }
         let mut at = self.behind_bracket(at);
@@ -171,6 +188,10 @@ impl Statement<'_> {
     }
 }
 
+fn looks_like_key(column: &str) -> bool {
+    KEY_ENDS.iter().any(|end| column.ends_with(end))
+}
+
 /// What is in the quotes of `written`; with something before them it stays as it is, and so do backslashes.
 fn unquoted(written: &str) -> String {
     let inside = |quote: char| Some((written.strip_prefix(quote)?.strip_suffix(quote)?, quote));
@@ -186,10 +207,14 @@ mod tests {
     use crate::lexer::tokens;
     use crate::reading::Dialect;
 
-    /// The schema and the table with a dot between, and the values; nothing if no rows are named.
+    /// The tables with blanks between, each with its schema, and the values; nothing if no rows are named.
     fn named(text: &str, dialect: Dialect) -> Option<(String, Vec<String>)> {
-        let NamedRows { schema, table, values } = named_rows(text, &tokens(text, dialect).unwrap())?;
-        Some((schema.map_or(table.clone(), |schema| format!("{schema}.{table}")), values))
+        let NamedRows { tables, values } = named_rows(text, &tokens(text, dialect).unwrap())?;
+        let whole = |NamedTable { schema, table }: NamedTable| match schema {
+            Some(schema) => format!("{schema}.{table}"),
+            None => table,
+        };
+        Some((tables.into_iter().map(whole).collect::<Vec<_>>().join(" "), values))
     }
 
     fn is_named(dialect: Dialect, text: &str, table: &str, values: &[&str]) {
@@ -203,15 +228,17 @@ mod tests {
         mysql("SELECT c FROM t WHERE id = 5", "t", &["5"]);
         mysql(
             "select c, f(a from b) from `Shop`.`T` as x where x.id='5' and b = \"it\"\"s\" for update",
-            "shop.t",
-            &["5", "it\"s"],
+            "b shop.t",
+            &["5"],
         );
+        mysql("SELECT c FROM t WHERE state = 'new' AND note = \"it\"\"s\"", "t", &["new", "it\"s"]);
         mysql("UPDATE low_priority t SET a = 1, b = 2 WHERE id IN (5, -6)", "t", &["5", "-6"]);
         mysql("DELETE FROM t WHERE id IN (1,2,3,4,5,6)", "t", &["1", "2", "3", "4"]);
         mysql("SELECT c FROM t WHERE id NOT IN (1, 2) AND a > 5 LIMIT 5, 10", "t", &[]);
         mysql("UPDATE t SET a = 1", "t", &[]);
         let postgres = |text: &str, table: &str, values: &[&str]| is_named(Dialect::Postgres, text, table, values);
-        postgres("SELECT c FROM ONLY public.\"T\" x WHERE id='5'::bigint AND u = 'it''s'", "public.t", &["5", "it's"]);
+        postgres("SELECT c FROM ONLY public.\"T\" x WHERE id='5'::bigint AND u = 'it''s'", "public.t", &["5"]);
+        postgres("SELECT c FROM t WHERE u = 'it''s'", "t", &["it's"]);
         postgres("UPDATE t SET a = 1 WHERE \"id\" = 7 RETURNING a", "t", &["7"]);
         postgres("SELECT c FROM t WHERE id = $1 AND n = 'a'", "t", &["a"]);
         postgres("SELECT c FROM t WHERE a = b AND c = f(1)", "t", &[]);
@@ -230,17 +257,23 @@ mod tests {
     }
 
     #[test]
-    fn a_statement_of_several_tables_or_of_none_names_nothing() {
+    fn the_tables_of_joins_and_of_queries_within_are_named_as_well() {
+        let mysql = |text: &str, table: &str, values: &[&str]| is_named(Dialect::Mysql, text, table, values);
+        mysql("SELECT c FROM t AS x, s.u y WHERE x.id = 5", "t s.u", &["5"]);
+        mysql("SELECT c FROM t JOIN u ON t.id = u.id WHERE t.id = 5", "t u", &["5"]);
+        mysql("SELECT (SELECT 1 FROM u) FROM t WHERE id = 5", "u t", &["5"]);
+        mysql("SELECT c FROM (SELECT 1 FROM u) AS t WHERE id = 5", "u", &["5"]);
+        mysql("DELETE FROM t WHERE t_id = 5 AND EXISTS (SELECT 1 FROM u WHERE id = 6 AND a = 'b')", "t u", &["5", "6"]);
+        mysql("INSERT INTO t (a, b) SELECT a, b FROM u WHERE id = 5", "t u", &["5"]);
+        mysql("SELECT c FROM a, b, c, d, e WHERE id = 5", "a b c d", &["5"]);
+        let postgres = |text: &str, table: &str, values: &[&str]| is_named(Dialect::Postgres, text, table, values);
+        postgres("UPDATE t SET a = 1 FROM u WHERE t.id = 5", "t u", &["5"]);
+        postgres("DELETE FROM t USING u WHERE t.id = 5", "t u", &["5"]);
+    }
+
+    #[test]
+    fn a_statement_without_a_table_names_nothing() {
         for text in [
-            "SELECT c FROM t, u WHERE t.id = 5",
-            "SELECT c FROM t AS x, u WHERE x.id = 5",
-            "SELECT c FROM t JOIN u ON t.id = u.id WHERE t.id = 5",
-            "SELECT c FROM t WHERE id = 5 AND a IN (SELECT a FROM u)",
-            "SELECT (SELECT 1 FROM u) FROM t WHERE id = 5",
-            "SELECT c FROM (SELECT 1) AS t WHERE id = 5",
-            "SELECT c FROM t WHERE id = 5 UNION SELECT 1",
-            "DELETE t FROM t JOIN u WHERE t.id = 5",
-            "INSERT INTO t (id) SELECT 5",
             "UPDATE t SET a = 1 WHERE id = 5; UPDATE u SET a = 1",
             "SELECT 5",
             "WITH t AS (SELECT 1) SELECT c FROM t WHERE id = 5",
@@ -250,7 +283,5 @@ mod tests {
         ] {
             assert_eq!(named(text, Dialect::Mysql), None, "{text}");
         }
-        assert_eq!(named("UPDATE t SET a = 1 FROM u WHERE t.id = 5", Dialect::Postgres), None);
-        assert_eq!(named("DELETE FROM t USING u WHERE t.id = 5", Dialect::Postgres), None);
     }
 }

@@ -15,6 +15,10 @@ use std::hash::{BuildHasher, Hash, RandomState};
 /// So many rows are known before the oldest are forgotten.
 const RECENT_MAX: usize = 200_000;
 
+/// Logs have times in milliseconds, or say how long a statement took more exactly than when it ended. What stands before in the log and ended so
+/// shortly after a statement began may have ended before it.
+const RESOLUTION_US: i64 = 1_000;
+
 /// A statement as it is looked at.
 pub(super) struct SeenStatement<'a> {
     pub text: &'a str,
@@ -184,13 +188,18 @@ impl RowOrder {
     /// Hashes of the rows that a statement names: first of those that it made itself.
     fn rows_of(&self, seen: &SeenStatement<'_>) -> Vec<u64> {
         let Some(named) = sql::named_rows(seen.text, seen.tokens) else { return Vec::new() };
-        let schema = match (self.dialect, named.schema) {
-            (LogDialect::Mysql, Some(schema)) => schema,
-            // Of PostgreSQL it is the database, and the schema of a table may be written or not.
-            _ => seen.schema.to_lowercase(),
-        };
-        let hash = |value: String| self.hasher.hash_one((&schema, &named.table, value));
-        made_ids(seen).into_iter().chain(named.values.iter().cloned()).take(NAMED_MAX).map(hash).collect()
+        let mut rows = Vec::new();
+        for (nth, it) in named.tables.into_iter().enumerate() {
+            let schema = match (self.dialect, it.schema) {
+                (LogDialect::Mysql, Some(schema)) => schema,
+                // Of PostgreSQL it is the database, and the schema of a table may be written or not.
+                _ => seen.schema.to_lowercase(),
+            };
+            let made = if nth == 0 { made_ids(seen) } else { Vec::new() };
+            let values = made.iter().chain(&named.values).take(NAMED_MAX);
+            rows.extend(values.map(|value| self.hasher.hash_one((&schema, &it.table, value))));
+        }
+        rows
     }
 
     /// The end of the last write of `row` that a statement comes after.
@@ -203,8 +212,9 @@ impl RowOrder {
     /// The end of the transaction of `write`, or of `write` itself if that is open and the statement writes, too: it then waits for a lock, as it
     /// did. `None` if nothing of that had ended before the statement began.
     fn end_of_write(&self, write: &Write, seen: &SeenStatement<'_>) -> Option<End> {
-        let of_transaction = self.ends.get(&write.transaction).filter(|end| end.at_us <= seen.began_us).copied();
-        let is_over = seen.effect == Effect::Writes && write.end.at_us <= seen.began_us;
+        let by_us = seen.began_us.saturating_add(RESOLUTION_US);
+        let of_transaction = self.ends.get(&write.transaction).filter(|end| end.at_us <= by_us).copied();
+        let is_over = seen.effect == Effect::Writes && write.end.at_us <= by_us;
         of_transaction.or_else(|| is_over.then_some(write.end))
     }
 
@@ -350,7 +360,11 @@ mod tests {
     #[test]
     fn a_statement_comes_after_the_last_write_of_its_row_that_had_ended_before() {
         is_after(&[(0, 1, "a", INSERT), (1, 2, "b", UPDATE), (3, 4, "c", READ)], &[(UPDATE, INSERT), (READ, UPDATE)]);
-        is_after(&[(0, 3, "a", INSERT), (2, 4, "b", UPDATE)], &[]);
+        is_after(&[(0, 4, "a", INSERT), (2, 5, "b", UPDATE)], &[]);
+        // Of an end within a millisecond the order of the log says more.
+        is_after(&[(0, 3, "a", INSERT), (2, 4, "b", UPDATE)], &[(UPDATE, INSERT)]);
+        let joined = "SELECT u.c FROM u JOIN t ON t.id = u.t_id WHERE t.id = 5 AND u.state = 'new'";
+        is_after(&[(0, 1, "a", INSERT), (3, 4, "b", joined)], &[(joined, INSERT)]);
         is_after(&[(0, 1, "a", INSERT), (1, 2, "a", UPDATE), (3, 4, "a", READ)], &[]);
         is_after(&[(0, 1, "a", READ), (1, 2, "b", UPDATE)], &[]);
         for other in ["UPDATE t SET c = 5 WHERE id = 6", "UPDATE u SET c = 2 WHERE id = 5", "UPDATE t SET c = 5"] {
@@ -401,10 +415,10 @@ mod tests {
     fn an_end_in_a_line_of_its_own_and_the_order_of_whole_seconds_count() {
         let with_ends = |found: &[(&str, &str, i64)]| {
             let mut builder = builder(LogDialect::Mysql);
-            for (nth, (session, text, end_us)) in found.iter().enumerate() {
-                let began_us = nth as i64 * 10 + 1;
+            for (nth, (session, text, end_ms)) in found.iter().enumerate() {
+                let began_us = nth as i64 * 10 * MS + 1;
                 builder.add(&FoundStatement { began_us, session, text, ..FoundStatement::default() }).unwrap();
-                builder.end_last_of(session, *end_us, false).unwrap();
+                builder.end_last_of(session, *end_ms * MS, false).unwrap();
             }
             pairs(&builder.finish(false).unwrap()).len()
         };
