@@ -3,7 +3,7 @@
 //! In: the statements of a log, from its reader. Out: a [`SqlRecording`]: statements with their times, in sessions, in kinds by their shapes,
 //! and the [`Lanes`] in which clients replay them. Limits: [`STATEMENTS_MAX`] statements. Texts and times are in files without a name
 //! once they are more than a few MB; in memory are 30 bytes for each session, and 8 for each second of a log in whole seconds. With writes
-//! a session has 24 more while the log is read and 8 more while it is replayed, and the rows that were written last have 50 MB at most.
+//! a session has 48 more while the log is read and 8 more while it is replayed, and the rows that were written last have 50 MB at most.
 
 mod calls;
 mod clock;
@@ -36,7 +36,7 @@ use clock::SecondCounts;
 use lanes::SessionSpan;
 use model::{Nanos, RecordedPauses};
 use records::{Record, Records};
-use row_order::{RowOrder, SeenStatement};
+use row_order::{RowOrder, RowPlace, SeenStatement};
 use sha2::{Digest as _, Sha256};
 use shapes::Shapes;
 use sql::{Effect, Judge, Lexed, Reading};
@@ -89,6 +89,8 @@ pub struct RecordedStatement {
     pub kind: u8,
     /// The statement of another session that it waits for, because both name one row; `None` if there is none.
     pub after: Option<StatementPlace>,
+    /// Whether its session was in a transaction, which may have locked rows.
+    pub is_in_transaction: bool,
     /// Whether the log says in another line that it failed.
     has_failed: bool,
     text_at: u64,
@@ -238,7 +240,8 @@ impl RecordingBuilder {
             answer,
             made: found.made,
         };
-        let after = self.order.as_mut().and_then(|order| order.add(&seen));
+        let RowPlace { after, is_in_transaction } =
+            self.order.as_mut().map_or_else(RowPlace::default, |order| order.add(&seen));
         let renamed = self.renamed(text, lexed);
         let text = renamed.as_deref().unwrap_or(text);
         let mut kept = text.as_bytes().to_vec();
@@ -248,8 +251,8 @@ impl RecordingBuilder {
         self.made.calls += u64::from(self.templates.put_behind(call.as_ref(), &mut kept));
         let text_at = self.texts.append(&kept)?;
         let text_bytes = u32::try_from(kept.len()).expect("a statement is shorter than 4 GiB");
-        let record =
-            Record { began_us, took_us, text_at, text_bytes, session, schema, shape, after, ..Record::default() };
+        let in_order = Record { after, is_in_transaction, ..Record::default() };
+        let record = Record { began_us, took_us, text_at, text_bytes, session, schema, shape, ..in_order };
         self.session_lasts[session as usize] = Some(self.made.records.count() as u32);
         if shape as usize == self.made.samples.len() {
             self.made.samples.push(record);
@@ -492,9 +495,10 @@ impl SqlRecording {
     }
 
     fn statement_of(&self, record: Record) -> RecordedStatement {
-        let Record { began_us, text_at, text_bytes, session, schema, kind, after, has_failed, .. } = record;
+        let Record { began_us, text_at, text_bytes, session, schema, kind, .. } = record;
+        let Record { after, is_in_transaction, has_failed, .. } = record;
         let due = since(self.first_us, began_us);
-        RecordedStatement { due, session, schema, kind, after, has_failed, text_at, text_bytes }
+        RecordedStatement { due, session, schema, kind, after, is_in_transaction, has_failed, text_at, text_bytes }
     }
 
     /// How many statements there are: at least one.

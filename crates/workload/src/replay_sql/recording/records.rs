@@ -56,13 +56,18 @@ pub(super) struct Record {
     pub schema: u32,
     /// The number of its shape.
     pub shape: u32,
-    /// The statement of another session on the same row that had ended before this one began.
+    /// The statement of another session on the same row that comes before this one.
     pub after: Option<StatementPlace>,
     /// The number of its kind, once that is known.
     pub kind: u8,
     /// Whether a line behind it says that it failed.
     pub has_failed: bool,
+    /// Whether its session was in a transaction.
+    pub is_in_transaction: bool,
 }
+
+const FAILED: u8 = 1;
+const IN_TRANSACTION: u8 = 2;
 
 impl Record {
     fn to_bytes(self) -> [u8; BYTES] {
@@ -75,7 +80,9 @@ impl Record {
         for (nth, short) in shorts.into_iter().enumerate() {
             bytes[24 + nth * 4..28 + nth * 4].copy_from_slice(&short.to_le_bytes());
         }
-        [bytes[48], bytes[49]] = [self.kind, self.has_failed.into()];
+        let bits = [(self.has_failed, FAILED), (self.is_in_transaction, IN_TRANSACTION)];
+        bytes[48] = self.kind;
+        bytes[49] = bits.into_iter().filter(|(is_so, _)| *is_so).map(|(_, bit)| bit).sum();
         bytes
     }
 
@@ -92,7 +99,8 @@ impl Record {
             shape: short(36),
             after: Some(StatementPlace { session: short(40), nth: short(44) }).filter(|it| it.session != NO_SESSION),
             kind: bytes[48],
-            has_failed: bytes[49] != 0,
+            has_failed: bytes[49] & FAILED != 0,
+            is_in_transaction: bytes[49] & IN_TRANSACTION != 0,
         }
     }
 }
@@ -220,7 +228,8 @@ mod tests {
         let session = nth as u32;
         let after = (nth % 2 == 1).then_some(StatementPlace { session: 9, nth: session });
         let (text_at, text_bytes) = (nth, 3);
-        let of_kind = Record { kind: 7, has_failed: true, ..Record::default() };
+        let (has_failed, is_in_transaction) = (nth.is_multiple_of(3), nth % 4 == 3);
+        let of_kind = Record { kind: 7, has_failed, is_in_transaction, ..Record::default() };
         Record { began_us, took_us: 1, text_at, text_bytes, session, schema: 5, shape: 6, after, ..of_kind }
     }
 

@@ -1,19 +1,23 @@
 //! Which statement of another session each statement comes after, because both name one row.
 //!
-//! In: the statements of a log in its order, with the rows that they name. Out: the last write of such a row that had ended before the statement
-//! began, or the end of that write's transaction. Limits: what had ended stands before in any log, so that one pass is enough and no statement waits
-//! for one that waits for it. Of [`RECENT_MAX`] rows at least the last writes are known, and of twice as many at most: 50 MB. A log that does not
-//! say how long statements took, or has whole seconds only, tells by its order what came first.
+//! In: the statements of a log in its order, with the rows that they name. Out: the end of the transaction of the last write of such a row, if it
+//! had ended before the statement began; else of what writes that write itself, which stands before it in the log and so had the lock first. Limits:
+//! all that is waited for stands before in the log, so that one pass is enough and no statement waits for one that waits for it. What a session has
+//! locked in its open transaction it has, and waits for nobody. Of [`RECENT_MAX`] rows at least the last writes are known, and of twice as many at
+//! most: 50 MB. A log that does not say how long statements took, or has whole seconds only, tells by its order what came first.
 
 use super::records::StatementPlace;
 use crate::replay_sql::answer::RecordedAnswer;
 use crate::replay_sql::wanted::LogDialect;
 use sql::{Effect, NAMED_MAX, Token};
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 use std::hash::{BuildHasher, Hash, RandomState};
 
 /// So many rows are known before the oldest are forgotten.
 const RECENT_MAX: usize = 200_000;
+
+/// So many rows that one transaction has locked are known: more are those of a job, which meets few others.
+const HELD_MAX: usize = 1_000;
 
 /// Logs have times in milliseconds, or say how long a statement took more exactly than when it ended. What stands before in the log and ended so
 /// shortly after a statement began may have ended before it.
@@ -62,9 +66,20 @@ struct SessionState {
     statements: u32,
     /// The transaction that is open.
     open: Option<u32>,
+    /// The rows that it has written or locked.
+    held: BTreeSet<u64>,
     /// The transaction that its last statement has ended.
     ended_last: Option<u32>,
     autocommits: bool,
+}
+
+/// What a statement comes after, and in what.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct RowPlace {
+    /// The statement that it comes after.
+    pub after: Option<StatementPlace>,
+    /// Whether its session was in a transaction, which may have locked rows.
+    pub is_in_transaction: bool,
 }
 
 /// The last writes of rows, and the sessions that they are of.
@@ -95,23 +110,30 @@ impl RowOrder {
     }
 
     /// Takes up the next statement of the log, and returns the one that it comes after: of several, the one that ended last.
-    pub(super) fn add(&mut self, seen: &SeenStatement<'_>) -> Option<StatementPlace> {
+    pub(super) fn add(&mut self, seen: &SeenStatement<'_>) -> RowPlace {
         let place = self.next_place(seen.session);
+        let is_in_transaction = self.sessions[seen.session as usize].open.is_some();
         if seen.effect == Effect::OfSession {
             self.follow_session(seen, place);
-            return None;
+            return RowPlace { after: None, is_in_transaction };
         }
         let transaction = self.transaction_of(seen, place);
         let rows = self.rows_of(seen);
         let after = rows.iter().filter_map(|row| self.end_before(*row, seen)).max_by_key(|end| end.at_us);
         if seen.effect == Effect::Writes {
-            // One of its own transaction ends with that.
-            let is_alone = self.sessions[seen.session as usize].open.is_none();
-            let at_us = if is_alone { i64::MAX } else { end_of(seen, seen.began_us) };
-            let write = Write { transaction, end: End { at_us, place } };
+            self.hold_rows(seen.session, &rows);
+            let write = Write { transaction, end: End { at_us: end_of(seen, seen.began_us), place } };
             rows.into_iter().for_each(|row| self.note_write(row, write, seen.began_us));
         }
-        after.map(|end| end.place)
+        RowPlace { after: after.map(|end| end.place), is_in_transaction }
+    }
+
+    /// The open transaction of `session`, if it has one, keeps the locks of `rows` up to its end.
+    fn hold_rows(&mut self, session: u32, rows: &[u64]) {
+        let state = &mut self.sessions[session as usize];
+        if state.open.is_some() && state.held.len() < HELD_MAX {
+            state.held.extend(rows);
+        }
     }
 
     /// The last statement of `session` ended at `at_us`.
@@ -127,7 +149,13 @@ impl RowOrder {
     fn next_place(&mut self, session: u32) -> StatementPlace {
         let number = session as usize;
         while self.sessions.len() <= number {
-            self.sessions.push(SessionState { statements: 0, open: None, ended_last: None, autocommits: true });
+            self.sessions.push(SessionState {
+                statements: 0,
+                open: None,
+                held: BTreeSet::new(),
+                ended_last: None,
+                autocommits: true,
+            });
         }
         let state = &mut self.sessions[number];
         state.ended_last = None;
@@ -172,6 +200,7 @@ impl RowOrder {
         if change != SessionChange::CommitsNever
             && let Some(open) = self.sessions[number].open.take()
         {
+            self.sessions[number].held.clear();
             self.end_transaction(open, seen, place);
         }
         match change {
@@ -202,20 +231,22 @@ impl RowOrder {
         rows
     }
 
-    /// The end of the last write of `row` that a statement comes after.
+    /// The end of the last write of `row` that a statement comes after; `None` if its own session has the lock.
     fn end_before(&self, row: u64, seen: &SeenStatement<'_>) -> Option<End> {
         let writes = self.rows.get(&row).filter(|writes| writes.last.end.place.session != seen.session)?;
+        if self.sessions[seen.session as usize].held.contains(&row) {
+            return None;
+        }
         let before = writes.before.filter(|write| write.end.place.session != seen.session);
         self.end_of_write(&writes.last, seen).or_else(|| self.end_of_write(&before?, seen))
     }
 
-    /// The end of the transaction of `write`, or of `write` itself if that is open and the statement writes, too: it then waits for a lock, as it
-    /// did. `None` if nothing of that had ended before the statement began.
+    /// The end of the transaction of `write` if it had ended before the statement began. Else of what writes the end of `write` itself, even if both
+    /// overlapped: it stands before in the log, so that it had the lock first, for which the statement then waits as it did.
     fn end_of_write(&self, write: &Write, seen: &SeenStatement<'_>) -> Option<End> {
         let by_us = seen.began_us.saturating_add(RESOLUTION_US);
         let of_transaction = self.ends.get(&write.transaction).filter(|end| end.at_us <= by_us).copied();
-        let is_over = seen.effect == Effect::Writes && write.end.at_us <= by_us;
-        of_transaction.or_else(|| is_over.then_some(write.end))
+        of_transaction.or_else(|| (seen.effect == Effect::Writes).then_some(write.end))
     }
 
     fn note_write(&mut self, row: u64, last: Write, began_us: i64) {
@@ -360,9 +391,11 @@ mod tests {
     #[test]
     fn a_statement_comes_after_the_last_write_of_its_row_that_had_ended_before() {
         is_after(&[(0, 1, "a", INSERT), (1, 2, "b", UPDATE), (3, 4, "c", READ)], &[(UPDATE, INSERT), (READ, UPDATE)]);
-        is_after(&[(0, 4, "a", INSERT), (2, 5, "b", UPDATE)], &[]);
+        is_after(&[(0, 4, "a", INSERT), (2, 5, "b", READ)], &[]);
         // Of an end within a millisecond the order of the log says more.
-        is_after(&[(0, 3, "a", INSERT), (2, 4, "b", UPDATE)], &[(UPDATE, INSERT)]);
+        is_after(&[(0, 3, "a", INSERT), (2, 4, "b", READ)], &[(READ, INSERT)]);
+        // Of two writes that overlapped, the one that ended first had the lock.
+        is_after(&[(0, 4, "a", INSERT), (2, 5, "b", UPDATE)], &[(UPDATE, INSERT)]);
         let joined = "SELECT u.c FROM u JOIN t ON t.id = u.t_id WHERE t.id = 5 AND u.state = 'new'";
         is_after(&[(0, 1, "a", INSERT), (3, 4, "b", joined)], &[(joined, INSERT)]);
         is_after(&[(0, 1, "a", INSERT), (1, 2, "a", UPDATE), (3, 4, "a", READ)], &[]);
@@ -391,6 +424,28 @@ mod tests {
             &[(0, 0, "a", "BEGIN"), (1, 2, "a", INSERT), (3, 4, "a", "COMMIT AND CHAIN"), (5, 6, "b", READ)],
             &[(READ, "COMMIT AND CHAIN")],
         );
+    }
+
+    #[test]
+    fn of_locks_that_were_waited_for_at_once_the_first_in_the_log_is_the_first() {
+        let (lock, set) = ("SELECT c FROM t WHERE id = 5 FOR UPDATE", "UPDATE t SET c = 3 WHERE id = 5");
+        let of = |session: &'static str, at: i64| [(at, at + 1, session, set), (at + 1, at + 2, session, "COMMIT")];
+        let begins = [(0, 0, "a", "BEGIN"), (0, 0, "b", "BEGIN"), (1, 2, "a", lock)];
+        // `b` waited for the lock of `a`, from before its UPDATE to behind its COMMIT.
+        let log = [&begins[..], &of("a", 5)[..], &[(3, 8, "b", lock)][..], &of("b", 9)[..]].concat();
+        is_after(&log, &[(lock, set)]);
+        // A general log has the line of `b` while `a` has the lock: nobody waits for who waits for his lock.
+        let mut builder = builder(LogDialect::Mysql);
+        for (began_us, (session, text)) in
+            (1..).zip([("a", "BEGIN"), ("a", lock), ("b", lock), ("a", set), ("a", READ), ("a", "COMMIT"), ("b", set)])
+        {
+            builder.add(&FoundStatement { began_us, session, text, ..FoundStatement::default() }).unwrap();
+        }
+        let recording = builder.finish(false).unwrap();
+        let in_transaction = recording.statements().filter(|it| it.as_ref().unwrap().is_in_transaction).count();
+        assert_eq!(in_transaction, 4);
+        let one = |text: &str, after: &str| (text.to_owned(), after.to_owned());
+        assert_eq!(pairs(&recording), [one(lock, lock), one(set, "COMMIT")]);
     }
 
     #[test]
@@ -423,7 +478,8 @@ mod tests {
             pairs(&builder.finish(false).unwrap()).len()
         };
         assert_eq!(with_ends(&[("a", UPDATE, 5), ("b", UPDATE, 15), ("a", UPDATE, 25)]), 2);
-        assert_eq!(with_ends(&[("a", UPDATE, 5), ("b", UPDATE, 25), ("a", UPDATE, 30)]), 1);
+        assert_eq!(with_ends(&[("a", UPDATE, 5), ("b", UPDATE, 25), ("a", READ, 30)]), 1);
+        assert_eq!(with_ends(&[("a", UPDATE, 5), ("b", UPDATE, 25), ("a", UPDATE, 30)]), 2);
         assert_eq!(with_ends(&[("a", "BEGIN", 5), ("a", UPDATE, 15), ("b", UPDATE, 35), ("a", "COMMIT", 34)]), 1);
         let mut builder = builder(LogDialect::Mysql);
         for session in ["a", "b"] {
