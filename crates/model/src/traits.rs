@@ -507,6 +507,12 @@ pub struct ReplayDivergence {
     /// How many of these were sent before that write had ended.
     #[serde(default)]
     pub ahead: u64,
+    /// How long statements waited for such a write, all clients together.
+    #[serde(default)]
+    pub held_back_ns: Nanos,
+    /// How long those waited that did not see its end.
+    #[serde(default)]
+    pub in_vain_ns: Nanos,
 }
 
 /// What a log has of answers.
@@ -838,6 +844,12 @@ impl ReplayDivergence {
             };
             self.ordered = count_before(" wrote before");
             self.ahead = count_before(" went ahead of it");
+            let time_behind = |words: &str| -> Nanos {
+                let time = text.split_once(words).and_then(|(_, rest)| rest.split_once(" in all"));
+                time.and_then(|(time, _)| Nanos::parse(time)).unwrap_or_default()
+            };
+            self.held_back_ns = time_behind(" waited for it, ");
+            self.in_vain_ns = time_behind(" waited in vain, ");
         } else if let Some(kind) = KindDivergence::from_text(text) {
             self.compared = self.compared.saturating_add(kind.compared);
             self.diverged = self.diverged.saturating_add(kind.diverged());

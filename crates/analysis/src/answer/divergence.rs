@@ -4,12 +4,16 @@
 //! that write the same rows diverge by their nature.
 
 use super::asked::AskedRun;
-use model::{ComparedBy, KindDivergence, ReplayDivergence};
+use model::{ComparedBy, KindDivergence, Nanos, ReplayDivergence};
 use words::list::join_and;
-use words::quantity::{percent, whole};
+use words::quantity::{percent, time, whole};
 
 /// The share of statements on rows of other sessions that may be sent out of order before it is said.
 const AHEAD_MAX: f64 = 0.01;
+/// The share of the time of all clients in which plimsoll may hold statements back before it is said.
+const HELD_BACK_MAX: f64 = 0.05;
+/// Waits in vain that are longer than this in all are said whatever their share: the server did nothing for these clients.
+const IN_VAIN_MAX: Nanos = Nanos::from_secs(1);
 
 /// `103 of 12,300 statements (0.8 %) diverged from the log: 52 failed, and 51 changed more or fewer rows.`; `None` if nothing was replayed.
 pub(super) fn sentence(run: &AskedRun) -> Option<String> {
@@ -42,7 +46,22 @@ pub(super) fn sentence(run: &AskedRun) -> Option<String> {
             format!("{of} of {counted} statements ({share}) diverged from the log{without_rows}: {ways}.{others}")
         }
     };
-    Some(told + &out_of_order(sum(|one| one.ordered), sum(|one| one.ahead)))
+    Some(told + &out_of_order(sum(|one| one.ordered), sum(|one| one.ahead)) + &held_back(run))
+}
+
+/// ` Plimsoll itself held statements back for 40.0 s in all, to keep their order on rows.`; empty if that is little.
+fn held_back(run: &AskedRun) -> String {
+    let (mut held_s, mut in_vain_s, mut clients_s) = (0.0, 0.0, 0.0);
+    for point in &run.analysis.points {
+        let Some(found) = &point.traits.outcome.replay_divergence else { continue };
+        held_s += found.held_back_ns.as_secs_f64();
+        in_vain_s += found.in_vain_ns.as_secs_f64();
+        clients_s += point.summary.as_ref().map_or(0.0, |summary| summary.seconds * f64::from(point.clients));
+    }
+    if held_s <= clients_s * HELD_BACK_MAX && in_vain_s < IN_VAIN_MAX.as_secs_f64() {
+        return String::new();
+    }
+    format!(" Plimsoll itself held statements back for {} in all, to keep their order on rows.", time(held_s * 1e9))
 }
 
 /// ` 45 of 1,204 statements that name a row which another session wrote before were sent ahead of that write.`; empty if there are few.
@@ -144,5 +163,33 @@ mod tests {
             "The workload file has no answers, since its values are hashed: whether the statements did what was recorded is not known."
         );
         assert_eq!(trust(&[]), ["The point is valid."]);
+    }
+
+    #[test]
+    fn statements_that_plimsoll_held_back_for_long_are_told() {
+        // Of 40 s of one client.
+        let told = |times: &str| {
+            let text =
+                format!("9 statements name a row that another session wrote before; {times}; 0 went ahead of it");
+            let facts = [
+                ("replay_compared", "rows"),
+                ("replay_divergence.1", "9 0 0 0 0 0 s"),
+                ("replay_order", text.as_str()),
+            ];
+            let point = Simulation::counts(&[2_000; 40]).with(|point| {
+                facts.iter().for_each(|(name, text)| point.traits.learn(&Fact::new(*name, *text)));
+            });
+            answer(&analyse(&run_of(vec![point.point()], Vec::new()))).trust[1].clone()
+        };
+        let says = |times: &str, time: &str| {
+            let expected =
+                format!(" Plimsoll itself held statements back for {time} in all, to keep their order on rows.");
+            assert!(told(times).ends_with(&expected), "{}", told(times));
+        };
+        let is_silent = |times: &str| assert!(told(times).ends_with("as recorded."), "{}", told(times));
+        is_silent("4 waited for it, 1.90 s in all, the longest 400 ms");
+        says("4 waited for it, 2.10 s in all, the longest 400 ms", "2.10 s");
+        is_silent("4 waited for it, 1.50 s in all, the longest 990 ms; 1 waited in vain, 990 ms in all");
+        says("4 waited for it, 1.50 s in all, the longest 1.00 s; 1 waited in vain, 1.00 s in all", "1.50 s");
     }
 }

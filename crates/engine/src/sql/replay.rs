@@ -22,7 +22,7 @@ use crate::sql::replay_divergence::ReplayDivergence;
 use crate::sql::replay_failures::{self, ReplayFailures};
 use crate::sql::replay_ids::{MadeColumns, ReplayIds, SetIds};
 use crate::sql::replay_keys::{KeyServer, KeyWords, ReplayKeys};
-use crate::sql::replay_order::ReplayOrder;
+use crate::sql::replay_order::{ReplayOrder, Waiter};
 use crate::sql::replay_plans::{PlanWords, ReplayPlans};
 use crate::sql::replay_results::ReplayResults;
 use crate::sql::row_tally::Answered;
@@ -630,10 +630,12 @@ const TEXT_BYTES_ARG: usize = 8;
 const MADE_BYTES_ARG: usize = 9;
 /// The argument with the place of the statement that it waits for.
 const AFTER_ARG: usize = 10;
+/// The argument that is 1 if its session was in a transaction.
+const IN_TRANSACTION_ARG: usize = 11;
 /// Where the arguments of a call begin.
-const CALL_ARG: usize = 11;
+const CALL_ARG: usize = 12;
 
-/// Argument number `nth` of a statement: its schema, its session, its time, or a number of bytes.
+/// Argument number `nth` of a statement: its schema, its session, its time, a number of bytes, or whether it is in a transaction.
 fn number_in(op: &SqlOp, nth: usize) -> i64 {
     if let Some(SqlArg::Int(number)) = op.args.get(nth) { *number } else { 0 }
 }
@@ -684,6 +686,11 @@ impl<S: SqlServer> ReplayDriver<S> {
                 session.fetch_text(text, &mut results.rows)
             }
         }
+    }
+
+    /// Others that wait see whether the server has a statement of this client.
+    fn note_turn(&self) {
+        self.order.iter().for_each(|order| order.note_turn(self.client));
     }
 
     /// Goes to the schema and the recorded session of `op`, over another connection if need be.
@@ -766,8 +773,9 @@ impl<S: SqlServer> Driver for ReplayDriver<S> {
 
     fn hold_op(&mut self, op: &SqlOp, is_over: impl Fn() -> bool) -> bool {
         let Some(order) = &self.order else { return false };
+        let waiter = Waiter { client: self.client, is_in_transaction: number_in(op, IN_TRANSACTION_ARG) == 1 };
         let after = op.args.get(AFTER_ARG).and_then(StatementPlace::from_arg);
-        after.is_some_and(|after| order.wait_for(after, self.client, is_over))
+        after.is_some_and(|after| order.wait_for(after, waiter, is_over))
     }
 
     fn prepare_op(&mut self, op: &SqlOp) {
@@ -785,7 +793,10 @@ impl<S: SqlServer> Driver for ReplayDriver<S> {
     }
 
     fn execute_op(&mut self, op: &SqlOp) -> Outcome {
-        let Err(failure) = self.perform(op) else { return Outcome::Ok { bytes: 0 } };
+        self.note_turn();
+        let performed = self.perform(op);
+        self.note_turn();
+        let Err(failure) = performed else { return Outcome::Ok { bytes: 0 } };
         let class = failure.class;
         if class.is_of_connection() {
             self.session = None;

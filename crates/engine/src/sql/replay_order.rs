@@ -2,8 +2,9 @@
 //!
 //! In: which statement each one comes after, and the ends of all, from all clients. Out: waits before statements are sent, and a fact about them.
 //! Limits: a wait has an end after 5 s. Clients that would wait for each other, because they have sessions one after the other, do not: the
-//! statement then goes ahead, and is counted. After [`IN_VAIN_MAX`] waits in vain none is begun any more. That a statement has ended is seen
-//! 0.1 ms later, and 2 ms later if it is long waited for.
+//! statement then goes ahead, and is counted. Locks are the server's: if one of a transaction waits for a client whose statement the server does not
+//! answer for 20 ms, that counts as a circle, too. After [`IN_VAIN_MAX`] waits in vain none is begun any more. That a statement has ended is seen 0.1 ms
+//! later, and 2 ms later if it is long waited for.
 
 use host::deadline::poll_each;
 use model::{Fact, Nanos, REPLAY_ORDER_FACT};
@@ -15,6 +16,9 @@ use workload::replay_sql::{Lanes, StatementPlace};
 
 /// A statement that takes longer holds up no other.
 const PATIENCE: Duration = Duration::from_secs(5);
+/// A statement that the server does not answer for so long may wait for a lock of the one that waits for it. Most are answered sooner, and no replay
+/// is lost if one is not.
+const BLOCKED_AFTER: Duration = Duration::from_millis(20);
 /// More than these waits in vain would be most of the replay.
 const IN_VAIN_MAX: usize = 20;
 /// Most statements end within the first looks; then fewer of them leave the CPUs to the server.
@@ -29,16 +33,39 @@ pub struct ReplayOrder {
     ended: Vec<AtomicU32>,
     /// For which client each client waits, from 1; 0 for none.
     awaited: Vec<AtomicU32>,
+    /// How often each client has begun or ended to wait for the server: odd while it does.
+    turns: Vec<AtomicU64>,
     /// What was waited for until the patience was over.
     in_vain: Mutex<Vec<StatementPlace>>,
     patience: Duration,
+    blocked_after: Duration,
     /// Statements that come after another one.
     named: AtomicU64,
     waited: AtomicU64,
     waited_ns: AtomicU64,
     longest_ns: AtomicU64,
+    in_vain_ns: AtomicU64,
     /// Those that were sent before that one had ended.
     ahead: AtomicU64,
+}
+
+/// Who waits.
+#[derive(Clone, Copy, Debug)]
+pub struct Waiter {
+    /// The number of the client.
+    pub client: u32,
+    /// Whether its session is in a transaction, which may have locked rows.
+    pub is_in_transaction: bool,
+}
+
+/// A statement that the server has not answered.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Unanswered {
+    client: u32,
+    /// Which of the client's turns it is.
+    turn: u64,
+    /// How many clients wait for each other up to it.
+    links: u32,
 }
 
 /// Why a wait is over.
@@ -48,7 +75,7 @@ enum WaitEnd {
     Ended,
     /// The load is.
     LoadIsOver,
-    /// The client that is to send it waits for the one that waits for it.
+    /// The client that is to send it waits for the one that waits for it, or probably for its locks.
     Circle,
     /// It took too long.
     InVain,
@@ -62,12 +89,15 @@ impl ReplayOrder {
             lanes,
             ended: zeros(sessions),
             awaited: zeros(clients),
+            turns: (0..clients).map(|_| AtomicU64::new(0)).collect(),
             in_vain: Mutex::default(),
             patience: PATIENCE,
+            blocked_after: BLOCKED_AFTER,
             named: AtomicU64::new(0),
             waited: AtomicU64::new(0),
             waited_ns: AtomicU64::new(0),
             longest_ns: AtomicU64::new(0),
+            in_vain_ns: AtomicU64::new(0),
             ahead: AtomicU64::new(0),
         }
     }
@@ -79,26 +109,33 @@ impl ReplayOrder {
         }
     }
 
-    /// Lets `client` wait until the statement at `place` has ended, but not when `is_over`. Whether it had to.
-    pub fn wait_for(&self, place: StatementPlace, client: u32, is_over: impl Fn() -> bool) -> bool {
+    /// `client` begins to wait for the server, or ends.
+    pub fn note_turn(&self, client: u32) {
+        self.turns[client as usize].fetch_add(1, Release);
+    }
+
+    /// Lets `waiter` wait until the statement at `place` has ended, but not when `is_over`. Whether it had to.
+    pub fn wait_for(&self, place: StatementPlace, waiter: Waiter, is_over: impl Fn() -> bool) -> bool {
         self.named.fetch_add(1, Relaxed);
         if self.has_ended(place) {
             return false;
         }
         // What the client itself sends later does not end while it waits.
-        let other = self.lanes.lane_of(place.session).filter(|other| *other != client && self.is_worth_waiting(place));
+        let other = self.lanes.lane_of(place.session);
+        let other = other.filter(|other| *other != waiter.client && self.is_worth_waiting(place));
         let Some(other) = other else {
             self.ahead.fetch_add(1, Relaxed);
             return false;
         };
         let began = Instant::now();
-        let end = self.wait_until_ended(place, [client, other], is_over);
+        let end = self.wait_until_ended(place, waiter, other, is_over);
         let waited_ns = began.elapsed().as_nanos() as u64;
         self.waited.fetch_add(1, Relaxed);
         self.waited_ns.fetch_add(waited_ns, Relaxed);
         self.longest_ns.fetch_max(waited_ns, Relaxed);
         if end == WaitEnd::InVain {
             self.lock_in_vain().push(place);
+            self.in_vain_ns.fetch_add(waited_ns, Relaxed);
         }
         if matches!(end, WaitEnd::InVain | WaitEnd::Circle) {
             self.ahead.fetch_add(1, Relaxed);
@@ -122,23 +159,31 @@ impl ReplayOrder {
     fn wait_until_ended(
         &self,
         place: StatementPlace,
-        [client, other]: [u32; 2],
+        waiter: Waiter,
+        other: u32,
         is_over: impl Fn() -> bool,
     ) -> WaitEnd {
-        let awaited = &self.awaited[client as usize];
+        let awaited = &self.awaited[waiter.client as usize];
         // All clients see these stores in one order, so that of several that wait for each other the last one sees it.
         awaited.store(other + 1, SeqCst);
         let mut circles = 0;
+        let mut unanswered: Option<(Unanswered, Instant)> = None;
         let mut look = || {
             // Twice, because others may go on while it is looked from one to the next.
-            circles = if self.waits_for(other, client) { circles + 1 } else { 0 };
+            circles = if self.waits_for(other, waiter.client) { circles + 1 } else { 0 };
+            let now = if waiter.is_in_transaction { self.unanswered_behind(other) } else { None };
+            if now != unanswered.map(|(before, _)| before) {
+                unanswered = now.map(|now| (now, Instant::now()));
+            }
+            // Who is nearer to it is the first to go ahead.
+            let is_blocked = unanswered.is_some_and(|(it, since)| since.elapsed() >= self.blocked_after * it.links);
             if self.has_ended(place) {
                 return Some(WaitEnd::Ended);
             }
             if is_over() {
                 return Some(WaitEnd::LoadIsOver);
             }
-            (circles >= 2).then_some(WaitEnd::Circle)
+            (circles >= 2 || is_blocked).then_some(WaitEnd::Circle)
         };
         let found = poll_each(LOOK_FIRST_EVERY, LOOK_FIRST_FOR.min(self.patience), &mut look);
         let found = found.or_else(|| poll_each(LOOK_EVERY, self.patience, &mut look));
@@ -146,32 +191,44 @@ impl ReplayOrder {
         found.unwrap_or(WaitEnd::InVain)
     }
 
+    /// The client for which `client` waits.
+    fn awaited_by(&self, client: u32) -> Option<u32> {
+        self.awaited.get(client as usize)?.load(SeqCst).checked_sub(1)
+    }
+
     /// Whether client number `first` waits for `client`, perhaps by way of others.
     fn waits_for(&self, first: u32, client: u32) -> bool {
-        let mut at = first;
-        for _ in 0..self.awaited.len() {
-            match self.awaited.get(at as usize).map_or(0, |awaited| awaited.load(SeqCst)).checked_sub(1) {
-                None => return false,
-                Some(next) if next == client => return true,
-                Some(next) => at = next,
-            }
-        }
-        false
+        let all = std::iter::successors(Some(first), |at| self.awaited_by(*at));
+        all.skip(1).take(self.awaited.len()).any(|next| next == client)
+    }
+
+    /// The statement for which client number `first` waits, perhaps by way of others, if the server has it.
+    fn unanswered_behind(&self, first: u32) -> Option<Unanswered> {
+        let all = std::iter::successors(Some(first), |at| self.awaited_by(*at));
+        let (links, client) = (1..).zip(all.take(self.awaited.len())).last()?;
+        let turn = self.turns[client as usize].load(Acquire);
+        (turn % 2 == 1).then_some(Unanswered { client, turn, links })
     }
 
     /// Nothing if no statement comes after another one.
     pub fn fact(&self) -> Option<Fact> {
-        let counts = [&self.named, &self.waited, &self.waited_ns, &self.longest_ns, &self.ahead];
-        let [named, waited, waited_ns, longest_ns, ahead] = counts.map(|count| count.load(Relaxed));
+        let counts = [&self.named, &self.waited, &self.waited_ns, &self.longest_ns, &self.in_vain_ns, &self.ahead];
+        let [named, waited, waited_ns, longest_ns, in_vain_ns, ahead] = counts.map(|count| count.load(Relaxed));
         let times = match waited {
             0 => String::new(),
             _ => format!(", {} in all, the longest {}", Nanos(waited_ns), Nanos(longest_ns)),
         };
-        let is_off = self.lock_in_vain().len() >= IN_VAIN_MAX;
-        let off =
-            if is_off { format!("; after {IN_VAIN_MAX} waits in vain none was begun any more") } else { String::new() };
+        let in_vain = self.lock_in_vain().len();
+        let vain = match in_vain {
+            0 => String::new(),
+            _ => format!("; {in_vain} waited in vain, {} in all", Nanos(in_vain_ns)),
+        };
+        let off = match in_vain {
+            IN_VAIN_MAX.. => format!("; after {IN_VAIN_MAX} waits in vain none was begun any more"),
+            _ => String::new(),
+        };
         let text = format!(
-            "{named} statements name a row that another session wrote before; {waited} waited for it{times}; {ahead} went ahead of it{off}"
+            "{named} statements name a row that another session wrote before; {waited} waited for it{times}{vain}; {ahead} went ahead of it{off}"
         );
         (named > 0).then(|| Fact::new(REPLAY_ORDER_FACT, text))
     }
@@ -201,6 +258,10 @@ mod tests {
         StatementPlace { session, nth }
     }
 
+    fn by(client: u32) -> Waiter {
+        Waiter { client, is_in_transaction: false }
+    }
+
     fn told(order: &ReplayOrder) -> String {
         order.fact().unwrap().value
     }
@@ -212,9 +273,9 @@ mod tests {
         let order = order(3, LONG);
         assert_eq!(order.fact(), None);
         order.note_end(1);
-        assert!(!order.wait_for(place(1, 0), 0, || false), "it has ended");
+        assert!(!order.wait_for(place(1, 0), by(0), || false), "it has ended");
         std::thread::scope(|scope| {
-            let waiting = scope.spawn(|| order.wait_for(place(1, 1), 0, || false));
+            let waiting = scope.spawn(|| order.wait_for(place(1, 1), by(0), || false));
             while order.awaited[0].load(SeqCst) == 0 {
                 std::thread::yield_now();
             }
@@ -232,40 +293,63 @@ mod tests {
     #[test]
     fn the_end_of_the_load_ends_a_wait() {
         let order = order(3, LONG);
-        assert!(order.wait_for(place(1, 0), 0, || true));
+        assert!(order.wait_for(place(1, 0), by(0), || true));
         assert!(told(&order).ends_with("; 0 went ahead of it"));
     }
 
     #[test]
     fn what_was_waited_for_in_vain_is_not_waited_for_again_and_after_many_nothing_is() {
         let order = order(3, Duration::ZERO);
-        assert!(order.wait_for(place(1, 0), 0, || false));
-        assert!(!order.wait_for(place(1, 0), 2, || false));
+        assert!(order.wait_for(place(1, 0), by(0), || false));
+        assert!(!order.wait_for(place(1, 0), by(2), || false));
         assert!(told(&order).ends_with("; 2 went ahead of it"), "{}", told(&order));
         for nth in 1..IN_VAIN_MAX as u32 {
-            assert!(order.wait_for(place(1, nth), 0, || false));
+            assert!(order.wait_for(place(1, nth), by(0), || false));
         }
-        assert!(!order.wait_for(place(2, 0), 0, || false));
+        assert!(!order.wait_for(place(2, 0), by(0), || false));
         let expected = format!(
             "; {} went ahead of it; after {IN_VAIN_MAX} waits in vain none was begun any more",
             IN_VAIN_MAX + 2
         );
         assert!(told(&order).ends_with(&expected), "{}", told(&order));
+        assert!(told(&order).contains(&format!("; {IN_VAIN_MAX} waited in vain, ")), "{}", told(&order));
     }
 
     #[test]
     fn nobody_waits_for_a_client_that_waits_for_him_and_none_for_what_he_sends_himself() {
         let order = order(3, LONG);
-        assert!(!order.wait_for(place(0, 1), 0, || false), "it is of the same client");
+        assert!(!order.wait_for(place(0, 1), by(0), || false), "it is of the same client");
         // Client 1 waits for 2, and 2 for 0.
         order.awaited[1].store(3, SeqCst);
         order.awaited[2].store(1, SeqCst);
-        assert!(order.wait_for(place(1, 0), 0, || false));
+        assert!(order.wait_for(place(1, 0), by(0), || false));
         assert!(told(&order).ends_with("; 2 went ahead of it"), "{}", told(&order));
         order.awaited[2].store(0, SeqCst);
         assert!(!order.waits_for(1, 0));
         // Others that wait for each other are none of his business.
         order.awaited[2].store(2, SeqCst);
         assert!(!order.waits_for(1, 0));
+    }
+
+    #[test]
+    fn a_transaction_goes_ahead_of_a_client_whose_statement_may_wait_for_its_locks() {
+        let order = ReplayOrder { blocked_after: Duration::ZERO, ..order(3, LONG) };
+        let locking = Waiter { client: 0, is_in_transaction: true };
+        order.note_turn(1);
+        assert!(order.wait_for(place(1, 0), locking, || false), "the server has a statement of client 1");
+        assert!(told(&order).ends_with("; 1 went ahead of it"), "{}", told(&order));
+        // Client 1 waits for 2, which the server answers.
+        order.note_turn(1);
+        order.awaited[1].store(3, SeqCst);
+        order.note_turn(2);
+        assert_eq!(order.unanswered_behind(1), Some(Unanswered { client: 2, turn: 1, links: 2 }));
+        order.note_turn(2);
+        assert_eq!(order.unanswered_behind(1), None);
+        // What locks nothing, or waits for what the server has answered, keeps its order: only the end of the load ends its wait here.
+        assert!(order.wait_for(place(1, 0), locking, || true));
+        order.note_turn(1);
+        order.awaited[1].store(0, SeqCst);
+        assert!(order.wait_for(place(1, 0), by(0), || true));
+        assert!(told(&order).ends_with("; 1 went ahead of it"), "{}", told(&order));
     }
 }

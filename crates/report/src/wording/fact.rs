@@ -306,7 +306,7 @@ pub static FACTS: &[FactMeaning] = &[
     fact("replay_ids", "how often the server was told which id to make, as the recorded one made it"),
     fact(
         "replay_order",
-        "how many statements name a row that another session wrote before, how many of them waited until it had, and how many went ahead",
+        "how many statements name a row that another session wrote before, how many of them waited until it had and how long, how many did so in vain, and how many went ahead",
     ),
     fact(
         "replay_keys",

@@ -3,7 +3,7 @@
 //! In: a log that was read, which part of it how many times and how fast, the number of clients. Out: [`SqlOp`]s without calls, each with the
 //! text of one statement and the ids that it made, the time at which it falls due, and as its arguments the numbers of its schema and its
 //! session, its time in the recording, what it was answered there, how many bytes text and ids have, the [`StatementPlace`] of the one that it waits
-//! for, and if it was a call of what was prepared, the number of that and the values. Keys that are named have values of their own in each further copy.
+//! for, whether it is in a transaction, and if it was a call of what was prepared, the number of that and the values. Keys that are named have values of their own in each further copy.
 //! Limits: one round trip each. What was prepared is known of a capture and of a log of PostgreSQL; all else is sent as text. A client has one session after the other; with fewer clients than sessions at
 //! once it has several, and then a slow statement holds up those of another session. Statements
 //! that failed when they were recorded are sent again, too.
@@ -376,7 +376,8 @@ impl LaneOps {
         let ReadStatement { answer, made_bytes, call } = read;
         let bytes = [op.text.len() - made_bytes, made_bytes].map(|bytes| SqlArg::Int(bytes as i64));
         let after = statement.after.map_or(SqlArg::Null, StatementPlace::arg);
-        op.args.extend(recorded.map(SqlArg::Int).into_iter().chain(answer.args()).chain(bytes).chain([after]));
+        let in_order = [after, SqlArg::Int(statement.is_in_transaction.into())];
+        op.args.extend(recorded.map(SqlArg::Int).into_iter().chain(answer.args()).chain(bytes).chain(in_order));
         if let Some(call) = call {
             op.args.push(SqlArg::Int(call.template.into()));
             let first = op.args.len();
