@@ -50,13 +50,15 @@ pub(super) fn next_record<R: BufRead>(lines: &mut Lines<R>) -> Result<Option<Rec
     let Some((line, mut columns)) = next_columns(lines)? else { return Ok(None) };
     let at = LogTime::parse(&columns[TIME]).ok_or_else(|| no_time(line, &columns[TIME]))?;
     let mut take = |nth: usize| std::mem::take(&mut columns[nth]);
+    let severity = take(SEVERITY);
     Ok(Some(Record {
         line,
         at,
         session: take(SESSION),
         is_process: false,
         database: take(DATABASE),
-        ends_statement: super::record::is_error(&take(SEVERITY)),
+        ends_statement: super::record::is_error(&severity),
+        ends_session: super::record::is_fatal(&severity),
         message: take(MESSAGE),
         detail: take(DETAIL),
         statement: take(STATEMENT),

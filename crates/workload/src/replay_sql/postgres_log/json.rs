@@ -46,6 +46,7 @@ pub(super) fn next_record<R: BufRead>(lines: &mut Lines<R>) -> Result<Option<Rec
         is_process: false,
         database: found.dbname,
         ends_statement: super::record::is_error(&found.error_severity),
+        ends_session: super::record::is_fatal(&found.error_severity),
         message: found.message,
         detail: found.detail,
         statement: found.statement,

@@ -138,6 +138,7 @@ impl Reader {
                     is_process: found.is_process,
                     database: found.database.to_owned(),
                     ends_statement: super::record::is_error(severity),
+                    ends_session: super::record::is_fatal(severity),
                     message: without_sqlstate(found.text).to_owned(),
                     detail: String::new(),
                     statement: String::new(),

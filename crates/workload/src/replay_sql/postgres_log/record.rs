@@ -20,6 +20,8 @@ pub(super) struct Record {
     pub detail: String,
     /// Whether it is the error that ended a statement,
     pub ends_statement: bool,
+    /// whether it ended the session, too,
+    pub ends_session: bool,
     /// and the text of that, as it was sent.
     pub statement: String,
 }
@@ -27,6 +29,11 @@ pub(super) struct Record {
 /// Whether a record of this severity ends the statement that it is about.
 pub(super) fn is_error(severity: &str) -> bool {
     matches!(severity, "ERROR" | "FATAL" | "PANIC")
+}
+
+/// Whether a record of this severity ends the session that it is of.
+pub(super) fn is_fatal(severity: &str) -> bool {
+    matches!(severity, "FATAL" | "PANIC")
 }
 
 pub(super) fn no_time(line: u64, text: &str) -> RecordingError {

@@ -1,7 +1,9 @@
 //! The records of a log of PostgreSQL, session by session, as statements.
 //!
 //! In: [`Record`]s in the order of the log. Out: statements for a [`LogTaker`]. Limits: the number of a process may be used again; that it is another
-//! session is seen if connections are logged. Without a database in each record, that of a session is known if `log_connections` is on.
+//! session is seen if connections are logged. Without a database in each record, that of a session is known if `log_connections` is on. With
+//! `log_min_duration_statement` only its error tells of a statement that failed: without its values. If it had some, it cannot be sent, and so
+//! what its transaction went on with is rolled back.
 
 use super::super::answer::RecordedAnswer;
 use super::super::log_taker::{FoundStatement, LogTaker, RecordedServer};
@@ -10,7 +12,7 @@ use super::binding;
 use super::messages::{Event, ServerWord};
 use super::record::Record;
 use crate::recording_error::RecordingError;
-use sql::BoundText;
+use sql::{BoundText, Token, TokenKind};
 use std::collections::HashMap;
 
 /// All sessions of a log.
@@ -31,8 +33,10 @@ struct Session {
     database: String,
     /// Whether it has sent a statement, and the last one is replayed.
     has_sent: bool,
-    /// That one as it was sent, if it has not ended.
+    /// The last one as it was sent, if it has not ended.
     statement: Option<String>,
+    /// Whether a statement failed that is not replayed: its transaction goes on in the replay, and did not.
+    is_aborted: bool,
 }
 
 /// A statement as it was sent.
@@ -42,6 +46,8 @@ struct Sent<'a> {
     bound: Option<&'a BoundText>,
     /// Whether it stays prepared.
     is_named: bool,
+    /// Whether it is known from its error.
+    has_failed: bool,
 }
 
 impl<'a> Sessions<'a> {
@@ -57,13 +63,16 @@ impl<'a> Sessions<'a> {
         self.learn_server(&record.message);
         match Event::of(&record.message) {
             Event::Statement { took_us, text } => {
-                self.add(record, took_us, &Sent { text, bound: None, is_named: false })?
+                self.add(record, took_us, &Sent { text, bound: None, is_named: false, has_failed: false })?
             }
             Event::Execution { took_us, is_named, text } => match binding::bound(text, &record.detail) {
-                Some(bound) => self.add(record, took_us, &Sent { text, bound: Some(&bound), is_named })?,
-                None => self.leave_out(record),
+                Some(bound) => {
+                    let bound = Some(&bound);
+                    self.add(record, took_us, &Sent { text, bound, is_named, has_failed: false })?
+                }
+                None => self.leave_out(record, took_us.is_none().then_some(text)),
             },
-            Event::FunctionCall => self.leave_out(record),
+            Event::FunctionCall => self.leave_out(record, None),
             Event::Fetch => {
                 self.taker.count_repeated(1);
                 self.end_last(record, false)?;
@@ -73,7 +82,7 @@ impl<'a> Sessions<'a> {
             Event::Authorized { database } => self.begin_session(record, database)?,
             Event::Disconnected => self.end_session(&record.session)?,
             Event::OtherLanguage => return Err(other_language(record)),
-            Event::Other if record.ends_statement => self.end_last(record, true)?,
+            Event::Other if record.ends_statement => self.fail(record)?,
             Event::Other => {}
         }
         Ok(())
@@ -106,7 +115,8 @@ impl<'a> Sessions<'a> {
         let count = &mut self.count;
         self.open.entry(record.session.clone()).or_insert_with(|| {
             *count += 1;
-            Session { name: count.to_string(), database: String::new(), has_sent: false, statement: None }
+            let (name, database) = (count.to_string(), String::new());
+            Session { name, database, has_sent: false, statement: None, is_aborted: false }
         })
     }
 
@@ -131,9 +141,11 @@ impl<'a> Sessions<'a> {
         let text = sent.bound.map_or(sent.text, |bound| &bound.text);
         let Ok(tokens) = sql::tokens(text, sql::Dialect::Postgres) else {
             // A server logs no statement that it could not parse: the end of its text is missing.
-            self.leave_out(record);
+            self.leave_out(record, took_us.is_none().then_some(sent.text));
             return Ok(());
         };
+        let rolled_back = self.follow_transaction(record, text, &tokens);
+        let text = rolled_back.as_deref().unwrap_or(text);
         let params = sent.bound.filter(|_| sent.is_named).map(|bound| bound.params(&tokens));
         self.has_fractions |= record.at.has_fraction;
         let began_us = began_us(record, took_us);
@@ -142,7 +154,8 @@ impl<'a> Sessions<'a> {
         session.statement = if took_us.is_none() { Some(sent.text.to_owned()) } else { None };
         let (name, known) = (session.name.clone(), session.database.clone());
         let schema = if record.database.is_empty() { &known } else { &record.database };
-        let (line, answer) = (record.line, RecordedAnswer { failed: Some(false), ..RecordedAnswer::default() });
+        let answer = RecordedAnswer { failed: Some(sent.has_failed), ..RecordedAnswer::default() };
+        let line = record.line;
         let params = params.as_deref();
         self.taker.add(&FoundStatement {
             line,
@@ -157,23 +170,62 @@ impl<'a> Sessions<'a> {
         })
     }
 
-    /// A statement that the log does not have whole.
-    fn leave_out(&mut self, record: &Record) {
-        self.taker.count_unbound(1);
-        // A duration behind it is its own.
-        self.session(record).has_sent = false;
+    /// What a statement does to a transaction that was aborted. The text in place of its COMMIT, which the server answered with a ROLLBACK.
+    fn follow_transaction(&mut self, record: &Record, text: &str, tokens: &[Token]) -> Option<String> {
+        let first = tokens.first()?;
+        if !first.is_word(text, &["begin", "start", "commit", "end", "rollback", "abort"]) {
+            return None;
+        }
+        let was_aborted = std::mem::take(&mut self.session(record).is_aborted);
+        let commits = was_aborted && first.is_word(text, &["commit", "end"]);
+        commits.then(|| format!("ROLLBACK{}", &text[first.end..]))
     }
 
-    /// What the session did ended at the time of `record`, by an error if it `is_error`. An error may be that of a statement that was not logged.
-    fn end_last(&mut self, record: &Record, is_error: bool) -> Result<(), RecordingError> {
+    /// A statement that the log does not have whole, as it was sent, if it has not ended.
+    fn leave_out(&mut self, record: &Record, pending: Option<&str>) {
+        self.taker.count_unbound(1);
         let session = self.session(record);
+        // A duration behind it is its own.
+        session.has_sent = false;
+        session.statement = pending.map(str::to_owned);
+    }
+
+    /// What the session did ended at the time of `record`, by an error if it `has_failed`.
+    fn end_last(&mut self, record: &Record, has_failed: bool) -> Result<(), RecordingError> {
+        let session = self.session(record);
+        session.statement = None;
         if !session.has_sent {
             return Ok(());
         }
-        let (name, ended) = (session.name.clone(), session.statement.take());
-        let has_failed = is_error && ended.is_some_and(|ended| ended == record.statement);
+        let name = session.name.clone();
         self.taker.end_last_of(&name, record.at.us, has_failed)
     }
+
+    /// The error of the last statement, or of one that the log has nowhere else. One that ended the session, too, was not the statement's: with it
+    /// workers of a statement are sent away that others have finished.
+    fn fail(&mut self, record: &Record) -> Result<(), RecordingError> {
+        let session = self.session(record);
+        let is_last = session.statement.as_deref() == Some(record.statement.as_str());
+        if is_last || record.statement.is_empty() || record.ends_session {
+            session.is_aborted |= is_last && !session.has_sent;
+            return self.end_last(record, is_last);
+        }
+        let is_whole = has_all_values(&record.statement);
+        if session.is_aborted || !is_whole {
+            session.is_aborted = true;
+            self.leave_out(record, None);
+            return Ok(());
+        }
+        // When it began is not known.
+        self.add(record, Some(0), &Sent { text: &record.statement, bound: None, is_named: false, has_failed: true })
+    }
+}
+
+/// Whether `text` can be sent as it is: it is whole, and has no parameters, but as what it prepares.
+fn has_all_values(text: &str) -> bool {
+    let Ok(tokens) = sql::tokens(text, sql::Dialect::Postgres) else { return false };
+    let prepares = tokens.first().is_some_and(|first| first.is_word(text, &["prepare"]));
+    prepares || tokens.iter().all(|token| token.kind != TokenKind::Param)
 }
 
 /// When the statement of `record` began. Of a time in whole seconds, parts of a second cannot be taken.
@@ -189,4 +241,101 @@ fn other_language(record: &Record) -> RecordingError {
         shown(&record.message)
     );
     RecordingError::at(record.line, text)
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::replay_sql::{LogWanted, RecordedStatement, SqlRecording, read_log};
+
+    fn recorded(log: &str) -> SqlRecording {
+        read_log(log.as_bytes(), &LogWanted { writes: true, ..LogWanted::default() }).unwrap().1
+    }
+
+    /// The texts, each with `!` before it if it failed, and how many are left out because they have no values.
+    fn told(recording: &SqlRecording) -> (Vec<String>, u64) {
+        let text = |it: std::io::Result<RecordedStatement>| {
+            let (it, mut text) = (it.unwrap(), Vec::new());
+            let failed = recording.read_text(&it, &mut text).unwrap().answer.failed == Some(true);
+            format!("{}{}", if failed { "!" } else { "" }, recording.text(&it).unwrap())
+        };
+        (recording.statements().map(text).collect(), recording.left_out.unbound)
+    }
+
+    /// Records that each format has of the same: severities with messages, and of errors the statements.
+    const FAILED: [(&str, &str, &str); 8] = [
+        ("LOG", "duration: 0.020 ms  statement: BEGIN", ""),
+        ("LOG", "duration: 0.200 ms  statement: UPDATE t SET n = 1 WHERE id = 1", ""),
+        ("ERROR", "duplicate key value violates unique constraint", "INSERT INTO t VALUES (1)"),
+        ("ERROR", "current transaction is aborted", "UPDATE t SET n = 2 WHERE id = 2"),
+        ("LOG", "duration: 0.010 ms  statement: COMMIT", ""),
+        ("ERROR", "syntax error", "selec 3"),
+        ("FATAL", "terminating connection due to administrator command", "select 4"),
+        ("LOG", "duration: 0.010 ms  statement: select 5", ""),
+    ];
+
+    fn plain(records: &[(&str, &str, &str)]) -> String {
+        let record = |(nth, (severity, message, statement)): (usize, &(&str, &str, &str))| {
+            let prefix = format!("2024-03-01 10:00:0{nth}.100 UTC [71] ");
+            let behind = match *statement {
+                "" => String::new(),
+                statement => format!("{prefix}STATEMENT:  {statement}\n"),
+            };
+            format!("{prefix}{severity}:  {message}\n{behind}")
+        };
+        records.iter().enumerate().map(record).collect()
+    }
+
+    #[test]
+    fn statements_of_which_only_the_error_is_in_the_log_are_sent_and_fail_again() {
+        let csv = |(nth, (severity, message, statement)): (usize, &(&str, &str, &str))| {
+            format!(
+                "2024-03-01 10:00:0{nth}.100 UTC,\"app\",\"shop\",71,\"[local]\",65e1.1,{nth},\"x\",2024-03-01 09:59:59 UTC,3/2,0,\
+                 {severity},00000,\"{message}\",,,,,,\"{statement}\",,,\"psql\",\"client backend\",,0\n"
+            )
+        };
+        let json = |(nth, (severity, message, statement)): (usize, &(&str, &str, &str))| {
+            format!(
+                "{{\"timestamp\":\"2024-03-01 10:00:0{nth}.100 UTC\",\"session_id\":\"65e1.1\",\"error_severity\":\"{severity}\",\
+                 \"message\":\"{message}\",\"statement\":\"{statement}\"}}\n"
+            )
+        };
+        let all = || FAILED.iter().enumerate();
+        let expected = [
+            "BEGIN",
+            "UPDATE t SET n = 1 WHERE id = 1",
+            "!INSERT INTO t VALUES (1)",
+            "!UPDATE t SET n = 2 WHERE id = 2",
+            "COMMIT",
+            "!selec 3",
+            "select 5",
+        ];
+        for log in [plain(&FAILED), all().map(csv).collect(), all().map(json).collect()] {
+            assert_eq!(told(&recorded(&log)), (expected.map(str::to_owned).to_vec(), 0), "{log}");
+        }
+    }
+
+    #[test]
+    fn a_transaction_that_was_aborted_by_what_is_not_sent_is_rolled_back() {
+        let sent = |records: &[(&str, &str, &str)]| {
+            let (texts, unbound) = told(&recorded(&plain(records)));
+            (texts.join("; "), unbound)
+        };
+        let begin = ("LOG", "duration: 0.020 ms  statement: BEGIN", "");
+        let failed = ("ERROR", "duplicate key value", "INSERT INTO t VALUES ($1)");
+        let aborted = ("ERROR", "current transaction is aborted", "UPDATE t SET n = 2");
+        let commit = ("LOG", "duration: 0.010 ms  statement: commit and chain", "");
+        assert_eq!(
+            sent(&[begin, failed, aborted, commit, commit]),
+            ("BEGIN; ROLLBACK and chain; commit and chain".to_owned(), 2)
+        );
+        let back = ("LOG", "duration: 0.010 ms  statement: ROLLBACK TO s", "");
+        assert_eq!(sent(&[begin, failed, back, commit]), ("BEGIN; ROLLBACK TO s; commit and chain".to_owned(), 1));
+        // Of what is logged when it begins and has no values, the error says nothing new.
+        let (begin, commit) = (("LOG", "statement: BEGIN", ""), ("LOG", "statement: END", ""));
+        let unbound = ("LOG", "execute <unnamed>: INSERT INTO t VALUES ($1)", "");
+        assert_eq!(sent(&[begin, unbound, failed, commit]), ("BEGIN; ROLLBACK".to_owned(), 1));
+        assert_eq!(sent(&[begin, unbound, commit]), ("BEGIN; END".to_owned(), 1));
+        let prepares = ("ERROR", "relation does not exist", "PREPARE p AS SELECT $1");
+        assert_eq!(sent(&[prepares, commit]), ("!PREPARE p AS SELECT $1; END".to_owned(), 0));
+    }
 }
