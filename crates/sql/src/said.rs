@@ -2,15 +2,17 @@
 //!
 //! In: a statement that was split, and the columns. Out: the tokens that are their values. Limits: a statement is not parsed. A value is a
 //! literal or a parameter, alone or as the first of a sum: what else is calculated, a value before its column (`5 = id`) and rows that are compared
-//! with rows are not found, nor is anything in a MERGE. Names are compared without their schemas.
+//! with rows are not found, nor is anything in a MERGE. A table whose schema is not known is that of any schema, if there are not two of them.
 
 use crate::lexer::{Token, TokenKind};
 use crate::reading::Dialect;
-use crate::scopes::{Scopes, SplitText};
+use crate::scopes::{Scopes, SplitText, TableName};
 
 /// A column whose values are looked for.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ValueColumn {
+    /// The schema of its table; `None` for any.
+    pub schema: Option<String>,
     /// Its table, without a schema.
     pub table: String,
     /// Its name.
@@ -39,11 +41,17 @@ pub struct SaidValues {
     pub inserted: Vec<usize>,
 }
 
-/// What `text`, which was split into `tokens`, says of `columns`.
-pub fn said_values(text: &str, tokens: &[Token], dialect: Dialect, columns: &[ValueColumn]) -> SaidValues {
+/// What `text`, which was split into `tokens`, says of `columns`. Tables without a schema are `in_schema`, if that is known.
+pub fn said_values(
+    text: &str,
+    tokens: &[Token],
+    dialect: Dialect,
+    in_schema: Option<&str>,
+    columns: &[ValueColumn],
+) -> SaidValues {
     let split = SplitText { text, tokens, dialect };
     let scopes = Scopes::of(split);
-    let statement = Statement { split, columns, scopes: &scopes };
+    let statement = Statement { split, in_schema, columns, scopes: &scopes };
     let mut values = Vec::new();
     for at in 0..tokens.len() {
         statement.push_compared(at, &mut values);
@@ -54,7 +62,7 @@ pub fn said_values(text: &str, tokens: &[Token], dialect: Dialect, columns: &[Va
     values.sort_by_key(|value| value.token);
     values.dedup_by_key(|value| value.token);
     let into = scopes.inserts.first().map(|(table, _)| table);
-    let is_inserted = |nth: &usize| into.is_some_and(|table| split.is_same(table, &columns[*nth].table));
+    let is_inserted = |nth: &usize| into.is_some_and(|table| statement.is_of_table(&columns[*nth], table));
     SaidValues { values, inserted: (0..columns.len()).filter(is_inserted).collect() }
 }
 
@@ -64,6 +72,7 @@ const CALCULATED: [&str; 11] = ["+", "-", "*", "/", "%", "||", "^", "&", "|", "<
 
 struct Statement<'a> {
     split: SplitText<'a>,
+    in_schema: Option<&'a str>,
     columns: &'a [ValueColumn],
     scopes: &'a Scopes,
 }
@@ -138,10 +147,10 @@ impl Statement<'_> {
     }
 
     /// Adds the values in the rows of an INSERT into `table`, which goes on at `behind`.
-    fn push_rows(&self, table: &str, behind: usize, values: &mut Vec<SaidValue>) {
+    fn push_rows(&self, table: &TableName, behind: usize, values: &mut Vec<SaidValue>) {
         let split = &self.split;
         let mut at = behind;
-        let of_table = |column: &ValueColumn| split.is_same(&column.table, table);
+        let of_table = |column: &ValueColumn| self.is_of_table(column, table);
         let mut places = self.columns.iter().map(|column| of_table(column).then_some(column.place)).collect::<Vec<_>>();
         if split.is_sign(at, "(") && !split.is_word(at + 1, &["select", "with", "values"]) {
             let Some((names, end)) = self.names_in(at + 1) else { return };
@@ -198,11 +207,25 @@ impl Statement<'_> {
         }
     }
 
+    /// Whether `column` is one of `table`. If keys have tables of this name in several schemas, one whose schema is not known may be any of them.
+    fn is_of_table(&self, column: &ValueColumn, table: &TableName) -> bool {
+        let is_same = |one: &str, other: &str| self.split.is_same(one, other);
+        let is_called = |other: &ValueColumn| is_same(&other.table, &table.table);
+        let is_in = |schema: &str| match table.schema.as_deref().or(self.in_schema) {
+            Some(known) => is_same(schema, known),
+            None => {
+                let mut schemas = self.columns.iter().filter(|other| is_called(other)).map(|other| &other.schema);
+                schemas.all(|other| other.as_deref().is_none_or(|other| is_same(other, schema)))
+            }
+        };
+        is_called(column) && column.schema.as_deref().is_none_or(is_in)
+    }
+
     /// The number of the column whose name is from `at` to before `behind`.
     fn column_named(&self, at: usize, behind: usize) -> Option<usize> {
         let name = self.split.name(behind - 1)?;
-        let is_of = |column: &ValueColumn, table: &str| {
-            self.split.is_same(&column.column, &name) && self.split.is_same(&column.table, table)
+        let is_of = |column: &ValueColumn, table: &TableName| {
+            self.split.is_same(&column.column, &name) && self.is_of_table(column, table)
         };
         let scope = self.scopes.of_token[at];
         if behind - at > 2 {
@@ -256,6 +279,7 @@ mod tests {
     /// Two of one table, and one of another.
     fn columns() -> Vec<ValueColumn> {
         let of = |(table, column, place): (&str, &str, usize)| ValueColumn {
+            schema: None,
             table: table.to_owned(),
             column: column.to_owned(),
             place,
@@ -266,7 +290,7 @@ mod tests {
     /// The values that `text` says of the columns: `id 5`, `customer 7`.
     fn said(text: &str, dialect: Dialect) -> String {
         let (tokens, columns) = (lexer::tokens(text, dialect).unwrap(), columns());
-        let said = said_values(text, &tokens, dialect, &columns);
+        let said = said_values(text, &tokens, dialect, None, &columns);
         let value = |value: &SaidValue| {
             let sign = if value.is_negative { "-" } else { "" };
             format!("{} {sign}{}", columns[value.column].column, tokens[value.token].text(text))
@@ -336,6 +360,29 @@ mod tests {
     }
 
     #[test]
+    fn a_table_of_another_schema_is_another_table() {
+        let of = |schemas: &[&str], in_schema: Option<&str>, text: &str| {
+            let tokens = lexer::tokens(text, Postgres).unwrap();
+            let column = |schema: &&str| ValueColumn { schema: Some((*schema).to_owned()), ..columns().swap_remove(0) };
+            let columns: Vec<ValueColumn> = schemas.iter().map(column).collect();
+            let said = said_values(text, &tokens, Postgres, in_schema, &columns);
+            assert_eq!(said.inserted, [0; 0], "{text}");
+            said.values.into_iter().map(|value| value.column).collect::<Vec<usize>>()
+        };
+        let (plain, other) =
+            ("UPDATE orders SET total = 1 WHERE id = 5", "UPDATE crm.orders SET total = 1 WHERE id = 5");
+        let both = "SELECT 1 FROM shop.orders o, crm.orders c WHERE o.id = 5 AND c.id = 6 AND id = 7";
+        assert_eq!(of(&["shop"], None, plain), [0]);
+        assert_eq!(of(&["shop"], Some("crm"), plain), [0; 0]);
+        assert_eq!(of(&["shop"], None, other), [0; 0]);
+        assert_eq!(of(&["shop"], Some("shop"), other), [0; 0]);
+        assert_eq!(of(&["shop"], Some("shop"), both), [0, 0]);
+        assert_eq!(of(&["shop", "crm"], Some("crm"), plain), [1]);
+        assert_eq!(of(&["shop", "crm"], None, plain), [0; 0], "it may be either");
+        assert_eq!(of(&["shop", "crm"], None, both), [0, 1]);
+    }
+
+    #[test]
     fn the_rows_of_an_insert_say_their_values_by_position() {
         for (text, expected) in [
             ("INSERT INTO orders (total, id) VALUES (1, 5), (2, -6), (f(3, 4), '7')", "id 5, id -6, id '7'"),
@@ -372,7 +419,8 @@ mod tests {
 
     #[test]
     fn the_columns_of_the_table_of_an_insert_are_told() {
-        let inserted = |text: &str| said_values(text, &lexer::tokens(text, Mysql).unwrap(), Mysql, &columns()).inserted;
+        let inserted =
+            |text: &str| said_values(text, &lexer::tokens(text, Mysql).unwrap(), Mysql, None, &columns()).inserted;
         assert_eq!(inserted("INSERT INTO orders (total) VALUES (1)"), [0, 1]);
         assert_eq!(inserted("replace order_lines (qty) values (1)"), [2]);
         assert_eq!(inserted("UPDATE orders SET total = 1"), [0; 0]);

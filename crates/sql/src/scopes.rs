@@ -68,11 +68,19 @@ impl SplitText<'_> {
     }
 }
 
+/// The name of a table.
+#[derive(Clone)]
+pub(crate) struct TableName {
+    /// What is before its last dot.
+    pub schema: Option<String>,
+    pub table: String,
+}
+
 /// A table of a statement.
 struct NamedTable {
     /// Its alias, or its own name.
     called: String,
-    table: String,
+    name: TableName,
 }
 
 /// The tables of one SELECT.
@@ -89,7 +97,7 @@ pub(crate) struct Scopes {
     /// Of each token the number of its scope.
     pub of_token: Vec<usize>,
     /// The tables into which it inserts, each with the number of the token behind it.
-    pub inserts: Vec<(String, usize)>,
+    pub inserts: Vec<(TableName, usize)>,
 }
 
 impl Scopes {
@@ -106,16 +114,16 @@ impl Scopes {
     }
 
     /// The tables of scope number `scope`.
-    pub fn tables_in(&self, scope: usize) -> impl Iterator<Item = &str> {
-        self.scopes[scope].tables.iter().map(|table| table.table.as_str())
+    pub fn tables_in(&self, scope: usize) -> impl Iterator<Item = &TableName> {
+        self.scopes[scope].tables.iter().map(|table| &table.name)
     }
 
     /// The table that is `called` so in scope number `scope` or around it.
-    pub fn table_called(&self, scope: usize, split: &SplitText<'_>, called: &str) -> Option<&str> {
+    pub fn table_called(&self, scope: usize, split: &SplitText<'_>, called: &str) -> Option<&TableName> {
         let mut around = std::iter::successors(Some(scope), |scope| self.scopes[*scope].parent);
         let found = around
             .find_map(|scope| self.scopes[scope].tables.iter().find(|table| split.is_same(&table.called, called)));
-        found.map(|table| table.table.as_str())
+        found.map(|table| &table.name)
     }
 }
 
@@ -270,6 +278,8 @@ impl ScopeFinder<'_> {
         }
         let mut behind = self.split.behind_name(at)?;
         let table = self.split.name(behind - 1)?;
+        let schema = if behind - at > 2 { self.split.name(behind - 3) } else { None };
+        let name = TableName { schema, table };
         self.level().expects_table = false;
         let has_as = self.split.is_word(behind, &["as"]);
         let is_alias = has_as || !self.split.is_word(behind, &BEHIND_TABLES) && !self.split.is_word(behind, &NO_ALIAS);
@@ -279,10 +289,11 @@ impl ScopeFinder<'_> {
             behind = named_at + 1;
         }
         if std::mem::take(&mut self.inserts_next) {
-            self.found.inserts.push((table.clone(), behind));
+            self.found.inserts.push((name.clone(), behind));
         }
         let Level { scope, .. } = *self.level();
-        self.found.scopes[scope].tables.push(NamedTable { called: alias.unwrap_or_else(|| table.clone()), table });
+        let called = alias.unwrap_or_else(|| name.table.clone());
+        self.found.scopes[scope].tables.push(NamedTable { called, name });
         Some(behind)
     }
 }

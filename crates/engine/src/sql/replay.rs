@@ -341,7 +341,7 @@ pub fn moving_keys<S: SqlServer>(
     }
     let mut server = KeyServer { admins, words: &words.keys, dialect: words.dialect, schemas: &schemas };
     let keys = asked.iter().map(|key| server.moving_key(key, copies)).collect::<Result<Vec<_>, TargetError>>()?;
-    Ok(ReplayKeys::Moving(Arc::new(KeyMover::new(words.dialect, recording.templates(), keys))))
+    Ok(ReplayKeys::Moving(Arc::new(KeyMover::new(words.dialect, schemas, recording.templates(), keys))))
 }
 
 /// What is to be asked about the plans of `recording`. The probes of a search are not compared with anything.

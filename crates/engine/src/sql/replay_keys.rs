@@ -77,9 +77,10 @@ impl<A: AdminConnection> KeyServer<'_, A> {
                 let no_integer = || refused(&format!("`{named}` is {}: only whole numbers move", column.its_type));
                 highest = highest.min(highest_of(&column.its_type).ok_or_else(no_integer)?);
             }
-            let Some(FoundColumn { place, is_made, .. }) = found.first() else { continue };
+            let Some(FoundColumn { there, place, is_made, .. }) = found.first() else { continue };
             let (table, column) = (named.table.clone(), named.column.clone());
-            columns.push(MovingColumn { table, column, place: *place, is_made: *is_made });
+            let schema = Some(there.1.clone());
+            columns.push(MovingColumn { schema, table, column, place: *place, is_made: *is_made });
             if columns.len() == 1 {
                 of_first = found;
             }

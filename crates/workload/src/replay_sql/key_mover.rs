@@ -2,7 +2,8 @@
 //!
 //! In: keys, and the statements of a copy as they were recorded. Out: the same statements with values of the copy, the values of calls and the
 //! ids that the server made among them; how many were moved. Limits: what [`sql::said_values`] finds, if it is a whole number, or a list of
-//! them in quotes. Ids of tables without a key are left to the server. LAST_INSERT_ID() is that of the INSERT before it in its session.
+//! them in quotes. A table of another schema is another table, as far as the schema is known. Ids of tables without a key are left to the server.
+//! LAST_INSERT_ID() is that of the INSERT before it in its session.
 
 use super::answer::RecordedAnswer;
 use super::recording::{KeptCall, PreparedTemplate, ReadStatement, RecordedStatement, SqlRecording};
@@ -31,6 +32,8 @@ pub struct MovingKey {
 /// A column of a key.
 #[derive(Clone, Debug)]
 pub struct MovingColumn {
+    /// The schema of its table on the copy.
+    pub schema: Option<String>,
     /// Its table, without a schema.
     pub table: String,
     /// Its name.
@@ -55,6 +58,8 @@ struct KeyCounts {
 #[derive(Debug)]
 pub struct KeyMover {
     dialect: LogDialect,
+    /// The names of the copy's schemas, by the numbers of the recording.
+    schemas: Vec<String>,
     keys: Vec<(MovingKey, KeyCounts)>,
     columns: Vec<sql::ValueColumn>,
     /// Of each column the number of its key, and whether the server makes its values.
@@ -92,10 +97,16 @@ impl MovingKey {
 }
 
 impl KeyMover {
-    /// Of statements in `dialect`, some of which are calls of `templates`.
-    pub fn new(dialect: LogDialect, templates: &[PreparedTemplate], keys: Vec<MovingKey>) -> KeyMover {
+    /// Of statements in `dialect`, in `schemas` of the copy, some of which are calls of `templates`.
+    pub fn new(
+        dialect: LogDialect,
+        schemas: Vec<String>,
+        templates: &[PreparedTemplate],
+        keys: Vec<MovingKey>,
+    ) -> KeyMover {
         let numbered = || (0..).zip(&keys).flat_map(|(nth, key)| key.columns.iter().map(move |column| (nth, column)));
-        let columns = numbered().map(|(_, MovingColumn { table, column, place, .. })| sql::ValueColumn {
+        let columns = numbered().map(|(_, MovingColumn { schema, table, column, place, .. })| sql::ValueColumn {
+            schema: schema.clone(),
             table: table.clone(),
             column: column.clone(),
             place: *place,
@@ -103,7 +114,7 @@ impl KeyMover {
         let columns = columns.collect();
         let key_of = numbered().map(|(nth, column)| (nth, column.is_made)).collect();
         let keys = keys.into_iter().map(|key| (key, KeyCounts::default())).collect();
-        let mut mover = KeyMover { dialect, keys, columns, key_of, templates: Vec::new() };
+        let mut mover = KeyMover { dialect, schemas, keys, columns, key_of, templates: Vec::new() };
         mover.templates = templates.iter().map(|template| mover.params_of(template)).collect();
         mover
     }
@@ -114,11 +125,18 @@ impl KeyMover {
         keys.join("; ")
     }
 
+    /// The schema that tables without one are in, in statements of schema number `schema`. Of PostgreSQL that is a database.
+    fn schema(&self, schema: u32) -> Option<&str> {
+        let name = self.schemas.get(schema as usize)?.as_str();
+        (self.dialect == LogDialect::Mysql && !name.is_empty()).then_some(name)
+    }
+
     /// The parameters of a template that are values of keys; `None` if it says such a value itself, if it says one parameter of two keys, or of one and
     /// of what is none, or if the type of one has no room for values of the key.
-    fn params_of(&self, PreparedTemplate { text, types, .. }: &PreparedTemplate) -> Option<Vec<(usize, usize)>> {
+    fn params_of(&self, PreparedTemplate { text, types, schema }: &PreparedTemplate) -> Option<Vec<(usize, usize)>> {
         let tokens = sql::tokens(text, self.dialect.sql()).ok()?;
-        let said = sql::said_values(text, &tokens, self.dialect.sql(), &self.columns).values;
+        let in_schema = self.schema(*schema);
+        let said = sql::said_values(text, &tokens, self.dialect.sql(), in_schema, &self.columns).values;
         let is_param = |at: usize| tokens[at].kind == sql::TokenKind::Param;
         if said.iter().any(|value| value.is_negative || !is_param(value.token)) {
             return None;
@@ -265,7 +283,7 @@ impl LaneKeys {
         }
         let has_ids = read.made_bytes > 0 || read.answer.made_id.is_some() || read.answer.last_id.is_some();
         if self.copy > 0 || has_ids {
-            self.move_text(text, read);
+            self.move_text(statement.schema, text, read);
         }
         let is_text = |call: &KeptCall| self.mover.params_in(call.template).is_none();
         if self.copy > 0 && read.call.as_ref().is_some_and(is_text) {
@@ -273,7 +291,7 @@ impl LaneKeys {
         }
     }
 
-    fn move_text(&mut self, text: &mut Vec<u8>, read: &mut ReadStatement) {
+    fn move_text(&mut self, schema: u32, text: &mut Vec<u8>, read: &mut ReadStatement) {
         let mover = self.mover.clone();
         let Ok(whole) = std::str::from_utf8(text) else { return };
         let Some((statement, made)) = whole.split_at_checked(whole.len().saturating_sub(read.made_bytes)) else {
@@ -282,7 +300,7 @@ impl LaneKeys {
         let copy = self.copy;
         let dialect = mover.dialect.sql();
         let tokens = sql::tokens(statement, dialect).unwrap_or_default();
-        let said = sql::said_values(statement, &tokens, dialect, &mover.columns);
+        let said = sql::said_values(statement, &tokens, dialect, mover.schema(schema), &mover.columns);
         self.move_answer(&said.inserted, &mut read.answer);
         let made = mover.moved_made(&said.inserted, copy, made);
         read.made_bytes = made.len();
@@ -336,6 +354,7 @@ mod tests {
     /// Orders above 500 by 1000, with their lines, and all customers by 50.
     fn keys() -> Vec<MovingKey> {
         let column = |table: &str, column: &str, place, is_made| MovingColumn {
+            schema: None,
             table: table.to_owned(),
             column: column.to_owned(),
             place,
@@ -354,9 +373,9 @@ mod tests {
     }
 
     fn moved_in(dialect: LogDialect, text: &str, copy: u32) -> String {
-        let mover = KeyMover::new(dialect, &[], keys());
+        let mover = KeyMover::new(dialect, Vec::new(), &[], keys());
         let tokens = sql::tokens(text, dialect.sql()).unwrap();
-        let said = sql::said_values(text, &tokens, dialect.sql(), &mover.columns).values;
+        let said = sql::said_values(text, &tokens, dialect.sql(), None, &mover.columns).values;
         mover.with_moved(text, &tokens, &said, copy).unwrap_or_else(|| "as it was".to_owned())
     }
 
@@ -391,7 +410,7 @@ mod tests {
 
     #[test]
     fn what_was_moved_is_told_of_each_key() {
-        let mover = KeyMover::new(LogDialect::Mysql, &[], keys());
+        let mover = KeyMover::new(LogDialect::Mysql, Vec::new(), &[], keys());
         let values = [499, 501, 1_502, 32_000].map(|value| mover.moved(0, value, 1));
         assert_eq!(values, [None, Some(1_501), Some(2_502), None]);
         assert_eq!(
@@ -410,7 +429,7 @@ mod tests {
         let recording = Arc::new(read_log(log.as_bytes(), &wanted).unwrap().1);
         let two = Copies { times: 2.0, shift: Nanos(0), length: Nanos(u64::MAX), seed: 7 };
         let recording = recording.copies(&two).unwrap();
-        let mover = Arc::new(KeyMover::new(LogDialect::Mysql, recording.templates(), keys()));
+        let mover = Arc::new(KeyMover::new(LogDialect::Mysql, Vec::new(), recording.templates(), keys()));
         let stream = statement_stream(recording.clone(), Arc::new(recording.lanes(2).unwrap()), None, Some(mover));
         let of_client = |client| {
             let slot = ClientIndex { client, clients: 2 };
@@ -452,7 +471,7 @@ mod tests {
 
     #[test]
     fn ids_that_postgresql_made_move_if_their_column_is_a_key() {
-        let mover = KeyMover::new(LogDialect::Postgres, &[], keys());
+        let mover = KeyMover::new(LogDialect::Postgres, Vec::new(), &[], keys());
         assert_eq!(mover.moved_made(&[0, 2], 1, "id\t501\t502"), "id\t1501\t1502");
         assert_eq!(mover.moved_made(&[0, 2], 0, "id\t501"), "id\t501");
         assert_eq!(mover.moved_made(&[1], 1, "id\t501"), "", "of another table");
@@ -468,16 +487,27 @@ mod tests {
             "SELECT 1 FROM orders WHERE id = $1 AND total = $1",
             "SELECT 1 FROM customers WHERE id = $1",
         ];
-        let mover = KeyMover::new(LogDialect::Postgres, &templates.map(template), keys());
+        let mover = KeyMover::new(LogDialect::Postgres, Vec::new(), &templates.map(template), keys());
         assert_eq!(mover.templates, [Some(vec![(1, 0)]), None, None, Some(Vec::new())]);
         let of_mysql = [template("INSERT INTO orders (id, total) VALUES (?, ?)")];
-        assert_eq!(KeyMover::new(LogDialect::Mysql, &of_mysql, keys()).templates, [Some(vec![(0, 0)])]);
+        let of_mysql_in = |dialect, schemas, keys| KeyMover::new(dialect, schemas, &of_mysql, keys).templates;
+        assert_eq!(of_mysql_in(LogDialect::Mysql, Vec::new(), keys()), [Some(vec![(0, 0)])]);
+        // Of a key in another schema than the statement.
+        let in_shop = || {
+            let mut keys = keys();
+            keys[0].columns[0].schema = Some("shop".to_owned());
+            keys
+        };
+        let crm = || vec!["crm".to_owned()];
+        assert_eq!(of_mysql_in(LogDialect::Mysql, crm(), in_shop()), [Some(Vec::new())]);
+        let of_database = KeyMover::new(LogDialect::Postgres, crm(), &templates.map(template)[..1], in_shop());
+        assert_eq!(of_database.templates, [Some(vec![(1, 0)])], "crm is a database");
         let of_orders = |name: &str| {
             let of_id = template("DELETE FROM orders WHERE id = $1");
             let typed = PreparedTemplate { types: vec![name.to_owned()], ..of_id };
             let mut keys = keys();
             keys[0].highest = 100_000;
-            KeyMover::new(LogDialect::Postgres, &[typed], keys).templates.remove(0).is_some()
+            KeyMover::new(LogDialect::Postgres, Vec::new(), &[typed], keys).templates.remove(0).is_some()
         };
         assert_eq!(["int2", "int4", "int8", "unknown"].map(of_orders), [false, true, true, true]);
         let lane = LaneKeys { mover: Arc::new(mover), session: Some(3), copy: 1, last_made: None };
