@@ -129,8 +129,9 @@ pub use traits::{
     DamageCounts, DeviceCeiling, DeviceFlushes, EngineProcess, EngineTraits, FOUND_DATA_CHANGED, FailureMessage,
     FoundDataUse, IMPORTED_FACT, IoWork, IoWorkers, KindDivergence, KindResults, Machine, OTHER_SERVER_FACTS,
     OrderWork, OtherServerSeen, PointOutcome, PointTraits, REPLAY_COMPARED_FACT, REPLAY_DIVERGENCE_FACT,
-    REPLAY_FAILURES_FACT, REPLAY_ORDER_FACT, REPLAY_RESULTS_FACT, RecordedStarts, ReplayDivergence, RowWork,
-    ServerSetting, StepWork, TIME_OVER_FACT, UnseenServer, VariantWork, WorkTraits, WritePath, is_part_of_table,
+    REPLAY_FAILURES_FACT, REPLAY_KEYS_FACT, REPLAY_ORDER_FACT, REPLAY_RESULTS_FACT, RecordedStarts, ReplayDivergence,
+    RowWork, ServerSetting, StepWork, TIME_OVER_FACT, UnseenServer, VariantWork, WorkTraits, WritePath,
+    is_part_of_table,
 };
 pub use trial::{
     Arrivals, Asked, DataOrigin, HostShare, Load, OnError, Pacing, Phase, Phases, Plan, TargetSpec, Trial, Until,

@@ -513,6 +513,12 @@ pub struct ReplayDivergence {
     /// How long those waited that did not see its end.
     #[serde(default)]
     pub in_vain_ns: Nanos,
+    /// How many keys have values of their own in each copy.
+    #[serde(default)]
+    pub keys: u64,
+    /// Those of them of which no value was moved.
+    #[serde(default)]
+    pub still_keys: Vec<String>,
 }
 
 /// What a log has of answers.
@@ -556,6 +562,8 @@ pub const REPLAY_COMPARED_FACT: &str = "replay_compared";
 
 /// The fact that tells how many statements of a replay waited for one of another session on the same row.
 pub const REPLAY_ORDER_FACT: &str = "replay_order";
+/// The fact that tells of each key of a replay how many of its values each further copy has moved.
+pub const REPLAY_KEYS_FACT: &str = "replay_keys";
 
 /// A message with which statements of a replay failed.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -850,6 +858,13 @@ impl ReplayDivergence {
             };
             self.held_back_ns = time_behind(" waited for it, ");
             self.in_vain_ns = time_behind(" waited in vain, ");
+        } else if name == REPLAY_KEYS_FACT {
+            for (key, moved) in text.split("; ").filter_map(|part| part.split_once(" in each further copy: ")) {
+                self.keys += 1;
+                // `orders.id above 500 by 1000`.
+                let name = key.split(' ').next().unwrap_or(key);
+                self.still_keys.extend(moved.starts_with("0 values").then(|| name.to_owned()));
+            }
         } else if let Some(kind) = KindDivergence::from_text(text) {
             self.compared = self.compared.saturating_add(kind.compared);
             self.diverged = self.diverged.saturating_add(kind.diverged());
@@ -868,7 +883,8 @@ impl PointOutcome {
             self.replay_plans.extend(KindPlan::from_text(text));
         } else if name.starts_with(REPLAY_FAILURES_FACT) {
             self.replay_failures.extend(FailureMessage::from_text(text));
-        } else if [REPLAY_COMPARED_FACT, REPLAY_ORDER_FACT].contains(&name) || name.starts_with(REPLAY_DIVERGENCE_FACT)
+        } else if [REPLAY_COMPARED_FACT, REPLAY_ORDER_FACT, REPLAY_KEYS_FACT].contains(&name)
+            || name.starts_with(REPLAY_DIVERGENCE_FACT)
         {
             self.replay_divergence.get_or_insert_default().learn(name, text);
         } else {

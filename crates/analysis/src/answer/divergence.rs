@@ -5,6 +5,7 @@
 
 use super::asked::AskedRun;
 use model::{ComparedBy, KindDivergence, Nanos, ReplayDivergence};
+use std::collections::BTreeSet;
 use words::list::join_and;
 use words::quantity::{percent, time, whole};
 
@@ -46,7 +47,17 @@ pub(super) fn sentence(run: &AskedRun) -> Option<String> {
             format!("{of} of {counted} statements ({share}) diverged from the log{without_rows}: {ways}.{others}")
         }
     };
-    Some(told + &out_of_order(sum(|one| one.ordered), sum(|one| one.ahead)) + &held_back(run))
+    Some(told + &out_of_order(sum(|one| one.ordered), sum(|one| one.ahead)) + &held_back(run) + &still_keys(&all))
+}
+
+/// ` No value of orders.id was moved: the copies share its rows.`; empty if of each key some were.
+fn still_keys(all: &[&ReplayDivergence]) -> String {
+    let still: BTreeSet<&String> = all.iter().flat_map(|one| &one.still_keys).collect();
+    if still.is_empty() {
+        return String::new();
+    }
+    let names: Vec<String> = still.into_iter().cloned().collect();
+    format!(" No value of {} was moved: the copies share its rows.", join_and(&names))
 }
 
 /// ` Plimsoll itself held statements back for 40.0 s in all, to keep their order on rows.`; empty if that is little.
@@ -163,6 +174,20 @@ mod tests {
             "The workload file has no answers, since its values are hashed: whether the statements did what was recorded is not known."
         );
         assert_eq!(trust(&[]), ["The point is valid."]);
+    }
+
+    #[test]
+    fn a_key_of_which_nothing_was_moved_is_told() {
+        let told = |keys: &str| trust(&[("replay_compared", "nothing"), ("replay_keys", keys)])[1].clone();
+        let (moved, still) =
+            ("orders.id above 500 by 1000 in each further copy: 12 values", "by 50 in each further copy: 0 values");
+        assert!(told(moved).ends_with(" is not known."), "{}", told(moved));
+        assert!(told("none: one copy keeps its values").ends_with(" is not known."));
+        let both = told(&format!("{moved}; orders.customer {still}"));
+        assert!(both.ends_with(" No value of orders.customer was moved: the copies share its rows."), "{both}");
+        let two =
+            told(&format!("a.x:b.y above 7 {still}, and 3 stayed because the column cannot hold them; c.z {still}"));
+        assert!(two.ends_with(" No value of a.x:b.y and c.z was moved: the copies share its rows."), "{two}");
     }
 
     #[test]

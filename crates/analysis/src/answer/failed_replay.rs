@@ -43,6 +43,7 @@ pub fn remedy(failed: &FailedReplay, gone_at: Option<Nanos>) -> String {
     let message = &failed.message.0;
     let known = REMEDIES.iter().find(|(parts, _)| parts.iter().all(|part| message.contains(part)));
     match known.map_or(Says(LOOK), |(_, remedy)| *remedy) {
+        Says(ROWS_THERE) if failed.has_keys => ROWS_OF_KEYS.to_owned(),
         Says(remedy) => remedy.replace("{}", quoted_in(message).unwrap_or("that they name")),
         WentAway => went_away(gone_at),
     }
@@ -78,6 +79,10 @@ const READ_ONLY: &str =
 const NO_CONNECTIONS: &str = "The server has too few connections: raise max_connections, or give fewer --clients.";
 const ROWS_THERE: &str = "The copy has rows already that the log inserts: restore it before each replay, and if several copies of the log \
     insert, give each its own keys by --keys.";
+const ROWS_OF_KEYS: &str = "The copy has rows already that the log inserts, although copies have keys of their own: restore it before each replay, \
+    and name each unique column into which the log inserts by --keys; the fact replay_keys has how many values of each have moved.";
+const NO_PARENT: &str = "Rows name others that the copy lacks, such as rows whose ids the server made: a log without these ids cannot name them again, \
+    so capture packets; with --keys name the column that refers to a key behind it, as orders.id:order_lines.order_id.";
 const LOCKED: &str = "Statements waited for locks of each other: that is what this server does under this load.";
 const TIME_LIMIT: &str = "A time limit of the server ended them: set it as on the recorded server, and replay again.";
 const OTHER_SYNTAX: &str =
@@ -114,6 +119,8 @@ const REMEDIES: &[(&[&str], Remedy)] = &[
     (&["connection slots"], Says(NO_CONNECTIONS)),
     (&["Duplicate entry"], Says(ROWS_THERE)),
     (&["duplicate key value"], Says(ROWS_THERE)),
+    (&["violates foreign key constraint"], Says(NO_PARENT)),
+    (&["a foreign key constraint fails"], Says(NO_PARENT)),
     (&["Lock wait timeout"], Says(LOCKED)),
     (&["eadlock"], Says(LOCKED)),
     (&["max_statement_time"], Says(TIME_LIMIT)),
@@ -187,8 +194,10 @@ mod tests {
 
     #[test]
     fn a_remedy_is_for_the_message_in_the_words_of_each_server() {
-        let remedy =
-            |message: &str| remedy(&FailedReplay { failed: 1, sent: 1, message: (message.to_owned(), 1) }, None);
+        let remedy_of = |message: &str, has_keys| {
+            remedy(&FailedReplay { failed: 1, sent: 1, message: (message.to_owned(), 1), has_keys }, None)
+        };
+        let remedy = |message: &str| remedy_of(message, false);
         assert!(remedy("relation \"orders\" does not exist").starts_with("The copy lacks table orders:"));
         assert!(remedy("Unknown database 'shop'").starts_with("The copy lacks schema shop:"));
         assert_eq!(remedy("column o.total does not exist"), OTHER_COLUMNS);
@@ -197,7 +206,15 @@ mod tests {
         assert_eq!(remedy("cannot execute UPDATE in a read-only transaction"), READ_ONLY);
         let refused = remedy("connection refused at host `127.0.0.1`, port 3306; is the server there?");
         assert!(refused.starts_with("The server went away during the replay: look at its error log"), "{refused}");
-        assert!(remedy("ERROR 1062 (23000): Duplicate entry ? for key 'PRIMARY'").ends_with("its own keys by --keys."));
+        let there = "ERROR 1062 (23000): Duplicate entry ? for key 'PRIMARY'";
+        assert!(remedy(there).ends_with("its own keys by --keys."));
+        assert_eq!(remedy_of(there, true), ROWS_OF_KEYS);
+        for server in [
+            "insert or update on table \"a\" violates foreign key constraint \"b\"",
+            "a foreign key constraint fails (`a`)",
+        ] {
+            assert_eq!(remedy(server), NO_PARENT);
+        }
         assert_eq!(remedy("it is broken"), LOOK);
     }
 }

@@ -16,25 +16,32 @@ pub struct FailedReplay {
     pub failed: u64,
     /// Of how many that were sent.
     pub sent: u64,
-    /// The most frequent message, and how often it came.
+    /// The most frequent message, and how often it came; of a transaction that was aborted by another only if there is no other.
     pub message: (String, u64),
+    /// Whether copies had keys of their own.
+    pub has_keys: bool,
 }
+
+/// What PostgreSQL says of each statement behind one that has failed.
+const CONSEQUENCE: &str = "current transaction is aborted";
 
 impl FailedReplay {
     /// Those of the replays among `points` in which more than one in a hundred failed; `None` if there are none.
     pub fn of<'a>(points: impl Iterator<Item = &'a PointAnalysis>) -> Option<FailedReplay> {
-        let (mut failed, mut sent) = (0, 0);
+        let (mut failed, mut sent, mut has_keys) = (0, 0, false);
         let mut messages: BTreeMap<&str, u64> = BTreeMap::new();
         for point in points.filter(|point| failed_share(point).is_some_and(|share| share > FAILED_MAX)) {
             let summary = point.summary.as_ref()?;
             failed += summary.failed;
             sent += summary.failed + summary.ops + summary.grace_ops;
+            has_keys |= point.traits.outcome.replay_divergence.as_ref().is_some_and(|found| found.keys > 0);
             for one in &point.traits.outcome.replay_failures {
                 *messages.entry(&one.message).or_default() += one.failed;
             }
         }
-        let (message, times) = messages.into_iter().max_by_key(|(_, times)| *times)?;
-        Some(FailedReplay { failed, sent, message: (message.to_owned(), times) })
+        let is_cause = |message: &str| !message.contains(CONSEQUENCE);
+        let (message, times) = messages.into_iter().max_by_key(|(message, times)| (is_cause(message), *times))?;
+        Some(FailedReplay { failed, sent, message: (message.to_owned(), times), has_keys })
     }
 }
 
@@ -65,5 +72,17 @@ mod tests {
             (failed.failed, failed.sent, failed.message),
             (3_000, 43_000, ("Table 'shop.orders' doesn't exist".to_owned(), 1_600))
         );
+    }
+
+    #[test]
+    fn what_aborted_a_transaction_is_told_before_what_came_of_it() {
+        const ABORTED: &str =
+            "ERROR 25P02: current transaction is aborted, commands ignored until end of transaction block";
+        let message = |messages: &[(u64, &str)]| {
+            let analysis = analyse(&run_of(vec![replay_with_failures(2_000, messages).point()], Vec::new()));
+            FailedReplay::of(analysis.points.iter()).expect("it fails").message
+        };
+        assert_eq!(message(&[(1_900, ABORTED), (60, "x"), (40, "y")]), ("x".to_owned(), 60));
+        assert_eq!(message(&[(2_000, ABORTED)]), (ABORTED.to_owned(), 2_000));
     }
 }
