@@ -72,7 +72,7 @@ fn slow_log(lab: &Lab) -> PathBuf {
 const MARIADB_TABLES: &str = "CREATE DATABASE shop; USE shop; \
     CREATE TABLE orders (id INT AUTO_INCREMENT PRIMARY KEY, customer INT, total INT, note VARCHAR(50)); \
     CREATE TABLE order_lines (order_id INT, line INT, qty INT, PRIMARY KEY (order_id, line)); \
-    INSERT INTO orders (id) SELECT seq FROM seq_1_to_100";
+    INSERT INTO orders (id) SELECT seq FROM seq_1_to_100; CREATE VIEW all_orders AS SELECT * FROM orders";
 
 #[test]
 fn copies_of_a_log_of_mariadb_write_rows_of_their_own() {
@@ -122,6 +122,7 @@ fn refuses_what_is_no_key(lab: &Lab, log: &Path, url: &str) {
         ("orders.id=0", "`--keys orders.id=0`: write a range above 0"),
         ("orders.nr", "keys: table `orders` has no column `nr`"),
         ("invoices.id", "keys: the server has no table `invoices`"),
+        ("all_orders.id", "keys: `all_orders` is a view: name its table"),
         ("orders.note", "keys: `orders.note` is varchar(50): only whole numbers move"),
         ("orders.id=2000000000", "which is no room for 3 copies of 2000000000 values"),
     ] {

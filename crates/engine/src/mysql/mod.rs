@@ -661,8 +661,9 @@ static REPLAY_WORDS: ReplayWords = ReplayWords {
     enter_schema: Some("USE {}"),
     made_columns: None,
     keys: KeyWords {
-        columns: "SELECT table_schema, column_name, column_type, extra LIKE '%auto_increment%' FROM information_schema.columns \
-                  WHERE table_name = {table} AND {in_schema} ORDER BY table_schema, ordinal_position",
+        columns: "SELECT table_schema, column_name, column_type, extra LIKE '%auto_increment%', \
+                  (SELECT count(*) FROM information_schema.views v WHERE v.table_schema = c.table_schema AND v.table_name = c.table_name) \
+                  FROM information_schema.columns c WHERE table_name = {table} AND {in_schema} ORDER BY table_schema, ordinal_position",
         in_usual_schema: "table_schema IN (database(), {schemas})",
         quote: tables::quote_name,
     },

@@ -629,8 +629,9 @@ static REPLAY_WORDS: ReplayWords = ReplayWords {
     made_columns: Some(MADE_COLUMNS),
     keys: KeyWords {
         // Which ids the server made is known by their column.
-        columns: "SELECT table_schema, column_name, data_type, 0 FROM information_schema.columns \
-                  WHERE table_name = {table} AND {in_schema} ORDER BY table_schema, ordinal_position",
+        columns: "SELECT table_schema, column_name, data_type, 0, \
+                  (SELECT count(*) FROM information_schema.views v WHERE v.table_schema = c.table_schema AND v.table_name = c.table_name) \
+                  FROM information_schema.columns c WHERE table_name = {table} AND {in_schema} ORDER BY table_schema, ordinal_position",
         in_usual_schema: "table_schema NOT IN ('pg_catalog', 'information_schema')",
         quote: tables::quote_name,
     },

@@ -1,20 +1,21 @@
 //! The keys of which each copy of a recording has values of its own, as the server has them: types, highest values, ranges.
 //!
 //! In: the keys that a user names, control connections to the copy. Out: [`ReplayKeys`], and a fact. Limits: columns of whole
-//! numbers. If several schemas have the table, the highest value of all counts. What the table has is asked before the first statement, so a server
-//! that is not restored has the rows of the replay before as its own.
+//! numbers. If several databases of PostgreSQL have the table, the highest value of all counts; of several schemas the user names one. What the
+//! table has is asked before the first statement, so a server that is not restored has the rows of the replay before as its own.
 
 use super::OpFailure;
 use super::admin_connection::AdminConnection;
 use host::error::TargetError;
-use model::Fact;
+use model::{Fact, REPLAY_KEYS_FACT};
+use std::collections::BTreeSet;
 use std::sync::Arc;
 use workload::replay_sql::{AskedKey, KeyColumn, KeyMover, LogDialect, MovingColumn, MovingKey};
 
 /// What is asked of one kind of server, as SQL.
 pub struct KeyWords {
-    /// The query for the columns of the table in `{table}`, a literal, in their order: schemas, names, types, and 1 if the server makes the values.
-    /// `{in_schema}` is a condition.
+    /// The query for the columns of the table in `{table}`, a literal, in their order: schemas, names, types, 1 if the server makes the values, and
+    /// how many views these are. `{in_schema}` is a condition.
     pub columns: &'static str,
     /// The condition if the user names no schema; `{schemas}` are literals of those that statements are in.
     pub in_usual_schema: &'static str,
@@ -44,7 +45,7 @@ impl ReplayKeys {
             ReplayKeys::OneCopy => "none: one copy keeps its values".to_owned(),
             ReplayKeys::Moving(mover) => mover.told(),
         };
-        Some(Fact::new("replay_keys", told))
+        Some(Fact::new(REPLAY_KEYS_FACT, told))
     }
 }
 
@@ -95,7 +96,7 @@ impl<A: AdminConnection> KeyServer<'_, A> {
         Ok(MovingKey { name: key.to_string(), columns, above, range, highest })
     }
 
-    /// The column in each schema that has its table.
+    /// The column in each database that has its table, of one schema.
     fn find(&mut self, named: &KeyColumn) -> Result<Vec<FoundColumn>, TargetError> {
         let in_schema = match &named.schema {
             Some(schema) => format!("table_schema = {}", literal(schema)),
@@ -105,15 +106,20 @@ impl<A: AdminConnection> KeyServer<'_, A> {
             }
         };
         let question = self.words.columns.replace("{table}", &literal(&named.table)).replace("{in_schema}", &in_schema);
-        let (mut found, mut has_table) = (Vec::new(), false);
+        let (mut found, mut has_table, mut is_view) = (Vec::new(), false, false);
         for (nth, admin) in self.admins.iter_mut().enumerate() {
             let rows = admin.query_rows(&question).map_err(|error| unanswered(named, error.into()))?;
             let (mut place, mut last) = (0, String::new());
             for row in rows {
-                let Ok([Some(schema), Some(column), Some(its_type), made]) = <[Option<String>; 4]>::try_from(row)
+                let Ok([Some(schema), Some(column), Some(its_type), made, views]) =
+                    <[Option<String>; 5]>::try_from(row)
                 else {
                     continue;
                 };
+                if views.is_some_and(|views| views != "0") {
+                    is_view = true;
+                    continue;
+                }
                 has_table = true;
                 place = if schema == last { place + 1 } else { 0 };
                 last.clone_from(&schema);
@@ -127,10 +133,12 @@ impl<A: AdminConnection> KeyServer<'_, A> {
                 }
             }
         }
-        match (found.is_empty(), has_table) {
-            (false, _) => Ok(found),
-            (true, true) => Err(refused(&format!("table `{}` has no column `{}`", named.table, named.column))),
-            (true, false) => {
+        check_schemas(named, &found)?;
+        match (found.is_empty(), has_table, is_view) {
+            (false, ..) => Ok(found),
+            (true, true, _) => Err(refused(&format!("table `{}` has no column `{}`", named.table, named.column))),
+            (true, false, true) => Err(refused(&format!("`{}` is a view: name its table", named.table))),
+            (true, false, false) => {
                 Err(refused(&format!("the server has no table `{}` where the statements are", named.table)))
             }
         }
@@ -149,6 +157,18 @@ impl<A: AdminConnection> KeyServer<'_, A> {
         }
         Ok(highest)
     }
+}
+
+/// Refuses a column of which it is not known in which of several schemas it is: each has values of its own.
+fn check_schemas(named: &KeyColumn, found: &[FoundColumn]) -> Result<(), TargetError> {
+    let schemas: BTreeSet<&str> = found.iter().map(|column| column.there.1.as_str()).collect();
+    let Some(first) = schemas.first().filter(|_| schemas.len() > 1) else { return Ok(()) };
+    let listed: Vec<String> = schemas.iter().map(|schema| format!("`{schema}`")).collect();
+    Err(refused(&format!(
+        "`{named}` is in {} schemas: {}; name one, such as `{first}.{named}`",
+        listed.len(),
+        listed.join(", ")
+    )))
 }
 
 fn literal(name: &str) -> String {
@@ -255,9 +275,28 @@ mod tests {
     }
 
     #[test]
+    fn a_key_in_several_schemas_needs_the_name_of_one() {
+        let found = |schemas: &[&str]| -> Vec<FoundColumn> {
+            let column = |(nth, schema): (usize, &&str)| FoundColumn {
+                there: (nth, (*schema).to_owned()),
+                place: 0,
+                its_type: "bigint".to_owned(),
+                is_made: false,
+            };
+            schemas.iter().enumerate().map(column).collect()
+        };
+        let checked =
+            |schemas: &[&str]| check_schemas(&key().columns[0], &found(schemas)).map_err(|why| why.to_string());
+        assert_eq!(checked(&["public"]), Ok(()));
+        assert_eq!(checked(&["public", "public"]), Ok(()), "of two databases");
+        let why = "keys: `orders.id` is in 2 schemas: `crm`, `public`; name one, such as `crm.orders.id`";
+        assert_eq!(checked(&["public", "crm", "public"]), Err(why.to_owned()));
+    }
+
+    #[test]
     fn one_copy_tells_that_it_keeps_its_values() {
         assert_eq!(ReplayKeys::NoneNamed.fact(), None);
-        assert_eq!(ReplayKeys::OneCopy.fact(), Some(Fact::new("replay_keys", "none: one copy keeps its values")));
+        assert_eq!(ReplayKeys::OneCopy.fact(), Some(Fact::new(REPLAY_KEYS_FACT, "none: one copy keeps its values")));
         assert!(ReplayKeys::OneCopy.mover().is_none());
     }
 }
