@@ -3,13 +3,13 @@
 //! In: a run file that is no longer recorded. Out: its plan, the points that are complete, and an event for the gap.
 //! The file keeps what it holds: the analysis leaves out an attempt that was measured again.
 //! Limits: another version of plimsoll, machine, kernel, file system or engine is refused. Other differences are reported and kept
-//! as an event. A run whose server was restored before each point is refused if it would not be any more.
+//! as an event. A run whose server was restored before each point is refused if it would not be any more, or by another program.
 
 use super::strategy::{DonePoint, PlanMatrix, Strategy, complete_points};
 use super::time_left::since_start;
 use crate::error::RunnerError;
 use crate::preflight::{RunSite, wall_time_of_run};
-use model::{Event, EventKind, Fact, Nanos, Plan, PointState, RESTORE_FACT, RunMeta, TIME_OVER_FACT, Tick, Trial};
+use model::{Event, EventKind, Fact, Nanos, Plan, PointState, RESTORE_FACT, TIME_OVER_FACT, Tick, Trial};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use store::{PointHead, PointId, RunHead};
@@ -74,7 +74,8 @@ impl ResumedRun {
             return Err(cannot_resume(&shown, &why));
         }
         plan::check(&head.meta.plan, &shown, catalogue)?;
-        if let Some(why) = why_not_restored(&head.meta, site) {
+        let restore = site.restore.as_ref().map(|restore| restore.program());
+        if let Some(why) = why_not_restored(head.meta.fact(RESTORE_FACT), restore) {
             return Err(cannot_resume(&shown, &why));
         }
         let earlier = store::read_wall_times(run_file)?;
@@ -129,13 +130,20 @@ fn why_over(mut matrix: PlanMatrix<'_>, done: &[PointId], head: &RunHead) -> Res
     })
 }
 
-/// Why the points that are left would not begin with the data with which the others began; `None` if they would.
-fn why_not_restored(recorded: &RunMeta, site: &RunSite) -> Option<String> {
-    let program = recorded.fact(RESTORE_FACT).filter(|_| site.restore.is_none())?;
-    Some(format!(
-        "`{program}` restored the server before each of its points, and without --restore the others would begin with what these have \
-         written; add the same --restore"
-    ))
+/// Why the points that are left would not begin with the data with which the others began, before which the program `recorded` restored the server:
+/// that is not what does so `now`. `None` if they would.
+fn why_not_restored(recorded: Option<&str>, now: Option<&str>) -> Option<String> {
+    match (recorded?, now) {
+        (program, None) => Some(format!(
+            "`{program}` restored the server before each of its points, and without --restore the others would begin with what these have \
+             written; add the same --restore"
+        )),
+        (program, Some(other)) if other != program => Some(format!(
+            "`{program}` restored the server before each of its points, and --restore names `{other}`, which may bring back other data; use \
+             the same --restore"
+        )),
+        _ => None,
+    }
 }
 
 fn cannot_resume(run_file: &str, why: &str) -> RunnerError {
@@ -219,6 +227,15 @@ mod tests {
 
     fn facts(all: &[(&str, &str)]) -> Vec<Fact> {
         all.iter().map(|(name, value)| Fact::new(*name, *value)).collect()
+    }
+
+    #[test]
+    fn the_points_that_are_left_are_restored_by_the_same_program() {
+        assert_eq!(why_not_restored(None, Some("a")), None);
+        assert_eq!(why_not_restored(Some("a"), Some("a")), None);
+        let why = |now| why_not_restored(Some("a"), now).unwrap_or_default();
+        assert!(why(None).ends_with("; add the same --restore"), "{}", why(None));
+        assert!(why(Some("b")).contains("--restore names `b`"), "{}", why(Some("b")));
     }
 
     #[test]
