@@ -1,7 +1,7 @@
 //! The keys of which each copy of a recording has values of its own, as a user names them.
 //!
 //! In: `orders.id:order_lines.order_id+orders.customer_id=1000000`. Out: [`AskedKey`]s. Limits: whether there are such columns is known to the
-//! server only.
+//! server only. Names have no quotes, and none of the signs `.`, `:`, `+` and `=`.
 
 use super::recording::shown;
 use std::fmt;
@@ -26,6 +26,14 @@ pub struct KeyColumn {
     pub column: String,
 }
 
+impl KeyColumn {
+    /// Whether both may name one column: without a schema it may be of any.
+    fn may_be(&self, other: &KeyColumn) -> bool {
+        let has_one_schema = self.schema.is_none() || other.schema.is_none() || self.schema == other.schema;
+        has_one_schema && self.table == other.table && self.column == other.column
+    }
+}
+
 impl fmt::Display for KeyColumn {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.schema.iter().try_for_each(|schema| write!(f, "{schema}."))?;
@@ -46,8 +54,14 @@ pub(super) fn parse_keys(text: &str) -> Result<Vec<AskedKey>, String> {
     let keys = keys.collect::<Result<Vec<AskedKey>, String>>()?;
     let mut seen: Vec<&KeyColumn> = Vec::new();
     for column in keys.iter().flat_map(|key| &key.columns) {
-        if seen.contains(&column) {
-            return Err(format!("keys: `{}` is named twice", shown(&column.to_string())));
+        if let Some(other) = seen.iter().find(|other| other.may_be(column)) {
+            let names = [&other.to_string(), &column.to_string()].map(|name| format!("`{}`", shown(name)));
+            let named = if names[0] == names[1] {
+                format!("{} is named twice", names[0])
+            } else {
+                format!("{} and {} may be one column; name the schema of both, or one of them only", names[0], names[1])
+            };
+            return Err(format!("keys: {named}"));
         }
         seen.push(column);
     }
@@ -61,6 +75,11 @@ fn parse_key(text: &str) -> Result<AskedKey, String> {
             shown(text)
         )
     };
+    if text.contains(['`', '"', '\'']) {
+        // The message has names in quotes itself.
+        let text = shown(text).replace('`', "'");
+        return Err(format!("keys = `{text}`: write names without quotes, as the server has them"));
+    }
     let (columns, range) = match text.split_once('=') {
         Some((columns, range)) => (columns, Some(range.trim().parse::<i64>().map_err(|_| wrong())?)),
         None => (text, None),
@@ -111,5 +130,11 @@ mod tests {
             assert!(refused(text).contains("write a range above 0"), "{text}");
         }
         assert_eq!(refused("a.b+c.d:a.b=5"), "keys: `a.b` is named twice");
+        let twice = "keys: `shop.a.b` and `a.b` may be one column; name the schema of both, or one of them only";
+        assert_eq!(refused("shop.a.b+a.b"), twice);
+        assert!(parse_keys("shop.a.b+crm.a.b").is_ok());
+        for (text, told) in [("`a`.`b`", "'a'.'b'"), ("\"a\".b", "\"a\".b"), ("a.'b'", "a.'b'")] {
+            assert_eq!(refused(text), format!("keys = `{told}`: write names without quotes, as the server has them"));
+        }
     }
 }
