@@ -118,8 +118,8 @@ fn diverged(point: &Value) -> u64 {
 fn refuses_what_is_no_key(lab: &Lab, log: &Path, url: &str) {
     let base = ["replay-sql", "--log", log.to_str().unwrap(), "--engine", url, "--no-report"];
     for (keys, line) in [
-        ("orders", "`--keys orders`: write `TABLE.COLUMN`"),
-        ("orders.id=0", "`--keys orders.id=0`: write a range above 0"),
+        ("orders", "plimsoll: `--keys orders`: write `TABLE.COLUMN`"),
+        ("orders.id=0", "plimsoll: `--keys orders.id=0`: write a range above 0"),
         ("orders.nr", "keys: table `orders` has no column `nr`"),
         ("invoices.id", "keys: the server has no table `invoices`"),
         ("all_orders.id", "keys: `all_orders` is a view: name its table"),

@@ -86,13 +86,16 @@ fn out_of_order(ordered: u64, ahead: u64) -> String {
     )
 }
 
-/// ` 13 more failed, of which the log does not say that they succeeded.`: all failures are more than those that diverged.
+/// ` 13 more failed; of these the log says that they failed, too, or nothing.`: all failures are more than those that diverged. What fails without an
+/// answer is a failure, whatever the recorded one did.
 fn other_failures(run: &AskedRun, all: &[&ReplayDivergence]) -> String {
     let failed: u64 = run.analysis.points.iter().filter_map(|point| Some(point.summary.as_ref()?.failed)).sum();
     let diverged: u64 = all.iter().flat_map(|one| &one.kinds).map(|kind| kind.failed).sum();
     match failed.saturating_sub(diverged) {
         0 => String::new(),
-        others => format!(" {} more failed, of which the log does not say that they succeeded.", whole(others as f64)),
+        others => {
+            format!(" {} more failed; of these the log says that they failed, too, or nothing.", whole(others as f64))
+        }
     }
 }
 
@@ -152,7 +155,7 @@ mod tests {
             facts.iter().for_each(|(name, text)| point.traits.learn(&Fact::new(*name, *text)));
         });
         let said = answer(&analyse(&run_of(vec![with_failures.point()], Vec::new()))).trust;
-        let expected = ": 5 failed. 13 more failed, of which the log does not say that they succeeded.";
+        let expected = ": 5 failed. 13 more failed; of these the log says that they failed, too, or nothing.";
         assert!(said.iter().any(|sentence| sentence.ends_with(expected)), "{said:?}");
         let order = |ahead: u64| {
             let text = format!(

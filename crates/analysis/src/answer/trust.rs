@@ -218,9 +218,15 @@ fn weakness_words(run: &AskedRun, code: Code, points: usize, invalid: usize) -> 
     }
 }
 
+/// A smaller share would be shown as none.
+const SHARE_SHOWN_MIN: f64 = 1e-4;
+
 /// `5 % of the operations failed`, the most of any point; `None` if that is not what is wrong.
 fn failed_words(run: &AskedRun, code: Code) -> Option<String> {
     let [least, _] = run.analysis.verdict.trust.success.filter(|_| code == Code::Errors)?;
+    if 1.0 - least < SHARE_SHOWN_MIN {
+        return Some(format!("fewer than {} of the operations failed", percent(SHARE_SHOWN_MIN)));
+    }
     let most = if run.analysis.points.len() == 1 { "" } else { "up to " };
     Some(format!("{most}{} of the operations failed", percent(1.0 - least)))
 }
@@ -405,6 +411,17 @@ mod tests {
             point.error = Some("client 3: no answer within 8 s; what was measured is kept".into());
         });
         assert_eq!(trust(&of(vec![silent]))[1], "It ended with: client 3: no answer within 8 s.");
+    }
+
+    #[test]
+    fn a_failure_among_very_many_operations_is_not_told_as_none() {
+        let failing = |failed: u64| {
+            let point =
+                Simulation::counts(&[10_000; 20]).with(|point| point.phases[0].intervals[3].kinds[0].failed = failed);
+            trust(&of(vec![point])).remove(0)
+        };
+        assert!(failing(1).contains(": fewer than 0.01 % of the operations failed"), "{}", failing(1));
+        assert!(failing(100).contains(": 0.05 % of the operations failed"), "{}", failing(100));
     }
 
     #[test]

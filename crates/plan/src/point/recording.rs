@@ -3,10 +3,10 @@
 use super::Choice;
 use crate::common::{LIMIT, NONE, RATE_MAX};
 use crate::document::Written;
-use crate::error::PlanError;
+use crate::error::{Place, PlanError};
 use crate::value;
 use model::params::TIMES;
-use model::{Arrivals, Entry, Nanos, Pacing, ParamKind, ParamRole, Params, Value};
+use model::{Arrivals, Entry, Nanos, Pacing, ParamDef, ParamKind, ParamRole, Params, Value};
 use std::path::PathBuf;
 
 impl Choice<'_, '_> {
@@ -20,7 +20,7 @@ impl Choice<'_, '_> {
             return Err(self.common_value("workload").place.error(text));
         }
         let summary = (self.catalogue.read_recording)(entry.name, &path, &params);
-        let summary = summary.map_err(|why| written.place.error(why))?;
+        let summary = summary.map_err(|why| self.refused_recording(entry, written.place, &why))?;
         let size = entry.params.iter().find(|def| def.role == ParamRole::DataSize);
         if let (Some(size), Some(work)) = (size, &summary.io)
             && self.chosen_value(size.name).is_none()
@@ -30,6 +30,20 @@ impl Choice<'_, '_> {
         }
         params.0.insert(def.name.to_owned(), Value::Recording(Box::new(summary)));
         Ok(params)
+    }
+
+    /// The error that a recording, whose file is named at `place`, cannot be replayed. A reason that begins with another key, `from = ...`, is at the
+    /// place of that, and on a command line at none: it names the key itself.
+    fn refused_recording(&self, entry: &Entry, place: Place<'_>, why: &str) -> PlanError {
+        let is_named = |def: &&ParamDef| {
+            why.strip_prefix(def.name).is_some_and(|rest| rest.starts_with(" = `") || rest.starts_with(": "))
+        };
+        let named = entry.params.iter().find(is_named).map(|def| self.common_or_own(def).place);
+        match named {
+            None => place.error(why),
+            Some(line @ Place::Line { .. }) => line.error(why),
+            Some(_) => PlanError::without_place(why),
+        }
     }
 
     /// How fast a recording is replayed; `None` if nothing is replayed.
