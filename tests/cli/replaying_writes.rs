@@ -1,8 +1,8 @@
 //! Replays of writes: the ids that the recorded server made are made again, the copy is restored before each point, sessions keep their order on the
 //! same row, and what diverged is told.
 //!
-//! In: captures of the crate `capture`, of servers on which the next id was 501; servers whose tables are new, so that they would make other ids; a
-//! slow log that is made here.
+//! In: captures of the crate `capture`, of servers on which the next id was 501; servers whose tables are new, so that they would make other ids;
+//! logs that are made here.
 //! Out: the rows on the copy, and what JSON and facts say. Limits: nothing here depends on how fast the machine is.
 
 use crate::lab::Lab;
@@ -135,4 +135,85 @@ fn a_statement_waits_for_the_session_that_wrote_its_row_before_it_however_fast_i
     let order = fact(&lab, "replay_order");
     let named = format!("{PAIRS} statements name a row that another session wrote before; ");
     assert!(order.starts_with(&named) && order.ends_with("; 0 went ahead of it"), "{order}");
+}
+
+#[test]
+fn sessions_that_wait_for_one_lock_do_not_wait_for_each_other_without_end() {
+    const TRANSACTIONS: u64 = 100;
+    let (lab, held) = (Lab::new(), Lab::new());
+    if !is_here(&lab, "mariadb:innodb") {
+        return;
+    }
+    let _server = measuring(&held, &[]);
+    let socket = socket_of(&held, "m.sock");
+    ask_mariadb(
+        &socket,
+        "CREATE USER visitor@localhost; GRANT ALL ON *.* TO visitor@localhost; CREATE DATABASE shop; \
+         CREATE TABLE shop.pairs (id INT PRIMARY KEY, v INT); INSERT INTO shop.pairs VALUES (1, 0)",
+    );
+    // Each begins to wait for the lock before the one before it has set the value and committed.
+    let transaction = |nth: u64| {
+        let (at_us, session) = (10_000 + nth * 2_000, 21 + nth as u32 % 4);
+        let lock = "SELECT v FROM pairs WHERE id = 1 FOR UPDATE";
+        let set = "UPDATE pairs SET v = v + 1 WHERE id = 1";
+        [
+            (at_us - 1_200, 100, "BEGIN"),
+            (at_us + 500, 1_500, lock),
+            (at_us + 1_000, 100, set),
+            (at_us + 1_500, 100, "COMMIT"),
+        ]
+        .map(|(ended_us, took_us, text)| (ended_us, logged(ended_us, took_us, session, text)))
+    };
+    let mut entries: Vec<(u64, String)> = (0..TRANSACTIONS).flat_map(transaction).collect();
+    entries.sort();
+    let log = lab.path().join("locks.log");
+    std::fs::write(&log, entries.into_iter().map(|(_, text)| text).collect::<String>()).unwrap();
+    let url = format!("mysql://visitor@localhost/?socket={socket}");
+    let point = replayed(&lab, &log, &url, &["--allow-writes", "true", "--speed", "max"]);
+    assert_eq!(point["failed"].as_u64(), Some(0), "{point}");
+    assert_eq!(ask_mariadb(&socket, "SELECT v FROM shop.pairs").trim(), TRANSACTIONS.to_string());
+    let order = fact(&lab, "replay_order");
+    assert!(order.contains(" waited for it, ") && !order.contains("in vain"), "{order}");
+}
+
+#[test]
+fn what_postgresql_has_rolled_back_is_rolled_back_again() {
+    let (lab, held) = (Lab::new(), Lab::new());
+    if !is_here(&lab, "postgres") {
+        return;
+    }
+    let _server = measuring(&held, &["--engine", "postgres"]);
+    let socket = socket_of(&held, ".s.PGSQL.5432");
+    ask_postgres(&socket, "CREATE TABLE pairs (id INT PRIMARY KEY, v INT); INSERT INTO pairs VALUES (1, 0), (2, 0)");
+    let ended = |text: &str| ("LOG", format!("duration: 0.020 ms  statement: {text}"), String::new());
+    let failed = |message: &str, text: &str| ("ERROR", message.to_owned(), text.to_owned());
+    let records = [
+        ended("BEGIN"),
+        ended("UPDATE pairs SET v = 1 WHERE id = 1"),
+        failed("duplicate key value", "INSERT INTO pairs VALUES (1, 5)"),
+        failed("current transaction is aborted", "UPDATE pairs SET v = 2 WHERE id = 2"),
+        ended("COMMIT"),
+        // Its values are not in the log.
+        ended("BEGIN"),
+        ended("UPDATE pairs SET v = 3 WHERE id = 2"),
+        failed("duplicate key value", "INSERT INTO pairs VALUES ($1, $2)"),
+        ended("COMMIT"),
+    ];
+    let entry = |(nth, (severity, message, statement)): (usize, (&str, String, String))| {
+        format!(
+            "2026-11-28 03:16:35.{:03} UTC,\"plimsoll\",\"postgres\",7,\"[local]\",s.7,1,\"idle\",2026-11-28 03:16:35 UTC,4/2,0,\
+             {severity},00000,\"{message}\",,,,,,\"{statement}\",,,\"psql\",\"client backend\",,0\n",
+            (nth + 1) * 10
+        )
+    };
+    let log = lab.path().join("kept.csv");
+    std::fs::write(&log, records.into_iter().enumerate().map(entry).collect::<String>()).unwrap();
+    let url = format!("postgres://plimsoll@localhost/postgres?socket={socket}");
+    let point = replayed(&lab, &log, &url, &["--allow-writes", "true"]);
+    assert_eq!(point["failed"].as_u64(), Some(0), "{point}");
+    assert_eq!(ask_postgres(&socket, "SELECT sum(v) FROM pairs").trim(), "0");
+    assert_eq!(
+        (fact(&lab, "replay_failed_as_recorded"), fact(&lab, "recorded.left_out_unbound")),
+        ("2".into(), "1".into())
+    );
 }
