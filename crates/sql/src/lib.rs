@@ -2,14 +2,15 @@
 //!
 //! In: a text, and the dialect of the server that has performed it or is to perform it. Out: [`tokens`] with their places in the text, the
 //! [`fingerprint`] without values, the [`Judgement`] of what it does, the text [`with_values`] in place of its parameters, or with an id
-//! that an INSERT made ([`with_inserted`]), the rows that it names ([`named_rows`]), which of its literals are
-//! values of given columns ([`said_values`]), and whether plimsoll itself has asked it ([`has_own_mark`]).
+//! that an INSERT made ([`with_inserted`]), how many rows it inserts ([`insert_into`]), the rows that it names ([`named_rows`]), which of its
+//! literals are values of given columns ([`said_values`]), and whether plimsoll itself has asked it ([`has_own_mark`]).
 //! Limits: a statement is split into tokens and not parsed, so what cannot be told from its tokens is judged as the worse. It knows no server:
 //! whoever asks it gives it what a server has of its own (functions, views) as [`ServerNames`].
 
 mod effect;
 mod functions;
 mod inserted;
+mod inserting;
 mod lexer;
 mod names;
 mod own;
@@ -22,6 +23,7 @@ mod values;
 
 pub use effect::{Effect, Judge, Judgement};
 pub use inserted::{inserted_table, with_inserted};
+pub use inserting::{InsertInto, insert_into};
 pub use lexer::{Lexed, Token, TokenKind, Unclosed, lex, lex_to_end, tokens};
 pub use names::ServerNames;
 pub use own::{has_own_mark, with_own_mark, without_own_mark};
