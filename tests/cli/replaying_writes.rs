@@ -2,7 +2,7 @@
 //! same row, and what diverged is told.
 //!
 //! In: captures of the crate `capture`, of servers on which the next id was 501; servers whose tables are new, so that they would make other ids;
-//! logs that are made here.
+//! logs that are made here, with INSERTs in another order than their ids among them.
 //! Out: the rows on the copy, and what JSON and facts say. Limits: nothing here depends on how fast the machine is.
 
 use crate::lab::Lab;
@@ -216,4 +216,88 @@ fn what_postgresql_has_rolled_back_is_rolled_back_again() {
         (fact(&lab, "replay_failed_as_recorded"), fact(&lab, "recorded.left_out_unbound")),
         ("2".into(), "1".into())
     );
+}
+
+/// Pairs of orders whose ids are exchanged.
+const EXCHANGED: u64 = 30;
+
+/// What two sessions do at once, each statement with its session: the order of the first session has the later id.
+fn exchanged(nth: u64) -> [(u64, String); 6] {
+    let (first, second) = (502 + 2 * nth, 501 + 2 * nth);
+    let order = |customer: u64| format!("INSERT INTO orders (customer, total) VALUES ({customer}, 0)");
+    let line = |id: u64, qty: u64| format!("INSERT INTO order_lines (order_id, qty) VALUES ('{id}', {qty})");
+    let update = |id: u64, total: u64| format!("UPDATE orders SET total = {total} WHERE id = {id}");
+    [
+        (1, order(1)),
+        (2, order(2)),
+        (1, line(first, 11)),
+        (2, line(second, 12)),
+        (1, update(first, 21)),
+        (2, update(second, 22)),
+    ]
+}
+
+/// How many orders have the customers, the totals and the lines that the log says, and how many lines they have.
+const AS_LOGGED: &str = "SELECT concat(count(*), '/', count(DISTINCT l.id)) FROM orders o JOIN order_lines l ON l.order_id = o.id \
+    WHERE o.customer = 1 + o.id % 2 AND o.total = o.customer + 20 AND l.qty = o.customer + 10";
+
+fn check_worked_out(lab: &Lab, log: &Path, url: &str, ask: impl Fn(&str) -> String) {
+    let point = replayed(lab, log, url, &["--allow-writes", "true"]);
+    assert_eq!((point["failed"].as_u64(), point["ops"].as_u64()), (Some(0), Some(6 * EXCHANGED)), "{point}");
+    let answer = ask(AS_LOGGED);
+    let found = answer.split_whitespace().find(|word| word.contains('/'));
+    assert_eq!(found, Some(format!("{0}/{0}", 2 * EXCHANGED).as_str()), "{answer}");
+    let (many, all) = (2 * EXCHANGED, 4 * EXCHANGED);
+    let worked = format!("worked out: {many} by what the sessions say later and {many} by the order of the log");
+    assert_eq!(fact(lab, "replay_ids"), format!("{all} set; {worked}"));
+}
+
+#[test]
+fn ids_that_a_log_of_postgresql_does_not_have_are_worked_out() {
+    let (lab, held) = (Lab::new(), Lab::new());
+    if !is_here(&lab, "postgres") {
+        return;
+    }
+    let _server = measuring(&held, &["--engine", "postgres"]);
+    let socket = socket_of(&held, ".s.PGSQL.5432");
+    ask_postgres(
+        &socket,
+        "CREATE TABLE orders (id BIGINT GENERATED ALWAYS AS IDENTITY (START WITH 501) PRIMARY KEY, customer INT, total INT); \
+         CREATE TABLE order_lines (id SERIAL PRIMARY KEY, order_id BIGINT REFERENCES orders, qty INT)",
+    );
+    let mut text = String::new();
+    for (nth, (session, statement)) in (0u64..).zip((0..EXCHANGED).flat_map(exchanged)) {
+        let ms = nth * 5;
+        text += &format!(
+            "2026-11-28 03:16:{:02}.{:03} UTC,\"plimsoll\",\"postgres\",{session},\"[local]\",s.{session},1,\"idle\",2026-11-28 03:16:35 UTC,4/2,0,LOG,00000,\"statement: {statement}\",,,,,,,,,\"psql\",\"client backend\",,0\n",
+            35 + ms / 1_000,
+            ms % 1_000,
+        );
+    }
+    let log = lab.path().join("exchanged.csv");
+    std::fs::write(&log, text).unwrap();
+    let url = format!("postgres://plimsoll@localhost/postgres?socket={socket}");
+    check_worked_out(&lab, &log, &url, |question| ask_postgres(&socket, question));
+}
+
+#[test]
+fn ids_that_a_log_of_mariadb_does_not_have_are_worked_out() {
+    let (lab, held) = (Lab::new(), Lab::new());
+    if !is_here(&lab, "mariadb:innodb") {
+        return;
+    }
+    let _server = measuring(&held, &[]);
+    let socket = socket_of(&held, "m.sock");
+    ask_mariadb(
+        &socket,
+        "CREATE USER visitor@localhost; GRANT ALL ON *.* TO visitor@localhost; CREATE DATABASE shop; USE shop; \
+         CREATE TABLE orders (id INT AUTO_INCREMENT PRIMARY KEY, customer INT, total INT) AUTO_INCREMENT = 501; \
+         CREATE TABLE order_lines (id INT AUTO_INCREMENT PRIMARY KEY, order_id INT, qty INT)",
+    );
+    let all = (0u64..).zip((0..EXCHANGED).flat_map(exchanged));
+    let text: String = all.map(|(nth, (session, text))| logged(nth * 5_000, 0, session as u32, &text)).collect();
+    let log = lab.path().join("exchanged.log");
+    std::fs::write(&log, text).unwrap();
+    let url = format!("mysql://visitor@localhost/?socket={socket}");
+    check_worked_out(&lab, &log, &url, |question| ask_mariadb(&socket, &format!("USE shop; {question}")));
 }

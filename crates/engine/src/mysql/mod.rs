@@ -59,6 +59,7 @@ use crate::sql::endpoints::{self, ENDPOINT, EndpointIdentity, POLICY};
 use crate::sql::external::SchemaUse;
 use crate::sql::found_data::FoundWords;
 use crate::sql::replay::ReplayWords;
+use crate::sql::replay_ids::CounterWords;
 use crate::sql::replay_keys::KeyWords;
 use crate::sql::replay_plans::PlanWords;
 use crate::sql::row_tally::ReplacedRows;
@@ -660,6 +661,14 @@ static REPLAY_WORDS: ReplayWords = ReplayWords {
     has_schema: "SELECT schema_name FROM information_schema.schemata WHERE schema_name = '{}'",
     enter_schema: Some("USE {}"),
     made_columns: None,
+    counters: CounterWords {
+        // MySQL 8 tells what it has read a day before.
+        before: Some("SET SESSION information_schema_stats_expiry = 0"),
+        columns: "SELECT c.table_name, c.column_name, c.ordinal_position - 1, c.table_name, t.auto_increment - 1 \
+                  FROM information_schema.columns c JOIN information_schema.tables t \
+                  ON t.table_schema = c.table_schema AND t.table_name = c.table_name \
+                  WHERE c.table_schema = database() AND c.extra LIKE '%auto_increment%' AND @@global.auto_increment_increment = 1",
+    },
     keys: KeyWords {
         columns: "SELECT table_schema, column_name, column_type, extra LIKE '%auto_increment%', \
                   (SELECT count(*) FROM information_schema.views v WHERE v.table_schema = c.table_schema AND v.table_name = c.table_name) \

@@ -50,6 +50,7 @@ use crate::sql::endpoints::{self, ENDPOINT, EndpointIdentity, POLICY};
 use crate::sql::external::SchemaUse;
 use crate::sql::found_data::FoundWords;
 use crate::sql::replay::ReplayWords;
+use crate::sql::replay_ids::CounterWords;
 use crate::sql::replay_keys::KeyWords;
 use crate::sql::replay_plans::PlanWords;
 use crate::sql::row_tally::ReplacedRows;
@@ -627,6 +628,7 @@ static REPLAY_WORDS: ReplayWords = ReplayWords {
     has_schema: "SELECT datname FROM pg_database WHERE datname = '{}'",
     enter_schema: None,
     made_columns: Some(MADE_COLUMNS),
+    counters: CounterWords { before: None, columns: ID_COUNTERS },
     keys: KeyWords {
         // Which ids the server made is known by their column.
         columns: "SELECT table_schema, column_name, data_type, 0, \
@@ -646,6 +648,22 @@ const MADE_COLUMNS: &str = "SELECT c.relname, a.attname, CASE WHEN a.atttypid = 
     LEFT JOIN pg_attrdef d ON d.adrelid = a.attrelid AND d.adnum = a.attnum \
     WHERE a.attnum > 0 AND NOT a.attisdropped AND c.relkind IN ('r', 'p') AND n.nspname NOT IN ('pg_catalog', 'information_schema') \
     AND (a.attidentity <> '' OR pg_get_expr(d.adbin, d.adrelid) LIKE '%nextval(%' OR a.atttypid = 'uuid'::regtype AND d.oid IS NOT NULL)";
+
+/// Columns that sequences fill, with the last numbers that these gave. A sequence is a table of one row, which only a query that names it reads; one of
+/// which each connection takes several numbers at once gives them in no order.
+const ID_COUNTERS: &str = "SELECT t.relname, t.attname, t.place, t.counter::regclass, CASE WHEN has_sequence_privilege(t.counter, 'SELECT') THEN \
+    substring(query_to_xml('SELECT CASE WHEN is_called THEN last_value ELSE last_value - 1 END AS v FROM ' || t.counter::regclass, \
+    false, true, '')::text from '<v>([0-9]+)</v>') END \
+    FROM (SELECT c.relname, a.attname, (SELECT count(*) FROM pg_attribute b WHERE b.attrelid = a.attrelid AND b.attnum > 0 \
+    AND b.attnum < a.attnum AND NOT b.attisdropped) AS place, \
+    coalesce(pg_get_serial_sequence(quote_ident(n.nspname) || '.' || quote_ident(c.relname), a.attname)::regclass::oid, \
+    (SELECT p.refobjid FROM pg_depend p JOIN pg_class s ON s.oid = p.refobjid AND s.relkind = 'S' \
+    WHERE p.classid = 'pg_attrdef'::regclass AND p.objid = d.oid LIMIT 1)) AS counter \
+    FROM pg_attribute a JOIN pg_class c ON c.oid = a.attrelid JOIN pg_namespace n ON n.oid = c.relnamespace \
+    LEFT JOIN pg_attrdef d ON d.adrelid = a.attrelid AND d.adnum = a.attnum \
+    WHERE a.attnum > 0 AND NOT a.attisdropped AND c.relkind IN ('r', 'p') AND n.nspname NOT IN ('pg_catalog', 'information_schema') \
+    AND (a.attidentity <> '' OR pg_get_expr(d.adbin, d.adrelid) LIKE '%nextval(%')) t \
+    JOIN pg_sequence q ON q.seqrelid = t.counter AND q.seqincrement = 1 AND q.seqcache = 1";
 
 #[cfg(test)]
 mod tests {

@@ -20,7 +20,7 @@ use crate::sql::replay_calls::{KnownTemplates, PreparedHere, PreparesLater, Reco
 use crate::sql::replay_catalogue::{CatalogueWords, server_names};
 use crate::sql::replay_divergence::ReplayDivergence;
 use crate::sql::replay_failures::{self, ReplayFailures};
-use crate::sql::replay_ids::{MadeColumns, ReplayIds, SetIds};
+use crate::sql::replay_ids::{CounterWords, MadeColumns, ReplayIds, SetIds, counted_column};
 use crate::sql::replay_keys::{KeyServer, KeyWords, ReplayKeys};
 use crate::sql::replay_order::{ReplayOrder, Waiter};
 use crate::sql::replay_plans::{PlanWords, ReplayPlans};
@@ -41,7 +41,8 @@ use std::sync::Arc;
 use std::time::Duration;
 use workload::ClientIndex;
 use workload::replay_sql::{
-    self, KeyMover, LogDialect, MadeCopies, RecordedAnswer, RecordedServer, SqlRecording, StatementPlace,
+    self, CountedColumn, KeyMover, LogDialect, MadeCopies, RecordedAnswer, RecordedServer, SqlRecording,
+    StatementPlace, WorkedIds,
 };
 
 /// Why other engines are refused.
@@ -75,6 +76,8 @@ pub struct ReplayWords {
     /// The query for the columns whose values the server makes: tables, columns, expressions. An INSERT then names its ids. `None` if the
     /// server can be told the next id instead.
     pub made_columns: Option<&'static str>,
+    /// How it is asked about the counters behind its ids.
+    pub counters: CounterWords,
     /// How it is asked about the keys of copies.
     pub keys: KeyWords,
     /// How it is asked for a plan.
@@ -312,6 +315,46 @@ pub fn made_columns<S: SqlServer>(
     Ok(made)
 }
 
+/// Whether the server makes the recorded ids again. Several copies would insert rows with the same ids, unless these move.
+pub fn makes_ids(recording: &SqlRecording, keys: &ReplayKeys) -> bool {
+    keys.mover().is_some() || recording.copies.as_ref().is_none_or(|copies| copies.begins.len() == 1)
+}
+
+/// The ids that `recording`, the whole of it, does not have, worked out by the counters of the server, which are those of its beginning. Nothing of
+/// a schema that the server does not answer about.
+pub fn worked_ids<S: SqlServer>(
+    recording: &SqlRecording,
+    params: &Params,
+    address: &S::Address,
+    admin: &mut S::Admin,
+) -> Result<Option<Arc<WorkedIds>>, TargetError> {
+    if !replay_sql::allows_writes(params) {
+        return Ok(None);
+    }
+    let schemas = copied_schemas(recording, params)?;
+    let mut columns = Vec::new();
+    for name in schemas.iter().collect::<BTreeSet<_>>() {
+        if name.is_empty() {
+            columns.extend(counted_columns::<S>(name, admin));
+        } else if let Ok(mut there) = S::connect_admin(&S::in_recorded_schema(address, name), PATIENCE) {
+            columns.extend(counted_columns::<S>(name, &mut there));
+        }
+    }
+    let worked = WorkedIds::of(recording, S::replay_words().dialect, &schemas, &columns);
+    let unusable = |error: std::io::Error| TargetError::Unsupported(format!("the statements of the log: {error}"));
+    Ok(worked.map_err(unusable)?.map(Arc::new))
+}
+
+/// The columns of `schema`, the current one of `admin`, that counters fill.
+fn counted_columns<S: SqlServer>(schema: &str, admin: &mut S::Admin) -> Vec<CountedColumn> {
+    let CounterWords { before, columns } = S::replay_words().counters;
+    if let Some(before) = before {
+        let _ = admin.query_rows(before); // what does not know it does not need it
+    }
+    let rows = admin.query_rows(columns).unwrap_or_default();
+    rows.into_iter().filter_map(|row| counted_column(schema, row)).collect()
+}
+
 /// The keys of which each copy in `recording` has values of its own, as the server has them now.
 pub fn moving_keys<S: SqlServer>(
     recording: &SqlRecording,
@@ -412,13 +455,15 @@ impl ReplayTally {
     }
 }
 
-/// The clients of `trial` that replay `recording` on the server at `address`, moving `keys`, and what their statements will have come to.
+/// The clients of `trial` that replay `recording` on the server at `address`, with the ids that were `worked` out and moving `keys`, and what their
+/// statements will have come to.
 pub fn replay_clients<S: SqlServer>(
     recording: &Arc<SqlRecording>,
     trial: &Trial,
     address: &S::Address,
     options: &SessionOptions,
     made_columns: MadeColumns,
+    worked: Option<Arc<WorkedIds>>,
     keys: ReplayKeys,
 ) -> Result<(WorkloadClients, ReplayTally), TargetError> {
     let params = &trial.workload.params;
@@ -427,7 +472,7 @@ pub fn replay_clients<S: SqlServer>(
     let unusable =
         |error: &dyn std::fmt::Display| TargetError::Unsupported(format!("the statements of the log: {error}"));
     let lanes = Arc::new(recording.lanes(clients).map_err(|error| unusable(&error))?);
-    let stream = replay_sql::statement_stream(recording.clone(), lanes.clone(), speed, keys.mover());
+    let stream = replay_sql::statement_stream(recording.clone(), lanes.clone(), speed, worked.clone(), keys.mover());
     let kinds = replay_sql::kinds_of(recording);
     let results = replay_sql::checks_results(params);
     let results = results.then(|| Arc::new(ReplayResults::new(kinds.iter().map(|kind| kind.name))));
@@ -439,8 +484,7 @@ pub fn replay_clients<S: SqlServer>(
         schemas: copied_schemas(recording, params)?.into(),
         allows_writes: replay_sql::allows_writes(params),
         names: OpNames::new(&kinds),
-        // Several copies would insert rows with the same ids, unless these move.
-        makes_ids: keys.mover().is_some() || recording.copies.as_ref().is_none_or(|copies| copies.begins.len() == 1),
+        makes_ids: makes_ids(recording, &keys),
         made_columns: Arc::new(made_columns),
         known: Arc::default(),
     };
@@ -448,7 +492,8 @@ pub fn replay_clients<S: SqlServer>(
     if results.is_none() {
         server.known = Arc::new(KnownTemplates::ask(recording, |schema| server.connect(schema)));
     }
-    let (failures, ids, known) = (Arc::default(), Arc::default(), server.known.clone());
+    let ids = Arc::new(ReplayIds::of(worked.as_deref()));
+    let (failures, known) = (Arc::default(), server.known.clone());
     let order = server.allows_writes.then(|| ReplayOrder::new(lanes.clone(), clients, recording.sessions()));
     let tally = ReplayTally { results, failures, divergence, ids, known, keys, order: order.map(Arc::new) };
     let beginning = |lane: u32| -> std::io::Result<((u32, u32), Vec<u32>)> {

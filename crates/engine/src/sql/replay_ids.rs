@@ -1,8 +1,9 @@
 //! The ids that the recorded server made are made again, so that later statements of all sessions find their rows.
 //!
-//! In: what a statement was answered when it was recorded. Out: the SET to be sent before it (MySQL, MariaDB), or the INSERT that says the ids
-//! itself (PostgreSQL); a fact. Limits: an id that was set and not used stays set: before the next statement that may make one of its own, it is
-//! taken back. PostgreSQL's sequences are counted up as they were, so that what takes the next number without telling it gets about the same.
+//! In: what a statement was answered when it was recorded, or what of that was worked out. Out: the SET to be sent before it (MySQL, MariaDB), or the
+//! INSERT that says the ids itself (PostgreSQL); a fact; what the server says of the counters behind its ids. Limits: an id that was set and not used
+//! stays set: before the next statement that may make one of its own, it is taken back. PostgreSQL's sequences are counted up as they were, so that
+//! what takes the next number without telling it gets about the same.
 
 use crate::sql::replay_failures::without_values;
 use model::Fact;
@@ -10,11 +11,13 @@ use std::collections::HashMap;
 use std::fmt::Write as _;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::sync::{Mutex, PoisonError};
-use workload::replay_sql::RecordedAnswer;
+use workload::replay_sql::{CountedColumn, RecordedAnswer, WorkedIds};
 
 /// How many ids were set, and why others were not.
 #[derive(Default)]
 pub struct ReplayIds {
+    /// How they were worked out; empty if the log has them, or none are known.
+    worked: String,
     set: AtomicU64,
     refused: AtomicU64,
     /// The first refusal of the server.
@@ -22,6 +25,14 @@ pub struct ReplayIds {
 }
 
 impl ReplayIds {
+    /// Of a log whose ids are these, if it does not have them.
+    pub fn of(worked: Option<&WorkedIds>) -> ReplayIds {
+        ReplayIds {
+            worked: worked.map_or_else(String::new, |worked| format!("; {}", worked.told())),
+            ..ReplayIds::default()
+        }
+    }
+
     pub fn count_set(&self) {
         self.set.fetch_add(1, Relaxed);
     }
@@ -42,12 +53,14 @@ impl ReplayIds {
         }
     }
 
-    /// Nothing if the log has no ids.
+    /// Nothing if no ids are known.
     pub fn fact(&self) -> Option<Fact> {
         let [set, refused] = [&self.set, &self.refused].map(|count| count.load(Relaxed));
         let why = self.why.lock().unwrap_or_else(PoisonError::into_inner);
         let refused = if refused > 0 { format!(", {refused} refused: {why}") } else { String::new() };
-        (set > 0 || !refused.is_empty()).then(|| Fact::new("replay_ids", format!("{set} set{refused}")))
+        let worked = &self.worked;
+        let is_told = set > 0 || !refused.is_empty() || !worked.is_empty();
+        is_told.then(|| Fact::new("replay_ids", format!("{set} set{refused}{worked}")))
     }
 }
 
@@ -79,6 +92,29 @@ impl SetIds {
         }
         (!self.text.is_empty()).then_some(&self.text)
     }
+}
+
+/// How a server is asked about the counters behind its ids.
+#[derive(Clone, Copy)]
+pub struct CounterWords {
+    /// What a connection executes before; a server that does not know it refuses it.
+    pub before: Option<&'static str>,
+    /// The query for the columns of the current schema that are filled by counters which count by one: tables, columns, their places from 0, counters, and
+    /// the last ids that these gave.
+    pub columns: &'static str,
+}
+
+/// The column of `schema` that the server tells of in `row`; `None` if something of it is not known.
+pub fn counted_column(schema: &str, row: Vec<Option<String>>) -> Option<CountedColumn> {
+    let [table, column, place, counter, last] = <[Option<String>; 5]>::try_from(row).ok()?;
+    Some(CountedColumn {
+        schema: schema.to_owned(),
+        table: table?,
+        column: column?,
+        place: place?.parse().ok()?,
+        counter: counter?,
+        last: last?.parse().ok()?,
+    })
 }
 
 /// The columns of a server for which it makes ids, with the expressions that it makes them by, which are empty if no sequence is behind them.
@@ -165,6 +201,17 @@ mod tests {
     }
 
     #[test]
+    fn a_column_of_which_the_server_does_not_tell_all_has_no_counter() {
+        let row = |words: [&str; 5]| words.map(|word| Some(word.to_owned())).to_vec();
+        let column = counted_column("shop", row(["orders", "id", "0", "orders_id_seq", "500"])).unwrap();
+        assert_eq!((column.schema.as_str(), column.place, column.last), ("shop", 0, 500));
+        for last in ["-1", ""] {
+            assert_eq!(counted_column("shop", row(["orders", "id", "0", "orders_id_seq", last])), None);
+        }
+        assert_eq!(counted_column("shop", vec![Some("orders".to_owned()), None]), None);
+    }
+
+    #[test]
     fn what_was_set_and_what_was_refused_is_told() {
         let ids = ReplayIds::default();
         assert_eq!(ids.fact(), None);
@@ -172,5 +219,7 @@ mod tests {
         assert_eq!(ids.fact().unwrap().value, "1 set");
         ["no right", "another"].iter().for_each(|why| ids.count_refused(why));
         assert_eq!(ids.fact().unwrap().value, "1 set, 2 refused: no right");
+        let ids = ReplayIds { worked: "; worked out: 2".to_owned(), ..ReplayIds::default() };
+        assert_eq!(ids.fact().unwrap().value, "0 set; worked out: 2");
     }
 }

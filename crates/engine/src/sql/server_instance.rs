@@ -581,17 +581,22 @@ impl<S: SqlServer> SqlServerInstance<S> {
         let params = &trial.workload.params;
         replay::check_comparable(params)?;
         replay::check_server(&self.server, &log, params, &self.address, &mut admin)?;
-        let recording = replay::judged_recording::<S>(&log, params, &self.address, &mut admin)?;
-        let made_columns = replay::made_columns::<S>(&recording, params, &self.address, &mut admin)?;
-        let recording = replay::copied_recording(&recording, trial)?;
+        let whole = replay::judged_recording::<S>(&log, params, &self.address, &mut admin)?;
+        let made_columns = replay::made_columns::<S>(&whole, params, &self.address, &mut admin)?;
+        let recording = replay::copied_recording(&whole, trial)?;
         let keys = replay::moving_keys::<S>(&recording, params, &self.address, &mut admin)?;
+        let worked = if replay::makes_ids(&recording, &keys) {
+            replay::worked_ids::<S>(&whole, params, &self.address, &mut admin)?
+        } else {
+            None
+        };
         drop(admin);
         self.replay_facts = replay::facts(&recording);
         self.replayed_ops = Some(recording.len());
         let (open, identity) = (self.open.clone(), self.identity.clone());
         let options = SessionOptions { open, identity, ..self.options.clone() };
         let (clients, tally) =
-            replay::replay_clients::<S>(&recording, trial, &self.client_address, &options, made_columns, keys)?;
+            replay::replay_clients::<S>(&recording, trial, &self.client_address, &options, made_columns, worked, keys)?;
         self.replay_tally = Some(tally);
         self.replay_plans = replay::plans_of(&recording, trial)?;
         Ok(clients)

@@ -303,7 +303,10 @@ pub static FACTS: &[FactMeaning] = &[
         "replay_failed_as_recorded",
         "statements that failed as they did when they were recorded, which count as done",
     ),
-    fact("replay_ids", "how often the server was told which id to make, as the recorded one made it"),
+    fact(
+        "replay_ids",
+        "how often the server was told which id to make, as the recorded one made it, and how ids were worked out that the log does not have",
+    ),
     fact(
         "replay_order",
         "how many statements name a row that another session wrote before, how many of them waited until it had and how long, how many did so in vain, and how many went ahead",

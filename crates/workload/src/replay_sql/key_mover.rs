@@ -430,7 +430,8 @@ mod tests {
         let two = Copies { times: 2.0, shift: Nanos(0), length: Nanos(u64::MAX), seed: 7 };
         let recording = recording.copies(&two).unwrap();
         let mover = Arc::new(KeyMover::new(LogDialect::Mysql, Vec::new(), recording.templates(), keys()));
-        let stream = statement_stream(recording.clone(), Arc::new(recording.lanes(2).unwrap()), None, Some(mover));
+        let stream =
+            statement_stream(recording.clone(), Arc::new(recording.lanes(2).unwrap()), None, None, Some(mover));
         let of_client = |client| {
             let slot = ClientIndex { client, clients: 2 };
             let mut ops = vec![SqlOp::default(); stream.ops_of(slot).unwrap() as usize];

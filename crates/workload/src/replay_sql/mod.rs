@@ -25,6 +25,7 @@ mod skipped;
 mod source;
 mod spill;
 mod wanted;
+mod worked_ids;
 mod workload_file;
 
 pub use answer::RecordedAnswer;
@@ -40,6 +41,7 @@ pub use recording::{
 };
 pub use skipped::{Skipped, SkippedKind};
 pub use wanted::{LogDialect, LogWanted};
+pub use worked_ids::{CountedColumn, WorkedIds};
 pub use workload_file::{FileContent, TableSize};
 
 use crate::oltp::custom::keep_name;
@@ -302,11 +304,13 @@ impl Workload<SqlOp> for NoStatements {
 }
 
 /// The statements of `recording` in `lanes`, one for each client, so many times as fast as they were recorded; without a speed, none has
-/// a time. The `keys` of copies are moved. An operation without a text is one whose text cannot be read back.
+/// a time. Ids that were `worked` out count as recorded, and the `keys` of copies are moved. An operation without a text is one whose text cannot
+/// be read back.
 pub fn statement_stream(
     recording: Arc<SqlRecording>,
     lanes: Arc<Lanes>,
     speed: Option<f64>,
+    worked: Option<Arc<WorkedIds>>,
     keys: Option<Arc<KeyMover>>,
 ) -> OpStream<SqlOp> {
     let all = recording.len();
@@ -318,6 +322,7 @@ pub fn statement_stream(
         next: 0,
         numbers: Vec::new().into_iter(),
         speed,
+        worked: worked.clone(),
         keys: keys.clone().map(LaneKeys::new),
     };
     OpStream::new(Some(all), 1, make).with_ops_by_client(move |slot| lanes.count_of(slot.client))
@@ -349,6 +354,7 @@ struct LaneOps {
     next: u64,
     numbers: std::vec::IntoIter<u32>,
     speed: Option<f64>,
+    worked: Option<Arc<WorkedIds>>,
     keys: Option<LaneKeys>,
 }
 
@@ -370,6 +376,9 @@ impl LaneOps {
         op.due = due_at(statement.due, self.speed);
         let recorded = [statement.schema.into(), statement.session.into(), statement.due.0 as i64];
         let mut read = self.recording.read_text(&statement, &mut op.text)?;
+        if let Some(worked) = &self.worked {
+            worked.put(&statement, &mut op.text, &mut read);
+        }
         if let Some(keys) = &mut self.keys {
             keys.move_statement(&self.recording, &statement, &mut op.text, &mut read);
         }
@@ -414,7 +423,7 @@ mod tests {
         assert_eq!(dialect, LogDialect::Mysql);
         let recording = Arc::new(recording);
         let lanes = |clients| Arc::new(recording.lanes(clients).unwrap());
-        let stream = statement_stream(recording.clone(), lanes(2), Some(2.0), None);
+        let stream = statement_stream(recording.clone(), lanes(2), Some(2.0), None, None);
         let slot = |client| ClientIndex { client, clients: 2 };
         assert_eq!((stream.ops, stream.ops_of(slot(0)), stream.ops_of(slot(1))), (Some(3), Some(2), Some(1)));
         let mut ops = vec![SqlOp::default(); 2];
@@ -425,7 +434,7 @@ mod tests {
         let due = [0, 1, 500_000_000, 500_000_001, 2_000_000_001]
             .map(|within| count_due(&recording, 1.0, Nanos(within)).unwrap());
         assert_eq!(due, [0, 1, 1, 2, 3]);
-        let fast = statement_stream(recording.clone(), lanes(1), None, None);
+        let fast = statement_stream(recording.clone(), lanes(1), None, None, None);
         let mut ops = vec![SqlOp::default(); 4];
         (fast.make)(ClientIndex { client: 0, clients: 1 }).fill_ops(&mut ops);
         assert!(ops.iter().all(|op| op.due == Nanos(0)) && ops[3].text.is_empty());

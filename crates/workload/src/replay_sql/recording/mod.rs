@@ -97,6 +97,13 @@ pub struct RecordedStatement {
     text_bytes: u32,
 }
 
+impl RecordedStatement {
+    /// The place of its text: copies of a statement share it, and later statements of a log have later ones.
+    pub(super) fn text_place(&self) -> u64 {
+        self.text_at
+    }
+}
+
 /// What is kept of a statement beside its text.
 #[derive(Debug)]
 pub struct ReadStatement {

@@ -1,0 +1,599 @@
+//! Works out which ids a server made, by how it counts and by what sessions say later.
+//!
+//! In: what sessions did, by the times at which it began: INSERTs that take ids, and whole numbers that statements say. Out: the first id of each
+//! INSERT. A server gives ids one after the other, so an INSERT before which others have taken k has about the last id and k + 1. INSERTs overlap, so
+//! that is wrong by a few places; the next statements of the session say the right one: a number near to it that the session has not said before.
+//! Those of which nothing is said get the ids that are left, in the order of the log, in which lines stand by the ends of statements.
+//! Limits: what a session says is looked at for [`STATEMENTS`] statements. If so many ids were lost that no number is near, [`AGREEING`] INSERTs must
+//! agree on how many, by values of their own column. Of an INSERT of several rows, the number that is said first is the first id.
+
+use std::collections::{BTreeMap, HashMap, VecDeque};
+
+/// So far from where it is expected an id may be, or as far as [`WIDE_ROWS`] of the largest INSERTs reach.
+const WINDOW: u64 = 64;
+const WIDE_ROWS: u64 = 4;
+/// Numbers up to this one are said of anything.
+const SMALL_MAX: u64 = 256;
+/// So many statements of its session may say the id of an INSERT.
+const STATEMENTS: u8 = 20;
+/// So many of the numbers that a session said last are known.
+const KNOWN_MAX: usize = 128;
+/// So many sessions are known at once: 20 MB.
+const SESSIONS_MAX: usize = 20_000;
+/// Ids are expected where the middle one of the last so many was.
+const DEVIATIONS: usize = 9;
+/// How many INSERTs must agree that the server counts elsewhere, and how nearly.
+const AGREEING: usize = 3;
+const AGREE_WITHIN: u64 = 16;
+/// So many INSERTs without an id near to where it is expected leave room for one elsewhere.
+const UNSEEN: u32 = 8;
+const FAR_MAX: usize = 32;
+/// So many taken ids are known of a counter: those of all INSERTs that may overlap.
+const TAKEN_MAX: usize = 4_096;
+/// So far ahead ids are looked up that are no longer left.
+const AHEAD: usize = 512;
+
+/// An INSERT into a table with a counter.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct WorkedInsert {
+    /// The place of its text in the recording: by these, INSERTs stand as in the log.
+    pub text_place: u64,
+    /// Its first id, less the last one before the recording; 0 if it is not known.
+    pub id_after: u32,
+    /// How many it takes; 0 if that is not known.
+    pub rows: u16,
+    /// The number of the column that has them.
+    pub column: u16,
+}
+
+/// A whole number in a statement.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct SaidNumber {
+    pub value: u64,
+    /// The counter of the column that it is a value of, if it is of such a column.
+    pub counter: Option<usize>,
+}
+
+/// All that is known while statements come.
+pub(super) struct Inference {
+    /// Of each column the number of its counter.
+    counter_of: Vec<usize>,
+    counters: Vec<Counter>,
+    sessions: HashMap<u32, Session>,
+    inserts: Vec<WorkedInsert>,
+}
+
+/// What came of it.
+#[derive(Debug, Default)]
+pub(super) struct Inferred {
+    /// By their places.
+    pub inserts: Vec<WorkedInsert>,
+    /// Of how many sessions say the id.
+    pub said: usize,
+    /// How many got one that was left.
+    pub left: usize,
+}
+
+impl Inference {
+    /// Of counters with these `lasts`, the last ids before the recording.
+    pub(super) fn new(lasts: &[u64], counter_of: Vec<usize>) -> Inference {
+        let counters = lasts.iter().map(|last| Counter { last: *last, ..Counter::default() }).collect();
+        Inference { counter_of, counters, sessions: HashMap::new(), inserts: Vec::new() }
+    }
+
+    /// How many INSERTs there are.
+    pub(super) fn count(&self) -> usize {
+        self.inserts.len()
+    }
+
+    /// Whether one of `numbers` may be an id of which `session` has not said anything yet.
+    pub(super) fn is_waiting(&self, session: u32, mut numbers: impl Iterator<Item = u64>) -> bool {
+        let Some(state) = self.sessions.get(&session) else { return false };
+        let lowest = state.pending.iter().map(|pending| self.counters[pending.counter].last).min();
+        lowest.is_some_and(|lowest| numbers.any(|number| number > lowest))
+    }
+
+    /// The next statement of `session` says `numbers`.
+    pub(super) fn say(&mut self, session: u32, numbers: &[SaidNumber]) {
+        self.make_room();
+        let (counters, inserts) = (&mut self.counters, &mut self.inserts);
+        let Session { statements, known, pending } = self.sessions.entry(session).or_default();
+        *statements += 1;
+        let first_said = |value: u64| known.iter().find(|(number, _)| *number == value).map(|(_, at)| *at);
+        let said: Vec<(SaidNumber, Option<u32>)> =
+            numbers.iter().map(|number| (*number, first_said(number.value))).collect();
+        let mut used = Vec::new();
+        // What fits several is the id that the session has learned last.
+        for pending in pending.iter_mut().rev() {
+            let is_new = |at: &Option<u32>| at.is_none_or(|at| at > pending.inserted_at);
+            let new = said.iter().filter(|(number, at)| is_new(at) && !used.contains(&number.value));
+            let new: Vec<SaidNumber> = new.map(|(number, _)| *number).collect();
+            pending.left -= 1;
+            match counters[pending.counter].look_for(pending, &new, inserts) {
+                Looked::Found(value) => {
+                    used.push(value);
+                    pending.left = 0;
+                }
+                Looked::Known => pending.left = 0,
+                Looked::Nothing => {}
+            }
+        }
+        pending.retain(|pending| pending.left > 0);
+        known.extend(said.iter().filter(|(_, at)| at.is_none()).map(|(number, _)| (number.value, *statements)));
+        let many = known.len().saturating_sub(KNOWN_MAX);
+        known.drain(..many);
+    }
+
+    /// The statement inserts so many `rows` with ids of `column`; `None` if their number is not known.
+    pub(super) fn insert(&mut self, session: u32, text_place: u64, column: u16, rows: Option<u16>) {
+        let counter = self.counter_of[usize::from(column)];
+        let insert = self.inserts.len();
+        let rows = rows.unwrap_or(0);
+        self.inserts.push(WorkedInsert { text_place, id_after: 0, rows, column });
+        let state = self.sessions.entry(session).or_default();
+        state.pending.retain(|pending| pending.counter != counter);
+        let known = &mut self.counters[counter];
+        if rows == 0 {
+            known.unseen = UNSEEN;
+            return;
+        }
+        let (inserted_at, before) = (state.statements, known.counted);
+        state.pending.push(Pending { insert, counter, rows: rows.into(), before, inserted_at, left: STATEMENTS });
+        known.counted += u64::from(rows);
+        known.most_rows = known.most_rows.max(rows.into());
+        known.unseen = known.unseen.saturating_add(1);
+    }
+
+    /// Those of which sessions do not say the id get what is left.
+    pub(super) fn finish(self) -> Inferred {
+        let Inference { counter_of, mut inserts, .. } = self;
+        let said = inserts.iter().filter(|insert| insert.id_after > 0).count();
+        let counter = |insert: &WorkedInsert| counter_of[usize::from(insert.column)];
+        inserts.sort_unstable_by_key(|insert| (counter(insert), insert.text_place));
+        let left: usize = inserts.chunk_by_mut(|one, next| counter(one) == counter(next)).map(give_left).sum();
+        inserts.sort_unstable_by_key(|insert| insert.text_place);
+        Inferred { inserts, said, left }
+    }
+
+    /// Forgets sessions if there are too many: first those that wait for nothing.
+    fn make_room(&mut self) {
+        if self.sessions.len() < SESSIONS_MAX {
+            return;
+        }
+        self.sessions.retain(|_, state| !state.pending.is_empty());
+        if self.sessions.len() > SESSIONS_MAX / 2 {
+            self.sessions.clear();
+        }
+    }
+}
+
+/// A session.
+#[derive(Default)]
+struct Session {
+    /// How many statements it has sent.
+    statements: u32,
+    /// What it said last, and in which statement first: no id that the server makes later is among that.
+    known: VecDeque<(u64, u32)>,
+    /// Its INSERTs of which the id is not known, the last of each counter.
+    pending: Vec<Pending>,
+}
+
+#[derive(Clone, Copy)]
+struct Pending {
+    /// Its number among all INSERTs.
+    insert: usize,
+    counter: usize,
+    rows: u64,
+    /// How many ids of the counter those before it have taken.
+    before: u64,
+    /// The statement of its session that it is.
+    inserted_at: u32,
+    /// So many more statements may say its id.
+    left: u8,
+}
+
+/// What came of looking for an id.
+enum Looked {
+    /// It is this one.
+    Found(u64),
+    /// It was found before.
+    Known,
+    Nothing,
+}
+
+/// A number that may be the first id of an INSERT, if the server counts elsewhere.
+#[derive(Clone, Copy)]
+struct Far {
+    pending: Pending,
+    value: u64,
+}
+
+#[derive(Default)]
+struct Counter {
+    /// The last id before the recording.
+    last: u64,
+    /// How many ids INSERTs have taken.
+    counted: u64,
+    most_rows: u64,
+    deviations: Deviations,
+    taken: Taken,
+    far: VecDeque<Far>,
+    /// How many INSERTs there were since an id was found.
+    unseen: u32,
+}
+
+impl Counter {
+    /// Where the first id of an INSERT would be if the server had counted as the log does.
+    fn counted_id(&self, pending: &Pending) -> u64 {
+        self.last + pending.before + 1
+    }
+
+    /// Looks for the id of an INSERT among `numbers`, which its session has not said before.
+    fn look_for(&mut self, pending: &Pending, numbers: &[SaidNumber], inserts: &mut [WorkedInsert]) -> Looked {
+        if inserts[pending.insert].id_after > 0 {
+            return Looked::Known;
+        }
+        let expected = self.counted_id(pending).saturating_add_signed(self.deviations.middle());
+        let window = window_of(self.most_rows);
+        let may_be = |number: &&SaidNumber| {
+            number.value > self.last
+                && number.counter.map_or(number.value > SMALL_MAX, |counter| counter == pending.counter)
+                && self.taken.is_free(number.value, pending.rows)
+        };
+        let is_near = |number: &&SaidNumber| number.value.abs_diff(expected) <= window;
+        // What is compared with the column itself says more than another number.
+        let near = numbers.iter().filter(may_be).filter(is_near).min_by_key(|number| number.counter.is_none());
+        if let Some(number) = near.copied() {
+            self.set(pending, number.value, inserts);
+            return Looked::Found(number.value);
+        }
+        // Far from there, other numbers count in the same way: the ids of other tables.
+        let is_far = |number: &&SaidNumber| number.counter.is_some() && number.value > expected;
+        let far: Vec<u64> = numbers.iter().filter(may_be).filter(is_far).map(|number| number.value).collect();
+        let found = far.into_iter().find(|value| {
+            let far = Far { pending: *pending, value: *value };
+            self.count_elsewhere(far, inserts)
+        });
+        found.map_or(Looked::Nothing, Looked::Found)
+    }
+
+    /// Notes that the server may count elsewhere. Whether it does, because several INSERTs agree on it.
+    fn count_elsewhere(&mut self, far: Far, inserts: &mut [WorkedInsert]) -> bool {
+        let deviation = |far: &Far| far.value.abs_diff(self.counted_id(&far.pending));
+        let agrees = |other: &&Far| {
+            let differs = other.pending.insert != far.pending.insert && other.value != far.value;
+            differs && deviation(other).abs_diff(deviation(&far)) <= AGREE_WITHIN
+        };
+        let mut agreeing: Vec<Far> = self.far.iter().filter(agrees).copied().collect();
+        agreeing.sort_by_key(|far| far.pending.insert);
+        agreeing.dedup_by_key(|far| far.pending.insert);
+        // A number that all sessions say is no id.
+        agreeing.sort_by_key(|far| far.value);
+        agreeing.dedup_by_key(|far| far.value);
+        if self.unseen < UNSEEN || agreeing.len() + 1 < AGREEING {
+            self.far.push_back(far);
+            let many = self.far.len().saturating_sub(FAR_MAX);
+            self.far.drain(..many);
+            return false;
+        }
+        self.deviations = Deviations::at(far.value as i64 - self.counted_id(&far.pending) as i64);
+        self.far.clear();
+        agreeing.push(far);
+        agreeing.iter().for_each(|far| self.set(&far.pending, far.value, inserts));
+        true
+    }
+
+    fn set(&mut self, pending: &Pending, first: u64, inserts: &mut [WorkedInsert]) {
+        let insert = &mut inserts[pending.insert];
+        let Ok(id_after) = u32::try_from(first - self.last) else { return };
+        if insert.id_after > 0 || !self.taken.is_free(first, pending.rows) {
+            return;
+        }
+        insert.id_after = id_after;
+        self.taken.add(first, pending.rows);
+        self.deviations.note(first as i64 - self.counted_id(pending) as i64);
+        self.unseen = 0;
+    }
+}
+
+fn window_of(most_rows: u64) -> u64 {
+    WINDOW.max(WIDE_ROWS * most_rows)
+}
+
+/// Gives the INSERTs of one counter of which nothing says the id those that are left. They are in the order of the log. Behind an INSERT of an unknown
+/// number of rows, nothing is given until an id is known again.
+fn give_left(inserts: &mut [WorkedInsert]) -> usize {
+    let (mut left, mut is_sure) = (LeftIds::default(), true);
+    let (mut ahead, mut given) = (0, 0);
+    for at in 0..inserts.len() {
+        while ahead < inserts.len().min(at + AHEAD) {
+            let WorkedInsert { id_after, rows, .. } = inserts[ahead];
+            if id_after > 0 {
+                left.taken.add(id_after.into(), rows.into());
+            }
+            ahead += 1;
+        }
+        let insert = &mut inserts[at];
+        let rows = u64::from(insert.rows);
+        if rows == 0 {
+            is_sure = false;
+        } else if insert.id_after > 0 {
+            left.note(insert.id_after.into(), is_sure);
+            is_sure = true;
+        } else if is_sure && let Some(id_after) = left.take(rows) {
+            insert.id_after = id_after;
+            given += 1;
+        }
+        left.pass(rows);
+    }
+    given
+}
+
+/// The ids of a counter that no INSERT has, by what they are more than the last one before the recording.
+#[derive(Default)]
+struct LeftIds {
+    taken: Taken,
+    /// How many ids the INSERTs before have taken.
+    counted: u64,
+    most_rows: u64,
+    deviations: Deviations,
+    /// The largest one so far: as many ids were lost.
+    lost: i64,
+    /// All that are lower are taken, or given up.
+    lowest: u64,
+}
+
+impl LeftIds {
+    /// The next INSERT has the id `first`. Whether those before it are known.
+    fn note(&mut self, first: u64, is_sure: bool) {
+        let deviation = first as i64 - self.counted as i64 - 1;
+        if !is_sure {
+            (self.deviations, self.lost, self.lowest) = (Deviations::at(deviation), deviation, first);
+        }
+        self.deviations.note(deviation);
+        let middle = self.deviations.middle();
+        if middle - self.lost > TAKEN_MAX as i64 {
+            (self.lost, self.lowest) = (middle, first);
+        }
+        while self.lost < middle {
+            // The lowest that is still left is a lost one.
+            self.raise_lowest(self.expected(self.lost));
+            self.lowest += 1;
+            self.lost += 1;
+        }
+    }
+
+    /// Takes the lowest of so many that are left near to where they are expected.
+    fn take(&mut self, rows: u64) -> Option<u32> {
+        let expected = self.expected(self.deviations.middle());
+        self.raise_lowest(expected);
+        let last = expected.saturating_add(window_of(self.most_rows));
+        let first = (self.lowest..=last).find(|first| self.taken.is_free(*first, rows))?;
+        self.taken.add(first, rows);
+        u32::try_from(first).ok()
+    }
+
+    /// The next INSERT takes so many.
+    fn pass(&mut self, rows: u64) {
+        self.counted += rows;
+        self.most_rows = self.most_rows.max(rows);
+    }
+
+    fn expected(&self, deviation: i64) -> u64 {
+        (self.counted + 1).saturating_add_signed(deviation)
+    }
+
+    fn raise_lowest(&mut self, expected: u64) {
+        let near = expected.saturating_sub(window_of(self.most_rows)).max(1);
+        self.lowest = self.lowest.max(near);
+        while !self.taken.is_free(self.lowest, 1) {
+            self.lowest += 1;
+        }
+    }
+}
+
+/// By how much the last ids were others than the count of INSERTs says.
+struct Deviations(VecDeque<i64>);
+
+impl Default for Deviations {
+    fn default() -> Deviations {
+        Deviations::at(0)
+    }
+}
+
+impl Deviations {
+    /// All of them are alike.
+    fn at(deviation: i64) -> Deviations {
+        Deviations(VecDeque::from([deviation; DEVIATIONS]))
+    }
+
+    fn note(&mut self, deviation: i64) {
+        self.0.pop_front();
+        self.0.push_back(deviation);
+    }
+
+    /// The middle one: INSERTs that overtook each other do not change it.
+    fn middle(&self) -> i64 {
+        let mut sorted: Vec<i64> = self.0.iter().copied().collect();
+        sorted.sort_unstable();
+        sorted[DEVIATIONS / 2]
+    }
+}
+
+/// Ids that INSERTs have: the first of each, and the one behind its last.
+#[derive(Default)]
+struct Taken(BTreeMap<u64, u64>);
+
+impl Taken {
+    fn is_free(&self, first: u64, rows: u64) -> bool {
+        self.0.range(..first.saturating_add(rows)).next_back().is_none_or(|(_, behind)| *behind <= first)
+    }
+
+    fn add(&mut self, first: u64, rows: u64) {
+        self.0.insert(first, first.saturating_add(rows));
+        if self.0.len() > TAKEN_MAX {
+            self.0.pop_first();
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// What a session does.
+    #[derive(Clone, Copy)]
+    enum Did {
+        /// It inserts so many rows.
+        Inserts(u16),
+        /// It inserts rows whose number is not known.
+        InsertsUnknown,
+        /// It says a number.
+        Says(u64),
+        /// It says a value of the column of the counter with this number.
+        SaysOf(u64, usize),
+    }
+    use Did::{Inserts, InsertsUnknown, Says, SaysOf};
+
+    const LAST: u64 = 500;
+
+    /// The ids of INSERTs of one counter, whose last one was 500, in the order of what sessions did; 0 for those that are not known.
+    fn ids(did: &[(u32, Did)]) -> Vec<u64> {
+        inferred(did).inserts.iter().map(|it| if it.id_after > 0 { LAST + u64::from(it.id_after) } else { 0 }).collect()
+    }
+
+    fn inferred(did: &[(u32, Did)]) -> Inferred {
+        let mut inference = Inference::new(&[LAST, LAST], vec![0, 1]);
+        for (place, (session, did)) in (0..).zip(did) {
+            let said = match did {
+                Says(value) => vec![SaidNumber { value: *value, counter: None }],
+                SaysOf(value, counter) => vec![SaidNumber { value: *value, counter: Some(*counter) }],
+                Inserts(_) | InsertsUnknown => Vec::new(),
+            };
+            inference.say(*session, &said);
+            match did {
+                Inserts(rows) => inference.insert(*session, place, 0, Some(*rows)),
+                InsertsUnknown => inference.insert(*session, place, 0, None),
+                Says(_) | SaysOf(..) => {}
+            }
+        }
+        inference.finish()
+    }
+
+    #[test]
+    fn without_evidence_ids_follow_the_order_of_the_log() {
+        let did = [(1, Inserts(1)), (2, Inserts(3)), (1, Inserts(1))];
+        assert_eq!(ids(&did), [501, 502, 505]);
+        let Inferred { said, left, .. } = inferred(&did);
+        assert_eq!((said, left), (0, 3));
+    }
+
+    #[test]
+    fn neighbours_that_were_exchanged_are_told_by_what_their_sessions_say() {
+        let did = [(1, Inserts(1)), (2, Inserts(1)), (1, Says(502)), (2, Says(501)), (1, Inserts(1)), (3, Inserts(1))];
+        assert_eq!(ids(&did), [502, 501, 503, 504]);
+        let Inferred { said, left, .. } = inferred(&did);
+        assert_eq!((said, left), (2, 2));
+        // What one session says leaves the others for the others.
+        let did = [(1, Inserts(1)), (2, Inserts(1)), (3, Inserts(1)), (1, Says(503))];
+        assert_eq!(ids(&did), [503, 501, 502]);
+        let several = [(1, Inserts(2)), (2, Inserts(3)), (1, Says(504)), (2, Says(501)), (3, Inserts(1))];
+        assert_eq!(ids(&several), [504, 501, 506]);
+    }
+
+    #[test]
+    fn numbers_that_are_no_ids_are_no_evidence() {
+        // Not above the last id, far away, said before the INSERT, of another column, taken.
+        for other in [Says(500), Says(7), Says(9_000), Says(509), SaysOf(503, 1), Says(501)] {
+            let did = [(1, Says(509)), (2, Inserts(1)), (2, Says(501)), (1, Inserts(1)), (1, other), (1, Says(502))];
+            assert_eq!(ids(&did), [501, 502]);
+            assert_eq!(inferred(&did).said, 2);
+        }
+        // A value of the column itself says more.
+        let mut inference = Inference::new(&[LAST], vec![0]);
+        inference.insert(1, 0, 0, Some(1));
+        let said = [(510, None), (501, Some(0))].map(|(value, counter)| SaidNumber { value, counter });
+        inference.say(1, &said);
+        assert_eq!(inference.finish().inserts[0].id_after, 1);
+    }
+
+    #[test]
+    fn a_small_number_is_an_id_if_it_is_said_of_its_column() {
+        let first_id = |counter: Option<usize>| {
+            let mut inference = Inference::new(&[0], vec![0]);
+            inference.insert(1, 0, 0, Some(1));
+            inference.say(1, &[SaidNumber { value: 21, counter: None }]);
+            inference.say(1, &[SaidNumber { value: 2, counter }]);
+            inference.finish().inserts[0].id_after
+        };
+        assert_eq!([first_id(None), first_id(Some(0))], [1, 2]);
+    }
+
+    #[test]
+    fn a_number_that_fits_several_inserts_is_the_id_of_the_last() {
+        let mut inference = Inference::new(&[LAST, LAST], vec![0, 1]);
+        inference.insert(1, 0, 0, Some(1));
+        inference.insert(1, 1, 1, Some(1));
+        inference.say(1, &[SaidNumber { value: 502, counter: None }]);
+        let ids: Vec<u32> = inference.finish().inserts.iter().map(|insert| insert.id_after).collect();
+        assert_eq!(ids, [1, 2]);
+    }
+
+    #[test]
+    fn what_was_said_since_the_insert_may_be_said_again() {
+        // As a value of another counter's column first, then of its own.
+        let did = [(1, Inserts(1)), (1, SaysOf(502, 1)), (1, SaysOf(502, 0)), (2, Inserts(1))];
+        assert_eq!(ids(&did), [502, 501]);
+    }
+
+    #[test]
+    fn a_session_that_says_the_id_too_late_says_nothing() {
+        let says_after = |many: u64| {
+            let quiet = (0..many).map(|nth| (1, Says(nth)));
+            let did = [(1, Inserts(1))].into_iter().chain(quiet).chain([(1, Says(505))]);
+            ids(&did.collect::<Vec<_>>())
+        };
+        assert_eq!([19, 20].map(says_after), [[505], [501]]);
+        assert_eq!(ids(&[(1, Inserts(1)), (1, Inserts(1)), (1, Says(507))]), [501, 507], "of its last INSERT");
+    }
+
+    #[test]
+    fn ids_that_were_lost_move_what_is_expected() {
+        // A server that crashed goes on behind those that it had reserved.
+        let mut did = vec![(1, Inserts(1)), (1, Says(501))];
+        for id in 533..540 {
+            did.extend([(1, Inserts(1)), (1, Says(id))]);
+        }
+        did.extend([(2, Inserts(1)), (2, Inserts(1))]);
+        assert_eq!(ids(&did), [501, 533, 534, 535, 536, 537, 538, 539, 540, 541]);
+        // Rows of which the log says nothing.
+        let many = (0..20).map(|nth| nth * 2).flat_map(|nth| [(1, Inserts(1)), (1, Says(501 + nth))]);
+        assert_eq!(ids(&many.collect::<Vec<_>>()), (0..20).map(|nth| 501 + nth * 2).collect::<Vec<_>>());
+    }
+
+    #[test]
+    fn behind_an_unknown_number_of_rows_ids_are_known_once_several_sessions_agree() {
+        let mut did = vec![(9, Inserts(1)), (9, InsertsUnknown), (8, Inserts(1))];
+        for session in 1..=4u32 {
+            let id = 90_000 + u64::from(session);
+            // The ids of a table without a counter grow as well.
+            did.extend([(session, Inserts(1)), (session, Says(7_000 + id)), (session, SaysOf(id, 0))]);
+        }
+        did.push((9, Inserts(1)));
+        assert_eq!(ids(&did), [501, 0, 0, 90_001, 90_002, 90_003, 90_004, 90_005]);
+        assert_eq!(ids(&[(9, InsertsUnknown), (8, Inserts(1)), (8, Says(505)), (8, Inserts(1))]), [0, 505, 506]);
+    }
+
+    #[test]
+    fn sessions_without_end_take_no_memory_without_end() {
+        let mut inference = Inference::new(&[0], vec![0]);
+        for session in 0..2 * SESSIONS_MAX as u32 + 10 {
+            inference.say(session, &[SaidNumber { value: 7, counter: None }]);
+            inference.insert(session, session.into(), 0, Some(1));
+            assert!(inference.sessions.len() <= SESSIONS_MAX);
+        }
+        let mut taken = Taken::default();
+        (0..3 * TAKEN_MAX as u64).for_each(|id| taken.add(id, 1));
+        assert_eq!(taken.0.len(), TAKEN_MAX);
+    }
+}
