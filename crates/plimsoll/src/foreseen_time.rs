@@ -21,18 +21,27 @@ const REPORT_USUAL_S: f64 = 0.03;
 const USUAL_LOAD_RATE: f64 = 30e6;
 /// The same for plain files.
 const USUAL_FILE_RATE: f64 = 400e6;
+/// Most of a load that takes no longer is what any load takes, however few its rows are: tables are made, a server settles.
+const BRIEF_LOAD_S: f64 = 1.0;
 
 /// What earlier runs took.
 #[derive(Default)]
 pub struct EarlierRuns {
-    /// The bytes of data per second that each engine took with each workload, its indexes included.
-    loads: HashMap<(String, String), f64>,
+    /// The loads of each engine with each workload, their indexes included, the newest first.
+    loads: HashMap<(String, String), Vec<EarlierLoad>>,
     /// The seconds of points beside their phases.
     points: HashMap<PointKey, Vec<f64>>,
     /// The seconds of a report for each of its points.
     reports: Vec<f64>,
     /// The points that ended when their operations were done, the newest first.
     self_ended: Vec<SelfEnded>,
+}
+
+/// A load of data.
+struct EarlierLoad {
+    trial: Trial,
+    bytes: f64,
+    seconds: f64,
 }
 
 /// A point that ended when its operations were done.
@@ -63,8 +72,8 @@ impl EarlierRuns {
     fn note_load(&mut self, point: &PointHead) {
         let taken = point.facts.iter().find(|fact| fact.name == "load.all_s").and_then(|fact| fact.value.parse().ok());
         if let Some(seconds) = taken.filter(|seconds: &f64| *seconds > 0.0 && point.state == PointState::Complete) {
-            let rate = data_bytes(&point.trial) / seconds;
-            self.loads.entry(load_key(&point.trial)).or_insert(rate);
+            let load = EarlierLoad { trial: point.trial.clone(), bytes: data_bytes(&point.trial), seconds };
+            self.loads.entry(load_key(&point.trial)).or_default().push(load);
         }
     }
 
@@ -99,13 +108,21 @@ impl EarlierRuns {
         if entry.scripted {
             return 0.0; // it keeps none
         }
+        // A server settles for about half a second after a load.
+        let (beside, usual_rate) = match entry.runs {
+            EngineLocation::InClients => (0.0, USUAL_FILE_RATE),
+            EngineLocation::Embedded => (0.0, USUAL_LOAD_RATE),
+            EngineLocation::Server | EngineLocation::Elsewhere => (0.5, USUAL_LOAD_RATE),
+        };
         let bytes = data_bytes(trial);
-        match (self.loads.get(&load_key(trial)), entry.runs) {
-            (Some(rate), _) => bytes / rate,
-            (None, EngineLocation::InClients) => bytes / USUAL_FILE_RATE,
-            (None, EngineLocation::Embedded) => bytes / USUAL_LOAD_RATE,
-            // A server settles for about half a second after a load.
-            (None, EngineLocation::Server | EngineLocation::Elsewhere) => 0.5 + bytes / USUAL_LOAD_RATE,
+        let loads = self.loads.get(&load_key(trial)).map_or(&[][..], Vec::as_slice);
+        if let Some(same) = loads.iter().find(|load| has_same_data(&load.trial, trial)) {
+            return same.seconds;
+        }
+        match largest(loads) {
+            Some(load) if load.seconds < BRIEF_LOAD_S => load.seconds + (bytes - load.bytes).max(0.0) / usual_rate,
+            Some(load) => bytes * load.seconds / load.bytes,
+            None => beside + bytes / usual_rate,
         }
     }
 
@@ -143,13 +160,25 @@ impl EarlierRuns {
 
     /// Whether runs tell how long the data of `trial` takes to make.
     pub fn knows_load_of(&self, trial: &Trial) -> bool {
-        self.loads.contains_key(&load_key(trial)) || engine::engine_of(trial).scripted
+        let tells = |load: &EarlierLoad| load.seconds >= BRIEF_LOAD_S || has_same_data(&load.trial, trial);
+        let mut loads = self.loads.get(&load_key(trial)).into_iter().flatten();
+        loads.any(tells) || engine::engine_of(trial).scripted
     }
 
     /// Whether runs of the engine of `trial` tell how long its points take.
     pub fn knows_points_of(&self, trial: &Trial) -> bool {
         [true, false].iter().any(|makes| self.points.contains_key(&(trial.target.engine.clone(), *makes)))
     }
+}
+
+/// The load of the most bytes, of which the time for other data is told best; of several the newest.
+fn largest(loads: &[EarlierLoad]) -> Option<&EarlierLoad> {
+    // The last of equal ones is taken.
+    loads.iter().rev().filter(|load| load.bytes > 0.0).max_by(|one, other| one.bytes.total_cmp(&other.bytes))
+}
+
+fn has_same_data(one: &Trial, other: &Trial) -> bool {
+    one.workload.params == other.workload.params && one.target.instances == other.target.instances
 }
 
 /// What a point takes beside its phases where no run tells: most of it is the start of a server.
@@ -234,6 +263,25 @@ mod tests {
         let mut double = first.trial.clone();
         double.workload.params.0.insert("tables".into(), model::Value::Int(2));
         assert_eq!(rates.load_seconds(&double), 4.0);
+    }
+
+    #[test]
+    fn a_load_of_few_rows_tells_nothing_of_one_of_many() {
+        let of_rows = |rows: u64, seconds: &str| {
+            let mut head = point(&[("load.all_s", seconds)]);
+            head.trial.workload.params.0.insert("table_rows".into(), Value::Int(rows));
+            head
+        };
+        let mut earlier = EarlierRuns::default();
+        let (few, many, more) = (of_rows(100, "0.3"), of_rows(1_000_000, "8.0"), of_rows(2_000_000, "9.9"));
+        earlier.note_load(&few);
+        assert_eq!(earlier.load_seconds(&few.trial), 0.3);
+        assert!(earlier.knows_load_of(&few.trial) && !earlier.knows_load_of(&many.trial));
+        let rest = data_bytes(&many.trial) - data_bytes(&few.trial);
+        assert_eq!(earlier.load_seconds(&many.trial), 0.3 + rest / USUAL_LOAD_RATE);
+        earlier.note_load(&many);
+        assert!(earlier.knows_load_of(&more.trial));
+        assert_eq!(earlier.load_seconds(&more.trial), data_bytes(&more.trial) * 8.0 / data_bytes(&many.trial));
     }
 
     #[test]
