@@ -6,7 +6,7 @@ use crate::cgroup_counters;
 use crate::data_description::shape_on;
 use crate::engine::{EngineDef, EngineLocation, workload_of};
 use crate::server::variables::ServerVariables;
-use model::{ConfigVariables, DataOrigin, Family, Params, Trial};
+use model::{ConfigVariables, DataOrigin, EngineProcess, Family, Params, Trial};
 use std::path::Path;
 use workload::{ProgramInput, SequenceState, SqlWork};
 
@@ -102,6 +102,17 @@ pub fn has_step(engine: &str, workload: &str, params: &Params) -> bool {
     let Some((step, _)) = workload.entry.steps() else { return true };
     let family = workload.entry.families.iter().find(|family| engine.entry.families.contains(family));
     family != Some(&Family::Kv) || !workload.steps_without_kv.contains(&params.word(step))
+}
+
+/// Whose process does the work of `engine`.
+pub fn process_of(engine: &str) -> EngineProcess {
+    match find(engine).map(|def| def.runs) {
+        None => EngineProcess::Unknown,
+        Some(EngineLocation::InClients) => EngineProcess::None,
+        Some(EngineLocation::Embedded) => EngineProcess::Embedded,
+        Some(EngineLocation::Server) => EngineProcess::Own,
+        Some(EngineLocation::Elsewhere) => EngineProcess::Elsewhere,
+    }
 }
 
 /// The engine, the workload and every parameter that shapes the data, as text. Two trials must agree on it to share it.

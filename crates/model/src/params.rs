@@ -11,7 +11,7 @@ use crate::phrase::Phrase;
 use crate::recording::RecordingSummary;
 use crate::role::{ParamRole, UsedIf};
 use crate::statement::CustomOp;
-use crate::traits::WorkTraits;
+use crate::traits::{EngineProcess, WorkTraits};
 use crate::units::{Bytes, Nanos};
 use crate::variant::{SqlDataSet, SqlVariant};
 use serde::{Deserialize, Serialize};
@@ -614,6 +614,8 @@ pub struct Catalogue {
     pub usable_cpus: u64,
     /// Whether this workload has the step that it is asked for on this engine.
     pub has_step: fn(engine: &str, workload: &str, params: &Params) -> bool,
+    /// Whose process does the work of this engine.
+    pub engine_process: fn(engine: &str) -> EngineProcess,
     /// The size of the file or block device at a path, of which a point measures all unless it has a size of its own; `None` if there is no such file.
     pub size_at: fn(path: &Path) -> Option<Bytes>,
     /// The variables that a configuration file sets for this engine, as keys and values of a plan; or why it cannot be used, in one line.

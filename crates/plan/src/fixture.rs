@@ -4,9 +4,9 @@
 
 use model::own_table::OwnFault;
 use model::{
-    ArgDef, Bytes, Catalogue, ConfigVariables, DistributionEntry, Entry, Family, NO_CONFIG, Nanos, Numbers, ParamDef,
-    ParamKind, ParamRole, Params, RecordedWork, RecordingSummary, StepIndexes, StepWork, TaskSet, UsedIf, Value,
-    WorkTraits,
+    ArgDef, Bytes, Catalogue, ConfigVariables, DistributionEntry, EngineProcess, Entry, Family, NO_CONFIG, Nanos,
+    Numbers, ParamDef, ParamKind, ParamRole, Params, RecordedWork, RecordingSummary, StepIndexes, StepWork, TaskSet,
+    UsedIf, Value, WorkTraits,
 };
 use std::path::Path;
 
@@ -22,6 +22,7 @@ pub(crate) fn catalogue() -> Catalogue {
         shares_data,
         usable_cpus: 2,
         has_step,
+        engine_process,
         size_at: |path| (path == Path::new("/there/f")).then_some(Bytes(2 << 40)),
         read_config,
         read_recording,
@@ -98,6 +99,15 @@ fn traits(_: &str, params: &Params) -> WorkTraits {
 /// Inserts change their table.
 fn shares_data(workload: &str, _: &Params) -> bool {
     !["insert", "chain"].contains(&workload)
+}
+
+/// Two engines are inside plimsoll, and those that are not always there are servers.
+fn engine_process(engine: &str) -> EngineProcess {
+    match engine {
+        "sqlite" | "fjall" => EngineProcess::Embedded,
+        "null" | "file" | "cpu" => EngineProcess::None,
+        _ => EngineProcess::Own,
+    }
 }
 
 /// There are no range queries on a key-value engine.

@@ -12,7 +12,7 @@ use crate::question::setting_name;
 use crate::sweep::{Matrix, Point, TRIALS_MAX};
 use crate::value::time_text;
 use model::sure::{ArmPlace, FIRST_ROUND_PART, Precision, SurePlan, WARMUP_PART};
-use model::{Catalogue, Nanos, Phases, Plan, Trial, Until};
+use model::{Catalogue, EngineProcess, Nanos, Phases, Plan, Trial, Until};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// A shorter point says little: the kernel writes back and engines flush about once a second.
@@ -35,12 +35,13 @@ pub(crate) fn make_sure(
     let Some(difference) = asked.or(budget.map(|_| Precision::USUAL)).filter(|_| pairs_max > 1) else {
         return Ok(None);
     };
-    let comparisons = place_arms(&mut matrix.points, compare);
+    let comparisons = place_arms(&mut matrix.points, compare, catalogue);
     Ok(Some(SurePlan { difference, pairs_max, comparisons, budget: budget.map(|budget| budget.time) }))
 }
 
-/// Gives each of `points` its place and its arm by the values that were written for it. Returns how many comparisons that makes.
-fn place_arms(points: &mut [Point<'_>], compare: Option<&str>) -> u32 {
+/// Gives each of `points` its place and its arm by the values that were written for it. Returns how many comparisons that makes. Engines inside
+/// plimsoll and servers are not ranked with each other, so each sort has a base of its own.
+fn place_arms(points: &mut [Point<'_>], compare: Option<&str>, catalogue: &Catalogue) -> u32 {
     let is_compared = |key: &str| compare == Some(setting_name(key));
     // A key that only some of the points have does not tell places apart that both arms share.
     let is_shared = |key: &str| points.iter().all(|point| point.picked.iter().any(|(own, _)| own == key));
@@ -49,25 +50,63 @@ fn place_arms(points: &mut [Point<'_>], compare: Option<&str>) -> u32 {
     let values = |point: &Point<'_>, is_meant: &dyn Fn(&str) -> bool| -> Vec<String> {
         point.picked.iter().filter(|(key, _)| is_meant(key)).map(|(key, text)| format!("{key}={text}")).collect()
     };
-    let keys: Vec<[Vec<String>; 2]> = points
+    let sorts = engine_sorts(points, compare, catalogue);
+    let keys: Vec<ArmKey> = points
         .iter()
+        .zip(&sorts)
         .enumerate()
-        .map(|(nth, point)| match compare {
-            Some(_) => [values(point, &|key| telling.iter().any(|own| own == key)), values(point, &is_compared)],
-            None => [vec![nth.to_string()], Vec::new()],
+        .map(|(nth, (point, sort))| match compare {
+            Some(_) => ArmKey {
+                place: (*sort, values(point, &|key| telling.iter().any(|own| own == key))),
+                arm: values(point, &is_compared),
+            },
+            None => ArmKey { place: (*sort, vec![nth.to_string()]), arm: Vec::new() },
         })
         .collect();
-    let [places, arms] = [0, 1].map(|which| numbered(keys.iter().map(|key| &key[which])));
-    for (point, [place, arm]) in points.iter_mut().zip(&keys) {
-        point.trial.arm = Some(ArmPlace { place: places[place], arm: arms[arm] });
+    let places = numbered(keys.iter().map(|key| &key.place));
+    let arms = [EngineSort::Any, EngineSort::Embedded, EngineSort::Server]
+        .map(|sort| (sort, numbered(keys.iter().filter(|key| key.place.0 == sort).map(|key| &key.arm))));
+    let arms = BTreeMap::from(arms);
+    for (point, ArmKey { place, arm }) in points.iter_mut().zip(&keys) {
+        point.trial.arm = Some(ArmPlace { place: places[place], arm: arms[&place.0][arm] });
     }
     let has_base = |place: u32| points.iter().any(|point| point.trial.arm == Some(ArmPlace { place, arm: 0 }));
     let others = points.iter().filter_map(|point| point.trial.arm).filter(|at| at.arm > 0 && has_base(at.place));
     others.count() as u32
 }
 
+/// What a point is compared by.
+struct ArmKey {
+    /// What it shares with those that it is compared with.
+    place: (EngineSort, Vec<String>),
+    arm: Vec<String>,
+}
+
+/// Which engines an engine is compared with.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum EngineSort {
+    /// All that are of no other sort.
+    Any,
+    /// Those inside plimsoll's process.
+    Embedded,
+    /// Servers.
+    Server,
+}
+
+/// The sort of each of `points`: one for all of them unless engines are compared and both sorts are there.
+fn engine_sorts(points: &[Point<'_>], compare: Option<&str>, catalogue: &Catalogue) -> Vec<EngineSort> {
+    let sort = |point: &Point<'_>| match (catalogue.engine_process)(&point.trial.target.engine) {
+        EngineProcess::Embedded => EngineSort::Embedded,
+        EngineProcess::Own | EngineProcess::Elsewhere => EngineSort::Server,
+        EngineProcess::None | EngineProcess::Unknown => EngineSort::Any,
+    };
+    let sorts: Vec<EngineSort> = points.iter().map(sort).collect();
+    let are_both_there = [EngineSort::Embedded, EngineSort::Server].iter().all(|sort| sorts.contains(sort));
+    if are_both_there && compare == Some("engine") { sorts } else { vec![EngineSort::Any; points.len()] }
+}
+
 /// Each of `all` with its number in the order in which they first come.
-fn numbered<'k>(all: impl Iterator<Item = &'k Vec<String>>) -> BTreeMap<&'k Vec<String>, u32> {
+fn numbered<'k, K: Ord + 'k>(all: impl Iterator<Item = &'k K>) -> BTreeMap<&'k K, u32> {
     let mut numbers = BTreeMap::new();
     for one in all {
         let next = numbers.len() as u32;
@@ -219,6 +258,21 @@ mod tests {
         let plan = with(text, &[]).expect("a valid plan");
         assert_eq!(arms(&plan, 1), [(0, 0), (1, 0), (1, 1), (2, 1)]);
         assert_eq!(plan.sure.map(|sure| (sure.pairs_max, sure.comparisons)), Some((4, 1)));
+    }
+
+    #[test]
+    fn engines_inside_plimsoll_and_servers_have_bases_of_their_own() {
+        // How many bases there are, how many others, and how many comparisons they make.
+        let placed = |engines: &str, compare: &str| {
+            let text = format!("workload = 'oltp'\ncompare = '{compare}'\nbudget = '5m'\n{engines}\nclients = [1, 4]");
+            let plan = parse(&text, "p.toml", &Overrides::default(), 1.0, &fixture::with_servers()).expect(&text);
+            let all = arms(&plan, 1);
+            let with_arm = |wanted: u32| all.iter().filter(|(_, arm)| *arm == wanted).count();
+            (with_arm(0), with_arm(1), plan.sure.map(|sure| sure.comparisons))
+        };
+        assert_eq!(placed("engine = ['sqlite', 'mariadb:innodb', 'postgres']", "engine"), (4, 2, Some(2)));
+        assert_eq!(placed("engine = ['sqlite', 'postgres']", "engine"), (4, 0, Some(0)), "neither is ranked");
+        assert_eq!(placed("engine = ['sqlite', 'postgres']", "clients"), (2, 2, Some(2)), "no engines are compared");
     }
 
     #[test]

@@ -19,6 +19,7 @@ pub fn all() -> Catalogue {
         shares_data,
         usable_cpus: host::cpu::usable_cpus(),
         has_step: engine::has_step,
+        engine_process: engine::process_of,
         size_at: engine::size_at,
         read_config: engine::read_config,
         read_recording: engine::read_recording,

@@ -200,17 +200,30 @@ pub(super) fn without_result(table: &RelativeTable) -> Option<Claim> {
     (!arms.is_empty()).then(|| Claim::new(ClaimKind::Caution, sentence()))
 }
 
+/// The tables whose pairs decide: that of the arms of `table`, or of engines inside plimsoll and of servers one each.
+pub(super) fn deciding_tables(analysis: &Analysis, table: &RelativeTable) -> Vec<RelativeTable> {
+    let Some(sorts) = embedded_and_servers(analysis, table) else { return vec![table.clone()] };
+    sorts.iter().filter_map(|sort| table_of(analysis, table, sort)).collect()
+}
+
 /// The table of the larger sort of engines, compared by themselves.
 fn rankable(analysis: &Analysis, table: &RelativeTable, [embedded, servers]: [Vec<Setting>; 2]) -> RelativeTable {
     let kept = if embedded.len() > servers.len() { embedded } else { servers };
+    table_of(analysis, table, &kept).unwrap_or_else(|| table.clone())
+}
+
+/// The table of the arms `kept` of `table`; `None` if there is nothing to compare.
+fn table_of(analysis: &Analysis, table: &RelativeTable, kept: &[Setting]) -> Option<RelativeTable> {
+    if kept.len() < 2 {
+        return None;
+    }
     let is_kept = |point: &&PointAnalysis| kept.iter().any(|arm| point.settings.has(arm));
-    let points: Vec<PointAnalysis> = match kept.len() {
-        1 => Vec::new(),
-        _ => analysis.points.iter().filter(is_kept).cloned().collect(),
-    };
+    let mut points: Vec<PointAnalysis> = analysis.points.iter().filter(is_kept).cloned().collect();
+    // The point that ended the run may be of the other sort.
+    let is_time_over = analysis.points.iter().any(|point| point.traits.course.is_time_over);
+    points.iter_mut().for_each(|point| point.traits.course.is_time_over = is_time_over);
     let tables = relative_tables(&points, &analysis.meta.plan);
-    let own = tables.into_iter().find(|own| own.arms[0].name == table.arms[0].name);
-    own.unwrap_or_else(|| table.clone())
+    tables.into_iter().find(|own| own.arms[0].name == table.arms[0].name)
 }
 
 /// That engines promise different things of a commit, if they do.

@@ -4,6 +4,7 @@
 //! spread that was seen, and counts the time of the load alone.
 
 use super::asked::AskedRun;
+use super::comparison::deciding_tables;
 use crate::PointAnalysis;
 use crate::math::repeats::half_width_share;
 use crate::point::rates_of;
@@ -29,10 +30,14 @@ pub(super) fn sentence(run: &AskedRun) -> Option<String> {
 /// `decided after 9 of at most 20 pairs`; `2 of 3 comparisons are not decided after 20 pairs: about 30 more each (5 min of measuring) would decide them`
 fn of_pairs(run: &AskedRun, sure: &SurePlan) -> Option<String> {
     let rows = compared_rows(run)?;
-    let cells: Vec<&RelativeCell> = rows.iter().flatten().copied().collect();
+    let cells: Vec<&RelativeCell> = rows.iter().flatten().collect();
     let (open, decided): (Vec<&RelativeCell>, Vec<&RelativeCell>) =
         cells.iter().copied().partition(|cell| cell.decision == Some(Decision::Open));
-    let which = if cells.len() == 1 { String::new() } else { format!("all {} comparisons are ", cells.len()) };
+    let which = match cells.len() {
+        1 => String::new(),
+        2 => "both comparisons are ".to_owned(),
+        all => format!("all {all} comparisons are "),
+    };
     if open.is_empty() {
         let alike = decided.iter().filter(|cell| cell.decision == Some(Decision::Alike)).count();
         let difference = percent(sure.difference.share());
@@ -93,18 +98,21 @@ fn counts_of(cells: &[&RelativeCell]) -> String {
 }
 
 /// The comparisons that were to be decided, of each place.
-fn compared_rows<'a>(run: &AskedRun<'a>) -> Option<Vec<Vec<&'a RelativeCell>>> {
+fn compared_rows(run: &AskedRun) -> Option<Vec<Vec<RelativeCell>>> {
     let tables = &run.analysis.verdict.relative;
     let stated = run.stated_comparison();
     let table: &RelativeTable = tables.iter().find(|table| stated == Some(&table.arms[0].name))?;
-    let of_row = |row: &'a RelativeRow| row.cells.iter().flatten().filter(|cell| cell.decision.is_some()).collect();
-    let rows: Vec<Vec<&RelativeCell>> = table.rows.iter().map(of_row).filter(|row: &Vec<_>| !row.is_empty()).collect();
+    let tables = deciding_tables(run.analysis, table);
+    let of_row =
+        |row: &RelativeRow| row.cells.iter().flatten().filter(|cell| cell.decision.is_some()).copied().collect();
+    let rows = tables.iter().flat_map(|table| &table.rows).map(of_row);
+    let rows: Vec<Vec<RelativeCell>> = rows.filter(|row: &Vec<_>| !row.is_empty()).collect();
     (!rows.is_empty()).then_some(rows)
 }
 
 /// How many points the pairs have that are missing: the arms of a place share its base.
-fn points_missing(rows: &[Vec<&RelativeCell>]) -> u32 {
-    let of_row = |row: &Vec<&RelativeCell>| {
+fn points_missing(rows: &[Vec<RelativeCell>]) -> u32 {
+    let of_row = |row: &Vec<RelativeCell>| {
         let open = row.iter().filter(|cell| cell.decision == Some(Decision::Open));
         let missing: Vec<u32> = open.map(|cell| cell.pairs_more.unwrap_or(1)).collect();
         missing.iter().sum::<u32>() + missing.iter().max().unwrap_or(&0)
@@ -149,6 +157,7 @@ fn of_repeats(run: &AskedRun, sure: &SurePlan) -> Option<String> {
     if open.is_empty() {
         let which = match all.len() {
             1 => "the mean of the point is".to_owned(),
+            2 => "the means of both points are".to_owned(),
             points => format!("the means of all {points} points are"),
         };
         let after = repeats(&all.iter().collect::<Vec<_>>());
@@ -397,6 +406,24 @@ mod tests {
         });
         let sure = SurePlan { difference: Precision::USUAL, pairs_max: 20, comparisons: 1, budget: None };
         told(points.collect(), Some(sure))
+    }
+
+    #[test]
+    fn pairs_of_engines_that_are_not_ranked_decide_nothing() {
+        let mut random = Random::new(5);
+        let mut points = Vec::new();
+        for repeat in 1..=6 {
+            for (engine, factor) in [("sqlite", 9.0), ("a", 1.0), ("b", 1.0)] {
+                let rate = 1e4 * factor * (1.0 + 0.1 * random.normal());
+                let simulation = Simulation::counts(&[rate as u64; 20])
+                    .process(if engine == "sqlite" { "embedded" } else { "own" })
+                    .with(|point| (point.trial.repeat, point.trial.target.engine) = (repeat, engine.to_owned()));
+                points.push(simulation.point());
+            }
+        }
+        let sure = SurePlan { difference: Precision::USUAL, pairs_max: 20, comparisons: 1, budget: None };
+        let told = told(points, Some(sure)).expect("the servers are compared");
+        assert!(told.starts_with("Not decided after 6 pairs: "), "{told}");
     }
 
     #[test]

@@ -328,6 +328,7 @@ fn catalogue() -> Catalogue {
         shares_data: |_, _| true,
         usable_cpus: 2,
         has_step: engine::has_step,
+        engine_process: engine::process_of,
         size_at: engine::size_at,
         read_config: engine::read_config,
         read_recording: engine::read_recording,

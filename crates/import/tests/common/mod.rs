@@ -2,7 +2,7 @@
 //!
 //! In: nothing. Out: a catalogue without engines. Limits: what declared parameters do is tested with the program.
 
-use model::Catalogue;
+use model::{Catalogue, EngineProcess};
 
 pub fn catalogue() -> Catalogue {
     Catalogue {
@@ -15,6 +15,7 @@ pub fn catalogue() -> Catalogue {
         shares_data: |_, _| false,
         usable_cpus: 1,
         has_step: |_, _, _| true,
+        engine_process: |_| EngineProcess::Unknown,
         size_at: |_| None,
         read_config: |_, _| Ok(Vec::new()),
         read_recording: |_, _, _| Err("no files".into()),

@@ -33,7 +33,8 @@ pub(super) fn table(comparison: &Comparison, is_decided: bool) -> Option<AnswerT
     let arms = comparison.table.arms.len();
     let mut table = match (axis, arms) {
         (Some(_), _) if has_column_for_each_arm(comparison) => Some(by_place(comparison, &places, &all)),
-        (None, 2) => by_metric(comparison, &places),
+        // An engine that is not ranked has a row all the same.
+        (None, 2) if comparison.arms.len() == 2 => by_metric(comparison, &places),
         (Some(axis), 2) if all.len() > 1 && (axis.role < Role::Clients || places.len() <= ROWS_MAX) => {
             pairs_table(comparison, &places, &all)
         }
@@ -207,16 +208,17 @@ fn by_axis(
     })
 }
 
-/// One place and many arms: a row for each arm.
+/// One place and many arms: a row for each arm, whether it is ranked or not.
 fn by_arm(comparison: &Comparison, places: &[Vec<&Setting>]) -> Option<AnswerTable> {
-    let (place, arms) = (places.first()?, &comparison.table.arms);
+    let (place, ranked) = (places.first()?, &comparison.table.arms);
     let speed = comparison.table.rows.iter().find(|row| row.metric.is_speed())?;
-    let rows = arms.iter().enumerate().map(|(nth, arm)| {
+    let rows = comparison.arms.iter().map(|arm| {
         let point = comparison.row(place, arm);
-        let ratio = nth.checked_sub(1).and_then(|nth| ratio_cell(comparison, speed, speed.cells[nth]?, true));
+        let nth = ranked[1..].iter().position(|one| one.value == arm.value);
+        let ratio = nth.and_then(|nth| ratio_cell(comparison, speed, speed.cells[nth]?, true));
         row([speech::row(arm)], vec![point.and_then(|point| speed_cell(point, false)), point.and_then(p99_cell), ratio])
     });
-    let heads = [unit_head(comparison), "p99".to_owned(), format!("against {}", speech::row(&arms[0]))];
+    let heads = [unit_head(comparison), "p99".to_owned(), format!("against {}", speech::row(&ranked[0]))];
     Some(AnswerTable {
         head: "each".to_owned(),
         columns: columns(heads),

@@ -259,6 +259,8 @@ fn an_engine_inside_plimsoll_is_not_ranked_with_servers_and_servers_are_among_th
     assert!(all[0].starts_with("PostgreSQL does 1.6 times"), "{all:?}");
     assert!(all.contains(&caution), "{all:?}");
     assert!(all.iter().filter(|one| **one != caution).all(|one| !one.contains("SQLite")), "{all:?}");
+    let rows = &answer.table.as_ref().expect("it has a table").rows;
+    assert_eq!(rows.iter().map(|row| row.cells[2].is_some()).collect::<Vec<_>>(), [false, false, true], "{rows:?}");
     let two = answer_of(embed(points(&cells[..2], 4)), None);
     assert!(two.claims[0].sentence.contains("not ranked with MariaDB"));
     assert!(two.claims[1..].iter().all(|claim| claim.kind == ClaimKind::Bottleneck), "{two:?}");
