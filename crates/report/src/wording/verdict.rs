@@ -235,8 +235,11 @@ fn bottleneck(all: &Bottleneck) -> Option<String> {
         (0, _) => None,
         (_, 0) if limits.is_empty() => None,
         (_, 0) => Some(format!("Bottleneck: {limits}.")),
-        (judged, unknown) if unknown < judged || !limits.is_empty() => {
+        (judged, unknown) if !limits.is_empty() => {
             Some(format!("Bottleneck: {limits}; unclear for {unknown} of {judged}."))
+        }
+        (judged, unknown) if unknown < judged => {
+            Some(format!("The bottleneck is unclear for {unknown} of {judged} points."))
         }
         (1, _) => Some("The bottleneck is unclear: nothing was saturated.".to_owned()),
         (2, _) => Some("The bottleneck is unclear for both points.".to_owned()),
@@ -633,6 +636,8 @@ mod tests {
         assert_eq!(of(&[(Limit::Cpu, 1)], 0, 1).as_deref(), Some("Bottleneck: CPU."));
         assert_eq!(of(&[], 5, 5).as_deref(), Some("The bottleneck is unclear for all 5 points."));
         assert_eq!(of(&[], 2, 2).as_deref(), Some("The bottleneck is unclear for both points."));
+        let one = of(&[(Limit::Schedule, 19)], 1, 20);
+        assert_eq!(one.as_deref(), Some("The bottleneck is unclear for 1 of 20 points."));
         assert_eq!(of(&[(Limit::Disk, 2)], 0, 2).as_deref(), Some("Bottleneck: a busy disk (both points)."));
         assert_eq!(of(&[], 0, 0), None);
     }
