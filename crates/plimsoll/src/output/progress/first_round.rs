@@ -12,6 +12,8 @@ use std::collections::BTreeSet;
 pub struct FirstRound {
     budget: Nanos,
     points: usize,
+    /// How many of them are complete: others were skipped, or failed.
+    measured: usize,
 }
 
 impl FirstRound {
@@ -21,7 +23,12 @@ impl FirstRound {
         let budget = plan.sure?.budget?;
         let points = plan.trials.iter().filter(|trial| trial.repeat == 1).count();
         let is_over = done.iter().filter_map(|nth| plan.trials.get(*nth)).any(|trial| trial.repeat > 1);
-        (points > 1 && !is_over).then_some(FirstRound { budget, points })
+        (points > 1 && !is_over).then_some(FirstRound { budget, points, measured: done.len() })
+    }
+
+    /// One of its points is complete.
+    pub fn note_measured(&mut self) {
+        self.measured += 1;
     }
 
     /// Whether it is over when `next` begins.
@@ -31,13 +38,18 @@ impl FirstRound {
 
     /// What stands above the table if so much of the budget is `left`.
     pub fn heading(&self, left: Nanos) -> String {
-        let FirstRound { budget, points } = *self;
+        let FirstRound { budget, points, measured } = *self;
         let took = Nanos(budget.0.saturating_sub(left.0));
         let is_late = took.0 > budget.0 / u64::from(FIRST_ROUND_PART);
         let [took, budget] = [took, budget].map(|time| clock(time.as_secs_f64()));
         let late = if is_late { ", more than the tenth that was meant for it" } else { "" };
+        let which = match measured {
+            measured if measured == points => format!("each of {points} points was"),
+            1 => format!("1 of {points} points was"),
+            measured => format!("{measured} of {points} points were"),
+        };
         format!(
-            "First look after {took} of {budget}{late}: each of {points} points was measured once, and briefly. Repeats follow and may change these numbers."
+            "First look after {took} of {budget}{late}: {which} measured once, and briefly. Repeats follow and may change these numbers."
         )
     }
 }
@@ -55,9 +67,13 @@ mod tests {
     #[test]
     fn the_first_look_says_when_it_is_and_what_it_is_worth() {
         let plan = plan(&[("budget", "100s")]);
-        let round = FirstRound::of_plan(&plan, &BTreeSet::new()).expect("it has a budget");
+        let mut round = FirstRound::of_plan(&plan, &BTreeSet::new()).expect("it has a budget");
         let second = plan.trials.iter().find(|trial| trial.repeat == 2).expect("it has repeats");
         assert!(!round.is_over_before(&plan.trials[2]) && round.is_over_before(second));
+        (0..2).for_each(|_| round.note_measured());
+        let skipped = round.heading(Nanos::from_secs(92));
+        assert!(skipped.contains(": 2 of 3 points were measured once, and briefly. "), "{skipped}");
+        round.note_measured();
         let heading = round.heading(Nanos::from_secs(92));
         let begins = "First look after 0:08 of 1:40: each of 3 points was measured once, and briefly. ";
         assert!(heading.starts_with(begins), "{heading}");

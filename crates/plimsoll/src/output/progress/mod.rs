@@ -23,7 +23,9 @@ use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use left::{Planned, left, per_s};
 use load::Stop;
 use loading::{LoadSecond, LoadedRows};
-use model::{Bytes, CounterSample, Event, EventKind, IntervalRow, Nanos, OpClass, Params, Phase, Plan, Tick, Trial};
+use model::{
+    Bytes, CounterSample, Event, EventKind, IntervalRow, Nanos, OpClass, Params, Phase, Plan, PointState, Tick, Trial,
+};
 use runner::{DonePoint, PointEnd, RunEvent, RunObserver};
 use std::collections::BTreeSet;
 use std::io::IsTerminal;
@@ -344,8 +346,11 @@ impl ProgressDisplay {
     /// The point is over. If the engine works on for the next one, its row waits: to judge a point takes CPU time.
     fn point_ended(&mut self, point: Option<PointId>, end: PointEnd, is_continued: bool) {
         let is_search = self.trials.get(self.point).is_some_and(|trial| trial.limit.is_some());
-        if !is_search || end != PointEnd::Recorded(model::PointState::Complete) {
+        if !is_search || end != PointEnd::Recorded(PointState::Complete) {
             self.over.insert(self.point);
+        }
+        if let (Some(round), PointEnd::Recorded(PointState::Complete)) = (&mut self.first_round, end) {
+            round.note_measured();
         }
         if matches!(self.show, Show::Nothing) {
             return;
