@@ -8,6 +8,9 @@ use model::sure::FIRST_ROUND_PART;
 use model::{Nanos, Plan, Trial};
 use std::collections::BTreeSet;
 
+/// Up to this factor of its part of the budget a first round is not called late: it took about what was meant for it.
+const LATE: f64 = 1.2;
+
 /// The first round of a budget, before it was told.
 pub struct FirstRound {
     budget: Nanos,
@@ -40,7 +43,9 @@ impl FirstRound {
     pub fn heading(&self, left: Nanos) -> String {
         let FirstRound { budget, points, measured } = *self;
         let took = Nanos(budget.0.saturating_sub(left.0));
-        let is_late = took.0 > budget.0 / u64::from(FIRST_ROUND_PART);
+        // By the seconds that are printed: 0:06 of 1:00 is a tenth.
+        let meant = budget.as_secs_f64() / f64::from(FIRST_ROUND_PART);
+        let is_late = took.as_secs_f64().round() > LATE * meant;
         let [took, budget] = [took, budget].map(|time| clock(time.as_secs_f64()));
         let late = if is_late { ", more than the tenth that was meant for it" } else { "" };
         let which = match measured {
@@ -77,6 +82,10 @@ mod tests {
         let heading = round.heading(Nanos::from_secs(92));
         let begins = "First look after 0:08 of 1:40: each of 3 points was measured once, and briefly. ";
         assert!(heading.starts_with(begins), "{heading}");
+        for left in [89_600, 88_000] {
+            let heading = round.heading(Nanos::from_millis(left));
+            assert!(!heading.contains("tenth"), "{heading}");
+        }
         let late = round.heading(Nanos::from_secs(75));
         assert!(late.contains(", more than the tenth that was meant for it: each of 3 points"), "{late}");
     }
