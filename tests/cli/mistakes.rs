@@ -85,6 +85,10 @@ fn a_flag_is_refused_by_the_name_that_was_typed() {
     let sure = "plimsoll: --quick-look and --until sure exclude each other; leave one out";
     refused(&lab, &["file", "--engine", "null", "--quick-look", "--until", "sure:5%"], 2, &[sure]);
     refused(&lab, &["file", "--engine", "null", "--quick-look", "--set", "until=sure"], 2, &[sure]);
+    for (given, named) in [("until=steady", "until steady"), ("repeat=3", "set repeat"), ("budget=1m", "set budget")] {
+        let why = format!("plimsoll: --quick-look and --{named} exclude each other; leave one out");
+        refused(&lab, &["file", "--engine", "null", "--quick-look", "--set", given], 2, &[&why]);
+    }
     refused(&lab, &["explain", ""], 2, &["CODE has an empty value"]);
 }
 

@@ -229,6 +229,10 @@ fn resolved(
 ) -> Result<Plan, PlanError> {
     let text = plan.scale.to_string();
     value::parse_above_zero(&Written { key: "scale".into(), text, place: Place::Flag("scale") }, SCALE_MAX)?;
+    if overrides.has(common::BUDGET) && overrides.asks_for_its_time() {
+        let why = "a budget is spent until all is known; leave one out";
+        return Err(Place::Flag("budget").error(format_args!("`budget` and until = `time` exclude each other: {why}")));
+    }
     let mut matrix = sweep::expand_plan(document, &overrides.settings(), plan.scale, catalogue)?;
     let (ab, hourly, link) = (matrix.compared.take(), matrix.hourly, matrix.link);
     // Points have the name of the setting, not of the key that decides it: a rate is their pacing.

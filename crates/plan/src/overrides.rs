@@ -6,7 +6,7 @@
 
 use crate::common::AB;
 use crate::document::{Written, WrittenSetting};
-use crate::ending::is_until_sure;
+use crate::ending::{Ending, parse_until};
 use crate::entries;
 use crate::error::Place;
 use crate::sweep::last_of_each;
@@ -101,9 +101,24 @@ impl Overrides {
 
     /// Whether `until` was given last as `sure`.
     pub fn asks_to_be_sure(&self) -> bool {
+        self.has_ending(|ending| matches!(ending, Ending::Sure(_)))
+    }
+
+    /// Whether `until` was given last as `steady`.
+    pub fn asks_to_be_steady(&self) -> bool {
+        self.has_ending(|ending| ending == Ending::Steady)
+    }
+
+    /// Whether `until` was given last as `time` alone.
+    pub(crate) fn asks_for_its_time(&self) -> bool {
+        self.has_ending(|ending| ending == Ending::Time) && !self.asks_to_be_sure()
+    }
+
+    /// Whether an ending that `is_meant` is among those that were given last.
+    fn has_ending(&self, is_meant: fn(Ending) -> bool) -> bool {
         let settings = self.settings();
-        let last = settings.iter().rposition(|setting| setting.key == "until");
-        last.is_some_and(|at| is_until_sure(&settings[at..=at]))
+        let last = settings.iter().rfind(|setting| setting.key == "until");
+        last.is_some_and(|until| until.values.iter().any(|value| parse_until(value).is_ok_and(is_meant)))
     }
 
     /// Whether nothing was given.
@@ -227,6 +242,9 @@ mod tests {
         let asks = |pairs: &[(&str, &str)]| overrides(pairs).asks_to_be_sure();
         assert!(asks(&[("until", "sure:5%"), ("clients", "4")]) && asks(&[("until", "time,sure")]));
         assert!(!asks(&[]) && !asks(&[("until", "steady")]) && !asks(&[("until", "sure"), ("until", "time")]));
+        assert!(overrides(&[("until", "steady")]).asks_to_be_steady());
+        let asks_for_time = |text: &str| overrides(&[("until", text)]).asks_for_its_time();
+        assert!(asks_for_time("time") && !asks_for_time("time,sure") && !asks_for_time("steady"));
     }
 
     #[test]

@@ -1,6 +1,5 @@
 //! The short form of a plan: each point once and for seconds. Its numbers show the direction and conclude nothing.
 
-use crate::sure;
 use model::{Catalogue, Nanos, Plan, Until};
 
 /// As long as a point lasts at most, and so long as a search holds its rate.
@@ -9,7 +8,7 @@ const WARMUP_MAX: Nanos = Nanos::from_millis(500);
 /// So many intervals a short run has.
 const INTERVALS: u64 = 20;
 
-/// `plan` with each point once, for at most 3 s. A point that ends when its rows are in, or when its rate is steady, is as long as before.
+/// `plan` with each point once, for at most 3 s, whatever was to end it. A point that ends when its rows are in is as long as before.
 pub fn quick_look(mut plan: Plan, catalogue: &Catalogue) -> Plan {
     plan.trials.retain(|trial| trial.repeat == 1);
     plan.sure = None;
@@ -19,9 +18,9 @@ pub fn quick_look(mut plan: Plan, catalogue: &Catalogue) -> Plan {
         let ends_itself = has_end && trial.limit.is_none();
         trial.arm = None;
         let phases = &mut trial.phases;
-        sure::without(phases);
+        phases.until = Until::Time;
         phases.warmup = phases.warmup.min(WARMUP_MAX);
-        if !ends_itself && phases.until == Until::Time {
+        if !ends_itself {
             phases.run = phases.run.min(RUN_MAX);
             phases.interval = phases.interval.min(Nanos(phases.run.0 / INTERVALS));
         }
@@ -50,5 +49,9 @@ mod tests {
         }
         let long = parse("workload = 'oltp'\ntime = '1s'", "p.toml", &Overrides::default(), 1.0, &catalogue).unwrap();
         assert_eq!(quick_look(long.clone(), &catalogue), long, "what is short stays as it is");
+        let steady = "workload = 'oltp'\nuntil = 'steady'";
+        let steady = parse(steady, "p.toml", &Overrides::default(), 1.0, &catalogue).expect("a valid plan");
+        let phases = quick_look(steady, &catalogue).trials[0].phases;
+        assert_eq!((phases.run, phases.until), (RUN_MAX, Until::Time), "it does not wait until it is steady");
     }
 }

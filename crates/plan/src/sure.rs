@@ -12,7 +12,7 @@ use crate::question::setting_name;
 use crate::sweep::{Matrix, Point, TRIALS_MAX};
 use crate::value::time_text;
 use model::sure::{ArmPlace, FIRST_ROUND_PART, Precision, SurePlan, WARMUP_PART};
-use model::{Catalogue, EngineProcess, Nanos, Phases, Plan, Trial, Until};
+use model::{Catalogue, EngineProcess, Nanos, Phases, Plan, Trial};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// A shorter point says little: the kernel writes back and engines flush about once a second.
@@ -212,17 +212,11 @@ pub(crate) fn is_reversed(seed: u64, repeat: u32) -> bool {
     repeat > 1 && (mixed ^ (mixed >> 31)) & 1 == 1
 }
 
-/// What the plan of points that go on until they are sure needs of a trial that is looked at quickly: nothing.
-pub(crate) fn without(phases: &mut Phases) {
-    if matches!(phases.until, Until::Sure(_)) {
-        phases.until = Until::Time;
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::{Overrides, check, fixture, parse};
+    use model::Until;
 
     fn with(text: &str, flags: &[(&str, &str)]) -> Result<Plan, String> {
         let flags = flags.iter().map(|(key, text)| (key.to_string(), text.to_string())).collect();
@@ -368,6 +362,14 @@ mod tests {
         assert!(rate.ends_with("`rate` and until = `sure` exclude each other; leave one out"), "{rate}");
         let twice = refused("workload = 'oltp'\n[[sweep]]\nbudget = '1h'\n[[sweep]]\nbudget = '2h'\nclients = 2", &[]);
         assert!(twice.contains("`budget` must be the same in all sweeps"), "{twice}");
+    }
+
+    #[test]
+    fn who_asks_for_a_time_of_points_and_for_a_budget_is_told_that_the_budget_goes_on() {
+        let refused = with("workload = 'oltp'", &[("clients", "1,2"), ("until", "time"), ("budget", "5m")]);
+        let why = "`budget` and until = `time` exclude each other: a budget is spent until all is known; leave one out";
+        assert_eq!(refused, Err(format!("--budget: {why}")));
+        assert!(with("workload = 'oltp'\nuntil = 'time'", &[("clients", "1,2"), ("budget", "5m")]).is_ok());
     }
 
     #[test]

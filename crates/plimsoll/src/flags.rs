@@ -393,8 +393,15 @@ pub fn quick_look(plan: Plan, matches: &ArgMatches, catalogue: &Catalogue) -> Re
     if !matches.get_flag(QUICK_LOOK) {
         return Ok(plan);
     }
-    if overrides(matches)?.asks_to_be_sure() {
-        return Err(Fault::usage(format!("--{QUICK_LOOK} and --until sure exclude each other; leave one out")));
+    let given = overrides(matches)?;
+    let until = [(given.asks_to_be_sure(), "--until sure"), (given.asks_to_be_steady(), "--until steady")];
+    let set = [
+        (given.has("time"), "--set time"),
+        (given.has("repeat"), "--set repeat"),
+        (given.has("budget"), "--set budget"),
+    ];
+    if let Some((_, other)) = until.into_iter().chain(set).find(|(is_given, _)| *is_given) {
+        return Err(Fault::usage(format!("--{QUICK_LOOK} and {other} exclude each other; leave one out")));
     }
     Ok(plan::quick_look(plan, catalogue))
 }

@@ -3,6 +3,10 @@
 use crate::math::ratio::PAIRS_MIN;
 use crate::points::sweep::is_comparable;
 use crate::{Analysis, PointAnalysis, Role, Setting};
+use model::Nanos;
+
+/// A point of a quick look lasts so long at most.
+const QUICK_LOOK_MAX: Nanos = Nanos::from_secs(3);
 
 /// A run and its question.
 pub struct AskedRun<'a> {
@@ -45,6 +49,12 @@ impl<'a> AskedRun<'a> {
     /// Whether the plan has the repeats that a comparison needs. If pairs are missing all the same, points could not be used.
     pub fn has_enough_repeats(&self) -> bool {
         self.analysis.meta.plan.trials.iter().any(|trial| trial.repeat as usize >= PAIRS_MIN)
+    }
+
+    /// Whether the points are as few and as short as those of a quick look, which has no repeats.
+    pub fn is_like_quick_look(&self) -> bool {
+        let trials = &self.analysis.meta.plan.trials;
+        trials.iter().all(|trial| trial.repeat == 1 && trial.phases.run <= QUICK_LOOK_MAX)
     }
 
     /// The point that the figures of `row` are of; `None` if they are of several repeats.

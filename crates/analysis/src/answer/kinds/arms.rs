@@ -86,9 +86,15 @@ pub(super) fn answer(run: &AskedRun) -> Option<AnswerParts> {
         table: table::table(&comparison, is_decided).or_else(|| numbers::table(run)),
         claims,
         next: (lacks_pairs && !run.has_enough_repeats())
-            .then(|| format!("Repeat it: the same command with --repeat {PAIRS_MIN}."))
+            .then(|| repetition(run))
             .or_else(|| Some(format!("Statement by statement: {}.", statement_by_statement(&comparison)?))),
     })
+}
+
+/// The command that has enough pairs.
+fn repetition(run: &AskedRun) -> String {
+    let without = if run.is_like_quick_look() { " and without --quick-look" } else { "" };
+    format!("Repeat it: the same command with --repeat {PAIRS_MIN}{without}.")
 }
 
 fn question(comparison: &Comparison) -> String {

@@ -239,6 +239,10 @@ fn one_pair_decides_nothing_and_says_so_once_and_first() {
     ];
     assert_eq!(sentences(&answer), expected);
     assert_eq!(answer.next.as_deref(), Some("Repeat it: the same command with --repeat 4."));
+    let mut quick = points(&cells, 1);
+    quick.iter_mut().for_each(|point| point.trial.phases.run = model::Nanos::from_secs(3));
+    let quick = answer_of(quick, None).next;
+    assert_eq!(quick.as_deref(), Some("Repeat it: the same command with --repeat 4 and without --quick-look."));
     assert_eq!(answer.question, "MariaDB or PostgreSQL?");
 }
 
