@@ -42,20 +42,22 @@ pub enum Admission {
 pub enum StopReason {
     /// The user asked for the end.
     Interrupted,
-    /// An operation failed, and the trial stops at the first failure.
+    /// An operation failed, and the trial stops at the first failure. It can be taken back if the run goes on with other points.
     Failure,
     /// A safety limit was reached (free space).
     Limit,
     /// What is done can no longer be recorded.
     Unrecorded,
-    /// The user asked to leave out this point and to go on with the next: the one reason that can be taken back.
+    /// The user asked to leave out this point and to go on with the next. It can be taken back.
     Skipped,
 }
 
+/// The code of an operation that failed.
+const FAILURE: u8 = 2;
 /// The code of a point that is skipped.
 const SKIPPED: u8 = 5;
 
-/// The shared request to end a load early. The first reason stays, unless it is that a point is skipped.
+/// The shared request to end a load early. The first reason stays, unless it is that a point is skipped or failed and the run goes on.
 #[derive(Debug, Default)]
 pub struct Stop {
     reason: AtomicU8,
@@ -70,7 +72,7 @@ impl Stop {
     pub fn request(&self, reason: StopReason) {
         let code = match reason {
             StopReason::Interrupted => 1,
-            StopReason::Failure => 2,
+            StopReason::Failure => FAILURE,
             StopReason::Limit => 3,
             StopReason::Unrecorded => 4,
             StopReason::Skipped => SKIPPED,
@@ -87,12 +89,22 @@ impl Stop {
     /// Ends a request to skip a point, if there is one, so that the next point can be measured. If the user asked for the end of the run
     /// meanwhile, that is the reason from now on.
     pub fn end_skip(&self) {
-        if self.reason() != Some(StopReason::Skipped) {
+        self.end(StopReason::Skipped, SKIPPED);
+    }
+
+    /// Takes back that an operation failed, so that another point can be measured. If the user asked for the end of the run meanwhile, that is the
+    /// reason from now on.
+    pub fn end_failure(&self) {
+        self.end(StopReason::Failure, FAILURE);
+    }
+
+    fn end(&self, reason: StopReason, code: u8) {
+        if self.reason() != Some(reason) {
             return;
         }
         // The time first: a request that comes in between sets its own.
         self.requested_ns.store(0, Relaxed);
-        let _ = self.reason.compare_exchange(SKIPPED, 0, Release, Relaxed);
+        let _ = self.reason.compare_exchange(code, 0, Release, Relaxed);
         if self.is_interrupted() {
             self.request(StopReason::Interrupted);
         }
@@ -120,7 +132,7 @@ impl Stop {
         match self.reason.load(Acquire) {
             0 => None,
             1 => Some(StopReason::Interrupted),
-            2 => Some(StopReason::Failure),
+            FAILURE => Some(StopReason::Failure),
             3 => Some(StopReason::Limit),
             SKIPPED => Some(StopReason::Skipped),
             _ => Some(StopReason::Unrecorded),
@@ -804,6 +816,20 @@ mod tests {
         assert_eq!(stop.reason(), Some(StopReason::Interrupted));
         stop.end_skip();
         assert!(stop.reason() == Some(StopReason::Interrupted) && stop.requested_ns() > Some(0));
+    }
+
+    #[test]
+    fn a_failure_is_taken_back_and_an_interruption_during_it_stays() {
+        let stop = Stop::default();
+        stop.request(StopReason::Failure);
+        stop.end_skip();
+        assert_eq!(stop.reason(), Some(StopReason::Failure));
+        stop.end_failure();
+        assert!(stop.reason().is_none() && stop.requested_ns().is_none());
+        stop.request(StopReason::Failure);
+        stop.request(StopReason::Interrupted);
+        stop.end_failure();
+        assert_eq!(stop.reason(), Some(StopReason::Interrupted));
     }
 
     #[test]

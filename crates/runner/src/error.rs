@@ -101,6 +101,12 @@ impl RunnerError {
         matches!(self, RunnerError::Stopped(StopReason::Skipped))
     }
 
+    /// Whether a point failed, or was refused, in a way that leaves other points possible.
+    pub fn is_of_one_point(&self) -> bool {
+        let is_refusal = matches!(self, RunnerError::Target(TargetError::Unsupported(_)));
+        !self.is_blocked() && (is_refusal || self.point_state() == PointState::Failed)
+    }
+
     /// Whether clients were still blocked when it happened.
     pub fn is_blocked(&self) -> bool {
         matches!(self, RunnerError::Failed { blocked: true, .. })
@@ -131,13 +137,15 @@ mod tests {
             RunnerError::Stopped(StopReason::Failure),
         ];
         assert!(failed.iter().all(|error| error.point_state() == PointState::Failed && !error.is_blocked()));
+        assert!(failed.iter().all(RunnerError::is_of_one_point));
         let partial = [
             RunnerError::Stopped(StopReason::Interrupted),
             RunnerError::Stopped(StopReason::Limit),
             RunnerError::Stopped(StopReason::Skipped),
             RunnerError::Target(TargetError::Unsafe("not ours".into())),
         ];
-        assert!(partial.iter().all(|error| error.point_state() == PointState::Partial));
-        assert!(RunnerError::Failed { text: "blocked".into(), blocked: true }.is_blocked());
+        assert!(partial.iter().all(|error| error.point_state() == PointState::Partial && !error.is_of_one_point()));
+        let blocked = RunnerError::Failed { text: "blocked".into(), blocked: true };
+        assert!(blocked.is_blocked() && !blocked.is_of_one_point());
     }
 }

@@ -80,6 +80,14 @@ impl Knowledge {
         self.seen.entry(seen.at).or_default().push(seen);
     }
 
+    /// Leaves out the arm `at`, which failed: nothing is compared with it any more.
+    pub fn leave_out(&mut self, at: ArmPlace) {
+        self.known.clear();
+        if let Some(arms) = self.arms.get_mut(&at.place) {
+            arms.remove(&at.arm);
+        }
+    }
+
     /// Whether `trial` is needed, by the points of the repeats before its own.
     pub fn needs(&mut self, trial: &Trial) -> bool {
         let Some(at) = trial.arm else { return true };
@@ -96,14 +104,14 @@ impl Knowledge {
         if self.scheduled.contains(&at.place) {
             return true;
         }
-        let arms = self.arms.get(&at.place).into_iter().flatten().copied();
-        let others: Vec<u32> = arms.filter(|arm| *arm > 0).collect();
+        let arms: Vec<u32> = self.arms.get(&at.place).into_iter().flatten().copied().collect();
+        let others: Vec<u32> = arms.iter().copied().filter(|arm| *arm > 0).collect();
         let is_undecided = |arm: &u32| {
             let judged = self.judge(ArmPlace { arm: *arm, ..at }, repeat);
             judged.is_none_or(|judged| judged.decision == Decision::Open)
         };
         match at.arm {
-            0 if others.is_empty() => !self.means.is_known(&self.values(at, repeat)),
+            _ if others.is_empty() || !arms.contains(&0) => !self.means.is_known(&self.values(at, repeat)),
             0 => others.iter().any(is_undecided),
             arm => is_undecided(&arm),
         }
@@ -223,6 +231,24 @@ mod tests {
         let noisy = |_: ArmPlace, repeat: u32| 100.0 * (1.0 + 4.0 * (jitter(repeat) - 1.0));
         let alone = measured(&plan(1, 20), noisy);
         assert!((5..=12).contains(&alone.len()), "{alone:?}");
+    }
+
+    #[test]
+    fn what_has_lost_its_base_or_its_only_other_arm_goes_on_until_its_mean_is_known() {
+        for lost in [0, 1] {
+            let plan = plan(2, 20);
+            let mut knowledge = Knowledge::of_plan(&plan).expect("it goes on until it is sure");
+            knowledge.leave_out(ArmPlace { place: 0, arm: lost });
+            let kept = ArmPlace { place: 0, arm: 1 - lost };
+            for (nth, trial) in (1..).zip(&plan.trials).filter(|(_, trial)| trial.arm == Some(kept)) {
+                if knowledge.needs(trial) {
+                    let value = RepeatValue { place: nth, value: 100.0 * jitter(trial.repeat) };
+                    knowledge.add(SeenRate { at: kept, repeat: trial.repeat, value });
+                }
+            }
+            let last = plan.trials.iter().rfind(|trial| trial.arm == Some(kept)).expect("it has repeats");
+            assert!(!knowledge.needs(last), "arm {lost} is lost");
+        }
     }
 
     #[test]

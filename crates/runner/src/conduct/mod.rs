@@ -37,7 +37,8 @@ pub(crate) struct Conductor<'a> {
 }
 
 impl Conductor<'_> {
-    /// Measures every trial that `strategy` asks for, up to the first that fails. The data of the last instance is always removed.
+    /// Measures every trial that `strategy` asks for, up to the first that fails, or all but those if it leaves them out: their first error is the
+    /// result all the same. The data of the last instance is always removed.
     pub fn conduct_run(
         mut self,
         strategy: &mut dyn Strategy,
@@ -50,13 +51,22 @@ impl Conductor<'_> {
     }
 
     fn measure_all(&mut self, strategy: &mut dyn Strategy, performer: &mut dyn Performer) -> Result<(), RunnerError> {
-        let mut next = next_assignment(strategy, &self.done)?;
+        let (mut next, mut failure) = (next_assignment(strategy, &self.done)?, None);
         while let Some(assignment) = next {
             // A wish to skip the point before may have come when that was over already.
             self.stop.end_skip();
             let MeasuredTrial { point, measured, is_data_whole } = match self.measure_trial(&assignment, performer) {
                 Err(error) if is_refusal(&error) && strategy.refuse() => {
                     next = self.next_after_refusal(&error, strategy, performer)?;
+                    continue;
+                }
+                Err(error) if goes_on_after(&error, strategy, performer) => {
+                    let end = PointEnd::Recorded(PointState::Failed);
+                    self.observer.on(RunEvent::PointEnded { point: None, end, is_continued: false });
+                    if let Err(left) = performer.clear() {
+                        return Err(error.with_second(&left));
+                    }
+                    next = self.next_after_failure(error, &mut failure, strategy)?;
                     continue;
                 }
                 measured => measured?,
@@ -70,17 +80,25 @@ impl Conductor<'_> {
             };
             // The next trial may use the same instance and data: then they are not removed in between.
             let kept = is_data_whole && following.as_ref().is_some_and(|next| performer.can_keep(next));
-            let ended = match point.filter(|_| !kept) {
-                Some(point) => self.clean_up(point, measured, performer)?,
-                None if kept => measured,
-                None => with_removal(measured, performer.clear()),
+            let removed = match point.filter(|_| !kept) {
+                Some(point) => self.clean_up(point, &measured, performer)?,
+                None if kept => Ok(()),
+                None => performer.clear(),
             };
+            let is_removed = removed.is_ok();
+            let ended = with_removal(measured, removed);
             let is_continued = kept && following.as_ref().is_some_and(|next| !next.sequence.steps_before().is_empty());
             self.observer.on(RunEvent::PointEnded { point, end: point_end(&ended), is_continued });
-            next = following;
-            ended.or_else(|error| if error.is_skip() { Ok(()) } else { Err(error) })?;
+            next = match ended {
+                Err(error) if is_removed && goes_on_after(&error, strategy, performer) => {
+                    self.next_after_failure(error, &mut failure, strategy)?
+                }
+                Err(error) if !error.is_skip() => return Err(error),
+                _ => following,
+            };
         }
-        self.note_time_over(strategy)
+        self.note_time_over(strategy)?;
+        failure.map_or(Ok(()), Err)
     }
 
     /// Records if the time of the run ended it: the points alone do not tell that from an interruption between two of them.
@@ -112,6 +130,22 @@ impl Conductor<'_> {
     ) -> Result<Option<Assignment>, RunnerError> {
         performer.clear()?;
         self.observer.on(RunEvent::Note(&format!("{error}; the search goes on without it")));
+        next_assignment(strategy, &self.done)
+    }
+
+    /// What comes after a trial that failed with `error`, unless the user ended the run meanwhile. The `first` error is kept.
+    fn next_after_failure(
+        &mut self,
+        error: RunnerError,
+        first: &mut Option<RunnerError>,
+        strategy: &mut dyn Strategy,
+    ) -> Result<Option<Assignment>, RunnerError> {
+        self.stop.end_failure();
+        if let Some(reason) = self.stop.reason() {
+            return Err(RunnerError::Stopped(reason));
+        }
+        self.observer.on(RunEvent::Note(&format!("{error}; the run goes on without this point")));
+        first.get_or_insert(error);
         next_assignment(strategy, &self.done)
     }
 
@@ -170,11 +204,11 @@ impl Conductor<'_> {
         }
     }
 
-    /// Stops the instance as the last phase of `point`, whose load ended as `measured`. Returns the final result.
+    /// Stops the instance as the last phase of `point`, whose load ended as `measured`. Returns whether its data was removed.
     fn clean_up(
         &mut self,
         point: PointId,
-        measured: Result<(), RunnerError>,
+        measured: &Result<(), RunnerError>,
         performer: &mut dyn Performer,
     ) -> Result<Result<(), RunnerError>, RunnerError> {
         let began = self.writer.begin_phase(point, Phase::Cleanup, self.clock.now());
@@ -188,7 +222,7 @@ impl Conductor<'_> {
         if measured.is_ok() && removed.is_err() {
             self.finish_point(point, &removed)?;
         }
-        Ok(with_removal(measured, removed))
+        Ok(removed)
     }
 
     fn finish_point(&mut self, point: PointId, measured: &Result<(), RunnerError>) -> Result<(), RunnerError> {
@@ -204,6 +238,11 @@ fn with_removal(measured: Result<(), RunnerError>, removed: Result<(), RunnerErr
         (Err(error), Err(left)) => Err(error.with_second(&left)),
         (measured, removed) => measured.and(removed),
     }
+}
+
+/// Whether the run goes on with other trials after one that failed with `error`, and leaves that one out.
+fn goes_on_after(error: &RunnerError, strategy: &mut dyn Strategy, performer: &dyn Performer) -> bool {
+    error.is_of_one_point() && performer.outlives_failure() && strategy.leave_out_failed()
 }
 
 /// Whether a target does not take a trial as it is.
@@ -338,6 +377,64 @@ mod tests {
         }
     }
 
+    /// Fails at the first trial, before it is opened or in its load, and performs the others.
+    struct FailingOnce {
+        before_it_is_opened: bool,
+        has_failed: bool,
+    }
+
+    impl FailingOnce {
+        fn fail_once(&mut self) -> Result<(), RunnerError> {
+            if std::mem::replace(&mut self.has_failed, true) { Ok(()) } else { Err(RunnerError::failed("no server")) }
+        }
+    }
+
+    impl Performer for FailingOnce {
+        fn prepare(&mut self, assignment: &Assignment, conductor: &mut dyn ConductorHandle) -> Result<(), RunnerError> {
+            if self.before_it_is_opened {
+                self.fail_once()?;
+            }
+            Failing::default().prepare(assignment, conductor)
+        }
+
+        fn go(&mut self, _: model::Tick, _: &mut dyn ConductorHandle) -> Result<(), RunnerError> {
+            self.fail_once()
+        }
+
+        fn settle(
+            &mut self,
+            measured: Result<(), RunnerError>,
+            _: &mut dyn ConductorHandle,
+        ) -> Result<(), RunnerError> {
+            measured
+        }
+
+        fn can_keep(&self, _: &Assignment) -> bool {
+            false
+        }
+
+        fn outlives_failure(&self) -> bool {
+            true
+        }
+
+        fn clear(&mut self) -> Result<(), RunnerError> {
+            Ok(())
+        }
+    }
+
+    /// So many trials, of which it leaves out those that fail.
+    struct LeavingOut(Vec<Trial>);
+
+    impl Strategy for LeavingOut {
+        fn next(&mut self, _: &[PointId]) -> Result<Option<Trial>, RunnerError> {
+            Ok(self.0.pop())
+        }
+
+        fn leave_out_failed(&mut self) -> bool {
+            true
+        }
+    }
+
     /// Has another trial for one that is refused.
     struct Lowering(Trial);
 
@@ -394,6 +491,20 @@ mod tests {
         let (error, _, points) = conducted(|trial| Box::new(Forever(trial)), &mut Failing::default());
         assert_eq!(error, "the disk failed; the data could not be removed: the schema `p` is still there");
         assert_eq!(points, [(PointState::Failed, Some("the disk failed".to_owned()))]);
+    }
+
+    #[test]
+    fn a_run_that_leaves_out_what_failed_measures_the_others_and_has_its_error() {
+        for before_it_is_opened in [false, true] {
+            let mut performer = FailingOnce { before_it_is_opened, has_failed: false };
+            let (error, notes, points) =
+                conducted(|trial| Box::new(LeavingOut(vec![trial.clone(), trial])), &mut performer);
+            assert_eq!(error, "no server");
+            assert!(notes.contains(&"no server; the run goes on without this point".to_owned()), "{notes:?}");
+            let failed = (PointState::Failed, Some("no server".to_owned()));
+            let opened = if before_it_is_opened { Vec::new() } else { vec![failed] };
+            assert_eq!(points, [opened, vec![(PointState::Complete, None)]].concat());
+        }
     }
 
     #[test]

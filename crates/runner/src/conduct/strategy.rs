@@ -35,6 +35,11 @@ pub trait Strategy {
         false
     }
 
+    /// Leaves out the trial chosen last, which failed, its repeats, and whatever needs its data. Returns whether the run goes on with others.
+    fn leave_out_failed(&mut self) -> bool {
+        false
+    }
+
     /// The trial chosen last is refused by its target. Returns whether there is another one all the same.
     fn refuse(&mut self) -> bool {
         false
@@ -59,7 +64,7 @@ pub struct PlanMatrix<'a> {
     run_file: PathBuf,
     /// The trial of the plan that was chosen last.
     chosen: usize,
-    /// The trials of the plan that the user skipped.
+    /// The trials of the plan that the user skipped, or that are left out because they failed.
     skipped: BTreeSet<usize>,
     /// Of each complete point, the trial of the plan that it belongs to.
     trial_of: HashMap<PointId, usize>,
@@ -279,6 +284,23 @@ impl Strategy for PlanMatrix<'_> {
         true
     }
 
+    /// In a run with a budget: others can use the time that is left.
+    fn leave_out_failed(&mut self) -> bool {
+        if self.left.is_none() {
+            return false;
+        }
+        // The later steps of a sequence need the data that this one would have left.
+        let rest = self.chosen..chain_of(&self.chains, self.chosen).end;
+        let failed: Vec<ArmPlace> = self.plan.trials[rest.clone()].iter().filter_map(|trial| trial.arm).collect();
+        let all = self.plan.trials.iter().enumerate();
+        let repeats = all.filter(|(_, trial)| trial.arm.is_some_and(|at| failed.contains(&at)));
+        self.skipped.extend(rest.chain(repeats.map(|(nth, _)| nth)));
+        if let Some(knowledge) = &mut self.knowledge {
+            failed.into_iter().for_each(|at| knowledge.leave_out(at));
+        }
+        true
+    }
+
     fn refuse(&mut self) -> bool {
         let Some(per_s) = self.below_refused.take() else { return false };
         self.rates_max.insert(self.chosen, per_s);
@@ -471,6 +493,26 @@ mod tests {
         let all = conducted(&with_budget(&[(0, 0), (1, 0), (0, 1), (1, 1)]), None, seconds);
         assert_eq!(all[..4], [(1, 0, 0), (1, 1, 0), (1, 0, 1), (1, 1, 1)]);
         assert_eq!(all[4..], [(2, 1, 0), (2, 1, 1)], "a pair at the first place takes 60 s of the 22 s that are left");
+    }
+
+    #[test]
+    fn what_failed_is_left_out_with_its_repeats_and_the_others_go_on() {
+        let plan = with_budget(&[(0, 0), (0, 1), (1, 0)]);
+        let matrix = PlanMatrix::new(&plan, &crate::catalogue(), Path::new("none"));
+        let mut matrix = matrix.in_time(&[], || Tick(0));
+        // No point is read.
+        matrix.known_to = u32::MAX;
+        assert_eq!(matrix.next(&[]).unwrap().and_then(|trial| trial.arm), Some(ArmPlace { place: 0, arm: 0 }));
+        assert!(matrix.leave_out_failed());
+        let (mut done, mut all) = (Vec::new(), Vec::new());
+        while let Some(trial) = matrix.next(&done).expect("nothing is read").filter(|_| all.len() < 4) {
+            done.push(PointId(done.len() as u32 + 1));
+            all.extend(trial.arm.map(|at| (trial.repeat, at.place, at.arm)));
+        }
+        assert_eq!(all, [(1, 0, 1), (1, 1, 0), (2, 0, 1), (2, 1, 0)]);
+        let without = Plan { sure: None, ..with_budget(&[(0, 0)]) };
+        let mut matrix = PlanMatrix::new(&without, &crate::catalogue(), Path::new("none"));
+        assert!(matrix.next(&[]).unwrap().is_some() && !matrix.leave_out_failed(), "it has no budget");
     }
 
     #[test]
