@@ -26,7 +26,7 @@ use crate::points::variants::{VariantVerdict, variant_verdicts};
 use crate::recorded::dimensions::Setting;
 use crate::recorded::engine_names::EngineNames;
 use crate::{Finding, PointAnalysis, SearchAnalysis, Severity, Validity, WorkDone};
-use model::Plan;
+use model::{Plan, PointState};
 use serde::Serialize;
 use std::borrow::Cow;
 use std::cmp::Reverse;
@@ -596,7 +596,9 @@ fn unmeasured(points: &[PointAnalysis], plan: &Plan, names: &EngineNames) -> Vec
         all[place].planned += 1;
         all[place].missing += 1;
     }
-    for point in points.iter().filter(|point| point.summary.is_some()) {
+    // One that failed was tried, and is told as such.
+    let is_tried = |point: &&PointAnalysis| point.summary.is_some() || point.state == PointState::Failed;
+    for point in points.iter().filter(is_tried) {
         if let Some(place) = places.get(&(point.engine.clone(), point.workload.as_str())) {
             all[*place].missing = all[*place].missing.saturating_sub(1);
         }
@@ -614,7 +616,7 @@ mod tests {
     use crate::points::sweep::{is_comparable, is_whole};
     use crate::simulated::{Simulation, params, run_of};
     use crate::{Analysis, analyse};
-    use model::{Nanos, Pacing, PointData, PointState, Value};
+    use model::{Nanos, Pacing, PointData, Value};
 
     fn analysed(points: Vec<PointData>) -> Analysis {
         analyse(&run_of(points, Vec::new()))
@@ -697,6 +699,10 @@ mod tests {
         let missing =
             |engine: &str, planned| Unmeasured { engine: engine.into(), workload: "file".into(), missing: 1, planned };
         assert_eq!(analyse(&run).verdict.trust.unmeasured, [missing("file", 2), missing("postgres", 1)]);
+        let mut failed = PointData::unmeasured(2, run.meta.plan.trials[1].clone());
+        failed.state = PointState::Failed;
+        run.points.push(failed);
+        assert_eq!(analyse(&run).verdict.trust.unmeasured, [missing("postgres", 1)], "it was tried");
     }
 
     #[test]
