@@ -1,7 +1,7 @@
 //! What a run that goes on until it is sure has decided, when it ended, and how much longer the rest would take: as a sentence.
 //!
 //! In: the plan, the relative table of what it compares, the points. Out: a sentence of the trust. Limits: how much longer is a forecast from the
-//! spread that was seen, and counts the time of the load alone.
+//! spread that was seen, and from the time that points have taken with their data and servers.
 
 use super::asked::AskedRun;
 use super::comparison::deciding_tables;
@@ -27,7 +27,7 @@ pub(super) fn sentence(run: &AskedRun) -> Option<String> {
     of_repeats.or_else(|| of_points(run)).map(|words| format!("{}.", capital(&words)))
 }
 
-/// `decided after 9 of at most 20 pairs`; `2 of 3 comparisons are not decided after 20 pairs: about 30 more each (5 min of measuring) would decide them`
+/// `decided after 9 of at most 20 pairs`; `2 of 3 comparisons are not decided after 20 pairs: about 30 more each (5 min) would decide them`
 fn of_pairs(run: &AskedRun, sure: &SurePlan) -> Option<String> {
     let rows = compared_rows(run)?;
     let cells: Vec<&RelativeCell> = rows.iter().flatten().collect();
@@ -49,7 +49,8 @@ fn of_pairs(run: &AskedRun, sure: &SurePlan) -> Option<String> {
         let (some, most) = (counts_of(&decided), sure.pairs_max);
         return Some(format!("{which}decided after {some} of at most {most} pairs{alike}"));
     }
-    let longer = pairs_missing(&open, f64::from(points_missing(&rows)) * point_seconds(run));
+    let pairs = open.iter().map(|cell| cell.ratio.n as u32 + cell.pairs_more.unwrap_or(1)).max().unwrap_or(0);
+    let longer = pairs_missing(&open, &time_missing(run, sure, f64::from(points_missing(&rows)), pairs));
     let which = match cells.len() {
         1 => "not decided".to_owned(),
         all => {
@@ -59,8 +60,8 @@ fn of_pairs(run: &AskedRun, sure: &SurePlan) -> Option<String> {
     Some(format!("{which} after {}: {longer}", pairs_of(&open)))
 }
 
-/// `about 14 more (2 min of measuring) would decide it`: how many pairs would decide those that are `open`, and how long those take.
-fn pairs_missing(open: &[&RelativeCell], seconds: f64) -> String {
+/// `about 14 more (--budget 12m) would decide it`: how many pairs would decide those that are `open`, and what time those need.
+fn pairs_missing(open: &[&RelativeCell], time: &str) -> String {
     // A single pair has no spread to foresee anything by.
     if open.iter().any(|cell| cell.ratio.n < 2) {
         return "nothing is decided with fewer than four pairs".to_owned();
@@ -72,7 +73,25 @@ fn pairs_missing(open: &[&RelativeCell], seconds: f64) -> String {
     }
     let more = if least == most { most.to_string() } else { format!("{least} to {most}") };
     let (each, what) = if open.len() == 1 { ("", "it") } else { (" each", "them") };
-    format!("about {more} more{each} ({} of measuring) would decide {what}", long_time(seconds))
+    format!("about {more} more{each} ({time}) would decide {what}")
+}
+
+/// What gives so many `points` their time, up to so many `repeats` in all: how long they take, or the flags if the time of the run was bounded.
+fn time_missing(run: &AskedRun, sure: &SurePlan, points: f64, repeats: u32) -> String {
+    let seconds = points * point_seconds(run);
+    let Some(budget) = sure.budget else { return long_time(seconds) };
+    let spent = run.analysis.time.map_or(0.0, |time| time.all.as_secs_f64());
+    let flag = budget_flag((spent + seconds).max(budget.as_secs_f64()));
+    if repeats > sure.pairs_max { format!("{flag} --repeat {repeats}") } else { flag }
+}
+
+/// `--budget 90s`, `--budget 12m`: not less than so many seconds.
+pub(super) fn budget_flag(seconds: f64) -> String {
+    if seconds > 120.0 {
+        format!("--budget {}m", (seconds / 60.0).ceil())
+    } else {
+        format!("--budget {}s", seconds.ceil())
+    }
 }
 
 /// `47.5 s`, `6 min`, `3.5 h`.
@@ -103,8 +122,9 @@ fn compared_rows(run: &AskedRun) -> Option<Vec<Vec<RelativeCell>>> {
     let stated = run.stated_comparison();
     let table: &RelativeTable = tables.iter().find(|table| stated == Some(&table.arms[0].name))?;
     let tables = deciding_tables(run.analysis, table);
-    let of_row =
-        |row: &RelativeRow| row.cells.iter().flatten().filter(|cell| cell.decision.is_some()).copied().collect();
+    let of_row = |row: &RelativeRow| -> Vec<RelativeCell> {
+        row.cells.iter().flatten().filter(|cell| cell.decision.is_some()).copied().collect()
+    };
     let rows = tables.iter().flat_map(|table| &table.rows).map(of_row);
     let rows: Vec<Vec<RelativeCell>> = rows.filter(|row: &Vec<_>| !row.is_empty()).collect();
     (!rows.is_empty()).then_some(rows)
@@ -120,12 +140,14 @@ fn points_missing(rows: &[Vec<RelativeCell>]) -> u32 {
     rows.iter().map(of_row).sum()
 }
 
-/// How long the load of a complete point took.
+/// How long a point took, its data, its server and what is between points included; at least its load.
 fn point_seconds(run: &AskedRun) -> f64 {
+    let points = run.analysis.points.len().max(1) as f64;
+    let all = run.analysis.time.map_or(0.0, |time| time.all.as_secs_f64() / points);
     let warmup =
         run.analysis.meta.plan.trials.iter().map(|trial| trial.phases.warmup.as_secs_f64()).fold(0.0, f64::max);
     let seconds: Vec<f64> = measured(run).map(|summary| summary.seconds + warmup).collect();
-    crate::math::stats::mean(&seconds)
+    all.max(crate::math::stats::mean(&seconds))
 }
 
 fn measured<'a>(run: &AskedRun<'a>) -> impl Iterator<Item = &'a crate::Summary> {
@@ -168,7 +190,7 @@ fn of_repeats(run: &AskedRun, sure: &SurePlan) -> Option<String> {
         (all, 1) => format!("the mean of 1 of {all} points is not"),
         (all, open) => format!("the means of {open} of {all} points are not"),
     };
-    Some(format!("{which} known to ±{precision} after {}: {}", repeats(&open), repeats_missing(&open)))
+    Some(format!("{which} known to ±{precision} after {}: {}", repeats(&open), repeats_missing(run, sure, &open)))
 }
 
 /// Those of the point of `row`; `None` if its rate is that of its schedule, or if none of them did anything.
@@ -185,15 +207,20 @@ fn repeats_of(run: &AskedRun, row: &PointAnalysis) -> Option<Repeats> {
     (!rates.is_empty()).then(repeats)
 }
 
-/// `about 9 more would do`
-fn repeats_missing(open: &[&Repeats]) -> String {
+/// `about 9 more (--budget 12m) would do`
+fn repeats_missing(run: &AskedRun, sure: &SurePlan, open: &[&Repeats]) -> String {
     let Some(more) = open.iter().map(|one| one.more).collect::<Option<Vec<u32>>>() else {
         return "fewer than four tell nothing".to_owned();
     };
-    match more.into_iter().fold(1, u32::max) {
-        most if most > PAIRS_TOLD_MAX => "they vary too much for any number of repeats".to_owned(),
-        most => format!("about {most} more{} would do", if open.len() == 1 { "" } else { " each" }),
+    let most = more.iter().copied().fold(1, u32::max);
+    if most > PAIRS_TOLD_MAX {
+        return "they vary too much for any number of repeats".to_owned();
     }
+    let points: f64 = more.iter().map(|more| f64::from(*more)).sum();
+    let repeats = open.iter().zip(&more).map(|(one, more)| one.n + more).max().unwrap_or(0);
+    let each = if open.len() == 1 { "" } else { " each" };
+    let time = sure.budget.map(|_| format!(" ({})", time_missing(run, sure, points, repeats))).unwrap_or_default();
+    format!("about {most} more{each}{time} would do")
 }
 
 /// `the points ended when their rates were known to ±2 %, after 4.0 to 9.2 s of at most 30.0 s`
@@ -277,7 +304,7 @@ mod tests {
     use crate::math::ratio::{RatioEstimate, RatioVerdict};
     use crate::math::repeats::MeanOfRepeats;
     use crate::simulated::{Random, Simulation, run_of};
-    use crate::{RepeatRows, analyse};
+    use crate::{RepeatRows, RunTime, analyse};
     use model::PointData;
 
     fn told(points: Vec<PointData>, sure: Option<SurePlan>) -> Option<String> {
@@ -325,7 +352,8 @@ mod tests {
         assert_eq!(repeated(5, 0.002).as_deref(), Some(known));
         let open = repeated(5, 0.05).expect("it is told");
         let begins = "The mean of the point is not known to ±2.0 % after 5 repeats: about ";
-        assert!(open.starts_with(begins) && open.ends_with(" more would do."), "{open}");
+        assert!(open.starts_with(begins) && open.ends_with(") would do."), "{open}");
+        assert!(open.contains(" more (--budget ") && open.contains(" --repeat "), "{open}");
         let few = "The mean of the point is not known to ±2.0 % after 3 repeats: fewer than four tell nothing.";
         assert_eq!(repeated(3, 0.01).as_deref(), Some(few));
     }
@@ -369,6 +397,21 @@ mod tests {
     }
 
     #[test]
+    fn what_is_missing_in_a_budget_is_a_budget_for_points_with_all_that_they_take() {
+        let mut analysis = analyse(&run_of(vec![until_sure(1, 0.2), until_sure(2, 0.2)], Vec::new()));
+        // Two points of 20 s took 100 s.
+        analysis.time = Some(RunTime { all: Nanos::from_secs(100), ..RunTime::default() });
+        let rows = RepeatRows::from_analysis(&analysis).analysis;
+        let run = AskedRun { analysis: &analysis, rows: &rows };
+        let sure = |budget| SurePlan { difference: Precision::USUAL, pairs_max: 20, comparisons: 1, budget };
+        let minute = Some(Nanos::from_secs(60));
+        assert_eq!(time_missing(&run, &sure(minute), 10.0, 12), "--budget 10m");
+        assert_eq!(time_missing(&run, &sure(minute), 10.0, 24), "--budget 10m --repeat 24");
+        assert_eq!(time_missing(&run, &sure(None), 10.0, 12), "8 min");
+        assert_eq!([0.5, 120.0, 121.0].map(budget_flag), ["--budget 1s", "--budget 120s", "--budget 3m"]);
+    }
+
+    #[test]
     fn several_comparisons_have_a_range_and_a_single_pair_foresees_nothing() {
         let told = |cells: &[(usize, u32)]| {
             let cell = |(n, more): &(usize, u32)| RelativeCell {
@@ -387,9 +430,9 @@ mod tests {
                 pairs_more: Some(*more),
             };
             let cells: Vec<RelativeCell> = cells.iter().map(cell).collect();
-            pairs_missing(&cells.iter().collect::<Vec<_>>(), 90.0)
+            pairs_missing(&cells.iter().collect::<Vec<_>>(), "90.0 s")
         };
-        assert_eq!(told(&[(6, 3), (6, 161)]), "about 3 to 161 more each (90.0 s of measuring) would decide them");
+        assert_eq!(told(&[(6, 3), (6, 161)]), "about 3 to 161 more each (90.0 s) would decide them");
         assert_eq!([600.0, 9_000.0].map(long_time), ["10 min", "2.5 h"]);
         assert_eq!(told(&[(1, 3), (6, 161)]), "nothing is decided with fewer than four pairs");
     }
@@ -433,7 +476,7 @@ mod tests {
         assert_eq!(alike.as_deref(), Some("Decided after 12 of at most 20 pairs: they differ by less than 2.0 %."));
         let open = compared(6, 1.0, 0.1).expect("it is open");
         assert!(
-            open.starts_with("Not decided after 6 pairs: about ") && open.ends_with(" of measuring) would decide it."),
+            open.starts_with("Not decided after 6 pairs: about ") && open.ends_with(") would decide it."),
             "{open}"
         );
     }

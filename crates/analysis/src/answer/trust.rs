@@ -259,10 +259,10 @@ fn longer_flags(plan: &Plan, seconds: f64) -> String {
     let lengths = first().map(|trial| trial.phases.warmup.as_secs_f64() + trial.phases.run.as_secs_f64());
     let is_cut = lengths.fold(0.0, f64::max) >= share;
     let needed = seconds / RUN_SHARE * points * f64::from(FIRST_ROUND_PART);
-    let larger = if needed > 120.0 { format!("{}m", (needed / 60.0).ceil()) } else { format!("{}s", needed.ceil()) };
+    let larger = sureness::budget_flag(needed);
     match (is_cut, needed > budget.as_secs_f64()) {
-        (true, _) => format!("--budget {larger}"),
-        (false, true) => format!("{time} --budget {larger}"),
+        (true, _) => larger,
+        (false, true) => format!("{time} {larger}"),
         (false, false) => time,
     }
 }
