@@ -59,7 +59,7 @@ pub fn refuse(error: &clap::Error) -> ExitCode {
             if arguments.iter().any(|argument| argument == "--json") {
                 crate::output::json::error(&crate::exit::Fault::usage(&text));
             }
-            crate::output::say(format_args!("plimsoll: {text}"));
+            crate::context::tell(format_args!("plimsoll: {text}"));
             Exit::Usage.into()
         }
     }

@@ -64,9 +64,23 @@ impl Context {
     /// Prints a note for people, unless --quiet is given.
     pub fn note(&self, text: impl std::fmt::Display) {
         if !self.quiet {
-            crate::output::say(format_args!("plimsoll: {text}"));
+            tell(format_args!("plimsoll: {text}"));
         }
     }
+}
+
+/// Prints `text` on stderr: on a terminal in lines that are broken between words, and else in one line, which other programs read.
+pub fn tell(text: impl std::fmt::Display) {
+    let text = text.to_string();
+    if !std::io::stderr().is_terminal() {
+        return crate::output::say(text);
+    }
+    told_lines(&text, width_of(std::io::stderr())).iter().for_each(crate::output::say);
+}
+
+/// `text` in lines of at most `width`, without what a terminal would obey.
+fn told_lines(text: &str, width: usize) -> Vec<String> {
+    report::wrapped(&crate::output::escaped(text), width)
 }
 
 fn width_of(output: impl std::os::fd::AsFd) -> usize {
@@ -88,6 +102,12 @@ fn table_width(columns: Option<&str>, terminal: Option<u16>) -> usize {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_is_told_is_broken_between_words_and_has_no_line_breaks_of_its_own() {
+        let lines = told_lines("plimsoll: the run goes\non without it", 24);
+        assert_eq!(lines, ["plimsoll: the run", "goes\\non without it"]);
+    }
 
     #[test]
     fn a_table_is_as_wide_as_the_terminal_unless_columns_is_set() {

@@ -34,7 +34,7 @@ fn with_room(plan: Plan, earlier: &EarlierRuns, catalogue: &Catalogue) -> Plan {
 /// What `plan` lacks to decide anything, in one line, if it goes on until it is sure.
 pub fn too_few_pairs(plan: &Plan, earlier: &EarlierRuns, catalogue: &Catalogue) -> Option<String> {
     let (sure, pairs) = (plan.sure?, pairs_in_time(plan, earlier, catalogue)?);
-    let what = if sure.comparisons > 0 { "pairs" } else { "repeats of a point" };
+    let what = if sure.comparisons > 0 { "pairs" } else { "repeats of each point" };
     if sure.pairs_max < PAIRS_MIN {
         return Some(format!("{} {what} decide nothing: use --repeat {PAIRS_MIN} or more", sure.pairs_max));
     }
@@ -97,7 +97,7 @@ mod tests {
         assert_eq!(foreseen(&[ab, ("budget", "18s")]), (Some(4), None));
         assert_eq!(foreseen(&[ab, ("budget", "1h")]), (Some(20), None));
         let (_, repeats) = foreseen(&[("clients", "1,2,4"), ("budget", "20s")]);
-        assert!(repeats.is_some_and(|line| line.contains("too short for 4 repeats of a point")));
+        assert!(repeats.is_some_and(|line| line.contains("too short for 4 repeats of each point")));
         assert_eq!([90.0, 121.0, 600.0].map(as_flag), ["90s", "3m", "10m"]);
     }
 

@@ -79,6 +79,6 @@ fn report_fault(fault: &Fault, context: &context::Context) -> Exit {
     if context.json && !fault.reported {
         output::json::error(fault);
     }
-    crate::output::say(format_args!("plimsoll: {}", fault.text));
+    context::tell(format_args!("plimsoll: {}", fault.text));
     fault.exit
 }

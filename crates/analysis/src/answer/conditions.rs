@@ -9,7 +9,7 @@ use crate::points::durability::durability;
 use crate::points::sweep::ScalingAxis;
 use crate::recorded::dimensions::{DURABILITY, ENGINE, SettingValue};
 use model::{AccessPattern, Bytes, FoundDataUse, IoWork, Value};
-use words::quantity::{plural, whole};
+use words::quantity::{counted, plural, whole};
 
 /// More parts do not fit into one line.
 const PARTS_MAX: usize = 7;
@@ -44,9 +44,14 @@ pub(super) fn conditions(things: &[Thing]) -> String {
         (seconds >= 1.0).then(|| format!("{} s a point", whole(seconds)))
     }));
     let repeats = things.iter().flat_map(|thing| &thing.sweep.steps).map(|step| step.points.len());
-    let repeats = repeats.min().filter(|repeats| *repeats > 1);
-    parts.push(repeats.map(|repeats| format!("{repeats} repeats")));
+    parts.push(repeat_words(&repeats.collect::<Vec<_>>()));
     parts.into_iter().flatten().take(PARTS_MAX).collect::<Vec<_>>().join(", ")
+}
+
+/// `4 repeats`, `3 to 4 repeats`, if all were repeated.
+fn repeat_words(repeats: &[usize]) -> Option<String> {
+    let are_repeated = repeats.iter().min().is_some_and(|least| *least > 1);
+    are_repeated.then(|| counted(&repeats.iter().collect::<Vec<_>>(), |repeats| *repeats as u64, "repeat"))
 }
 
 /// What `words` says of each of `points`, if it is the same.
@@ -120,6 +125,13 @@ mod tests {
     fn bare_point() -> PointAnalysis {
         let point = Simulation::counts(&[1]).analysis().points.remove(0);
         PointAnalysis { settings: Settings::default(), ..point }
+    }
+
+    #[test]
+    fn repeats_of_which_some_have_more_are_a_range() {
+        assert_eq!(repeat_words(&[4, 4, 3]).as_deref(), Some("3 to 4 repeats"));
+        assert_eq!(repeat_words(&[4, 4]).as_deref(), Some("4 repeats"));
+        assert_eq!([repeat_words(&[1, 4]), repeat_words(&[])], [None, None]);
     }
 
     #[test]

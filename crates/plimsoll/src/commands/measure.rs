@@ -52,7 +52,7 @@ pub fn record_plan(plan: &Plan, options: &Options, context: &Context) -> Result<
     left_out.iter().chain(notes).chain(&few).for_each(|note| context.note(note));
     let Ready { stop, hosts, places: _places } = ready(plan, options, context)?;
     if let Some(question) = plan.asked.question.as_ref().filter(|_| !context.quiet) {
-        output::say(format_args!("Question: {question}"));
+        crate::context::tell(format_args!("Question: {question}"));
     }
     let mut metrics = RunMetrics::start(options.metrics, plan, context)?;
     let mut progress = ProgressDisplay::start(plan, &[], &stop, context);

@@ -461,7 +461,7 @@ mod tests {
         let one = told("kv", &[("repeat", "1")]);
         assert!(one.contains("engine: cannot conclude with 1 pair; use --repeat 4"), "{one}");
         let short = told("kv", &[("budget", "30m"), ("engine", "sqlite"), ("repeat", "3")]);
-        assert!(short.contains("warning: 3 repeats of a point decide nothing: use --repeat 4 or more"), "{short}");
+        assert!(short.contains("warning: 3 repeats of each point decide nothing: use --repeat 4 or more"), "{short}");
         // The drain takes as long as it takes.
         let drain = told("quick", &[("budget", "5m")]);
         assert!(drain.contains("5 min: first all 10 points once (at least ") && !drain.contains(" h)"), "{drain}");

@@ -5,7 +5,7 @@ use super::quantity::{percent, time};
 use analysis::RunTime;
 use model::Nanos;
 
-/// `The run took 145 s: 69 % measuring, 6.9 % warmup, 6.9 % making data, 3.4 % stopping engines and 14 % all between (engines start, points are analysed).`
+/// `The run took 145 s without the report: 69 % measuring, 6.9 % warmup, 6.9 % making data, 3.4 % stopping engines and 14 % all between (engines start, points are analysed).`
 pub fn run_time(spent: &RunTime) -> String {
     let parts = [
         (spent.measured, "measuring"),
@@ -17,7 +17,7 @@ pub fn run_time(spent: &RunTime) -> String {
     let part =
         |(length, what): &(Nanos, &str)| (length.0 > 0).then(|| format!("{} {what}", percent(spent.share(*length))));
     let parts: Vec<String> = parts.iter().filter_map(part).collect();
-    format!("The run took {}: {}.", time(spent.all.0 as f64), join_and(&parts))
+    format!("The run took {} without the report: {}.", time(spent.all.0 as f64), join_and(&parts))
 }
 
 #[cfg(test)]
@@ -32,7 +32,9 @@ mod tests {
         let text = run_time(&spent);
         let [measuring, data] = [0.8, 0.1].map(percent);
         assert!(
-            text.starts_with(&format!("The run took 50.0 s: {measuring} measuring, {data} making data, ")),
+            text.starts_with(&format!(
+                "The run took 50.0 s without the report: {measuring} measuring, {data} making data, "
+            )),
             "{text}"
         );
         assert!(

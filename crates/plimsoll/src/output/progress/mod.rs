@@ -384,8 +384,8 @@ impl ProgressDisplay {
     fn line(&self, line: String) {
         match &self.show {
             Show::Nothing => {}
-            Show::Points | Show::Lines => crate::output::say(line),
-            Show::Bar(bar) => bar.suspend(|| crate::output::say(line)),
+            Show::Points | Show::Lines => crate::context::tell(line),
+            Show::Bar(bar) => bar.suspend(|| crate::context::tell(line)),
             Show::Live(view) => view.send(LiveEvent::note(line)),
         }
     }
