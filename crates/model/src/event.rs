@@ -36,6 +36,9 @@ impl Event {
     }
 }
 
+/// The text of the event by which a point says that the user skipped it.
+pub const SKIPPED_EVENT: &str = "skipped at the user's request";
+
 /// The sort of an event.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]

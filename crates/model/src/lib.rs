@@ -74,7 +74,7 @@ pub use condition::{
 pub use connections::{HeldMemory, HoldKind, HoldLimit, HoldOutcome, ListenBacklog};
 pub use data_set::{DataSet, FoundSet, SET_NAMES, SetState, is_set_name};
 pub use endpoint::{ENDPOINTS_MAX, EndpointRow, FailureCounts};
-pub use event::{Event, EventKind};
+pub use event::{Event, EventKind, SKIPPED_EVENT};
 pub use filesystem::{Compression, FileSystem, FileSystemSpec, ZfsCompression};
 pub use folder::folder_of;
 pub use histogram::{LatencyCounts, Times};

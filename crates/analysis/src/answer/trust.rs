@@ -11,11 +11,12 @@ use super::speech::unquoted;
 use super::sureness;
 use crate::findings::errors::FailedOps;
 use crate::findings::foreign_cpu::{CpuUser, ForeignCpu};
+use crate::findings::interrupted::PointInterruption;
 use crate::judgement::NextStep;
 use crate::verdict::Unmeasured;
 use crate::{Code, DetailKind, PointAnalysis, Severity, Validity};
-use model::Plan;
 use model::sure::{FIRST_ROUND_PART, WARMUP_PART};
+use model::{Plan, SKIPPED_EVENT};
 use words::list::{at_points, capital, join_and};
 use words::quantity::{percent, plural, range};
 
@@ -209,7 +210,7 @@ fn weakness_words(run: &AskedRun, code: Code, points: usize, invalid: usize) -> 
     if let Some(words) = failed_words(run, code) {
         return words;
     }
-    let words = code.reason(Validity::Indicative);
+    let words = if is_skipped(run, code) { "stopped early: skipped by you" } else { code.reason(Validity::Indicative) };
     match (points, own.len()) {
         (1, 1) => format!("it {words}"),
         (1, _) => format!("one {words}"),
@@ -220,6 +221,13 @@ fn weakness_words(run: &AskedRun, code: Code, points: usize, invalid: usize) -> 
 
 /// A smaller share would be shown as none.
 const SHARE_SHOWN_MIN: f64 = 1e-4;
+
+/// Whether nothing but the user's wish to skip them ended points early.
+fn is_skipped(run: &AskedRun, code: Code) -> bool {
+    let findings = run.analysis.points.iter().flat_map(|point| &point.findings);
+    let mut ends = findings.filter_map(|finding| PointInterruption::in_detail(&finding.detail));
+    code == Code::Interrupted && ends.all(|end| end.reason == SKIPPED_EVENT)
+}
 
 /// `5 % of the operations failed`, the most of any point; `None` if that is not what is wrong.
 fn failed_words(run: &AskedRun, code: Code) -> Option<String> {
@@ -422,6 +430,17 @@ mod tests {
         };
         assert!(failing(1).contains(": fewer than 0.01 % of the operations failed"), "{}", failing(1));
         assert!(failing(100).contains(": 0.05 % of the operations failed"), "{}", failing(100));
+    }
+
+    #[test]
+    fn a_point_that_the_user_skipped_was_neither_interrupted_nor_was_the_disk_full() {
+        let ended = |why: &str| {
+            let early = quiet().event(EventKind::Stopped, why).with(|point| point.state = PointState::Partial);
+            trust(&of(vec![quiet(), quiet(), early])).remove(0)
+        };
+        assert_eq!(ended(SKIPPED_EVENT), "2 of 3 points are valid; one stopped early: skipped by you.");
+        let other = "2 of 3 points are valid; one stopped early: interrupted, or the disk was full.";
+        assert_eq!(ended("interrupted by Ctrl-C or a signal"), other);
     }
 
     #[test]

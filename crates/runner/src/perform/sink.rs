@@ -8,7 +8,7 @@ use super::instance::RunningInstance;
 use crate::messages::{ConductorHandle, PerformerMessage};
 use host::safety::WriteRoom;
 use load::{MonotonicClock, Progress, Sink, Stop, StopReason};
-use model::{Bytes, EndpointInterval, Event, EventKind, IntervalRow, Phase, Tick};
+use model::{Bytes, EndpointInterval, Event, EventKind, IntervalRow, Phase, SKIPPED_EVENT, Tick};
 
 /// The sink of the phases of one trial.
 pub(super) struct PhaseSink<'a> {
@@ -28,7 +28,7 @@ impl PhaseSink<'_> {
     fn stop_event(&mut self, now: Tick) -> Option<Event> {
         let text = match self.stop.reason()? {
             StopReason::Interrupted => "interrupted by Ctrl-C or a signal",
-            StopReason::Skipped => "skipped at the user's request",
+            StopReason::Skipped => SKIPPED_EVENT,
             StopReason::Limit => "the disk is nearly full: its reserve would be touched",
             StopReason::Failure => return None, // the failure has an event of its own
             StopReason::Unrecorded => return None, // this cannot be recorded either
