@@ -164,7 +164,7 @@ impl<'a> Pass<'a> {
             counter_of.push(counter);
             let of_schema = of_schemas.entry(column.schema.as_str()).or_default();
             let (table, name) = (column.table.clone(), column.column.clone());
-            of_schema.columns.push(sql::ValueColumn { table, column: name, place: column.place });
+            of_schema.columns.push(sql::ValueColumn { schema: None, table, column: name, place: column.place });
             of_schema.numbers.push((number, counter));
         }
         Pass { dialect, schemas, columns: of_schemas, inference: Inference::new(&lasts, counter_of) }
@@ -186,7 +186,7 @@ impl<'a> Pass<'a> {
         let place = insert.as_ref().and_then(|insert| here.place_of(&insert.table, self.dialect));
         let is_waiting = self.inference.is_waiting(session, numbers.iter().map(|(_, number)| *number));
         let said = if place.is_some() || is_waiting {
-            sql::said_values(text, &tokens, dialect, &here.columns).values
+            sql::said_values(text, &tokens, dialect, None, &here.columns).values
         } else {
             Vec::new()
         };
