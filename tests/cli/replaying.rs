@@ -79,11 +79,7 @@ fn what_cannot_be_replayed_is_refused_in_one_line_before_anything_is_made() {
         assert!((2..=3).contains(&refused.exit), "{arguments:?}: {}", refused.stderr);
         // Another test may have killed a recording meanwhile, and what that left is removed.
         let told = refused.stderr.lines().filter(|line| !line.contains("removed the trace instance"));
-        assert!(
-            refused.stderr.contains(why) && told.count() == 1,
-            "{arguments:?}: {}",
-            refused.stderr
-        );
+        assert!(refused.stderr.contains(why) && told.count() == 1, "{arguments:?}: {}", refused.stderr);
     }
     assert!(lab.run_files().is_empty());
 }
