@@ -13,7 +13,7 @@ pub const NAMED_MAX: usize = 4;
 /// Tables, and values of their rows.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct NamedRows {
-    /// The tables, the one that is written to first.
+    /// The tables, the one that is written to first; behind them those to which columns refer by their names, as `order_id` does to `orders`.
     pub tables: Vec<NamedTable>,
     /// The values, texts without their quotes.
     pub values: Vec<String>,
@@ -50,15 +50,32 @@ pub fn named_rows(text: &str, tokens: &[Token]) -> Option<NamedRows> {
         behind = statement.add_tables(1, &mut tables);
     }
     let inserts = statement.is_word(0, &["insert", "replace"]);
-    let inserted = if inserts { statement.inserted(behind) } else { Vec::new() };
+    let inserted = if inserts { statement.inserted(behind) } else { Found::default() };
     for at in behind..tokens.len() {
         if statement.is_word(at, &OPENS_TABLE) {
             statement.add_tables(at + 1, &mut tables);
         }
     }
     tables.truncate(NAMED_MAX);
-    let values = if inserted.is_empty() { statement.compared(behind) } else { inserted };
+    let Found { values, columns } = if inserted.values.is_empty() { statement.compared(behind) } else { inserted };
+    if !tables.is_empty() {
+        columns.iter().take(NAMED_MAX).for_each(|column| tables.extend(referred_tables(column)));
+    }
     (!tables.is_empty()).then_some(NamedRows { tables, values })
+}
+
+/// Values, and the columns that have them, in small letters.
+#[derive(Default)]
+struct Found {
+    values: Vec<String>,
+    columns: Vec<String>,
+}
+
+/// The tables to which `column` refers if its name is made of theirs: the one session says an order by its `id`, another one by its `order_id`.
+fn referred_tables(column: &str) -> Vec<NamedTable> {
+    let stem = column.strip_suffix("_id").filter(|stem| !stem.is_empty());
+    let table = |table: String| NamedTable { schema: None, table };
+    stem.map_or_else(Vec::new, |stem| vec![table(stem.to_owned()), table(format!("{stem}s"))])
 }
 
 struct Statement<'a> {
@@ -108,21 +125,25 @@ impl Statement<'_> {
     }
 
     /// What columns are compared with behind WHERE, which is at `from` or later: keys, if any of them looks like one.
-    fn compared(&self, from: usize) -> Vec<String> {
-        let (mut keys, mut others) = (Vec::new(), Vec::new());
+    fn compared(&self, from: usize) -> Found {
+        let (mut keys, mut others) = (Found::default(), Found::default());
         let begin = (from..self.tokens.len()).find(|at| self.is_word(*at, &["where"]));
         for at in begin.unwrap_or(self.tokens.len())..self.tokens.len() {
             let Some(column) = self.name(at - 1) else { continue };
-            let values = if looks_like_key(&column) { &mut keys } else { &mut others };
+            let found = if looks_like_key(&column) { &mut keys } else { &mut others };
+            let before = found.values.len();
             if self.is_sign(at, "=") {
-                values.extend(self.literal(at + 1).map(|(value, _)| value));
+                found.values.extend(self.literal(at + 1).map(|(value, _)| value));
             } else if self.is_word(at, &["in"]) && self.is_sign(at + 1, "(") && column != "not" {
-                self.add_listed(at + 2, values);
+                self.add_listed(at + 2, &mut found.values);
+            }
+            if found.values.len() > before {
+                found.columns.push(column);
             }
         }
-        let mut values = if keys.is_empty() { others } else { keys };
-        values.truncate(NAMED_MAX);
-        values
+        let mut found = if keys.values.is_empty() { others } else { keys };
+        found.values.truncate(NAMED_MAX);
+        found
     }
 
     /// Adds the literals of the list that begins at `at`.
@@ -137,17 +158,16 @@ impl Statement<'_> {
     }
 
     /// What each row has for the first column of the list at `at`, or behind an alias there, if that looks like a key.
-    fn inserted(&self, at: usize) -> Vec<String> {
+    fn inserted(&self, at: usize) -> Found {
         let mut values = Vec::new();
         let at = if self.is_word(at, &["as"]) { at + 2 } else { at };
-        if !self.is_sign(at, "(") || !self.name(at + 1).is_some_and(|name| looks_like_key(&name)) {
-            return values;
-        }
+        let column = self.name(at + 1).filter(|name| self.is_sign(at, "(") && looks_like_key(name));
+        let Some(column) = column else { return Found::default() };
         let mut at = self.behind_bracket(at);
         // OVERRIDING SYSTEM VALUE.
         at += if self.is_word(at, &["overriding"]) { 3 } else { 0 };
         if !self.is_word(at, &["values", "value"]) {
-            return values;
+            return Found::default();
         }
         at += 1;
         while self.is_sign(at, "(") && values.len() < NAMED_MAX {
@@ -157,7 +177,7 @@ impl Statement<'_> {
             // The comma behind the row.
             at = self.behind_bracket(at) + 1;
         }
-        values
+        Found { values, columns: vec![column] }
     }
 
     /// The place behind the bracket that closes the one at `at`; the end if none does.
@@ -248,7 +268,7 @@ mod tests {
     fn an_insert_names_the_rows_of_its_first_column_if_that_looks_like_a_key() {
         let mysql = |text: &str, table: &str, values: &[&str]| is_named(Dialect::Mysql, text, table, values);
         mysql("INSERT INTO t (id, a) VALUES (5, 'x'), ('6', f(7, 8)), (1 + 1, 2)", "t", &["5", "6"]);
-        mysql("REPLACE INTO shop.t (`order_id`, a) VALUES (5, 1)", "shop.t", &["5"]);
+        mysql("REPLACE INTO shop.t (`order_id`, a) VALUES (5, 1)", "shop.t order orders", &["5"]);
         mysql("INSERT IGNORE t (id) VALUES (5) ON DUPLICATE KEY UPDATE a = 7", "t", &["5"]);
         mysql("INSERT INTO t (level, text) VALUES (1, 'a')", "t", &[]);
         mysql("INSERT INTO t VALUES (1, 'a')", "t", &[]);
@@ -263,7 +283,11 @@ mod tests {
         mysql("SELECT c FROM t JOIN u ON t.id = u.id WHERE t.id = 5", "t u", &["5"]);
         mysql("SELECT (SELECT 1 FROM u) FROM t WHERE id = 5", "u t", &["5"]);
         mysql("SELECT c FROM (SELECT 1 FROM u) AS t WHERE id = 5", "u", &["5"]);
-        mysql("DELETE FROM t WHERE t_id = 5 AND EXISTS (SELECT 1 FROM u WHERE id = 6 AND a = 'b')", "t u", &["5", "6"]);
+        mysql(
+            "DELETE FROM t WHERE v_id = 5 AND EXISTS (SELECT 1 FROM u WHERE id = 6 AND a = 'b')",
+            "t u v vs",
+            &["5", "6"],
+        );
         mysql("INSERT INTO t (a, b) SELECT a, b FROM u WHERE id = 5", "t u", &["5"]);
         mysql("SELECT c FROM a, b, c, d, e WHERE id = 5", "a b c d", &["5"]);
         let postgres = |text: &str, table: &str, values: &[&str]| is_named(Dialect::Postgres, text, table, values);
