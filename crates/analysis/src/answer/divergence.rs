@@ -4,10 +4,11 @@
 //! that write the same rows diverge by their nature.
 
 use super::asked::AskedRun;
+use super::trust::percent_of_ops;
 use model::{ComparedBy, KindDivergence, Nanos, ReplayDivergence};
 use std::collections::BTreeSet;
 use words::list::join_and;
-use words::quantity::{percent, time, whole};
+use words::quantity::{time, whole};
 
 /// The share of statements on rows of other sessions that may be sent out of order before it is said.
 const AHEAD_MAX: f64 = 0.01;
@@ -40,7 +41,7 @@ pub(super) fn sentence(run: &AskedRun) -> Option<String> {
         }
         (ComparedBy::Rows, 0) => format!("All {counted} statements that were compared had as many rows as recorded."),
         (by, _) => {
-            let (of, share) = (whole(diverged as f64), percent(diverged as f64 / compared.max(1) as f64));
+            let (of, share) = (whole(diverged as f64), percent_of_ops(diverged as f64 / compared.max(1) as f64));
             let without_rows = if by == ComparedBy::Errors { ", which has no counts of rows" } else { "" };
             let ways = ways(all.iter().flat_map(|one| &one.kinds));
             let others = other_failures(run, &all);
@@ -141,6 +142,8 @@ mod tests {
             "103 of 12,300 statements (0.8 %) diverged from the log: 52 failed, 1 did not fail, 10 returned more or fewer rows and 40 \
              changed more or fewer rows."
         );
+        let one = told(&[rows, ("replay_divergence.1", "65363 0 0 0 1 0 update t set c = ?")]);
+        assert!(one.starts_with("1 of 65,363 statements (fewer than 0.01 %) diverged"), "{one}");
         assert_eq!(
             told(&[rows, ("replay_divergence.1", "12000 0 0 0 0 0 select ?")]),
             "All 12,000 statements that were compared had as many rows as recorded."

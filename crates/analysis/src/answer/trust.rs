@@ -219,8 +219,14 @@ fn weakness_words(run: &AskedRun, code: Code, points: usize, invalid: usize) -> 
     }
 }
 
-/// A smaller share would be shown as none.
-const SHARE_SHOWN_MIN: f64 = 1e-4;
+/// A share of operations in percent; one that would be shown as none is told as less than the smallest that is shown.
+pub(super) fn percent_of_ops(share: f64) -> String {
+    const SHOWN_MIN: f64 = 1e-4;
+    if share > 0.0 && share < SHOWN_MIN {
+        return format!("fewer than {}", percent(SHOWN_MIN));
+    }
+    percent(share).to_string()
+}
 
 /// Whether nothing but the user's wish to skip them ended points early.
 fn is_skipped(run: &AskedRun, code: Code) -> bool {
@@ -232,11 +238,9 @@ fn is_skipped(run: &AskedRun, code: Code) -> bool {
 /// `5 % of the operations failed`, the most of any point; `None` if that is not what is wrong.
 fn failed_words(run: &AskedRun, code: Code) -> Option<String> {
     let [least, _] = run.analysis.verdict.trust.success.filter(|_| code == Code::Errors)?;
-    if 1.0 - least < SHARE_SHOWN_MIN {
-        return Some(format!("fewer than {} of the operations failed", percent(SHARE_SHOWN_MIN)));
-    }
-    let most = if run.analysis.points.len() == 1 { "" } else { "up to " };
-    Some(format!("{most}{} of the operations failed", percent(1.0 - least)))
+    let most = percent_of_ops(1.0 - least);
+    let up_to = if run.analysis.points.len() == 1 || most.starts_with("fewer") { "" } else { "up to " };
+    Some(format!("{up_to}{most} of the operations failed"))
 }
 
 /// What mends the weakness that most points share.
