@@ -3,13 +3,13 @@
 //! In: a statement, the column, a value for each row. Out: the statement that inserts these. Limits: one INSERT with VALUES or DEFAULT VALUES, and
 //! with as many rows as there are values; anything else stays as it is. A column that the statement names must have DEFAULT as its value.
 
-use crate::lexer::{Token, TokenKind, tokens};
+use crate::lexer::{Token, tokens};
 use crate::reading::Dialect;
+use crate::split::SplitText;
 
 /// An INSERT, as far as it is looked at.
 struct Insert<'a> {
-    text: &'a str,
-    tokens: &'a [Token],
+    split: SplitText<'a>,
     /// The number of the token behind the name of its table, and behind its alias.
     behind_table: usize,
 }
@@ -17,7 +17,7 @@ struct Insert<'a> {
 /// The table of an INSERT, without its schema; `None` if `text` is none.
 pub fn inserted_table(text: &str) -> Option<String> {
     let tokens = tokens(text, Dialect::Postgres).ok()?;
-    table_and_rest(text, &tokens).map(|(table, _)| table)
+    table_and_rest(&split(text, &tokens)).map(|(table, _)| table)
 }
 
 /// `text` with `values`, which are expressions, for `column`: one for each row. `None` if it is not known where they belong.
@@ -26,8 +26,9 @@ pub fn with_inserted(text: &str, column: &str, values: &[String]) -> Option<Stri
         return None;
     }
     let tokens = tokens(text, Dialect::Postgres).ok()?;
-    let (_, behind_table) = table_and_rest(text, &tokens)?;
-    let insert = Insert { text, tokens: &tokens, behind_table };
+    let split = split(text, &tokens);
+    let (_, behind_table) = table_and_rest(&split)?;
+    let insert = Insert { split, behind_table };
     let edits = insert.edits(column, values)?;
     let mut made = String::with_capacity(text.len() + 64);
     let mut at = 0;
@@ -40,44 +41,29 @@ pub fn with_inserted(text: &str, column: &str, values: &[String]) -> Option<Stri
     Some(made)
 }
 
-/// The table of an INSERT, and the number of the token behind its name and alias.
-fn table_and_rest(text: &str, tokens: &[Token]) -> Option<(String, usize)> {
-    let is_word = |at: usize, words: &[&str]| tokens.get(at).is_some_and(|token| token.is_word(text, words));
-    if !is_word(0, &["insert"]) || !is_word(1, &["into"]) {
-        return None;
-    }
-    let (mut at, mut table) = (2, name_in(text, tokens.get(2)?)?);
-    while tokens.get(at + 1).is_some_and(|token| token.is_sign(text, ".")) {
-        at += 2;
-        table = name_in(text, tokens.get(at)?)?;
-    }
-    let behind_table = if is_word(at + 1, &["as"]) { at + 3 } else { at + 1 };
-    Some((table, behind_table))
+fn split<'a>(text: &'a str, tokens: &'a [Token]) -> SplitText<'a> {
+    SplitText { text, tokens, dialect: Dialect::Postgres }
 }
 
-/// A name as the server folds it.
-fn name_in(text: &str, token: &Token) -> Option<String> {
-    let name = token.name(text)?;
-    Some(if token.kind == TokenKind::Word { name.to_lowercase() } else { name })
+/// The table of an INSERT, and the number of the token behind its name and alias.
+fn table_and_rest(split: &SplitText<'_>) -> Option<(String, usize)> {
+    if !split.is_word(0, &["insert"]) || !split.is_word(1, &["into"]) {
+        return None;
+    }
+    let (name, behind) = split.table_at(2).filter(|(_, behind)| !split.is_sign(*behind, "."))?;
+    let behind_table = if split.is_word(behind, &["as"]) { behind + 2 } else { behind };
+    Some((name.table, behind_table))
 }
 
 /// From, to, and what comes in between.
 type Edit = (usize, usize, String);
 
 impl Insert<'_> {
-    fn is_word(&self, at: usize, words: &[&str]) -> bool {
-        self.tokens.get(at).is_some_and(|token| token.is_word(self.text, words))
-    }
-
-    fn is_sign(&self, at: usize, sign: &str) -> bool {
-        self.tokens.get(at).is_some_and(|token| token.is_sign(self.text, sign))
-    }
-
     /// The number of the bracket that closes the one at `at`, with those of the commas between.
     fn bracket(&self, at: usize) -> Option<(usize, Vec<usize>)> {
         let (mut depth, mut commas) = (0, Vec::new());
-        for (nth, token) in self.tokens.iter().enumerate().skip(at) {
-            match token.text(self.text) {
+        for (nth, token) in self.split.tokens.iter().enumerate().skip(at) {
+            match token.text(self.split.text) {
                 "(" | "[" => depth += 1,
                 ")" | "]" => depth -= 1,
                 "," if depth == 1 => commas.push(nth),
@@ -92,34 +78,35 @@ impl Insert<'_> {
 
     fn edits(&self, column: &str, values: &[String]) -> Option<Vec<Edit>> {
         let quoted = format!("\"{}\"", column.replace('"', "\"\""));
-        let start_of = |at: usize| self.tokens[at].start;
-        if self.is_word(self.behind_table, &["default"]) && self.is_word(self.behind_table + 1, &["values"]) {
+        let start_of = |at: usize| self.split.tokens[at].start;
+        if self.split.is_word(self.behind_table, &["default"]) && self.split.is_word(self.behind_table + 1, &["values"])
+        {
             let [value] = values else { return None };
-            let end = self.tokens[self.behind_table + 1].end;
+            let end = self.split.tokens[self.behind_table + 1].end;
             return Some(vec![(
                 start_of(self.behind_table),
                 end,
                 format!("({quoted}) OVERRIDING SYSTEM VALUE VALUES ({value})"),
             )]);
         }
-        if !self.is_sign(self.behind_table, "(") {
+        if !self.split.is_sign(self.behind_table, "(") {
             return None;
         }
         let (end_of_columns, commas) = self.bracket(self.behind_table)?;
         let begins = std::iter::once(self.behind_table + 1).chain(commas.iter().map(|comma| comma + 1));
-        let place = begins.into_iter().position(|at| name_in(self.text, &self.tokens[at]).as_deref() == Some(column));
+        let place = begins.into_iter().position(|at| self.split.name(at).as_deref() == Some(column));
         let mut edits = Vec::new();
         if place.is_none() {
             edits.push((start_of(end_of_columns), start_of(end_of_columns), format!(", {quoted}")));
         }
         let mut at = end_of_columns + 1;
-        let behind = self.tokens[end_of_columns].end;
-        if self.is_word(at, &["overriding"]) {
+        let behind = self.split.tokens[end_of_columns].end;
+        if self.split.is_word(at, &["overriding"]) {
             at += 3;
         } else {
             edits.push((behind, behind, " OVERRIDING SYSTEM VALUE".to_owned()));
         }
-        if !self.is_word(at, &["values"]) {
+        if !self.split.is_word(at, &["values"]) {
             return None;
         }
         self.edit_rows(at + 1, place, values, &mut edits)?;
@@ -130,29 +117,29 @@ impl Insert<'_> {
     fn edit_rows(&self, at: usize, place: Option<usize>, values: &[String], edits: &mut Vec<Edit>) -> Option<()> {
         let mut at = at;
         for (nth, value) in values.iter().enumerate() {
-            if !self.is_sign(at, "(") {
+            if !self.split.is_sign(at, "(") {
                 return None;
             }
             let (end, commas) = self.bracket(at)?;
             match place {
-                None => edits.push((self.tokens[end].start, self.tokens[end].start, format!(", {value}"))),
+                None => edits.push((self.split.tokens[end].start, self.split.tokens[end].start, format!(", {value}"))),
                 Some(place) => {
                     let first = if place == 0 { at + 1 } else { *commas.get(place - 1)? + 1 };
                     let last = commas.get(place).copied().unwrap_or(end);
-                    if last != first + 1 || !self.is_word(first, &["default"]) {
+                    if last != first + 1 || !self.split.is_word(first, &["default"]) {
                         return None;
                     }
-                    edits.push((self.tokens[first].start, self.tokens[first].end, value.clone()));
+                    edits.push((self.split.tokens[first].start, self.split.tokens[first].end, value.clone()));
                 }
             }
             at = end + 1;
-            let goes_on = self.is_sign(at, ",");
+            let goes_on = self.split.is_sign(at, ",");
             if goes_on != (nth + 1 < values.len()) {
                 return None;
             }
             at += usize::from(goes_on);
         }
-        (!self.tokens[at..].iter().any(|token| token.is_sign(self.text, ";"))).then_some(())
+        (!self.split.tokens[at..].iter().any(|token| token.is_sign(self.split.text, ";"))).then_some(())
     }
 }
 

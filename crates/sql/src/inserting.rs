@@ -6,7 +6,7 @@
 
 use crate::lexer::Token;
 use crate::reading::Dialect;
-use crate::scopes::SplitText;
+use crate::split::{SplitText, TableName};
 
 /// A statement that inserts.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -33,9 +33,7 @@ pub fn insert_into(text: &str, tokens: &[Token], dialect: Dialect) -> Option<Ins
     while split.is_word(at, &BEFORE_TABLE) {
         at += 1;
     }
-    let behind = split.behind_name(at)?;
-    let table = split.name(behind - 1)?;
-    let schema = if behind - at > 2 { split.name(behind - 3) } else { None };
+    let (TableName { schema, table }, behind) = split.table_at(at)?;
     let has_several = (0..tokens.len()).any(|at| split.is_sign(at, ";"));
     if is_copy {
         let reads = (behind..tokens.len()).any(|at| split.is_word(at, &["from"]));
@@ -51,7 +49,7 @@ fn rows_behind(split: &SplitText<'_>, mut at: usize) -> Option<usize> {
         return Some(1);
     }
     if split.is_sign(at, "(") {
-        at = behind_bracket(split, at)?;
+        at = split.behind_bracket(at)?;
     }
     at += if split.is_word(at, &["overriding"]) { 3 } else { 0 };
     if !split.is_word(at, &["values", "value"]) {
@@ -65,23 +63,11 @@ fn rows_behind(split: &SplitText<'_>, mut at: usize) -> Option<usize> {
             return None;
         }
         rows += 1;
-        at = behind_bracket(split, at)?;
+        at = split.behind_bracket(at)?;
         if !split.is_sign(at, ",") {
             return Some(rows);
         }
     }
-}
-
-/// The number of the token behind the bracket that closes the one at `at`.
-fn behind_bracket(split: &SplitText<'_>, at: usize) -> Option<usize> {
-    let mut depth = 0;
-    for nth in at..split.tokens.len() {
-        depth += i32::from(split.is_sign(nth, "(")) - i32::from(split.is_sign(nth, ")"));
-        if depth == 0 {
-            return Some(nth + 1);
-        }
-    }
-    None
 }
 
 #[cfg(test)]

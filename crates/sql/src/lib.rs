@@ -19,6 +19,7 @@ mod rows;
 mod said;
 mod scopes;
 mod shape;
+mod split;
 mod values;
 
 pub use effect::{Effect, Judge, Judgement};
@@ -28,7 +29,8 @@ pub use lexer::{Lexed, Token, TokenKind, Unclosed, lex, lex_to_end, tokens};
 pub use names::ServerNames;
 pub use own::{has_own_mark, with_own_mark, without_own_mark};
 pub use reading::{Dialect, Reading};
-pub use rows::{NAMED_MAX, NamedRows, NamedTable, named_rows};
+pub use rows::{NAMED_MAX, NamedRows, named_rows};
 pub use said::{SaidValue, SaidValues, ValueColumn, said_values};
 pub use shape::{fingerprint, shape_of};
+pub use split::TableName;
 pub use values::{BoundParam, BoundText, with_values};

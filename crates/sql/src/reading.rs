@@ -16,6 +16,13 @@ pub enum Dialect {
     Any,
 }
 
+impl Dialect {
+    /// Whether both are the same name to the server. MySQL's tables may differ in capitals only, which nobody wants.
+    pub fn is_same_name(self, one: &str, other: &str) -> bool {
+        one == other || self != Dialect::Postgres && one.eq_ignore_ascii_case(other)
+    }
+}
+
 /// How a text is split into tokens.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Reading {

@@ -6,6 +6,8 @@
 //! not kept: two statements may seem to name one row and do not.
 
 use crate::lexer::{Token, TokenKind};
+use crate::reading::Dialect;
+use crate::split::{SplitText, TableName};
 
 /// The most values, and the most tables, of one statement.
 pub const NAMED_MAX: usize = 4;
@@ -13,19 +15,10 @@ pub const NAMED_MAX: usize = 4;
 /// Tables, and values of their rows.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct NamedRows {
-    /// The tables, the one that is written to first; behind them those to which columns refer by their names, as `order_id` does to `orders`.
-    pub tables: Vec<NamedTable>,
+    /// The tables, the one that is written to first, in small letters; behind them those to which columns refer by their names, as `order_id` does to `orders`.
+    pub tables: Vec<TableName>,
     /// The values, texts without their quotes.
     pub values: Vec<String>,
-}
-
-/// A table, in small letters.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct NamedTable {
-    /// The schema that is written before it.
-    pub schema: Option<String>,
-    /// Its name.
-    pub table: String,
 }
 
 /// Words between the verb, or FROM, and the table.
@@ -38,21 +31,22 @@ const BEHIND_TABLE: [&str; 8] = ["where", "set", "on", "inner", "left", "group",
 const KEY_ENDS: [&str; 4] = ["id", "key", "code", "number"];
 
 /// The rows that `text` names, which was split into `tokens`; `None` if it is no SELECT, INSERT, REPLACE, UPDATE or DELETE of a table.
-pub fn named_rows(text: &str, tokens: &[Token]) -> Option<NamedRows> {
-    let statement = Statement { text, tokens };
-    let is_verb = statement.is_word(0, &["select", "insert", "replace", "update", "delete"]);
-    if !is_verb || (0..tokens.len()).any(|at| statement.is_sign(at, ";")) {
+pub fn named_rows(text: &str, tokens: &[Token], dialect: Dialect) -> Option<NamedRows> {
+    let split = SplitText { text, tokens, dialect };
+    let statement = Statement(split);
+    let is_verb = split.is_word(0, &["select", "insert", "replace", "update", "delete"]);
+    if !is_verb || (0..tokens.len()).any(|at| split.is_sign(at, ";")) {
         return None;
     }
     let mut tables = Vec::new();
     let mut behind = 1;
-    if !statement.is_word(0, &["select"]) {
+    if !split.is_word(0, &["select"]) {
         behind = statement.add_tables(1, &mut tables);
     }
-    let inserts = statement.is_word(0, &["insert", "replace"]);
+    let inserts = split.is_word(0, &["insert", "replace"]);
     let inserted = if inserts { statement.inserted(behind) } else { Found::default() };
     for at in behind..tokens.len() {
-        if statement.is_word(at, &OPENS_TABLE) {
+        if split.is_word(at, &OPENS_TABLE) {
             statement.add_tables(at + 1, &mut tables);
         }
     }
@@ -72,52 +66,35 @@ struct Found {
 }
 
 /// The tables to which `column` refers if its name is made of theirs: the one session says an order by its `id`, another one by its `order_id`.
-fn referred_tables(column: &str) -> Vec<NamedTable> {
+fn referred_tables(column: &str) -> Vec<TableName> {
     let stem = column.strip_suffix("_id").filter(|stem| !stem.is_empty());
-    let table = |table: String| NamedTable { schema: None, table };
+    let table = |table: String| TableName { schema: None, table };
     stem.map_or_else(Vec::new, |stem| vec![table(stem.to_owned()), table(format!("{stem}s"))])
 }
 
-struct Statement<'a> {
-    text: &'a str,
-    tokens: &'a [Token],
-}
+struct Statement<'a>(SplitText<'a>);
 
 impl Statement<'_> {
-    fn is_word(&self, at: usize, words: &[&str]) -> bool {
-        self.tokens.get(at).is_some_and(|token| token.is_word(self.text, words))
-    }
-
-    fn is_sign(&self, at: usize, sign: &str) -> bool {
-        self.tokens.get(at).is_some_and(|token| token.is_sign(self.text, sign))
-    }
-
     /// The name at `at` in small letters, so that a server which folds names and one which does not are alike.
     fn name(&self, at: usize) -> Option<String> {
-        let token = self.tokens.get(at)?;
-        let is_name = matches!(token.kind, TokenKind::Word | TokenKind::Name);
-        token.name(self.text).filter(|_| is_name).map(|name| name.to_lowercase())
+        self.0.name(at).map(|name| name.to_lowercase())
     }
 
     /// Adds the table at `at`, and those behind commas; the place behind them.
-    fn add_tables(&self, mut at: usize, tables: &mut Vec<NamedTable>) -> usize {
+    fn add_tables(&self, mut at: usize, tables: &mut Vec<TableName>) -> usize {
         loop {
-            while self.is_word(at, &BEFORE_TABLE) {
+            while self.0.is_word(at, &BEFORE_TABLE) {
                 at += 1;
             }
-            let Some(mut table) = self.name(at) else { return at };
-            let mut schema = None;
-            while self.is_sign(at + 1, ".") {
-                let Some(name) = self.name(at + 2) else { return at };
-                at += 2;
-                schema = Some(std::mem::replace(&mut table, name));
-            }
-            tables.push(NamedTable { schema, table });
-            at += 1;
-            let behind = at + usize::from(self.is_word(at, &["as"]));
-            let is_other_name = self.name(behind).is_some() && !self.is_word(behind, &BEHIND_TABLE);
+            let named = self.0.table_at(at).filter(|(_, behind)| !self.0.is_sign(*behind, "."));
+            let Some((TableName { schema, table }, behind_name)) = named else { return at };
+            let schema = schema.map(|schema| schema.to_lowercase());
+            tables.push(TableName { schema, table: table.to_lowercase() });
+            at = behind_name;
+            let behind = at + usize::from(self.0.is_word(at, &["as"]));
+            let is_other_name = self.name(behind).is_some() && !self.0.is_word(behind, &BEHIND_TABLE);
             let comma = behind + usize::from(is_other_name);
-            if !self.is_sign(comma, ",") {
+            if !self.0.is_sign(comma, ",") {
                 return at;
             }
             at = comma + 1;
@@ -127,14 +104,14 @@ impl Statement<'_> {
     /// What columns are compared with behind WHERE, which is at `from` or later: keys, if any of them looks like one.
     fn compared(&self, from: usize) -> Found {
         let (mut keys, mut others) = (Found::default(), Found::default());
-        let begin = (from..self.tokens.len()).find(|at| self.is_word(*at, &["where"]));
-        for at in begin.unwrap_or(self.tokens.len())..self.tokens.len() {
+        let begin = (from..self.0.tokens.len()).find(|at| self.0.is_word(*at, &["where"]));
+        for at in begin.unwrap_or(self.0.tokens.len())..self.0.tokens.len() {
             let Some(column) = self.name(at - 1) else { continue };
             let found = if looks_like_key(&column) { &mut keys } else { &mut others };
             let before = found.values.len();
-            if self.is_sign(at, "=") {
+            if self.0.is_sign(at, "=") {
                 found.values.extend(self.literal(at + 1).map(|(value, _)| value));
-            } else if self.is_word(at, &["in"]) && self.is_sign(at + 1, "(") && column != "not" {
+            } else if self.0.is_word(at, &["in"]) && self.0.is_sign(at + 1, "(") && column != "not" {
                 self.add_listed(at + 2, &mut found.values);
             }
             if found.values.len() > before {
@@ -150,7 +127,7 @@ impl Statement<'_> {
     fn add_listed(&self, mut at: usize, values: &mut Vec<String>) {
         while let Some((value, behind)) = self.literal(at) {
             values.push(value);
-            if !self.is_sign(behind, ",") || values.len() >= NAMED_MAX {
+            if !self.0.is_sign(behind, ",") || values.len() >= NAMED_MAX {
                 return;
             }
             at = behind + 1;
@@ -160,48 +137,37 @@ impl Statement<'_> {
     /// What each row has for the first column of the list at `at`, or behind an alias there, if that looks like a key.
     fn inserted(&self, at: usize) -> Found {
         let mut values = Vec::new();
-        let at = if self.is_word(at, &["as"]) { at + 2 } else { at };
-        let column = self.name(at + 1).filter(|name| self.is_sign(at, "(") && looks_like_key(name));
+        let at = if self.0.is_word(at, &["as"]) { at + 2 } else { at };
+        let column = self.name(at + 1).filter(|name| self.0.is_sign(at, "(") && looks_like_key(name));
         let Some(column) = column else { return Found::default() };
-        let mut at = self.behind_bracket(at);
+        let behind_bracket = |at: usize| self.0.behind_bracket(at).unwrap_or(self.0.tokens.len());
+        let mut at = behind_bracket(at);
         // OVERRIDING SYSTEM VALUE.
-        at += if self.is_word(at, &["overriding"]) { 3 } else { 0 };
-        if !self.is_word(at, &["values", "value"]) {
+        at += if self.0.is_word(at, &["overriding"]) { 3 } else { 0 };
+        if !self.0.is_word(at, &["values", "value"]) {
             return Found::default();
         }
         at += 1;
-        while self.is_sign(at, "(") && values.len() < NAMED_MAX {
+        while self.0.is_sign(at, "(") && values.len() < NAMED_MAX {
             let first = self.literal(at + 1);
-            let is_whole = |behind: &usize| self.is_sign(*behind, ",") || self.is_sign(*behind, ")");
+            let is_whole = |behind: &usize| self.0.is_sign(*behind, ",") || self.0.is_sign(*behind, ")");
             values.extend(first.filter(|(_, behind)| is_whole(behind)).map(|(value, _)| value));
             // The comma behind the row.
-            at = self.behind_bracket(at) + 1;
+            at = behind_bracket(at) + 1;
         }
         Found { values, columns: vec![column] }
     }
 
-    /// The place behind the bracket that closes the one at `at`; the end if none does.
-    fn behind_bracket(&self, at: usize) -> usize {
-        let mut depth = 0;
-        for at in at..self.tokens.len() {
-            depth += i32::from(self.is_sign(at, "(")) - i32::from(self.is_sign(at, ")"));
-            if depth == 0 {
-                return at + 1;
-            }
-        }
-        self.tokens.len()
-    }
-
     /// The literal at `at`, and the place behind it. `5` and `'5'` are one value.
     fn literal(&self, at: usize) -> Option<(String, usize)> {
-        let token = self.tokens.get(at)?;
-        let written = token.text(self.text);
+        let token = self.0.tokens.get(at)?;
+        let written = token.text(self.0.text);
         match token.kind {
             TokenKind::Number => Some((written.to_owned(), at + 1)),
             TokenKind::Text => Some((unquoted(written), at + 1)),
             TokenKind::Sign if written == "-" => {
-                let number = self.tokens.get(at + 1).filter(|next| next.kind == TokenKind::Number)?;
-                Some((format!("-{}", number.text(self.text)), at + 2))
+                let number = self.0.tokens.get(at + 1).filter(|next| next.kind == TokenKind::Number)?;
+                Some((format!("-{}", number.text(self.0.text)), at + 2))
             }
             _ => None,
         }
@@ -225,12 +191,11 @@ fn unquoted(written: &str) -> String {
 mod tests {
     use super::*;
     use crate::lexer::tokens;
-    use crate::reading::Dialect;
 
     /// The tables with blanks between, each with its schema, and the values; nothing if no rows are named.
     fn named(text: &str, dialect: Dialect) -> Option<(String, Vec<String>)> {
-        let NamedRows { tables, values } = named_rows(text, &tokens(text, dialect).unwrap())?;
-        let whole = |NamedTable { schema, table }: NamedTable| match schema {
+        let NamedRows { tables, values } = named_rows(text, &tokens(text, dialect).unwrap(), dialect)?;
+        let whole = |TableName { schema, table }: TableName| match schema {
             Some(schema) => format!("{schema}.{table}"),
             None => table,
         };

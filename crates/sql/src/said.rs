@@ -6,7 +6,8 @@
 
 use crate::lexer::{Token, TokenKind};
 use crate::reading::Dialect;
-use crate::scopes::{Scopes, SplitText, TableName};
+use crate::scopes::Scopes;
+use crate::split::{SplitText, TableName};
 
 /// A column whose values are looked for.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -298,6 +299,13 @@ mod tests {
         said.values.iter().map(value).collect::<Vec<_>>().join(", ")
     }
 
+    /// Both servers read it so.
+    fn is_said(text: &str, expected: &str) {
+        for dialect in [Mysql, Postgres] {
+            assert_eq!(said(text, dialect), expected, "{text}");
+        }
+    }
+
     #[test]
     fn values_beside_comparisons_are_said_of_their_columns() {
         for (text, expected) in [
@@ -317,9 +325,7 @@ mod tests {
             ("SELECT 'id = 5' /* id = 6 */ FROM orders -- id = 7", ""),
             ("SELECT 1 FROM orders WHERE note = 'id = 5' AND grid = 6", ""),
         ] {
-            for dialect in [Mysql, Postgres] {
-                assert_eq!(said(text, dialect), expected, "{text}");
-            }
+            is_said(text, expected);
         }
     }
 
@@ -344,9 +350,7 @@ mod tests {
             ("SELECT 1 FROM orders o, orders p WHERE o.id = 5 AND p.id = 6", "id 5, id 6"),
             ("SELECT extract(hour FROM made) FROM orders WHERE id = 5 FOR UPDATE", "id 5"),
         ] {
-            for dialect in [Mysql, Postgres] {
-                assert_eq!(said(text, dialect), expected, "{text}");
-            }
+            is_said(text, expected);
         }
         assert_eq!(said("SELECT 1 FROM `Orders` WHERE `ID` = 5 AND \"id\" = 6", Mysql), "id 5");
         assert_eq!(said("SELECT 1 FROM ORDERS WHERE Id = 5 AND \"id\" = 6 AND \"Id\" = 7", Postgres), "id 5, id 6");
@@ -393,9 +397,7 @@ mod tests {
             ("INSERT INTO orders (id", ""),
             ("INSERT INTO orders (id) VALUES (5", ""),
         ] {
-            for dialect in [Mysql, Postgres] {
-                assert_eq!(said(text, dialect), expected, "{text}");
-            }
+            is_said(text, expected);
         }
         let or_update =
             "INSERT IGNORE orders (id) VALUES (5) ON DUPLICATE KEY UPDATE customer = 7, total = VALUES(total)";

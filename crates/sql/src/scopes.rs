@@ -4,77 +4,8 @@
 //! stand for; and into which tables it inserts. Limits: a statement is not parsed. What stands where a table does and is none (`EXTRACT(hour FROM a)`)
 //! counts as one.
 
-use crate::lexer::{Token, TokenKind};
-use crate::reading::Dialect;
-
-/// A statement that was split.
-#[derive(Clone, Copy)]
-pub(crate) struct SplitText<'a> {
-    pub text: &'a str,
-    pub tokens: &'a [Token],
-    pub dialect: Dialect,
-}
-
-impl SplitText<'_> {
-    pub fn is_word(&self, at: usize, words: &[&str]) -> bool {
-        self.tokens.get(at).is_some_and(|token| token.is_word(self.text, words))
-    }
-
-    pub fn is_sign(&self, at: usize, sign: &str) -> bool {
-        self.tokens.get(at).is_some_and(|token| token.is_sign(self.text, sign))
-    }
-
-    /// The name that the token at `at` is, as the server folds it. In MySQL what is in `"` may be a text.
-    pub fn name(&self, at: usize) -> Option<String> {
-        let token = self.tokens.get(at).filter(|_| self.is_name(at))?;
-        let name = token.name(self.text)?;
-        let is_folded = token.kind == TokenKind::Word && self.dialect == Dialect::Postgres;
-        Some(if is_folded { name.to_lowercase() } else { name })
-    }
-
-    fn is_name(&self, at: usize) -> bool {
-        self.tokens.get(at).is_some_and(|token| matches!(token.kind, TokenKind::Word | TokenKind::Name))
-    }
-
-    /// Whether both are the same name to the server. MySQL's tables may differ in capitals only, which nobody wants.
-    pub fn is_same(&self, one: &str, other: &str) -> bool {
-        one == other || self.dialect != Dialect::Postgres && one.eq_ignore_ascii_case(other)
-    }
-
-    /// The number of the token behind the name that begins at `at`, with what is before its dots; `None` if there is no name.
-    pub fn behind_name(&self, at: usize) -> Option<usize> {
-        let mut last = self.is_name(at).then_some(at)?;
-        while self.is_sign(last + 1, ".") && self.is_name(last + 2) {
-            last += 2;
-        }
-        Some(last + 1)
-    }
-
-    /// The number of the comma or the bracket that ends the item of a list that begins at `at`.
-    pub fn end_of_item(&self, at: usize) -> Option<usize> {
-        let mut depth = 0;
-        for (nth, token) in self.tokens.iter().enumerate().skip(at) {
-            if token.kind != TokenKind::Sign {
-                continue;
-            }
-            match token.text(self.text) {
-                "(" | "[" => depth += 1,
-                ")" | "]" | "," if depth == 0 => return Some(nth),
-                ")" | "]" => depth -= 1,
-                _ => {}
-            }
-        }
-        None
-    }
-}
-
-/// The name of a table.
-#[derive(Clone)]
-pub(crate) struct TableName {
-    /// What is before its last dot.
-    pub schema: Option<String>,
-    pub table: String,
-}
+use crate::lexer::TokenKind;
+use crate::split::{SplitText, TableName};
 
 /// A table of a statement.
 struct NamedTable {
@@ -276,10 +207,7 @@ impl ScopeFinder<'_> {
         if self.split.is_word(at, &BEFORE_NAME) {
             return Some(at + 1);
         }
-        let mut behind = self.split.behind_name(at)?;
-        let table = self.split.name(behind - 1)?;
-        let schema = if behind - at > 2 { self.split.name(behind - 3) } else { None };
-        let name = TableName { schema, table };
+        let (name, mut behind) = self.split.table_at(at)?;
         self.level().expects_table = false;
         let has_as = self.split.is_word(behind, &["as"]);
         let is_alias = has_as || !self.split.is_word(behind, &BEHIND_TABLES) && !self.split.is_word(behind, &NO_ALIAS);

@@ -216,7 +216,7 @@ impl RowOrder {
 
     /// Hashes of the rows that a statement names: first of those that it made itself.
     fn rows_of(&self, seen: &SeenStatement<'_>) -> Vec<u64> {
-        let Some(named) = sql::named_rows(seen.text, seen.tokens) else { return Vec::new() };
+        let Some(named) = sql::named_rows(seen.text, seen.tokens, self.dialect.sql()) else { return Vec::new() };
         let mut rows = Vec::new();
         for (nth, it) in named.tables.into_iter().enumerate() {
             let schema = match (self.dialect, it.schema) {

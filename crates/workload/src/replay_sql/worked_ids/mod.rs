@@ -206,10 +206,7 @@ impl<'a> Pass<'a> {
 impl SchemaColumns {
     /// The place of the column of `table`.
     fn place_of(&self, table: &str, dialect: LogDialect) -> Option<usize> {
-        let is_same = |column: &sql::ValueColumn| match dialect {
-            LogDialect::Mysql => column.table.eq_ignore_ascii_case(table),
-            LogDialect::Postgres => column.table == table,
-        };
+        let is_same = |column: &sql::ValueColumn| dialect.sql().is_same_name(&column.table, table);
         self.columns.iter().position(is_same)
     }
 }
