@@ -52,10 +52,18 @@ pub enum StopReason {
     Skipped,
 }
 
-/// The code of an operation that failed.
-const FAILURE: u8 = 2;
-/// The code of a point that is skipped.
-const SKIPPED: u8 = 5;
+impl StopReason {
+    /// As it is kept; 0 is none.
+    fn code(self) -> u8 {
+        match self {
+            StopReason::Interrupted => 1,
+            StopReason::Failure => 2,
+            StopReason::Limit => 3,
+            StopReason::Unrecorded => 4,
+            StopReason::Skipped => 5,
+        }
+    }
+}
 
 /// The shared request to end a load early. The first reason stays, unless it is that a point is skipped or failed and the run goes on.
 #[derive(Debug, Default)]
@@ -70,17 +78,10 @@ pub struct Stop {
 impl Stop {
     /// Asks all clients to start nothing more. Safe to call from a signal handler.
     pub fn request(&self, reason: StopReason) {
-        let code = match reason {
-            StopReason::Interrupted => 1,
-            StopReason::Failure => FAILURE,
-            StopReason::Limit => 3,
-            StopReason::Unrecorded => 4,
-            StopReason::Skipped => SKIPPED,
-        };
         // Atomics and the clock only: a signal handler must not take a lock that its own thread may hold. The time comes first, so that
         // whoever sees the reason sees the time.
         let _ = self.requested_ns.compare_exchange(0, monotonic_ns(), Relaxed, Relaxed);
-        let _ = self.reason.compare_exchange(0, code, Release, Relaxed);
+        let _ = self.reason.compare_exchange(0, reason.code(), Release, Relaxed);
         if reason == StopReason::Interrupted {
             let _ = self.interrupted_ns.compare_exchange(0, monotonic_ns(), Relaxed, Relaxed);
         }
@@ -89,22 +90,22 @@ impl Stop {
     /// Ends a request to skip a point, if there is one, so that the next point can be measured. If the user asked for the end of the run
     /// meanwhile, that is the reason from now on.
     pub fn end_skip(&self) {
-        self.end(StopReason::Skipped, SKIPPED);
+        self.end(StopReason::Skipped);
     }
 
     /// Takes back that an operation failed, so that another point can be measured. If the user asked for the end of the run meanwhile, that is the
     /// reason from now on.
     pub fn end_failure(&self) {
-        self.end(StopReason::Failure, FAILURE);
+        self.end(StopReason::Failure);
     }
 
-    fn end(&self, reason: StopReason, code: u8) {
+    fn end(&self, reason: StopReason) {
         if self.reason() != Some(reason) {
             return;
         }
         // The time first: a request that comes in between sets its own.
         self.requested_ns.store(0, Relaxed);
-        let _ = self.reason.compare_exchange(code, 0, Release, Relaxed);
+        let _ = self.reason.compare_exchange(reason.code(), 0, Release, Relaxed);
         if self.is_interrupted() {
             self.request(StopReason::Interrupted);
         }
@@ -132,9 +133,9 @@ impl Stop {
         match self.reason.load(Acquire) {
             0 => None,
             1 => Some(StopReason::Interrupted),
-            FAILURE => Some(StopReason::Failure),
+            2 => Some(StopReason::Failure),
             3 => Some(StopReason::Limit),
-            SKIPPED => Some(StopReason::Skipped),
+            5 => Some(StopReason::Skipped),
             _ => Some(StopReason::Unrecorded),
         }
     }
