@@ -6,7 +6,7 @@
 use crate::commands::plans;
 use crate::foreseen_time::EarlierRuns;
 use engine::requirements::uses_found_data;
-use model::sure::{FIRST_ROUND_PART, PAIRS_MIN};
+use model::sure::{FIRST_ROUND_PART, PAIRS_MIN, budget_flag};
 use model::{Catalogue, Nanos, Plan, Trial};
 use std::path::Path;
 
@@ -44,15 +44,10 @@ pub fn too_few_pairs(plan: &Plan, earlier: &EarlierRuns, catalogue: &Catalogue) 
     // In a larger budget points are longer: up to their part of it in each round.
     let needed = (load + beside).max(beside / (1.0 - rounds / f64::from(FIRST_ROUND_PART))).ceil();
     Some(format!(
-        "a budget of {} is too short for {PAIRS_MIN} {what}, and fewer decide nothing: use --budget {} or more, or fewer points",
+        "a budget of {} is too short for {PAIRS_MIN} {what}, and fewer decide nothing: use {} or more, or fewer points",
         plans::long_time(budget.as_secs_f64()),
-        as_flag(needed)
+        budget_flag(needed)
     ))
-}
-
-/// `90s`, `12m`: not less than so many seconds.
-fn as_flag(seconds: f64) -> String {
-    if seconds > 120.0 { format!("{}m", (seconds / 60.0).ceil()) } else { format!("{seconds}s") }
 }
 
 /// About how long all points of `plan` take once: their warmup and run, and all beside that, such as data and servers.
@@ -98,7 +93,7 @@ mod tests {
         assert_eq!(foreseen(&[ab, ("budget", "1h")]), (Some(20), None));
         let (_, repeats) = foreseen(&[("clients", "1,2,4"), ("budget", "20s")]);
         assert!(repeats.is_some_and(|line| line.contains("too short for 4 repeats of each point")));
-        assert_eq!([90.0, 121.0, 600.0].map(as_flag), ["90s", "3m", "10m"]);
+        assert_eq!([90.0, 121.0, 600.0].map(budget_flag), ["--budget 90s", "--budget 3m", "--budget 10m"]);
     }
 
     #[test]

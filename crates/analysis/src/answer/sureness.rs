@@ -10,7 +10,7 @@ use crate::math::repeats::half_width_share;
 use crate::point::rates_of;
 use crate::points::relative::{RelativeCell, RelativeRow, RelativeTable};
 use crate::recorded::dimensions::SettingValue;
-use model::sure::{Decision, Precision, SurePlan};
+use model::sure::{Decision, Precision, SurePlan, budget_flag};
 use model::{Nanos, PointState, Until};
 use words::list::capital;
 use words::quantity::{counted, percent, range, time};
@@ -83,15 +83,6 @@ fn time_missing(run: &AskedRun, sure: &SurePlan, points: f64, repeats: u32) -> S
     let spent = run.analysis.time.map_or(0.0, |time| time.all.as_secs_f64());
     let flag = budget_flag((spent + seconds).max(budget.as_secs_f64()));
     if repeats > sure.pairs_max { format!("{flag} --repeat {repeats}") } else { flag }
-}
-
-/// `--budget 90s`, `--budget 12m`: not less than so many seconds.
-pub(super) fn budget_flag(seconds: f64) -> String {
-    if seconds > 120.0 {
-        format!("--budget {}m", (seconds / 60.0).ceil())
-    } else {
-        format!("--budget {}s", seconds.ceil())
-    }
 }
 
 /// `47.5 s`, `6 min`, `3.5 h`.

@@ -15,7 +15,7 @@ use crate::findings::interrupted::PointInterruption;
 use crate::judgement::NextStep;
 use crate::verdict::Unmeasured;
 use crate::{Code, DetailKind, PointAnalysis, Severity, Validity};
-use model::sure::{FIRST_ROUND_PART, WARMUP_PART};
+use model::sure::{FIRST_ROUND_PART, WARMUP_PART, budget_flag};
 use model::{Plan, SKIPPED_EVENT};
 use words::list::{at_points, capital, join_and};
 use words::quantity::{percent, plural, range};
@@ -271,7 +271,7 @@ fn longer_flags(plan: &Plan, seconds: f64) -> String {
     let lengths = first().map(|trial| trial.phases.warmup.as_secs_f64() + trial.phases.run.as_secs_f64());
     let is_cut = lengths.fold(0.0, f64::max) >= share;
     let needed = seconds / RUN_SHARE * points * f64::from(FIRST_ROUND_PART);
-    let larger = sureness::budget_flag(needed);
+    let larger = budget_flag(needed);
     match (is_cut, needed > budget.as_secs_f64()) {
         (true, _) => larger,
         (false, true) => format!("{time} {larger}"),

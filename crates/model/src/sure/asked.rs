@@ -66,3 +66,12 @@ impl SurePlan {
         PairRule::new(Boundary::ended(pairs as u32, self.pairs_max, self.error()), self.difference.share())
     }
 }
+
+/// `--budget 90s`, `--budget 12m`: not less than so many seconds.
+pub fn budget_flag(seconds: f64) -> String {
+    if seconds > 120.0 {
+        format!("--budget {}m", (seconds / 60.0).ceil())
+    } else {
+        format!("--budget {}s", seconds.ceil())
+    }
+}

@@ -13,7 +13,7 @@ pub mod pairs;
 pub mod point;
 
 pub use arms::{Knowledge, SeenRate, is_all_measured, is_time_over, needed_trials, point_rate};
-pub use asked::{ArmPlace, ERROR, FIRST_ROUND_PART, SurePlan, WARMUP_PART};
+pub use asked::{ArmPlace, ERROR, FIRST_ROUND_PART, SurePlan, WARMUP_PART, budget_flag};
 pub use boundary::{Boundary, PAIRS_MIN};
 pub use means::{LookKind, MeanRule};
 pub use pairs::{Decision, PairJudgement, PairRule};
