@@ -12,7 +12,9 @@ use std::io::BufReader;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 use workload::replay::{Placement, Recording, parse_device_number};
-use workload::replay_sql::{self, FileContent, LogDialect, LogWanted, REPLAY_SQL, SavedWorkload, SqlRecording, ToSave};
+use workload::replay_sql::{
+    self, CountedColumn, FileContent, LogDialect, LogWanted, REPLAY_SQL, SavedWorkload, SqlRecording, ToSave, WorkedIds,
+};
 
 /// A recording with the path of its log.
 pub struct ReplayedLog {
@@ -20,6 +22,17 @@ pub struct ReplayedLog {
     pub dialect: LogDialect,
     /// What is in it.
     pub recording: Arc<SqlRecording>,
+    /// The ids that it does not have, as they were worked out last: points that begin with the same counters have the same.
+    pub known_ids: Mutex<Option<KnownIds>>,
+}
+
+/// Ids that were worked out, and from what.
+pub struct KnownIds {
+    /// The names of the schemas on the copy.
+    pub schemas: Vec<String>,
+    pub columns: Vec<CountedColumn>,
+    /// `None` if the log has ids, or makes none that can be known.
+    pub ids: Option<Arc<WorkedIds>>,
 }
 
 /// The file that was read last, and what is in it.
@@ -201,14 +214,14 @@ fn log_at(path: &Path, params: &Params) -> Result<Arc<ReplayedLog>, String> {
     let log = read_once(&LAST_LOG, path, &format!("{wanted:?}"), state, || {
         let read = replay_sql::read_file(path, file, &wanted);
         let (dialect, recording) = read.map_err(|error| error.in_file(&shown(path)))?;
-        Ok(ReplayedLog { path: path.to_owned(), dialect, recording: Arc::new(recording) })
+        Ok(ReplayedLog { path: path.to_owned(), dialect, recording: Arc::new(recording), known_ids: Mutex::default() })
     })?;
     let part = format!("{wanted:?} {} {}", params.word("from"), params.word("for"));
     read_once(&LAST_PART, path, &part, state, || {
         let part = replay_sql::stretch_of(&log.recording, params);
         let part = part.map_err(|why| format!("`{}`: {why}", shown(path)))?;
         let recording = part.map_or_else(|| log.recording.clone(), Arc::new);
-        Ok(ReplayedLog { path: path.to_owned(), dialect: log.dialect, recording })
+        Ok(ReplayedLog { path: path.to_owned(), dialect: log.dialect, recording, known_ids: Mutex::default() })
     })
 }
 

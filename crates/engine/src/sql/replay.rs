@@ -10,7 +10,7 @@
 //! user named as the recorded one, or whose version, port and socket are those that the log names.
 
 use crate::engine::WorkloadClients;
-use crate::recordings::ReplayedLog;
+use crate::recordings::{KnownIds, ReplayedLog};
 use crate::server::identity::is_same_server;
 use crate::server::network::Route;
 use crate::sql::admin_connection::AdminConnection;
@@ -37,7 +37,7 @@ use std::collections::BTreeSet;
 use std::net::{SocketAddr, ToSocketAddrs};
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::sync::{Arc, PoisonError};
 use std::time::Duration;
 use workload::ClientIndex;
 use workload::replay_sql::{
@@ -320,10 +320,10 @@ pub fn makes_ids(recording: &SqlRecording, keys: &ReplayKeys) -> bool {
     keys.mover().is_some() || recording.copies.as_ref().is_none_or(|copies| copies.begins.len() == 1)
 }
 
-/// The ids that `recording`, the whole of it, does not have, worked out by the counters of the server, which are those of its beginning. Nothing of
-/// a schema that the server does not answer about.
+/// The ids that `log` does not have, worked out by the counters of the server, which are those of its beginning. Nothing of a schema that the server
+/// does not answer about.
 pub fn worked_ids<S: SqlServer>(
-    recording: &SqlRecording,
+    log: &ReplayedLog,
     params: &Params,
     address: &S::Address,
     admin: &mut S::Admin,
@@ -331,7 +331,7 @@ pub fn worked_ids<S: SqlServer>(
     if !replay_sql::allows_writes(params) {
         return Ok(None);
     }
-    let schemas = copied_schemas(recording, params)?;
+    let schemas = copied_schemas(&log.recording, params)?;
     let mut columns = Vec::new();
     for name in schemas.iter().collect::<BTreeSet<_>>() {
         if name.is_empty() {
@@ -340,9 +340,15 @@ pub fn worked_ids<S: SqlServer>(
             columns.extend(counted_columns::<S>(name, &mut there));
         }
     }
-    let worked = WorkedIds::of(recording, S::replay_words().dialect, &schemas, &columns);
+    let mut known = log.known_ids.lock().unwrap_or_else(PoisonError::into_inner);
+    if let Some(same) = known.as_ref().filter(|known| known.schemas == schemas && known.columns == columns) {
+        return Ok(same.ids.clone());
+    }
+    let worked = WorkedIds::of(&log.recording, S::replay_words().dialect, &schemas, &columns);
     let unusable = |error: std::io::Error| TargetError::Unsupported(format!("the statements of the log: {error}"));
-    Ok(worked.map_err(unusable)?.map(Arc::new))
+    let ids = worked.map_err(unusable)?.map(Arc::new);
+    *known = Some(KnownIds { schemas, columns, ids: ids.clone() });
+    Ok(ids)
 }
 
 /// The columns of `schema`, the current one of `admin`, that counters fill.

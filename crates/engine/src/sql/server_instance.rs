@@ -586,7 +586,7 @@ impl<S: SqlServer> SqlServerInstance<S> {
         let recording = replay::copied_recording(&whole, trial)?;
         let keys = replay::moving_keys::<S>(&recording, params, &self.address, &mut admin)?;
         let worked = if replay::makes_ids(&recording, &keys) {
-            replay::worked_ids::<S>(&whole, params, &self.address, &mut admin)?
+            replay::worked_ids::<S>(&log, params, &self.address, &mut admin)?
         } else {
             None
         };
