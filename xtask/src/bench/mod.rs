@@ -19,6 +19,7 @@ mod load;
 mod logs;
 mod loop_disk;
 mod oltp;
+mod one_cpu;
 mod pairs;
 mod peers;
 mod plimsoll;

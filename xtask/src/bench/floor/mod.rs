@@ -1,14 +1,15 @@
 //! `floor`: what plimsoll adds to the system calls of a load, compared with a loop that makes the same calls and does nothing else.
 //!
 //! In: the release build, the example `floor` of the crate `load`, PostgreSQL. Out: per case the ratio of client CPU per operation and of
-//! operations per second. Limits: one client, that is one thread on each side, pinned nowhere; reads of a file are of the page cache, and
-//! the server of the selects is this process, which answers with bytes that it knows ([`canned`]).
+//! operations per second. Limits: one client, that is one thread on each side; reads of a file are of the page cache, and
+//! the server of the selects is this process, which answers with bytes that it knows ([`canned`]) on the CPU of its client.
 
 mod canned;
 
 use super::cases::{CaseIo, IoCase, IoPlace};
 use super::effort::Effort;
 use super::keep::measure_on_servers;
+use super::one_cpu::OneCpu;
 use super::pairs::{PairComparison, Price, compare, judge_goal};
 use super::server::BenchServer;
 use super::{plimsoll, process};
@@ -83,7 +84,9 @@ impl FloorLab<'_> {
         self.compare_with_floor(case.name, rounds, own, &loop_words)
     }
 
+    /// All on one CPU.
     fn compare_selects(&self, effort: &Effort, rows: &mut Vec<String>) -> Result<()> {
+        let _held = OneCpu::hold()?;
         let server = BenchServer::start_postgres()?;
         let canned = CannedServer::start(server.dir())?;
         let socket = canned.socket.display().to_string();
@@ -178,7 +181,8 @@ of the kernel in brackets; the rate is in operations per second. Ratios are plim
 `pread` and `uring-N` read 4 KiB at random from a file of 1 MiB in the page cache, the latter with registered files and buffers and N in
 flight. `select` is a prepared point select over a unix socket or the loopback: a server in the bench answers the first
 as PostgreSQL does, and all others with a copy of that answer; the floor sends the same bytes and reads as many. The server's CPU is
-not counted. On which core the kernel wakes a thread decides more about a select than either program does.
+not counted. Client and server share one CPU: on which core the kernel wakes a thread decides more about a select than either program does
+(before 2026-12-01 it was free to choose).
 
 | date | versions | kernel | case | plimsoll | floor | CPU ratio | rate ratio | CPU at most 1.1 |
 |---|---|---|---|---|---|---|---|---|
