@@ -44,6 +44,7 @@ pub mod quantiles;
 pub mod readings;
 pub mod recording;
 pub mod regular_file;
+pub mod replay_facts;
 pub mod role;
 pub mod rows;
 pub mod run;
@@ -109,6 +110,10 @@ pub use quantiles::{Percentile, Quantiles, QuotedTime};
 pub use readings::{CounterSample, Readings};
 pub use recording::{RecordedPauses, RecordedSessions, RecordedWork, RecordingSummary};
 pub use regular_file::{open_regular, read_regular, read_regular_text};
+pub use replay_facts::{
+    ComparedBy, FailureMessage, KindDivergence, KindResults, MovedKey, MovedKeys, REPLAY_COMPARED_FACT,
+    REPLAY_DIVERGENCE_FACT, REPLAY_FAILURES_FACT, REPLAY_KEYS_FACT, REPLAY_ORDER_FACT, REPLAY_RESULTS_FACT, RowOrder,
+};
 pub use role::{CounterRole, KindDef, ParamOwner, ParamRole, PointParam, StepIndexes, UsedIf, UsefulValues};
 pub use rows::{ExpectedRows, MostlyRows, RowCounts, RowRange};
 pub use run::{
@@ -125,13 +130,11 @@ pub use stacks::{FoldedStack, StackReason, StackSnapshot};
 pub use system_error::system_words;
 pub use thread_state::{ThreadOf, ThreadState};
 pub use traits::{
-    AccessPattern, BROKEN_CONDITION_FACT, BrokenCondition, ChangedSetting, ComparedBy, CompressionOutcome, Course,
-    DamageCounts, DeviceCeiling, DeviceFlushes, EngineProcess, EngineTraits, FOUND_DATA_CHANGED, FailureMessage,
-    FoundDataUse, IMPORTED_FACT, IoWork, IoWorkers, KindDivergence, KindResults, Machine, OTHER_SERVER_FACTS,
-    OrderWork, OtherServerSeen, PointOutcome, PointTraits, REPLAY_COMPARED_FACT, REPLAY_DIVERGENCE_FACT,
-    REPLAY_FAILURES_FACT, REPLAY_KEYS_FACT, REPLAY_ORDER_FACT, REPLAY_RESULTS_FACT, RecordedStarts, ReplayDivergence,
-    RowWork, ServerSetting, StepWork, TIME_OVER_FACT, UnseenServer, VariantWork, WorkTraits, WritePath,
-    is_part_of_table,
+    AccessPattern, BROKEN_CONDITION_FACT, BrokenCondition, ChangedSetting, CompressionOutcome, Course, DamageCounts,
+    DeviceCeiling, DeviceFlushes, EngineProcess, EngineTraits, FOUND_DATA_CHANGED, FoundDataUse, IMPORTED_FACT, IoWork,
+    IoWorkers, Machine, OTHER_SERVER_FACTS, OrderWork, OtherServerSeen, PointOutcome, PointTraits, RecordedStarts,
+    ReplayDivergence, RowWork, ServerSetting, StepWork, TIME_OVER_FACT, UnseenServer, VariantWork, WorkTraits,
+    WritePath, is_part_of_table,
 };
 pub use trial::{
     Arrivals, Asked, DataOrigin, HostShare, Load, OnError, Pacing, Phase, Phases, Plan, TargetSpec, Trial, Until,

@@ -2,7 +2,8 @@
 //!
 //! In: what the plan, the workload, the engine and the session declare, and the facts that they state. Out: [`PointTraits`] and
 //! [`Machine`], which the run file keeps. Facts stay, for people.
-//! Limits: a trait that is not known is `None`, never a guess. Only this file has the names of the facts that have a typed counterpart.
+//! Limits: a trait that is not known is `None`, never a guess. The names of facts that have a typed counterpart are here, or in a file that
+//! writes and reads such a fact.
 
 use crate::background::Background;
 use crate::connections::{HoldKind, HoldOutcome, ListenBacklog};
@@ -12,6 +13,10 @@ use crate::network::{InterfaceLink, LINK_FACT, LinkSpeed, StatedLinks};
 use crate::observation::Observation;
 use crate::op::OpKind;
 use crate::params::{Meaning, ParamDef, Params, Value};
+use crate::replay_facts::{
+    ComparedBy, FailureMessage, KindDivergence, KindResults, MovedKeys, REPLAY_COMPARED_FACT, REPLAY_DIVERGENCE_FACT,
+    REPLAY_FAILURES_FACT, REPLAY_KEYS_FACT, REPLAY_ORDER_FACT, REPLAY_RESULTS_FACT, RowOrder,
+};
 use crate::role::StepIndexes;
 use crate::sample::Fact;
 use crate::units::{Bytes, Nanos};
@@ -521,80 +526,6 @@ pub struct ReplayDivergence {
     pub still_keys: Vec<String>,
 }
 
-/// What a log has of answers.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum ComparedBy {
-    /// None.
-    #[default]
-    Nothing,
-    /// None, since its values are others than the recorded ones.
-    Hashed,
-    /// Whether statements failed.
-    Errors,
-    /// How many rows they returned and changed.
-    Rows,
-}
-
-/// How far the statements of one kind did what the recorded ones did. Each of them counts once.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct KindDivergence {
-    /// The name of the kind.
-    pub kind: String,
-    /// How many were compared.
-    pub compared: u64,
-    /// Those that failed, and had not failed.
-    pub failed: u64,
-    /// Those that did not fail, and had failed.
-    pub succeeded: u64,
-    /// Those that returned another number of rows.
-    pub returned: u64,
-    /// Those that changed another number of rows.
-    pub changed: u64,
-    /// Those that made another id.
-    pub other_id: u64,
-}
-
-/// What the name of a fact begins with that tells how far statements of one kind diverged; the number of the kind follows.
-pub const REPLAY_DIVERGENCE_FACT: &str = "replay_divergence.";
-/// The fact that tells by what the statements of a replay were compared with the recorded ones.
-pub const REPLAY_COMPARED_FACT: &str = "replay_compared";
-
-/// The fact that tells how many statements of a replay waited for one of another session on the same row.
-pub const REPLAY_ORDER_FACT: &str = "replay_order";
-/// The fact that tells of each key of a replay how many of its values each further copy has moved.
-pub const REPLAY_KEYS_FACT: &str = "replay_keys";
-
-/// A message with which statements of a replay failed.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct FailureMessage {
-    /// How many.
-    pub failed: u64,
-    /// What the server said, without numbers in quotes.
-    pub message: String,
-}
-
-/// What the name of a fact begins with that tells with which message statements of a replay failed; its rank follows.
-pub const REPLAY_FAILURES_FACT: &str = "replay_failures.";
-
-/// What all statements of one kind have returned.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct KindResults {
-    /// The name of the kind.
-    pub kind: String,
-    /// How many statements were answered.
-    pub answers: u64,
-    /// The rows of all answers.
-    pub rows: u64,
-    /// The columns of all answers.
-    pub columns: u64,
-    /// The sum of the hashes of all answers, each with its statement.
-    pub checksum: String,
-}
-
-/// What the name of a fact begins with that tells what one kind of statement of a replay has returned; the number of the kind follows.
-pub const REPLAY_RESULTS_FACT: &str = "replay_results.";
-
 /// How punctually the requests of a recording began.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
@@ -799,72 +730,18 @@ impl FoundDataUse {
     }
 }
 
-impl FailureMessage {
-    /// What a fact says: how many statements, and the message; `None` if it says something else.
-    fn from_text(text: &str) -> Option<FailureMessage> {
-        let (failed, message) = text.split_once(' ')?;
-        Some(FailureMessage { failed: failed.parse().ok()?, message: message.to_owned() })
-    }
-}
-
-impl KindResults {
-    /// What a fact says: answers, rows, columns, the checksum and the name of the kind; `None` if it says something else.
-    fn from_text(text: &str) -> Option<KindResults> {
-        let mut parts = text.splitn(5, ' ');
-        let mut number = || parts.next()?.parse().ok();
-        let (answers, rows, columns) = (number()?, number()?, number()?);
-        let (checksum, kind) = (parts.next()?.to_owned(), parts.next()?.to_owned());
-        Some(KindResults { kind, answers, rows, columns, checksum })
-    }
-}
-
-impl KindDivergence {
-    /// What a fact says: how many were compared, how many diverged in each way, and the name of the kind; `None` if it says something else.
-    fn from_text(text: &str) -> Option<KindDivergence> {
-        let mut parts = text.splitn(7, ' ');
-        let mut number = || parts.next()?.parse().ok();
-        let [compared, failed, succeeded] = [number()?, number()?, number()?];
-        let [returned, changed, other_id] = [number()?, number()?, number()?];
-        let kind = parts.next()?.to_owned();
-        Some(KindDivergence { kind, compared, failed, succeeded, returned, changed, other_id })
-    }
-
-    /// How many diverged in any way.
-    pub fn diverged(&self) -> u64 {
-        let ways = [self.failed, self.succeeded, self.returned, self.changed, self.other_id];
-        ways.into_iter().fold(0, u64::saturating_add)
-    }
-}
-
 impl ReplayDivergence {
     fn learn(&mut self, name: &str, text: &str) {
         if name == REPLAY_COMPARED_FACT {
-            self.compared_by = match text {
-                "rows" => ComparedBy::Rows,
-                "errors" => ComparedBy::Errors,
-                "hashed" => ComparedBy::Hashed,
-                _ => ComparedBy::Nothing,
-            };
+            self.compared_by = ComparedBy::from_word(text);
         } else if name == REPLAY_ORDER_FACT {
-            let count_before = |words: &str| -> u64 {
-                let part = text.split("; ").find(|part| part.ends_with(words));
-                part.and_then(|part| part.split(' ').next()?.parse().ok()).unwrap_or(0)
-            };
-            self.ordered = count_before(" wrote before");
-            self.ahead = count_before(" went ahead of it");
-            let time_behind = |words: &str| -> Nanos {
-                let time = text.split_once(words).and_then(|(_, rest)| rest.split_once(" in all"));
-                time.and_then(|(time, _)| Nanos::parse(time)).unwrap_or_default()
-            };
-            self.held_back_ns = time_behind(" waited for it, ");
-            self.in_vain_ns = time_behind(" waited in vain, ");
+            let order = RowOrder::from_text(text).unwrap_or_default();
+            (self.ordered, self.ahead) = (order.named, order.ahead);
+            (self.held_back_ns, self.in_vain_ns) = (order.waited_ns, order.in_vain_ns);
         } else if name == REPLAY_KEYS_FACT {
-            for (key, moved) in text.split("; ").filter_map(|part| part.split_once(" in each further copy: ")) {
-                self.keys += 1;
-                // `orders.id above 500 by 1000`.
-                let name = key.split(' ').next().unwrap_or(key);
-                self.still_keys.extend(moved.starts_with("0 values").then(|| name.to_owned()));
-            }
+            let MovedKeys(keys) = MovedKeys::from_text(text);
+            self.keys += keys.len() as u64;
+            self.still_keys.extend(keys.into_iter().filter(|key| key.moved == 0).map(|key| key.name));
         } else if let Some(kind) = KindDivergence::from_text(text) {
             self.compared = self.compared.saturating_add(kind.compared);
             self.diverged = self.diverged.saturating_add(kind.diverged());

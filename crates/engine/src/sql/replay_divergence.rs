@@ -6,7 +6,7 @@
 //! changes all that it finds, or none.
 
 use super::row_tally::Answered;
-use model::{Fact, OpKind, REPLAY_COMPARED_FACT, REPLAY_DIVERGENCE_FACT};
+use model::{ComparedBy, Fact, KindDivergence, OpKind, REPLAY_COMPARED_FACT, REPLAY_DIVERGENCE_FACT};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 use workload::replay_sql::RecordedAnswer;
 
@@ -66,24 +66,37 @@ impl ReplayDivergence {
         }
     }
 
-    /// What the log has to compare with: `rows`, `errors`, `nothing`, or `hashed` values, which have no answers; and for each kind that was compared, how many were, how many diverged in
-    /// each way, and its name.
+    /// What the log has to compare with, and the counts of each kind of which some were compared.
     pub fn facts(&self) -> Vec<Fact> {
         let with = match (self.has_rows.load(Relaxed), self.has_errors.load(Relaxed)) {
-            (true, _) => "rows",
-            (false, true) => "errors",
-            (false, false) if self.is_hashed => "hashed",
-            (false, false) => "nothing",
-        };
-        let value = |(name, counts): &(&'static str, KindCounts)| {
-            let compared = counts.compared.load(Relaxed);
-            let diverged: Vec<String> = counts.diverged.iter().map(|count| count.load(Relaxed).to_string()).collect();
-            (compared > 0).then(|| format!("{compared} {} {name}", diverged.join(" ")))
+            (true, _) => ComparedBy::Rows,
+            (false, true) => ComparedBy::Errors,
+            (false, false) if self.is_hashed => ComparedBy::Hashed,
+            (false, false) => ComparedBy::Nothing,
         };
         let kinds = (1..).zip(&self.kinds);
-        let kinds =
-            kinds.filter_map(|(nth, kind)| Some(Fact::new(format!("{REPLAY_DIVERGENCE_FACT}{nth}"), value(kind)?)));
-        std::iter::once(Fact::new(REPLAY_COMPARED_FACT, with)).chain(kinds).collect()
+        let kinds = kinds.filter_map(|(nth, (name, counts))| {
+            let text = counts.of_kind(name)?.to_string();
+            Some(Fact::new(format!("{REPLAY_DIVERGENCE_FACT}{nth}"), text))
+        });
+        std::iter::once(Fact::new(REPLAY_COMPARED_FACT, with.as_str())).chain(kinds).collect()
+    }
+}
+
+impl KindCounts {
+    /// `None` if none was compared.
+    fn of_kind(&self, name: &str) -> Option<KindDivergence> {
+        let compared = self.compared.load(Relaxed);
+        let count = |way: Divergence| self.diverged[way as usize].load(Relaxed);
+        (compared > 0).then(|| KindDivergence {
+            kind: name.to_owned(),
+            compared,
+            failed: count(Divergence::Failed),
+            succeeded: count(Divergence::Succeeded),
+            returned: count(Divergence::Returned),
+            changed: count(Divergence::Changed),
+            other_id: count(Divergence::OtherId),
+        })
     }
 }
 

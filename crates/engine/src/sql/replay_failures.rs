@@ -6,7 +6,7 @@
 
 use crate::server::message;
 use crate::sql::OpFailure;
-use model::{Fact, REPLAY_FAILURES_FACT};
+use model::{Fact, FailureMessage, REPLAY_FAILURES_FACT};
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::sync::{Mutex, PoisonError};
@@ -45,7 +45,8 @@ impl ReplayFailures {
         all.sort_by(|one, other| other.1.cmp(one.1).then(one.0.cmp(other.0)));
         let told = (1..).zip(all.into_iter().take(TOLD_MAX));
         let told = told.map(|(nth, (message, failed))| {
-            Fact::new(format!("{REPLAY_FAILURES_FACT}{nth}"), format!("{failed} {message}"))
+            let message = FailureMessage { failed: *failed, message: message.clone() };
+            Fact::new(format!("{REPLAY_FAILURES_FACT}{nth}"), message.to_string())
         });
         let as_recorded = self.as_recorded.load(Relaxed);
         let as_recorded = (as_recorded > 0).then(|| Fact::new("replay_failed_as_recorded", as_recorded.to_string()));

@@ -7,7 +7,7 @@
 use super::OpFailure;
 use super::admin_connection::AdminConnection;
 use host::error::TargetError;
-use model::{Fact, REPLAY_KEYS_FACT};
+use model::{Fact, MovedKeys, REPLAY_KEYS_FACT};
 use std::collections::BTreeSet;
 use std::sync::Arc;
 use workload::replay_sql::{AskedKey, KeyColumn, KeyMover, LogDialect, MovingColumn, MovingKey};
@@ -40,12 +40,12 @@ impl ReplayKeys {
     }
 
     pub fn fact(&self) -> Option<Fact> {
-        let told = match self {
+        let moved = match self {
             ReplayKeys::NoneNamed => return None,
-            ReplayKeys::OneCopy => "none: one copy keeps its values".to_owned(),
-            ReplayKeys::Moving(mover) => mover.told(),
+            ReplayKeys::OneCopy => MovedKeys::default(),
+            ReplayKeys::Moving(mover) => mover.moved_keys(),
         };
-        Some(Fact::new(REPLAY_KEYS_FACT, told))
+        Some(Fact::new(REPLAY_KEYS_FACT, moved.to_string()))
     }
 }
 

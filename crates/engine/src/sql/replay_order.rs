@@ -7,7 +7,7 @@
 //! later, and 2 ms later if it is long waited for.
 
 use host::deadline::poll_each;
-use model::{Fact, Nanos, REPLAY_ORDER_FACT};
+use model::{Fact, Nanos, REPLAY_ORDER_FACT, RowOrder};
 use std::sync::atomic::Ordering::{Acquire, Relaxed, Release, SeqCst};
 use std::sync::atomic::{AtomicU32, AtomicU64};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -214,23 +214,18 @@ impl ReplayOrder {
     pub fn fact(&self) -> Option<Fact> {
         let counts = [&self.named, &self.waited, &self.waited_ns, &self.longest_ns, &self.in_vain_ns, &self.ahead];
         let [named, waited, waited_ns, longest_ns, in_vain_ns, ahead] = counts.map(|count| count.load(Relaxed));
-        let times = match waited {
-            0 => String::new(),
-            _ => format!(", {} in all, the longest {}", Nanos(waited_ns), Nanos(longest_ns)),
-        };
         let in_vain = self.lock_in_vain().len();
-        let vain = match in_vain {
-            0 => String::new(),
-            _ => format!("; {in_vain} waited in vain, {} in all", Nanos(in_vain_ns)),
+        let order = RowOrder {
+            named,
+            waited,
+            waited_ns: Nanos(waited_ns),
+            longest_ns: Nanos(longest_ns),
+            in_vain: in_vain as u64,
+            in_vain_ns: Nanos(in_vain_ns),
+            ahead,
+            given_up_after: (in_vain >= IN_VAIN_MAX).then_some(IN_VAIN_MAX as u64),
         };
-        let off = match in_vain {
-            IN_VAIN_MAX.. => format!("; after {IN_VAIN_MAX} waits in vain none was begun any more"),
-            _ => String::new(),
-        };
-        let text = format!(
-            "{named} statements name a row that another session wrote before; {waited} waited for it{times}{vain}; {ahead} went ahead of it{off}"
-        );
-        (named > 0).then(|| Fact::new(REPLAY_ORDER_FACT, text))
+        (named > 0).then(|| Fact::new(REPLAY_ORDER_FACT, order.to_string()))
     }
 }
 

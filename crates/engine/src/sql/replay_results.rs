@@ -6,7 +6,7 @@
 //! texts, as the server writes them.
 
 use super::variant::rows::ResultSummary;
-use model::{Fact, OpKind, REPLAY_RESULTS_FACT};
+use model::{Fact, KindResults, OpKind, REPLAY_RESULTS_FACT};
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
@@ -41,17 +41,29 @@ impl ReplayResults {
         sums.checksum.fetch_add(hasher.finish(), Relaxed);
     }
 
-    /// One fact for each kind that was answered: answers, rows, columns of all answers, the checksum, and the name of the kind.
+    /// One fact for each kind that was answered.
     pub fn facts(&self) -> Vec<Fact> {
-        let value = |(name, sums): &(&'static str, KindSums)| {
-            let [answers, rows, columns, checksum] =
-                [&sums.answers, &sums.rows, &sums.columns, &sums.checksum].map(|sum| sum.load(Relaxed));
-            (answers > 0).then(|| format!("{answers} {rows} {columns} {checksum:016x} {name}"))
-        };
         let numbered = (1..).zip(&self.kinds);
-        numbered
-            .filter_map(|(nth, kind)| Some(Fact::new(format!("{REPLAY_RESULTS_FACT}{nth}"), value(kind)?)))
-            .collect()
+        let facts = numbered.filter_map(|(nth, (name, sums))| {
+            let text = sums.of_kind(name)?.to_string();
+            Some(Fact::new(format!("{REPLAY_RESULTS_FACT}{nth}"), text))
+        });
+        facts.collect()
+    }
+}
+
+impl KindSums {
+    /// `None` if none was answered.
+    fn of_kind(&self, name: &str) -> Option<KindResults> {
+        let [answers, rows, columns, checksum] =
+            [&self.answers, &self.rows, &self.columns, &self.checksum].map(|sum| sum.load(Relaxed));
+        (answers > 0).then(|| KindResults {
+            kind: name.to_owned(),
+            answers,
+            rows,
+            columns,
+            checksum: format!("{checksum:016x}"),
+        })
     }
 }
 

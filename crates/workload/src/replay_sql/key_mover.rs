@@ -8,9 +8,8 @@
 use super::answer::RecordedAnswer;
 use super::recording::{KeptCall, PreparedTemplate, ReadStatement, RecordedStatement, SqlRecording};
 use super::wanted::LogDialect;
-use model::SqlArg;
+use model::{MovedKey, MovedKeys, SqlArg};
 use std::collections::BTreeMap;
-use std::fmt::Write as _;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
@@ -82,17 +81,9 @@ impl MovingKey {
         value.saturating_sub(self.above.unwrap_or(0)) > self.range
     }
 
-    fn told(&self, counts: &KeyCounts) -> String {
+    fn moved_key(&self, counts: &KeyCounts) -> MovedKey {
         let [moved, beyond, kept] = [&counts.moved, &counts.beyond, &counts.kept].map(|count| count.load(Relaxed));
-        let above = self.above.map_or_else(String::new, |above| format!(" above {above}"));
-        let mut told = format!("{}{above} by {} in each further copy: {moved} values", self.name, self.range);
-        if beyond > 0 {
-            let _ = write!(told, ", {beyond} of them into the range of the next copy");
-        }
-        if kept > 0 {
-            let _ = write!(told, ", and {kept} stayed because the column cannot hold them");
-        }
-        told
+        MovedKey { name: self.name.clone(), above: self.above, range: self.range, moved, beyond, kept }
     }
 }
 
@@ -119,10 +110,9 @@ impl KeyMover {
         mover
     }
 
-    /// What was moved, for people: a part for each key.
-    pub fn told(&self) -> String {
-        let keys: Vec<String> = self.keys.iter().map(|(key, counts)| key.told(counts)).collect();
-        keys.join("; ")
+    /// What was moved of each key.
+    pub fn moved_keys(&self) -> MovedKeys {
+        MovedKeys(self.keys.iter().map(|(key, counts)| key.moved_key(counts)).collect())
     }
 
     /// The schema that tables without one are in, in statements of schema number `schema`. Of PostgreSQL that is a database.
@@ -414,7 +404,7 @@ mod tests {
         let values = [499, 501, 1_502, 32_000].map(|value| mover.moved(0, value, 1));
         assert_eq!(values, [None, Some(1_501), Some(2_502), None]);
         assert_eq!(
-            mover.told(),
+            mover.moved_keys().to_string(),
             "orders.id above 500 by 1000 in each further copy: 2 values, 1 of them into the range of the next copy, and 1 stayed because the column cannot \
              hold them; orders.customer by 50 in each further copy: 0 values"
         );
