@@ -5,8 +5,8 @@
 //! Limits: facts that tell what happened in a run (sizes, times, counts of its own work) are no conditions. Only this file has the names
 //! of the facts that are. What an engine reads back of its own settings begins with its name.
 
+use crate::fact::Fact;
 use crate::run::{PointData, RunMeta};
-use crate::sample::Fact;
 use serde::Serialize;
 
 /// What a condition is.

@@ -3,7 +3,7 @@
 //! In: what a person stated. Out: [`HourlyCost`], and the facts that the run file keeps of it. Limits: an amount has no currency: it is in
 //! that of the person who stated it. Nothing is guessed: what was not stated is `None`.
 
-use crate::sample::Fact;
+use crate::fact::Fact;
 use serde::{Deserialize, Serialize};
 
 /// The hours of a year of 365 days, by which providers of machines convert prices.

@@ -16,6 +16,7 @@ pub mod connections;
 pub mod data_set;
 pub mod endpoint;
 pub mod event;
+pub mod fact;
 pub mod filesystem;
 pub mod folder;
 pub mod histogram;
@@ -26,6 +27,7 @@ pub mod kind_plan;
 pub mod limit;
 pub mod limits;
 pub mod live;
+pub mod machine;
 pub mod machine_setup;
 pub mod mean_interval;
 pub mod network;
@@ -76,6 +78,7 @@ pub use connections::{HeldMemory, HoldKind, HoldLimit, HoldOutcome, ListenBacklo
 pub use data_set::{DataSet, FoundSet, SET_NAMES, SetState, is_set_name};
 pub use endpoint::{ENDPOINTS_MAX, EndpointRow, FailureCounts};
 pub use event::{Event, EventKind, SKIPPED_EVENT};
+pub use fact::Fact;
 pub use filesystem::{Compression, FileSystem, FileSystemSpec, ZfsCompression};
 pub use folder::folder_of;
 pub use histogram::{LatencyCounts, Times};
@@ -85,6 +88,7 @@ pub use hourly_cost::{HOURS_PER_YEAR, HourlyCost};
 pub use kind_plan::{KindPlan, REPLAY_PLAN_FACT, REPLAY_PLANS_FACT};
 pub use limits::{CpuLimit, Limits, StorageLimit};
 pub use live::{LiveInterval, LivePhase, LivePoint, LiveRun};
+pub use machine::{DeviceCeiling, Machine};
 pub use machine_setup::{CPU_MAX, CpuAssignment, CpuChoice, CpuList, IoScheduler, MachineSetup, Switch};
 pub use network::{INTERFACE_FACT, InterfaceLink, LINK_FACT, LinkSpeed, ServerWay, StatedLinks};
 pub use observation::{
@@ -114,15 +118,14 @@ pub use replay_facts::{
     ComparedBy, FailureMessage, KindDivergence, KindResults, MovedKey, MovedKeys, REPLAY_COMPARED_FACT,
     REPLAY_DIVERGENCE_FACT, REPLAY_FAILURES_FACT, REPLAY_KEYS_FACT, REPLAY_ORDER_FACT, REPLAY_RESULTS_FACT, RowOrder,
 };
-pub use role::{CounterRole, KindDef, ParamOwner, ParamRole, PointParam, StepIndexes, UsedIf, UsefulValues};
+pub use role::{CounterRole, KindDef, ParamOwner, ParamRole, PointParam, UsedIf, UsefulValues};
 pub use rows::{ExpectedRows, MostlyRows, RowCounts, RowRange};
 pub use run::{
     COMMAND_FACT, HostData, HostPhase, Interval, LEFT_OUT_FACT, PLAN_DIGEST_FACT, PhaseData, PointData, PointHost,
     PointState, READ_BACK_FACT, RESTORE_FACT, RUN_DIGEST_FACT, RUN_FILE_FACT, RunData, RunMeta,
 };
 pub use sample::{
-    CounterDef, CounterKind, CounterSource, CounterUnit, EndpointInterval, Fact, Generator, IntervalRow, KindRow,
-    SourceDef,
+    CounterDef, CounterKind, CounterSource, CounterUnit, EndpointInterval, Generator, IntervalRow, KindRow, SourceDef,
 };
 pub use secret_file::is_open_to_others;
 pub use share::{CommonData, DivisionError, HOSTS_MAX, LoadPart, divide_trial};
@@ -131,10 +134,10 @@ pub use system_error::system_words;
 pub use thread_state::{ThreadOf, ThreadState};
 pub use traits::{
     AccessPattern, BROKEN_CONDITION_FACT, BrokenCondition, ChangedSetting, CompressionOutcome, Course, DamageCounts,
-    DeviceCeiling, DeviceFlushes, EngineProcess, EngineTraits, FOUND_DATA_CHANGED, FoundDataUse, IMPORTED_FACT, IoWork,
-    IoWorkers, Machine, OTHER_SERVER_FACTS, OrderWork, OtherServerSeen, PointOutcome, PointTraits, RecordedStarts,
-    ReplayDivergence, RowWork, ServerSetting, StepWork, TIME_OVER_FACT, UnseenServer, VariantWork, WorkTraits,
-    WritePath, is_part_of_table,
+    DeviceFlushes, EngineProcess, EngineTraits, FOUND_DATA_CHANGED, FoundDataUse, IMPORTED_FACT, IoWork, IoWorkers,
+    OTHER_SERVER_FACTS, OrderWork, OtherServerSeen, PointOutcome, PointTraits, RecordedStarts, ReplayDivergence,
+    RowWork, ServerSetting, StepIndexes, StepWork, TIME_OVER_FACT, UnseenServer, VariantWork, WorkTraits, WritePath,
+    is_part_of_table,
 };
 pub use trial::{
     Arrivals, Asked, DataOrigin, HostShare, Load, OnError, Pacing, Phase, Phases, Plan, TargetSpec, Trial, Until,

@@ -274,7 +274,7 @@ pub enum ParamRole {
     Work,
     /// What the work is done on, apart from the engine: durability, direct I/O, the tables' form.
     Ground,
-    /// The number of secondary indexes, which a step of the sequence may have to make first ([`StepIndexes`]).
+    /// The number of secondary indexes, which a step of the sequence may have to make first ([`StepIndexes`](crate::StepIndexes)).
     Indexes,
     /// How much the engine can keep in memory.
     CacheSize,
@@ -286,31 +286,6 @@ pub enum ParamRole {
     ConfigFile,
     /// A setting that one tries out: server variables, threads, how I/O is submitted.
     Tuning,
-}
-
-/// What a step of a sequence does to the secondary indexes of its tables.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum StepIndexes {
-    /// It leaves them as they are. If it is the first step, the tables have them from the start.
-    #[default]
-    Kept,
-    /// It leaves them as they are. If it is the first step, the tables begin without them.
-    NotAtStart,
-    /// It makes them.
-    Made,
-}
-
-impl StepIndexes {
-    /// Whether the tables have their indexes when this step has begun; `before` is the state after the step before, `None` for
-    /// the first step.
-    pub fn present(self, before: Option<bool>) -> bool {
-        match self {
-            StepIndexes::Kept => before.unwrap_or(true),
-            StepIndexes::NotAtStart => before.unwrap_or(false),
-            StepIndexes::Made => true,
-        }
-    }
 }
 
 /// A condition on another parameter of the same point, the engine's or the workload's.
@@ -470,15 +445,5 @@ mod tests {
             all.iter().find(|param| param.name == "detail").expect("it is declared").used
         };
         assert_eq!([used("rndrw"), used("rndrd")], [true, false]);
-    }
-
-    #[test]
-    fn tables_have_indexes_from_the_start_or_once_a_step_has_made_them() {
-        use StepIndexes::{Kept, Made, NotAtStart};
-        let after = |steps: &[StepIndexes]| steps.iter().fold(None, |before, step| Some(step.present(before)));
-        let all =
-            [&[Kept][..], &[NotAtStart], &[NotAtStart, Kept], &[NotAtStart, Made, Kept], &[Kept, NotAtStart], &[]];
-        let expected = [Some(true), Some(false), Some(false), Some(true), Some(true), None];
-        assert_eq!(all.map(after), expected);
     }
 }

@@ -6,15 +6,17 @@
 //! takes 95 and 175 MB.
 
 use crate::event::Event;
+use crate::fact::Fact;
 use crate::host::{HostClock, HostId, HostRole, LoadShare};
 use crate::hourly_cost::HourlyCost;
+use crate::machine::Machine;
 use crate::network::{LINK_FACT, LinkSpeed};
 use crate::op::OpKind;
 use crate::readings::Readings;
 use crate::role::{KindDef, PointParam};
-use crate::sample::{EndpointInterval, Fact, Generator, KindRow, SourceDef};
+use crate::sample::{EndpointInterval, Generator, KindRow, SourceDef};
 use crate::stacks::StackSnapshot;
-use crate::traits::{Machine, PointTraits};
+use crate::traits::PointTraits;
 use crate::trial::{Phase, Plan, Trial};
 use crate::units::{Nanos, Tick};
 use serde::{Deserialize, Serialize};

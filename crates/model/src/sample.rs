@@ -102,22 +102,6 @@ impl Generator {
     }
 }
 
-/// One thing known about the machine, the target or the run: `("durability", "os")`.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Fact {
-    /// Its name, in the words of the reference.
-    pub name: String,
-    /// Its value as text; sizes and times carry their unit.
-    pub value: String,
-}
-
-impl Fact {
-    /// The fact that `name` is `value`.
-    pub fn new(name: impl Into<String>, value: impl Into<String>) -> Self {
-        Fact { name: name.into(), value: value.into() }
-    }
-}
-
 /// Whether a counter only grows or goes up and down.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]

@@ -160,9 +160,9 @@ pub fn is_all_measured(run: &RunData) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::machine::Machine;
     use crate::run::RunMeta;
     use crate::sure::{Precision, SurePlan};
-    use crate::traits::Machine;
     use crate::trial::Arrivals;
     use crate::units::Nanos;
 
