@@ -44,6 +44,7 @@ pub mod replay_plans;
 pub mod replay_results;
 pub mod row_tally;
 pub mod server_instance;
+pub mod server_kind;
 pub mod session_options;
 pub mod sockets;
 pub mod statement;

@@ -10,283 +10,59 @@ mod data_sets;
 mod loading;
 mod looking;
 mod maintenance;
+mod making;
 mod needs;
 mod nodes;
+mod replaying;
 mod starting;
 mod variants;
 
 pub use self::data_sets::sets_on_server;
 pub use self::nodes::{NodeGroup, NodePorts};
+pub use crate::sql::server_kind::{ServerSpec, SqlServer};
 
 use self::common::CommonSchema;
 use self::maintenance::ServerMaintenance;
-use self::nodes::{ClusterNodes, Endpoints, NodeOf};
-use self::starting::{StartedServer, client_address, launch_server, start_listening};
+use self::nodes::{ClusterNodes, Endpoints};
+use self::starting::{client_address, launch_server};
 use self::variants::{OpenSessions, VariantServer};
 use crate::conditions::{CONDITION_PATIENCE, CheckedConditions, check_conditions};
+use crate::connect;
 use crate::connect::hold::HoldReport;
-use crate::connect::{self, connect_program_of};
 use crate::data_description::DataDescription;
-use crate::data_set::{KeptIn, SetUse};
-use crate::engine::{
-    DataSpace, Instance, InstanceReport, ResetFor, StartContext, WorkloadClients, loaders_for, workload_of,
-};
+use crate::data_set::KeptIn;
+use crate::engine::{DataSpace, Instance, InstanceReport, ResetFor, WorkloadClients, loaders_for, workload_of};
 use crate::maintenance::{RemainingDebt, maintenance_clients};
-use crate::params::allocator_in;
-use crate::recordings;
 use crate::reset::{DataReset, ResetMode, WhileStopped};
 use crate::server::answers::CONTROL_ANSWER;
-use crate::server::dir::{ServerDir, ServerSocket};
 use crate::server::identity::IdentityWatch;
-use crate::server::location::{DataLocation, ExternalSchema};
-use crate::server::network::Route;
+use crate::server::location::DataLocation;
 use crate::server::private_network::PrivateNetwork;
-use crate::server::program::{FoundPrograms, ProgramSet};
-use crate::server::sighting::ServerSighting;
-use crate::server::variables::{ServerVariables, VariableRules};
-use crate::settings::{AskServer, QueriedSettings, SettingsReader, WatchedSettings};
+use crate::server::program::FoundPrograms;
+use crate::server::variables::ServerVariables;
+use crate::settings::{AskServer, QueriedSettings, SettingsReader};
 use crate::sql::admin_connection::AdminConnection;
 use crate::sql::bulk::{BulkConnect, bulk_clients};
-use crate::sql::client_needs::{ClientNeeds, ReadVariable};
 use crate::sql::client_tally::{self, ClientTally};
 use crate::sql::clients::sql_clients;
-use crate::sql::connections::HoldWords;
-use crate::sql::endpoints::{self, EndpointIdentity, EndpointPolicy, endpoint_clients};
-use crate::sql::external::SchemaUse;
-use crate::sql::found_data::{self, FoundServer, FoundWords};
-use crate::sql::multiplex::PollableSession;
+use crate::sql::endpoints::{self, EndpointPolicy, endpoint_clients};
+use crate::sql::found_data;
 use crate::sql::open_connections::{CANCEL_WITHIN, OpenConnections};
-use crate::sql::replay::{self, ReplayTally, ReplayWords};
-use crate::sql::replay_calls::PreparesLater;
+use crate::sql::replay::{self, ReplayTally};
 use crate::sql::replay_plans::ReplayPlans;
 use crate::sql::row_tally::{ReplacedRows, StatementRows};
+use crate::sql::server_kind::{ADMIN_PATIENCE, found_server};
 use crate::sql::session_options::{self, ClientThreads, SessionOptions};
-use crate::sql::variant::rows::RowLayout;
 use crate::sql::variant::{self, VariantResult, VariantRun};
 use crate::sql::watched_tables::watched_tables;
-use crate::sql::{OpFailure, SessionFactory, program_of, server_error};
-use host::data_dir::DataDir;
+use crate::sql::{OpFailure, program_of, server_error};
 use host::error::{TargetError, shown};
 use host::privileged::copy::move_contents;
 use model::{Bytes, CommonData, CounterSource, Fact, LoadPart, Params, SqlOp, Trial, WritePath};
-use rustix::process::Signal;
 use std::cell::RefCell;
-use std::ffi::OsString;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::Arc;
-use std::time::Duration;
-use workload::program::HoldProgram;
-use workload::{BackgroundOps, OpKindDef, OpStream, RowTarget, SqlLoad, SqlProcedure, SqlTable, SqlWork};
-
-/// Counting rows and flushing have no time limit of their own, and a load may leave much to be written.
-const ADMIN_PATIENCE: Duration = Duration::from_secs(600);
-
-/// The constants of one kind of server.
-pub struct ServerSpec {
-    /// The name of a private one: in messages, of its directory, and as the prefix of its facts.
-    pub name: &'static str,
-    /// What it needs to run.
-    pub programs: &'static ProgramSet,
-    /// The name of the program that makes its files.
-    pub install: &'static str,
-    /// Its socket, in its directory.
-    pub socket: &'static str,
-    /// If its name ends with the server's port: that of a server which listens on none.
-    pub socket_ends_with_port: Option<u16>,
-    /// The signal that kills it with all its processes.
-    pub killed_by: Signal,
-    /// The signal that shuts it down cleanly, without waiting for clients.
-    pub ended_by: Signal,
-    /// Which of its variables a plan may set.
-    pub rules: VariableRules,
-    /// The variable that holds its version.
-    pub version: &'static str,
-    /// The settings that must not change during a point.
-    pub watched: WatchedSettings,
-    /// What its statements find of rows that other transactions replace.
-    pub replaced_rows: ReplacedRows,
-    /// Queries for the isolation level of a connection. Each server knows one of them.
-    pub isolation: &'static [&'static str],
-    /// The query for the size of the tables, in bytes.
-    pub table_bytes: &'static str,
-    /// The query for the directory of the data.
-    pub data_dir: &'static str,
-    /// The names that processes of such servers have.
-    pub process_names: &'static [&'static str],
-}
-
-impl ServerSpec {
-    /// The name of the socket of a server that listens on `network`.
-    fn socket_name(&self, network: Option<&PrivateNetwork>) -> String {
-        let port = self.socket_ends_with_port.map(|unused| network.map_or(unused, |network| network.port));
-        format!("{}{}", self.socket, port.map_or(String::new(), |port| port.to_string()))
-    }
-}
-
-/// What one kind of server has of its own.
-pub trait SqlServer: Clone + Send + Sync + 'static {
-    /// The address of a server, with the login.
-    type Address: Clone + Send + Sync + 'static;
-    type Admin: AdminConnection;
-    type Sessions: SessionFactory<Session: PollableSession + PreparesLater>;
-    /// How its loaders connect.
-    type Bulk: BulkConnect;
-
-    /// The constants of this kind.
-    fn spec(&self) -> &'static ServerSpec;
-    /// The programs of a private server for `trial`.
-    fn find_programs(&self, trial: &Trial) -> Result<FoundPrograms, TargetError> {
-        let found = self.spec().programs.find(trial.target.programs.as_deref());
-        found.map_err(|why| TargetError::Unsupported(format!("engine `{}`: {why}", trial.target.engine)))
-    }
-
-    /// Refuses a trial that this kind of server, or this machine, cannot run.
-    fn check_trial(&self, trial: &Trial) -> Result<(), TargetError>;
-    /// Arguments of the program that makes the files in `data`.
-    fn install_arguments(&self, found: &FoundPrograms, data: &Path, variables: &ServerVariables) -> Vec<OsString>;
-    /// Arguments of the server on them.
-    fn server_arguments(
-        &self,
-        found: &FoundPrograms,
-        data: &Path,
-        params: &Params,
-        variables: &ServerVariables,
-        network: Option<&PrivateNetwork>,
-    ) -> Vec<OsString>;
-    /// A file in its directory that it needs to listen on `network`, with what is in it.
-    fn startup_file(&self, _network: &PrivateNetwork) -> Option<(&'static str, String)> {
-        None
-    }
-    /// The address of clients of a private server that listens on `network`.
-    fn network_address(
-        &self,
-        admin: &mut Self::Admin,
-        address: &Self::Address,
-        network: &PrivateNetwork,
-    ) -> Result<Self::Address, OpFailure>;
-    /// The address of the server behind a private socket.
-    fn private_address(socket: ServerSocket, shown: String) -> Self::Address;
-    /// Makes the schema for the tables on a new private server, and returns its address.
-    fn create_schema(link: &mut Self::Admin, address: Self::Address) -> Result<Self::Address, OpFailure>;
-    /// The endpoints of the existing database that `trial` names, with their names; no database is chosen on them yet.
-    fn external_endpoints(trial: &Trial) -> Result<Vec<(String, Self::Address)>, TargetError>;
-    /// `address` with the database and schema of `like`.
-    fn in_schema_of(address: &Self::Address, like: &Self::Address) -> Self::Address;
-    /// What the server reports of itself and of its cluster.
-    fn identify(admin: &mut Self::Admin) -> Result<EndpointIdentity, OpFailure>;
-    /// How many nodes a private instance has.
-    fn node_count(&self, _params: &Params) -> usize {
-        1
-    }
-    /// The further arguments of node number `nth`, from 0, of `group`.
-    fn node_arguments(
-        &self,
-        _found: &FoundPrograms,
-        _params: &Params,
-        _group: &NodeGroup,
-        _nth: usize,
-    ) -> Result<Vec<OsString>, TargetError> {
-        Ok(Vec::new())
-    }
-    /// The counters that one node of a cluster called `name` keeps of the cluster, whose first node is at `first`.
-    fn node_sources(
-        &self,
-        _address: &Self::Address,
-        _name: &str,
-        _first: &Self::Address,
-    ) -> Vec<Box<dyn CounterSource>> {
-        Vec::new()
-    }
-    /// Makes a schema on the existing server that `trial` names, or opens that of a data set.
-    fn open_external(
-        trial: &Trial,
-        schema: SchemaUse<'_>,
-    ) -> Result<(Self::Address, Self::Admin, ExternalSchema), TargetError>;
-    /// Opens the database that `trial` names, in which nothing is made.
-    fn visit_external(trial: &Trial) -> Result<(Self::Address, Self::Admin, ExternalSchema), TargetError>;
-    /// What is asked about tables that are there.
-    fn found_words() -> &'static FoundWords;
-    /// Opens the schema that another host has made there, if its marker is that of `common`.
-    fn join_external(
-        trial: &Trial,
-        common: &CommonData,
-    ) -> Result<(Self::Address, Self::Admin, ExternalSchema), TargetError>;
-    /// Takes the lock that only one plimsoll has on a server. False if another has it.
-    fn claim(admin: &mut Self::Admin) -> Result<bool, OpFailure>;
-    /// A connection that gives up after `patience` without an answer.
-    fn connect_admin(address: &Self::Address, patience: Duration) -> Result<Self::Admin, OpFailure>;
-    /// The server, for messages.
-    fn display_name(address: &Self::Address) -> &str;
-    /// What a replay of statements asks of such a server.
-    fn replay_words() -> &'static ReplayWords;
-    /// The same account of the server at the end of `route`.
-    fn at_route(address: &Self::Address, route: Route) -> Self::Address;
-    /// The same address with the recorded schema `name` as the current one.
-    fn in_recorded_schema(address: &Self::Address, name: &str) -> Self::Address;
-    /// Makes the connections of clients that execute `statements` with `options`.
-    fn session_factory(address: Self::Address, statements: Arc<[String]>, options: SessionOptions) -> Self::Sessions;
-    /// Makes the connections of loaders that add rows to `targets`.
-    fn bulk_connect(address: Self::Address, targets: Arc<[RowTarget]>, options: SessionOptions) -> Self::Bulk;
-    /// Makes a control connection with the session options of clients.
-    fn connect_as_client(connect: &Self::Sessions) -> Result<Self::Admin, OpFailure>;
-    /// The query for the value of a variable.
-    fn variable_query(name: &str) -> String;
-    /// The variables that are read back as facts.
-    fn reported_variables(&self) -> &'static [&'static str];
-    /// The durability (`disk`, `os`, `none`) that results from the values of its variables.
-    fn durability_from(&self, value: &dyn Fn(&str) -> String) -> &'static str;
-    /// How data and log reach the disk, by the values of its variables.
-    fn write_path_from(&self, value: &dyn Fn(&str) -> Option<String>) -> WritePath;
-    /// `name` as an identifier.
-    fn quote_name(name: &str) -> String;
-    /// The statements that make `table` with its indexes.
-    fn create_statements(&self, table: &SqlTable) -> Vec<String>;
-    /// The statements that add its indexes to a table without them.
-    fn index_statements(table: &SqlTable) -> Vec<String>;
-    /// The statements that add its foreign keys to a table with rows for which they hold.
-    fn foreign_key_statements(table: &SqlTable) -> Vec<String>;
-    /// The statement that makes a stored procedure.
-    fn procedure_statement(procedure: &SqlProcedure) -> String;
-    /// Writes out what is pending for `tables`, as far as a server that is not `private` allows it. Returns the bytes left if it
-    /// makes no progress any more.
-    fn quiesce_tables(&self, link: &mut Self::Admin, tables: &[String], private: bool) -> Result<Bytes, OpFailure>;
-    /// The query for the number by which a connection is named in [`SqlServer::cancel_query`].
-    const SESSION_ID: &'static str;
-    /// The layout of the rows that it sends.
-    const ROW_LAYOUT: RowLayout;
-    /// The statement that cancels what connection number `id` executes.
-    fn cancel_query(id: u64) -> String;
-    /// The statement that ends connection number `id` with what it executes.
-    fn end_session_query(id: u64) -> String;
-    /// What the optimizer does with `sql`, and if `executes`, what one more execution costs.
-    fn explain(link: &mut Self::Admin, sql: &str, executes: bool) -> Result<Vec<Fact>, OpFailure>;
-    /// Refuses clients that a server whose variables have these values would turn away. Returns what the user should know of it.
-    fn check_needs(needs: &ClientNeeds, value: ReadVariable<'_>) -> Result<Vec<String>, TargetError>;
-    /// The counters that it keeps of itself.
-    fn counter_sources(&self, address: &Self::Address) -> Vec<Box<dyn CounterSource>>;
-    /// A connection that is measured: it logs in, and gives up if that takes longer than `allowed`.
-    fn connect_within(address: &Self::Address, allowed: Duration) -> Result<Self::Admin, OpFailure>;
-    /// How connections get there.
-    fn route_of(address: &Self::Address) -> &Route;
-    /// What connections that are held need to know.
-    fn hold_words(&self) -> &'static HoldWords;
-    /// The statement by which held transaction number `nth` takes `locks` locks that conflict with those of no other.
-    fn lock_statement(locks: u64, nth: u64) -> String;
-    /// The statements that make what those locks are taken on.
-    fn lock_targets(_hold: &HoldProgram) -> Vec<String> {
-        Vec::new()
-    }
-    /// The address of an account for which a private server keeps no connections in reserve.
-    fn ordinary_address(_admin: &mut Self::Admin, address: &Self::Address) -> Result<Self::Address, OpFailure> {
-        Ok(address.clone())
-    }
-}
-
-/// How servers of this kind are asked about data that is there.
-fn found_server<S: SqlServer>() -> FoundServer {
-    let ReplayWords { begin, read_only, .. } = S::replay_words();
-    FoundServer { words: S::found_words(), begin, read_only, quote_name: S::quote_name, row_layout: S::ROW_LAYOUT }
-}
+use workload::{BackgroundOps, OpKindDef, OpStream, SqlLoad, SqlTable, SqlWork};
 
 /// A server with the data that was made on it.
 pub struct SqlServerInstance<S: SqlServer> {
@@ -353,164 +129,7 @@ pub struct SqlServerInstance<S: SqlServer> {
     warnings: Vec<String>,
 }
 
-/// A directory with the files of a new server that has not started. Dropped, it is removed.
-fn make_server_dir<S: SqlServer>(
-    server: &S,
-    programs: &FoundPrograms,
-    start: &StartContext,
-    variables: &ServerVariables,
-) -> Result<ServerDir, TargetError> {
-    let own = server.spec();
-    let dir = DataDir::create(start.parent, start.data, start.trial.data_seed())?;
-    // From here on an error drops the directory, which stops the server and removes its files.
-    let server_dir = ServerDir::make(dir, own.name, own.programs.user, own.killed_by)?;
-    let server_dir = server_dir.limited_by(start.cgroups).pinned_to(start.cpus);
-    let server_dir = server_dir.with_allocator(allocator_in(&start.trial.target.params))?;
-    let arguments = server.install_arguments(programs, server_dir.data(), variables);
-    let made = server_dir.set_up(programs.path_of(own.install).to_owned(), arguments);
-    made.map(|()| server_dir).map_err(|error| own.rules.blame(variables, error))
-}
-
 impl<S: SqlServer> SqlServerInstance<S> {
-    /// Starts `server` in a directory of its own.
-    pub fn start(server: S, start: &StartContext) -> Result<Self, TargetError> {
-        server.check_trial(start.trial)?;
-        let (own, params) = (server.spec(), &start.trial.target.params);
-        let group = NodeGroup::choose(server.node_count(params))?;
-        let programs = server.find_programs(start.trial)?;
-        let mut variables = own.rules.variables_in(params);
-        if connect::is_connecting(start.trial) && connect_program_of(start.trial, true).hold.is_some() {
-            // Plimsoll's own limit is far beyond what a server is set to, and would take all of the memory to reach.
-            let words = server.hold_words();
-            variables.set_unless_set(words.limit, words.usual_limit);
-        }
-        let mut server_dir = make_server_dir(&server, &programs, start, &variables)?;
-        let node = group.as_ref().map(|group| NodeOf { group, nth: 0 });
-        let launched = start_listening(&server, &programs, &mut server_dir, params, &variables, node);
-        let StartedServer { address, mut admin, network } =
-            launched.map_err(|error| own.rules.blame(&variables, error))?;
-        let said = S::display_name(&address).to_owned();
-        let address = S::create_schema(&mut admin, address).map_err(|failure| server_error(&said, failure))?;
-        let client_address = match &network {
-            None => address.clone(),
-            Some(network) => client_address(&server, &mut admin, &address, network)?,
-        };
-        let (nodes, endpoints) = match &group {
-            None => (ClusterNodes::default(), None),
-            Some(group) => nodes::join_nodes(&server, &programs, start, &variables, group, &address)?,
-        };
-        let (location, reset) = (DataLocation::Private(Box::new(server_dir)), DataReset::for_trial(start.trial));
-        let reset = reset.with_set(start.data_set);
-        let made = SqlServerInstance {
-            programs: Some(programs),
-            nodes,
-            endpoints,
-            variables,
-            reset,
-            client_address,
-            network,
-            ..SqlServerInstance::on_server(server, start, address, admin, location)
-        };
-        own.rules.check_known(&made.variables, |name| made.read_variable(name))?;
-        made.with_room_for(start.trial)
-    }
-
-    /// Makes a schema on an existing server, or opens the one of another host.
-    pub fn open_external(server: S, start: &StartContext) -> Result<Self, TargetError> {
-        if variant::is_variant(start.trial) {
-            variant::check_trial(start.trial, false)?;
-        }
-        let named = S::external_endpoints(start.trial)?;
-        endpoints::check_trial(start.trial, named.len())?;
-        // Before anything is made on any of them.
-        let identities = if named.len() > 1 { nodes::identify_all::<S>(&named, start.trial)? } else { Vec::new() };
-        let wanted = found_data::wanted_by(start.trial);
-        if let (Some(wanted), SetUse::Makes(_) | SetUse::Uses(_)) = (&wanted, start.data_set) {
-            return Err(TargetError::Unsupported(format!(
-                "{}: tables that are there already are no data set of plimsoll's; leave out one of both",
-                wanted.asked
-            )));
-        }
-        let (address, mut admin, mut external) = match (start.joins, &wanted) {
-            (None, None) if !recordings::replays_statements(start.trial) => {
-                S::open_external(start.trial, SchemaUse::of_instance(start.data_set))?
-            }
-            // Nothing is made: an account that may only read is enough for a replay of reads.
-            (None, _) => S::visit_external(start.trial)?,
-            (Some(common), _) => S::join_external(start.trial, common)?,
-        };
-        let found = wanted
-            .map(|wanted| found_data::find_data(&found_server::<S>(), &wanted, &mut admin, S::display_name(&address)));
-        // An account may not be allowed to know the directory, which is no reason to refuse it.
-        let data_dir = admin.query_value(server.spec().data_dir).ok().flatten();
-        if let SetUse::Uses(_) = start.data_set {
-            external.keep();
-        }
-        external.sighting = ServerSighting::look(admin.socket_fd(), data_dir.as_deref(), server.spec().process_names);
-        external.further_nodes = nodes::see_nodes(&server, named.iter().skip(1).map(|(_, address)| address));
-        let all = named.iter().map(|(name, endpoint)| (name.clone(), S::in_schema_of(endpoint, &address)));
-        let endpoints = (named.len() > 1).then(|| Endpoints::<S>::new(all.collect(), identities));
-        let location = DataLocation::External(Box::new(external));
-        let common = CommonSchema::from_start(start);
-        let mut on_server = SqlServerInstance::on_server(server, start, address, admin, location);
-        on_server.admin.get_mut().is_other(&on_server.identity, false);
-        if let Some((data, facts)) = found.transpose()? {
-            on_server.made_for.sequence.set_found(data);
-            on_server.found_facts = facts;
-        }
-        let made = SqlServerInstance { endpoints, common, ..on_server };
-        made.describe_use(start.data_set)?;
-        made.with_room_for(start.trial)
-    }
-
-    /// The instance on a server that is running.
-    fn on_server(
-        server: S,
-        start: &StartContext,
-        address: S::Address,
-        admin: S::Admin,
-        location: DataLocation,
-    ) -> Self {
-        let identity = IdentityWatch::new(server.spec().watched.identity);
-        SqlServerInstance {
-            server,
-            programs: None,
-            admin: RefCell::new(admin),
-            client_address: address.clone(),
-            address,
-            network: None,
-            tables: Vec::new(),
-            incomplete: Vec::new(),
-            rows_there: start.data_set.rows_there(),
-            loading: None,
-            seed: start.trial.data_seed(),
-            tally: Arc::default(),
-            debt: RemainingDebt::default(),
-            made_for: DataDescription::new(start),
-            variables: ServerVariables::default(),
-            reset: DataReset::unchanged(),
-            params: start.trial.target.params.clone(),
-            options: SessionOptions::from_trial(start.trial),
-            variant: None,
-            variant_sessions: OpenSessions::default(),
-            open: OpenConnections::default(),
-            identity,
-            location,
-            common: CommonSchema::NotShared,
-            nodes: ClusterNodes::default(),
-            endpoints: None,
-            policy: EndpointPolicy::from_params(&start.trial.target.params),
-            is_connecting: connect::is_connecting(start.trial),
-            replay_facts: Vec::new(),
-            replayed_ops: None,
-            replay_tally: None,
-            replay_plans: None,
-            found_facts: Vec::new(),
-            held: HoldReport::default(),
-            warnings: Vec::new(),
-        }
-    }
-
     /// Stops a private server (cleanly if `in_order`), runs `meanwhile` on its directory, and starts it again.
     fn restart_server(&mut self, in_order: bool, meanwhile: WhileStopped) -> Result<(), TargetError> {
         let (DataLocation::Private(server_dir), Some(programs)) = (&mut self.location, &self.programs) else {
@@ -562,44 +181,6 @@ impl<S: SqlServer> SqlServerInstance<S> {
             endpoints.addresses().map(|address| connect(address, IdentityWatch::default())).collect();
         let choice = (&endpoints.health, self.policy);
         endpoint_clients(stream, background, kinds, clients, &connects, choice)
-    }
-
-    /// The clients that replay a log, if this is a server to replay it on.
-    fn make_replaying_clients(&mut self, trial: &Trial) -> Result<WorkloadClients, TargetError> {
-        if self.location.is_private() {
-            return Err(TargetError::Unsupported(replay::NEEDS_COPY.to_owned()));
-        }
-        if trial.share.is_some() || self.endpoints.is_some() || self.options.threads != ClientThreads::Each {
-            let text = "workload `replay-sql` has one host, one endpoint, and a thread for each client";
-            return Err(TargetError::Unsupported(text.to_owned()));
-        }
-        let mut admin = self.admin.borrow_mut();
-        let data_dir = admin.query_value(self.server.spec().data_dir).ok().flatten();
-        let path = recordings::path_of(trial);
-        replay::check_writes_elsewhere::<S>(path, &mut admin, data_dir.as_deref())?;
-        let log = recordings::log_of(trial)?;
-        let params = &trial.workload.params;
-        replay::check_comparable(params)?;
-        replay::check_server(&self.server, &log, params, &self.address, &mut admin)?;
-        let whole = replay::judged_recording::<S>(&log, params, &self.address, &mut admin)?;
-        let made_columns = replay::made_columns::<S>(&whole, params, &self.address, &mut admin)?;
-        let recording = replay::copied_recording(&whole, trial)?;
-        let keys = replay::moving_keys::<S>(&recording, params, &self.address, &mut admin)?;
-        let worked = if replay::makes_ids(&recording, &keys) {
-            replay::worked_ids::<S>(&log, params, &self.address, &mut admin)?
-        } else {
-            None
-        };
-        drop(admin);
-        self.replay_facts = replay::facts(&recording);
-        self.replayed_ops = Some(recording.len());
-        let (open, identity) = (self.open.clone(), self.identity.clone());
-        let options = SessionOptions { open, identity, ..self.options.clone() };
-        let (clients, tally) =
-            replay::replay_clients::<S>(&recording, trial, &self.client_address, &options, made_columns, worked, keys)?;
-        self.replay_tally = Some(tally);
-        self.replay_plans = replay::plans_of(&recording, trial)?;
-        Ok(clients)
     }
 
     /// Performs `statement`, which sets up a schema and touches no data.

@@ -5,8 +5,7 @@
 //! directory of a node that is there. Nodes are never restarted: one that ends is gone for the rest of the points. They find each other by
 //! ports of loopback, which are not protected from other users of this machine.
 
-use super::starting::launch_server;
-use super::{ADMIN_PATIENCE, SqlServer, make_server_dir};
+use super::starting::{launch_server, make_server_dir};
 use crate::engine::StartContext;
 use crate::instance_group::summed_sources;
 use crate::server::dir::ServerDir;
@@ -20,6 +19,7 @@ use crate::sql::admin_connection::AdminConnection;
 use crate::sql::endpoints::{
     EndpointHealth, EndpointIdentity, EndpointPolicy, PROBE_PATIENCE, Probe, check_cluster, start_watch,
 };
+use crate::sql::server_kind::{ADMIN_PATIENCE, SqlServer};
 use crate::sql::{OpFailure, server_error};
 use host::deadline::poll_until_interrupted;
 use host::error::{TargetError, shown};

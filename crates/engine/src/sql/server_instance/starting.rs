@@ -4,12 +4,15 @@
 //! it has one. Limits: a port is chosen before the server binds it, so another program can take it first; then another one is chosen.
 
 use super::nodes::NodeOf;
-use super::{ADMIN_PATIENCE, SqlServer};
+use crate::engine::StartContext;
+use crate::params::allocator_in;
 use crate::server::dir::ServerDir;
 use crate::server::private_network::{NetworkWay, PrivateNetwork, is_port_taken};
 use crate::server::program::FoundPrograms;
 use crate::server::variables::ServerVariables;
 use crate::sql::server_error;
+use crate::sql::server_kind::{ADMIN_PATIENCE, SqlServer};
+use host::data_dir::DataDir;
 use host::error::{TargetError, shown};
 use model::Params;
 
@@ -94,4 +97,22 @@ pub(super) fn launch_server<S: SqlServer>(
         S::connect_admin(address, ADMIN_PATIENCE).map(drop).map_err(|failure| failure.text)
     })?;
     S::connect_admin(address, ADMIN_PATIENCE).map_err(|failure| server_error(S::display_name(address), failure))
+}
+
+/// A directory with the files of a new server that has not started. Dropped, it is removed.
+pub(super) fn make_server_dir<S: SqlServer>(
+    server: &S,
+    programs: &FoundPrograms,
+    start: &StartContext,
+    variables: &ServerVariables,
+) -> Result<ServerDir, TargetError> {
+    let own = server.spec();
+    let dir = DataDir::create(start.parent, start.data, start.trial.data_seed())?;
+    // From here on an error drops the directory, which stops the server and removes its files.
+    let server_dir = ServerDir::make(dir, own.name, own.programs.user, own.killed_by)?;
+    let server_dir = server_dir.limited_by(start.cgroups).pinned_to(start.cpus);
+    let server_dir = server_dir.with_allocator(allocator_in(&start.trial.target.params))?;
+    let arguments = server.install_arguments(programs, server_dir.data(), variables);
+    let made = server_dir.set_up(programs.path_of(own.install).to_owned(), arguments);
+    made.map(|()| server_dir).map_err(|error| own.rules.blame(variables, error))
 }
