@@ -58,10 +58,10 @@ use crate::sql::connections::HoldWords;
 use crate::sql::endpoints::{self, ENDPOINT, EndpointIdentity, POLICY};
 use crate::sql::external::SchemaUse;
 use crate::sql::found_data::FoundWords;
-use crate::sql::replay::ReplayWords;
 use crate::sql::replay_ids::CounterWords;
 use crate::sql::replay_keys::KeyWords;
 use crate::sql::replay_plans::PlanWords;
+use crate::sql::replay_words::ReplayWords;
 use crate::sql::row_tally::ReplacedRows;
 use crate::sql::server_instance::{NodeGroup, ServerSpec, SqlServer, SqlServerInstance, sets_on_server};
 use crate::sql::session_options::{

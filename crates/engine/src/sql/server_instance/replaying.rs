@@ -7,8 +7,9 @@ use super::{SqlServer, SqlServerInstance};
 use crate::engine::WorkloadClients;
 use crate::recordings;
 use crate::sql::admin_connection::AdminConnection;
-use crate::sql::replay;
+use crate::sql::replay_clients::replay_clients;
 use crate::sql::session_options::{ClientThreads, SessionOptions};
+use crate::sql::{replay, replay_copy};
 use host::error::TargetError;
 use model::Trial;
 
@@ -25,11 +26,11 @@ impl<S: SqlServer> SqlServerInstance<S> {
         let mut admin = self.admin.borrow_mut();
         let data_dir = admin.query_value(self.server.spec().data_dir).ok().flatten();
         let path = recordings::path_of(trial);
-        replay::check_writes_elsewhere::<S>(path, &mut admin, data_dir.as_deref())?;
+        replay_copy::check_writes_elsewhere::<S>(path, &mut admin, data_dir.as_deref())?;
         let log = recordings::log_of(trial)?;
         let params = &trial.workload.params;
         replay::check_comparable(params)?;
-        replay::check_server(&self.server, &log, params, &self.address, &mut admin)?;
+        replay_copy::check_server(&self.server, &log, params, &self.address, &mut admin)?;
         let whole = replay::judged_recording::<S>(&log, params, &self.address, &mut admin)?;
         let made_columns = replay::made_columns::<S>(&whole, params, &self.address, &mut admin)?;
         let recording = replay::copied_recording(&whole, trial)?;
@@ -45,7 +46,7 @@ impl<S: SqlServer> SqlServerInstance<S> {
         let (open, identity) = (self.open.clone(), self.identity.clone());
         let options = SessionOptions { open, identity, ..self.options.clone() };
         let (clients, tally) =
-            replay::replay_clients::<S>(&recording, trial, &self.client_address, &options, made_columns, worked, keys)?;
+            replay_clients::<S>(&recording, trial, &self.client_address, &options, made_columns, worked, keys)?;
         self.replay_tally = Some(tally);
         self.replay_plans = replay::plans_of(&recording, trial)?;
         Ok(clients)
