@@ -106,7 +106,8 @@ fn full_point() -> PointData {
     outcome.replay_results = vec![results];
     outcome.replay_failures = vec![FailureMessage { failed: 1, message: "denied to jo".into() }];
     let kinds = vec![KindDivergence { kind: "select c from jo".into(), ..KindDivergence::default() }];
-    outcome.replay_divergence = Some(ReplayDivergence { kinds, ..ReplayDivergence::default() });
+    let still_keys = vec!["jo.id".into()];
+    outcome.replay_divergence = Some(ReplayDivergence { kinds, still_keys, ..ReplayDivergence::default() });
     outcome.result = Some(StatementResult { rows: 1, columns: 1, checksum: "00".into() });
     outcome.hold = Some(HoldOutcome { error: Some("too many".into()), ..HoldOutcome::default() });
     (outcome.built, outcome.plan) = (Some("a table".into()), Some("a plan".into()));

@@ -272,8 +272,10 @@ fn visit_outcome(outcome: &mut PointOutcome, visit: Visit) {
     outcome.io_workers.iter_mut().for_each(|workers| visit_some([&mut workers.cpu], visit));
     outcome.result.iter_mut().for_each(|result| visit(TextPlace::Other, &mut result.checksum));
     outcome.hold.iter_mut().for_each(|hold| visit_some([&mut hold.error], visit));
-    let kinds = outcome.replay_divergence.iter_mut().flat_map(|divergence| &mut divergence.kinds);
-    kinds.for_each(|kind| visit(TextPlace::Other, &mut kind.kind));
+    if let Some(divergence) = &mut outcome.replay_divergence {
+        divergence.kinds.iter_mut().for_each(|kind| visit(TextPlace::Other, &mut kind.kind));
+        visit_all(&mut divergence.still_keys, visit);
+    }
     for results in &mut outcome.replay_results {
         visit(TextPlace::Other, &mut results.kind);
         visit(TextPlace::Other, &mut results.checksum);
