@@ -3,10 +3,7 @@
 use crate::math::ratio::PAIRS_MIN;
 use crate::points::sweep::is_comparable;
 use crate::{Analysis, PointAnalysis, Role, Setting};
-use model::Nanos;
-
-/// A point of a quick look lasts so long at most.
-const QUICK_LOOK_MAX: Nanos = Nanos::from_secs(3);
+use model::COMMAND_FACT;
 
 /// A run and its question.
 pub struct AskedRun<'a> {
@@ -51,10 +48,10 @@ impl<'a> AskedRun<'a> {
         self.analysis.meta.plan.trials.iter().any(|trial| trial.repeat as usize >= PAIRS_MIN)
     }
 
-    /// Whether the points are as few and as short as those of a quick look, which has no repeats.
-    pub fn is_like_quick_look(&self) -> bool {
-        let trials = &self.analysis.meta.plan.trials;
-        trials.iter().all(|trial| trial.repeat == 1 && trial.phases.run <= QUICK_LOOK_MAX)
+    /// Whether the command that measured it has `--quick-look`, which has no repeats.
+    pub fn is_quick_look(&self) -> bool {
+        let command = self.analysis.meta.fact(COMMAND_FACT);
+        command.is_some_and(|command| command.split(' ').any(|word| word == "--quick-look"))
     }
 
     /// The point that the figures of `row` are of; `None` if they are of several repeats.

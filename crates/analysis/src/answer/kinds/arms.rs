@@ -93,7 +93,7 @@ pub(super) fn answer(run: &AskedRun) -> Option<AnswerParts> {
 
 /// The command that has enough pairs.
 fn repetition(run: &AskedRun) -> String {
-    let without = if run.is_like_quick_look() { " and without --quick-look" } else { "" };
+    let without = if run.is_quick_look() { " and without --quick-look" } else { "" };
     format!("Repeat it: the same command with --repeat {PAIRS_MIN}{without}.")
 }
 

@@ -7,7 +7,7 @@ use crate::answer::{Answer, AnswerKind, COLUMNS_MAX, ClaimKind, ROWS_MAX, answer
 use crate::numbers::cost::InsertCost;
 use crate::points::relative::relative_tables;
 use crate::simulated::{Random, Simulation, params, run_of};
-use model::{Arrivals, Fact, Pacing, PointData, PointState, Value};
+use model::{Arrivals, COMMAND_FACT, Fact, Pacing, PointData, PointState, Value};
 
 /// What distinguishes a point, and its rate.
 #[derive(Clone)]
@@ -239,11 +239,19 @@ fn one_pair_decides_nothing_and_says_so_once_and_first() {
     ];
     assert_eq!(sentences(&answer), expected);
     assert_eq!(answer.next.as_deref(), Some("Repeat it: the same command with --repeat 4."));
-    let mut quick = points(&cells, 1);
-    quick.iter_mut().for_each(|point| point.trial.phases.run = model::Nanos::from_secs(3));
-    let quick = answer_of(quick, None).next;
-    assert_eq!(quick.as_deref(), Some("Repeat it: the same command with --repeat 4 and without --quick-look."));
     assert_eq!(answer.question, "MariaDB or PostgreSQL?");
+}
+
+#[test]
+fn only_who_asked_for_a_quick_look_is_told_to_leave_that_out() {
+    let next = |command: &str| {
+        let mut points = points(&[cell("MariaDB", 1000.0), cell("PostgreSQL", 630.0)], 1);
+        points.iter_mut().for_each(|point| point.trial.phases.run = model::Nanos::from_secs(3));
+        answer(&analyse(&run_of(points, vec![Fact::new(COMMAND_FACT, command)]))).next
+    };
+    let quick = "Repeat it: the same command with --repeat 4 and without --quick-look.";
+    assert_eq!(next("plimsoll oltp --quick-look --ab engine=a,b").as_deref(), Some(quick));
+    assert_eq!(next("plimsoll oltp --time 3s").as_deref(), Some("Repeat it: the same command with --repeat 4."));
 }
 
 #[test]
