@@ -9,7 +9,7 @@ use crate::table::{Column, InTerminal, Row, Table};
 use crate::tables::observed;
 use crate::wording::quantity::{percent, time};
 use analysis::{Analysis, LimitedThing, PointAnalysis, WatchedCourse, limit_uses, watched_course};
-use model::{LiveInterval, LiveRun, Observation, ObservedCounts};
+use model::{LiveInterval, LiveRun, Observation, ObservedCounts, Tick};
 
 /// So many statements are shown.
 const STATEMENTS: usize = 10;
@@ -45,18 +45,28 @@ pub fn counted(seen: &Observation) -> Option<&'static str> {
     }
 }
 
-/// `disk vda`.
+/// What is told of the disk: `disk vda busy`.
 fn disk_name(point: &PointAnalysis, analysis: &Analysis) -> String {
     let uses = limit_uses(point, &analysis.meta.machine);
     let disk = uses.iter().find(|used| used.thing == LimitedThing::Disk);
-    disk.map_or_else(String::new, |disk| format!("{} busy", observed::limit_name(disk)))
+    disk.map_or_else(|| "disk busy".to_owned(), |disk| format!("{} busy", observed::limit_name(disk)))
+}
+
+/// Whether the server has told nothing since the last interval: its machine is read on while it does not answer.
+fn is_silent(run: &LiveRun) -> bool {
+    let read = run.watched.as_ref().and_then(|point| point.counters.last_at());
+    let behind = |(read, last): (Tick, &LiveInterval)| read.since(last.start + last.length) > last.length;
+    read.zip(intervals_of(run).last()).is_some_and(behind)
 }
 
 fn figures(run: &LiveRun, seen: &Observation, course: &WatchedCourse, disk: &str) -> Vec<LiveFigure> {
     let share = |values: &[f64]| values.last().map(|share| percent(*share).to_string());
-    let rate = intervals_of(run).last().map_or_else(format::dash, |last| format::number(last.per_s()));
+    let is_known = !is_silent(run);
+    let last = intervals_of(run).last().filter(|_| is_known);
+    let rate = last.map_or_else(format::dash, |last| format::number(last.per_s()));
     let rate = counted(seen).map(|noun| LiveFigure::new(format!("{noun}/s now"), rate));
-    let mean = course.statement_ns.last().map(|ns| ns.map_or_else(format::dash, |ns| time(ns).to_string()));
+    let mean = course.statement_ns.last().map(|ns| ns.filter(|_| is_known));
+    let mean = mean.map(|ns| ns.map_or_else(format::dash, |ns| time(ns).to_string()));
     let mean = mean.map(|mean| LiveFigure::new("mean time of a statement now", mean));
     let cpu = share(&course.cpu).map(|cpu| LiveFigure::new("CPU now", cpu));
     let disk = share(&course.disk).map(|busy| LiveFigure::new(format!("{disk} now"), busy));
@@ -116,7 +126,7 @@ mod tests {
     use super::*;
     use crate::library::live_html;
     use crate::testing::{HOSTILE, meta, recorded, with_counter, with_points};
-    use model::{CounterKind, CounterRole, LivePhase, Nanos, ObservedStatement, Phase, StatementCost, Tick};
+    use model::{CounterKind, CounterRole, CounterSample, LivePhase, Nanos, ObservedStatement, Phase, StatementCost};
 
     fn watched(counts: ObservedCounts, statement: &str) -> (LiveRun, Analysis) {
         let second = Nanos::from_secs(1);
@@ -175,6 +185,28 @@ mod tests {
         let (run, analysis) = watched(ObservedCounts::Nothing, "");
         assert!(text(&run, &analysis).expect("it is a watch").figures.iter().all(|one| !one.name.contains("/s")));
         assert_eq!(text(&run, &with_points(1)).map(|view| view.place), None, "that is a load");
+    }
+
+    #[test]
+    fn a_server_that_does_not_answer_has_no_rate_now() {
+        let (mut run, analysis) = watched(ObservedCounts::Statements, "SELECT 1");
+        let analysis = with_statement_times(analysis);
+        let mut read_at = |ms: u64| {
+            let sample = CounterSample { at: Tick(Nanos::from_millis(ms).0), source: 0, values: vec![None] };
+            run.watched.as_mut().expect("it is a watch").counters.push(sample);
+            let figures = text(&run, &analysis).expect("it is a watch").figures;
+            figures.iter().take(2).map(|figure| figure.value.clone()).collect::<Vec<String>>()
+        };
+        // The last interval ends after 62 s.
+        assert_eq!(read_at(62_900), ["1,500", "2.00 ms"]);
+        assert_eq!(read_at(63_100), ["-", "-"]);
+    }
+
+    #[test]
+    fn a_disk_of_which_nothing_is_known_yet_has_a_name() {
+        let mut analysis = with_points(1);
+        analysis.points[0].series = None;
+        assert_eq!(disk_name(&analysis.points[0], &analysis), "disk busy");
     }
 
     #[test]
