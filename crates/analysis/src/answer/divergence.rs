@@ -90,9 +90,9 @@ fn out_of_order(ordered: u64, ahead: u64) -> String {
 /// ` 13 more failed; of these the log says that they failed, too, or nothing.`: all failures are more than those that diverged. What fails without an
 /// answer is a failure, whatever the recorded one did.
 fn other_failures(run: &AskedRun, all: &[&ReplayDivergence]) -> String {
-    let failed: u64 = run.analysis.points.iter().filter_map(|point| Some(point.summary.as_ref()?.failed)).sum();
-    let diverged: u64 = all.iter().flat_map(|one| &one.kinds).map(|kind| kind.failed).sum();
-    match failed.saturating_sub(diverged) {
+    let failed = run.analysis.points.iter().filter_map(|point| Some(point.summary.as_ref()?.failed));
+    let diverged = all.iter().flat_map(|one| &one.kinds).map(|kind| kind.failed);
+    match failed.fold(0_u64, u64::saturating_add).saturating_sub(diverged.fold(0_u64, u64::saturating_add)) {
         0 => String::new(),
         others => {
             format!(" {} more failed; of these the log says that they failed, too, or nothing.", whole(others as f64))
@@ -119,8 +119,10 @@ fn ways<'a>(kinds: impl Iterator<Item = &'a KindDivergence> + Clone) -> String {
 
 #[cfg(test)]
 mod tests {
+    use super::sentence;
+    use crate::answer::AskedRun;
     use crate::simulated::{Simulation, run_of};
-    use crate::{analyse, answer};
+    use crate::{RepeatRows, analyse, answer};
     use model::Fact;
 
     fn trust(facts: &[(&str, &str)]) -> Vec<String> {
@@ -180,6 +182,20 @@ mod tests {
             "The workload file has no answers, since its values are hashed: whether the statements did what was recorded is not known."
         );
         assert_eq!(trust(&[]), ["The point is valid."]);
+    }
+
+    #[test]
+    fn counts_of_a_damaged_file_saturate() {
+        let facts = [("replay_compared", "errors"), ("replay_divergence.1", "100 5 0 0 0 0 select ?")];
+        let point = Simulation::counts(&[2_000; 20]).with(|point| {
+            facts.iter().for_each(|(name, text)| point.traits.learn(&Fact::new(*name, *text)));
+        });
+        let mut analysis = analyse(&run_of(vec![point.clone().point(), point.point()], Vec::new()));
+        let rows = RepeatRows::from_analysis(&analysis).analysis;
+        let summaries = analysis.points.iter_mut().filter_map(|point| point.summary.as_mut());
+        summaries.for_each(|summary| summary.failed = u64::MAX);
+        let said = sentence(&AskedRun { analysis: &analysis, rows: &rows }).expect("it is a replay");
+        assert!(said.contains(" more failed; of these the log says"), "{said}");
     }
 
     #[test]

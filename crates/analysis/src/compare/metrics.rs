@@ -45,7 +45,7 @@ fn compare_metric(place: &CommonPlace, metric: Metric) -> Option<MetricRatio> {
 fn value_of(metric: Metric, point: &ArmPoint) -> Option<f64> {
     match &point.analysis.summary {
         Some(summary) if point.analysis.is_recorded_load() && metric == Metric::OpsPerS && summary.seconds > 0.0 => {
-            Some((summary.ops + summary.failed) as f64 / summary.seconds)
+            Some((summary.ops as f64 + summary.failed as f64) / summary.seconds)
         }
         _ => Some(metric.value(point.analysis)?.value),
     }

@@ -3,7 +3,7 @@
 //! In: the points of a replay, with what the server said. Out: a [`FailedReplay`]. Limits: `None` if no more than one in a hundred failed; the
 //! finding `errors` has those. Messages are known in English.
 
-use crate::PointAnalysis;
+use crate::{PointAnalysis, Summary};
 use std::collections::BTreeMap;
 
 /// If a larger share failed, the answer begins with that.
@@ -32,11 +32,13 @@ impl FailedReplay {
         let mut messages: BTreeMap<&str, u64> = BTreeMap::new();
         for point in points.filter(|point| failed_share(point).is_some_and(|share| share > FAILED_MAX)) {
             let summary = point.summary.as_ref()?;
-            failed += summary.failed;
-            sent += summary.failed + summary.ops + summary.grace_ops;
+            // Of a damaged file each may be the largest number.
+            failed = summary.failed.saturating_add(failed);
+            sent = sent_in(summary).saturating_add(sent);
             has_keys |= point.traits.outcome.replay_divergence.as_ref().is_some_and(|found| found.keys > 0);
             for one in &point.traits.outcome.replay_failures {
-                *messages.entry(&one.message).or_default() += one.failed;
+                let times = messages.entry(&one.message).or_default();
+                *times = times.saturating_add(one.failed);
             }
         }
         let is_cause = |message: &str| !message.contains(CONSEQUENCE);
@@ -48,7 +50,11 @@ impl FailedReplay {
 /// The share of the statements sent that failed; `None` if `point` is no replay with failures.
 pub(crate) fn failed_share(point: &PointAnalysis) -> Option<f64> {
     let summary = point.summary.as_ref().filter(|_| !point.traits.outcome.replay_failures.is_empty())?;
-    Some(summary.failed as f64 / (summary.failed + summary.ops + summary.grace_ops) as f64)
+    Some(summary.failed as f64 / sent_in(summary) as f64)
+}
+
+fn sent_in(summary: &Summary) -> u64 {
+    summary.failed.saturating_add(summary.ops).saturating_add(summary.grace_ops)
 }
 
 #[cfg(test)]
@@ -72,6 +78,16 @@ mod tests {
             (failed.failed, failed.sent, failed.message),
             (3_000, 43_000, ("Table 'shop.orders' doesn't exist".to_owned(), 1_600))
         );
+    }
+
+    #[test]
+    fn counts_of_a_damaged_file_saturate() {
+        let replay = || replay_with_failures(1_000, &[(u64::MAX, "x")]).point();
+        let mut analysis = analyse(&run_of(vec![replay(), replay()], Vec::new()));
+        let summaries = analysis.points.iter_mut().filter_map(|point| point.summary.as_mut());
+        summaries.for_each(|summary| summary.failed = u64::MAX);
+        let failed = FailedReplay::of(analysis.points.iter()).expect("all of them fail");
+        assert_eq!((failed.failed, failed.sent, failed.message.1), (u64::MAX, u64::MAX, u64::MAX));
     }
 
     #[test]

@@ -2,7 +2,7 @@
 //!
 //! In: the points as they were recorded, those among them that broke off. Out: a [`RunTime`]. Limits: what is in no phase is one sum: engines start,
 //! counters are opened, the rows of points are analysed and printed. The report after the last point is not recorded; neither is the time between two
-//! sessions of a run, which is no part of it.
+//! sessions of a run, which is no part of it. Sums saturate, since a damaged file must not end the analysis.
 
 use model::{EventKind, Nanos, Phase, PointData};
 
@@ -33,10 +33,11 @@ impl RunTime {
             // A session that goes on says so before the first phase of its first point.
             let gaps = point.events.iter().filter(|event| event.kind == EventKind::ClockGap && event.at.0 <= began);
             let resumed = gaps.map(|event| event.at.0).min();
-            time.all.0 += ended.saturating_sub(resumed.unwrap_or(before));
+            time.all.0 = time.all.0.saturating_add(ended.saturating_sub(resumed.unwrap_or(before)));
             before = ended.max(before);
             for phase in &point.phases {
-                time.part_of(phase.phase).0 += phase.end.since(phase.start).0;
+                let part = time.part_of(phase.phase);
+                part.0 = part.0.saturating_add(phase.end.since(phase.start).0);
             }
         }
         (time.measured.0 > 0).then_some(time)
@@ -54,7 +55,7 @@ impl RunTime {
     /// What is in no phase.
     pub fn between(&self) -> Nanos {
         let phases = [self.data, self.warmup, self.measured, self.cleanup];
-        Nanos(self.all.0.saturating_sub(phases.iter().map(|part| part.0).sum()))
+        Nanos(phases.iter().fold(self.all.0, |left, part| left.saturating_sub(part.0)))
     }
 
     /// The share that `part` is of all.
@@ -94,6 +95,16 @@ mod tests {
         assert_eq!([time.all, time.data, time.warmup, time.measured, time.cleanup].map(tenths), [145, 10, 10, 100, 5]);
         assert_eq!(tenths(time.between()), 20, "a second before each of the two points");
         assert!((time.share(time.measured) - 100.0 / 145.0).abs() < 1e-9);
+    }
+
+    #[test]
+    fn the_times_of_a_damaged_file_are_as_long_as_can_be() {
+        let mut damaged = point(&[(Phase::Prepare, 0, 1), (Phase::Run, 0, 1), (Phase::Run, 0, 1)]);
+        damaged.phases.iter_mut().for_each(|phase| phase.end = Tick(u64::MAX));
+        damaged.events.push(Event::new(Tick(0), EventKind::ClockGap, "resumed"));
+        let time = RunTime::of_points(&[damaged.clone(), damaged]).expect("it was measured");
+        let all = [time.all, time.data, time.measured, time.between()].map(|part| part.0);
+        assert_eq!(all, [u64::MAX, u64::MAX, u64::MAX, 0]);
     }
 
     #[test]
