@@ -148,6 +148,17 @@ fn text(path: &Path, requests: u64, length: Nanos, work: &RecordedWork) -> Strin
     if work.lost > 0 {
         text += &format!("The kernel lost {} events: the disk was faster than they could be read.\n", count(work.lost));
     }
-    let replay = format!("plimsoll replay {} --dir DIR", shown(path));
+    let replay = format!("plimsoll replay {} --dir DIR", output::shell_word(&output::shown(path)));
     text + &format!("A replay needs a file of {}: {replay}\n", Bytes(work.data.0))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_command_that_replays_can_be_pasted() {
+        let told = text(Path::new("my traces/a.trace"), 1, Nanos::from_secs(1), &RecordedWork::default());
+        assert!(told.ends_with("plimsoll replay 'my traces/a.trace' --dir DIR\n"), "{told}");
+    }
 }

@@ -136,6 +136,6 @@ fn show(out: &Path, saved: &SavedWorkload, context: &Context) {
         plural(statements, "statement"),
         plural(sessions, "session"),
         Bytes(bytes),
-        output::shell_word(&out.to_string_lossy()),
+        output::shell_word(&output::shown(out)),
     ));
 }
