@@ -25,7 +25,7 @@ use crate::sql::server_instance::NodeGroup;
 use crate::sql::session_options::SessionOptions;
 use crate::sql::variant::rows::RowLayout;
 use crate::sql::{OpFailure, SessionFactory};
-use host::error::{TargetError, shown};
+use host::error::TargetError;
 use model::{Bytes, CommonData, CounterSource, Fact, Params, Trial, WritePath};
 use rustix::process::Signal;
 use std::ffi::OsString;
