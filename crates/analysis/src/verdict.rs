@@ -200,7 +200,6 @@ pub struct Bottleneck {
 
 /// How many points have each validity.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
-#[allow(missing_docs)]
 pub struct Tally {
     pub valid: usize,
     pub indicative: usize,

@@ -119,9 +119,8 @@ pub enum CaptureEvent {
     },
 }
 
-/// What was not made a statement.
+/// What was not made a statement; `SKIPPED` says what each count is.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-#[expect(missing_docs, reason = "`SKIPPED` says what each count is")]
 pub struct Skipped {
     pub encrypted_connections: u64,
     pub compressed_connections: u64,

@@ -21,7 +21,6 @@ macro_rules! percentiles {
 
         /// Mean, percentiles and maximum of a distribution of times, in nanoseconds.
         #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-        #[allow(missing_docs)]
         pub struct Quantiles {
             pub mean: f64,
             $(pub $field: $Kept,)*

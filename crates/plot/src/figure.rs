@@ -234,7 +234,6 @@ pub struct Shade {
 
 /// The looks of a shaded stretch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[expect(missing_docs, reason = "colours")]
 pub enum Tint {
     Grey,
     Blue,
@@ -344,7 +343,6 @@ pub struct BoxMark {
 /// The colours of Okabe and Ito, distinct with any sort of colour vision
 /// (<https://jfly.uni-koeln.de/color/>), without the yellow that is lost on white paper.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[allow(missing_docs)]
 pub enum Colour {
     Blue,
     Vermillion,
@@ -360,7 +358,6 @@ pub enum Colour {
 /// The colours of parts of a whole. They are muted, and keep away from the strong blue, red and green that the first series have, so that
 /// a part is not taken for an engine. Neighbours differ in lightness, too.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[allow(missing_docs)]
 pub enum Category {
     Slate,
     Mist,

@@ -112,7 +112,6 @@ pub struct HeatImage {
 }
 
 #[derive(Clone, Debug)]
-#[allow(missing_docs)]
 pub enum SceneShape {
     Rect {
         x: f64,

@@ -78,7 +78,6 @@ pub enum Confidence {
 /// A limit with the figures that show it.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 #[serde(tag = "limit", rename_all = "kebab-case")]
-#[allow(missing_docs)]
 pub enum LimitEvidence {
     /// The device was busy for this share of the time, with so many requests in flight on average; this share of its best rate was used.
     /// The threads at work waited for reads for the last share.
@@ -145,7 +144,6 @@ pub enum LimitEvidence {
 /// A limit that was set on purpose, or by whoever runs the machine.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 #[serde(tag = "by", rename_all = "kebab-case")]
-#[allow(missing_docs)]
 pub enum Throttle {
     /// A CPU quota of the control group that plimsoll was started in: it held threads back for this share of the CPU time of the machine.
     Quota { held_share: Share, cpus: Option<f64> },

@@ -54,7 +54,6 @@ pub struct HostPartView<'a> {
 /// A limit on the length of a run phase.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(untagged)]
-#[allow(missing_docs)]
 pub enum RunLimit {
     /// `ops_max`.
     Ops { ops_max: u64 },

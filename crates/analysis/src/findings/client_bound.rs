@@ -18,7 +18,6 @@ use words::quantity::{number, percent, plural, range, time};
 /// Clients that limited the numbers.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 #[serde(tag = "how", rename_all = "lowercase")]
-#[allow(missing_docs)]
 pub enum BoundClients {
     /// Their threads used up the cores that they can run on.
     Busy { cores_share: Share, cores: f64, threads: u32 },

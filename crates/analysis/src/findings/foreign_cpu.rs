@@ -24,7 +24,6 @@ pub struct ForeignCpu {
 /// The user of CPU time that is not the target's.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 #[serde(tag = "by", rename_all = "kebab-case")]
-#[allow(missing_docs)]
 pub enum CpuUser {
     /// The hypervisor, which ran another machine.
     Hypervisor { share_max: Share },

@@ -33,7 +33,6 @@ pub struct ForeignStatements {
 /// What a server counts of its clients.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
-#[allow(missing_docs)]
 pub enum CountedWork {
     Statements,
     Transactions,

@@ -37,7 +37,6 @@ pub enum PointEnding {
 /// How far a point came.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 #[serde(untagged)]
-#[allow(missing_docs)]
 pub enum ProgressMade {
     /// Operations done of those planned.
     Ops { done_ops: u64, planned_ops: u64 },

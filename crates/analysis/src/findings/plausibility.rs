@@ -16,7 +16,6 @@ use words::quantity::plural;
 /// Two records of the same thing that differ.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 #[serde(tag = "what", rename_all = "kebab-case")]
-#[allow(missing_docs)]
 pub enum Contradiction {
     /// Histograms hold another number of times than operations were counted.
     HistogramsDiffer { intervals: usize, first_ops: u64, first_response_times: u64, first_service_times: u64 },

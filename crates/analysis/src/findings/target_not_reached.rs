@@ -23,7 +23,6 @@ use words::quantity::{kibibytes, number, or_unknown, percent, plural, range, rat
 /// What was asked for, and what was reached instead.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 #[serde(tag = "what", rename_all = "kebab-case")]
-#[allow(missing_docs)]
 pub enum MissedTarget {
     /// libaio through the page cache performs each operation when it is submitted.
     DepthAtSubmission { asked_in_flight: u64 },
@@ -50,7 +49,6 @@ pub enum BlockAccess {
 /// Why blocks reached the device in another size.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(tag = "cause", rename_all = "kebab-case")]
-#[allow(missing_docs)]
 pub enum BlockChange {
     /// Split by the largest request that the device takes.
     SplitBySize { request_max_bytes: Bytes },

@@ -18,7 +18,6 @@ use words::quantity::{bytes, kilobytes, percent, range};
 /// Writes that inserts caused and that were still pending.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 #[serde(tag = "when", rename_all = "kebab-case")]
-#[allow(missing_docs)]
 pub enum WriteDebt {
     /// The step `drain` made no more progress and left this.
     AfterDrain { left_bytes: f64 },

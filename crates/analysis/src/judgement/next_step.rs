@@ -5,7 +5,6 @@ use words::quantity::plural;
 
 /// What to do next. A step that the run makes impossible, or that was already taken, is not advised. The sentences are below.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-#[allow(missing_docs)]
 pub enum NextStep {
     /// Nothing needs to be done, or nothing is known that would help.
     None,
