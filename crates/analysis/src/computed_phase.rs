@@ -40,7 +40,6 @@ impl ComputedPhase {
 pub struct Measured<'a> {
     /// The phase, cut into what counts.
     pub window: &'a Window<'a>,
-    /// Its numbers.
     pub summary: &'a Summary,
     /// What is drawn of it.
     pub series: &'a Series,

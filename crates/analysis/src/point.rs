@@ -20,7 +20,6 @@ use std::sync::Arc;
 pub struct PointAnalysis {
     /// Its number in the run, from 1.
     pub id: u32,
-    /// How it ended.
     pub state: PointState,
     /// Why it did not complete.
     pub error: Option<String>,
@@ -28,11 +27,9 @@ pub struct PointAnalysis {
     pub engine: String,
     /// The workload by name.
     pub workload: String,
-    /// Clients.
     pub clients: u32,
     /// Operations that one client kept in flight.
     pub depth: u32,
-    /// Which repetition.
     pub repeat: u32,
     /// All settings, these among them.
     pub settings: Settings,
@@ -81,7 +78,6 @@ pub struct PointAnalysis {
     pub bottlenecks: Option<Bottlenecks>,
     /// How much of its work it did.
     pub work_done: WorkDone,
-    /// What was found.
     pub findings: Vec<Finding>,
     /// How far the numbers can be trusted.
     pub validity: Validity,

@@ -60,7 +60,6 @@ pub struct GroupVerdict {
     pub label: Vec<Setting>,
     /// The engine, or the path.
     pub engine: String,
-    /// The workload.
     pub workload: String,
     /// The step of a sequence, if it is one.
     pub step: Option<String>,
@@ -70,9 +69,7 @@ pub struct GroupVerdict {
     pub capacity: Capacity,
     /// How much of the work the point did that shows it.
     pub work_done: WorkDone,
-    /// How steadily.
     pub steadiness: Steadiness,
-    /// What limits it.
     pub bottleneck: Bottleneck,
     /// How far its points can be trusted.
     pub validity: Tally,
@@ -91,10 +88,8 @@ pub enum Capacity {
     Duration {
         /// From the first to the last of them.
         seconds: MeanOfRepeats,
-        /// How many operations.
         ops: u64,
     },
-    /// A rate.
     Rate(Box<RateReached>),
 }
 
@@ -110,7 +105,6 @@ pub struct NewOrdersReached {
 /// The best rate of a group.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct RateReached {
-    /// Operations per second.
     pub ops_per_s: MeanOfRepeats,
     /// Queries per second, if an operation is not one query.
     pub queries_per_s: Option<MeanOfRepeats>,
@@ -140,7 +134,6 @@ pub struct RateReached {
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Scaling {
-    /// Neither varies.
     NotVaried,
     /// It still rises at the last step.
     Rising,
@@ -155,12 +148,10 @@ pub enum Scaling {
     },
     /// The last step is no better than the best.
     NoGain {
-        /// The last step.
         last: StepPlace,
     },
     /// The last step is clearly worse than the best.
     Falling {
-        /// The last step.
         last: StepPlace,
         /// How far it is below the best, as a share of the best.
         fall_share: f64,
@@ -178,13 +169,11 @@ pub struct BackgroundRate {
     pub kinds: Vec<String>,
     /// The rate asked for.
     pub asked_per_s: f64,
-    /// The rate done.
     pub ops_per_s: f64,
     /// The share of it that was done.
     pub kept: f64,
 }
 
-/// What limited points.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Bottleneck {
     /// How many points each limit was seen in; a point can have several.
@@ -229,7 +218,6 @@ pub struct Reason {
     pub code: Code,
     /// What they make of the points: indicative or invalid.
     pub validity: Validity,
-    /// How many points.
     pub points: usize,
 }
 
@@ -245,7 +233,6 @@ impl Reason {
 pub struct Unmeasured {
     /// The engine, or the path.
     pub engine: String,
-    /// The workload.
     pub workload: String,
     /// How many points are missing.
     pub missing: usize,
@@ -459,7 +446,6 @@ fn bottleneck(points: &[&PointAnalysis]) -> Bottleneck {
     all
 }
 
-/// What limited `point`.
 fn limits_of(point: &PointAnalysis) -> BTreeSet<Limit> {
     point.bottlenecks.iter().flat_map(|found| &found.causes).map(Cause::limit).collect()
 }
@@ -507,7 +493,6 @@ impl Tally {
         })
     }
 
-    /// All of them.
     pub fn points(&self) -> usize {
         self.valid + self.indicative + self.invalid
     }

@@ -20,7 +20,6 @@ pub enum ClaimKind {
     Undecided,
     /// From where on more clients or depth gain nothing.
     Scaling,
-    /// What limits it.
     Bottleneck,
     /// What disturbs it: stalls, drops, waves, shifts, with their period and length.
     Disturbance,
@@ -30,7 +29,6 @@ pub enum ClaimKind {
     Caution,
 }
 
-/// One claim.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Claim {
     /// What it is about.

@@ -29,7 +29,6 @@ pub(super) struct Comparison<'a> {
     pub arms: Vec<Setting>,
     /// Which arms are not ranked, and why.
     pub not_ranked: Option<Claim>,
-    /// Whether any are.
     pub is_ranked: bool,
 }
 
@@ -72,7 +71,6 @@ impl<'a> Comparison<'a> {
         Comparison { run, table, arms, not_ranked, is_ranked }
     }
 
-    /// The base.
     pub(super) fn base(&self) -> &Setting {
         &self.table.arms[0]
     }

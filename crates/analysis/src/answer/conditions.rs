@@ -14,7 +14,6 @@ use words::quantity::{counted, plural, whole};
 /// More parts do not fit into one line.
 const PARTS_MAX: usize = 7;
 
-/// Those of `things`.
 pub(super) fn conditions(things: &[Thing]) -> String {
     let points: Vec<&PointAnalysis> = things.iter().flat_map(Thing::points).collect();
     let mut parts: Vec<Option<String>> = vec![

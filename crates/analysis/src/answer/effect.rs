@@ -37,7 +37,6 @@ pub(super) struct Branch<'a> {
 /// What the arm does at several places.
 #[derive(Clone, Debug)]
 pub(super) enum Is<'a> {
-    /// The same.
     Alike(RatioEstimate),
     /// Different things, by one setting of the places.
     Split(Vec<Branch<'a>>),

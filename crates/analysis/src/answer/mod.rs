@@ -44,7 +44,6 @@ use crate::points::sweep::is_usable;
 use crate::{Analysis, Code, RepeatRows};
 use serde::Serialize;
 
-/// The most claims.
 pub const CLAIMS_MAX: usize = 5;
 
 /// What a run says about the question that it was made for.

@@ -14,7 +14,6 @@ pub struct AnswerTable {
     pub head: String,
     /// The columns behind the name of a row.
     pub columns: Vec<AnswerColumn>,
-    /// The numbers.
     pub rows: Vec<AnswerRow>,
     /// How many rows there would be without the bound.
     pub rows_of: usize,
@@ -29,7 +28,6 @@ pub struct AnswerColumn {
     pub head: String,
 }
 
-/// A row.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct AnswerRow {
     /// What it is a row of, from the outside to the inside: `["read", "IOPS"]`. A part that the row above has, too, is printed once.
@@ -38,7 +36,6 @@ pub struct AnswerRow {
     pub cells: Vec<Option<AnswerCell>>,
 }
 
-/// One number.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct AnswerCell {
     /// The number in the unit that `figure` names.

@@ -24,7 +24,6 @@ pub(super) const GAIN_MIN: f64 = 0.02;
 
 /// The points that differ at most in clients, depth and repetition.
 pub(super) struct Thing<'a> {
-    /// Its steps.
     pub sweep: Sweep<'a>,
     /// What its work is counted in.
     pub unit: WorkUnit,
@@ -78,12 +77,10 @@ impl<'a> Thing<'a> {
         spoilt.filter_map(claim).collect()
     }
 
-    /// Its first point.
     pub fn first(&self) -> &'a PointAnalysis {
         self.sweep.steps[0].points[0]
     }
 
-    /// All its points.
     pub fn points(&self) -> impl Iterator<Item = &'a PointAnalysis> {
         self.sweep.steps.iter().flat_map(|step| step.points.iter().copied())
     }
@@ -100,7 +97,6 @@ impl<'a> Thing<'a> {
         self.is_swept() && ends.iter().all(|end| std::ptr::eq(*end, sweep.last())) && sweep.is_rise_shown()
     }
 
-    /// What `step` reached.
     pub fn reached(&self, step: &SweepStep) -> Reached {
         let rates = step.points.iter().filter_map(|point| WorkRate::of(point).map(|rate| (rate.value, rate.ci95)));
         let point = if let [only] = step.points.as_slice() { Some(only.id) } else { None };

@@ -36,7 +36,6 @@ pub fn test_hypervisor(seen: &Seen) -> Tested {
     Tested::Binds(Cause::new(evidence, usage.steal).next(NextStep::UseQuieterHost))
 }
 
-/// Other processes.
 pub fn test_processes(seen: &Seen) -> Tested {
     let Some(usage) = seen.cpu else { return Tested::Unknown };
     let cause = |others: f64, confidence: Confidence| {

@@ -12,7 +12,7 @@ use crate::judgement::NextStep;
 use crate::math::units::Share;
 use model::CounterRole;
 
-/// Of the clients.
+/// As a share of the clients.
 const WAITING_MIN: f64 = 0.25;
 /// Half of the clients: the lock serves them one after the other.
 const WAITING_SURE: f64 = 0.5;

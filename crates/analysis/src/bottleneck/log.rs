@@ -13,7 +13,7 @@ use model::{CounterRole, StallReason};
 /// InnoDB begins to write pages in a hurry when the log is 7/8 full; over a sawtooth of such checkpoints the mean is above this.
 const LOG_FULL_MIN: f64 = 0.75;
 const LOG_FULL_SURE: f64 = 0.85;
-/// Of the time.
+/// As a share of the time.
 const STALLED_MIN: f64 = 0.05;
 const STALLED_SURE: f64 = 0.20;
 /// Of the time of a drain, as of locks.

@@ -17,9 +17,7 @@ use model::{CounterRole, Nanos, OpClass, Pacing, Tick};
 
 /// A point whose bottleneck is looked for.
 pub struct Seen<'a> {
-    /// The point.
     pub view: &'a PointView<'a>,
-    /// Its run phase.
     pub measured: &'a Measured<'a>,
     /// How the CPU time of the machine was used; `None` if it is not known, or known in too few ticks.
     pub cpu: Option<CpuUsage>,

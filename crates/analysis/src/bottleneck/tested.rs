@@ -8,7 +8,6 @@ use crate::evidence::cause::{Cause, Limit, RuledOut};
 pub enum Tested {
     /// It limited the point.
     Binds(Cause),
-    /// It did not.
     RuledOut(RuledOut),
     /// Nothing is known of it, or too little to rule it out.
     Unknown,

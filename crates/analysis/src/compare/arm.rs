@@ -19,9 +19,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 pub struct ComparedRun<'a> {
     /// What the user calls it.
     pub name: &'a str,
-    /// What was recorded.
     pub data: &'a RunData,
-    /// What it means.
     pub analysis: &'a Analysis,
 }
 

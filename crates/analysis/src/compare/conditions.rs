@@ -9,7 +9,6 @@ use crate::recorded::dimensions::{ENGINE, Setting};
 use model::{ChangedCondition, ConditionRole, OWN_GENERATOR, changed_conditions, conditions_of_run};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// What differs.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ConditionKind {
     /// When an acknowledged commit is on disk.
@@ -18,7 +17,6 @@ pub enum ConditionKind {
     NoCommonPlace,
     /// The sort of work: the workload, or a setting that decides what is asked for.
     Work(String),
-    /// The engine.
     Engine,
     /// The version of the engine.
     EngineVersion,
@@ -26,7 +24,6 @@ pub enum ConditionKind {
     Setting(String),
     /// A setting of the server that no plan sets, by its name on the server.
     ServerSetting {
-        /// The name.
         name: String,
         /// Whether it decides about durability, caches, logging or isolation.
         matters: bool,
@@ -70,11 +67,10 @@ pub enum ConditionEffect {
 /// Something that differs between two arms.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Condition {
-    /// What.
     pub kind: ConditionKind,
-    /// Its values in the base,
+    /// Its values in the base.
     pub base: Vec<String>,
-    /// and in the other.
+    /// Its values in the other.
     pub new: Vec<String>,
     /// What it does to the comparison.
     pub effect: ConditionEffect,

@@ -37,11 +37,9 @@ pub enum CostMetric {
     Machine(CounterRole),
     /// A counter of the engine.
     Engine {
-        /// The source.
         source: String,
         /// The counter's name in it.
         counter: String,
-        /// What it counts.
         unit: CounterUnit,
     },
 }
@@ -49,11 +47,10 @@ pub enum CostMetric {
 /// One cost in both arms.
 #[derive(Clone, Debug, PartialEq)]
 pub struct CostChange {
-    /// Which.
     pub metric: CostMetric,
-    /// What an operation of the base cost, the mean of its repeats,
+    /// What an operation of the base cost, the mean of its repeats.
     pub base: f64,
-    /// and one of the other.
+    /// The same of the other.
     pub new: f64,
     /// Their ratio; `None` if a repeat had none of it.
     pub ratio: Option<RatioEstimate>,
@@ -124,7 +121,6 @@ fn is_of_kernel(role: CounterRole) -> bool {
 }
 
 impl CostMetric {
-    /// What it counts.
     pub fn unit(&self) -> CounterUnit {
         use CounterRole::{DeviceBusy, MachineCpuIowait, MachineCpuSteal, MemoryStall, QuotaThrottled};
         match self {

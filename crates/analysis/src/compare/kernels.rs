@@ -38,10 +38,8 @@ pub struct KernelTable {
     pub cpu_quota: Option<f64>,
 }
 
-/// One kernel.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct KernelRow {
-    /// Its name.
     pub kernel: String,
     /// What one client did.
     pub single: Option<KernelRate>,
@@ -54,9 +52,8 @@ pub struct KernelRow {
 /// The rate of a kernel.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct KernelRate {
-    /// How many clients.
     pub clients: u32,
-    /// Rounds per second.
+    /// Rounds of the kernel per second.
     pub ops_per_s: f64,
     /// Its 95 % confidence interval.
     pub ops_per_s_ci95: Option<[f64; 2]>,
@@ -141,7 +138,7 @@ fn geometric_mean(rates: impl Iterator<Item = Option<KernelRate>>) -> Option<f64
 /// The kernels of two runs: how much more work the second does.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct KernelComparison {
-    /// With one client.
+    /// With one client of each.
     pub single: Option<WorkRatio>,
     /// With the most clients that each has: one for each CPU of its machine.
     pub all: Option<WorkRatio>,
@@ -156,9 +153,8 @@ pub struct KernelComparison {
 /// How much more work a run does, as the geometric mean over the kernels of both; the pairs are the repeats.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct WorkRatio {
-    /// How many kernels.
     pub kernels: usize,
-    /// Clients of both.
+    /// The clients of the first and of the second.
     pub clients: [u32; 2],
     /// The ratio of the rates.
     pub work: RatioEstimate,

@@ -32,13 +32,11 @@ pub struct KindComparison {
 /// How long one kind of statement takes.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct KindRatio {
-    /// Its name.
     pub kind: String,
-    /// The mean service time in the base, in nanoseconds,
+    /// The mean service time in the base, in nanoseconds.
     pub base_ns: f64,
-    /// and in the other.
+    /// The same in the other.
     pub new_ns: f64,
-    /// Their ratio.
     pub estimate: RatioEstimate,
     /// How both perform it.
     pub plans: PlanComparison,
@@ -47,11 +45,10 @@ pub struct KindRatio {
 /// A kind of statement that answers differently.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct ResultDifference {
-    /// Its name.
     pub kind: String,
-    /// What the base has returned,
+    /// What the base has returned.
     pub base: KindResults,
-    /// and the other.
+    /// What the other has returned.
     pub new: KindResults,
 }
 

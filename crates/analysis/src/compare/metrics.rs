@@ -11,19 +11,17 @@ use crate::points::metric::Metric;
 /// One metric of two arms at one place.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct MetricRatio {
-    /// Which.
     pub metric: Metric,
-    /// The geometric mean of the base's repeats,
+    /// The geometric mean of the base's repeats.
     pub base: f64,
-    /// and of the other's.
+    /// The same of the other's repeats.
     pub new: f64,
-    /// Their ratio.
     pub estimate: RatioEstimate,
 }
 
-/// What is compared, in the order of a table: speeds,
+/// What a table compares first: speeds.
 const SPEEDS: [Metric; 4] = [Metric::LimitPerS, Metric::RowsPerS, Metric::OpsPerS, Metric::Seconds];
-/// response times, and what it costs to run.
+/// What a table compares after the response times.
 const RUNNING_COSTS: [Metric; 4] = [Metric::PerMillionOps, Metric::PerGb, Metric::KwhPerMillionOps, Metric::KwhPerGb];
 
 /// All metrics that both arms have at `place`. Of inserts the rows are counted, and not their commits.

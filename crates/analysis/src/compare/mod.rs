@@ -42,9 +42,8 @@ use std::collections::BTreeSet;
 /// Two arms side by side.
 #[derive(Clone, Debug)]
 pub struct RunComparison {
-    /// What the other is compared with.
+    /// What `new` is compared with.
     pub base: ArmSummary,
-    /// The other.
     pub new: ArmSummary,
     /// What differs between them, the gravest first.
     pub unlike: Vec<Condition>,

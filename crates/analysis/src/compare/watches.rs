@@ -11,11 +11,11 @@ use model::{Observation, ObservedCounts, StatementCost};
 use serde::Serialize;
 use std::collections::BTreeMap;
 
-/// A statement has changed if its mean time is larger or smaller by this factor,
+/// A statement has changed if its mean time is larger or smaller by this factor, and the next two conditions hold, too.
 pub const CHANGE_MIN: f64 = 1.25;
-/// if it takes this share of the time in one of the watches,
+/// It takes this share of the time in one of the watches.
 pub const SHARE_MIN: f64 = 0.01;
-/// and if both watches saw it this often: the mean of a few executions says nothing.
+/// Both watches saw it this often: the mean of a few executions shows nothing.
 const CALLS_MIN: u64 = 10;
 /// From this factor on the work of an execution has changed.
 const EFFORT_CHANGE_MIN: f64 = 2.0;
@@ -36,7 +36,6 @@ pub struct WatchComparison {
 pub struct WatchedLoad {
     /// How long it was watched.
     pub seconds: f64,
-    /// What is counted.
     pub counts: ObservedCounts,
     /// How many of them there were in a second; `None` if they are not counted, or if hardly any of the time is known.
     pub per_s: Option<f64>,
@@ -62,9 +61,7 @@ pub struct StatementChange {
 /// What a statement cost in one watch.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct StatementFigures {
-    /// Executions.
     pub calls: u64,
-    /// The same in a second.
     pub calls_per_s: f64,
     /// Nanoseconds that an execution took on average.
     pub mean_ns: f64,

@@ -19,7 +19,6 @@ const AFTERMATH_S: f64 = 0.1;
 /// A gap in seconds since the run phase began.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct GapSpan {
-    /// When.
     pub span: Span,
     /// Why plimsoll did not run.
     pub cause: OwnGapCause,

@@ -86,7 +86,6 @@ pub struct IntervalPoint {
     pub p95_ns: Option<u64>,
     /// 99th percentile of it.
     pub p99_ns: Option<u64>,
-    /// The longest.
     pub max_ns: Option<u64>,
 }
 
@@ -95,7 +94,6 @@ pub struct IntervalPoint {
 pub struct CounterSeries {
     /// The source: `cpu`, `disk`.
     pub source: String,
-    /// What was observed.
     pub subject: String,
     /// The counter's name, for people.
     pub name: String,
@@ -111,9 +109,7 @@ pub struct CounterSeries {
 /// A stretch of time, in seconds since the run phase began.
 #[derive(Clone, Copy, Debug, PartialEq, serde::Serialize)]
 pub struct Span {
-    /// Its beginning.
     pub from_s: f64,
-    /// Its end.
     pub to_s: f64,
 }
 
@@ -159,7 +155,6 @@ impl Span {
         self.to_s - self.from_s
     }
 
-    /// The moment halfway.
     pub fn middle_s(&self) -> f64 {
         f64::midpoint(self.from_s, self.to_s)
     }

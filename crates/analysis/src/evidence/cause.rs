@@ -13,7 +13,6 @@ use serde::Serialize;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Limit {
-    /// The device.
     Disk,
     /// Syncs of files that the clients ask for.
     Sync,
@@ -49,13 +48,12 @@ pub enum Limit {
     OtherProcesses,
     /// The CPU, of which the hypervisor took what the point needed: the finding `foreign-cpu` has the figures.
     Hypervisor,
-    /// The client threads.
     Client,
     /// One operation at a time: its latency.
     OneAtATime,
     /// A few operations at a time: their latency.
     FewInFlight,
-    /// The offered rate.
+    /// The rate that was offered.
     Schedule,
     /// Whichever of them could not keep up with the offered rate.
     TargetOrClients,
@@ -213,7 +211,6 @@ pub struct CausePlace {
 /// A limit that the point did not reach, with the figure that shows it.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct RuledOut {
-    /// Which.
     pub code: Limit,
     /// How much of the resource was used, or of the time was lost to it.
     pub value: f64,

@@ -10,13 +10,9 @@ use serde::Serialize;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum LimitedFlow {
-    /// Read operations.
     ReadOps,
-    /// Write operations.
     WriteOps,
-    /// Bytes read.
     ReadBytes,
-    /// Bytes written.
     WriteBytes,
 }
 

@@ -25,9 +25,7 @@ const OPS_PER_S_MIN: f64 = 1.0;
 /// Operations of one sort and their bytes, per second.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Flow {
-    /// Operations per second.
     pub ops: f64,
-    /// Bytes per second.
     pub bytes: f64,
 }
 

@@ -91,9 +91,7 @@ pub struct ShownCeiling {
     pub mix: CeilingMix,
     /// The size of a block.
     pub block_bytes: Bytes,
-    /// Operations in flight.
     pub depth: u64,
-    /// Operations per second.
     pub ops_per_s: f64,
     /// The point of this run that showed it; `None` if it was measured before.
     pub point: Option<u32>,

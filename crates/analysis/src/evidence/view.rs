@@ -13,7 +13,6 @@ use serde::Serialize;
 
 /// What a detector may look at.
 pub struct PointView<'a> {
-    /// The recorded point.
     pub point: &'a PointData,
     /// The points of its sequence in their order, itself among them; itself alone if it is in none.
     pub sequence: &'a [PointData],
@@ -21,9 +20,8 @@ pub struct PointView<'a> {
     pub ceilings: &'a [ShownCeiling],
     /// Attempts at the same point that broke off before it.
     pub broken_off: Vec<&'a PointData>,
-    /// The machine.
     pub machine: &'a Machine,
-    /// Its run phase; `None` if it was not reached.
+    /// The run phase of the point; `None` if it was not reached.
     pub measured: Option<Measured<'a>>,
     /// Its rounds; `None` if it does not go by rounds.
     pub rounds: Option<&'a Rounds>,
@@ -55,9 +53,7 @@ pub struct HostPartView<'a> {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(untagged)]
 pub enum RunLimit {
-    /// `ops_max`.
     Ops { ops_max: u64 },
-    /// `time`.
     Time { time_ns: Nanos },
 }
 

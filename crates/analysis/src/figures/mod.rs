@@ -75,7 +75,6 @@ pub enum Unit {
     Share,
     /// Things in a second.
     PerSecond,
-    /// Bytes.
     Bytes,
     /// Bytes in a second.
     BytesPerSecond,
@@ -87,9 +86,7 @@ pub enum Unit {
     Seconds,
     /// Money, in the currency of the price that was given.
     Money,
-    /// Energy in kWh.
     KilowattHours,
-    /// Power in watts.
     Watts,
     /// A frequency in MHz.
     Megahertz,
@@ -104,7 +101,7 @@ pub enum Better {
     More,
     /// The less of it the better.
     Less,
-    /// Neither: it describes.
+    /// Neither: the figure only describes.
     Neither,
 }
 
@@ -113,13 +110,10 @@ pub enum Better {
 pub enum RepeatRule {
     /// The mean of those that have it, with an interval if the figure can have one.
     Mean,
-    /// The sum.
     Sum,
-    /// The greatest.
     Most,
-    /// The least.
     Least,
-    /// That of all repeats, or nothing if they differ.
+    /// The value of all repeats, or nothing if they differ.
     Same,
     /// That of the repeat with the slowest second.
     OfSlowest,

@@ -22,11 +22,9 @@ use words::quantity::{bytes, percent, range};
 pub struct UnlikeAccounts {
     /// The account that the tables show.
     pub shown: ByteAccount,
-    /// What it has.
     pub shown_bytes: f64,
     /// The account that does not agree with it.
     pub other: ByteAccount,
-    /// What that has.
     pub other_bytes: f64,
     /// Their difference as a share of the greater.
     pub difference_share: Share,
@@ -41,7 +39,6 @@ pub struct StepAccounts {
     pub step: Option<String>,
     /// By the account that the tables show.
     pub shown_bytes: f64,
-    /// By the other.
     pub other_bytes: f64,
 }
 

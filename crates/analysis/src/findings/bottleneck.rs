@@ -290,7 +290,6 @@ impl Cause {
         if let LimitEvidence::Disk { busy_share, .. } = self.evidence { busy_share.0 } else { 0.0 }
     }
 
-    /// Cores used.
     fn cores(&self) -> f64 {
         if let LimitEvidence::OneCore { cores, .. } = self.evidence { cores } else { 0.0 }
     }

@@ -11,14 +11,12 @@ use words::list::join_and;
 /// Conditions that the rows of a workload do not fulfil.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct BrokenConditions {
-    /// Each of them.
     pub broken: Vec<BrokenRow>,
 }
 
 /// A condition, and the first row that breaks it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct BrokenRow {
-    /// Its number.
     pub condition: u64,
     /// What must hold, and the row.
     pub first_row: String,

@@ -27,7 +27,6 @@ pub struct RateBursts {
     pub intervals: usize,
     /// The length of one.
     pub interval_ns: Nanos,
-    /// The mean rate.
     pub mean_per_s: f64,
     /// The service times; `None` if no operation was done.
     pub service_ns: Option<Quantiles>,

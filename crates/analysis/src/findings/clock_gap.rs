@@ -19,7 +19,6 @@ use words::quantity::{counted, percent, range, time};
 /// Times in which the sampler did not run although it was due.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct ClockGaps {
-    /// How many.
     pub count: usize,
     /// When the first was noticed, since the run phase began.
     pub first_at_ns: Option<Nanos>,

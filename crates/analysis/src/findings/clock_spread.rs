@@ -26,7 +26,6 @@ pub struct ClockSpread {
 /// A time that concerns one host: how well its clock is known, or how much later than planned it began.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct HostTime {
-    /// Its name.
     pub host: String,
     /// The time; negative if it began early.
     pub time_ns: i64,
@@ -35,7 +34,6 @@ pub struct HostTime {
 /// A jump of the clock of one host.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct HostStep {
-    /// Its name.
     pub host: String,
     /// What was recorded of it, as text.
     pub quoted: String,

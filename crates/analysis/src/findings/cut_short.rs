@@ -12,11 +12,8 @@ use words::quantity::{percent, plural, range, whole};
 /// A step that did not do all of its operations.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct UnfinishedStep {
-    /// Operations done.
     pub done_ops: u64,
-    /// Operations planned.
     pub planned_ops: u64,
-    /// What ended it.
     pub limit: RunLimit,
 }
 

@@ -30,13 +30,10 @@ pub struct EndpointOutages {
 /// A time in which one endpoint was down.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct EndpointOutage {
-    /// Its name.
     pub endpoint: String,
     /// When it was lost, since the run phase began.
     pub at_ns: Nanos,
-    /// For how long.
     pub down_ns: Nanos,
-    /// How that ended.
     pub end: OutageEnd,
     /// When it had its full rate again.
     pub full_rate: FullRate,

@@ -14,10 +14,8 @@ use model::EventKind;
 use serde::Serialize;
 use words::quantity::{counted, percent, range, whole};
 
-/// Operations that failed.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct FailedOps {
-    /// How many failed.
     pub failed_ops: u64,
     /// How many of them failed in outages.
     pub in_outages_ops: u64,

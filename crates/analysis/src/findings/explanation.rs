@@ -8,7 +8,6 @@ use crate::judgement::Severity;
 /// What `plimsoll explain CODE` prints.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Explanation {
-    /// The code.
     pub code: Code,
     /// One line: what is found.
     pub summary: &'static str,

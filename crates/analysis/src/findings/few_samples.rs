@@ -25,7 +25,6 @@ pub struct FewSamples {
     pub highest: Option<Percentile>,
     /// The length of the run.
     pub length_ns: Nanos,
-    /// Operations failed.
     pub failed_ops: u64,
 }
 

@@ -28,7 +28,6 @@ pub struct LostHosts {
 /// A host that was lost.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct LostHost {
-    /// Its name.
     pub host: String,
     /// When, since the run phase began; `None` before it.
     pub at_ns: Option<Nanos>,

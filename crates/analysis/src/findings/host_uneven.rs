@@ -25,7 +25,6 @@ pub struct UnevenHosts {
 /// A host that did less than its share.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct UnevenHost {
-    /// Its name.
     pub host: String,
     /// The share of all operations that it was to do.
     pub planned_share: Share,

@@ -12,7 +12,6 @@ use words::quantity::counted;
 /// Clients whose last operation did not return.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct BlockedClients {
-    /// How many.
     pub clients: usize,
     /// What the load loop recorded of each.
     pub quoted: Vec<String>,

@@ -24,7 +24,6 @@ pub struct IncompletePoint {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum PointEnding {
-    /// The target failed.
     TargetFailed,
     /// Data did not come back as it was written, and the load was stopped.
     DataDamaged,

@@ -42,7 +42,6 @@ pub struct InconsistentRepeats {
 pub struct RepeatSeen {
     /// The number of its point.
     pub point: u32,
-    /// Operations per second.
     pub ops_per_s: f64,
     /// How its rate moved over the run; `None` if it was too short to see, or if it changed too little to call it a change and too much
     /// to call it steady.
@@ -68,9 +67,7 @@ pub enum RateBehaviour {
 /// How far apart the rates of repeats are.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct RateSpread {
-    /// The lowest rate.
     pub least_per_s: f64,
-    /// The highest.
     pub most_per_s: f64,
     /// Their difference as a share of the mean of all.
     pub share: Share,

@@ -21,7 +21,6 @@ pub trait FindingKind: DetailKind {
     /// How it disturbs the course of a rate or a service; `None` if it says nothing of that.
     const DISTURBANCE: Option<CourseDisturbance> = None;
 
-    /// What shows it.
     const SHOWN_BY: ShownBy = ShownBy::Records;
 
     /// What a point did or had that is less than valid because of it, in the past tense: `ran too short`. Empty of a kind that is always
@@ -139,7 +138,6 @@ impl Watched {
 /// What looks for findings, and where.
 #[derive(Clone, Copy)]
 pub enum Detects {
-    /// In a point.
     Point(fn(&PointView) -> Vec<Finding>),
     /// In a point, or on each of its hosts if it has several: it is about one machine and plimsoll on it.
     EachHost(fn(&PointView) -> Vec<Finding>),

@@ -25,7 +25,6 @@ pub struct Knee {
     pub knee: StepRate,
     /// The step with the highest rate.
     pub best: StepRate,
-    /// The last step.
     pub last: StepRate,
     /// All steps by clients times depth.
     pub steps: Vec<StepRate>,
@@ -49,7 +48,6 @@ pub struct StepsWithoutGain {
 /// The rate at one number of clients and depth.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct StepRate {
-    /// Clients.
     pub clients: u32,
     /// Operations that one client kept in flight.
     pub depth: u32,

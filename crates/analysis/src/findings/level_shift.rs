@@ -24,7 +24,7 @@ const VISIBLE_VARIATION: f64 = 0.02;
 /// Levels that the rate kept to, one after the other.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct LevelShifts {
-    /// At least two.
+    /// There are at least two.
     pub levels: Vec<LevelSpan>,
     /// The length of an interval, which is how exactly the times are known.
     pub interval_ns: Nanos,

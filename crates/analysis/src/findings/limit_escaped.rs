@@ -15,7 +15,6 @@ use words::quantity::{or_unknown, range, whole};
 /// A device that did more than its limit allows.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct EscapedLimit {
-    /// What is limited.
     pub flow: LimitedFlow,
     /// What the device did, per second.
     pub done_per_s: f64,

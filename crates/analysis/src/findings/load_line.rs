@@ -19,9 +19,7 @@ pub struct CeilingUse {
     pub used_share: Share,
     /// The ceiling; or that of reads and that of writes, whose shares add up.
     pub ceilings: Vec<ShownCeiling>,
-    /// Operations per second.
     pub ops_per_s: f64,
-    /// Their mean size.
     pub bytes_per_op: f64,
     /// Whether they are counted at the clients, and not at the device.
     pub counted_at_clients: bool,

@@ -22,7 +22,6 @@ use words::quantity::{counted, percent, plural, range, seconds};
 /// Times in which the server was gone.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Outages {
-    /// How many.
     pub count: usize,
     /// The length of all together.
     pub total_ns: Nanos,

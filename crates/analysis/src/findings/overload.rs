@@ -19,7 +19,6 @@ pub struct Overload {
     /// Whether the backlog grew all the time, because more work arrived than the clients can do; if not, it was left by a stall at the
     /// end.
     pub is_lasting: bool,
-    /// Arrivals offered.
     pub arrivals: u64,
     /// Arrivals that fell due while every client was busy.
     pub late_arrivals: u64,
@@ -27,9 +26,7 @@ pub struct Overload {
     pub late_share: Share,
     /// Arrivals that were never started.
     pub unserved_arrivals: u64,
-    /// The rate offered.
     pub offered_per_s: f64,
-    /// The rate done.
     pub done_per_s: f64,
     /// The times of a replay that fell behind its recording.
     #[serde(skip_serializing_if = "Option::is_none")]

@@ -18,13 +18,10 @@ use words::quantity::{percent, plural, range, time};
 /// Stretches in which plimsoll itself did not run.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct RecorderGaps {
-    /// Why.
     pub cause: GapCause,
-    /// How many.
     pub count: usize,
     /// How long they were in all, without the time in which the machine was suspended.
     pub total_ns: Nanos,
-    /// The longest.
     pub longest_ns: Nanos,
     /// All of them as a share of the run.
     pub share: Share,

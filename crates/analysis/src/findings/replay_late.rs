@@ -15,7 +15,7 @@ use words::quantity::{counted, percent, range, time, whole};
 /// Requests of a recording that did not begin at their times.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct LateStarts {
-    /// Requests that began.
+    /// How many requests began.
     pub requests: u64,
     /// Those that began too late.
     pub late_requests: u64,

@@ -14,7 +14,6 @@ use words::quantity::counted;
 /// Restarts of the server during the point, or its end.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct ServerRestarts {
-    /// How many restarts.
     pub count: usize,
     /// How the server ended, `gone` if that is not known; `None` if it did not, or it is not on this machine.
     pub ended: Option<String>,

@@ -15,7 +15,6 @@ use words::quantity::{number, range};
 pub struct RetriedOps {
     /// Retries for each operation that ended.
     pub retries_per_op: f64,
-    /// Retries per second.
     pub retries_per_s: f64,
 }
 

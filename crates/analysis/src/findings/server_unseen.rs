@@ -15,7 +15,6 @@ use words::quantity::percent;
 /// A server that plimsoll did not start and does not see, or not all of it.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct UnseenProcess {
-    /// The reason.
     pub why: UnseenServer,
     /// The share of the machine's CPU time that the server and other processes used together; `None` if they can be told apart, or if it
     /// is not known.

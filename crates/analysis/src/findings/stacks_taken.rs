@@ -23,7 +23,6 @@ pub struct StackStops {
     pub at_random: usize,
     /// How long the engine, or a part of it, was stopped in all.
     pub stopped_ns: Nanos,
-    /// The longest stop.
     pub longest_ns: Nanos,
     /// How long the tool ran in all.
     pub took_ns: Nanos,

@@ -32,7 +32,6 @@ pub enum Stalls {
 /// Stalls that the rates of the intervals show.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct LongStalls {
-    /// How many.
     pub count: usize,
     /// The length of all together.
     pub total_ns: Nanos,
@@ -56,7 +55,6 @@ pub struct LongStalls {
 /// Stalls that single operations show.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct ShortStalls {
-    /// The slow operations.
     #[serde(flatten)]
     pub slow: SlowOps,
     /// How many intervals there are.
@@ -68,9 +66,9 @@ pub struct ShortStalls {
 /// The time from one event to the next.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct EventPeriod {
-    /// The median.
+    /// The median of these times.
     pub gap_ns: Nanos,
-    /// Half the range.
+    /// Half the range of these times.
     pub spread_ns: Nanos,
 }
 

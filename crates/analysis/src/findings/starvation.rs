@@ -21,7 +21,6 @@ pub struct StarvedOps {
     pub slow: SlowOps,
     /// The length of the run.
     pub length_ns: Nanos,
-    /// Clients.
     pub clients: u32,
     /// Operations that each kept in flight.
     pub depth: u32,

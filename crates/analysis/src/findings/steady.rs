@@ -23,11 +23,9 @@ pub struct SteadyRounds {
 pub struct RoundsWindow {
     /// The first, counted from 1.
     pub first_round: usize,
-    /// The last.
     pub last_round: usize,
     /// The length of one.
     pub round_ns: Nanos,
-    /// Their rates.
     pub ops_per_s: Vec<f64>,
     /// The mean of their rates.
     pub mean_per_s: f64,

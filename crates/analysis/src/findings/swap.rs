@@ -14,9 +14,7 @@ use words::quantity::{percent, plural, whole};
 /// Signs that the machine was short of memory.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct MemoryPressure {
-    /// Pages swapped in.
     pub swapped_in_pages: u64,
-    /// Pages swapped out.
     pub swapped_out_pages: u64,
     /// The share of the time in which all tasks waited for memory.
     pub waited_share: Share,

@@ -40,9 +40,7 @@ pub enum MissedTarget {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum BlockAccess {
-    /// Read.
     Read,
-    /// Written.
     Write,
 }
 
@@ -63,7 +61,6 @@ pub enum BlockChange {
 pub struct MissedArrivals {
     /// The rate asked for.
     pub offered_per_s: f64,
-    /// The rate reached.
     pub done_per_s: f64,
     /// The share of the expected arrivals that is missing.
     pub missing_share: Share,

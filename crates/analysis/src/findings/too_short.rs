@@ -15,7 +15,7 @@ use words::quantity::{counted, plural, range, time};
 /// A run of few intervals or little time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct ShortRun {
-    /// Whole intervals.
+    /// How many complete intervals it has.
     pub intervals: usize,
     /// The least number of them that gives a confidence interval.
     pub intervals_min: usize,
@@ -23,7 +23,6 @@ pub struct ShortRun {
     pub interval_ns: Nanos,
     /// The length of the run.
     pub length_ns: Nanos,
-    /// The least length.
     pub length_min_ns: Nanos,
 }
 

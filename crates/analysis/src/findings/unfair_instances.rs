@@ -14,7 +14,6 @@ use words::quantity::{counted, percent, range, rate};
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(transparent)]
 pub struct UnequalInstances {
-    /// What each did.
     pub shares: InstanceShares,
 }
 

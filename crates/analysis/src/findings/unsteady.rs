@@ -21,7 +21,6 @@ use words::quantity::{percent, plural, range, rate};
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 #[serde(tag = "how", rename_all = "kebab-case")]
 pub enum Unsteadiness {
-    /// The halves differ.
     Halves(HalfRates),
     /// It rises or falls over all of the run.
     Trend(RateTrend),
@@ -32,11 +31,9 @@ pub enum Unsteadiness {
 /// The rates of the halves of a run, with 99.9 % intervals.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct HalfRates {
-    /// The first half.
     pub first_per_s: f64,
     /// Half the width of its interval.
     pub first_half_width_per_s: f64,
-    /// The second half.
     pub second_per_s: f64,
     /// Half the width of its interval.
     pub second_half_width_per_s: f64,
@@ -47,7 +44,6 @@ pub struct HalfRates {
 pub struct RateTrend {
     /// Where the line begins.
     pub start_per_s: f64,
-    /// Where it ends.
     pub end_per_s: f64,
     /// How much it rises; below 0 if it falls.
     pub change_per_s: f64,
@@ -60,9 +56,7 @@ pub struct RateTrend {
 pub struct RateVariation {
     /// Their coefficient of variation beyond what counting alone gives.
     pub variation_share: Share,
-    /// The lowest.
     pub least_per_s: f64,
-    /// The highest.
     pub most_per_s: f64,
     /// How many intervals there are.
     pub intervals: usize,

@@ -16,9 +16,7 @@ use words::quantity::{percent, rate, time, whole};
 /// A sine that the rates follow.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct RateWave {
-    /// At its bottom.
     pub low_per_s: f64,
-    /// At its top.
     pub high_per_s: f64,
     /// From one top to the next.
     pub period_ns: Nanos,

@@ -14,7 +14,6 @@ use words::quantity::{percent, range, rate};
 /// A throughput that is known only roughly.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct WideInterval {
-    /// The throughput.
     pub ops_per_s: f64,
     /// Its 95 % confidence interval.
     pub ops_per_s_ci95: [f64; 2],

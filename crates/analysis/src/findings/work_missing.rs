@@ -29,7 +29,6 @@ pub struct MissingWork {
 /// The operations of one kind.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct MissingKind {
-    /// Its name.
     pub kind: String,
     /// How many were done.
     pub ops: u64,

@@ -64,7 +64,7 @@ pub struct Contrast {
     pub log_ratio: f64,
     /// The probability of so large a difference, or a larger one, between stretches of one level.
     pub p: f64,
-    /// Its standard error.
+    /// The standard error of the logarithm.
     error: f64,
     /// So many standard errors are half of the interval.
     half_width: f64,

@@ -32,9 +32,7 @@ pub enum HistoryMetric {
 /// What one run has of a metric.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct MetricValue {
-    /// Which.
     pub metric: HistoryMetric,
-    /// Its value.
     pub value: f64,
     /// Its 95 % confidence interval within the run, if it has one.
     pub ci95: Option<[f64; 2]>,

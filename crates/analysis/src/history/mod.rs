@@ -52,7 +52,6 @@ pub struct PlanHistory {
 pub struct HistorySeries {
     /// What distinguishes the point, as the newest run has it.
     pub label: Label,
-    /// The metric.
     pub metric: HistoryMetric,
     /// Its values, the oldest first. A run that has none is missing.
     pub values: Vec<RunValue>,
@@ -65,7 +64,6 @@ pub struct HistorySeries {
 pub struct RunValue {
     /// The run: its place among those of the plan.
     pub run: usize,
-    /// The value.
     pub value: MetricValue,
 }
 
@@ -94,13 +92,13 @@ pub enum HistoryOutcome {
 /// A stretch of a series without a change.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct HistoryLevel {
-    /// The place of its first value in the series,
+    /// The place of its first value in the series.
     pub first: usize,
-    /// and of its last.
+    /// The place of its last value.
     pub last: usize,
     /// How many values it has, outliers not counted.
     pub values: usize,
-    /// Their geometric mean.
+    /// The geometric mean of these values.
     pub mean: f64,
     /// Its 95 % confidence interval, by Student's t on the logarithms.
     pub ci95: [f64; 2],

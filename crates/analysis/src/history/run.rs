@@ -12,7 +12,6 @@ use std::collections::BTreeMap;
 /// A run among others.
 #[derive(Clone, Debug)]
 pub struct HistoryRun {
-    /// Its name.
     pub id: String,
     /// When it began, in milliseconds since 1970 UTC.
     pub started_unix_ms: u64,
@@ -35,7 +34,6 @@ pub struct HistoryPoint {
     pub label: Label,
     /// The conditions that are its own.
     pub conditions: Vec<RunCondition>,
-    /// Its numbers.
     pub values: Vec<MetricValue>,
 }
 
@@ -44,7 +42,6 @@ pub struct HistoryPoint {
 pub struct UnusedPoint {
     /// What distinguishes it from the others of its run.
     pub label: Label,
-    /// Why.
     pub reason: UnusedReason,
 }
 
@@ -52,9 +49,7 @@ pub struct UnusedPoint {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum UnusedReason {
-    /// It was interrupted.
     Partial,
-    /// The engine failed.
     Failed,
     /// A finding spoils its numbers.
     Invalid,

@@ -25,7 +25,6 @@ pub struct HostCourse {
 /// One network interface over time.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct InterfaceCourse {
-    /// Its name.
     pub interface: String,
     /// Bytes per second that went out.
     pub sent_bytes_per_s: Vec<(f64, f64)>,

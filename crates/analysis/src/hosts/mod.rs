@@ -24,7 +24,6 @@ use views::HostPoint;
 /// The numbers of one host over the part of the run phase that counts.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct HostSummary {
-    /// Its name.
     pub host: String,
     /// Which agent of that name.
     pub incarnation: String,

@@ -15,7 +15,6 @@ use std::borrow::Cow;
 /// What is looked at of a host.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum HostPart {
-    /// Its clients.
     Load,
     /// The node of the database that runs on it, which serves the clients of all hosts.
     Database,
@@ -28,9 +27,7 @@ pub struct HostPoint {
     pub place: usize,
     /// What is looked at.
     pub part: HostPart,
-    /// The point.
     pub point: PointData,
-    /// The machine.
     pub machine: Machine,
 }
 

@@ -39,7 +39,6 @@ impl Case {
 /// Every case, in the order of the table.
 pub const CASES: &[&[Case]] = &[dips::CASES, periods::CASES, shifts::CASES, noise::CASES, coverage::CASES];
 
-/// What is counted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Measure {
     /// Of what is in the series, the share that is found.
@@ -70,11 +69,9 @@ impl Measure {
 /// A share that was counted, and the goal for it.
 #[derive(Clone, Copy, Debug)]
 pub struct CountedShare {
-    /// What was counted.
     pub measure: Measure,
     /// How many were as asked; with false alarms, how many were not.
     pub count: usize,
-    /// Of so many.
     pub of: usize,
     /// The least share, or with false alarms the greatest.
     pub goal: f64,

@@ -12,7 +12,7 @@ use std::f64::consts::TAU;
 const GOAL: f64 = 0.95;
 const WITHIN: f64 = 0.02;
 const INTERVAL_S: u64 = 10;
-/// Twenty minutes.
+/// In intervals; 120 of them are twenty minutes.
 const PERIOD: f64 = 120.0;
 const CYCLES: usize = 6;
 const JITTER: f64 = 0.1;

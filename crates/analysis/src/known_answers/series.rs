@@ -14,14 +14,12 @@ pub const LEVEL: f64 = 1_000.0;
 /// Normal noise of this standard deviation, as a share; `memory` is the share of the last value that the next one keeps (AR(1)).
 #[derive(Clone, Copy)]
 pub struct SeriesNoise {
-    /// The standard deviation.
     pub deviation: f64,
-    /// The coefficient.
     pub memory: f64,
 }
 
 impl SeriesNoise {
-    /// Independent values.
+    /// Its values are independent of each other.
     pub const fn white(deviation: f64) -> SeriesNoise {
         SeriesNoise { deviation, memory: 0.0 }
     }
@@ -54,7 +52,6 @@ pub fn whole_of(random: &mut Random, range: std::ops::RangeInclusive<usize>) -> 
 pub struct SeriesAnalysis {
     /// The course of its rate.
     pub shape: Shape,
-    /// Its findings.
     pub findings: Vec<Finding>,
 }
 

@@ -65,7 +65,6 @@ pub struct RatioEstimate {
     /// How often equal arms would differ at least so much; `None` for a single pair.
     #[serde(skip)]
     pub p_value: Option<f64>,
-    /// What it shows.
     pub verdict: RatioVerdict,
 }
 

@@ -27,7 +27,6 @@ pub fn half_width_share((mean, ci95): WithInterval) -> Option<f64> {
 /// The mean of some repeats.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
 pub struct MeanOfRepeats {
-    /// The mean.
     pub mean: f64,
     /// Its 95 % confidence interval; `None` if neither the repeats' own intervals nor at least three repeats give one.
     pub ci95: Option<[f64; 2]>,
@@ -109,7 +108,6 @@ impl<'a, T> Repeated<'a, T> {
         Repeated { all: self.iter().filter_map(part).collect(), errors: self.errors }
     }
 
-    /// The mean.
     pub fn mean<V: RowValue>(&self, value: impl Fn(&T) -> V) -> V {
         V::from_number(combine_plain(self.iter().filter_map(|one| value(one).number())))
     }
@@ -120,13 +118,11 @@ impl<'a, T> Repeated<'a, T> {
         (all.map(|all| all.mean), all.and_then(|all| all.ci95))
     }
 
-    /// The sum.
     pub fn sum<V: RowValue>(&self, value: impl Fn(&T) -> V) -> V {
         let known = self.iter().filter_map(|one| value(one).number());
         V::from_number(known.reduce(|sum, one| sum + one))
     }
 
-    /// The greatest.
     pub fn most<V: Ord + Default>(&self, value: impl Fn(&T) -> V) -> V {
         self.iter().map(value).max().unwrap_or_default()
     }
@@ -146,7 +142,6 @@ impl<'a, T> Repeated<'a, T> {
 
 /// A number of a point that is combined over repeats; it may be unknown.
 pub trait RowValue: Copy {
-    /// The number.
     fn number(self) -> Option<f64>;
     /// The number of a row, made from the numbers of its repeats.
     fn from_number(number: Option<f64>) -> Self;

@@ -36,7 +36,7 @@ pub struct UslFit {
     inverse: [[f64; 3]; 3],
     /// The sum of the squared errors of the logarithms.
     squares: f64,
-    /// How many rates.
+    /// How many rates it was fitted to.
     rates: usize,
 }
 

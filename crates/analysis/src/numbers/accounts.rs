@@ -14,13 +14,11 @@ use model::{CounterRole, PointData, Tick};
 /// Bytes that an engine moved between two readings, by its own counters.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct WriteBreakdown {
-    /// Read.
     pub read: Option<f64>,
     /// Written to the redo log or write-ahead log.
     pub log: Option<f64>,
     /// Written as pages, or by flushes of memory.
     pub pages: Option<f64>,
-    /// Written by compactions.
     pub compaction: Option<f64>,
     /// Written to the doublewrite buffer.
     pub doublewrite: Option<f64>,

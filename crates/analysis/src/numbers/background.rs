@@ -25,7 +25,6 @@ pub struct BackgroundSummary {
     pub clients: u32,
     /// How many operations were to be done per second, over all of them; `None` in a closed loop.
     pub asked_per_s: Option<f64>,
-    /// Operations done.
     pub ops: u64,
     /// Operations done per second.
     pub ops_per_s: f64,
@@ -35,7 +34,6 @@ pub struct BackgroundSummary {
     pub kept: Option<f64>,
     /// Rows inserted per second; `None` if they insert none.
     pub rows_per_s: Option<f64>,
-    /// Operations failed.
     pub failed: u64,
     /// Arrivals that fell due while every client was busy.
     pub late: u64,
@@ -45,10 +43,8 @@ pub struct BackgroundSummary {
     pub response_ns: Option<Quantiles>,
     /// Service times; `None` if none was done.
     pub service_ns: Option<Quantiles>,
-    /// All response times.
     #[serde(skip)]
     pub response: Times,
-    /// All service times.
     #[serde(skip)]
     pub service: Times,
 }
@@ -223,12 +219,10 @@ fn with_kinds(phase: &PhaseData, which: impl Fn(&KindRow) -> bool) -> Vec<Interv
 pub struct EndedOps {
     /// Done by its end.
     pub done: u64,
-    /// Failed.
     pub failed: u64,
 }
 
 impl EndedOps {
-    /// Those of `point`.
     pub(crate) fn of_point(point: &PointData) -> EndedOps {
         counted_of_all(point).map_or_else(EndedOps::default, |all| EndedOps { done: all.ok, failed: all.failed })
     }
@@ -238,7 +232,6 @@ impl EndedOps {
         combined!(all, EndedOps { done: sum, failed: sum })
     }
 
-    /// Done or failed.
     pub fn all(self) -> u64 {
         self.done.saturating_add(self.failed)
     }

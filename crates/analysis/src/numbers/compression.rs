@@ -9,7 +9,6 @@ use serde::Serialize;
 pub struct CompressionCost {
     /// How many times smaller the file became.
     pub ratio: Option<f64>,
-    /// Its length.
     pub input_bytes: u64,
     /// The size of the result, after it was synced.
     pub output_bytes: u64,
@@ -33,13 +32,10 @@ pub struct CompressionCost {
 /// The times of one kind of op on single blocks.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct BlockTimes {
-    /// The kind.
     pub kind: String,
     /// How many there were.
     pub ops: u64,
-    /// Their median,
     pub p50_ns: u64,
-    /// and their 99th percentile.
     pub p99_ns: u64,
     #[serde(skip)]
     times: Times,

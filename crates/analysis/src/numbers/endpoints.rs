@@ -46,7 +46,6 @@ pub struct EndpointSummary {
     /// Operations done per second in each interval: the middle of the interval in seconds since the run phase began, and the rate.
     #[serde(skip)]
     pub rates: Vec<(f64, f64)>,
-    /// All response times.
     #[serde(skip)]
     pub response: Times,
 }
@@ -217,9 +216,9 @@ fn merge_endpoint(same: &[&EndpointSummary]) -> EndpointSummary {
 /// A stretch in which an endpoint could not be used.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct DownTime {
-    /// When it began and ended, in seconds since the run phase began.
+    /// When it began, in seconds since the run phase began.
     pub from_s: f64,
-    /// See above.
+    /// When it ended, on the same scale.
     pub to_s: f64,
     /// Whether it ended before the run phase did.
     pub is_over: bool,

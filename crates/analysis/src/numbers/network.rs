@@ -38,7 +38,6 @@ pub struct NetworkUse {
 /// One network interface over the run phase.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct InterfaceUse {
-    /// Its name.
     pub interface: String,
     /// Bytes per second that went out; over loopback those of both directions.
     pub sent_bytes_per_s: Option<f64>,

@@ -56,11 +56,10 @@ pub struct Cost {
 /// What costs are divided by.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Denominator {
-    /// Operations.
     Op,
     /// Statements: a transaction is several, any other operation is one.
     Query,
-    /// Rows inserted.
+    /// Rows that were inserted.
     Row,
 }
 

@@ -12,11 +12,9 @@ use serde::{Deserialize, Serialize};
 
 /// New orders in the run phase of a point.
 pub struct OrderRates {
-    /// How many were done,
+    /// How many were done in the minutes below.
     pub new_orders: f64,
-    /// in so many minutes.
     pub minutes: f64,
-    /// The warehouses.
     pub warehouses: u64,
     /// The most that a warehouse can have with the pauses of its terminals; `None` if these make none.
     pub most_per_minute_and_warehouse: Option<f64>,
@@ -48,9 +46,9 @@ fn count_in(work: &OrderWork, kind: &KindRow) -> f64 {
 /// The rate of new orders.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct NewOrderRate {
-    /// New orders per minute,
+    /// New orders that were done per minute.
     pub per_minute: f64,
-    /// and their 95 % confidence interval.
+    /// The 95 % confidence interval of that rate.
     pub per_minute_ci95: Option<[f64; 2]>,
     /// The same of one warehouse, if terminals make pauses: then it is this that is limited.
     pub per_minute_and_warehouse: Option<f64>,

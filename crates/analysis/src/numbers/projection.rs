@@ -78,7 +78,6 @@ pub enum Obstacle {
     EndsByTime,
     /// Full size is too many times the rows inserted.
     TooFar {
-        /// How many times.
         factor: f64,
         /// How many times a trend is followed at most.
         factor_max: f64,
@@ -98,7 +97,6 @@ pub enum Obstacle {
     DataFitsCache {
         /// Data and its indexes.
         data_bytes: f64,
-        /// The engine's cache.
         cache_bytes: f64,
     },
     /// The data was read from memory, and would not fit it at full size.
@@ -144,7 +142,7 @@ pub struct ProjectedEnd {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum RowTimeTrend {
-    /// Not at all.
+    /// It does not depend on them.
     Constant,
     /// It rises, or falls, with their logarithm.
     Logarithmic,

@@ -12,7 +12,6 @@ use serde::{Deserialize, Serialize};
 /// How often operations were tried again in the run phase.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct RetryRate {
-    /// Retries per second.
     pub per_s: f64,
     /// Retries for each operation that ended.
     pub per_op: f64,

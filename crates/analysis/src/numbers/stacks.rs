@@ -25,9 +25,8 @@ pub struct StackProfile {
     pub tool: String,
     /// Whether it sees all threads; else only those on a CPU, several times each.
     pub sees_all_threads: bool,
-    /// Those of stalls.
     pub stalls: StackSample,
-    /// Those of random moments.
+    /// The snapshots of random moments.
     pub random: StackSample,
     /// What taking them cost.
     pub cost: StackCost,
@@ -40,7 +39,6 @@ pub struct StackProfile {
 /// The stacks of several snapshots, added up.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct StackSample {
-    /// How many snapshots.
     pub snapshots: usize,
     /// Their stacks, each once, with its count over all snapshots.
     #[serde(skip)]
@@ -53,7 +51,6 @@ pub struct StackCost {
     /// For how long the engine, or a part of it, was stopped in all, in nanoseconds.
     #[serde(rename = "stopped_ns")]
     pub stopped: Nanos,
-    /// The longest stop.
     #[serde(rename = "longest_ns")]
     pub longest: Nanos,
     /// For how long the tool ran in all.
@@ -66,7 +63,6 @@ pub struct StackCost {
 /// A function, and how much of the engine's work it is.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct BusyFunction {
-    /// Its name.
     pub frame: String,
     /// In how many threads it was the innermost, on average; of a tool that sees some threads only, in how many samples.
     pub threads: f64,
@@ -75,7 +71,6 @@ pub struct BusyFunction {
 /// A function that is in another number of threads at stalls.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct FrameShift {
-    /// Its name.
     pub frame: String,
     /// In how many threads it is at a stall, on average; of a tool that sees some threads only, in how many samples.
     pub at_stalls: f64,

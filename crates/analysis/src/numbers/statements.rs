@@ -32,16 +32,14 @@ pub struct StatementSummary {
     pub asked_per_s: Option<f64>,
     /// Its share of all operations done, from 0 to 1; `None` in the background.
     pub share: Option<f64>,
-    /// Payload per second.
+    /// The payload per second.
     pub bytes_per_s: f64,
     /// Response times, those of the grace time included; `None` if none was done.
     pub response_ns: Option<Quantiles>,
     /// Service times, as the response times.
     pub service_ns: Option<Quantiles>,
-    /// All response times.
     #[serde(skip)]
     pub response: Times,
-    /// All service times.
     #[serde(skip)]
     pub service: Times,
 }

@@ -14,15 +14,11 @@ use std::cmp::Reverse;
 /// The numbers of one kind of operation, over the part of the run that counts and its grace time.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct KindSummary {
-    /// Its name.
     pub kind: String,
-    /// Operations done.
     pub ops: u64,
-    /// Operations failed.
     pub failed: u64,
     /// Response times; `None` if none was done. A step is due as soon as it can start, so its service times are the same.
     pub response_ns: Option<Quantiles>,
-    /// All response times.
     #[serde(skip)]
     pub response: Times,
 }

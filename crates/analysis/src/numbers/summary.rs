@@ -69,7 +69,7 @@ pub struct Summary {
     /// New orders; `None` if the point enters none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub new_orders: Option<NewOrderRate>,
-    /// Payload per second.
+    /// The payload per second.
     pub bytes_per_s: f64,
     /// Response times; `None` if no operation was done.
     pub response_ns: Option<Quantiles>,

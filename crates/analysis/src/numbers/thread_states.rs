@@ -28,7 +28,6 @@ pub struct ThreadStates {
 /// Shares of the time of threads that worked, from 0 to 1. They sum to 1.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
 pub struct StateShares {
-    /// On a CPU.
     pub cpu: f64,
     /// In the queue of a CPU. The engine's own account does not have it; there it is part of `cpu`.
     pub runnable: f64,
@@ -40,7 +39,6 @@ pub struct StateShares {
     pub lock: f64,
     /// Of the engine's threads: on clients. Of clients: on the engine.
     pub client: f64,
-    /// On anything else.
     pub other: f64,
     /// How many threads worked on average: their time over that of the clock.
     #[serde(skip)]

@@ -10,7 +10,6 @@ use std::collections::BTreeMap;
 /// What an execution of a variant took.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct VariantCost {
-    /// The variant.
     pub name: String,
     /// The parameter that names it.
     #[serde(skip)]
@@ -21,7 +20,6 @@ pub struct VariantCost {
     pub total_seconds: Option<f64>,
     /// The statement alone, in seconds.
     pub statement_seconds: Option<f64>,
-    /// Each step.
     pub steps: Vec<StepCost>,
     /// Steps that were cancelled at their time limit.
     pub timeouts: u64,
@@ -34,7 +32,6 @@ pub struct VariantCost {
     pub built: Option<String>,
     /// What one execution cost inside the engine.
     pub efforts: BTreeMap<StatementEffort, f64>,
-    /// The optimizer's plan.
     #[serde(skip)]
     pub plan: Option<String>,
 }
@@ -42,7 +39,6 @@ pub struct VariantCost {
 /// One step of a variant.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct StepCost {
-    /// Its name.
     pub name: String,
     /// What it is for.
     pub part: StepPart,

@@ -13,7 +13,6 @@ use serde::Serialize;
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 #[serde(tag = "kind", rename_all = "kebab-case")]
 pub enum WorkDone {
-    /// All of it.
     #[default]
     Whole,
     /// A part of it: it was interrupted, it failed, the disk was nearly full, or its time was over.

@@ -164,7 +164,6 @@ impl WriteAccounts {
         WriteAccounts { engine_bytes: zero, flush_ops: zero, is_synced: true, ..accounts }
     }
 
-    /// What `account` holds.
     pub fn bytes_of(&self, account: ByteAccount) -> Option<f64> {
         match account {
             ByteAccount::Volume => self.device_bytes,

@@ -32,15 +32,12 @@ pub struct CompressionRow {
     pub repeats: usize,
     /// Whether they may be used: what must not be is shown, and nothing is claimed of it.
     pub is_usable: bool,
-    /// Bytes that went in,
     pub input_bytes: f64,
-    /// and out.
     pub output_bytes: f64,
-    /// The shortest time until all was on disk, in seconds,
+    /// The shortest time until all was on disk, in seconds.
     pub best_s: Option<f64>,
-    /// and the median of these times.
+    /// The median of these times.
     pub median_s: Option<f64>,
-    /// CPU seconds.
     pub cpu_s: Option<f64>,
     /// Seconds to read it back.
     pub back_s: Option<f64>,
@@ -48,9 +45,9 @@ pub struct CompressionRow {
     pub blocks: Vec<BlockTimes>,
     /// Whether no other codec of the table is both smaller and faster.
     pub on_front: bool,
-    /// The price of the machine per hour, if it was stated,
+    /// The price of the machine per hour, if it was stated.
     pub price_per_hour: Option<f64>,
-    /// and its power, stated or measured.
+    /// The power of the machine, stated or measured.
     pub watts: Option<f64>,
 }
 
@@ -102,9 +99,7 @@ fn split_level(text: &str) -> Option<(&str, i32)> {
 /// Two levels of one codec: the least and the most of a table.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct CodecLevels<'t> {
-    /// The least level,
     pub least: &'t CompressionRow,
-    /// and the most.
     pub most: &'t CompressionRow,
 }
 

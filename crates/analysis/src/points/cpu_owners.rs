@@ -22,7 +22,6 @@ pub enum CpuOwner {
     KernelThreads,
     /// Interrupts, hard and soft.
     Interrupts,
-    /// All other processes.
     Others,
     /// All other processes, and a server that is not seen among them.
     OthersWithEngine,
@@ -42,7 +41,6 @@ pub struct CpuByOwner {
 /// Who used the CPUs in one stretch.
 #[derive(Clone, Debug, PartialEq)]
 pub struct OwnerShares {
-    /// The stretch.
     pub span: Span,
     /// The share of each owner in all CPU time of the machine, from 0 to 1, in the order of [`CpuByOwner::owners`]. They sum to 1 at most.
     pub shares: Vec<f64>,

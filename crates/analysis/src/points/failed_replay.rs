@@ -12,7 +12,6 @@ pub(crate) const FAILED_MAX: f64 = 0.01;
 /// The statements of replays that failed.
 #[derive(Clone, Debug, PartialEq)]
 pub struct FailedReplay {
-    /// How many.
     pub failed: u64,
     /// Of how many that were sent.
     pub sent: u64,

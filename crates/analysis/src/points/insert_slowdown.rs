@@ -27,15 +27,14 @@ pub struct InsertComparison {
 /// By how much the insert rate of one engine drops when one thing changes.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct EngineSlowdown {
-    /// What changed.
     pub change: Change,
     /// What else varies in the run, and what it was here.
     pub place: Vec<Setting>,
     /// The engine, or the path.
     pub engine: String,
-    /// Rows inserted per second before,
+    /// Rows inserted per second before the change.
     pub before: MeanOfRepeats,
-    /// and after.
+    /// The same after the change.
     pub after: MeanOfRepeats,
     /// By how much the rate drops.
     pub drop: RateDrop,
@@ -49,7 +48,6 @@ pub enum Change {
     Storage {
         /// The limit before; `Absent` for none.
         from: SettingValue,
-        /// The limit after.
         to: SettingValue,
     },
     /// The data outgrew the cache.
@@ -59,9 +57,7 @@ pub enum Change {
 /// A point that inserts and was not compared.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct LeftOutPoint {
-    /// Its number.
     pub point: u32,
-    /// Why.
     pub reason: LeftOutReason,
 }
 

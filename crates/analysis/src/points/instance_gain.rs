@@ -20,7 +20,6 @@ pub struct InstanceGain {
     pub label: Vec<Setting>,
     /// The fewest instances that were measured.
     pub base: InstanceStep,
-    /// More of them.
     pub more: InstanceStep,
     /// The rate of `more` over that of `base`.
     pub ratio: RatioEstimate,
@@ -31,7 +30,6 @@ pub struct InstanceGain {
 /// The number of clients at which so many instances together did the most.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct InstanceStep {
-    /// How many instances.
     pub instances: u32,
     /// The clients of each.
     pub clients: u32,

@@ -19,16 +19,13 @@ use model::limit::{
 use model::{PointData, RunData, Trial};
 use serde::Serialize;
 
-/// One search.
 #[derive(Clone, Debug)]
 pub struct SearchAnalysis {
     /// What distinguishes it from the other points and searches of the run, its clients and repetition included.
     pub label: Label,
     /// The engine, or the path.
     pub engine: String,
-    /// The workload.
     pub workload: String,
-    /// What was asked.
     pub spec: LimitSpec,
     /// What it has found.
     pub result: LimitResult,
@@ -36,7 +33,6 @@ pub struct SearchAnalysis {
     pub probes: Vec<ProbeAnalysis>,
 }
 
-/// One probe.
 #[derive(Clone, Debug)]
 pub struct ProbeAnalysis {
     /// Which one it is, and what for.
@@ -60,7 +56,6 @@ pub struct RateLimit {
     /// Between which multiples of it the limit is.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub times_ci95: Option<(f64, Option<f64>)>,
-    /// The objective.
     pub slo: String,
     /// How the search ended.
     pub outcome: &'static str,
@@ -70,7 +65,6 @@ pub struct RateLimit {
     pub failed_above: Option<&'static str>,
     /// What limited the target above it; `None` if no counter shows it.
     pub bottleneck: Option<BottleneckAbove>,
-    /// What was measured.
     pub probes: Vec<RateProbe>,
 }
 
@@ -279,7 +273,6 @@ impl SearchAnalysis {
         closed.point.summary.as_ref().map(|summary| summary.ops_per_s)
     }
 
-    /// Its figures.
     pub fn figures(&self) -> RateLimit {
         let recorded = self.spec.arrivals.recorded();
         let times = |per_s: f64| recorded.map(|load| per_s / load.per_s);

@@ -29,7 +29,6 @@ pub enum LimitedThing {
 /// How much of a limit was used, from 0 to 1.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct LimitUse {
-    /// What has it.
     pub thing: LimitedThing,
     /// Over the time that was watched.
     pub mean: f64,

@@ -10,14 +10,12 @@ use crate::{InsertCost, PointAnalysis};
 use model::Percentile;
 use serde::{Serialize, Serializer};
 
-/// What is compared.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Metric {
     /// The largest rate that keeps an objective, in operations per second.
     LimitPerS,
     /// Rows inserted per second.
     RowsPerS,
-    /// Operations per second.
     OpsPerS,
     /// The duration of a step that has no rate, in seconds.
     Seconds,
@@ -58,7 +56,6 @@ enum MetricFigure {
 /// What a point gave.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct MeasuredValue {
-    /// The number.
     pub value: f64,
     /// Its 95 % confidence interval within the point, if it has one.
     pub ci95: Option<[f64; 2]>,

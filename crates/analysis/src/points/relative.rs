@@ -57,7 +57,6 @@ pub struct RelativeRow {
     /// The places with which it belongs together, in the words of the workload; `None` if it has no groups.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub group: Option<String>,
-    /// What was measured.
     pub metric: Metric,
     /// What the work of all points at the place is counted in: the operations of a rate are these.
     #[serde(skip)]
@@ -73,7 +72,7 @@ pub struct RelativeRow {
 pub struct RelativeCell {
     /// The mean of the arm's repeats.
     pub mean: MeanOfRepeats,
-    /// Arm : base.
+    /// The arm's value divided by that of the base.
     #[serde(flatten)]
     pub ratio: RatioEstimate,
     /// Whether base and arm were measured in turn.
@@ -88,10 +87,10 @@ pub struct RelativeCell {
     pub pairs_more: Option<u32>,
 }
 
-/// The metrics of a table, in its order: speeds,
+/// The speeds, which come first in a table.
 const SPEEDS: [Metric; 5] =
     [Metric::LimitPerS, Metric::RowsPerS, Metric::OpsPerS, Metric::Seconds, Metric::StatementSeconds];
-/// response times, and costs.
+/// The costs, which come after the response times.
 const COSTS: [Metric; 7] = [
     Metric::EngineCpuNsPerOp,
     Metric::EngineCpuNsPerInsert,

@@ -39,10 +39,7 @@ pub enum ScalingLaw {
     /// The rate grows in proportion up to a ceiling.
     Ceiling(RateCeiling),
     /// No law can be shown.
-    NotFitted {
-        /// Why not.
-        reason: NoLawReason,
-    },
+    NotFitted { reason: NoLawReason },
 }
 
 /// Why no law can be shown.
@@ -64,15 +61,12 @@ pub enum NoLawReason {
 pub struct FittedLaw {
     /// The rate of one operation at a time.
     pub single_per_s: f64,
-    /// Its interval.
     pub single_per_s_ci95: [f64; 2],
     /// The share of the work that only one can do at a time (contention).
     pub contention: f64,
-    /// Its interval.
     pub contention_ci95: [f64; 2],
     /// What each pair in the system costs each other, as a share of the work (coherency).
     pub coherency: f64,
-    /// Its interval.
     pub coherency_ci95: [f64; 2],
     /// The term that takes more at the last step, of those whose interval excludes 0.
     pub hurts: Option<ScalingTerm>,
@@ -102,7 +96,6 @@ pub struct ScalingPeak {
     pub at: f64,
     /// Its interval, with no upper end if that is beyond the last step.
     pub at_ci95: (f64, Option<f64>),
-    /// The rate there.
     pub ops_per_s: f64,
 }
 
@@ -111,7 +104,6 @@ pub struct ScalingPeak {
 pub struct LawPlace {
     /// The number of clients, or the depth.
     pub at: f64,
-    /// The rate.
     pub ops_per_s: f64,
     /// The interval of the rate.
     pub ci95: [f64; 2],
@@ -122,7 +114,6 @@ pub struct LawPlace {
 pub struct RateCeiling {
     /// The number of clients, or the depth, from which on it does not grow.
     pub at: f64,
-    /// The highest rate.
     pub ops_per_s: f64,
 }
 

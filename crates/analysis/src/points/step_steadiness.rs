@@ -32,7 +32,6 @@ const SPREAD_LEVEL: f64 = 0.999;
 pub struct StepSteadiness {
     /// What distinguishes the sweep.
     pub label: Vec<Setting>,
-    /// The steadiest step.
     pub steadiest: StepVariation,
     /// The least steady one.
     pub least_steady: StepVariation,
@@ -43,7 +42,6 @@ pub struct StepSteadiness {
 /// How much the rate of a step varies.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct StepVariation {
-    /// The step.
     pub place: StepPlace,
     /// The standard deviation of the rate over intervals, as a share of its mean.
     pub variation: MeanOfRepeats,

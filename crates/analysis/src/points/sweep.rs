@@ -21,7 +21,6 @@ pub struct Sweep<'a> {
     pub group: usize,
     /// What distinguishes the group.
     pub label: &'a [Setting],
-    /// Its workload.
     pub workload: &'a str,
     /// Its steps by clients * depth; at least one.
     pub steps: Vec<SweepStep<'a>>,
@@ -37,9 +36,7 @@ pub enum ScalingAxis {
     None,
     /// The number of clients.
     Clients,
-    /// The depth.
     Depth,
-    /// Both.
     Both,
 }
 
@@ -54,7 +51,6 @@ pub struct StepPlace {
 
 /// The repeats of one point, together.
 pub struct SweepStep<'a> {
-    /// Clients.
     pub clients: u32,
     /// Operations that one client kept in flight.
     pub depth: u32,
@@ -125,7 +121,6 @@ impl<'a> Sweep<'a> {
         self.steps.iter().find(|step| step.ops_per_s() >= enough).expect("the best step reaches its own rate")
     }
 
-    /// The last step.
     pub fn last(&self) -> &SweepStep<'a> {
         self.steps.last().expect("a sweep has at least one step")
     }

@@ -35,7 +35,6 @@ pub struct VariantVerdict {
 /// One variant over its repeats.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct VariantArm {
-    /// Its name.
     pub name: String,
     /// All steps together, in seconds.
     pub total_seconds: Option<MeanOfRepeats>,
@@ -53,7 +52,6 @@ pub struct VariantArm {
     pub statement_ratio: Option<RatioEstimate>,
     /// That of its worst usable repeat.
     pub validity: Validity,
-    /// What it returned.
     pub result: Option<StatementResult>,
     /// What the optimizer built for it alone.
     pub built: Option<String>,
@@ -63,7 +61,6 @@ pub struct VariantArm {
     pub timeouts: u64,
     /// The time limit of a step, in seconds.
     pub timeout_seconds: Option<f64>,
-    /// The optimizer's plan.
     #[serde(skip)]
     pub plan: Option<String>,
 }
@@ -71,7 +68,6 @@ pub struct VariantArm {
 /// One amount of which two variants need very different numbers.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct EffortContrast {
-    /// What it is.
     pub effort: StatementEffort,
     /// What the base needs.
     pub base: f64,

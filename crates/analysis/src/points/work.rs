@@ -19,11 +19,10 @@ pub enum WorkUnit {
     Reads,
     /// Blocks that were written.
     Writes,
-    /// Both.
     ReadsAndWrites,
     /// Connections that were opened.
     Connections,
-    /// Anything else.
+    /// Operations of any other kind.
     Operations,
 }
 

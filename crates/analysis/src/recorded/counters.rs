@@ -16,11 +16,11 @@ const IDLE_MAX: Nanos = Nanos::from_millis(100);
 /// How much something grew, and between which two readings.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Growth {
-    /// The first reading.
+    /// When the first reading was taken.
     pub from: Tick,
     /// When the clients began to work: after the first reading if they waited for it, or at it.
     pub began: Tick,
-    /// The last reading.
+    /// When the last reading was taken.
     pub to: Tick,
     /// The difference between the two.
     pub amount: f64,

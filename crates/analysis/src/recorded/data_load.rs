@@ -16,7 +16,6 @@ pub struct DataLoad {
     pub seconds: f64,
     /// Rows that were there afterwards, as the engine counted them.
     pub rows: Option<u64>,
-    /// Rows per second.
     pub rows_per_s: Option<f64>,
     /// How long it took after that to make the indexes; `None` if there were none, or if they were there before the rows.
     pub index_seconds: Option<f64>,

@@ -38,7 +38,6 @@ pub const INSTANCES: &str = "instances";
 pub enum Role {
     /// The engine, or the path that was measured.
     Engine,
-    /// The workload.
     Workload,
     /// The sort of work: another value asks for something else (`mode`, `mix`, `step`).
     Work,
@@ -48,7 +47,6 @@ pub enum Role {
     Instances,
     /// How large data and caches are.
     Size,
-    /// Any other parameter.
     Tuning,
     /// What paces the load.
     Pacing,
@@ -58,7 +56,6 @@ pub enum Role {
     Clients,
     /// The operations that one client keeps in flight.
     Depth,
-    /// The repetition.
     Repeat,
 }
 
@@ -103,9 +100,7 @@ enum Scope {
 pub struct Setting {
     /// Its name, as its flag has it.
     pub name: String,
-    /// What it decides.
     pub role: Role,
-    /// Its value.
     pub value: SettingValue,
     /// Whether it has any effect on the point.
     pub used: bool,
@@ -142,9 +137,7 @@ pub struct Label {
 /// A setting that takes several values among some points.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Dimension {
-    /// The setting's name.
     pub name: String,
-    /// What it decides.
     pub role: Role,
     /// Whether all the points use it.
     pub is_complete: bool,
@@ -156,9 +149,7 @@ pub struct Dimension {
 /// The settings, the label and the number of the group of one point. Points with equal groups differ at most in their places.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Described {
-    /// Its settings.
     pub settings: Settings,
-    /// What distinguishes it.
     pub label: Label,
     /// Which group it belongs to, from 0, in the order of their first points.
     pub group: usize,

@@ -24,13 +24,9 @@ const FLUSH_SHARE_MIN: f64 = 0.001;
 /// What the device did per second.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct IoShape {
-    /// Reads.
     pub reads_per_s: f64,
-    /// Writes.
     pub writes_per_s: f64,
-    /// Bytes read.
     pub read_bytes_per_s: f64,
-    /// Bytes written.
     pub write_bytes_per_s: f64,
     /// Flushes of its cache; `None` if the kernel does not count them.
     pub flushes_per_s: Option<f64>,

@@ -11,11 +11,10 @@ use model::{EventKind, Nanos, Phase, PointData};
 pub struct RunTime {
     /// From the beginning of its first session to the end of its last point, without what was between sessions.
     pub all: Nanos,
-    /// Data was made.
+    /// For how long data was made.
     pub data: Nanos,
     /// Load that does not count.
     pub warmup: Nanos,
-    /// Load that counts.
     pub measured: Nanos,
     /// Engines were stopped and their data was removed.
     pub cleanup: Nanos,

@@ -25,9 +25,9 @@ pub struct Window<'a> {
     pub origin: Tick,
     /// The intervals that lie inside the phase from end to end, in order and without holes.
     pub whole: Vec<OpTally>,
-    /// All that ended inside the phase, from its start to its end,
+    /// All that ended inside the phase, from its start to its end.
     pub inside: OpTally,
-    /// and the recorded intervals that it is the sum of.
+    /// The recorded intervals that `inside` is the sum of.
     pub inside_intervals: &'a [Interval],
     /// All that was recorded, the grace time included.
     pub recorded: OpTally,
@@ -44,11 +44,9 @@ pub struct OpTally {
     pub start: Tick,
     /// How long it is.
     pub length: Nanos,
-    /// Operations done.
     pub ok: u64,
-    /// Operations failed.
     pub failed: u64,
-    /// Payload moved.
+    /// The payload that was moved.
     pub bytes: u64,
     /// Arrivals that fell due while every client was busy.
     pub late: u64,
@@ -183,7 +181,7 @@ impl OpTally {
         per_second(self.ok, self.length)
     }
 
-    /// Payload per second.
+    /// The payload per second.
     pub fn bytes_per_s(&self) -> f64 {
         per_second(self.bytes, self.length)
     }

@@ -46,7 +46,6 @@ pub struct RepeatRows {
 pub struct RepeatCount {
     /// Those whose numbers may be used and compared.
     pub usable: usize,
-    /// All.
     pub all: usize,
 }
 

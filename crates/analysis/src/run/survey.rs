@@ -37,7 +37,6 @@ pub enum SurveyedWork {
 /// The best rate of one kind of work.
 #[derive(Clone, Debug, PartialEq)]
 pub struct SurveyRow {
-    /// What was done.
     pub work: SurveyedWork,
     /// The engine, or the path.
     pub engine: String,

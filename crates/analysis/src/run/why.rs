@@ -47,7 +47,6 @@ pub enum Binding {
 /// How the rate follows one resource.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Elasticity {
-    /// Which.
     pub resource: VariedResource,
     /// What was set, as in a plan.
     pub setting: String,
@@ -63,11 +62,9 @@ pub struct Elasticity {
     pub rate_ratio_ci95: Option<[f64; 2]>,
     /// Rounds that it is of.
     pub rounds: usize,
-    /// What it shows.
     pub verdict: Binding,
 }
 
-/// The answer.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct WhyAnswer {
     /// The run that the point is from.
@@ -115,11 +112,10 @@ impl WhyAnswer {
     }
 }
 
-/// One complete measurement.
 struct Measurement<'a> {
     part: WhyPart,
     round: u32,
-    /// Per second.
+    /// What `rate_of` gives: per second.
     rate: f64,
     point: &'a PointAnalysis,
     trial: &'a Trial,

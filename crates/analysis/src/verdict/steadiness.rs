@@ -24,13 +24,11 @@ pub struct Steadiness {
     pub starved: usize,
     /// Points whose rate drifted.
     pub drifted: usize,
-    /// Points of which any of these is true, or that any other finding says were disturbed,
+    /// Points of which any of these is true, or that any other finding calls disturbed.
     pub disturbed: usize,
-    /// and their numbers in the run.
+    /// The numbers of these points in the run.
     pub unsteady: Vec<u32>,
-    /// The longest stall.
     pub longest_stall: Option<LongestWait>,
-    /// The longest outage.
     pub longest_outage: Option<LongestWait>,
     /// The longest wait of a client while others were served.
     pub longest_wait: Option<LongestWait>,
@@ -39,9 +37,7 @@ pub struct Steadiness {
 /// A stall, or the wait of a single client.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct LongestWait {
-    /// In which point.
     pub point: u32,
-    /// How long.
     pub seconds: f64,
 }
 

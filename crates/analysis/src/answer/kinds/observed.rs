@@ -24,9 +24,8 @@ const TEXT_CHARS: usize = 36;
 const MESSAGE_CHARS: usize = 100;
 /// The limits that are named behind the nearest.
 const OTHERS: usize = 3;
-/// From so many rows read for each row sent on, an index is probably missing,
+/// From so many rows read for each row sent on, an index is probably missing, if the statement takes the share [`DEAR`] of the time.
 const ROWS_PER_ROW: f64 = 100.0;
-/// if the statement takes this share of the time.
 const DEAR: f64 = 0.05;
 /// The cost of so many of all statements must be known to tell their mean time. Readings of both are not at the same moment.
 const COVERED: f64 = 0.9;

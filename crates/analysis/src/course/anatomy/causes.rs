@@ -9,7 +9,6 @@ use serde::Serialize;
 /// What moved with the stalls and drops, and what the server logged at the time.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct StallCauses {
-    /// What they are.
     pub dips: DipKind,
     /// How many there are; those that nearly touch are one.
     pub count: usize,
@@ -25,15 +24,11 @@ pub struct StallCauses {
     pub log: Vec<LoggedLine>,
 }
 
-/// What is explained.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum DipKind {
-    /// Stalls.
     Stalls,
-    /// Drops.
     Drops,
-    /// Both.
     StallsAndDrops,
 }
 
@@ -51,19 +46,16 @@ pub struct LoggedLine {
 pub struct DipCause {
     /// The source: `innodb`, `disk`.
     pub source: String,
-    /// What was observed.
     pub subject: String,
-    /// The counter's name.
     pub counter: String,
     /// The unit of its values.
     pub unit: String,
     /// What it measures, if code reads it.
     pub role: Option<CounterRole>,
-    /// How it moved.
     pub form: CauseForm,
-    /// In how many of them it reached the threshold,
+    /// In how many of the dips it reached the threshold.
     pub dips: usize,
-    /// of how many.
+    /// Of how many dips that is.
     pub of: usize,
     /// The value that three of four of them reach.
     pub threshold: f64,
@@ -71,9 +63,9 @@ pub struct DipCause {
     pub limit: Option<LimitShare>,
     /// The share of the other intervals in which it reached the threshold, too.
     pub elsewhere: Share,
-    /// The median of its values in the stalls and drops,
+    /// The median of its values in the stalls and drops.
     pub during: f64,
-    /// and in the intervals around them.
+    /// The median of its values in the intervals around them.
     pub usual: f64,
     /// How many times as far it moved as it moves at most in nine of ten other intervals; 100 at most.
     pub score: f64,
@@ -85,11 +77,10 @@ pub struct DipCause {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum CauseForm {
-    /// Its rate rises.
     RateRises,
-    /// Its level rises above that around it,
+    /// Its level rises above that around it.
     LevelRises,
-    /// or falls below it.
+    /// Its level falls below that around it.
     LevelFalls,
     /// Its level is at or above the threshold when they begin, and seldom at other times;
     LevelAtLeast,
@@ -102,7 +93,6 @@ pub enum CauseForm {
 pub struct LimitShare {
     /// The counter that has the limit.
     pub counter: String,
-    /// The share.
     pub share: Share,
 }
 

@@ -19,9 +19,7 @@ const AROUND: usize = 8;
 
 /// Where counters are compared.
 pub struct ComparedPlaces {
-    /// The dips.
     pub dips: Vec<Span>,
-    /// All quiet intervals.
     pub quiet: Vec<Span>,
     /// The length of an interval in seconds.
     pub interval_s: f64,

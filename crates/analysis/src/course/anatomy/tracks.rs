@@ -64,7 +64,6 @@ pub fn sides_of(counter: &CounterSeries) -> &'static [Side] {
 /// A counter at one place.
 #[derive(Clone, Copy, Debug)]
 pub struct Placed {
-    /// Its value there.
     pub value: f64,
     /// The median of the quiet intervals around.
     pub around: f64,
@@ -79,11 +78,11 @@ impl Placed {
 
 /// A counter at all places.
 pub struct Track {
-    /// At the dips at which it was read,
+    /// At the dips at which it was read.
     pub dips: Vec<Placed>,
-    /// of so many,
+    /// How many dips there are, read or not.
     pub all_dips: usize,
-    /// and at the quiet intervals that they are compared with.
+    /// At the quiet intervals that the dips are compared with.
     pub quiet: Vec<Placed>,
 }
 

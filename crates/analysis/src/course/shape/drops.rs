@@ -21,9 +21,9 @@ const BODY_DEVIATIONS: f64 = 3.5;
 const BODY_ROUNDS: usize = 4;
 /// So many intervals of normal noise, of all of a run, may lie as low as a drop.
 const STRAYS_MAX: f64 = 0.05;
-/// How likely it may be that the lowest of all intervals of normal noise makes drops of all that are as low,
+/// How likely it may be that the lowest of all intervals of normal noise makes drops of all that are as low.
 const DROP_CHANCE_MAX: f64 = 0.005;
-/// and that one of them counts as nearly as far from its level.
+/// How likely it may be that one of them counts as nearly as far from its level.
 const NEARLY_CHANCE_MAX: f64 = 0.02;
 // Lone intervals at equal distances: of four gaps at random, all are this equal in one case of a hundred.
 const REGULAR_MIN: usize = 5;
@@ -49,7 +49,7 @@ const SHOULDER_PER_DROPPED: f64 = 0.3;
 /// A stretch of intervals far below its level.
 #[derive(Clone, Debug, PartialEq)]
 pub struct DropRange {
-    /// Its intervals.
+    /// The indices of its intervals.
     pub range: Range<usize>,
     /// The median of its values.
     pub to: f64,
@@ -264,7 +264,6 @@ fn without_lone_ends(n: usize, drops: Vec<DropRange>) -> Vec<DropRange> {
 /// A stretch of the run phase far below its level.
 #[derive(Clone, Copy, Debug, PartialEq, serde::Serialize)]
 pub struct DropSpan {
-    /// When.
     pub span: Span,
     /// The level that it left.
     pub from_per_s: f64,

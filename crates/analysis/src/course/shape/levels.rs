@@ -49,7 +49,7 @@ const DROPS_PER_RUN: usize = 10;
 /// A stretch of a series that keeps to one level.
 #[derive(Clone, Debug, PartialEq)]
 pub struct LevelRange {
-    /// Its intervals.
+    /// The indices of its intervals.
     pub range: Range<usize>,
     /// The median of its values.
     pub median: f64,
@@ -315,9 +315,8 @@ fn misfit(values: &[f64], own: &LevelRange, other: &LevelRange) -> f64 {
 /// A stretch of the run phase with one level.
 #[derive(Clone, Copy, Debug, PartialEq, serde::Serialize)]
 pub struct LevelSpan {
-    /// When.
     pub span: Span,
-    /// The median rate.
+    /// The median rate of its intervals.
     pub ops_per_s: f64,
     /// The robust standard deviation of the intervals' rates.
     pub deviation: f64,

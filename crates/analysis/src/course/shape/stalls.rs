@@ -44,7 +44,6 @@ const STARVED_RUN_SHARE: f64 = 0.25;
 /// A stretch of intervals with next to no operations.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Stall {
-    /// When.
     pub span: Span,
     /// How long it was, in seconds: as long as the longest operation that it delayed. The intervals at its ends are not low if
     /// operations ended in a part of them, so it can be up to an interval longer than the span at each end.
@@ -93,7 +92,6 @@ impl Stall {
 /// Single operations that took far longer than the others.
 #[derive(Clone, Copy, Debug, PartialEq, serde::Serialize)]
 pub struct SlowOps {
-    /// How many.
     pub count: u64,
     /// The longest of them.
     pub longest_ns: u64,
@@ -155,9 +153,8 @@ fn is_long_enough(found: &Stall, usual: f64) -> bool {
 pub struct SlowOpSearch<'a> {
     /// The part of the run phase that counts.
     pub window: &'a Window<'a>,
-    /// Its service times.
     pub service: Quantiles,
-    /// Their 99.9th percentile, however few they are: it is a bound here and not a result.
+    /// The 99.9th percentile of the service times, however few they are: it is a bound here and not a result.
     pub p999_ns: u64,
     /// Its usual rate; 0 if it has none.
     pub usual_per_s: f64,

@@ -18,7 +18,6 @@ use words::quantity::{bytes, range, time};
 
 /// A cost that differs by less explains nothing.
 const FACTOR_MIN: f64 = 1.25;
-/// The most claims.
 const CLAIMS_MAX: usize = 2;
 
 #[derive(Clone, Copy)]
