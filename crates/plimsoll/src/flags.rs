@@ -78,7 +78,6 @@ fn common_flag(key: &CommonKey) -> Arg {
     }
 }
 
-/// `--engine-bin`.
 pub fn engine_bin() -> Arg {
     Arg::new("engine-bin")
         .long("engine-bin")
@@ -365,7 +364,6 @@ fn forms() -> Vec<String> {
     workload::distribution::DISTRIBUTIONS.iter().map(|def| def.entry.form()).collect()
 }
 
-/// Adds `--scale`.
 pub fn with_scale(command: Command) -> Command {
     let scale = Arg::new("scale")
         .long("scale")
@@ -379,7 +377,6 @@ pub fn with_scale(command: Command) -> Command {
     ))
 }
 
-/// Adds `--quick-look`.
 pub fn with_quick_look(command: Command) -> Command {
     let quick_look = Arg::new(QUICK_LOOK).long(QUICK_LOOK).action(ArgAction::SetTrue).help_heading(COMMON);
     command.arg(quick_look.conflicts_with_all(["time", "repeat", "budget"]).help(
@@ -436,7 +433,6 @@ fn allows_writes(matches: &ArgMatches) -> bool {
     flag || param || set.into_iter().any(is_set)
 }
 
-/// `--wait`.
 pub fn wait() -> Arg {
     let wait = Arg::new(WAIT).long("wait").action(ArgAction::SetTrue).help_heading(COMMON);
     wait.help(
@@ -458,14 +454,12 @@ pub fn with_output(command: Command) -> Command {
         .arg(metrics())
 }
 
-/// `--details`.
 pub fn details() -> Arg {
     let details = Arg::new("details").long("details").action(ArgAction::SetTrue);
     details
         .help("Print what is behind the answer, too: tables of all points, what was found, and what limits each point")
 }
 
-/// `--metrics`.
 fn metrics() -> Arg {
     let metrics = Arg::new("metrics").long("metrics").value_name("127.0.0.1:PORT").help_heading(OUTPUT);
     metrics.value_parser(metrics::parse_address).help(

@@ -25,7 +25,6 @@ impl ReadRun {
         Ok(ReadRun::analyse(run_name(file), read_data(file)?))
     }
 
-    /// Analyses `data`.
     pub fn analyse(name: String, data: RunData) -> ReadRun {
         let analysis = analysis::analyse(&data);
         ReadRun { name, data, analysis }

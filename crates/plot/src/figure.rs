@@ -14,7 +14,6 @@ pub struct Figure {
     pub conditions: String,
     /// What the reader has to know of this picture; printed below its title.
     pub caption: String,
-    /// What is drawn.
     pub body: FigureBody,
 }
 
@@ -111,7 +110,6 @@ pub struct StripRow {
 /// A cell of a strip.
 #[derive(Clone, Debug, PartialEq)]
 pub enum StripCell {
-    /// Nothing was measured.
     Missing,
     /// How far a bar goes towards a limit, from 0 to 1.
     Share {
@@ -444,7 +442,7 @@ pub enum Pattern {
     Dotted,
     /// Dashes and dots in turn, diamonds.
     Chain,
-    /// Long dashes, triangles.
+    /// Lines of long dashes, triangles.
     LongDash,
 }
 

@@ -10,7 +10,6 @@ use analysis::figures::{FigureDef, Read};
 
 /// A CSV file, as the reference describes it.
 pub struct CsvFile {
-    /// Its name.
     pub name: &'static str,
     /// Its columns in parts, each with what is said before it.
     pub parts: &'static [CsvPart],
@@ -53,7 +52,7 @@ pub(crate) fn place_columns() -> Vec<Explained> {
     vec![("point".to_owned(), "number of the point in the run, from 1"), ("label".to_owned(), label)]
 }
 
-/// Their fields.
+/// The fields of these columns.
 pub(crate) fn place_fields(point: &PointAnalysis) -> Vec<String> {
     vec![point.id.to_string(), escape::csv(&point_label(point))]
 }
@@ -64,7 +63,6 @@ pub(crate) fn csv_lines(columns: Vec<Explained>, rows: impl Iterator<Item = Vec<
     head.join(",") + "\n" + &rows.map(|row| row.join(",") + "\n").collect::<String>()
 }
 
-/// What `columns` hold.
 pub(crate) fn explained<F>(columns: &[CsvColumn<F>]) -> Vec<Explained> {
     columns.iter().map(|column| (column.name.to_owned(), column.meaning)).collect()
 }
@@ -76,11 +74,9 @@ pub struct CsvColumn<F> {
     pub name: &'static str,
     /// What it holds, for the reference.
     pub meaning: &'static str,
-    /// Its value.
     pub value: F,
 }
 
-/// The column `name`.
 pub(crate) const fn column<F: Copy>(name: &'static str, meaning: &'static str, value: F) -> CsvColumn<F> {
     CsvColumn { name, meaning, value }
 }

@@ -28,7 +28,6 @@ pub struct Facets<'a> {
     pub lines: Vec<String>,
 }
 
-/// One panel.
 #[derive(Clone, Debug)]
 pub struct Facet<'a> {
     /// The value of the panels' dimension.
@@ -144,7 +143,6 @@ impl<'a> Facets<'a> {
         Facets { panels: self.panels.iter().map(facet).collect(), lines: self.lines[from..to].to_vec() }
     }
 
-    /// All its points.
     pub fn points(&self) -> Vec<&'a PointAnalysis> {
         self.panels.iter().flat_map(|facet| &facet.lines).flatten().copied().collect()
     }

@@ -33,10 +33,8 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread::Builder;
 
-/// What was written.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct WrittenReport {
-    /// The HTML report.
     pub html: PathBuf,
     /// Every file, the HTML report first.
     pub files: Vec<PathBuf>,
@@ -146,7 +144,6 @@ pub fn write_figures(figures: &[Figure], dir: &Path) -> Result<Vec<PathBuf>, Rep
     write_all_figures(&figures.iter().collect::<Vec<_>>(), &ReportDir::claim(dir)?)
 }
 
-/// Writes all `figures`.
 fn write_all_figures(figures: &[&Figure], charts: &ReportDir) -> Result<Vec<PathBuf>, ReportError> {
     let written = in_threads(figures, |figure| write_figure(figure, charts))?;
     Ok(written.into_iter().flatten().collect())

@@ -23,7 +23,6 @@ pub struct FindingGroup<'a> {
 pub struct Member<'a> {
     /// What it is about: the point's label, the sweep or workload, or `run`.
     pub place: String,
-    /// What was found.
     pub finding: &'a Finding,
 }
 

@@ -41,7 +41,7 @@ struct Zoom {
     bins: Vec<Bin>,
 }
 
-/// Neighbouring rows.
+/// Some neighbouring rows, taken together.
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct Bin {
     middle: f64,

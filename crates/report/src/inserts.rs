@@ -25,7 +25,6 @@ pub const PAGE_LEGEND: &str = "KB and MB are 1000 and 10^6 bytes, without discar
 /// A point of the table with what its inserts cost.
 #[derive(Clone, Copy)]
 pub struct InsertLine<'a> {
-    /// The point.
     pub point: &'a PointAnalysis,
     /// What an insert cost.
     pub cost: &'a InsertCost,

@@ -74,29 +74,19 @@ pub enum ReportError {
         model::system_words(reason)
     )]
     Write {
-        /// Which.
         path: PathBuf,
         /// The error of the system.
         reason: std::io::Error,
     },
     /// The directory holds files that plimsoll did not make.
     #[error("`{path}` is not empty and no report of plimsoll; name a new directory by --out")]
-    Foreign {
-        /// Which.
-        path: PathBuf,
-    },
+    Foreign { path: PathBuf },
     /// The directory holds a report, and a file that is not of it.
     #[error("`{path}` is not of the report in that directory; move it, or name a new directory by --out")]
-    ForeignFile {
-        /// Which.
-        path: PathBuf,
-    },
+    ForeignFile { path: PathBuf },
     /// A symbolic link is in the place of one of the report's own files or directories.
     #[error("`{path}` is a symbolic link, which plimsoll does not follow; remove it, or name a new directory by --out")]
-    Link {
-        /// Which.
-        path: PathBuf,
-    },
+    Link { path: PathBuf },
     /// A picture could not be drawn.
     #[error(transparent)]
     Png(#[from] plot::PngError),

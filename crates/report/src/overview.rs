@@ -40,14 +40,11 @@ pub struct Overview {
     pub base: String,
     /// The heads of the columns behind the name.
     pub heads: Vec<String>,
-    /// The rows.
     pub rows: Vec<OverviewRow>,
 }
 
-/// One thing.
 #[derive(Debug)]
 pub struct OverviewRow {
-    /// Its name.
     pub name: String,
     /// Its colour in the charts; `None` for a metric.
     pub style: Option<SeriesStyle>,
@@ -55,7 +52,6 @@ pub struct OverviewRow {
     pub cells: Vec<Option<OverviewCell>>,
 }
 
-/// One number.
 #[derive(Clone, Debug)]
 pub struct OverviewCell {
     /// The number in base units, to sort by.

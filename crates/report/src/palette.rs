@@ -25,7 +25,7 @@ pub const SAND: Colour = Colour::Category(Category::Sand);
 pub const CLAY: Colour = Colour::Category(Category::Clay);
 /// What waits: for locks, for I/O, in a queue.
 pub const ROSE: Colour = Colour::Category(Category::Rose);
-/// All else.
+/// Everything that is none of these.
 pub const ASH: Colour = Colour::Category(Category::Ash);
 
 /// The colours of a run.

@@ -21,7 +21,6 @@ pub enum ColumnUnit {
 }
 
 impl ColumnUnit {
-    /// That of `points`.
     pub fn of<'a>(points: impl IntoIterator<Item = &'a PointAnalysis>) -> ColumnUnit {
         let with_rate = points.into_iter().filter(|point| point.duration_s().is_none());
         let units = with_rate.map(|point| ColumnUnit::Shared(WorkUnit::of(point).unwrap_or(WorkUnit::Operations)));
@@ -61,11 +60,11 @@ fn has_queries(analysis: &Analysis) -> bool {
 /// A second rate of points, in a column of its own next to the operations.
 #[derive(Clone, Copy)]
 pub struct SecondRate {
-    /// The head of the column,
+    /// The head of the column.
     pub head: &'static str,
-    /// the same for a narrow one,
+    /// The same for a narrow column.
     pub short_head: &'static str,
-    /// and its cells.
+    /// The cell of a point.
     pub cell: fn(&PointAnalysis) -> String,
 }
 

@@ -12,7 +12,6 @@ use std::collections::BTreeMap;
 use std::io::Read;
 use std::path::Path;
 
-/// The heading.
 pub const TITLE: &str = "How to repeat it";
 /// The most values of a setting that are listed.
 const VALUES_MAX: usize = 8;
@@ -29,7 +28,6 @@ pub struct RepeatGuide {
 }
 
 impl RepeatGuide {
-    /// That of `analysis`.
     pub fn from_analysis(analysis: &Analysis) -> RepeatGuide {
         let (command, note) = command_of(analysis);
         RepeatGuide { command, note, facts: facts_of(analysis) }

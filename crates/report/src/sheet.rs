@@ -49,7 +49,6 @@ impl SweepAxis {
 pub struct Group<'a> {
     /// Its name: what its points have in common.
     pub name: String,
-    /// The workload.
     pub workload: &'a str,
     /// Its points in the order in which they were measured.
     pub points: Vec<&'a PointAnalysis>,

@@ -27,7 +27,6 @@ pub struct TableDef {
     pub make: fn(&Analysis, &RepeatRows) -> Vec<Table>,
 }
 
-/// A table.
 #[derive(Clone, Debug)]
 pub struct Table {
     /// What it is of; empty if the section that it is in says that.
@@ -38,13 +37,13 @@ pub struct Table {
     pub short_legend: &'static str,
     /// The head of the names of groups, if rows are in groups.
     pub group_head: &'static str,
-    /// The head of the labels,
+    /// The head of the labels.
     pub label_head: String,
-    /// and the one in a terminal, if that is another.
+    /// The head in a terminal, if that is another.
     pub short_label_head: Option<&'static str>,
     pub columns: Vec<Column>,
     pub rows: Vec<Row>,
-    /// Sentences below it.
+    /// Sentences below the table.
     pub notes: Vec<String>,
     /// What a reader must know before comparing any of its numbers.
     pub warnings: Vec<String>,

@@ -43,7 +43,6 @@ pub(crate) enum ClientProgress {
 }
 
 impl Connection {
-    /// Takes over `stream`.
     pub fn new(stream: TcpStream, now: Instant) -> io::Result<Connection> {
         stream.set_nonblocking(true)?;
         Ok(Connection { stream, stage: Stage::Asking(Vec::new()), until: now + ASKING_TIME_MAX })

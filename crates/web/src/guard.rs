@@ -37,7 +37,6 @@ impl AccessToken {
         Ok(AccessToken(text))
     }
 
-    /// Its text.
     pub fn as_str(&self) -> &str {
         &self.0
     }

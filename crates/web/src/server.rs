@@ -45,7 +45,6 @@ impl Server {
         Ok(Server { listener, address })
     }
 
-    /// Where it listens.
     pub fn address(&self) -> SocketAddr {
         self.address
     }

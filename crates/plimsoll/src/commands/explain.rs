@@ -8,7 +8,6 @@ use analysis::findings::{Explanation, explanation};
 use clap::{Arg, ArgMatches, Command};
 use model::{ParamKind, Value};
 
-/// The command.
 pub fn clap() -> Command {
     let code = Arg::new("code")
         .value_name("CODE")
@@ -16,7 +15,6 @@ pub fn clap() -> Command {
     Command::new("explain").arg(code).about("Explain a finding by its code")
 }
 
-/// Does it.
 pub fn execute(matches: &ArgMatches, context: &Context) -> Result<Exit, Fault> {
     let Some(code) = matches.get_one::<String>("code") else { return list(context) };
     if let (None, Some(word)) = (Code::parse(code), word(code, context)) {

@@ -149,9 +149,7 @@ fn ready(plan: &Plan, options: &Options, context: &Context) -> Result<Ready, Fau
 /// The command by which an interrupted run is resumed.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum Resumption {
-    /// `plimsoll run`.
     OfRun,
-    /// `plimsoll why`.
     OfWhy,
 }
 

@@ -48,7 +48,7 @@ use clap::{ArgMatches, Command};
 
 #[derive(Clone, Copy)]
 pub enum CommandDef {
-    /// Written by hand.
+    /// It is written by hand.
     Fixed {
         /// Its name and arguments.
         clap: fn() -> Command,

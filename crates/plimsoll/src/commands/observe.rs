@@ -246,7 +246,7 @@ fn conclude(recorded: RecordedRun, matches: &ArgMatches, context: &Context) -> R
 struct WatchDisplay<'a> {
     context: &'a Context,
     line: ProgressLine,
-    /// What is over.
+    /// How many seconds are over.
     seconds: f64,
 }
 

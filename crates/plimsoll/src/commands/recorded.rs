@@ -20,7 +20,6 @@ use std::path::Path;
 const STRETCHES: u32 = 24;
 /// The kinds and the tables that are shown; JSON has all.
 const ROWS_MAX: usize = 15;
-/// The longest bar.
 const BAR_CHARS: f64 = 40.0;
 
 pub fn clap() -> Command {

@@ -64,7 +64,6 @@ pub struct KindSums {
     pub failed: u64,
     /// Ops that fell due while all clients were busy.
     pub late: u64,
-    /// Payload in bytes.
     pub bytes: u64,
     /// How many response times are within each of [`BOUNDS_NS`] and not within the one before, and the longer ones.
     pub buckets: [u64; BOUNDS_NS.len() + 1],

@@ -11,7 +11,7 @@ pub enum Tool {
     Sysbench,
     Fio,
     Pgbench,
-    /// YCSB and go-ycsb.
+    /// Both YCSB and go-ycsb.
     Ycsb,
     /// tpcc-mysql, go-tpc and HammerDB.
     Tpcc,

@@ -64,7 +64,6 @@ impl Site {
         });
     }
 
-    /// Answers `request`.
     pub fn respond(&self, request: &Request) -> Response {
         if let Err(status) = self.guard.check(request) {
             return Response::text(status, refusal(status));

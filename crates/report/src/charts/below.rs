@@ -38,7 +38,6 @@ pub struct Below {
 pub enum PointCharts {
     /// Those that something disturbed, and the best and the worst of each sweep.
     Telling,
-    /// All of them.
     All,
 }
 

@@ -15,9 +15,7 @@ use plot::figure::{Colour, DataSeries, Mark, Panel, SeriesStyle, Stroke};
 /// What the panel counts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum RateUnit {
-    /// Operations per second.
     Operations,
-    /// MB per second.
     Megabytes,
 }
 

@@ -11,7 +11,6 @@ use crate::sheet::{FigurePoints, Row, SweepAxis, conditions, drawn_sheets};
 use analysis::{Analysis, PointAnalysis};
 use plot::figure::{Axis, AxisScale, AxisUnit, BoxMark, DataSeries, Figure, FigureBody, Mark, Panel};
 
-/// The chart.
 pub const CHART: Chart = Chart {
     id: "boxes",
     title: "Spread of the throughput",

@@ -20,7 +20,6 @@ use analysis::{Analysis, PointAnalysis, RepeatRows, StateShares};
 use plot::figure::{Colour, Figure, FigureBody, StripCell, StripColumn, StripRow};
 use std::collections::BTreeSet;
 
-/// The chart.
 pub const CHART: Chart = Chart {
     id: "ceilings",
     title: "What limits each point",

@@ -13,7 +13,6 @@ use plot::figure::{
     Axis, AxisScale, AxisUnit, Colour, DataSeries, Figure, FigureBody, Mark, Panel, SeriesStyle, Stroke,
 };
 
-/// The chart.
 pub const CHART: Chart = Chart {
     id: "compression",
     title: "Ratio against speed",

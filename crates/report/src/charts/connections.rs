@@ -15,7 +15,6 @@ use model::Times;
 use plot::figure::{Axis, AxisScale, AxisUnit, Colour, DataSeries, Figure, FigureBody, Mark, Panel, Stroke};
 use std::collections::BTreeMap;
 
-/// The chart.
 pub const CHART: Chart = Chart {
     id: "connections",
     title: "Connections",

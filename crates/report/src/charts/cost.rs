@@ -13,7 +13,6 @@ use analysis::math::repeats::combine_plain;
 use analysis::{Analysis, OpCost, PointAnalysis, Role, Summary};
 use plot::figure::{BarColumn, Figure, FigureBody};
 
-/// The chart.
 pub const CHART: Chart = Chart {
     id: "cost",
     title: "Cost per operation",

@@ -20,7 +20,6 @@ pub(super) struct CounterLine {
     pub role: CounterRole,
     /// The name of the line.
     pub label: &'static str,
-    /// Its colour.
     pub colour: Colour,
     /// From the unit of the counter to that of the axis.
     pub factor: f64,

@@ -13,7 +13,6 @@ use analysis::{Analysis, PointAnalysis};
 use model::Times;
 use plot::figure::{Axis, AxisScale, AxisUnit, DataSeries, Figure, FigureBody, Mark, Panel, Stroke};
 
-/// The chart.
 pub const CHART: Chart = Chart {
     id: "curve",
     title: "Percentile curves",

@@ -12,7 +12,6 @@ use analysis::{CounterSeries, EndpointSummary, PointAnalysis};
 use model::CounterRole;
 use plot::figure::{Axis, AxisUnit, Colour, DataSeries, Panel};
 
-/// The chart.
 pub const CHART: Chart = Chart {
     id: "endpoints",
     title: "Each endpoint, below the throughput",

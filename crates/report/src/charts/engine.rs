@@ -13,7 +13,6 @@ use analysis::PointAnalysis;
 use model::{CounterRole, StallReason};
 use plot::figure::{Axis, AxisUnit, Colour, DataSeries, Mark, Panel, SeriesStyle, Stroke};
 
-/// The chart.
 pub const CHART: Chart = Chart {
     id: "engine",
     title: "Inside the engine, below the throughput",

@@ -12,7 +12,6 @@ use analysis::{Analysis, PointAnalysis, StackProfile, StackSample};
 use model::FoldedStack;
 use plot::figure::{Colour, Figure, FigureBody, FlameFrame};
 
-/// The chart.
 pub const CHART: Chart = Chart {
     id: "stacks",
     title: "Stacks of the engine",

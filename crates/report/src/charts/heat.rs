@@ -12,7 +12,6 @@ use analysis::course::response_counts::row_start_ns;
 use analysis::{CountColumn, PointAnalysis};
 use plot::figure::{Axis, Colour, DataSeries, HeatColumn, HeatMap, Mark, Panel};
 
-/// The chart.
 pub const CHART: Chart = Chart {
     id: "heat",
     title: "How many operations took how long",

@@ -10,7 +10,6 @@ use super::marks::line_in_full;
 use analysis::{HostCourse, HostSummary, PointAnalysis};
 use plot::figure::{Axis, AxisUnit, DataSeries, Panel, SeriesStyle};
 
-/// The chart.
 pub const CHART: Chart = Chart {
     id: "hosts",
     title: "Each host, below the throughput",

@@ -20,7 +20,6 @@ use plot::figure::{
 };
 use plot::numbers::short_number;
 
-/// The chart.
 pub const CHART: Chart = Chart {
     id: "inserts",
     title: "Rows inserted per second",
@@ -226,7 +225,7 @@ fn range(points: &[&PointAnalysis]) -> Option<(f64, f64)> {
     Some((all().map(|i| i.before).min()? as f64, all().map(InsertedRows::rows_after).max()? as f64))
 }
 
-/// Neighbouring intervals together.
+/// Some neighbouring intervals, taken together.
 struct Step {
     /// Rows inserted in the middle of it.
     rows: f64,

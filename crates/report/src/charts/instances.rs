@@ -15,7 +15,6 @@ use analysis::{Analysis, PointAnalysis, Setting, SettingValue};
 use plot::figure::{Axis, AxisScale, AxisUnit, DataSeries, Figure, FigureBody, Mark, Panel, SeriesStyle, Stroke};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// The chart.
 pub const CHART: Chart = Chart {
     id: "instances",
     title: "Throughput against instances",

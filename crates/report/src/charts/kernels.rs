@@ -11,7 +11,6 @@ use analysis::compare::kernels::{KernelRow, KernelTable};
 use analysis::{Analysis, PointAnalysis};
 use plot::figure::{BarColumn, Colour, Figure, FigureBody};
 
-/// The chart.
 pub const CHART: Chart = Chart {
     id: "kernels",
     title: "Kernels",

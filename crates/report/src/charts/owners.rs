@@ -14,7 +14,6 @@ use crate::wording::quantity::percent;
 use analysis::{Analysis, CpuByOwner, CpuOwner, PointAnalysis, Role, Span};
 use plot::figure::{Colour, DataSeries, Figure, FigureBody, Mark, Panel, StackRow};
 
-/// The chart.
 pub const CHART: Chart = Chart {
     id: "owners",
     title: "Who used the CPUs",

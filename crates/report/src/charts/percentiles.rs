@@ -13,7 +13,6 @@ use crate::sheet::{FigurePoints, Row, conditions, drawn_sheets};
 use analysis::{Analysis, IntervalPoint, PointAnalysis};
 use plot::figure::{Axis, DataSeries, Figure, FigureBody, Mark, Panel, SeriesStyle, Strength};
 
-/// The chart.
 pub const CHART: Chart = Chart {
     id: "percentiles",
     title: "Response time over time",

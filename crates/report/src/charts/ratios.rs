@@ -13,7 +13,6 @@ use analysis::points::relative::RelativeTable;
 use analysis::{Analysis, PointAnalysis};
 use plot::figure::Figure;
 
-/// The chart.
 pub const CHART: Chart = Chart {
     id: "ratios",
     title: "Ratios to the first",

@@ -17,7 +17,6 @@ use analysis::{CounterSeries, PointAnalysis};
 use model::CounterRole;
 use plot::figure::{Axis, AxisUnit, Colour, DataSeries, Mark, Panel, Stroke};
 
-/// The chart.
 pub const CHART: Chart = Chart {
     id: "resources",
     title: "CPU, disk and network, below the throughput",

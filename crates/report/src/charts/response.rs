@@ -13,7 +13,6 @@ use analysis::Analysis;
 use analysis::points::merge_times;
 use plot::figure::{Axis, Figure};
 
-/// The chart.
 pub const CHART: Chart = Chart {
     id: "response",
     title: "Response time against clients and depth",

@@ -14,7 +14,6 @@ use plot::figure::{
     Axis, AxisScale, AxisUnit, Colour, DataSeries, Figure, FigureBody, Mark, Panel, SeriesStyle, Shade, Stroke, Tint,
 };
 
-/// The chart.
 pub const CHART: Chart = Chart {
     id: "rounds",
     title: "Rounds until steady",

@@ -23,7 +23,6 @@ enum SpanKind {
     NotCounted,
     /// The window of a run that goes by rounds: what counts of it.
     Window,
-    /// A stall.
     Stall,
     /// A time in which the server was gone.
     Outage,

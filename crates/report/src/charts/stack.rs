@@ -7,7 +7,6 @@ use super::counters::{mean_values, middles};
 use analysis::{CounterSeries, Span};
 use plot::figure::{Axis, AxisUnit, Mark};
 
-/// The highest percentage.
 const ALL: f64 = 100.0;
 
 /// A place on the x axis, and where an area begins and ends there.

@@ -12,7 +12,6 @@ use analysis::run::survey::{Survey, SurveyRow, SurveyedWork};
 use analysis::{Analysis, PointAnalysis};
 use plot::figure::{BarColumn, Figure, FigureBody, SeriesStyle};
 
-/// The chart.
 pub const CHART: Chart = Chart {
     id: "survey",
     title: "This machine",
@@ -24,9 +23,9 @@ pub const CHART: Chart = Chart {
     fixture: crate::testing::surveyed,
 };
 
-/// The smallest rate that has a bar, per second,
+/// The smallest rate that has a bar, per second.
 const RATE_MIN: f64 = 10.0;
-/// and the shortest time, in nanoseconds.
+/// The shortest time that has a bar, in nanoseconds.
 const TIME_MIN: f64 = 100.0;
 
 fn draw(analysis: &Analysis) -> Vec<Figure> {

@@ -76,7 +76,6 @@ fn kind_of_access(group: &Group) -> &'static str {
 
 /// What is drawn upwards over clients or depth.
 pub(super) struct SweepMeasure {
-    /// Of one point.
     pub(super) of: fn(&PointAnalysis) -> Option<WithInterval>,
     /// How the repeats of one place are taken together.
     pub(super) together: Together,
@@ -84,7 +83,6 @@ pub(super) struct SweepMeasure {
 
 /// How the repeats of one place become one value.
 pub(super) enum Together {
-    /// Their mean.
     Mean,
     /// By a function of their own: percentiles are never averaged.
     As(fn(&[&PointAnalysis]) -> Option<f64>),
@@ -161,7 +159,6 @@ fn doubtful_line(places: &[SweepPlace]) -> Vec<(f64, f64)> {
     joints.flat_map(|pair| [(pair[0].x, pair[0].y), (pair[1].x, pair[1].y), (pair[1].x, f64::NAN)]).collect()
 }
 
-/// Operations per second.
 const OPS: SweepMeasure =
     SweepMeasure { of: |p| p.summary.as_ref().map(|s| (s.ops_per_s, s.ops_per_s_ci95)), together: Together::Mean };
 

@@ -16,7 +16,6 @@ use analysis::{Analysis, CounterSeries, PointAnalysis, StateShares};
 use model::{CounterRole, ThreadOf, ThreadState, WaitClass};
 use plot::figure::{Axis, AxisUnit, Colour, DataSeries, Figure, FigureBody, Panel, Shade};
 
-/// The chart.
 pub const CHART: Chart = Chart {
     id: "threads",
     title: "Where the time goes",

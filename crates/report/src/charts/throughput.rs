@@ -21,7 +21,6 @@ use plot::figure::{
 };
 use std::collections::{BTreeMap, BTreeSet};
 
-/// The chart.
 pub const CHART: Chart = Chart {
     id: "throughput",
     title: "Throughput against clients and depth",

@@ -15,7 +15,6 @@ use crate::sheet::{FigurePoints, Row, conditions, drawn_sheets};
 use analysis::{Analysis, IntervalBin, PointAnalysis};
 use plot::figure::{Axis, Colour, DataSeries, Figure, FigureBody, Mark, Panel, SeriesStyle, Strength, Stroke};
 
-/// The chart.
 pub const CHART: Chart = Chart {
     id: "timeline",
     title: "Throughput over time",

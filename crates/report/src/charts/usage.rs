@@ -20,7 +20,6 @@ use model::CounterRole;
 use plot::figure::{Axis, AxisUnit, Figure, GridRow, Stroke};
 use std::collections::BTreeSet;
 
-/// The chart.
 pub const CHART: Chart = Chart {
     id: "usage",
     title: "CPU and disk against clients",

@@ -13,7 +13,6 @@ use analysis::{Analysis, VariantArm, VariantVerdict};
 use model::StepPart;
 use plot::figure::{Colour, Figure, FigureBody, StackRow};
 
-/// The chart.
 pub const CHART: Chart = Chart {
     id: "variants",
     title: "Variants of a statement",

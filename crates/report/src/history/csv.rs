@@ -47,7 +47,6 @@ pub static HISTORY_COLUMNS: &[HistoryColumn] = &[
     column("change", "ratio of this level to the one before, at the run that began it", |r| r.change_ratio()),
 ];
 
-/// The whole file.
 pub fn history_csv(history: &History) -> String {
     let all = history.plans.iter().flat_map(|plan| plan.series.iter().map(move |series| (plan, series)));
     let rows = all.flat_map(|(plan, series)| (0..series.values.len()).map(move |nth| HistoryRow { plan, series, nth }));

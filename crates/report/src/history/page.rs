@@ -15,7 +15,6 @@ use analysis::history::{
     CHANGE_MIN, History, HistoryLevel, HistoryOutcome, HistorySeries, P_MAX, PlanHistory, RUNS_MIN,
 };
 
-/// The page.
 pub fn history_page(history: &History) -> Page {
     let (few, enough): (Vec<_>, Vec<_>) = history.plans.iter().partition(|plan| plan.has_too_few_runs());
     let numbered = (1..).zip(&enough);

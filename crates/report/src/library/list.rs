@@ -15,13 +15,12 @@ const VERDICT_CHARS_MAX: usize = 280;
 /// What the list shows.
 #[derive(Clone, Debug, Default)]
 pub struct LibraryPage {
-    /// The directory.
     pub directory: String,
     /// The runs that are shown, the newest first.
     pub rows: Vec<LibraryRow>,
-    /// How many runs fit the filter,
+    /// How many runs fit the filter.
     pub fitting: usize,
-    /// and how many there are.
+    /// How many runs there are.
     pub total: usize,
     /// How many have not been read yet.
     pub unread: usize,
@@ -57,15 +56,11 @@ pub struct LibraryRow {
     pub name: String,
     /// Its name as a part of an address.
     pub key: String,
-    /// What was planned.
     pub title: String,
     /// When it was recorded, in milliseconds since 1970.
     pub started_unix_ms: Option<u64>,
-    /// Its engines.
     pub engines: Vec<String>,
-    /// Its workloads.
     pub workloads: Vec<String>,
-    /// The machine.
     pub machine: String,
     /// Complete points and planned ones.
     pub points: Option<(usize, usize)>,
@@ -77,7 +72,6 @@ pub struct LibraryRow {
     pub verdict: String,
 }
 
-/// The page.
 pub fn library_html(page: &LibraryPage, nonce: &str) -> String {
     let head = if page.is_changing {
         "<noscript><meta http-equiv=\"refresh\" content=\"5\"></noscript>\n".to_owned()

@@ -23,9 +23,7 @@ pub struct LiveRunText {
     pub is_over: bool,
     /// What it measures now: `point 3 of 13: sqlite oltp clients 4`.
     pub place: String,
-    /// Its last numbers.
     pub figures: Vec<LiveFigure>,
-    /// What is drawn.
     pub trends: Vec<Trend>,
     /// What grows with it: its points, or what a watch has seen.
     pub tables: Vec<LiveTable>,
@@ -47,7 +45,6 @@ pub struct LiveFigure {
 /// A number over the last intervals.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Trend {
-    /// What it is.
     pub title: String,
     /// The number at the top of the picture.
     pub top: String,
@@ -60,7 +57,6 @@ pub struct Trend {
 /// A table that grows with the run.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct LiveTable {
-    /// Its heading.
     pub title: String,
     /// The heads of its columns.
     pub heads: Vec<String>,
@@ -73,7 +69,6 @@ pub struct LiveTable {
 }
 
 impl LiveFigure {
-    /// The figure `name`.
     pub fn new(name: impl Into<String>, value: String) -> LiveFigure {
         LiveFigure { name: name.into(), value }
     }

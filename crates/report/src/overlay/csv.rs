@@ -47,7 +47,7 @@ fn end(row: &ComparedRatio, which: usize) -> String {
     row.metric.estimate.ci95.map_or(String::new(), |ci95| ci95[which].to_string())
 }
 
-/// ratios.csv.
+/// The text of ratios.csv.
 pub fn comparison_csv(all: &[RunComparison]) -> String {
     let rows = all.iter().flat_map(|comparison| {
         comparison.ratios().map(move |(place, metric)| ComparedRatio { comparison, place, metric })
@@ -90,7 +90,6 @@ fn cost_end(row: &ComparedCost, which: usize) -> String {
     row.cost.ratio.and_then(|ratio| ratio.ci95).map_or(String::new(), |ci95| ci95[which].to_string())
 }
 
-/// costs.csv.
 pub fn costs_csv(all: &[RunComparison]) -> String {
     let places = all.iter().flat_map(|comparison| comparison.places.iter().map(move |place| (comparison, place)));
     let rows = places
@@ -123,7 +122,6 @@ pub static CONDITION_COLUMNS: &[ConditionColumn] = &[
     ),
 ];
 
-/// conditions.csv.
 pub fn conditions_csv(all: &[RunComparison]) -> String {
     let rows = all.iter().flat_map(|comparison| {
         comparison.unlike.iter().map(move |condition| DifferingCondition { comparison, condition })

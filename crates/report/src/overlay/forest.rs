@@ -44,7 +44,6 @@ const VERDICTS: [(RatioVerdict, Colour); 4] = [
     (RatioVerdict::Indicative, Colour::Black),
 ];
 
-/// One ratio.
 pub struct ForestRow {
     /// What it is the ratio of.
     pub name: String,

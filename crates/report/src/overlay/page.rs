@@ -19,7 +19,6 @@ use crate::wording::metric::{metric_head, metric_value, verdict_word};
 use analysis::compare::{ArmOverlay, CostChange, MetricRatio, PlaceComparison, RunComparison};
 use plot::figure::Figure;
 
-/// The page.
 pub fn comparison_page(all: &[RunComparison], overlays: &[ArmOverlay]) -> Page {
     let names = arm_names(all);
     let relative = relative_table(all).map(|table| PageSection {

@@ -150,7 +150,6 @@ fn codes(point: &PointAnalysis) -> String {
     codes.join(" ")
 }
 
-/// data.csv.
 pub fn data_csv(publication: &Publication) -> String {
     let all: Vec<RepeatRows> = publication.runs.iter().map(|run| RepeatRows::from_analysis(run.analysis)).collect();
     let rows = publication.runs.iter().zip(&all).enumerate().flat_map(|(nth, (run, rows))| {

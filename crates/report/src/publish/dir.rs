@@ -32,7 +32,6 @@ pub struct StagedDir {
 /// What is in the place of the directory.
 enum Occupant {
     Nothing,
-    /// An empty directory.
     Empty,
     /// A report whose files are these.
     Report(Vec<String>),

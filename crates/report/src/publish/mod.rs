@@ -29,7 +29,6 @@ use std::path::Path;
 pub struct PublishedRun<'a> {
     /// The name of its file, without its extension.
     pub file: &'a str,
-    /// What it means.
     pub analysis: &'a Analysis,
 }
 

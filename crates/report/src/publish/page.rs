@@ -33,7 +33,6 @@ const LEGEND: &str = "Below each value: its ratio to the first run, with the 95 
                       worse; only a difference that is shown has a colour. ±: half of the 95 % confidence interval of the value itself. Struck out: \
                       invalid.";
 
-/// The page.
 pub fn published_page(publication: &Publication) -> Page {
     let places = places(publication);
     let figures = bars(publication, &places);

@@ -14,12 +14,10 @@ use names::{Names, ReplacedNames};
 use paths::Paths;
 use texts::{TextPlace, visit_texts};
 
-/// What is replaced.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Redaction {
     /// Names and addresses of hosts.
     pub hosts: bool,
-    /// Names of users.
     pub users: bool,
     /// Paths, and the serial numbers of devices.
     pub paths: bool,

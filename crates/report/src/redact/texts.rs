@@ -17,7 +17,6 @@ use std::path::PathBuf;
 pub enum TextPlace<'a> {
     /// The value of the fact, parameter or setting of this name.
     Named(&'a str),
-    /// A path.
     Path,
     /// Anything else: a title, a message, the name of something.
     Other,

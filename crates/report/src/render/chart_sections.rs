@@ -52,22 +52,17 @@ pub struct ChartLayout {
 pub struct ChartSection {
     /// The id of the section.
     pub id: &'static str,
-    /// Its heading.
     pub title: String,
     /// How to read it.
     pub help: String,
-    /// Its pictures.
     pub figures: Vec<Picture>,
 }
 
-/// One picture.
 #[derive(Clone, Debug)]
 pub struct Picture {
     /// The id of its figure.
     pub id: String,
-    /// Its title.
     pub title: String,
-    /// The picture.
     pub svg: String,
     /// Whether it has the whole width: small multiples, bars, and a figure that is alone.
     pub wide: bool,

@@ -42,7 +42,7 @@ pub fn comparison_section(analysis: &Analysis, rows: &Analysis, answer: &Answer)
     (cells > told).then_some(section)
 }
 
-/// The gravest first.
+/// The gravest come first.
 fn badges(points: &[PointAnalysis]) -> Vec<(usize, &'static str)> {
     let count = |v: Validity| (points.iter().filter(|p| p.validity == v).count(), v.as_str());
     [Validity::Invalid, Validity::Indicative, Validity::Valid].map(count).into_iter().filter(|b| b.0 > 0).collect()

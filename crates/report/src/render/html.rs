@@ -18,7 +18,6 @@ const UNFOLDED_MAX: usize = 30;
 /// A longer text in a table is broken.
 const UNBROKEN_MAX: usize = 40;
 
-/// The document.
 pub fn page_html(page: &Page) -> String {
     page_with(page, &Interaction::from_figures(page.figures()))
 }

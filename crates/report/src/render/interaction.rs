@@ -27,9 +27,7 @@ const BAR_STEPS: u32 = 50;
 pub struct Interaction {
     /// The value of the content security policy.
     pub policy: String,
-    /// The style sheet.
     pub style: String,
-    /// The script.
     pub script: String,
     /// The data of the charts over time as JSON; empty if there are none.
     pub data: String,

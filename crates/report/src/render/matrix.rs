@@ -6,7 +6,6 @@ use super::html::plain as plain_html;
 use crate::escape;
 use plot::figure::SeriesStyle;
 
-/// The table.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Matrix {
     /// What its numbers are; empty for none.
@@ -17,14 +16,12 @@ pub struct Matrix {
     pub corner: String,
     /// The heads of the columns behind the names.
     pub heads: Vec<String>,
-    /// The things.
     pub rows: Vec<MatrixRow>,
 }
 
 /// A thing that is compared.
 #[derive(Clone, Debug, PartialEq)]
 pub struct MatrixRow {
-    /// Its name.
     pub name: String,
     /// Its colour in the charts; `None` for a metric.
     pub style: Option<SeriesStyle>,

@@ -12,7 +12,7 @@
 const BITS_LEFT_OUT: u32 = 11;
 const LETTERS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
 
-/// A million years.
+/// It is a million years.
 const MOST_S: f64 = 3.2e13;
 
 /// A number of a column, or none.

@@ -6,7 +6,6 @@ use crate::findings::FindingItem;
 use crate::table::Table;
 use plot::figure::Figure;
 
-/// A document.
 #[derive(Clone, Debug, Default)]
 pub struct Page {
     /// What it is, in a word or two.
@@ -15,13 +14,11 @@ pub struct Page {
     pub about: Vec<String>,
     /// What was asked, above the headline; empty if nothing was.
     pub question: String,
-    /// The first line.
     pub headline: String,
     /// What it comes to, in sentences.
     pub lead: Vec<String>,
     /// What follows them on the first screen.
     pub opening: Vec<PageBlock>,
-    /// The rest.
     pub sections: Vec<PageSection>,
     /// The conditions of its pictures, for a picture that is saved: each once.
     pub measured: Vec<String>,
@@ -30,7 +27,6 @@ pub struct Page {
 }
 
 impl Page {
-    /// All its figures.
     pub fn figures(&self) -> impl Iterator<Item = &Figure> {
         let blocks = self.sections.iter().flat_map(|section| &section.blocks);
         self.opening.iter().chain(blocks).flat_map(|block| match block {
@@ -45,7 +41,6 @@ impl Page {
 pub struct PageSection {
     /// Where a link to it leads; empty if the document has no contents.
     pub id: &'static str,
-    /// Its heading.
     pub title: String,
     /// If it is folded: what is told of it next to the heading.
     pub folded: Option<String>,
@@ -58,7 +53,6 @@ pub struct PageSection {
 pub enum PageBlock {
     /// A heading below that of the section.
     Heading(String),
-    /// Sentences.
     Paragraph(String),
     /// Sentences that most readers skip.
     Small(String),

@@ -52,7 +52,6 @@ fn end(row: &RelativeRatio, which: usize) -> String {
     row.cell.ratio.ci95.map_or(String::new(), |ci95| ci95[which].to_string())
 }
 
-/// The whole file.
 pub fn relative_csv(analysis: &Analysis) -> String {
     let rows = analysis.verdict.relative.iter().flat_map(|table| table.rows.iter().map(move |row| (table, row)));
     let ratios = rows.flat_map(|(table, row)| {

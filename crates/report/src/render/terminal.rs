@@ -19,9 +19,9 @@ pub use crate::wrap::wrap;
 use analysis::{Analysis, Answer, RepeatRows, Severity};
 use table::table_lines;
 
-/// Below this there are no tables,
+/// Below this there are no tables.
 const WIDTH_MIN: usize = 60;
-/// and in less than this nothing can be read.
+/// In less than this nothing can be read.
 const WIDTH_LEAST: usize = 24;
 const FINDINGS_MAX: usize = 10;
 

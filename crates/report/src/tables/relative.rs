@@ -32,9 +32,9 @@ const SHORT_LEGEND: &str = "ratio, 95 % CI, pairs; + better, - worse, = no diffe
 const OF_PAIRS_ONLY: &str = "What the first arm did is the mean of all of its repeats, and a ratio is of the pairs alone: to divide means gives \
     another number.";
 
-/// The width of a ratio with its interval, its sign and the number of pairs,
+/// The width of a ratio with its interval, its sign and the number of pairs.
 const RATIO: usize = 25;
-/// and that of what the first arm did.
+/// The width of what the first arm did.
 const BASE: usize = 9;
 /// A terminal has so many rows, if they are not in groups.
 const MOST_ROWS: usize = 16;

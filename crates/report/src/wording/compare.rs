@@ -24,7 +24,6 @@ const VALUES_MAX: usize = 3;
 /// How far to trust a comparison of watches.
 pub(super) const WATCH_TRUST: &str =
     "Each watch is one sample: a load that differs is what clients asked for, and not the server's doing.";
-/// What shows more.
 pub(super) const WATCH_NEXT: &str =
     "To see whether a difference stays, watch it again at the same hour of another day.";
 
@@ -164,7 +163,7 @@ fn what_is_compared(comparison: &RunComparison, is_all: bool) -> Option<String> 
 struct Doubts {
     /// Why nothing can be concluded.
     prevented: Vec<String>,
-    /// What else differs.
+    /// Why a conclusion is weaker: what else differs.
     weakened: Vec<String>,
     /// That they were not measured in turn.
     order: Option<String>,
@@ -270,7 +269,6 @@ fn difference(condition: &Condition) -> String {
     format!("{name} ({} against {})", listed(&condition.base), listed(&condition.new))
 }
 
-/// What differs.
 pub fn condition_name(kind: &ConditionKind) -> String {
     let name = match kind {
         ConditionKind::Durability => "durability",

@@ -153,11 +153,9 @@ fn worst_plan(kinds: &KindComparison, [base, new]: &[String; 2]) -> Option<Strin
 
 /// A kind of statement as it is told in a table: its name, both times, their ratio, its interval and the verdict.
 pub struct KindCells {
-    /// The kind.
     pub kind: String,
-    /// The cells.
     pub cells: [String; 5],
-    /// What colours them.
+    /// It decides their colour.
     pub verdict: RatioVerdict,
     /// Whether its plan is another one, in words, if that is known.
     pub plan: Option<String>,

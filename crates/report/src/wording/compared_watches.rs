@@ -15,9 +15,9 @@ use model::ObservedCounts;
 const ROWS_MAX: usize = 5;
 /// The statements that a sentence names.
 const NAMED_MAX: usize = 2;
-/// The most characters of a statement in a sentence,
+/// The most characters of a statement in a sentence.
 const SENTENCE_CHARS: usize = 60;
-/// and in a table.
+/// The most of them in a table.
 const TABLE_CHARS: usize = 120;
 
 /// What changed, and then the load; nothing if the runs are not watches.
@@ -153,7 +153,6 @@ fn shortened(text: &str, chars: usize) -> String {
 
 /// A statement as a table tells it.
 pub struct WatchRow {
-    /// The statement.
     pub statement: String,
     /// Whether it has changed.
     pub is_telling: bool,

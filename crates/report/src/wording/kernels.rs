@@ -6,7 +6,7 @@ use super::quantity::{number, plural, rate, small_number};
 use analysis::compare::kernels::{KernelComparison, KernelTable, WorkRatio};
 use analysis::{RatioEstimate, RatioVerdict};
 
-/// The geometric means.
+/// It states the geometric means.
 pub fn score_sentence(table: &KernelTable) -> String {
     let kernels = plural(table.rows.len() as u64, "kernel");
     let scores = [(table.single_score, "with 1 client".to_owned()), {

@@ -20,7 +20,6 @@ pub fn point_phrases(point: &PointAnalysis) -> Vec<String> {
     phrases(point.label.group.iter().chain(&point.label.place))
 }
 
-/// `label` in words.
 pub fn label_text(label: &Label) -> String {
     settings_label(label.group.iter().chain(&label.place))
 }

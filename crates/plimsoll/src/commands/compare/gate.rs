@@ -36,7 +36,6 @@ enum CaseKind {
 #[derive(Debug, PartialEq)]
 enum CaseOutcome {
     Passed,
-    /// Why it fails.
     Failed(String),
     /// There are too few pairs to tell.
     Undecided,

@@ -100,7 +100,7 @@ pub enum CellMark {
     Valid,
     Indicative,
     Invalid,
-    /// Failed or interrupted.
+    /// It failed or was interrupted.
     Failed,
     /// Left out by the user.
     Skipped,

@@ -24,13 +24,11 @@ pub const ANSWER_WITHIN: Duration = Duration::from_secs(5);
 /// A part of what is known, which fills the screen.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ScreenPanel {
-    /// Something of everything.
     Overview,
     /// The answer of the points that are over.
     Answer,
     /// The rows of the points that are over.
     Points,
-    /// CPUs and disk.
     Machine,
     Notes,
 }

@@ -63,7 +63,7 @@ pub struct ProgressDisplay {
     phase: Phase,
     /// When the first phase of the point began that has a planned length; `None` while its data is made.
     load_began: Option<Instant>,
-    /// In this phase.
+    /// Operations done in this phase.
     done: u64,
     /// Since the last line.
     sums: IntervalSums,

@@ -25,7 +25,6 @@ pub struct Second {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ResponseTimes {
     pub p50_ns: u64,
-    /// The 99th percentile.
     pub p99_ns: u64,
     pub max_ns: u64,
 }

@@ -24,7 +24,7 @@ const QUESTION_LINES_MAX: usize = 2;
 const NAME_LEAST: usize = 14;
 /// A longer head of the names has several lines.
 const HEAD_MAX: usize = 40;
-/// Blanks between columns.
+/// Blanks between two columns.
 const GAP: usize = 2;
 
 /// The answer. Ends with a line break.

@@ -16,7 +16,7 @@ pub struct Accuracy {
     pub measure: &'static str,
     /// Its share, from 0 to 1.
     pub share: f64,
-    /// Of so many.
+    /// The number that the share is of.
     pub of: u64,
 }
 
