@@ -332,7 +332,7 @@ mod cpu {
         asked == 0 && mode == PR_TSC_ENABLE
     }
 
-    /// Of linux/prctl.h.
+    /// From the header linux/prctl.h.
     const PR_GET_TSC: libc::c_int = 25;
     const PR_TSC_ENABLE: libc::c_int = 1;
 }

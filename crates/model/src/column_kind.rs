@@ -23,7 +23,7 @@ pub enum ColumnKind {
     Double,
     /// A number of so many decimal digits; arguments are [`SqlArg::Text`].
     Decimal {
-        /// All digits.
+        /// All digits, those behind the point included.
         digits: u8,
         /// The digits behind the point.
         scale: u8,

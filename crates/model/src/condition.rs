@@ -25,7 +25,6 @@ pub enum ConditionRole {
     Kernel,
     /// A setting of the kernel.
     KernelSetting,
-    /// The operating system.
     OperatingSystem,
     /// CPUs, memory or clock of the machine.
     Machine,
@@ -44,7 +43,6 @@ pub enum ConditionRole {
 /// Something that may change the numbers of a run.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct RunCondition {
-    /// What it is.
     pub role: ConditionRole,
     /// Its name, for people: that of the fact.
     pub name: String,
@@ -55,7 +53,6 @@ pub struct RunCondition {
 /// A condition that two runs do not share.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct ChangedCondition {
-    /// What it is.
     pub role: ConditionRole,
     /// Its name, for people.
     pub name: String,

@@ -9,7 +9,6 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum HoldKind {
-    /// Connections.
     Connections,
     /// Connections with an open transaction that has written.
     Transactions,
@@ -80,14 +79,13 @@ pub struct HoldOutcome {
     pub memory: Vec<HeldMemory>,
     /// The threads of the engine's processes with none held, and with all.
     pub threads: Option<[u64; 2]>,
-    /// Its processes, likewise.
+    /// The number of these processes with none held, and with all.
     pub processes: Option<[u64; 2]>,
 }
 
 /// The memory of an engine while so many connections were held.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct HeldMemory {
-    /// How many.
     pub held: u64,
     /// Bytes of its own that are resident, shared pages divided by the processes that share them (the kernel's PSS).
     pub bytes: u64,

@@ -19,7 +19,6 @@ pub const ENDPOINTS_MAX: usize = 64;
 pub struct EndpointRow {
     /// The number of the endpoint, from 0; the traits of the engine have the names.
     pub endpoint: u16,
-    /// Operations done.
     pub ok: u64,
     /// Operations failed, by class. They are in no histogram.
     pub failed: FailureCounts,
@@ -55,7 +54,6 @@ impl FailureCounts {
         other.by_class().for_each(|(class, number)| self.add_of(class, number));
     }
 
-    /// All of them.
     pub fn total(&self) -> u64 {
         self.0.iter().copied().fold(0, u64::saturating_add)
     }

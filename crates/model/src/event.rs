@@ -10,7 +10,6 @@ use serde::{Deserialize, Serialize};
 /// Something that happened at a moment of a trial.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Event {
-    /// When.
     pub at: Tick,
     /// What sort of thing.
     pub kind: EventKind,

@@ -10,7 +10,6 @@ use std::fmt;
 /// The file system that is made for a trial, and how large it is to be.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct FileSystemSpec {
-    /// Which.
     pub kind: FileSystem,
     /// Its size; `None` for what the trial's data needs.
     pub size: Option<Bytes>,
@@ -20,12 +19,10 @@ pub struct FileSystemSpec {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum FileSystem {
-    /// ext4.
     Ext4 {
         /// Whether a flush reaches the disk's own cache.
         barrier: bool,
     },
-    /// XFS.
     Xfs,
     /// btrfs on one device.
     Btrfs {
@@ -39,7 +36,6 @@ pub enum FileSystem {
     },
 }
 
-/// How ZFS compresses.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum ZfsCompression {
@@ -51,7 +47,6 @@ pub enum ZfsCompression {
     Gzip(u8),
 }
 
-/// How btrfs compresses.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Compression {

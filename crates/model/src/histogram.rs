@@ -194,7 +194,6 @@ impl Times {
         self.buckets().fold(0, |sum, bucket| sum.saturating_add(bucket.count))
     }
 
-    /// Whether none was.
     pub fn is_empty(&self) -> bool {
         self.packed.is_empty()
     }
@@ -391,7 +390,7 @@ impl Iterator for Buckets<'_> {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Bucket {
     number: usize,
-    /// At least 1.
+    /// It is at least 1.
     count: u64,
 }
 

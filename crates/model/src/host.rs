@@ -23,7 +23,6 @@ pub enum HostRole {
     Load,
     /// A node of the database runs on it, and is observed.
     Observe,
-    /// Both.
     LoadAndObserve,
 }
 

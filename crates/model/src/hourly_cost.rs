@@ -41,7 +41,6 @@ impl HourlyCost {
         all.into_iter().filter_map(|(name, value)| Some(Fact::new(name, value?.to_string())))
     }
 
-    /// What `facts` state.
     pub fn from_facts(facts: &[Fact]) -> HourlyCost {
         let number = |name: &str| -> Option<f64> {
             let text = &facts.iter().find(|fact| fact.name == name)?.value;

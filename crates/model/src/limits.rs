@@ -66,10 +66,8 @@ impl fmt::Display for CpuLimit {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct StorageLimit {
-    /// Reads per second.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub read_iops: Option<u64>,
-    /// Writes per second.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub write_iops: Option<u64>,
     /// Bytes read per second.

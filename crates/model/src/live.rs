@@ -42,11 +42,9 @@ pub struct LivePoint {
     pub state: PointState,
     /// Why it did not complete.
     pub error: Option<String>,
-    /// What was planned.
     pub trial: Trial,
     /// Ops of its run phase that are done, without those of background clients.
     pub ops: u64,
-    /// Those that failed.
     pub failed: u64,
     /// The length of the intervals of its run phase, together.
     pub measured: Nanos,
@@ -55,9 +53,7 @@ pub struct LivePoint {
 /// The newest phase of a point.
 #[derive(Clone, Debug, PartialEq)]
 pub struct LivePhase {
-    /// Which.
     pub phase: Phase,
-    /// When it began.
     pub start: Tick,
     /// Its last intervals, in their order.
     pub intervals: Vec<LiveInterval>,
@@ -66,13 +62,11 @@ pub struct LivePhase {
 /// What was done in an interval.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct LiveInterval {
-    /// When it began.
     pub start: Tick,
     /// How long it is.
     pub length: Nanos,
     /// Ops that are done, without those of background clients.
     pub ops: u64,
-    /// Ops that failed.
     pub failed: u64,
     /// The 99th percentile of the response times; `None` if nothing was done.
     pub p99_ns: Option<u64>,

@@ -27,13 +27,10 @@ pub struct MachineSetup {
     pub scheduler: Option<IoScheduler>,
 }
 
-/// On or off.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Switch {
-    /// On.
     On,
-    /// Off.
     Off,
 }
 
@@ -66,7 +63,6 @@ pub struct CpuAssignment {
 pub enum CpuChoice {
     /// One thread of each core.
     Cores,
-    /// All.
     All,
     /// Those with these numbers.
     Listed(CpuList),
@@ -108,7 +104,6 @@ impl Switch {
 }
 
 impl IoScheduler {
-    /// All of them.
     pub const ALL: [IoScheduler; 4] =
         [IoScheduler::None, IoScheduler::MqDeadline, IoScheduler::Bfq, IoScheduler::Kyber];
 
@@ -232,7 +227,7 @@ impl CpuList {
         CpuList::new(numbers)
     }
 
-    /// The numbers, ascending.
+    /// The numbers in ascending order.
     pub fn numbers(&self) -> &[u32] {
         &self.0
     }

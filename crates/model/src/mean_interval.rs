@@ -22,7 +22,6 @@ const MEMORY_MAX: f64 = 0.95;
 /// A mean and how far off it may be.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct IntervalEstimate {
-    /// The mean.
     pub mean: f64,
     /// Half the width of the confidence interval.
     pub half_width: f64,

@@ -22,11 +22,8 @@ pub enum ServerWay {
     Inside,
     /// Over a unix socket.
     UnixSocket,
-    /// Over TCP.
     Network {
-        /// The client's address.
         client: IpAddr,
-        /// The server's address.
         server: IpAddr,
     },
     /// Over TCP to a host that has no address now, or to which no route leads.
@@ -57,9 +54,7 @@ impl LinkSpeed {
 /// The speed that a person stated for the link of one interface.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct InterfaceLink {
-    /// The interface.
     pub interface: String,
-    /// The speed.
     pub speed: LinkSpeed,
 }
 
@@ -81,12 +76,10 @@ impl InterfaceLink {
 pub struct StatedLinks<'a> {
     /// Of every interface that has none of its own.
     pub every: Option<LinkSpeed>,
-    /// Of single interfaces.
     pub single: &'a [InterfaceLink],
 }
 
 impl StatedLinks<'_> {
-    /// That of `interface`.
     pub fn of(self, interface: &str) -> Option<LinkSpeed> {
         let own = self.single.iter().find(|link| link.interface == interface);
         own.map(|link| link.speed).or(self.every)

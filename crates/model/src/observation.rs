@@ -76,9 +76,9 @@ pub struct Observation {
 pub struct ObservedReplica {
     /// How often it was asked.
     pub readings: u64,
-    /// How often of these replication stood still,
+    /// How often of these replication stood still.
     pub stopped: u64,
-    /// and whether it did at the end.
+    /// Whether it stood still at the end.
     pub is_stopped: bool,
     /// What stood still last, with the number of the error; empty if nothing did.
     #[serde(skip_serializing_if = "String::is_empty")]
@@ -95,13 +95,11 @@ pub struct ObservedReplica {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct ObservedLog {
-    /// Its file.
     pub file: String,
     /// Errors, and what is worse.
     pub errors: u64,
-    /// Warnings.
     pub warnings: u64,
-    /// All other messages.
+    /// Messages of any other kind.
     pub notes: u64,
     /// The distinct errors and warnings, the gravest and most frequent first; of more than [`LOG_MESSAGES_MAX`] those that came first.
     pub messages: Vec<ObservedMessage>,
@@ -125,9 +123,8 @@ pub struct ObservedMessage {
 pub enum LogSeverity {
     /// An error, or worse.
     Error,
-    /// A warning.
     Warning,
-    /// Anything else.
+    /// A message of any other kind.
     #[default]
     Note,
 }
@@ -167,7 +164,6 @@ pub struct ObservedStatement {
     /// Whether it reads or writes; `None` of what does neither, such as BEGIN.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub class: Option<OpClass>,
-    /// What it cost.
     pub cost: StatementCost,
 }
 
@@ -175,7 +171,6 @@ pub struct ObservedStatement {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct StatementCost {
-    /// Executions.
     pub calls: u64,
     /// Nanoseconds in the server, waits included.
     pub time_ns: u64,
@@ -203,7 +198,6 @@ impl StatementCost {
         Some(self.pages? as f64 / self.calls.max(1) as f64)
     }
 
-    /// Adds `more`.
     pub fn add(&mut self, more: &StatementCost) {
         let sum = |one: Option<u64>, other: Option<u64>| match (one, other) {
             (Some(one), Some(other)) => Some(one.saturating_add(other)),
@@ -235,7 +229,6 @@ impl StatementCost {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum WatchedFigure {
-    /// Statements per second.
     #[default]
     Qps,
     /// Nanoseconds that a statement takes on average.
@@ -253,7 +246,6 @@ pub enum WatchedFigure {
 }
 
 impl WatchedFigure {
-    /// All of them.
     pub const ALL: [WatchedFigure; 7] = [
         WatchedFigure::Qps,
         WatchedFigure::Mean,
@@ -351,7 +343,6 @@ pub struct ServerLook {
 /// How many threads were in a state.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ObservedThreads {
-    /// The state.
     pub state: ThreadState,
     /// Their number on average.
     pub threads: f64,
@@ -363,9 +354,7 @@ pub struct ObservedThreads {
 pub struct ObservedSession {
     /// Its number: of the connection on MySQL, of the process on PostgreSQL.
     pub id: u64,
-    /// Its account.
     pub user: String,
-    /// Its database.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub database: Option<String>,
     /// What it does, in the server's words: `Query: Updating`, `idle in transaction: Client: ClientRead`.
@@ -418,7 +407,6 @@ impl ServerLook {
         self.threads.iter().find(|seen| seen.state == state).map(|seen| seen.threads)
     }
 
-    /// The session `id`.
     pub fn session(&self, id: u64) -> Option<&ObservedSession> {
         self.sessions.iter().find(|session| session.id == id)
     }
@@ -442,7 +430,6 @@ impl ObservedSession {
 }
 
 impl Observation {
-    /// All statements together.
     pub fn all_statements(&self) -> StatementCost {
         let mut all = StatementCost::default();
         self.statements.iter().chain(&self.others).for_each(|one| all.add(&one.cost));

@@ -36,7 +36,6 @@ pub struct Completion {
     pub started: Tick,
     /// When it was done.
     pub finished: Tick,
-    /// How it ended.
     pub outcome: Outcome,
 }
 
@@ -185,7 +184,6 @@ impl IoKind {
 pub struct IoOp {
     /// Index into the workload's kinds.
     pub op_kind: OpKind,
-    /// What it does.
     pub io: IoKind,
     /// Which file of the data set, from 0.
     pub file: u16,
@@ -252,7 +250,6 @@ pub struct SqlOp {
 /// How a transaction ends if none of its calls fails.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum TransactionEnd {
-    /// By COMMIT.
     #[default]
     Commit,
     /// By ROLLBACK: its user changed their mind, which is no failure.
@@ -277,7 +274,6 @@ pub struct KeptAnswer {
 /// The row of an answer that is kept.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum KeptRow {
-    /// The first.
     First,
     /// The one in the middle, and of an even number of rows the first of the two in the middle.
     Middle,
@@ -308,20 +304,17 @@ pub struct SqlCall {
 /// One argument of a statement.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum SqlArg {
-    /// A whole number.
     Int(i64),
-    /// A floating-point number.
     Float(f64),
     /// `text[start..start + len]` of the op, valid UTF-8.
     Text {
-        /// First byte.
+        /// The first byte of the text.
         start: u32,
-        /// Number of bytes.
+        /// Its length in bytes.
         len: u32,
     },
     /// The whole number that the operation has kept in this place.
     Kept(u8),
-    /// No value.
     Null,
 }
 
@@ -450,7 +443,6 @@ impl Op for KvOp {
 pub struct ConnectOp {
     /// Index into the workload's kinds.
     pub op_kind: OpKind,
-    /// What it does.
     pub step: ConnectStep,
 }
 
@@ -462,7 +454,6 @@ pub enum ConnectStep {
     Connect,
     /// Sends the first query over it and takes the answer.
     FirstQuery,
-    /// Closes it.
     Close,
     /// Opens connections and keeps them until the engine refuses one.
     Hold,

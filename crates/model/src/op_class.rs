@@ -6,15 +6,12 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum OpClass {
-    /// They read.
     Read,
-    /// They write.
     Write,
     /// They read and write.
     ReadWrite,
     /// They bring to the device what was written before; they move no bytes.
     Sync,
-    /// They make indexes.
     Index,
     /// They wait until the engine has written what it put off.
     Drain,

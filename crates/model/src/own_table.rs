@@ -8,10 +8,8 @@ pub use crate::column_kind::ColumnKind;
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
-/// A table.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct OwnTable {
-    /// Its name.
     pub name: String,
     /// How many rows it has after the load.
     pub rows: u64,
@@ -19,7 +17,6 @@ pub struct OwnTable {
     pub columns: Vec<OwnColumn>,
     /// The columns of its primary key; none if it has no such key.
     pub primary_key: Vec<String>,
-    /// Its secondary indexes.
     pub indexes: Vec<OwnIndex>,
     /// How its rows are spread over partitions, if they are.
     pub partitions: Option<OwnPartitions>,
@@ -39,13 +36,11 @@ impl OwnTable {
 /// A query for values of rows that are there already.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct OwnKeys {
-    /// The query.
     pub sql: String,
     /// The names of its columns.
     pub columns: Vec<String>,
 }
 
-/// A secondary index.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct OwnIndex {
     /// Its name, unique within its table only.
@@ -59,7 +54,6 @@ pub struct OwnIndex {
 /// How the rows of a table are spread over partitions.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct OwnPartitions {
-    /// By which rule.
     pub by: PartitionRule,
     /// The column that decides.
     pub column: String,
@@ -80,9 +74,7 @@ pub enum PartitionRule {
 /// A column of a table.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct OwnColumn {
-    /// Its name.
     pub name: String,
-    /// What it holds.
     pub kind: ColumnKind,
     /// Whether it refuses NULL.
     pub not_null: bool,
@@ -104,7 +96,6 @@ pub enum ValueSource {
     Drawn(DrawnValues),
     /// The value of a column in some row of another table.
     Reference {
-        /// The other table.
         table: String,
         /// The column of the other table.
         column: String,
@@ -113,9 +104,8 @@ pub enum ValueSource {
     },
     /// The value of another column of the row, multiplied, and a number from `from` to `to` added.
     Computed {
-        /// The other column.
         column: String,
-        /// The factor.
+        /// What it is multiplied by.
         times: i64,
         /// The least that is added.
         from: i64,
@@ -130,9 +120,7 @@ pub enum ValueSource {
 pub enum OwnConstant {
     /// Units of a number or date.
     Units(i64),
-    /// A truth.
     Bool(bool),
-    /// A text.
     Text(String),
 }
 
@@ -143,14 +131,12 @@ pub struct DrawnValues {
     pub numbers: ValueNumbers,
     /// The column of the row whose value decides instead, in all rows or in a share of them.
     pub depends_on: Option<Dependence>,
-    /// What they are.
     pub shape: ValueShape,
 }
 
 /// How a column depends on another.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Dependence {
-    /// The other column.
     pub column: String,
     /// The share of rows in which its value decides.
     pub share: f64,
@@ -164,11 +150,9 @@ pub enum ValueShape {
     Range(Option<(i64, i64)>),
     /// Numbers or dates, as many between each two of these.
     Histogram(Vec<i64>),
-    /// These texts.
     Texts(Vec<String>),
     /// Random texts of so many characters, the least and the most; `None` for as many as are usual for the type.
     Length(Option<(u32, u32)>),
-    /// False and true.
     Truths,
 }
 
@@ -193,7 +177,6 @@ pub enum Distinct {
     Natural,
     /// A value of its own in each row.
     All,
-    /// So many.
     Count(u64),
     /// So many for each row.
     Share(f64),

@@ -57,7 +57,6 @@ impl ColumnKind {
         }
     }
 
-    /// `units` as text.
     pub fn text_of(self, units: i64) -> String {
         let mut text = Vec::new();
         self.push_units(&mut text, units);

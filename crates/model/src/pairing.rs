@@ -8,7 +8,6 @@
 pub struct RepeatValue {
     /// Its place in the order of measurement.
     pub place: u32,
-    /// The number.
     pub value: f64,
 }
 

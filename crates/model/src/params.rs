@@ -49,27 +49,20 @@ pub enum TaskSet {
 /// What a parameter may hold.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum ParamKind {
-    /// `true` or `false`.
     Bool,
     /// A whole number within the bounds, both included.
     Int {
-        /// Least.
         min: u64,
-        /// Most.
         max: u64,
     },
     /// A number within the bounds, both included.
     Float {
-        /// Least.
         min: f64,
-        /// Most.
         max: f64,
     },
     /// A size such as `16KiB`, within the bounds, both included.
     Bytes {
-        /// Least.
         min: u64,
-        /// Most.
         max: u64,
     },
     /// A length of time such as `100us`.
@@ -122,7 +115,6 @@ pub enum ParamKind {
 /// A name that may have levels.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct LeveledWord {
-    /// The name.
     pub name: &'static str,
     /// The least level and the most; `None` if it has none, and is written without.
     pub levels: Option<(i32, i32)>,
@@ -229,7 +221,6 @@ pub struct DefaultIf {
     pub param: &'static str,
     /// The word that it has.
     pub word: &'static str,
-    /// The value then.
     pub value: u64,
 }
 
@@ -286,19 +277,14 @@ impl ParamDef {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Value {
-    /// `true` or `false`.
     Bool(bool),
-    /// A whole number.
     Int(u64),
-    /// A number.
     Float(f64),
-    /// A size.
     Bytes(Bytes),
     /// A length of time.
     Nanos(Nanos),
     /// One of the words that the declaration allows, or a path.
     Word(String),
-    /// An access distribution.
     Access(Access),
     /// Statements of the user's own.
     Statements(Vec<CustomOp>),
@@ -308,7 +294,6 @@ pub enum Value {
     Variant(SqlVariant),
     /// A data set of the user's own.
     Data(SqlDataSet),
-    /// A recording.
     Recording(Box<RecordingSummary>),
     /// Tables of the user's own.
     Tables(Vec<OwnTable>),
@@ -501,11 +486,10 @@ pub struct Entry {
     pub name: &'static str,
     /// In a sentence: an engine by its name, `MariaDB with InnoDB`; of a workload what is counted, `transactions`.
     pub spoken: &'static str,
-    /// One line.
+    /// It is one line.
     pub help: &'static str,
     /// The families of operations it performs or comes in.
     pub families: &'static [Family],
-    /// Its parameters.
     pub params: &'static [ParamDef],
 }
 
@@ -562,9 +546,7 @@ pub struct ArgDef {
     pub name: &'static str,
     /// The value if none is given.
     pub default: f64,
-    /// Least.
     pub min: f64,
-    /// Most.
     pub max: f64,
     /// What is between the bounds.
     pub numbers: Numbers,
@@ -573,9 +555,7 @@ pub struct ArgDef {
 /// The numbers that an argument may be.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Numbers {
-    /// Any.
     Real,
-    /// Whole ones.
     Whole,
 }
 
@@ -596,11 +576,8 @@ impl DistributionEntry {
 /// workloads.
 #[derive(Clone, Debug)]
 pub struct Catalogue {
-    /// All engines.
     pub engines: Vec<Entry>,
-    /// All workloads.
     pub workloads: Vec<Entry>,
-    /// All access distributions.
     pub distributions: Vec<DistributionEntry>,
     /// How many operations the run of this workload has over all clients; `None` if it does not end by itself.
     pub run_ops: fn(workload: &str, params: &Params) -> Option<u64>,

@@ -28,7 +28,6 @@ macro_rules! percentiles {
         }
 
         impl Percentile {
-            /// Every percentile.
             pub const ALL: &[Percentile] = &[$(Percentile::$variant),*];
 
             /// As people and objectives write it: `p99.9`.
@@ -133,11 +132,8 @@ impl KeptPercentile for Option<u64> {
 /// One of the times that are quoted of many.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum QuotedTime {
-    /// Their mean.
     Mean,
-    /// A percentile.
     At(Percentile),
-    /// The longest.
     Longest,
 }
 

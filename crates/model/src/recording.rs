@@ -12,7 +12,6 @@ use std::fmt;
 pub struct RecordingSummary {
     /// The file that it is in.
     pub path: String,
-    /// Its operations.
     pub ops: u64,
     /// From its first operation to its last.
     pub length: Nanos,
@@ -47,7 +46,6 @@ pub struct RecordedSessions {
 pub struct RecordedPauses {
     /// What is above one minute of each pause, of all together.
     pub sum: Nanos,
-    /// The longest.
     pub longest: Nanos,
     /// When it begins, after the first operation.
     pub longest_after: Nanos,
@@ -58,7 +56,6 @@ pub struct RecordedPauses {
 pub struct RecordedWork {
     /// The device that the requests went to, as `MAJOR:MINOR`.
     pub device: String,
-    /// Reads.
     pub reads: u64,
     /// Writes, with those by FUA.
     pub writes: u64,
@@ -70,7 +67,6 @@ pub struct RecordedWork {
     pub read_bytes: Bytes,
     /// The bytes of all writes.
     pub written_bytes: Bytes,
-    /// The largest request.
     pub largest: Bytes,
     /// A power of two of which all offsets and sizes are multiples.
     pub granule: Bytes,

@@ -67,9 +67,7 @@ pub enum CounterRole {
     LimitedReadBytes,
     /// Bytes written by the control group that a storage limit holds.
     LimitedWriteBytes,
-    /// Pages swapped in.
     SwapIn,
-    /// Pages swapped out.
     SwapOut,
     /// Bytes of files that were read again because memory had no room to keep them.
     Refaults,
@@ -154,7 +152,7 @@ pub enum CounterRole {
     ConnectionsMax,
     /// Connections that are executing a statement, that of the watch not among them: a level.
     BusyConnections,
-    /// Checkpoints begun.
+    /// Checkpoints that were begun.
     Checkpoints,
     /// Connections that the kernel refused because the queue of accepted ones of a listener was full.
     ListenOverflows,
@@ -291,7 +289,6 @@ pub enum ParamRole {
 /// A condition on another parameter of the same point, the engine's or the workload's.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct UsedIf {
-    /// The other parameter.
     pub param: &'static str,
     /// The values of it at which the condition holds.
     pub values: UsefulValues,
@@ -332,9 +329,7 @@ impl UsedIf {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum ParamOwner {
-    /// The engine's.
     Engine,
-    /// The workload's.
     Workload,
 }
 
@@ -343,7 +338,6 @@ pub enum ParamOwner {
 pub struct PointParam {
     /// Its name; its value is in the trial.
     pub name: String,
-    /// Whose it is.
     pub owner: ParamOwner,
     /// What it is to the point.
     pub role: ParamRole,

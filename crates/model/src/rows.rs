@@ -25,7 +25,6 @@ pub struct RowCounts {
 }
 
 impl RowCounts {
-    /// Adds others.
     #[inline]
     pub fn add(&mut self, other: &RowCounts) {
         self.returned += other.returned;
@@ -61,23 +60,18 @@ pub struct ExpectedRows {
 pub enum MostlyRows {
     /// It is not known, or it must.
     Unknown,
-    /// It returns rows.
     Returned,
-    /// It changes rows.
     Changed,
 }
 
 /// A number of rows, from the least to the most.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RowRange {
-    /// The least.
     pub least: u64,
-    /// The most.
     pub most: u64,
 }
 
 impl RowRange {
-    /// Any number.
     pub const ANY: RowRange = RowRange { least: 0, most: u64::MAX };
 
     #[inline]

@@ -47,7 +47,6 @@ pub struct RunMeta {
     pub started_unix_ms: u64,
     /// The version of plimsoll that recorded it.
     pub plimsoll_version: String,
-    /// The resolved plan.
     pub plan: Plan,
     /// The machine, kernel, filesystem and device: what must be alike for two runs to be compared.
     pub environment: Vec<Fact>,
@@ -107,7 +106,6 @@ impl PointState {
     }
 }
 
-/// A recorded run.
 #[derive(Clone, Debug)]
 pub struct RunData {
     /// What is known of the run as a whole.
@@ -116,16 +114,13 @@ pub struct RunData {
     pub points: Vec<PointData>,
 }
 
-/// A recorded point.
 #[derive(Clone, Debug)]
 pub struct PointData {
     /// Its number in the run, from 1.
     pub id: u32,
-    /// How it ended.
     pub state: PointState,
     /// Why it did not complete, for people.
     pub error: Option<String>,
-    /// What was planned.
     pub trial: Trial,
     /// What the engine reported of itself, for people: version, settings as read back.
     pub facts: Vec<Fact>,
@@ -139,7 +134,6 @@ pub struct PointData {
     pub phases: Vec<PhaseData>,
     /// The sources of counters.
     pub sources: Vec<SourceDef>,
-    /// All readings.
     pub counters: Readings,
     /// What happened, in time order.
     pub events: Vec<Event>,
@@ -185,12 +179,9 @@ impl PointData {
     }
 }
 
-/// A recorded phase.
 #[derive(Clone, Debug)]
 pub struct PhaseData {
-    /// Which.
     pub phase: Phase,
-    /// When it began.
     pub start: Tick,
     /// When it ended: the planned end, or the end of the last operation if it ended by count, or the interruption.
     /// If the recorder was killed, the end of the last interval recorded.
@@ -208,7 +199,6 @@ pub struct PhaseData {
 pub struct Interval {
     /// Its number in the phase.
     pub index: u32,
-    /// When it began.
     pub start: Tick,
     /// How long it is.
     pub length: Nanos,
@@ -261,7 +251,6 @@ impl PointHost {
 /// What one host of a point recorded.
 #[derive(Clone, Debug)]
 pub struct HostData {
-    /// The host.
     pub host: PointHost,
     /// What its clients did, in the phases in which they did anything.
     pub phases: Vec<HostPhase>,
@@ -276,7 +265,6 @@ pub struct HostData {
 /// What the clients of one host did in one phase. When it began and ended is known of all hosts together.
 #[derive(Clone, Debug)]
 pub struct HostPhase {
-    /// Which.
     pub phase: Phase,
     /// The intervals of the host, in order and without holes from 0: those of the same number are the same time on all hosts.
     pub intervals: Vec<Interval>,

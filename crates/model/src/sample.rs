@@ -16,7 +16,6 @@ use serde::{Deserialize, Serialize};
 /// What one client did in one interval of one phase, or all of them together: an increment.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct IntervalRow {
-    /// The phase.
     pub phase: Phase,
     /// The interval's number in the phase, from 0. Operations that end after the phase's planned end (in the grace time) are
     /// in the numbers that follow the last whole interval.
@@ -35,9 +34,7 @@ pub struct IntervalRow {
 /// store keeps them and as the analysis reads them.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct KindRow {
-    /// Which kind.
     pub kind: OpKind,
-    /// Operations done.
     pub ok: u64,
     /// Operations failed. They are in no histogram.
     pub failed: u64,
@@ -57,7 +54,6 @@ pub struct KindRow {
 /// What was done on one of several endpoints in one interval.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct EndpointInterval {
-    /// The phase.
     pub phase: Phase,
     /// The interval's number in the phase, from 0, as that of [`IntervalRow`].
     pub index: u32,
@@ -119,7 +115,6 @@ pub struct CounterDef {
     pub name: String,
     /// `ns`, `bytes`, `ops`, `percent`, `count`.
     pub unit: String,
-    /// Counter or gauge.
     pub kind: CounterKind,
     /// One line for people who read the run file.
     pub help: String,
@@ -135,16 +130,13 @@ pub struct CounterDef {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum CounterUnit {
-    /// Time in nanoseconds.
     Nanoseconds,
-    /// Bytes.
     Bytes,
     /// Anything else: operations, pages, events.
     Events,
 }
 
 impl CounterDef {
-    /// What it counts.
     pub fn counted(&self) -> CounterUnit {
         match self.unit.as_str() {
             "ns" => CounterUnit::Nanoseconds,

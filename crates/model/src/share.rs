@@ -45,7 +45,6 @@ pub struct LoadPart {
 }
 
 impl LoadPart {
-    /// All of it.
     pub const WHOLE: LoadPart = LoadPart { first: 0, count: 1, of: 1 };
 
     /// The `count` parts from `first` on, of `of`.
@@ -168,7 +167,6 @@ pub enum DivisionError {
     FewClients {
         /// The clients of the trial.
         clients: u32,
-        /// The hosts.
         hosts: u32,
     },
     /// It replays a recording.

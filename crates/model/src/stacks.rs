@@ -39,7 +39,6 @@ impl StackReason {
 pub struct StackSnapshot {
     /// When the tool that took them was started.
     pub at: Tick,
-    /// Why.
     pub reason: StackReason,
     /// The tool: `gdb`, `eu-stack`, `perf`.
     pub tool: String,

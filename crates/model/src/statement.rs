@@ -20,7 +20,6 @@ pub struct CustomOp {
     pub statements: Vec<CustomStatement>,
 }
 
-/// One statement.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CustomStatement {
     /// Its text, with `?` for each value and [`TABLE`] for the number of the table.

@@ -21,7 +21,6 @@ pub enum ThreadOf {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum ThreadState {
-    /// It computes.
     Cpu,
     /// It could compute and waits for a CPU.
     Runnable,

@@ -16,7 +16,6 @@ use crate::why::WhySpec;
 use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
 
-/// A resolved plan.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Plan {
     /// A short name for file names: letters, digits and dashes.
@@ -88,7 +87,6 @@ impl Plan {
 /// One point of the matrix, once.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Trial {
-    /// What is measured.
     pub target: TargetSpec,
     /// What it is asked to do.
     pub workload: WorkloadSpec,
@@ -122,7 +120,6 @@ pub struct Trial {
 /// The data set that a trial uses.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct UsedSet {
-    /// Its name.
     pub name: String,
     /// The seed of its data. Repeats have seeds of their own, and one set serves them all.
     pub seed: u64,
@@ -252,7 +249,6 @@ pub struct TargetSpec {
     /// How many instances run at once, each with its own data and as many clients as the load has; 1 or more.
     #[serde(default = "one_instance", skip_serializing_if = "is_one_instance")]
     pub instances: u32,
-    /// The engine's parameters.
     pub params: Params,
 }
 
@@ -269,7 +265,6 @@ fn is_one_instance(instances: &u32) -> bool {
 pub struct WorkloadSpec {
     /// The workload's name among the workloads.
     pub name: String,
-    /// The workload's parameters.
     pub params: Params,
 }
 
@@ -304,7 +299,7 @@ pub enum Pacing {
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Arrivals {
-    /// At equal distances.
+    /// They come at equal distances.
     Constant {
         /// Arrivals per second, above 0.
         per_s: f64,

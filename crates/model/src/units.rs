@@ -52,15 +52,12 @@ impl Sub<Nanos> for Tick {
 }
 
 impl Nanos {
-    /// `n` microseconds.
     pub const fn from_micros(n: u64) -> Self {
         Nanos(n * 1_000)
     }
-    /// `n` milliseconds.
     pub const fn from_millis(n: u64) -> Self {
         Nanos(n * 1_000_000)
     }
-    /// `n` seconds.
     pub const fn from_secs(n: u64) -> Self {
         Nanos(n * 1_000_000_000)
     }

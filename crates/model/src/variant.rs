@@ -26,14 +26,12 @@ pub enum StepPart {
 pub struct SqlStep {
     /// What it is for.
     pub part: StepPart,
-    /// Its SQL.
     pub sql: String,
 }
 
 /// One way to write a statement.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SqlVariant {
-    /// Its name.
     pub name: String,
     /// Its set-up, its statement and its clean-up, in order; exactly one is the statement.
     pub steps: Vec<SqlStep>,
@@ -93,15 +91,12 @@ pub enum StatementEffort {
     RowsCompared,
     /// Rows put into an index that the engine made for this statement alone.
     TransientIndexRows,
-    /// Internal temporary tables.
     TempTables,
-    /// Those of them that went to disk.
+    /// Internal temporary tables that went to disk.
     TempDiskTables,
     /// Bytes written to temporary files.
     TempBytes,
-    /// Sorts.
     Sorts,
-    /// Rows sorted.
     SortedRows,
     /// Steps of the engine's virtual machine.
     MachineSteps,
@@ -138,9 +133,7 @@ impl StatementEffort {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct StatementResult {
-    /// How many rows.
     pub rows: u64,
-    /// How many columns.
     pub columns: u64,
     /// The sum of the hashes of all rows, whatever their order: 16 hexadecimal digits.
     pub checksum: String,

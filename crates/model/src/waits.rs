@@ -33,7 +33,6 @@ pub enum WaitClass {
     Mutex,
     /// Locks inside the server that readers share.
     ReadWriteLock,
-    /// Locks of tables.
     TableLock,
     /// Locks of what tables are, and not of their rows.
     MetadataLock,

@@ -5,7 +5,6 @@
 
 use serde::{Deserialize, Serialize};
 
-/// What is varied.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum VariedResource {
@@ -56,7 +55,6 @@ pub enum NotVaried {
 /// One resource and by how much it is varied.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct VariedArm {
-    /// Which.
     pub resource: VariedResource,
     /// How much there is of it, as a share of what the unchanged point has: 0.8 of the device's rate, 1.25 of the clients.
     pub factor: f64,

@@ -52,25 +52,19 @@ pub enum CommonKind {
     FileSystem,
     /// A size, or `auto`.
     Size {
-        /// Least.
         min: Bytes,
-        /// Most.
         max: Bytes,
     },
     /// A limit of memory, storage or CPU, or `none`.
     Limit,
     /// CPUs of clients and engine, or `none`.
     Cpus,
-    /// A whole number.
     Int {
-        /// Least.
         min: u64,
-        /// Most.
         max: u64,
     },
     /// A whole number from 1, or `none`.
     IntOrNone {
-        /// Most.
         max: u64,
     },
     /// An amount per length of time, or `none`.
@@ -81,14 +75,12 @@ pub enum CommonKind {
     Objective,
     /// A number above 0, or `none`; of `rate` also `limit`.
     RateOrNone {
-        /// Most, per second.
+        /// The most per second.
         max: u64,
     },
     /// A length of time.
     Duration {
-        /// Least.
         min: Nanos,
-        /// Most.
         max: Nanos,
     },
     /// One of these words.

@@ -24,7 +24,6 @@ pub(crate) enum Ending {
     Sure(Precision),
 }
 
-/// What `until` says.
 pub(crate) fn parse_until(written: &Written<'_>) -> Result<Ending, PlanError> {
     let (word, precision) =
         written.text.split_once(':').map_or((written.text.as_str(), None), |(word, text)| (word, Some(text)));

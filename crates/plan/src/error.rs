@@ -22,12 +22,14 @@ impl PlanError {
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Place<'a> {
     /// A line of the plan file, from 1.
-    Line { origin: &'a str, line: usize },
+    Line {
+        origin: &'a str,
+        line: usize,
+    },
     /// The plan file itself.
     File(&'a str),
     /// The flag of this key.
     Flag(&'a str),
-    /// `--set`.
     Set,
     /// An argument that is no flag.
     Argument(&'static str),

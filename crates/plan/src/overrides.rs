@@ -30,7 +30,6 @@ struct Override {
 enum GivenBy {
     /// By a flag of its own.
     Flag,
-    /// By `--set`.
     Set,
 }
 

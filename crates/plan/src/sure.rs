@@ -89,7 +89,6 @@ enum EngineSort {
     Any,
     /// Those inside plimsoll's process.
     Embedded,
-    /// Servers.
     Server,
 }
 
@@ -185,7 +184,7 @@ pub fn leave_room(mut plan: Plan, beside: Nanos, catalogue: &Catalogue) -> Plan 
     plan
 }
 
-/// Warmup and run.
+/// The length of warmup and run.
 fn length(phases: &Phases) -> Nanos {
     Nanos(phases.warmup.0.saturating_add(phases.run.0))
 }

@@ -11,7 +11,6 @@ use model::{
     Bytes, Entry, Family, OpClass, OpKind, ParamDef, ParamKind, ParamRole, Phrase, TaskOp, TaskSet, UsedIf, WorkTraits,
 };
 
-/// `compress`.
 pub static COMPRESS: WorkloadDef = WorkloadDef {
     entry: Entry {
         name: "compress",

@@ -16,7 +16,6 @@ use model::{
     Phrase, UsedIf, WorkTraits,
 };
 
-/// `connect`.
 pub static CONNECT: WorkloadDef = WorkloadDef {
     entry: Entry {
         name: "connect",

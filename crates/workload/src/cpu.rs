@@ -14,7 +14,6 @@ use model::{
 /// The kernels, in the order of tables and charts.
 pub const KERNELS: &[&str] = &["sort", "join", "btree", "decompress", "crc", "chase", "copy", "lock"];
 
-/// `cpu`.
 pub static CPU: WorkloadDef = WorkloadDef {
     entry: Entry {
         name: "cpu",

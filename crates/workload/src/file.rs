@@ -30,7 +30,6 @@ use std::ops::Range;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
-/// `file`.
 pub static FILE: WorkloadDef = WorkloadDef {
     entry: Entry {
         name: "file",

@@ -12,7 +12,6 @@ pub struct WantedData {
     pub asked: &'static str,
     /// Whether its statements may change them.
     pub allows_writes: bool,
-    /// Which they are.
     pub tables: WantedTables,
 }
 
@@ -37,11 +36,9 @@ pub struct KeyQuery {
     pub name: String,
     /// The names of its columns.
     pub columns: Vec<String>,
-    /// The query.
     pub sql: String,
 }
 
-/// What was found.
 #[derive(Clone, Debug, PartialEq)]
 pub enum FoundData {
     /// Tables as sysbench makes them.

@@ -32,7 +32,6 @@ use model::{
     UsedIf, WorkTraits,
 };
 
-/// `micro`.
 pub static MICRO: WorkloadDef = WorkloadDef {
     entry: Entry {
         name: "micro",
@@ -116,7 +115,7 @@ impl MicroGroup {
 /// How long the lists and ranges of a microbenchmark are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum StepLength {
-    /// It has neither.
+    /// It has neither of them.
     Single,
     /// A list of so many values; its name has the number.
     List(u64),
@@ -249,7 +248,6 @@ const INSERT: MicroTest = MicroTest {
 /// What a step does.
 #[derive(Clone, Copy, Debug)]
 enum MicroStep {
-    /// A microbenchmark.
     Test(&'static MicroTest),
     /// The engine writes its write debt.
     Drain,

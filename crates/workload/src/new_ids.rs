@@ -24,7 +24,6 @@ impl NewIds {
         NewIds { first: rows + 1, clients, taken: Arc::default() }
     }
 
-    /// The next.
     #[inline]
     pub(crate) fn take(&self) -> i64 {
         self.id_of(self.taken.fetch_add(1, Relaxed)) as i64
@@ -71,7 +70,6 @@ impl InsertedIds {
         }
     }
 
-    /// The next id.
     #[inline]
     pub(crate) fn take(&self) -> u64 {
         self.ids.id_of(self.ids.taken.fetch_add(1, SeqCst))

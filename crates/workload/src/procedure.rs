@@ -6,7 +6,6 @@
 
 use model::ColumnKind;
 
-/// A stored procedure.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SqlProcedure {
     /// Its name: letters, digits and underscores.
@@ -29,9 +28,7 @@ impl SqlProcedure {
 /// A parameter or a variable of a procedure.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ProcedureVariable {
-    /// Its name.
     pub name: &'static str,
-    /// What it holds.
     pub kind: ColumnKind,
 }
 

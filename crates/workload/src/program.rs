@@ -80,7 +80,6 @@ impl ClientIndex {
 pub struct SharedBudget(Arc<AtomicU64>);
 
 impl SharedBudget {
-    /// `ops` operations.
     pub fn new(ops: u64) -> SharedBudget {
         SharedBudget(Arc::new(AtomicU64::new(ops)))
     }
@@ -236,7 +235,7 @@ pub struct IoProgram {
     pub writes: bool,
     /// The kinds of operation.
     pub kinds: Vec<OpKindDef>,
-    /// Fills the files.
+    /// What fills the files.
     pub load: OpStream<IoOp>,
     /// Reads and writes them.
     pub run: OpStream<IoOp>,
@@ -263,9 +262,7 @@ pub struct SqlProgram {
     /// Whether a client goes on by what it is answered: values for its next statement, or the end of its transaction. It may also be a
     /// terminal, which shows the answer before it thinks.
     pub needs_answers: bool,
-    /// The measured operations.
     pub run: OpStream<SqlOp>,
-    /// The background loads.
     pub background: Vec<BackgroundOps<SqlOp>>,
     /// What must hold of the rows whenever no transaction is open.
     pub conditions: Vec<SqlCondition>,
@@ -278,7 +275,6 @@ pub enum SqlLoad {
     /// Rows, which each engine takes in its own fastest way. An op is a block of rows: each of its calls is one row, and the number of its
     /// statement that of a target.
     Rows {
-        /// Where rows go.
         targets: Vec<RowTarget>,
         /// The blocks, about a megabyte each. An engine adds the whole of one or nothing of it.
         blocks: OpStream<SqlOp>,
@@ -288,7 +284,6 @@ pub enum SqlLoad {
 }
 
 impl SqlLoad {
-    /// Its operations.
     pub fn ops(&self) -> &OpStream<SqlOp> {
         match self {
             SqlLoad::Rows { blocks, .. } => blocks,
@@ -350,9 +345,7 @@ pub struct KvProgram {
     pub load: Option<OpStream<KvOp>>,
     /// Whether each measured operation is a drain, as [`SqlWork::Drain`] has it.
     pub drains: bool,
-    /// The measured operations.
     pub run: OpStream<KvOp>,
-    /// The background loads.
     pub background: Vec<BackgroundOps<KvOp>>,
 }
 
@@ -362,7 +355,6 @@ pub struct TaskProgram {
     pub kinds: Vec<OpKindDef>,
     /// Whether the run writes to files.
     pub writes: bool,
-    /// The tasks.
     pub run: OpStream<TaskOp>,
 }
 
@@ -439,7 +431,6 @@ impl OpKindDef {
 
 /// The ops of a background load, at a pace of their own.
 pub struct BackgroundOps<O> {
-    /// The operations.
     pub stream: OpStream<O>,
     /// Their kinds; no operation of the run is of any of these.
     pub kinds: Vec<OpKind>,
@@ -458,7 +449,6 @@ pub struct SqlTable {
     pub columns: Vec<SqlColumn>,
     /// The columns of the primary key; none if it has no such key.
     pub primary_key: &'static [&'static str],
-    /// Its secondary indexes.
     pub indexes: Vec<SqlIndex>,
     /// Its foreign keys. They hold from the end of the load on.
     pub foreign_keys: Vec<ForeignKey>,
@@ -469,9 +459,7 @@ pub struct SqlTable {
 /// Columns of a table whose values must be those of the primary key of a row of another table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ForeignKey {
-    /// The columns.
     pub columns: &'static [&'static str],
-    /// The other table.
     pub parent: &'static str,
     /// The columns of the primary key of the other table.
     pub parent_key: &'static [&'static str],
@@ -489,14 +477,12 @@ pub enum TablePartitions {
     },
     /// By ranges of a column, and one more behind them.
     Ranges {
-        /// The column.
         column: &'static str,
         /// The first value behind each of them, in rising order.
         ends: Vec<i64>,
     },
     /// By a hash of a column.
     Hash {
-        /// The column.
         column: &'static str,
         /// How many there are.
         count: u32,
@@ -525,9 +511,7 @@ impl TablePartitions {
 /// A column of a table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SqlColumn {
-    /// Its name.
     pub name: &'static str,
-    /// What it holds.
     pub kind: ColumnKind,
     /// Whether it refuses NULL.
     pub not_null: bool,
@@ -609,7 +593,6 @@ pub struct ConnectProgram {
 /// Connections or transactions that are opened and held.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct HoldProgram {
-    /// Connections, or transactions.
     pub kind: HoldKind,
     /// The most that are opened.
     pub most: u64,

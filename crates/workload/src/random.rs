@@ -75,7 +75,7 @@ pub(crate) fn push_random_text(text: &mut Vec<u8>, bytes: usize, alphabet: &[u8;
     }
 }
 
-/// 6 bits each.
+/// Each of them takes 6 bits.
 const CHARACTERS_PER_WORD: usize = 10;
 /// Characters that need no quotes in any language.
 pub(crate) const LETTERS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";

@@ -15,7 +15,6 @@ use model::{
     VariantWork, WorkTraits,
 };
 
-/// The workload.
 pub static SQL: WorkloadDef = WorkloadDef {
     entry: Entry {
         name: "sql",

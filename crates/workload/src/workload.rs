@@ -125,11 +125,9 @@ pub enum DataReuse {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("a key-value engine cannot run workload `{workload}` with {param} = `{value}`; use {param} = `{instead}`")]
 pub struct UnsupportedParam {
-    /// The workload.
     pub workload: &'static str,
     /// The parameter that it cannot perform.
     pub param: &'static str,
-    /// Its value.
     pub value: String,
     /// A value that works.
     pub instead: &'static str,

@@ -47,7 +47,7 @@ pub struct LimitSpec {
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum ArrivalLaw {
-    /// At equal distances.
+    /// They come at equal distances.
     Constant,
     /// At exponentially distributed distances.
     Poisson,
@@ -119,7 +119,6 @@ fn rounded(per_s: f64) -> f64 {
 /// What a trial has to do with a search: it is the whole of it, as a plan names it, or one of its points.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct LimitPart {
-    /// The search.
     pub spec: LimitSpec,
     /// The probe; `None` of the trial of a plan, which becomes as many points as its search needs.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -165,7 +164,6 @@ impl ProbeKind {
 pub struct RecordedSearch {
     /// The number of its trial in the plan, from 0.
     pub search: u32,
-    /// What was asked.
     pub spec: LimitSpec,
     /// Its complete points in the order in which they were measured: one for each probe of the result.
     pub points: Vec<u32>,

@@ -31,16 +31,13 @@ pub enum Criterion {
     Percentile {
         /// The name of the kind; `None` for all operations.
         kind: Option<&'static str>,
-        /// Which.
         percentile: Percentile,
-        /// The time.
         below: Nanos,
     },
     /// The longest response time is below a time.
     Longest {
         /// The name of the kind; `None` for all operations.
         kind: Option<&'static str>,
-        /// The time.
         below: Nanos,
     },
     /// The share of operations that fail is below a share.
@@ -51,10 +48,7 @@ pub enum Criterion {
         below: f64,
     },
     /// No stall is as long as a time.
-    Stall {
-        /// The time.
-        below: Nanos,
-    },
+    Stall { below: Nanos },
 }
 
 /// What an observation shows of an objective.
@@ -66,7 +60,6 @@ pub enum Judgement {
     Missed(Criterion),
     /// It shows neither: the 95 % interval of this criterion has the limit inside.
     Undecided {
-        /// The criterion.
         on: Criterion,
         /// Whether the value itself, without its interval, keeps it.
         value_keeps: bool,

@@ -46,7 +46,6 @@ pub struct ResponseWindow {
     pub length: Nanos,
     /// Response times of the operations done.
     pub response: Times,
-    /// Operations failed.
     pub failed: u64,
     /// The most CPU time that the hypervisor may have taken in it, of all CPUs together.
     pub stolen: Nanos,
@@ -61,7 +60,6 @@ pub struct ResponseWindow {
 pub struct KindWindow {
     /// Response times of the operations done.
     pub response: Times,
-    /// Operations failed.
     pub failed: u64,
 }
 
@@ -79,10 +77,7 @@ impl ResponseWindow {
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum ProbeFault {
     /// Plimsoll did not run for too large a part of the probe.
-    OwnGaps {
-        /// How long, together.
-        length: Nanos,
-    },
+    OwnGaps { length: Nanos },
     /// The hypervisor stopped the machine, and without the windows that this has spoilt the objective is kept.
     Stolen {
         /// The CPU time that it took in those windows.
@@ -153,12 +148,10 @@ impl Observation {
         }
     }
 
-    /// Operations done.
     pub fn done(&self) -> u64 {
         self.windows.iter().map(|window| window.response.len()).sum()
     }
 
-    /// Operations failed.
     pub fn failed(&self) -> u64 {
         self.windows.iter().map(|window| window.failed).sum()
     }

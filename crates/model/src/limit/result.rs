@@ -55,10 +55,7 @@ pub enum FailureAbove {
     /// It misses a criterion of the objective.
     Objective(Criterion),
     /// It leaves a write debt that grows by so many bytes a second.
-    WriteDebt {
-        /// Bytes per second.
-        growth_per_s: f64,
-    },
+    WriteDebt { growth_per_s: f64 },
 }
 
 impl FailureAbove {
@@ -79,7 +76,7 @@ pub enum HoldDebt {
     /// It grew to the end, at lower rates in proportion to the rate: something fills up that was empty, and the hold was too short to
     /// see it full.
     Filling {
-        /// Bytes per second.
+        /// In bytes per second.
         growth_per_s: f64,
     },
 }
@@ -87,9 +84,7 @@ pub enum HoldDebt {
 /// How long a hold would have to be to show what the objective asks for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct NeededHold {
-    /// So long.
     pub length: Nanos,
-    /// What for.
     pub cause: HoldCause,
 }
 
@@ -97,15 +92,9 @@ pub struct NeededHold {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum HoldCause {
     /// The percentile of the objective needs more operations.
-    Operations {
-        /// So many.
-        needed: u64,
-    },
+    Operations { needed: u64 },
     /// Slow stretches come at this distance, and fewer than three of them fit in.
-    Rhythm {
-        /// The distance.
-        period: Nanos,
-    },
+    Rhythm { period: Nanos },
 }
 
 /// A target that carried more or less from some moment on.
@@ -162,7 +151,6 @@ impl LimitResult {
 /// What a search has found.
 #[derive(Clone, Debug, PartialEq)]
 pub struct LimitResult {
-    /// How it ended.
     pub outcome: LimitOutcome,
     /// The largest rate that was held with the objective: what was due per second; `None` if there is none.
     pub per_s: Option<f64>,

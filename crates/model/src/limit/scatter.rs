@@ -32,9 +32,9 @@ const WORSE: f64 = 5.0;
 const STEADY_SPREADS: [f64; 3] = [0.005, 0.015, 0.04];
 /// Fewer probes before or after a change do not show what the target was then.
 const CHANGE_PARTS_MIN: usize = 3;
-/// So many times as likely as scatter a change must be,
+/// So many times as likely as scatter a change must be.
 const CHANGE_LIKELIER_MIN: f64 = 100.0;
-/// and so great, as a difference of logarithms: by 30 % down or 43 % up.
+/// So great a change must be, as a difference of logarithms: by 30 % down or 43 % up.
 const CHANGE_MIN: f64 = 0.357;
 
 /// What the probes and holds of a search showed, each for itself.

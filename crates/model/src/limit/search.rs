@@ -157,16 +157,13 @@ impl HeldRate {
 /// What is to be measured next.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum LimitStep {
-    /// A probe.
     Measure {
         /// What it is for.
         kind: ProbeKind,
         /// The rate; `None` for a closed loop.
         per_s: Option<f64>,
-        /// How long.
         length: Nanos,
     },
-    /// Nothing more.
     Over,
 }
 

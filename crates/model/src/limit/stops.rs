@@ -14,9 +14,9 @@ use crate::units::{Nanos, Tick};
 
 /// Less stolen time in a window is no stop: two ticks.
 const STOP_MIN: Nanos = Nanos::from_millis(20);
-/// Less CPU time of other programs in a window is no stop: three ticks, since the times of several processes are subtracted,
+/// Less CPU time of other programs in a window is no stop: three ticks, since the times of several processes are subtracted.
 const FOREIGN_MIN: Nanos = Nanos::from_millis(30);
-/// and this share of one CPU: any machine has programs that run now and then.
+/// Less than this share of one CPU is none either: any machine has programs that run now and then.
 const FOREIGN_SHARE_MIN: f64 = 0.25;
 /// A stop takes so many times as much as is stolen from the median window.
 const STOP_FACTOR: u64 = 3;

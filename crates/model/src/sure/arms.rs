@@ -21,7 +21,6 @@ use std::collections::{BTreeMap, BTreeSet};
 pub struct SeenRate {
     /// Its arm and place.
     pub at: ArmPlace,
-    /// Its repeat.
     pub repeat: u32,
     /// Its number in the order of measurement, and the operations per second.
     pub value: RepeatValue,

@@ -18,7 +18,6 @@ pub(super) const ERRORS_USUAL: f64 = 2.3;
 /// More pairs than this are as good as never.
 pub(super) const PAIRS_FORESEEN_MAX: f64 = 1e6;
 
-/// What pairs show.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Decision {
@@ -28,7 +27,6 @@ pub enum Decision {
     Lower,
     /// They differ by less than what matters.
     Alike,
-    /// Nothing yet.
     Open,
 }
 
@@ -44,7 +42,6 @@ pub struct PairJudgement {
     /// How often equal arms would differ so much at any look, by the level of this one: the chance of Student's t, scaled so that a difference is
     /// called at the error that the boundary allows.
     pub p_value: f64,
-    /// What is decided.
     pub decision: Decision,
     /// How many pairs more would decide it, if they are like these; 0 if it is decided.
     pub pairs_more: u32,

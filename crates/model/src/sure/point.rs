@@ -34,7 +34,6 @@ impl Precision {
     pub const USUAL: Precision = Precision { ppm: 20_000 };
     /// The least that can be asked for.
     pub const MIN: Precision = Precision { ppm: 1_000 };
-    /// The most.
     pub const MAX: Precision = Precision { ppm: 500_000 };
 
     /// Of so many percent, if that is from 0.1 to 50.

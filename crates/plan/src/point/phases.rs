@@ -12,9 +12,9 @@ use crate::value::{self, time_text};
 use model::sure::Precision;
 use model::{Entry, Nanos, Phases, Until};
 
-/// The warmup of a probe that replays a part of a recorded load, unless another was asked for,
+/// The warmup of a probe that replays a part of a recorded load, unless another was asked for.
 const WARMUP_OF_REPLAY: Nanos = Nanos::from_secs(2);
-/// and so much of the load at most.
+/// Its length is at most that of the load divided by this.
 const WARMUP_PART: u64 = 5;
 /// Eleven days at one second.
 const INTERVALS_MAX: u64 = 1_000_000;

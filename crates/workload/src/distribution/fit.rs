@@ -237,7 +237,7 @@ fn split_places(places: u64, draws: u64, law: &dyn Fn(u64) -> f64) -> Vec<LawPar
 pub struct ChiSquareFit {
     /// The sum of (hits - expected)^2 / expected.
     pub chi_square: f64,
-    /// Degrees of freedom.
+    /// Its degrees of freedom.
     pub freedom: u32,
 }
 

@@ -41,7 +41,6 @@ impl Gaussian {
         Gaussian { n, mean: MeanOfUniforms::new(n as f64, iterations) }
     }
 
-    /// The next key.
     #[inline]
     pub fn draw(&self, rng: &mut Rng) -> u64 {
         self.mean.draw(rng).min(self.n - 1)

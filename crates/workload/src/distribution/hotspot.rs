@@ -44,7 +44,6 @@ impl Hotspot {
         Hotspot { hot, cold: n - hot, hot_draws: if hot == n { 1.0 } else { draws } }
     }
 
-    /// The next key.
     #[inline]
     pub fn draw(&self, rng: &mut Rng) -> u64 {
         let (choice, place) = (unit_interval(rng.next_u64()), rng.next_u64());

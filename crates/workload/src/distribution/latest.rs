@@ -42,7 +42,6 @@ impl Latest {
         Latest { n, distance: Zipf::new(n, theta) }
     }
 
-    /// The next key.
     #[inline]
     pub fn draw(&self, rng: &mut Rng) -> u64 {
         self.n - 1 - self.distance.rank(rng)

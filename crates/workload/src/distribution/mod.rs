@@ -38,7 +38,6 @@ pub(crate) const PHRASE: Phrase = Phrase::Words(&[
 /// Makes the slice of all distributions, and the enum of their types, from one line for each: `module::DEFINITION of Type`.
 macro_rules! distributions {
     ($($module:ident::$definition:ident of $name:ident,)*) => {
-        /// All distributions.
         pub const DISTRIBUTIONS: &[&DistributionDef] = &[$(&$module::$definition,)*];
 
         /// A distribution over [0, n), ready to draw from.

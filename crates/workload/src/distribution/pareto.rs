@@ -40,7 +40,6 @@ impl Pareto {
         Pareto { n: n.max(1), power: h.ln() / (1.0 - h).ln() }
     }
 
-    /// The next key.
     #[inline]
     pub fn draw(&self, rng: &mut Rng) -> u64 {
         let key = self.n as f64 * unit_interval(rng.next_u64()).powf(self.power);

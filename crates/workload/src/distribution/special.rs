@@ -56,7 +56,6 @@ impl Special {
         }
     }
 
-    /// The next key.
     #[inline]
     pub fn draw(&self, rng: &mut Rng) -> u64 {
         let u = unit_interval(rng.next_u64());

@@ -7,7 +7,6 @@ use super::{Distribution, DistributionDef, HasLaw};
 use crate::random::{Rng, Words, number_below};
 use model::DistributionEntry;
 
-/// `uniform`.
 pub static UNIFORM: DistributionDef = DistributionDef {
     entry: DistributionEntry { name: "uniform", help: "every key is as likely as every other", args: &[] },
     tested_at: &[&[]],
@@ -21,7 +20,6 @@ pub struct Uniform {
 }
 
 impl Uniform {
-    /// The next key.
     #[inline]
     pub fn draw(&self, rng: &mut Rng) -> u64 {
         number_below(rng.next_u64(), self.n)

@@ -130,7 +130,6 @@ impl TableTurns {
         (self.first..self.tables).step_by(self.step as usize)
     }
 
-    /// The next table.
     #[inline]
     pub(super) fn next_table(&mut self) -> u64 {
         let table = self.next;
@@ -142,7 +141,6 @@ impl TableTurns {
     }
 }
 
-/// One client's commits.
 pub(super) struct InsertOps {
     data: PurchaseData,
     statements: StepStatements,
@@ -248,7 +246,6 @@ fn table_batches(table: u64, ids: Range<u64>) -> impl Iterator<Item = (u64, Rang
 /// Batches that no client has taken yet: a table, and ids in it.
 type IndexBatches = Arc<Mutex<Box<dyn Iterator<Item = (u64, Range<u64>)> + Send>>>;
 
-/// One client's batches.
 struct IndexPuts {
     data: PurchaseData,
     batches: IndexBatches,

@@ -42,7 +42,6 @@ use rows::PurchaseData;
 use schema::{FORMS, INDEX_NAMES, PurchaseSchema};
 use statements::StepStatements;
 
-/// `insert`.
 pub static INSERT: WorkloadDef = WorkloadDef {
     entry: Entry {
         name: "insert",

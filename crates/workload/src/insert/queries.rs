@@ -23,7 +23,6 @@ use super::inserts::TableTurns;
 pub(super) enum StepQuery {
     /// So many rows in the order of an index.
     Range(u64),
-    /// One row.
     Point,
 }
 
@@ -47,7 +46,6 @@ fn index_orders(data: &PurchaseData) -> Vec<&'static [&'static str]> {
     }
 }
 
-/// One client's queries.
 pub(super) struct QueryOps {
     data: PurchaseData,
     statements: StepStatements,

@@ -198,11 +198,10 @@ impl RowKey {
     }
 }
 
-/// One purchase.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct PurchaseRow {
     id: u64,
-    /// Seconds since 1970.
+    /// In seconds since 1970.
     time_s: u32,
     cash_register: u32,
     customer: u32,

@@ -9,7 +9,6 @@ use model::{Bytes, Params};
 /// Which of the forms.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum TableForm {
-    /// That of 2012.
     Iibench2012,
     /// Today's: prices are integers, two of the indexes have other columns, and a row has text in addition to its numbers.
     Ibench,

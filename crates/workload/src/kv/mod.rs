@@ -38,7 +38,6 @@ use model::{
 use ops::{RecordOps, RecordPicker};
 use records::RecordData;
 
-/// `kv`.
 pub static KV: WorkloadDef = WorkloadDef {
     entry: Entry {
         name: "kv",

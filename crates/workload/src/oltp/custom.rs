@@ -30,7 +30,6 @@ pub(crate) struct CustomMix<V> {
     weight_total: u64,
 }
 
-/// One operation.
 struct OpTemplate<V> {
     /// The weights of all before it and its own.
     weight_up_to: u64,
@@ -147,7 +146,6 @@ pub(crate) trait DrawValues: Send {
     fn draw(&mut self, value: &Self::Value, op: &mut SqlOp) -> SqlArg;
 }
 
-/// One client's operations.
 pub(crate) struct CustomOps<D: DrawValues> {
     custom: Arc<CustomMix<D::Value>>,
     draws: D,

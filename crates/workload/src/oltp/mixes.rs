@@ -201,9 +201,7 @@ impl MixStep {
 pub(crate) enum RowsAfter {
     /// As many as before, with the same ids.
     Kept,
-    /// Fewer.
     Fewer,
-    /// More.
     More,
 }
 

@@ -31,7 +31,6 @@ use model::{
 use rows::OltpData;
 use std::sync::Arc;
 
-/// `oltp`.
 pub static OLTP: WorkloadDef = WorkloadDef {
     entry: Entry {
         name: "oltp",

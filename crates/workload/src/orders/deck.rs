@@ -19,7 +19,6 @@ const CARDS: usize = 100;
 /// A think time is at most so many times its mean (clause 5.2.5.4).
 const THINK_MAX: f64 = 10.0;
 
-/// One client's operations.
 pub(super) struct TerminalOps {
     data: OrderData,
     calls: TransactionCalls,

@@ -54,7 +54,6 @@ pub(super) struct Laws {
     pub(super) last: NuRand,
     /// Customers of a district.
     pub(super) customer: NuRand,
-    /// Items.
     pub(super) item: NuRand,
 }
 

@@ -15,7 +15,6 @@ pub(super) const LINES_MAX: usize = 15;
 /// Where a transaction is entered.
 #[derive(Clone, Copy)]
 pub(super) struct Home {
-    /// The warehouse.
     pub(super) warehouse: u64,
     /// The district of a terminal that always asks for the stock of the same one.
     pub(super) district: u64,
@@ -32,7 +31,6 @@ pub(super) enum TerminalInput {
     StockLevel(StockLevelInput),
 }
 
-/// An order.
 pub(super) struct NewOrderInput {
     pub(super) warehouse: u64,
     pub(super) district: u64,
@@ -52,13 +50,11 @@ pub(super) struct OrderLine {
     pub(super) quantity: u64,
 }
 
-/// A payment.
 pub(super) struct PaymentInput {
     pub(super) warehouse: u64,
     pub(super) district: u64,
-    /// Who pays.
     pub(super) payer: CustomerInput,
-    /// In cents.
+    /// The amount in cents.
     pub(super) amount: u64,
 }
 
@@ -77,7 +73,6 @@ pub(super) struct CustomerInput {
 pub(super) enum KnownBy {
     /// Its last name, by the number of that name.
     LastName(u64),
-    /// Its own number.
     Number(u64),
 }
 
@@ -143,7 +138,6 @@ impl NewOrderInput {
         NewOrderInput { warehouse: w, district, customer, is_mistaken: happens(rng, 1), lines, line_count }
     }
 
-    /// Its lines.
     pub(super) fn lines(&self) -> &[OrderLine] {
         &self.lines[..self.line_count]
     }

@@ -31,7 +31,6 @@ use model::{
 use rows::OrderData;
 use transactions::{STATEMENTS, TransactionKind};
 
-/// `orders`.
 pub static ORDERS: WorkloadDef = WorkloadDef {
     entry: Entry {
         name: "orders",

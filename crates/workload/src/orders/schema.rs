@@ -18,11 +18,8 @@ pub(super) fn tables(foreign_keys: bool) -> Vec<SqlTable> {
     all.collect()
 }
 
-/// One table.
 pub(super) struct TableDef {
-    /// Its name.
     pub(super) name: &'static str,
-    /// Its columns.
     pub(super) columns: &'static [Column],
     key: &'static [&'static str],
     index: Option<(&'static str, &'static [&'static str])>,

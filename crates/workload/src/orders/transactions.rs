@@ -29,7 +29,6 @@ pub(super) enum TransactionKind {
 use TransactionKind::{Delivery, NewOrder, OrderStatus, Payment, StockLevel};
 
 impl TransactionKind {
-    /// All of them.
     pub(super) const ALL: [TransactionKind; 5] = [NewOrder, Payment, OrderStatus, Delivery, StockLevel];
 
     /// How many of a hundred transactions are of this kind.

@@ -16,7 +16,6 @@ use model::own_table::{ColumnKind, OwnConstant, OwnFault, OwnTable};
 /// Rows of which each keeps its place or changes it, in the same order again and again.
 pub(super) const BLOCK: u64 = 100;
 
-/// All tables.
 pub(super) struct Layout {
     /// In the order of the plan.
     pub(super) tables: Vec<TableLayout>,
@@ -24,13 +23,11 @@ pub(super) struct Layout {
     pub(super) order: Vec<usize>,
 }
 
-/// One table.
 pub(super) struct TableLayout {
     pub(super) rows: u64,
     pub(super) columns: Vec<ColumnLayout>,
 }
 
-/// One column.
 pub(super) struct ColumnLayout {
     pub(super) kind: ColumnKind,
     pub(super) nulls: Option<Nulls>,

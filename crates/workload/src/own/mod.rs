@@ -33,7 +33,6 @@ use ops::{OwnRows, Slots};
 use rows::LoadPlan;
 use std::sync::Arc;
 
-/// `own`.
 pub static OWN: WorkloadDef = WorkloadDef {
     entry: Entry {
         name: "own",

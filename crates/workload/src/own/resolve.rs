@@ -73,7 +73,6 @@ fn check_nulls(table: &OwnTable, column: &OwnColumn) -> Result<(), String> {
     }
 }
 
-/// Resolves one column.
 pub(super) struct ColumnResolver<'a> {
     pub(super) tables: &'a [OwnTable],
     pub(super) table: usize,

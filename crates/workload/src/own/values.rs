@@ -14,7 +14,6 @@ use model::{SqlArg, SqlOp};
 /// What becomes of a row that is NULL in a column.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum NullRows {
-    /// It is NULL.
     Stay,
     /// It has some value of the column: nothing is equal to NULL.
     GetAValue,

@@ -5,7 +5,6 @@
 
 use super::request::{BlockEvent, BlockRequest, RecordedLine, Stage, parse_device, parse_digits, parse_time, quoted};
 
-/// Reads one line.
 pub(super) fn parse_line(line: &str) -> Result<RecordedLine, String> {
     let mut words = line.split_ascii_whitespace();
     let Some(first) = words.next() else { return Ok(RecordedLine::Ignored) };

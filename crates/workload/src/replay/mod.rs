@@ -23,7 +23,6 @@ use model::{
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
-/// `replay`.
 pub static REPLAY: WorkloadDef = WorkloadDef {
     entry: Entry {
         name: "replay",

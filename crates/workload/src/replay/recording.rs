@@ -44,12 +44,10 @@ struct PackedIo {
     bits: u64,
 }
 
-/// One request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RecordedIo {
     /// When it began, after the first request.
     pub due: Nanos,
-    /// What it does.
     pub io: IoKind,
     /// Where, on the device.
     pub at: Offset,
@@ -116,7 +114,6 @@ impl Placement {
     }
 }
 
-/// A recording.
 #[derive(Debug, Default)]
 pub struct Recording {
     ios: Vec<PackedIo>,

@@ -17,7 +17,6 @@ pub(super) enum RecordedLine {
     Figures,
     /// So many events are missing here.
     Lost(u64),
-    /// An event.
     Event(BlockEvent),
 }
 
@@ -51,7 +50,6 @@ pub(super) enum BlockRequest {
     Other,
 }
 
-/// How data moves.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Transfer {
     Read,

@@ -6,7 +6,6 @@
 
 use super::request::{BlockEvent, BlockRequest, RecordedLine, Stage, parse_device, parse_digits, parse_time, quoted};
 
-/// Reads one line.
 pub(super) fn parse_line(line: &str) -> Result<RecordedLine, String> {
     let trimmed = line.trim_start();
     if trimmed.is_empty() {
