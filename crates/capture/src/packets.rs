@@ -33,9 +33,8 @@ pub enum CaptureError {
     /// A packet is not as the format says.
     #[error("it is damaged after packet {packets}: {what}")]
     Damaged {
-        /// Packets before.
+        /// How many packets come before it.
         packets: u64,
-        /// What is wrong.
         what: &'static str,
     },
     /// The file cannot be read.
@@ -57,9 +56,8 @@ pub enum Packet<'a> {
     Other,
 }
 
-/// A TCP segment.
 pub struct Segment<'a> {
-    /// Microseconds since 1970.
+    /// In microseconds since 1970.
     pub at_us: i64,
     pub source: SocketAddr,
     pub destination: SocketAddr,
@@ -108,7 +106,6 @@ impl<R: Read> Read for Filling<R> {
     }
 }
 
-/// Reads packets.
 pub struct PacketReader<'r> {
     blocks: Box<dyn PcapReaderIterator + Send + 'r>,
     error: Arc<Mutex<Option<io::Error>>>,

@@ -11,7 +11,6 @@ pub const STATEMENT_BYTES_MAX: usize = 64 << 20;
 pub enum Dialect {
     /// Of MySQL or MariaDB.
     Mysql,
-    /// Of PostgreSQL.
     Postgres,
 }
 
@@ -20,9 +19,7 @@ pub enum Dialect {
 pub struct Session {
     /// Its number, in the order in which the capture has the connections.
     pub number: u64,
-    /// The client's end.
     pub client: SocketAddr,
-    /// The server's end.
     pub server: SocketAddr,
     /// When its first packet was captured, in microseconds since 1970.
     pub began_us: i64,
@@ -74,7 +71,7 @@ pub struct AnswerCounts {
 pub struct MadeIds {
     /// The name of the column in these rows.
     pub column: String,
-    /// Integers or UUIDs.
+    /// Integers or UUIDs, as text.
     pub ids: Vec<String>,
 }
 
@@ -85,9 +82,7 @@ pub struct CapturedStatement {
     pub began_us: i64,
     /// From then to the last packet of its answer before the next request; `None` if no answer was captured.
     pub took_us: Option<u64>,
-    /// Who sent it.
     pub session: Session,
-    /// In which language.
     pub dialect: Dialect,
     /// The schema (of PostgreSQL: the database) that was in force; empty for none, or if the capture began after it was chosen.
     pub schema: String,
@@ -108,11 +103,9 @@ pub struct CapturedStatement {
 /// What [`crate::read_capture`] gives to its caller, in order of time.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum CaptureEvent {
-    /// A statement.
     Statement(CapturedStatement),
     /// A session had its last packet.
     SessionEnded {
-        /// Which.
         session: Session,
         /// When, in microseconds since 1970.
         at_us: i64,
@@ -189,18 +182,15 @@ impl Skipped {
 /// What a capture had besides its statements.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct CaptureSummary {
-    /// Packets.
     pub packets: u64,
     /// Statements that were given out.
     pub statements: u64,
     /// Sessions of MySQL or MariaDB.
     pub mysql_sessions: u64,
-    /// Sessions of PostgreSQL.
     pub postgres_sessions: u64,
     /// The version and the address of the server that greeted a client last; `None` if no handshake was captured.
     pub server: Option<(String, SocketAddr)>,
     /// Whether the file ends within a packet.
     pub is_cut: bool,
-    /// What was skipped.
     pub skipped: Skipped,
 }

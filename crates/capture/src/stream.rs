@@ -12,7 +12,6 @@ const PENDING_SEGMENTS_MAX: usize = 4096;
 /// What the memory of a segment is more than its bytes.
 const PENDING_COST_BYTES: usize = 96;
 
-/// What came next.
 #[derive(Debug, PartialEq, Eq)]
 pub enum Arrived<'a> {
     /// Bytes that were captured at `at_us`.
@@ -46,7 +45,6 @@ impl Stream {
         *self = Stream { next: Some(u64::from(seq) + (1 << 32)), ..Stream::default() };
     }
 
-    /// Bytes in memory.
     pub fn held_bytes(&self) -> usize {
         self.pending_bytes
     }

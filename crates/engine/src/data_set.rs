@@ -18,7 +18,6 @@ pub enum SetUse<'a> {
 /// A complete data set that an instance begins with.
 #[derive(Clone, Copy)]
 pub struct InUse<'a> {
-    /// What it is.
     pub set: &'a DataSet,
     /// The engine's files, which stay as they are; `None` if the data is on a server.
     pub files: Option<&'a Path>,

@@ -77,7 +77,6 @@ fn written(trial: &Trial) -> Vec<String> {
     of_param.chain(custom).collect()
 }
 
-/// Where statements run.
 enum Place {
     /// On a server that plimsoll did not start.
     Server {

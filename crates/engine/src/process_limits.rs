@@ -16,7 +16,6 @@ use std::slice::from_ref;
 const OWN_FILES: u64 = 40;
 /// Files that a client of an embedded database opens: the database, its log, the index of the log, one for a moment.
 const FILES_OF_EMBEDDED: u64 = 4;
-/// plimsoll's own threads.
 const OWN_THREADS: u64 = 10;
 /// A private server has some dozens.
 const THREADS_OF_SERVER: u64 = 40;

@@ -11,9 +11,8 @@ use std::path::{Path, PathBuf};
 pub enum Allocator {
     /// What the program brings along, usually the C library's malloc.
     System,
-    /// The library `libjemalloc`.
     Jemalloc,
-    /// tcmalloc, of gperftools.
+    /// tcmalloc, the one of gperftools.
     Tcmalloc,
 }
 

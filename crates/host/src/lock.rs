@@ -38,7 +38,6 @@ pub enum IfHeld {
     Share,
 }
 
-/// What is locked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LockedThing {
     /// A directory that is measured.

@@ -57,7 +57,7 @@ struct Line {
     /// The sum of its times, or of a query of TPC-H its mean time.
     sum_s: f64,
     max_s: Option<f64>,
-    /// Percent and seconds.
+    /// Pairs of percent and seconds.
     percentiles: Vec<(f64, f64)>,
 }
 

@@ -25,19 +25,15 @@ pub(crate) enum Format {
     FioJson,
     /// fio's log of rates, bandwidths or latencies.
     FioLog,
-    /// What sysbench prints.
     Sysbench,
-    /// What pgbench prints.
     Pgbench,
     /// pgbench's log of transactions, or of intervals.
     PgbenchLog,
     /// The log of HammerDB's virtual users.
     HammerDb,
-    /// What YCSB prints.
     Ycsb,
     /// What go-tpc and go-ycsb print.
     GoTpc,
-    /// What memtier_benchmark prints.
     MemtierText,
     /// The JSON of memtier_benchmark.
     MemtierJson,

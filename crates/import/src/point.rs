@@ -118,7 +118,7 @@ pub struct ImportedKind {
     pub bytes: u64,
     /// Response times of the whole point; empty if they are not known, or known for each interval.
     pub response: Times,
-    /// Service times, likewise.
+    /// Service times, in the same way.
     pub service: Times,
 }
 

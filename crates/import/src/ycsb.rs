@@ -49,7 +49,7 @@ struct Measured {
     average_us: Option<f64>,
     min_us: Option<f64>,
     max_us: Option<f64>,
-    /// Percent and microseconds.
+    /// Pairs of percent and microseconds.
     percentiles: Vec<(f64, f64)>,
     returned_ok: u64,
     returned_other: u64,

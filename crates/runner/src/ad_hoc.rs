@@ -127,12 +127,11 @@ fn check_outcome(outcome: LoadOutcome) -> Result<(), RunnerError> {
 }
 
 impl PhaseTotals {
-    /// Operations per second.
     pub fn ops_per_s(&self) -> f64 {
         self.ops as f64 / self.seconds()
     }
 
-    /// Payload per second.
+    /// The payload per second.
     pub fn bytes_per_s(&self) -> f64 {
         self.bytes as f64 / self.seconds()
     }

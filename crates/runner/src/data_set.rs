@@ -33,7 +33,6 @@ pub enum SetPlace<'a> {
 /// A data set that is to be made.
 #[derive(Clone, Copy)]
 pub struct SetRequest<'a> {
-    /// Its name.
     pub name: &'a str,
     /// What it is made for.
     pub trial: &'a Trial,

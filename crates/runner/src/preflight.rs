@@ -49,7 +49,6 @@ pub enum WriteConsent {
     /// The user did not allow it, whatever the plan says.
     #[default]
     Refused,
-    /// Yes.
     Given,
 }
 

@@ -27,11 +27,10 @@ pub struct CeilingEntry {
     pub block_bytes: u64,
     /// How many were in flight.
     pub depth: u32,
-    /// Operations per second.
     pub ops_per_s: f64,
     /// When, in milliseconds since 1970 UTC.
     pub measured_unix_ms: u64,
-    /// The kernel then.
+    /// The kernel at that time.
     pub kernel: String,
 }
 

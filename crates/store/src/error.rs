@@ -14,14 +14,10 @@ use thiserror::Error;
 pub enum StoreError {
     /// A file exists in the place of the new one.
     #[error("`{}` exists and is never overwritten; choose another name, or move it", path.display())]
-    Exists {
-        /// The run file.
-        path: PathBuf,
-    },
+    Exists { path: PathBuf },
     /// The file is something else.
     #[error("`{}` is not a plimsoll run file: {why}", path.display())]
     NotARun {
-        /// The file.
         path: PathBuf,
         /// What it is instead, as far as it is known.
         why: String,
@@ -29,23 +25,14 @@ pub enum StoreError {
     /// The file has a format that this version does not know.
     #[error("`{}` has the run file format {format}, and this plimsoll reads format {}; use the plimsoll that recorded it, or a newer one",
             path.display(), crate::FORMAT)]
-    UnknownFormat {
-        /// The run file.
-        path: PathBuf,
-        /// Its format.
-        format: u32,
-    },
+    UnknownFormat { path: PathBuf, format: u32 },
     /// Another process has the file open.
     #[error("`{}` is in use: it is being recorded or read; wait until it is closed", path.display())]
-    InUse {
-        /// The run file.
-        path: PathBuf,
-    },
+    InUse { path: PathBuf },
     /// The file was a run file once.
     #[error("the run file `{}` is damaged: {what}; restore it from a backup, or save what is left with `sqlite3 FILE .recover`",
             path.display())]
     Damaged {
-        /// The run file.
         path: PathBuf,
         /// What is wrong in it.
         what: String,
@@ -53,16 +40,10 @@ pub enum StoreError {
     /// The disk or the quota is full.
     #[error("no space left to {doing} `{}`; what was recorded before is kept; free some space or use another directory",
             path.display())]
-    Full {
-        /// The run file.
-        path: PathBuf,
-        /// What was tried.
-        doing: &'static str,
-    },
+    Full { path: PathBuf, doing: &'static str },
     /// The file is no longer where it was made.
     #[error("the run file `{}` was {}; it is not recorded any more", path.display(), what_became_of_it(now.as_deref()))]
     Gone {
-        /// Where it was.
         path: PathBuf,
         /// Where it is now, if it is still there.
         now: Option<PathBuf>,
@@ -70,7 +51,6 @@ pub enum StoreError {
     /// The directory takes no new file.
     #[error("cannot create the run file `{}`: {}; choose another directory with --runs", path.display(), model::system_words(cause))]
     NotCreated {
-        /// The run file.
         path: PathBuf,
         /// The error of the file system.
         cause: io::Error,
@@ -78,9 +58,7 @@ pub enum StoreError {
     /// The file system refused.
     #[error("cannot {doing} `{}`: {}; check that the file exists, its permissions and its disk", path.display(), model::system_words(cause))]
     Io {
-        /// The run file.
         path: PathBuf,
-        /// What was tried.
         doing: &'static str,
         /// The error of the file system.
         cause: io::Error,
@@ -88,9 +66,7 @@ pub enum StoreError {
     /// What is to be recorded cannot be written as JSON.
     #[error("cannot {doing} `{}`: {what}; use names and paths in UTF-8", path.display())]
     Unwritable {
-        /// The run file.
         path: PathBuf,
-        /// What was tried.
         doing: &'static str,
         /// What is in the way.
         what: String,
@@ -98,23 +74,14 @@ pub enum StoreError {
     /// What a host delivered does not belong into its point: written, it would make the file unreadable.
     #[error("cannot record rows of host {} in `{}`: {what}; run the same plimsoll on all hosts", host.0, path.display())]
     Unfit {
-        /// The run file.
         path: PathBuf,
-        /// The host.
         host: HostId,
         /// What does not fit.
         what: String,
     },
     /// SQLite refused for another reason.
     #[error("cannot {doing} `{}`: SQLite reports: {cause}; check the permissions of its directory and its disk", path.display())]
-    Sqlite {
-        /// The run file.
-        path: PathBuf,
-        /// What was tried.
-        doing: &'static str,
-        /// Why SQLite refused.
-        cause: rusqlite::Error,
-    },
+    Sqlite { path: PathBuf, doing: &'static str, cause: rusqlite::Error },
 }
 
 /// What became of a run file that is at `now`.
@@ -163,7 +130,6 @@ impl StoreError {
 /// What can go wrong while contents are read; the path is added once, by [`ReadFault::at`].
 #[derive(Debug)]
 pub(crate) enum ReadFault {
-    /// SQLite stumbled.
     Sql(rusqlite::Error),
     /// SQLite delivered what cannot be.
     Wrong(String),

@@ -29,7 +29,6 @@ pub(crate) struct Encoder {
 }
 
 impl Encoder {
-    /// With empty buffers.
     pub(crate) fn new() -> Self {
         Encoder { serializer: V2DeflateSerializer::new(), blob: Vec::new() }
     }

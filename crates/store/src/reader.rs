@@ -29,7 +29,6 @@ pub struct RunHead {
 pub struct PointHead {
     /// Its number in the run, from 1.
     pub id: u32,
-    /// How it ended.
     pub state: PointState,
     /// Why it did not complete, for people.
     pub error: Option<String>,
@@ -37,13 +36,11 @@ pub struct PointHead {
     pub engine: String,
     /// The workload by name.
     pub workload: String,
-    /// Clients at once.
     pub clients: u32,
     /// Operations that one client kept in flight.
     pub depth: u32,
     /// Which repetition, from 1.
     pub repeat: u32,
-    /// What was planned.
     pub trial: Trial,
     /// What the engine reported of itself.
     pub facts: Vec<Fact>,

@@ -10,7 +10,6 @@ use std::path::Path;
 /// A point's end with its error, the end of its phase, and the pages of the tables that they change.
 const BYTES: u64 = 64 << 10;
 
-/// The space.
 #[derive(Debug)]
 pub(crate) struct SpaceReserve {
     _file: OwnedFd,

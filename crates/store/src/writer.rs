@@ -81,7 +81,6 @@ pub struct Batch<'a> {
     pub intervals: &'a [IntervalRow],
     /// What the counter sources read. A value that is not a finite number is kept as a gap.
     pub counters: &'a [CounterSample],
-    /// What happened.
     pub events: &'a [Event],
     /// The stacks of the engine that were taken.
     pub stacks: &'a [StackSnapshot],
@@ -131,7 +130,6 @@ impl RunWriter {
         self.held = Some(Box::new(lock));
     }
 
-    /// The run file.
     pub fn path(&self) -> &Path {
         &self.path
     }

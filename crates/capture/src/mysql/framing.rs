@@ -15,13 +15,13 @@ pub struct Message<'a> {
     pub last_seq: u8,
     /// Its beginning, as far as it is kept.
     pub body: &'a [u8],
-    /// Its whole length.
+    /// Its length, with what of it is not kept.
     pub length: usize,
     /// Whether bytes of it are missing.
     pub is_cut: bool,
 }
 
-/// Puts packets together.
+/// Puts the packets of a message together.
 pub struct Packets {
     /// The most bytes of a message that are kept.
     kept_max: usize,
@@ -54,7 +54,6 @@ impl Packets {
         }
     }
 
-    /// Bytes in memory.
     pub fn held_bytes(&self) -> usize {
         self.body.capacity()
     }

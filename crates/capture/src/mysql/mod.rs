@@ -70,7 +70,6 @@ struct Awaited {
     ticket: Option<Ticket>,
 }
 
-/// One session.
 pub struct MysqlSession {
     client: Packets,
     server: Packets,
@@ -111,7 +110,6 @@ impl MysqlSession {
         }
     }
 
-    /// Bytes in memory.
     pub fn held_bytes(&self) -> usize {
         self.client.held_bytes() + self.kept_bytes
     }

@@ -5,7 +5,6 @@
 
 use crate::literal::Cursor;
 
-/// One message.
 pub struct Message<'a> {
     /// Its letter; 0 for one without.
     pub kind: u8,
@@ -16,7 +15,7 @@ pub struct Message<'a> {
     pub is_too_long: bool,
 }
 
-/// Puts messages together.
+/// Puts messages together from the bytes of a stream.
 pub struct Messages {
     kept_kinds: &'static [u8],
     kept_max: usize,
@@ -47,7 +46,6 @@ impl Messages {
         }
     }
 
-    /// Bytes in memory.
     pub fn held_bytes(&self) -> usize {
         self.body.capacity()
     }

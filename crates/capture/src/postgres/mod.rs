@@ -89,7 +89,6 @@ struct Awaited {
     ticket: Option<Ticket>,
 }
 
-/// One session.
 pub struct PostgresSession {
     client: Messages,
     server: Messages,
@@ -136,7 +135,6 @@ impl PostgresSession {
         }
     }
 
-    /// Bytes in memory.
     pub fn held_bytes(&self) -> usize {
         self.client.held_bytes() + self.kept_bytes
     }

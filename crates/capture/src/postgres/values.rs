@@ -62,7 +62,7 @@ pub struct Bound {
     formats: Vec<bool>,
     /// The same of each column of its rows.
     result_formats: Vec<bool>,
-    /// NULL is `None`.
+    /// A NULL is `None`.
     values: Vec<Option<Vec<u8>>>,
 }
 
@@ -80,7 +80,6 @@ impl Bound {
         is_binary(&self.result_formats, index)
     }
 
-    /// Bytes in memory.
     pub fn held_bytes(&self) -> usize {
         self.values.iter().flatten().map(Vec::len).sum::<usize>() + self.values.len() * size_of::<Option<Vec<u8>>>()
     }

@@ -30,7 +30,6 @@ use std::sync::atomic::Ordering::Relaxed;
 use std::time::Instant;
 use workload::RowTarget;
 
-/// How loaders connect.
 #[derive(Clone)]
 pub struct BulkConnectMysql {
     address: MysqlAddress,

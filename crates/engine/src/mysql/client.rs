@@ -50,7 +50,7 @@ pub struct MysqlAddress {
     /// The current database, if there is one.
     database: Option<String>,
     limits: AnswerLimits,
-    /// For messages.
+    /// The address as messages show it.
     shown: String,
 }
 

@@ -31,7 +31,6 @@ const COPY_DATA: &[u8] = b"d\0\0\0\0";
 /// A letter, and the length of nothing.
 const COPY_DONE: &[u8] = b"c\0\0\0\x04";
 
-/// How loaders connect.
 #[derive(Clone)]
 pub struct CopyInto {
     address: Arc<PostgresAddress>,

@@ -45,7 +45,7 @@ pub struct PostgresAddress {
     /// The schema of names without one, if it is not the server's choice.
     schema: Option<String>,
     limits: AnswerLimits,
-    /// For messages.
+    /// The address as messages show it.
     shown: String,
 }
 

@@ -8,6 +8,5 @@ pub const FIND_SCHEMA: &str = "SELECT n.nspname FROM pg_extension e JOIN pg_name
 /// Why there is none.
 pub const MISSING: &str = "this database has no pg_stat_statements";
 
-/// What makes it.
 pub const TURN_ON: &str = "execute CREATE EXTENSION pg_stat_statements in this database; if `SHOW shared_preload_libraries` does not name it, put it \
                            there and start the server again first";

@@ -23,7 +23,7 @@ struct ServerIdentity {
     marks: BTreeMap<String, String>,
     /// For how long it had run.
     uptime: Option<Duration>,
-    /// When it answered.
+    /// When it gave this answer.
     seen: Instant,
 }
 
@@ -92,7 +92,6 @@ pub fn is_same_server(
 /// A server that answered in the place of the first one.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct OtherServer {
-    /// When it did.
     pub seen: Instant,
     /// What the first one reports of itself.
     pub first: String,
@@ -119,7 +118,6 @@ impl IdentityWatch {
         IdentityWatch(Arc::new(Mutex::new(Sightings { questions, ..Sightings::default() })))
     }
 
-    /// What it asks.
     pub fn questions(&self) -> &'static [&'static str] {
         self.lock().questions
     }

@@ -98,7 +98,6 @@ impl ExternalSchema {
         self.remove.is_some()
     }
 
-    /// It stays.
     pub fn keep(&mut self) {
         self.remove = None;
     }
@@ -127,7 +126,7 @@ impl Drop for ExternalSchema {
 }
 
 impl DataLocation {
-    /// For messages.
+    /// How messages name it.
     pub fn shown(&self) -> String {
         match self {
             DataLocation::Private(server_dir) => host::error::shown(server_dir.dir.path()),

@@ -26,7 +26,6 @@ enum ReceiveEnd {
 
 /// A socket together with its memory.
 pub struct HandedSocket<'a> {
-    /// The socket.
     pub fd: BorrowedFd<'a>,
     /// What comes and goes over it.
     pub memory: &'a mut SocketMemory,

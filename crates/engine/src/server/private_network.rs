@@ -37,7 +37,6 @@ pub const KEY: &str = "plimsoll.key";
 pub enum NetworkWay {
     /// TCP in clear text.
     Tcp,
-    /// TLS over TCP.
     Tls,
 }
 

@@ -101,7 +101,7 @@ const PATH: &str = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin
 
 /// What the server's process does between fork and exec.
 struct ProcessEntry {
-    /// plimsoll's process.
+    /// The id of plimsoll's process.
     parent: u32,
     end_by: Signal,
     cgroup_fds: Vec<Arc<OwnedFd>>,
@@ -162,7 +162,7 @@ pub struct ServerProcess {
     name: String,
     log: PathBuf,
     end_by: Signal,
-    /// Since its start.
+    /// From the server's start on.
     memory: OutOfMemoryWatch,
     /// Waited for; its number may belong to another process by now.
     gone: bool,

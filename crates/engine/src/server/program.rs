@@ -204,7 +204,7 @@ impl ServerProgram {
     }
 }
 
-/// `folder`, absolute.
+/// The absolute path of `folder`, which must be a directory.
 fn open_folder(folder: &Path) -> Result<PathBuf, String> {
     let absolute = folder.canonicalize().ok().filter(|folder| folder.is_dir());
     absolute.ok_or_else(|| {

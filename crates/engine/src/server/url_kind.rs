@@ -13,7 +13,6 @@ use std::path::{Path, PathBuf};
 /// The kinds of URLs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum UrlKind {
-    /// `mysql://`
     Mysql,
     /// `postgres://` and `postgresql://`
     Postgres,

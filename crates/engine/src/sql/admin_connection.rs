@@ -44,9 +44,7 @@ pub fn if_complete<T, E: WireError>(taken: Result<T, E>) -> Result<Option<T>, E>
 
 /// A control connection, used outside of the load.
 pub trait AdminConnection: PreparingConnection<Error: WireError> + Send + 'static {
-    /// Its stream.
     fn stream(&mut self) -> &mut ServerStream;
-    /// Its socket.
     fn socket_fd(&self) -> BorrowedFd<'_>;
     /// How long a statement on data may take.
     fn patience(&self) -> Duration;

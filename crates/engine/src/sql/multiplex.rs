@@ -183,7 +183,6 @@ struct MultiplexedConnection<C: SessionFactory> {
     is_preparing: bool,
     /// What the operation has kept of its answers.
     kept: KeptValues,
-    /// Its rows.
     rows: RowTally,
     /// When the answer was first found missing; `None` if that was not checked since the last command.
     silent_since: Option<Instant>,

@@ -30,14 +30,13 @@ struct PipelinedOp {
     began: Option<Instant>,
 }
 
-/// One client.
 pub struct PipelinedDriver<C: SessionFactory> {
     connect: C,
     names: OpNames,
     tally: Arc<ClientTally>,
     /// Opened on the client's own thread; `None` while it is lost.
     session: Option<C::Session>,
-    /// By their slots.
+    /// Each operation, at its slot.
     ops: Vec<PipelinedOp>,
     /// Slots whose operations are not in the send buffer yet.
     pushed: VecDeque<u32>,

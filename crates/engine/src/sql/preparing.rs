@@ -12,7 +12,6 @@ pub trait PreparingConnection {
     /// Takes the answer to it: the statement has the next number. If a connection that does not wait has no more for now, the next call
     /// goes on from there.
     fn take_preparation(&mut self) -> Result<(), Self::Error>;
-    /// Sends the buffer.
     fn send_command(&mut self) -> Result<(), Self::Error>;
     /// Puts the execution of prepared statement `number` into the send buffer. Its text arguments are in `text`.
     fn put_execution(&mut self, number: usize, args: &[SqlArg], text: &[u8]) -> Result<(), Self::Error>;

@@ -14,7 +14,6 @@ pub use program::{end_child, end_group, has_ended, output_within};
 
 use std::time::{Duration, Instant};
 
-/// Between two looks.
 const LOOK_EVERY: Duration = Duration::from_millis(5);
 
 /// What a process that is on its way out, or back, is given.

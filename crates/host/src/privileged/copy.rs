@@ -88,7 +88,7 @@ pub fn drop_caches(dir: &Path) -> Result<(), TargetError> {
 /// the place of anything in it at any time.
 struct OpenDirectory {
     fd: OwnedFd,
-    /// For messages.
+    /// Only messages use the path.
     path: PathBuf,
 }
 

@@ -32,9 +32,9 @@ const PRIORITY: libc::c_int = 1;
 /// What threads that slow CPUs down have used.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct SlowdownUsage {
-    /// CPU time in user mode,
+    /// CPU time in user mode.
     pub user_ns: u64,
-    /// and in the kernel.
+    /// CPU time in the kernel.
     pub system_ns: u64,
     /// Context switches, voluntary and not.
     pub context_switches: u64,

@@ -68,7 +68,7 @@ pub(super) struct FioDirection {
     /// Only from fio 3 on.
     pub io_kbytes: Option<u64>,
     pub iops: Option<f64>,
-    /// In milliseconds.
+    /// How long it ran, in milliseconds.
     pub runtime: u64,
     pub total_ios: u64,
     pub clat_ns: Option<FioLatency>,

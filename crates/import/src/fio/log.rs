@@ -21,7 +21,7 @@ const INTERVAL: Nanos = Nanos::from_secs(1);
 const TIME_MS_MAX: u64 = 366 * 86_400 * 1_000;
 /// From here on a time counts from 1970 (`log_unix_epoch`).
 const EPOCH_MIN_MS: u64 = 100_000_000_000;
-/// The year 5138.
+/// It is in the year 5138.
 const EPOCH_MAX_MS: u64 = 100_000_000_000_000;
 /// Above any rate, and any time in nanoseconds.
 const VALUE_MAX: u64 = TIME_MS_MAX * 1_000_000;

@@ -112,7 +112,6 @@ fn point_of(path: &Path, object: &Map<String, Value>) -> Result<ImportedPoint, I
     Ok(point)
 }
 
-/// Clients and depth.
 fn set_load(point: &mut ImportedPoint, object: &Map<String, Value>) {
     let of = |part: &str, key: &str| object.get(part).and_then(|part| part.get(key)?.as_u64());
     let threads = of("run information", "Threads").or_else(|| of("configuration", "threads"));

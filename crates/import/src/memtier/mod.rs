@@ -10,7 +10,6 @@ pub(crate) mod text;
 use crate::point::ImportedKind;
 use model::{KindDef, OpClass};
 
-/// The most commands.
 const KINDS_MAX: usize = 100;
 
 /// The kind of the command that the tables call `name`, such as `Sets`.

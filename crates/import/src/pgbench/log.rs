@@ -15,7 +15,7 @@ use std::path::Path;
 const INTERVAL: Nanos = Nanos::from_secs(1);
 /// From here on a number is a time since 1970, and none of a client.
 const EPOCH_MIN_S: u64 = 100_000_000;
-/// The year 5138.
+/// It is in the year 5138.
 const EPOCH_MAX_S: u64 = 100_000_000_000;
 /// A first interval with less than this share of the second is not a whole one.
 const FULL_SHARE_MIN: f64 = 0.9;
@@ -79,7 +79,7 @@ fn read_first(log: &Path) -> Result<FirstLine, ImportError> {
 struct Transaction {
     /// From its scheduled start; `None` if it failed or was skipped.
     time_us: Option<u64>,
-    /// Since 1970.
+    /// In microseconds since 1970.
     ended_us: u64,
     /// The column after that, if there is one.
     next_us: Option<u64>,

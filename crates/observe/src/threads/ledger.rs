@@ -18,11 +18,9 @@ pub(super) enum ThreadSeen {
 /// The time since the look before.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Passed {
-    /// On a CPU.
     pub cpu_ns: u64,
     /// In the queue of a CPU.
     pub runnable_ns: u64,
-    /// Asleep.
     pub slept_ns: u64,
 }
 

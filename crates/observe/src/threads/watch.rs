@@ -37,7 +37,7 @@ const WAKES_MIN: f64 = 0.1;
 pub(super) struct ThreadTotals {
     /// In each state, in the order of [`ThreadState::ALL`].
     pub in_state: [u64; ThreadState::ALL.len()],
-    /// Waiting for work.
+    /// While it waited for work.
     pub idle_ns: u64,
     /// Looks at threads that were at work: what they waited for is known as well as these are many.
     pub looks: u64,

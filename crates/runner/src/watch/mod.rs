@@ -281,7 +281,6 @@ impl WatchSession {
         }
     }
 
-    /// What is watched.
     pub fn watch(&self) -> &Watch {
         &self.watch
     }
@@ -367,7 +366,6 @@ fn wall_now() -> Duration {
     SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default()
 }
 
-/// One trial.
 struct Once(Option<Trial>);
 
 impl Strategy for Once {
@@ -376,7 +374,6 @@ impl Strategy for Once {
     }
 }
 
-/// Records one file.
 struct WatchPerformer<'a> {
     session: &'a mut WatchSession,
     /// The clock of the file.

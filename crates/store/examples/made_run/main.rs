@@ -43,7 +43,6 @@ const ROLES: [[CounterRole; 4]; 3] = [
     ],
 ];
 
-/// What is made.
 struct Size {
     points: usize,
     seconds: u32,

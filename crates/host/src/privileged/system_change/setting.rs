@@ -107,7 +107,6 @@ impl KernelSetting {
         }
     }
 
-    /// In words.
     pub fn describe(&self) -> String {
         match self {
             KernelSetting::Smt => "SMT".to_owned(),
