@@ -82,7 +82,6 @@ struct StepResult {
     notes: Vec<String>,
 }
 
-/// Runs the steps.
 pub fn run(root: &Path, arguments: &TestArguments) -> Result<()> {
     let only = &arguments.only;
     let steps: Vec<&TestStep> =

@@ -37,7 +37,7 @@ struct CaseComparison {
     case: &'static str,
     by_rate: bool,
     peer: &'static str,
-    /// Medians.
+    /// Both costs are medians.
     plimsoll: IoCost,
     other: IoCost,
     ratio: Ratio,

@@ -111,7 +111,7 @@ fn parse_report(json: &str) -> Result<JobNumbers> {
         error: i64,
         usr_cpu: f64,
         sys_cpu: f64,
-        /// In milliseconds.
+        /// How long it ran, in milliseconds.
         job_runtime: f64,
         read: Direction,
         write: Direction,

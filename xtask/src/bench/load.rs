@@ -342,7 +342,7 @@ fn two_numbers(text: &str) -> Option<[f64; 2]> {
 
 /// What a load of plimsoll took.
 struct PlimsollLoad {
-    /// Rows and indexes.
+    /// For rows and indexes together.
     seconds: f64,
     cpu: CpuTime,
     peak_bytes: f64,

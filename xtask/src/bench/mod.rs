@@ -72,7 +72,6 @@ pub struct BenchArguments {
     quick: bool,
 }
 
-/// One bench.
 struct Bench {
     name: &'static str,
     run: fn(&Path, &Effort) -> Result<()>,

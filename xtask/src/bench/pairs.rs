@@ -19,10 +19,10 @@ pub struct Price {
 
 /// plimsoll compared with a peer.
 pub struct PairComparison {
-    /// Medians.
+    /// Both prices are medians.
     pub own: Price,
     pub peer: Price,
-    /// plimsoll : peer.
+    /// The ratio of plimsoll to the peer.
     pub cpu: Ratio,
     pub rate: Ratio,
 }

@@ -16,7 +16,7 @@ pub const FILE: &str = "test_file.0";
 /// How several I/Os are kept in flight.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SysbenchMode {
-    /// As many threads.
+    /// As many threads as I/Os.
     Threads,
     /// One thread with libaio.
     Async,

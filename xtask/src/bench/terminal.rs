@@ -11,7 +11,6 @@ use std::os::fd::FromRawFd;
 use std::os::unix::process::CommandExt;
 use std::process::{Command, Stdio};
 
-/// A usual window.
 const SIZE: libc::winsize = libc::winsize { ws_row: 24, ws_col: 80, ws_xpixel: 0, ws_ypixel: 0 };
 /// A screen that is drawn hides the cursor at its end.
 const DRAWN: &str = "\x1b[?25l";

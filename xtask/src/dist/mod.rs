@@ -97,7 +97,6 @@ struct Package {
     file: PathBuf,
 }
 
-/// Where packages go.
 fn folder(root: &Path) -> PathBuf {
     root.join("target/dist")
 }

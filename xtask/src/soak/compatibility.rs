@@ -54,7 +54,7 @@ const BY_URL: &str = "mysql 5.5 by URL";
 /// What one run showed of one test.
 enum Cell {
     Works,
-    /// With the reason.
+    /// It has the reason.
     Fails(String),
 }
 

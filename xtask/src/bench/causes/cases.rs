@@ -11,7 +11,7 @@ pub struct CauseCase {
     pub what: &'static str,
     /// The code that plimsoll is to name.
     pub code: &'static str,
-    /// Workload and engine.
+    /// Arguments for workload and engine.
     pub workload: &'static [&'static str],
     /// Settings of both sides.
     pub fixed: &'static [&'static str],

@@ -29,7 +29,6 @@ struct Crowd {
     buffer: Vec<u8>,
 }
 
-/// One client.
 struct Seat {
     client: UnixStream,
     /// What was answered here.
