@@ -1,4 +1,4 @@
-//! The whole analysis of a run, point by point.
+//! The complete analysis of a run, point by point.
 //!
 //! In: a recorded run. Out: an [`Analysis`]. Limits: it computes each number once and in this order: window, numbers, series,
 //! shape, findings; nothing before the findings judges.

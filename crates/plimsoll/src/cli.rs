@@ -21,7 +21,7 @@ pub fn look_first(matches: &ArgMatches) -> Result<(), Fault> {
     Ok(dir.map_or(Ok(()), |dir| engine::server::program::use_folder(Path::new(dir)))?)
 }
 
-/// The whole command line.
+/// The complete command line.
 pub fn command() -> Command {
     let json = Arg::new("json").long("json").action(ArgAction::SetTrue).global(true);
     let quiet = Arg::new("quiet").long("quiet").short('q').action(ArgAction::SetTrue).global(true);
@@ -127,7 +127,7 @@ fn as_setting(typed: &str, arguments: &[String]) -> Option<String> {
     (runs_plan && defs.any(|def| def.name == key)).then(|| format!("; a plan takes it by `--set {key}={value}`"))
 }
 
-/// That the flags of `limit` follow its workload, if `typed` stands before it.
+/// That the flags of `limit` follow its workload, if `typed` is before it.
 fn after_workload(typed: &str, arguments: &[String]) -> Option<String> {
     let (command, rest) = arguments.get(1..)?.split_first()?;
     let at = rest.iter().position(|word| word.split('=').next() == typed.split('=').next())?;

@@ -19,7 +19,7 @@ pub fn pairs_in_time(plan: &Plan, earlier: &EarlierRuns, catalogue: &Catalogue) 
     Some(rounds.min(sure.pairs_max))
 }
 
-/// `plan` whose points leave room in the first round of its budget for what they take beside their load, as far as the runs in `runs` tell, or as is
+/// `plan` whose points leave room in the first round of its budget for what they take apart from their load, as far as the runs in `runs` tell, or as is
 /// usual. Without a budget nothing changes.
 pub fn fit_first_round(plan: Plan, runs: &Path, catalogue: &Catalogue) -> Plan {
     let is_bounded = plan.sure.is_some_and(|sure| sure.budget.is_some());
@@ -50,7 +50,7 @@ pub fn too_few_pairs(plan: &Plan, earlier: &EarlierRuns, catalogue: &Catalogue) 
     ))
 }
 
-/// About how long all points of `plan` take once: their warmup and run, and all beside that, such as data and servers.
+/// About how long all points of `plan` take once: their warmup and run, and all apart from that, such as data and servers.
 fn round_seconds(plan: &Plan, earlier: &EarlierRuns, catalogue: &Catalogue) -> [f64; 2] {
     let starts = plan::chains_with_new_data(plan, catalogue).into_iter().map(|chain| chain.start);
     let made: Vec<usize> = starts.filter(|start| !uses_found_data(&plan.trials[*start])).collect();

@@ -2,7 +2,7 @@
 //! written.
 //!
 //! In: a directory of run files. Out: seconds for the data of a trial, for a point, for a report. Limits: the newest runs count, whatever
-//! their disk and machine: the runs of a directory are usually of one. What no run tells is taken to be as is usual; how long rows or
+//! their disk and machine: the runs of a directory are usually of one. What no run shows is taken to be as is usual; how long rows or
 //! statements take is not guessed.
 
 use crate::commands::{list, measure};
@@ -15,9 +15,9 @@ use store::{PointHead, PointTimes};
 
 /// More run files are not looked at.
 const RUNS_MAX: usize = 50;
-/// The analysis and the charts of a point, if no run tells.
+/// The analysis and the charts of a point, if no run shows it.
 const REPORT_USUAL_S: f64 = 0.03;
-/// The bytes of data that a database on a machine with two CPUs loads in a second, its indexes included, if no run tells.
+/// The bytes of data that a database on a machine with two CPUs loads in a second, its indexes included, if no run shows it.
 const USUAL_LOAD_RATE: f64 = 30e6;
 /// The same for plain files.
 const USUAL_FILE_RATE: f64 = 400e6;
@@ -29,7 +29,7 @@ const BRIEF_LOAD_S: f64 = 1.0;
 pub struct EarlierRuns {
     /// The loads of each engine with each workload, their indexes included, the newest first.
     loads: HashMap<(String, String), Vec<EarlierLoad>>,
-    /// The seconds of points beside their phases.
+    /// The seconds of points apart from their phases.
     points: HashMap<PointKey, Vec<f64>>,
     /// The seconds of a report for each of its points.
     reports: Vec<f64>,
@@ -77,7 +77,7 @@ impl EarlierRuns {
         }
     }
 
-    /// From the beginning of one point to that of the next, all but the phases is what a point takes beside them.
+    /// From the beginning of one point to that of the next, all but the phases is what a point takes apart from them.
     fn note_times(&mut self, points: &[PointHead], times: &[PointTimes]) {
         for pair in times.windows(2) {
             let [one, next] = pair else { continue };
@@ -145,7 +145,7 @@ impl EarlierRuns {
         (!like_words.is_empty()).then(|| median(&like_words) * run_ops(trial).unwrap_or(1) as f64)
     }
 
-    /// How long a point of `trial` takes beside its phases: its server is started, its sources are opened, the machine comes to rest.
+    /// How long a point of `trial` takes apart from its phases: its server is started, its sources are opened, the machine comes to rest.
     pub fn point_seconds(&self, trial: &Trial, makes_data: bool) -> f64 {
         let engine = &trial.target.engine;
         let known = |makes_data| self.points.get(&(engine.clone(), makes_data)).map(|all| median(all));
@@ -181,7 +181,7 @@ fn has_same_data(one: &Trial, other: &Trial) -> bool {
     one.workload.params == other.workload.params && one.target.instances == other.target.instances
 }
 
-/// What a point takes beside its phases where no run tells: most of it is the start of a server.
+/// What a point takes apart from its phases if no run shows it: most of it is the start of a server.
 fn usual_seconds(trial: &Trial, makes_data: bool) -> f64 {
     let each = match (engine::engine_of(trial).runs, makes_data) {
         (EngineLocation::Server, true) => 2.0,
@@ -197,7 +197,7 @@ fn report_seconds(file: &Path, points: usize) -> Option<f64> {
     let modified = |path: &Path| -> Option<SystemTime> { std::fs::metadata(path).ok()?.modified().ok() };
     let report = modified(&measure::report_dir(file).join("report.html"))?;
     let taken = report.duration_since(modified(file)?).ok()?;
-    // A report that was made later tells nothing.
+    // A report that was made later shows nothing.
     const MADE_WITH_THE_RUN_S: f64 = 600.0;
     let seconds = taken.as_secs_f64();
     (points > 0 && seconds < MADE_WITH_THE_RUN_S).then(|| seconds / points as f64)

@@ -1,7 +1,7 @@
 //! Stacks as bars below bars: a flame graph with its root on top.
 //!
 //! In: a tree of frames. Out: shapes in the scene. A frame is as wide as its share of the whole, and its callees are below it. Limits: what
-//! is narrower than [`WIDTH_MIN`] is left out with all below it; a name that does not fit is cut, and is whole in the text that a browser
+//! is narrower than [`WIDTH_MIN`] is left out with all below it; a name that does not fit is cut, and is complete in the text that a browser
 //! shows for the bar.
 
 use crate::figure::{Colour, FlameFrame};

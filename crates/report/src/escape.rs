@@ -25,7 +25,7 @@ pub fn markdown(text: &str) -> String {
     out.replace("://", "&#58;//").replace("www.", "www&#46;")
 }
 
-/// For one CSV field, quotes included where they are needed. A field that a spreadsheet would take for a formula is
+/// For one CSV field, quotes included if they are needed. A field that a spreadsheet would take for a formula is
 /// prefixed with `'` (OWASP, "CSV Injection").
 pub fn csv(text: &str) -> String {
     let text: String = text.chars().map(visible_char).collect();

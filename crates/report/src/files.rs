@@ -331,7 +331,7 @@ mod tests {
         assert!(error.contains(&format!("`{}", file.display())), "{error}");
     }
 
-    /// A directory that is claimed, and one beside it with a file of somebody else.
+    /// A directory that is claimed, and one next to it with a file of somebody else.
     fn claimed_and_other() -> (tempfile::TempDir, PathBuf, PathBuf) {
         let home = tempfile::tempdir().unwrap();
         let (dir, other) = (home.path().join("report"), home.path().join("other"));

@@ -53,7 +53,7 @@ impl Hits {
     /// Of the distribution `name`: `drawn` and `expected` hits of each row, and all rows from the most to the least popular.
     ///
     /// # Panics
-    /// Where the three differ in length, or there is no row: a bug.
+    /// If the three differ in length, or there is no row: a bug.
     pub fn new(name: &str, drawn: &[u32], expected: &[f64], order: &[u32]) -> Hits {
         assert!(!drawn.is_empty() && drawn.len() == expected.len() && drawn.len() == order.len());
         let rows = drawn.len();

@@ -184,7 +184,7 @@ fn ratio(cost: &InsertCost) -> String {
         Some(caches) if caches > 0.0 && caches < 0.05 => "<0.1".to_owned(),
         Some(caches) => format!("{caches:.1}").trim_end_matches(".0").to_owned(),
     };
-    // Without the size of the data the ratio says nothing.
+    // Without the size of the data the ratio shows nothing.
     match cost.data_per_cache {
         None => format::dash(),
         data => format!("{}:1:{}", part(data), part(cost.memory_per_cache)),

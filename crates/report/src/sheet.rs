@@ -55,7 +55,7 @@ pub struct Group<'a> {
 }
 
 impl Group<'_> {
-    /// What varies; `None` for a single place. Where both do, clients count: depth is then in the points' labels.
+    /// What varies; `None` for a single place. If both do, clients count: depth is then in the points' labels.
     pub fn dimension(&self) -> Option<SweepAxis> {
         [SweepAxis::Clients, SweepAxis::Depth].into_iter().find(|axis| varies(&self.points, |p| axis.value_at(p)))
     }
@@ -213,7 +213,7 @@ fn unique(slugs: &mut BTreeMap<String, u32>, slug: &str) -> String {
     if *seen == 1 { base.to_owned() } else { format!("{base}-{seen}") }
 }
 
-/// What distinguishes `point` among `others`: the dimensions that vary, or its group where the groups differ.
+/// What distinguishes `point` among `others`: the dimensions that vary, or its group if the groups differ.
 fn short_label(point: &PointAnalysis, others: &[&PointAnalysis]) -> String {
     let mut parts = Vec::new();
     if varies(others, |p| p.group) {

@@ -13,7 +13,7 @@ const SETTING: usize = 24;
 const CHANGE: usize = 6;
 const VALUE: usize = 22;
 
-/// The whole answer. Ends with a line break.
+/// The complete answer. Ends with a line break.
 pub fn why_text(answer: &WhyAnswer, width: usize) -> String {
     let mut lines = wrap(&answer_sentence(answer), width);
     if !answer.elasticities.is_empty() {

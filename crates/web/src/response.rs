@@ -122,7 +122,7 @@ impl Response {
         head + "\r\n"
     }
 
-    /// The whole answer as bytes.
+    /// The complete answer as bytes.
     pub(crate) fn bytes(&self, method: Method) -> Vec<u8> {
         let mut bytes = self.head().into_bytes();
         if method == Method::Get {

@@ -15,7 +15,7 @@ use words::quantity::{bytes, number, percent, range, time};
 
 /// More are not read.
 const CLAIMS_MAX: usize = 2;
-/// Where something varies, fewer points than this share of them show no common limit.
+/// If something varies, fewer points than this share of them show no common limit.
 const SHARE_MIN: f64 = 0.5;
 /// A disk that is less busy is named for another reason.
 const BUSY_MIN: f64 = 0.5;

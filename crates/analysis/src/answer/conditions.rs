@@ -18,7 +18,7 @@ pub(super) fn conditions(things: &[Thing]) -> String {
     let points: Vec<&PointAnalysis> = things.iter().flat_map(Thing::points).collect();
     let mut parts: Vec<Option<String>> = vec![
         common(&points, |point| point.traits.found_data.as_ref().map(found_words)),
-        // Where engines are compared, or one thing is measured, the rows and the claims name them.
+        // If engines are compared, or one thing is measured, the rows and the claims name them.
         (things.len() > 1).then(|| common(&points, engine_words)).flatten(),
         common(&points, |point| {
             point.traits.work.io.as_ref().filter(|io| io.block.0 > 0).map(|io| io.block.to_string())

@@ -58,7 +58,7 @@ pub struct Answer {
     pub table: Option<AnswerTable>,
     /// What is claimed, the most important first. The first one answers the question.
     pub claims: Vec<Claim>,
-    /// How far to trust it: whole sentences, at most three.
+    /// How far to trust it: complete sentences, at most three.
     pub trust: Vec<String>,
     /// What to do next: one sentence or one command.
     #[serde(skip_serializing_if = "Option::is_none")]

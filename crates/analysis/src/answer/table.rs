@@ -10,7 +10,7 @@ pub const COLUMNS_MAX: usize = 6;
 /// At most [`ROWS_MAX`] rows under at most [`COLUMNS_MAX`] heads.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct AnswerTable {
-    /// What all numbers are, or what the rows have in common: `rows/s`, `against ext4, 4 pairs`. It stands above the names of the rows.
+    /// What all numbers are, or what the rows have in common: `rows/s`, `against ext4, 4 pairs`. It is above the names of the rows.
     pub head: String,
     /// The columns behind the name of a row.
     pub columns: Vec<AnswerColumn>,
@@ -24,7 +24,7 @@ pub struct AnswerTable {
 /// A column behind the names.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct AnswerColumn {
-    /// What stands above it.
+    /// What is above it.
     pub head: String,
 }
 
@@ -32,7 +32,7 @@ pub struct AnswerColumn {
 pub struct AnswerRow {
     /// What it is a row of, from the outside to the inside: `["read", "IOPS"]`. A part that the row above has, too, is printed once.
     pub name: Vec<String>,
-    /// One for each column; `None` where nothing was measured.
+    /// One for each column; `None` if nothing was measured.
     pub cells: Vec<Option<AnswerCell>>,
 }
 

@@ -151,7 +151,7 @@ impl<'a> Thing<'a> {
         sort.map_or_else(|| noun.clone(), |setting| format!("{noun} ({})", spoken(setting)))
     }
 
-    /// Its work in a word or two, where it is one of several: `the writes`, `SQLite's read transactions`.
+    /// Its work in a word or two, if it is one of several: `the writes`, `SQLite's read transactions`.
     pub fn whose_work(&self) -> String {
         match self.unit {
             WorkUnit::Reads | WorkUnit::Writes | WorkUnit::ReadsAndWrites => format!("the {}", self.unit.plural()),

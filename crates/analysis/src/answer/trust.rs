@@ -219,7 +219,7 @@ fn weakness_words(run: &AskedRun, code: Code, points: usize, invalid: usize) -> 
     }
 }
 
-/// A share of operations in percent; one that would be shown as none is told as less than the smallest that is shown.
+/// A share of operations in percent; one that would be shown as none is given as less than the smallest that is shown.
 pub(super) fn percent_of_ops(share: f64) -> String {
     const SHOWN_MIN: f64 = 1e-4;
     if share > 0.0 && share < SHOWN_MIN {

@@ -37,7 +37,7 @@ pub fn test_listen_queue(seen: &Seen) -> Tested {
 
 /// A server that has as many connections as it may have refuses further ones.
 pub fn test_limit(seen: &Seen) -> Tested {
-    // Where the load opens no connections, those that the server refuses are of others.
+    // If the load opens no connections, those that the server refuses are of others.
     let Some(refused) = seen.all(CounterRole::RefusedConnections).filter(|_| seen.opens_connections()) else {
         return Tested::Unknown;
     };

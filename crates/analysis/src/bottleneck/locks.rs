@@ -22,7 +22,7 @@ const LOCK_MIN: f64 = 0.30;
 const LOCK_LIKELY: f64 = 0.45;
 /// More threads than so many times the operations in flight wait for work: both are means, and one of them is sampled.
 const THREADS_PER_OP_MAX: f64 = 1.5;
-/// Of the clients. Where fewer of them wait at a time, most are idle, and no lock holds them up.
+/// Of the clients. If fewer of them wait at a time, most are idle, and no lock holds them up.
 const THREADS_PER_CLIENT_MIN: f64 = 0.1;
 /// If every other operation waits for a row, the threads that wait do so for rows.
 const ROW_WAITS_MIN: f64 = 0.5;

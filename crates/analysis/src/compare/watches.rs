@@ -52,7 +52,7 @@ pub struct WatchedLoad {
 pub struct StatementChange {
     /// Its text without values.
     pub text: String,
-    /// The database that it ran in, if the server tells it.
+    /// The database that it ran in, if the server reports it.
     pub database: Option<String>,
     /// What it cost in the base and in the other; `None` if that has no such statement.
     pub sides: [Option<StatementFigures>; 2],
@@ -162,7 +162,7 @@ impl StatementChange {
         (base.mean_ns > 0.0 && new.mean_ns > 0.0).then(|| new.mean_ns / base.mean_ns)
     }
 
-    /// Its share of the time, where that is larger.
+    /// Its share of the time, if that is larger.
     fn time_share(&self) -> f64 {
         self.sides.iter().flatten().map(|side| side.time_share).fold(0.0, f64::max)
     }

@@ -76,7 +76,7 @@ mod tests {
     use crate::judgement::Validity;
     use crate::simulated::Simulation;
 
-    /// A run of 1000 operations a second, and beside it 500 asked and `done` done a second.
+    /// A run of 1000 operations a second, with 500 more asked in the background and `done` done a second.
     fn with_background(done: u64) -> Simulation {
         Simulation::counts(&[1000; 10]).background(4, 500, done)
     }

@@ -42,7 +42,7 @@ fn detect(view: &PointView) -> Vec<Finding> {
     let severity = match highest {
         Some(highest) if highest >= Percentile::P99 => return Vec::new(),
         _ if measured.summary.ops > 0 && view.is_timed_as_whole() => return Vec::new(),
-        // A rate of 0 beside the times of operations that ended too late would be read as one.
+        // A rate of 0 next to the times of operations that ended too late would be read as one.
         _ if measured.summary.ops == 0 => Severity::Error,
         _ => Severity::Warning,
     };

@@ -18,7 +18,7 @@ pub trait FindingKind: DetailKind {
     /// Whether they are looked for in a point without a load of plimsoll's own.
     const WATCHED: Watched = Watched::Never;
 
-    /// How it disturbs the course of a rate or a service; `None` if it says nothing of that.
+    /// How it disturbs the course of a rate or a service; `None` if it shows nothing of that.
     const DISTURBANCE: Option<CourseDisturbance> = None;
 
     const SHOWN_BY: ShownBy = ShownBy::Records;

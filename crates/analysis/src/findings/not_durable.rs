@@ -71,7 +71,7 @@ fn find_unflushed(point: &PointData, measured: &Measured, flushes: DeviceFlushes
 }
 
 impl UnflushedCommits {
-    /// Whether there were far fewer flushes than the commits need, or, where they are not counted, no time for them.
+    /// Whether there were far fewer flushes than the commits need, or, if they are not counted, no time for them.
     fn is_far_below(&self) -> bool {
         match self.flushes_per_s {
             Some(flushes) => flushes < FAR_BELOW * self.flushes_due_per_s(),

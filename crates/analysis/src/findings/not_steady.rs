@@ -17,7 +17,7 @@ use words::quantity::{counted, percent, range};
 /// Rounds that are not level.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct UnsteadyRounds {
-    /// How many whole rounds there were.
+    /// How many complete rounds there were.
     pub rounds: usize,
     /// How many in a row must be level.
     pub rounds_min: usize,

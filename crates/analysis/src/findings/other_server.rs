@@ -1,6 +1,6 @@
 //! Finds points in which another server answered than the one that was measured, as after a failover.
 //!
-//! In: what the servers at the address reported of themselves. Out: an error. Limits: servers are told apart by the names and numbers that
+//! In: what the servers at the address reported of themselves. Out: an error. Limits: servers are distinguished by the names and numbers that
 //! they report; how the operations of the point are divided between them is not known.
 
 use super::{Detects, Finding, FindingKind, Watched};

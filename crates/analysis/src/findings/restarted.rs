@@ -2,7 +2,7 @@
 //!
 //! In: the events of restarts, how the server ended. Out: a warning, or an error if the point failed of it. Limits: a restart is noticed
 //! when the settings are read, a minute later at most; that operations failed meanwhile is a finding of its own. Restarts in outages are not reported again. The end of a server on
-//! another machine cannot be told from that of the network.
+//! another machine cannot be distinguished from that of the network.
 
 use super::{Code, Detects, Finding, FindingKind, Watched};
 use crate::evidence::PointView;
@@ -36,7 +36,7 @@ fn detect(view: &PointView) -> Vec<Finding> {
     vec![Finding::new(severity, detail).next(NextStep::ReadServerLog)]
 }
 
-/// Whether all `restarts` were in outages, of which the server came back: its process may have ended then, too. The outages have to be told.
+/// Whether all `restarts` were in outages, of which the server came back: its process may have ended then, too. The outages have to be reported.
 fn is_explained(view: &PointView, restarts: usize) -> bool {
     view.measured.filter(|_| Code::Outage.kind().can_judge(view)).is_some_and(|measured| {
         let outages = &measured.shape.outages;

@@ -1,7 +1,7 @@
 //! Finds servers that plimsoll did not start and does not see, or not all of them.
 //!
 //! In: what the instance found when it connected, the counters of `cpu`. Out: a note. Limits: how much of the CPU time a server used that
-//! is on this machine and not seen cannot be told from that of other processes.
+//! is on this machine and not seen cannot be distinguished from that of other processes.
 
 use super::{Detects, Finding, FindingKind, Watched};
 use crate::evidence::PointView;
@@ -16,7 +16,7 @@ use words::quantity::percent;
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct UnseenProcess {
     pub why: UnseenServer,
-    /// The share of the machine's CPU time that the server and other processes used together; `None` if they can be told apart, or if it
+    /// The share of the machine's CPU time that the server and other processes used together; `None` if they can be distinguished, or if it
     /// is not known.
     pub mixed_cpu_share: Option<Share>,
 }

@@ -81,7 +81,7 @@ pub fn contrasts(logs: &[f64], points: &[usize]) -> Vec<Contrast> {
     ends.windows(3).map(|ends| of(&logs[ends[0]..ends[1]], &logs[ends[1]..ends[2]])).collect()
 }
 
-/// How two stretches of a series are told from each other.
+/// How two stretches of a series are distinguished from each other.
 struct StretchTest {
     is_short: bool,
     /// In the first pass, which lets points through up to `weak_max`.

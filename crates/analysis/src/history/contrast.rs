@@ -2,7 +2,7 @@
 //!
 //! In: logarithms of the values before and after. Out: a [`Contrast`]: the ratio, its interval and its p-value.
 //! Limits: both stretches are taken to have the same spread. Runs that follow one another may resemble each other (a warm machine, a
-//! disk that ages): if the values within a stretch do so, they count as fewer. Of a short series that cannot be told from its values, so it is
+//! disk that ages): if the values within a stretch do so, they count as fewer. Of a short series its values do not show that, so it is
 //! taken to be as much as it can be: the thresholds of [`Contrast::of_short`] are those of noise with the greatest autocorrelation.
 
 use super::change_points::{CHANGE_MIN, P_MAX_SHORT};
@@ -10,7 +10,7 @@ use super::divisive::PART_MIN;
 use crate::math::stats::mean;
 use statrs::distribution::{ContinuousCDF, StudentsT};
 
-/// A greater autocorrelation cannot be told from a drift.
+/// A greater autocorrelation cannot be distinguished from a drift.
 const AUTOCORRELATION_MAX: f64 = 0.8;
 
 /// Of series with so many values all stretches are judged by [`Contrast::of_short`].

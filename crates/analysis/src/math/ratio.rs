@@ -68,7 +68,7 @@ pub struct RatioEstimate {
     pub verdict: RatioVerdict,
 }
 
-/// An interval that leaves open whether an arm is so many times faster or slower says nothing: two pairs that differ much give such ones.
+/// An interval that leaves open whether an arm is so many times faster or slower shows nothing: two pairs that differ much give such ones.
 const FACTOR_TELLING_MAX: f64 = 1_000.0;
 
 impl RatioEstimate {

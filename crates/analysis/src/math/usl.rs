@@ -194,7 +194,7 @@ impl UslFit {
         [self.coherency() - half, self.coherency() + half]
     }
 
-    /// The rate with `in_system` operations in the system, with its interval; `None` where the law has none.
+    /// The rate with `in_system` operations in the system, with its interval; `None` if the law has none.
     pub fn rate(&self, in_system: f64) -> Option<(f64, [f64; 2])> {
         let (ln_rate, slope) = FreeLaw.ln_rate(in_system, &self.terms)?;
         let half = self.half_width(slope);

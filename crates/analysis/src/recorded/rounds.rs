@@ -2,7 +2,7 @@
 //!
 //! In: the recorded run phase of a trial until steady. Out: [`Rounds`], and the phase cut to its window, from which headline numbers
 //! are computed. The rounds before the window are shown and not counted.
-//! Limits: a phase with fewer than five whole rounds counts completely, and is not judged. What was recorded after the window (an
+//! Limits: a phase with fewer than five complete rounds counts completely, and is not judged. What was recorded after the window (an
 //! interval or two, and the grace time) is treated as grace time: it is in the percentiles, not in the rates.
 
 use crate::recorded::window::whole_tallies;
@@ -15,7 +15,7 @@ use std::borrow::Cow;
 pub struct Rounds {
     /// How long each is.
     pub length: Nanos,
-    /// Operations done per second in each whole round.
+    /// Operations done per second in each complete round.
     pub rates: Vec<f64>,
     /// The first five in a row that are steady, or the last five; `None` with fewer.
     pub window: Option<SteadyWindow>,

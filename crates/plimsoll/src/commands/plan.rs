@@ -110,7 +110,7 @@ fn asked(plan: &Plan, in_time: Option<u32>) -> Option<String> {
     })
 }
 
-/// What is compared where an open loop gives the rate.
+/// What is compared if an open loop gives the rate.
 const BY_TIMES: &str = "by response times (the rates are given)";
 
 /// Whether an open loop gives the rates of all comparisons of `plan`, so that they are no result.
@@ -160,7 +160,7 @@ struct Needs {
     is_at_most: bool,
     /// Seconds to make all data.
     loading: f64,
-    /// How long points take beside that, and their reports.
+    /// How long points take apart from that, and their reports.
     beside: BesideLoad,
     disk: Bytes,
     written: PlannedWrites,
@@ -360,7 +360,7 @@ fn at_most(disk: Bytes) -> String {
     if disk.0 == 0 { "none".to_owned() } else { format!("at most {disk}") }
 }
 
-/// What points take beside their loads, all together.
+/// What points take apart from their loads, all together.
 #[derive(Clone, Copy)]
 struct BesideLoad {
     seconds: f64,

@@ -161,7 +161,7 @@ fn read(path: &Path) -> Result<String, Fault> {
 fn tell_if_slow<T>(why: String, work: impl FnOnce() -> T) -> T {
     const PATIENCE: Duration = Duration::from_secs(1);
     let (done, is_done) = mpsc::channel::<()>();
-    // Without a thread it is not told.
+    // Without a thread it is not reported.
     let _ = Builder::new().spawn(move || {
         if is_done.recv_timeout(PATIENCE) == Err(RecvTimeoutError::Timeout) {
             crate::output::say(format_args!("plimsoll: {why}"));

@@ -97,7 +97,7 @@ struct AskedServer {
 }
 
 impl AskedServer {
-    /// Asks for the settings: a server that cannot be reached is told before the log is read.
+    /// Asks for the settings: a server that cannot be reached is reported before the log is read.
     fn at(url: &str, password_file: &str) -> Result<AskedServer, Fault> {
         let source = SchemaSource {
             place: url.to_owned(),

@@ -53,7 +53,7 @@ pub fn with_data<'a>(
     all.into_values().filter_map(|point| Some((point, run.points.iter().find(|data| data.id == point.id)?)))
 }
 
-/// `complete` where every point of the plan is there and complete, and every search is over.
+/// `complete` if every point of the plan is there and complete, and every search is over.
 fn state(analysis: &Analysis, run: &RunData) -> &'static str {
     let states: Vec<PointState> = with_data(analysis, run).map(|(point, _)| point.state).collect();
     match states {

@@ -1,6 +1,6 @@
 //! Reports and comparisons, made when they are asked for and kept in memory while their run files do not change.
 //!
-//! In: listed runs. Out: whole HTML files. Limits: one is made at a time, so that the memory for a whole run is needed once; at most
+//! In: listed runs. Out: complete HTML files. Limits: one is made at a time, so that the memory for a whole run is needed once; at most
 //! [`KEPT_BYTES_MAX`] are kept, and those that were not asked for longest go first.
 
 use super::library::{FileStamp, ListedRun};

@@ -51,7 +51,7 @@ fn draw_sheet(analysis: &Analysis, sheet: &FigurePoints) -> Option<Figure> {
     })
 }
 
-/// Named places; where only clients or depth varies, its numbers are enough.
+/// Named places; if only clients or depth varies, its numbers are enough.
 fn x_axis(sheet: &FigurePoints) -> Axis {
     let places = sheet.rows.iter().map(|row| match sheet.dimension {
         Some(dimension) => dimension.value_at(row.points[0]).to_string(),

@@ -252,7 +252,7 @@ fn steps(inserted: &[InsertedRows], most: usize) -> Vec<Step> {
     inserted.chunks(each).map(step).collect()
 }
 
-/// From the slowest to the fastest interval; nothing to see where each step is one.
+/// From the slowest to the fastest interval; nothing to see if each step is one.
 fn band(steps: &[Step]) -> Mark {
     Mark::Band(steps.iter().map(|step| (step.rows, step.least_per_s, step.most_per_s)).collect())
 }

@@ -166,7 +166,7 @@ fn is_wide(searches: &[SearchRepeats]) -> bool {
     most >= WIDE_RATIO * least
 }
 
-/// A bar from zero to `per_s`, or where that would hide others a dot.
+/// A bar from zero to `per_s`, or a dot if that would hide others.
 fn limit_mark(x: f64, per_s: f64, is_wide: bool) -> Mark {
     if is_wide {
         Mark::Dots(5.0, vec![(x, per_s)])

@@ -1,4 +1,4 @@
-//! The charts: each looks at an analysis and makes its figures, or none where the analysis has nothing for it.
+//! The charts: each looks at an analysis and makes its figures, or none if the analysis has nothing for it.
 //!
 //! In: an [`Analysis`]. Out: [`Figure`]s. To add a chart, write one file here and one line in [`CHARTS`].
 //! Limits: a chart draws what is there; it never fills a gap with a number.

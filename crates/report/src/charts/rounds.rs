@@ -1,6 +1,6 @@
 //! The rate of each round of a run until steady, and how the five that count lie between the limits.
 //!
-//! In: the rounds of each point that goes by them. Out: one figure per sheet, one panel per point; none where time ends the runs.
+//! In: the rounds of each point that goes by them. Out: one figure per sheet, one panel per point; none if time ends the runs.
 //! Limits: the band of 10 % to either side of the mean shows the size of the range that is allowed, not its place: the
 //! judgement is on the distance between the greatest and the least rate.
 

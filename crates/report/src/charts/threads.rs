@@ -44,7 +44,7 @@ pub(super) const STATES: [(ThreadState, &str, Colour); 7] = [
     (ThreadState::Other, "other", palette::ASH),
 ];
 
-/// What clients wait for where the threads of an engine wait for clients.
+/// What clients wait for if the threads of an engine wait for clients.
 const ENGINE: &str = "the engine";
 
 const KINDS: [(ThreadOf, &str); 3] = [

@@ -23,7 +23,7 @@ const RUNS: usize = 4;
 const VALUE: usize = 9;
 const CHANGE: usize = 17;
 
-/// The whole answer. Ends with a line break.
+/// The complete answer. Ends with a line break.
 pub fn history_text(history: &History, width: usize) -> String {
     let width = width.max(WIDTH_MIN);
     let (few, enough): (Vec<_>, Vec<_>) = history.plans.iter().partition(|plan| plan.has_too_few_runs());

@@ -1,6 +1,6 @@
 //! The pages of `plimsoll serve`: the runs of a directory, a run that is being recorded, and a message.
 //!
-//! In: rows of a list, a [`model::LiveRun`], texts. Out: whole pages. Limits: the pages have links to each other, so they are of no use
+//! In: rows of a list, a [`model::LiveRun`], texts. Out: complete pages. Limits: the pages have links to each other, so they are of no use
 //! as files. A page names its style and its script by a nonce, so that a browser runs no other.
 
 mod list;

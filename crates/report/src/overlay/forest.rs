@@ -23,7 +23,7 @@ const NAME_LENGTH_MAX: usize = 38;
 const ROW_HEIGHT: f64 = 26.0;
 /// Half the height of the ends of an interval, in rows.
 const CAP: f64 = 0.14;
-/// An interval is cut where it is further than this factor from its ratio: that of two pairs would make all others points.
+/// An interval is cut if it is further than this factor from its ratio: that of two pairs would make all others points.
 const REACH: f64 = 10.0;
 /// The same for an interval from which nothing is concluded.
 const INDICATIVE_REACH: f64 = 2.0;

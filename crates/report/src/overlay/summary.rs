@@ -42,7 +42,7 @@ fn summary_page(all: &[RunComparison]) -> Page {
     }
 }
 
-/// The first `most` of `all`; if there are more, the last place tells how many.
+/// The first `most` of `all`; if there are more, the last place has how many.
 fn first_of(mut all: Vec<String>, most: usize, noun: &str) -> Vec<String> {
     if all.len() > most {
         let left_out = all.len() - (most - 1);

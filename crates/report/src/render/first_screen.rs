@@ -61,7 +61,7 @@ fn legend(tables: &[Overview]) -> String {
     shown.collect::<Vec<_>>().join(" ")
 }
 
-/// The whole name in each row: a table in a page can be sorted.
+/// The full name in each row: a table in a page can be sorted.
 fn answer_matrix(table: &AnswerTable) -> Matrix {
     let row = |row: &AnswerRow| MatrixRow {
         name: row.name.join(" "),
@@ -81,7 +81,7 @@ fn answer_matrix(table: &AnswerTable) -> Matrix {
     }
 }
 
-/// An interval stands below its number.
+/// An interval is below its number.
 fn answer_cell(cell: &AnswerCell) -> MatrixCell {
     let (text, interval) =
         cell.text.split_once(" (").map_or((cell.text.as_str(), None), |(text, rest)| (text, Some(rest)));

@@ -2,7 +2,7 @@
 //!
 //! In: the labels of a table as phrases, and a width in characters. Out: what is shown of each, and the rows of the table.
 //! Limits: if no cut makes all of them fit and keeps them apart, what neighbours have in common is a heading above their rows. If most
-//! labels fit, or not even their last phrases do, they stay whole, and long ones go above their rows.
+//! labels fit, or not even their last phrases do, they stay as they are, and long ones go above their rows.
 
 use crate::wrap::wrap;
 use std::collections::{BTreeMap, BTreeSet};
@@ -10,7 +10,7 @@ use std::collections::{BTreeMap, BTreeSet};
 /// The labels of one table, as they are shown in it.
 pub struct Labels {
     width: usize,
-    /// By the whole label; those that are not here are shown whole.
+    /// By the full label; those that are not here are shown in full.
     shown: BTreeMap<String, String>,
     /// What all have in common, if it is left out of what is shown.
     common: Option<String>,
@@ -78,7 +78,7 @@ impl Labels {
 }
 
 /// The most phrases at the end of each label that fit into a row below a heading; `None` if not even the last does, if a label has no other,
-/// or if most labels fit whole.
+/// or if most labels fit in full.
 fn phrases_in_row(labels: &[Vec<String>], width: usize) -> Option<usize> {
     let fewest = labels.iter().map(Vec::len).min()?;
     let too_long = labels.iter().filter(|phrases| phrases.join(" ").chars().count() > width).count();

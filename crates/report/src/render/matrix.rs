@@ -12,7 +12,7 @@ pub struct Matrix {
     pub title: String,
     /// What its ratios are to; empty if the title says it, or there are none.
     pub base: String,
-    /// What stands above the names; may be empty.
+    /// What is above the names; may be empty.
     pub corner: String,
     /// The heads of the columns behind the names.
     pub heads: Vec<String>,

@@ -42,7 +42,7 @@ pub struct PageSection {
     /// Where a link to it leads; empty if the document has no contents.
     pub id: &'static str,
     pub title: String,
-    /// If it is folded: what is told of it next to the heading.
+    /// If it is folded: what is shown of it next to the heading.
     pub folded: Option<String>,
     /// What is in it.
     pub blocks: Vec<PageBlock>,
@@ -81,11 +81,11 @@ pub enum PageBlock {
     Figures(Vec<Figure>),
     /// Pictures as they are drawn for the page of a run. They are in no other document.
     Pictures(Vec<Picture>),
-    /// The picture that tells most, on the first screen.
+    /// The picture that shows most, on the first screen.
     Main(ChartSection),
     /// What is behind a line until it is opened.
     Folded(String, Vec<PageBlock>),
-    /// Links to all sections, for a screen that has no room for them beside the page.
+    /// Links to all sections, for a screen that has no room for them next to the page.
     Contents,
 }
 

@@ -104,7 +104,7 @@ fn columns(relative: &RelativeTable, is_of_one_metric: bool) -> Vec<Column> {
     [metric].into_iter().chain(arms).collect()
 }
 
-/// The heads of the arms in a terminal. If one is too long, what all have in common is left out, because the title has the first arm whole.
+/// The heads of the arms in a terminal. If one is too long, what all have in common is left out, because the title has the first arm in full.
 fn short_heads(names: &[String]) -> Vec<String> {
     let widths = std::iter::once(BASE).chain(std::iter::repeat(RATIO));
     if names.iter().zip(widths).all(|(name, width)| name.chars().count() <= width) {

@@ -1,6 +1,6 @@
 //! How much each group does, in sentences: its best rate or its duration, and what becomes of it with more clients.
 //!
-//! In: the groups of a typed verdict. Out: whole sentences, those with rates first. They are not wrapped: a page knows its width.
+//! In: the groups of a typed verdict. Out: complete sentences, those with rates first. They are not wrapped: a page knows its width.
 //! Limits: a workload with many groups is summed up by its range, and of many workloads the first are described; the report has all.
 
 use super::background::kept_percent;

@@ -151,7 +151,7 @@ fn worst_plan(kinds: &KindComparison, [base, new]: &[String; 2]) -> Option<Strin
     Some(format!("Its {}.", plan_text(&kinds.differing().next()?.plans, [base, new])?))
 }
 
-/// A kind of statement as it is told in a table: its name, both times, their ratio, its interval and the verdict.
+/// A kind of statement as a table shows it: its name, both times, their ratio, its interval and the verdict.
 pub struct KindCells {
     pub kind: String,
     pub cells: [String; 5],
@@ -183,9 +183,9 @@ pub fn kind_rows(kinds: &KindComparison) -> (Vec<KindCells>, usize) {
     (rows, rest)
 }
 
-/// What stands above the table of the kinds that answer differently.
+/// What is above the table of the kinds that answer differently.
 pub const OTHER_RESULTS_HEADING: &str = "Kinds of statement that answer differently:";
-/// What stands above the table.
+/// What is above the table.
 pub const KINDS_HEADING: &str = "Kinds of statement, by their service times:";
 
 #[cfg(test)]

@@ -15,7 +15,7 @@ const STEPS_MAX: usize = 3;
 /// The kinds that a sentence names.
 const NAMED_MAX: usize = 3;
 
-/// What is to be told of the plans of a kind that got slower or faster; `None` if an arm has none.
+/// What is to be reported of the plans of a kind that got slower or faster; `None` if an arm has none.
 pub fn plan_text(plans: &PlanComparison, names: [&str; 2]) -> Option<String> {
     match plans {
         PlanComparison::Unknown => None,

@@ -151,7 +151,7 @@ fn shortened(text: &str, chars: usize) -> String {
     text.chars().take(chars - 2).collect::<String>() + ".."
 }
 
-/// A statement as a table tells it.
+/// A statement as a table shows it.
 pub struct WatchRow {
     pub statement: String,
     /// Whether it has changed.
@@ -160,7 +160,7 @@ pub struct WatchRow {
     pub figures: Vec<(&'static str, [String; 3])>,
 }
 
-/// What stands above the table.
+/// What is above the table.
 pub const WATCHES_HEADING: &str = "Statements, the largest change first:";
 
 /// The first statements, and how many more there are.

@@ -1,6 +1,6 @@
 //! Searches for the largest rate in words: what is claimed of each, and what each probe showed.
 //!
-//! In: searches as they were analysed. Out: whole sentences, and the cells of the table of probes. Limits: rates of probes are in operations
+//! In: searches as they were analysed. Out: complete sentences, and the cells of the table of probes. Limits: rates of probes are in operations
 //! per second, whatever an operation is.
 
 use super::quantity::{bytes, number, whole};

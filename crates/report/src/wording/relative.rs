@@ -1,6 +1,6 @@
 //! What two values of one setting do to the same work, in words: the sentence that the author of a plan would write.
 //!
-//! In: the relative tables of a verdict. Out: the words of a ratio, and whole sentences. Limits: a gain, a loss or a factor is written of a
+//! In: the relative tables of a verdict. Out: the words of a ratio, and complete sentences. Limits: a gain, a loss or a factor is written of a
 //! ratio that its table shows as a difference, with its interval; anything else is "no difference shown", or a measured ratio that is
 //! called indicative. Of many places the first are named; the tables have all.
 

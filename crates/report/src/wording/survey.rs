@@ -1,6 +1,6 @@
 //! What one machine does of everything, in two sentences, and a sentence before them if others used its CPU.
 //!
-//! In: a survey, and the points that it is of. Out: whole sentences. Limits: the table of points has all that is not the best.
+//! In: a survey, and the points that it is of. Out: complete sentences. Limits: the table of points has all that is not the best.
 
 use super::list::{capital, join_and};
 use super::quantity::{count, megabytes_per_s, percent, plural, range};

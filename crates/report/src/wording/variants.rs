@@ -1,6 +1,6 @@
 //! Which variant of a statement is faster, by how much, and what explains it, in words.
 //!
-//! In: the verdicts of an analysis. Out: whole sentences. Limits: a variant is called the fastest only if its ratio shows a difference;
+//! In: the verdicts of an analysis. Out: complete sentences. Limits: a variant is called the fastest only if its ratio shows a difference;
 //! what the engine counted is given as an amount that differs, and not as a proven cause.
 
 use super::label::{phrase, settings_label};

@@ -1,6 +1,6 @@
 //! The verdict in sentences: how much, what limits it, how steadily, and how far to trust it.
 //!
-//! In: the typed verdict of an analysis. Out: whole sentences, the answer first. They are not wrapped: a page knows its width.
+//! In: the typed verdict of an analysis. Out: complete sentences, the answer first. They are not wrapped: a page knows its width.
 //! Limits: of many groups, reasons and comparisons the first are named; the report has all. How much was reached is in `capacity`.
 
 use super::capacity::how_much;

@@ -105,7 +105,7 @@ fn question(comparison: &Comparison) -> String {
     }
 }
 
-/// `With an open loop of 5,000 per second the p99 is 186 ms, with a closed loop 116 us: ...`, where rates are given and not compared.
+/// `With an open loop of 5,000 per second the p99 is 186 ms, with a closed loop 116 us: ...`, if rates are given and not compared.
 fn tail(comparison: &Comparison, nth: usize) -> Option<Claim> {
     let ArmEffects { decided, undecided, .. } = comparison.effects_of(nth, Metric::Response(Percentile::P99));
     let place = decided.first().or(undecided.first())?.place.clone();
@@ -181,7 +181,7 @@ fn decided(comparison: &Comparison, effects: &[ArmEffects]) -> Vec<Claim> {
     };
     let mut claims: Vec<Claim> =
         different.iter().flat_map(|(pair, branch)| of_arm(pair, branch).into_iter().take(per_arm)).collect();
-    // One without a bound says nothing, so any other comes first.
+    // One without a bound shows nothing, so any other comes first.
     let bound = |branch: &Branch| branch.alike().and_then(|one| one.smallest_effect).unwrap_or(f64::NEG_INFINITY);
     let (told, open): (Vec<_>, Vec<_>) = even.into_iter().partition(|(_, branch)| bound(branch) <= SHOWN_MAX);
     for group in [told, open] {

@@ -33,7 +33,7 @@ pub(super) fn answer(run: &AskedRun) -> Option<AnswerParts> {
     })
 }
 
-/// Sweeps are told first: they say more than a single rate.
+/// Sweeps come first: they say more than a single rate.
 fn claims(run: &AskedRun, things: &[Thing]) -> Vec<Claim> {
     let (swept, single): (Vec<&Thing>, Vec<&Thing>) = things.iter().partition(|thing| thing.is_swept());
     let mut claims: Vec<Claim> = swept.iter().map(|thing| with_first_step(rate_claim(thing), thing)).collect();

@@ -168,7 +168,7 @@ fn endpoint_claim(one: &EndpointOutage, interval: Nanos) -> Claim {
     )
 }
 
-/// `, and had its full rate again 5.3 s after it was lost`; nothing if that cannot be told.
+/// `, and had its full rate again 5.3 s after it was lost`; nothing if that is not known.
 fn afterwards(end: OutageEnd, full_rate: FullRate, interval: Nanos) -> String {
     match (end, full_rate) {
         (OutageEnd::EndOfRun, _) => ", and was not back when the run ended".to_owned(),

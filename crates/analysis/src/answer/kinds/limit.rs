@@ -163,7 +163,7 @@ fn claims_of_one(search: &SearchAnalysis, name: &str) -> Vec<Claim> {
         };
         let interval = between.map_or(String::new(), |(low, high)| format!(" ({} to {})", amount(low), amount(high)));
         let times = times_carried(search, per_s, between);
-        // Of a recorded load the multiple is the answer, and the rate stands behind it.
+        // Of a recorded load the multiple is the answer, and the rate is behind it.
         let in_rate = if times.is_some() { format!(": {rate}") } else { String::new() };
         let carried = times.unwrap_or_else(|| format!("{rate}{interval}"));
         let least = if result.outcome == LimitOutcome::BoundaryFound { "" } else { "at least " };

@@ -17,7 +17,7 @@ pub(super) fn answer(run: &AskedRun) -> AnswerParts {
     AnswerParts { question: "What was measured?".to_owned(), table: table(run), ..AnswerParts::default() }
 }
 
-/// More figures do not fit beside names of several parts.
+/// More figures do not fit next to names of several parts.
 const FIGURES_MAX: usize = 4;
 
 /// `None` if no point may be used.

@@ -16,7 +16,7 @@ use words::quantity::{percent, plural, time, whole};
 
 /// More are no timeline.
 const POINTS_MAX: usize = 4;
-/// The most points that are told one after the other, if the plan asks nothing about clients.
+/// The most points that are described one after the other, if the plan asks nothing about clients.
 const STEPS_MAX: usize = 2;
 /// A point must be so long, in seconds, to be called steady.
 const STEADY_MIN_S: f64 = 10.0;

@@ -330,7 +330,7 @@ fn head(verdict: &VariantVerdict, all: &[&VariantVerdict]) -> String {
     own.filter(|own| !own.is_empty()).map_or(String::new(), |own| format!("For {own}, "))
 }
 
-/// After how many runs a set-up has paid, where the statement alone is faster and the total is not, at the place at which it gains most: `Without
+/// After how many runs a set-up has paid, if the statement alone is faster and the total is not, at the place at which it gains most: `Without
 /// its set-up, with-index takes 55 % less time; the set-up costs 5.5 ms, so it pays after 8 to 10 runs.`
 fn pays(verdicts: &[&VariantVerdict], base: &str) -> Option<Claim> {
     let arms = verdicts.iter().copied().flat_map(|verdict| {

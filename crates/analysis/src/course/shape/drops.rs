@@ -3,7 +3,7 @@
 //! In: one number per interval, and the levels of these. Out: [`DropRange`]s.
 //! Limits: irregular drops of a single interval must be a third deep. A drop at the beginning or the end of the run counts only if there
 //! are others inside. Noise with a heavy tail has values as low as a drop now and then: the fewer intervals there are, the less its tail
-//! can be told from a drop that comes alone.
+//! can be distinguished from a drop that comes alone.
 
 use super::levels::LevelRange;
 use super::rhythm::find_period;

@@ -16,7 +16,7 @@ const THIRDS: [char; 4] = [' ', '.', '|', '#'];
 pub struct TextChart<'a> {
     /// The name of the figure.
     pub name: &'a str,
-    /// Its values, the newest last; `None` where there is none.
+    /// Its values, the newest last; `None` if there is none.
     pub values: &'a [Option<f64>],
     /// How a value is written.
     pub format: fn(f64) -> String,

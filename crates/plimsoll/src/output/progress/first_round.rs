@@ -1,7 +1,7 @@
 //! When a run with a budget has measured every point once: then there is a first table, long before its end.
 //!
 //! In: the plan, what of it was complete before, and the trial that begins. Out: the line above the table, once. Limits: it is due when the first
-//! repeat begins; a run whose time is over after the first round has its whole answer at once.
+//! repeat begins; a run whose time is over after the first round has its complete answer at once.
 
 use super::left::clock;
 use model::sure::FIRST_ROUND_PART;
@@ -11,7 +11,7 @@ use std::collections::BTreeSet;
 /// Up to this factor of its part of the budget a first round is not called late: it took about what was meant for it.
 const LATE: f64 = 1.2;
 
-/// The first round of a budget, before it was told.
+/// The first round of a budget, before it was shown.
 pub struct FirstRound {
     budget: Nanos,
     points: usize,
@@ -39,7 +39,7 @@ impl FirstRound {
         next.repeat > 1
     }
 
-    /// What stands above the table if so much of the budget is `left`.
+    /// What is above the table if so much of the budget is `left`.
     pub fn heading(&self, left: Nanos) -> String {
         let FirstRound { budget, points, measured } = *self;
         let took = Nanos(budget.0.saturating_sub(left.0));

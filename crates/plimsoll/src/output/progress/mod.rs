@@ -48,7 +48,7 @@ pub struct ProgressDisplay {
     trials: Vec<Trial>,
     /// Set if the run may end before all of them are measured.
     early_end: Option<EarlyEnd>,
-    /// Its first round, if it has a budget, until that is told.
+    /// Its first round, if it has a budget, until that is shown.
     first_round: Option<FirstRound>,
     /// The trials that are over: measured, skipped, or complete before the run was resumed.
     over: BTreeSet<usize>,

@@ -58,7 +58,7 @@ fn shorten(answer: &mut Answer, paint: Paint) -> bool {
     true
 }
 
-/// Takes the response times that stand beside rates out of the table, if they have no room there but on lines of their own.
+/// Takes the response times that stand next to rates out of the table, if they have no room there but on lines of their own.
 fn leave_out_times(answer: &mut Answer, paint: Paint) -> bool {
     const HEAD: &str = " (p99)";
     let has_times = answer.table.as_ref().is_some_and(|table| table.head.contains(HEAD));
@@ -195,7 +195,7 @@ fn cell_text(cell: &AnswerCell, is_marked: bool) -> String {
     safe(&cell.text) + mark
 }
 
-/// Each cell on a line of its own, below the name of its row: for a terminal in which they have no room beside each other.
+/// Each cell on a line of its own, below the name of its row: for a terminal in which they have no room next to each other.
 fn listed(table: &AnswerTable, is_marked: bool, width: usize) -> Vec<String> {
     let mut lines = wrap(&safe(&table.head), width);
     for row in &table.rows {

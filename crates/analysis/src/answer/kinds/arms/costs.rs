@@ -2,7 +2,7 @@
 //! on each engine.
 //!
 //! In: the relative tables. Out: at most two claims about the arms, of ratios that are shown as differences and that are large, and one about
-//! engines. Limits: where places differ in which arm is cheaper, nothing is said of the arms.
+//! engines. Limits: if places differ in which arm is cheaper, nothing is said of the arms.
 
 use crate::answer::claim::{Claim, ClaimKind};
 use crate::answer::comparison::Comparison;
@@ -38,7 +38,7 @@ impl LargerCost {
     }
 }
 
-/// How each is larger, in the order of what explains most; without response times if they are told already.
+/// How each is larger, in the order of what explains most; without response times if they are named already.
 pub(super) fn claims(comparison: &Comparison, are_times_told: bool) -> Vec<Claim> {
     // Of many arms the table has the costs.
     if comparison.table.arms.len() != 2 {
@@ -52,7 +52,7 @@ pub(super) fn claims(comparison: &Comparison, are_times_told: bool) -> Vec<Claim
         .collect()
 }
 
-/// What one inserted row costs on each engine where another setting is compared: `MyRocks writes 230 B a row, InnoDB 3.60 to 4.10 KB.` The
+/// What one inserted row costs on each engine if another setting is compared: `MyRocks writes 230 B a row, InnoDB 3.60 to 4.10 KB.` The
 /// amounts are those of all places. `None` if they differ little, or if the engines must not be compared.
 pub(super) fn of_engines(comparison: &Comparison) -> Option<Claim> {
     let engines = Comparison::of_engines(comparison.run).filter(|_| comparison.base().role != Role::Engine)?;

@@ -127,7 +127,7 @@ pub(in crate::answer::kinds) fn has_column_for_each_arm(comparison: &Comparison)
     (3..COLUMNS_MAX).contains(&comparison.arms.len()) && comparison.places().len() <= ROWS_MAX
 }
 
-/// A row for each place and a column for each arm: its rate, and its ratio to the base where that is decided.
+/// A row for each place and a column for each arm: its rate, and its ratio to the base if that is decided.
 pub(in crate::answer::kinds) fn by_place(
     comparison: &Comparison,
     places: &[Vec<&Setting>],
