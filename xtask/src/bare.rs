@@ -27,7 +27,7 @@ pub fn check_rights(chore: &str) -> Result<()> {
     Ok(())
 }
 
-/// Makes the system in `system` anew, with `packages`.
+/// Makes the system in `system` again, with `packages`.
 pub fn make_system(system: &Path, packages: &str) -> Result<()> {
     remove_system(system)?;
     fs::create_dir_all(system)?;

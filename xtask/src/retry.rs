@@ -44,7 +44,7 @@ pub fn run_tests(root: &Path, feature_options: &[String], notes: &mut Vec<String
             command.env(THREADS, &threads);
         }
     })?;
-    // Cargo reads every crate anew to find that there are none.
+    // Cargo reads every crate again to find that there are none.
     if workspace::text_files(root)?.iter().any(|file| file.has_extension("rs") && has_doc_tests(&file.text)) {
         let mut documented = checking_cargo(root);
         workspace::run(documented.args(["test", "--workspace", "--locked", "--doc", "--quiet"]).args(feature_options))?;

@@ -1,7 +1,7 @@
 //! The test programs of the workspace: cargo builds them all, and several run at the same time.
 //!
-//! In: the working tree. Out: what each program printed, and how it ended. The output of a program is shown whole and as it is when the
-//! program has ended, so that people and tools can read it as they read that of `cargo test`; until then a line a minute tells how far it is.
+//! In: the working tree. Out: what each program printed, and how it ended. The output of a program is shown in full and as it is when the
+//! program has ended, so that people and tools can read it as they read that of `cargo test`; until then a line a minute shows how far it is.
 //! Limits: which of them take long is a list here; if it is out of date, the tests only take longer.
 //!
 //! `cargo test` runs one program after the other. The last tests of a program then have the machine to themselves: with two processors one of
@@ -122,7 +122,7 @@ pub fn build(root: &Path, targets: &[&str], feature_options: &[String]) -> Resul
     Ok(built)
 }
 
-/// Cargo with clippy, which is beside it, as the compiler of our crates. To check them and to compile them are then one reading of them, and
+/// Cargo with clippy, which is next to it, as the compiler of our crates. To check them and to compile them are then one reading of them, and
 /// the crates of others are compiled only.
 pub fn checking_cargo(root: &Path) -> Command {
     let mut command = cargo(root);
@@ -189,7 +189,7 @@ pub fn show_output(command: &mut Command, name: &str) -> Result<ProgramOutput> {
     Ok(output)
 }
 
-/// A hang is seen while it lasts, and names its program: each minute a line tells how many tests have ended.
+/// A hang is seen while it lasts, and names its program: each minute a line shows how many tests have ended.
 fn collect_output(command: &mut Command, name: &str) -> Result<ProgramOutput> {
     let (reader, writer) = std::io::pipe().context("cannot make a pipe")?;
     command.stdout(writer.try_clone().context("cannot make a pipe")?).stderr(writer);

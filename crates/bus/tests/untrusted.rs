@@ -1,4 +1,4 @@
-//! Servers that must be told apart before they are a bus: over TLS with a certificate that is trusted or not, and one that is too old.
+//! Servers that must be distinguished before they are a bus: over TLS with a certificate that is trusted or not, and one that is too old.
 //!
 //! In: `redis-server` with TLS on PATH, certificates made here. Without a server, or with one that has no TLS, the tests of TLS end at
 //! once.

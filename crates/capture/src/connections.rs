@@ -17,7 +17,7 @@ use std::ops::ControlFlow;
 
 /// The most connections at a time.
 pub const CONNECTIONS_MAX: usize = 65_536;
-/// The most bytes that all of them keep: segments that wait for earlier ones, messages that are not whole, prepared statements.
+/// The most bytes that all of them keep: segments that wait for earlier ones, incomplete messages, prepared statements.
 pub const HELD_BYTES_MAX: usize = 512 << 20;
 /// More servers than a capture has. Of the rest encrypted connections are not known.
 const SERVERS_MAX: usize = 4096;

@@ -155,7 +155,7 @@ impl<'r> PacketReader<'r> {
         }
     }
 
-    /// Reads on. A buffer that is full and has no whole block grows.
+    /// Reads on. A buffer that is full and has no complete block grows.
     fn refill(&mut self) -> Result<(), CaptureError> {
         let data_bytes = self.blocks.data().len();
         let is_refilled = self.blocks.refill().is_ok();

@@ -1,7 +1,7 @@
 //! Which protocol a connection speaks, and who is its client.
 //!
 //! From its beginning the first message says it: MySQL's server speaks first, PostgreSQL's client. In the middle of a connection the shape of
-//! a client's message does: whole commands that fill a segment. Ports are a hint for encrypted connections only, whose bytes say nothing.
+//! a client's message does: complete commands that fill a segment. Ports are a hint for encrypted connections only, whose bytes say nothing.
 
 use crate::statement::Dialect;
 use crate::{mysql, postgres};

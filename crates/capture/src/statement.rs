@@ -53,7 +53,7 @@ pub enum Values {
     Unknown(UnknownValues),
 }
 
-/// What an answer tells of rows.
+/// What an answer shows of rows.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct AnswerCounts {
     /// Rows that were returned.
@@ -94,7 +94,7 @@ pub struct CapturedStatement {
     pub stays_prepared: bool,
     /// Whether the server answered an error.
     pub failed: bool,
-    /// The rows of its answer; `None` if that was an error, or was not captured whole.
+    /// The rows of its answer; `None` if that was an error, or was not captured completely.
     pub counts: Option<AnswerCounts>,
     /// What an INSERT of PostgreSQL returned of the rows that it made.
     pub made: Option<MadeIds>,
@@ -112,7 +112,7 @@ pub enum CaptureEvent {
     },
 }
 
-/// What was not made a statement; `SKIPPED` says what each count is.
+/// What was not made a statement; `SKIPPED` describes each count.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Skipped {
     pub encrypted_connections: u64,

@@ -188,7 +188,7 @@ impl<A: CounterQuery> QueriedSource<A> {
     }
 }
 
-/// What `source` delivers of the values that a server has told by its own names.
+/// What `source` delivers of the values that a server has reported by its own names.
 pub fn values_of(source: &ServerSource, values: &HashMap<String, String>) -> Vec<Option<f64>> {
     source.counters.iter().map(|counter| counter.scaled_value(values)).collect()
 }

@@ -241,7 +241,7 @@ impl Words {
         })
     }
 
-    /// Whether a schema or a table stands at `at`, with a dot and a name behind it and no dot before it.
+    /// Whether a schema or a table is at `at`, with a dot and a name behind it and no dot before it.
     fn is_before_dot(&self, at: usize) -> bool {
         let begins = at == 0 || self.0.get(at - 1) != Some(&Word::Sign('.'));
         begins
@@ -250,7 +250,7 @@ impl Words {
             && matches!(self.0.get(at + 2), Some(Word::Name { .. }))
     }
 
-    /// The name at `at`, in small letters, unless the sign `not_before` stands before it.
+    /// The name at `at`, in small letters, unless the sign `not_before` is before it.
     fn name_after(&self, at: usize, not_before: char) -> Option<String> {
         match self.0.get(at)? {
             Word::Name { text, .. } if at == 0 || self.0.get(at - 1) != Some(&Word::Sign(not_before)) => {
@@ -260,7 +260,7 @@ impl Words {
         }
     }
 
-    /// Whether what stands at `at` is the name of a table: a column with its table may stand elsewhere.
+    /// Whether what is at `at` is the name of a table: a column with its table may stand elsewhere.
     fn is_place_of_table(&self, at: usize) -> bool {
         let Some(before) = at.checked_sub(1) else { return false };
         let is_join_condition = self.is_one_of(before, "ON") && !self.is_one_of(0, "CREATE DROP");

@@ -123,7 +123,7 @@ pub fn check_limits(trial: &Trial) -> Result<(), TargetError> {
     host::privileged::cgroup::check_limits(&limits)
 }
 
-/// Refuses statements in the background that have the name of an operation of the workload: their rows could not be told apart.
+/// Refuses statements in the background that have the name of an operation of the workload: their rows could not be distinguished.
 pub fn check_background(trial: &Trial) -> Result<(), TargetError> {
     let entries = trial.workload.params.background();
     let Some(make) = workload_of(trial).sql.filter(|_| !entries.is_empty()) else { return Ok(()) };

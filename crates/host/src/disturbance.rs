@@ -90,7 +90,7 @@ pub struct CpuTimes {
 }
 
 impl CpuTimes {
-    /// Those of this moment; `None` where `/proc` lacks them.
+    /// Those of this moment; `None` if `/proc` lacks them.
     pub fn now() -> Option<CpuTimes> {
         parse_times(&text_of("/proc/stat")?, &text_of("/proc/self/stat")?)
     }

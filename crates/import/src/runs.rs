@@ -1,7 +1,7 @@
 //! Files that hold the outputs of several runs, one after the other.
 //!
 //! In: a file, and what reads the lines of one run. Out: a point for each run that has results. Limits: a run begins at its own header, or where
-//! results begin anew. The output of programs that ran at once, line by line in one file, is refused: whose line is whose does not show.
+//! results begin again. The output of programs that ran at once, line by line in one file, is refused: whose line is whose does not show.
 
 use crate::error::ImportError;
 use crate::input::Input;

@@ -3,7 +3,7 @@
 //! In: what to repeat, and how often: `pread FILE OPS`, `uring FILE DEPTH OPS` or `exchange ADDRESS MESSAGE ANSWER_BYTES OPS`. Out: one line
 //! with the seconds from the first operation to the last, and the thread's CPU in ns, in all and outside of the kernel. Limits: nothing is
 //! timed, kept or looked at but the length of what came back, so there is nothing to learn of the operations; any error ends it. The ring
-//! needs Linux 6.6. `cargo xtask bench floor` runs it beside plimsoll.
+//! needs Linux 6.6. `cargo xtask bench floor` runs it next to plimsoll.
 
 use io_uring::{IoUring, opcode, squeue, types};
 use rustix::fs::{Mode, OFlags, open};

@@ -176,7 +176,7 @@ impl Times {
         }
     }
 
-    /// Counts `value_ns` as often as `count`. It writes all buckets anew: [`LatencyCounts`] is for many times.
+    /// Counts `value_ns` as often as `count`. It writes all buckets again: [`LatencyCounts`] is for many times.
     pub fn record_n(&mut self, value_ns: u64, count: u64) {
         if count > 0 {
             let packed = pack([Bucket { number: bucket_of(value_ns), count }].into_iter());

@@ -37,7 +37,7 @@ impl KindPlan {
         text
     }
 
-    /// What a fact says; `None` if it has no step.
+    /// What a fact holds; `None` if it has no step.
     pub fn from_text(text: &str) -> Option<KindPlan> {
         let (kind, steps) = text.split_once('\n')?;
         Some(KindPlan { kind: kind.to_owned(), steps: steps.lines().map(str::to_owned).collect() })

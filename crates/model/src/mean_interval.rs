@@ -16,7 +16,7 @@ const FREEDOM_MIN: f64 = 2.0;
 
 /// Of independent values one series in forty has a greater first autocorrelation.
 const MEMORY_DEVIATIONS: f64 = 2.0;
-/// A longer memory cannot be told from a rate that drifts.
+/// A longer memory cannot be distinguished from a rate that drifts.
 const MEMORY_MAX: f64 = 0.95;
 
 /// A mean and how far off it may be.

@@ -65,12 +65,12 @@ pub struct Observation {
     /// What the server wrote to its error log; `None` if that is not read.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub log: Option<ObservedLog>,
-    /// What it told of its replication; `None` if it is no replica, or does not tell.
+    /// What it reported of its replication; `None` if it is no replica, or reports nothing.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub replica: Option<ObservedReplica>,
 }
 
-/// What a replica told of its replication while it was watched.
+/// What a replica reported of its replication while it was watched.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct ObservedReplica {
@@ -158,7 +158,7 @@ pub struct MissingPart {
 pub struct ObservedStatement {
     /// Its text without values; empty if the server did not tell it.
     pub text: String,
-    /// The database that it ran in, if the server tells it.
+    /// The database that it ran in, if the server reports it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub database: Option<String>,
     /// Whether it reads or writes; `None` of what does neither, such as BEGIN.
@@ -174,7 +174,7 @@ pub struct StatementCost {
     pub calls: u64,
     /// Nanoseconds in the server, waits included.
     pub time_ns: u64,
-    /// Executions that failed, where the server counts them.
+    /// Executions that failed, if the server counts them.
     pub errors: u64,
     /// Rows in the answers. PostgreSQL counts rows that were changed here, too.
     pub rows_sent: u64,
@@ -335,7 +335,7 @@ pub struct ServerLook {
     /// How many of the server's threads were in each state on average, in the interval before; empty if its process is not seen.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub threads: Vec<ObservedThreads>,
-    /// What the server did not tell, and why; `None` if it told all.
+    /// What the server did not report, and why; `None` if it reported all.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub failed: Option<String>,
 }
@@ -366,10 +366,10 @@ pub struct ObservedSession {
     /// How many seconds ago its transaction began; `None` if it has none.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub transaction_s: Option<f64>,
-    /// Rows that its transaction has locked, where the server tells.
+    /// Rows that its transaction has locked, if the server shows them.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub rows_locked: Option<u64>,
-    /// Rows that its transaction has changed, where the server tells.
+    /// Rows that its transaction has changed, if the server shows them.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub rows_changed: Option<u64>,
     /// How many transactions have begun since the oldest one that it can still see (PostgreSQL): what they removed cannot be cleaned up.
@@ -388,13 +388,13 @@ pub struct ObservedWait {
     /// For how many seconds it has waited; `None` if the server does not tell.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub seconds: Option<f64>,
-    /// What is locked, where the server tells: the table and index.
+    /// What is locked, if the server shows it: the table and index.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub lock: Option<String>,
 }
 
 impl ObservedEvent {
-    /// The look that tells most: the one with the most waits, else the one with the most sessions, of several the last, when they had lasted longest.
+    /// The look that shows most: the one with the most waits, else the one with the most sessions, of several the last, when they had lasted longest.
     pub fn telling_look(&self) -> Option<&ServerLook> {
         // Of equal ones this is the last.
         self.looks.iter().max_by_key(|look| (look.waits.len() as u64 + look.waits_left_out, look.sessions.len()))

@@ -319,7 +319,7 @@ impl fmt::Display for Value {
             Value::Bool(value) => write!(f, "{value}"),
             Value::Int(value) => write!(f, "{value}"),
             Value::Float(value) => write!(f, "{value}"),
-            // Values that differ are told apart by their texts.
+            // Values that differ are distinguished by their texts.
             Value::Bytes(value) => f.write_str(&value.in_full()),
             Value::Nanos(value) => f.write_str(&value.in_full()),
             Value::Word(value) => f.write_str(value),

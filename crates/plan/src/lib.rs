@@ -762,7 +762,7 @@ mod tests {
         assert_eq!(flag, "--cursor has no effect; it needs mode = `seqrd` or `seqwr`");
         let stall = refusal("engine = 'null'\nworkload = 'oltp'\nstall = '5ms'");
         assert_eq!(stall, "p.toml:3: `stall` has no effect; it needs `stall_every` above 0");
-        // Where some points use it, it stays, and makes the points that it always made.
+        // If some points use it, it stays, and makes the points that it always made.
         let some = "workload = 'file'\nmode = ['rndrd', 'rndrw']\nread_share = [0.5, 0.6]";
         assert_eq!(told(read(some), &["mode", "read_share"]), ["rndrd 0.5", "rndrd 0.6", "rndrw 0.5", "rndrw 0.6"]);
         let sweeps = "workload = 'file'\nread_share = 0.5\n[[sweep]]\nmode = 'rndrd'\n[[sweep]]\nmode = 'rndrw'";

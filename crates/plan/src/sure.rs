@@ -167,7 +167,7 @@ fn fit_to_budget(points: &mut [Point<'_>], budget: Budget<'_>, catalogue: &Catal
     Ok(())
 }
 
-/// `plan` with points so short that its first round keeps to its part of the budget, although its data, its servers and all else beside warmup and
+/// `plan` with points so short that its first round keeps to its part of the budget, although its data, its servers and all else apart from warmup and
 /// run take `beside`; none is shorter than the least length. Without a budget nothing changes.
 pub fn leave_room(mut plan: Plan, beside: Nanos, catalogue: &Catalogue) -> Plan {
     let Some(budget) = plan.sure.and_then(|sure| sure.budget) else { return plan };

@@ -263,7 +263,7 @@ fn found_table(
     Ok(PlacedTable { line: line_of(written.place), columns: Vec::new(), table })
 }
 
-/// The names of the columns that the query `sql` returns, by its text: what stands between SELECT and FROM.
+/// The names of the columns that the query `sql` returns, by its text: what is between SELECT and FROM.
 fn key_columns(sql: &str) -> Result<Vec<String>, String> {
     if sql.contains([';', '?']) {
         return Err("write one query, without `;` and `?`".to_owned());

@@ -7,7 +7,7 @@ use crate::error::RunnerError;
 use model::Trial;
 use workload::{ProgramInput, SequenceState};
 
-/// Of more names the first are told: a log has up to fifty.
+/// Of more names the first are given: a log has up to fifty.
 const NAMES_MAX: usize = 12;
 
 /// Refuses an objective of a kind that the workload of `trial` does not have, as far as that is known before a server is asked.

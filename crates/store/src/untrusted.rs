@@ -1,6 +1,6 @@
 //! SQLite files of plimsoll's own that may come from strangers: run files, and workload files.
 //!
-//! In: the first bytes of such a file, or its path. Out: what its header tells, and connections that run no SQL of the file. Limits: what may be in
+//! In: the first bytes of such a file, or its path. Out: what its header shows, and connections that run no SQL of the file. Limits: what may be in
 //! which table is known to those who read it.
 
 use rusqlite::config::DbConfig;

@@ -1,6 +1,6 @@
 //! Logs of servers, and what of them is replayed.
 //!
-//! In: the files of `tests/logs`, of any format that `replay-sql` reads. Out: each has an expectation beside it, `NAME.expect`, which is
+//! In: the files of `tests/logs`, of any format that `replay-sql` reads. Out: each has an expectation next to it, `NAME.expect`, which is
 //! compared as a whole; `UPDATE_GOLDEN=1` writes it, and then it is reviewed as code is. To add a log, put the file there and do that.
 //! Limits: the first [`STATEMENTS_SHOWN`] statements of each are compared one by one, of the others the figures.
 

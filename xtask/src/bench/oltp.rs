@@ -191,7 +191,7 @@ impl OltpLab<'_> {
         let (against, threads) = (case.against(), case.threads_of_plimsoll());
         let OltpCase { name, clients, depth, .. } = case;
         println!("\n{name}: prepared point selects, {clients} clients on {threads} threads, plimsoll : {against}");
-        // A transaction of pgbench is a whole pipeline.
+        // A transaction of pgbench is a complete pipeline.
         let comparison = compare(
             effort.rounds(),
             || Ok(pairs::price_of(&self.run_plimsoll(engine, rows, *clients, Some(threads), *depth)?, 1.0)),

@@ -75,7 +75,7 @@ impl PackageKind {
         self.files(root)?.pop().with_context(|| format!("there is no {} in `{}`", self.word(), folder(root).display()))
     }
 
-    /// Makes it anew and returns its file.
+    /// Makes it again and returns its file.
     fn make(self, root: &Path, version: &str) -> Result<PathBuf> {
         self.files(root)?.iter().try_for_each(fs::remove_file)?;
         self.build(root, version)?;

@@ -12,7 +12,7 @@ use std::process::Command;
 /// Each shell and the name that the file with its completions has.
 const SHELLS: [(&str, &str); 3] = [("bash", "plimsoll.bash"), ("zsh", "_plimsoll"), ("fish", "plimsoll.fish")];
 
-/// Writes all of it anew and returns the folder.
+/// Writes all of it again and returns the folder.
 pub fn write(root: &Path, program: &Path) -> Result<PathBuf> {
     let folder = super::folder(root).join("texts");
     if folder.exists() {

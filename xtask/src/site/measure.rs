@@ -2,7 +2,7 @@
 //!
 //! In: a page with a command and a line `<!-- measured CHART... -->`. Out: the same page with the charts, the answer and the machine below
 //! that line, and the charts next to the page. Limits: the command is the last one before the line; the run stays in `target/site-runs` until
-//! the page is measured again, so that a program which words its answers in another way can write them anew; a page without such a line is
+//! the page is measured again, so that a program which words its answers in another way can write them again; a page without such a line is
 //! left as it is.
 
 use crate::workspace;
@@ -26,7 +26,7 @@ pub enum Source {
     KeptRuns,
 }
 
-/// The time that a kept run took, in seconds, beside it.
+/// The time that a kept run took, in seconds, next to it.
 const SECONDS: &str = "seconds";
 
 /// The experiment of a page.

@@ -1,7 +1,7 @@
 //! The sources of the book: the documents in the same folders as in the working tree, so that their links stay right.
 //!
 //! In: the working tree. Out: a folder that mdBook builds. Limits: a file that a document links to is copied with it; a link to a folder
-//! becomes its text, because a folder has no page, and so does one to the summary, which is beside every page.
+//! becomes its text, because a folder has no page, and so does one to the summary, which is next to every page.
 
 use anyhow::{Context, Result};
 use std::fs;

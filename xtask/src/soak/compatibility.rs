@@ -109,7 +109,7 @@ fn plimsoll(root: &Path) -> Command {
     quiet_command(root.join("target/debug/plimsoll"))
 }
 
-/// `mariadb@FOLDER` with the whole path of the folder.
+/// `mariadb@FOLDER` with the full path of the folder.
 fn engine_word(root: &Path, engine: &str) -> String {
     match engine.split_once('@') {
         Some((name, folder)) => format!("{name}@{}", root.join("target/engines").join(folder).display()),

@@ -27,7 +27,7 @@ const BEGIN_MAX: Duration = Duration::from_secs(60);
 const CALM: Duration = Duration::from_secs(4);
 /// An operation waits for so much of a stop at least: it falls due soon after its beginning, and a busy machine makes the stop itself late.
 const WAITED_SHARE_MIN: f64 = 0.75;
-/// A shorter stop of plimsoll may not be told from a busy machine.
+/// A shorter stop of plimsoll may not be distinguished from a busy machine.
 const OWN_STOP_MIN: Duration = Duration::from_millis(500);
 
 /// The options of `cargo xtask soak storm`.

@@ -148,7 +148,7 @@ fn packet_length([low, middle, high, _]: [u8; 4]) -> usize {
     usize::from(low) | usize::from(middle) << 8 | usize::from(high) << 16
 }
 
-/// Whether `bytes` are whole packets that a client sends as commands, or the beginning of one with a text.
+/// Whether `bytes` are complete packets that a client sends as commands, or the beginning of one with a text.
 pub fn are_commands(bytes: &[u8]) -> bool {
     let mut cursor = Cursor(bytes);
     while !cursor.0.is_empty() {

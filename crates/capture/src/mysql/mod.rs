@@ -227,7 +227,7 @@ impl MysqlSession {
         }
     }
 
-    /// The text of a query. Where the handshake was not captured, attributes are known by the two bytes that no text begins with.
+    /// The text of a query. If the handshake was not captured, attributes are known by the two bytes that no text begins with.
     fn without_attributes<'b>(&self, body: &'b [u8]) -> &'b [u8] {
         let may_have = self.capabilities.is_none_or(|capabilities| capabilities & QUERY_ATTRIBUTES != 0);
         let skip = || {

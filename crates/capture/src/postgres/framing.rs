@@ -145,7 +145,7 @@ fn payload_length(bytes: &[u8]) -> Option<usize> {
     (length < 1 << 30).then_some(length as usize)
 }
 
-/// Whether `bytes` are whole messages of a client, the first of a kind that no server sends, or the beginning of one with a text.
+/// Whether `bytes` are complete messages of a client, the first of a kind that no server sends, or the beginning of one with a text.
 pub fn are_requests(bytes: &[u8]) -> bool {
     matches!(bytes.first(), Some(b'Q' | b'P' | b'B')) && is_chain(bytes, b"QPBDESCHFXdcfp")
 }

@@ -11,7 +11,7 @@ const COM_STMT_BULK_EXECUTE: u8 = 0xfa;
 /// The types of the arguments are in the message.
 const WITH_TYPES: u16 = 128;
 
-/// What stands before each value.
+/// What is before each value.
 const GIVEN: u8 = 0;
 const NULL: u8 = 1;
 

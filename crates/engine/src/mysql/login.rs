@@ -500,7 +500,7 @@ mod tests {
         stream.read_exact(&mut body).map(|()| body)
     }
 
-    /// A server that sends the first packet, and each further one when it has read a packet, or at once where that is `()`: what it read.
+    /// A server that sends the first packet, and each further one when it has read a packet, or at once if that is `()`: what it read.
     fn serve<S: Read + Write + Send + 'static>(
         mut stream: S,
         packets: Vec<(bool, Vec<u8>)>,

@@ -328,7 +328,7 @@ fn check_connections(trial: &Trial, variables: &ServerVariables) -> Result<(), T
     needs.check_connections(MAX_CONNECTIONS, CONNECTIONS_KEPT, &|_: &str| Some(most.to_owned()))
 }
 
-/// Refuses arrays where no statement of `trial` inserts several rows.
+/// Refuses arrays if no statement of `trial` inserts several rows.
 fn check_arrays(trial: &Trial) -> Result<(), TargetError> {
     if statement_mode(&trial.target.params) != StatementMode::Arrays {
         return Ok(());

@@ -75,7 +75,7 @@ pub struct MysqlWire {
     is_keeping: bool,
     /// The integers of the last answer whose were kept.
     kept: KeptRows,
-    /// What the last answer tells.
+    /// What the last answer shows.
     answered: Answered,
 }
 
@@ -523,7 +523,7 @@ fn keep_text_row(kept: &mut KeptRows, row: &[u8]) -> Option<()> {
     Some(())
 }
 
-/// Takes one answer, and adds to `answered` what it tells. True if another one follows. `part` is how far it has come, also when a
+/// Takes one answer, and adds to `answered` what it shows. True if another one follows. `part` is how far it has come, also when a
 /// non-blocking socket has no more for now.
 #[inline]
 fn take_answer(
@@ -569,7 +569,7 @@ fn take_answer(
     }
 }
 
-/// Notes what the `status` at the end of an answer tells. True if another answer follows.
+/// Notes what the `status` at the end of an answer shows. True if another answer follows.
 #[inline]
 fn end_answer(answered: &mut Answered, status: u16) -> bool {
     answered.in_transaction = status & IN_TRANSACTION != 0;

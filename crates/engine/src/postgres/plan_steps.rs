@@ -1,7 +1,7 @@
 //! A plan of PostgreSQL as steps in words: which tables are read in which order, by which index, how they are joined, and what is built on the way.
 //!
 //! In: the answer of EXPLAIN (COSTS OFF, FORMAT JSON). Out: a step for each node that a reader would name, from the top. Limits:
-//! conditions may have secret values. So only those of indexes are told, and without values. Nodes that only pass rows on are left out.
+//! conditions may have secret values. So only those of indexes are shown, and without values. Nodes that only pass rows on are left out.
 
 use crate::server::network::TextRows;
 use serde_json::{Map, Value};

@@ -69,7 +69,7 @@ pub struct PostgresWire {
     is_keeping: bool,
     /// The integers of the last answer whose were kept.
     kept: KeptRows,
-    /// What the last answer tells.
+    /// What the last answer shows.
     answered: Answered,
 }
 

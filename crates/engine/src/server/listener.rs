@@ -27,7 +27,7 @@ pub struct ServerHere {
 }
 
 /// The name of the endpoint of the URL of `trial` that is on this machine, in the words of the counters of that endpoint; `None` if it is none
-/// of several, or if they cannot be told apart by their addresses.
+/// of several, or if they cannot be distinguished by their addresses.
 pub fn find_endpoint_here(trial: &Trial) -> Option<String> {
     trial.target.params.0.get(URL.name)?;
     let endpoints = ServerUrl::endpoints_from_params(&trial.target.params, SCHEMES, "").ok()?;

@@ -15,7 +15,7 @@ use workload::{ClientIndex, SequenceState, SqlWork};
 /// What a server does with what was sent behind a statement that fails.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum AfterFailure {
-    /// PostgreSQL leaves out everything up to the next Sync, which stands behind a transaction.
+    /// PostgreSQL leaves out everything up to the next Sync, which is behind a transaction.
     LeavesOut,
     /// MariaDB performs it, so that half of a transaction would be committed.
     GoesOn,

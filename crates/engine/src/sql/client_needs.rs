@@ -11,7 +11,7 @@ use host::error::TargetError;
 use model::Trial;
 use workload::{SequenceState, SqlProgram};
 
-/// Connections that plimsoll has beside those of clients: for control, counters and settings.
+/// Connections that plimsoll has apart from those of clients: for control, counters and settings.
 pub const OWN_CONNECTIONS: u64 = 5;
 
 /// What clients need of their server.

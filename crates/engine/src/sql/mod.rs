@@ -204,7 +204,7 @@ pub trait SqlConnection {
         text: &[u8],
         columns: u8,
     ) -> Result<&KeptRows, Self::Error>;
-    /// What the last answer tells.
+    /// What the last answer shows.
     fn answered(&self) -> Answered;
     /// The buffers for what an operation keeps.
     fn kept_values(&mut self) -> &mut KeptValues;

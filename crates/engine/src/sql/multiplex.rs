@@ -66,7 +66,7 @@ pub trait PollableSession: SqlSession {
     fn keep_rows(&mut self, columns: u8);
     /// What was kept of the last such answer.
     fn kept_rows(&self) -> &KeptRows;
-    /// What the last answer tells.
+    /// What the last answer shows.
     fn answered(&self) -> Answered;
     /// What finds out why the connection is lost, if the failure does not say it.
     fn inquiry(&self) -> Option<Inquiry> {
@@ -232,7 +232,7 @@ impl<C: SessionFactory<Session: PollableSession>> MultiplexedConnection<C> {
         answered
     }
 
-    /// Whether the transaction has ended before its COMMIT, by what its last answer tells.
+    /// Whether the transaction has ended before its COMMIT, by what its last answer shows.
     #[inline]
     fn is_over(&self, last: &Answered) -> bool {
         self.rows.is_over(&self.op, last)

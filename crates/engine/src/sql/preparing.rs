@@ -29,7 +29,7 @@ pub trait PreparingConnection {
     fn keep_rows(&mut self, columns: u8);
     /// What was kept of the last such answer.
     fn kept_rows(&self) -> &KeptRows;
-    /// What the last answer tells.
+    /// What the last answer shows.
     fn answered(&self) -> Answered;
     /// The error of an operation that needs a row that is not there.
     fn row_missing() -> Self::Error;

@@ -7,9 +7,9 @@ use workload::ProcedureStep;
 
 /// The words in which the procedures of servers differ.
 pub struct ProcedureWords {
-    /// What stands before the steps of a loop.
+    /// What is before the steps of a loop.
     pub loop_begin: &'static str,
-    /// What stands behind them.
+    /// What is behind them.
     pub loop_end: &'static str,
     /// Rolls the transaction back and ends the procedure.
     pub roll_back: &'static str,

@@ -7,7 +7,7 @@ use model::{ExpectedRows, RowCounts, SqlOp, TransactionEnd};
 use std::sync::Arc;
 use workload::SqlProgram;
 
-/// What an answer tells of rows, and of the transaction after it.
+/// What an answer shows of rows, and of the transaction after it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Answered {
     /// Rows returned and changed.

@@ -26,7 +26,7 @@ pub const STATEMENTS: ParamDef = ParamDef {
     ..ParamDef::new("statements", ParamRole::Tuning, ParamKind::OneOf(&["prepared", "plain"]), "prepared")
 };
 
-/// The same where the server takes arrays of rows.
+/// The same if the server takes arrays of rows.
 pub const STATEMENTS_OR_ARRAYS: ParamDef = ParamDef {
     help: "how statements are sent: `prepared` once per connection, as `plain` text that is parsed each time, or prepared with the rows of \
            an INSERT as `arrays` (MariaDB's bulk protocol)",
@@ -201,7 +201,7 @@ pub struct SessionOptions {
     pub retries_for: Duration,
     /// How long they wait for the first or the next bytes of an answer.
     pub patience: Duration,
-    /// How long they wait for a whole answer, if that is limited. What is measured may be long, and ends with its phase.
+    /// How long they wait for a complete answer, if that is limited. What is measured may be long, and ends with its phase.
     pub answer_limit: Option<Duration>,
     /// The connections that they have open.
     pub open: OpenConnections,

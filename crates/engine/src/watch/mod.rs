@@ -183,7 +183,7 @@ pub struct ServerWatch {
     /// When it was asked last, and when the last time that it answered.
     asked: Instant,
     answered: Instant,
-    /// What it told first.
+    /// What it reported first.
     first: Vec<Vec<Option<f64>>>,
 }
 
@@ -339,12 +339,12 @@ impl ServerWatch {
         counters.find(|(counter, _)| counter.name() == name).and_then(|(_, value)| *value)
     }
 
-    /// Whether the server tells this account the value of the counter `name`.
+    /// Whether the server shows this account the value of the counter `name`.
     pub fn tells(&self, name: &str) -> bool {
         self.value_of(name, &self.first).is_some()
     }
 
-    /// Whether it tells what its statements cost.
+    /// Whether it reports what its statements cost.
     pub fn tells_statements(&self) -> bool {
         self.statements.is_some()
     }
@@ -538,7 +538,7 @@ impl ServerWatch {
         let by_sums = self.counts == ObservedCounts::Statements && self.server.counts_by_statements();
         let is_lost = by_sums && by_statement.as_ref().is_some_and(|grown| grown.was_reset);
         let done = if by_sums {
-            // If the account began anew, nobody knows what was done: the interval is a gap.
+            // If the account began again, nobody knows what was done: the interval is a gap.
             by_statement.filter(|grown| !grown.was_reset).map(|grown| grown.kinds)
         } else {
             let began_anew = restarted && !self.server.keeps_counts();
@@ -657,7 +657,7 @@ mod tests {
 
     use super::*;
 
-    /// What the server tells at a reading. `number` is that of the connection, and `None` that it is lost.
+    /// What the server reports at a reading. `number` is that of the connection, and `None` that it is lost.
     #[derive(Clone, Copy)]
     struct Told {
         started: f64,

@@ -60,7 +60,7 @@ const DELETES: &str = "plimsoll_deletes";
 const BUSY: &str = "plimsoll_busy";
 const CONNECTIONS_MAX: &str = "plimsoll_max_connections";
 
-/// What the kinds are sums of, where a server has it.
+/// What the kinds are sums of, if a server has it.
 const PARTS: [(&str, &[&str]); 4] = [
     (SELECTS, &["Com_select", "Qcache_hits"]),
     (INSERTS, &["Com_insert", "Com_insert_select", "Com_replace", "Com_replace_select", "Com_load"]),
@@ -168,7 +168,7 @@ impl WatchedMysql {
         Ok(())
     }
 
-    /// What a replica tells of its replication; nothing of what is none.
+    /// What a replica reports of its replication; nothing of what is none.
     fn read_replication(&mut self) -> Result<Values, OpFailure> {
         let Some((question, front)) = self.replication else { return Ok(Values::new()) };
         self.may_ask_replication = false;

@@ -1,7 +1,7 @@
-//! What a watched replica tells of its replication: whether it goes on, and how far it is behind.
+//! What a watched replica reports of its replication: whether it goes on, and how far it is behind.
 //!
-//! In: the values of a reading. Out: an [`ObservedReplica`]. Limits: MySQL and MariaDB tell the delay in whole seconds and none while a thread of
-//! replication stands still; of several channels the one that is furthest behind counts. PostgreSQL tells the age of the last transaction that was
+//! In: the values of a reading. Out: an [`ObservedReplica`]. Limits: MySQL and MariaDB report the delay in whole seconds and none while a thread of
+//! replication stands still; of several channels the one that is furthest behind counts. PostgreSQL reports the age of the last transaction that was
 //! replayed, unless it has replayed all that it has received and receives. Errors are kept as numbers: their texts have values of rows.
 
 use super::Values;
@@ -75,7 +75,7 @@ impl Channel {
     }
 }
 
-/// What a replica has told in one file.
+/// What a replica has reported in one file.
 #[derive(Default)]
 pub(super) struct ReplicaAccount {
     seen: Option<ObservedReplica>,

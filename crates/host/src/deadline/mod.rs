@@ -59,7 +59,7 @@ impl Deadline {
         }
     }
 
-    /// The whole time that it may take.
+    /// All the time that it may take.
     pub fn allowed(&self) -> Duration {
         self.allowed
     }

@@ -3,7 +3,7 @@
 //! In: the counters of CPU time, and the windows of a probe. Out: how much was taken in each window, and the windows that no stop has
 //! spoilt. Limits: the kernel counts CPU time in ticks of 10 ms, and stolen time when a CPU runs again. Time that is taken all along is no stop: it
 //! makes the machine slower, and the limit is that of the slower machine. Of a server whose processes are not seen on a machine that is, its time
-//! cannot be told from that of others, which is then not known.
+//! cannot be distinguished from that of others, which is then not known.
 
 use super::objective::Objective;
 use super::observation::ResponseWindow;

@@ -201,7 +201,7 @@ mod tests {
     fn a_place_that_is_decided_is_measured_no_more_and_the_others_go_on() {
         let rate = |at: ArmPlace, repeat: u32| match (at.place, at.arm) {
             (0, 1) => 200.0 * jitter(repeat),
-            // Not to be told from the base, nor as near to it as matters.
+            // Not to be distinguished from the base, nor as near to it as matters.
             (1, 1) => 100.8 * (1.0 + 10.0 * (jitter(repeat) - 1.0)),
             _ => 100.0,
         };

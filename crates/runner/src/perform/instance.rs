@@ -51,7 +51,7 @@ pub(super) struct RunningInstance {
     is_joined: bool,
     /// The data set that it works on.
     set: Option<OpenSet>,
-    /// How the device of its data flushes, once it was asked; `None` in it if that cannot be told.
+    /// How the device of its data flushes, once it was asked; `None` in it if that is not known.
     flushes: OnceCell<Option<FlushProbe>>,
 }
 

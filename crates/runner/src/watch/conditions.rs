@@ -110,7 +110,7 @@ impl Figures {
     }
 }
 
-/// The counter of a server that tells `figure`.
+/// The counter of a server that gives `figure`.
 pub(super) fn counter_of(figure: WatchedFigure) -> &'static str {
     match figure {
         WatchedFigure::Running => "connections_busy",

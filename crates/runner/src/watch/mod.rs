@@ -233,7 +233,7 @@ pub struct WatchSession {
     origin: Tick,
     /// Reads the counters of this machine while it runs.
     machine: Option<MachineWatch>,
-    /// What the server told last, at times of the file.
+    /// What the server reported last, at times of the file.
     told: Vec<CounterSample>,
     events: EventWatch,
     /// Where the file before ended.
@@ -408,7 +408,7 @@ impl WatchPerformer<'_> {
                 server.want_statements();
             }
             let take = |reading: &ServerReading| {
-                // What a server that is away has done by now is told when it answers again, and counts there. What is lost leaves a gap.
+                // What a server that is away has done by now is reported when it answers again, and counts there. What is lost leaves a gap.
                 let done = reading.done.as_deref().or((is_roll || reading.is_lost).then_some(&[][..]));
                 rows.take(rows_end, done, reading.restarted || reading.is_away)
             };

@@ -49,7 +49,7 @@ struct Size {
     counters: MadeCounters,
 }
 
-/// What is counted beside the operations.
+/// What is counted apart from the operations.
 #[derive(Clone, Copy, PartialEq)]
 enum MadeCounters {
     /// So many counters of two embedded engines.

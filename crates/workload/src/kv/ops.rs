@@ -109,7 +109,7 @@ pub(super) fn statements_of(mix: &RecordMix, data: RecordData) -> Vec<String> {
     mix.actions.iter().flat_map(|(action, _)| statements_of_action(*action, data)).collect()
 }
 
-/// The rows of each of them; a scan has at most `scan_max`. `others_change`: whether statements beside the mix change records.
+/// The rows of each of them; a scan has at most `scan_max`. `others_change`: whether statements apart from the mix change records.
 pub(super) fn rows_of(mix: &RecordMix, data: RecordData, scan_max: u64, others_change: bool) -> Vec<ExpectedRows> {
     // A record whose insert failed is not there, and others may have taken one.
     let if_there = |rows: ExpectedRows| if mix.inserts() || others_change { rows.or_fewer() } else { rows };

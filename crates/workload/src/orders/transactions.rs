@@ -170,7 +170,7 @@ pub(super) static STATEMENTS: [&str; 39] = [
     stock_of!("10"),
 ];
 
-/// The rows that each statement returns and changes. `others_change`: whether statements beside the transactions change rows.
+/// The rows that each statement returns and changes. `others_change`: whether statements apart from the transactions change rows.
 pub(super) fn expected_rows(others_change: bool) -> Vec<ExpectedRows> {
     let all = (0..STATEMENTS.len() as u16).map(rows_of_statement);
     all.map(|rows| if others_change { rows.or_fewer() } else { rows }).collect()

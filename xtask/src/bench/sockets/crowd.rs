@@ -154,7 +154,7 @@ impl Seat {
     }
 }
 
-/// The server's whole answer to `asked`.
+/// The server's complete answer to `asked`.
 fn ask(server: &mut UnixStream, asked: &[u8]) -> io::Result<Vec<u8>> {
     server.write_all(asked)?;
     let (mut answer, mut buffer) = (Vec::new(), [0; 4096]);

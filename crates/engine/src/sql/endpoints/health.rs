@@ -16,7 +16,7 @@ const TRY_EVERY: Duration = Duration::from_millis(100);
 /// How long an endpoint has to answer.
 pub const PROBE_PATIENCE: Duration = Duration::from_secs(1);
 
-/// Tells whether an endpoint performs statements.
+/// Shows whether an endpoint performs statements.
 pub type Probe = Box<dyn Fn() -> bool + Send + Sync>;
 
 /// The endpoints of an instance as its clients see them.
@@ -163,7 +163,7 @@ const fn read_down() -> CounterSpec {
         .read_as(CounterRole::EndpointDown)
 }
 
-/// Tries the endpoints that are down, on a thread of its own, until the instance is gone. Each of `probes` tells whether its endpoint
+/// Tries the endpoints that are down, on a thread of its own, until the instance is gone. Each of `probes` shows whether its endpoint
 /// answers.
 pub fn start_watch(health: &Arc<EndpointHealth>, probes: Vec<Probe>) {
     health.probes.get_or_init(|| probes);

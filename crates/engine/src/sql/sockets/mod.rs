@@ -41,7 +41,7 @@ pub enum SocketWay {
 }
 
 impl SocketWay {
-    /// By io_uring where the kernel can do all that it takes.
+    /// By io_uring if the kernel can do all that it takes.
     pub fn best() -> SocketWay {
         SocketWay::by_ring().unwrap_or(SocketWay::Epoll)
     }
