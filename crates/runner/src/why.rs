@@ -86,6 +86,7 @@ fn share_of(limit: &StorageLimit) -> StorageLimit {
 
 /// `bytes` in whole MiB or KiB, so that it is short to read: at most 1 % off, and no less than a block.
 fn short_size(bytes: u64) -> u64 {
+    // Half of a unit is what rounding is off by, and 1 % of fifty units.
     const FIFTY: u64 = 50;
     let unit = [1 << 20, 1 << 10].into_iter().find(|unit| bytes >= FIFTY * unit).unwrap_or(1);
     ((bytes + unit / 2) / unit * unit).max(4096)

@@ -26,9 +26,10 @@ pub struct EscapedLimit {
     pub device: Option<String>,
 }
 
-/// A limit is enforced in slices of 100 ms: a tenth more, and two slices at the ends, are within it.
+/// A tenth more than the limit is within it.
 const PASSED: f64 = 1.1;
 
+// A limit is enforced in slices of 100 ms: those at both ends may be used in full.
 const SLICES_S: f64 = 0.2;
 
 fn detect(view: &PointView) -> Vec<Finding> {

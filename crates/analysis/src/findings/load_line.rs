@@ -29,9 +29,10 @@ pub struct CeilingUse {
     pub kernel: Option<String>,
 }
 
-// Below half the line something else limits; near all of it the disk does.
+// Below half the line something else limits.
 const FAR_BELOW: f64 = 0.5;
 
+// Near all of the line the disk limits.
 const NEAR: f64 = 0.9;
 
 fn detect(view: &PointView) -> Vec<Finding> {

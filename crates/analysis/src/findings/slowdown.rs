@@ -61,9 +61,10 @@ const FALL_MIN: f64 = 0.10;
 // Each point of a run is looked at: at 95 % one of twenty steady ones would be called slower.
 const LEVEL: f64 = 0.999;
 
-// A steady rate changes by less over half of the run, and by far less than it fell before.
+// A steady rate changes by less over half of the run.
 const LEVEL_CHANGE_MAX: f64 = 0.05;
 
+// It also changes by far less than it fell before: else it still falls.
 const REST_OF_FALL_MAX: f64 = 0.5;
 
 // So little of the fall is left when the rate counts as steady.

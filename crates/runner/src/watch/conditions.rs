@@ -23,6 +23,7 @@ const CPU_TIMES: [CounterRole; 6] = [
     CounterRole::MachineCpuIowait,
     CounterRole::MachineCpuIdle,
 ];
+// The first of these are time at work. A CPU that waits for I/O is idle.
 const BUSY_TIMES: usize = 4;
 
 /// The values of intervals, as far as they are known.

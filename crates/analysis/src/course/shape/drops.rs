@@ -40,10 +40,11 @@ const NEARLY_PER_DROP_MAX: f64 = 0.5;
 /// its values there, Student's t with three degrees of freedom has 8 %.
 const SHOULDER_DEVIATIONS: f64 = 2.25;
 const SHOULDER_SHARE: f64 = 0.4;
-/// How many more there may be than normal noise has: so many times, as the deviation is known only roughly, so many errors of the count,
+/// Normal noise may have so many times as many there, because its deviation is known only roughly.
 const SHOULDER_TIMES: f64 = 1.5;
+/// So many errors of that count may come on top of it.
 const SHOULDER_ERRORS: f64 = 3.0;
-/// and so many for each interval of the drops.
+/// What is beyond that may be so many values for each interval of the drops.
 const SHOULDER_PER_DROPPED: f64 = 0.3;
 
 /// A stretch of intervals far below its level.
