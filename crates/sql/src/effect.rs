@@ -15,7 +15,6 @@ use std::sync::Arc;
 /// What a statement does, from the least to the most.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Effect {
-    /// It reads.
     Reads,
     /// It reads, and names something that does more: a function, a view, an operator, an assignment.
     Calls,
@@ -30,7 +29,6 @@ pub enum Effect {
 /// What was found of a statement.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Judgement {
-    /// What it does.
     pub effect: Effect,
     /// Of [`Effect::Calls`] what it names, in small letters.
     pub cause: Option<String>,
@@ -48,7 +46,6 @@ impl Judgement {
     }
 }
 
-/// Judges statements.
 #[derive(Clone, Debug)]
 pub struct Judge {
     dialect: Dialect,
@@ -155,7 +152,7 @@ impl Judge {
         let mut executes = false;
         while statement.is_sign(at, "(") || is_in(&statement.lower(at), "analyze analyse verbose") {
             let end = if statement.is_sign(at, "(") { statement.closing(at) } else { at };
-            // Whatever stands behind the word: `ANALYZE false` is seldom written.
+            // Whatever is behind the word: `ANALYZE false` is seldom written.
             executes |= (at..=end).any(|at| is_in(&statement.lower(at), "analyze analyse"));
             at = end + 1;
         }
@@ -180,7 +177,7 @@ impl Judge {
         cause.map_or(Effect::Reads.into(), Judgement::calls)
     }
 
-    /// The name of what stands at `at` if that does more than read.
+    /// The name of what is at `at` if that does more than read.
     fn cause_at(&self, statement: &Statement<'_>, at: usize) -> Option<String> {
         let token = &statement.tokens[at];
         let written = token.text(statement.text);
@@ -324,7 +321,7 @@ impl Statement<'_> {
         (changes && !is_name) || locks
     }
 
-    /// Whether a dot stands at `dot`, with no blank between it and the token at `at`.
+    /// Whether a dot is at `dot`, with no blank between it and the token at `at`.
     fn is_dot_between(&self, dot: usize, at: usize) -> bool {
         let (dot, token) = (self.tokens.get(dot), &self.tokens[at]);
         dot.is_some_and(|dot| dot.is_sign(self.text, ".") && (dot.end == token.start || token.end == dot.start))

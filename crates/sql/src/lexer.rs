@@ -17,7 +17,6 @@ pub enum TokenKind {
     Name,
     /// A text in quotes, with what is before them: `E`, `N`, `X`, `B`, `U&`.
     Text,
-    /// A number.
     Number,
     /// `?`, or `$1`.
     Param,
@@ -30,7 +29,6 @@ pub enum TokenKind {
 /// A part of a text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Token {
-    /// What it is.
     pub kind: TokenKind,
     /// The byte at which it begins.
     pub start: usize,
@@ -39,7 +37,6 @@ pub struct Token {
 }
 
 impl Token {
-    /// What is written.
     pub fn text<'a>(&self, of: &'a str) -> &'a str {
         &of[self.start..self.end]
     }
@@ -101,7 +98,7 @@ pub fn lex(text: &str, reading: Reading) -> Result<Lexed, Unclosed> {
     lexer.take_all().map(|()| lexer.made)
 }
 
-/// The same of a text that may end within a quote or a comment: what stands before that. A server that performs one statement after the
+/// The same of a text that may end within a quote or a comment: what is before that. A server that performs one statement after the
 /// other may have performed it before it comes to the end.
 pub fn lex_to_end(text: &str, reading: Reading) -> Lexed {
     let mut lexer = Lexer::of(text, reading);
@@ -217,7 +214,7 @@ impl<'a> Lexer<'a> {
         Ok(())
     }
 
-    /// What stands before the next end of a comment.
+    /// What is before the next end of a comment.
     fn inside_of_comment(&self) -> Result<&str, Unclosed> {
         let inside = &self.text[self.at + 2..];
         Ok(&inside[..inside.find("*/").ok_or(Unclosed)?])
@@ -271,7 +268,7 @@ impl<'a> Lexer<'a> {
         }
     }
 
-    /// Whether a name stands right before: then a dot joins it to what follows, also to digits.
+    /// Whether a name is right before: then a dot joins it to what follows, also to digits.
     fn is_behind_name(&self) -> bool {
         let before = self.made.tokens.last();
         self.is_mysql()

@@ -4,7 +4,7 @@
 //! [`fingerprint`] without values, the [`Judgement`] of what it does, the text [`with_values`] in place of its parameters, or with an id
 //! that an INSERT made ([`with_inserted`]), how many rows it inserts ([`insert_into`]), the rows that it names ([`named_rows`]), which of its
 //! literals are values of given columns ([`said_values`]), and whether plimsoll itself has asked it ([`has_own_mark`]).
-//! Limits: a statement is split into tokens and not parsed, so what cannot be told from its tokens is judged as the worse. It knows no server:
+//! Limits: a statement is split into tokens and not parsed, so what its tokens do not show is judged as the worse. It knows no server:
 //! whoever asks it gives it what a server has of its own (functions, views) as [`ServerNames`].
 
 mod effect;

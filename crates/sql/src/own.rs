@@ -1,9 +1,9 @@
 //! The mark of what plimsoll itself asks a server.
 //!
 //! In: a text. Out: the text with the mark in front, or whether it has it. Limits: the mark is a comment, which servers keep in their logs and leave
-//! out of their digests. It stands in front, where no log cuts it off and no comment of a user swallows it.
+//! out of their digests. It is in front, where no log cuts it off and no comment of a user swallows it.
 
-/// What stands in front of such a text.
+/// What is in front of such a text.
 const MARK: &str = "/* plimsoll */ ";
 
 /// `question` with the mark by which it is left out of replays.

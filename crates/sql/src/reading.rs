@@ -10,7 +10,6 @@ use crate::lexer::{Unclosed, lex};
 pub enum Dialect {
     /// Of MySQL or MariaDB.
     Mysql,
-    /// Of PostgreSQL.
     Postgres,
     /// Of a plan, whose statements are for servers of any kind: names in `"` and `` ` ``, `--` with a blank behind it, no `#`.
     Any,

@@ -23,7 +23,7 @@ pub struct NamedRows {
 
 /// Words between the verb, or FROM, and the table.
 const BEFORE_TABLE: [&str; 8] = ["low_priority", "delayed", "high_priority", "quick", "ignore", "into", "from", "only"];
-/// Words that a table stands behind.
+/// Words that a table follows.
 const OPENS_TABLE: [&str; 4] = ["from", "join", "straight_join", "using"];
 /// Words that may stand behind a table and are no other name of it.
 const BEHIND_TABLE: [&str; 8] = ["where", "set", "on", "inner", "left", "group", "order", "limit"];

@@ -1,4 +1,4 @@
-//! Where a statement says values of given columns: beside a comparison, in a list, in SET, in the rows of an INSERT.
+//! Where a statement says values of given columns: next to a comparison, in a list, in SET, in the rows of an INSERT.
 //!
 //! In: a statement that was split, and the columns. Out: the tokens that are their values. Limits: a statement is not parsed. A value is a
 //! literal or a parameter, alone or as the first of a sum: what else is calculated, a value before its column (`5 = id`) and rows that are compared
@@ -16,7 +16,6 @@ pub struct ValueColumn {
     pub schema: Option<String>,
     /// Its table, without a schema.
     pub table: String,
-    /// Its name.
     pub column: String,
     /// Its place among the columns of its table, from 0: an INSERT may name none.
     pub place: usize,

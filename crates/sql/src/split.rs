@@ -90,6 +90,6 @@ impl SplitText<'_> {
 pub struct TableName {
     /// What is before its last dot.
     pub schema: Option<String>,
-    /// Without a schema.
+    /// Its name without a schema.
     pub table: String,
 }

@@ -11,7 +11,6 @@ const ARITHMETIC: [&str; 5] = ["+", "-", "*", "/", "%"];
 /// A statement with literals in place of its parameters, and where they stand.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct BoundText {
-    /// The statement.
     pub text: String,
     /// The numbers of the parameters, from 1, and the bytes that have their values.
     spans: Vec<(u16, Range<usize>)>,
@@ -90,7 +89,7 @@ pub fn with_values<S: AsRef<str>>(text: &str, dialect: Dialect, values: &[S]) ->
 /// Functions of PostgreSQL that are there for several types, of which none is preferred: a text could be any.
 const OF_MANY_TYPES: [&str; 6] = ["age", "date_bin", "date_part", "date_trunc", "extract", "to_char"];
 
-/// `value` with its type, as far as it looks like one, if nothing around the parameter at `at` tells it; what is `called` stands before the bracket
+/// `value` with its type, as far as it looks like one, if nothing around the parameter at `at` tells it; what is `called` is before the bracket
 /// that it is in.
 fn typed<'a>(value: &'a str, text: &str, tokens: &[Token], (at, called): (usize, Option<Token>)) -> Cow<'a, str> {
     if is_calculated_alone(text, tokens, at) {

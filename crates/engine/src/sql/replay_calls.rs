@@ -146,7 +146,6 @@ fn name_of(written: &str) -> String {
 pub struct RecordedCall<'a> {
     /// The number of its template.
     pub template: u32,
-    /// Its values.
     pub args: &'a [SqlArg],
 }
 

@@ -209,14 +209,14 @@ struct ReplayDriver<S: SqlServer> {
     /// Where what was returned is added; `None` if rows are dropped.
     results: Option<FetchedResults>,
     failures: Arc<ReplayFailures>,
-    /// The last one.
+    /// The last failure of the client.
     failure: Option<(OpKind, OpFailure)>,
     divergence: Arc<ReplayDivergence>,
     ids: Arc<ReplayIds>,
     set_ids: SetIds,
     /// The statement that is next with the ids that it made, if it says them itself.
     with_ids: Option<String>,
-    /// On the connection.
+    /// What is prepared on the connection.
     prepared: PreparedHere,
     /// What the first statements are calls of: the application had it prepared when the recording began.
     prepares_first: Vec<u32>,

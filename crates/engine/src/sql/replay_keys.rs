@@ -34,7 +34,6 @@ pub enum ReplayKeys {
 }
 
 impl ReplayKeys {
-    /// What moves them.
     pub fn mover(&self) -> Option<Arc<KeyMover>> {
         if let ReplayKeys::Moving(mover) = self { Some(mover.clone()) } else { None }
     }
@@ -152,7 +151,7 @@ impl<A: AdminConnection> KeyServer<'_, A> {
             let question = format!("SELECT max({column}) FROM {schema}.{table}");
             let rows = self.admins[*nth].rows_patiently(&question).map_err(|error| unanswered(named, error.into()))?;
             let value = rows.into_iter().flatten().flatten().next();
-            // What is beyond an i64 leaves no room, which is told by who computes the range.
+            // What is beyond an i64 leaves no room, which is reported by who computes the range.
             highest = value.map_or(highest, |value| value.parse::<i64>().unwrap_or(i64::MAX).max(highest));
         }
         Ok(highest)

@@ -49,7 +49,6 @@ pub struct ReplayOrder {
     ahead: AtomicU64,
 }
 
-/// Who waits.
 #[derive(Clone, Copy, Debug)]
 pub struct Waiter {
     /// The number of the client.
@@ -73,7 +72,6 @@ struct Unanswered {
 enum WaitEnd {
     /// The statement has ended.
     Ended,
-    /// The load is.
     LoadIsOver,
     /// The client that is to send it waits for the one that waits for it, or probably for its locks.
     Circle,

@@ -27,7 +27,7 @@ const EXPLAINED: [&str; 8] = ["select", "insert", "update", "delete", "replace",
 /// How one kind of server is asked for a plan.
 #[derive(Clone, Copy)]
 pub struct PlanWords {
-    /// What stands before the statement.
+    /// What is before the statement.
     pub explain: &'static str,
     /// The steps of a plan in words, by the rows of the answer; `None` if it says nothing about the kind: it depends on whether the row of the
     /// sample is there.

@@ -18,7 +18,6 @@ use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 pub struct MovingKey {
     /// As the user names it.
     pub name: String,
-    /// Its columns.
     pub columns: Vec<MovingColumn>,
     /// Values up to this one stay; `None` if all move.
     pub above: Option<i64>,
@@ -35,7 +34,6 @@ pub struct MovingColumn {
     pub schema: Option<String>,
     /// Its table, without a schema.
     pub table: String,
-    /// Its name.
     pub column: String,
     /// Its place among the columns of its table, from 0.
     pub place: usize,

@@ -20,9 +20,7 @@ pub struct AskedKey {
 pub struct KeyColumn {
     /// Its schema; `None` for those in which the statements are.
     pub schema: Option<String>,
-    /// Its table.
     pub table: String,
-    /// Its name.
     pub column: String,
 }
 

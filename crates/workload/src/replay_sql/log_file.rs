@@ -37,10 +37,8 @@ pub struct ToSave<'a> {
     pub ask: &'a AskServer<'a>,
 }
 
-/// What was saved.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SavedWorkload {
-    /// The statements.
     pub statements: u64,
     /// The sessions that sent them.
     pub sessions: u64,

@@ -22,7 +22,6 @@ pub struct FoundStatement<'a> {
     pub session: &'a str,
     /// The schema or database that names without one are in; empty for none.
     pub schema: &'a str,
-    /// Its text.
     pub text: &'a str,
     /// What the server answered.
     pub answer: RecordedAnswer,

@@ -60,7 +60,6 @@ use recording::RecordingBuilder;
 use std::io::BufRead;
 use std::sync::Arc;
 
-/// `replay-sql`.
 pub static REPLAY_SQL: WorkloadDef = WorkloadDef {
     entry: Entry {
         name: "replay-sql",

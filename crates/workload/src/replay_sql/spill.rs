@@ -14,10 +14,9 @@ const MEMORY_BYTES_MAX: usize = 8 << 20;
 /// So many bytes are written to the file at once.
 const WRITE_BYTES: usize = 1 << 20;
 
-/// The bytes.
 #[derive(Debug, Default)]
 pub(super) struct Spill {
-    /// Those that are in no file yet; all of them if there is none.
+    /// The bytes that are in no file yet; all of them if there is none.
     memory: Vec<u8>,
     file: Option<(File, PathBuf)>,
     /// How many are in the file.

@@ -8,7 +8,6 @@ pub enum LogDialect {
     /// Of MySQL or MariaDB.
     #[default]
     Mysql,
-    /// Of PostgreSQL.
     Postgres,
 }
 

@@ -4,7 +4,7 @@
 //! or a key that is not known here is skipped and counted, and so is an entry that is cut off or has no time.
 //!
 //! The form of the slow log is that of `File_query_log::write_slow` in MySQL's `sql/log.cc` and of `MYSQL_QUERY_LOG::write` in MariaDB's;
-//! that of the general log is in `write_general` and `MYSQL_QUERY_LOG::write` beside them.
+//! that of the general log is in `write_general` and `MYSQL_QUERY_LOG::write` next to them.
 
 mod general;
 mod slow;

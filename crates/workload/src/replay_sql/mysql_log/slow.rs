@@ -53,7 +53,7 @@ pub(super) struct SlowState {
 }
 
 impl SlowState {
-    /// The file was opened anew: the server writes `use` again.
+    /// The file was opened again: the server writes `use` again.
     pub(super) fn forget_schema(&mut self) {
         self.schema.clear();
     }

@@ -6,12 +6,12 @@
 
 use sql::BoundText;
 
-/// `text` with the values of `detail`; `None` if one is missing, or is not whole.
+/// `text` with the values of `detail`; `None` if one is missing or incomplete.
 pub(super) fn bound(text: &str, detail: &str) -> Option<BoundText> {
     sql::with_values(text, sql::Dialect::Postgres, &values_of(detail)?).ok()?
 }
 
-/// The values as literals; `None` if one of them is not whole.
+/// The values as literals; `None` if one of them is incomplete.
 fn values_of(detail: &str) -> Option<Vec<String>> {
     let mut values = Vec::new();
     let Some((_, mut rest)) = detail.split_once(": ").filter(|(_, listed)| listed.starts_with("$1 = ")) else {

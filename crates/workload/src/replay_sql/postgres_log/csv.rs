@@ -45,7 +45,6 @@ fn is_written_again(line: &str) -> bool {
     is_time(TIME) && is_time(BEGUN) && is_of(PROCESS, u8::is_ascii_digit) && is_of(SEVERITY, u8::is_ascii_alphanumeric)
 }
 
-/// The next record.
 pub(super) fn next_record<R: BufRead>(lines: &mut Lines<R>) -> Result<Option<Record>, RecordingError> {
     let Some((line, mut columns)) = next_columns(lines)? else { return Ok(None) };
     let at = LogTime::parse(&columns[TIME]).ok_or_else(|| no_time(line, &columns[TIME]))?;

@@ -31,7 +31,6 @@ pub(super) fn is_first_line(line: &str) -> bool {
     line.starts_with("{\"timestamp\":")
 }
 
-/// The next record.
 pub(super) fn next_record<R: BufRead>(lines: &mut Lines<R>) -> Result<Option<Record>, RecordingError> {
     let Some(text) = lines.next_line()?.filter(|_| lines.is_whole()) else { return Ok(None) };
     let line = lines.number();

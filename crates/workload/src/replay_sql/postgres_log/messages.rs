@@ -4,11 +4,13 @@
 //! in a record of its own. PARSE and BIND are no executions, and plans of auto_explain no statements.
 //! The words are those of `postgres.c`, `postinit.c` and `postmaster.c` of PostgreSQL 9.6 to 18.
 
-/// What happened.
 #[derive(Debug, PartialEq)]
 pub(super) enum Event<'a> {
     /// A statement of the simple protocol.
-    Statement { took_us: Option<u64>, text: &'a str },
+    Statement {
+        took_us: Option<u64>,
+        text: &'a str,
+    },
     /// An execution of a statement of the extended protocol, whose values are in the detail of the record.
     Execution {
         took_us: Option<u64>,
@@ -22,15 +24,14 @@ pub(super) enum Event<'a> {
     FunctionCall,
     /// The end of what the session did.
     Ended,
-    /// A client came.
     Connected,
-    /// Its session is in this database.
-    Authorized { database: &'a str },
-    /// It went.
+    /// The session of the client is in this database.
+    Authorized {
+        database: &'a str,
+    },
     Disconnected,
     /// A statement in the words of another language.
     OtherLanguage,
-    /// Anything else.
     Other,
 }
 

@@ -18,11 +18,11 @@ pub(super) struct Record {
     pub database: String,
     pub message: String,
     pub detail: String,
-    /// Whether it is the error that ended a statement,
+    /// Whether it is the error that ended a statement.
     pub ends_statement: bool,
-    /// whether it ended the session, too,
+    /// Whether it ended the session, too.
     pub ends_session: bool,
-    /// and the text of that, as it was sent.
+    /// The text of that statement, as it was sent.
     pub statement: String,
 }
 

@@ -181,7 +181,7 @@ impl<'a> Sessions<'a> {
         commits.then(|| format!("ROLLBACK{}", &text[first.end..]))
     }
 
-    /// A statement that the log does not have whole, as it was sent, if it has not ended.
+    /// A statement that the log does not have completely, as it was sent, if it has not ended.
     fn leave_out(&mut self, record: &Record, pending: Option<&str>) {
         self.taker.count_unbound(1);
         let session = self.session(record);

@@ -8,10 +8,9 @@ use super::super::days::{days_since_1970, seconds_of_day};
 use std::collections::HashMap;
 use std::sync::OnceLock;
 
-/// A time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct LogTime {
-    /// Microseconds since 1970.
+    /// In microseconds since 1970.
     pub us: i64,
     /// Whether it has more than whole seconds.
     pub has_fraction: bool,

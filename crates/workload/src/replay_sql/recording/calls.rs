@@ -16,7 +16,6 @@ const TEMPLATES_MAX: usize = 1_000;
 /// The type of a parameter that the server finds out.
 const UNKNOWN: &str = "unknown";
 
-/// What is prepared.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct PreparedTemplate {
     /// The statement with `$1` or `?` in place of each value.
@@ -35,7 +34,6 @@ enum CallValue {
     Text(String),
 }
 
-/// One call.
 #[derive(Debug)]
 pub(super) struct Call {
     template: PreparedTemplate,
@@ -217,7 +215,7 @@ pub struct KeptCall {
 }
 
 impl KeptCall {
-    /// Takes off what [`Templates::put_behind`] has put behind; `None` if that is not whole.
+    /// Takes off what [`Templates::put_behind`] has put behind; `None` if that is incomplete.
     pub(super) fn take_off(kept: &mut Vec<u8>) -> Option<Option<KeptCall>> {
         let mut number = || take_end(kept).map(u32::from_le_bytes);
         let Some(template) = number()?.checked_sub(1) else { return Some(None) };
@@ -226,7 +224,7 @@ impl KeptCall {
         Some(Some(KeptCall { template, values }))
     }
 
-    /// Its values as arguments, with the bytes of texts behind `text`; `None` if they are not whole.
+    /// Its values as arguments, with the bytes of texts behind `text`; `None` if they are incomplete.
     pub fn put_args(&self, args: &mut Vec<SqlArg>, text: &mut Vec<u8>) -> Option<()> {
         let mut rest = &self.values[..];
         while let Some((tag, behind)) = rest.split_first() {

@@ -1,7 +1,7 @@
 //! What is left of a recording of reads when the server is known: a function or a view of its own may do more than read.
 //!
 //! In: a recording, and a judge who knows the server. Out: the recording without the statements that he does not let through, counted by what
-//! they name. Limits: a statement stands for all of its shape; those beyond the shapes that are told apart are judged one by one.
+//! they name. Limits: a statement stands for all of its shape; those beyond the shapes that are distinguished are judged one by one.
 
 use super::records::{Record, Records};
 use super::shapes::{OTHERS, SHAPES_MAX, StatementKind};
@@ -11,7 +11,7 @@ use crate::replay_sql::spill::lost;
 use sql::{Effect, Judge};
 use std::sync::Arc;
 
-/// Names of functions and views that are told apart in what was left out.
+/// Names of functions and views that are distinguished in what was left out.
 const EFFECTS_MAX: usize = 200;
 /// The kind of a sample of which nothing is left: there are fewer kinds.
 const NO_KIND: u8 = u8::MAX;

@@ -70,18 +70,15 @@ pub struct LeftOut {
 }
 
 impl LeftOut {
-    /// All of them.
     pub fn total(self) -> u64 {
         self.writes + self.of_session + self.repeated + self.unbound + self.effects + self.own
     }
 }
 
-/// One statement.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RecordedStatement {
     /// When it began, after the first.
     pub due: Nanos,
-    /// Its session.
     pub session: u32,
     /// The number of its schema; see [`SqlRecording::schema`].
     pub schema: u32,
@@ -104,7 +101,7 @@ impl RecordedStatement {
     }
 }
 
-/// What is kept of a statement beside its text.
+/// What is kept of a statement apart from its text.
 #[derive(Debug)]
 pub struct ReadStatement {
     /// What it was answered.
@@ -143,7 +140,6 @@ pub struct SqlRecording {
     pub skipped: Skipped,
     /// The pauses between its statements.
     pub pauses: RecordedPauses,
-    /// The server.
     pub server: RecordedServer,
     /// Whether a client finishes one session before it begins the next, because transactions must not be torn.
     keeps_sessions_whole: bool,

@@ -44,7 +44,6 @@ impl StatementPlace {
     }
 }
 
-/// One statement.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Record {
     /// In microseconds since 1970.
@@ -105,7 +104,6 @@ impl Record {
     }
 }
 
-/// All of them.
 #[derive(Debug, Default)]
 pub(super) struct Records {
     spill: Spill,

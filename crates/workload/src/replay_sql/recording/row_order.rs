@@ -1,10 +1,10 @@
 //! Which statement of another session each statement comes after, because both name one row.
 //!
 //! In: the statements of a log in its order, with the rows that they name. Out: the end of the transaction of the last write of such a row, if it
-//! had ended before the statement began; else of what writes that write itself, which stands before it in the log and so had the lock first. Limits:
-//! all that is waited for stands before in the log, so that one pass is enough and no statement waits for one that waits for it. What a session has
+//! had ended before the statement began; else of what writes that write itself, which is before it in the log and so had the lock first. Limits:
+//! all that is waited for is before in the log, so that one pass is enough and no statement waits for one that waits for it. What a session has
 //! locked in its open transaction it has, and waits for nobody. Of [`RECENT_MAX`] rows at least the last writes are known, and of twice as many at
-//! most: 50 MB. A log that does not say how long statements took, or has whole seconds only, tells by its order what came first.
+//! most: 50 MB. A log that does not say how long statements took, or has whole seconds only, shows by its order what came first.
 
 use super::records::StatementPlace;
 use crate::replay_sql::answer::RecordedAnswer;
@@ -19,7 +19,7 @@ const RECENT_MAX: usize = 200_000;
 /// So many rows that one transaction has locked are known: more are those of a job, which meets few others.
 const HELD_MAX: usize = 1_000;
 
-/// Logs have times in milliseconds, or say how long a statement took more exactly than when it ended. What stands before in the log and ended so
+/// Logs have times in milliseconds, or say how long a statement took more exactly than when it ended. What is before in the log and ended so
 /// shortly after a statement began may have ended before it.
 const RESOLUTION_US: i64 = 1_000;
 
@@ -242,7 +242,7 @@ impl RowOrder {
     }
 
     /// The end of the transaction of `write` if it had ended before the statement began. Else of what writes the end of `write` itself, even if both
-    /// overlapped: it stands before in the log, so that it had the lock first, for which the statement then waits as it did.
+    /// overlapped: it is before in the log, so that it had the lock first, for which the statement then waits as it did.
     fn end_of_write(&self, write: &Write, seen: &SeenStatement<'_>) -> Option<End> {
         let by_us = seen.began_us.saturating_add(RESOLUTION_US);
         let of_transaction = self.ends.get(&write.transaction).filter(|end| end.at_us <= by_us).copied();

@@ -1,7 +1,7 @@
 //! The shapes of statements, counted, and the kinds that the most frequent of them become.
 //!
 //! In: shapes, again and again. Out: a number for each, and kinds with names. Limits: of the first [`SHAPES_MAX`] shapes; all that come
-//! later are of the rest. The [`KINDS_MAX`] most frequent are kinds of their own, and all others are one. Shapes are told apart by 64 bits
+//! later are of the rest. The [`KINDS_MAX`] most frequent are kinds of their own, and all others are one. Shapes are distinguished by 64 bits
 //! of a hash: of so many, two are taken for one with a chance of 1 in 10^9.
 
 use model::OpClass;
@@ -20,7 +20,7 @@ const NAME_CHARS_MAX: usize = 72;
 /// A kind of statement.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct StatementKind {
-    /// Its shape, shortened.
+    /// Its shape, cut if it is long.
     pub name: String,
     /// What its statements do.
     pub class: OpClass,

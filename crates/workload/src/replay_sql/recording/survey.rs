@@ -1,7 +1,7 @@
 //! What a recording holds, for people: its rate over time, how many sessions were open, its transactions, and the tables that it uses most.
 //!
 //! In: a recording. Out: a [`RecordingSurvey`]. Limits: tables are the names behind FROM, JOIN, INTO and UPDATE, so that a name that WITH makes
-//! counts as one; statements beyond the shapes that are told apart count for none.
+//! counts as one; statements beyond the shapes that are distinguished count for none.
 
 use super::SqlRecording;
 use super::shapes::SHAPES_MAX;
@@ -40,9 +40,7 @@ pub struct SurveyedStretch {
 pub struct UsedTable {
     /// Its name, as statements write it.
     pub name: String,
-    /// Statements that read.
     pub reads: u64,
-    /// Statements that write.
     pub writes: u64,
 }
 

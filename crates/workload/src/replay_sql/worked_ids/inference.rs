@@ -66,7 +66,7 @@ pub(super) struct Inference {
 /// What came of it.
 #[derive(Debug, Default)]
 pub(super) struct Inferred {
-    /// By their places.
+    /// The inserts, by their places.
     pub inserts: Vec<WorkedInsert>,
     /// Of how many sessions say the id.
     pub said: usize,
@@ -167,7 +167,6 @@ impl Inference {
     }
 }
 
-/// A session.
 #[derive(Default)]
 struct Session {
     /// How many statements it has sent.

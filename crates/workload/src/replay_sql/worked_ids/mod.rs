@@ -29,9 +29,7 @@ const BEFORE_OTHERS: [&str; 8] = ["limit", "offset", "interval", "+", "-", "*", 
 pub struct CountedColumn {
     /// The schema of its table, or its database (PostgreSQL), on the copy.
     pub schema: String,
-    /// Its table.
     pub table: String,
-    /// Its name.
     pub column: String,
     /// Its place among the columns of its table, from 0.
     pub place: usize,

@@ -1,6 +1,6 @@
 //! Writes a workload file while a log is read.
 //!
-//! In: what the log holds, in its order. Out: a file that is whole, or none: it is written under another name beside its own, and gets that at the
+//! In: what the log holds, in its order. Out: a file that is complete, or none: it is written under another name next to its own, and gets that at the
 //! end. Limits: in memory are a number for each of the first [`TEMPLATES_MAX`] templates and for each session that is open; a template that comes
 //! later is written again each time.
 
@@ -105,7 +105,6 @@ pub struct Writing<'a> {
     pub is_stopped: &'a dyn Fn() -> bool,
 }
 
-/// Writes the file.
 pub struct WorkloadWriter<'a> {
     /// Closed before the file is removed: fields drop in order.
     db: Connection,
@@ -317,7 +316,6 @@ impl<'a> WorkloadWriter<'a> {
         (first..=last).contains(&self.clock.shifted(found.began_us))
     }
 
-    /// Ends the file.
     pub fn finish(taken: TakenLog<WorkloadWriter<'_>>) -> Result<SavedWorkload, RecordingError> {
         let TakenLog { mut taker, has_whole_seconds, of_lines, .. } = taken;
         taker.skipped.add_all(&of_lines);

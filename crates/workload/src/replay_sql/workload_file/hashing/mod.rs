@@ -199,7 +199,7 @@ impl HashedStatement<'_> {
         self.tokens.get(at).is_some_and(|token| token.is_sign(self.text, sign))
     }
 
-    /// Whether a word stands at a text without a blank, or begins with a digit: then a quote is missing, and the word may be a value.
+    /// Whether a word is at a text without a blank, or begins with a digit: then a quote is missing, and the word may be a value.
     fn has_words_at_texts(&self) -> bool {
         let is_text = |token: &Token| token.kind == TokenKind::Text;
         let is_bare = |token: &Token| matches!(token.kind, TokenKind::Word | TokenKind::Number);

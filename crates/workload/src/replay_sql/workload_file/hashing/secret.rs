@@ -12,7 +12,6 @@ const ROUNDS: u8 = 10;
 /// The largest n of a permutation.
 pub(super) const RANGE_MAX: u128 = 1 << 120;
 
-/// The key.
 pub(super) struct Secret([u8; 32]);
 
 impl Secret {

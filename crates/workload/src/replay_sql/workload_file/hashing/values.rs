@@ -40,7 +40,7 @@ pub(super) enum Digits {
     Binary,
 }
 
-/// The other value of `text`, which is a number or stands in quotes.
+/// The other value of `text`, which is a number or is in quotes.
 pub(super) fn other_value(secret: &Secret, text: &str, quoting: Quoting) -> String {
     if KEPT.iter().any(|kept| kept.eq_ignore_ascii_case(text)) {
         return text.to_owned();
