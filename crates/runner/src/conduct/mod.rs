@@ -282,15 +282,39 @@ mod tests {
     use crate::messages::{ConductorHandle, OpenedTrial, PerformerMessage};
     use crate::preflight::{RunSite, create_run};
     use model::Trial;
+    use std::collections::VecDeque;
 
-    /// A host whose load fails, and whose data cannot be removed.
-    #[derive(Default)]
+    /// How a trial goes.
+    #[derive(Clone, Copy)]
+    enum Going {
+        Refused,
+        NotOpened,
+        LoadFails,
+        Whole,
+    }
+
+    /// A host on which the first trials go as they are told to, and all others are whole.
     struct Failing {
-        is_cleared: bool,
+        first: VecDeque<Going>,
+        current: Going,
+        /// Whether its data cannot be removed. Once its instance was stopped there is nothing to remove.
+        leaves_data: bool,
+    }
+
+    impl Failing {
+        fn at(first: &[Going]) -> Failing {
+            Failing { first: first.iter().copied().collect(), current: Going::Whole, leaves_data: false }
+        }
     }
 
     impl Performer for Failing {
         fn prepare(&mut self, _: &Assignment, conductor: &mut dyn ConductorHandle) -> Result<(), RunnerError> {
+            self.current = self.first.pop_front().unwrap_or(Going::Whole);
+            match self.current {
+                Going::Refused => return Err(TargetError::Unsupported("192 clients do not fit".into()).into()),
+                Going::NotOpened => return Err(RunnerError::failed("no server")),
+                Going::LoadFails | Going::Whole => {}
+            }
             let (facts, params, kinds, sources) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
             let traits = model::PointTraits::default();
             conductor.deliver(PerformerMessage::Opened(Box::new(OpenedTrial {
@@ -304,101 +328,10 @@ mod tests {
         }
 
         fn go(&mut self, _: model::Tick, _: &mut dyn ConductorHandle) -> Result<(), RunnerError> {
-            Err(RunnerError::failed("the disk failed"))
-        }
-
-        fn settle(
-            &mut self,
-            measured: Result<(), RunnerError>,
-            _: &mut dyn ConductorHandle,
-        ) -> Result<(), RunnerError> {
-            measured
-        }
-
-        fn can_keep(&self, _: &Assignment) -> bool {
-            true
-        }
-
-        fn clear(&mut self) -> Result<(), RunnerError> {
-            // Once its instance was stopped there is nothing to clear.
-            if std::mem::replace(&mut self.is_cleared, true) {
-                Ok(())
-            } else {
-                Err(RunnerError::failed("the schema `p` is still there"))
+            match self.current {
+                Going::LoadFails => Err(RunnerError::failed("the disk failed")),
+                _ => Ok(()),
             }
-        }
-    }
-
-    #[derive(Default)]
-    struct Notes(Vec<String>);
-
-    impl RunObserver for Notes {
-        fn on(&mut self, event: RunEvent<'_>) {
-            if let RunEvent::Note(text) = event {
-                self.0.push(text.into());
-            }
-        }
-    }
-
-    /// Refuses the first trial; the load of the others fails.
-    #[derive(Default)]
-    struct Refusing {
-        has_refused: bool,
-        others: Failing,
-    }
-
-    impl Performer for Refusing {
-        fn prepare(&mut self, assignment: &Assignment, conductor: &mut dyn ConductorHandle) -> Result<(), RunnerError> {
-            if std::mem::replace(&mut self.has_refused, true) {
-                self.others.prepare(assignment, conductor)
-            } else {
-                Err(TargetError::Unsupported("192 clients do not fit".into()).into())
-            }
-        }
-
-        fn go(&mut self, at: model::Tick, conductor: &mut dyn ConductorHandle) -> Result<(), RunnerError> {
-            self.others.go(at, conductor)
-        }
-
-        fn settle(
-            &mut self,
-            measured: Result<(), RunnerError>,
-            _: &mut dyn ConductorHandle,
-        ) -> Result<(), RunnerError> {
-            measured
-        }
-
-        fn can_keep(&self, _: &Assignment) -> bool {
-            false
-        }
-
-        fn clear(&mut self) -> Result<(), RunnerError> {
-            Ok(())
-        }
-    }
-
-    /// Fails at the first trial, before it is opened or in its load, and performs the others.
-    struct FailingOnce {
-        before_it_is_opened: bool,
-        has_failed: bool,
-    }
-
-    impl FailingOnce {
-        fn fail_once(&mut self) -> Result<(), RunnerError> {
-            if std::mem::replace(&mut self.has_failed, true) { Ok(()) } else { Err(RunnerError::failed("no server")) }
-        }
-    }
-
-    impl Performer for FailingOnce {
-        fn prepare(&mut self, assignment: &Assignment, conductor: &mut dyn ConductorHandle) -> Result<(), RunnerError> {
-            if self.before_it_is_opened {
-                self.fail_once()?;
-            }
-            Failing::default().prepare(assignment, conductor)
-        }
-
-        fn go(&mut self, _: model::Tick, _: &mut dyn ConductorHandle) -> Result<(), RunnerError> {
-            self.fail_once()
         }
 
         fn settle(
@@ -418,7 +351,21 @@ mod tests {
         }
 
         fn clear(&mut self) -> Result<(), RunnerError> {
-            Ok(())
+            match std::mem::take(&mut self.leaves_data) {
+                true => Err(RunnerError::failed("the schema `p` is still there")),
+                false => Ok(()),
+            }
+        }
+    }
+
+    #[derive(Default)]
+    struct Notes(Vec<String>);
+
+    impl RunObserver for Notes {
+        fn on(&mut self, event: RunEvent<'_>) {
+            if let RunEvent::Note(text) = event {
+                self.0.push(text.into());
+            }
         }
     }
 
@@ -488,31 +435,33 @@ mod tests {
 
     #[test]
     fn a_load_that_fails_ends_the_run_and_data_that_cannot_be_removed_is_named_with_it() {
-        let (error, _, points) = conducted(|trial| Box::new(Forever(trial)), &mut Failing::default());
+        let mut performer = Failing { leaves_data: true, ..Failing::at(&[Going::LoadFails]) };
+        let (error, _, points) = conducted(|trial| Box::new(Forever(trial)), &mut performer);
         assert_eq!(error, "the disk failed; the data could not be removed: the schema `p` is still there");
         assert_eq!(points, [(PointState::Failed, Some("the disk failed".to_owned()))]);
     }
 
     #[test]
     fn a_run_that_leaves_out_what_failed_measures_the_others_and_has_its_error() {
-        for before_it_is_opened in [false, true] {
-            let mut performer = FailingOnce { before_it_is_opened, has_failed: false };
+        for (going, why) in [(Going::LoadFails, "the disk failed"), (Going::NotOpened, "no server")] {
+            let mut performer = Failing::at(&[going]);
             let (error, notes, points) =
                 conducted(|trial| Box::new(LeavingOut(vec![trial.clone(), trial])), &mut performer);
-            assert_eq!(error, "no server");
-            assert!(notes.contains(&"no server; the run goes on without this point".to_owned()), "{notes:?}");
-            let failed = (PointState::Failed, Some("no server".to_owned()));
-            let opened = if before_it_is_opened { Vec::new() } else { vec![failed] };
+            assert_eq!(error, why);
+            assert!(notes.contains(&format!("{why}; the run goes on without this point")), "{notes:?}");
+            let failed = (PointState::Failed, Some(why.to_owned()));
+            let opened = if matches!(going, Going::NotOpened) { Vec::new() } else { vec![failed] };
             assert_eq!(points, [opened, vec![(PointState::Complete, None)]].concat());
         }
     }
 
     #[test]
     fn a_trial_that_its_target_refuses_has_no_point_and_the_run_goes_on_if_there_is_another() {
-        let (error, notes, points) = conducted(|trial| Box::new(Lowering(trial)), &mut Refusing::default());
+        let mut refusing = Failing::at(&[Going::Refused, Going::LoadFails]);
+        let (error, notes, points) = conducted(|trial| Box::new(Lowering(trial)), &mut refusing);
         assert!(notes.contains(&"192 clients do not fit; the search goes on without it".to_owned()), "{notes:?}");
         assert_eq!((error.as_str(), points.len()), ("the disk failed", 1));
-        let (error, _, points) = conducted(|trial| Box::new(Forever(trial)), &mut Refusing::default());
+        let (error, _, points) = conducted(|trial| Box::new(Forever(trial)), &mut Failing::at(&[Going::Refused]));
         assert_eq!((error.as_str(), points.len()), ("192 clients do not fit", 0));
     }
 }
