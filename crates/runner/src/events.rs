@@ -55,7 +55,7 @@ pub enum RunEvent<'a> {
     ProbeJudged(&'a LimitProbe),
     /// The point is recorded.
     PointEnded {
-        /// Its number in the run file; `None` if it was given up before its engine was ready.
+        /// Its number in the run file; `None` if it was skipped before its engine was ready.
         point: Option<PointId>,
         /// How the point ended.
         end: PointEnd,

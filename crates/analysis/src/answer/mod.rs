@@ -103,7 +103,8 @@ pub fn answer_with(analysis: &Analysis, rows: &Analysis) -> Answer {
         claims.sort_by_key(|claim| claim.kind != ClaimKind::Bottleneck);
     }
     claims.truncate(CLAIMS_MAX);
-    let next = next.or_else(|| if is_watch { None } else { trust::next_step(&run) });
+    let next =
+        if is_watch { next } else { trust::step_after_failure(&run).or(next).or_else(|| trust::next_step(&run)) };
     Answer {
         kind,
         question: run.stated_question().map_or(question, str::to_owned),

@@ -12,11 +12,12 @@ use super::sureness;
 use crate::findings::errors::FailedOps;
 use crate::findings::foreign_cpu::{CpuUser, ForeignCpu};
 use crate::findings::interrupted::PointInterruption;
+use crate::findings::setting_words::settings_label;
 use crate::judgement::NextStep;
 use crate::verdict::Unmeasured;
-use crate::{Code, DetailKind, PointAnalysis, Severity, Validity};
+use crate::{Code, DetailKind, PointAnalysis, Role, Severity, Validity};
 use model::sure::{FIRST_ROUND_PART, WARMUP_PART, budget_flag};
-use model::{Plan, SKIPPED_EVENT};
+use model::{Plan, PointState, SKIPPED_EVENT};
 use words::list::{at_points, capital, join_and};
 use words::quantity::{percent, plural, range};
 
@@ -24,6 +25,9 @@ use words::quantity::{percent, plural, range};
 const SENTENCES_MAX: usize = 3;
 /// The most engines that are named.
 const ENGINES_MAX: usize = 2;
+/// The most points that are named as failed for one reason, and the most reasons.
+const NAMES_MAX: usize = 3;
+const REASONS_MAX: usize = 2;
 /// A point that must be longer is made so many times as long.
 const LONGER: f64 = 4.0;
 /// Of a point that a budget cuts this share is the run, at least.
@@ -51,9 +55,9 @@ pub(super) fn nothing_usable(run: &AskedRun) -> Claim {
     }
 }
 
-/// At most three sentences: how many points are valid, or left out of all numbers, and what weakens most of them; why one ended early; what
-/// others took of the CPU; and what is missing. What mends it is the next step. Of a replay, how far it did what was recorded is the second;
-/// if the run went on until it was sure, what that came to is.
+/// At most three sentences: how many points are valid, or left out of all numbers, and what weakens most of them; which failed before they were
+/// measured; why one ended early; what others took of the CPU; and what is missing. What mends it is the next step. Of a replay, how far it did
+/// what was recorded is the second; if the run went on until it was sure, what that came to is before why one ended early.
 pub(super) fn sentences(run: &AskedRun) -> Vec<String> {
     let tally = run.analysis.verdict.trust.validity;
     let has_left_out = (1..run.analysis.points.len()).contains(&tally.invalid);
@@ -67,7 +71,8 @@ pub(super) fn sentences(run: &AskedRun) -> Vec<String> {
     let rest = rest.map(|(code, points)| rest_words(run, code, points));
     let why = why_ended(run, weakness).or_else(|| why_failed(run, weakness));
     let diverged = divergence::sentence(run);
-    let all = [validity(run, weakness), diverged, sureness::sentence(run), why, rest, others, missing];
+    let all =
+        [validity(run, weakness), diverged, why_unmeasured(run), sureness::sentence(run), why, rest, others, missing];
     all.into_iter().flatten().take(SENTENCES_MAX).collect()
 }
 
@@ -97,10 +102,64 @@ fn common_weakness(run: &AskedRun, of: Option<Validity>) -> Option<(Code, usize)
     all.into_iter().reduce(|most, one| if one.1 > most.1 { one } else { most })
 }
 
+/// The points that failed and have no numbers. Of the only point of a run all that is said is of this one.
+fn failed_unmeasured<'a>(run: &AskedRun<'a>) -> Vec<&'a PointAnalysis> {
+    let points = &run.analysis.points;
+    let is_failed = |point: &&PointAnalysis| point.state == PointState::Failed && point.summary.is_none();
+    if points.len() == 1 { Vec::new() } else { points.iter().filter(is_failed).collect() }
+}
+
+/// `The point postgres work_mem 2TB failed before it was measured: work_mem = 2TB was refused.`, of each point that failed and has no numbers: those
+/// of one reason together.
+fn why_unmeasured(run: &AskedRun) -> Option<String> {
+    let mut reasons: Vec<(&str, Vec<String>)> = Vec::new();
+    for point in failed_unmeasured(run) {
+        let Some(reason) = point.error.as_deref().map(|error| error.trim_end_matches(KEPT)) else { continue };
+        let label = run.said(point.label.group.iter().chain(&point.label.place));
+        let name = settings_label(label.into_iter().filter(|setting| setting.role != Role::Repeat));
+        match reasons.iter_mut().find(|(known, _)| *known == reason) {
+            Some((_, names)) => names.push(name),
+            None => reasons.push((reason, vec![name])),
+        }
+    }
+    let (told, others) = reasons.split_at(reasons.len().min(REASONS_MAX));
+    let others: usize = others.iter().map(|(_, names)| names.len()).sum();
+    let others = (others > 0).then(|| format!("{} failed, too.", plural(others as u64, "other point")));
+    let sentences = told.iter().map(|(reason, names)| unmeasured_words(reason, names));
+    let all: Vec<String> = sentences.chain(others).collect();
+    (!all.is_empty()).then(|| all.join(" "))
+}
+
+/// Why the points `names` have no numbers.
+fn unmeasured_words(reason: &str, names: &[String]) -> String {
+    let (shown, others) = names.split_at(names.len().min(NAMES_MAX));
+    let others = (!others.is_empty()).then(|| format!("{} more", others.len()));
+    let which = join_and(&shown.iter().cloned().chain(others).collect::<Vec<_>>());
+    let reason = reason.trim_end_matches('.');
+    if names.len() == 1 {
+        format!("The point {which} failed before it was measured: {reason}.")
+    } else {
+        format!("The points {which} failed before they were measured: {reason}.")
+    }
+}
+
+/// What to do if points failed before they were measured: nothing else completes the answer.
+pub(super) fn step_after_failure(run: &AskedRun) -> Option<String> {
+    let (which, what) = match failed_unmeasured(run).len() {
+        0 => return None,
+        1 => ("failure", "the point"),
+        _ => ("failures", "the points"),
+    };
+    Some(format!("Remove the cause of the {which}, or leave {what} out, and run the same command again."))
+}
+
 /// `It ended with: client 14: the server gave no complete answer within 8 s.`, of the first point that did not complete, if that is what is wrong.
+/// Those that failed before they were measured have a sentence of their own.
 fn why_ended(run: &AskedRun, weakness: Option<(Code, usize)>) -> Option<String> {
     weakness.filter(|(code, _)| *code == Code::Incomplete)?;
-    let errors: Vec<&str> = run.analysis.points.iter().filter_map(|point| point.error.as_deref()).collect();
+    let told: Vec<u32> = failed_unmeasured(run).iter().map(|point| point.id).collect();
+    let own = run.analysis.points.iter().filter(|point| !told.contains(&point.id));
+    let errors: Vec<&str> = own.filter_map(|point| point.error.as_deref()).collect();
     let first = errors.first()?.trim_end_matches(KEPT);
     let which = if errors.len() == 1 { "It" } else { "The first of them" };
     Some(format!("{which} ended with: {}.", unquoted(first)))
@@ -331,7 +390,7 @@ mod tests {
     use crate::simulated::{Simulation, run_of};
     use crate::{Analysis, analyse, answer};
     use model::sure::{Precision, SurePlan};
-    use model::{EventKind, Nanos, PointState};
+    use model::{EventKind, Nanos};
 
     fn trust(analysis: &Analysis) -> Vec<String> {
         answer(analysis).trust
@@ -423,6 +482,35 @@ mod tests {
             point.error = Some("client 3: no answer within 8 s; what was measured is kept".into());
         });
         assert_eq!(trust(&of(vec![silent]))[1], "It ended with: client 3: no answer within 8 s.");
+    }
+
+    #[test]
+    fn points_that_failed_before_they_were_measured_are_named_with_their_reason_and_what_to_do() {
+        let failed = |clients: u32, why: &str| {
+            quiet().with(|point| {
+                point.trial.load.clients = clients;
+                (point.state, point.error) = (PointState::Failed, Some(why.into()));
+                point.phases.clear();
+            })
+        };
+        let refused = "`work_mem` = `2TB` was refused; use a smaller value";
+        let one = answer(&of(vec![quiet(), failed(64, refused)]));
+        let told = &one.trust[1];
+        let ends = format!(" clients 64 failed before it was measured: {refused}.");
+        assert!(told.starts_with("The point ") && told.ends_with(&ends), "{told}");
+        let next = "Remove the cause of the failure, or leave the point out, and run the same command again.";
+        assert_eq!(one.next.as_deref(), Some(next));
+        let several =
+            vec![quiet(), failed(64, refused), failed(128, refused), failed(256, "no server"), failed(8, "x")];
+        let told = trust(&of(several)).remove(1);
+        let parts = [
+            " clients 64 and ",
+            &format!(" clients 128 failed before they were measured: {refused}. The point "),
+            " clients 256 failed before it was measured: no server. 1 other point failed, too.",
+        ];
+        assert!(parts.iter().all(|part| told.contains(*part)), "{told}");
+        let alone = trust(&of(vec![failed(64, refused)]));
+        assert!(alone.iter().all(|sentence| !sentence.contains("before it was measured")), "{alone:?}");
     }
 
     #[test]

@@ -114,7 +114,7 @@ fn block(one: &PageBlock, page: &Page) -> String {
         PageBlock::Trust(badges, text) => {
             let badge = |(count, word): &(usize, &str)| format!("<span class=\"badge {word}\">{count} {word}</span> ");
             let badges: String = badges.iter().map(badge).collect();
-            format!("<p class=\"trust\"><b>Trust</b> {badges}{}</p>\n", plain(text))
+            format!("<p class=\"trust\"><b>Trust</b> {badges}{}</p>\n", coded(text))
         }
         PageBlock::Next(text) => format!("<p class=\"trust\"><b>Next</b> {}</p>\n", coded(text)),
         PageBlock::Findings(all) => all.iter().map(finding).collect(),

@@ -14,7 +14,8 @@ pub(crate) mod time_left;
 
 use crate::error::RunnerError;
 use crate::events::{PointEnd, RunEvent, RunObserver};
-use crate::messages::{Assignment, Performer, StepSequence};
+use crate::messages::{Assignment, OpenedTrial, Performer, StepSequence};
+use crate::perform::facts::unopened;
 use host::error::TargetError;
 use judge::RunJudge;
 use load::{Clock, MonotonicClock, Stop, StopReason};
@@ -22,7 +23,7 @@ use model::{Fact, Phase, PointState, TIME_OVER_FACT, Tick};
 use recorder::PointRecorder;
 use resume::RunInterruption;
 use std::sync::Arc;
-use store::{PointId, RunWriter};
+use store::{NewPoint, PointId, RunWriter};
 use strategy::Strategy;
 
 pub(crate) struct Conductor<'a> {
@@ -56,20 +57,22 @@ impl Conductor<'_> {
             // A wish to skip the point before may have come when that was over already.
             self.stop.end_skip();
             let MeasuredTrial { point, measured, is_data_whole } = match self.measure_trial(&assignment, performer) {
+                Ok(measured) => measured,
                 Err(error) if is_refusal(&error) && strategy.refuse() => {
                     next = self.next_after_refusal(&error, strategy, performer)?;
                     continue;
                 }
                 Err(error) if goes_on_after(&error, strategy, performer) => {
-                    let end = PointEnd::Recorded(PointState::Failed);
-                    self.observer.on(RunEvent::PointEnded { point: None, end, is_continued: false });
+                    let (point, end) =
+                        (Some(self.record_unopened(&assignment, &error)?), PointEnd::Recorded(PointState::Failed));
+                    self.observer.on(RunEvent::PointEnded { point, end, is_continued: false });
                     if let Err(left) = performer.clear() {
                         return Err(error.with_second(&left));
                     }
                     next = self.next_after_failure(error, &mut failure, strategy)?;
                     continue;
                 }
-                measured => measured?,
+                Err(error) => return Err(self.with_reason_kept(&assignment, error)),
             };
             // The strategy may look at the point before it decides, so the point is finished first.
             let finished = point.map_or(Ok(()), |point| self.finish_point(point, &measured));
@@ -105,6 +108,25 @@ impl Conductor<'_> {
     fn note_time_over(&mut self, strategy: &dyn Strategy) -> Result<(), RunnerError> {
         let Some((budget, last)) = strategy.spent_budget().zip(self.done.last().copied()) else { return Ok(()) };
         Ok(self.writer.add_facts(last, &[Fact::new(TIME_OVER_FACT, budget.to_string())])?)
+    }
+
+    /// Records a trial that failed with `error` before its point was opened: as a point without numbers, by which the answer has the reason.
+    fn record_unopened(&mut self, assignment: &Assignment, error: &RunnerError) -> Result<PointId, RunnerError> {
+        let OpenedTrial { facts, traits, params, kinds, sources } = &unopened(assignment);
+        let point =
+            self.writer.begin_point(&NewPoint { trial: &assignment.trial, facts, traits, params, kinds, sources })?;
+        self.writer.finish_point(point, PointState::Failed, Some(&error.to_string()))?;
+        Ok(point)
+    }
+
+    /// The `error` that ends the run at a trial that was not opened. If points were measured before it, the answer to them has the reason, too;
+    /// without any the error is all that there is to tell.
+    fn with_reason_kept(&mut self, assignment: &Assignment, error: RunnerError) -> RunnerError {
+        if error.is_of_one_point() && !self.done.is_empty() {
+            // If the run file cannot be written either, the first error is the one that counts.
+            let _ = self.record_unopened(assignment, &error);
+        }
+        error
     }
 
     /// The trial after one that ended as `measured`; `None` if it was the last, or if it failed.
@@ -279,7 +301,7 @@ fn next_assignment(strategy: &mut dyn Strategy, done: &[PointId]) -> Result<Opti
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::messages::{ConductorHandle, OpenedTrial, PerformerMessage};
+    use crate::messages::{ConductorHandle, PerformerMessage};
     use crate::preflight::{RunSite, create_run};
     use model::Trial;
     use std::collections::VecDeque;
@@ -449,10 +471,18 @@ mod tests {
                 conducted(|trial| Box::new(LeavingOut(vec![trial.clone(), trial])), &mut performer);
             assert_eq!(error, why);
             assert!(notes.contains(&format!("{why}; the run goes on without this point")), "{notes:?}");
-            let failed = (PointState::Failed, Some(why.to_owned()));
-            let opened = if matches!(going, Going::NotOpened) { Vec::new() } else { vec![failed] };
-            assert_eq!(points, [opened, vec![(PointState::Complete, None)]].concat());
+            assert_eq!(points, [(PointState::Failed, Some(why.to_owned())), (PointState::Complete, None)]);
         }
+    }
+
+    #[test]
+    fn a_run_that_ends_at_a_trial_that_was_not_opened_has_its_reason_if_points_were_measured_before() {
+        let ended_at = |first: &[Going]| conducted(|trial| Box::new(Forever(trial)), &mut Failing::at(first));
+        let (error, _, points) = ended_at(&[Going::Whole, Going::NotOpened]);
+        assert_eq!(error, "no server");
+        assert_eq!(points, [(PointState::Complete, None), (PointState::Failed, Some("no server".to_owned()))]);
+        let (error, _, points) = ended_at(&[Going::NotOpened]);
+        assert_eq!((error.as_str(), points.len()), ("no server", 0), "the error is all that there is to tell");
     }
 
     #[test]

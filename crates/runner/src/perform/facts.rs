@@ -4,7 +4,7 @@
 //! analysis. Limits: facts about engine and host come from the running instance.
 
 use crate::catalogue;
-use crate::messages::Assignment;
+use crate::messages::{Assignment, OpenedTrial};
 use engine::EngineDef;
 use host::flush_probe::FlushProbe;
 use load::BackgroundLoad;
@@ -14,10 +14,14 @@ use workload::OpKindDef;
 /// The kinds of its operations, its place in a sequence, and the number of operations if it ends by itself: so many as the instance has `counted`,
 /// if it has.
 pub(super) fn of_trial(assignment: &Assignment, kinds: &[OpKindDef], counted: Option<u64>) -> Vec<Fact> {
-    let sequence = Some(&assignment.sequence).filter(|sequence| sequence.steps.len() > 1);
-    let sequence = sequence.map(|sequence| Fact::new("sequence", (sequence.first + 1).to_string()));
     let ops = run_ops(&assignment.trial, counted).map(|ops| Fact::new("run.ops", ops.to_string()));
-    kinds.iter().flat_map(kind_facts).chain(sequence).chain(ops).collect()
+    kinds.iter().flat_map(kind_facts).chain(place_in_sequence(assignment)).chain(ops).collect()
+}
+
+/// The number of its sequence, if it is a step of one.
+fn place_in_sequence(assignment: &Assignment) -> Option<Fact> {
+    let sequence = Some(&assignment.sequence).filter(|sequence| sequence.steps.len() > 1);
+    sequence.map(|sequence| Fact::new("sequence", (sequence.first + 1).to_string()))
 }
 
 /// How many operations the run of `trial` has, if it ends by itself.
@@ -82,4 +86,18 @@ pub(crate) fn declared_traits(trial: &Trial, def: &EngineDef) -> PointTraits {
     let work = (engine::workload_of(trial).traits)(&trial.workload.params);
     let (defaults, phrases) = (catalogue::default_params(trial), catalogue::phrases(trial));
     PointTraits { engine, work, defaults, phrases, ..PointTraits::default() }
+}
+
+/// A trial without an engine: what is declared of it, by which its point has the name that it would have had.
+pub(crate) fn unopened(assignment: &Assignment) -> OpenedTrial {
+    let trial = &assignment.trial;
+    let mut traits = declared_traits(trial, engine::engine_of(trial));
+    traits.engine.process = engine::process_of(&trial.target.engine);
+    OpenedTrial {
+        facts: place_in_sequence(assignment).into_iter().collect(),
+        traits,
+        params: catalogue::declared_params(trial),
+        kinds: Vec::new(),
+        sources: Vec::new(),
+    }
 }
