@@ -370,6 +370,28 @@ fn an_agent_on_whose_host_a_point_failed_does_not_end_with_success() {
 }
 
 #[test]
+fn a_point_that_fails_on_a_host_is_left_out_of_a_budget_and_the_others_go_on() {
+    let Some(lab) = HostsLab::new(None) else { return };
+    let agents = [lab.agent("c1", "load"), lab.agent("c2", "load")];
+    let compare = ["oltp", "--engine", "null,mysql://u@127.0.0.1:1/", "--clients", "2", "--agents", "2"];
+    let budget = ["--budget", "120s", "--repeat", "4", "--time", "300ms", "--warmup", "0s", "--interval", "50ms"];
+    let arguments = [&compare[..], &budget, &["--json", "--no-report"]].concat();
+    let run = end(lab.command(&arguments).spawn().unwrap());
+    assert_eq!(run.exit, 4, "{}", run.stderr);
+    let answered = run.json();
+    let points = answered["points"].as_array().unwrap();
+    let (failed, others): (Vec<&Value>, Vec<&Value>) = points.iter().partition(|point| point["state"] == "failed");
+    assert!(failed.len() == 1 && failed[0]["error"].as_str().unwrap().contains("host `c1`: "), "{failed:?}");
+    // One may be before it; repeats are after it.
+    assert!(others.len() > 1 && others.iter().all(|point| point["state"] == "complete"), "{}", run.stderr);
+    let trust = answered["answer"]["trust"].to_string();
+    assert!(trust.contains("failed before it was measured: host `c1`: "), "{trust}");
+    let [first, second] = agents.map(end);
+    assert!(first.exit == 4 && first.stderr.contains("127.0.0.1:1"), "{}: {}", first.exit, first.stderr);
+    assert_eq!(second.exit, 0, "{}", second.stderr);
+}
+
+#[test]
 fn hosts_work_on_the_data_that_the_first_has_made_on_a_server() {
     let theirs = Lab::new();
     let Some(lab) = HostsLab::new(None).filter(|_| is_here(&theirs, "mariadb:innodb")) else { return };

@@ -101,7 +101,8 @@ impl RunnerError {
         matches!(self, RunnerError::Stopped(StopReason::Skipped))
     }
 
-    /// Whether a point failed, or was refused, in a way that leaves other points possible.
+    /// Whether a point failed, or was refused, in a way that leaves other points possible, on one host or on several. A host that is lost is
+    /// missing at the other points, too.
     pub fn is_of_one_point(&self) -> bool {
         let is_refusal = matches!(self, RunnerError::Target(TargetError::Unsupported(_)));
         !self.is_blocked() && (is_refusal || self.point_state() == PointState::Failed)

@@ -173,11 +173,6 @@ pub trait Performer {
         false
     }
 
-    /// Whether it can perform other trials after one that failed.
-    fn outlives_failure(&self) -> bool {
-        false
-    }
-
     /// Stops the instance and removes its data.
     fn clear(&mut self) -> Result<(), RunnerError>;
 }

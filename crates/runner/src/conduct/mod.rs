@@ -62,7 +62,7 @@ impl Conductor<'_> {
                     next = self.next_after_refusal(&error, strategy, performer)?;
                     continue;
                 }
-                Err(error) if goes_on_after(&error, strategy, performer) => {
+                Err(error) if goes_on_after(&error, strategy) => {
                     let (point, end) =
                         (Some(self.record_unopened(&assignment, &error)?), PointEnd::Recorded(PointState::Failed));
                     self.observer.on(RunEvent::PointEnded { point, end, is_continued: false });
@@ -93,7 +93,7 @@ impl Conductor<'_> {
             let is_continued = kept && following.as_ref().is_some_and(|next| !next.sequence.steps_before().is_empty());
             self.observer.on(RunEvent::PointEnded { point, end: point_end(&ended), is_continued });
             next = match ended {
-                Err(error) if is_removed && goes_on_after(&error, strategy, performer) => {
+                Err(error) if is_removed && goes_on_after(&error, strategy) => {
                     self.next_after_failure(error, &mut failure, strategy)?
                 }
                 Err(error) if !error.is_skip() => return Err(error),
@@ -263,8 +263,8 @@ fn with_removal(measured: Result<(), RunnerError>, removed: Result<(), RunnerErr
 }
 
 /// Whether the run goes on with other trials after one that failed with `error`, and leaves that one out.
-fn goes_on_after(error: &RunnerError, strategy: &mut dyn Strategy, performer: &dyn Performer) -> bool {
-    error.is_of_one_point() && performer.outlives_failure() && strategy.leave_out_failed()
+fn goes_on_after(error: &RunnerError, strategy: &mut dyn Strategy) -> bool {
+    error.is_of_one_point() && strategy.leave_out_failed()
 }
 
 /// Whether a target does not take a trial as it is.
@@ -366,10 +366,6 @@ mod tests {
 
         fn can_keep(&self, _: &Assignment) -> bool {
             false
-        }
-
-        fn outlives_failure(&self) -> bool {
-            true
         }
 
         fn clear(&mut self) -> Result<(), RunnerError> {

@@ -93,10 +93,11 @@ impl AgentControl {
         }
     }
 
-    /// No point is measured.
+    /// No point is measured. Whether others are after one that was given up, or that failed here, is for the coordinator to say.
     pub fn end_point(&self) {
         self.current.store(0, SeqCst);
         self.stop.end_skip();
+        self.stop.end_failure();
     }
 
     fn skip(&self, point: u32) {

@@ -159,17 +159,23 @@ impl HostsPerformer {
         GIVEN_UP_WAIT + Duration::from_nanos(grace)
     }
 
-    /// The first failure of a host, in the order of their numbers, or that one is lost.
+    /// The gravest failure of a host, the first in the order of their numbers, or that one is lost.
     fn outcome(&self) -> Result<(), RunnerError> {
         let faults = self.members().filter_map(|agent| match &agent.answer {
             HostAnswer::Settled(Some(fault)) if !fault.is_skip() => Some(fault.clone().into_error(&agent.info.name)),
             _ => None,
         });
-        let lost = self.members().filter(|_| !self.does_without_lost()).filter_map(|agent| {
+        let mut lost = self.members().filter(|_| !self.does_without_lost()).filter_map(|agent| {
             let why = agent.lost.as_ref()?;
-            Some(RunnerError::HostLost(format!("host `{}` is lost: {why}; what it delivered is kept", agent.info.name)))
+            // The run ends with it, also if it goes on after points that fail: one host cannot do the part of another.
+            Some(RunnerError::HostLost(format!(
+                "host `{}` is lost: {why}; what it delivered is kept, and nothing more is measured, because each point is for all hosts",
+                agent.info.name
+            )))
         });
-        faults.chain(lost).next().map_or(Ok(()), Err)
+        // Of several faults the one that ends the run, also if it would go on after the others: a client that is blocked is in the way of all points.
+        let fault = faults.min_by_key(RunnerError::is_of_one_point);
+        fault.or_else(|| lost.next()).map_or(Ok(()), Err)
     }
 
     /// Whether the point goes on without hosts that are lost.

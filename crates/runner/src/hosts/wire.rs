@@ -258,6 +258,8 @@ pub(crate) struct WireFault {
 #[serde(rename_all = "snake_case")]
 enum FaultSort {
     Unsupported,
+    /// The engine does not take the trial: others it may take.
+    Refused,
     Unsafe,
     Failed,
     Blocked,
@@ -269,9 +271,8 @@ enum FaultSort {
 impl From<&RunnerError> for WireFault {
     fn from(error: &RunnerError) -> WireFault {
         let sort = match error {
-            RunnerError::Unsupported(_) | RunnerError::Plan(_) | RunnerError::Target(TargetError::Unsupported(_)) => {
-                FaultSort::Unsupported
-            }
+            RunnerError::Unsupported(_) | RunnerError::Plan(_) => FaultSort::Unsupported,
+            RunnerError::Target(TargetError::Unsupported(_)) => FaultSort::Refused,
             RunnerError::Unsafe(_) | RunnerError::Store(_) | RunnerError::Target(TargetError::Unsafe(_)) => {
                 FaultSort::Unsafe
             }
@@ -296,6 +297,7 @@ impl WireFault {
         let text = format!("host `{name}`: {}", one_line(&self.text));
         match self.sort {
             FaultSort::Unsupported => RunnerError::Unsupported(text),
+            FaultSort::Refused => RunnerError::Target(TargetError::Unsupported(text)),
             FaultSort::Unsafe => RunnerError::Unsafe(text),
             FaultSort::Failed => RunnerError::failed(text),
             FaultSort::Blocked => RunnerError::Failed { text, blocked: true },
@@ -354,5 +356,19 @@ mod tests {
         let failed = there_and_back(RunnerError::failed("one\ntwo"));
         assert_eq!(failed.to_string(), "host `c2`: one two");
         assert!(there_and_back(RunnerError::Stopped(StopReason::Skipped)).is_skip());
+    }
+
+    #[test]
+    fn what_fails_at_one_point_on_a_host_is_of_one_point_and_what_every_point_needs_is_not() {
+        let is_of_one_point = |error: RunnerError| WireFault::from(&error).into_error("c2").is_of_one_point();
+        assert!(is_of_one_point(RunnerError::failed("no server")));
+        assert!(is_of_one_point(TargetError::Unsupported("`work_mem` was refused".into()).into()));
+        let of_all = [
+            RunnerError::Unsupported("the order does not fit together".into()),
+            RunnerError::Failed { text: "a client is blocked".into(), blocked: true },
+            RunnerError::Stopped(StopReason::Limit),
+            RunnerError::HostLost("it is silent".into()),
+        ];
+        assert!(of_all.into_iter().all(|error| !is_of_one_point(error)));
     }
 }

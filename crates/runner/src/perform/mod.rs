@@ -525,10 +525,6 @@ impl<'a> TrialPerformer<'a> {
 }
 
 impl Performer for TrialPerformer<'_> {
-    fn outlives_failure(&self) -> bool {
-        true
-    }
-
     fn prepare(&mut self, assignment: &Assignment, conductor: &mut dyn ConductorHandle) -> Result<(), RunnerError> {
         self.prepare_trial(assignment, conductor).map_err(of_interruption)
     }
