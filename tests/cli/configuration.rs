@@ -93,6 +93,38 @@ fn a_configuration_that_the_server_refuses_ends_in_its_own_error_before_anything
     }
 }
 
+#[test]
+fn a_server_that_refuses_its_configuration_is_left_out_of_a_budget_and_the_others_are_measured() {
+    let lab = Lab::new();
+    for (engine, text, error) in [
+        ("mariadb:innodb", "[mysqld]\nno-such = 1\n", "mariadbd: unknown variable 'no_such=1'"),
+        ("postgres", "no_such = 1\n", "FATAL:  unrecognized configuration parameter \"no_such\""),
+    ] {
+        if !is_here(&lab, engine) {
+            continue;
+        }
+        std::fs::write(lab.path().join("bad.conf"), text).unwrap();
+        let compare = ["oltp", "--engine", engine, "--config", "default,bad.conf", "--durability", "none"];
+        let load = ["--table-rows", "100", "--time", "1s", "--warmup", "0s", "--interval", "50ms", "--repeat", "2"];
+        let run = lab.run(&[&compare[..], &load, &["--budget", "120s", "--no-report", "--json"]].concat());
+        assert_eq!(run.exit, 2, "{engine}: {}", run.stderr);
+        let begins = format!("engine `{engine}` does not start for some points: ");
+        let named = run.stderr.lines().find(|line| line.contains(&begins));
+        assert!(named.is_some_and(|line| line.contains(error)), "{engine}: {}", run.stderr);
+        let answered = run.json();
+        let states = |state: &str| {
+            let points = answered["points"].as_array().unwrap().iter();
+            points.filter(|point| point["state"] == state).map(|point| &point["error"]).collect::<Vec<_>>()
+        };
+        assert_eq!((states("failed").len(), states("complete").is_empty()), (1, false), "{engine}: {}", run.stderr);
+        assert!(states("failed")[0].as_str().unwrap().contains(error), "{engine}: {answered}");
+        let trust = answered["answer"]["trust"].as_array().unwrap();
+        let told = trust.iter().filter_map(Value::as_str).find(|one| one.contains("failed before it was measured: "));
+        assert!(told.is_some_and(|told| told.contains("bad.conf") && told.contains(error)), "{engine}: {trust:?}");
+        assert_eq!((servers_in(&lab), lab.left_behind()), (vec![], vec!["bad.conf".to_owned()]));
+    }
+}
+
 /// Whether the library is installed that `cargo xtask test` asks for; where it is not, the test says so and ends.
 fn has_library(allocator: Allocator) -> bool {
     let found = allocator.find_library();

@@ -1,11 +1,12 @@
 //! Starts each differently configured server of a plan once, before anything is measured.
 //!
-//! In: a plan, the place to measure. Out: the error of the first server that does not take its variables. Limits: only servers for which
-//! the plan sets variables; the first server of the plan starts first in any case. No data is made, and file systems and limits are left
-//! out.
+//! In: a plan, the place to measure. Out: the error of the first server that does not take its variables; with a budget a note for each of them.
+//! Limits: only servers for which the plan sets variables; the first server of the plan starts first in any case. No data is made, and file
+//! systems and limits are left out.
 
 use crate::ad_hoc::start_alone;
 use crate::error::RunnerError;
+use crate::events::{RunObserver, note};
 use crate::preflight::RunSite;
 use engine::data_set::SetUse;
 use load::Stop;
@@ -13,10 +14,33 @@ use model::{Plan, Trial};
 use std::sync::Arc;
 
 /// Starts and stops the servers of `plan` that may refuse their variables. A request to stop ends it early.
-pub(crate) fn try_servers(plan: &Plan, site: &RunSite, stop: &Arc<Stop>) -> Result<(), RunnerError> {
+pub(crate) fn try_servers(
+    plan: &Plan,
+    site: &RunSite,
+    stop: &Arc<Stop>,
+    observer: &mut dyn RunObserver,
+) -> Result<(), RunnerError> {
     let _heeding = engine::heed(stop);
     let mut left = servers_to_try(plan).into_iter().take_while(|_| stop.reason().is_none());
-    left.try_for_each(|trial| try_server(trial, site))
+    left.try_for_each(|trial| match try_server(trial, site) {
+        Err(error) if goes_on_after(&error, plan) && stop.reason().is_none() => {
+            let engine = &trial.target.engine;
+            note(
+                observer,
+                format_args!(
+                    "engine `{engine}` does not start for some points: {error}; the run goes on with the others"
+                ),
+            );
+            Ok(())
+        }
+        tried => tried,
+    })
+}
+
+/// Whether the run of `plan` goes on without the points on a server that failed with `error`. They fail again in its first round, by which the run
+/// file has the reason.
+fn goes_on_after(error: &RunnerError, plan: &Plan) -> bool {
+    error.is_of_one_point() && plan.sure.is_some_and(|sure| sure.budget.is_some())
 }
 
 /// The first trial on each server that the plan configures, without the server that the plan begins with.
@@ -43,6 +67,21 @@ fn try_server(trial: &Trial, site: &RunSite) -> Result<(), RunnerError> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use host::TargetError;
+
+    #[test]
+    fn a_run_goes_on_without_a_server_that_refuses_its_variables_if_it_has_a_budget() {
+        let goes_on = |error: RunnerError, flags: &[(&str, &str)]| {
+            let flags = flags.iter().map(|(key, text)| (key.to_string(), text.to_string())).collect();
+            let plan = plan::from_flags("file", &plan::Overrides::from_flags(flags), 1.0, &crate::catalogue())
+                .expect("a plan");
+            goes_on_after(&error, &plan)
+        };
+        let refused = || TargetError::Unsupported("`postgres.work_mem` = `2TB` was refused".into()).into();
+        let budget = [("engine", "null"), ("clients", "1,2"), ("budget", "60s")];
+        assert!(goes_on(refused(), &budget) && !goes_on(refused(), &budget[..2]));
+        assert!(!goes_on(TargetError::Unsafe("the directory is not ours".into()).into(), &budget));
+    }
 
     #[test]
     fn each_configuration_is_tried_once_and_the_first_point_is_its_own_trial() {

@@ -44,7 +44,7 @@ impl RunSession<'_> {
     /// Measures the trials that `strategy` asks for.
     pub fn measure(self, strategy: &mut dyn Strategy) -> Result<(), RunnerError> {
         let RunSession { plan, site, writer, stop, observer, interruption } = self;
-        rehearsal::try_servers(plan, site, &stop)?;
+        rehearsal::try_servers(plan, site, &stop, &mut *observer)?;
         // All sessions of a run share one time axis, which is that of the wall clock at their start: charts are compared with other
         // programs' logs. The clock of a resumed run starts after its earlier points.
         let (started_unix_ms, earliest) = (writer.started_unix_ms()?, interruption.as_ref().map(|gap| gap.over));
