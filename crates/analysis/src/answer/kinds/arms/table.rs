@@ -18,7 +18,7 @@ use crate::points::work::{WorkRate, WorkUnit};
 use crate::recorded::dimensions::{Role, Setting};
 use crate::{PointAnalysis, Preference, Validity};
 use model::Percentile;
-use words::quantity::{count, time};
+use words::quantity::{count, counted, time};
 
 /// With more columns there is no room for intervals and response times.
 const WIDE_COLUMNS_MAX: usize = 3;
@@ -41,10 +41,7 @@ pub(super) fn table(comparison: &Comparison, is_decided: bool) -> Option<AnswerT
         (Some(axis), _) => by_axis(comparison, &places, &all, axis, is_decided),
         (None, _) => by_arm(comparison, &places),
     }?;
-    let measured =
-        comparison.table.rows.iter().flat_map(|row| row.cells.iter().flatten()).map(|cell| cell.ratio.n).max();
-    if let Some(measured) = measured {
-        let each = if measured == 1 { "once each".to_owned() } else { format!("{measured} times each") };
+    if let Some(each) = times_each(comparison) {
         let parts = [table.head.as_str(), &each];
         table.head = parts.into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join(", ");
     }
@@ -52,6 +49,20 @@ pub(super) fn table(comparison: &Comparison, is_decided: bool) -> Option<AnswerT
     let parts = [Some(conditions(&Thing::all(comparison.run))), beside];
     table.conditions = parts.into_iter().flatten().filter(|part| !part.is_empty()).collect::<Vec<_>>().join(", ");
     Some(table)
+}
+
+/// `once each`, `5 times each`, `3 to 7 times each`: how often the arms were measured in pairs; `None` without a pair.
+fn times_each(comparison: &Comparison) -> Option<String> {
+    let rows = &comparison.table.rows;
+    // A repeat may lack a response time or a cost, and was measured all the same.
+    let has_speed = rows.iter().any(|row| row.metric.is_speed());
+    let told = rows.iter().filter(|row| row.metric.is_speed() || !has_speed);
+    let cells: Vec<&RelativeCell> = told.flat_map(|row| row.cells.iter().flatten()).collect();
+    if cells.is_empty() {
+        return None;
+    }
+    let times = counted(&cells, |cell| cell.ratio.n as u64, "time");
+    Some(if times == "1 time" { "once each".to_owned() } else { format!("{times} each") })
 }
 
 /// The setting that the columns are of: the one that the plan names, else clients or depth, else that with the most values that have room.

@@ -477,6 +477,18 @@ fn no_claim_is_long_or_has_a_key() {
     }
 }
 
+#[test]
+fn above_the_table_is_how_often_the_arms_were_measured_if_that_differs_too() {
+    let pair = |clients| [cell("MariaDB", 1000.0).clients(clients), cell("PostgreSQL", 1600.0).clients(clients)];
+    let head = |repeats_at_four: u32| {
+        let mut all = points(&[pair(1), pair(4)].concat(), 5);
+        all.retain(|point| point.trial.load.clients == 1 || point.trial.repeat <= repeats_at_four);
+        answer_of(all, None).table.unwrap().head
+    };
+    assert_eq!(head(5), "transactions/s (p99), 5 times each");
+    assert_eq!(head(4), "transactions/s (p99), 4 to 5 times each");
+}
+
 /// The answer to `question` about the engines of `cells`.
 fn asked(question: &str, cells: &[Cell]) -> Answer {
     let mut run = run_of(points(cells, 4), Vec::new());
