@@ -4,7 +4,10 @@
 //! that are decided early leave their time to the others, and points that are known end early, so some comparisons get more pairs.
 
 use crate::commands::plans;
+use crate::exit::Fault;
+use crate::flags;
 use crate::foreseen_time::EarlierRuns;
+use clap::ArgMatches;
 use engine::requirements::uses_found_data;
 use model::sure::{FIRST_ROUND_PART, PAIRS_MIN, budget_flag};
 use model::{Catalogue, Nanos, Plan, Trial};
@@ -19,9 +22,14 @@ pub fn pairs_in_time(plan: &Plan, earlier: &EarlierRuns, catalogue: &Catalogue) 
     Some(rounds.min(sure.pairs_max))
 }
 
+/// `plan` with points as long as `matches` and its budget let them be.
+pub fn fit_lengths(plan: Plan, matches: &ArgMatches, runs: &Path, catalogue: &Catalogue) -> Result<Plan, Fault> {
+    flags::quick_look(fit_first_round(plan, runs, catalogue), matches, catalogue)
+}
+
 /// `plan` whose points leave room in the first round of its budget for what they take apart from their load, as far as the runs in `runs` tell, or as is
 /// usual. Without a budget nothing changes.
-pub fn fit_first_round(plan: Plan, runs: &Path, catalogue: &Catalogue) -> Plan {
+fn fit_first_round(plan: Plan, runs: &Path, catalogue: &Catalogue) -> Plan {
     let is_bounded = plan.sure.is_some_and(|sure| sure.budget.is_some());
     if is_bounded { with_room(plan, &EarlierRuns::recall(runs), catalogue) } else { plan }
 }

@@ -4,7 +4,7 @@ use super::plans;
 use crate::context::Context;
 use crate::exit::{Exit, Fault};
 use crate::flags;
-use crate::foreseen_pairs::{fit_first_round, pairs_in_time, too_few_pairs};
+use crate::foreseen_pairs::{fit_lengths, pairs_in_time, too_few_pairs};
 use crate::foreseen_time::EarlierRuns;
 use crate::output::{self, label};
 use analysis::math::ratio::PAIRS_MIN;
@@ -41,8 +41,7 @@ pub fn execute(matches: &ArgMatches, context: &Context) -> Result<Exit, Fault> {
     }
     let plan = plans::load(name, &overrides, flags::scale(matches)?, context)?;
     let site = flags::options(matches).site;
-    let plan = fit_first_round(plan, &site.runs, &context.catalogue);
-    let plan = flags::quick_look(plan, matches, &context.catalogue)?;
+    let plan = fit_lengths(plan, matches, &site.runs, &context.catalogue)?;
     runner::check_abilities(&plan, &context.catalogue)?;
     let needs = Needs::of(&plan, context, &EarlierRuns::recall(&site.runs), &site.dir);
     if context.json {

@@ -6,7 +6,7 @@ use crate::bus_flags;
 use crate::context::Context;
 use crate::exit::{Exit, Fault};
 use crate::flags::{self, Options};
-use crate::foreseen_pairs::fit_first_round;
+use crate::foreseen_pairs::fit_lengths;
 use crate::output;
 use clap::{Arg, ArgAction, ArgMatches, Command};
 use model::Plan;
@@ -43,12 +43,12 @@ pub fn execute(matches: &ArgMatches, context: &Context) -> Result<Exit, Fault> {
     }
     let name = matches.get_one::<String>("plan").expect("clap requires it without --resume");
     let plan = if name.ends_with(&format!(".{}", store::EXTENSION)) {
-        recorded_plan(name, matches, &options, context)?
+        // Its points are as long as they were.
+        flags::quick_look(recorded_plan(name, matches, &options, context)?, matches, &context.catalogue)?
     } else {
         let plan = plans::load(name, &flags::overrides(matches)?, flags::scale(matches)?, context)?;
-        fit_first_round(plan, &options.site.runs, &context.catalogue)
+        fit_lengths(plan, matches, &options.site.runs, &context.catalogue)?
     };
-    let plan = flags::quick_look(plan, matches, &context.catalogue)?;
     conclude(measure::record_plan(&plan, &options, context)?, with_ceiling, &options, context)
 }
 

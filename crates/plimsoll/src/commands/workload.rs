@@ -5,7 +5,7 @@ use crate::bus_flags;
 use crate::context::Context;
 use crate::exit::{Exit, Fault};
 use crate::flags;
-use crate::foreseen_pairs::fit_first_round;
+use crate::foreseen_pairs::fit_lengths;
 use crate::output;
 use clap::parser::ValueSource;
 use clap::{Arg, ArgAction, ArgMatches, Command};
@@ -77,8 +77,7 @@ pub fn execute_with(
         return Ok(Exit::Done);
     }
     let options = flags::options(matches);
-    let plan = fit_first_round(plan, &options.site.runs, &context.catalogue);
-    let plan = flags::quick_look(plan, matches, &context.catalogue)?;
+    let plan = fit_lengths(plan, matches, &options.site.runs, &context.catalogue)?;
     let done = measure::run_plan(&plan, &options, context);
     done.map_err(|fault| Fault { text: flags::in_flags(&fault.text, &clap(def)), ..fault })
 }
