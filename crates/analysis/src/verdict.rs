@@ -580,7 +580,7 @@ fn unmeasured(points: &[PointAnalysis], plan: &Plan, names: &EngineNames) -> Vec
         all[place].planned += 1;
         all[place].missing += 1;
     }
-    // One that failed was tried, and is shown as such.
+    // The answer names a point that failed, so it is not one of those that are missing.
     let is_tried = |point: &&PointAnalysis| point.summary.is_some() || point.state == PointState::Failed;
     for point in points.iter().filter(is_tried) {
         if let Some(place) = places.get(&(point.engine.clone(), point.workload.as_str())) {

@@ -272,8 +272,8 @@ pub const DEFAULTS: &[CommonKey] = &[
         "until",
         "time",
         CommonKind::Ending,
-        "when the run phase ends: `time`; `sure` or `sure:2%` (its rate is known to so much, at the latest after `time`; and with `ab` or `repeat` \
-         pairs go on until a difference is decided, or is surely less than that); or `steady` (five rounds in a row at a steady rate, by SNIA's rule)",
+        "when the run phase ends: `time`; `sure` or `sure:2%` (when its rate is known to ±2 %, at the latest after `time`; and with `ab` or \
+         `repeat` pairs go on until it is clear which is faster, or that they differ by less than that); or `steady` (five rounds in a row at a steady rate, by SNIA's rule)",
     ),
     key(
         "round",

@@ -230,7 +230,7 @@ fn resolved(
     let text = plan.scale.to_string();
     value::parse_above_zero(&Written { key: "scale".into(), text, place: Place::Flag("scale") }, SCALE_MAX)?;
     if overrides.has(common::BUDGET) && overrides.asks_for_its_time() {
-        let why = "a budget is spent until all is known; leave one out";
+        let why = "a run with a budget goes on until it is sure; leave one out";
         return Err(Place::Flag("budget").error(format_args!("`budget` and until = `time` exclude each other: {why}")));
     }
     let mut matrix = sweep::expand_plan(document, &overrides.settings(), plan.scale, catalogue)?;

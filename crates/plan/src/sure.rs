@@ -122,7 +122,7 @@ fn refuse_unbounded(points: &[Point<'_>], budget: Budget<'_>, catalogue: &Catalo
         return Err(budget.place.error(format_args!("`{BUDGET}` and {other} exclude each other; leave one out")));
     }
     if !points.is_empty() && points.iter().all(|point| point.repeats_max == Some(1)) {
-        let why = "a budget is spent on repeats; leave one out";
+        let why = "a budget is for repeats; leave one out";
         return Err(budget.place.error(format_args!("`{BUDGET}` and repeat = `1` exclude each other: {why}")));
     }
     let has_steps = |name: &str| catalogue.workloads.iter().any(|entry| entry.name == name && entry.steps().is_some());
@@ -338,7 +338,7 @@ mod tests {
         assert_eq!(pairs_max(file, &[flag]), 20, "the plan was written for another time");
         let once =
             with("workload = 'oltp'", &[flag, ("repeat", "1")]).expect_err("it would change nothing but the time");
-        let why = "`budget` and repeat = `1` exclude each other: a budget is spent on repeats; leave one out";
+        let why = "`budget` and repeat = `1` exclude each other: a budget is for repeats; leave one out";
         assert_eq!(once, format!("--budget: {why}"));
         assert!(with("workload = 'oltp'\nrepeat = 1", &[flag]).is_ok());
     }
@@ -366,7 +366,7 @@ mod tests {
     #[test]
     fn who_asks_for_a_time_of_points_and_for_a_budget_is_told_that_the_budget_goes_on() {
         let refused = with("workload = 'oltp'", &[("clients", "1,2"), ("until", "time"), ("budget", "5m")]);
-        let why = "`budget` and until = `time` exclude each other: a budget is spent until all is known; leave one out";
+        let why = "`budget` and until = `time` exclude each other: a run with a budget goes on until it is sure; leave one out";
         assert_eq!(refused, Err(format!("--budget: {why}")));
         assert!(with("workload = 'oltp'\nuntil = 'time'", &[("clients", "1,2"), ("budget", "5m")]).is_ok());
     }

@@ -44,15 +44,20 @@ pub fn too_few_pairs(plan: &Plan, earlier: &EarlierRuns, catalogue: &Catalogue) 
     let (sure, pairs) = (plan.sure?, pairs_in_time(plan, earlier, catalogue)?);
     let what = if sure.comparisons > 0 { "pairs" } else { "repeats of each point" };
     if sure.pairs_max < PAIRS_MIN {
-        return Some(format!("{} {what} decide nothing: use --repeat {PAIRS_MIN} or more", sure.pairs_max));
+        return Some(format!(
+            "{} {what} are too few to decide anything: use --repeat {PAIRS_MIN} or more",
+            sure.pairs_max
+        ));
     }
     let budget = sure.budget.filter(|_| pairs < PAIRS_MIN)?;
     let rounds = f64::from(PAIRS_MIN);
     let [load, beside] = round_seconds(plan, earlier, catalogue).map(|seconds| rounds * seconds);
     // In a larger budget points are longer: up to their part of it in each round.
     let needed = (load + beside).max(beside / (1.0 - rounds / f64::from(FIRST_ROUND_PART))).ceil();
+    let time_for = if pairs == 0 { "none".to_owned() } else { pairs.to_string() };
     Some(format!(
-        "a budget of {} is too short for {PAIRS_MIN} {what}, and fewer decide nothing: use {} or more, or fewer points",
+        "a budget of {} is too short: it takes {PAIRS_MIN} {what} to decide anything, and there is time for {time_for}; use {} or more, or \
+         fewer points",
         plans::long_time(budget.as_secs_f64()),
         budget_flag(needed)
     ))
@@ -95,12 +100,14 @@ mod tests {
         let ab = ("ab", "service=1ms,4ms");
         let (pairs, said) = foreseen(&[ab, ("budget", "10s")]);
         // A point of 2 s begins and ends in 0.15 s.
-        let line = "a budget of 10.0 s is too short for 4 pairs, and fewer decide nothing: use --budget 18s or more, or fewer points";
+        let line = "a budget of 10.0 s is too short: it takes 4 pairs to decide anything, and there is time for 2; use --budget 18s or more, or fewer points";
         assert_eq!((pairs, said.as_deref()), (Some(2), Some(line)));
         assert_eq!(foreseen(&[ab, ("budget", "18s")]), (Some(4), None));
         assert_eq!(foreseen(&[ab, ("budget", "1h")]), (Some(20), None));
         let (_, repeats) = foreseen(&[("clients", "1,2,4"), ("budget", "20s")]);
-        assert!(repeats.is_some_and(|line| line.contains("too short for 4 repeats of each point")));
+        assert!(
+            repeats.is_some_and(|line| line.contains("too short: it takes 4 repeats of each point to decide anything"))
+        );
         assert_eq!([90.0, 121.0, 600.0].map(budget_flag), ["--budget 90s", "--budget 3m", "--budget 10m"]);
     }
 
@@ -123,7 +130,7 @@ mod tests {
 
     #[test]
     fn too_few_repeats_are_named_and_a_plan_of_a_fixed_number_says_nothing() {
-        let few = "3 pairs decide nothing: use --repeat 4 or more".to_owned();
+        let few = "3 pairs are too few to decide anything: use --repeat 4 or more".to_owned();
         let ab = ("ab", "service=1ms,4ms");
         assert_eq!(foreseen(&[ab, ("budget", "5m"), ("repeat", "3")]), (Some(3), Some(few)));
         assert_eq!(foreseen(&[ab, ("until", "sure")]), (Some(20), None));

@@ -15,9 +15,9 @@ use model::{Nanos, PointState, Until};
 use words::list::capital;
 use words::quantity::{counted, percent, range, time};
 
-/// More pairs are as good as never.
+/// Nobody measures more pairs, or more repeats.
 const PAIRS_TOLD_MAX: u32 = 10_000;
-/// A point that lasts so much of the longest time was ended by it, and not by what was known.
+/// A point that took at least this share of its longest time was ended by that time, and not because its rate was known.
 const ALL_OF_TIME: f64 = 0.99;
 
 /// What was decided and when it ended; `None` if time ended it.
@@ -44,7 +44,7 @@ fn of_pairs(run: &AskedRun, sure: &SurePlan) -> Option<String> {
         let alike = match (alike, cells.len()) {
             (0, _) => String::new(),
             (1, 1) => format!(": they differ by less than {difference}"),
-            (alike, _) => format!("; {alike} differ by less than {difference}"),
+            (alike, _) => format!("; in {alike} of them the two differ by less than {difference}"),
         };
         let (some, most) = (counts_of(&decided), sure.pairs_max);
         return Some(format!("{which}decided after {some} of at most {most} pairs{alike}"));
@@ -64,12 +64,12 @@ fn of_pairs(run: &AskedRun, sure: &SurePlan) -> Option<String> {
 fn pairs_missing(open: &[&RelativeCell], time: &str) -> String {
     // A single pair has no spread to foresee anything by.
     if open.iter().any(|cell| cell.ratio.n < 2) {
-        return "nothing is decided with fewer than four pairs".to_owned();
+        return "it takes at least four pairs".to_owned();
     }
     let all = || open.iter().map(|cell| cell.pairs_more.unwrap_or(1));
     let (least, most) = (all().min().unwrap_or(1), all().max().unwrap_or(1));
     if most > PAIRS_TOLD_MAX {
-        return "they vary too much for any number of pairs".to_owned();
+        return "the pairs differ so much from each other that more of them would not help".to_owned();
     }
     let more = if least == most { most.to_string() } else { format!("{least} to {most}") };
     let (each, what) = if open.len() == 1 { ("", "it") } else { (" each", "them") };
@@ -146,12 +146,12 @@ fn measured<'a>(run: &AskedRun<'a>) -> impl Iterator<Item = &'a crate::Summary> 
     complete.filter_map(|point| point.summary.as_ref())
 }
 
-/// The repeats of a point that is compared with nothing.
+/// The repeats of a point that is not compared with another.
 struct Repeats {
     n: u32,
     /// Half the width of the interval of their mean, as a share; `None` of fewer than four.
     half_width: Option<f64>,
-    /// How many more would do; `None` of fewer than four.
+    /// How many more would be enough; `None` of fewer than four.
     more: Option<u32>,
 }
 
@@ -198,20 +198,20 @@ fn repeats_of(run: &AskedRun, row: &PointAnalysis) -> Option<Repeats> {
     (!rates.is_empty()).then(repeats)
 }
 
-/// `about 9 more (--budget 12m) would do`
+/// `about 9 more (--budget 12m) would be enough`
 fn repeats_missing(run: &AskedRun, sure: &SurePlan, open: &[&Repeats]) -> String {
     let Some(more) = open.iter().map(|one| one.more).collect::<Option<Vec<u32>>>() else {
-        return "fewer than four tell nothing".to_owned();
+        return "it takes at least four".to_owned();
     };
     let most = more.iter().copied().fold(1, u32::max);
     if most > PAIRS_TOLD_MAX {
-        return "they vary too much for any number of repeats".to_owned();
+        return "the repeats differ so much from each other that more of them would not help".to_owned();
     }
     let points: f64 = more.iter().map(|more| f64::from(*more)).sum();
     let repeats = open.iter().zip(&more).map(|(one, more)| one.n + more).max().unwrap_or(0);
     let each = if open.len() == 1 { "" } else { " each" };
     let time = sure.budget.map(|_| format!(" ({})", time_missing(run, sure, points, repeats))).unwrap_or_default();
-    format!("about {most} more{each}{time} would do")
+    format!("about {most} more{each}{time} would be enough")
 }
 
 /// `the points ended when their rates were known to ±2 %, after 4.0 to 9.2 s of at most 30.0 s`
@@ -248,7 +248,7 @@ fn of_points(run: &AskedRun) -> Option<String> {
         });
     }
     let longest = open.iter().filter_map(|(point, within)| seconds_needed(point, *within)).reduce(f64::max);
-    let longer = longest.map_or(String::new(), |seconds| format!("; about {} would do", time(seconds * 1e9)));
+    let longer = longest.map_or(String::new(), |seconds| format!("; about {} would be enough", time(seconds * 1e9)));
     let which = match (all, open.len()) {
         (1, _) => "the rate is not".to_owned(),
         (all, open) => format!("{open} of {all} rates {} not", if open == 1 { "is" } else { "are" }),
@@ -265,7 +265,7 @@ fn seconds(point: &PointAnalysis) -> f64 {
     point.summary.as_ref().map_or(0.0, |summary| summary.seconds)
 }
 
-/// How well the rate of `point` was to be known.
+/// How precise the rate of `point` was to be.
 fn asked_of(point: &PointAnalysis) -> Option<Precision> {
     match point.settings.value("until")? {
         SettingValue::Until(Until::Sure(within)) => Some(*within),
@@ -343,9 +343,9 @@ mod tests {
         assert_eq!(repeated(5, 0.002).as_deref(), Some(known));
         let open = repeated(5, 0.05).expect("it is told");
         let begins = "The mean of the point is not known to ±2.0 % after 5 repeats: about ";
-        assert!(open.starts_with(begins) && open.ends_with(") would do."), "{open}");
+        assert!(open.starts_with(begins) && open.ends_with(") would be enough."), "{open}");
         assert!(open.contains(" more (--budget ") && open.contains(" --repeat "), "{open}");
-        let few = "The mean of the point is not known to ±2.0 % after 3 repeats: fewer than four tell nothing.";
+        let few = "The mean of the point is not known to ±2.0 % after 3 repeats: it takes at least four.";
         assert_eq!(repeated(3, 0.01).as_deref(), Some(few));
     }
 
@@ -425,7 +425,9 @@ mod tests {
         };
         assert_eq!(told(&[(6, 3), (6, 161)]), "about 3 to 161 more each (90.0 s) would decide them");
         assert_eq!([600.0, 9_000.0].map(long_time), ["10 min", "2.5 h"]);
-        assert_eq!(told(&[(1, 3), (6, 161)]), "nothing is decided with fewer than four pairs");
+        assert_eq!(told(&[(1, 3), (6, 161)]), "it takes at least four pairs");
+        let never = told(&[(6, 3), (6, PAIRS_TOLD_MAX + 1)]);
+        assert_eq!(never, "the pairs differ so much from each other that more of them would not help");
     }
 
     /// `pairs` pairs of two engines, of which the second does `factor` times as much; each varies by `share`.

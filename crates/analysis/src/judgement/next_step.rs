@@ -236,7 +236,7 @@ impl NextStep {
             }
             NextStep::WarmUpLonger => "use a longer warmup, or run until the rate settles (`--until steady`)",
             NextStep::WarmUpLongerInBudget => {
-                "use a longer `--warmup` and a larger `--budget`: a fifth of what a point gets of it is warmup, at most"
+                "use a larger `--budget` and a longer `--warmup`: at most a fifth of the time of a point is warmup"
             }
             NextStep::QuoteSpread => "see the timeline; quote the spread with the mean",
             NextStep::FindWhatBegan => "see what began at these times; quote the levels, not the mean over them",

@@ -48,7 +48,7 @@ pub fn point_rate(point: &PointData) -> Option<f64> {
 /// What is known of the comparisons of a plan.
 pub struct Knowledge {
     rule: PairRule,
-    /// For what is compared with nothing.
+    /// For points that are not compared with others.
     means: MeanRule,
     /// The arms of each place, as the plan has them.
     arms: BTreeMap<u32, BTreeSet<u32>>,

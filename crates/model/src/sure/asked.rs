@@ -30,7 +30,7 @@ pub struct ArmPlace {
 /// How a plan goes on until it is sure.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct SurePlan {
-    /// Arms that differ by less are alike; a mean that is known to it is known.
+    /// Arms that differ by less count as alike, and a mean counts as known if its interval is no wider to either side.
     pub difference: Precision,
     /// The most pairs of a comparison: the repeats of the plan.
     pub pairs_max: u32,

@@ -1,7 +1,7 @@
-//! How well the mean of repeats is known that are compared with nothing, although one has looked at it again and again.
+//! How precisely the mean of the repeats of a point is known that is not compared with another, if one looks at it after each repeat.
 //!
 //! In: the rates of the repeats of a point, with their places in the run. Out: half the width of the interval of their mean that holds at all looks
-//! together, and how many repeats more would do. The levels are those of [`super::boundary`], as for pairs, and Student's t is asked at them.
+//! together, and how many repeats more would be enough. The levels are those of [`super::boundary`], as for pairs, and Student's t is asked at them.
 //!
 //! Pairs are independent of each other because chance has their order; repeats of one point are not. A rate that keeps a part of its last value makes
 //! their mean vary more than their spread shows, and so few repeats cannot show by how much. So neighbours in the run are taken to keep half of it. The
@@ -75,7 +75,7 @@ impl MeanRule {
         self.rule.errors_at(n) * memory_factor(n, gap).sqrt()
     }
 
-    /// How many repeats more would do, if they are like `repeats`; `None` of fewer than four.
+    /// How many repeats more would be enough, if they are like `repeats`; `None` of fewer than four.
     pub fn repeats_more(&self, repeats: &[RepeatValue]) -> Option<u32> {
         let (n, gap, rates) = (repeats.len(), gap(repeats), rates(repeats));
         if n < PAIRS_MIN as usize {

@@ -15,7 +15,7 @@ use serde::Serialize;
 const LEVEL_MIN: f64 = 1e-12;
 /// Half an interval is about so many standard errors if more pairs are planned than these; for forecasts only.
 pub(super) const ERRORS_USUAL: f64 = 2.3;
-/// More pairs than this are as good as never.
+/// Nobody measures more pairs: forecasts end here.
 pub(super) const PAIRS_FORESEEN_MAX: f64 = 1e6;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]

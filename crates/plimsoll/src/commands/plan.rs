@@ -93,7 +93,7 @@ fn asked(plan: &Plan, in_time: Option<u32>) -> Option<String> {
         let (difference, in_time) = (sure.difference, in_time.unwrap_or(pairs));
         let what = match is_given(plan) {
             true => BY_TIMES.to_owned(),
-            false => format!("until a difference is decided or surely below {difference}"),
+            false => format!("until it is clear which is faster, or that they differ by less than {difference}"),
         };
         let time = if in_time < pairs { format!("; there is time for about {in_time}") } else { String::new() };
         let shown = smallest_difference(plan, Some(in_time)).map(|share| format!(": {}", differences(share)));
@@ -460,7 +460,10 @@ mod tests {
         let one = told("kv", &[("repeat", "1")]);
         assert!(one.contains("engine: cannot conclude with 1 pair; use --repeat 4"), "{one}");
         let short = told("kv", &[("budget", "30m"), ("engine", "sqlite"), ("repeat", "3")]);
-        assert!(short.contains("warning: 3 repeats of each point decide nothing: use --repeat 4 or more"), "{short}");
+        assert!(
+            short.contains("warning: 3 repeats of each point are too few to decide anything: use --repeat 4 or more"),
+            "{short}"
+        );
         // The drain takes as long as it takes.
         let drain = told("quick", &[("budget", "5m")]);
         assert!(drain.contains("5 min: first all 10 points once (at least ") && !drain.contains(" h)"), "{drain}");
@@ -477,7 +480,8 @@ mod tests {
             let in_time = pairs_in_time(&plan, &EarlierRuns::default(), &catalogue);
             (asked(&plan, in_time).expect("it compares"), smallest_difference(&plan, in_time).is_some())
         };
-        let most = "service, until a difference is decided or surely below 2%, in at most 20 pairs";
+        let most =
+            "service, until it is clear which is faster, or that they differ by less than 2%, in at most 20 pairs";
         let usual = "and more, if points vary by 3 %, as they usually do";
         assert_eq!(compared("1h"), (format!("{most}: differences of about 2 % {usual}"), true));
         let some = format!("{most}; there is time for about 6: differences of about 5 % {usual}");

@@ -136,7 +136,7 @@ fn left_out(analysis: &Analysis) -> Option<String> {
     (!parts.is_empty()).then(|| format!("Invalid: {}.", first_ones(&parts, "group")))
 }
 
-/// `Cut short, so compared with nothing: sqlite l.i0.`, and the same of points that ran on the data of such a step. A single point would not
+/// `Cut short, so not compared: sqlite l.i0.`, and the same of points that ran on the data of such a step. A single point would not
 /// be compared anyway.
 fn not_whole(points: &[PointAnalysis]) -> Vec<String> {
     let is_usable = |point: &&PointAnalysis| points.len() > 1 && point.validity != Validity::Invalid;
@@ -150,7 +150,7 @@ fn not_whole(points: &[PointAnalysis]) -> Vec<String> {
     }
     let kinds = [("Cut short", cut), ("On the data of a step that was cut short", after)];
     let named = kinds.into_iter().filter(|(_, names)| !names.is_empty());
-    named.map(|(why, names)| format!("{why}, so compared with nothing: {}.", first_ones(&names, "point"))).collect()
+    named.map(|(why, names)| format!("{why}, so not compared: {}.", first_ones(&names, "point"))).collect()
 }
 
 /// The invalid points of an analysis, by the names of their groups.

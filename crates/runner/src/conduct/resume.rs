@@ -123,9 +123,7 @@ fn why_over(mut matrix: PlanMatrix<'_>, done: &[PointId], head: &RunHead) -> Res
     Ok(match plan.sure.and_then(|sure| sure.budget).filter(|_| is_time_over) {
         Some(budget) => Some(format!("its budget of {budget} is spent; start the plan again with a larger `budget`")),
         None if has_next => None,
-        None if plan.sure.is_some() && done.len() < plan.trials.len() => {
-            Some("all that it was to decide is decided".to_owned())
-        }
+        None if plan.sure.is_some() && done.len() < plan.trials.len() => Some("nothing is left to decide".to_owned()),
         None => Some("all its points are complete".to_owned()),
     })
 }

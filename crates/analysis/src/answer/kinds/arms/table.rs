@@ -24,7 +24,7 @@ use words::quantity::{count, counted, time};
 const WIDE_COLUMNS_MAX: usize = 3;
 
 /// Who divides the rates gets another ratio than the pairs make.
-const RATES_OF_ALL: &str = "rates of all repeats, ratios of pairs";
+const RATES_OF_ALL: &str = "rates are of all repeats, ratios of complete pairs";
 
 pub(super) fn table(comparison: &Comparison, is_decided: bool) -> Option<AnswerTable> {
     let places = comparison.places();

@@ -357,7 +357,7 @@ fn the_table_of_two_arms_has_rates_and_their_ratio_over_clients() {
 fn rates_of_more_repeats_than_there_are_pairs_are_said_to_be() {
     let mut all = points(&[cell("MariaDB", 1000.0), cell("PostgreSQL", 1600.0)], 5);
     let conditions = |all: &[PointData]| answer_of(all.to_vec(), None).table.expect("it compares").conditions;
-    let beside = "rates of all repeats, ratios of pairs";
+    let beside = "rates are of all repeats, ratios of complete pairs";
     assert!(!conditions(&all).contains(beside), "{}", conditions(&all));
     all.pop();
     assert!(conditions(&all).ends_with(beside), "{}", conditions(&all));
