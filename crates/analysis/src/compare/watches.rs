@@ -6,7 +6,7 @@
 use super::arm::ComparedRun;
 use crate::PointAnalysis;
 use crate::points::limit_uses::{LimitedThing, limit_uses};
-use crate::points::watched_course::watched_rate;
+use crate::points::watched_course::{known_seconds, watched_rate};
 use model::{Observation, ObservedCounts, StatementCost};
 use serde::Serialize;
 use std::collections::BTreeMap;
@@ -36,6 +36,8 @@ pub struct WatchComparison {
 pub struct WatchedLoad {
     /// How long it was watched.
     pub seconds: f64,
+    /// Of how much of that it is known what the server did, which its rate is over; `None` if that is hardly any.
+    pub known_seconds: Option<f64>,
     pub counts: ObservedCounts,
     /// How many of them there were in a second; `None` if they are not counted, or if hardly any of the time is known.
     pub per_s: Option<f64>,
@@ -104,6 +106,7 @@ fn load(run: &ComparedRun, (point, seen): (&PointAnalysis, &Observation)) -> Wat
     let uses = limit_uses(point, &run.analysis.meta.machine);
     WatchedLoad {
         seconds: summary.map_or(0.0, |summary| summary.seconds),
+        known_seconds: known_seconds(point),
         counts: seen.counts,
         per_s: watched_rate(point),
         cpu_share: uses.iter().find(|used| used.thing == LimitedThing::Cpu).map(|cpu| cpu.mean),
@@ -271,11 +274,12 @@ mod tests {
             seen.unknown_ns = unknown_s * 1_000_000_000;
             let one = compared(&run, &watch(200, Vec::new()));
             let summary = analyse(&run).points.remove(0).summary.expect("it was watched");
-            (one.watches.expect("both were watched").loads[0].per_s, summary.ops_per_s, summary.seconds)
+            let load = one.watches.expect("both were watched").loads[0];
+            ((load.per_s, load.known_seconds), (summary.ops_per_s, load.seconds))
         };
-        assert_eq!(ended(0), (Some(200.0), 200.0, 10.0));
-        assert_eq!(ended(5), (Some(400.0), 400.0, 10.0));
-        assert_eq!(ended(10).0, None, "hardly anything is known");
+        assert_eq!(ended(0), ((Some(200.0), Some(10.0)), (200.0, 10.0)));
+        assert_eq!(ended(5), ((Some(400.0), Some(5.0)), (400.0, 10.0)));
+        assert_eq!(ended(10).0, (None, None), "hardly anything is known");
     }
 
     #[test]

@@ -87,6 +87,7 @@ mod tests {
         let change = |text: &str, sides| StatementChange { text: text.into(), database: Some("shop".into()), sides };
         let load = WatchedLoad {
             seconds: 60.0,
+            known_seconds: Some(60.0),
             counts: ObservedCounts::Statements,
             per_s: Some(200.0),
             cpu_share: None,
