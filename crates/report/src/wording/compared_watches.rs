@@ -179,7 +179,7 @@ pub fn watch_rows(watches: &WatchComparison) -> (Vec<WatchRow>, usize) {
 fn row(change: &StatementChange) -> WatchRow {
     let figures = [
         figure(change, "mean time", |side| Some(side.mean_ns), |ns| time(ns).to_string()),
-        figure(change, "calls per second", |side| Some(side.calls_per_s), |per_s| count(per_s).to_string()),
+        figure(change, "calls per second", |side| side.calls_per_s, |per_s| count(per_s).to_string()),
         figure(change, "share of the time", |side| Some(side.time_share), |share| percent(share).to_string()),
         figure(change, "rows read per row sent", |side| side.rows_read_per_row_sent, small_number),
         figure(change, "pages per call", |side| side.pages_per_call, small_number),
@@ -213,7 +213,7 @@ mod tests {
     fn side(mean_ns: f64, time_share: f64, rows: f64) -> Option<StatementFigures> {
         Some(StatementFigures {
             calls: 1_000,
-            calls_per_s: 100.0,
+            calls_per_s: Some(100.0),
             mean_ns,
             time_share,
             rows_read_per_row_sent: Some(rows),
