@@ -217,11 +217,14 @@ mod tests {
         run_of((1..=repeats).map(&mut point).collect(), Vec::new())
     }
 
-    fn compared(base: &RunData, new: &RunData) -> RunComparison {
-        let analyses: [Analysis; 2] = [base, new].map(analyse);
-        let runs = [base, new];
+    fn all_compared<const N: usize>(runs: [&RunData; N]) -> Vec<RunComparison> {
+        let analyses: [Analysis; N] = runs.map(analyse);
         let runs = runs.iter().zip(&analyses).map(|(data, analysis)| ComparedRun { name: "run", data, analysis });
-        compare_runs(&runs.collect::<Vec<_>>()).remove(0)
+        compare_runs(&runs.collect::<Vec<_>>())
+    }
+
+    fn compared(base: &RunData, new: &RunData) -> RunComparison {
+        all_compared([base, new]).remove(0)
     }
 
     fn kinds(one: &RunComparison) -> &KindComparison {
@@ -282,6 +285,14 @@ mod tests {
         assert_eq!([&log.base[0], &log.new[0]], ["a.log", "a.log with other statements, digest 00000008"]);
         assert_eq!(compared(&base, &replay_of(2, "a.log", 7)).places.len(), 1);
         assert_eq!(compared(&base, &replay_of(2, "a.log", 0)).places.len(), 1, "of an older run it is not known");
+    }
+
+    #[test]
+    fn two_logs_at_the_path_of_an_older_run_are_not_the_same() {
+        let [old, one, other] = [(1, 0), (2, 7), (3, 8)].map(|(seed, digest)| replay_of(seed, "a.log", digest));
+        let places = |all: [&RunData; 3]| all_compared(all).iter().map(|one| one.places.len()).collect::<Vec<usize>>();
+        assert_eq!(places([&old, &one, &other]), [1, 0]);
+        assert_eq!(places([&one, &old, &other]), [1, 0]);
     }
 
     #[test]
