@@ -135,6 +135,11 @@ impl KindComparison {
         }
     }
 
+    /// What was answered and what failed, without how long it took.
+    pub(crate) fn without_times(self) -> KindComparison {
+        KindComparison { ratios: Vec::new(), ..self }
+    }
+
     /// The kinds that are performed otherwise, and show no difference in their times.
     pub fn replanned(&self) -> impl Iterator<Item = &KindRatio> {
         self.ratios.iter().filter(|one| one.plans.differs() && !one.estimate.verdict.is_difference())
@@ -328,6 +333,22 @@ mod tests {
             "{:?}",
             found.failures
         );
+    }
+
+    #[test]
+    fn kinds_of_a_place_without_a_rate_have_no_ratio_that_nobody_judged() {
+        let [base, new] = [(1, 1.0), (2, 9.0)].map(|(seed, slower)| run(seed, 4, slower, |_| Vec::new()));
+        let mut analyses = [&base, &new].map(analyse);
+        let summaries = analyses.iter_mut().flat_map(|one| &mut one.points).filter_map(|point| point.summary.as_mut());
+        for summary in summaries {
+            (summary.ops_per_s, summary.queries_per_s) = (0.0, 0.0);
+            (summary.response_ns, summary.service_ns) = (None, None);
+        }
+        let runs = [&base, &new].into_iter().zip(&analyses);
+        let runs = runs.map(|(data, analysis)| ComparedRun { name: "run", data, analysis });
+        let one = compare_runs(&runs.collect::<Vec<_>>()).remove(0);
+        let [found] = &one.unpaired_kinds[..] else { panic!("one place without a rate: {one:?}") };
+        assert_eq!((one.places.len(), found.ratios.len()), (0, 0));
     }
 
     #[test]
