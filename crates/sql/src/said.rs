@@ -2,7 +2,8 @@
 //!
 //! In: a statement that was split, and the columns. Out: the tokens that are their values. Limits: a statement is not parsed. A value is a
 //! literal or a parameter, alone or as the first of a sum: what else is calculated, a value before its column (`5 = id`) and rows that are compared
-//! with rows are not found, nor is anything in a MERGE. A table whose schema is not known is that of any schema, if there are not two of them.
+//! with rows are not found, nor is anything in a MERGE. A table whose schema is not known is that of any schema, if there are not two of them. Tables
+//! that only a session has (CREATE TEMPORARY TABLE) count as those that they hide.
 
 use crate::lexer::{Token, TokenKind};
 use crate::reading::Dialect;
@@ -14,6 +15,8 @@ use crate::split::{SplitText, TableName};
 pub struct ValueColumn {
     /// The schema of its table; `None` for any.
     pub schema: Option<String>,
+    /// Other schemas that have a table of that name.
+    pub also_in: Vec<String>,
     /// Its table, without a schema.
     pub table: String,
     pub column: String,
@@ -41,17 +44,18 @@ pub struct SaidValues {
     pub inserted: Vec<usize>,
 }
 
-/// What `text`, which was split into `tokens`, says of `columns`. Tables without a schema are `in_schema`, if that is known.
+/// What `text`, which was split into `tokens`, says of `columns`. Tables without a schema are in the first schema of the `path` that has them, if that is
+/// known.
 pub fn said_values(
     text: &str,
     tokens: &[Token],
     dialect: Dialect,
-    in_schema: Option<&str>,
+    path: Option<&[String]>,
     columns: &[ValueColumn],
 ) -> SaidValues {
     let split = SplitText { text, tokens, dialect };
     let scopes = Scopes::of(split);
-    let statement = Statement { split, in_schema, columns, scopes: &scopes };
+    let statement = Statement { split, path, columns, scopes: &scopes };
     let mut values = Vec::new();
     for at in 0..tokens.len() {
         statement.push_compared(at, &mut values);
@@ -72,7 +76,7 @@ const CALCULATED: [&str; 11] = ["+", "-", "*", "/", "%", "||", "^", "&", "|", "<
 
 struct Statement<'a> {
     split: SplitText<'a>,
-    in_schema: Option<&'a str>,
+    path: Option<&'a [String]>,
     columns: &'a [ValueColumn],
     scopes: &'a Scopes,
 }
@@ -211,9 +215,14 @@ impl Statement<'_> {
     fn is_of_table(&self, column: &ValueColumn, table: &TableName) -> bool {
         let is_same = |one: &str, other: &str| self.split.is_same(one, other);
         let is_called = |other: &ValueColumn| is_same(&other.table, &table.table);
-        let is_in = |schema: &str| match table.schema.as_deref().or(self.in_schema) {
-            Some(known) => is_same(schema, known),
-            None => {
+        let is_in = |schema: &str| match (&table.schema, self.path) {
+            (Some(known), _) => is_same(schema, known),
+            (None, Some(path)) => {
+                let has_it =
+                    |name: &&String| is_same(name, schema) || column.also_in.iter().any(|it| is_same(name, it));
+                path.iter().find(has_it).is_some_and(|first| is_same(first, schema))
+            }
+            (None, None) => {
                 let mut schemas = self.columns.iter().filter(|other| is_called(other)).map(|other| &other.schema);
                 schemas.all(|other| other.as_deref().is_none_or(|other| is_same(other, schema)))
             }
@@ -280,6 +289,7 @@ mod tests {
     fn columns() -> Vec<ValueColumn> {
         let of = |(table, column, place): (&str, &str, usize)| ValueColumn {
             schema: None,
+            also_in: Vec::new(),
             table: table.to_owned(),
             column: column.to_owned(),
             place,
@@ -366,9 +376,10 @@ mod tests {
     fn a_table_of_another_schema_is_another_table() {
         let of = |schemas: &[&str], in_schema: Option<&str>, text: &str| {
             let tokens = lexer::tokens(text, Postgres).unwrap();
+            let path = in_schema.map(|schema| vec![schema.to_owned()]);
             let column = |schema: &&str| ValueColumn { schema: Some((*schema).to_owned()), ..columns().swap_remove(0) };
             let columns: Vec<ValueColumn> = schemas.iter().map(column).collect();
-            let said = said_values(text, &tokens, Postgres, in_schema, &columns);
+            let said = said_values(text, &tokens, Postgres, path.as_deref(), &columns);
             assert_eq!(said.inserted, [0; 0], "{text}");
             said.values.into_iter().map(|value| value.column).collect::<Vec<usize>>()
         };
@@ -383,6 +394,31 @@ mod tests {
         assert_eq!(of(&["shop", "crm"], Some("crm"), plain), [1]);
         assert_eq!(of(&["shop", "crm"], None, plain), [0; 0], "it may be either");
         assert_eq!(of(&["shop", "crm"], None, both), [0, 1]);
+    }
+
+    #[test]
+    fn a_table_without_a_schema_is_in_the_first_one_of_the_path_that_has_it() {
+        let is_said = |path: &[&str], text: &str| {
+            let path: Vec<String> = path.iter().map(|name| (*name).to_owned()).collect();
+            let (schema, also_in) = (Some("shop".to_owned()), vec!["crm".to_owned()]);
+            let column = ValueColumn { schema, also_in, ..columns().swap_remove(0) };
+            let tokens = lexer::tokens(text, Postgres).unwrap();
+            let said = said_values(text, &tokens, Postgres, Some(&path), &[column]);
+            said.values.len() == 1 && said.inserted.len() == 1
+        };
+        let plain = "INSERT INTO orders (id) VALUES (5)";
+        for (path, expected) in [
+            (&["shop", "crm"][..], true),
+            (&["crm", "shop"], false),
+            (&["$user", "shop"], true),
+            (&["Shop", "other"], false),
+            (&["other"], false),
+            (&[], false),
+        ] {
+            assert_eq!(is_said(path, plain), expected, "{path:?}");
+            assert!(is_said(path, "INSERT INTO shop.orders (id) VALUES (5)"), "{path:?}");
+            assert!(!is_said(path, "INSERT INTO crm.orders (id) VALUES (5)"), "{path:?}");
+        }
     }
 
     #[test]

@@ -162,7 +162,8 @@ impl<'a> Pass<'a> {
             counter_of.push(counter);
             let of_schema = of_schemas.entry(column.schema.as_str()).or_default();
             let (table, name) = (column.table.clone(), column.column.clone());
-            of_schema.columns.push(sql::ValueColumn { schema: None, table, column: name, place: column.place });
+            let (schema, also_in) = (None, Vec::new());
+            of_schema.columns.push(sql::ValueColumn { schema, also_in, table, column: name, place: column.place });
             of_schema.numbers.push((number, counter));
         }
         Pass { dialect, schemas, columns: of_schemas, inference: Inference::new(&lasts, counter_of) }
