@@ -40,14 +40,19 @@ fn statements_of(nth: u64) -> Vec<Logged> {
         logged(format!("INSERT INTO order_lines VALUES ({id}, 1, 5), ({id}, 2, 6)"), 0, 2),
         logged(format!("UPDATE orders o SET o.total = 11 WHERE o.id IN ({id})"), 0, 1),
         logged(format!("SELECT qty FROM order_lines WHERE order_id = '{id}'"), 2, 0),
-        logged(format!("INSERT INTO orders (id, note) VALUES ({own}, 'id = {id}')"), 0, 1),
+        logged(
+            format!("SELECT qty FROM order_lines WHERE (order_id, line) IN (({id}, 1), (CAST({id} AS SIGNED), 2))"),
+            2,
+            0,
+        ),
+        logged(format!("INSERT INTO orders (id, note) SELECT {own}, 'id = {id}'"), 0, 1),
         logged(format!("SELECT note FROM orders WHERE id BETWEEN {own} AND {own}"), 1, 0),
         logged(format!("SELECT total FROM orders WHERE id = {}", nth + 1), 1, 0),
     ]
 }
 
 /// The values of `orders.id` and `order_lines.order_id` above 100 that these statements say, and the ids that they make.
-const MOVED_PER_ORDER: u64 = 1 + 2 + 1 + 1 + 1 + 2;
+const MOVED_PER_ORDER: u64 = 1 + 2 + 1 + 1 + 2 + 1 + 2;
 
 /// A slow log of MariaDB.
 fn slow_log(lab: &Lab) -> PathBuf {

@@ -127,13 +127,17 @@ impl KeyMover {
     }
 
     /// The parameters of a template that are values of keys, if tables without a schema are looked for in `path`; `None` if it says such a value itself,
-    /// if it says one parameter of two keys, or of one and of what is none, or if the type of one has no room for values of the key.
+    /// if it says one parameter of two keys, or of one and of what is none, or if the type or a cast of one has no room for values of the key.
     fn params_of(&self, template: &PreparedTemplate, path: Option<&[String]>) -> Option<Vec<(usize, usize)>> {
         let PreparedTemplate { text, types, .. } = template;
         let tokens = sql::tokens(text, self.dialect.sql()).ok()?;
         let said = sql::said_values(text, &tokens, self.dialect.sql(), path, &self.columns).values;
         let is_param = |at: usize| tokens[at].kind == sql::TokenKind::Param;
-        if said.iter().any(|value| value.is_negative || !is_param(value.token)) {
+        let is_cut = |value: &sql::SaidValue| {
+            let most = self.narrow_cast(text, &tokens, value).and_then(|its_type| narrow_highest(its_type.text(text)));
+            most.is_some_and(|most| self.keys[self.key_of[value.column].0].0.highest > most)
+        };
+        if said.iter().any(|value| value.is_negative || !is_param(value.token) || is_cut(value)) {
             return None;
         }
         let mut uses: BTreeMap<usize, Option<usize>> = BTreeMap::new();
@@ -212,11 +216,9 @@ impl KeyMover {
             out.push_str(&moved);
             done = token.end;
             // The client has called its value an int2, because it fitted.
-            if let [cast, its_type, ..] = tokens[value.token + 1..]
-                && cast.is_sign(text, "::")
-                && narrow_highest(its_type.text(text)).is_some()
-            {
-                out.push_str("::bigint");
+            if let Some(its_type) = self.narrow_cast(text, tokens, value) {
+                out.push_str(&text[done..its_type.start]);
+                out.push_str("bigint");
                 done = its_type.end;
             }
         }
@@ -225,6 +227,16 @@ impl KeyMover {
         }
         out.push_str(&text[done..]);
         Some(out)
+    }
+
+    /// The type in the cast of `value`, if there is a larger one of whole numbers (PostgreSQL).
+    fn narrow_cast<'a>(&self, text: &str, tokens: &'a [sql::Token], value: &sql::SaidValue) -> Option<&'a sql::Token> {
+        let [cast, its_type, ..] = tokens.get(value.token + 1..)? else { return None };
+        let opening = value.token.checked_sub(2 + usize::from(value.is_negative));
+        let is_call = opening.is_some_and(|at| tokens[at].is_word(text, &["cast"]));
+        let is_cast = cast.is_sign(text, "::") || is_call && cast.is_word(text, &["as"]);
+        let is_narrow = self.dialect == LogDialect::Postgres && narrow_highest(its_type.text(text)).is_some();
+        (is_cast && is_narrow).then_some(its_type)
     }
 
     /// What is written in place of `written`, a number or a text, behind a minus if it is negative.
@@ -420,6 +432,7 @@ mod tests {
                 "SELECT 1 FROM orders WHERE id IN (500, 2501,'2502')",
             ),
             ("INSERT INTO orders VALUES (501, 7, 'id = 501')", "INSERT INTO orders VALUES (2501, 107, 'id = 501')"),
+            ("INSERT INTO orders SELECT 501, 7, 501", "INSERT INTO orders SELECT 2501, 107, 501"),
             ("DELETE FROM order_lines WHERE order_id=501 -- 501", "DELETE FROM order_lines WHERE order_id=2501 -- 501"),
             (
                 "SELECT 1 FROM orders WHERE customer BETWEEN-7 AND -200",
@@ -438,6 +451,11 @@ mod tests {
         let cast = "SELECT 1 FROM orders WHERE id IN ('501'::int2, '502'::numeric) AND total = '5'::int2";
         let wider = "SELECT 1 FROM orders WHERE id IN ('1501'::bigint, '1502'::numeric) AND total = '5'::int2";
         assert_eq!(moved_in(LogDialect::Postgres, cast, 1), wider);
+        let cast = "SELECT 1 FROM orders WHERE id IN (CAST(501 AS int2), CAST(502 AS text)) AND customer = cast(-7 AS smallint)";
+        let wider = "SELECT 1 FROM orders WHERE id IN (CAST(1501 AS bigint), CAST(1502 AS text)) AND customer = cast( 43 AS bigint)";
+        assert_eq!(moved_in(LogDialect::Postgres, cast, 1), wider);
+        let cast = "SELECT 1 FROM orders WHERE (id, total) IN ((CAST(501 AS INT), 501))";
+        assert_eq!(moved_in(LogDialect::Mysql, cast, 1), cast.replace("CAST(501", "CAST(1501"));
     }
 
     #[test]
@@ -612,6 +630,13 @@ mod tests {
             KeyMover::new(LogDialect::Postgres, Vec::new(), &[typed], keys).templates.remove(0).is_some()
         };
         assert_eq!(["int2", "int4", "int8", "unknown"].map(of_orders), [false, true, true, true]);
+        let in_cast = template("SELECT 1 FROM orders WHERE id = CAST($1 AS int2) OR total = $2::int2");
+        let mover_of_cast = |highest: i64| {
+            let mut keys = keys();
+            keys[0].highest = highest;
+            KeyMover::new(LogDialect::Postgres, Vec::new(), std::slice::from_ref(&in_cast), keys)
+        };
+        assert_eq!([32_767, 32_768].map(|most| mover_of_cast(most).templates[0].is_some()), [true, false]);
         let params = mover.templates[0].clone().unwrap();
         let lane = LaneKeys { session: Some(3), copy: 1, params, ..LaneKeys::new(Arc::new(mover)) };
         let mut text = b"501".to_vec();
