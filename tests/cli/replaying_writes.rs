@@ -229,7 +229,8 @@ fn exchanged(nth: u64) -> [(u64, String); 6] {
     let update = |id: u64, total: u64| format!("UPDATE orders SET total = {total} WHERE id = {id}");
     [
         (1, order(1)),
-        (2, order(2)),
+        // Without a list of columns.
+        (2, "INSERT INTO orders VALUES (DEFAULT, 2, 0)".to_owned()),
         (1, line(first, 11)),
         (2, line(second, 12)),
         (1, update(first, 21)),

@@ -640,10 +640,11 @@ static REPLAY_WORDS: ReplayWords = ReplayWords {
     plans: PlanWords { explain: "EXPLAIN (COSTS OFF, FORMAT JSON)", steps: plan_steps::steps },
 };
 
-/// Columns that a sequence fills, or that hold UUIDs which the server makes.
+/// Columns that a sequence fills, or that hold UUIDs which the server makes, with their places.
 const MADE_COLUMNS: &str = "SELECT c.relname, a.attname, CASE WHEN a.atttypid = 'uuid'::regtype THEN '' ELSE coalesce('nextval(' || \
     quote_literal(pg_get_serial_sequence(quote_ident(n.nspname) || '.' || quote_ident(c.relname), a.attname)) || '::regclass)', \
-    pg_get_expr(d.adbin, d.adrelid)) END \
+    pg_get_expr(d.adbin, d.adrelid)) END, (SELECT count(*) FROM pg_attribute b WHERE b.attrelid = a.attrelid AND b.attnum > 0 \
+    AND b.attnum < a.attnum AND NOT b.attisdropped) \
     FROM pg_attribute a JOIN pg_class c ON c.oid = a.attrelid JOIN pg_namespace n ON n.oid = c.relnamespace \
     LEFT JOIN pg_attrdef d ON d.adrelid = a.attrelid AND d.adnum = a.attnum \
     WHERE a.attnum > 0 AND NOT a.attisdropped AND c.relkind IN ('r', 'p') AND n.nspname NOT IN ('pg_catalog', 'information_schema') \
