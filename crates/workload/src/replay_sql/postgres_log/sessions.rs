@@ -15,6 +15,9 @@ use crate::recording_error::RecordingError;
 use sql::{BoundText, Token};
 use std::collections::HashMap;
 
+/// What the server says of each statement behind one that has aborted its transaction.
+const CONSEQUENCE: &str = "current transaction is aborted";
+
 /// All sessions of a log.
 pub(super) struct Sessions<'a> {
     taker: &'a mut dyn LogTaker,
@@ -206,9 +209,11 @@ impl<'a> Sessions<'a> {
     fn fail(&mut self, record: &Record) -> Result<(), RecordingError> {
         let session = self.session(record);
         let is_last = session.statement.as_deref() == Some(record.statement.as_str());
+        // What has aborted the transaction is not sent, so that it need not fail again.
+        let is_consequence = session.is_aborted && record.message.starts_with(CONSEQUENCE);
         if is_last || record.statement.is_empty() || record.ends_session {
             session.is_aborted |= is_last && !session.has_sent;
-            return self.end_last(record, is_last);
+            return self.end_last(record, is_last && !is_consequence);
         }
         let text = record.statement.as_str();
         let bound = binding::bound(text, binding::values_in_context(&record.context).unwrap_or(&record.detail));
@@ -372,6 +377,10 @@ mod tests {
         let unbound = ("LOG", "execute <unnamed>: INSERT INTO t VALUES ($1)", "");
         assert_eq!(sent(&[begin, unbound, failed, commit]), ("BEGIN; ROLLBACK".to_owned(), 1));
         assert_eq!(sent(&[begin, unbound, commit]), ("BEGIN; END".to_owned(), 1));
+        let logged = ("LOG", "statement: UPDATE t SET n = 2", "");
+        let told = sent(&[begin, unbound, failed, logged, aborted, commit]);
+        assert_eq!(told, ("BEGIN; UPDATE t SET n = 2; ROLLBACK".to_owned(), 1), "it need not fail again");
+        assert_eq!(sent(&[begin, logged, aborted, commit]).0, "BEGIN; !UPDATE t SET n = 2; END");
         let prepares = ("ERROR", "relation does not exist", "PREPARE p AS SELECT $1");
         assert_eq!(sent(&[prepares, commit]), ("!PREPARE p AS SELECT $1; END".to_owned(), 0));
     }
