@@ -67,7 +67,6 @@ pub fn middle(pairs: &[RepeatPair], side: impl Fn(&RepeatPair) -> f64) -> f64 {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
     use crate::analyse;
     use crate::compare::{ComparedRun, compare_runs};
     use crate::simulated::{Simulation, run_of};

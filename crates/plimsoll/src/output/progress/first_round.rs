@@ -34,7 +34,7 @@ impl FirstRound {
         self.measured += 1;
     }
 
-    /// What stands above the table if so much of the budget is `left`.
+    /// What is above the table if so much of the budget is `left`.
     pub fn heading(&self, left: Nanos) -> String {
         let FirstRound { budget, points, measured } = *self;
         let took = Nanos(budget.0.saturating_sub(left.0));
