@@ -6,6 +6,7 @@
 //! needs Linux 6.6. `cargo xtask bench floor` runs it next to plimsoll.
 
 use io_uring::{IoUring, opcode, squeue, types};
+use rustix::event::{PollFd, PollFlags};
 use rustix::fs::{Mode, OFlags, open};
 use std::error::Error;
 use std::io::{self, ErrorKind, Read, Write};
@@ -35,7 +36,7 @@ fn main() -> Result<(), Box<dyn Error>> {
                     stream.set_nodelay(true)?;
                     exchange(stream, &message, answer, ops)?;
                 }
-                None => exchange(UnixStream::connect(address)?, &message, answer, ops)?,
+                None => exchange(PolledSocket(UnixStream::connect(address)?), &message, answer, ops)?,
             }
         }
         _ => {
@@ -107,6 +108,26 @@ fn read_by_ring(path: &str, depth: u32, ops: u64) -> io::Result<()> {
 fn push(queue: &mut squeue::SubmissionQueue<'_>, entry: &squeue::Entry) {
     // SAFETY: the entry names the registered file and the registered block of its slot, which has no other operation in flight.
     unsafe { queue.push(entry) }.expect("the ring has an entry for every slot")
+}
+
+/// A unix socket whose answers are waited for by a poll: a read that waits is woken a second time, when the server takes the message.
+struct PolledSocket(UnixStream);
+
+impl Read for PolledSocket {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        rustix::event::poll(&mut [PollFd::new(&self.0, PollFlags::IN)], None)?;
+        self.0.read(buffer)
+    }
+}
+
+impl Write for PolledSocket {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.0.write(bytes)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
 }
 
 /// Sends the same message and reads an answer of as many bytes, one after the other.

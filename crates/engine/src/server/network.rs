@@ -94,7 +94,7 @@ impl Route {
         };
         // The deadline is of this connection attempt and the login; these limits hold for every later answer.
         transport.set_timeouts(patience)?;
-        Ok(PlainStream { deadline: Some(deadline), ..PlainStream::new(transport) })
+        Ok(PlainStream { patience: Some(patience), deadline: Some(deadline), ..PlainStream::new(transport) })
     }
 
     /// Begins to connect without a wait, over a stream whose socket is handed over: whether it succeeds within `allowed` shows when bytes
@@ -246,6 +246,17 @@ fn wait_until_ready(socket: &impl AsFd, deadline: Deadline, ready: PollFlags) ->
     }
 }
 
+/// Waits for the answer to what was sent, for as long as a read would, which is for ever without `patience`. A read that waits itself at a unix socket is
+/// woken twice for each answer: the kernel wakes it also when the server takes the question and so makes room. A poll is woken by
+/// the answer alone. With a client and its server on one CPU that makes a point select a fifth faster.
+#[inline]
+fn wait_for_answer(socket: &impl AsFd, patience: Option<Duration>) -> io::Result<()> {
+    match poll(&mut [PollFd::new(socket, PollFlags::IN)], patience.map(timespec).as_ref())? {
+        0 => Err(ErrorKind::WouldBlock.into()),
+        _ => Ok(()),
+    }
+}
+
 fn timespec(time: Duration) -> Timespec {
     Timespec { tv_sec: time.as_secs() as i64, tv_nsec: time.subsec_nanos().into() }
 }
@@ -310,7 +321,11 @@ impl AsFd for Transport {
 /// A connected socket in clear text. Reads and writes end at its time-outs, and at its deadline while it has one.
 pub struct PlainStream {
     transport: Transport,
+    /// The time-out of its socket.
+    patience: Option<Duration>,
     deadline: Option<Deadline>,
+    /// Whether something was written since the last read.
+    has_asked: bool,
     /// What is read and written in place of the socket, once that was handed over.
     memory: Option<Box<SocketMemory>>,
     /// The attempt to reach the server, if it was begun without a wait and nothing has come yet.
@@ -319,7 +334,7 @@ pub struct PlainStream {
 
 impl PlainStream {
     fn new(transport: Transport) -> PlainStream {
-        PlainStream { transport, deadline: None, memory: None, attempt: None }
+        PlainStream { transport, patience: None, deadline: None, has_asked: false, memory: None, attempt: None }
     }
 }
 
@@ -352,8 +367,11 @@ impl Read for PlainStream {
             }
             return Ok(read);
         }
+        let has_asked = std::mem::take(&mut self.has_asked);
         if let Some(deadline) = self.deadline {
             wait_until_ready(self, deadline, PollFlags::IN)?;
+        } else if has_asked && matches!(self.transport, Transport::Unix(_)) {
+            wait_for_answer(self, self.patience)?;
         }
         match &mut self.transport {
             Transport::Unix(stream) => stream.read(buffer),
@@ -371,6 +389,7 @@ impl Write for PlainStream {
         if let Some(deadline) = self.deadline {
             wait_until_ready(self, deadline, PollFlags::OUT)?;
         }
+        self.has_asked = true;
         match &mut self.transport {
             Transport::Unix(stream) => stream.write(bytes),
             Transport::Tcp(stream) => stream.write(bytes),
@@ -510,6 +529,26 @@ mod tests {
         );
         stream.set_deadline(None);
         assert_eq!(stream.read(&mut answer).unwrap(), 1);
+    }
+
+    #[test]
+    fn a_server_that_does_not_answer_on_a_unix_socket_is_left_after_the_patience() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("s").display().to_string();
+        let server = std::os::unix::net::UnixListener::bind(&path).unwrap();
+        let deadline = Deadline::unless_interrupted(CONTROL_ANSWER);
+        let mut stream = ServerStream::from(Route::Socket(path).connect(deadline, Duration::from_millis(20)).unwrap());
+        stream.set_deadline(None);
+        let (mut theirs, _) = server.accept().unwrap();
+        stream.write_all(b"question").unwrap();
+        let mut answer = [0; 4];
+        assert_eq!(stream.read(&mut answer).unwrap_err().kind(), ErrorKind::WouldBlock);
+        stream.write_all(b"another").unwrap();
+        theirs.write_all(b"yes").unwrap();
+        assert_eq!(stream.read(&mut answer).unwrap(), 3);
+        stream.write_all(b"the last").unwrap();
+        drop(theirs);
+        assert!(matches!(stream.read(&mut answer), Ok(0) | Err(_)), "an end is an answer, too");
     }
 
     #[test]
