@@ -337,12 +337,16 @@ fn watch_in_several_files(server: &MariadbByHand) {
     assert!(!compared.stdout.contains("--repeat"), "a watch has no repeats: {}", compared.stdout);
 }
 
-/// Each interval of the run phase has its number, from 0 on, and each source has been read. How many updates there are.
+/// Each interval of the run phase has its number, from 0 on, and is over when the phase ends, and each source has been read. How many updates there
+/// are.
 fn has_no_holes(file: &Path) -> u64 {
     let db = Connection::open_with_flags(file, OpenFlags::SQLITE_OPEN_READ_ONLY).unwrap();
     let numbers = "SELECT count(DISTINCT interval), max(interval) + 1 FROM interval WHERE phase = 'run'";
     let (intervals, after_last): (u32, u32) = db.query_row(numbers, [], |row| Ok((row.get(0)?, row.get(1)?))).unwrap();
     assert_eq!(intervals, after_last, "{}", file.display());
+    let late =
+        "SELECT count(*) FROM interval i JOIN phase p USING (point, phase) WHERE i.start_ns + i.length_ns > p.end_ns";
+    assert_eq!(db.query_row(late, [], |row| row.get::<_, i64>(0)).unwrap(), 0, "{}", file.display());
     let sources = "SELECT (SELECT count(*) FROM source) - (SELECT count(DISTINCT source) FROM counter)";
     assert_eq!(db.query_row(sources, [], |row| row.get::<_, i64>(0)).unwrap(), 0, "{}", file.display());
     let updates = "SELECT coalesce(sum(ok), 0) FROM interval JOIN kind USING (point, kind) WHERE kind.name = 'update'";

@@ -401,8 +401,7 @@ impl WatchPerformer<'_> {
             let is_over = self.wait_until(end.min(start + Nanos(self.interval.0 * u64::from(intervals + 1))), end);
             let at = self.clock.now();
             intervals = u32::try_from(at.since(start).0 / self.interval.0).unwrap_or(u32::MAX);
-            // What was done after the last whole interval has a row, too.
-            let rows_end = if is_over { intervals + 1 } else { intervals };
+            let rows_until = if is_over { rows.last_end(at) } else { rows.whole_end(at) };
             let is_roll = is_over && self.will_go_on();
             if let Some(server) = self.session.watch.server.as_mut().filter(|_| is_over) {
                 server.want_statements();
@@ -410,7 +409,7 @@ impl WatchPerformer<'_> {
             let take = |reading: &ServerReading| {
                 // What a server that is away has done by now is reported when it answers again, and counts there. What is lost leaves a gap.
                 let done = reading.done.as_deref().or((is_roll || reading.is_lost).then_some(&[][..]));
-                rows.take(rows_end, done, reading.restarted || reading.is_away)
+                rows.take(rows_until, done, reading.restarted || reading.is_away)
             };
             let values = self.read(at, take, &mut figures, conductor);
             let is_new = self.follow_events(at, start, (&values, figures.threads()), conductor);
