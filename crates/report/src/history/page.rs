@@ -25,8 +25,8 @@ pub fn history_page(history: &History) -> Page {
         sections.push(PageSection { title: "Plans with too few runs".to_owned(), blocks, ..PageSection::default() });
     }
     sections.push(reading());
-    let plans = plural(enough.len() as u64, "plan");
-    let runs: usize = enough.iter().map(|plan| plan.runs.len()).sum();
+    let plans = plural(history.plans.len() as u64, "plan");
+    let runs: usize = history.plans.iter().map(|plan| plan.runs.len()).sum();
     Page {
         title: "History".to_owned(),
         headline: format!("History of {plans}, {}", plural(runs as u64, "run")),
@@ -109,7 +109,15 @@ mod tests {
             assert!(text.contains("s of file rndrd depth 1 is 7.0 % lower"), "{text}");
             assert!(text.contains("Plans with too few runs") && text.contains("other plan: Cannot tell"), "{text}");
         }
+        assert!(html.contains("<h1>History of 2 plans, 32 runs</h1>"), "{html}");
         assert!(html.contains("<code>20</code> to <code>5</code>") && html.contains("<svg"));
         assert!(markdown.contains("](charts/history-1-01-ops-s-file-rndrd-depth-1.png)"), "{markdown}");
+    }
+
+    #[test]
+    fn plans_with_too_few_runs_are_counted() {
+        let mut history = crate::history::fixture();
+        history.plans.retain(PlanHistory::has_too_few_runs);
+        assert_eq!(history_page(&history).headline, "History of 1 plan, 2 runs");
     }
 }
