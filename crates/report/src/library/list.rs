@@ -181,9 +181,9 @@ fn row(row: &LibraryRow) -> String {
     )
 }
 
-/// `13`, or `5 of 13` of a run that is not complete.
+/// `13`, or `5 of 13` of a run that is not complete. A search is one trial of the plan and makes as many points as it needs.
 fn points_words((complete, planned): (usize, usize)) -> String {
-    if complete == planned { planned.to_string() } else { format!("{complete} of {planned}") }
+    if complete >= planned { complete.to_string() } else { format!("{complete} of {planned}") }
 }
 
 fn badges(row: &LibraryRow) -> Vec<(String, &'static str)> {
@@ -258,6 +258,11 @@ mod tests {
             assert!(html.contains(text), "{text}: {html}");
         }
         assert!(!html.contains("indicative</span>") && !html.contains("http-equiv=\"refresh\""));
+    }
+
+    #[test]
+    fn a_search_has_as_many_points_as_it_made() {
+        assert_eq!([(19, 1), (13, 13), (5, 13)].map(points_words), ["19", "13", "5 of 13"]);
     }
 
     #[test]

@@ -146,10 +146,10 @@ pub(super) fn so_far(phase: &LivePhase) -> Nanos {
 
 fn current_point(run: &LiveRun, labels: &[String]) -> String {
     let (complete, planned) = (run.complete(), run.meta.plan.trials.len());
+    // A search may measure more points than its plan names.
     match (run.current(), labels.last()) {
-        // A search may measure more points than its plan names.
         (Some(_), Some(label)) => format!("point {} of {}: {label}", complete + 1, planned.max(complete + 1)),
-        _ => format!("{complete} of {planned} points are complete"),
+        _ => format!("{complete} of {} points are complete", planned.max(complete)),
     }
 }
 
@@ -304,6 +304,15 @@ mod tests {
         let view = LiveRunText::new(&empty, &[], None, Duration::from_secs(2));
         assert_eq!((view.figures[0].value.as_str(), view.figures[1].value.as_str()), ("not begun", "-"));
         assert!(live_html("a", "a", &view, "n0").contains("points are complete"));
+    }
+
+    #[test]
+    fn a_search_has_no_more_complete_points_than_there_are() {
+        let mut over = live();
+        over.meta.plan.trials.truncate(1);
+        over.points.iter_mut().for_each(|point| point.state = PointState::Complete);
+        let view = LiveRunText::new(&over, &["a".to_owned(), "b".to_owned()], None, Duration::from_secs(2));
+        assert_eq!(view.place, "2 of 2 points are complete");
     }
 
     #[test]
