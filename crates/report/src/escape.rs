@@ -5,6 +5,7 @@
 //! escapes what it writes into an SVG document.
 
 use plot::escape::visible_char;
+use words::code::without_marks;
 
 /// For one cell or line of Markdown: no table, link, emphasis, code or HTML can begin in it.
 pub fn markdown(text: &str) -> String {
@@ -37,6 +38,11 @@ pub fn csv(text: &str) -> String {
 /// For a terminal: one line, no control characters, so no escape sequence can begin.
 pub fn terminal(text: &str) -> String {
     text.chars().map(visible_char).collect()
+}
+
+/// For a sentence in a terminal, which does not set code in another letter: without the marks of code.
+pub fn terminal_sentence(text: &str) -> String {
+    without_marks(&terminal(text))
 }
 
 #[cfg(test)]

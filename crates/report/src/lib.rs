@@ -40,7 +40,7 @@ mod wrap;
 pub use charts::{CHARTS, Chart, PointCharts};
 pub use csv_column::CsvFile;
 pub use csv_files::CSV_FILES;
-pub use escape::terminal as terminal_text;
+pub use escape::{terminal as terminal_text, terminal_sentence};
 pub use files::{WrittenReport, write, write_comparison, write_figures, write_history};
 pub use format::count as with_separators;
 pub use history::{history_csv, history_text};

@@ -1,6 +1,7 @@
 //! Code in a sentence: what is between backticks, as Markdown has it.
 //!
-//! In: a sentence, or what is to be code in one. Out: its parts, or code between backticks. Limits: backticks without their partner are text.
+//! In: a sentence, or what is to be code in one. Out: its parts, code between backticks, or the sentence without the marks of code. Limits:
+//! backticks without their partner are text.
 
 /// A part of a sentence.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -45,6 +46,32 @@ pub fn sentence_parts(sentence: &str) -> Vec<SentencePart<'_>> {
     parts
 }
 
+/// `sentence` for a place that sets nothing apart, such as a terminal: without the marks of code.
+pub fn without_marks(sentence: &str) -> String {
+    let written = |part: SentencePart| match part {
+        SentencePart::Text(text) => text.replace('`', ""),
+        SentencePart::Code(code) => without_needless_quotes(code, '`'),
+    };
+    sentence_parts(sentence).into_iter().map(written).collect()
+}
+
+/// `text`, a statement of SQL, without the quotes of names that need none. A name with a blank is no name without them, and PostgreSQL takes
+/// capitals for small letters.
+pub fn without_needless_quotes(text: &str, quote: char) -> String {
+    let pieces: Vec<&str> = text.split(quote).collect();
+    // Quotes without their partner, and those within a name: which are which is not known.
+    if pieces.len().is_multiple_of(2) || text.contains(&format!("{quote}{quote}")) {
+        return text.to_owned();
+    }
+    let is_small =
+        |c: char| c.is_ascii_lowercase() || c == '_' || c.is_ascii_digit() || (quote == '`' && c.is_ascii_uppercase());
+    let needs_none = |name: &str| name.chars().all(is_small) && !name.starts_with(|c: char| c.is_ascii_digit());
+    let written = |(nth, piece): (usize, &&str)| {
+        if nth % 2 == 0 || needs_none(piece) { (*piece).to_owned() } else { format!("{quote}{piece}{quote}") }
+    };
+    pieces.iter().enumerate().map(written).collect()
+}
+
 /// Where the first backtick of `text` is from `from` on, and how many there are in a row.
 fn run_of_ticks(text: &str, from: usize) -> Option<(usize, usize)> {
     let at = from + text[from..].find('`')?;
@@ -76,6 +103,27 @@ mod tests {
             sentence_parts(&sentence),
             [Text("takes "), Code("select `a` from `t`"), Text(" longer, as "), Code("b"), Text(" does")]
         );
+    }
+
+    #[test]
+    fn a_terminal_has_no_marks_of_code_and_keeps_the_quotes_that_a_name_needs() {
+        assert_eq!(without_marks("use `--time`, a lone ` is nothing"), "use --time, a lone  is nothing");
+        let sentence = format!("{} is slow", code_span("select `a` from `order lines`"));
+        assert_eq!(without_marks(&sentence), "select a from `order lines` is slow");
+    }
+
+    #[test]
+    fn only_quotes_that_are_not_needed_are_left_out() {
+        let spared = |text| without_needless_quotes(text, '"');
+        assert_eq!(
+            spared(r#"SELECT sum("amount EUR"), "a_1" FROM "Orders""#),
+            r#"SELECT sum("amount EUR"), a_1 FROM "Orders""#
+        );
+        assert_eq!((spared(r#""1a" "é""#), spared("a")), (r#""1a" "é""#.to_owned(), "a".to_owned()));
+        for unclear in [r#""a" "cut o"#, r#""a""b" "c""#] {
+            assert_eq!(spared(unclear), unclear);
+        }
+        assert_eq!(without_needless_quotes("`Orders` . `my id`", '`'), "Orders . `my id`");
     }
 
     #[test]

@@ -155,7 +155,7 @@ fn text(dir: &Path, heads: &[(PathBuf, Result<RunHead, String>)], width: usize) 
         let is_small = || path.metadata().is_ok_and(|file| file.len() <= ANSWERED_BYTES_MAX);
         let is_answered = nth + ANSWERED_MAX >= heads.len() && head.is_ok() && is_small();
         let answer = is_answered.then(|| store::read(path).ok()).flatten();
-        let answer = answer.map(|run| report::terminal_text(analysis::answer(&analysis::analyse(&run)).headline()));
+        let answer = answer.map(|run| report::terminal_sentence(analysis::answer(&analysis::analyse(&run)).headline()));
         for line in answer.iter().flat_map(|answer| report::wrapped(answer, width.saturating_sub(INDENT))) {
             let _ = writeln!(text, "{:INDENT$}{line}", "");
         }

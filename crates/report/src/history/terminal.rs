@@ -3,7 +3,7 @@
 //! In: a history, a width in columns. Out: lines no wider than that. Limits: of many series those that changed have a line, and the rates. Plans
 //! that have too few runs are counted, and the one with the most runs is named.
 
-use crate::escape::terminal as safe;
+use crate::escape::{terminal as safe, terminal_sentence};
 use crate::render::labels::Labels;
 use crate::wording::history::{
     ChangesOfRun, cannot_tell_sentence, change_cell, change_clauses, changes_by_run, conditions_sentence,
@@ -105,8 +105,7 @@ fn few_lines(few: &[&PlanHistory], is_all: bool, width: usize) -> Option<Vec<Str
 }
 
 fn wrapped(text: &str, width: usize, indent: &str) -> Vec<String> {
-    let text = safe(text).replace('`', "");
-    wrap(&text, width - indent.len()).into_iter().map(|line| format!("{indent}{line}")).collect()
+    wrap(&terminal_sentence(text), width - indent.len()).into_iter().map(|line| format!("{indent}{line}")).collect()
 }
 
 fn safe_phrases(series: &HistorySeries) -> Vec<String> {

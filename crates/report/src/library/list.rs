@@ -162,7 +162,7 @@ fn row(row: &LibraryRow) -> String {
     } else {
         String::new()
     };
-    let title = if row.title.is_empty() { String::new() } else { format!("<br>{}", plain(&row.title)) };
+    let title = if row.title.is_empty() { String::new() } else { format!("<br>{}", coded(&row.title)) };
     let started = row.started_unix_ms.map(|ms| format!("<br><span class=\"small\">{}</span>", format::utc(ms)));
     let badges: String = badges(row)
         .iter()

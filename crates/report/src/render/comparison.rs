@@ -5,7 +5,7 @@
 
 use super::labels::Labels;
 use super::terminal::wrap;
-use crate::escape::terminal as safe;
+use crate::escape::{terminal as safe, terminal_sentence as plain};
 use crate::wording::compare::{
     arm_name, change_text, cost_heading, cost_name, cost_value, design_sentence, interval_text, introduction,
     ratio_text, row_name,
@@ -16,7 +16,6 @@ use crate::wording::compared_watches::{WATCHES_HEADING, watch_rows};
 use crate::wording::metric::{metric_value, verdict_word};
 use analysis::RatioVerdict;
 use analysis::compare::{CostChange, KindComparison, MetricRatio, PlaceComparison, RunComparison, WatchComparison};
-use words::code::{SentencePart, sentence_parts};
 
 /// The costs of one place that are shown.
 const COSTS_MAX: usize = 5;
@@ -110,15 +109,6 @@ fn statements_of(watches: &WatchComparison, width: usize) -> Vec<String> {
     }
     lines.extend(rest_line(rest));
     lines
-}
-
-/// Without the marks of code, which a terminal does not set in another letter.
-fn plain(text: &str) -> String {
-    let text = safe(text);
-    let words = |part: SentencePart| match part {
-        SentencePart::Text(words) | SentencePart::Code(words) => words.replace('`', ""),
-    };
-    sentence_parts(&text).into_iter().map(words).collect()
 }
 
 /// A row for each speed, and for each percentile that adds something to it.

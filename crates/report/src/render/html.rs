@@ -11,7 +11,7 @@ use crate::escape;
 use crate::findings::FindingItem;
 use crate::table::{Cell, Column, Look, Row, Table};
 use plot::figure::Figure;
-use words::code::{SentencePart, sentence_parts};
+use words::code::{SentencePart, sentence_parts, without_marks};
 
 /// A longer table is folded.
 const UNFOLDED_MAX: usize = 30;
@@ -25,9 +25,9 @@ pub fn page_html(page: &Page) -> String {
 /// The document with the style, the script and the data of all its pictures.
 pub fn page_with(page: &Page, interaction: &Interaction) -> String {
     let Interaction { policy, style, script, data } = interaction;
-    let title = plain(&page.title);
+    let title = plain(&without_marks(&page.title));
     let about: String =
-        [&page.title].into_iter().chain(&page.about).map(|part| format!(" &middot; {}", plain(part))).collect();
+        [&page.title].into_iter().chain(&page.about).map(|part| format!(" &middot; {}", coded(part))).collect();
     let question = match page.question.as_str() {
         "" => String::new(),
         question => format!("<p class=\"question\">{}</p>\n", coded(question)),
@@ -62,20 +62,20 @@ pub fn page_with(page: &Page, interaction: &Interaction) -> String {
          <header id=\"overview\">\n<p class=\"small\">plimsoll{about}</p>\n{question}<h1>{}</h1>\n{lead}{opening}</header>\n{sections}{measured}\
          <footer class=\"small\">{written} This file is self-contained.</footer>\n</main>\n</div>\n{data}<script>{script}</script>\n\
          </body>\n</html>",
-        plain(&page.headline)
+        coded(&page.headline)
     )
 }
 
 /// Links to the sections; empty if they have no names.
 fn contents(page: &Page) -> String {
     let named = page.sections.iter().filter(|section| !section.id.is_empty());
-    let link = |id: &str, title: &str| format!("<li><a href=\"#{id}\">{}</a></li>\n", plain(title));
+    let link = |id: &str, title: &str| format!("<li><a href=\"#{id}\">{}</a></li>\n", coded(title));
     let links: String = named.map(|section| link(section.id, &section.title)).collect();
     if links.is_empty() { links } else { format!("<ol>\n{}{links}</ol>", link("overview", "Answer")) }
 }
 
 fn section(section: &PageSection, page: &Page) -> String {
-    let (title, mut tables) = (plain(&section.title), 0);
+    let (title, mut tables) = (coded(&section.title), 0);
     let mut body = String::new();
     for one in &section.blocks {
         body += &match one {
@@ -91,7 +91,7 @@ fn section(section: &PageSection, page: &Page) -> String {
         Some(about) => format!(
             "<section class=\"fold\"><details><summary><h2>{title}</h2> <span class=\"small\">{}</span></summary><div{id}>\n\
              {body}</div></details></section>\n",
-            plain(about)
+            coded(about)
         ),
     }
 }
@@ -101,7 +101,7 @@ fn block(one: &PageBlock, page: &Page) -> String {
         PageBlock::Heading(text) => format!("<h3>{}</h3>\n", coded(text)),
         PageBlock::Paragraph(text) => format!("<p>{}</p>\n", coded(text)),
         PageBlock::Small(text) => format!("<p class=\"small\">{}</p>\n", coded(text)),
-        PageBlock::Lead(text) => format!("<p class=\"lead\">{}</p>\n", plain(text)),
+        PageBlock::Lead(text) => format!("<p class=\"lead\">{}</p>\n", coded(text)),
         PageBlock::List(items) => {
             format!("<ul>{}</ul>\n", items.iter().map(|item| format!("<li>{}</li>\n", coded(item))).collect::<String>())
         }
@@ -110,7 +110,7 @@ fn block(one: &PageBlock, page: &Page) -> String {
             format!("<div class=\"comparisons\">\n{}</div>\n", all.iter().map(matrix_html).collect::<String>())
         }
         PageBlock::Caution(text) => format!("<p class=\"caution\">{}</p>\n", coded(text)),
-        PageBlock::Error(text) => format!("<p class=\"error\">{}</p>\n", plain(text)),
+        PageBlock::Error(text) => format!("<p class=\"error\">{}</p>\n", coded(text)),
         PageBlock::Trust(badges, text) => {
             let badge = |(count, word): &(usize, &str)| format!("<span class=\"badge {word}\">{count} {word}</span> ");
             let badges: String = badges.iter().map(badge).collect();
@@ -134,11 +134,11 @@ fn block(one: &PageBlock, page: &Page) -> String {
             "<div id=\"main-{}\" class=\"main\">\n{}</div>\n<p class=\"small\">{}</p>\n",
             section.id,
             pictures(&section.figures),
-            plain(&section.help)
+            coded(&section.help)
         ),
         PageBlock::Folded(summary, blocks) => {
             let blocks: String = blocks.iter().map(|one| block(one, page)).collect();
-            format!("<details><summary>{}</summary>\n{blocks}</details>\n", plain(summary))
+            format!("<details><summary>{}</summary>\n{blocks}</details>\n", coded(summary))
         }
         PageBlock::Contents => format!(
             "<details class=\"contents\"><summary>Contents</summary><nav aria-label=\"Contents, folded\">{}</nav></details>\n",
@@ -149,9 +149,9 @@ fn block(one: &PageBlock, page: &Page) -> String {
 
 /// A table for each part of the columns, and its notes.
 fn table_html(table: &Table, is_open: bool) -> String {
-    let title = if table.title.is_empty() { String::new() } else { format!("<h3>{}</h3>\n", plain(&table.title)) };
+    let title = if table.title.is_empty() { String::new() } else { format!("<h3>{}</h3>\n", coded(&table.title)) };
     let warnings: String =
-        table.warnings.iter().map(|text| format!("<p class=\"error\">{}</p>\n", plain(text))).collect();
+        table.warnings.iter().map(|text| format!("<p class=\"error\">{}</p>\n", coded(text))).collect();
     let mut tables = String::new();
     for (part, places) in table.parts() {
         if !part.is_empty() {
@@ -164,7 +164,7 @@ fn table_html(table: &Table, is_open: bool) -> String {
     }
     let texts = table.texts.iter().map(|(title, text)| {
         let lines: Vec<String> = text.lines().map(plain).collect();
-        format!("<details><summary>{}</summary><pre>{}</pre></details>\n", plain(title), lines.join("\n"))
+        format!("<details><summary>{}</summary><pre>{}</pre></details>\n", coded(title), lines.join("\n"))
     });
     let texts: String = texts.collect();
     let notes: String = table.notes.iter().map(|note| format!("<p class=\"small\">{}</p>\n", coded(note))).collect();
@@ -198,7 +198,7 @@ fn label(row: &Row) -> String {
     let name = if row.is_marked { format!("<strong>{name}</strong>") } else { name };
     let below = row.below.iter().map(|cell| {
         let class = if cell.look == Look::Worse { "small error" } else { "small beside" };
-        format!("<br><span class=\"{class}\">{}</span>", plain(&cell.text))
+        format!("<br><span class=\"{class}\">{}</span>", coded(&cell.text))
     });
     format!("<td class=\"name\">{name}{}</td>", below.collect::<String>())
 }
@@ -210,7 +210,7 @@ fn cell_html(column: &Column, cell: &Cell) -> String {
             let rest = text.strip_prefix(word).unwrap_or_default();
             format!("<span class=\"badge {word}\">{word}</span><span class=\"small\">{rest}</span>")
         }
-        (_, Some(link)) => format!("<a href=\"#{}\">{}</a>", plain(link), plain(&cell.text)),
+        (_, Some(link)) => format!("<a href=\"#{}\">{}</a>", plain(link), coded(&cell.text)),
         _ => coded(&cell.text),
     };
     let order = if column.is_text { String::new() } else { order_attribute(&cell.text) };
@@ -272,8 +272,11 @@ fn facts(all: &[PageFact]) -> String {
     // Long values need the whole width; of facts with a meaning there are many short ones.
     let class = if all.iter().any(|fact| !fact.meaning.is_empty()) { "" } else { " class=\"wide\"" };
     let fact = |fact: &PageFact| {
-        let title =
-            if fact.meaning.is_empty() { String::new() } else { format!(" title=\"{}\"", plain(&fact.meaning)) };
+        let title = if fact.meaning.is_empty() {
+            String::new()
+        } else {
+            format!(" title=\"{}\"", plain(&without_marks(&fact.meaning)))
+        };
         format!("<div><dt{title}>{}</dt><dd>{}</dd></div>\n", plain(&fact.name), plain(&fact.value))
     };
     format!("<dl{class}>{}</dl>\n", all.iter().map(fact).collect::<String>())
@@ -306,7 +309,7 @@ fn picture(picture: &Picture) -> String {
         "<figure class=\"{both}{wide}\" id=\"figure-{id}\"{measured}><div class=\"scroll\">{svg}</div>{narrow}{table}</figure>"
     );
     if picture.folded {
-        format!("<details class=\"{}\"><summary>{}</summary>{figure}</details>\n", wide.trim(), plain(&picture.title))
+        format!("<details class=\"{}\"><summary>{}</summary>{figure}</details>\n", wide.trim(), coded(&picture.title))
     } else {
         format!("{figure}\n")
     }
@@ -368,6 +371,48 @@ mod tests {
             "{markdown}"
         );
         assert!(markdown.lines().filter(|line| line.starts_with('|')).count() == HOSTILE.len() + 2, "{markdown}");
+    }
+
+    #[test]
+    fn no_mark_of_code_is_left_in_a_sentence() {
+        let said = || "`plimsoll limit` shows it".to_owned();
+        let row = Row { below: vec![Cell::from(said())], ..Row::new("a", [said()]) };
+        let table = Table {
+            title: said(),
+            warnings: vec![said()],
+            notes: vec![said()],
+            texts: vec![(said(), "text".to_owned())],
+            columns: vec![Column::text(said())],
+            rows: vec![row],
+            ..Table::default()
+        };
+        let fact = PageFact { meaning: said(), ..PageFact::new("name", "value") };
+        let blocks = vec![
+            PageBlock::Heading(said()),
+            PageBlock::Lead(said()),
+            PageBlock::Caution(said()),
+            PageBlock::Error(said()),
+            PageBlock::Next(said()),
+            PageBlock::Table(table),
+            PageBlock::Facts(vec![fact]),
+            PageBlock::Folded(said(), vec![PageBlock::Small(said())]),
+        ];
+        let section = PageSection { id: "one", title: said(), folded: Some(said()), blocks };
+        let page = Page {
+            title: said(),
+            about: vec![said()],
+            question: said(),
+            headline: said(),
+            lead: vec![said()],
+            sections: vec![section],
+            ..Page::default()
+        };
+        let html = page_html(&page);
+        assert!(html.contains("<title>plimsoll: plimsoll limit shows it</title>"), "{html}");
+        let body = html.split_once("<body>").and_then(|(_, body)| body.split_once("<script")).expect("it has both").0;
+        assert!(body.contains("<h1><code>plimsoll limit</code> shows it</h1>") && !body.contains('`'), "{body}");
+        let markdown = page_markdown(&page);
+        assert!(markdown.starts_with("# `plimsoll limit` shows it\n") && !markdown.contains("\\`"), "{markdown}");
     }
 
     #[test]

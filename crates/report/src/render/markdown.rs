@@ -10,7 +10,7 @@ use words::code::{SentencePart, code_span, sentence_parts};
 
 /// The document. Its figures are linked as `charts/ID.png`.
 pub fn page_markdown(page: &Page) -> String {
-    let mut out = format!("# {}\n\n", safe(&page.headline));
+    let mut out = format!("# {}\n\n", coded(&page.headline));
     if !page.question.is_empty() {
         out += &format!("{}\n\n", coded(&page.question));
     }
@@ -22,7 +22,7 @@ pub fn page_markdown(page: &Page) -> String {
 
 fn section(section: &PageSection) -> String {
     let blocks: String = section.blocks.iter().map(block).collect();
-    format!("\n## {}\n{blocks}", safe(&section.title))
+    format!("\n## {}\n{blocks}", coded(&section.title))
 }
 
 fn block(one: &PageBlock) -> String {
@@ -60,8 +60,8 @@ fn block(one: &PageBlock) -> String {
 
 /// A table for each part of the columns, what is below its rows as a list, and its notes.
 fn table(table: &Table) -> String {
-    let title = if table.title.is_empty() { String::new() } else { format!("\n### {}\n", safe(&table.title)) };
-    let warnings: String = table.warnings.iter().map(|warning| format!("\n**{}**\n", safe(warning))).collect();
+    let title = if table.title.is_empty() { String::new() } else { format!("\n### {}\n", coded(&table.title)) };
+    let warnings: String = table.warnings.iter().map(|warning| format!("\n**{}**\n", coded(warning))).collect();
     let has_groups = table.has_groups();
     let names = |row: &Row| has_groups.then(|| safe(&row.group)).into_iter().chain([safe(&row.label_text())]);
     let mut out = title + &warnings;
@@ -71,7 +71,7 @@ fn table(table: &Table) -> String {
         }
         let heads = has_groups.then_some(table.group_head).into_iter().chain([table.label_head.as_str()]);
         let columns = || places.iter().map(|nth| &table.columns[*nth]);
-        let heads = heads.chain(columns().map(|column| column.long_head.as_str())).map(safe);
+        let heads = heads.chain(columns().map(|column| column.long_head.as_str())).map(coded);
         let rules = std::iter::repeat_n("---", if has_groups { 2 } else { 1 });
         let rules = rules.chain(columns().map(|column| if column.is_text { "---" } else { "---:" }));
         out += &format!("\n{}|{}|\n", line(heads), rules.collect::<Vec<_>>().join("|"));
@@ -79,7 +79,7 @@ fn table(table: &Table) -> String {
             table.rows.iter().map(|row| line(names(row).chain(places.iter().map(|nth| coded(&row.cells[*nth].text))))),
         );
     }
-    let below = |row: &Row, cell: &Cell| format!("- {}: {}\n", safe(&row.label_text()), safe(&cell.text));
+    let below = |row: &Row, cell: &Cell| format!("- {}: {}\n", safe(&row.label_text()), coded(&cell.text));
     let below: String = table.rows.iter().flat_map(|row| row.below.iter().map(move |cell| below(row, cell))).collect();
     if !below.is_empty() {
         out += &format!("\n{below}");
@@ -88,7 +88,7 @@ fn table(table: &Table) -> String {
     for (title, text) in &table.texts {
         // Four blanks make a block of code, in which nothing has a meaning.
         let lines: String = text.lines().map(|line| format!("    {}\n", escape::terminal(line))).collect();
-        out += &format!("\n{}:\n\n{lines}", safe(title));
+        out += &format!("\n{}:\n\n{lines}", coded(title));
     }
     out
 }

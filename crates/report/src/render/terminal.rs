@@ -10,7 +10,7 @@ mod table;
 pub use answer::answer;
 pub use ended::{ended_findings, ended_head, ended_point};
 
-use crate::escape::terminal as safe;
+use crate::escape::{terminal as safe, terminal_sentence as unquoted};
 use crate::findings::{FindingGroup, grouped};
 use crate::table::Table;
 use crate::tables::TABLES;
@@ -111,14 +111,9 @@ impl Paint {
     /// Each sentence begins a line.
     fn verdict(self, analysis: &Analysis, answer: &Answer) -> Vec<String> {
         let sentences = not_in_answer(analysis, answer);
-        let lines = sentences.iter().flat_map(|sentence| wrap(&safe(sentence), self.width));
+        let lines = sentences.iter().flat_map(|sentence| wrap(&unquoted(sentence), self.width));
         lines.map(|line| self.text(&line, Tone::Strong)).collect()
     }
-}
-
-/// Without the marks of code, which a terminal does not set in another letter.
-fn unquoted(text: &str) -> String {
-    safe(text).replace('`', "")
 }
 
 fn cut(text: &str, width: usize) -> String {
@@ -287,7 +282,7 @@ mod tests {
             let analysis = quick();
             let text = details(&analysis, width, false);
             let verdict = text.trim_end().rsplit("\n\n").next().unwrap();
-            let whole = not_in_answer(&analysis, &analysis::answer(&analysis)).join(" ");
+            let whole = unquoted(&not_in_answer(&analysis, &analysis::answer(&analysis)).join(" "));
             assert_eq!(verdict.split_whitespace().collect::<Vec<_>>(), whole.split_whitespace().collect::<Vec<_>>());
             assert!(verdict.lines().all(|line| line.chars().count() <= width), "{verdict}");
         }
