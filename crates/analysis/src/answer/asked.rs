@@ -19,6 +19,13 @@ impl<'a> AskedRun<'a> {
         self.analysis.meta.plan.asked.question.as_deref()
     }
 
+    /// What names the run in a command. Whoever reads the answer later may have run another meanwhile, which is then the last one.
+    pub fn name_to_type(&self) -> String {
+        let name = &self.analysis.meta.run_id;
+        let is_word = !name.is_empty() && name.chars().all(|c| c.is_ascii_alphanumeric() || "-_.".contains(c));
+        if is_word { name.clone() } else { format!("'{}'", name.replace('\'', r"'\''")) }
+    }
+
     /// Whether the plan asks what limits the work, and not how much it is.
     pub fn asks_what_limits(&self) -> bool {
         let begins = |question: &str| {
@@ -74,5 +81,21 @@ impl<'a> AskedRun<'a> {
         let comparable = || self.rows.points.iter().filter(|point| is_comparable(point));
         let has_work = comparable().any(|point| !point.is_drain());
         comparable().filter(move |point| !has_work || !point.is_drain())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::simulated::Simulation;
+
+    #[test]
+    fn the_name_of_a_run_is_one_word_of_a_command() {
+        let named = |name: &str| {
+            let mut analysis = Simulation::counts(&[1; 10]).analysis();
+            analysis.meta.run_id = name.to_owned();
+            AskedRun { analysis: &analysis, rows: &analysis }.name_to_type()
+        };
+        assert_eq!([named("20261201-quick"), named("it's"), named("")], ["20261201-quick", r"'it'\''s'", "''"]);
     }
 }

@@ -61,6 +61,15 @@ pub fn find(text: &str, dir: &Path) -> Result<PathBuf, Fault> {
     }
 }
 
+/// What names the run in `run_file` in a command, ready to paste: `last` if it is the newest in `dir`, which another run may have become meanwhile.
+pub fn name_to_type(run_file: &Path, dir: &Path) -> String {
+    let last = find("last", dir).ok().and_then(|last| last.canonicalize().ok());
+    if last.is_some() && last == run_file.canonicalize().ok() {
+        return "last".to_owned();
+    }
+    output::shell_word(&run_file.display().to_string()).into_owned()
+}
+
 /// The files of the runs that `names` name in `dir`. A run that is named twice is refused with `advice`.
 pub fn find_distinct(names: &[&String], dir: &Path, advice: &str) -> Result<Vec<PathBuf>, Fault> {
     let files: Vec<PathBuf> = names.iter().map(|name| find(name, dir)).collect::<Result<_, _>>()?;
@@ -216,4 +225,22 @@ fn json(heads: &[(PathBuf, Result<RunHead, String>)]) -> serde_json::Value {
         Err(error) => serde_json::json!({"run": path, "error": error}),
     };
     serde_json::json!({"schema": "plimsoll.list/1", "runs": heads.iter().map(run).collect::<Vec<_>>()})
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_run_is_the_last_one_until_another_one_began_after_it() {
+        let dir = tempfile::tempdir().unwrap();
+        let file = |name: &str| dir.path().join(format!("{name}.{}", store::EXTENSION));
+        let (first, second) = (file("20261201-143849-quick"), file("20261201-143901-file"));
+        std::fs::write(&first, "").unwrap();
+        assert_eq!(name_to_type(&first, dir.path()), "last");
+        std::fs::write(&second, "").unwrap();
+        let path = first.display().to_string();
+        assert_eq!([&first, &second].map(|file| name_to_type(file, dir.path())), [path.as_str(), "last"]);
+        assert_eq!(name_to_type(Path::new("gone/a b"), Path::new("gone")), "'gone/a b'");
+    }
 }

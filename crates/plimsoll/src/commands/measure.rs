@@ -3,7 +3,7 @@
 //! In: a resolved plan or a run file to resume, and the options. Out: a run file, a report, the verdict, an exit code.
 //! Limits: wiring; the crate `runner` measures, `analysis` and `report` judge and write.
 
-use super::answer;
+use super::{answer, list};
 use crate::bus_flags::BusFlags;
 use crate::command_line::command_line;
 use crate::context::Context;
@@ -191,7 +191,7 @@ impl RecordedRun {
     /// Names the command that measures the points of `run` that the user has skipped, if there are any.
     pub fn note_skipped(&self, run: &RunData, resumption: Resumption, options: &Options, context: &Context) {
         if self.measured.is_ok() && can_go_on(run) {
-            let command = resume_command(resumption, &self.file, self.made, options, relaunch::loaded_here());
+            let command = self.resume_command(resumption, options);
             context.note(format_args!("some points were skipped; measure them with `{command}`"));
         }
     }
@@ -199,14 +199,20 @@ impl RecordedRun {
     /// Whether everything was measured of `run`, which was read back and reported. The fault of an interruption names the command that
     /// measures the rest.
     pub fn outcome(self, run: &RunData, resumption: Resumption, options: &Options) -> Result<(), Fault> {
-        let Err(fault) = self.measured else { return Ok(()) };
-        let text = if is_interruption(&fault) && can_go_on(run) {
-            let command = resume_command(resumption, &self.file, self.made, options, relaunch::loaded_here());
+        let Err(fault) = &self.measured else { return Ok(()) };
+        let text = if is_interruption(fault) && can_go_on(run) {
+            let command = self.resume_command(resumption, options);
             format!("{}; resume with `{command}`", fault.text)
         } else {
-            fault.text
+            fault.text.clone()
         };
-        Err(Fault { reported: true, text, ..fault })
+        Err(Fault { reported: true, text, exit: fault.exit })
+    }
+
+    fn resume_command(&self, resumption: Resumption, options: &Options) -> String {
+        // Another run may have begun after this one.
+        let run = list::name_to_type(&self.file, &options.site.runs);
+        resume_command(resumption, &run, options, relaunch::loaded_here())
     }
 }
 
@@ -271,20 +277,9 @@ fn without_points(text: &str) -> String {
     if text.starts_with("interrupted") { nothing.to_owned() } else { format!("{nothing}: {text}") }
 }
 
-/// The command that resumes the run in `run_file`, ready to paste, with all that decides what is measured and what may be changed for it.
-fn resume_command(
-    resumption: Resumption,
-    run_file: &Path,
-    made: Made,
-    options: &Options,
-    allocator: Allocator,
-) -> String {
+/// The command that resumes the run that `run` names, ready to paste, with all that decides what is measured and what may be changed for it.
+fn resume_command(resumption: Resumption, run: &str, options: &Options, allocator: Allocator) -> String {
     let site = &options.site;
-    let path = run_file.display().to_string();
-    let run = match made {
-        Made::Now => "last".into(),
-        Made::Before => shell_word(&path),
-    };
     let mut command = match resumption {
         Resumption::OfRun => format!("plimsoll run --resume {run}"),
         Resumption::OfWhy => format!("plimsoll why {run} --resume"),
@@ -355,22 +350,22 @@ mod tests {
         }
     }
 
-    fn resume(resumption: Resumption, made: Made, site: RunSite, allocator: Allocator) -> String {
+    fn resume(resumption: Resumption, run: &str, site: RunSite, allocator: Allocator) -> String {
         let options = Options { site, report: true, details: false, strict: false, metrics: None, bus: None };
-        resume_command(resumption, Path::new("r/x.plimsoll"), made, &options, allocator)
+        resume_command(resumption, run, &options, allocator)
     }
 
     #[test]
     fn the_command_that_resumes_names_what_is_not_the_default() {
         let (of_run, of_why) = (Resumption::OfRun, Resumption::OfWhy);
-        let last = |site| resume(of_run, Made::Now, site, Allocator::System);
+        let last = |site| resume(of_run, "last", site, Allocator::System);
         assert_eq!(last(site(".", "plimsoll-runs")), "plimsoll run --resume last");
         assert_eq!(last(site("/mnt/a b", "r")), "plimsoll run --resume last --dir '/mnt/a b' --runs r");
-        let named = resume(of_run, Made::Before, site(".", "plimsoll-runs"), Allocator::System);
+        let named = resume(of_run, "r/x.plimsoll", site(".", "plimsoll-runs"), Allocator::System);
         assert_eq!(named, "plimsoll run --resume r/x.plimsoll");
-        let command = resume(of_run, Made::Now, site(".", "plimsoll-runs"), Allocator::Jemalloc);
+        let command = resume(of_run, "last", site(".", "plimsoll-runs"), Allocator::Jemalloc);
         assert_eq!(command, "plimsoll run --resume last --client-allocator jemalloc");
-        let command = resume(of_why, Made::Now, site("/mnt", "r"), Allocator::Jemalloc);
+        let command = resume(of_why, "last", site("/mnt", "r"), Allocator::Jemalloc);
         assert_eq!(command, "plimsoll why last --resume --dir /mnt --runs r");
     }
 
@@ -384,7 +379,7 @@ mod tests {
             ..site(".", "plimsoll-runs")
         };
         assert_eq!(
-            resume(Resumption::OfRun, Made::Now, changing, Allocator::System),
+            resume(Resumption::OfRun, "last", changing, Allocator::System),
             r"plimsoll run --resume last --allow-writes --allow-system-change --destroy '/dev/sdb=S3 Z8' --restore 'restore.sh '\''copy 1'\'''"
         );
     }

@@ -149,7 +149,10 @@ fn fell_behind(comparison: &Comparison) -> Vec<Claim> {
 /// What compares the kinds of statement of replays on several servers.
 fn statement_by_statement(comparison: &Comparison) -> Option<String> {
     let is_replay = |point: &PointAnalysis| point.traits.work.io.is_none() && point.is_recorded_load();
-    comparison.run.usable().all(is_replay).then(|| format!("plimsoll compare last --by {}", comparison.base().name))
+    let run = comparison.run;
+    run.usable()
+        .all(is_replay)
+        .then(|| format!("plimsoll compare {} --by {}", run.name_to_type(), comparison.base().name))
 }
 
 /// What each arm does, the largest difference first.

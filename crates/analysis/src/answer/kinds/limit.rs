@@ -39,7 +39,7 @@ pub(super) fn answer(run: &AskedRun) -> Option<AnswerParts> {
         [one] => claims_of(run, one),
         several => claims_of_several(run, several),
     };
-    let next = if let [only] = searches.as_slice() { next_step(only) } else { None };
+    let next = if let [only] = searches.as_slice() { next_step(run, only) } else { None };
     let question = format!("How much does it carry with {}?", objective_words(first, true));
     Some(AnswerParts { question, table: table(run, &all), claims, next })
 }
@@ -572,10 +572,12 @@ fn durabilities<'a>(one: &SearchRepeats<'a>) -> BTreeSet<Option<&'a str>> {
 }
 
 /// What to try next, if the search itself says it.
-fn next_step(search: &SearchAnalysis) -> Option<String> {
+fn next_step(run: &AskedRun, search: &SearchAnalysis) -> Option<String> {
     let step = match search.result.outcome {
         _ if search.result.change.is_some() => "Find out what changed the target in the meantime, and search again.",
-        LimitOutcome::Interrupted => "Go on with the search: `plimsoll run --resume last`",
+        LimitOutcome::Interrupted => {
+            return Some(format!("Go on with the search: `plimsoll run --resume {}`", run.name_to_type()));
+        }
         LimitOutcome::LowerBound(LowerBoundCause::RateMax) => "Search further up with a higher `--rate-max`.",
         LimitOutcome::LowerBound(LowerBoundCause::Refused) => {
             "Let the server take more clients (`max_connections`), and search again."
@@ -884,6 +886,16 @@ mod tests {
             "{contradicting}"
         );
         assert_eq!(interrupted(|search| search.probes.clear()), "How much sqlite carries was not measured.");
+    }
+
+    #[test]
+    fn a_search_that_was_interrupted_is_resumed_by_its_name() {
+        let mut analysis = analyse(&searched(&["sqlite"], "p99<20ms", None, usize::MAX));
+        analysis.meta.run_id = "20261201-143849-limit".to_owned();
+        let mut search = analysis.searches[0].clone();
+        search.result.outcome = LimitOutcome::Interrupted;
+        let next = next_step(&AskedRun { analysis: &analysis, rows: &analysis }, &search);
+        assert_eq!(next.as_deref(), Some("Go on with the search: `plimsoll run --resume 20261201-143849-limit`"));
     }
 
     #[test]
