@@ -4,7 +4,7 @@ use super::list;
 use super::measure::report_dir;
 use crate::context::Context;
 use crate::flags;
-use crate::output::{self, escaped, shell_word, shown};
+use crate::output::{self, escaped, shown};
 use analysis::Analysis;
 use report::wording::run_time::run_time;
 use std::path::{Path, PathBuf};
@@ -27,16 +27,30 @@ pub fn page_of(run_file: &Path) -> Option<PathBuf> {
     Some(report_dir(run_file).join("report.html")).filter(|page| page.is_file())
 }
 
-/// `Report: r/x-report/report.html  (details: plimsoll show last --details)`
+/// `Report: r/x-report/report.html`, and in the next line `Details: plimsoll show last --details`: in one line with a path no terminal has room for
+/// the command.
 fn whereabouts(run_file: &Path, has_details: bool) -> String {
     let page = page_of(run_file);
     let (what, file) = page.as_deref().map_or(("Run file", run_file), |page| ("Report", page));
+    let place = format!("{what}: {}", shown(file));
     if has_details {
-        return format!("{what}: {}", shown(file));
+        return place;
     }
-    let last = list::find("last", Path::new(flags::RUNS)).ok().and_then(|last| last.canonicalize().ok());
-    let is_last = last.is_some() && last == run_file.canonicalize().ok();
-    let path = run_file.display().to_string();
-    let run = if is_last { "last".into() } else { shell_word(&path) };
-    format!("{what}: {}  (details: plimsoll show {} --details)", shown(file), escaped(&run))
+    let run = list::name_to_type(run_file, Path::new(flags::RUNS));
+    format!("{place}\nDetails: plimsoll show {} --details", escaped(&run))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_command_that_shows_the_details_has_a_line_of_its_own() {
+        let file = Path::new("r/a b.plimsoll");
+        assert_eq!(
+            whereabouts(file, false),
+            "Run file: r/a b.plimsoll\nDetails: plimsoll show 'r/a b.plimsoll' --details"
+        );
+        assert_eq!(whereabouts(file, true), "Run file: r/a b.plimsoll");
+    }
 }

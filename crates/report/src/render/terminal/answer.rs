@@ -8,8 +8,8 @@ use super::{Paint, Tone, WIDTH_LEAST, WIDTH_MIN, cut, safe, unquoted, wrap};
 use analysis::answer::{AnswerCell, AnswerTable};
 use analysis::{Answer, AnswerKind};
 
-/// With the line that names the report, and an empty one before it, a screen of 24.
-const LINES_MAX: usize = 22;
+/// With the lines that name the report and the details, and an empty one before them, a screen of 24.
+const LINES_MAX: usize = 21;
 /// So many claims, sentences of trust and rows stay before something more important goes.
 const CLAIMS_KEPT: usize = 3;
 const TRUST_KEPT: usize = 2;
