@@ -532,6 +532,27 @@ fn a_process_is_watched_until_it_ends_and_what_was_seen_is_kept() {
 }
 
 #[test]
+fn a_report_that_cannot_be_written_is_not_named_and_the_answer_is_told_all_the_same() {
+    let lab = Lab::new();
+    // That of somebody else, in the place of the report.
+    let place = lab.path().join("seen-report");
+    std::fs::create_dir(&place).unwrap();
+    std::fs::write(place.join("report.html"), "mine").unwrap();
+    let pid = std::process::id().to_string();
+    let watch = ["observe", "--pid", &pid, "--time", "300ms", "--interval", "100ms", "--out", "seen.plimsoll"];
+    let finished = lab.run(&watch);
+    assert_ne!(finished.exit, 0, "{}", finished.stdout);
+    assert!(finished.stderr.contains("no report of plimsoll"), "{}", finished.stderr);
+    assert!(
+        finished.stdout.contains("Watched for ") && finished.stdout.contains("\nRun file: "),
+        "{}",
+        finished.stdout
+    );
+    assert!(!finished.stdout.contains("report.html"), "{}", finished.stdout);
+    assert_eq!(std::fs::read_to_string(place.join("report.html")).unwrap(), "mine");
+}
+
+#[test]
 fn what_cannot_be_watched_is_one_line() {
     let lab = Lab::new();
     for (arguments, exit, expected) in [

@@ -9,8 +9,8 @@ use analysis::Analysis;
 use report::wording::run_time::run_time;
 use std::path::{Path, PathBuf};
 
-/// Prints the answer of the run in `run_file`, behind it the details if they are asked for, and a line that names its report.
-pub fn print(analysis: &Analysis, run_file: &Path, details: bool, context: &Context) {
+/// Prints the answer of the run in `run_file`, behind it the details if they are asked for, and a line that names `page`, its report, if there is one.
+pub fn print(analysis: &Analysis, run_file: &Path, page: Option<&Path>, details: bool, context: &Context) {
     let (width, colour) = (context.width(), context.colour());
     let answer = analysis::answer(analysis);
     output::print(&report::terminal::answer(&answer, width, colour));
@@ -19,7 +19,7 @@ pub fn print(analysis: &Analysis, run_file: &Path, details: bool, context: &Cont
     }
     let spent = analysis.time.as_ref().filter(|_| details).map(run_time);
     let spent = spent.map(|text| report::wrapped(&text, width).join("\n") + "\n").unwrap_or_default();
-    output::print(&format!("\n{spent}{}\n", whereabouts(run_file, details)));
+    output::print(&format!("\n{spent}{}\n", whereabouts(run_file, page, details)));
 }
 
 /// The report of the run in `run_file`, if one was written.
@@ -29,9 +29,8 @@ pub fn page_of(run_file: &Path) -> Option<PathBuf> {
 
 /// `Report: r/x-report/report.html`, and in the next line `Details: plimsoll show last --details`: in one line with a path no terminal has room for
 /// the command.
-fn whereabouts(run_file: &Path, has_details: bool) -> String {
-    let page = page_of(run_file);
-    let (what, file) = page.as_deref().map_or(("Run file", run_file), |page| ("Report", page));
+fn whereabouts(run_file: &Path, page: Option<&Path>, has_details: bool) -> String {
+    let (what, file) = page.map_or(("Run file", run_file), |page| ("Report", page));
     let place = format!("{what}: {}", shown(file));
     if has_details {
         return place;
@@ -48,9 +47,10 @@ mod tests {
     fn the_command_that_shows_the_details_has_a_line_of_its_own() {
         let file = Path::new("r/a b.plimsoll");
         assert_eq!(
-            whereabouts(file, false),
+            whereabouts(file, None, false),
             "Run file: r/a b.plimsoll\nDetails: plimsoll show 'r/a b.plimsoll' --details"
         );
-        assert_eq!(whereabouts(file, true), "Run file: r/a b.plimsoll");
+        assert_eq!(whereabouts(file, None, true), "Run file: r/a b.plimsoll");
+        assert_eq!(whereabouts(file, Some(Path::new("r/report.html")), true), "Report: r/report.html");
     }
 }

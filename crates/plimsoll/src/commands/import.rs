@@ -40,7 +40,7 @@ pub fn execute(matches: &ArgMatches, context: &Context) -> Result<Exit, Fault> {
     if context.json {
         output::json::print(&output::json::run(&analysis, &run, &run_file, None))
     } else {
-        answer::print(&analysis, &run_file, matches.get_flag("details"), context);
+        answer::print(&analysis, &run_file, None, matches.get_flag("details"), context);
     }
     Ok(Exit::Done)
 }

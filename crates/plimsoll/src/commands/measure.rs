@@ -234,7 +234,7 @@ pub fn conclude_run(run: &RunData, recorded: RecordedRun, options: &Options, con
     if context.json {
         output::json::print(&output::json::run(&analysis, run, run_file, page));
     } else {
-        answer::print(&analysis, run_file, options.details, context);
+        answer::print(&analysis, run_file, page, options.details, context);
     }
     recorded.note_skipped(run, Resumption::OfRun, options, context);
     // A disk that became full under the run file has no room for the report, either: the first error is the one that counts.

@@ -231,14 +231,19 @@ fn conclude(recorded: RecordedRun, matches: &ArgMatches, context: &Context) -> R
     let run = recorded.read_back()?;
     let analysis = analysis::analyse(&run);
     let wants_report = !matches.get_flag("observe-no-report");
-    let report = wants_report.then(|| write_report(&analysis, &recorded.file, PointCharts::Telling)).transpose()?;
-    let page = report.as_ref().map(|report| report.html.as_path());
+    let report = wants_report.then(|| write_report(&analysis, &recorded.file, PointCharts::Telling)).transpose();
+    let page = report.as_ref().ok().and_then(Option::as_ref).map(|report| report.html.as_path());
     if context.json {
         output::json::print(&output::json::run(&analysis, &run, &recorded.file, page));
     } else {
-        answer::print(&analysis, &recorded.file, matches.get_flag("details"), context);
+        answer::print(&analysis, &recorded.file, page, matches.get_flag("details"), context);
+    }
+    // As of a load: the first error is the one that counts.
+    if let (Err(_), Err(error)) = (&recorded.measured, &report) {
+        context.note(&error.text);
     }
     recorded.measured.map_err(|fault| Fault { reported: true, ..fault })?;
+    report?;
     Ok(Exit::Done)
 }
 

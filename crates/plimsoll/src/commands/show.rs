@@ -17,10 +17,11 @@ pub fn execute(matches: &ArgMatches, context: &Context) -> Result<Exit, Fault> {
     let mut run = store::read(&path)?;
     StatedMachine::from_flags(matches)?.state(&mut run.meta);
     let analysis = analysis::analyse(&run);
+    let page = answer::page_of(&path);
     if context.json {
-        output::json::print(&output::json::run(&analysis, &run, &path, answer::page_of(&path).as_deref()))
+        output::json::print(&output::json::run(&analysis, &run, &path, page.as_deref()))
     } else {
-        answer::print(&analysis, &path, matches.get_flag("details"), context);
+        answer::print(&analysis, &path, page.as_deref(), matches.get_flag("details"), context);
     }
     Ok(Exit::Done)
 }
