@@ -49,6 +49,9 @@ fn the_last_run_and_a_run_by_its_name_can_be_read() {
 fn help_is_a_command_too() {
     let lab = Lab::new();
     assert_eq!(lab.run(&["help"]).stdout, lab.run(&["--help"]).stdout);
+    let quick = lab.run(&["help", "quick"]).stdout;
+    let said = quick.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(said.contains("at most a minute"), "it takes half of one where the disk is fast: {quick}");
     let show = lab.run(&["help", "show"]);
     assert_eq!((show.exit, show.stdout.contains("--runs")), (0, true), "{}", show.stderr);
 }

@@ -30,7 +30,7 @@ pub fn command() -> Command {
     Command::new("plimsoll")
         .version(env!("CARGO_PKG_VERSION"))
         .about("A benchmark laboratory for databases and the storage under them:\nhow much load can the system carry, how steadily, and what is the bottleneck?")
-        .after_help("Start with `plimsoll quick`: 60 seconds, no root, no server.")
+        .after_help("Start with `plimsoll quick`: at most a minute, no root, no server.")
         .subcommand_required(true)
         .arg_required_else_help(true)
         .max_term_width(100)

@@ -9,7 +9,7 @@ use clap::{Arg, ArgMatches, Command};
 pub fn clap() -> Command {
     let dir = Arg::new("dir").value_name("DIR").default_value(".").help("Directory on the disk to measure");
     flags::with_output(flags::with_scale(Command::new("quick").arg(dir)))
-        .about("Measure this disk and the embedded engines in 60 seconds; needs no root and no server")
+        .about("Measure this disk and the embedded engines in at most a minute; needs no root and no server")
 }
 
 pub fn execute(matches: &ArgMatches, context: &Context) -> Result<Exit, Fault> {
