@@ -72,6 +72,18 @@ pub fn without_needless_quotes(text: &str, quote: char) -> String {
     pieces.iter().enumerate().map(written).collect()
 }
 
+/// `statement` with fewer signs, for a place without much room: without the quotes of names that need none, and the blanks that a server puts around
+/// the dot between two names.
+pub fn brief_statement(statement: &str) -> String {
+    without_needless_quotes(&without_needless_quotes(statement, '`'), '"').replace(" . ", ".")
+}
+
+/// `text`, which another program wrote, as a part of a sentence: its backticks are quotes of names, and no marks of code.
+pub fn quoted_text(text: &str) -> String {
+    let text = without_needless_quotes(text, '`');
+    if text.contains('`') { code_span(&text) } else { text }
+}
+
 /// Where the first backtick of `text` is from `from` on, and how many there are in a row.
 fn run_of_ticks(text: &str, from: usize) -> Option<(usize, usize)> {
     let at = from + text[from..].find('`')?;
@@ -123,7 +135,11 @@ mod tests {
         for unclear in [r#""a" "cut o"#, r#""a""b" "c""#] {
             assert_eq!(spared(unclear), unclear);
         }
-        assert_eq!(without_needless_quotes("`Orders` . `my id`", '`'), "Orders . `my id`");
+        assert_eq!(brief_statement(r#"select "a b" from `Orders` . `my id`"#), r#"select "a b" from Orders.`my id`"#);
+        assert_eq!(
+            (quoted_text("page of `t`").as_str(), quoted_text("`a b` cut `o").as_str()),
+            ("page of t", "`` `a b` cut `o ``")
+        );
     }
 
     #[test]

@@ -103,7 +103,7 @@ fn statements_of(watches: &WatchComparison, width: usize) -> Vec<String> {
     let line = |name: &str, [base, new, ratio]: [&str; 3]| format!("{name:<FIGURE$} {base:>10} {new:>10} {ratio:>10}");
     let mut lines = vec![String::new(), line(WATCHES_HEADING, ["base", "new", "ratio"])];
     for row in &rows {
-        lines.extend(wrap(&format!("  {}", plain(&row.statement)), width));
+        lines.extend(wrap(&format!("  {}", safe(&row.statement)), width));
         let figures = row.figures.iter();
         lines.extend(figures.map(|(name, cells)| line(&format!("    {name}"), cells.each_ref().map(String::as_str))));
     }

@@ -10,6 +10,7 @@ use analysis::compare::{
     CHANGE_MIN, EffortChange, RunComparison, SHARE_MIN, StatementChange, StatementFigures, WatchComparison, WatchedLoad,
 };
 use model::ObservedCounts;
+use words::code::{brief_statement, code_span};
 
 /// The statements of a table.
 const ROWS_MAX: usize = 5;
@@ -145,12 +146,12 @@ fn cpu_sentence(watches: &WatchComparison, [base_name, new_name]: &[String; 2]) 
 }
 
 fn code(change: &StatementChange) -> String {
-    format!("`{}`", shortened(&change.text, SENTENCE_CHARS))
+    code_span(&shortened(&change.text, SENTENCE_CHARS))
 }
 
-/// The first characters of a statement. Quotes of names only take room.
+/// The first characters of a statement. The quotes of most names only take room.
 fn shortened(text: &str, chars: usize) -> String {
-    let text = text.replace(['`', '"'], "").replace(" . ", ".");
+    let text = brief_statement(text);
     if text.chars().count() <= chars {
         return text;
     }

@@ -11,8 +11,9 @@ use crate::points::limit_uses::{LimitUse, LimitedThing, limit_uses};
 use crate::points::watched_course::watched_rate;
 use crate::recorded::dimensions::ENGINE;
 use crate::{Code, PointAnalysis};
-use model::{CounterRole, Observation, ObservedCounts, ObservedStatement, OpClass, PointState};
+use model::{CounterRole, Nanos, Observation, ObservedCounts, ObservedStatement, OpClass, PointState};
 use words::cell::seconds;
+use words::code::{brief_statement, quoted_text, without_needless_quotes};
 use words::list::{capital, join_and};
 use words::quantity::{count, plural, rate, time};
 
@@ -105,14 +106,19 @@ fn rate_claim(point: &PointAnalysis, seen: &Observation, name: &str) -> Option<C
     let per_s = watched_rate(point)?;
     let noun = match seen.counts {
         ObservedCounts::Nothing => return None,
-        ObservedCounts::Statements => "statements",
-        ObservedCounts::Transactions => "transactions",
+        ObservedCounts::Statements => "statement",
+        ObservedCounts::Transactions => "transaction",
     };
+    if summary.ops == 0 {
+        let known = seen.known_of(Nanos((summary.seconds * 1e9) as u64))?;
+        let sentence = format!("{name} was idle: no {noun} in {}.", time(known.0 as f64));
+        return Some(Claim::new(ClaimKind::Rate, sentence).figure_of(point.id, "ops_per_s", per_s));
+    }
     let share = |class| {
         let of_class = point.statements.iter().filter(|kind| kind.class == class);
         of_class.filter_map(|kind| kind.share).fold(0.0, |sum, share| sum + share)
     };
-    let mix = if seen.counts == ObservedCounts::Statements && summary.ops > 0 {
+    let mix = if seen.counts == ObservedCounts::Statements {
         format!(", {} of them reads and {} writes", percent(share(OpClass::Read)), percent(share(OpClass::Write)))
     } else {
         String::new()
@@ -121,7 +127,7 @@ fn rate_claim(point: &PointAnalysis, seen: &Observation, name: &str) -> Option<C
     let is_whole = covered(point, seen).is_some_and(|share| share >= COVERED);
     let mean_ns = (all.calls > 0 && is_whole).then(|| all.time_ns as f64 / all.calls as f64);
     let mean = mean_ns.map_or(String::new(), |ns| format!(", in {} on average", time(ns)));
-    let sentence = format!("{name} executes {} {noun} per second{mix}{mean}.", count(per_s));
+    let sentence = format!("{name} executes {} {noun}s per second{mix}{mean}.", count(per_s));
     let claim = Claim::new(ClaimKind::Rate, sentence).figure_of(point.id, "ops_per_s", per_s);
     Some(mean_ns.map_or(claim.clone(), |ns| claim.figure_of(point.id, "statement_mean_ns", ns)))
 }
@@ -220,7 +226,7 @@ fn log_claim(seen: &Observation) -> Option<Claim> {
     let most = log.messages.first().map(|most| {
         let text: String = most.text.chars().take(MESSAGE_CHARS).collect();
         let end = if text.len() < most.text.len() { "..." } else { "." };
-        let text = text.trim_end_matches('.').replace('`', "");
+        let text = quoted_text(text.trim_end_matches('.'));
         if most.count > 1 {
             format!("{counted}, most often ({} times): {text}{end}", most.count)
         } else {
@@ -300,8 +306,8 @@ fn next(seen: &Observation) -> Option<String> {
         return Some("give the URL of the server to see its statements and counters, too".to_owned());
     }
     if let Some((_, statement)) = suspect(seen) {
-        let text: String = statement.text.chars().take(60).collect();
-        return Some(format!("EXPLAIN {text}"));
+        let text: String = without_needless_quotes(&statement.text, '`').chars().take(60).collect();
+        return Some(quoted_text(&format!("EXPLAIN {text}")));
     }
     let url = seen.url.as_deref()?;
     let database = seen.statements.iter().find_map(|one| one.database.as_deref());
@@ -402,9 +408,9 @@ impl Effort {
     }
 }
 
-/// The first characters of a statement. Quotes of names only take room.
+/// The first characters of a statement. The quotes of most names only take room.
 fn cut(text: &str) -> String {
-    let text = text.replace(['`', '"'], "").replace(" . ", ".");
+    let text = brief_statement(text);
     if text.chars().count() <= TEXT_CHARS {
         return text;
     }
@@ -453,8 +459,8 @@ mod tests {
     use crate::simulated::{Simulation, kind};
     use crate::{Answer, AnswerKind, answer};
     use model::{
-        CounterDef, CounterKind, KindRow, LogSeverity, MissingPart, Nanos, ObservedLog, ObservedMessage,
-        ObservedReplica, OpKind, SourceDef, StatementCost,
+        CounterDef, CounterKind, KindRow, LogSeverity, MissingPart, ObservedLog, ObservedMessage, ObservedReplica,
+        OpKind, SourceDef, StatementCost,
     };
 
     fn statement(text: &str, calls: u64, time_ns: u64, read: u64, sent: u64) -> ObservedStatement {
@@ -506,6 +512,33 @@ mod tests {
         assert_eq!(table.rows[0].name, ["1 SELECT * FROM orders WHERE note = ?"]);
         let suspected = found.claims.iter().any(|claim| claim.sentence.contains("may lack an index"));
         assert!(suspected && found.next.expect("it is suspected").starts_with("EXPLAIN SELECT * FROM"));
+    }
+
+    #[test]
+    fn a_server_that_does_nothing_is_idle() {
+        let idle = |counts| {
+            let simulation = watched(Observation { counts, ..Observation::default() })
+                .with(|point| point.phases[0].intervals.iter_mut().for_each(|interval| interval.kinds.clear()));
+            answered(&simulation).claims[0].sentence.clone()
+        };
+        assert_eq!(idle(ObservedCounts::Statements), "MariaDB was idle: no statement in 60.0 s.");
+        assert_eq!(idle(ObservedCounts::Transactions), "MariaDB was idle: no transaction in 60.0 s.");
+    }
+
+    #[test]
+    fn a_name_that_needs_its_quotes_keeps_them() {
+        let told = |text: &str| {
+            let mut seen = statements();
+            seen.statements[0].text = text.into();
+            let found = answered(&watched(seen));
+            (found.table.expect("statements are known").rows[0].name[0].clone(), found.next.expect("it is suspected"))
+        };
+        let (name, next) = told(r#"SELECT "amount EUR", "id" FROM "shop""#);
+        assert_eq!(name, r#"1 SELECT "amount EUR", id FROM shop"#);
+        assert_eq!(next, r#"EXPLAIN SELECT "amount EUR", "id" FROM "shop""#);
+        let (name, next) = told("SELECT `id` FROM `shop` . `order lines`");
+        assert_eq!(name, "1 SELECT id FROM shop.`order lines`");
+        assert_eq!(next, "`` EXPLAIN SELECT id FROM shop . `order lines` ``");
     }
 
     #[test]

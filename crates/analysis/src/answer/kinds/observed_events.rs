@@ -7,6 +7,7 @@ use super::super::speech::short_enough;
 use super::super::{Claim, ClaimKind, WORDS_MAX};
 use model::{Observation, ObservedEvent, ObservedSession, ServerLook, WatchedFigure};
 use words::cell::{seconds, utc};
+use words::code::quoted_text;
 use words::list::join_and;
 use words::quantity::{count, percent, plural, time, whole};
 
@@ -125,9 +126,9 @@ fn with_statement(said: &str, session: Option<&ObservedSession>) -> String {
     if part.is_empty() {
         format!("{said}.")
     } else if part.len() < text.len() {
-        format!("{said}: {}..", part.trim_end())
+        format!("{said}: {}..", quoted_text(part.trim_end()))
     } else {
-        format!("{said}: {text}.")
+        format!("{said}: {}.", quoted_text(text))
     }
 }
 
@@ -220,6 +221,16 @@ mod tests {
         assert_eq!(told(&["waiting>0"]).as_deref(), Some("waiting>0 did not hold."));
         assert_eq!(told(&["running>50", "cpu>90%"]).as_deref(), Some("running>50 and cpu>90% did not hold."));
         assert_eq!(told(&["running>50"; 40]).as_deref(), Some("40 conditions of yours did not hold."));
+    }
+
+    #[test]
+    fn a_statement_keeps_the_quotes_of_a_name_that_needs_them() {
+        let told = |statement: &str| with_statement("It waited", Some(&session(7, "Query", statement, None)));
+        assert_eq!(
+            told("update shop.`order lines` set n = ?"),
+            "It waited: `` update shop.`order lines` set n = ? ``."
+        );
+        assert_eq!(told("update `t` set n = ?"), "It waited: update t set n = ?.");
     }
 
     #[test]
