@@ -147,7 +147,9 @@ fn an_account_without_rights_sees_the_counters_and_is_told_what_it_lacks(server:
     server.ask(&load());
     let (_lab, finished, point) = watching.point();
     assert_eq!(ops(&point, "update"), WRITES);
-    assert!(finished.stderr.contains("GRANT SELECT ON performance_schema.* TO"), "{}", finished.stderr);
+    let grant = "GRANT SELECT ON performance_schema.* TO 'visitor'@'localhost'";
+    assert!(finished.stderr.contains(grant), "{}", finished.stderr);
+    assert_eq!(finished.json()["answer"]["next"], grant);
 }
 
 fn a_known_load_is_counted_exactly_over_one_connection(server: &MariadbByHand) {
@@ -363,7 +365,7 @@ fn a_watch_keeps_who_blocked_whom_and_goes_on_in_one_file_after_the_other(server
     let (_lab, finished, _) = Watching::start(&[&server.url(), "--when", "waiting>0"]).point();
     let expected = "who waits for whom, and open transactions: ";
     assert!(
-        finished.stderr.contains(expected) && finished.stderr.contains("GRANT PROCESS ON *.* TO the account"),
+        finished.stderr.contains(expected) && finished.stderr.contains("GRANT PROCESS ON *.* TO 'visitor'@'localhost'"),
         "{}",
         finished.stderr
     );
@@ -513,6 +515,17 @@ fn without_pg_stat_statements_transactions_are_counted_and_what_shows_more_is_sa
         "{}",
         finished.stderr
     );
+}
+
+#[test]
+fn an_account_of_postgresql_without_rights_is_told_the_grant_that_it_lacks() {
+    let Some((_lab, server)) = postgres(false) else { return };
+    ask_postgres(&server.socket(), "CREATE ROLE \"Bob\" LOGIN");
+    let url = url_of(&server).replace("//plimsoll@", "//Bob@");
+    let (_runs, finished, _) = Watching::start(&[&url]).point();
+    let answer = &finished.json()["answer"];
+    assert_eq!(answer["next"], "GRANT pg_monitor TO \"Bob\"");
+    assert!(answer["claims"].to_string().contains("Not seen: statements and sessions of other accounts"), "{answer}");
 }
 
 #[test]

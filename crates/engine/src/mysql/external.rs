@@ -210,9 +210,15 @@ fn refused(admin: &mut MysqlWire, server: &MysqlAddress, schemas: &str, error: M
 fn grant_for(admin: &mut MysqlWire, schemas: &str) -> String {
     let account =
         admin.query_rows("SELECT CURRENT_USER()").ok().and_then(|rows| rows.into_iter().flatten().next().flatten());
-    let account = account.as_deref().and_then(|account| account.rsplit_once('@')).unwrap_or(("USER", "HOST"));
-    let [user, host] = [account.0, account.1].map(|part| part.replace('\'', "''"));
-    format!("GRANT ALL ON {schemas}.* TO '{user}'@'{host}'")
+    let account = account.as_deref().and_then(account_in_grant).unwrap_or_else(|| "'USER'@'HOST'".to_owned());
+    format!("GRANT ALL ON {schemas}.* TO {account}")
+}
+
+/// The account that `CURRENT_USER()` tells, as a GRANT names it.
+pub(crate) fn account_in_grant(account: &str) -> Option<String> {
+    let (user, host) = account.rsplit_once('@')?;
+    let [user, host] = [user, host].map(|part| part.replace('\'', "''"));
+    Some(format!("'{user}'@'{host}'"))
 }
 
 /// Refuses a server that follows another, feeds others or takes no writes: it is in use for something else.

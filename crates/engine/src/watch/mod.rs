@@ -59,6 +59,8 @@ const TEXTS_AT_ONCE: usize = 500;
 const UNTOLD_SHARE: f64 = 0.05;
 /// The name by which the statements of the watch are left out.
 const OWN: &str = "plimsoll_watch";
+/// What a GRANT is for until the server has told the name: [`WatchedServer::account`].
+const THE_ACCOUNT: &str = "the account";
 /// What makes the table of statements of MySQL and MariaDB larger.
 const MORE_DIGESTS: &str =
     "set a larger `performance_schema_digests_size` in the server's configuration file and start it again";
@@ -97,6 +99,10 @@ trait WatchedServer: Send {
     /// The file of its error log, which may be within its data directory, and how it marks severities there; `None` if it writes none, or does not
     /// tell.
     fn error_log(&mut self) -> Option<(String, Marks)> {
+        None
+    }
+    /// The account of the watch, as a GRANT names it; `None` if the server does not tell.
+    fn account(&mut self) -> Option<String> {
         None
     }
     fn route(&self) -> &Route;
@@ -172,6 +178,7 @@ pub struct ServerWatch {
     /// Whether statements are counted, and when they are read next.
     statements: Option<Instant>,
     missing: Vec<MissingPart>,
+    account: Option<String>,
     /// Looked for once, so that its counters are in all of a file or in none.
     log: Option<ErrorLog>,
     has_looked_for_log: bool,
@@ -227,7 +234,9 @@ impl ServerWatch {
         };
         let now = Instant::now();
         let statements = missing.is_none().then_some(now);
-        let missing = missing.into_iter().chain(server.missing_parts()).collect();
+        let account = server.account();
+        let missing = missing.into_iter().chain(server.missing_parts());
+        let missing = missing.map(|part| granted_to(part, account.as_deref())).collect();
         let mut watch = ServerWatch {
             server,
             is_connected: true,
@@ -240,6 +249,7 @@ impl ServerWatch {
             ledger: StatementLedger::default(),
             statements,
             missing,
+            account,
             log: None,
             has_looked_for_log: false,
             replica: ReplicaAccount::default(),
@@ -385,7 +395,8 @@ impl ServerWatch {
     pub fn try_details(&mut self) -> Result<(), TargetError> {
         let tried = self.server.read_details(&mut self.own);
         let details = tried.map_err(|failure| server_error(self.server.shown(), failure))?;
-        self.missing.extend(details.missing);
+        let account = self.account.as_deref();
+        self.missing.extend(details.missing.into_iter().map(|part| granted_to(part, account)));
         Ok(())
     }
 
@@ -619,6 +630,12 @@ struct GrownKinds {
     mean_ns: Option<f64>,
 }
 
+/// `part` with the name of the account in its GRANT, ready to paste.
+fn granted_to(part: MissingPart, account: Option<&str>) -> MissingPart {
+    let mend = account.map(|account| part.mend.replace(THE_ACCOUNT, account));
+    MissingPart { mend: mend.unwrap_or(part.mend), ..part }
+}
+
 fn server_at(url: &str, password_file: &str) -> Result<Box<dyn WatchedServer>, TargetError> {
     let url = url.strip_prefix("mariadb://").map_or_else(|| url.to_owned(), |rest| format!("mysql://{rest}"));
     let is_mysql = url.starts_with("mysql://");
@@ -833,6 +850,15 @@ mod tests {
         let missing = watch.observation().missing;
         assert_eq!(missing[0].what, "the texts of 100 % of the statements: the server's table of statements is full");
         assert!(missing[0].mend.contains("performance_schema_digests_size"));
+    }
+
+    #[test]
+    fn a_grant_that_is_missing_names_the_account() {
+        let part =
+            || MissingPart { what: "statements".into(), mend: "GRANT a TO the account; GRANT b TO the account".into() };
+        assert_eq!(granted_to(part(), Some("\"Bob\"")).mend, "GRANT a TO \"Bob\"; GRANT b TO \"Bob\"");
+        assert_eq!(granted_to(part(), None), part());
+        assert_eq!(crate::mysql::external::account_in_grant("it's@10.%").as_deref(), Some("'it''s'@'10.%'"));
     }
 
     #[test]

@@ -10,7 +10,7 @@ use super::{OWN, OwnQuestions, Values, WatchedServer, replica};
 use crate::counters::{ServerSource, grows, level, number_in};
 use crate::mysql::client::MysqlAddress;
 use crate::mysql::counters::{INNODB, METRICS, ask_status, status_query_with};
-use crate::mysql::external::REPLICA_STATUS;
+use crate::mysql::external::{REPLICA_STATUS, account_in_grant};
 use crate::mysql::wire::MysqlWire;
 use crate::server::network::{Route, TextRows};
 use crate::sql::OpFailure;
@@ -261,6 +261,11 @@ impl WatchedServer for WatchedMysql {
         file.filter(|file| !file.is_empty() && file != "stderr").map(|file| (file, MYSQL_MARKS))
     }
 
+    fn account(&mut self) -> Option<String> {
+        let account = self.wire.as_mut()?.query_value("SELECT current_user() AS plimsoll_watch").ok().flatten();
+        account.as_deref().and_then(account_in_grant)
+    }
+
     fn route(&self) -> &Route {
         self.address.route()
     }
@@ -464,8 +469,7 @@ const METADATA_WAITS: &str = "\
 const UNSEEN_METADATA: &str = "who has the metadata lock that a session waits for: that needs performance_schema with its instrument \
                                `wait/lock/metadata/sql/mdl`, and the right to read it";
 const ALLOW_PROCESS: &str = "GRANT PROCESS ON *.* TO the account";
-const ALLOW_LOCKS: &str =
-    "GRANT PROCESS ON *.* TO the account, and GRANT SELECT ON performance_schema.* TO the account";
+const ALLOW_LOCKS: &str = "GRANT PROCESS ON *.* TO the account; GRANT SELECT ON performance_schema.* TO the account";
 
 fn session_of(row: Vec<Option<String>>) -> Option<ObservedSession> {
     let [id, user, database, command, time, state, text, transaction, locked, changed] = row.try_into().ok()?;

@@ -163,6 +163,11 @@ impl WatchedServer for WatchedPostgres {
         file.map(|file| (file, POSTGRES_MARKS))
     }
 
+    fn account(&mut self) -> Option<String> {
+        let question = format!("SELECT quote_ident(current_user) FROM (SELECT 1) AS {OWN}");
+        self.wire.as_mut()?.query_value(&question).ok().flatten()
+    }
+
     fn route(&self) -> &Route {
         self.address.route()
     }
@@ -192,12 +197,9 @@ impl WatchedServer for WatchedPostgres {
     }
 
     fn missing_parts(&self) -> Vec<MissingPart> {
-        let hidden = "what other accounts do: the account may not see it";
-        let refused = "counters of the engine: the account may not read them all";
-        let parts = [(self.hides_others, hidden), (self.question == ACTIVITY_VIEWS, refused)];
-        let part =
-            |(_, what): (bool, &str)| MissingPart { what: what.into(), mend: "GRANT pg_monitor TO the account".into() };
-        parts.into_iter().filter(|(is_missing, _)| *is_missing).map(part).collect()
+        let what = "counters of the engine: the account may not read them all".to_owned();
+        let refused = MissingPart { what, mend: ALLOW.to_owned() };
+        (self.question == ACTIVITY_VIEWS).then_some(refused).into_iter().collect()
     }
 
     fn read_values(&mut self, own: &mut OwnQuestions) -> Result<Values, OpFailure> {
@@ -226,7 +228,8 @@ impl WatchedServer for WatchedPostgres {
         let missing =
             |why: &str, mend: &str| Ok(Some(MissingPart { what: format!("statements: {why}"), mend: mend.to_owned() }));
         if self.hides_others {
-            return missing("the account may not see those of others", ALLOW);
+            let what = "statements and sessions of other accounts".to_owned();
+            return Ok(Some(MissingPart { what, mend: ALLOW.to_owned() }));
         }
         let found = self.ask(statement_view::FIND_SCHEMA)?;
         let Some(schema) = found.first().and_then(|row| row.first()?.clone()) else {

@@ -300,7 +300,7 @@ fn missing_claim(seen: &Observation) -> Option<Claim> {
 /// What turns on what is missing; else what tells more of a suspect, or what takes this load along.
 fn next(seen: &Observation) -> Option<String> {
     if let Some(mend) = seen.missing.iter().map(|part| part.mend.as_str()).find(|mend| !mend.is_empty()) {
-        return Some(format!("to see that, too: {mend}"));
+        return Some(mend.to_owned());
     }
     if seen.counts == ObservedCounts::Nothing {
         return Some("give the URL of the server to see its statements and counters, too".to_owned());
@@ -590,7 +590,7 @@ mod tests {
             found.claims.last().expect("it is told").sentence,
             "Not seen: statements: performance_schema is off."
         );
-        assert_eq!(found.next.as_deref(), Some("to see that, too: turn it on"));
+        assert_eq!(found.next.as_deref(), Some("turn it on"), "a command can be pasted");
         let rows: Vec<String> =
             found.table.expect("kinds are known").rows.into_iter().map(|row| row.name.join(" ")).collect();
         assert_eq!(rows, ["read", "write"]);
