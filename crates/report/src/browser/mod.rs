@@ -370,6 +370,26 @@ fn links_lead_to_their_places_and_nothing_is_wider_than_the_window() {
 }
 
 #[test]
+fn no_word_of_a_name_and_no_short_code_is_broken_on_a_narrow_screen() {
+    let Some(mut page) = OpenPage::of(&quick()) else { return };
+    page.browser.resize(NARROW);
+    let lines = page.value(
+        "(() => { const name = document.querySelector('table.cmp tbody th'); name.textContent = 'PostgreSQL transactions'; \
+         const lines = (from, to) => { const range = document.createRange(); range.setStart(name.firstChild, from); \
+         range.setEnd(name.firstChild, to); return range.getClientRects().length; }; return [lines(0, 10), lines(11, 23)]; })()",
+    );
+    assert_eq!(lines, json!([1, 1]));
+    let highest = page.number(
+        "(() => { const text = document.createElement('p'), code = document.createElement('code'); code.textContent = '--repeat 4'; \
+         text.append('measure it again (', code, ')'); document.querySelector('main').append(text); let highest = 0; \
+         for (let width = 110; width < 250; width += 5) { text.style.width = width + 'px'; \
+         highest = Math.max(highest, code.getBoundingClientRect().height); } return highest; })()",
+    );
+    assert!(highest < 30.0, "two lines have 48 px: {highest}");
+    page.assert_silent();
+}
+
+#[test]
 fn no_text_of_a_run_becomes_markup_a_script_or_a_formula() {
     let Some(mut page) = OpenPage::of(&hostile()) else { return };
     assert_eq!(page.value("all('img, iframe, object, embed, link, base').length"), json!(0));
