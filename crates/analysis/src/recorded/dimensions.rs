@@ -397,6 +397,11 @@ impl Setting {
         self.declared == Some(ParamRole::Step)
     }
 
+    /// Whether its word is a name that the user chose: of a configuration file, or of a question.
+    pub(crate) fn is_named_by_user(&self) -> bool {
+        self.declared == Some(ParamRole::ConfigFile) || self.name == "question"
+    }
+
     /// A parameter of the workload that declares `role` and has an effect.
     pub fn of_workload(name: &str, role: ParamRole, value: Value) -> Setting {
         Setting { scope: Scope::Workload, ..Setting::of_param(name, role, value) }

@@ -3,7 +3,7 @@
 //! In: a run against several endpoints, or of a single point, in which one was gone. Out: a row for each endpoint, or for each point; what
 //! the findings know of the longest outage. Limits: an outage of one of many points that differ in something else is not what was asked for.
 
-use super::super::speech::{number_word, plain, short_enough, spoken};
+use super::super::speech::{number_word, short_enough, spoken};
 use super::super::{AnswerCell, AnswerColumn, AnswerRow, AnswerTable, Claim, ClaimKind};
 use crate::answer::{AnswerParts, AskedRun};
 use crate::findings::endpoint_outage::{EndpointOutage, EndpointOutages};
@@ -159,8 +159,10 @@ fn endpoint_claims(all: &EndpointOutages) -> Vec<Claim> {
 /// `Node 2 was gone for 12.4 s, from 31.3 s on, and had its full rate again 28.2 s after it was lost; the others went on.`
 fn endpoint_claim(one: &EndpointOutage, interval: Nanos) -> Claim {
     let then = afterwards(one.end, one.full_rate, interval);
-    let (name, down, at) = (plain(&one.endpoint), tenths(one.down_ns), tenths(one.at_ns));
-    let sentence = format!("{} was gone for {down}, from {at} on{then}; the others went on.", capital(&name));
+    let (down, at) = (tenths(one.down_ns), tenths(one.at_ns));
+    // A host has the name that the user gave it.
+    let name = if one.endpoint.contains(' ') { capital(&one.endpoint) } else { one.endpoint.clone() };
+    let sentence = format!("{name} was gone for {down}, from {at} on{then}; the others went on.");
     Claim::new(ClaimKind::Disturbance, sentence).from_finding(Code::EndpointOutage).figure(
         "down_ns",
         one.down_ns.0 as f64,
@@ -186,7 +188,7 @@ fn tenths(time: Nanos) -> String {
 }
 
 fn host_claim(lost: &LostHosts) -> Claim {
-    let names: Vec<String> = lost.lost.iter().map(|one| plain(&one.host)).collect();
+    let names: Vec<String> = lost.lost.iter().map(|one| one.host.clone()).collect();
     let at = lost.lost[0].at_ns.map_or(" before it began".to_owned(), |at| format!(" {} after it began", tenths(at)));
     let rest = if lost.went_on { "; the point went on without it" } else { "" };
     let sentence = short_enough(match names.as_slice() {

@@ -8,7 +8,7 @@
 mod recorded;
 
 use super::super::objective::{criterion_value, objective_words, of_kind};
-use super::super::speech::{amount, number_word, plain, short_enough, spoken, unquoted};
+use super::super::speech::{amount, code_in_words, name_words, number_word, short_enough, spoken};
 use super::super::{AnswerCell, AnswerColumn, AnswerRow, AnswerTable, Claim, ClaimKind};
 use crate::answer::{AnswerParts, AskedRun};
 use crate::findings::bottleneck::limited_clause;
@@ -122,7 +122,7 @@ fn name_of(run: &AskedRun, one: &SearchRepeats) -> String {
         .partition(|setting| setting.role == Role::Engine);
     let search = one.searches[0];
     let held = search.held().and_then(|held| held.point.settings.get(ENGINE));
-    let engine = engine.first().copied().or(held).map_or_else(|| plain(&search.engine), spoken);
+    let engine = engine.first().copied().or(held).map_or_else(|| name_words(&search.engine), spoken);
     // Of a search that is alone nothing distinguishes it.
     let is_alone = search_repeats(&run.analysis.searches).len() == 1;
     if others.is_empty() || is_alone {
@@ -312,7 +312,7 @@ fn bottleneck(search: &SearchAnalysis) -> Option<Claim> {
     let both: Vec<String> = limited.iter().chain(&stalled).cloned().collect();
     let first = both.first()?.clone();
     let sentence = short_enough(vec![format!("{place} it {}.", both.join(", and ")), format!("{place} it {first}.")]);
-    let claim = Claim::new(ClaimKind::Bottleneck, unquoted(&plain(&sentence)));
+    let claim = Claim::new(ClaimKind::Bottleneck, code_in_words(&sentence));
     let claim = if limited.is_some() { claim.from_finding(Code::Bottleneck) } else { claim };
     Some(if stalled.is_some() { claim.from_finding(Code::Stall) } else { claim })
 }

@@ -1,6 +1,6 @@
 //! Connections that are opened, asked once and closed: what each part takes.
 
-use super::super::super::speech::{amount, number_word, plain, short_enough, spoken};
+use super::super::super::speech::{amount, name_words, number_word, plain, short_enough, spoken};
 use super::super::super::{AnswerCell, AnswerColumn, AnswerRow, AnswerTable, Claim, ClaimKind};
 use super::super::numbers::take_common;
 use crate::answer::{AnswerParts, AskedRun};
@@ -99,7 +99,7 @@ fn name_of(run: &AskedRun, point: &PointAnalysis) -> Vec<String> {
 }
 
 fn engine_of(point: &PointAnalysis) -> String {
-    point.settings.get(ENGINE).map_or_else(|| plain(&point.engine), spoken)
+    point.settings.get(ENGINE).map_or_else(|| name_words(&point.engine), spoken)
 }
 
 /// `With one client MariaDB opens a connection in 152 us (a unix socket), 310 us (TCP) and 2.10 ms (TLS over TCP).` Of one way it says what

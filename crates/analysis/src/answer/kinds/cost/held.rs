@@ -1,6 +1,6 @@
 //! Connections or open transactions, held until the engine refuses one more.
 
-use super::super::super::speech::{plain, short_enough, spoken};
+use super::super::super::speech::{short_enough, spoken};
 use super::super::super::{AnswerCell, AnswerColumn, AnswerRow, AnswerTable, Claim, ClaimKind, WORDS_MAX};
 use crate::answer::{AnswerParts, AskedRun};
 use crate::points::sweep::is_comparable;
@@ -69,7 +69,7 @@ fn reached(point: &PointAnalysis, kind: HoldKind, found: &HoldOutcome) -> Claim 
         HoldKind::Transactions => "open transactions",
     };
     let held = format!("{} held {} {noun}", name_of(point), whole(found.reached as f64));
-    let error = plain(found.error.as_deref().unwrap_or("no reason was given"));
+    let error = found.error.as_deref().unwrap_or("no reason was given");
     let sentence = match found.limit {
         HoldLimit::Engine => {
             let refused = format!("{held} and refused the next");
