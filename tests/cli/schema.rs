@@ -23,9 +23,10 @@ fn a_plan_from_a_database_is_run_at_another_scale_and_holds_no_texts() {
     shop(&lab);
     let written = lab.run(&["schema", "shop.db", "--out", "shop.toml"]);
     assert_eq!(written.exit, 0, "{}", written.stderr);
-    assert!(written.stderr.contains("2 tables, 2200 rows"), "{}", written.stderr);
+    assert!(written.stderr.contains("2 tables, 2,200 rows"), "{}", written.stderr);
     let text = std::fs::read_to_string(lab.path().join("shop.toml")).unwrap();
     assert!(text.contains("references = \"customers.id\"") && !text.contains("canary"), "{text}");
+    assert!(!text.contains("called `"), "no name was changed: {text}");
     let again = lab.run(&["schema", "shop.db", "--out", "shop.toml"]);
     assert!(
         again.exit == 2 && again.stderr.contains("cannot write `shop.toml`"),
@@ -43,6 +44,28 @@ fn a_plan_from_a_database_is_run_at_another_scale_and_holds_no_texts() {
         hidden.stdout
     );
     assert!(lab.left_behind().iter().all(|name| name.starts_with("shop.")), "{:?}", lab.left_behind());
+}
+
+#[test]
+fn a_name_that_no_plan_can_have_is_kept_in_a_comment_and_counted_as_a_note() {
+    let lab = Lab::new();
+    let database = Connection::open(lab.path().join("odd.db")).unwrap();
+    let script = "CREATE TABLE \"Kunden-Nr.\" (id INTEGER PRIMARY KEY, \"a.b\" INT, \"新規\" INT);
+                  INSERT INTO \"Kunden-Nr.\" VALUES (1, 5, 6), (2, 6, 5);";
+    database.execute_batch(script).unwrap();
+    let written = lab.run(&["schema", "odd.db", "--out", "odd.toml"]);
+    assert_eq!(written.exit, 0, "{}", written.stderr);
+    let text = std::fs::read_to_string(lab.path().join("odd.toml")).unwrap();
+    let notes = text.lines().filter(|line| line.starts_with("# Kunden_Nr_")).count();
+    let told = format!("odd.toml: 1 table, 2 rows; {notes} notes at its beginning");
+    assert!(written.stderr.contains(&told), "{}", written.stderr);
+    for line in [
+        "# Kunden_Nr_: called `Kunden-Nr.` in the database\n",
+        "# Kunden_Nr_.a_b: called `a.b` in the database\n",
+        "# Kunden_Nr_.__: called `新規` in the database\n",
+    ] {
+        assert!(text.contains(line), "{line}: {text}");
+    }
 }
 
 #[test]

@@ -35,7 +35,8 @@ pub(super) fn tables_like(found: Found, hides_names: bool) -> FoundTables {
             let name = if hides_names { "an index".to_owned() } else { format!("index `{name}`") };
             format!("{}: {name} is left out: {reason}", own.name)
         });
-        made.notes.extend(of_columns.chain(of_indexes).chain(of_left_out));
+        let of_names = if hides_names { Vec::new() } else { notes_of_renamed(table, own) };
+        made.notes.extend(of_names.into_iter().chain(of_columns).chain(of_indexes).chain(of_left_out));
     }
     // Each round makes one thing simpler, so this ends.
     let rounds = 4 * made.tables.iter().map(|table| table.columns.len() + table.indexes.len() + 2).sum::<usize>();
@@ -63,6 +64,18 @@ fn notes_of_left_out(left_out: &[(String, String)], hides_names: bool) -> Vec<St
         }
     }
     notes
+}
+
+/// What a table and its columns are called in the database, if a plan cannot have these names.
+fn notes_of_renamed(table: &FoundTable, own: &OwnTable) -> Vec<String> {
+    let note = |place: String, old: &str| {
+        let old: String = old.chars().take(128).collect();
+        format!("{place}: called `{old}` in the database")
+    };
+    let of_table = (own.name != table.name).then(|| note(own.name.clone(), &table.name));
+    let columns = table.columns.iter().zip(&own.columns).filter(|(column, new)| column.name != new.name);
+    let of_columns = columns.map(|(column, new)| note(format!("{}.{}", own.name, new.name), &column.name));
+    of_table.into_iter().chain(of_columns).collect()
 }
 
 impl FoundTables {

@@ -339,6 +339,16 @@ fn tables_of_a_file_of_sqlite_are_read_with_hostile_names() {
     let names: Vec<&str> = found.tables.iter().map(|table| table.name.as_str()).collect();
     assert_eq!(names, ["a___DROP_TABLE_b____", "b"]);
     assert_eq!(found.tables.iter().map(|table| table.rows).collect::<Vec<_>>(), [2, 3]);
+    let renamed: Vec<&String> = found.notes.iter().filter(|note| note.contains("called")).collect();
+    assert_eq!(
+        renamed,
+        [
+            "a___DROP_TABLE_b____: called `a\"; DROP TABLE b; --` in the database",
+            "a___DROP_TABLE_b____.or_der: called `or der` in the database"
+        ]
+    );
+    let hidden = find_tables(&SchemaSource { hides_names: true, ..source.clone() }).unwrap();
+    assert!(!hidden.notes.join(" ").contains("or der"), "{:?}", hidden.notes);
     let remade = own_trial("sqlite", &plan_of(&found), 1.0, &[("ops_max", "5")]);
     let copy = directory();
     let instance = prepared(&remade, copy.path());

@@ -8,6 +8,7 @@ use engine::found_schema::{
     CountedStatement, FoundTables, SchemaSource, find_statements, find_tables, with_keys, with_values,
 };
 use model::own_table::OwnTable;
+use report::wording::quantity::plural;
 use std::fmt::Write as _;
 use std::path::Path;
 
@@ -77,10 +78,19 @@ fn write_new(path: &Path, text: &str, found: &FoundTables) -> Result<(), Fault> 
     };
     let mut file = std::fs::File::create_new(path).map_err(cannot)?;
     std::io::Write::write_all(&mut file, text.as_bytes()).map_err(cannot)?;
-    let rows: u64 = found.tables.iter().map(|table| table.rows).sum();
-    let (tables, notes) = (found.tables.len(), found.notes.len());
-    output::say(format_args!("{}: {tables} tables, {rows} rows, {notes} notes", output::shown(path)));
+    output::say(format_args!("{}: {}", output::shown(path), written_words(found)));
     Ok(())
+}
+
+/// `1 table, 200,000 rows; 3 notes at the beginning of the file say what is another`
+fn written_words(found: &FoundTables) -> String {
+    let tables = plural(found.tables.len() as u64, "table");
+    let rows = plural(found.tables.iter().map(|table| table.rows).sum(), "row");
+    match found.notes.len() as u64 {
+        0 => format!("{tables}, {rows}"),
+        1 => format!("{tables}, {rows}; a note at its beginning says what is another"),
+        notes => format!("{tables}, {rows}; {} at its beginning say what is another", plural(notes, "note")),
+    }
 }
 
 /// The private engine that is most like the database.
@@ -144,7 +154,7 @@ fn plan_text(found: &FoundTables, taken: &[TakenStatement], engine: &str) -> Str
          # Replace the statements by your own.\n",
     );
     for note in &found.notes {
-        let _ = writeln!(text, "# {}", note.escape_debug());
+        let _ = writeln!(text, "# {}", comment_text(note));
     }
     let _ = write!(
         text,
@@ -167,6 +177,11 @@ fn plan_text(found: &FoundTables, taken: &[TakenStatement], engine: &str) -> Str
     text
 }
 
+/// `note` as a comment of one line: a name in it may have any signs, and is read by people.
+fn comment_text(note: &str) -> String {
+    note.escape_debug().to_string().replace("\\\"", "\"").replace("\\'", "'")
+}
+
 /// A look at a row by its key.
 fn statement_text(nth: usize, table: &OwnTable, engine: &str) -> String {
     let quote = |name: &str| if engine.starts_with("mariadb") { format!("`{name}`") } else { format!("\"{name}\"") };
@@ -174,4 +189,28 @@ fn statement_text(nth: usize, table: &OwnTable, engine: &str) -> String {
     let condition = columns.collect::<Vec<_>>().join(" AND ");
     let name = quote(&table.name);
     format!("\n[[statement]]\nname = \"by_key_{nth}\"\nsql = '''SELECT * FROM {name} WHERE {condition}'''\n")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_was_written_is_counted_in_plain_words() {
+        let words = |rows: u64, notes: usize| {
+            let (columns, primary_key, indexes) = (Vec::new(), Vec::new(), Vec::new());
+            let name = "t".to_owned();
+            let table = OwnTable { name, rows, columns, primary_key, indexes, partitions: None, keys: None };
+            written_words(&FoundTables { tables: vec![table], notes: vec![String::new(); notes] })
+        };
+        assert_eq!(words(200_000, 0), "1 table, 200,000 rows");
+        assert_eq!(words(1, 1), "1 table, 1 row; a note at its beginning says what is another");
+        assert_eq!(words(0, 1_000), "1 table, 0 rows; 1,000 notes at its beginning say what is another");
+    }
+
+    #[test]
+    fn a_name_in_a_comment_is_kept_and_cannot_end_its_line() {
+        assert_eq!(comment_text("Order's \"odd\" — 新規"), "Order's \"odd\" — 新規");
+        assert_eq!(comment_text("a\nname = 1\u{7}"), "a\\nname = 1\\u{7}");
+    }
 }
