@@ -1,6 +1,8 @@
 //! Mistakes: each gets one clear line with the place, the value and what to do, and the right exit code.
 
 use crate::lab::Lab;
+use std::io::{Read, Write};
+use std::net::TcpListener;
 
 /// Runs `arguments` in a directory with a few things in it; expects `exit` and a single line that holds all of `words`.
 fn refused(lab: &Lab, arguments: &[&str], exit: i32, words: &[&str]) {
@@ -166,5 +168,33 @@ fn with_json_an_error_is_an_object_on_stdout() {
         assert_eq!(error["schema"], "plimsoll.error/1", "{arguments:?}");
         assert_eq!(error["exit"], finished.exit, "{arguments:?}");
         assert!(error["error"].as_str().unwrap().contains('`'), "{arguments:?}");
+    }
+}
+
+#[test]
+fn another_server_at_the_port_of_a_url_is_named_in_one_line_without_its_bytes() {
+    let lab = Lab::new();
+    for (scheme, greeting, expected) in [
+        (
+            "postgres",
+            &b"\x6e\0\0\0\x0a5.5.5-10.11.6-MariaDB\0\x07\0\0\0"[..],
+            "the MySQL protocol; use mysql:// in the URL",
+        ),
+        ("postgres", b"HTTP/1.1 400 Bad Request\r\n\r\n", "a web server answers there"),
+        ("postgres", b"-DENIED Redis is running in protected mode\r\n", "a Redis server answers there"),
+        ("mysql", b"SSH-2.0-OpenSSH_9.6\r\n", "an SSH server answers there"),
+    ] {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let url = format!("{scheme}://u@127.0.0.1:{}/d", listener.local_addr().unwrap().port());
+        drop(std::thread::spawn(move || {
+            let (mut client, _) = listener.accept().unwrap();
+            client.write_all(greeting).unwrap();
+            // The connection stays until the client has gone.
+            let _ = client.read_to_end(&mut Vec::new());
+        }));
+        let refused = lab.run(&["schema", &url]);
+        let text = refused.stderr.trim_end_matches('\n');
+        assert!(refused.exit != 0 && text.contains(expected), "{scheme}: {text}");
+        assert!(!text.contains(char::is_control), "{scheme}: {text:?}");
     }
 }

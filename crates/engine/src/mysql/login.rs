@@ -12,6 +12,7 @@
 use super::wire::{ERR, HEADER, MysqlWireError, OK, protocol_error, server_error};
 use crate::server::network::{PlainStream, ServerStream, explained_error};
 use crate::server::tls::TlsConnector;
+use crate::server::wrong_port::{TELLING, explain_silence, refuse_others};
 use crate::sql::recv_buffer::RecvBuffer;
 use mysql_common::collations::CollationId;
 use mysql_common::constants::{CapabilityFlags, MariadbCapabilities};
@@ -365,6 +366,7 @@ impl LoginPackets<'_> {
         tls: Option<&TlsConnector>,
         login: &Credentials,
     ) -> Result<LoginStep, MysqlWireError> {
+        self.meet_server()?;
         let greeting = self.read_packet()?;
         let greeting = parse_greeting(&greeting)?;
         let abilities = LoginAbilities::common_with(&greeting, tls.is_some(), login);
@@ -381,6 +383,13 @@ impl LoginPackets<'_> {
         self.check_unasked()?;
         self.stream.begin_tls(tls)?;
         Ok(LoginStep::Handshake(LoginBegun { challenge, abilities, id }))
+    }
+
+    /// Looks at how the server begins: another than MySQL may be at its port, and PostgreSQL waits for a client to begin.
+    fn meet_server(&mut self) -> Result<(), MysqlWireError> {
+        const QUESTION: &str = "is it a MySQL server? A PostgreSQL waits until it is spoken to: try postgres://";
+        let first = self.inbox.peek(TELLING, self.stream).map_err(|error| explain_silence(error, QUESTION))?;
+        Ok(refuse_others(first)?)
     }
 
     /// Takes the next answer of the server, and answers it if there is more to prove. True if that was the last.
@@ -462,10 +471,12 @@ mod tests {
 
     use super::*;
     use crate::server::network::explanation;
+    use host::deadline::Deadline;
     use std::io::{self, Read};
     use std::net::{TcpListener, TcpStream};
     use std::os::unix::net::UnixStream;
     use std::thread::JoinHandle;
+    use std::time::Duration;
 
     const NONCE: &[u8; 20] = b"abcdefghijklmnopqrst";
     const LOGIN: Credentials =
@@ -681,6 +692,10 @@ mod tests {
             assert!(text.contains(why) && text.contains("MySQL protocol"), "{text}");
         }
         let (ours, mut theirs) = UnixStream::pair().unwrap();
+        theirs.write_all(b"SSH-2.0-OpenSSH_9.6\r\n").unwrap();
+        let text = message(log_in(ours.into(), None, &LOGIN).map(drop));
+        assert!(text.starts_with("an SSH server answers there"), "{text}");
+        let (ours, mut theirs) = UnixStream::pair().unwrap();
         theirs.write_all(&framed(3, &native)).unwrap();
         let text = message(log_in(ours.into(), None, &LOGIN).map(drop));
         assert!(text.contains("packet number 3 where 0 was due"), "{text}");
@@ -688,5 +703,15 @@ mod tests {
         theirs.write_all(&[framed(0, &native), framed(2, ACCEPTED), framed(0, ACCEPTED)].concat()).unwrap();
         let text = message(log_in(ours.into(), None, &LOGIN).map(drop));
         assert!(text.contains("bytes that were not asked for"), "{text}");
+    }
+
+    #[test]
+    fn a_server_that_says_nothing_may_be_a_postgres() {
+        let (ours, _theirs) = UnixStream::pair().unwrap();
+        let mut stream = ServerStream::from(ours);
+        stream.set_deadline(Some(Deadline::unless_interrupted(Duration::from_millis(50))));
+        let text = message(LoginProgress::default().go_on(&mut stream, None, &LOGIN).map(drop));
+        assert!(text.starts_with("the server gave no complete answer within 0.05 s; is it a MySQL server?"), "{text}");
+        assert!(text.ends_with("try postgres://"), "{text}");
     }
 }

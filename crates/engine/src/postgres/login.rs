@@ -5,9 +5,10 @@
 //!
 //! <https://www.postgresql.org/docs/current/protocol-flow.html>
 
-use super::wire::{PostgresWire, PostgresWireError, malformed_message, server_error};
+use super::wire::{HEADER, PostgresWire, PostgresWireError, malformed_message, server_error};
 use crate::server::network::{AnswerBudget, AnswerLimits, PlainStream, ServerStream, explained_error};
 use crate::server::tls::TlsConnector;
+use crate::server::wrong_port::{TELLING_OF_MYSQL, explain_silence, may_be_mysql, refuse_mysql, refuse_others};
 use crate::sql::preparing::PreparingConnection;
 use bytes::BytesMut;
 use postgres_protocol::authentication::md5_hash;
@@ -63,6 +64,8 @@ enum LoginStep {
     /// The server says whether it has TLS.
     TakeTlsAnswer,
     ShakeHands,
+    /// The first bytes of an answer show whether it is of PostgreSQL.
+    MeetServer,
     /// The server asks for proofs of the role's identity.
     Authenticate,
     /// Parameters of the server and its cancel key follow, up to the message that it is ready.
@@ -92,6 +95,7 @@ impl LoginProgress {
                     name_role(wire, login)?
                 }
                 (LoginStep::Begin | LoginStep::TakeTlsAnswer | LoginStep::ShakeHands, None) => name_role(wire, login)?,
+                (LoginStep::MeetServer, _) => meet_server(wire)?,
                 (LoginStep::Authenticate, _) => self.authenticate(wire, login)?,
                 (LoginStep::AwaitReady, _) => return wire.collect_rows(AnswerBudget::full()).map(drop),
             }
@@ -177,6 +181,17 @@ fn name_role(wire: &mut PostgresWire, login: &PostgresLogin) -> Result<LoginStep
     let named = named.into_iter().chain(path.as_deref().map(|path| ("options", path)));
     frontend::startup_message(named, &mut wire.out)?;
     wire.send_command()?;
+    Ok(LoginStep::MeetServer)
+}
+
+/// Looks at how the server answers: another than PostgreSQL may be at its port.
+fn meet_server(wire: &mut PostgresWire) -> Result<LoginStep, PostgresWireError> {
+    let first = wire.next_bytes(HEADER).map_err(|error| explain_silence(error, "is it a PostgreSQL server?"))?;
+    refuse_others(first)?;
+    // A message of PostgreSQL with such a head has these bytes, too.
+    if may_be_mysql(first) {
+        refuse_mysql(wire.next_bytes(TELLING_OF_MYSQL)?)?;
+    }
     Ok(LoginStep::Authenticate)
 }
 
@@ -208,8 +223,17 @@ fn take_tls_answer(stream: &mut ServerStream, tls: &TlsConnector) -> io::Result<
     match answer {
         [b'S'] => stream.begin_tls(tls),
         [b'N'] => Err(tls.is_missing()),
-        _ => Err(malformed_message()),
+        [first] => Err(unexpected_answer(stream, first)),
     }
+}
+
+/// The error of an answer that begins with `first`: what follows shows who gave it.
+#[cold]
+fn unexpected_answer(stream: &mut ServerStream, first: u8) -> io::Error {
+    let mut answer = [first, 0, 0, 0, 0, 0, 0];
+    let more = stream.read(&mut answer[1..]).unwrap_or(0);
+    let answer = &answer[..=more];
+    refuse_others(answer).and_then(|()| refuse_mysql(answer)).err().unwrap_or_else(malformed_message)
 }
 
 fn no_password() -> io::Error {
@@ -226,6 +250,7 @@ fn wrong_scram(error: io::Error) -> io::Error {
 mod tests {
     use super::*;
     use crate::server::network::{CONTROL_ANSWER, explanation};
+    use host::deadline::Deadline;
     use std::net::TcpStream;
     use std::os::unix::net::UnixStream;
 
@@ -268,5 +293,32 @@ mod tests {
         assert!(refused(&LOGIN, b"R\0\0\0\x08\0\0\0\x07").contains("GSSAPI"));
         assert!(refused(&LOGIN, b"R\0\0\0\x08\0\0\0\x0b").contains("PostgreSQL protocol"));
         assert!(refused(&LOGIN, b"R\0\0\0\x04").contains("PostgreSQL protocol"));
+        assert!(refused(&LOGIN, b"\x6e\0\0\0\x0a5.5.5-10.11.6-MariaDB\0").contains("use mysql://"));
+        assert!(refused(&LOGIN, b"HTTP/1.1 400 Bad Request\r\n").starts_with("a web server answers there"));
+        assert!(refused(&LOGIN, b"SSH-2.0-OpenSSH_9.6\r\n").starts_with("an SSH server answers there"));
+    }
+
+    #[test]
+    fn an_answer_to_the_question_for_tls_shows_who_gave_it() {
+        let why = |answer: &[u8]| {
+            let (ours, mut theirs) = UnixStream::pair().unwrap();
+            theirs.write_all(&answer[1..]).unwrap();
+            explanation(&unexpected_answer(&mut ours.into(), answer[0])).unwrap().to_owned()
+        };
+        assert!(why(b"\x6e\0\0\0\x0a5.5.5").contains("use mysql://"));
+        assert!(why(b"HTTP/1.1").starts_with("a web server"));
+        assert!(why(b"xyz").contains("malformed"));
+    }
+
+    #[test]
+    fn a_server_that_says_nothing_may_be_none_of_postgres() {
+        let (ours, _theirs) = UnixStream::pair().unwrap();
+        let mut wire = PostgresWire::over(ours.into(), CONTROL_ANSWER, AnswerLimits::default());
+        wire.stream.set_deadline(Some(Deadline::unless_interrupted(Duration::from_millis(50))));
+        let Err(PostgresWireError::Io(error)) = LoginProgress::default().go_on(&mut wire, None, &LOGIN) else {
+            panic!("a login")
+        };
+        let text = "the server gave no complete answer within 0.05 s; is it a PostgreSQL server?";
+        assert_eq!(explanation(&error), Some(text));
     }
 }

@@ -76,7 +76,7 @@ pub struct PostgresWire {
 /// The largest message taken in a timed answer: rows here are below 1 KB.
 const MESSAGE_MAX: usize = 64 << 20;
 /// A letter and the length.
-const HEADER: usize = 5;
+pub(super) const HEADER: usize = 5;
 
 impl PostgresWire {
     /// A connection over `stream` that is not logged in.
@@ -326,6 +326,11 @@ impl PostgresWire {
         self.inbox.peek(length, &mut self.stream)?;
         let message = self.inbox.take(length);
         Ok((message[0], &message[HEADER..]))
+    }
+
+    /// The next bytes, which are not taken.
+    pub(super) fn next_bytes(&mut self, count: usize) -> io::Result<&[u8]> {
+        self.inbox.peek(count, &mut self.stream)
     }
 
     /// The next message, if `budget` has room for it: the buffer would grow to its length.

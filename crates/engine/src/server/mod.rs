@@ -24,3 +24,4 @@ pub mod tls;
 pub mod url;
 mod url_kind;
 pub mod variables;
+pub mod wrong_port;
