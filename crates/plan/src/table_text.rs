@@ -110,7 +110,8 @@ fn numbers_text(numbers: &ValueNumbers) -> String {
         Distinct::Natural => String::new(),
         Distinct::All => ", distinct = \"all\"".into(),
         Distinct::Count(count) => format!(", distinct = {count}"),
-        Distinct::Share(share) => format!(", distinct = \"{}%\"", share * 100.0),
+        // A tenth of a billionth of a percent is the noise of a product.
+        Distinct::Share(share) => format!(", distinct = \"{}%\"", (share * 1e12).round() / 1e10),
     };
     if !numbers.common.is_empty() {
         let _ = write!(text, ", common = {}", list(numbers.common.iter().map(f64::to_string)));
@@ -154,7 +155,7 @@ column = [
   { name = 'state', type = 'varchar(9)', values = ['a\"b', 'c'], common = [0.9, 0.1], nulls = 0.1 },
   { name = 'day', type = 'date', min = '2020-01-01', max = '2020-01-31', not_null = true },
   { name = 'due', type = 'date', computed_from = 'day', plus = [1, 30] },
-  { name = 'price', type = 'decimal(8,2)', histogram = [-10.5, 0, 99.25], distinct = '12.5%' },
+  { name = 'price', type = 'decimal(8,2)', histogram = [-10.5, 0, 99.25], distinct = '7%' },
   { name = 'tax', type = 'decimal(8,2)', computed_from = 'price', times = 2, plus = 0.5 },
   { name = 'ok', type = 'boolean', value = true },
   { name = 'zip', type = 'char(5)', length = [2, 5], distinct = 7, depends_on = 'state', dependence = 0.5 },
@@ -180,6 +181,7 @@ column = [{ name = 'id', type = 'int', serial = true }]
         let all = tables(TABLES);
         let text = tables_text(&all, |table| vec![format!("about\n{}", table.name)]);
         assert_eq!(tables(&text), all, "{text}");
+        assert!(text.contains("distinct = \"7%\""), "{text}");
         assert!(text.starts_with("\n# about\\norder\n[[table]]\n"), "{text}");
     }
 }

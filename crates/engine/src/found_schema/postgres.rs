@@ -4,6 +4,7 @@
 //! dependence of one column on another. A table that was never analysed has no statistics, and is left out unless it is empty. Indexes on
 //! expressions, partial ones, and those that are neither a tree nor a hash are left out. A domain counts as the type that it is of.
 
+use super::sample::around_mean;
 use super::{ColumnStatistics, Found, FoundPartitions, FoundTable};
 use crate::postgres::client::PostgresAddress;
 use crate::postgres::wire::PostgresWire;
@@ -13,6 +14,7 @@ use crate::sql::admin_connection::AdminConnection;
 use crate::sql::external::PATIENCE;
 use crate::sql::server_error;
 use host::error::TargetError;
+use model::own_table::ColumnKind;
 
 /// Reads all tables of `schema`.
 pub(super) fn read(url: &ServerUrl, password: Option<Password>, schema: &str) -> Result<Found, TargetError> {
@@ -172,13 +174,16 @@ impl Catalogue<'_> {
     }
 
     fn statistics(&mut self, tables: &mut [FoundTable]) -> Result<(), TargetError> {
-        // Bounds of text are values of rows, and are not asked for.
+        // Texts are values of rows, and are not asked for: of the common ones the server tells the lengths.
         let question = format!(
             "SELECT s.tablename, s.attname, s.null_frac, s.n_distinct, s.avg_width, s.most_common_freqs::text, s.correlation, \
-             CASE WHEN t.typcategory IN ('N', 'D') THEN coalesce(s.histogram_bounds::text, s.most_common_vals::text) END \
+             CASE WHEN t.typcategory IN ('N', 'D') THEN coalesce(s.histogram_bounds::text, s.most_common_vals::text) END, \
+             t.typlen, m.low, m.high \
              FROM pg_stats s JOIN pg_namespace n ON n.nspname = s.schemaname \
              JOIN pg_class c ON c.relnamespace = n.oid AND c.relname = s.tablename \
              JOIN pg_attribute a ON a.attrelid = c.oid AND a.attname = s.attname JOIN pg_type t ON t.oid = a.atttypid \
+             CROSS JOIN LATERAL (SELECT min(length(v.one)) AS low, max(length(v.one)) AS high FROM unnest( \
+               CASE WHEN t.typcategory IN ('S', 'E') THEN s.most_common_vals::text::text[] END) v(one)) m \
              WHERE s.schemaname = {} AND s.inherited = (c.relkind = 'p')",
             self.schema
         );
@@ -187,7 +192,7 @@ impl Catalogue<'_> {
             let Some(table) = tables.iter_mut().find(|known| known.name == *table) else { continue };
             let rows = table.rows as f64;
             let Some(column) = table.columns.iter_mut().find(|known| known.name == *name) else { continue };
-            column.statistics = statistics_in(rest, rows, column.kind.is_text());
+            column.statistics = statistics_in(rest, rows, column.kind);
         }
         Ok(())
     }
@@ -240,27 +245,55 @@ impl Catalogue<'_> {
 }
 
 /// The statistics in a row of pg_stats behind its names.
-fn statistics_in(row: &[String], rows: f64, is_text: bool) -> ColumnStatistics {
-    let number =
-        |nth: usize| row.get(nth).and_then(|text| text.parse::<f64>().ok()).filter(|number| number.is_finite());
+fn statistics_in(row: &[String], rows: f64, kind: ColumnKind) -> ColumnStatistics {
+    let number = |nth: usize| number_at(row, nth);
     let nulls = number(0).unwrap_or(0.0).clamp(0.0, 1.0);
     let distinct = number(1).filter(|distinct| *distinct != 0.0).map(|distinct| {
         // A negative number is a share of the rows.
         if distinct < 0.0 { -distinct * rows } else { distinct }
     });
-    let width = number(2).unwrap_or(0.0).max(0.0);
     let valued = (1.0 - nulls).max(f64::MIN_POSITIVE);
-    let common = array_in(row.get(3)).iter().filter_map(|share| Some(share.parse::<f64>().ok()? / valued)).collect();
-    // A short text has a byte for its length in its width.
-    let length = (width - 1.0).round().clamp(0.0, 65_535.0) as u32;
+    let common: Vec<f64> =
+        array_in(row.get(3)).iter().filter_map(|share| Some(share.parse::<f64>().ok()? / valued)).collect();
+    let are_all = common.iter().sum::<f64>() > 0.999;
     ColumnStatistics {
         nulls,
         distinct,
         common,
         bounds: array_in(row.get(5)),
         correlation: number(4).unwrap_or(0.0),
-        lengths: is_text.then(|| (length / 2, length + length.div_ceil(2))),
+        lengths: if kind.is_text() { lengths_in(row, kind, are_all) } else { None },
     }
+}
+
+fn number_at(row: &[String], nth: usize) -> Option<f64> {
+    row.get(nth)?.parse::<f64>().ok().filter(|number| number.is_finite())
+}
+
+/// The bounds of the lengths of texts in a row of pg_stats, whose common values are all if `are_all`.
+fn lengths_in(row: &[String], kind: ColumnKind, are_all: bool) -> Option<(u32, u32)> {
+    let width = number_at(row, 2).unwrap_or(0.0).clamp(0.0, 65_535.0);
+    // The width of a type of fixed length is that of its binary form; of others it is -1 or -2.
+    let is_fixed = number_at(row, 6).is_some_and(|bytes| bytes > 0.0);
+    let of_common = number_at(row, 7).zip(number_at(row, 8)).map(|(low, high)| (low as u32, high as u32));
+    match (kind, of_common) {
+        // Blanks fill it up; a uuid and the address of a network card have one length.
+        (ColumnKind::Char(length), _) => Some((length.into(), length.into())),
+        // Words of an enumeration, and names.
+        (ColumnKind::VarChar(_), of_common) if is_fixed => of_common,
+        (_, Some(of_common)) if are_all => Some(around_mean(width - header_of(width), of_common)),
+        _ if is_fixed => Some((width as u32, width as u32)),
+        _ => {
+            let length = (width - header_of(width)).round().max(0.0) as u32;
+            Some((length / 2, length + length.div_ceil(2)))
+        }
+    }
+}
+
+/// The bytes for the length of a value, which are in its width: one up to 127 bytes in all, and four of longer ones.
+/// <https://www.postgresql.org/docs/current/storage-toast.html>
+fn header_of(width: f64) -> f64 {
+    if width <= 127.0 { 1.0 } else { 4.0 }
 }
 
 /// The values of an array as PostgreSQL writes it: `{1,2}`, `{"2020-01-01 00:00:00",NULL}`. Only of numbers and dates.
@@ -278,12 +311,34 @@ mod tests {
     #[test]
     fn a_row_of_pg_stats_is_read_with_shares_of_the_rows_with_a_value() {
         let row = ["0.5", "-0.25", "4", "{0.25,0.125}", "0.9", "{1,5,\"2020-01-01 00:00:00\"}"].map(str::to_owned);
-        let found = statistics_in(&row, 1_000.0, false);
+        let found = statistics_in(&row, 1_000.0, ColumnKind::BigInt);
         assert_eq!((found.nulls, found.distinct, found.correlation), (0.5, Some(250.0), 0.9));
         assert_eq!((found.common, found.bounds.len(), found.lengths), (vec![0.5, 0.25], 3, None));
-        let text = statistics_in(&["0", "7", "11", "", "", ""].map(str::to_owned), 10.0, true);
+        let text = statistics_in(&["0", "7", "11", "", "", ""].map(str::to_owned), 10.0, ColumnKind::Text);
         assert_eq!((text.lengths, text.distinct), (Some((5, 15)), Some(7.0)));
-        assert_eq!(statistics_in(&[], 0.0, false), ColumnStatistics::default());
+        assert_eq!(statistics_in(&[], 0.0, ColumnKind::BigInt), ColumnStatistics::default());
+    }
+
+    #[test]
+    fn lengths_of_texts_are_exact_where_the_server_knows_them() {
+        let lengths = |kind: ColumnKind, shares: &str, [width, fixed, low, high]: [&str; 4]| {
+            let row = ["0.5", "3", width, shares, "", "", fixed, low, high].map(str::to_owned);
+            statistics_in(&row, 1_000.0, kind).lengths
+        };
+        let (all, some) = ("{0.3,0.15,0.05}", "{0.3}");
+        assert_eq!(lengths(ColumnKind::Char(36), "", ["16", "16", "", ""]), Some((36, 36)), "a uuid");
+        assert_eq!(lengths(ColumnKind::Char(2), some, ["3", "-1", "2", "2"]), Some((2, 2)));
+        assert_eq!(lengths(ColumnKind::VarChar(10), all, ["5", "-1", "4", "4"]), Some((4, 4)));
+        assert_eq!(lengths(ColumnKind::VarChar(10), all, ["6", "-1", "4", "9"]), Some((4, 6)), "their mean is kept");
+        assert_eq!(
+            lengths(ColumnKind::VarChar(10), some, ["5", "-1", "4", "4"]),
+            Some((2, 6)),
+            "others have other lengths"
+        );
+        assert_eq!(lengths(ColumnKind::VarChar(64), some, ["4", "4", "3", "7"]), Some((3, 7)), "an enumeration");
+        assert_eq!(lengths(ColumnKind::VarChar(64), "", ["4", "4", "", ""]), None);
+        assert_eq!(lengths(ColumnKind::Text, "", ["16", "16", "", ""]), Some((16, 16)), "a point");
+        assert_eq!(lengths(ColumnKind::Text, "", ["1004", "-1", "", ""]), Some((500, 1_500)));
     }
 
     #[test]

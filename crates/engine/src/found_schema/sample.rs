@@ -164,10 +164,15 @@ fn lengths_of(valued: &[&SampledValue]) -> Option<(u32, u32)> {
     }
     lengths.sort_unstable();
     let mean = lengths.iter().map(|length| f64::from(*length)).sum::<f64>() / lengths.len() as f64;
-    // Evenly between two bounds whose middle is the mean.
-    let (low, high) = (f64::from(lengths[0]), f64::from(lengths[lengths.len() - 1]));
+    Some(around_mean(mean, (lengths[0], lengths[lengths.len() - 1])))
+}
+
+/// The widest bounds within `low` and `high` whose middle is `mean`: lengths are drawn evenly between bounds, and their sum is to be that of the rows.
+pub(super) fn around_mean(mean: f64, (low, high): (u32, u32)) -> (u32, u32) {
+    let (low, high) = (f64::from(low), f64::from(high));
+    let mean = mean.clamp(low, high);
     let reach = (mean - low).min(high - mean).max(0.0);
-    Some(((mean - reach).round() as u32, (mean + reach).round() as u32))
+    ((mean - reach).round() as u32, (mean + reach).round() as u32)
 }
 
 #[cfg(test)]

@@ -397,7 +397,14 @@ fn common_of(statistics: &ColumnStatistics, distinct: Distinct) -> Vec<f64> {
         // What rounding and the sample have left over is divided among them.
         shares.iter_mut().for_each(|share| *share /= sum);
     }
-    shares
+    shares.into_iter().map(four_digits).collect()
+}
+
+/// `share` with four digits, which are more than a sample knows. It is cut off, so that shares are never more than all together.
+fn four_digits(share: f64) -> f64 {
+    let scale = 10f64.powi(3 - share.log10().floor() as i32);
+    // A share that has four digits may be a little below them as a binary number.
+    (share * scale + 1e-6).floor() / scale
 }
 
 /// Six digits are enough for a row of a million.
@@ -419,4 +426,21 @@ pub fn with_keys(tables: &[OwnTable], most: usize) -> Vec<&OwnTable> {
     let mut seen = BTreeSet::new();
     keyed.retain(|table| seen.insert(table.name.to_ascii_lowercase()));
     keyed
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn shares_have_four_digits_and_are_never_more_than_all() {
+        assert_eq!(
+            [0.07890100000000001, 1.0, 0.9, 0.000123456, 1.0 / 3.0].map(four_digits),
+            [0.0789, 1.0, 0.9, 0.0001234, 0.3333]
+        );
+        let statistics = ColumnStatistics { common: vec![0.5, 0.3, 0.21], ..ColumnStatistics::default() };
+        let shares = common_of(&statistics, Distinct::Count(3));
+        assert_eq!(shares, [0.495, 0.297, 0.2079]);
+        assert!((0.999..=1.0).contains(&shares.iter().sum::<f64>()), "{shares:?}");
+    }
 }

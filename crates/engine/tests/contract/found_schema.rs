@@ -315,6 +315,31 @@ fn columns_that_depend_on_others_and_tables_that_refer_to_themselves_are_taken_o
     copied.stop().unwrap();
 }
 
+/// Texts of one length each: a uuid, words of as many letters, and blanks behind a word.
+const OF_ONE_LENGTH: [&str; 3] = [
+    "CREATE TYPE mood AS ENUM ('glad', 'calm')",
+    "CREATE TABLE texts (id int PRIMARY KEY, code uuid, state varchar(10), land char(3), mood mood)",
+    "INSERT INTO texts SELECT s, md5(s::text)::uuid, (ARRAY['open', 'paid', 'late'])[1 + s % 3], 'de', 'calm' FROM generate_series(1, 3000) s",
+];
+
+#[test]
+fn texts_of_one_length_have_it_in_a_plan_from_postgres() {
+    if !sql_engines().any(|engine| engine == POSTGRES.engine) {
+        return;
+    }
+    let original = Visited::of(POSTGRES.engine);
+    OF_ONE_LENGTH.iter().chain(&["ANALYZE"]).for_each(|statement| drop(asked("postgres", original.path(), statement)));
+    let text = plan_of(&read_schema(POSTGRES.engine, original.path(), false));
+    for column in [
+        "name = \"code\", type = \"char(36)\", length = 36,",
+        "name = \"state\", type = \"varchar(10)\", length = 4,",
+        "name = \"land\", type = \"char(3)\", length = 3,",
+        "name = \"mood\", type = \"varchar(64)\", length = 4,",
+    ] {
+        assert!(text.contains(column), "{column}: {text}");
+    }
+}
+
 #[test]
 fn tables_of_a_file_of_sqlite_are_read_with_hostile_names() {
     let dir = directory();
