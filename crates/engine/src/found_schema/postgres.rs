@@ -15,6 +15,7 @@ use crate::sql::external::PATIENCE;
 use crate::sql::server_error;
 use host::error::TargetError;
 use model::own_table::ColumnKind;
+use std::path::Path;
 
 /// Reads all tables of `schema`.
 pub(super) fn read(url: &ServerUrl, password: Option<Password>, schema: &str) -> Result<Found, TargetError> {
@@ -23,6 +24,9 @@ pub(super) fn read(url: &ServerUrl, password: Option<Password>, schema: &str) ->
     let mut wire = address.connect_admin(PATIENCE).map_err(|failure| server_error(&shown, failure))?;
     let mut catalogue = Catalogue { wire: &mut wire, shown: &shown, schema: text_literal(schema) };
     let mut found = catalogue.tables()?;
+    if found == Found::default() {
+        return Err(catalogue.without_tables(schema));
+    }
     found.keep_largest();
     let tables = &mut found.tables;
     catalogue.columns(tables)?;
@@ -76,6 +80,18 @@ impl Catalogue<'_> {
             }
         }
         Ok(found)
+    }
+
+    /// The error of a `schema` in which there is no table: it names schemas that have some.
+    fn without_tables(&mut self, schema: &str) -> TargetError {
+        let question = format!(
+            "SELECT n.nspname FROM {TABLES} AND n.nspname NOT LIKE 'pg\\_%' AND n.nspname <> 'information_schema' \
+             GROUP BY n.nspname ORDER BY count(*) DESC, n.nspname LIMIT {NAMED_MAX}"
+        );
+        match self.ask(&question) {
+            Ok(others) => without_tables_in(self.shown, schema, &others.concat()),
+            Err(error) => error,
+        }
     }
 
     fn columns(&mut self, tables: &mut [FoundTable]) -> Result<(), TargetError> {
@@ -244,6 +260,21 @@ impl Catalogue<'_> {
     }
 }
 
+/// Schemas that are named.
+const NAMED_MAX: usize = 5;
+
+/// `` `postgres://host/shop` has no tables in schema `nix`; use `--schema public` ``
+fn without_tables_in(database: &str, schema: &str, others: &[String]) -> TargetError {
+    let printable = |name: &str| host::error::shown(Path::new(name));
+    let others: Vec<String> = others.iter().map(|name| format!("`--schema {}`", printable(name))).collect();
+    let advice = match &others[..] {
+        [] => ", nor in any other".to_owned(),
+        [only] => format!("; they are in another: use {only}"),
+        several => format!("; they are in others: use {}", several.join(" or ")),
+    };
+    TargetError::Unsupported(format!("{database} has no tables in schema `{}`{advice}", printable(schema)))
+}
+
 /// The statistics in a row of pg_stats behind its names.
 fn statistics_in(row: &[String], rows: f64, kind: ColumnKind) -> ColumnStatistics {
     let number = |nth: usize| number_at(row, nth);
@@ -339,6 +370,18 @@ mod tests {
         assert_eq!(lengths(ColumnKind::VarChar(64), "", ["4", "4", "", ""]), None);
         assert_eq!(lengths(ColumnKind::Text, "", ["16", "16", "", ""]), Some((16, 16)), "a point");
         assert_eq!(lengths(ColumnKind::Text, "", ["1004", "-1", "", ""]), Some((500, 1_500)));
+    }
+
+    #[test]
+    fn a_schema_without_tables_is_named_with_those_that_have_some() {
+        let told = |others: &[&str]| {
+            let others: Vec<String> = others.iter().map(|name| (*name).to_owned()).collect();
+            without_tables_in("`postgres://h/shop`", "nix", &others).to_string()
+        };
+        assert_eq!(told(&[]), "`postgres://h/shop` has no tables in schema `nix`, nor in any other");
+        let one = "`postgres://h/shop` has no tables in schema `nix`; they are in another: use `--schema public`";
+        assert_eq!(told(&["public"]), one);
+        assert!(told(&["a", "b"]).ends_with("they are in others: use `--schema a` or `--schema b`"));
     }
 
     #[test]

@@ -199,6 +199,10 @@ fn plain_node(line: &str) -> String {
 
 /// Reads the schema in the server below `parent`.
 pub fn read_schema(engine: &str, parent: &Path, hides_names: bool) -> FoundTables {
+    find_tables(&source_of(engine, parent, hides_names)).unwrap()
+}
+
+fn source_of(engine: &str, parent: &Path, hides_names: bool) -> SchemaSource {
     let place = match engine {
         "postgres" => {
             let socket = found(parent, "PG_VERSION");
@@ -207,8 +211,7 @@ pub fn read_schema(engine: &str, parent: &Path, hides_names: bool) -> FoundTable
         _ => format!("mysql://root@localhost/plimsoll?socket={}", found(parent, "m.sock").to_str().unwrap()),
     };
     let schema = "public".to_owned();
-    let source = SchemaSource { place, password_file: String::new(), schema, sample_rows: 20_000, hides_names };
-    find_tables(&source).unwrap()
+    SchemaSource { place, password_file: String::new(), schema, sample_rows: 20_000, hides_names }
 }
 
 pub fn plan_of(found: &FoundTables) -> String {
@@ -338,6 +341,11 @@ fn texts_of_one_length_have_it_in_a_plan_from_postgres() {
     ] {
         assert!(text.contains(column), "{column}: {text}");
     }
+    let other = SchemaSource { schema: "nix".to_owned(), ..source_of(POSTGRES.engine, original.path(), false) };
+    let missing = find_tables(&other).unwrap_err().to_string();
+    assert!(missing.contains("has no tables in schema `nix`; they are in another: use `--schema public`"), "{missing}");
+    // The next test that visits the server finds it as it was.
+    ["DROP TABLE texts", "DROP TYPE mood"].map(|statement| drop(asked("postgres", original.path(), statement)));
 }
 
 #[test]
