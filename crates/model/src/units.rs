@@ -130,9 +130,18 @@ impl Bytes {
         }
     }
 
-    /// The largest unit that is not above it, in bytes, and its name.
+    /// The largest unit that is not above it, in bytes, and its name: a binary one, unless it is round in a decimal one only, as 10 GB are.
     fn unit(self) -> (u64, &'static str) {
-        let units = [(1 << 40, "TiB"), (1 << 30, "GiB"), (1 << 20, "MiB"), (1 << 10, "KiB")];
+        let binary = self.largest([(1 << 40, "TiB"), (1 << 30, "GiB"), (1 << 20, "MiB"), (1 << 10, "KiB")]);
+        let units = [(1_000_000_000_000, "TB"), (1_000_000_000, "GB"), (1_000_000, "MB"), (1_000, "KB")];
+        let decimal = self.largest(units);
+        // Some halves and quarters of a KiB are tenths of a KB.
+        let round = if decimal.0 > 1_000 { decimal.0 / 10 } else { decimal.0 };
+        let is_decimal = !self.0.is_multiple_of(binary.0) && self.0.is_multiple_of(round);
+        if is_decimal { decimal } else { binary }
+    }
+
+    fn largest(self, units: [(u64, &'static str); 4]) -> (u64, &'static str) {
         units.into_iter().find(|(size, _)| self.0 >= *size).unwrap_or((1, "B"))
     }
 }
@@ -148,7 +157,7 @@ impl fmt::Display for Nanos {
 }
 
 impl fmt::Display for Bytes {
-    /// Binary units, exact if the value is a whole number of them: `16 KiB`, `1.50 GiB`.
+    /// Binary units, exact if the value is a whole number of them: `16 KiB`, `1.50 GiB`; decimal ones if it is round in these: `10 GB`, `1.50 MB`.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.unit() {
             (size, unit) if self.0.is_multiple_of(size) => write!(f, "{} {unit}", self.0 / size),
@@ -242,9 +251,17 @@ mod tests {
     }
 
     #[test]
+    fn sizes_that_are_round_in_decimal_units_print_in_these() {
+        let sizes = [10_000_000_000, 1_500_000, 1_000, 12_800, 1_024_000, 1_000_000_000_000, 0];
+        let expected = ["10 GB", "1.50 MB", "1000 B", "12.5 KiB", "1000 KiB", "1 TB", "0 B"];
+        assert_eq!(sizes.map(|n| Bytes(n).to_string()), expected);
+        assert_eq!(sizes.map(|n| Bytes(n).in_full()), expected);
+    }
+
+    #[test]
     fn what_was_written_is_shown_in_full_where_three_digits_are_not_all_of_it() {
         let sizes = [12, 3 << 29, 210_134_630, 8_000_000].map(|n| Bytes(n).in_full());
-        assert_eq!(sizes, ["12 B", "1.50 GiB", "200.4 MiB", "7.6294 MiB"]);
+        assert_eq!(sizes, ["12 B", "1.50 GiB", "200.4 MiB", "8 MB"]);
         let times = [999, 1_000_000, 12_345_000, 999_600].map(|n| Nanos(n).in_full());
         assert_eq!(times, ["999 ns", "1.00 ms", "12.345 ms", "0.9996 ms"]);
         assert_ne!(Nanos(u64::MAX).in_full(), Nanos(u64::MAX / 2).in_full());
