@@ -59,10 +59,18 @@ fn a_search_for_the_largest_rate_refuses_what_is_no_objective_and_what_it_does_n
     let lab = Lab::new();
     refused(
         &lab,
-        &["limit", "oltp", "--slo", "p98<1ms"],
+        &["limit", "oltp", "--slo", "latency"],
         2,
-        &["--slo cannot be `p98<1ms`; use `p50`", "`p99<10ms,errors<0.1%`"],
+        &["--slo cannot be `latency`; use `p50`", "`p99<10ms,errors<0.1%`"],
     );
+    for (objective, fault) in [
+        ("p98<1ms", "cannot be `p98<1ms`: `p98` is not recorded; use `p50`"),
+        ("p99<10", "cannot be `p99<10`: `10` lacks a unit; use `p99<10ms`"),
+        ("p99<10sec", "cannot be `p99<10sec`: `sec` is no unit here; use `p99<10s`"),
+        ("p99>10ms", "cannot be `p99>10ms`: an objective is a limit from above; use `p99<10ms`"),
+    ] {
+        refused(&lab, &["limit", "oltp", "--slo", objective], 2, &["--slo", fault]);
+    }
     refused(&lab, &["limit", "oltp", "--rate", "5"], 2, &["--rate: the rate is what is searched for; use --rate-max"]);
     refused(&lab, &["limit", "insert", "--engine", "null"], 2, &["--rate", "`insert`: it is a sequence of steps"]);
     refused(&lab, &["limit", "cpu"], 2, &["`cpu`: it computes in plimsoll's own process"]);

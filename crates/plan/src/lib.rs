@@ -586,10 +586,11 @@ mod tests {
     fn a_search_without_an_objective_or_on_a_sequence_of_steps_is_refused() {
         let refused = refusal("workload = 'oltp'\nrate = 'limit'\nslo = 'p98<1ms'");
         assert!(
-            refused.starts_with("p.toml:3: `slo` cannot be `p98<1ms`; use `p50`, `p95`, ")
-                && refused.contains("`p99<10ms,errors<0.1%`"),
+            refused.starts_with("p.toml:3: `slo` cannot be `p98<1ms`: `p98` is not recorded; use `p50`, `p95`, "),
             "{refused}"
         );
+        let refused = refusal("workload = 'oltp'\nrate = 'limit'\nslo = 'latency'");
+        assert!(refused.starts_with("p.toml:3: `slo` cannot be `latency`; use `p50`, `p95`, "), "{refused}");
         let text = "workload = 'chain'\nrate = 'limit'";
         let refused = parse(text, "p.toml", &Overrides::default(), 1.0, &fixture::with_steps()).expect_err("a refusal");
         let refused = refused.to_string();

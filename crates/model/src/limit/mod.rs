@@ -7,6 +7,7 @@
 
 pub mod debt;
 pub mod objective;
+pub mod objective_fault;
 pub mod observation;
 pub mod result;
 mod rhythm;

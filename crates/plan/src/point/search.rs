@@ -2,9 +2,11 @@
 
 use super::Choice;
 use crate::common::{LIMIT, NONE, RATE_MAX};
-use crate::error::PlanError;
+use crate::document::Written;
+use crate::error::{PlanError, printable, shown};
 use crate::value;
 use model::limit::objective::grammar;
+use model::limit::objective_fault::fault_of;
 use model::limit::{ArrivalLaw, LimitPart, LimitSpec, Objective, RecordedLoad};
 use model::params::TIMES;
 use model::{Entry, Nanos, NoRate, Value};
@@ -25,7 +27,7 @@ impl Choice<'_, '_> {
             return Err(self.no_search(workload, "with these parameters it ends by itself"));
         }
         let slo = self.common_value("slo");
-        let objective = Objective::parse(&slo.text).ok_or_else(|| slo.refused(grammar()))?;
+        let objective = Objective::parse(&slo.text).ok_or_else(|| no_objective(&slo))?;
         let rate_max = self.common_value("rate_max");
         let rate_max = match rate_max.text.as_str() {
             NONE => None,
@@ -83,5 +85,16 @@ impl Choice<'_, '_> {
     fn no_search(&self, workload: &Entry, why: &str) -> PlanError {
         let text = format_args!("rate = `{LIMIT}` cannot be used with `{}`: {why}", workload.name);
         self.common_value("rate").place.error(text)
+    }
+}
+
+/// The error of an objective that is none: what is wrong with it if that is known, or else all that it may be.
+fn no_objective(slo: &Written<'_>) -> PlanError {
+    match fault_of(&slo.text) {
+        Some(fault) => {
+            let fault = printable(&fault);
+            slo.place.error_of(&slo.key, format_args!("cannot be `{}`{fault}", shown(&slo.text)))
+        }
+        None => slo.refused(grammar()),
     }
 }
