@@ -190,7 +190,7 @@ fn not_empty(server: &MysqlAddress, name: &str, tables: &[String]) -> TargetErro
     let named = named.join(", ");
     TargetError::Unsafe(format!(
         "{}: database `{name}` is not empty ({named}{more}), and was left as it is; name an empty one, or leave it out of the URL: \
-         plimsoll then makes a schema of its own. A replay needs none either: it works in the databases that its log names, or `--schemas`",
+         plimsoll then makes a schema of its own",
         server.shown()
     ))
 }

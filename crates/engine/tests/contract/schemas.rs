@@ -175,7 +175,7 @@ fn an_empty_database_in_the_url_is_worked_in_and_stays_and_any_other_is_refused(
             ("guest", "full", "GRANT ALL ON `full`.* TO 'guest'@'localhost'"),
         ] {
             let text = start(&visit(user, database), parent.path()).err().expect("a refusal").to_string();
-            assert!(text.contains(why), "{text}");
+            assert!(text.contains(why) && !text.contains("replay"), "{text}");
         }
         assert_eq!((tables("bench"), tables("full")), ("other".into(), "thesis".into()));
     }
