@@ -51,7 +51,7 @@ fn words_of_other_programs_are_answered_with_ours() {
     refused(&lab, &["file", "--clients", "1-4"], 2, &["`1,2,4`", "`1..4`"]);
     refused(&lab, &["file", "--block", "4KB", "--file-size", "4MiB", "--quiet"], 2, &["`KB` is 1000 bytes", "`4KiB`"]);
     refused(&lab, &["oltp", "-c", "8"], 2, &["`-c` of pgbench", "plimsoll oltp --clients 8"]);
-    refused(&lab, &["oltp", "--threads", "4"], 2, &["--threads is for engines with a server", "use `clients`"]);
+    refused(&lab, &["oltp", "--threads", "4"], 2, &["--threads is for engines with a server", "use `--clients`"]);
 }
 
 #[test]
@@ -113,11 +113,13 @@ fn a_flag_that_no_point_uses_is_refused_with_what_it_needs() {
     refused(&["file", "--read-share", "0.5"], &["--read-share has no effect", "`--mode rndrw`"]);
     refused(&["file", "--cursor", "shared"], &["--cursor has no effect", "`--mode seqrd` or `seqwr`"]);
     refused(&["file", "--stamp", "each", "--io", "sync"], &["--stamp has no effect", "`--io uring` or `aio`"]);
-    refused(&["oltp", "--engine", "null", "--stall", "5ms"], &["--stall has no effect", "`stall_every` above 0"]);
+    refused(&["oltp", "--engine", "null", "--stall", "5ms"], &["--stall has no effect", "`--stall-every` above 0"]);
     refused(&["insert", "--steps", "l.i0", "--query-rows", "5"], &["--query-rows has no effect", "`--step qr`"]);
     refused(
         &["insert", "--steps", "l.i0,l.i1", "--rows", "1000", "--time", "5s"],
-        &["--time has no effect on steps that end when their rows are inserted; set `rows`, or rows = 0"],
+        &[
+            "--time has no effect on steps that end when their rows are inserted; set `--rows`, or `--rows 0` to insert for a time",
+        ],
     );
     refused(&["run", "ssd-timeline", "--engine", "null"], &["depth = `128` is not possible; use depth = `1`"]);
     refused(

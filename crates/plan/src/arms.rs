@@ -77,7 +77,7 @@ fn read_arms<'a>(ab: &WrittenSetting<'a>, catalogue: &Catalogue) -> Result<Writt
         n => Err(ab.place.error_of(
             AB,
             format_args!(
-                "takes two values, and `{}` has {n}; for more use `{key}` with a list, and `repeat`",
+                "takes two values, and `{}` has {n}; for more use `repeat`, and `{key}` with a list",
                 shown(&key)
             ),
         )),
@@ -249,7 +249,7 @@ mod tests {
         let refused = |ab: &str| with("workload = 'oltp'", &[("ab", ab)]).expect_err(ab);
         assert_eq!(refused("fs"), "--ab cannot be `fs`; use KEY=A,B, such as `fs=ext4,xfs`");
         assert_eq!(refused("fs=ext4"), "--ab cannot be `fs=ext4`; use KEY=A,B, such as `fs=ext4,xfs`");
-        let three = "--ab takes two values, and `clients` has 3; for more use `clients` with a list, and `repeat`";
+        let three = "--ab takes two values, and `clients` has 3; for more use `repeat`, and `clients` with a list";
         assert_eq!(refused("clients=1,2,4"), three);
         assert_eq!(refused("client=1,2"), "--ab: unknown key `client`; did you mean `clients`?");
         assert_eq!(refused("clients=4,4"), "--ab: `clients` names `4` twice: remove one");

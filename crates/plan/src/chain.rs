@@ -170,7 +170,7 @@ mod tests {
         let text = "p.toml:3: `warmup` has no effect on steps that end when their rows are inserted";
         assert_eq!(refused("warmup = 5"), text);
         assert_eq!(refused("until = 'steady'"), text.replace("warmup", "until"));
-        let text = text.replace("warmup", "time") + "; set `rows`, or rows = 0 to insert for a `time`";
+        let text = text.replace("warmup", "time") + "; set `rows`, or rows = `0` to insert for a time";
         assert_eq!(refused("time = 20"), text);
         let text = "workload = 'chain'\nstep = ['l.i0', 'qr']\nuntil = 'steady'\nround = 2";
         let until: Vec<bool> =

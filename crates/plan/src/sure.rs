@@ -131,7 +131,7 @@ fn refuse_unbounded(points: &[Point<'_>], budget: Budget<'_>, catalogue: &Catalo
     };
     let of_rows = |name: &str| has_steps(name) && !is_timed(name);
     if points.iter().any(|point| of_rows(&point.trial.workload.name)) {
-        let what = "has no effect on steps that end when their rows are inserted; set rows = 0, or leave it out";
+        let what = "has no effect on steps that end when their rows are inserted; set rows = `0`, or leave it out";
         return Err(budget.place.error_of(BUDGET, what));
     }
     Ok(())
@@ -384,7 +384,7 @@ mod tests {
     fn a_budget_does_not_bound_steps_that_end_with_their_rows() {
         let loads = [("step", "l.i0,l.x"), ("budget", "1h")];
         let refused = with("workload = 'chain'", &loads).expect_err("nothing is measured after the load");
-        let what = "has no effect on steps that end when their rows are inserted; set rows = 0, or leave it out";
+        let what = "has no effect on steps that end when their rows are inserted; set rows = `0`, or leave it out";
         assert_eq!(refused, format!("--budget {what}"));
         assert!(with("workload = 'chain'\nrows = 0", &loads).is_ok());
         assert!(with("workload = 'chain'", &[("budget", "1h")]).is_ok(), "queries are measured after the load");

@@ -577,7 +577,7 @@ fn why_idle(key: &str, points: &[Point<'_>], catalogue: &Catalogue) -> String {
         }
         AB => "names a key that none of these engines and workloads takes".to_owned(),
         "time" if points.iter().all(|point| point.trial.phases.until == Until::Time) => {
-            "has no effect on steps that end when their rows are inserted; set `rows`, or rows = 0 to insert for a `time`".to_owned()
+            "has no effect on steps that end when their rows are inserted; set `rows`, or rows = `0` to insert for a time".to_owned()
         }
         "time" | "ops_max" => "has no effect with until = `steady`; use `round` and `rounds_max`".to_owned(),
         "round" | "rounds_max" => "needs until = `steady`".to_owned(),

@@ -649,7 +649,33 @@ pub fn in_flags(text: &str, command: &Command) -> String {
             }
         }
     }
-    written + rest
+    advised_flags(&(written + rest), command)
+}
+
+/// `text` with the keys that it advises to use as flags of `command`: `` use `--clients` ``. The values that a key takes may be called as other
+/// keys are, so a sentence that lists them stays.
+fn advised_flags(text: &str, command: &Command) -> String {
+    const ADVICE: [&str; 7] = ["use ", "set ", "needs ", "leave out ", "leave out one of ", "raise ", "use fewer "];
+    const ALSO: [&str; 5] = [", ", " and ", " or ", ", and ", ", or "];
+    if text.contains(" cannot be `") {
+        return text.to_owned();
+    }
+    let (mut written, mut is_advised) = (String::new(), false);
+    for (nth, part) in text.split('`').enumerate() {
+        if nth > 0 {
+            written.push('`');
+        }
+        let is_name = nth % 2 == 1;
+        if is_name && is_advised && is_key(part) && has(command, part) {
+            written += &format!("--{}", part.replace('_', "-"));
+        } else {
+            let goes_on =
+                !is_name && (is_advised && ALSO.contains(&part) || ADVICE.iter().any(|verb| part.ends_with(verb)));
+            is_advised = goes_on;
+            written += part;
+        }
+    }
+    written
 }
 
 /// Whether the argument of that name is a key of a plan.
@@ -794,6 +820,11 @@ mod tests {
         assert_eq!(in_flags("memory_limit = `520 MiB` is small"), "`--memory-limit 520MiB` is small");
         let others = "`postgres.nosuch` = `1` and x = `y` stay, and so does direct = `open";
         assert_eq!(in_flags(others), others);
+        assert_eq!(in_flags("for more at once use `clients`"), "for more at once use `--clients`");
+        assert_eq!(in_flags("leave out `rate` or `think`: `rate`"), "leave out `--rate` or `--think`: `rate`");
+        for values in ["--until cannot be `x`; use `time`, `steady`", "use `steady`, `time`"] {
+            assert_eq!(in_flags(values), values);
+        }
     }
 
     #[test]
