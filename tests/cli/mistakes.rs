@@ -208,3 +208,16 @@ fn another_server_at_the_port_of_a_url_is_named_in_one_line_without_its_bytes() 
         assert!(!text.contains(char::is_control), "{scheme}: {text:?}");
     }
 }
+
+#[test]
+fn a_statement_that_the_engine_rejects_is_told_once_with_where_to_correct_it() {
+    let lab = Lab::new();
+    let plan = "workload = 'oltp'\nengine = 'sqlite'\nmix = 'custom'\ntable_rows = 50\nclients = [1, 2]\ntime = '1s'\n\
+                [[statement]]\nname = 'by_key'\nsql = 'SELECT nosuch FROM sbtest1 WHERE id = :id'\n";
+    std::fs::write(lab.path().join("p3.toml"), plan).unwrap();
+    let finished = lab.run(&["run", "p3.toml", "--no-report"]);
+    assert!(finished.exit == 2 || finished.exit == 4, "{}: {}", finished.exit, finished.stderr);
+    let told = finished.stderr.matches("statement `by_key` was rejected: no such column: nosuch").count();
+    assert_eq!(told, 1, "{}", finished.stderr);
+    assert!(finished.stdout.contains("Correct statement by_key in p3.toml"), "{}", finished.stdout);
+}

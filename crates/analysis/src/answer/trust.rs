@@ -145,12 +145,33 @@ fn unmeasured_words(reason: &str, names: &[String]) -> String {
 
 /// What to do if points failed before they were measured: nothing else completes the answer.
 pub(super) fn step_after_failure(run: &AskedRun) -> Option<String> {
+    if let Some(step) = step_after_rejection(run) {
+        return Some(step);
+    }
     let (which, what) = match failed_unmeasured(run).len() {
         0 => return None,
         1 => ("failure", "the point"),
         _ => ("failures", "the points"),
     };
     Some(format!("Remove the cause of the {which}, or leave {what} out, and run the same command again."))
+}
+
+/// What to do if the target did not take a statement of the plan: `Correct statement by_key in shop.toml, and run the same command again.`
+fn step_after_rejection(run: &AskedRun) -> Option<String> {
+    let failed = run.analysis.points.iter().filter(|point| point.state == PointState::Failed);
+    let name = failed.filter_map(|point| rejected_statement(point.error.as_deref()?)).next()?;
+    let command = run.analysis.meta.fact("plan.command").unwrap_or_default();
+    let mut words = command.split_whitespace().map(|word| word.trim_matches(['\'', '"']));
+    let file = words.find(|word| word.ends_with(".toml")).unwrap_or("the plan");
+    Some(format!("Correct statement {name} in {file}, and run the same command again."))
+}
+
+/// The name of the statement of a plan that was rejected by `error`. A statement that is not of the plan is quoted in place of a name, and not once
+/// more behind the reason.
+fn rejected_statement(error: &str) -> Option<&str> {
+    let (_, rest) = error.split_once("statement `")?;
+    let (name, reason) = rest.split_once("` was rejected: ")?;
+    reason.contains(" in `").then_some(name)
 }
 
 /// `It ended with: client 14: the server gave no complete answer within 8 s.`, of the first point that did not complete, if that is what is wrong.
@@ -498,6 +519,13 @@ mod tests {
         let told = &one.trust[1];
         let ends = format!(" clients 64 failed before it was measured: {refused}.");
         assert!(told.starts_with("The point ") && told.ends_with(&ends), "{told}");
+        let own = "client 0: statement `by_key` was rejected: no such column: x in `SELECT x FROM t`";
+        let mut rejected = of(vec![quiet(), failed(64, own)]);
+        let corrected = |file: &str| format!("Correct statement by_key in {file}, and run the same command again.");
+        assert_eq!(answer(&rejected).next, Some(corrected("the plan")));
+        rejected.meta.state_fact("plan.command", "plimsoll run plans/p3.toml --clients 1,64");
+        assert_eq!(answer(&rejected).next, Some(corrected("plans/p3.toml")));
+        assert_eq!(rejected_statement("statement `SELECT 1` was rejected: no reason"), None);
         let next = "Remove the cause of the failure, or leave the point out, and run the same command again.";
         assert_eq!(one.next.as_deref(), Some(next));
         let several =

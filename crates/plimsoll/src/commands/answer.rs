@@ -7,6 +7,7 @@ use crate::flags;
 use crate::output::{self, escaped, shown};
 use analysis::Analysis;
 use report::wording::run_time::run_time;
+use std::io::IsTerminal;
 use std::path::{Path, PathBuf};
 
 /// Prints the answer of the run in `run_file`, behind it the details if they are asked for, and a line that names `page`, its report, if there is one.
@@ -20,6 +21,19 @@ pub fn print(analysis: &Analysis, run_file: &Path, page: Option<&Path>, details:
     let spent = analysis.time.as_ref().filter(|_| details).map(run_time);
     let spent = spent.map(|text| report::wrapped(&text, width).join("\n") + "\n").unwrap_or_default();
     output::print(&format!("\n{spent}{}\n", whereabouts(run_file, page, details)));
+}
+
+/// Whether the error `text` is in the answer of `analysis`, on the screen on which it would be printed once more.
+pub fn is_on_screen(analysis: &Analysis, text: &str) -> bool {
+    let is_one_screen = std::io::stdout().is_terminal() && std::io::stderr().is_terminal();
+    is_one_screen && tell(&analysis::answer(analysis).trust, text)
+}
+
+/// Whether the sentences `trust` have the error `text`. They have no marks of code.
+fn tell(trust: &[String], text: &str) -> bool {
+    let bare = |text: &str| text.replace('`', "");
+    let reason = bare(text.trim_end_matches("; what was measured is kept"));
+    bare(&trust.join(" ")).contains(reason.trim_end_matches('.'))
 }
 
 /// The report of the run in `run_file`, if one was written.
@@ -52,5 +66,18 @@ mod tests {
         );
         assert_eq!(whereabouts(file, None, true), "Run file: r/a b.plimsoll");
         assert_eq!(whereabouts(file, Some(Path::new("r/report.html")), true), "Report: r/report.html");
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_error_is_known_again_in_the_answer() {
+        let trust = ["The point is invalid.", "It ended with: statement by_key was rejected: no such column."];
+        let trust = trust.map(str::to_owned);
+        assert!(tell(&trust, "statement `by_key` was rejected: no such column; what was measured is kept"));
+        assert!(!tell(&trust, "the disk is full"));
     }
 }

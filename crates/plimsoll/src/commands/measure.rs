@@ -241,9 +241,18 @@ pub fn conclude_run(run: &RunData, recorded: RecordedRun, options: &Options, con
     if let (Err(_), Err(error)) = (&recorded.measured, &report) {
         context.note(&error.text);
     }
-    recorded.outcome(run, Resumption::OfRun, options)?;
+    let outcome = recorded.outcome(run, Resumption::OfRun, options);
+    outcome.map_err(|fault| without_repetition(fault, &analysis, context))?;
     report?;
     Ok(Exit::of_analysis(&analysis, options.strict))
+}
+
+/// `fault`, whose text is not printed once more if the answer has it on the same screen.
+fn without_repetition(fault: Fault, analysis: &Analysis, context: &Context) -> Fault {
+    if context.json || !answer::is_on_screen(analysis, &fault.text) {
+        return fault;
+    }
+    Fault { text: "the run did not end as planned; the answer above has the reason".to_owned(), ..fault }
 }
 
 /// Writes the report of `run_file` next to it, unless another user has made a link on the way there.

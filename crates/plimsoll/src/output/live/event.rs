@@ -5,7 +5,7 @@
 use crate::output::progress::machine::DiskCeilings;
 use crate::output::progress::sums::Second;
 use analysis::{PointAnalysis, Severity};
-use model::{Nanos, Phase, Plan};
+use model::{Nanos, Phase, Plan, PointState};
 use std::collections::BTreeSet;
 use std::path::PathBuf;
 
@@ -116,6 +116,13 @@ pub struct EndedPoint {
 }
 
 impl EndedPoint {
+    /// Leaves out why it failed.
+    pub fn leave_out_failure(&mut self) {
+        if self.analysis.state == PointState::Failed {
+            self.analysis.error = None;
+        }
+    }
+
     pub fn lines(&self, width: usize, colour: bool) -> Vec<String> {
         report::terminal::ended_point(&self.analysis, &self.label, width, colour)
     }

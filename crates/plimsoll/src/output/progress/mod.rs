@@ -15,7 +15,7 @@ mod probes;
 pub mod sums;
 
 use super::label;
-use super::live::{CellMark, LiveEvent, LivePlan, LiveView, screen};
+use super::live::{CellMark, EndedPoint, LiveEvent, LivePlan, LiveView, screen};
 use crate::context::Context;
 use ended::{EndedPoints, mark_of};
 use first_round::{FirstRound, is_after_first_round};
@@ -365,7 +365,11 @@ impl ProgressDisplay {
     }
 
     fn judge_ended(&mut self) {
-        let (points, findings) = self.ended.judge();
+        let (mut points, findings) = self.ended.judge();
+        // A failure ends a run without a budget, and is told then.
+        if !matches!(self.show, Show::Live(_)) && !matches!(self.early_end, Some(EarlyEnd::By(_))) {
+            points.iter_mut().for_each(EndedPoint::leave_out_failure);
+        }
         match &self.show {
             Show::Nothing => {}
             Show::Points | Show::Lines => self.ended.lines(&points).iter().for_each(crate::output::say),
