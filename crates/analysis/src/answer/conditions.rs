@@ -89,7 +89,12 @@ fn syncs(io: &IoWork) -> Option<&'static str> {
 fn durability_words(point: &PointAnalysis) -> Option<String> {
     let word = durability(point).filter(|word| ["disk", "os", "none"].contains(word))?;
     let Some(setting) = point.settings.used().find(|setting| setting.name == DURABILITY) else {
-        return Some(format!("durability {word} by the server's own settings"));
+        let when = match word {
+            "disk" => "synced to disk",
+            "os" => "handed to the operating system",
+            _ => "acknowledged before they are written",
+        };
+        return Some(format!("commits {when} (the server's setting)"));
     };
     Some(setting.phrase.clone().unwrap_or_else(|| format!("durability {word}")))
 }
@@ -150,8 +155,13 @@ mod tests {
         let mut point = bare_point();
         point.traits.engine.durability = Some("unknown".to_owned());
         assert_eq!(durability_words(&point), None);
+        point.traits.engine.durability = Some("disk".to_owned());
+        assert_eq!(durability_words(&point).as_deref(), Some("commits synced to disk (the server's setting)"));
         point.traits.engine.durability = Some("os".to_owned());
-        assert_eq!(durability_words(&point).as_deref(), Some("durability os by the server's own settings"));
+        assert_eq!(
+            durability_words(&point).as_deref(),
+            Some("commits handed to the operating system (the server's setting)")
+        );
         point.settings.put(Setting::of_workload(DURABILITY, ParamRole::Ground, Value::Word("os".to_owned())));
         assert_eq!(durability_words(&point).as_deref(), Some("durability os"));
     }
