@@ -1166,6 +1166,7 @@ mod tests {
             &[("engine", "sqlite,null"), ("clients", "1..4")],
             ["SQLite or the null engine?", "engine", "clients"],
         );
+        case("oltp", &[("engine", "null,sqlite")], ["The null engine or SQLite?", "engine", ""]);
         let reads = "How many reads and writes does the disk carry, and with how many in flight?";
         case("file", &[("depth", "1..8")], [reads, "", "depth"]);
         case(

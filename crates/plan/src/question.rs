@@ -296,7 +296,12 @@ impl Shape<'_> {
             _ if has_paths => format!("Which of {versions} files or devices carries more {work}{with}?"),
             [one] => format!("Which version of {one} carries more {work}{with}?"),
             some if some.len() <= NAMED_MAX && versions == some.len() => {
-                format!("{better}{}?", or_list(&shortened(some)))
+                let names = or_list(&shortened(some));
+                // Names are written as they are; an article begins with a capital letter.
+                match names.strip_prefix("the ").filter(|_| better.is_empty()) {
+                    Some(rest) => format!("The {rest}?"),
+                    None => format!("{better}{names}?"),
+                }
             }
             _ => format!("Which of {versions} engines carries most {work}{with}?"),
         }

@@ -2,8 +2,18 @@
 
 use crate::math::ratio::PAIRS_MIN;
 use crate::points::sweep::is_comparable;
+use crate::recorded::dimensions::ENGINE;
 use crate::{Analysis, PointAnalysis, Role, Setting};
 use model::COMMAND_FACT;
+
+/// `question` with the product that `phrase` names, `the MySQL server (MariaDB)`; `None` if it names none, or the question no such server.
+fn with_product(question: &str, phrase: &str) -> Option<String> {
+    let (reached, product) = phrase.strip_suffix(')')?.split_once(" (")?;
+    let protocol = reached.strip_prefix("the ")?.strip_suffix(" server")?;
+    let [reached, found] = [protocol, product].map(|name| format!("he {name} server"));
+    // With a small and with a capital letter.
+    question.contains(&reached).then(|| question.replace(&reached, &found))
+}
 
 /// A run and its question.
 pub struct AskedRun<'a> {
@@ -24,6 +34,13 @@ impl<'a> AskedRun<'a> {
         let name = &self.analysis.meta.run_id;
         let is_word = !name.is_empty() && name.chars().all(|c| c.is_ascii_alphanumeric() || "-_.".contains(c));
         if is_word { name.clone() } else { format!("'{}'", name.replace('\'', r"'\''")) }
+    }
+
+    /// The same, in which a server is called what it has turned out to be: the plan knows only how it is reached.
+    pub fn told_question(&self) -> Option<String> {
+        let question = self.stated_question()?;
+        let mut phrases = self.analysis.points.iter().filter_map(|point| point.settings.get(ENGINE)?.phrase.as_deref());
+        Some(phrases.find_map(|phrase| with_product(question, phrase)).unwrap_or_else(|| question.to_owned()))
     }
 
     /// Whether the plan asks what limits the work, and not how much it is.
@@ -97,5 +114,16 @@ mod tests {
             AskedRun { analysis: &analysis, rows: &analysis }.name_to_type()
         };
         assert_eq!([named("20261201-quick"), named("it's"), named("")], ["20261201-quick", r"'it'\''s'", "''"]);
+    }
+
+    #[test]
+    fn a_question_calls_a_server_what_it_has_turned_out_to_be() {
+        let told = |question: &str| with_product(question, "the MySQL server (MariaDB)");
+        let both = told("The MySQL server or the PostgreSQL server?");
+        assert_eq!(both.as_deref(), Some("The MariaDB server or the PostgreSQL server?"));
+        let alone = told("How many transactions does the MySQL server carry?");
+        assert_eq!(alone.as_deref(), Some("How many transactions does the MariaDB server carry?"));
+        assert_eq!(told("Is it fast?"), None);
+        assert_eq!(with_product("The MySQL server or SQLite?", "the MySQL server"), None);
     }
 }

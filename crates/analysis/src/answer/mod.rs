@@ -107,7 +107,7 @@ pub fn answer_with(analysis: &Analysis, rows: &Analysis) -> Answer {
         if is_watch { next } else { trust::step_after_failure(&run).or(next).or_else(|| trust::next_step(&run)) };
     Answer {
         kind,
-        question: run.stated_question().map_or(question, str::to_owned),
+        question: run.told_question().unwrap_or(question),
         table: table.map(AnswerTable::bounded),
         claims,
         trust: if is_watch { kinds::trust_of_watch(&run) } else { trust::sentences(&run) },
