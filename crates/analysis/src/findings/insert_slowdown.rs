@@ -179,7 +179,7 @@ mod tests {
         let told = told(&cells);
         assert_eq!(told.len(), 4, "{told:?}");
         let has = |ends: [&str; 2]| told.iter().any(|one| one.starts_with(ends[0]) && one.ends_with(ends[1]));
-        assert!(has(["mariadb:innodb: 42 (", ") iops=2000 122.07 KiB"]), "{told:?}");
+        assert!(has(["mariadb:innodb: 42 (", ") iops=2000 125 KB"]), "{told:?}");
         assert!(has(["mariadb:innodb: 76 (", ") outgrown none"]), "{told:?}");
     }
 

@@ -82,14 +82,14 @@ fn write_new(path: &Path, text: &str, found: &FoundTables) -> Result<(), Fault> 
     Ok(())
 }
 
-/// `1 table, 200,000 rows; 3 notes at the beginning of the file say what is another`
+/// `1 table, 200,000 rows; 3 notes at its beginning say what is different`
 fn written_words(found: &FoundTables) -> String {
     let tables = plural(found.tables.len() as u64, "table");
     let rows = plural(found.tables.iter().map(|table| table.rows).sum(), "row");
     match found.notes.len() as u64 {
         0 => format!("{tables}, {rows}"),
-        1 => format!("{tables}, {rows}; a note at its beginning says what is another"),
-        notes => format!("{tables}, {rows}; {} at its beginning say what is another", plural(notes, "note")),
+        1 => format!("{tables}, {rows}; a note at its beginning says what is different"),
+        notes => format!("{tables}, {rows}; {} at its beginning say what is different", plural(notes, "note")),
     }
 }
 
@@ -204,8 +204,8 @@ mod tests {
             written_words(&FoundTables { tables: vec![table], notes: vec![String::new(); notes] })
         };
         assert_eq!(words(200_000, 0), "1 table, 200,000 rows");
-        assert_eq!(words(1, 1), "1 table, 1 row; a note at its beginning says what is another");
-        assert_eq!(words(0, 1_000), "1 table, 0 rows; 1,000 notes at its beginning say what is another");
+        assert_eq!(words(1, 1), "1 table, 1 row; a note at its beginning says what is different");
+        assert_eq!(words(0, 1_000), "1 table, 0 rows; 1,000 notes at its beginning say what is different");
     }
 
     #[test]
