@@ -1,23 +1,26 @@
 //! What a run that goes on until it is sure has decided, when it ended, and how much longer the rest would take: as a sentence.
 //!
 //! In: the plan, the relative table of what it compares, the points. Out: a sentence of the trust. Limits: how much longer is a forecast from the
-//! spread that was seen, and from the time that points have taken with their data and servers.
+//! spread that was seen, and from the time that points have taken with their data and servers. There is none if other programs made the spread.
 
 use super::asked::AskedRun;
 use super::comparison::deciding_tables;
-use crate::PointAnalysis;
 use crate::math::ratio::PAIRS_MIN;
 use crate::math::repeats::half_width_share;
 use crate::point::rates_of;
 use crate::points::relative::{RelativeCell, RelativeRow, RelativeTable};
 use crate::recorded::dimensions::SettingValue;
+use crate::{Code, PointAnalysis, Severity};
 use model::sure::{Decision, Precision, SurePlan, budget_flag};
 use model::{Nanos, PointState, Until};
 use words::list::capital;
 use words::quantity::{counted, percent, range, time};
 
-/// Nobody measures more pairs, or more repeats.
-const PAIRS_TOLD_MAX: u32 = 10_000;
+/// Nobody measures more pairs or repeats of one thing, or for more than a day: to advise it would be no advice.
+const MORE_ADVISED_MAX: u32 = 100;
+const SECONDS_ADVISED_MAX: f64 = 86_400.0;
+/// Who asks for less precision than this asks for it knowingly.
+const LOW_PRECISION: f64 = 0.05;
 /// A point that took at least this share of its longest time was ended by that time, and not because its rate was known.
 const ALL_OF_TIME: f64 = 0.99;
 
@@ -50,36 +53,62 @@ fn of_pairs(run: &AskedRun, sure: &SurePlan) -> Option<String> {
         let (some, most) = (counts_of(&decided), sure.pairs_max);
         return Some(format!("{which}decided after {some} of at most {most} pairs{alike}"));
     }
-    let pairs = open.iter().map(|cell| cell.ratio.n as u32 + cell.pairs_more.unwrap_or(1)).max().unwrap_or(0);
-    let longer = pairs_missing(&open, &time_missing(run, sure, f64::from(points_missing(&rows)), pairs));
+    let longer = pairs_missing(run, sure, &rows, &open).map_or(String::new(), |longer| format!(": {longer}"));
     let which = match cells.len() {
         1 => "not decided".to_owned(),
         all => {
             format!("{} of {all} comparisons {} not decided", open.len(), if open.len() == 1 { "is" } else { "are" })
         }
     };
-    Some(format!("{which} after {}: {longer}", pairs_of(&open)))
+    Some(format!("{which} after {}{longer}", pairs_of(&open)))
 }
 
-/// `about 14 more (--budget 12m) would decide it`: how many pairs would decide those that are `open`, and what time those need.
-fn pairs_missing(open: &[&RelativeCell], time: &str) -> String {
+/// `about 14 more (--budget 12m) would decide it`: how many pairs would decide those that are `open` in `rows`, and what time those need.
+fn pairs_missing(
+    run: &AskedRun,
+    sure: &SurePlan,
+    rows: &[Vec<RelativeCell>],
+    open: &[&RelativeCell],
+) -> Option<String> {
     // The spread of two or three pairs foresees as little as it decides; a single pair has none.
     if open.iter().any(|cell| cell.ratio.n < PAIRS_MIN) {
-        return "nothing is decided with fewer than four pairs".to_owned();
+        return Some("nothing is decided with fewer than four pairs".to_owned());
     }
-    let all = || open.iter().map(|cell| cell.pairs_more.unwrap_or(1));
-    let (least, most) = (all().min().unwrap_or(1), all().max().unwrap_or(1));
-    if most > PAIRS_TOLD_MAX {
-        return "the pairs differ so much from each other that more of them would not help".to_owned();
-    }
-    let more = if least == most { most.to_string() } else { format!("{least} to {most}") };
-    let (each, what) = if open.len() == 1 { ("", "it") } else { (" each", "them") };
-    format!("about {more} more{each} ({time}) would decide {what}")
+    let more: Vec<u32> = open.iter().map(|cell| cell.pairs_more.unwrap_or(1)).collect();
+    let pairs = open.iter().zip(&more).map(|(cell, more)| cell.ratio.n as u32 + more).max().unwrap_or(0);
+    let seconds = f64::from(points_missing(rows)) * point_seconds(run);
+    let would = if open.len() == 1 { "would decide it" } else { "would decide them" };
+    let told = || forecast(&more, &format!(" ({})", time_missing(run, sure, seconds, pairs)), would);
+    (!is_disturbed(run)).then(|| if is_advisable(&more, seconds) { told() } else { out_of_reach("pairs", sure) })
 }
 
-/// What gives so many `points` their time, up to so many `repeats` in all: how long they take, or the flags if the time of the run was bounded.
-fn time_missing(run: &AskedRun, sure: &SurePlan, points: f64, repeats: u32) -> String {
-    let seconds = points * point_seconds(run);
+/// `about 3 to 14 more each (--budget 12m) would decide them`: what each of those that are open needs `more`, and the `time` of all of it.
+fn forecast(more: &[u32], time: &str, would: &str) -> String {
+    let (least, most) = (more.iter().min().unwrap_or(&1), more.iter().max().unwrap_or(&1));
+    let count = if least == most { most.to_string() } else { format!("{least} to {most}") };
+    let each = if more.len() == 1 { "" } else { " each" };
+    format!("about {count} more{each}{time} {would}")
+}
+
+fn is_advisable(more: &[u32], seconds: f64) -> bool {
+    more.iter().all(|more| *more <= MORE_ADVISED_MAX) && seconds <= SECONDS_ADVISED_MAX
+}
+
+/// What is said in place of a forecast that would be no advice.
+fn out_of_reach(what: &str, sure: &SurePlan) -> String {
+    let longer = if sure.budget.is_some() { "a larger --budget with a longer --time" } else { "a longer --time" };
+    let less = if sure.difference.share() < LOW_PRECISION { " or less precision (--until sure:5%)" } else { "" };
+    format!("the {what} differ too much for that in reasonable time; a quieter machine, {longer}{less} would help")
+}
+
+/// Whether other programs made the spread by which anything would be foreseen: then they are to be stopped first.
+fn is_disturbed(run: &AskedRun) -> bool {
+    let mut findings = run.analysis.points.iter().flat_map(|point| &point.findings);
+    findings.any(|finding| finding.code() == Code::ForeignCpu && finding.severity > Severity::Note)
+}
+
+/// What gives so many `seconds`, up to so many `repeats` in all: how long that is, or the flags if the time of the run was bounded.
+fn time_missing(run: &AskedRun, sure: &SurePlan, seconds: f64, repeats: u32) -> String {
     let Some(budget) = sure.budget else { return long_time(seconds) };
     let spent = run.analysis.time.map_or(0.0, |time| time.all.as_secs_f64());
     let flag = budget_flag((spent + seconds).max(budget.as_secs_f64()));
@@ -184,7 +213,8 @@ fn of_repeats(run: &AskedRun, sure: &SurePlan) -> Option<String> {
         (all, 1) => format!("the mean of 1 of {all} points is not"),
         (all, open) => format!("the means of {open} of {all} points are not"),
     };
-    Some(format!("{which} known to ±{precision} after {}: {}", repeats(&open), repeats_missing(run, sure, &open)))
+    let longer = repeats_missing(run, sure, &open).map_or(String::new(), |longer| format!(": {longer}"));
+    Some(format!("{which} known to ±{precision} after {}{longer}", repeats(&open)))
 }
 
 /// Those of the point of `row`; `None` if its rate is that of its schedule, or if none of them did anything.
@@ -202,19 +232,15 @@ fn repeats_of(run: &AskedRun, row: &PointAnalysis) -> Option<Repeats> {
 }
 
 /// `about 9 more (--budget 12m) would be enough`
-fn repeats_missing(run: &AskedRun, sure: &SurePlan, open: &[&Repeats]) -> String {
+fn repeats_missing(run: &AskedRun, sure: &SurePlan, open: &[&Repeats]) -> Option<String> {
     let Some(more) = open.iter().map(|one| one.more).collect::<Option<Vec<u32>>>() else {
-        return "it takes at least four".to_owned();
+        return Some("it takes at least four".to_owned());
     };
-    let most = more.iter().copied().fold(1, u32::max);
-    if most > PAIRS_TOLD_MAX {
-        return "the repeats differ so much from each other that more of them would not help".to_owned();
-    }
-    let points: f64 = more.iter().map(|more| f64::from(*more)).sum();
+    let seconds = more.iter().map(|more| f64::from(*more)).sum::<f64>() * point_seconds(run);
     let repeats = open.iter().zip(&more).map(|(one, more)| one.n + more).max().unwrap_or(0);
-    let each = if open.len() == 1 { "" } else { " each" };
-    let time = sure.budget.map(|_| format!(" ({})", time_missing(run, sure, points, repeats))).unwrap_or_default();
-    format!("about {most} more{each}{time} would be enough")
+    let time = sure.budget.map(|_| format!(" ({})", time_missing(run, sure, seconds, repeats))).unwrap_or_default();
+    let told = || forecast(&more, &time, "would be enough");
+    (!is_disturbed(run)).then(|| if is_advisable(&more, seconds) { told() } else { out_of_reach("repeats", sure) })
 }
 
 /// `the points ended when their rates were known to ±2 %, after 4.0 to 9.2 s of at most 30.0 s`
@@ -250,8 +276,12 @@ fn of_points(run: &AskedRun) -> Option<String> {
             _ => format!("the rates are known to ±{precision}, after {took} of at most {most}"),
         });
     }
-    let longest = open.iter().filter_map(|(point, within)| seconds_needed(point, *within)).reduce(f64::max);
-    let longer = longest.map_or(String::new(), |seconds| format!("; about {} would be enough", time(seconds * 1e9)));
+    let needed = open.iter().filter_map(|(point, within)| seconds_needed(point, *within));
+    let longest = needed.reduce(f64::max).filter(|_| !is_disturbed(run));
+    let longer = longest.map_or(String::new(), |seconds| match seconds {
+        some if some <= SECONDS_ADVISED_MAX => format!("; about {} would be enough", time(some * 1e9)),
+        _ => "; it varies too much to be known within a day".to_owned(),
+    });
     let which = match (all, open.len()) {
         (1, _) => "the rate is not".to_owned(),
         (all, open) => format!("{open} of {all} rates {} not", if open == 1 { "is" } else { "are" }),
@@ -399,14 +429,20 @@ mod tests {
         let run = AskedRun { analysis: &analysis, rows: &rows };
         let sure = |budget| SurePlan { difference: Precision::USUAL, pairs_max: 20, comparisons: 1, budget };
         let minute = Some(Nanos::from_secs(60));
-        assert_eq!(time_missing(&run, &sure(minute), 10.0, 12), "--budget 10m");
-        assert_eq!(time_missing(&run, &sure(minute), 10.0, 24), "--budget 10m --repeat 24");
-        assert_eq!(time_missing(&run, &sure(None), 10.0, 12), "8 min");
+        assert_eq!(point_seconds(&run), 50.0);
+        assert_eq!(time_missing(&run, &sure(minute), 500.0, 12), "--budget 10m");
+        assert_eq!(time_missing(&run, &sure(minute), 500.0, 24), "--budget 10m --repeat 24");
+        assert_eq!(time_missing(&run, &sure(None), 500.0, 12), "8 min");
         assert_eq!([0.5, 120.0, 121.0].map(budget_flag), ["--budget 1s", "--budget 120s", "--budget 3m"]);
     }
 
     #[test]
     fn several_comparisons_have_a_range_and_fewer_than_four_pairs_foresee_nothing() {
+        let mut analysis = analyse(&run_of(vec![until_sure(1, 0.2)], Vec::new()));
+        analysis.time = Some(RunTime { all: Nanos::from_secs(48), ..RunTime::default() });
+        let rows = RepeatRows::from_analysis(&analysis).analysis;
+        let run = AskedRun { analysis: &analysis, rows: &rows };
+        let sure = SurePlan { difference: Precision::USUAL, pairs_max: 20, comparisons: 1, budget: None };
         let told = |cells: &[(usize, u32)]| {
             let cell = |(n, more): &(usize, u32)| RelativeCell {
                 mean: MeanOfRepeats::default(),
@@ -423,15 +459,54 @@ mod tests {
                 decision: Some(Decision::Open),
                 pairs_more: Some(*more),
             };
-            let cells: Vec<RelativeCell> = cells.iter().map(cell).collect();
-            pairs_missing(&cells.iter().collect::<Vec<_>>(), "90.0 s")
+            let rows = [cells.iter().map(cell).collect::<Vec<RelativeCell>>()];
+            pairs_missing(&run, &sure, &rows, &rows[0].iter().collect::<Vec<_>>()).expect("nothing disturbed it")
         };
-        assert_eq!(told(&[(6, 3), (6, 161)]), "about 3 to 161 more each (90.0 s) would decide them");
+        // The point took 48 s; the arms of a place share its base.
+        assert_eq!(told(&[(6, 3), (6, 61)]), "about 3 to 61 more each (100 min) would decide them");
         assert_eq!([600.0, 7_169.0, 7_199.0, 9_000.0].map(long_time), ["10 min", "119 min", "2.0 h", "2.5 h"]);
         for few in 1..=3 {
-            assert_eq!(told(&[(few, 3), (6, 161)]), "nothing is decided with fewer than four pairs");
+            assert_eq!(told(&[(few, 3), (6, 61)]), "nothing is decided with fewer than four pairs");
         }
-        assert!(told(&[(4, 3), (6, 161)]).starts_with("about 3 to 161 more"));
+        assert!(told(&[(4, 3), (6, 61)]).starts_with("about 3 to 61 more"));
+        let never = "the pairs differ too much for that in reasonable time; a quieter machine, a longer --time or less precision (--until sure:5%) \
+                     would help";
+        assert_eq!(told(&[(6, 3), (6, MORE_ADVISED_MAX + 1)]), never);
+    }
+
+    #[test]
+    fn repeats_that_need_different_numbers_of_more_have_their_range() {
+        let several = forecast(&[2, 17, 90], " (--budget 149m --repeat 97)", "would be enough");
+        assert_eq!(several, "about 2 to 90 more each (--budget 149m --repeat 97) would be enough");
+        assert_eq!(forecast(&[9], "", "would be enough"), "about 9 more would be enough");
+        assert!(is_advisable(&[100], 86_400.0) && !is_advisable(&[1], 86_401.0) && !is_advisable(&[3, 101], 1.0));
+    }
+
+    #[test]
+    fn what_other_programs_disturbed_has_no_forecast() {
+        let counters = ["user_ns", "system_ns", "iowait_ns", "steal_ns", "softirq_ns", "idle_ns", "self_ns"];
+        let engine = |s: f64| vec![0.4e9 * s, 0.0];
+        let told = |others: f64| {
+            let points = (1..=5_u32).map(|repeat| {
+                let rate = 1e4 * (1.0 + 0.05 * [1.0, -1.0, 0.5, -0.5][repeat as usize % 4]);
+                // Of two CPUs.
+                let used = move |s: f64| {
+                    vec![(0.6 + others) * 1e9 * s, 0.0, 0.0, 0.0, 0.0, (1.4 - others) * 1e9 * s, 0.2e9 * s]
+                };
+                let point = Simulation::counts(&[rate as u64; 20]).with(|point| point.trial.repeat = repeat);
+                point
+                    .source("cpu", &counters, used)
+                    .source("process", &["cpu_user_ns", "cpu_system_ns"], engine)
+                    .point()
+            });
+            let (difference, budget) = (Precision::USUAL, Some(Nanos::from_secs(60)));
+            told(points.collect(), Some(SurePlan { difference, pairs_max: 20, comparisons: 0, budget }))
+        };
+        let quiet = told(0.0).expect("it is told");
+        assert!(quiet.ends_with(") would be enough."), "{quiet}");
+        let disturbed = told(1.2);
+        let open = "The mean of the point is not known to ±2.0 % after 5 repeats.";
+        assert_eq!(disturbed.as_deref(), Some(open));
     }
 
     /// `pairs` pairs of two engines, of which the second does `factor` times as much; each varies by `share`.
@@ -471,7 +546,7 @@ mod tests {
         assert_eq!(compared(6, 1.3, 0.01).as_deref(), Some("Decided after 6 of at most 20 pairs."));
         let alike = compared(12, 1.0, 0.006);
         assert_eq!(alike.as_deref(), Some("Decided after 12 of at most 20 pairs: they differ by less than 2.0 %."));
-        let open = compared(6, 1.0, 0.1).expect("it is open");
+        let open = compared(6, 1.0, 0.015).expect("it is open");
         assert!(
             open.starts_with("Not decided after 6 pairs: about ") && open.ends_with(") would decide it."),
             "{open}"
