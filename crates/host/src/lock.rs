@@ -1,11 +1,14 @@
 //! One at a time: the locks by which plimsolls keep out of each other's way.
 //!
-//! In: a directory, a device or a run file. Out: its lock (flock), or who has it. Limits: the kernel releases a lock when its process ends
-//! in any way, and a lock counts in all containers of a machine, but not on other machines. The number of a process does not: another
-//! container may have the same, or see none, so that who has a lock is told only where it can be seen. What cannot be opened for reading
-//! has no lock.
+//! In: a directory, a device, a run file or the name of a server. Out: its lock (flock), or who has it. Limits: the kernel releases a lock when
+//! its process ends in any way, and a lock counts in all containers of a machine, but not on other machines. The number of a process does not:
+//! another container may have the same, or see none, so that who has a lock is told only where it can be seen. What cannot be opened for
+//! reading has no lock.
 //!
-//! A lock is of the directory or file itself, which stays: there is no further file that could be left behind, or be removed by another.
+//! A lock is of the directory or file itself, which stays: there is no further file that could be left behind, or be removed by another. A server
+//! by URL has no file here: its lock is of an empty one in the directory of temporary files, which goes with the lock. It is for the time between
+//! the points of a run, when the lock that plimsoll has on the server itself is free. A kill leaves the file, and the next plimsoll on that server
+//! removes it.
 
 use crate::error::{TargetError, shown};
 use procfs::{Current, FromRead};
@@ -48,6 +51,8 @@ pub enum LockedThing {
     RunFile,
     /// A run file that was made a moment ago.
     NewRunFile,
+    /// A server that is loaded by its URL: see [`lock_server`].
+    Server,
 }
 
 /// A lock of this process, until it is dropped.
@@ -55,7 +60,19 @@ pub enum LockedThing {
 #[must_use = "the lock is free again when this is dropped"]
 pub struct HeldLock {
     /// `None` if what is to be locked has no lock, or has that of a process around this one.
-    _file: Option<File>,
+    file: Option<File>,
+    /// The file, if it is there for the lock alone.
+    made: Option<PathBuf>,
+}
+
+impl Drop for HeldLock {
+    fn drop(&mut self) {
+        let (Some(file), Some(made)) = (&self.file, &self.made) else { return };
+        // Others may share it, and it stays for those. Who waits for it finds that its name leads elsewhere.
+        if flock(file, FlockOperation::NonBlockingLockExclusive).is_ok() {
+            let _ = fs::remove_file(made);
+        }
+    }
 }
 
 impl LockedThing {
@@ -64,6 +81,8 @@ impl LockedThing {
         let kind = match self {
             LockedThing::Directory => OFlags::DIRECTORY,
             LockedThing::Device | LockedThing::RunFile | LockedThing::NewRunFile => OFlags::NONBLOCK,
+            // In a directory of all users a link may lead anywhere.
+            LockedThing::Server => OFlags::NONBLOCK | OFlags::NOFOLLOW,
         };
         OFlags::RDONLY | OFlags::CLOEXEC | kind
     }
@@ -71,21 +90,21 @@ impl LockedThing {
     /// For how long the lock is tried, whoever has it.
     fn patience(self) -> Duration {
         match self {
-            LockedThing::Directory | LockedThing::RunFile => Duration::ZERO,
+            LockedThing::Directory | LockedThing::RunFile | LockedThing::Server => Duration::ZERO,
             LockedThing::Device => DEVICE_PROBED_WITHIN,
             LockedThing::NewRunFile => NEW_RUN_LOOKED_AT_WITHIN,
         }
     }
 
-    /// What is said if `holder` has the lock of the one at `path`.
-    fn in_use(self, path: &Path, holder: &str) -> String {
-        let path = shown(path);
+    /// What is said if `holder` has the lock of the one called `name`.
+    fn in_use(self, name: &str, holder: &str) -> String {
         match self {
-            LockedThing::Directory => format!("another plimsoll run is using this directory (`{path}`): {holder}"),
-            LockedThing::Device => format!("another program is using the device `{path}`: {holder}"),
+            LockedThing::Directory => format!("another plimsoll run is using this directory (`{name}`): {holder}"),
+            LockedThing::Device => format!("another program is using the device `{name}`: {holder}"),
             LockedThing::RunFile | LockedThing::NewRunFile => {
-                format!("`{path}` is in use: it is being recorded by {holder}")
+                format!("`{name}` is in use: it is being recorded by {holder}")
             }
+            LockedThing::Server => format!("`{name}` is being measured by another plimsoll run: {holder}"),
         }
     }
 }
@@ -100,24 +119,54 @@ pub fn lock(
     if_held: IfHeld,
     tell: &mut dyn FnMut(&str),
 ) -> Result<HeldLock, TargetError> {
+    lock_as(&shown(path), path, thing, if_held, tell)
+}
+
+/// Locks the server called `name` for a whole run that loads it by its URL. The plimsolls of one machine keep out of each other's way by it, from
+/// whatever directory they start.
+///
+/// # Errors
+/// As of [`lock`].
+pub fn lock_server(name: &str, if_held: IfHeld, tell: &mut dyn FnMut(&str)) -> Result<HeldLock, TargetError> {
+    lock_as(&shown(Path::new(name)), &server_lock_file(name), LockedThing::Server, if_held, tell)
+}
+
+/// The file whose lock is that of the server called `name`.
+fn server_lock_file(name: &str) -> PathBuf {
+    const CHARS_MAX: usize = 200;
+    let plain = |c: char| if c.is_ascii_alphanumeric() || ".-".contains(c) { c } else { '_' };
+    let name: String = name.chars().map(plain).take(CHARS_MAX).collect();
+    std::env::temp_dir().join(format!("plimsoll-server-{name}.lock"))
+}
+
+fn lock_as(
+    name: &str,
+    path: &Path,
+    thing: LockedThing,
+    if_held: IfHeld,
+    tell: &mut dyn FnMut(&str),
+) -> Result<HeldLock, TargetError> {
     let until = Instant::now() + thing.patience();
     let mut told = false;
     let operation = match (thing, if_held) {
-        (LockedThing::Directory, IfHeld::Share) => FlockOperation::NonBlockingLockShared,
+        (LockedThing::Directory | LockedThing::Server, IfHeld::Share) => FlockOperation::NonBlockingLockShared,
         _ => FlockOperation::NonBlockingLockExclusive,
     };
     // The file stays open while it is awaited: to close one would release the locks of a database that this process has open in it.
     let mut opened = try_to_open(path, thing);
     while let Some(file) = opened {
         match flock(&file, operation) {
-            Ok(()) if leads_to(path, &file) => return Ok(HeldLock { _file: Some(file) }),
+            Ok(()) if leads_to(path, &file) => {
+                let made = (thing == LockedThing::Server).then(|| path.to_owned());
+                return Ok(HeldLock { file: Some(file), made });
+            }
             Ok(()) => opened = try_to_open(path, thing), // it was replaced meanwhile
             Err(Errno::WOULDBLOCK) => {
                 let holder = LockHolder::of(&file);
                 if holder.as_ref().is_some_and(LockHolder::is_around) {
                     break;
                 }
-                let text = thing.in_use(path, &holder.map_or_else(unseen_holder, |holder| holder.to_string()));
+                let text = thing.in_use(name, &holder.map_or_else(unseen_holder, |holder| holder.to_string()));
                 match if_held {
                     IfHeld::Refuse | IfHeld::Share if Instant::now() >= until => {
                         let or = if if_held == IfHeld::Refuse { ", or use `--wait`" } else { "" };
@@ -136,12 +185,20 @@ pub fn lock(
             Err(_) => break,
         }
     }
-    Ok(HeldLock { _file: None })
+    Ok(HeldLock { file: None, made: None })
 }
 
-/// `None` if it cannot be read, or is not there. Whoever looks at it next says so.
+/// `None` if it cannot be read, or is not there. Whoever looks at it next says so. The file of a server is made.
 fn try_to_open(path: &Path, thing: LockedThing) -> Option<File> {
-    open(path, thing.flags(), Mode::empty()).ok().map(File::from)
+    let open_with = |more: OFlags| open(path, thing.flags() | more, Mode::from_raw_mode(0o644));
+    let opened = match open_with(OFlags::empty()) {
+        // Not both at once: in a directory of all users the kernel refuses to make what another user has made (fs.protected_regular).
+        Err(Errno::NOENT) if thing == LockedThing::Server => {
+            open_with(OFlags::CREATE | OFlags::EXCL).or_else(|_| open_with(OFlags::empty()))
+        }
+        opened => opened,
+    };
+    opened.ok().map(File::from)
 }
 
 /// Whether the name still leads to the file that was opened.
@@ -166,6 +223,8 @@ struct LockHolder {
     name: String,
     /// For how long it has been running.
     age: Option<Duration>,
+    /// The directory in which it was started: it tells which run it is.
+    directory: Option<PathBuf>,
 }
 
 impl LockHolder {
@@ -184,7 +243,8 @@ impl LockHolder {
     fn process(process: i32) -> LockHolder {
         let stat = stat_of(process);
         let name = stat.as_ref().map_or_else(String::new, |stat| stat.comm.clone());
-        LockHolder { process, name, age: stat.and_then(|stat| age_of(&stat)) }
+        let directory = fs::read_link(format!("/proc/{process}/cwd")).ok();
+        LockHolder { process, name, age: stat.and_then(|stat| age_of(&stat)), directory }
     }
 
     /// Whether it is a process that has started this one, such as flock(1): then the lock keeps others out for this one.
@@ -199,7 +259,9 @@ impl fmt::Display for LockHolder {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let name: String = self.name.chars().map(|c| if c.is_control() { '\u{fffd}' } else { c }).collect();
         write!(f, "process {} (`{name}`)", self.process)?;
-        self.age.map_or(Ok(()), |age| write!(f, ", which was started {} s ago", age.as_secs()))
+        let Some(age) = self.age else { return Ok(()) };
+        write!(f, ", which was started {} s ago", age.as_secs())?;
+        self.directory.as_ref().map_or(Ok(()), |directory| write!(f, " in `{}`", shown(directory)))
     }
 }
 
@@ -288,6 +350,26 @@ mod tests {
     }
 
     #[test]
+    fn a_server_is_locked_once_wherever_it_is_loaded_from_and_its_file_goes_with_the_last_lock() {
+        let (one, other) = (format!("127.0.0.1:{}/a b", std::process::id()), format!("other:{}", std::process::id()));
+        let take = |name: &str, if_held| lock_server(name, if_held, &mut |text| panic!("{text}"));
+        let held = take(&one, IfHeld::Refuse).unwrap();
+        let text = take(&one, IfHeld::Refuse).expect_err("it is loaded").to_string();
+        let own = format!("`{one}` is being measured by another plimsoll run: process {} (`", std::process::id());
+        assert!(text.starts_with(&own) && text.ends_with("; wait until it has finished, or use `--wait`"), "{text}");
+        assert!(take(&one, IfHeld::Share).is_err());
+        drop(take(&other, IfHeld::Refuse).unwrap());
+        drop(held);
+        assert!(!server_lock_file(&one).exists());
+        let [first, second] = [(); 2].map(|()| take(&one, IfHeld::Share).unwrap());
+        drop(first);
+        assert!(take(&one, IfHeld::Refuse).is_err(), "another agent has it");
+        drop(second);
+        drop(take(&one, IfHeld::Refuse).unwrap());
+        assert!(!server_lock_file(&one).exists());
+    }
+
+    #[test]
     fn a_lock_of_a_process_around_this_one_keeps_others_out_and_not_this_one() {
         let parent = stat_of(i32::try_from(std::process::id()).unwrap()).unwrap().ppid;
         let around = LockHolder::process(parent);
@@ -298,6 +380,6 @@ mod tests {
     fn what_cannot_be_opened_has_no_lock() {
         let dir = tempfile::tempdir().unwrap();
         let absent = dir.path().join("absent");
-        assert!(locked(&absent, LockedThing::Directory)._file.is_none());
+        assert!(locked(&absent, LockedThing::Directory).file.is_none());
     }
 }

@@ -436,7 +436,7 @@ fn allows_writes(matches: &ArgMatches) -> bool {
 pub fn wait() -> Arg {
     let wait = Arg::new(WAIT).long("wait").action(ArgAction::SetTrue).help_heading(COMMON);
     wait.help(
-        "If another plimsoll measures in the directory, or records the run, wait until it has finished [default: refuse, with exit code 3]",
+        "If another plimsoll measures in the directory or on the server, or records the run, wait until it has finished [default: refuse, with exit code 3]",
     )
 }
 

@@ -52,7 +52,7 @@ pub enum WriteConsent {
     Given,
 }
 
-/// The directories and devices of a run, which no other plimsoll measures as long as this is held.
+/// The directories, devices and servers of a run, which no other plimsoll measures as long as this is held.
 #[derive(Debug)]
 #[must_use = "another plimsoll may measure there as soon as this is dropped"]
 pub struct HeldPlaces {
@@ -169,7 +169,8 @@ pub fn check_place(
     Ok(held)
 }
 
-/// Locks every directory and device on which `plan` has data. On servers that plimsoll did not start, the schema has a lock of its own.
+/// Locks every directory and device on which `plan` has data, and every server that it loads by its URL. A server has a lock of plimsoll's on
+/// itself while a point lasts, which is true for other machines, too; but a run that found it free between two points would end the other.
 fn hold_places(plan: &Plan, site: &RunSite, observer: &mut dyn RunObserver) -> Result<HeldPlaces, TargetError> {
     // What keeps nothing there neither disturbs another run nor is disturbed by one.
     let keeps = |trial: &&Trial| trial.target.path.is_some() || engine::estimate::keeps_data(trial);
@@ -192,7 +193,12 @@ fn hold_places(plan: &Plan, site: &RunSite, observer: &mut dyn RunObserver) -> R
     places.sort_by(|one, other| one.0.cmp(&other.0));
     let tell = &mut |text: &str| note(observer, text);
     let locks = places.iter().map(|(path, thing)| host::lock::lock(path, *thing, site.if_held, tell));
-    Ok(HeldPlaces { _locks: locks.collect::<Result<_, _>>()? })
+    let mut locks = locks.collect::<Result<Vec<HeldLock>, _>>()?;
+    let named = plan.trials.iter().flat_map(|trial| engine::server::url::servers_to_load(&trial.target.params));
+    for server in named.collect::<BTreeSet<String>>() {
+        locks.push(host::lock::lock_server(&server, site.if_held, tell)?);
+    }
+    Ok(HeldPlaces { _locks: locks })
 }
 
 /// Puts back the settings of the kernel that a killed run has changed, with a note.

@@ -11,10 +11,11 @@ fn measured(lab: &Lab, url: &str, more: &[&str]) -> Finished {
     command.env("PLIMSOLL_PASSWORD", PASSWORD).output().unwrap().into()
 }
 
-/// A second plimsoll, while the first measures the same server from another directory.
+/// A second plimsoll, while the first measures the same server from another directory: points so short that the second would find the server free
+/// between two of them.
 fn second(lab: &Lab, url: &str) -> Finished {
     let other = Lab::new();
-    let first = measuring(&other, url, &["--time", "60s"]);
+    let first = measuring(&other, url, &["--time", "500ms", "--repeat", "100"]);
     let second = measured(lab, url, &[]);
     signal(first.id(), "INT");
     let first: Finished = first.wait_with_output().unwrap().into();

@@ -89,6 +89,27 @@ impl ServerUrl {
             (None, None) => host,
         }
     }
+
+    /// What only one plimsoll loads at a time, as the locks on the servers themselves are: a server of MySQL, or a database of PostgreSQL.
+    fn lock_name(self, kind: UrlKind) -> String {
+        let host = if self.host == "localhost" { "127.0.0.1".to_owned() } else { self.host.clone() };
+        let port = self.port.or(Some(kind.usual_port()));
+        let endpoint = ServerUrl { host, port, ..self.clone() }.endpoint_name();
+        match kind {
+            UrlKind::Mysql => endpoint,
+            UrlKind::Postgres => format!("{endpoint}/{}", self.database.unwrap_or(self.user)),
+        }
+    }
+}
+
+/// What `params` name by a URL that only one plimsoll loads at a time: `127.0.0.1:5432/bench`, one for each endpoint. Nothing without a URL, and
+/// of one that cannot be read: that is refused when it is used.
+pub fn servers_to_load(params: &Params) -> Vec<String> {
+    let text = params.0.get(URL.name).map(ToString::to_string).unwrap_or_default();
+    let Some((scheme, rest)) = text.split_once("://") else { return Vec::new() };
+    let kind = if scheme == "mysql" { UrlKind::Mysql } else { UrlKind::Postgres };
+    let endpoints = parse_endpoints(&text, rest, kind, &UrlDefaults::of_this_machine()).unwrap_or_default();
+    endpoints.into_iter().map(|url| url.lock_name(kind)).collect()
 }
 
 fn no_url(why: &str, example: &str) -> TargetError {
@@ -426,6 +447,22 @@ mod tests {
     fn url(text: &str) -> Result<ServerUrl, TargetError> {
         let params = Params([(URL.name.to_owned(), Value::Word(text.into()))].into());
         ServerUrl::from_params(&params, &["mysql", "postgres"], "mysql://user@host/")
+    }
+
+    #[test]
+    fn servers_that_are_loaded_are_told_apart_by_what_their_locks_are_of() {
+        let servers = |text: &str| {
+            let params = Params([(URL.name.to_owned(), Value::Word(text.into()))].into());
+            servers_to_load(&params)
+        };
+        assert_eq!(servers("postgres://me@127.0.0.1/bench?sslmode=disable"), ["127.0.0.1:5432/bench"]);
+        assert_eq!(servers("postgresql://you@localhost:5432/bench"), ["127.0.0.1:5432/bench"]);
+        assert_eq!(servers("postgres://me@db:5433"), ["db:5433/me"]);
+        assert_eq!(servers("mysql://me@n1,n2:3307/bench"), ["n1:3306", "n2:3307"]);
+        assert_eq!(servers("mysql://me@/?socket=/run/s.sock"), ["/run/s.sock"]);
+        assert!(
+            servers("").is_empty() && servers("tcp://db").is_empty() && servers_to_load(&Params::default()).is_empty()
+        );
     }
 
     /// The socket in the URL `text` on a machine where the files `there` are sockets, and `/run/d` is a directory.

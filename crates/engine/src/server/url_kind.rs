@@ -48,8 +48,16 @@ const MYSQL_SOCKETS: [&str; 3] = ["/run/mysqld/mysqld.sock", "/var/lib/mysql/mys
 const MYSQL_NAMES: [&str; 2] = ["mysqld.sock", "mysql.sock"];
 const POSTGRES_DIRECTORIES: [&str; 2] = ["/run/postgresql", "/tmp"];
 const POSTGRES_PORT: u16 = 5432;
+const MYSQL_PORT: u16 = 3306;
 
 impl UrlKind {
+    pub fn usual_port(self) -> u16 {
+        match self {
+            UrlKind::Mysql => MYSQL_PORT,
+            UrlKind::Postgres => POSTGRES_PORT,
+        }
+    }
+
     /// The words for TLS.
     pub fn tls_options(self) -> &'static tls::OptionNames {
         match self {
