@@ -210,9 +210,9 @@ fn validity(run: &AskedRun, weakness: Option<(Code, usize)>) -> Option<String> {
     let (tally, all) = (run.analysis.verdict.trust.validity, run.analysis.points.len());
     let valid = match (tally.valid, all) {
         (_, 0) => return None,
-        (1, 1) => return Some("The point is valid.".to_owned()),
-        (2, 2) => return Some("Both points are valid.".to_owned()),
-        (valid, all) if valid == all => return Some(format!("All {all} points are valid.")),
+        (1, 1) => return Some(format!("The point is valid{}.", held_briefly(run))),
+        (2, 2) => return Some(format!("Both points are valid{}.", held_briefly(run))),
+        (valid, all) if valid == all => return Some(format!("All {all} points are valid{}.", held_briefly(run))),
         (0, _) => String::new(),
         (1, all) => format!("1 of {all} points is valid"),
         (valid, all) => format!("{valid} of {all} points are valid"),
@@ -254,6 +254,18 @@ fn validity(run: &AskedRun, weakness: Option<(Code, usize)>) -> Option<String> {
     let why = if why.is_empty() || weak.is_empty() { why } else { format!(": {why}") };
     let separator = if valid.is_empty() { "" } else { "; " };
     Some(format!("{}.", capital(&format!("{valid}{separator}{weak}{why}"))))
+}
+
+/// `, but was held too briefly to be sure`, of limits whose hold the answer calls too short.
+fn held_briefly(run: &AskedRun) -> String {
+    let results = run.analysis.searches.iter().map(|search| &search.result);
+    let brief = results.filter(|result| result.per_s.is_some() && result.needed_hold.is_some()).count();
+    match (brief, run.analysis.points.len()) {
+        (0, _) => String::new(),
+        (1, 1) => ", but was held too briefly to be sure".to_owned(),
+        (1, _) => ", but 1 of them was held too briefly to be sure".to_owned(),
+        (brief, _) => format!(", but {brief} of them were held too briefly to be sure"),
+    }
 }
 
 fn is_foreign_weakness(weakness: Option<(Code, usize)>) -> bool {
@@ -408,8 +420,11 @@ pub(super) fn next_step(run: &AskedRun) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::simulated::searches::searched;
     use crate::simulated::{Simulation, run_of};
+    use crate::verdict::Tally;
     use crate::{Analysis, analyse, answer};
+    use model::limit::{HoldCause, NeededHold};
     use model::sure::{Precision, SurePlan};
     use model::{EventKind, Nanos};
 
@@ -438,6 +453,27 @@ mod tests {
             ["Both points are only indicative: they ran too short."]
         );
         assert_eq!(trust(&of(vec![short])), ["The point is only indicative: it ran too short."]);
+    }
+
+    #[test]
+    fn a_limit_that_was_held_too_briefly_is_not_told_as_valid_and_no_more() {
+        let told = |engines: &[&str], needs_more: bool| {
+            let mut analysis = analyse(&searched(engines, "p99<20ms", None, usize::MAX));
+            for point in &mut analysis.points {
+                (point.validity, point.findings) = (Validity::Valid, Vec::new());
+            }
+            let valid = analysis.points.len();
+            analysis.verdict.trust.validity = Tally { valid, ..Tally::default() };
+            let needed = NeededHold { length: Nanos::from_secs(130), cause: HoldCause::Operations { needed: 100_000 } };
+            for search in &mut analysis.searches {
+                search.result.needed_hold = needs_more.then_some(needed);
+            }
+            trust(&analysis).remove(0)
+        };
+        assert_eq!(told(&["sqlite"], false), "The point is valid.");
+        assert_eq!(told(&["sqlite"], true), "The point is valid, but was held too briefly to be sure.");
+        let both = "Both points are valid, but 2 of them were held too briefly to be sure.";
+        assert_eq!(told(&["sqlite", "fjall"], true), both);
     }
 
     #[test]

@@ -238,8 +238,10 @@ fn above(search: &SearchAnalysis) -> Option<Claim> {
             let Some((probe, per_s, seen)) = seen_above(search, criterion) else {
                 return caution(&format!("Above it {fails}."));
             };
-            let sentence = format!("Above it {fails}: at {} {seen}.", spoken_rate(search, per_s));
-            let claim = Claim::new(ClaimKind::Bottleneck, sentence);
+            let claim = contradicted(search, per_s).unwrap_or_else(|| {
+                let sentence = format!("Above it {fails}: at {} {seen}.", spoken_rate(search, per_s));
+                Claim::new(ClaimKind::Bottleneck, sentence)
+            });
             Some(claim.figure_at(Some(probe.point.id), "offered_per_s", per_s, None))
         }
         (LimitOutcome::BoundaryFound, Some(FailureAbove::WriteDebt { growth_per_s })) => {
@@ -278,6 +280,15 @@ fn seen_above(search: &SearchAnalysis, criterion: Criterion) -> Option<(&ProbeAn
         None => return None,
     };
     Some((probe, probe.offered_per_s()?, seen))
+}
+
+/// `Near 1,180 per second it is undecided: p99 11.2 ms at 1.18k, and kept at 1.19k.`, if a rate as high as `per_s`, the lowest that missed the
+/// objective, kept it.
+fn contradicted(search: &SearchAnalysis, per_s: f64) -> Option<Claim> {
+    let kept = search.highest_kept()?.offered_per_s().filter(|kept| *kept >= per_s)?;
+    let (near, missed) = (spoken_rate(search, per_s), cell_above(search)?.text);
+    let sentence = format!("Near {near} it is undecided: {missed}, and kept at {}.", count(kept));
+    Some(Claim::new(ClaimKind::Caution, sentence))
 }
 
 /// `p99 fails first`, `p99 of checkout fails first`
@@ -766,6 +777,21 @@ mod tests {
         let stall = Criterion::Stall { below: Nanos::from_secs(1) };
         let (told, _) = changed(|search| search.result.failure = Some(FailureAbove::Objective(stall)));
         assert_eq!(told[1], "Above it stalls are too long.");
+    }
+
+    #[test]
+    fn nothing_fails_above_a_rate_at_which_probes_contradict_each_other() {
+        let (told, _) = changed(|search| {
+            let limit = search.result.per_s.expect("a rate was held");
+            let seen = search.probes.iter_mut().filter_map(|probe| probe.seen.as_mut());
+            let kept = |seen: &&mut model::limit::LimitProbe| {
+                seen.kind == ProbeKind::Probe && seen.judgement.is_some_and(|judgement| judgement.keeps())
+            };
+            // Above all that missed it.
+            seen.filter(kept).for_each(|seen| seen.offered_per_s = Some(2.0 * limit));
+        });
+        let near = "Near 774 per second it is undecided: p99 26.4 ms at 774, and kept at 1.5";
+        assert!(told[1].starts_with(near) && told[1].ends_with('.'), "{told:?}");
     }
 
     #[test]
