@@ -71,6 +71,12 @@ impl<'a> Comparison<'a> {
         Comparison { run, table, arms, not_ranked, is_ranked }
     }
 
+    /// Whether any two of its arms have a ratio from which something may be concluded.
+    pub(super) fn has_ratios(&self) -> bool {
+        let mut cells = self.table.rows.iter().flat_map(|row| row.cells.iter().flatten());
+        self.is_ranked && cells.any(|cell| !cell.is_unlike)
+    }
+
     pub(super) fn base(&self) -> &Setting {
         &self.table.arms[0]
     }

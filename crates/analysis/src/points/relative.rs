@@ -17,8 +17,8 @@ use crate::points::work::WorkUnit;
 use crate::recorded::dimensions::{Role, Setting};
 use crate::recorded::exact_text::exact_text;
 use crate::{PointAnalysis, Quantiles};
-use model::Plan;
 use model::sure::Decision;
+use model::{EngineProcess, Plan};
 use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
@@ -77,7 +77,8 @@ pub struct RelativeCell {
     pub ratio: RatioEstimate,
     /// Whether base and arm were measured in turn.
     pub is_interleaved: bool,
-    /// Whether engines promise different things of a commit: their ratio is no conclusion.
+    /// Whether engines are not ranked, because they promise different things of a commit, or because one works inside plimsoll and the other is a
+    /// server: their ratio is no conclusion.
     pub is_unlike: bool,
     /// What was decided by pairs that went on until they decide; `None` if their number was fixed, and of metrics that decide nothing.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -285,7 +286,8 @@ fn cell_of(
 ) -> Option<RelativeCell> {
     let Pairing { pairs, is_interleaved } = Pairing::adjacent(&values(base, metric), &values(arm, metric));
     let (ratio, decides) = judging.judge(&pairs, metric)?;
-    let is_unlike = keep_unlike(base, arm);
+    // What a server carries and what a library carries is the same question: clients ask both for it.
+    let is_unlike = keep_unlike(base, arm) || metric != Metric::LimitPerS && run_unlike(base, arm);
     let is_bound = metric.is_written() && base.iter().chain(arm).any(|point| owes_writes(point));
     let ratio = if is_unlike || is_bound { ratio.as_indicative() } else { ratio };
     let decides = decides.filter(|_| !base.iter().chain(arm).any(|point| is_open_loop(point)));
@@ -311,6 +313,15 @@ fn keep_unlike(base: &[&PointAnalysis], arm: &[&PointAnalysis]) -> bool {
         points.iter().map(|point| durability(point).map(str::to_owned)).collect()
     };
     are_engines && words(base) != words(arm)
+}
+
+/// Whether one engine works inside plimsoll, and the other is a server.
+fn run_unlike(base: &[&PointAnalysis], arm: &[&PointAnalysis]) -> bool {
+    let any = |points: &[&PointAnalysis], wanted: &[EngineProcess]| {
+        points.iter().any(|point| wanted.contains(&point.traits.engine.process))
+    };
+    let (embedded, server) = ([EngineProcess::Embedded], [EngineProcess::Own, EngineProcess::Elsewhere]);
+    any(base, &embedded) && any(arm, &server) || any(base, &server) && any(arm, &embedded)
 }
 
 fn values(points: &[&PointAnalysis], metric: Metric) -> Vec<RepeatValue> {
@@ -660,5 +671,23 @@ mod tests {
         }
         let table = tables(points).remove(0);
         assert_eq!(cells(&table, Metric::OpsPerS)[0].ratio.verdict, RatioVerdict::Indicative);
+    }
+
+    #[test]
+    fn an_engine_inside_plimsoll_and_a_server_are_unlike_whichever_is_the_base() {
+        let unlike = |processes: [&str; 2]| {
+            let mut points = pairs(&[("a", 1000), ("b", 1300)], 6);
+            for point in &mut points {
+                let process = processes[usize::from(point.trial.target.engine == "b")];
+                point.facts = vec![Fact::new("engine.process", process)];
+                point.traits.learn_all(&point.facts);
+            }
+            let table = tables(points).remove(0);
+            let cell = cells(&table, Metric::OpsPerS)[0];
+            assert_eq!(cell.is_unlike, cell.ratio.verdict == RatioVerdict::Indicative);
+            cell.is_unlike
+        };
+        assert!(unlike(["embedded", "own"]) && unlike(["elsewhere", "embedded"]));
+        assert!(!unlike(["embedded", "embedded"]) && !unlike(["own", "elsewhere"]));
     }
 }

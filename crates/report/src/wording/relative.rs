@@ -77,7 +77,8 @@ fn of_table(table: &RelativeTable) -> Vec<String> {
     let base = phrase(&table.arms[0]);
     let ratio = |row: &RelativeRow, nth: usize| {
         let place = settings_label(row.place.iter().filter(|setting| !common.contains(setting)));
-        Some(SpeedRatio { place, metric: row.metric, cell: row.cells[nth]? })
+        // Of engines that are not ranked nothing is concluded here either.
+        Some(SpeedRatio { place, metric: row.metric, cell: row.cells[nth].filter(|cell| !cell.is_unlike)? })
     };
     let speeds =
         |nth: usize| table.rows.iter().filter(|row| row.metric.is_speed()).filter_map(move |row| ratio(row, nth));
@@ -298,6 +299,12 @@ mod tests {
         let both = "Indicative only (1 pair): ext4:nobarrier has 0.50x the rate of ext4 with l.i1 and takes 3.00x the time of \
                     ext4 with l.x.";
         assert_eq!(conclusions(&[table(barriers(), rows)]), [both]);
+    }
+
+    #[test]
+    fn engines_that_are_not_ranked_have_no_sentence() {
+        let unlike = cell(0.07, 6, Indicative).map(|cell| RelativeCell { is_unlike: true, ..cell });
+        assert!(conclusions(&[table(barriers(), vec![("x", Metric::OpsPerS, unlike)])]).is_empty());
     }
 
     #[test]

@@ -45,7 +45,8 @@ pub(super) fn table(comparison: &Comparison, is_decided: bool) -> Option<AnswerT
         let parts = [table.head.as_str(), &each];
         table.head = parts.into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join(", ");
     }
-    let beside = comparison.table.has_repeats_without_pair().then(|| RATES_OF_ALL.to_owned());
+    let divides = comparison.has_ratios() && comparison.table.has_repeats_without_pair();
+    let beside = divides.then(|| RATES_OF_ALL.to_owned());
     let parts = [Some(conditions(&Thing::all(comparison.run))), beside];
     table.conditions = parts.into_iter().flatten().filter(|part| !part.is_empty()).collect::<Vec<_>>().join(", ");
     Some(table)
@@ -97,7 +98,7 @@ fn by_metric(comparison: &Comparison, places: &[Vec<&Setting>]) -> Option<Answer
     let of = |metric: Option<&RelativeRow>, value: fn(&PointAnalysis) -> Option<AnswerCell>| {
         let ratio = metric.and_then(|row| ratio_cell(comparison, row, row.cells[0]?, true));
         let values = points.iter().map(|point| value((*point)?));
-        values.chain([ratio]).collect::<Vec<_>>()
+        values.chain(comparison.has_ratios().then_some(ratio)).collect::<Vec<_>>()
     };
     let is_rate = points.iter().flatten().any(|point| WorkUnit::of(point).is_some());
     let rate_name = if is_rate { unit_head(comparison) } else { "time".to_owned() };
@@ -105,8 +106,13 @@ fn by_metric(comparison: &Comparison, places: &[Vec<&Setting>]) -> Option<Answer
     if is_rate {
         rows.push(row(["p99".to_owned()], of(p99, p99_cell)));
     }
-    let heads = arms.iter().map(speech::column).chain(["ratio (95 %)".to_owned()]);
+    let heads = arms.iter().map(speech::column).chain(ratio_head(comparison, "ratio (95 %)"));
     Some(AnswerTable { columns: columns(heads), rows, ..AnswerTable::default() })
+}
+
+/// The head of the column of ratios, if anything is in it.
+fn ratio_head(comparison: &Comparison, head: &str) -> Option<String> {
+    comparison.has_ratios().then(|| head.to_owned())
 }
 
 /// Two arms at places that differ in several settings: a row for each place, with the rates and what the arm costs or gains.
@@ -116,9 +122,9 @@ fn pairs_table(comparison: &Comparison, places: &[Vec<&Setting>], all: &[PlaceAx
     let rows = places.iter().zip(speeds).map(|(place, speed)| {
         let values = arms.iter().map(|arm| speed_cell(comparison.row(place, arm)?, false));
         let ratio = speed.cells[0].and_then(|cell| ratio_cell(comparison, speed, cell, true));
-        row(place_name(place, all, None), values.chain([ratio]).collect())
+        row(place_name(place, all, None), values.chain(comparison.has_ratios().then_some(ratio)).collect())
     });
-    let heads = arms.iter().map(speech::column).chain(["ratio (95 %)".to_owned()]);
+    let heads = arms.iter().map(speech::column).chain(ratio_head(comparison, "ratio (95 %)"));
     Some(AnswerTable {
         head: unit_head(comparison),
         columns: columns(heads),
@@ -199,7 +205,7 @@ fn by_axis(
                 row(with(&speech::row(arm)), values.iter().map(|value| cell(&value)).collect())
             }));
         }
-        rows.extend(arms[1..].iter().enumerate().map(|(nth, arm)| {
+        rows.extend(arms[1..].iter().enumerate().filter(|_| comparison.has_ratios()).map(|(nth, arm)| {
             let cell = |value: &Setting| {
                 let speed = at(name, value)?.1;
                 ratio_cell(comparison, speed, speed.cells[nth]?, is_wide)
@@ -211,7 +217,7 @@ fn by_axis(
     }
     let head = if has_room { unit_head(comparison) } else { format!("speed against {}", speech::row(&arms[0])) };
     let head = if has_room && is_wide { format!("{head} (p99)") } else { head };
-    Some(AnswerTable {
+    (!rows.is_empty()).then(|| AnswerTable {
         head,
         columns: columns(values.iter().map(|value| speech::column(value))),
         rows,
@@ -227,9 +233,11 @@ fn by_arm(comparison: &Comparison, places: &[Vec<&Setting>]) -> Option<AnswerTab
         let point = comparison.row(place, arm);
         let nth = ranked[1..].iter().position(|one| one.value == arm.value);
         let ratio = nth.and_then(|nth| ratio_cell(comparison, speed, speed.cells[nth]?, true));
-        row([speech::row(arm)], vec![point.and_then(|point| speed_cell(point, false)), point.and_then(p99_cell), ratio])
+        let own = [point.and_then(|point| speed_cell(point, false)), point.and_then(p99_cell)];
+        row([speech::row(arm)], own.into_iter().chain(comparison.has_ratios().then_some(ratio)).collect())
     });
-    let heads = [unit_head(comparison), "p99".to_owned(), format!("against {}", speech::row(&ranked[0]))];
+    let against = ratio_head(comparison, &format!("against {}", speech::row(&ranked[0])));
+    let heads = [unit_head(comparison), "p99".to_owned()].into_iter().chain(against);
     Some(AnswerTable {
         head: "each".to_owned(),
         columns: columns(heads),

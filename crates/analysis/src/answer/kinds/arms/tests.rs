@@ -275,6 +275,17 @@ fn an_engine_inside_plimsoll_is_not_ranked_with_servers_and_servers_are_among_th
     assert_eq!(rows.iter().map(|row| row.cells[2].is_some()).collect::<Vec<_>>(), [false, false, true], "{rows:?}");
     let two = answer_of(embed(points(&cells[..2], 4)), None);
     assert!(two.claims[0].sentence.contains("not ranked with MariaDB"));
+    let table = two.table.as_ref().expect("the rates are there");
+    assert!(table.columns.iter().all(|column| !column.head.contains("ratio")), "{table:?}");
+    assert!(table.rows.iter().all(|row| row.cells.len() == 2 && row.cells.iter().all(Option::is_some)), "{table:?}");
+    let more = [
+        cells[0].clone().clients(1),
+        cells[1].clone().clients(1),
+        cells[0].clone().clients(4),
+        cells[1].clone().clients(4),
+    ];
+    let table = answer_of(embed(points(&more, 4)), None).table.expect("the rates are there");
+    assert!(table.rows.len() == 2 && table.rows.iter().flat_map(|row| &row.cells).all(Option::is_some), "{table:?}");
     assert!(two.claims[1..].iter().all(|claim| claim.kind == ClaimKind::Bottleneck), "{two:?}");
 }
 
