@@ -31,6 +31,8 @@ pub enum Exit {
     Invalid,
     /// Compared, and the new one is slower than `--fail-below` allows, lost its repeats, or answers differently.
     Slower,
+    /// Compared, and `--fail-below` cannot be decided.
+    Undecided,
     /// Ended by Ctrl-C; what was measured is kept.
     Interrupted,
     /// Ended by SIGTERM; what was measured is kept.
@@ -55,6 +57,10 @@ pub const EXITS: &[(Exit, &str)] = &[
         Exit::Slower,
         "compared, and slower than --fail-below allows, or repeats were lost, or statements answer differently",
     ),
+    (
+        Exit::Undecided,
+        "compared, and --fail-below is not decided: too few pairs, unlike durability, or nothing that both runs measured",
+    ),
     (Exit::Interrupted, "interrupted by Ctrl-C; points that were measured are kept"),
     (Exit::Terminated, "terminated by SIGTERM; points that were measured are kept"),
 ];
@@ -69,6 +75,7 @@ impl Exit {
             Exit::TargetFailed => 4,
             Exit::Invalid => 5,
             Exit::Slower => 10,
+            Exit::Undecided => 11,
             Exit::Interrupted => 130,
             Exit::Terminated => 143,
         }

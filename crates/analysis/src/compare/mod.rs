@@ -201,8 +201,10 @@ fn lost_places(base: &Arm, new: &Arm, matched: &[CommonPlace], differing: &arm::
         let lost = || LostPlace { label: place.label.clone(), usable: [of_base, of_new] };
         (of_base > 0 && is_lost).then(lost)
     });
-    let unmeasured =
-        arm::not_measured(base, new, differing).into_iter().map(|(label, points)| (label, usable(&points)));
+    // A run of other work has lost nothing of this one, however early it ended.
+    let is_other_work = matched.is_empty() && !new.points.is_empty();
+    let unmeasured = arm::not_measured(base, new, differing).into_iter().filter(|_| !is_other_work);
+    let unmeasured = unmeasured.map(|(label, points)| (label, usable(&points)));
     let unmeasured = unmeasured.filter(|(_, of_base)| *of_base > 0);
     of_matched.chain(unmeasured.map(|(label, of_base)| LostPlace { label, usable: [of_base, 0] })).collect()
 }
@@ -507,9 +509,12 @@ mod tests {
             let params = params(&[("mode", Value::Word(word.into()))]);
             move |point: &mut PointData| point.trial.workload.params = params.clone()
         };
-        let (base, new) = (run(13, 4, 1000.0, 50e3, 3.0, mode("rndrd")), run(14, 4, 1000.0, 50e3, 3.0, mode("rndwr")));
+        let (base, mut new) =
+            (run(13, 4, 1000.0, 50e3, 3.0, mode("rndrd")), run(14, 4, 1000.0, 50e3, 3.0, mode("rndwr")));
+        // It ended before its last repeats.
+        new.meta.plan.trials.extend(new.meta.plan.trials.clone());
         let [one] = &compared(&[&base, &new])[..] else { panic!("one comparison") };
-        assert_eq!((one.places.len(), one.unmatched), (0, 2));
+        assert_eq!((one.places.len(), one.unmatched, one.lost.len()), (0, 2, 0));
         assert_eq!(condition(one, &ConditionKind::NoCommonPlace), Some(Prevents));
         assert_eq!(condition(one, &ConditionKind::Work("mode".into())), Some(Prevents));
     }

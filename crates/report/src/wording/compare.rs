@@ -110,8 +110,8 @@ pub fn cautions(comparison: &RunComparison) -> Vec<String> {
     if comparison.watches.is_some() {
         return watch_conditions(comparison);
     }
-    if comparison.places.is_empty() {
-        return vec![nothing_in_common(comparison)];
+    if let Some(why) = nothing_in_common(comparison) {
+        return vec![why];
     }
     let Doubts { prevented, weakened, order } = Doubts::of(comparison);
     prevented.into_iter().chain(weakened).chain(order).chain(left_out(comparison)).collect()
@@ -122,7 +122,8 @@ fn conditions(comparison: &RunComparison) -> Vec<String> {
         return watch_conditions(comparison);
     }
     if comparison.places.is_empty() {
-        return vec![nothing_in_common(comparison)];
+        // That is the answer, which comes before.
+        return Vec::new();
     }
     let Doubts { prevented, weakened, order } = Doubts::of(comparison);
     let is_all = prevented.is_empty() && weakened.is_empty();
@@ -236,16 +237,19 @@ fn server_settings(comparison: &RunComparison, what: &str) -> Option<String> {
     Some(format!("The servers of the {what} differ in {}, which no plan names.", join_and(&named)))
 }
 
-/// Why nothing is compared, and what differs.
-fn nothing_in_common(comparison: &RunComparison) -> String {
+/// Why nothing is compared, and what differs; `None` if something is.
+pub(super) fn nothing_in_common(comparison: &RunComparison) -> Option<String> {
+    if !comparison.places.is_empty() {
+        return None;
+    }
     if !comparison.unlike.iter().any(|one| one.kind == ConditionKind::NoCommonPlace) {
-        return format!("Nothing can be compared: {}.", nothing_usable(comparison));
+        return Some(format!("Nothing can be compared: {}.", nothing_usable(comparison)));
     }
     let all: Vec<String> = comparison.unlike.iter().filter(|one| !is_sentence(&one.kind)).map(difference).collect();
     let differ = if all.is_empty() { String::new() } else { format!(" They differ in {}.", join_and(&all)) };
-    format!(
+    Some(format!(
         "Nothing can be compared: no point of one has a point of the other with the same work and settings.{differ}"
-    )
+    ))
 }
 
 /// `the points of new cannot be used`
@@ -597,7 +601,10 @@ mod tests {
         one.places.clear();
         let work = condition(ConditionKind::Work("mode".into()), ConditionEffect::Prevents);
         one.unlike = vec![condition(ConditionKind::NoCommonPlace, ConditionEffect::Prevents), work];
-        assert!(introduction(&one)[1].ends_with("They differ in `mode` (a against b)."), "{:?}", introduction(&one));
+        let answer = crate::wording::compared_sweep::answers(&one);
+        assert!(answer[0].starts_with("Nothing can be compared: "), "{answer:?}");
+        assert!(answer.len() == 1 && answer[0].ends_with("They differ in `mode` (a against b)."), "{answer:?}");
+        assert_eq!(introduction(&one).len(), 1, "{:?}", introduction(&one));
     }
 
     #[test]

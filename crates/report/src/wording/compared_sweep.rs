@@ -2,7 +2,7 @@
 //!
 //! In: a comparison. Out: the answer, a sentence for each sweep, and for a place that is in none. What differs or weakens is said elsewhere.
 
-use super::compare::{arm_name, place_name};
+use super::compare::{arm_name, nothing_in_common, place_name};
 use super::compared_kinds::{failed_sentences, kind_sentences};
 use super::compared_watches::watch_sentences;
 use super::label::settings_label;
@@ -14,7 +14,7 @@ use analysis::points::metric::Metric;
 use analysis::{RatioVerdict, Role};
 
 /// The sentences that answer which arm is faster. Of replays there are first those that failed, then which statements are faster and which answer
-/// differently. Of watches the answer is what their statements cost.
+/// differently. Of watches the answer is what their statements cost, and of runs with nothing in common that nothing can be compared.
 pub fn answers(comparison: &RunComparison) -> Vec<String> {
     if comparison.watches.is_some() {
         return watch_sentences(comparison);
@@ -25,7 +25,8 @@ pub fn answers(comparison: &RunComparison) -> Vec<String> {
     };
     let alone = comparison.speeds().filter(|(place, _)| !is_swept(place)).map(|one| place_sentence(comparison, one));
     let of_sweeps = sweeps.iter().map(|sweep| sweep_sentence(comparison, sweep));
-    failed_sentences(comparison).into_iter().chain(kind_sentences(comparison)).chain(of_sweeps).chain(alone).collect()
+    let first = failed_sentences(comparison).into_iter().chain(nothing_in_common(comparison));
+    first.chain(kind_sentences(comparison)).chain(of_sweeps).chain(alone).collect()
 }
 
 fn sweep_sentence(comparison: &RunComparison, sweep: &ComparedSweep) -> String {

@@ -69,7 +69,10 @@ impl Gate {
         let all = rates().count();
         match rates().filter(|case| case.outcome == CaseOutcome::Undecided).count() {
             0 if all > 0 => Ok(Exit::Done),
-            undecided => Err(Fault { reported: true, ..Fault::usage(undecided_sentence(undecided, all)) }),
+            undecided => {
+                let text = undecided_sentence(undecided, all);
+                Err(Fault { reported: true, ..Fault::new(Exit::Undecided, text) })
+            }
         }
     }
 

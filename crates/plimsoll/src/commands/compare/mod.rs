@@ -41,7 +41,7 @@ pub fn clap() -> Command {
     Command::new("compare")
         .arg(runs.help("Run files, names of runs in --runs, or `last`; the first is what the others are compared with"))
         .arg(by.help("Compare the groups of one RUN that differ in this parameter; BASE is the value that the others are compared with [default: the first measured]"))
-        .arg(fail_below.help("Exit with code 10 if a rate or a kind of statement is shown to do less than this share of the base, such as 0.97, if it was lost, or if it answers differently"))
+        .arg(fail_below.help("Exit with code 10 if a rate or a kind of statement is shown to do less than this share of the base, such as 0.97, if it was lost, or if it answers differently; with code 11 if that cannot be decided"))
         .arg(junit.help("Write what passes and what fails into this file, as JUnit XML for a pipeline (the share is that of --fail-below, or 1)"))
         .arg(markdown.help("Write the verdict, what differs and how far to trust it into this file, as Markdown for a pull request, 40 lines at most"))
         .arg(out)
@@ -319,14 +319,17 @@ mod tests {
         let mut all = one_place(1.0, 4);
         all[0].places.extend(one_place(1.0, 3).remove(0).places);
         let (exit, text) = exit_of(&all, 0.97);
-        assert!(exit == Exit::Usage && text.contains("1 of 2 rates not"), "{text}");
+        assert!(exit == Exit::Undecided && text.contains("1 of 2 rates not"), "{text}");
     }
 
     #[test]
     fn too_few_pairs_pass_nothing() {
         let (exit, text) = exit_of(&one_place(0.9, 3), 0.97);
-        assert_eq!(exit, Exit::Usage);
+        assert_eq!((exit, exit.code()), (Exit::Undecided, 11), "a pipeline tells it from a wrong command line");
         assert!(text.contains("at least 4 pairs"), "{text}");
+        let mut unlike = one_place(0.9, 4);
+        unlike[0].places.clear();
+        assert_eq!(exit_of(&unlike, 0.97).0, Exit::Undecided);
     }
 
     /// One place at which one statement takes twice as long, one is as fast, one answers differently, and one fails.
