@@ -7,17 +7,20 @@ use super::asked::AskedRun;
 use super::claim::{Claim, ClaimKind};
 use super::disturbance::clause;
 use super::divergence;
-use super::speech::unquoted;
+use super::speech::{spoken, unquoted};
 use super::sureness;
+use super::table::AnswerTable;
 use crate::findings::errors::FailedOps;
 use crate::findings::foreign_cpu::{CpuUser, ForeignCpu};
 use crate::findings::interrupted::PointInterruption;
 use crate::findings::setting_words::settings_label;
 use crate::judgement::NextStep;
+use crate::recorded::dimensions::ENGINE;
 use crate::verdict::Unmeasured;
-use crate::{Code, DetailKind, PointAnalysis, Role, Severity, Validity};
+use crate::{Code, DetailKind, Finding, PointAnalysis, Role, Severity, Validity};
 use model::sure::{FIRST_ROUND_PART, WARMUP_PART, budget_flag};
 use model::{Plan, PointState, SKIPPED_EVENT};
+use std::collections::BTreeSet;
 use words::list::{at_points, capital, join_and};
 use words::quantity::{percent, plural, range};
 
@@ -28,6 +31,8 @@ const ENGINES_MAX: usize = 2;
 /// The most points that are named as failed for one reason, and the most reasons.
 const NAMES_MAX: usize = 3;
 const REASONS_MAX: usize = 2;
+/// The most reasons that are named behind the first.
+const FURTHER_REASONS_MAX: usize = 2;
 /// A point that must be longer is made so many times as long.
 const LONGER: f64 = 4.0;
 /// Of a point that a budget cuts this share is the run, at least.
@@ -58,7 +63,8 @@ pub(super) fn nothing_usable(run: &AskedRun) -> Claim {
 /// At most three sentences: how many points are valid, or left out of all numbers, and what weakens most of them; which failed before they were
 /// measured; why one ended early; what others took of the CPU; and what is missing. What mends it is the next step. Of a replay, how far it did
 /// what was recorded is the second; if the run went on until it was sure, what that came to is before why one ended early.
-pub(super) fn sentences(run: &AskedRun) -> Vec<String> {
+/// `table` is what the answer shows of the points.
+pub(super) fn sentences(run: &AskedRun, table: Option<&AnswerTable>) -> Vec<String> {
     let tally = run.analysis.verdict.trust.validity;
     let has_left_out = (1..run.analysis.points.len()).contains(&tally.invalid);
     // Why points are left out is said of these alone.
@@ -71,8 +77,16 @@ pub(super) fn sentences(run: &AskedRun) -> Vec<String> {
     let rest = rest.map(|(code, points)| rest_words(run, code, points));
     let why = why_ended(run, weakness).or_else(|| why_failed(run, weakness));
     let diverged = divergence::sentence(run);
-    let all =
-        [validity(run, weakness), diverged, why_unmeasured(run), sureness::sentence(run), why, rest, others, missing];
+    let all = [
+        validity(run, weakness, table),
+        diverged,
+        why_unmeasured(run),
+        sureness::sentence(run),
+        why,
+        rest,
+        others,
+        missing,
+    ];
     all.into_iter().flatten().take(SENTENCES_MAX).collect()
 }
 
@@ -206,7 +220,7 @@ const KEPT: &str = "; what was measured is kept";
 
 /// `7 of 10 points are valid; 3 ran too short.`, `2 of 6 points are left out: they did no operation.`, `Lower bounds: other programs took
 /// 67 to 85 % of the CPU at all 12 points.`
-fn validity(run: &AskedRun, weakness: Option<(Code, usize)>) -> Option<String> {
+fn validity(run: &AskedRun, weakness: Option<(Code, usize)>, table: Option<&AnswerTable>) -> Option<String> {
     let (tally, all) = (run.analysis.verdict.trust.validity, run.analysis.points.len());
     let valid = match (tally.valid, all) {
         (_, 0) => return None,
@@ -217,17 +231,13 @@ fn validity(run: &AskedRun, weakness: Option<(Code, usize)>) -> Option<String> {
         (1, all) => format!("1 of {all} points is valid"),
         (valid, all) => format!("{valid} of {all} points are valid"),
     };
-    let valid = match run.analysis.points.iter().filter(|point| point.is_drain()).count() {
-        0 => valid,
-        // The table has no rows of them.
-        some if valid.is_empty() || some == all => valid,
-        1 => format!("{valid} (1 of them only writes what was put off)"),
-        some => format!("{valid} ({some} of them only write what was put off)"),
-    };
-    let is_foreign = is_foreign_weakness(weakness);
+    let valid = valid + &drains_without_row(run, table);
+    // Who counts finds all of them.
+    let others = weakness.map_or(0, |(_, points)| tally.indicative.saturating_sub(points));
+    let are_lower_bounds = is_foreign_weakness(weakness) && others == 0;
     let weak = match (tally.invalid, tally.indicative) {
-        (0, _) if is_foreign && all == 1 => "a lower bound".to_owned(),
-        (0, _) if is_foreign && valid.is_empty() => "lower bounds".to_owned(),
+        (0, _) if are_lower_bounds && all == 1 => "a lower bound".to_owned(),
+        (0, _) if are_lower_bounds && valid.is_empty() => "lower bounds".to_owned(),
         (0, 1) if all == 1 => "the point is only indicative".to_owned(),
         (0, _) if valid.is_empty() && all == 2 => "both points are only indicative".to_owned(),
         (0, _) if valid.is_empty() => format!("all {all} points are only indicative"),
@@ -246,14 +256,63 @@ fn validity(run: &AskedRun, weakness: Option<(Code, usize)>) -> Option<String> {
         }
     };
     let mut why = weakness.map(|(code, points)| weakness_words(run, code, points, tally.invalid)).unwrap_or_default();
-    // Who counts finds all of them.
-    let others = weakness.map_or(0, |(_, points)| tally.indicative.saturating_sub(points));
-    if tally.invalid == 0 && others > 0 && !why.is_empty() && !is_foreign {
-        why += &format!(", {others} for other reasons");
+    if let Some((first, _)) = weakness.filter(|_| tally.invalid == 0 && others > 0 && !why.is_empty()) {
+        why += &further_words(run, first, others);
     }
     let why = if why.is_empty() || weak.is_empty() { why } else { format!(": {why}") };
     let separator = if valid.is_empty() { "" } else { "; " };
     Some(format!("{}.", capital(&format!("{valid}{separator}{weak}{why}"))))
+}
+
+/// `; fjall's drain is one of them and has no row above`, of the valid points that only write what others have put off, if `table` does not show
+/// them: who counts its rows misses them.
+fn drains_without_row(run: &AskedRun, table: Option<&AnswerTable>) -> String {
+    let has_row = |point: &&PointAnalysis| {
+        let step = point.settings.iter().find(|setting| setting.is_step()).map(spoken);
+        let mut names = table.iter().flat_map(|table| &table.rows).flat_map(|row| &row.name);
+        step.is_some_and(|step| names.any(|part| part.starts_with(&step)))
+    };
+    let valid = run.analysis.points.iter().filter(|point| point.validity == Validity::Valid);
+    let hidden: Vec<&PointAnalysis> = valid.filter(|point| point.is_drain() && !has_row(point)).collect();
+    let all = run.analysis.verdict.trust.validity.valid;
+    let engine = |point: &PointAnalysis| point.settings.get(ENGINE).map_or_else(|| point.engine.clone(), spoken);
+    match hidden.as_slice() {
+        [] => String::new(),
+        [only] if all == 1 => format!("; it is {}'s drain, which has no row above", engine(only)),
+        [only] => format!("; {}'s drain is one of them and has no row above", engine(only)),
+        several if several.len() == all => "; they are drains, which have no rows above".to_owned(),
+        several => format!("; {} drains are among them and have no rows above", several.len()),
+    }
+}
+
+/// `, 4 ran too short, 3 for other reasons`: what weakens the `others` that `first` does not weaken.
+fn further_words(run: &AskedRun, first: Code, others: usize) -> String {
+    let told: Vec<(Code, usize)> = further_reasons(run, first).into_iter().take(FURTHER_REASONS_MAX).collect();
+    let rest = others.saturating_sub(told.iter().map(|(_, points)| points).sum());
+    let told = told.iter().map(|(code, points)| format!(", {points} {}", code.reason(Validity::Indicative)));
+    told.chain((rest > 0).then(|| format!(", {rest} for other reasons"))).collect()
+}
+
+/// What weakens the indicative points that `first` does not weaken, the most common first. Of a point with several reasons the most common one
+/// counts, so that the numbers add up.
+fn further_reasons(run: &AskedRun, first: Code) -> Vec<(Code, usize)> {
+    let weak = run.analysis.points.iter().filter(|point| point.validity == Validity::Indicative);
+    let codes = |point: &PointAnalysis| -> BTreeSet<Code> {
+        point.findings.iter().filter(|finding| finding.severity > Severity::Note).map(Finding::code).collect()
+    };
+    let mut left: Vec<BTreeSet<Code>> = weak.map(codes).filter(|own| !own.contains(&first)).collect();
+    let mut all = Vec::new();
+    loop {
+        let reasons = run.analysis.verdict.trust.reasons.iter();
+        let counts = reasons.map(|one| (one.code, left.iter().filter(|own| own.contains(&one.code)).count()));
+        // Of several that are as common the gravest, but what others took of the CPU has a sentence of its own.
+        let is_more =
+            |one: (Code, usize), most: (Code, usize)| one.1 > most.1 || one.1 == most.1 && most.0 == Code::ForeignCpu;
+        let most = counts.reduce(|most, one| if is_more(one, most) { one } else { most });
+        let Some((code, points)) = most.filter(|(_, points)| *points > 0) else { return all };
+        left.retain(|own| !own.contains(&code));
+        all.push((code, points));
+    }
 }
 
 /// `, but was held too briefly to be sure`, of limits whose hold the answer calls too short.
@@ -420,10 +479,11 @@ pub(super) fn next_step(run: &AskedRun) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::answer::AnswerRow;
     use crate::simulated::searches::searched;
-    use crate::simulated::{Simulation, run_of};
+    use crate::simulated::{Simulation, drain, run_of};
     use crate::verdict::Tally;
-    use crate::{Analysis, analyse, answer};
+    use crate::{Analysis, RepeatRows, analyse, answer};
     use model::limit::{HoldCause, NeededHold};
     use model::sure::{Precision, SurePlan};
     use model::{EventKind, Nanos};
@@ -474,6 +534,36 @@ mod tests {
         assert_eq!(told(&["sqlite"], true), "The point is valid, but was held too briefly to be sure.");
         let both = "Both points are valid, but 2 of them were held too briefly to be sure.";
         assert_eq!(told(&["sqlite", "fjall"], true), both);
+    }
+
+    #[test]
+    fn the_reasons_of_all_indicative_points_add_up() {
+        let counters = ["user_ns", "system_ns", "iowait_ns", "steal_ns", "softirq_ns", "idle_ns", "self_ns"];
+        let used = |s: f64| vec![1.2e9 * s, 0.0, 0.0, 0.0, 0.0, 0.8e9 * s, 0.2e9 * s];
+        let engine = |s: f64| vec![0.4e9 * s, 0.0];
+        let shared =
+            quiet().source("cpu", &counters, used).source("process", &["cpu_user_ns", "cpu_system_ns"], engine);
+        let short = Simulation::counts(&[20_000; 3]);
+        let mixed = vec![quiet(), shared.clone(), shared.clone(), short.clone()];
+        let told = "1 of 4 points is valid; 3 are only indicative: other programs took 30 % of the CPU at 2 of 4 points, 1 ran too short.";
+        assert_eq!(trust(&of(mixed)), [told]);
+        let told =
+            "All 3 points are only indicative: other programs took 30 % of the CPU at 2 of 3 points, 1 ran too short.";
+        assert_eq!(trust(&of(vec![shared.clone(), shared, short])), [told], "the last is no lower bound");
+    }
+
+    #[test]
+    fn a_drain_that_the_table_does_not_show_is_named() {
+        let analysis = of(vec![quiet(), quiet(), drain(&[0, 0, 1]), Simulation::counts(&[20_000; 3])]);
+        let rows = RepeatRows::from_analysis(&analysis).analysis;
+        let run = AskedRun { analysis: &analysis, rows: &rows };
+        let told = |table: Option<&AnswerTable>| validity(&run, common_weakness(&run, None), table).unwrap_or_default();
+        let hidden = "'s drain is one of them and has no row above; one ran too short.";
+        assert!(told(None).starts_with("3 of 4 points are valid; ") && told(None).ends_with(hidden), "{}", told(None));
+        let step = analysis.points[2].settings.iter().find(|setting| setting.is_step()).expect("it is a step");
+        let row = AnswerRow { name: vec![spoken(step)], cells: Vec::new() };
+        let table = AnswerTable { rows: vec![row], ..AnswerTable::default() };
+        assert_eq!(told(Some(&table)), "3 of 4 points are valid; one ran too short.");
     }
 
     #[test]
