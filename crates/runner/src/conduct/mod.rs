@@ -52,7 +52,7 @@ impl Conductor<'_> {
     }
 
     fn measure_all(&mut self, strategy: &mut dyn Strategy, performer: &mut dyn Performer) -> Result<(), RunnerError> {
-        let (mut next, mut failure) = (next_assignment(strategy, &self.done)?, None);
+        let (mut next, mut failure, mut opened) = (next_assignment(strategy, &self.done)?, None, None);
         while let Some(assignment) = next {
             // A wish to skip the point before may have come when that was over already.
             self.stop.end_skip();
@@ -65,6 +65,7 @@ impl Conductor<'_> {
                 Err(error) if goes_on_after(&error, strategy) => {
                     let (point, end) =
                         (Some(self.record_unopened(&assignment, &error)?), PointEnd::Recorded(PointState::Failed));
+                    opened = point;
                     self.observer.on(RunEvent::PointEnded { point, end, is_continued: false });
                     if let Err(left) = performer.clear() {
                         return Err(error.with_second(&left));
@@ -74,6 +75,7 @@ impl Conductor<'_> {
                 }
                 Err(error) => return Err(self.with_reason_kept(&assignment, error)),
             };
+            opened = point.or(opened);
             // The strategy may look at the point before it decides, so the point is finished first.
             let finished = point.map_or(Ok(()), |point| self.finish_point(point, &measured));
             let measured = measured.and(finished);
@@ -100,13 +102,16 @@ impl Conductor<'_> {
                 _ => following,
             };
         }
-        self.note_time_over(strategy)?;
+        self.note_time_over(strategy, opened)?;
         failure.map_or(Ok(()), Err)
     }
 
-    /// Records if the time of the run ended it: the points alone do not tell that from an interruption between two of them.
-    fn note_time_over(&mut self, strategy: &dyn Strategy) -> Result<(), RunnerError> {
-        let Some((budget, last)) = strategy.spent_budget().zip(self.done.last().copied()) else { return Ok(()) };
+    /// Records if the time of the run ended it: the points alone do not tell that from an interruption between two of them. If none is complete,
+    /// it is said of the last that was `opened`, in an earlier session if need be.
+    fn note_time_over(&mut self, strategy: &dyn Strategy, opened: Option<PointId>) -> Result<(), RunnerError> {
+        let earlier = || Some(PointId(self.interruption.as_ref()?.earlier.last()?.0));
+        let last = self.done.last().copied().or(opened).or_else(earlier);
+        let Some((budget, last)) = strategy.spent_budget().zip(last) else { return Ok(()) };
         Ok(self.writer.add_facts(last, &[Fact::new(TIME_OVER_FACT, budget.to_string())])?)
     }
 
@@ -400,6 +405,23 @@ mod tests {
         }
     }
 
+    /// The same in a run whose time is over then.
+    struct InTime(LeavingOut);
+
+    impl Strategy for InTime {
+        fn next(&mut self, done: &[PointId]) -> Result<Option<Trial>, RunnerError> {
+            self.0.next(done)
+        }
+
+        fn leave_out_failed(&mut self) -> bool {
+            true
+        }
+
+        fn spent_budget(&self) -> Option<model::Nanos> {
+            Some(model::Nanos::from_secs(60))
+        }
+    }
+
     /// Has another trial for one that is refused.
     struct Lowering(Trial);
 
@@ -429,6 +451,14 @@ mod tests {
         strategy: impl FnOnce(Trial) -> Box<dyn Strategy>,
         performer: &mut dyn Performer,
     ) -> (String, Vec<String>, Vec<EndedPoint>) {
+        let (error, notes, points) = recorded(strategy, performer);
+        (error, notes, points.into_iter().map(|point| (point.state, point.error)).collect())
+    }
+
+    fn recorded(
+        strategy: impl FnOnce(Trial) -> Box<dyn Strategy>,
+        performer: &mut dyn Performer,
+    ) -> (String, Vec<String>, Vec<model::PointData>) {
         let dir = tempfile::tempdir().unwrap();
         let site = RunSite {
             dir: dir.path().into(),
@@ -448,7 +478,7 @@ mod tests {
         let error = conductor.conduct_run(&mut *strategy(plan.trials[0].clone()), performer).unwrap_err();
         writer.finish().unwrap();
         let run = store::read(&run_file).unwrap();
-        (error.to_string(), notes.0, run.points.into_iter().map(|point| (point.state, point.error)).collect())
+        (error.to_string(), notes.0, run.points)
     }
 
     #[test]
@@ -469,6 +499,21 @@ mod tests {
             assert!(notes.contains(&format!("{why}; the run goes on without this point")), "{notes:?}");
             assert_eq!(points, [(PointState::Failed, Some(why.to_owned())), (PointState::Complete, None)]);
         }
+    }
+
+    #[test]
+    fn a_run_whose_time_is_over_says_so_at_its_last_point_even_if_none_is_complete() {
+        let over = |first: &[Going]| -> Vec<bool> {
+            let strategy = |trial: Trial| -> Box<dyn Strategy> {
+                let trials = first.iter().map(|_| trial.clone()).collect();
+                Box::new(InTime(LeavingOut(trials)))
+            };
+            let (_, _, points) = recorded(strategy, &mut Failing::at(first));
+            points.iter().map(|point| point.facts.iter().any(|fact| fact.name == TIME_OVER_FACT)).collect()
+        };
+        assert_eq!(over(&[Going::LoadFails]), [true]);
+        assert_eq!(over(&[Going::LoadFails, Going::NotOpened]), [false, true]);
+        assert_eq!(over(&[Going::Whole, Going::LoadFails]), [true, false]);
     }
 
     #[test]
