@@ -278,9 +278,8 @@ impl Strategy for PlanMatrix<'_> {
     }
 
     fn skip(&mut self) -> bool {
-        let chain = self.chains.iter().find(|chain| chain.contains(&self.chosen));
         // The later steps of a sequence need the data that this one would have left.
-        self.skipped.extend(self.chosen..chain.map_or(self.chosen + 1, |chain| chain.end));
+        self.skipped.extend(self.chosen..chain_of(&self.chains, self.chosen).end);
         true
     }
 
