@@ -2,7 +2,7 @@
 //!
 //! In: the causes of points. Out: claims. Limits: the cause that most points from the knee on have; others are in the details.
 
-use super::speech::{amount, number_word};
+use super::speech::{amount, number_word, short_enough};
 use super::thing::Thing;
 use super::{AskedRun, Claim, ClaimKind};
 use crate::evidence::cause::{Cause, Confidence, Limit, LimitEvidence, LockAccount, Throttle};
@@ -17,6 +17,8 @@ use words::quantity::{bytes, number, percent, range, time};
 const CLAIMS_MAX: usize = 2;
 /// If something varies, fewer points than this share of them show no common limit.
 const SHARE_MIN: f64 = 0.5;
+/// Clients that share a wait do so many times the work of the fewest, at least.
+const SHARED_MIN: f64 = 1.5;
 /// A disk that is less busy is named for another reason.
 const BUSY_MIN: f64 = 0.5;
 
@@ -67,6 +69,29 @@ pub(super) fn claims(run: &AskedRun, things: &[&Thing]) -> Vec<Claim> {
         group.limit.claim(run, (!is_rising).then_some(whom.as_str()), from)
     };
     groups.iter().take(CLAIMS_MAX).map(claim).collect()
+}
+
+/// Why more clients do so much more, whatever limits these: `With one client commits limit it: threads wait 62 % of their time until a commit is on
+/// disk, and several clients share that wait.` `None` if they do not, or if that is what limits them, too.
+pub(super) fn claim_of_first_step(run: &AskedRun, thing: &Thing) -> Option<Claim> {
+    let sweep = &thing.sweep;
+    let first = sweep.steps.first().filter(|_| sweep.axis == ScalingAxis::Clients)?;
+    let own = CommonLimit::of(vec![first.points.clone()], 0)?;
+    let limit = own.causes[0].1.limit();
+    let is_another_later = limit_of(thing).is_none_or(|(later, _)| later.causes[0].1.limit() != limit);
+    let is_shared = sweep.knee().ops_per_s() >= SHARED_MIN * first.ops_per_s();
+    if !(matches!(limit, Limit::Commit | Limit::Sync) && is_another_later && is_shared) {
+        return None;
+    }
+    let causes: Vec<&Cause> = own.causes.iter().map(|(_, cause)| *cause).collect();
+    let words = own.words(run, &causes, Some("it"));
+    let mut rest = words.chars();
+    let begin: String = rest.next().into_iter().flat_map(char::to_lowercase).collect();
+    let clause = format!("{} {begin}{}", capital(&thing.place(first)), rest.as_str());
+    let sentence = short_enough(vec![format!("{clause}, and several clients share that wait."), format!("{clause}.")]);
+    let share = causes.iter().map(|cause| cause.share.0).fold(0.0, f64::max);
+    let claim = Claim::new(ClaimKind::Bottleneck, sentence).figure("bottleneck_share", share, None);
+    Some(claim.from_finding(Code::Bottleneck))
 }
 
 /// What limits `thing`, and from where on, if it does not from the first step on.
@@ -400,6 +425,33 @@ mod tests {
         let one = "The number of clients limits it: each waits for one operation (46.0 us) before it sends the next, and nothing else is full.";
         assert_eq!(said_of(&[(1, few(1))]), one);
         assert_eq!(said_of(&[(4, few(4))]), "Even four operations at a time are too few: nothing is full.");
+    }
+
+    #[test]
+    fn a_client_alone_that_waits_for_commits_tells_why_several_do_more() {
+        let commit = |share: f64| {
+            let evidence = LimitEvidence::Commit { waited_share: Share(share), lock_share: Share(0.0), threads: share };
+            Cause::new(evidence, share)
+        };
+        let told = |rates: [u64; 2], later: Cause| {
+            let point = |(clients, rate): (u32, u64)| {
+                Simulation::counts(&[rate; 20]).with(|point| point.trial.load.clients = clients).point()
+            };
+            let points = [1, 4].into_iter().zip(rates).map(point).collect();
+            let mut analysis = analyse(&run_of(points, Vec::new()));
+            for (point, cause) in analysis.points.iter_mut().zip([commit(0.62), later]) {
+                point.bottlenecks = Some(Bottlenecks { causes: vec![cause], ruled_out: Vec::new() });
+            }
+            let rows = crate::RepeatRows::from_analysis(&analysis).analysis;
+            let run = AskedRun { analysis: &analysis, rows: &rows };
+            let things = Thing::all(&run);
+            let claim = claim_of_first_step(&run, &things[0]);
+            claim.map(|claim| claim.sentence)
+        };
+        let why = "With one client commits limit it: threads wait 62 % of their time until a commit is on disk, and several clients share that wait.";
+        assert_eq!(told([500, 2_000], cpu(0.97)).as_deref(), Some(why));
+        assert_eq!(told([500, 2_000], commit(0.5)), None, "it is said of all");
+        assert_eq!(told([500, 510], cpu(0.97)), None, "nothing is to be explained");
     }
 
     #[test]

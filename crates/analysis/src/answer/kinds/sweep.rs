@@ -45,6 +45,7 @@ pub(super) fn answer(run: &AskedRun) -> Option<AnswerParts> {
     claims.extend(Thing::unusable(run));
     claims.extend(wakeups::claim(&things));
     claims.extend(bottleneck::claims(run, &things.iter().collect::<Vec<_>>()));
+    claims.extend(things.iter().find_map(|thing| bottleneck::claim_of_first_step(run, thing)));
     claims.extend(disturbances(&things));
     Some(AnswerParts {
         question: question(&things),
