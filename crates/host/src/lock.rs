@@ -37,7 +37,7 @@ pub enum IfHeld {
     Refuse,
     /// Wait until it is free. Only a signal ends that.
     Wait,
-    /// Share a directory with the other agents of a run, which may be on one machine; and refuse what another one has alone.
+    /// Share a directory or a server with the other agents of a run, which may be on one machine; and refuse what another one has alone.
     Share,
 }
 

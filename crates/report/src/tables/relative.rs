@@ -25,8 +25,8 @@ pub const TABLE: TableDef = TableDef {
 
 const LEGEND: &str = "Each cell is the arm divided by the first arm, with its 95 % confidence interval (Student's t on the logarithms of \
     neighbouring repeats) and the number of pairs. Above 1 is more; for times and costs less is better. `no difference shown`: chance \
-    explains what the arms differ by. `indicative`: fewer than 4 usable pairs, engines of unlike durability, an engine inside plimsoll and a server, or writes that were \
-    still pending; nothing is concluded. Over a table at most 5 % of the differences shown are false.";
+    explains what the arms differ by. `indicative`: fewer than 4 usable pairs, engines of unlike durability, an engine inside plimsoll and a \
+    server, or writes that were still pending; nothing is concluded. Over a table at most 5 % of the differences shown are false.";
 const SHORT_LEGEND: &str = "ratio, 95 % CI, pairs; + better, - worse, = no difference shown, ? indicative";
 
 const OF_PAIRS_ONLY: &str = "What the first arm did is the mean of all of its repeats, and a ratio is of the pairs alone: to divide means gives \
