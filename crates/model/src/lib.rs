@@ -135,9 +135,9 @@ pub use thread_state::{ThreadOf, ThreadState};
 pub use traits::{
     AccessPattern, BROKEN_CONDITION_FACT, BrokenCondition, ChangedSetting, CompressionOutcome, Course, DamageCounts,
     DeviceFlushes, EngineProcess, EngineTraits, FOUND_DATA_CHANGED, FoundDataUse, IMPORTED_FACT, IoWork, IoWorkers,
-    OTHER_SERVER_FACTS, OrderWork, OtherServerSeen, PointOutcome, PointTraits, RecordedStarts, ReplayDivergence,
-    RowWork, ServerSetting, StepIndexes, StepWork, TIME_OVER_FACT, UnseenServer, VariantWork, WorkTraits, WritePath,
-    is_part_of_table,
+    OTHER_SERVER_FACTS, OrderWork, OtherServerSeen, PointOutcome, PointTraits, RecordedContent, RecordedStarts,
+    ReplayDivergence, RowWork, ServerSetting, StepIndexes, StepWork, TIME_OVER_FACT, UnseenServer, VariantWork,
+    WorkTraits, WritePath, is_part_of_table,
 };
 pub use trial::{
     Arrivals, Asked, DataOrigin, HostShare, Load, OnError, Pacing, Phase, Phases, Plan, TargetSpec, Trial, Until,

@@ -5,6 +5,7 @@
 
 use super::asked::AskedRun;
 use super::claim::{Claim, ClaimKind};
+use super::losses;
 use super::speech::unquoted;
 use crate::findings::outage::Outages;
 use crate::points::failed_replay::{FAILED_MAX, FailedReplay, failed_share};
@@ -64,7 +65,8 @@ pub(super) fn claims(run: &AskedRun) -> Vec<Claim> {
     let counted = claim(failed_sentence(&failed)).figure("failed", failed.failed as f64, None);
     let outages = points().flat_map(|point| &point.findings).filter_map(|one| Outages::in_detail(&one.detail));
     let gone_at = outages.map(|outages| outages.longest_at_ns).min();
-    vec![counted, claim(unquoted(&remedy(&failed, gone_at)))]
+    let remedy = losses::remedy(run).unwrap_or_else(|| claim(unquoted(&remedy(&failed, gone_at))));
+    vec![counted, remedy]
 }
 
 const LACKS_TABLE: &str =

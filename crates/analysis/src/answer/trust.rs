@@ -7,6 +7,7 @@ use super::asked::AskedRun;
 use super::claim::{Claim, ClaimKind};
 use super::disturbance::clause;
 use super::divergence;
+use super::losses;
 use super::speech::{spoken, unquoted};
 use super::sureness;
 use super::table::AnswerTable;
@@ -61,8 +62,8 @@ pub(super) fn nothing_usable(run: &AskedRun) -> Claim {
 }
 
 /// At most three sentences: how many points are valid, or left out of all numbers, and what weakens most of them; which failed before they were
-/// measured; why one ended early; what others took of the CPU; and what is missing. What mends it is the next step. Of a replay, how far it did
-/// what was recorded is the second; if the run went on until it was sure, what that came to is before why one ended early.
+/// measured; why one ended early; what others took of the CPU; and what is missing. What mends it is the next step. Of a replay, what is missing in
+/// its recording and how far it did what was recorded come second; if the run went on until it was sure, what that came to is before why one ended early.
 /// `table` is what the answer shows of the points.
 pub(super) fn sentences(run: &AskedRun, table: Option<&AnswerTable>) -> Vec<String> {
     let tally = run.analysis.verdict.trust.validity;
@@ -77,17 +78,10 @@ pub(super) fn sentences(run: &AskedRun, table: Option<&AnswerTable>) -> Vec<Stri
     let rest = rest.map(|(code, points)| rest_words(run, code, points));
     let why = why_ended(run, weakness).or_else(|| why_failed(run, weakness));
     let diverged = divergence::sentence(run);
-    let all = [
-        validity(run, weakness, table),
-        diverged,
-        why_unmeasured(run),
-        sureness::sentence(run),
-        why,
-        rest,
-        others,
-        missing,
-    ];
-    all.into_iter().flatten().take(SENTENCES_MAX).collect()
+    let lost = losses::sentence(run);
+    let first = [validity(run, weakness, table), lost, diverged, why_unmeasured(run), sureness::sentence(run)];
+    let all = first.into_iter().chain([why, rest, others, missing]);
+    all.flatten().take(SENTENCES_MAX).collect()
 }
 
 /// What weakens the points that are not left out, if none is valid: `The others are lower bounds: other programs took 56 to 95 % of the CPU.`

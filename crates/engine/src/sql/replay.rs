@@ -202,6 +202,7 @@ pub fn facts(recording: &SqlRecording) -> Vec<Fact> {
     let left_out = recording.left_out;
     let counts = [
         ("statements", recording.len()),
+        ("log_statements", recording.of_log),
         ("sessions", recording.sessions().into()),
         ("sessions_at_once", recording.most_at_once().into()),
         ("left_out_writes", left_out.writes),

@@ -17,13 +17,14 @@ pub use outcome::{
     OTHER_SERVER_FACTS, OtherServerSeen, PointOutcome, is_part_of_table,
 };
 pub use process::{EngineProcess, UnseenServer, WritePath};
-pub use replay::{RecordedStarts, ReplayDivergence};
+pub use replay::{RecordedContent, RecordedStarts, ReplayDivergence};
 pub use work::{AccessPattern, IoWork, OrderWork, RowWork, StepIndexes, StepWork, VariantWork, WorkTraits};
 
 use crate::background::Background;
 use crate::fact::Fact;
 use crate::observation::Observation;
 use crate::variant::StatementEffort;
+use replay::RECORDED_FACT;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
@@ -161,7 +162,7 @@ impl PointTraits {
                     engine.flushes.get_or_insert_default().learn(name, text, whole);
                 } else if let Some(name) = name.strip_prefix("backlog.") {
                     outcome.backlog.learn(name, whole);
-                } else if name.starts_with("replay_") {
+                } else if name.starts_with("replay_") || name.starts_with(RECORDED_FACT) {
                     outcome.learn_replay(name, text);
                 } else if let Some(name) = name.strip_prefix("replay.") {
                     outcome.learn_starts(name, whole.unwrap_or(0));

@@ -2,7 +2,7 @@
 //!
 //! In: facts. Out: [`PointOutcome`]. Limits: a value that cannot be read is left out.
 
-use super::replay::{RecordedStarts, ReplayDivergence};
+use super::replay::{RECORDED_FACT, RecordedContent, RecordedStarts, ReplayDivergence};
 use crate::connections::{HoldOutcome, ListenBacklog};
 use crate::kind_plan::{KindPlan, REPLAY_PLAN_FACT};
 use crate::replay_facts::{
@@ -92,6 +92,9 @@ pub struct PointOutcome {
     /// How far the statements of a replay did what the recorded ones did; `None` if that was not looked at.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub replay_divergence: Option<ReplayDivergence>,
+    /// What the recording has whose statements were replayed, and what is missing in it; `None` if no statements were replayed.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub recorded: Option<RecordedContent>,
 }
 
 /// The facts of a point in which another server answered: what the one that is measured reports of itself, and what the other one does.
@@ -196,8 +199,8 @@ impl DamageCounts {
 }
 
 impl PointOutcome {
-    /// Takes over what a fact says of the statements of a replay: what they returned, how they are performed, what they failed with, or how
-    /// far they diverged.
+    /// Takes over what a fact says of the statements of a replay: what was recorded, what they returned, how they are performed, what they
+    /// failed with, or how far they diverged.
     pub(super) fn learn_replay(&mut self, name: &str, text: &str) {
         if name.starts_with(REPLAY_RESULTS_FACT) {
             self.replay_results.extend(KindResults::from_text(text));
@@ -209,6 +212,8 @@ impl PointOutcome {
             || name.starts_with(REPLAY_DIVERGENCE_FACT)
         {
             self.replay_divergence.get_or_insert_default().learn(name, text);
+        } else if let Some(name) = name.strip_prefix(RECORDED_FACT) {
+            self.recorded.get_or_insert_default().learn(name, text);
         } else {
             self.learn_setting(name, text);
         }

@@ -1,12 +1,19 @@
 //! How far a replay did what was recorded, and how punctually.
 //!
-//! In: facts of a replay. Out: [`ReplayDivergence`] and [`RecordedStarts`]. Limits: what the log does not have is not compared.
+//! In: facts of a replay. Out: [`ReplayDivergence`], [`RecordedStarts`] and [`RecordedContent`]. Limits: what the log does not have is not
+//! compared.
 
 use crate::replay_facts::{
     ComparedBy, KindDivergence, MovedKeys, REPLAY_COMPARED_FACT, REPLAY_KEYS_FACT, REPLAY_ORDER_FACT, RowOrder,
 };
 use crate::units::Nanos;
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+
+/// What the names of facts begin with that tell what a recording of statements has.
+pub(super) const RECORDED_FACT: &str = "recorded.";
+/// What the rest of such a name begins with if it tells what was skipped; the kind follows.
+const SKIPPED: &str = "skipped.";
 
 /// How far the statements of a replay did what the recorded ones did.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -53,6 +60,40 @@ pub struct RecordedStarts {
     pub latest_ns: Nanos,
 }
 
+/// What a recording of statements has, and what is missing in it.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct RecordedContent {
+    /// Statements of the whole recording that may be replayed: those of all its time, once.
+    pub statements: u64,
+    /// The sessions that were replayed.
+    pub sessions: u64,
+    /// Statements that could be read and were left out: they write, or do more than read.
+    pub left_out: u64,
+    /// Statements that were left out because their values are not known.
+    pub unbound: u64,
+    /// How often each kind of thing was found that is no statement, or cannot be read.
+    pub skipped: BTreeMap<String, u64>,
+}
+
+impl RecordedContent {
+    /// Takes over a fact whose name goes on with `name`. What stands behind a number, as where its kind was found first, is for people.
+    pub(super) fn learn(&mut self, name: &str, text: &str) {
+        let Some(count) = text.split(',').next().and_then(|number| number.trim().parse::<u64>().ok()) else { return };
+        match name {
+            "log_statements" => self.statements = count,
+            "sessions" => self.sessions = count,
+            "left_out_unbound" => self.unbound = count,
+            "left_out_writes" | "left_out_of_session" | "left_out_effects" => {
+                self.left_out = self.left_out.saturating_add(count);
+            }
+            _ => {
+                self.skipped.extend(name.strip_prefix(SKIPPED).map(|kind| (kind.to_owned(), count)));
+            }
+        }
+    }
+}
+
 impl ReplayDivergence {
     pub(super) fn learn(&mut self, name: &str, text: &str) {
         if name == REPLAY_COMPARED_FACT {
@@ -70,5 +111,38 @@ impl ReplayDivergence {
             self.diverged = self.diverged.saturating_add(kind.diverged());
             self.kinds.push(kind);
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_missing_in_a_recording_is_learnt_by_its_kinds() {
+        let mut content = RecordedContent::default();
+        for (name, text) in [
+            ("log_statements", "767"),
+            ("sessions", "8"),
+            ("left_out_writes", "10"),
+            ("left_out_effects", "2"),
+            ("left_out_unbound", "5"),
+            ("statements", "1534"),
+            ("skipped", "1722"),
+            ("skipped.statements_that_are_cut", "1712"),
+            ("skipped.entry_that_is_cut_off", "10, first in line 7"),
+            ("version", "15.6"),
+        ] {
+            content.learn(name, text);
+        }
+        let skipped = [("entry_that_is_cut_off", 10), ("statements_that_are_cut", 1_712)];
+        let expected = RecordedContent {
+            statements: 767,
+            sessions: 8,
+            left_out: 12,
+            unbound: 5,
+            skipped: skipped.into_iter().map(|(kind, count)| (kind.to_owned(), count)).collect(),
+        };
+        assert_eq!(content, expected);
     }
 }

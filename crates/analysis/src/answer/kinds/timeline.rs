@@ -4,6 +4,7 @@
 //! findings about their course. Limits: a rate with two levels is claimed as both, and never as their mean.
 
 use super::super::disturbance::{self, Disturbed, are_steady, seconds_at};
+use super::super::recorded_loss::load_words;
 use super::super::speech::amount;
 use super::super::thing::{Reached, Thing};
 use super::super::{AnswerCell, AnswerColumn, AnswerParts, AnswerRow, AnswerTable, AskedRun, Claim, ClaimKind};
@@ -134,28 +135,29 @@ fn level_claim(thing: &Thing, step: &SweepStep) -> Claim {
     levels.into_iter().fold(claim, |claim, level| claim.figure_of(point.id, "level_per_s", level * per_op))
 }
 
-/// `MariaDB keeps up with the recorded load: 1,230 queries per second (p99 4.20 ms).`, or how much of it was done. Its levels are those of the
-/// recording.
+/// `MariaDB keeps up with the recorded load: 1,230 queries per second (p99 4.20 ms).`, or how much of it was done; if much of the recording is
+/// missing, it is what is left of that load. Its levels are those of the recording.
 fn served_claim(thing: &Thing, step: &SweepStep, reached: &Reached) -> Claim {
     let who = thing.who_begins();
     let (done, work) = (amount(reached.rate.mean), thing.object());
+    let load = load_words(step.points.iter().copied());
     let findings = step.points.iter().flat_map(|point| &point.findings);
     let behind = findings.clone().find_map(|finding| Overload::in_detail(&finding.detail));
     let sentence = match behind {
         Some(Overload { replay: Some(replay), late_arrivals, arrivals, .. }) => format!(
-            "{who} does not keep up with the recorded load: it took {} for {} of it, and {} of {} {work} began late.",
+            "{who} does not keep up with {load}: it took {} for {} of it, and {} of {} {work} began late.",
             time(replay.took_s * 1e9),
             time(replay.recorded_s * 1e9),
             whole(*late_arrivals as f64),
             whole(*arrivals as f64)
         ),
         Some(behind) => format!(
-            "{who} does not keep up with the recorded load: it did {} of the {work} that were due.",
+            "{who} does not keep up with {load}: it did {} of the {work} that were due.",
             percent(behind.done_per_s / behind.offered_per_s)
         ),
         None => {
             let p99 = reached.p99_ns.map_or(String::new(), |ns| format!(" (p99 {})", time(ns as f64)));
-            format!("{who} keeps up with the recorded load: {done} {work} {}{p99}.", thing.unit.per())
+            format!("{who} keeps up with {load}: {done} {work} {}{p99}.", thing.unit.per())
         }
     };
     let claim = thing.with_figure(Claim::new(ClaimKind::Rate, sentence), reached);
@@ -351,20 +353,23 @@ mod tests {
 
     #[test]
     fn a_replay_that_took_longer_than_its_recording_did_not_keep_up() {
-        use model::{Arrivals, Nanos, Pacing};
-        let replay = |service_ns: u64| {
+        use model::{Arrivals, Fact, Nanos, Pacing};
+        let replay_with = |service_ns: u64, cut: &str| {
             let due = (0..360_u64).map(|nth| nth * 1_000_000_000 / 60);
             let seconds = if service_ns > 20_000_000 { 29 } else { 7 };
             told(&Simulation::queue(seconds, 1, 60.0, due, |_| service_ns).with(|point| {
                 point.trial.load.pacing = Pacing::Open { arrivals: Arrivals::Recorded { per_s: 60.0 } };
                 point.trial.phases.run = Nanos::from_secs(86_400);
+                point.traits.learn(&Fact::new("recorded.skipped.statements_that_are_cut", cut));
             }))
         };
+        let replay = |service_ns: u64| replay_with(service_ns, "0");
         let expected =
             "Sqlite does not keep up with the recorded load: it took 29.0 s for 6.00 s of it, and 359 of 360 ";
         let behind = replay(80_000_000);
         assert!(behind[0].starts_with(expected) && behind[0].ends_with(" began late."), "{behind:?}");
         assert!(replay(1_000_000)[0].starts_with("Sqlite keeps up with the recorded load: "));
+        assert!(replay_with(1_000_000, "9")[0].starts_with("Sqlite keeps up with what is left of the recorded load: "));
     }
 
     #[test]

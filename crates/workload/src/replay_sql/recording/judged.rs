@@ -60,6 +60,7 @@ impl SqlRecording {
         if made.records.count() == 0 {
             return Err(made.nothing_to_replay());
         }
+        made.of_log = self.of_log.saturating_sub(made.left_out.effects - self.left_out.effects);
         made.records.seal()?;
         made.number_kinds(&self.kinds, &counts)?;
         Ok(Arc::new(made))
@@ -85,6 +86,7 @@ impl SqlRecording {
             schemas: self.schemas.clone(),
             spans: self.spans.clone(),
             kinds: Vec::new(),
+            of_log: self.of_log,
             left_out: self.left_out,
             effects: self.effects.clone(),
             skipped: self.skipped.clone(),

@@ -134,6 +134,8 @@ pub struct SqlRecording {
     schemas: Vec<String>,
     spans: Vec<SessionSpan>,
     kinds: Vec<StatementKind>,
+    /// How many statements of the whole log may be replayed.
+    pub of_log: u64,
     /// What was left out.
     pub left_out: LeftOut,
     /// What reads that were left out have named, with their numbers.
@@ -346,6 +348,8 @@ impl RecordingBuilder {
         if made.records.count() == 0 {
             return Err(made.nothing_to_replay());
         }
+        made.of_log = made.records.count();
+        self.failed.sort_unstable();
         self.texts.seal()?;
         made.texts = Arc::new(self.texts);
         made.records.seal()?;
@@ -353,7 +357,7 @@ impl RecordingBuilder {
         (made.kinds, kind_of) = self.shapes.into_kinds();
         made.samples.iter_mut().zip(&kind_of).for_each(|(sample, kind)| sample.kind = *kind as u8);
         let seconds = if whole_seconds { self.clock.take_seconds() } else { SecondCounts::default() };
-        made.put_in_order(seconds, &kind_of, &self.session_ends, &mut self.failed)?;
+        made.put_in_order(seconds, &kind_of, &self.session_ends, &self.failed)?;
         made.measure_pauses()?;
         made.has_whole_seconds = whole_seconds;
         let digest = self.digest.finalize();
@@ -460,16 +464,16 @@ pub(super) fn shown(text: &str) -> String {
 
 impl SqlRecording {
     /// Puts the statements into the order of their times. Those of a whole second are spread over it before, in the order of the log,
-    /// which is all that is known. A session sends one statement after the other, so none of its times is before the one before.
+    /// which is all that is known. A session sends one statement after the other, so none of its times is before the one before. `failed` has the
+    /// numbers of those that failed, in order.
     fn put_in_order(
         &mut self,
         mut seconds: SecondCounts,
         kind_of: &[u32],
         session_ends: &[i64],
-        failed: &mut [u32],
+        failed: &[u32],
     ) -> Result<(), RecordingError> {
         const NONE: i64 = i64::MIN;
-        failed.sort_unstable();
         let (mut failed, mut number) = (failed.iter().copied().peekable(), 0);
         let mut begins = vec![NONE; session_ends.len()];
         let mut lasts = vec![NONE; session_ends.len()];
@@ -816,6 +820,7 @@ mod tests {
         let failed =
             recording.statements().map(|it| recording.read_text(&it.unwrap(), &mut Vec::new()).unwrap().answer.failed);
         assert_eq!(failed.collect::<Vec<_>>(), [None, None, Some(true)], "the UPDATE is left out");
+        assert_eq!(recording.of_log, 3);
     }
 
     #[test]

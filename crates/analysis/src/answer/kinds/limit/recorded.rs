@@ -4,18 +4,20 @@
 
 use super::long_time;
 use crate::SearchAnalysis;
+use crate::answer::recorded_loss::load_words;
 use crate::answer::speech::{amount, fine};
 use crate::answer::{Claim, ClaimKind};
 use model::Nanos;
 use model::limit::{LimitProbe, ProbeKind};
 
-/// `3.4 times (3.1 to 3.7) the recorded load`; `None` if no recording was replayed.
+/// `3.4 times (3.1 to 3.7) the recorded load`, or what is left of it; `None` if no recording was replayed.
 pub(super) fn times_carried(search: &SearchAnalysis, per_s: f64, between: Option<(f64, f64)>) -> Option<String> {
     let load = search.spec.arrivals.recorded()?;
     let [times, low, high] =
         [per_s, between.map_or(0.0, |it| it.0), between.map_or(0.0, |it| it.1)].map(|it| fine(it / load.per_s));
     let interval = between.map_or(String::new(), |_| format!(" ({low} to {high})"));
-    Some(format!("{times} times{interval} the recorded load"))
+    let words = load_words(search.probes.iter().map(|probe| &probe.point));
+    Some(format!("{times} times{interval} {words}"))
 }
 
 /// `1,680 per second`, or `3.4 times the recorded load`.
