@@ -1,11 +1,12 @@
 //! What is missing in the recording of a replay: a copy that keeps up with a fifth of a load was not shown to keep up with it.
 //!
-//! In: the points of a run. Out: a sentence of the trust line, and a claim. Limits: those of [`RecordedLoss`].
+//! In: the points of a run. Out: a sentence of the trust line, and claims. Limits: those of [`RecordedLoss`].
 
 use super::asked::AskedRun;
 use super::claim::{Claim, ClaimKind};
 use super::recorded_loss::RecordedLoss;
 use words::list::capital;
+use words::quantity::whole;
 
 /// `1,712 of 2,479 recorded statements could not be read: they are cut. Capture with tcpdump -s0 -B 65536.`; `None` if little is missing.
 pub(super) fn sentence(run: &AskedRun) -> Option<String> {
@@ -18,6 +19,20 @@ pub(super) fn remedy(run: &AskedRun) -> Option<Claim> {
     let RecordedLoss { remedy, .. } = RecordedLoss::of(&run.analysis.points).filter(|loss| !loss.remedy.is_empty())?;
     let sentence = format!("Much of the recording is missing, which may be why: {remedy}.");
     Some(Claim::new(ClaimKind::Caution, sentence))
+}
+
+/// That a log has failures only; `None` if a statement of it succeeded.
+pub(super) fn only_failures(run: &AskedRun) -> Option<Claim> {
+    let content = run.analysis.points.iter().find_map(|point| point.traits.outcome.recorded.as_ref())?;
+    let is_all = content.failed >= content.statements && content.left_out == 0 && content.unbound == 0;
+    (content.statements > 0 && is_all).then(|| {
+        let sentence = format!(
+            "No statement that succeeded is in the log, only {} that failed: PostgreSQL logs the others with \
+             log_min_duration_statement = 0.",
+            whole(content.statements as f64)
+        );
+        Claim::new(ClaimKind::Caution, sentence)
+    })
 }
 
 #[cfg(test)]
@@ -66,5 +81,21 @@ mod tests {
         assert_eq!(claims[1], expected);
         assert!(claims.iter().all(|claim| !claim.contains("Mend what")), "{claims:?}");
         assert!(told.trust[1].starts_with("1,774 of 2,970 recorded statements could not be read"), "{:?}", told.trust);
+    }
+
+    #[test]
+    fn a_log_of_failures_alone_is_no_load() {
+        let log = |failed: &str| {
+            let facts = [("recorded.log_statements", "17"), ("recorded.log_failed", failed)];
+            answered(Simulation::counts(&[2_000; 20]), &facts).claims
+        };
+        let claims = log("17");
+        assert_eq!(claims.len(), 1);
+        assert_eq!(
+            claims[0].sentence,
+            "No statement that succeeded is in the log, only 17 that failed: PostgreSQL logs the others with \
+             log_min_duration_statement = 0."
+        );
+        assert!(log("16").iter().all(|claim| !claim.sentence.contains("that succeeded")));
     }
 }

@@ -95,6 +95,9 @@ pub fn answer_with(analysis: &Analysis, rows: &Analysis) -> Answer {
     if !is_watch && !run.rows.points.iter().any(is_usable) && analysis.searches.is_empty() {
         claims = vec![trust::nothing_usable(&run)];
     }
+    if let Some(claim) = losses::only_failures(&run) {
+        claims = vec![claim];
+    }
     let failures = failed_replay::claims(&run);
     if !failures.is_empty() {
         // They say why nothing is usable, with more words.

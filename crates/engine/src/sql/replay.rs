@@ -203,6 +203,7 @@ pub fn facts(recording: &SqlRecording) -> Vec<Fact> {
     let counts = [
         ("statements", recording.len()),
         ("log_statements", recording.of_log),
+        ("log_failed", recording.failed_in_log),
         ("sessions", recording.sessions().into()),
         ("sessions_at_once", recording.most_at_once().into()),
         ("left_out_writes", left_out.writes),

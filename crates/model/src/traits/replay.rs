@@ -66,6 +66,8 @@ pub struct RecordedStarts {
 pub struct RecordedContent {
     /// Statements of the whole recording that may be replayed: those of all its time, once.
     pub statements: u64,
+    /// Those of them that failed when they were recorded.
+    pub failed: u64,
     /// The sessions that were replayed.
     pub sessions: u64,
     /// Statements that could be read and were left out: they write, or do more than read.
@@ -82,6 +84,7 @@ impl RecordedContent {
         let Some(count) = text.split(',').next().and_then(|number| number.trim().parse::<u64>().ok()) else { return };
         match name {
             "log_statements" => self.statements = count,
+            "log_failed" => self.failed = count,
             "sessions" => self.sessions = count,
             "left_out_unbound" => self.unbound = count,
             "left_out_writes" | "left_out_of_session" | "left_out_effects" => {
@@ -123,6 +126,7 @@ mod tests {
         let mut content = RecordedContent::default();
         for (name, text) in [
             ("log_statements", "767"),
+            ("log_failed", "3"),
             ("sessions", "8"),
             ("left_out_writes", "10"),
             ("left_out_effects", "2"),
@@ -138,6 +142,7 @@ mod tests {
         let skipped = [("entry_that_is_cut_off", 10), ("statements_that_are_cut", 1_712)];
         let expected = RecordedContent {
             statements: 767,
+            failed: 3,
             sessions: 8,
             left_out: 12,
             unbound: 5,

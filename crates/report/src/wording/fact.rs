@@ -248,6 +248,7 @@ pub static FACTS: &[FactMeaning] = &[
     fact("client.reconnects", "connections that were opened again after a loss"),
     fact("recorded.statements", "statements of the log that were replayed"),
     fact("recorded.log_statements", "statements of the whole log, before a part of it or several copies were taken"),
+    fact("recorded.log_failed", "those of them that failed when they were recorded, as far as the log says it"),
     fact("recorded.sessions", "sessions that sent them when they were recorded"),
     fact("recorded.sessions_at_once", "the most of these sessions that were open at once"),
     fact("recorded.left_out_writes", "statements of the log that write or lock, which were left out"),

@@ -87,6 +87,7 @@ impl SqlRecording {
             spans: self.spans.clone(),
             kinds: Vec::new(),
             of_log: self.of_log,
+            failed_in_log: self.failed_in_log,
             left_out: self.left_out,
             effects: self.effects.clone(),
             skipped: self.skipped.clone(),

@@ -136,6 +136,8 @@ pub struct SqlRecording {
     kinds: Vec<StatementKind>,
     /// How many statements of the whole log may be replayed.
     pub of_log: u64,
+    /// How many of these had failed.
+    pub failed_in_log: u64,
     /// What was left out.
     pub left_out: LeftOut,
     /// What reads that were left out have named, with their numbers.
@@ -238,6 +240,7 @@ impl RecordingBuilder {
         self.digest.update(found.began_us.to_le_bytes());
         self.digest.update(text);
         let answer = self.kept_answer(found, lexed);
+        self.made.failed_in_log += u64::from(answer.failed == Some(true));
         let seen = SeenStatement {
             text,
             tokens: &lexed.tokens,
@@ -350,6 +353,8 @@ impl RecordingBuilder {
         }
         made.of_log = made.records.count();
         self.failed.sort_unstable();
+        self.failed.dedup();
+        made.failed_in_log += self.failed.len() as u64;
         self.texts.seal()?;
         made.texts = Arc::new(self.texts);
         made.records.seal()?;
@@ -820,7 +825,7 @@ mod tests {
         let failed =
             recording.statements().map(|it| recording.read_text(&it.unwrap(), &mut Vec::new()).unwrap().answer.failed);
         assert_eq!(failed.collect::<Vec<_>>(), [None, None, Some(true)], "the UPDATE is left out");
-        assert_eq!(recording.of_log, 3);
+        assert_eq!((recording.of_log, recording.failed_in_log), (3, 1));
     }
 
     #[test]
