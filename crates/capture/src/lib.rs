@@ -1,8 +1,8 @@
 //! SQL statements from a packet capture: who sent what, and when.
 //!
 //! In: what `tcpdump -s0 -w load.pcap port 3306` wrote, as pcap or pcapng, of MySQL, MariaDB or PostgreSQL; the server needs no setting for it.
-//! Out: [`CaptureEvent`]s in the order in which statements began, with their values as literals, and a [`CaptureSummary`] that counts what
-//! was skipped, and why.
+//! Out: [`CaptureEvent`]s in the order in which statements ended, with their values as literals, and a [`CaptureSummary`] that counts what
+//! was skipped, and why. The statements of a session have their order; one of which no end was captured comes as late as it may have ended.
 //!
 //! What a capture holds: everything that was on the wire. All statements with their values are in it, all rows that were read, and what
 //! clients authenticated with. Treat the file as you treat a copy of the data. Of the rows of an answer this crate keeps only the ids that

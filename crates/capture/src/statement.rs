@@ -100,7 +100,7 @@ pub struct CapturedStatement {
     pub made: Option<MadeIds>,
 }
 
-/// What [`crate::read_capture`] gives to its caller, in order of time.
+/// What [`crate::read_capture`] gives to its caller, in the order of ends.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum CaptureEvent {
     Statement(CapturedStatement),

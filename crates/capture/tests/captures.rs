@@ -32,21 +32,18 @@ struct Read {
 }
 
 fn try_read(bytes: &[u8]) -> Result<Read, CaptureError> {
-    let (mut statements, mut ended, mut last_us) = (Vec::new(), 0, i64::MIN);
+    let (mut statements, mut ended, mut lasts) = (Vec::new(), 0, BTreeMap::new());
     let summary = read_capture(bytes, |event| {
-        let at_us = match event {
-            CaptureEvent::SessionEnded { at_us, .. } => {
-                ended += 1;
-                at_us
-            }
-            CaptureEvent::Statement(statement) => {
-                let at_us = statement.began_us;
-                statements.push(statement);
-                at_us
-            }
+        let (session, at_us) = match &event {
+            CaptureEvent::SessionEnded { session, at_us } => (session.number, *at_us),
+            CaptureEvent::Statement(statement) => (statement.session.number, statement.began_us),
         };
-        assert!(at_us >= last_us, "an event is before the last one");
-        last_us = at_us;
+        let last_us = lasts.insert(session, at_us);
+        assert!(last_us.is_none_or(|last_us| at_us >= last_us), "an event of a session is before its last one");
+        match event {
+            CaptureEvent::SessionEnded { .. } => ended += 1,
+            CaptureEvent::Statement(statement) => statements.push(statement),
+        }
         ControlFlow::Continue(())
     })?;
     assert_eq!(summary.statements, statements.len() as u64);
@@ -103,6 +100,8 @@ fn a_capture_has_the_statements_of_the_servers_log_in_the_same_order() {
         assert_eq!(captured, logged(name), "{name}");
         assert_eq!(read.ended, captured.len(), "{name}");
         assert!(read.statements.iter().all(|one| one.took_us.is_some_and(|took| took > 0)), "{name}");
+        let end = |one: &CapturedStatement| one.began_us + one.took_us.unwrap_or(0) as i64;
+        assert!(read.statements.is_sorted_by_key(end), "{name}: the order is that of the ends");
         assert_eq!(read.summary.skipped.sentences(), [""; 0], "{name}");
     }
 }

@@ -438,8 +438,8 @@ impl PostgresSession {
                     found.order.discard(ticket);
                 } else {
                     found.order.fail(ticket);
-                    finish(&asked, ticket, found);
                     found.order.answered(ticket, at_us);
+                    finish(&asked, ticket, found);
                     has_failed = true;
                 }
             }
