@@ -125,6 +125,7 @@ pub struct Skipped {
     pub unprepared_executions: u64,
     pub unknown_values: u64,
     pub not_run_statements: u64,
+    pub rolled_back_statements: u64,
     pub unknown_commands: u64,
     pub cut_answers: u64,
     pub gaps: u64,
@@ -136,7 +137,7 @@ pub struct Skipped {
 /// A count of [`Skipped`], what it counts, and what helps.
 type SkippedCount = (fn(&Skipped) -> u64, &'static str, &'static str);
 
-const SKIPPED: [SkippedCount; 16] = [
+const SKIPPED: [SkippedCount; 17] = [
     (
         |s| s.encrypted_connections,
         "connections that are encrypted",
@@ -155,6 +156,7 @@ const SKIPPED: [SkippedCount; 16] = [
     (|s| s.unprepared_executions, "executions of statements that were prepared before the capture began", ""),
     (|s| s.unknown_values, "statements with values that are not known", ""),
     (|s| s.not_run_statements, "statements after an error in their pipeline, which the server did not run", ""),
+    (|s| s.rolled_back_statements, "statements of pipelines that failed, which the server rolled back", ""),
     (|s| s.unknown_commands, "commands that are not known", ""),
     (|s| s.cut_answers, "answers that are cut", "their ends and errors may be missing"),
     (|s| s.gaps, "gaps in the captured streams", "capture with a larger buffer (`-B 65536`)"),

@@ -29,6 +29,8 @@ enum Lost {
     Statements,
     Connections,
     Gaps,
+    /// Statements that were read and are left out, because nothing of them was left in the end.
+    Undone,
 }
 
 /// What is known of one kind of what was skipped.
@@ -50,7 +52,7 @@ const fn statements(begins: &'static str, why: &'static str, remedy: &'static st
     LostKind { begins, what: Lost::Statements, why, remedy }
 }
 
-const KINDS: [LostKind; 16] = [
+const KINDS: [LostKind; 17] = [
     statements("statements_that_are_cut", "are cut", WHOLE_PACKETS),
     statements("executions_of_statements", "were prepared before the capture began", FROM_BEGINNING),
     statements("statements_of_more_than", "are too long", ""),
@@ -77,6 +79,7 @@ const KINDS: [LostKind; 16] = [
         remedy: "capture with the compression of the clients off",
     },
     LostKind { begins: "gaps_in_the", what: Lost::Gaps, why: "have gaps", remedy: WHOLE_PACKETS },
+    LostKind { begins: "statements_of_pipelines", what: Lost::Undone, why: "were rolled back", remedy: "" },
 ];
 
 /// What is counted of statements of a capture whose values are not known; those that are left out for it are counted as such, too.
@@ -90,7 +93,8 @@ impl RecordedLoss {
 
     fn in_content(content: &RecordedContent) -> Option<RecordedLoss> {
         let read = content.statements.saturating_add(content.left_out);
-        lost_statements(content, read).or_else(|| lost_connections(content)).or_else(|| gaps(content, read))
+        let lost = lost_statements(content, read).or_else(|| lost_connections(content));
+        lost.or_else(|| gaps(content, read)).or_else(|| undone(content, read))
     }
 }
 
@@ -154,6 +158,16 @@ fn gaps(content: &RecordedContent, read: u64) -> Option<RecordedLoss> {
     is_much(missing, read).then(|| RecordedLoss {
         missing: format!("The capture has {}, in which statements may be missing.", plural(missing, "gap")),
         remedy: remedy(&found),
+    })
+}
+
+/// `12 statements of pipelines that failed are left out, because the server rolled them back.`
+fn undone(content: &RecordedContent, read: u64) -> Option<RecordedLoss> {
+    let (missing, ..) = *counted(content, Lost::Undone).first()?;
+    let statements = plural(missing, "statement");
+    is_much(missing, read).then(|| RecordedLoss {
+        missing: format!("{statements} of pipelines that failed are left out, because the server rolled them back."),
+        remedy: String::new(),
     })
 }
 
@@ -236,6 +250,13 @@ mod tests {
         let gaps = content(900, &[("gaps_in_the_captured_streams", 500)]);
         let expected = "The capture has 500 gaps, in which statements may be missing.";
         assert_eq!(told(&gaps), some(expected, "capture with tcpdump -s0 -B 65536"));
+    }
+
+    #[test]
+    fn what_was_rolled_back_with_its_pipeline_is_told_as_left_out() {
+        let undone = content(900, &[("statements_of_pipelines_that_failed__whi", 12)]);
+        let expected = "12 statements of pipelines that failed are left out, because the server rolled them back.";
+        assert_eq!(told(&undone), some(expected, ""));
     }
 
     #[test]

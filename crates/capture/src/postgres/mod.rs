@@ -2,10 +2,12 @@
 //!
 //! Source: <https://www.postgresql.org/docs/current/protocol-flow.html>. Each request waits for its answer in a queue, because a client may send
 //! several before it reads. An answer that does not fit the first of the queue is not used. After an error the server reads on to the next
-//! Sync: what was sent between did not run, and is no statement. A portal that is fetched in parts is one execution.
+//! Sync: what was sent between did not run, and is no statement; what ran before in the same [`Pipeline`] it undoes. A portal that is fetched in parts is
+//! one execution.
 
 mod framing;
 mod made;
+mod pipeline;
 mod values;
 
 pub use framing::are_requests;
@@ -17,6 +19,7 @@ use crate::statement::{AnswerCounts, STATEMENT_BYTES_MAX, UnknownValues, Values}
 use crate::stream::Arrived;
 use framing::{Message, Messages};
 use made::{AnswerIds, IdColumn, returns_inserted};
+use pipeline::Pipeline;
 use std::cell::RefCell;
 use std::collections::{HashMap, VecDeque};
 use std::rc::Rc;
@@ -24,8 +27,8 @@ use values::Bound;
 
 /// What is kept of a client: the start (0), query, parse, bind, describe, execute, close.
 const CLIENT_KINDS: &[u8] = &[0, b'Q', b'P', b'B', b'D', b'E', b'C'];
-/// What is kept of a server: descriptions of parameters and of rows, rows, its settings, and what a statement has done.
-const SERVER_KINDS: &[u8] = b"tTDSC";
+/// What is kept of a server: descriptions of parameters and of rows, rows, its settings, what a statement has done, and whether a transaction is open.
+const SERVER_KINDS: &[u8] = b"tTDSCZ";
 const SERVER_BYTES_MAX: usize = 1 << 20;
 /// More requests than a client sends ahead: some load a million rows so.
 const AWAITED_MAX: usize = 100_000;
@@ -100,6 +103,7 @@ pub struct PostgresSession {
     prepared: HashMap<Vec<u8>, Rc<Prepared>>,
     portals: HashMap<Vec<u8>, Portal>,
     awaited: VecDeque<Awaited>,
+    pipeline: Pipeline,
     /// The rows of the answer to the first of them so far.
     counts: AnswerCounts,
     /// The ids in them, and where these are.
@@ -126,6 +130,7 @@ impl PostgresSession {
             prepared: HashMap::new(),
             portals: HashMap::new(),
             awaited: VecDeque::new(),
+            pipeline: Pipeline::default(),
             counts: AnswerCounts::default(),
             ids: AnswerIds::default(),
             id_column: None,
@@ -359,15 +364,15 @@ impl PostgresSession {
         match (message.kind, self.awaited.front().map(|awaited| &awaited.asked)) {
             (b'S', _) => take_setting(message.body, found),
             (b'1', Some(Asked::Parse(..))) | (b'2', Some(Asked::Bind(..))) | (b'3', Some(Asked::Close)) => {
-                self.pop(at_us, false, found)
+                self.pop(at_us, None, found)
             }
             (b't', Some(Asked::DescribeStatement(Some(prepared)))) => take_types(message.body, prepared),
             (b'T' | b'n', Some(Asked::DescribeStatement(prepared))) => {
                 prepared.iter().for_each(|prepared| drop(prepared.ids.replace(IdColumn::read(message.body))));
-                self.pop(at_us, false, found);
+                self.pop(at_us, None, found);
             }
             (b'T' | b'n', Some(Asked::DescribePortal)) => {
-                self.pop(at_us, false, found);
+                self.pop(at_us, None, found);
                 self.id_column = IdColumn::read(message.body);
             }
             (b'T', Some(Asked::Query { .. })) => self.id_column = IdColumn::read(message.body),
@@ -381,36 +386,46 @@ impl PostgresSession {
             // Done, or nothing to do.
             (b'C' | b'I', Some(Asked::Execute(_))) => {
                 self.counts.affected += changed_in_tag(message.body);
-                self.pop(at_us, true, found);
+                self.pop(at_us, Some(message.body), found);
             }
             // Suspended until the portal is fetched again.
-            (b's', Some(Asked::Execute(_))) => self.pop(at_us, false, found),
+            (b's', Some(Asked::Execute(_))) => self.pop(at_us, None, found),
             (b'E', Some(_)) => self.take_error(at_us, found),
-            (b'Z', Some(_)) => self.take_ready(at_us, found),
+            (b'Z', _) => {
+                self.take_ready(at_us, found);
+                self.pipeline.take_ready(message.body, found);
+            }
             _ => {}
         }
     }
 
-    /// The first of the queue has its answer, with all of its rows if it `is_whole`.
-    fn pop(&mut self, at_us: i64, is_whole: bool, found: &mut Found<'_>) {
+    /// The first of the queue has its answer; with all of its rows if it ends with a tag.
+    fn pop(&mut self, at_us: i64, tag: Option<&[u8]>, found: &mut Found<'_>) {
         let (counts, ids) = (std::mem::take(&mut self.counts), std::mem::take(&mut self.ids));
         let column = self.id_column.take();
         let Some(awaited) = self.awaited.pop_front() else { return };
         if let Some(ticket) = awaited.ticket {
-            if is_whole {
+            if tag.is_some() {
                 found.order.set_counts(ticket, counts);
                 let made = column.and_then(|column| ids.made(&column));
                 made.into_iter().for_each(|made| found.order.set_made(ticket, made));
             }
             found.order.answered(ticket, at_us);
-            finish(&awaited.asked, ticket, found);
+            read_values(&awaited.asked, ticket, found);
+            match &awaited.asked {
+                Asked::Execute(Some((prepared, _))) => {
+                    self.pipeline.end(&prepared.text, tag.unwrap_or_default(), ticket, found);
+                }
+                _ => found.order.finish(ticket),
+            }
         }
     }
 
     /// The first of the queue failed. What follows it up to a Sync does not run; a query goes on to its ReadyForQuery. An execution of what
-    /// could not be parsed or bound is the statement that failed.
+    /// could not be parsed or bound is the statement that failed. What ran before it in its pipeline is undone.
     fn take_error(&mut self, at_us: i64, found: &mut Found<'_>) {
         (self.counts, self.ids) = (AnswerCounts::default(), AnswerIds::default());
+        let has_undone = self.pipeline.fail(found);
         if let Some(Awaited { asked: Asked::Query { .. } | Asked::Sync, ticket }) = self.awaited.front() {
             ticket.iter().for_each(|ticket| found.order.fail(*ticket));
             return;
@@ -436,10 +451,15 @@ impl PostgresSession {
                 if has_failed {
                     found.skipped.not_run_statements += 1;
                     found.order.discard(ticket);
+                } else if has_undone {
+                    found.skipped.rolled_back_statements += 1;
+                    found.order.discard(ticket);
+                    has_failed = true;
                 } else {
                     found.order.fail(ticket);
                     found.order.answered(ticket, at_us);
-                    finish(&asked, ticket, found);
+                    read_values(&asked, ticket, found);
+                    found.order.finish(ticket);
                     has_failed = true;
                 }
             }
@@ -452,7 +472,7 @@ impl PostgresSession {
         while let Some(awaited) = self.awaited.front() {
             let is_query = matches!(awaited.asked, Asked::Query { .. });
             let is_last = is_query || matches!(awaited.asked, Asked::Sync);
-            self.pop(at_us, is_query, found);
+            self.pop(at_us, is_query.then_some(&[][..]), found);
             if is_last {
                 break;
             }
@@ -468,10 +488,12 @@ impl PostgresSession {
 
     /// The connection has ended, or it is not known what is answered.
     pub fn end(&mut self, found: &mut Found<'_>) {
+        self.pipeline.take_ready(b"", found);
         (self.counts, self.ids) = (AnswerCounts::default(), AnswerIds::default());
         while let Some(awaited) = self.awaited.pop_front() {
             if let Some(ticket) = awaited.ticket {
-                finish(&awaited.asked, ticket, found);
+                read_values(&awaited.asked, ticket, found);
+                found.order.finish(ticket);
             }
         }
     }
@@ -492,13 +514,12 @@ fn id_column<'a>(asked: &Asked, described: &'a mut Option<IdColumn>) -> Option<&
     }
 }
 
-/// A statement is over, and the types of its values are as known as they will be.
-fn finish(asked: &Asked, ticket: Ticket, found: &mut Found<'_>) {
+/// Reads the values of a statement that is over: their types are as known as they will be.
+fn read_values(asked: &Asked, ticket: Ticket, found: &mut Found<'_>) {
     if let Asked::Execute(Some((prepared, bound))) = asked {
         let values = found.counted(bound.literals(&prepared.types.borrow()));
         found.order.set_values(ticket, values);
     }
-    found.order.finish(ticket);
 }
 
 /// The number at the end of `UPDATE 1` or `INSERT 0 1`; 0 if the statement changes no rows.
