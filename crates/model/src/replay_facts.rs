@@ -15,6 +15,8 @@ pub const REPLAY_DIVERGENCE_FACT: &str = "replay_divergence.";
 pub const REPLAY_FAILURES_FACT: &str = "replay_failures.";
 /// What the name of a fact begins with that tells what one kind of statement of a replay has returned; the number of the kind follows.
 pub const REPLAY_RESULTS_FACT: &str = "replay_results.";
+/// The fact that tells how many statements of a replay failed of which the log does not say whether they failed then.
+pub const REPLAY_UNTOLD_FACT: &str = "replay_failed_untold";
 /// The fact that tells how many statements of a replay waited for one of another session on the same row.
 pub const REPLAY_ORDER_FACT: &str = "replay_order";
 /// The fact that tells of each key of a replay how many of its values each further copy has moved.

@@ -48,7 +48,19 @@ pub(super) fn sentence(run: &AskedRun) -> Option<String> {
             format!("{of} of {counted} statements ({share}) diverged from the log{without_rows}: {ways}.{others}")
         }
     };
+    let told = told + &untold(sum(|one| one.untold));
     Some(told + &out_of_order(sum(|one| one.ordered), sum(|one| one.ahead)) + &held_back(run) + &still_keys(&all))
+}
+
+/// ` 1,069 had no rows then and failed now: the log does not say which statements failed, so they count as done.`; empty if there are none.
+fn untold(failed: u64) -> String {
+    if failed == 0 {
+        return String::new();
+    }
+    let failed = whole(failed as f64);
+    format!(
+        " {failed} had no rows then and failed now: the log does not say which statements failed, so they count as done."
+    )
 }
 
 /// ` No value of orders.id was moved: the copies share its rows.`; empty if of each key some were.
@@ -162,6 +174,9 @@ mod tests {
         let said = answer(&analyse(&run_of(vec![with_failures.point()], Vec::new()))).trust;
         let expected = ": 5 failed. 13 more failed; of these the log says that they failed, too, or nothing.";
         assert!(said.iter().any(|sentence| sentence.ends_with(expected)), "{said:?}");
+        let open = told(&[rows, ("replay_divergence.1", "12000 0 0 0 0 0 selec ?"), ("replay_failed_untold", "1069")]);
+        let expected = " 1,069 had no rows then and failed now: the log does not say which statements failed, so they count as done.";
+        assert!(open.ends_with(expected), "{open}");
         let order = |ahead: u64| {
             let text = format!(
                 "1204 statements name a row that another session wrote before; 37 waited for it, 12.0 ms in all, the longest 3.00 ms; \

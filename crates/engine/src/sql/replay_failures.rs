@@ -1,12 +1,12 @@
 //! What the statements of a replay failed with: each message of the server, and how often it came.
 //!
-//! In: the messages of all clients. Out: a fact for each of the most frequent ones, and one with how many statements failed as they did when they
-//! were recorded, which are no failures here. Limits: numbers and quoted values behind the server's own code are `?`, so that `Duplicate entry
+//! In: the messages of all clients. Out: a fact for each of the most frequent ones, one with how many statements failed as they did when they
+//! were recorded, and one with those that may have failed then, too; both are no failures here. Limits: numbers and quoted values behind the server's own code are `?`, so that `Duplicate entry
 //! '5'` and `Duplicate entry '6'` are one message, and neither value is in the run file. Of more than a thousand messages the later ones are one.
 
 use crate::server::message;
 use crate::sql::OpFailure;
-use model::{Fact, FailureMessage, REPLAY_FAILURES_FACT};
+use model::{Fact, FailureClass, FailureMessage, REPLAY_FAILURES_FACT, REPLAY_UNTOLD_FACT};
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::sync::{Mutex, PoisonError};
@@ -22,12 +22,19 @@ pub struct ReplayFailures {
     messages: Mutex<HashMap<String, u64>>,
     /// Statements that failed when they were recorded, too.
     as_recorded: AtomicU64,
+    /// Statements of which the log does not say whether they failed then.
+    untold: AtomicU64,
 }
 
 impl ReplayFailures {
     /// Counts a statement that failed as it did when it was recorded.
     pub fn count_as_recorded(&self) {
         self.as_recorded.fetch_add(1, Relaxed);
+    }
+
+    /// Counts a statement that failed and may have failed when it was recorded.
+    pub fn count_untold(&self) {
+        self.untold.fetch_add(1, Relaxed);
     }
 
     /// Counts a statement that failed like this.
@@ -48,10 +55,21 @@ impl ReplayFailures {
             let message = FailureMessage { failed: *failed, message: message.clone() };
             Fact::new(format!("{REPLAY_FAILURES_FACT}{nth}"), message.to_string())
         });
-        let as_recorded = self.as_recorded.load(Relaxed);
-        let as_recorded = (as_recorded > 0).then(|| Fact::new("replay_failed_as_recorded", as_recorded.to_string()));
-        told.chain(as_recorded).collect()
+        let done = [("replay_failed_as_recorded", &self.as_recorded), (REPLAY_UNTOLD_FACT, &self.untold)];
+        let done = done.into_iter().map(|(name, count)| (name, count.load(Relaxed)));
+        let done = done.filter(|(_, count)| *count > 0).map(|(name, count)| Fact::new(name, count.to_string()));
+        told.chain(done).collect()
     }
+}
+
+/// Errors of MySQL and MariaDB that come of the copy or of the load, and not of what an application has sent: too many connections, rights,
+/// schemas, tables and routines that are not there, limits of time and of an account.
+const OF_COPY_OR_LOAD: [u16; 14] = [1040, 1044, 1045, 1049, 1142, 1143, 1146, 1203, 1226, 1227, 1305, 1370, 1969, 3024];
+
+/// Whether `failure` may be what the application was answered, too, if the log does not say: neither the load nor a copy that lacks something makes it.
+pub fn may_be_of_application(failure: &OpFailure) -> bool {
+    let code: Option<u16> = failure.text.strip_prefix("ERROR ").and_then(|rest| rest.split(' ').next()?.parse().ok());
+    failure.class == FailureClass::Other && code.is_some_and(|code| !OF_COPY_OR_LOAD.contains(&code))
 }
 
 /// In messages of MySQL and MariaDB, names stand behind these words, too.
@@ -125,8 +143,21 @@ mod tests {
     fn what_fails_as_it_was_recorded_is_counted_apart() {
         let failures = ReplayFailures::default();
         (0..2).for_each(|_| failures.count_as_recorded());
+        failures.count_untold();
         let facts = failures.facts();
-        assert_eq!(facts, [Fact::new("replay_failed_as_recorded", "2")]);
+        assert_eq!(facts, [Fact::new("replay_failed_as_recorded", "2"), Fact::new("replay_failed_untold", "1")]);
+    }
+
+    #[test]
+    fn an_error_of_the_load_or_of_the_copy_is_none_of_the_application() {
+        let is_own = |class, text: &str| may_be_of_application(&OpFailure::from_server(class, text));
+        let other = |text: &str| is_own(FailureClass::Other, text);
+        assert!(other("ERROR 1064 (42000): You have an error in your SQL syntax"));
+        assert!(other("ERROR 1062 (23000): Duplicate entry '5' for key 'name'"));
+        assert!(!other("ERROR 1146 (42S02): Table 'shop.t' doesn't exist"));
+        assert!(!other("ERROR 1969 (70100): Query execution was interrupted (max_statement_time exceeded)"));
+        assert!(!is_own(FailureClass::Conflict, "ERROR 1213 (40001): Deadlock found"));
+        assert!(!other("ERROR 42601: syntax error"), "no log of PostgreSQL leaves it open");
     }
 
     #[test]

@@ -4,7 +4,8 @@
 //! compared.
 
 use crate::replay_facts::{
-    ComparedBy, KindDivergence, MovedKeys, REPLAY_COMPARED_FACT, REPLAY_KEYS_FACT, REPLAY_ORDER_FACT, RowOrder,
+    ComparedBy, KindDivergence, MovedKeys, REPLAY_COMPARED_FACT, REPLAY_KEYS_FACT, REPLAY_ORDER_FACT,
+    REPLAY_UNTOLD_FACT, RowOrder,
 };
 use crate::units::Nanos;
 use serde::{Deserialize, Serialize};
@@ -26,6 +27,9 @@ pub struct ReplayDivergence {
     pub diverged: u64,
     /// Each kind of which some were compared.
     pub kinds: Vec<KindDivergence>,
+    /// How many failed of which the log does not say whether they failed then; they count as done.
+    #[serde(default)]
+    pub untold: u64,
     /// How many name a row that another session wrote before them.
     #[serde(default)]
     pub ordered: u64,
@@ -101,6 +105,8 @@ impl ReplayDivergence {
     pub(super) fn learn(&mut self, name: &str, text: &str) {
         if name == REPLAY_COMPARED_FACT {
             self.compared_by = ComparedBy::from_word(text);
+        } else if name == REPLAY_UNTOLD_FACT {
+            self.untold = text.parse().unwrap_or(0);
         } else if name == REPLAY_ORDER_FACT {
             let order = RowOrder::from_text(text).unwrap_or_default();
             (self.ordered, self.ahead) = (order.named, order.ahead);

@@ -306,6 +306,10 @@ pub static FACTS: &[FactMeaning] = &[
         "statements that failed as they did when they were recorded, which count as done",
     ),
     fact(
+        "replay_failed_untold",
+        "statements that failed by an error of their own and had no rows when they were recorded, in a log that does not say which failed: they count as done",
+    ),
+    fact(
         "replay_ids",
         "how often the server was told which id to make, as the recorded one made it, and how ids were worked out that the log does not have",
     ),

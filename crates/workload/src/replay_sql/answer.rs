@@ -37,6 +37,11 @@ impl RecordedAnswer {
         self.sent.is_some() || self.affected.is_some()
     }
 
+    /// Whether it may have been an error: it had no rows, and the log does not say.
+    pub fn may_have_failed(&self) -> bool {
+        self.failed.is_none() && (self.sent, self.affected) == (Some(0), Some(0))
+    }
+
     fn numbers(&self) -> [Option<u64>; NUMBERS] {
         [self.sent, self.affected, self.made_id, self.last_id]
     }
@@ -138,5 +143,15 @@ mod tests {
         }
         assert_eq!(RecordedAnswer::take_off(&mut vec![1, 2, 0b1111]), None, "it is cut off");
         assert_eq!(RecordedAnswer::from_args(&[]), RecordedAnswer::default());
+    }
+
+    #[test]
+    fn only_what_had_no_rows_in_a_log_without_errors_may_have_failed() {
+        let none = RecordedAnswer { sent: Some(0), affected: Some(0), ..RecordedAnswer::default() };
+        assert!(none.may_have_failed());
+        assert!(!RecordedAnswer { failed: Some(false), ..none }.may_have_failed());
+        assert!(!RecordedAnswer { affected: Some(1), ..none }.may_have_failed());
+        // MySQL's slow log does not say how many rows were changed: an INSERT that did its work looks the same.
+        assert!(!RecordedAnswer { affected: None, ..none }.may_have_failed());
     }
 }

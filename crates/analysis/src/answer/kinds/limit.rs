@@ -398,9 +398,11 @@ fn nothing_held(search: &SearchAnalysis, name: &str) -> Claim {
         LimitOutcome::NoRateHolds => {
             let lowest = search.lowest_missed().and_then(ProbeAnalysis::offered_per_s);
             let lowest = lowest.map_or(String::new(), |per_s| format!(", not even {}", spoken_rate(search, per_s)));
+            let (objective, seen) = errors_at_lowest(search).unwrap_or((objective, String::new()));
             (
                 ClaimKind::Rate,
                 vec![
+                    format!("{name} carries no rate with {objective}{lowest}{seen}."),
                     format!("{name} carries no rate with {objective}{lowest}."),
                     format!("No rate keeps {objective}."),
                 ],
@@ -433,6 +435,16 @@ fn nothing_held(search: &SearchAnalysis, name: &str) -> Claim {
         _ => (ClaimKind::Undecided, ended_before_a_hold(search, name, &objective)),
     };
     Claim::new(kind, capital(&short_enough(wordings)))
+}
+
+/// What the lowest rate that missed the objective missed, if too much failed there: `errors under 0.1 %` and `: 6.3 % of the operations fail there`.
+fn errors_at_lowest(search: &SearchAnalysis) -> Option<(String, String)> {
+    let probe = search.lowest_missed()?;
+    let missed = probe.seen.as_ref()?.judgement?.missed()?;
+    let Criterion::Errors { below, .. } = missed else { return None };
+    let of = of_kind(&missed);
+    let seen = criterion_value(probe, missed).map(|share| format!(": {share} of the operations{of} fail there"));
+    Some((format!("errors{of} under {}", percent(below)), seen.unwrap_or_default()))
 }
 
 /// By how much the clients of the last probe were late on average, if it shows nothing for that reason.
@@ -601,6 +613,9 @@ fn next_step(run: &AskedRun, search: &SearchAnalysis) -> Option<String> {
             "Search again on a machine that does nothing else, or with a longer `--hold`."
         }
         LimitOutcome::SearchLimitReached => "Search again with longer probes (`--time`).",
+        LimitOutcome::NoRateHolds if errors_at_lowest(search).is_some() => {
+            "Mend what fails, which `plimsoll show last --details` names, or allow more errors (`errors<10%` in `--slo`)."
+        }
         LimitOutcome::NoRateHolds => "Allow a longer time (`--slo`), or search with other `--clients`.",
         LimitOutcome::BoundaryFound => {
             let needed = search.result.needed_hold.filter(|needed| needed.length <= HOLD_ADVISED_MAX)?;
@@ -631,7 +646,7 @@ mod tests {
     use crate::simulated::searches::{searched, searched_on};
     use crate::{SettingValue, analyse};
     use model::RunData;
-    use model::limit::NeededHold;
+    use model::limit::{Judgement, NeededHold};
 
     fn answered(run: &RunData) -> (Analysis, Answer) {
         let analysis = analyse(run);
@@ -793,6 +808,26 @@ mod tests {
         let is_told = |words: &str| told[1].contains(words);
         assert!(told[1].starts_with("Near 7") && is_told(" per second it is undecided: p99 "), "{told:?}");
         assert!(is_told(", and kept at 1.5"), "{told:?}");
+    }
+
+    #[test]
+    fn where_operations_fail_at_every_rate_the_errors_are_told_and_no_longer_time_is_advised() {
+        let mut analysis = analyse(&searched(&["sqlite"], "p99<1us", None, usize::MAX));
+        let errors = Criterion::Errors { kind: None, below: 0.001 };
+        for probe in &mut analysis.searches[0].probes {
+            if let Some(seen) = &mut probe.seen {
+                seen.judgement = seen.judgement.map(|_| Judgement::Missed(errors));
+            }
+            if let Some(summary) = &mut probe.point.summary {
+                summary.success_rate = Some(0.937);
+            }
+        }
+        let told = answer(&analysis);
+        let said = said(&told)[0];
+        assert!(said.starts_with("Sqlite carries no rate with errors under 0.1 %, not even "), "{said}");
+        assert!(said.ends_with(" per second: 6.3 % of the operations fail there."), "{said}");
+        let next = told.next.expect("it has a next step");
+        assert!(next.ends_with("or allow more errors (`errors<10%` in `--slo`)."), "{next}");
     }
 
     #[test]
