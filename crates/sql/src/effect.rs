@@ -51,6 +51,16 @@ pub struct Judge {
     dialect: Dialect,
     allowed: BTreeSet<String>,
     server: Option<Arc<ServerNames>>,
+    executed: Executed,
+}
+
+/// Where that stands which EXECUTE performs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Executed {
+    /// In a line of its own, as MySQL and MariaDB write it into their logs.
+    InAnotherLine,
+    /// Nowhere else.
+    InItself,
 }
 
 /// Words that change or lock data, wherever they stand.
@@ -70,7 +80,7 @@ fn is_in(word: &str, words: &str) -> bool {
 impl Judge {
     /// A judge of statements in `dialect`. What a function does that is in no list of plimsoll's is open until [`Judge::with_server`].
     pub fn new(dialect: Dialect) -> Judge {
-        Judge { dialect, allowed: BTreeSet::new(), server: None }
+        Judge { dialect, allowed: BTreeSet::new(), server: None, executed: Executed::InAnotherLine }
     }
 
     /// The same, by whom `names` may be called and named, whatever they do.
@@ -78,6 +88,11 @@ impl Judge {
     pub fn with_allowed<S: AsRef<str>>(mut self, names: &[S]) -> Judge {
         self.allowed.extend(names.iter().map(|name| name.as_ref().to_lowercase()));
         self
+    }
+
+    /// From now on for statements as clients sent them: no line of a log repeats what EXECUTE of MySQL performs.
+    pub fn take_each_once(&mut self) {
+        self.executed = Executed::InItself;
     }
 
     /// The same, for a server that has these names: from now on a function that is not known to do nothing else is not allowed.
@@ -137,7 +152,11 @@ impl Judge {
             }
             "begin" | "start" | "commit" | "rollback" | "savepoint" | "release" | "end" | "abort" | "set" | "reset"
             | "discard" | "xa" | "listen" | "unlisten" | "use" => Effect::OfSession.into(),
-            "prepare" | "execute" | "deallocate" if is_mysql => Effect::Repeated.into(),
+            "prepare" | "execute" | "deallocate" if is_mysql => match self.executed {
+                Executed::InAnotherLine => Effect::Repeated.into(),
+                Executed::InItself if verb == "execute" => Effect::Writes.into(),
+                Executed::InItself => Effect::OfSession.into(),
+            },
             // The data of these comes over the connection or from a file of the client, which the log does not have.
             "copy" | "load" => Effect::Repeated.into(),
             _ => Effect::Writes.into(),
@@ -420,6 +439,18 @@ fn is_change(word: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_is_executed_by_its_name_is_repeated_by_a_log_and_by_no_capture() {
+        let texts = ["PREPARE s FROM 'INSERT INTO t VALUES (?)'", "EXECUTE s USING @a", "DEALLOCATE PREPARE s"];
+        let mut judge = Judge::new(Dialect::Mysql);
+        let effects = |judge: &Judge| texts.map(|text| judge.judge(text).expect("it is whole").effect);
+        assert_eq!(effects(&judge), [Effect::Repeated; 3]);
+        judge.take_each_once();
+        assert_eq!(effects(&judge), [Effect::OfSession, Effect::Writes, Effect::OfSession]);
+        let immediate = judge.judge("EXECUTE IMMEDIATE 'SELECT 1'").expect("it is whole");
+        assert_eq!(immediate.effect, Effect::Writes, "what it performs is in a text");
+    }
 
     #[test]
     fn what_makes_accounts_is_never_replayed_and_tables_of_their_names_are() {

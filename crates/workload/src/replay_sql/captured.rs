@@ -26,7 +26,9 @@ pub(super) fn read<T: LogTaker>(
             CaptureEvent::Statement(statement) => {
                 let dialect = dialect_of(&statement);
                 let begun = make.take().map_or(Ok(()), |make| {
-                    found = Some(Found { taker: make(dialect)?, dialect, count: 0, ended_us: i64::MIN });
+                    let mut taker = make(dialect)?;
+                    taker.note_each_once();
+                    found = Some(Found { taker, dialect, count: 0, ended_us: i64::MIN });
                     Ok(())
                 });
                 begun.and_then(|()| found.as_mut().expect("it was begun").take(&statement))

@@ -51,6 +51,9 @@ pub(super) trait LogTaker {
     /// The values of the log were replaced by others before.
     fn note_hashed(&mut self) {}
 
+    /// Its statements are those that clients have sent: none is there again in another form, as in a log of MySQL.
+    fn note_each_once(&mut self);
+
     /// Counts what is no statement to replay, or cannot be read: its kind in a few words, and the first line, or 0 if there are no lines.
     fn skip_many(&mut self, kind: &str, count: u64, line: u64);
 

@@ -314,7 +314,7 @@ impl RecordingBuilder {
         let (text, answer) = (without_end(found.text), found.answer);
         let may_insert = self.wanted.writes
             && self.dialect == LogDialect::Mysql
-            && lexed.tokens.first().is_some_and(|first| first.is_word(text, &["insert", "replace", "call"]));
+            && lexed.tokens.first().is_some_and(|first| first.is_word(text, &["insert", "replace", "call", "execute"]));
         // ON DUPLICATE KEY UPDATE answers the id of a row that was there, unless it has inserted one. Ids that follow that of such a row are other
         // rows' own.
         let is_new =
@@ -380,6 +380,10 @@ impl LogTaker for RecordingBuilder {
 
     fn note_hashed(&mut self) {
         self.made.is_hashed = true;
+    }
+
+    fn note_each_once(&mut self) {
+        self.judge.take_each_once();
     }
 
     fn skip_many(&mut self, kind: &str, count: u64, line: u64) {
@@ -809,6 +813,14 @@ mod tests {
         assert_eq!(kept(true, "INSERT INTO t (c) VALUES (1), (2)", 2), Some(7));
         assert_eq!(kept(true, "UPDATE t SET id = last_insert_id(7)", 1), None);
         assert_eq!(kept(false, "SELECT 1", 0), None);
+        let mut sent = RecordingBuilder::new(LogDialect::Mysql, &LogWanted { writes: true, ..LogWanted::default() });
+        sent.note_each_once();
+        let answer = RecordedAnswer { affected: Some(1), made_id: Some(7), ..RecordedAnswer::default() };
+        sent.add(&FoundStatement { session: "a", text: "EXECUTE s USING @a", answer, ..FoundStatement::default() })
+            .unwrap();
+        let recording = sent.finish(false).unwrap();
+        let read = recording.read_text(&recording.statement(0).unwrap(), &mut Vec::new()).unwrap();
+        assert_eq!(read.answer.made_id, Some(7), "a capture has no other line for it");
         let or_updated = "INSERT INTO t (c) VALUES (1) ON DUPLICATE KEY UPDATE n = n + 1";
         assert_eq!([1, 2].map(|affected| kept(true, or_updated, affected)), [Some(7), Some(0)]);
     }

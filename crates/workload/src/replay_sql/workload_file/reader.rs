@@ -121,6 +121,8 @@ pub fn take_workload<T: LogTaker>(
     let head = head_of(&db)?;
     let mut taker = make(head.dialect)?;
     taker.set_server(head.server.clone());
+    // What others repeat was left out when it was saved.
+    taker.note_each_once();
     if head.is_hashed {
         taker.note_hashed();
     }

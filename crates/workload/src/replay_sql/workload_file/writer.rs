@@ -376,6 +376,10 @@ impl LogTaker for WorkloadWriter<'_> {
         self.was_hashed = true;
     }
 
+    fn note_each_once(&mut self) {
+        self.judge.take_each_once();
+    }
+
     fn skip_many(&mut self, kind: &str, count: u64, line: u64) {
         // The words of a command may be a value.
         let is_command = kind.starts_with("command ") || kind.starts_with("command_");
