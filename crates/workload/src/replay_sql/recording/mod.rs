@@ -15,6 +15,7 @@ mod records;
 mod row_order;
 mod shapes;
 mod survey;
+mod table_ids;
 
 pub use calls::{KeptCall, PreparedTemplate};
 pub(super) use clock::Clock;
@@ -46,6 +47,7 @@ use std::collections::{BTreeMap, HashMap};
 use std::hash::{BuildHasher, RandomState};
 use std::io;
 use std::sync::Arc;
+use table_ids::TableIds;
 
 /// The most schemas: a log of a server for many tenants has thousands.
 pub(super) const SCHEMAS_MAX: usize = 100_000;
@@ -187,6 +189,8 @@ pub struct RecordingBuilder {
     /// Transactions that were aborted by what may not be sent; `None` if all is.
     aborted: Option<AbortedTransactions>,
     templates: Templates,
+    /// The ids that tables are known to have.
+    table_ids: TableIds,
     digest: Sha256,
 }
 
@@ -210,6 +214,7 @@ impl RecordingBuilder {
             order: wanted.writes.then(|| RowOrder::new(dialect)),
             aborted: (dialect == LogDialect::Postgres && !wanted.writes).then(AbortedTransactions::default),
             templates: Templates::default(),
+            table_ids: TableIds::default(),
             digest: Sha256::default(),
         }
     }
@@ -310,16 +315,14 @@ impl RecordingBuilder {
 
     /// What is kept of the answer to a statement: ids only where a replay has them made again. What may make an id that is not known has 0, so that
     /// it does not get the one of a statement before it.
-    fn kept_answer(&self, found: &FoundStatement<'_>, lexed: &Lexed) -> RecordedAnswer {
+    fn kept_answer(&mut self, found: &FoundStatement<'_>, lexed: &Lexed) -> RecordedAnswer {
         let (text, answer) = (without_end(found.text), found.answer);
         let may_insert = self.wanted.writes
             && self.dialect == LogDialect::Mysql
             && lexed.tokens.first().is_some_and(|first| first.is_word(text, &["insert", "replace", "call", "execute"]));
-        // ON DUPLICATE KEY UPDATE answers the id of a row that was there, unless it has inserted one. Ids that follow that of such a row are other
-        // rows' own.
-        let is_new =
-            || answer.affected == Some(1) || !lexed.tokens.iter().any(|token| token.is_word(text, &["duplicate"]));
-        let made_id = may_insert.then(|| answer.made_id.filter(|_| is_new()).unwrap_or(0));
+        let made = answer.made_id.filter(|id| may_insert && *id > 0);
+        let made = made.and_then(|id| self.table_ids.made(found.schema, text, &lexed.tokens, id, answer.affected));
+        let made_id = may_insert.then(|| made.unwrap_or(0));
         RecordedAnswer { made_id, last_id: answer.last_id.filter(|_| self.wanted.writes), ..answer }
     }
 
@@ -823,6 +826,8 @@ mod tests {
         assert_eq!(read.answer.made_id, Some(7), "a capture has no other line for it");
         let or_updated = "INSERT INTO t (c) VALUES (1) ON DUPLICATE KEY UPDATE n = n + 1";
         assert_eq!([1, 2].map(|affected| kept(true, or_updated, affected)), [Some(7), Some(0)]);
+        let several = "INSERT INTO t (c) VALUES (1), (2) ON DUPLICATE KEY UPDATE n = n + 1";
+        assert_eq!(kept(true, several, 2), Some(7));
     }
 
     #[test]
