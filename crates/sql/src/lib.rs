@@ -3,8 +3,8 @@
 //! In: a text, and the dialect of the server that has performed it or is to perform it. Out: [`tokens`] with their places in the text, the
 //! [`fingerprint`] without values, the [`Judgement`] of what it does, the text [`with_values`] in place of its parameters, or with an id
 //! that an INSERT made ([`with_inserted`]), how many rows it inserts ([`insert_into`]), the rows that it names ([`named_rows`]), which of its
-//! literals are values of given columns ([`said_values`]), where a session looks for tables without a schema ([`SearchPath`]), and whether plimsoll
-//! itself has asked it ([`has_own_mark`]).
+//! literals are values of given columns ([`said_values`]), where a session looks for tables without a schema ([`SearchPath`]), whether plimsoll
+//! itself has asked it ([`has_own_mark`]), and bytes of it that are no UTF-8 ([`with_bytes_in_literals`]).
 //! Limits: a statement is split into tokens and not parsed, so what its tokens do not show is judged as the worse. It knows no server:
 //! whoever asks it gives it what a server has of its own (functions, views) as [`ServerNames`].
 
@@ -15,6 +15,7 @@ mod inserting;
 mod lexer;
 mod names;
 mod own;
+mod raw_bytes;
 mod reading;
 mod rows;
 mod said;
@@ -30,6 +31,7 @@ pub use inserting::{InsertInto, insert_into};
 pub use lexer::{Lexed, Token, TokenKind, Unclosed, lex, lex_to_end, tokens};
 pub use names::ServerNames;
 pub use own::{has_own_mark, with_own_mark, without_own_mark};
+pub use raw_bytes::{has_raw_bytes, text_of_bytes, with_bytes_in_literals};
 pub use reading::{Dialect, Reading};
 pub use rows::{NAMED_MAX, NamedRows, named_rows};
 pub use said::{SaidValue, SaidValues, ValueColumn, said_values};

@@ -21,6 +21,9 @@ pub fn shape_of(text: &str, tokens: &[Token]) -> String {
     let mut at = 0;
     while let Some(token) = tokens.get(at) {
         at += 1;
+        if begins_bytes(text, tokens, at - 1) {
+            continue;
+        }
         let written = token.text(text);
         match token.kind {
             TokenKind::Word | TokenKind::Variable => {
@@ -35,10 +38,12 @@ pub fn shape_of(text: &str, tokens: &[Token]) -> String {
                 push_blank(&mut shape);
                 shape.push('?');
                 // (1, 2, 3) and (4, 5) have one shape.
-                while tokens.get(at).is_some_and(|next| next.is_sign(text, ","))
-                    && tokens.get(at + 1).is_some_and(is_value)
-                {
-                    at += 2;
+                while tokens.get(at).is_some_and(|next| next.is_sign(text, ",")) {
+                    let next = at + 1 + usize::from(begins_bytes(text, tokens, at + 1));
+                    if !tokens.get(next).is_some_and(is_value) {
+                        break;
+                    }
+                    at = next + 1;
                 }
             }
             TokenKind::Sign => {
@@ -50,6 +55,13 @@ pub fn shape_of(text: &str, tokens: &[Token]) -> String {
         }
     }
     shape
+}
+
+/// Whether the word at `at` names the character set of a literal whose bytes were no UTF-8, as plimsoll writes it: other values of the statement have none.
+fn begins_bytes(text: &str, tokens: &[Token], at: usize) -> bool {
+    let literal = tokens.get(at + 1).filter(|next| next.kind == TokenKind::Text);
+    tokens.get(at).is_some_and(|word| word.is_word(text, &["_latin1"]))
+        && literal.is_some_and(|literal| literal.text(text).starts_with("x'"))
 }
 
 fn is_value(token: &Token) -> bool {
@@ -87,6 +99,7 @@ mod tests {
             of("SELECT * FROM a.t WHERE k IN (1,2, 3) AND x >= -1.5e-3"),
             "select * from a.t where k in(?) and x >= - ?"
         );
+        assert_eq!(of("SELECT a IN (1, _latin1 x'e9'), b = _latin1 x'e9'"), "select a in(?), b = ?");
         assert_eq!(of("select /* hint */ count(*) from `my t`"), "select count(*) from `my t`");
         assert_eq!(of("SELECT c /*!50000 FROM t */ LIMIT ?"), "select c from t limit ?");
         assert_eq!(of("SELECT @A:=1, @@GLOBAL.x, @'a b'"), "select @a := ?, @@global.x, @'a b'");

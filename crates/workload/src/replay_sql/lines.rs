@@ -1,7 +1,7 @@
 //! The lines of a log, one by one, each with its number.
 //!
-//! In: a reader. Out: lines without their ends. Limits: a line has at most [`LINE_BYTES_MAX`] bytes; bytes that are no UTF-8 become the
-//! sign for that, because a log has what clients sent. Zeros before a line are dropped: a file that was cut while its server wrote on has them.
+//! In: a reader. Out: lines without their ends. Limits: a line has at most [`LINE_BYTES_MAX`] bytes; bytes that are no UTF-8 become
+//! signs of their own ([`sql::text_of_bytes`]), because a log has what clients sent. Zeros before a line are dropped: a file that was cut while its server wrote on has them.
 
 use super::skipped::Skipped;
 use super::source::unreadable;
@@ -72,7 +72,7 @@ impl<R: BufRead> Lines<R> {
             }
             self.number += 1;
         }
-        let text = String::from_utf8_lossy(self.current.text());
+        let text = sql::text_of_bytes(self.current.text());
         if matches!(text, std::borrow::Cow::Owned(_)) {
             self.skipped.add("bytes that are no UTF-8", self.number);
         }
@@ -145,7 +145,7 @@ mod tests {
         lines.put_back();
         assert_eq!((lines.next_line().unwrap().unwrap(), lines.number()), ("a".into(), 1));
         assert_eq!((lines.next_line().unwrap().unwrap(), lines.number(), lines.is_whole()), ("b".into(), 2, true));
-        assert_eq!(lines.next_line().unwrap().unwrap(), "c\u{fffd}d");
+        assert_eq!(lines.next_line().unwrap().unwrap(), sql::text_of_bytes(b"c\xffd"));
         assert!(!lines.is_whole() && lines.next_line().unwrap().is_none());
         let skipped: Vec<String> = lines.skipped.kinds().map(|(name, kind)| format!("{name}: {kind}")).collect();
         assert_eq!(skipped, ["bytes_that_are_no_utf_8: 1, first in line 3", "zeros_before_a_line: 1, first in line 2"]);

@@ -9,6 +9,9 @@ use super::wanted::LogDialect;
 use crate::recording_error::RecordingError;
 use sql::BoundParam;
 
+/// What is counted of a statement whose bytes cannot be sent; a capture counts them by the same words.
+const NOT_UTF8: &str = "statements that are not UTF-8";
+
 /// A statement as a reader has found it.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct FoundStatement<'a> {
@@ -62,16 +65,22 @@ pub(super) trait LogTaker {
         self.skip_many(kind, 1, line);
     }
 
-    /// Takes up one statement, unless it is a question of plimsoll itself, which has watched or loaded the server: that is no load of others.
+    /// Takes up one statement, unless it has bytes that are no UTF-8 where nobody knows what they mean, or is a question of plimsoll itself, which has
+    /// watched or loaded the server: that is no load of others.
     ///
     /// # Errors
     /// If there are too many, or no room for them.
     fn add(&mut self, found: &FoundStatement<'_>) -> Result<(), RecordingError> {
-        if !sql::has_own_mark(found.text) {
+        let is_own = sql::has_own_mark(found.text);
+        if !is_own && !sql::has_raw_bytes(found.text) {
             return self.keep(found);
         }
         self.forget_last_of(found.session);
-        self.count_own(1);
+        if is_own {
+            self.count_own(1);
+        } else {
+            self.skip(NOT_UTF8, found.line);
+        }
         Ok(())
     }
 

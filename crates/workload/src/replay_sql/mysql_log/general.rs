@@ -7,7 +7,7 @@ use super::super::answer::RecordedAnswer;
 use super::super::lines::Lines;
 use super::super::log_taker::FoundStatement;
 use super::times::{Moment, is_like_time, parse_time};
-use super::{CUT_OFF, NO_TIME, Reader, TOO_LONG, add_line, is_server_head, is_too_long};
+use super::{CUT_OFF, NO_TIME, Reader, TOO_LONG, add_line, is_server_head, is_too_long, sendable};
 use crate::recording_error::RecordingError;
 use std::collections::HashMap;
 use std::io::BufRead;
@@ -154,6 +154,8 @@ impl Reader<'_> {
             return Ok(());
         }
         let (session, schema) = (&session.name, &session.schema);
+        let sendable = sendable(text);
+        let text = &*sendable;
         // What came back is not in this log.
         let answer = RecordedAnswer::default();
         self.taker.add(&FoundStatement {

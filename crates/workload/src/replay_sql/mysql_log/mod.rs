@@ -15,6 +15,7 @@ use super::log_taker::{LogTaker, RecordedServer};
 use crate::recording_error::RecordingError;
 use general::{GeneralLine, GeneralSessions};
 use slow::SlowState;
+use std::borrow::Cow;
 use std::io::BufRead;
 
 /// A longer statement is skipped.
@@ -99,6 +100,12 @@ fn add_line(statement: &mut String, line: &str) {
         }
         statement.push_str(line);
     }
+}
+
+/// `statement` as it can be sent, if it has bytes that are no UTF-8.
+fn sendable(statement: &str) -> Cow<'_, str> {
+    let written = if sql::has_raw_bytes(statement) { sql::with_bytes_in_literals(statement) } else { None };
+    written.map_or(Cow::Borrowed(statement), Cow::Owned)
 }
 
 fn is_too_long(statement: &str) -> bool {

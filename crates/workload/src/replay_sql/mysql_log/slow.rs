@@ -10,7 +10,7 @@ use super::super::log_taker::FoundStatement;
 use super::super::recording::shown;
 use super::general::schema_of_use;
 use super::times::{Moment, parse_seconds, parse_time};
-use super::{CUT_OFF, NO_TIME, Reader, TOO_LONG, add_line, is_server_head, is_too_long};
+use super::{CUT_OFF, NO_TIME, Reader, TOO_LONG, add_line, is_server_head, is_too_long, sendable};
 use crate::recording_error::RecordingError;
 use std::collections::HashMap;
 use std::io::BufRead;
@@ -243,7 +243,8 @@ impl Reader<'_> {
             }
         };
         let schema = entry.schema.as_ref().unwrap_or(&self.slow.schema);
-        let (line, began_us, text, answer) = (entry.line, began.us, &entry.statement, entry.answer);
+        let sendable = sendable(&entry.statement);
+        let (line, began_us, text, answer) = (entry.line, began.us, &*sendable, entry.answer);
         self.taker.add(&FoundStatement {
             line,
             began_us,
@@ -318,7 +319,7 @@ fn closes_later<R: BufRead>(line: &str, statement: &str, lines: &mut Lines<R>) -
     for nth in 1..=AHEAD_LINES {
         let Some(next) = lines.peek(nth)? else { return Ok(false) };
         text.push('\n');
-        text.push_str(&String::from_utf8_lossy(next));
+        text.push_str(&sql::text_of_bytes(next));
         if text.len() > limit {
             return Ok(false);
         }

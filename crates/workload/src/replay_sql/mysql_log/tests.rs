@@ -82,6 +82,32 @@ fn an_entry_that_is_cut_off_is_skipped_and_named() {
     assert!(other.unwrap_err().contains("no statement to replay"), "a line of the entry before");
 }
 
+#[test]
+fn bytes_of_a_session_in_latin1_are_sent_as_such_and_what_nobody_knows_is_left_out() {
+    let of = |log: &[u8]| {
+        let mut builder = RecordingBuilder::new(LogDialect::Mysql, &LogWanted { writes: true, ..LogWanted::default() });
+        read(&mut Lines::new(log), &mut builder).unwrap();
+        builder.finish(false).unwrap()
+    };
+    let text = |recording: &SqlRecording, nth| recording.text(&recording.statement(nth).unwrap()).unwrap();
+    let general =
+        b"261201 14:33:26\t   203 Query\tSET NAMES latin1\n\t\t   203 Query\tINSERT INTO i_t(g) VALUES('caf\xe9')\n\
+        \t\t   203 Query\tSELECT * FROM b\xe9\n";
+    let slow = b"# User@Host: b[b] @ localhost [127.0.0.1]\n# Thread_id: 203  Schema: shop  QC_hit: No\n\
+        # Query_time: 0.000062  Lock_time: 0.000000  Rows_sent: 0  Rows_examined: 0\n# Rows_affected: 0  Bytes_sent: 11\n\
+        SET timestamp=1796135606;\nSET NAMES latin1;\n# User@Host: b[b] @ localhost [127.0.0.1]\n\
+        # Thread_id: 203  Schema: shop  QC_hit: No\n# Query_time: 0.000162  Lock_time: 0.000060  Rows_sent: 0  Rows_examined: 0\n\
+        # Rows_affected: 1  Bytes_sent: 11\nSET timestamp=1796135606;\nINSERT INTO i_t(g) VALUES('caf\xe9');\n";
+    let (general, slow) = (of(&general[..]), of(&slow[..]));
+    for recording in [&general, &slow] {
+        assert_eq!(recording.len(), 2);
+        assert_eq!(text(recording, 1), "INSERT INTO i_t(g) VALUES( _latin1 x'636166e9')");
+        assert_eq!(recording.statement(1).unwrap().session, 0);
+    }
+    assert_eq!(skipped(&general.skipped), ["statements_that_are_not_utf_8: 1, first in line 3"]);
+    assert!(general.kinds().iter().any(|kind| kind.name == "insert into i_t(g) values(?)"), "it is of the same kind");
+}
+
 /// An entry of the slow log, without its time.
 fn entry(id: u32, more: &str, text: &str) -> String {
     format!("# User@Host: a[a] @ h []  Id: {id}\n# Query_time: 0.1  Lock_time: 0\n{more}{text};\n")
