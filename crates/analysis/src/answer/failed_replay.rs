@@ -75,6 +75,8 @@ const OTHER_COLUMNS: &str =
     "Tables of the copy have other columns than those of the recorded server: make the copy from a backup of it.";
 const LACKS_SCHEMA: &str = "The copy lacks schema {}: restore it there, or say what it is called by --schemas.";
 const LACKS_FUNCTION: &str = "The copy lacks a function that statements call: restore functions and procedures, too.";
+const NO_SCHEMA: &str =
+    "The log does not say in which schema these statements are: name it in the URL, as mysql://USER@HOST/SCHEMA.";
 const NO_RIGHTS: &str = "The account of the URL lacks rights on the copy: GRANT them, and replay again.";
 const READ_ONLY: &str =
     "Statements write, and the replay is read-only: use --allow-writes true on a copy that you can throw away.";
@@ -113,6 +115,7 @@ const REMEDIES: &[(&[&str], Remedy)] = &[
     (&["FUNCTION ", "does not exist"], Says(LACKS_FUNCTION)),
     (&["PROCEDURE ", "does not exist"], Says(LACKS_FUNCTION)),
     (&["function ", "does not exist"], Says(LACKS_FUNCTION)),
+    (&["denied", "'information_schema'"], Says(NO_SCHEMA)),
     (&["denied"], Says(NO_RIGHTS)),
     (&["READ ONLY transaction"], Says(READ_ONLY)),
     (&["read-only"], Says(READ_ONLY)),
@@ -205,6 +208,7 @@ mod tests {
         assert_eq!(remedy("column o.total does not exist"), OTHER_COLUMNS);
         assert_eq!(remedy("function f(integer) does not exist"), LACKS_FUNCTION);
         assert_eq!(remedy("SELECT command denied to user 'a'@'b' for table 't'"), NO_RIGHTS);
+        assert_eq!(remedy("Access denied for user ? to database 'information_schema'"), NO_SCHEMA);
         assert_eq!(remedy("cannot execute UPDATE in a read-only transaction"), READ_ONLY);
         let refused = remedy("connection refused at host `127.0.0.1`, port 3306; is the server there?");
         assert!(refused.starts_with("The server went away during the replay: look at its error log"), "{refused}");

@@ -58,6 +58,7 @@ use crate::sql::connections::HoldWords;
 use crate::sql::endpoints::{self, ENDPOINT, EndpointIdentity, POLICY};
 use crate::sql::external::SchemaUse;
 use crate::sql::found_data::FoundWords;
+use crate::sql::replay_copy::USUAL_SCHEMA;
 use crate::sql::replay_ids::CounterWords;
 use crate::sql::replay_keys::KeyWords;
 use crate::sql::replay_plans::PlanWords;
@@ -487,7 +488,7 @@ impl SqlServer for MysqlServer {
         let (_, first) =
             Self::external_endpoints(trial)?.into_iter().next().expect("a URL names at least one endpoint");
         // A recording names the schema of each statement.
-        let usual = recordings::replays_statements(trial).then_some("information_schema");
+        let usual = recordings::replays_statements(trial).then_some(USUAL_SCHEMA);
         external::visit_database(&first, &urls[0], usual)
     }
 

@@ -16,7 +16,7 @@ use std::net::{SocketAddr, ToSocketAddrs};
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
-use workload::replay_sql::{self, LogDialect, RecordedServer, SqlRecording};
+use workload::replay_sql::{self, LogDialect, RecordedServer, SqlRecording, WithoutSchema};
 
 /// Refuses the server behind `admin` if it writes the log at `path` itself. Asked before the log is read again: it would have grown by what
 /// was asked.
@@ -79,7 +79,8 @@ pub fn check_server<S: SqlServer>(
             found.socket.unwrap_or_default()
         ));
     }
-    check_schemas::<S>(log, params, admin)
+    check_schemas::<S>(log, params, admin)?;
+    check_schema_of_url::<S>(log, admin)
 }
 
 fn check_schemas<S: SqlServer>(log: &ReplayedLog, params: &Params, admin: &mut S::Admin) -> Result<(), TargetError> {
@@ -96,6 +97,37 @@ fn check_schemas<S: SqlServer>(log: &ReplayedLog, params: &Params, admin: &mut S
         }
     }
     Ok(())
+}
+
+/// What a URL without a schema connects to, if it is one of MySQL.
+pub const USUAL_SCHEMA: &str = "information_schema";
+
+/// Refuses a log of MySQL most statements of which need a schema that neither it nor the URL names: all of them would fail.
+fn check_schema_of_url<S: SqlServer>(log: &ReplayedLog, admin: &mut S::Admin) -> Result<(), TargetError> {
+    if log.dialect != LogDialect::Mysql {
+        return Ok(());
+    }
+    let current = admin.query_value("SELECT DATABASE()").ok().flatten();
+    if current.is_none_or(|current| !current.eq_ignore_ascii_case(USUAL_SCHEMA)) {
+        return Ok(());
+    }
+    let unusable = |error: std::io::Error| TargetError::Unsupported(format!("the statements of the log: {error}"));
+    let found = log.recording.without_schema(log.dialect.sql()).map_err(unusable)?;
+    match without_schema(&found, log.recording.len()) {
+        Some(refusal) => Err(TargetError::Unsupported(refusal)),
+        None => Ok(()),
+    }
+}
+
+/// Why a log with `all` statements cannot be replayed without a schema; `None` if it can, but for fewer than half of them.
+fn without_schema(found: &WithoutSchema, all: u64) -> Option<String> {
+    let WithoutSchema { statements, sessions } = found;
+    (2 * statements > all).then(|| {
+        format!(
+            "the log does not say in which schema {sessions} of its sessions are, because they began before it, and {statements} of its {all} \
+             statements name tables without one: name the schema in the URL, as `mysql://USER@HOST/SCHEMA`"
+        )
+    })
 }
 
 /// The names of the schemas on the copy, in the order of the recording's.
@@ -211,6 +243,14 @@ mod tests {
         assert!(!is_so("10.6.1-MariaDB", Some(3306), Some("/run/s")));
         assert!(!is_so("10.11.19-MariaDB", None, None), "the log does not say where it was");
         assert!(is_like(&server("15.18", Some(5432), None), &server("15.18 (Debian 15.18-0)", Some(5432), None)));
+    }
+
+    #[test]
+    fn a_log_is_refused_if_most_of_its_statements_need_a_schema_that_nobody_names() {
+        let of = |statements| without_schema(&WithoutSchema { statements, sessions: 8 }, 3_233);
+        assert_eq!([of(0), of(1_616)], [None, None]);
+        let refusal = of(2_095).expect("most need one");
+        assert!(refusal.contains("8 of its sessions") && refusal.contains("2095 of its 3233 statements"), "{refusal}");
     }
 
     #[test]

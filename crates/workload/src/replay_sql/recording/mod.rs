@@ -24,7 +24,7 @@ pub use lanes::Lanes;
 pub use records::{STATEMENTS_MAX, StatementPlace};
 pub use shapes::{KINDS_MAX, OTHERS, StatementKind};
 pub(super) use survey::tables_in;
-pub use survey::{RecordingSurvey, SurveyedStretch, UsedTable};
+pub use survey::{RecordingSurvey, SurveyedStretch, UsedTable, WithoutSchema};
 
 use super::answer::RecordedAnswer;
 use super::log_taker::{FoundStatement, LogTaker, RecordedServer};

@@ -4,12 +4,14 @@
 //! counts as one; statements beyond the shapes that are distinguished count for none.
 
 use super::SqlRecording;
+use super::records::Record;
 use super::shapes::SHAPES_MAX;
 use crate::recording_error::RecordingError;
 use crate::replay_sql::spill::lost;
 use model::Nanos;
 use sql::{Dialect, Token};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
+use std::io;
 
 /// What a recording holds.
 #[derive(Clone, Debug, PartialEq)]
@@ -44,7 +46,39 @@ pub struct UsedTable {
     pub writes: u64,
 }
 
+/// What a log does not say the schema of, though it is needed: its beginning was missed.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct WithoutSchema {
+    /// Statements that name tables without a schema.
+    pub statements: u64,
+    /// Their sessions.
+    pub sessions: usize,
+}
+
 impl SqlRecording {
+    /// The statements that need the schema of their session, of which the log does not say it.
+    ///
+    /// # Errors
+    /// If the file that it is kept in cannot be read.
+    pub fn without_schema(&self, dialect: Dialect) -> io::Result<WithoutSchema> {
+        let Some(none) = self.schemas.iter().position(String::is_empty) else { return Ok(WithoutSchema::default()) };
+        let needs_one = |sample: &Record| -> io::Result<bool> {
+            let text = self.text(&self.statement_of(*sample))?;
+            let tokens = sql::tokens(&text, dialect).unwrap_or_default();
+            Ok(tables_in(&text, &tokens).iter().any(|name| !name.contains('.') && !name.eq_ignore_ascii_case("dual")))
+        };
+        let shapes = self.samples.iter().map(needs_one).collect::<io::Result<Vec<bool>>>()?;
+        let (mut statements, mut sessions) = (0, HashSet::new());
+        for record in self.records.iter() {
+            let record = record?;
+            if record.schema as usize == none && shapes.get(record.shape as usize) == Some(&true) {
+                statements += 1;
+                sessions.insert(record.session);
+            }
+        }
+        Ok(WithoutSchema { statements, sessions: sessions.len() })
+    }
+
     /// What it holds, with its rate in so `many` stretches.
     ///
     /// # Errors
@@ -119,6 +153,23 @@ mod tests {
     use crate::replay_sql::log_taker::{FoundStatement, LogTaker};
     use crate::replay_sql::recording::RecordingBuilder;
     use crate::replay_sql::{LogDialect, LogWanted};
+
+    #[test]
+    fn statements_whose_sessions_began_before_the_log_need_a_schema_if_they_name_a_table_without_one() {
+        let mut builder = RecordingBuilder::new(LogDialect::Mysql, &LogWanted::default());
+        for (session, schema, text) in [
+            ("a", "", "SELECT c FROM t WHERE id = 1"),
+            ("a", "", "SELECT c FROM shop.t WHERE id = 1"),
+            ("b", "", "SELECT c FROM t WHERE id = 2"),
+            ("b", "", "SELECT 1 FROM dual"),
+            ("b", "", "SELECT 1"),
+            ("c", "shop", "SELECT c FROM t WHERE id = 3"),
+        ] {
+            builder.add(&FoundStatement { session, schema, text, ..FoundStatement::default() }).unwrap();
+        }
+        let found = builder.finish(false).unwrap().without_schema(Dialect::Mysql).unwrap();
+        assert_eq!(found, WithoutSchema { statements: 2, sessions: 2 });
+    }
 
     #[test]
     fn a_survey_has_rates_sessions_transactions_and_tables() {
