@@ -717,7 +717,8 @@ fn without_arrays() -> io::Error {
 
 #[cold]
 fn too_long() -> io::Error {
-    io::Error::new(ErrorKind::InvalidInput, "a statement with its arguments is longer than 16 MiB")
+    // Spelled out: a replay tells messages without their numbers, which may be values.
+    io::Error::new(ErrorKind::InvalidInput, "a statement with its arguments is longer than sixteen MiB")
 }
 
 #[cold]

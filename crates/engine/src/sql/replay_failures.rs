@@ -114,6 +114,8 @@ mod tests {
         let of = |class, text: &str| told(&OpFailure::from_server(class, text)).text;
         assert_eq!(of(FailureClass::Other, "Data too long: 'canary 7'"), "Data too long: ?");
         assert_eq!(of(FailureClass::Other, "ERROR 7 'canary': 8"), "ERROR ? ?: ?", "no code of a server");
+        let limit = "a statement with its arguments is longer than sixteen MiB";
+        assert_eq!(of(FailureClass::Other, limit), limit, "the limit is no value");
         assert_eq!(of(FailureClass::Lost, "no answer of 127.0.0.1:3306"), "no answer of 127.0.0.1:3306");
     }
 
