@@ -48,7 +48,8 @@ pub(super) fn sentence(run: &AskedRun) -> Option<String> {
             format!("{of} of {counted} statements ({share}) diverged from the log{without_rows}: {ways}.{others}")
         }
     };
-    let told = told + &untold(sum(|one| one.untold));
+    // Each point has left out the same ones.
+    let told = told + &untold(sum(|one| one.untold)) + &triggered(all.iter().map(|one| one.triggered).max());
     Some(told + &out_of_order(sum(|one| one.ordered), sum(|one| one.ahead)) + &held_back(run) + &still_keys(&all))
 }
 
@@ -61,6 +62,18 @@ fn untold(failed: u64) -> String {
     format!(
         " {failed} had no rows then and failed now: the log does not say which statements failed, so they count as done."
     )
+}
+
+/// ` 1,041 statements were left out: triggers executed them, and those of the copy do so again.`; empty if there are none.
+fn triggered(statements: Option<u64>) -> String {
+    match statements.unwrap_or(0) {
+        0 => String::new(),
+        1 => " One statement was left out: a trigger executed it, and that of the copy does so again.".to_owned(),
+        many => {
+            let many = whole(many as f64);
+            format!(" {many} statements were left out: triggers executed them, and those of the copy do so again.")
+        }
+    }
 }
 
 /// ` No value of orders.id was moved: the copies share its rows.`; empty if of each key some were.
@@ -177,6 +190,9 @@ mod tests {
         let open = told(&[rows, ("replay_divergence.1", "12000 0 0 0 0 0 selec ?"), ("replay_failed_untold", "1069")]);
         let expected = " 1,069 had no rows then and failed now: the log does not say which statements failed, so they count as done.";
         assert!(open.ends_with(expected), "{open}");
+        let fired = ("recorded.left_out_triggered", "1041");
+        let fired = told(&[rows, ("replay_divergence.1", "12000 0 0 0 0 0 select ?"), fired]);
+        assert!(fired.contains(" recorded. 1,041 statements were left out: triggers executed them, "), "{fired}");
         let order = |ahead: u64| {
             let text = format!(
                 "1204 statements name a row that another session wrote before; 37 waited for it, 12.0 ms in all, the longest 3.00 ms; \

@@ -677,5 +677,9 @@ static REPLAY_WORDS: ReplayWords = ReplayWords {
         in_usual_schema: "table_schema IN (database(), {schemas})",
         quote: tables::quote_name,
     },
+    triggers: Some(
+        "SELECT event_object_schema, event_object_table, action_statement FROM information_schema.triggers \
+         WHERE event_object_schema NOT IN ('sys', 'mysql')",
+    ),
     plans: PlanWords { explain: "EXPLAIN FORMAT=TRADITIONAL", steps: plan_steps::steps },
 };

@@ -637,6 +637,7 @@ static REPLAY_WORDS: ReplayWords = ReplayWords {
         in_usual_schema: "table_schema NOT IN ('pg_catalog', 'information_schema')",
         quote: tables::quote_name,
     },
+    triggers: None,
     plans: PlanWords { explain: "EXPLAIN (COSTS OFF, FORMAT JSON)", steps: plan_steps::steps },
 };
 

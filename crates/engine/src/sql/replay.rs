@@ -15,10 +15,10 @@ use crate::sql::replay_plans::ReplayPlans;
 use crate::sql::server_kind::SqlServer;
 use crate::sql::{OpFailure, server_error};
 use host::error::{TargetError, shown};
-use model::{Fact, Nanos, Params, Trial};
+use model::{Fact, Nanos, Params, TRIGGERED_FACT, Trial};
 use std::collections::BTreeSet;
 use std::sync::{Arc, PoisonError};
-use workload::replay_sql::{self, CountedColumn, KeyMover, MadeCopies, SqlRecording, WorkedIds};
+use workload::replay_sql::{self, CountedColumn, KeyMover, MadeCopies, SqlRecording, Trigger, Triggers, WorkedIds};
 
 /// Why other engines are refused.
 pub const NEEDS_COPY: &str = "workload `replay-sql` needs a server that holds a copy of the recorded data: use --engine mysql://USER@HOST/ or \
@@ -37,7 +37,7 @@ pub fn plan_facts<S: SqlServer>(plans: &ReplayPlans, address: &S::Address) -> Ve
     })
 }
 
-/// What of the recording reads, by what the server has of its own: all of it if writes are replayed.
+/// What of the recording reads, by what the server has of its own; if writes are replayed, all but what its triggers execute.
 pub fn judged_recording<S: SqlServer>(
     log: &ReplayedLog,
     params: &Params,
@@ -45,7 +45,7 @@ pub fn judged_recording<S: SqlServer>(
     admin: &mut S::Admin,
 ) -> Result<Arc<SqlRecording>, TargetError> {
     if replay_sql::allows_writes(params) {
-        return Ok(log.recording.clone());
+        return without_triggered::<S>(log, params, admin);
     }
     let words = S::replay_words();
     let failed = |failure: OpFailure| server_error(S::display_name(address), failure);
@@ -60,6 +60,23 @@ pub fn judged_recording<S: SqlServer>(
     let names = server_names(&mut admins, &words.catalogue, &judge).map_err(failed)?;
     let judged = log.recording.judged(&judge.with_server(Arc::new(names)));
     judged.map_err(|error| TargetError::Unsupported(error.in_file(&shown(&log.path))))
+}
+
+/// The recording without what triggers of the server have executed. Those that the account may not see are not known.
+fn without_triggered<S: SqlServer>(
+    log: &ReplayedLog,
+    params: &Params,
+    admin: &mut S::Admin,
+) -> Result<Arc<SqlRecording>, TargetError> {
+    let Some(question) = S::replay_words().triggers else { return Ok(log.recording.clone()) };
+    let rows = admin.query_rows(question).unwrap_or_default();
+    let triggers = rows.into_iter().filter_map(|row| {
+        let [schema, table, body] = <[Option<String>; 3]>::try_from(row).ok()?;
+        Some(Trigger { schema: schema?, table: table?, body: body? })
+    });
+    let schemas = copied_schemas(&log.recording, params)?;
+    let left = log.recording.without_triggered(&Triggers::of(triggers), &schemas);
+    left.map_err(|error| TargetError::Unsupported(error.in_file(&shown(&log.path))))
 }
 
 /// The columns for which the server makes ids, if a replay has them made as they were recorded. A server that does not answer makes its own.
@@ -226,9 +243,10 @@ pub fn facts(recording: &SqlRecording) -> Vec<Fact> {
     let skipped = skipped.map(|(name, kind)| Fact::new(format!("recorded.skipped.{name}"), kind.to_string()));
     let copies = recording.copies.iter().map(|copies| Fact::new("recorded.copies", copies_text(recording, copies)));
     let effects = (left_out.effects > 0).then(|| Fact::new("recorded.effects", recording.effects_listed()));
+    let triggered = (left_out.triggered > 0).then(|| Fact::new(TRIGGERED_FACT, left_out.triggered.to_string()));
     let room = Fact::new("recorded.room", model::Bytes(recording.bytes()).to_string());
     let texts = [Fact::new("recorded.version", version), Fact::new("recorded.times", times), room];
-    counts.into_iter().chain(skipped).chain(effects).chain(copies).chain(texts).collect()
+    counts.into_iter().chain(skipped).chain(effects).chain(triggered).chain(copies).chain(texts).collect()
 }
 
 /// `3.40 times 54.0 s of the log; copies begin 0 s, 3.21 s, 1.02 s and 5.10 s after its first statement`

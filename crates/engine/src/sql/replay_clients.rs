@@ -77,7 +77,8 @@ pub fn replay_clients<S: SqlServer>(
     let results = replay_sql::checks_results(params);
     let results = results.then(|| Arc::new(ReplayResults::new(kinds.iter().map(|kind| kind.name))));
     let names = kinds.iter().map(|kind| kind.name);
-    let divergence = Arc::new(ReplayDivergence::new(names, recording.is_hashed));
+    let may_fire = recording.kinds().iter().map(|kind| kind.may_fire).collect();
+    let divergence = Arc::new(ReplayDivergence::new(names, recording.is_hashed).with_triggers(may_fire));
     let mut server = ReplayServer::<S> {
         address: address.clone(),
         options: SessionOptions { open: options.open.clone(), ..options.clone() },

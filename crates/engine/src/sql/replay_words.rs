@@ -36,6 +36,8 @@ pub struct ReplayWords {
     pub counters: CounterWords,
     /// How it is asked about the keys of copies.
     pub keys: KeyWords,
+    /// The query for its triggers: the schemas and the names of their tables, and what they execute. `None` if a log never has what these have executed.
+    pub triggers: Option<&'static str>,
     /// How it is asked for a plan.
     pub plans: PlanWords,
 }

@@ -7,7 +7,7 @@ use crate::connections::{HoldOutcome, ListenBacklog};
 use crate::kind_plan::{KindPlan, REPLAY_PLAN_FACT};
 use crate::replay_facts::{
     FailureMessage, KindResults, REPLAY_COMPARED_FACT, REPLAY_DIVERGENCE_FACT, REPLAY_FAILURES_FACT, REPLAY_KEYS_FACT,
-    REPLAY_ORDER_FACT, REPLAY_RESULTS_FACT, REPLAY_UNTOLD_FACT,
+    REPLAY_ORDER_FACT, REPLAY_RESULTS_FACT, REPLAY_UNTOLD_FACT, TRIGGERED_FACT,
 };
 use crate::units::Nanos;
 use crate::variant::{StatementEffort, StatementResult};
@@ -210,6 +210,7 @@ impl PointOutcome {
             self.replay_failures.extend(FailureMessage::from_text(text));
         } else if [REPLAY_COMPARED_FACT, REPLAY_UNTOLD_FACT, REPLAY_ORDER_FACT, REPLAY_KEYS_FACT].contains(&name)
             || name.starts_with(REPLAY_DIVERGENCE_FACT)
+            || name == TRIGGERED_FACT
         {
             self.replay_divergence.get_or_insert_default().learn(name, text);
         } else if let Some(name) = name.strip_prefix(RECORDED_FACT) {

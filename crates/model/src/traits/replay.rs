@@ -5,7 +5,7 @@
 
 use crate::replay_facts::{
     ComparedBy, KindDivergence, MovedKeys, REPLAY_COMPARED_FACT, REPLAY_KEYS_FACT, REPLAY_ORDER_FACT,
-    REPLAY_UNTOLD_FACT, RowOrder,
+    REPLAY_UNTOLD_FACT, RowOrder, TRIGGERED_FACT,
 };
 use crate::units::Nanos;
 use serde::{Deserialize, Serialize};
@@ -30,6 +30,9 @@ pub struct ReplayDivergence {
     /// How many failed of which the log does not say whether they failed then; they count as done.
     #[serde(default)]
     pub untold: u64,
+    /// How many of the log were left out because triggers execute them.
+    #[serde(default)]
+    pub triggered: u64,
     /// How many name a row that another session wrote before them.
     #[serde(default)]
     pub ordered: u64,
@@ -107,6 +110,8 @@ impl ReplayDivergence {
             self.compared_by = ComparedBy::from_word(text);
         } else if name == REPLAY_UNTOLD_FACT {
             self.untold = text.parse().unwrap_or(0);
+        } else if name == TRIGGERED_FACT {
+            self.triggered = text.parse().unwrap_or(0);
         } else if name == REPLAY_ORDER_FACT {
             let order = RowOrder::from_text(text).unwrap_or_default();
             (self.ordered, self.ahead) = (order.named, order.ahead);

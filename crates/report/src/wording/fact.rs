@@ -266,6 +266,10 @@ pub static FACTS: &[FactMeaning] = &[
         "recorded.left_out_own",
         "questions of the log that plimsoll itself asked when it watched or loaded the server, which were left out",
     ),
+    fact(
+        "recorded.left_out_triggered",
+        "statements of a general log that triggers executed, which were left out because the copy executes them itself",
+    ),
     fact("recorded.effects", "what these reads name, and how many name it"),
     fact("recorded.version", "version of the recorded server"),
     fact("recorded.times", "what the times of the log are"),

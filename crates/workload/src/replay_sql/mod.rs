@@ -37,7 +37,7 @@ pub use part::{asked_keys, clock_text, copies_of, shift_of, stretch_of, times_of
 pub use recording::{
     Copies, KINDS_MAX, KeptCall, Lanes, LeftOut, MadeCopies, OTHERS, PreparedTemplate, ReadStatement,
     RecordedStatement, RecordingSurvey, STATEMENTS_MAX, SqlRecording, StatementKind, StatementPlace, SurveyedStretch,
-    UsedTable, WithoutSchema,
+    Trigger, Triggers, UsedTable, WithoutSchema,
 };
 pub use skipped::{Skipped, SkippedKind};
 pub use wanted::{LogDialect, LogWanted};

@@ -16,6 +16,7 @@ mod row_order;
 mod shapes;
 mod survey;
 mod table_ids;
+mod triggered;
 
 pub use calls::{KeptCall, PreparedTemplate};
 pub(super) use clock::Clock;
@@ -25,6 +26,7 @@ pub use records::{STATEMENTS_MAX, StatementPlace};
 pub use shapes::{KINDS_MAX, OTHERS, StatementKind};
 pub(super) use survey::tables_in;
 pub use survey::{RecordingSurvey, SurveyedStretch, UsedTable, WithoutSchema};
+pub use triggered::{Trigger, Triggers};
 
 use super::answer::RecordedAnswer;
 use super::log_taker::{FoundStatement, LogTaker, RecordedServer};
@@ -71,11 +73,13 @@ pub struct LeftOut {
     pub effects: u64,
     /// Questions of a plimsoll that watched or loaded the server.
     pub own: u64,
+    /// Statements of triggers, which the copy executes itself.
+    pub triggered: u64,
 }
 
 impl LeftOut {
     pub fn total(self) -> u64 {
-        self.writes + self.of_session + self.repeated + self.unbound + self.effects + self.own
+        self.writes + self.of_session + self.repeated + self.unbound + self.effects + self.own + self.triggered
     }
 }
 

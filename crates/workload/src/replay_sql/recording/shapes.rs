@@ -28,11 +28,14 @@ pub struct StatementKind {
     pub is_of_session: bool,
     /// How many there are.
     pub count: u64,
+    /// Whether a trigger of the copy may change rows with them, as far as the copy was asked.
+    pub may_fire: bool,
 }
 
 impl StatementKind {
     fn new(name: String, count: u64, (reads, writes): (bool, bool)) -> StatementKind {
-        StatementKind { name, class: OpClass::from_effects(reads, writes), is_of_session: !reads && !writes, count }
+        let class = OpClass::from_effects(reads, writes);
+        StatementKind { name, class, is_of_session: !reads && !writes, count, may_fire: false }
     }
 
     /// Whether all of its statements differ in their values only.
