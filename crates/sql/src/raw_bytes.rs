@@ -120,7 +120,7 @@ mod tests {
         assert_eq!(text_of_bytes("'caf\u{e9}'".as_bytes()), Cow::Borrowed("'caf\u{e9}'"));
         let all: Vec<u8> = (0x80..=0xff).collect();
         let digits: String = all.iter().map(|byte| format!("{byte:02x}")).collect();
-        assert_eq!(written(&[b"SELECT '", &all[..], b"'"].concat()), Some(format!("SELECT  _latin1 x'{digits}'")));
+        assert_eq!(written(&[&b"SELECT '"[..], &all, b"'"].concat()), Some(format!("SELECT  _latin1 x'{digits}'")));
         let sign = "SELECT '\u{10ffe9}'";
         assert_eq!(written(sign.as_bytes()).as_deref(), Some("SELECT  _latin1 x'f48fbfa9'"), "it is none of ours");
     }
