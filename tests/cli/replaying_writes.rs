@@ -177,6 +177,67 @@ fn sessions_that_wait_for_one_lock_do_not_wait_for_each_other_without_end() {
 }
 
 #[test]
+fn what_triggers_executed_is_executed_once_and_letters_in_latin1_stay_the_same() {
+    let (lab, held) = (Lab::new(), Lab::new());
+    if !is_here(&lab, "mariadb:innodb") {
+        return;
+    }
+    let _server = measuring(&held, &[]);
+    let socket = socket_of(&held, "m.sock");
+    ask_mariadb(
+        &socket,
+        "CREATE USER visitor@localhost; GRANT ALL ON *.* TO visitor@localhost; CREATE DATABASE shop; USE shop; \
+         CREATE TABLE r_t (id INT AUTO_INCREMENT PRIMARY KEY, v VARCHAR(20) CHARACTER SET utf8mb4); \
+         CREATE TABLE r_n (id INT PRIMARY KEY, n INT); INSERT INTO r_n VALUES (1, 0); \
+         CREATE TRIGGER r_tr AFTER INSERT ON r_t FOR EACH ROW UPDATE r_n SET n=n+1 WHERE id=1",
+    );
+    let begin =
+        "261201 14:40:48\t   334 Connect\tb@localhost on shop using TCP/IP\n\t\t   334 Query\tSET NAMES latin1\n";
+    let mut text = begin.as_bytes().to_vec();
+    for _ in 0..3 {
+        text.extend_from_slice(b"\t\t   334 Query\tinsert into r_t(v) values('caf\xe9')\n");
+        text.extend_from_slice(b"\t\t   334 Query\tUPDATE r_n SET n=n+1 WHERE id=1\n");
+    }
+    let log = lab.path().join("triggers.log");
+    std::fs::write(&log, text).unwrap();
+    let url = format!("mysql://visitor@localhost/?socket={socket}");
+    let point = replayed(&lab, &log, &url, &["--allow-writes", "true"]);
+    assert_eq!(point["failed"].as_u64(), Some(0), "{point}");
+    let found = "SELECT n, (SELECT group_concat(DISTINCT hex(v)) FROM shop.r_t) FROM shop.r_n";
+    assert_eq!(ask_mariadb(&socket, found).trim(), "3\t636166C3A9");
+    assert_eq!(fact(&lab, "recorded.left_out_triggered"), "3");
+}
+
+#[test]
+fn an_error_of_the_application_in_a_slow_log_without_errors_counts_as_done() {
+    let (lab, held) = (Lab::new(), Lab::new());
+    if !is_here(&lab, "mariadb:innodb") {
+        return;
+    }
+    let _server = measuring(&held, &[]);
+    let socket = socket_of(&held, "m.sock");
+    ask_mariadb(
+        &socket,
+        "CREATE USER visitor@localhost; GRANT ALL ON *.* TO visitor@localhost; CREATE DATABASE shop; \
+         CREATE TABLE shop.pairs (id INT PRIMARY KEY, v INT)",
+    );
+    let failed = |at_us, text: &str| logged(at_us, 100, 11, text).replace("Rows_affected: 1", "Rows_affected: 0");
+    let text = [
+        logged(1_000, 100, 11, "INSERT INTO pairs VALUES (1, 0)"),
+        failed(2_000, "INSERT INTO pairs VALUES (1, 0)"),
+        failed(3_000, "selec 1"),
+        logged(4_000, 100, 11, "UPDATE pairs SET v = 1 WHERE id = 1"),
+    ];
+    let log = lab.path().join("errors.log");
+    std::fs::write(&log, text.concat()).unwrap();
+    let url = format!("mysql://visitor@localhost/?socket={socket}");
+    let point = replayed(&lab, &log, &url, &["--allow-writes", "true"]);
+    assert_eq!((point["failed"].as_u64(), point["ops"].as_u64()), (Some(0), Some(4)), "{point}");
+    assert_eq!(point["replay_divergence"]["diverged"].as_u64(), Some(0), "{point}");
+    assert_eq!(fact(&lab, "replay_failed_untold"), "2");
+}
+
+#[test]
 fn what_postgresql_has_rolled_back_is_rolled_back_again() {
     let (lab, held) = (Lab::new(), Lab::new());
     if !is_here(&lab, "postgres") {

@@ -103,7 +103,6 @@ pub fn told(failure: &OpFailure) -> OpFailure {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use model::FailureClass;
 
     fn failure(text: &str) -> OpFailure {
         OpFailure::from_server(FailureClass::Other, text)
