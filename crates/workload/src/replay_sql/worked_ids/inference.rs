@@ -3,11 +3,15 @@
 //! In: what sessions did, by the times at which it began: INSERTs that take ids, and whole numbers that statements say. Out: the first id of each
 //! INSERT. A server gives ids one after the other, so an INSERT before which others have taken k has about the last id and k + 1. INSERTs overlap, so
 //! that is wrong by a few places; the next statements of the session say the right one: a number near to it that the session has not said before.
+//! The ids of one session ascend in the order of its INSERTs ([`matching`](super::matching)).
 //! Those of which nothing is said get the ids that are left, in the order of the log, in which lines stand by the ends of statements.
 //! Limits: what a session says is looked at for [`STATEMENTS`] statements. If so many ids were lost that no number is near, [`AGREEING`] INSERTs must
-//! agree on how many, by values of their own column. Of an INSERT of several rows, the number that is said first is the first id.
+//! agree on how many, by values of their own column. Of an INSERT of several rows, the lowest number that is said is the first id.
 
+use super::matching::{Wanted, ascending};
+use std::cmp::Reverse;
 use std::collections::{BTreeMap, HashMap, VecDeque};
+use std::ops::Range;
 
 /// So far from where it is expected an id may be, or as far as [`WIDE_ROWS`] of the largest INSERTs reach.
 const WINDOW: u64 = 64;
@@ -50,8 +54,8 @@ pub(super) struct WorkedInsert {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct SaidNumber {
     pub value: u64,
-    /// The counter of the column that it is a value of, if it is of such a column.
-    pub counter: Option<usize>,
+    /// The number of the column that it is a value of, if it is one that a counter fills: several columns may have one counter.
+    pub column: Option<u16>,
 }
 
 /// All that is known while statements come.
@@ -100,26 +104,12 @@ impl Inference {
         let Session { statements, known, pending } = self.sessions.entry(session).or_default();
         *statements += 1;
         let first_said = |value: u64| known.iter().find(|(number, _)| *number == value).map(|(_, at)| *at);
-        let said: Vec<(SaidNumber, Option<u32>)> =
-            numbers.iter().map(|number| (*number, first_said(number.value))).collect();
-        let mut used = Vec::new();
-        // What fits several is the id that the session has learned last.
-        for pending in pending.iter_mut().rev() {
-            let is_new = |at: &Option<u32>| at.is_none_or(|at| at > pending.inserted_at);
-            let new = said.iter().filter(|(number, at)| is_new(at) && !used.contains(&number.value));
-            let new: Vec<SaidNumber> = new.map(|(number, _)| *number).collect();
-            pending.left -= 1;
-            match counters[pending.counter].look_for(pending, &new, inserts) {
-                Looked::Found(value) => {
-                    used.push(value);
-                    pending.left = 0;
-                }
-                Looked::Known => pending.left = 0,
-                Looked::Nothing => {}
-            }
-        }
-        pending.retain(|pending| pending.left > 0);
-        known.extend(said.iter().filter(|(_, at)| at.is_none()).map(|(number, _)| (number.value, *statements)));
+        let said: Vec<Said> =
+            numbers.iter().map(|number| Said { number: *number, first: first_said(number.value) }).collect();
+        pending.iter_mut().for_each(|pending| pending.left -= 1);
+        Looking { said: &said, pending, counters, inserts, used: Vec::new() }.find();
+        pending.retain(|pending| pending.left > 0 && inserts[pending.insert].id_after == 0);
+        known.extend(said.iter().filter(|it| it.first.is_none()).map(|it| (it.number.value, *statements)));
         let many = known.len().saturating_sub(KNOWN_MAX);
         known.drain(..many);
     }
@@ -131,14 +121,23 @@ impl Inference {
         let rows = rows.unwrap_or(0);
         self.inserts.push(WorkedInsert { text_place, id_after: 0, rows, column });
         let state = self.sessions.entry(session).or_default();
-        state.pending.retain(|pending| pending.counter != counter);
         let known = &mut self.counters[counter];
         if rows == 0 {
+            // What the session says from now on may be its ids.
+            state.pending.retain(|pending| pending.counter != counter);
             known.unseen = UNSEEN;
             return;
         }
-        let (inserted_at, before) = (state.statements, known.counted);
-        state.pending.push(Pending { insert, counter, rows: rows.into(), before, inserted_at, left: STATEMENTS });
+        state.pending.push(Pending {
+            insert,
+            counter,
+            column,
+            rows: rows.into(),
+            before: known.counted,
+            ids: 0..u64::MAX,
+            inserted_at: state.statements,
+            left: STATEMENTS,
+        });
         known.counted += u64::from(rows);
         known.most_rows = known.most_rows.max(rows.into());
         known.unseen = known.unseen.saturating_add(1);
@@ -173,35 +172,180 @@ struct Session {
     statements: u32,
     /// What it said last, and in which statement first: no id that the server makes later is among that.
     known: VecDeque<(u64, u32)>,
-    /// Its INSERTs of which the id is not known, the last of each counter.
+    /// Its INSERTs of which the id is not known, in their order.
     pending: Vec<Pending>,
 }
 
-#[derive(Clone, Copy)]
+#[derive(Clone)]
 struct Pending {
     /// Its number among all INSERTs.
     insert: usize,
     counter: usize,
+    column: u16,
     rows: u64,
     /// How many ids of the counter those before it have taken.
     before: u64,
+    /// Its ids are among these: between those of the session before and after it.
+    ids: Range<u64>,
     /// The statement of its session that it is.
     inserted_at: u32,
     /// So many more statements may say its id.
     left: u8,
 }
 
-/// What came of looking for an id.
-enum Looked {
-    /// It is this one.
-    Found(u64),
-    /// It was found before.
-    Known,
-    Nothing,
+/// A number in a statement, and in which statement of the session it was said first; `None` if it is this one.
+struct Said {
+    number: SaidNumber,
+    first: Option<u32>,
+}
+
+impl Said {
+    /// Whether the session had not said it before it inserted.
+    fn is_new_to(&self, pending: &Pending) -> bool {
+        self.first.is_none_or(|at| at > pending.inserted_at)
+    }
+}
+
+/// Why a number may be an id.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Evidence {
+    /// It is compared with the column itself.
+    Column,
+    /// It stands elsewhere.
+    Other,
+}
+
+/// The numbers of one counter that are ids of INSERTs of the session.
+struct Matched {
+    counter: usize,
+    /// The places of the INSERTs among those that are pending, and their first ids.
+    firsts: Vec<(usize, u64)>,
+    /// By how much the nearest is elsewhere than expected.
+    distance: u64,
+    /// The last INSERT.
+    last: usize,
+}
+
+/// One statement is looked at for ids.
+struct Looking<'a> {
+    said: &'a [Said],
+    pending: &'a mut [Pending],
+    counters: &'a mut [Counter],
+    inserts: &'a mut [WorkedInsert],
+    /// The numbers that are ids.
+    used: Vec<u64>,
+}
+
+impl Looking<'_> {
+    fn find(&mut self) {
+        if self.pending.is_empty() || self.said.is_empty() {
+            return;
+        }
+        // What is compared with the column itself says more than another number.
+        self.find_near(Evidence::Column);
+        self.find_near(Evidence::Other);
+        self.find_far();
+    }
+
+    fn is_found(&self, pending: &Pending) -> bool {
+        self.inserts[pending.insert].id_after > 0
+    }
+
+    /// What fits INSERTs of several counters is of the one that expects it most nearly, then of the last INSERT.
+    fn find_near(&mut self, evidence: Evidence) {
+        let mut counters: Vec<usize> = self.pending.iter().map(|pending| pending.counter).collect();
+        counters.sort_unstable();
+        counters.dedup();
+        while !counters.is_empty() {
+            let matched = counters.iter().filter_map(|counter| self.matched(*counter, evidence));
+            let Some(nearest) = matched.min_by_key(|it| (it.distance, Reverse(it.last))) else { return };
+            counters.retain(|counter| *counter != nearest.counter);
+            nearest.firsts.into_iter().for_each(|(at, first)| self.set(at, first));
+        }
+    }
+
+    /// The ids of the INSERTs of `counter` near to where they are expected; `None` if there are none.
+    fn matched(&self, counter: usize, evidence: Evidence) -> Option<Matched> {
+        let of_counter = &self.counters[counter];
+        let is_open = |at: &usize| self.pending[*at].counter == counter && !self.is_found(&self.pending[*at]);
+        let open: Vec<usize> = (0..self.pending.len()).filter(is_open).collect();
+        let wanted =
+            |at: &usize| Wanted { expected: of_counter.expected(&self.pending[*at]), rows: self.pending[*at].rows };
+        let wanted: Vec<Wanted> = open.iter().map(wanted).collect();
+        let mut said: Vec<&Said> = Vec::new();
+        for one in self.said {
+            let is_wanted = match evidence {
+                Evidence::Column => one.number.column.is_some(),
+                Evidence::Other => {
+                    let SaidNumber { value, column } = one.number;
+                    column.is_none() && value > SMALL_MAX && !self.used.contains(&value)
+                }
+            };
+            if is_wanted && said.iter().all(|other| other.number != one.number) {
+                said.push(one);
+            }
+        }
+        let numbers: Vec<u64> = said.iter().map(|one| one.number.value).collect();
+        let may_be = |insert: usize, number: usize| {
+            let (pending, one) = (&self.pending[open[insert]], said[number]);
+            let is_of_column = one.number.column.is_none_or(|column| column == pending.column);
+            is_of_column
+                && one.is_new_to(pending)
+                && of_counter.is_near(one.number.value, pending)
+                && of_counter.may_be(one.number.value, pending)
+        };
+        let pairs = ascending(&wanted, &numbers, may_be);
+        let distances = pairs.iter().map(|(insert, number)| numbers[*number].abs_diff(wanted[*insert].expected));
+        Some(Matched {
+            counter,
+            distance: distances.min()?,
+            last: pairs.iter().map(|(insert, _)| self.pending[open[*insert]].insert).max()?,
+            firsts: pairs.iter().map(|(insert, number)| (open[*insert], numbers[*number])).collect(),
+        })
+    }
+
+    /// The first id of the INSERT at this place is `first`.
+    fn set(&mut self, at: usize, first: u64) {
+        let Pending { insert, counter, rows, .. } = self.pending[at];
+        self.counters[counter].set(&self.pending[at], first, self.inserts);
+        self.used.push(first);
+        for other in self.pending.iter_mut().filter(|other| other.counter == counter) {
+            if other.insert < insert {
+                other.ids.end = other.ids.end.min(first);
+            } else {
+                other.ids.start = other.ids.start.max(first.saturating_add(rows));
+            }
+        }
+    }
+
+    /// Far from where ids are expected other numbers count in the same way: the ids of other tables. So only values of the column count there, for the
+    /// last INSERT with it.
+    fn find_far(&mut self) {
+        for at in 0..self.pending.len() {
+            let pending = &self.pending[at];
+            let is_last = self.pending[at + 1..].iter().all(|later| later.column != pending.column);
+            if !is_last || self.is_found(pending) {
+                continue;
+            }
+            let counter = &mut self.counters[pending.counter];
+            let expected = counter.expected(pending);
+            let is_far = |one: &&Said| {
+                let SaidNumber { value, column } = one.number;
+                let is_new = column == Some(pending.column) && one.is_new_to(pending) && !self.used.contains(&value);
+                is_new && value > expected && !counter.is_near(value, pending) && counter.may_be(value, pending)
+            };
+            let far: Vec<u64> = self.said.iter().filter(is_far).map(|one| one.number.value).collect();
+            for value in far {
+                if counter.count_elsewhere(Far { pending: pending.clone(), value }, self.inserts) {
+                    break;
+                }
+            }
+        }
+    }
 }
 
 /// A number that may be the first id of an INSERT, if the server counts elsewhere.
-#[derive(Clone, Copy)]
+#[derive(Clone)]
 struct Far {
     pending: Pending,
     value: u64,
@@ -227,33 +371,19 @@ impl Counter {
         self.last + pending.before + 1
     }
 
-    /// Looks for the id of an INSERT among `numbers`, which its session has not said before.
-    fn look_for(&mut self, pending: &Pending, numbers: &[SaidNumber], inserts: &mut [WorkedInsert]) -> Looked {
-        if inserts[pending.insert].id_after > 0 {
-            return Looked::Known;
-        }
-        let expected = self.counted_id(pending).saturating_add_signed(self.deviations.middle());
-        let window = window_of(self.most_rows);
-        let may_be = |number: &&SaidNumber| {
-            number.value > self.last
-                && number.counter.map_or(number.value > SMALL_MAX, |counter| counter == pending.counter)
-                && self.taken.is_free(number.value, pending.rows)
-        };
-        let is_near = |number: &&SaidNumber| number.value.abs_diff(expected) <= window;
-        // What is compared with the column itself says more than another number.
-        let near = numbers.iter().filter(may_be).filter(is_near).min_by_key(|number| number.counter.is_none());
-        if let Some(number) = near.copied() {
-            self.set(pending, number.value, inserts);
-            return Looked::Found(number.value);
-        }
-        // Far from there, other numbers count in the same way: the ids of other tables.
-        let is_far = |number: &&SaidNumber| number.counter.is_some() && number.value > expected;
-        let far: Vec<u64> = numbers.iter().filter(may_be).filter(is_far).map(|number| number.value).collect();
-        let found = far.into_iter().find(|value| {
-            let far = Far { pending: *pending, value: *value };
-            self.count_elsewhere(far, inserts)
-        });
-        found.map_or(Looked::Nothing, Looked::Found)
+    fn expected(&self, pending: &Pending) -> u64 {
+        self.counted_id(pending).saturating_add_signed(self.deviations.middle())
+    }
+
+    fn is_near(&self, value: u64, pending: &Pending) -> bool {
+        value.abs_diff(self.expected(pending)) <= window_of(self.most_rows)
+    }
+
+    /// Whether `value` may be the first id of an INSERT by the others that are known.
+    fn may_be(&self, value: u64, pending: &Pending) -> bool {
+        let is_counted = value > self.last && value - self.last <= u32::MAX.into();
+        let is_between = value >= pending.ids.start && value.saturating_add(pending.rows) <= pending.ids.end;
+        is_counted && is_between && self.taken.is_free(value, pending.rows)
     }
 
     /// Notes that the server may count elsewhere. Whether it does, because several INSERTs agree on it.
@@ -263,7 +393,7 @@ impl Counter {
             let differs = other.pending.insert != far.pending.insert && other.value != far.value;
             differs && deviation(other).abs_diff(deviation(&far)) <= AGREE_WITHIN
         };
-        let mut agreeing: Vec<Far> = self.far.iter().filter(agrees).copied().collect();
+        let mut agreeing: Vec<Far> = self.far.iter().filter(agrees).cloned().collect();
         agreeing.sort_by_key(|far| far.pending.insert);
         agreeing.dedup_by_key(|far| far.pending.insert);
         // A number that all sessions say is no id.
@@ -449,10 +579,12 @@ mod tests {
         InsertsUnknown,
         /// It says a number.
         Says(u64),
-        /// It says a value of the column of the counter with this number.
-        SaysOf(u64, usize),
+        /// It says several numbers in one statement.
+        SaysAll(&'static [u64]),
+        /// It says a value of the column with this number.
+        SaysOf(u64, u16),
     }
-    use Did::{Inserts, InsertsUnknown, Says, SaysOf};
+    use Did::{Inserts, InsertsUnknown, Says, SaysAll, SaysOf};
 
     const LAST: u64 = 500;
 
@@ -465,15 +597,16 @@ mod tests {
         let mut inference = Inference::new(&[LAST, LAST], vec![0, 1]);
         for (place, (session, did)) in (0..).zip(did) {
             let said = match did {
-                Says(value) => vec![SaidNumber { value: *value, counter: None }],
-                SaysOf(value, counter) => vec![SaidNumber { value: *value, counter: Some(*counter) }],
+                Says(value) => vec![SaidNumber { value: *value, column: None }],
+                SaysAll(values) => values.iter().map(|value| SaidNumber { value: *value, column: None }).collect(),
+                SaysOf(value, column) => vec![SaidNumber { value: *value, column: Some(*column) }],
                 Inserts(_) | InsertsUnknown => Vec::new(),
             };
             inference.say(*session, &said);
             match did {
                 Inserts(rows) => inference.insert(*session, place, 0, Some(*rows)),
                 InsertsUnknown => inference.insert(*session, place, 0, None),
-                Says(_) | SaysOf(..) => {}
+                Says(_) | SaysAll(_) | SaysOf(..) => {}
             }
         }
         inference.finish()
@@ -501,6 +634,41 @@ mod tests {
     }
 
     #[test]
+    fn several_inserts_of_a_session_have_ids_in_their_order() {
+        let two = [(1, Inserts(1)), (1, Inserts(1))];
+        let then = |did: &[(u32, Did)]| ids(&[&two[..], did].concat());
+        assert_eq!(then(&[(1, SaysAll(&[501, 1, 1, 502, 2, 2]))]), [501, 502]);
+        assert_eq!(then(&[(1, SaysOf(501, 0))]), [501, 502], "the first one is said alone");
+        assert_eq!(then(&[(1, SaysOf(502, 0)), (1, SaysOf(501, 0))]), [501, 502]);
+        assert_eq!(then(&[(1, Says(504)), (1, Says(506))]), [501, 504], "it is below what came later");
+        // Another session took one in between.
+        let between = [(1, Inserts(1)), (2, Inserts(1)), (1, Inserts(1)), (1, SaysAll(&[503, 502])), (2, Says(501))];
+        assert_eq!(ids(&between), [502, 501, 503]);
+    }
+
+    #[test]
+    fn columns_with_one_counter_have_values_of_their_own() {
+        let mut inference = Inference::new(&[LAST], vec![0, 0]);
+        let of = |column: u16, values: &[u64]| -> Vec<SaidNumber> {
+            values.iter().map(|value| SaidNumber { value: *value, column: Some(column) }).collect()
+        };
+        let mut expected = Vec::new();
+        for turn in 0..40u64 {
+            let first = LAST + 1 + turn * 3;
+            let place = turn * 2;
+            inference.say(1, &[]);
+            inference.insert(1, place, 0, Some(2));
+            inference.say(1, &[]);
+            inference.insert(1, place + 1, 1, Some(1));
+            inference.say(1, &of(0, &[first, first + 1]));
+            inference.say(1, &of(1, &[first + 2]));
+            expected.extend([turn as u32 * 3 + 1, turn as u32 * 3 + 3]);
+        }
+        let found: Vec<u32> = inference.finish().inserts.iter().map(|insert| insert.id_after).collect();
+        assert_eq!(found, expected);
+    }
+
+    #[test]
     fn numbers_that_are_no_ids_are_no_evidence() {
         // Not above the last id, far away, said before the INSERT, of another column, taken.
         for other in [Says(500), Says(7), Says(9_000), Says(509), SaysOf(503, 1), Says(501)] {
@@ -511,18 +679,18 @@ mod tests {
         // A value of the column itself says more.
         let mut inference = Inference::new(&[LAST], vec![0]);
         inference.insert(1, 0, 0, Some(1));
-        let said = [(510, None), (501, Some(0))].map(|(value, counter)| SaidNumber { value, counter });
+        let said = [(510, None), (501, Some(0))].map(|(value, column)| SaidNumber { value, column });
         inference.say(1, &said);
         assert_eq!(inference.finish().inserts[0].id_after, 1);
     }
 
     #[test]
     fn a_small_number_is_an_id_if_it_is_said_of_its_column() {
-        let first_id = |counter: Option<usize>| {
+        let first_id = |column: Option<u16>| {
             let mut inference = Inference::new(&[0], vec![0]);
             inference.insert(1, 0, 0, Some(1));
-            inference.say(1, &[SaidNumber { value: 21, counter: None }]);
-            inference.say(1, &[SaidNumber { value: 2, counter }]);
+            inference.say(1, &[SaidNumber { value: 21, column: None }]);
+            inference.say(1, &[SaidNumber { value: 2, column }]);
             inference.finish().inserts[0].id_after
         };
         assert_eq!([first_id(None), first_id(Some(0))], [1, 2]);
@@ -533,7 +701,7 @@ mod tests {
         let mut inference = Inference::new(&[LAST, LAST], vec![0, 1]);
         inference.insert(1, 0, 0, Some(1));
         inference.insert(1, 1, 1, Some(1));
-        inference.say(1, &[SaidNumber { value: 502, counter: None }]);
+        inference.say(1, &[SaidNumber { value: 502, column: None }]);
         let ids: Vec<u32> = inference.finish().inserts.iter().map(|insert| insert.id_after).collect();
         assert_eq!(ids, [1, 2]);
     }
@@ -587,7 +755,7 @@ mod tests {
     fn sessions_without_end_take_no_memory_without_end() {
         let mut inference = Inference::new(&[0], vec![0]);
         for session in 0..2 * SESSIONS_MAX as u32 + 10 {
-            inference.say(session, &[SaidNumber { value: 7, counter: None }]);
+            inference.say(session, &[SaidNumber { value: 7, column: None }]);
             inference.insert(session, session.into(), 0, Some(1));
             assert!(inference.sessions.len() <= SESSIONS_MAX);
         }

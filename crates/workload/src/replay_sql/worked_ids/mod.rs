@@ -6,6 +6,7 @@
 //! fewer sessions they may have gaps.
 
 mod inference;
+mod matching;
 
 use super::recording::{ReadStatement, RecordedStatement, SqlRecording};
 use super::wanted::LogDialect;
@@ -188,8 +189,8 @@ impl<'a> Pass<'a> {
         } else {
             Vec::new()
         };
-        let counter = |token: usize| said.iter().find(|it| it.token == token).map(|it| here.numbers[it.column].1);
-        let said_numbers = numbers.iter().map(|(token, value)| SaidNumber { value: *value, counter: counter(*token) });
+        let column = |token: usize| said.iter().find(|it| it.token == token).map(|it| here.numbers[it.column].0);
+        let said_numbers = numbers.iter().map(|(token, value)| SaidNumber { value: *value, column: column(*token) });
         self.inference.say(session, &said_numbers.collect::<Vec<_>>());
         let (Some(insert), Some(place)) = (insert, place) else { return };
         // MySQL makes an id in place of a 0.
@@ -297,6 +298,25 @@ mod tests {
         let recording = recorded(LogDialect::Mysql, &FOUND, none);
         let ids = worked(LogDialect::Mysql, &recording).unwrap();
         assert_eq!(put(&ids, &recording), ["502", "501", "501", "503"]);
+    }
+
+    #[test]
+    fn inserts_of_one_session_before_any_of_its_ids_is_said_have_them_in_their_order() {
+        let found = [
+            ORDER,
+            ORDER,
+            "INSERT INTO lines (order_id, item, qty) VALUES (501, 1, 1), (502, 2, 2)",
+            "UPDATE orders SET total = 10 WHERE id = 501",
+            "UPDATE orders SET total = 20 WHERE id = 502",
+            ORDER,
+            ORDER,
+            "UPDATE orders SET state = 'a' WHERE id = 503",
+            "UPDATE orders SET state = 'b' WHERE id = 504",
+        ];
+        let recording = recorded(LogDialect::Postgres, &found.map(|text| ("a", text)), RecordedAnswer::default());
+        let ids = worked(LogDialect::Postgres, &recording).unwrap();
+        assert_eq!(put(&ids, &recording), ["id\t501", "id\t502", "id\t501\t502", "id\t503", "id\t504"]);
+        assert!(ids.told().starts_with("worked out: 4 by what the sessions say later and 1 "), "{}", ids.told());
     }
 
     #[test]
