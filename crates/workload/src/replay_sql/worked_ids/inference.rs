@@ -22,7 +22,7 @@ const SMALL_MAX: u64 = 256;
 const STATEMENTS: u8 = 20;
 /// So many of the numbers that a session said last are known.
 const KNOWN_MAX: usize = 128;
-/// So many sessions are known at once: 20 MB.
+/// So many sessions are known at once: 60 MB.
 const SESSIONS_MAX: usize = 20_000;
 /// Ids are expected where the middle one of the last so many was.
 const DEVIATIONS: usize = 9;
@@ -65,6 +65,8 @@ pub(super) struct Inference {
     counters: Vec<Counter>,
     sessions: HashMap<u32, Session>,
     inserts: Vec<WorkedInsert>,
+    /// The lowest of the last ids before the recording.
+    lowest: u64,
 }
 
 /// What came of it.
@@ -82,7 +84,8 @@ impl Inference {
     /// Of counters with these `lasts`, the last ids before the recording.
     pub(super) fn new(lasts: &[u64], counter_of: Vec<usize>) -> Inference {
         let counters = lasts.iter().map(|last| Counter { last: *last, ..Counter::default() }).collect();
-        Inference { counter_of, counters, sessions: HashMap::new(), inserts: Vec::new() }
+        let lowest = lasts.iter().copied().min().unwrap_or(0);
+        Inference { counter_of, counters, sessions: HashMap::new(), inserts: Vec::new(), lowest }
     }
 
     /// How many INSERTs there are.
@@ -90,11 +93,10 @@ impl Inference {
         self.inserts.len()
     }
 
-    /// Whether one of `numbers` may be an id of which `session` has not said anything yet.
-    pub(super) fn is_waiting(&self, session: u32, mut numbers: impl Iterator<Item = u64>) -> bool {
-        let Some(state) = self.sessions.get(&session) else { return false };
-        let lowest = state.pending.iter().map(|pending| self.counters[pending.counter].last).min();
-        lowest.is_some_and(|lowest| numbers.any(|number| number > lowest))
+    /// Whether one of `numbers` may be an id that was made since the recording began: it counts of which column the session says it, also before the
+    /// session inserts.
+    pub(super) fn may_be_ids(&self, mut numbers: impl Iterator<Item = u64>) -> bool {
+        numbers.any(|number| number > self.lowest)
     }
 
     /// The next statement of `session` says `numbers`.
@@ -103,13 +105,21 @@ impl Inference {
         let (counters, inserts) = (&mut self.counters, &mut self.inserts);
         let Session { statements, known, pending } = self.sessions.entry(session).or_default();
         *statements += 1;
-        let first_said = |value: u64| known.iter().find(|(number, _)| *number == value).map(|(_, at)| *at);
+        let first_said = |said: &SaidNumber| {
+            // As a value of another column a number says nothing of this one.
+            let is_it = |known: &SaidNumber| known.value == said.value && said.column.is_none_or(|_| known == said);
+            known.iter().find(|(known, _)| is_it(known)).map(|(_, at)| *at)
+        };
         let said: Vec<Said> =
-            numbers.iter().map(|number| Said { number: *number, first: first_said(number.value) }).collect();
+            numbers.iter().map(|number| Said { number: *number, first: first_said(number) }).collect();
         pending.iter_mut().for_each(|pending| pending.left -= 1);
         Looking { said: &said, pending, counters, inserts, used: Vec::new() }.find();
         pending.retain(|pending| pending.left > 0 && inserts[pending.insert].id_after == 0);
-        known.extend(said.iter().filter(|it| it.first.is_none()).map(|it| (it.number.value, *statements)));
+        for Said { number, .. } in said {
+            if known.iter().all(|(other, _)| *other != number) {
+                known.push_back((number, *statements));
+            }
+        }
         let many = known.len().saturating_sub(KNOWN_MAX);
         known.drain(..many);
     }
@@ -171,7 +181,7 @@ struct Session {
     /// How many statements it has sent.
     statements: u32,
     /// What it said last, and in which statement first: no id that the server makes later is among that.
-    known: VecDeque<(u64, u32)>,
+    known: VecDeque<(SaidNumber, u32)>,
     /// Its INSERTs of which the id is not known, in their order.
     pending: Vec<Pending>,
 }
@@ -711,6 +721,18 @@ mod tests {
         // As a value of another counter's column first, then of its own.
         let did = [(1, Inserts(1)), (1, SaysOf(502, 1)), (1, SaysOf(502, 0)), (2, Inserts(1))];
         assert_eq!(ids(&did), [502, 501]);
+    }
+
+    #[test]
+    fn a_number_beside_its_column_is_an_id_unless_it_was_said_of_the_column_before() {
+        let after =
+            |said: Did| ids(&[(1, said), (1, Inserts(1)), (1, Says(503)), (1, SaysOf(503, 0)), (2, Inserts(1))]);
+        assert_eq!(after(Says(503)), [503, 501]);
+        assert_eq!(after(SaysOf(503, 1)), [503, 501]);
+        assert_eq!(after(SaysOf(503, 0)), [501, 502]);
+        // Several rows.
+        let several = [(1, Says(504)), (1, Inserts(2)), (1, SaysOf(504, 0)), (2, Inserts(2))];
+        assert_eq!(ids(&several), [504, 501]);
     }
 
     #[test]

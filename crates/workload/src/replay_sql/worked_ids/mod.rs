@@ -22,8 +22,10 @@ const INSERTS_MAX: usize = 10_000_000;
 const NUMBERS_MAX: usize = 64;
 /// Their numbers have two bytes.
 const COLUMNS_MAX: usize = 60_000;
-/// Words and signs before a number that is no value of a column.
-const BEFORE_OTHERS: [&str; 8] = ["limit", "offset", "interval", "+", "-", "*", "/", "%"];
+/// Words before a number that is no value of a column.
+const BEFORE_OTHERS: [&str; 3] = ["limit", "offset", "interval"];
+/// Signs between what is calculated.
+const CALCULATED: [&str; 6] = ["+", "-", "*", "/", "%", "||"];
 
 /// A column that a counter of the server fills.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -183,8 +185,8 @@ impl<'a> Pass<'a> {
         let session = statement.session;
         let numbers = numbers_in(text, &tokens);
         let place = insert.as_ref().and_then(|insert| here.place_of(&insert.table, self.dialect));
-        let is_waiting = self.inference.is_waiting(session, numbers.iter().map(|(_, number)| *number));
-        let said = if place.is_some() || is_waiting {
+        let may_be_ids = self.inference.may_be_ids(numbers.iter().map(|(_, number)| *number));
+        let said = if place.is_some() || may_be_ids {
             sql::said_values(text, &tokens, dialect, None, &here.columns).values
         } else {
             Vec::new()
@@ -215,13 +217,15 @@ fn numbers_in(text: &str, tokens: &[Token]) -> Vec<(usize, u64)> {
     let mut numbers = Vec::new();
     for (at, token) in tokens.iter().enumerate() {
         let before = at.checked_sub(1).map_or("", |before| tokens[before].text(text));
+        let behind = tokens.get(at + 1).map_or("", |behind| behind.text(text));
         let written = token.text(text);
         let inside = match token.kind {
             TokenKind::Number => written,
             TokenKind::Text => written.trim_matches(['\'', '"']).trim_start_matches('{').trim_end_matches('}'),
             _ => continue,
         };
-        if BEFORE_OTHERS.iter().any(|other| other.eq_ignore_ascii_case(before)) {
+        let is_calculated = CALCULATED.iter().any(|sign| [before, behind].contains(sign));
+        if is_calculated || BEFORE_OTHERS.iter().any(|other| other.eq_ignore_ascii_case(before)) {
             continue;
         }
         let is_id = |number: &&str| number.bytes().all(|byte| byte.is_ascii_digit()) && !number.starts_with('0');
@@ -320,6 +324,18 @@ mod tests {
     }
 
     #[test]
+    fn a_number_that_was_said_of_another_column_may_be_an_id() {
+        let of = |said: &'static str| {
+            let update = "UPDATE orders SET total = 1 WHERE id = 501";
+            let found = [("b", said), ("a", ORDER), ("b", ORDER), ("b", update)];
+            let recording = recorded(LogDialect::Postgres, &found, RecordedAnswer::default());
+            put(&worked(LogDialect::Postgres, &recording).unwrap(), &recording)
+        };
+        assert_eq!(of("SELECT 1 FROM orders WHERE customer = 501"), ["id\t502", "id\t501"]);
+        assert_eq!(of("SELECT 1 FROM orders WHERE id = 501"), ["id\t501", "id\t502"]);
+    }
+
+    #[test]
     fn copies_have_the_ids_of_the_whole() {
         let recording = recorded(LogDialect::Postgres, &FOUND, RecordedAnswer::default());
         let ids = worked(LogDialect::Postgres, &recording).unwrap();
@@ -360,6 +376,9 @@ mod tests {
             found.into_iter().map(|(_, number)| number).collect::<Vec<u64>>()
         };
         assert_eq!(numbers("SELECT 5, '6', 7.5, 'a8', t9 FROM t WHERE id = ANY ('{10, 11}') LIMIT 12"), [5, 6, 10, 11]);
-        assert_eq!(numbers("UPDATE t SET n = n + 5, d = '2026-11-28', p = '0049' WHERE id IN (6,7)"), [6, 7]);
+        assert_eq!(
+            numbers("UPDATE t SET n = n + 5, m = 8 * m, d = '2026-11-28', p = '0049' WHERE id IN (6,7)"),
+            [6, 7]
+        );
     }
 }
