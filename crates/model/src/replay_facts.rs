@@ -19,6 +19,8 @@ pub const REPLAY_RESULTS_FACT: &str = "replay_results.";
 pub const REPLAY_ORDER_FACT: &str = "replay_order";
 /// The fact that tells of each key of a replay how many of its values each further copy has moved.
 pub const REPLAY_KEYS_FACT: &str = "replay_keys";
+/// The fact that begins with how often the server was told an id.
+pub const REPLAY_IDS_FACT: &str = "replay_ids";
 
 /// What a log has of answers.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]

@@ -6,12 +6,12 @@
 //! what takes the next number without telling it gets about the same.
 
 use crate::sql::replay_failures::without_values;
-use model::Fact;
+use model::{Fact, REPLAY_IDS_FACT};
 use std::collections::HashMap;
 use std::fmt::Write as _;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::sync::{Mutex, PoisonError};
-use workload::replay_sql::{CountedColumn, RecordedAnswer, WorkedIds};
+use workload::replay_sql::{CountedColumn, FilledBy, RecordedAnswer, WorkedIds};
 
 /// How many ids were set, and why others were not.
 #[derive(Default)]
@@ -60,7 +60,7 @@ impl ReplayIds {
         let refused = if refused > 0 { format!(", {refused} refused: {why}") } else { String::new() };
         let worked = &self.worked;
         let is_told = set > 0 || !refused.is_empty() || !worked.is_empty();
-        is_told.then(|| Fact::new("replay_ids", format!("{set} set{refused}{worked}")))
+        is_told.then(|| Fact::new(REPLAY_IDS_FACT, format!("{set} set{refused}{worked}")))
     }
 }
 
@@ -99,14 +99,16 @@ impl SetIds {
 pub struct CounterWords {
     /// What a connection executes before; a server that does not know it refuses it.
     pub before: Option<&'static str>,
-    /// The query for the columns of the current schema that are filled by counters which count by one: tables, columns, their places from 0, counters, and
-    /// the last ids that these gave.
+    /// The query for the columns of the current schema that are filled by counters which count by one: tables, columns, their places from 0, counters,
+    /// the last ids that these gave, and the first ones if they begin again.
     pub columns: &'static str,
+    /// The query for the bodies of the triggers of the current schema.
+    pub triggers: &'static str,
 }
 
 /// The column of `schema` that the server tells of in `row`; `None` if something of it is not known.
 pub fn counted_column(schema: &str, row: Vec<Option<String>>) -> Option<CountedColumn> {
-    let [table, column, place, counter, last] = <[Option<String>; 5]>::try_from(row).ok()?;
+    let [table, column, place, counter, last, start] = <[Option<String>; 6]>::try_from(row).ok()?;
     Some(CountedColumn {
         schema: schema.to_owned(),
         table: table?,
@@ -114,6 +116,8 @@ pub fn counted_column(schema: &str, row: Vec<Option<String>>) -> Option<CountedC
         place: place?.parse().ok()?,
         counter: counter?,
         last: last?.parse().ok()?,
+        start: start?.parse().ok()?,
+        filled_by: FilledBy::Statements,
     })
 }
 
@@ -202,11 +206,11 @@ mod tests {
 
     #[test]
     fn a_column_of_which_the_server_does_not_tell_all_has_no_counter() {
-        let row = |words: [&str; 5]| words.map(|word| Some(word.to_owned())).to_vec();
-        let column = counted_column("shop", row(["orders", "id", "0", "orders_id_seq", "500"])).unwrap();
-        assert_eq!((column.schema.as_str(), column.place, column.last), ("shop", 0, 500));
+        let row = |words: [&str; 6]| words.map(|word| Some(word.to_owned())).to_vec();
+        let column = counted_column("shop", row(["orders", "id", "0", "orders_id_seq", "500", "1"])).unwrap();
+        assert_eq!((column.schema.as_str(), column.place, column.last, column.start), ("shop", 0, 500, 1));
         for last in ["-1", ""] {
-            assert_eq!(counted_column("shop", row(["orders", "id", "0", "orders_id_seq", last])), None);
+            assert_eq!(counted_column("shop", row(["orders", "id", "0", "orders_id_seq", last, "1"])), None);
         }
         assert_eq!(counted_column("shop", vec![Some("orders".to_owned()), None]), None);
     }

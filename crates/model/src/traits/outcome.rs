@@ -6,8 +6,8 @@ use super::replay::{RecordedStarts, ReplayDivergence};
 use crate::connections::{HoldOutcome, ListenBacklog};
 use crate::kind_plan::{KindPlan, REPLAY_PLAN_FACT};
 use crate::replay_facts::{
-    FailureMessage, KindResults, REPLAY_COMPARED_FACT, REPLAY_DIVERGENCE_FACT, REPLAY_FAILURES_FACT, REPLAY_KEYS_FACT,
-    REPLAY_ORDER_FACT, REPLAY_RESULTS_FACT,
+    FailureMessage, KindResults, REPLAY_COMPARED_FACT, REPLAY_DIVERGENCE_FACT, REPLAY_FAILURES_FACT, REPLAY_IDS_FACT,
+    REPLAY_KEYS_FACT, REPLAY_ORDER_FACT, REPLAY_RESULTS_FACT,
 };
 use crate::units::Nanos;
 use crate::variant::{StatementEffort, StatementResult};
@@ -205,7 +205,7 @@ impl PointOutcome {
             self.replay_plans.extend(KindPlan::from_text(text));
         } else if name.starts_with(REPLAY_FAILURES_FACT) {
             self.replay_failures.extend(FailureMessage::from_text(text));
-        } else if [REPLAY_COMPARED_FACT, REPLAY_ORDER_FACT, REPLAY_KEYS_FACT].contains(&name)
+        } else if [REPLAY_COMPARED_FACT, REPLAY_ORDER_FACT, REPLAY_KEYS_FACT, REPLAY_IDS_FACT].contains(&name)
             || name.starts_with(REPLAY_DIVERGENCE_FACT)
         {
             self.replay_divergence.get_or_insert_default().learn(name, text);

@@ -3,7 +3,8 @@
 //! In: facts of a replay. Out: [`ReplayDivergence`] and [`RecordedStarts`]. Limits: what the log does not have is not compared.
 
 use crate::replay_facts::{
-    ComparedBy, KindDivergence, MovedKeys, REPLAY_COMPARED_FACT, REPLAY_KEYS_FACT, REPLAY_ORDER_FACT, RowOrder,
+    ComparedBy, KindDivergence, MovedKeys, REPLAY_COMPARED_FACT, REPLAY_IDS_FACT, REPLAY_KEYS_FACT, REPLAY_ORDER_FACT,
+    RowOrder,
 };
 use crate::units::Nanos;
 use serde::{Deserialize, Serialize};
@@ -37,6 +38,9 @@ pub struct ReplayDivergence {
     /// Those of them of which no value was moved.
     #[serde(default)]
     pub still_keys: Vec<String>,
+    /// How often the server was told an id.
+    #[serde(default)]
+    pub told_ids: u64,
 }
 
 /// How punctually the requests of a recording began.
@@ -65,6 +69,9 @@ impl ReplayDivergence {
             let MovedKeys(keys) = MovedKeys::from_text(text);
             self.keys += keys.len() as u64;
             self.still_keys.extend(keys.into_iter().filter(|key| key.moved == 0).map(|key| key.name));
+        } else if name == REPLAY_IDS_FACT {
+            let told = text.split(' ').next().and_then(|count| count.parse().ok());
+            self.told_ids = self.told_ids.saturating_add(told.unwrap_or(0));
         } else if let Some(kind) = KindDivergence::from_text(text) {
             self.compared = self.compared.saturating_add(kind.compared);
             self.diverged = self.diverged.saturating_add(kind.diverged());

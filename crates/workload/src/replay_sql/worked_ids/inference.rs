@@ -46,8 +46,15 @@ pub(super) struct WorkedInsert {
     pub id_after: u32,
     /// How many it takes; 0 if that is not known.
     pub rows: u16,
-    /// The number of the column that has them.
-    pub column: u16,
+    /// What counts its ids: its place among the [`Numbering`]s.
+    pub numbering: u16,
+}
+
+/// A column whose ids a counter counts, until that is set.
+#[derive(Clone, Copy)]
+struct Numbering {
+    column: u16,
+    counter: usize,
 }
 
 /// A whole number in a statement.
@@ -60,8 +67,9 @@ pub(super) struct SaidNumber {
 
 /// All that is known while statements come.
 pub(super) struct Inference {
-    /// Of each column the number of its counter.
-    counter_of: Vec<usize>,
+    numberings: Vec<Numbering>,
+    /// Of each column the numbering of its next ids.
+    current: Vec<u16>,
     counters: Vec<Counter>,
     sessions: HashMap<u32, Session>,
     inserts: Vec<WorkedInsert>,
@@ -72,8 +80,10 @@ pub(super) struct Inference {
 /// What came of it.
 #[derive(Debug, Default)]
 pub(super) struct Inferred {
-    /// The inserts, by their places.
+    /// The inserts whose ids are known, by their places.
     pub inserts: Vec<WorkedInsert>,
+    /// Of each numbering the column, and the last id before.
+    pub numberings: Vec<(u16, u64)>,
     /// Of how many sessions say the id.
     pub said: usize,
     /// How many got one that was left.
@@ -85,7 +95,10 @@ impl Inference {
     pub(super) fn new(lasts: &[u64], counter_of: Vec<usize>) -> Inference {
         let counters = lasts.iter().map(|last| Counter { last: *last, ..Counter::default() }).collect();
         let lowest = lasts.iter().copied().min().unwrap_or(0);
-        Inference { counter_of, counters, sessions: HashMap::new(), inserts: Vec::new(), lowest }
+        let numberings = (0..).zip(counter_of).map(|(column, counter)| Numbering { column, counter });
+        let numberings: Vec<Numbering> = numberings.collect();
+        let current = numberings.iter().map(|numbering| numbering.column).collect();
+        Inference { numberings, current, counters, sessions: HashMap::new(), inserts: Vec::new(), lowest }
     }
 
     /// How many INSERTs there are.
@@ -126,10 +139,11 @@ impl Inference {
 
     /// The statement inserts so many `rows` with ids of `column`; `None` if their number is not known.
     pub(super) fn insert(&mut self, session: u32, text_place: u64, column: u16, rows: Option<u16>) {
-        let counter = self.counter_of[usize::from(column)];
+        let numbering = self.current[usize::from(column)];
+        let counter = self.numberings[usize::from(numbering)].counter;
         let insert = self.inserts.len();
         let rows = rows.unwrap_or(0);
-        self.inserts.push(WorkedInsert { text_place, id_after: 0, rows, column });
+        self.inserts.push(WorkedInsert { text_place, id_after: 0, rows, numbering });
         let state = self.sessions.entry(session).or_default();
         let known = &mut self.counters[counter];
         if rows == 0 {
@@ -153,15 +167,47 @@ impl Inference {
         known.unseen = known.unseen.saturating_add(1);
     }
 
+    /// The counter of `column` goes on behind `last`. Whether it can: there is an end to how often.
+    pub(super) fn set_counter(&mut self, column: u16, last: u64) -> bool {
+        let set = self.numberings[usize::from(self.current[usize::from(column)])].counter;
+        self.lowest = self.lowest.min(last);
+        if self.counters[set].counted == 0 && self.counters[set].unseen == 0 {
+            self.counters[set] = Counter { last, ..Counter::default() };
+            return true;
+        }
+        let is_of_counter =
+            |column: &u16| self.numberings[usize::from(self.current[usize::from(*column)])].counter == set;
+        let columns: Vec<u16> = (0..).take(self.current.len()).filter(is_of_counter).collect();
+        if self.numberings.len() + columns.len() > usize::from(u16::MAX) {
+            return false;
+        }
+        let counter = self.counters.len();
+        self.counters.push(Counter { last, ..Counter::default() });
+        for column in columns {
+            self.current[usize::from(column)] = self.numberings.len() as u16;
+            self.numberings.push(Numbering { column, counter });
+        }
+        true
+    }
+
+    /// Where the counter of `column` is about: the last id that INSERTs have taken.
+    pub(super) fn last_of(&self, column: u16) -> u64 {
+        let counter = &self.counters[self.numberings[usize::from(self.current[usize::from(column)])].counter];
+        (counter.last + counter.counted).saturating_add_signed(counter.deviations.middle())
+    }
+
     /// Those of which sessions do not say the id get what is left.
     pub(super) fn finish(self) -> Inferred {
-        let Inference { counter_of, mut inserts, .. } = self;
+        let Inference { numberings, counters, mut inserts, .. } = self;
         let said = inserts.iter().filter(|insert| insert.id_after > 0).count();
-        let counter = |insert: &WorkedInsert| counter_of[usize::from(insert.column)];
+        let counter = |insert: &WorkedInsert| numberings[usize::from(insert.numbering)].counter;
         inserts.sort_unstable_by_key(|insert| (counter(insert), insert.text_place));
         let left: usize = inserts.chunk_by_mut(|one, next| counter(one) == counter(next)).map(give_left).sum();
+        // One statement may take ids of several counters, of which one is known at most.
+        inserts.retain(|insert| insert.id_after > 0);
         inserts.sort_unstable_by_key(|insert| insert.text_place);
-        Inferred { inserts, said, left }
+        let numberings = numberings.iter().map(|it| (it.column, counters[it.counter].last)).collect();
+        Inferred { inserts, numberings, said, left }
     }
 
     /// Forgets sessions if there are too many: first those that wait for nothing.
@@ -589,18 +635,26 @@ mod tests {
         InsertsUnknown,
         /// It says a number.
         Says(u64),
+        /// It sets the counter.
+        Sets(u64),
         /// It says several numbers in one statement.
         SaysAll(&'static [u64]),
         /// It says a value of the column with this number.
         SaysOf(u64, u16),
     }
-    use Did::{Inserts, InsertsUnknown, Says, SaysAll, SaysOf};
+    use Did::{Inserts, InsertsUnknown, Says, SaysAll, SaysOf, Sets};
 
     const LAST: u64 = 500;
 
     /// The ids of INSERTs of one counter, whose last one was 500, in the order of what sessions did; 0 for those that are not known.
     fn ids(did: &[(u32, Did)]) -> Vec<u64> {
-        inferred(did).inserts.iter().map(|it| if it.id_after > 0 { LAST + u64::from(it.id_after) } else { 0 }).collect()
+        let Inferred { inserts, numberings, .. } = inferred(did);
+        let places = (0..).zip(did).filter(|(_, (_, did))| matches!(did, Inserts(_) | InsertsUnknown));
+        let id = |place: u64| {
+            let insert = inserts.iter().find(|insert| insert.text_place == place);
+            insert.map_or(0, |it| numberings[usize::from(it.numbering)].1 + u64::from(it.id_after))
+        };
+        places.map(|(place, _)| id(place)).collect()
     }
 
     fn inferred(did: &[(u32, Did)]) -> Inferred {
@@ -610,12 +664,13 @@ mod tests {
                 Says(value) => vec![SaidNumber { value: *value, column: None }],
                 SaysAll(values) => values.iter().map(|value| SaidNumber { value: *value, column: None }).collect(),
                 SaysOf(value, column) => vec![SaidNumber { value: *value, column: Some(*column) }],
-                Inserts(_) | InsertsUnknown => Vec::new(),
+                Inserts(_) | InsertsUnknown | Sets(_) => Vec::new(),
             };
             inference.say(*session, &said);
             match did {
                 Inserts(rows) => inference.insert(*session, place, 0, Some(*rows)),
                 InsertsUnknown => inference.insert(*session, place, 0, None),
+                Sets(last) => assert!(inference.set_counter(0, *last)),
                 Says(_) | SaysAll(_) | SaysOf(..) => {}
             }
         }
@@ -771,6 +826,33 @@ mod tests {
         did.push((9, Inserts(1)));
         assert_eq!(ids(&did), [501, 0, 0, 90_001, 90_002, 90_003, 90_004, 90_005]);
         assert_eq!(ids(&[(9, InsertsUnknown), (8, Inserts(1)), (8, Says(505)), (8, Inserts(1))]), [0, 505, 506]);
+    }
+
+    #[test]
+    fn a_counter_that_is_set_goes_on_from_there() {
+        let did = [(1, Inserts(1)), (1, Sets(3_000)), (2, Inserts(2)), (1, Inserts(1)), (1, SaysOf(3_001, 0))];
+        assert_eq!(ids(&did), [501, 3_002, 3_001]);
+        // Below what was there, and before anything else.
+        assert_eq!(ids(&[(1, Inserts(2)), (1, Sets(0)), (1, Inserts(1)), (2, Inserts(1))]), [501, 1, 2]);
+        assert_eq!(ids(&[(1, Sets(90)), (1, Sets(70)), (1, Inserts(1))]), [71]);
+        assert_eq!(ids(&[(1, InsertsUnknown), (1, Sets(70)), (1, Inserts(1))]), [0, 71]);
+        // What an INSERT before it took is said behind it.
+        assert_eq!(ids(&[(1, Inserts(1)), (1, Sets(3_000)), (1, SaysOf(503, 0)), (1, Inserts(1))]), [503, 3_001]);
+    }
+
+    #[test]
+    fn a_counter_that_is_set_without_end_is_not_known_any_more() {
+        let mut inference = Inference::new(&[LAST, LAST], vec![0, 0]);
+        let mut set = 0;
+        loop {
+            inference.insert(1, set, 0, Some(1));
+            if !inference.set_counter(1, LAST + set) {
+                break;
+            }
+            set += 1;
+        }
+        assert_eq!(set, (u64::from(u16::MAX) - 2) / 2);
+        assert_eq!(inference.finish().numberings[2..4], [(0, LAST), (1, LAST)]);
     }
 
     #[test]

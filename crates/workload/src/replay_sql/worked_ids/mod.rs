@@ -1,18 +1,22 @@
 //! The ids that the recorded server made, of a recording that does not have them: worked out.
 //!
 //! In: a recording with writes, the columns that counters of the server fill, and the last id that each counter gave before. Out: [`WorkedIds`], which
-//! put the ids behind the statements as if the log had them. Limits: counters that count by one. The whole recording is read once more. An id takes 16
-//! bytes; of more than [`INSERTS_MAX`] INSERTs none is worked out. A stretch of a recording and its copies have the ids of the whole, and with
-//! fewer sessions they may have gaps.
+//! put the ids behind the statements as if the log had them. Limits: counters that count by one, of tables into which no trigger inserts. What takes
+//! ids within something else (WITH, MERGE, `nextval`) makes those behind it unknown, until sessions say them; what sets a counter is followed. The whole
+//! recording is read once more. An id takes 16 bytes; of more than [`INSERTS_MAX`] INSERTs none is worked out. A stretch of a recording and its copies
+//! have the ids of the whole, and with fewer sessions they may have gaps.
 
+mod counters;
 mod inference;
 mod matching;
 
 use super::recording::{ReadStatement, RecordedStatement, SqlRecording};
 use super::wanted::LogDialect;
+pub use counters::note_triggers;
+use counters::{Moved, ReadText, SchemaColumns, Step};
 use inference::{Inference, Inferred, SaidNumber, WorkedInsert};
-use sql::{SaidValue, Token, TokenKind};
-use std::collections::{BTreeMap, HashMap};
+use sql::{Token, TokenKind};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::fmt::Write as _;
 use std::io;
 
@@ -22,6 +26,8 @@ const INSERTS_MAX: usize = 10_000_000;
 const NUMBERS_MAX: usize = 64;
 /// Their numbers have two bytes.
 const COLUMNS_MAX: usize = 60_000;
+/// So many tables are named.
+const TABLES_SHOWN: usize = 5;
 /// Words before a number that is no value of a column.
 const BEFORE_OTHERS: [&str; 3] = ["limit", "offset", "interval"];
 /// Signs between what is calculated.
@@ -40,17 +46,30 @@ pub struct CountedColumn {
     pub counter: String,
     /// The last id that it has given.
     pub last: u64,
+    /// The first one if it begins again.
+    pub start: u64,
+    pub filled_by: FilledBy,
+}
+
+/// What inserts into a table with a counter.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum FilledBy {
+    Statements,
+    /// Triggers as well: the log does not have which ids they take.
+    Triggers,
 }
 
 /// What was worked out.
 #[derive(Debug)]
 pub struct WorkedIds {
     dialect: LogDialect,
-    /// The names of the columns, and the last ids before.
+    /// The names of the columns, and the last ids before, by the numberings.
     columns: Vec<(String, u64)>,
     inferred: Inferred,
     /// How many INSERTs were counted.
     counted: usize,
+    /// The tables of the log into which triggers insert.
+    triggered: BTreeSet<String>,
 }
 
 impl WorkedIds {
@@ -83,9 +102,12 @@ impl WorkedIds {
         }
         let counted = pass.inference.count();
         let is_known = counted > 0 && counted <= INSERTS_MAX;
+        let triggered = pass.triggered;
         let inferred = if is_known { pass.inference.finish() } else { Inferred::default() };
-        let columns = columns.into_iter().map(|it| (it.column.clone(), it.last)).collect();
-        Ok(Some(WorkedIds { dialect, columns, inferred, counted }).filter(|_| counted > 0))
+        let named = |(column, last): &(u16, u64)| (columns[usize::from(*column)].column.clone(), *last);
+        let columns = inferred.numberings.iter().map(named).collect();
+        let is_told = counted > 0 || !triggered.is_empty();
+        Ok(Some(WorkedIds { dialect, columns, inferred, counted, triggered }).filter(|_| is_told))
     }
 
     /// How they were worked out, for people.
@@ -99,6 +121,12 @@ impl WorkedIds {
         if unknown > 0 {
             let _ = write!(told, ", {unknown} not");
         }
+        let tables: Vec<&str> = self.triggered.iter().take(TABLES_SHOWN).map(String::as_str).collect();
+        let rest = self.triggered.len() - tables.len();
+        if !tables.is_empty() {
+            let rest = if rest > 0 { format!(" and {rest} more") } else { String::new() };
+            let _ = write!(told, "; none of {}{rest}, into which triggers insert", tables.join(", "));
+        }
         told
     }
 
@@ -106,11 +134,8 @@ impl WorkedIds {
     pub(super) fn put(&self, statement: &RecordedStatement, text: &mut Vec<u8>, read: &mut ReadStatement) {
         let inserts = &self.inferred.inserts;
         let Ok(at) = inserts.binary_search_by_key(&statement.text_place(), |insert| insert.text_place) else { return };
-        let WorkedInsert { id_after, rows, column, .. } = inserts[at];
-        if id_after == 0 {
-            return;
-        }
-        let (name, last) = &self.columns[usize::from(column)];
+        let WorkedInsert { id_after, rows, numbering, .. } = inserts[at];
+        let (name, last) = &self.columns[usize::from(numbering)];
         let first = last + u64::from(id_after);
         match self.dialect {
             LogDialect::Mysql => read.answer.made_id = Some(first),
@@ -136,39 +161,31 @@ fn unambiguous(columns: &[CountedColumn]) -> Vec<&CountedColumn> {
     single.take(COLUMNS_MAX).collect()
 }
 
-/// The columns of one schema.
-#[derive(Default)]
-struct SchemaColumns {
-    columns: Vec<sql::ValueColumn>,
-    /// Their numbers among all, and those of their counters.
-    numbers: Vec<(u16, usize)>,
-}
-
 /// One pass over a recording.
 struct Pass<'a> {
     dialect: LogDialect,
     schemas: &'a [String],
-    columns: HashMap<&'a str, SchemaColumns>,
+    columns: HashMap<&'a str, SchemaColumns<'a>>,
     inference: Inference,
+    /// The tables into which statements insert, and triggers too.
+    triggered: BTreeSet<String>,
 }
 
 impl<'a> Pass<'a> {
     fn new(dialect: LogDialect, schemas: &'a [String], columns: &[&'a CountedColumn]) -> Pass<'a> {
-        let mut of_schemas: HashMap<&str, SchemaColumns> = HashMap::new();
+        let mut of_schemas: HashMap<&str, SchemaColumns<'_>> = HashMap::new();
         let mut counters: HashMap<(&str, &str), usize> = HashMap::new();
         let (mut lasts, mut counter_of) = (Vec::new(), Vec::new());
-        for (number, column) in (0..).zip(columns) {
+        for (number, column) in (0..).zip(columns.iter().copied()) {
             let counter = *counters.entry((column.schema.as_str(), column.counter.as_str())).or_insert_with(|| {
                 lasts.push(column.last);
                 lasts.len() - 1
             });
             counter_of.push(counter);
-            let of_schema = of_schemas.entry(column.schema.as_str()).or_default();
-            let (table, name) = (column.table.clone(), column.column.clone());
-            of_schema.columns.push(sql::ValueColumn { schema: None, table, column: name, place: column.place });
-            of_schema.numbers.push((number, counter));
+            of_schemas.entry(column.schema.as_str()).or_default().add(number, column);
         }
-        Pass { dialect, schemas, columns: of_schemas, inference: Inference::new(&lasts, counter_of) }
+        let inference = Inference::new(&lasts, counter_of);
+        Pass { dialect, schemas, columns: of_schemas, inference, triggered: BTreeSet::new() }
     }
 
     /// Takes up the next statement.
@@ -191,24 +208,29 @@ impl<'a> Pass<'a> {
         } else {
             Vec::new()
         };
-        let column = |token: usize| said.iter().find(|it| it.token == token).map(|it| here.numbers[it.column].0);
+        let column = |token: usize| said.iter().find(|it| it.token == token).map(|it| here.numbers[it.column]);
         let said_numbers = numbers.iter().map(|(token, value)| SaidNumber { value: *value, column: column(*token) });
         self.inference.say(session, &said_numbers.collect::<Vec<_>>());
-        let (Some(insert), Some(place)) = (insert, place) else { return };
-        // MySQL makes an id in place of a 0.
-        let says_id = |it: &SaidValue| it.column == place && tokens[it.token].text(text) != "0";
-        if !said.iter().any(says_id) {
-            let rows = insert.rows.and_then(|rows| u16::try_from(rows).ok());
-            self.inference.insert(session, statement.text_place(), here.numbers[place].0, rows);
+        let read = ReadText { dialect: self.dialect, text, tokens: &tokens, said: &said };
+        self.triggered.extend(place.and_then(|place| here.triggered(place)).map(str::to_owned));
+        for Moved { place, step } in here.steps(read, insert.as_ref().zip(place)) {
+            count_step(&mut self.inference, statement, here.numbers[place], step);
         }
     }
 }
 
-impl SchemaColumns {
-    /// The place of the column of `table`.
-    fn place_of(&self, table: &str, dialect: LogDialect) -> Option<usize> {
-        let is_same = |column: &sql::ValueColumn| dialect.sql().is_same_name(&column.table, table);
-        self.columns.iter().position(is_same)
+/// The counter of column `number` does what `statement` has it do.
+fn count_step(inference: &mut Inference, statement: &RecordedStatement, number: u16, step: Step) {
+    let is_above = |last: u64| last > inference.last_of(number);
+    let last = match step {
+        Step::Sets(last) => Some(last),
+        Step::SetsAbove(last) | Step::Raises(last) if is_above(last) => Some(last),
+        Step::Raises(_) => return,
+        Step::Takes(_) | Step::SetsAbove(_) => None,
+    };
+    let rows = if let Step::Takes(rows) = step { rows } else { None };
+    if !last.is_some_and(|last| inference.set_counter(number, last)) {
+        inference.insert(statement.session, statement.text_place(), number, rows);
     }
 }
 
@@ -249,7 +271,9 @@ mod tests {
 
     fn column(table: &str, last: u64) -> CountedColumn {
         let counter = format!("{table}_seq");
-        CountedColumn { schema: "shop".into(), table: table.into(), column: "id".into(), place: 0, counter, last }
+        let (schema, table, column) = ("shop".to_owned(), table.to_owned(), "id".to_owned());
+        let filled_by = FilledBy::Statements;
+        CountedColumn { schema, table, column, place: 0, counter, last, start: 1, filled_by }
     }
 
     /// A recording of statements a second apart, with their sessions.
@@ -321,6 +345,54 @@ mod tests {
         let ids = worked(LogDialect::Postgres, &recording).unwrap();
         assert_eq!(put(&ids, &recording), ["id\t501", "id\t502", "id\t501\t502", "id\t503", "id\t504"]);
         assert!(ids.told().starts_with("worked out: 4 by what the sessions say later and 1 "), "{}", ids.told());
+    }
+
+    #[test]
+    fn a_table_into_which_triggers_insert_gets_no_ids() {
+        let mut columns = [column("orders", 500), column("lines", 500), column("quiet", 500)];
+        columns.iter_mut().skip(1).for_each(|column| column.filled_by = FilledBy::Triggers);
+        let lines = "INSERT INTO lines (order_id, qty) VALUES (501, 1)";
+        let found = [("a", ORDER), ("a", lines), ("a", "UPDATE lines SET qty = 2 WHERE id = 502"), ("a", ORDER)];
+        let recording = recorded(LogDialect::Postgres, &found, RecordedAnswer::default());
+        let of = WorkedIds::of(&recording, LogDialect::Postgres, &["shop".to_owned()], &columns);
+        let ids = of.unwrap().unwrap();
+        assert_eq!(put(&ids, &recording), ["id\t501", "id\t502"]);
+        let told = "worked out: 1 by what the sessions say later and 1 by the order of the log; none of lines, into which triggers insert";
+        assert_eq!(ids.told(), told);
+    }
+
+    #[test]
+    fn ids_are_not_known_behind_what_takes_an_unknown_number_of_them() {
+        let merge = "MERGE INTO orders USING (VALUES (5)) n(i) ON orders.id = n.i WHEN NOT MATCHED THEN INSERT (total) VALUES (1)";
+        let with = "WITH x AS (INSERT INTO orders (customer) VALUES (1) RETURNING id) SELECT id FROM x";
+        let own = "INSERT INTO orders (id, customer) VALUES (nextval('orders_seq'), 1)";
+        for (between, expected) in [
+            (merge, &["id\t501", "id\t504"][..]),
+            (with, &["id\t501", "id\t504"]),
+            ("SELECT nextval('orders_seq')", &["id\t501", "id\t504"]),
+            (own, &["id\t501", "id\t502", "id\t503", "id\t504"]),
+        ] {
+            let found =
+                [ORDER, between, ORDER, ORDER, "UPDATE orders SET total = 1 WHERE id = 504"].map(|text| ("a", text));
+            let recording = recorded(LogDialect::Postgres, &found, RecordedAnswer::default());
+            let ids = worked(LogDialect::Postgres, &recording).unwrap();
+            assert_eq!(put(&ids, &recording), expected, "{between}");
+        }
+    }
+
+    #[test]
+    fn ids_go_on_where_a_statement_sets_their_counter() {
+        for (set, expected) in [
+            ("SELECT setval('orders_seq', 3000)", ["id\t501", "id\t3001", "id\t3003"]),
+            ("TRUNCATE orders RESTART IDENTITY", ["id\t501", "id\t1", "id\t3"]),
+        ] {
+            let of_lines = "INSERT INTO lines (order_id, qty) SELECT 1, 2";
+            let own = "INSERT INTO orders (id, customer) VALUES (nextval('orders_seq'), 1)";
+            let found = [ORDER, set, of_lines, ORDER, own, ORDER].map(|text| ("a", text));
+            let recording = recorded(LogDialect::Postgres, &found, RecordedAnswer::default());
+            let made = put(&worked(LogDialect::Postgres, &recording).unwrap(), &recording);
+            assert_eq!([&made[0], &made[1], &made[3]], expected, "{set}");
+        }
     }
 
     #[test]
