@@ -100,7 +100,7 @@ pub struct CounterWords {
     /// What a connection executes before; a server that does not know it refuses it.
     pub before: Option<&'static str>,
     /// The query for the columns of the current schema that are filled by counters which count by one: tables, columns, their places from 0, counters,
-    /// the last ids that these gave, and the first ones if they begin again.
+    /// the last ids that these gave, the first ones if they begin again, the schemas of the tables within a database, and 1 if they are found without.
     pub columns: &'static str,
     /// The query for the bodies of the triggers of the current schema.
     pub triggers: &'static str,
@@ -108,9 +108,11 @@ pub struct CounterWords {
 
 /// The column of `schema` that the server tells of in `row`; `None` if something of it is not known.
 pub fn counted_column(schema: &str, row: Vec<Option<String>>) -> Option<CountedColumn> {
-    let [table, column, place, counter, last, start] = <[Option<String>; 6]>::try_from(row).ok()?;
+    let [table, column, place, counter, last, start, namespace, visible] = <[Option<String>; 8]>::try_from(row).ok()?;
     Some(CountedColumn {
         schema: schema.to_owned(),
+        namespace: namespace?,
+        is_visible: visible? == "1",
         table: table?,
         column: column?,
         place: place?.parse().ok()?,
@@ -139,7 +141,7 @@ impl MadeColumns {
     pub fn with_ids(&self, text: &str, made: &str) -> Option<String> {
         let mut parts = made.split('\t');
         let column = parts.next()?;
-        let columns = self.0.get(&sql::inserted_table(text)?)?;
+        let columns = self.0.get(&inserted_table(text)?)?;
         let (_, by) = columns.iter().find(|(name, _)| name == column)?;
         // What comes from a file is no SQL.
         let is_id = |id: &str| id.bytes().all(|byte| byte.is_ascii_hexdigit() || byte == b'-');
@@ -151,9 +153,24 @@ impl MadeColumns {
     }
 }
 
+/// The table into which `text` inserts, with its schema if that is written.
+fn inserted_table(text: &str) -> Option<String> {
+    let table = sql::inserted_table(text)?;
+    let tokens = sql::tokens(text, sql::Dialect::Postgres).ok()?;
+    let schema = sql::insert_into(text, &tokens, sql::Dialect::Postgres)?.schema;
+    Some(schema.map_or_else(|| table.clone(), |schema| format!("{schema}.{table}")))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_table_with_its_schema_is_another_one() {
+        assert_eq!(inserted_table("INSERT INTO orders (a) VALUES (1)").as_deref(), Some("orders"));
+        assert_eq!(inserted_table("INSERT INTO s2.\"Orders\" (a) VALUES (1)").as_deref(), Some("s2.Orders"));
+        assert_eq!(inserted_table("SELECT 1"), None);
+    }
 
     #[test]
     fn an_id_that_is_taken_back_is_none_that_was_set() {
@@ -206,11 +223,13 @@ mod tests {
 
     #[test]
     fn a_column_of_which_the_server_does_not_tell_all_has_no_counter() {
-        let row = |words: [&str; 6]| words.map(|word| Some(word.to_owned())).to_vec();
-        let column = counted_column("shop", row(["orders", "id", "0", "orders_id_seq", "500", "1"])).unwrap();
+        let row = |words: [&str; 8]| words.map(|word| Some(word.to_owned())).to_vec();
+        let column = row(["orders", "id", "0", "orders_id_seq", "500", "1", "public", "1"]);
+        let column = counted_column("shop", column).unwrap();
+        assert_eq!((column.namespace.as_str(), column.is_visible), ("public", true));
         assert_eq!((column.schema.as_str(), column.place, column.last, column.start), ("shop", 0, 500, 1));
         for last in ["-1", ""] {
-            assert_eq!(counted_column("shop", row(["orders", "id", "0", "orders_id_seq", last, "1"])), None);
+            assert_eq!(counted_column("shop", row(["orders", "id", "0", "orders_id_seq", last, "1", "", "1"])), None);
         }
         assert_eq!(counted_column("shop", vec![Some("orders".to_owned()), None]), None);
     }

@@ -6,7 +6,7 @@
 use super::{CountedColumn, FilledBy};
 use crate::replay_sql::wanted::LogDialect;
 use sql::{CounterMove, CountsFrom, InsertInto, NamedCounter, SaidValue, Token};
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// Notes into which tables the triggers insert whose `bodies` these are. All are of the schema of `columns`.
 pub fn note_triggers(columns: &mut [CountedColumn], dialect: LogDialect, bodies: &[String]) {
@@ -18,7 +18,8 @@ pub fn note_triggers(columns: &mut [CountedColumn], dialect: LogDialect, bodies:
         let text = format!("BEGIN {body}");
         let Ok(tokens) = sql::tokens(&text, dialect.sql()) else { continue };
         let moves = sql::counter_moves(&text, &tokens, dialect.sql());
-        let moved = moves.iter().flat_map(|named| here.moved(named, dialect));
+        // A function may have a path of its own.
+        let moved = moves.iter().flat_map(|named| here.moved(named, SchemaPath::Own, dialect));
         counters.extend(moved.map(|moved| here.counted[moved.place].counter.clone()));
     }
     for column in columns.iter_mut().filter(|column| counters.contains(&column.counter)) {
@@ -33,6 +34,17 @@ pub(super) struct SchemaColumns<'a> {
     counted: Vec<&'a CountedColumn>,
     /// Their numbers among all.
     pub numbers: Vec<u16>,
+    /// The schema in which tables are that are named without one; `None` if each name is that of one table.
+    pub usual: Option<&'a str>,
+}
+
+/// Where a session looks for tables that are named without a schema.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum SchemaPath {
+    /// Where plimsoll's connection does.
+    Usual,
+    /// It has said where itself.
+    Own,
 }
 
 /// What a statement does to a counter.
@@ -62,6 +74,7 @@ pub(super) struct ReadText<'t> {
     pub text: &'t str,
     pub tokens: &'t [Token],
     pub said: &'t [SaidValue],
+    pub path: SchemaPath,
 }
 
 impl ReadText<'_> {
@@ -73,15 +86,36 @@ impl ReadText<'_> {
 impl<'a> SchemaColumns<'a> {
     pub fn add(&mut self, number: u16, counted: &'a CountedColumn) {
         let (table, column, place) = (counted.table.clone(), counted.column.clone(), counted.place);
-        self.columns.push(sql::ValueColumn { schema: None, table, column, place });
+        let schema = Some(&counted.namespace).filter(|name| !name.is_empty()).cloned();
+        self.columns.push(sql::ValueColumn { schema, table, column, place });
         self.counted.push(counted);
         self.numbers.push(number);
     }
 
-    /// The place of the column of `table`.
-    pub fn place_of(&self, table: &str, dialect: LogDialect) -> Option<usize> {
-        let is_same = |column: &sql::ValueColumn| dialect.sql().is_same_name(&column.table, table);
-        self.columns.iter().position(is_same)
+    /// The places of the columns that `table` may have, written with a schema or without: one, unless tables of that name are in several schemas.
+    pub fn places_of(&self, schema: Option<&str>, table: &str, path: SchemaPath, dialect: LogDialect) -> Vec<usize> {
+        // In MySQL the schema has told these columns from others before.
+        let is_in = |place: &usize| {
+            let namespace = &self.counted[*place].namespace;
+            namespace.is_empty() || schema.is_none_or(|schema| schema == namespace)
+        };
+        let is_same = |place: &usize| dialect.sql().is_same_name(&self.counted[*place].table, table);
+        let all: Vec<usize> = (0..self.counted.len()).filter(|place| is_same(place) && is_in(place)).collect();
+        let found = all.iter().copied().find(|place| self.counted[*place].is_visible);
+        match found {
+            Some(found) if schema.is_none() && path == SchemaPath::Usual => vec![found],
+            _ => all,
+        }
+    }
+
+    /// Finds out in which schema tables are that are named without one. It counts where several schemas have tables of one name.
+    pub fn find_usual(&mut self) {
+        let mut counts: BTreeMap<&str, usize> = BTreeMap::new();
+        let named = self.counted.iter().filter(|it| !it.namespace.is_empty());
+        named.for_each(|it| *counts.entry(&it.table).or_default() += 1);
+        let is_double = |it: &&&CountedColumn| counts.get(it.table.as_str()).is_some_and(|count| *count > 1);
+        let found = self.counted.iter().filter(|it| it.is_visible).find(is_double);
+        self.usual = found.map(|it| it.namespace.as_str());
     }
 
     /// The table of the column at `place` if triggers insert into it.
@@ -89,8 +123,12 @@ impl<'a> SchemaColumns<'a> {
         Some(self.counted[place]).filter(|it| it.filled_by == FilledBy::Triggers).map(|it| it.table.as_str())
     }
 
-    /// What the statement does to counters: what it `inserts`, with the place of the column, first.
-    pub fn steps(&self, read: ReadText<'_>, inserts: Option<(&InsertInto, usize)>) -> Vec<Moved> {
+    /// What the statement does to counters: what it `inserts`, with the places of the columns that may be meant, first.
+    pub fn steps(&self, read: ReadText<'_>, inserts: Option<&InsertInto>, places: &[usize]) -> Vec<Moved> {
+        let one = if let [place] = places { Some(*place) } else { None };
+        let inserts = inserts.zip(one);
+        let several: &[usize] = if one.is_some() { &[] } else { places };
+        let unsure = several.iter().map(|place| Moved { place: *place, step: Step::Takes(None) });
         let is_own = |moved: &Moved| {
             // The number that an INSERT takes by name is that of its row.
             inserts
@@ -100,8 +138,9 @@ impl<'a> SchemaColumns<'a> {
             Some(Moved { place, step: inserting(read, place, insert.rows.and_then(|rows| u16::try_from(rows).ok()))? })
         });
         let named = sql::counter_moves(read.text, read.tokens, read.dialect.sql());
-        let others = named.iter().flat_map(|named| self.moved(named, read.dialect)).filter(|moved| !is_own(moved));
-        let all = inserted.into_iter().chain(others);
+        let others =
+            named.iter().flat_map(|named| self.moved(named, read.path, read.dialect)).filter(|moved| !is_own(moved));
+        let all = inserted.into_iter().chain(unsure).chain(others);
         all.filter(|moved| self.triggered(moved.place).is_none()).collect()
     }
 
@@ -110,9 +149,9 @@ impl<'a> SchemaColumns<'a> {
     }
 
     /// The counters that `named` moves, each once.
-    fn moved(&self, named: &CounterMove, dialect: LogDialect) -> Vec<Moved> {
+    fn moved(&self, named: &CounterMove, path: SchemaPath, dialect: LogDialect) -> Vec<Moved> {
         let mut places: Vec<usize> = match &named.counter {
-            NamedCounter::OfTable(name) => self.place_of(&name.table, dialect).into_iter().collect(),
+            NamedCounter::OfTable(name) => self.places_of(name.schema.as_deref(), &name.table, path, dialect),
             NamedCounter::Sequence(name) => {
                 let is_it = |place: &usize| sequence_name(&self.counted[*place].counter) == name.table;
                 (0..self.counted.len()).filter(is_it).collect()
@@ -170,6 +209,8 @@ mod tests {
             [("orders", "orders_id_seq"), ("sa", "s2.shared_seq"), ("sb", "s2.shared_seq"), ("audit", "audit_id_seq")];
         columns.map(|(table, counter)| CountedColumn {
             schema: "shop".into(),
+            namespace: String::new(),
+            is_visible: true,
             table: table.into(),
             column: "id".into(),
             place: 0,
@@ -188,9 +229,11 @@ mod tests {
         let tokens = sql::tokens(text, dialect.sql()).unwrap();
         let said = sql::said_values(text, &tokens, dialect.sql(), None, &here.columns).values;
         let insert = sql::insert_into(text, &tokens, dialect.sql());
-        let place = insert.as_ref().and_then(|insert| here.place_of(&insert.table, dialect));
-        let read = ReadText { dialect, text, tokens: &tokens, said: &said };
-        let steps = here.steps(read, insert.as_ref().zip(place));
+        let path = SchemaPath::Usual;
+        let places =
+            insert.as_ref().map(|insert| here.places_of(None, &insert.table, path, dialect)).unwrap_or_default();
+        let read = ReadText { dialect, text, tokens: &tokens, said: &said, path };
+        let steps = here.steps(read, insert.as_ref(), &places);
         let told = steps.into_iter().map(|moved| format!("{} {:?}", columns[moved.place].table, moved.step));
         told.collect::<Vec<_>>().join(", ")
     }

@@ -13,10 +13,10 @@ mod matching;
 use super::recording::{ReadStatement, RecordedStatement, SqlRecording};
 use super::wanted::LogDialect;
 pub use counters::note_triggers;
-use counters::{Moved, ReadText, SchemaColumns, Step};
+use counters::{Moved, ReadText, SchemaColumns, SchemaPath, Step};
 use inference::{Inference, Inferred, SaidNumber, WorkedInsert};
 use sql::{Token, TokenKind};
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::fmt::Write as _;
 use std::io;
 
@@ -38,6 +38,10 @@ const CALCULATED: [&str; 6] = ["+", "-", "*", "/", "%", "||"];
 pub struct CountedColumn {
     /// The schema of its table, or its database (PostgreSQL), on the copy.
     pub schema: String,
+    /// The schema of its table within that (PostgreSQL); empty if there is none.
+    pub namespace: String,
+    /// Whether a connection finds it without its schema.
+    pub is_visible: bool,
     pub table: String,
     pub column: String,
     /// Its place among the columns of its table, from 0.
@@ -70,6 +74,8 @@ pub struct WorkedIds {
     counted: usize,
     /// The tables of the log into which triggers insert.
     triggered: BTreeSet<String>,
+    /// Those whose schema is not known somewhere.
+    unsure: BTreeSet<String>,
 }
 
 impl WorkedIds {
@@ -102,12 +108,12 @@ impl WorkedIds {
         }
         let counted = pass.inference.count();
         let is_known = counted > 0 && counted <= INSERTS_MAX;
-        let triggered = pass.triggered;
+        let (triggered, unsure) = (pass.triggered, pass.unsure);
         let inferred = if is_known { pass.inference.finish() } else { Inferred::default() };
         let named = |(column, last): &(u16, u64)| (columns[usize::from(*column)].column.clone(), *last);
         let columns = inferred.numberings.iter().map(named).collect();
         let is_told = counted > 0 || !triggered.is_empty();
-        Ok(Some(WorkedIds { dialect, columns, inferred, counted, triggered }).filter(|_| is_told))
+        Ok(Some(WorkedIds { dialect, columns, inferred, counted, triggered, unsure }).filter(|_| is_told))
     }
 
     /// How they were worked out, for people.
@@ -121,11 +127,15 @@ impl WorkedIds {
         if unknown > 0 {
             let _ = write!(told, ", {unknown} not");
         }
-        let tables: Vec<&str> = self.triggered.iter().take(TABLES_SHOWN).map(String::as_str).collect();
-        let rest = self.triggered.len() - tables.len();
-        if !tables.is_empty() {
-            let rest = if rest > 0 { format!(" and {rest} more") } else { String::new() };
-            let _ = write!(told, "; none of {}{rest}, into which triggers insert", tables.join(", "));
+        if !self.triggered.is_empty() {
+            let _ = write!(told, "; none of {}, into which triggers insert", listed(&self.triggered));
+        }
+        if !self.unsure.is_empty() {
+            let tables = listed(&self.unsure);
+            let _ = write!(
+                told,
+                "; none of {tables} where several schemas have a table of that name and the search path is not known"
+            );
         }
         told
     }
@@ -151,11 +161,19 @@ impl WorkedIds {
     }
 }
 
+/// The first ones of these tables.
+fn listed(tables: &BTreeSet<String>) -> String {
+    let shown: Vec<&str> = tables.iter().take(TABLES_SHOWN).map(String::as_str).collect();
+    let rest = tables.len() - shown.len();
+    shown.join(", ") + &if rest > 0 { format!(" and {rest} more") } else { String::new() }
+}
+
 /// Those of tables that have one such column, as far as there are numbers for them: which of several is meant is not known.
 fn unambiguous(columns: &[CountedColumn]) -> Vec<&CountedColumn> {
-    let mut of_tables: BTreeMap<(&str, &str), Vec<&CountedColumn>> = BTreeMap::new();
+    let mut of_tables: BTreeMap<(&str, &str, &str), Vec<&CountedColumn>> = BTreeMap::new();
     for column in columns {
-        of_tables.entry((column.schema.as_str(), column.table.as_str())).or_default().push(column);
+        let table = (column.schema.as_str(), column.namespace.as_str(), column.table.as_str());
+        of_tables.entry(table).or_default().push(column);
     }
     let single = of_tables.into_values().filter(|of_table| of_table.len() == 1).flatten();
     single.take(COLUMNS_MAX).collect()
@@ -169,6 +187,10 @@ struct Pass<'a> {
     inference: Inference,
     /// The tables into which statements insert, and triggers too.
     triggered: BTreeSet<String>,
+    /// The tables of INSERTs of which it is not known in which of several schemas they are.
+    unsure: BTreeSet<String>,
+    /// The sessions that have set where tables are looked for.
+    own_paths: HashSet<u32>,
 }
 
 impl<'a> Pass<'a> {
@@ -184,8 +206,10 @@ impl<'a> Pass<'a> {
             counter_of.push(counter);
             of_schemas.entry(column.schema.as_str()).or_default().add(number, column);
         }
+        of_schemas.values_mut().for_each(SchemaColumns::find_usual);
         let inference = Inference::new(&lasts, counter_of);
-        Pass { dialect, schemas, columns: of_schemas, inference, triggered: BTreeSet::new() }
+        let (triggered, unsure, own_paths) = (BTreeSet::new(), BTreeSet::new(), HashSet::new());
+        Pass { dialect, schemas, columns: of_schemas, inference, triggered, unsure, own_paths }
     }
 
     /// Takes up the next statement.
@@ -201,22 +225,50 @@ impl<'a> Pass<'a> {
         let Some(here) = self.columns.get(schema) else { return };
         let session = statement.session;
         let numbers = numbers_in(text, &tokens);
-        let place = insert.as_ref().and_then(|insert| here.place_of(&insert.table, self.dialect));
+        let usual = here.usual;
+        if usual.is_some()
+            && let Some(path) = path_set(text, &tokens, usual)
+        {
+            match path {
+                SchemaPath::Usual => self.own_paths.remove(&session),
+                SchemaPath::Own => self.own_paths.insert(session),
+            };
+        }
+        let path = if self.own_paths.contains(&session) { SchemaPath::Own } else { SchemaPath::Usual };
+        let places_of = |it: &sql::InsertInto| here.places_of(it.schema.as_deref(), &it.table, path, self.dialect);
+        let places = insert.as_ref().map(places_of).unwrap_or_default();
         let may_be_ids = self.inference.may_be_ids(numbers.iter().map(|(_, number)| *number));
-        let said = if place.is_some() || may_be_ids {
-            sql::said_values(text, &tokens, dialect, None, &here.columns).values
+        let said = if !places.is_empty() || may_be_ids {
+            let in_schema = usual.filter(|_| path == SchemaPath::Usual);
+            sql::said_values(text, &tokens, dialect, in_schema, &here.columns).values
         } else {
             Vec::new()
         };
         let column = |token: usize| said.iter().find(|it| it.token == token).map(|it| here.numbers[it.column]);
         let said_numbers = numbers.iter().map(|(token, value)| SaidNumber { value: *value, column: column(*token) });
         self.inference.say(session, &said_numbers.collect::<Vec<_>>());
-        let read = ReadText { dialect: self.dialect, text, tokens: &tokens, said: &said };
-        self.triggered.extend(place.and_then(|place| here.triggered(place)).map(str::to_owned));
-        for Moved { place, step } in here.steps(read, insert.as_ref().zip(place)) {
+        let read = ReadText { dialect: self.dialect, text, tokens: &tokens, said: &said, path };
+        self.triggered.extend(places.iter().filter_map(|place| here.triggered(*place)).map(str::to_owned));
+        self.unsure.extend(insert.as_ref().filter(|_| places.len() > 1).map(|insert| insert.table.clone()));
+        for Moved { place, step } in here.steps(read, insert.as_ref(), &places) {
             count_step(&mut self.inference, statement, here.numbers[place], step);
         }
     }
+}
+
+/// Where the session looks for tables from now on, if the statement says that: in the `usual` schema first, or elsewhere.
+fn path_set(text: &str, tokens: &[Token], usual: Option<&str>) -> Option<SchemaPath> {
+    const SETTING: &str = "search_path";
+    let word = |at: usize| tokens.get(at).map_or("", |token| token.text(text).trim_matches(['\'', '"']));
+    let at = (0..tokens.len()).find(|at| word(*at).eq_ignore_ascii_case(SETTING))?;
+    if !tokens[0].is_word(text, &["set", "reset", "select"]) {
+        return None;
+    }
+    // `SET search_path = "$user", public`
+    let first = if word(at + 2) == "$user" { at + 4 } else { at + 2 };
+    let is_usual =
+        tokens[0].is_word(text, &["set"]) && usual == Some(word(first)) || tokens[0].is_word(text, &["reset"]);
+    Some(if is_usual { SchemaPath::Usual } else { SchemaPath::Own })
 }
 
 /// The counter of column `number` does what `statement` has it do.
@@ -273,7 +325,8 @@ mod tests {
         let counter = format!("{table}_seq");
         let (schema, table, column) = ("shop".to_owned(), table.to_owned(), "id".to_owned());
         let filled_by = FilledBy::Statements;
-        CountedColumn { schema, table, column, place: 0, counter, last, start: 1, filled_by }
+        let (namespace, is_visible) = (String::new(), true);
+        CountedColumn { schema, namespace, is_visible, table, column, place: 0, counter, last, start: 1, filled_by }
     }
 
     /// A recording of statements a second apart, with their sessions.
@@ -381,6 +434,37 @@ mod tests {
     }
 
     #[test]
+    fn a_table_is_that_of_the_schema_that_is_written_or_of_the_search_path() {
+        let of = |namespace: &str, last: u64| {
+            let (namespace, is_visible, counter) =
+                (namespace.to_owned(), namespace == "public", format!("{namespace}.orders_seq"));
+            CountedColumn { namespace, is_visible, counter, ..column("orders", last) }
+        };
+        let columns = [of("s2", 90), of("public", 500)];
+        let made = |found: &[(&str, &str)]| {
+            let recording = recorded(LogDialect::Postgres, found, RecordedAnswer::default());
+            let ids = WorkedIds::of(&recording, LogDialect::Postgres, &["shop".to_owned()], &columns).unwrap().unwrap();
+            (put(&ids, &recording), ids.told())
+        };
+        let (in_s2, update) =
+            ("INSERT INTO s2.orders (customer) VALUES (7)", "UPDATE s2.orders SET total = 1 WHERE id = 92");
+        let (ids, told) = made(&[("a", ORDER), ("a", in_s2), ("b", in_s2), ("a", update), ("b", ORDER)]);
+        assert_eq!(ids, ["id\t501", "id\t92", "id\t91", "id\t502"]);
+        assert!(told.ends_with("3 by the order of the log"), "{told}");
+        let (ids, _) = made(&[("a", "SET search_path = \"$user\", public"), ("a", ORDER)]);
+        assert_eq!(ids, ["id\t501"]);
+        let (ids, told) =
+            made(&[("a", "SET search_path TO s2"), ("b", ORDER), ("a", ORDER), ("b", ORDER), ("a", in_s2)]);
+        assert_eq!(ids, ["id\t501"], "behind that nothing is known of both");
+        assert!(
+            told.ends_with(
+                "; none of orders where several schemas have a table of that name and the search path is not known"
+            ),
+            "{told}"
+        );
+    }
+
+    #[test]
     fn ids_go_on_where_a_statement_sets_their_counter() {
         for (set, expected) in [
             ("SELECT setval('orders_seq', 3000)", ["id\t501", "id\t3001", "id\t3003"]),
@@ -425,7 +509,7 @@ mod tests {
         let reads = [("a", "SELECT 1"), ("a", "INSERT INTO others (a) VALUES (1)")];
         let reads = recorded(LogDialect::Mysql, &reads, RecordedAnswer::default());
         assert!(worked(LogDialect::Mysql, &reads).is_none());
-        // Two columns of one table, or of two tables of one name.
+        // Two columns of one table.
         let twice = [column("orders", 500), column("orders", 9)];
         let recording = recorded(LogDialect::Postgres, &FOUND, RecordedAnswer::default());
         let none = WorkedIds::of(&recording, LogDialect::Postgres, &["shop".to_owned()], &twice).unwrap();
