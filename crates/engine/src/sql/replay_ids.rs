@@ -6,7 +6,7 @@
 //! what takes the next number without telling it gets about the same.
 
 use crate::sql::replay_failures::without_values;
-use model::{Fact, REPLAY_IDS_FACT};
+use model::{Fact, REPLAY_COUNTERS_FACT, REPLAY_IDS_FACT, ReplayCounters};
 use std::collections::HashMap;
 use std::fmt::Write as _;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
@@ -18,6 +18,8 @@ use workload::replay_sql::{CountedColumn, FilledBy, RecordedAnswer, WorkedIds};
 pub struct ReplayIds {
     /// How they were worked out; empty if the log has them, or none are known.
     worked: String,
+    /// Where the counters stood at the beginning, if they were worked out.
+    counters: Option<ReplayCounters>,
     set: AtomicU64,
     refused: AtomicU64,
     /// The first refusal of the server.
@@ -29,8 +31,14 @@ impl ReplayIds {
     pub fn of(worked: Option<&WorkedIds>) -> ReplayIds {
         ReplayIds {
             worked: worked.map_or_else(String::new, |worked| format!("; {}", worked.told())),
+            counters: worked.map(WorkedIds::counters),
             ..ReplayIds::default()
         }
+    }
+
+    /// Where the counters of the copy stood at the beginning of the point; nothing if no ids were worked out.
+    pub fn counters_fact(&self) -> Option<Fact> {
+        self.counters.as_ref().map(|counters| Fact::new(REPLAY_COUNTERS_FACT, counters.to_string()))
     }
 
     pub fn count_set(&self) {
@@ -242,7 +250,10 @@ mod tests {
         assert_eq!(ids.fact().unwrap().value, "1 set");
         ["no right", "another"].iter().for_each(|why| ids.count_refused(why));
         assert_eq!(ids.fact().unwrap().value, "1 set, 2 refused: no right");
-        let ids = ReplayIds { worked: "; worked out: 2".to_owned(), ..ReplayIds::default() };
+        assert_eq!(ids.counters_fact(), None);
+        let counters = Some(ReplayCounters { lasts: vec![("orders.id".to_owned(), 500)], behind: 0 });
+        let ids = ReplayIds { worked: "; worked out: 2".to_owned(), counters, ..ReplayIds::default() };
+        assert_eq!(ids.counters_fact(), Some(Fact::new("replay_counters", "orders.id 500")));
         assert_eq!(ids.fact().unwrap().value, "0 set; worked out: 2");
     }
 }

@@ -3,8 +3,8 @@
 //! In: facts of a replay. Out: [`ReplayDivergence`] and [`RecordedStarts`]. Limits: what the log does not have is not compared.
 
 use crate::replay_facts::{
-    ComparedBy, KindDivergence, MovedKeys, REPLAY_COMPARED_FACT, REPLAY_IDS_FACT, REPLAY_KEYS_FACT, REPLAY_ORDER_FACT,
-    RowOrder,
+    ComparedBy, KindDivergence, MovedKeys, REPLAY_COMPARED_FACT, REPLAY_COUNTERS_FACT, REPLAY_IDS_FACT,
+    REPLAY_KEYS_FACT, REPLAY_ORDER_FACT, ReplayCounters, RowOrder,
 };
 use crate::units::Nanos;
 use serde::{Deserialize, Serialize};
@@ -41,6 +41,12 @@ pub struct ReplayDivergence {
     /// How often the server was told an id.
     #[serde(default)]
     pub told_ids: u64,
+    /// How many ids the server had given when the point began, all counters together; `None` if no ids were worked out.
+    #[serde(default)]
+    pub given_ids: Option<u64>,
+    /// By how much lower ids are that sessions say, if the server had given these already.
+    #[serde(default)]
+    pub ids_behind: u64,
 }
 
 /// How punctually the requests of a recording began.
@@ -72,6 +78,10 @@ impl ReplayDivergence {
         } else if name == REPLAY_IDS_FACT {
             let told = text.split(' ').next().and_then(|count| count.parse().ok());
             self.told_ids = self.told_ids.saturating_add(told.unwrap_or(0));
+        } else if name == REPLAY_COUNTERS_FACT {
+            let ReplayCounters { lasts, behind } = ReplayCounters::from_text(text);
+            self.given_ids = Some(lasts.into_iter().fold(0, |sum: u64, (_, last)| sum.saturating_add(last)));
+            self.ids_behind = behind;
         } else if let Some(kind) = KindDivergence::from_text(text) {
             self.compared = self.compared.saturating_add(kind.compared);
             self.diverged = self.diverged.saturating_add(kind.diverged());

@@ -32,6 +32,8 @@ const AGREE_WITHIN: u64 = 16;
 /// So many INSERTs without an id near to where it is expected leave room for one elsewhere.
 const UNSEEN: u32 = 8;
 const FAR_MAX: usize = 32;
+/// So many numbers below those that are expected, and half of the last ones, must agree that the copy has counted further than the server had.
+const AGREEING_LOW: usize = 4;
 /// So many taken ids are known of a counter: those of all INSERTs that may overlap.
 const TAKEN_MAX: usize = 4_096;
 /// So far ahead ids are looked up that are no longer left.
@@ -88,6 +90,8 @@ pub(super) struct Inferred {
     pub said: usize,
     /// How many got one that was left.
     pub left: usize,
+    /// By how much the ids that sessions say are lower than those that were expected, if they are not above the last one before the recording.
+    pub behind: u64,
 }
 
 impl Inference {
@@ -106,10 +110,11 @@ impl Inference {
         self.inserts.len()
     }
 
-    /// Whether one of `numbers` may be an id that was made since the recording began: it counts of which column the session says it, also before the
-    /// session inserts.
-    pub(super) fn may_be_ids(&self, mut numbers: impl Iterator<Item = u64>) -> bool {
-        numbers.any(|number| number > self.lowest)
+    /// Whether one of `numbers` may be an id of which `session` has not said anything yet, or one that was made since the recording began: of those it
+    /// counts of which column the session says them, also before it inserts.
+    pub(super) fn may_be_ids(&self, session: u32, mut numbers: impl Iterator<Item = u64>) -> bool {
+        let is_waiting = self.sessions.get(&session).is_some_and(|state| !state.pending.is_empty());
+        numbers.any(|number| is_waiting || number > self.lowest)
     }
 
     /// The next statement of `session` says `numbers`.
@@ -207,7 +212,8 @@ impl Inference {
         inserts.retain(|insert| insert.id_after > 0);
         inserts.sort_unstable_by_key(|insert| insert.text_place);
         let numberings = numberings.iter().map(|it| (it.column, counters[it.counter].last)).collect();
-        Inferred { inserts, numberings, said, left }
+        let behind = counters.iter().map(|counter| counter.behind).max().unwrap_or(0);
+        Inferred { inserts, numberings, said, left, behind }
     }
 
     /// Forgets sessions if there are too many: first those that wait for nothing.
@@ -391,6 +397,12 @@ impl Looking<'_> {
                 is_new && value > expected && !counter.is_near(value, pending) && counter.may_be(value, pending)
             };
             let far: Vec<u64> = self.said.iter().filter(is_far).map(|one| one.number.value).collect();
+            let is_low = |one: &&Said| {
+                let SaidNumber { value, column } = one.number;
+                column == Some(pending.column) && one.is_new_to(pending) && value <= counter.last
+            };
+            let low: Vec<u64> = self.said.iter().filter(is_low).map(|one| one.number.value).collect();
+            low.into_iter().for_each(|value| counter.note_low(pending, value));
             for value in far {
                 if counter.count_elsewhere(Far { pending: pending.clone(), value }, self.inserts) {
                     break;
@@ -419,6 +431,10 @@ struct Counter {
     far: VecDeque<Far>,
     /// How many INSERTs there were since an id was found.
     unseen: u32,
+    /// By how much the last numbers that are not above the last id were lower than expected.
+    low: VecDeque<u64>,
+    /// By how much ids are lower than expected, if these agreed.
+    behind: u64,
 }
 
 impl Counter {
@@ -466,6 +482,21 @@ impl Counter {
         agreeing.push(far);
         agreeing.iter().for_each(|far| self.set(&far.pending, far.value, inserts));
         true
+    }
+
+    /// Notes a number that would be the id of an INSERT if the copy had not counted further than the recorded server before.
+    fn note_low(&mut self, pending: &Pending, value: u64) {
+        let behind = self.counted_id(pending).saturating_sub(value);
+        if self.unseen < UNSEEN || behind <= window_of(self.most_rows) {
+            return;
+        }
+        self.low.push_back(behind);
+        let many = self.low.len().saturating_sub(FAR_MAX);
+        self.low.drain(..many);
+        let agreeing = self.low.iter().filter(|other| other.abs_diff(behind) <= AGREE_WITHIN).count();
+        if agreeing >= AGREEING_LOW && 2 * agreeing >= self.low.len() {
+            self.behind = behind;
+        }
     }
 
     fn set(&mut self, pending: &Pending, first: u64, inserts: &mut [WorkedInsert]) {
@@ -826,6 +857,19 @@ mod tests {
         did.push((9, Inserts(1)));
         assert_eq!(ids(&did), [501, 0, 0, 90_001, 90_002, 90_003, 90_004, 90_005]);
         assert_eq!(ids(&[(9, InsertsUnknown), (8, Inserts(1)), (8, Says(505)), (8, Inserts(1))]), [0, 505, 506]);
+    }
+
+    #[test]
+    fn ids_that_the_copy_has_given_already_are_noticed() {
+        // Of a copy that has counted 300 further, and of one whose sessions read any old rows.
+        let behind = |said: fn(u64) -> u64| {
+            let turns = (0..40).flat_map(|nth| [(1, Inserts(1)), (1, SaysOf(said(nth), 0))]);
+            inferred(&turns.collect::<Vec<_>>()).behind
+        };
+        assert_eq!(behind(|nth| 201 + nth), 300);
+        assert_eq!(behind(|nth| 1 + nth * 7_919 % 400), 0);
+        assert_eq!(behind(|nth| 501 + nth), 0);
+        assert_eq!(behind(|nth| 480 - nth % 20), 0, "rows that were inserted a short time before");
     }
 
     #[test]

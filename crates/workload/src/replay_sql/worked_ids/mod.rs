@@ -15,6 +15,7 @@ use super::wanted::LogDialect;
 pub use counters::note_triggers;
 use counters::{Moved, ReadText, SchemaColumns, SchemaPath, Step};
 use inference::{Inference, Inferred, SaidNumber, WorkedInsert};
+use model::ReplayCounters;
 use sql::{Token, TokenKind};
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::fmt::Write as _;
@@ -26,6 +27,8 @@ const INSERTS_MAX: usize = 10_000_000;
 const NUMBERS_MAX: usize = 64;
 /// Their numbers have two bytes.
 const COLUMNS_MAX: usize = 60_000;
+/// So many counters are told.
+const COUNTERS_MAX: usize = 100;
 /// So many tables are named.
 const TABLES_SHOWN: usize = 5;
 /// Words before a number that is no value of a column.
@@ -70,6 +73,8 @@ pub struct WorkedIds {
     /// The names of the columns, and the last ids before, by the numberings.
     columns: Vec<(String, u64)>,
     inferred: Inferred,
+    /// The columns that the log's INSERTs fill, and the last ids before it.
+    lasts: Vec<(String, u64)>,
     /// How many INSERTs were counted.
     counted: usize,
     /// The tables of the log into which triggers insert.
@@ -109,11 +114,16 @@ impl WorkedIds {
         let counted = pass.inference.count();
         let is_known = counted > 0 && counted <= INSERTS_MAX;
         let (triggered, unsure) = (pass.triggered, pass.unsure);
+        let named = |number: &u16| {
+            let column = columns[usize::from(*number)];
+            (format!("{}.{}", column.table, column.column), column.last)
+        };
+        let lasts = pass.filled.iter().take(COUNTERS_MAX).map(named).collect();
         let inferred = if is_known { pass.inference.finish() } else { Inferred::default() };
         let named = |(column, last): &(u16, u64)| (columns[usize::from(*column)].column.clone(), *last);
         let columns = inferred.numberings.iter().map(named).collect();
         let is_told = counted > 0 || !triggered.is_empty();
-        Ok(Some(WorkedIds { dialect, columns, inferred, counted, triggered, unsure }).filter(|_| is_told))
+        Ok(Some(WorkedIds { dialect, columns, inferred, lasts, counted, triggered, unsure }).filter(|_| is_told))
     }
 
     /// How they were worked out, for people.
@@ -138,6 +148,11 @@ impl WorkedIds {
             );
         }
         told
+    }
+
+    /// The last ids that the counters of the log's INSERTs had given before it.
+    pub fn counters(&self) -> ReplayCounters {
+        ReplayCounters { lasts: self.lasts.clone(), behind: self.inferred.behind }
     }
 
     /// Puts the ids of `statement` behind its `text`, or into its answer, as those of a capture are.
@@ -191,6 +206,8 @@ struct Pass<'a> {
     unsure: BTreeSet<String>,
     /// The sessions that have set where tables are looked for.
     own_paths: HashSet<u32>,
+    /// The numbers of the columns that INSERTs fill.
+    filled: BTreeSet<u16>,
 }
 
 impl<'a> Pass<'a> {
@@ -209,7 +226,7 @@ impl<'a> Pass<'a> {
         of_schemas.values_mut().for_each(SchemaColumns::find_usual);
         let inference = Inference::new(&lasts, counter_of);
         let (triggered, unsure, own_paths) = (BTreeSet::new(), BTreeSet::new(), HashSet::new());
-        Pass { dialect, schemas, columns: of_schemas, inference, triggered, unsure, own_paths }
+        Pass { dialect, schemas, columns: of_schemas, inference, triggered, unsure, own_paths, filled: BTreeSet::new() }
     }
 
     /// Takes up the next statement.
@@ -237,7 +254,7 @@ impl<'a> Pass<'a> {
         let path = if self.own_paths.contains(&session) { SchemaPath::Own } else { SchemaPath::Usual };
         let places_of = |it: &sql::InsertInto| here.places_of(it.schema.as_deref(), &it.table, path, self.dialect);
         let places = insert.as_ref().map(places_of).unwrap_or_default();
-        let may_be_ids = self.inference.may_be_ids(numbers.iter().map(|(_, number)| *number));
+        let may_be_ids = self.inference.may_be_ids(session, numbers.iter().map(|(_, number)| *number));
         let said = if !places.is_empty() || may_be_ids {
             let in_schema = usual.filter(|_| path == SchemaPath::Usual);
             sql::said_values(text, &tokens, dialect, in_schema, &here.columns).values
@@ -250,6 +267,7 @@ impl<'a> Pass<'a> {
         let read = ReadText { dialect: self.dialect, text, tokens: &tokens, said: &said, path };
         self.triggered.extend(places.iter().filter_map(|place| here.triggered(*place)).map(str::to_owned));
         self.unsure.extend(insert.as_ref().filter(|_| places.len() > 1).map(|insert| insert.table.clone()));
+        self.filled.extend(places.iter().map(|place| here.numbers[*place]));
         for Moved { place, step } in here.steps(read, insert.as_ref(), &places) {
             count_step(&mut self.inference, statement, here.numbers[place], step);
         }
@@ -376,6 +394,7 @@ mod tests {
         let ids = worked(LogDialect::Postgres, &recording).unwrap();
         assert_eq!(put(&ids, &recording), ["id\t502", "id\t501", "id\t501\t502", "id\t503"]);
         assert_eq!(ids.told(), "worked out: 2 by what the sessions say later and 2 by the order of the log");
+        assert_eq!(ids.counters().to_string(), "lines.id 500, orders.id 500");
         let recording = recorded(LogDialect::Mysql, &FOUND, none);
         let ids = worked(LogDialect::Mysql, &recording).unwrap();
         assert_eq!(put(&ids, &recording), ["502", "501", "501", "503"]);
@@ -398,6 +417,17 @@ mod tests {
         let ids = worked(LogDialect::Postgres, &recording).unwrap();
         assert_eq!(put(&ids, &recording), ["id\t501", "id\t502", "id\t501\t502", "id\t503", "id\t504"]);
         assert!(ids.told().starts_with("worked out: 4 by what the sessions say later and 1 "), "{}", ids.told());
+    }
+
+    #[test]
+    fn a_copy_that_has_the_rows_of_the_log_is_noticed() {
+        let orders =
+            (0..20).flat_map(|nth| [ORDER.to_owned(), format!("UPDATE orders SET total = 1 WHERE id = {}", 101 + nth)]);
+        let orders: Vec<String> = orders.collect();
+        let found: Vec<(&str, &str)> = orders.iter().map(|text| ("a", text.as_str())).collect();
+        let recording = recorded(LogDialect::Postgres, &found, RecordedAnswer::default());
+        let counters = worked(LogDialect::Postgres, &recording).unwrap().counters();
+        assert_eq!(counters, ReplayCounters { lasts: vec![("orders.id".to_owned(), 500)], behind: 400 });
     }
 
     #[test]
