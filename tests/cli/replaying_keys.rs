@@ -40,14 +40,19 @@ fn statements_of(nth: u64) -> Vec<Logged> {
         logged(format!("INSERT INTO order_lines VALUES ({id}, 1, 5), ({id}, 2, 6)"), 0, 2),
         logged(format!("UPDATE orders o SET o.total = 11 WHERE o.id IN ({id})"), 0, 1),
         logged(format!("SELECT qty FROM order_lines WHERE order_id = '{id}'"), 2, 0),
-        logged(format!("INSERT INTO orders (id, note) VALUES ({own}, 'id = {id}')"), 0, 1),
+        logged(
+            format!("SELECT qty FROM order_lines WHERE (order_id, line) IN (({id}, 1), (CAST({id} AS SIGNED), 2))"),
+            2,
+            0,
+        ),
+        logged(format!("INSERT INTO orders (id, note) SELECT {own}, 'id = {id}'"), 0, 1),
         logged(format!("SELECT note FROM orders WHERE id BETWEEN {own} AND {own}"), 1, 0),
         logged(format!("SELECT total FROM orders WHERE id = {}", nth + 1), 1, 0),
     ]
 }
 
 /// The values of `orders.id` and `order_lines.order_id` above 100 that these statements say, and the ids that they make.
-const MOVED_PER_ORDER: u64 = 1 + 2 + 1 + 1 + 1 + 2;
+const MOVED_PER_ORDER: u64 = 1 + 2 + 1 + 1 + 2 + 1 + 2;
 
 /// A slow log of MariaDB.
 fn slow_log(lab: &Lab) -> PathBuf {
@@ -147,6 +152,11 @@ fn csv_log(lab: &Lab) -> PathBuf {
         ]
     };
     let all = (0..ORDERS).flat_map(|nth| statements(nth).into_iter().map(move |it| (nth % SESSIONS, it)));
+    write_csv(lab, all)
+}
+
+/// A log in CSV with these messages and values, each with its session.
+fn write_csv(lab: &Lab, all: impl Iterator<Item = (u64, (String, String))>) -> PathBuf {
     let mut text = String::new();
     for (nth, (session, (message, values))) in (0u64..).zip(all) {
         let ms = nth * 10;
@@ -209,4 +219,33 @@ fn copies_of_logs_of_postgresql_write_rows_of_their_own() {
         ask("SELECT count(*) || '/' || count(DISTINCT l.id) FROM order_lines l JOIN orders o ON o.id = l.order_id");
     assert_eq!(lines, "6/6");
     assert_eq!(fact(&lab, "replay_ids"), "15 set");
+}
+
+#[test]
+fn keys_of_postgresql_are_found_where_a_session_looks_for_tables() {
+    let (lab, held) = (Lab::new(), Lab::new());
+    if !is_here(&lab, "postgres") {
+        return;
+    }
+    let _server = measuring(&held, &["--engine", "postgres"]);
+    let socket = socket_of(&held, ".s.PGSQL.5432");
+    ask_postgres(
+        &socket,
+        "CREATE TABLE orders (id BIGINT PRIMARY KEY); CREATE SCHEMA crm; CREATE TABLE crm.orders (id BIGINT PRIMARY KEY)",
+    );
+    let texts = [
+        "INSERT INTO orders VALUES (101)",
+        "SET search_path = crm, public",
+        "INSERT INTO orders VALUES (101) ON CONFLICT DO NOTHING",
+        "INSERT INTO public.orders VALUES (102)",
+        "RESET search_path",
+        "INSERT INTO orders VALUES (103)",
+    ];
+    let log = write_csv(&lab, texts.into_iter().map(|text| (1, (format!("statement: {text}"), String::new()))));
+    let url = format!("postgres://plimsoll@localhost/postgres?socket={socket}");
+    let point = replayed(&lab, &log, &url, &with_keys("public.orders.id=1000"));
+    assert_eq!((point["failed"].as_u64(), point["ops"].as_u64()), (Some(0), Some(18)), "{point}");
+    let rows = "SELECT (SELECT count(*) FROM public.orders) || '/' || (SELECT count(*) FROM crm.orders)";
+    let answer = ask_postgres(&socket, rows);
+    assert!(answer.split_whitespace().any(|word| word == "9/1"), "{answer}");
 }

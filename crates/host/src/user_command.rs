@@ -50,12 +50,13 @@ impl UserCommand {
         }
     }
 
-    /// It as the user wrote it: [`UserCommand::parse`] reads it again.
+    /// It as the user wrote it: [`UserCommand::parse`] reads it again. It is recorded with the command line, and the command that resumes a run
+    /// has it, too.
     pub fn as_written(&self) -> &str {
         &self.text
     }
 
-    /// Its program, which messages name alone: arguments may hold secrets.
+    /// Its program, by which messages and facts about the command name it: arguments only make them long.
     pub fn program(&self) -> &str {
         &self.words[0]
     }

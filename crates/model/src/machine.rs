@@ -62,7 +62,7 @@ impl Machine {
         let of_interfaces = facts.iter().filter_map(|fact| InterfaceLink::from_fact(&fact.name, &fact.value));
         Machine {
             cpus: count("cpu.usable").or_else(|| count("cpu.count")).filter(|cpus| *cpus >= 1),
-            cpu_quota: find_fact(facts, "cgroup.cpu_quota").and_then(|fact| fact.value.parse().ok()),
+            cpu_quota: find_fact(facts, "cgroup.cpu_quota").and_then(Fact::amount),
             frequency_is_measured: find_fact(facts, "cpu.frequency").map(|fact| fact.value == "measured"),
             memory_bytes: count("memory.total_bytes"),
             disk: find_fact(facts, "disk.device").map(|fact| fact.value.clone()),
@@ -96,7 +96,8 @@ fn parse_ceiling(fact: &Fact) -> Option<DeviceCeiling> {
     };
     let (block, depth) = (Bytes(parts.next()?.parse().ok()?), parts.next()?.parse().ok()?);
     let ops_per_s: f64 = fact.value.strip_suffix(" ops/s")?.parse().ok()?;
-    (block.0 > 0 && ops_per_s > 0.0).then_some(DeviceCeiling { class, block, depth, ops_per_s })
+    let is_amount = block.0 > 0 && ops_per_s > 0.0 && ops_per_s.is_finite();
+    is_amount.then_some(DeviceCeiling { class, block, depth, ops_per_s })
 }
 
 #[cfg(test)]
@@ -110,5 +111,17 @@ mod tests {
         let machine = Machine::from_facts(&facts.map(|(name, value)| Fact::new(name, value)));
         let ceiling = DeviceCeiling { class: OpClass::Read, block: Bytes(16_384), depth: 32, ops_per_s: 5_912.0 };
         assert_eq!((machine.cpus, machine.ceilings), (Some(2), vec![ceiling]));
+    }
+
+    #[test]
+    fn what_is_no_amount_says_nothing_of_the_machine() {
+        for text in ["inf", "NaN", "-1", "none"] {
+            let ceiling = format!("{text} ops/s");
+            let facts = [("cgroup.cpu_quota", text), ("ceiling.read.4096.1", ceiling.as_str())];
+            let machine = Machine::from_facts(&facts.map(|(name, value)| Fact::new(name, value)));
+            assert_eq!((machine.cpu_quota, machine.ceilings), (None, Vec::new()), "{text}");
+        }
+        let limited = Machine::from_facts(&[Fact::new("cgroup.cpu_quota", "0.5")]);
+        assert_eq!(limited.cpu_quota, Some(0.5));
     }
 }

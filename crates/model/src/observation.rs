@@ -436,6 +436,11 @@ impl Observation {
         all
     }
 
+    /// How often in a second a statement was executed that was counted `calls` times; `None` if they were counted for no time.
+    pub fn calls_per_s(&self, calls: u64) -> Option<f64> {
+        (self.statements_ns > 0).then(|| calls as f64 / (self.statements_ns as f64 / 1e9))
+    }
+
     /// Of how much of `all` its time it is known what was done; `None` if that is hardly any of it.
     pub fn known_of(&self, all: Nanos) -> Option<Nanos> {
         let known = all.0.saturating_sub(self.unknown_ns);

@@ -20,8 +20,12 @@ pub fn smallest_difference(pairs: u32, spread: f64) -> Option<f64> {
 /// The same of a comparison that goes on until it is sure, if `pairs` pairs are all that it gets: its last look spends what is left of the error, and
 /// the error is shared with the other comparisons of the plan. `None` of fewer pairs than it looks at.
 pub fn smallest_until_sure(sure: &SurePlan, pairs: u32, spread: f64) -> Option<f64> {
+    // Before the boundary, which takes quantiles of all its looks.
+    if pairs < PAIRS_MIN {
+        return None;
+    }
     let errors = sure.rule_at_the_end(pairs as usize).errors_at(pairs as usize);
-    (pairs >= PAIRS_MIN).then(|| (errors * spread * (2.0 / f64::from(pairs)).sqrt()).exp_m1())
+    Some((errors * spread * (2.0 / f64::from(pairs)).sqrt()).exp_m1())
 }
 
 #[cfg(test)]

@@ -71,7 +71,9 @@ impl EarlierRuns {
 
     fn note_load(&mut self, point: &PointHead) {
         let taken = point.facts.iter().find(|fact| fact.name == "load.all_s").and_then(|fact| fact.value.parse().ok());
-        if let Some(seconds) = taken.filter(|seconds: &f64| *seconds > 0.0 && point.state == PointState::Complete) {
+        // `inf` is a number, too.
+        let taken = taken.filter(|seconds: &f64| *seconds > 0.0 && seconds.is_finite());
+        if let Some(seconds) = taken.filter(|_| point.state == PointState::Complete) {
             let load = EarlierLoad { trial: point.trial.clone(), bytes: data_bytes(&point.trial), seconds };
             self.loads.entry(load_key(&point.trial)).or_default().push(load);
         }
@@ -256,6 +258,9 @@ mod tests {
         let first = point(&[("load.all_s", "2.0")]);
         assert!(!rates.knows_load_of(&first.trial));
         assert_eq!(rates.load_seconds(&first.trial), data_bytes(&first.trial) / USUAL_LOAD_RATE);
+        for no_time in ["inf", "NaN", "-1"] {
+            rates.note_load(&point(&[("load.all_s", no_time)]));
+        }
         rates.note_load(&first);
         rates.note_load(&point(&[("load.all_s", "9.0")]));
         rates.note_load(&PointHead { state: PointState::Failed, ..point(&[("load.all_s", "0.1")]) });

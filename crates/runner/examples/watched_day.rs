@@ -7,10 +7,10 @@
 mod watched_files;
 
 use model::Nanos;
-use runner::Watch;
+use runner::{RunEvent, RunObserver, Watch};
 use std::error::Error;
 use std::path::Path;
-use watched_files::{FileLength, MemoryWatch, record_files};
+use watched_files::{FileLength, record_files};
 
 /// How often the memory is printed for each file.
 const STRETCHES: u32 = 24;
@@ -33,4 +33,42 @@ fn main() -> Result<(), Box<dyn Error>> {
         println!("file {} {}", file.display(), file.metadata()?.len());
     }
     Ok(())
+}
+
+/// How much was recorded, and the memory that this process had of its own then.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct SeenMemory {
+    intervals: u64,
+    bytes: u64,
+}
+
+/// Looks at the memory each `every` intervals.
+struct MemoryWatch {
+    every: u64,
+    intervals: u64,
+    seen: Vec<SeenMemory>,
+}
+
+impl MemoryWatch {
+    fn each(every: u64) -> MemoryWatch {
+        MemoryWatch { every, intervals: 0, seen: Vec::new() }
+    }
+}
+
+impl RunObserver for MemoryWatch {
+    fn on(&mut self, event: RunEvent<'_>) {
+        let RunEvent::Interval { rows, .. } = event else { return };
+        let before = self.intervals / self.every;
+        self.intervals += rows.len() as u64;
+        if self.intervals / self.every > before {
+            self.seen.push(SeenMemory { intervals: self.intervals, bytes: own_memory() });
+        }
+    }
+}
+
+/// Bytes of this process that are backed by no file.
+fn own_memory() -> u64 {
+    let status = std::fs::read_to_string("/proc/self/status").expect("the kernel tells it");
+    let line = status.lines().find_map(|line| line.strip_prefix("RssAnon:")).expect("it has that line");
+    1024 * line.trim().trim_end_matches(" kB").parse::<u64>().expect("it is a number")
 }

@@ -2,9 +2,9 @@
 //!
 //! In: a text, and the dialect of the server that has performed it or is to perform it. Out: [`tokens`] with their places in the text, the
 //! [`fingerprint`] without values, the [`Judgement`] of what it does, the text [`with_values`] in place of its parameters, or with an id
-//! that an INSERT made ([`with_inserted`]), how many rows it inserts ([`insert_into`]), which
-//! counters it moves otherwise ([`counter_moves`]), the rows that it names ([`named_rows`]), which of its
-//! literals are values of given columns ([`said_values`]), and whether plimsoll itself has asked it ([`has_own_mark`]).
+//! that an INSERT made ([`with_inserted`]), how many rows it inserts ([`insert_into`]), which counters it moves otherwise ([`counter_moves`]), the rows
+//! that it names ([`named_rows`]), which of its literals are values of given columns ([`said_values`]), where a session looks for tables without a
+//! schema ([`SearchPath`]), and whether plimsoll itself has asked it ([`has_own_mark`]).
 //! Limits: a statement is split into tokens and not parsed, so what its tokens do not show is judged as the worse. It knows no server:
 //! whoever asks it gives it what a server has of its own (functions, views) as [`ServerNames`].
 
@@ -20,6 +20,7 @@ mod reading;
 mod rows;
 mod said;
 mod scopes;
+mod search_path;
 mod shape;
 mod split;
 mod values;
@@ -34,6 +35,7 @@ pub use own::{has_own_mark, with_own_mark, without_own_mark};
 pub use reading::{Dialect, Reading};
 pub use rows::{NAMED_MAX, NamedRows, named_rows};
 pub use said::{SaidValue, SaidValues, ValueColumn, said_values};
+pub use search_path::SearchPath;
 pub use shape::{fingerprint, shape_of};
 pub use split::TableName;
 pub use values::{BoundParam, BoundText, with_values};

@@ -1,8 +1,9 @@
 //! Where a statement says values of given columns: next to a comparison, in a list, in SET, in the rows of an INSERT.
 //!
 //! In: a statement that was split, and the columns. Out: the tokens that are their values. Limits: a statement is not parsed. A value is a
-//! literal or a parameter, alone or as the first of a sum: what else is calculated, a value before its column (`5 = id`) and rows that are compared
-//! with rows are not found, nor is anything in a MERGE. A table whose schema is not known is that of any schema, if there are not two of them.
+//! literal or a parameter, alone, in a cast, or as the first of a sum: what else is calculated and a value before its column (`5 = id`) are not found,
+//! nor is anything in a MERGE. Of what an INSERT selects, a literal counts that is all that is selected for its column. A table whose schema is not
+//! known is that of any schema, if there are not two of them. Tables that only a session has (CREATE TEMPORARY TABLE) count as those that they hide.
 
 use crate::lexer::{Token, TokenKind};
 use crate::reading::Dialect;
@@ -14,6 +15,8 @@ use crate::split::{SplitText, TableName};
 pub struct ValueColumn {
     /// The schema of its table; `None` for any.
     pub schema: Option<String>,
+    /// Other schemas that have a table of that name.
+    pub also_in: Vec<String>,
     /// Its table, without a schema.
     pub table: String,
     pub column: String,
@@ -41,20 +44,22 @@ pub struct SaidValues {
     pub inserted: Vec<usize>,
 }
 
-/// What `text`, which was split into `tokens`, says of `columns`. Tables without a schema are `in_schema`, if that is known.
+/// What `text`, which was split into `tokens`, says of `columns`. Tables without a schema are in the first schema of the `path` that has them, if that is
+/// known.
 pub fn said_values(
     text: &str,
     tokens: &[Token],
     dialect: Dialect,
-    in_schema: Option<&str>,
+    path: Option<&[String]>,
     columns: &[ValueColumn],
 ) -> SaidValues {
     let split = SplitText { text, tokens, dialect };
     let scopes = Scopes::of(split);
-    let statement = Statement { split, in_schema, columns, scopes: &scopes };
+    let statement = Statement { split, path, columns, scopes: &scopes };
     let mut values = Vec::new();
     for at in 0..tokens.len() {
         statement.push_compared(at, &mut values);
+        statement.push_compared_row(at, &mut values);
     }
     for (table, behind) in &scopes.inserts {
         statement.push_rows(table, *behind, &mut values);
@@ -69,10 +74,31 @@ pub fn said_values(
 const COMPARED: [&str; 8] = ["=", "<>", "!=", "<", ">", "<=", ">=", "<=>"];
 /// Signs between what is calculated.
 const CALCULATED: [&str; 11] = ["+", "-", "*", "/", "%", "||", "^", "&", "|", "<<", ">>"];
+/// Words behind which a bracket begins a row, and no call.
+const BEFORE_ROW: [&str; 10] = ["where", "and", "or", "xor", "not", "on", "having", "when", "set", "row"];
+/// What ends the list of a SELECT.
+const BEHIND_SELECTED: [&str; 16] = [
+    "from",
+    "where",
+    "group",
+    "having",
+    "window",
+    "order",
+    "limit",
+    "offset",
+    "fetch",
+    "for",
+    "into",
+    "union",
+    "except",
+    "intersect",
+    "on",
+    "returning",
+];
 
 struct Statement<'a> {
     split: SplitText<'a>,
-    in_schema: Option<&'a str>,
+    path: Option<&'a [String]>,
     columns: &'a [ValueColumn],
     scopes: &'a Scopes,
 }
@@ -105,6 +131,54 @@ impl Statement<'_> {
         } else {
             self.push_operand(column, behind + 1, values);
         }
+    }
+
+    /// Adds the values that the columns of the row that begins at `at` are compared with: `(a, b) = (1, 2)`, `(a, b) IN ((1, 2), (3, 4))`.
+    fn push_compared_row(&self, at: usize, values: &mut Vec<SaidValue>) {
+        let split = &self.split;
+        let Some(end) = self.end_of_names(at) else { return };
+        let is_sign = COMPARED.iter().any(|sign| split.is_sign(end + 1, sign));
+        let verb = end + 1 + usize::from(split.is_word(end + 1, &["not"]));
+        let is_list = split.is_word(verb, &["in"]) && split.is_sign(verb + 1, "(");
+        let before = at.checked_sub(1);
+        let is_call = before.is_some_and(|it| split.name(it).is_some() && !split.is_word(it, &BEFORE_ROW));
+        if is_call || !is_sign && !is_list {
+            return;
+        }
+        let places = self.places_in_names(at + 1, end);
+        if is_list {
+            let first = verb + 2;
+            self.push_each_row(&places, first + usize::from(split.is_word(first, &["values"])), values);
+        } else {
+            let row = end + 2;
+            self.push_row(&places, row + usize::from(split.is_word(row, &["row"])), values);
+        }
+    }
+
+    /// The number of the bracket that ends the row of two or more names that begins with the one at `at`.
+    fn end_of_names(&self, at: usize) -> Option<usize> {
+        let split = &self.split;
+        let mut behind = split.is_sign(at, "(").then(|| split.behind_name(at + 1))??;
+        if !split.is_sign(behind, ",") {
+            return None;
+        }
+        while split.is_sign(behind, ",") {
+            behind = split.behind_name(behind + 1)?;
+        }
+        split.is_sign(behind, ")").then_some(behind)
+    }
+
+    /// The place of each column in a row of names from `at` to `end`.
+    fn places_in_names(&self, mut at: usize, end: usize) -> Vec<Option<usize>> {
+        let mut places = vec![None; self.columns.len()];
+        for place in 0.. {
+            let Some(behind) = self.split.behind_name(at).filter(|_| at < end) else { break };
+            if let Some(column) = self.column_named(at, behind) {
+                places[column] = Some(place);
+            }
+            at = behind + 1;
+        }
+        places
     }
 
     /// Adds what is behind the sign of a comparison, from `at` on: a value, `ANY ('{1,2}')`, `ANY (ARRAY[1, 2])`.
@@ -161,18 +235,63 @@ impl Statement<'_> {
         if split.is_word(at, &["overriding"]) {
             at += 3;
         }
-        if !split.is_word(at, &["values", "value"]) {
-            return;
+        at += usize::from(split.is_sign(at, "(") && split.is_word(at + 1, &["select"]));
+        if split.is_word(at, &["values", "value"]) {
+            self.push_each_row(&places, at + 1, values);
         }
-        at += 1;
+        while split.is_word(at, &["select"]) {
+            let end = self.push_selected(&places, at + 1, values);
+            let behind = end + 1 + usize::from(split.is_word(end + 1, &["all", "distinct"]));
+            at = if split.is_word(end, &["union"]) { behind } else { end };
+        }
+    }
+
+    /// Adds the values of the rows from `at` on, which have each column at its place.
+    fn push_each_row(&self, places: &[Option<usize>], mut at: usize, values: &mut Vec<SaidValue>) {
+        let split = &self.split;
         loop {
             at += usize::from(split.is_word(at, &["row"]));
-            let Some(end) = self.push_row(&places, at, values) else { return };
+            let Some(end) = self.push_row(places, at, values) else { return };
             if !split.is_sign(end + 1, ",") {
                 return;
             }
             at = end + 2;
         }
+    }
+
+    /// Adds the values of the list of a SELECT that begins at `at`, which has each column at its place, and returns the number of the token behind it.
+    fn push_selected(&self, places: &[Option<usize>], at: usize, values: &mut Vec<SaidValue>) -> usize {
+        let split = &self.split;
+        let mut at = at + usize::from(split.is_word(at, &["all", "distinct"]));
+        let mut place = 0;
+        loop {
+            let end = self.end_of_selected(at);
+            if let Some(column) = places.iter().position(|its_place| *its_place == Some(place)) {
+                push_value(column, self.value_at(at).filter(|value| self.is_alias(value.behind, end)), values);
+            }
+            if !split.is_sign(end, ",") {
+                return end;
+            }
+            (at, place) = (end + 1, place + 1);
+        }
+    }
+
+    /// The number of the token that ends what is selected from `at` on.
+    fn end_of_selected(&self, at: usize) -> usize {
+        let split = &self.split;
+        let end = split.end_of_item(at).unwrap_or(split.tokens.len());
+        let mut depth = 0;
+        let is_behind = |nth: &usize| {
+            depth += i32::from(split.is_sign(*nth, "(")) - i32::from(split.is_sign(*nth, ")"));
+            depth == 0 && (split.is_word(*nth, &BEHIND_SELECTED) || split.is_sign(*nth, ";"))
+        };
+        (at..end).find(is_behind).unwrap_or(end)
+    }
+
+    /// Whether what is from `at` to `end` is an alias, or nothing.
+    fn is_alias(&self, at: usize, end: usize) -> bool {
+        let named_at = at + usize::from(self.split.is_word(at, &["as"]));
+        at == end || named_at + 1 == end && self.split.name(named_at).is_some()
     }
 
     /// Adds the values of the row that begins at `at`, which has each column at its place, and returns the number of the bracket at its end.
@@ -211,9 +330,14 @@ impl Statement<'_> {
     fn is_of_table(&self, column: &ValueColumn, table: &TableName) -> bool {
         let is_same = |one: &str, other: &str| self.split.is_same(one, other);
         let is_called = |other: &ValueColumn| is_same(&other.table, &table.table);
-        let is_in = |schema: &str| match table.schema.as_deref().or(self.in_schema) {
-            Some(known) => is_same(schema, known),
-            None => {
+        let is_in = |schema: &str| match (&table.schema, self.path) {
+            (Some(known), _) => is_same(schema, known),
+            (None, Some(path)) => {
+                let has_it =
+                    |name: &&String| is_same(name, schema) || column.also_in.iter().any(|it| is_same(name, it));
+                path.iter().find(has_it).is_some_and(|first| is_same(first, schema))
+            }
+            (None, None) => {
                 let mut schemas = self.columns.iter().filter(|other| is_called(other)).map(|other| &other.schema);
                 schemas.all(|other| other.as_deref().is_none_or(|other| is_same(other, schema)))
             }
@@ -240,13 +364,18 @@ impl Statement<'_> {
     /// The value that begins at `at`, if it stands alone or is the first of a sum.
     fn value_at(&self, at: usize) -> Option<FoundValue> {
         let split = &self.split;
-        let is_negative = split.is_sign(at, "-");
-        let token = at + usize::from(is_negative || split.is_sign(at, "+"));
+        let is_cast = split.is_word(at, &["cast"]) && split.is_sign(at + 1, "(");
+        let first = if is_cast { at + 2 } else { at };
+        let is_negative = split.is_sign(first, "-");
+        let token = first + usize::from(is_negative || split.is_sign(first, "+"));
         let is_value = |at: usize| {
             let kind = split.tokens.get(at).map(|token| token.kind);
             matches!(kind, Some(TokenKind::Number | TokenKind::Text | TokenKind::Param))
         };
         let mut behind = token + 1;
+        if is_cast {
+            behind = split.behind_bracket(at + 1).filter(|_| split.is_word(behind, &["as"]))?;
+        }
         while split.is_sign(behind, "::") {
             behind += 2;
             // Of `bigint[]`.
@@ -280,6 +409,7 @@ mod tests {
     fn columns() -> Vec<ValueColumn> {
         let of = |(table, column, place): (&str, &str, usize)| ValueColumn {
             schema: None,
+            also_in: Vec::new(),
             table: table.to_owned(),
             column: column.to_owned(),
             place,
@@ -366,9 +496,10 @@ mod tests {
     fn a_table_of_another_schema_is_another_table() {
         let of = |schemas: &[&str], in_schema: Option<&str>, text: &str| {
             let tokens = lexer::tokens(text, Postgres).unwrap();
+            let path = in_schema.map(|schema| vec![schema.to_owned()]);
             let column = |schema: &&str| ValueColumn { schema: Some((*schema).to_owned()), ..columns().swap_remove(0) };
             let columns: Vec<ValueColumn> = schemas.iter().map(column).collect();
-            let said = said_values(text, &tokens, Postgres, in_schema, &columns);
+            let said = said_values(text, &tokens, Postgres, path.as_deref(), &columns);
             assert_eq!(said.inserted, [0; 0], "{text}");
             said.values.into_iter().map(|value| value.column).collect::<Vec<usize>>()
         };
@@ -383,6 +514,31 @@ mod tests {
         assert_eq!(of(&["shop", "crm"], Some("crm"), plain), [1]);
         assert_eq!(of(&["shop", "crm"], None, plain), [0; 0], "it may be either");
         assert_eq!(of(&["shop", "crm"], None, both), [0, 1]);
+    }
+
+    #[test]
+    fn a_table_without_a_schema_is_in_the_first_one_of_the_path_that_has_it() {
+        let is_said = |path: &[&str], text: &str| {
+            let path: Vec<String> = path.iter().map(|name| (*name).to_owned()).collect();
+            let (schema, also_in) = (Some("shop".to_owned()), vec!["crm".to_owned()]);
+            let column = ValueColumn { schema, also_in, ..columns().swap_remove(0) };
+            let tokens = lexer::tokens(text, Postgres).unwrap();
+            let said = said_values(text, &tokens, Postgres, Some(&path), &[column]);
+            said.values.len() == 1 && said.inserted.len() == 1
+        };
+        let plain = "INSERT INTO orders (id) VALUES (5)";
+        for (path, expected) in [
+            (&["shop", "crm"][..], true),
+            (&["crm", "shop"], false),
+            (&["$user", "shop"], true),
+            (&["Shop", "other"], false),
+            (&["other"], false),
+            (&[], false),
+        ] {
+            assert_eq!(is_said(path, plain), expected, "{path:?}");
+            assert!(is_said(path, "INSERT INTO shop.orders (id) VALUES (5)"), "{path:?}");
+            assert!(!is_said(path, "INSERT INTO crm.orders (id) VALUES (5)"), "{path:?}");
+        }
     }
 
     #[test]
@@ -405,6 +561,79 @@ mod tests {
         let on_conflict = "INSERT INTO orders AS o (\"id\") OVERRIDING SYSTEM VALUE VALUES ('5'::bigint) ON CONFLICT (id) \
                            DO UPDATE SET customer = 7 WHERE o.id = 6 RETURNING id";
         assert_eq!(said(on_conflict, Postgres), "id '5', customer 7, id 6");
+    }
+
+    #[test]
+    fn what_an_insert_selects_says_its_literals_by_position() {
+        for (text, expected) in [
+            ("INSERT INTO orders (total, id) SELECT 1, 5", "id 5"),
+            (
+                "INSERT INTO orders (id, total, customer) SELECT -5 AS id, total, '7' c FROM orders WHERE id = 6",
+                "id -5, customer '7', id 6",
+            ),
+            (
+                "INSERT INTO orders SELECT DISTINCT 5, f(8, 9), 7 FROM t, u WHERE t.id = 8 ORDER BY 1, 2, 3",
+                "id 5, customer 7",
+            ),
+            ("INSERT INTO orders (id) SELECT 5 UNION ALL SELECT 6 UNION SELECT 7 FROM t", "id 5, id 6, id 7"),
+            ("INSERT INTO orders (id, total) (SELECT 5, 8)", "id 5"),
+            ("INSERT INTO orders (total, id) SELECT extract(hour FROM made), 5 FROM t", "id 5"),
+            ("INSERT INTO orders (total, id) SELECT total, total FROM t ORDER BY 1, 5", ""),
+            ("INSERT INTO orders (id, total) SELECT 5 * 2, 8 FROM t", ""),
+            ("INSERT INTO orders (id) SELECT 5 + total FROM t", ""),
+            ("INSERT INTO orders (id) SELECT (SELECT 5)", ""),
+            ("INSERT INTO orders (id) SELECT 5; DELETE FROM t WHERE id IN (6, 7)", "id 5"),
+            ("INSERT INTO t (id) SELECT 5", ""),
+            ("INSERT INTO orders (id) SELECT", ""),
+        ] {
+            is_said(text, expected);
+        }
+        assert_eq!(said("INSERT INTO orders (id) SELECT $1 WHERE $2 ON CONFLICT DO NOTHING", Postgres), "id $1");
+    }
+
+    #[test]
+    fn rows_that_are_compared_with_rows_say_the_values_of_their_columns() {
+        for (text, expected) in [
+            ("SELECT 1 FROM orders WHERE (id, total) = (5, 6)", "id 5"),
+            (
+                "SELECT 1 FROM orders o WHERE total = 1 AND (o.total, o.customer, o.id) > (6, 7, -5)",
+                "customer 7, id -5",
+            ),
+            (
+                "DELETE FROM orders WHERE (id, total) IN ((5, 6), (7, 8)) OR (total, id) NOT IN ((9, 10))",
+                "id 5, id 7, id 10",
+            ),
+            ("SELECT 1 FROM orders WHERE ROW(id, customer) = ROW(5, f(6, 7))", "id 5"),
+            ("SELECT 1 FROM orders WHERE (total, id) IN (SELECT total, 5 FROM t)", ""),
+            ("SELECT 1 FROM orders WHERE f(id, total) = (5, 6)", ""),
+            ("SELECT 1 FROM customers WHERE (id, customer) = (5, 6)", ""),
+            ("SELECT 1 FROM orders WHERE (id, total) = (5", ""),
+            ("SELECT 1 FROM orders WHERE (id, total", ""),
+        ] {
+            is_said(text, expected);
+        }
+        assert_eq!(said("UPDATE orders SET total = 1, (customer, id) = (7, 5)", Postgres), "customer 7, id 5");
+        assert_eq!(said("SELECT 1 FROM orders WHERE (id, total) IN (VALUES (5, 6), ($1, 8))", Postgres), "id 5, id $1");
+    }
+
+    #[test]
+    fn a_value_may_be_in_a_cast() {
+        for (text, expected) in [
+            (
+                "SELECT 1 FROM orders WHERE id = CAST(5 AS decimal(10, 2)) AND customer = cast('7' AS char)",
+                "id 5, customer '7'",
+            ),
+            ("SELECT 1 FROM orders WHERE id IN (CAST(-5 AS int), 6) OR id = CAST(7 AS int) * 2", "id -5, id 6"),
+            ("SELECT 1 FROM orders WHERE id BETWEEN CAST(5 AS int) AND CAST(6 AS int) + 1", "id 5, id 6"),
+            ("INSERT INTO orders (id) VALUES (CAST(5 AS int))", "id 5"),
+            ("SELECT 1 FROM orders WHERE id = CAST(5 + 1 AS int) OR id = -CAST(6 AS int) OR id = CAST(7", ""),
+        ] {
+            is_said(text, expected);
+        }
+        assert_eq!(
+            said("SELECT 1 FROM orders WHERE id = 5::bigint AND customer = '7'::int8", Postgres),
+            "id 5, customer '7'"
+        );
     }
 
     #[test]

@@ -119,7 +119,7 @@ fn told_answer(recording: &SqlRecording, statement: &RecordedStatement) -> Strin
     let mut text = Vec::new();
     let ReadStatement { answer, made_bytes, call } = recording.read_text(statement, &mut text).unwrap();
     let made = String::from_utf8(text.split_off(text.len() - made_bytes)).unwrap();
-    let RecordedAnswer { failed, sent, affected, made_id, last_id } = answer;
+    let RecordedAnswer { failed, sent, affected, made_id, last_id, .. } = answer;
     let failed = failed.map(|failed| if failed { "failed" } else { "passed" }.to_owned());
     // Of most statements that may make an id it is not known.
     let made_id = made_id.filter(|id| *id > 0);

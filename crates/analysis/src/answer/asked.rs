@@ -51,7 +51,7 @@ impl<'a> AskedRun<'a> {
     /// Whether the command that measured it has `--quick-look`, which has no repeats.
     pub fn is_quick_look(&self) -> bool {
         let command = self.analysis.meta.fact(COMMAND_FACT);
-        command.is_some_and(|command| command.split(' ').any(|word| word == "--quick-look"))
+        command.is_some_and(|command| format!("{command} ").contains(" --quick-look "))
     }
 
     /// The point that the figures of `row` are of; `None` if they are of several repeats.

@@ -6,6 +6,7 @@
 use super::asked::AskedRun;
 use super::comparison::deciding_tables;
 use crate::PointAnalysis;
+use crate::math::ratio::PAIRS_MIN;
 use crate::math::repeats::half_width_share;
 use crate::point::rates_of;
 use crate::points::relative::{RelativeCell, RelativeRow, RelativeTable};
@@ -62,9 +63,9 @@ fn of_pairs(run: &AskedRun, sure: &SurePlan) -> Option<String> {
 
 /// `about 14 more (--budget 12m) would decide it`: how many pairs would decide those that are `open`, and what time those need.
 fn pairs_missing(open: &[&RelativeCell], time: &str) -> String {
-    // A single pair has no spread to foresee anything by.
-    if open.iter().any(|cell| cell.ratio.n < 2) {
-        return "it takes at least four pairs".to_owned();
+    // The spread of two or three pairs foresees as little as it decides; a single pair has none.
+    if open.iter().any(|cell| cell.ratio.n < PAIRS_MIN) {
+        return "nothing is decided with fewer than four pairs".to_owned();
     }
     let all = || open.iter().map(|cell| cell.pairs_more.unwrap_or(1));
     let (least, most) = (all().min().unwrap_or(1), all().max().unwrap_or(1));
@@ -87,9 +88,11 @@ fn time_missing(run: &AskedRun, sure: &SurePlan, points: f64, repeats: u32) -> S
 
 /// `47.5 s`, `6 min`, `3.5 h`.
 fn long_time(seconds: f64) -> String {
+    // By the minutes that are printed: 7,199 s are 2.0 h.
+    let minutes = (seconds / 60.0).round();
     match seconds {
         short if short < 120.0 => time(short * 1e9).to_string(),
-        some if some < 7_200.0 => format!("{:.0} min", some / 60.0),
+        _ if minutes < 120.0 => format!("{minutes:.0} min"),
         long => format!("{:.1} h", long / 3_600.0),
     }
 }
@@ -403,7 +406,7 @@ mod tests {
     }
 
     #[test]
-    fn several_comparisons_have_a_range_and_a_single_pair_foresees_nothing() {
+    fn several_comparisons_have_a_range_and_fewer_than_four_pairs_foresee_nothing() {
         let told = |cells: &[(usize, u32)]| {
             let cell = |(n, more): &(usize, u32)| RelativeCell {
                 mean: MeanOfRepeats::default(),
@@ -424,10 +427,11 @@ mod tests {
             pairs_missing(&cells.iter().collect::<Vec<_>>(), "90.0 s")
         };
         assert_eq!(told(&[(6, 3), (6, 161)]), "about 3 to 161 more each (90.0 s) would decide them");
-        assert_eq!([600.0, 9_000.0].map(long_time), ["10 min", "2.5 h"]);
-        assert_eq!(told(&[(1, 3), (6, 161)]), "it takes at least four pairs");
-        let never = told(&[(6, 3), (6, PAIRS_TOLD_MAX + 1)]);
-        assert_eq!(never, "the pairs differ so much from each other that more of them would not help");
+        assert_eq!([600.0, 7_169.0, 7_199.0, 9_000.0].map(long_time), ["10 min", "119 min", "2.0 h", "2.5 h"]);
+        for few in 1..=3 {
+            assert_eq!(told(&[(few, 3), (6, 161)]), "nothing is decided with fewer than four pairs");
+        }
+        assert!(told(&[(4, 3), (6, 161)]).starts_with("about 3 to 161 more"));
     }
 
     /// `pairs` pairs of two engines, of which the second does `factor` times as much; each varies by `share`.

@@ -174,9 +174,9 @@ fn name_recordings_alike(headers: &mut [PointData]) {
             summary.path.clone_from(&same.path);
             continue;
         }
-        let digest = known_digest(summary);
-        let other = known.iter().find(|known| known.path == summary.path).and_then(known_digest);
-        if let Some(digest) = digest.filter(|digest| other.is_some_and(|other| other != *digest)) {
+        // Not only the first of that path: if that is of an older run, its statements are not known.
+        let mut others = known.iter().filter(|known| known.path == summary.path).filter_map(known_digest);
+        if let Some(digest) = known_digest(summary).filter(|digest| others.any(|other| other != *digest)) {
             summary.name_by_digest(digest);
         }
         known.push((**summary).clone());

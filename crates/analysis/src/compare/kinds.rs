@@ -135,6 +135,11 @@ impl KindComparison {
         }
     }
 
+    /// What was answered and what failed, without how long it took.
+    pub(crate) fn without_times(self) -> KindComparison {
+        KindComparison { ratios: Vec::new(), ..self }
+    }
+
     /// The kinds that are performed otherwise, and show no difference in their times.
     pub fn replanned(&self) -> impl Iterator<Item = &KindRatio> {
         self.ratios.iter().filter(|one| one.plans.differs() && !one.estimate.verdict.is_difference())
@@ -217,11 +222,14 @@ mod tests {
         run_of((1..=repeats).map(&mut point).collect(), Vec::new())
     }
 
-    fn compared(base: &RunData, new: &RunData) -> RunComparison {
-        let analyses: [Analysis; 2] = [base, new].map(analyse);
-        let runs = [base, new];
+    fn all_compared<const N: usize>(runs: [&RunData; N]) -> Vec<RunComparison> {
+        let analyses: [Analysis; N] = runs.map(analyse);
         let runs = runs.iter().zip(&analyses).map(|(data, analysis)| ComparedRun { name: "run", data, analysis });
-        compare_runs(&runs.collect::<Vec<_>>()).remove(0)
+        compare_runs(&runs.collect::<Vec<_>>())
+    }
+
+    fn compared(base: &RunData, new: &RunData) -> RunComparison {
+        all_compared([base, new]).remove(0)
     }
 
     fn kinds(one: &RunComparison) -> &KindComparison {
@@ -285,6 +293,14 @@ mod tests {
     }
 
     #[test]
+    fn two_logs_at_the_path_of_an_older_run_are_not_the_same() {
+        let [old, one, other] = [(1, 0), (2, 7), (3, 8)].map(|(seed, digest)| replay_of(seed, "a.log", digest));
+        let places = |all: [&RunData; 3]| all_compared(all).iter().map(|one| one.places.len()).collect::<Vec<usize>>();
+        assert_eq!(places([&old, &one, &other]), [1, 0]);
+        assert_eq!(places([&one, &old, &other]), [1, 0]);
+    }
+
+    #[test]
     fn kinds_that_answer_differently_are_found_and_unsteady_ones_are_left_out() {
         let text = |nth: usize, rows: u64, sum: &str| format!("10 {rows} 20 {sum} {}", name(nth));
         let base = run(1, 2, 1.0, |number| {
@@ -317,6 +333,22 @@ mod tests {
             "{:?}",
             found.failures
         );
+    }
+
+    #[test]
+    fn kinds_of_a_place_without_a_rate_have_no_ratio_that_nobody_judged() {
+        let [base, new] = [(1, 1.0), (2, 9.0)].map(|(seed, slower)| run(seed, 4, slower, |_| Vec::new()));
+        let mut analyses = [&base, &new].map(analyse);
+        let summaries = analyses.iter_mut().flat_map(|one| &mut one.points).filter_map(|point| point.summary.as_mut());
+        for summary in summaries {
+            (summary.ops_per_s, summary.queries_per_s) = (0.0, 0.0);
+            (summary.response_ns, summary.service_ns) = (None, None);
+        }
+        let runs = [&base, &new].into_iter().zip(&analyses);
+        let runs = runs.map(|(data, analysis)| ComparedRun { name: "run", data, analysis });
+        let one = compare_runs(&runs.collect::<Vec<_>>()).remove(0);
+        let [found] = &one.unpaired_kinds[..] else { panic!("one place without a rate: {one:?}") };
+        assert_eq!((one.places.len(), found.ratios.len()), (0, 0));
     }
 
     #[test]

@@ -64,3 +64,30 @@ pub fn middle(pairs: &[RepeatPair], side: impl Fn(&RepeatPair) -> f64) -> f64 {
     let logs: Vec<f64> = pairs.iter().map(|pair| side(pair).ln()).collect();
     stats::mean(&logs).exp()
 }
+
+#[cfg(test)]
+mod tests {
+    use crate::analyse;
+    use crate::compare::{ComparedRun, compare_runs};
+    use crate::simulated::{Simulation, run_of};
+    use model::{Arrivals, Pacing};
+
+    #[test]
+    fn the_rate_of_a_recording_is_of_all_that_was_sent_however_much_a_damaged_file_says_that_is() {
+        let recorded = Simulation::counts(&[100; 10])
+            .with(|point| point.trial.load.pacing = Pacing::Open { arrivals: Arrivals::Recorded { per_s: 100.0 } });
+        let data = run_of(vec![recorded.point()], Vec::new());
+        let rate = |ops: u64, failed: u64| {
+            let mut analysis = analyse(&data);
+            analysis.points[0].validity = crate::Validity::Valid;
+            let summary = analysis.points[0].summary.as_mut().expect("it was measured");
+            (summary.ops, summary.failed, summary.seconds) = (ops, failed, 10.0);
+            let run = ComparedRun { name: "run", data: &data, analysis: &analysis };
+            let one = compare_runs(&[run, run]).remove(0);
+            let (_, speed) = one.speeds().next().expect("both have a rate");
+            speed.base
+        };
+        assert!((rate(990, 10) - 100.0).abs() < 1e-9, "what failed was sent, too");
+        assert!((rate(u64::MAX, u64::MAX) / (0.2 * u64::MAX as f64) - 1.0).abs() < 1e-9);
+    }
+}

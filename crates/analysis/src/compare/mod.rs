@@ -49,7 +49,8 @@ pub struct RunComparison {
     pub unlike: Vec<Condition>,
     /// The places that both have, in the order of the base.
     pub places: Vec<PlaceComparison>,
-    /// The kinds of statement at places where errors leave no pair that can be used: they have no ratio, but you see what failed.
+    /// The kinds of statement at places that have no rate, such as where errors leave no pair that can be used: they have no ratio, but you see
+    /// what failed.
     pub unpaired_kinds: Vec<KindComparison>,
     /// How many points of the base can be used, and of the other.
     pub usable: [usize; 2],
@@ -156,7 +157,8 @@ fn compare_two(base: &Arm, new: &Arm) -> RunComparison {
     for place in &matched {
         match compare_place(place) {
             Some(compared) => places.push(compared),
-            None => unpaired_kinds.extend(kinds::compare_kinds(place)),
+            // Times of a place without any rate are no result, and are not judged with the others.
+            None => unpaired_kinds.extend(kinds::compare_kinds(place).map(KindComparison::without_times)),
         }
     }
     let in_turn = places.iter().all(|place| place.is_interleaved);

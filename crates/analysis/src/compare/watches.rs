@@ -6,7 +6,7 @@
 use super::arm::ComparedRun;
 use crate::PointAnalysis;
 use crate::points::limit_uses::{LimitedThing, limit_uses};
-use crate::points::watched_course::watched_rate;
+use crate::points::watched_course::{known_seconds, watched_rate};
 use model::{Observation, ObservedCounts, StatementCost};
 use serde::Serialize;
 use std::collections::BTreeMap;
@@ -36,6 +36,8 @@ pub struct WatchComparison {
 pub struct WatchedLoad {
     /// How long it was watched.
     pub seconds: f64,
+    /// Of how much of that it is known what the server did, which its rate is over; `None` if that is hardly any.
+    pub known_seconds: Option<f64>,
     pub counts: ObservedCounts,
     /// How many of them there were in a second; `None` if they are not counted, or if hardly any of the time is known.
     pub per_s: Option<f64>,
@@ -62,7 +64,8 @@ pub struct StatementChange {
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct StatementFigures {
     pub calls: u64,
-    pub calls_per_s: f64,
+    /// The same in a second; `None` if they were counted for no time.
+    pub calls_per_s: Option<f64>,
     /// Nanoseconds that an execution took on average.
     pub mean_ns: f64,
     /// Its share of the time of all statements.
@@ -104,6 +107,7 @@ fn load(run: &ComparedRun, (point, seen): (&PointAnalysis, &Observation)) -> Wat
     let uses = limit_uses(point, &run.analysis.meta.machine);
     WatchedLoad {
         seconds: summary.map_or(0.0, |summary| summary.seconds),
+        known_seconds: known_seconds(point),
         counts: seen.counts,
         per_s: watched_rate(point),
         cpu_share: uses.iter().find(|used| used.thing == LimitedThing::Cpu).map(|cpu| cpu.mean),
@@ -136,10 +140,10 @@ fn figures_of(seen: &Observation) -> BTreeMap<(Option<&str>, &str), StatementFig
     for one in seen.statements.iter().filter(|one| !one.text.is_empty()) {
         costs.entry((one.database.as_deref(), one.text.as_str())).or_default().add(&one.cost);
     }
-    let (all_ns, seconds) = (seen.all_statements().time_ns as f64, seen.statements_ns as f64 / 1e9);
+    let all_ns = seen.all_statements().time_ns as f64;
     let figures = |cost: StatementCost| StatementFigures {
         calls: cost.calls,
-        calls_per_s: if seconds > 0.0 { cost.calls as f64 / seconds } else { 0.0 },
+        calls_per_s: seen.calls_per_s(cost.calls),
         mean_ns: cost.time_ns as f64 / cost.calls.max(1) as f64,
         time_share: cost.time_ns as f64 / all_ns.max(1.0),
         rows_read_per_row_sent: cost.rows_read_per_row_sent(),
@@ -271,11 +275,23 @@ mod tests {
             seen.unknown_ns = unknown_s * 1_000_000_000;
             let one = compared(&run, &watch(200, Vec::new()));
             let summary = analyse(&run).points.remove(0).summary.expect("it was watched");
-            (one.watches.expect("both were watched").loads[0].per_s, summary.ops_per_s, summary.seconds)
+            let load = one.watches.expect("both were watched").loads[0];
+            ((load.per_s, load.known_seconds), (summary.ops_per_s, load.seconds))
         };
-        assert_eq!(ended(0), (Some(200.0), 200.0, 10.0));
-        assert_eq!(ended(5), (Some(400.0), 400.0, 10.0));
-        assert_eq!(ended(10).0, None, "hardly anything is known");
+        assert_eq!(ended(0), ((Some(200.0), Some(10.0)), (200.0, 10.0)));
+        assert_eq!(ended(5), ((Some(400.0), Some(5.0)), (400.0, 10.0)));
+        assert_eq!(ended(10).0, (None, None), "hardly anything is known");
+    }
+
+    #[test]
+    fn how_often_statements_are_executed_is_not_known_if_they_were_counted_for_no_time() {
+        let counted_for = |statements_ns: u64| {
+            let mut run = watch(200, vec![statement("q", 1_000, 100, 1)]);
+            run.points[0].traits.observed.as_mut().expect("it was watched").statements_ns = statements_ns;
+            let watches = compared(&run, &watch(200, Vec::new())).watches.expect("both were watched");
+            watches.statements[0].sides[0].expect("the base has it").calls_per_s
+        };
+        assert_eq!([counted_for(10_000_000_000), counted_for(0)], [Some(100.0), None]);
     }
 
     #[test]

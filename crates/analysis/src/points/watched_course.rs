@@ -29,9 +29,15 @@ pub fn watched_course(point: &PointAnalysis) -> WatchedCourse {
 /// How much of what is counted the server did in a second; `None` if nothing is counted, or if hardly any of the time is known.
 pub fn watched_rate(point: &PointAnalysis) -> Option<f64> {
     let (summary, seen) = point.summary.as_ref().zip(point.traits.observed.as_ref())?;
-    let all = Nanos((summary.seconds * 1e9) as u64);
-    let is_known = seen.counts != ObservedCounts::Nothing && seen.known_of(all).is_some();
+    let is_known = seen.counts != ObservedCounts::Nothing && known_seconds(point).is_some();
     is_known.then_some(summary.ops_per_s)
+}
+
+/// The seconds that the rate of a watch is over; `None` if hardly any of the time is known.
+pub fn known_seconds(point: &PointAnalysis) -> Option<f64> {
+    let (summary, seen) = point.summary.as_ref().zip(point.traits.observed.as_ref())?;
+    let all = Nanos((summary.seconds * 1e9) as u64);
+    Some(seen.known_of(all)?.as_secs_f64())
 }
 
 fn cpu(point: &PointAnalysis) -> Vec<f64> {

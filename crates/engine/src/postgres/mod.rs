@@ -645,11 +645,12 @@ static REPLAY_WORDS: ReplayWords = ReplayWords {
 };
 
 /// Columns that a sequence fills, or that hold UUIDs which the server makes: of each table by its name with the schema and without, first by those that
-/// are found without it.
+/// are found without it; and their places.
 const MADE_COLUMNS: &str = "SELECT CASE WHEN w.is_whole THEN n.nspname || '.' || c.relname ELSE c.relname END, a.attname, \
     CASE WHEN a.atttypid = 'uuid'::regtype THEN '' ELSE coalesce('nextval(' || \
     quote_literal(pg_get_serial_sequence(quote_ident(n.nspname) || '.' || quote_ident(c.relname), a.attname)) || '::regclass)', \
-    pg_get_expr(d.adbin, d.adrelid)) END \
+    pg_get_expr(d.adbin, d.adrelid)) END, (SELECT count(*) FROM pg_attribute b WHERE b.attrelid = a.attrelid AND b.attnum > 0 \
+    AND b.attnum < a.attnum AND NOT b.attisdropped) \
     FROM pg_attribute a JOIN pg_class c ON c.oid = a.attrelid JOIN pg_namespace n ON n.oid = c.relnamespace \
     LEFT JOIN pg_attrdef d ON d.adrelid = a.attrelid AND d.adnum = a.attnum \
     CROSS JOIN (VALUES (true), (false)) w(is_whole) \

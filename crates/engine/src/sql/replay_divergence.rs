@@ -2,8 +2,8 @@
 //!
 //! In: the recorded answer and the new one, of one statement after the other, from all clients. Out: a fact with what the log has to compare with,
 //! and one for each kind. Limits: rows are compared by their number. If a log does not say whether a statement failed, one that fails now
-//! agrees with it if it had no rows. An UPDATE of a client that asked for the rows that it finds, in place of those that it changes, agrees if it
-//! changes all that it finds, or none.
+//! agrees with it if it had no rows. One that failed because its transaction had been aborted is compared if it fails. An UPDATE of a client that
+//! asked for the rows that it finds, in place of those that it changes, agrees if it changes all that it finds, or none.
 
 use super::row_tally::Answered;
 use model::{ComparedBy, Fact, KindDivergence, OpKind, REPLAY_COMPARED_FACT, REPLAY_DIVERGENCE_FACT};
@@ -52,7 +52,9 @@ impl ReplayDivergence {
     /// Compares one statement of `kind` with the recorded one; `now` is `None` if it failed.
     pub fn compare(&self, kind: OpKind, recorded: &RecordedAnswer, now: Option<&Answered>) {
         let Some((_, counts)) = self.kinds.get(usize::from(kind.0)) else { return };
-        if !recorded.has_rows() && recorded.failed.is_none() {
+        let is_told = recorded.has_rows() || recorded.failed.is_some();
+        // What would have come if nothing had aborted its transaction is in no log.
+        if !is_told || recorded.is_consequence && now.is_some() {
             return;
         }
         let known = if recorded.has_rows() { &self.has_rows } else { &self.has_errors };
@@ -172,6 +174,12 @@ mod tests {
         assert_eq!(
             facts(&[(1, failed, None), (1, failed, Some(answered(0, 1)))]),
             [fact("replay_compared", "errors"), fact("replay_divergence.2", "2 0 1 0 0 0 insert ?")]
+        );
+        let consequence = RecordedAnswer { is_consequence: true, ..failed };
+        assert_eq!(facts(&[(0, consequence, Some(answered(1, 0)))]), [fact("replay_compared", "nothing")]);
+        assert_eq!(
+            facts(&[(0, consequence, None), (0, consequence, Some(answered(1, 0)))]),
+            [fact("replay_compared", "errors"), fact("replay_divergence.1", "1 0 0 0 0 0 select ?")]
         );
         assert_eq!(
             facts(&[(0, rows(1, 0), Some(answered(1, 0))), (0, rows(1, 0), Some(answered(2, 0))), (1, failed, None)]),

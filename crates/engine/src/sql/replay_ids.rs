@@ -131,16 +131,35 @@ pub fn counted_column(schema: &str, row: Vec<Option<String>>) -> Option<CountedC
     })
 }
 
-/// The columns of a server for which it makes ids, with the expressions that it makes them by, which are empty if no sequence is behind them.
+/// A column for which the server makes ids.
+#[derive(Debug)]
+struct MadeColumn {
+    name: String,
+    /// The expression that makes them; empty if no sequence is behind them.
+    by: String,
+    /// Its place among the columns of its table, from 0; `None` if tables of one name have it at different places.
+    place: Option<usize>,
+}
+
+/// The columns of a server for which it makes ids, by the names of their tables.
 #[derive(Debug, Default)]
-pub struct MadeColumns(HashMap<String, Vec<(String, String)>>);
+pub struct MadeColumns(HashMap<String, Vec<MadeColumn>>);
 
 impl MadeColumns {
-    /// Adds what the server has answered: tables, columns and expressions.
+    /// Adds what the server has answered: tables, columns, expressions and places.
     pub fn add(&mut self, rows: Vec<Vec<Option<String>>>) {
         for row in rows {
-            let Ok([Some(table), Some(column), by]) = <[Option<String>; 3]>::try_from(row) else { continue };
-            self.0.entry(table).or_default().push((column, by.unwrap_or_default()));
+            let Ok([Some(table), Some(name), by, place]) = <[Option<String>; 4]>::try_from(row) else { continue };
+            let place = place.and_then(|place| place.parse::<usize>().ok());
+            let of_table = self.0.entry(table).or_default();
+            let mut others = of_table.iter_mut().filter(|other| other.name == name && other.place != place);
+            let place = if let Some(other) = others.next() {
+                other.place = None;
+                None
+            } else {
+                place
+            };
+            of_table.push(MadeColumn { name, by: by.unwrap_or_default(), place });
         }
     }
 
@@ -150,14 +169,14 @@ impl MadeColumns {
         let mut parts = made.split('\t');
         let column = parts.next()?;
         let columns = self.0.get(&inserted_table(text)?)?;
-        let (_, by) = columns.iter().find(|(name, _)| name == column)?;
+        let MadeColumn { by, place, .. } = columns.iter().find(|it| it.name == column)?;
         // What comes from a file is no SQL.
         let is_id = |id: &str| id.bytes().all(|byte| byte.is_ascii_hexdigit() || byte == b'-');
         let value = |id: &str| match id.parse::<i64>() {
             Ok(number) if by.contains("nextval(") => Some(format!("{number} + 0 * {by}")),
             _ => is_id(id).then(|| format!("'{id}'")),
         };
-        sql::with_inserted(text, column, &parts.map(value).collect::<Option<Vec<String>>>()?)
+        sql::with_inserted(text, column, *place, &parts.map(value).collect::<Option<Vec<String>>>()?)
     }
 }
 
@@ -198,8 +217,8 @@ mod tests {
     #[test]
     fn an_insert_says_the_ids_of_columns_that_the_server_fills() {
         let mut columns = MadeColumns::default();
-        let row = |words: [&str; 3]| words.map(|word| Some(word.to_owned())).to_vec();
-        columns.add(vec![row(["t", "id", "nextval('t_id_seq'::regclass)"]), row(["u", "key", ""])]);
+        let row = |words: [&str; 4]| words.map(|word| Some(word.to_owned())).to_vec();
+        columns.add(vec![row(["t", "id", "nextval('t_id_seq'::regclass)", "0"]), row(["u", "key", "", "1"])]);
         let with = |text: &str, made: &str| columns.with_ids(text, made);
         assert_eq!(
             with("INSERT INTO t (a) VALUES (1), (2) RETURNING id", "id\t7\t8").unwrap(),
@@ -209,9 +228,26 @@ mod tests {
         let uuid = "abababab-abab-abab-abab-abababababab";
         let made = with("INSERT INTO u (a) VALUES (1) RETURNING *", &format!("key\t{uuid}")).unwrap();
         assert!(made.contains(&format!("VALUES (1, '{uuid}')")), "{made}");
+        let made = with("INSERT INTO u VALUES (1) RETURNING *", &format!("key\t{uuid}")).unwrap();
+        assert!(made.ends_with(&format!("VALUES (1, '{uuid}') RETURNING *")), "{made}");
         assert_eq!(with("INSERT INTO t (a) VALUES (1) RETURNING a", "a\t1"), None, "the client says it");
         assert_eq!(with("INSERT INTO v (a) VALUES (1) RETURNING id", "id\t1"), None, "it has no such table");
         assert_eq!(with("INSERT INTO t (a) VALUES (1) RETURNING id", "id\t1); DROP TABLE t"), None);
+    }
+
+    #[test]
+    fn the_place_of_a_column_is_not_known_if_tables_of_one_name_differ_in_it() {
+        let with = |places: &[&str]| {
+            let mut columns = MadeColumns::default();
+            for place in places {
+                columns.add(vec![["t", "id", "", *place].map(|word| Some(word.to_owned())).to_vec()]);
+            }
+            columns.with_ids("INSERT INTO t VALUES (1, DEFAULT)", "id\t7").is_some()
+        };
+        assert_eq!(
+            [&["1"][..], &["1", "1"], &["1", "2"], &["2", "1"], &["1", "2", "1"]].map(with),
+            [true, true, false, false, false]
+        );
     }
 
     #[test]

@@ -1,8 +1,9 @@
 //! The keys of which each copy of a recording has values of its own, as the server has them: types, highest values, ranges.
 //!
 //! In: the keys that a user names, control connections to the copy. Out: [`ReplayKeys`], and a fact. Limits: columns of whole
-//! numbers. If several databases of PostgreSQL have the table, the highest value of all counts; of several schemas the user names one. What the
-//! table has is asked before the first statement, so a server that is not restored has the rows of the replay before as its own.
+//! numbers. If several databases of PostgreSQL have the table, the highest value of all counts; of several schemas the user names one. A schema that
+//! has a table of that name in one database counts as one that has it in all. What the table has is asked before the first statement, so a server
+//! that is not restored has the rows of the replay before as its own.
 
 use super::OpFailure;
 use super::admin_connection::AdminConnection;
@@ -58,6 +59,17 @@ pub struct KeyServer<'a, A> {
     pub schemas: &'a [String],
 }
 
+/// What the server has of the name of a table.
+#[derive(Default)]
+struct FoundTables {
+    /// The column that is looked for, in each database.
+    columns: Vec<FoundColumn>,
+    /// The schemas with a table or a view of that name.
+    schemas: BTreeSet<String>,
+    has_table: bool,
+    is_view: bool,
+}
+
 /// A column as one of the schemas has it.
 struct FoundColumn {
     /// The number of the connection, and the schema.
@@ -72,15 +84,16 @@ impl<A: AdminConnection> KeyServer<'_, A> {
     pub fn moving_key(&mut self, key: &AskedKey, copies: usize) -> Result<MovingKey, TargetError> {
         let (mut columns, mut highest, mut of_first) = (Vec::new(), i64::MAX, Vec::new());
         for named in &key.columns {
-            let found = self.find(named)?;
+            let FoundTables { columns: found, mut schemas, .. } = self.find(named)?;
             for column in &found {
                 let no_integer = || refused(&format!("`{named}` is {}: only whole numbers move", column.its_type));
                 highest = highest.min(highest_of(&column.its_type).ok_or_else(no_integer)?);
             }
             let Some(FoundColumn { there, place, is_made, .. }) = found.first() else { continue };
             let (table, column) = (named.table.clone(), named.column.clone());
-            let schema = Some(there.1.clone());
-            columns.push(MovingColumn { schema, table, column, place: *place, is_made: *is_made });
+            schemas.remove(&there.1);
+            let (schema, also_in) = (Some(there.1.clone()), schemas.into_iter().collect());
+            columns.push(MovingColumn { schema, also_in, table, column, place: *place, is_made: *is_made });
             if columns.len() == 1 {
                 of_first = found;
             }
@@ -96,44 +109,26 @@ impl<A: AdminConnection> KeyServer<'_, A> {
     }
 
     /// The column in each database that has its table, of one schema.
-    fn find(&mut self, named: &KeyColumn) -> Result<Vec<FoundColumn>, TargetError> {
-        let in_schema = match &named.schema {
-            Some(schema) => format!("table_schema = {}", literal(schema)),
-            None => {
-                let schemas: Vec<String> = self.schemas.iter().map(|name| literal(name)).collect();
-                self.words.in_usual_schema.replace("{schemas}", &schemas.join(", "))
+    fn find(&mut self, named: &KeyColumn) -> Result<FoundTables, TargetError> {
+        let schemas: Vec<String> = self.schemas.iter().map(|name| literal(name)).collect();
+        let usual = self.words.in_usual_schema.replace("{schemas}", &schemas.join(", "));
+        let in_schema = match named.schema.as_ref().map(|schema| format!("table_schema = {}", literal(schema))) {
+            // Where PostgreSQL finds a table depends on the others of its name, of which there may be thousands.
+            Some(asked) if self.dialect == LogDialect::Postgres => {
+                let column = literal(&named.column);
+                format!("({asked} OR {usual} AND (ordinal_position = 1 OR column_name = {column}))")
             }
+            Some(asked) => asked,
+            None => usual,
         };
         let question = self.words.columns.replace("{table}", &literal(&named.table)).replace("{in_schema}", &in_schema);
-        let (mut found, mut has_table, mut is_view) = (Vec::new(), false, false);
+        let mut found = FoundTables::default();
         for (nth, admin) in self.admins.iter_mut().enumerate() {
             let rows = admin.query_rows(&question).map_err(|error| unanswered(named, error.into()))?;
-            let (mut place, mut last) = (0, String::new());
-            for row in rows {
-                let Ok([Some(schema), Some(column), Some(its_type), made, views]) =
-                    <[Option<String>; 5]>::try_from(row)
-                else {
-                    continue;
-                };
-                if views.is_some_and(|views| views != "0") {
-                    is_view = true;
-                    continue;
-                }
-                has_table = true;
-                place = if schema == last { place + 1 } else { 0 };
-                last.clone_from(&schema);
-                let is_same = match self.dialect {
-                    LogDialect::Mysql => column.eq_ignore_ascii_case(&named.column),
-                    LogDialect::Postgres => column == named.column,
-                };
-                if is_same {
-                    let is_made = made.as_deref() == Some("1");
-                    found.push(FoundColumn { there: (nth, schema), place, its_type, is_made });
-                }
-            }
+            found.add(nth, rows, named, self.dialect);
         }
-        check_schemas(named, &found)?;
-        match (found.is_empty(), has_table, is_view) {
+        check_schemas(named, &found.columns)?;
+        match (found.columns.is_empty(), found.has_table, found.is_view) {
             (false, ..) => Ok(found),
             (true, true, _) => Err(refused(&format!("table `{}` has no column `{}`", named.table, named.column))),
             (true, false, true) => Err(refused(&format!("`{}` is a view: name its table", named.table))),
@@ -155,6 +150,36 @@ impl<A: AdminConnection> KeyServer<'_, A> {
             highest = value.map_or(highest, |value| value.parse::<i64>().unwrap_or(i64::MAX).max(highest));
         }
         Ok(highest)
+    }
+}
+
+impl FoundTables {
+    /// Adds what connection number `nth` has answered about the column that is `named`.
+    fn add(&mut self, nth: usize, rows: Vec<Vec<Option<String>>>, named: &KeyColumn, dialect: LogDialect) {
+        let (mut place, mut last) = (0, String::new());
+        for row in rows {
+            let Ok([Some(schema), Some(column), Some(its_type), made, views]) = <[Option<String>; 5]>::try_from(row)
+            else {
+                continue;
+            };
+            self.schemas.insert(schema.clone());
+            // MySQL has been asked about this schema only.
+            let is_asked = named.schema.as_ref().is_none_or(|asked| dialect == LogDialect::Mysql || *asked == schema);
+            if !is_asked {
+                continue;
+            }
+            if views.is_some_and(|views| views != "0") {
+                self.is_view = true;
+                continue;
+            }
+            self.has_table = true;
+            place = if schema == last { place + 1 } else { 0 };
+            last.clone_from(&schema);
+            if dialect.sql().is_same_name(&column, &named.column) {
+                let is_made = made.as_deref() == Some("1");
+                self.columns.push(FoundColumn { there: (nth, schema), place, its_type, is_made });
+            }
+        }
     }
 }
 
@@ -271,6 +296,31 @@ mod tests {
         let why = "keys: `orders.id` holds values up to 32767, which is no room for 4 copies of 20000 values";
         assert_eq!(range(20_000, 4), Err(why.to_owned()));
         assert!(range(i64::MAX, 9).is_err());
+    }
+
+    #[test]
+    fn the_other_schemas_with_a_table_of_the_name_are_known() {
+        let row = |words: [&str; 5]| words.map(|word| Some(word.to_owned())).to_vec();
+        let rows = || {
+            vec![
+                row(["crm", "id", "bigint", "0", "0"]),
+                row(["shop", "customer", "integer", "0", "0"]),
+                row(["shop", "id", "bigint", "0", "0"]),
+                row(["views", "id", "bigint", "0", "1"]),
+            ]
+        };
+        let found_in = |schema: &str| {
+            let named = KeyColumn { schema: Some(schema.to_owned()), ..key().columns.remove(0) };
+            let mut found = FoundTables::default();
+            found.add(0, rows(), &named, LogDialect::Postgres);
+            found
+        };
+        let found = found_in("shop");
+        assert_eq!(found.schemas.iter().collect::<Vec<_>>(), ["crm", "shop", "views"]);
+        let columns: Vec<(&str, usize)> = found.columns.iter().map(|it| (it.there.1.as_str(), it.place)).collect();
+        assert_eq!((columns, found.is_view), (vec![("shop", 1)], false));
+        let found = found_in("views");
+        assert!(found.columns.is_empty() && found.is_view && !found.has_table);
     }
 
     #[test]

@@ -29,7 +29,7 @@ pub struct ReplayWords {
     pub has_schema: &'static str,
     /// The statement that makes the schema in `{}` the current one; `None` if that takes another connection.
     pub enter_schema: Option<&'static str>,
-    /// The query for the columns whose values the server makes: tables, columns, expressions. An INSERT then names its ids. `None` if the
+    /// The query for the columns whose values the server makes: tables, columns, expressions, places from 0. An INSERT then names its ids. `None` if the
     /// server can be told the next id instead.
     pub made_columns: Option<&'static str>,
     /// How it is asked about the counters behind its ids.

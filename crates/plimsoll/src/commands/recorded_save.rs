@@ -120,22 +120,41 @@ impl AskedServer {
 }
 
 fn show(out: &Path, saved: &SavedWorkload, context: &Context) {
-    let SavedWorkload { statements, sessions, skipped } = *saved;
     let bytes = out.metadata().map_or(0, |meta| meta.len());
     if context.json {
+        let SavedWorkload { statements, sessions, skipped } = *saved;
         output::json::print(&json!({
             "schema": "plimsoll.saved-workload/1", "file": out, "bytes": bytes, "statements": statements, "sessions": sessions, "skipped": skipped,
         }));
         return;
     }
+    output::print(&text(out, saved, Bytes(bytes)));
+}
+
+fn text(out: &Path, saved: &SavedWorkload, bytes: Bytes) -> String {
+    let SavedWorkload { statements, sessions, skipped } = *saved;
     let left =
         if skipped == 0 { String::new() } else { format!("; {} entries could not be kept", whole(skipped as f64)) };
-    output::print(&format!(
-        "{}: {} of {}, {}{left}\nNext: plimsoll replay-sql {} --engine URL\n",
-        output::shown(out),
+    let file = output::shown(out);
+    format!(
+        "{file}: {} of {}, {bytes}{left}\nNext: plimsoll replay-sql {} --engine URL\n",
         plural(statements, "statement"),
         plural(sessions, "session"),
-        Bytes(bytes),
-        output::shell_word(&output::shown(out)),
-    ));
+        output::shell_word(&file),
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_command_that_replays_can_be_pasted_and_no_terminal_obeys_it() {
+        let saved = SavedWorkload { statements: 2, sessions: 1, skipped: 0 };
+        let next =
+            |name: &str| text(Path::new(name), &saved, Bytes(1)).lines().next_back().unwrap_or_default().to_owned();
+        assert_eq!(next("my shop.workload"), "Next: plimsoll replay-sql 'my shop.workload' --engine URL");
+        let hostile = text(Path::new("a\u{1b}[31m\rb.workload"), &saved, Bytes(1));
+        assert!(hostile.chars().all(|c| c == '\n' || !c.is_control()) && hostile.contains("b.workload"), "{hostile:?}");
+    }
 }

@@ -195,7 +195,9 @@ fn partial_interval(point: &PointAnalysis) -> Option<(f64, f64)> {
     let length_s = series.counted.to_s - from_s;
     let ops: f64 = whole.iter().map(|interval| interval.ops_per_s * interval.length_s).sum();
     let rate = (summary.ops_per_s * summary.seconds - ops) / length_s;
-    let is_drawn = length_s >= PARTIAL_MIN * last.length_s && rate.is_finite();
+    // The rate of a watch is not over the time after the last answer of its server.
+    let is_known = point.traits.observed.as_ref().is_none_or(|seen| seen.unknown_ns == 0);
+    let is_drawn = is_known && length_s >= PARTIAL_MIN * last.length_s && rate.is_finite();
     is_drawn.then_some((from_s + length_s / 2.0, rate.max(0.0)))
 }
 
@@ -329,6 +331,9 @@ mod tests {
         let FigureBody::Panels { x, .. } = &figure.body else { panic!("panels") };
         assert_eq!(x.range, Some((-1.0, 2.5)));
         assert!(rates(&[&analysis.points[0]]).fold(0.0, f64::max) > 3_079.0, "a common scale has room for it");
+        let ended = model::Observation { unknown_ns: 500_000_000, ..model::Observation::default() };
+        analysis.points[0].traits.observed = Some(ended);
+        assert!(partial_interval(&analysis.points[0]).is_none(), "what a server did that did not answer is not known");
     }
 
     #[test]

@@ -9,7 +9,7 @@ use crate::table::{Column, InTerminal, Row, Table};
 use crate::tables::observed;
 use crate::wording::quantity::{percent, time};
 use analysis::{Analysis, LimitedThing, PointAnalysis, WatchedCourse, limit_uses, watched_course};
-use model::{LiveInterval, LiveRun, Observation, ObservedCounts, Tick};
+use model::{LiveInterval, LiveRun, Nanos, Observation, ObservedCounts, Tick};
 
 /// So many statements are shown.
 const STATEMENTS: usize = 10;
@@ -32,8 +32,15 @@ pub fn text(run: &LiveRun, analysis: &Analysis) -> Option<LiveRunText> {
 /// `what MariaDB does: 12.5 min of 24 h`.
 fn place(run: &LiveRun) -> String {
     let of = run.watched.as_ref().map(|point| time(point.trial.phases.run.0 as f64).to_string());
-    let watched = run.phase.as_ref().map_or_else(format::dash, |phase| time(so_far(phase).0 as f64).to_string());
+    let watched = run.phase.as_ref().map(|phase| so_far(phase).max(read_since(run, phase.start)));
+    let watched = watched.map_or_else(format::dash, |all| time(all.0 as f64).to_string());
     format!("{}: {watched} of {}", run.meta.plan.title, of.unwrap_or_else(format::dash))
+}
+
+/// From `start` until anything was read last: the time goes on while the server does not answer.
+fn read_since(run: &LiveRun, start: Tick) -> Nanos {
+    let read = run.watched.as_ref().and_then(|point| point.counters.last_at());
+    read.map_or(Nanos(0), |read| read.since(start))
 }
 
 /// What the operations of the watch are; `None` if it has none.
@@ -126,7 +133,7 @@ mod tests {
     use super::*;
     use crate::library::live_html;
     use crate::testing::{HOSTILE, meta, recorded, with_counter, with_points};
-    use model::{CounterKind, CounterRole, CounterSample, LivePhase, Nanos, ObservedStatement, Phase, StatementCost};
+    use model::{CounterKind, CounterRole, CounterSample, LivePhase, ObservedStatement, Phase, StatementCost};
 
     fn watched(counts: ObservedCounts, statement: &str) -> (LiveRun, Analysis) {
         let second = Nanos::from_secs(1);
@@ -188,18 +195,20 @@ mod tests {
     }
 
     #[test]
-    fn a_server_that_does_not_answer_has_no_rate_now() {
+    fn a_server_that_does_not_answer_has_no_rate_now_and_its_watch_goes_on() {
         let (mut run, analysis) = watched(ObservedCounts::Statements, "SELECT 1");
         let analysis = with_statement_times(analysis);
         let mut read_at = |ms: u64| {
             let sample = CounterSample { at: Tick(Nanos::from_millis(ms).0), source: 0, values: vec![None] };
             run.watched.as_mut().expect("it is a watch").counters.push(sample);
-            let figures = text(&run, &analysis).expect("it is a watch").figures;
-            figures.iter().take(2).map(|figure| figure.value.clone()).collect::<Vec<String>>()
+            let view = text(&run, &analysis).expect("it is a watch");
+            let begins = view.place.split(" of ").next().unwrap_or_default().to_owned();
+            [begins, view.figures[0].value.clone(), view.figures[1].value.clone()]
         };
         // The last interval ends after 62 s.
-        assert_eq!(read_at(62_900), ["1,500", "2.00 ms"]);
-        assert_eq!(read_at(63_100), ["-", "-"]);
+        assert_eq!(read_at(61_900), ["what MariaDB does: 62.0 s", "1,500", "2.00 ms"]);
+        assert_eq!(read_at(62_900), ["what MariaDB does: 62.9 s", "1,500", "2.00 ms"]);
+        assert_eq!(read_at(63_100), ["what MariaDB does: 63.1 s", "-", "-"]);
     }
 
     #[test]

@@ -31,8 +31,8 @@ pub static WATCHED_COLUMNS: &[StatementColumn] = &[
     }),
     column("new_mean_ns", "the same in the other", |of| figure(of, 1, |side| Some(side.mean_ns))),
     column("ratio", "new : base, of the mean times", |of| float(of.statement.ratio())),
-    column("base_calls_per_s", "executions per second in the base", |of| figure(of, 0, |side| Some(side.calls_per_s))),
-    column("new_calls_per_s", "the same in the other", |of| figure(of, 1, |side| Some(side.calls_per_s))),
+    column("base_calls_per_s", "executions per second in the base", |of| figure(of, 0, |side| side.calls_per_s)),
+    column("new_calls_per_s", "the same in the other", |of| figure(of, 1, |side| side.calls_per_s)),
     column("base_time_share", "its share of the time of all statements in the base", |of| {
         figure(of, 0, |side| Some(side.time_share))
     }),
@@ -78,7 +78,7 @@ mod tests {
         assert_eq!(watched_csv(std::slice::from_ref(&one)), None);
         let side = |mean_ns: f64, rows: f64| StatementFigures {
             calls: 1_000,
-            calls_per_s: 100.0,
+            calls_per_s: Some(100.0),
             mean_ns,
             time_share: 0.5,
             rows_read_per_row_sent: Some(rows),
@@ -87,6 +87,7 @@ mod tests {
         let change = |text: &str, sides| StatementChange { text: text.into(), database: Some("shop".into()), sides };
         let load = WatchedLoad {
             seconds: 60.0,
+            known_seconds: Some(60.0),
             counts: ObservedCounts::Statements,
             per_s: Some(200.0),
             cpu_share: None,

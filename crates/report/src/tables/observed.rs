@@ -67,8 +67,7 @@ fn statement_columns<'a>() -> Vec<ColumnOf<'static, SeenStatement<'a>>> {
             percent(one.cost.time_ns as f64 / seen.all_statements().time_ns.max(1) as f64).to_string()
         }),
         StatementColumn::new(Column::number("calls/s"), |(one, seen)| {
-            let seconds = seen.statements_ns as f64 / 1e9;
-            format::number(if seconds > 0.0 { one.cost.calls as f64 / seconds } else { 0.0 })
+            seen.calls_per_s(one.cost.calls).map(format::number)
         }),
         StatementColumn::new(Column::number("mean"), |(one, _)| {
             time(one.cost.time_ns as f64 / one.cost.calls.max(1) as f64).to_string()

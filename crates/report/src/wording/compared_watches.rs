@@ -117,7 +117,7 @@ fn named(all: &[String]) -> String {
     join_and(&parts)
 }
 
-/// `In a the server executed 812 statements per second for 60.0 s, in b 765 for 62.0 s.`
+/// `In a the server executed 812 statements per second for 60.0 s, in b 765 for 30.0 s of 62.0 s.`
 fn load_sentence(watches: &WatchComparison, [base_name, new_name]: &[String; 2]) -> Option<String> {
     let [base, new] = &watches.loads;
     let noun = match (base.counts, new.counts) {
@@ -125,11 +125,17 @@ fn load_sentence(watches: &WatchComparison, [base_name, new_name]: &[String; 2])
         (ObservedCounts::Transactions, ObservedCounts::Transactions) => "transactions",
         _ => return None,
     };
-    let [base_s, new_s] = [base, new].map(|load| time(load.seconds * 1e9));
+    let (base_s, new_s) = (rate_time(base)?, rate_time(new)?);
     let (base, new) = (count(base.per_s?), count(new.per_s?));
     Some(format!(
         "In {base_name} the server executed {base} {noun} per second for {base_s}, in {new_name} {new} for {new_s}."
     ))
+}
+
+/// What the rate of `load` is over: not what was watched after the last answer of the server.
+fn rate_time(load: &WatchedLoad) -> Option<String> {
+    let [known, all] = [load.known_seconds?, load.seconds].map(|seconds| time(seconds * 1e9).to_string());
+    Some(if known == all { all } else { format!("{known} of {all}") })
 }
 
 fn cpu_sentence(watches: &WatchComparison, [base_name, new_name]: &[String; 2]) -> Option<String> {
@@ -173,7 +179,7 @@ pub fn watch_rows(watches: &WatchComparison) -> (Vec<WatchRow>, usize) {
 fn row(change: &StatementChange) -> WatchRow {
     let figures = [
         figure(change, "mean time", |side| Some(side.mean_ns), |ns| time(ns).to_string()),
-        figure(change, "calls per second", |side| Some(side.calls_per_s), |per_s| count(per_s).to_string()),
+        figure(change, "calls per second", |side| side.calls_per_s, |per_s| count(per_s).to_string()),
         figure(change, "share of the time", |side| Some(side.time_share), |share| percent(share).to_string()),
         figure(change, "rows read per row sent", |side| side.rows_read_per_row_sent, small_number),
         figure(change, "pages per call", |side| side.pages_per_call, small_number),
@@ -207,7 +213,7 @@ mod tests {
     fn side(mean_ns: f64, time_share: f64, rows: f64) -> Option<StatementFigures> {
         Some(StatementFigures {
             calls: 1_000,
-            calls_per_s: 100.0,
+            calls_per_s: Some(100.0),
             mean_ns,
             time_share,
             rows_read_per_row_sent: Some(rows),
@@ -222,6 +228,7 @@ mod tests {
     fn watched(per_s: [f64; 2], statements: Vec<StatementChange>) -> RunComparison {
         let load = |per_s: f64| WatchedLoad {
             seconds: 60.0,
+            known_seconds: Some(60.0),
             counts: ObservedCounts::Statements,
             per_s: Some(per_s),
             cpu_share: Some(0.4),
@@ -265,6 +272,15 @@ mod tests {
         assert!(text.lines().all(|line| line.chars().count() <= 80) && !text.contains("--repeat"), "{text}");
         let summary = crate::comparison_summary(&[one]);
         assert!(summary.contains("one sample") && summary.contains(WATCH_NEXT), "{summary}");
+    }
+
+    #[test]
+    fn the_rate_of_a_watch_whose_server_ended_is_told_with_the_time_that_it_is_over() {
+        let mut one = watched([400.0, 765.0], Vec::new());
+        one.watches.as_mut().unwrap().loads[0].known_seconds = Some(30.0);
+        let told = answers(&one).join(" ");
+        let rates = "In old the server executed 400 statements per second for 30.0 s of 60.0 s, in new 765 for 60.0 s.";
+        assert!(told.contains(rates), "{told}");
     }
 
     #[test]

@@ -10,6 +10,8 @@ use model::SqlArg;
 pub struct RecordedAnswer {
     /// Whether it was an error.
     pub failed: Option<bool>,
+    /// Whether that was because its transaction had been aborted by a statement that may not be sent: then it need not fail again.
+    pub is_consequence: bool,
     /// How many rows it returned.
     pub sent: Option<u64>,
     /// How many rows it changed.
@@ -27,6 +29,7 @@ const NUMBERS: usize = 4;
 const IS_KNOWN: u8 = 1 << NUMBERS;
 const HAS_FAILED: u8 = IS_KNOWN << 1;
 const HAS_MADE: u8 = HAS_FAILED << 1;
+const IS_CONSEQUENCE: u8 = HAS_MADE << 1;
 
 impl RecordedAnswer {
     /// Whether it says how many rows there were.
@@ -38,8 +41,11 @@ impl RecordedAnswer {
         [self.sent, self.affected, self.made_id, self.last_id]
     }
 
-    fn new(failed: Option<bool>, [sent, affected, made_id, last_id]: [Option<u64>; NUMBERS]) -> RecordedAnswer {
-        RecordedAnswer { failed, sent, affected, made_id, last_id }
+    fn new(
+        (failed, is_consequence): (Option<bool>, bool),
+        [sent, affected, made_id, last_id]: [Option<u64>; NUMBERS],
+    ) -> RecordedAnswer {
+        RecordedAnswer { failed, is_consequence, sent, affected, made_id, last_id }
     }
 
     /// Puts it behind a text: the ids that were `made`, the numbers that are known, and a byte that says which.
@@ -49,6 +55,7 @@ impl RecordedAnswer {
             Some(false) => IS_KNOWN,
             Some(true) => IS_KNOWN | HAS_FAILED,
         };
+        flags |= if self.is_consequence { IS_CONSEQUENCE } else { 0 };
         if !made.is_empty() {
             flags |= HAS_MADE;
             text.extend_from_slice(made.as_bytes());
@@ -72,13 +79,15 @@ impl RecordedAnswer {
         }
         let made_bytes = if flags & HAS_MADE != 0 { take_number(text)? as usize } else { 0 };
         let failed = (flags & IS_KNOWN != 0).then_some(flags & HAS_FAILED != 0);
-        (made_bytes <= text.len()).then_some((RecordedAnswer::new(failed, numbers), made_bytes))
+        let is_consequence = flags & IS_CONSEQUENCE != 0;
+        (made_bytes <= text.len()).then_some((RecordedAnswer::new((failed, is_consequence), numbers), made_bytes))
     }
 
     /// It as arguments of an op.
     pub(super) fn args(&self) -> [SqlArg; ANSWER_ARGS] {
         let [a, b, c, d] = self.numbers();
-        [self.failed.map(u64::from), a, b, c, d].map(|value| value.map_or(SqlArg::Null, |it| SqlArg::Int(it as i64)))
+        let failed = self.failed.map(|failed| u64::from(failed) + 2 * u64::from(self.is_consequence));
+        [failed, a, b, c, d].map(|value| value.map_or(SqlArg::Null, |it| SqlArg::Int(it as i64)))
     }
 
     /// The answer that these arguments of an op are; what is missing is not known.
@@ -87,7 +96,8 @@ impl RecordedAnswer {
             Some(SqlArg::Int(value)) => Some(*value as u64),
             _ => None,
         };
-        RecordedAnswer::new(value(0).map(|failed| failed != 0), [1, 2, 3, 4].map(value))
+        let (failed, is_consequence) = (value(0).map(|it| it & 1 != 0), value(0).is_some_and(|it| it & 2 != 0));
+        RecordedAnswer::new((failed, is_consequence), [1, 2, 3, 4].map(value))
     }
 }
 
@@ -110,13 +120,15 @@ mod tests {
     fn an_answer_comes_back_from_behind_its_text_and_from_arguments() {
         let known = RecordedAnswer {
             failed: Some(false),
+            is_consequence: false,
             sent: Some(0),
             affected: Some(3),
             made_id: Some(u64::MAX),
             last_id: Some(7),
         };
         let some = RecordedAnswer { failed: Some(true), affected: Some(1 << 40), ..RecordedAnswer::default() };
-        for answer in [RecordedAnswer::default(), some, known] {
+        let consequence = RecordedAnswer { is_consequence: true, ..some };
+        for answer in [RecordedAnswer::default(), some, consequence, known] {
             let mut text = b"SELECT 1".to_vec();
             answer.put_behind(&mut text, "");
             assert_eq!((RecordedAnswer::take_off(&mut text), &text[..]), (Some((answer, 0)), &b"SELECT 1"[..]));

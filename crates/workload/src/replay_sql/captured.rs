@@ -69,7 +69,7 @@ fn answer_of(statement: &CapturedStatement) -> RecordedAnswer {
         sent: counts.map(|counts| counts.sent),
         affected: counts.map(|counts| counts.affected),
         made_id: counts.map(|counts| made_id(&statement.text, &counts)).filter(|id| *id > 0),
-        last_id: None,
+        ..RecordedAnswer::default()
     }
 }
 

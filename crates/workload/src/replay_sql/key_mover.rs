@@ -2,13 +2,15 @@
 //!
 //! In: keys, and the statements of a copy as they were recorded. Out: the same statements with values of the copy, the values of calls and the
 //! ids that the server made among them; how many were moved. Limits: what [`sql::said_values`] finds, if it is a whole number, or a list of
-//! them in quotes. A table of another schema is another table, as far as the schema is known. Ids of tables without a key are left to the server.
-//! LAST_INSERT_ID() is that of the INSERT before it in its session.
+//! them in quotes. A table of another schema is another table, as far as the schema is known: of PostgreSQL once the session has set its `search_path`;
+//! a text of several statements is read by the path that it ends with. Ids of tables without a key are left to the server. LAST_INSERT_ID() is that
+//! of the INSERT before it in its session.
 
 use super::answer::RecordedAnswer;
-use super::recording::{KeptCall, PreparedTemplate, ReadStatement, RecordedStatement, SqlRecording};
+use super::recording::{PreparedTemplate, ReadStatement, RecordedStatement, SqlRecording};
 use super::wanted::LogDialect;
 use model::{MovedKey, MovedKeys, SqlArg};
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
@@ -32,6 +34,8 @@ pub struct MovingKey {
 pub struct MovingColumn {
     /// The schema of its table on the copy.
     pub schema: Option<String>,
+    /// Other schemas of the copy that have a table of that name.
+    pub also_in: Vec<String>,
     /// Its table, without a schema.
     pub table: String,
     pub column: String,
@@ -94,17 +98,20 @@ impl KeyMover {
         keys: Vec<MovingKey>,
     ) -> KeyMover {
         let numbered = || (0..).zip(&keys).flat_map(|(nth, key)| key.columns.iter().map(move |column| (nth, column)));
-        let columns = numbered().map(|(_, MovingColumn { schema, table, column, place, .. })| sql::ValueColumn {
-            schema: schema.clone(),
-            table: table.clone(),
-            column: column.clone(),
-            place: *place,
-        });
+        let columns =
+            numbered().map(|(_, MovingColumn { schema, also_in, table, column, place, .. })| sql::ValueColumn {
+                schema: schema.clone(),
+                also_in: also_in.clone(),
+                table: table.clone(),
+                column: column.clone(),
+                place: *place,
+            });
         let columns = columns.collect();
         let key_of = numbered().map(|(nth, column)| (nth, column.is_made)).collect();
         let keys = keys.into_iter().map(|key| (key, KeyCounts::default())).collect();
         let mut mover = KeyMover { dialect, schemas, keys, columns, key_of, templates: Vec::new() };
-        mover.templates = templates.iter().map(|template| mover.params_of(template)).collect();
+        let params_of = |template: &PreparedTemplate| mover.params_of(template, mover.schema(template.schema));
+        mover.templates = templates.iter().map(params_of).collect();
         mover
     }
 
@@ -114,19 +121,23 @@ impl KeyMover {
     }
 
     /// The schema that tables without one are in, in statements of schema number `schema`. Of PostgreSQL that is a database.
-    fn schema(&self, schema: u32) -> Option<&str> {
-        let name = self.schemas.get(schema as usize)?.as_str();
-        (self.dialect == LogDialect::Mysql && !name.is_empty()).then_some(name)
+    fn schema(&self, schema: u32) -> Option<&[String]> {
+        let name = self.schemas.get(schema as usize)?;
+        (self.dialect == LogDialect::Mysql && !name.is_empty()).then_some(std::slice::from_ref(name))
     }
 
-    /// The parameters of a template that are values of keys; `None` if it says such a value itself, if it says one parameter of two keys, or of one and
-    /// of what is none, or if the type of one has no room for values of the key.
-    fn params_of(&self, PreparedTemplate { text, types, schema }: &PreparedTemplate) -> Option<Vec<(usize, usize)>> {
+    /// The parameters of a template that are values of keys, if tables without a schema are looked for in `path`; `None` if it says such a value itself,
+    /// if it says one parameter of two keys, or of one and of what is none, or if the type or a cast of one has no room for values of the key.
+    fn params_of(&self, template: &PreparedTemplate, path: Option<&[String]>) -> Option<Vec<(usize, usize)>> {
+        let PreparedTemplate { text, types, .. } = template;
         let tokens = sql::tokens(text, self.dialect.sql()).ok()?;
-        let in_schema = self.schema(*schema);
-        let said = sql::said_values(text, &tokens, self.dialect.sql(), in_schema, &self.columns).values;
+        let said = sql::said_values(text, &tokens, self.dialect.sql(), path, &self.columns).values;
         let is_param = |at: usize| tokens[at].kind == sql::TokenKind::Param;
-        if said.iter().any(|value| value.is_negative || !is_param(value.token)) {
+        let is_cut = |value: &sql::SaidValue| {
+            let most = self.narrow_cast(text, &tokens, value).and_then(|its_type| narrow_highest(its_type.text(text)));
+            most.is_some_and(|most| self.keys[self.key_of[value.column].0].0.highest > most)
+        };
+        if said.iter().any(|value| value.is_negative || !is_param(value.token) || is_cut(value)) {
             return None;
         }
         let mut uses: BTreeMap<usize, Option<usize>> = BTreeMap::new();
@@ -163,9 +174,17 @@ impl KeyMover {
         moved
     }
 
-    /// The parameters of template number `template` that are values of keys; `None` if its calls are sent as text.
-    fn params_in(&self, template: u32) -> Option<&[(usize, usize)]> {
-        self.templates.get(template as usize)?.as_deref()
+    /// The parameters of template number `template`, which is called in a session with this `path` of its own, that are values of keys; `None` if the call
+    /// is sent as text.
+    fn params_in(
+        &self,
+        template: (u32, &PreparedTemplate),
+        path: Option<&[String]>,
+    ) -> Option<Cow<'_, [(usize, usize)]>> {
+        match path {
+            Some(_) => self.params_of(template.1, path).map(Cow::Owned),
+            None => self.templates.get(template.0 as usize)?.as_deref().map(Cow::Borrowed),
+        }
     }
 
     /// The ids of PostgreSQL that were `made` by an INSERT into the table of these columns: the name of a column and each of them, with tabs between.
@@ -197,11 +216,9 @@ impl KeyMover {
             out.push_str(&moved);
             done = token.end;
             // The client has called its value an int2, because it fitted.
-            if let [cast, its_type, ..] = tokens[value.token + 1..]
-                && cast.is_sign(text, "::")
-                && narrow_highest(its_type.text(text)).is_some()
-            {
-                out.push_str("::bigint");
+            if let Some(its_type) = self.narrow_cast(text, tokens, value) {
+                out.push_str(&text[done..its_type.start]);
+                out.push_str("bigint");
                 done = its_type.end;
             }
         }
@@ -210,6 +227,16 @@ impl KeyMover {
         }
         out.push_str(&text[done..]);
         Some(out)
+    }
+
+    /// The type in the cast of `value`, if there is a larger one of whole numbers (PostgreSQL).
+    fn narrow_cast<'a>(&self, text: &str, tokens: &'a [sql::Token], value: &sql::SaidValue) -> Option<&'a sql::Token> {
+        let [cast, its_type, ..] = tokens.get(value.token + 1..)? else { return None };
+        let opening = value.token.checked_sub(2 + usize::from(value.is_negative));
+        let is_call = opening.is_some_and(|at| tokens[at].is_word(text, &["cast"]));
+        let is_cast = cast.is_sign(text, "::") || is_call && cast.is_word(text, &["as"]);
+        let is_narrow = self.dialect == LogDialect::Postgres && narrow_highest(its_type.text(text)).is_some();
+        (is_cast && is_narrow).then_some(its_type)
     }
 
     /// What is written in place of `written`, a number or a text, behind a minus if it is negative.
@@ -248,13 +275,18 @@ pub(super) struct LaneKeys {
     session: Option<u32>,
     /// The copy that it is of.
     copy: u32,
+    /// Where it looks for tables (PostgreSQL).
+    path: sql::SearchPath,
     /// The key of the last id that the server made in it.
     last_made: Option<usize>,
+    /// The parameters of the last statement, if it is a call, that are values of keys which move.
+    params: Vec<(usize, usize)>,
 }
 
 impl LaneKeys {
     pub fn new(mover: Arc<KeyMover>) -> LaneKeys {
-        LaneKeys { mover, session: None, copy: 0, last_made: None }
+        let path = sql::SearchPath::default();
+        LaneKeys { mover, session: None, copy: 0, path, last_made: None, params: Vec::new() }
     }
 
     /// Moves the keys in what was `read` of a `statement`, the next one: in its `text`, which has the ids that it made behind it, and in its answer.
@@ -268,14 +300,21 @@ impl LaneKeys {
         if self.session != Some(statement.session) {
             (self.session, self.last_made) = (Some(statement.session), None);
             self.copy = recording.copy_of(statement.session);
+            self.path = sql::SearchPath::default();
         }
         let has_ids = read.made_bytes > 0 || read.answer.made_id.is_some() || read.answer.last_id.is_some();
-        if self.copy > 0 || has_ids {
+        if self.copy > 0 || has_ids || self.mover.dialect == LogDialect::Postgres {
             self.move_text(statement.schema, text, read);
         }
-        let is_text = |call: &KeptCall| self.mover.params_in(call.template).is_none();
-        if self.copy > 0 && read.call.as_ref().is_some_and(is_text) {
-            read.call = None;
+        self.params.clear();
+        if self.copy > 0
+            && let Some(template) = read.template()
+        {
+            let called = (template, &recording.templates()[template as usize]);
+            match self.mover.params_in(called, self.path.schemas()) {
+                Some(params) => self.params.extend_from_slice(&params),
+                None => read.call = None,
+            }
         }
     }
 
@@ -288,13 +327,29 @@ impl LaneKeys {
         let copy = self.copy;
         let dialect = mover.dialect.sql();
         let tokens = sql::tokens(statement, dialect).unwrap_or_default();
-        let said = sql::said_values(statement, &tokens, dialect, mover.schema(schema), &mover.columns);
+        if mover.dialect == LogDialect::Postgres {
+            self.follow_path(statement, &tokens, &read.answer);
+            if copy == 0 && made.is_empty() {
+                return;
+            }
+        }
+        let path = self.path.schemas().or_else(|| mover.schema(schema));
+        let said = sql::said_values(statement, &tokens, dialect, path, &mover.columns);
         self.move_answer(&said.inserted, &mut read.answer);
         let made = mover.moved_made(&said.inserted, copy, made);
         read.made_bytes = made.len();
         let moved = mover.with_moved(statement, &tokens, &said.values, copy);
         let kept = [moved.as_deref().unwrap_or(statement), &made].concat();
         *text = kept.into_bytes();
+    }
+
+    /// Follows the `search_path` of the session.
+    fn follow_path(&mut self, statement: &str, tokens: &[sql::Token], answer: &RecordedAnswer) {
+        if answer.failed == Some(true) {
+            self.path.follow_failed();
+        } else {
+            self.path.follow(statement, tokens);
+        }
     }
 
     /// Moves the ids of MySQL. Those of a table without a key are not known here, so that the server makes its own.
@@ -312,9 +367,9 @@ impl LaneKeys {
         }
     }
 
-    /// Moves the keys among `args`, the values of a call of template number `template` by the last statement, whose texts are in `text`.
-    pub fn move_args(&self, template: u32, args: &mut [SqlArg], text: &mut Vec<u8>) {
-        for (number, key) in self.mover.params_in(template).into_iter().flatten() {
+    /// Moves the keys among `args`, the values of the call that the last statement is, whose texts are in `text`.
+    pub fn move_args(&self, args: &mut [SqlArg], text: &mut Vec<u8>) {
+        for (number, key) in &self.params {
             // They are counted in the text of the statement.
             let in_copy = |value: i64| self.mover.keys[*key].0.in_copy(value, self.copy);
             match args.get_mut(*number) {
@@ -343,6 +398,7 @@ mod tests {
     fn keys() -> Vec<MovingKey> {
         let column = |table: &str, column: &str, place, is_made| MovingColumn {
             schema: None,
+            also_in: Vec::new(),
             table: table.to_owned(),
             column: column.to_owned(),
             place,
@@ -376,6 +432,7 @@ mod tests {
                 "SELECT 1 FROM orders WHERE id IN (500, 2501,'2502')",
             ),
             ("INSERT INTO orders VALUES (501, 7, 'id = 501')", "INSERT INTO orders VALUES (2501, 107, 'id = 501')"),
+            ("INSERT INTO orders SELECT 501, 7, 501", "INSERT INTO orders SELECT 2501, 107, 501"),
             ("DELETE FROM order_lines WHERE order_id=501 -- 501", "DELETE FROM order_lines WHERE order_id=2501 -- 501"),
             (
                 "SELECT 1 FROM orders WHERE customer BETWEEN-7 AND -200",
@@ -394,6 +451,11 @@ mod tests {
         let cast = "SELECT 1 FROM orders WHERE id IN ('501'::int2, '502'::numeric) AND total = '5'::int2";
         let wider = "SELECT 1 FROM orders WHERE id IN ('1501'::bigint, '1502'::numeric) AND total = '5'::int2";
         assert_eq!(moved_in(LogDialect::Postgres, cast, 1), wider);
+        let cast = "SELECT 1 FROM orders WHERE id IN (CAST(501 AS int2), CAST(502 AS text)) AND customer = cast(-7 AS smallint)";
+        let wider = "SELECT 1 FROM orders WHERE id IN (CAST(1501 AS bigint), CAST(1502 AS text)) AND customer = cast( 43 AS bigint)";
+        assert_eq!(moved_in(LogDialect::Postgres, cast, 1), wider);
+        let cast = "SELECT 1 FROM orders WHERE (id, total) IN ((CAST(501 AS INT), 501))";
+        assert_eq!(moved_in(LogDialect::Mysql, cast, 1), cast.replace("CAST(501", "CAST(1501"));
     }
 
     #[test]
@@ -411,13 +473,15 @@ mod tests {
     /// A text, and the ids that it makes and that LAST_INSERT_ID() is.
     type Sent = (String, Option<u64>, Option<u64>);
 
-    /// What each client sends of two copies of `log`.
-    fn sent(log: &str) -> Vec<Vec<Sent>> {
+    /// What each client sends of two copies of `log` with these `keys`.
+    fn sent(log: &str, keys: Vec<MovingKey>) -> Vec<Vec<Sent>> {
         let wanted = LogWanted { writes: true, ..LogWanted::default() };
-        let recording = Arc::new(read_log(log.as_bytes(), &wanted).unwrap().1);
+        let (dialect, recording) = read_log(log.as_bytes(), &wanted).unwrap();
+        let recording = Arc::new(recording);
         let two = Copies { times: 2.0, shift: Nanos(0), length: Nanos(u64::MAX), seed: 7 };
         let recording = recording.copies(&two).unwrap();
-        let mover = Arc::new(KeyMover::new(LogDialect::Mysql, Vec::new(), recording.templates(), keys()));
+        let schemas = recording.schemas().to_vec();
+        let mover = Arc::new(KeyMover::new(dialect, schemas, recording.templates(), keys));
         let stream =
             statement_stream(recording.clone(), Arc::new(recording.lanes(2).unwrap()), None, None, Some(mover));
         let of_client = |client| {
@@ -449,13 +513,80 @@ mod tests {
             entry(3, "SET insert_id=9,", "INSERT INTO order_lines (order_id) VALUES (501)"),
             entry(4, "SET last_insert_id=9,", "SELECT last_insert_id()"),
         ];
-        let [first, second] = &sent(&log.concat())[..] else { panic!("there are two clients") };
+        let [first, second] = &sent(&log.concat(), keys())[..] else { panic!("there are two clients") };
         let ids = |sent: &[Sent]| sent.iter().map(|it| (it.1, it.2)).collect::<Vec<_>>();
         // The table of the lines has no key of its own.
         assert_eq!(ids(first), [(Some(501), None), (None, Some(501)), (Some(0), None), (None, None)]);
         assert_eq!(ids(second), [(Some(1_501), None), (None, Some(1_501)), (Some(0), None), (None, None)]);
         assert_eq!(first[2].0, "INSERT INTO order_lines (order_id) VALUES (501)");
         assert_eq!(second[2].0, "INSERT INTO order_lines (order_id) VALUES (1501)");
+    }
+
+    /// The keys in tables of the schema `shop`, while `crm` has tables of the same names.
+    fn keys_in_shop() -> Vec<MovingKey> {
+        let mut keys = keys();
+        for column in keys.iter_mut().flat_map(|key| &mut key.columns) {
+            (column.schema, column.also_in) = (Some("shop".to_owned()), vec!["crm".to_owned()]);
+        }
+        keys
+    }
+
+    /// The order that each DELETE of the second copy of `log` names.
+    fn deleted(log: &str) -> Vec<String> {
+        let all = sent(log, keys_in_shop());
+        let ids = |sent: &Vec<Sent>| {
+            let ids = sent.iter().filter_map(|(text, ..)| text.strip_prefix("DELETE")?.rsplit(' ').next());
+            ids.map(str::to_owned).collect::<Vec<String>>()
+        };
+        let copies: Vec<Vec<String>> = all.iter().map(ids).collect();
+        let moved = copies.into_iter().find(|ids| ids.iter().any(|id| id == "1501"));
+        moved.expect("something moves in the second copy")
+    }
+
+    #[test]
+    fn a_session_of_postgresql_names_keys_by_its_search_path() {
+        let delete = "DELETE FROM orders WHERE id = 501";
+        let texts = [
+            delete,
+            "SET search_path = crm, shop",
+            delete,
+            "BEGIN",
+            "SET LOCAL search_path = shop, crm",
+            delete,
+            "COMMIT",
+            delete,
+            "DELETE FROM shop.orders WHERE id = 501",
+        ];
+        let line = |(nth, text): (usize, &&str)| {
+            format!("2024-03-01 10:00:{nth:02}.100 UTC [71] LOG:  duration: 0.020 ms  statement: {text}\n")
+        };
+        let log: String = texts.iter().enumerate().map(line).collect();
+        assert_eq!(deleted(&log), ["1501", "501", "1501", "501", "1501"]);
+    }
+
+    #[test]
+    fn a_session_of_mysql_names_keys_by_its_schema() {
+        let delete = "DELETE FROM orders WHERE id = 501";
+        let texts = [delete, "use crm", delete, "DELETE FROM shop.orders WHERE id = 501", "use shop", delete];
+        let line = |text: &&str| format!("\t\t     4 Query\t{text}\n");
+        let lines: String = texts.iter().map(line).collect();
+        let log = format!("261128  3:16:29\t     4 Connect\ta@localhost on shop using Socket\n{lines}");
+        assert_eq!(deleted(&log), ["1501", "501", "1501", "1501"]);
+    }
+
+    #[test]
+    fn parameters_of_calls_are_those_of_keys_by_the_path_of_the_session() {
+        let (text, types) = ("DELETE FROM orders WHERE id = $1".to_owned(), Vec::new());
+        let template = PreparedTemplate { text, types, schema: 0 };
+        let templates = std::slice::from_ref(&template);
+        let mover = KeyMover::new(LogDialect::Postgres, Vec::new(), templates, keys_in_shop());
+        let params = |path: Option<&[&str]>| {
+            let path: Option<Vec<String>> = path.map(|path| path.iter().map(|name| (*name).to_owned()).collect());
+            mover.params_in((0, &template), path.as_deref()).unwrap().to_vec()
+        };
+        assert_eq!(params(None), [(0, 0)]);
+        assert_eq!(params(Some(&["shop"])), [(0, 0)]);
+        assert!(params(Some(&["crm", "shop"])).is_empty());
     }
 
     #[test]
@@ -499,13 +630,21 @@ mod tests {
             KeyMover::new(LogDialect::Postgres, Vec::new(), &[typed], keys).templates.remove(0).is_some()
         };
         assert_eq!(["int2", "int4", "int8", "unknown"].map(of_orders), [false, true, true, true]);
-        let lane = LaneKeys { mover: Arc::new(mover), session: Some(3), copy: 1, last_made: None };
+        let in_cast = template("SELECT 1 FROM orders WHERE id = CAST($1 AS int2) OR total = $2::int2");
+        let mover_of_cast = |highest: i64| {
+            let mut keys = keys();
+            keys[0].highest = highest;
+            KeyMover::new(LogDialect::Postgres, Vec::new(), std::slice::from_ref(&in_cast), keys)
+        };
+        assert_eq!([32_767, 32_768].map(|most| mover_of_cast(most).templates[0].is_some()), [true, false]);
+        let params = mover.templates[0].clone().unwrap();
+        let lane = LaneKeys { session: Some(3), copy: 1, params, ..LaneKeys::new(Arc::new(mover)) };
         let mut text = b"501".to_vec();
         let mut args = [SqlArg::Int(501), SqlArg::Text { start: 0, len: 3 }];
-        lane.move_args(0, &mut args, &mut text);
+        lane.move_args(&mut args, &mut text);
         assert_eq!((args, &text[..]), ([SqlArg::Int(501), SqlArg::Text { start: 3, len: 4 }], &b"5011501"[..]));
         let mut args = [SqlArg::Null, SqlArg::Int(501)];
-        lane.move_args(0, &mut args, &mut text);
+        lane.move_args(&mut args, &mut text);
         assert_eq!(args, [SqlArg::Null, SqlArg::Int(1_501)]);
     }
 }

@@ -391,7 +391,7 @@ impl LaneOps {
             let first = op.args.len();
             call.put_args(&mut op.args, &mut op.text).ok_or(std::io::ErrorKind::InvalidData)?;
             if let Some(keys) = &self.keys {
-                keys.move_args(call.template, &mut op.args[first..], &mut op.text);
+                keys.move_args(&mut op.args[first..], &mut op.text);
             }
         }
         Ok(())

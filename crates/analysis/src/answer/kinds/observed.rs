@@ -339,17 +339,16 @@ fn columns(heads: &[&str]) -> Vec<AnswerColumn> {
 /// The dearest statements, those that took the most time first.
 fn statements_table(point: &PointAnalysis, seen: &Observation) -> AnswerTable {
     let all = seen.all_statements();
-    let seconds = seen.statements_ns as f64 / 1e9;
     let cell = |figure: &str, value: f64, text: String| Some(AnswerCell::of(Some(point.id), figure, value, text));
     let effort = Effort::known_of(&seen.statements);
     let row = |(place, one): (usize, &ObservedStatement)| {
         let cost = &one.cost;
         let share = cost.time_ns as f64 / all.time_ns.max(1) as f64;
-        let per_s = if seconds > 0.0 { cost.calls as f64 / seconds } else { 0.0 };
+        let per_s = seen.calls_per_s(cost.calls);
         let mean = cost.time_ns as f64 / cost.calls.max(1) as f64;
         let mut cells = vec![
             cell("time_share", share, percent(share)),
-            cell("calls_per_s", per_s, rate(per_s).digits().to_owned()),
+            per_s.and_then(|per_s| cell("calls_per_s", per_s, rate(per_s).digits().to_owned())),
             cell("statement_mean_ns", mean, time(mean).to_string()),
         ];
         if let Some(effort) = effort {

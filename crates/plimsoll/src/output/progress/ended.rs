@@ -130,7 +130,8 @@ fn ceiling_in(fact: &Fact, operation: &str) -> Option<(f64, f64)> {
     let (block, _depth) =
         fact.name.strip_prefix("ceiling.")?.strip_prefix(operation)?.strip_prefix('.')?.split_once('.')?;
     let per_s: f64 = fact.value.strip_suffix(" ops/s")?.parse().ok()?;
-    Some((block.parse().ok()?, per_s)).filter(|_| per_s > 0.0)
+    let block: f64 = block.parse().ok()?;
+    (block.is_finite() && per_s > 0.0 && per_s.is_finite()).then_some((block, per_s))
 }
 
 #[cfg(test)]
@@ -146,6 +147,8 @@ mod tests {
             fact("read.4096.32", "900 ops/s"),
             fact("measured", "2026-11-19 14:53 UTC"),
             fact("write.4096.1", "0 ops/s"),
+            fact("read.4096.64", "inf ops/s"),
+            fact("read.NaN.1", "700 ops/s"),
         ];
         let known = ceilings_in(&facts);
         assert_eq!((known.reads, known.writes), (vec![(4096.0, 900.0), (16384.0, 500.0)], Vec::new()));

@@ -25,18 +25,13 @@ impl FirstRound {
     pub fn of_plan(plan: &Plan, done: &BTreeSet<usize>) -> Option<FirstRound> {
         let budget = plan.sure?.budget?;
         let points = plan.trials.iter().filter(|trial| trial.repeat == 1).count();
-        let is_over = done.iter().filter_map(|nth| plan.trials.get(*nth)).any(|trial| trial.repeat > 1);
+        let is_over = done.iter().filter_map(|nth| plan.trials.get(*nth)).any(is_after_first_round);
         (points > 1 && !is_over).then_some(FirstRound { budget, points, measured: done.len() })
     }
 
     /// One of its points is complete.
     pub fn note_measured(&mut self) {
         self.measured += 1;
-    }
-
-    /// Whether it is over when `next` begins.
-    pub fn is_over_before(&self, next: &Trial) -> bool {
-        next.repeat > 1
     }
 
     /// What is above the table if so much of the budget is `left`.
@@ -59,6 +54,11 @@ impl FirstRound {
     }
 }
 
+/// Whether a first round is over when `trial` begins.
+pub fn is_after_first_round(trial: &Trial) -> bool {
+    trial.repeat > 1
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -74,7 +74,7 @@ mod tests {
         let plan = plan(&[("budget", "100s")]);
         let mut round = FirstRound::of_plan(&plan, &BTreeSet::new()).expect("it has a budget");
         let second = plan.trials.iter().find(|trial| trial.repeat == 2).expect("it has repeats");
-        assert!(!round.is_over_before(&plan.trials[2]) && round.is_over_before(second));
+        assert!(!is_after_first_round(&plan.trials[2]) && is_after_first_round(second));
         (0..2).for_each(|_| round.note_measured());
         let skipped = round.heading(Nanos::from_secs(92));
         assert!(skipped.contains(": 2 of 3 points were measured once, and briefly. "), "{skipped}");

@@ -18,7 +18,7 @@ use super::label;
 use super::live::{CellMark, LiveEvent, LivePlan, LiveView, screen};
 use crate::context::Context;
 use ended::{EndedPoints, mark_of};
-use first_round::FirstRound;
+use first_round::{FirstRound, is_after_first_round};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use left::{Planned, left, per_s};
 use load::Stop;
@@ -191,7 +191,7 @@ impl ProgressDisplay {
     /// The table of the first round, if that is over when `next` begins.
     fn tell_first_round(&mut self, next: &Trial) {
         let (Some(EarlyEnd::By(end)), true) = (self.early_end, !matches!(self.show, Show::Nothing)) else { return };
-        let Some(round) = self.first_round.take_if(|round| round.is_over_before(next)) else { return };
+        let Some(round) = self.first_round.take_if(|_| is_after_first_round(next)) else { return };
         let table = self.ended.table_so_far();
         if table.is_empty() {
             return;

@@ -1,14 +1,26 @@
 //! The values of a statement of the extended protocol, and the statement with them in place of its parameters.
 //!
 //! In: a text with `$1`, and the detail of its record: `parameters: $1 = 'it''s', $2 = NULL` (`Parameters:` from 16 on, other words with
-//! another `lc_messages`). Out: the text with literals. Limits: a value that ends in `...` is taken for one that `log_parameter_max_length`
-//! has cut, because the log does not tell them apart.
+//! another `lc_messages`), or the context of its error. Out: the text with literals. Limits: a value that ends in `...` is taken for one that
+//! `log_parameter_max_length` has cut, because the log does not tell them apart.
 
 use sql::BoundText;
 
 /// `text` with the values of `detail`; `None` if one is missing or incomplete.
 pub(super) fn bound(text: &str, detail: &str) -> Option<BoundText> {
     sql::with_values(text, sql::Dialect::Postgres, &values_of(detail)?).ok()?
+}
+
+/// What the `context` of an error says as a detail does, if the server logs parameters on errors: it has `unnamed portal with parameters: $1 = '5'`,
+/// or `extended query with parameters: ...` (13), in a line of its own.
+pub(super) fn values_in_context(context: &str) -> Option<&str> {
+    const BEFORE: &str = " with parameters: $1 = ";
+    let is_of_query = |at: &usize| {
+        let line = context[..*at].rsplit('\n').next().unwrap_or_default();
+        line.starts_with("portal \"") || matches!(line, "unnamed portal" | "extended query")
+    };
+    let at = context.match_indices(BEFORE).map(|(at, _)| at).find(is_of_query)?;
+    Some(&context[at..])
 }
 
 /// The values as literals; `None` if one of them is incomplete.
@@ -68,6 +80,25 @@ mod tests {
     }
 
     #[test]
+    fn an_error_has_the_values_of_its_statement_in_its_context() {
+        let by_error = |context: &str| bound_text("SELECT $1, $2", values_in_context(context)?);
+        let values = "with parameters: $1 = '4', $2 = 'a\nb'";
+        for before in
+            ["unnamed portal", "portal \"C_1: x\"", "extended query", "PL/pgSQL function f() line 3\nunnamed portal"]
+        {
+            assert_eq!(by_error(&format!("{before} {values}")).as_deref(), Some("SELECT '4', 'a\nb'"), "{before}");
+        }
+        for context in [
+            "",
+            "unnamed portal parameter $1 = '4'",
+            "SQL statement \"unnamed portal with parameters: $1 = '4', $2 = '5'\"",
+        ] {
+            assert_eq!(values_in_context(context), None, "{context}");
+        }
+        assert_eq!(by_error("unnamed portal with parameters: $1 = '4', $2 = 'abc...'"), None);
+    }
+
+    #[test]
     fn what_is_cut_or_missing_is_not_bound() {
         for detail in
             ["", "parameters: $1 = 'abc...'", "parameters: $1 = 'ab", "parameters: $1 = ", "parameters: $1 = NU"]
@@ -83,6 +114,7 @@ mod tests {
         fn no_text_is_too_strange(text: String, detail: String) {
             let _ = bound(&text, &detail);
             let _ = bound(&text, &format!("parameters: $1 = {detail}"));
+            let _ = values_in_context(&format!("{text}\n{detail} with parameters: $1 = {text}"));
         }
 
         #[test]

@@ -21,6 +21,7 @@ const BEGUN: usize = 8;
 const SEVERITY: usize = 11;
 const MESSAGE: usize = 13;
 const DETAIL: usize = 14;
+const CONTEXT: usize = 18;
 const STATEMENT: usize = 19;
 
 /// Whether `line` is the first of a record.
@@ -60,6 +61,7 @@ pub(super) fn next_record<R: BufRead>(lines: &mut Lines<R>) -> Result<Option<Rec
         ends_session: super::record::is_fatal(&severity),
         message: take(MESSAGE),
         detail: take(DETAIL),
+        context: take(CONTEXT),
         statement: take(STATEMENT),
     }))
 }

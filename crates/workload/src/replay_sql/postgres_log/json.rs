@@ -23,6 +23,8 @@ struct Line {
     #[serde(default)]
     detail: String,
     #[serde(default)]
+    context: String,
+    #[serde(default)]
     statement: String,
 }
 
@@ -48,6 +50,7 @@ pub(super) fn next_record<R: BufRead>(lines: &mut Lines<R>) -> Result<Option<Rec
         ends_session: super::record::is_fatal(&found.error_severity),
         message: found.message,
         detail: found.detail,
+        context: found.context,
         statement: found.statement,
     }))
 }

@@ -57,6 +57,7 @@ struct Pending {
 enum MessagePart {
     Message,
     Detail,
+    Context,
     Statement,
     Other,
 }
@@ -76,8 +77,10 @@ impl Reader {
     }
 
     fn bytes(&self) -> usize {
-        let bytes = |Record { message, detail, statement, .. }: &Record| message.len() + detail.len() + statement.len();
-        self.pending.iter().map(|pending| bytes(&pending.record)).sum()
+        let texts = |Record { message, detail, context, statement, .. }: &Record| {
+            [message, detail, context, statement].map(String::len).into_iter().sum::<usize>()
+        };
+        self.pending.iter().map(|pending| texts(&pending.record)).sum()
     }
 
     /// Takes a line up; whether it is of a record.
@@ -127,8 +130,9 @@ impl Reader {
     fn take_line(&mut self, found: Prefixed<'_>, head: Option<&SyslogHead<'_>>, number: u64) {
         let part = match found.severity {
             "DETAIL" => MessagePart::Detail,
+            "CONTEXT" => MessagePart::Context,
             "STATEMENT" => MessagePart::Statement,
-            "HINT" | "QUERY" | "CONTEXT" | "LOCATION" | "BACKTRACE" => MessagePart::Other,
+            "HINT" | "QUERY" | "LOCATION" | "BACKTRACE" => MessagePart::Other,
             severity => {
                 let process = head.map_or(String::new(), |head| head.process.to_owned());
                 let record = Record {
@@ -141,6 +145,7 @@ impl Reader {
                     ends_session: super::record::is_fatal(severity),
                     message: without_sqlstate(found.text).to_owned(),
                     detail: String::new(),
+                    context: String::new(),
                     statement: String::new(),
                 };
                 self.pending.push_back(Pending { record, part: MessagePart::Message, process });
@@ -151,6 +156,7 @@ impl Reader {
             pending.part = part;
             match part {
                 MessagePart::Detail => found.text.clone_into(&mut pending.record.detail),
+                MessagePart::Context => found.text.clone_into(&mut pending.record.context),
                 MessagePart::Statement => found.text.clone_into(&mut pending.record.statement),
                 MessagePart::Message | MessagePart::Other => {}
             }
@@ -169,6 +175,7 @@ impl Reader {
         let text = match pending.part {
             MessagePart::Message => &mut pending.record.message,
             MessagePart::Detail => &mut pending.record.detail,
+            MessagePart::Context => &mut pending.record.context,
             MessagePart::Statement => &mut pending.record.statement,
             MessagePart::Other => return Ok(()),
         };

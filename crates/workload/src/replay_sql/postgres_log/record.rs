@@ -18,6 +18,8 @@ pub(super) struct Record {
     pub database: String,
     pub message: String,
     pub detail: String,
+    /// Where in the server an error came up, with the values of its statement if the server logs them.
+    pub context: String,
     /// Whether it is the error that ended a statement.
     pub ends_statement: bool,
     /// Whether it ended the session, too.

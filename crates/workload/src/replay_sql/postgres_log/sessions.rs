@@ -2,8 +2,8 @@
 //!
 //! In: [`Record`]s in the order of the log. Out: statements for a [`LogTaker`]. Limits: the number of a process may be used again; that it is another
 //! session is seen if connections are logged. Without a database in each record, that of a session is known if `log_connections` is on. With
-//! `log_min_duration_statement` only its error tells of a statement that failed: without its values. If it had some, it cannot be sent, and so
-//! what its transaction went on with is rolled back.
+//! `log_min_duration_statement` only its error tells of a statement that failed, with its values if `log_parameter_max_length_on_error` has the server
+//! say them. If it had some that are not told whole, it cannot be sent, and so what its transaction went on with is rolled back.
 
 use super::super::answer::RecordedAnswer;
 use super::super::log_taker::{FoundStatement, LogTaker, RecordedServer};
@@ -12,8 +12,11 @@ use super::binding;
 use super::messages::{Event, ServerWord};
 use super::record::Record;
 use crate::recording_error::RecordingError;
-use sql::{BoundText, Token, TokenKind};
+use sql::{BoundText, Token};
 use std::collections::HashMap;
+
+/// What the server says of each statement behind one that has aborted its transaction.
+const CONSEQUENCE: &str = "current transaction is aborted";
 
 /// All sessions of a log.
 pub(super) struct Sessions<'a> {
@@ -206,26 +209,28 @@ impl<'a> Sessions<'a> {
     fn fail(&mut self, record: &Record) -> Result<(), RecordingError> {
         let session = self.session(record);
         let is_last = session.statement.as_deref() == Some(record.statement.as_str());
+        // What has aborted the transaction is not sent, so that it need not fail again.
+        let is_consequence = session.is_aborted && record.message.starts_with(CONSEQUENCE);
         if is_last || record.statement.is_empty() || record.ends_session {
             session.is_aborted |= is_last && !session.has_sent;
-            return self.end_last(record, is_last);
+            return self.end_last(record, is_last && !is_consequence);
         }
-        let is_whole = has_all_values(&record.statement);
-        if session.is_aborted || !is_whole {
+        let text = record.statement.as_str();
+        let bound = binding::bound(text, binding::values_in_context(&record.context).unwrap_or(&record.detail));
+        if session.is_aborted || bound.is_none() && !prepares(text) {
             session.is_aborted = true;
             self.leave_out(record, None);
             return Ok(());
         }
-        // When it began is not known.
-        self.add(record, Some(0), &Sent { text: &record.statement, bound: None, is_named: false, has_failed: true })
+        // When it began is not known, nor whether it had been prepared under a name.
+        self.add(record, Some(0), &Sent { text, bound: bound.as_ref(), is_named: false, has_failed: true })
     }
 }
 
-/// Whether `text` can be sent as it is: it is whole, and has no parameters, but as what it prepares.
-fn has_all_values(text: &str) -> bool {
-    let Ok(tokens) = sql::tokens(text, sql::Dialect::Postgres) else { return false };
-    let prepares = tokens.first().is_some_and(|first| first.is_word(text, &["prepare"]));
-    prepares || tokens.iter().all(|token| token.kind != TokenKind::Param)
+/// Whether the parameters in `text` are those of what it prepares.
+fn prepares(text: &str) -> bool {
+    let tokens = sql::tokens(text, sql::Dialect::Postgres).unwrap_or_default();
+    tokens.first().is_some_and(|first| first.is_word(text, &["prepare"]))
 }
 
 /// When the statement of `record` began. Of a time in whole seconds, parts of a second cannot be taken.
@@ -315,6 +320,43 @@ mod tests {
     }
 
     #[test]
+    fn a_statement_of_which_only_the_error_is_in_the_log_has_the_values_that_this_tells() {
+        let (at, statement) = ("2024-03-01 10:00:00.100 UTC", "INSERT INTO t VALUES ($1, $2)");
+        let logs = |last: &str| {
+            let values = format!("unnamed portal with parameters: $1 = '5', $2 = '{last}'");
+            let plain = format!(
+                "{at} [71] ERROR:  duplicate key\n{at} [71] DETAIL:  Key (id)=(5) already exists.\n{at} [71] CONTEXT:  PL/pgSQL function f()\n\t{values}\n\
+                 {at} [71] STATEMENT:  {statement}\n{at} [71] LOG:  duration: 0.010 ms  statement: COMMIT\n"
+            );
+            let csv = |severity: &str, message: &str, behind: &str| {
+                format!(
+                    "{at},\"app\",\"shop\",71,\"[local]\",65e1.1,1,\"x\",2024-03-01 09:59:59 UTC,3/2,0,{severity},00000,\"{message}\",,,,,{behind},,,\"psql\",\"client backend\",,0\n"
+                )
+            };
+            let json = |severity: &str, message: &str, more: &str| {
+                format!(
+                    "{{\"timestamp\":\"{at}\",\"session_id\":\"65e1.1\",\"error_severity\":\"{severity}\",\"message\":\"{message}\"{more}}}\n"
+                )
+            };
+            let commit = "duration: 0.010 ms  statement: COMMIT";
+            let in_csv = format!("\"PL/pgSQL function f()\n{values}\",\"{statement}\"");
+            let in_json = format!(",\"context\":\"PL/pgSQL function f()\\n{values}\",\"statement\":\"{statement}\"");
+            [
+                plain,
+                csv("ERROR", "duplicate key", &in_csv) + &csv("LOG", commit, ","),
+                json("ERROR", "duplicate key", &in_json) + &json("LOG", commit, ""),
+            ]
+        };
+        for log in logs("a") {
+            let expected = ["!INSERT INTO t VALUES ('5', 'a')", "COMMIT"].map(str::to_owned).to_vec();
+            assert_eq!(told(&recorded(&log)), (expected, 0), "{log}");
+        }
+        for log in logs("a...") {
+            assert_eq!(told(&recorded(&log)), (vec!["ROLLBACK".to_owned()], 1), "{log}");
+        }
+    }
+
+    #[test]
     fn a_transaction_that_was_aborted_by_what_is_not_sent_is_rolled_back() {
         let sent = |records: &[(&str, &str, &str)]| {
             let (texts, unbound) = told(&recorded(&plain(records)));
@@ -335,6 +377,10 @@ mod tests {
         let unbound = ("LOG", "execute <unnamed>: INSERT INTO t VALUES ($1)", "");
         assert_eq!(sent(&[begin, unbound, failed, commit]), ("BEGIN; ROLLBACK".to_owned(), 1));
         assert_eq!(sent(&[begin, unbound, commit]), ("BEGIN; END".to_owned(), 1));
+        let logged = ("LOG", "statement: UPDATE t SET n = 2", "");
+        let told = sent(&[begin, unbound, failed, logged, aborted, commit]);
+        assert_eq!(told, ("BEGIN; UPDATE t SET n = 2; ROLLBACK".to_owned(), 1), "it need not fail again");
+        assert_eq!(sent(&[begin, logged, aborted, commit]).0, "BEGIN; !UPDATE t SET n = 2; END");
         let prepares = ("ERROR", "relation does not exist", "PREPARE p AS SELECT $1");
         assert_eq!(sent(&[prepares, commit]), ("!PREPARE p AS SELECT $1; END".to_owned(), 0));
     }

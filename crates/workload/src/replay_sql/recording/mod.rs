@@ -5,6 +5,7 @@
 //! once they are more than a few MB; in memory are 30 bytes for each session, and 8 for each second of a log in whole seconds. With writes
 //! a session has 48 more while the log is read and 8 more while it is replayed, and the rows that were written last have 50 MB at most.
 
+mod aborted;
 mod calls;
 mod clock;
 mod copies;
@@ -31,6 +32,7 @@ use super::skipped::Skipped;
 use super::spill::{Spill, lost};
 use super::wanted::{LogDialect, LogWanted};
 use crate::recording_error::RecordingError;
+use aborted::AbortedTransactions;
 use calls::{Call, Templates};
 use clock::SecondCounts;
 use lanes::SessionSpan;
@@ -178,6 +180,8 @@ pub struct RecordingBuilder {
     shapes: Shapes,
     /// Which statements come after which; `None` if only reads are replayed.
     order: Option<RowOrder>,
+    /// Transactions that were aborted by what may not be sent; `None` if all is.
+    aborted: Option<AbortedTransactions>,
     templates: Templates,
     digest: Sha256,
 }
@@ -200,6 +204,7 @@ impl RecordingBuilder {
             schema_numbers: HashMap::new(),
             shapes: Shapes::default(),
             order: wanted.writes.then(|| RowOrder::new(dialect)),
+            aborted: (dialect == LogDialect::Postgres && !wanted.writes).then(AbortedTransactions::default),
             templates: Templates::default(),
             digest: Sha256::default(),
         }
@@ -287,6 +292,17 @@ impl RecordingBuilder {
         Ok(next as u32)
     }
 
+    /// The answer to a statement, which is told if its transaction had been aborted.
+    fn answer_in_transaction(&mut self, found: &FoundStatement<'_>, text: &str, lexed: &Lexed) -> RecordedAnswer {
+        let Some(aborted) = &mut self.aborted else { return found.answer };
+        let session = self.hasher.hash_one(found.session);
+        let is_consequence = aborted.follow(session, text, &lexed.tokens);
+        if found.answer.failed == Some(true) {
+            aborted.fail(session);
+        }
+        RecordedAnswer { is_consequence, ..found.answer }
+    }
+
     /// What is kept of the answer to a statement: ids only where a replay has them made again. What may make an id that is not known has 0, so that
     /// it does not get the one of a statement before it.
     fn kept_answer(&self, found: &FoundStatement<'_>, lexed: &Lexed) -> RecordedAnswer {
@@ -368,6 +384,7 @@ impl LogTaker for RecordingBuilder {
             self.skip(OPEN_QUOTE, found.line);
             return Ok(());
         };
+        let found = &FoundStatement { answer: self.answer_in_transaction(found, text, &lexed), ..*found };
         let judgement = self.judge.judge_lexed(text, &lexed);
         let left_out = &mut self.made.left_out;
         match judgement.effect {
@@ -399,7 +416,9 @@ impl LogTaker for RecordingBuilder {
     }
 
     fn end_last_of(&mut self, session: &str, end_us: i64, has_failed: bool) -> Result<(), RecordingError> {
-        let Some(number) = self.session_numbers.get(&self.hasher.hash_one(session)) else { return Ok(()) };
+        let session = self.hasher.hash_one(session);
+        self.aborted.iter_mut().filter(|_| has_failed).for_each(|aborted| aborted.fail(session));
+        let Some(number) = self.session_numbers.get(&session) else { return Ok(()) };
         let end = &mut self.session_ends[*number as usize];
         *end = (*end).max(self.clock.shifted(end_us));
         let last = self.session_lasts[*number as usize];
@@ -412,7 +431,9 @@ impl LogTaker for RecordingBuilder {
     }
 
     fn end_session(&mut self, session: &str) -> Result<(), RecordingError> {
-        self.session_numbers.remove(&self.hasher.hash_one(session));
+        let session = self.hasher.hash_one(session);
+        self.aborted.iter_mut().for_each(|aborted| aborted.forget(session));
+        self.session_numbers.remove(&session);
         Ok(())
     }
 }
@@ -795,6 +816,27 @@ mod tests {
         let failed =
             recording.statements().map(|it| recording.read_text(&it.unwrap(), &mut Vec::new()).unwrap().answer.failed);
         assert_eq!(failed.collect::<Vec<_>>(), [None, None, Some(true)], "the UPDATE is left out");
+    }
+
+    #[test]
+    fn what_failed_in_a_transaction_that_was_aborted_need_not_fail_again_in_a_replay_of_reads() {
+        let consequences = |dialect: LogDialect, writes: bool| {
+            let mut builder = RecordingBuilder::new(dialect, &LogWanted { writes, ..LogWanted::default() });
+            for (nth, text) in ["BEGIN", "UPDATE t SET c = 1", "SELECT 1", "ROLLBACK", "SELECT 2"].iter().enumerate() {
+                let found = FoundStatement { began_us: nth as i64, session: "a", text, ..FoundStatement::default() };
+                builder.add(&found).unwrap();
+                builder.end_last_of("a", nth as i64, nth == 1 || nth == 2).unwrap();
+            }
+            let recording = builder.finish(false).unwrap();
+            let told = |it: io::Result<RecordedStatement>| {
+                let answer = recording.read_text(&it.unwrap(), &mut Vec::new()).unwrap().answer;
+                (answer.is_consequence, answer.failed)
+            };
+            recording.statements().map(told).collect::<Vec<_>>()
+        };
+        assert_eq!(consequences(LogDialect::Postgres, false), [(true, Some(true)), (false, None)]);
+        assert!(consequences(LogDialect::Postgres, true).iter().all(|(is_consequence, _)| !is_consequence));
+        assert_eq!(consequences(LogDialect::Mysql, false), [(false, Some(true)), (false, None)]);
     }
 
     #[test]

@@ -273,7 +273,7 @@ fn made_ids(seen: &SeenStatement<'_>) -> Vec<String> {
 
 /// What a statement does to the transactions of its session.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum SessionChange {
+pub(super) enum SessionChange {
     None,
     /// It begins one, and ends the one before.
     Begins,
@@ -286,7 +286,7 @@ enum SessionChange {
 }
 
 impl SessionChange {
-    fn of(text: &str, tokens: &[Token]) -> SessionChange {
+    pub(super) fn of(text: &str, tokens: &[Token]) -> SessionChange {
         let is_word = |at: usize, words: &[&str]| tokens.get(at).is_some_and(|token| token.is_word(text, words));
         let has = |word: &str| tokens.iter().any(|token| token.is_word(text, &[word]));
         if is_word(0, &["begin"]) || is_word(0, &["start"]) && is_word(1, &["transaction"]) {

@@ -87,7 +87,7 @@ impl<'a> SchemaColumns<'a> {
     pub fn add(&mut self, number: u16, counted: &'a CountedColumn) {
         let (table, column, place) = (counted.table.clone(), counted.column.clone(), counted.place);
         let schema = Some(&counted.namespace).filter(|name| !name.is_empty()).cloned();
-        self.columns.push(sql::ValueColumn { schema, table, column, place });
+        self.columns.push(sql::ValueColumn { schema, also_in: Vec::new(), table, column, place });
         self.counted.push(counted);
         self.numbers.push(number);
     }

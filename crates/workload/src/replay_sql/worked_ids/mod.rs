@@ -256,8 +256,9 @@ impl<'a> Pass<'a> {
         let places = insert.as_ref().map(places_of).unwrap_or_default();
         let may_be_ids = self.inference.may_be_ids(session, numbers.iter().map(|(_, number)| *number));
         let said = if !places.is_empty() || may_be_ids {
-            let in_schema = usual.filter(|_| path == SchemaPath::Usual);
-            sql::said_values(text, &tokens, dialect, in_schema, &here.columns).values
+            let schemas = usual.filter(|_| path == SchemaPath::Usual).map(|name| [name.to_owned()]);
+            let schemas = schemas.as_ref().map(|names| &names[..]);
+            sql::said_values(text, &tokens, dialect, schemas, &here.columns).values
         } else {
             Vec::new()
         };

@@ -380,7 +380,8 @@ fn answer_in(row: &Row) -> Result<RecordedAnswer, ReadFault> {
         row.get::<_, Option<i64>>(column)?.map(|_| count_cell(row, column, i64::MAX)).transpose()
     };
     let failed = row.get::<_, Option<i64>>(8)?.map(|_| flag_cell(row, 8)).transpose()?;
-    Ok(RecordedAnswer { failed, sent: number(9)?, affected: number(10)?, made_id: number(11)?, last_id: number(12)? })
+    let (sent, affected, made_id, last_id) = (number(9)?, number(10)?, number(11)?, number(12)?);
+    Ok(RecordedAnswer { failed, sent, affected, made_id, last_id, ..RecordedAnswer::default() })
 }
 
 /// The rows of `session_end`, one ahead.

@@ -218,7 +218,7 @@ impl<'a> WorkloadWriter<'a> {
         self.counts.statements += 1;
         let KeptStatement { began_us, .. } = kept;
         let number = self.counts.statements as i64;
-        let RecordedAnswer { failed, sent, affected, made_id, last_id } = answer;
+        let RecordedAnswer { failed, sent, affected, made_id, last_id, .. } = answer;
         let [sent, affected, made_id, last_id] = [sent, affected, made_id, last_id].map(|it| it.map(|it| it as i64));
         const INSERT: &str =
             "INSERT INTO statement VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14)";
@@ -470,9 +470,9 @@ fn written_params(params: &[BoundParam]) -> String {
 /// `answer` without numbers that a column cannot hold.
 fn storable(answer: RecordedAnswer) -> RecordedAnswer {
     let fits = |number: &u64| i64::try_from(*number).is_ok();
-    let RecordedAnswer { failed, sent, affected, made_id, last_id } = answer;
+    let RecordedAnswer { sent, affected, made_id, last_id, .. } = answer;
     let [sent, affected, made_id, last_id] = [sent, affected, made_id, last_id].map(|number| number.filter(fits));
-    RecordedAnswer { failed, sent, affected, made_id, last_id }
+    RecordedAnswer { sent, affected, made_id, last_id, ..answer }
 }
 
 /// Fills the empty file at `path`. Nobody reads it before it is whole, so nothing of it need be undone.
