@@ -19,7 +19,7 @@ pub fn note_triggers(columns: &mut [CountedColumn], dialect: LogDialect, bodies:
         let Ok(tokens) = sql::tokens(&text, dialect.sql()) else { continue };
         let moves = sql::counter_moves(&text, &tokens, dialect.sql());
         // A function may have a path of its own.
-        let moved = moves.iter().flat_map(|named| here.moved(named, SchemaPath::Own, dialect));
+        let moved = moves.iter().flat_map(|named| here.moved(named, SchemaPath::Any, dialect));
         counters.extend(moved.map(|moved| here.counted[moved.place].counter.clone()));
     }
     for column in columns.iter_mut().filter(|column| counters.contains(&column.counter)) {
@@ -40,11 +40,13 @@ pub(super) struct SchemaColumns<'a> {
 
 /// Where a session looks for tables that are named without a schema.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum SchemaPath {
+pub(super) enum SchemaPath<'t> {
     /// Where plimsoll's connection does.
     Usual,
-    /// It has said where itself.
-    Own,
+    /// In these, the first one first, as it has said.
+    These(&'t [String]),
+    /// Anywhere.
+    Any,
 }
 
 /// What a statement does to a counter.
@@ -74,7 +76,7 @@ pub(super) struct ReadText<'t> {
     pub text: &'t str,
     pub tokens: &'t [Token],
     pub said: &'t [SaidValue],
-    pub path: SchemaPath,
+    pub path: SchemaPath<'t>,
 }
 
 impl ReadText<'_> {
@@ -93,7 +95,13 @@ impl<'a> SchemaColumns<'a> {
     }
 
     /// The places of the columns that `table` may have, written with a schema or without: one, unless tables of that name are in several schemas.
-    pub fn places_of(&self, schema: Option<&str>, table: &str, path: SchemaPath, dialect: LogDialect) -> Vec<usize> {
+    pub fn places_of(
+        &self,
+        schema: Option<&str>,
+        table: &str,
+        path: SchemaPath<'_>,
+        dialect: LogDialect,
+    ) -> Vec<usize> {
         // In MySQL the schema has told these columns from others before.
         let is_in = |place: &usize| {
             let namespace = &self.counted[*place].namespace;
@@ -101,21 +109,31 @@ impl<'a> SchemaColumns<'a> {
         };
         let is_same = |place: &usize| dialect.sql().is_same_name(&self.counted[*place].table, table);
         let all: Vec<usize> = (0..self.counted.len()).filter(|place| is_same(place) && is_in(place)).collect();
-        let found = all.iter().copied().find(|place| self.counted[*place].is_visible);
-        match found {
-            Some(found) if schema.is_none() && path == SchemaPath::Usual => vec![found],
-            _ => all,
+        if schema.is_some() || all.len() < 2 {
+            return all;
+        }
+        let in_schema = |name: &String| all.iter().copied().find(|place| self.counted[*place].namespace == *name);
+        let visible = all.iter().copied().find(|place| self.counted[*place].is_visible);
+        match path {
+            SchemaPath::Usual => visible.map_or_else(|| all.clone(), |visible| vec![visible]),
+            SchemaPath::These(names) => names.iter().find_map(in_schema).into_iter().collect(),
+            SchemaPath::Any => all.clone(),
         }
     }
 
     /// Finds out in which schema tables are that are named without one. It counts where several schemas have tables of one name.
     pub fn find_usual(&mut self) {
-        let mut counts: BTreeMap<&str, usize> = BTreeMap::new();
-        let named = self.counted.iter().filter(|it| !it.namespace.is_empty());
-        named.for_each(|it| *counts.entry(&it.table).or_default() += 1);
-        let is_double = |it: &&&CountedColumn| counts.get(it.table.as_str()).is_some_and(|count| *count > 1);
-        let found = self.counted.iter().filter(|it| it.is_visible).find(is_double);
-        self.usual = found.map(|it| it.namespace.as_str());
+        let mut tables: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
+        for counted in self.counted.iter().filter(|it| !it.namespace.is_empty()) {
+            tables.entry(&counted.table).or_default().push(&counted.namespace);
+        }
+        for (column, counted) in self.columns.iter_mut().zip(&self.counted) {
+            let all = tables.get(counted.table.as_str()).into_iter().flatten();
+            column.also_in = all.filter(|name| **name != counted.namespace).map(|name| (*name).to_owned()).collect();
+        }
+        let is_double = |place: &usize| self.counted[*place].is_visible && !self.columns[*place].also_in.is_empty();
+        let found = (0..self.columns.len()).find(is_double);
+        self.usual = found.map(|place| self.counted[place].namespace.as_str());
     }
 
     /// The table of the column at `place` if triggers insert into it.
@@ -149,7 +167,7 @@ impl<'a> SchemaColumns<'a> {
     }
 
     /// The counters that `named` moves, each once.
-    fn moved(&self, named: &CounterMove, path: SchemaPath, dialect: LogDialect) -> Vec<Moved> {
+    fn moved(&self, named: &CounterMove, path: SchemaPath<'_>, dialect: LogDialect) -> Vec<Moved> {
         let mut places: Vec<usize> = match &named.counter {
             NamedCounter::OfTable(name) => self.places_of(name.schema.as_deref(), &name.table, path, dialect),
             NamedCounter::Sequence(name) => {
